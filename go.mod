@@ -1,0 +1,3 @@
+module github.com/ralph-loop/ralph
+
+go 1.26

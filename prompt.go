@@ -1,0 +1,242 @@
+package ralph
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Prompt returns what the agent is told: the task's own text, what done means,
+// how to say so and how it will be verified (S1), and the [State.Continuation].
+// A driver may send something else, see [Local].
+//
+// The promise is shown on a line of its own and never in a code fence, for
+// models copy the fence; and never as the last line, so that an agent that only
+// repeats its prompt claims nothing.
+func (s State) Prompt() string {
+	var b strings.Builder
+	if text := strings.TrimSpace(s.Task.Prompt); text != "" {
+		b.WriteString(text + "\n\n---\n\n")
+	} else if s.Task.Title != "" {
+		b.WriteString("# " + s.Task.Title + "\n\n---\n\n")
+	}
+	s.writeStatus(&b)
+	s.writeDone(&b)
+	if s.Task.Always {
+		s.writeAlways(&b)
+	} else {
+		s.writeSignal(&b)
+	}
+	if more := s.Continuation(); more != "" {
+		b.WriteString("\n" + more)
+	}
+	b.WriteString("\n" + s.closing() + "\n")
+	return b.String()
+}
+
+func (s State) writeStatus(b *strings.Builder) {
+	of := ""
+	if n := s.Task.Limits.iterations(); n > 0 {
+		of = fmt.Sprintf(" of %d", n)
+	}
+	fmt.Fprintf(b, "## Where you are\n\nThis is iteration %d%s", s.Iteration, of)
+	if s.Task.Agent != "" {
+		fmt.Fprintf(b, ", and your role is %s", s.Task.Agent)
+	}
+	b.WriteString(". Every iteration starts with fresh context: what earlier ones did is in the files, not in this conversation. Look at what is there before you change anything.\n")
+}
+
+func (s State) writeDone(b *strings.Builder) {
+	t := s.Task
+	if t.Outcome == "" && len(t.Acceptance) == 0 && t.Success == "" {
+		return
+	}
+	b.WriteString("\n## What done means\n")
+	if t.Outcome != "" {
+		fmt.Fprintf(b, "\n%s\n", t.Outcome)
+	}
+	if len(t.Acceptance) > 0 {
+		b.WriteString("\nAcceptance criteria:\n\n")
+		for _, a := range t.Acceptance {
+			fmt.Fprintf(b, "- [ ] %s\n", a)
+		}
+	}
+	if t.Success != "" {
+		who := "you"
+		if t.Agent != "" {
+			who = "the " + t.Agent
+		}
+		fmt.Fprintf(b, "\nSuccess criteria for %s: %s\n", who, t.Success)
+	}
+}
+
+func (s State) writeSignal(b *strings.Builder) {
+	t := s.Task
+	fmt.Fprintf(b, `
+## When you are done
+
+When everything above is really done, end your answer with this line, alone and as the very last one, outside of any code block or quotation:
+
+%s%s%s
+
+`, openTag, fold(t.promise()), closeTag)
+	if t.HowVerified != "" {
+		fmt.Fprintf(b, "Your claim will then be verified: %s.", strings.TrimSuffix(t.HowVerified, "."))
+	} else {
+		b.WriteString("Your claim will then be verified.")
+	}
+	b.WriteString(" A claim that does not hold is found out, and the loop goes on; so make it only when it is true. Until then do not write that line, and do not talk about it.\n")
+	if t.Blocked != "" {
+		fmt.Fprintf(b, `
+If you are blocked and no further work of yours can help, say what is missing and end your answer with this line instead:
+
+%s%s%s
+
+That stops the loop and calls a person.
+`, openTag, fold(t.Blocked), closeTag)
+	} else {
+		b.WriteString("\nIf you are blocked, say what prevents you from finishing, and leave the line out.\n")
+	}
+}
+
+func (s State) writeAlways(b *strings.Builder) {
+	how := "Your work is verified after every iteration"
+	if s.Task.HowVerified != "" {
+		how += ": " + strings.TrimSuffix(s.Task.HowVerified, ".")
+	}
+	fmt.Fprintf(b, "\n## When you are done\n\n%s. There is nothing to announce: end your answer when you have done what you can.\n", how)
+	if s.Task.Blocked != "" {
+		fmt.Fprintf(b, `
+If you are blocked and no further work of yours can help, say what is missing and end your answer with this line, alone:
+
+%s%s%s
+
+That stops the loop and calls a person.
+`, openTag, fold(s.Task.Blocked), closeTag)
+	}
+}
+
+func (s State) closing() string {
+	if n := s.Task.Limits.iterations(); n > 0 {
+		return fmt.Sprintf("The loop goes on until the work is verified, at most to iteration %d.", n)
+	}
+	return "The loop goes on until the work is verified."
+}
+
+// Continuation returns what an agent should know of the iterations before: why
+// the last claim was rejected, or that none was made, or what was nearly one
+// (S2), and guidance from people. "" = nothing: [State.Prompt] ends with it, and
+// those who send prompts of their own add it to them.
+func (s State) Continuation() string {
+	var b strings.Builder
+	switch {
+	case s.Feedback != "":
+		b.WriteString("## What is missing\n\nThe work was verified after an earlier iteration, and it is not done yet. This is what the check said:\n\n")
+		quote(&b, s.Feedback)
+		b.WriteString("\nDo not start over: look at what is there, find out why the check failed and mend that.\n")
+		if miss := s.nearMiss(); miss != "" {
+			b.WriteString("\n" + miss + "\n")
+		}
+	case s.Task.Always || s.Iteration <= 1:
+	case s.nearMiss() != "":
+		b.WriteString("## About the last iteration\n\n" + s.nearMiss() + "\n")
+	default:
+		b.WriteString("## About the last iteration\n\nIt ended without the line that says the task is done. Review what has been achieved, go on from there, and do not stop before the task is really done.\n")
+	}
+	if len(s.Guidance) > 0 {
+		if b.Len() > 0 {
+			b.WriteByte('\n')
+		}
+		b.WriteString("## Guidance from the people who run this loop\n\n")
+		for _, g := range s.Guidance {
+			fmt.Fprintf(&b, "- %s\n", strings.ReplaceAll(g, "\n", "\n  "))
+		}
+	}
+	return b.String()
+}
+
+// quote writes text that nobody vouches for as an indented block, so that it
+// cannot pass for instructions or close a fence.
+func quote(b *strings.Builder, text string) {
+	for line := range strings.SplitSeq(strings.TrimRight(text, "\n"), "\n") {
+		b.WriteString("    " + line + "\n")
+	}
+}
+
+// nearMiss is the one sentence that makes the agent get its promise right.
+func (s State) nearMiss() string {
+	sentence := ""
+	switch s.NearMiss {
+	case WhyMalformed:
+		sentence = "something like the completion line, but the tag was not well formed: it is <promise>, the text, </promise>, without attributes, blanks in the tags or escaping"
+	case WhyWrongCase:
+		sentence = "the completion line in the wrong case: upper and lower case count, in the tag and in the text"
+	case WhyWrongText:
+		sentence = "a promise with another text than the one asked for: copy the text between the tags exactly and add nothing to it"
+	case WhyFenced:
+		sentence = "the completion line in a code block, where it does not count: write it as plain text, without a fence around it"
+	case WhyQuoted:
+		sentence = "the completion line in a quotation or code span, where it does not count: write it as plain text, without marks around it"
+	case WhyNotAlone:
+		sentence = "the completion line with other text on it: it must stand alone on its line"
+	case WhyNotLast:
+		sentence = "the completion line, but more text followed it: it must be the very last line of the answer"
+	default:
+		return ""
+	}
+	return "The last answer held " + sentence + ". It was not taken as a claim. If the task is really done, say so in the right form; if it is not, go on and leave the line out."
+}
+
+// Template fills {NAME}, {{NAME}} and ${NAME} with values, for the names it is
+// given. Any other text stays as it is: $HOME, {x} in code, $&. Only a {{NAME}}
+// that looks like a name and is not among values is an error, which lists the
+// names that are. Text that was filled in is not looked at again.
+func Template(text string, values map[string]string) (string, error) {
+	var b strings.Builder
+	for at := 0; at < len(text); {
+		n := strings.IndexAny(text[at:], "{$")
+		if n < 0 {
+			b.WriteString(text[at:])
+			break
+		}
+		b.WriteString(text[at : at+n])
+		at += n
+		rest := text[at:]
+		name, size := "", 0
+		switch {
+		case strings.HasPrefix(rest, "{{") && !strings.HasPrefix(rest, "{{{"):
+			name, size = braced(rest, "{{", "}}")
+			if _, known := values[name]; size > 0 && !known && isName(name) {
+				return "", fmt.Errorf("template, line %d: nothing is known of {{%s}}; the known names are %s",
+					1+strings.Count(text[:at], "\n"), name, strings.Join(slices.Sorted(maps.Keys(values)), ", "))
+			}
+		case strings.HasPrefix(rest, "${"):
+			name, size = braced(rest, "${", "}")
+		case strings.HasPrefix(rest, "{"):
+			name, size = braced(rest, "{", "}")
+		}
+		if value, known := values[name]; size > 0 && known {
+			b.WriteString(value)
+			at += size
+			continue
+		}
+		b.WriteByte(rest[0])
+		at++
+	}
+	return b.String(), nil
+}
+
+// braced returns the name between the marks that rest begins with, and the size
+// of all three; 0 if they are not closed.
+func braced(rest, open, end string) (name string, size int) {
+	name, _, ok := strings.Cut(rest[len(open):], end)
+	if !ok || name == "" || strings.ContainsAny(name, "{}\n") {
+		return "", 0
+	}
+	return name, len(open) + len(name) + len(end)
+}
+
+func isName(s string) bool {
+	return s != "" && strings.Trim(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_") == "" && (s[0] < '0' || s[0] > '9')
+}

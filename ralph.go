@@ -1,0 +1,288 @@
+// Package ralph runs a coding agent on a task again and again, each time with
+// fresh context, until the agent claims that the task is done and a verifier
+// agrees, or a limit stops it.
+//
+// An agent says "done" when it is not. So a promise, <promise>COMPLETE</promise>
+// as the last words of the agent's answer, is only a claim; a [Verifier] looks
+// at the evidence and decides.
+//
+//	loop := &ralph.Local{
+//		Runner:   claude, // from ralph.Preset("claude"), or your own Runner
+//		Verifier: verify.External{Args: []string{"go", "test", "./..."}},
+//	}
+//	final, err := loop.Run(ctx, ralph.Start(ralph.Task{Prompt: "Make the tests pass."}))
+//
+// The package has two halves. Deciding is pure: [State.Next] takes a state and
+// what happened in one attempt and returns the next state, with no clock, no
+// randomness and no I/O. Every rule (claims, verdicts, faults, retries, waits,
+// limits) lives there. Doing is [Local.Iterate]: it runs the agent once, looks
+// for a claim, has it verified and reports what happened as data. A driver is
+// the two taking turns; [Local.Run] is the one for this process.
+//
+// Everything that happens is an [Event]. [State.Apply] folds events back into
+// the state, so a log is all that is needed to go on after a crash.
+//
+// A crash in the middle of an iteration runs that iteration again: the loop is
+// at-least-once. That is what a Ralph loop is, since the work is in the
+// working tree and not in the conversation.
+package ralph
+
+import (
+	"context"
+	"errors"
+	"io"
+	"time"
+)
+
+// A Loop runs a state to its end. [Local] is the one for this process; an
+// engine that runs loops elsewhere implements it too, and [RunAll] takes any.
+//
+// Run blocks until the loop has stopped or cannot go on. It returns nil only
+// if the task was verified. Otherwise the error is a [*StopError] (the loop
+// decided to stop), context.Cause(ctx) (interrupted: run the returned state
+// again to go on) or another error (the log failed, the configuration is
+// wrong). The returned state always includes what was spent. Run may be called
+// concurrently for different loops.
+type Loop interface {
+	Run(ctx context.Context, s State) (State, error)
+}
+
+// A Runner runs an agent once, on a prompt, and returns its answer. [Command]
+// runs agents' command-line clients; callers plug in their own.
+//
+// Run blocks until the agent has finished and must return soon after ctx is
+// done, with nothing of the agent left running. The error says what went
+// wrong, and the loop acts on its kind: [Permanent] stops it, [RetryAfter]
+// makes it wait, [ErrIncomplete] and [ErrEmpty] are retried like any other
+// error, and an error that is [context.DeadlineExceeded] is a time-out, which
+// is not retried. A Response that comes with an error still counts: what was
+// said may hold a claim and what was spent is spent.
+//
+// Run may be called concurrently when loops share a Runner.
+type Runner interface {
+	Run(ctx context.Context, req Request) (Response, error)
+}
+
+// RunnerFunc makes a Runner of a function.
+type RunnerFunc func(ctx context.Context, req Request) (Response, error)
+
+// Run calls f.
+func (f RunnerFunc) Run(ctx context.Context, req Request) (Response, error) { return f(ctx, req) }
+
+// A Verifier decides whether a claim is true. Package verify holds the usual
+// ones; callers write their own.
+//
+// Verify blocks until it knows and must return soon after ctx is done. "No" is
+// a Verdict that is not Passed, with feedback that says what is missing. "I
+// could not find out" is an error, or a check with status [CheckUnable] or
+// [CheckTimeout]; it rejects too, but is not held against the agent's work. An
+// error is never a pass, whatever the Verdict beside it says. The claim's
+// slices and maps must not be changed. Verify may be called concurrently.
+type Verifier interface {
+	Verify(ctx context.Context, c Claim) (Verdict, error)
+}
+
+// VerifierFunc makes a Verifier of a function.
+type VerifierFunc func(ctx context.Context, c Claim) (Verdict, error)
+
+// Verify calls f.
+func (f VerifierFunc) Verify(ctx context.Context, c Claim) (Verdict, error) { return f(ctx, c) }
+
+// A ProgressLog records what happens in a loop. Package progress holds the
+// usual ones.
+//
+// Append returns when the event is recorded as durably as this log records
+// anything. An error stops the loop: work that cannot be recorded is not done
+// in silence. Append is called with a context that is not cancelled when the
+// loop is, so that its end is recorded too. It must not change or keep the
+// event's State or Answer. One loop calls Append from one goroutine; a log that
+// is shared by loops must allow concurrent calls.
+type ProgressLog interface {
+	Append(ctx context.Context, ev Event) error
+}
+
+// ProgressLogFunc makes a ProgressLog of a function.
+type ProgressLogFunc func(ctx context.Context, ev Event) error
+
+// Append calls f.
+func (f ProgressLogFunc) Append(ctx context.Context, ev Event) error { return f(ctx, ev) }
+
+// A Request is what a [Runner] gets for one attempt.
+type Request struct {
+	Loop  string // the loop's name, State.Loop
+	Task  string // the task's ID
+	Agent string // the task's agent: coder, reviewer, …
+	Dir   string // the agent's working directory; "" = the current directory
+
+	Iteration int // from 1
+	Attempt   int // from 1; counts every start of an iteration: retry, rate limit, crash, interrupt
+
+	Prompt string // the whole prompt
+
+	// Promise and Blocked are the texts of the promises the loop looks for. A
+	// Runner that bounds its output must keep the lines that hold them.
+	Promise string
+	Blocked string
+
+	// Display and Raw receive output as it comes, for this attempt only:
+	// readable text, and the agent's stream as it came. Either may be nil.
+	// Writes come from one goroutine at a time.
+	Display io.Writer
+	Raw     io.Writer
+
+	// Live is told the usage so far as soon as the agent's stream tells it. It
+	// drives budgets and heartbeats. It may be nil; it returns quickly and may
+	// be called from any goroutine until Run returns.
+	Live func(Usage)
+}
+
+// A Response is an agent's answer. It may come together with an error: what
+// was said and spent still counts.
+type Response struct {
+	// Output is the agent's own final words: the last top-level assistant
+	// message with text, else the end event's text. It holds no prompt echo,
+	// tool results, thinking or sub-agent text.
+	Output string `json:"output"`
+	// Omitted is the number of bytes left out of Output to bound it.
+	Omitted int64 `json:"omitted,omitempty"`
+
+	Usage   Usage  `json:"usage"`
+	Model   string `json:"model,omitempty"`
+	Session string `json:"session,omitempty"` // the agent's own session ID
+
+	Files     []string `json:"files,omitempty"`     // files the agent says it changed
+	Learnings []string `json:"learnings,omitempty"` // what the agent says it learned
+}
+
+// Usage is what an attempt, or a loop so far, has used. Negative counts are
+// taken as 0.
+type Usage struct {
+	Requests     int64 `json:"requests,omitempty"` // calls to a model
+	Messages     int64 `json:"messages,omitempty"` // the agent's messages
+	InputTokens  int64 `json:"input_tokens,omitempty"`
+	OutputTokens int64 `json:"output_tokens,omitempty"`
+	// CostUSD is the cost in US dollars. Nil is unknown, which is not 0; NaN,
+	// infinite and negative costs are unknown too.
+	CostUSD *float64 `json:"cost_usd,omitempty"`
+}
+
+// A Claim is what a [Verifier] is asked about: an agent says the task is done.
+type Claim struct {
+	Task      Task      `json:"task"`
+	Iteration int       `json:"iteration"`
+	Attempt   int       `json:"attempt"`
+	Start     time.Time `json:"start"` // when the attempt began
+
+	Output  string   `json:"output"` // the agent's final words, see [Response.Output]
+	Omitted int64    `json:"omitted,omitempty"`
+	Files   []string `json:"files,omitempty"` // files changed in this attempt, as far as known
+
+	// Promised says that the agent made the promise. It is false only under
+	// Task.Always, where every answer is verified.
+	Promised bool `json:"promised"`
+	// Fault is how the run ended, if not well. Evidence may still accept the
+	// work; words alone should not.
+	Fault Fault `json:"fault,omitempty"`
+	// Evidence is a folder for full outputs. "" = keep digests only.
+	Evidence string `json:"evidence,omitempty"`
+}
+
+// A Verdict is what a [Verifier] found. The zero value rejects.
+type Verdict struct {
+	Passed bool `json:"passed"`
+	// Feedback says what is missing, short enough to be quoted to the agent.
+	Feedback string  `json:"feedback,omitempty"`
+	Checks   []Check `json:"checks,omitempty"`
+}
+
+// A Check is one thing that was looked at, as evidence.
+type Check struct {
+	Name     string        `json:"name"`
+	Status   CheckStatus   `json:"status"`
+	Detail   string        `json:"detail,omitempty"`
+	Duration time.Duration `json:"duration,omitempty"`
+	ExitCode *int          `json:"exit_code,omitempty"` // of a command that ended by itself
+	Digest   string        `json:"digest,omitempty"`    // of the full output: "sha256:…"
+}
+
+// CheckStatus is the result of a [Check].
+type CheckStatus string
+
+const (
+	CheckPassed  CheckStatus = "passed"
+	CheckFailed  CheckStatus = "failed"
+	CheckWarning CheckStatus = "warning" // worth knowing; decides nothing
+	CheckSkipped CheckStatus = "skipped"
+	CheckUnable  CheckStatus = "unable" // could not run: says nothing about the work
+	CheckTimeout CheckStatus = "timeout"
+)
+
+// Pass returns a verdict that accepts.
+func Pass() Verdict { return Verdict{Passed: true} }
+
+// Reject returns a verdict that rejects and tells the agent why.
+func Reject(feedback string) Verdict { return Verdict{Feedback: feedback} }
+
+// Errors with a meaning for the loop.
+var (
+	// ErrIncomplete: the agent's stream ended without its end event, so the
+	// agent was cut off. The attempt is retried.
+	ErrIncomplete = errors.New("the agent's stream ended without its end event")
+	// ErrEmpty: the agent gave no answer at all. The attempt is retried.
+	ErrEmpty = errors.New("the agent gave no answer")
+	// ErrCancelled is a cause for a context that a person cancelled.
+	ErrCancelled = errors.New("cancelled")
+)
+
+// Permanent marks an error that retrying cannot mend: the agent is not
+// installed, not logged in. The loop stops with [StopFailed]. Permanent(nil) is
+// nil.
+func Permanent(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &permanentError{err}
+}
+
+type permanentError struct{ err error }
+
+func (e *permanentError) Error() string { return e.err.Error() }
+func (e *permanentError) Unwrap() error { return e.err }
+
+// RetryAfter marks an error as a rate limit. The loop waits for d and starts
+// the iteration again; that costs no iteration and no retry. If d is 0 or
+// negative, the provider did not say how long, and the loop waits for a minute,
+// then longer each time. RetryAfter(nil, d) is nil.
+func RetryAfter(err error, d time.Duration) error {
+	if err == nil {
+		return nil
+	}
+	return &rateLimitError{err, max(d, 0)}
+}
+
+type rateLimitError struct {
+	err   error
+	after time.Duration
+}
+
+func (e *rateLimitError) Error() string { return e.err.Error() }
+func (e *rateLimitError) Unwrap() error { return e.err }
+
+// A StopError says why a loop stopped before its task was verified.
+type StopError struct {
+	Task   string     // the task's ID
+	Reason StopReason // decide by this one
+	Detail string     // for people
+}
+
+func (e *StopError) Error() string {
+	text := "ralph: "
+	if e.Task != "" {
+		text += e.Task + ": "
+	}
+	text += "stopped: " + string(e.Reason)
+	if e.Detail != "" {
+		text += ": " + e.Detail
+	}
+	return text
+}

@@ -1,0 +1,368 @@
+package ralph
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// A State is where a loop stands. It is a plain value: its methods are pure,
+// return a new one and never write through a slice, map or pointer, so states
+// may be kept, compared and shared between goroutines. A State without its
+// Task stays under 64 KiB as JSON.
+type State struct {
+	V    int    `json:"v"`
+	Loop string `json:"loop,omitempty"` // the loop's name; [Start] makes it of the task's ID and agent
+	Task Task   `json:"task"`
+
+	// Iteration and Attempt number the attempt that runs next, or, in a
+	// stopped state, the last one. Both count from 1.
+	Iteration int `json:"iteration"`
+	Attempt   int `json:"attempt"`
+	// Running says that this attempt has begun and has not ended. In a state
+	// folded from a log it says that the process died in it.
+	Running bool `json:"running,omitempty"`
+
+	Retries    int `json:"retries,omitempty"`     // of this iteration, so far
+	Failures   int `json:"failures,omitempty"`    // consecutive failed iterations
+	RateLimits int `json:"rate_limits,omitempty"` // consecutive rate limits
+	Stalled    int `json:"stalled,omitempty"`     // consecutive iterations without a change
+
+	Usage    Usage    `json:"usage,omitzero"`      // in all; CostUSD is the sum of what is known
+	LastCost *float64 `json:"last_cost,omitempty"` // USD, of the last attempt with a known cost
+	Unpriced int      `json:"unpriced,omitempty"`  // attempts of unknown cost
+
+	Elapsed time.Duration `json:"elapsed,omitempty"` // running, verifying and waiting
+	Waited  time.Duration `json:"waited,omitempty"`  // of that, for rate limits
+	Wait    time.Duration `json:"wait,omitempty"`    // before the next attempt, counted from Updated
+	Updated time.Time     `json:"updated,omitzero"`  // when the last attempt ended
+
+	Feedback string   `json:"feedback,omitempty"`  // why the last claim was rejected
+	NearMiss string   `json:"near_miss,omitempty"` // why the last answer's tag was no promise
+	Guidance []string `json:"guidance,omitempty"`  // from people, for the next prompt
+	Late     int      `json:"late,omitempty"`      // how many of Guidance came while the attempt ran
+
+	Workspace string `json:"workspace,omitempty"` // digest after the last iteration; "" = unknown
+	Paused    bool   `json:"paused,omitempty"`
+
+	Verdict Verdict    `json:"verdict,omitzero"` // the last one; with Stop it is the completion record
+	Stop    StopReason `json:"stop,omitempty"`
+	Detail  string     `json:"detail,omitempty"` // of Stop, for people
+}
+
+// Start returns the state of a loop that has not run yet. If the task is not
+// valid, the state is done, with [StopInvalid].
+func Start(t Task) State {
+	s := State{V: Version, Loop: t.ID, Task: t, Iteration: 1, Attempt: 1}
+	if t.Agent != "" {
+		s.Loop = strings.TrimPrefix(t.ID+"."+t.Agent, ".")
+	}
+	if err := t.Validate(); err != nil {
+		return s.stop(StopInvalid, strings.ReplaceAll(err.Error(), "\n", "; "))
+	}
+	return s
+}
+
+// Done reports whether the loop has stopped.
+func (s State) Done() bool { return s.Stop != "" }
+
+// Err returns nil if the loop goes on or its task was verified, else a
+// [*StopError].
+func (s State) Err() error {
+	if s.Stop == "" || s.Stop == StopVerified {
+		return nil
+	}
+	return &StopError{Task: s.Task.ID, Reason: s.Stop, Detail: s.Detail}
+}
+
+// NotBefore is the time before which the next attempt should not start, or the
+// zero time.
+func (s State) NotBefore() time.Time {
+	if s.Wait <= 0 || s.Done() {
+		return time.Time{}
+	}
+	return s.Updated.Add(s.Wait)
+}
+
+// Request returns what a [Runner] is asked next; the zero Request if the loop
+// has stopped. Its writers and Live are for the driver to set.
+func (s State) Request() Request {
+	if s.Done() {
+		return Request{}
+	}
+	return Request{
+		Loop: s.Loop, Task: s.Task.ID, Agent: s.Task.Agent, Dir: s.Task.Dir,
+		Iteration: s.Iteration, Attempt: s.Attempt,
+		Prompt:  s.Prompt(),
+		Promise: s.Task.promise(), Blocked: s.Task.Blocked,
+	}
+}
+
+// Next returns the state after an attempt. The order of its questions is the
+// loop's whole policy: is this the expected attempt; was its answer a claim
+// that passed; did the agent say it is blocked; was there a fault, is there a
+// retry, is the loop stalled; and only then the limits, so that a claim
+// verified in the last allowed iteration is a success.
+//
+// An attempt that was counted already is ignored; one that is ahead of the
+// expected attempt stops the loop with [StopInvalid], for the record has a
+// hole. A stopped loop stays stopped.
+func (s State) Next(it Iteration) State {
+	order := cmp.Or(cmp.Compare(it.Number, s.Iteration), cmp.Compare(it.Attempt, s.Attempt))
+	switch {
+	case s.Done() && order == 0 && s.Running:
+		return s.spend(it) // cancelled in mid-run: what was spent still counts
+	case s.Done() || order < 0:
+		return s
+	case order > 0:
+		return s.stop(StopInvalid, fmt.Sprintf("iteration %d, attempt %d came where iteration %d, attempt %d was expected",
+			it.Number, it.Attempt, s.Iteration, s.Attempt))
+	}
+
+	s = s.spend(it).judge(it)
+	if it.Fault != FaultRateLimit && it.Fault != FaultInterrupted {
+		s.RateLimits = 0
+	}
+	switch {
+	case passed(s.Task, it):
+		return s.stop(StopVerified, "")
+	case it.Blocked:
+		return s.stop(StopBlocked, "the agent says that it cannot go on")
+	}
+	switch it.Fault {
+	case "", FaultTimeout:
+		return s.endIteration(it)
+	case FaultInterrupted:
+		return s.proceed(s.Iteration, s.Attempt+1)
+	case FaultPermanent:
+		return s.stop(StopFailed, it.Error)
+	case FaultBudget:
+		return s.stop(cmp.Or(s.Over(Usage{}, 0), s.budget()), "ended in mid-run")
+	case FaultRateLimit:
+		return s.rateLimited(it)
+	}
+	if s.Retries < s.Task.Limits.retries() { // error, incomplete, empty
+		s.Retries++
+		s.Wait = s.backoff(retryBase, retryMax, s.Retries)
+		s.Elapsed = addSat(s.Elapsed, s.Wait)
+		return s.proceed(s.Iteration, s.Attempt+1)
+	}
+	return s.endIteration(it)
+}
+
+// passed reports whether the iteration is a claim that was verified.
+func passed(t Task, it Iteration) bool {
+	return it.Verdict.Passed && (it.Claimed || t.Always)
+}
+
+// spend counts what an attempt has used.
+func (s State) spend(it Iteration) State {
+	s.Running, s.Wait = false, 0
+	s.Usage = s.Usage.add(it.Usage)
+	s.Elapsed = addSat(s.Elapsed, max(it.Elapsed, 0))
+	if !it.End.IsZero() {
+		s.Updated = it.End.UTC().Round(0)
+	}
+	switch cost := it.Usage.cost(); {
+	case cost != nil && (*cost > 0 || it.Fault == ""):
+		s.LastCost = cost
+	case cost == nil && unpriced(it.Fault):
+		s.Unpriced++
+	}
+	return s
+}
+
+// unpriced reports whether an attempt that ended in f and does not tell its
+// cost may have cost something that the loop must allow for.
+func unpriced(f Fault) bool {
+	return f != FaultRateLimit && f != FaultInterrupted && f != FaultPermanent
+}
+
+// judge takes over the verdict on a claim.
+func (s State) judge(it Iteration) State {
+	if it.Fault == FaultInterrupted || !it.Claimed && !s.Task.Always {
+		return s
+	}
+	s.Verdict = it.Verdict.bounded()
+	if it.Verdict.Passed {
+		s.Feedback = ""
+		return s
+	}
+	s.Feedback = clip(it.Verdict.Feedback, maxFeedback)
+	if it.Verdict.undecided() {
+		s.Feedback = clip(undecidedNote+it.Verdict.Feedback, maxFeedback)
+	}
+	return s
+}
+
+// endIteration counts an iteration that will not be run again.
+func (s State) endIteration(it Iteration) State {
+	known := it.Workspace != "" && s.Workspace != ""
+	unchanged := known && it.Workspace == s.Workspace && len(it.Files) == 0
+	s.Workspace = cmp.Or(it.Workspace, s.Workspace)
+
+	failed := false
+	judged := it.Claimed || s.Task.Always
+	switch it.Fault {
+	case "":
+		failed = judged && it.Verdict.undecided()
+		if !judged {
+			s.Feedback = "" // the prompt that this answer followed quoted it
+		}
+		s.NearMiss = it.NearMiss
+		s.Guidance = slices.Clone(s.Guidance[max(len(s.Guidance)-s.Late, 0):])
+	case FaultTimeout:
+		failed = unchanged
+		s.NearMiss = it.NearMiss
+	default:
+		failed = true
+	}
+	s.Late = 0
+	s.Retries = 0
+	if failed {
+		s.Failures++
+	} else {
+		s.Failures = 0
+	}
+	if unchanged {
+		s.Stalled++
+	} else {
+		s.Stalled = 0
+	}
+	if l := s.Task.Limits.failures(); failed && l >= 0 && s.Failures >= l {
+		return s.stop(StopFailed, cmp.Or(it.Error, it.Verdict.Feedback, fmt.Sprintf("%d failed iterations in a row", s.Failures)))
+	}
+	return s.proceed(s.Iteration+1, 1)
+}
+
+func (s State) rateLimited(it Iteration) State {
+	s.RateLimits++
+	wait := it.RetryAfter
+	if wait <= 0 {
+		wait = s.backoff(rateLimitBase, rateLimitMax, s.RateLimits)
+	}
+	if l := s.Task.Limits.wait(); l >= 0 && addSat(s.Waited, wait) > l {
+		return s.stop(StopRateLimited, cmp.Or(it.Error, "the provider limits the rate"))
+	}
+	s.Wait = wait
+	s.Waited = addSat(s.Waited, wait)
+	s.Elapsed = addSat(s.Elapsed, wait)
+	return s.proceed(s.Iteration, s.Attempt+1)
+}
+
+// proceed makes the attempt the next one, unless a limit is reached.
+func (s State) proceed(iteration, attempt int) State {
+	n := s
+	n.Iteration, n.Attempt = iteration, attempt
+	if reason, detail := n.reached(); reason != "" {
+		return s.stop(reason, detail)
+	}
+	return n
+}
+
+func (s State) stop(reason StopReason, detail string) State {
+	s.Stop, s.Detail = reason, clip(detail, maxDetail)
+	s.Wait = 0
+	return s
+}
+
+// Guide adds advice from a person to the next prompt. Advice that comes while
+// an attempt runs waits for the one after it. Blank text changes nothing; at
+// most 6 KiB are kept, the newest.
+func (s State) Guide(text string) State {
+	text = clip(strings.TrimSpace(text), maxGuidance)
+	if text == "" || s.Done() {
+		return s
+	}
+	s.Guidance = append(slices.Clone(s.Guidance), text)
+	if s.Running {
+		s.Late++
+	}
+	for size := 0; ; size = 0 {
+		for _, g := range s.Guidance {
+			size += len(g)
+		}
+		if size <= maxGuidance {
+			break
+		}
+		s.Guidance = s.Guidance[1:]
+	}
+	s.Late = min(s.Late, len(s.Guidance))
+	return s
+}
+
+// Limit replaces the limits. If the new ones are reached already, the loop
+// stops, after the attempt that is running. Limits that are not valid change
+// nothing; call [Limits.Validate] first.
+func (s State) Limit(l Limits) State {
+	if s.Done() || l.Validate() != nil {
+		return s
+	}
+	s.Task.Limits = l
+	if s.Running {
+		return s
+	}
+	if reason, detail := s.reached(); reason != "" {
+		if s.Attempt == 1 && s.Iteration > 1 {
+			s.Iteration-- // the last one that ran
+		}
+		return s.stop(reason, detail)
+	}
+	return s
+}
+
+// Pause pauses the loop before its next attempt, or lets it go on.
+func (s State) Pause(paused bool) State {
+	if !s.Done() {
+		s.Paused = paused
+	}
+	return s
+}
+
+// Cancel stops the loop with [StopCancelled]. Cancelling twice is harmless.
+func (s State) Cancel(reason string) State {
+	if s.Done() {
+		return s
+	}
+	return s.stop(StopCancelled, reason)
+}
+
+// Apply returns the state after an event: the fold of a loop's events is its
+// state. Kinds it does not know change nothing.
+func (s State) Apply(ev Event) State {
+	switch ev.Kind {
+	case EventLoopStarted:
+		if ev.State != nil && !s.Done() {
+			return *ev.State
+		}
+	case EventIterationStarted:
+		if !s.Done() && ev.Iteration.Number == s.Iteration && ev.Iteration.Attempt == s.Attempt {
+			s.Running = true
+		}
+	case EventIterationEnded:
+		return s.Next(ev.Iteration)
+	case EventGuided:
+		if ev.State == nil {
+			return s.Guide(ev.Text)
+		}
+		if !s.Done() {
+			s.Guidance, s.Late = slices.Clone(ev.State.Guidance), min(s.Late, len(ev.State.Guidance))
+		}
+	case EventLimitsChanged:
+		if ev.State != nil {
+			return s.Limit(ev.State.Task.Limits)
+		}
+	case EventPaused, EventContinued:
+		return s.Pause(ev.Kind == EventPaused)
+	case EventCancelled:
+		return s.Cancel(ev.Text)
+	case EventLoopStopped:
+		// Only a log written by another version can say more than the fold.
+		if ev.State != nil && ev.State.Done() && !s.Done() {
+			return s.stop(ev.State.Stop, ev.State.Detail)
+		}
+	}
+	return s
+}
