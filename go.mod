@@ -1,3 +1,8 @@
 module github.com/ralph-loop/ralph
 
-go 1.26
+go 1.26.0
+
+require (
+	github.com/google/go-cmp v0.7.0 // indirect
+	golang.org/x/sync v0.24.0 // indirect
+)
