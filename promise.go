@@ -4,6 +4,8 @@ import (
 	"crypto/rand"
 	"strings"
 	"unicode"
+
+	"github.com/ralph-loop/ralph/internal/stream"
 )
 
 // Match says which text counts as a promise. The zero value is
@@ -259,12 +261,12 @@ func looksPromised(text string) bool {
 	}
 }
 
-// A fenceScanner tells which lines stand in a code fence, by CommonMark's rules
-// but for indentation: a fence in a list item is indented. It only moves on.
+// A fenceScanner tells which lines of a text stand in a code fence. It only
+// moves on.
 type fenceScanner struct {
-	text string
-	at   int    // start of the first line not read yet
-	open string // the mark of the open fence, "" = none
+	text  string
+	at    int // start of the first line not read yet
+	fence stream.Fence
 }
 
 // inside reports whether the line that starts at offset stands in a fence.
@@ -272,50 +274,7 @@ func (f *fenceScanner) inside(offset int) bool {
 	for f.at < offset {
 		line, _, _ := strings.Cut(f.text[f.at:], "\n")
 		f.at += len(line) + 1
-		f.read(line)
+		f.fence.Line(line)
 	}
-	return f.open != ""
-}
-
-func (f *fenceScanner) read(line string) {
-	line = strings.TrimSpace(line)
-	if f.open == "" {
-		line = withoutListMark(line)
-	}
-	mark := fenceMark(line)
-	switch {
-	case mark == "":
-	case f.open == "":
-		if mark[0] != '`' || !strings.Contains(line[len(mark):], "`") {
-			f.open = mark
-		}
-	case mark[0] == f.open[0] && len(mark) >= len(f.open) && len(mark) == len(line):
-		f.open = ""
-	}
-}
-
-// fenceMark is the run of at least three backticks or tildes a line begins with.
-func fenceMark(line string) string {
-	if line == "" || line[0] != '`' && line[0] != '~' {
-		return ""
-	}
-	n := len(line) - len(strings.TrimLeft(line, line[:1]))
-	if n < 3 {
-		return ""
-	}
-	return line[:n]
-}
-
-// withoutListMark removes "- ", "* ", "+ ", "1. " and "1) ".
-func withoutListMark(line string) string {
-	mark, rest, ok := strings.Cut(line, " ")
-	if !ok {
-		return line
-	}
-	digits := strings.TrimRight(mark, ".)")
-	if mark == "-" || mark == "*" || mark == "+" ||
-		digits != "" && len(digits) == len(mark)-1 && strings.Trim(digits, "0123456789") == "" {
-		return strings.TrimSpace(rest)
-	}
-	return line
+	return f.fence.Open() != ""
 }

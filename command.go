@@ -1,0 +1,335 @@
+package ralph
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/ralph-loop/ralph/internal/process"
+	"github.com/ralph-loop/ralph/internal/stream"
+)
+
+// Format is how an agent's client prints: one of its JSON dialects, or text.
+type Format string
+
+const (
+	FormatText     Format = "text" // the answer is all of standard output
+	FormatClaude   Format = "claude"
+	FormatAmp      Format = "amp"
+	FormatCursor   Format = "cursor"
+	FormatCodex    Format = "codex"
+	FormatCline    Format = "cline"
+	FormatGemini   Format = "gemini"
+	FormatOpencode Format = "opencode"
+	FormatCopilot  Format = "copilot"
+	FormatKimi     Format = "kimi"
+)
+
+// Command is a [Runner] for agents' command-line clients. The prompt goes to
+// the client's standard input through a pipe, then end of file; its standard
+// output is decoded as it comes, in bounded memory however much it prints;
+// standard error is shown and kept raw, and its last lines explain errors, but
+// nothing in it is an answer.
+//
+// The client inherits this process's environment (a runner is the one part of
+// this package that must read it), without what marks a session of another
+// agent, plus Env, plus a TMPDIR of its own that is removed afterwards.
+//
+// When the run is to end, the client's process group is interrupted, after
+// Grace terminated, after another Grace killed. No process of it is left, also
+// after a normal exit: on Linux, tools in sessions of their own are found by an
+// environment name, unless they cleared their environment and outlived the
+// client; on macOS only the process group is ended; on Windows Run returns an
+// error.
+//
+// An exit status alone proves nothing, and after a signal of ours nothing does:
+// a stream counts as complete only with its end event. A Command must not be
+// changed while it runs and may be used concurrently.
+type Command struct {
+	Args   []string // program and arguments
+	Env    []string // "NAME=value", added to the environment
+	Format Format   // "" = text
+
+	// Model is passed on as ModelFlag and Model, before a last argument "-".
+	// "" = the client's default.
+	Model     string
+	ModelFlag string
+
+	// Grace is the time between interrupting, terminating and killing. 0 = 5 s.
+	Grace time.Duration
+	// IdleTimeout ends a run that prints nothing for so long, as a time-out.
+	// 0 = off: silence is not death, builds are long.
+	IdleTimeout time.Duration
+	// ExitTimeout ends a client that has printed its end event and then
+	// nothing, but does not exit, for so long. Its answer counts. 0 = 30 s.
+	ExitTimeout time.Duration
+}
+
+var _ Runner = (*Command)(nil)
+
+// Causes for ending a run.
+var (
+	errIdle     = errors.New("idle")
+	errLingered = errors.New("did not exit after its end event")
+)
+
+// nestedMarks are the names by which agents' clients know that they run inside
+// another session, and then refuse or misbehave.
+func nestedMarks() []string {
+	return []string{"CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SSE_PORT", "CLAUDE_CODE_SESSION_ID",
+		"CODEX_SANDBOX", "CODEX_SANDBOX_NETWORK_DISABLED", "CODEX_THREAD_ID", "GEMINI_CLI",
+		"OPENCODE", "OPENCODE_RUN_ID", "OPENCODE_PID", "AMP_CURRENT_THREAD_ID", "CLINE_ACTIVE"}
+}
+
+// Run runs the client once. Its errors are of the kinds [Runner] names.
+func (c *Command) Run(ctx context.Context, req Request) (Response, error) {
+	args, err := c.args()
+	if err != nil {
+		return Response{}, Permanent(err)
+	}
+	tmp, err := os.MkdirTemp("", "ralph-")
+	if err != nil {
+		return Response{}, fmt.Errorf("temporary folder: %w", err)
+	}
+	defer os.RemoveAll(tmp)
+
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	f := &feed{raw: req.Raw, cancel: cancel, idle: c.IdleTimeout, linger: cmp.Or(c.ExitTimeout, 30*time.Second)}
+	options := stream.Options{Echo: req.Prompt}
+	if req.Display != nil {
+		options.Display = req.Display
+		f.display = stream.Strip(req.Display)
+	}
+	if req.Live != nil {
+		options.Live = func(u stream.Usage) { req.Live(Usage(u)) }
+	}
+	if f.decoder, err = stream.New(string(cmp.Or(c.Format, FormatText)), options); err != nil {
+		return Response{}, Permanent(err)
+	}
+	defer f.watch()()
+	exit, err := process.Run(ctx, process.Cmd{
+		Args: args, Dir: req.Dir, Env: c.environ(tmp), Stdin: []byte(req.Prompt), Grace: c.Grace,
+		Stdout: writerFunc(f.stdout), Stderr: writerFunc(f.stderr),
+	})
+	if errors.Is(err, process.ErrStart) {
+		return Response{}, Permanent(fmt.Errorf("agent: %w (is it installed, and in PATH?)", err))
+	}
+	res := f.decoder.Result()
+	resp := Response{
+		Output: res.Text, Omitted: res.Omitted, Usage: Usage(res.Usage),
+		Model: res.Model, Session: res.Session, Files: res.Files,
+	}
+	return resp, c.fault(err, exit, res, f)
+}
+
+func (c *Command) args() ([]string, error) {
+	if len(c.Args) == 0 {
+		return nil, errors.New("agent: the Command has no Args")
+	}
+	if c.Model == "" {
+		return c.Args, nil
+	}
+	if c.ModelFlag == "" {
+		return nil, fmt.Errorf("agent: Model is %q, but the Command has no ModelFlag to pass it on with", c.Model)
+	}
+	args := slices.Clone(c.Args)
+	at := len(args)
+	if at > 1 && args[at-1] == "-" {
+		at--
+	}
+	return slices.Insert(args, at, c.ModelFlag, c.Model), nil
+}
+
+func (c *Command) environ(tmp string) []string {
+	marks := nestedMarks()
+	env := slices.DeleteFunc(os.Environ(), func(e string) bool {
+		name, _, _ := strings.Cut(e, "=")
+		return slices.Contains(marks, name)
+	})
+	env = append(env, "TMPDIR="+tmp)
+	return append(env, c.Env...)
+}
+
+// fault says how the run ended, in an order that has been paid for: first our
+// own reasons for ending it, then what the provider says in its end event, and
+// only then what can be guessed. An agent's words say nothing about it.
+func (c *Command) fault(cause error, exit process.Exit, res stream.Result, f *feed) error {
+	switch {
+	case errors.Is(cause, errIdle):
+		return idleError(c.IdleTimeout)
+	case cause != nil && !errors.Is(cause, errLingered):
+		return cause
+	}
+	said := res.Message
+	if said == "" {
+		said = f.lastWords(res)
+	}
+	failed := func(kind string) error { return errors.New(strings.TrimSuffix(kind+": "+said, ": ")) }
+	switch {
+	case res.RateLimited:
+		wait := res.RetryAfter
+		if !res.ResetAt.IsZero() {
+			wait = max(time.Until(res.ResetAt), time.Second)
+		}
+		return RetryAfter(failed("rate limit"), wait)
+	case res.Denied:
+		return Permanent(failed("the provider does not accept the agent's login"))
+	case res.Failed:
+		return failed("the agent reports a failure")
+	}
+	bad := exit.Code != 0 && cause == nil // otherwise the exit is our doing
+	if bad && (!res.Ended || c.Format == "" || c.Format == FormatText) {
+		words := strings.Join(lastLines(f.tail.String(), 3), "\n")
+		switch {
+		case stream.LimitText(words):
+			return RetryAfter(failed("rate limit"), stream.RetryHint(words))
+		case stream.DeniedText(words):
+			return Permanent(failed("the provider does not accept the agent's login"))
+		}
+	}
+	silent := strings.TrimSpace(res.Text) == ""
+	switch {
+	case bad && (silent || res.Ended):
+		return failed("the agent failed, " + exit.String())
+	case silent && (res.Ended || f.count.Load() == 0):
+		return withWords(ErrEmpty, said)
+	case !res.Ended:
+		return withWords(ErrIncomplete, said)
+	}
+	return nil
+}
+
+func withWords(err error, words string) error {
+	if words == "" {
+		return err
+	}
+	return fmt.Errorf("%w: %s", err, words)
+}
+
+// idleError is a time-out.
+type idleError time.Duration
+
+func (e idleError) Error() string        { return "no output for " + time.Duration(e).String() }
+func (e idleError) Is(target error) bool { return target == context.DeadlineExceeded }
+
+// A feed takes what a client prints to where it belongs.
+type feed struct {
+	cancel       context.CancelCauseFunc
+	idle, linger time.Duration
+
+	mu      sync.Mutex // serialises the two streams
+	raw     io.Writer
+	display io.Writer
+	decoder *stream.Decoder
+	tail    tail
+	count   atomic.Int64 // bytes of standard output
+	timer   *time.Timer
+}
+
+// watch starts the timers that output resets; the function ends them.
+func (f *feed) watch() (stop func()) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.timer = time.AfterFunc(time.Hour, func() {
+		if f.decoder.Ended() {
+			f.cancel(errLingered)
+		} else {
+			f.cancel(errIdle)
+		}
+	})
+	f.reset()
+	return func() { f.timer.Stop() }
+}
+
+func (f *feed) reset() {
+	switch {
+	case f.decoder.Ended():
+		f.timer.Reset(f.linger)
+	case f.idle > 0:
+		f.timer.Reset(f.idle)
+	default:
+		f.timer.Stop()
+	}
+}
+
+func (f *feed) stdout(p []byte) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.count.Add(int64(len(p)))
+	if f.raw != nil {
+		f.raw.Write(p)
+	}
+	f.decoder.Write(p)
+	f.reset()
+}
+
+func (f *feed) stderr(p []byte) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.raw != nil {
+		f.raw.Write(p)
+	}
+	if f.display != nil {
+		f.display.Write(p)
+	}
+	f.tail.Write(p)
+	f.reset()
+}
+
+// lastWords are what explains a failure that nothing explains: the last lines of
+// standard error, else of what is not of the stream's dialect.
+func (f *feed) lastWords(res stream.Result) string {
+	if lines := lastLines(f.tail.String(), 3); len(lines) > 0 {
+		return strings.Join(lines, " | ")
+	}
+	if n := len(res.LastSkipped); n > 0 {
+		return res.LastSkipped[n-1]
+	}
+	return ""
+}
+
+func lastLines(text string, n int) []string {
+	var lines []string
+	for line := range strings.SplitSeq(text, "\n") {
+		if line = strings.TrimSpace(line); line != "" {
+			lines = append(lines, line)
+		}
+	}
+	return lines[max(len(lines)-n, 0):]
+}
+
+type writerFunc func(p []byte)
+
+func (f writerFunc) Write(p []byte) (int, error) {
+	f(p)
+	return len(p), nil
+}
+
+// A tail keeps the last few KiB of what is written to it.
+type tail struct{ b []byte }
+
+func (t *tail) Write(p []byte) {
+	const size = 8 << 10
+	if len(p) > size {
+		p = p[len(p)-size:]
+	}
+	t.b = append(t.b, p...)
+	if len(t.b) > 2*size {
+		t.b = append(t.b[:0], t.b[len(t.b)-size:]...)
+	}
+}
+
+func (t *tail) String() string {
+	var b strings.Builder
+	stream.Strip(&b).Write(t.b)
+	return b.String()
+}

@@ -1,0 +1,295 @@
+// Package process runs a command, streams what it prints and leaves none of its
+// processes behind.
+//
+// Agents start their tools in sessions of their own, so neither the direct
+// child nor its process group is all there is to end. Every run gets an
+// environment name of its own, RALPH_RUN_<id>=1, which its processes inherit;
+// on Linux the survivors are found by it, wherever they are. Elsewhere ending
+// the process group is the best that can be done.
+package process
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// A Cmd is a command to run.
+type Cmd struct {
+	Args []string // program and arguments; the program is looked up in Env's PATH
+	Dir  string   // "" = the current directory
+	Env  []string // the complete environment; nil = this process's
+
+	// Stdin is handed over through a pipe, then end of file. A child that does
+	// not read it is no error.
+	Stdin []byte
+
+	// Stdout and Stderr get what the command prints, each from one goroutine
+	// and before Run returns. nil = discard. What a writer answers does not
+	// stop the command.
+	Stdout, Stderr io.Writer
+
+	Grace time.Duration // between interrupt, terminate and kill; 0 = 5 s
+	Drain time.Duration // for output that others print after the command has exited; 0 = 2 s
+}
+
+// An Exit is how a command ended.
+type Exit struct {
+	Code    int    // -1 if it was ended by a signal
+	Signal  string // that signal's name
+	Stopped bool   // it was ended because the context was done
+	Cut     bool   // a process that outlived it held its output open, and was cut off
+}
+
+func (e Exit) String() string {
+	if e.Signal != "" {
+		return "ended by signal: " + e.Signal
+	}
+	return fmt.Sprintf("exit status %d", e.Code)
+}
+
+// ErrStart is wrapped by errors of commands that could not be started; they
+// also wrap exec.ErrNotFound, fs.ErrNotExist or fs.ErrPermission.
+var ErrStart = errors.New("cannot start")
+
+// marker is what the environment names of runs begin with.
+const marker = "RALPH_RUN_"
+
+// Run runs the command to its end and until none of its processes is left. When
+// ctx is done, the command's process group is interrupted, after Grace
+// terminated, after another Grace killed, and the error is context.Cause(ctx).
+// A command that was started and not stopped is no error, however it ended.
+func Run(ctx context.Context, c Cmd) (Exit, error) {
+	if ctx.Err() != nil {
+		return Exit{Code: -1}, context.Cause(ctx)
+	}
+	r, err := start(c)
+	if err != nil {
+		return Exit{Code: -1}, err
+	}
+	return r.wait(ctx)
+}
+
+type run struct {
+	Cmd
+	cmd     *exec.Cmd
+	tree    *tree
+	exited  chan struct{} // the direct child is a zombie
+	readers []*os.File
+	read    chan struct{} // both pipes are at their end
+	stdin   *os.File
+}
+
+func start(c Cmd) (*run, error) {
+	if len(c.Args) == 0 || c.Args[0] == "" {
+		return nil, fmt.Errorf("%w: no command", ErrStart)
+	}
+	env := c.Env
+	if env == nil {
+		env = os.Environ()
+	}
+	name := marker + rand.Text()[:16]
+	program, err := lookPath(c.Args[0], c.Dir, env)
+	if err != nil {
+		return nil, fmt.Errorf("%w %s: %w", ErrStart, c.Args[0], err)
+	}
+	if c.Dir != "" {
+		if info, err := os.Stat(c.Dir); err != nil {
+			return nil, fmt.Errorf("%w %s: working directory: %w", ErrStart, c.Args[0], err)
+		} else if !info.IsDir() {
+			return nil, fmt.Errorf("%w %s: working directory %s: %w: not a directory", ErrStart, c.Args[0], c.Dir, fs.ErrInvalid)
+		}
+	}
+	r := &run{Cmd: c, exited: make(chan struct{}), read: make(chan struct{})}
+	r.cmd = &exec.Cmd{Path: program, Args: c.Args, Dir: c.Dir, Env: append(slices.Clone(env), name+"=1"), SysProcAttr: ownGroup()}
+	return r, r.begin(name)
+}
+
+// begin starts the command on pipes of its own, and what serves them.
+func (r *run) begin(name string) error {
+	if err := supported(); err != nil {
+		return fmt.Errorf("%w %s: %w", ErrStart, r.Args[0], err)
+	}
+	var files []*os.File
+	pipe := func() (*os.File, *os.File, error) {
+		pr, pw, err := os.Pipe()
+		if err == nil {
+			files = append(files, pr, pw)
+		}
+		return pr, pw, err
+	}
+	inR, inW, err1 := pipe()
+	outR, outW, err2 := pipe()
+	errR, errW, err3 := pipe()
+	err := errors.Join(err1, err2, err3)
+	if err == nil {
+		grow(outR)
+		r.cmd.Stdin, r.cmd.Stdout, r.cmd.Stderr = inR, outW, errW
+		err = r.cmd.Start()
+	}
+	if err != nil {
+		for _, f := range files {
+			f.Close()
+		}
+		return fmt.Errorf("%w %s: %w", ErrStart, r.Args[0], err)
+	}
+	inR.Close()
+	outW.Close()
+	errW.Close()
+	r.stdin, r.readers = inW, []*os.File{outR, errR}
+	r.tree = newTree(r.cmd.Process.Pid, name)
+
+	go func() {
+		io.Copy(inW, bytes.NewReader(r.Stdin))
+		inW.Close()
+	}()
+	var readers sync.WaitGroup
+	readers.Go(func() { pump(outR, r.Stdout, 256<<10) })
+	readers.Go(func() { pump(errR, r.Stderr, 32<<10) })
+	go func() { readers.Wait(); close(r.read) }()
+	go func() { awaitExit(r.cmd); close(r.exited) }()
+	return nil
+}
+
+func pump(from *os.File, to io.Writer, size int) {
+	buf := make([]byte, size)
+	for {
+		n, err := from.Read(buf)
+		if n > 0 && to != nil {
+			to.Write(buf[:n])
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+func (r *run) wait(ctx context.Context) (Exit, error) {
+	var e Exit
+	select {
+	case <-r.exited:
+		e.Cut = !r.drain(ctx)
+	case <-ctx.Done():
+		e.Stopped = true
+		r.stop()
+	}
+	r.tree.end()
+	r.stdin.Close()
+	if !r.settled(time.Second) {
+		e.Cut = true
+		for _, f := range r.readers {
+			f.SetReadDeadline(time.Now())
+		}
+		<-r.read
+	}
+	for _, f := range r.readers {
+		f.Close()
+	}
+	r.cmd.Wait() // its state says all there is to say
+	e.Code, e.Signal = exitOf(r.cmd.ProcessState)
+	if e.Stopped {
+		return e, context.Cause(ctx)
+	}
+	return e, nil
+}
+
+// drain waits for output that comes after the command's exit, from a tee in the
+// background or from a daemon that holds the pipe for ever.
+func (r *run) drain(ctx context.Context) bool {
+	drain := time.NewTimer(cmp.Or(r.Drain, 2*time.Second))
+	defer drain.Stop()
+	select {
+	case <-r.read:
+		return true
+	case <-drain.C:
+	case <-ctx.Done():
+	}
+	return false
+}
+
+func (r *run) settled(within time.Duration) bool {
+	t := time.NewTimer(within)
+	defer t.Stop()
+	select {
+	case <-r.read:
+		return true
+	case <-t.C:
+		return false
+	}
+}
+
+// stop ends the direct child, with its group. Its descendants are noted before
+// each step: once it is gone, nothing links them to it but their environment,
+// which they may have cleared.
+func (r *run) stop() {
+	grace := cmp.Or(r.Grace, 5*time.Second)
+	for _, signal := range []signal{interrupt, terminate} {
+		r.tree.note()
+		r.tree.signal(signal)
+		t := time.NewTimer(grace)
+		select {
+		case <-r.exited:
+			t.Stop()
+			return
+		case <-t.C:
+		}
+	}
+	r.tree.note()
+	r.tree.signal(kill)
+	<-r.exited
+}
+
+// lookPath finds a program as a shell in dir would, but never by a PATH entry
+// that is not absolute.
+func lookPath(name, dir string, env []string) (string, error) {
+	if filepath.Base(name) != name {
+		program := name
+		if !filepath.IsAbs(program) {
+			program = filepath.Join(dir, name)
+		}
+		if _, err := exec.LookPath(program); err != nil {
+			return "", unwrapExec(err)
+		}
+		return filepath.Abs(program)
+	}
+	path := ""
+	for _, e := range env {
+		if value, ok := strings.CutPrefix(e, "PATH="); ok {
+			path = value
+		}
+	}
+	denied := false
+	for _, dir := range filepath.SplitList(path) {
+		if !filepath.IsAbs(dir) {
+			continue
+		}
+		program, err := exec.LookPath(filepath.Join(dir, name))
+		if err == nil {
+			return program, nil
+		}
+		denied = denied || errors.Is(err, fs.ErrPermission)
+	}
+	if denied {
+		return "", fs.ErrPermission
+	}
+	return "", exec.ErrNotFound
+}
+
+func unwrapExec(err error) error {
+	if e, ok := errors.AsType[*exec.Error](err); ok {
+		return e.Err
+	}
+	return err
+}

@@ -1,0 +1,210 @@
+package process
+
+import (
+	"bytes"
+	"cmp"
+	"maps"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+type signal = syscall.Signal
+
+const (
+	interrupt = syscall.SIGINT
+	terminate = syscall.SIGTERM
+	kill      = syscall.SIGKILL
+)
+
+func supported() error { return nil }
+
+func ownGroup() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
+
+// grow makes a pipe hold more, so that an agent that prints much is not woken
+// for every 64 KiB. It is no matter if that fails.
+func grow(f *os.File) {
+	if c, err := f.SyscallConn(); err == nil {
+		c.Control(func(fd uintptr) { unix.FcntlInt(fd, unix.F_SETPIPE_SZ, 1<<20) })
+	}
+}
+
+// awaitExit returns when the child has exited and does not reap it: until that
+// is done, its process ID, and with it its group's, cannot be given to another.
+func awaitExit(cmd *exec.Cmd) {
+	for {
+		err := unix.Waitid(unix.P_PID, cmd.Process.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
+		if err != unix.EINTR {
+			return
+		}
+	}
+}
+
+func exitOf(s *os.ProcessState) (code int, signal string) {
+	if w, ok := s.Sys().(syscall.WaitStatus); ok && w.Signaled() {
+		return -1, w.Signal().String()
+	}
+	return s.ExitCode(), ""
+}
+
+// A tree is the processes of a run.
+type tree struct {
+	root   int
+	mark   []byte // in the environment of all that did not clear theirs
+	born   uint64 // the root's start, in the kernel's ticks
+	begun  time.Time
+	lineal map[int]uint64 // descendants by parentage, with their start
+}
+
+func newTree(pid int, name string) *tree {
+	t := &tree{root: pid, mark: []byte(name + "=1"), begun: time.Now(), lineal: map[int]uint64{}}
+	if s, ok := readStat(pid); ok {
+		t.born = s.start
+	}
+	return t
+}
+
+// signal signals the root's process group.
+func (t *tree) signal(s signal) { syscall.Kill(-t.root, s) }
+
+// note remembers who descends from the root now.
+func (t *tree) note() {
+	stats := map[int]stat{}
+	for _, pid := range pids() {
+		if s, ok := readStat(pid); ok {
+			stats[pid] = s
+		}
+	}
+	in := map[int]bool{t.root: true}
+	for grown := true; grown; {
+		grown = false
+		for pid, s := range stats {
+			if !in[pid] && in[s.parent] {
+				in[pid], grown = true, true
+				t.lineal[pid] = s.start
+			}
+		}
+	}
+}
+
+// end kills what is left of the run: the group, the descendants that were
+// noted, and whoever has the mark. Processes that are being killed may start
+// others, so it looks until it finds none, but not for ever: one that sleeps in
+// the kernel cannot be killed.
+func (t *tree) end() {
+	t.signal(kill)
+	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+		if !t.sweep() {
+			return
+		}
+	}
+}
+
+// sweep kills what it finds and reports whether it found anything.
+func (t *tree) sweep() bool {
+	found := false
+	for pid, start := range maps.Clone(t.lineal) {
+		if !t.slay(pid, func() bool { s, ok := readStat(pid); return ok && s.start == start && !s.dead }) {
+			delete(t.lineal, pid)
+			continue
+		}
+		found = true
+	}
+	for _, pid := range t.younger() {
+		if t.marked(pid) && t.slay(pid, func() bool { return t.marked(pid) }) {
+			found = true
+		}
+	}
+	return found
+}
+
+// slay kills a process if it still is the one that is meant, once a handle
+// keeps its ID from being given to another.
+func (t *tree) slay(pid int, meant func() bool) bool {
+	p, err := os.FindProcess(pid)
+	if err != nil {
+		return false
+	}
+	defer p.Release()
+	return meant() && p.Signal(kill) == nil
+}
+
+// marked reports whether the environment a process was started with has the
+// mark. That of a zombie is empty.
+func (t *tree) marked(pid int) bool {
+	env, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
+	return err == nil && bytes.Contains(env, t.mark)
+}
+
+// younger returns the processes that may have been started after the root: none,
+// if the kernel gave out no ID since, else those with higher IDs, as long as
+// IDs cannot have begun again.
+func (t *tree) younger() []int {
+	load, _ := os.ReadFile("/proc/loadavg")
+	fields := strings.Fields(string(load))
+	last := 0
+	if len(fields) > 0 {
+		last, _ = strconv.Atoi(fields[len(fields)-1])
+	}
+	if last == t.root && time.Since(t.begun) < time.Minute {
+		return nil
+	}
+	begunAgain := last < t.root || time.Since(t.begun) > time.Minute
+	var young []int
+	for _, pid := range pids() {
+		if pid == t.root || pid == os.Getpid() {
+			continue
+		}
+		if begunAgain {
+			if s, ok := readStat(pid); !ok || s.start < t.born {
+				continue
+			}
+		} else if pid < t.root {
+			continue
+		}
+		young = append(young, pid)
+	}
+	return young
+}
+
+func pids() []int {
+	d, err := os.Open("/proc")
+	if err != nil {
+		return nil
+	}
+	defer d.Close()
+	names, _ := d.Readdirnames(-1)
+	var list []int
+	for _, name := range names {
+		if pid, err := strconv.Atoi(name); err == nil {
+			list = append(list, pid)
+		}
+	}
+	return list
+}
+
+type stat struct {
+	parent int
+	start  uint64
+	dead   bool
+}
+
+func readStat(pid int) (stat, bool) {
+	data, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return stat{}, false
+	}
+	// The second field, the name in brackets, may hold blanks and brackets.
+	fields := strings.Fields(string(data[bytes.LastIndexByte(data, ')')+1:]))
+	if len(fields) < 20 {
+		return stat{}, false
+	}
+	parent, err1 := strconv.Atoi(fields[1])
+	start, err2 := strconv.ParseUint(fields[19], 10, 64)
+	return stat{parent, start, fields[0] == "Z" || fields[0] == "X"}, cmp.Or(err1, err2) == nil
+}
