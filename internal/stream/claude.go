@@ -162,14 +162,6 @@ func claudeResult(d *Decoder, v *value) {
 	d.fail(why)
 }
 
-// asText returns a string's text, nil if it is none.
-func (v *value) asText() *text {
-	if v == nil || v.kind != 's' {
-		return nil
-	}
-	return v.text
-}
-
 // textOf returns the words of a content that is a string or a list of blocks:
 // those of type text, or of no type, joined. nil = no words.
 func textOf(v *value) *text {

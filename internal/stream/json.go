@@ -2,7 +2,9 @@ package stream
 
 import (
 	"bytes"
+	"slices"
 	"strconv"
+	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
 )
@@ -11,14 +13,17 @@ import (
 // the filter of an array is that of its elements.
 type filter map[string]filter
 
-// A value is what was wanted of a line.
+// A value is what was wanted of a line. It lives until the next line.
 type value struct {
-	kind byte // 's' string, 'n' number or literal, '{', '['
-	text *text
-	lit  string
-	keys map[string]*value
-	list []*value
+	kind  byte   // 's' string, 'n' number or literal, '{', '['
+	short []byte // a string, a number or a literal
+	text  *text  // a string that is longer
+	list  []*value
+	keys  []string // of an object: those of list
 }
+
+// maxShort is the length from which a string is a text.
+const maxShort = 1 << 10
 
 // get returns what is at a path of keys, nil if it is not there.
 func (v *value) get(path ...string) *value {
@@ -26,9 +31,24 @@ func (v *value) get(path ...string) *value {
 		if v == nil {
 			return nil
 		}
-		v = v.keys[k]
+		n := slices.Index(v.keys, k)
+		if n < 0 {
+			return nil
+		}
+		v = v.list[n]
 	}
 	return v
+}
+
+// asText returns a string to keep, nil if the value is none.
+func (v *value) asText() *text {
+	if v == nil || v.kind != 's' {
+		return nil
+	}
+	if v.text == nil {
+		v.text = &text{buf: bytes.Clone(v.short)}
+	}
+	return v.text
 }
 
 // str returns the string at a path, "" if there is none.
@@ -36,14 +56,17 @@ func (v *value) str(path ...string) string {
 	if v = v.get(path...); v == nil || v.kind != 's' {
 		return ""
 	}
-	return v.text.String()
+	if v.text != nil {
+		return v.text.String()
+	}
+	return strings.ToValidUTF8(string(v.short), "\uFFFD")
 }
 
 func (v *value) num(path ...string) (float64, bool) {
 	if v = v.get(path...); v == nil || v.kind != 'n' {
 		return 0, false
 	}
-	f, err := strconv.ParseFloat(v.lit, 64)
+	f, err := strconv.ParseFloat(string(v.short), 64)
 	return f, err == nil && f-f == 0 // not NaN, not infinite
 }
 
@@ -57,7 +80,7 @@ func (v *value) int(path ...string) int64 {
 
 func (v *value) is(path ...string) bool {
 	v = v.get(path...)
-	return v != nil && v.kind == 'n' && v.lit == "true"
+	return v != nil && v.kind == 'n' && string(v.short) == "true"
 }
 
 // Limits of what one line may make the reader keep besides its long strings.
@@ -80,9 +103,12 @@ type reader struct {
 
 	state  state
 	stack  []frame
+	slab   []*value          // given to lines in turn
+	names  map[string]string // the keys that were wanted, to be shared
 	values int
 	key    []byte // being read
-	str    *text  // being read; nil = not wanted
+	str    *value // being read; nil = not wanted
+	num    *value // the literal being read; nil = not wanted
 	lit    []byte // being read
 	esc    []byte // an escape sequence that is not complete
 	odd    bool   // in a string that is not wanted: an odd run of backslashes ends here
@@ -163,8 +189,8 @@ func (r *reader) begin(p []byte) []byte {
 		r.state, r.other = inJunk, r.other[:0]
 		return p
 	}
-	r.stack = append(r.stack[:0], frame{v: &value{kind: '{'}, want: r.want})
 	r.values = 0
+	r.stack = append(r.stack[:0], frame{v: r.value('{'), want: r.want})
 	r.state = beforeKey
 	return p[1:]
 }
@@ -275,8 +301,7 @@ func (r *reader) startValue(p []byte, top *frame) []byte {
 	case c == '"':
 		r.state, r.str, r.odd, r.isKey = inString, nil, false, false
 		if wanted {
-			r.str = new(text)
-			r.add(&value{kind: 's', text: r.str})
+			r.str = r.add('s')
 		}
 		return p[1:]
 	case c == '{' || c == '[':
@@ -284,36 +309,47 @@ func (r *reader) startValue(p []byte, top *frame) []byte {
 			r.state, r.depth, r.inStr, r.odd = inSkipped, 1, false, false
 			return p[1:]
 		}
-		v := &value{kind: c}
-		r.add(v)
-		r.stack = append(r.stack, frame{v: v, want: r.next})
+		r.stack = append(r.stack, frame{v: r.add(c), want: r.next})
 		r.state = beforeKey
 		if c == '[' {
 			r.state, r.wanted = beforeValue, true
 		}
 		return p[1:]
 	case c == '-' || c >= '0' && c <= '9' || c == 't' || c == 'f' || c == 'n' || c == 'N' || c == 'I':
-		r.state, r.lit = inLiteral, r.lit[:0]
+		r.state, r.lit, r.num = inLiteral, r.lit[:0], nil
 		if wanted {
-			r.add(&value{kind: 'n'})
+			r.num = r.add('n')
 		}
 		return p
 	}
 	return r.torn(p)
 }
 
-// add puts a value where it belongs.
-func (r *reader) add(v *value) {
+// value returns a value to be filled.
+func (r *reader) value(kind byte) *value {
+	if r.values == len(r.slab) {
+		r.slab = append(r.slab, new(value))
+	}
+	v := r.slab[r.values]
 	r.values++
+	*v = value{kind: kind, short: v.short[:0], list: v.list[:0], keys: v.keys[:0]}
+	return v
+}
+
+// add puts a new value where it belongs. Of a key that is there twice, the last
+// counts.
+func (r *reader) add(kind byte) *value {
+	v := r.value(kind)
 	top := &r.stack[len(r.stack)-1]
-	if top.v.kind == '[' {
-		top.v.list = append(top.v.list, v)
-		return
+	if top.v.kind == '{' {
+		if n := slices.Index(top.v.keys, top.key); n >= 0 {
+			top.v.list[n] = v
+			return v
+		}
+		top.v.keys = append(top.v.keys, top.key)
 	}
-	if top.v.keys == nil {
-		top.v.keys = make(map[string]*value, 8)
-	}
-	top.v.keys[top.key] = v
+	top.v.list = append(top.v.list, v)
+	return v
 }
 
 // pop closes a container; the last one completes the line.
@@ -348,15 +384,8 @@ func (r *reader) readLiteral(p []byte) []byte {
 	if n == len(p) {
 		return nil
 	}
-	if r.wanted && r.values < maxValues {
-		top := &r.stack[len(r.stack)-1]
-		v := top.v.keys[top.key]
-		if top.v.kind == '[' {
-			v = top.v.list[len(top.v.list)-1]
-		}
-		if v != nil && v.kind == 'n' {
-			v.lit = string(r.lit)
-		}
+	if r.num != nil {
+		r.num.short = append(r.num.short, r.lit...)
 	}
 	r.ended()
 	return p[n:]
@@ -477,10 +506,22 @@ func (r *reader) readString(p []byte) []byte {
 
 func (r *reader) put(b []byte) {
 	if !r.isKey {
-		r.str.Write(b)
+		r.str.write(b)
 	} else if room := maxKey - len(r.key); room > 0 {
 		r.key = append(r.key, b[:min(room, len(b))]...)
 	}
+}
+
+func (v *value) write(b []byte) {
+	if v.text == nil && len(v.short)+len(b) <= maxShort {
+		v.short = append(v.short, b...)
+		return
+	}
+	if v.text == nil {
+		v.text = new(text)
+		v.text.Write(v.short)
+	}
+	v.text.Write(b)
 }
 
 func (r *reader) endString() {
@@ -491,9 +532,20 @@ func (r *reader) endString() {
 	}
 	r.isKey = false
 	top := &r.stack[len(r.stack)-1]
-	top.key = string(r.key)
-	r.next, r.wanted = top.want[top.key]
 	r.state = afterKey
+	if r.next, r.wanted = top.want[string(r.key)]; !r.wanted {
+		top.key = ""
+		return
+	}
+	name, ok := r.names[string(r.key)]
+	if !ok {
+		if r.names == nil {
+			r.names = map[string]string{}
+		}
+		name = string(r.key)
+		r.names[name] = name
+	}
+	top.key = name
 }
 
 // readEscape reads an escape sequence, of which the beginning is in r.esc: a

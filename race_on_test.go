@@ -1,0 +1,5 @@
+//go:build race
+
+package ralph_test
+
+const race = true
