@@ -1,0 +1,191 @@
+package ralph_test
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/modelserver"
+	"github.com/ralph-loop/ralph/verify"
+)
+
+// The tests in the e2e files run the real clients of agents against a scripted
+// model API on loopback. They need what .ci/install-agents installs and skip
+// without it; with RALPH_E2E=1 in the environment they fail instead.
+
+// e2eAgents are the clients that the tests run.
+func e2eAgents() []string { return []string{"claude", "codex"} }
+
+// e2eLimit bounds what should take seconds, on a machine that is busy.
+const e2eLimit = 4 * time.Minute
+
+// An e2eRun is one client with a home, a workspace and a model of its own.
+type e2eRun struct {
+	*testing.T
+	agent  string
+	server *modelserver.Server
+	bin    string // the folder of the client
+	dir    string // the workspace
+	home   string
+	env    []string
+}
+
+// eachAgent runs a test with each client, on the script made for it. The script
+// gets the workspace's path.
+func eachAgent(t *testing.T, script func(dir string) []modelserver.Turn, test func(e *e2eRun)) {
+	t.Helper()
+	for _, agent := range e2eAgents() {
+		t.Run(agent, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			test(newE2E(t, agent, dir, script(dir)))
+		})
+	}
+}
+
+func newE2E(t *testing.T, agent, dir string, script []modelserver.Turn) *e2eRun {
+	t.Helper()
+	bin := e2eBin(t, agent)
+	home := t.TempDir()
+	server, err := modelserver.Start(script...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { server.Close() })
+	env, err := server.Env(agent, home)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := &e2eRun{T: t, agent: agent, server: server, bin: bin, dir: dir, home: home, env: env}
+	t.Cleanup(e.checkAfter)
+	return e
+}
+
+// e2eBin is the folder that holds a client, which is where .ci/install-agents
+// puts it. PATH is not looked at: another version is another program.
+func e2eBin(t *testing.T, agent string) string {
+	t.Helper()
+	root := os.Getenv("RALPH_AGENTS")
+	if root == "" {
+		home, err := os.UserHomeDir()
+		if err != nil {
+			t.Fatal(err)
+		}
+		root = filepath.Join(home, ".cache", "ralph-agents")
+	}
+	bin := filepath.Join(root, "node_modules", ".bin")
+	if _, err := exec.LookPath(filepath.Join(bin, agent)); err != nil {
+		const how = "%s is not installed; .ci/install-agents %[1]s does that"
+		if os.Getenv("RALPH_E2E") == "1" {
+			t.Fatalf(how, agent)
+		}
+		t.Skipf(how, agent)
+	}
+	return bin
+}
+
+// checkAfter holds for every run: no process is left, and no request has left
+// loopback. HOME is unique to the run, and its children inherit it.
+func (e *e2eRun) checkAfter() {
+	for _, p := range processesWith(e.T, "HOME="+e.home) {
+		e.Errorf("left behind: %s", p)
+	}
+	for _, out := range e.server.Escapes() {
+		e.Errorf("wanted to leave loopback: %s", out)
+	}
+}
+
+// command is the client as the preset runs it.
+func (e *e2eRun) command() *ralph.Command {
+	e.Helper()
+	c, err := ralph.Preset(e.agent)
+	if err != nil {
+		e.Fatal(err)
+	}
+	c.Args[0] = filepath.Join(e.bin, c.Args[0])
+	c.Env = e.env
+	return c
+}
+
+func (e *e2eRun) context() context.Context {
+	ctx, cancel := context.WithTimeout(e.Context(), e2eLimit)
+	e.Cleanup(cancel)
+	return ctx
+}
+
+// e2eLog keeps what happened in a loop, and what its agents printed.
+type e2eLog struct {
+	ended  []ralph.Iteration
+	output bytes.Buffer
+}
+
+func (l *e2eLog) Append(_ context.Context, ev ralph.Event) error {
+	if ev.Kind == ralph.EventIterationEnded {
+		l.ended = append(l.ended, ev.Iteration)
+	}
+	return nil
+}
+
+func (l *e2eLog) faults() []ralph.Fault {
+	var fs []ralph.Fault
+	for _, it := range l.ended {
+		fs = append(fs, it.Fault)
+	}
+	return fs
+}
+
+// run runs a loop whose work is to write hello.txt. A failure shows what the
+// agent printed.
+func (e *e2eRun) run(ctx context.Context, runner ralph.Runner, l ralph.Limits) (ralph.State, *e2eLog, error) {
+	e.Helper()
+	log := &e2eLog{}
+	e.Cleanup(func() {
+		if e.Failed() {
+			e.Logf("output of %s:\n%s", e.agent, &log.output)
+		}
+	})
+	loop := &ralph.Local{
+		Runner:   runner,
+		Verifier: verify.External{Args: []string{"test", "-f", "hello.txt"}},
+		Log:      log,
+		Output:   func(ralph.Request) (display, raw io.Writer) { return nil, &log.output },
+	}
+	s, err := loop.Run(ctx, ralph.Start(ralph.Task{ID: "hello", Dir: e.dir, Prompt: e2ePrompt, Limits: l}))
+	return s, log, err
+}
+
+const e2ePrompt = "Write a file hello.txt that greets the reader."
+
+const claim = "All done.\n\n<promise>COMPLETE</promise>"
+
+func helloIn(dir string) *modelserver.File {
+	return &modelserver.File{Path: filepath.Join(dir, "hello.txt"), Content: "hello\n"}
+}
+
+// processesWith lists the processes that have a variable in their environment,
+// whatever session they are in. Zombies have none.
+func processesWith(t *testing.T, variable string) []string {
+	t.Helper()
+	environs, err := filepath.Glob("/proc/[0-9]*/environ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found []string
+	for _, path := range environs {
+		env, err := os.ReadFile(path)
+		if err != nil || !slices.Contains(strings.Split(string(env), "\x00"), variable) {
+			continue // ended meanwhile, or another's
+		}
+		args, _ := os.ReadFile(filepath.Join(filepath.Dir(path), "cmdline"))
+		found = append(found, filepath.Base(filepath.Dir(path))+": "+strings.ReplaceAll(string(args), "\x00", " "))
+	}
+	return found
+}

@@ -1,0 +1,196 @@
+package verify
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"hash"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"github.com/ralph-loop/ralph/internal/stream"
+)
+
+// How much of an output is kept, in bytes: its end says more than its beginning.
+const (
+	headBytes = 2 << 10
+	tailBytes = 5 << 10
+)
+
+// An output takes what a command prints, both streams as they come: it hashes
+// all of it, looks for texts in it, writes it to a file if there is one, and
+// keeps its ends.
+type output struct {
+	mu       sync.Mutex
+	hash     hash.Hash
+	size     int64
+	head     []byte
+	tail     []byte
+	contains []*seeker
+	excludes []*seeker
+	file     *os.File
+	fileErr  error
+}
+
+// A seeker looks for a text in streams.
+type seeker struct {
+	text  string
+	found bool
+}
+
+func newOutput(contains, excludes []string) *output {
+	o := &output{hash: sha256.New()}
+	for _, text := range contains {
+		o.contains = append(o.contains, &seeker{text: text})
+	}
+	for _, text := range excludes {
+		o.excludes = append(o.excludes, &seeker{text: text})
+	}
+	return o
+}
+
+// keep opens a file for all of the output in a folder, if there is one. The
+// returned function closes it and says where it is, or what went wrong: that
+// evidence cannot be kept does not change what was found.
+func (o *output) keep(folder, name string) func() string {
+	if folder == "" {
+		return func() string { return "" }
+	}
+	if o.fileErr = os.MkdirAll(folder, 0o755); o.fileErr == nil {
+		o.file, o.fileErr = os.CreateTemp(folder, slug(name)+"-*.log")
+	}
+	return func() string {
+		if o.file != nil {
+			if err := o.file.Close(); o.fileErr == nil {
+				o.fileErr = err
+			}
+		}
+		if o.fileErr != nil {
+			return fmt.Sprintf("the full output could not be kept: %v", o.fileErr)
+		}
+		return "full output: " + filepath.Base(o.file.Name())
+	}
+}
+
+// slug makes a part of a file name of a command.
+func slug(name string) string {
+	name = strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' {
+			return r
+		}
+		return '-'
+	}, name)
+	return strings.Trim(name[:min(len(name), 40)], "-")
+}
+
+// stream returns a writer for one of the streams. Texts are found over the
+// borders of writes, but not over those of streams.
+func (o *output) stream() io.Writer { return &outputStream{o: o} }
+
+type outputStream struct {
+	o    *output
+	last []byte // as long as the longest text, less one
+}
+
+func (s *outputStream) Write(p []byte) (int, error) {
+	o := s.o
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.hash.Write(p)
+	o.size += int64(len(p))
+	if o.file != nil && o.fileErr == nil {
+		_, o.fileErr = o.file.Write(p)
+	}
+	longest := 0
+	for _, list := range [][]*seeker{o.contains, o.excludes} {
+		for _, k := range list {
+			k.seek(s.last, p)
+			longest = max(longest, len(k.text)-1)
+		}
+	}
+	s.last = append(s.last, p[max(len(p)-longest, 0):]...)
+	s.last = append(s.last[:0], s.last[max(len(s.last)-longest, 0):]...)
+
+	room := min(headBytes-len(o.head), len(p))
+	o.head = append(o.head, p[:room]...)
+	p2 := p[room:]
+	o.tail = append(o.tail, p2[max(len(p2)-tailBytes, 0):]...)
+	if len(o.tail) > 2*tailBytes {
+		o.tail = append(o.tail[:0], o.tail[len(o.tail)-tailBytes:]...)
+	}
+	return len(p), nil
+}
+
+// seek looks for the text in p, and over the border between last and p.
+func (k *seeker) seek(last, p []byte) {
+	if k.found {
+		return
+	}
+	text := []byte(k.text)
+	n := len(text) - 1
+	border := append(bytes.Clone(last[max(len(last)-n, 0):]), p[:min(n, len(p))]...)
+	k.found = bytes.Contains(border, text) || bytes.Contains(p, text)
+}
+
+func (o *output) missing() []string   { return texts(o.contains, false) }
+func (o *output) forbidden() []string { return texts(o.excludes, true) }
+
+func texts(list []*seeker, found bool) []string {
+	var matching []string
+	for _, k := range list {
+		if k.found == found {
+			matching = append(matching, k.text)
+		}
+	}
+	return matching
+}
+
+func (o *output) digest() string { return "sha256:" + hex.EncodeToString(o.hash.Sum(nil)) }
+
+// explain adds the useful ends of the output to what is wrong.
+func (o *output) explain(detail string) string {
+	head, tail := o.head, o.tail[max(len(o.tail)-tailBytes, 0):]
+	left := o.size - int64(len(head)+len(tail))
+	text := readable(head)
+	if left > 0 {
+		text += fmt.Sprintf("\n… %d bytes left out …\n", left)
+	}
+	text += readable(tail)
+	if left <= 0 { // in one piece, so that no rune is cut between the two
+		text = readable(append(bytes.Clone(head), tail...))
+	}
+	if text = strings.TrimSpace(text); text == "" {
+		return detail + "\nIt printed nothing."
+	}
+	return detail + "\nIt printed:\n" + text
+}
+
+// readable makes text of bytes whose ends may be cut within a rune.
+func readable(b []byte) string {
+	for len(b) > 0 && !utf8.RuneStart(b[0]) {
+		b = b[1:]
+	}
+	var out strings.Builder
+	stream.Strip(&out).Write(b)
+	return out.String()
+}
+
+// ends cuts text to its first and last bytes, at the borders of runes.
+func ends(text string, head, tail int) string {
+	if len(text) <= head+tail+3 {
+		return text
+	}
+	for !utf8.RuneStart(text[head]) {
+		head--
+	}
+	from := len(text) - tail
+	for from < len(text) && !utf8.RuneStart(text[from]) {
+		from++
+	}
+	return text[:head] + "…" + text[from:]
+}

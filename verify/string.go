@@ -1,0 +1,106 @@
+// Package verify holds the usual verifiers: they decide whether an agent's claim
+// that a task is done is true.
+//
+// The rules hold for all of them. The zero value of what they return rejects.
+// An error is never a pass. "No" (a check failed) and "I could not find out" (a
+// check was unable to run, or timed out) are different results, for only the
+// first is about the agent's work. A rejection says what is missing, short
+// enough to be quoted to the agent. Nothing is decided by words in a reason.
+// Verifiers are values, safe for concurrent use.
+package verify
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/ralph-loop/ralph"
+)
+
+// String looks at the words of the answer (S1's string_match): all of Contains
+// must be in it and none of Excludes, upper and lower case alike. It rejects a
+// claim that was not promised, and one whose run ended in a fault, for then
+// words prove nothing.
+//
+// The zero value takes the promise as enough, which is to trust the agent's
+// word: the verdict holds a warning that says so.
+type String struct {
+	Contains []string
+	Excludes []string
+}
+
+var _ ralph.Verifier = String{}
+
+// Verify implements [ralph.Verifier]. A blank entry is an error, for it would
+// match anything. If a part of the answer was left out, what must not be in it
+// cannot be known.
+func (s String) Verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, error) {
+	if ctx.Err() != nil {
+		return ralph.Verdict{}, context.Cause(ctx)
+	}
+	if err := notBlank("String", s.Contains, s.Excludes); err != nil {
+		return ralph.Verdict{}, err
+	}
+	switch {
+	case !c.Promised:
+		return judge(ralph.Check{Name: "promise", Status: ralph.CheckFailed, Detail: "the answer does not claim that the task is done"}), nil
+	case c.Fault != "":
+		return judge(ralph.Check{Name: "promise", Status: ralph.CheckFailed,
+			Detail: fmt.Sprintf("the run ended with a fault (%s), so its words are not taken", c.Fault)}), nil
+	}
+	if len(s.Contains)+len(s.Excludes) == 0 {
+		v := ralph.Pass()
+		v.Checks = []ralph.Check{{Name: "unverified: promise only", Status: ralph.CheckWarning, Detail: "nothing but the agent's word was checked"}}
+		return v, nil
+	}
+	text := strings.ToLower(c.Output)
+	var checks []ralph.Check
+	for _, want := range s.Contains {
+		check := ralph.Check{Name: fmt.Sprintf("contains %q", want), Status: ralph.CheckPassed}
+		if !strings.Contains(text, strings.ToLower(want)) {
+			check.Status, check.Detail = ralph.CheckFailed, fmt.Sprintf("the answer does not contain %q", want)
+			if c.Omitted > 0 {
+				check.Status, check.Detail = ralph.CheckUnable, fmt.Sprintf("%q is not in what was kept of the answer; %d bytes were left out", want, c.Omitted)
+			}
+		}
+		checks = append(checks, check)
+	}
+	for _, bad := range s.Excludes {
+		check := ralph.Check{Name: fmt.Sprintf("excludes %q", bad), Status: ralph.CheckPassed}
+		switch {
+		case strings.Contains(text, strings.ToLower(bad)):
+			check.Status, check.Detail = ralph.CheckFailed, fmt.Sprintf("the answer contains %q", bad)
+		case c.Omitted > 0:
+			check.Status, check.Detail = ralph.CheckUnable, fmt.Sprintf("%d bytes of the answer were left out, so it cannot be known that it does not contain %q", c.Omitted, bad)
+		}
+		checks = append(checks, check)
+	}
+	return judge(checks...), nil
+}
+
+// judge returns the verdict of checks that must all pass.
+func judge(checks ...ralph.Check) ralph.Verdict {
+	v := ralph.Verdict{Passed: true, Checks: checks}
+	var missing []string
+	for _, c := range checks {
+		switch c.Status {
+		case ralph.CheckFailed, ralph.CheckUnable, ralph.CheckTimeout:
+			v.Passed = false
+			missing = append(missing, c.Detail)
+		}
+	}
+	v.Feedback = strings.Join(missing, "\n")
+	return v
+}
+
+func notBlank(who string, lists ...[]string) error {
+	for _, list := range lists {
+		for _, text := range list {
+			if strings.TrimSpace(text) == "" {
+				return errors.New("verify." + who + ": an entry of Contains or Excludes is blank; it would match anything")
+			}
+		}
+	}
+	return nil
+}
