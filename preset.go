@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/ralph-loop/ralph/internal/stream"
 )
 
 // presets are the known agents' clients, as data. Each runs without asking
@@ -50,4 +52,13 @@ func Preset(name string) (*Command, error) {
 		}
 	}
 	return nil, fmt.Errorf("unknown agent %q; the known ones are %s", name, strings.Join(Presets(), ", "))
+}
+
+// Formats returns the formats a [Command] can decode, sorted.
+func Formats() []Format {
+	var formats []Format
+	for _, name := range stream.Formats() {
+		formats = append(formats, Format(name))
+	}
+	return formats
 }

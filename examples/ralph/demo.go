@@ -1,0 +1,141 @@
+package main
+
+import (
+	"context"
+	"embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/verify"
+)
+
+//go:embed demo
+var demoFiles embed.FS
+
+func demoFlags(f *flags) {
+	f.StringVar(&f.agent, "agent", "", "the `NAME` of a real agent to do it: "+strings.Join(ralph.Presets(), ", ")+"; default: a scripted one, built in")
+	f.StringVar(&f.model, "model", "", "the `MODEL` it is to use")
+	f.DurationVar(&f.timeout, "timeout", 0, "end an iteration after this `TIME`, like 30m (0: never)")
+	f.StringVar(&f.dir, "dir", "", "the `FOLDER` to make it in, which must not exist (default: a temporary one)")
+}
+
+// runDemo makes a small project with failing tests and runs a real loop on it.
+func runDemo(e env, f *flags, args []string) error {
+	if len(args) > 0 {
+		return fail(exitUsage, "demo takes no arguments")
+	}
+	for _, tool := range []string{"go", "git"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			return fail(exitConfig, "the demo needs %s, which is not in PATH", tool)
+		}
+	}
+	agent, err := demoAgent(e, f)
+	if err != nil {
+		return err
+	}
+	base, err := demoFolder(f.dir)
+	if err != nil {
+		return err
+	}
+	project := filepath.Join(base, "project")
+	if err := makeProject(e.ctx, project); err != nil {
+		return err
+	}
+	logFile, err := os.Create(filepath.Join(base, "events.jsonl"))
+	if err != nil {
+		return err
+	}
+	defer logFile.Close()
+	encoder := json.NewEncoder(logFile)
+	encoder.SetEscapeHTML(false)
+	log := ralph.ProgressLogFunc(func(_ context.Context, ev ralph.Event) error { return encoder.Encode(ev) })
+
+	prompt, err := demoFiles.ReadFile("demo/PROMPT.md.txt")
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(e.stderr, "A small Go project with failing tests is in %s.\nThe loop runs an agent on it until `go test ./...` passes.\n", project)
+	state, err := drive(e, &ralph.Local{
+		Runner:   agent,
+		Verifier: verify.External{Args: []string{"go", "test", "./..."}, Env: goEnv()},
+	}, ralph.Start(ralph.Task{
+		ID: "demo", Prompt: string(prompt), Dir: project, HowVerified: "`go test ./...` must pass",
+		Limits: ralph.Limits{Iterations: 10, IterationTimeout: f.timeout},
+	}), log)
+	fmt.Fprintf(e.stdout, "files: %s\nlog:   %s\n", project, logFile.Name())
+	return exitFor(e, state, err, true)
+}
+
+// goEnv keeps the demo's go command to itself and off the network.
+func goEnv() []string {
+	return []string{"GOWORK=off", "GOFLAGS=-mod=mod", "GOPROXY=off", "GOTOOLCHAIN=local"}
+}
+
+// demoAgent is this program, run as an agent's client is; or a real one.
+func demoAgent(e env, f *flags) (*ralph.Command, error) {
+	if f.agent != "" {
+		return f.command(e)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	return &ralph.Command{Args: []string{self, "demo-agent"}}, nil
+}
+
+func demoFolder(dir string) (string, error) {
+	if dir == "" {
+		return os.MkdirTemp("", "ralph-demo-")
+	}
+	if _, err := os.Lstat(dir); err == nil {
+		return "", fail(exitConfig, "--dir %s exists already", dir)
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", err
+	}
+	return filepath.Abs(dir)
+}
+
+func makeProject(ctx context.Context, dir string) error {
+	entries, err := demoFiles.ReadDir("demo")
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	for _, entry := range entries {
+		if entry.Name() == "PROMPT.md.txt" {
+			continue
+		}
+		data, err := demoFiles.ReadFile("demo/" + entry.Name())
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(dir, strings.TrimSuffix(entry.Name(), ".txt")), data, 0o644); err != nil {
+			return err
+		}
+	}
+	return errors.Join(
+		demoGit(ctx, dir, "init", "-q"),
+		demoGit(ctx, dir, "config", "user.name", "ralph demo"),
+		demoGit(ctx, dir, "config", "user.email", "demo@example.com"),
+		demoGit(ctx, dir, "config", "commit.gpgsign", "false"),
+		demoGit(ctx, dir, "add", "-A"),
+		demoGit(ctx, dir, "commit", "-q", "-m", "A package with bugs"),
+	)
+}
+
+func demoGit(ctx context.Context, dir string, args ...string) error {
+	out, err := exec.CommandContext(ctx, "git", append([]string{"-C", dir}, args...)...).CombinedOutput()
+	if err != nil {
+		return fail(exitGit, "git %s: %w: %s", args[0], err, clean(string(out)))
+	}
+	return nil
+}

@@ -1,0 +1,173 @@
+// Command ralph runs a coding agent in a loop until its work is verified. It is
+// a thin example of what package ralph does.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"syscall"
+
+	"github.com/ralph-loop/ralph"
+)
+
+// Exit codes.
+const (
+	exitOK          = 0 // verified; for prompt also S3's "limit reached"
+	exitConfig      = 1 // pre-flight or configuration
+	exitUsage       = 2
+	exitNotVerified = 3
+	exitAgent       = 4
+	exitGit         = 5
+	exitInterrupt   = 130 // SIGINT
+	exitTerminate   = 143 // SIGTERM
+)
+
+func main() {
+	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+}
+
+// An env is what a command may touch.
+type env struct {
+	ctx            context.Context
+	stdin          io.Reader
+	stdout, stderr io.Writer
+}
+
+func (e env) say(format string, args ...any) { fmt.Fprintf(e.stderr, "ralph: "+format+"\n", args...) }
+
+// An exitError ends a command with a code and one line.
+type exitError struct {
+	code int
+	err  error
+}
+
+func (e *exitError) Error() string { return e.err.Error() }
+func (e *exitError) Unwrap() error { return e.err }
+
+func fail(code int, format string, args ...any) error {
+	return &exitError{code, fmt.Errorf(format, args...)}
+}
+
+// A signalError is the cause of a context that a signal ended.
+type signalError struct{ sig os.Signal }
+
+func (e signalError) Error() string { return e.sig.String() }
+
+func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	defer cancel(nil)
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	defer signal.Stop(signals)
+	go func() {
+		if sig, ok := <-signals; ok {
+			cancel(signalError{sig})
+			signal.Stop(signals) // a second one ends this process at once
+		}
+	}()
+	e := env{ctx, stdin, stdout, stderr}
+	err := dispatch(e, args)
+	if cause, ok := errors.AsType[signalError](context.Cause(ctx)); ok && err != nil {
+		e.say("interrupted; what was done is in the files: run it again to go on")
+		if cause.sig == syscall.SIGTERM {
+			return exitTerminate
+		}
+		return exitInterrupt
+	}
+	if err == nil {
+		return exitOK
+	}
+	code := exitConfig
+	if x, ok := errors.AsType[*exitError](err); ok {
+		code = x.code
+	}
+	if text := err.Error(); text != "" {
+		e.say("%s", text)
+	}
+	return code
+}
+
+type command struct {
+	name, args, short, example string
+	hidden                     bool
+	run                        func(e env, f *flags, args []string) error
+	flags                      func(f *flags)
+}
+
+func commands() []command {
+	return []command{
+		{name: "prompt", args: "FILE [N]", short: "run a prompt file until the work is verified, at most N iterations (10)",
+			example: "ralph prompt prompts/refactor.md 20 --verify 'go test ./...'", run: runPrompt, flags: promptFlags},
+		{name: "demo", short: "see a loop at work: no key, no network", example: "ralph demo", run: runDemo, flags: demoFlags},
+		{name: "demo-agent", hidden: true, run: runDemoAgent},
+		{name: "version", short: "print the version", example: "ralph version", run: runVersion},
+	}
+}
+
+func dispatch(e env, args []string) error {
+	if len(args) == 0 {
+		usage(e.stderr)
+		return fail(exitUsage, "no command")
+	}
+	name, args := args[0], args[1:]
+	if name == "help" && len(args) > 0 {
+		name, args = args[0], []string{"--help"}
+	}
+	if name == "help" || name == "-h" || name == "--help" {
+		usage(e.stdout)
+		return nil
+	}
+	var names []string
+	for _, c := range commands() {
+		if c.name == name {
+			f := newFlags(c)
+			rest, err := f.parse(args)
+			if err != nil {
+				return err
+			}
+			if f.help {
+				f.usage(e.stdout)
+				return nil
+			}
+			return c.run(e, f, rest)
+		}
+		if !c.hidden {
+			names = append(names, c.name)
+		}
+	}
+	return fail(exitUsage, "unknown command %q%s; 'ralph --help' lists them", name, didYouMean(name, names))
+}
+
+func usage(w io.Writer) {
+	fmt.Fprintln(w, "ralph runs a coding agent in a loop until it claims that the task is done and a check agrees.\n\nUsage: ralph COMMAND [FLAGS]\n\nCommands:")
+	for _, c := range commands() {
+		if !c.hidden {
+			fmt.Fprintf(w, "  %-8s %-9s %s\n", c.name, c.args, c.short)
+		}
+	}
+	fmt.Fprint(w, `
+'ralph help COMMAND' tells more.
+
+Example: ralph demo
+
+Exit codes: 0 verified, or the limit of iterations was reached (--strict: 3); 1 configuration;
+2 usage; 3 not verified; 4 the agent failed; 5 git; 130 and 143 interrupted.
+`)
+}
+
+func runVersion(e env, _ *flags, args []string) error {
+	if len(args) > 0 {
+		return fail(exitUsage, "version takes no arguments")
+	}
+	version := "unknown"
+	if info, ok := debug.ReadBuildInfo(); ok {
+		version = info.Main.Version
+	}
+	fmt.Fprintf(e.stdout, "ralph %s (state version %d)\n", version, ralph.Version)
+	return nil
+}

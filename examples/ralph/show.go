@@ -1,0 +1,113 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/ralph-loop/ralph"
+)
+
+// clean makes text that nobody vouches for safe to show on one line.
+func clean(text string) string {
+	return strings.Join(strings.Fields(strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) && r != '\n' && r != '\t' {
+			return -1
+		}
+		return r
+	}, text)), " ")
+}
+
+// show prints an event as it happens.
+func show(w io.Writer, t ralph.Task, ev ralph.Event) {
+	it := ev.Iteration
+	switch ev.Kind {
+	case ralph.EventIterationStarted:
+		attempt := ""
+		if it.Attempt > 1 {
+			attempt = fmt.Sprintf(", attempt %d", it.Attempt)
+		}
+		fmt.Fprintf(w, "\n== iteration %d%s\n", it.Number, attempt)
+	case ralph.EventWaiting:
+		fmt.Fprintf(w, "-- %s\n", clean(ev.Text))
+	case ralph.EventIterationEnded:
+		fmt.Fprintf(w, "-- iteration %d: %s, %s%s\n", it.Number, outcome(t, it), it.Elapsed.Round(time.Millisecond), price(it.Usage))
+		if feedback := strings.TrimSpace(it.Verdict.Feedback); feedback != "" {
+			for i, line := range strings.Split(feedback, "\n") {
+				if i == 20 {
+					fmt.Fprintln(w, "   | …")
+					break
+				}
+				fmt.Fprintf(w, "   | %s\n", strings.TrimRight(strings.Map(printable, line), " "))
+			}
+		}
+	}
+}
+
+func printable(r rune) rune {
+	if unicode.IsControl(r) && r != '\t' {
+		return -1
+	}
+	return r
+}
+
+func outcome(t ralph.Task, it ralph.Iteration) string {
+	fault := ""
+	if it.Fault != "" {
+		fault = fmt.Sprintf("%s (%s)", it.Fault, clean(it.Error))
+	}
+	switch {
+	case it.Verdict.Passed && (it.Claimed || t.Always):
+		return strings.TrimPrefix(fault+", verified", ", ")
+	case it.Claimed:
+		return strings.TrimPrefix(fault+", claims to be done, rejected", ", ")
+	case it.Blocked:
+		return "says that it is blocked"
+	case fault != "":
+		return fault
+	case t.Always:
+		return "not verified yet"
+	case it.NearMiss != "":
+		return fmt.Sprintf("no claim (the promise was %s)", strings.ReplaceAll(it.NearMiss, "_", " "))
+	}
+	return "no claim"
+}
+
+func price(u ralph.Usage) string {
+	if u.CostUSD == nil {
+		return ""
+	}
+	return fmt.Sprintf(", $%.4f", *u.CostUSD)
+}
+
+// report prints how the loop ended, and the evidence.
+func report(w io.Writer, s ralph.State) {
+	result := "interrupted"
+	if s.Done() {
+		result = string(s.Stop)
+	}
+	fmt.Fprintf(w, "%s after %s in %s", result, plural(s.Iteration, "iteration"), s.Elapsed.Round(time.Millisecond))
+	if u := s.Usage; u.InputTokens+u.OutputTokens > 0 {
+		fmt.Fprintf(w, ", %d tokens in, %d out", u.InputTokens, u.OutputTokens)
+	}
+	fmt.Fprintln(w, price(s.Usage))
+	for _, c := range s.Verdict.Checks {
+		extra := ""
+		if c.ExitCode != nil {
+			extra = fmt.Sprintf(", exit code %d", *c.ExitCode)
+		}
+		if c.Duration > 0 {
+			extra += ", " + c.Duration.Round(time.Millisecond).String()
+		}
+		fmt.Fprintf(w, "  %-8s %s%s\n", c.Status, clean(c.Name), extra)
+	}
+}
+
+func plural(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
