@@ -59,10 +59,11 @@ type tree struct {
 	born   uint64 // the root's start, in the kernel's ticks
 	begun  time.Time
 	lineal map[int]uint64 // descendants by parentage, with their start
+	doubts map[int]int    // how often nothing could be read of a process
 }
 
 func newTree(pid int, name string) *tree {
-	t := &tree{root: pid, mark: []byte(name + "=1"), begun: time.Now(), lineal: map[int]uint64{}}
+	t := &tree{root: pid, mark: []byte(name + "=1"), begun: time.Now(), lineal: map[int]uint64{}, doubts: map[int]int{}}
 	if s, ok := readStat(pid); ok {
 		t.born = s.start
 	}
@@ -92,22 +93,35 @@ func (t *tree) note() {
 	}
 }
 
+// Bounds of the search for survivors.
+const (
+	giveUp     = 10 * time.Second // on killing: one that sleeps in the kernel cannot be killed
+	doubtful   = 50               // passes on a process of which nothing can be read
+	extraLooks = 5                // passes because others were started meanwhile
+)
+
 // end kills what is left of the run: the group, the descendants that were
-// noted, and whoever has the mark. Processes that are being killed may start
-// others, so it looks until it finds none, but not for ever: one that sleeps in
-// the kernel cannot be killed.
+// noted, and whoever has the mark. It looks until it is sure that there is none
+// left: those that are being killed may start others, one that is just starting
+// a program shows no environment, and a parent may go while its child comes.
 func (t *tree) end() {
 	t.signal(kill)
-	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
-		if !t.sweep() {
+	looks := 0
+	for deadline := time.Now().Add(giveUp); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+		before := lastPID()
+		switch found, unsure := t.sweep(); {
+		case found || unsure:
+		case lastPID() == before || looks == extraLooks:
 			return
+		default:
+			looks++
 		}
 	}
 }
 
-// sweep kills what it finds and reports whether it found anything.
-func (t *tree) sweep() bool {
-	found := false
+// sweep kills what it finds. It reports whether it found anything, and whether
+// there was anything it could not tell.
+func (t *tree) sweep() (found, unsure bool) {
 	for pid, start := range maps.Clone(t.lineal) {
 		if !t.slay(pid, func() bool { s, ok := readStat(pid); return ok && s.start == start && !s.dead }) {
 			delete(t.lineal, pid)
@@ -116,11 +130,15 @@ func (t *tree) sweep() bool {
 		found = true
 	}
 	for _, pid := range t.younger() {
-		if t.marked(pid) && t.slay(pid, func() bool { return t.marked(pid) }) {
-			found = true
+		switch marked, known := t.marked(pid); {
+		case marked:
+			found = t.slay(pid, func() bool { marked, _ := t.marked(pid); return marked }) || found
+		case !known && t.doubts[pid] < doubtful:
+			t.doubts[pid]++
+			unsure = true
 		}
 	}
-	return found
+	return found, unsure
 }
 
 // slay kills a process if it still is the one that is meant, once a handle
@@ -135,22 +153,33 @@ func (t *tree) slay(pid int, meant func() bool) bool {
 }
 
 // marked reports whether the environment a process was started with has the
-// mark. That of a zombie is empty.
-func (t *tree) marked(pid int) bool {
+// mark. It is not known of one that is just starting a program: its environment
+// is empty, as is that of zombies and of the kernel's own threads.
+func (t *tree) marked(pid int) (marked, known bool) {
 	env, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
-	return err == nil && bytes.Contains(env, t.mark)
+	if err != nil || len(env) > 0 {
+		return bytes.Contains(env, t.mark), true
+	}
+	s, ok := readStat(pid)
+	const kernelThreads = 2
+	return false, !ok || s.dead || s.parent == kernelThreads || pid == kernelThreads
+}
+
+func lastPID() int {
+	load, _ := os.ReadFile("/proc/loadavg")
+	fields := strings.Fields(string(load))
+	if len(fields) == 0 {
+		return 0
+	}
+	last, _ := strconv.Atoi(fields[len(fields)-1])
+	return last
 }
 
 // younger returns the processes that may have been started after the root: none,
 // if the kernel gave out no ID since, else those with higher IDs, as long as
 // IDs cannot have begun again.
 func (t *tree) younger() []int {
-	load, _ := os.ReadFile("/proc/loadavg")
-	fields := strings.Fields(string(load))
-	last := 0
-	if len(fields) > 0 {
-		last, _ = strconv.Atoi(fields[len(fields)-1])
-	}
+	last := lastPID()
 	if last == t.root && time.Since(t.begun) < time.Minute {
 		return nil
 	}

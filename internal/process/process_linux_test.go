@@ -1,0 +1,220 @@
+package process
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// sh runs a shell script and returns what it printed to both streams.
+func sh(t *testing.T, ctx context.Context, script string, c Cmd) (Exit, error, string) {
+	t.Helper()
+	var out bytes.Buffer
+	c.Args = []string{"/bin/sh", "-c", script}
+	c.Stdout = &out
+	e, err := Run(ctx, c)
+	checkNoneLeft(t)
+	return e, err, out.String()
+}
+
+// checkNoneLeft fails if a child of a run of this test lives. Runs of other
+// tests of this package are in flight at the same time, so the tests name their
+// processes by a variable of their own.
+func checkNoneLeft(t *testing.T) {
+	t.Helper()
+	if left := with(t, "PROCESS_TEST="+t.Name()); len(left) > 0 {
+		t.Errorf("processes are left: %v", left)
+		for _, pid := range left {
+			if p, err := os.FindProcess(pid); err == nil {
+				p.Kill()
+			}
+		}
+	}
+}
+
+// with returns the processes that have a variable in their environment.
+func with(t *testing.T, variable string) []int {
+	t.Helper()
+	var found []int
+	for _, pid := range pids() {
+		env, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
+		if err == nil && bytes.Contains(env, []byte(variable+"\x00")) {
+			found = append(found, pid)
+		}
+	}
+	return found
+}
+
+func env(t *testing.T) []string { return append(os.Environ(), "PROCESS_TEST="+t.Name()) }
+
+func TestRun(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name, script string
+		want         Exit
+		out          string
+	}{
+		{"ends well", "echo hello", Exit{}, "hello\n"},
+		{"exit code", "exit 7", Exit{Code: 7}, ""},
+		{"dies of a signal", "kill -9 $$", Exit{Code: -1, Signal: "killed"}, ""},
+		{"reads its input", "cat", Exit{}, "the prompt"},
+		{"closes its output early", "echo a; exec >&-; exec 2>&-; sleep 0; exit 3", Exit{Code: 3}, "a\n"},
+		{"leaves a child in a session of its own", "setsid sleep 300 >/dev/null 2>&1 </dev/null & echo a", Exit{}, "a\n"},
+		{"leaves a grandchild twice removed", "(setsid sh -c 'sleep 300 & sleep 300' >/dev/null 2>&1 &) ; echo a", Exit{}, "a\n"},
+		{"leaves one that ignores signals", "setsid sh -c 'trap \"\" INT TERM HUP; sleep 300; sleep 300' >/dev/null 2>&1 & echo a", Exit{}, "a\n"},
+		{"leaves one that holds its output", "setsid sleep 300 & echo a", Exit{Cut: true}, "a\n"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			got, err, out := sh(t, t.Context(), tt.script, Cmd{Stdin: []byte("the prompt"), Env: env(t), Drain: 200 * time.Millisecond})
+			if err != nil || got != tt.want || out != tt.out {
+				t.Errorf("got %+v, %v, %q; want %+v, %q", got, err, out, tt.want, tt.out)
+			}
+		})
+	}
+}
+
+func TestRunLateOutput(t *testing.T) {
+	t.Parallel()
+	// The child's own child prints after it has exited, as a tee does.
+	e, err, out := sh(t, t.Context(), "(read x <&3; echo late) 3<$FIFO & echo early; exec 4>$FIFO; echo go >&4 & exit 0",
+		Cmd{Env: append(env(t), "FIFO="+fifo(t))})
+	if err != nil || e.Code != 0 || !strings.Contains(out, "late\n") {
+		t.Errorf("got %+v, %v, %q", e, err, out)
+	}
+}
+
+func fifo(t *testing.T) string {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "fifo")
+	if out, err := exec.Command("mkfifo", name).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	return name
+}
+
+func TestRunStartErrors(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	plain := filepath.Join(dir, "plain")
+	if err := os.WriteFile(plain, []byte("x"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		name string
+		cmd  Cmd
+		want error
+	}{
+		{"no command", Cmd{}, ErrStart},
+		{"not found", Cmd{Args: []string{"no-such-program-here"}}, exec.ErrNotFound},
+		{"file not found", Cmd{Args: []string{"/no/such/program"}}, fs.ErrNotExist},
+		{"not executable", Cmd{Args: []string{plain}}, fs.ErrPermission},
+		{"folder not found", Cmd{Args: []string{"true"}, Dir: filepath.Join(dir, "gone")}, fs.ErrNotExist},
+		{"folder is a file", Cmd{Args: []string{"true"}, Dir: plain}, fs.ErrInvalid},
+		{"only in the current folder", Cmd{Args: []string{"plain"}, Dir: dir, Env: []string{"PATH=.:"}}, exec.ErrNotFound},
+	} {
+		if _, err := Run(t.Context(), tt.cmd); !errors.Is(err, tt.want) || !errors.Is(err, ErrStart) {
+			t.Errorf("%s: got %v, want %v", tt.name, err, tt.want)
+		}
+	}
+}
+
+// TestRunStopped ends commands that have begun, and looks for what is left. The
+// script says when it is ready by printing a line.
+func TestRunStopped(t *testing.T) {
+	t.Parallel()
+	cause := errors.New("enough")
+	for _, tt := range []struct {
+		name, script string
+		grace        time.Duration
+		signal       string
+	}{
+		{"goes at once", "echo ready; sleep 300", 0, "interrupt"},
+		{"ignores the interrupt", "trap '' INT; echo ready; while :; do sleep 300; done", 50 * time.Millisecond, "terminated"},
+		{"ignores everything", "trap '' INT TERM; echo ready; while :; do sleep 300; done", 50 * time.Millisecond, "killed"},
+		{"has children in sessions of their own", "setsid sleep 300 & setsid -f setsid sleep 300; echo ready; sleep 300", 0, "interrupt"},
+		{"has one that cleared its environment", "env -i PROCESS_TEST=\"$PROCESS_TEST\" setsid sleep 300 & echo ready; sleep 300", 0, "interrupt"},
+		{"starts more and more", "trap '' INT TERM; storm() { while :; do setsid sleep 300 & setsid sleep 1 & sleep 0.01; done; }; storm & echo ready; storm", 50 * time.Millisecond, "killed"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			ctx, cancel := context.WithCancelCause(t.Context())
+			e, err := Run(ctx, Cmd{Args: []string{"/bin/sh", "-c", tt.script}, Env: env(t), Grace: tt.grace,
+				Stdout: onOutput(func() { cancel(cause) })})
+			checkNoneLeft(t)
+			if !errors.Is(err, cause) || !e.Stopped || e.Signal != tt.signal {
+				t.Errorf("got %+v, %v; want %s", e, err, tt.signal)
+			}
+		})
+	}
+}
+
+type onOutput func()
+
+func (f onOutput) Write(p []byte) (int, error) { f(); return len(p), nil }
+
+func TestRunAnswersTheInterrupt(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancelCause(t.Context())
+	var out bytes.Buffer
+	e, err := Run(ctx, Cmd{Args: []string{"/bin/sh", "-c", `trap 'echo bye; exit 0' INT; echo ready; while :; do sleep 300 & wait; done`},
+		Env: env(t), Stdout: io.MultiWriter(&out, onOutput(func() { cancel(nil) }))})
+	checkNoneLeft(t)
+	if err == nil || !e.Stopped || e.Code != 0 || out.String() != "ready\nbye\n" {
+		t.Errorf("got %+v, %v, %q", e, err, out.String())
+	}
+}
+
+func TestRunBeforeItBegins(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cause := errors.New("no")
+	cancel(cause)
+	if _, err := Run(ctx, Cmd{Args: []string{"true"}}); !errors.Is(err, cause) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestRunInputNobodyReads(t *testing.T) {
+	t.Parallel()
+	e, err := Run(t.Context(), Cmd{Args: []string{"true"}, Stdin: bytes.Repeat([]byte("x"), 300<<10)})
+	if err != nil || e.Code != 0 {
+		t.Errorf("got %+v, %v", e, err)
+	}
+}
+
+func TestRunNested(t *testing.T) {
+	t.Parallel()
+	// A run inside a run keeps the outer one's mark: the outer finds them all.
+	_, _, out := sh(t, t.Context(), "env | grep -c ^RALPH_RUN_", Cmd{Env: append(env(t), "RALPH_RUN_outer=1")})
+	if out != "2\n" {
+		t.Errorf("%q marks", out)
+	}
+}
+
+// BenchmarkRun compares a run of true with the floor in the same run.
+func BenchmarkRun(b *testing.B) {
+	b.Run("floor", func(b *testing.B) {
+		for b.Loop() {
+			if err := exec.Command("true").Run(); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("run", func(b *testing.B) {
+		for b.Loop() {
+			if _, err := Run(b.Context(), Cmd{Args: []string{"true"}}); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}
