@@ -219,7 +219,6 @@ func (s State) endIteration(it Iteration) State {
 	default:
 		failed = true
 	}
-	s.Late = 0
 	s.Retries = 0
 	if failed {
 		s.Failures++
@@ -256,6 +255,7 @@ func (s State) rateLimited(it Iteration) State {
 func (s State) proceed(iteration, attempt int) State {
 	n := s
 	n.Iteration, n.Attempt = iteration, attempt
+	n.Late = 0 // its prompt will quote all there is
 	if reason, detail := n.reached(); reason != "" {
 		return s.stop(reason, detail)
 	}
