@@ -73,7 +73,7 @@ func (s State) reached() (StopReason, string) {
 		return StopFailed, fmt.Sprintf("%d failed iterations in a row", s.Failures)
 	}
 	if n := l.iterations(); n >= 0 && s.Iteration > n {
-		return StopIterations, fmt.Sprintf("%d iterations, and the task is not verified", n)
+		return StopIterations, fmt.Sprintf("the limit of iterations, %d, is reached, and the task is not verified", n)
 	}
 	switch s.Over(Usage{}, 0) {
 	case StopCost:

@@ -138,6 +138,9 @@ func splitWords(line string) ([]string, error) {
 	for _, r := range line {
 		switch {
 		case escaped:
+			if quote == '"' && !strings.ContainsRune("\"\\$`", r) {
+				word.WriteByte('\\') // between double quotes it escapes only these
+			}
 			word.WriteRune(r)
 			escaped = false
 		case quote == '\'':

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"os/exec"
+	"path/filepath"
 	"strings"
 
 	"github.com/ralph-loop/ralph"
@@ -54,6 +55,11 @@ func (f *flags) command(e env) (*ralph.Command, error) {
 		words, err := splitWords(f.agentCmd)
 		if err != nil {
 			return nil, fail(exitUsage, "--agent-cmd: %w", err)
+		}
+		if strings.ContainsRune(words[0], filepath.Separator) {
+			if words[0], err = filepath.Abs(words[0]); err != nil { // not relative to --dir
+				return nil, err
+			}
 		}
 		c.Args = words
 	case name == "":

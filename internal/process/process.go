@@ -259,10 +259,14 @@ func lookPath(name, dir string, env []string) (string, error) {
 		if !filepath.IsAbs(program) {
 			program = filepath.Join(dir, name)
 		}
+		program, err := filepath.Abs(program)
+		if err != nil {
+			return "", err
+		}
 		if _, err := exec.LookPath(program); err != nil {
 			return "", unwrapExec(err)
 		}
-		return filepath.Abs(program)
+		return program, nil
 	}
 	path := ""
 	for _, e := range env {

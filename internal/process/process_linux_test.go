@@ -218,3 +218,17 @@ func BenchmarkRun(b *testing.B) {
 		}
 	})
 }
+
+func TestRunRelativeProgram(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "tool"), []byte("#!/bin/sh\nexit 4\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if e, err := Run(t.Context(), Cmd{Args: []string{"./tool"}, Dir: dir}); err != nil || e.Code != 4 {
+		t.Errorf("relative to Dir: %+v, %v", e, err)
+	}
+	t.Chdir(dir)
+	if e, err := Run(t.Context(), Cmd{Args: []string{"./tool"}}); err != nil || e.Code != 4 {
+		t.Errorf("relative to the current folder: %+v, %v", e, err)
+	}
+}

@@ -144,8 +144,9 @@ func (d *Decoder) accept(p []byte) {
 		return
 	}
 	d.plain.Write(p)
-	if d.show != nil {
+	if d.show != nil && len(p) > 0 {
 		d.show.Write(p)
+		d.column = p[len(p)-1] != '\n'
 	}
 }
 

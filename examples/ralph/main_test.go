@@ -1,0 +1,90 @@
+package main
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"ralph": main})
+}
+
+// TestScripts runs every command as a user would, errors included. In a script,
+// "exits CODE COMMAND…" runs a command and wants its exit code, "repo" makes a
+// git repository of the current folder, and "left" fails if a process with the
+// script's mark lives.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/script",
+		RequireExplicitExec: true,
+		Setup: func(e *testscript.Env) error {
+			for _, name := range []string{"HOME", "GOCACHE", "GOMODCACHE", "GOFLAGS", "GOTOOLCHAIN"} {
+				e.Setenv(name, os.Getenv(name))
+			}
+			e.Setenv("HOME", e.WorkDir)
+			if os.Getenv("GOCACHE") == "" {
+				if dir, err := os.UserCacheDir(); err == nil {
+					e.Setenv("GOCACHE", dir+"/go-build")
+				}
+			}
+			e.Setenv("GIT_CONFIG_GLOBAL", os.DevNull)
+			return nil
+		},
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
+			"exits": exits,
+			"repo": func(ts *testscript.TestScript, _ bool, _ []string) {
+				ts.Check(ts.Exec("git", "init", "-q"))
+			},
+		},
+	})
+}
+
+// exits runs a command and checks its exit code, which testscript does not tell
+// apart.
+func exits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits CODE COMMAND [ARG...]")
+	}
+	err := ts.Exec("sh", append([]string{"-c", `"$@"; code=$?; echo "exit code $code" >&2; exit $code`, "sh"}, args[1:]...)...)
+	_ = err
+	stderr := ts.ReadFile("stderr")
+	if !strings.HasSuffix(strings.TrimSpace(stderr), "exit code "+args[0]) {
+		ts.Fatalf("want exit code %s", args[0])
+	}
+}
+
+func TestSplitWords(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		line string
+		want string // words joined by |
+	}{
+		{"agent -p", "agent|-p"},
+		{`agent 'a b' "c \"d" e\ f ''`, `agent|a b|c "d|e f|`},
+		{"  a\tb ", "a|b"},
+		{"sh -c 'x; y'", "sh|-c|x; y"},
+	} {
+		got, err := splitWords(tt.line)
+		if err != nil || strings.Join(got, "|") != tt.want {
+			t.Errorf("%s: got %q, %v", tt.line, got, err)
+		}
+	}
+	for _, line := range []string{"", "  ", "a; b", "a $(b)", "a 'b", `a \`, "a | b"} {
+		if got, err := splitWords(line); err == nil {
+			t.Errorf("%s: got %q, want an error", line, got)
+		}
+	}
+}
+
+func TestNearest(t *testing.T) {
+	t.Parallel()
+	known := []string{"max-cost", "match", "model", "verify"}
+	for word, want := range map[string]string{"max-costs": "max-cost", "mach": "match", "verfy": "verify"} {
+		if got := nearest(word, known); got != want {
+			t.Errorf("%s: got %s, want %s", word, got, want)
+		}
+	}
+}
