@@ -240,7 +240,7 @@ func invisible(b []byte) bool {
 
 // torn gives up on a line that is no JSON after all.
 func (r *reader) torn(rest []byte) []byte {
-	r.junk([]byte("{…"))
+	r.junk(nil)
 	r.str, r.esc, r.isKey, r.depth, r.inStr = nil, r.esc[:0], false, 0, false
 	r.state = toLineEnd
 	return rest
