@@ -16,14 +16,14 @@ import (
 )
 
 // sh runs a shell script and returns what it printed to both streams.
-func sh(t *testing.T, ctx context.Context, script string, c Cmd) (Exit, error, string) {
+func sh(t *testing.T, ctx context.Context, script string, c Cmd) (Exit, string, error) {
 	t.Helper()
 	var out bytes.Buffer
 	c.Args = []string{"/bin/sh", "-c", script}
 	c.Stdout = &out
 	e, err := Run(ctx, c)
 	checkNoneLeft(t)
-	return e, err, out.String()
+	return e, out.String(), err
 }
 
 // checkNoneLeft fails if a child of a run of this test lives. Runs of other
@@ -75,7 +75,7 @@ func TestRun(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			got, err, out := sh(t, t.Context(), tt.script, Cmd{Stdin: []byte("the prompt"), Env: env(t), Drain: 200 * time.Millisecond})
+			got, out, err := sh(t, t.Context(), tt.script, Cmd{Stdin: []byte("the prompt"), Env: env(t), Drain: 200 * time.Millisecond})
 			if err != nil || got != tt.want || out != tt.out {
 				t.Errorf("got %+v, %v, %q; want %+v, %q", got, err, out, tt.want, tt.out)
 			}
@@ -86,7 +86,7 @@ func TestRun(t *testing.T) {
 func TestRunLateOutput(t *testing.T) {
 	t.Parallel()
 	// The child's own child prints after it has exited, as a tee does.
-	e, err, out := sh(t, t.Context(), "(read x <&3; echo late) 3<$FIFO & echo early; exec 4>$FIFO; echo go >&4 & exit 0",
+	e, out, err := sh(t, t.Context(), "(read x <&3; echo late) 3<$FIFO & echo early; exec 4>$FIFO; echo go >&4 & exit 0",
 		Cmd{Env: append(env(t), "FIFO="+fifo(t))})
 	if err != nil || e.Code != 0 || !strings.Contains(out, "late\n") {
 		t.Errorf("got %+v, %v, %q", e, err, out)
@@ -195,7 +195,7 @@ func TestRunInputNobodyReads(t *testing.T) {
 func TestRunNested(t *testing.T) {
 	t.Parallel()
 	// A run inside a run keeps the outer one's mark: the outer finds them all.
-	_, _, out := sh(t, t.Context(), "env | grep -c ^RALPH_RUN_", Cmd{Env: append(env(t), "RALPH_RUN_outer=1")})
+	_, out, _ := sh(t, t.Context(), "env | grep -c ^RALPH_RUN_", Cmd{Env: append(env(t), "RALPH_RUN_outer=1")})
 	if out != "2\n" {
 		t.Errorf("%q marks", out)
 	}

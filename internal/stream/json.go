@@ -196,11 +196,7 @@ func (r *reader) begin(p []byte) []byte {
 }
 
 func (r *reader) readJunk(p []byte) []byte {
-	n := bytes.IndexByte(p, '\n')
-	line := p
-	if n >= 0 {
-		line = p[:n]
-	}
+	line, rest, ended := bytes.Cut(p, []byte{'\n'})
 	// A byte-order mark or a colour before the object is not part of it.
 	if brace := bytes.IndexByte(line, '{'); brace >= 0 && brace+len(r.other) <= 16 {
 		if before := append(r.other, line[:brace]...); invisible(before) {
@@ -211,12 +207,12 @@ func (r *reader) readJunk(p []byte) []byte {
 	if room := 256 - len(r.other); room > 0 {
 		r.other = append(r.other, line[:min(room, len(line))]...)
 	}
-	if n < 0 {
+	if !ended {
 		return nil
 	}
 	r.junk(r.other)
 	r.state = atLineStart
-	return p[n+1:]
+	return rest
 }
 
 // invisible reports whether nothing of it shows on a terminal.

@@ -1,0 +1,245 @@
+package stream
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func lines(l ...string) []byte { return []byte(strings.Join(l, "\n") + "\n") }
+
+func TestDecoderLines(t *testing.T) {
+	t.Parallel()
+	say := func(text string) string {
+		return `{"type":"assistant","message":{"content":[{"type":"text","text":` + text + `}]}}`
+	}
+	for _, tt := range []struct {
+		name, format string
+		data         []byte
+		text         string
+		skipped      int
+	}{
+		{"escapes", "claude", lines(say(`"\u003ca\u003e \"q\" \\ \/ \n\t \ud83d\ude00 \u00e9"`)), "<a> \"q\" \\ / \n\t 😀 é", 0},
+		{"half pairs", "claude", lines(say(`"a\ud83dz \ud83d\n \ude00 \ud83d\ud83d\ude00"`)), "a\uFFFDz \uFFFD\n \uFFFD \uFFFD\uFFFD\uFFFD", 0},
+		{"escaped keys", "claude", lines(`{"\u0074ype":"assistant","message":{"content":[{"type":"text","te\u0078t":"yes"}]}}`), "yes", 0},
+		{"type last", "claude", lines(`{"message":{"content":[{"text":"yes","type":"text"}]},"x":[1,{"y":"]}"}],"type":"assistant"}`), "yes", 0},
+		{"sub-agent named last", "claude", lines(say(`"mine"`), `{"type":"assistant","message":{"content":[{"type":"text","text":"its"}]},"parent_tool_use_id":"t1"}`), "mine", 0},
+		{"null parent", "claude", lines(`{"type":"assistant","message":{"content":[{"type":"text","text":"mine"}]},"parent_tool_use_id":null}`), "mine", 0},
+		{"string content", "claude", lines(`{"type":"assistant","message":{"content":"yes"}}`), "yes", 0},
+		{"raw control characters", "claude", lines(say("\"a\tb\x01c\"")), "a\tb\x01c", 0},
+		{"invalid UTF-8", "claude", lines(say("\"a\xffb\"")), "a\uFFFDb", 0},
+		{"a torn line costs itself only", "claude", lines(say(`"one"`)[:60], say(`"two"`), `{"type":"assistant","message":{"content":[{"type":"text","text":"torn`), "two", 2},
+		{"torn in what is skipped", "claude", lines(`{"x":{"a":"b\`, `{"x":"a`, say(`"two"`)), "two", 2},
+		{"noise", "claude", lines("", "\uFEFF"+say(`"one"`), "npm notice", "\x1b[32m"+say(`"two"`), "  "+say(`"three"`)+"\r", "[1]", "}", `{"a" 1}`, `{]}`), "three", 5},
+		{"unknown types and shapes", "claude", lines(`{"type":"new","message":7}`, `{"type":5}`, `{}`, say(`"yes"`), `{"type":"assistant","message":{"content":[[[["deep"]]],null,3]}}`), "yes", 0},
+		{"backslashes before the end", "claude", lines(`{"x":"\\\\","y":"a\\\"b","type":"assistant","message":{"content":"yes"}}`), "yes", 0},
+		{"a key twice", "claude", lines(`{"type":"user","type":"assistant","message":{"content":"no"}}`), "", 0},
+		{"thinking", "claude", lines(`{"type":"assistant","message":{"content":[{"type":"thinking","thinking":"no","text":"no"}]}}`), "", 0},
+		{"partial messages, three copies", "claude", lines(
+			`{"type":"stream_event","event":{"type":"content_block_delta","delta":{"type":"text_delta","text":"He"}}}`,
+			`{"type":"stream_event","event":{"type":"content_block_delta","delta":{"type":"text_delta","text":"llo"}}}`,
+			say(`"Hello"`), `{"type":"result","subtype":"success","is_error":false,"result":"Hello"}`), "Hello", 0},
+		{"max turns", "claude", lines(say(`"half"`), `{"type":"result","subtype":"error_max_turns","num_turns":40,"errors":["too many"]}`), "half", 0},
+		{"amp repeats the prompt", "amp", lines(
+			`{"type":"user","message":{"role":"user","content":[{"type":"text","text":"Say <promise>X</promise>"}]}}`,
+			`{"type":"assistant","message":{"role":"assistant","content":[{"type":"text","text":"Working."}],"usage":{"max_tokens":168000}}}`,
+			`{"type":"result","subtype":"success","is_error":false,"result":"Working."}`), "Working.", 0},
+		{"cline marks its end", "cline", lines(`{"type":"say","say":"completion_result","text":"Done.\nHAS_CHANGES","partial":false}`), "Done.\n", 0},
+		{"cline grows", "cline", lines(`{"type":"say","say":"text","text":"I w","partial":true}`, `{"type":"say","say":"text","text":"I will","partial":true}`), "I will", 0},
+		{"gemini pieces", "gemini", lines(`{"type":"message","role":"assistant","content":"a","delta":true}`, `{"type":"tool_use"}`,
+			`{"type":"message","role":"assistant","content":"b","delta":true}`, `{"type":"message","role":"assistant","content":"c","delta":true}`), "bc", 0},
+	} {
+		for _, size := range []int{0, 1, 7} {
+			got := decode(t, tt.format, tt.data, size, Options{})
+			if got.Text != tt.text || got.Skipped != tt.skipped {
+				t.Errorf("%s, in pieces of %d: text %q, want %q; skipped %d, want %d (%q)", tt.name, size, got.Text, tt.text, got.Skipped, tt.skipped, got.LastSkipped)
+			}
+		}
+	}
+}
+
+func TestFormats(t *testing.T) {
+	t.Parallel()
+	if _, err := New("morse", Options{}); err == nil || !strings.Contains(err.Error(), "claude, cline") {
+		t.Error(err)
+	}
+	for _, f := range Formats() {
+		if got := decode(t, f, nil, 0, Options{}); got.Text != "" || got.Ended != (f == "text") || got.Failed {
+			t.Errorf("%s, nothing: %+v", f, got)
+		}
+	}
+}
+
+func TestFailureWords(t *testing.T) {
+	t.Parallel()
+	for message, want := range map[string][2]bool{ // limit, denied
+		"API Error: 429 slow down":                   {true, false},
+		"Usage limit reached":                        {true, false},
+		"You've hit your session limit · resets 7pm": {true, false},
+		"read /tmp/429/x: 14290":                     {false, false},
+		"Invalid API key · Please run /login":        {false, true},
+		"unexpected status 401 Unauthorized":         {false, true},
+		"500 Internal Server Error":                  {false, false},
+	} {
+		if got := [2]bool{LimitText(message), DeniedText(message)}; got != want {
+			t.Errorf("%s: %v, want %v", message, got, want)
+		}
+	}
+	for message, want := range map[string]time.Duration{
+		"Try again in 3 hours 5 minutes.": 3*time.Hour + 5*time.Minute,
+		"try again in 20s":                20 * time.Second,
+		"please try again in 1.5s":        1500 * time.Millisecond,
+		"retry after 2 days, 1 hour":      49 * time.Hour,
+		"try again in 900 days":           7 * 24 * time.Hour,
+		"try again later":                 0,
+		"resets 7pm":                      0,
+	} {
+		if got := RetryHint(message); got != want {
+			t.Errorf("%s: %v, want %v", message, got, want)
+		}
+	}
+}
+
+func TestEcho(t *testing.T) {
+	t.Parallel()
+	prompt := "  Do it. Do it well.\nSay <promise>X</promise> then. Do it.\n\n"
+	inner := strings.TrimSpace(prompt)
+	for _, tt := range []struct{ in, want string }{
+		{inner, ""},
+		{"a" + inner + "b" + inner + "c", "abc"},
+		{"Do it. Do it. " + inner + ".", "Do it. Do it. ."},
+		{inner[:20], inner[:20]},
+		{inner[:20] + inner, inner[:20]},
+		{inner[:len(inner)-1] + "!", inner[:len(inner)-1] + "!"},
+		{"nothing", "nothing"},
+	} {
+		for _, size := range []int{0, 1, 3, 10} {
+			if got := decode(t, "text", []byte(tt.in), size, Options{Echo: prompt}); got.Text != tt.want {
+				t.Errorf("%q in pieces of %d: %q, want %q", tt.in, size, got.Text, tt.want)
+			}
+		}
+	}
+	if got := decode(t, "text", []byte("Do it."), 0, Options{Echo: "Do it."}); got.Text != "Do it." {
+		t.Errorf("a prompt without a tag is removed: %q", got.Text)
+	}
+}
+
+func TestTextBounds(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("All is well in this line.\n", 40<<10)
+	tag := "<promise>X</promise>"
+	for _, size := range []int{0, 1 << 10, 100_003} {
+		got := decode(t, "text", []byte("first\n"+long+"say "+tag+" here\n"+long+"last"), size, Options{})
+		if got.Omitted == 0 || len(got.Text) > 600<<10 {
+			t.Fatalf("%d bytes, %d left out", len(got.Text), got.Omitted)
+		}
+		if !strings.HasPrefix(got.Text, "first\n") || !strings.HasSuffix(got.Text, "\nlast") || !strings.Contains(got.Text, "\nsay "+tag+" here\n") {
+			t.Errorf("in pieces of %d, the ends or the tag are lost", size)
+		}
+		for i, line := range strings.Split(got.Text, "\n") {
+			if line != "" && line != "first" && line != "last" && line != "All is well in this line." && !strings.Contains(line, tag) && !strings.Contains(line, "left out") {
+				t.Errorf("line %d is cut: %q", i, line)
+			}
+		}
+	}
+	// A fence that is open at the cut is open in the tail.
+	got := decode(t, "text", []byte("```\n"+long+tag), 0, Options{})
+	var f Fence
+	f.Lines(strings.TrimSuffix(got.Text, tag))
+	if f.Open() == "" {
+		t.Error("the tail is outside of the fence")
+	}
+	// One that was closed in what is left out is closed.
+	got = decode(t, "text", []byte("```\n"+long+"```\n"+long+tag), 0, Options{})
+	f = Fence{}
+	f.Lines(strings.TrimSuffix(got.Text, tag))
+	if f.Open() != "" {
+		t.Error("the tail is in a fence")
+	}
+	// A line without end is cut between runes, and its rest is no line of its own.
+	got = decode(t, "text", []byte(strings.Repeat("é", 1<<20)+tag), 0, Options{})
+	if strings.Contains(got.Text, "\uFFFD") || strings.Contains(got.Text, "\n"+tag) || !strings.HasSuffix(got.Text, "é"+tag) {
+		t.Error("a long line is cut badly")
+	}
+}
+
+func TestStrip(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ in, want string }{
+		{"plain é 😀\n\ttext", "plain é 😀\n\ttext"},
+		{"\x1b[1;31mred\x1b[0m \x1b]0;title\x07x \x1b]8;;u\x1b\\link", "red x link"},
+		{"\x1bP q\x1b\\x\x1b(By\u009b31mz\u009dtitle\x07!", "xyz!"},
+		{"a\x00b\x08c\x7fd\u0085e\u202ef", "abcdef"},
+		{"10%\r20%\r\nend", "10%\n20%\nend"},
+		{"\x1b]never ended\nnext", "\nnext"},
+		{"bad \xff\xc3 bytes", "bad \uFFFD\uFFFD bytes"},
+	} {
+		for _, size := range []int{1, 2, 100} {
+			var out bytes.Buffer
+			w := Strip(&out)
+			for p := []byte(tt.in); len(p) > 0; p = p[min(size, len(p)):] {
+				w.Write(p[:min(size, len(p))])
+			}
+			if diff := cmp.Diff(tt.want, out.String()); diff != "" {
+				t.Errorf("%q in pieces of %d (-want +got):\n%s", tt.in, size, diff)
+			}
+		}
+	}
+}
+
+// FuzzDecoder checks that it does not matter in which pieces a stream comes.
+func FuzzDecoder(f *testing.F) {
+	files, _ := filepath.Glob("testdata/captures/*.ndjson")
+	for i, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			f.Fatal(err)
+		}
+		if len(data) < 8<<10 {
+			f.Add(data, uint8(i), uint8(i*7))
+		}
+	}
+	f.Add([]byte("Do it: <promise>X</promise>\n{\"type\":\"a\\ud83d"), uint8(0), uint8(3))
+	f.Fuzz(func(t *testing.T, data []byte, format, size uint8) {
+		name := Formats()[int(format)%len(Formats())]
+		echo := "Do it: <promise>X</promise>"
+		once := decode(t, name, data, 0, Options{Echo: echo})
+		pieces := decode(t, name, data, int(size)%64+1, Options{Echo: echo})
+		if diff := cmp.Diff(once, pieces); diff != "" {
+			t.Fatalf("%s, in pieces of %d:\n%s", name, int(size)%64+1, diff)
+		}
+		if strings.ToValidUTF8(once.Text, "") != once.Text {
+			t.Fatalf("the text is not valid UTF-8: %q", once.Text)
+		}
+	})
+}
+
+func BenchmarkDecoder(b *testing.B) {
+	result := strings.Repeat(`ok  \tgithub.com/x/y\t0.2s\n\tif err != nil { return fmt.Errorf(\"%w\", err) }\n`, 100)
+	data := []byte(strings.Repeat(fmt.Sprintf(`{"type":"assistant","message":{"id":"m","content":[{"type":"text","text":"I look."}],"usage":{"input_tokens":1}}}
+{"type":"user","message":{"content":[{"type":"tool_result","content":"%s"}]}}
+`, result), 2000))
+	b.Run("floor", func(b *testing.B) {
+		b.SetBytes(int64(len(data)))
+		for b.Loop() {
+			if bytes.Count(data, []byte("\n")) == 0 {
+				b.Fatal("no lines")
+			}
+		}
+	})
+	for _, format := range []string{"claude", "text"} {
+		b.Run(format, func(b *testing.B) {
+			b.SetBytes(int64(len(data)))
+			b.ReportAllocs()
+			for b.Loop() {
+				decode(b, format, data, 64<<10, Options{})
+			}
+		})
+	}
+}
