@@ -85,7 +85,7 @@ func (l *Local) attempt(ctx context.Context, s State, req Request) *attempt {
 	}
 	after, _ := l.look(context.WithoutCancel(ctx), s.Task.Dir)
 	a.workspace = after.digest
-	a.files = after.changedSince(before)
+	a.files = relativeTo(s.Task.Dir, after.root, after.changedSince(before))
 	return a
 }
 
@@ -140,7 +140,7 @@ func (l *Local) judge(ctx context.Context, s State, a *attempt) Iteration {
 		Number: s.Iteration, Attempt: s.Attempt, Start: a.start.UTC().Round(0),
 		Fault: a.fault, Error: a.err, RetryAfter: a.after,
 		Usage: Usage{}.add(a.usage), Model: clip(a.resp.Model, 256), Session: clip(a.resp.Session, 256),
-		Files:     boundedList(append(slices.Clone(a.resp.Files), a.files...)),
+		Files:     boundedList(append(relativeTo(s.Task.Dir, "", a.resp.Files), a.files...)),
 		Learnings: boundedList(a.resp.Learnings), Workspace: a.workspace, Omitted: a.resp.Omitted,
 	}
 	if it.Fault.claims() {

@@ -1,3 +1,5 @@
+//go:build linux
+
 package ralph_test
 
 import (
@@ -8,7 +10,9 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -46,6 +50,7 @@ func eachAgent(t *testing.T, script func(dir string) []modelserver.Turn, test fu
 		t.Run(agent, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
+			gitInit(t, dir)
 			test(newE2E(t, agent, dir, script(dir)))
 		})
 	}
@@ -95,8 +100,9 @@ func e2eBin(t *testing.T, agent string) string {
 // checkAfter holds for every run: no process is left, and no request has left
 // loopback. HOME is unique to the run, and its children inherit it.
 func (e *e2eRun) checkAfter() {
-	for _, p := range processesWith(e.T, "HOME="+e.home) {
-		e.Errorf("left behind: %s", p)
+	e.nothingRuns()
+	for _, p := range e.runs("") {
+		syscall.Kill(p.pid, syscall.SIGKILL)
 	}
 	for _, out := range e.server.Escapes() {
 		e.Errorf("wanted to leave loopback: %s", out)
@@ -142,9 +148,14 @@ func (l *e2eLog) faults() []ralph.Fault {
 	return fs
 }
 
-// run runs a loop whose work is to write hello.txt. A failure shows what the
-// agent printed.
+// run runs a loop whose work is to write hello.txt.
 func (e *e2eRun) run(ctx context.Context, runner ralph.Runner, l ralph.Limits) (ralph.State, *e2eLog, error) {
+	e.Helper()
+	return e.goOn(ctx, runner, ralph.Start(ralph.Task{ID: "hello", Dir: e.dir, Prompt: e2ePrompt, Limits: l}))
+}
+
+// goOn runs a loop from a state. A failure shows what the agent printed.
+func (e *e2eRun) goOn(ctx context.Context, runner ralph.Runner, s ralph.State) (ralph.State, *e2eLog, error) {
 	e.Helper()
 	log := &e2eLog{}
 	e.Cleanup(func() {
@@ -158,7 +169,7 @@ func (e *e2eRun) run(ctx context.Context, runner ralph.Runner, l ralph.Limits) (
 		Log:      log,
 		Output:   func(ralph.Request) (display, raw io.Writer) { return nil, &log.output },
 	}
-	s, err := loop.Run(ctx, ralph.Start(ralph.Task{ID: "hello", Dir: e.dir, Prompt: e2ePrompt, Limits: l}))
+	s, err := loop.Run(ctx, s)
 	return s, log, err
 }
 
@@ -170,22 +181,56 @@ func helloIn(dir string) *modelserver.File {
 	return &modelserver.File{Path: filepath.Join(dir, "hello.txt"), Content: "hello\n"}
 }
 
+// An e2eProcess is one that runs.
+type e2eProcess struct {
+	pid  int
+	args []string
+}
+
 // processesWith lists the processes that have a variable in their environment,
 // whatever session they are in. Zombies have none.
-func processesWith(t *testing.T, variable string) []string {
-	t.Helper()
-	environs, err := filepath.Glob("/proc/[0-9]*/environ")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var found []string
+func processesWith(variable string) []e2eProcess {
+	environs, _ := filepath.Glob("/proc/[0-9]*/environ") // the pattern is a good one
+	var found []e2eProcess
 	for _, path := range environs {
 		env, err := os.ReadFile(path)
 		if err != nil || !slices.Contains(strings.Split(string(env), "\x00"), variable) {
 			continue // ended meanwhile, or another's
 		}
 		args, _ := os.ReadFile(filepath.Join(filepath.Dir(path), "cmdline"))
-		found = append(found, filepath.Base(filepath.Dir(path))+": "+strings.ReplaceAll(string(args), "\x00", " "))
+		pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(path)))
+		found = append(found, e2eProcess{pid, strings.Fields(strings.ReplaceAll(string(args), "\x00", " "))})
 	}
 	return found
+}
+
+func gitInit(t *testing.T, dir string) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "git", "init", "-q", dir)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("git init: %v: %s", err, out)
+	}
+}
+
+// write writes a file in the workspace.
+func (e *e2eRun) write(name, text string) {
+	e.Helper()
+	if err := os.WriteFile(filepath.Join(e.dir, name), []byte(text), 0o644); err != nil {
+		e.Fatal(err)
+	}
+}
+
+// runs lists the run's processes with a text in their arguments, "" = all.
+func (e *e2eRun) runs(text string) []e2eProcess {
+	return slices.DeleteFunc(processesWith("HOME="+e.home), func(p e2eProcess) bool {
+		return !strings.Contains(strings.Join(p.args, " "), text)
+	})
+}
+
+// nothingRuns checks that the run has left no process.
+func (e *e2eRun) nothingRuns() {
+	e.Helper()
+	for _, p := range e.runs("") {
+		e.Errorf("left behind: %d: %q", p.pid, p.args)
+	}
 }

@@ -62,6 +62,27 @@ func (v view) changedSince(before view) []string {
 	return slices.Sorted(maps.Keys(changed))
 }
 
+// relativeTo names files by their path from dir, where they are below it: agents
+// name them in full, git from the top of the work tree (root, "" = unknown).
+func relativeTo(dir, root string, files []string) []string {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return files
+	}
+	named := make([]string, 0, len(files))
+	for _, f := range files {
+		full := f
+		if !filepath.IsAbs(full) && root != "" {
+			full = filepath.Join(root, filepath.FromSlash(f))
+		}
+		if rel, err := filepath.Rel(dir, full); err == nil && filepath.IsAbs(full) && filepath.IsLocal(rel) {
+			f = filepath.ToSlash(rel)
+		}
+		named = append(named, f)
+	}
+	return named
+}
+
 // emptyTree is git's name for a tree without files.
 const emptyTree = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 

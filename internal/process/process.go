@@ -113,7 +113,13 @@ func start(c Cmd) (*run, error) {
 		}
 	}
 	r := &run{Cmd: c, exited: make(chan struct{}), read: make(chan struct{})}
-	r.cmd = &exec.Cmd{Path: program, Args: c.Args, Dir: c.Dir, Env: append(slices.Clone(env), name+"=1"), SysProcAttr: ownGroup()}
+	env = append(slices.Clone(env), name+"=1")
+	if c.Dir != "" {
+		if dir, err := filepath.Abs(c.Dir); err == nil {
+			env = append(env, "PWD="+dir) // some tools believe it more than the kernel
+		}
+	}
+	r.cmd = &exec.Cmd{Path: program, Args: c.Args, Dir: c.Dir, Env: env, SysProcAttr: ownGroup()}
 	return r, r.begin(name)
 }
 

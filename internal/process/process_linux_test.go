@@ -138,11 +138,11 @@ func TestRunStopped(t *testing.T) {
 		grace        time.Duration
 		signal       string
 	}{
-		{"goes at once", "echo ready; sleep 300", 0, "interrupt"},
+		{"goes at once", "echo ready; exec sleep 300", 0, "interrupt"},
 		{"ignores the interrupt", "trap '' INT; echo ready; while :; do sleep 300; done", 50 * time.Millisecond, "terminated"},
 		{"ignores everything", "trap '' INT TERM; echo ready; while :; do sleep 300; done", 50 * time.Millisecond, "killed"},
-		{"has children in sessions of their own", "setsid sleep 300 & setsid -f setsid sleep 300; echo ready; sleep 300", 0, "interrupt"},
-		{"has one that cleared its environment", "env -i PROCESS_TEST=\"$PROCESS_TEST\" setsid sleep 300 & echo ready; sleep 300", 0, "interrupt"},
+		{"has children in sessions of their own", "setsid sleep 300 & setsid -f setsid sleep 300; echo ready; exec sleep 300", 0, "interrupt"},
+		{"has one that cleared its environment", "env -i PROCESS_TEST=\"$PROCESS_TEST\" setsid sleep 300 & echo ready; exec sleep 300", 0, "interrupt"},
 		{"starts more and more", "trap '' INT TERM; storm() { while :; do setsid sleep 300 & setsid sleep 1 & sleep 0.01; done; }; storm & echo ready; storm", 50 * time.Millisecond, "killed"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

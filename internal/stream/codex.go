@@ -2,7 +2,8 @@ package stream
 
 import "strings"
 
-// codexDialect is that of codex exec --json. It tells tokens, not cost.
+// codexDialect is that of codex exec --json. It tells tokens, not cost, and turns
+// but not the requests they took: each counts as one.
 func codexDialect() dialect {
 	item := scalars("id", "type", "text", "message", "command", "query", "tool").with("changes", scalars("path"))
 	want := scalars("type", "thread_id", "message").with("item", item).with("error", scalars("message")).

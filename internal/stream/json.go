@@ -373,10 +373,10 @@ func (r *reader) readLiteral(p []byte) []byte {
 	if n < 0 {
 		n = len(p)
 	}
-	r.lit = append(r.lit, p[:min(n, maxLit)]...)
-	if len(r.lit) > maxLit {
+	if len(r.lit)+n > maxLit {
 		return r.torn(p[n:])
 	}
+	r.lit = append(r.lit, p[:n]...)
 	if n == len(p) {
 		return nil
 	}

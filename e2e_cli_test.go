@@ -1,0 +1,170 @@
+//go:build linux
+
+package ralph_test
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/ralph-loop/ralph/internal/modelserver"
+)
+
+// The built command line tool, with real clients.
+func TestE2ECLI(t *testing.T) {
+	bin := filepath.Join(t.TempDir(), "ralph")
+	build := sync.OnceValue(func() error { // not at all, if no client is there
+		if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", bin, "./examples/ralph").CombinedOutput(); err != nil {
+			return fmt.Errorf("%w: %s", err, out)
+		}
+		return nil
+	})
+	tool := func(e *e2eRun) string {
+		e.Helper()
+		if err := build(); err != nil {
+			e.Fatal(err)
+		}
+		return bin
+	}
+	tests := []struct {
+		name   string
+		script func(dir string) []modelserver.Turn
+		args   []string
+		exit   int
+		stdout string
+		stderr []string
+	}{
+		{"false claim", falseClaim, nil, 0, "verified after 2 iterations",
+			[]string{"== iteration 1", "rejected", "== iteration 2", "All done."}},
+		{"never", forEver(modelserver.Turn{Text: claim}), []string{"--strict"}, 3, "iterations after 2 iterations", nil},
+		{"500", forEver(modelserver.Turn{Status: 500}), nil, 4, "failed after 1 iteration", []string{"the agent failed"}},
+		{"401", forEver(modelserver.Turn{Status: 401}), nil, 4, "failed after 1 iteration", []string{"login"}},
+		{"hang", forEver(modelserver.Turn{Break: modelserver.BreakHang}), []string{"--timeout", "2s", "--strict"}, 4, "failed after 1 iteration", []string{"time-out"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			eachAgent(t, tt.script, func(e *e2eRun) {
+				var stdout, stderr bytes.Buffer
+				cmd := e.cli(tool(e), append([]string{"2"}, tt.args...)...)
+				cmd.Stdout, cmd.Stderr = &stdout, &stderr
+				err := cmd.Run()
+				if got := cmd.ProcessState.ExitCode(); got != tt.exit {
+					e.Errorf("%v, want exit status %d", err, tt.exit)
+				}
+				if !strings.Contains(stdout.String(), tt.stdout) || strings.Contains(stdout.String(), "All done.") {
+					e.Errorf("standard output is not the result %q:\n%s", tt.stdout, &stdout)
+				}
+				for _, want := range tt.stderr {
+					if !strings.Contains(stderr.String(), want) {
+						e.Errorf("%q is not shown", want)
+					}
+				}
+				if e.Failed() {
+					e.Logf("standard error:\n%s", &stderr)
+				}
+			})
+		})
+	}
+	t.Run("signal", func(t *testing.T) {
+		for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
+			t.Run(s.String(), func(t *testing.T) { testCLISignal(t, tool, s) })
+		}
+	})
+	t.Run("waiting", func(t *testing.T) { testCLIWaiting(t, tool) })
+}
+
+// A signal in the middle of a tool ends all: the tool, the client, the loop.
+func testCLISignal(t *testing.T, tool func(*e2eRun) string, s syscall.Signal) {
+	eachAgent(t, slowTool, func(e *e2eRun) {
+		started := e.fifo("started")
+		cmd := e.cli(tool(e))
+		var stderr bytes.Buffer
+		cmd.Stderr = &stderr
+		if err := cmd.Start(); err != nil {
+			e.Fatal(err)
+		}
+		ended := make(chan error, 1)
+		go func() {
+			ended <- cmd.Wait()
+			giveUp(started)
+		}()
+		if err := readLine(started); err != nil || len(e.runs("sleep")) == 0 {
+			e.Errorf("the tool does not run when it is to be ended (%v)", err)
+		}
+		cmd.Process.Signal(s)
+		err := <-ended
+		if got, want := cmd.ProcessState.ExitCode(), 128+int(s); got != want {
+			e.Errorf("%v, want exit status %d; standard error:\n%s", err, want, &stderr)
+		}
+		e.nothingRuns()
+	})
+}
+
+// A rate limit is waited for, and waiting can be interrupted.
+func testCLIWaiting(t *testing.T, tool func(*e2eRun) string) {
+	eachAgent(t, forEver(modelserver.Turn{Status: 429}), func(e *e2eRun) {
+		cmd := e.cli(tool(e))
+		stderr, err := cmd.StderrPipe()
+		if err != nil {
+			e.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			e.Fatal(err)
+		}
+		waits := false
+		for lines := bufio.NewScanner(stderr); !waits && lines.Scan(); {
+			waits = strings.HasPrefix(lines.Text(), "-- waiting")
+		}
+		if !waits {
+			e.Error("the rate limit is not waited for")
+		}
+		e.nothingRunsBut("ralph")
+		cmd.Process.Signal(os.Interrupt)
+		io.Copy(io.Discard, stderr)
+		if err := cmd.Wait(); cmd.ProcessState.ExitCode() != 130 {
+			e.Errorf("%v, want exit status 130", err)
+		}
+	})
+}
+
+// cli is the tool on a prompt file, with hello.txt as the proof, to be ended
+// like any other process of the test if the test ends.
+func (e *e2eRun) cli(bin string, args ...string) *exec.Cmd {
+	e.Helper()
+	prompt := filepath.Join(e.home, "prompt.md")
+	if err := os.WriteFile(prompt, []byte(e2ePrompt+"\n"), 0o644); err != nil {
+		e.Fatal(err)
+	}
+	args = append([]string{"prompt", prompt}, args...)
+	cmd := exec.CommandContext(e.context(), bin, append(args, "--agent", e.agent, "--verify", "test -f hello.txt")...)
+	cmd.Dir = e.dir
+	cmd.Env = append(os.Environ(), e.env...)
+	cmd.Env = append(cmd.Env, fmt.Sprintf("PATH=%s:%s", e.bin, os.Getenv("PATH")))
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.WaitDelay = time.Minute
+	return cmd
+}
+
+func forEver(t modelserver.Turn) func(string) []modelserver.Turn {
+	t.Repeat = true
+	return func(string) []modelserver.Turn { return []modelserver.Turn{t} }
+}
+
+// nothingRunsBut checks that of the run's processes only one program is there.
+func (e *e2eRun) nothingRunsBut(program string) {
+	e.Helper()
+	for _, p := range e.runs("") {
+		if len(p.args) == 0 || filepath.Base(p.args[0]) != program {
+			e.Errorf("runs: %d: %q", p.pid, p.args)
+		}
+	}
+}
