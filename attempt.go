@@ -20,6 +20,10 @@ var (
 	errBudget           = errors.New("the budget is spent")
 )
 
+// budgetGrace is the time to verify a claim that was made before the budget ended
+// the run: work that is done should not be lost to a second too few.
+const budgetGrace = 5 * time.Minute
+
 // An attempt is one run of the agent, before its answer is judged.
 type attempt struct {
 	req   Request
@@ -76,6 +80,7 @@ func (l *Local) attempt(ctx context.Context, s State, req Request) *attempt {
 	var err error
 	a.resp, err = l.Runner.Run(runCtx, req)
 
+	a.resp.Usage = Usage{}.add(a.resp.Usage) // without what is no amount, for it is recorded
 	mu.Lock()
 	a.usage = a.resp.Usage.atLeast(live)
 	mu.Unlock()
@@ -208,9 +213,13 @@ func (l *Local) verify(ctx context.Context, s State, a *attempt, it *Iteration) 
 		verifyCtx, stop = context.WithTimeoutCause(verifyCtx, d, errVerifyTimeout)
 		defer stop()
 	}
-	if d := s.Task.Limits.Duration; d > 0 && it.Fault != FaultBudget {
+	if d := s.Task.Limits.Duration; d > 0 {
+		left := d - s.Elapsed - time.Since(a.start)
+		if it.Fault == FaultBudget {
+			left = budgetGrace
+		}
 		var stop context.CancelFunc
-		verifyCtx, stop = context.WithTimeoutCause(verifyCtx, d-s.Elapsed-time.Since(a.start), errBudget)
+		verifyCtx, stop = context.WithTimeoutCause(verifyCtx, left, errBudget)
 		defer stop()
 	}
 	v, err := l.Verifier.Verify(verifyCtx, claim)

@@ -14,18 +14,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-type signal = syscall.Signal
-
-const (
-	interrupt = syscall.SIGINT
-	terminate = syscall.SIGTERM
-	kill      = syscall.SIGKILL
-)
-
-func supported() error { return nil }
-
-func ownGroup() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
-
 // grow makes a pipe hold more, so that an agent that prints much is not woken
 // for every 64 KiB. It is no matter if that fails.
 func grow(f *os.File) {
@@ -43,13 +31,6 @@ func awaitExit(cmd *exec.Cmd) {
 			return
 		}
 	}
-}
-
-func exitOf(s *os.ProcessState) (code int, signal string) {
-	if w, ok := s.Sys().(syscall.WaitStatus); ok && w.Signaled() {
-		return -1, w.Signal().String()
-	}
-	return s.ExitCode(), ""
 }
 
 // A tree is the processes of a run.

@@ -1,0 +1,147 @@
+package ralph_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"strings"
+
+	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/verify"
+)
+
+// A claim is verified, rejected, and made again.
+func Example() {
+	loop := &ralph.Local{
+		Runner: ralph.Replay(
+			"I wrote the report.\n<promise>COMPLETE</promise>",
+			"Now with sources.\n<promise>COMPLETE</promise>",
+		),
+		Verifier: verify.String{Contains: []string{"sources"}},
+	}
+	final, err := loop.Run(context.Background(), ralph.Start(ralph.Task{Prompt: "Write a report with sources."}))
+	fmt.Println(final.Stop, "after", final.Iteration, "iterations, error", err)
+	// Output: verified after 2 iterations, error <nil>
+}
+
+func ExampleLocal_Run_limit() {
+	loop := &ralph.Local{Runner: ralph.Replay("So far.", "So good."), Verifier: verify.String{}}
+	_, err := loop.Run(context.Background(), ralph.Start(ralph.Task{ID: "T1", Limits: ralph.Limits{Iterations: 2}}))
+	fmt.Println(err)
+	// Output: ralph: T1: stopped: iterations: the limit of iterations, 2, is reached, and the task is not verified
+}
+
+func ExampleLocal_Iterate() {
+	ctx := context.Background()
+	local := &ralph.Local{Runner: ralph.Replay("So far.", "Done.\n<promise>COMPLETE</promise>"), Verifier: verify.String{}}
+	s := ralph.Start(ralph.Task{Prompt: "Do it."})
+	for !s.Done() {
+		it, err := local.Iterate(ctx, s)
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		s = s.Next(it)
+		fmt.Println("iteration", it.Number, "claimed:", it.Claimed)
+	}
+	fmt.Println(s.Stop)
+	// Output:
+	// iteration 1 claimed: false
+	// iteration 2 claimed: true
+	// verified
+}
+
+func ExampleLocal_Events() {
+	loop := &ralph.Local{Runner: ralph.Replay("Done.\n<promise>COMPLETE</promise>"), Verifier: verify.String{}}
+	for ev, err := range loop.Events(context.Background(), ralph.Start(ralph.Task{Prompt: "Do it."})) {
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		fmt.Println(ev.Kind)
+	}
+	// Output:
+	// loop_started
+	// iteration_started
+	// answered
+	// iteration_ended
+	// loop_stopped
+}
+
+func ExampleRunAll() {
+	loop := &ralph.Local{Runner: ralph.Replay("Done.\n<promise>COMPLETE</promise>"), Verifier: verify.String{}}
+	states := []ralph.State{ralph.Start(ralph.Task{ID: "a"}), ralph.Start(ralph.Task{ID: "b"})}
+	for final, err := range ralph.RunAll(context.Background(), loop, 2, states...) {
+		fmt.Println(final.Task.ID, final.Stop, err)
+	}
+	// Unordered output:
+	// a verified <nil>
+	// b verified <nil>
+}
+
+// A log of one's own is a function.
+func ExampleProgressLogFunc() {
+	logger := slog.New(slog.NewTextHandler(os.Stdout, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+		if a.Key == slog.TimeKey {
+			return slog.Attr{}
+		}
+		return a
+	}}))
+	loop := &ralph.Local{
+		Runner: ralph.Replay("Done.\n<promise>COMPLETE</promise>"), Verifier: verify.String{},
+		Log: ralph.ProgressLogFunc(func(ctx context.Context, ev ralph.Event) error {
+			logger.InfoContext(ctx, string(ev.Kind), "iteration", ev.Iteration.Number)
+			return nil
+		}),
+	}
+	loop.Run(context.Background(), ralph.Start(ralph.Task{Prompt: "Do it."}))
+	// Output:
+	// level=INFO msg=loop_started iteration=0
+	// level=INFO msg=iteration_started iteration=1
+	// level=INFO msg=answered iteration=1
+	// level=INFO msg=iteration_ended iteration=1
+	// level=INFO msg=loop_stopped iteration=0
+}
+
+func ExampleFindPromise() {
+	for _, answer := range []string{
+		"All tests pass.\n<promise>COMPLETE</promise>",
+		"I will say <promise>COMPLETE</promise> when the tests pass.",
+	} {
+		p := ralph.FindPromise(answer, "COMPLETE", ralph.MatchLastLine)
+		fmt.Printf("%v %d %q\n", p.Found, p.Line, p.Why)
+	}
+	// Output:
+	// true 2 ""
+	// false 1 "not_alone"
+}
+
+func ExampleTemplate() {
+	text, err := ralph.Template("Work on {CURRENT_TASK} in {{FEATURE_NAME}}; keep $HOME and {x} as they are.",
+		map[string]string{"CURRENT_TASK": "T001", "FEATURE_NAME": "login"})
+	fmt.Println(text, err)
+	// Output: Work on T001 in login; keep $HOME and {x} as they are. <nil>
+}
+
+func ExampleVerifierFunc() {
+	v := ralph.VerifierFunc(func(_ context.Context, c ralph.Claim) (ralph.Verdict, error) {
+		if strings.Contains(c.Output, "report") {
+			return ralph.Pass(), nil
+		}
+		return ralph.Reject("the answer does not mention the report"), nil
+	})
+	verdict, err := v.Verify(context.Background(), ralph.Claim{Output: "Done."})
+	fmt.Println(verdict.Passed, verdict.Feedback, err)
+	// Output: false the answer does not mention the report <nil>
+}
+
+func ExampleRunnerFunc() {
+	runner := ralph.RunnerFunc(func(_ context.Context, req ralph.Request) (ralph.Response, error) {
+		return ralph.Response{Output: fmt.Sprintf("Iteration %d of %s.\n<promise>%s</promise>", req.Iteration, req.Task, req.Promise)}, nil
+	})
+	loop := &ralph.Local{Runner: runner, Verifier: verify.String{}}
+	final, err := loop.Run(context.Background(), ralph.Start(ralph.Task{ID: "T1", Promise: "T1 IS DONE"}))
+	fmt.Println(final.Stop, err)
+	// Output: verified <nil>
+}
