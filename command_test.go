@@ -202,7 +202,7 @@ func TestPreset(t *testing.T) {
 			t.Errorf("%s: presets are shared", name)
 		}
 	}
-	if c, err := ralph.Preset("claud"); err == nil || !strings.Contains(err.Error(), "claude, codex") {
+	if c, err := ralph.Preset("claud"); err == nil || !strings.Contains(err.Error(), "claude, codex, gemini") {
 		t.Errorf("%+v, %v", c, err)
 	}
 }
@@ -297,6 +297,35 @@ func checkDead(t *testing.T, file string) {
 		status, err := os.ReadFile("/proc/" + pid + "/status")
 		if err == nil && !strings.Contains(string(status), "State:\tZ") {
 			t.Errorf("process %s lives", pid)
+		}
+	}
+}
+
+// TestPresetsPassOnTheirPrompt runs every preset with a stand-in for its client
+// that shows its arguments and its input.
+func TestPresetsPassOnTheirPrompt(t *testing.T) {
+	t.Parallel()
+	want := []string{"claude", "codex", "gemini", "opencode", "copilot", "amp", "cline", "text"}
+	if diff := cmp.Diff(want, ralph.Presets()); diff != "" {
+		t.Error(diff)
+	}
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "stand-in"), []byte("#!/bin/sh\necho \"$@\"\ncat\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range ralph.Presets() {
+		c, err := ralph.Preset(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Args[0] = filepath.Join(dir, "stand-in")
+		c.Format = ralph.FormatText
+		if c.ModelFlag != "" {
+			c.Model = "small"
+		}
+		resp, err := c.Run(t.Context(), ralph.Request{Prompt: "the prompt"})
+		if err != nil || !strings.HasSuffix(resp.Output, "\nthe prompt") || c.Model != "" && !strings.Contains(resp.Output, c.ModelFlag+" small") {
+			t.Errorf("%s: %q, %v", name, resp.Output, err)
 		}
 	}
 }

@@ -20,7 +20,30 @@ func presets() []preset {
 			Args:   []string{"codex", "exec", "--json", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox", "-"},
 			Format: FormatCodex, ModelFlag: "--model",
 		}},
-		{"text", Command{Args: []string{"cline", "-y"}, Format: FormatText, ModelFlag: "--model"}},
+		{"gemini", Command{
+			Args:   []string{"gemini", "--output-format", "stream-json", "--yolo", "--skip-trust"},
+			Format: FormatGemini, ModelFlag: "--model",
+		}},
+		{"opencode", Command{
+			Args:   []string{"opencode", "run", "--format", "json", "--auto"},
+			Format: FormatOpencode, ModelFlag: "--model",
+		}},
+		{"copilot", Command{
+			Args:   []string{"copilot", "--output-format", "json", "--allow-all-tools", "--allow-all-paths", "--no-ask-user", "--no-auto-update"},
+			Format: FormatCopilot, ModelFlag: "--model",
+		}},
+		{"amp", Command{
+			Args:   []string{"amp", "-x", "--stream-json", "--dangerously-allow-all"},
+			Format: FormatAmp,
+		}},
+		{"cline", Command{
+			// It takes a prompt on a pipe only beside one in its arguments, and
+			// leaves a daemon behind unless it is told not to.
+			Args:   []string{"cline", "--json", "Do the task that follows."},
+			Env:    []string{"CLINE_SESSION_BACKEND_MODE=local"},
+			Format: FormatCline, ModelFlag: "--model",
+		}},
+		{"text", Command{Args: []string{"cline", "-y"}, Env: []string{"CLINE_SESSION_BACKEND_MODE=local"}, Format: FormatText, ModelFlag: "--model"}},
 	}
 }
 
@@ -39,15 +62,15 @@ func Presets() []string {
 	return names
 }
 
-// Preset returns a new [Command] for a known agent's client: claude, codex, or
-// text, which is any client that prints its answer as plain text (S3's is
-// cline). Fields may be changed before it is used. An unknown name is an error
-// that lists the known ones.
+// Preset returns a new [Command] for a known agent's client: amp, claude, cline,
+// codex, copilot, gemini, opencode, or text, which is any client that prints its
+// answer as plain text (S3's is cline). Fields may be changed before it is used.
+// An unknown name is an error that lists the known ones.
 func Preset(name string) (*Command, error) {
 	for _, p := range presets() {
 		if p.name == name {
 			c := p.command
-			c.Args = slices.Clone(c.Args)
+			c.Args, c.Env = slices.Clone(c.Args), slices.Clone(c.Env)
 			return &c, nil
 		}
 	}
@@ -61,4 +84,27 @@ func Formats() []Format {
 		formats = append(formats, Format(name))
 	}
 	return formats
+}
+
+// A Telling says what the streams of a [Format] can tell of a run.
+type Telling struct {
+	Cost       bool // in US dollars
+	Tokens     bool
+	Session    bool // the agent's own session ID
+	RateLimits bool // structurally; in text they are guessed from errors
+}
+
+// Tells returns what a format can tell.
+func (f Format) Tells() Telling {
+	switch f {
+	case FormatClaude, FormatOpencode:
+		return Telling{Cost: true, Tokens: true, Session: true, RateLimits: true}
+	case FormatCursor, FormatAmp, FormatGemini, FormatCodex:
+		return Telling{Tokens: true, Session: true}
+	case FormatCopilot:
+		return Telling{Session: true, RateLimits: true}
+	case FormatCline:
+		return Telling{Cost: true, Tokens: true}
+	}
+	return Telling{}
 }
