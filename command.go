@@ -91,7 +91,7 @@ func nestedMarks() []string {
 
 // Run runs the client once. Its errors are of the kinds [Runner] names.
 func (c *Command) Run(ctx context.Context, req Request) (Response, error) {
-	args, err := c.args()
+	args, err := c.CommandLine()
 	if err != nil {
 		return Response{}, Permanent(err)
 	}
@@ -131,7 +131,9 @@ func (c *Command) Run(ctx context.Context, req Request) (Response, error) {
 	return resp, c.fault(err, exit, res, f)
 }
 
-func (c *Command) args() ([]string, error) {
+// CommandLine returns the program and the arguments that Run starts, with the
+// model in its place.
+func (c *Command) CommandLine() ([]string, error) {
 	if len(c.Args) == 0 {
 		return nil, errors.New("agent: the Command has no Args")
 	}

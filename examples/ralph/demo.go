@@ -80,7 +80,10 @@ func goEnv() []string {
 // demoAgent is this program, run as an agent's client is; or a real one.
 func demoAgent(e env, f *flags) (*ralph.Command, error) {
 	if f.agent != "" {
-		return f.command(e)
+		if err := f.validate(); err != nil {
+			return nil, err
+		}
+		return f.command(e, nil)
 	}
 	self, err := os.Executable()
 	if err != nil {

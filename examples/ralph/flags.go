@@ -20,7 +20,7 @@ type flags struct {
 	maxCost                         float64
 	verify, promise, match, blocked string
 	always, strict, dryRun          bool
-	dir                             string
+	dir, config                     string
 }
 
 func newFlags(c command) *flags {

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"os/exec"
-	"path/filepath"
 	"strings"
 
 	"github.com/ralph-loop/ralph"
@@ -43,63 +41,6 @@ func formats() string {
 	return strings.Join(names, ", ")
 }
 
-// command returns the agent that the flags name.
-func (f *flags) command(e env) (*ralph.Command, error) {
-	if f.agent != "" && f.agentCmd != "" {
-		return nil, fail(exitUsage, "--agent and --agent-cmd exclude each other")
-	}
-	c := &ralph.Command{ModelFlag: "--model"}
-	name := f.agent
-	switch {
-	case f.agentCmd != "":
-		words, err := splitWords(f.agentCmd)
-		if err != nil {
-			return nil, fail(exitUsage, "--agent-cmd: %w", err)
-		}
-		if strings.ContainsRune(words[0], filepath.Separator) {
-			if words[0], err = filepath.Abs(words[0]); err != nil { // not relative to --dir
-				return nil, err
-			}
-		}
-		c.Args = words
-	case name == "":
-		if name = installed(); name == "" {
-			return nil, fail(exitConfig, "no known agent is installed (%s); name one with --agent-cmd", strings.Join(ralph.Presets(), ", "))
-		}
-		e.say("using agent %s, the first one installed", name)
-		fallthrough
-	default:
-		preset, err := ralph.Preset(name)
-		if err != nil {
-			return nil, fail(exitConfig, "--agent: %w", err)
-		}
-		c = preset
-	}
-	if f.format != "" {
-		c.Format = ralph.Format(f.format)
-		if !strings.Contains(", "+formats()+", ", ", "+f.format+", ") {
-			return nil, fail(exitUsage, "--format: unknown format %q; the known ones are %s", f.format, formats())
-		}
-	}
-	c.Model, c.IdleTimeout = f.model, f.idleTimeout
-	if _, err := exec.LookPath(c.Args[0]); err != nil && !f.dryRun {
-		return nil, fail(exitConfig, "agent %s is not installed, or not in PATH: %w", c.Args[0], err)
-	}
-	return c, nil
-}
-
-// installed returns the first preset whose program is found, "" = none.
-func installed() string {
-	for _, name := range ralph.Presets() {
-		if c, err := ralph.Preset(name); err == nil {
-			if _, err := exec.LookPath(c.Args[0]); err == nil {
-				return name
-			}
-		}
-	}
-	return ""
-}
-
 func (f *flags) verifier() (ralph.Verifier, string) {
 	if f.verify == "" {
 		return verify.String{}, ""
@@ -109,7 +50,9 @@ func (f *flags) verifier() (ralph.Verifier, string) {
 
 // drive runs a loop, shows it on stderr and the result on stdout.
 func drive(e env, l *ralph.Local, s ralph.State, log ralph.ProgressLog) (ralph.State, error) {
-	l.Output = func(ralph.Request) (io.Writer, io.Writer) { return e.stderr, nil }
+	if l.Output == nil {
+		l.Output = func(ralph.Request) (io.Writer, io.Writer) { return e.stderr, nil }
+	}
 	l.Log = ralph.ProgressLogFunc(func(ctx context.Context, ev ralph.Event) error {
 		show(e.stderr, s.Task, ev)
 		if log == nil {
@@ -126,6 +69,9 @@ func drive(e env, l *ralph.Local, s ralph.State, log ralph.ProgressLog) (ralph.S
 func exitFor(e env, s ralph.State, err error, strict bool) error {
 	if err == nil {
 		return nil
+	}
+	if x, ok := errors.AsType[*exitError](err); ok {
+		return x
 	}
 	stop, ok := errors.AsType[*ralph.StopError](err)
 	if !ok {

@@ -72,24 +72,33 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	}()
 	e := env{ctx, stdin, stdout, stderr}
 	err := dispatch(e, args)
-	if cause, ok := errors.AsType[signalError](context.Cause(ctx)); ok && err != nil {
+	code := exitCode(ctx, err)
+	switch text := ""; {
+	case code == exitInterrupt || code == exitTerminate:
 		e.say("interrupted; what was done is in the files: run it again to go on")
+	case err != nil:
+		if text = err.Error(); text != "" {
+			e.say("%s", text)
+		}
+	}
+	return code
+}
+
+// exitCode is the code for the error of a command.
+func exitCode(ctx context.Context, err error) int {
+	if err == nil {
+		return exitOK
+	}
+	if cause, ok := errors.AsType[signalError](context.Cause(ctx)); ok {
 		if cause.sig == syscall.SIGTERM {
 			return exitTerminate
 		}
 		return exitInterrupt
 	}
-	if err == nil {
-		return exitOK
-	}
-	code := exitConfig
 	if x, ok := errors.AsType[*exitError](err); ok {
-		code = x.code
+		return x.code
 	}
-	if text := err.Error(); text != "" {
-		e.say("%s", text)
-	}
-	return code
+	return exitConfig
 }
 
 type command struct {
@@ -101,8 +110,13 @@ type command struct {
 
 func commands() []command {
 	return []command{
+		{name: "plan", args: "[N]", short: "have the specifications turned into implementation_plan.md, in at most N iterations (10)",
+			example: "ralph plan 3", run: runPlan, flags: modeFlags},
+		{name: "build", args: "[N]", short: "have implementation_plan.md worked through, in at most N iterations (10)",
+			example: "ralph build 20 --verify 'go test ./...'", run: runBuild, flags: modeFlags},
 		{name: "prompt", args: "FILE [N]", short: "run a prompt file until the work is verified, at most N iterations (10)",
-			example: "ralph prompt prompts/refactor.md 20 --verify 'go test ./...'", run: runPrompt, flags: promptFlags},
+			example: "ralph prompt prompts/refactor.md 20 --verify 'go test ./...'", run: runPrompt, flags: modeFlags},
+		{name: "agents", short: "list the known agents, which are installed, and what each can tell", example: "ralph agents", run: runAgents},
 		{name: "demo", short: "see a loop at work: no key, no network", example: "ralph demo", run: runDemo, flags: demoFlags},
 		{name: "demo-agent", hidden: true, run: runDemoAgent},
 		{name: "version", short: "print the version", example: "ralph version", run: runVersion},

@@ -1,0 +1,280 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+)
+
+// knownSettings are the names that a config file gives a meaning (S3); any other
+// name is a variable for prompts.
+func knownSettings() []string {
+	return []string{"SPECS_DIR", "MAX_RETRIES", "AGENT_TYPE", "AGENT_CLI", "AGENT_ARGS", "AGENT_OUTPUT_FORMAT", "AGENT_RESPONSE_FILTER", "AGENT_DISPLAY_FILTER"}
+}
+
+// A config is what a config file sets, by name.
+type config map[string]string
+
+// readConfig reads a file of assignments as a shell would, but runs nothing:
+// NAME=value, quotes, comments, $NAME, ${NAME}, ${NAME:-default} and
+// ${NAME:=default} from the file and the environment. A file that does not exist
+// is an empty one, unless it was asked for. Names that nearly are known ones are
+// warned of.
+func readConfig(file string, asked bool, lookup func(string) (string, bool), warn func(format string, args ...any)) (config, error) {
+	data, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) && !asked {
+		return config{}, nil
+	}
+	if err != nil {
+		return nil, fail(exitConfig, "config: %w", err)
+	}
+	c := config{}
+	p := &assignments{text: string(data), line: 1, get: func(name string) (string, bool) {
+		if v, ok := c[name]; ok {
+			return v, true
+		}
+		return lookup(name)
+	}, set: func(name, value string) { c[name] = value }}
+	if err := p.read(); err != nil {
+		return nil, fail(exitConfig, "config %s, line %d: %w", file, p.line, err)
+	}
+	for _, name := range slices.Sorted(maps.Keys(c)) {
+		near := nearest(name, knownSettings())
+		if !slices.Contains(knownSettings(), name) && edits(name, near) <= 2 {
+			warn("config %s: %s is a variable for prompts; did you mean %s?", file, name, near)
+		}
+	}
+	return c, nil
+}
+
+// assignments reads shell assignments. They may span lines within quotes.
+type assignments struct {
+	text string
+	line int
+	get  func(name string) (string, bool)
+	set  func(name, value string)
+}
+
+func (p *assignments) read() error {
+	for {
+		p.skipBlank()
+		if p.text == "" {
+			return nil
+		}
+		p.text = strings.TrimPrefix(p.text, "export ")
+		if rest, ok := strings.CutPrefix(p.text, ": "); ok { // : "${NAME:=default}"
+			p.text = rest
+			if _, err := p.value(); err != nil {
+				return err
+			}
+			continue
+		}
+		name := nameAt(p.text)
+		if name == "" || !strings.HasPrefix(p.text[len(name):], "=") {
+			line, _, _ := strings.Cut(p.text, "\n")
+			return fmt.Errorf("%q is not an assignment, NAME=value", line)
+		}
+		p.text = p.text[len(name)+1:]
+		if strings.HasPrefix(p.text, "(") {
+			return fmt.Errorf("%s is an array; only plain values are taken", name)
+		}
+		value, err := p.value()
+		if err != nil {
+			return err
+		}
+		p.set(name, value)
+	}
+}
+
+// skipBlank skips white space, semicolons and comments.
+func (p *assignments) skipBlank() {
+	for p.text != "" {
+		switch c := p.text[0]; {
+		case c == '\n':
+			p.line++
+			p.text = p.text[1:]
+		case c == ' ' || c == '\t' || c == '\r' || c == ';':
+			p.text = p.text[1:]
+		case c == '#':
+			n := strings.IndexByte(p.text, '\n')
+			if n < 0 {
+				n = len(p.text)
+			}
+			p.text = p.text[n:]
+		default:
+			return
+		}
+	}
+}
+
+// value reads a word with its quotes and expansions.
+func (p *assignments) value() (string, error) {
+	var b strings.Builder
+	for p.text != "" {
+		switch c := p.text[0]; c {
+		case ' ', '\t', '\n', '\r', ';':
+			return b.String(), nil
+		case '\'':
+			inner, rest, ok := strings.Cut(p.text[1:], "'")
+			if !ok {
+				return "", errors.New("a quote is not closed")
+			}
+			p.line += strings.Count(inner, "\n")
+			b.WriteString(inner)
+			p.text = rest
+		case '"':
+			p.text = p.text[1:]
+			inner, err := p.quoted('"')
+			if err != nil {
+				return "", err
+			}
+			b.WriteString(inner)
+		case '|', '&', '<', '>', '(', ')':
+			return "", fmt.Errorf("%q: a config holds assignments and runs nothing; quote the value", string(c))
+		default:
+			if err := p.char(&b, false); err != nil {
+				return "", err
+			}
+		}
+	}
+	return b.String(), nil
+}
+
+// quoted reads up to the end mark, expanding.
+func (p *assignments) quoted(end byte) (string, error) {
+	var b strings.Builder
+	for p.text != "" {
+		switch c := p.text[0]; {
+		case c == end:
+			p.text = p.text[1:]
+			return b.String(), nil
+		case end == '}' && (c == '"' || c == '\''):
+			mark := string(c)
+			inner, rest, ok := strings.Cut(p.text[1:], mark)
+			if !ok {
+				return "", errors.New("a quote is not closed")
+			}
+			b.WriteString(inner)
+			p.text = rest
+		default:
+			if err := p.char(&b, end == '"'); err != nil {
+				return "", err
+			}
+		}
+	}
+	return "", fmt.Errorf("%q is not closed", string(end))
+}
+
+// char reads one character, escape or expansion.
+func (p *assignments) char(b *strings.Builder, inQuotes bool) error {
+	c := p.text[0]
+	switch {
+	case c == '`' || strings.HasPrefix(p.text, "$("):
+		return errors.New("command substitution is not done: a config runs nothing")
+	case c == '\\' && len(p.text) > 1:
+		next := p.text[1]
+		p.text = p.text[2:]
+		if next == '\n' {
+			p.line++
+			return nil
+		}
+		if inQuotes && !strings.ContainsRune("\"\\$`", rune(next)) {
+			b.WriteByte('\\')
+		}
+		b.WriteByte(next)
+	case c == '$':
+		return p.expand(b)
+	default:
+		if c == '\n' {
+			p.line++
+		}
+		b.WriteByte(c)
+		p.text = p.text[1:]
+	}
+	return nil
+}
+
+func (p *assignments) expand(b *strings.Builder) error {
+	rest := p.text[1:]
+	if name := nameAt(rest); name != "" {
+		value, _ := p.get(name)
+		b.WriteString(value)
+		p.text = rest[len(name):]
+		return nil
+	}
+	if !strings.HasPrefix(rest, "{") {
+		b.WriteByte('$')
+		p.text = rest
+		return nil
+	}
+	name := nameAt(rest[1:])
+	p.text = rest[1+len(name):]
+	op := ""
+	for _, o := range []string{":=", ":-", "=", "-", "}"} {
+		if strings.HasPrefix(p.text, o) {
+			op = o
+			break
+		}
+	}
+	if name == "" || op == "" {
+		return errors.New("only ${NAME}, ${NAME:-default} and ${NAME:=default} are known")
+	}
+	p.text = p.text[len(op):]
+	value, set := p.get(name)
+	if op == "}" {
+		b.WriteString(value)
+		return nil
+	}
+	def, err := p.quoted('}')
+	if err != nil {
+		return err
+	}
+	if !set || value == "" && strings.HasPrefix(op, ":") {
+		value = def
+	}
+	if strings.HasSuffix(op, "=") {
+		p.set(name, value)
+	}
+	b.WriteString(value)
+	return nil
+}
+
+// nameAt is the variable name that text begins with.
+func nameAt(text string) string {
+	n := 0
+	for n < len(text) && (text[n] == '_' || text[n] >= 'A' && text[n] <= 'Z' || text[n] >= 'a' && text[n] <= 'z' || n > 0 && text[n] >= '0' && text[n] <= '9') {
+		n++
+	}
+	return text[:n]
+}
+
+// substitute fills $NAME and ${NAME} for the names that are given, as GNU
+// envsubst does with a list of names. Other text stays as it is.
+func substitute(text string, values map[string]string) string {
+	var b strings.Builder
+	for {
+		before, after, found := strings.Cut(text, "$")
+		b.WriteString(before)
+		if !found {
+			return b.String()
+		}
+		text = after
+		open := strings.HasPrefix(text, "{")
+		name := nameAt(strings.TrimPrefix(text, "{"))
+		size := len(name)
+		if open {
+			size += len("{}")
+		}
+		value, known := values[name]
+		if !known || open && !strings.HasPrefix(text[1+len(name):], "}") {
+			b.WriteByte('$')
+			continue
+		}
+		b.WriteString(value)
+		text = text[size:]
+	}
+}

@@ -1,0 +1,156 @@
+// Package progress holds logs of what happens in loops.
+package progress
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/ralph-loop/ralph"
+)
+
+// Banner writes a session as a person reads it (S3): a header before each
+// iteration, the agent's output as it streams, a footer after it, and a summary
+// at the end. What it writes is whole, not bounded, and costs no memory.
+//
+// It is a [ralph.ProgressLog] and, for the agent's output, an [io.Writer]: give
+// it as the raw writer of [ralph.Local.Output]. Call Close when the session is
+// over, also when it was interrupted. It is for one loop; its methods may be
+// called concurrently.
+type Banner struct {
+	W    io.Writer // required
+	Mode string    // plan, build, prompt, …
+
+	mu       sync.Mutex
+	err      error // the first of W
+	midLine  bool  // the agent's output did not end with a line feed
+	begun    time.Time
+	last     int // number of the last iteration that ended
+	total    int
+	failed   int
+	badLast  bool // the last iteration counted has failed
+	attempts int  // at the iteration so far, beyond the first
+}
+
+var (
+	_ ralph.ProgressLog = (*Banner)(nil)
+	_ io.Writer         = (*Banner)(nil)
+)
+
+const (
+	doubleRule = "================================================================================\n"
+	singleRule = "--------------------------------------------------------------------------------\n"
+)
+
+// Write takes the agent's output. It always reports success, so that the agent
+// goes on; Append and Close return the first error of W.
+func (b *Banner) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.write(p)
+	if len(p) > 0 {
+		b.midLine = p[len(p)-1] != '\n'
+	}
+	return len(p), nil
+}
+
+func (b *Banner) write(p []byte) {
+	if b.err == nil {
+		_, b.err = b.W.Write(p)
+	}
+}
+
+func (b *Banner) print(format string, args ...any) { b.write(fmt.Appendf(nil, format, args...)) }
+
+// Append writes the header and the footer of iterations.
+func (b *Banner) Append(_ context.Context, ev ralph.Event) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	switch ev.Kind {
+	case ralph.EventLoopStarted:
+		if b.begun.IsZero() {
+			b.begun = ev.Time
+		}
+	case ralph.EventIterationStarted:
+		b.print("%sITERATION %d\n%sMode: %s\nStart Time: %s\n%s", doubleRule, ev.Iteration.Number, doubleRule, b.Mode, stamp(ev.Iteration.Start), singleRule)
+	case ralph.EventIterationEnded:
+		b.footer(ev.Iteration)
+	}
+	return b.err
+}
+
+func (b *Banner) footer(it ralph.Iteration) {
+	b.count(it)
+	if b.midLine {
+		b.print("\n")
+		b.midLine = false
+	}
+	b.print("%sITERATION %d COMPLETE\nEnd Time: %s\nDuration: %s\n", singleRule, it.Number, stamp(it.End), it.Elapsed.Round(time.Millisecond))
+	if it.Usage.Requests > 0 {
+		b.print("API Requests: %d\n", it.Usage.Requests)
+	}
+	if it.Model != "" {
+		b.print("Model: %s\n", oneLine(it.Model))
+	}
+	if it.Usage.Messages > 0 {
+		b.print("Messages: %d\n", it.Usage.Messages)
+	}
+	if it.Usage.CostUSD != nil {
+		b.print("Cost: $%.4f\n", *it.Usage.CostUSD)
+	}
+	b.print("Retries: %d\nStatus: %s\n%s\n", b.attempts, status(it), doubleRule)
+}
+
+// count counts an iteration once, however often it was tried: as it ended.
+func (b *Banner) count(it ralph.Iteration) {
+	if it.Number == b.last {
+		b.attempts++
+		if b.badLast {
+			b.failed--
+		}
+	} else {
+		b.last, b.attempts = it.Number, 0
+		b.total++
+	}
+	if b.badLast = it.Outcome == ralph.OutcomeFailure || it.Outcome == ralph.OutcomeInterrupted; b.badLast {
+		b.failed++
+	}
+}
+
+func status(it ralph.Iteration) string {
+	switch {
+	case it.Fault != "":
+		return fmt.Sprintf("%s (%s: %s)", it.Outcome, it.Fault, oneLine(it.Error))
+	case it.Claimed && it.Verdict.Passed:
+		return string(it.Outcome) + " (claimed, verified)"
+	case it.Claimed:
+		return string(it.Outcome) + " (claimed, rejected)"
+	case it.NearMiss != "":
+		return fmt.Sprintf("%s (no claim: the promise was %s)", it.Outcome, strings.ReplaceAll(it.NearMiss, "_", " "))
+	}
+	return string(it.Outcome)
+}
+
+// Close writes the session's summary: why it ended, and the exit code of the
+// program. It does not close W.
+func (b *Banner) Close(now time.Time, reason string, code int) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.midLine {
+		b.print("\n")
+	}
+	total := time.Duration(0)
+	if !b.begun.IsZero() {
+		total = now.Sub(b.begun)
+	}
+	b.print("%sSESSION SUMMARY\n%sTotal Iterations: %d\nSuccessful: %d\nFailed: %d\nTotal Duration: %s\nExit Reason: %s\nExit Code: %d\n%s",
+		doubleRule, doubleRule, b.total, b.total-b.failed, b.failed, total.Round(time.Millisecond), oneLine(reason), code, doubleRule)
+	return b.err
+}
+
+func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
