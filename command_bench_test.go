@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/verify"
 )
 
 // BenchmarkCommand compares a run of an agent that prints 100 MB with the floor
@@ -46,4 +47,26 @@ func BenchmarkCommand(b *testing.B) {
 			}
 		})
 	}
+}
+
+// BenchmarkLoop compares an iteration of an agent that does nothing with a plain
+// spawn of it.
+func BenchmarkLoop(b *testing.B) {
+	dir := b.TempDir()
+	b.Run("floor", func(b *testing.B) {
+		for b.Loop() {
+			if err := exec.Command("echo", "fine").Run(); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("iterate", func(b *testing.B) {
+		l := &ralph.Local{Runner: &ralph.Command{Args: []string{"echo", "fine"}}, Verifier: verify.String{}}
+		s := ralph.Start(ralph.Task{Prompt: "Go on.", Dir: dir})
+		for b.Loop() {
+			if it, err := l.Iterate(b.Context(), s); err != nil || it.Fault != "" {
+				b.Fatal(it, err)
+			}
+		}
+	})
 }

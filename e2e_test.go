@@ -25,8 +25,15 @@ import (
 // model API on loopback. They need what .ci/install-agents installs and skip
 // without it; with RALPH_E2E=1 in the environment they fail instead.
 
-// e2eAgents are the clients that the tests run.
-func e2eAgents() []string { return []string{"claude", "codex"} }
+// e2eAgents are the clients that the tests run: those that CI installs, and with
+// RALPH_E2E=all the others too, which are slow and ask for hosts outside.
+func e2eAgents() []string {
+	agents := []string{"claude", "codex", "gemini", "copilot"}
+	if os.Getenv("RALPH_E2E") == "all" {
+		agents = append(agents, "opencode", "cline")
+	}
+	return agents
+}
 
 // e2eLimit bounds what should take seconds, on a machine that is busy.
 const e2eLimit = 4 * time.Minute
@@ -89,7 +96,7 @@ func e2eBin(t *testing.T, agent string) string {
 	bin := filepath.Join(root, "node_modules", ".bin")
 	if _, err := exec.LookPath(filepath.Join(bin, agent)); err != nil {
 		const how = "%s is not installed; .ci/install-agents %[1]s does that"
-		if os.Getenv("RALPH_E2E") == "1" {
+		if os.Getenv("RALPH_E2E") != "" {
 			t.Fatalf(how, agent)
 		}
 		t.Skipf(how, agent)
@@ -117,7 +124,7 @@ func (e *e2eRun) command() *ralph.Command {
 		e.Fatal(err)
 	}
 	c.Args[0] = filepath.Join(e.bin, c.Args[0])
-	c.Env = e.env
+	c.Env = append(c.Env, e.env...)
 	return c
 }
 

@@ -157,3 +157,19 @@ func TestFailure16NoVerifierIsAnError(t *testing.T) {
 		t.Errorf("%v: %s", err, describe(s))
 	}
 }
+
+// A new run is not stopped by what the last one left behind.
+func TestFailure11ANewRunStartsAnew(t *testing.T) {
+	t.Parallel()
+	task := ralph.Task{ID: "T", Dir: t.TempDir()}
+	for range 2 {
+		n := 0
+		s, _, err := runLoop(t, t.Context(), ralph.Local{Runner: ralph.RunnerFunc(func(_ context.Context, req ralph.Request) (ralph.Response, error) {
+			n++
+			return ralph.Response{Output: []string{"So far.", done}[req.Iteration-1]}, nil
+		})}, ralph.Start(task))
+		if err != nil || n != 2 {
+			t.Errorf("%v after %d: %s", err, n, describe(s))
+		}
+	}
+}

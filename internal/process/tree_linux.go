@@ -3,6 +3,8 @@ package process
 import (
 	"bytes"
 	"cmp"
+	"errors"
+	"io/fs"
 	"maps"
 	"os"
 	"os/exec"
@@ -76,26 +78,20 @@ func (t *tree) note() {
 
 // Bounds of the search for survivors.
 const (
-	giveUp     = 10 * time.Second // on killing: one that sleeps in the kernel cannot be killed
-	doubtful   = 50               // passes on a process of which nothing can be read
-	extraLooks = 5                // passes because others were started meanwhile
+	giveUp   = 10 * time.Second // on killing: one that sleeps in the kernel cannot be killed
+	doubtful = 50               // passes on a process of which nothing can be read
 )
 
 // end kills what is left of the run: the group, the descendants that were
 // noted, and whoever has the mark. It looks until it is sure that there is none
 // left: those that are being killed may start others, one that is just starting
-// a program shows no environment, and a parent may go while its child comes.
+// a program shows no environment, and one that is gone before it could be looked
+// at may have left a child that was not there yet.
 func (t *tree) end() {
 	t.signal(kill)
-	looks := 0
 	for deadline := time.Now().Add(giveUp); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
-		before := lastPID()
-		switch found, unsure := t.sweep(); {
-		case found || unsure:
-		case lastPID() == before || looks == extraLooks:
+		if found, unsure := t.sweep(); !found && !unsure {
 			return
-		default:
-			looks++
 		}
 	}
 }
@@ -134,11 +130,17 @@ func (t *tree) slay(pid int, meant func() bool) bool {
 }
 
 // marked reports whether the environment a process was started with has the
-// mark. It is not known of one that is just starting a program: its environment
-// is empty, as is that of zombies and of the kernel's own threads.
+// mark. It is not known of one that is gone, nor of one that is just starting a
+// program: its environment is empty, as is that of zombies and of the kernel's
+// own threads.
 func (t *tree) marked(pid int) (marked, known bool) {
 	env, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
-	if err != nil || len(env) > 0 {
+	switch {
+	case errors.Is(err, fs.ErrPermission): // another user's
+		return false, true
+	case err != nil:
+		return false, false
+	case len(env) > 0:
 		return bytes.Contains(env, t.mark), true
 	}
 	s, ok := readStat(pid)

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -54,6 +55,12 @@ func (r Result) describe() string {
 	if r.RateLimited {
 		end += ", rate limited"
 	}
+	if !r.ResetAt.IsZero() {
+		end += " until " + r.ResetAt.Format(time.RFC3339)
+	}
+	if r.RetryAfter != 0 {
+		end += " for " + r.RetryAfter.String()
+	}
 	if r.Denied {
 		end += ", denied"
 	}
@@ -67,38 +74,45 @@ func (r Result) describe() string {
 	return b.String()
 }
 
-// TestCaptures decodes what real clients printed, and compares what was
-// understood with testdata/captures.golden, which -update rewrites. Every
-// stream is decoded twice: at once, and byte by byte.
-func TestCaptures(t *testing.T) {
-	files, err := filepath.Glob("testdata/captures/*.ndjson")
-	if err != nil || len(files) < 30 {
-		t.Fatalf("%d captures, %v", len(files), err)
-	}
-	var got strings.Builder
-	for _, file := range files {
-		data, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		format, _, _ := strings.Cut(filepath.Base(file), "-")
-		once := decode(t, format, data, 0, Options{})
-		if diff := cmp.Diff(once, decode(t, format, data, 1, Options{})); diff != "" {
-			t.Errorf("%s: at once and byte by byte differ (-once +bytes):\n%s", file, diff)
-		}
-		fmt.Fprintf(&got, "== %s\n%s\n", filepath.Base(file), once.describe())
-	}
-	const golden = "testdata/captures.golden"
-	if *update {
-		if err := os.WriteFile(golden, []byte(got.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got.String()); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
+// TestGolden decodes what real clients printed (captures) and what they are known
+// to print (fixtures, written by hand), and compares what was understood with
+// the .golden file of each folder, which -update rewrites. Every stream is
+// decoded twice: at once, and byte by byte. A file's name begins with its format.
+func TestGolden(t *testing.T) {
+	t.Parallel()
+	for folder, least := range map[string]int{"captures": 30, "fixtures": 28} {
+		t.Run(folder, func(t *testing.T) {
+			t.Parallel()
+			files, err := filepath.Glob("testdata/" + folder + "/*.ndjson")
+			if err != nil || len(files) < least {
+				t.Fatalf("%d files, %v", len(files), err)
+			}
+			var got strings.Builder
+			for _, file := range files {
+				data, err := os.ReadFile(file)
+				if err != nil {
+					t.Fatal(err)
+				}
+				format, _, _ := strings.Cut(filepath.Base(file), "-")
+				once := decode(t, format, data, 0, Options{})
+				if diff := cmp.Diff(once, decode(t, format, data, 1, Options{})); diff != "" {
+					t.Errorf("%s: at once and byte by byte differ (-once +bytes):\n%s", file, diff)
+				}
+				fmt.Fprintf(&got, "== %s\n%s\n", filepath.Base(file), once.describe())
+			}
+			golden := "testdata/" + folder + ".golden"
+			if *update {
+				if err := os.WriteFile(golden, []byte(got.String()), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(golden)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(string(want), got.String()); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
 	}
 }

@@ -1,42 +1,13 @@
 package stream
 
-import "time"
-
-// scalars makes a filter that wants the named scalars.
-func scalars(names ...string) filter {
-	f := filter{}
-	for _, n := range names {
-		f[n] = nil
-	}
-	return f
-}
-
-// with adds to a filter.
-func (f filter) with(name string, sub filter) filter {
-	f[name] = sub
-	return f
-}
-
-// toolInput is what is shown of, or known from, a tool's input.
-func toolInput() filter {
-	return scalars("command", "cmd", "description", "file_path", "filePath", "notebook_path", "path", "pattern", "query", "url")
-}
-
-func (v *value) firstOf(names ...string) string {
-	for _, n := range names {
-		if s := v.str(n); s != "" {
-			return s
-		}
-	}
-	return ""
-}
-
-func shownInput(v *value) string {
-	return v.firstOf("command", "cmd", "file_path", "filePath", "notebook_path", "path", "pattern", "query", "url", "description")
-}
+import (
+	"strings"
+	"time"
+)
 
 // claudeDialect is that of Claude Code, and of Cursor and Amp, which follow it.
-// Amp repeats the prompt as a user line; those are of no use here.
+// Each block of a message is a line of its own, with the message's id. Amp
+// repeats the prompt as a user line; user lines are of no use here.
 func claudeDialect() dialect {
 	usage := func() filter {
 		return scalars("input_tokens", "output_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
@@ -44,11 +15,12 @@ func claudeDialect() dialect {
 	content := scalars("type", "text", "name").with("input", toolInput())
 	message := scalars("id", "model").with("content", content).with("usage", usage())
 	want := scalars("type", "subtype", "session_id", "model", "parent_tool_use_id", "error", "is_api_error_message",
-		"api_error_status", "is_error", "result", "total_cost_usd", "terminal_reason").
+		"api_error_status", "is_error", "result", "total_cost_usd", "terminal_reason", "num_turns").
 		with("message", message).with("usage", usage()).with("errors", filter{}).
+		with("modelUsage", filter{"*": scalars("inputTokens", "outputTokens", "cacheReadInputTokens", "cacheCreationInputTokens")}).
 		with("rate_limit_info", scalars("status", "resetsAt")).
-		with("event", scalars("type").with("delta", scalars("type", "text")))
-	return dialect{want: want, line: claudeLine, drop: func(kind string) bool { return kind == "user" }}
+		with("event", scalars("type").with("delta", scalars("type", "text")).with("message", scalars("id")))
+	return dialect{want: want, line: claudeLine, drop: func(kind []byte) bool { return string(kind) == "user" }}
 }
 
 func claudeLine(d *Decoder, v *value) {
@@ -62,16 +34,18 @@ func claudeLine(d *Decoder, v *value) {
 			d.res.Model = v.str("model")
 		}
 	case "assistant":
-		if !subAgent {
-			claudeMessage(d, v)
-		}
+		claudeMessage(d, v, subAgent)
 	case "stream_event":
-		if !subAgent && v.str("event", "delta", "type") == "text_delta" {
-			d.piece("", v.get("event", "delta", "text").asText())
+		switch event := v.get("event"); {
+		case subAgent:
+		case event.str("type") == "message_start":
+			d.stream = event.str("message", "id")
+		case event.str("delta", "type") == "text_delta":
+			d.piece(d.stream, event.get("delta", "text").asText())
 		}
 	case "rate_limit_event":
 		if v.str("rate_limit_info", "status") == "rejected" {
-			d.limit.hit = true
+			d.limit = limit{hit: true}
 			if at := v.int("rate_limit_info", "resetsAt"); at > 0 {
 				d.limit.reset = time.Unix(at, 0).UTC()
 			}
@@ -81,33 +55,40 @@ func claudeLine(d *Decoder, v *value) {
 	}
 }
 
-func claudeMessage(d *Decoder, v *value) {
+func claudeMessage(d *Decoder, v *value, subAgent bool) {
 	m := v.get("message")
-	words := textOf(m.get("content"))
 	if m.str("model") == "<synthetic>" || v.is("is_api_error_message") || v.str("error") != "" {
 		// The client's words, not the agent's.
-		if words != nil {
-			d.res.Message = oneLine(words.String())
-		}
-		d.status(v.int("api_error_status"))
-		if v.str("error") == "rate_limit" {
-			d.limit.hit = true
+		if words := textOf(m.get("content")); words != nil && !subAgent {
+			d.notice(words.String())
+			claudeTrouble(d, v)
 		}
 		return
 	}
-	d.say(m.str("id"), words)
-	if c := m.get("content"); c != nil {
-		for _, block := range c.list {
-			if block.str("type") == "tool_use" {
-				claudeTool(d, block)
-			}
+	if !subAgent {
+		d.say(m.str("id"), textOf(m.get("content")))
+		if s := m.str("model"); s != "" {
+			d.res.Model = s
 		}
 	}
-	if s := m.str("model"); s != "" {
-		d.res.Model = s
+	for _, block := range m.get("content").items() {
+		if block.str("type") == "tool_use" {
+			claudeTool(d, block)
+		}
 	}
-	if u := m.get("usage"); u != nil {
-		d.using(m.str("id"), claudeUsage(u))
+	if usage := m.get("usage"); usage != nil {
+		d.using(m.str("id"), subAgent, claudeUsage(usage))
+	}
+}
+
+// claudeTrouble takes over what a line says about an error of the provider's.
+func claudeTrouble(d *Decoder, v *value) {
+	d.status(v.int("api_error_status"))
+	switch v.str("error") {
+	case "rate_limit":
+		d.limit.hit = true
+	case "authentication_failed":
+		d.res.Denied = true
 	}
 }
 
@@ -130,57 +111,46 @@ func claudeUsage(u *value) Usage {
 func claudeResult(d *Decoder, v *value) {
 	d.end()
 	d.cost(v, "total_cost_usd")
-	if u := v.get("usage"); u != nil {
-		t := claudeUsage(u)
-		d.total(t.InputTokens, t.OutputTokens)
+	told := claudeUsage(v.get("usage"))
+	var models Usage // these include sub-agents
+	for _, m := range v.get("modelUsage").items() {
+		models.InputTokens += m.int("inputTokens") + m.int("cacheReadInputTokens") + m.int("cacheCreationInputTokens")
+		models.OutputTokens += m.int("outputTokens")
+	}
+	d.total(max(told.InputTokens, models.InputTokens), max(told.OutputTokens, models.OutputTokens))
+	if d.res.Usage.Requests == 0 && told.OutputTokens > 0 {
+		d.res.Usage.Requests = v.int("num_turns")
 	}
 	d.tell()
-	failed := v.is("is_error")
-	if sub := v.str("subtype"); len(sub) > 5 && sub[:5] == "error" {
-		failed = true
-	}
-	if !failed {
-		d.res.Failed, d.res.Message, d.res.Denied, d.limit = false, "", false, limit{}
-		d.final = v.get("result").asText()
-		if d.full == nil && d.final != nil {
-			d.display(d.final.String())
-			d.newline()
-		}
+	// The subtype of a failure may be "success", if the failure is the provider's.
+	if v.is("is_error") || strings.HasPrefix(v.str("subtype"), "error") {
+		claudeTrouble(d, v)
+		d.fail(claudeWhy(d, v))
 		return
 	}
-	d.status(v.int("api_error_status"))
-	why := v.str("result")
-	if errs := v.get("errors"); why == "" && errs != nil && len(errs.list) > 0 {
-		why = errs.list[0].str()
+	d.overcome()
+	d.final = v.get("result").asText()
+	if d.full == nil && d.final != nil && d.show != nil {
+		d.display(d.final.String())
+		d.newline()
 	}
-	if why == "" {
-		why = v.str("error")
-	}
-	if why == "" {
-		why = v.str("subtype") + " " + v.str("terminal_reason")
-	}
-	d.fail(why)
 }
 
-// textOf returns the words of a content that is a string or a list of blocks:
-// those of type text, or of no type, joined. nil = no words.
-func textOf(v *value) *text {
-	if v == nil || v.kind != '[' {
-		return v.asText()
+// claudeWhy is why a run failed, in words that are not the agent's.
+func claudeWhy(d *Decoder, v *value) string {
+	if why := v.str("result"); why != "" && !d.own(why) {
+		return why
 	}
-	var all *text
-	for _, block := range v.list {
-		words := block.asText()
-		if block.kind == '{' && (block.str("type") == "text" || block.get("type") == nil) {
-			words = block.get("text").asText()
-		}
-		switch {
-		case words == nil:
-		case all == nil:
-			all = words
-		default:
-			all.Write([]byte(words.String()))
+	for _, e := range v.get("errors").items() {
+		if why := e.str(); why != "" {
+			return why
 		}
 	}
-	return all
+	if why := v.str("error"); why != "" {
+		return why
+	}
+	if d.res.Message != "" {
+		return ""
+	}
+	return "ended with " + v.firstOf("terminal_reason", "subtype")
 }

@@ -1,21 +1,15 @@
 package stream
 
-import (
-	"bytes"
-	"encoding/json"
-)
+import "bytes"
 
 // clineDialect is that of cline --json: agent events and a run_result in newer
 // versions, lines of say and ask in older ones.
 func clineDialect() dialect {
-	usage := func() filter {
-		return scalars("inputTokens", "outputTokens", "totalInputTokens", "totalOutputTokens", "cacheReadTokens", "cacheWriteTokens", "totalCost")
-	}
-	event := scalars("type", "contentType", "text", "toolName", "inputTokens", "outputTokens", "totalInputTokens", "totalOutputTokens", "totalCost").
+	event := scalars("type", "contentType", "text", "toolName", "totalInputTokens", "totalOutputTokens", "totalCost").
 		with("error", scalars("message")).with("input", toolInput().with("commands", filter{}))
 	want := scalars("type", "say", "ask", "text", "partial", "finishReason").with("event", event).
-		with("usage", usage()).with("model", scalars("id"))
-	return dialect{want: want, line: clineLine, drop: func(kind string) bool { return kind == "hook_event" }}
+		with("usage", scalars("inputTokens", "outputTokens", "totalCost")).with("model", scalars("id"))
+	return dialect{want: want, line: clineLine, drop: func(kind []byte) bool { return string(kind) == "hook_event" }}
 }
 
 func clineLine(d *Decoder, v *value) {
@@ -23,21 +17,7 @@ func clineLine(d *Decoder, v *value) {
 	case "agent_event":
 		clineEvent(d, v.get("event"))
 	case "run_result":
-		d.end()
-		d.res.Model = v.str("model", "id")
-		d.total(v.int("usage", "inputTokens"), v.int("usage", "outputTokens"))
-		d.cost(v, "usage", "totalCost")
-		d.tell()
-		if v.str("finishReason") == "completed" {
-			d.res.Failed, d.res.Message = false, ""
-			d.final = v.get("text").asText()
-			return
-		}
-		why := v.str("text")
-		if why == "" {
-			why = v.str("finishReason")
-		}
-		d.fail(why)
+		clineResult(d, v)
 	case "say":
 		clineSay(d, v)
 	case "ask":
@@ -54,20 +34,17 @@ func clineLine(d *Decoder, v *value) {
 }
 
 func clineEvent(d *Decoder, e *value) {
-	words := e.str("contentType") == "text"
+	kind := e.str("contentType")
 	switch e.str("type") {
 	case "content_start":
-		if words {
+		switch kind {
+		case "text":
 			d.piece("", e.get("text").asText())
-		} else if e.str("contentType") == "tool" {
-			what := shownInput(e.get("input"))
-			if c := e.get("input", "commands"); c != nil && len(c.list) > 0 {
-				what = c.list[0].str()
-			}
-			d.tool(e.str("toolName"), what)
+		case "tool":
+			clineTool(d, e.str("toolName"), e.get("input"))
 		}
 	case "content_end":
-		if words {
+		if kind == "text" {
 			d.res.Usage.Messages++
 			d.say("", e.get("text").asText())
 		}
@@ -77,51 +54,93 @@ func clineEvent(d *Decoder, e *value) {
 		d.cost(e, "totalCost")
 		d.tell()
 	case "error":
-		d.res.Message = oneLine(e.str("error", "message"))
+		d.notice(e.str("error", "message"))
+	}
+}
+
+func clineTool(d *Decoder, name string, input *value) {
+	what := shownInput(input)
+	for _, c := range input.get("commands").items() {
+		what = c.str()
+		break
+	}
+	d.tool(name, what)
+	switch name {
+	case "editor", "write_to_file", "replace_in_file":
+		d.file(input.firstOf("path", "file_path"))
+	}
+}
+
+func clineResult(d *Decoder, v *value) {
+	d.end()
+	d.res.Model = v.str("model", "id")
+	d.total(v.int("usage", "inputTokens"), v.int("usage", "outputTokens"))
+	d.cost(v, "usage", "totalCost")
+	d.tell()
+	switch reason, words := v.str("finishReason"), v.str("text"); {
+	case reason == "completed":
+		d.overcome()
+		d.final = v.get("text").asText()
+	case reason == "error" && words != "" && !d.own(words):
+		d.fail(words)
+	case d.res.Message != "":
+		d.fail("") // the last error's words
+	default:
+		d.fail("cline ended with: " + reason)
 	}
 }
 
 // clineSay reads a line of the older form. What is partial is a growing copy.
 func clineSay(d *Decoder, v *value) {
 	t := v.get("text").asText()
+	if t == nil {
+		return
+	}
 	switch v.str("say") {
 	case "completion_result", "text":
-		if t == nil {
-			return
-		}
 		if v.is("partial") {
-			d.delta, d.deltaID = t, ""
+			d.pieces = append(d.pieces[:0], message{text: t})
 			return
 		}
-		t.trimSuffix("HAS_CHANGES")
+		t.trimSuffix("HAS_CHANGES") // a mark for the client itself
 		d.res.Usage.Messages++
 		d.say("", t)
 		if v.str("say") == "completion_result" {
 			d.end()
 		}
 	case "api_req_started":
-		var req struct {
-			TokensIn, TokensOut, CacheWrites, CacheReads int64
-			Cost                                         *float64
+		clineRequest(d, inner(t, scalars("tokensIn", "tokensOut", "cacheWrites", "cacheReads", "cost")))
+	case "tool":
+		tool := inner(t, scalars("tool", "path"))
+		d.tool(tool.str("tool"), tool.str("path"))
+		switch tool.str("tool") {
+		case "editedExistingFile", "newFileCreated":
+			d.file(tool.str("path"))
 		}
-		if t == nil || json.Unmarshal([]byte(t.String()), &req) != nil {
-			return
-		}
-		u := &d.res.Usage
-		u.Requests++
-		u.InputTokens += max(req.TokensIn, 0) + max(req.CacheWrites, 0) + max(req.CacheReads, 0)
-		u.OutputTokens += max(req.TokensOut, 0)
-		if req.Cost != nil && *req.Cost >= 0 {
-			sum := *req.Cost
-			if u.CostUSD != nil {
-				sum += *u.CostUSD
-			}
-			u.CostUSD = &sum
-		}
-		d.tell()
 	}
 }
 
+func clineRequest(d *Decoder, req *value) {
+	u := &d.res.Usage
+	u.Requests++
+	u.InputTokens += req.int("tokensIn") + req.int("cacheWrites") + req.int("cacheReads")
+	u.OutputTokens += req.int("tokensOut")
+	if cost, ok := req.num("cost"); ok {
+		d.addCost(cost)
+	}
+	d.tell()
+}
+
+// inner reads an object that is written as text, of which the middle may be left
+// out.
+func inner(t *text, want filter) *value {
+	var object *value
+	r := reader{want: want, line: func(v *value) { object = v }, junk: func([]byte) {}}
+	r.write(bytes.ReplaceAll([]byte(t.String()), []byte{'\n'}, []byte{' '}))
+	return object
+}
+
+// trimSuffix removes a suffix and the white space after it.
 func (t *text) trimSuffix(s string) {
 	if b := bytes.TrimRight(t.buf, " \r\n"); bytes.HasSuffix(b, []byte(s)) {
 		t.buf = b[:len(b)-len(s)]

@@ -2,38 +2,30 @@ package stream
 
 // copilotDialect is that of copilot --output-format json. Messages come in
 // pieces and then whole, with the same id; the prompt is repeated as
-// user.message.
+// user.message. It tells requests, neither tokens nor cost.
 func copilotDialect() dialect {
-	data := scalars("messageId", "deltaContent", "model", "outputTokens", "inputTokens", "message", "statusCode", "errorType", "toolName").
+	data := scalars("messageId", "deltaContent", "model", "outputTokens", "inputTokens", "message", "statusCode", "errorType", "toolName", "parentToolCallId").
 		with("content", scalars("type", "text")).with("arguments", toolInput()).with("fileEdits", scalars("path"))
 	want := scalars("type", "sessionId", "exitCode").with("data", data).
 		with("usage", filter{"codeChanges": filter{"filesModified": filter{}}})
-	return dialect{want: want, line: copilotLine, drop: func(kind string) bool { return kind == "user.message" }}
+	return dialect{want: want, line: copilotLine, drop: func(kind []byte) bool { return string(kind) == "user.message" }}
 }
 
 func copilotLine(d *Decoder, v *value) {
 	data := v.get("data")
+	subAgent := data.str("parentToolCallId") != ""
 	switch v.str("type") {
 	case "assistant.message_delta":
-		d.piece(data.str("messageId"), data.get("deltaContent").asText())
-	case "assistant.message":
-		d.say("", textOf(data.get("content")))
-		if s := data.str("model"); s != "" {
-			d.res.Model = s
+		if !subAgent {
+			d.piece(data.str("messageId"), data.get("deltaContent").asText())
 		}
-		u := &d.res.Usage
-		u.Requests++
-		u.Messages++
-		u.InputTokens += data.int("inputTokens")
-		u.OutputTokens += data.int("outputTokens")
-		d.tell()
+	case "assistant.message":
+		copilotMessage(d, data, subAgent)
 	case "tool.execution_start":
 		d.tool(data.str("toolName"), shownInput(data.get("arguments")))
 	case "tool.execution_complete":
-		if edits := data.get("fileEdits"); edits != nil {
-			for _, e := range edits.list {
-				d.file(e.str("path"))
-			}
+		for _, e := range data.get("fileEdits").items() {
+			d.file(e.str("path"))
 		}
 	case "session.error":
 		d.status(data.int("statusCode"))
@@ -42,17 +34,31 @@ func copilotLine(d *Decoder, v *value) {
 		}
 		d.fail(data.str("message"))
 	case "result":
-		d.end()
-		d.res.Session = v.str("sessionId")
-		if files := v.get("usage", "codeChanges", "filesModified"); files != nil {
-			for _, f := range files.list {
-				d.file(f.str())
-			}
+		copilotResult(d, v)
+	}
+}
+
+func copilotMessage(d *Decoder, data *value, subAgent bool) {
+	if !subAgent {
+		d.fullID = "" // a message that comes again replaces itself
+		d.say(data.str("messageId"), textOf(data.get("content")))
+		if s := data.str("model"); s != "" {
+			d.res.Model = s
 		}
-		if code, ok := v.num("exitCode"); ok && code == 0 {
-			d.res.Failed, d.res.Message, d.res.Denied, d.limit = false, "", false, limit{}
-		} else {
-			d.fail("")
-		}
+	}
+	d.using(data.str("messageId"), subAgent, Usage{InputTokens: data.int("inputTokens"), OutputTokens: data.int("outputTokens")})
+}
+
+func copilotResult(d *Decoder, v *value) {
+	d.end()
+	d.res.Session = v.str("sessionId")
+	for _, f := range v.get("usage", "codeChanges", "filesModified").items() {
+		d.file(f.str())
+	}
+	switch code, told := v.num("exitCode"); {
+	case told && code != 0:
+		d.fail("")
+	case told:
+		d.overcome()
 	}
 }

@@ -8,17 +8,18 @@ import (
 
 // LimitText reports whether a provider's error message is about a rate limit.
 // It is for error messages only: an agent may talk about limits for other
-// reasons.
+// reasons. The limits of a context or of the number of turns are others.
 func LimitText(message string) bool {
 	m := strings.ToLower(message)
 	for _, sign := range []string{"rate limit", "rate_limit", "ratelimit", "too many requests", "usage limit", "resource_exhausted",
-		"out of extra usage", "quota exceeded", "exceeded your current quota", "session limit", "weekly limit", "hit your limit", "limit reached"} {
+		"out of extra usage", "quota exceeded", "exceeded your current quota", "session limit", "hour limit", "daily limit", "weekly limit", "monthly limit"} {
 		if strings.Contains(m, sign) {
 			return true
 		}
 	}
-	return hasWord(m, "429") || hasWord(m, "529") ||
-		strings.Contains(m, "hit your") && strings.Contains(m, "limit")
+	return hasNumber(m, "429") || hasNumber(m, "529") ||
+		strings.Contains(m, "hit your") && strings.Contains(m, "limit") ||
+		strings.Contains(m, "limit reached") && strings.Contains(m, "reset")
 }
 
 // DeniedText reports whether a provider's error message says that the agent is
@@ -31,26 +32,41 @@ func DeniedText(message string) bool {
 			return true
 		}
 	}
-	return hasWord(m, "401") || hasWord(m, "403")
+	return hasNumber(m, "401") || hasNumber(m, "403")
 }
 
-// hasWord reports whether a number stands by itself in text.
-func hasWord(text, number string) bool {
+// hasNumber reports whether a number stands by itself in text: not in a name, a
+// path or a longer number.
+func hasNumber(text, number string) bool {
 	for at := 0; ; at++ {
 		n := strings.Index(text[at:], number)
 		if n < 0 {
 			return false
 		}
 		at += n
-		end := at + len(number)
-		if (at == 0 || !wordByte(text[at-1])) && (end == len(text) || !wordByte(text[end])) {
+		if !partOfNumber(text[:at], true) && !partOfNumber(text[at+len(number):], false) {
 			return true
 		}
 	}
 }
 
-func wordByte(c byte) bool {
-	return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c == '_' || c == '.' || c == '/'
+// partOfNumber reports whether what stands before or after a number belongs to it.
+func partOfNumber(text string, before bool) bool {
+	if text == "" {
+		return false
+	}
+	next, after := text[0], byte(0)
+	if len(text) > 1 {
+		after = text[1]
+	}
+	if before {
+		next, after = text[len(text)-1], '0'
+	}
+	switch next {
+	case '.', ',', '/': // 1.429, 429.5, but not the end of a sentence
+		return after >= '0' && after <= '9'
+	}
+	return next == '_' || next >= '0' && next <= '9' || next >= 'a' && next <= 'z'
 }
 
 // maxHint is the longest wait that a message's words are believed.
@@ -61,7 +77,7 @@ const maxHint = 7 * 24 * time.Hour
 func RetryHint(message string) time.Duration {
 	m := strings.ToLower(message)
 	at := -1
-	for _, lead := range []string{"try again in ", "retry after ", "retry in ", "resets in ", "reset in ", "reset after "} {
+	for _, lead := range []string{"try again in ", "retry after ", "retry in ", "resets in ", "reset in ", "reset after ", "retrydelay"} {
 		if n := strings.Index(m, lead); n >= 0 {
 			at = n + len(lead)
 			break
@@ -72,7 +88,7 @@ func RetryHint(message string) time.Duration {
 	}
 	var total time.Duration
 	for rest := m[at:]; ; {
-		rest = strings.TrimLeft(rest, " ,")
+		rest = strings.TrimLeft(rest, ` ,:"\`)
 		rest = strings.TrimPrefix(rest, "and ")
 		n := 0
 		for n < len(rest) && (rest[n] >= '0' && rest[n] <= '9' || rest[n] == '.') {
@@ -98,6 +114,17 @@ func RetryHint(message string) time.Duration {
 		}
 	}
 	return total
+}
+
+// resetTime reads the time, in Unix seconds, that follows a message after a bar:
+// "usage limit reached|1767225600". Zero = none.
+func resetTime(message string) time.Time {
+	digits := message[strings.LastIndexByte(message, '|')+1:]
+	at, err := strconv.ParseInt(digits, 10, 64)
+	if err != nil || len(digits) != 10 || len(digits) == len(message) || at < 0 {
+		return time.Time{}
+	}
+	return time.Unix(at, 0).UTC()
 }
 
 func unitOf(name string) time.Duration {

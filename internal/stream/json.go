@@ -5,12 +5,15 @@ import (
 	"slices"
 )
 
-// Limits of what one line may make the reader keep besides its long strings.
+// Limits of what one line may make the reader keep.
 const (
 	maxDepth  = 32
 	maxValues = 4096
+	maxTexts  = 8 // long strings; of more, the last ones are kept
 	maxKey    = 128
 	maxLit    = 64
+	maxNames  = 1024 // of keys, over all lines
+	maxJunk   = 256  // bytes of a line that is no JSON
 )
 
 // A reader reads lines of JSON as they come, in any pieces, and keeps of each
@@ -19,7 +22,7 @@ const (
 // that is torn costs only itself.
 type reader struct {
 	want filter
-	drop func(kind string) bool // by the top-level "type": the line is of no use
+	drop func(kind []byte) bool // by the top-level "type": the line is of no use
 	line func(*value)
 	junk func(line []byte) // the beginning of a line that is no JSON object
 
@@ -28,18 +31,20 @@ type reader struct {
 	slab   []*value          // given to lines in turn
 	names  map[string]string // the keys that were wanted, to be shared
 	values int
-	key    []byte // being read
-	str    *value // being read; nil = not wanted
-	num    *value // the literal being read; nil = not wanted
-	lit    []byte // being read
-	esc    []byte // an escape sequence that is not complete
-	odd    bool   // in a string that is not wanted: an odd run of backslashes ends here
-	depth  int    // of containers that are not wanted
-	inStr  bool   // in a string in them
-	other  []byte // the beginning of a line that is no JSON
-	isKey  bool   // the string being read is a key
-	next   filter // of the value that follows
-	wanted bool   // it is wanted at all
+	texts  []*value // those of the line that are long
+	key    []byte   // being read
+	str    *value   // being read; nil = not wanted
+	num    *value   // the literal being read; nil = not wanted
+	lit    []byte   // being read
+	buf    []byte   // of the string being read, not put into str yet
+	esc    []byte   // an escape sequence that is not complete
+	odd    bool     // in a string that is not wanted: an odd run of backslashes ends here
+	depth  int      // of containers that are not wanted
+	inStr  bool     // in a string in them
+	other  []byte   // the beginning of the line, which may turn out to be no JSON
+	isKey  bool     // the string being read is a key
+	next   filter   // of the value that follows
+	wanted bool     // it is wanted at all
 }
 
 type frame struct {
@@ -53,6 +58,7 @@ type state byte
 const (
 	atLineStart state = iota
 	inJunk
+	inTorn    // the line is no JSON after all
 	toLineEnd // the rest of the line is of no use
 	beforeKey
 	afterKey
@@ -65,12 +71,22 @@ const (
 )
 
 func (r *reader) write(p []byte) {
+	if r.state.inLine() && r.state != inJunk && len(r.other) < maxJunk && bytes.IndexByte(r.other, '\n') < 0 {
+		r.remember(p)
+	}
 	for len(p) > 0 {
 		switch r.state {
 		case atLineStart:
 			p = r.begin(p)
 		case inJunk:
 			p = r.readJunk(p)
+		case inTorn:
+			n := bytes.IndexByte(p, '\n')
+			if n < 0 {
+				return
+			}
+			r.dismiss()
+			r.state, p = atLineStart, p[n+1:]
 		case toLineEnd, afterObject:
 			n := bytes.IndexByte(p, '\n')
 			if n < 0 {
@@ -93,11 +109,26 @@ func (r *reader) write(p []byte) {
 	}
 }
 
+// inLine reports whether a line is being read of which more is needed.
+func (s state) inLine() bool { return s != atLineStart && s != toLineEnd && s != afterObject }
+
+// remember keeps the beginning of a line, for those who want to know what it was
+// that could not be read.
+func (r *reader) remember(p []byte) {
+	r.other = append(r.other, p[:min(maxJunk-len(r.other), len(p))]...)
+}
+
 // close ends the last line, which may lack its line feed.
 func (r *reader) close() {
-	if r.state != atLineStart && r.state != toLineEnd && r.state != afterObject {
-		r.torn(nil)
+	if r.state.inLine() {
+		r.dismiss()
 	}
+}
+
+// dismiss reports a line that is no JSON.
+func (r *reader) dismiss() {
+	line, _, _ := bytes.Cut(r.other, []byte{'\n'})
+	r.junk(line)
 }
 
 func (r *reader) begin(p []byte) []byte {
@@ -107,11 +138,13 @@ func (r *reader) begin(p []byte) []byte {
 	if len(p) == 0 {
 		return p
 	}
+	r.other = r.other[:0]
 	if p[0] != '{' {
-		r.state, r.other = inJunk, r.other[:0]
+		r.state = inJunk
 		return p
 	}
-	r.values = 0
+	r.remember(p)
+	r.values, r.texts = 0, r.texts[:0]
 	r.stack = append(r.stack[:0], frame{v: r.value('{'), want: r.want})
 	r.state = beforeKey
 	return p[1:]
@@ -120,19 +153,24 @@ func (r *reader) begin(p []byte) []byte {
 func (r *reader) readJunk(p []byte) []byte {
 	line, rest, ended := bytes.Cut(p, []byte{'\n'})
 	// A byte-order mark or a colour before the object is not part of it.
-	if brace := bytes.IndexByte(line, '{'); brace >= 0 && brace+len(r.other) <= 16 {
-		if before := append(r.other, line[:brace]...); invisible(before) {
+	for at := 0; at+len(r.other) <= 16; at++ {
+		n := bytes.IndexByte(line[at:], '{')
+		if n < 0 {
+			break
+		}
+		at += n
+		if at+len(r.other) <= 16 && invisible(append(r.other, line[:at]...)) {
 			r.state = atLineStart
-			return p[brace:]
+			return p[at:]
 		}
 	}
-	if room := 256 - len(r.other); room > 0 {
+	if room := maxJunk - len(r.other); room > 0 {
 		r.other = append(r.other, line[:min(room, len(line))]...)
 	}
 	if !ended {
 		return nil
 	}
-	r.junk(r.other)
+	r.dismiss()
 	r.state = atLineStart
 	return rest
 }
@@ -158,9 +196,8 @@ func invisible(b []byte) bool {
 
 // torn gives up on a line that is no JSON after all.
 func (r *reader) torn(rest []byte) []byte {
-	r.junk(nil)
-	r.str, r.esc, r.isKey, r.depth, r.inStr = nil, r.esc[:0], false, 0, false
-	r.state = toLineEnd
+	r.str, r.buf, r.esc, r.isKey = nil, r.buf[:0], r.esc[:0], false
+	r.state = inTorn
 	return rest
 }
 
@@ -169,9 +206,7 @@ func (r *reader) structural(p []byte) []byte {
 	c := p[0]
 	switch {
 	case c == '\n':
-		r.torn(nil)
-		r.state = atLineStart
-		return p[1:]
+		return r.torn(p)
 	case c == ' ' || c == '\t' || c == '\r':
 		return p[1:]
 	}
@@ -285,7 +320,7 @@ func (r *reader) pop(p []byte) []byte {
 // ended goes on after a value. The line's type may make the rest useless.
 func (r *reader) ended() {
 	r.state = afterValue
-	if len(r.stack) == 1 && r.stack[0].key == "type" && r.wanted && r.drop != nil && r.drop(r.stack[0].v.str("type")) {
+	if len(r.stack) == 1 && r.stack[0].key == "type" && r.wanted && r.drop != nil && r.drop(r.stack[0].v.get("type").short) {
 		r.state = toLineEnd
 	}
 }

@@ -12,15 +12,15 @@ func (r *reader) skipString(p []byte) []byte {
 	rest, end, torn := r.toQuote(p)
 	switch {
 	case torn:
-		r.torn(nil)
-		r.state = atLineStart
+		return r.torn(rest)
 	case end:
 		r.ended()
 	}
 	return rest
 }
 
-// toQuote finds the quotation mark that ends a string.
+// toQuote finds the quotation mark that ends a string, or the line feed that
+// tears it.
 func (r *reader) toQuote(p []byte) (rest []byte, end, torn bool) {
 	for at := 0; ; {
 		n := bytes.IndexByte(p[at:], '"')
@@ -29,7 +29,7 @@ func (r *reader) toQuote(p []byte) (rest []byte, end, torn bool) {
 			stop = at + n
 		}
 		if lf := bytes.IndexByte(p[at:stop], '\n'); lf >= 0 {
-			return p[at+lf+1:], false, true
+			return p[at+lf:], false, true
 		}
 		slashes := 0
 		for slashes < stop-at && p[stop-1-slashes] == '\\' {
@@ -57,9 +57,7 @@ func (r *reader) skipContainer(p []byte) []byte {
 		if r.inStr {
 			rest, end, torn := r.toQuote(p)
 			if torn {
-				r.torn(nil)
-				r.state = atLineStart
-				return rest
+				return r.torn(rest)
 			}
 			r.inStr = !end
 			p = rest
@@ -76,9 +74,7 @@ func (r *reader) skipContainer(p []byte) []byte {
 				return p[1:]
 			}
 		case '\n':
-			r.torn(nil)
-			r.state = atLineStart
-			return p[1:]
+			return r.torn(p)
 		}
 		p = p[1:]
 	}
@@ -87,48 +83,81 @@ func (r *reader) skipContainer(p []byte) []byte {
 
 // readString decodes a string that is wanted.
 func (r *reader) readString(p []byte) []byte {
-	for len(p) > 0 {
+	for stop := -1; len(p) > 0; {
 		if len(r.esc) > 0 {
-			p = r.readEscape(p)
+			rest := r.readEscape(p)
+			stop -= len(p) - len(rest)
+			p = rest
 			continue
 		}
-		n := bytes.IndexByte(p, '"')
-		stop := len(p)
-		if n >= 0 {
-			stop = n
+		if stop < 0 {
+			stop = stringStop(p)
 		}
-		if s := bytes.IndexByte(p[:stop], '\\'); s >= 0 {
-			stop = s
+		n := bytes.IndexByte(p[:stop], '\\')
+		if n < 0 {
+			n = stop
 		}
-		if lf := bytes.IndexByte(p[:stop], '\n'); lf >= 0 {
-			r.torn(nil)
-			r.state = atLineStart
-			return p[lf+1:]
-		}
-		r.put(p[:stop])
-		p = p[stop:]
-		if len(p) == 0 {
-			return p
-		}
-		if p[0] == '"' {
+		r.put(p[:n])
+		p, stop = p[n:], stop-n
+		switch {
+		case len(p) == 0:
+		case p[0] == '"':
 			r.endString()
 			return p[1:]
+		case p[0] == '\n':
+			return r.torn(p)
+		case len(p) > 1 && p[1] != 'u' && p[1] != '\n':
+			r.put([]byte{unescaped(p[1])})
+			p, stop = p[2:], stop-2
+		default:
+			r.esc = append(r.esc[:0], '\\')
+			p, stop = p[1:], stop-1
 		}
-		r.esc = append(r.esc[:0], '\\')
-		p = p[1:]
 	}
+	r.flush()
 	return p
 }
 
+// stringStop is where the next quotation mark or line feed stands. It is looked
+// for once, not once for each escape sequence before it.
+func stringStop(p []byte) int {
+	stop := bytes.IndexByte(p, '"')
+	if stop < 0 {
+		stop = len(p)
+	}
+	if lf := bytes.IndexByte(p[:stop], '\n'); lf >= 0 {
+		return lf
+	}
+	return stop
+}
+
+// put takes over decoded bytes. Between escape sequences there are few; they are
+// gathered.
 func (r *reader) put(b []byte) {
-	if !r.isKey {
-		r.str.write(b)
-	} else if room := maxKey - len(r.key); room > 0 {
-		r.key = append(r.key, b[:min(room, len(b))]...)
+	switch {
+	case r.isKey:
+		r.key = append(r.key, b[:min(maxKey-len(r.key), len(b))]...)
+	case len(b) >= 256:
+		r.flush()
+		r.write1(b)
+	default:
+		r.buf = append(r.buf, b...)
+		if len(r.buf) >= 4<<10 {
+			r.flush()
+		}
 	}
 }
 
-func (v *value) write(b []byte) {
+func (r *reader) flush() {
+	if len(r.buf) > 0 {
+		r.write1(r.buf)
+		r.buf = r.buf[:0]
+	}
+}
+
+// write1 writes to the string being read, which becomes a text when it is long.
+func (r *reader) write1(b []byte) {
+	v := r.str
 	if v.text == nil && len(v.short)+len(b) <= maxShort {
 		v.short = append(v.short, b...)
 		return
@@ -136,12 +165,17 @@ func (v *value) write(b []byte) {
 	if v.text == nil {
 		v.text = new(text)
 		v.text.Write(v.short)
+		if r.texts = append(r.texts, v); len(r.texts) > maxTexts {
+			r.texts[0].text.shed()
+			r.texts = append(r.texts[:0], r.texts[1:]...)
+		}
 	}
 	v.text.Write(b)
 }
 
 func (r *reader) endString() {
 	if !r.isKey {
+		r.flush()
 		r.str = nil
 		r.ended()
 		return
@@ -150,6 +184,9 @@ func (r *reader) endString() {
 	top := &r.stack[len(r.stack)-1]
 	r.state = afterKey
 	if r.next, r.wanted = top.want[string(r.key)]; !r.wanted {
+		r.next, r.wanted = top.want["*"]
+	}
+	if !r.wanted {
 		top.key = ""
 		return
 	}
@@ -159,7 +196,9 @@ func (r *reader) endString() {
 			r.names = map[string]string{}
 		}
 		name = string(r.key)
-		r.names[name] = name
+		if len(r.names) < maxNames {
+			r.names[name] = name
+		}
 	}
 	top.key = name
 }
@@ -182,7 +221,7 @@ func (r *reader) readEscape(p []byte) []byte {
 		p = p[1:]
 		switch n := len(r.esc); {
 		case n == 2 && r.esc[1] != 'u':
-			r.put(unescaped(r.esc[1]))
+			r.put([]byte{unescaped(r.esc[1])})
 			r.esc = r.esc[:0]
 			return p
 		case n == 6:
@@ -195,10 +234,13 @@ func (r *reader) readEscape(p []byte) []byte {
 			return p
 		case n == 12:
 			first, second := hex4(r.esc[2:6]), hex4(r.esc[8:12])
-			if c := utf16.DecodeRune(first, second); c != utf8.RuneError {
-				r.putRune(c)
-			} else {
-				r.putRune(utf8.RuneError)
+			c := utf16.DecodeRune(first, second)
+			r.putRune(c)
+			if c == utf8.RuneError && utf16.IsSurrogate(second) && second < 0xdc00 {
+				r.esc = append(r.esc[:0], r.esc[6:]...) // the first half of the next pair
+				continue
+			}
+			if c == utf8.RuneError {
 				r.putRune(second)
 			}
 			r.esc = r.esc[:0]
@@ -210,7 +252,7 @@ func (r *reader) readEscape(p []byte) []byte {
 
 func (r *reader) putRune(c rune) { r.put(utf8.AppendRune(nil, c)) }
 
-func unescaped(c byte) []byte {
+func unescaped(c byte) byte {
 	switch c {
 	case 'n':
 		c = '\n'
@@ -223,7 +265,7 @@ func unescaped(c byte) []byte {
 	case 'f':
 		c = '\f'
 	}
-	return []byte{c}
+	return c
 }
 
 func hex4(b []byte) rune {

@@ -5,10 +5,10 @@ package stream
 func opencodeDialect() dialect {
 	part := scalars("type", "text", "tool", "reason", "cost", "messageID").
 		with("tokens", scalars("input", "output", "reasoning").with("cache", scalars("read", "write"))).
-		with("state", scalars("status").with("input", toolInput()))
+		with("state", filter{"input": toolInput()})
 	want := scalars("type", "sessionID").with("part", part).
 		with("error", scalars("name", "message").with("data", scalars("message", "statusCode")))
-	return dialect{want: want, line: opencodeLine, drop: func(kind string) bool { return kind == "reasoning" }}
+	return dialect{want: want, line: opencodeLine, drop: func(kind []byte) bool { return string(kind) == "reasoning" }}
 }
 
 func opencodeLine(d *Decoder, v *value) {
@@ -22,28 +22,14 @@ func opencodeLine(d *Decoder, v *value) {
 	case "text":
 		d.say(part.str("messageID"), part.get("text").asText())
 	case "tool_use":
-		in := part.get("state", "input")
-		d.tool(part.str("tool"), shownInput(in))
-		switch part.str("tool") {
+		name, in := part.str("tool"), part.get("state", "input")
+		d.tool(name, shownInput(in))
+		switch name {
 		case "write", "edit", "patch", "multiedit":
 			d.file(in.firstOf("filePath", "path"))
 		}
 	case "step_finish":
-		u := &d.res.Usage
-		u.Requests++
-		u.Messages++
-		u.InputTokens += part.int("tokens", "input") + part.int("tokens", "cache", "read") + part.int("tokens", "cache", "write")
-		u.OutputTokens += part.int("tokens", "output") + part.int("tokens", "reasoning")
-		if step, ok := part.num("cost"); ok && step >= 0 {
-			if u.CostUSD != nil {
-				step += *u.CostUSD
-			}
-			u.CostUSD = &step
-		}
-		if part.str("reason") != "tool-calls" {
-			d.end()
-		}
-		d.tell()
+		opencodeStep(d, part)
 	case "error":
 		d.end()
 		d.status(v.int("error", "data", "statusCode"))
@@ -53,4 +39,24 @@ func opencodeLine(d *Decoder, v *value) {
 		}
 		d.fail(why)
 	}
+}
+
+func opencodeStep(d *Decoder, part *value) {
+	u := &d.res.Usage
+	u.Requests++
+	u.Messages++
+	u.InputTokens += part.int("tokens", "input") + part.int("tokens", "cache", "read") + part.int("tokens", "cache", "write")
+	u.OutputTokens += part.int("tokens", "output") + part.int("tokens", "reasoning")
+	if step, ok := part.num("cost"); ok {
+		d.addCost(step)
+	}
+	switch part.str("reason") {
+	case "tool-calls":
+	case "stop":
+		d.end()
+		d.overcome()
+	default:
+		d.end()
+	}
+	d.tell()
 }

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"math"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -25,13 +24,6 @@ type Options struct {
 	Display io.Writer
 	// Live is told the usage so far whenever the stream tells it. nil = none.
 	Live func(Usage)
-}
-
-// Usage is what a run has used. InputTokens counts all input, that read from
-// and written to a cache included. A nil CostUSD is unknown.
-type Usage struct {
-	Requests, Messages, InputTokens, OutputTokens int64
-	CostUSD                                       *float64
 }
 
 // A Result is what a stream said.
@@ -58,7 +50,7 @@ type Result struct {
 // A dialect is one client's way to print.
 type dialect struct {
 	want filter
-	drop func(kind string) bool // types of lines that are of no use; nil = none
+	drop func(kind []byte) bool // types of lines that are of no use; nil = none
 	line func(d *Decoder, v *value)
 }
 
@@ -84,29 +76,36 @@ type Decoder struct {
 	ended atomic.Bool
 	res   Result
 
-	full    *text // the last message with text
-	fullID  string
-	delta   *text // what came of a message that is not complete
-	deltaID string
-	final   *text // of the end event
-	plain   text  // of the plain format
-	limit   limit // as told before the end
-	shown   bool  // the message being read was shown as it came
-	column  bool  // the display is not at the beginning of a line
+	full   *text // the last message with text
+	fullID string
+	pieces []message // what came of messages that are not complete; the last one grows
+	final  *text     // of the end event
+	plain  text      // of the plain format
+	limit  limit     // as told before the end
+	shown  bool      // the message being read was shown as it came
+	column bool      // the display is not at the beginning of a line
+	turn   bool      // a model call is under way
+	stream string    // the id of the message that comes in pieces, if they do not say
 
-	message usageOf // the message whose usage may still change
+	open []usageOf // messages whose usage may be told again
 }
+
+// A message is known by its id, "" if its dialect has none.
+type message struct {
+	id   string
+	text *text
+}
+
+// Of messages that are not complete, the last few are kept: few come at a time.
+const (
+	maxPieces = 4
+	maxOpen   = 16
+)
 
 // A limit is what the stream said about a rate limit.
 type limit struct {
 	hit   bool
 	reset time.Time
-	after time.Duration
-}
-
-type usageOf struct {
-	id    string
-	usage Usage
 }
 
 // New returns a Decoder for a format.
@@ -168,23 +167,18 @@ func (d *Decoder) Result() Result {
 	d.echo.close()
 	r := &d.res
 	if d.json == nil {
-		r.Ended, r.Text, r.Omitted = true, d.plain.String(), d.plain.gone
+		r.Ended, r.Text = true, d.plain.String()
+		r.Omitted = d.plain.omitted()
 		d.newline()
 		return *r
 	}
 	d.json.close()
 	d.newline()
 	r.Ended = d.ended.Load()
-	d.settleUsage()
-	words := d.full
-	if d.delta != nil && !d.delta.blank() {
-		words = d.delta
-	}
-	if d.final != nil && !d.final.blank() && !r.Failed {
-		words = d.final
-	}
-	if words != nil {
-		r.Text, r.Omitted = words.String(), words.gone
+	r.Usage = d.usage()
+	if words := d.words(); words != nil {
+		r.Text = words.String()
+		r.Omitted = words.omitted()
 	}
 	if !r.Ended || r.Failed {
 		d.classify()
@@ -192,20 +186,34 @@ func (d *Decoder) Result() Result {
 	return *r
 }
 
-// classify reads a failure's own words; an agent's words never come here.
+// words are the agent's last ones: those of a successful end event, else the
+// last message's, be it complete or not. nil = none.
+func (d *Decoder) words() *text {
+	if d.final != nil && !d.final.blank() && !d.res.Failed {
+		return d.final
+	}
+	if n := len(d.pieces); n > 0 && !d.pieces[n-1].text.blank() {
+		return d.pieces[n-1].text
+	}
+	return d.full
+}
+
+// classify reads the words of a failure that was not overcome; an agent's words
+// never come here.
 func (d *Decoder) classify() {
 	r := &d.res
-	if d.limit.hit || !r.RateLimited && r.Failed && !r.Denied && LimitText(r.Message) {
-		r.RateLimited = true
+	r.RateLimited = d.limit.hit || !r.Denied && LimitText(r.Message)
+	if !r.RateLimited {
+		r.Denied = r.Denied || DeniedText(r.Message)
+		return
 	}
-	if r.RateLimited {
-		r.ResetAt, r.RetryAfter = d.limit.reset, d.limit.after
-		if r.ResetAt.IsZero() && r.RetryAfter == 0 {
-			r.RetryAfter = RetryHint(r.Message)
-		}
+	r.Denied = false
+	r.ResetAt = d.limit.reset
+	if r.ResetAt.IsZero() {
+		r.ResetAt = resetTime(r.Message)
 	}
-	if r.Failed && !r.RateLimited && DeniedText(r.Message) {
-		r.Denied = true
+	if r.ResetAt.IsZero() {
+		r.RetryAfter = RetryHint(r.Message)
 	}
 }
 
@@ -221,12 +229,29 @@ func (d *Decoder) status(code int64) {
 
 func (d *Decoder) end() { d.ended.Store(true) }
 
-// fail records that the run failed, in the provider's words.
-func (d *Decoder) fail(message string) {
-	d.res.Failed = true
+// overcome forgets errors and limits: the run went on in spite of them.
+func (d *Decoder) overcome() {
+	d.res.Failed, d.res.Message, d.res.Denied, d.limit = false, "", false, limit{}
+}
+
+// notice takes over the provider's words about something that may yet be
+// overcome.
+func (d *Decoder) notice(message string) {
 	if m := oneLine(message); m != "" {
 		d.res.Message = m
 	}
+}
+
+// fail records that the run failed, in the provider's words.
+func (d *Decoder) fail(message string) {
+	d.res.Failed = true
+	d.notice(message)
+}
+
+// own reports whether words are the agent's, which say nothing about a failure.
+func (d *Decoder) own(words string) bool {
+	said := d.words()
+	return said != nil && strings.TrimSpace(words) == strings.TrimSpace(said.String())
 }
 
 // say takes over words of the agent. Blocks of one message, which have the same
@@ -235,17 +260,21 @@ func (d *Decoder) say(id string, t *text) {
 	if t == nil {
 		return
 	}
-	d.delta = nil
-	if !d.shown {
-		d.display(t.String())
+	d.pieces = slices.DeleteFunc(d.pieces, func(m message) bool { return id == "" || m.id == "" || m.id == id })
+	if !d.shown && d.show != nil {
 		d.newline()
+		d.display(t.String())
 	}
+	d.newline()
 	d.shown = false
 	if t.blank() {
 		return
 	}
+	if !d.res.Failed {
+		d.overcome()
+	}
 	if id != "" && id == d.fullID && d.full != nil {
-		d.full.Write([]byte(t.String()))
+		d.full.add(t)
 		return
 	}
 	d.full, d.fullID = t, id
@@ -256,97 +285,35 @@ func (d *Decoder) piece(id string, t *text) {
 	if t == nil {
 		return
 	}
-	if d.delta == nil || id != d.deltaID {
-		d.delta, d.deltaID = new(text), id
+	n := slices.IndexFunc(d.pieces, func(m message) bool { return m.id == id })
+	m := message{id, new(text)}
+	if n >= 0 {
+		m = d.pieces[n]
+		d.pieces = slices.Delete(d.pieces, n, n+1)
+	} else if len(d.pieces) == maxPieces {
+		d.pieces = slices.Delete(d.pieces, 0, 1)
 	}
-	s := t.String()
-	d.delta.Write([]byte(s))
-	d.display(s)
+	d.pieces = append(d.pieces, m)
+	m.text.add(t)
+	if d.show != nil {
+		d.display(t.String())
+	}
 	d.shown = true
 }
 
 // whole makes a message of the pieces so far.
 func (d *Decoder) whole() {
-	if d.delta != nil && !d.delta.blank() {
-		d.full, d.fullID = d.delta, ""
+	if n := len(d.pieces); n > 0 {
+		d.shown = true
+		d.say("", d.pieces[n-1].text)
 	}
-	d.delta, d.shown = nil, false
-	d.newline()
-}
-
-func (d *Decoder) display(s string) {
-	if d.show != nil && s != "" {
-		io.WriteString(d.show, s)
-		d.column = !strings.HasSuffix(s, "\n")
-	}
-}
-
-func (d *Decoder) newline() {
-	if d.column {
-		d.display("\n")
-	}
-}
-
-// tool shows that the agent uses a tool.
-func (d *Decoder) tool(name, what string) {
-	if d.show == nil || name == "" {
-		return
-	}
-	d.newline()
-	what = oneLine(what)
-	if len(what) > 160 {
-		what = strings.ToValidUTF8(what[:160], "") + "…"
-	}
-	d.display(strings.TrimRight("→ "+name+" "+what, " ") + "\n")
+	d.shown = false
 }
 
 func (d *Decoder) file(name string) {
 	if name != "" && len(name) < 4096 && len(d.res.Files) < 200 && !slices.Contains(d.res.Files, name) {
 		d.res.Files = append(d.res.Files, name)
 	}
-}
-
-// using takes over the usage of one message, which may be told again.
-func (d *Decoder) using(id string, u Usage) {
-	if id == "" || id != d.message.id {
-		d.settleUsage()
-		d.message.id = id
-		d.res.Usage.Messages++
-		d.res.Usage.Requests++
-	}
-	d.message.usage = u
-	d.tell()
-}
-
-func (d *Decoder) settleUsage() {
-	d.res.Usage.InputTokens += d.message.usage.InputTokens
-	d.res.Usage.OutputTokens += d.message.usage.OutputTokens
-	d.message = usageOf{}
-}
-
-// total replaces the usage so far, as far as it is told.
-func (d *Decoder) total(in, out int64) {
-	d.message = usageOf{}
-	if in > 0 || out > 0 {
-		d.res.Usage.InputTokens, d.res.Usage.OutputTokens = in, out
-	}
-}
-
-func (d *Decoder) cost(v *value, path ...string) {
-	if f, ok := v.num(path...); ok && f >= 0 && !math.IsInf(f, 0) {
-		d.res.Usage.CostUSD = &f
-	}
-}
-
-// tell reports the usage so far.
-func (d *Decoder) tell() {
-	if d.live == nil {
-		return
-	}
-	u := d.res.Usage
-	u.InputTokens += d.message.usage.InputTokens
-	u.OutputTokens += d.message.usage.OutputTokens
-	d.live(u)
 }
 
 // oneLine folds white space and bounds the length.

@@ -21,16 +21,52 @@ type stripper struct {
 }
 
 func (s *stripper) Write(p []byte) (int, error) {
+	n := len(p)
 	s.out = s.out[:0]
-	for _, c := range p {
-		s.next(c)
+	for len(p) > 0 {
+		if s.mode == 0 && len(s.part) == 0 && !s.cr {
+			run := harmless(p)
+			s.out = append(s.out, p[:run]...)
+			if p = p[run:]; len(p) == 0 {
+				break
+			}
+		}
+		s.next(p[0])
+		p = p[1:]
 	}
 	if len(s.out) > 0 {
 		if _, err := s.to.Write(s.out); err != nil {
 			return 0, err
 		}
 	}
-	return len(p), nil
+	return n, nil
+}
+
+// harmless is how many bytes at the beginning of p may pass as they are.
+func harmless(p []byte) int {
+	n := 0
+	for n < len(p) {
+		c := p[n]
+		switch {
+		case c >= 0x20 && c < 0x7f, c == '\n', c == '\t':
+			n++
+			continue
+		case c < utf8.RuneSelf:
+			return n
+		}
+		r, size := utf8.DecodeRune(p[n:])
+		if r == utf8.RuneError || control(r) {
+			return n
+		}
+		n += size
+	}
+	return n
+}
+
+// control reports whether a rune of several bytes is a C1 control, or turns the
+// direction of text around.
+func control(r rune) bool {
+	return r < 0xa0 || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069
 }
 
 func (s *stripper) next(c byte) {
@@ -77,8 +113,7 @@ func (s *stripper) multi(c byte) {
 		s.mode = '['
 	case r == 0x90 || r == 0x98 || r == 0x9d || r == 0x9e || r == 0x9f:
 		s.mode = ']'
-	case r >= 0x80 && r < 0xa0 || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069:
-		// C1 controls, and the marks that turn text around
+	case control(r):
 	default:
 		s.out = utf8.AppendRune(s.out, r)
 	}
@@ -88,7 +123,8 @@ func (s *stripper) multi(c byte) {
 }
 
 func (s *stripper) escape(c byte) {
-	if c == '\n' { // no sequence goes over lines
+	text := s.mode == ']' || s.mode == '\\'
+	if c == '\n' || !text && c >= utf8.RuneSelf { // none goes over lines, and only strings hold other runes
 		s.mode = 0
 		s.next(c)
 		return

@@ -21,7 +21,8 @@ const (
 type text struct {
 	buf  []byte // all of it, or head and tail
 	head int    // size of the head; 0 = nothing is left out yet
-	gone int64  // bytes left out
+	gone int64  // bytes left out between head and tail
+	lost int64  // bytes left out of what was added
 
 	fence   Fence // at the beginning of the tail
 	midLine bool  // the tail begins in the middle of a line
@@ -37,14 +38,36 @@ func (t *text) Write(p []byte) (int, error) {
 		take := min(len(p), headSize+2*tailSize-len(t.buf))
 		t.buf = append(t.buf, p[:take]...)
 		p = p[take:]
-		if len(t.buf) == headSize+2*tailSize {
+		if len(t.buf) == headSize+2*tailSize { // seldom, for it moves the tail
 			t.cut()
 		}
 	}
 	return n, nil
 }
 
-func (t *text) blank() bool { return t.gone == 0 && len(bytes.TrimSpace(t.buf)) == 0 }
+// settle brings the text within its bounds.
+func (t *text) settle() {
+	if len(t.buf) > max(t.head, headSize)+tailSize {
+		t.cut()
+	}
+}
+
+// add appends another text, with what was left out of it.
+func (t *text) add(o *text) {
+	words := o.String()
+	t.Write([]byte(words))
+	t.lost += o.omitted()
+}
+
+// shed leaves all of it out.
+func (t *text) shed() {
+	n := t.omitted() + int64(len(t.buf))
+	*t = text{lost: n, buf: fmt.Appendf(nil, "[%d bytes are left out here]\n", n)}
+}
+
+func (t *text) omitted() int64 { return t.gone + t.lost }
+
+func (t *text) blank() bool { return t.omitted() == 0 && len(bytes.TrimSpace(t.buf)) == 0 }
 
 // cut leaves out what lies between the head and the last tailSize bytes, at the
 // borders of lines if there are any.
@@ -62,8 +85,9 @@ func (t *text) cut() {
 			end++
 		}
 	}
-	t.leave(t.buf[t.head:end])
-	t.midLine = t.buf[end-1] != '\n'
+	cutLine := t.buf[end-1] != '\n'
+	t.leave(t.buf[t.head:end], cutLine)
+	t.midLine = cutLine
 	t.gone += int64(end - t.head)
 	t.buf = append(t.buf[:t.head], t.buf[end:]...)
 }
@@ -84,39 +108,54 @@ func border(b []byte) int {
 }
 
 // leave looks for fences and tags in lines that are left out. Most hold neither.
-func (t *text) leave(b []byte) {
+// The first line may lack its beginning, the last one its end: such a piece is
+// kept as one, and is no fence.
+func (t *text) leave(b []byte, cutLine bool) {
 	tagged := hasTag(b)
 	if !tagged && !bytes.Contains(b, []byte("```")) && !bytes.Contains(b, []byte("~~~")) {
 		return
 	}
-	for line := range bytes.SplitSeq(bytes.TrimSuffix(b, []byte("\n")), []byte("\n")) {
+	first := t.midLine || t.gone == 0 && t.buf[t.head-1] != '\n'
+	for len(b) > 0 {
+		line, rest, ended := bytes.Cut(b, []byte{'\n'})
+		last := !ended && cutLine
 		if tagged && len(t.kept) < keptLines && hasTag(line) {
-			t.kept = append(t.kept, kept{around(line), t.fence.Open()})
+			t.kept = append(t.kept, kept{around(line, first, last), t.fence.Open()})
 		}
-		if len(line) <= keptSize {
-			t.fence.Line(string(line))
+		if !first && !last {
+			t.fence.Line(string(line[:min(len(line), keptSize)]))
 		}
+		first, b = false, rest
 	}
 }
 
 // around is the line, or what stands around its last tag.
-func around(line []byte) string {
-	if len(line) <= keptSize {
-		return string(line)
+func around(line []byte, lacksBegin, lacksEnd bool) string {
+	if len(line) > keptSize {
+		at := bytes.LastIndexByte(line, '<')
+		for at > 0 && !tagAt(line[at:]) {
+			at = bytes.LastIndexByte(line[:at], '<')
+		}
+		from, to := max(at-keptSize/2, 0), min(at+keptSize/2, len(line))
+		lacksBegin, lacksEnd = lacksBegin || from > 0, lacksEnd || to < len(line)
+		line = line[from:to]
 	}
-	at := bytes.LastIndexByte(line, '<')
-	for at > 0 && !tagAt(line[at:]) {
-		at = bytes.LastIndexByte(line[:at], '<')
+	s := strings.ToValidUTF8(string(line), "")
+	if lacksBegin {
+		s = "… " + s
 	}
-	from, to := max(at-keptSize/2, 0), min(at+keptSize/2, len(line))
-	return "… " + strings.ToValidUTF8(string(line[from:to]), "") + " …"
+	if lacksEnd {
+		s += " …"
+	}
+	return s
 }
 
 // String returns what was kept as valid UTF-8. A code fence that was open where
 // something was left out is closed there and opened again, so that what stood
 // in a fence still does.
 func (t *text) String() string {
-	if t.gone == 0 {
+	t.settle()
+	if t.head == 0 {
 		return strings.ToValidUTF8(string(t.buf), "\uFFFD")
 	}
 	var b strings.Builder
@@ -158,7 +197,11 @@ func hasTag(b []byte) bool {
 	}
 }
 
+// tagAt reports whether a tag begins at the < that b begins with.
 func tagAt(b []byte) bool {
+	if len(b) < 2 || b[1] != '/' && b[1]|0x20 != 'p' {
+		return false
+	}
 	b = bytes.TrimPrefix(b[1:], []byte("/"))
 	return len(b) >= 7 && bytes.EqualFold(b[:7], []byte("promise"))
 }

@@ -7,10 +7,6 @@ import (
 	"strings"
 )
 
-// A filter says which keys of an object are wanted. A nil filter wants a scalar;
-// the filter of an array is that of its elements.
-type filter map[string]filter
-
 // A value is what was wanted of a line. It lives until the next line.
 type value struct {
 	kind  byte   // 's' string, 'n' number or literal, '{', '['
@@ -36,6 +32,24 @@ func (v *value) get(path ...string) *value {
 		v = v.list[n]
 	}
 	return v
+}
+
+// items returns the values of an array or of an object.
+func (v *value) items() []*value {
+	if v == nil {
+		return nil
+	}
+	return v.list
+}
+
+// firstOf returns the first of the named strings that is not empty.
+func (v *value) firstOf(names ...string) string {
+	for _, n := range names {
+		if s := v.str(n); s != "" {
+			return s
+		}
+	}
+	return ""
 }
 
 // asText returns a string to keep, nil if the value is none.
