@@ -141,7 +141,7 @@ func testCLIWaiting(t *testing.T, tool func(*e2eRun) string) {
 func (e *e2eRun) cli(bin string, args ...string) *exec.Cmd {
 	e.Helper()
 	prompt := filepath.Join(e.home, "prompt.md")
-	if err := os.WriteFile(prompt, []byte(e2ePrompt+"\n"), 0o644); err != nil {
+	if err := os.WriteFile(prompt, []byte(e2ePrompt+"\nWhen it is done, end with this line:\n<promise>COMPLETE</promise>\nNot before.\n"), 0o644); err != nil {
 		e.Fatal(err)
 	}
 	args = append([]string{"prompt", prompt}, args...)
