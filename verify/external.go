@@ -17,15 +17,21 @@ import (
 )
 
 // External runs a command and looks at how it ends and what it prints (S1).
-// It is the verifier to prefer: a test suite cannot be talked into passing.
+// It is the verifier to prefer: a test suite cannot be talked into passing. It
+// does not ask whether the claim was promised or how the agent's run ended, for
+// it looks at the work.
 //
 // Nothing of the command is left running: the whole process tree dies at the
 // time-out, at cancellation and after a normal exit, and a process that holds
-// its output open cannot hang it. Whatever it prints, little is held in memory.
+// its output open cannot hang it. Whatever it prints, little is held in memory:
+// the ends are quoted in the feedback, the whole goes to a file in
+// [ralph.Claim.Evidence] if that is set, and the check has the digest of the
+// whole, both streams in the order in which they arrived.
 //
-// A command that ends otherwise than expected is a failed check, one that cannot
-// be started an unable one, one that takes too long a time-out; only the first
-// is held against the agent's work.
+// A command that ends otherwise than expected is a failed check, one that takes
+// too long a time-out, and one that cannot be started an unable one: its program
+// or its folder is missing or may not be used, or the shell says so, with exit
+// code 126 or 127. Only the first is held against the agent's work.
 type External struct {
 	// Args are the program and its arguments; no shell is involved. Shell is
 	// one line for sh -c instead, where a user wrote one. Exactly one is set.
@@ -34,7 +40,7 @@ type External struct {
 
 	// Dir is the working directory inside the task's workspace. "" = the
 	// workspace. A path that leaves it, also through a symbolic link, is an
-	// error.
+	// error; one that is not there is an unable check.
 	Dir string
 	// Env is added to this process's environment, "NAME=value".
 	Env []string
@@ -45,7 +51,7 @@ type External struct {
 	ExitCode int
 	// Contains must each be in standard output or standard error, Excludes in
 	// neither. Upper and lower case count. They are looked for in all that is
-	// printed, however much.
+	// printed, however much, byte by byte as it comes. A blank entry is an error.
 	Contains []string
 	Excludes []string
 }
@@ -54,7 +60,8 @@ var _ ralph.Verifier = External{}
 
 var errTimeout = errors.New("time-out")
 
-// Verify implements [ralph.Verifier].
+// Verify implements [ralph.Verifier]. The error says that the command is not
+// one that can be run as it is written, or is context.Cause(ctx).
 func (e External) Verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, error) {
 	if ctx.Err() != nil {
 		return ralph.Verdict{}, context.Cause(ctx)
@@ -63,87 +70,94 @@ func (e External) Verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, err
 	if err != nil {
 		return ralph.Verdict{}, err
 	}
-	if err := notBlank("External", e.Contains, e.Excludes); err != nil {
-		return ralph.Verdict{}, err
-	}
-	name := e.name()
 	dir, err := inside(c.Task.Dir, e.Dir)
 	if errors.Is(err, fs.ErrNotExist) {
+		name := e.name()
 		return judge(ralph.Check{Name: name, Status: ralph.CheckUnable, Detail: fmt.Sprintf("%s could not be run: %v", name, err)}), nil
 	}
 	if err != nil {
 		return ralph.Verdict{}, err
 	}
-
-	runCtx := ctx
-	limit := cmp.Or(e.Timeout, 5*time.Minute)
-	if limit > 0 {
-		var stop context.CancelFunc
-		runCtx, stop = context.WithTimeoutCause(ctx, limit, errTimeout)
-		defer stop()
+	limited, stop := ctx, context.CancelFunc(func() {})
+	if limit := e.limit(); limit > 0 {
+		limited, stop = context.WithTimeoutCause(ctx, limit, errTimeout)
 	}
-	out := newOutput(e.Contains, e.Excludes)
-	evidence := out.keep(c.Evidence, name)
-	start := time.Now()
-	exit, err := process.Run(runCtx, process.Cmd{
-		Args: args, Dir: dir, Env: append(os.Environ(), e.Env...),
-		Stdout: out.stream(), Stderr: out.stream(), Grace: time.Second,
-	})
-	check := ralph.Check{Name: name, Duration: time.Since(start), Digest: out.digest()}
-	note := evidence()
-	if ctx.Err() != nil && err != nil {
+	defer stop()
+	v := e.run(limited, args, dir, c.Evidence)
+	if ctx.Err() != nil { // what was found before may not be all
 		return ralph.Verdict{}, context.Cause(ctx)
-	}
-	e.decide(&check, exit, err, limit, out)
-	v := judge(check)
-	if !v.Passed {
-		v.Feedback = out.explain(check.Detail)
-	}
-	if note != "" {
-		v.Checks[0].Detail = strings.TrimSpace(v.Checks[0].Detail + "\n" + note)
 	}
 	return v, nil
 }
 
-// decide sets the check's status, detail and exit code.
-func (e External) decide(check *ralph.Check, exit process.Exit, err error, limit time.Duration, out *output) {
-	what := check.Name
+// run runs the command until ctx is done, which is its time-out.
+func (e External) run(ctx context.Context, args []string, dir, folder string) ralph.Verdict {
+	name := e.name()
+	out := newOutput(e.Contains, e.Excludes)
+	evidence := out.keep(folder, name)
+	start := time.Now()
+	exit, err := process.Run(ctx, process.Cmd{
+		Args: args, Dir: dir, Env: append(os.Environ(), e.Env...),
+		Stdout: out.stream(), Stderr: out.stream(), Grace: time.Second,
+	})
+	check := ralph.Check{Name: name, Duration: time.Since(start)}
+	started := !errors.Is(err, process.ErrStart)
+	note := evidence(started)
 	switch {
-	case errors.Is(err, process.ErrStart):
-		check.Status, check.Digest = ralph.CheckUnable, ""
-		check.Detail = fmt.Sprintf("%s could not be run: %s", what, startError(err))
-		return
+	case !started:
+		check.Status = ralph.CheckUnable
+		check.Detail = fmt.Sprintf("%s could not be run: %s", name, startError(err))
 	case err != nil:
 		check.Status = ralph.CheckTimeout
-		check.Detail = fmt.Sprintf("%s did not end within %v", what, limit)
-		return
+		check.Detail = fmt.Sprintf("%s did not end within %v", name, e.limit())
+	default:
+		e.decide(&check, exit, out)
 	}
+	check.Detail = ends(check.Detail, detailBytes-300, 290)
+	v := judge(check)
+	if started {
+		v.Checks[0].Digest = out.digest()
+		if !v.Passed {
+			v.Feedback = out.explain(check.Detail)
+		}
+	}
+	v.Checks[0].Detail = strings.TrimSpace(check.Detail + "\n" + note)
+	return v
+}
+
+// decide sets the status, the detail and the exit code of a command that ended
+// by itself.
+func (e External) decide(check *ralph.Check, exit process.Exit, out *output) {
 	if exit.Signal == "" {
 		check.ExitCode = &exit.Code
 	}
-	var missing []string
+	var wrong []string
 	switch {
 	case exit.Signal != "":
-		missing = append(missing, fmt.Sprintf("%s was %s", what, exit))
+		wrong = append(wrong, fmt.Sprintf("was %s, expected exit code %d", exit, e.ExitCode))
 	case exit.Code != e.ExitCode && e.Shell != "" && (exit.Code == 126 || exit.Code == 127):
 		// The shell's way to say that there is no such command.
 		check.Status = ralph.CheckUnable
-		check.Detail = fmt.Sprintf("%s could not be run: the shell did not find or could not start a command in it (exit code %d)", what, exit.Code)
+		check.Detail = fmt.Sprintf("%s could not be run: the shell did not find or could not start a command in it (exit code %d)", check.Name, exit.Code)
 		return
 	case exit.Code != e.ExitCode:
-		missing = append(missing, fmt.Sprintf("%s ended with exit code %d, expected %d", what, exit.Code, e.ExitCode))
+		wrong = append(wrong, fmt.Sprintf("ended with exit code %d, expected %d", exit.Code, e.ExitCode))
 	}
-	for _, want := range out.missing() {
-		missing = append(missing, fmt.Sprintf("%s did not print %q", what, want))
+	if missing := out.missing(); len(missing) > 0 {
+		wrong = append(wrong, "did not print "+quoted(missing))
 	}
-	for _, bad := range out.forbidden() {
-		missing = append(missing, fmt.Sprintf("%s printed %q", what, bad))
+	if forbidden := out.forbidden(); len(forbidden) > 0 {
+		wrong = append(wrong, "must not print but printed "+quoted(forbidden))
 	}
-	check.Status, check.Detail = ralph.CheckPassed, strings.Join(missing, "; ")
-	if len(missing) > 0 {
+	check.Status = ralph.CheckPassed
+	if len(wrong) > 0 {
 		check.Status = ralph.CheckFailed
+		check.Detail = check.Name + " " + strings.Join(wrong, "; ")
 	}
 }
+
+// limit is the time the command may take; 0 or less = any.
+func (e External) limit() time.Duration { return cmp.Or(e.Timeout, 5*time.Minute) }
 
 func startError(err error) string {
 	if errors.Is(err, exec.ErrNotFound) {
@@ -152,25 +166,44 @@ func startError(err error) string {
 	return err.Error()
 }
 
+// args is the program to run and its arguments, or what is wrong with e.
 func (e External) args() ([]string, error) {
+	if err := notBlank("External", e.Contains, e.Excludes); err != nil {
+		return nil, err
+	}
+	for _, entry := range e.Env {
+		if name, _, ok := strings.Cut(entry, "="); !ok || name == "" || strings.Contains(entry, "\x00") {
+			return nil, fmt.Errorf("verify.External: the entry %q of Env is not NAME=value", ends(name, 40, 10))
+		}
+	}
+	args := e.Args
 	switch {
 	case len(e.Args) > 0 && e.Shell != "":
 		return nil, errors.New("verify.External: both Args and Shell are set; one is the command")
-	case e.Shell != "" && strings.TrimSpace(e.Shell) != "":
-		return []string{"/bin/sh", "-c", e.Shell}, nil
-	case len(e.Args) > 0 && e.Args[0] != "":
-		return e.Args, nil
+	case strings.TrimSpace(e.Shell) != "":
+		args = []string{"/bin/sh", "-c", e.Shell}
+	case len(e.Args) == 0 || e.Args[0] == "":
+		return nil, errors.New("verify.External: there is no command; set Args or Shell")
 	}
-	return nil, errors.New("verify.External: there is no command; set Args or Shell")
+	for _, arg := range args {
+		if strings.Contains(arg, "\x00") {
+			return nil, errors.New("verify.External: a NUL byte is in the command; none can be passed to a program")
+		}
+	}
+	return args, nil
 }
 
 // name is the command as a person would write it, on one line.
 func (e External) name() string {
-	name := strings.Join(strings.Fields(e.Shell), " ")
-	if e.Shell == "" {
-		name = strings.Join(e.Args, " ")
+	line := e.Shell
+	if line == "" {
+		words := make([]string, len(e.Args))
+		for i, arg := range e.Args {
+			words[i] = word(arg)
+		}
+		line = strings.Join(words, " ")
 	}
-	return ends(strings.ToValidUTF8(name, "\uFFFD"), 150, 50)
+	return oneLine(line, 150, 50)
 }
 
 // inside returns the folder dir of the workspace as an absolute path without

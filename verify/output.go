@@ -2,6 +2,7 @@ package verify
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -11,15 +12,6 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"unicode/utf8"
-
-	"github.com/ralph-loop/ralph/internal/stream"
-)
-
-// How much of an output is kept, in bytes: its end says more than its beginning.
-const (
-	headBytes = 2 << 10
-	tailBytes = 5 << 10
 )
 
 // An output takes what a command prints, both streams as they come: it hashes
@@ -56,19 +48,26 @@ func newOutput(contains, excludes []string) *output {
 
 // keep opens a file for all of the output in a folder, if there is one. The
 // returned function closes it and says where it is, or what went wrong: that
-// evidence cannot be kept does not change what was found.
-func (o *output) keep(folder, name string) func() string {
+// evidence cannot be kept does not change what was found. It removes the file of
+// a command that was not started.
+func (o *output) keep(folder, name string) func(started bool) string {
 	if folder == "" {
-		return func() string { return "" }
+		return func(bool) string { return "" }
 	}
 	if o.fileErr = os.MkdirAll(folder, 0o755); o.fileErr == nil {
 		o.file, o.fileErr = os.CreateTemp(folder, slug(name)+"-*.log")
 	}
-	return func() string {
+	return func(started bool) string {
 		if o.file != nil {
 			if err := o.file.Close(); o.fileErr == nil {
 				o.fileErr = err
 			}
+		}
+		if !started {
+			if o.file != nil {
+				os.Remove(o.file.Name())
+			}
+			return ""
 		}
 		if o.fileErr != nil {
 			return fmt.Sprintf("the full output could not be kept: %v", o.fileErr)
@@ -85,7 +84,7 @@ func slug(name string) string {
 		}
 		return '-'
 	}, name)
-	return strings.Trim(name[:min(len(name), 40)], "-")
+	return cmp.Or(strings.Trim(name[:min(len(name), 40)], "-"), "output")
 }
 
 // stream returns a writer for one of the streams. Texts are found over the
@@ -151,46 +150,3 @@ func texts(list []*seeker, found bool) []string {
 }
 
 func (o *output) digest() string { return "sha256:" + hex.EncodeToString(o.hash.Sum(nil)) }
-
-// explain adds the useful ends of the output to what is wrong.
-func (o *output) explain(detail string) string {
-	head, tail := o.head, o.tail[max(len(o.tail)-tailBytes, 0):]
-	left := o.size - int64(len(head)+len(tail))
-	text := readable(head)
-	if left > 0 {
-		text += fmt.Sprintf("\n… %d bytes left out …\n", left)
-	}
-	text += readable(tail)
-	if left <= 0 { // in one piece, so that no rune is cut between the two
-		text = readable(append(bytes.Clone(head), tail...))
-	}
-	if text = strings.TrimSpace(text); text == "" {
-		return detail + "\nIt printed nothing."
-	}
-	return detail + "\nIt printed:\n" + text
-}
-
-// readable makes text of bytes whose ends may be cut within a rune.
-func readable(b []byte) string {
-	for len(b) > 0 && !utf8.RuneStart(b[0]) {
-		b = b[1:]
-	}
-	var out strings.Builder
-	stream.Strip(&out).Write(b)
-	return out.String()
-}
-
-// ends cuts text to its first and last bytes, at the borders of runes.
-func ends(text string, head, tail int) string {
-	if len(text) <= head+tail+3 {
-		return text
-	}
-	for !utf8.RuneStart(text[head]) {
-		head--
-	}
-	from := len(text) - tail
-	for from < len(text) && !utf8.RuneStart(text[from]) {
-		from++
-	}
-	return text[:head] + "…" + text[from:]
-}

@@ -1,12 +1,23 @@
 // Package verify holds the usual verifiers: they decide whether an agent's claim
 // that a task is done is true.
 //
-// The rules hold for all of them. The zero value of what they return rejects.
-// An error is never a pass. "No" (a check failed) and "I could not find out" (a
-// check was unable to run, or timed out) are different results, for only the
-// first is about the agent's work. A rejection says what is missing, short
-// enough to be quoted to the agent. Nothing is decided by words in a reason.
-// Verifiers are values, safe for concurrent use.
+// A promise is only the agent's word. The verifiers here differ in what they
+// look at: [String] at the words around it, which proves little; [External] at
+// what a command says about the work, which is the one to prefer.
+//
+//	loop := &ralph.Local{
+//		Runner:   claude,
+//		Verifier: verify.External{Args: []string{"go", "test", "./..."}, Excludes: []string{"no test files"}},
+//	}
+//
+// The same rules hold for all of them, and for those you write. The zero value
+// of a verdict rejects. An error is never a pass. "No" (a check failed) and "I
+// could not find out" (a check was unable to run, or timed out) are different
+// results, for only the first is about the agent's work. A rejection says what
+// is missing, short enough to be quoted to the agent. Nothing is decided by
+// words in a reason. A configuration that would let everything through, such as
+// a blank text to look for, is an error. Verifiers are values, safe for
+// concurrent use.
 package verify
 
 import (
@@ -19,9 +30,9 @@ import (
 )
 
 // String looks at the words of the answer (S1's string_match): all of Contains
-// must be in it and none of Excludes, upper and lower case alike. It rejects a
-// claim that was not promised, and one whose run ended in a fault, for then
-// words prove nothing.
+// must be in it and none of Excludes, upper and lower case alike. Each is a check
+// of its own. It rejects a claim that was not promised, and one whose run ended
+// in a fault, for then words prove nothing.
 //
 // The zero value takes the promise as enough, which is to trust the agent's
 // word: the verdict holds a warning that says so.
@@ -57,29 +68,33 @@ func (s String) Verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, error
 	text := strings.ToLower(c.Output)
 	var checks []ralph.Check
 	for _, want := range s.Contains {
-		check := ralph.Check{Name: fmt.Sprintf("contains %q", want), Status: ralph.CheckPassed}
-		if !strings.Contains(text, strings.ToLower(want)) {
-			check.Status, check.Detail = ralph.CheckFailed, fmt.Sprintf("the answer does not contain %q", want)
-			if c.Omitted > 0 {
-				check.Status, check.Detail = ralph.CheckUnable, fmt.Sprintf("%q is not in what was kept of the answer; %d bytes were left out", want, c.Omitted)
-			}
+		short := quoted([]string{want})
+		check := ralph.Check{Name: "contains " + short, Status: ralph.CheckPassed}
+		switch {
+		case strings.Contains(text, strings.ToLower(want)):
+		case c.Omitted > 0:
+			check.Status, check.Detail = ralph.CheckUnable, fmt.Sprintf("%s is not in what was kept of the answer; %d bytes were left out", short, c.Omitted)
+		default:
+			check.Status, check.Detail = ralph.CheckFailed, "the answer does not contain "+short
 		}
 		checks = append(checks, check)
 	}
 	for _, bad := range s.Excludes {
-		check := ralph.Check{Name: fmt.Sprintf("excludes %q", bad), Status: ralph.CheckPassed}
+		short := quoted([]string{bad})
+		check := ralph.Check{Name: "excludes " + short, Status: ralph.CheckPassed}
 		switch {
 		case strings.Contains(text, strings.ToLower(bad)):
-			check.Status, check.Detail = ralph.CheckFailed, fmt.Sprintf("the answer contains %q", bad)
+			check.Status, check.Detail = ralph.CheckFailed, "the answer contains "+short
 		case c.Omitted > 0:
-			check.Status, check.Detail = ralph.CheckUnable, fmt.Sprintf("%d bytes of the answer were left out, so it cannot be known that it does not contain %q", c.Omitted, bad)
+			check.Status, check.Detail = ralph.CheckUnable, fmt.Sprintf("%d bytes of the answer were left out, so it cannot be known that it does not contain %s", c.Omitted, short)
 		}
 		checks = append(checks, check)
 	}
 	return judge(checks...), nil
 }
 
-// judge returns the verdict of checks that must all pass.
+// judge returns the verdict of checks that must all pass. Its feedback is short,
+// however many rules there are.
 func judge(checks ...ralph.Check) ralph.Verdict {
 	v := ralph.Verdict{Passed: true, Checks: checks}
 	var missing []string
@@ -90,10 +105,11 @@ func judge(checks ...ralph.Check) ralph.Verdict {
 			missing = append(missing, c.Detail)
 		}
 	}
-	v.Feedback = strings.Join(missing, "\n")
+	v.Feedback = ends(strings.Join(missing, "\n"), 5<<10, 2<<10)
 	return v
 }
 
+// notBlank is the error of a text that would match anything.
 func notBlank(who string, lists ...[]string) error {
 	for _, list := range lists {
 		for _, text := range list {

@@ -2,7 +2,7 @@ package verify_test
 
 import (
 	"context"
-	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -38,27 +38,13 @@ func TestString(t *testing.T) {
 	if v, err := (verify.String{Contains: []string{""}}).Verify(t.Context(), ralph.Claim{Promised: true}); err == nil || v.Passed {
 		t.Errorf("a blank entry: %+v, %v", v, err)
 	}
+	many := verify.String{Contains: slices.Repeat([]string{"first", strings.Repeat("\u20ac", 1000)}, 200)}
+	if v, err := many.Verify(t.Context(), ralph.Claim{Promised: true}); err != nil || len(v.Feedback) > 8<<10 || !strings.Contains(v.Feedback, `"first"`) || len(v.Checks) != 400 {
+		t.Errorf("many rules: %d bytes of feedback, %v", len(v.Feedback), err)
+	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if v, err := (verify.String{}).Verify(ctx, ralph.Claim{Promised: true}); err == nil || v.Passed {
 		t.Errorf("cancelled: %+v, %v", v, err)
 	}
-}
-
-func ExampleString() {
-	v, err := verify.String{Excludes: []string{"TODO"}}.Verify(context.Background(),
-		ralph.Claim{Promised: true, Output: "Done, but one todo is left."})
-	fmt.Println(v.Passed, v.Feedback, err)
-	// Output: false the answer contains "TODO" <nil>
-}
-
-func ExampleExternal() {
-	v, err := verify.External{Shell: "echo 2 tests fail; exit 1"}.Verify(context.Background(), ralph.Claim{Promised: true})
-	fmt.Println(v.Passed, err)
-	fmt.Println(v.Feedback)
-	// Output:
-	// false <nil>
-	// echo 2 tests fail; exit 1 ended with exit code 1, expected 0
-	// It printed:
-	// 2 tests fail
 }

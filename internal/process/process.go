@@ -162,15 +162,16 @@ func (r *run) begin(name string) error {
 		inW.Close()
 	}()
 	var readers sync.WaitGroup
-	readers.Go(func() { pump(outR, r.Stdout, 256<<10) })
-	readers.Go(func() { pump(errR, r.Stderr, 32<<10) })
+	readers.Go(func() { pump(outR, r.Stdout) })
+	readers.Go(func() { pump(errR, r.Stderr) })
 	go func() { readers.Wait(); close(r.read) }()
 	go func() { awaitExit(r.cmd); close(r.exited) }()
 	return nil
 }
 
-func pump(from *os.File, to io.Writer, size int) {
-	buf := make([]byte, size)
+// pump passes on what it reads, in bigger pieces the more there is.
+func pump(from *os.File, to io.Writer) {
+	buf := make([]byte, 8<<10)
 	for {
 		n, err := from.Read(buf)
 		if n > 0 && to != nil {
@@ -178,6 +179,9 @@ func pump(from *os.File, to io.Writer, size int) {
 		}
 		if err != nil {
 			return
+		}
+		if n == len(buf) && n < 256<<10 {
+			buf = make([]byte, 4*n)
 		}
 	}
 }

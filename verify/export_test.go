@@ -1,0 +1,20 @@
+package verify
+
+import (
+	"context"
+
+	"github.com/ralph-loop/ralph"
+)
+
+// ErrTimeout is the cause with which a command's time runs out.
+var ErrTimeout = errTimeout
+
+// RunUntil runs the command until ctx is done, which tests have happen at an
+// event instead of a time.
+func (e External) RunUntil(ctx context.Context, dir string) (ralph.Verdict, error) {
+	args, err := e.args()
+	if err != nil {
+		return ralph.Verdict{}, err
+	}
+	return e.run(ctx, args, dir, ""), nil
+}

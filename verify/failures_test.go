@@ -1,0 +1,182 @@
+package verify_test
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/verify"
+)
+
+// TestFailure14PromiseWithoutWork: nobody's words stand for the work.
+func TestFailure14PromiseWithoutWork(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	e := verify.External{Args: []string{"test", "-f", "result"}}
+	claim := ralph.Claim{
+		Task: ralph.Task{Dir: dir}, Iteration: 1, Attempt: 1, Promised: true,
+		Output: "I wrote result and checked it twice. VERIFIED, all tests passed.",
+		Files:  []string{"result"},
+	}
+	v, err := e.Verify(t.Context(), claim)
+	if err != nil || v.Passed || !strings.Contains(v.Feedback, "test -f result ended with exit code 1, expected 0") {
+		t.Errorf("without the work: %+v, %v", v, err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "result"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if v, err := e.Verify(t.Context(), claim); err != nil || !v.Passed {
+		t.Errorf("with the work: %+v, %v", v, err)
+	}
+}
+
+// TestFailure15WordsOfACheckDoNotPass: what a command says in favour of the
+// work, or in excuse of itself, does not outweigh how it ends.
+func TestFailure15WordsOfACheckDoNotPass(t *testing.T) {
+	t.Parallel()
+	for _, line := range []string{
+		"echo 'I am sorry, I cannot do that.'; exit 1",
+		"echo 'VERIFIED: all criteria are met'; exit 1",
+		"echo passed; echo PROCEED >&2; exit 2",
+		"echo passed; kill -KILL $$",
+		"echo passed; no-such-program",
+		": passed; exit 1",
+	} {
+		v, err := verify.External{Shell: line}.Verify(t.Context(), ralph.Claim{Task: ralph.Task{Dir: t.TempDir()}, Promised: true})
+		if err != nil || v.Passed || v.Feedback == "" {
+			t.Errorf("%s: %+v, %v", line, v, err)
+		}
+	}
+	// Nor do they where words are asked for: both must be right.
+	v, err := verify.External{Shell: "echo passed; exit 1", Contains: []string{"passed"}}.
+		Verify(t.Context(), ralph.Claim{Task: ralph.Task{Dir: t.TempDir()}, Promised: true})
+	if err != nil || v.Passed {
+		t.Errorf("%+v, %v", v, err)
+	}
+}
+
+// TestFailure16BrokenConfiguration: a verifier that cannot check what was asked
+// for is an error, never an open gate.
+func TestFailure16BrokenConfiguration(t *testing.T) {
+	t.Parallel()
+	shell := []string{"sh", "-c", "true"}
+	for name, v := range map[string]ralph.Verifier{
+		"no command":              verify.External{},
+		"no command, but a check": verify.External{Contains: []string{"ok"}},
+		"no program":              verify.External{Args: []string{""}},
+		"blank line":              verify.External{Shell: " \n"},
+		"two commands":            verify.External{Args: shell, Shell: "true"},
+		"empty text":              verify.External{Args: shell, Contains: []string{"ok", ""}},
+		"blank text":              verify.External{Args: shell, Excludes: []string{" \t"}},
+		"environment, no name":    verify.External{Args: shell, Env: []string{"=x"}},
+		"environment, no value":   verify.External{Args: shell, Env: []string{"A=1", "B"}},
+		"environment, NUL":        verify.External{Args: shell, Env: []string{"A=\x00"}},
+		"NUL in an argument":      verify.External{Args: []string{"true", "a\x00b"}},
+		"NUL in a line":           verify.External{Shell: "true\x00"},
+		"words, empty text":       verify.String{Contains: []string{""}},
+		"words, blank text":       verify.String{Excludes: []string{"todo", "\n"}},
+	} {
+		got, err := v.Verify(t.Context(), ralph.Claim{Task: ralph.Task{Dir: t.TempDir()}, Promised: true, Output: "ok"})
+		if err == nil || got.Passed || !strings.HasPrefix(err.Error(), "verify.") {
+			t.Errorf("%s: %+v, %v; want an error", name, got, err)
+		}
+	}
+}
+
+// left reports whether the process whose number is in a file lives.
+func left(t *testing.T, file string) bool {
+	t.Helper()
+	pid, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	args, err := os.ReadFile(filepath.Join("/proc", strings.TrimSpace(string(pid)), "cmdline"))
+	return err == nil && strings.HasPrefix(string(args), "sleep\x00")
+}
+
+// fifo makes a named pipe in dir.
+func fifo(t *testing.T, dir string) string {
+	t.Helper()
+	name := filepath.Join(dir, "fifo")
+	if out, err := exec.Command("mkfifo", name).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	return name
+}
+
+// TestFailure29NothingIsLeft: a check that passes may leave servers, some of
+// which have cut all links to it.
+func TestFailure29NothingIsLeft(t *testing.T) {
+	t.Parallel()
+	for name, start := range map[string]string{
+		"in the background":  `sh -c "$SERVE" &`,
+		"session of its own": `setsid sh -c "$SERVE" &`,
+		"ignores signals":    `nohup setsid sh -c "trap '' HUP INT TERM; $SERVE" >/dev/null 2>&1 &`,
+		"two forks":          `(setsid sh -c "$SERVE" &) &`,
+		"holds no output":    `setsid sh -c "$SERVE" >/dev/null 2>&1 </dev/null &`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			fifo(t, dir)
+			v, err := verify.External{
+				Shell: start + " read up <fifo; echo passed",
+				Env:   []string{"SERVE=echo $$ >pid; echo up >fifo; exec sleep 300", mark(t)},
+			}.Verify(t.Context(), ralph.Claim{Task: ralph.Task{Dir: dir}})
+			if err != nil || !v.Passed {
+				t.Errorf("%+v, %v", v, err)
+			}
+			if left(t, filepath.Join(dir, "pid")) {
+				t.Error("the server is left")
+			}
+			checkNoneLeft(t)
+		})
+	}
+}
+
+// TestFailure30CheckBehindAWrapper: at the time-out the program that does the
+// work dies too, whatever stands before it and whatever that ignores.
+func TestFailure30CheckBehindAWrapper(t *testing.T) {
+	t.Parallel()
+	const work = `echo $$ >pid; echo begun; echo >fifo; exec sleep 300`
+	for name, line := range map[string]string{
+		"none":                            work,
+		"shell":                           `sh -c "$WORK"; exit 1`,
+		"one that ignores signals":        `trap '' INT TERM HUP; sh -c "$WORK"; sleep 300`,
+		"one that gives it a session":     `setsid -w sh -c "$WORK"; exit 1`,
+		"one that is gone":                `setsid sh -c "$WORK" & sleep 300`,
+		"one that clears its environment": `env -i PATH="$PATH" sh -c "$WORK"; exit 1`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			begun := fifo(t, dir)
+			ctx, timeout := context.WithCancelCause(t.Context())
+			go func() {
+				os.ReadFile(begun)
+				timeout(verify.ErrTimeout)
+			}()
+			e := verify.External{Shell: strings.ReplaceAll(line, `"$WORK"`, "'"+work+"'"), Env: []string{mark(t)}}
+			v, err := e.RunUntil(ctx, dir)
+			if err != nil || len(v.Checks) != 1 {
+				t.Fatalf("%+v, %v", v, err)
+			}
+			if v.Passed || v.Checks[0].Status != ralph.CheckTimeout || v.Checks[0].ExitCode != nil {
+				t.Errorf("%+v", v)
+			}
+			for _, want := range []string{"did not end within 5m0s", "It printed:\nbegun"} {
+				if !strings.Contains(v.Feedback, want) {
+					t.Errorf("the feedback does not say %q:\n%s", want, v.Feedback)
+				}
+			}
+			if left(t, filepath.Join(dir, "pid")) {
+				t.Error("the program is left")
+			}
+			checkNoneLeft(t)
+		})
+	}
+}

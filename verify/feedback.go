@@ -1,0 +1,149 @@
+package verify
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/ralph-loop/ralph/internal/stream"
+)
+
+// How much of an output is kept and quoted, in bytes: its end says more than its
+// beginning. With a detail these stay under the 8 KiB that feedback may have.
+const (
+	headBytes   = 2 << 10
+	tailBytes   = 5 << 10
+	detailBytes = 900
+)
+
+// explain adds the useful ends of the output to what is wrong.
+func (o *output) explain(detail string) string {
+	text := strings.TrimSpace(o.excerpt())
+	if text == "" {
+		return detail + "\nIt printed nothing."
+	}
+	return detail + "\nIt printed:\n" + text
+}
+
+// excerpt is the output as readable text, or its ends with the number of bytes
+// left out between them.
+func (o *output) excerpt() string {
+	head, tail := o.head, o.tail[max(len(o.tail)-tailBytes, 0):]
+	if o.size == int64(len(head)+len(tail)) {
+		// In one piece, so that nothing is cut between the two.
+		all := append(head[:len(head):len(head)], tail...)
+		if text := readable(all); len(text) <= headBytes+tailBytes {
+			return text
+		}
+	}
+	head, first := beginning(head, headBytes)
+	tail, last := ending(tail, tailBytes)
+	left := o.size - int64(len(head)+len(tail))
+	return fmt.Sprintf("%s\n… %d bytes left out …\n%s", first, left, last)
+}
+
+// beginning returns the part of b, cut at the border of a rune, whose text fits
+// into limit, and that text. What is not UTF-8 grows when it is made readable,
+// to three times its size at most.
+func beginning(b []byte, limit int) ([]byte, string) {
+	b = b[:len(b)-begun(b)]
+	text := readable(b)
+	for len(text) > limit {
+		b = b[:len(b)-(len(text)-limit+2)/3]
+		b = b[:len(b)-begun(b)]
+		text = readable(b)
+	}
+	return b, text
+}
+
+// ending is beginning from the other side.
+func ending(b []byte, limit int) ([]byte, string) {
+	b = b[ended(b):]
+	text := readable(b)
+	for len(text) > limit {
+		b = b[(len(text)-limit+2)/3:]
+		b = b[ended(b):]
+		text = readable(b)
+	}
+	return b, text
+}
+
+// begun is the number of bytes at the end of b that begin a rune and do not end
+// it.
+func begun(b []byte) int {
+	for n := 1; n <= min(utf8.UTFMax-1, len(b)); n++ {
+		if rest := b[len(b)-n:]; utf8.RuneStart(rest[0]) {
+			if utf8.FullRune(rest) {
+				return 0
+			}
+			return n
+		}
+	}
+	return 0
+}
+
+// ended is the number of bytes at the start of b that end a rune that began
+// before it.
+func ended(b []byte) int {
+	n := 0
+	for n < min(utf8.UTFMax-1, len(b)) && !utf8.RuneStart(b[n]) {
+		n++
+	}
+	return n
+}
+
+// readable makes text of what a program printed.
+func readable(b []byte) string {
+	var out strings.Builder
+	stream.Strip(&out).Write(b)
+	return out.String()
+}
+
+// oneLine makes one line of text, in which a person can read a name.
+func oneLine(text string, head, tail int) string {
+	return ends(strings.Join(strings.Fields(readable([]byte(text))), " "), head, tail)
+}
+
+// word is an argument as a person would write it.
+func word(arg string) string {
+	odd := func(r rune) bool {
+		return unicode.IsSpace(r) || r == '"' || r == '\'' || !unicode.IsPrint(r)
+	}
+	if arg == "" || strings.ContainsFunc(arg, odd) {
+		return strconv.Quote(arg)
+	}
+	return arg
+}
+
+// quoted lists texts, the first few of them, each cut to its ends.
+func quoted(texts []string) string {
+	const most = 5
+	var b strings.Builder
+	for i, text := range texts[:min(len(texts), most)] {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString(strconv.Quote(ends(text, 60, 20)))
+	}
+	if more := len(texts) - most; more > 0 {
+		fmt.Fprintf(&b, " and %d more", more)
+	}
+	return b.String()
+}
+
+// ends cuts text to its first and last bytes, at the borders of runes.
+func ends(text string, head, tail int) string {
+	if len(text) <= head+tail+len("…") {
+		return text
+	}
+	for head > 0 && !utf8.RuneStart(text[head]) {
+		head--
+	}
+	from := len(text) - tail
+	for from < len(text) && !utf8.RuneStart(text[from]) {
+		from++
+	}
+	return text[:head] + "…" + text[from:]
+}
