@@ -169,7 +169,10 @@ func (r *run) begin(name string) error {
 	return nil
 }
 
-// pump passes on what it reads, in bigger pieces the more there is.
+// maxRead is the size of a read from an agent that prints much.
+const maxRead = 256 << 10
+
+// pump passes on what it reads, in big pieces if there is much.
 func pump(from *os.File, to io.Writer) {
 	buf := make([]byte, 8<<10)
 	for {
@@ -180,8 +183,8 @@ func pump(from *os.File, to io.Writer) {
 		if err != nil {
 			return
 		}
-		if n == len(buf) && n < 256<<10 {
-			buf = make([]byte, 4*n)
+		if n == len(buf) && n < maxRead {
+			buf = make([]byte, maxRead)
 		}
 	}
 }

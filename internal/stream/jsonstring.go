@@ -22,14 +22,26 @@ func (r *reader) skipString(p []byte) []byte {
 // toQuote finds the quotation mark that ends a string, or the line feed that
 // tears it.
 func (r *reader) toQuote(p []byte) (rest []byte, end, torn bool) {
-	for at := 0; ; {
+	for at, clear := 0, 0; ; { // p[:clear] holds no line feed
 		n := bytes.IndexByte(p[at:], '"')
 		stop := len(p)
 		if n >= 0 {
 			stop = at + n
 		}
-		if lf := bytes.IndexByte(p[at:stop], '\n'); lf >= 0 {
-			return p[at+lf:], false, true
+		if stop > clear {
+			to := stop
+			if at > 0 { // there are many quotation marks: look further ahead
+				to = min(max(stop, clear+512), len(p))
+			}
+			lf := bytes.IndexByte(p[clear:to], '\n')
+			switch {
+			case lf < 0:
+				clear = to
+			case clear+lf < stop:
+				return p[clear+lf:], false, true
+			default:
+				clear += lf
+			}
 		}
 		slashes := 0
 		for slashes < stop-at && p[stop-1-slashes] == '\\' {
@@ -107,7 +119,7 @@ func (r *reader) readString(p []byte) []byte {
 		case p[0] == '\n':
 			return r.torn(p)
 		case len(p) > 1 && p[1] != 'u' && p[1] != '\n':
-			r.put([]byte{unescaped(p[1])})
+			r.putByte(unescaped(p[1]))
 			p, stop = p[2:], stop-2
 		default:
 			r.esc = append(r.esc[:0], '\\')
@@ -146,6 +158,14 @@ func (r *reader) put(b []byte) {
 			r.flush()
 		}
 	}
+}
+
+func (r *reader) putByte(c byte) {
+	if r.isKey {
+		r.put([]byte{c})
+		return
+	}
+	r.buf = append(r.buf, c)
 }
 
 func (r *reader) flush() {
@@ -221,7 +241,7 @@ func (r *reader) readEscape(p []byte) []byte {
 		p = p[1:]
 		switch n := len(r.esc); {
 		case n == 2 && r.esc[1] != 'u':
-			r.put([]byte{unescaped(r.esc[1])})
+			r.putByte(unescaped(r.esc[1]))
 			r.esc = r.esc[:0]
 			return p
 		case n == 6:
