@@ -148,7 +148,7 @@ func TestRunTimes(t *testing.T) {
 	t.Parallel()
 	minute := time.Minute
 	slow := ralph.RunnerFunc(func(ctx context.Context, _ ralph.Request) (ralph.Response, error) {
-		time.Sleep(minute)
+		<-time.After(minute)
 		return ralph.Response{Output: "So far."}, nil
 	})
 	limited := func(d time.Duration) ralph.Runner {
@@ -453,7 +453,7 @@ func TestRunAll(t *testing.T) {
 		l := &ralph.Local{Verifier: verify.String{}, Runner: ralph.RunnerFunc(func(ctx context.Context, req ralph.Request) (ralph.Response, error) {
 			most.Store(max(most.Load(), at.Add(1)))
 			defer at.Add(-1)
-			time.Sleep(time.Duration(len(req.Task)) * time.Minute)
+			<-time.After(time.Duration(len(req.Task)) * time.Minute)
 			return ralph.Response{Output: done}, nil
 		})}
 		var states []ralph.State

@@ -25,7 +25,7 @@ func TestBanner(t *testing.T) {
 			Output:    func(ralph.Request) (io.Writer, io.Writer) { return nil, b },
 			Workspace: func(context.Context, string) (string, []string, error) { return "", nil, nil },
 			Runner: ralph.RunnerFunc(func(_ context.Context, req ralph.Request) (ralph.Response, error) {
-				time.Sleep(2 * time.Second)
+				<-time.After(2 * time.Second)
 				io.WriteString(req.Raw, "working")
 				if req.Iteration == 1 && req.Attempt == 1 {
 					return ralph.Response{}, errors.New("exit\nstatus 1")
