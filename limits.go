@@ -100,13 +100,13 @@ func usd(v float64) string { return "$" + strconv.FormatFloat(v, 'f', 4, 64) }
 // loop and the attempt, so that loops spread out and a replay waits the same.
 func (s State) backoff(base, bound time.Duration, n int) time.Duration {
 	d := bound
-	if n < 32 && base<<(n-1) < bound {
+	if n <= 16 && base<<(n-1) < bound { // further on the shift would overflow
 		d = base << (n - 1)
 	}
 	h := fnv.New32a()
 	fmt.Fprintf(h, "%s\x00%d\x00%d", s.Loop, s.Iteration, s.Attempt)
-	half := d / 2
-	return half + time.Duration(int64(half)*int64(h.Sum32()>>8)>>24)
+	half, r := int64(d/2), int64(h.Sum32()>>8) // r of 1<<24, in two steps that do not overflow
+	return time.Duration(half + half>>24*r + half&(1<<24-1)*r>>24)
 }
 
 // add returns the sum. An unknown cost adds nothing and does not make the sum

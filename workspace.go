@@ -119,6 +119,7 @@ func gitView(ctx context.Context, dir string) (view, error) {
 		return view{}, err
 	}
 	v := view{root: root, dirty: map[string]string{}}
+	nested := false
 	budget := int64(64 << 20) // bytes to read; beyond it, size and time must do
 	for entry := range strings.SplitSeq(string(out), "\x00") {
 		if oid, ok := strings.CutPrefix(entry, "# branch.oid "); ok && oid != "(initial)" {
@@ -129,7 +130,14 @@ func gitView(ctx context.Context, dir string) (view, error) {
 			continue
 		}
 		state, _, _ := strings.Cut(entry, " "+p)
-		v.dirty[p] = state + " " + contentOf(filepath.Join(root, filepath.FromSlash(p)), &budget)
+		name := filepath.Join(root, filepath.FromSlash(p))
+		v.dirty[p] = state + " " + contentOf(name, &budget)
+		if info, err := os.Lstat(name); err == nil && info.IsDir() {
+			nested = true
+		}
+	}
+	if nested {
+		return v, nil // a repository in this one has changed, and git does not say how: no digest
 	}
 	h := sha256.New()
 	fmt.Fprintf(h, "%s\n", v.head)
@@ -211,7 +219,11 @@ func workTree(dir string) string {
 // git runs git without taking locks or asking anybody anything.
 func git(ctx context.Context, dir string, args ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, "git", append([]string{"-C", dir, "-c", "core.quotePath=false", "-c", "core.fsmonitor=false"}, args...)...)
-	cmd.Env = append(os.Environ(), "GIT_OPTIONAL_LOCKS=0", "GIT_TERMINAL_PROMPT=0", "LC_ALL=C")
+	env := slices.DeleteFunc(os.Environ(), func(e string) bool { // as in a git hook: they name another repository
+		name, _, _ := strings.Cut(e, "=")
+		return slices.Contains([]string{"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_COMMON_DIR", "GIT_PREFIX", "GIT_NAMESPACE"}, name)
+	})
+	cmd.Env = append(env, "GIT_OPTIONAL_LOCKS=0", "GIT_TERMINAL_PROMPT=0", "LC_ALL=C")
 	cmd.WaitDelay = 5 * time.Second
 	var out, errOut bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errOut

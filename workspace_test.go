@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/ralph-loop/ralph"
@@ -113,5 +114,30 @@ func TestWorkspaceFilesAreNamedOnce(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"a", "sub/b", "/elsewhere"}, it.Files); diff != "" {
 		t.Error(diff)
+	}
+}
+
+func TestWorkspaceNestedRepository(t *testing.T) {
+	t.Parallel()
+	repo := gitRepo(t)
+	runIn(t, repo, "git init -q nested; cd nested; git config user.name t; git config user.email t@example.com; git commit -q --allow-empty -m x")
+	l := &ralph.Local{Verifier: verify.String{}, Runner: ralph.RunnerFunc(func(context.Context, ralph.Request) (ralph.Response, error) {
+		runIn(t, repo, "echo x >>nested/a")
+		return ralph.Response{Output: "So far."}, nil
+	})}
+	s, err := l.Run(t.Context(), ralph.Start(ralph.Task{Dir: repo, Limits: ralph.Limits{Stalls: 2, Iterations: 4}}))
+	if stopReason(t, err) != ralph.StopIterations {
+		t.Errorf("%v: %s", err, describe(s))
+	}
+}
+
+func TestBackoffStaysInItsBounds(t *testing.T) {
+	t.Parallel()
+	s := ralph.Start(ralph.Task{ID: "T", Limits: ralph.Limits{Wait: -1}})
+	for n := range 80 {
+		s = s.Next(ralph.Iteration{Number: 1, Attempt: n + 1, Fault: ralph.FaultRateLimit})
+		if s.Wait < 30*time.Second || s.Wait > 30*time.Minute || n > 6 && s.Wait < 15*time.Minute {
+			t.Fatalf("rate limit %d: waits %v", n+1, s.Wait)
+		}
 	}
 }
