@@ -59,7 +59,7 @@ var _ Loop = (*Local)(nil)
 // a state that it returned goes on from there. A state that is done is returned
 // as it is: nothing runs and nothing is recorded.
 //
-// A verified loop whose end could not be recorded returns the log's error.
+// A verified loop whose end or raw output could not be written returns that error.
 func (l *Local) Run(ctx context.Context, s State) (State, error) {
 	if err := l.validate(); err != nil {
 		return s, err
@@ -78,13 +78,11 @@ func (l *Local) Run(ctx context.Context, s State) (State, error) {
 		return r.s, err
 	}
 	final := r.s
-	if logErr := r.record(ctx, Event{Kind: EventLoopStopped, State: &final}); logErr != nil && r.s.Err() == nil {
-		return r.s, logErr
+	r.record(ctx, Event{Kind: EventLoopStopped, State: &final}) // its error is in logErr
+	if r.logErr == nil && r.sinkErr == nil {
+		return r.s, r.s.Err()
 	}
-	if r.logErr != nil && r.s.Err() == nil {
-		return r.s, r.logErr
-	}
-	return r.s, r.s.Err()
+	return r.s, errors.Join(r.s.Err(), r.logErr, r.sinkErr)
 }
 
 func (l *Local) validate() error {
@@ -176,7 +174,8 @@ func (l *Local) Events(ctx context.Context, s State) iter.Seq2[Event, error] {
 type run struct {
 	*Local
 	s      State
-	logErr error // the first
+	logErr  error // the last
+	sinkErr error // of the last attempt's raw output
 }
 
 // record appends an event and applies it: what is recorded and what is decided
@@ -302,6 +301,7 @@ func (r *run) iterate(ctx context.Context) error {
 		return err
 	}
 	a := r.attempt(ctx, s, req)
+	r.sinkErr = a.sinkErr
 	answer := a.resp
 	answered := r.record(ctx, Event{Kind: EventAnswered, Iteration: started, Answer: &answer})
 	it := r.judge(ctx, s, a)

@@ -488,3 +488,15 @@ func TestRunAll(t *testing.T) {
 		}
 	})
 }
+
+func TestRunRawOutputFailsAtTheEnd(t *testing.T) {
+	t.Parallel()
+	l := ralph.Local{Runner: ralph.Replay(done), Output: func(ralph.Request) (io.Writer, io.Writer) { return nil, fullDisk{} }}
+	if s, _, err := runLoop(t, t.Context(), l, ralph.Start(ralph.Task{})); !errors.Is(err, errLog) || s.Stop != ralph.StopVerified {
+		t.Errorf("%v: %s", err, describe(s))
+	}
+	l.Runner = ralph.Replay("So far.")
+	if s, _, err := runLoop(t, t.Context(), l, ralph.Start(ralph.Task{Limits: ralph.Limits{Iterations: 1}})); !errors.Is(err, errLog) || stopReason(t, err) != ralph.StopIterations {
+		t.Errorf("%v: %s", err, describe(s))
+	}
+}
