@@ -173,7 +173,7 @@ func (l *Local) Events(ctx context.Context, s State) iter.Seq2[Event, error] {
 // A run is one call of Local.Run.
 type run struct {
 	*Local
-	s      State
+	s       State
 	logErr  error // the last
 	sinkErr error // of the last attempt's raw output
 }
