@@ -34,7 +34,9 @@ func TestRunAllBreak(t *testing.T) {
 		var mu sync.Mutex
 		ended := map[string]error{}
 		l := loopFunc(func(ctx context.Context, s ralph.State) (ralph.State, error) {
-			if s.Task.ID != "quick" {
+			if s.Task.ID == "quick" {
+				synctest.Wait() // the others have begun
+			} else {
 				<-ctx.Done()
 			}
 			mu.Lock()

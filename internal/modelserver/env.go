@@ -43,6 +43,8 @@ func (s *Server) Env(agent, home string) ([]string, error) {
 			"security": doc{"auth": doc{"selectedType": "gemini-api-key"}},
 			"privacy":  doc{"usageStatisticsEnabled": false}, "telemetry": doc{"enabled": false},
 			"general": doc{"enableAutoUpdate": false, "disableAutoUpdate": true, "maxAttempts": 2},
+			// Left to choose a model itself, it asks one, for a minute and a half.
+			"model": doc{"name": "gemini-2.5-flash"},
 		}))
 	case "copilot":
 		env = append(env, "COPILOT_OFFLINE=true", "COPILOT_AUTO_UPDATE=false", "COPILOT_PROVIDER_BASE_URL="+v1,
