@@ -14,8 +14,14 @@ import (
 	"github.com/ralph-loop/ralph"
 )
 
-// e2eIdle ends a client that a signal did not.
-const e2eIdle = 5 * time.Second
+// e2eIdle ends a client that a signal did not. Some say nothing for long when
+// they start.
+func e2eIdle(agent string) time.Duration {
+	if agent == "claude" || agent == "codex" {
+		return 5 * time.Second
+	}
+	return 20 * time.Second
+}
 
 // A client that somebody else kills in the middle of a slow tool, with whatever
 // signal, leaves nothing behind and has not claimed anything.
@@ -39,7 +45,7 @@ func TestE2EClientKilled(t *testing.T) {
 					}
 				}()
 				c := e.command()
-				c.IdleTimeout = e2eIdle // some ignore some of them
+				c.IdleTimeout = e2eIdle(e.agent) // some ignore some of them
 				_, log, err := e.run(e.context(), c, ralph.Limits{Retries: -1, Failures: 1, Iterations: 1})
 				giveUp(started)
 				if n := <-killed; n != 1 {

@@ -18,3 +18,13 @@ func (e External) RunUntil(ctx context.Context, dir string) (ralph.Verdict, erro
 	}
 	return e.run(ctx, args, dir, ""), nil
 }
+
+// ParseVerdict reads a judge's answer on n criteria: which are met, or what is
+// wrong with it.
+func ParseVerdict(text string, n int) (met []bool, wrong string) {
+	answers, wrong := parseVerdict(text, n)
+	for _, a := range answers {
+		met = append(met, a.met)
+	}
+	return met, wrong
+}

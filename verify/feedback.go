@@ -38,10 +38,15 @@ func (o *output) excerpt() string {
 			return text
 		}
 	}
-	head, first := beginning(head, headBytes)
-	tail, last := ending(tail, tailBytes)
+	most, least := headBytes, tailBytes
+	middle := o.middle(int64(headBytes/4), o.size-int64(tailBytes/2))
+	if middle != "" { // the room for it
+		most, least = headBytes/4, tailBytes/2
+	}
+	head, first := beginning(head, most)
+	tail, last := ending(tail[max(len(tail)-least, 0):], least)
 	left := o.size - int64(len(head)+len(tail))
-	return fmt.Sprintf("%s\n… %d bytes left out …\n%s", first, left, last)
+	return fmt.Sprintf("%s\n… %d bytes left out …\n%s%s", first, left, middle, last)
 }
 
 // beginning returns the part of b, cut at the border of a rune, whose text fits

@@ -27,6 +27,10 @@ type output struct {
 	excludes []*seeker
 	file     *os.File
 	fileErr  error
+
+	failing     []passage
+	failingSize int
+	failingFull bool
 }
 
 // A seeker looks for a text in streams.
@@ -92,8 +96,9 @@ func slug(name string) string {
 func (o *output) stream() io.Writer { return &outputStream{o: o} }
 
 type outputStream struct {
-	o    *output
-	last []byte // as long as the longest text, less one
+	o       *output
+	last    []byte // as long as the longest text, less one
+	failing failing
 }
 
 func (s *outputStream) Write(p []byte) (int, error) {
@@ -101,6 +106,9 @@ func (s *outputStream) Write(p []byte) (int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.hash.Write(p)
+	if !o.failingFull {
+		s.failing.read(p, o.size, o.keepFailing)
+	}
 	o.size += int64(len(p))
 	if o.file != nil && o.fileErr == nil {
 		_, o.fileErr = o.file.Write(p)

@@ -1,0 +1,270 @@
+package verify
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/ralph-loop/ralph"
+)
+
+// MultiStage asks several verifiers, its stages (S1's multi_stage). It passes
+// when all stages pass that are not advisory, or, with Any, when one of them
+// does. Each stage is one check in the verdict, under its name, whatever
+// happened to it.
+//
+// Stages run in order, and the first that does not pass ends it: those after it
+// are skipped, for they may take long and would tell little. With Any, and with
+// Parallel, which is for stages that do not depend on each other, all are run.
+// The feedback is in the order of the stages, whichever ends first.
+type MultiStage struct {
+	Stages []Stage
+	// Any is S1's "require_all: false".
+	Any bool
+	// Parallel is the number of stages that run at the same time. 0 or 1 = one
+	// after the other, negative = all at once.
+	Parallel int
+}
+
+// A Stage is a part of a [MultiStage].
+type Stage struct {
+	// Name is what the stage's check is called. "" = "unnamed".
+	Name string
+	// Verifier decides. Nil = String{}: the promise is enough.
+	Verifier ralph.Verifier
+	// Advisory makes it a warning that the stage does not pass (S1's "required:
+	// false"). It never decides.
+	Advisory bool
+}
+
+var _ ralph.Verifier = MultiStage{}
+
+// A staged is what came of a stage.
+type staged struct {
+	check  ralph.Check
+	more   []ralph.Check // of a stage that has more evidence than fits into one check
+	passed bool
+	wrong  string // why it did not pass, for the agent
+}
+
+// Verify implements [ralph.Verifier]. It is an error if no stage can decide:
+// there are none, or all are advisory. The error of a stage makes it unable, or
+// a time-out, and never a pass. If ctx is done the error is context.Cause(ctx),
+// and the verdict beside it holds the checks so far.
+func (m MultiStage) Verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, error) {
+	required := 0
+	for _, s := range m.Stages {
+		if !s.Advisory {
+			required++
+		}
+	}
+	switch {
+	case ctx.Err() != nil:
+		return ralph.Verdict{}, context.Cause(ctx)
+	case len(m.Stages) == 0:
+		return ralph.Verdict{}, errors.New("verify.MultiStage: there are no stages; add one to Stages")
+	case required == 0:
+		return ralph.Verdict{}, errors.New("verify.MultiStage: all stages are advisory, so none decides; make one required")
+	}
+	results := make([]staged, len(m.Stages))
+	for i, s := range m.Stages {
+		results[i].check = ralph.Check{Name: s.name(), Status: ralph.CheckSkipped}
+	}
+	if m.Parallel == 0 || m.Parallel == 1 {
+		m.inOrder(ctx, c, results)
+	} else {
+		m.atOnce(ctx, c, results)
+	}
+	v := m.sum(results)
+	if ctx.Err() != nil {
+		v.Passed = false
+		return v, context.Cause(ctx)
+	}
+	return v, nil
+}
+
+func (m MultiStage) inOrder(ctx context.Context, c ralph.Claim, results []staged) {
+	for i, s := range m.Stages {
+		results[i] = s.run(ctx, c)
+		if ctx.Err() != nil || !results[i].passed && !s.Advisory && !m.Any {
+			for j := range results[i+1:] {
+				results[i+1+j].check.Detail = "not run, for " + results[i].check.Name + " did not pass"
+			}
+			return
+		}
+	}
+}
+
+func (m MultiStage) atOnce(ctx context.Context, c ralph.Claim, results []staged) {
+	var group errgroup.Group
+	group.SetLimit(m.Parallel)
+	var mu sync.Mutex
+	for i, s := range m.Stages {
+		group.Go(func() error {
+			r := s.run(ctx, c)
+			mu.Lock()
+			defer mu.Unlock()
+			results[i] = r
+			return nil
+		})
+	}
+	group.Wait()
+}
+
+// sum makes one verdict of all stages.
+func (m MultiStage) sum(results []staged) ralph.Verdict {
+	passed, failed := 0, 0
+	var v ralph.Verdict
+	var extra []ralph.Check
+	var wrong, advice []string
+	for i, r := range results {
+		v.Checks = append(v.Checks, r.check)
+		extra = append(extra, r.more...)
+		switch {
+		case m.Stages[i].Advisory:
+			if r.wrong != "" {
+				advice = append(advice, r.wrong)
+			}
+		case r.passed:
+			passed++
+		default:
+			failed++
+			if r.wrong != "" {
+				wrong = append(wrong, r.wrong)
+			}
+		}
+	}
+	v.Checks = append(v.Checks, extra...)
+	v.Passed = failed == 0 || m.Any && passed > 0
+	if !v.Passed {
+		v.Feedback = shared(wrong, headBytes+tailBytes-1<<10)
+		if len(advice) > 0 {
+			v.Feedback += "\n\nAdvice, which decides nothing: " + shared(advice, 1<<10)
+		}
+	}
+	return v
+}
+
+// shared joins texts, each cut to its share of the limit, so that a long one
+// does not push out the others.
+func shared(texts []string, limit int) string {
+	var b strings.Builder
+	for i, text := range texts {
+		if i > 0 {
+			b.WriteString("\n\n")
+		}
+		share := limit / (len(texts) - i)
+		text = ends(text, share/3, share/2)
+		limit -= len(text)
+		b.WriteString(text)
+	}
+	return b.String()
+}
+
+func (s Stage) name() string {
+	return cmp.Or(oneLine(s.Name, 100, 20), "unnamed")
+}
+
+// run asks the stage's verifier, and makes one check of what it says.
+func (s Stage) run(ctx context.Context, c ralph.Claim) staged {
+	verifier := s.Verifier
+	if verifier == nil {
+		verifier = String{}
+	}
+	start := time.Now()
+	v, err := verifier.Verify(ctx, c)
+	r := staged{check: ralph.Check{Name: s.name(), Status: ralph.CheckPassed}, passed: v.Passed && err == nil}
+	r.evidence(v.Checks)
+	r.check.Duration = time.Since(start)
+
+	said := strings.TrimSpace(v.Feedback)
+	switch {
+	case err != nil:
+		r.check.Status = unsure(ctx, err)
+		r.check.Detail = oneLine(err.Error(), 600, 200)
+	case !v.Passed:
+		r.check.Status = rejection(v.Checks)
+		r.check.Detail = cmp.Or(details(v.Checks, r.check.Status), oneLine(said, 400, 400))
+		said = cmp.Or(said, r.check.Detail, "it does not say why")
+	default:
+		r.check.Detail = details(v.Checks, "")
+	}
+	switch {
+	case r.passed:
+		return r
+	case r.check.Status == ralph.CheckFailed:
+		r.wrong = fmt.Sprintf("%s: %s", r.check.Name, said)
+	default:
+		r.wrong = fmt.Sprintf("%s could not be checked, which says nothing about your work: %s", r.check.Name, cmp.Or(r.check.Detail, said))
+	}
+	if s.Advisory {
+		r.check.Detail = oneLine(string(r.check.Status)+": "+r.check.Detail, 600, 300)
+		r.check.Status = ralph.CheckWarning
+	}
+	return r
+}
+
+// evidence takes exit code and digest over: of the check that does not pass,
+// else of the last that has any. What other checks have is kept beside.
+func (r *staged) evidence(checks []ralph.Check) {
+	main := -1
+	for i, c := range checks {
+		if c.ExitCode == nil && c.Digest == "" {
+			continue
+		}
+		if main < 0 || checks[main].Status == ralph.CheckPassed {
+			main = i
+		}
+	}
+	for i, c := range checks {
+		switch {
+		case i == main:
+			r.check.ExitCode, r.check.Digest = c.ExitCode, c.Digest
+		case c.ExitCode != nil || c.Digest != "":
+			c.Name = r.check.Name + ": " + c.Name
+			r.more = append(r.more, c)
+		}
+	}
+}
+
+// details joins what checks say: those of a status, or all.
+func details(checks []ralph.Check, status ralph.CheckStatus) string {
+	var texts []string
+	for _, c := range checks {
+		if c.Detail != "" && (status == "" || c.Status == status) {
+			texts = append(texts, strings.TrimSpace(c.Detail))
+		}
+	}
+	return oneLine(strings.Join(texts, "; "), 600, 300)
+}
+
+// rejection is the status of a verdict that rejects: failed, unless it is only
+// for checks that could not be made.
+func rejection(checks []ralph.Check) ralph.CheckStatus {
+	var status ralph.CheckStatus
+	for _, c := range checks {
+		switch c.Status {
+		case ralph.CheckFailed:
+			return ralph.CheckFailed
+		case ralph.CheckUnable:
+			status = ralph.CheckUnable
+		case ralph.CheckTimeout:
+			status = cmp.Or(status, ralph.CheckTimeout)
+		}
+	}
+	return cmp.Or(status, ralph.CheckFailed)
+}
+
+// unsure is the status of an error.
+func unsure(ctx context.Context, err error) ralph.CheckStatus {
+	if errors.Is(err, context.DeadlineExceeded) || errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return ralph.CheckTimeout
+	}
+	return ralph.CheckUnable
+}

@@ -1,0 +1,314 @@
+package verify
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/ralph-loop/ralph"
+)
+
+// A TemplateDoc describes a verifier that [Template] makes.
+type TemplateDoc struct {
+	Name string // go-test
+	Args string // what its arguments mean
+	Does string // what it checks, in one line
+}
+
+// A template makes a verifier of arguments.
+type template struct {
+	TemplateDoc
+	build func(args []string) (ralph.Verifier, error)
+}
+
+func templates() []template {
+	return []template{
+		{TemplateDoc{"go-test", "[PERCENT] [PACKAGE...]", "go test passes, with at least PERCENT of the statements covered; ./... without a package"}, goTestTemplate},
+		{TemplateDoc{"pytest", "[PERCENT] [PATH...]", "pytest passes, with at least PERCENT covered (by pytest-cov)"}, pytestTemplate},
+		{TemplateDoc{"npm-test", "", "npm test passes"}, fixed("npm", "test")},
+		{TemplateDoc{"cargo-test", "", "cargo test passes"}, fixed("cargo", "test")},
+		{TemplateDoc{"golangci-lint", "[PATH...]", "golangci-lint finds nothing; ./... without a path"}, lintTemplate},
+		{TemplateDoc{"ruff", "[PATH...]", "ruff check finds nothing; . without a path"}, ruffTemplate},
+		{TemplateDoc{"file-exists", "PATH...", "the files are there, in the workspace, and are not empty"}, fileTemplate},
+		{TemplateDoc{"http-status", "URL [STATUS]", "curl gets the status from the URL; 200 without one"}, httpTemplate},
+	}
+}
+
+// Templates lists what [Template] knows.
+func Templates() []TemplateDoc {
+	var docs []TemplateDoc
+	for _, t := range templates() {
+		docs = append(docs, t.TemplateDoc)
+	}
+	return docs
+}
+
+// Template returns a verifier for a common check (S1 "Future"); [Templates] lists
+// them. It is an error if there is none of the name, or the arguments do not fit
+// it; none may be an option, for which there is [External]. A tool that is not
+// installed, or cannot do its work, makes the check unable and is named.
+func Template(name string, args ...string) (ralph.Verifier, error) {
+	var names []string
+	for _, t := range templates() {
+		names = append(names, t.Name)
+		if t.Name != strings.NewReplacer(" ", "-", "_", "-").Replace(strings.ToLower(strings.TrimSpace(name))) {
+			continue
+		}
+		for _, arg := range args {
+			switch {
+			case strings.TrimSpace(arg) == "" || strings.ContainsRune(arg, 0):
+				return nil, fmt.Errorf("verify.Template: %s: an argument is blank or holds a NUL byte", t.Name)
+			case strings.HasPrefix(arg, "-"):
+				return nil, fmt.Errorf("verify.Template: %s: %q is an option; use verify.External for a command with options", t.Name, arg)
+			}
+		}
+		v, err := t.build(args)
+		if err != nil {
+			return nil, fmt.Errorf("verify.Template: %s: %w; the arguments are: %s", t.Name, err, t.Args)
+		}
+		return v, nil
+	}
+	return nil, fmt.Errorf("verify.Template: there is no %q; known are %s", name, strings.Join(names, ", "))
+}
+
+func fixed(command ...string) func([]string) (ralph.Verifier, error) {
+	return func(args []string) (ralph.Verifier, error) {
+		if len(args) > 0 {
+			return nil, fmt.Errorf("%q is too much", args[0])
+		}
+		return tool{External: External{Args: command}}, nil
+	}
+}
+
+// floor takes a percentage off the front of the arguments.
+func floor(args []string) (percent float64, given bool, rest []string, err error) {
+	if len(args) == 0 {
+		return 0, false, nil, nil
+	}
+	percent, err = strconv.ParseFloat(strings.TrimSuffix(args[0], "%"), 64)
+	switch {
+	case err != nil:
+		return 0, false, args, nil
+	case !(percent >= 0 && percent <= 100):
+		return 0, false, nil, fmt.Errorf("%s is no percentage", args[0])
+	}
+	return percent, true, args[1:], nil
+}
+
+func orAll(paths []string, all string) []string {
+	if len(paths) == 0 {
+		return []string{all}
+	}
+	return paths
+}
+
+func goTestTemplate(args []string) (ralph.Verifier, error) {
+	percent, given, packages, err := floor(args)
+	if err != nil {
+		return nil, err
+	}
+	// "ok" is printed for a package whose tests ran and passed: packages without
+	// tests are no exam.
+	v := External{Args: append([]string{"go", "test"}, orAll(packages, "./...")...), Contains: []string{"ok  \t"}}
+	if !given {
+		return tool{External: v}, nil
+	}
+	return covered{External: v, percent: percent}, nil
+}
+
+func pytestTemplate(args []string) (ralph.Verifier, error) {
+	percent, given, paths, err := floor(args)
+	if err != nil {
+		return nil, err
+	}
+	command := []string{"pytest"}
+	if given {
+		command = append(command, "--cov", "--cov-fail-under="+strconv.FormatFloat(percent, 'f', -1, 64))
+	}
+	// 3 is an internal error; 4 a usage error, such as --cov without pytest-cov.
+	return tool{External: External{Args: append(command, paths...)}, unable: []int{3, 4},
+		hint: "pytest could not do its work (is pytest-cov installed, and do the paths exist?)"}, nil
+}
+
+func lintTemplate(args []string) (ralph.Verifier, error) {
+	return tool{External: External{Args: append([]string{"golangci-lint", "run"}, orAll(args, "./...")...)}, unable: []int{3, 4, 6, 7},
+		hint: "golangci-lint could not do its work"}, nil
+}
+
+func ruffTemplate(args []string) (ralph.Verifier, error) {
+	return tool{External: External{Args: append([]string{"ruff", "check"}, orAll(args, ".")...)}, unable: []int{2},
+		hint: "ruff could not do its work"}, nil
+}
+
+func httpTemplate(args []string) (ralph.Verifier, error) {
+	status := "200"
+	switch len(args) {
+	case 2:
+		status = args[1]
+		if n, err := strconv.Atoi(status); err != nil || n < 100 || n > 599 {
+			return nil, fmt.Errorf("%q is no status", status)
+		}
+	case 1:
+	default:
+		return nil, fmt.Errorf("it takes a URL and a status, not %d arguments", len(args))
+	}
+	if u, err := url.Parse(args[0]); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return nil, fmt.Errorf("%q is no http or https URL", args[0])
+	}
+	return tool{External: External{
+		Args:     []string{"curl", "-sS", "-o", os.DevNull, "--max-time", "60", "-w", "status %{http_code}\n", "--", args[0]},
+		Contains: []string{"status " + status + "\n"},
+	}, unable: []int{2, 3, 4}, hint: "curl could not do its work"}, nil
+}
+
+// A tool is a command some of whose exit codes say that it could not do its work.
+type tool struct {
+	External
+	unable []int
+	hint   string
+}
+
+// Verify implements [ralph.Verifier].
+func (t tool) Verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, error) {
+	v, err := t.External.Verify(ctx, c)
+	if err != nil {
+		return v, err
+	}
+	v.Checks = slices.Clone(v.Checks)
+	for i, check := range v.Checks {
+		switch {
+		case check.Status == ralph.CheckUnable:
+			v.Checks[i].Detail = t.Args[0] + " is needed: " + check.Detail
+			v.Feedback = v.Checks[i].Detail
+		case check.ExitCode != nil && slices.Contains(t.unable, *check.ExitCode):
+			v.Checks[i].Status = ralph.CheckUnable
+			v.Checks[i].Detail = t.hint + ": " + check.Detail
+		}
+	}
+	return v, nil
+}
+
+// covered is go test with a floor under its coverage.
+type covered struct {
+	External
+	percent float64
+}
+
+// Verify implements [ralph.Verifier].
+func (t covered) Verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, error) {
+	if ctx.Err() != nil {
+		return ralph.Verdict{}, context.Cause(ctx)
+	}
+	folder, err := os.MkdirTemp("", "ralph-cover-")
+	if err != nil {
+		return ralph.Verdict{}, err
+	}
+	defer os.RemoveAll(folder)
+	profile := filepath.Join(folder, "cover.out")
+	run := t.External
+	run.Args = slices.Insert(slices.Clone(run.Args), 2, "-coverprofile="+profile)
+	v, err := tool{External: run}.Verify(ctx, c)
+	for i := range v.Checks {
+		v.Checks[i].Name = t.name() // without the folder, which is new each time
+	}
+	if err != nil || !v.Passed {
+		return v, err
+	}
+	text, err := os.ReadFile(profile)
+	if err != nil {
+		return ralph.Verdict{}, fmt.Errorf("coverage: %w", err)
+	}
+	percent, err := coverage(string(text))
+	if err != nil {
+		return ralph.Verdict{}, err
+	}
+	check := ralph.Check{Name: "coverage", Status: ralph.CheckPassed, Detail: fmt.Sprintf("%.1f%% of statements are covered", percent)}
+	if percent < t.percent {
+		check.Status = ralph.CheckFailed
+		check.Detail = fmt.Sprintf("%.1f%% of statements are covered by tests, at least %g%% are asked for", percent, t.percent)
+	}
+	return judge(append(v.Checks, check)...), nil
+}
+
+// coverage is the part of the statements in a profile that ran, in percent. A
+// block that several packages' tests report counts once.
+func coverage(profile string) (float64, error) {
+	type block struct {
+		statements int
+		ran        bool
+	}
+	blocks := map[string]block{}
+	for line := range strings.Lines(profile) {
+		if strings.HasPrefix(line, "mode:") {
+			continue
+		}
+		fields := strings.Fields(line)
+		if len(fields) < 3 {
+			return 0, fmt.Errorf("coverage: a line of the profile is %q", ends(line, 60, 20))
+		}
+		n := len(fields)
+		statements, err := strconv.Atoi(fields[n-2])
+		if err != nil {
+			return 0, fmt.Errorf("coverage: %w", err)
+		}
+		where := strings.Join(fields[:n-2], " ")
+		blocks[where] = block{statements, blocks[where].ran || fields[n-1] != "0"}
+	}
+	all, ran := 0, 0
+	for _, b := range blocks {
+		all += b.statements
+		if b.ran {
+			ran += b.statements
+		}
+	}
+	if all == 0 {
+		return 100, nil
+	}
+	return 100 * float64(ran) / float64(all), nil
+}
+
+func fileTemplate(args []string) (ralph.Verifier, error) {
+	if len(args) == 0 {
+		return nil, fmt.Errorf("it needs a path")
+	}
+	for _, path := range args {
+		if !filepath.IsLocal(path) {
+			return nil, fmt.Errorf("%q is not inside the workspace", path)
+		}
+	}
+	return files(slices.Clone(args)), nil
+}
+
+// files must be there.
+type files []string
+
+// Verify implements [ralph.Verifier].
+func (f files) Verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, error) {
+	if ctx.Err() != nil {
+		return ralph.Verdict{}, context.Cause(ctx)
+	}
+	root, err := os.OpenRoot(workspace(c.Task.Dir))
+	if err != nil {
+		return judge(ralph.Check{Name: "file-exists", Status: ralph.CheckUnable, Detail: "the workspace cannot be opened: " + err.Error()}), nil
+	}
+	defer root.Close()
+	var checks []ralph.Check
+	for _, path := range f {
+		name := oneLine(path, 150, 50)
+		check := ralph.Check{Name: "file-exists " + word(name), Status: ralph.CheckPassed}
+		info, err := root.Stat(path)
+		switch {
+		case err != nil:
+			check.Status, check.Detail = ralph.CheckFailed, fmt.Sprintf("%s is not there: %v", name, err)
+		case info.Mode().IsRegular() && info.Size() == 0:
+			check.Status, check.Detail = ralph.CheckFailed, name+" is empty"
+		}
+		checks = append(checks, check)
+	}
+	return judge(checks...), nil
+}
