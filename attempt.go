@@ -145,8 +145,8 @@ func (l *Local) judge(ctx context.Context, s State, a *attempt) Iteration {
 		Number: s.Iteration, Attempt: s.Attempt, Start: a.start.UTC().Round(0),
 		Fault: a.fault, Error: a.err, RetryAfter: a.after,
 		Usage: Usage{}.add(a.usage), Model: clip(a.resp.Model, 256), Session: clip(a.resp.Session, 256),
-		Files:     boundedList(append(relativeTo(s.Task.Dir, "", a.resp.Files), a.files...)),
-		Learnings: boundedList(a.resp.Learnings), Workspace: a.workspace, Omitted: a.resp.Omitted,
+		Files:     boundedList(append(relativeTo(s.Task.Dir, "", a.resp.Files), a.files...), maxFilesBytes),
+		Learnings: boundedList(a.resp.Learnings, maxFilesBytes), Workspace: a.workspace, Omitted: a.resp.Omitted,
 	}
 	if it.Fault.claims() {
 		l.findClaim(&it, s, a)
@@ -253,16 +253,17 @@ func (u Usage) atLeast(live Usage) Usage {
 	return u
 }
 
-// boundedList returns the distinct lines of a list, as many as may be kept.
-func boundedList(list []string) []string {
+// boundedList returns the distinct lines of a list, as many as fit into limit
+// bytes.
+func boundedList(list []string, limit int) []string {
 	var kept []string
 	size := 0
 	for _, text := range list {
-		text = clip(strings.TrimSpace(text), 1<<10)
+		text = fit(strings.TrimSpace(text), 1<<10)
 		if text == "" || slices.Contains(kept, text) {
 			continue
 		}
-		if size += len(text); size > maxFilesBytes || len(kept) == maxFiles {
+		if size += len(text); size > limit || len(kept) == maxFiles {
 			break
 		}
 		kept = append(kept, text)

@@ -1,6 +1,8 @@
 package ralph
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"hash/fnv"
 	"math"
@@ -12,16 +14,18 @@ import (
 )
 
 // Bounds on what a state carries, in bytes and numbers. Text that is kept has
-// no control characters, so it at most doubles as JSON.
+// no control characters, so it at most doubles as JSON; of many small texts that
+// is made sure of, see fit.
 const (
 	maxFeedback    = 8 << 10
-	maxKept        = 4 << 10 // of the feedback in a verdict that is kept as record
+	maxKept        = 2 << 10 // of the feedback in a verdict that is kept as record
 	maxGuidance    = 6 << 10
 	maxDetail      = 1 << 10
 	maxChecks      = 64
 	maxChecksBytes = 8 << 10
 	maxFiles       = 200
 	maxFilesBytes  = 16 << 10
+	maxRecordBytes = 4 << 10 // of the files in a state
 )
 
 // Back-off. A retry comes soon, since agents' clients retry themselves; a rate
@@ -171,9 +175,9 @@ func (v Verdict) bounded() Verdict {
 	checks := make([]Check, 0, min(len(v.Checks), maxChecks))
 	share := maxChecksBytes / min(len(v.Checks), maxChecks)
 	for _, c := range v.Checks[:min(len(v.Checks), maxChecks)] {
-		c.Name = clip(c.Name, min(share, 128))
-		c.Detail = clip(c.Detail, max(share-len(c.Name), 32))
-		c.Digest = clip(c.Digest, 128)
+		c.Name = fit(c.Name, min(share, 128))
+		c.Detail = fit(c.Detail, max(share-len(c.Name), 32))
+		c.Digest = fit(c.Digest, 80)
 		if c.ExitCode != nil {
 			code := *c.ExitCode
 			c.ExitCode = &code
@@ -209,6 +213,24 @@ func clip(text string, limit int) string {
 		tail++
 	}
 	return text[:head] + mark + text[tail:]
+}
+
+// fit is clip for the bytes that a text has as JSON.
+func fit(text string, limit int) string {
+	text = clip(text, limit)
+	if len(text)+strings.Count(text, `"`)+strings.Count(text, `\`)+strings.Count(text, "\n")+strings.Count(text, "\t") > limit {
+		return clip(text, limit/2)
+	}
+	return text
+}
+
+// short makes a digest of a digest that is too long to be kept.
+func short(digest string) string {
+	if len(digest) <= 128 {
+		return digest
+	}
+	sum := sha256.Sum256([]byte(digest))
+	return hex.EncodeToString(sum[:])
 }
 
 // isControl leaves line feed and tab alone.

@@ -202,7 +202,7 @@ func (r *run) begin(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("workspace: %w", err)
 		}
-		r.s.Workspace = view.digest
+		r.s.Workspace = short(view.digest)
 	}
 	s := r.s
 	if err := r.record(ctx, Event{Kind: EventLoopStarted, State: &s, Meta: maps.Clone(r.Meta)}); err != nil || !s.Running {

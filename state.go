@@ -47,9 +47,16 @@ type State struct {
 	Workspace string `json:"workspace,omitempty"` // digest after the last iteration; "" = unknown
 	Paused    bool   `json:"paused,omitempty"`
 
-	Verdict Verdict    `json:"verdict,omitzero"` // the last one; with Stop it is the completion record
-	Stop    StopReason `json:"stop,omitempty"`
-	Detail  string     `json:"detail,omitempty"` // of Stop, for people
+	// With Stop these are the completion record: the last verdict, the line of
+	// the promise in the last claim, the files that were changed in all, as far as
+	// known (the first of them, 4 KiB). Usage, Elapsed and Task.Guarded belong to
+	// it.
+	Verdict Verdict  `json:"verdict,omitzero"`
+	Line    int      `json:"line,omitempty"`
+	Files   []string `json:"files,omitempty"`
+
+	Stop   StopReason `json:"stop,omitempty"`
+	Detail string     `json:"detail,omitempty"` // of Stop, for people
 }
 
 // Start returns the state of a loop that has not run yet. If the task is not
@@ -162,6 +169,10 @@ func (s State) spend(it Iteration) State {
 	s.Running, s.Wait = false, 0
 	s.Usage = s.Usage.add(it.Usage)
 	s.Elapsed = addSat(s.Elapsed, max(it.Elapsed, 0))
+	s.Files = boundedList(slices.Concat(s.Files, it.Files), maxRecordBytes)
+	if it.Claimed || it.Blocked {
+		s.Line = it.Line
+	}
 	if !it.End.IsZero() {
 		s.Updated = it.End.UTC().Round(0)
 	}
@@ -199,9 +210,10 @@ func (s State) judge(it Iteration) State {
 
 // endIteration counts an iteration that will not be run again.
 func (s State) endIteration(it Iteration) State {
-	known := it.Workspace != "" && s.Workspace != ""
-	unchanged := known && it.Workspace == s.Workspace && len(it.Files) == 0
-	s.Workspace = cmp.Or(it.Workspace, s.Workspace)
+	workspace := short(it.Workspace)
+	known := workspace != "" && s.Workspace != ""
+	unchanged := known && workspace == s.Workspace && len(it.Files) == 0
+	s.Workspace = cmp.Or(workspace, s.Workspace)
 
 	failed := false
 	judged := it.Claimed || s.Task.Always
@@ -211,11 +223,11 @@ func (s State) endIteration(it Iteration) State {
 		if !judged {
 			s.Feedback = "" // the prompt that this answer followed quoted it
 		}
-		s.NearMiss = it.NearMiss
+		s.NearMiss = fit(it.NearMiss, 64)
 		s.Guidance = slices.Clone(s.Guidance[max(len(s.Guidance)-s.Late, 0):])
 	case FaultTimeout:
 		failed = unchanged
-		s.NearMiss = it.NearMiss
+		s.NearMiss = fit(it.NearMiss, 64)
 	default:
 		failed = true
 	}
