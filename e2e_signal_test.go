@@ -17,8 +17,8 @@ import (
 // e2eIdle ends a client that a signal did not. Some say nothing for long when
 // they start.
 func e2eIdle(agent string) time.Duration {
-	if agent == "claude" || agent == "codex" {
-		return 5 * time.Second
+	if odd(agent) {
+		return 90 * time.Second
 	}
 	return 20 * time.Second
 }

@@ -1,0 +1,198 @@
+package progress
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/ralph-loop/ralph"
+)
+
+// JSONL writes the execution log: one JSON object per line and event, for
+// programs and for audits (S4). Every attempt is on record, with what was
+// claimed, why a claim was none, and what the checks found; [ReadJSONL] reads it
+// back. Each line also holds the whole [ralph.Event], so the same file serves
+// [Resume].
+//
+// A line is one Write, so loops and processes may share a file that is open for
+// appending. What is recorded is as durable as what W writes. A line that could
+// not be written whole is ended before the next one. One JSONL may serve many
+// loops concurrently.
+type JSONL struct {
+	// W gets the lines, required. For a file: [OpenJSONL].
+	W io.Writer
+
+	mu    sync.Mutex
+	torn  bool // the last line has no end
+	loops map[string]*position
+}
+
+var _ ralph.ProgressLog = (*JSONL)(nil)
+
+// A Record is a line of the execution log. The lines of attempts (Kind is
+// iteration_ended) hold everything; the others only what is not of an attempt.
+type Record struct {
+	// S4's keys.
+	TaskID       string `json:"task_id"`
+	Stage        string `json:"stage"` // the task's agent
+	Iteration    int    `json:"ralph_iteration"`
+	Max          int    `json:"ralph_max"`     // of iterations; -1 = unlimited, 0 = not known
+	PromiseFound bool   `json:"promise_found"` // the agent made its claim
+	Continuing   bool   `json:"continuing"`    // the loop goes on after this attempt
+	DurationMS   int64  `json:"duration_ms"`   // of running and verifying, in milliseconds
+
+	Attempt  int           `json:"attempt"`
+	Outcome  ralph.Outcome `json:"outcome"`
+	Fault    ralph.Fault   `json:"fault,omitempty"`
+	Error    string        `json:"error,omitempty"`
+	Verified bool          `json:"verified"`           // the verdict; true without PromiseFound only under Task.Always
+	Reason   string        `json:"reason,omitempty"`   // why what was there is no promise, see ralph.Promise
+	Feedback string        `json:"feedback,omitempty"` // why a claim was rejected
+	Checks   []ralph.Check `json:"checks,omitempty"`
+	Usage    ralph.Usage   `json:"usage,omitzero"`
+
+	Timestamp time.Time       `json:"timestamp"` // UTC
+	Kind      ralph.EventKind `json:"kind"`
+	Event     ralph.Event     `json:"event"`
+
+	Line int64 `json:"-"` // in the file, from 1; gaps are lines that could not be read
+}
+
+// note is the line of an event that is not an attempt's end. It leaves out what
+// would look like an attempt to a program that reads S4's keys.
+type note struct {
+	TaskID    string          `json:"task_id"`
+	Stage     string          `json:"stage"`
+	Timestamp time.Time       `json:"timestamp"`
+	Kind      ralph.EventKind `json:"kind"`
+	Event     ralph.Event     `json:"event"`
+}
+
+// OpenJSONL opens an execution log for appending, as [JSONL.W]; it is made if it
+// does not exist. A last line that was cut off by a crash is ended, so that it
+// does not spoil the next one. The caller closes the file.
+func OpenJSONL(path string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	if err := endLine(f); err != nil {
+		return nil, errors.Join(fmt.Errorf("%s: %w", path, err), f.Close())
+	}
+	return f, nil
+}
+
+func endLine(f *os.File) error {
+	info, err := f.Stat()
+	if err != nil || !info.Mode().IsRegular() || info.Size() == 0 {
+		return err
+	}
+	var last [1]byte
+	if _, err := f.ReadAt(last[:], info.Size()-1); err != nil || last[0] == '\n' {
+		return err
+	}
+	_, err = f.Write([]byte("\n"))
+	return err
+}
+
+// Append writes the event's line.
+func (l *JSONL) Append(_ context.Context, ev ralph.Event) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.W == nil {
+		return errors.New("progress: JSONL has no W")
+	}
+	ev = plainEvent(ev)
+	at := l.position(ev)
+	var rec any = note{TaskID: ev.Task, Stage: ev.Agent, Timestamp: ev.Time, Kind: ev.Kind, Event: ev}
+	if ev.Kind == ralph.EventIterationEnded {
+		rec = attemptRecord(ev, at)
+	}
+	text, err := jsonLine(rec)
+	if err != nil {
+		return fmt.Errorf("progress: %w", err)
+	}
+	return l.write(text)
+}
+
+// position takes note of an event and returns where its loop stands.
+func (l *JSONL) position(ev ralph.Event) *position {
+	at := l.loops[ev.Loop]
+	if at == nil {
+		at = &position{}
+	}
+	at.apply(ev)
+	switch {
+	case ev.Kind == ralph.EventLoopStopped:
+		delete(l.loops, ev.Loop)
+	case at.known:
+		if l.loops == nil {
+			l.loops = map[string]*position{}
+		}
+		l.loops[ev.Loop] = at
+	}
+	return at
+}
+
+func (l *JSONL) write(text []byte) error {
+	if l.torn {
+		text = append([]byte("\n"), text...)
+	}
+	n, err := l.W.Write(text)
+	if n > 0 {
+		l.torn = text[n-1] != '\n'
+	}
+	return err
+}
+
+func attemptRecord(ev ralph.Event, at *position) Record {
+	it := ev.Iteration
+	return Record{
+		TaskID: ev.Task, Stage: ev.Agent,
+		Iteration: it.Number, Max: at.iterations(),
+		PromiseFound: it.Claimed, Continuing: at.continuing(it), DurationMS: it.Elapsed.Milliseconds(),
+		Attempt: it.Attempt, Outcome: it.Outcome, Fault: it.Fault, Error: it.Error,
+		Verified: it.Verdict.Passed, Reason: it.NearMiss, Feedback: it.Verdict.Feedback, Checks: it.Verdict.Checks,
+		Usage:     it.Usage,
+		Timestamp: ev.Time, Kind: ev.Kind, Event: ev,
+	}
+}
+
+// jsonLine is v as a line: without HTML escapes, in valid UTF-8.
+func jsonLine(v any) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.ToValidUTF8(b.Bytes(), []byte("\uFFFD")), nil
+}
+
+// plainEvent is an event as JSON can hold it: times in UTC, and no amounts that
+// are none. It shares nothing that it changes.
+func plainEvent(ev ralph.Event) ralph.Event {
+	ev.V = cmp.Or(ev.V, ralph.Version)
+	ev.Time = ev.Time.UTC()
+	ev.Iteration.Start, ev.Iteration.End = ev.Iteration.Start.UTC(), ev.Iteration.End.UTC()
+	ev.Iteration.Usage.CostUSD = amount(ev.Iteration.Usage.CostUSD)
+	if ev.Answer != nil {
+		answer := *ev.Answer
+		answer.Usage.CostUSD = amount(answer.Usage.CostUSD)
+		ev.Answer = &answer
+	}
+	if ev.State != nil {
+		s := *ev.State
+		s.Updated = s.Updated.UTC()
+		s.Usage.CostUSD, s.LastCost = amount(s.Usage.CostUSD), amount(s.LastCost)
+		ev.State = &s
+	}
+	return ev
+}

@@ -1,0 +1,198 @@
+package progress
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// write appends a section, and the header before it if the file is new. A nil
+// section makes sure that there is a file with a header. The file is opened
+// each time, for editors replace files instead of writing into them, and what
+// is appended to a replaced file is lost.
+func (m *Markdown) write(now time.Time, s *Section) (err error) {
+	f, err := os.OpenFile(m.Path, os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o644)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	if !info.Mode().IsRegular() {
+		return fmt.Errorf("%s: not a regular file", m.Path)
+	}
+	var text string
+	var e ending
+	if size := info.Size(); size == 0 {
+		if s != nil && !s.Time.IsZero() && s.Time.Before(now) {
+			now = s.Time
+		}
+		text, e = header(m.feature(), now), ending{newline: true, closed: true}
+	} else if s == nil {
+		return nil
+	} else if e, err = readEnd(f, size); err != nil {
+		return fmt.Errorf("%s: %w", m.Path, err)
+	}
+	if s != nil {
+		text += e.next(*s)
+	}
+	_, err = io.WriteString(f, text)
+	return err
+}
+
+func (m *Markdown) feature() string {
+	if m.Feature != "" {
+		return m.Feature
+	}
+	path, err := filepath.Abs(m.Path)
+	if err != nil {
+		path = m.Path
+	}
+	return filepath.Base(filepath.Dir(path))
+}
+
+// An ending is what must be known of a file to append a section.
+type ending struct {
+	last    int  // number of the last section; 0 = there is none
+	closed  bool // the section, or the header, is ended by its rule
+	newline bool // the last line is ended
+	blank   bool // and is blank
+	crlf    bool // as editors on Windows do it
+}
+
+// next is a section as it must be appended: after what a crash has left undone.
+func (e ending) next(s Section) string {
+	s.Number = min(e.last+1, maxNumber)
+	text := s.text()
+	if !e.blank {
+		text = "\n" + text
+	}
+	switch {
+	case e.closed:
+	case e.last == 0: // a line above the rule would become a heading
+		text = "\n" + sectionEnd + "\n" + "\n" + strings.TrimPrefix(text, "\n")
+	default:
+		text = sectionEnd + "\n" + "\n" + strings.TrimPrefix(text, "\n")
+	}
+	if !e.newline {
+		text = "\n" + text
+	}
+	if e.crlf {
+		text = strings.ReplaceAll(text, "\n", "\r\n")
+	}
+	return text
+}
+
+// The end of a file is read in windows, the last one first, each larger than
+// the one after it. They overlap by more than what makes a line a heading.
+const (
+	firstWindow = 1 << 10
+	lastWindow  = 64 << 10
+	overlap     = 64
+)
+
+// readEnd looks for the last section from the end of the file, so that it costs
+// the same however long the file is.
+func readEnd(f io.ReaderAt, size int64) (ending, error) {
+	var e ending
+	var buf []byte
+	for hi, window := size, int64(firstWindow); hi > 0; window = min(4*window, lastWindow) {
+		lo := max(hi-window, 0)
+		n := int(min(hi+overlap, size) - lo)
+		part := slices.Grow(buf[:0], n)[:n]
+		buf = part
+		if n, err := f.ReadAt(part, lo); n < len(part) {
+			if errors.Is(err, io.EOF) {
+				err = io.ErrUnexpectedEOF // it is shorter than it was
+			}
+			return ending{}, err
+		}
+		if hi == size {
+			e.newline = bytes.HasSuffix(part, []byte("\n"))
+			e.blank = bytes.HasSuffix(part, []byte("\n\n")) || bytes.HasSuffix(part, []byte("\n\r\n"))
+			if i := bytes.LastIndexByte(part, '\n'); i > 0 {
+				e.crlf = part[i-1] == '\r'
+			}
+		}
+		at, number := lastHeading(part, lo == 0)
+		e.closed = e.closed || holdsRule(part[max(at, 0):])
+		if number > 0 {
+			e.last = number
+			break
+		}
+		hi = lo
+	}
+	return e, nil
+}
+
+// lastHeading returns where the last heading of an iteration begins. Only with
+// first does a line begin where text does.
+func lastHeading(text []byte, first bool) (at, number int) {
+	for end := len(text); ; {
+		i := bytes.LastIndex(text[:end], []byte("\n"+iterationHeading))
+		if i < 0 {
+			break
+		}
+		if n, _, ok := heading(firstLine(text[i+1:])); ok {
+			return i, n
+		}
+		end = i + 1
+	}
+	if first {
+		if n, _, ok := heading(firstLine(bytes.TrimPrefix(text, []byte(byteOrderMark)))); ok {
+			return 0, n
+		}
+	}
+	return -1, 0
+}
+
+// firstLine is enough of it to know a heading.
+func firstLine(text []byte) string {
+	text = text[:min(len(text), overlap)]
+	if i := bytes.IndexByte(text, '\n'); i >= 0 {
+		text = text[:i]
+	}
+	return string(text)
+}
+
+// maxNumber bounds the numbers of sections, whatever others have written.
+const maxNumber = 999_999_999
+
+// heading takes apart "## Iteration 12 - when". A number without the hyphen
+// after it is none: a crash may have cut it off.
+func heading(text string) (number int, when string, ok bool) {
+	text, ok = strings.CutPrefix(text, iterationHeading)
+	if !ok {
+		return 0, "", false
+	}
+	digits, when, ok := strings.Cut(text, " - ")
+	if !ok {
+		return 0, "", false
+	}
+	n, err := strconv.ParseUint(digits, 10, 31)
+	return int(n), when, err == nil && n > 0 && n <= maxNumber
+}
+
+// holdsRule reports whether a line after the first is a rule.
+func holdsRule(text []byte) bool {
+	for rule := []byte("\n" + sectionEnd); ; {
+		i := bytes.Index(text, rule)
+		if i < 0 {
+			return false
+		}
+		text = text[i+len(rule):]
+		rest, _, _ := bytes.Cut(text, []byte("\n"))
+		if len(bytes.Trim(rest, " \t\r")) == 0 {
+			return true
+		}
+	}
+}
