@@ -17,7 +17,7 @@ import (
 // e2eIdle ends a client that a signal did not. Some say nothing for long when
 // they start.
 func e2eIdle(agent string) time.Duration {
-	if odd(agent) {
+	if agent == "opencode" {
 		return 90 * time.Second
 	}
 	return 20 * time.Second

@@ -1,0 +1,107 @@
+package tasks_test
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/rogpeppe/go-internal/txtar"
+
+	"github.com/ralph-loop/ralph/tasks"
+)
+
+// addLists makes the files of testdata/lists with a certain ending the seeds.
+func addLists(f *testing.F, ext string) {
+	f.Helper()
+	paths, err := filepath.Glob("testdata/lists/*.txtar")
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, path := range paths {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			f.Fatal(err)
+		}
+		for _, file := range txtar.Parse(data).Files {
+			if filepath.Ext(file.Name) == ext {
+				f.Add(file.Data)
+				f.Add(bytes.ReplaceAll(file.Data, []byte("\n"), []byte("\r\n")))
+				f.Add(bytes.ReplaceAll(file.Data, []byte("  "), []byte("\t")))
+			}
+		}
+	}
+}
+
+// FuzzParseList: whatever the text, offsets are those of boxes, keys are
+// unique, and to tick an item changes one byte and nothing about the others.
+func FuzzParseList(f *testing.F) {
+	addLists(f, ".md")
+	f.Fuzz(func(t *testing.T, text []byte) {
+		list, err := tasks.ParseList(text)
+		if err != nil {
+			return
+		}
+		all := list.All()
+		keys := make(map[string]bool)
+		for i, it := range all {
+			if keys[it.Key] || it.Key == "" {
+				t.Fatalf("the key %q is empty or there twice", it.Key)
+			}
+			keys[it.Key] = true
+			mark := text[it.Offset]
+			if text[it.Offset-1] != '[' || text[it.Offset+1] != ']' || it.Done != (mark != ' ') || bytes.IndexByte([]byte(" xX"), mark) < 0 {
+				t.Fatalf("the offset of %q is at %q", it.Key, text[it.Offset-1:it.Offset+2])
+			}
+			if i > 0 && (all[i-1].Offset >= it.Offset || all[i-1].Line >= it.Line) {
+				t.Fatalf("%q comes after %q", it.Key, all[i-1].Key)
+			}
+			if len(it.Details) > 4<<10 {
+				t.Fatalf("%d bytes of details", len(it.Details))
+			}
+			if i < 20 {
+				checkTick(t, text, list, it)
+			}
+		}
+		longer, err := tasks.ParseList(append(bytes.Clone(text), '\n'))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(list, longer); diff != "" {
+			t.Fatalf("a newline at the end changes the list: %s", diff)
+		}
+	})
+}
+
+func checkTick(t *testing.T, text []byte, list tasks.List, it tasks.Item) {
+	t.Helper()
+	ticked, err := tasks.Tick(text, it)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(ticked) != len(text) || !bytes.Equal(ticked[:it.Offset], text[:it.Offset]) || !bytes.Equal(ticked[it.Offset+1:], text[it.Offset+1:]) {
+		t.Fatalf("ticking %q changes more than its box", it.Key)
+	}
+	got, err := tasks.ParseList(ticked)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := tasks.List{Items: append([]tasks.Item(nil), list.Items...), Others: append([]tasks.Item(nil), list.Others...)}
+	for _, items := range [][]tasks.Item{want.Items, want.Others} {
+		for i := range items {
+			if items[i].Offset == it.Offset {
+				items[i].Done = true
+			}
+			items[i].Details = ""
+		}
+	}
+	for _, items := range [][]tasks.Item{got.Items, got.Others} {
+		for i := range items {
+			items[i].Details = "" // quotes the boxes below an item
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Fatalf("ticking %q: %s", it.Key, diff)
+	}
+}
