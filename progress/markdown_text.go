@@ -56,7 +56,7 @@ func header(feature string, started time.Time) string {
 func (s Section) text() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s%d - %s\n", iterationHeading, s.Number, stamp(s.Time))
-	if task := word(s.Task) + " " + line(s.Title, maxTitle); task != " " {
+	if task := oneWord(s.Task) + " " + line(s.Title, maxTitle); task != " " {
 		fmt.Fprintf(&b, "**Task**: %s\n", strings.TrimSuffix(task, " "))
 	}
 	for _, st := range shownOutcomes() {
@@ -106,8 +106,8 @@ func line(text string, limit int) string {
 	return strings.TrimSpace(text[:n]) + "…"
 }
 
-// word makes one word of a task's ID, so that it can be told from the title.
-func word(text string) string { return strings.ReplaceAll(line(text, maxTitle), " ", "_") }
+// oneWord makes one word of a task's ID, so that it can be told from the title.
+func oneWord(text string) string { return strings.ReplaceAll(line(text, maxTitle), " ", "_") }
 
 // shown is text as a terminal shows it.
 func shown(text string) string {

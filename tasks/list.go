@@ -70,9 +70,10 @@ func (l List) All() []Item {
 // A box is what GitHub renders as one: a list item ("-", "*", "+", "1." or "1)")
 // that begins with "[ ]", "[x]" or "[X]", then a space or a tab, then text. Lists
 // may be nested. Nothing is a box in a code block, fenced or indented, in an
-// HTML comment, a block quote or front matter. One rule goes beyond
-// GitHub's: a comment that opens in the middle of a line hides the
-// lines up to its end.
+// HTML comment, a block quote or front matter. Three rules are not GitHub's: a
+// comment that opens in the middle of a line hides the lines up to its end; a tag
+// like <details> hides nothing; and "[ ]*" marks an optional task, as Kiro writes
+// them, which is one of [List.Others].
 //
 // A box is a task if its text begins with an ID, in bold or not: T001, T12.3,
 // TASK-12, ABC-7a, [T001], "Task 1.1:" (the ID is 1.1), "1.", "2.3.1". AC-1 and

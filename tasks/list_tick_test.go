@@ -166,11 +166,12 @@ func TestParseListHostile(t *testing.T) {
 	t.Parallel()
 	const n = 1 << 19
 	for _, unit := range []string{
-		"<!--\n\n", "<pre>\n", "`", "[P] ", "- [ ] T001 [P] ", "- ", "* * [ ] ", "> ", "a <!-- b\n", "- [ ] a\n", "- [ ] T001 a\n", "- [ ] T001 a\n\n  <!-- x\n",
+		"<!--\n\n", "<pre>\n", "- <pre>\n", "`", "[P] ", "- [ ] T001 [P] ", "- ", "* * [ ] ", "> ", "a <!-- b\n", "- [ ] a\n", "- [ ] T001 a\n", "- [ ] T001 a\n\n  <!-- x\n",
 		"```\n", "x\r", "-\n", " - a\n  ", "[a] [P] ", "(", "---\n", "a: b\n", "- [ ] a#2\n", "</", "`` ` ", "1. ", "\\", "=\n", "a\n",
 	} {
 		text := bytes.Repeat([]byte(unit), n/len(unit))
-		for _, text := range [][]byte{text, append([]byte("- [ ] T001 "), text...), append([]byte("---\na: b\n"), text...)} {
+		deep := []byte(strings.Repeat("- ", n/8) + "a\n" + string(text[:n/2]))
+		for _, text := range [][]byte{text, deep, append([]byte("- [ ] T001 "), text...), append([]byte("---\na: b\n"), text...)} {
 			if _, err := tasks.ParseList(text); err != nil {
 				t.Error(err)
 			}

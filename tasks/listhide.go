@@ -4,12 +4,12 @@ import "strings"
 
 // What hides boxes, other than code: HTML and front matter.
 
-// html hides an HTML comment, or an element with verbatim text, that begins at
+// hideHTML hides an HTML comment, or an element with verbatim text, that begins at
 // i. It ends with the line that holds its end, or with the text.
-func (s *scanner) html(i, end int) bool {
+func (s *scanner) hideHTML(i, end, depth int) bool {
 	rest := s.text[i:end]
 	if strings.HasPrefix(rest, "<!--") {
-		s.skip = len(s.text)
+		s.skip, s.html = len(s.text), 0 // also behind the list item: that is what is meant
 		if n := strings.Index(s.text[i+2:], "-->"); n >= 0 {
 			s.skip = i + 2 + n
 		}
@@ -20,10 +20,24 @@ func (s *scanner) html(i, end int) bool {
 		if len(rest) < after || !strings.EqualFold(rest[1:after], name) || len(rest) > after && strings.IndexByte(" \t>", rest[after]) < 0 {
 			continue
 		}
-		s.skip = s.verbatimEnd(i)
+		if s.tag < i || s.tag == 0 {
+			s.tag = s.verbatimEnd(i)
+		}
+		s.skip, s.html = s.tag, s.base(depth)
 		return true
 	}
 	return false
+}
+
+// leavesHTML reports whether a hidden line is shown after all, since it is no
+// longer in the list item with the element.
+func (s *scanner) leavesHTML(pos, end int) bool {
+	i, col := indent(s.text, pos, end, 0)
+	if i == end || col >= s.html {
+		return false
+	}
+	s.skip = pos - 1
+	return true
 }
 
 // verbatimEnd returns where the end tag of <pre> and the like is.
@@ -67,7 +81,7 @@ func (s *scanner) inlineComment(pos, end int) {
 				continue
 			}
 			if close := s.commentEnd(end); close > 0 {
-				s.skip = close
+				s.skip, s.html = close, 0
 			}
 			return
 		default:

@@ -17,7 +17,9 @@ type scanner struct {
 	para  bool  // the line before belongs to a paragraph, which may go on
 	begin int   // where that paragraph begins; -1 = it is a box's
 	fence fence
-	skip  int // lines that begin at or before this offset are hidden
+	empty bool // the last list item has nothing in it yet: a blank line ends it
+	skip  int  // lines that begin at or before this offset are hidden
+	html  int  // content column of the list item that what hides them ends with
 
 	phase    string
 	criteria int // level of the heading under which boxes are criteria; 0 = none
@@ -27,9 +29,14 @@ type scanner struct {
 
 	lines          lines
 	comment, close nextIndex
+	tag            int   // where the next end tag of verbatim text is, if it was looked for
 	ahead          lines // those from the line before blank
 	blank          int   // where the next blank line begins, if it was looked for
 }
+
+// maxNesting bounds how deep list items are nested, so that the time does not grow
+// with the square of the text.
+const maxNesting = 100
 
 // A fence is an open code fence. Its mark is 0 if there is none.
 type fence struct {
@@ -61,7 +68,7 @@ func (s *scanner) scan() {
 	for pos < len(s.text) {
 		end, next := s.lines.end(s.text, pos)
 		s.line++
-		if pos > s.skip {
+		if pos > s.skip || s.leavesHTML(pos, end) {
 			s.scanLine(pos, end)
 		}
 		pos = next
@@ -105,8 +112,12 @@ func (s *scanner) scanLine(pos, end int) {
 	i, col := indent(s.text, pos, end, 0)
 	if i == end {
 		s.para = false // a fence goes on
+		if s.empty {
+			s.open, s.empty = s.open[:len(s.open)-1], false
+		}
 		return
 	}
+	s.empty = false
 	s.item.line(s, pos, end, col)
 	s.other.line(s, pos, end, col)
 
@@ -169,7 +180,7 @@ func (s *scanner) scanBlock(i, end, col, depth int) bool {
 		s.enter(depth)
 		return false
 	case '<':
-		if s.html(i, end) {
+		if s.hideHTML(i, end, depth) {
 			s.enter(depth)
 			return false
 		}
@@ -182,7 +193,7 @@ func (s *scanner) scanBlock(i, end, col, depth int) bool {
 			s.enter(depth)
 			return false
 		}
-		if n := marker(rest, s.para && !lazy); n > 0 {
+		if n := marker(rest, s.para && !lazy); n > 0 && depth < maxNesting {
 			return s.listItem(i, n, end, col, depth)
 		}
 	}
@@ -203,7 +214,7 @@ func (s *scanner) listItem(i, n, end, col, depth int) bool {
 	s.enter(depth)
 	at, content := indent(s.text, i+n, end, col+n)
 	if at == end || content > col+n+4 { // nothing, or indented code
-		s.open = append(s.open, col+n+1)
+		s.open, s.empty = append(s.open, col+n+1), at == end
 		return false
 	}
 	s.open = append(s.open, content)

@@ -161,7 +161,7 @@ func checkRest(t *testing.T, text, ticked []byte) {
 	}
 	was, is := string(text[from:len(text)-tail]), string(ticked[from:len(ticked)-tail])
 	switch {
-	case was == is, was == "fals" && is == "tru", was == "null" && is == "true", was == "null"[:3] && is == "tru":
+	case was == is, was == "fals" && is == "tru", was == "null" && is == "true":
 	case was == "" && json.Valid(ticked) && len(is) < 4096:
 	default:
 		t.Fatalf("%q became %q", was, is)

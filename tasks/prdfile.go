@@ -2,11 +2,7 @@ package tasks
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 )
 
 // PRDFile is the [Source] of a prd.json; see [ParsePRD]. It is a value and
@@ -69,46 +65,8 @@ func (f PRDFile) Tick(key string) error {
 	if err != nil || it.Done {
 		return err
 	}
-	if err := replaceFile(f.Path, ticked); err != nil {
+	if err := saveText(f.Path, ticked); err != nil {
 		return fmt.Errorf("tick %q: %w", key, err)
 	}
 	return nil
-}
-
-// replaceFile replaces the text of a file with a rename, so that a crash leaves
-// the old or the new one (FAILURES 32). A symbolic link stays one.
-func replaceFile(path string, text []byte) (err error) {
-	path, err = filepath.EvalSymlinks(path)
-	if err != nil {
-		return err
-	}
-	info, err := os.Stat(path)
-	if err != nil {
-		return err
-	}
-	temp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, os.Remove(temp.Name()))
-		}
-	}()
-	if err := writeAll(temp, text, info.Mode().Perm()); err != nil {
-		return err
-	}
-	return os.Rename(temp.Name(), path)
-}
-
-// writeAll writes, makes it durable and closes the file.
-func writeAll(file *os.File, text []byte, mode fs.FileMode) error {
-	_, err := file.Write(text)
-	if err == nil {
-		err = file.Chmod(mode)
-	}
-	if err == nil {
-		err = file.Sync()
-	}
-	return errors.Join(err, file.Close())
 }

@@ -104,8 +104,8 @@ const (
 )
 
 // Run runs a session until no item is open, which is the only nil error. Else the
-// error is a [*ralph.StopError] (a limit, or items were skipped, or the agent
-// cannot run at all), context.Cause(ctx), or another (the list cannot be read, the
+// error is a [*ralph.StopError] (a limit; the agent cannot run at all; or, with
+// [ralph.StopStalled], only items are open that were skipped), context.Cause(ctx), or another (the list cannot be read, the
 // log failed). It is an error to start on a list without open items. The report
 // is exact in each case.
 func (s *Session) Run(ctx context.Context) (Report, error) {
@@ -332,7 +332,7 @@ func (r *session) end(ctx context.Context, err error) (Report, error) {
 	default:
 		p.Status = SessionFailed
 		if err == nil {
-			err = &ralph.StopError{Task: p.FeatureBranch, Reason: ralph.StopFailed, Detail: "given up, or no longer in the list: " + names(left)}
+			err = &ralph.StopError{Task: p.FeatureBranch, Reason: ralph.StopStalled, Detail: "given up, or no longer in the list: " + listed(left)}
 		}
 	}
 	if err != nil {

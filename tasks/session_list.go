@@ -25,7 +25,7 @@ func (r *session) verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, err
 	check, wrong := r.box()
 	v := ralph.Verdict{Passed: check.Status == ralph.CheckPassed, Checks: []ralph.Check{check}}
 	if open := r.remaining(); c.Promised && len(open) > 0 {
-		claim := fmt.Sprintf("The last answer claimed that everything is done, but %d tasks are open: %s.", len(open), names(open))
+		claim := fmt.Sprintf("The last answer claimed that everything is done, but %d tasks are open: %s.", len(open), listed(open))
 		v.Checks = append(v.Checks, ralph.Check{Name: "promise", Status: ralph.CheckWarning, Detail: claim})
 		if v.Passed { // the item is done; the next one's prompt says it
 			r.note = claim
@@ -60,8 +60,8 @@ func (r *session) box() (check ralph.Check, wrong []string) {
 	return check, wrong
 }
 
-// names lists items, the first of them.
-func names(items []Item) string {
+// listed names items, the first of them.
+func listed(items []Item) string {
 	const most = 20
 	var list []string
 	for _, it := range items[:min(len(items), most)] {

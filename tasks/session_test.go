@@ -115,18 +115,18 @@ func TestSession(t *testing.T) {
 		{"it never ticks T001, and T003 when asked for T002", []func(*worker) (string, error){
 			says("later", nil), says("later", nil), says(promise, nil), tick("ok", "T003"), tick("ok", "T002")}, nil,
 			tasks.Report{Status: "failed", IterationsRun: 5, TasksCompleted: 2, TasksRemaining: 1, Skipped: []string{"T001"}},
-			[]string{"1 T001 failure", "2 T001 failure", "3 T001 skipped", "4 T002 success", "5 T002 success"}, ralph.StopFailed},
+			[]string{"1 T001 failure", "2 T001 failure", "3 T001 skipped", "4 T002 success", "5 T002 success"}, ralph.StopStalled},
 		{"misses go on beside another's box", []func(*worker) (string, error){
 			tick("ok", "T002"), tick("ok", "T003"), says("no", nil)}, nil,
 			tasks.Report{Status: "failed", IterationsRun: 3, TasksCompleted: 2, TasksRemaining: 1, Skipped: []string{"T001"}},
-			[]string{"1 T001 success", "2 T001 success", "3 T001 skipped"}, ralph.StopFailed},
+			[]string{"1 T001 success", "2 T001 success", "3 T001 skipped"}, ralph.StopStalled},
 		{"misses in a row only", []func(*worker) (string, error){
 			says("no", nil), says("no", nil), tick("ok", "T001"), says("no", nil), says("no", nil), tick("ok", "T002"), tick("ok", "T003")}, nil,
 			tasks.Report{Status: "completed", IterationsRun: 7, TasksCompleted: 3},
 			[]string{"1 T001 failure", "2 T001 failure", "3 T001 success", "4 T002 failure", "5 T002 failure", "6 T002 success", "7 T003 success"}, ""},
 		{"blocked skips at once", []func(*worker) (string, error){says(blocked, nil), tick("ok", "T002", "T003")}, nil,
 			tasks.Report{Status: "failed", IterationsRun: 2, TasksCompleted: 2, TasksRemaining: 1, Skipped: []string{"T001"}},
-			[]string{"1 T001 skipped", "2 T002 success"}, ralph.StopFailed},
+			[]string{"1 T001 skipped", "2 T002 success"}, ralph.StopStalled},
 		{"a word is no error", []func(*worker) (string, error){tick("ERROR: error, failed, blocked", "T001", "T002", "T003")}, nil,
 			tasks.Report{Status: "completed", IterationsRun: 1, TasksCompleted: 3}, []string{"1 T001 success"}, ""},
 		{"an error result is one", []func(*worker) (string, error){
@@ -151,7 +151,7 @@ func TestSession(t *testing.T) {
 			return promise, os.WriteFile(w.list, []byte("- [x] T002 Two\n- [x] T003 Three\n"), 0o644)
 		}}, nil,
 			tasks.Report{Status: "failed", IterationsRun: 3, TasksCompleted: 2, TasksRemaining: 1, Skipped: []string{"T001"}},
-			[]string{"1 T001 success", "2 T001 failure", "3 T001 skipped"}, ralph.StopFailed},
+			[]string{"1 T001 success", "2 T001 failure", "3 T001 skipped"}, ralph.StopStalled},
 		{"tasks that are added", []func(*worker) (string, error){tick("ok", "T001", "T002"), func(w *worker) (string, error) {
 			text, err := os.ReadFile(w.list)
 			if err == nil {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -144,6 +145,28 @@ func TestListFileItems(t *testing.T) {
 	}
 	if !items[0].Done || items[1].Done {
 		t.Error("T001 is done and b is not")
+	}
+}
+
+// What is done already is not written again: others may watch the file.
+func TestTickOfWhatIsDone(t *testing.T) {
+	t.Parallel()
+	list := write(t, "tasks.md", "- [X] T001 a\n")
+	prd := write(t, "prd.json", `[{"id":"A","title":"a","passes":true}]`)
+	past := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	for path, tick := range map[string]func() error{
+		list: func() error { return tasks.ListFile{Path: list}.Tick("T001") },
+		prd:  func() error { return tasks.PRDFile{Path: prd}.Tick("A") },
+	} {
+		if err := os.Chtimes(path, past, past); err != nil {
+			t.Fatal(err)
+		}
+		if err := tick(); err != nil {
+			t.Error(err)
+		}
+		if info, err := os.Stat(path); err != nil || !info.ModTime().Equal(past) {
+			t.Errorf("%s was written at %v (%v)", path, info.ModTime(), err)
+		}
 	}
 }
 

@@ -17,7 +17,7 @@ import (
 // MultiStage asks several verifiers, its stages (S1's multi_stage). It passes
 // when all stages pass that are not advisory, or, with Any, when one of them
 // does. Each stage is one check in the verdict, under its name, whatever
-// happened to it.
+// happened to it; where it decided nothing, that it did not pass is a warning.
 //
 // Stages run in order, and the first that does not pass ends it: those after it
 // are skipped, for they may take long and would tell little. With Any, and with
@@ -142,7 +142,11 @@ func (m MultiStage) sum(results []staged) ralph.Verdict {
 	}
 	v.Checks = append(v.Checks, extra...)
 	v.Passed = failed == 0 || m.Any && passed > 0
-	if !v.Passed {
+	if v.Passed {
+		for i := range results {
+			v.Checks[i] = advisory(v.Checks[i]) // it decided nothing
+		}
+	} else {
 		v.Feedback = shared(wrong, headBytes+tailBytes-1<<10)
 		if len(advice) > 0 {
 			v.Feedback += "\n\nAdvice, which decides nothing: " + shared(advice, 1<<10)
@@ -186,7 +190,7 @@ func (s Stage) run(ctx context.Context, c ralph.Claim) staged {
 	said := strings.TrimSpace(v.Feedback)
 	switch {
 	case err != nil:
-		r.check.Status = unsure(ctx, err)
+		r.check.Status = errorStatus(ctx, err)
 		r.check.Detail = oneLine(err.Error(), 600, 200)
 	case !v.Passed:
 		r.check.Status = rejection(v.Checks)
@@ -204,10 +208,19 @@ func (s Stage) run(ctx context.Context, c ralph.Claim) staged {
 		r.wrong = fmt.Sprintf("%s could not be checked, which says nothing about your work: %s", r.check.Name, cmp.Or(r.check.Detail, said))
 	}
 	if s.Advisory {
-		r.check.Detail = oneLine(string(r.check.Status)+": "+r.check.Detail, 600, 300)
-		r.check.Status = ralph.CheckWarning
+		r.check = advisory(r.check)
 	}
 	return r
+}
+
+// advisory makes a warning of a check that did not pass.
+func advisory(c ralph.Check) ralph.Check {
+	switch c.Status {
+	case ralph.CheckFailed, ralph.CheckUnable, ralph.CheckTimeout:
+		c.Detail = oneLine(string(c.Status)+": "+c.Detail, 600, 300)
+		c.Status = ralph.CheckWarning
+	}
+	return c
 }
 
 // evidence takes exit code and digest over: of the check that does not pass,
@@ -261,8 +274,8 @@ func rejection(checks []ralph.Check) ralph.CheckStatus {
 	return cmp.Or(status, ralph.CheckFailed)
 }
 
-// unsure is the status of an error.
-func unsure(ctx context.Context, err error) ralph.CheckStatus {
+// errorStatus is the status of an error.
+func errorStatus(ctx context.Context, err error) ralph.CheckStatus {
 	if errors.Is(err, context.DeadlineExceeded) || errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return ralph.CheckTimeout
 	}

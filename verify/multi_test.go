@@ -60,7 +60,7 @@ func TestMultiStage(t *testing.T) {
 		{"advice is told with what is wrong", verify.MultiStage{Stages: []verify.Stage{{Name: "a", Verifier: no, Advisory: true}, {Name: "b", Verifier: no}}}, false,
 			[]string{"a: warning", "b: failed"}, "decides nothing: a: verified, passed"},
 		{"any", verify.MultiStage{Any: true, Stages: []verify.Stage{{Name: "a", Verifier: no}, {Name: "b", Verifier: yes}, {Name: "c", Verifier: broken}}}, true,
-			[]string{"a: failed", "b: passed", "c: unable"}, ""},
+			[]string{"a: warning", "b: passed", "c: warning"}, ""},
 		{"none of any", verify.MultiStage{Any: true, Stages: []verify.Stage{{Name: "a", Verifier: no}, {Name: "b", Verifier: yes, Advisory: true}}}, false,
 			[]string{"a: failed", "b: passed"}, "a: "},
 		{"at once all are run", verify.MultiStage{Parallel: -1, Stages: []verify.Stage{{Name: "a", Verifier: no}, {Name: "b", Verifier: no}}}, false,

@@ -98,7 +98,7 @@ func (o *output) stream() io.Writer { return &outputStream{o: o} }
 type outputStream struct {
 	o       *output
 	last    []byte // as long as the longest text, less one
-	failing failing
+	failing highlighter
 }
 
 func (s *outputStream) Write(p []byte) (int, error) {

@@ -185,7 +185,7 @@ func (h *hearing) hold() (answers []answer, check ralph.Check) {
 		check.Digest = "sha256:" + hex.EncodeToString(digest[:])
 		record(prompt, resp.Output)
 		if err != nil {
-			check.Status = unsure(h.ctx, err)
+			check.Status = errorStatus(h.ctx, err)
 			check.Detail = "the judge could not be asked: " + oneLine(err.Error(), 400, 100)
 			break
 		}

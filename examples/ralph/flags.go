@@ -21,7 +21,23 @@ type flags struct {
 	verify, promise, match, blocked string
 	always, strict, dryRun          bool
 	dir, config                     string
+
+	// of run, verify, task and log
+	max                              int
+	template, progress, log          string
+	allBoxes, json, templates        bool
+	stage, judge, judgeModel, output string
+	file, outcome, description       string
+	priority                         int
+	acceptance, depends              list
+	agents                           map[string]*criteriaFlags
 }
+
+// A list is a flag that may be given several times.
+type list []string
+
+func (l *list) String() string     { return strings.Join(*l, ", ") }
+func (l *list) Set(v string) error { *l = append(*l, v); return nil }
 
 func newFlags(c command) *flags {
 	f := &flags{FlagSet: flag.NewFlagSet(c.name, flag.ContinueOnError), cmd: c}

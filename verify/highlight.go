@@ -26,8 +26,8 @@ func lines(texts ...string) [][]byte {
 	return list
 }
 
-// A failing keeps the lines that name what fails, of one stream.
-type failing struct {
+// A highlighter keeps the lines that name what fails, of one stream.
+type highlighter struct {
 	line   []byte   // begun, at most lineBytes of it
 	before [][]byte // the indented lines just before
 	after  int      // how many indented lines are still taken
@@ -41,7 +41,7 @@ type passage struct {
 
 // read takes what a stream prints, from an offset of the output on, and hands
 // what is worth showing to keep until keep has enough.
-func (f *failing) read(p []byte, offset int64, keep func(from int64, line []byte) bool) {
+func (f *highlighter) read(p []byte, offset int64, keep func(from int64, line []byte) bool) {
 	for len(p) > 0 {
 		end := bytes.IndexByte(p, '\n')
 		part, ended := p, end >= 0
@@ -62,7 +62,7 @@ func (f *failing) read(p []byte, offset int64, keep func(from int64, line []byte
 }
 
 // take looks at a whole line. It reports false when enough is kept.
-func (f *failing) take(from int64, keep func(from int64, line []byte) bool) bool {
+func (f *highlighter) take(from int64, keep func(from int64, line []byte) bool) bool {
 	switch indented := len(f.line) > 0 && (f.line[0] == ' ' || f.line[0] == '\t'); {
 	case namesFailure(f.line):
 		for _, line := range f.before {

@@ -1,0 +1,239 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/progress"
+	"github.com/ralph-loop/ralph/tasks"
+)
+
+// definitions works a file of definitions off: one agent, one task at a time.
+func (w *work) definitions(runner ralph.Runner) error {
+	f, err := loadDefinitions(w.env, w.file)
+	if err != nil {
+		return err
+	}
+	config, err := w.tasksConfig(w.project)
+	if err != nil {
+		return err
+	}
+	judged := tasks.Env{Dir: w.project, Judge: w.judgeWith(config)}
+	// A verifier that cannot be built is found out now, not after hours.
+	for _, d := range f.Definitions() {
+		if _, _, err := w.task(config, judged, d); err != nil {
+			return fail(exitConfig, "%s: %w", w.file, err)
+		}
+	}
+	if len(f.Ready()) == 0 {
+		return fail(exitConfig, "%s: no task is ready: %s; set the status of those that are to run to todo", w.file, counts(f))
+	}
+	if err := w.open(); err != nil {
+		return err
+	}
+	for {
+		ready := f.Ready()
+		if len(ready) == 0 {
+			break
+		}
+		if err = w.definition(config, judged, runner, f, ready[0]); err != nil {
+			break
+		}
+		if f, err = loadDefinitions(w.env, w.file); err != nil { // as it is now
+			return err
+		}
+	}
+	remaining := 0
+	for _, d := range f.Definitions() {
+		if d.Status != tasks.StatusDone {
+			remaining++
+		}
+	}
+	printDefinitions(w.stdout, f)
+	if err == nil && remaining > 0 {
+		return fail(exitNotVerified, "%d tasks remain: %s", remaining, counts(f))
+	}
+	return w.exit(err, remaining)
+}
+
+// definition runs the loop of one task and writes its status back.
+func (w *work) definition(config tasks.Config, judged tasks.Env, runner ralph.Runner, f *tasks.File, d tasks.Definition) error {
+	task, verifier, err := w.task(config, judged, d)
+	if err != nil {
+		return fail(exitConfig, "%w", err)
+	}
+	state := w.resume(task)
+	if state.Attempt == 1 && state.Iteration == 1 {
+		if state.Task, err = tasks.Snapshot(task, judged); err != nil {
+			return fail(exitConfig, "%w", err)
+		}
+	}
+	if err := setStatus(f, d.ID, tasks.StatusRunning); err != nil {
+		return fail(exitConfig, "%w", err)
+	}
+	loop := &ralph.Local{Runner: runner, Verifier: verifier, Log: w.shown(false), Output: w.output, Evidence: w.evidence(task)}
+	state, err = loop.Run(w.ctx, state)
+	report(w.stdout, state)
+	if !state.Done() { // interrupted: its status stays running, and it goes on
+		return err
+	}
+	now := tasks.StatusDone
+	if state.Stop != ralph.StopVerified {
+		now = tasks.StatusFailed
+	}
+	f, loadErr := tasks.Load(w.file) // the agent may have written to it
+	if loadErr == nil {
+		loadErr = f.SetIteration(d.ID, state.Iteration)
+	}
+	if loadErr == nil {
+		loadErr = setStatus(f, d.ID, now)
+	}
+	if loadErr != nil {
+		return fail(exitConfig, "%s is %s, which could not be written back: %w", d.ID, now, loadErr)
+	}
+	if stop, ok := errors.AsType[*ralph.StopError](err); ok && stop.Reason != ralph.StopFailed && stop.Reason != ralph.StopRateLimited {
+		w.say("%s: not verified (%s): %s", d.ID, stop.Reason, clean(stop.Detail))
+		return nil // the next one may well be possible
+	}
+	return err
+}
+
+// task returns what is run for a definition, and its verifier.
+func (f *flags) task(config tasks.Config, judged tasks.Env, d tasks.Definition) (ralph.Task, ralph.Verifier, error) {
+	task, err := config.Task(d, cmp.Or(f.stage, firstStage(d)))
+	if err != nil {
+		return task, nil, err
+	}
+	task.Dir = judged.Dir
+	task.Limits.Iterations = cmp.Or(f.max, task.Limits.Iterations)
+	task.Limits.IterationTimeout, task.Limits.CostUSD = f.timeout, f.maxCost
+	v, err := tasks.Build(task, judged)
+	return task, v, err
+}
+
+func firstStage(d tasks.Definition) string {
+	if d.Completion != nil && len(d.Completion.Agents) > 0 {
+		return d.Completion.Agents[0].Agent
+	}
+	return "coder"
+}
+
+// resume returns the state of a loop that was interrupted, if the task is still
+// the same, else that of a new one.
+func (w *work) resume(task ralph.Task) ralph.State {
+	start := ralph.Start(task)
+	file, err := os.Open(w.logPath)
+	if err != nil {
+		return start
+	}
+	defer file.Close()
+	s, err := progress.Resume(file, start.Loop)
+	if err != nil || s.Done() || s.Task.Prompt != task.Prompt || string(s.Task.Spec) != string(task.Spec) || s.Task.Dir != task.Dir {
+		return start
+	}
+	if s.Iteration > 1 || s.Attempt > 1 || s.Running {
+		w.say("%s goes on at iteration %d", task.ID, s.Iteration)
+		return s.Limit(task.Limits)
+	}
+	return start
+}
+
+// evidence is the folder for what the verifiers of a task print.
+func (w *work) evidence(task ralph.Task) string {
+	name := strings.Map(func(r rune) rune {
+		if r == '/' || r == filepath.Separator || r < ' ' {
+			return '_'
+		}
+		return r
+	}, ralph.Start(task).Loop)
+	if strings.Trim(name, ".") == "" {
+		name = "task"
+	}
+	return filepath.Join(filepath.Dir(w.logPath), "evidence", name)
+}
+
+func setStatus(f *tasks.File, id string, s tasks.Status) error {
+	if err := f.SetStatus(id, s); err != nil {
+		return err
+	}
+	return f.Save()
+}
+
+// loadDefinitions loads a file that must be usable, and shows its warnings.
+func loadDefinitions(e env, path string) (*tasks.File, error) {
+	f, err := tasks.Load(path)
+	if err == nil {
+		err = f.Validate()
+	}
+	if err != nil {
+		return nil, fail(exitConfig, "%w", err)
+	}
+	if len(f.Definitions()) == 0 {
+		return nil, fail(exitConfig, "%s: there is no task in it", path)
+	}
+	return f, nil
+}
+
+// tasksConfig reads the defaults of a project.
+func (f *flags) tasksConfig(project string) (tasks.Config, error) {
+	path := cmp.Or(f.config, filepath.Join(project, ".ralph", "config.yaml"))
+	config, err := tasks.LoadConfig(path)
+	if f.config == "" && errors.Is(err, fs.ErrNotExist) {
+		return tasks.Config{}, nil
+	}
+	if err != nil {
+		return config, fail(exitConfig, "%w", err)
+	}
+	return config, nil
+}
+
+// judgeWith returns the judge that flags or configuration name.
+func (f *flags) judgeWith(config tasks.Config) func(model string) (ralph.Runner, error) {
+	name := cmp.Or(f.judge, config.Judge)
+	if name == "" {
+		return nil
+	}
+	return func(model string) (ralph.Runner, error) {
+		judge, err := ralph.Preset(name)
+		if err != nil {
+			return nil, fmt.Errorf("judge: %w", err)
+		}
+		judge.Model = cmp.Or(model, f.judgeModel, config.JudgeModel)
+		return judge, nil
+	}
+}
+
+// counts says how many tasks have which status.
+func counts(f *tasks.File) string {
+	n := map[tasks.Status]int{}
+	var order []tasks.Status
+	for _, d := range f.Definitions() {
+		s := d.Status.Effective()
+		if !slices.Contains(order, s) {
+			order = append(order, s)
+		}
+		n[s]++
+	}
+	var parts []string
+	for _, s := range order {
+		parts = append(parts, fmt.Sprintf("%d %s", n[s], s))
+	}
+	return strings.Join(parts, ", ")
+}
+
+func printDefinitions(out interface{ Write([]byte) (int, error) }, f *tasks.File) {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "TASK\tSTATUS\tITERATIONS\tTITLE")
+	for _, d := range f.Definitions() {
+		fmt.Fprintf(w, "%s\t%s\t%d\t%s\n", clean(d.ID), cmp.Or(d.Status, tasks.StatusTodo), d.Iteration, clean(d.Title))
+	}
+	w.Flush()
+}

@@ -1,0 +1,170 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/progress"
+)
+
+func withTimeout(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+	if d <= 0 {
+		return ctx, func() {}
+	}
+	return context.WithTimeout(ctx, d)
+}
+
+// runLog prints an execution log or a progress.txt as a table.
+func runLog(e env, _ *flags, args []string) error {
+	if len(args) != 1 {
+		return fail(exitUsage, "log takes one FILE: an execution log (log.jsonl) or a progress.txt")
+	}
+	file, err := os.Open(args[0])
+	if err != nil {
+		return fail(exitConfig, "%w", err)
+	}
+	defer file.Close()
+	var first [1]byte
+	n, _ := file.ReadAt(first[:], 0)
+	if n == 1 && first[0] != '{' {
+		return progressTable(e, file)
+	}
+	return logTable(e, file)
+}
+
+var outcomes = map[ralph.Outcome]string{
+	ralph.OutcomeSuccess: "32", ralph.OutcomeFailure: "31", ralph.OutcomeSkipped: "33", ralph.OutcomeInterrupted: "33",
+}
+
+// A row is one iteration.
+type row struct {
+	task, iteration string
+	outcome         ralph.Outcome
+	reason, took    string
+	cost            string
+}
+
+// printRows prints a table, in colours on a terminal.
+func printRows(out io.Writer, rows []row) error {
+	var b strings.Builder
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "TASK\tITERATION\tOUTCOME\tDURATION\tCOST\tREASON")
+	for _, r := range rows {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", cmp.Or(short(clean(r.task), 40), "-"), r.iteration, cmp.Or(string(r.outcome), "-"), r.took, r.cost, short(clean(r.reason), 100))
+	}
+	w.Flush()
+	colours := terminal(out)
+	for i, line := range strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n") {
+		line = strings.TrimRight(line, " ")
+		if i > 0 && colours {
+			if colour := outcomes[rows[i-1].outcome]; colour != "" {
+				line = "\x1b[" + colour + "m" + line + "\x1b[0m"
+			}
+		}
+		if _, err := fmt.Fprintln(out, line); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// terminal reports whether out is one that wants colours.
+func terminal(out io.Writer) bool {
+	file, ok := out.(*os.File)
+	if !ok || os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb" {
+		return false
+	}
+	info, err := file.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}
+
+func logTable(e env, file io.Reader) error {
+	var rows []row
+	var usage ralph.Usage
+	lines := 0
+	for r, err := range progress.ReadJSONL(file) {
+		if err != nil {
+			return fail(exitConfig, "%w", err)
+		}
+		lines++
+		if r.Kind != ralph.EventIterationEnded {
+			continue
+		}
+		task := r.TaskID
+		if r.Stage != "" {
+			task += "." + r.Stage
+		}
+		number := fmt.Sprint(r.Iteration)
+		if r.Max > 0 {
+			number += fmt.Sprintf("/%d", r.Max)
+		}
+		if r.Attempt > 1 {
+			number += fmt.Sprintf(" (%d)", r.Attempt)
+		}
+		cost := "-"
+		if r.Usage.CostUSD != nil {
+			cost = fmt.Sprintf("$%.4f", *r.Usage.CostUSD)
+			sum := *r.Usage.CostUSD
+			if usage.CostUSD != nil {
+				sum += *usage.CostUSD
+			}
+			usage.CostUSD = &sum
+		}
+		rows = append(rows, row{task, number, r.Outcome, why(r), (time.Duration(r.DurationMS) * time.Millisecond).String(), cost})
+	}
+	if lines == 0 {
+		return fail(exitConfig, "there is nothing in it that this program wrote")
+	}
+	if err := printRows(e.stdout, rows); err != nil {
+		return err
+	}
+	fmt.Fprintf(e.stdout, "%s%s\n", plural(len(rows), "attempt"), price(usage))
+	return nil
+}
+
+// why is why an attempt ended as it did.
+func why(r progress.Record) string {
+	switch {
+	case r.Fault != "":
+		return strings.TrimSuffix(string(r.Fault)+": "+r.Error, ": ")
+	case r.Verified:
+		return "verified"
+	case r.Feedback != "":
+		return "rejected: " + r.Feedback
+	case r.Reason != "":
+		return "no promise: " + r.Reason
+	case !r.PromiseFound:
+		return "no promise"
+	}
+	return "rejected"
+}
+
+func progressTable(e env, file io.Reader) error {
+	p, err := progress.ReadMarkdown(file)
+	if err != nil {
+		return fail(exitConfig, "%w", err)
+	}
+	if len(p.Sections) == 0 && p.Feature == "" {
+		return fail(exitConfig, "this is no execution log and no progress.txt")
+	}
+	var rows []row
+	for _, s := range p.Sections {
+		text := s.Title
+		if len(s.Learnings) > 0 {
+			text += ": " + strings.Join(s.Learnings, "; ")
+		}
+		rows = append(rows, row{s.Task, fmt.Sprint(s.Number), s.Status, text, s.Time.Format(time.RFC3339), "-"})
+	}
+	if err := printRows(e.stdout, rows); err != nil {
+		return err
+	}
+	fmt.Fprintf(e.stdout, "%s: %s\n", clean(p.Feature), plural(len(rows), "iteration"))
+	return nil
+}

@@ -1,0 +1,225 @@
+package progress
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"github.com/ralph-loop/ralph"
+)
+
+// Redact hides secrets in what is written: [Redact.Log] in a log's events,
+// [Redact.Writer] in an agent's output, banners and evidence, [Redact.String] in
+// any text. The zero value hides what looks like a secret by its format:
+//
+//   - keys with a known beginning: of Anthropic, OpenAI and other providers of
+//     models, AWS, Google, GitHub, GitLab, Slack, Stripe, npm, PyPI, Hugging Face
+//   - JSON Web Tokens, credentials after Bearer or Authorization
+//   - private keys in PEM, over many lines, also with \n for line feeds
+//   - passwords in URLs: https://user:password@host
+//   - values that look random, assigned to a name that ends in password, token,
+//     secret, api_key and the like: API_TOKEN=…, "password": "…"
+//
+// A secret becomes [redacted:kind]; what is redacted already stays as it is.
+// Commit hashes, UUIDs, digests and encoded images are no secrets.
+//
+// It is a net and no wall: a secret in a format that is not known, encrypted,
+// wrapped over lines or printed letter by letter gets through. Name the values
+// you know in Secrets, and do not give the agent those that it need not have.
+type Redact struct {
+	// Secrets are values to hide wherever they stand, as they are or in
+	// base64 (also as a part of what was encoded), URL-escaped or JSON-escaped.
+	// White space around a value is not part of it. A value that is shorter
+	// than 6 bytes is not looked for, since ordinary text is full of it;
+	// [Redact.Validate] reports it.
+	Secrets []string
+
+	// Task says that Log also redacts the texts of the task: title, prompt,
+	// outcome, criteria. A loop that is resumed from such a log is told
+	// [redacted:…] where the task holds a secret. The zero value keeps the
+	// task as it is, because it is what a resume starts from.
+	Task bool
+}
+
+// minSecret is the length in bytes of the shortest value that is looked for.
+const minSecret = 6
+
+// Validate reports the values of Secrets that are too short to be looked for, by
+// their number and not by their text.
+func (r Redact) Validate() error {
+	var errs []error
+	for i, s := range r.Secrets {
+		if len(strings.TrimSpace(s)) < minSecret {
+			errs = append(errs, fmt.Errorf("progress.Redact: secret %d of %d is shorter than %d bytes and would not be hidden", i+1, len(r.Secrets), minSecret))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// String returns the text without its secrets. To redact many texts with many
+// Secrets, use Writer or Log, which prepare themselves once.
+func (r Redact) String(s string) string { return r.compile().text(s) }
+
+// Writer returns a writer that passes what it is given on to w, without its
+// secrets, also those that come in pieces. It holds back only what could be the
+// beginning of a secret, which is a few KiB at most, or the length of the longest
+// of Secrets, and passes everything else on at once. What comes out does not depend on
+// how the text was cut into writes.
+//
+// Close passes on what is held back; it does not close w. Write and Close return
+// the first error of w, and Write after Close is an error. The writer may be used
+// concurrently.
+func (r Redact) Writer(w io.Writer) io.WriteCloser {
+	return &redactWriter{w: w, f: r.compile().filter()}
+}
+
+type redactWriter struct {
+	w io.Writer
+
+	mu     sync.Mutex
+	f      filter
+	out    []byte
+	err    error
+	closed bool
+}
+
+func (w *redactWriter) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.closed {
+		return 0, io.ErrClosedPipe
+	}
+	w.pass(p, false)
+	if w.err != nil {
+		return 0, w.err
+	}
+	return len(p), nil
+}
+
+func (w *redactWriter) Close() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.closed {
+		w.closed = true
+		w.pass(nil, true)
+	}
+	return w.err
+}
+
+// pass redacts in pieces, so that a gigantic write costs no gigantic memory.
+func (w *redactWriter) pass(p []byte, end bool) {
+	for {
+		piece := p[:min(len(p), 64<<10)]
+		p = p[len(piece):]
+		w.out = w.f.add(w.out[:0], piece, end && len(p) == 0)
+		if len(w.out) > 0 && w.err == nil {
+			_, w.err = w.w.Write(w.out)
+		}
+		if len(p) == 0 || w.err != nil {
+			return
+		}
+	}
+}
+
+// Log returns a log that passes events on to next, redacted. The events it is
+// given are not changed.
+//
+// Only free text is redacted: answers, feedback, the names and details of
+// checks, errors, learnings, files, guidance, reasons. Nothing that the fold
+// decides by is touched: identifiers, numbers, times, usage, digests,
+// promises, limits, guarded files, the definition, the folder, Meta; put no
+// secrets there. So the redacted events fold to the state that the others fold
+// to, but for the words in it. The task's own texts stay too, see Task. Feedback
+// and guidance do not: a loop that goes on from the log quotes them redacted.
+func (r Redact) Log(next ralph.ProgressLog) ralph.ProgressLog {
+	c := r.compile()
+	return ralph.ProgressLogFunc(func(ctx context.Context, ev ralph.Event) error {
+		return next.Append(ctx, c.event(ev))
+	})
+}
+
+// A redactor is a Redact that is ready for use. It is not changed any more.
+type redactor struct {
+	named   *named
+	formats *formats
+	task    bool
+}
+
+func (r Redact) compile() redactor {
+	return redactor{named: newNamed(r.Secrets), formats: newFormats(), task: r.Task}
+}
+
+func (c redactor) filter() filter { return filter{named: c.named, formats: c.formats} }
+
+func (c redactor) text(s string) string {
+	if s == "" {
+		return ""
+	}
+	f := c.filter()
+	return string(f.add(make([]byte, 0, len(s)+len(s)/8), []byte(s), true))
+}
+
+func (c redactor) texts(list []string) []string {
+	if len(list) == 0 {
+		return list
+	}
+	list = slices.Clone(list)
+	for i := range list {
+		list[i] = c.text(list[i])
+	}
+	return list
+}
+
+func (c redactor) event(ev ralph.Event) ralph.Event {
+	ev.Text = c.text(ev.Text)
+	ev.Iteration.Error = c.text(ev.Iteration.Error)
+	ev.Iteration.Verdict = c.verdict(ev.Iteration.Verdict)
+	ev.Iteration.Files = c.texts(ev.Iteration.Files)
+	ev.Iteration.Learnings = c.texts(ev.Iteration.Learnings)
+	if ev.Answer != nil {
+		a := *ev.Answer
+		a.Output, a.Files, a.Learnings = c.text(a.Output), c.texts(a.Files), c.texts(a.Learnings)
+		ev.Answer = &a
+	}
+	if ev.State != nil {
+		s := *ev.State
+		s.Feedback, s.Detail = c.feedback(s.Feedback), c.text(s.Detail)
+		s.Guidance = c.texts(s.Guidance)
+		s.Verdict, s.Files = c.verdict(s.Verdict), c.texts(s.Files)
+		if c.task {
+			t := &s.Task
+			t.Title, t.Prompt, t.Outcome = c.text(t.Title), c.text(t.Prompt), c.text(t.Outcome)
+			t.Acceptance, t.Success, t.HowVerified = c.texts(t.Acceptance), c.text(t.Success), c.text(t.HowVerified)
+		}
+		ev.State = &s
+	}
+	return ev
+}
+
+func (c redactor) verdict(v ralph.Verdict) ralph.Verdict {
+	v.Feedback = c.feedback(v.Feedback)
+	v.Checks = slices.Clone(v.Checks)
+	for i := range v.Checks {
+		v.Checks[i].Name, v.Checks[i].Detail = c.text(v.Checks[i].Name), c.text(v.Checks[i].Detail)
+	}
+	return v
+}
+
+// feedback keeps feedback within its bound of 8 KiB: what stands for a secret may
+// be longer than the secret.
+func (c redactor) feedback(s string) string {
+	redacted := c.text(s)
+	bound := max(len(s), 8<<10)
+	if len(redacted) <= bound {
+		return redacted
+	}
+	for !utf8.RuneStart(redacted[bound]) {
+		bound--
+	}
+	return redacted[:bound]
+}

@@ -1,0 +1,135 @@
+package verify
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/ralph-loop/ralph"
+)
+
+// Agent returns the verifier of S4's rule for the stage of an agent, which looks
+// for words that the agent's answer must have:
+//
+//   - coder: it says that something was committed;
+//   - tester: it reports that tests pass, and none that fail;
+//   - reviewer: it says that the review passed or the work is approved, and not
+//     the contrary;
+//   - qa: S4 has no rule for it, so nothing but the promise is needed, and the
+//     verdict holds a warning that says so.
+//
+// The name of any other stage is an error of Verify, never a pass. A claim that
+// was not promised is rejected, and so is one whose run ended in a fault.
+//
+// These rules are weak: they take the agent's word for what it did, and an agent
+// that writes "All tests pass" passes without having run one. Where the truth can
+// be asked for, ask: [External] runs the tests or looks into the history, and
+// [Guard] sees to it that the agent did not edit its own exam.
+func Agent(name string) ralph.Verifier { return stageRule(name) }
+
+// A stageRule is the rule for the stage of this name.
+type stageRule string
+
+var _ ralph.Verifier = stageRule("")
+
+// Verify implements [ralph.Verifier].
+func (r stageRule) Verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, error) {
+	if ctx.Err() != nil {
+		return ralph.Verdict{}, context.Cause(ctx)
+	}
+	var rule func(*reading, int64) ralph.Check
+	name := strings.ToLower(strings.TrimSpace(string(r)))
+	switch name {
+	case "coder":
+		rule = committed
+	case "tester":
+		rule = testsPass
+	case "reviewer":
+		rule = approved
+	case "qa":
+	default:
+		return ralph.Verdict{}, errors.New("verify.Agent: no rule for " + word(string(r)) + "; there are coder, tester, reviewer and qa")
+	}
+	switch {
+	case !c.Promised:
+		return judge(ralph.Check{Name: name, Status: ralph.CheckFailed, Detail: "the answer does not claim that the task is done"}), nil
+	case c.Fault != "":
+		return judge(ralph.Check{Name: name, Status: ralph.CheckFailed,
+			Detail: fmt.Sprintf("the run ended with a fault (%s), so its words are not taken", c.Fault)}), nil
+	case rule == nil:
+		return judge(ralph.Check{Name: "unverified: promise only", Status: ralph.CheckWarning, Detail: "there is no rule for the stage " + name}), nil
+	}
+	check := rule(read(withoutEcho(c.Output, c.Task)), c.Omitted)
+	check.Name = name
+	return judge(check), nil
+}
+
+// committed looks for a commit that was made.
+func committed(r *reading, omitted int64) ralph.Check {
+	for i := range r.said {
+		if r.said[i].commits() {
+			return passed("the answer says that it committed", r.said[i].text)
+		}
+	}
+	return lacking("the answer does not say that the work was committed: commit it, and say so", omitted)
+}
+
+// testsPass looks for tests that pass and for some that fail.
+func testsPass(r *reading, omitted int64) ralph.Check {
+	r.checks(nil)
+	if text := r.found[testKind]; text != "" {
+		return refuted("the answer says that tests fail", text)
+	}
+	for i := range r.said {
+		if r.said[i].testsPass() {
+			if omitted > 0 {
+				return unsure(omitted, "tests that fail")
+			}
+			return passed("the answer reports passing tests", r.said[i].text)
+		}
+	}
+	return lacking("the answer does not report passing tests: run them, and say how many passed", omitted)
+}
+
+// approved looks for an approval and for the contrary.
+func approved(r *reading, omitted int64) ralph.Check {
+	yes := ""
+	for i := range r.said {
+		switch r.said[i].approves() {
+		case -1:
+			return refuted("the answer does not approve", r.said[i].text)
+		case 1:
+			yes = r.said[i].text
+		}
+	}
+	switch {
+	case yes == "":
+		return lacking("the answer does not say that the review passed or that the work is approved", omitted)
+	case omitted > 0:
+		return unsure(omitted, "an objection")
+	}
+	return passed("the answer approves the work", yes)
+}
+
+func passed(what, text string) ralph.Check {
+	return ralph.Check{Status: ralph.CheckPassed, Detail: what + ": " + quoted([]string{oneLine(text, 160, 60)})}
+}
+
+func refuted(what, text string) ralph.Check {
+	return ralph.Check{Status: ralph.CheckFailed, Detail: what + ": " + quoted([]string{oneLine(text, 160, 60)})}
+}
+
+// lacking is the check of words that are not there, which cannot be known if a
+// part of the answer was left out.
+func lacking(what string, omitted int64) ralph.Check {
+	if omitted > 0 {
+		return ralph.Check{Status: ralph.CheckUnable, Detail: fmt.Sprintf("%s (%d bytes of the answer were left out)", what, omitted)}
+	}
+	return ralph.Check{Status: ralph.CheckFailed, Detail: what}
+}
+
+// unsure is the check of words that must not be there.
+func unsure(omitted int64, what string) ralph.Check {
+	return ralph.Check{Status: ralph.CheckUnable, Detail: fmt.Sprintf("%d bytes of the answer were left out, so it cannot be known that it does not report %s", omitted, what)}
+}

@@ -1,0 +1,123 @@
+package verify
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/ralph-loop/ralph"
+)
+
+// Contradictions rejects an answer that claims to be done and says in other words
+// that it is not (S4): that work is left ("I still need to migrate the tests",
+// an open check box), that a mark of open work is in the code ("TODO: rate
+// limiting"), that tests or the build fail, or that something blocks the work.
+// Each kind that is found is a failed check, which quotes the sentence.
+//
+// What counts is what a sentence says, not a word in it. "Removed every TODO", "0
+// tests failed", "fixed the bug that made tests fail" and "the script exits with
+// 1 if a test fails" contradict nothing. Nor does what the agent only shows:
+// code, in line or in a fence, quotations, and the task's own text, if it is
+// repeated word for word. So the log of a test run in a fence is not read, for
+// the agent may show it as it was before; one pasted as plain text is.
+//
+// The zero value is ready for use. It reads English, and it reads words: an
+// agent that says nothing of what it left out is not found out by it, but by
+// [External].
+type Contradictions struct {
+	// Patterns are more words for work that is left, beside S4's eight: plain
+	// text of one or more words, upper and lower case alike, which count under
+	// the same conditions as those. A blank one is an error.
+	Patterns []string
+}
+
+var _ ralph.Verifier = Contradictions{}
+
+// Verify implements [ralph.Verifier]. It judges the words of any claim, also of
+// one that was not promised or whose run ended in a fault. If a part of the
+// answer was left out and what was kept is consistent, the check was unable: a
+// contradiction may be in the part that is missing.
+func (v Contradictions) Verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, error) {
+	if ctx.Err() != nil {
+		return ralph.Verdict{}, context.Cause(ctx)
+	}
+	patterns, err := v.patterns()
+	if err != nil {
+		return ralph.Verdict{}, err
+	}
+	r := read(withoutEcho(c.Output, c.Task))
+	checks := r.checks(patterns)
+	if ctx.Err() != nil {
+		return ralph.Verdict{}, context.Cause(ctx)
+	}
+	switch {
+	case len(checks) > 0:
+	case c.Omitted > 0:
+		checks = append(checks, ralph.Check{Name: "contradictions", Status: ralph.CheckUnable,
+			Detail: fmt.Sprintf("%d bytes of the answer were left out, so it cannot be known that it does not contradict itself", c.Omitted)})
+	default:
+		checks = append(checks, ralph.Check{Name: "contradictions", Status: ralph.CheckPassed, Detail: "the answer does not say that work is left"})
+	}
+	return judge(checks...), nil
+}
+
+// patterns returns the words of each pattern.
+func (v Contradictions) patterns() ([][]token, error) {
+	var out [][]token
+	for i, p := range v.Patterns {
+		all := slices.DeleteFunc(words(p), func(w token) bool { return !wordLike(w.low) })
+		if len(all) == 0 {
+			return nil, errors.New("verify.Contradictions: pattern " + strconv.Itoa(i+1) + " has no words; it would match anything")
+		}
+		out = append(out, all)
+	}
+	return out, nil
+}
+
+// withoutEcho takes the task's own text out of the answer: its prompt and its
+// list of criteria as [ralph.State.Prompt] shows them. One who repeats "- [ ]
+// write the docs" from the task does not say that it is still to be done.
+func withoutEcho(output string, t ralph.Task) string {
+	if text := strings.TrimSpace(t.Prompt); len(text) >= 16 {
+		output = strings.ReplaceAll(output, text, "")
+	}
+	if len(t.Acceptance) > 0 {
+		list := "Acceptance criteria:\n\n- [ ] " + strings.Join(t.Acceptance, "\n- [ ] ")
+		output = strings.ReplaceAll(output, list, "")
+	}
+	return output
+}
+
+// The kinds of contradictions.
+type kind int
+
+const (
+	markKind kind = iota
+	testKind
+	leftKind
+	blockedKind
+	patternKind
+	kinds
+)
+
+func (k kind) check(quote string) ralph.Check {
+	c := ralph.Check{Status: ralph.CheckFailed}
+	says := ""
+	switch k {
+	case markKind:
+		c.Name, says = "contradictions: open marks", "names a mark of open work"
+	case testKind:
+		c.Name, says = "contradictions: failing tests", "says that tests or the build fail"
+	case leftKind:
+		c.Name, says = "contradictions: work left", "says that work is left"
+	case blockedKind:
+		c.Name, says = "contradictions: blocked", "says that something blocks the work"
+	default:
+		c.Name, says = "contradictions: pattern", "has words that stand for open work"
+	}
+	c.Detail = "the answer " + says + ": " + strconv.Quote(oneLine(quote, 160, 60))
+	return c
+}

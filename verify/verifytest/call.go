@@ -1,0 +1,229 @@
+package verifytest
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"reflect"
+	"regexp"
+	"runtime/pprof"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/ralph-loop/ralph"
+)
+
+// labelKey is the key of the label that a call's goroutines carry in profiles.
+const labelKey = "verifytest"
+
+// A call is one call of the verifier, on a goroutine of its own so that one that
+// never returns cannot hang the kit.
+type call struct {
+	name  string
+	label string
+	v     ralph.Verifier
+	given ralph.Claim // what the verifier gets; nobody else does
+	want  ralph.Claim // how given was, and has to be
+	looks int64       // > 0: the context is cancelled after this many looks at it
+
+	done    chan struct{}
+	ended   bool // with a verdict; known once done is closed
+	verdict ralph.Verdict
+	shown   ralph.Verdict // a copy of verdict as it was returned
+	err     error
+	took    time.Duration
+}
+
+func (k *kit) prepare(n named) *call {
+	c := &call{
+		name: n.name, label: fmt.Sprintf("%s.%d", k.id, len(k.calls)), v: k.v,
+		given: roomy(n.claim), want: roomy(n.claim), done: make(chan struct{}),
+	}
+	k.calls = append(k.calls, c)
+	return c
+}
+
+// start begins a call, as soon as the gate is closed if there is one.
+func (k *kit) start(ctx context.Context, n named, gate <-chan struct{}) *call {
+	c := k.prepare(n)
+	c.run(ctx, gate)
+	return c
+}
+
+func (c *call) run(ctx context.Context, gate <-chan struct{}) {
+	go func() {
+		defer close(c.done) // also if the verifier ends its goroutine, as t.FailNow does
+		if gate != nil {
+			<-gate
+		}
+		start := time.Now()
+		pprof.Do(ctx, pprof.Labels(labelKey, c.label), func(ctx context.Context) {
+			if c.looks > 0 {
+				inner, cancel := context.WithCancelCause(ctx)
+				defer cancel(nil)
+				ctx = &lateContext{Context: inner, left: c.looks, cancel: cancel}
+			}
+			c.verdict, c.err = c.v.Verify(ctx, c.given)
+			c.ended = true
+		})
+		c.took = time.Since(start)
+		c.shown = c.verdict
+		c.shown.Checks = slices.Clone(c.verdict.Checks)
+		for i, check := range c.shown.Checks {
+			if check.ExitCode != nil {
+				code := *check.ExitCode
+				c.shown.Checks[i].ExitCode = &code
+			}
+		}
+	}()
+}
+
+// wait waits for the verdict, for d at most.
+func (c *call) wait(d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-c.done:
+	case <-timer.C:
+	}
+	return c.returned()
+}
+
+// returned reports whether there is a verdict by now.
+func (c *call) returned() bool {
+	select {
+	case <-c.done:
+		return c.ended
+	default:
+		return false
+	}
+}
+
+// missing says that there is no verdict.
+func (c *call) missing(d time.Duration) string {
+	select {
+	case <-c.done:
+		return fmt.Sprintf("the call with %s ended its goroutine instead of returning (runtime.Goexit, or FailNow of a test)", c.name)
+	default:
+		return fmt.Sprintf("the call with %s did not return within %v", c.name, d)
+	}
+}
+
+// A lateContext is cancelled when it has been looked at.
+type lateContext struct {
+	context.Context
+	left   int64
+	cancel context.CancelCauseFunc
+}
+
+func (c *lateContext) look() {
+	if atomic.AddInt64(&c.left, -1) == 0 {
+		c.cancel(ralph.ErrCancelled)
+	}
+}
+
+func (c *lateContext) Done() <-chan struct{} {
+	defer c.look()
+	return c.Context.Done()
+}
+
+func (c *lateContext) Err() error {
+	defer c.look()
+	return c.Context.Err()
+}
+
+// spare is how many elements a claim's slices have beyond their length, where
+// an append by the verifier would write.
+const spare = 4
+
+// roomy returns a deep copy of the claim.
+func roomy(c ralph.Claim) ralph.Claim {
+	c.Files = withRoom(c.Files, "spare")
+	c.Task.Acceptance = withRoom(c.Task.Acceptance, "spare")
+	c.Task.Spec = withRoom(c.Task.Spec, ' ')
+	c.Task.Guarded = maps.Clone(c.Task.Guarded)
+	return c
+}
+
+func withRoom[S ~[]E, E any](list S, fill E) S {
+	if list == nil {
+		return nil
+	}
+	all := make(S, len(list)+spare)
+	for i := copy(all, list); i < len(all); i++ {
+		all[i] = fill
+	}
+	return all[:len(list)]
+}
+
+// changed lists the claim's fields that were written to.
+func (c *call) changed() []string {
+	var fields []string
+	for _, f := range []struct {
+		name string
+		same bool
+	}{
+		{"Files", slices.Equal(whole(c.given.Files), whole(c.want.Files))},
+		{"Task.Acceptance", slices.Equal(whole(c.given.Task.Acceptance), whole(c.want.Task.Acceptance))},
+		{"Task.Spec", slices.Equal(whole(c.given.Task.Spec), whole(c.want.Task.Spec))},
+		{"Task.Guarded", maps.Equal(c.given.Task.Guarded, c.want.Task.Guarded)},
+	} {
+		if !f.same {
+			fields = append(fields, f.name)
+		}
+	}
+	return fields
+}
+
+func whole[S ~[]E, E any](list S) S { return list[:cap(list)] }
+
+// differ says in what two verdicts on the same claim differ. "" = nothing that
+// counts.
+func differ(a, b *call) string {
+	u, v := a.essence(), b.essence()
+	switch {
+	case (a.err == nil) != (b.err == nil):
+		return fmt.Sprintf("error %v and error %v", a.err, b.err)
+	case u.Passed != v.Passed:
+		return fmt.Sprintf("Passed is %v and %v", u.Passed, v.Passed)
+	case u.Feedback != v.Feedback:
+		return fmt.Sprintf("feedback %q and %q", short(u.Feedback), short(v.Feedback))
+	case len(u.Checks) != len(v.Checks):
+		return fmt.Sprintf("%d and %d checks", len(u.Checks), len(v.Checks))
+	}
+	for i := range u.Checks {
+		if !reflect.DeepEqual(u.Checks[i], v.Checks[i]) {
+			return fmt.Sprintf("check %d is %s and %s", i+1, describe(u.Checks[i]), describe(v.Checks[i]))
+		}
+	}
+	return ""
+}
+
+// varying is what programs print differently each time: a duration (0.05s, 1m30s,
+// 12.5 ms), an address in memory.
+var varying = regexp.MustCompile(`\b0x[0-9a-f]{6,16}\b|\b[0-9]+(\.[0-9]+)?( ?(ns|us|µs|ms|s|sec|secs|seconds?)|(h[0-9]+)?m[0-9.]+s)\b`)
+
+// essence is the verdict without what may differ from call to call.
+func (c *call) essence() ralph.Verdict {
+	v := c.shown
+	v.Feedback = varying.ReplaceAllString(v.Feedback, "…")
+	v.Checks = slices.Clone(v.Checks)
+	for i := range v.Checks {
+		check := &v.Checks[i]
+		check.Detail = varying.ReplaceAllString(check.Detail, "…")
+		if c.given.Evidence != "" {
+			check.Detail = "" // it may name a file of this call
+		}
+		check.Duration, check.Digest = 0, ""
+	}
+	return v
+}
+
+func describe(c ralph.Check) string {
+	exit := ""
+	if c.ExitCode != nil {
+		exit = fmt.Sprintf(" with exit code %d", *c.ExitCode)
+	}
+	return fmt.Sprintf("%q %s%s %q", short(c.Name), c.Status, exit, short(c.Detail))
+}

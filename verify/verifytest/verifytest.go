@@ -1,0 +1,341 @@
+// Package verifytest is the conformance kit for verifiers: it checks that an
+// implementation of [ralph.Verifier] keeps the contract that loops rely on.
+package verifytest
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ralph-loop/ralph"
+)
+
+const (
+	firstWait  = 2 * time.Minute  // for the first verdict, which may compile something
+	soon       = 10 * time.Second // for returning after the context is done; more where verdicts take long
+	lingerWait = 2 * time.Second  // for goroutines that are about to end, in pauses that grow
+	cheap      = 50 * time.Millisecond
+
+	maxFeedback = 8 << 10 // bytes
+	maxChecks   = 64
+)
+
+// TestVerifier tests a verifier with a claim that it must accept and one that
+// it must reject. It returns nil, or one error that joins a line for each rule
+// that is broken. A line begins with the rule's name:
+//
+//	returns        every call returns: the first within two minutes, others in about the time it took
+//	accepts        the good claim passes
+//	rejects        the bad claim is rejected, by a verdict and not by an error, which would
+//	               say that nothing could be found out
+//	feedback       a rejection says what is missing
+//	error          a verdict that comes with an error is not Passed
+//	checks         a verdict that is Passed has no check that failed, was unable or timed out;
+//	               what decides nothing is a warning, or skipped
+//	bounds         feedback of at most 8 KiB, at most 64 checks
+//	deterministic  the same claim gets the same verdict, again and again
+//	concurrent     eight concurrent calls return the verdicts that single ones do
+//	cancel         with a context that is done, a call returns soon, with an error and without a
+//	               pass; with one that ends while it runs, with an error or the verdict that
+//	               the claim gets otherwise, and never with an error and a pass
+//	unmodified     the claim's slices and maps are not written to, not even beyond their
+//	               length (by append), and not after the call either
+//	kept           a verdict that was returned is not written to by later calls
+//	goroutines     no goroutine that a call has started outlives it, apart from the moment it
+//	               takes to end
+//
+// Verdicts are the same if they pass alike, say the same and have the same
+// checks. Durations are left aside, also where texts mention them ("0.2s"), and
+// so are addresses (0xc000…) and digests, which are of outputs that may mention them, and the details
+// of checks if the claim names a folder for evidence, for they may name files.
+//
+// A rule that cannot be judged because another one is broken is not reported:
+// of a verifier that passes on every other call it is not said that its
+// concurrent calls disagree.
+//
+// The claims must be such that they are decided within a minute or so, for the
+// verifier is called some twenty times, more often if it is quick. Every call
+// gets a copy of its claim of its own. A panic of the verifier is not recovered.
+// Goroutines are found by a label in the goroutine profile, so other tests may
+// run at the same time; the idle connections of an HTTP client are goroutines
+// too. Data races are for the race detector to find.
+func TestVerifier(v ralph.Verifier, good, bad ralph.Claim) error {
+	if f, ok := v.(ralph.VerifierFunc); v == nil || ok && f == nil {
+		return errors.New("verifier: it is nil")
+	}
+	if reflect.DeepEqual(good, bad) {
+		return errors.New("claims: the good and the bad claim are the same; no verifier can tell them apart")
+	}
+	k := &kit{v: v, id: rand.Text(), broken: map[string][]string{}, first: map[string]*call{}}
+	k.claims = []named{{"the good claim", good}, {"the bad claim", bad}}
+	// The context lives until the end: a goroutine that waits for a loop to be
+	// cancelled is left for as long as the loop runs.
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	ok := k.sequential(ctx)
+	k.untouched()
+	if ok && k.concurrent(ctx) {
+		k.cancelled()
+		k.cancelledLate()
+	}
+	k.goroutines()
+	k.untouched()
+	return k.err()
+}
+
+// A kit is one run of TestVerifier.
+type kit struct {
+	v      ralph.Verifier
+	id     string // of the profile labels
+	claims []named
+	calls  []*call
+	first  map[string]*call // by the claim's name
+	broken map[string][]string
+}
+
+type named struct {
+	name  string
+	claim ralph.Claim
+}
+
+// report notes that a rule is broken.
+func (k *kit) report(rule, format string, args ...any) {
+	text := strings.Join(strings.Fields(fmt.Sprintf(format, args...)), " ")
+	if list := k.broken[rule]; len(list) < 3 && !slices.Contains(list, text) {
+		k.broken[rule] = append(list, text)
+	}
+}
+
+// err joins the broken rules, in the order of the doc comment.
+func (k *kit) err() error {
+	var errs []error
+	for _, rule := range []string{
+		"returns", "accepts", "rejects", "feedback", "error", "checks", "bounds", "deterministic",
+		"concurrent", "cancel", "unmodified", "kept", "goroutines",
+	} {
+		if list := k.broken[rule]; len(list) > 0 {
+			errs = append(errs, fmt.Errorf("%s: %s", rule, strings.Join(list, "; ")))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// patience is how long a call may take when a call that nothing disturbed took
+// as long as the first one did.
+func (k *kit) patience() time.Duration {
+	longest := time.Duration(0)
+	for _, c := range k.first {
+		longest = max(longest, c.took)
+	}
+	return soon + 20*longest
+}
+
+// sequential calls the verifier with one claim after the other, three times each
+// or, if that is cheap, many times. It reports false if a call does not return.
+func (k *kit) sequential(ctx context.Context) bool {
+	start := time.Now()
+	for i := 0; i < 3 || i < 16 && time.Since(start) < cheap; i++ {
+		for _, n := range k.claims {
+			c := k.start(ctx, n, nil)
+			wait := firstWait
+			if i > 0 {
+				wait = k.patience()
+			}
+			if !c.wait(wait) {
+				k.report("returns", "%s", c.missing(wait))
+				return false
+			}
+			k.judge(c)
+			if i == 0 {
+				k.first[n.name] = c
+			} else if diff := differ(k.first[n.name], c); diff != "" {
+				k.report("deterministic", "%s got different verdicts: %s", n.name, diff)
+			}
+		}
+	}
+	if len(k.broken["deterministic"]) > 0 {
+		return true
+	}
+	good, bad := k.first[k.claims[0].name], k.first[k.claims[1].name]
+	switch {
+	case good.err != nil && !good.verdict.Passed:
+		k.report("accepts", "the good claim got an error: %v", good.err)
+	case good.err == nil && !good.verdict.Passed:
+		k.report("accepts", "the good claim was rejected: %s", short(good.verdict.Feedback))
+	}
+	switch {
+	case bad.err != nil && !bad.verdict.Passed:
+		k.report("rejects", "the bad claim got an error instead of a verdict: %v", bad.err)
+	case bad.err == nil && bad.verdict.Passed:
+		k.report("rejects", "the bad claim passed")
+	}
+	return true
+}
+
+// judge looks at one verdict by itself.
+func (k *kit) judge(c *call) {
+	v := c.verdict
+	if c.err != nil && v.Passed {
+		k.report("error", "%s got a verdict that is Passed together with an error: %v", c.name, c.err)
+	}
+	if c.err == nil && !v.Passed && strings.TrimSpace(v.Feedback) == "" {
+		k.report("feedback", "%s was rejected without any", c.name)
+	}
+	if len(v.Feedback) > maxFeedback {
+		k.report("bounds", "%s got %d bytes of feedback; at most %d are allowed", c.name, len(v.Feedback), maxFeedback)
+	}
+	if len(v.Checks) > maxChecks {
+		k.report("bounds", "%s got %d checks; at most %d are allowed", c.name, len(v.Checks), maxChecks)
+	}
+	for _, check := range v.Checks {
+		switch check.Status {
+		case ralph.CheckFailed, ralph.CheckUnable, ralph.CheckTimeout:
+			if v.Passed && c.err == nil {
+				k.report("checks", "%s passed although the check %q says %s", c.name, short(check.Name), check.Status)
+			}
+		}
+	}
+}
+
+// concurrent makes eight calls at once, and does that again in other mixtures
+// of the claims if it is cheap, for calls must overlap to disturb each other. It reports
+// false if calls do not return.
+func (k *kit) concurrent(ctx context.Context) bool {
+	if len(k.broken["deterministic"])+len(k.broken["kept"]) > 0 {
+		return true // there are no verdicts to agree on
+	}
+	start := time.Now()
+	for round := 0; round < 1 || round < 12 && time.Since(start) < cheap; round++ {
+		gate := make(chan struct{})
+		var calls []*call
+		for i := range 8 {
+			n := k.claims[i%2]
+			if round%3 > 0 {
+				n = k.claims[round%3-1]
+			}
+			calls = append(calls, k.start(ctx, n, gate))
+		}
+		close(gate)
+		wait, hung := k.patience(), 0
+		for _, c := range calls {
+			if !c.wait(wait) {
+				hung++
+				wait = 0 // the others had as much time
+			} else if diff := differ(k.first[c.name], c); diff != "" {
+				k.report("concurrent", "%s got another verdict than alone: %s", c.name, diff)
+			}
+		}
+		if hung > 0 {
+			k.report("concurrent", "%d of 8 calls did not return", hung)
+			return false
+		}
+		if len(k.broken["concurrent"]) > 0 {
+			return k.recheck(ctx)
+		}
+	}
+	return true
+}
+
+// recheck asks once more without company: a verifier that changes its mind does
+// so alone too, and then its concurrent calls are not what is wrong.
+func (k *kit) recheck(ctx context.Context) bool {
+	for i := range 12 {
+		n := k.claims[i%2]
+		c := k.start(ctx, n, nil)
+		if !c.wait(k.patience()) {
+			k.report("returns", "%s", c.missing(k.patience()))
+			return false
+		}
+		if diff := differ(k.first[n.name], c); diff != "" {
+			delete(k.broken, "concurrent")
+			k.report("deterministic", "%s got different verdicts: %s", n.name, diff)
+			break
+		}
+	}
+	return true
+}
+
+// cancelled calls the verifier with contexts that are done already: one that was
+// cancelled, and one whose time is up.
+func (k *kit) cancelled() {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	cancel(ralph.ErrCancelled)
+	k.done(ctx)
+	late, stop := context.WithTimeout(context.Background(), 0)
+	defer stop()
+	k.done(late)
+}
+
+func (k *kit) done(ctx context.Context) {
+	for _, n := range k.claims {
+		c := k.start(ctx, n, nil)
+		switch {
+		case !c.wait(k.patience()):
+			k.report("cancel", "%s after its context was done", c.missing(k.patience()))
+			return
+		case c.verdict.Passed && c.err == nil:
+			k.report("cancel", "%s passed although the context was done before", c.name)
+		case c.verdict.Passed:
+			k.report("cancel", "%s got a verdict that is Passed, with an error, although the context was done before", c.name)
+		case c.err == nil:
+			k.report("cancel", "%s was rejected without an error although the context was done before", c.name)
+		}
+	}
+}
+
+// cancelledLate cancels the context right after the verifier has looked at it
+// once, twice and, if that is cheap, more often, which is while it runs. No clock
+// is needed for that. What was found out by then may be returned; what was not
+// is no rejection.
+func (k *kit) cancelledLate() {
+	if len(k.broken["cancel"])+len(k.broken["deterministic"])+len(k.broken["concurrent"])+
+		len(k.broken["accepts"])+len(k.broken["rejects"])+len(k.broken["error"])+len(k.broken["kept"]) > 0 {
+		return // its verdicts say nothing
+	}
+	start := time.Now()
+	for looks := int64(1); looks <= 2 || looks <= 12 && time.Since(start) < cheap; looks++ {
+		for _, n := range k.claims {
+			c := k.prepare(n)
+			c.looks = looks
+			c.run(context.Background(), nil)
+			if !c.wait(k.patience()) {
+				k.report("cancel", "%s after its context was cancelled while it ran", c.missing(k.patience()))
+				return
+			}
+			switch diff := differ(k.first[n.name], c); {
+			case c.verdict.Passed && c.err != nil:
+				k.report("cancel", "%s got a verdict that is Passed together with an error when its context was cancelled while it ran", c.name)
+			case c.err == nil && diff != "":
+				k.report("cancel", "%s got another verdict, and no error, when its context was cancelled while it ran: %s", c.name, diff)
+			}
+		}
+	}
+}
+
+// untouched looks at what calls were given and what they have returned, after
+// all of them.
+func (k *kit) untouched() {
+	for _, c := range k.calls {
+		if !c.returned() {
+			continue // it may be writing at this moment
+		}
+		for _, field := range c.changed() {
+			k.report("unmodified", "%s of %s was written to", field, c.name)
+		}
+		if !reflect.DeepEqual(c.shown, c.verdict) {
+			k.report("kept", "the verdict on %s was changed after it was returned", c.name)
+		}
+	}
+}
+
+func short(text string) string {
+	if r := []rune(text); len(r) > 200 {
+		return string(r[:200]) + "…"
+	}
+	return text
+}
