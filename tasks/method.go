@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 
@@ -62,6 +63,9 @@ type Env struct {
 	// Evidence gives the judge facts about the work, see [verify.Semantic]. It
 	// may be nil.
 	Evidence func(context.Context, ralph.Claim) (string, error)
+	// Redact hides secrets in what verifiers keep in Claim.Evidence, see
+	// [verify.Redacted]. Nil = it is written as it is.
+	Redact func(io.Writer) io.WriteCloser
 	// Methods are the program's own methods.
 	Methods Methods
 

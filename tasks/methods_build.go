@@ -88,18 +88,26 @@ func buildSemantic(config json.RawMessage, env Env) (ralph.Verifier, error) {
 	if c.fallback == methodString {
 		v.Fallback = verify.String{}
 	}
-	return verify.Cache(v), nil
+	return verify.Cache(env.hide(v)), nil
 }
 
-func buildExternal(config json.RawMessage, _ Env) (ralph.Verifier, error) {
+func buildExternal(config json.RawMessage, env Env) (ralph.Verifier, error) {
 	c, err := configOf(methodExternal, config, (*reader).externalConfig)
 	if err != nil {
 		return nil, err
 	}
-	return verify.Cache(verify.External{
+	return verify.Cache(env.hide(verify.External{
 		Args: c.args, Shell: c.shell, Dir: c.dir, Env: c.env, Timeout: c.timeout,
 		ExitCode: c.exitCode, Contains: c.contains, Excludes: c.excludes,
-	}), nil
+	})), nil
+}
+
+// hide has a verifier keep no secrets.
+func (e Env) hide(v ralph.Verifier) ralph.Verifier {
+	if e.Redact == nil {
+		return v
+	}
+	return verify.Redacted(v, e.Redact)
 }
 
 // buildStages builds equal stages once, so that a command that several of them
@@ -178,7 +186,7 @@ func guarded(v ralph.Verifier, globs []string) ralph.Verifier {
 	return verify.Guard{Verifier: v, Globs: globs}
 }
 
-func buildTemplate(config json.RawMessage, _ Env) (ralph.Verifier, error) {
+func buildTemplate(config json.RawMessage, env Env) (ralph.Verifier, error) {
 	c, err := configOf(methodTemplate, config, (*reader).templateConfig)
 	if err != nil {
 		return nil, err
@@ -187,7 +195,7 @@ func buildTemplate(config json.RawMessage, _ Env) (ralph.Verifier, error) {
 	if err != nil {
 		return nil, fmt.Errorf("template: %w", err)
 	}
-	return verify.Cache(v), nil
+	return verify.Cache(env.hide(v)), nil
 }
 
 // checkTemplate says what is wrong with the use of a template.

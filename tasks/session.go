@@ -53,8 +53,7 @@ type Session struct {
 	// Spec is the path of the specification in the prompt. "" = spec.md beside
 	// Path.
 	Spec string
-	// Feature is the session's name. "" = the git branch of Dir, else the folder
-	// that Path is in.
+	// Feature is the session's name. "" = that of [Feature].
 	Feature string
 
 	// Promise is the agent's claim that the whole list is done; "" =
@@ -183,7 +182,10 @@ func (s *Session) start(ctx context.Context) (*session, error) {
 	}
 	r.items = items
 	r.remember(items)
-	r.report = Report{StartTime: now(), Status: SessionRunning, MaxIterations: cmp.Or(s.Limits.Iterations, 10), FeatureBranch: s.feature(ctx, r.path)}
+	r.report = Report{StartTime: now(), Status: SessionRunning, MaxIterations: cmp.Or(s.Limits.Iterations, 10), FeatureBranch: s.Feature}
+	if s.Feature == "" {
+		r.report.FeatureBranch = Feature(ctx, s.Dir, r.path)
+	}
 	if err := r.tryPrompt(); err != nil {
 		return nil, err
 	}

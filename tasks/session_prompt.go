@@ -90,20 +90,19 @@ func describeItem(it Item) string {
 	return b.String()
 }
 
-// feature is the session's name (S0's feature branch).
-func (s *Session) feature(ctx context.Context, path string) string {
-	if s.Feature != "" {
-		return s.Feature
-	}
+// Feature is the name of a session on a list (S0's feature branch): the git
+// branch that is checked out in dir, else the name of the folder that the list
+// is in.
+func Feature(ctx context.Context, dir, path string) string {
 	cmd := exec.CommandContext(ctx, "git", "symbolic-ref", "--quiet", "--short", "HEAD")
-	cmd.Dir = s.Dir
+	cmd.Dir = dir
 	cmd.WaitDelay = 5 * time.Second
 	if out, err := cmd.Output(); err == nil {
 		if branch := string(bytes.TrimSpace(out)); branch != "" {
 			return branch
 		}
 	}
-	folder := s.Dir
+	folder := dir
 	if path != "" {
 		folder = filepath.Dir(path)
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -54,6 +55,8 @@ type External struct {
 	// printed, however much, byte by byte as it comes. A blank entry is an error.
 	Contains []string
 	Excludes []string
+
+	redact func(io.Writer) io.WriteCloser // see Redacted
 }
 
 var _ ralph.Verifier = External{}
@@ -94,7 +97,7 @@ func (e External) Verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, err
 func (e External) run(ctx context.Context, args []string, dir, folder string) ralph.Verdict {
 	name := e.name()
 	out := newOutput(e.Contains, e.Excludes)
-	evidence := out.keep(folder, name)
+	evidence := out.keep(folder, name, e.redact)
 	start := time.Now()
 	exit, err := process.Run(ctx, process.Cmd{
 		Args: args, Dir: dir, Env: append(os.Environ(), e.Env...),

@@ -26,6 +26,7 @@ type output struct {
 	contains []*seeker
 	excludes []*seeker
 	file     *os.File
+	to       io.Writer // file, through what hides secrets
 	fileErr  error
 
 	failing     []passage
@@ -53,16 +54,27 @@ func newOutput(contains, excludes []string) *output {
 // keep opens a file for all of the output in a folder, if there is one. The
 // returned function closes it and says where it is, or what went wrong: that
 // evidence cannot be kept does not change what was found. It removes the file of
-// a command that was not started.
-func (o *output) keep(folder, name string) func(started bool) string {
+// a command that was not started. redact may be nil.
+func (o *output) keep(folder, name string, redact func(io.Writer) io.WriteCloser) func(started bool) string {
 	if folder == "" {
 		return func(bool) string { return "" }
 	}
 	if o.fileErr = os.MkdirAll(folder, 0o755); o.fileErr == nil {
 		o.file, o.fileErr = os.CreateTemp(folder, slug(name)+"-*.log")
 	}
+	end := func() error { return nil }
+	if o.file != nil {
+		o.to = o.file
+		if redact != nil {
+			hidden := redact(o.file)
+			o.to, end = hidden, hidden.Close
+		}
+	}
 	return func(started bool) string {
 		if o.file != nil {
+			if err := end(); o.fileErr == nil {
+				o.fileErr = err
+			}
 			if err := o.file.Close(); o.fileErr == nil {
 				o.fileErr = err
 			}
@@ -111,7 +123,7 @@ func (s *outputStream) Write(p []byte) (int, error) {
 	}
 	o.size += int64(len(p))
 	if o.file != nil && o.fileErr == nil {
-		_, o.fileErr = o.file.Write(p)
+		_, o.fileErr = o.to.Write(p)
 	}
 	longest := 0
 	for _, list := range [][]*seeker{o.contains, o.excludes} {

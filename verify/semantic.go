@@ -8,8 +8,8 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -52,6 +52,8 @@ type Semantic struct {
 	// Fallback decides when the judge failed, or answered otherwise than it must.
 	// The checks say so. Nil = none: the check is unable.
 	Fallback ralph.Verifier
+
+	redact func(io.Writer) io.WriteCloser // see Redacted
 }
 
 var _ ralph.Verifier = Semantic{}
@@ -87,7 +89,7 @@ func (s Semantic) Verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, err
 	if err != nil {
 		return ralph.Verdict{}, err
 	}
-	h := &hearing{ctx: ctx, judge: s.Judge, claim: c, criteria: criteria, said: readable([]byte(c.Output)), facts: facts}
+	h := &hearing{ctx: ctx, judge: s.Judge, claim: c, criteria: criteria, said: readable([]byte(c.Output)), facts: facts, redact: s.redact}
 	answers, check := h.hold()
 	if ctx.Err() != nil {
 		return ralph.Verdict{}, context.Cause(ctx)
@@ -160,12 +162,13 @@ func (s Semantic) facts(ctx context.Context, c ralph.Claim) (string, error) {
 
 // A hearing is one claim before a judge.
 type hearing struct {
-	ctx      context.Context //nolint:containedctx // lives as long as one call
+	ctx      context.Context // of the call that it lives in
 	judge    ralph.Runner
 	claim    ralph.Claim
 	criteria []string
 	said     string
 	facts    string
+	redact   func(io.Writer) io.WriteCloser
 }
 
 // hold asks the judge, at most twice. Without answers the check says why.
@@ -228,9 +231,16 @@ func (h *hearing) record() func(prompt, answer string) {
 		if err != nil {
 			return
 		}
-		fmt.Fprintf(f, "%s\n\n== the judge answered ==\n\n%s\n", prompt, answer)
-		if f.Close() != nil {
-			os.Remove(filepath.Clean(f.Name()))
+		var to io.WriteCloser = f
+		if h.redact != nil {
+			to = h.redact(f)
+		}
+		_, err = fmt.Fprintf(to, "%s\n\n== the judge answered ==\n\n%s\n", prompt, answer)
+		if h.redact != nil {
+			err = errors.Join(err, to.Close())
+		}
+		if errors.Join(err, f.Close()) != nil {
+			os.Remove(f.Name()) // better none than a part
 		}
 	}
 }

@@ -17,7 +17,7 @@ func TestEvidenceCannotBeWritten(t *testing.T) {
 	}
 	o := newOutput([]string{"passed"}, nil)
 	whole := newOutput(nil, nil)
-	note := o.keep(t.TempDir(), "x")
+	note := o.keep(t.TempDir(), "x", nil)
 	o.file.Close()
 	var err error
 	if o.file, err = os.Open(name); err != nil { // it can be read only

@@ -26,7 +26,7 @@ func (w *work) definitions(runner ralph.Runner) error {
 	if err != nil {
 		return err
 	}
-	judged := tasks.Env{Dir: w.project, Judge: w.judgeWith(config)}
+	judged := tasks.Env{Dir: w.project, Judge: w.judgeWith(config), Redact: progress.Redact{}.Writer}
 	// A verifier that cannot be built is found out now, not after hours.
 	for _, d := range f.Definitions() {
 		if _, _, err := w.task(config, judged, d); err != nil {

@@ -52,10 +52,10 @@ type row struct {
 }
 
 // printRows prints a table, in colours on a terminal.
-func printRows(out io.Writer, rows []row) error {
+func printRows(out io.Writer, header string, rows []row) error {
 	var b strings.Builder
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "TASK\tITERATION\tOUTCOME\tDURATION\tCOST\tREASON")
+	fmt.Fprintln(w, header)
 	for _, r := range rows {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", cmp.Or(short(clean(r.task), 40), "-"), r.iteration, cmp.Or(string(r.outcome), "-"), r.took, r.cost, short(clean(r.reason), 100))
 	}
@@ -122,7 +122,7 @@ func logTable(e env, file io.Reader) error {
 	if lines == 0 {
 		return fail(exitConfig, "there is nothing in it that this program wrote")
 	}
-	if err := printRows(e.stdout, rows); err != nil {
+	if err := printRows(e.stdout, "TASK\tITERATION\tOUTCOME\tDURATION\tCOST\tREASON", rows); err != nil {
 		return err
 	}
 	fmt.Fprintf(e.stdout, "%s%s\n", plural(len(rows), "attempt"), price(usage))
@@ -162,7 +162,7 @@ func progressTable(e env, file io.Reader) error {
 		}
 		rows = append(rows, row{s.Task, fmt.Sprint(s.Number), s.Status, text, s.Time.Format(time.RFC3339), "-"})
 	}
-	if err := printRows(e.stdout, rows); err != nil {
+	if err := printRows(e.stdout, "TASK\tITERATION\tOUTCOME\tTIME\tCOST\tTITLE", rows); err != nil {
 		return err
 	}
 	fmt.Fprintf(e.stdout, "%s: %s\n", clean(p.Feature), plural(len(rows), "iteration"))

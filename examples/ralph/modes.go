@@ -287,7 +287,8 @@ func (s *session) run(l *ralph.Local, state ralph.State) error {
 	}
 	defer file.Close()
 	s.say("session log: %s", file.Name())
-	banner := &progress.Banner{W: file, Mode: s.mode}
+	hidden := progress.Redact{}.Writer(file)
+	banner := &progress.Banner{W: hidden, Mode: s.mode}
 	display := io.Writer(s.stderr)
 	if f, ok := l.Runner.(*filtered); ok && f.display != "" {
 		display = nil
@@ -304,7 +305,7 @@ func (s *session) run(l *ralph.Local, state ralph.State) error {
 			reason = err.Error()
 		}
 	}
-	return errors.Join(err, banner.Close(time.Now(), reason, code))
+	return errors.Join(err, banner.Close(time.Now(), reason, code), hidden.Close())
 }
 
 // newLog makes a file that was not there, named for the time.

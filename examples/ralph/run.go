@@ -126,7 +126,7 @@ func (w *work) open() error {
 	w.close = append(w.close, file.Close)
 	w.say("execution log: %s", path)
 	w.log = progress.Redact{}.Log(progress.Multi(
-		&progress.Markdown{Path: w.progressPath(), Feature: filepath.Base(filepath.Dir(absolute(w.file)))},
+		&progress.Markdown{Path: w.progressPath(), Feature: tasks.Feature(w.ctx, w.project, w.file)},
 		&progress.JSONL{W: file},
 	))
 	return nil
