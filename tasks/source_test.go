@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -47,10 +46,6 @@ func keys(items []tasks.Item) []string {
 func TestSourceErrors(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	pipe := filepath.Join(dir, "pipe.md")
-	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
-		t.Fatal(err)
-	}
 	missing := filepath.Join(dir, "missing.md")
 	tests := map[string]struct {
 		src  tasks.Source
@@ -60,7 +55,6 @@ func TestSourceErrors(t *testing.T) {
 		"no path":          {tasks.ListFile{}, "", "no path of a task list is given"},
 		"missing":          {tasks.ListFile{Path: missing}, missing, "file does not exist: create it"},
 		"a directory":      {tasks.ListFile{Path: dir}, dir, "is a directory: give the path of the file in it"},
-		"a pipe":           {tasks.ListFile{Path: pipe}, pipe, "is not a regular file"},
 		"missing prd":      {tasks.PRDFile{Path: missing}, missing, "file does not exist: create it"},
 		"a directory, prd": {tasks.PRDFile{Path: dir}, dir, "is a directory"},
 	}
