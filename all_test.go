@@ -18,7 +18,7 @@ type loopFunc func(context.Context, ralph.State) (ralph.State, error)
 
 func (f loopFunc) Run(ctx context.Context, s ralph.State) (ralph.State, error) { return f(ctx, s) }
 
-func tasks(ids ...string) []ralph.State {
+func states(ids ...string) []ralph.State {
 	var states []ralph.State
 	for _, id := range ids {
 		states = append(states, ralph.Start(ralph.Task{ID: id}))
@@ -44,7 +44,7 @@ func TestRunAllBreak(t *testing.T) {
 			ended[s.Task.ID] = context.Cause(ctx)
 			return s, context.Cause(ctx)
 		})
-		for s, err := range ralph.RunAll(t.Context(), l, 3, tasks("slow", "slower", "quick")...) {
+		for s, err := range ralph.RunAll(t.Context(), l, 3, states("slow", "slower", "quick")...) {
 			if s.Task.ID != "quick" || err != nil {
 				t.Errorf("%s ended first: %v", s.Task.ID, err)
 			}
@@ -68,7 +68,7 @@ func TestRunAllCancelled(t *testing.T) {
 		return s.Guide("it ran"), nil
 	})
 	var got []string
-	for s, err := range ralph.RunAll(ctx, l, 1, tasks("a", "b", "c")...) {
+	for s, err := range ralph.RunAll(ctx, l, 1, states("a", "b", "c")...) {
 		if ran := len(s.Guidance) > 0; ran != (err == nil) || !ran && !errors.Is(err, cause) {
 			t.Errorf("%s: %v", s.Task.ID, err)
 		}
@@ -103,7 +103,7 @@ func TestRunAllLimit(t *testing.T) {
 				close(release)
 			}()
 			n := 0
-			for _, err := range ralph.RunAll(t.Context(), l, tt.limit, tasks("a", "b", "c", "d", "e")...) {
+			for _, err := range ralph.RunAll(t.Context(), l, tt.limit, states("a", "b", "c", "d", "e")...) {
 				if n++; err != nil {
 					t.Error(err)
 				}
@@ -127,7 +127,7 @@ func TestRunAllYieldsEachError(t *testing.T) {
 		}
 		return s, nil
 	})
-	for s, err := range ralph.RunAll(t.Context(), l, 0, tasks("good", "bad", "better")...) {
+	for s, err := range ralph.RunAll(t.Context(), l, 0, states("good", "bad", "better")...) {
 		if (err != nil) != (s.Task.ID == "bad") || err != nil && stopReason(t, err) != ralph.StopCancelled {
 			t.Errorf("%s: %v", s.Task.ID, err)
 		}

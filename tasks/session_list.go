@@ -25,7 +25,7 @@ func (r *session) verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, err
 	check, wrong := r.box()
 	v := ralph.Verdict{Passed: check.Status == ralph.CheckPassed, Checks: []ralph.Check{check}}
 	if open := r.remaining(); c.Promised && len(open) > 0 {
-		claim := fmt.Sprintf("The last answer claimed that everything is done, but %d tasks are open: %s.", len(open), listed(open))
+		claim := "The last answer claimed that everything is done, but " + areOpen(open) + "."
 		v.Checks = append(v.Checks, ralph.Check{Name: "promise", Status: ralph.CheckWarning, Detail: claim})
 		if v.Passed { // the item is done; the next one's prompt says it
 			r.note = claim
@@ -58,6 +58,14 @@ func (r *session) box() (check ralph.Check, wrong []string) {
 		wrong = append(wrong, check.Detail+": put it back, and tick its box when it is done. A task is not done by removing it.")
 	}
 	return check, wrong
+}
+
+// areOpen says how many items are open, and which.
+func areOpen(items []Item) string {
+	if len(items) == 1 {
+		return "1 task is open: " + listed(items)
+	}
+	return fmt.Sprintf("%d tasks are open: %s", len(items), listed(items))
 }
 
 // listed names items, the first of them.
