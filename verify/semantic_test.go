@@ -234,3 +234,22 @@ func FuzzVerdict(f *testing.F) {
 		}
 	})
 }
+
+// FAILURES 15: a judge that does not judge never passes anything, and the first
+// word of a verdict in its reasoning is no verdict.
+func TestFailure15Judge(t *testing.T) {
+	t.Parallel()
+	for _, answer := range []string{
+		"I apologise, but I cannot evaluate this.",
+		"1. VERIFIED: at first sight. Wait, the file is missing.\n1. NOT_VERIFIED: it is missing",
+		"PROCEED",
+		`{"verdict": "VERIFIED"}`,
+		"Thinking: 1. VERIFIED: maybe\nI am not sure.",
+	} {
+		c := &court{answers: []string{answer}}
+		v, err := verify.Semantic{Judge: c, Criteria: criteria[:1]}.Verify(t.Context(), ralph.Claim{Promised: true, Output: "done"})
+		if err != nil || v.Passed || v.Checks[0].Status != ralph.CheckUnable || len(c.asked) != 2 {
+			t.Errorf("%q: %+v, %v, asked %d times", answer, v, err, len(c.asked))
+		}
+	}
+}
