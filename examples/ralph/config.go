@@ -21,19 +21,21 @@ type config map[string]string
 
 // readConfig reads a file of assignments as a shell would, but runs nothing:
 // NAME=value, quotes, comments, $NAME, ${NAME}, ${NAME:-default} and
-// ${NAME:=default} from the file and the environment. A file that does not exist
-// is an empty one, unless it was asked for. Names that nearly are known ones are
-// warned of.
+// ${NAME:=default} from the file and the environment, and ~/ for the home folder.
+// A file that does not exist is an empty one, unless it was asked for. Names that
+// nearly are known ones are warned of.
 func readConfig(file string, asked bool, lookup func(string) (string, bool), warn func(format string, args ...any)) (config, error) {
-	data, err := os.ReadFile(file)
-	if errors.Is(err, fs.ErrNotExist) && !asked {
-		return config{}, nil
+	if !asked && !isFile(file) {
+		if _, err := os.Stat(file); err == nil || errors.Is(err, fs.ErrNotExist) {
+			return config{}, nil // none, or a folder of the project's own
+		}
 	}
+	data, err := os.ReadFile(file)
 	if err != nil {
 		return nil, fail(exitConfig, "config: %w", err)
 	}
 	c := config{}
-	p := &assignments{text: string(data), line: 1, get: func(name string) (string, bool) {
+	p := &assignments{text: strings.TrimPrefix(string(data), "\uFEFF"), line: 1, get: func(name string) (string, bool) {
 		if v, ok := c[name]; ok {
 			return v, true
 		}
@@ -43,8 +45,9 @@ func readConfig(file string, asked bool, lookup func(string) (string, bool), war
 		return nil, fail(exitConfig, "config %s, line %d: %w", file, p.line, err)
 	}
 	for _, name := range slices.Sorted(maps.Keys(c)) {
-		near := nearest(name, knownSettings())
-		if !slices.Contains(knownSettings(), name) && edits(name, near) <= 2 {
+		upper := strings.ToUpper(name)
+		near := nearest(upper, knownSettings())
+		if !slices.Contains(knownSettings(), name) && edits(upper, near) <= 2 {
 			warn("config %s: %s is a variable for prompts; did you mean %s?", file, name, near)
 		}
 	}
@@ -65,15 +68,18 @@ func (p *assignments) read() error {
 		if p.text == "" {
 			return nil
 		}
-		p.text = strings.TrimPrefix(p.text, "export ")
-		if rest, ok := strings.CutPrefix(p.text, ": "); ok { // : "${NAME:=default}"
-			p.text = rest
+		if p.word(":") { // : "${NAME:=default}"
 			if _, err := p.value(); err != nil {
 				return err
 			}
 			continue
 		}
+		exported := p.word("export")
 		name := nameAt(p.text)
+		if name != "" && exported && blankAt(p.text[len(name):]) { // it changes nothing here
+			p.text = p.text[len(name):]
+			continue
+		}
 		if name == "" || !strings.HasPrefix(p.text[len(name):], "=") {
 			line, _, _ := strings.Cut(p.text, "\n")
 			return fmt.Errorf("%q is not an assignment, NAME=value", line)
@@ -89,6 +95,18 @@ func (p *assignments) read() error {
 		p.set(name, value)
 	}
 }
+
+// word skips a word, with the blanks after it, if it is the next one.
+func (p *assignments) word(word string) bool {
+	rest, ok := strings.CutPrefix(p.text, word)
+	if ok = ok && blankAt(rest); ok {
+		p.text = strings.TrimLeft(rest, " \t")
+	}
+	return ok
+}
+
+// blankAt reports whether text begins where a word has ended.
+func blankAt(text string) bool { return text == "" || strings.IndexByte(" \t\r\n;", text[0]) >= 0 }
 
 // skipBlank skips white space, semicolons and comments.
 func (p *assignments) skipBlank() {
@@ -114,63 +132,84 @@ func (p *assignments) skipBlank() {
 // value reads a word with its quotes and expansions.
 func (p *assignments) value() (string, error) {
 	var b strings.Builder
-	for p.text != "" {
-		switch c := p.text[0]; c {
-		case ' ', '\t', '\n', '\r', ';':
-			return b.String(), nil
-		case '\'':
-			inner, rest, ok := strings.Cut(p.text[1:], "'")
-			if !ok {
-				return "", errors.New("a quote is not closed")
-			}
-			p.line += strings.Count(inner, "\n")
-			b.WriteString(inner)
-			p.text = rest
-		case '"':
-			p.text = p.text[1:]
-			inner, err := p.quoted('"')
-			if err != nil {
-				return "", err
-			}
-			b.WriteString(inner)
+	p.tilde(&b)
+	for !blankAt(p.text) {
+		c := p.text[0]
+		switch c {
 		case '|', '&', '<', '>', '(', ')':
 			return "", fmt.Errorf("%q: a config holds assignments and runs nothing; quote the value", string(c))
-		default:
-			if err := p.char(&b, false); err != nil {
-				return "", err
-			}
+		}
+		if err := p.piece(&b, false); err != nil {
+			return "", err
+		}
+		if c == ':' {
+			p.tilde(&b)
 		}
 	}
 	return b.String(), nil
 }
 
-// quoted reads up to the end mark, expanding.
-func (p *assignments) quoted(end byte) (string, error) {
-	var b strings.Builder
-	for p.text != "" {
-		switch c := p.text[0]; {
-		case c == end:
-			p.text = p.text[1:]
-			return b.String(), nil
-		case end == '}' && (c == '"' || c == '\''):
-			mark := string(c)
-			inner, rest, ok := strings.Cut(p.text[1:], mark)
-			if !ok {
-				return "", errors.New("a quote is not closed")
-			}
-			b.WriteString(inner)
-			p.text = rest
-		default:
-			if err := p.char(&b, end == '"'); err != nil {
-				return "", err
-			}
-		}
+// tilde expands ~ and ~/ to the home folder; other users' are left alone.
+func (p *assignments) tilde(b *strings.Builder) {
+	rest, ok := strings.CutPrefix(p.text, "~")
+	if home, known := p.get("HOME"); ok && known && (blankAt(rest) || rest[0] == '/' || rest[0] == ':' || rest[0] == '}') {
+		b.WriteString(home)
+		p.text = rest
 	}
-	return "", fmt.Errorf("%q is not closed", string(end))
 }
 
-// char reads one character, escape or expansion.
-func (p *assignments) char(b *strings.Builder, inQuotes bool) error {
+// piece reads a quoted text or one character, escape or expansion.
+func (p *assignments) piece(b *strings.Builder, inQuotes bool) error {
+	switch c := p.text[0]; {
+	case c == '\'' && !inQuotes:
+		inner, rest, ok := strings.Cut(p.text[1:], "'")
+		if !ok {
+			return errors.New("a quote is not closed")
+		}
+		p.line += strings.Count(inner, "\n")
+		b.WriteString(inner)
+		p.text = rest
+		return nil
+	case c == '"':
+		p.text = p.text[1:]
+		for p.text != "" && p.text[0] != '"' {
+			if err := p.char(b, "\"\\$`"); err != nil {
+				return err
+			}
+		}
+		if p.text == "" {
+			return errors.New("a double quote is not closed")
+		}
+		p.text = p.text[1:]
+		return nil
+	case inQuotes:
+		return p.char(b, "\"\\$`}")
+	}
+	return p.char(b, "")
+}
+
+// fallback reads the default of an expansion, up to its brace. In double quotes
+// single quotes are text, as in a shell.
+func (p *assignments) fallback(inQuotes bool) (string, error) {
+	var b strings.Builder
+	if !inQuotes {
+		p.tilde(&b)
+	}
+	for p.text != "" && p.text[0] != '}' {
+		if err := p.piece(&b, inQuotes); err != nil {
+			return "", err
+		}
+	}
+	if p.text == "" {
+		return "", errors.New("a brace is not closed")
+	}
+	p.text = p.text[1:]
+	return b.String(), nil
+}
+
+// char reads one character, escape or expansion. Within double quotes, escapes
+// are what a backslash has a meaning for.
+func (p *assignments) char(b *strings.Builder, escapes string) error {
 	c := p.text[0]
 	switch {
 	case c == '`' || strings.HasPrefix(p.text, "$("):
@@ -182,12 +221,12 @@ func (p *assignments) char(b *strings.Builder, inQuotes bool) error {
 			p.line++
 			return nil
 		}
-		if inQuotes && !strings.ContainsRune("\"\\$`", rune(next)) {
+		if escapes != "" && strings.IndexByte(escapes, next) < 0 {
 			b.WriteByte('\\')
 		}
 		b.WriteByte(next)
 	case c == '$':
-		return p.expand(b)
+		return p.expand(b, escapes != "")
 	default:
 		if c == '\n' {
 			p.line++
@@ -198,13 +237,16 @@ func (p *assignments) char(b *strings.Builder, inQuotes bool) error {
 	return nil
 }
 
-func (p *assignments) expand(b *strings.Builder) error {
+func (p *assignments) expand(b *strings.Builder, inQuotes bool) error {
 	rest := p.text[1:]
 	if name := nameAt(rest); name != "" {
 		value, _ := p.get(name)
 		b.WriteString(value)
 		p.text = rest[len(name):]
 		return nil
+	}
+	if !inQuotes && (strings.HasPrefix(rest, "'") || strings.HasPrefix(rest, `"`)) {
+		return errors.New("$'…' and $\"…\" are not known; use plain quotes")
 	}
 	if !strings.HasPrefix(rest, "{") {
 		b.WriteByte('$')
@@ -229,7 +271,7 @@ func (p *assignments) expand(b *strings.Builder) error {
 		b.WriteString(value)
 		return nil
 	}
-	def, err := p.quoted('}')
+	def, err := p.fallback(inQuotes)
 	if err != nil {
 		return err
 	}

@@ -34,16 +34,21 @@ func TestConfigAsBash(t *testing.T) {
 		"A=\"two\nlines\"\nB=x\\\ny",
 		"A=\nB=\"\"\nC=a=b",
 		"A=http://x/#y B=a#b",
+		`A="${X:="$HOME_X y"}" B=${Y:="$HOME_X/y"} C="${Z:='q r'}" D=${W:='q } r'} E="${V:=a\\}b\"c\\x}"`,
+		"A=~/x B=~ C=~:~/y:a~ D='~/x' E=\"~/x\"",
+		"A=x~/y B=${N:=~/z} C=${M:-~} D=~other",
+		"export\tA=1\nexport A\n:\t${B:=2}\nexport  C=3 D=4",
+		"A=1;B=2;\nC=$HOME_X\\$HOME_X D=\"$\" E=a'\n'b",
 		"A='.message.content[]? | select(.type == \"text\") | .text'",
 	} {
-		env := map[string]string{"SET_X": "set", "EMPTY_X": "", "HOME_X": "/home"}
+		env := map[string]string{"SET_X": "set", "EMPTY_X": "", "HOME_X": "/home", "HOME": "/home/me"}
 		got, _, err := parseConfig(t, text, env)
 		if err != nil {
 			t.Errorf("%s: %v", text, err)
 			continue
 		}
 		cmd := exec.Command("bash", "-c", text+"\nfor n in A B C D E; do printf '%s=%s\\0' $n \"${!n-}\"; done")
-		cmd.Env = []string{"SET_X=set", "EMPTY_X=", "HOME_X=/home"}
+		cmd.Env = []string{"SET_X=set", "EMPTY_X=", "HOME_X=/home", "HOME=/home/me"}
 		out, err := cmd.Output()
 		if err != nil {
 			t.Fatal(err)
@@ -69,6 +74,11 @@ func TestConfigErrors(t *testing.T) {
 		"A='x":             "not closed",
 		"A=\"x":            "not closed",
 		"A=(1 2)":          "array",
+		"A=$'x'":           "not known",
+		"A=\"${B:=x\"":     "not closed",
+		"A=${B:=$(date)}":  "command substitution",
+		`A="${B:="$(d)"}"`: "command substitution",
+		"A='x\ny'\nexport": "line 3",
 		"A=x|y":            "runs nothing",
 		"A=${B%%x}":        "only ${NAME}",
 		"source other.cfg": "not an assignment",
@@ -77,9 +87,18 @@ func TestConfigErrors(t *testing.T) {
 			t.Errorf("%s: %v, %v; want %q", text, c, err, want)
 		}
 	}
-	_, warned, err := parseConfig(t, "AGENT_TPYE=claude\nMY_VAR=1\nSPEC_DIR=x\n", nil)
-	if err != nil || !strings.Contains(warned, "did you mean AGENT_TYPE?") || !strings.Contains(warned, "did you mean SPECS_DIR?") || strings.Contains(warned, "MY_VAR") {
+	_, warned, err := parseConfig(t, "AGENT_TPYE=claude\nMY_VAR=1\nSPEC_DIR=x\nmax_retries=1\n", nil)
+	if err != nil || !strings.Contains(warned, "did you mean AGENT_TYPE?") || !strings.Contains(warned, "did you mean SPECS_DIR?") || !strings.Contains(warned, "did you mean MAX_RETRIES?") || strings.Contains(warned, "MY_VAR") {
 		t.Errorf("%s, %v", warned, err)
+	}
+}
+
+// TestConfigOfWindows reads what an editor there may leave.
+func TestConfigOfWindows(t *testing.T) {
+	t.Parallel()
+	got, _, err := parseConfig(t, "\uFEFFA=1\r\n# B=2\r\nexport C=\"x y\"\r\nD='z'", nil)
+	if diff := cmp.Diff(config{"A": "1", "C": "x y", "D": "z"}, got); diff != "" || err != nil {
+		t.Errorf("%v\n%s", err, diff)
 	}
 }
 

@@ -201,7 +201,7 @@ func (s *session) specs() string {
 // loop returns the loop, and its state before it starts.
 func (s *session) loop(runner ralph.Runner, text string) (*ralph.Local, ralph.State, error) {
 	retries := 3
-	if v, ok := s.config["MAX_RETRIES"]; ok {
+	if v := s.config["MAX_RETRIES"]; v != "" {
 		var err error
 		if retries, err = strconv.Atoi(v); err != nil || retries < 0 {
 			return nil, ralph.State{}, fail(exitConfig, "config: MAX_RETRIES is a number, 0 or more, not %q", v)
