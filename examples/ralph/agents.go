@@ -31,10 +31,13 @@ func (f *flags) validate() error {
 
 // command returns the agent that the flags name, else the one of the config, else
 // the first one installed. A config's values win over a preset's, one by one; an
-// agent named by a flag is that agent and nothing else.
-func (f *flags) command(e env, c config) (*ralph.Command, error) {
+// agent named by a flag is that agent and nothing else. A program with a path is
+// looked for in the current folder if a flag names it, in the project if the
+// config does, since that file does not change with where ralph is started.
+func (f *flags) command(e env, c config, project string) (*ralph.Command, error) {
 	var cmd *ralph.Command
 	var err error
+	from := "."
 	switch {
 	case f.agentCmd != "":
 		cmd = &ralph.Command{ModelFlag: "--model"}
@@ -44,19 +47,21 @@ func (f *flags) command(e env, c config) (*ralph.Command, error) {
 			err = fmt.Errorf("--agent: %w", err)
 		}
 	case c["AGENT_TYPE"] != "" || c["AGENT_CLI"] != "":
-		cmd, err = c.command()
+		cmd, err = c.command(c["AGENT_TYPE"])
+		from = project
 	default:
 		name := installed()
 		if name == "" {
 			return nil, fail(exitConfig, "no known agent is installed (%s); name one with --agent-cmd", strings.Join(ralph.Presets(), ", "))
 		}
 		e.say("using agent %s, the first one installed", name)
-		cmd, err = ralph.Preset(name)
+		cmd, err = c.command(name)
 	}
 	if err != nil {
 		return nil, fail(exitConfig, "%w", err)
 	}
-	if strings.ContainsRune(cmd.Args[0], filepath.Separator) {
+	if strings.ContainsRune(cmd.Args[0], filepath.Separator) && !filepath.IsAbs(cmd.Args[0]) {
+		cmd.Args[0] = filepath.Join(from, cmd.Args[0])
 		if cmd.Args[0], err = filepath.Abs(cmd.Args[0]); err != nil { // the agent works elsewhere
 			return nil, err
 		}
@@ -71,9 +76,9 @@ func (f *flags) command(e env, c config) (*ralph.Command, error) {
 	return cmd, nil
 }
 
-// command returns the agent that a config names.
-func (c config) command() (*ralph.Command, error) {
-	kind := c["AGENT_TYPE"]
+// command returns the agent of a kind, "" = the one that AGENT_CLI names, with
+// the config's own values.
+func (c config) command(kind string) (*ralph.Command, error) {
 	if kind == "" {
 		kind = "text"
 		if _, err := ralph.Preset(filepath.Base(c["AGENT_CLI"])); err == nil {
@@ -87,14 +92,14 @@ func (c config) command() (*ralph.Command, error) {
 	dialect := cmd.Format
 	program, args := cmd.Args[:1], cmd.Args[1:]
 	if c["AGENT_CLI"] != "" {
-		if program, err = splitWords(c["AGENT_CLI"]); err != nil {
+		if program, err = configWords(c["AGENT_CLI"]); err != nil {
 			return nil, fmt.Errorf("config: AGENT_CLI: %w", err)
 		}
 	}
 	if v, ok := c["AGENT_ARGS"]; ok {
 		args = nil
 		if strings.TrimSpace(v) != "" {
-			if args, err = splitWords(v); err != nil {
+			if args, err = configWords(v); err != nil {
 				return nil, fmt.Errorf("config: AGENT_ARGS: %w", err)
 			}
 		}
@@ -116,7 +121,7 @@ func (c config) command() (*ralph.Command, error) {
 
 // runner returns the agent, with the filters of the config.
 func (s *session) runner() (ralph.Runner, error) {
-	cmd, err := s.command(s.env, s.config)
+	cmd, err := s.command(s.env, s.config, s.project)
 	if err != nil {
 		return nil, err
 	}
@@ -179,7 +184,7 @@ func version(ctx context.Context, program string) string {
 	if line = clean(line); err != nil || line == "" {
 		return "installed"
 	}
-	return line[:min(len(line), 40)]
+	return strings.ToValidUTF8(line[:min(len(line), 40)], "")
 }
 
 // installed returns the first preset whose program is found, "" = none.

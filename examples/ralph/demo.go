@@ -83,7 +83,7 @@ func demoAgent(e env, f *flags) (*ralph.Command, error) {
 		if err := f.validate(); err != nil {
 			return nil, err
 		}
-		return f.command(e, nil)
+		return f.command(e, nil, "")
 	}
 	self, err := os.Executable()
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -50,20 +51,23 @@ func newFlags(c command) *flags {
 	return f
 }
 
-// parse returns the arguments that are no flags. "--" ends the flags.
+// parse returns the arguments that are no flags. "--" ends the flags, and -5 is
+// no flag but a number that is too small.
 func (f *flags) parse(args []string) ([]string, error) {
 	var rest []string
 	for len(args) > 0 {
 		arg := args[0]
+		args = args[1:]
 		if arg == "--" {
-			return append(rest, args[1:]...), nil
+			return append(rest, args...), nil
 		}
-		if arg == "-" || !strings.HasPrefix(arg, "-") {
-			rest, args = append(rest, arg), args[1:]
+		if _, err := strconv.ParseFloat(arg, 64); err == nil || arg == "-" || !strings.HasPrefix(arg, "-") {
+			rest = append(rest, arg)
 			continue
 		}
-		name, _, _ := strings.Cut(strings.TrimLeft(arg, "-"), "=")
-		if f.Lookup(name) == nil {
+		name, _, valued := strings.Cut(strings.TrimLeft(arg, "-"), "=")
+		known := f.Lookup(name)
+		if known == nil {
 			var names []string
 			f.VisitAll(func(fl *flag.Flag) {
 				if fl.Usage != "" {
@@ -72,10 +76,13 @@ func (f *flags) parse(args []string) ([]string, error) {
 			})
 			return nil, fail(exitUsage, "unknown flag --%s%s; 'ralph help %s' lists them", name, didYouMeanFlag(name, names), f.cmd.name)
 		}
-		if err := f.FlagSet.Parse(args); err != nil {
+		one := []string{arg} // one flag at a time, for the rest is looked at here
+		if b, ok := known.Value.(interface{ IsBoolFlag() bool }); !valued && (!ok || !b.IsBoolFlag()) && len(args) > 0 {
+			one, args = append(one, args[0]), args[1:]
+		}
+		if err := f.FlagSet.Parse(one); err != nil {
 			return nil, fail(exitUsage, "%s", err)
 		}
-		args = f.FlagSet.Args()
 	}
 	return rest, nil
 }
@@ -141,64 +148,4 @@ func edits(a, b string) int {
 		}
 	}
 	return row[len(b)]
-}
-
-// splitWords splits a command as a shell would, with quotes and backslashes, and
-// expands nothing.
-func splitWords(line string) ([]string, error) {
-	var words []string
-	var word strings.Builder
-	inWord := false
-	quote := rune(0)
-	escaped := false
-	for _, r := range line {
-		switch {
-		case escaped:
-			if quote == '"' && !strings.ContainsRune("\"\\$`", r) {
-				word.WriteByte('\\') // between double quotes it escapes only these
-			}
-			word.WriteRune(r)
-			escaped = false
-		case quote == '\'':
-			if r == '\'' {
-				quote = 0
-			} else {
-				word.WriteRune(r)
-			}
-		case r == '\\':
-			escaped, inWord = true, true
-		case quote == '"':
-			if r == '"' {
-				quote = 0
-			} else {
-				word.WriteRune(r)
-			}
-		case r == '\'' || r == '"':
-			quote, inWord = r, true
-		case r == ' ' || r == '\t' || r == '\n':
-			if inWord {
-				words = append(words, word.String())
-				word.Reset()
-			}
-			inWord = false
-		case strings.ContainsRune(";|&<>()$`", r):
-			return nil, fmt.Errorf("%q holds %q: a command is words, not a shell line; use sh -c '…' for one", line, r)
-		default:
-			word.WriteRune(r)
-			inWord = true
-		}
-	}
-	switch {
-	case quote != 0:
-		return nil, fmt.Errorf("%q: a quote is not closed", line)
-	case escaped:
-		return nil, fmt.Errorf("%q ends with a backslash", line)
-	}
-	if inWord {
-		words = append(words, word.String())
-	}
-	if len(words) == 0 {
-		return nil, fmt.Errorf("the command is blank")
-	}
-	return words, nil
 }

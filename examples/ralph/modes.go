@@ -146,12 +146,15 @@ func topLevel(ctx context.Context, dir string) (string, error) {
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
 		return "", fail(exitConfig, "--dir %s is not a folder", dir)
 	}
-	out, err := exec.CommandContext(ctx, "git", "-C", dir, "rev-parse", "--show-toplevel").CombinedOutput()
+	var said strings.Builder // not with the path: git also warns there
+	cmd := exec.CommandContext(ctx, "git", "-C", dir, "rev-parse", "--show-toplevel")
+	cmd.Stderr = &said
+	out, err := cmd.Output()
 	switch {
 	case errors.Is(err, exec.ErrNotFound):
 		return "", fail(exitGit, "git is not installed, or not in PATH")
 	case err != nil:
-		return "", fail(exitGit, "%s is not in a git repository; 'git init' makes one (%s)", dir, clean(string(out)))
+		return "", fail(exitGit, "%s is not in a git repository; 'git init' makes one (%s)", dir, clean(said.String()))
 	}
 	return filepath.FromSlash(strings.TrimSuffix(string(out), "\n")), nil
 }
@@ -161,6 +164,8 @@ func (s *session) template() (string, error) {
 	if s.mode == "build" && !isFile(filepath.Join(s.home, planName)) {
 		return "", fail(exitUsage, "Implementation plan not found. Run 'ralph plan' first.")
 	}
+	values := maps.Clone(s.config)
+	values["SPECS_DIR"], values["MODE"] = s.specs(), s.mode
 	var text string
 	if file := s.source(); file != "" {
 		var err error
@@ -176,14 +181,12 @@ func (s *session) template() (string, error) {
 			return "", err
 		}
 		text = string(data)
+		plan, err := filepath.Rel(s.project, filepath.Join(s.home, planName))
+		if err != nil {
+			return "", err
+		}
+		values["PLAN"] = filepath.ToSlash(plan) // only of ours: in a prompt of the user's it is text
 	}
-	plan, err := filepath.Rel(s.project, filepath.Join(s.home, planName))
-	if err != nil {
-		return "", err
-	}
-	values := map[string]string{"PLAN": filepath.ToSlash(plan)}
-	maps.Copy(values, s.config)
-	values["SPECS_DIR"], values["MODE"] = s.specs(), s.mode
 	return substitute(text, values), nil
 }
 
@@ -234,7 +237,7 @@ func (s *session) loop(runner ralph.Runner, text string) (*ralph.Local, ralph.St
 // complete adds what is not in the file: how to end the loop, unless the file
 // says that itself, and what the agent should know of the iterations before.
 func (s *session) complete(text string, st ralph.State) string {
-	if s.always || !s.hasSignal(text) {
+	if !s.hasSignal(text) {
 		st.Task.Prompt = text
 		return st.Prompt()
 	}
