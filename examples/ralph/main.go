@@ -13,6 +13,7 @@ import (
 	"syscall"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/process"
 )
 
 // Exit codes.
@@ -23,8 +24,7 @@ const (
 	exitNotVerified = 3
 	exitAgent       = 4
 	exitGit         = 5
-	exitInterrupt   = 130 // SIGINT
-	exitTerminate   = 143 // SIGTERM
+	exitSignal      = 128 // plus the signal's number, as shells have it: 130 is SIGINT
 )
 
 func main() {
@@ -60,21 +60,15 @@ func (e signalError) Error() string { return e.sig.String() }
 
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	ctx, cancel := context.WithCancelCause(context.Background())
-	defer cancel(nil)
-	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	defer signal.Stop(signals)
-	go func() {
-		if sig, ok := <-signals; ok {
-			cancel(signalError{sig})
-			signal.Stop(signals) // a second one ends this process at once
-		}
-	}()
+	stdout, stderr = outlet{stdout, cancel}, outlet{stderr, cancel}
+	ctx, stop := withSignals(ctx, cancel)
+	defer stop()
 	e := env{ctx, stdin, stdout, stderr}
 	err := dispatch(e, args)
 	code := exitCode(ctx, err)
+	_, interrupted := errors.AsType[signalError](context.Cause(ctx))
 	switch text := ""; {
-	case code == exitInterrupt || code == exitTerminate:
+	case interrupted && err != nil:
 		e.say("interrupted; what was done is in the files: run it again to go on")
 	case err != nil:
 		if text = err.Error(); text != "" {
@@ -84,16 +78,65 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	return code
 }
 
+// withSignals makes a context end with the first signal that ends
+// programs. With the second, what still runs is killed at once, so that also
+// the impatient, and a terminal that hangs up more than once, leave no agent
+// behind; the third ends this process.
+func withSignals(ctx context.Context, cancel context.CancelCauseFunc) (context.Context, func()) {
+	hurry, done := make(chan struct{}), make(chan struct{})
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGQUIT)
+	if !signal.Ignored(syscall.SIGHUP) { // nohup
+		signal.Notify(signals, syscall.SIGHUP)
+	}
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // it shall not end us, see outlet
+	go func() {
+		for n := 0; ; {
+			select {
+			case sig := <-signals:
+				cancel(signalError{sig})
+				if n++; n == 2 {
+					close(hurry)
+					signal.Stop(signals)
+				}
+			case <-done:
+				return
+			}
+		}
+	}()
+	return process.Hurry(ctx, hurry), func() {
+		signal.Stop(signals)
+		close(done)
+		cancel(nil)
+	}
+}
+
+// An outlet is standard output or error. When nobody reads it any more the run
+// ends, as other programs do, but in good order: with the Ctrl-C that reaches us,
+// a tee behind us has gone before we are done.
+type outlet struct {
+	io.Writer
+	cancel context.CancelCauseFunc
+}
+
+func (o outlet) Write(p []byte) (int, error) {
+	n, err := o.Writer.Write(p)
+	if errors.Is(err, syscall.EPIPE) {
+		o.cancel(signalError{syscall.SIGPIPE})
+	}
+	return n, err
+}
+
 // exitCode is the code for the error of a command.
 func exitCode(ctx context.Context, err error) int {
 	if err == nil {
 		return exitOK
 	}
 	if cause, ok := errors.AsType[signalError](context.Cause(ctx)); ok {
-		if cause.sig == syscall.SIGTERM {
-			return exitTerminate
+		if sig, ok := cause.sig.(syscall.Signal); ok {
+			return exitSignal + int(sig)
 		}
-		return exitInterrupt
+		return exitSignal
 	}
 	if x, ok := errors.AsType[*exitError](err); ok {
 		return x.code
@@ -177,7 +220,7 @@ func usage(w io.Writer) {
 Example: ralph demo
 
 Exit codes: 0 verified, or the limit of iterations was reached (--strict: 3); 1 configuration;
-2 usage; 3 not verified; 4 the agent failed; 5 git; 130 and 143 interrupted.
+2 usage; 3 not verified; 4 the agent failed; 5 git; 128 and a signal's number, like 130, interrupted.
 `)
 }
 

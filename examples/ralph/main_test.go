@@ -1,8 +1,11 @@
 package main
 
 import (
+	"fmt"
 	"os"
+	"os/signal"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -20,6 +23,12 @@ func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
+		Condition: func(cond string) (bool, error) { // [hup]: not started by nohup
+			if cond != "hup" {
+				return false, fmt.Errorf("unknown condition %q", cond)
+			}
+			return !signal.Ignored(syscall.SIGHUP), nil
+		},
 		Setup: func(e *testscript.Env) error {
 			for _, name := range []string{"HOME", "GOCACHE", "GOMODCACHE", "GOFLAGS", "GOTOOLCHAIN"} {
 				e.Setenv(name, os.Getenv(name))

@@ -23,6 +23,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -35,6 +36,10 @@ type Cmd struct {
 	// Stdin is handed over through a pipe, then end of file. A child that does
 	// not read it is no error.
 	Stdin []byte
+
+	// StdinFile, if set, is the command's standard input instead: the reading
+	// end of a pipe. Run closes it.
+	StdinFile *os.File
 
 	// Stdout and Stderr get what the command prints, each from one goroutine
 	// and before Run returns. nil = discard. What a writer answers does not
@@ -67,11 +72,22 @@ var ErrStart = errors.New("cannot start")
 // marker is what the environment names of runs begin with.
 const marker = "RALPH_RUN_"
 
+type hurryKey struct{}
+
+// Hurry returns a context with which Run no longer asks a command to end, nor
+// waits for it to do so, but kills it, once now is closed and the context done.
+func Hurry(ctx context.Context, now <-chan struct{}) context.Context {
+	return context.WithValue(ctx, hurryKey{}, now)
+}
+
 // Run runs the command to its end and until none of its processes is left. When
 // ctx is done, the command's process group is interrupted, after Grace
 // terminated, after another Grace killed, and the error is context.Cause(ctx).
 // A command that was started and not stopped is no error, however it ended.
 func Run(ctx context.Context, c Cmd) (Exit, error) {
+	if c.StdinFile != nil {
+		defer c.StdinFile.Close()
+	}
 	if ctx.Err() != nil {
 		return Exit{Code: -1}, context.Cause(ctx)
 	}
@@ -90,6 +106,7 @@ type run struct {
 	readers []*os.File
 	read    chan struct{} // both pipes are at their end
 	stdin   *os.File
+	writing atomic.Int32 // readers that are handing over what they read
 }
 
 func start(c Cmd) (*run, error) {
@@ -142,7 +159,7 @@ func (r *run) begin(name string) error {
 	err := errors.Join(err1, err2, err3)
 	if err == nil {
 		grow(outR)
-		r.cmd.Stdin, r.cmd.Stdout, r.cmd.Stderr = inR, outW, errW
+		r.cmd.Stdin, r.cmd.Stdout, r.cmd.Stderr = cmp.Or(r.StdinFile, inR), outW, errW
 		err = r.cmd.Start()
 	}
 	if err != nil {
@@ -152,6 +169,9 @@ func (r *run) begin(name string) error {
 		return fmt.Errorf("%w %s: %w", ErrStart, r.Args[0], err)
 	}
 	inR.Close()
+	if r.StdinFile != nil {
+		r.StdinFile.Close() // the command's copy is the last: when it is gone, writers are told
+	}
 	outW.Close()
 	errW.Close()
 	r.stdin, r.readers = inW, []*os.File{outR, errR}
@@ -162,8 +182,8 @@ func (r *run) begin(name string) error {
 		inW.Close()
 	}()
 	var readers sync.WaitGroup
-	readers.Go(func() { pump(outR, r.Stdout) })
-	readers.Go(func() { pump(errR, r.Stderr) })
+	readers.Go(func() { r.pump(outR, r.Stdout) })
+	readers.Go(func() { r.pump(errR, r.Stderr) })
 	go func() { readers.Wait(); close(r.read) }()
 	go func() { awaitExit(r.cmd); close(r.exited) }()
 	return nil
@@ -173,12 +193,14 @@ func (r *run) begin(name string) error {
 const maxRead = 256 << 10
 
 // pump passes on what it reads, in big pieces if there is much.
-func pump(from *os.File, to io.Writer) {
+func (r *run) pump(from *os.File, to io.Writer) {
 	buf := make([]byte, 8<<10)
 	for {
 		n, err := from.Read(buf)
 		if n > 0 && to != nil {
+			r.writing.Add(1)
 			to.Write(buf[:n])
+			r.writing.Add(-1)
 		}
 		if err != nil {
 			return
@@ -196,7 +218,7 @@ func (r *run) wait(ctx context.Context) (Exit, error) {
 		e.Cut = !r.drain(ctx)
 	case <-ctx.Done():
 		e.Stopped = true
-		r.stop()
+		r.stop(ctx)
 	}
 	r.tree.end()
 	r.stdin.Close()
@@ -219,17 +241,29 @@ func (r *run) wait(ctx context.Context) (Exit, error) {
 }
 
 // drain waits for output that comes after the command's exit, from a tee in the
-// background or from a daemon that holds the pipe for ever.
+// background or from a daemon that holds the pipe for ever. A writer that takes
+// its time is no daemon: what the command printed is handed over in full.
 func (r *run) drain(ctx context.Context) bool {
-	drain := time.NewTimer(cmp.Or(r.Drain, 2*time.Second))
-	defer drain.Stop()
+	half := time.NewTicker(cmp.Or(r.Drain, 2*time.Second) / 2)
+	defer half.Stop()
+	for idle := 0; idle < 2; {
+		select {
+		case <-r.read:
+			return true
+		case <-ctx.Done():
+			return false
+		case <-half.C:
+		}
+		if idle++; r.writing.Load() > 0 {
+			idle = 0
+		}
+	}
 	select {
 	case <-r.read:
 		return true
-	case <-drain.C:
-	case <-ctx.Done():
+	default:
+		return false
 	}
-	return false
 }
 
 func (r *run) settled(within time.Duration) bool {
@@ -246,8 +280,9 @@ func (r *run) settled(within time.Duration) bool {
 // stop ends the direct child, with its group. Its descendants are noted before
 // each step: once it is gone, nothing links them to it but their environment,
 // which they may have cleared.
-func (r *run) stop() {
+func (r *run) stop(ctx context.Context) {
 	grace := cmp.Or(r.Grace, 5*time.Second)
+	hurry, _ := ctx.Value(hurryKey{}).(<-chan struct{}) // nil = never
 	for _, signal := range []signal{interrupt, terminate} {
 		r.tree.note()
 		r.tree.signal(signal)
@@ -257,7 +292,11 @@ func (r *run) stop() {
 			t.Stop()
 			return
 		case <-t.C:
+			continue
+		case <-hurry:
+			t.Stop()
 		}
+		break
 	}
 	r.tree.note()
 	r.tree.signal(kill)

@@ -232,3 +232,66 @@ func TestRunRelativeProgram(t *testing.T) {
 		t.Errorf("relative to the current folder: %+v, %v", e, err)
 	}
 }
+
+// TestHurry ends a command that heeds no signal, without the time to heed one.
+func TestHurry(t *testing.T) {
+	t.Parallel()
+	now := make(chan struct{})
+	ctx, cancel := context.WithCancel(Hurry(t.Context(), now))
+	out := writerFunc(func([]byte) { cancel(); close(now) })
+	e, err := Run(ctx, Cmd{
+		Args: []string{"/bin/sh", "-c", "trap '' INT TERM; setsid sleep 300 & echo ready; while :; do wait; done"},
+		Env:  env(t), Stdout: out, Grace: time.Hour,
+	})
+	checkNoneLeft(t)
+	if !e.Stopped || e.Signal != "killed" || !errors.Is(err, context.Canceled) {
+		t.Errorf("%+v, %v", e, err)
+	}
+}
+
+// TestStdinFile writes to a command while it runs, and is told when it has gone.
+func TestStdinFile(t *testing.T) {
+	t.Parallel()
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	io.WriteString(w, "one\ntwo\n")
+	_, out, err := sh(t, t.Context(), "read x; echo got $x", Cmd{Env: env(t), StdinFile: r})
+	if out != "got one\n" || err != nil {
+		t.Errorf("%q, %v", out, err)
+	}
+	if _, err := io.WriteString(w, "three\n"); err == nil {
+		t.Error("writing to a command that has ended is no error")
+	}
+}
+
+// TestSlowWriter: output is handed over in full, also to one who takes longer than
+// the command lives and a daemon would be waited for.
+func TestSlowWriter(t *testing.T) {
+	t.Parallel()
+	size := 0
+	slow := writerFunc(func(p []byte) {
+		if size == 0 { // as long as it takes to give the rest up
+			wait, cancel := context.WithTimeout(t.Context(), 1200*time.Millisecond)
+			<-wait.Done()
+			cancel()
+		}
+		size += len(p)
+	})
+	e, err := Run(t.Context(), Cmd{
+		Args: []string{"/bin/sh", "-c", "head -c 500000 /dev/zero"}, Env: env(t), Stdout: slow, Drain: 100 * time.Millisecond,
+	})
+	checkNoneLeft(t)
+	if size != 500000 || e.Cut || err != nil {
+		t.Errorf("%d bytes, cut %v, %v", size, e.Cut, err)
+	}
+}
+
+type writerFunc func([]byte)
+
+func (f writerFunc) Write(p []byte) (int, error) {
+	f(p)
+	return len(p), nil
+}
