@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/process"
 )
 
 // validate checks the flags that say who works, before anything is looked for.
@@ -156,7 +158,7 @@ func runAgents(e env, _ *flags, args []string) error {
 			return err
 		}
 		tells := c.Format.Tells()
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", name, c.Args[0], version(e.ctx, c.Args[0]),
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", name, c.Args[0], version(e.ctx, c),
 			yes(tells.Cost), yes(tells.Tokens), yes(tells.Session), yes(tells.RateLimits))
 	}
 	return w.Flush()
@@ -169,19 +171,22 @@ func yes(is bool) string {
 	return "-"
 }
 
-// version is what a program says of its version, on one line.
-func version(ctx context.Context, program string) string {
-	path, err := exec.LookPath(program)
+// version is what an agent's program says of its version, on one line. Nothing of
+// it is left running.
+func version(ctx context.Context, c *ralph.Command) string {
+	path, err := exec.LookPath(c.Args[0])
 	if err != nil {
 		return "not installed"
 	}
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, path, "--version")
-	cmd.WaitDelay = time.Second
-	out, err := cmd.Output()
-	line, _, _ := strings.Cut(strings.TrimSpace(string(out)), "\n")
-	if line = clean(line); err != nil || line == "" {
+	var out strings.Builder
+	exit, err := process.Run(ctx, process.Cmd{
+		Args: []string{path, "--version"}, Env: append(os.Environ(), c.Env...), Grace: time.Second,
+		Stdout: &limited{to: &out, left: 4 << 10},
+	})
+	line, _, _ := strings.Cut(strings.TrimSpace(out.String()), "\n")
+	if line = clean(line); err != nil || exit.Code != 0 || line == "" {
 		return "installed"
 	}
 	return strings.ToValidUTF8(line[:min(len(line), 40)], "")

@@ -89,10 +89,6 @@ func (r *filtered) Run(ctx context.Context, req ralph.Request) (ralph.Response, 
 // answer.
 const jqLineFailed = 5
 
-func blank(d *stream.Decoder) bool {
-	return strings.TrimSpace(d.Result().Text) == ""
-}
-
 // How long a filter may not read what it is given, and may go on after the end
 // of it. One that hangs must not hold the agent up, and one that only shows
 // things least of all.

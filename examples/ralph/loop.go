@@ -61,7 +61,7 @@ func drive(e env, l *ralph.Local, s ralph.State, log ralph.ProgressLog) (ralph.S
 		return log.Append(ctx, ev)
 	})
 	s, err := l.Run(e.ctx, s)
-	report(e.stdout, s)
+	report(e.stdout, s, e.ctx.Err() != nil)
 	return s, err
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -82,13 +83,17 @@ func price(u ralph.Usage) string {
 	return fmt.Sprintf(", $%.4f", *u.CostUSD)
 }
 
-// report prints how the loop ended, and the evidence.
-func report(w io.Writer, s ralph.State) {
-	result := "interrupted"
-	if s.Done() {
-		result = string(s.Stop)
+// report prints how the loop ended, and the evidence. A loop that is not done was
+// interrupted, or could not begin its next iteration.
+func report(w io.Writer, s ralph.State, interrupted bool) {
+	result := string(s.Stop)
+	switch {
+	case s.Done() || interrupted:
+		result = cmp.Or(result, "interrupted") + " after " + plural(s.Iteration, "iteration")
+	default:
+		result = fmt.Sprintf("stopped before iteration %d", s.Iteration)
 	}
-	fmt.Fprintf(w, "%s after %s in %s", result, plural(s.Iteration, "iteration"), s.Elapsed.Round(time.Millisecond))
+	fmt.Fprintf(w, "%s in %s", result, s.Elapsed.Round(time.Millisecond))
 	if u := s.Usage; u.InputTokens+u.OutputTokens > 0 {
 		fmt.Fprintf(w, ", %d tokens in, %d out", u.InputTokens, u.OutputTokens)
 	}
