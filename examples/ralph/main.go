@@ -60,7 +60,7 @@ func (e signalError) Error() string { return e.sig.String() }
 
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	ctx, cancel := context.WithCancelCause(context.Background())
-	stdout, stderr = outlet{stdout, cancel}, outlet{stderr, cancel}
+	stdout, stderr = &outlet{Writer: stdout, cancel: cancel}, &outlet{Writer: stderr, cancel: cancel}
 	ctx, stop := withSignals(ctx, cancel)
 	defer stop()
 	e := env{ctx, stdin, stdout, stderr}
@@ -116,10 +116,14 @@ func withSignals(ctx context.Context, cancel context.CancelCauseFunc) (context.C
 // a tee behind us has gone before we are done.
 type outlet struct {
 	io.Writer
-	cancel context.CancelCauseFunc
+	cancel  context.CancelCauseFunc
+	midLine bool
 }
 
-func (o outlet) Write(p []byte) (int, error) {
+func (o *outlet) Write(p []byte) (int, error) {
+	if len(p) > 0 {
+		o.midLine = p[len(p)-1] != '\n'
+	}
 	n, err := o.Writer.Write(p)
 	if errors.Is(err, syscall.EPIPE) {
 		o.cancel(signalError{syscall.SIGPIPE})

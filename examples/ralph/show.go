@@ -34,6 +34,9 @@ func show(w io.Writer, t ralph.Task, ev ralph.Event) {
 	case ralph.EventWaiting:
 		fmt.Fprintf(w, "-- %s\n", clean(ev.Text))
 	case ralph.EventIterationEnded:
+		if o, ok := w.(*outlet); ok && o.midLine {
+			fmt.Fprintln(w) // the agent's last line has no end
+		}
 		fmt.Fprintf(w, "-- iteration %d: %s, %s%s\n", it.Number, outcome(t, it), it.Elapsed.Round(time.Millisecond), price(it.Usage))
 		if feedback := strings.TrimSpace(it.Verdict.Feedback); feedback != "" {
 			for i, line := range strings.Split(feedback, "\n") {
