@@ -47,7 +47,7 @@ func readConfig(file string, asked bool, lookup func(string) (string, bool), war
 	for _, name := range slices.Sorted(maps.Keys(c)) {
 		upper := strings.ToUpper(name)
 		near := nearest(upper, knownSettings())
-		if !slices.Contains(knownSettings(), name) && edits(upper, near) <= 2 {
+		if near != "" && near != name && edits(upper, near) <= 2 {
 			warn("config %s: %s is a variable for prompts; did you mean %s?", file, name, near)
 		}
 	}

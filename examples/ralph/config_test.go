@@ -87,8 +87,8 @@ func TestConfigErrors(t *testing.T) {
 			t.Errorf("%s: %v, %v; want %q", text, c, err, want)
 		}
 	}
-	_, warned, err := parseConfig(t, "AGENT_TPYE=claude\nMY_VAR=1\nSPEC_DIR=x\nmax_retries=1\n", nil)
-	if err != nil || !strings.Contains(warned, "did you mean AGENT_TYPE?") || !strings.Contains(warned, "did you mean SPECS_DIR?") || !strings.Contains(warned, "did you mean MAX_RETRIES?") || strings.Contains(warned, "MY_VAR") {
+	_, warned, err := parseConfig(t, "AGENT_TPYE=claude\nMY_VAR=1\nID=1\nMODE=x\nMAX_RETRIES=1\nSPEC_DIR=x\nmax_retries=1\n", nil)
+	if err != nil || !strings.Contains(warned, "did you mean AGENT_TYPE?") || !strings.Contains(warned, "did you mean SPECS_DIR?") || !strings.Contains(warned, "did you mean MAX_RETRIES?") || strings.Count(warned, "\n") != 3 {
 		t.Errorf("%s, %v", warned, err)
 	}
 }

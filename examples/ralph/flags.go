@@ -4,6 +4,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -77,7 +78,7 @@ func (f *flags) parse(args []string) ([]string, error) {
 			return nil, fail(exitUsage, "unknown flag --%s%s; 'ralph help %s' lists them", name, didYouMeanFlag(name, names), f.cmd.name)
 		}
 		one := []string{arg} // one flag at a time, for the rest is looked at here
-		if b, ok := known.Value.(interface{ IsBoolFlag() bool }); !valued && (!ok || !b.IsBoolFlag()) && len(args) > 0 {
+		if !valued && takesValue(known) && len(args) > 0 {
 			one, args = append(one, args[0]), args[1:]
 		}
 		if err := f.FlagSet.Parse(one); err != nil {
@@ -85,6 +86,33 @@ func (f *flags) parse(args []string) ([]string, error) {
 		}
 	}
 	return rest, nil
+}
+
+func takesValue(f *flag.Flag) bool {
+	b, ok := f.Value.(interface{ IsBoolFlag() bool })
+	return !ok || !b.IsBoolFlag()
+}
+
+// commandFirst moves the command's name before flags that stand before it, if
+// they are flags of a mode.
+func commandFirst(args []string) []string {
+	f := &flags{FlagSet: flag.NewFlagSet("", flag.ContinueOnError)}
+	modeFlags(f)
+	at := 0
+	for at < len(args) && strings.HasPrefix(args[at], "-") {
+		name, _, valued := strings.Cut(strings.TrimLeft(args[at], "-"), "=")
+		known := f.Lookup(name)
+		if known == nil {
+			return args
+		}
+		if at++; !valued && takesValue(known) {
+			at++
+		}
+	}
+	if at >= len(args) {
+		return args
+	}
+	return slices.Concat(args[at:at+1], args[:at], args[at+1:])
 }
 
 func (f *flags) usage(w io.Writer) {

@@ -182,6 +182,7 @@ func dispatch(e env, args []string) error {
 		usage(e.stderr)
 		return fail(exitUsage, "no command")
 	}
+	args = commandFirst(args)
 	name, args := args[0], args[1:]
 	if name == "help" && len(args) > 0 {
 		name, args = args[0], []string{"--help"}
