@@ -220,6 +220,7 @@ func FuzzVerdict(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		met, wrong := verify.ParseVerdict(text, 2)
+		text = verify.Readable(text)
 		if wrong != "" {
 			if met != nil {
 				t.Errorf("%q: both %v and %q", text, met, wrong)

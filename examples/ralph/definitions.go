@@ -81,7 +81,7 @@ func (w *work) definition(config tasks.Config, judged tasks.Env, runner ralph.Ru
 	}
 	loop := &ralph.Local{Runner: runner, Verifier: verifier, Log: w.shown(false), Output: w.output, Evidence: w.evidence(task)}
 	state, err = loop.Run(w.ctx, state)
-	report(w.stdout, state)
+	report(w.stdout, state, w.ctx.Err() != nil)
 	if !state.Done() { // interrupted: its status stays running, and it goes on
 		return err
 	}

@@ -65,7 +65,7 @@ func runRun(e env, f *flags, args []string) (err error) {
 	if err != nil {
 		return fail(exitConfig, "%w", err)
 	}
-	runner, err := f.command(e, nil)
+	runner, err := f.command(e, nil, w.project)
 	if err != nil {
 		return err
 	}

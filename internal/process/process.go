@@ -107,6 +107,7 @@ type run struct {
 	read    chan struct{} // both pipes are at their end
 	stdin   *os.File
 	writing atomic.Int32 // readers that are handing over what they read
+	moved   atomic.Int64 // bytes that were read
 }
 
 func start(c Cmd) (*run, error) {
@@ -189,6 +190,9 @@ func (r *run) begin(name string) error {
 	return nil
 }
 
+// maxPiped is more than both pipes can hold.
+const maxPiped = 4 << 20
+
 // maxRead is the size of a read from an agent that prints much.
 const maxRead = 256 << 10
 
@@ -198,6 +202,7 @@ func (r *run) pump(from *os.File, to io.Writer) {
 	for {
 		n, err := from.Read(buf)
 		if n > 0 && to != nil {
+			r.moved.Add(int64(n))
 			r.writing.Add(1)
 			to.Write(buf[:n])
 			r.writing.Add(-1)
@@ -242,8 +247,10 @@ func (r *run) wait(ctx context.Context) (Exit, error) {
 
 // drain waits for output that comes after the command's exit, from a tee in the
 // background or from a daemon that holds the pipe for ever. A writer that takes
-// its time is no daemon: what the command printed is handed over in full.
+// its time is no daemon: what the command printed is handed over in full, which
+// at its exit is no more than the pipes hold.
 func (r *run) drain(ctx context.Context) bool {
+	before := r.moved.Load()
 	half := time.NewTicker(cmp.Or(r.Drain, 2*time.Second) / 2)
 	defer half.Stop()
 	for idle := 0; idle < 2; {
@@ -254,7 +261,7 @@ func (r *run) drain(ctx context.Context) bool {
 			return false
 		case <-half.C:
 		}
-		if idle++; r.writing.Load() > 0 {
+		if idle++; r.writing.Load() > 0 && r.moved.Load()-before <= maxPiped {
 			idle = 0
 		}
 	}

@@ -3,6 +3,7 @@ package process
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"io"
 	"io/fs"
@@ -91,6 +92,28 @@ func TestRunLateOutput(t *testing.T) {
 	if err != nil || e.Code != 0 || !strings.Contains(out, "late\n") {
 		t.Errorf("got %+v, %v, %q", e, err, out)
 	}
+}
+
+// A daemon that prints for ever is not waited for, though somebody is always
+// handing over what it printed.
+func TestRunEndlessOutput(t *testing.T) {
+	t.Parallel()
+	e, err := Run(t.Context(), Cmd{Args: []string{"/bin/sh", "-c", "(while :; do echo daemon; done) & exit 3"}, Env: env(t), Stdout: busy{}})
+	if err != nil || e.Code != 3 || !e.Cut {
+		t.Errorf("got %+v, %v", e, err)
+	}
+	checkNoneLeft(t)
+}
+
+// busy is a writer that takes its time.
+type busy struct{}
+
+func (busy) Write(p []byte) (int, error) {
+	sum := sha256.Sum256(p)
+	for range 20 {
+		sum = sha256.Sum256(append(p[:len(p):len(p)], sum[:]...))
+	}
+	return len(p), nil
 }
 
 func fifo(t *testing.T) string {
