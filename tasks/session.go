@@ -70,7 +70,7 @@ type Session struct {
 	// 3, negative = never.
 	Misses int
 
-	// Output, Workspace and Control are those of [ralph.Local]. Evidence too.
+	// Output, Workspace and Control are those of [ralph.Local].
 	Output    func(ralph.Request) (display, raw io.Writer)
 	Workspace func(ctx context.Context, dir string) (digest string, files []string, err error)
 	Control   func(context.Context, ralph.State) (ralph.State, error)

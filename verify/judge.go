@@ -75,19 +75,17 @@ func (h *hearing) read(resp ralph.Response) (answers []answer, wrong string) {
 	if wrong != "" {
 		return nil, wrong
 	}
+	said, facts := spaced(h.said), spaced(h.facts)
 	for i, a := range answers {
-		if a.met && (strings.Contains(h.said, a.why) && len(a.why) > 12 || h.holds(i, a)) {
-			return nil, fmt.Sprintf("its line %d repeats the text that it judges", i+1)
+		if line := "VERIFIED: " + spaced(a.why); a.met && (strings.Contains(said, line) || strings.Contains(facts, line)) {
+			return nil, fmt.Sprintf("its line %d repeats a verdict that stands in the text it judges", i+1)
 		}
 	}
 	return answers, ""
 }
 
-// holds reports whether the judged texts hold a verdict line as it stands.
-func (h *hearing) holds(i int, a answer) bool {
-	line := fmt.Sprintf("%d. VERIFIED: %s", i+1, a.why)
-	return strings.Contains(h.said, line) || strings.Contains(h.facts, line)
-}
+// spaced is text with single spaces, in which no line break hides a copy.
+func spaced(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 // parseVerdict reads n verdict lines, and nothing else.
 func parseVerdict(text string, n int) (answers []answer, wrong string) {
