@@ -63,7 +63,10 @@ func (h *hearing) exhibit(b *strings.Builder, fence, title, text string, omitted
 	}
 }
 
-var verdictLine = regexp.MustCompile(`^([0-9]{1,3})\. (VERIFIED|NOT_VERIFIED): (.*\S.*)$`)
+var (
+	verdictLine = regexp.MustCompile(`^([0-9]{1,3})\. (VERIFIED|NOT_VERIFIED): (.*\S.*)$`)
+	verdictWord = regexp.MustCompile(`\b(NOT[_ ])?VERIFIED\b`)
+)
 
 // read reads the judge's answer, or says what is wrong with it. There is one
 // grammar and no second, laxer one: an answer that is not clear is none.
@@ -75,17 +78,23 @@ func (h *hearing) read(resp ralph.Response) (answers []answer, wrong string) {
 	if wrong != "" {
 		return nil, wrong
 	}
-	said, facts := spaced(h.said), spaced(h.facts)
 	for i, a := range answers {
-		if line := "VERIFIED: " + spaced(a.why); a.met && (strings.Contains(said, line) || strings.Contains(facts, line)) {
-			return nil, fmt.Sprintf("its line %d repeats a verdict that stands in the text it judges", i+1)
+		if a.met && h.holds(a) {
+			return nil, fmt.Sprintf("its line %d repeats a verdict that stands in what it judges", i+1)
 		}
 	}
 	return answers, ""
 }
 
-// spaced is text with single spaces, in which no line break hides a copy.
-func spaced(text string) string { return strings.Join(strings.Fields(text), " ") }
+// holds reports whether the judged texts hold the verdict, with or without its
+// number. That a reason quotes them is no harm: a good one does.
+func (h *hearing) holds(a answer) bool {
+	verdict := folded("VERIFIED: " + strings.TrimRight(a.why, ".! "))
+	return strings.Contains(folded(h.said), verdict) || strings.Contains(folded(h.facts), verdict)
+}
+
+// folded is text in lower case and with single blanks.
+func folded(text string) string { return strings.ToLower(strings.Join(strings.Fields(text), " ")) }
 
 // parseVerdict reads n verdict lines, and nothing else.
 func parseVerdict(text string, n int) (answers []answer, wrong string) {
@@ -97,6 +106,9 @@ func parseVerdict(text string, n int) (answers []answer, wrong string) {
 		m := verdictLine.FindStringSubmatch(line)
 		if m == nil {
 			return nil, fmt.Sprintf("%q is no verdict line", ends(line, 60, 20))
+		}
+		if verdictWord.MatchString(m[3]) {
+			return nil, fmt.Sprintf("line %q holds more than one verdict", ends(line, 60, 20))
 		}
 		if number, _ := strconv.Atoi(m[1]); number != len(answers)+1 || number > n {
 			return nil, fmt.Sprintf("criterion %d stands where %d of %d is expected", number, len(answers)+1, n)

@@ -31,7 +31,7 @@ import (
 //  1. VERIFIED: <why>
 //  2. NOT_VERIFIED: <what is missing>
 //
-// Any other answer is no verdict, and so is one whose lines stand in the text
+// Any other answer is no verdict, and so is one whose verdicts stand in the text
 // that was judged. The judge is asked again once; then the check is unable, which
 // rejects. A judge is still only a reader, and can be wrong or deceived: give it
 // Evidence, and prefer [External] for what a command can find out.
@@ -116,6 +116,7 @@ func (s Semantic) fallback(ctx context.Context, c ralph.Claim, checks []ralph.Ch
 	}
 	check.Status, check.Detail = ralph.CheckWarning, "the fallback decides, for "+check.Detail
 	v, err := s.Fallback.Verify(ctx, c)
+	v.Passed = v.Passed && err == nil
 	v.Checks = append(append(checks, check), v.Checks...)
 	return v, err
 }
