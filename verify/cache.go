@@ -121,9 +121,15 @@ func (k *cache) put(key string, v ralph.Verdict) {
 	k.order = append(k.order, key)
 }
 
-// clone copies a verdict, for its receivers may add to their checks.
+// clone copies a verdict, for its receivers may add to their checks and write
+// to them.
 func clone(v ralph.Verdict) ralph.Verdict {
 	v.Checks = slices.Clone(v.Checks)
+	for i, c := range v.Checks {
+		if c.ExitCode != nil {
+			v.Checks[i].ExitCode = new(*c.ExitCode)
+		}
+	}
 	return v
 }
 

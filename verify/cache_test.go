@@ -30,7 +30,8 @@ func TestCache(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var calls atomic.Int32
-		v := verify.Cache(counted(&calls, ralph.Verdict{Passed: true, Checks: []ralph.Check{{Name: "a"}}}, nil))
+		code := 0
+		v := verify.Cache(counted(&calls, ralph.Verdict{Passed: true, Checks: []ralph.Check{{Name: "a", ExitCode: &code}}}, nil))
 		claim := ralph.Claim{Task: ralph.Task{ID: "T1"}, Iteration: 1, Attempt: 1, Output: "done"}
 		var all sync.WaitGroup
 		for range 8 {
@@ -39,11 +40,11 @@ func TestCache(t *testing.T) {
 				if err != nil || !got.Passed {
 					t.Error(got, err)
 				}
-				got.Checks[0].Name = "changed by its receiver"
+				got.Checks[0].Name, *got.Checks[0].ExitCode = "changed by its receiver", 1
 			})
 		}
 		all.Wait()
-		if got, err := v.Verify(t.Context(), claim); err != nil || got.Checks[0].Name != "a" {
+		if got, err := v.Verify(t.Context(), claim); err != nil || got.Checks[0].Name != "a" || *got.Checks[0].ExitCode != 0 {
 			t.Error(got, err)
 		}
 		if calls.Load() != 1 {

@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/ralph-loop/ralph"
 )
@@ -51,6 +52,9 @@ func Snapshot(task ralph.Task, globs ...string) (ralph.Task, error) {
 		for _, name := range found {
 			if guarded[name] != "" {
 				continue
+			}
+			if !utf8.ValidString(name) {
+				return task, fmt.Errorf("verify.Snapshot: the name %q is not UTF-8; a task that is saved cannot hold it", name)
 			}
 			if guarded[name], err = hashFile(task.Dir, name); err != nil {
 				return task, fmt.Errorf("verify.Snapshot: %w", err)
@@ -111,7 +115,8 @@ func (g Guard) Verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, error)
 	}
 	v, err := verifier.Verify(ctx, c)
 	v = clone(v)
-	if err == nil && v.Passed {
+	v.Passed = v.Passed && err == nil
+	if v.Passed {
 		again, err := guarded(ctx, c.Task)
 		if err != nil {
 			return ralph.Verdict{}, err
