@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -174,7 +175,7 @@ func (v Verdict) bounded() Verdict {
 	}
 	checks := make([]Check, 0, min(len(v.Checks), maxChecks))
 	share := maxChecksBytes / min(len(v.Checks), maxChecks)
-	for _, c := range v.Checks[:min(len(v.Checks), maxChecks)] {
+	for _, c := range gravest(v.Checks) {
 		c.Name = fit(c.Name, min(share, 128))
 		c.Detail = fit(c.Detail, max(share-len(c.Name), 32))
 		c.Digest = fit(c.Digest, 80)
@@ -186,6 +187,29 @@ func (v Verdict) bounded() Verdict {
 	}
 	v.Checks = checks
 	return v
+}
+
+// gravest returns as many checks as are kept, in their order: of more, those
+// that say why a verdict rejects go before others.
+func gravest(checks []Check) []Check {
+	if len(checks) <= maxChecks {
+		return checks
+	}
+	gravity := func(c Check) int {
+		return slices.Index([]CheckStatus{CheckTimeout, CheckUnable, CheckFailed}, c.Status)
+	}
+	order := make([]int, len(checks))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return gravity(checks[b]) - gravity(checks[a]) })
+	kept := order[:maxChecks]
+	slices.Sort(kept)
+	var out []Check
+	for _, i := range kept {
+		out = append(out, checks[i])
+	}
+	return out
 }
 
 // clip makes text fit to be kept and shown: valid UTF-8, no control characters

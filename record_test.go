@@ -37,6 +37,32 @@ func TestStateBound(t *testing.T) {
 	}
 }
 
+// TestStateKeepsWhatRejects: of more checks than a state holds it keeps those
+// that say why, on which also depends whether a rejection is the agent's doing.
+func TestStateKeepsWhatRejects(t *testing.T) {
+	t.Parallel()
+	it := ralph.Iteration{Number: 1, Attempt: 1, Claimed: true}
+	for i := range 200 {
+		status := ralph.CheckUnable
+		switch {
+		case i < 100:
+			status = ralph.CheckPassed
+		case i == 190:
+			status = ralph.CheckFailed
+		}
+		it.Verdict.Checks = append(it.Verdict.Checks, ralph.Check{Name: fmt.Sprint(i), Status: status})
+	}
+	it.Verdict.Feedback = "the tests fail"
+	s := ralph.Start(ralph.Task{}).Next(it)
+	checks := s.Verdict.Checks
+	if len(checks) != 64 || checks[0].Name != "100" || checks[63].Name != "190" || checks[63].Status != ralph.CheckFailed {
+		t.Errorf("%d checks: %+v", len(checks), checks)
+	}
+	if s.Failures != 0 || !strings.HasPrefix(s.Feedback, "the tests fail") {
+		t.Errorf("%d failures, feedback %q", s.Failures, s.Feedback)
+	}
+}
+
 // TestCompletionRecord: a verified loop ends with what proves it, in its state
 // and in its last event.
 func TestCompletionRecord(t *testing.T) {

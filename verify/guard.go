@@ -124,11 +124,11 @@ func (g Guard) Verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, error)
 		if again.Status != ralph.CheckPassed {
 			again.Detail = "while the claim was verified: " + again.Detail
 			rejected := judge(again)
-			rejected.Checks = append(rejected.Checks, v.Checks...)
+			rejected.Checks = few(append(rejected.Checks, v.Checks...))
 			return rejected, nil
 		}
 	}
-	v.Checks = append([]ralph.Check{check}, v.Checks...)
+	v.Checks = few(append([]ralph.Check{check}, v.Checks...))
 	return v, err
 }
 

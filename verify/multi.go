@@ -17,7 +17,8 @@ import (
 // MultiStage asks several verifiers, its stages (S1's multi_stage). It passes
 // when all stages pass that are not advisory, or, with Any, when one of them
 // does. Each stage is one check in the verdict, under its name, whatever
-// happened to it; where it decided nothing, that it did not pass is a warning.
+// happened to it; where it decided nothing, that it did not pass is a warning. Of
+// more checks than the 64 a verdict may have, those that reject are kept first.
 //
 // Stages run in order, and the first that does not pass ends it: those after it
 // are skipped, for they may take long and would tell little. With Any, and with
@@ -81,9 +82,9 @@ func (m MultiStage) Verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, e
 	} else {
 		m.atOnce(ctx, c, results)
 	}
-	v := m.sum(results)
-	if ctx.Err() != nil {
-		v.Passed = false
+	ended := ctx.Err() == nil
+	v := m.sum(results, ended)
+	if !ended {
 		return v, context.Cause(ctx)
 	}
 	return v, nil
@@ -92,14 +93,21 @@ func (m MultiStage) Verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, e
 func (m MultiStage) inOrder(ctx context.Context, c ralph.Claim, results []staged) {
 	for i, s := range m.Stages {
 		results[i] = s.run(ctx, c)
-		if ctx.Err() != nil || !results[i].passed && !s.Advisory && !m.Any {
-			for j := range results[i+1:] {
-				results[i+1+j].check.Detail = "not run, for " + results[i].check.Name + " did not pass"
-			}
-			return
+		why := "not run, for " + results[i].check.Name + " did not pass"
+		switch {
+		case ctx.Err() != nil:
+			why = notRun
+		case results[i].passed || s.Advisory || m.Any:
+			continue
 		}
+		for j := range results[i+1:] {
+			results[i+1+j].check.Detail = why
+		}
+		return
 	}
 }
+
+const notRun = "not run, for the time to do it was over"
 
 func (m MultiStage) atOnce(ctx context.Context, c ralph.Claim, results []staged) {
 	var group errgroup.Group
@@ -107,7 +115,10 @@ func (m MultiStage) atOnce(ctx context.Context, c ralph.Claim, results []staged)
 	var mu sync.Mutex
 	for i, s := range m.Stages {
 		group.Go(func() error {
-			r := s.run(ctx, c)
+			r := results[i]
+			if r.check.Detail = notRun; ctx.Err() == nil {
+				r = s.run(ctx, c)
+			}
 			mu.Lock()
 			defer mu.Unlock()
 			results[i] = r
@@ -117,8 +128,8 @@ func (m MultiStage) atOnce(ctx context.Context, c ralph.Claim, results []staged)
 	group.Wait()
 }
 
-// sum makes one verdict of all stages.
-func (m MultiStage) sum(results []staged) ralph.Verdict {
+// sum makes one verdict of all stages, which cannot pass if they were cut short.
+func (m MultiStage) sum(results []staged, ended bool) ralph.Verdict {
 	passed, failed := 0, 0
 	var v ralph.Verdict
 	var extra []ralph.Check
@@ -141,9 +152,9 @@ func (m MultiStage) sum(results []staged) ralph.Verdict {
 		}
 	}
 	v.Checks = append(v.Checks, extra...)
-	v.Passed = failed == 0 || m.Any && passed > 0
+	v.Passed = ended && (failed == 0 || m.Any && passed > 0)
 	if v.Passed {
-		for i := range results {
+		for i := range v.Checks {
 			v.Checks[i] = advisory(v.Checks[i]) // it decided nothing
 		}
 	} else {
@@ -152,6 +163,7 @@ func (m MultiStage) sum(results []staged) ralph.Verdict {
 			v.Feedback += "\n\nAdvice, which decides nothing: " + shared(advice, 1<<10)
 		}
 	}
+	v.Checks = few(v.Checks)
 	return v
 }
 
@@ -209,6 +221,9 @@ func (s Stage) run(ctx context.Context, c ralph.Claim) staged {
 	}
 	if s.Advisory {
 		r.check = advisory(r.check)
+		for i := range r.more {
+			r.more[i] = advisory(r.more[i])
+		}
 	}
 	return r
 }

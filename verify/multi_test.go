@@ -182,6 +182,50 @@ func TestMultiStageFeedback(t *testing.T) {
 	}
 }
 
+// TestMultiStageMany: a verdict has at most 64 checks, and what rejects is among
+// them.
+func TestMultiStageMany(t *testing.T) {
+	t.Parallel()
+	var m verify.MultiStage
+	for i := range 100 {
+		stage := verify.Stage{Name: fmt.Sprintf("stage %d", i), Verifier: says(ralph.Pass(), nil)}
+		if i == 80 {
+			stage.Verifier = says(ralph.Reject("no"), nil)
+		}
+		m.Stages = append(m.Stages, stage)
+	}
+	v, err := m.Verify(t.Context(), ralph.Claim{})
+	if err != nil || v.Passed || v.Feedback != "stage 80: no" || len(v.Checks) != 64 {
+		t.Fatalf("%d checks, %q, %v", len(v.Checks), v.Feedback, err)
+	}
+	want := []string{"stage 0: passed", "stage 61: passed", "stage 80: failed", "37 more checks: skipped"}
+	got := statuses(v)
+	if diff := cmp.Diff(want, []string{got[0], got[61], got[62], got[63]}); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestMultiStageAdviceWithin: what an advisory stage, or one of several of which
+// any is enough, has beside its own check decides nothing either.
+func TestMultiStageAdviceWithin(t *testing.T) {
+	t.Parallel()
+	inner := verify.Stage{Name: "outer", Verifier: verify.MultiStage{Parallel: -1, Stages: []verify.Stage{
+		{Name: "one", Verifier: verify.External{Shell: "exit 1"}}, {Name: "two", Verifier: verify.External{Shell: "exit 2"}},
+	}}}
+	yes := verify.Stage{Name: "yes", Verifier: says(ralph.Pass(), nil)}
+	advice := inner
+	advice.Advisory = true
+	for _, m := range []verify.MultiStage{{Stages: []verify.Stage{advice, yes}}, {Stages: []verify.Stage{inner, yes}, Any: true}} {
+		v, err := m.Verify(t.Context(), ralph.Claim{Task: ralph.Task{Dir: t.TempDir()}})
+		if err != nil || !v.Passed {
+			t.Error(v, err)
+		}
+		if diff := cmp.Diff([]string{"outer: warning", "yes: passed", "outer: two: warning"}, statuses(v)); diff != "" {
+			t.Error(diff)
+		}
+	}
+}
+
 func TestMultiStageCancelled(t *testing.T) {
 	t.Parallel()
 	for _, parallel := range []int{0, 2} {
@@ -193,6 +237,9 @@ func TestMultiStageCancelled(t *testing.T) {
 		v, err := verify.MultiStage{Parallel: parallel, Stages: []verify.Stage{{Name: "a", Verifier: stop}, {Name: "b", Verifier: stop}}}.Verify(ctx, ralph.Claim{})
 		if !errors.Is(err, ralph.ErrCancelled) || v.Passed {
 			t.Errorf("parallel %d: %v, %v", parallel, v, err)
+		}
+		if parallel == 0 && (v.Checks[1].Status != ralph.CheckSkipped || strings.Contains(v.Checks[1].Detail, "did not pass")) {
+			t.Errorf("the second stage: %+v", v.Checks[1])
 		}
 	}
 }

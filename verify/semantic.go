@@ -117,7 +117,7 @@ func (s Semantic) fallback(ctx context.Context, c ralph.Claim, checks []ralph.Ch
 	check.Status, check.Detail = ralph.CheckWarning, "the fallback decides, for "+check.Detail
 	v, err := s.Fallback.Verify(ctx, c)
 	v.Passed = v.Passed && err == nil
-	v.Checks = append(append(checks, check), v.Checks...)
+	v.Checks = few(append(append(checks, check), v.Checks...))
 	return v, err
 }
 
