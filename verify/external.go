@@ -57,6 +57,7 @@ type External struct {
 	Excludes []string
 
 	redact func(io.Writer) io.WriteCloser // see Redacted
+	title  string                         // what it is called; "" = the command
 }
 
 var _ ralph.Verifier = External{}
@@ -198,7 +199,7 @@ func (e External) args() ([]string, error) {
 
 // name is the command as a person would write it, on one line.
 func (e External) name() string {
-	line := e.Shell
+	line := cmp.Or(e.title, e.Shell)
 	if line == "" {
 		words := make([]string, len(e.Args))
 		for i, arg := range e.Args {

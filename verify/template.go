@@ -30,8 +30,8 @@ func templates() []template {
 	return []template{
 		{TemplateDoc{"go-test", "[PERCENT] [PACKAGE...]", "go test passes, with at least PERCENT of the statements covered; ./... without a package"}, goTestTemplate},
 		{TemplateDoc{"pytest", "[PERCENT] [PATH...]", "pytest passes, with at least PERCENT covered (by pytest-cov)"}, pytestTemplate},
-		{TemplateDoc{"npm-test", "", "npm test passes"}, fixed("npm", "test")},
-		{TemplateDoc{"cargo-test", "", "cargo test passes"}, fixed("cargo", "test")},
+		{TemplateDoc{"npm-test", "", "npm test passes"}, npmTemplate},
+		{TemplateDoc{"cargo-test", "", "cargo test passes"}, cargoTemplate},
 		{TemplateDoc{"golangci-lint", "[PATH...]", "golangci-lint finds nothing; ./... without a path"}, lintTemplate},
 		{TemplateDoc{"ruff", "[PATH...]", "ruff check finds nothing; . without a path"}, ruffTemplate},
 		{TemplateDoc{"file-exists", "PATH...", "the files are there, in the workspace, and are not empty"}, fileTemplate},
@@ -76,13 +76,21 @@ func Template(name string, args ...string) (ralph.Verifier, error) {
 	return nil, fmt.Errorf("verify.Template: there is no %q; known are %s", name, strings.Join(names, ", "))
 }
 
-func fixed(command ...string) func([]string) (ralph.Verifier, error) {
-	return func(args []string) (ralph.Verifier, error) {
-		if len(args) > 0 {
-			return nil, fmt.Errorf("%q is too much", args[0])
-		}
-		return tool{External: External{Args: command}}, nil
+func npmTemplate(args []string) (ralph.Verifier, error) {
+	// npm ends as its shell does, which says so if it does not find the test runner.
+	return tool{External: External{Args: []string{"npm", "test"}}, unable: []int{126, 127},
+		hint: "npm could not do its work (is what package.json names installed?)"}, none(args)
+}
+
+func cargoTemplate(args []string) (ralph.Verifier, error) {
+	return tool{External: External{Args: []string{"cargo", "test"}}}, none(args)
+}
+
+func none(args []string) error {
+	if len(args) > 0 {
+		return fmt.Errorf("%q is too much", args[0])
 	}
+	return nil
 }
 
 // floor takes a percentage off the front of the arguments.
@@ -211,11 +219,9 @@ func (t covered) Verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, erro
 	defer os.RemoveAll(folder)
 	profile := filepath.Join(folder, "cover.out")
 	run := t.External
+	run.title = t.name() // without the folder, which is new each time
 	run.Args = slices.Insert(slices.Clone(run.Args), 2, "-coverprofile="+profile)
 	v, err := tool{External: run}.Verify(ctx, c)
-	for i := range v.Checks {
-		v.Checks[i].Name = t.name() // without the folder, which is new each time
-	}
 	if err != nil || !v.Passed {
 		return v, err
 	}

@@ -71,7 +71,7 @@ func TestTemplateTools(t *testing.T) {
 		{[]string{"go-test", "./pkg"}, "go", "go test ./pkg", 0},
 		{[]string{"pytest"}, "pytest", "pytest", 4},
 		{[]string{"pytest", "80%", "tests/unit"}, "pytest", "pytest --cov --cov-fail-under=80 tests/unit", 3},
-		{[]string{"npm test"}, "npm", "npm test", 0},
+		{[]string{"npm test"}, "npm", "npm test", 127},
 		{[]string{"cargo_test"}, "cargo", "cargo test", 0},
 		{[]string{"golangci-lint"}, "golangci-lint", "golangci-lint run ./...", 3},
 		{[]string{"ruff"}, "ruff", "ruff check .", 2},
@@ -150,6 +150,12 @@ func TestTemplateCoverage(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"go test .: passed", "coverage: failed"}, statuses(v)); diff != "" {
 		t.Error(diff)
+	}
+	// Nothing of what is told of the same failure differs from call to call.
+	write(t, filepath.Join(dir, "m_test.go"), "package m\n\nimport \"testing\"\n\nfunc TestHalf(t *testing.T) { t.Error(Half(true)) }\n")
+	v = verdict("50")
+	if v.Passed || v.Checks[0].Detail != `go test ./... ended with exit code 1, expected 0; did not print "ok  \t"` || strings.Contains(v.Feedback, "-coverprofile") {
+		t.Errorf("%+v", v)
 	}
 }
 
