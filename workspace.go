@@ -16,6 +16,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	gitcmd "github.com/ralph-loop/ralph/internal/git"
 )
 
 // A view is what is known of a workspace at one moment.
@@ -218,13 +220,7 @@ func workTree(dir string) string {
 
 // git runs git without taking locks or asking anybody anything.
 func git(ctx context.Context, dir string, args ...string) ([]byte, error) {
-	cmd := exec.CommandContext(ctx, "git", append([]string{"-C", dir, "-c", "core.quotePath=false", "-c", "core.fsmonitor=false"}, args...)...)
-	env := slices.DeleteFunc(os.Environ(), func(e string) bool { // as in a git hook: they name another repository
-		name, _, _ := strings.Cut(e, "=")
-		return slices.Contains([]string{"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_COMMON_DIR", "GIT_PREFIX", "GIT_NAMESPACE"}, name)
-	})
-	cmd.Env = append(env, "GIT_OPTIONAL_LOCKS=0", "GIT_TERMINAL_PROMPT=0", "LC_ALL=C")
-	cmd.WaitDelay = 5 * time.Second
+	cmd := gitcmd.Command(ctx, dir, append([]string{"-c", "core.quotePath=false", "-c", "core.fsmonitor=false"}, args...)...)
 	var out, errOut bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errOut
 	if err := cmd.Run(); err != nil {

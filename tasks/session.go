@@ -135,7 +135,7 @@ type session struct {
 	skipped map[string]bool
 	path    string
 
-	note    string // for the next item's first prompt
+	note    string // for the next item's first prompt; "" = the last answer claimed nothing false
 	elapsed time.Duration
 	waited  time.Duration
 	last    *float64 // the last iteration's cost
@@ -235,10 +235,10 @@ func (r *session) item(ctx context.Context, it Item) error {
 	if state.Done() {
 		return fmt.Errorf("task %s: %w", it.Key, state.Err())
 	}
-	state.Feedback, r.note = r.note, ""
+	state.Feedback = r.note
 	state.LastCost = r.last
 	loop := &ralph.Local{
-		Runner: r.Runner, Verifier: ralph.VerifierFunc(r.verify), Log: ralph.ProgressLogFunc(r.record),
+		Runner: ralph.RunnerFunc(r.run), Verifier: ralph.VerifierFunc(r.verify), Log: ralph.ProgressLogFunc(r.record),
 		Prompt: r.prompt, Output: r.Output, Workspace: r.Workspace, Control: r.Control,
 	}
 	r.current = current{item: it}
@@ -254,13 +254,30 @@ func (r *session) item(ctx context.Context, it Item) error {
 	case !ok:
 		return err
 	case stopped.Reason == ralph.StopBlocked, stopped.Reason == ralph.StopIterations && s.Iteration == r.misses():
-		r.skip(it.Key)
-		return r.reread(ctx)
+		if err := r.reread(ctx); err != nil {
+			return err
+		}
+		if now, ok := find(r.items, it.Key); !ok || !now.Done { // a box outranks what the answer says
+			r.skip(it.Key)
+		}
+		return nil
 	case stopped.Reason == ralph.StopIterations:
 		_, stop = r.left()
 		return stop
 	}
 	return err
+}
+
+// run runs the agent, but not on an item that is done: an attempt that did not
+// count, for the provider's limit ended it, may have ticked the box.
+func (r *session) run(ctx context.Context, req ralph.Request) (ralph.Response, error) {
+	if req.Attempt > 1 {
+		items, err := r.Source.Items(ctx)
+		if it, ok := find(items, req.Task); err == nil && ok && it.Done {
+			return ralph.Response{Output: "The box of " + it.Key + " was ticked before this attempt: there was nothing left to do.\n"}, nil
+		}
+	}
+	return r.Runner.Run(ctx, req)
 }
 
 // skip gives an item up.
@@ -282,7 +299,13 @@ func (r *session) misses() int {
 // record passes an event on, an iteration with the outcome that it has in a
 // session, and counts it.
 func (r *session) record(ctx context.Context, ev ralph.Event) error {
-	if ev.Kind == ralph.EventIterationEnded {
+	switch ev.Kind {
+	case ralph.EventIterationStarted:
+		r.note = "" // it is in this attempt's prompt
+	case ralph.EventIterationEnded:
+		if ev.Iteration.Blocked { // which is not verified
+			r.look(ctx)
+		}
 		ev.Iteration.Outcome = r.outcome(ev.Iteration)
 		if settled(ev.Iteration.Fault) {
 			r.report.IterationsRun++
@@ -302,13 +325,14 @@ func settled(f ralph.Fault) bool {
 
 // outcome is what is shown of an iteration (S0).
 func (r *session) outcome(it ralph.Iteration) ralph.Outcome {
-	missed := !it.Verdict.Passed
+	now, _ := find(r.items, r.current.item.Key)
+	done := it.Verdict.Passed || now.Done
 	switch {
 	case !settled(it.Fault):
 		return it.Outcome
-	case missed && (it.Blocked || it.Number == r.misses()):
+	case !done && (it.Blocked || it.Number == r.misses()):
 		return ralph.OutcomeSkipped
-	case r.current.newly > 0 && it.Fault == "":
+	case (done || r.current.newly > 0) && it.Fault == "":
 		return ralph.OutcomeSuccess
 	}
 	return ralph.OutcomeFailure

@@ -12,8 +12,7 @@ import (
 
 // verify reads the list again: an item is done when its box is ticked.
 func (r *session) verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, error) {
-	old := r.items
-	if err := r.reread(ctx); err != nil {
+	if err := r.look(ctx); err != nil {
 		if ctx.Err() != nil {
 			return ralph.Verdict{}, context.Cause(ctx)
 		}
@@ -21,15 +20,12 @@ func (r *session) verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, err
 		text := "the task list can no longer be read, which ends the session unless you restore it: " + err.Error()
 		return ralph.Verdict{Feedback: text, Checks: []ralph.Check{{Name: "task list", Status: ralph.CheckFailed, Detail: text}}}, nil
 	}
-	r.current.newly = r.newly(old)
 	check, wrong := r.box()
 	v := ralph.Verdict{Passed: check.Status == ralph.CheckPassed, Checks: []ralph.Check{check}}
 	if open := r.remaining(); c.Promised && len(open) > 0 {
 		claim := "The last answer claimed that everything is done, but " + areOpen(open) + "."
 		v.Checks = append(v.Checks, ralph.Check{Name: "promise", Status: ralph.CheckWarning, Detail: claim})
-		if v.Passed { // the item is done; the next one's prompt says it
-			r.note = claim
-		}
+		r.note = claim // should the next prompt be that of another item
 		wrong = append(wrong, claim)
 	}
 	if !v.Passed {
@@ -108,9 +104,23 @@ func (r *session) remember(items []Item) {
 	}
 }
 
-// newly counts the boxes that are ticked and were not.
-func (r *session) newly(old []Item) int {
+// look reads the list again after an attempt, and counts what was ticked in it.
+func (r *session) look(ctx context.Context) error {
+	old, known := r.items, maps.Clone(r.known)
+	if err := r.reread(ctx); err != nil {
+		return err
+	}
+	r.current.newly = r.newly(old, known)
+	return nil
+}
+
+// newly counts the boxes that are ticked and were not when they were last in the
+// list, which may have been broken in between.
+func (r *session) newly(old []Item, known map[string]Item) int {
 	done := map[string]bool{}
+	for key, it := range known {
+		done[key] = it.Done
+	}
 	for _, it := range old {
 		done[it.Key] = it.Done
 	}

@@ -7,12 +7,11 @@ import (
 	_ "embed"
 	"fmt"
 	"maps"
-	"os/exec"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/git"
 )
 
 // DefaultTemplate is the prompt of a [Session] that has no other.
@@ -94,10 +93,7 @@ func describeItem(it Item) string {
 // branch that is checked out in dir, else the name of the folder that the list
 // is in.
 func Feature(ctx context.Context, dir, path string) string {
-	cmd := exec.CommandContext(ctx, "git", "symbolic-ref", "--quiet", "--short", "HEAD")
-	cmd.Dir = dir
-	cmd.WaitDelay = 5 * time.Second
-	if out, err := cmd.Output(); err == nil {
+	if out, err := git.Command(ctx, dir, "symbolic-ref", "--quiet", "--short", "HEAD").Output(); err == nil {
 		if branch := string(bytes.TrimSpace(out)); branch != "" {
 			return branch
 		}

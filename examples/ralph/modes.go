@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/git"
 	"github.com/ralph-loop/ralph/progress"
 )
 
@@ -147,7 +148,7 @@ func topLevel(ctx context.Context, dir string) (string, error) {
 		return "", fail(exitConfig, "--dir %s is not a folder", dir)
 	}
 	var said strings.Builder // not with the path: git also warns there
-	cmd := exec.CommandContext(ctx, "git", "-C", dir, "rev-parse", "--show-toplevel")
+	cmd := git.Command(ctx, dir, "rev-parse", "--show-toplevel")
 	cmd.Stderr = &said
 	out, err := cmd.Output()
 	switch {

@@ -7,12 +7,12 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/git"
 	"github.com/ralph-loop/ralph/progress"
 	"github.com/ralph-loop/ralph/tasks"
 )
@@ -96,7 +96,7 @@ func (w *work) locate(args []string) error {
 		return nil
 	}
 	names := []string{"tasks.md", "prd.json", "tasks.yaml", "tasks.yml", "tasks.json"}
-	if out, err := exec.CommandContext(w.ctx, "git", "-C", project, "symbolic-ref", "--quiet", "--short", "HEAD").Output(); err == nil {
+	if out, err := git.Command(w.ctx, project, "symbolic-ref", "--quiet", "--short", "HEAD").Output(); err == nil {
 		names = append(names, filepath.Join("specs", strings.TrimSpace(string(out)), "tasks.md"))
 	}
 	for _, name := range names {
