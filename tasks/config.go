@@ -46,7 +46,8 @@ type AgentConfig struct {
 	Config json.RawMessage
 }
 
-// Enabled says whether an agent's work is looped.
+// Enabled says whether an agent's work is looped. If not, it is done in one
+// iteration, which is verified like any other.
 func (c Config) Enabled(agent string) bool {
 	own, _ := c.agent(agent)
 	return !c.Disabled && !own.Disabled

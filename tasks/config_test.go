@@ -78,4 +78,10 @@ func TestConfigEnabled(t *testing.T) {
 	if !off.Enabled("coder") || off.Enabled("qa") || (tasks.Config{Disabled: true}).Enabled("coder") {
 		t.Error("wrong agents are enabled")
 	}
+	d := tasks.Definition{ID: "T1", Title: "Do it"}
+	for agent, want := range map[string]int{"coder": 15, "qa": 1} {
+		if task, err := off.Task(d, agent); err != nil || task.Limits.Iterations != want {
+			t.Errorf("%s: %d iterations, want %d (%v)", agent, task.Limits.Iterations, want, err)
+		}
+	}
 }

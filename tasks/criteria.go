@@ -93,7 +93,8 @@ func (d Definition) acceptance() []string {
 // whole. Whether a method is known and can be run is found out by [Build].
 func (d Definition) Task(agent string) (ralph.Task, error) { return Config{}.Task(d, agent) }
 
-// Task is [Definition.Task] with the defaults of a configuration.
+// Task is [Definition.Task] with the defaults of a configuration. An agent that
+// is not enabled runs once.
 func (c Config) Task(d Definition, agent string) (ralph.Task, error) {
 	criteria, err := c.criteria(d, agent)
 	if err != nil {
@@ -109,6 +110,9 @@ func (c Config) Task(d Definition, agent string) (ralph.Task, error) {
 	text, err := s.encode()
 	if err != nil {
 		return ralph.Task{}, d.wrap(err)
+	}
+	if !c.Enabled(agent) {
+		criteria.MaxIterations = 1
 	}
 	t := ralph.Task{
 		ID: d.ID, Agent: agent, Title: d.Title, Prompt: d.Description,

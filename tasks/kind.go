@@ -1,6 +1,7 @@
 package tasks
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"path/filepath"
@@ -17,7 +18,7 @@ const (
 )
 
 // KindOf says what a file holds, by its name and, for JSON, by whether it has
-// userStories. It reads the file and returns its error if it cannot be read.
+// userStories, or stories without that key around them. It reads the file and returns its error if it cannot be read.
 func KindOf(path string) (Kind, error) {
 	text, err := readRegular("task file", path)
 	if err != nil {
@@ -27,20 +28,35 @@ func KindOf(path string) (Kind, error) {
 	case ".yaml", ".yml":
 		return KindDefinitions, nil
 	case ".json":
-		var keys map[string]json.RawMessage
-		if json.Unmarshal(text, &keys) == nil {
-			for key := range keys {
-				if strings.EqualFold(key, "userStories") {
-					return KindPRD, nil
-				}
-			}
-			if keys["id"] == nil && keys["task"] == nil && keys["tasks"] == nil {
-				return KindPRD, nil // to be told what a prd.json has
-			}
-		}
-		return KindDefinitions, nil
+		return kindOfJSON(bytes.TrimPrefix(text, []byte("\ufeff"))), nil
 	case ".md", ".markdown", ".txt", "":
 		return KindList, nil
 	}
 	return "", fmt.Errorf("task file %s: what it holds is not known by its name: a list ends in .md, definitions in .yaml, .yml or .json, and stories are in prd.json", path)
+}
+
+// kindOfJSON goes by the keys. What is no JSON is taken for definitions, whose
+// reader says where it is wrong.
+func kindOfJSON(text []byte) Kind {
+	var file map[string]json.RawMessage
+	if json.Unmarshal(text, &file) == nil {
+		for key := range file {
+			if strings.EqualFold(key, "userStories") {
+				return KindPRD
+			}
+		}
+		if file["id"] == nil && file["task"] == nil && file["tasks"] == nil {
+			return KindPRD // to be told what a prd.json has
+		}
+		return KindDefinitions
+	}
+	var stories []map[string]json.RawMessage
+	if json.Unmarshal(text, &stories) == nil {
+		for _, story := range stories {
+			if story["passes"] != nil || story["acceptanceCriteria"] != nil {
+				return KindPRD
+			}
+		}
+	}
+	return KindDefinitions
 }
