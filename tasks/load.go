@@ -98,8 +98,8 @@ func (f *File) Definitions() []Definition {
 
 // Fragments returns what stands in the file without a task around it, each as
 // a completion: only an outcome and acceptance criteria, only agents' criteria,
-// one agent's criteria, or a verification_config. Where it is not said whose
-// criteria they are, the agent is "".
+// one agent's criteria, or a verification_config, the method of which is told by
+// its keys. Where it is not said whose criteria they are, the agent is "".
 func (f *File) Fragments() []Completion { return slices.Clone(f.parts) }
 
 // Validate reports everything that keeps the file from being used, each as a

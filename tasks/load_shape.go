@@ -72,8 +72,9 @@ func (r *reader) part(f *File, n *node) {
 		r.mapping(n, "", nil, func(key, value *node) bool { return r.agent(&c, key, value) })
 		add(c)
 	case len(n.keys) > 0 && guessMethod(n) != "":
-		r.methodConfig(guessMethod(n), n, "")
-		add(Completion{Agents: []AgentCriteria{{"", Criteria{Config: n.json()}}}})
+		method := guessMethod(n)
+		r.methodConfig(method, n, "")
+		add(Completion{Agents: []AgentCriteria{{"", Criteria{Method: method, Config: n.json()}}}})
 	case len(n.keys) == 0:
 		r.bad(n, "there is no task in it")
 	case len(n.keys) == 1 && nearest(n.keys[0].text, wrappers()) != "":

@@ -28,9 +28,9 @@ func TestS1Snippets(t *testing.T) {
 		"s1_semantic.yaml":            "reviewer semantic",
 		"s1_external.yaml":            "tester external, reviewer external, coder external, qa external",
 		"s1_multi_stage.yaml":         "qa multi_stage",
-		"s1_options_semantic.yaml":    "config",
-		"s1_options_external.yaml":    "config",
-		"s1_options_multi_stage.yaml": "config",
+		"s1_options_semantic.yaml":    "semantic",
+		"s1_options_external.yaml":    "external",
+		"s1_options_multi_stage.yaml": "multi_stage",
 	}
 	files, err := filepath.Glob("testdata/definitions/s1_*.yaml")
 	if err != nil {
@@ -133,7 +133,7 @@ func TestParseShapes(t *testing.T) {
 		{"inside of completion", "outcome: o\nacceptance_criteria: [a]\n", `completion "o" ["a"]`},
 		{"one agent's", "promise: P\nverification_method: string_match\n", "string_match"},
 		{"any agent's", "writer:\n  promise: P\n  verification_method: string_match\n", "writer string_match"},
-		{"config", "command: make test\n", "config"},
+		{"config", "command: make test\n", "external"},
 		{"null is nothing", "id: A\ntitle: a\nspec_id:\ncompletion: {outcome: o, acceptance_criteria: [a], coder: null, tester: ~}\n", "task A"},
 		{"completion_spec", "id: A\ntitle: a\ncompletion_spec: {outcome: o, acceptance_criteria: [a]}\n", "task A"},
 	} {

@@ -26,7 +26,7 @@ func builtinMethods() []string {
 func isBuiltin(name string) bool { return slices.Contains(builtinMethods(), name) }
 
 // guessMethod returns the first built-in method that knows all keys of a
-// configuration, or "". It is for parts of definitions only, which are not run.
+// configuration, or "". It is for configurations that stand alone.
 func guessMethod(config *node) string {
 	for _, name := range builtinMethods() {
 		known := methodKeys(name)
