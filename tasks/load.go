@@ -42,8 +42,11 @@ type unit struct {
 	def  Definition
 }
 
-// Load reads a file. See [Parse].
+// Load reads a file, which must be a regular one. See [Parse].
 func Load(path string) (*File, error) {
+	if _, err := statRegular("task file", path); err != nil {
+		return nil, err
+	}
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("task file: %w", err)

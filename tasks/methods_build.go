@@ -56,6 +56,10 @@ func buildString(config json.RawMessage, _ Env) (ralph.Verifier, error) {
 	return verify.String{Contains: c.contains, Excludes: c.excludes}, err
 }
 
+// ErrNoJudge is wrapped by the error for a method that needs a judge where
+// [Env] has none.
+var ErrNoJudge = errors.New("no judge is configured")
+
 // buildSemantic needs no judge where there are only negative patterns to look
 // for (S1 has such a stage). Without anything to look for, the task's acceptance
 // criteria are what is asked about.
@@ -75,7 +79,7 @@ func buildSemantic(config json.RawMessage, env Env) (ralph.Verifier, error) {
 		return nil, errors.New("semantic: there is nothing to check for: no check_for, and no acceptance_criteria")
 	}
 	if env.Judge == nil {
-		return nil, errors.New("semantic: no judge is configured")
+		return nil, fmt.Errorf("semantic: %w", ErrNoJudge)
 	}
 	judge, err := env.Judge(c.model)
 	if err != nil {

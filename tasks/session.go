@@ -173,7 +173,7 @@ func (s *Session) start(ctx context.Context) (*session, error) {
 		return nil, err
 	}
 	if open(items) == 0 {
-		return nil, fmt.Errorf("there is nothing to do: all %d tasks%s are done", len(items), of(r.path))
+		return nil, fmt.Errorf("there is nothing to do: all tasks%s are done, %d in all", of(r.path), len(items))
 	}
 	for _, it := range items {
 		if it.Done {

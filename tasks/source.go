@@ -100,7 +100,7 @@ func (f ListFile) items() ([]Item, error) {
 		return list.All(), nil
 	}
 	if len(list.Items) == 0 {
-		return nil, fmt.Errorf("task list %s: none of its boxes (%d) is a task: give them an ID, as in \"- [ ] T001 Write the parser\", or take all boxes (AllBoxes)",
+		return nil, fmt.Errorf("task list %s: none of its boxes (%d) is a task: give them an ID, as in \"- [ ] T001 Write the parser\", or take all boxes (AllBoxes; --all-boxes)",
 			f.Path, len(list.Others))
 	}
 	return list.Items, nil

@@ -33,7 +33,11 @@ func (w *work) definitions(runner ralph.Runner) error {
 			return fail(exitConfig, "%s: %w", w.file, err)
 		}
 	}
-	if len(f.Ready()) == 0 {
+	switch n := len(f.Definitions()); {
+	case len(f.Ready()) > 0:
+	case undone(f) == 0:
+		return fail(exitConfig, "%s: there is nothing to do: %s, all done; set the status of those that are to run again to todo", w.file, plural(n, "task"))
+	default:
 		return fail(exitConfig, "%s: no task is ready: %s; set the status of those that are to run to todo", w.file, counts(f))
 	}
 	if err := w.open(); err != nil {
@@ -44,24 +48,25 @@ func (w *work) definitions(runner ralph.Runner) error {
 		if len(ready) == 0 {
 			break
 		}
-		if err = w.definition(config, judged, runner, f, ready[0]); err != nil {
+		err = w.definition(config, judged, runner, f, ready[0])
+		now, loadErr := loadDefinitions(w.env, w.file) // as it is now
+		if loadErr == nil {
+			f = now
+		}
+		if err = cmp.Or(err, loadErr); err != nil {
 			break
 		}
-		if f, err = loadDefinitions(w.env, w.file); err != nil { // as it is now
-			return err
-		}
 	}
-	remaining := 0
-	for _, d := range f.Definitions() {
-		if d.Status != tasks.StatusDone {
-			remaining++
-		}
-	}
+	remaining := undone(f)
 	printDefinitions(w.stdout, f)
 	if err == nil && remaining > 0 {
-		return fail(exitNotVerified, "%d tasks remain: %s", remaining, counts(f))
+		return fail(exitNotVerified, "%s: %s", remain(remaining), counts(f))
 	}
 	return w.exit(err, remaining)
+}
+
+func undone(f *tasks.File) int {
+	return len(slices.DeleteFunc(f.Definitions(), func(d tasks.Definition) bool { return d.Status == tasks.StatusDone }))
 }
 
 // definition runs the loop of one task and writes its status back.
@@ -70,7 +75,14 @@ func (w *work) definition(config tasks.Config, judged tasks.Env, runner ralph.Ru
 	if err != nil {
 		return fail(exitConfig, "%w", err)
 	}
-	state := w.resume(task)
+	if err := w.budget(&task); err != nil {
+		return err
+	}
+	state := w.resume(task, d.Status)
+	if state.Done() { // the process died before it was written back
+		w.say("%s was stopped (%s) when this ended before; its status is written back", d.ID, state.Stop)
+		return w.writeBack(d.ID, state)
+	}
 	if state.Attempt == 1 && state.Iteration == 1 {
 		if state.Task, err = tasks.Snapshot(task, judged); err != nil {
 			return fail(exitConfig, "%w", err)
@@ -80,34 +92,71 @@ func (w *work) definition(config tasks.Config, judged tasks.Env, runner ralph.Ru
 		return fail(exitConfig, "%w", err)
 	}
 	loop := &ralph.Local{Runner: runner, Verifier: verifier, Log: w.shown(false), Output: w.output, Evidence: w.evidence(task)}
+	before := dollars(state.Usage)
 	state, err = loop.Run(w.ctx, state)
+	w.spent += dollars(state.Usage) - before
 	report(w.stdout, state, w.ctx.Err() != nil)
 	if !state.Done() { // interrupted: its status stays running, and it goes on
 		return err
 	}
-	now := tasks.StatusDone
-	if state.Stop != ralph.StopVerified {
-		now = tasks.StatusFailed
+	if err := w.writeBack(d.ID, state); err != nil {
+		return err
 	}
-	f, loadErr := tasks.Load(w.file) // the agent may have written to it
-	if loadErr == nil {
-		loadErr = f.SetIteration(d.ID, state.Iteration)
+	switch state.Stop {
+	case ralph.StopVerified, ralph.StopFailed, ralph.StopRateLimited, ralph.StopCost:
+		return err
 	}
-	if loadErr == nil {
-		loadErr = setStatus(f, d.ID, now)
+	w.say("%s: not verified (%s): %s", d.ID, state.Stop, clean(state.Detail))
+	return nil // the next one may well be possible
+}
+
+// budget gives a task what is left of the money for all of them.
+func (w *work) budget(task *ralph.Task) error {
+	if w.maxCost <= 0 {
+		return nil
 	}
-	if loadErr != nil {
-		return fail(exitConfig, "%s is %s, which could not be written back: %w", d.ID, now, loadErr)
+	task.Limits.CostUSD = w.maxCost - w.spent
+	if task.Limits.CostUSD <= 0 {
+		return &ralph.StopError{Task: task.ID, Reason: ralph.StopCost, Detail: fmt.Sprintf("spent $%.4f of $%.4f", w.spent, w.maxCost)}
 	}
-	if stop, ok := errors.AsType[*ralph.StopError](err); ok && stop.Reason != ralph.StopFailed && stop.Reason != ralph.StopRateLimited {
-		w.say("%s: not verified (%s): %s", d.ID, stop.Reason, clean(stop.Detail))
-		return nil // the next one may well be possible
+	return nil
+}
+
+func dollars(u ralph.Usage) float64 {
+	if u.CostUSD == nil {
+		return 0
 	}
-	return err
+	return *u.CostUSD
+}
+
+// writeBack writes down how a task ended. That the money was spent, or that the
+// agent could not run, says nothing about the task: it is still to be done.
+func (w *work) writeBack(id string, s ralph.State) error {
+	now := tasks.StatusFailed
+	switch s.Stop {
+	case ralph.StopVerified:
+		now = tasks.StatusDone
+	case ralph.StopCost, ralph.StopFailed, ralph.StopRateLimited:
+		now = tasks.StatusTodo
+	}
+	f, err := tasks.Load(w.file) // the agent may have written to it
+	if err == nil {
+		err = f.SetIteration(id, s.Iteration)
+	}
+	if err == nil {
+		err = setStatus(f, id, now)
+	}
+	if err != nil {
+		return fail(exitConfig, "%s is %s, which could not be written back: %w", id, now, err)
+	}
+	return nil
 }
 
 // task returns what is run for a definition, and its verifier.
 func (f *flags) task(config tasks.Config, judged tasks.Env, d tasks.Definition) (ralph.Task, ralph.Verifier, error) {
+	if err := f.knownStage(config, d); err != nil {
+		return ralph.Task{}, nil, err
+	}
 	task, err := config.Task(d, cmp.Or(f.stage, firstStage(d)))
 	if err != nil {
 		return task, nil, err
@@ -116,7 +165,28 @@ func (f *flags) task(config tasks.Config, judged tasks.Env, d tasks.Definition) 
 	task.Limits.Iterations = cmp.Or(f.max, task.Limits.Iterations)
 	task.Limits.IterationTimeout, task.Limits.CostUSD = f.timeout, f.maxCost
 	v, err := tasks.Build(task, judged)
+	if errors.Is(err, tasks.ErrNoJudge) {
+		err = fmt.Errorf("%w: name one with --judge, or with judge: below ralph: in .ralph/config.yaml", err)
+	}
 	return task, v, err
+}
+
+// knownStage refuses an agent that nothing is known of: nothing but its word
+// would be asked for.
+func (f *flags) knownStage(config tasks.Config, d tasks.Definition) error {
+	known := slices.Clone(stages)
+	if d.Completion != nil {
+		for _, a := range d.Completion.Agents {
+			known = append(known, a.Agent)
+		}
+	}
+	for _, a := range config.Agents {
+		known = append(known, a.Agent)
+	}
+	if f.stage == "" || slices.Contains(known, f.stage) {
+		return nil
+	}
+	return fmt.Errorf("%s: --stage: nothing is known of an agent %q%s", d.ID, f.stage, didYouMean(f.stage, known))
 }
 
 func firstStage(d tasks.Definition) string {
@@ -127,8 +197,9 @@ func firstStage(d tasks.Definition) string {
 }
 
 // resume returns the state of a loop that was interrupted, if the task is still
-// the same, else that of a new one.
-func (w *work) resume(task ralph.Task) ralph.State {
+// the same, else that of a new one. It is done if the loop stopped, and the
+// process died before that was written to the task file.
+func (w *work) resume(task ralph.Task, status tasks.Status) ralph.State {
 	start := ralph.Start(task)
 	file, err := os.Open(w.logPath)
 	if err != nil {
@@ -136,7 +207,14 @@ func (w *work) resume(task ralph.Task) ralph.State {
 	}
 	defer file.Close()
 	s, err := progress.Resume(file, start.Loop)
-	if err != nil || s.Done() || s.Task.Prompt != task.Prompt || string(s.Task.Spec) != string(task.Spec) || s.Task.Dir != task.Dir {
+	if err != nil || s.Task.Prompt != task.Prompt || string(s.Task.Spec) != string(task.Spec) || s.Task.Dir != task.Dir {
+		return start
+	}
+	if s.Done() {
+		// Written after the status, which says that it runs: not an earlier loop's end.
+		if info, err := os.Stat(w.file); err == nil && status == tasks.StatusRunning && s.Updated.After(info.ModTime()) {
+			return s
+		}
 		return start
 	}
 	if s.Iteration > 1 || s.Attempt > 1 || s.Running {

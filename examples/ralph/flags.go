@@ -66,23 +66,9 @@ func (f *flags) parse(args []string) ([]string, error) {
 			rest = append(rest, arg)
 			continue
 		}
-		name, _, valued := strings.Cut(strings.TrimLeft(arg, "-"), "=")
-		known := f.Lookup(name)
-		if known == nil {
-			var names []string
-			f.VisitAll(func(fl *flag.Flag) {
-				if fl.Usage != "" {
-					names = append(names, fl.Name)
-				}
-			})
-			return nil, fail(exitUsage, "unknown flag --%s%s; 'ralph help %s' lists them", name, didYouMeanFlag(name, names), f.cmd.name)
-		}
-		one := []string{arg} // one flag at a time, for the rest is looked at here
-		if !valued && takesValue(known) && len(args) > 0 {
-			one, args = append(one, args[0]), args[1:]
-		}
-		if err := f.FlagSet.Parse(one); err != nil {
-			return nil, fail(exitUsage, "%s", err)
+		var err error
+		if args, err = f.one(arg, args); err != nil {
+			return nil, err
 		}
 	}
 	return rest, nil
@@ -113,6 +99,61 @@ func commandFirst(args []string) []string {
 		return args
 	}
 	return slices.Concat(args[at:at+1], args[:at], args[at+1:])
+}
+
+// one takes a flag, and its value from what follows. The flag package would take
+// all flags that follow, and the "--" after them.
+func (f *flags) one(arg string, args []string) ([]string, error) {
+	name, value, has := strings.Cut(strings.TrimLeft(arg, "-"), "=")
+	fl := f.Lookup(name)
+	if fl == nil {
+		return nil, fail(exitUsage, "unknown flag --%s%s; 'ralph help %s' lists them", name, didYouMeanFlag(name, f.names()), f.cmd.name)
+	}
+	isBool := !takesValue(fl)
+	kind, text := flag.UnquoteUsage(fl)
+	switch {
+	case has:
+	case isBool:
+		value = "true"
+	case len(args) == 0:
+		return nil, fail(exitUsage, "--%s needs a value: %s", name, text)
+	case f.isFlag(args[0]): // the value was forgotten
+		return nil, fail(exitUsage, "--%s needs a value, and %s is a flag; --%s=%s would be one", name, args[0], name, args[0])
+	default:
+		value, args = args[0], args[1:]
+	}
+	if err := f.Set(name, value); err != nil {
+		if isBool {
+			kind = "true or false"
+		}
+		return nil, fail(exitUsage, "--%s: %q is no %s: %s", name, value, kind, text)
+	}
+	return args, nil
+}
+
+// names are the flags that are shown.
+func (f *flags) names() []string {
+	var names []string
+	f.VisitAll(func(fl *flag.Flag) {
+		if fl.Usage != "" {
+			names = append(names, fl.Name)
+		}
+	})
+	return names
+}
+
+// isFlag reports whether an argument is one of the flags, written with two signs.
+func (f *flags) isFlag(arg string) bool {
+	name, ok := strings.CutPrefix(arg, "--")
+	name, _, _ = strings.Cut(name, "=")
+	return ok && f.Lookup(name) != nil
+}
+
+// given reports whether a flag was given, whatever its value.
+func (f *flags) given(name string) bool {
+	given := false
+	f.Visit(func(fl *flag.Flag) { given = given || fl.Name == name })
+	return given
 }
 
 func (f *flags) usage(w io.Writer) {

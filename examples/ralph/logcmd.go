@@ -31,12 +31,23 @@ func runLog(e env, _ *flags, args []string) error {
 		return fail(exitConfig, "%w", err)
 	}
 	defer file.Close()
-	var first [1]byte
-	n, _ := file.ReadAt(first[:], 0)
-	if n == 1 && first[0] != '{' {
-		return progressTable(e, file)
+	if info, err := file.Stat(); err != nil || info.IsDir() {
+		return fail(exitConfig, "%s is a folder: give the path of the log in it", args[0])
 	}
-	return logTable(e, file)
+	// What it is shows in what can be read of it: its first line may be torn.
+	found, err := logTable(e, file)
+	if err == nil && !found {
+		if _, err = file.Seek(0, io.SeekStart); err == nil {
+			found, err = progressTable(e, file)
+		}
+	}
+	switch {
+	case err != nil:
+		return fail(exitConfig, "%s: %w", args[0], err)
+	case !found:
+		return fail(exitConfig, "%s is no execution log and no progress.txt", args[0])
+	}
+	return nil
 }
 
 var outcomes = map[ralph.Outcome]string{
@@ -85,13 +96,17 @@ func terminal(out io.Writer) bool {
 	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
-func logTable(e env, file io.Reader) error {
+// logTable reports whether it is an execution log.
+func logTable(e env, file io.Reader) (bool, error) {
 	var rows []row
 	var usage ralph.Usage
 	lines := 0
 	for r, err := range progress.ReadJSONL(file) {
 		if err != nil {
-			return fail(exitConfig, "%w", err)
+			return false, err
+		}
+		if r.Kind == "" { // JSON, but not ours
+			continue
 		}
 		lines++
 		if r.Kind != ralph.EventIterationEnded {
@@ -120,13 +135,13 @@ func logTable(e env, file io.Reader) error {
 		rows = append(rows, row{task, number, r.Outcome, why(r), (time.Duration(r.DurationMS) * time.Millisecond).String(), cost})
 	}
 	if lines == 0 {
-		return fail(exitConfig, "there is nothing in it that this program wrote")
+		return false, nil
 	}
 	if err := printRows(e.stdout, "TASK\tITERATION\tOUTCOME\tDURATION\tCOST\tREASON", rows); err != nil {
-		return err
+		return true, err
 	}
-	fmt.Fprintf(e.stdout, "%s%s\n", plural(len(rows), "attempt"), price(usage))
-	return nil
+	_, err := fmt.Fprintf(e.stdout, "%s%s\n", plural(len(rows), "attempt"), price(usage))
+	return true, err
 }
 
 // why is why an attempt ended as it did.
@@ -146,13 +161,11 @@ func why(r progress.Record) string {
 	return "rejected"
 }
 
-func progressTable(e env, file io.Reader) error {
+// progressTable reports whether it is a progress.txt.
+func progressTable(e env, file io.Reader) (bool, error) {
 	p, err := progress.ReadMarkdown(file)
-	if err != nil {
-		return fail(exitConfig, "%w", err)
-	}
-	if len(p.Sections) == 0 && p.Feature == "" {
-		return fail(exitConfig, "this is no execution log and no progress.txt")
+	if err != nil || len(p.Sections) == 0 && p.Feature == "" {
+		return false, err
 	}
 	var rows []row
 	for _, s := range p.Sections {
@@ -163,8 +176,8 @@ func progressTable(e env, file io.Reader) error {
 		rows = append(rows, row{s.Task, fmt.Sprint(s.Number), s.Status, text, s.Time.Format(time.RFC3339), "-"})
 	}
 	if err := printRows(e.stdout, "TASK\tITERATION\tOUTCOME\tTIME\tCOST\tTITLE", rows); err != nil {
-		return err
+		return true, err
 	}
-	fmt.Fprintf(e.stdout, "%s: %s\n", clean(p.Feature), plural(len(rows), "iteration"))
-	return nil
+	_, err = fmt.Fprintf(e.stdout, "%s: %s\n", clean(p.Feature), plural(len(rows), "iteration"))
+	return true, err
 }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -45,6 +46,7 @@ type work struct {
 	logPath string
 	log     ralph.ProgressLog
 	close   []func() error
+	spent   float64 // USD, by the tasks so far
 }
 
 func runRun(e env, f *flags, args []string) (err error) {
@@ -52,7 +54,7 @@ func runRun(e env, f *flags, args []string) (err error) {
 	if len(args) > 1 {
 		return fail(exitUsage, "%q is one argument too many", args[1])
 	}
-	if f.max < 0 {
+	if f.max < 0 || f.max == 0 && f.given("max") {
 		return fail(exitUsage, "--max is the number of iterations, 1 or more, not %d", f.max)
 	}
 	if err := f.validate(); err != nil {
@@ -167,8 +169,15 @@ func (w *work) shown(always bool) ralph.ProgressLog {
 			fmt.Fprintf(w.stderr, "\n=== %s %s\n", clean(ev.Task), clean(ev.State.Task.Title))
 		}
 		show(w.stderr, ralph.Task{Always: always}, ev)
+		ev.Iteration.Files = slices.DeleteFunc(slices.Clone(ev.Iteration.Files), w.ours)
 		return w.log.Append(ctx, ev)
 	})
+}
+
+// ours reports whether a changed file is one that this program writes.
+func (w *work) ours(file string) bool {
+	path := filepath.Join(w.project, filepath.FromSlash(file))
+	return path == absolute(w.progressPath()) || path == absolute(w.logPath)
 }
 
 // list works a list or a prd.json off.
@@ -181,7 +190,7 @@ func (w *work) list(kind tasks.Kind, runner ralph.Runner) error {
 	if err != nil {
 		return err
 	}
-	if err := ready(w.ctx, source); err != nil {
+	if err := ready(w.ctx, w.file, source); err != nil {
 		return fail(exitConfig, "%w", err)
 	}
 	if err := w.open(); err != nil {
@@ -200,7 +209,7 @@ func (w *work) list(kind tasks.Kind, runner ralph.Runner) error {
 }
 
 // ready finds out whether there is something to do, before any log is begun.
-func ready(ctx context.Context, source tasks.Source) error {
+func ready(ctx context.Context, path string, source tasks.Source) error {
 	items, err := source.Items(ctx)
 	if err != nil {
 		return err
@@ -210,7 +219,7 @@ func ready(ctx context.Context, source tasks.Source) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("there is nothing to do: all %d tasks are done", len(items))
+	return fmt.Errorf("%s: there is nothing to do: %s, all done", path, plural(len(items), "task"))
 }
 
 // prompt is the template of the user, "" = the built-in one.
@@ -219,6 +228,7 @@ func (w *work) prompt() (string, error) {
 	if w.template == "" && !isFile(file) {
 		return "", nil
 	}
+	w.say("prompt template: %s", file)
 	return readPrompt(file)
 }
 
@@ -241,8 +251,17 @@ func (w *work) exit(err error, remaining int) error {
 	switch {
 	case context.Cause(w.ctx) != nil || !ok:
 		return fail(exitConfig, "%w", err)
-	case stop.Reason == ralph.StopFailed || stop.Reason == ralph.StopRateLimited:
-		return fail(exitAgent, "the agent failed (%s): %s", stop.Reason, clean(stop.Detail))
+	case stop.Reason == ralph.StopFailed:
+		return fail(exitAgent, "the agent failed: %s", clean(stop.Detail))
+	case stop.Reason == ralph.StopRateLimited:
+		return fail(exitAgent, "the agent is rate limited: %s", clean(stop.Detail))
 	}
-	return fail(exitNotVerified, "%d tasks remain (%s): %s", remaining, stop.Reason, clean(stop.Detail))
+	return fail(exitNotVerified, "%s (%s): %s", remain(remaining), stop.Reason, clean(stop.Detail))
+}
+
+func remain(n int) string {
+	if n == 1 {
+		return "1 task remains"
+	}
+	return fmt.Sprintf("%d tasks remain", n)
 }

@@ -100,6 +100,11 @@ func createTask(e env, f *flags, args []string) error {
 		}
 	}
 	path := cmp.Or(f.file, "tasks.yaml")
+	switch strings.ToLower(filepath.Ext(path)) {
+	case ".yaml", ".yml", ".json":
+	default:
+		return fail(exitUsage, "--file %s: definitions are in a file that ends in .yaml, .yml or .json", path)
+	}
 	if err := addDefinition(path, def); err != nil {
 		return fail(exitConfig, "%w", err)
 	}
@@ -133,12 +138,12 @@ func (c *criteriaFlags) criteria(stage string) (tasks.Criteria, bool, error) {
 
 // addDefinition adds a definition to a file, which is made if it is not there.
 func addDefinition(path string, def tasks.Definition) error {
-	text, err := os.ReadFile(path)
+	info, err := os.Stat(path)
 	isNew := errors.Is(err, fs.ErrNotExist)
 	if err != nil && !isNew {
 		return err
 	}
-	if isNew || strings.TrimSpace(string(text)) == "" {
+	if isNew || info.Mode().IsRegular() && blank(path) {
 		if err := def.Validate(nil); err != nil {
 			return err
 		}
@@ -155,6 +160,12 @@ func addDefinition(path string, def tasks.Definition) error {
 		return err
 	}
 	return f.Save()
+}
+
+// blank reports whether there is nothing in a file.
+func blank(path string) bool {
+	text, err := os.ReadFile(path)
+	return err == nil && strings.TrimSpace(string(text)) == ""
 }
 
 // writeFirst writes a file with one definition: a list, to which more can be

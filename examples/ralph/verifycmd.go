@@ -48,6 +48,9 @@ func runVerify(e env, f *flags, args []string) error {
 	default:
 		return fail(exitUsage, "%q is one argument too many", args[2])
 	}
+	if info, err := os.Stat(cmp.Or(f.dir, ".")); err != nil || !info.IsDir() {
+		return fail(exitConfig, "--dir %s is not a folder", f.dir)
+	}
 	parts, err := f.parts(args)
 	if err != nil {
 		return err
@@ -65,7 +68,7 @@ func runVerify(e env, f *flags, args []string) error {
 	for _, p := range parts {
 		r, err := f.verifyPart(e, config, judged, p, said)
 		if err != nil {
-			return err
+			return fail(exitConfig, "%s: %w", args[0], err)
 		}
 		results = append(results, r)
 	}
@@ -101,7 +104,7 @@ func (f *flags) parts(args []string) ([]part, error) {
 	case len(defs) == 0 && len(args) == 2:
 		return nil, fail(exitConfig, "%s: there is no task %q%s", args[0], args[1], didYouMean(args[1], ids(file)))
 	case len(defs) > 1:
-		return nil, fail(exitConfig, "%s: there are %d tasks in it; name one: %s", args[0], len(defs), strings.Join(ids(file), ", "))
+		return nil, fail(exitUsage, "%s: there are %d tasks in it; name one: %s", args[0], len(defs), strings.Join(ids(file), ", "))
 	case len(defs) == 0:
 		return nil, fail(exitConfig, "%s: there is no task in it", args[0])
 	}
@@ -169,10 +172,10 @@ func (f *flags) verifyPart(e env, config tasks.Config, judged tasks.Env, p part,
 	}
 	task, v, err := own.task(config, judged, def)
 	if err != nil {
-		return verified{}, fail(exitConfig, "%w", err)
+		return verified{}, err
 	}
 	if task, err = tasks.Snapshot(task, judged); err != nil {
-		return verified{}, fail(exitConfig, "%w", err)
+		return verified{}, err
 	}
 	if len(task.Guarded) > 0 {
 		e.say("guarded files are compared with what they are now: there was no loop before this")
@@ -182,19 +185,19 @@ func (f *flags) verifyPart(e env, config tasks.Config, judged tasks.Env, p part,
 		claim.Output = *said
 		promise := ralph.FindPromise(*said, task.Promise, task.Match)
 		if claim.Promised = promise.Found; !promise.Found {
-			e.say("%s: the output makes no promise (%s); %s is asked for", p.stage, promise.Why, task.Promise)
+			e.say("%s: the output makes no promise (%s); %s is asked for", own.stage, promise.Why, task.Promise)
 		}
 	}
 	ctx, stop := withTimeout(e.ctx, f.timeout)
 	defer stop()
 	verdict, err := v.Verify(ctx, claim)
-	r := verified{Task: task.ID, Stage: p.stage, Passed: verdict.Passed && err == nil, Feedback: verdict.Feedback, Checks: verdict.Checks}
+	r := verified{Task: task.ID, Stage: own.stage, Passed: verdict.Passed && err == nil, Feedback: verdict.Feedback, Checks: verdict.Checks}
 	if err != nil {
-		r.Error = err.Error()
 		status := ralph.CheckUnable
-		if ctx.Err() != nil {
-			status = ralph.CheckTimeout
+		if ctx.Err() != nil && e.ctx.Err() == nil {
+			status, err = ralph.CheckTimeout, fmt.Errorf("the verification did not end within %v", f.timeout)
 		}
+		r.Error = err.Error()
 		r.Checks = append(slices.Clone(r.Checks), ralph.Check{Name: "verifier", Status: status, Detail: err.Error()})
 	}
 	return r, nil
@@ -218,13 +221,17 @@ func (f *flags) printVerified(out io.Writer, results []verified) error {
 			if c.Duration > 0 {
 				took = c.Duration.Round(time.Millisecond).String()
 			}
-			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", cmp.Or(clean(r.Stage), "-"), short(clean(c.Name), 60), c.Status, exit, took, short(clean(c.Detail), 100))
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", clean(r.Stage), short(clean(c.Name), 60), c.Status, exit, took, short(clean(c.Detail), 100))
 		}
 		result := "passed"
-		if !r.Passed {
+		switch {
+		case r.Passed:
+		case decided(r):
 			result = "rejected"
+		default:
+			result = "unable"
 		}
-		fmt.Fprintf(w, "%s\t= %s\t\t\t\t\n", cmp.Or(clean(r.Stage), "-"), result)
+		fmt.Fprintf(w, "%s\t= %s\t\t\t\t\n", clean(r.Stage), result)
 	}
 	return w.Flush()
 }
