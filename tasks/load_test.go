@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -299,20 +298,5 @@ func TestLongCycle(t *testing.T) {
 	err = f.Validate()
 	if err == nil || strings.Count(err.Error(), " → ") != 21 || !strings.HasSuffix(err.Error(), "T18 → T19 → … → T0") {
 		t.Errorf("got %v", err)
-	}
-}
-
-// A pipe would block for ever, and a folder holds no text.
-func TestLoadIrregular(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	pipe := filepath.Join(dir, "pipe.yaml")
-	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
-		t.Skip(err)
-	}
-	for path, want := range map[string]string{dir: "is a directory", pipe: "is not a regular file"} {
-		if _, err := tasks.Load(path); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want %q", path, err, want)
-		}
 	}
 }
