@@ -104,9 +104,10 @@ const (
 
 // Run runs a session until no item is open, which is the only nil error. Else the
 // error is a [*ralph.StopError] (a limit; the agent cannot run at all; or, with
-// [ralph.StopStalled], only items are open that were skipped), context.Cause(ctx), or another (the list cannot be read, the
-// log failed). It is an error to start on a list without open items. The report
-// is exact in each case.
+// [ralph.StopStalled], only items are open that were skipped or were taken out of
+// the list), context.Cause(ctx), or another (the list cannot be read, the log
+// failed). It is an error to start on a list without open items. The report is
+// exact in each case.
 func (s *Session) Run(ctx context.Context) (Report, error) {
 	r, err := s.start(ctx)
 	if err != nil {
