@@ -14,9 +14,20 @@ const (
 
 var (
 	failingStarts = lines("--- FAIL", "FAIL", "panic:", "fatal error:", "FAILED", "E   ", "ERROR", "error:", "error[", "Error:", "[ERROR]",
-		"AssertionError", "AssertionError:", "Traceback", "not ok", "●", "✕", "✗", "×", "---- ", "thread '", "FAILURE")
-	failingEnds = lines(" FAILED", " FAIL", " ... FAILED", " failed")
+		"AssertionError", "AssertionError:", "Traceback", "not ok", "●", "✕", "✖", "✗", "×", "---- ", "thread '", "FAILURE",
+		"(fail)", "Failed ", "Failure/Error:", "rspec ./")
+	failingEnds   = lines(" FAILED", " FAIL", " ... FAILED", " failed")
+	failingWithin = lines(": error ", "  error  ", `"Action":"fail"`, "--- FAIL")
 )
+
+// failingFirst are the bytes that failingStarts begin with: most lines need no
+// further look.
+var failingFirst = func() (first [256]bool) {
+	for _, start := range failingStarts {
+		first[start[0]] = true
+	}
+	return first
+}()
 
 func lines(texts ...string) [][]byte {
 	var list [][]byte
@@ -63,7 +74,9 @@ func (f *highlighter) read(p []byte, offset int64, keep func(from int64, line []
 
 // take looks at a whole line. It reports false when enough is kept.
 func (f *highlighter) take(from int64, keep func(from int64, line []byte) bool) bool {
-	switch indented := len(f.line) > 0 && (f.line[0] == ' ' || f.line[0] == '\t'); {
+	// pytest marks the line that fails with ">".
+	switch indented := len(f.line) > 0 && (f.line[0] == ' ' || f.line[0] == '\t' || f.line[0] == '>'); {
+	case f.after > 0 && len(bytes.TrimSpace(f.line)) == 0: // between a test's name and what is wrong
 	case namesFailure(f.line):
 		for _, line := range f.before {
 			if !keep(from, line) {
@@ -93,8 +106,11 @@ func namesFailure(line []byte) bool {
 		line = []byte(readable(line)) // without its colours
 	}
 	text := bytes.TrimSpace(line)
+	if len(text) == 0 {
+		return false
+	}
 	for _, start := range failingStarts {
-		if bytes.HasPrefix(text, start) {
+		if failingFirst[text[0]] && bytes.HasPrefix(text, start) {
 			return true
 		}
 	}
@@ -103,7 +119,24 @@ func namesFailure(line []byte) bool {
 			return true
 		}
 	}
-	return len(line) > 0 && line[0] != ' ' && line[0] != '\t' && placed(text)
+	for _, within := range failingWithin {
+		if bytes.Contains(text, within) {
+			return true
+		}
+	}
+	if line[0] == ' ' || line[0] == '\t' {
+		return numbered(text)
+	}
+	return placed(text) || bytes.HasPrefix(text, ruler) && bytes.HasSuffix(text, ruler) && bytes.Contains(text, []byte(" "))
+}
+
+// ruler is on both sides of the name of a test in pytest's report.
+var ruler = []byte("____")
+
+// numbered reports whether a line is one of a list of failures: "2) Cart".
+func numbered(text []byte) bool {
+	number, _, ok := bytes.Cut(text[:min(len(text), 8)], []byte(") "))
+	return ok && len(number) > 0 && len(bytes.Trim(number, "0123456789")) == 0
 }
 
 // placed reports whether a line begins with a place: "file.go:12:" or
