@@ -133,6 +133,12 @@ func (s *sentence) negated(n, i int) bool {
 	if s.clauses[n].negated(i) {
 		return true
 	}
+	if n > 0 && s.clauses[n].mark == "," && s.clauses[n].of(self|number, 0, i) < 0 {
+		// "no TODO, FIXME or XXX is left"
+		if b := &s.clauses[n-1]; b.one(0, "no", "neither") && len(b.words) <= 3 && b.of(finite, 0, len(b.words)) < 0 {
+			return true
+		}
+	}
 	for k := n; k > 0 && (s.clauses[k].mark == "," || s.clauses[k].mark == "and") && s.clauses[k].of(finite|self|number, 0, len(s.clauses[k].words)) < 0; k-- {
 		before := &s.clauses[k-1]
 		if j := before.any(0, len(before.words), "no", "without", "zero", "any"); j >= 0 && len(before.words)-j <= 6 && (before.low(j) != "any" || before.negated(j)) {
@@ -238,7 +244,13 @@ func (c *clause) mends(k int) bool {
 	if c.one(k-1, "before", "without") && strings.HasSuffix(c.low(k), "ing") {
 		return false
 	}
+	if h := c.any(0, k, "half"); h >= 0 && !c.one(h-1, "other", "second", "remaining", "latter") {
+		return false
+	}
 	for j := max(k-5, 0); j < k; j++ {
+		if share, cut := strings.CutSuffix(c.low(j), "%"); cut && share != "100" {
+			return false
+		}
 		switch c.low(j) {
 		case "need", "needs", "must", "will", "going", "plan", "want", "remains", "remain", "remaining", "yet", "try", "trying", "tried", "attempt", "attempted", "hope", "should", "unable", "still", "partially", "partly", "half", "almost", "nearly", "mostly", "can", "could", "would", "waiting", "being", "someone", "only":
 			if c.low(j) == "only" && !c.is(j-1, finite|self) {

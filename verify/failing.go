@@ -37,7 +37,11 @@ func (s *sentence) fails(n int) (found, past bool) {
 		case w.low == "hang" || w.low == "hangs" || w.low == "crash" || w.low == "crashes" || (w.low == "timing" || w.low == "times") && c.low(i+1) == "out" || w.low == "time" && c.low(i+1) == "out":
 			found = c.of(tester, 0, i) >= 0 && (c.is(i-1, tester|number) || c.one(i-1, "still", "are", "is", "and")) && s.stated(n, i)
 		case w.low == "exits" || w.low == "exited" || w.low == "returned" || w.low == "ends" || w.low == "ended":
-			found = c.of(tester, 0, i) >= 0 && c.one(i+1, "with", "non-zero", "nonzero", "1", "2") && (c.of(number, i+1, i+6) > 0 || c.any(i+1, i+5, "non-zero", "nonzero") > 0) && c.any(i+1, i+5, "code", "status", "non-zero", "nonzero", "exit") > 0 && c.any(i, len(c.words), "on", "for", "as") < 0 && s.stated(n, i) && !(n+1 < len(s.clauses) && s.clauses[n+1].conditional())
+			found = c.of(tester, 0, i) >= 0 && c.one(i+1, "with", "non-zero", "nonzero", "1", "2") && (c.of(number, i+1, i+6) > 0 && c.any(i+1, i+5, "code", "status", "exit") > 0 || c.any(i+1, i+5, "non-zero", "nonzero") > 0 || c.one(i+2, "error", "errors") || c.one(i+3, "error", "errors")) && c.any(i, len(c.words), "on", "for", "as") < 0 && s.stated(n, i) && !(n+1 < len(s.clauses) && s.clauses[n+1].conditional())
+		case w.low == "break":
+			found = c.one(i-1, "changes", "still", "they", "these") && c.of(tester, i, i+5) >= 0 && c.any(i, i+4, "no", "any") < 0 && s.stated(n, i)
+		case w.low == "complains" || w.low == "complain":
+			found = c.of(tester, 0, i) >= 0 && c.one(i+1, "about") && c.is(i+2, number) && s.stated(n, i)
 		case w.low == "breaks" || w.low == "breaking":
 			found = s.stated(n, i) && c.of(tester, i, i+4) >= 0 && c.of(behaves, 0, i) < 0 && c.one(i-1, "still", "this", "it", "change", "also")
 		}
@@ -53,6 +57,9 @@ func (s *sentence) fails(n int) (found, past bool) {
 // pass, but one fails".
 func (s *sentence) about(n, i int) bool {
 	c := &s.clauses[n]
+	if c.named(i) {
+		return true
+	}
 	if c.of(tester, 0, i) >= 0 {
 		return !c.one(c.of(tester, 0, i)+1, "data", "account", "user", "server", "database", "cases")
 	}
@@ -190,7 +197,7 @@ func (s *sentence) isFailing(n, i int) bool {
 		return false
 	case s.positive(n, i) && i <= 1, i == 0 && s.label(n, i) && !s.emptyAfter(n) && s.clauses[n+1].mark == ":" && n == 0:
 		return true
-	case c.of(tester, i+1, i+3) >= 0 && !c.is(i-1, be|was):
+	case c.of(tester, i+1, i+3) >= 0 && !c.is(i-1, be|was) && !c.one(i+1, "on", "in"):
 		return s.attributive(n, i)
 	case !s.about(n, i):
 		return false
@@ -236,7 +243,7 @@ func (s *sentence) attributive(n, i int) bool {
 // failures judges failures and errors, of tests or of a tool that checks.
 func (s *sentence) failures(n, i int) bool {
 	c := &s.clauses[n]
-	tests := c.of(tester, 0, i) >= 0 || c.one(0, "there") && c.of(number, 1, i) > 0 && c.of(tester, i, i+6) > 0 || c.one(i-1, "type", "compile", "compiler", "lint", "typescript", "syntax") && c.of(number, 0, i) >= 0 || n > 0 && s.lists(n) && i <= 1
+	tests := c.of(tester, 0, i) >= 0 || c.one(0, "there") && c.of(number, 1, i) > 0 && c.of(tester, i, i+6) > 0 || i == 1 && c.is(0, number) && c.of(tester, i, i+6) > 0 || c.one(0, "there") && c.is(i-1, number) && i == len(c.words)-1 || c.any(0, i, "compile") >= 0 && c.is(i-1, number) || c.one(i-1, "type", "compile", "compiler", "lint", "typescript", "syntax") && c.of(number, 0, i) >= 0 || n > 0 && s.lists(n) && i <= 1
 	if !tests || s.zero(n, i) || !s.stated(n, i) || c.of(making, 0, i) >= 0 {
 		return s.positive(n, i) && i == 0 && s.lists(n)
 	}
@@ -317,7 +324,7 @@ func (s *sentence) partlyPasses(n int) bool {
 	if c.of(tester, 0, len(c.words)) < 0 {
 		return false
 	}
-	return c.one(0, "most", "some") && c.of(self, 0, i) < 0 || c.has("all but") || c.has("only some") || n+1 < len(s.clauses) && s.clauses[n+1].excepts() && c.of(tester, 0, len(c.words)) >= 0
+	return c.one(0, "only") && c.of(tester, 1, i) > 0 && !c.is(i-1, negator) || c.one(0, "most", "some") && c.of(self, 0, i) < 0 || c.has("all but") || c.has("only some") || n+1 < len(s.clauses) && s.clauses[n+1].excepts() && c.of(tester, 0, len(c.words)) >= 0
 }
 
 // excepts reports whether the clause takes something out of what was said.

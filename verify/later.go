@@ -16,10 +16,12 @@ func (s *sentence) postponed(n, i int) bool {
 		if i == 0 {
 			return c.one(1, "for", "the", "writing", "adding", "all", "some") || s.label(n, i) && !s.emptyAfter(n) && !s.positive(n, i) || c.is(1, work|tester)
 		}
-		if c.is(0, self) && i <= 4 {
+		if c.is(0, self) && i <= 4 || c.is(i-1, self) && c.one(0, "due", "given", "because", "for", "in", "with", "to") {
 			return !c.one(i+1, "over", "to") || c.low(i+1) == "to"
 		}
 		return who&(work|tester) != 0 && (c.any(i, len(c.words), "now", "later", "follow-up", "moment", "next", "time") >= 0 || s.reasoned(n) || who == work && c.of(number, 0, i) < 0 && c.low(i) != "skipped" || who == work && c.is(i-1, was|be) && c.of(number, 0, i) < 0)
+	case "disabled", "ignored", "excluded", "quarantined":
+		return c.is(i-1, be) && s.subject(n, i) == tester && n+1 < len(s.clauses) && s.clauses[n+1].mark == "until" && s.stated(n, i)
 	case "now", "moment":
 		if c.low(i-1) != "for" && !c.at(i-2, "for the") || !s.stated(n, i) {
 			return false

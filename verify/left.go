@@ -8,6 +8,9 @@ func (s *sentence) remains(n int) bool {
 	if s.label(n, len(c.words)-1) && s.emptyAfter(n) {
 		return false
 	}
+	if c.low(0) == "what" && c.is(1, was) && !s.label(n, len(c.words)-1) {
+		return false // "what was missing yesterday is in"
+	}
 	for i := range c.words {
 		if s.remainsAt(n, i) || s.stillNeeds(n, i) || s.lacks(n, i) || s.postponed(n, i) || s.notDone(n, i) || s.partial(n, i) || s.standIn(n, i) || s.broken(n, i) {
 			return true
@@ -42,9 +45,20 @@ func (s *sentence) remainsAt(n, i int) bool {
 		if c.one(i+1, "unchanged", "the", "stable", "intact", "compatible", "green", "as", "untouched", "valid", "available", "private", "optional", "backward", "backwards", "fully", "unaffected", "responsive", "readable", "identical", "visible", "active", "accessible", "functional", "in", "at", "clean", "consistent", "small", "simple", "supported") {
 			return c.one(i+1, "in") && c.of(number, 0, i) >= 0 && c.of(marker|work, 0, i) >= 0 && s.stated(n, i)
 		}
+		if c.at(i-1, "it remains to") {
+			return c.is(i+2, finishing|be) && s.stated(n, i)
+		}
 		return i > 0 && s.stated(n, i) && s.subject(n, i) != actor && c.of(behaves, 0, i) < 0 && (i > 1 || c.is(0, work|number) || c.one(0, "what", "some", "much")) || c.low(0) == "what" && i == 1
 	case "left":
 		return s.left(n, i)
+	case "open":
+		matter := func(k int) bool {
+			return c.one(k, "step", "steps", "task", "tasks", "issue", "issues", "question", "questions", "point", "points", "criterion", "criteria", "ticket", "tickets", "todo", "todos", "problem", "problems")
+		}
+		if c.one(0, "there") && c.is(1, be) {
+			return matter(i+1) && s.stated(n, i)
+		}
+		return i == len(c.words)-1 && c.is(i-1, be) && (matter(i-2) || c.is(i-2, number) && matter(i-3)) && s.stated(n, i)
 	case "leave", "leaving":
 		return c.of(self, 0, i) >= 0 && s.stated(n, i) && c.one(i-1, "to", "will", "i", "we") && c.any(i+1, len(c.words), "out", "later", "follow-up", "open", "todo", "now", "someone", "undone", "unfinished") > 0
 	case "yet":
@@ -100,6 +114,8 @@ func (s *sentence) stillNeeds(n, i int) bool {
 		who = work
 	}
 	switch {
+	case needs && c.one(0, "someone", "somebody"), (needs || has) && c.one(0, "you") && (c.one(i+2, "finish", "complete", "implement") || c.one(len(c.words)-1, "yourself") && !c.one(i+2, "run", "install", "start", "set", "configure", "enable")):
+		return c.low(i+1) == "to" && c.is(i+2, finishing)
 	case who == actor:
 		return false
 	case still:
@@ -137,6 +153,9 @@ func (s *sentence) lacks(n, i int) bool {
 	who := s.subject(n, i)
 	if who == actor || c.of(behaves, 0, i) >= 0 || c.of(making, 0, i) >= 0 {
 		return false
+	}
+	if c.low(i) == "missing" && c.is(i-1, be) && who&(work|tester) != 0 && c.low(i+1) != "" {
+		return !c.one(i+1, "if", "when")
 	}
 	if c.is(i+1, work|tester) || c.low(i+1) != "" && !c.is(i+1, negator|self|finite) && !c.one(i+1, "in", "on", "for", "from", "because", "at", "and", "as", "because", "until", "right", "here", "or", "on", "so", "due", "review", "a", "since") && !strings.HasSuffix(c.low(i+1), "ly") {
 		return c.one(0, "there") && c.of(be, 0, i) >= 0 || c.of(number, 0, i) >= 0 && c.of(be, i, len(c.words)) < 0 && n == 0 && c.is(i-1, number)

@@ -22,11 +22,14 @@ func (s *sentence) marked(n int) bool {
 		if s.label(n, i) && i <= 1 {
 			return !s.emptyAfter(n) && c.any(0, i, "no", "old", "every", "removed", "the") < 0 && !s.supposed(n)
 		}
-		if !s.stated(n, i) || c.any(0, i, "every", "each", "all", "for", "counts", "any", "about", "grep", "grepped", "searched", "previous", "both", "forbids", "of") >= 0 && c.any(0, len(c.words), "still", "remain", "left", "remains") < 0 {
+		if !s.stated(n, i) || c.any(0, i, "every", "each", "all", "for", "counts", "any", "about", "grep", "grepped", "searched", "previous", "both", "forbids", "of", "word", "string") >= 0 && c.any(0, len(c.words), "still", "remain", "left", "remains") < 0 {
 			continue
 		}
 		if c.one(i+1, "comments", "comment", "markers", "marker", "tags", "list", "app", "items", "entries", "parser", "branch", "commit", "commits", "prefix", "label", "limit", "scanner", "count", "counter") && c.any(0, len(c.words), "left", "still", "remain", "remains", "remaining", "leaves", "added", "contains") < 0 {
 			continue
+		}
+		if k := c.of(behaves, i+1, len(c.words)); k > 0 && c.is(k+1, emptiness) {
+			continue // "grep TODO finds nothing"
 		}
 		if w.raw == "WIP" && !(c.of(be, 0, i) >= 0 || i == 0 || c.one(i-1, "as")) {
 			continue

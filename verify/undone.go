@@ -45,9 +45,11 @@ func (s *sentence) notDone(n, i int) bool {
 		return true
 	case c.one(j, "meet", "satisfy", "fulfil", "fulfill") && c.one(i-1, "does", "do", "did"):
 		return true
-	case c.low(j) == "" && c.mark == "but" && c.one(i-1, "does", "do", "did", "is", "are", "has", "have") && c.of(self, 0, i) < 0:
+	case c.low(j) == "" && (c.mark == "but" || c.mark == "," || c.mark == "and") && n > 0 && i > 1 && c.one(i-1, "does", "do", "did", "is", "are", "has", "have") && c.of(self, 0, i) < 0:
 		b := &s.clauses[n-1]
 		return b.of(finished|passing, 0, len(b.words)) >= 0 || b.any(0, len(b.words), "works", "work", "passed") >= 0 // "but the printer does not"
+	case c.low(j) == "" && n == 0 && len(s.clauses) == 1 && i > 1 && c.one(i-1, "does", "do") && !c.one(i-2, "it", "this", "that", "they", "these", "those"):
+		return true // "Sorting does not."
 	case c.one(j, "start", "launch", "load", "render", "respond", "terminate") && c.one(i-1, "does", "do"):
 		return !c.one(j, "start") || n+1 == len(s.clauses) || s.clauses[n+1].mark != "until" && !s.clauses[n+1].conditional()
 	case c.one(j, "work") && c.one(i-1, "does", "do", "did"):
@@ -93,6 +95,8 @@ func (s *sentence) partial(n, i int) bool {
 		}
 		k := c.of(finished, i+1, i+8)
 		return k > 0 && s.stated(n, i) && s.subject(n, i) != actor && (i == 0 && c.is(k-1, be|finite) || c.is(i-1, self|finite) && c.of(self, 0, i) >= 0 && c.of(was, 0, i) < 0 && k <= i+2) && !c.one(k, "added", "removed", "updated", "moved", "run", "fixed", "replaced", "created", "there")
+	case "most":
+		return c.low(i+1) == "of" && c.is(i-1, finished) && c.is(i-2, self|finite) && s.stated(n, i)
 	case "far":
 		return c.low(i-1) == "so" && c.any(0, len(c.words), "all", "everything", "no", "nothing") < 0 && !s.supposed(n) &&
 			(c.any(0, i+3, "only") >= 0 || c.of(finished|passing, 0, i) >= 0 && c.of(number, 0, i) >= 0 || c.of(finished|mending, 0, len(c.words)) >= 0 && c.of(self, 0, len(c.words)) >= 0)
@@ -150,8 +154,11 @@ func count(low string) int {
 // standIn judges stubs and placeholders that stand where work should be.
 func (s *sentence) standIn(n, i int) bool {
 	c := &s.clauses[n]
-	if !c.one(i, "stub", "stubs", "placeholder", "placeholders", "stubbed", "hard-coded", "hardcoded", "mocked", "skeleton", "no-op", "dummy", "unimplemented!") || !s.stated(n, i) {
+	if !c.one(i, "stub", "stubs", "placeholder", "placeholders", "stubbed", "hard-coded", "hardcoded", "mocked", "skeleton", "no-op", "dummy", "unimplemented!") {
 		return false
+	}
+	if now := c.any(0, i, "currently", "still"); !s.stated(n, i) && (now < 0 || !c.is(now+1, behaves) || s.supposed(n) || s.negated(n, i) || c.mended(i)) {
+		return false // but "it currently returns a hard-coded list"
 	}
 	after := c.any(i+1, len(c.words), "now", "moment", "currently", "yet", "until") >= 0 || c.any(0, i, "currently", "still") >= 0
 	linked := c.of(be, max(i-5, 0), i) >= 0 && c.of(be, 0, i) > 0
