@@ -215,7 +215,7 @@ func (c *clause) before(i int) bool {
 			}
 		case w.low == "first" && (c.one(k-1, "at", "the", "my") && c.one(k+1, "", "run", "attempt", "try", "time", "version")):
 			return true
-		case w.low == "old" && (k < i || c.one(k+1, "code", "version", "implementation")), w.low == "existing" && k < i && c.of(was, 0, i) >= 0:
+		case w.low == "old" && c.any(k, len(c.words), "still") < 0 && (k < i || c.one(k+1, "code", "version", "implementation")), w.low == "existing" && k < i && c.of(was, 0, i) >= 0:
 			return true
 		}
 	}
