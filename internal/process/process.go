@@ -4,7 +4,8 @@
 // Agents start their tools in sessions of their own, so neither the direct
 // child nor its process group is all there is to end. Every run gets an
 // environment name of its own, RALPH_RUN_<id>=1, which its processes inherit;
-// on Linux the survivors are found by it, wherever they are. Elsewhere ending
+// on Linux the survivors are found by it, wherever they are, and so is one that
+// cleared its environment but holds the command's output. Elsewhere ending
 // the process group is the best that can be done.
 package process
 
@@ -227,6 +228,9 @@ func (r *run) wait(ctx context.Context) (Exit, error) {
 	}
 	r.tree.end()
 	r.stdin.Close()
+	if !r.settled(100 * time.Millisecond) {
+		r.tree.endWriters(r.readers)
+	}
 	if !r.settled(time.Second) {
 		e.Cut = true
 		for _, f := range r.readers {

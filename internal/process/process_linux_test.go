@@ -73,6 +73,7 @@ func TestRun(t *testing.T) {
 		{"leaves a grandchild twice removed", "(setsid sh -c 'sleep 300 & sleep 300' >/dev/null 2>&1 &) ; echo a", Exit{}, "a\n"},
 		{"leaves one that ignores signals", "setsid sh -c 'trap \"\" INT TERM HUP; sleep 300; sleep 300' >/dev/null 2>&1 & echo a", Exit{}, "a\n"},
 		{"leaves one that holds its output", "setsid sleep 300 & echo a", Exit{Cut: true}, "a\n"},
+		{"leaves one that holds its output and cleared its environment", "env -i PROCESS_TEST=\"$PROCESS_TEST\" setsid sleep 300 & echo a", Exit{Cut: true}, "a\n"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

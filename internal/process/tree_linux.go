@@ -118,6 +118,46 @@ func (t *tree) sweep() (found, unsure bool) {
 	return found, unsure
 }
 
+// endWriters kills who can still write to the pipes. They were handed down by
+// the root, so it is of the run, unless it is older: a program may pass its
+// output on to a service, as ssh does to the master of its connections.
+func (t *tree) endWriters(pipes []*os.File) {
+	links := map[string]bool{}
+	for _, f := range pipes {
+		if info, err := f.Stat(); err == nil {
+			if s, ok := info.Sys().(*syscall.Stat_t); ok {
+				links["pipe:["+strconv.FormatUint(s.Ino, 10)+"]"] = true
+			}
+		}
+	}
+	for _, pid := range t.younger() {
+		t.slay(pid, func() bool {
+			s, ok := readStat(pid)
+			return ok && t.born > 0 && s.start >= t.born && writes(pid, links)
+		})
+	}
+}
+
+// writes reports whether a process has one of the files open for writing. What
+// is read from has the same name.
+func writes(pid int, links map[string]bool) bool {
+	proc := "/proc/" + strconv.Itoa(pid)
+	files, _ := os.ReadDir(proc + "/fd") // another user's: none
+	for _, f := range files {
+		if link, err := os.Readlink(proc + "/fd/" + f.Name()); err != nil || !links[link] {
+			continue
+		}
+		info, _ := os.ReadFile(proc + "/fdinfo/" + f.Name())
+		for line := range strings.Lines(string(info)) {
+			flags, ok := strings.CutPrefix(line, "flags:")
+			if mode, err := strconv.ParseUint(strings.TrimSpace(flags), 8, 64); ok && err == nil && mode&syscall.O_ACCMODE != syscall.O_RDONLY {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // slay kills a process if it still is the one that is meant, once a handle
 // keeps its ID from being given to another.
 func (t *tree) slay(pid int, meant func() bool) bool {

@@ -21,3 +21,4 @@ func newTree(pid int, _ string) *tree { return &tree{pid} }
 func (t *tree) signal(s signal)       { syscall.Kill(-t.root, s) }
 func (t *tree) note()                 {}
 func (t *tree) end()                  { t.signal(kill) }
+func (t *tree) endWriters([]*os.File) {}

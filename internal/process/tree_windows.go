@@ -31,7 +31,8 @@ func exitOf(s *os.ProcessState) (code int, signal string) { return s.ExitCode(),
 
 type tree struct{}
 
-func newTree(int, string) *tree { return &tree{} }
-func (*tree) signal(signal)     {}
-func (*tree) note()             {}
-func (*tree) end()              {}
+func newTree(int, string) *tree     { return &tree{} }
+func (*tree) signal(signal)         {}
+func (*tree) note()                 {}
+func (*tree) end()                  {}
+func (*tree) endWriters([]*os.File) {}
