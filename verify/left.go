@@ -36,6 +36,9 @@ func (s *sentence) remainsAt(n, i int) bool {
 		if c.is(i-1, be) && i > 1 && c.low(0) != "the" || c.is(i-1, number) || c.one(i-2, "is", "are") {
 			return c.of(passing, i, len(c.words)) < 0
 		}
+		if last := &s.clauses[len(s.clauses)-1]; i <= 1 && n+1 < len(s.clauses) && last.is(0, finite) && last.of(finished, 1, len(last.words)) > 0 && last.of(negator, 0, len(last.words)) < 0 {
+			return false // "the remaining work, the docs, is done"
+		}
 		if (i <= 1 || i == 2 && c.one(1, "only", "last", "one", "main")) && c.one(i+1, "work") {
 			return !c.is(len(c.words)-1, emptiness) && c.low(len(c.words)-1) != "zero" && c.of(finished|passing|behaves, i+2, len(c.words)) < 0 || c.any(i+2, len(c.words), "will", "to", "not", "should") > 0
 		}
@@ -117,13 +120,13 @@ func (s *sentence) stillNeeds(n, i int) bool {
 	case needs && c.one(0, "someone", "somebody"), (needs || has) && c.one(0, "you") && (c.one(i+2, "finish", "complete", "implement") || c.one(len(c.words)-1, "yourself") && !c.one(i+2, "run", "install", "start", "set", "configure", "enable")):
 		return c.low(i+1) == "to" && c.is(i+2, finishing)
 	case who == actor:
-		return false
+		return c.at(i+1, "to be") && c.developed(i+3, i+4) > 0
 	case still:
 		return !c.one(i+1, "not") && (who != 0 || !has || c.one(i+2, "be") || c.is(i+2, finishing)) && !c.one(0, "you") || c.one(0, "you") && c.is(i+2, finishing)
 	case c.low(i) == "must" || c.one(0, "you"):
 		return false
 	case who == self:
-		return has && c.is(i+2, finishing) && c.low(i) != "must" || needs && (c.low(i+1) == "to" && c.is(i+2, finishing) || c.one(i+1, "more", "your", "access", "credentials", "help") || c.any(i, i+5, "access", "credentials", "approval", "decision", "input", "token", "clarification", "key", "keys", "password", "answer", "feedback") >= 0)
+		return has && c.is(i+2, finishing) && c.low(i) != "must" || needs && (c.low(i+1) == "to" && c.is(i+2, finishing) || c.one(i+1, "more", "your", "access", "credentials", "help") || c.one(i+1, "another") && c.one(i+2, "iteration", "round", "session", "turn", "attempt") || c.any(i, i+5, "access", "credentials", "approval", "decision", "input", "token", "clarification", "key", "keys", "password", "answer", "feedback") >= 0)
 	}
 	if n+1 < len(s.clauses) && s.clauses[n+1].conditional() {
 		return false
@@ -170,6 +173,9 @@ func (s *sentence) exceptions(n int) bool {
 	c := &s.clauses[n]
 	if (c.has("apart from") || c.has("aside from")) && !s.supposed(n) && c.any(0, len(c.words), "nothing", "no", "none") < 0 {
 		return c.of(finished|passing, 0, len(c.words)) >= 0 || n > 0 && s.clauses[n-1].of(finished|passing, 0, maxClause) >= 0
+	}
+	if k := c.any(0, len(c.words), "complete", "completed", "done", "finished", "ready"); k >= 0 && n+1 < len(s.clauses) && s.clauses[n+1].low(0) == "except" && s.clauses[n+1].excepts() {
+		return s.stated(n, k) && c.of(was, 0, k) < 0
 	}
 	if c.any(0, len(c.words), "all", "everything", "every") < 0 || s.supposed(n) || c.one(0, "nothing", "no", "none") {
 		return false

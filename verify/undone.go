@@ -12,7 +12,7 @@ func (s *sentence) notDone(n, i int) bool {
 		return false
 	}
 	who := s.subject(n, i)
-	if who == actor && !(c.one(i-1, "has", "have") && c.one(i+1, "been", "yet")) {
+	if who == actor && !(c.one(i-1, "has", "have") && c.one(i+1, "been", "yet")) && c.developed(i+1, i+4) < 0 {
 		return false
 	}
 	yet := c.any(i+1, i+7, "yet") >= 0 || c.any(i-3, i, "still") >= 0
@@ -60,6 +60,12 @@ func (s *sentence) notDone(n, i int) bool {
 	return who == self && s.didNot(n, i, j)
 }
 
+// developed is where a word for what is done to code stands in [from, to): who
+// or what passes through a product is not implemented, but its part of the code.
+func (c *clause) developed(from, to int) int {
+	return c.any(from, to, "implemented", "tested", "wired", "ported", "written", "documented", "integrated", "hooked", "refactored", "supported")
+}
+
 // didNot judges what the agent says it did not do: work, but not "I did not
 // change the API".
 func (s *sentence) didNot(n, i, j int) bool {
@@ -95,6 +101,12 @@ func (s *sentence) partial(n, i int) bool {
 		}
 		k := c.of(finished, i+1, i+8)
 		return k > 0 && s.stated(n, i) && s.subject(n, i) != actor && (i == 0 && c.is(k-1, be|finite) || c.is(i-1, self|finite) && c.of(self, 0, i) >= 0 && c.of(was, 0, i) < 0 && k <= i+2) && !c.one(k, "added", "removed", "updated", "moved", "run", "fixed", "replaced", "created", "there")
+	case "below", "under":
+		if i == 0 && n > 0 {
+			b := &s.clauses[n-1]
+			return b.one(1, "coverage") && b.of(be, 0, len(b.words)) >= 0 && s.stated(n-1, 1)
+		}
+		return c.any(0, i, "coverage") >= 0 && c.of(be, 0, i) >= 0 && s.stated(n, i)
 	case "most":
 		return c.low(i+1) == "of" && c.is(i-1, finished) && c.is(i-2, self|finite) && s.stated(n, i)
 	case "far":
