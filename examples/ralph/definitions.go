@@ -282,7 +282,7 @@ func (f *flags) judgeWith(config tasks.Config) func(model string) (ralph.Runner,
 	return func(model string) (ralph.Runner, error) {
 		judge, err := ralph.Preset(name)
 		if err != nil {
-			return nil, fmt.Errorf("judge: %w", err)
+			return nil, err
 		}
 		judge.Model = cmp.Or(model, f.judgeModel, config.JudgeModel)
 		return judge, nil
