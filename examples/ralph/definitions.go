@@ -26,7 +26,7 @@ func (w *work) definitions(runner ralph.Runner) error {
 	if err != nil {
 		return err
 	}
-	judged := tasks.Env{Dir: w.project, Judge: w.judgeWith(config), Redact: progress.Redact{}.Writer}
+	judged := tasks.Env{Dir: w.project, Judge: w.judgeWith(config), Redact: redact().Writer}
 	// A verifier that cannot be built is found out now, not after hours.
 	for _, d := range f.Definitions() {
 		if _, _, err := w.task(config, judged, d); err != nil {
@@ -40,7 +40,7 @@ func (w *work) definitions(runner ralph.Runner) error {
 	default:
 		return fail(exitConfig, "%s: no task is ready: %s; set the status of those that are to run to todo", w.file, counts(f))
 	}
-	if err := w.open(); err != nil {
+	if err := w.open(true); err != nil {
 		return err
 	}
 	for {

@@ -291,7 +291,7 @@ func (s *session) run(l *ralph.Local, state ralph.State) error {
 	}
 	defer file.Close()
 	s.say("session log: %s", file.Name())
-	hidden := progress.Redact{}.Writer(file)
+	hidden := redact().Writer(file)
 	banner := &progress.Banner{W: hidden, Mode: s.mode}
 	display := io.Writer(s.stderr)
 	if f, ok := l.Runner.(*filtered); ok && f.display != "" {

@@ -110,8 +110,9 @@ func (w *work) locate(args []string) error {
 	return fail(exitConfig, "there is no task file: none of %s is in %s; name one", strings.Join(names, ", "), project)
 }
 
-// open opens the logs.
-func (w *work) open() error {
+// open opens the logs. Where loops are resumed from the execution log, it keeps
+// the tasks as they are, secrets and all.
+func (w *work) open(resumed bool) error {
 	path := w.flags.log
 	if path == "" {
 		folder, err := dotRalph(w.project)
@@ -127,10 +128,12 @@ func (w *work) open() error {
 	}
 	w.close = append(w.close, file.Close)
 	w.say("execution log: %s", path)
-	w.log = progress.Redact{}.Log(progress.Multi(
-		&progress.Markdown{Path: w.progressPath(), Feature: tasks.Feature(w.ctx, w.project, w.file)},
-		&progress.JSONL{W: file},
-	))
+	text, execution := redact(), redact()
+	text.Task, execution.Task = true, !resumed
+	w.log = progress.Multi(
+		text.Log(&progress.Markdown{Path: w.progressPath(), Feature: tasks.Feature(w.ctx, w.project, w.file)}),
+		execution.Log(&progress.JSONL{W: file}),
+	)
 	return nil
 }
 
@@ -193,7 +196,7 @@ func (w *work) list(kind tasks.Kind, runner ralph.Runner) error {
 	if err := ready(w.ctx, w.file, source); err != nil {
 		return fail(exitConfig, "%w", err)
 	}
-	if err := w.open(); err != nil {
+	if err := w.open(false); err != nil {
 		return err
 	}
 	s := &tasks.Session{
