@@ -304,9 +304,7 @@ func (r *session) record(ctx context.Context, ev ralph.Event) error {
 	case ralph.EventIterationStarted:
 		r.note = "" // it is in this attempt's prompt
 	case ralph.EventIterationEnded:
-		if ev.Iteration.Blocked { // which is not verified
-			r.look(ctx)
-		}
+		r.unverified(ctx, &ev.Iteration)
 		ev.Iteration.Outcome = r.outcome(ev.Iteration)
 		if settled(ev.Iteration.Fault) {
 			r.report.IterationsRun++
@@ -317,6 +315,19 @@ func (r *session) record(ctx context.Context, ev ralph.Event) error {
 		return nil
 	}
 	return r.Log.Append(ctx, ev)
+}
+
+// unverified looks at the list after an attempt that no verifier looked at. One
+// that was interrupted when the box was ticked already will not be run again: it
+// is on record as what it is, a success, or the log would not tell who did the
+// task. That the list cannot be read is found out by those who read it next.
+func (r *session) unverified(ctx context.Context, it *ralph.Iteration) {
+	if !it.Blocked && it.Fault != ralph.FaultInterrupted || r.look(ctx) != nil {
+		return
+	}
+	if check, _ := r.box(); it.Fault == ralph.FaultInterrupted && check.Status == ralph.CheckPassed {
+		it.Fault, it.Verdict = "", ralph.Verdict{Passed: true, Checks: []ralph.Check{check}}
+	}
 }
 
 // settled reports whether an iteration that ended so is not run again.

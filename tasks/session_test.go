@@ -300,7 +300,7 @@ func TestSessionInterrupted(t *testing.T) {
 	}
 	s, w, log := list(t, three, tick("ok", "T001"), stop, tick("ok", "T003"))
 	got, err := s.Run(ctx)
-	want := tasks.Report{FeatureBranch: "001-shop", Status: "interrupted", MaxIterations: 10, IterationsRun: 1, TasksCompleted: 2, TasksRemaining: 1}
+	want := tasks.Report{FeatureBranch: "001-shop", Status: "interrupted", MaxIterations: 10, IterationsRun: 2, TasksCompleted: 2, TasksRemaining: 1}
 	if diff := cmp.Diff(want, got, ignoreTimes); diff != "" || !errors.Is(err, ralph.ErrCancelled) {
 		t.Error(diff, err)
 	}
@@ -312,8 +312,31 @@ func TestSessionInterrupted(t *testing.T) {
 	if len(w.prompts) != 3 || !strings.Contains(w.prompts[2], "T003 Three") {
 		t.Errorf("%d prompts", len(w.prompts))
 	}
-	all := sections(t, log)
-	if n := len(all); n < 2 || all[0] != "1 T001 success" || all[n-1] != fmt.Sprintf("%d T003 success", n) {
+	if diff := cmp.Diff([]string{"1 T001 success", "2 T002 success", "3 T003 success"}, sections(t, log)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestSessionInterruptedOpen: an attempt that was interrupted before the box was
+// ticked is no iteration, and is made again.
+func TestSessionInterruptedOpen(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancelCause(t.Context())
+	stop := func(w *worker) (string, error) {
+		tick("", "T003")(w) // which is another's
+		cancel(ralph.ErrCancelled)
+		return "", ralph.ErrCancelled
+	}
+	s, w, log := list(t, three, tick("ok", "T001"), stop, tick("ok", "T002"))
+	got, err := s.Run(ctx)
+	want := tasks.Report{FeatureBranch: "001-shop", Status: "interrupted", MaxIterations: 10, IterationsRun: 1, TasksCompleted: 2, TasksRemaining: 1}
+	if diff := cmp.Diff(want, got, ignoreTimes); diff != "" || !errors.Is(err, ralph.ErrCancelled) {
+		t.Error(diff, err)
+	}
+	if got, err := s.Run(t.Context()); err != nil || got.IterationsRun != 1 || got.TasksCompleted != 1 || !strings.Contains(w.prompts[2], "T002 Two") {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if all := sections(t, log); all[0] != "1 T001 success" || all[len(all)-1] != fmt.Sprintf("%d T002 success", len(all)) {
 		t.Errorf("%q", all)
 	}
 }
