@@ -63,7 +63,7 @@ func TestFailure09SameSignal(t *testing.T) {
 // three misses, which is on record once, and the next is begun.
 func TestFailure22SameTaskForEver(t *testing.T) {
 	t.Parallel()
-	s, w, log := list(t, "- [ ] T001 One\n- [ ] T002 Two\n", says("I did it, really", nil))
+	s, _, log := list(t, "- [ ] T001 One\n- [ ] T002 Two\n", says("I did it, really", nil))
 	s.Limits.Iterations = 100
 	got, err := s.Run(t.Context())
 	if stop, ok := errors.AsType[*ralph.StopError](err); !ok || stop.Reason != ralph.StopStalled || got.IterationsRun != 6 {
@@ -74,7 +74,7 @@ func TestFailure22SameTaskForEver(t *testing.T) {
 		t.Error(diff)
 	}
 	// The list is read anew: a task that was put before the others is next.
-	s, w, _ = list(t, "- [ ] T002 Two\n", func(w *worker) (string, error) {
+	s, w, _ := list(t, "- [ ] T002 Two\n", func(w *worker) (string, error) {
 		return "ok", os.WriteFile(w.list, []byte("- [ ] T001 One\n- [x] T002 Two\n"), 0o644)
 	}, tick("ok", "T001"))
 	if got, err := s.Run(t.Context()); err != nil || got.TasksCompleted != 2 || !strings.Contains(w.prompts[1], "T001 One") {

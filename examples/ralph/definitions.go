@@ -51,6 +51,7 @@ func (w *work) definitions(runner ralph.Runner) error {
 		err = w.definition(config, judged, runner, f, ready[0])
 		now, loadErr := loadDefinitions(w.env, w.file) // as it is now
 		if loadErr == nil {
+			w.unverified(f, now, ready[0].ID)
 			f = now
 		}
 		if err = cmp.Or(err, loadErr); err != nil {
@@ -63,6 +64,20 @@ func (w *work) definitions(runner ralph.Runner) error {
 		return fail(exitNotVerified, "%s: %s", remain(remaining), counts(f))
 	}
 	return w.exit(err, remaining)
+}
+
+// unverified warns of tasks that somebody else has declared done: the agent can
+// write to the file too.
+func (w *work) unverified(before, now *tasks.File, ran string) {
+	was := map[string]tasks.Status{}
+	for _, d := range before.Definitions() {
+		was[d.ID] = d.Status
+	}
+	for _, d := range now.Definitions() {
+		if d.Status == tasks.StatusDone && was[d.ID] != d.Status && d.ID != ran {
+			w.say("warning: %s was set to done while %s ran; it is not verified: 'ralph verify %s %s' does it", clean(d.ID), clean(ran), w.file, clean(d.ID))
+		}
+	}
 }
 
 func undone(f *tasks.File) int {
@@ -95,6 +110,7 @@ func (w *work) definition(config tasks.Config, judged tasks.Env, runner ralph.Ru
 	before := dollars(state.Usage)
 	state, err = loop.Run(w.ctx, state)
 	w.spent += dollars(state.Usage) - before
+	w.last = cmp.Or(state.LastCost, w.last)
 	report(w.stdout, state, w.ctx.Err() != nil)
 	if !state.Done() { // interrupted: its status stays running, and it goes on
 		return err
@@ -110,13 +126,14 @@ func (w *work) definition(config tasks.Config, judged tasks.Env, runner ralph.Ru
 	return nil // the next one may well be possible
 }
 
-// budget gives a task what is left of the money for all of them.
+// budget gives a task what is left of the money for all of them, if that is
+// enough for an iteration like the last one.
 func (w *work) budget(task *ralph.Task) error {
 	if w.maxCost <= 0 {
 		return nil
 	}
 	task.Limits.CostUSD = w.maxCost - w.spent
-	if task.Limits.CostUSD <= 0 {
+	if task.Limits.CostUSD <= 0 || w.last != nil && *w.last > task.Limits.CostUSD {
 		return &ralph.StopError{Task: task.ID, Reason: ralph.StopCost, Detail: fmt.Sprintf("spent $%.4f of $%.4f", w.spent, w.maxCost)}
 	}
 	return nil

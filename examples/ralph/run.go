@@ -46,7 +46,8 @@ type work struct {
 	logPath string
 	log     ralph.ProgressLog
 	close   []func() error
-	spent   float64 // USD, by the tasks so far
+	spent   float64  // USD, by the tasks so far
+	last    *float64 // USD, by the last iteration
 }
 
 func runRun(e env, f *flags, args []string) (err error) {
@@ -185,10 +186,7 @@ func (w *work) ours(file string) bool {
 
 // list works a list or a prd.json off.
 func (w *work) list(kind tasks.Kind, runner ralph.Runner) error {
-	var source tasks.Source = tasks.ListFile{Path: w.file, AllBoxes: w.allBoxes}
-	if kind == tasks.KindPRD {
-		source = tasks.PRDFile{Path: w.file}
-	}
+	source := w.source(w.file, kind)
 	text, err := w.prompt()
 	if err != nil {
 		return err

@@ -36,6 +36,7 @@ func taskCommandFlags(f *flags) {
 	f.StringVar(&f.description, "description", "", "create: what is to be done, the `TEXT` for the agent")
 	f.IntVar(&f.priority, "priority", 0, "create: a `NUMBER`, lower is more urgent")
 	f.Var(&f.depends, "follows", "create: the `ID` of a task that must be done before; may be given several times")
+	f.BoolVar(&f.allBoxes, "all-boxes", false, "list and check: take every box of a list for a task, also those without an ID")
 	f.BoolVar(&f.strict, "strict", false, "check: a task without a completion is an error")
 	f.agents = map[string]*criteriaFlags{}
 	for _, stage := range stages {
@@ -60,7 +61,7 @@ func runTask(e env, f *flags, args []string) error {
 	case "create":
 		return createTask(e, f, args)
 	case "list":
-		return listTasks(e, args)
+		return listTasks(e, f, args)
 	case "check":
 		return checkTasks(e, f, args)
 	case "prompt":
@@ -203,19 +204,19 @@ func writeFirst(path string, def tasks.Definition) error {
 }
 
 // listTasks prints what is in a task file.
-func listTasks(e env, args []string) error {
+func listTasks(e env, f *flags, args []string) error {
 	path, kind, err := oneFile("list", args)
 	if err != nil {
 		return err
 	}
 	w := tabwriter.NewWriter(e.stdout, 0, 0, 2, ' ', 0)
 	if kind == tasks.KindDefinitions {
-		f, err := tasks.Load(path)
+		file, err := tasks.Load(path)
 		if err != nil {
 			return fail(exitConfig, "%w", err)
 		}
 		fmt.Fprintln(w, "TASK\tSTATUS\tPRIORITY\tFOLLOWS\tAGENTS\tTITLE")
-		for _, d := range f.Definitions() {
+		for _, d := range file.Definitions() {
 			var agents []string
 			if d.Completion != nil {
 				for _, a := range d.Completion.Agents {
@@ -227,7 +228,7 @@ func listTasks(e env, args []string) error {
 		}
 		return w.Flush()
 	}
-	items, err := source(path, kind).Items(e.ctx)
+	items, err := f.source(path, kind).Items(e.ctx)
 	if err != nil {
 		return fail(exitConfig, "%w", err)
 	}
@@ -245,11 +246,11 @@ func boxStatus(it tasks.Item) string {
 	return "open"
 }
 
-func source(path string, kind tasks.Kind) tasks.Source {
+func (f *flags) source(path string, kind tasks.Kind) tasks.Source {
 	if kind == tasks.KindPRD {
 		return tasks.PRDFile{Path: path}
 	}
-	return tasks.ListFile{Path: path}
+	return tasks.ListFile{Path: path, AllBoxes: f.allBoxes}
 }
 
 func oneFile(verb string, args []string) (string, tasks.Kind, error) {
@@ -270,7 +271,7 @@ func checkTasks(e env, f *flags, args []string) error {
 		return err
 	}
 	if kind != tasks.KindDefinitions {
-		items, err := source(path, kind).Items(e.ctx)
+		items, err := f.source(path, kind).Items(e.ctx)
 		if err != nil {
 			return fail(exitConfig, "%w", err)
 		}
