@@ -123,7 +123,7 @@ func (w *work) open(resumed bool) error {
 		path = filepath.Join(folder, "log.jsonl")
 	}
 	w.logPath = path
-	file, err := progress.OpenJSONL(path)
+	file, err := openLog(path)
 	if err != nil {
 		return fail(exitConfig, "execution log: %w", err)
 	}
