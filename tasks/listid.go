@@ -137,7 +137,8 @@ func cutID(t string) (id, rest string) {
 		}
 		return id, rest
 	case rest[0] == ' ' || rest[0] == '\t':
-		if cut := separator(rest); !plain || number && cut != strings.TrimLeft(rest, " \t") {
+		// "Task 2 (AC: 1, 3)", as BMAD writes it, but not "Task 2 of the plan".
+		if cut := separator(rest); !plain || number && (cut != strings.TrimLeft(rest, " \t") || cut[0] == '(') {
 			return id, cut
 		}
 	case rest[0] == ':' && isLetter(rune(id[0])):

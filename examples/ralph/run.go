@@ -191,7 +191,7 @@ func (w *work) list(kind tasks.Kind, runner ralph.Runner) error {
 	if err != nil {
 		return err
 	}
-	if err := ready(w.ctx, w.file, source); err != nil {
+	if err := w.ready(kind, source); err != nil {
 		return fail(exitConfig, "%w", err)
 	}
 	if err := w.open(false); err != nil {
@@ -210,17 +210,16 @@ func (w *work) list(kind tasks.Kind, runner ralph.Runner) error {
 }
 
 // ready finds out whether there is something to do, before any log is begun.
-func ready(ctx context.Context, path string, source tasks.Source) error {
-	items, err := source.Items(ctx)
+func (w *work) ready(kind tasks.Kind, source tasks.Source) error {
+	items, err := source.Items(w.ctx)
 	if err != nil {
 		return err
 	}
-	for _, it := range items {
-		if !it.Done {
-			return nil
-		}
+	w.sayOthers(w.env, w.file, kind, items)
+	if openItems(items) == 0 {
+		return fmt.Errorf("%s: there is nothing to do: %s, all done", w.file, plural(len(items), "task"))
 	}
-	return fmt.Errorf("%s: there is nothing to do: %s, all done", path, plural(len(items), "task"))
+	return nil
 }
 
 // prompt is the template of the user, "" = the built-in one.

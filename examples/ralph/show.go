@@ -113,9 +113,13 @@ func report(w io.Writer, s ralph.State, interrupted bool) {
 	}
 }
 
-func plural(n int, what string) string {
-	if n == 1 {
+// plural counts things; their plural is given where it is more than an s.
+func plural(n int, what string, many ...string) string {
+	switch {
+	case n == 1:
 		return "1 " + what
+	case len(many) > 0:
+		return fmt.Sprintf("%d %s", n, many[0])
 	}
 	return fmt.Sprintf("%d %ss", n, what)
 }

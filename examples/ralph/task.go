@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -239,6 +238,28 @@ func listTasks(e env, f *flags, args []string) error {
 	return w.Flush()
 }
 
+// sayOthers tells of open boxes that are not taken for tasks: nobody waits for
+// them, which should surprise nobody.
+func (f *flags) sayOthers(e env, path string, kind tasks.Kind, items []tasks.Item) {
+	if kind != tasks.KindList || f.allBoxes {
+		return
+	}
+	all, err := (tasks.ListFile{Path: path, AllBoxes: true}).Items(e.ctx)
+	if n := openItems(all) - openItems(items); err == nil && n > 0 {
+		e.say("%s: %s besides, without an ID or under a heading like \"Success criteria\": not taken for tasks; --all-boxes does", path, plural(n, "open box", "open boxes"))
+	}
+}
+
+func openItems(items []tasks.Item) int {
+	n := 0
+	for _, it := range items {
+		if !it.Done {
+			n++
+		}
+	}
+	return n
+}
+
 func boxStatus(it tasks.Item) string {
 	if it.Done {
 		return "done"
@@ -275,8 +296,9 @@ func checkTasks(e env, f *flags, args []string) error {
 		if err != nil {
 			return fail(exitConfig, "%w", err)
 		}
-		open := len(slices.DeleteFunc(slices.Clone(items), func(it tasks.Item) bool { return it.Done }))
+		open := openItems(items)
 		fmt.Fprintf(e.stdout, "%s: %s, %d open\n", path, plural(len(items), "task"), open)
+		f.sayOthers(e, path, kind, items)
 		return nil
 	}
 	file, err := tasks.Load(path)
