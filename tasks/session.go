@@ -239,8 +239,8 @@ func (r *session) item(ctx context.Context, it Item) error {
 	state.Feedback = r.note
 	state.LastCost = r.last
 	loop := &ralph.Local{
-		Runner: ralph.RunnerFunc(r.run), Verifier: ralph.VerifierFunc(r.verify), Log: ralph.ProgressLogFunc(r.record),
-		Prompt: r.prompt, Output: r.Output, Workspace: r.Workspace, Control: r.Control,
+		Runner: r.Runner, Verifier: ralph.VerifierFunc(r.verify), Log: ralph.ProgressLogFunc(r.record),
+		Prompt: r.prompt, Output: r.Output, Workspace: r.Workspace, Control: r.control,
 	}
 	r.current = current{item: it}
 	s, err := loop.Run(ctx, state)
@@ -253,6 +253,11 @@ func (r *session) item(ctx context.Context, it Item) error {
 	case err == nil:
 		return nil
 	case !ok:
+		return err
+	case stopped.Reason == ralph.StopCancelled:
+		if now, _ := find(r.items, it.Key); now.Done { // see control
+			return nil
+		}
 		return err
 	case stopped.Reason == ralph.StopBlocked, stopped.Reason == ralph.StopIterations && s.Iteration == r.misses():
 		if err := r.reread(ctx); err != nil {
@@ -269,16 +274,21 @@ func (r *session) item(ctx context.Context, it Item) error {
 	return err
 }
 
-// run runs the agent, but not on an item that is done: an attempt that did not
-// count, for the provider's limit ended it, may have ticked the box.
-func (r *session) run(ctx context.Context, req ralph.Request) (ralph.Response, error) {
-	if req.Attempt > 1 {
-		items, err := r.Source.Items(ctx)
-		if it, ok := find(items, req.Task); err == nil && ok && it.Done {
-			return ralph.Response{Output: "The box of " + it.Key + " was ticked before this attempt: there was nothing left to do.\n"}, nil
+// control ends the wait for another attempt at an item that is done: an attempt
+// that the provider's limit ended may have ticked the box, or a person has.
+func (r *session) control(ctx context.Context, s ralph.State) (ralph.State, error) {
+	if r.Control != nil {
+		var err error
+		if s, err = r.Control(ctx, s); err != nil {
+			return s, err
 		}
 	}
-	return r.Runner.Run(ctx, req)
+	if s.Attempt > 1 && !s.Done() && r.reread(ctx) == nil {
+		if it, ok := find(r.items, s.Task.ID); ok && it.Done {
+			return s.Cancel("the box of " + it.Key + " is ticked"), nil
+		}
+	}
+	return s, nil
 }
 
 // skip gives an item up.
@@ -318,14 +328,15 @@ func (r *session) record(ctx context.Context, ev ralph.Event) error {
 }
 
 // unverified looks at the list after an attempt that no verifier looked at. One
-// that was interrupted when the box was ticked already will not be run again: it
-// is on record as what it is, a success, or the log would not tell who did the
-// task. That the list cannot be read is found out by those who read it next.
+// that was interrupted, or ended by the provider's limit, when the box was ticked
+// already will not be made again: it is on record as what it is, a success, or
+// the log would not tell who did the task. That the list cannot be read is found
+// out by those who read it next.
 func (r *session) unverified(ctx context.Context, it *ralph.Iteration) {
-	if !it.Blocked && it.Fault != ralph.FaultInterrupted || r.look(ctx) != nil {
+	if !it.Blocked && settled(it.Fault) || r.look(ctx) != nil {
 		return
 	}
-	if check, _ := r.box(); it.Fault == ralph.FaultInterrupted && check.Status == ralph.CheckPassed {
+	if check, _ := r.box(); !settled(it.Fault) && check.Status == ralph.CheckPassed {
 		it.Fault, it.Verdict = "", ralph.Verdict{Passed: true, Checks: []ralph.Check{check}}
 	}
 }

@@ -18,7 +18,8 @@ import (
 )
 
 // TestSessionRateLimit: an attempt that the provider's limit ended is no
-// iteration. If it had ticked the box, the task is not run again.
+// iteration. If it had ticked the box, nothing is waited for, and the task is
+// not run again.
 func TestSessionRateLimit(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -51,7 +52,7 @@ func TestSessionRateLimit(t *testing.T) {
 			})}
 		start := time.Now()
 		got, err := s.Run(t.Context())
-		want := tasks.Report{FeatureBranch: "shop", StartTime: start.UTC().Round(0), EndTime: start.Add(2 * time.Hour).UTC().Round(0),
+		want := tasks.Report{FeatureBranch: "shop", StartTime: start.UTC().Round(0), EndTime: start.Add(time.Hour).UTC().Round(0),
 			Status: "completed", MaxIterations: 10, IterationsRun: 3, TasksCompleted: 3}
 		if diff := cmp.Diff(want, got); diff != "" || err != nil {
 			t.Error(diff, err)
@@ -59,7 +60,7 @@ func TestSessionRateLimit(t *testing.T) {
 		if diff := cmp.Diff([]string{"T001 1.1", "T001 1.2", "T002 1.1", "T003 1.1"}, asked); diff != "" {
 			t.Error(diff)
 		}
-		if diff := cmp.Diff([]string{"T001 rate_limitfailure", "T001 success", "T002 rate_limitfailure", "T002 success", "T003 success"}, outcomes); diff != "" {
+		if diff := cmp.Diff([]string{"T001 rate_limitfailure", "T001 success", "T002 success", "T003 success"}, outcomes); diff != "" {
 			t.Error(diff)
 		}
 	})
@@ -204,5 +205,44 @@ func TestSessionSecond(t *testing.T) {
 		"## Iteration 3 - ", "**Task**: T003 Three", "**Status**: ✅ Completed", "---"}
 	if diff := cmp.Diff(want, lines); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// TestSessionTickedMeanwhile: a person may do the task while the session waits.
+func TestSessionTickedMeanwhile(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		asked := 0
+		s := tasks.Session{Dir: dir, Feature: "shop", Workspace: noWorkspace,
+			Source: tasks.SourceFunc(func(context.Context) ([]tasks.Item, error) {
+				return []tasks.Item{{ID: "T001", Key: "T001", Text: "One", Done: time.Since(start) > time.Minute}}, nil
+			}),
+			Runner: ralph.RunnerFunc(func(context.Context, ralph.Request) (ralph.Response, error) {
+				asked++
+				return ralph.Response{}, ralph.RetryAfter(errors.New("too many requests"), time.Hour)
+			})}
+		got, err := s.Run(t.Context())
+		if err != nil || asked != 1 || got.Status != tasks.SessionCompleted || got.IterationsRun != 0 || got.TasksCompleted != 1 {
+			t.Errorf("asked %d times: %+v, %v", asked, got, err)
+		}
+	})
+}
+
+// TestSessionControl: what the caller cancels ends the session.
+func TestSessionControl(t *testing.T) {
+	t.Parallel()
+	s, w, _ := list(t, three, tick("ok", "T001"))
+	s.Control = func(_ context.Context, st ralph.State) (ralph.State, error) {
+		if st.Task.ID == "T002" {
+			st = st.Cancel("enough")
+		}
+		return st, nil
+	}
+	got, err := s.Run(t.Context())
+	stop, ok := errors.AsType[*ralph.StopError](err)
+	if !ok || stop.Reason != ralph.StopCancelled || got.Status != tasks.SessionFailed || got.IterationsRun != 1 || got.TasksRemaining != 2 || len(w.prompts) != 1 {
+		t.Errorf("%+v, %v", got, err)
 	}
 }
