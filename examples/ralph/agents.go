@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -19,6 +20,14 @@ import (
 func (f *flags) validate() error {
 	if f.agent != "" && f.agentCmd != "" {
 		return fail(exitUsage, "--agent and --agent-cmd exclude each other")
+	}
+	switch {
+	case !(f.maxCost >= 0) || math.IsInf(f.maxCost, 0):
+		return fail(exitUsage, "--max-cost is an amount in USD, 0 or more, not %v", f.maxCost)
+	case f.timeout < 0:
+		return fail(exitUsage, "--timeout is a time, 0 or more, not %v", f.timeout)
+	case f.idleTimeout < 0:
+		return fail(exitUsage, "--idle-timeout is a time, 0 or more, not %v", f.idleTimeout)
 	}
 	if f.agentCmd != "" {
 		if _, err := splitWords(f.agentCmd); err != nil {
