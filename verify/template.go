@@ -144,7 +144,7 @@ func pytestTemplate(args []string) (ralph.Verifier, error) {
 }
 
 func lintTemplate(args []string) (ralph.Verifier, error) {
-	return tool{External: External{Args: append([]string{"golangci-lint", "run"}, orAll(args, "./...")...)}, unable: []int{3, 4, 6, 7},
+	return tool{External: External{Args: append([]string{"golangci-lint", "run"}, orAll(args, "./...")...)}, unable: []int{3, 6, 7}, late: []int{4},
 		hint: "golangci-lint could not do its work"}, nil
 }
 
@@ -171,13 +171,14 @@ func httpTemplate(args []string) (ralph.Verifier, error) {
 	return tool{External: External{
 		Args:     []string{"curl", "-sS", "-o", os.DevNull, "--max-time", "60", "-w", "status %{http_code}\n", "--", args[0]},
 		Contains: []string{"status " + status + "\n"},
-	}, unable: []int{2, 3, 4}, hint: "curl could not do its work"}, nil
+	}, unable: []int{2, 3, 4}, late: []int{28}, hint: "curl could not do its work"}, nil
 }
 
 // A tool is a command some of whose exit codes say that it could not do its work.
 type tool struct {
 	External
 	unable []int
+	late   []int // those that say that it ran out of time
 	hint   string
 }
 
@@ -193,6 +194,8 @@ func (t tool) Verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, error) 
 		case check.Status == ralph.CheckUnable:
 			v.Checks[i].Detail = t.Args[0] + " is needed: " + check.Detail
 			v.Feedback = v.Checks[i].Detail
+		case check.ExitCode != nil && slices.Contains(t.late, *check.ExitCode):
+			v.Checks[i].Status = ralph.CheckTimeout
 		case check.ExitCode != nil && slices.Contains(t.unable, *check.ExitCode):
 			v.Checks[i].Status = ralph.CheckUnable
 			v.Checks[i].Detail = t.hint + ": " + check.Detail

@@ -106,6 +106,12 @@ func TestTemplateTools(t *testing.T) {
 					t.Error(diff)
 				}
 			}
+			if tt.tool == "golangci-lint" {
+				fakes(t, 4, tt.tool)
+				if diff := cmp.Diff([]string{tt.command + ": timeout"}, status()); diff != "" {
+					t.Error(diff)
+				}
+			}
 			fakes(t, 0)
 			got, err := v.Verify(t.Context(), claim)
 			if err != nil || got.Checks[0].Status != ralph.CheckUnable || !strings.HasPrefix(got.Feedback, tt.tool+" is needed: ") {
