@@ -29,7 +29,7 @@ func (s *sentence) stopped(n int) bool {
 				return true
 			}
 		case "stuck":
-			if s.stated(n, i) && c.of(be|was, 0, i) > 0 && c.one(i+1, "on", "at", "with", "") {
+			if s.stated(n, i) && c.of(be|was, 0, i) > 0 && c.one(i+1, "on", "at", "with", "in", "behind", "") && s.subject(n, i) != actor {
 				return true
 			}
 		case "not", "unable":
@@ -106,6 +106,9 @@ func (s *sentence) cannot(n, i int) bool {
 		return (c.is(k, finishing|finished) || c.one(k, "deployed", "merged", "released", "done")) && !c.one(0, "a", "an")
 	case actor:
 		return false
+	}
+	if c.low(i-1) == "could" && c.low(i+1) == "be" && strings.HasSuffix(c.low(k), "ed") && (c.one(0, "the", "this", "some", "a") && !c.one(0, "a") || c.is(0, number)) {
+		return c.any(k, len(c.words), "any", "found") < 0
 	}
 	strong := c.one(k, "complete", "finish", "proceed", "completed", "finished", "tested", "verified", "implemented", "done")
 	return strong && !c.one(0, "a", "an", "you") && (c.of(be, i, k) < 0 || c.any(k, len(c.words), "without", "until", "here", "yet", "because") >= 0 || s.reasoned(n)) && !s.ruled(n)

@@ -76,10 +76,25 @@ func (s *sentence) stated(n, i int) bool {
 	if last := len(c.words) - 1; s.label(n, last) && s.emptyAfter(n) {
 		return false
 	}
+	if s.intended(n) {
+		return false
+	}
 	if n > 0 && (c.mark == "and" || c.mark == ",") && c.of(finite|self|failing, 0, len(c.words)) < 0 && s.clauses[n-1].mended(len(s.clauses[n-1].words)) {
 		return false // "I removed the hack | and the TODO next to it"
 	}
 	return !s.supposed(n) && !s.negated(n, i) && !c.supposed(i) && !c.described(i) && !c.before(i) && !c.mended(i)
+}
+
+// intended reports whether the sentence says that it is meant to be so: "as
+// specified".
+func (s *sentence) intended(n int) bool {
+	for k := n; k < len(s.clauses); k++ {
+		c := &s.clauses[k]
+		if j := c.any(0, len(c.words), "as"); j >= 0 && c.one(j+1, "specified", "designed", "intended", "requested", "required", "documented", "asked", "agreed", "desired", "expected") || j >= 0 && c.one(j+1, "they", "it") && c.low(j+2) == "should" || c.has("by design") || c.has("on purpose") {
+			return true
+		}
+	}
+	return false
 }
 
 // supposed reports whether the clause holds only under a condition, or describes
@@ -99,6 +114,9 @@ func (s *sentence) supposed(n int) bool {
 	}
 	if n > 1 && s.clauses[n].mark == "because" && s.clauses[n-1].mark == "that" && s.clauses[n-1].subordinate() {
 		return true // why something was that is only described
+	}
+	if c := &s.clauses[n]; c.mark == "and" && c.is(0, self) && c.any(1, 3, "did", "have") > 0 {
+		return false // "and I did not fix that"
 	}
 	for k := n - 1; k >= 0; k-- {
 		switch next := s.clauses[k+1].mark; next {
@@ -215,7 +233,7 @@ func (c *clause) before(i int) bool {
 			}
 		case w.low == "first" && (c.one(k-1, "at", "the", "my") && c.one(k+1, "", "run", "attempt", "try", "time", "version")):
 			return true
-		case w.low == "old" && c.any(k, len(c.words), "still") < 0 && (k < i || c.one(k+1, "code", "version", "implementation")), w.low == "existing" && k < i && c.of(was, 0, i) >= 0:
+		case w.low == "old" && c.any(k, len(c.words), "still", "yet", "must") < 0 && (k < i && k <= 2 || c.one(k+1, "code", "version", "implementation")), w.low == "existing" && k < i && c.of(was, 0, i) >= 0:
 			return true
 		}
 	}

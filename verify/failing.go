@@ -34,16 +34,20 @@ func (s *sentence) fails(n int) (found, past bool) {
 			}
 		case w.low == "broken" || w.low == "red" || w.low == "flaky" || w.low == "unstable" || w.low == "unhappy":
 			found = s.isBroken(n, i)
+		case w.low == "panic" || w.low == "panics" || w.low == "segfault" || w.low == "segfaults" || w.low == "deadlock" || w.low == "deadlocks":
+			found = c.of(tester, 0, i) >= 0 && (c.is(i-1, tester|number) || c.one(i-1, "still", "and") || c.named(i)) && c.of(tester|number, 0, i) <= 3 && s.stated(n, i)
 		case w.low == "hang" || w.low == "hangs" || w.low == "crash" || w.low == "crashes" || (w.low == "timing" || w.low == "times") && c.low(i+1) == "out" || w.low == "time" && c.low(i+1) == "out":
-			found = c.of(tester, 0, i) >= 0 && (c.is(i-1, tester|number) || c.one(i-1, "still", "are", "is", "and")) && s.stated(n, i)
+			found = c.of(tester, 0, i) >= 0 && (c.is(i-1, tester|number) || c.one(i-1, "still", "are", "is", "and") || c.one(0, "the", "one") && c.of(tester, 0, i) == 1 && c.of(finite|behaves|failing, 0, i) < 0) && s.stated(n, i)
 		case w.low == "exits" || w.low == "exited" || w.low == "returned" || w.low == "ends" || w.low == "ended":
 			found = c.of(tester, 0, i) >= 0 && c.one(i+1, "with", "non-zero", "nonzero", "1", "2") && (c.of(number, i+1, i+6) > 0 && c.any(i+1, i+5, "code", "status", "exit") > 0 || c.any(i+1, i+5, "non-zero", "nonzero") > 0 || c.one(i+2, "error", "errors") || c.one(i+3, "error", "errors")) && c.any(i, len(c.words), "on", "for", "as") < 0 && s.stated(n, i) && !(n+1 < len(s.clauses) && s.clauses[n+1].conditional())
 		case w.low == "break":
 			found = c.one(i-1, "changes", "still", "they", "these") && c.of(tester, i, i+5) >= 0 && c.any(i, i+4, "no", "any") < 0 && s.stated(n, i)
-		case w.low == "complains" || w.low == "complain":
-			found = c.of(tester, 0, i) >= 0 && c.one(i+1, "about") && c.is(i+2, number) && s.stated(n, i)
+		case w.low == "broke":
+			if c.of(tester, 0, i) >= 0 && c.of(tester, 0, i) >= i-2 && s.stated(n, i) && c.any(0, i, "that", "which") < 0 {
+				return true, true
+			}
 		case w.low == "breaks" || w.low == "breaking":
-			found = s.stated(n, i) && c.of(tester, i, i+4) >= 0 && c.of(behaves, 0, i) < 0 && c.one(i-1, "still", "this", "it", "change", "also")
+			found = s.stated(n, i) && c.of(tester, i, i+4) >= 0 && c.of(negator, i, i+4) < 0 && c.of(behaves, 0, i) < 0 && c.one(i-1, "still", "this", "it", "change", "also")
 		}
 		if found || s.doesNotPass(n, i) || s.doesNotCompile(n, i) {
 			return true, false
@@ -225,7 +229,7 @@ func (s *sentence) attributive(n, i int) bool {
 	if c.any(0, i, "disabled", "skipped", "commented", "muted", "ignored", "excluded", "quarantined", "deselected", "skipping", "ignoring", "disabling", "disable", "skip") >= 0 {
 		return true
 	}
-	if c.mended(i) || c.before(i) || c.of(making, 0, i) >= 0 || c.any(0, i, "with", "from", "for", "about", "started") >= 0 || c.one(0, "the", "that", "this") && c.of(passing, i, len(c.words)) >= 0 {
+	if c.mended(i) || c.before(i) || c.of(making, 0, i) >= 0 || c.any(0, i, "with", "from", "for", "about", "started", "after") >= 0 || c.one(0, "the", "that", "this") && c.of(passing, i, len(c.words)) >= 0 {
 		return false
 	}
 	if c.of(passing, i+1, len(c.words)) >= 0 || c.any(i, len(c.words), "passed", "works") >= 0 {
@@ -243,7 +247,7 @@ func (s *sentence) attributive(n, i int) bool {
 // failures judges failures and errors, of tests or of a tool that checks.
 func (s *sentence) failures(n, i int) bool {
 	c := &s.clauses[n]
-	tests := c.of(tester, 0, i) >= 0 || c.one(0, "there") && c.of(number, 1, i) > 0 && c.of(tester, i, i+6) > 0 || i == 1 && c.is(0, number) && c.of(tester, i, i+6) > 0 || c.one(0, "there") && c.is(i-1, number) && i == len(c.words)-1 || c.any(0, i, "compile") >= 0 && c.is(i-1, number) || c.one(i-1, "type", "compile", "compiler", "lint", "typescript", "syntax") && c.of(number, 0, i) >= 0 || n > 0 && s.lists(n) && i <= 1
+	tests := c.of(tester, 0, i) >= 0 || c.one(0, "there") && c.of(number, 1, i) > 0 && c.of(tester, i, i+6) > 0 || i == 1 && c.is(0, number) && c.of(tester, i, i+6) > 0 || c.one(0, "there") && c.is(i-1, number) && i == len(c.words)-1 || c.any(0, i, "compile") >= 0 && c.is(i-1, number) || c.one(i-1, "type", "compile", "compiler", "lint", "typescript", "syntax") && c.of(number, 0, i) >= 0 || n > 0 && s.lists(n) && i <= 1 || c.any(0, i, "run", "runs") > 0 && c.of(number, 0, i) > 0
 	if !tests || s.zero(n, i) || !s.stated(n, i) || c.of(making, 0, i) >= 0 {
 		return s.positive(n, i) && i == 0 && s.lists(n)
 	}
@@ -263,6 +267,9 @@ func (s *sentence) isBroken(n, i int) bool {
 	c := &s.clauses[n]
 	if c.is(i+1, tester) && c.low(i) != "red" {
 		return s.attributive(n, i)
+	}
+	if c.low(i-1) == "in" {
+		return false // "printed in red"
 	}
 	k := c.of(be|was, 0, i)
 	still := c.any(0, len(c.words), "still") >= 0
@@ -329,5 +336,5 @@ func (s *sentence) partlyPasses(n int) bool {
 
 // excepts reports whether the clause takes something out of what was said.
 func (c *clause) excepts() bool {
-	return c.low(0) == "except" && len(c.words) > 1 && !c.is(1, negator) || c.mark == "but" && len(c.words) <= 2 && c.is(0, number)
+	return c.low(0) == "except" && !c.is(1, negator) || c.mark == "but" && len(c.words) <= 2 && c.is(0, number)
 }

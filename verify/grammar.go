@@ -31,6 +31,7 @@ const (
 	finishing                    // implement, test: what an agent has to do
 	past                         // previously, initially
 	marker                       // TODO, FIXME, WIP
+	defect                       // warning, gap: what is wrong with the code
 )
 
 func (c class) is(want class) bool { return c&want != 0 }
@@ -83,7 +84,7 @@ func grammar(low string) class {
 
 func trials(low string) class {
 	switch low {
-	case "test", "tests", "spec", "specs", "suite", "suites", "build", "builds", "ci", "lint", "linter", "linting", "typecheck", "type-check", "checks", "check", "checking", "pipeline", "pipelines", "testcase", "testcases", "assertion", "assertions", "case", "cases", "scenario", "scenarios", "compilation", "unit-tests", "e2e", "snapshot", "snapshots", "vet", "tsc", "eslint", "mypy", "pytest", "jest", "clippy", "ruff", "golangci-lint", "benchmark", "benchmarks", "checker", "compiler", testCodeWord:
+	case "test", "tests", "spec", "specs", "suite", "suites", "build", "builds", "ci", "lint", "linter", "linting", "typecheck", "type-check", "checks", "check", "checking", "pipeline", "pipelines", "testcase", "testcases", "subtest", "subtests", "assertion", "assertions", "case", "cases", "scenario", "scenarios", "compilation", "unit-tests", "e2e", "snapshot", "snapshots", "vet", "tsc", "eslint", "mypy", "pytest", "jest", "clippy", "ruff", "golangci-lint", "benchmark", "benchmarks", "jenkins", "playwright", "cypress", "vitest", "rspec", "phpunit", "junit", "checker", "compiler", testCodeWord:
 		return tester
 	case "fail", "fails", "failed", "failing":
 		return failing
@@ -112,6 +113,8 @@ func nouns(low string) class {
 		return work
 	case "user", "users", "customer", "customers", "visitor", "visitors", "client", "clients", "caller", "callers", "request", "requests", "order", "orders", "row", "rows", "bot", "bots", "account", "accounts", "admin", "admins", "player", "players", "member", "members", "job", "jobs", "thread", "threads", "goroutine", "goroutines", "consumer", "consumers", "producer", "worker", "workers", "upload", "uploads", "download", "downloads", "call", "calls", "traffic", "connection", "connections", "attacker", "attackers", "guest", "guests", "form", "reader", "writer", "ip", "ips", "addresses", "transaction", "transactions", "attempts", "queue", "email", "emails", "payment", "payments", "anyone", "people", "person", "process", "processes", "domains", "cookies", "popups", "editor", "editors", "invoice", "invoices", "subscriber", "subscribers", "student", "students", "sender", "recipient", "loop", "button", "dialog", "sessions", "events", "operators", "developers", "goods", "lines", "records", "entries":
 		return actor
+	case "warning", "warnings", "gap", "gaps", "violation", "violations", "regression", "regressions", "leak", "leaks", "defect", "defects", "limitation", "limitations", "glitch", "glitches", "conflict", "conflicts", "inconsistency", "inconsistencies":
+		return defect
 	}
 	return 0
 }
@@ -119,7 +122,7 @@ func nouns(low string) class {
 // verbs knows what mends something, what a program does, and what makes.
 func verbs(low string) class {
 	switch low {
-	case "fixed", "removed", "resolved", "solved", "addressed", "cleared", "deleted", "eliminated", "replaced", "repaired", "corrected", "cleaned", "closed", "dropped", "converted", "completed", "finished", "handled", "done", "merged", "dealt", "tackled", "rewrote", "rewritten", "turned", "cured", "patched", "stripped", "settled", "gone", "squashed", "ported", "migrated", "unblocked", "overcame", "swept", "ticked", "vanished", "disappeared", "closes", "lifted", "obsolete", "superseded",
+	case "fixed", "removed", "resolved", "solved", "addressed", "cleared", "deleted", "eliminated", "replaced", "repaired", "repairs", "corrected", "cleaned", "closed", "dropped", "converted", "completed", "finished", "handled", "done", "merged", "dealt", "tackled", "rewrote", "rewritten", "turned", "cured", "patched", "stripped", "settled", "gone", "squashed", "ported", "migrated", "unblocked", "overcame", "swept", "ticked", "vanished", "disappeared", "closes", "lifted", "obsolete", "superseded",
 		"fix", "fixes", "remove", "removes", "resolve", "resolves", "eliminate", "eliminates", "clear", "clears", "delete", "deletes", "replace", "replaces", "address", "fixing", "removing", "resolving", "finishing", "solves", "solve", "solving", "clearing", "replacing", "addressing", "deleting", "repairing", "unblocking", "unblocks", "filled", "caught":
 		return mending
 	case "shows", "show", "says", "prints", "returns", "reports", "renders", "displays", "counts", "filters", "skips", "rejects", "handles", "detects", "warns", "raises", "throws", "logs", "explains", "describes", "asserts", "verifies", "covers", "ensures", "expects", "proves", "finds", "highlights", "flags", "hides", "marks", "lists", "parses", "retries", "sends", "emits", "writes", "exits", "stops", "notifies", "sorts", "ignores", "tracks", "receives", "gets", "recognises", "recognizes", "scans", "extracts", "collects", "groups", "supports", "aborts", "lets", "allows", "asserting", "simulates", "triggers", "accepts", "catches", "distinguishes", "treats", "matches", "exposes", "surfaces", "summarises", "summarizes", "mocks", "demonstrates", "reads", "waits", "strips", "stores", "computes", "calculates", "estimates", "releases", "picks", "queues", "moves", "reruns", "tells", "reproduces", "documents", "refuses", "prevents", "creates", "turns", "adds", "validates", "processes", "resumes":
@@ -132,10 +135,17 @@ func verbs(low string) class {
 
 // participles knows what work is said to be, and what it is said to lack.
 func participles(low string) class {
-	switch low {
-	case "incomplete", "unfinished", "outstanding", "pending", "unimplemented", "untested", "unresolved", "undone", "unsolved", "missing", "undocumented", "unaddressed", "half-finished", "half-done", "todo", "wip":
+	if strings.HasPrefix(low, "un") && strings.HasSuffix(low, "ed") && len(low) > 6 {
+		switch low {
+		case "unchanged", "unaffected", "unblocked", "unlimited", "untouched", "unmodified", "unrelated", "undefined", "unsigned", "unaltered", "unwanted", "unexpected", "unauthorized", "unlocked", "unmounted", "unregistered", "united", "untrusted", "unauthenticated", "unsubscribed", "unescaped", "unnamed", "unmatched", "unneeded", "unbounded", "unbuffered", "unwrapped", "unified", "unpacked", "unloaded", "unzipped", "undisturbed", "unlisted", "unrestricted", "unassigned", "unpublished", "unconfigured", "unsorted", "unpaired", "unshared", "unparsed":
+			return 0
+		}
 		return unfinished
-	case "implemented", "done", "finished", "complete", "completed", "tested", "written", "migrated", "updated", "wired", "fixed", "resolved", "covered", "verified", "documented", "addressed", "converted", "ported", "started", "run", "working", "ready", "integrated", "connected", "translated", "hooked", "handled", "created", "added", "built", "met", "satisfied", "applied", "removed", "replaced", "moved", "rewritten", "refactored", "validated", "cleaned", "filled", "there":
+	}
+	switch low {
+	case "unmet", "unproven", "untried", "incomplete", "outstanding", "pending", "undone", "missing", "half-finished", "half-done", "half-baked", "unwritten", "todo", "wip":
+		return unfinished
+	case "implemented", "done", "finished", "complete", "completed", "tested", "written", "migrated", "updated", "wired", "fixed", "resolved", "covered", "verified", "documented", "addressed", "converted", "ported", "started", "run", "working", "ready", "integrated", "connected", "translated", "hooked", "handled", "created", "added", "built", "met", "satisfied", "applied", "removed", "replaced", "moved", "rewritten", "refactored", "validated", "cleaned", "filled", "there", "executed", "reached", "achieved", "delivered", "deployed", "published", "measured", "committed", "pushed", "solved", "corrected", "repaired", "merged", "settled", "adapted", "approved", "populated", "fulfilled", "honoured", "honored", "enforced", "registered", "localised", "localized", "styled", "configured", "benchmarked", "profiled", "exercised":
 		return finished
 	}
 	return 0
@@ -150,10 +160,26 @@ func bases(low string) class {
 	return 0
 }
 
+// code reports whether code in the clause, after the word at i, contains one of the
+// texts, upper and lower case alike.
+func (c *clause) code(i int, texts ...string) bool {
+	for k := i + 1; k < len(c.words); k++ {
+		if !c.one(k, codeWord, testCodeWord) {
+			continue
+		}
+		for _, text := range texts {
+			if strings.Contains(strings.ToLower(c.words[k].raw), strings.ToLower(text)) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // isTestCode reports whether code names a test, or a command that runs tests.
 func isTestCode(code string) bool {
 	low := strings.ToLower(code)
-	for _, part := range []string{"test", "build", "lint", "spec", "tsc", "mypy", "vet", "check", "clippy", "ruff"} {
+	for _, part := range []string{"test", "build", "lint", "spec", "tsc", "mypy", "vet", "check", "clippy", "ruff", "validate", "audit"} {
 		if strings.Contains(low, part) {
 			return true
 		}

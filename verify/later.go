@@ -9,19 +9,17 @@ func (s *sentence) postponed(n, i int) bool {
 	case "skip", "defer", "postpone":
 		return c.of(self, 0, i) >= 0 && c.one(i-1, "to") && c.one(i-2, "had", "chose", "decided", "have") && s.stated(n, i)
 	case "skipped", "deferred", "postponed", "omitted", "skipping", "deferring", "postponing", "parked", "punted", "neglected":
-		if !s.stated(n, i) {
+		if !s.stated(n, i) || c.low(i+1) == "for" && c.is(i+2, actor) {
 			return false
 		}
 		who := s.subject(n, i)
 		if i == 0 {
-			return c.one(1, "for", "the", "writing", "adding", "all", "some") || s.label(n, i) && !s.emptyAfter(n) && !s.positive(n, i) || c.is(1, work|tester)
+			return c.one(1, "for", "the", "writing", "adding", "all", "some") || s.label(n, i) && !s.emptyAfter(n) && !s.positive(n, i) || c.is(1, work|tester) && (s.label(n, 1) || len(c.words) == 2)
 		}
 		if c.is(0, self) && i <= 4 || c.is(i-1, self) && c.one(0, "due", "given", "because", "for", "in", "with", "to") {
 			return !c.one(i+1, "over", "to") || c.low(i+1) == "to"
 		}
-		return who&(work|tester) != 0 && (c.any(i, len(c.words), "now", "later", "follow-up", "moment", "next", "time") >= 0 || s.reasoned(n) || who == work && c.of(number, 0, i) < 0 && c.low(i) != "skipped" || who == work && c.is(i-1, was|be) && c.of(number, 0, i) < 0)
-	case "disabled", "ignored", "excluded", "quarantined":
-		return c.is(i-1, be) && s.subject(n, i) == tester && n+1 < len(s.clauses) && s.clauses[n+1].mark == "until" && s.stated(n, i)
+		return who&(work|tester) != 0 && (c.any(i, len(c.words), "now", "later", "follow-up", "moment", "next", "time") >= 0 || s.reasoned(n) || who == work && c.of(number, 0, i) < 0 && c.low(i) != "skipped" || who == work && c.is(i-1, was|be) && c.of(number, 0, i) < 0 && !c.one(i+1, "on", "in", "by", "with"))
 	case "now", "moment":
 		if c.low(i-1) != "for" && !c.at(i-2, "for the") || !s.stated(n, i) {
 			return false
@@ -68,6 +66,9 @@ func (s *sentence) announces(n int) bool {
 		switch {
 		case c.low(i) == "next" && c.one(i+1, "step", "steps", "up", "task", "thing"):
 			k := i + 2
+			if c.at(k, "to do") {
+				k += 2
+			}
 			if i > 0 && i <= 2 && c.one(0, "as") {
 				return true
 			}
@@ -81,8 +82,8 @@ func (s *sentence) announces(n int) bool {
 				k++
 			}
 			return c.is(k, finishing) && !c.one(k, "make") && s.stated(n, i) && c.any(i, len(c.words), "not") < 0 && !c.one(k+1, "here")
-		case c.at(i, "ran out of"), c.at(i, "running out of"):
-			return c.of(actor, 0, i) < 0 && s.stated(n, i) && c.one(i+3, "time", "budget", "tokens", "context", "turns")
+		case c.at(i, "ran out of"), c.at(i, "running out of"), c.at(i, "run out of"):
+			return c.of(actor, 0, i) < 0 && s.stated(n, i) && c.one(i+3, "time", "budget", "tokens", "context", "turns", "ideas", "options", "steps", "memory", "quota")
 		case c.at(i, "to be") && c.is(i-1, be) && c.is(i+2, finished), c.at(i, "will follow") && s.subject(n, i)&(work|tester) != 0:
 			return s.stated(n, i)
 		case c.low(i) == "next" && i == len(c.words)-1 && i > 1 && c.is(i-1, be):
@@ -91,8 +92,8 @@ func (s *sentence) announces(n int) bool {
 			return c.one(i+1, "provide", "grant", "confirm", "clarify", "advise", "decide", "tell", "give", "send", "share")
 		case c.at(i, "stop") && c.at(i-2, "had to") && c.of(self, 0, i) >= 0:
 			return c.one(i+1, "", "before", "here", "at", "there", "working") && s.subject(n, i) == self
-		case c.at(i, "loose ends"):
-			return s.stated(n, i) && c.of(making, 0, i) < 0
+		case c.at(i, "loose ends"), c.at(i, "rough edges"):
+			return s.stated(n, i) && (c.low(i) == "loose" || c.of(be, 0, i) > 0 || c.one(0, "still", "some", "known")) && c.of(making, 0, i) < 0
 		case c.one(i, "tbd", "tbc"), c.at(i, "to be continued"), c.at(i, "on hold"), c.at(i, "in the next iteration"):
 			return s.stated(n, i) && s.subject(n, i) != actor
 		case c.at(i, "still"):

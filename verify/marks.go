@@ -4,6 +4,9 @@ package verify
 // or is such a mark itself: "TODO: rate limiting", "I left a FIXME".
 func (s *sentence) marked(n int) bool {
 	c := &s.clauses[n]
+	if n > 0 && c.mark == "," && c.is(0, marker) && s.clauses[n-1].of(marker, 0, maxClause) > 0 && !s.marked(n-1) && c.any(0, len(c.words), "left", "remain", "still") < 0 {
+		return false // goes on with a list of marks
+	}
 	for i, w := range c.words {
 		if c.any(0, len(c.words), "implemented", "did") >= 0 && !s.negated(n, c.any(0, len(c.words), "implemented", "did")) {
 			return false

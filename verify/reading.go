@@ -107,6 +107,9 @@ func (r *reading) judge(i int, patterns [][]token) {
 	if s.mend {
 		return
 	}
+	if s.question && !s.clauses[0].one(0, "shall", "should", "how", "open", "could", "can", "todo") && !s.label(0, len(s.clauses[0].words)-1) {
+		return // it says nothing
+	}
 	for n := range s.clauses {
 		if s.marked(n) {
 			r.find(markKind, s.text)
@@ -131,7 +134,7 @@ func (r *reading) judge(i int, patterns [][]token) {
 // told reports whether the clause is in the past tense.
 func (s *sentence) told(n int) bool {
 	c := &s.clauses[n]
-	return (c.of(was, 0, len(c.words)) >= 0 || c.any(0, len(c.words), "could", "did", "failed") >= 0) && c.any(0, len(c.words), "still", "yet") < 0
+	return (c.of(was, 0, len(c.words)) >= 0 || c.any(0, len(c.words), "could", "did", "failed", "broke", "fell", "dropped") >= 0) && c.any(0, len(c.words), "still", "yet") < 0
 }
 
 // better reports whether what follows in the answer, not far away, says that it
@@ -176,7 +179,7 @@ func (s *sentence) opens() bool {
 		return false
 	}
 	text := " " + joined(c.words)
-	for _, title := range []string{" remaining ", " next steps ", " next step ", " not done ", " not yet done ", " still to do ", " still open ", " left to do ", " still missing ", " still to be done ", " to do ", " todo ", " todos ", " to-do ", " to-dos ", " blockers ", " blocked ", " outstanding ", " unfinished ", " incomplete ", " open issues ", " open items ", " open points ", " open tasks ", " pending ", " known failures ", " failing tests ", " tests failing ", " failed tests ", " work remaining ", " tbd ", " next ", " open questions ", " known gaps ", " to be done ", " known issue ", " known issues ", " known bug ", " known bugs ", " failures ", " what is left ", " what remains ", " not implemented ", " not yet implemented ", " missing ", " deferred ", " skipped ", " work left ", " follow-ups ", " follow-up ", " still need ", " still needs ", " still needed ", " in progress ", " wip "} {
+	for _, title := range []string{" remaining ", " next steps ", " next step ", " not done ", " not yet done ", " still to do ", " still open ", " left to do ", " still missing ", " still to be done ", " to do ", " todo ", " todos ", " to-do ", " to-dos ", " blockers ", " blocked ", " outstanding ", " unfinished ", " incomplete ", " open issues ", " open items ", " open points ", " open tasks ", " pending ", " known failures ", " failing tests ", " tests failing ", " failed tests ", " work remaining ", " tbd ", " next ", " open questions ", " open question ", " open issue ", " open item ", " open point ", " open task ", " known gap ", " known limitation ", " known limitations ", " not tested ", " untested ", " left out ", " on my list ", " not included ", " not covered ", " still to come ", " for later ", " could not do ", " not supported ", " outstanding work ", " still left ", " further work ", " future work ", " more work ", " yet to do ", " known gaps ", " to be done ", " known issue ", " known issues ", " known bug ", " known bugs ", " failures ", " what is left ", " what remains ", " not implemented ", " not yet implemented ", " missing ", " deferred ", " skipped ", " work left ", " follow-ups ", " follow-up ", " still need ", " still needs ", " still needed ", " in progress ", " wip "} {
 		if strings.Contains(text, title) {
 			return !c.mended(len(c.words)) && c.of(making, 0, len(c.words)) < 0 && c.of(behaves, 0, len(c.words)) < 0
 		}

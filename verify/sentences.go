@@ -12,6 +12,7 @@ type clause struct {
 // A sentence is its clauses and its place in the block's text.
 type sentence struct {
 	clauses    []clause
+	question   bool
 	start, end int
 }
 
@@ -28,6 +29,7 @@ func sentences(text string) []sentence {
 			continue
 		}
 		if s := clauses(all[from : i+1]); len(s.clauses) > 0 {
+			s.question = w.low == "?"
 			out = append(out, s)
 		}
 		from = i + 1
@@ -84,7 +86,7 @@ func clauses(all []token) sentence {
 				continue
 			}
 		case "that", "which", "who", "whose", "where", "how", "what", "why":
-			if n := len(c.now.words); n > 0 && !c.now.one(n-1, "of") && i+1 < len(all) && wordLike(all[i+1].low) {
+			if n := len(c.now.words); n > 0 && !c.now.one(n-1, "of") && i+1 < len(all) && wordLike(all[i+1].low) && !(w.low == "that" && all[i+1].low == "yet") {
 				after := c.now.words[n-1].low
 				c.next("that")
 				if c.now.after = after; w.low != "that" && w.low != "which" && w.low != "who" {
@@ -92,7 +94,7 @@ func clauses(all []token) sentence {
 				}
 				continue
 			}
-			if c.now.mark != "" && w.low == "which" {
+			if c.now.mark != "" && w.low == "which" && len(c.now.words) == 0 {
 				c.now.mark = "which"
 				continue
 			}
@@ -166,7 +168,7 @@ func (c *clause) subjectFirst() bool {
 // that", "the problem is that", "means that".
 func reporting(low string) bool {
 	switch low {
-	case "note", "notice", "noticed", "noted", "is", "was", "means", "see", "saw", "found", "know", "say", "mention", "aware", "seems", "appears", "afraid", "fact", "think", "believe", "remember", "warn", "report", "reported", "confirm", "confirmed", "confirms", "sure", "discovered", "admit", "sorry", "flag", "now", "caveat", "realised", "realized", "suspect":
+	case "note", "notice", "noticed", "noted", "is", "was", "means", "see", "saw", "found", "know", "say", "mention", "aware", "seems", "appears", "afraid", "fact", "think", "believe", "remember", "warn", "report", "reported", "confirm", "confirmed", "confirms", "sure", "discovered", "admit", "sorry", "flag", "now", "caveat", "realised", "realized", "suspect", "out":
 		return true
 	}
 	return false

@@ -85,6 +85,9 @@ func wordEnd(text string, i int) int {
 		}
 		i += size
 	}
+	if strings.HasPrefix(text[i:], " %") && unicode.IsDigit(rune(text[i-1])) {
+		i++
+	}
 	if i < len(text) && text[i] == '%' {
 		i++
 	}

@@ -12,7 +12,8 @@ func (s *sentence) notDone(n, i int) bool {
 		return false
 	}
 	who := s.subject(n, i)
-	if who == actor && !(c.one(i-1, "has", "have") && c.one(i+1, "been", "yet")) && c.developed(i+1, i+4) < 0 {
+	develops := c.is(i-1, be) && c.is(i-1, finite) && c.one(i+1, "tested", "covered", "verified", "implemented", "documented", "translated", "migrated", "deployed") && c.definite() && s.conditionFree(n)
+	if who == actor && !develops && !(c.one(i-1, "does", "do", "is") && c.low(len(c.words)-1) == "yet" && c.system(i)) && !(c.one(i-1, "has", "have") && (c.one(i+1, "been", "yet") || c.any(i, len(c.words), "since", "yet") > 0) && !(i == len(c.words)-1 && n > 0)) && c.developed(i+1, i+4) < 0 {
 		return false
 	}
 	yet := c.any(i+1, i+7, "yet") >= 0 || c.any(i-3, i, "still") >= 0
@@ -20,36 +21,50 @@ func (s *sentence) notDone(n, i int) bool {
 		return c.low(i+1) == "all" && c.of(finished|passing, i+2, len(c.words)) >= 0
 	}
 	if c.one(i+1, "everything", "every") {
-		return c.of(finished|passing, i+2, len(c.words)) >= 0
+		return c.of(finished|passing, i+2, len(c.words)) >= 0 || c.any(i+2, len(c.words), "works", "work", "fits") > 0
 	}
 	j := i + 1
 	for c.one(j, "yet", "been", "be", "fully", "completely", "entirely", "quite", "really", "properly", "actually", "even", "manually", "currently", "successfully", "being", "ever") {
 		j++
 	}
 	switch {
+	case c.one(i-1, "has", "have") && s.atThatTime(n):
+		return false
 	case c.one(i, "no"):
 		if yet && c.one(len(c.words)-1, "yet") || c.any(i, len(c.words), "yet") > 0 && i <= 3 {
 			return true
 		}
-		return c.is(i+1, tester) && c.any(i+2, i+6, "written", "added", "exist", "cover", "run", "executed") > 0 && c.any(i+2, len(c.words), "not") < 0
+		return c.is(i+1, tester) && c.any(i+2, i+6, "written", "added", "exist", "cover", "run", "executed") > 0 && c.any(i+2, len(c.words), "not", "remain", "left", "need", "needed", "had", "have") < 0 || c.is(i+1, tester) && c.any(i+2, i+4, "have", "exist") > 0 && c.any(i+2, i+6, "written", "added", "cover", "run", "executed", "exist") > 0 && c.any(i+2, len(c.words), "not", "to") < 0
 	case c.one(i, "nothing", "none", "neither"):
+		if k := c.of(finished, 2, 9); k > 0 && i == 0 && c.of(work|tester, 1, k) > 0 && c.is(k-1, be|was) && !c.one(k, "removed", "replaced", "moved", "added", "created", "started") {
+			return true
+		}
 		return i == 0 && yet && c.one(1, "works", "passes", "runs", "compiles") || i == 0 && c.is(c.of(finished, 1, 6), finished) && c.of(mending, 1, 6) < 0 && yet
 	case c.one(i-1, "can", "could"):
 		return yet || who == self && s.didNot(n, i, j)
+	case i == 0 && n > 0 && c.mark != ":" && c.low(i) == "not" && c.one(j, "tested", "benchmarked", "verified", "deployed", "run", "merged", "measured", "executed", "finished", "reviewed", "covered", "documented", "wired", "implemented"):
+		b := &s.clauses[n-1]
+		return b.is(len(b.words)-1, finished|making|passing)
+	case i == 0 && n > 0 && c.mark == "but" && len(c.words) <= 6 && s.clauses[n-1].of(finished|making, 0, maxClause) >= 0 && (strings.HasSuffix(c.low(j), "ed") || c.one(j, "active", "live", "used")):
+		return !c.one(j, "removed", "replaced", "deleted", "renamed", "changed", "required", "needed", "modified", "exported", "allowed", "affected", "moved", "altered", "stored", "logged", "shared")
+	case n == 0 && len(s.clauses) == 1 && i == len(c.words)-1 && i <= 3 && c.one(i-1, "is", "are", "does", "do") && !c.one(0, "it", "that", "they", "there", "this", "i", "we", "these"):
+		return i > 1 && c.of(past|was, 0, i) < 0 // "Filtering isn't."
 	case c.is(j, finished) && !(c.is(j, finishing) && c.is(i-1, finite) && c.one(i-1, "do", "does", "did", "will")) && !c.is(i-1, modal):
 		harmless := c.one(j, "there", "removed", "replaced", "moved", "added", "created", "met", "applied", "run", "handled") && !yet && who == 0 && (!c.one(i-1, "has", "have") || c.one(j, "removed", "replaced", "moved"))
 		return !harmless && (yet || who != 0 || c.is(i-1, be|was|finite) || i == 0 && n == 0)
-	case yet && c.one(i, "not") && c.low(j) != "":
+	case yet && c.one(i, "not") && c.low(j) != "" && !s.atThatTime(n):
 		return true
+	case c.one(i-1, "has", "have") && who != self && !c.one(i+1, "been") && (strings.HasSuffix(c.low(j), "ed") || c.one(j, "run", "begun", "landed", "gone", "shown")) && !c.one(j, "changed", "increased", "decreased", "needed", "regressed", "expired", "affected", "moved", "required", "modified", "grown", "broken", "triggered", "failed", "crashed", "caused", "introduced"):
+		return c.one(0, "the", "this", "our", "my") || who != 0
+	case c.one(i-1, "does", "do") && c.is(j, mending|finishing) && c.one(j, "fix", "solve", "resolve", "address", "cover", "handle", "include", "support", "satisfy", "meet", "implement", "eliminate") && i >= 2 && (c.one(i-2, "this", "it", "change", "fix", "patch", "pr", "implementation", "workaround", "solution", "commit", "version")):
+		return c.low(i-2) != "it" || yet
 	case c.one(i-1, "has", "have") && c.one(i+1, "been") && strings.HasSuffix(c.low(j), "ed") && !c.one(j, "changed", "touched", "modified", "affected", "altered", "used", "removed", "replaced", "moved", "edited", "released", "renamed"):
 		return true
 	case c.one(j, "meet", "satisfy", "fulfil", "fulfill") && c.one(i-1, "does", "do", "did"):
 		return true
-	case c.low(j) == "" && (c.mark == "but" || c.mark == "," || c.mark == "and") && n > 0 && i > 1 && c.one(i-1, "does", "do", "did", "is", "are", "has", "have") && c.of(self, 0, i) < 0:
+	case c.low(j) == "" && n > 0 && (c.mark == "but" || c.mark == "," || c.mark == ";" || c.mark == "and" || c.mark == "although" || c.mark == "whereas") && c.one(i-1, "does", "do", "did", "is", "are", "has", "have") && c.of(self, 0, i) < 0:
 		b := &s.clauses[n-1]
-		return b.of(finished|passing, 0, len(b.words)) >= 0 || b.any(0, len(b.words), "works", "work", "passed") >= 0 // "but the printer does not"
-	case c.low(j) == "" && n == 0 && len(s.clauses) == 1 && i > 1 && c.one(i-1, "does", "do") && !c.one(i-2, "it", "this", "that", "they", "these", "those"):
-		return true // "Sorting does not."
+		return b.of(finished|passing, 0, len(b.words)) >= 0 || b.any(0, len(b.words), "works", "work", "passed", "builds", "compiles", "runs", "loads", "starts") >= 0 // "but the printer does not"
 	case c.one(j, "start", "launch", "load", "render", "respond", "terminate") && c.one(i-1, "does", "do"):
 		return !c.one(j, "start") || n+1 == len(s.clauses) || s.clauses[n+1].mark != "until" && !s.clauses[n+1].conditional()
 	case c.one(j, "work") && c.one(i-1, "does", "do", "did"):
@@ -60,10 +75,16 @@ func (s *sentence) notDone(n, i int) bool {
 	return who == self && s.didNot(n, i, j)
 }
 
-// developed is where a word for what is done to code stands in [from, to): who
-// or what passes through a product is not implemented, but its part of the code.
-func (c *clause) developed(from, to int) int {
-	return c.any(from, to, "implemented", "tested", "wired", "ported", "written", "documented", "integrated", "hooked", "refactored", "supported")
+// system reports whether the clause speaks of a part of the product, and not of
+// somebody who uses it.
+func (c *clause) system(i int) bool {
+	return c.one(0, "the", "this") && c.any(0, i, "job", "jobs", "worker", "queue", "button", "form", "dialog", "loop", "reader", "writer", "editor", "client", "consumer", "producer") > 0
+}
+
+// atThatTime reports whether the clause says how it is when something happens in
+// the product: "has not been committed yet | when the hook runs".
+func (s *sentence) atThatTime(n int) bool {
+	return n+1 < len(s.clauses) && (s.clauses[n+1].mark == "when" || s.clauses[n+1].mark == "while")
 }
 
 // didNot judges what the agent says it did not do: work, but not "I did not
@@ -81,6 +102,9 @@ func (s *sentence) didNot(n, i, j int) bool {
 		}
 		if c.any(j, j+6, "any", "anything", "other", "more", "new") >= 0 && !c.one(j, "write", "written", "add", "test", "tested", "run", "implement", "implemented") {
 			return false
+		}
+		if c.one(i-1, "have") && c.one(j, "checked", "tried", "started", "handled", "looked", "investigated", "reviewed", "confirmed", "dealt", "considered", "gone", "begun", "optimised", "optimized", "supported") {
+			return true
 		}
 		return c.is(j, finishing|finished) && !c.one(j, "add", "added", "remove", "removed", "rename", "move", "moved", "delete", "replace", "create", "check", "make", "go", "set", "drop", "replaced", "refactor", "split", "rewrite", "rewritten", "created", "disable", "try", "handle", "need", "start", "support", "work", "commit", "push") || c.one(j, "get", "got", "gotten", "found", "find", "succeed", "know") || c.one(j, "add", "added", "check", "try", "handle", "create", "support", "start", "commit", "push") && (c.any(j, len(c.words), "yet", "tests", "test", "documentation", "docs") >= 0)
 	}
@@ -100,15 +124,7 @@ func (s *sentence) partial(n, i int) bool {
 			return s.stated(n, i) || !s.supposed(n)
 		}
 		k := c.of(finished, i+1, i+8)
-		return k > 0 && s.stated(n, i) && s.subject(n, i) != actor && (i == 0 && c.is(k-1, be|finite) || c.is(i-1, self|finite) && c.of(self, 0, i) >= 0 && c.of(was, 0, i) < 0 && k <= i+2) && !c.one(k, "added", "removed", "updated", "moved", "run", "fixed", "replaced", "created", "there")
-	case "below", "under":
-		if i == 0 && n > 0 {
-			b := &s.clauses[n-1]
-			return b.one(1, "coverage") && b.of(be, 0, len(b.words)) >= 0 && s.stated(n-1, 1)
-		}
-		return c.any(0, i, "coverage") >= 0 && c.of(be, 0, i) >= 0 && s.stated(n, i)
-	case "most":
-		return c.low(i+1) == "of" && c.is(i-1, finished) && c.is(i-2, self|finite) && s.stated(n, i)
+		return k > 0 && s.stated(n, k) && s.subject(n, i) != actor && (i == 0 && c.is(k-1, be|finite) || c.is(i-1, self|finite) && c.of(self, 0, i) >= 0 && c.of(was, 0, i) < 0 && k <= i+2) && !c.one(k, "added", "removed", "updated", "moved", "fixed", "replaced", "created", "there") && (c.low(k) != "run" || c.of(tester, 0, k) > 0)
 	case "far":
 		return c.low(i-1) == "so" && c.any(0, len(c.words), "all", "everything", "no", "nothing") < 0 && !s.supposed(n) &&
 			(c.any(0, i+3, "only") >= 0 || c.of(finished|passing, 0, i) >= 0 && c.of(number, 0, i) >= 0 || c.of(finished|mending, 0, len(c.words)) >= 0 && c.of(self, 0, len(c.words)) >= 0)
@@ -116,7 +132,8 @@ func (s *sentence) partial(n, i int) bool {
 		return c.is(i+1, finished) && c.is(i-1, be) && c.one(i+1, "done", "finished", "complete", "working", "ready", "implemented", "there") && s.stated(n, i)
 	}
 	if share, cut := strings.CutSuffix(c.low(i), "%"); cut {
-		return share != "100" && c.is(i+1, finished) && s.stated(n, i)
+		share = strings.TrimSpace(share)
+		return share != "100" && (c.is(i+1, finished) || c.one(i+1, "through", "of") && c.is(i-1, be) || c.one(i+1, "through") && c.one(i-1, "about", "roughly", "around", "only")) && s.stated(n, i+1)
 	}
 	if i == 0 && (c.at(0, "all but") || c.at(0, "everything but")) {
 		return c.of(finished|passing, 2, len(c.words)) >= 0 && !s.supposed(n)
@@ -126,7 +143,7 @@ func (s *sentence) partial(n, i int) bool {
 		return false
 	}
 	k := c.of(finished|passing, i+1, len(c.words))
-	return (k > 0 || c.any(0, i, "implemented", "completed", "finished", "migrated", "converted", "done") >= 0) && c.any(0, len(c.words), "fixed", "found") < 0
+	return (k > 0 || c.is(0, self) && c.is(i-1, finishing) && c.any(0, i, "able", "could", "managed") > 0 || c.any(0, i, "implemented", "completed", "finished", "migrated", "converted", "done", "fixed", "resolved", "ported", "translated", "updated") >= 0) && (c.any(0, len(c.words), "fixed", "found") < 0 || c.any(i, len(c.words), "are", "is") > 0 && n == len(s.clauses)-1 && c.any(0, len(c.words), "found", "already", "now") < 0 || c.is(0, self) && (c.one(i-1, "fixed", "resolved") || c.is(i-1, finishing)) && n == len(s.clauses)-1)
 }
 
 // ratio reads "3 of 5", "three out of five" and "3/5" at i.
@@ -174,6 +191,12 @@ func (s *sentence) standIn(n, i int) bool {
 	}
 	after := c.any(i+1, len(c.words), "now", "moment", "currently", "yet", "until") >= 0 || c.any(0, i, "currently", "still") >= 0
 	linked := c.of(be, max(i-5, 0), i) >= 0 && c.of(be, 0, i) > 0
+	if i == len(c.words)-1 && c.one(0, "some", "most") && c.is(i-1, be) && c.is(i-1, finite) {
+		return true
+	}
+	if i == len(c.words)-1 && c.is(i-1, be) && c.is(i-1, finite) && !c.is(i-1, was) && s.subject(n, i) == work && c.one(i, "stubbed", "mocked", "hard-coded", "hardcoded") {
+		return true
+	}
 	return after && !c.one(i+1, "until") || linked && c.any(0, i, "only", "just", "still", "a") >= 0 && c.one(i, "stub", "stubs", "placeholder", "skeleton", "stubbed", "placeholders", "no-op") && c.of(making, 0, i) < 0
 }
 
@@ -190,4 +213,10 @@ func (s *sentence) broken(n, i int) bool {
 		return c.of(work|tester|number|failing|failure|marker, i+1, len(c.words)) > 0 || c.has("to do")
 	}
 	return c.one(i+1, "crashes", "breaks", "leaks", "hangs", "broken", "fails", "errors", "panics", "throws", "crash", "leak", "lacks", "complaining", "complains", "uses", "using", "use", "relies", "assumes", "contains", "slow", "too", "empty", "failing", "a", "incorrect", "wrong", "flickers", "red", "flaky", "buggy", "open", "unclear") || c.one(i+1, "does", "is") && c.one(i+2, "not") || c.at(i+1, "to do") || c.at(i+1, "to be") || c.at(i+1, "on the") || c.at(i+1, "in progress") || c.at(i+1, "to come")
+}
+
+// developed is where a word for what is done to code stands in [from, to): who
+// or what passes through a product is not implemented, but its part of the code.
+func (c *clause) developed(from, to int) int {
+	return c.any(from, to, "implemented", "tested", "wired", "ported", "written", "documented", "integrated", "hooked", "refactored", "supported")
 }
