@@ -134,7 +134,7 @@ func TestRedactLeavesOrdinaryText(t *testing.T) {
 		"token := lexer.Next()", "token = parser.parse2(x[1])", "if token == nil {", "var secret Secret1", "Token:  tok1,", "token: string // of 3 kinds",
 		"password: string", `"password": "required"`, `"password": "must have 8 letters and 1 digit"`, "Password string `json:\"password\"`",
 		"PASSWORD=$DB_PASSWORD", "API_KEY=${API_KEY}", "TOKEN=<your token1>", "API_KEY=your-api-key-123456", "secret: {{ .Values.secret1 }}", "TOKEN=$(cat t1)",
-		"PWD=/work/project2/x", "OLDPWD=/work/project2", "TOKEN_FILE=/run/secrets/token1", "SECRET=/run/secrets/kubernetes.io/v1/token",
+		"PWD=/srv/project2/x", "OLDPWD=/srv/project2", "TOKEN_FILE=/run/secrets/token1", "SECRET=/run/secrets/kubernetes.io/v1/token",
 		"The password is stored as argon2.", "PASSWORD: required", "NL_PASSWORD = C.NL_PASSWORD", "MaxTokens:1024", "tokens per second: 33", "password: argon2id", "-----BEGIN PRIVATE KEY-----\nfollows a text of many words\nand no key\n", "Bearer authentication is required; bearer tokens-and-authorization-headers", "the API key is missing",
 		"disk-0123456789abcdef01234567", "task-0123456789abcdef01234567", "sk-learn-compatible-estimators-2", "risk-sk-based", "my-npm_config_cache_directory",
 		"http://localhost:8080/@user", "git@github.com:a/b.git", "ssh://git@github.com/a", "https://medium.example/@a/b", "a@example.com: x", "http://[::1]:80/",

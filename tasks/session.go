@@ -136,11 +136,8 @@ type session struct {
 	skipped map[string]bool
 	path    string
 
-	note    string // for the next item's first prompt; "" = the last answer claimed nothing false
-	elapsed time.Duration
-	waited  time.Duration
-	last    *float64 // the last iteration's cost
-	unknown int      // iterations of unknown cost
+	note    string      // for the next item's first prompt; "" = the last answer claimed nothing false
+	spent   ralph.State // that of the last loop, which carries on what those before it have used
 	current current
 }
 
@@ -224,7 +221,7 @@ func (r *session) next() (Item, bool) {
 
 // item runs the loop of one item. The error ends the session.
 func (r *session) item(ctx context.Context, it Item) error {
-	limits, stop := r.left()
+	limits, stop := r.limits()
 	if stop != nil {
 		return stop
 	}
@@ -232,19 +229,17 @@ func (r *session) item(ctx context.Context, it Item) error {
 		ID: it.Key, Title: it.Text, Dir: r.Dir, Acceptance: it.Acceptance, Always: true,
 		Promise: r.Promise, Blocked: cmp.Or(r.Blocked, "BLOCKED"), Limits: limits,
 	}
-	state := ralph.Start(task)
+	state := r.begin(task)
 	if state.Done() {
-		return fmt.Errorf("task %s: %w", it.Key, state.Err())
+		return state.Err()
 	}
-	state.Feedback = r.note
-	state.LastCost = r.last
 	loop := &ralph.Local{
 		Runner: r.Runner, Verifier: ralph.VerifierFunc(r.verify), Log: ralph.ProgressLogFunc(r.record),
 		Prompt: r.prompt, Output: r.Output, Workspace: r.Workspace, Control: r.control,
 	}
 	r.current = current{item: it}
 	s, err := loop.Run(ctx, state)
-	r.count(s)
+	r.spent, r.report.Usage = s, s.Usage
 	if ctx.Err() != nil && err != nil {
 		return context.Cause(ctx)
 	}
@@ -268,7 +263,7 @@ func (r *session) item(ctx context.Context, it Item) error {
 		}
 		return nil
 	case stopped.Reason == ralph.StopIterations:
-		_, stop = r.left()
+		_, stop = r.limits()
 		return stop
 	}
 	return err

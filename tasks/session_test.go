@@ -147,6 +147,9 @@ func TestSession(t *testing.T) {
 		{"the cost of all items together", []func(*worker) (string, error){tick("ok", "T001"), tick("ok", "T002"), tick("ok", "T003")},
 			func(s *tasks.Session) { s.Limits.CostUSD = 1 },
 			tasks.Report{Status: "failed", IterationsRun: 2, TasksCompleted: 2, TasksRemaining: 1}, []string{"1 T001 success", "2 T002 success"}, ralph.StopCost},
+		{"the tokens of all items together", []func(*worker) (string, error){tick("ok", "T001"), tick("ok", "T002"), tick("ok", "T003")},
+			func(s *tasks.Session) { s.Limits.Tokens = 20 },
+			tasks.Report{Status: "failed", IterationsRun: 2, TasksCompleted: 2, TasksRemaining: 1}, []string{"1 T001 success", "2 T002 success"}, ralph.StopTokens},
 		{"removing a task is not doing it", []func(*worker) (string, error){func(w *worker) (string, error) {
 			return promise, os.WriteFile(w.list, []byte("- [x] T002 Two\n- [x] T003 Three\n"), 0o644)
 		}}, nil,

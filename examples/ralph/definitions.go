@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -18,10 +19,11 @@ import (
 
 // definitions works a file of definitions off: one agent, one task at a time.
 func (w *work) definitions(runner ralph.Runner) error {
-	f, err := loadDefinitions(w.env, w.file)
+	f, err := loadDefinitions(w.file)
 	if err != nil {
 		return err
 	}
+	w.warn(f)
 	config, err := w.tasksConfig(w.project)
 	if err != nil {
 		return err
@@ -49,7 +51,7 @@ func (w *work) definitions(runner ralph.Runner) error {
 			break
 		}
 		err = w.definition(config, judged, runner, f, ready[0])
-		now, loadErr := loadDefinitions(w.env, w.file) // as it is now
+		now, loadErr := loadDefinitions(w.file) // as it is now
 		if loadErr == nil {
 			w.unverified(f, now, ready[0].ID)
 			f = now
@@ -262,8 +264,16 @@ func setStatus(f *tasks.File, id string, s tasks.Status) error {
 	return f.Save()
 }
 
-// loadDefinitions loads a file that must be usable, and shows its warnings.
-func loadDefinitions(e env, path string) (*tasks.File, error) {
+// warn shows what a person should know of a task file: a task without a
+// completion runs with the defaults (S1).
+func (e env) warn(f *tasks.File) {
+	for _, text := range f.Warnings {
+		e.say("warning: %s", text)
+	}
+}
+
+// loadDefinitions loads a file that must be usable.
+func loadDefinitions(path string) (*tasks.File, error) {
 	f, err := tasks.Load(path)
 	if err == nil {
 		err = f.Validate()
@@ -324,7 +334,7 @@ func counts(f *tasks.File) string {
 	return strings.Join(parts, ", ")
 }
 
-func printDefinitions(out interface{ Write([]byte) (int, error) }, f *tasks.File) {
+func printDefinitions(out io.Writer, f *tasks.File) {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "TASK\tSTATUS\tITERATIONS\tTITLE")
 	for _, d := range f.Definitions() {

@@ -308,9 +308,7 @@ func checkTasks(e env, f *flags, args []string) error {
 	if err != nil {
 		return fail(exitConfig, "%w", err)
 	}
-	for _, text := range file.Warnings {
-		e.say("warning: %s", text)
-	}
+	e.warn(file)
 	defs := file.Definitions()
 	if f.strict {
 		for _, d := range defs {

@@ -51,7 +51,7 @@ func runVerify(e env, f *flags, args []string) error {
 	if info, err := os.Stat(cmp.Or(f.dir, ".")); err != nil || !info.IsDir() {
 		return fail(exitConfig, "--dir %s is not a folder", f.dir)
 	}
-	parts, err := f.parts(args)
+	parts, err := f.parts(e, args)
 	if err != nil {
 		return err
 	}
@@ -85,7 +85,7 @@ type part struct {
 }
 
 // parts finds what is to be verified.
-func (f *flags) parts(args []string) ([]part, error) {
+func (f *flags) parts(e env, args []string) ([]part, error) {
 	file, err := tasks.Load(args[0])
 	if err == nil {
 		err = file.Validate()
@@ -93,6 +93,7 @@ func (f *flags) parts(args []string) ([]part, error) {
 	if err != nil {
 		return nil, fail(exitConfig, "%w", err)
 	}
+	e.warn(file)
 	defs := file.Definitions()
 	for _, c := range file.Fragments() {
 		defs = append(defs, tasks.Definition{ID: "", Completion: &c})
@@ -132,20 +133,29 @@ func ids(f *tasks.File) []string {
 	return all
 }
 
+// maxOutput bounds an answer that is read from a file, in bytes.
+const maxOutput = 8 << 20
+
 // said is the agent's answer; nil = there is none.
 func (f *flags) said(stdin io.Reader) (*string, error) {
 	if f.output == "" {
 		return nil, nil
 	}
-	var text []byte
-	var err error
-	if f.output == "-" {
-		text, err = io.ReadAll(io.LimitReader(stdin, 64<<20))
-	} else {
-		text, err = os.ReadFile(f.output)
+	from := stdin
+	if f.output != "-" {
+		file, err := os.Open(f.output)
+		if err != nil {
+			return nil, fail(exitConfig, "--output: %w", err)
+		}
+		defer file.Close()
+		from = file
 	}
-	if err != nil {
+	text, err := io.ReadAll(io.LimitReader(from, maxOutput+1))
+	switch {
+	case err != nil:
 		return nil, fail(exitConfig, "--output: %w", err)
+	case len(text) > maxOutput: // a part of it would be judged for the whole
+		return nil, fail(exitConfig, "--output: it has more than %d bytes; give what the agent said in the end, not the stream", maxOutput)
 	}
 	answer := string(text)
 	return &answer, nil
