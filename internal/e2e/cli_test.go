@@ -1,6 +1,6 @@
 //go:build linux
 
-package ralph_test
+package e2e_test
 
 import (
 	"bufio"
@@ -23,7 +23,7 @@ import (
 func TestE2ECLI(t *testing.T) {
 	bin := filepath.Join(t.TempDir(), "ralph")
 	build := sync.OnceValue(func() error { // not at all, if no client is there
-		if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", bin, "./examples/ralph").CombinedOutput(); err != nil {
+		if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", bin, "github.com/ralph-loop/ralph/examples/ralph").CombinedOutput(); err != nil {
 			return fmt.Errorf("%w: %s", err, out)
 		}
 		return nil

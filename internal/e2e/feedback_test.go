@@ -1,4 +1,4 @@
-package ralph_test
+package e2e_test
 
 import (
 	"fmt"
