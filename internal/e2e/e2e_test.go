@@ -117,7 +117,7 @@ func e2eBin(t *testing.T, agent string) string {
 	}
 	bin := filepath.Join(root, "node_modules", ".bin")
 	if _, err := exec.LookPath(filepath.Join(bin, agent)); err != nil {
-		const how = "%s is not installed; .ci/install-agents %[1]s does that"
+		const how = "%s is not installed; .ci/install-agents does that"
 		if os.Getenv("RALPH_E2E") != "" {
 			t.Fatalf(how, agent)
 		}
