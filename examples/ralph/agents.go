@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,36 +15,12 @@ import (
 	"github.com/ralph-loop/ralph/internal/process"
 )
 
-// validate checks the flags that say who works, before anything is looked for.
-func (f *flags) validate() error {
-	if f.agent != "" && f.agentCmd != "" {
-		return fail(exitUsage, "--agent and --agent-cmd exclude each other")
-	}
-	switch {
-	case !(f.maxCost >= 0) || math.IsInf(f.maxCost, 0):
-		return fail(exitUsage, "--max-cost is an amount in USD, 0 or more, not %v", f.maxCost)
-	case f.timeout < 0:
-		return fail(exitUsage, "--timeout is a time, 0 or more, not %v", f.timeout)
-	case f.idleTimeout < 0:
-		return fail(exitUsage, "--idle-timeout is a time, 0 or more, not %v", f.idleTimeout)
-	}
-	if f.agentCmd != "" {
-		if _, err := splitWords(f.agentCmd); err != nil {
-			return fail(exitUsage, "--agent-cmd: %w", err)
-		}
-	}
-	if f.format != "" && !strings.Contains(", "+formats()+", ", ", "+f.format+", ") {
-		return fail(exitUsage, "--format: unknown format %q; the known ones are %s", f.format, formats())
-	}
-	return nil
-}
-
 // command returns the agent that the flags name, else the one of the config, else
 // the first one installed. A config's values win over a preset's, one by one; an
 // agent named by a flag is that agent and nothing else. A program with a path is
 // looked for in the current folder if a flag names it, in the project if the
 // config does, since that file does not change with where ralph is started.
-func (f *flags) command(e env, c config, project string) (*ralph.Command, error) {
+func (f *shared) command(e env, c config, project string) (*ralph.Command, error) {
 	var cmd *ralph.Command
 	var err error
 	from := "."
@@ -155,7 +130,7 @@ func (s *session) runner() (ralph.Runner, error) {
 }
 
 // runAgents prints a table of the known agents.
-func runAgents(e env, _ *flags, args []string) error {
+func runAgents(e env, _ *shared, args []string) error {
 	if len(args) > 0 {
 		return fail(exitUsage, "agents takes no arguments")
 	}

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// knownSettings are the names that a config file gives a meaning (S3); any other
+// knownSettings are the names that a config file gives a meaning; any other
 // name is a variable for prompts.
 func knownSettings() []string {
 	return []string{"SPECS_DIR", "MAX_RETRIES", "AGENT_TYPE", "AGENT_CLI", "AGENT_ARGS", "AGENT_OUTPUT_FORMAT", "AGENT_RESPONSE_FILTER", "AGENT_DISPLAY_FILTER"}

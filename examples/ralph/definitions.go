@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"text/tabwriter"
+	"time"
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/progress"
@@ -31,7 +32,7 @@ func (w *work) definitions(runner ralph.Runner) error {
 	judged := tasks.Env{Dir: w.project, Judge: w.judgeWith(config), Redact: redact().Writer}
 	// A verifier that cannot be built is found out now, not after hours.
 	for _, d := range f.Definitions() {
-		if _, _, err := w.task(config, judged, d); err != nil {
+		if _, _, err := w.task(config, judged, d, w.stage); err != nil {
 			return fail(exitConfig, "%s: %w", w.file, err)
 		}
 	}
@@ -41,6 +42,9 @@ func (w *work) definitions(runner ralph.Runner) error {
 		return fail(exitConfig, "%s: there is nothing to do: %s, all done; set the status of those that are to run again to todo", w.file, plural(n, "task"))
 	default:
 		return fail(exitConfig, "%s: no task is ready: %s; set the status of those that are to run to todo", w.file, counts(f))
+	}
+	if w.dryRun {
+		return w.preview(config, judged, runner, f)
 	}
 	if err := w.open(true); err != nil {
 		return err
@@ -88,7 +92,7 @@ func undone(f *tasks.File) int {
 
 // definition runs the loop of one task and writes its status back.
 func (w *work) definition(config tasks.Config, judged tasks.Env, runner ralph.Runner, f *tasks.File, d tasks.Definition) error {
-	task, verifier, err := w.task(config, judged, d)
+	task, verifier, err := w.task(config, judged, d, w.stage)
 	if err != nil {
 		return fail(exitConfig, "%w", err)
 	}
@@ -109,9 +113,9 @@ func (w *work) definition(config tasks.Config, judged tasks.Env, runner ralph.Ru
 		return fail(exitConfig, "%w", err)
 	}
 	loop := &ralph.Local{Runner: runner, Verifier: verifier, Log: w.shown(false), Output: w.output, Evidence: w.evidence(task)}
-	before := dollars(state.Usage)
+	w.spend(-1, state)
 	state, err = loop.Run(w.ctx, state)
-	w.spent += dollars(state.Usage) - before
+	w.spend(+1, state)
 	w.last = cmp.Or(state.LastCost, w.last)
 	report(w.stdout, state, w.ctx.Err() != nil)
 	if !state.Done() { // interrupted: its status stays running, and it goes on
@@ -121,31 +125,71 @@ func (w *work) definition(config tasks.Config, judged tasks.Env, runner ralph.Ru
 		return err
 	}
 	switch state.Stop {
-	case ralph.StopVerified, ralph.StopFailed, ralph.StopRateLimited, ralph.StopCost:
+	case ralph.StopVerified, ralph.StopFailed, ralph.StopRateLimited, ralph.StopCost, ralph.StopTokens, ralph.StopDuration:
 		return err
 	}
 	w.say("%s: not verified (%s): %s", d.ID, state.Stop, clean(state.Detail))
 	return nil // the next one may well be possible
 }
 
-// budget gives a task what is left of the money for all of them, if that is
+// preview is --dry-run: what would be run, and what the agent would first be told.
+func (w *work) preview(config tasks.Config, judged tasks.Env, runner ralph.Runner, f *tasks.File) error {
+	fmt.Fprintf(w.stdout, "%s: %s\n", w.file, counts(f))
+	var first ralph.Task
+	var verifier ralph.Verifier
+	for _, d := range f.Definitions() {
+		task, v, err := w.task(config, judged, d, w.stage)
+		if err != nil {
+			return fail(exitConfig, "%s: %w", w.file, err)
+		}
+		if d.Status == tasks.StatusDone {
+			continue
+		}
+		fmt.Fprintf(w.stdout, "  %s: %s\n", clean(d.ID), clean(cmp.Or(task.HowVerified, "the promise is taken for it")))
+		if d.ID == f.Ready()[0].ID {
+			first, verifier = task, v
+		}
+	}
+	fmt.Fprintf(w.stdout, "\n== %s\n\n", clean(first.ID))
+	return printed(w.env, runner, func(dry ralph.Runner) error {
+		_, err := (&ralph.Local{Runner: dry, Verifier: verifier}).Run(w.ctx, ralph.Start(first))
+		return err
+	})
+}
+
+// budget gives a task what is left for all of them, if there is any, and money
 // enough for an iteration like the last one.
 func (w *work) budget(task *ralph.Task) error {
-	if w.maxCost <= 0 {
-		return nil
+	l := &task.Limits
+	over := func(reason ralph.StopReason, used, most any) error {
+		return &ralph.StopError{Task: task.ID, Reason: reason, Detail: fmt.Sprintf("used %v of %v", used, most)}
 	}
-	task.Limits.CostUSD = w.maxCost - w.spent
-	if task.Limits.CostUSD <= 0 || w.last != nil && *w.last > task.Limits.CostUSD {
-		return &ralph.StopError{Task: task.ID, Reason: ralph.StopCost, Detail: fmt.Sprintf("spent $%.4f of $%.4f", w.spent, w.maxCost)}
+	if w.maxCost > 0 {
+		if l.CostUSD = w.maxCost - w.spent; l.CostUSD <= 0 || w.last != nil && *w.last > l.CostUSD {
+			return over(ralph.StopCost, fmt.Sprintf("$%.4f", w.spent), fmt.Sprintf("$%.4f", w.maxCost))
+		}
+	}
+	if w.maxTokens > 0 {
+		if l.Tokens = w.maxTokens - w.tokens; l.Tokens <= 0 {
+			return over(ralph.StopTokens, w.tokens, w.maxTokens)
+		}
+	}
+	if w.maxDuration > 0 {
+		if l.Duration = w.maxDuration - w.elapsed; l.Duration <= 0 {
+			return over(ralph.StopDuration, w.elapsed.Round(time.Millisecond), w.maxDuration)
+		}
 	}
 	return nil
 }
 
-func dollars(u ralph.Usage) float64 {
-	if u.CostUSD == nil {
-		return 0
+// spend counts what the loop of a task has used, a negative sign what it had used
+// before.
+func (w *work) spend(sign int, s ralph.State) {
+	if s.Usage.CostUSD != nil {
+		w.spent += float64(sign) * *s.Usage.CostUSD
 	}
-	return *u.CostUSD
+	w.tokens += int64(sign) * (s.Usage.InputTokens + s.Usage.OutputTokens)
+	w.elapsed += time.Duration(sign) * s.Elapsed
 }
 
 // writeBack writes down how a task ended. That the money was spent, or that the
@@ -155,7 +199,7 @@ func (w *work) writeBack(id string, s ralph.State) error {
 	switch s.Stop {
 	case ralph.StopVerified:
 		now = tasks.StatusDone
-	case ralph.StopCost, ralph.StopFailed, ralph.StopRateLimited:
+	case ralph.StopCost, ralph.StopTokens, ralph.StopDuration, ralph.StopFailed, ralph.StopRateLimited:
 		now = tasks.StatusTodo
 	}
 	f, err := tasks.Load(w.file) // the agent may have written to it
@@ -172,17 +216,18 @@ func (w *work) writeBack(id string, s ralph.State) error {
 }
 
 // task returns what is run for a definition, and its verifier.
-func (f *flags) task(config tasks.Config, judged tasks.Env, d tasks.Definition) (ralph.Task, ralph.Verifier, error) {
-	if err := f.knownStage(config, d); err != nil {
+func (f *shared) task(config tasks.Config, judged tasks.Env, d tasks.Definition, stage string) (ralph.Task, ralph.Verifier, error) {
+	if err := knownStage(config, d, stage); err != nil {
 		return ralph.Task{}, nil, err
 	}
-	task, err := config.Task(d, cmp.Or(f.stage, firstStage(d)))
+	task, err := config.Task(d, cmp.Or(stage, firstStage(d)))
 	if err != nil {
 		return task, nil, err
 	}
 	task.Dir = judged.Dir
-	task.Limits.Iterations = cmp.Or(f.max, task.Limits.Iterations)
-	task.Limits.IterationTimeout, task.Limits.CostUSD = f.timeout, f.maxCost
+	limits := f.limits()
+	limits.Iterations = cmp.Or(f.max, task.Limits.Iterations)
+	task.Limits = limits
 	v, err := tasks.Build(task, judged)
 	if errors.Is(err, tasks.ErrNoJudge) {
 		err = fmt.Errorf("%w: name one with --judge, or with judge: below ralph: in .ralph/config.yaml", err)
@@ -192,7 +237,7 @@ func (f *flags) task(config tasks.Config, judged tasks.Env, d tasks.Definition) 
 
 // knownStage refuses an agent that nothing is known of: nothing but its word
 // would be asked for.
-func (f *flags) knownStage(config tasks.Config, d tasks.Definition) error {
+func knownStage(config tasks.Config, d tasks.Definition, stage string) error {
 	known := slices.Clone(stages)
 	if d.Completion != nil {
 		for _, a := range d.Completion.Agents {
@@ -202,10 +247,10 @@ func (f *flags) knownStage(config tasks.Config, d tasks.Definition) error {
 	for _, a := range config.Agents {
 		known = append(known, a.Agent)
 	}
-	if f.stage == "" || slices.Contains(known, f.stage) {
+	if stage == "" || slices.Contains(known, stage) {
 		return nil
 	}
-	return fmt.Errorf("%s: --stage: nothing is known of an agent %q%s", d.ID, f.stage, didYouMean(f.stage, known))
+	return fmt.Errorf("%s: --stage: nothing is known of an agent %q%s", d.ID, stage, didYouMean(stage, "", known))
 }
 
 func firstStage(d tasks.Definition) string {
@@ -265,7 +310,7 @@ func setStatus(f *tasks.File, id string, s tasks.Status) error {
 }
 
 // warn shows what a person should know of a task file: a task without a
-// completion runs with the defaults (S1).
+// completion runs with the defaults.
 func (e env) warn(f *tasks.File) {
 	for _, text := range f.Warnings {
 		e.say("warning: %s", text)
@@ -288,7 +333,7 @@ func loadDefinitions(path string) (*tasks.File, error) {
 }
 
 // tasksConfig reads the defaults of a project.
-func (f *flags) tasksConfig(project string) (tasks.Config, error) {
+func (f *shared) tasksConfig(project string) (tasks.Config, error) {
 	path := cmp.Or(f.config, filepath.Join(project, ".ralph", "config.yaml"))
 	config, err := tasks.LoadConfig(path)
 	if f.config == "" && errors.Is(err, fs.ErrNotExist) {
@@ -301,7 +346,7 @@ func (f *flags) tasksConfig(project string) (tasks.Config, error) {
 }
 
 // judgeWith returns the judge that flags or configuration name.
-func (f *flags) judgeWith(config tasks.Config) func(model string) (ralph.Runner, error) {
+func (f *shared) judgeWith(config tasks.Config) func(model string) (ralph.Runner, error) {
 	name := cmp.Or(f.judge, config.Judge)
 	if name == "" {
 		return nil

@@ -1,9 +1,9 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"embed"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -18,15 +18,8 @@ import (
 //go:embed demo
 var demoFiles embed.FS
 
-func demoFlags(f *flags) {
-	f.StringVar(&f.agent, "agent", "", "the `NAME` of a real agent to do it: "+strings.Join(ralph.Presets(), ", ")+"; default: a scripted one, built in")
-	f.StringVar(&f.model, "model", "", "the `MODEL` it is to use")
-	f.DurationVar(&f.timeout, "timeout", 0, "end an iteration after this `TIME`, like 30m (0: never)")
-	f.StringVar(&f.dir, "dir", "", "the `FOLDER` to make it in, which must not exist (default: a temporary one)")
-}
-
 // runDemo makes a small project with failing tests and runs a real loop on it.
-func runDemo(e env, f *flags, args []string) error {
+func runDemo(e env, f *shared, args []string) error {
 	if len(args) > 0 {
 		return fail(exitUsage, "demo takes no arguments")
 	}
@@ -47,15 +40,12 @@ func runDemo(e env, f *flags, args []string) error {
 	if err := makeProject(e.ctx, project); err != nil {
 		return err
 	}
-	logFile, err := os.Create(filepath.Join(base, "events.jsonl"))
+	path := cmp.Or(f.log, filepath.Join(base, "events.jsonl"))
+	log, err := openLog(path)
 	if err != nil {
 		return err
 	}
-	defer logFile.Close()
-	encoder := json.NewEncoder(logFile)
-	encoder.SetEscapeHTML(false)
-	log := ralph.ProgressLogFunc(func(_ context.Context, ev ralph.Event) error { return encoder.Encode(ev) })
-
+	defer log.Close()
 	prompt, err := demoFiles.ReadFile("demo/PROMPT.md.txt")
 	if err != nil {
 		return err
@@ -66,9 +56,9 @@ func runDemo(e env, f *flags, args []string) error {
 		Verifier: verify.External{Args: []string{"go", "test", "./..."}, Env: goEnv()},
 	}, ralph.Start(ralph.Task{
 		ID: "demo", Prompt: string(prompt), Dir: project, HowVerified: "`go test ./...` must pass",
-		Limits: ralph.Limits{Iterations: 10, IterationTimeout: f.timeout},
-	}), log)
-	fmt.Fprintf(e.stdout, "files: %s\nlog:   %s\n", project, logFile.Name())
+		Limits: f.limits(),
+	}), log.log(false))
+	fmt.Fprintf(e.stdout, "files: %s\nlog:   %s\n", project, path)
 	return exitFor(e, state, err, true)
 }
 
@@ -78,11 +68,8 @@ func goEnv() []string {
 }
 
 // demoAgent is this program, run as an agent's client is; or a real one.
-func demoAgent(e env, f *flags) (*ralph.Command, error) {
-	if f.agent != "" {
-		if err := f.validate(); err != nil {
-			return nil, err
-		}
+func demoAgent(e env, f *shared) (*ralph.Command, error) {
+	if f.agent != "" || f.agentCmd != "" {
 		return f.command(e, nil, "")
 	}
 	self, err := os.Executable()

@@ -26,7 +26,7 @@ func mends() []mend {
 // runDemoAgent works like a real agent, on the project in the current folder: it
 // is told of the task on standard input, mends one thing, and at first is too
 // sure of itself.
-func runDemoAgent(e env, _ *flags, _ []string) error {
+func runDemoAgent(e env, _ *shared, _ []string) error {
 	input, err := io.ReadAll(e.stdin)
 	if err != nil {
 		return err

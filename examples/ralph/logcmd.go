@@ -22,7 +22,7 @@ func withTimeout(ctx context.Context, d time.Duration) (context.Context, context
 }
 
 // runLog prints an execution log or a progress.txt as a table.
-func runLog(e env, _ *flags, args []string) error {
+func runLog(e env, _ *shared, args []string) error {
 	if len(args) != 1 {
 		return fail(exitUsage, "log takes one FILE: an execution log (log.jsonl) or a progress.txt")
 	}

@@ -1,15 +1,18 @@
 package main
 
 import (
+	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 
+	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/progress"
 )
 
 // A logFile is the execution log. It stands in the folder that the agent works
-// in, which may clean up there: what is deleted is begun again (FAILURES 36).
+// in, which may clean up there: what is deleted is begun again.
 type logFile struct {
 	path string
 
@@ -19,7 +22,18 @@ type logFile struct {
 
 func openLog(path string) (*logFile, error) {
 	file, err := progress.OpenJSONL(path)
-	return &logFile{path: absolute(path), file: file}, err
+	if err != nil {
+		return nil, fail(exitConfig, "execution log: %w", err)
+	}
+	return &logFile{path: absolute(path), file: file}, nil
+}
+
+// log is the log that is written to the file. Where loops are resumed from it, the
+// tasks stay as they are, secrets and all.
+func (l *logFile) log(resumed bool) ralph.ProgressLog {
+	r := redact()
+	r.Task = !resumed
+	return r.Log(&progress.JSONL{W: l})
 }
 
 func (l *logFile) Write(p []byte) (int, error) {
@@ -55,3 +69,14 @@ func (l *logFile) again() error {
 }
 
 func (l *logFile) Close() error { return l.file.Close() }
+
+// without is a log in which the files that this program writes are no changes of
+// the agent's.
+func without(log ralph.ProgressLog, project string, paths ...string) ralph.ProgressLog {
+	return ralph.ProgressLogFunc(func(ctx context.Context, ev ralph.Event) error {
+		ev.Iteration.Files = slices.DeleteFunc(slices.Clone(ev.Iteration.Files), func(file string) bool {
+			return slices.Contains(paths, filepath.Join(project, filepath.FromSlash(file)))
+		})
+		return log.Append(ctx, ev)
+	})
+}

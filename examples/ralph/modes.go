@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"embed"
 	"errors"
@@ -26,41 +27,32 @@ var defaultPrompts embed.FS
 // planName is the file that plan mode writes and build mode works through.
 const planName = "implementation_plan.md"
 
-func modeFlags(f *flags) {
-	taskFlags(f)
-	agentFlags(f)
-	f.StringVar(&f.config, "config", "", "the config `FILE` (default: config in the home folder)")
+// modeFlags are the flags of plan, build and prompt: handles, all of them.
+type modeFlags struct {
+	shared
+	mode string
 }
 
-// A session is one run of a mode: S3's plan, build and prompt.
+// A session is one run of a mode: plan, build or prompt.
 type session struct {
 	env
-	*flags
-	mode    string
+	*modeFlags
 	project string // the top of the git work tree, where the agent works
 	home    string // of config, logs, prompts and plan
 	config  config
-	n       int           // iterations
 	source  func() string // the prompt's file, "" = built in
 }
 
-func runPlan(e env, f *flags, args []string) error  { return runMode(e, f, "plan", args) }
-func runBuild(e env, f *flags, args []string) error { return runMode(e, f, "build", args) }
-
-func runPrompt(e env, f *flags, args []string) error {
-	if len(args) == 0 {
-		return fail(exitUsage, "prompt takes FILE and, if you like, N; 'ralph help prompt' tells more")
+func (f *modeFlags) run(e env, args []string) error {
+	s := &session{env: e, modeFlags: f}
+	var file string
+	if f.mode == "prompt" {
+		if len(args) == 0 {
+			return fail(exitUsage, "prompt takes FILE and, if you like, N; 'ralph help prompt' tells more")
+		}
+		file, args = args[0], args[1:]
 	}
-	return runMode(e, f, "prompt", args[1:], args[0])
-}
-
-func runMode(e env, f *flags, mode string, args []string, file ...string) error {
-	s := &session{env: e, flags: f, mode: mode}
-	var err error
-	if s.n, err = iterations(args); err != nil {
-		return err
-	}
-	if err := f.validate(); err != nil {
+	if err := f.iterations(args); err != nil {
 		return err
 	}
 	if err := s.locate(file); err != nil {
@@ -79,30 +71,36 @@ func runMode(e env, f *flags, mode string, args []string, file ...string) error 
 		return err
 	}
 	if f.dryRun {
-		return s.print(local, state)
+		return printed(e, runner, func(dry ralph.Runner) error {
+			local.Runner = dry
+			_, err := local.Run(e.ctx, state)
+			return err
+		})
 	}
 	if err := s.folders(); err != nil {
 		return err
 	}
-	return s.run(local, state)
+	return s.loopWith(local, state)
 }
 
-func iterations(args []string) (int, error) {
-	if len(args) == 0 {
-		return 10, nil
+// iterations takes the argument N, which is --max.
+func (f *modeFlags) iterations(args []string) (err error) {
+	switch {
+	case len(args) == 0:
+		return nil
+	case len(args) > 1:
+		return fail(exitUsage, "%q is one argument too many", args[1])
+	case f.given["max"]:
+		return fail(exitUsage, "N and --max exclude each other")
 	}
-	if len(args) > 1 {
-		return 0, fail(exitUsage, "%q is one argument too many", args[1])
+	if f.max, err = strconv.Atoi(args[0]); err != nil || f.max < 1 {
+		return fail(exitUsage, "N is the number of iterations, 1 or more, not %q", args[0])
 	}
-	n, err := strconv.Atoi(args[0])
-	if err != nil || n < 1 {
-		return 0, fail(exitUsage, "N is the number of iterations, 1 or more, not %q", args[0])
-	}
-	return n, nil
+	return nil
 }
 
 // locate finds the project, its home and config, and the prompt's file.
-func (s *session) locate(file []string) error {
+func (s *session) locate(file string) error {
 	var err error
 	if s.project, err = topLevel(s.ctx, s.dir); err != nil {
 		return err
@@ -111,7 +109,7 @@ func (s *session) locate(file []string) error {
 	if dot := filepath.Join(s.project, ".ralph"); isFile(filepath.Join(dot, "config")) {
 		s.home = dot
 	}
-	configFile, asked := s.flags.config, s.flags.config != ""
+	configFile, asked := s.shared.config, s.shared.config != ""
 	if !asked {
 		configFile = filepath.Join(s.home, "config")
 	}
@@ -119,7 +117,7 @@ func (s *session) locate(file []string) error {
 		return err
 	}
 	if s.mode == "prompt" {
-		name, err := filepath.Abs(file[0])
+		name, err := filepath.Abs(file)
 		s.source = func() string { return name }
 		return err
 	}
@@ -139,11 +137,9 @@ func isFile(name string) bool {
 }
 
 // topLevel is the project's root: a loop edits files, and somebody will want to
-// see what it did and to go back (S3).
+// see what it did and to go back.
 func topLevel(ctx context.Context, dir string) (string, error) {
-	if dir == "" {
-		dir = "."
-	}
+	dir = cmp.Or(dir, ".")
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
 		return "", fail(exitConfig, "--dir %s is not a folder", dir)
 	}
@@ -214,14 +210,12 @@ func (s *session) loop(runner ralph.Runner, text string) (*ralph.Local, ralph.St
 	if retries == 0 {
 		retries = -1
 	}
-	if s.promise == "" {
-		return nil, ralph.State{}, fail(exitConfig, "--promise is empty")
-	}
 	verifier, how := s.verifier()
+	limits := s.limits()
+	limits.Retries, limits.Failures = retries, 1
 	state := ralph.Start(ralph.Task{
 		ID: s.mode, Prompt: text, Dir: s.project, HowVerified: how, Promise: s.promise,
-		Match: ralph.Match(strings.ReplaceAll(s.match, "-", "_")), Blocked: s.blocked, Always: s.always,
-		Limits: ralph.Limits{Iterations: s.n, Retries: retries, Failures: 1, IterationTimeout: s.timeout, CostUSD: s.maxCost},
+		Match: ralph.Match(strings.ReplaceAll(s.match, "-", "_")), Blocked: s.blocked, Always: s.always, Limits: limits,
 	})
 	if err := state.Err(); err != nil {
 		return nil, state, exitFor(s.env, state, err, s.strict)
@@ -248,23 +242,6 @@ func (s *session) complete(text string, st ralph.State) string {
 	return text
 }
 
-// print is --dry-run.
-func (s *session) print(l *ralph.Local, state ralph.State) error {
-	text, err := l.Prompt(s.ctx, state)
-	if err != nil {
-		return err
-	}
-	if cmd, ok := l.Runner.(interface{ CommandLine() ([]string, error) }); ok {
-		args, err := cmd.CommandLine()
-		if err != nil {
-			return err
-		}
-		text = strings.TrimRight(text, "\n") + "\n\n$ " + strings.Join(args, " ")
-	}
-	fmt.Fprintln(s.stdout, text)
-	return nil
-}
-
 // folders makes what the mode needs.
 func (s *session) folders() error {
 	dirs := []string{filepath.Join(s.home, "logs")}
@@ -283,8 +260,8 @@ func (s *session) folders() error {
 	return nil
 }
 
-// run runs the loop with its session log.
-func (s *session) run(l *ralph.Local, state ralph.State) error {
+// loopWith runs the loop with its logs.
+func (s *session) loopWith(l *ralph.Local, state ralph.State) error {
 	file, err := newLog(filepath.Join(s.home, "logs"), time.Now())
 	if err != nil {
 		return fail(exitConfig, "session log: %w", err)
@@ -293,13 +270,23 @@ func (s *session) run(l *ralph.Local, state ralph.State) error {
 	s.say("session log: %s", file.Name())
 	hidden := redact().Writer(file)
 	banner := &progress.Banner{W: hidden, Mode: s.mode}
+	log := ralph.ProgressLog(banner)
+	if s.log != "" {
+		execution, err := openLog(s.log)
+		if err != nil {
+			return err
+		}
+		defer execution.Close()
+		s.say("execution log: %s", s.log)
+		log = progress.Multi(banner, without(execution.log(false), s.project, execution.path))
+	}
 	display := io.Writer(s.stderr)
 	if f, ok := l.Runner.(*filtered); ok && f.display != "" {
 		display = nil
 		f.to = s.stderr
 	}
 	l.Output = func(ralph.Request) (io.Writer, io.Writer) { return display, banner }
-	final, err := drive(s.env, l, state, banner)
+	final, err := drive(s.env, l, state, log)
 	err = exitFor(s.env, final, err, s.strict)
 	code := exitCode(s.ctx, err)
 	reason := string(final.Stop)

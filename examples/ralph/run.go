@@ -4,11 +4,11 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -18,48 +18,38 @@ import (
 	"github.com/ralph-loop/ralph/tasks"
 )
 
-func runFlags(f *flags) {
-	f.IntVar(&f.max, "max", 0, "at most `N` iterations: of a list in all (10), of a definition for each task (its own number)")
-	f.StringVar(&f.template, "template", "", "the prompt `FILE` for the items of a list (default: templates/ralph-prompt.md, else built in)")
-	f.StringVar(&f.progress, "progress", "", "the progress `FILE` (default: progress.txt beside the task file)")
-	f.StringVar(&f.log, "log", "", "the execution log `FILE` (default: .ralph/log.jsonl)")
-	f.BoolVar(&f.allBoxes, "all-boxes", false, "of a list, take every box for a task, also those without an ID")
-	f.StringVar(&f.dir, "dir", "", "the `FOLDER` to work in (default: the top of the git work tree, else the current folder)")
-	stageFlags(f)
-	agentFlags(f)
+// runFlags are the flags of run.
+type runFlags struct {
+	shared
+	template, progress string
 }
 
-// stageFlags say whose criteria of a definition are meant, and who judges.
-func stageFlags(f *flags) {
-	f.StringVar(&f.stage, "stage", "", "of a definition, the `AGENT` whose part it is (default: the first it names, else coder)")
-	f.StringVar(&f.judge, "judge", "", "the `NAME` of the agent that judges what is verified by meaning (semantic)")
-	f.StringVar(&f.judgeModel, "judge-model", "", "the `MODEL` it uses when a definition names none")
-	f.StringVar(&f.config, "config", "", "the `FILE` with a ralph: section of defaults (default: .ralph/config.yaml)")
+func (f *runFlags) own(set *flag.FlagSet) {
+	set.StringVar(&f.template, "template", "", "the prompt `FILE` for the items of a list (default: templates/ralph-prompt.md, else built in)")
+	set.StringVar(&f.progress, "progress", "", "the progress `FILE` (default: progress.txt beside the task file)")
 }
 
 // A work is a run of a task file.
 type work struct {
 	env
-	*flags
+	*runFlags
 	file    string
 	project string
 	logPath string
-	log     ralph.ProgressLog
+	record  ralph.ProgressLog
 	close   []func() error
-	spent   float64  // USD, by the tasks so far
+
+	// What the tasks of definitions have used so far.
+	spent   float64 // USD
+	tokens  int64
+	elapsed time.Duration
 	last    *float64 // USD, by the last iteration
 }
 
-func runRun(e env, f *flags, args []string) (err error) {
-	w := &work{env: e, flags: f}
+func (f *runFlags) run(e env, args []string) (err error) {
+	w := &work{env: e, runFlags: f}
 	if len(args) > 1 {
 		return fail(exitUsage, "%q is one argument too many", args[1])
-	}
-	if f.max < 0 || f.max == 0 && f.given("max") {
-		return fail(exitUsage, "--max is the number of iterations, 1 or more, not %d", f.max)
-	}
-	if err := f.validate(); err != nil {
-		return err
 	}
 	if err := w.locate(args); err != nil {
 		return err
@@ -111,30 +101,28 @@ func (w *work) locate(args []string) error {
 	return fail(exitConfig, "there is no task file: none of %s is in %s; name one", strings.Join(names, ", "), project)
 }
 
-// open opens the logs. Where loops are resumed from the execution log, it keeps
-// the tasks as they are, secrets and all.
+// open opens the logs.
 func (w *work) open(resumed bool) error {
-	path := w.flags.log
-	if path == "" {
+	w.logPath = w.log
+	if w.log == "" {
 		folder, err := dotRalph(w.project)
 		if err != nil {
 			return fail(exitConfig, "execution log: %w", err)
 		}
-		path = filepath.Join(folder, "log.jsonl")
+		w.logPath = filepath.Join(folder, "log.jsonl")
 	}
-	w.logPath = path
-	file, err := openLog(path)
+	execution, err := openLog(w.logPath)
 	if err != nil {
-		return fail(exitConfig, "execution log: %w", err)
+		return err
 	}
-	w.close = append(w.close, file.Close)
-	w.say("execution log: %s", path)
-	text, execution := redact(), redact()
-	text.Task, execution.Task = true, !resumed
-	w.log = progress.Multi(
-		text.Log(&progress.Markdown{Path: w.progressPath(), Feature: tasks.Feature(w.ctx, w.project, w.file)}),
-		execution.Log(&progress.JSONL{W: file}),
-	)
+	w.close = append(w.close, execution.Close)
+	w.say("execution log: %s", w.logPath)
+	text, path := redact(), w.progressPath()
+	text.Task = true
+	w.record = without(progress.Multi(
+		text.Log(&progress.Markdown{Path: path, Feature: tasks.Feature(w.ctx, w.project, w.file)}),
+		execution.log(resumed),
+	), w.project, absolute(path), execution.path)
 	return nil
 }
 
@@ -173,15 +161,8 @@ func (w *work) shown(always bool) ralph.ProgressLog {
 			fmt.Fprintf(w.stderr, "\n=== %s %s\n", clean(ev.Task), clean(ev.State.Task.Title))
 		}
 		show(w.stderr, ralph.Task{Always: always}, ev)
-		ev.Iteration.Files = slices.DeleteFunc(slices.Clone(ev.Iteration.Files), w.ours)
-		return w.log.Append(ctx, ev)
+		return w.record.Append(ctx, ev)
 	})
-}
-
-// ours reports whether a changed file is one that this program writes.
-func (w *work) ours(file string) bool {
-	path := filepath.Join(w.project, filepath.FromSlash(file))
-	return path == absolute(w.progressPath()) || path == absolute(w.logPath)
 }
 
 // list works a list or a prd.json off.
@@ -194,14 +175,21 @@ func (w *work) list(kind tasks.Kind, runner ralph.Runner) error {
 	if err := w.ready(kind, source); err != nil {
 		return fail(exitConfig, "%w", err)
 	}
+	s := &tasks.Session{
+		Source: source, Runner: runner, Dir: w.project, Template: text, Path: absolute(w.file),
+		Progress: absolute(w.progressPath()), Output: w.output, Limits: w.limits(),
+	}
+	if w.dryRun {
+		return printed(w.env, runner, func(dry ralph.Runner) error {
+			s.Runner = dry
+			_, err := s.Run(w.ctx)
+			return err
+		})
+	}
 	if err := w.open(false); err != nil {
 		return err
 	}
-	s := &tasks.Session{
-		Source: source, Runner: runner, Log: w.shown(true), Dir: w.project, Template: text,
-		Path: absolute(w.file), Progress: absolute(w.progressPath()), Output: w.output,
-		Limits: ralph.Limits{Iterations: w.max, IterationTimeout: w.timeout, CostUSD: w.maxCost},
-	}
+	s.Log = w.shown(true)
 	report, err := s.Run(w.ctx)
 	if !report.StartTime.IsZero() {
 		printSession(w.stdout, report)
@@ -241,22 +229,20 @@ func printSession(out io.Writer, r tasks.Report) {
 	}
 }
 
-// exit is the exit code of a run: 3 while tasks remain (S0), whatever stopped it,
-// but 4 if that was the agent.
+// exit is the end of a run: tasks remain, whatever stopped it.
 func (w *work) exit(err error, remaining int) error {
-	if err == nil {
-		return nil
-	}
 	stop, ok := errors.AsType[*ralph.StopError](err)
 	switch {
+	case err == nil:
+		return nil
 	case context.Cause(w.ctx) != nil || !ok:
 		return fail(exitConfig, "%w", err)
-	case stop.Reason == ralph.StopFailed:
-		return fail(exitAgent, "the agent failed: %s", clean(stop.Detail))
+	case stopCode(stop.Reason) != exitAgent:
+		return fail(exitNotVerified, "%s (%s): %s", remain(remaining), stop.Reason, clean(stop.Detail))
 	case stop.Reason == ralph.StopRateLimited:
 		return fail(exitAgent, "the agent is rate limited: %s", clean(stop.Detail))
 	}
-	return fail(exitNotVerified, "%s (%s): %s", remain(remaining), stop.Reason, clean(stop.Detail))
+	return fail(exitAgent, "the agent failed: %s", clean(stop.Detail))
 }
 
 func remain(n int) string {

@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"io/fs"
 	"os"
@@ -18,8 +19,18 @@ import (
 //go:embed prompts/tasks.md
 var definitionsPrompt string
 
-// stages are S1's agents. A definition may have others.
+// stages are the agents that flags of task create name. A definition may have
+// others.
 var stages = []string{"coder", "reviewer", "tester", "qa"}
+
+// createFlags are the flags of task create.
+type createFlags struct {
+	shared
+	file, outcome, description string
+	priority                   int
+	acceptance, depends        list
+	agents                     map[string]*criteriaFlags
+}
 
 // criteriaFlags are what flags say of one agent's criteria.
 type criteriaFlags struct {
@@ -28,54 +39,39 @@ type criteriaFlags struct {
 	guard                                                  list
 }
 
-func taskCommandFlags(f *flags) {
-	f.StringVar(&f.file, "file", "", "create: the `FILE` to add the definition to (default: tasks.yaml); made if it is not there")
-	f.StringVar(&f.outcome, "outcome", "", "create: the one `SENTENCE` that says what done means")
-	f.Var(&f.acceptance, "acceptance", "create: one `CRITERION`; may be given several times")
-	f.StringVar(&f.description, "description", "", "create: what is to be done, the `TEXT` for the agent")
-	f.IntVar(&f.priority, "priority", 0, "create: a `NUMBER`, lower is more urgent")
-	f.Var(&f.depends, "follows", "create: the `ID` of a task that must be done before; may be given several times")
-	f.BoolVar(&f.allBoxes, "all-boxes", false, "list and check: take every box of a list for a task, also those without an ID")
-	f.BoolVar(&f.strict, "strict", false, "check: a task without a completion is an error")
+func (f *createFlags) own(set *flag.FlagSet) {
+	set.StringVar(&f.file, "file", "tasks.yaml", "the `FILE` to add the definition to (default: tasks.yaml); made if it is not there")
+	set.StringVar(&f.outcome, "outcome", "", "the one `SENTENCE` that says what done means")
+	set.Var(&f.acceptance, "acceptance", "one `CRITERION`; may be given several times")
+	set.StringVar(&f.description, "description", "", "what is to be done, the `TEXT` for the agent")
+	set.IntVar(&f.priority, "priority", 0, "a `NUMBER`, lower is more urgent")
+	set.Var(&f.depends, "follows", "the `ID` of a task that must be done before; may be given several times")
 	f.agents = map[string]*criteriaFlags{}
 	for _, stage := range stages {
 		c := &criteriaFlags{}
 		f.agents[stage] = c
-		f.StringVar(&c.promise, stage+"-promise", "", "create: the "+stage+"'s completion promise, a `TEXT`")
-		f.StringVar(&c.description, stage+"-description", "", "create: what success means for the "+stage+", a `TEXT`")
-		f.StringVar(&c.verify, stage+"-verify", "", "create: how its work is verified, a `METHOD`: string_match, semantic, external, multi_stage, …")
-		f.StringVar(&c.command, stage+"-verify-cmd", "", "create: the `COMMAND` of the method external")
-		f.StringVar(&c.config, stage+"-verify-config", "", "create: the method's configuration, as `JSON`")
-		f.StringVar(&c.blocked, stage+"-blocked", "", "create: the promise that says \"I cannot go on\", a `TEXT`")
-		f.IntVar(&c.iterations, stage+"-max-iterations", 0, "create: at most this `NUMBER` of iterations")
-		f.Var(&c.guard, stage+"-guard", "create: a `GLOB` of files that the "+stage+" must not change; may be given several times")
+		set.StringVar(&c.promise, stage+"-promise", "", "the "+stage+"'s completion promise, a `TEXT`")
+		set.StringVar(&c.description, stage+"-description", "", "what success means for the "+stage+", a `TEXT`")
+		set.StringVar(&c.verify, stage+"-verify", "", "how its work is verified, a `METHOD`: string_match, semantic, external, multi_stage, …")
+		set.StringVar(&c.command, stage+"-verify-cmd", "", "the `COMMAND` of the method external")
+		set.StringVar(&c.config, stage+"-verify-config", "", "the method's configuration, as `JSON`")
+		set.StringVar(&c.blocked, stage+"-blocked", "", "the promise that says \"I cannot go on\", a `TEXT`")
+		set.IntVar(&c.iterations, stage+"-max-iterations", 0, "at most this `NUMBER` of iterations")
+		set.Var(&c.guard, stage+"-guard", "a `GLOB` of files that the "+stage+" must not change; may be given several times")
 	}
 }
 
-func runTask(e env, f *flags, args []string) error {
-	if len(args) == 0 {
-		return fail(exitUsage, "task takes create, list, check or prompt; 'ralph help task' tells more")
+// printPrompt prints what an agent must be told to write definitions.
+func printPrompt(e env, _ *shared, args []string) error {
+	if len(args) > 0 {
+		return fail(exitUsage, "task prompt takes no arguments")
 	}
-	switch verb, args := args[0], args[1:]; verb {
-	case "create":
-		return createTask(e, f, args)
-	case "list":
-		return listTasks(e, f, args)
-	case "check":
-		return checkTasks(e, f, args)
-	case "prompt":
-		if len(args) > 0 {
-			return fail(exitUsage, "task prompt takes no arguments")
-		}
-		fmt.Fprint(e.stdout, definitionsPrompt)
-		return nil
-	default:
-		return fail(exitUsage, "unknown: task %s%s", verb, didYouMean(verb, []string{"create", "list", "check", "prompt"}))
-	}
+	_, err := fmt.Fprint(e.stdout, definitionsPrompt)
+	return err
 }
 
-// createTask is S1's task-create.
-func createTask(e env, f *flags, args []string) error {
+// run adds a definition to a file.
+func (f *createFlags) run(e env, args []string) error {
 	if len(args) != 3 {
 		return fail(exitUsage, "task create takes ID, SPEC and TITLE, not %d arguments", len(args))
 	}
@@ -99,16 +95,15 @@ func createTask(e env, f *flags, args []string) error {
 			def.Completion.Agents = append(def.Completion.Agents, tasks.AgentCriteria{Agent: stage, Criteria: c})
 		}
 	}
-	path := cmp.Or(f.file, "tasks.yaml")
-	switch strings.ToLower(filepath.Ext(path)) {
+	switch strings.ToLower(filepath.Ext(f.file)) {
 	case ".yaml", ".yml", ".json":
 	default:
-		return fail(exitUsage, "--file %s: definitions are in a file that ends in .yaml, .yml or .json", path)
+		return fail(exitUsage, "--file %s: definitions are in a file that ends in .yaml, .yml or .json", f.file)
 	}
-	if err := addDefinition(path, def); err != nil {
+	if err := addDefinition(f.file, def); err != nil {
 		return fail(exitConfig, "%w", err)
 	}
-	fmt.Fprintf(e.stdout, "%s added to %s\n", clean(def.ID), path)
+	fmt.Fprintf(e.stdout, "%s added to %s\n", clean(def.ID), f.file)
 	return nil
 }
 
@@ -203,7 +198,7 @@ func writeFirst(path string, def tasks.Definition) error {
 }
 
 // listTasks prints what is in a task file.
-func listTasks(e env, f *flags, args []string) error {
+func listTasks(e env, f *shared, args []string) error {
 	path, kind, err := oneFile("list", args)
 	if err != nil {
 		return err
@@ -240,7 +235,7 @@ func listTasks(e env, f *flags, args []string) error {
 
 // sayOthers tells of open boxes that are not taken for tasks: nobody waits for
 // them, which should surprise nobody.
-func (f *flags) sayOthers(e env, path string, kind tasks.Kind, items []tasks.Item) {
+func (f *shared) sayOthers(e env, path string, kind tasks.Kind, items []tasks.Item) {
 	if kind != tasks.KindList || f.allBoxes {
 		return
 	}
@@ -267,7 +262,7 @@ func boxStatus(it tasks.Item) string {
 	return "open"
 }
 
-func (f *flags) source(path string, kind tasks.Kind) tasks.Source {
+func (f *shared) source(path string, kind tasks.Kind) tasks.Source {
 	if kind == tasks.KindPRD {
 		return tasks.PRDFile{Path: path}
 	}
@@ -286,7 +281,7 @@ func oneFile(verb string, args []string) (string, tasks.Kind, error) {
 }
 
 // checkTasks reports everything that is wrong with a task file.
-func checkTasks(e env, f *flags, args []string) error {
+func checkTasks(e env, f *shared, args []string) error {
 	path, kind, err := oneFile("check", args)
 	if err != nil {
 		return err
@@ -324,9 +319,7 @@ func checkTasks(e env, f *flags, args []string) error {
 			continue
 		}
 		for _, a := range d.Completion.Agents {
-			own := *f
-			own.stage = a.Agent
-			if _, _, err := own.task(tasks.Config{}, judged, d); err != nil {
+			if _, _, err := f.task(tasks.Config{}, judged, d, a.Agent); err != nil {
 				return fail(exitConfig, "%s: %w", path, err)
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -17,13 +18,17 @@ import (
 	"github.com/ralph-loop/ralph/verify"
 )
 
-func verifyFlags(f *flags) {
-	f.StringVar(&f.output, "output", "", "the `FILE` with what the agent said, - for standard input (default: its claim alone)")
-	f.BoolVar(&f.json, "json", false, "print JSON")
-	f.BoolVar(&f.templates, "templates", false, "list the checks that definitions can use by name (method template)")
-	f.DurationVar(&f.timeout, "timeout", 0, "end a verification after this `TIME`, like 30m (0: never)")
-	f.StringVar(&f.dir, "dir", "", "the `FOLDER` to work in (default: the current one)")
-	stageFlags(f)
+// verifyFlags are the flags of verify.
+type verifyFlags struct {
+	shared
+	output          string
+	json, templates bool
+}
+
+func (f *verifyFlags) own(set *flag.FlagSet) {
+	set.StringVar(&f.output, "output", "", "the `FILE` with what the agent said, - for standard input (default: its claim alone)")
+	set.BoolVar(&f.json, "json", false, "print JSON")
+	set.BoolVar(&f.templates, "templates", false, "list the checks that definitions can use by name (method template)")
 }
 
 // A verified is what came of one agent's part of a task.
@@ -36,8 +41,8 @@ type verified struct {
 	Checks   []ralph.Check `json:"checks,omitempty"`
 }
 
-// runVerify runs a definition's verifiers without any agent.
-func runVerify(e env, f *flags, args []string) error {
+// run runs a definition's verifiers without any agent.
+func (f *verifyFlags) run(e env, args []string) error {
 	if f.templates {
 		return printTemplates(e.stdout, args)
 	}
@@ -85,7 +90,7 @@ type part struct {
 }
 
 // parts finds what is to be verified.
-func (f *flags) parts(e env, args []string) ([]part, error) {
+func (f *verifyFlags) parts(e env, args []string) ([]part, error) {
 	file, err := tasks.Load(args[0])
 	if err == nil {
 		err = file.Validate()
@@ -103,7 +108,7 @@ func (f *flags) parts(e env, args []string) ([]part, error) {
 	}
 	switch {
 	case len(defs) == 0 && len(args) == 2:
-		return nil, fail(exitConfig, "%s: there is no task %q%s", args[0], args[1], didYouMean(args[1], ids(file)))
+		return nil, fail(exitConfig, "%s: there is no task %q%s", args[0], args[1], didYouMean(args[1], "", ids(file)))
 	case len(defs) > 1:
 		return nil, fail(exitUsage, "%s: there are %d tasks in it; name one: %s", args[0], len(defs), strings.Join(ids(file), ", "))
 	case len(defs) == 0:
@@ -137,7 +142,7 @@ func ids(f *tasks.File) []string {
 const maxOutput = 8 << 20
 
 // said is the agent's answer; nil = there is none.
-func (f *flags) said(stdin io.Reader) (*string, error) {
+func (f *verifyFlags) said(stdin io.Reader) (*string, error) {
 	if f.output == "" {
 		return nil, nil
 	}
@@ -162,12 +167,8 @@ func (f *flags) said(stdin io.Reader) (*string, error) {
 }
 
 // verifyPart verifies one part, as the loop would.
-func (f *flags) verifyPart(e env, config tasks.Config, judged tasks.Env, p part, said *string) (verified, error) {
-	own := *f
-	own.stage = p.stage
-	if own.stage == "" {
-		own.stage = "coder"
-	}
+func (f *verifyFlags) verifyPart(e env, config tasks.Config, judged tasks.Env, p part, said *string) (verified, error) {
+	stage := cmp.Or(p.stage, "coder")
 	def := p.def
 	if def.ID == "" { // a fragment
 		def.ID, def.Title = "fragment", "fragment"
@@ -175,12 +176,12 @@ func (f *flags) verifyPart(e env, config tasks.Config, judged tasks.Env, p part,
 			c := *def.Completion
 			c.Agents = slices.Clone(c.Agents)
 			for i := range c.Agents {
-				c.Agents[i].Agent = cmp.Or(c.Agents[i].Agent, own.stage)
+				c.Agents[i].Agent = cmp.Or(c.Agents[i].Agent, stage)
 			}
 			def.Completion = &c
 		}
 	}
-	task, v, err := own.task(config, judged, def)
+	task, v, err := f.task(config, judged, def, stage)
 	if err != nil {
 		return verified{}, err
 	}
@@ -195,13 +196,13 @@ func (f *flags) verifyPart(e env, config tasks.Config, judged tasks.Env, p part,
 		claim.Output = *said
 		promise := ralph.FindPromise(*said, task.Promise, task.Match)
 		if claim.Promised = promise.Found; !promise.Found {
-			e.say("%s: the output makes no promise (%s); %s is asked for", own.stage, promise.Why, task.Promise)
+			e.say("%s: the output makes no promise (%s); %s is asked for", stage, promise.Why, task.Promise)
 		}
 	}
 	ctx, stop := withTimeout(e.ctx, f.timeout)
 	defer stop()
 	verdict, err := v.Verify(ctx, claim)
-	r := verified{Task: task.ID, Stage: own.stage, Passed: verdict.Passed && err == nil, Feedback: verdict.Feedback, Checks: verdict.Checks}
+	r := verified{Task: task.ID, Stage: stage, Passed: verdict.Passed && err == nil, Feedback: verdict.Feedback, Checks: verdict.Checks}
 	if err != nil {
 		status := ralph.CheckUnable
 		if ctx.Err() != nil && e.ctx.Err() == nil {
@@ -213,7 +214,7 @@ func (f *flags) verifyPart(e env, config tasks.Config, judged tasks.Env, p part,
 	return r, nil
 }
 
-func (f *flags) printVerified(out io.Writer, results []verified) error {
+func (f *verifyFlags) printVerified(out io.Writer, results []verified) error {
 	if f.json {
 		enc := json.NewEncoder(out)
 		enc.SetEscapeHTML(false)
