@@ -8,7 +8,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/ralph-loop/ralph"
@@ -120,7 +119,7 @@ func (s *session) runner() (ralph.Runner, error) {
 			return nil, fail(exitConfig, "config: AGENT_RESPONSE_FILTER needs jq, which is not installed, or not in PATH")
 		}
 		if out, err := exec.CommandContext(s.ctx, "jq", "-n", "empty | "+jqFilter(response)).CombinedOutput(); err != nil {
-			return nil, fail(exitConfig, "config: AGENT_RESPONSE_FILTER: %s", clean(string(out)))
+			return nil, fail(exitConfig, "config: AGENT_RESPONSE_FILTER: %s", line(string(out)))
 		}
 	}
 	if response == "" && display == "" {
@@ -130,29 +129,18 @@ func (s *session) runner() (ralph.Runner, error) {
 }
 
 // runAgents prints a table of the known agents.
-func runAgents(e env, _ *shared, args []string) error {
-	if len(args) > 0 {
-		return fail(exitUsage, "agents takes no arguments")
-	}
-	w := tabwriter.NewWriter(e.stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "AGENT\tPROGRAM\tVERSION\tCOST\tTOKENS\tSESSION\tRATE LIMITS")
+func runAgents(e env, _ *shared, _ []string) error {
+	yes := map[bool]string{true: "yes"}
+	rows := [][]string{{"AGENT", "PROGRAM", "VERSION", "COST", "TOKENS", "SESSION", "RATE LIMITS"}}
 	for _, name := range ralph.Presets() {
 		c, err := ralph.Preset(name)
 		if err != nil {
 			return err
 		}
 		tells := c.Format.Tells()
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", name, c.Args[0], version(e.ctx, c),
-			yes(tells.Cost), yes(tells.Tokens), yes(tells.Session), yes(tells.RateLimits))
+		rows = append(rows, []string{name, c.Args[0], version(e.ctx, c), yes[tells.Cost], yes[tells.Tokens], yes[tells.Session], yes[tells.RateLimits]})
 	}
-	return w.Flush()
-}
-
-func yes(is bool) string {
-	if is {
-		return "yes"
-	}
-	return "-"
+	return columns(e.stdout, rows)
 }
 
 // version is what an agent's program says of its version, on one line. Nothing of
@@ -169,11 +157,11 @@ func version(ctx context.Context, c *ralph.Command) string {
 		Args: []string{path, "--version"}, Env: append(os.Environ(), c.Env...), Grace: time.Second,
 		Stdout: &limited{to: &out, left: 4 << 10},
 	})
-	line, _, _ := strings.Cut(strings.TrimSpace(out.String()), "\n")
-	if line = clean(line); err != nil || exit.Code != 0 || line == "" {
+	said, _, _ := strings.Cut(strings.TrimSpace(out.String()), "\n")
+	if said = line(said); err != nil || exit.Code != 0 || said == "" {
 		return "installed"
 	}
-	return strings.ToValidUTF8(line[:min(len(line), 40)], "")
+	return strings.ToValidUTF8(said[:min(len(said), 40)], "")
 }
 
 // installed returns the first preset whose program is found, "" = none.

@@ -3,11 +3,9 @@ package main
 import (
 	"flag"
 	"fmt"
-	"io"
 	"runtime/debug"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/ralph-loop/ralph"
 )
@@ -28,9 +26,29 @@ type plain struct {
 func (p *plain) run(e env, args []string) error { return p.do(e, &p.shared, args) }
 
 type command struct {
-	name, args, short, example string
-	hidden                     bool
-	action                     func() action
+	name, args string // args in brackets may be left out
+	takes      string // args in words; "" = too few of them are for the command to see
+	short      string
+	example    string
+	hidden     bool
+	action     func() action
+}
+
+// check reports too few or too many arguments.
+func (c command) check(args []string) error {
+	most := len(strings.Fields(c.args))
+	least := most - strings.Count(c.args, "[")
+	switch {
+	case most == 0 && len(args) > 0:
+		return fail(exitUsage, "%s takes no arguments", c.name)
+	case most == least && len(args) != most:
+		return fail(exitUsage, "%s takes %s, not %d arguments; 'ralph help %s' tells more", c.name, c.takes, len(args), c.name)
+	case len(args) < least && c.takes != "":
+		return fail(exitUsage, "%s takes %s; 'ralph help %s' tells more", c.name, c.takes, c.name)
+	case len(args) > most:
+		return fail(exitUsage, "%q is one argument too many", args[most])
+	}
+	return nil
 }
 
 // A group is the first word of commands that have two.
@@ -48,32 +66,30 @@ func commands() []command {
 			short: "have the specifications turned into implementation_plan.md, in at most N iterations (10)"},
 		{name: "build", args: "[N]", action: mode("build"), example: "ralph build 20 --verify 'go test ./...'",
 			short: "have implementation_plan.md worked through, in at most N iterations (10)"},
-		{name: "prompt", args: "FILE [N]", action: mode("prompt"), example: "ralph prompt prompts/refactor.md 20 --verify 'go test ./...'",
-			short: "run a prompt file until the work is verified, in at most N iterations (10)"},
+		{name: "prompt", args: "FILE [N]", takes: "FILE and, if you like, N", action: mode("prompt"),
+			short:   "run a prompt file until the work is verified, in at most N iterations (10)",
+			example: "ralph prompt prompts/refactor.md 20 --verify 'go test ./...'"},
 		{name: "run", args: "[FILE]", action: func() action { return &runFlags{} }, example: "ralph run specs/001-shop/tasks.md --max 20",
 			short: "work off a task list, definitions or a prd.json, task by task; the commands that definitions name as their checks are run"},
 		{name: "verify", args: "FILE [TASK]", action: func() action { return &verifyFlags{} }, example: "ralph verify tasks.yaml TASK-001 --stage coder",
 			short: "verify the work of a definition, without any agent; the commands that it names as its checks are run"},
-		{name: "task create", args: "ID SPEC TITLE", action: func() action { return &createFlags{} },
-			example: `ralph task create TASK-001 shop 'Add a cart' \
+		{name: "task create", args: "ID SPEC TITLE", takes: "ID, SPEC and TITLE", action: func() action { return &createFlags{} },
+			short: "add a definition to a file", example: `ralph task create TASK-001 shop 'Add a cart' \
     --outcome 'Articles can be collected' \
-    --acceptance 'POST /cart adds one' --coder-verify-cmd 'go test ./cart'`,
-			short: "add a definition to a file"},
-		{name: "task list", args: "FILE", action: only(listTasks), example: "ralph task list tasks.yaml",
+    --acceptance 'POST /cart adds one' --coder-verify-cmd 'go test ./cart'`},
+		{name: "task list", args: "FILE", takes: "one FILE", action: only(listTasks), example: "ralph task list tasks.yaml",
 			short: "list the tasks of a list, definitions or a prd.json"},
-		{name: "task check", args: "FILE", action: only(checkTasks), example: "ralph task check tasks.yaml --strict",
+		{name: "task check", args: "FILE", takes: "one FILE", action: only(checkTasks), example: "ralph task check tasks.yaml --strict",
 			short: "report everything that is wrong with a task file"},
 		{name: "task prompt", action: only(printPrompt), example: "ralph task prompt",
 			short: "print what an agent must be told to write definitions"},
-		{name: "log", args: "FILE", action: only(runLog), example: "ralph log .ralph/log.jsonl",
+		{name: "log", args: "FILE", takes: "one FILE, an execution log or a progress.txt", action: only(runLog), example: "ralph log .ralph/log.jsonl",
 			short: "print an execution log or a progress.txt as a table"},
 		{name: "agents", action: only(runAgents), example: "ralph agents",
 			short: "list the known agents, which are installed, and what each can tell"},
-		{name: "demo", action: only(runDemo), example: "ralph demo",
-			short: "see a loop at work: no key, no network"},
+		{name: "demo", action: only(runDemo), example: "ralph demo", short: "see a loop at work: no key, no network"},
 		{name: "demo-agent", hidden: true, action: only(runDemoAgent)},
-		{name: "version", action: only(runVersion), example: "ralph version",
-			short: "print the version"},
+		{name: "version", action: only(runVersion), example: "ralph version", short: "print the version"},
 	}
 }
 
@@ -108,6 +124,9 @@ func dispatch(e env, args []string) error {
 		case f.help:
 			f.usage(e.stdout)
 			return nil
+		}
+		if err := c.check(rest); err != nil {
+			return err
 		}
 		return f.do.run(e, rest)
 	}
@@ -184,75 +203,7 @@ func dispatchGroup(e env, args []string) error {
 	return fail(exitUsage, "%s takes %s or %s; 'ralph help %s' tells more", group, strings.Join(verbs[:len(verbs)-1], ", "), verbs[len(verbs)-1], group)
 }
 
-// usage lists the commands that begin so.
-func usage(w io.Writer, begin string) {
-	if begin == "" {
-		fmt.Fprintln(w, wrap("ralph runs a coding agent in a loop until it claims that the task is done and a check agrees.", 0))
-		fmt.Fprintln(w)
-	}
-	fmt.Fprintf(w, "Usage: ralph %sCOMMAND [FLAGS]\n\nCommands:\n", begin)
-	for _, c := range commands() {
-		if strings.HasPrefix(c.name, begin) && !c.hidden {
-			fmt.Fprintf(w, "  %-12s %s\n", c.name, wrap(c.short, 15))
-		}
-	}
-	fmt.Fprintf(w, "\n'ralph help %sCOMMAND' tells more.\n", begin)
-	if begin == "" {
-		fmt.Fprintf(w, "\nExample: ralph demo\n\nExit codes: %s\n", wrap(exitCodes, 12))
-	}
-}
-
-// usage is the help of a command.
-func (f *flags) usage(w io.Writer) {
-	line := strings.TrimSpace("ralph " + f.cmd.name + " " + f.cmd.args)
-	fmt.Fprintf(w, "%s\n\nFlags:\n", wrap(line+": "+f.cmd.short, 0))
-	if len(f.names()) == 0 {
-		fmt.Fprintln(w, "  none")
-	}
-	f.VisitAll(func(fl *flag.Flag) {
-		if fl.Usage == "" {
-			return
-		}
-		const indent = 26
-		kind, text := flag.UnquoteUsage(fl)
-		name := strings.TrimSpace(fl.Name + " " + kind)
-		if len(name) > indent-5 {
-			name += "\n" + strings.Repeat(" ", indent-1)
-		}
-		fmt.Fprintf(w, "  --%-*s %s\n", indent-5, name, wrap(text, indent))
-	})
-	fmt.Fprintf(w, "\nExample: %s\n", f.cmd.example)
-}
-
-// width is that of a terminal that nobody has made wider, in columns.
-const width = 80
-
-// wrap breaks text into lines. It begins in the given column, and all of its
-// lines do.
-func wrap(text string, indent int) string {
-	var b strings.Builder
-	column := indent
-	for i, word := range strings.Fields(text) {
-		n := utf8.RuneCountInString(word)
-		switch {
-		case i == 0:
-		case column+1+n > width:
-			b.WriteString("\n" + strings.Repeat(" ", indent))
-			column = indent
-		default:
-			b.WriteByte(' ')
-			column++
-		}
-		b.WriteString(word)
-		column += n
-	}
-	return b.String()
-}
-
-func runVersion(e env, _ *shared, args []string) error {
-	if len(args) > 0 {
-		return fail(exitUsage, "version takes no arguments")
-	}
+func runVersion(e env, _ *shared, _ []string) error {
 	version := "unknown"
 	if info, ok := debug.ReadBuildInfo(); ok {
 		version = info.Main.Version

@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/ralph-loop/ralph"
@@ -20,7 +19,7 @@ import (
 
 // definitions works a file of definitions off: one agent, one task at a time.
 func (w *work) definitions(runner ralph.Runner) error {
-	f, err := loadDefinitions(w.file)
+	f, err := w.load()
 	if err != nil {
 		return err
 	}
@@ -55,7 +54,7 @@ func (w *work) definitions(runner ralph.Runner) error {
 			break
 		}
 		err = w.definition(config, judged, runner, f, ready[0])
-		now, loadErr := loadDefinitions(w.file) // as it is now
+		now, loadErr := w.load() // as it is now
 		if loadErr == nil {
 			w.unverified(f, now, ready[0].ID)
 			f = now
@@ -81,7 +80,7 @@ func (w *work) unverified(before, now *tasks.File, ran string) {
 	}
 	for _, d := range now.Definitions() {
 		if d.Status == tasks.StatusDone && was[d.ID] != d.Status && d.ID != ran {
-			w.say("warning: %s was set to done while %s ran; it is not verified: 'ralph verify %s %s' does it", clean(d.ID), clean(ran), w.file, clean(d.ID))
+			w.say("warning: %s was set to done while %s ran; it is not verified: 'ralph verify %s %s' does it", line(d.ID), line(ran), w.file, line(d.ID))
 		}
 	}
 }
@@ -128,7 +127,7 @@ func (w *work) definition(config tasks.Config, judged tasks.Env, runner ralph.Ru
 	case ralph.StopVerified, ralph.StopFailed, ralph.StopRateLimited, ralph.StopCost, ralph.StopTokens, ralph.StopDuration:
 		return err
 	}
-	w.say("%s: not verified (%s): %s", d.ID, state.Stop, clean(state.Detail))
+	w.say("%s: not verified (%s): %s", d.ID, state.Stop, line(state.Detail))
 	return nil // the next one may well be possible
 }
 
@@ -145,12 +144,12 @@ func (w *work) preview(config tasks.Config, judged tasks.Env, runner ralph.Runne
 		if d.Status == tasks.StatusDone {
 			continue
 		}
-		fmt.Fprintf(w.stdout, "  %s: %s\n", clean(d.ID), clean(cmp.Or(task.HowVerified, "the promise is taken for it")))
+		fmt.Fprintf(w.stdout, "  %s: %s\n", line(d.ID), line(cmp.Or(task.HowVerified, "the promise is taken for it")))
 		if d.ID == f.Ready()[0].ID {
 			first, verifier = task, v
 		}
 	}
-	fmt.Fprintf(w.stdout, "\n== %s\n\n", clean(first.ID))
+	fmt.Fprintf(w.stdout, "\n== %s\n\n", line(first.ID))
 	return printed(w.env, runner, func(dry ralph.Runner) error {
 		_, err := (&ralph.Local{Runner: dry, Verifier: verifier}).Run(w.ctx, ralph.Start(first))
 		return err
@@ -239,10 +238,8 @@ func (f *shared) task(config tasks.Config, judged tasks.Env, d tasks.Definition,
 // would be asked for.
 func knownStage(config tasks.Config, d tasks.Definition, stage string) error {
 	known := slices.Clone(stages)
-	if d.Completion != nil {
-		for _, a := range d.Completion.Agents {
-			known = append(known, a.Agent)
-		}
+	for _, a := range agentsOf(d) {
+		known = append(known, a.Agent)
 	}
 	for _, a := range config.Agents {
 		known = append(known, a.Agent)
@@ -253,9 +250,10 @@ func knownStage(config tasks.Config, d tasks.Definition, stage string) error {
 	return fmt.Errorf("%s: --stage: nothing is known of an agent %q%s", d.ID, stage, didYouMean(stage, "", known))
 }
 
+// firstStage is the agent whose part a definition is, if nobody says.
 func firstStage(d tasks.Definition) string {
-	if d.Completion != nil && len(d.Completion.Agents) > 0 {
-		return d.Completion.Agents[0].Agent
+	for _, a := range agentsOf(d) {
+		return a.Agent
 	}
 	return "coder"
 }
@@ -309,16 +307,8 @@ func setStatus(f *tasks.File, id string, s tasks.Status) error {
 	return f.Save()
 }
 
-// warn shows what a person should know of a task file: a task without a
-// completion runs with the defaults.
-func (e env) warn(f *tasks.File) {
-	for _, text := range f.Warnings {
-		e.say("warning: %s", text)
-	}
-}
-
-// loadDefinitions loads a file that must be usable.
-func loadDefinitions(path string) (*tasks.File, error) {
+// load loads definitions that must be usable.
+func load(path string) (*tasks.File, error) {
 	f, err := tasks.Load(path)
 	if err == nil {
 		err = f.Validate()
@@ -326,10 +316,23 @@ func loadDefinitions(path string) (*tasks.File, error) {
 	if err != nil {
 		return nil, fail(exitConfig, "%w", err)
 	}
-	if len(f.Definitions()) == 0 {
-		return nil, fail(exitConfig, "%s: there is no task in it", path)
-	}
 	return f, nil
+}
+
+func (w *work) load() (*tasks.File, error) {
+	f, err := load(w.file)
+	if err == nil && len(f.Definitions()) == 0 {
+		return nil, fail(exitConfig, "%s: there is no task in it", w.file)
+	}
+	return f, err
+}
+
+// warn shows what a person should know of a task file: a task without a
+// completion runs with the defaults.
+func (e env) warn(f *tasks.File) {
+	for _, text := range f.Warnings {
+		e.say("warning: %s", line(text))
+	}
 }
 
 // tasksConfig reads the defaults of a project.
@@ -367,10 +370,9 @@ func counts(f *tasks.File) string {
 	var order []tasks.Status
 	for _, d := range f.Definitions() {
 		s := d.Status.Effective()
-		if !slices.Contains(order, s) {
+		if n[s]++; n[s] == 1 {
 			order = append(order, s)
 		}
-		n[s]++
 	}
 	var parts []string
 	for _, s := range order {
@@ -380,10 +382,9 @@ func counts(f *tasks.File) string {
 }
 
 func printDefinitions(out io.Writer, f *tasks.File) {
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "TASK\tSTATUS\tITERATIONS\tTITLE")
+	rows := [][]string{{"TASK", "STATUS", "ITERATIONS", "TITLE"}}
 	for _, d := range f.Definitions() {
-		fmt.Fprintf(w, "%s\t%s\t%d\t%s\n", clean(d.ID), cmp.Or(d.Status, tasks.StatusTodo), d.Iteration, clean(d.Title))
+		rows = append(rows, []string{d.ID, string(cmp.Or(d.Status, tasks.StatusTodo)), fmt.Sprint(d.Iteration), d.Title})
 	}
-	w.Flush()
+	columns(out, rows)
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"embed"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -19,10 +18,7 @@ import (
 var demoFiles embed.FS
 
 // runDemo makes a small project with failing tests and runs a real loop on it.
-func runDemo(e env, f *shared, args []string) error {
-	if len(args) > 0 {
-		return fail(exitUsage, "demo takes no arguments")
-	}
+func runDemo(e env, f *shared, _ []string) error {
 	for _, tool := range []string{"go", "git"} {
 		if _, err := exec.LookPath(tool); err != nil {
 			return fail(exitConfig, "the demo needs %s, which is not in PATH", tool)
@@ -92,40 +88,32 @@ func demoFolder(dir string) (string, error) {
 	return filepath.Abs(dir)
 }
 
+// makeProject makes a repository of the demo's files, but for the prompt.
 func makeProject(ctx context.Context, dir string) error {
-	entries, err := demoFiles.ReadDir("demo")
-	if err != nil {
-		return err
-	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	for _, entry := range entries {
-		if entry.Name() == "PROMPT.md.txt" {
-			continue
-		}
-		data, err := demoFiles.ReadFile("demo/" + entry.Name())
+	for _, name := range []string{"go.mod", "shop.go", "shop_test.go"} {
+		data, err := demoFiles.ReadFile("demo/" + name + ".txt")
 		if err != nil {
 			return err
 		}
-		if err := os.WriteFile(filepath.Join(dir, strings.TrimSuffix(entry.Name(), ".txt")), data, 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, name), data, 0o644); err != nil {
 			return err
 		}
 	}
-	return errors.Join(
-		demoGit(ctx, dir, "init", "-q"),
-		demoGit(ctx, dir, "config", "user.name", "ralph demo"),
-		demoGit(ctx, dir, "config", "user.email", "demo@example.com"),
-		demoGit(ctx, dir, "config", "commit.gpgsign", "false"),
-		demoGit(ctx, dir, "add", "-A"),
-		demoGit(ctx, dir, "commit", "-q", "-m", "A package with bugs"),
-	)
+	for _, args := range []string{"init -q", "config user.name ralph", "config user.email demo@example.com", "config commit.gpgsign false", "add -A", "commit -q -m Bugs"} {
+		if err := demoGit(ctx, dir, strings.Fields(args)...); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func demoGit(ctx context.Context, dir string, args ...string) error {
 	out, err := exec.CommandContext(ctx, "git", append([]string{"-C", dir}, args...)...).CombinedOutput()
 	if err != nil {
-		return fail(exitGit, "git %s: %w: %s", args[0], err, clean(string(out)))
+		return fail(exitGit, "git %s: %w: %s", args[0], err, line(string(out)))
 	}
 	return nil
 }

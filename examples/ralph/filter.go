@@ -65,7 +65,7 @@ func (r *filtered) Run(ctx context.Context, req ralph.Request) (ralph.Response, 
 		case ferr == nil:
 		case f.careless:
 			if f.hung || f.tail.Len() > 0 {
-				fmt.Fprintf(r.to, "ralph: %s\n", clean(ferr.Error()))
+				fmt.Fprintf(r.to, "ralph: %s\n", line(ferr.Error()))
 			}
 		case err == nil && f.exit.Code != jqLineFailed:
 			err = ferr
@@ -76,7 +76,7 @@ func (r *filtered) Run(ctx context.Context, req ralph.Request) (ralph.Response, 
 		resp.Output, resp.Omitted = result.Text, result.Omitted
 		if err == nil && strings.TrimSpace(resp.Output) == "" {
 			err = ralph.ErrEmpty
-			if words := clean(filters[0].tail.String()); words != "" {
+			if words := line(filters[0].tail.String()); words != "" {
 				err = fmt.Errorf("%w (AGENT_RESPONSE_FILTER: %s)", err, words)
 			}
 		}
@@ -182,7 +182,7 @@ func (f *filter) wait() error {
 	case f.err != nil:
 		return fmt.Errorf("%s: %w", f.name, f.err)
 	case f.exit.Code != 0:
-		return fmt.Errorf("%s: %s: %s", f.name, f.exit, clean(f.tail.String()))
+		return fmt.Errorf("%s: %s: %s", f.name, f.exit, line(f.tail.String()))
 	}
 	return nil
 }

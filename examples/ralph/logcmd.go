@@ -1,13 +1,11 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"io"
 	"os"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/ralph-loop/ralph"
@@ -23,9 +21,6 @@ func withTimeout(ctx context.Context, d time.Duration) (context.Context, context
 
 // runLog prints an execution log or a progress.txt as a table.
 func runLog(e env, _ *shared, args []string) error {
-	if len(args) != 1 {
-		return fail(exitUsage, "log takes one FILE: an execution log (log.jsonl) or a progress.txt")
-	}
 	file, err := os.Open(args[0])
 	if err != nil {
 		return fail(exitConfig, "%w", err)
@@ -65,12 +60,11 @@ type row struct {
 // printRows prints a table, in colours on a terminal.
 func printRows(out io.Writer, header string, rows []row) error {
 	var b strings.Builder
-	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, header)
+	cells := [][]string{strings.Fields(header)}
 	for _, r := range rows {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", cmp.Or(short(clean(r.task), 40), "-"), r.iteration, cmp.Or(string(r.outcome), "-"), r.took, r.cost, short(clean(r.reason), 100))
+		cells = append(cells, []string{short(r.task, 40), r.iteration, string(r.outcome), r.took, r.cost, short(r.reason, 100)})
 	}
-	w.Flush()
+	columns(&b, cells)
 	colours := terminal(out)
 	for i, line := range strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n") {
 		line = strings.TrimRight(line, " ")
@@ -137,7 +131,7 @@ func logTable(e env, file io.Reader) (bool, error) {
 	if lines == 0 {
 		return false, nil
 	}
-	if err := printRows(e.stdout, "TASK\tITERATION\tOUTCOME\tDURATION\tCOST\tREASON", rows); err != nil {
+	if err := printRows(e.stdout, "TASK ITERATION OUTCOME DURATION COST REASON", rows); err != nil {
 		return true, err
 	}
 	_, err := fmt.Fprintf(e.stdout, "%s%s\n", plural(len(rows), "attempt"), price(usage))
@@ -175,9 +169,9 @@ func progressTable(e env, file io.Reader) (bool, error) {
 		}
 		rows = append(rows, row{s.Task, fmt.Sprint(s.Number), s.Status, text, s.Time.Format(time.RFC3339), "-"})
 	}
-	if err := printRows(e.stdout, "TASK\tITERATION\tOUTCOME\tTIME\tCOST\tTITLE", rows); err != nil {
+	if err := printRows(e.stdout, "TASK ITERATION OUTCOME TIME COST TITLE", rows); err != nil {
 		return true, err
 	}
-	_, err = fmt.Fprintf(e.stdout, "%s: %s\n", clean(p.Feature), plural(len(rows), "iteration"))
+	_, err = fmt.Fprintf(e.stdout, "%s: %s\n", line(p.Feature), plural(len(rows), "iteration"))
 	return true, err
 }

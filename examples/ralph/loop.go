@@ -51,7 +51,7 @@ func exitFor(e env, s ralph.State, err error, strict bool) error {
 		}
 		return fail(exitConfig, "%w", err)
 	}
-	detail := clean(strings.TrimSuffix(": "+stop.Detail, ": "))
+	detail := line(strings.TrimSuffix(": "+stop.Detail, ": "))
 	switch code := stopCode(stop.Reason); {
 	case stop.Reason == ralph.StopIterations && !strict:
 		e.say("incomplete%s", detail)

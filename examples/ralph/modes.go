@@ -151,7 +151,7 @@ func topLevel(ctx context.Context, dir string) (string, error) {
 	case errors.Is(err, exec.ErrNotFound):
 		return "", fail(exitGit, "git is not installed, or not in PATH")
 	case err != nil:
-		return "", fail(exitGit, "%s is not in a git repository; 'git init' makes one (%s)", dir, clean(said.String()))
+		return "", fail(exitGit, "%s is not in a git repository; 'git init' makes one (%s)", dir, line(said.String()))
 	}
 	return filepath.FromSlash(strings.TrimSuffix(string(out), "\n")), nil
 }

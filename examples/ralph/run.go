@@ -158,7 +158,7 @@ func (w *work) output(ralph.Request) (io.Writer, io.Writer) { return w.stderr, n
 func (w *work) shown(always bool) ralph.ProgressLog {
 	return ralph.ProgressLogFunc(func(ctx context.Context, ev ralph.Event) error {
 		if ev.Kind == ralph.EventLoopStarted && ev.State != nil {
-			fmt.Fprintf(w.stderr, "\n=== %s %s\n", clean(ev.Task), clean(ev.State.Task.Title))
+			fmt.Fprintf(w.stderr, "\n=== %s %s\n", line(ev.Task), line(ev.State.Task.Title))
 		}
 		show(w.stderr, ralph.Task{Always: always}, ev)
 		return w.record.Append(ctx, ev)
@@ -221,11 +221,11 @@ func (w *work) prompt() (string, error) {
 }
 
 func printSession(out io.Writer, r tasks.Report) {
-	fmt.Fprintf(out, "%s: %s after %s of %d in %s: %s completed, %d remaining%s\n", clean(r.FeatureBranch), r.Status,
+	fmt.Fprintf(out, "%s: %s after %s of %d in %s: %s completed, %d remaining%s\n", line(r.FeatureBranch), r.Status,
 		plural(r.IterationsRun, "iteration"), r.MaxIterations, r.EndTime.Sub(r.StartTime).Round(time.Millisecond),
 		plural(r.TasksCompleted, "task"), r.TasksRemaining, price(r.Usage))
 	if len(r.Skipped) > 0 {
-		fmt.Fprintf(out, "  skipped  %s\n", clean(strings.Join(r.Skipped, ", ")))
+		fmt.Fprintf(out, "  skipped  %s\n", line(strings.Join(r.Skipped, ", ")))
 	}
 }
 
@@ -238,11 +238,11 @@ func (w *work) exit(err error, remaining int) error {
 	case context.Cause(w.ctx) != nil || !ok:
 		return fail(exitConfig, "%w", err)
 	case stopCode(stop.Reason) != exitAgent:
-		return fail(exitNotVerified, "%s (%s): %s", remain(remaining), stop.Reason, clean(stop.Detail))
+		return fail(exitNotVerified, "%s (%s): %s", remain(remaining), stop.Reason, line(stop.Detail))
 	case stop.Reason == ralph.StopRateLimited:
-		return fail(exitAgent, "the agent is rate limited: %s", clean(stop.Detail))
+		return fail(exitAgent, "the agent is rate limited: %s", line(stop.Detail))
 	}
-	return fail(exitAgent, "the agent failed: %s", clean(stop.Detail))
+	return fail(exitAgent, "the agent failed: %s", line(stop.Detail))
 }
 
 func remain(n int) string {

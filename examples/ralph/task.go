@@ -11,7 +11,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/ralph-loop/ralph/tasks"
 )
@@ -62,19 +61,13 @@ func (f *createFlags) own(set *flag.FlagSet) {
 }
 
 // printPrompt prints what an agent must be told to write definitions.
-func printPrompt(e env, _ *shared, args []string) error {
-	if len(args) > 0 {
-		return fail(exitUsage, "task prompt takes no arguments")
-	}
+func printPrompt(e env, _ *shared, _ []string) error {
 	_, err := fmt.Fprint(e.stdout, definitionsPrompt)
 	return err
 }
 
 // run adds a definition to a file.
 func (f *createFlags) run(e env, args []string) error {
-	if len(args) != 3 {
-		return fail(exitUsage, "task create takes ID, SPEC and TITLE, not %d arguments", len(args))
-	}
 	def := tasks.Definition{
 		ID: args[0], SpecID: args[1], Title: args[2], Description: f.description, Status: tasks.StatusTodo,
 		Priority: f.priority, Dependencies: f.depends,
@@ -103,7 +96,7 @@ func (f *createFlags) run(e env, args []string) error {
 	if err := addDefinition(f.file, def); err != nil {
 		return fail(exitConfig, "%w", err)
 	}
-	fmt.Fprintf(e.stdout, "%s added to %s\n", clean(def.ID), f.file)
+	fmt.Fprintf(e.stdout, "%s added to %s\n", line(def.ID), f.file)
 	return nil
 }
 
@@ -199,38 +192,48 @@ func writeFirst(path string, def tasks.Definition) error {
 
 // listTasks prints what is in a task file.
 func listTasks(e env, f *shared, args []string) error {
-	path, kind, err := oneFile("list", args)
+	path := args[0]
+	kind, err := tasks.KindOf(path)
 	if err != nil {
-		return err
+		return fail(exitConfig, "%w", err)
 	}
-	w := tabwriter.NewWriter(e.stdout, 0, 0, 2, ' ', 0)
 	if kind == tasks.KindDefinitions {
 		file, err := tasks.Load(path)
 		if err != nil {
 			return fail(exitConfig, "%w", err)
 		}
-		fmt.Fprintln(w, "TASK\tSTATUS\tPRIORITY\tFOLLOWS\tAGENTS\tTITLE")
+		rows := [][]string{{"TASK", "STATUS", "PRIORITY", "FOLLOWS", "AGENTS", "TITLE"}}
 		for _, d := range file.Definitions() {
 			var agents []string
-			if d.Completion != nil {
-				for _, a := range d.Completion.Agents {
-					agents = append(agents, strings.TrimSuffix(a.Agent+":"+a.Criteria.Method, ":"))
-				}
+			for _, a := range agentsOf(d) {
+				agents = append(agents, strings.TrimSuffix(a.Agent+":"+a.Criteria.Method, ":"))
 			}
-			fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%s\t%s\n", clean(d.ID), clean(string(cmp.Or(d.Status, tasks.StatusTodo))), d.Priority,
-				cmp.Or(clean(strings.Join(d.Dependencies, ",")), "-"), cmp.Or(clean(strings.Join(agents, ",")), "-"), clean(d.Title))
+			rows = append(rows, []string{d.ID, string(cmp.Or(d.Status, tasks.StatusTodo)), fmt.Sprint(d.Priority),
+				strings.Join(d.Dependencies, ","), strings.Join(agents, ","), d.Title})
 		}
-		return w.Flush()
+		return columns(e.stdout, rows)
 	}
 	items, err := f.source(path, kind).Items(e.ctx)
 	if err != nil {
 		return fail(exitConfig, "%w", err)
 	}
-	fmt.Fprintln(w, "TASK\tSTATUS\tPHASE\tTEXT")
+	rows := [][]string{{"TASK", "STATUS", "PHASE", "TEXT"}}
 	for _, it := range items {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", cmp.Or(clean(it.ID), "-"), boxStatus(it), cmp.Or(short(clean(it.Phase), 30), "-"), short(clean(it.Text), 80))
+		status := "open"
+		if it.Done {
+			status = "done"
+		}
+		rows = append(rows, []string{it.ID, status, short(it.Phase, 30), short(it.Text, 80)})
 	}
-	return w.Flush()
+	return columns(e.stdout, rows)
+}
+
+// agentsOf are the criteria of a definition, agent by agent.
+func agentsOf(d tasks.Definition) []tasks.AgentCriteria {
+	if d.Completion == nil {
+		return nil
+	}
+	return d.Completion.Agents
 }
 
 // sayOthers tells of open boxes that are not taken for tasks: nobody waits for
@@ -255,13 +258,6 @@ func openItems(items []tasks.Item) int {
 	return n
 }
 
-func boxStatus(it tasks.Item) string {
-	if it.Done {
-		return "done"
-	}
-	return "open"
-}
-
 func (f *shared) source(path string, kind tasks.Kind) tasks.Source {
 	if kind == tasks.KindPRD {
 		return tasks.PRDFile{Path: path}
@@ -269,22 +265,12 @@ func (f *shared) source(path string, kind tasks.Kind) tasks.Source {
 	return tasks.ListFile{Path: path, AllBoxes: f.allBoxes}
 }
 
-func oneFile(verb string, args []string) (string, tasks.Kind, error) {
-	if len(args) != 1 {
-		return "", "", fail(exitUsage, "task %s takes one FILE", verb)
-	}
-	kind, err := tasks.KindOf(args[0])
-	if err != nil {
-		return "", "", fail(exitConfig, "%w", err)
-	}
-	return args[0], kind, nil
-}
-
 // checkTasks reports everything that is wrong with a task file.
 func checkTasks(e env, f *shared, args []string) error {
-	path, kind, err := oneFile("check", args)
+	path := args[0]
+	kind, err := tasks.KindOf(path)
 	if err != nil {
-		return err
+		return fail(exitConfig, "%w", err)
 	}
 	if kind != tasks.KindDefinitions {
 		items, err := f.source(path, kind).Items(e.ctx)
@@ -296,29 +282,19 @@ func checkTasks(e env, f *shared, args []string) error {
 		f.sayOthers(e, path, kind, items)
 		return nil
 	}
-	file, err := tasks.Load(path)
-	if err == nil {
-		err = file.Validate()
-	}
+	file, err := load(path)
 	if err != nil {
-		return fail(exitConfig, "%w", err)
+		return err
 	}
 	e.warn(file)
 	defs := file.Definitions()
-	if f.strict {
-		for _, d := range defs {
-			if d.Completion == nil {
-				return fail(exitConfig, "%s: %s has no completion, and --strict asks for one", path, d.ID)
-			}
-		}
-	}
 	// A verifier that cannot be built is a mistake too; a judge is not asked for.
 	judged := tasks.Env{Judge: f.judgeWith(tasks.Config{Judge: "claude"})}
 	for _, d := range defs {
-		if d.Completion == nil {
-			continue
+		if d.Completion == nil && f.strict {
+			return fail(exitConfig, "%s: %s has no completion, and --strict asks for one", path, d.ID)
 		}
-		for _, a := range d.Completion.Agents {
+		for _, a := range agentsOf(d) {
 			if _, _, err := f.task(tasks.Config{}, judged, d, a.Agent); err != nil {
 				return fail(exitConfig, "%s: %w", path, err)
 			}

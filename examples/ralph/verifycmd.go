@@ -3,14 +3,12 @@ package main
 import (
 	"cmp"
 	"encoding/json"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"os"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/ralph-loop/ralph"
@@ -46,12 +44,8 @@ func (f *verifyFlags) run(e env, args []string) error {
 	if f.templates {
 		return printTemplates(e.stdout, args)
 	}
-	switch len(args) {
-	case 0:
+	if len(args) == 0 {
 		return fail(exitUsage, "verify takes FILE and, if there are several tasks in it, TASK; 'ralph help verify' tells more")
-	case 1, 2:
-	default:
-		return fail(exitUsage, "%q is one argument too many", args[2])
 	}
 	if info, err := os.Stat(cmp.Or(f.dir, ".")); err != nil || !info.IsDir() {
 		return fail(exitConfig, "--dir %s is not a folder", f.dir)
@@ -91,12 +85,9 @@ type part struct {
 
 // parts finds what is to be verified.
 func (f *verifyFlags) parts(e env, args []string) ([]part, error) {
-	file, err := tasks.Load(args[0])
-	if err == nil {
-		err = file.Validate()
-	}
+	file, err := load(args[0])
 	if err != nil {
-		return nil, fail(exitConfig, "%w", err)
+		return nil, err
 	}
 	e.warn(file)
 	defs := file.Definitions()
@@ -119,10 +110,8 @@ func (f *verifyFlags) parts(e env, args []string) ([]part, error) {
 		return []part{{d, f.stage}}, nil
 	}
 	var all []part
-	if d.Completion != nil {
-		for _, a := range d.Completion.Agents {
-			all = append(all, part{d, a.Agent})
-		}
+	for _, a := range agentsOf(d) {
+		all = append(all, part{d, a.Agent})
 	}
 	if len(all) == 0 {
 		all = []part{{d, "coder"}}
@@ -221,100 +210,75 @@ func (f *verifyFlags) printVerified(out io.Writer, results []verified) error {
 		enc.SetIndent("", "  ")
 		return enc.Encode(results)
 	}
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "STAGE\tCHECK\tSTATUS\tEXIT\tTIME\tDETAIL")
+	rows := [][]string{{"STAGE", "CHECK", "STATUS", "EXIT", "TIME", "DETAIL"}}
 	for _, r := range results {
 		for _, c := range r.Checks {
-			exit, took := "-", "-"
+			exit, took := "", ""
 			if c.ExitCode != nil {
 				exit = fmt.Sprint(*c.ExitCode)
 			}
 			if c.Duration > 0 {
 				took = c.Duration.Round(time.Millisecond).String()
 			}
-			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", clean(r.Stage), short(clean(c.Name), 60), c.Status, exit, took, short(clean(c.Detail), 100))
+			rows = append(rows, []string{r.Stage, short(c.Name, 60), string(c.Status), exit, took, short(c.Detail, 100)})
 		}
-		result := "passed"
-		switch {
-		case r.Passed:
-		case decided(r):
-			result = "rejected"
-		default:
-			result = "unable"
-		}
-		fmt.Fprintf(w, "%s\t= %s\t\t\t\t\n", clean(r.Stage), result)
+		rows = append(rows, []string{r.Stage, "= " + r.result()})
 	}
-	return w.Flush()
-}
-
-// short cuts text for a table.
-func short(text string, limit int) string {
-	runes := []rune(text)
-	if len(runes) <= limit {
-		return text
-	}
-	return string(runes[:limit-1]) + "…"
+	return columns(out, rows)
 }
 
 // verifiedExit is 0 if all passed, 3 if the work was rejected, and 4 if it is not
 // known whether it would be.
 func verifiedExit(e env, results []verified) error {
-	var rejected, unable []string
+	stages := map[string][]string{}
 	for _, r := range results {
-		switch {
-		case r.Passed:
-		case decided(r):
-			rejected = append(rejected, r.Stage)
-		default:
-			unable = append(unable, r.Stage)
-		}
-		if !r.Passed && r.Feedback != "" {
-			for line := range strings.SplitSeq(strings.TrimSpace(r.Feedback), "\n") {
-				fmt.Fprintf(e.stderr, "   | %s\n", strings.Map(printable, line))
-			}
+		stages[r.result()] = append(stages[r.result()], r.Stage)
+		if !r.Passed {
+			quote(e.stderr, r.Feedback, -1)
 		}
 	}
-	if cause := e.ctx.Err(); cause != nil {
-		return cause
-	}
-	var errs []string
-	if len(rejected) > 0 {
-		errs = append(errs, "rejected: "+strings.Join(rejected, ", "))
-	}
-	if len(unable) > 0 {
-		errs = append(errs, "could not be verified: "+strings.Join(unable, ", "))
-	}
+	rejected, unable := strings.Join(stages["rejected"], ", "), strings.Join(stages["unable"], ", ")
 	switch {
-	case len(rejected) > 0:
-		return &exitError{exitNotVerified, errors.New(strings.Join(errs, "; "))}
-	case len(unable) > 0:
-		return &exitError{exitAgent, errors.New(strings.Join(errs, "; "))}
+	case e.ctx.Err() != nil:
+		return e.ctx.Err()
+	case rejected != "" && unable != "":
+		return fail(exitNotVerified, "rejected: %s; could not be verified: %s", rejected, unable)
+	case rejected != "":
+		return fail(exitNotVerified, "rejected: %s", rejected)
+	case unable != "":
+		return fail(exitAgent, "could not be verified: %s", unable)
 	}
 	return nil
 }
 
-// decided reports whether a rejection says something about the work.
-func decided(r verified) bool {
-	unsure := r.Error != ""
+// result says in a word what came of it: what could not be found out says nothing
+// about the work.
+func (r verified) result() string {
+	result := "rejected"
+	if r.Error != "" {
+		result = "unable"
+	}
 	for _, c := range r.Checks {
 		switch c.Status {
 		case ralph.CheckFailed:
-			return true
+			return "rejected"
 		case ralph.CheckUnable, ralph.CheckTimeout:
-			unsure = true
+			result = "unable"
 		}
 	}
-	return !unsure
+	if r.Passed {
+		return "passed"
+	}
+	return result
 }
 
 func printTemplates(out io.Writer, args []string) error {
 	if len(args) > 0 {
 		return fail(exitUsage, "--templates takes no arguments")
 	}
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "NAME\tARGUMENTS\tCHECKS")
+	rows := [][]string{{"NAME", "ARGUMENTS", "CHECKS"}}
 	for _, t := range verify.Templates() {
-		fmt.Fprintf(w, "%s\t%s\t%s\n", t.Name, cmp.Or(t.Args, "-"), t.Does)
+		rows = append(rows, []string{t.Name, t.Args, t.Does})
 	}
-	return w.Flush()
+	return columns(out, rows)
 }
