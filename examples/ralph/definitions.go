@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -150,10 +151,9 @@ func (w *work) preview(config tasks.Config, judged tasks.Env, runner ralph.Runne
 		}
 	}
 	fmt.Fprintf(w.stdout, "\n== %s\n\n", line(first.ID))
-	return printed(w.env, runner, func(dry ralph.Runner) error {
-		_, err := (&ralph.Local{Runner: dry, Verifier: verifier}).Run(w.ctx, ralph.Start(first))
-		return err
-	})
+	dry := &printer{agent: runner, out: w.stdout}
+	_, err := (&ralph.Local{Runner: dry, Verifier: verifier}).Run(w.ctx, ralph.Start(first))
+	return dry.end(err)
 }
 
 // budget gives a task what is left for all of them, if there is any, and money
@@ -288,16 +288,7 @@ func (w *work) resume(task ralph.Task, status tasks.Status) ralph.State {
 
 // evidence is the folder for what the verifiers of a task print.
 func (w *work) evidence(task ralph.Task) string {
-	name := strings.Map(func(r rune) rune {
-		if r == '/' || r == filepath.Separator || r < ' ' {
-			return '_'
-		}
-		return r
-	}, ralph.Start(task).Loop)
-	if strings.Trim(name, ".") == "" {
-		name = "task"
-	}
-	return filepath.Join(filepath.Dir(w.logPath), "evidence", name)
+	return filepath.Join(filepath.Dir(w.logPath), "evidence", url.PathEscape(ralph.Start(task).Loop))
 }
 
 func setStatus(f *tasks.File, id string, s tasks.Status) error {

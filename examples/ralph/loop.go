@@ -67,27 +67,31 @@ func exitFor(e env, s ralph.State, err error, strict bool) error {
 	}
 }
 
-// errPrinted ends a dry run.
-var errPrinted = errors.New("printed")
+// A printer is the agent of --dry-run: it prints what the real one would be told
+// and how it would be started, and ends the run.
+type printer struct {
+	agent ralph.Runner
+	out   io.Writer
+	done  bool
+}
 
-// printed is --dry-run: run is given an agent that prints what it would be told
-// and how it would be started, and that ends the run.
-func printed(e env, agent ralph.Runner, run func(dry ralph.Runner) error) error {
-	done := false
-	err := run(ralph.RunnerFunc(func(_ context.Context, req ralph.Request) (ralph.Response, error) {
-		text := req.Prompt
-		if cmd, ok := agent.(interface{ CommandLine() ([]string, error) }); ok {
-			args, err := cmd.CommandLine()
-			if err != nil {
-				return ralph.Response{}, ralph.Permanent(err)
-			}
-			text = strings.TrimRight(text, "\n") + "\n\n$ " + strings.Join(args, " ")
+func (p *printer) Run(_ context.Context, req ralph.Request) (ralph.Response, error) {
+	text := req.Prompt
+	if cmd, ok := p.agent.(interface{ CommandLine() ([]string, error) }); ok {
+		args, err := cmd.CommandLine()
+		if err != nil {
+			return ralph.Response{}, ralph.Permanent(err)
 		}
-		fmt.Fprintln(e.stdout, text)
-		done = true
-		return ralph.Response{}, ralph.Permanent(errPrinted)
-	}))
-	if done {
+		text = strings.TrimRight(text, "\n") + "\n\n$ " + strings.Join(args, " ")
+	}
+	fmt.Fprintln(p.out, text)
+	p.done = true
+	return ralph.Response{}, ralph.Permanent(errors.New("this is a dry run"))
+}
+
+// end is how the command ends: the run itself fails in any case.
+func (p *printer) end(err error) error {
+	if p.done {
 		return nil
 	}
 	return err

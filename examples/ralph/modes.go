@@ -39,23 +39,19 @@ type session struct {
 	*modeFlags
 	project string // the top of the git work tree, where the agent works
 	home    string // of config, logs, prompts and plan
+	file    string // the prompt's; one of plan and build need not exist
 	config  config
-	source  func() string // the prompt's file, "" = built in
 }
 
 func (f *modeFlags) run(e env, args []string) error {
 	s := &session{env: e, modeFlags: f}
-	var file string
 	if f.mode == "prompt" {
-		if len(args) == 0 {
-			return fail(exitUsage, "prompt takes FILE and, if you like, N; 'ralph help prompt' tells more")
-		}
-		file, args = args[0], args[1:]
+		s.file, args = absolute(args[0]), args[1:]
 	}
 	if err := f.iterations(args); err != nil {
 		return err
 	}
-	if err := s.locate(file); err != nil {
+	if err := s.locate(); err != nil {
 		return err
 	}
 	text, err := s.template()
@@ -71,16 +67,15 @@ func (f *modeFlags) run(e env, args []string) error {
 		return err
 	}
 	if f.dryRun {
-		return printed(e, runner, func(dry ralph.Runner) error {
-			local.Runner = dry
-			_, err := local.Run(e.ctx, state)
-			return err
-		})
+		dry := &printer{agent: runner, out: e.stdout}
+		local.Runner = dry
+		_, err := local.Run(e.ctx, state)
+		return dry.end(err)
 	}
 	if err := s.folders(); err != nil {
 		return err
 	}
-	return s.loopWith(local, state)
+	return s.start(local, state)
 }
 
 // iterations takes the argument N, which is --max.
@@ -88,8 +83,6 @@ func (f *modeFlags) iterations(args []string) (err error) {
 	switch {
 	case len(args) == 0:
 		return nil
-	case len(args) > 1:
-		return fail(exitUsage, "%q is one argument too many", args[1])
 	case f.given["max"]:
 		return fail(exitUsage, "N and --max exclude each other")
 	}
@@ -100,8 +93,7 @@ func (f *modeFlags) iterations(args []string) (err error) {
 }
 
 // locate finds the project, its home and config, and the prompt's file.
-func (s *session) locate(file string) error {
-	var err error
+func (s *session) locate() (err error) {
 	if s.project, err = topLevel(s.ctx, s.dir); err != nil {
 		return err
 	}
@@ -109,26 +101,12 @@ func (s *session) locate(file string) error {
 	if dot := filepath.Join(s.project, ".ralph"); isFile(filepath.Join(dot, "config")) {
 		s.home = dot
 	}
-	configFile, asked := s.shared.config, s.shared.config != ""
-	if !asked {
-		configFile = filepath.Join(s.home, "config")
+	if s.mode != "prompt" {
+		s.file = filepath.Join(s.home, "prompts", s.mode+".md")
 	}
-	if s.config, err = readConfig(configFile, asked, os.LookupEnv, s.say); err != nil {
-		return err
-	}
-	if s.mode == "prompt" {
-		name, err := filepath.Abs(file)
-		s.source = func() string { return name }
-		return err
-	}
-	name := filepath.Join(s.home, "prompts", s.mode+".md")
-	s.source = func() string {
-		if isFile(name) {
-			return name
-		}
-		return ""
-	}
-	return nil
+	file := cmp.Or(s.shared.config, filepath.Join(s.home, "config"))
+	s.config, err = readConfig(file, s.shared.config != "", os.LookupEnv, s.say)
+	return err
 }
 
 func isFile(name string) bool {
@@ -163,49 +141,33 @@ func (s *session) template() (string, error) {
 	}
 	values := maps.Clone(s.config)
 	values["SPECS_DIR"], values["MODE"] = s.specs(), s.mode
-	var text string
-	if file := s.source(); file != "" {
-		var err error
-		if text, err = readPrompt(file); err != nil {
-			return "", err
+	if s.mode == "prompt" || isFile(s.file) {
+		text, err := readPrompt(s.file)
+		if err == nil && s.mode == "prompt" && !s.always && !s.hasSignal(text) {
+			err = fail(exitConfig, "prompt file %s does not hold <promise>%s</promise>, so the agent would not know how to end the loop; add it, or use --always with --verify", s.file, s.promise)
 		}
-		if s.mode == "prompt" && !s.always && !s.hasSignal(text) {
-			return "", fail(exitConfig, "prompt file %s does not hold <promise>%s</promise>, so the agent would not know how to end the loop; add it, or use --always with --verify", file, s.promise)
-		}
-	} else {
-		data, err := defaultPrompts.ReadFile("prompts/" + s.mode + ".md")
-		if err != nil {
-			return "", err
-		}
-		text = string(data)
-		plan, err := filepath.Rel(s.project, filepath.Join(s.home, planName))
-		if err != nil {
-			return "", err
-		}
-		values["PLAN"] = filepath.ToSlash(plan) // only of ours: in a prompt of the user's it is text
+		return substitute(text, values), err
 	}
-	return substitute(text, values), nil
+	text, err := defaultPrompts.ReadFile("prompts/" + s.mode + ".md")
+	if err != nil {
+		return "", err
+	}
+	plan, err := filepath.Rel(s.project, filepath.Join(s.home, planName))
+	values["PLAN"] = filepath.ToSlash(plan) // only of ours: in a prompt of the user's it is text
+	return substitute(string(text), values), err
 }
 
 func (s *session) hasSignal(text string) bool {
 	return strings.Contains(text, "<promise>"+s.promise+"</promise>")
 }
 
-func (s *session) specs() string {
-	if dir := s.config["SPECS_DIR"]; dir != "" {
-		return dir
-	}
-	return "specs"
-}
+func (s *session) specs() string { return cmp.Or(s.config["SPECS_DIR"], "specs") }
 
 // loop returns the loop, and its state before it starts.
 func (s *session) loop(runner ralph.Runner, text string) (*ralph.Local, ralph.State, error) {
-	retries := 3
-	if v := s.config["MAX_RETRIES"]; v != "" {
-		var err error
-		if retries, err = strconv.Atoi(v); err != nil || retries < 0 {
-			return nil, ralph.State{}, fail(exitConfig, "config: MAX_RETRIES is a number, 0 or more, not %q", v)
-		}
+	retries, err := strconv.Atoi(cmp.Or(s.config["MAX_RETRIES"], "3"))
+	if err != nil || retries < 0 {
+		return nil, ralph.State{}, fail(exitConfig, "config: MAX_RETRIES is a number, 0 or more, not %q", s.config["MAX_RETRIES"])
 	}
 	if retries == 0 {
 		retries = -1
@@ -222,10 +184,7 @@ func (s *session) loop(runner ralph.Runner, text string) (*ralph.Local, ralph.St
 	}
 	return &ralph.Local{Runner: runner, Verifier: verifier, Prompt: func(_ context.Context, st ralph.State) (string, error) {
 		text, err := s.template()
-		if err != nil {
-			return "", err
-		}
-		return s.complete(text, st), nil
+		return s.complete(text, st), err
 	}}, state, nil
 }
 
@@ -245,12 +204,12 @@ func (s *session) complete(text string, st ralph.State) string {
 // folders makes what the mode needs.
 func (s *session) folders() error {
 	dirs := []string{filepath.Join(s.home, "logs")}
-	if s.mode != "prompt" {
-		specs := s.specs()
-		if !filepath.IsAbs(specs) {
-			specs = filepath.Join(s.project, specs)
-		}
+	switch specs := s.specs(); {
+	case s.mode == "prompt":
+	case filepath.IsAbs(specs):
 		dirs = append(dirs, specs)
+	default:
+		dirs = append(dirs, filepath.Join(s.project, specs))
 	}
 	for _, dir := range dirs {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -260,8 +219,8 @@ func (s *session) folders() error {
 	return nil
 }
 
-// loopWith runs the loop with its logs.
-func (s *session) loopWith(l *ralph.Local, state ralph.State) error {
+// start runs the loop with its logs.
+func (s *session) start(l *ralph.Local, state ralph.State) error {
 	file, err := newLog(filepath.Join(s.home, "logs"), time.Now())
 	if err != nil {
 		return fail(exitConfig, "session log: %w", err)
@@ -301,15 +260,13 @@ func (s *session) loopWith(l *ralph.Local, state ralph.State) error {
 
 // newLog makes a file that was not there, named for the time.
 func newLog(dir string, now time.Time) (*os.File, error) {
-	base := "session-" + now.Format("20060102-150405")
-	for n := 1; ; n++ {
-		name := base + ".log"
-		if n > 1 {
-			name = fmt.Sprintf("%s-%d.log", base, n)
-		}
-		f, err := os.OpenFile(filepath.Join(dir, name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	base := filepath.Join(dir, "session-"+now.Format("20060102-150405"))
+	name := base + ".log"
+	for n := 2; ; n++ {
+		f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 		if !errors.Is(err, fs.ErrExist) {
 			return f, err
 		}
+		name = fmt.Sprintf("%s-%d.log", base, n)
 	}
 }

@@ -180,11 +180,10 @@ func (w *work) list(kind tasks.Kind, runner ralph.Runner) error {
 		Progress: absolute(w.progressPath()), Output: w.output, Limits: w.limits(),
 	}
 	if w.dryRun {
-		return printed(w.env, runner, func(dry ralph.Runner) error {
-			s.Runner = dry
-			_, err := s.Run(w.ctx)
-			return err
-		})
+		dry := &printer{agent: runner, out: w.stdout}
+		s.Runner = dry
+		_, err := s.Run(w.ctx)
+		return dry.end(err)
 	}
 	if err := w.open(false); err != nil {
 		return err
