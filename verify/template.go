@@ -94,18 +94,18 @@ func (t Template) verifier() (ralph.Verifier, error) {
 		for _, arg := range t.Args {
 			switch {
 			case strings.TrimSpace(arg) == "" || strings.ContainsRune(arg, 0):
-				return nil, fmt.Errorf("verify: template %s: an argument is blank or holds a NUL byte", name)
+				return nil, fmt.Errorf("verify: Template: %s: an argument is blank or holds a NUL byte", name)
 			case strings.HasPrefix(arg, "-"):
-				return nil, fmt.Errorf("verify: template %s: %q is an option; use verify.External for a command with options", name, arg)
+				return nil, fmt.Errorf("verify: Template: %s: %q is an option; use verify.External for a command with options", name, arg)
 			}
 		}
 		v, err := known.build(t.Args)
 		if err != nil {
-			return nil, fmt.Errorf("verify: template %s: %w; the arguments are: %s", name, err, known.Args)
+			return nil, fmt.Errorf("verify: Template: %s: %w; the arguments are: %s", name, err, known.Args)
 		}
 		return redacting(v, t.Redact), nil
 	}
-	return nil, fmt.Errorf("verify: there is no template %q; known are %s", t.Name, strings.Join(names, ", "))
+	return nil, fmt.Errorf("verify: Template: there is no %q; known are %s", t.Name, strings.Join(names, ", "))
 }
 
 // redacting has the command of a template keep no secrets.
