@@ -49,7 +49,7 @@ func (r stageRule) Verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, er
 		rule = approved
 	case "qa":
 	default:
-		return ralph.Verdict{}, errors.New("verify.Agent: no rule for " + word(string(r)) + "; there are coder, tester, reviewer and qa")
+		return ralph.Verdict{}, errors.New("verify: Agent: no rule for " + word(string(r)) + "; there are coder, tester, reviewer and qa")
 	}
 	switch {
 	case !c.Promised:

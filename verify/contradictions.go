@@ -70,7 +70,7 @@ func (v Contradictions) patterns() ([][]token, error) {
 	for i, p := range v.Patterns {
 		all := slices.DeleteFunc(words(p), func(w token) bool { return !wordLike(w.low) })
 		if len(all) == 0 {
-			return nil, errors.New("verify.Contradictions: pattern " + strconv.Itoa(i+1) + " has no words; it would match anything")
+			return nil, errors.New("verify: Contradictions: pattern " + strconv.Itoa(i+1) + " has no words; it would match anything")
 		}
 		out = append(out, all)
 	}

@@ -114,7 +114,7 @@ func notBlank(who string, lists ...[]string) error {
 	for _, list := range lists {
 		for _, text := range list {
 			if strings.TrimSpace(text) == "" {
-				return errors.New("verify." + who + ": an entry of Contains or Excludes is blank; it would match anything")
+				return errors.New("verify: " + who + ": an entry of Contains or Excludes is blank; it would match anything")
 			}
 		}
 	}
