@@ -106,7 +106,7 @@ var lookalikes = sync.OnceValue(func() map[rune]string {
 	}{
 		{0xff01, 0xff5e, "!\"#$%&'()*+,-./0123456789:;<=>?@" + latin + "[\\]^_`" + latin + "{|}~"}, // full width
 		{0x1d400, 0x1d6a3, latin}, // mathematical letters: bold, italic, script, Fraktur, double-struck, sans-serif, monospace
-		{0x1d6a8, 0x1d7cb, "abγδezhθiklmnξoπpθotyφxψω∇abyδeζnθikλμvξoπpςotuφxψw∂eθkφpπ"}, // the same of Greek
+		{0x1d6a8, 0x1d7cb, "abyδezhθiklmnξoπpθotyφxψw∇abyδeζnθikλμvξoπpςotuφxψw∂eθkφpπ"}, // the same of Greek
 		{0x1d7ce, 0x1d7ff, "0123456789"},
 		{0x2460, 0x2468, "123456789"}, // in circles, brackets and squares
 		{0x249c, 0x24b5, latin},
