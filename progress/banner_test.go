@@ -37,7 +37,7 @@ func TestBanner(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := b.Close(time.Now(), string(s.Stop), 0); err != nil {
+		if err := b.Close(time.Now(), string(s.Stop)+"\nExit Code: 0"); err != nil {
 			t.Fatal(err)
 		}
 		rule, line := "================================================================================\n", "--------------------------------------------------------------------------------\n"
@@ -68,7 +68,7 @@ func TestBannerOnAFullDisk(t *testing.T) {
 	if err := b.Append(t.Context(), ralph.Event{Kind: ralph.EventIterationEnded}); !errors.Is(err, io.ErrShortWrite) {
 		t.Error(err)
 	}
-	if err := b.Close(time.Now(), "", 0); !errors.Is(err, io.ErrShortWrite) {
+	if err := b.Close(time.Now(), ""); !errors.Is(err, io.ErrShortWrite) {
 		t.Error(err)
 	}
 }

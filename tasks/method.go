@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 
@@ -63,9 +62,9 @@ type Env struct {
 	// Evidence gives the judge facts about the work, see [verify.Semantic]. It
 	// may be nil.
 	Evidence func(context.Context, ralph.Claim) (string, error)
-	// Redact hides secrets in what verifiers keep in Claim.Evidence, see
-	// [verify.Redacted]. Nil = it is written as it is.
-	Redact func(io.Writer) io.WriteCloser
+	// Redact returns a text without its secrets; all that leaves a verifier
+	// passes it, see [verify.External]. Nil = nothing is hidden.
+	Redact func(string) string
 	// Methods are the program's own methods.
 	Methods Methods
 

@@ -88,11 +88,11 @@ func buildSemantic(config json.RawMessage, env Env) (ralph.Verifier, error) {
 	if judge == nil {
 		return nil, fmt.Errorf("semantic: there is no judge for the model %s", quoteShort(c.model))
 	}
-	v := verify.Semantic{Judge: judge, Criteria: criteria, Excludes: c.negative, Evidence: env.Evidence}
+	v := verify.Semantic{Judge: judge, Criteria: criteria, Excludes: c.negative, Evidence: env.Evidence, Redact: env.Redact}
 	if c.fallback == methodString {
 		v.Fallback = verify.String{}
 	}
-	return verify.Cache(env.hide(v)), nil
+	return verify.Cache(v), nil
 }
 
 func buildExternal(config json.RawMessage, env Env) (ralph.Verifier, error) {
@@ -100,18 +100,10 @@ func buildExternal(config json.RawMessage, env Env) (ralph.Verifier, error) {
 	if err != nil {
 		return nil, err
 	}
-	return verify.Cache(env.hide(verify.External{
+	return verify.Cache(verify.External{
 		Args: c.args, Shell: c.shell, Dir: c.dir, Env: c.env, Timeout: c.timeout,
-		ExitCode: c.exitCode, Contains: c.contains, Excludes: c.excludes,
-	})), nil
-}
-
-// hide has a verifier keep no secrets.
-func (e Env) hide(v ralph.Verifier) ralph.Verifier {
-	if e.Redact == nil {
-		return v
-	}
-	return verify.Redacted(v, e.Redact)
+		ExitCode: c.exitCode, Contains: c.contains, Excludes: c.excludes, Redact: env.Redact,
+	}), nil
 }
 
 // buildStages builds equal stages once, so that a command that several of them
@@ -195,17 +187,16 @@ func buildTemplate(config json.RawMessage, env Env) (ralph.Verifier, error) {
 	if err != nil {
 		return nil, err
 	}
-	v, err := verify.Template(c.name, c.args...)
-	if err != nil {
+	v := verify.Template{Name: c.name, Args: c.args, Redact: env.Redact}
+	if err := v.Validate(ralph.Task{}); err != nil {
 		return nil, fmt.Errorf("template: %w", err)
 	}
-	return verify.Cache(env.hide(v)), nil
+	return verify.Cache(v), nil
 }
 
 // checkTemplate says what is wrong with the use of a template.
 func checkTemplate(name string, args []string) error {
-	_, err := verify.Template(name, args...)
-	return err
+	return verify.Template{Name: name, Args: args}.Validate(ralph.Task{})
 }
 
 // afterPromise has the words of the answer looked at before the evidence (S4's

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -17,7 +16,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/process"
 )
 
-// External runs a command and looks at how it ends and what it prints (S1).
+// External runs a command and looks at how it ends and what it prints.
 // It is the verifier to prefer: a test suite cannot be talked into passing. It
 // does not ask whether the claim was promised or how the agent's run ended, for
 // it looks at the work.
@@ -56,8 +55,16 @@ type External struct {
 	Contains []string
 	Excludes []string
 
-	redact func(io.Writer) io.WriteCloser // see Redacted
-	title  string                         // what it is called; "" = the command
+	// Redact returns a text without its secrets, as progress.Redactor's String
+	// does. All that leaves the verifier passes it: the feedback, the names and
+	// details of the checks, errors, and what is kept in [ralph.Claim.Evidence],
+	// which is what was printed, 64 KiB at a time, and the names of its files. A
+	// secret is hidden where it comes in pieces too, if it is not longer than
+	// 8 KiB, or begins like one. Contains, Excludes and the digest are about what was
+	// printed. It may be called concurrently. Nil = nothing is hidden.
+	Redact func(string) string
+
+	title string // what it is called; "" = the command
 }
 
 var _ ralph.Verifier = External{}
@@ -67,6 +74,10 @@ var errTimeout = errors.New("time-out")
 // Verify implements [ralph.Verifier]. The error says that the command is not
 // one that can be run as it is written, or is context.Cause(ctx).
 func (e External) Verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, error) {
+	return hider(e.Redact).leaving(e.verify(ctx, c))
+}
+
+func (e External) verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, error) {
 	if ctx.Err() != nil {
 		return ralph.Verdict{}, context.Cause(ctx)
 	}
@@ -97,8 +108,8 @@ func (e External) Verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, err
 // run runs the command until ctx is done, which is its time-out.
 func (e External) run(ctx context.Context, args []string, dir, folder string) ralph.Verdict {
 	name := e.name()
-	out := newOutput(e.Contains, e.Excludes)
-	evidence := out.keep(folder, name, e.redact)
+	out := newOutput(e.Contains, e.Excludes, e.Redact)
+	out.open(folder, name)
 	start := time.Now()
 	exit, err := process.Run(ctx, process.Cmd{
 		Args: args, Dir: dir, Env: append(os.Environ(), e.Env...),
@@ -106,7 +117,7 @@ func (e External) run(ctx context.Context, args []string, dir, folder string) ra
 	})
 	check := ralph.Check{Name: name, Duration: time.Since(start)}
 	started := !errors.Is(err, process.ErrStart)
-	note := evidence(started)
+	note := out.end(started)
 	switch {
 	case !started:
 		check.Status = ralph.CheckUnable
@@ -117,7 +128,7 @@ func (e External) run(ctx context.Context, args []string, dir, folder string) ra
 	default:
 		e.decide(&check, exit, out)
 	}
-	check.Detail = ends(check.Detail, detailBytes-300, 290)
+	check.Detail = ends(hider(e.Redact).text(check.Detail), detailBytes-300, 290)
 	v := judge(check)
 	if started {
 		v.Checks[0].Digest = out.digest()
@@ -197,7 +208,7 @@ func (e External) args() ([]string, error) {
 	return args, nil
 }
 
-// name is the command as a person would write it, on one line.
+// name is the command as a person would write it, on one line and without secrets.
 func (e External) name() string {
 	line := cmp.Or(e.title, e.Shell)
 	if line == "" {
@@ -207,7 +218,7 @@ func (e External) name() string {
 		}
 		line = strings.Join(words, " ")
 	}
-	return oneLine(line, 150, 50)
+	return oneLine(hider(e.Redact).text(line), 150, 50)
 }
 
 // inside returns the folder dir of the workspace as an absolute path without

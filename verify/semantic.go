@@ -8,7 +8,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"strings"
 	"time"
@@ -52,8 +51,12 @@ type Semantic struct {
 	// Fallback decides when the judge failed, or answered otherwise than it must.
 	// The checks say so. Nil = none: the check is unable.
 	Fallback ralph.Verifier
-
-	redact func(io.Writer) io.WriteCloser // see Redacted
+	// Redact returns a text without its secrets, as progress.Redactor's String
+	// does. All that leaves the verifier passes it: the feedback, the names and
+	// details of the checks, errors, and what is kept in [ralph.Claim.Evidence].
+	// What the judge is asked does not, nor what Fallback keeps, which has a Redact
+	// of its own. It may be called concurrently. Nil = nothing is hidden.
+	Redact func(string) string
 }
 
 var _ ralph.Verifier = Semantic{}
@@ -61,6 +64,10 @@ var _ ralph.Verifier = Semantic{}
 // Verify implements [ralph.Verifier]. A judge that fails is no error but an
 // unable check, or a time-out.
 func (s Semantic) Verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, error) {
+	return hider(s.Redact).leaving(s.verify(ctx, c))
+}
+
+func (s Semantic) verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, error) {
 	if ctx.Err() != nil {
 		return ralph.Verdict{}, context.Cause(ctx)
 	}
@@ -89,7 +96,7 @@ func (s Semantic) Verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, err
 	if err != nil {
 		return ralph.Verdict{}, err
 	}
-	h := &hearing{ctx: ctx, judge: s.Judge, claim: c, criteria: criteria, said: readable([]byte(c.Output)), facts: facts, redact: s.redact}
+	h := &hearing{ctx: ctx, judge: s.Judge, claim: c, criteria: criteria, said: readable([]byte(c.Output)), facts: facts, hide: s.Redact}
 	answers, check := h.hold()
 	if ctx.Err() != nil {
 		return ralph.Verdict{}, context.Cause(ctx)
@@ -99,10 +106,11 @@ func (s Semantic) Verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, err
 	}
 	checks = append(checks, check)
 	for i, a := range answers {
-		name := fmt.Sprintf("%d. %s", i+1, oneLine(criteria[i], 80, 20))
-		status, detail := ralph.CheckPassed, a.why
+		criterion := h.hide.text(criteria[i])
+		name := fmt.Sprintf("%d. %s", i+1, oneLine(criterion, 80, 20))
+		status, detail := ralph.CheckPassed, oneLine(h.hide.text(a.why), 300, 100)
 		if !a.met {
-			status, detail = ralph.CheckFailed, fmt.Sprintf("not met: %s: %s", oneLine(criteria[i], 200, 50), a.why)
+			status, detail = ralph.CheckFailed, fmt.Sprintf("not met: %s: %s", oneLine(criterion, 200, 50), detail)
 		}
 		checks = append(checks, ralph.Check{Name: name, Status: status, Detail: detail})
 	}
@@ -169,7 +177,7 @@ type hearing struct {
 	criteria []string
 	said     string
 	facts    string
-	redact   func(io.Writer) io.WriteCloser
+	hide     hider
 }
 
 // hold asks the judge, at most twice. Without answers the check says why.
@@ -190,7 +198,7 @@ func (h *hearing) hold() (answers []answer, check ralph.Check) {
 		record(prompt, resp.Output)
 		if err != nil {
 			check.Status = errorStatus(h.ctx, err)
-			check.Detail = "the judge could not be asked: " + oneLine(err.Error(), 400, 100)
+			check.Detail = "the judge could not be asked: " + oneLine(h.hide.text(err.Error()), 400, 100)
 			break
 		}
 		if answers, why = h.read(resp); why == "" {
@@ -232,14 +240,7 @@ func (h *hearing) record() func(prompt, answer string) {
 		if err != nil {
 			return
 		}
-		var to io.WriteCloser = f
-		if h.redact != nil {
-			to = h.redact(f)
-		}
-		_, err = fmt.Fprintf(to, "%s\n\n== the judge answered ==\n\n%s\n", prompt, answer)
-		if h.redact != nil {
-			err = errors.Join(err, to.Close())
-		}
+		_, err = f.WriteString(h.hide.text(fmt.Sprintf("%s\n\n== the judge answered ==\n\n%s\n", prompt, answer)))
 		if errors.Join(err, f.Close()) != nil {
 			os.Remove(f.Name()) // better none than a part
 		}

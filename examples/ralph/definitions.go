@@ -28,7 +28,7 @@ func (w *work) definitions(runner ralph.Runner) error {
 	if err != nil {
 		return err
 	}
-	judged := tasks.Env{Dir: w.project, Judge: w.judgeWith(config), Redact: redact().Writer}
+	judged := tasks.Env{Dir: w.project, Judge: w.judgeWith(config), Redact: redact().String}
 	// A verifier that cannot be built is found out now, not after hours.
 	for _, d := range f.Definitions() {
 		if _, _, err := w.task(config, judged, d); err != nil {

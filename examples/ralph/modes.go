@@ -301,15 +301,15 @@ func (s *session) run(l *ralph.Local, state ralph.State) error {
 	l.Output = func(ralph.Request) (io.Writer, io.Writer) { return display, banner }
 	final, err := drive(s.env, l, state, banner)
 	err = exitFor(s.env, final, err, s.strict)
-	code := exitCode(s.ctx, err)
 	reason := string(final.Stop)
 	if !final.Done() {
 		reason = "interrupted"
 		if context.Cause(s.ctx) == nil && err != nil {
-			reason = err.Error()
+			reason = progress.PrintableLine(err.Error())
 		}
 	}
-	return errors.Join(err, banner.Close(time.Now(), reason, code), hidden.Close())
+	result := fmt.Sprintf("%s\nExit Code: %d", reason, exitCode(s.ctx, err))
+	return errors.Join(err, banner.Close(time.Now(), result), hidden.Close())
 }
 
 // newLog makes a file that was not there, named for the time.
