@@ -7,6 +7,8 @@ import (
 	"io"
 	"os"
 	"slices"
+
+	"github.com/ralph-loop/ralph/internal/file"
 )
 
 // A File is a text with definitions, as YAML or JSON (S1): one definition, with
@@ -44,7 +46,7 @@ type unit struct {
 
 // Load reads a file, which must be a regular one. See [Parse].
 func Load(path string) (*File, error) {
-	if _, err := statRegular("task file", path); err != nil {
+	if _, err := file.Regular("task file", path); err != nil {
 		return nil, err
 	}
 	f, err := os.Open(path)
@@ -144,7 +146,7 @@ func (f *File) Save() error {
 	if !bytes.Equal(now, f.loaded) {
 		return fmt.Errorf("task file %s: %w", f.Name, ErrChanged)
 	}
-	if err := saveText(f.Name, f.doc.text); err != nil {
+	if err := file.Replace(f.Name, f.doc.text); err != nil {
 		return fmt.Errorf("task file %s: %w", f.Name, err)
 	}
 	f.loaded = f.doc.text

@@ -1,32 +1,39 @@
 package tasks
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // atx returns the level and the text of a heading like "## Phase 1 ##"; level 0
 // if it is none.
 func atx(t string) (int, string) {
-	level := len(t) - len(strings.TrimLeft(t, "#"))
+	level := run(t, '#')
 	rest := t[level:]
-	if level > 6 || rest != "" && rest[0] != ' ' && rest[0] != '\t' {
+	if level > 6 || rest != "" && !isBlank(rest[0]) {
 		return 0, ""
 	}
-	rest = strings.Trim(rest, " \t")
-	if open := strings.TrimRight(rest, "#"); open == "" || strings.HasSuffix(open, " ") || strings.HasSuffix(open, "\t") {
-		rest = strings.TrimRight(open, " \t")
+	rest = trimBlanks(rest)
+	if open := strings.TrimRight(rest, "#"); open == "" || isBlank(open[len(open)-1]) {
+		rest = trimBlanks(open)
 	}
 	return level, rest
 }
 
 // setext takes the paragraph that ends before i, where its underline begins, as
 // a heading.
-func (s *scanner) setext(i, level, depth int) {
+func (s *scanner) setext(i int, underline byte, depth int) {
 	begin := s.begin
 	s.enter(depth)
 	if begin < 0 {
 		return
 	}
-	title := strings.Trim(s.text[begin:i], " \t\r\n")
-	if strings.ContainsAny(title, "\r\n") {
+	level := 1
+	if underline == '-' {
+		level = 2
+	}
+	title := strings.Trim(s.text[begin:i], " \t\n")
+	if strings.Contains(title, "\n") {
 		title = strings.Join(strings.Fields(title), " ")
 	}
 	s.heading(level, title)
@@ -52,11 +59,12 @@ func (s *scanner) heading(level int, title string) {
 // heading that says to do something about them, "Verify success criteria", is
 // one of tasks.
 func isCriteria(title string) bool {
-	title = strings.ToLower(title)
-	if !strings.Contains(title, "criteria") && !strings.Contains(title, "definition") && !strings.Contains(title, "checklist") && !strings.Contains(title, "metrics") {
-		return false // most headings
-	}
-	title = strings.NewReplacer("*", "", "_", "", "`", "").Replace(title)
+	title = strings.ToLower(strings.Map(func(c rune) rune {
+		if strings.ContainsRune("*_`", c) {
+			return -1
+		}
+		return c
+	}, title))
 	for _, end := range [...]string{"(", "[", " - ", " – ", " — "} {
 		title, _, _ = strings.Cut(title, end)
 	}
@@ -65,14 +73,14 @@ func isCriteria(title string) bool {
 		title = name
 	}
 	words := strings.Fields(title)
-	for len(words) > 0 && strings.IndexFunc(words[0], func(c rune) bool { return isLetter(c) }) < 0 {
+	for len(words) > 0 && !strings.ContainsFunc(words[0], isLetter) {
 		words = words[1:] // numbers and emoji
 	}
 	if len(words) == 0 {
 		return false
 	}
-	switch words[0] {
-	case "add", "define", "write", "create", "update", "implement", "verify", "validate", "check", "review", "document", "meet", "test":
+	doing := [...]string{"add", "define", "write", "create", "update", "implement", "verify", "validate", "check", "review", "document", "meet", "test"}
+	if slices.Contains(doing[:], words[0]) {
 		return len(words) == 2 && words[1] == "checklist"
 	}
 	title = strings.Join(words, " ")

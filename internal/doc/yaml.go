@@ -1,0 +1,247 @@
+package doc
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v4"
+)
+
+// parseYAML reads all documents; those without content are left out.
+func (d *Doc) parseYAML() error {
+	// The library does not say where a control character stands.
+	if at := bytes.IndexFunc(d.Text, func(r rune) bool { return r < ' ' && r != '\t' && r != '\n' && r != '\r' || r == 0x7f }); at >= 0 {
+		return d.fail(&Node{Start: at}, "there is a control character (%q)", d.Text[at])
+	}
+	loader, err := yaml.NewLoader(bytes.NewReader(d.Text))
+	if err != nil {
+		return d.syntax(err)
+	}
+	for {
+		var n yaml.Node
+		if err := loader.Load(&n); errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return d.syntax(err)
+		}
+		for _, root := range n.Content {
+			v, err := d.convert(root, 0)
+			if err != nil {
+				return err
+			}
+			if v.Kind != Null {
+				d.Roots = append(d.Roots, v)
+			}
+		}
+	}
+}
+
+// syntax makes a problem of the library's error.
+func (d *Doc) syntax(err error) error {
+	p := d.problem(nil, "this is not YAML: %v", err)
+	if e, ok := errors.AsType[*yaml.LoadError](err); ok {
+		p.Text = "this is not YAML: " + e.Message
+		if e.ContextMsg != "" {
+			p.Text += " " + e.ContextMsg
+			if e.ContextMark.Line > 0 {
+				p.Text += fmt.Sprintf(" that begins on line %d", e.ContextMark.Line)
+			}
+		}
+		if e.Mark.Line > 0 {
+			p.Line, p.Column = e.Mark.Line, max(e.Mark.Column, 1)
+		}
+	}
+	return Problems{p}
+}
+
+// FromYAML makes a node of the library's. The error is [Problems].
+func FromYAML(y *yaml.Node) (*Node, error) {
+	d := &Doc{}
+	n, err := d.convert(y, 0)
+	if err == nil {
+		err = d.unique([]*Node{n})
+	}
+	return n, err
+}
+
+// convert makes a node of the library's. Aliases are expanded, merge keys are
+// resolved, and tags that ask for anything but plain data are errors.
+func (d *Doc) convert(y *yaml.Node, depth int) (*Node, error) {
+	n := &Node{line: y.Line, column: y.Column, Start: -1, raw: y.Value, Flow: y.Style&yaml.FlowStyle != 0}
+	if err := d.count(n, depth, len(y.Value)); err != nil {
+		return nil, err
+	}
+	switch y.Kind {
+	case yaml.AliasNode:
+		target, err := d.convert(y.Alias, depth+1)
+		if err != nil {
+			return nil, err
+		}
+		target.line, target.column, target.alias = y.Line, y.Column, true
+		return target, nil
+	case yaml.ScalarNode:
+		return n, d.scalar(n, y)
+	case yaml.SequenceNode:
+		n.Kind = List
+		if tag := y.ShortTag(); tag != "!!seq" {
+			return nil, d.badTag(n, tag)
+		}
+		for _, c := range y.Content {
+			item, err := d.convert(c, depth+1)
+			if err != nil {
+				return nil, err
+			}
+			n.Items = append(n.Items, item)
+		}
+	case yaml.MappingNode:
+		n.Kind = Map
+		if tag := y.ShortTag(); tag != "!!map" {
+			return nil, d.badTag(n, tag)
+		}
+		return n, d.mapping(n, y, depth)
+	}
+	return n, nil
+}
+
+func (d *Doc) badTag(n *Node, tag string) error {
+	return d.fail(n, "the tag %s is not supported; values are plain data", Quote(tag))
+}
+
+// mapping converts keys and values, and the mappings merged into it: own keys
+// win over merged ones, earlier merged ones over later ones.
+func (d *Doc) mapping(n *Node, y *yaml.Node, depth int) error {
+	var merged []*Node
+	known := map[string]bool{}
+	for i := 0; i+1 < len(y.Content); i += 2 {
+		key, err := d.convert(y.Content[i], depth+1)
+		if err != nil {
+			return err
+		}
+		value, err := d.convert(y.Content[i+1], depth+1)
+		if err != nil {
+			return err
+		}
+		switch {
+		case y.Content[i].ShortTag() != "!!merge" && (key.Kind == List || key.Kind == Map):
+			return d.fail(key, "%s cannot be a key", key.Kind)
+		case y.Content[i].ShortTag() != "!!merge":
+			known[key.Text] = true
+			n.Keys, n.Items = append(n.Keys, key), append(n.Items, value)
+		case value.Kind == List:
+			merged = append(merged, value.Items...)
+		default:
+			merged = append(merged, value)
+		}
+	}
+	for _, source := range merged {
+		if source.Kind != Map {
+			return d.fail(n, "a merge (<<) needs a mapping, found %s", source.Found())
+		}
+		for i, key := range source.Keys {
+			if !known[key.Text] {
+				known[key.Text] = true
+				source.Items[i].merged = true
+				n.Keys, n.Items = append(n.Keys, key), append(n.Items, source.Items[i])
+			}
+		}
+	}
+	return nil
+}
+
+// scalar sets kind and text. What JSON has no value for (a date, binary data,
+// infinity) is text, as it was written.
+func (d *Doc) scalar(n *Node, y *yaml.Node) error {
+	n.Kind, n.Text = Text, y.Value
+	switch tag := y.ShortTag(); tag {
+	case "!!str":
+		if y.Style == 0 && isNumber(y.Value) { // too large for a float, which is all that the library knows
+			n.Kind = numberKind(y.Value)
+		}
+	case "!!timestamp", "!!binary", "!!merge":
+	case "!!null":
+		n.Kind, n.Text = Null, ""
+	case "!!bool":
+		var b bool
+		if err := y.Decode(&b); err != nil {
+			return d.fail(n, "%s is not true or false", Quote(y.Value))
+		}
+		n.Kind, n.Text = Bool, strconv.FormatBool(b)
+	case "!!int", "!!float":
+		return d.number(n, y)
+	default:
+		return d.badTag(n, tag)
+	}
+	return nil
+}
+
+// number keeps a number as it was written where JSON can write it like that.
+func (d *Doc) number(n *Node, y *yaml.Node) error {
+	if isNumber(y.Value) {
+		n.Kind = numberKind(y.Value)
+		return nil
+	}
+	var i int64
+	if y.ShortTag() == "!!int" && y.Decode(&i) == nil {
+		n.Kind, n.Text = Integer, strconv.FormatInt(i, 10)
+		return nil
+	}
+	var f float64
+	if err := y.Decode(&f); err != nil {
+		return d.fail(n, "%s is not a number", Quote(y.Value))
+	}
+	if !math.IsInf(f, 0) && !math.IsNaN(f) {
+		n.Kind, n.Text = Float, strconv.FormatFloat(f, 'g', -1, 64)
+	}
+	return nil
+}
+
+// YAML makes the library's node.
+func (n *Node) YAML() *yaml.Node {
+	y := &yaml.Node{Kind: yaml.ScalarNode, Value: n.Text}
+	switch n.Kind {
+	case Null:
+		y.Tag, y.Value = "!!null", "null"
+	case Bool:
+		y.Tag = "!!bool"
+	case Integer:
+		y.Tag = "!!int"
+	case Float:
+		y.Tag = "!!float"
+	case Text:
+		y.SetString(n.Text)
+		y.Tag = "!!str"
+		if isNumber(n.Text) || isOldBool(n.Text) {
+			y.Style = yaml.DoubleQuotedStyle
+		}
+	case List:
+		y = &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq"}
+	case Map:
+		y = &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
+	}
+	for i, item := range n.Items {
+		if n.Kind == Map {
+			y.Content = append(y.Content, String(n.Keys[i].Text).YAML())
+		}
+		y.Content = append(y.Content, item.YAML())
+	}
+	return y
+}
+
+// YAMLText writes the value as one YAML document.
+func (n *Node) YAMLText() ([]byte, error) {
+	return yaml.Dump(n.YAML(), yaml.WithIndent(2), yaml.WithCompactSeqIndent(false), yaml.WithLineWidth(-1), yaml.WithQuotePreference(yaml.QuoteDouble))
+}
+
+// isOldBool says whether a text is a boolean to programs that read YAML 1.1.
+func isOldBool(text string) bool {
+	switch strings.ToLower(text) {
+	case "y", "yes", "n", "no", "on", "off":
+		return true
+	}
+	return false
+}
