@@ -19,20 +19,20 @@ import (
 )
 
 // definitions works a file of definitions off: one agent, one task at a time.
-func (w *work) definitions(runner ralph.Runner) error {
+func (w *work) definitions() error {
 	f, err := w.load()
 	if err != nil {
 		return err
 	}
 	w.warn(f)
-	config, err := w.tasksConfig(w.project)
+	c, err := w.criteria(w.project)
 	if err != nil {
 		return err
 	}
-	judged := tasks.Env{Dir: w.project, Judge: w.judgeWith(config), Redact: redact().String}
+	c.env.Redact = redact().String
 	// A verifier that cannot be built is found out now, not after hours.
 	for _, d := range f.Definitions() {
-		if _, _, err := w.task(config, judged, d, w.stage); err != nil {
+		if _, _, err := c.task(d, w.stage); err != nil {
 			return fail(exitConfig, "%s: %w", w.file, err)
 		}
 	}
@@ -44,25 +44,19 @@ func (w *work) definitions(runner ralph.Runner) error {
 		return fail(exitConfig, "%s: no task is ready: %s; set the status of those that are to run to todo", w.file, counts(f))
 	}
 	if w.dryRun {
-		return w.preview(config, judged, runner, f)
+		return w.preview(c, f)
 	}
 	if err := w.open(true); err != nil {
 		return err
 	}
-	for {
-		ready := f.Ready()
-		if len(ready) == 0 {
-			break
-		}
-		err = w.definition(config, judged, runner, f, ready[0])
+	for ready := f.Ready(); len(ready) > 0 && err == nil; ready = f.Ready() {
+		err = w.definition(c, f, ready[0])
 		now, loadErr := w.load() // as it is now
 		if loadErr == nil {
 			w.unverified(f, now, ready[0].ID)
 			f = now
 		}
-		if err = cmp.Or(err, loadErr); err != nil {
-			break
-		}
+		err = cmp.Or(err, loadErr)
 	}
 	remaining := undone(f)
 	printDefinitions(w.stdout, f)
@@ -91,8 +85,8 @@ func undone(f *tasks.File) int {
 }
 
 // definition runs the loop of one task and writes its status back.
-func (w *work) definition(config tasks.Config, judged tasks.Env, runner ralph.Runner, f *tasks.File, d tasks.Definition) error {
-	task, verifier, err := w.task(config, judged, d, w.stage)
+func (w *work) definition(c criteria, f *tasks.File, d tasks.Definition) error {
+	task, verifier, err := c.task(d, w.stage)
 	if err != nil {
 		return fail(exitConfig, "%w", err)
 	}
@@ -105,14 +99,15 @@ func (w *work) definition(config tasks.Config, judged tasks.Env, runner ralph.Ru
 		return w.writeBack(d.ID, state)
 	}
 	if state.Attempt == 1 && state.Iteration == 1 {
-		if state.Task, err = tasks.Snapshot(task, judged); err != nil {
+		if state.Task, err = tasks.Snapshot(task, c.env); err != nil {
 			return fail(exitConfig, "%w", err)
 		}
 	}
 	if err := setStatus(f, d.ID, tasks.StatusRunning); err != nil {
 		return fail(exitConfig, "%w", err)
 	}
-	loop := &ralph.Local{Runner: runner, Verifier: verifier, Log: w.shown(false), Output: w.output, Evidence: w.evidence(task)}
+	evidence := filepath.Join(filepath.Dir(w.logPath), "evidence", url.PathEscape(state.Loop))
+	loop := &ralph.Local{Runner: w.agent, Verifier: verifier, Log: w.shown(false), Output: w.output, Evidence: evidence}
 	w.spend(-1, state)
 	state, err = loop.Run(w.ctx, state)
 	w.spend(+1, state)
@@ -124,35 +119,45 @@ func (w *work) definition(config tasks.Config, judged tasks.Env, runner ralph.Ru
 	if err := w.writeBack(d.ID, state); err != nil {
 		return err
 	}
-	switch state.Stop {
-	case ralph.StopVerified, ralph.StopFailed, ralph.StopRateLimited, ralph.StopCost, ralph.StopTokens, ralph.StopDuration:
+	if state.Stop == ralph.StopVerified || ends(state.Stop) {
 		return err
 	}
 	w.say("%s: not verified (%s): %s", d.ID, state.Stop, line(state.Detail))
 	return nil // the next one may well be possible
 }
 
-// preview is --dry-run: what would be run, and what the agent would first be told.
-func (w *work) preview(config tasks.Config, judged tasks.Env, runner ralph.Runner, f *tasks.File) error {
-	fmt.Fprintf(w.stdout, "%s: %s\n", w.file, counts(f))
-	var first ralph.Task
-	var verifier ralph.Verifier
+// ends reports whether a loop that ended so says nothing of its task, but of all
+// of them: that what may be spent was spent, or that the agent could not run.
+func ends(reason ralph.StopReason) bool {
+	switch reason {
+	case ralph.StopFailed, ralph.StopRateLimited, ralph.StopCost, ralph.StopTokens, ralph.StopDuration:
+		return true
+	}
+	return false
+}
+
+// preview is --dry-run: what would be run, how it would be verified, and what the
+// agent would first be told.
+func (w *work) preview(c criteria, f *tasks.File) error {
+	var rows [][]string
 	for _, d := range f.Definitions() {
-		task, v, err := w.task(config, judged, d, w.stage)
-		if err != nil {
-			return fail(exitConfig, "%s: %w", w.file, err)
-		}
 		if d.Status == tasks.StatusDone {
 			continue
 		}
-		fmt.Fprintf(w.stdout, "  %s: %s\n", line(d.ID), line(cmp.Or(task.HowVerified, "the promise is taken for it")))
-		if d.ID == f.Ready()[0].ID {
-			first, verifier = task, v
+		task, _, err := c.task(d, w.stage)
+		if err != nil {
+			return fail(exitConfig, "%s: %w", w.file, err)
 		}
+		rows = append(rows, []string{d.ID, task.HowVerified})
 	}
-	fmt.Fprintf(w.stdout, "\n== %s\n\n", line(first.ID))
-	dry := &printer{agent: runner, out: w.stdout}
-	_, err := (&ralph.Local{Runner: dry, Verifier: verifier}).Run(w.ctx, ralph.Start(first))
+	columns(w.stdout, append([][]string{{"TASK", "VERIFIED"}}, rows...))
+	task, verifier, err := c.task(f.Ready()[0], w.stage)
+	if err != nil {
+		return fail(exitConfig, "%s: %w", w.file, err)
+	}
+	fmt.Fprintf(w.stdout, "\n== %s\n", line(task.ID))
+	dry := &printer{agent: w.agent, out: w.stdout}
+	_, err = (&ralph.Local{Runner: dry, Verifier: verifier}).Run(w.ctx, ralph.Start(task))
 	return dry.end(err)
 }
 
@@ -191,14 +196,13 @@ func (w *work) spend(sign int, s ralph.State) {
 	w.elapsed += time.Duration(sign) * s.Elapsed
 }
 
-// writeBack writes down how a task ended. That the money was spent, or that the
-// agent could not run, says nothing about the task: it is still to be done.
+// writeBack writes down how a task ended.
 func (w *work) writeBack(id string, s ralph.State) error {
 	now := tasks.StatusFailed
-	switch s.Stop {
-	case ralph.StopVerified:
+	switch {
+	case s.Stop == ralph.StopVerified:
 		now = tasks.StatusDone
-	case ralph.StopCost, ralph.StopTokens, ralph.StopDuration, ralph.StopFailed, ralph.StopRateLimited:
+	case ends(s.Stop):
 		now = tasks.StatusTodo
 	}
 	f, err := tasks.Load(w.file) // the agent may have written to it
@@ -214,34 +218,71 @@ func (w *work) writeBack(id string, s ralph.State) error {
 	return nil
 }
 
-// task returns what is run for a definition, and its verifier.
-func (f *shared) task(config tasks.Config, judged tasks.Env, d tasks.Definition, stage string) (ralph.Task, ralph.Verifier, error) {
-	if err := knownStage(config, d, stage); err != nil {
+// criteria is how definitions become tasks: with the defaults of a project, and
+// with what verifies them.
+type criteria struct {
+	*shared
+	config tasks.Config
+	env    tasks.Env
+}
+
+// criteria reads the defaults of a project.
+func (s *shared) criteria(project string) (criteria, error) {
+	c := criteria{shared: s, env: tasks.Env{Dir: project}}
+	var err error
+	c.config, err = tasks.LoadConfig(cmp.Or(s.config, filepath.Join(project, ".ralph", "config.yaml")))
+	if s.config == "" && errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	if err != nil {
+		return c, fail(exitConfig, "%w", err)
+	}
+	c.judged(cmp.Or(s.judge, c.config.Judge))
+	return c, nil
+}
+
+// judged names the judge.
+func (c *criteria) judged(name string) {
+	if name == "" {
+		return
+	}
+	c.env.Judge = func(model string) (ralph.Runner, error) {
+		judge, err := ralph.Preset(name)
+		if err != nil {
+			return nil, err
+		}
+		judge.Model = cmp.Or(model, c.judgeModel, c.config.JudgeModel)
+		return judge, nil
+	}
+}
+
+// task returns what is run for one agent's part of a definition, and its verifier.
+func (c criteria) task(d tasks.Definition, stage string) (ralph.Task, ralph.Verifier, error) {
+	if err := c.knows(d, stage); err != nil {
 		return ralph.Task{}, nil, err
 	}
-	task, err := config.Task(d, cmp.Or(stage, firstStage(d)))
+	task, err := c.config.Task(d, cmp.Or(stage, firstStage(d)))
 	if err != nil {
 		return task, nil, err
 	}
-	task.Dir = judged.Dir
-	limits := f.limits()
-	limits.Iterations = cmp.Or(f.max, task.Limits.Iterations)
-	task.Limits = limits
-	v, err := tasks.Build(task, judged)
+	limits := c.limits()
+	limits.Iterations = cmp.Or(c.max, task.Limits.Iterations)
+	task.Dir, task.Limits = c.env.Dir, limits
+	v, err := tasks.Build(task, c.env)
 	if errors.Is(err, tasks.ErrNoJudge) {
 		err = fmt.Errorf("%w: name one with --judge, or with judge: below ralph: in .ralph/config.yaml", err)
 	}
 	return task, v, err
 }
 
-// knownStage refuses an agent that nothing is known of: nothing but its word
+// knows refuses an agent that nothing is known of: nothing but its word
 // would be asked for.
-func knownStage(config tasks.Config, d tasks.Definition, stage string) error {
+func (c criteria) knows(d tasks.Definition, stage string) error {
 	known := slices.Clone(stages)
 	for _, a := range agentsOf(d) {
 		known = append(known, a.Agent)
 	}
-	for _, a := range config.Agents {
+	for _, a := range c.config.Agents {
 		known = append(known, a.Agent)
 	}
 	if stage == "" || slices.Contains(known, stage) {
@@ -286,11 +327,6 @@ func (w *work) resume(task ralph.Task, status tasks.Status) ralph.State {
 	return start
 }
 
-// evidence is the folder for what the verifiers of a task print.
-func (w *work) evidence(task ralph.Task) string {
-	return filepath.Join(filepath.Dir(w.logPath), "evidence", url.PathEscape(ralph.Start(task).Loop))
-}
-
 func setStatus(f *tasks.File, id string, s tasks.Status) error {
 	if err := f.SetStatus(id, s); err != nil {
 		return err
@@ -323,35 +359,6 @@ func (w *work) load() (*tasks.File, error) {
 func (e env) warn(f *tasks.File) {
 	for _, text := range f.Warnings {
 		e.say("warning: %s", line(text))
-	}
-}
-
-// tasksConfig reads the defaults of a project.
-func (f *shared) tasksConfig(project string) (tasks.Config, error) {
-	path := cmp.Or(f.config, filepath.Join(project, ".ralph", "config.yaml"))
-	config, err := tasks.LoadConfig(path)
-	if f.config == "" && errors.Is(err, fs.ErrNotExist) {
-		return tasks.Config{}, nil
-	}
-	if err != nil {
-		return config, fail(exitConfig, "%w", err)
-	}
-	return config, nil
-}
-
-// judgeWith returns the judge that flags or configuration name.
-func (f *shared) judgeWith(config tasks.Config) func(model string) (ralph.Runner, error) {
-	name := cmp.Or(f.judge, config.Judge)
-	if name == "" {
-		return nil
-	}
-	return func(model string) (ralph.Runner, error) {
-		judge, err := ralph.Preset(name)
-		if err != nil {
-			return nil, err
-		}
-		judge.Model = cmp.Or(model, f.judgeModel, config.JudgeModel)
-		return judge, nil
 	}
 }
 

@@ -37,11 +37,10 @@ func runDemo(e env, f *shared, _ []string) error {
 		return err
 	}
 	path := cmp.Or(f.log, filepath.Join(base, "events.jsonl"))
-	log, err := openLog(path)
+	log, err := e.openLog(path)
 	if err != nil {
 		return err
 	}
-	defer log.Close()
 	prompt, err := demoFiles.ReadFile("demo/PROMPT.md.txt")
 	if err != nil {
 		return err

@@ -231,13 +231,11 @@ func (s *session) start(l *ralph.Local, state ralph.State) error {
 	banner := &progress.Banner{W: hidden, Mode: s.mode}
 	log := ralph.ProgressLog(banner)
 	if s.log != "" {
-		execution, err := openLog(s.log)
+		execution, err := s.openLog(s.log)
 		if err != nil {
 			return err
 		}
-		defer execution.Close()
-		s.say("execution log: %s", s.log)
-		log = progress.Multi(banner, without(execution.log(false), s.project, execution.path))
+		log = progress.Multi(banner, without(execution.log(false), s.project, string(execution)))
 	}
 	display := io.Writer(s.stderr)
 	if f, ok := l.Runner.(*filtered); ok && f.display != "" {

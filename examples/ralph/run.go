@@ -7,7 +7,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -33,11 +32,10 @@ func (f *runFlags) own(set *flag.FlagSet) {
 type work struct {
 	env
 	*runFlags
-	file    string
-	project string
-	logPath string
-	record  ralph.ProgressLog
-	close   []func() error
+	project, file string
+	agent         ralph.Runner
+	logPath       string
+	record        ralph.ProgressLog
 
 	// What the tasks of definitions have used so far.
 	spent   float64 // USD
@@ -46,11 +44,8 @@ type work struct {
 	last    *float64 // USD, by the last iteration
 }
 
-func (f *runFlags) run(e env, args []string) (err error) {
+func (f *runFlags) run(e env, args []string) error {
 	w := &work{env: e, runFlags: f}
-	if len(args) > 1 {
-		return fail(exitUsage, "%q is one argument too many", args[1])
-	}
 	if err := w.locate(args); err != nil {
 		return err
 	}
@@ -58,19 +53,13 @@ func (f *runFlags) run(e env, args []string) (err error) {
 	if err != nil {
 		return fail(exitConfig, "%w", err)
 	}
-	runner, err := f.command(e, nil, w.project)
-	if err != nil {
+	if w.agent, err = f.command(e, nil, w.project); err != nil {
 		return err
 	}
-	defer func() {
-		for _, end := range w.close {
-			err = errors.Join(err, end())
-		}
-	}()
 	if kind == tasks.KindDefinitions {
-		return w.definitions(runner)
+		return w.definitions()
 	}
-	return w.list(kind, runner)
+	return w.list(kind)
 }
 
 // locate finds the project and the task file.
@@ -103,48 +92,18 @@ func (w *work) locate(args []string) error {
 
 // open opens the logs.
 func (w *work) open(resumed bool) error {
-	w.logPath = w.log
-	if w.log == "" {
-		folder, err := dotRalph(w.project)
-		if err != nil {
-			return fail(exitConfig, "execution log: %w", err)
-		}
-		w.logPath = filepath.Join(folder, "log.jsonl")
-	}
-	execution, err := openLog(w.logPath)
+	w.logPath = cmp.Or(w.log, filepath.Join(w.project, ".ralph", "log.jsonl"))
+	execution, err := w.openLog(w.logPath)
 	if err != nil {
 		return err
 	}
-	w.close = append(w.close, execution.Close)
-	w.say("execution log: %s", w.logPath)
 	text, path := redact(), w.progressPath()
 	text.Task = true
 	w.record = without(progress.Multi(
 		text.Log(&progress.Markdown{Path: path, Feature: tasks.Feature(w.ctx, w.project, w.file)}),
 		execution.log(resumed),
-	), w.project, absolute(path), execution.path)
+	), w.project, absolute(path), string(execution))
 	return nil
-}
-
-func absolute(path string) string {
-	if abs, err := filepath.Abs(path); err == nil {
-		return abs
-	}
-	return path
-}
-
-// dotRalph is the project's folder for what loops write. It is no part of the
-// project, and says so to git.
-func dotRalph(project string) (string, error) {
-	folder := filepath.Join(project, ".ralph")
-	_, err := os.Stat(folder)
-	if err == nil {
-		return folder, nil
-	}
-	if err := os.MkdirAll(folder, 0o755); err != nil {
-		return "", err
-	}
-	return folder, os.WriteFile(filepath.Join(folder, ".gitignore"), []byte("*\n"), 0o644)
 }
 
 func (w *work) progressPath() string {
@@ -166,21 +125,26 @@ func (w *work) shown(always bool) ralph.ProgressLog {
 }
 
 // list works a list or a prd.json off.
-func (w *work) list(kind tasks.Kind, runner ralph.Runner) error {
+func (w *work) list(kind tasks.Kind) error {
 	source := w.source(w.file, kind)
 	text, err := w.prompt()
 	if err != nil {
 		return err
 	}
-	if err := w.ready(kind, source); err != nil {
+	items, err := source.Items(w.ctx)
+	if err != nil {
 		return fail(exitConfig, "%w", err)
 	}
+	w.sayOthers(w.env, w.file, kind, items)
+	if openItems(items) == 0 { // found out before any log is begun
+		return fail(exitConfig, "%s: there is nothing to do: %s, all done", w.file, plural(len(items), "task"))
+	}
 	s := &tasks.Session{
-		Source: source, Runner: runner, Dir: w.project, Template: text, Path: absolute(w.file),
+		Source: source, Runner: w.agent, Dir: w.project, Template: text, Path: absolute(w.file),
 		Progress: absolute(w.progressPath()), Output: w.output, Limits: w.limits(),
 	}
 	if w.dryRun {
-		dry := &printer{agent: runner, out: w.stdout}
+		dry := &printer{agent: w.agent, out: w.stdout}
 		s.Runner = dry
 		_, err := s.Run(w.ctx)
 		return dry.end(err)
@@ -194,19 +158,6 @@ func (w *work) list(kind tasks.Kind, runner ralph.Runner) error {
 		printSession(w.stdout, report)
 	}
 	return w.exit(err, report.TasksRemaining)
-}
-
-// ready finds out whether there is something to do, before any log is begun.
-func (w *work) ready(kind tasks.Kind, source tasks.Source) error {
-	items, err := source.Items(w.ctx)
-	if err != nil {
-		return err
-	}
-	w.sayOthers(w.env, w.file, kind, items)
-	if openItems(items) == 0 {
-		return fmt.Errorf("%s: there is nothing to do: %s, all done", w.file, plural(len(items), "task"))
-	}
-	return nil
 }
 
 // prompt is the template of the user, "" = the built-in one.

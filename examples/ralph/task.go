@@ -289,13 +289,14 @@ func checkTasks(e env, f *shared, args []string) error {
 	e.warn(file)
 	defs := file.Definitions()
 	// A verifier that cannot be built is a mistake too; a judge is not asked for.
-	judged := tasks.Env{Judge: f.judgeWith(tasks.Config{Judge: "claude"})}
+	c := criteria{shared: f}
+	c.judged("claude")
 	for _, d := range defs {
 		if d.Completion == nil && f.strict {
 			return fail(exitConfig, "%s: %s has no completion, and --strict asks for one", path, d.ID)
 		}
 		for _, a := range agentsOf(d) {
-			if _, _, err := f.task(tasks.Config{}, judged, d, a.Agent); err != nil {
+			if _, _, err := c.task(d, a.Agent); err != nil {
 				return fail(exitConfig, "%s: %w", path, err)
 			}
 		}

@@ -54,18 +54,17 @@ func (f *verifyFlags) run(e env, args []string) error {
 	if err != nil {
 		return err
 	}
-	config, err := f.tasksConfig(cmp.Or(f.dir, "."))
+	c, err := f.criteria(cmp.Or(f.dir, "."))
 	if err != nil {
 		return err
 	}
-	judged := tasks.Env{Dir: cmp.Or(f.dir, "."), Judge: f.judgeWith(config)}
 	said, err := f.said(e.stdin)
 	if err != nil {
 		return err
 	}
 	var results []verified
 	for _, p := range parts {
-		r, err := f.verifyPart(e, config, judged, p, said)
+		r, err := f.verifyPart(e, c, p, said)
 		if err != nil {
 			return fail(exitConfig, "%s: %w", args[0], err)
 		}
@@ -156,7 +155,7 @@ func (f *verifyFlags) said(stdin io.Reader) (*string, error) {
 }
 
 // verifyPart verifies one part, as the loop would.
-func (f *verifyFlags) verifyPart(e env, config tasks.Config, judged tasks.Env, p part, said *string) (verified, error) {
+func (f *verifyFlags) verifyPart(e env, c criteria, p part, said *string) (verified, error) {
 	stage := cmp.Or(p.stage, "coder")
 	def := p.def
 	if def.ID == "" { // a fragment
@@ -170,11 +169,11 @@ func (f *verifyFlags) verifyPart(e env, config tasks.Config, judged tasks.Env, p
 			def.Completion = &c
 		}
 	}
-	task, v, err := f.task(config, judged, def, stage)
+	task, v, err := c.task(def, stage)
 	if err != nil {
 		return verified{}, err
 	}
-	if task, err = tasks.Snapshot(task, judged); err != nil {
+	if task, err = tasks.Snapshot(task, c.env); err != nil {
 		return verified{}, err
 	}
 	if len(task.Guarded) > 0 {
