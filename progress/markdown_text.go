@@ -31,7 +31,7 @@ const (
 	sectionEnd       = "---"
 )
 
-// A shownOutcome is how an outcome is shown (S0).
+// A shownOutcome is how an outcome is shown.
 type shownOutcome struct {
 	outcome    ralph.Outcome
 	mark, word string

@@ -157,7 +157,7 @@ func TestSemanticExcludes(t *testing.T) {
 	if v, err := s.Verify(t.Context(), ralph.Claim{Output: "all done"}); err != nil || !v.Passed || len(c.asked) != 1 {
 		t.Errorf("%+v, %v, %d calls", v, err, len(c.asked))
 	}
-	// S1's no_todos stage needs no judge.
+	// A stage that only excludes words needs no judge.
 	words := verify.Semantic{Excludes: []string{"todo"}}
 	if v, err := words.Verify(t.Context(), ralph.Claim{Output: "all done", Task: ralph.Task{Acceptance: criteria}}); err != nil || !v.Passed {
 		t.Errorf("%+v, %v", v, err)
@@ -249,7 +249,7 @@ func FuzzVerdict(f *testing.F) {
 	})
 }
 
-// FAILURES 15: a judge that does not judge never passes anything, and the first
+// A judge that does not judge never passes anything, and the first
 // word of a verdict in its reasoning is no verdict.
 func TestFailure15Judge(t *testing.T) {
 	t.Parallel()
