@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/ralph-loop/ralph"
-	"github.com/ralph-loop/ralph/internal/stream"
+	"github.com/ralph-loop/ralph/internal/term"
 )
 
 // What is written at most. Agents' words are not trusted: each entry is one
@@ -118,7 +118,7 @@ func shown(text string) string {
 		return text
 	}
 	var b strings.Builder
-	io.WriteString(stream.Strip(&b), text) // a Builder does not fail
+	io.WriteString(term.Strip(&b), text) // a Builder does not fail
 	return b.String()
 }
 

@@ -7,7 +7,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/ralph-loop/ralph/internal/stream"
+	"github.com/ralph-loop/ralph/internal/term"
 )
 
 // How much of an output is kept and quoted, in bytes: its end says more than its
@@ -102,7 +102,7 @@ func ended(b []byte) int {
 // readable makes text of what a program printed.
 func readable(b []byte) string {
 	var out strings.Builder
-	stream.Strip(&out).Write(b)
+	term.Strip(&out).Write(b)
 	return out.String()
 }
 
