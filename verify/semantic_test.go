@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/term"
 	"github.com/ralph-loop/ralph/verify"
 )
 
@@ -233,7 +234,7 @@ func FuzzVerdict(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		met, wrong := verify.ParseVerdict(text, 2)
-		text = verify.Readable(text)
+		text = term.Clean(text)
 		if wrong != "" {
 			if met != nil {
 				t.Errorf("%q: both %v and %q", text, met, wrong)
