@@ -14,6 +14,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/plugin"
+	"github.com/ralph-loop/ralph/internal/term"
 )
 
 // Semantic asks a judge whether each of the criteria is met.
@@ -97,7 +98,7 @@ func (s Semantic) verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, err
 	if err != nil {
 		return ralph.Verdict{}, err
 	}
-	h := &hearing{ctx: ctx, judge: s.Judge, claim: c, criteria: criteria, said: readable([]byte(c.Output)), facts: facts, hide: s.Redact}
+	h := &hearing{ctx: ctx, judge: s.Judge, claim: c, criteria: criteria, said: term.Clean(c.Output), facts: facts, hide: s.Redact}
 	answers, check := h.hold()
 	if ctx.Err() != nil {
 		return ralph.Verdict{}, context.Cause(ctx)
@@ -171,7 +172,7 @@ func (s Semantic) facts(ctx context.Context, c ralph.Claim) (string, error) {
 		}
 		b.WriteString(text)
 	}
-	return readable([]byte(strings.TrimSpace(b.String()))), nil
+	return term.Clean(strings.TrimSpace(b.String())), nil
 }
 
 // A hearing is one claim before a judge.
