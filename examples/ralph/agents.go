@@ -55,7 +55,7 @@ func (f *flags) command(e env, c config, project string) (*ralph.Command, error)
 		cmd.Args, err = splitWords(f.agentCmd)
 	case f.agent != "":
 		if cmd, err = ralph.Preset(f.agent); err != nil {
-			err = fmt.Errorf("--agent: %w", err)
+			err = fmt.Errorf("--agent: %s", unprefixed(err))
 		}
 	case c["AGENT_TYPE"] != "" || c["AGENT_CLI"] != "":
 		cmd, err = c.command(c["AGENT_TYPE"])
@@ -98,7 +98,7 @@ func (c config) command(kind string) (*ralph.Command, error) {
 	}
 	cmd, err := ralph.Preset(kind)
 	if err != nil {
-		return nil, fmt.Errorf("config: AGENT_TYPE: %w", err)
+		return nil, fmt.Errorf("config: AGENT_TYPE: %s", unprefixed(err))
 	}
 	dialect := cmd.Format
 	program, args := cmd.Args[:1], cmd.Args[1:]
@@ -166,7 +166,7 @@ func runAgents(e env, _ *flags, args []string) error {
 		if err != nil {
 			return err
 		}
-		tells := c.Format.Tells()
+		tells := c.Format.Capabilities()
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", name, c.Args[0], version(e.ctx, c),
 			yes(tells.Cost), yes(tells.Tokens), yes(tells.Session), yes(tells.RateLimits))
 	}
@@ -200,6 +200,9 @@ func version(ctx context.Context, c *ralph.Command) string {
 	}
 	return strings.ToValidUTF8(line[:min(len(line), 40)], "")
 }
+
+// unprefixed is an error of the library in the middle of one of this program's.
+func unprefixed(err error) string { return strings.TrimPrefix(err.Error(), "ralph: ") }
 
 // installed returns the first preset whose program is found, "" = none.
 func installed() string {

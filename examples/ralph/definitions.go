@@ -309,7 +309,7 @@ func (f *flags) judgeWith(config tasks.Config) func(model string) (ralph.Runner,
 	return func(model string) (ralph.Runner, error) {
 		judge, err := ralph.Preset(name)
 		if err != nil {
-			return nil, err
+			return nil, errors.New(unprefixed(err))
 		}
 		judge.Model = cmp.Or(model, f.judgeModel, config.JudgeModel)
 		return judge, nil

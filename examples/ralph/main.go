@@ -13,7 +13,6 @@ import (
 	"syscall"
 
 	"github.com/ralph-loop/ralph"
-	"github.com/ralph-loop/ralph/internal/process"
 )
 
 // Exit codes.
@@ -104,7 +103,7 @@ func withSignals(ctx context.Context, cancel context.CancelCauseFunc) (context.C
 			}
 		}
 	}()
-	return process.Hurry(ctx, hurry), func() {
+	return ralph.Hurry(ctx, hurry), func() {
 		signal.Stop(signals)
 		close(done)
 		cancel(nil)

@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph"
-	"github.com/ralph-loop/ralph/internal/git"
 	"github.com/ralph-loop/ralph/progress"
 )
 
@@ -147,17 +146,14 @@ func topLevel(ctx context.Context, dir string) (string, error) {
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
 		return "", fail(exitConfig, "--dir %s is not a folder", dir)
 	}
-	var said strings.Builder // not with the path: git also warns there
-	cmd := git.Command(ctx, dir, "rev-parse", "--show-toplevel")
-	cmd.Stderr = &said
-	out, err := cmd.Output()
+	top, _, err := ralph.WorkTree(ctx, dir)
 	switch {
 	case errors.Is(err, exec.ErrNotFound):
 		return "", fail(exitGit, "git is not installed, or not in PATH")
 	case err != nil:
-		return "", fail(exitGit, "%s is not in a git repository; 'git init' makes one (%s)", dir, clean(said.String()))
+		return "", fail(exitGit, "%s is not in a git repository; 'git init' makes one (%s)", dir, clean(err.Error()))
 	}
-	return filepath.FromSlash(strings.TrimSuffix(string(out), "\n")), nil
+	return top, nil
 }
 
 // template reads the prompt as it is now and fills its variables.
