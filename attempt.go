@@ -90,9 +90,10 @@ func (l *Local) attempt(ctx context.Context, s State, req Request) *attempt {
 	if raw != nil && raw.err != nil {
 		a.sinkErr = fmt.Errorf("raw output: %w", raw.err)
 	}
-	after, _ := l.look(context.WithoutCancel(ctx), s.Task.Dir)
+	told := context.WithoutCancel(ctx) // an interrupted attempt is told of too
+	after, _ := l.look(told, s.Task.Dir)
 	a.workspace = after.digest
-	a.files = relativeTo(s.Task.Dir, after.root, after.changedSince(before))
+	a.files = relativeTo(s.Task.Dir, after.root, after.changedSince(told, before))
 	return a
 }
 

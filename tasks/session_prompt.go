@@ -1,7 +1,6 @@
 package tasks
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	_ "embed"
@@ -93,10 +92,8 @@ func describeItem(it Item) string {
 // branch that is checked out in dir, else the name of the folder that the list
 // is in.
 func Feature(ctx context.Context, dir, path string) string {
-	if out, err := git.Command(ctx, dir, "symbolic-ref", "--quiet", "--short", "HEAD").Output(); err == nil {
-		if branch := string(bytes.TrimSpace(out)); branch != "" {
-			return branch
-		}
+	if branch, err := git.Branch(ctx, dir); err == nil && branch != "" {
+		return branch
 	}
 	folder := dir
 	if path != "" {

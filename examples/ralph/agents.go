@@ -1,17 +1,13 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/ralph-loop/ralph"
-	"github.com/ralph-loop/ralph/internal/process"
 )
 
 // command returns the agent that the flags name, else the one of the config, else
@@ -29,7 +25,7 @@ func (f *shared) command(e env, c config, project string) (*ralph.Command, error
 		cmd.Args, err = splitWords(f.agentCmd)
 	case f.agent != "":
 		if cmd, err = ralph.Preset(f.agent); err != nil {
-			err = fmt.Errorf("--agent: %w", err)
+			err = fail(exitConfig, "--agent: %w", err)
 		}
 	case c["AGENT_TYPE"] != "" || c["AGENT_CLI"] != "":
 		cmd, err = c.command(c["AGENT_TYPE"])
@@ -72,7 +68,7 @@ func (c config) command(kind string) (*ralph.Command, error) {
 	}
 	cmd, err := ralph.Preset(kind)
 	if err != nil {
-		return nil, fmt.Errorf("config: AGENT_TYPE: %w", err)
+		return nil, fail(exitConfig, "config: AGENT_TYPE: %w", err)
 	}
 	dialect := cmd.Format
 	program, args := cmd.Args[:1], cmd.Args[1:]
@@ -104,28 +100,35 @@ func (c config) command(kind string) (*ralph.Command, error) {
 	return cmd, nil
 }
 
-// runner returns the agent, with the filters of the config.
-func (s *session) runner() (ralph.Runner, error) {
+// jqFilter applies an expression to each line that is JSON; others, notices and
+// standard error among them, are skipped and do not end it. The brackets keep the
+// question mark, in jq 1.6, from hiding the expression's own errors.
+func jqFilter(expression string) string { return "[fromjson?][] | (" + expression + ")" }
+
+// jqLineFailed is jq's exit code when the expression could not be applied to some
+// line, a number among objects for one.
+const jqLineFailed = 5
+
+// runner returns the agent, with the filters of the config if it is the config's.
+func (s *session) runner() (*ralph.Command, error) {
 	cmd, err := s.command(s.env, s.config, s.project)
-	if err != nil {
-		return nil, err
+	if err != nil || s.agent != "" || s.agentCmd != "" {
+		return cmd, err
 	}
-	if s.agent != "" || s.agentCmd != "" {
-		return cmd, nil // the config's filters are for the config's agent
-	}
-	response, display := s.config["AGENT_RESPONSE_FILTER"], s.config["AGENT_DISPLAY_FILTER"]
-	if response != "" {
+	cmd.Filter = ralph.Filter{ResponseName: "AGENT_RESPONSE_FILTER", DisplayName: "AGENT_DISPLAY_FILTER", Skipped: jqLineFailed}
+	if response := s.config["AGENT_RESPONSE_FILTER"]; response != "" {
 		if _, err := exec.LookPath("jq"); err != nil {
 			return nil, fail(exitConfig, "config: AGENT_RESPONSE_FILTER needs jq, which is not installed, or not in PATH")
 		}
 		if out, err := exec.CommandContext(s.ctx, "jq", "-n", "empty | "+jqFilter(response)).CombinedOutput(); err != nil {
 			return nil, fail(exitConfig, "config: AGENT_RESPONSE_FILTER: %s", line(string(out)))
 		}
+		cmd.Filter.Response = []string{"jq", "-Rr", "--unbuffered", jqFilter(response)}
 	}
-	if response == "" && display == "" {
-		return cmd, nil
+	if display := s.config["AGENT_DISPLAY_FILTER"]; display != "" {
+		cmd.Filter.Display = []string{"/bin/sh", "-c", display}
 	}
-	return &filtered{Command: cmd, response: response, display: display}, nil
+	return cmd, nil
 }
 
 // runAgents prints a table of the known agents.
@@ -137,31 +140,17 @@ func runAgents(e env, _ *shared, _ []string) error {
 		if err != nil {
 			return err
 		}
-		tells := c.Format.Tells()
-		rows = append(rows, []string{name, c.Args[0], version(e.ctx, c), yes[tells.Cost], yes[tells.Tokens], yes[tells.Session], yes[tells.RateLimits]})
+		version, err := c.Version(e.ctx)
+		switch {
+		case errors.Is(err, exec.ErrNotFound):
+			version = "not installed"
+		case err != nil:
+			version = "installed"
+		}
+		tells := c.Format.Capabilities()
+		rows = append(rows, []string{name, c.Args[0], short(version, 40), yes[tells.Cost], yes[tells.Tokens], yes[tells.Session], yes[tells.RateLimits]})
 	}
 	return columns(e.stdout, rows)
-}
-
-// version is what an agent's program says of its version, on one line. Nothing of
-// it is left running.
-func version(ctx context.Context, c *ralph.Command) string {
-	path, err := exec.LookPath(c.Args[0])
-	if err != nil {
-		return "not installed"
-	}
-	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
-	defer cancel()
-	var out strings.Builder
-	exit, err := process.Run(ctx, process.Cmd{
-		Args: []string{path, "--version"}, Env: append(os.Environ(), c.Env...), Grace: time.Second,
-		Stdout: &limited{to: &out, left: 4 << 10},
-	})
-	said, _, _ := strings.Cut(strings.TrimSpace(out.String()), "\n")
-	if said = line(said); err != nil || exit.Code != 0 || said == "" {
-		return "installed"
-	}
-	return strings.ToValidUTF8(said[:min(len(said), 40)], "")
 }
 
 // installed returns the first preset whose program is found, "" = none.

@@ -249,7 +249,7 @@ func (c *criteria) judged(name string) {
 	c.env.Judge = func(model string) (ralph.Runner, error) {
 		judge, err := ralph.Preset(name)
 		if err != nil {
-			return nil, err
+			return nil, ours{err}
 		}
 		judge.Model = cmp.Or(model, c.judgeModel, c.config.JudgeModel)
 		return judge, nil

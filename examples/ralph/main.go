@@ -11,7 +11,7 @@ import (
 	"os/signal"
 	"syscall"
 
-	"github.com/ralph-loop/ralph/internal/process"
+	"github.com/ralph-loop/ralph"
 )
 
 func main() {
@@ -68,7 +68,7 @@ func withSignals(ctx context.Context, cancel context.CancelCauseFunc) (context.C
 			}
 		}
 	}()
-	return process.Hurry(ctx, hurry), func() {
+	return ralph.Hurry(ctx, hurry), func() {
 		signal.Stop(signals)
 		close(done)
 		cancel(nil)

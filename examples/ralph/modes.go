@@ -17,7 +17,6 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph"
-	"github.com/ralph-loop/ralph/internal/git"
 	"github.com/ralph-loop/ralph/progress"
 )
 
@@ -121,17 +120,14 @@ func topLevel(ctx context.Context, dir string) (string, error) {
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
 		return "", fail(exitConfig, "--dir %s is not a folder", dir)
 	}
-	var said strings.Builder // not with the path: git also warns there
-	cmd := git.Command(ctx, dir, "rev-parse", "--show-toplevel")
-	cmd.Stderr = &said
-	out, err := cmd.Output()
+	top, _, err := ralph.WorkTree(ctx, dir)
 	switch {
 	case errors.Is(err, exec.ErrNotFound):
 		return "", fail(exitGit, "git is not installed, or not in PATH")
 	case err != nil:
-		return "", fail(exitGit, "%s is not in a git repository; 'git init' makes one (%s)", dir, line(said.String()))
+		return "", fail(exitGit, "%s is not in a git repository; 'git init' makes one (%w)", dir, err)
 	}
-	return filepath.FromSlash(strings.TrimSuffix(string(out), "\n")), nil
+	return top, nil
 }
 
 // template reads the prompt as it is now and fills its variables.
@@ -237,12 +233,7 @@ func (s *session) start(l *ralph.Local, state ralph.State) error {
 		}
 		log = progress.Multi(banner, without(execution.log(false), s.project, string(execution)))
 	}
-	display := io.Writer(s.stderr)
-	if f, ok := l.Runner.(*filtered); ok && f.display != "" {
-		display = nil
-		f.to = s.stderr
-	}
-	l.Output = func(ralph.Request) (io.Writer, io.Writer) { return display, banner }
+	l.Output = func(ralph.Request) (io.Writer, io.Writer) { return s.stderr, banner }
 	final, err := drive(s.env, l, state, log)
 	err = exitFor(s.env, final, err, s.strict)
 	reason := string(final.Stop)

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph"
-	"github.com/ralph-loop/ralph/internal/git"
 	"github.com/ralph-loop/ralph/progress"
 	"github.com/ralph-loop/ralph/tasks"
 )
@@ -78,8 +77,8 @@ func (w *work) locate(args []string) error {
 		return nil
 	}
 	names := []string{"tasks.md", "prd.json", "tasks.yaml", "tasks.yml", "tasks.json"}
-	if out, err := git.Command(w.ctx, project, "symbolic-ref", "--quiet", "--short", "HEAD").Output(); err == nil {
-		names = append(names, filepath.Join("specs", strings.TrimSpace(string(out)), "tasks.md"))
+	if _, branch, err := ralph.WorkTree(w.ctx, project); err == nil && branch != "" {
+		names = append(names, filepath.Join("specs", branch, "tasks.md"))
 	}
 	for _, name := range names {
 		if file := filepath.Join(project, name); isFile(file) {
