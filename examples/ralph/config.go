@@ -25,10 +25,9 @@ type config map[string]string
 // A file that does not exist is an empty one, unless it was asked for. Names that
 // nearly are known ones are warned of.
 func readConfig(file string, asked bool, lookup func(string) (string, bool), warn func(format string, args ...any)) (config, error) {
-	if !asked && !isFile(file) {
-		if _, err := os.Stat(file); err == nil || errors.Is(err, fs.ErrNotExist) {
-			return config{}, nil // none, or a folder of the project's own
-		}
+	info, err := os.Stat(file)
+	if !asked && (errors.Is(err, fs.ErrNotExist) || err == nil && !info.Mode().IsRegular()) {
+		return config{}, nil // none, or a folder of the project's own
 	}
 	data, err := os.ReadFile(file)
 	if err != nil {
@@ -45,9 +44,7 @@ func readConfig(file string, asked bool, lookup func(string) (string, bool), war
 		return nil, fail(exitConfig, "config %s, line %d: %w", file, p.line, err)
 	}
 	for _, name := range slices.Sorted(maps.Keys(c)) {
-		upper := strings.ToUpper(name)
-		near := nearest(upper, knownSettings())
-		if near != "" && near != name && edits(upper, near) <= 2 {
+		if near := nearest(strings.ToUpper(name), knownSettings()); near != "" && near != name {
 			warn("config %s: %s is a variable for prompts; did you mean %s?", file, name, near)
 		}
 	}

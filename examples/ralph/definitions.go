@@ -170,7 +170,7 @@ func (w *work) budget(task *ralph.Task) error {
 	}
 	if w.maxCost > 0 {
 		if l.CostUSD = w.maxCost - w.spent; l.CostUSD <= 0 || w.last != nil && *w.last > l.CostUSD {
-			return over(ralph.StopCost, fmt.Sprintf("$%.4f", w.spent), fmt.Sprintf("$%.4f", w.maxCost))
+			return over(ralph.StopCost, usd(w.spent), usd(w.maxCost))
 		}
 	}
 	if w.maxTokens > 0 {

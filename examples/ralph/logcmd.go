@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"os"
@@ -11,13 +10,6 @@ import (
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/progress"
 )
-
-func withTimeout(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
-	if d <= 0 {
-		return ctx, func() {}
-	}
-	return context.WithTimeout(ctx, d)
-}
 
 // runLog prints an execution log or a progress.txt as a table.
 func runLog(e env, _ *shared, args []string) error {
@@ -45,35 +37,27 @@ func runLog(e env, _ *shared, args []string) error {
 	return nil
 }
 
-var outcomes = map[ralph.Outcome]string{
-	ralph.OutcomeSuccess: "32", ralph.OutcomeFailure: "31", ralph.OutcomeSkipped: "33", ralph.OutcomeInterrupted: "33",
-}
-
-// A row is one iteration.
-type row struct {
-	task, iteration string
-	outcome         ralph.Outcome
-	reason, took    string
-	cost            string
-}
-
-// printRows prints a table, in colours on a terminal.
-func printRows(out io.Writer, header string, rows []row) error {
-	var b strings.Builder
-	cells := [][]string{strings.Fields(header)}
-	for _, r := range rows {
-		cells = append(cells, []string{short(r.task, 40), r.iteration, string(r.outcome), r.took, r.cost, short(r.reason, 100)})
+// colours of what came of an iteration.
+func colours() map[string]string {
+	const red, green, yellow = "31", "32", "33"
+	return map[string]string{
+		string(ralph.OutcomeSuccess): green, string(ralph.OutcomeFailure): red,
+		string(ralph.OutcomeSkipped): yellow, string(ralph.OutcomeInterrupted): yellow,
 	}
-	columns(&b, cells)
-	colours := terminal(out)
-	for i, line := range strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n") {
-		line = strings.TrimRight(line, " ")
-		if i > 0 && colours {
-			if colour := outcomes[rows[i-1].outcome]; colour != "" {
-				line = "\x1b[" + colour + "m" + line + "\x1b[0m"
-			}
+}
+
+// printRows prints a table, in colours on a terminal. The third column is what
+// came of an iteration, but for the header's.
+func printRows(out io.Writer, rows [][]string) error {
+	var b strings.Builder
+	columns(&b, rows)
+	colours, coloured := colours(), terminal(out)
+	for i, text := range strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n") {
+		text = strings.TrimRight(text, " ")
+		if colour := colours[rows[i][2]]; coloured && colour != "" {
+			text = "\x1b[" + colour + "m" + text + "\x1b[0m"
 		}
-		if _, err := fmt.Fprintln(out, line); err != nil {
+		if _, err := fmt.Fprintln(out, text); err != nil {
 			return err
 		}
 	}
@@ -82,6 +66,9 @@ func printRows(out io.Writer, header string, rows []row) error {
 
 // terminal reports whether out is one that wants colours.
 func terminal(out io.Writer) bool {
+	if o, ok := out.(*outlet); ok {
+		out = o.Writer
+	}
 	file, ok := out.(*os.File)
 	if !ok || os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb" {
 		return false
@@ -92,7 +79,7 @@ func terminal(out io.Writer) bool {
 
 // logTable reports whether it is an execution log.
 func logTable(e env, file io.Reader) (bool, error) {
-	var rows []row
+	rows := [][]string{{"TASK", "ITERATION", "OUTCOME", "DURATION", "COST", "REASON"}}
 	var usage ralph.Usage
 	lines := 0
 	for r, err := range progress.ReadJSONL(file) {
@@ -117,24 +104,25 @@ func logTable(e env, file io.Reader) (bool, error) {
 		if r.Attempt > 1 {
 			number += fmt.Sprintf(" (%d)", r.Attempt)
 		}
-		cost := "-"
+		cost := ""
 		if r.Usage.CostUSD != nil {
-			cost = fmt.Sprintf("$%.4f", *r.Usage.CostUSD)
+			cost = usd(*r.Usage.CostUSD)
 			sum := *r.Usage.CostUSD
 			if usage.CostUSD != nil {
 				sum += *usage.CostUSD
 			}
 			usage.CostUSD = &sum
 		}
-		rows = append(rows, row{task, number, r.Outcome, why(r), (time.Duration(r.DurationMS) * time.Millisecond).String(), cost})
+		took := time.Duration(r.DurationMS) * time.Millisecond
+		rows = append(rows, []string{short(task, 40), number, string(r.Outcome), took.String(), cost, short(why(r), 100)})
 	}
 	if lines == 0 {
 		return false, nil
 	}
-	if err := printRows(e.stdout, "TASK ITERATION OUTCOME DURATION COST REASON", rows); err != nil {
+	if err := printRows(e.stdout, rows); err != nil {
 		return true, err
 	}
-	_, err := fmt.Fprintf(e.stdout, "%s%s\n", plural(len(rows), "attempt"), price(usage))
+	_, err := fmt.Fprintf(e.stdout, "%s%s\n", plural(len(rows)-1, "attempt"), price(usage))
 	return true, err
 }
 
@@ -161,17 +149,17 @@ func progressTable(e env, file io.Reader) (bool, error) {
 	if err != nil || len(p.Sections) == 0 && p.Feature == "" {
 		return false, err
 	}
-	var rows []row
+	rows := [][]string{{"TASK", "ITERATION", "OUTCOME", "TIME", "COST", "TITLE"}}
 	for _, s := range p.Sections {
 		text := s.Title
 		if len(s.Learnings) > 0 {
 			text += ": " + strings.Join(s.Learnings, "; ")
 		}
-		rows = append(rows, row{s.Task, fmt.Sprint(s.Number), s.Status, text, s.Time.Format(time.RFC3339), "-"})
+		rows = append(rows, []string{short(s.Task, 40), fmt.Sprint(s.Number), string(s.Status), s.Time.Format(time.RFC3339), "", short(text, 100)})
 	}
-	if err := printRows(e.stdout, "TASK ITERATION OUTCOME TIME COST TITLE", rows); err != nil {
+	if err := printRows(e.stdout, rows); err != nil {
 		return true, err
 	}
-	_, err = fmt.Fprintf(e.stdout, "%s: %s\n", line(p.Feature), plural(len(rows), "iteration"))
+	_, err = fmt.Fprintf(e.stdout, "%s: %s\n", line(p.Feature), plural(len(rows)-1, "iteration"))
 	return true, err
 }

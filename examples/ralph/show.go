@@ -93,13 +93,17 @@ func outcome(t ralph.Task, it ralph.Iteration) string {
 }
 
 func price(u ralph.Usage) string {
-	switch {
-	case u.CostUSD == nil:
+	if u.CostUSD == nil {
 		return ""
-	case *u.CostUSD == 0:
-		return ", $0"
 	}
-	return fmt.Sprintf(", $%.4f", *u.CostUSD)
+	return ", " + usd(*u.CostUSD)
+}
+
+func usd(v float64) string {
+	if v == 0 {
+		return "$0"
+	}
+	return fmt.Sprintf("$%.4f", v)
 }
 
 // report prints how the loop ended, and the evidence. A loop that is not done was

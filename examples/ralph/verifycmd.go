@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -187,8 +188,12 @@ func (f *verifyFlags) verifyPart(e env, c criteria, p part, said *string) (verif
 			e.say("%s: the output makes no promise (%s); %s is asked for", stage, promise.Why, task.Promise)
 		}
 	}
-	ctx, stop := withTimeout(e.ctx, f.timeout)
-	defer stop()
+	ctx := e.ctx
+	if f.timeout > 0 {
+		var stop context.CancelFunc
+		ctx, stop = context.WithTimeout(ctx, f.timeout)
+		defer stop()
+	}
 	verdict, err := v.Verify(ctx, claim)
 	r := verified{Task: task.ID, Stage: stage, Passed: verdict.Passed && err == nil, Feedback: verdict.Feedback, Checks: verdict.Checks}
 	if err != nil {
