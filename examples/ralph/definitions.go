@@ -14,7 +14,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/progress"
-	"github.com/ralph-loop/ralph/tasks"
+	"github.com/ralph-loop/ralph/tasks/spec"
 )
 
 // definitions works a file of definitions off: one agent, one task at a time.
@@ -28,7 +28,7 @@ func (w *work) definitions(runner ralph.Runner) error {
 	if err != nil {
 		return err
 	}
-	judged := tasks.Env{Dir: w.project, Judge: w.judgeWith(config), Redact: redact().String}
+	judged := spec.Env{Dir: w.project, Judge: w.judgeWith(config), Redact: redact().String}
 	// A verifier that cannot be built is found out now, not after hours.
 	for _, d := range f.Definitions() {
 		if _, _, err := w.task(config, judged, d); err != nil {
@@ -70,24 +70,24 @@ func (w *work) definitions(runner ralph.Runner) error {
 
 // unverified warns of tasks that somebody else has declared done: the agent can
 // write to the file too.
-func (w *work) unverified(before, now *tasks.File, ran string) {
-	was := map[string]tasks.Status{}
+func (w *work) unverified(before, now *spec.File, ran string) {
+	was := map[string]spec.Status{}
 	for _, d := range before.Definitions() {
 		was[d.ID] = d.Status
 	}
 	for _, d := range now.Definitions() {
-		if d.Status == tasks.StatusDone && was[d.ID] != d.Status && d.ID != ran {
+		if d.Status == spec.StatusDone && was[d.ID] != d.Status && d.ID != ran {
 			w.say("warning: %s was set to done while %s ran; it is not verified: 'ralph verify %s %s' does it", clean(d.ID), clean(ran), w.file, clean(d.ID))
 		}
 	}
 }
 
-func undone(f *tasks.File) int {
-	return len(slices.DeleteFunc(f.Definitions(), func(d tasks.Definition) bool { return d.Status == tasks.StatusDone }))
+func undone(f *spec.File) int {
+	return len(slices.DeleteFunc(f.Definitions(), func(d spec.Definition) bool { return d.Status == spec.StatusDone }))
 }
 
 // definition runs the loop of one task and writes its status back.
-func (w *work) definition(config tasks.Config, judged tasks.Env, runner ralph.Runner, f *tasks.File, d tasks.Definition) error {
+func (w *work) definition(config spec.Config, judged spec.Env, runner ralph.Runner, f *spec.File, d spec.Definition) error {
 	task, verifier, err := w.task(config, judged, d)
 	if err != nil {
 		return fail(exitConfig, "%w", err)
@@ -101,11 +101,11 @@ func (w *work) definition(config tasks.Config, judged tasks.Env, runner ralph.Ru
 		return w.writeBack(d.ID, state)
 	}
 	if state.Attempt == 1 && state.Iteration == 1 {
-		if state.Task, err = tasks.Snapshot(task, judged); err != nil {
+		if state.Task, err = spec.Verifier(judged).Prepare(w.ctx, task); err != nil {
 			return fail(exitConfig, "%w", err)
 		}
 	}
-	if err := setStatus(f, d.ID, tasks.StatusRunning); err != nil {
+	if err := setStatus(f, d.ID, spec.StatusRunning); err != nil {
 		return fail(exitConfig, "%w", err)
 	}
 	loop := &ralph.Local{Runner: runner, Verifier: verifier, Log: w.shown(false), Output: w.output, Evidence: w.evidence(task)}
@@ -151,14 +151,14 @@ func dollars(u ralph.Usage) float64 {
 // writeBack writes down how a task ended. That the money was spent, or that the
 // agent could not run, says nothing about the task: it is still to be done.
 func (w *work) writeBack(id string, s ralph.State) error {
-	now := tasks.StatusFailed
+	now := spec.StatusFailed
 	switch s.Stop {
 	case ralph.StopVerified:
-		now = tasks.StatusDone
+		now = spec.StatusDone
 	case ralph.StopCost, ralph.StopFailed, ralph.StopRateLimited:
-		now = tasks.StatusTodo
+		now = spec.StatusTodo
 	}
-	f, err := tasks.Load(w.file) // the agent may have written to it
+	f, err := spec.Load(w.file) // the agent may have written to it
 	if err == nil {
 		err = f.SetIteration(id, s.Iteration)
 	}
@@ -172,19 +172,20 @@ func (w *work) writeBack(id string, s ralph.State) error {
 }
 
 // task returns what is run for a definition, and its verifier.
-func (f *flags) task(config tasks.Config, judged tasks.Env, d tasks.Definition) (ralph.Task, ralph.Verifier, error) {
+func (f *flags) task(config spec.Config, judged spec.Env, d spec.Definition) (ralph.Task, spec.TaskVerifier, error) {
 	if err := f.knownStage(config, d); err != nil {
-		return ralph.Task{}, nil, err
+		return ralph.Task{}, spec.TaskVerifier{}, err
 	}
 	task, err := config.Task(d, cmp.Or(f.stage, firstStage(d)))
 	if err != nil {
-		return task, nil, err
+		return task, spec.TaskVerifier{}, err
 	}
 	task.Dir = judged.Dir
 	task.Limits.Iterations = cmp.Or(f.max, task.Limits.Iterations)
 	task.Limits.IterationTimeout, task.Limits.CostUSD = f.timeout, f.maxCost
-	v, err := tasks.Build(task, judged)
-	if errors.Is(err, tasks.ErrNoJudge) {
+	v := spec.Verifier(judged)
+	err = v.Validate(task)
+	if errors.Is(err, spec.ErrNoJudge) {
 		err = fmt.Errorf("%w: name one with --judge, or with judge: below ralph: in .ralph/config.yaml", err)
 	}
 	return task, v, err
@@ -192,7 +193,7 @@ func (f *flags) task(config tasks.Config, judged tasks.Env, d tasks.Definition) 
 
 // knownStage refuses an agent that nothing is known of: nothing but its word
 // would be asked for.
-func (f *flags) knownStage(config tasks.Config, d tasks.Definition) error {
+func (f *flags) knownStage(config spec.Config, d spec.Definition) error {
 	known := slices.Clone(stages)
 	if d.Completion != nil {
 		for _, a := range d.Completion.Agents {
@@ -208,7 +209,7 @@ func (f *flags) knownStage(config tasks.Config, d tasks.Definition) error {
 	return fmt.Errorf("%s: --stage: nothing is known of an agent %q%s", d.ID, f.stage, didYouMean(f.stage, known))
 }
 
-func firstStage(d tasks.Definition) string {
+func firstStage(d spec.Definition) string {
 	if d.Completion != nil && len(d.Completion.Agents) > 0 {
 		return d.Completion.Agents[0].Agent
 	}
@@ -218,7 +219,7 @@ func firstStage(d tasks.Definition) string {
 // resume returns the state of a loop that was interrupted, if the task is still
 // the same, else that of a new one. It is done if the loop stopped, and the
 // process died before that was written to the task file.
-func (w *work) resume(task ralph.Task, status tasks.Status) ralph.State {
+func (w *work) resume(task ralph.Task, status spec.Status) ralph.State {
 	start := ralph.Start(task)
 	file, err := os.Open(w.logPath)
 	if err != nil {
@@ -231,7 +232,7 @@ func (w *work) resume(task ralph.Task, status tasks.Status) ralph.State {
 	}
 	if s.Done() {
 		// Written after the status, which says that it runs: not an earlier loop's end.
-		if info, err := os.Stat(w.file); err == nil && status == tasks.StatusRunning && s.Updated.After(info.ModTime()) {
+		if info, err := os.Stat(w.file); err == nil && status == spec.StatusRunning && s.Updated.After(info.ModTime()) {
 			return s
 		}
 		return start
@@ -257,7 +258,7 @@ func (w *work) evidence(task ralph.Task) string {
 	return filepath.Join(filepath.Dir(w.logPath), "evidence", name)
 }
 
-func setStatus(f *tasks.File, id string, s tasks.Status) error {
+func setStatus(f *spec.File, id string, s spec.Status) error {
 	if err := f.SetStatus(id, s); err != nil {
 		return err
 	}
@@ -266,15 +267,15 @@ func setStatus(f *tasks.File, id string, s tasks.Status) error {
 
 // warn shows what a person should know of a task file: a task without a
 // completion runs with the defaults (S1).
-func (e env) warn(f *tasks.File) {
+func (e env) warn(f *spec.File) {
 	for _, text := range f.Warnings {
 		e.say("warning: %s", text)
 	}
 }
 
 // loadDefinitions loads a file that must be usable.
-func loadDefinitions(path string) (*tasks.File, error) {
-	f, err := tasks.Load(path)
+func loadDefinitions(path string) (*spec.File, error) {
+	f, err := spec.Load(path)
 	if err == nil {
 		err = f.Validate()
 	}
@@ -288,11 +289,11 @@ func loadDefinitions(path string) (*tasks.File, error) {
 }
 
 // tasksConfig reads the defaults of a project.
-func (f *flags) tasksConfig(project string) (tasks.Config, error) {
+func (f *flags) tasksConfig(project string) (spec.Config, error) {
 	path := cmp.Or(f.config, filepath.Join(project, ".ralph", "config.yaml"))
-	config, err := tasks.LoadConfig(path)
+	config, err := spec.LoadConfig(path)
 	if f.config == "" && errors.Is(err, fs.ErrNotExist) {
-		return tasks.Config{}, nil
+		return spec.Config{}, nil
 	}
 	if err != nil {
 		return config, fail(exitConfig, "%w", err)
@@ -301,7 +302,7 @@ func (f *flags) tasksConfig(project string) (tasks.Config, error) {
 }
 
 // judgeWith returns the judge that flags or configuration name.
-func (f *flags) judgeWith(config tasks.Config) func(model string) (ralph.Runner, error) {
+func (f *flags) judgeWith(config spec.Config) func(model string) (ralph.Runner, error) {
 	name := cmp.Or(f.judge, config.Judge)
 	if name == "" {
 		return nil
@@ -317,9 +318,9 @@ func (f *flags) judgeWith(config tasks.Config) func(model string) (ralph.Runner,
 }
 
 // counts says how many tasks have which status.
-func counts(f *tasks.File) string {
-	n := map[tasks.Status]int{}
-	var order []tasks.Status
+func counts(f *spec.File) string {
+	n := map[spec.Status]int{}
+	var order []spec.Status
 	for _, d := range f.Definitions() {
 		s := d.Status.Effective()
 		if !slices.Contains(order, s) {
@@ -334,11 +335,11 @@ func counts(f *tasks.File) string {
 	return strings.Join(parts, ", ")
 }
 
-func printDefinitions(out io.Writer, f *tasks.File) {
+func printDefinitions(out io.Writer, f *spec.File) {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "TASK\tSTATUS\tITERATIONS\tTITLE")
 	for _, d := range f.Definitions() {
-		fmt.Fprintf(w, "%s\t%s\t%d\t%s\n", clean(d.ID), cmp.Or(d.Status, tasks.StatusTodo), d.Iteration, clean(d.Title))
+		fmt.Fprintf(w, "%s\t%s\t%d\t%s\n", clean(d.ID), cmp.Or(d.Status, spec.StatusTodo), d.Iteration, clean(d.Title))
 	}
 	w.Flush()
 }

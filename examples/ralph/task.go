@@ -13,6 +13,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/ralph-loop/ralph/tasks"
+	"github.com/ralph-loop/ralph/tasks/spec"
 )
 
 //go:embed prompts/tasks.md
@@ -79,8 +80,8 @@ func createTask(e env, f *flags, args []string) error {
 	if len(args) != 3 {
 		return fail(exitUsage, "task create takes ID, SPEC and TITLE, not %d arguments", len(args))
 	}
-	def := tasks.Definition{
-		ID: args[0], SpecID: args[1], Title: args[2], Description: f.description, Status: tasks.StatusTodo,
+	def := spec.Definition{
+		ID: args[0], SpecID: args[1], Title: args[2], Description: f.description, Status: spec.StatusTodo,
 		Priority: f.priority, Dependencies: f.depends,
 	}
 	switch {
@@ -89,14 +90,14 @@ func createTask(e env, f *flags, args []string) error {
 	case len(f.acceptance) == 0:
 		return fail(exitUsage, "--acceptance is missing: at least one criterion that can be checked")
 	}
-	def.Completion = &tasks.Completion{Outcome: f.outcome, Acceptance: f.acceptance}
+	def.Completion = &spec.Completion{Outcome: f.outcome, Acceptance: f.acceptance}
 	for _, stage := range stages {
 		c, given, err := f.agents[stage].criteria(stage)
 		if err != nil {
 			return err
 		}
 		if given {
-			def.Completion.Agents = append(def.Completion.Agents, tasks.AgentCriteria{Agent: stage, Criteria: c})
+			def.Completion.Agents = append(def.Completion.Agents, spec.AgentCriteria{Agent: stage, Criteria: c})
 		}
 	}
 	path := cmp.Or(f.file, "tasks.yaml")
@@ -113,8 +114,8 @@ func createTask(e env, f *flags, args []string) error {
 }
 
 // criteria returns what the flags say, and whether they say anything.
-func (c *criteriaFlags) criteria(stage string) (tasks.Criteria, bool, error) {
-	got := tasks.Criteria{Promise: c.promise, Description: c.description, Method: c.verify, MaxIterations: c.iterations, Blocked: c.blocked, Guard: c.guard}
+func (c *criteriaFlags) criteria(stage string) (spec.Criteria, bool, error) {
+	got := spec.Criteria{Promise: c.promise, Description: c.description, Method: c.verify, MaxIterations: c.iterations, Blocked: c.blocked, Guard: c.guard}
 	switch {
 	case c.command != "" && c.config != "":
 		return got, false, fail(exitUsage, "--%s-verify-cmd and --%s-verify-config exclude each other", stage, stage)
@@ -137,7 +138,7 @@ func (c *criteriaFlags) criteria(stage string) (tasks.Criteria, bool, error) {
 }
 
 // addDefinition adds a definition to a file, which is made if it is not there.
-func addDefinition(path string, def tasks.Definition) error {
+func addDefinition(path string, def spec.Definition) error {
 	info, err := os.Stat(path)
 	isNew := errors.Is(err, fs.ErrNotExist)
 	if err != nil && !isNew {
@@ -149,7 +150,7 @@ func addDefinition(path string, def tasks.Definition) error {
 		}
 		return writeFirst(path, def)
 	}
-	f, err := tasks.Load(path)
+	f, err := spec.Load(path)
 	if err != nil {
 		return err
 	}
@@ -170,11 +171,11 @@ func blank(path string) bool {
 
 // writeFirst writes a file with one definition: a list, to which more can be
 // added.
-func writeFirst(path string, def tasks.Definition) error {
+func writeFirst(path string, def spec.Definition) error {
 	var text []byte
 	var err error
 	if strings.EqualFold(filepath.Ext(path), ".json") {
-		text, err = json.MarshalIndent([]tasks.Definition{def}, "", "  ")
+		text, err = json.MarshalIndent([]spec.Definition{def}, "", "  ")
 		text = append(text, '\n')
 	} else {
 		text, err = def.YAML()
@@ -192,7 +193,7 @@ func writeFirst(path string, def tasks.Definition) error {
 	if err != nil {
 		return err
 	}
-	f, err := tasks.Parse(path, text)
+	f, err := spec.Parse(path, text)
 	if err != nil {
 		return err
 	}
@@ -210,7 +211,7 @@ func listTasks(e env, f *flags, args []string) error {
 	}
 	w := tabwriter.NewWriter(e.stdout, 0, 0, 2, ' ', 0)
 	if kind == tasks.KindDefinitions {
-		file, err := tasks.Load(path)
+		file, err := spec.Load(path)
 		if err != nil {
 			return fail(exitConfig, "%w", err)
 		}
@@ -222,7 +223,7 @@ func listTasks(e env, f *flags, args []string) error {
 					agents = append(agents, strings.TrimSuffix(a.Agent+":"+a.Criteria.Method, ":"))
 				}
 			}
-			fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%s\t%s\n", clean(d.ID), clean(string(cmp.Or(d.Status, tasks.StatusTodo))), d.Priority,
+			fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%s\t%s\n", clean(d.ID), clean(string(cmp.Or(d.Status, spec.StatusTodo))), d.Priority,
 				cmp.Or(clean(strings.Join(d.Dependencies, ",")), "-"), cmp.Or(clean(strings.Join(agents, ",")), "-"), clean(d.Title))
 		}
 		return w.Flush()
@@ -301,7 +302,7 @@ func checkTasks(e env, f *flags, args []string) error {
 		f.sayOthers(e, path, kind, items)
 		return nil
 	}
-	file, err := tasks.Load(path)
+	file, err := spec.Load(path)
 	if err == nil {
 		err = file.Validate()
 	}
@@ -318,7 +319,7 @@ func checkTasks(e env, f *flags, args []string) error {
 		}
 	}
 	// A verifier that cannot be built is a mistake too; a judge is not asked for.
-	judged := tasks.Env{Judge: f.judgeWith(tasks.Config{Judge: "claude"})}
+	judged := spec.Env{Judge: f.judgeWith(spec.Config{Judge: "claude"})}
 	for _, d := range defs {
 		if d.Completion == nil {
 			continue
@@ -326,7 +327,7 @@ func checkTasks(e env, f *flags, args []string) error {
 		for _, a := range d.Completion.Agents {
 			own := *f
 			own.stage = a.Agent
-			if _, _, err := own.task(tasks.Config{}, judged, d); err != nil {
+			if _, _, err := own.task(spec.Config{}, judged, d); err != nil {
 				return fail(exitConfig, "%s: %w", path, err)
 			}
 		}

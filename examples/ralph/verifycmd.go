@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph"
-	"github.com/ralph-loop/ralph/tasks"
+	"github.com/ralph-loop/ralph/tasks/spec"
 	"github.com/ralph-loop/ralph/verify"
 )
 
@@ -59,7 +59,7 @@ func runVerify(e env, f *flags, args []string) error {
 	if err != nil {
 		return err
 	}
-	judged := tasks.Env{Dir: cmp.Or(f.dir, "."), Judge: f.judgeWith(config)}
+	judged := spec.Env{Dir: cmp.Or(f.dir, "."), Judge: f.judgeWith(config)}
 	said, err := f.said(e.stdin)
 	if err != nil {
 		return err
@@ -80,13 +80,13 @@ func runVerify(e env, f *flags, args []string) error {
 
 // A part is one agent's part of a definition.
 type part struct {
-	def   tasks.Definition
+	def   spec.Definition
 	stage string
 }
 
 // parts finds what is to be verified.
 func (f *flags) parts(e env, args []string) ([]part, error) {
-	file, err := tasks.Load(args[0])
+	file, err := spec.Load(args[0])
 	if err == nil {
 		err = file.Validate()
 	}
@@ -96,10 +96,10 @@ func (f *flags) parts(e env, args []string) ([]part, error) {
 	e.warn(file)
 	defs := file.Definitions()
 	for _, c := range file.Fragments() {
-		defs = append(defs, tasks.Definition{ID: "", Completion: &c})
+		defs = append(defs, spec.Definition{ID: "", Completion: &c})
 	}
 	if len(args) == 2 {
-		defs = slices.DeleteFunc(defs, func(d tasks.Definition) bool { return d.ID != args[1] })
+		defs = slices.DeleteFunc(defs, func(d spec.Definition) bool { return d.ID != args[1] })
 	}
 	switch {
 	case len(defs) == 0 && len(args) == 2:
@@ -125,7 +125,7 @@ func (f *flags) parts(e env, args []string) ([]part, error) {
 	return all, nil
 }
 
-func ids(f *tasks.File) []string {
+func ids(f *spec.File) []string {
 	var all []string
 	for _, d := range f.Definitions() {
 		all = append(all, d.ID)
@@ -162,7 +162,7 @@ func (f *flags) said(stdin io.Reader) (*string, error) {
 }
 
 // verifyPart verifies one part, as the loop would.
-func (f *flags) verifyPart(e env, config tasks.Config, judged tasks.Env, p part, said *string) (verified, error) {
+func (f *flags) verifyPart(e env, config spec.Config, judged spec.Env, p part, said *string) (verified, error) {
 	own := *f
 	own.stage = p.stage
 	if own.stage == "" {
@@ -184,7 +184,7 @@ func (f *flags) verifyPart(e env, config tasks.Config, judged tasks.Env, p part,
 	if err != nil {
 		return verified{}, err
 	}
-	if task, err = tasks.Snapshot(task, judged); err != nil {
+	if task, err = v.Prepare(e.ctx, task); err != nil {
 		return verified{}, err
 	}
 	if len(task.Guarded) > 0 {
