@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/ralph-loop/ralph/internal/term"
 )
 
 // Causes with which this driver ends a run of the agent.
@@ -190,11 +192,11 @@ func (l *Local) findClaim(it *Iteration, s State, a *attempt) {
 // withoutPrompt removes verbatim copies of the prompt from the output, line
 // numbers unchanged. Only a prompt that holds a tag can do harm.
 func withoutPrompt(output, prompt string) string {
-	prompt = strings.TrimSpace(plain(prompt))
+	prompt = strings.TrimSpace(term.Plain(prompt))
 	if !holdsTag(prompt) || !holdsTag(output) {
 		return output
 	}
-	return strings.ReplaceAll(plain(output), prompt, strings.Repeat("\n", strings.Count(prompt, "\n")))
+	return strings.ReplaceAll(term.Plain(output), prompt, strings.Repeat("\n", strings.Count(prompt, "\n")))
 }
 
 // verify asks the verifier. That it cannot tell is no verdict on the work.

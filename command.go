@@ -15,6 +15,7 @@ import (
 
 	"github.com/ralph-loop/ralph/internal/process"
 	"github.com/ralph-loop/ralph/internal/stream"
+	"github.com/ralph-loop/ralph/internal/term"
 )
 
 // Format is how an agent's client prints: one of its JSON dialects, or text.
@@ -107,7 +108,7 @@ func (c *Command) Run(ctx context.Context, req Request) (Response, error) {
 	options := stream.Options{Echo: req.Prompt}
 	if req.Display != nil {
 		options.Display = req.Display
-		f.display = stream.Strip(req.Display)
+		f.display = term.Strip(req.Display)
 	}
 	if req.Live != nil {
 		options.Live = func(u stream.Usage) { req.Live(Usage(u)) }
@@ -332,6 +333,6 @@ func (t *tail) Write(p []byte) {
 
 func (t *tail) String() string {
 	var b strings.Builder
-	stream.Strip(&b).Write(t.b)
+	term.Strip(&b).Write(t.b)
 	return b.String()
 }

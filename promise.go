@@ -6,6 +6,7 @@ import (
 	"unicode"
 
 	"github.com/ralph-loop/ralph/internal/stream"
+	"github.com/ralph-loop/ralph/internal/term"
 )
 
 // Match says which text counts as a promise. The zero value is
@@ -87,7 +88,7 @@ func FindPromise(output, promise string, m Match) Promise {
 		}
 		return Promise{Why: WhyNone}
 	}
-	text := plain(output)
+	text := term.Plain(output)
 	want := fold(promise)
 	if want == "" {
 		return Promise{Why: WhyWrongText}

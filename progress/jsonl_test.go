@@ -45,7 +45,7 @@ func loopAudit(ctx context.Context, log ralph.ProgressLog) (ralph.State, error) 
 	return l.Run(ctx, ralph.Start(ralph.Task{ID: "TASK-001", Agent: "coder", Limits: ralph.Limits{Iterations: 15}}))
 }
 
-// TestJSONL compares the records of a loop with S4's keys.
+// TestJSONL compares the records of a loop with the keys that other programs read.
 func TestJSONL(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -28,6 +28,3 @@ func ParseVerdict(text string, n int) (met []bool, wrong string) {
 	}
 	return met, wrong
 }
-
-// Readable is text without control sequences.
-func Readable(text string) string { return readable([]byte(text)) }

@@ -91,7 +91,7 @@ func (e External) verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, err
 		return judge(ralph.Check{Name: name, Status: ralph.CheckUnable, Detail: fmt.Sprintf("%s could not be run: %v", name, err)}), nil
 	}
 	if err != nil {
-		return ralph.Verdict{}, err
+		return ralph.Verdict{}, fmt.Errorf("verify: External: %w", err)
 	}
 	limited, stop := ctx, context.CancelFunc(func() {})
 	if limit := e.limit(); limit > 0 {
@@ -188,21 +188,21 @@ func (e External) args() ([]string, error) {
 	}
 	for _, entry := range e.Env {
 		if name, _, ok := strings.Cut(entry, "="); !ok || name == "" || strings.Contains(entry, "\x00") {
-			return nil, fmt.Errorf("verify.External: the entry %q of Env is not NAME=value", ends(name, 40, 10))
+			return nil, fmt.Errorf("verify: External: the entry %q of Env is not NAME=value", ends(name, 40, 10))
 		}
 	}
 	args := e.Args
 	switch {
 	case len(e.Args) > 0 && e.Shell != "":
-		return nil, errors.New("verify.External: both Args and Shell are set; one is the command")
+		return nil, errors.New("verify: External: both Args and Shell are set; one is the command")
 	case strings.TrimSpace(e.Shell) != "":
 		args = []string{"/bin/sh", "-c", e.Shell}
 	case len(e.Args) == 0 || e.Args[0] == "":
-		return nil, errors.New("verify.External: there is no command; set Args or Shell")
+		return nil, errors.New("verify: External: there is no command; set Args or Shell")
 	}
 	for _, arg := range args {
 		if strings.Contains(arg, "\x00") {
-			return nil, errors.New("verify.External: a NUL byte is in the command; none can be passed to a program")
+			return nil, errors.New("verify: External: a NUL byte is in the command; none can be passed to a program")
 		}
 	}
 	return args, nil
@@ -238,7 +238,7 @@ func inside(workspace, dir string) (string, error) {
 	if !filepath.IsAbs(target) {
 		target = filepath.Join(root, dir)
 	}
-	outside := fmt.Errorf("verify.External: Dir %q is outside the workspace %s", dir, root)
+	outside := fmt.Errorf("the folder %q is outside the workspace %s", dir, root)
 	if abs, _ := filepath.Abs(workspace); !within(root, target) && !within(abs, target) {
 		return "", outside
 	}

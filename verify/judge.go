@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/term"
 )
 
 // How much the judge is shown of the answer and of the evidence, in bytes: the
@@ -99,7 +100,7 @@ func folded(text string) string { return strings.ToLower(strings.Join(strings.Fi
 // parseVerdict reads n verdict lines, and nothing else. What is wrong is said without
 // secrets.
 func parseVerdict(text string, n int, hide hider) (answers []answer, wrong string) {
-	for line := range strings.Lines(readable([]byte(text))) {
+	for line := range strings.Lines(term.Clean(text)) {
 		line = strings.TrimSpace(line)
 		if line == "" {
 			continue

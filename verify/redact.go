@@ -7,45 +7,54 @@ import (
 	"unicode/utf8"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/plugin"
 )
 
 // A hider is the Redact of a verifier: it returns a text without its secrets.
 // Nil hides nothing.
 type hider func(string) string
 
+// text is a text without its secrets. If Redact panics, none of it is shown.
 func (h hider) text(s string) string {
 	if h == nil || s == "" {
 		return s
 	}
-	return h(s)
+	hidden := ""
+	if plugin.Call("Redact", func() error { hidden = h(s); return nil }) != nil {
+		return "[withheld: Redact panicked]"
+	}
+	return hidden
 }
 
 func (h hider) texts(list []string) []string {
-	if h == nil {
-		return list
-	}
 	list = slices.Clone(list)
 	for i := range list {
-		list[i] = h(list[i])
+		list[i] = h.text(list[i])
 	}
 	return list
 }
 
 // leaving is what a verifier says, without secrets: the feedback, the names and
-// details of the checks, the error.
+// details of the checks, the error. If Redact panics, that is the error.
 func (h hider) leaving(v ralph.Verdict, err error) (ralph.Verdict, error) {
 	if h == nil {
 		return v, err
 	}
-	v.Feedback = h.text(v.Feedback)
-	v.Checks = slices.Clone(v.Checks)
-	for i := range v.Checks {
-		v.Checks[i].Name, v.Checks[i].Detail = h.text(v.Checks[i].Name), h.text(v.Checks[i].Detail)
-	}
-	if err != nil {
-		if text := h.text(err.Error()); text != err.Error() {
-			err = &hiddenError{text, err}
+	panicked := plugin.Call("verify: Redact", func() error {
+		v.Feedback = h(v.Feedback)
+		v.Checks = slices.Clone(v.Checks)
+		for i := range v.Checks {
+			v.Checks[i].Name, v.Checks[i].Detail = h(v.Checks[i].Name), h(v.Checks[i].Detail)
 		}
+		if err != nil {
+			if text := h(err.Error()); text != err.Error() {
+				err = &hiddenError{text, err}
+			}
+		}
+		return nil
+	})
+	if panicked != nil {
+		return ralph.Verdict{}, panicked
 	}
 	return v, err
 }
@@ -101,10 +110,10 @@ func (w *hiding) add(p []byte) {
 
 // pass passes on what is held, as far as it can be cut.
 func (w *hiding) pass() {
-	all := w.hide(string(w.held))
+	all := w.hide.text(string(w.held))
 	for at := w.cut(len(w.held) - hideAhead); at > 0; at = w.cut(at / 2) {
-		first := w.hide(string(w.held[:at]))
-		if first+w.hide(string(w.held[at:])) == all {
+		first := w.hide.text(string(w.held[:at]))
+		if first+w.hide.text(string(w.held[at:])) == all {
 			w.held = w.held[:copy(w.held, w.held[at:])]
 			w.to([]byte(first))
 			return

@@ -13,9 +13,11 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/plugin"
+	"github.com/ralph-loop/ralph/internal/term"
 )
 
-// Semantic asks a judge whether each of the criteria is met (S1's semantic).
+// Semantic asks a judge whether each of the criteria is met.
 // A judge is just another agent, any [ralph.Runner]; a small model is enough:
 //
 //	judge, err := ralph.Preset("claude")
@@ -40,7 +42,7 @@ type Semantic struct {
 	// Criteria must all be met. Without Criteria and Excludes, they are the
 	// task's Acceptance.
 	Criteria []string
-	// Excludes must not be in the answer (S1's negative_patterns), upper and
+	// Excludes must not be in the answer, upper and
 	// lower case alike. They are looked for first; one that is found rejects
 	// without a call of the judge.
 	Excludes []string
@@ -96,7 +98,7 @@ func (s Semantic) verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, err
 	if err != nil {
 		return ralph.Verdict{}, err
 	}
-	h := &hearing{ctx: ctx, judge: s.Judge, claim: c, criteria: criteria, said: readable([]byte(c.Output)), facts: facts, hide: s.Redact}
+	h := &hearing{ctx: ctx, judge: s.Judge, claim: c, criteria: criteria, said: term.Clean(c.Output), facts: facts, hide: s.Redact}
 	answers, check := h.hold()
 	if ctx.Err() != nil {
 		return ralph.Verdict{}, context.Cause(ctx)
@@ -123,7 +125,7 @@ func (s Semantic) fallback(ctx context.Context, c ralph.Claim, checks []ralph.Ch
 		return judge(append(checks, check)...), nil
 	}
 	check.Status, check.Detail = ralph.CheckWarning, "the fallback decides, for "+check.Detail
-	v, err := s.Fallback.Verify(ctx, c)
+	v, err := ask(ctx, s.Fallback, c)
 	v.Passed = v.Passed && err == nil
 	v.Checks = few(append(append(checks, check), v.Checks...))
 	return v, err
@@ -135,15 +137,15 @@ func (s Semantic) criteria(task ralph.Task) ([]string, error) {
 		criteria = task.Acceptance
 	}
 	if err := notBlank("Semantic", criteria, s.Excludes); err != nil {
-		return nil, errors.New("verify.Semantic: a criterion or an entry of Excludes is blank")
+		return nil, errors.New("verify: Semantic: a criterion or an entry of Excludes is blank")
 	}
 	switch {
 	case len(criteria) == 0 && len(s.Excludes) == 0:
-		return nil, errors.New("verify.Semantic: there are no criteria: neither Criteria nor Excludes are set, and the task has no Acceptance")
+		return nil, errors.New("verify: Semantic: there are no criteria: neither Criteria nor Excludes are set, and the task has no Acceptance")
 	case len(criteria) > maxCriteria:
-		return nil, fmt.Errorf("verify.Semantic: %d criteria are too many; %d can be judged, in stages of a MultiStage more", len(criteria), maxCriteria)
+		return nil, fmt.Errorf("verify: Semantic: %d criteria are too many; %d can be judged, in stages of a MultiStage more", len(criteria), maxCriteria)
 	case len(criteria) > 0 && s.Judge == nil:
-		return nil, errors.New("verify.Semantic: there is no Judge to ask about the criteria")
+		return nil, errors.New("verify: Semantic: there is no Judge to ask about the criteria")
 	}
 	return criteria, nil
 }
@@ -157,16 +159,20 @@ func (s Semantic) facts(ctx context.Context, c ralph.Claim) (string, error) {
 		fmt.Fprintf(&b, "Files that changed:\n%s\n\n", strings.Join(c.Files, "\n"))
 	}
 	if s.Evidence != nil {
-		text, err := s.Evidence(ctx, c)
+		var text string
+		err := plugin.Call("the function", func() (err error) {
+			text, err = s.Evidence(ctx, c)
+			return err
+		})
 		if ctx.Err() != nil {
 			return "", context.Cause(ctx)
 		}
 		if err != nil {
-			return "", fmt.Errorf("verify.Semantic: evidence: %w", err)
+			return "", fmt.Errorf("verify: Semantic: evidence: %w", err)
 		}
 		b.WriteString(text)
 	}
-	return readable([]byte(strings.TrimSpace(b.String()))), nil
+	return term.Clean(strings.TrimSpace(b.String())), nil
 }
 
 // A hearing is one claim before a judge.
@@ -223,10 +229,15 @@ func (h *hearing) ask(prompt string) (ralph.Response, error) {
 		return ralph.Response{}, err
 	}
 	defer os.RemoveAll(dir)
-	return h.judge.Run(h.ctx, ralph.Request{
-		Loop: h.claim.Task.ID, Task: h.claim.Task.ID, Agent: "judge", Dir: dir,
-		Iteration: h.claim.Iteration, Attempt: h.claim.Attempt, Prompt: prompt,
+	var resp ralph.Response
+	err = plugin.Call("the judge", func() (err error) {
+		resp, err = h.judge.Run(h.ctx, ralph.Request{
+			Loop: h.claim.Task.ID, Task: h.claim.Task.ID, Agent: "judge", Dir: dir,
+			Iteration: h.claim.Iteration, Attempt: h.claim.Attempt, Prompt: prompt,
+		})
+		return err
 	})
+	return resp, err
 }
 
 // record returns a function that keeps what is asked and answered, if there is

@@ -94,18 +94,18 @@ func (t Template) verifier() (ralph.Verifier, error) {
 		for _, arg := range t.Args {
 			switch {
 			case strings.TrimSpace(arg) == "" || strings.ContainsRune(arg, 0):
-				return nil, fmt.Errorf("verify: template %s: an argument is blank or holds a NUL byte", name)
+				return nil, fmt.Errorf("verify: Template: %s: an argument is blank or holds a NUL byte", name)
 			case strings.HasPrefix(arg, "-"):
-				return nil, fmt.Errorf("verify: template %s: %q is an option; use verify.External for a command with options", name, arg)
+				return nil, fmt.Errorf("verify: Template: %s: %q is an option; use verify.External for a command with options", name, arg)
 			}
 		}
 		v, err := known.build(t.Args)
 		if err != nil {
-			return nil, fmt.Errorf("verify: template %s: %w; the arguments are: %s", name, err, known.Args)
+			return nil, fmt.Errorf("verify: Template: %s: %w; the arguments are: %s", name, err, known.Args)
 		}
 		return redacting(v, t.Redact), nil
 	}
-	return nil, fmt.Errorf("verify: there is no template %q; known are %s", t.Name, strings.Join(names, ", "))
+	return nil, fmt.Errorf("verify: Template: there is no %q; known are %s", t.Name, strings.Join(names, ", "))
 }
 
 // redacting has the command of a template keep no secrets.
@@ -262,7 +262,7 @@ func (t covered) Verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, erro
 	}
 	folder, err := os.MkdirTemp("", "ralph-cover-")
 	if err != nil {
-		return ralph.Verdict{}, err
+		return ralph.Verdict{}, fmt.Errorf("verify: coverage: %w", err)
 	}
 	defer os.RemoveAll(folder)
 	profile := filepath.Join(folder, "cover.out")
@@ -275,11 +275,11 @@ func (t covered) Verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, erro
 	}
 	text, err := os.ReadFile(profile)
 	if err != nil {
-		return ralph.Verdict{}, fmt.Errorf("coverage: %w", err)
+		return ralph.Verdict{}, fmt.Errorf("verify: coverage: %w", err)
 	}
 	percent, err := coverage(string(text))
 	if err != nil {
-		return ralph.Verdict{}, err
+		return ralph.Verdict{}, fmt.Errorf("verify: coverage: %w", err)
 	}
 	check := ralph.Check{Name: "coverage", Status: ralph.CheckPassed, Detail: fmt.Sprintf("%.1f%% of statements are covered", percent)}
 	if percent < t.percent {
@@ -303,12 +303,12 @@ func coverage(profile string) (float64, error) {
 		}
 		fields := strings.Fields(line)
 		if len(fields) < 3 {
-			return 0, fmt.Errorf("coverage: a line of the profile is %q", ends(line, 60, 20))
+			return 0, fmt.Errorf("a line of the profile is %q", ends(line, 60, 20))
 		}
 		n := len(fields)
 		statements, err := strconv.Atoi(fields[n-2])
 		if err != nil {
-			return 0, fmt.Errorf("coverage: %w", err)
+			return 0, err
 		}
 		where := strings.Join(fields[:n-2], " ")
 		blocks[where] = block{statements, blocks[where].ran || fields[n-1] != "0"}

@@ -14,6 +14,7 @@ import (
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/process"
 	"github.com/ralph-loop/ralph/internal/stream"
+	"github.com/ralph-loop/ralph/internal/term"
 )
 
 // A filtered agent's stream goes through commands of the user's (S3): response,
@@ -46,7 +47,7 @@ func (r *filtered) Run(ctx context.Context, req ralph.Request) (ralph.Response, 
 		filters = append(filters, &filter{name: "AGENT_RESPONSE_FILTER", args: []string{"jq", "-Rr", "--unbuffered", jqFilter(r.response)}, out: answer, patience: responsePatience})
 	}
 	if r.display != "" && r.to != nil {
-		filters = append(filters, &filter{name: "AGENT_DISPLAY_FILTER", args: []string{"/bin/sh", "-c", r.display}, out: stream.Strip(r.to), careless: true, patience: displayPatience})
+		filters = append(filters, &filter{name: "AGENT_DISPLAY_FILTER", args: []string{"/bin/sh", "-c", r.display}, out: term.Strip(r.to), careless: true, patience: displayPatience})
 	}
 	for i, f := range filters {
 		if err := f.start(ctx, req.Dir); err != nil {

@@ -4,7 +4,6 @@
 package stream
 
 import (
-	"bytes"
 	"fmt"
 	"io"
 	"maps"
@@ -12,6 +11,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+
+	"github.com/ralph-loop/ralph/internal/term"
 )
 
 // Options are what a Decoder needs besides the stream.
@@ -116,7 +117,7 @@ func New(format string, o Options) (*Decoder, error) {
 	}
 	d := &Decoder{dialect: dia, live: o.Live}
 	if o.Display != nil {
-		d.show = Strip(o.Display)
+		d.show = term.Strip(o.Display)
 	}
 	if dia.line != nil {
 		d.json = &reader{want: dia.want, drop: dia.drop, line: d.decode, junk: d.skip}
@@ -321,9 +322,7 @@ func oneLine(s string) string {
 	if len(s) > 4<<10 {
 		s = s[:4<<10]
 	}
-	var b bytes.Buffer
-	Strip(&b).Write([]byte(s))
-	s = strings.Join(strings.Fields(b.String()), " ")
+	s = term.Line(s)
 	if len(s) > 500 {
 		s = strings.ToValidUTF8(s[:500], "") + "…"
 	}
