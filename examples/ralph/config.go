@@ -8,6 +8,8 @@ import (
 	"os"
 	"slices"
 	"strings"
+
+	"github.com/ralph-loop/ralph/tasks/spec"
 )
 
 // knownSettings are the names that a config file gives a meaning; any other
@@ -44,7 +46,7 @@ func readConfig(file string, asked bool, lookup func(string) (string, bool), war
 		return nil, fail(exitConfig, "config %s, line %d: %w", file, p.line, err)
 	}
 	for _, name := range slices.Sorted(maps.Keys(c)) {
-		if near := nearest(strings.ToUpper(name), knownSettings()); near != "" && near != name {
+		if near := spec.Nearest(strings.ToUpper(name), knownSettings()...); near != "" && near != name {
 			warn("config %s: %s is a variable for prompts; did you mean %s?", file, name, near)
 		}
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,7 +14,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/progress"
-	"github.com/ralph-loop/ralph/tasks"
+	"github.com/ralph-loop/ralph/tasks/spec"
 )
 
 // definitions works a file of definitions off: one agent, one task at a time.
@@ -32,7 +31,7 @@ func (w *work) definitions() error {
 	c.env.Redact = redact().String
 	// A verifier that cannot be built is found out now, not after hours.
 	for _, d := range f.Definitions() {
-		if _, _, err := c.task(d, w.stage); err != nil {
+		if _, err := c.task(d, w.stage); err != nil {
 			return fail(exitConfig, "%s: %w", w.file, err)
 		}
 	}
@@ -68,25 +67,25 @@ func (w *work) definitions() error {
 
 // unverified warns of tasks that somebody else has declared done: the agent can
 // write to the file too.
-func (w *work) unverified(before, now *tasks.File, ran string) {
-	was := map[string]tasks.Status{}
+func (w *work) unverified(before, now *spec.File, ran string) {
+	was := map[string]spec.Status{}
 	for _, d := range before.Definitions() {
 		was[d.ID] = d.Status
 	}
 	for _, d := range now.Definitions() {
-		if d.Status == tasks.StatusDone && was[d.ID] != d.Status && d.ID != ran {
+		if d.Status == spec.StatusDone && was[d.ID] != d.Status && d.ID != ran {
 			w.say("warning: %s was set to done while %s ran; it is not verified: 'ralph verify %s %s' does it", line(d.ID), line(ran), w.file, line(d.ID))
 		}
 	}
 }
 
-func undone(f *tasks.File) int {
-	return len(slices.DeleteFunc(f.Definitions(), func(d tasks.Definition) bool { return d.Status == tasks.StatusDone }))
+func undone(f *spec.File) int {
+	return len(slices.DeleteFunc(f.Definitions(), func(d spec.Definition) bool { return d.Status == spec.StatusDone }))
 }
 
 // definition runs the loop of one task and writes its status back.
-func (w *work) definition(c criteria, f *tasks.File, d tasks.Definition) error {
-	task, verifier, err := c.task(d, w.stage)
+func (w *work) definition(c criteria, f *spec.File, d spec.Definition) error {
+	task, err := c.task(d, w.stage)
 	if err != nil {
 		return fail(exitConfig, "%w", err)
 	}
@@ -99,15 +98,17 @@ func (w *work) definition(c criteria, f *tasks.File, d tasks.Definition) error {
 		return w.writeBack(d.ID, state)
 	}
 	if state.Attempt == 1 && state.Iteration == 1 {
-		if state.Task, err = tasks.Snapshot(task, c.env); err != nil {
+		if state.Task, err = c.verifier().Prepare(w.ctx, task); err != nil {
 			return fail(exitConfig, "%w", err)
 		}
 	}
-	if err := setStatus(f, d.ID, tasks.StatusRunning); err != nil {
+	if err := setStatus(f, d.ID, spec.StatusRunning); err != nil {
 		return fail(exitConfig, "%w", err)
 	}
-	evidence := filepath.Join(filepath.Dir(w.logPath), "evidence", url.PathEscape(state.Loop))
-	loop := &ralph.Local{Runner: w.agent, Verifier: verifier, Log: w.shown(false), Output: w.output, Evidence: evidence}
+	loop := &ralph.Local{
+		Runner: w.agent, Verifier: c.verifier(), Log: w.shown(false), Output: w.output,
+		Evidence: filepath.Join(filepath.Dir(w.logPath), "evidence"),
+	}
 	w.spend(-1, state)
 	state, err = loop.Run(w.ctx, state)
 	w.spend(+1, state)
@@ -138,26 +139,26 @@ func ends(reason ralph.StopReason) bool {
 
 // preview is --dry-run: what would be run, how it would be verified, and what the
 // agent would first be told.
-func (w *work) preview(c criteria, f *tasks.File) error {
+func (w *work) preview(c criteria, f *spec.File) error {
 	var rows [][]string
 	for _, d := range f.Definitions() {
-		if d.Status == tasks.StatusDone {
+		if d.Status == spec.StatusDone {
 			continue
 		}
-		task, _, err := c.task(d, w.stage)
+		task, err := c.task(d, w.stage)
 		if err != nil {
 			return fail(exitConfig, "%s: %w", w.file, err)
 		}
 		rows = append(rows, []string{d.ID, task.HowVerified})
 	}
 	columns(w.stdout, append([][]string{{"TASK", "VERIFIED"}}, rows...))
-	task, verifier, err := c.task(f.Ready()[0], w.stage)
+	task, err := c.task(f.Ready()[0], w.stage)
 	if err != nil {
 		return fail(exitConfig, "%s: %w", w.file, err)
 	}
 	fmt.Fprintf(w.stdout, "\n== %s\n", line(task.ID))
 	dry := &printer{agent: w.agent, out: w.stdout}
-	_, err = (&ralph.Local{Runner: dry, Verifier: verifier}).Run(w.ctx, ralph.Start(task))
+	_, err = (&ralph.Local{Runner: dry, Verifier: c.verifier()}).Run(w.ctx, ralph.Start(task))
 	return dry.end(err)
 }
 
@@ -198,14 +199,14 @@ func (w *work) spend(sign int, s ralph.State) {
 
 // writeBack writes down how a task ended.
 func (w *work) writeBack(id string, s ralph.State) error {
-	now := tasks.StatusFailed
+	now := spec.StatusFailed
 	switch {
 	case s.Stop == ralph.StopVerified:
-		now = tasks.StatusDone
+		now = spec.StatusDone
 	case ends(s.Stop):
-		now = tasks.StatusTodo
+		now = spec.StatusTodo
 	}
-	f, err := tasks.Load(w.file) // the agent may have written to it
+	f, err := spec.Load(w.file) // the agent may have written to it
 	if err == nil {
 		err = f.SetIteration(id, s.Iteration)
 	}
@@ -222,15 +223,15 @@ func (w *work) writeBack(id string, s ralph.State) error {
 // with what verifies them.
 type criteria struct {
 	*shared
-	config tasks.Config
-	env    tasks.Env
+	config spec.Config
+	env    spec.Env
 }
 
 // criteria reads the defaults of a project.
 func (s *shared) criteria(project string) (criteria, error) {
-	c := criteria{shared: s, env: tasks.Env{Dir: project}}
+	c := criteria{shared: s, env: spec.Env{Dir: project}}
 	var err error
-	c.config, err = tasks.LoadConfig(cmp.Or(s.config, filepath.Join(project, ".ralph", "config.yaml")))
+	c.config, err = spec.LoadConfig(cmp.Or(s.config, filepath.Join(project, ".ralph", "config.yaml")))
 	if s.config == "" && errors.Is(err, fs.ErrNotExist) {
 		err = nil
 	}
@@ -256,28 +257,31 @@ func (c *criteria) judged(name string) {
 	}
 }
 
-// task returns what is run for one agent's part of a definition, and its verifier.
-func (c criteria) task(d tasks.Definition, stage string) (ralph.Task, ralph.Verifier, error) {
+func (c criteria) verifier() spec.TaskVerifier { return spec.Verifier(c.env) }
+
+// task returns what is run for one agent's part of a definition, if that can be
+// verified.
+func (c criteria) task(d spec.Definition, stage string) (ralph.Task, error) {
 	if err := c.knows(d, stage); err != nil {
-		return ralph.Task{}, nil, err
+		return ralph.Task{}, err
 	}
 	task, err := c.config.Task(d, cmp.Or(stage, firstStage(d)))
 	if err != nil {
-		return task, nil, err
+		return task, err
 	}
 	limits := c.limits()
 	limits.Iterations = cmp.Or(c.max, task.Limits.Iterations)
 	task.Dir, task.Limits = c.env.Dir, limits
-	v, err := tasks.Build(task, c.env)
-	if errors.Is(err, tasks.ErrNoJudge) {
+	err = c.verifier().Validate(task)
+	if errors.Is(err, spec.ErrNoJudge) {
 		err = fmt.Errorf("%w: name one with --judge, or with judge: below ralph: in .ralph/config.yaml", err)
 	}
-	return task, v, err
+	return task, err
 }
 
 // knows refuses an agent that nothing is known of: nothing but its word
 // would be asked for.
-func (c criteria) knows(d tasks.Definition, stage string) error {
+func (c criteria) knows(d spec.Definition, stage string) error {
 	known := slices.Clone(stages)
 	for _, a := range agentsOf(d) {
 		known = append(known, a.Agent)
@@ -292,7 +296,7 @@ func (c criteria) knows(d tasks.Definition, stage string) error {
 }
 
 // firstStage is the agent whose part a definition is, if nobody says.
-func firstStage(d tasks.Definition) string {
+func firstStage(d spec.Definition) string {
 	for _, a := range agentsOf(d) {
 		return a.Agent
 	}
@@ -302,7 +306,7 @@ func firstStage(d tasks.Definition) string {
 // resume returns the state of a loop that was interrupted, if the task is still
 // the same, else that of a new one. It is done if the loop stopped, and the
 // process died before that was written to the task file.
-func (w *work) resume(task ralph.Task, status tasks.Status) ralph.State {
+func (w *work) resume(task ralph.Task, status spec.Status) ralph.State {
 	start := ralph.Start(task)
 	file, err := os.Open(w.logPath)
 	if err != nil {
@@ -315,7 +319,7 @@ func (w *work) resume(task ralph.Task, status tasks.Status) ralph.State {
 	}
 	if s.Done() {
 		// Written after the status, which says that it runs: not an earlier loop's end.
-		if info, err := os.Stat(w.file); err == nil && status == tasks.StatusRunning && s.Updated.After(info.ModTime()) {
+		if info, err := os.Stat(w.file); err == nil && status == spec.StatusRunning && s.Updated.After(info.ModTime()) {
 			return s
 		}
 		return start
@@ -327,7 +331,7 @@ func (w *work) resume(task ralph.Task, status tasks.Status) ralph.State {
 	return start
 }
 
-func setStatus(f *tasks.File, id string, s tasks.Status) error {
+func setStatus(f *spec.File, id string, s spec.Status) error {
 	if err := f.SetStatus(id, s); err != nil {
 		return err
 	}
@@ -335,8 +339,8 @@ func setStatus(f *tasks.File, id string, s tasks.Status) error {
 }
 
 // load loads definitions that must be usable.
-func load(path string) (*tasks.File, error) {
-	f, err := tasks.Load(path)
+func load(path string) (*spec.File, error) {
+	f, err := spec.Load(path)
 	if err == nil {
 		err = f.Validate()
 	}
@@ -346,7 +350,7 @@ func load(path string) (*tasks.File, error) {
 	return f, nil
 }
 
-func (w *work) load() (*tasks.File, error) {
+func (w *work) load() (*spec.File, error) {
 	f, err := load(w.file)
 	if err == nil && len(f.Definitions()) == 0 {
 		return nil, fail(exitConfig, "%s: there is no task in it", w.file)
@@ -356,16 +360,16 @@ func (w *work) load() (*tasks.File, error) {
 
 // warn shows what a person should know of a task file: a task without a
 // completion runs with the defaults.
-func (e env) warn(f *tasks.File) {
+func (e env) warn(f *spec.File) {
 	for _, text := range f.Warnings {
 		e.say("warning: %s", line(text))
 	}
 }
 
 // counts says how many tasks have which status.
-func counts(f *tasks.File) string {
-	n := map[tasks.Status]int{}
-	var order []tasks.Status
+func counts(f *spec.File) string {
+	n := map[spec.Status]int{}
+	var order []spec.Status
 	for _, d := range f.Definitions() {
 		s := d.Status.Effective()
 		if n[s]++; n[s] == 1 {
@@ -379,10 +383,10 @@ func counts(f *tasks.File) string {
 	return strings.Join(parts, ", ")
 }
 
-func printDefinitions(out io.Writer, f *tasks.File) {
+func printDefinitions(out io.Writer, f *spec.File) {
 	rows := [][]string{{"TASK", "STATUS", "ITERATIONS", "TITLE"}}
 	for _, d := range f.Definitions() {
-		rows = append(rows, []string{d.ID, string(cmp.Or(d.Status, tasks.StatusTodo)), fmt.Sprint(d.Iteration), d.Title})
+		rows = append(rows, []string{d.ID, string(cmp.Or(d.Status, spec.StatusTodo)), fmt.Sprint(d.Iteration), d.Title})
 	}
 	columns(out, rows)
 }

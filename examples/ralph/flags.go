@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/ralph-loop/ralph/tasks/spec"
 )
 
 // flags are a command's flags: its handles and its own. They may stand before,
@@ -150,7 +152,7 @@ func (f *flags) isFlag(arg string) bool {
 
 // didYouMean is a word of the known ones that was probably meant, as a question.
 func didYouMean(word, sign string, known []string) string {
-	if near := nearest(word, known); near != "" {
+	if near := spec.Nearest(word, known...); near != "" {
 		return fmt.Sprintf(" (did you mean %s%s?)", sign, near)
 	}
 	return ""

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/ralph-loop/ralph/tasks"
+	"github.com/ralph-loop/ralph/tasks/spec"
 )
 
 //go:embed prompts/tasks.md
@@ -68,8 +69,8 @@ func printPrompt(e env, _ *shared, _ []string) error {
 
 // run adds a definition to a file.
 func (f *createFlags) run(e env, args []string) error {
-	def := tasks.Definition{
-		ID: args[0], SpecID: args[1], Title: args[2], Description: f.description, Status: tasks.StatusTodo,
+	def := spec.Definition{
+		ID: args[0], SpecID: args[1], Title: args[2], Description: f.description, Status: spec.StatusTodo,
 		Priority: f.priority, Dependencies: f.depends,
 	}
 	switch {
@@ -78,14 +79,14 @@ func (f *createFlags) run(e env, args []string) error {
 	case len(f.acceptance) == 0:
 		return fail(exitUsage, "--acceptance is missing: at least one criterion that can be checked")
 	}
-	def.Completion = &tasks.Completion{Outcome: f.outcome, Acceptance: f.acceptance}
+	def.Completion = &spec.Completion{Outcome: f.outcome, Acceptance: f.acceptance}
 	for _, stage := range stages {
 		c, given, err := f.agents[stage].criteria(stage)
 		if err != nil {
 			return err
 		}
 		if given {
-			def.Completion.Agents = append(def.Completion.Agents, tasks.AgentCriteria{Agent: stage, Criteria: c})
+			def.Completion.Agents = append(def.Completion.Agents, spec.AgentCriteria{Agent: stage, Criteria: c})
 		}
 	}
 	switch strings.ToLower(filepath.Ext(f.file)) {
@@ -101,8 +102,8 @@ func (f *createFlags) run(e env, args []string) error {
 }
 
 // criteria returns what the flags say, and whether they say anything.
-func (c *criteriaFlags) criteria(stage string) (tasks.Criteria, bool, error) {
-	got := tasks.Criteria{Promise: c.promise, Description: c.description, Method: c.verify, MaxIterations: c.iterations, Blocked: c.blocked, Guard: c.guard}
+func (c *criteriaFlags) criteria(stage string) (spec.Criteria, bool, error) {
+	got := spec.Criteria{Promise: c.promise, Description: c.description, Method: c.verify, MaxIterations: c.iterations, Blocked: c.blocked, Guard: c.guard}
 	switch {
 	case c.command != "" && c.config != "":
 		return got, false, fail(exitUsage, "--%s-verify-cmd and --%s-verify-config exclude each other", stage, stage)
@@ -125,26 +126,22 @@ func (c *criteriaFlags) criteria(stage string) (tasks.Criteria, bool, error) {
 }
 
 // addDefinition adds a definition to a file, which is made if it is not there.
-func addDefinition(path string, def tasks.Definition) error {
-	info, err := os.Stat(path)
-	isNew := errors.Is(err, fs.ErrNotExist)
-	if err != nil && !isNew {
-		return err
-	}
-	if isNew || info.Mode().IsRegular() && blank(path) {
-		if err := def.Validate(nil); err != nil {
+func addDefinition(path string, def spec.Definition) error {
+	if info, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) || err == nil && info.Mode().IsRegular() && blank(path) {
+		text, err := firstText(path, def)
+		if err != nil {
 			return err
 		}
-		return writeFirst(path, def)
+		return os.WriteFile(path, text, 0o644)
 	}
-	f, err := tasks.Load(path)
+	f, err := spec.Load(path)
+	if err == nil {
+		err = f.Add(def)
+	}
+	if err == nil {
+		err = f.Validate()
+	}
 	if err != nil {
-		return err
-	}
-	if err := f.Add(def); err != nil {
-		return err
-	}
-	if err := f.Validate(); err != nil {
 		return err
 	}
 	return f.Save()
@@ -156,38 +153,29 @@ func blank(path string) bool {
 	return err == nil && strings.TrimSpace(string(text)) == ""
 }
 
-// writeFirst writes a file with one definition: a list, to which more can be
+// firstText is that of a file with one definition: a list, to which more can be
 // added.
-func writeFirst(path string, def tasks.Definition) error {
+func firstText(path string, def spec.Definition) ([]byte, error) {
+	if err := def.Validate(nil); err != nil {
+		return nil, err
+	}
 	var text []byte
 	var err error
 	if strings.EqualFold(filepath.Ext(path), ".json") {
-		text, err = json.MarshalIndent([]tasks.Definition{def}, "", "  ")
+		text, err = json.MarshalIndent([]spec.Definition{def}, "", "  ")
 		text = append(text, '\n')
-	} else {
-		text, err = def.YAML()
-		lines := strings.SplitAfter(strings.TrimSuffix(string(text), "\n"), "\n")
-		for i, line := range lines {
-			switch i {
-			case 0:
-				lines[i] = ""
-			case 1:
-				lines[i] = "- " + strings.TrimPrefix(line, "  ")
-			}
-		}
-		text = []byte(strings.Join(lines, "") + "\n")
+	} else if text, err = def.YAML(); err == nil { // below "task:", as deep as in a list
+		_, entry, _ := strings.Cut(string(text), "\n")
+		text = []byte("- " + strings.TrimPrefix(entry, "  "))
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
-	f, err := tasks.Parse(path, text)
-	if err != nil {
-		return err
+	f, err := spec.Parse(path, text)
+	if err == nil {
+		err = f.Validate()
 	}
-	if err := f.Validate(); err != nil {
-		return err
-	}
-	return os.WriteFile(path, text, 0o644)
+	return text, err
 }
 
 // listTasks prints what is in a task file.
@@ -198,7 +186,7 @@ func listTasks(e env, f *shared, args []string) error {
 		return fail(exitConfig, "%w", err)
 	}
 	if kind == tasks.KindDefinitions {
-		file, err := tasks.Load(path)
+		file, err := spec.Load(path)
 		if err != nil {
 			return fail(exitConfig, "%w", err)
 		}
@@ -208,7 +196,7 @@ func listTasks(e env, f *shared, args []string) error {
 			for _, a := range agentsOf(d) {
 				agents = append(agents, strings.TrimSuffix(a.Agent+":"+a.Criteria.Method, ":"))
 			}
-			rows = append(rows, []string{d.ID, string(cmp.Or(d.Status, tasks.StatusTodo)), fmt.Sprint(d.Priority),
+			rows = append(rows, []string{d.ID, string(cmp.Or(d.Status, spec.StatusTodo)), fmt.Sprint(d.Priority),
 				strings.Join(d.Dependencies, ","), strings.Join(agents, ","), d.Title})
 		}
 		return columns(e.stdout, rows)
@@ -229,7 +217,7 @@ func listTasks(e env, f *shared, args []string) error {
 }
 
 // agentsOf are the criteria of a definition, agent by agent.
-func agentsOf(d tasks.Definition) []tasks.AgentCriteria {
+func agentsOf(d spec.Definition) []spec.AgentCriteria {
 	if d.Completion == nil {
 		return nil
 	}
@@ -296,7 +284,7 @@ func checkTasks(e env, f *shared, args []string) error {
 			return fail(exitConfig, "%s: %s has no completion, and --strict asks for one", path, d.ID)
 		}
 		for _, a := range agentsOf(d) {
-			if _, _, err := c.task(d, a.Agent); err != nil {
+			if _, err := c.task(d, a.Agent); err != nil {
 				return fail(exitConfig, "%s: %w", path, err)
 			}
 		}

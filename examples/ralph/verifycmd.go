@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph"
-	"github.com/ralph-loop/ralph/tasks"
+	"github.com/ralph-loop/ralph/tasks/spec"
 	"github.com/ralph-loop/ralph/verify"
 )
 
@@ -51,7 +51,7 @@ func (f *verifyFlags) run(e env, args []string) error {
 	if info, err := os.Stat(cmp.Or(f.dir, ".")); err != nil || !info.IsDir() {
 		return fail(exitConfig, "--dir %s is not a folder", f.dir)
 	}
-	parts, err := f.parts(e, args)
+	def, stages, err := f.parts(e, args)
 	if err != nil {
 		return err
 	}
@@ -64,8 +64,8 @@ func (f *verifyFlags) run(e env, args []string) error {
 		return err
 	}
 	var results []verified
-	for _, p := range parts {
-		r, err := f.verifyPart(e, c, p, said)
+	for _, stage := range stages {
+		r, err := f.verifyPart(e, c, def, stage, said)
 		if err != nil {
 			return fail(exitConfig, "%s: %w", args[0], err)
 		}
@@ -77,49 +77,45 @@ func (f *verifyFlags) run(e env, args []string) error {
 	return verifiedExit(e, results)
 }
 
-// A part is one agent's part of a definition.
-type part struct {
-	def   tasks.Definition
-	stage string
-}
-
-// parts finds what is to be verified.
-func (f *verifyFlags) parts(e env, args []string) ([]part, error) {
+// parts finds the definition that is to be verified, and whose parts of it.
+func (f *verifyFlags) parts(e env, args []string) (d spec.Definition, stages []string, err error) {
 	file, err := load(args[0])
 	if err != nil {
-		return nil, err
+		return d, nil, err
 	}
 	e.warn(file)
 	defs := file.Definitions()
 	for _, c := range file.Fragments() {
-		defs = append(defs, tasks.Definition{ID: "", Completion: &c})
+		c.Agents = slices.Clone(c.Agents)
+		for i := range c.Agents {
+			c.Agents[i].Agent = cmp.Or(c.Agents[i].Agent, f.stage, "coder")
+		}
+		defs = append(defs, spec.Definition{ID: "fragment", Title: "fragment", Completion: &c})
 	}
 	if len(args) == 2 {
-		defs = slices.DeleteFunc(defs, func(d tasks.Definition) bool { return d.ID != args[1] })
+		defs = slices.DeleteFunc(defs, func(d spec.Definition) bool { return d.ID != args[1] })
 	}
 	switch {
 	case len(defs) == 0 && len(args) == 2:
-		return nil, fail(exitConfig, "%s: there is no task %q%s", args[0], args[1], didYouMean(args[1], "", ids(file)))
+		return d, nil, fail(exitConfig, "%s: there is no task %q%s", args[0], args[1], didYouMean(args[1], "", ids(file)))
 	case len(defs) > 1:
-		return nil, fail(exitUsage, "%s: there are %d tasks in it; name one: %s", args[0], len(defs), strings.Join(ids(file), ", "))
+		return d, nil, fail(exitUsage, "%s: there are %d tasks in it; name one: %s", args[0], len(defs), strings.Join(ids(file), ", "))
 	case len(defs) == 0:
-		return nil, fail(exitConfig, "%s: there is no task in it", args[0])
+		return d, nil, fail(exitConfig, "%s: there is no task in it", args[0])
 	}
-	d := defs[0]
 	if f.stage != "" {
-		return []part{{d, f.stage}}, nil
+		return defs[0], []string{f.stage}, nil
 	}
-	var all []part
-	for _, a := range agentsOf(d) {
-		all = append(all, part{d, a.Agent})
+	for _, a := range agentsOf(defs[0]) {
+		stages = append(stages, a.Agent)
 	}
-	if len(all) == 0 {
-		all = []part{{d, "coder"}}
+	if len(stages) == 0 {
+		stages = []string{firstStage(defs[0])}
 	}
-	return all, nil
+	return defs[0], stages, nil
 }
 
-func ids(f *tasks.File) []string {
+func ids(f *spec.File) []string {
 	var all []string
 	for _, d := range f.Definitions() {
 		all = append(all, d.ID)
@@ -155,26 +151,13 @@ func (f *verifyFlags) said(stdin io.Reader) (*string, error) {
 	return &answer, nil
 }
 
-// verifyPart verifies one part, as the loop would.
-func (f *verifyFlags) verifyPart(e env, c criteria, p part, said *string) (verified, error) {
-	stage := cmp.Or(p.stage, "coder")
-	def := p.def
-	if def.ID == "" { // a fragment
-		def.ID, def.Title = "fragment", "fragment"
-		if p.stage == "" {
-			c := *def.Completion
-			c.Agents = slices.Clone(c.Agents)
-			for i := range c.Agents {
-				c.Agents[i].Agent = cmp.Or(c.Agents[i].Agent, stage)
-			}
-			def.Completion = &c
-		}
+// verifyPart verifies one agent's part, as the loop would.
+func (f *verifyFlags) verifyPart(e env, c criteria, def spec.Definition, stage string, said *string) (verified, error) {
+	task, err := c.task(def, stage)
+	if err == nil {
+		task, err = c.verifier().Prepare(e.ctx, task)
 	}
-	task, v, err := c.task(def, stage)
 	if err != nil {
-		return verified{}, err
-	}
-	if task, err = tasks.Snapshot(task, c.env); err != nil {
 		return verified{}, err
 	}
 	if len(task.Guarded) > 0 {
@@ -194,7 +177,7 @@ func (f *verifyFlags) verifyPart(e env, c criteria, p part, said *string) (verif
 		ctx, stop = context.WithTimeout(ctx, f.timeout)
 		defer stop()
 	}
-	verdict, err := v.Verify(ctx, claim)
+	verdict, err := c.verifier().Verify(ctx, claim)
 	r := verified{Task: task.ID, Stage: stage, Passed: verdict.Passed && err == nil, Feedback: verdict.Feedback, Checks: verdict.Checks}
 	if err != nil {
 		status := ralph.CheckUnable

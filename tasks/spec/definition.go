@@ -1,0 +1,170 @@
+package spec
+
+import (
+	"encoding/json"
+	"math"
+	"slices"
+	"time"
+
+	"go.yaml.in/yaml/v4"
+
+	"github.com/ralph-loop/ralph/internal/doc"
+)
+
+// A Definition is a task as a person writes it down, with what done means. YAML
+// and JSON use the same keys. Writing one and reading it back loses nothing: an
+// empty list stays apart from none, numbers in metadata keep their digits.
+type Definition struct {
+	ID          string
+	SpecID      string // spec_id: the feature that the task belongs to
+	Title       string
+	Description string
+	Status      Status
+	Priority    int // lower is more urgent, as the documents use it
+
+	Dependencies []string // IDs of tasks that must be done before
+	Assignee     string
+	CreatedAt    time.Time // created_at; a time without a zone is UTC
+	UpdatedAt    time.Time // updated_at
+
+	// Metadata is whatever else people and programs keep with a task, each
+	// value as JSON. It is not looked at.
+	Metadata  map[string]json.RawMessage
+	Iteration int
+
+	// Completion says what done means. Nil = nothing is said; the defaults of
+	// each agent apply.
+	Completion *Completion
+}
+
+// Status says how far a task is. Other values than the known ones are kept as
+// they are and taken as [StatusTodo].
+type Status string
+
+const (
+	StatusTodo    Status = "todo"
+	StatusRunning Status = "running"
+	StatusDone    Status = "done"
+	StatusFailed  Status = "failed"
+	StatusSkipped Status = "skipped"
+)
+
+// Known says whether s is one of the constants.
+func (s Status) Known() bool {
+	switch s {
+	case StatusTodo, StatusRunning, StatusDone, StatusFailed, StatusSkipped:
+		return true
+	}
+	return false
+}
+
+// Effective is s if it is known, else StatusTodo.
+func (s Status) Effective() Status {
+	if s.Known() {
+		return s
+	}
+	return StatusTodo
+}
+
+// fields are the keys of a definition, in the order in which they are written.
+func (d *Definition) fields(r *reader) []field {
+	completion := func(n *doc.Node, _ string) *Completion {
+		c := r.completion(n)
+		if d.Completion != nil {
+			r.bad(n, "both completion and completion_spec are given; they are the same")
+		}
+		return &c
+	}
+	return []field{
+		key("id", &d.ID, r.name),
+		key("spec_id", &d.SpecID, r.name),
+		key("title", &d.Title, r.text),
+		key("description", &d.Description, r.text),
+		key("status", (*string)(&d.Status), r.text),
+		key("priority", &d.Priority, r.whole(math.MinInt, math.MaxInt)),
+		key("dependencies", &d.Dependencies, r.names),
+		key("assignee", &d.Assignee, r.text),
+		key("created_at", &d.CreatedAt, r.time),
+		key("updated_at", &d.UpdatedAt, r.time),
+		key("metadata", &d.Metadata, r.values),
+		key("iteration", &d.Iteration, r.whole(0, math.MaxInt)),
+		key("completion", &d.Completion, completion),
+		{"completion_spec", key("", &d.Completion, completion).read, nil}, // an older name, which other programs still write
+	}
+}
+
+// definition reads a task.
+func (r *reader) definition(n *doc.Node) Definition {
+	var d Definition
+	if id := n.Get("id"); id != nil && id.Kind != doc.List && id.Kind != doc.Map {
+		r.task = id.Written()
+	}
+	defer func() { r.task = "" }()
+	r.mapping(n, "", d.fields(r), r.outdented)
+	if n.Kind != doc.Map {
+		return d
+	}
+	r.required(n, "id", d.ID)
+	r.required(n, "title", d.Title)
+	if d.Completion == nil && len(r.warnings) < maxProblems {
+		r.warnings = append(r.warnings, r.problem(n, "has no completion, so it is not said what done means; the defaults of each agent apply").Error())
+	}
+	return d
+}
+
+// outdented says where a key of a completion belongs that is one level too high.
+func (r *reader) outdented(key, _ *doc.Node) bool {
+	if slices.Contains(completionKeys(), key.Text) || slices.Contains(knownAgents(), key.Text) {
+		r.bad(key, "the key %s belongs below completion", doc.Quote(key.Text))
+		return true
+	}
+	return false
+}
+
+func (d Definition) node() (*doc.Node, error) { return write(d.fields(&reader{})) }
+
+// MarshalJSON implements [json.Marshaler].
+func (d Definition) MarshalJSON() ([]byte, error) { return toJSON(d.node()) }
+
+// UnmarshalJSON implements [json.Unmarshaler]. Unknown keys and wrong types are
+// errors.
+func (d *Definition) UnmarshalJSON(text []byte) error {
+	return fromJSON("definition", text, d, (*reader).definition)
+}
+
+// MarshalYAML makes a Definition a value for package yaml.
+func (d Definition) MarshalYAML() (any, error) { return toYAML(d.node()) }
+
+// UnmarshalYAML is UnmarshalJSON for package yaml.
+func (d *Definition) UnmarshalYAML(y *yaml.Node) error {
+	return fromYAML("definition", y, d, (*reader).definition)
+}
+
+// YAML returns the definition as a YAML document of its own, below the key task.
+func (d Definition) YAML() ([]byte, error) {
+	n, err := d.node()
+	if err != nil {
+		return nil, leaving(err)
+	}
+	text, err := belowTask(n).YAMLText()
+	return text, leaving(err)
+}
+
+func belowTask(n *doc.Node) *doc.Node {
+	wrapped := doc.Mapping()
+	wrapped.Add("task", n)
+	return wrapped
+}
+
+// Validate reports everything that keeps the definition from being used, as
+// [File.Validate] does for a file. Dependencies are not looked up.
+func (d Definition) Validate(methods Methods) error {
+	n, err := d.node()
+	if err != nil {
+		return leaving(err)
+	}
+	r := reader{doc: &doc.Doc{}}
+	r.definition(n)
+	r.knownMethods(methods)
+	return leaving(r.problems())
+}

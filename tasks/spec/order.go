@@ -1,0 +1,147 @@
+package spec
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/ralph-loop/ralph/internal/doc"
+)
+
+// Ready returns the definitions that can be worked on now: those that are to be
+// done or were begun, and whose dependencies are done, by priority (lower first;
+// 0, which is none, last) and else in the order of the file.
+func (f *File) Ready() []Definition {
+	done := map[string]bool{}
+	for _, u := range f.units {
+		if u.def.Status == StatusDone {
+			done[u.def.ID] = true
+		}
+	}
+	var ready []Definition
+	for _, u := range f.units {
+		open := u.def.Status.Effective() == StatusTodo || u.def.Status == StatusRunning
+		waits := slices.ContainsFunc(u.def.Dependencies, func(id string) bool { return !done[id] })
+		if open && !waits {
+			ready = append(ready, u.def)
+		}
+	}
+	slices.SortStableFunc(ready, func(a, b Definition) int { return urgency(a) - urgency(b) })
+	return ready
+}
+
+func urgency(d Definition) int {
+	if d.Priority <= 0 {
+		return 1 << 30
+	}
+	return min(d.Priority, 1<<30-1)
+}
+
+// order refuses tasks that do not fit together.
+func (r *reader) order(units []unit) {
+	g := graph{units: units, byID: make(map[string]int, len(units)), seen: make([]visit, len(units))}
+	for i, u := range units {
+		if u.def.ID == "" {
+			continue // reported already
+		}
+		r.task = u.def.ID
+		first, twice := g.byID[u.def.ID]
+		if !twice {
+			g.byID[u.def.ID] = i
+			continue
+		}
+		where := ""
+		if line, _ := r.doc.Place(units[first].node); line > 0 {
+			where = " on line " + strconv.Itoa(line)
+		}
+		r.refuse(u.node.Get("id"), "the ID %s is given twice: task %d%s has it too", doc.Quote(u.def.ID), first+1, where)
+	}
+	for _, u := range units {
+		r.task = u.def.ID
+		for i, id := range u.def.Dependencies {
+			if _, known := g.byID[id]; !known && !r.invalid.full() {
+				r.refuse(u.node.Get("dependencies").Items[i], "depends on %s, which is not a task of this file%s", doc.Quote(id), meantID(id, r.task, units))
+			}
+		}
+	}
+	for i := range units {
+		if cycle := g.cycle(i, nil); cycle != nil {
+			first := units[cycle[0]]
+			r.task = first.def.ID
+			r.refuse(first.node.Get("dependencies"), "the tasks wait for each other: %s", g.path(cycle))
+		}
+	}
+	r.task = ""
+}
+
+// meantID looks for the nearest ID where there are not too many; but is the
+// task's own.
+func meantID(id, but string, units []unit) string {
+	if len(units) > 1000 || utf8.RuneCountInString(id) < 5 { // T1 and T2 are no slips of the pen
+		return ""
+	}
+	ids := make([]string, 0, len(units))
+	for _, u := range units {
+		if u.def.ID != "" && u.def.ID != but {
+			ids = append(ids, u.def.ID)
+		}
+	}
+	if name := Nearest(id, ids...); name != "" {
+		return "; did you mean " + doc.Quote(name) + "?"
+	}
+	return ""
+}
+
+// A graph looks for cycles: each task is gone through once.
+type graph struct {
+	units []unit
+	byID  map[string]int
+	seen  []visit
+}
+
+type visit int8
+
+const (
+	visitNever visit = iota
+	visitNow         // on the way that is being followed
+	visitDone
+)
+
+// cycle returns the tasks of the first cycle that can be reached from a task,
+// over tasks that were not gone through before. way leads there.
+func (g *graph) cycle(task int, way []int) (cycle []int) {
+	if g.seen[task] != visitNever {
+		return nil
+	}
+	g.seen[task] = visitNow
+	way = append(way, task)
+	for _, id := range g.units[task].def.Dependencies {
+		next, known := g.byID[id]
+		if !known {
+			continue
+		}
+		found := g.cycle(next, way)
+		if g.seen[next] == visitNow {
+			found = slices.Clone(way[slices.Index(way, next):])
+		}
+		if cycle == nil {
+			cycle = found
+		}
+	}
+	g.seen[task] = visitDone
+	return cycle
+}
+
+// path writes a cycle, the first task again at the end.
+func (g *graph) path(cycle []int) string {
+	const most = 20
+	ids := make([]string, 0, most)
+	for _, i := range cycle[:min(len(cycle), most)] {
+		ids = append(ids, g.units[i].def.ID)
+	}
+	if len(cycle) > most {
+		ids = append(ids, "…")
+	}
+	return strings.Join(append(ids, ids[0]), " → ")
+}
