@@ -3,6 +3,7 @@ package main
 import (
 	"flag"
 	"fmt"
+	"io"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -201,6 +202,24 @@ func dispatchGroup(e env, args []string) error {
 	}
 	verbs := names(group + " ")
 	return fail(exitUsage, "%s takes %s or %s; 'ralph help %s' tells more", group, strings.Join(verbs[:len(verbs)-1], ", "), verbs[len(verbs)-1], group)
+}
+
+// usage lists the commands that begin so.
+func usage(w io.Writer, begin string) {
+	if begin == "" {
+		fmt.Fprintln(w, wrap("ralph runs a coding agent in a loop until it claims that the task is done and a check agrees.", 0))
+		fmt.Fprintln(w)
+	}
+	fmt.Fprintf(w, "Usage: ralph %sCOMMAND [FLAGS]\n\nCommands:\n", begin)
+	for _, c := range commands() {
+		if strings.HasPrefix(c.name, begin) && !c.hidden {
+			fmt.Fprintf(w, "  %-12s %s\n", c.name, wrap(c.short, 15))
+		}
+	}
+	fmt.Fprintf(w, "\n'ralph help %sCOMMAND' tells more.\n", begin)
+	if begin == "" {
+		fmt.Fprintf(w, "\nExample: ralph demo\n\nExit codes: %s\n", wrap(exitCodes, 12))
+	}
 }
 
 func runVersion(e env, _ *shared, _ []string) error {

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/ralph-loop/ralph/tasks/spec"
 )
@@ -156,4 +157,51 @@ func didYouMean(word, sign string, known []string) string {
 		return fmt.Sprintf(" (did you mean %s%s?)", sign, near)
 	}
 	return ""
+}
+
+// usage is the help of a command.
+func (f *flags) usage(w io.Writer) {
+	line := strings.TrimSpace("ralph " + f.cmd.name + " " + f.cmd.args)
+	fmt.Fprintf(w, "%s\n\nFlags:\n", wrap(line+": "+f.cmd.short, 0))
+	if len(f.names()) == 0 {
+		fmt.Fprintln(w, "  none")
+	}
+	f.VisitAll(func(fl *flag.Flag) {
+		if fl.Usage == "" {
+			return
+		}
+		const indent = 26
+		kind, text := flag.UnquoteUsage(fl)
+		name := strings.TrimSpace(fl.Name + " " + kind)
+		if len(name) > indent-5 {
+			name += "\n" + strings.Repeat(" ", indent-1)
+		}
+		fmt.Fprintf(w, "  --%-*s %s\n", indent-5, name, wrap(text, indent))
+	})
+	fmt.Fprintf(w, "\nExample: %s\n", f.cmd.example)
+}
+
+// width is that of a terminal that nobody has made wider, in columns.
+const width = 80
+
+// wrap breaks text into lines. It begins in the given column, and all of its
+// lines do.
+func wrap(text string, indent int) string {
+	var b strings.Builder
+	column := indent
+	for i, word := range strings.Fields(text) {
+		n := utf8.RuneCountInString(word)
+		switch {
+		case i == 0:
+		case column+1+n > width:
+			b.WriteString("\n" + strings.Repeat(" ", indent))
+			column = indent
+		default:
+			b.WriteByte(' ')
+			column++
+		}
+		b.WriteString(word)
+		column += n
+	}
+	return b.String()
 }

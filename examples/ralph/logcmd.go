@@ -107,12 +107,8 @@ func logTable(e env, file io.Reader) (bool, error) {
 		cost := ""
 		if r.Usage.CostUSD != nil {
 			cost = usd(*r.Usage.CostUSD)
-			sum := *r.Usage.CostUSD
-			if usage.CostUSD != nil {
-				sum += *usage.CostUSD
-			}
-			usage.CostUSD = &sum
 		}
+		usage = usage.Add(r.Usage)
 		took := time.Duration(r.DurationMS) * time.Millisecond
 		rows = append(rows, []string{short(task, 40), number, string(r.Outcome), took.String(), cost, short(why(r), 100)})
 	}
@@ -122,7 +118,7 @@ func logTable(e env, file io.Reader) (bool, error) {
 	if err := printRows(e.stdout, rows); err != nil {
 		return true, err
 	}
-	_, err := fmt.Fprintf(e.stdout, "%s%s\n", plural(len(rows)-1, "attempt"), price(usage))
+	_, err := fmt.Fprintf(e.stdout, "%s%s\n", plural(len(rows)-1, "attempt"), spent(usage))
 	return true, err
 }
 

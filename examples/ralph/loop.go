@@ -36,37 +36,6 @@ func drive(e env, l *ralph.Local, s ralph.State, log ralph.ProgressLog) (ralph.S
 	return s, err
 }
 
-// exitFor turns the end of a loop into an exit code.
-func exitFor(e env, s ralph.State, err error, strict bool) error {
-	if err == nil {
-		return nil
-	}
-	if x, ok := errors.AsType[*exitError](err); ok {
-		return x
-	}
-	stop, ok := errors.AsType[*ralph.StopError](err)
-	if !ok {
-		if s.Done() && s.Stop == ralph.StopVerified {
-			return fail(exitConfig, "the task is verified, but %w", err)
-		}
-		return fail(exitConfig, "%w", err)
-	}
-	detail := line(strings.TrimSuffix(": "+stop.Detail, ": "))
-	switch code := stopCode(stop.Reason); {
-	case stop.Reason == ralph.StopIterations && !strict:
-		e.say("incomplete%s", detail)
-		return nil
-	case stop.Reason == ralph.StopIterations:
-		return fail(code, "incomplete%s", detail)
-	case code == exitAgent:
-		return fail(code, "the agent failed (%s)%s", stop.Reason, detail)
-	case code == exitConfig:
-		return fail(code, "%s", strings.TrimPrefix(detail, ": "))
-	default:
-		return fail(code, "not verified (%s)%s", stop.Reason, detail)
-	}
-}
-
 // A printer is the agent of --dry-run: it prints what the real one would be told
 // and how it would be started, and ends the run.
 type printer struct {

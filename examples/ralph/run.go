@@ -172,7 +172,7 @@ func (w *work) prompt() (string, error) {
 func printSession(out io.Writer, r tasks.Report) {
 	fmt.Fprintf(out, "%s: %s after %s of %d in %s: %s completed, %d remaining%s\n", line(r.FeatureBranch), r.Status,
 		plural(r.IterationsRun, "iteration"), r.MaxIterations, r.EndTime.Sub(r.StartTime).Round(time.Millisecond),
-		plural(r.TasksCompleted, "task"), r.TasksRemaining, price(r.Usage))
+		plural(r.TasksCompleted, "task"), r.TasksRemaining, spent(r.Usage))
 	if len(r.Skipped) > 0 {
 		fmt.Fprintf(out, "  skipped  %s\n", line(strings.Join(r.Skipped, ", ")))
 	}

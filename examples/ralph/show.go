@@ -65,7 +65,7 @@ func show(w io.Writer, t ralph.Task, ev ralph.Event) {
 		if o, ok := w.(*outlet); ok && o.midLine {
 			fmt.Fprintln(w) // the agent's last line has no end
 		}
-		fmt.Fprintf(w, "-- iteration %d: %s, %s%s\n", it.Number, outcome(t, it), it.Elapsed.Round(time.Millisecond), price(it.Usage))
+		fmt.Fprintf(w, "-- iteration %d: %s, %s%s\n", it.Number, outcome(t, it), it.Elapsed.Round(time.Millisecond), spent(it.Usage))
 		quote(w, it.Verdict.Feedback, 20)
 	}
 }
@@ -92,35 +92,24 @@ func outcome(t ralph.Task, it ralph.Iteration) string {
 	return "no claim"
 }
 
-func price(u ralph.Usage) string {
-	if u.CostUSD == nil {
+// spent is what was used, as far as anybody told.
+func spent(u ralph.Usage) string {
+	if u == (ralph.Usage{}) {
 		return ""
 	}
-	return ", " + usd(*u.CostUSD)
+	return ", " + u.String()
 }
 
-func usd(v float64) string {
-	if v == 0 {
-		return "$0"
-	}
-	return fmt.Sprintf("$%.4f", v)
-}
+func usd(v float64) string { return ralph.Usage{CostUSD: &v}.String() }
 
 // report prints how the loop ended, and the evidence. A loop that is not done was
 // interrupted, or could not begin its next iteration.
 func report(w io.Writer, s ralph.State, interrupted bool) {
-	result := string(s.Stop)
-	switch {
-	case s.Done() || interrupted:
-		result = cmp.Or(result, "interrupted") + " after " + plural(s.Iteration, "iteration")
-	default:
-		result = fmt.Sprintf("stopped before iteration %d", s.Iteration)
+	result := fmt.Sprintf("stopped before iteration %d", s.Iteration)
+	if s.Done() || interrupted {
+		result = cmp.Or(string(s.Stop), "interrupted") + " after " + plural(s.Iteration, "iteration")
 	}
-	fmt.Fprintf(w, "%s in %s", result, s.Elapsed.Round(time.Millisecond))
-	if u := s.Usage; u.InputTokens+u.OutputTokens > 0 {
-		fmt.Fprintf(w, ", %d tokens in, %d out", u.InputTokens, u.OutputTokens)
-	}
-	fmt.Fprintln(w, price(s.Usage))
+	fmt.Fprintf(w, "%s in %s%s\n", result, s.Elapsed.Round(time.Millisecond), spent(s.Usage))
 	for _, c := range s.Verdict.Checks {
 		extra := ""
 		if c.ExitCode != nil {

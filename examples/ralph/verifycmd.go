@@ -238,25 +238,15 @@ func verifiedExit(e env, results []verified) error {
 	return nil
 }
 
-// result says in a word what came of it: what could not be found out says nothing
-// about the work.
+// result says in a word what came of it.
 func (r verified) result() string {
-	result := "rejected"
-	if r.Error != "" {
-		result = "unable"
-	}
-	for _, c := range r.Checks {
-		switch c.Status {
-		case ralph.CheckFailed:
-			return "rejected"
-		case ralph.CheckUnable, ralph.CheckTimeout:
-			result = "unable"
-		}
-	}
-	if r.Passed {
+	switch {
+	case r.Passed:
 		return "passed"
+	case (ralph.Verdict{Checks: r.Checks}).Undecided():
+		return "unable"
 	}
-	return result
+	return "rejected"
 }
 
 func printTemplates(out io.Writer, args []string) error {
