@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/progress"
@@ -109,10 +108,9 @@ func (w *work) definition(c criteria, f *spec.File, d spec.Definition) error {
 		Runner: w.agent, Verifier: c.verifier(), Log: w.shown(false), Output: w.output,
 		Evidence: filepath.Join(filepath.Dir(w.logPath), "evidence"),
 	}
-	w.spend(-1, state)
 	state, err = loop.Run(w.ctx, state)
-	w.spend(+1, state)
-	w.last = cmp.Or(state.LastCost, w.last)
+	w.used.Usage, w.used.Elapsed = w.used.Usage.Add(state.Usage), w.used.Elapsed+state.Elapsed
+	w.used.LastCost = cmp.Or(state.LastCost, w.used.LastCost)
 	report(w.stdout, state, w.ctx.Err() != nil)
 	if !state.Done() { // interrupted: its status stays running, and it goes on
 		return err
@@ -162,39 +160,23 @@ func (w *work) preview(c criteria, f *spec.File) error {
 	return dry.end(err)
 }
 
-// budget gives a task what is left for all of them, if there is any, and money
-// enough for an iteration like the last one.
+// budget gives a task what is left for all of them, if it is enough for another
+// iteration.
 func (w *work) budget(task *ralph.Task) error {
-	l := &task.Limits
-	over := func(reason ralph.StopReason, used, most any) error {
-		return &ralph.StopError{Task: task.ID, Reason: reason, Detail: fmt.Sprintf("used %v of %v", used, most)}
+	if used := w.used.Limit(w.limits()); used.Done() {
+		return used.Err()
 	}
-	if w.maxCost > 0 {
-		if l.CostUSD = w.maxCost - w.spent; l.CostUSD <= 0 || w.last != nil && *w.last > l.CostUSD {
-			return over(ralph.StopCost, usd(w.spent), usd(w.maxCost))
-		}
+	l, u := &task.Limits, w.used.Usage
+	if l.CostUSD > 0 && u.CostUSD != nil {
+		l.CostUSD -= *u.CostUSD
 	}
-	if w.maxTokens > 0 {
-		if l.Tokens = w.maxTokens - w.tokens; l.Tokens <= 0 {
-			return over(ralph.StopTokens, w.tokens, w.maxTokens)
-		}
+	if l.Tokens > 0 {
+		l.Tokens -= u.InputTokens + u.OutputTokens
 	}
-	if w.maxDuration > 0 {
-		if l.Duration = w.maxDuration - w.elapsed; l.Duration <= 0 {
-			return over(ralph.StopDuration, w.elapsed.Round(time.Millisecond), w.maxDuration)
-		}
+	if l.Duration > 0 {
+		l.Duration -= w.used.Elapsed
 	}
 	return nil
-}
-
-// spend counts what the loop of a task has used, a negative sign what it had used
-// before.
-func (w *work) spend(sign int, s ralph.State) {
-	if s.Usage.CostUSD != nil {
-		w.spent += float64(sign) * *s.Usage.CostUSD
-	}
-	w.tokens += int64(sign) * (s.Usage.InputTokens + s.Usage.OutputTokens)
-	w.elapsed += time.Duration(sign) * s.Elapsed
 }
 
 // writeBack writes down how a task ended.
@@ -232,10 +214,7 @@ func (s *shared) criteria(project string) (criteria, error) {
 	c := criteria{shared: s, env: spec.Env{Dir: project}}
 	var err error
 	c.config, err = spec.LoadConfig(cmp.Or(s.config, filepath.Join(project, ".ralph", "config.yaml")))
-	if s.config == "" && errors.Is(err, fs.ErrNotExist) {
-		err = nil
-	}
-	if err != nil {
+	if err != nil && (s.config != "" || !errors.Is(err, fs.ErrNotExist)) {
 		return c, fail(exitConfig, "%w", err)
 	}
 	c.judged(cmp.Or(s.judge, c.config.Judge))
@@ -317,14 +296,11 @@ func (w *work) resume(task ralph.Task, status spec.Status) ralph.State {
 	if err != nil || s.Task.Prompt != task.Prompt || string(s.Task.Spec) != string(task.Spec) || s.Task.Dir != task.Dir {
 		return start
 	}
-	if s.Done() {
-		// Written after the status, which says that it runs: not an earlier loop's end.
-		if info, err := os.Stat(w.file); err == nil && status == spec.StatusRunning && s.Updated.After(info.ModTime()) {
-			return s
-		}
-		return start
+	// Written after the status, which says that it runs: not an earlier loop's end.
+	if info, err := os.Stat(w.file); s.Done() && err == nil && status == spec.StatusRunning && s.Updated.After(info.ModTime()) {
+		return s
 	}
-	if s.Iteration > 1 || s.Attempt > 1 || s.Running {
+	if !s.Done() && (s.Iteration > 1 || s.Attempt > 1 || s.Running) {
 		w.say("%s goes on at iteration %d", task.ID, s.Iteration)
 		return s.Limit(task.Limits)
 	}

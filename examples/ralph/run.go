@@ -35,12 +35,7 @@ type work struct {
 	agent         ralph.Runner
 	logPath       string
 	record        ralph.ProgressLog
-
-	// What the tasks of definitions have used so far.
-	spent   float64 // USD
-	tokens  int64
-	elapsed time.Duration
-	last    *float64 // USD, by the last iteration
+	used          ralph.State // what the tasks of definitions have used so far
 }
 
 func (f *runFlags) run(e env, args []string) error {
