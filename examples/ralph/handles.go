@@ -87,7 +87,7 @@ func (s *shared) handles() []handle {
 		{"dir", demo, &s.dir, "the `FOLDER` to make it in, which must not exist (default: a temporary one)", nil},
 		{"config", modes, &s.config, "the config `FILE` (default: config in the home folder)", nil},
 		{"config", []string{"run", "verify"}, &s.config, "the `FILE` with a ralph: section of defaults (default: .ralph/config.yaml)", nil},
-		{"log", modes, &s.log, "an execution log `FILE`, for ralph log and for programs (default: none)", nil},
+		{"log", modes, &s.log, "an execution log `FILE` like .ralph/log.jsonl, for ralph log and for programs (default: none)", nil},
 		{"log", run, &s.log, "the execution log `FILE` (default: .ralph/log.jsonl)", nil},
 		{"log", demo, &s.log, "the execution log `FILE` (default: events.jsonl in the demo's folder)", nil},
 		{"dry-run", work, &s.dryRun, "print the prompt and the command, and run nothing", nil},

@@ -72,10 +72,18 @@ func (l logFile) log(resumed bool) ralph.ProgressLog {
 // without is a log in which the files that this program writes are no changes of
 // the agent's.
 func without(log ralph.ProgressLog, project string, paths ...string) ralph.ProgressLog {
-	return ralph.ProgressLogFunc(func(ctx context.Context, ev ralph.Event) error {
-		ev.Iteration.Files = slices.DeleteFunc(slices.Clone(ev.Iteration.Files), func(file string) bool {
+	others := func(files []string) []string {
+		return slices.DeleteFunc(slices.Clone(files), func(file string) bool {
 			return slices.Contains(paths, filepath.Join(project, filepath.FromSlash(file)))
 		})
+	}
+	return ralph.ProgressLogFunc(func(ctx context.Context, ev ralph.Event) error {
+		ev.Iteration.Files = others(ev.Iteration.Files)
+		if ev.State != nil {
+			s := *ev.State
+			s.Files = others(s.Files)
+			ev.State = &s
+		}
 		return log.Append(ctx, ev)
 	})
 }
