@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/ralph-loop/ralph/internal/reply"
 	"github.com/ralph-loop/ralph/internal/term"
 )
 
@@ -192,11 +193,11 @@ func (l *Local) findClaim(it *Iteration, s State, a *attempt) {
 // withoutPrompt removes verbatim copies of the prompt from the output, line
 // numbers unchanged. Only a prompt that holds a tag can do harm.
 func withoutPrompt(output, prompt string) string {
-	prompt = strings.TrimSpace(term.Plain(prompt))
-	if !holdsTag(prompt) || !holdsTag(output) {
+	prompt = term.Plain(prompt)
+	if !reply.HasTag(prompt) || !mayHoldTag(output) {
 		return output
 	}
-	return strings.ReplaceAll(term.Plain(output), prompt, strings.Repeat("\n", strings.Count(prompt, "\n")))
+	return reply.Remove(term.Plain(output), prompt)
 }
 
 // verify asks the verifier. That it cannot tell is no verdict on the work.

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/reply"
 )
 
 // Contradictions rejects an answer that claims to be done and says in other words
@@ -82,11 +83,11 @@ func (v Contradictions) patterns() ([][]token, error) {
 // write the docs" from the task does not say that it is still to be done.
 func withoutEcho(output string, t ralph.Task) string {
 	if text := strings.TrimSpace(t.Prompt); len(text) >= 16 {
-		output = strings.ReplaceAll(output, text, "")
+		output = reply.Remove(output, text)
 	}
 	if len(t.Acceptance) > 0 {
 		list := "Acceptance criteria:\n\n- [ ] " + strings.Join(t.Acceptance, "\n- [ ] ")
-		output = strings.ReplaceAll(output, list, "")
+		output = reply.Remove(output, list)
 	}
 	return output
 }
