@@ -1,6 +1,7 @@
 package term
 
 import (
+	"bytes"
 	"strings"
 	"unicode/utf8"
 )
@@ -156,4 +157,16 @@ func (f *finder) index(at int, c byte) int {
 func rune1(s string) rune {
 	r, _ := utf8.DecodeRuneInString(s)
 	return r
+}
+
+// MayEscape reports whether text may hold control sequences, quickly: it says yes
+// to some text that holds none, but never no to text that does.
+func MayEscape[T string | []byte](text T) bool {
+	switch text := any(text).(type) {
+	case string:
+		return strings.IndexByte(text, 0x1b) >= 0 || strings.IndexByte(text, 0xc2) >= 0
+	case []byte:
+		return bytes.IndexByte(text, 0x1b) >= 0 || bytes.IndexByte(text, 0xc2) >= 0
+	}
+	panic("unreachable")
 }
