@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/ralph-loop/ralph/internal/plugin"
 	"github.com/ralph-loop/ralph/internal/process"
 	"github.com/ralph-loop/ralph/internal/stream"
 	"github.com/ralph-loop/ralph/internal/term"
@@ -50,6 +51,9 @@ const (
 // environment name, unless they cleared their environment and outlived the
 // client; on macOS only the process group is ended; on Windows Run returns an
 // error.
+//
+// If a writer of the request or its Live panics, the run is ended, and the error
+// has the stack.
 //
 // An exit status alone proves nothing, and after a signal of ours nothing does:
 // a stream counts as complete only with its end event. A Command must not be
@@ -135,7 +139,10 @@ func (c *Command) run(ctx context.Context, req Request, args []string, filters *
 	if errors.Is(err, process.ErrStart) {
 		return Response{}, Permanent(fmt.Errorf("agent: %w (is it installed, and in PATH?)", err))
 	}
-	res := f.decoder.Result()
+	var res stream.Result
+	if panicked := plugin.Call("display", func() error { res = f.decoder.Result(); return nil }); err == nil {
+		err = panicked
+	}
 	resp := Response{
 		Output: res.Text, Omitted: res.Omitted, Usage: Usage(res.Usage),
 		Model: res.Model, Session: res.Session, Files: res.Files,

@@ -2,6 +2,7 @@ package ralph
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -115,8 +116,11 @@ func (fs *filters) stderr(p []byte) {
 
 // end ends the filters and makes their answer the run's.
 func (fs *filters) end(resp Response, err error) (Response, error) {
-	if fs.display != nil {
-		if ferr := fs.display.wait(); ferr != nil && (fs.display.hung || fs.display.said.Len() > 0) {
+	if f := fs.display; f != nil {
+		ferr := f.wait()
+		if _, ok := errors.AsType[*process.OutputError](ferr); ok {
+			err = cmp.Or(err, ferr)
+		} else if ferr != nil && (f.hung || f.said.Len() > 0) {
 			fmt.Fprintf(fs.to, "ralph: %s\n", ferr)
 		}
 	}
