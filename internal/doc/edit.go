@@ -23,11 +23,9 @@ type edit struct {
 // stands in an anchor that is used elsewhere, say, or is written as a block.
 func (d *Doc) Set(m *Node, after, key string, value *Node) (next *Doc, ok bool) {
 	rest := m.without(key)
-	return d.try(d.edits(m, after, key, value), func(roots []*Node) bool {
-		return sameRoots(d.Roots, roots, m, func(o *Node) bool {
-			got := o.Get(key)
-			return got != nil && got.Equal(value) && rest.Equal(o.without(key))
-		})
+	return d.try(d.edits(m, after, key, value), d.Roots, m, func(o *Node) bool {
+		got := o.Get(key)
+		return got != nil && got.Equal(value) && rest.Equal(o.without(key))
 	})
 }
 
@@ -35,10 +33,8 @@ func (d *Doc) Set(m *Node, after, key string, value *Node) (next *Doc, ok bool) 
 // layout. A YAML list must be written in lines and be the end of the text. See
 // [Doc.Set].
 func (d *Doc) Append(list, item *Node) (next *Doc, ok bool) {
-	return d.try(d.additions(list, item), func(roots []*Node) bool {
-		return sameRoots(d.Roots, roots, list, func(o *Node) bool {
-			return o.Kind == List && slices.EqualFunc(slices.Concat(list.Items, []*Node{item}), o.Items, (*Node).Equal)
-		})
+	return d.try(d.additions(list, item), d.Roots, list, func(o *Node) bool {
+		return o.Kind == List && slices.EqualFunc(append(slices.Clip(list.Items), item), o.Items, (*Node).Equal)
 	})
 }
 
@@ -48,24 +44,21 @@ func (d *Doc) AppendDocument(root *Node) (next *Doc, ok bool) {
 	if d.JSON || err != nil {
 		return nil, false
 	}
-	return d.try([]edit{d.atEnd("---\n" + string(text))}, func(roots []*Node) bool {
-		return slices.EqualFunc(slices.Concat(d.Roots, []*Node{root}), roots, (*Node).Equal)
-	})
+	return d.try([]edit{d.atEnd("---\n" + string(text))}, append(slices.Clip(d.Roots), root), nil, nil)
 }
 
-func (d *Doc) try(edits []edit, wanted func(roots []*Node) bool) (*Doc, bool) {
+// try returns what the first edit makes of the document that reads as roots, but
+// for the node at, for which changed decides.
+func (d *Doc) try(edits []edit, roots []*Node, at *Node, changed func(*Node) bool) (*Doc, bool) {
+	same := func(n, o *Node) bool { return n.same(o, at, changed) }
 	for _, e := range edits {
 		text := slices.Concat(d.Text[:e.start], []byte(e.text), d.Text[e.end:])
 		next, err := parse(&Doc{Name: d.Name, Text: text, JSON: d.JSON, repeats: d.repeats})
-		if err == nil && wanted(next.Roots) {
+		if err == nil && slices.EqualFunc(roots, next.Roots, same) {
 			return next, true
 		}
 	}
 	return nil, false
-}
-
-func sameRoots(a, b []*Node, at *Node, changed func(*Node) bool) bool {
-	return slices.EqualFunc(a, b, func(n, o *Node) bool { return n.same(o, at, changed) })
 }
 
 // without is a mapping without one of its keys.
@@ -220,10 +213,7 @@ func (d *Doc) scalarAt(n *Node) (start, end int) {
 	case strings.HasPrefix(rest, `"`), strings.HasPrefix(rest, `'`):
 		return start, start + quotedLength(rest)
 	case n.alias && strings.HasPrefix(rest, "*"):
-		if i := strings.IndexAny(rest, " \t\r\n,]}"); i >= 0 {
-			rest = rest[:i]
-		}
-		return start, start + len(rest)
+		return start, start + len(rest) - len(strings.TrimLeftFunc(rest, func(c rune) bool { return !strings.ContainsRune(" \t\r\n,]}", c) }))
 	case strings.HasPrefix(rest, n.raw):
 		return start, start + len(n.raw)
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -86,24 +87,20 @@ func (d *Doc) convert(y *yaml.Node, depth int) (*Node, error) {
 		return target, nil
 	case yaml.ScalarNode:
 		return n, d.scalar(n, y)
-	case yaml.SequenceNode:
-		n.Kind = List
-		if tag := y.ShortTag(); tag != "!!seq" {
+	case yaml.SequenceNode, yaml.MappingNode:
+		if tag := y.ShortTag(); tag != "!!seq" && tag != "!!map" {
 			return nil, d.badTag(n, tag)
 		}
-		for _, c := range y.Content {
-			item, err := d.convert(c, depth+1)
-			if err != nil {
-				return nil, err
-			}
-			n.Items = append(n.Items, item)
+	}
+	for _, c := range y.Content {
+		item, err := d.convert(c, depth+1)
+		if err != nil {
+			return nil, err
 		}
-	case yaml.MappingNode:
-		n.Kind = Map
-		if tag := y.ShortTag(); tag != "!!map" {
-			return nil, d.badTag(n, tag)
-		}
-		return n, d.mapping(n, y, depth)
+		n.Items = append(n.Items, item)
+	}
+	if n.Kind = List; y.Kind == yaml.MappingNode {
+		return n, d.mapping(n, y)
 	}
 	return n, nil
 }
@@ -112,30 +109,25 @@ func (d *Doc) badTag(n *Node, tag string) error {
 	return d.fail(n, "the tag %s is not supported; values are plain data", Quote(tag))
 }
 
-// mapping converts keys and values, and the mappings merged into it: own keys
-// win over merged ones, earlier merged ones over later ones.
-func (d *Doc) mapping(n *Node, y *yaml.Node, depth int) error {
+// mapping makes keys and values of the items of n, which take turns, and merges
+// the mappings behind merge keys: own keys win over merged ones, earlier merged
+// ones over later ones.
+func (d *Doc) mapping(n *Node, y *yaml.Node) error {
+	all, known := n.Items, map[string]bool{}
+	n.Kind, n.Items = Map, nil
 	var merged []*Node
-	known := map[string]bool{}
-	for i := 0; i+1 < len(y.Content); i += 2 {
-		key, err := d.convert(y.Content[i], depth+1)
-		if err != nil {
-			return err
-		}
-		value, err := d.convert(y.Content[i+1], depth+1)
-		if err != nil {
-			return err
-		}
-		switch {
-		case y.Content[i].ShortTag() != "!!merge" && (key.Kind == List || key.Kind == Map):
+	for i := 0; i+1 < len(all); i += 2 {
+		key, value := all[i], all[i+1]
+		switch merge := y.Content[i].ShortTag() == "!!merge"; {
+		case merge && value.Kind == List:
+			merged = append(merged, value.Items...)
+		case merge:
+			merged = append(merged, value)
+		case key.Kind == List || key.Kind == Map:
 			return d.fail(key, "%s cannot be a key", key.Kind)
-		case y.Content[i].ShortTag() != "!!merge":
+		default:
 			known[key.Text] = true
 			n.Keys, n.Items = append(n.Keys, key), append(n.Items, value)
-		case value.Kind == List:
-			merged = append(merged, value.Items...)
-		default:
-			merged = append(merged, value)
 		}
 	}
 	for _, source := range merged {
@@ -144,8 +136,7 @@ func (d *Doc) mapping(n *Node, y *yaml.Node, depth int) error {
 		}
 		for i, key := range source.Keys {
 			if !known[key.Text] {
-				known[key.Text] = true
-				source.Items[i].merged = true
+				known[key.Text], source.Items[i].merged = true, true
 				n.Keys, n.Items = append(n.Keys, key), append(n.Items, source.Items[i])
 			}
 		}
@@ -202,27 +193,22 @@ func (d *Doc) number(n *Node, y *yaml.Node) error {
 
 // YAML makes the library's node.
 func (n *Node) YAML() *yaml.Node {
+	tags := [...]string{"!!null", "!!bool", "!!int", "!!float", "!!str", "!!seq", "!!map"}
 	y := &yaml.Node{Kind: yaml.ScalarNode, Value: n.Text}
 	switch n.Kind {
 	case Null:
-		y.Tag, y.Value = "!!null", "null"
-	case Bool:
-		y.Tag = "!!bool"
-	case Integer:
-		y.Tag = "!!int"
-	case Float:
-		y.Tag = "!!float"
+		y.Value = "null"
 	case Text:
 		y.SetString(n.Text)
-		y.Tag = "!!str"
 		if isNumber(n.Text) || isOldBool(n.Text) {
 			y.Style = yaml.DoubleQuotedStyle
 		}
 	case List:
-		y = &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq"}
+		y.Kind = yaml.SequenceNode
 	case Map:
-		y = &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
+		y.Kind = yaml.MappingNode
 	}
+	y.Tag = tags[n.Kind]
 	for i, item := range n.Items {
 		if n.Kind == Map {
 			y.Content = append(y.Content, String(n.Keys[i].Text).YAML())
@@ -239,9 +225,5 @@ func (n *Node) YAMLText() ([]byte, error) {
 
 // isOldBool says whether a text is a boolean to programs that read YAML 1.1.
 func isOldBool(text string) bool {
-	switch strings.ToLower(text) {
-	case "y", "yes", "n", "no", "on", "off":
-		return true
-	}
-	return false
+	return slices.Contains([]string{"y", "yes", "n", "no", "on", "off"}, strings.ToLower(text))
 }

@@ -53,7 +53,7 @@ func agreed(t ralph.Task) (agreement, error) {
 	if err != nil {
 		return a, unread("Spec", err)
 	}
-	r := reader{doc: &doc.Doc{}}
+	r := reader{doc: &doc.Doc{}, anyMethod: true}
 	r.mapping(n, "Spec", a.fields(&r), nil)
 	if n.Kind == doc.Map && a.version != agreementVersion {
 		return a, fmt.Errorf("Spec: version %d is not known here; known is %d", a.version, agreementVersion)

@@ -59,14 +59,13 @@ func completionKeys() []string { return names(new(Completion).fields(&reader{}))
 // completion reads what stands below completion.
 func (r *reader) completion(n *doc.Node) Completion {
 	var c Completion
+	r.required(n, "outcome")
 	r.mapping(n, "completion", c.fields(r), func(key, value *doc.Node) bool { return r.agent(&c, key, value) })
-	if n.Kind != doc.Map {
-		return c
-	}
-	r.required(n, "outcome", c.Outcome)
-	if at := n.Get("acceptance_criteria"); at == nil || at.Kind == doc.Null {
+	switch at := given(n, "acceptance_criteria"); {
+	case n.Kind != doc.Map:
+	case at == nil:
 		r.refuse(n, "acceptance_criteria is missing; it lists what must be true when the task is done")
-	} else if at.Kind == doc.List && len(at.Items) == 0 {
+	case at.Kind == doc.List && len(at.Items) == 0:
 		r.refuse(at, "acceptance_criteria is empty; it needs at least one entry")
 	}
 	return c
@@ -137,28 +136,24 @@ func (c Completion) Value() (driver.Value, error) {
 		return nil, nil
 	}
 	text, err := c.MarshalJSON()
-	if err != nil {
-		return nil, err
-	}
-	return string(text), nil
+	return string(text), err
 }
 
 // Scan implements [sql.Scanner]: it reads JSON from text or bytes. NULL is the
 // zero value.
 func (c *Completion) Scan(src any) error {
-	var text []byte
+	var err error
 	switch v := src.(type) {
 	case nil:
 		*c = Completion{}
-		return nil
 	case string:
-		text = []byte(v)
+		err = c.UnmarshalJSON([]byte(v))
 	case []byte:
-		text = v
+		err = c.UnmarshalJSON(v)
 	default:
-		return fmt.Errorf("spec: a completion is a column of JSON text, found %T", src)
+		err = fmt.Errorf("a completion is a column of JSON text, found %T", src)
 	}
-	if err := c.UnmarshalJSON(text); err != nil {
+	if err != nil {
 		return fmt.Errorf("spec: completion column: %w", bare(err))
 	}
 	return nil

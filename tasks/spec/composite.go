@@ -29,13 +29,10 @@ func (s *stagesSettings) fields(r *reader) []field {
 		key("stages", &s.stages, func(n *doc.Node, what string) []stage { return list(r, n, what, "a list", r.stage) }),
 		key("require_all", &s.anyOne, r.not),
 		key("parallel", &s.parallel, func(n *doc.Node, what string) int {
-			switch {
-			case n.Kind != doc.Bool:
-				return r.whole(0, 1000)(n, what)
-			case n.Text == "true":
-				return -1 // all at once
+			if n.Kind == doc.Bool {
+				return map[string]int{"true": -1}[n.Text] // all at once
 			}
-			return 0
+			return r.whole(0, 1000)(n, what)
 		}),
 	}
 }
@@ -88,10 +85,7 @@ func (s *stagesSettings) describe() string {
 		}
 		stages[i] += ")"
 	}
-	which := "all"
-	if s.anyOne {
-		which = "one"
-	}
+	which := map[bool]string{false: "all", true: "one"}[s.anyOne]
 	return ": " + which + " of " + strings.Join(stages, ", ") + " must pass"
 }
 
@@ -115,8 +109,7 @@ func (s *stagesSettings) build(env Env) (ralph.Verifier, error) {
 	return all, nil
 }
 
-func (s *stagesSettings) guards() []string {
-	var all []string
+func (s *stagesSettings) guards() (all []string) {
 	for _, s := range s.stages {
 		all = append(all, s.check.guards()...)
 	}
@@ -162,14 +155,11 @@ func (s *guardSettings) describe() string {
 }
 
 func (s *guardSettings) build(env Env) (ralph.Verifier, error) {
-	var v ralph.Verifier = verify.String{}
-	if s.check.method != "" {
-		var err error
-		if v, err = s.check.build(env); err != nil {
-			return nil, err
-		}
+	if s.check.method == "" {
+		return guarded(verify.String{}, s.files), nil
 	}
-	return guarded(v, s.files), nil
+	v, err := s.check.build(env)
+	return guarded(v, s.files), err
 }
 
 func (s *guardSettings) guards() []string { return append(slices.Clone(s.files), s.check.guards()...) }

@@ -51,11 +51,7 @@ const (
 
 // Known says whether s is one of the constants.
 func (s Status) Known() bool {
-	switch s {
-	case StatusTodo, StatusRunning, StatusDone, StatusFailed, StatusSkipped:
-		return true
-	}
-	return false
+	return slices.Contains([]Status{StatusTodo, StatusRunning, StatusDone, StatusFailed, StatusSkipped}, s)
 }
 
 // Effective is s if it is known, else StatusTodo.
@@ -100,13 +96,10 @@ func (r *reader) definition(n *doc.Node) Definition {
 		r.task = id.Written()
 	}
 	defer func() { r.task = "" }()
+	r.required(n, "id")
+	r.required(n, "title")
 	r.mapping(n, "", d.fields(r), r.outdented)
-	if n.Kind != doc.Map {
-		return d
-	}
-	r.required(n, "id", d.ID)
-	r.required(n, "title", d.Title)
-	if d.Completion == nil && len(r.warnings) < maxProblems {
+	if n.Kind == doc.Map && d.Completion == nil && len(r.warnings) < maxProblems {
 		r.warnings = append(r.warnings, r.problem(n, "has no completion, so it is not said what done means; the defaults of each agent apply").Error())
 	}
 	return d
@@ -163,8 +156,7 @@ func (d Definition) Validate(methods Methods) error {
 	if err != nil {
 		return leaving(err)
 	}
-	r := reader{doc: &doc.Doc{}}
+	r := reader{doc: &doc.Doc{}, methods: methods}
 	r.definition(n)
-	r.knownMethods(methods)
 	return leaving(r.problems())
 }

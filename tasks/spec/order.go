@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -27,15 +28,11 @@ func (f *File) Ready() []Definition {
 			ready = append(ready, u.def)
 		}
 	}
-	slices.SortStableFunc(ready, func(a, b Definition) int { return urgency(a) - urgency(b) })
+	// As an unsigned number, one less than 0 is the greatest.
+	slices.SortStableFunc(ready, func(a, b Definition) int {
+		return cmp.Compare(uint(max(a.Priority, 0))-1, uint(max(b.Priority, 0))-1)
+	})
 	return ready
-}
-
-func urgency(d Definition) int {
-	if d.Priority <= 0 {
-		return 1 << 30
-	}
-	return min(d.Priority, 1<<30-1)
 }
 
 // order refuses tasks that do not fit together.
@@ -60,7 +57,7 @@ func (r *reader) order(units []unit) {
 	for _, u := range units {
 		r.task = u.def.ID
 		for i, id := range u.def.Dependencies {
-			if _, known := g.byID[id]; !known && !r.invalid.full() {
+			if _, known := g.byID[id]; !known && !r.invalid.full() { // a guess takes time
 				r.refuse(u.node.Get("dependencies").Items[i], "depends on %s, which is not a task of this file%s", doc.Quote(id), meantID(id, r.task, units))
 			}
 		}
@@ -103,15 +100,14 @@ type graph struct {
 type visit int8
 
 const (
-	visitNever visit = iota
-	visitNow         // on the way that is being followed
+	visitNow visit = iota + 1 // on the way that is being followed
 	visitDone
 )
 
 // cycle returns the tasks of the first cycle that can be reached from a task,
 // over tasks that were not gone through before. way leads there.
 func (g *graph) cycle(task int, way []int) (cycle []int) {
-	if g.seen[task] != visitNever {
+	if g.seen[task] != 0 {
 		return nil
 	}
 	g.seen[task] = visitNow
@@ -135,13 +131,12 @@ func (g *graph) cycle(task int, way []int) (cycle []int) {
 
 // path writes a cycle, the first task again at the end.
 func (g *graph) path(cycle []int) string {
-	const most = 20
-	ids := make([]string, 0, most)
-	for _, i := range cycle[:min(len(cycle), most)] {
+	var ids []string
+	for _, i := range cycle {
 		ids = append(ids, g.units[i].def.ID)
 	}
-	if len(cycle) > most {
-		ids = append(ids, "…")
+	if len(ids) > 20 {
+		ids = append(ids[:20], "…")
 	}
 	return strings.Join(append(ids, ids[0]), " → ")
 }

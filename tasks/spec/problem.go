@@ -108,12 +108,11 @@ func unread(what string, err error) error {
 	if !ok {
 		return err
 	}
+	if what != "" {
+		what += ": "
+	}
 	for _, p := range found {
-		text := p.Text
-		if what != "" {
-			text = what + ": " + text
-		}
-		all.add(&Problem{File: p.File, Line: p.Line, Column: p.Column, Text: text})
+		all.add(&Problem{File: p.File, Line: p.Line, Column: p.Column, Text: what + p.Text})
 	}
 	return all.join()
 }
@@ -126,11 +125,10 @@ func Nearest(word string, known ...string) string { return nearest.Of(word, know
 // meant is the end of a message about an unknown name.
 func meant(word string, names []string) string {
 	name := Nearest(word, names...)
-	for _, n := range names {
-		// method for verification_method, and the other way round.
-		if name == "" && (strings.HasSuffix(n, "_"+word) || strings.HasSuffix(word, "_"+n)) {
-			name = n
-		}
+	// method for verification_method, and the other way round.
+	i := slices.IndexFunc(names, func(n string) bool { return strings.HasSuffix(n, "_"+word) || strings.HasSuffix(word, "_"+n) })
+	if name == "" && i >= 0 {
+		name = names[i]
 	}
 	if name != "" {
 		return "; did you mean " + strconv.Quote(name) + "?"

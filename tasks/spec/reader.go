@@ -21,14 +21,10 @@ type reader struct {
 
 	wrong, invalid problems
 	warnings       []string
-	foreign        []use // of methods that are not built in
-}
 
-// A use is a method that is named in a text: whether it is known depends on what
-// the program adds to the table.
-type use struct {
-	at           *doc.Node
-	method, task string
+	// methods are known besides the built-in ones; if anyMethod is set, all are.
+	methods   Methods
+	anyMethod bool
 }
 
 func (r *reader) problem(n *doc.Node, format string, args ...any) *Problem {
@@ -215,7 +211,7 @@ func fromNode[T any](what string, n *doc.Node, err error, to *T, read func(*read
 	if err != nil {
 		return leaving(unread(what, err))
 	}
-	r := reader{doc: &doc.Doc{}}
+	r := reader{doc: &doc.Doc{}, anyMethod: true}
 	got := read(&r, n)
 	if err := r.wrong.join(); err != nil {
 		return leaving(err)

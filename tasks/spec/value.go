@@ -203,14 +203,13 @@ func (r *reader) environment(n *doc.Node, what string) []string {
 	return env
 }
 
-// required refuses a key without which nothing can be done.
-func (r *reader) required(n *doc.Node, key, value string) {
-	if strings.TrimSpace(value) != "" {
-		return
-	}
-	if at := n.Get(key); at != nil {
-		r.refuse(at, "%s is empty", key)
-	} else {
+// required refuses a mapping without a key without which nothing can be done.
+func (r *reader) required(n *doc.Node, key string) {
+	switch at := n.Get(key); {
+	case n.Kind != doc.Map:
+	case at == nil:
 		r.refuse(n, "%s is missing", key)
+	case strings.TrimSpace(at.Text) == "" && (at.Kind == doc.Null || at.Kind == doc.Text):
+		r.refuse(at, "%s is empty", key)
 	}
 }

@@ -58,7 +58,7 @@ func (e Env) verifier(method string, config json.RawMessage) (ralph.Verifier, er
 	if e.Methods[method] != nil {
 		return check{method: method, config: n}.build(e)
 	}
-	r := reader{doc: &doc.Doc{}}
+	r := reader{doc: &doc.Doc{}, anyMethod: true}
 	c := r.check(doc.Mapping(), doc.String(method), n, method)
 	if err := r.problems(); err != nil {
 		return nil, err
