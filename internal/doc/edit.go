@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 )
 
 // An edit replaces a part of a text.
@@ -142,10 +141,7 @@ func (d *Doc) flowKey(keyAt, end int, key string) string {
 	}
 	lineStart := bytes.LastIndexByte(d.Text[:keyAt], '\n') + 1
 	if indent := d.Text[lineStart:keyAt]; lineStart > 0 && len(bytes.TrimSpace(indent)) == 0 {
-		comma = ",\n" + string(indent)
-		if lineStart > 1 && d.Text[lineStart-2] == '\r' {
-			comma = ",\r\n" + string(indent)
-		}
+		comma = "," + d.newline() + string(indent)
 	}
 	return comma + key + colon
 }
@@ -191,12 +187,8 @@ func (d *Doc) addJSON(list, item *Node) edit {
 	space := d.Text[list.Start+1 : list.Items[0].Start]
 	if i := bytes.LastIndexByte(space, '\n'); i >= 0 {
 		var b bytes.Buffer
-		if json.Indent(&b, value, string(space[i+1:]), "  ") == nil { // it is valid
-			value = b.Bytes()
-		}
-		if bytes.Contains(space, []byte("\r\n")) {
-			value = bytes.ReplaceAll(value, []byte("\n"), []byte("\r\n"))
-		}
+		_ = json.Indent(&b, value, string(space[i+1:]), "  ") // it is valid
+		value = bytes.ReplaceAll(b.Bytes(), []byte("\n"), []byte(d.newline()))
 	}
 	return edit{end, end, "," + string(space) + string(value)}
 }
@@ -252,27 +244,18 @@ func quotedLength(s string) int {
 // LF, CR, LF and Unicode's line separators end a line, a byte order mark does
 // not count.
 func (d *Doc) offsetOf(line, column int) int {
-	at := 0
-	if bytes.HasPrefix(d.Text, []byte(byteOrderMark)) {
-		at = len(byteOrderMark)
-	}
-	for ; line > 1 && at < len(d.Text); line-- {
-		i := bytes.IndexFunc(d.Text[at:], func(r rune) bool {
-			return r == '\n' || r == '\r' || r == 0x85 || r == 0x2028 || r == 0x2029
-		})
-		if i < 0 {
-			return len(d.Text)
+	text := strings.TrimPrefix(string(d.Text), byteOrderMark)
+	atLine, atColumn := 1, 1
+	for i, c := range text {
+		switch {
+		case atLine == line && atColumn == column:
+			return len(d.Text) - len(text) + i
+		case c == '\r' && strings.HasPrefix(text[i:], "\r\n"): // the next ends the line
+		case strings.ContainsRune("\n\r\u0085\u2028\u2029", c):
+			atLine, atColumn = atLine+1, 1
+		default:
+			atColumn++
 		}
-		at += i
-		_, size := utf8.DecodeRune(d.Text[at:])
-		if bytes.HasPrefix(d.Text[at:], []byte("\r\n")) {
-			size = len("\r\n")
-		}
-		at += size
 	}
-	for ; column > 1 && at < len(d.Text); column-- {
-		_, size := utf8.DecodeRune(d.Text[at:])
-		at += size
-	}
-	return at
+	return len(d.Text)
 }

@@ -144,49 +144,34 @@ func (d *Doc) mapping(n *Node, y *yaml.Node) error {
 	return nil
 }
 
-// scalar sets kind and text. What JSON has no value for (a date, binary data,
-// infinity) is text, as it was written.
+// scalar sets kind and text. A number stays as it was written where JSON can
+// write it like that. What JSON has no value for (a date, binary data, infinity)
+// is text, as it was written.
 func (d *Doc) scalar(n *Node, y *yaml.Node) error {
 	n.Kind, n.Text = Text, y.Value
-	switch tag := y.ShortTag(); tag {
-	case "!!str":
-		if y.Style == 0 && isNumber(y.Value) { // too large for a float, which is all that the library knows
-			n.Kind = numberKind(y.Value)
-		}
-	case "!!timestamp", "!!binary", "!!merge":
-	case "!!null":
-		n.Kind, n.Text = Null, ""
-	case "!!bool":
-		var b bool
-		if err := y.Decode(&b); err != nil {
-			return d.fail(n, "%s is not true or false", Quote(y.Value))
-		}
-		n.Kind, n.Text = Bool, strconv.FormatBool(b)
-	case "!!int", "!!float":
-		return d.number(n, y)
-	default:
-		return d.badTag(n, tag)
-	}
-	return nil
-}
-
-// number keeps a number as it was written where JSON can write it like that.
-func (d *Doc) number(n *Node, y *yaml.Node) error {
-	if isNumber(y.Value) {
-		n.Kind = numberKind(y.Value)
-		return nil
-	}
+	tag := y.ShortTag()
+	number := tag == "!!int" || tag == "!!float"
+	var b bool
 	var i int64
-	if y.ShortTag() == "!!int" && y.Decode(&i) == nil {
-		n.Kind, n.Text = Integer, strconv.FormatInt(i, 10)
-		return nil
-	}
 	var f float64
-	if err := y.Decode(&f); err != nil {
-		return d.fail(n, "%s is not a number", Quote(y.Value))
-	}
-	if !math.IsInf(f, 0) && !math.IsNaN(f) {
-		n.Kind, n.Text = Float, strconv.FormatFloat(f, 'g', -1, 64)
+	switch {
+	case tag == "!!null":
+		n.Kind, n.Text = Null, ""
+	case tag == "!!bool" && y.Decode(&b) == nil:
+		n.Kind, n.Text = Bool, strconv.FormatBool(b)
+	// A number that is too large for the library is a text to it.
+	case (number || tag == "!!str" && y.Style == 0) && isNumber(y.Value):
+		n.Kind = numberKind(y.Value)
+	case tag == "!!int" && y.Decode(&i) == nil:
+		n.Kind, n.Text = Integer, strconv.FormatInt(i, 10)
+	case number && y.Decode(&f) == nil:
+		if !math.IsInf(f, 0) && !math.IsNaN(f) {
+			n.Kind, n.Text = Float, strconv.FormatFloat(f, 'g', -1, 64)
+		}
+	case number || tag == "!!bool":
+		return d.fail(n, "%s is not a value of the tag %s", Quote(y.Value), tag)
+	case !slices.Contains([]string{"!!str", "!!timestamp", "!!binary", "!!merge"}, tag):
+		return d.badTag(n, tag)
 	}
 	return nil
 }

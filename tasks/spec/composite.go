@@ -62,14 +62,9 @@ func (r *reader) stage(n *doc.Node, what string) stage {
 }
 
 func (s *stagesSettings) complete(r *reader, n *doc.Node, what string) {
-	required := slices.ContainsFunc(s.stages, func(s stage) bool { return !s.advisory })
-	switch at := n.Get("stages"); {
-	case at == nil:
-		r.refuse(n, "%s: stages is missing", what)
-	case at.Kind == doc.List && len(s.stages) == 0:
-		r.refuse(at, "%s is empty; it needs at least one stage", inside(what, "stages"))
-	case at.Kind == doc.List && !required:
-		r.refuse(at, "%s: no stage is required, so nothing could ever be verified", inside(what, "stages"))
+	r.needed(n, what, "stages", len(s.stages) == 0, "; it needs at least one stage")
+	if len(s.stages) > 0 && !slices.ContainsFunc(s.stages, func(s stage) bool { return !s.advisory }) {
+		r.refuse(n.Get("stages"), "%s: no stage is required, so nothing could ever be verified", inside(what, "stages"))
 	}
 }
 
@@ -133,11 +128,7 @@ func (s *guardSettings) fields(r *reader) []field {
 }
 
 func (s *guardSettings) complete(r *reader, n *doc.Node, what string) {
-	if files := n.Get("files"); files == nil {
-		r.refuse(n, "%s: files is missing", what)
-	} else if len(s.files) == 0 && files.Kind == doc.List {
-		r.refuse(files, "%s is empty", inside(what, "files"))
-	}
+	r.needed(n, what, "files", len(s.files) == 0, "")
 	switch {
 	case s.method != "":
 		s.check = r.check(n, n.Get("method"), s.config, inside(what, "config"))

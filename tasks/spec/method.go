@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/doc"
@@ -202,4 +203,16 @@ func clause(verb string, texts []string) string {
 		return ""
 	}
 	return verb + " " + shorten(strings.Join(texts, "; "), 200)
+}
+
+// shorten cuts a text to a number of bytes, at a rune border.
+func shorten(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	cut := most
+	for cut > 0 && !utf8.RuneStart(text[cut]) {
+		cut--
+	}
+	return strings.TrimSpace(text[:cut]) + "…"
 }
