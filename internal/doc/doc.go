@@ -59,23 +59,15 @@ type Problem struct {
 	Text         string
 }
 
-// Error returns "file:line:column: text".
-func (p *Problem) Error() string {
-	if p.Line == 0 {
-		return p.File + ": " + p.Text
-	}
-	return fmt.Sprintf("%s:%d:%d: %s", p.File, p.Line, p.Column, p.Text)
-}
-
 // Problems is the error of everything in this package that reads: at least one,
 // at most a hundred.
-type Problems []*Problem
+type Problems []Problem
 
-// Error returns one line for each problem.
+// Error returns one line for each problem: "file:line:column: text".
 func (p Problems) Error() string {
 	lines := make([]string, len(p))
 	for i, one := range p {
-		lines[i] = one.Error()
+		lines[i] = fmt.Sprintf("%s:%d:%d: %s", one.File, one.Line, one.Column, one.Text)
 	}
 	return strings.Join(lines, "\n")
 }
@@ -168,9 +160,9 @@ func (d *Doc) Place(n *Node) (line, column int) {
 	return i, utf8.RuneCount(before) + 1
 }
 
-func (d *Doc) problem(n *Node, format string, args ...any) *Problem {
+func (d *Doc) problem(n *Node, format string, args ...any) Problem {
 	line, column := d.Place(n)
-	return &Problem{d.Name, line, column, fmt.Sprintf(format, args...)}
+	return Problem{d.Name, line, column, fmt.Sprintf(format, args...)}
 }
 
 func (d *Doc) fail(n *Node, format string, args ...any) error {

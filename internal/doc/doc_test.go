@@ -101,14 +101,14 @@ func TestRepeatedKeys(t *testing.T) {
 	const text = "{\"a\": 1,\n \"a\": 2}"
 	_, err := doc.Parse("f.json", []byte(text))
 	problems, ok := errors.AsType[doc.Problems](err)
-	if want := (doc.Problem{"f.json", 2, 2, `the key "a" is given twice (first on line 1)`}); !ok || len(problems) != 1 || *problems[0] != want {
+	if want := (doc.Problem{"f.json", 2, 2, `the key "a" is given twice (first on line 1)`}); !ok || len(problems) != 1 || problems[0] != want {
 		t.Errorf("%v", err)
 	}
 	d, err := doc.ParseJSON("prd", []byte(text))
 	if err != nil || len(d.Roots[0].Keys) != 2 {
 		t.Errorf("%v, %v", d, err)
 	}
-	if _, err := doc.FromJSON([]byte(text)); err == nil || err.Error() != `: the key "a" is given twice` {
+	if _, err := doc.FromJSON([]byte(text)); err == nil || err.Error() != `:0:0: the key "a" is given twice` {
 		t.Errorf("%v", err)
 	}
 }
@@ -123,7 +123,7 @@ func TestBadTexts(t *testing.T) {
 		"a: !sh id":                         `f:1:4: the tag "!sh" is not supported`,
 		"a: [":                              "f:2:1: this is not YAML",
 		strings.Repeat("[", 200):            "f:1:102: values are nested more than 100 deep",
-		"x: " + strings.Repeat("x", 5<<20):  "f: the file has more than 4194304 bytes",
+		"x: " + strings.Repeat("x", 5<<20):  "f:0:0: the file has more than 4194304 bytes",
 		"[1]: 2":                            "f:1:1: a list cannot be a key",
 		"<<: [x]":                           `f:1:1: a merge (<<) needs a mapping, found the text "x"`,
 		strings.Repeat("- {a: 1}\n", 80000): "there are too many values",

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 )
 
 // An edit replaces a part of a text.
@@ -23,11 +22,9 @@ type edit struct {
 // stands in an anchor that is used elsewhere, say, or is written as a block.
 func (d *Doc) Set(m *Node, after, key string, value *Node) (next *Doc, ok bool) {
 	rest := m.without(key)
-	return d.try(d.edits(m, after, key, value), func(roots []*Node) bool {
-		return sameRoots(d.Roots, roots, m, func(o *Node) bool {
-			got := o.Get(key)
-			return got != nil && got.Equal(value) && rest.Equal(o.without(key))
-		})
+	return d.try(d.edits(m, after, key, value), d.Roots, m, func(o *Node) bool {
+		got := o.Get(key)
+		return got != nil && got.Equal(value) && rest.Equal(o.without(key))
 	})
 }
 
@@ -35,10 +32,8 @@ func (d *Doc) Set(m *Node, after, key string, value *Node) (next *Doc, ok bool) 
 // layout. A YAML list must be written in lines and be the end of the text. See
 // [Doc.Set].
 func (d *Doc) Append(list, item *Node) (next *Doc, ok bool) {
-	return d.try(d.additions(list, item), func(roots []*Node) bool {
-		return sameRoots(d.Roots, roots, list, func(o *Node) bool {
-			return o.Kind == List && slices.EqualFunc(slices.Concat(list.Items, []*Node{item}), o.Items, (*Node).Equal)
-		})
+	return d.try(d.additions(list, item), d.Roots, list, func(o *Node) bool {
+		return o.Kind == List && slices.EqualFunc(append(slices.Clip(list.Items), item), o.Items, (*Node).Equal)
 	})
 }
 
@@ -48,24 +43,21 @@ func (d *Doc) AppendDocument(root *Node) (next *Doc, ok bool) {
 	if d.JSON || err != nil {
 		return nil, false
 	}
-	return d.try([]edit{d.atEnd("---\n" + string(text))}, func(roots []*Node) bool {
-		return slices.EqualFunc(slices.Concat(d.Roots, []*Node{root}), roots, (*Node).Equal)
-	})
+	return d.try([]edit{d.atEnd("---\n" + string(text))}, append(slices.Clip(d.Roots), root), nil, nil)
 }
 
-func (d *Doc) try(edits []edit, wanted func(roots []*Node) bool) (*Doc, bool) {
+// try returns what the first edit makes of the document that reads as roots, but
+// for the node at, for which changed decides.
+func (d *Doc) try(edits []edit, roots []*Node, at *Node, changed func(*Node) bool) (*Doc, bool) {
+	same := func(n, o *Node) bool { return n.same(o, at, changed) }
 	for _, e := range edits {
 		text := slices.Concat(d.Text[:e.start], []byte(e.text), d.Text[e.end:])
 		next, err := parse(&Doc{Name: d.Name, Text: text, JSON: d.JSON, repeats: d.repeats})
-		if err == nil && wanted(next.Roots) {
+		if err == nil && slices.EqualFunc(roots, next.Roots, same) {
 			return next, true
 		}
 	}
 	return nil, false
-}
-
-func sameRoots(a, b []*Node, at *Node, changed func(*Node) bool) bool {
-	return slices.EqualFunc(a, b, func(n, o *Node) bool { return n.same(o, at, changed) })
 }
 
 // without is a mapping without one of its keys.
@@ -149,10 +141,7 @@ func (d *Doc) flowKey(keyAt, end int, key string) string {
 	}
 	lineStart := bytes.LastIndexByte(d.Text[:keyAt], '\n') + 1
 	if indent := d.Text[lineStart:keyAt]; lineStart > 0 && len(bytes.TrimSpace(indent)) == 0 {
-		comma = ",\n" + string(indent)
-		if lineStart > 1 && d.Text[lineStart-2] == '\r' {
-			comma = ",\r\n" + string(indent)
-		}
+		comma = "," + d.newline() + string(indent)
 	}
 	return comma + key + colon
 }
@@ -198,12 +187,8 @@ func (d *Doc) addJSON(list, item *Node) edit {
 	space := d.Text[list.Start+1 : list.Items[0].Start]
 	if i := bytes.LastIndexByte(space, '\n'); i >= 0 {
 		var b bytes.Buffer
-		if json.Indent(&b, value, string(space[i+1:]), "  ") == nil { // it is valid
-			value = b.Bytes()
-		}
-		if bytes.Contains(space, []byte("\r\n")) {
-			value = bytes.ReplaceAll(value, []byte("\n"), []byte("\r\n"))
-		}
+		_ = json.Indent(&b, value, string(space[i+1:]), "  ") // it is valid
+		value = bytes.ReplaceAll(b.Bytes(), []byte("\n"), []byte(d.newline()))
 	}
 	return edit{end, end, "," + string(space) + string(value)}
 }
@@ -220,10 +205,7 @@ func (d *Doc) scalarAt(n *Node) (start, end int) {
 	case strings.HasPrefix(rest, `"`), strings.HasPrefix(rest, `'`):
 		return start, start + quotedLength(rest)
 	case n.alias && strings.HasPrefix(rest, "*"):
-		if i := strings.IndexAny(rest, " \t\r\n,]}"); i >= 0 {
-			rest = rest[:i]
-		}
-		return start, start + len(rest)
+		return start, start + len(rest) - len(strings.TrimLeftFunc(rest, func(c rune) bool { return !strings.ContainsRune(" \t\r\n,]}", c) }))
 	case strings.HasPrefix(rest, n.raw):
 		return start, start + len(n.raw)
 	}
@@ -262,27 +244,18 @@ func quotedLength(s string) int {
 // LF, CR, LF and Unicode's line separators end a line, a byte order mark does
 // not count.
 func (d *Doc) offsetOf(line, column int) int {
-	at := 0
-	if bytes.HasPrefix(d.Text, []byte(byteOrderMark)) {
-		at = len(byteOrderMark)
-	}
-	for ; line > 1 && at < len(d.Text); line-- {
-		i := bytes.IndexFunc(d.Text[at:], func(r rune) bool {
-			return r == '\n' || r == '\r' || r == 0x85 || r == 0x2028 || r == 0x2029
-		})
-		if i < 0 {
-			return len(d.Text)
+	text := strings.TrimPrefix(string(d.Text), byteOrderMark)
+	atLine, atColumn := 1, 1
+	for i, c := range text {
+		switch {
+		case atLine == line && atColumn == column:
+			return len(d.Text) - len(text) + i
+		case c == '\r' && strings.HasPrefix(text[i:], "\r\n"): // the next ends the line
+		case strings.ContainsRune("\n\r\u0085\u2028\u2029", c):
+			atLine, atColumn = atLine+1, 1
+		default:
+			atColumn++
 		}
-		at += i
-		_, size := utf8.DecodeRune(d.Text[at:])
-		if bytes.HasPrefix(d.Text[at:], []byte("\r\n")) {
-			size = len("\r\n")
-		}
-		at += size
 	}
-	for ; column > 1 && at < len(d.Text); column-- {
-		_, size := utf8.DecodeRune(d.Text[at:])
-		at += size
-	}
-	return at
+	return len(d.Text)
 }

@@ -62,31 +62,22 @@ func (j *jsonReader) value(depth int) (*Node, error) {
 		if v == '{' {
 			n.Kind = Map
 		}
-		return n, j.fill(n, depth)
+		for isKey := n.Kind == Map; j.dec.More(); isKey = n.Kind == Map && !isKey {
+			item, err := j.value(depth + 1)
+			if err != nil {
+				return nil, err
+			}
+			if isKey {
+				n.Keys = append(n.Keys, item)
+			} else {
+				n.Items = append(n.Items, item)
+			}
+		}
+		_, closing, err := j.token()
+		n.End = closing.End
+		return n, err
 	}
 	return n, nil
-}
-
-// fill reads what is in a list or a mapping.
-func (j *jsonReader) fill(n *Node, depth int) error {
-	for j.dec.More() {
-		if n.Kind == Map {
-			tok, key, err := j.token()
-			if err != nil {
-				return err
-			}
-			key.Kind, key.Text = Text, fmt.Sprint(tok)
-			n.Keys = append(n.Keys, key)
-		}
-		item, err := j.value(depth + 1)
-		if err != nil {
-			return err
-		}
-		n.Items = append(n.Items, item)
-	}
-	_, closing, err := j.token()
-	n.End = closing.End
-	return err
 }
 
 func numberKind(text string) Kind {

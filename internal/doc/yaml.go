@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -86,24 +87,20 @@ func (d *Doc) convert(y *yaml.Node, depth int) (*Node, error) {
 		return target, nil
 	case yaml.ScalarNode:
 		return n, d.scalar(n, y)
-	case yaml.SequenceNode:
-		n.Kind = List
-		if tag := y.ShortTag(); tag != "!!seq" {
+	case yaml.SequenceNode, yaml.MappingNode:
+		if tag := y.ShortTag(); tag != "!!seq" && tag != "!!map" {
 			return nil, d.badTag(n, tag)
 		}
-		for _, c := range y.Content {
-			item, err := d.convert(c, depth+1)
-			if err != nil {
-				return nil, err
-			}
-			n.Items = append(n.Items, item)
+	}
+	for _, c := range y.Content {
+		item, err := d.convert(c, depth+1)
+		if err != nil {
+			return nil, err
 		}
-	case yaml.MappingNode:
-		n.Kind = Map
-		if tag := y.ShortTag(); tag != "!!map" {
-			return nil, d.badTag(n, tag)
-		}
-		return n, d.mapping(n, y, depth)
+		n.Items = append(n.Items, item)
+	}
+	if n.Kind = List; y.Kind == yaml.MappingNode {
+		return n, d.mapping(n, y)
 	}
 	return n, nil
 }
@@ -112,30 +109,25 @@ func (d *Doc) badTag(n *Node, tag string) error {
 	return d.fail(n, "the tag %s is not supported; values are plain data", Quote(tag))
 }
 
-// mapping converts keys and values, and the mappings merged into it: own keys
-// win over merged ones, earlier merged ones over later ones.
-func (d *Doc) mapping(n *Node, y *yaml.Node, depth int) error {
+// mapping makes keys and values of the items of n, which take turns, and merges
+// the mappings behind merge keys: own keys win over merged ones, earlier merged
+// ones over later ones.
+func (d *Doc) mapping(n *Node, y *yaml.Node) error {
+	all, known := n.Items, map[string]bool{}
+	n.Kind, n.Items = Map, nil
 	var merged []*Node
-	known := map[string]bool{}
-	for i := 0; i+1 < len(y.Content); i += 2 {
-		key, err := d.convert(y.Content[i], depth+1)
-		if err != nil {
-			return err
-		}
-		value, err := d.convert(y.Content[i+1], depth+1)
-		if err != nil {
-			return err
-		}
-		switch {
-		case y.Content[i].ShortTag() != "!!merge" && (key.Kind == List || key.Kind == Map):
+	for i := 0; i+1 < len(all); i += 2 {
+		key, value := all[i], all[i+1]
+		switch merge := y.Content[i].ShortTag() == "!!merge"; {
+		case merge && value.Kind == List:
+			merged = append(merged, value.Items...)
+		case merge:
+			merged = append(merged, value)
+		case key.Kind == List || key.Kind == Map:
 			return d.fail(key, "%s cannot be a key", key.Kind)
-		case y.Content[i].ShortTag() != "!!merge":
+		default:
 			known[key.Text] = true
 			n.Keys, n.Items = append(n.Keys, key), append(n.Items, value)
-		case value.Kind == List:
-			merged = append(merged, value.Items...)
-		default:
-			merged = append(merged, value)
 		}
 	}
 	for _, source := range merged {
@@ -144,8 +136,7 @@ func (d *Doc) mapping(n *Node, y *yaml.Node, depth int) error {
 		}
 		for i, key := range source.Keys {
 			if !known[key.Text] {
-				known[key.Text] = true
-				source.Items[i].merged = true
+				known[key.Text], source.Items[i].merged = true, true
 				n.Keys, n.Items = append(n.Keys, key), append(n.Items, source.Items[i])
 			}
 		}
@@ -153,76 +144,56 @@ func (d *Doc) mapping(n *Node, y *yaml.Node, depth int) error {
 	return nil
 }
 
-// scalar sets kind and text. What JSON has no value for (a date, binary data,
-// infinity) is text, as it was written.
+// scalar sets kind and text. A number stays as it was written where JSON can
+// write it like that. What JSON has no value for (a date, binary data, infinity)
+// is text, as it was written.
 func (d *Doc) scalar(n *Node, y *yaml.Node) error {
 	n.Kind, n.Text = Text, y.Value
-	switch tag := y.ShortTag(); tag {
-	case "!!str":
-		if y.Style == 0 && isNumber(y.Value) { // too large for a float, which is all that the library knows
-			n.Kind = numberKind(y.Value)
-		}
-	case "!!timestamp", "!!binary", "!!merge":
-	case "!!null":
-		n.Kind, n.Text = Null, ""
-	case "!!bool":
-		var b bool
-		if err := y.Decode(&b); err != nil {
-			return d.fail(n, "%s is not true or false", Quote(y.Value))
-		}
-		n.Kind, n.Text = Bool, strconv.FormatBool(b)
-	case "!!int", "!!float":
-		return d.number(n, y)
-	default:
-		return d.badTag(n, tag)
-	}
-	return nil
-}
-
-// number keeps a number as it was written where JSON can write it like that.
-func (d *Doc) number(n *Node, y *yaml.Node) error {
-	if isNumber(y.Value) {
-		n.Kind = numberKind(y.Value)
-		return nil
-	}
+	tag := y.ShortTag()
+	number := tag == "!!int" || tag == "!!float"
+	var b bool
 	var i int64
-	if y.ShortTag() == "!!int" && y.Decode(&i) == nil {
-		n.Kind, n.Text = Integer, strconv.FormatInt(i, 10)
-		return nil
-	}
 	var f float64
-	if err := y.Decode(&f); err != nil {
-		return d.fail(n, "%s is not a number", Quote(y.Value))
-	}
-	if !math.IsInf(f, 0) && !math.IsNaN(f) {
-		n.Kind, n.Text = Float, strconv.FormatFloat(f, 'g', -1, 64)
+	switch {
+	case tag == "!!null":
+		n.Kind, n.Text = Null, ""
+	case tag == "!!bool" && y.Decode(&b) == nil:
+		n.Kind, n.Text = Bool, strconv.FormatBool(b)
+	// A number that is too large for the library is a text to it.
+	case (number || tag == "!!str" && y.Style == 0) && isNumber(y.Value):
+		n.Kind = numberKind(y.Value)
+	case tag == "!!int" && y.Decode(&i) == nil:
+		n.Kind, n.Text = Integer, strconv.FormatInt(i, 10)
+	case number && y.Decode(&f) == nil:
+		if !math.IsInf(f, 0) && !math.IsNaN(f) {
+			n.Kind, n.Text = Float, strconv.FormatFloat(f, 'g', -1, 64)
+		}
+	case number || tag == "!!bool":
+		return d.fail(n, "%s is not a value of the tag %s", Quote(y.Value), tag)
+	case !slices.Contains([]string{"!!str", "!!timestamp", "!!binary", "!!merge"}, tag):
+		return d.badTag(n, tag)
 	}
 	return nil
 }
 
 // YAML makes the library's node.
 func (n *Node) YAML() *yaml.Node {
+	tags := [...]string{"!!null", "!!bool", "!!int", "!!float", "!!str", "!!seq", "!!map"}
 	y := &yaml.Node{Kind: yaml.ScalarNode, Value: n.Text}
 	switch n.Kind {
 	case Null:
-		y.Tag, y.Value = "!!null", "null"
-	case Bool:
-		y.Tag = "!!bool"
-	case Integer:
-		y.Tag = "!!int"
-	case Float:
-		y.Tag = "!!float"
+		y.Value = "null"
 	case Text:
 		y.SetString(n.Text)
-		y.Tag = "!!str"
 		if isNumber(n.Text) || isOldBool(n.Text) {
 			y.Style = yaml.DoubleQuotedStyle
 		}
 	case List:
-		y = &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq"}
+		y.Kind = yaml.SequenceNode
 	case Map:
-		y = &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
+		y.Kind = yaml.MappingNode
 	}
+	y.Tag = tags[n.Kind]
 	for i, item := range n.Items {
 		if n.Kind == Map {
 			y.Content = append(y.Content, String(n.Keys[i].Text).YAML())
@@ -239,9 +210,5 @@ func (n *Node) YAMLText() ([]byte, error) {
 
 // isOldBool says whether a text is a boolean to programs that read YAML 1.1.
 func isOldBool(text string) bool {
-	switch strings.ToLower(text) {
-	case "y", "yes", "n", "no", "on", "off":
-		return true
-	}
-	return false
+	return slices.Contains([]string{"y", "yes", "n", "no", "on", "off"}, strings.ToLower(text))
 }

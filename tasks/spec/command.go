@@ -2,11 +2,13 @@ package spec
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/doc"
+	"github.com/ralph-loop/ralph/progress"
 	"github.com/ralph-loop/ralph/verify"
 )
 
@@ -26,7 +28,7 @@ type externalSettings struct {
 func (s *externalSettings) fields(r *reader) []field {
 	return []field{
 		{"command", func(n *doc.Node, what string) { s.command(r, n, what) }, nil},
-		{"args", func(n *doc.Node, what string) { s.args = append(s.args, r.words(n, what)...) }, nil},
+		{"args", func(n *doc.Node, what string) { s.args = append(s.args, r.names(n, what)...) }, nil},
 		key("success_exit_code", &s.exitCode, r.whole(0, 255)),
 		key("output_contains", &s.contains, r.patterns),
 		key("output_not_contains", &s.excludes, r.patterns),
@@ -42,7 +44,7 @@ func (s *externalSettings) command(r *reader, n *doc.Node, what string) {
 	case doc.Text:
 		s.shell = n.Text
 	case doc.List:
-		s.args = append(r.words(n, what), s.args...)
+		s.args = append(r.names(n, what), s.args...)
 	default:
 		r.expected(n, what, "text or a list of texts")
 	}
@@ -52,12 +54,7 @@ func (s *externalSettings) complete(r *reader, n *doc.Node, what string) {
 	if n.Has("args") && strings.TrimSpace(s.shell) != "" { // a program and its arguments, no shell
 		s.args, s.shell = append([]string{s.shell}, s.args...), ""
 	}
-	switch at := n.Get("command"); {
-	case at == nil:
-		r.refuse(n, "%s: command is missing", what)
-	case strings.TrimSpace(s.shell) == "" && (len(s.args) == 0 || s.args[0] == "") && (at.Kind == doc.Text || at.Kind == doc.List):
-		r.refuse(at, "%s is empty", inside(what, "command"))
-	}
+	r.needed(n, what, "command", strings.TrimSpace(s.shell) == "" && (len(s.args) == 0 || s.args[0] == ""), "")
 }
 
 func (s *externalSettings) describe() string {
@@ -77,6 +74,51 @@ func (s *externalSettings) build(env Env) (ralph.Verifier, error) {
 	}), nil
 }
 
+// hideSecrets hides what looks like a password or a key in a command line: it
+// goes into prompts, and prompts are kept and sent. What a secret looks like is
+// for [progress.Redactor] to say; but in a command line the word before it says
+// so too, however short it is: the value of a name like TOKEN or --password, and
+// what follows -u, Bearer or Basic.
+func hideSecrets(line string) string {
+	words := strings.Split(line, " ")
+	next := false // the next word is a secret
+	for i, word := range words {
+		bare := strings.Trim(word, `'"`)
+		at := strings.IndexAny(word, "=:")
+		switch {
+		case isScheme(bare): // "Authorization: Bearer x" has its secret one word later
+			next = true
+		case next:
+			next, words[i] = false, stars(word)
+		case at > 0 && isSecretName(word[:at]):
+			if next = strings.Trim(word[at+1:], `'"`) == ""; !next {
+				words[i] = word[:at+1] + stars(word[at+1:])
+			}
+		default:
+			next = at < 0 && strings.HasPrefix(bare, "-") && isSecretName(bare) || bare == "-u" || bare == "--user"
+		}
+	}
+	return progress.Redactor{}.String(strings.Join(words, " "))
+}
+
+// stars keeps the quotes around what it hides.
+func stars(word string) string {
+	bare := strings.Trim(word, `'"`)
+	if bare == "" {
+		return word
+	}
+	return strings.Replace(word, bare, "***", 1)
+}
+
+func isScheme(word string) bool {
+	return slices.Contains([]string{"bearer", "basic", "token"}, strings.ToLower(word))
+}
+
+func isSecretName(name string) bool {
+	parts := []string{"token", "secret", "passw", "passphrase", "apikey", "api_key", "api-key", "access_key", "access-key", "private_key", "private-key", "authorization", "credential"}
+	return slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(strings.ToLower(name), part) })
+}
+
 type templateSettings struct {
 	plain
 	name string
@@ -86,7 +128,7 @@ type templateSettings struct {
 func (s *templateSettings) fields(r *reader) []field {
 	return []field{
 		key("name", &s.name, r.text),
-		key("args", &s.args, r.words),
+		key("args", &s.args, r.names),
 	}
 }
 

@@ -29,13 +29,10 @@ func (s *stagesSettings) fields(r *reader) []field {
 		key("stages", &s.stages, func(n *doc.Node, what string) []stage { return list(r, n, what, "a list", r.stage) }),
 		key("require_all", &s.anyOne, r.not),
 		key("parallel", &s.parallel, func(n *doc.Node, what string) int {
-			switch {
-			case n.Kind != doc.Bool:
-				return r.whole(0, 1000)(n, what)
-			case n.Text == "true":
-				return -1 // all at once
+			if n.Kind == doc.Bool {
+				return map[string]int{"true": -1}[n.Text] // all at once
 			}
-			return 0
+			return r.whole(0, 1000)(n, what)
 		}),
 	}
 }
@@ -65,14 +62,9 @@ func (r *reader) stage(n *doc.Node, what string) stage {
 }
 
 func (s *stagesSettings) complete(r *reader, n *doc.Node, what string) {
-	required := slices.ContainsFunc(s.stages, func(s stage) bool { return !s.advisory })
-	switch at := n.Get("stages"); {
-	case at == nil:
-		r.refuse(n, "%s: stages is missing", what)
-	case at.Kind == doc.List && len(s.stages) == 0:
-		r.refuse(at, "%s is empty; it needs at least one stage", inside(what, "stages"))
-	case at.Kind == doc.List && !required:
-		r.refuse(at, "%s: no stage is required, so nothing could ever be verified", inside(what, "stages"))
+	r.needed(n, what, "stages", len(s.stages) == 0, "; it needs at least one stage")
+	if len(s.stages) > 0 && !slices.ContainsFunc(s.stages, func(s stage) bool { return !s.advisory }) {
+		r.refuse(n.Get("stages"), "%s: no stage is required, so nothing could ever be verified", inside(what, "stages"))
 	}
 }
 
@@ -88,10 +80,7 @@ func (s *stagesSettings) describe() string {
 		}
 		stages[i] += ")"
 	}
-	which := "all"
-	if s.anyOne {
-		which = "one"
-	}
+	which := map[bool]string{false: "all", true: "one"}[s.anyOne]
 	return ": " + which + " of " + strings.Join(stages, ", ") + " must pass"
 }
 
@@ -115,8 +104,7 @@ func (s *stagesSettings) build(env Env) (ralph.Verifier, error) {
 	return all, nil
 }
 
-func (s *stagesSettings) guards() []string {
-	var all []string
+func (s *stagesSettings) guards() (all []string) {
 	for _, s := range s.stages {
 		all = append(all, s.check.guards()...)
 	}
@@ -140,11 +128,7 @@ func (s *guardSettings) fields(r *reader) []field {
 }
 
 func (s *guardSettings) complete(r *reader, n *doc.Node, what string) {
-	if files := n.Get("files"); files == nil {
-		r.refuse(n, "%s: files is missing", what)
-	} else if len(s.files) == 0 && files.Kind == doc.List {
-		r.refuse(files, "%s is empty", inside(what, "files"))
-	}
+	r.needed(n, what, "files", len(s.files) == 0, "")
 	switch {
 	case s.method != "":
 		s.check = r.check(n, n.Get("method"), s.config, inside(what, "config"))
@@ -162,14 +146,11 @@ func (s *guardSettings) describe() string {
 }
 
 func (s *guardSettings) build(env Env) (ralph.Verifier, error) {
-	var v ralph.Verifier = verify.String{}
-	if s.check.method != "" {
-		var err error
-		if v, err = s.check.build(env); err != nil {
-			return nil, err
-		}
+	if s.check.method == "" {
+		return guarded(verify.String{}, s.files), nil
 	}
-	return guarded(v, s.files), nil
+	v, err := s.check.build(env)
+	return guarded(v, s.files), err
 }
 
 func (s *guardSettings) guards() []string { return append(slices.Clone(s.files), s.check.guards()...) }

@@ -85,7 +85,7 @@ func ParseConfig(name string, text []byte) (Config, error) {
 		return Config{}, leaving(unread("", err))
 	}
 	c := Config{VerifyPromises: true}
-	r := reader{doc: d}
+	r := reader{doc: d, anyMethod: true}
 	switch {
 	case len(d.Roots) > 1:
 		r.bad(d.Roots[1], "a configuration is one document")

@@ -33,9 +33,6 @@ type File struct {
 	loaded []byte // what the file held when it was read or saved
 	units  []unit
 	parts  []Completion
-
-	invalid problems
-	foreign []use
 }
 
 // A unit is a definition and where it stands.
@@ -76,19 +73,25 @@ func Parse(name string, text []byte) (*File, error) {
 // read makes f a file with this text. f stays as it is if there is an error.
 func (f *File) read(d *doc.Doc) error {
 	next := File{Name: f.Name, Methods: f.Methods, loaded: f.loaded, doc: d}
-	r := reader{doc: d}
-	for _, root := range d.Roots {
-		r.root(&next, root)
-	}
+	r := next.roots()
 	if len(next.units)+len(next.parts)+len(r.wrong) == 0 {
 		r.bad(nil, "there is no task in it")
 	}
-	next.Warnings, next.invalid, next.foreign = r.warnings, r.invalid, r.foreign
+	next.Warnings = r.warnings
 	if err := r.wrong.join(); err != nil {
 		return err
 	}
 	*f = next
 	return nil
+}
+
+// roots reads all of the text, and returns what is wrong with it.
+func (f *File) roots() reader {
+	r := reader{doc: f.doc, methods: f.Methods}
+	for _, root := range f.doc.Roots {
+		r.root(f, root)
+	}
+	return r
 }
 
 // Definitions returns the definitions in the order in which they stand. What
@@ -116,8 +119,8 @@ func (f *File) Fragments() []Completion { return slices.Clone(f.parts) }
 //
 // A definition without a completion is valid; see Warnings.
 func (f *File) Validate() error {
-	r := reader{doc: f.doc, foreign: f.foreign, invalid: slices.Clone(f.invalid)}
-	r.knownMethods(f.Methods)
+	again := File{doc: f.doc, Methods: f.Methods} // which may have been set since
+	r := again.roots()
 	r.order(f.units)
 	return leaving(r.invalid.join())
 }

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/doc"
@@ -86,10 +87,8 @@ func (plain) guards() []string                    { return nil }
 
 // findBuiltin returns new settings of a built-in method, or nil.
 func findBuiltin(name string) settings {
-	for _, b := range builtins() {
-		if b.name == name {
-			return b.make()
-		}
+	if i := slices.Index(methodNames(nil), name); i >= 0 {
+		return builtins()[i].make()
 	}
 	return nil
 }
@@ -128,13 +127,12 @@ type check struct {
 }
 
 // check reads the configuration of a method, which may be nil. They stand in n;
-// what names the configuration in messages. A method that is not built in is
-// looked up when it is known what the program adds to the table.
+// what names the configuration in messages.
 func (r *reader) check(n, method, config *doc.Node, what string) check {
 	c := check{method.Text, config, findBuiltin(method.Text)}
 	if c.settings == nil {
-		if len(r.foreign) <= maxProblems {
-			r.foreign = append(r.foreign, use{method, c.method, r.task})
+		if !r.anyMethod && r.methods[c.method] == nil {
+			r.refuse(method, "%v", unknownMethod(c.method, r.methods))
 		}
 		return c
 	}
@@ -150,17 +148,6 @@ func (r *reader) check(n, method, config *doc.Node, what string) check {
 	}
 	r.placeholders(config, what)
 	return c
-}
-
-// knownMethods refuses methods that are neither built in nor among methods.
-func (r *reader) knownMethods(methods Methods) {
-	for _, use := range r.foreign {
-		if methods[use.method] == nil {
-			r.task = use.task
-			r.refuse(use.at, "%v", unknownMethod(use.method, methods))
-		}
-	}
-	r.task = ""
 }
 
 // describe tells the agent how its claim will be checked.
@@ -216,4 +203,16 @@ func clause(verb string, texts []string) string {
 		return ""
 	}
 	return verb + " " + shorten(strings.Join(texts, "; "), 200)
+}
+
+// shorten cuts a text to a number of bytes, at a rune border.
+func shorten(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	cut := most
+	for cut > 0 && !utf8.RuneStart(text[cut]) {
+		cut--
+	}
+	return strings.TrimSpace(text[:cut]) + "…"
 }

@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -27,28 +28,24 @@ func (f *File) Ready() []Definition {
 			ready = append(ready, u.def)
 		}
 	}
-	slices.SortStableFunc(ready, func(a, b Definition) int { return urgency(a) - urgency(b) })
+	// As an unsigned number, one less than 0 is the greatest.
+	slices.SortStableFunc(ready, func(a, b Definition) int {
+		return cmp.Compare(uint(max(a.Priority, 0))-1, uint(max(b.Priority, 0))-1)
+	})
 	return ready
-}
-
-func urgency(d Definition) int {
-	if d.Priority <= 0 {
-		return 1 << 30
-	}
-	return min(d.Priority, 1<<30-1)
 }
 
 // order refuses tasks that do not fit together.
 func (r *reader) order(units []unit) {
-	g := graph{units: units, byID: make(map[string]int, len(units)), seen: make([]visit, len(units))}
+	byID := make(map[string]int, len(units))
 	for i, u := range units {
 		if u.def.ID == "" {
 			continue // reported already
 		}
 		r.task = u.def.ID
-		first, twice := g.byID[u.def.ID]
+		first, twice := byID[u.def.ID]
 		if !twice {
-			g.byID[u.def.ID] = i
+			byID[u.def.ID] = i
 			continue
 		}
 		where := ""
@@ -57,20 +54,31 @@ func (r *reader) order(units []unit) {
 		}
 		r.refuse(u.node.Get("id"), "the ID %s is given twice: task %d%s has it too", doc.Quote(u.def.ID), first+1, where)
 	}
-	for _, u := range units {
+	g := graph{next: make([][]int, len(units)), seen: make([]visit, len(units))}
+	for i, u := range units {
 		r.task = u.def.ID
-		for i, id := range u.def.Dependencies {
-			if _, known := g.byID[id]; !known && !r.invalid.full() {
-				r.refuse(u.node.Get("dependencies").Items[i], "depends on %s, which is not a task of this file%s", doc.Quote(id), meantID(id, r.task, units))
+		for j, id := range u.def.Dependencies {
+			if next, known := byID[id]; known {
+				g.next[i] = append(g.next[i], next)
+			} else if !r.invalid.full() { // a guess takes time
+				r.refuse(u.node.Get("dependencies").Items[j], "depends on %s, which is not a task of this file%s", doc.Quote(id), meantID(id, r.task, units))
 			}
 		}
 	}
 	for i := range units {
-		if cycle := g.cycle(i, nil); cycle != nil {
-			first := units[cycle[0]]
-			r.task = first.def.ID
-			r.refuse(first.node.Get("dependencies"), "the tasks wait for each other: %s", g.path(cycle))
+		cycle := g.cycle(i, nil)
+		if cycle == nil {
+			continue
 		}
+		var path []string
+		for _, i := range append(cycle, cycle[0]) {
+			path = append(path, units[i].def.ID)
+		}
+		if len(path) > 21 {
+			path = slices.Concat(path[:20], []string{"…", path[0]})
+		}
+		r.task = path[0]
+		r.refuse(units[cycle[0]].node.Get("dependencies"), "the tasks wait for each other: %s", strings.Join(path, " → "))
 	}
 	r.task = ""
 }
@@ -95,53 +103,32 @@ func meantID(id, but string, units []unit) string {
 
 // A graph looks for cycles: each task is gone through once.
 type graph struct {
-	units []unit
-	byID  map[string]int
-	seen  []visit
+	next [][]int // the tasks that a task waits for
+	seen []visit
 }
 
 type visit int8
 
 const (
-	visitNever visit = iota
-	visitNow         // on the way that is being followed
+	visitNow visit = iota + 1 // on the way that is being followed
 	visitDone
 )
 
 // cycle returns the tasks of the first cycle that can be reached from a task,
 // over tasks that were not gone through before. way leads there.
 func (g *graph) cycle(task int, way []int) (cycle []int) {
-	if g.seen[task] != visitNever {
+	if g.seen[task] == visitNow {
+		return slices.Clone(way[slices.Index(way, task):])
+	}
+	if g.seen[task] == visitDone {
 		return nil
 	}
 	g.seen[task] = visitNow
-	way = append(way, task)
-	for _, id := range g.units[task].def.Dependencies {
-		next, known := g.byID[id]
-		if !known {
-			continue
-		}
-		found := g.cycle(next, way)
-		if g.seen[next] == visitNow {
-			found = slices.Clone(way[slices.Index(way, next):])
-		}
-		if cycle == nil {
+	for _, next := range g.next[task] {
+		if found := g.cycle(next, append(way, task)); cycle == nil {
 			cycle = found
 		}
 	}
 	g.seen[task] = visitDone
 	return cycle
-}
-
-// path writes a cycle, the first task again at the end.
-func (g *graph) path(cycle []int) string {
-	const most = 20
-	ids := make([]string, 0, most)
-	for _, i := range cycle[:min(len(cycle), most)] {
-		ids = append(ids, g.units[i].def.ID)
-	}
-	if len(cycle) > most {
-		ids = append(ids, "…")
-	}
-	return strings.Join(append(ids, ids[0]), " → ")
 }

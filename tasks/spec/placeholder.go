@@ -7,8 +7,8 @@ import (
 	"github.com/ralph-loop/ralph/internal/doc"
 )
 
-// placeholder is what stands for the acceptance criteria in a configuration.
-// White space inside the braces does not matter.
+// placeholder is what stands for the acceptance criteria in a configuration, in
+// double braces. White space inside the braces does not matter.
 const placeholder = "acceptance_criteria"
 
 // inject fills in the acceptance criteria wherever {{acceptance_criteria}}
@@ -16,110 +16,69 @@ const placeholder = "acceptance_criteria"
 // where it is all of a list's entry, and as lines with bullets inside a longer
 // text. What was filled in is not looked at again.
 func inject(n *doc.Node, acceptance []string) {
-	switch {
-	case isPlaceholder(n):
-		*n = *doc.Texts(acceptance)
-	case n.Kind == doc.Text:
-		bullets := ""
-		if len(acceptance) > 0 {
-			bullets = "- " + strings.Join(acceptance, "\n- ")
+	if n.Kind == doc.Text {
+		whole := expand(strings.TrimSpace(n.Text), func(name string) (string, bool) { return "", name == placeholder })
+		if whole == "" && hasPlaceholder(n) {
+			*n = *doc.Texts(acceptance)
+			return
 		}
-		n.Text = fill(n.Text, bullets)
-	default:
-		items := make([]*doc.Node, 0, len(n.Items))
-		for _, item := range n.Items {
-			own := n.Kind == doc.List && isPlaceholder(item)
-			inject(item, acceptance)
-			if own {
-				items = append(items, item.Items...)
-			} else {
-				items = append(items, item)
-			}
-		}
-		n.Items = items
+		bullets := strings.TrimPrefix(strings.Join(slices.Concat([]string{""}, acceptance), "\n- "), "\n")
+		n.Text = expand(n.Text, func(name string) (string, bool) { return bullets, name == placeholder })
 	}
+	items := make([]*doc.Node, 0, len(n.Items))
+	for _, item := range n.Items {
+		entry := n.Kind == doc.List && item.Kind == doc.Text
+		if inject(item, acceptance); entry && item.Kind == doc.List {
+			items = append(items, item.Items...)
+		} else {
+			items = append(items, item)
+		}
+	}
+	n.Items = items
 }
 
-// isPlaceholder says whether the placeholder is all of a text.
-func isPlaceholder(n *doc.Node) bool {
-	if n.Kind != doc.Text {
-		return false
-	}
-	before, name, after, found := cutPlaceholder(strings.TrimSpace(n.Text))
-	return found && name == placeholder && before == "" && after == ""
-}
-
-// fill replaces the placeholders in a text.
-func fill(text, by string) string {
+// expand replaces each {{name}} in a text whose name is known.
+func expand(text string, value func(name string) (text string, known bool)) string {
+	const longest = 100
 	var b strings.Builder
 	for {
-		before, name, after, found := cutPlaceholder(text)
-		b.WriteString(before)
-		if !found {
+		at := strings.Index(text, "{{")
+		if at < 0 {
+			b.WriteString(text)
 			return b.String()
 		}
-		if name == placeholder {
-			b.WriteString(by)
-		} else {
-			b.WriteString(text[len(before) : len(text)-len(after)])
+		rest := text[at+2:]
+		if end := strings.Index(rest[:min(len(rest), longest)], "}}"); end >= 0 && !strings.Contains(rest[:end], "{") {
+			if v, known := value(strings.TrimSpace(rest[:end])); known {
+				b.WriteString(text[:at] + v)
+				text = rest[end+2:]
+				continue
+			}
 		}
-		text = after
+		b.WriteString(text[:at+1])
+		text = text[at+1:]
 	}
-}
-
-// cutPlaceholder cuts a text around its first {{name}}.
-func cutPlaceholder(text string) (before, name, after string, found bool) {
-	for from := 0; ; {
-		i := strings.Index(text[from:], "{{")
-		if i < 0 {
-			return text, "", "", false
-		}
-		i += from
-		inner, rest, closed := strings.Cut(text[i+2:], "}}")
-		if !closed {
-			return text, "", "", false
-		}
-		if name = strings.TrimSpace(inner); isName(name) {
-			return text[:i], name, rest, true
-		}
-		from = i + 1
-	}
-}
-
-// isName says whether a text is one word of letters, hyphens and underscores.
-func isName(text string) bool {
-	return text != "" && !strings.ContainsFunc(text, func(c rune) bool {
-		return c != '_' && c != '-' && (c|0x20 < 'a' || c|0x20 > 'z')
-	})
 }
 
 // hasPlaceholder says whether something is still to be filled in.
 func hasPlaceholder(n *doc.Node) bool {
-	return slices.Contains(placeholderNames(n.Text), placeholder) && n.Kind == doc.Text || slices.ContainsFunc(n.Items, hasPlaceholder)
-}
-
-// placeholderNames are the names in double braces in a text.
-func placeholderNames(text string) []string {
-	var all []string
-	for {
-		_, name, after, found := cutPlaceholder(text)
-		if !found {
-			return all
-		}
-		all = append(all, name)
-		text = after
+	found := false
+	if n.Kind == doc.Text {
+		expand(n.Text, func(name string) (string, bool) { found = found || name == placeholder; return "", false })
 	}
+	return found || slices.ContainsFunc(n.Items, hasPlaceholder)
 }
 
 // placeholders refuses misspelt placeholders. Other words in double braces
 // are left alone: many programs have templates of their own.
 func (r *reader) placeholders(n *doc.Node, what string) {
 	if n.Kind == doc.Text {
-		for _, name := range placeholderNames(n.Text) {
+		expand(n.Text, func(name string) (string, bool) {
 			if name != placeholder && Nearest(name, placeholder) != "" {
 				r.refuse(n, "%s: {{%s}} is unknown; did you mean {{%s}}?", what, name, placeholder)
 			}
-		}
+			return "", false
+		})
 	}
 	for _, item := range n.Items {
 		r.placeholders(item, what)

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -69,35 +68,25 @@ func bare(err error) error {
 const maxProblems = 100
 
 // problems collects what is wrong.
-type problems []error
+type problems []*Problem
 
 func (p problems) full() bool { return len(p) > maxProblems }
 
-func (p *problems) add(err error) {
-	switch {
-	case len(*p) < maxProblems:
-		*p = append(*p, err)
-	case len(*p) == maxProblems:
-		*p = append(*p, errors.New("and more"))
-	}
-}
-
-// join returns all problems as one error, in the order of the text.
+// join returns all problems as one error, in the order of the text, those
+// without a place last.
 func (p problems) join() error {
-	sorted := slices.Clone(p)
-	slices.SortStableFunc(sorted, func(a, b error) int {
-		pa, pb := placeOf(a), placeOf(b)
-		return cmp.Or(cmp.Compare(pa.Line, pb.Line), cmp.Compare(pa.Column, pb.Column))
+	first := slices.Clone(p[:min(len(p), maxProblems)])
+	slices.SortStableFunc(first, func(a, b *Problem) int {
+		return cmp.Or(cmp.Compare(uint(a.Line)-1, uint(b.Line)-1), cmp.Compare(a.Column, b.Column))
 	})
-	return errors.Join(sorted...)
-}
-
-// placeOf puts what has no place behind what has one.
-func placeOf(err error) Problem {
-	if p, ok := errors.AsType[*Problem](err); ok && p.Line > 0 {
-		return *p
+	var all []error
+	for _, one := range first {
+		all = append(all, one)
 	}
-	return Problem{Line: math.MaxInt}
+	if p.full() {
+		all = append(all, errors.New("and more"))
+	}
+	return errors.Join(all...)
 }
 
 // unread makes problems of what kept a text from being read; what, which may be
@@ -108,12 +97,11 @@ func unread(what string, err error) error {
 	if !ok {
 		return err
 	}
+	if what != "" {
+		what += ": "
+	}
 	for _, p := range found {
-		text := p.Text
-		if what != "" {
-			text = what + ": " + text
-		}
-		all.add(&Problem{File: p.File, Line: p.Line, Column: p.Column, Text: text})
+		all = append(all, &Problem{File: p.File, Line: p.Line, Column: p.Column, Text: what + p.Text})
 	}
 	return all.join()
 }
@@ -126,11 +114,10 @@ func Nearest(word string, known ...string) string { return nearest.Of(word, know
 // meant is the end of a message about an unknown name.
 func meant(word string, names []string) string {
 	name := Nearest(word, names...)
-	for _, n := range names {
-		// method for verification_method, and the other way round.
-		if name == "" && (strings.HasSuffix(n, "_"+word) || strings.HasSuffix(word, "_"+n)) {
-			name = n
-		}
+	// method for verification_method, and the other way round.
+	i := slices.IndexFunc(names, func(n string) bool { return strings.HasSuffix(n, "_"+word) || strings.HasSuffix(word, "_"+n) })
+	if name == "" && i >= 0 {
+		name = names[i]
 	}
 	if name != "" {
 		return "; did you mean " + strconv.Quote(name) + "?"

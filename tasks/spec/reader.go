@@ -21,14 +21,10 @@ type reader struct {
 
 	wrong, invalid problems
 	warnings       []string
-	foreign        []use // of methods that are not built in
-}
 
-// A use is a method that is named in a text: whether it is known depends on what
-// the program adds to the table.
-type use struct {
-	at           *doc.Node
-	method, task string
+	// methods are known besides the built-in ones; if anyMethod is set, all are.
+	methods   Methods
+	anyMethod bool
 }
 
 func (r *reader) problem(n *doc.Node, format string, args ...any) *Problem {
@@ -36,16 +32,15 @@ func (r *reader) problem(n *doc.Node, format string, args ...any) *Problem {
 	return &Problem{File: r.doc.Name, Line: line, Column: column, Task: r.task, Text: fmt.Sprintf(format, args...)}
 }
 
-func (r *reader) bad(n *doc.Node, format string, args ...any) { r.add(&r.wrong, n, format, args...) }
-
-func (r *reader) refuse(n *doc.Node, format string, args ...any) {
-	r.add(&r.invalid, n, format, args...)
+func (r *reader) bad(n *doc.Node, format string, args ...any) {
+	if !r.wrong.full() { // to find a place takes time
+		r.wrong = append(r.wrong, r.problem(n, format, args...))
+	}
 }
 
-// add adds a problem, unless there are many: to find a place takes time.
-func (r *reader) add(to *problems, n *doc.Node, format string, args ...any) {
-	if !to.full() {
-		to.add(r.problem(n, format, args...))
+func (r *reader) refuse(n *doc.Node, format string, args ...any) {
+	if !r.invalid.full() {
+		r.invalid = append(r.invalid, r.problem(n, format, args...))
 	}
 }
 
@@ -54,15 +49,12 @@ func (r *reader) problems() error { return append(r.wrong, r.invalid...).join() 
 
 func (r *reader) expected(n *doc.Node, what, want string) {
 	hint := ""
-	if want == "text" {
-		switch n.Kind {
-		case doc.Bool, doc.Integer, doc.Float:
-			hint = "; put it in quotes"
-		case doc.Map:
-			if !n.Flow && len(n.Keys) == 1 {
-				hint = "; a text with a colon and a space in it needs quotes"
-			}
-		}
+	switch {
+	case want != "text":
+	case n.Kind == doc.Bool || n.Kind == doc.Integer || n.Kind == doc.Float:
+		hint = "; put it in quotes"
+	case n.Kind == doc.Map && !n.Flow && len(n.Keys) == 1:
+		hint = "; a text with a colon and a space in it needs quotes"
 	}
 	if what != "" {
 		what += ": "
@@ -215,7 +207,7 @@ func fromNode[T any](what string, n *doc.Node, err error, to *T, read func(*read
 	if err != nil {
 		return leaving(unread(what, err))
 	}
-	r := reader{doc: &doc.Doc{}}
+	r := reader{doc: &doc.Doc{}, anyMethod: true}
 	got := read(&r, n)
 	if err := r.wrong.join(); err != nil {
 		return leaving(err)

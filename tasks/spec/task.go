@@ -30,10 +30,8 @@ func agentDefaults() []defaults {
 
 // defaultsOf returns zero defaults for agents that are not known.
 func defaultsOf(agent string) defaults {
-	for _, d := range agentDefaults() {
-		if d.agent == agent {
-			return d
-		}
+	if i := slices.Index(knownAgents(), agent); i >= 0 {
+		return agentDefaults()[i]
 	}
 	return defaults{}
 }
@@ -129,7 +127,7 @@ func (c Config) task(d Definition, agent string) (ralph.Task, error) {
 	if err != nil {
 		return ralph.Task{}, err
 	}
-	r := reader{doc: &doc.Doc{}, task: d.ID}
+	r := reader{doc: &doc.Doc{}, task: d.ID, anyMethod: true}
 	criteria, check := r.criteria(n, cmp.Or(agent, "criteria"), agent)
 	if err := r.problems(); err != nil {
 		return ralph.Task{}, err

@@ -57,16 +57,6 @@ func (r *reader) names(n *doc.Node, what string) []string {
 	return list(r, n, what, "a list", r.name)
 }
 
-// words reads a list of arguments, which may be numbers.
-func (r *reader) words(n *doc.Node, what string) []string {
-	return list(r, n, what, "a list", func(n *doc.Node, what string) string {
-		if n.Kind == doc.Integer || n.Kind == doc.Float {
-			return n.Text
-		}
-		return r.text(n, what)
-	})
-}
-
 // oneOrMore reads a text or a list of texts.
 func (r *reader) oneOrMore(n *doc.Node, what string) []string {
 	if n.Kind == doc.Text {
@@ -203,14 +193,24 @@ func (r *reader) environment(n *doc.Node, what string) []string {
 	return env
 }
 
-// required refuses a key without which nothing can be done.
-func (r *reader) required(n *doc.Node, key, value string) {
-	if strings.TrimSpace(value) != "" {
-		return
-	}
-	if at := n.Get(key); at != nil {
-		r.refuse(at, "%s is empty", key)
-	} else {
+// required refuses a mapping without a key without which nothing can be done.
+func (r *reader) required(n *doc.Node, key string) {
+	switch at := n.Get(key); {
+	case n.Kind != doc.Map:
+	case at == nil:
 		r.refuse(n, "%s is missing", key)
+	case strings.TrimSpace(at.Text) == "" && (at.Kind == doc.Null || at.Kind == doc.Text):
+		r.refuse(at, "%s is empty", key)
+	}
+}
+
+// needed refuses a configuration without a key, or with nothing in it; why, which
+// may be "", says what would do.
+func (r *reader) needed(n *doc.Node, what, key string, empty bool, why string) {
+	switch at := n.Get(key); {
+	case at == nil:
+		r.refuse(n, "%s: %s is missing", what, key)
+	case empty && (at.Kind == doc.Text || at.Kind == doc.List):
+		r.refuse(at, "%s is empty%s", inside(what, key), why)
 	}
 }

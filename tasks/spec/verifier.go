@@ -58,7 +58,7 @@ func (e Env) verifier(method string, config json.RawMessage) (ralph.Verifier, er
 	if e.Methods[method] != nil {
 		return check{method: method, config: n}.build(e)
 	}
-	r := reader{doc: &doc.Doc{}}
+	r := reader{doc: &doc.Doc{}, anyMethod: true}
 	c := r.check(doc.Mapping(), doc.String(method), n, method)
 	if err := r.problems(); err != nil {
 		return nil, err
@@ -178,4 +178,61 @@ func afterPromise(v ralph.Verifier, env Env) (ralph.Verifier, error) {
 		stages = append(stages, verify.Stage{Name: "the rule for " + env.agent, Verifier: rule})
 	}
 	return verify.MultiStage{Stages: append(stages, verify.Stage{Name: "verification", Verifier: v})}, nil
+}
+
+// An agreement is what is kept of a definition in Task.Spec, so that any worker
+// can build the verifier of the task.
+type agreement struct {
+	version        int
+	agent          string
+	verifyPromises bool
+	outcome        string
+	acceptance     []string
+	criteria       *doc.Node // filled in
+	guard          []string  // read from criteria, as is check
+	check          check
+}
+
+const agreementVersion = 1
+
+func (a *agreement) fields(r *reader) []field {
+	return []field{
+		key("v", &a.version, r.whole(agreementVersion, agreementVersion)),
+		key("agent", &a.agent, r.text),
+		key("verify_promises", &a.verifyPromises, r.boolean),
+		key("outcome", &a.outcome, r.text),
+		key("acceptance_criteria", &a.acceptance, r.texts),
+		key("criteria", &a.criteria, r.tree),
+	}
+}
+
+func (a agreement) encode() (json.RawMessage, error) {
+	if len(a.acceptance) == 0 {
+		a.acceptance = nil
+	}
+	return toJSON(write(a.fields(&reader{})))
+}
+
+// agreed reads a task's Spec. What is not understood may be a condition, so it is
+// an error.
+func agreed(t ralph.Task) (agreement, error) {
+	var a agreement
+	if len(t.Spec) == 0 {
+		return a, errors.New("it has no Spec, so there is nothing to build a verifier from")
+	}
+	n, err := doc.FromJSON(t.Spec)
+	if err != nil {
+		return a, unread("Spec", err)
+	}
+	r := reader{doc: &doc.Doc{}, anyMethod: true}
+	r.mapping(n, "Spec", a.fields(&r), nil)
+	if n.Kind == doc.Map && a.version != agreementVersion {
+		return a, fmt.Errorf("Spec: version %d is not known here; known is %d", a.version, agreementVersion)
+	}
+	if a.criteria != nil {
+		var criteria Criteria
+		criteria, a.check = r.criteria(a.criteria, "Spec.criteria", a.agent)
+		a.guard = criteria.Guard
+	}
+	return a, r.problems()
 }
