@@ -27,9 +27,9 @@ type output struct {
 	hidden *hiding     // both streams in one, if there is a hider
 	merged highlighter // of hidden
 
-	size    int64 // of what was kept and of what was left out between its ends
-	head    []byte
-	tail    []byte
+	size int64 // of what was kept and of what was left out between its ends
+	head []byte
+	tail []byte
 
 	folder  string // for the file; "" = none
 	name    string // of the command, for that of the file

@@ -197,7 +197,7 @@ func (h *hearing) hold() (answers []answer, check ralph.Check) {
 		fence := rand.Text()
 		prompt := h.prompt(fence, why)
 		resp, err := h.ask(prompt)
-		spent = sum(spent, resp.Usage)
+		spent = spent.Add(resp.Usage)
 		model = cmp.Or(resp.Model, model)
 		digest := sha256.Sum256([]byte(resp.Output))
 		check.Digest = "sha256:" + hex.EncodeToString(digest[:])
@@ -256,20 +256,6 @@ func (h *hearing) record() func(prompt, answer string) {
 			os.Remove(f.Name()) // better none than a part
 		}
 	}
-}
-
-func sum(a, b ralph.Usage) ralph.Usage {
-	a.Requests += b.Requests
-	a.InputTokens += b.InputTokens
-	a.OutputTokens += b.OutputTokens
-	if b.CostUSD != nil {
-		cost := *b.CostUSD
-		if a.CostUSD != nil {
-			cost += *a.CostUSD
-		}
-		a.CostUSD = &cost
-	}
-	return a
 }
 
 // bill says what the judge has used, which the loop's own usage does not hold.
