@@ -263,10 +263,7 @@ func bill(model string, u ralph.Usage) string {
 	if u.InputTokens+u.OutputTokens == 0 && u.CostUSD == nil {
 		return ""
 	}
-	text := fmt.Sprintf("(%d tokens in, %d out", u.InputTokens, u.OutputTokens)
-	if u.CostUSD != nil {
-		text += fmt.Sprintf(", $%.4f", *u.CostUSD)
-	}
+	text := "(" + u.String()
 	if model != "" {
 		text += ", " + oneLine(model, 60, 20)
 	}
