@@ -8,6 +8,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/ralph-loop/ralph/internal/gravest"
 )
 
 // Bounds on what a state carries, in bytes and numbers. Together they keep a
@@ -33,7 +35,7 @@ func (v Verdict) bounded() Verdict {
 	}
 	checks := make([]Check, 0, min(len(v.Checks), maxChecks))
 	share := maxChecksBytes / min(len(v.Checks), maxChecks)
-	for _, c := range gravest(v.Checks) {
+	for _, c := range keep(v.Checks) {
 		c.Name = fit(c.Name, min(share, 128))
 		c.Status = CheckStatus(fit(string(c.Status), 16))
 		c.Detail = fit(c.Detail, max(share-jsonSize(c.Name), 32))
@@ -47,22 +49,17 @@ func (v Verdict) bounded() Verdict {
 	return v
 }
 
-// gravest returns as many checks as are kept, in their order: of more, those
+// keep returns as many checks as are kept, in their order: of more, those
 // that say why a verdict rejects go before others.
-func gravest(checks []Check) []Check {
+func keep(checks []Check) []Check {
 	if len(checks) <= maxChecks {
 		return checks
 	}
-	gravity := func(c Check) int {
-		return slices.Index([]CheckStatus{CheckTimeout, CheckUnable, CheckFailed}, c.Status)
+	statuses := make([]CheckStatus, len(checks))
+	for i, c := range checks {
+		statuses[i] = c.Status
 	}
-	order := make([]int, len(checks))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return gravity(checks[b]) - gravity(checks[a]) })
-	kept := order[:maxChecks]
-	slices.Sort(kept)
+	kept, _ := gravest.Of(statuses, maxChecks)
 	var out []Check
 	for _, i := range kept {
 		out = append(out, checks[i])

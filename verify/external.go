@@ -24,8 +24,8 @@ import (
 // Nothing of the command is left running: the whole process tree dies at the
 // time-out, at cancellation and after a normal exit, and a process that holds
 // its output open cannot hang it. Whatever it prints, little is held in memory:
-// the ends are quoted in the feedback, the whole goes to a file in
-// [ralph.Claim.Evidence] if that is set, and the check has the digest of the
+// the ends are quoted in the feedback, the whole, if it is not empty, goes to a file
+// in [ralph.Claim.Evidence] if that is set, and the check has the digest of the
 // whole, both streams in the order in which they arrived.
 //
 // A command that ends otherwise than expected is a failed check, one that takes
@@ -109,7 +109,7 @@ func (e External) verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, err
 func (e External) run(ctx context.Context, args []string, dir, folder string) ralph.Verdict {
 	name := e.name()
 	out := newOutput(e.Contains, e.Excludes, e.Redact)
-	out.open(folder, name)
+	out.folder, out.name = folder, name
 	start := time.Now()
 	exit, err := process.Run(ctx, process.Cmd{
 		Args: args, Dir: dir, Env: append(os.Environ(), e.Env...),
@@ -117,7 +117,7 @@ func (e External) run(ctx context.Context, args []string, dir, folder string) ra
 	})
 	check := ralph.Check{Name: name, Duration: time.Since(start)}
 	started := !errors.Is(err, process.ErrStart)
-	note := out.end(started)
+	note := out.end()
 	switch {
 	case !started:
 		check.Status = ralph.CheckUnable

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -204,7 +205,7 @@ func (s Stage) run(ctx context.Context, c ralph.Claim) stageResult {
 		r.check.Status = errorStatus(ctx, err)
 		r.check.Detail = oneLine(err.Error(), 600, 200)
 	case !v.Passed:
-		r.check.Status = rejection(v.Checks)
+		r.check.Status = rejection(v)
 		r.check.Detail = cmp.Or(details(v.Checks, r.check.Status), oneLine(said, 400, 400))
 		said = cmp.Or(said, r.check.Detail, "it does not say why")
 	default:
@@ -273,19 +274,14 @@ func details(checks []ralph.Check, status ralph.CheckStatus) string {
 
 // rejection is the status of a verdict that rejects: failed, unless it is only
 // for checks that could not be made.
-func rejection(checks []ralph.Check) ralph.CheckStatus {
-	var status ralph.CheckStatus
-	for _, c := range checks {
-		switch c.Status {
-		case ralph.CheckFailed:
-			return ralph.CheckFailed
-		case ralph.CheckUnable:
-			status = ralph.CheckUnable
-		case ralph.CheckTimeout:
-			status = cmp.Or(status, ralph.CheckTimeout)
-		}
+func rejection(v ralph.Verdict) ralph.CheckStatus {
+	switch {
+	case !v.Undecided():
+		return ralph.CheckFailed
+	case slices.ContainsFunc(v.Checks, func(c ralph.Check) bool { return c.Status == ralph.CheckUnable }):
+		return ralph.CheckUnable
 	}
-	return cmp.Or(status, ralph.CheckFailed)
+	return ralph.CheckTimeout
 }
 
 // errorStatus is the status of an error.

@@ -27,9 +27,12 @@ type output struct {
 	hidden *hiding     // both streams in one, if there is a hider
 	merged highlighter // of hidden
 
-	size    int64 // of what was kept and of what was left out between its ends
-	head    []byte
-	tail    []byte
+	size int64 // of what was kept and of what was left out between its ends
+	head []byte
+	tail []byte
+
+	folder  string // for the file; "" = none
+	name    string // of the command, for that of the file
 	file    *os.File
 	fileErr error
 
@@ -58,22 +61,26 @@ func newOutput(contains, excludes []string, hide hider) *output {
 	return o
 }
 
-// open opens a file for all of the output in a folder, if there is one. name is
-// what the command is called, without secrets. That evidence cannot be kept does
-// not change what was found.
-func (o *output) open(folder, name string) {
-	if folder == "" {
+// record writes to a file of its own in the folder, which is made with the first
+// byte: what prints nothing leaves no file. name is what the command is called,
+// without secrets. That evidence cannot be kept does not change what was found.
+func (o *output) record(p []byte) {
+	if o.folder == "" || o.fileErr != nil || len(p) == 0 {
 		return
 	}
-	if o.fileErr = os.MkdirAll(folder, 0o755); o.fileErr == nil {
-		o.file, o.fileErr = os.CreateTemp(folder, slug(name)+"-*.log")
+	if o.file == nil {
+		if o.fileErr = os.MkdirAll(o.folder, 0o755); o.fileErr == nil {
+			o.file, o.fileErr = os.CreateTemp(o.folder, slug(o.name)+"-*.log")
+		}
+	}
+	if o.fileErr == nil {
+		_, o.fileErr = o.file.Write(p)
 	}
 }
 
 // end is called when all is printed. It closes the file, if there is one, and says
-// where it is, or what went wrong. The file of a command that was not started is
-// removed.
-func (o *output) end(started bool) string {
+// where it is, or what went wrong.
+func (o *output) end() string {
 	if o.hidden != nil {
 		o.hidden.end()
 	}
@@ -83,13 +90,10 @@ func (o *output) end(started bool) string {
 		}
 	}
 	switch {
-	case !started && o.file != nil:
-		os.Remove(o.file.Name())
-		return ""
-	case !started || o.file == nil && o.fileErr == nil:
-		return ""
 	case o.fileErr != nil:
 		return fmt.Sprintf("the full output could not be kept: %v", o.fileErr)
+	case o.file == nil:
+		return ""
 	}
 	return "full output: " + filepath.Base(o.file.Name())
 }
@@ -143,9 +147,7 @@ func (o *output) keep(failing *highlighter, p []byte) {
 		failing.read(p, o.size, o.keepFailing)
 	}
 	o.size += int64(len(p))
-	if o.file != nil && o.fileErr == nil {
-		_, o.fileErr = o.file.Write(p)
-	}
+	o.record(p)
 	room := min(headBytes-len(o.head), len(p))
 	o.head = append(o.head, p[:room]...)
 	p = p[room:]

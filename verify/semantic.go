@@ -197,7 +197,7 @@ func (h *hearing) hold() (answers []answer, check ralph.Check) {
 		fence := rand.Text()
 		prompt := h.prompt(fence, why)
 		resp, err := h.ask(prompt)
-		spent = sum(spent, resp.Usage)
+		spent = spent.Add(resp.Usage)
 		model = cmp.Or(resp.Model, model)
 		digest := sha256.Sum256([]byte(resp.Output))
 		check.Digest = "sha256:" + hex.EncodeToString(digest[:])
@@ -258,29 +258,12 @@ func (h *hearing) record() func(prompt, answer string) {
 	}
 }
 
-func sum(a, b ralph.Usage) ralph.Usage {
-	a.Requests += b.Requests
-	a.InputTokens += b.InputTokens
-	a.OutputTokens += b.OutputTokens
-	if b.CostUSD != nil {
-		cost := *b.CostUSD
-		if a.CostUSD != nil {
-			cost += *a.CostUSD
-		}
-		a.CostUSD = &cost
-	}
-	return a
-}
-
 // bill says what the judge has used, which the loop's own usage does not hold.
 func bill(model string, u ralph.Usage) string {
 	if u.InputTokens+u.OutputTokens == 0 && u.CostUSD == nil {
 		return ""
 	}
-	text := fmt.Sprintf("(%d tokens in, %d out", u.InputTokens, u.OutputTokens)
-	if u.CostUSD != nil {
-		text += fmt.Sprintf(", $%.4f", *u.CostUSD)
-	}
+	text := "(" + u.String()
 	if model != "" {
 		text += ", " + oneLine(model, 60, 20)
 	}
