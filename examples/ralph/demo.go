@@ -24,9 +24,15 @@ func runDemo(e env, f *shared, _ []string) error {
 			return fail(exitConfig, "the demo needs %s, which is not in PATH", tool)
 		}
 	}
-	agent, err := demoAgent(e, f)
+	self, err := os.Executable()
 	if err != nil {
 		return err
+	}
+	agent := &ralph.Command{Args: []string{self, "demo-agent"}} // as an agent's client is run
+	if f.agent != "" || f.agentCmd != "" {
+		if agent, err = f.command(e, nil, ""); err != nil {
+			return err
+		}
 	}
 	base, err := demoFolder(f.dir)
 	if err != nil {
@@ -45,13 +51,14 @@ func runDemo(e env, f *shared, _ []string) error {
 	if err != nil {
 		return err
 	}
+	limits := f.limits()
+	limits.Iterations = cmp.Or(f.max, 10)
 	fmt.Fprintf(e.stderr, "A small Go project with failing tests is in %s.\nThe loop runs an agent on it until `go test ./...` passes.\n", project)
 	state, err := drive(e, &ralph.Local{
 		Runner:   agent,
 		Verifier: verify.External{Args: []string{"go", "test", "./..."}, Env: goEnv()},
 	}, ralph.Start(ralph.Task{
-		ID: "demo", Prompt: string(prompt), Dir: project, HowVerified: "`go test ./...` must pass",
-		Limits: f.limits(),
+		ID: "demo", Prompt: string(prompt), Dir: project, HowVerified: "`go test ./...` must pass", Limits: limits,
 	}), log.log(false))
 	fmt.Fprintf(e.stdout, "files: %s\nlog:   %s\n", project, path)
 	return exitFor(e, state, err, true)
@@ -60,18 +67,6 @@ func runDemo(e env, f *shared, _ []string) error {
 // goEnv keeps the demo's go command to itself and off the network.
 func goEnv() []string {
 	return []string{"GOWORK=off", "GOFLAGS=-mod=mod", "GOPROXY=off", "GOTOOLCHAIN=local"}
-}
-
-// demoAgent is this program, run as an agent's client is; or a real one.
-func demoAgent(e env, f *shared) (*ralph.Command, error) {
-	if f.agent != "" || f.agentCmd != "" {
-		return f.command(e, nil, "")
-	}
-	self, err := os.Executable()
-	if err != nil {
-		return nil, err
-	}
-	return &ralph.Command{Args: []string{self, "demo-agent"}}, nil
 }
 
 func demoFolder(dir string) (string, error) {

@@ -101,43 +101,31 @@ func (s *shared) checked(h handle) error {
 	}
 	switch v := h.to.(type) {
 	case *float64:
-		if !(*v >= 0) || math.IsInf(*v, 0) {
-			return fail(exitUsage, "--%s is an amount in USD, 0 or more, not %v", h.name, *v)
-		}
+		return unless(*v >= 0 && !math.IsInf(*v, 0), "--%s is an amount in USD, 0 or more, not %v", h.name, *v)
 	case *int64:
-		if *v < 0 {
-			return fail(exitUsage, "--%s is a number, 0 or more, not %d", h.name, *v)
-		}
+		return unless(*v >= 0, "--%s is a number, 0 or more, not %d", h.name, *v)
 	case *time.Duration:
-		if *v < 0 {
-			return fail(exitUsage, "--%s is a time, 0 or more, not %v", h.name, *v)
-		}
+		return unless(*v >= 0, "--%s is a time, 0 or more, not %v", h.name, *v)
 	}
 	return nil
 }
 
 func (s *shared) oneAgent() error {
-	if s.agent != "" && s.agentCmd != "" {
-		return fail(exitUsage, "--agent and --agent-cmd exclude each other")
-	}
-	return nil
+	return unless(s.agent == "" || s.agentCmd == "", "--agent and --agent-cmd exclude each other")
 }
 
 func (s *shared) isCommand() error {
-	if s.agentCmd == "" {
-		return nil
-	}
-	if _, err := splitWords(s.agentCmd); err != nil {
-		return fail(exitUsage, "--agent-cmd: %w", err)
-	}
-	return nil
+	_, err := splitWords(s.agentCmd)
+	return unless(s.agentCmd == "" || err == nil, "--agent-cmd: %w", err)
 }
 
 func (s *shared) isFormat() error {
-	if s.format != "" && !slices.Contains(ralph.Formats(), ralph.Format(s.format)) {
-		return fail(exitUsage, "--format: unknown format %q; the known ones are %s", s.format, formats())
-	}
-	return nil
+	known := s.format == "" || slices.Contains(ralph.Formats(), ralph.Format(s.format))
+	return unless(known, "--format: unknown format %q; the known ones are %s", s.format, formats())
+}
+
+func (s *shared) isMax() error {
+	return unless(s.max > 0 || !s.given["max"], "--max is the number of iterations, 1 or more, not %d", s.max)
 }
 
 func (s *shared) isPromise() error {
@@ -147,11 +135,11 @@ func (s *shared) isPromise() error {
 	return nil
 }
 
-func (s *shared) isMax() error {
-	if s.max < 0 || s.max == 0 && s.given["max"] {
-		return fail(exitUsage, "--max is the number of iterations, 1 or more, not %d", s.max)
+func unless(good bool, format string, args ...any) error {
+	if good {
+		return nil
 	}
-	return nil
+	return fail(exitUsage, format, args...)
 }
 
 func formats() string {

@@ -83,6 +83,7 @@ func (f *modeFlags) run(e env, args []string) error {
 func (f *modeFlags) iterations(args []string) (err error) {
 	switch {
 	case len(args) == 0:
+		f.max = cmp.Or(f.max, 10)
 		return nil
 	case f.given["max"]:
 		return fail(exitUsage, "N and --max exclude each other")
