@@ -13,8 +13,10 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/ralph-loop/ralph/internal/plugin"
 	"github.com/ralph-loop/ralph/internal/process"
 	"github.com/ralph-loop/ralph/internal/stream"
+	"github.com/ralph-loop/ralph/internal/term"
 )
 
 // Format is how an agent's client prints: one of its JSON dialects, or text.
@@ -50,6 +52,9 @@ const (
 // client; on macOS only the process group is ended; on Windows Run returns an
 // error.
 //
+// If a writer of the request or its Live panics, the run is ended, and the error
+// has the stack.
+//
 // An exit status alone proves nothing, and after a signal of ours nothing does:
 // a stream counts as complete only with its end event. A Command must not be
 // changed while it runs and may be used concurrently.
@@ -68,6 +73,8 @@ type Command struct {
 	// IdleTimeout ends a run that prints nothing for so long, as a time-out.
 	// 0 = off: silence is not death, builds are long.
 	IdleTimeout time.Duration
+	// Filter pipes what the client prints through other commands. Zero = none.
+	Filter Filter
 	// ExitTimeout ends a client that has printed its end event and then
 	// nothing, but does not exit, for so long. Its answer counts. 0 = 30 s.
 	ExitTimeout time.Duration
@@ -81,12 +88,13 @@ var (
 	errLingered = errors.New("did not exit after its end event")
 )
 
-// nestedMarks are the names by which agents' clients know that they run inside
-// another session, and then refuse or misbehave.
-func nestedMarks() []string {
-	return []string{"CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SSE_PORT", "CLAUDE_CODE_SESSION_ID",
-		"CODEX_SANDBOX", "CODEX_SANDBOX_NETWORK_DISABLED", "CODEX_THREAD_ID", "GEMINI_CLI",
-		"OPENCODE", "OPENCODE_RUN_ID", "OPENCODE_PID", "AMP_CURRENT_THREAD_ID", "CLINE_ACTIVE"}
+// Hurry returns a context for the second Ctrl-C: what this package and [verify]
+// run with it is not asked to end, nor waited for, but killed, once now is closed
+// and the context done. Closing now alone ends nothing.
+//
+// [verify]: https://pkg.go.dev/github.com/ralph-loop/ralph/verify
+func Hurry(ctx context.Context, now <-chan struct{}) context.Context {
+	return process.Hurry(ctx, now)
 }
 
 // Run runs the client once. Its errors are of the kinds [Runner] names.
@@ -95,6 +103,14 @@ func (c *Command) Run(ctx context.Context, req Request) (Response, error) {
 	if err != nil {
 		return Response{}, Permanent(err)
 	}
+	filters, err := c.Filter.start(ctx, req)
+	if err != nil {
+		return Response{}, Permanent(err)
+	}
+	return filters.end(c.run(ctx, req, args, filters))
+}
+
+func (c *Command) run(ctx context.Context, req Request, args []string, filters *filters) (Response, error) {
 	tmp, err := os.MkdirTemp("", "ralph-")
 	if err != nil {
 		return Response{}, fmt.Errorf("temporary folder: %w", err)
@@ -103,11 +119,11 @@ func (c *Command) Run(ctx context.Context, req Request) (Response, error) {
 
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	f := &feed{raw: req.Raw, cancel: cancel, idle: c.IdleTimeout, linger: cmp.Or(c.ExitTimeout, 30*time.Second)}
+	f := &feed{raw: req.Raw, filters: filters, cancel: cancel, idle: c.IdleTimeout, linger: cmp.Or(c.ExitTimeout, 30*time.Second)}
 	options := stream.Options{Echo: req.Prompt}
-	if req.Display != nil {
+	if req.Display != nil && filters.display == nil {
 		options.Display = req.Display
-		f.display = stream.Strip(req.Display)
+		f.display = term.Strip(req.Display)
 	}
 	if req.Live != nil {
 		options.Live = func(u stream.Usage) { req.Live(Usage(u)) }
@@ -123,7 +139,10 @@ func (c *Command) Run(ctx context.Context, req Request) (Response, error) {
 	if errors.Is(err, process.ErrStart) {
 		return Response{}, Permanent(fmt.Errorf("agent: %w (is it installed, and in PATH?)", err))
 	}
-	res := f.decoder.Result()
+	var res stream.Result
+	if panicked := plugin.Call("display", func() error { res = f.decoder.Result(); return nil }); err == nil {
+		err = panicked
+	}
 	resp := Response{
 		Output: res.Text, Omitted: res.Omitted, Usage: Usage(res.Usage),
 		Model: res.Model, Session: res.Session, Files: res.Files,
@@ -131,17 +150,49 @@ func (c *Command) Run(ctx context.Context, req Request) (Response, error) {
 	return resp, c.fault(err, exit, res, f)
 }
 
+// Version asks the client for its version with --version, and returns the first
+// line that it prints, without control sequences, at most 80 bytes. It takes at
+// most twenty seconds, and nothing of the client is left running. The error
+// wraps [exec.ErrNotFound] if the client is not installed; it is another one if
+// the client fails or says nothing.
+func (c *Command) Version(ctx context.Context) (string, error) {
+	if len(c.Args) == 0 {
+		return "", errNoArgs
+	}
+	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
+	defer cancel()
+	var out strings.Builder
+	exit, err := process.Run(ctx, process.Cmd{
+		Args: []string{c.Args[0], "--version"}, Env: c.environ(os.TempDir()), Grace: time.Second,
+		Stdout: &atMost{to: &out, left: 4 << 10},
+	})
+	if err == nil && exit.Code != 0 {
+		err = errors.New(exit.String())
+	}
+	if err != nil {
+		return "", fmt.Errorf("ralph: version of %s: %w", c.Args[0], err)
+	}
+	line, _, _ := strings.Cut(strings.TrimSpace(out.String()), "\n")
+	line = oneLine(line)
+	if line == "" {
+		return "", fmt.Errorf("ralph: version of %s: it prints none", c.Args[0])
+	}
+	return strings.ToValidUTF8(line[:min(len(line), 80)], ""), nil
+}
+
+var errNoArgs = errors.New("ralph: the Command has no Args")
+
 // CommandLine returns the program and the arguments that Run starts, with the
 // model in its place.
 func (c *Command) CommandLine() ([]string, error) {
 	if len(c.Args) == 0 {
-		return nil, errors.New("agent: the Command has no Args")
+		return nil, errNoArgs
 	}
 	if c.Model == "" {
 		return c.Args, nil
 	}
 	if c.ModelFlag == "" {
-		return nil, fmt.Errorf("agent: Model is %q, but the Command has no ModelFlag to pass it on with", c.Model)
+		return nil, fmt.Errorf("ralph: Model is %q, but the Command has no ModelFlag to pass it on with", c.Model)
 	}
 	args := slices.Clone(c.Args)
 	at := len(args)
@@ -161,9 +212,10 @@ func (c *Command) environ(tmp string) []string {
 	return append(env, c.Env...)
 }
 
-// fault says how the run ended, in an order that has been paid for: first our
-// own reasons for ending it, then what the provider says in its end event, and
-// only then what can be guessed. An agent's words say nothing about it.
+// fault says how the run ended: first our own reasons for ending it, then what
+// the provider says in its end event, and only then what can be guessed. Each
+// check follows a failure in the field, so their order matters. An agent's words
+// say nothing about it.
 func (c *Command) fault(cause error, exit process.Exit, res stream.Result, f *feed) error {
 	switch {
 	case errors.Is(cause, errIdle):
@@ -230,6 +282,7 @@ type feed struct {
 
 	mu      sync.Mutex // serialises the two streams
 	raw     io.Writer
+	filters *filters
 	display io.Writer
 	decoder *stream.Decoder
 	tail    tail
@@ -270,6 +323,7 @@ func (f *feed) stdout(p []byte) {
 	if f.raw != nil {
 		f.raw.Write(p)
 	}
+	f.filters.stdout(p)
 	f.decoder.Write(p)
 	f.reset()
 }
@@ -280,6 +334,7 @@ func (f *feed) stderr(p []byte) {
 	if f.raw != nil {
 		f.raw.Write(p)
 	}
+	f.filters.stderr(p)
 	if f.display != nil {
 		f.display.Write(p)
 	}
@@ -332,6 +387,6 @@ func (t *tail) Write(p []byte) {
 
 func (t *tail) String() string {
 	var b strings.Builder
-	stream.Strip(&b).Write(t.b)
+	term.Strip(&b).Write(t.b)
 	return b.String()
 }

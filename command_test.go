@@ -221,7 +221,7 @@ func TestCommandEcho(t *testing.T) {
 			for _, f := range []ralph.Format{ralph.FormatText, ralph.FormatClaude} {
 				l := &ralph.Local{Runner: sh(f, "cat"), Verifier: verify.String{},
 					Prompt: func(context.Context, ralph.State) (string, error) { return prompt, nil }}
-				it, err := l.Iterate(t.Context(), ralph.Start(ralph.Task{Match: m, Dir: t.TempDir()}))
+				it, err := l.Iterate(t.Context(), ralph.Start(ralph.Task{Prompt: "Do it.", Match: m, Dir: t.TempDir()}))
 				if err != nil || it.Claimed {
 					t.Errorf("%s, %s, mode %q: claimed (%v)", name, f, m, err)
 				}

@@ -40,12 +40,12 @@ func TestFailure05TextEqualsThePromise(t *testing.T) {
 func TestFailure06PromiseOfManyWords(t *testing.T) {
 	t.Parallel()
 	_, _, err := runLoop(t, t.Context(), ralph.Local{Runner: ralph.Replay("<promise>ALL</promise>", "<promise>ALL TESTS PASS</promise>")},
-		ralph.Start(ralph.Task{Promise: "ALL TESTS PASS"}))
+		ralph.Start(ralph.Task{Prompt: "Do it.", Promise: "ALL TESTS PASS"}))
 	if err != nil {
 		t.Error(err)
 	}
 	for _, bad := range []string{"a\nb", "</promise>", " ", "<PROMISE>x", "\x1b[1mX"} {
-		if s := ralph.Start(ralph.Task{Promise: bad}); s.Stop != ralph.StopInvalid {
+		if s := ralph.Start(ralph.Task{Prompt: "Do it.", Promise: bad}); s.Stop != ralph.StopInvalid {
 			t.Errorf("%q: %s", bad, describe(s))
 		}
 	}
@@ -86,14 +86,14 @@ func TestFailure13LimitMessageIsNoClaim(t *testing.T) {
 
 func TestFailure17UnlimitedNeedsABound(t *testing.T) {
 	t.Parallel()
-	if s := ralph.Start(ralph.Task{Limits: ralph.Limits{Iterations: -1}}); s.Stop != ralph.StopInvalid {
+	if s := ralph.Start(ralph.Task{Prompt: "Do it.", Limits: ralph.Limits{Iterations: -1}}); s.Stop != ralph.StopInvalid {
 		t.Error(describe(s))
 	}
 	n := 0
 	_, _, err := runLoop(t, t.Context(), ralph.Local{Runner: ralph.RunnerFunc(func(context.Context, ralph.Request) (ralph.Response, error) {
 		n++
 		return ralph.Response{Output: "So far."}, nil
-	})}, ralph.Start(ralph.Task{}))
+	})}, ralph.Start(ralph.Task{Prompt: "Do it."}))
 	if stopReason(t, err) != ralph.StopIterations || n != 10 {
 		t.Errorf("%v after %d", err, n)
 	}
@@ -102,7 +102,7 @@ func TestFailure17UnlimitedNeedsABound(t *testing.T) {
 func TestFailure18EffectiveLimitsAreInTheFirstEvent(t *testing.T) {
 	t.Parallel()
 	_, log, _ := runLoop(t, t.Context(), ralph.Local{Runner: ralph.Replay("a", "b", "c"), Meta: map[string]string{"agent": "replay"}},
-		ralph.Start(ralph.Task{Promise: "X Y", Limits: ralph.Limits{Iterations: 3}}))
+		ralph.Start(ralph.Task{Prompt: "Do it.", Promise: "X Y", Limits: ralph.Limits{Iterations: 3}}))
 	first := log.events(t)[0]
 	if first.State == nil || first.State.Task.Limits.Iterations != 3 || first.State.Task.Promise != "X Y" || first.Meta["agent"] != "replay" {
 		t.Errorf("%+v", first)
@@ -113,7 +113,7 @@ func TestFailure19TheCounterMovesOn(t *testing.T) {
 	t.Parallel()
 	for _, f := range []ralph.Fault{"", ralph.FaultError, ralph.FaultIncomplete, ralph.FaultEmpty, ralph.FaultPermanent, ralph.FaultRateLimit,
 		ralph.FaultTimeout, ralph.FaultBudget, ralph.FaultInterrupted, "of the future"} {
-		s := ralph.Start(ralph.Task{})
+		s := ralph.Start(ralph.Task{Prompt: "Do it."})
 		for n := 0; !s.Done() && n < 5; n++ {
 			next := s.Next(ralph.Iteration{Number: s.Iteration, Attempt: s.Attempt, Fault: f})
 			if !next.Done() && next.Iteration == s.Iteration && next.Attempt == s.Attempt {
@@ -126,7 +126,7 @@ func TestFailure19TheCounterMovesOn(t *testing.T) {
 
 func TestFailure20LastIterationCounts(t *testing.T) {
 	t.Parallel()
-	s, _, err := runLoop(t, t.Context(), ralph.Local{Runner: ralph.Replay(done)}, ralph.Start(ralph.Task{Limits: ralph.Limits{Iterations: 1}}))
+	s, _, err := runLoop(t, t.Context(), ralph.Local{Runner: ralph.Replay(done)}, ralph.Start(ralph.Task{Prompt: "Do it.", Limits: ralph.Limits{Iterations: 1}}))
 	if err != nil || s.Stop != ralph.StopVerified {
 		t.Errorf("%v: %s", err, describe(s))
 	}
@@ -134,7 +134,7 @@ func TestFailure20LastIterationCounts(t *testing.T) {
 
 func TestFailure21ASeenPromiseSaysWhyItWasNone(t *testing.T) {
 	t.Parallel()
-	s, log, _ := runLoop(t, t.Context(), ralph.Local{Runner: ralph.Replay("```\n" + done + "\n```")}, ralph.Start(ralph.Task{Limits: ralph.Limits{Iterations: 1}}))
+	s, log, _ := runLoop(t, t.Context(), ralph.Local{Runner: ralph.Replay("```\n" + done + "\n```")}, ralph.Start(ralph.Task{Prompt: "Do it.", Limits: ralph.Limits{Iterations: 1}}))
 	if s.NearMiss != ralph.WhyFenced {
 		t.Error(describe(s))
 	}
@@ -148,11 +148,11 @@ func TestFailure21ASeenPromiseSaysWhyItWasNone(t *testing.T) {
 // A verifier that cannot be built is an error, never no verifier.
 func TestFailure16NoVerifierIsAnError(t *testing.T) {
 	t.Parallel()
-	_, err := (&ralph.Local{Runner: ralph.Replay(done)}).Run(t.Context(), ralph.Start(ralph.Task{}))
+	_, err := (&ralph.Local{Runner: ralph.Replay(done)}).Run(t.Context(), ralph.Start(ralph.Task{Prompt: "Do it."}))
 	if _, stopped := errors.AsType[*ralph.StopError](err); err == nil || stopped || !strings.Contains(err.Error(), "Verifier") {
 		t.Error(err)
 	}
-	s, err := (&ralph.Local{Runner: ralph.Replay(done), Verifier: verify.External{}}).Run(t.Context(), ralph.Start(ralph.Task{Limits: ralph.Limits{Iterations: 1}}))
+	s, err := (&ralph.Local{Runner: ralph.Replay(done), Verifier: verify.External{}}).Run(t.Context(), ralph.Start(ralph.Task{Prompt: "Do it.", Limits: ralph.Limits{Iterations: 1}}))
 	if err == nil || s.Stop == ralph.StopVerified {
 		t.Errorf("%v: %s", err, describe(s))
 	}
@@ -161,7 +161,7 @@ func TestFailure16NoVerifierIsAnError(t *testing.T) {
 // A new run is not stopped by what the last one left behind.
 func TestFailure11ANewRunStartsAnew(t *testing.T) {
 	t.Parallel()
-	task := ralph.Task{ID: "T", Dir: t.TempDir()}
+	task := ralph.Task{ID: "T", Prompt: "Do it.", Dir: t.TempDir()}
 	for range 2 {
 		n := 0
 		s, _, err := runLoop(t, t.Context(), ralph.Local{Runner: ralph.RunnerFunc(func(_ context.Context, req ralph.Request) (ralph.Response, error) {

@@ -2,79 +2,124 @@ package ralph
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/ralph-loop/ralph/internal/stream"
 )
 
-// presets are the known agents' clients, as data. Each runs without asking
-// anybody anything, which is what a loop needs, and what a sandbox is for.
-func presets() []preset {
-	return []preset{
-		{"claude", Command{
-			Args:   []string{"claude", "-p", "--verbose", "--output-format", "stream-json", "--dangerously-skip-permissions"},
-			Format: FormatClaude, ModelFlag: "--model",
-		}},
-		{"codex", Command{
-			Args:   []string{"codex", "exec", "--json", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox", "-"},
-			Format: FormatCodex, ModelFlag: "--model",
-		}},
-		{"gemini", Command{
-			Args:   []string{"gemini", "--output-format", "stream-json", "--yolo", "--skip-trust"},
-			Format: FormatGemini, ModelFlag: "--model",
-		}},
-		{"opencode", Command{
-			Args:   []string{"opencode", "run", "--format", "json", "--auto"},
-			Format: FormatOpencode, ModelFlag: "--model",
-		}},
-		{"copilot", Command{
-			Args:   []string{"copilot", "--output-format", "json", "--allow-all-tools", "--allow-all-paths", "--no-ask-user", "--no-auto-update"},
-			Format: FormatCopilot, ModelFlag: "--model",
-		}},
-		{"amp", Command{
-			Args:   []string{"amp", "-x", "--stream-json", "--dangerously-allow-all"},
-			Format: FormatAmp,
-		}},
-		{"cline", Command{
-			// It takes a prompt on a pipe only beside one in its arguments, and
-			// leaves a daemon behind unless it is told not to.
-			Args:   []string{"cline", "--json", "Do the task that follows."},
-			Env:    []string{"CLINE_SESSION_BACKEND_MODE=local"},
-			Format: FormatCline, ModelFlag: "--model",
-		}},
-		{"text", Command{Args: []string{"cline", "-y"}, Env: []string{"CLINE_SESSION_BACKEND_MODE=local"}, Format: FormatText, ModelFlag: "--model"}},
-	}
+// Capabilities are what the streams of a [Format] tell of a run.
+type Capabilities struct {
+	Cost       bool // in US dollars
+	Tokens     bool
+	Session    bool // the agent's own session ID
+	RateLimits bool // structurally; elsewhere they are guessed from error messages
 }
 
-type preset struct {
-	name    string
+// A client is what is known of an agent's command-line client.
+type client struct {
+	format Format
+	tells  Capabilities
+	// marks are the names in its environment by which it, or another client,
+	// knows that it runs inside a session, and then refuses or misbehaves.
+	marks []string
+	// preset is the name [Preset] knows it by; "" = only its stream is decoded.
+	preset  string
 	command Command
+}
+
+// clients is all that is known of agents' clients beside their dialects, in the
+// order in which a program should look for what is installed. The presets run
+// without asking anybody anything, which is what a loop needs, and what a sandbox
+// is for.
+func clients() []client {
+	backend := []string{"CLINE_SESSION_BACKEND_MODE=local"} // otherwise it leaves a daemon behind
+	return []client{
+		{
+			format: FormatClaude, tells: Capabilities{Cost: true, Tokens: true, Session: true, RateLimits: true},
+			marks:  []string{"CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SSE_PORT", "CLAUDE_CODE_SESSION_ID"},
+			preset: "claude", command: Command{
+				Args:      []string{"claude", "-p", "--verbose", "--output-format", "stream-json", "--dangerously-skip-permissions"},
+				ModelFlag: "--model",
+			},
+		},
+		{
+			format: FormatCodex, tells: Capabilities{Tokens: true, Session: true},
+			marks:  []string{"CODEX_SANDBOX", "CODEX_SANDBOX_NETWORK_DISABLED", "CODEX_THREAD_ID"},
+			preset: "codex", command: Command{
+				Args:      []string{"codex", "exec", "--json", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox", "-"},
+				ModelFlag: "--model",
+			},
+		},
+		{
+			format: FormatGemini, tells: Capabilities{Tokens: true, Session: true},
+			marks:  []string{"GEMINI_CLI"},
+			preset: "gemini", command: Command{
+				Args:      []string{"gemini", "--output-format", "stream-json", "--yolo", "--skip-trust"},
+				ModelFlag: "--model",
+			},
+		},
+		{
+			format: FormatOpencode, tells: Capabilities{Cost: true, Tokens: true, Session: true, RateLimits: true},
+			marks:  []string{"OPENCODE", "OPENCODE_RUN_ID", "OPENCODE_PID"},
+			preset: "opencode", command: Command{
+				Args:      []string{"opencode", "run", "--format", "json", "--auto"},
+				ModelFlag: "--model",
+			},
+		},
+		{
+			format: FormatCopilot, tells: Capabilities{Session: true, RateLimits: true},
+			preset: "copilot", command: Command{
+				Args:      []string{"copilot", "--output-format", "json", "--allow-all-tools", "--allow-all-paths", "--no-ask-user", "--no-auto-update"},
+				ModelFlag: "--model",
+			},
+		},
+		{
+			format: FormatAmp, tells: Capabilities{Tokens: true, Session: true},
+			marks:  []string{"AMP_CURRENT_THREAD_ID"},
+			preset: "amp", command: Command{Args: []string{"amp", "-x", "--stream-json", "--dangerously-allow-all"}},
+		},
+		{
+			format: FormatCline, tells: Capabilities{Cost: true, Tokens: true},
+			marks:  []string{"CLINE_ACTIVE"},
+			preset: "cline", command: Command{
+				// It takes a prompt on a pipe only beside one in its arguments.
+				Args: []string{"cline", "--json", "Do the task that follows."}, Env: backend,
+				ModelFlag: "--model",
+			},
+		},
+		{
+			format: FormatText,
+			preset: "text", command: Command{Args: []string{"cline", "-y"}, Env: backend, ModelFlag: "--model"},
+		},
+		{format: FormatCursor, tells: Capabilities{Tokens: true, Session: true}},
+		{format: FormatKimi},
+	}
 }
 
 // Presets returns the names that [Preset] knows, in the order in which a program
 // should look for what is installed.
 func Presets() []string {
 	var names []string
-	for _, p := range presets() {
-		names = append(names, p.name)
+	for _, c := range clients() {
+		if c.preset != "" {
+			names = append(names, c.preset)
+		}
 	}
 	return names
 }
 
 // Preset returns a new [Command] for a known agent's client: amp, claude, cline,
 // codex, copilot, gemini, opencode, or text, which is any client that prints its
-// answer as plain text (S3's is cline). Fields may be changed before it is used.
-// An unknown name is an error that lists the known ones.
+// answer as plain text (as it comes, cline). Fields may be changed before it is
+// used. An unknown name is an error that lists the known ones.
 func Preset(name string) (*Command, error) {
-	for _, p := range presets() {
-		if p.name == name {
-			c := p.command
-			c.Args, c.Env = slices.Clone(c.Args), slices.Clone(c.Env)
-			return &c, nil
+	for _, c := range clients() {
+		if name != "" && c.preset == name {
+			c.command.Format = c.format
+			return &c.command, nil
 		}
 	}
-	return nil, fmt.Errorf("unknown agent %q; the known ones are %s", name, strings.Join(Presets(), ", "))
+	return nil, fmt.Errorf("ralph: unknown agent %q; the known ones are %s", name, strings.Join(Presets(), ", "))
 }
 
 // Formats returns the formats a [Command] can decode, sorted.
@@ -86,25 +131,21 @@ func Formats() []Format {
 	return formats
 }
 
-// A Telling says what the streams of a [Format] can tell of a run.
-type Telling struct {
-	Cost       bool // in US dollars
-	Tokens     bool
-	Session    bool // the agent's own session ID
-	RateLimits bool // structurally; in text they are guessed from errors
+// Capabilities returns what a format tells: nothing, if it is not known.
+func (f Format) Capabilities() Capabilities {
+	for _, c := range clients() {
+		if c.format == f {
+			return c.tells
+		}
+	}
+	return Capabilities{}
 }
 
-// Tells returns what a format can tell.
-func (f Format) Tells() Telling {
-	switch f {
-	case FormatClaude, FormatOpencode:
-		return Telling{Cost: true, Tokens: true, Session: true, RateLimits: true}
-	case FormatCursor, FormatAmp, FormatGemini, FormatCodex:
-		return Telling{Tokens: true, Session: true}
-	case FormatCopilot:
-		return Telling{Session: true, RateLimits: true}
-	case FormatCline:
-		return Telling{Cost: true, Tokens: true}
+// nestedMarks are the marks of all clients.
+func nestedMarks() []string {
+	var marks []string
+	for _, c := range clients() {
+		marks = append(marks, c.marks...)
 	}
-	return Telling{}
+	return marks
 }

@@ -2,13 +2,11 @@ package ralph
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 )
 
 // Prompt returns what the agent is told: the task's own text, what done means,
-// how to say so and how it will be verified (S1), and the [State.Continuation].
+// how to say so and how it will be verified, and the [State.Continuation].
 // A driver may send something else, see [Local].
 //
 // The promise is shown on a line of its own and never in a code fence, for
@@ -78,9 +76,9 @@ func (s State) writeSignal(b *strings.Builder) {
 
 When everything above is really done, end your answer with this line, alone and as the very last one, outside of any code block or quotation:
 
-%s%s%s
+%s
 
-`, openTag, fold(t.promise()), closeTag)
+`, t.tag(t.promise()))
 	if t.HowVerified != "" {
 		fmt.Fprintf(b, "Your claim will then be verified: %s.", strings.TrimSuffix(t.HowVerified, "."))
 	} else {
@@ -91,10 +89,10 @@ When everything above is really done, end your answer with this line, alone and 
 		fmt.Fprintf(b, `
 If you are blocked and no further work of yours can help, say what is missing and end your answer with this line instead:
 
-%s%s%s
+%s
 
 That stops the loop and calls a person.
-`, openTag, fold(t.Blocked), closeTag)
+`, t.tag(t.Blocked))
 	} else {
 		b.WriteString("\nIf you are blocked, say what prevents you from finishing, and leave the line out.\n")
 	}
@@ -110,11 +108,20 @@ func (s State) writeAlways(b *strings.Builder) {
 		fmt.Fprintf(b, `
 If you are blocked and no further work of yours can help, say what is missing and end your answer with this line, alone:
 
-%s%s%s
+%s
 
 That stops the loop and calls a person.
-`, openTag, fold(s.Task.Blocked), closeTag)
+`, s.Task.tag(s.Task.Blocked))
 	}
+}
+
+// tag is the promise as it is looked for: MatchAnywhere takes the very text, the
+// others fold its white space.
+func (t Task) tag(promise string) string {
+	if t.Match != MatchAnywhere {
+		promise = fold(promise)
+	}
+	return openTag + promise + closeTag
 }
 
 func (s State) closing() string {
@@ -125,9 +132,9 @@ func (s State) closing() string {
 }
 
 // Continuation returns what an agent should know of the iterations before: why
-// the last claim was rejected, or that none was made, or what was nearly one
-// (S2), and guidance from people. "" = nothing: [State.Prompt] ends with it, and
-// those who send prompts of their own add it to them.
+// the last claim was rejected, or that none was made, or what was nearly one,
+// and guidance from people. "" = nothing: [State.Prompt] ends with it, and those
+// who send prompts of their own add it to them.
 func (s State) Continuation() string {
 	var b strings.Builder
 	switch {
@@ -186,57 +193,4 @@ func (s State) nearMiss() string {
 		return ""
 	}
 	return "The last answer held " + sentence + ". It was not taken as a claim. If the task is really done, say so in the right form; if it is not, go on and leave the line out."
-}
-
-// Template fills {NAME}, {{NAME}} and ${NAME} with values, for the names it is
-// given. Any other text stays as it is: $HOME, {x} in code, $&. Only a {{NAME}}
-// that looks like a name and is not among values is an error, which lists the
-// names that are. Text that was filled in is not looked at again.
-func Template(text string, values map[string]string) (string, error) {
-	var b strings.Builder
-	for at := 0; at < len(text); {
-		n := strings.IndexAny(text[at:], "{$")
-		if n < 0 {
-			b.WriteString(text[at:])
-			break
-		}
-		b.WriteString(text[at : at+n])
-		at += n
-		rest := text[at:]
-		name, size := "", 0
-		switch {
-		case strings.HasPrefix(rest, "{{") && !strings.HasPrefix(rest, "{{{"):
-			name, size = braced(rest, "{{", "}}")
-			if _, known := values[name]; size > 0 && !known && isName(name) {
-				return "", fmt.Errorf("template, line %d: nothing is known of {{%s}}; the known names are %s",
-					1+strings.Count(text[:at], "\n"), name, strings.Join(slices.Sorted(maps.Keys(values)), ", "))
-			}
-		case strings.HasPrefix(rest, "${"):
-			name, size = braced(rest, "${", "}")
-		case strings.HasPrefix(rest, "{"):
-			name, size = braced(rest, "{", "}")
-		}
-		if value, known := values[name]; size > 0 && known {
-			b.WriteString(value)
-			at += size
-			continue
-		}
-		b.WriteByte(rest[0])
-		at++
-	}
-	return b.String(), nil
-}
-
-// braced returns the name between the marks that rest begins with, and the size
-// of all three; 0 if they are not closed.
-func braced(rest, open, end string) (name string, size int) {
-	name, _, ok := strings.Cut(rest[len(open):], end)
-	if !ok || name == "" || strings.ContainsAny(name, "{}\n") {
-		return "", 0
-	}
-	return name, len(open) + len(name) + len(end)
-}
-
-func isName(s string) bool {
-	return s != "" && strings.Trim(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_") == "" && (s[0] < '0' || s[0] > '9')
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/ralph-loop/ralph"
 )
 
-// Banner writes a session as a person reads it (S3): a header before each
+// Banner writes a session as a person reads it: a header before each
 // iteration, the agent's output as it streams, a footer after it, and a summary
 // at the end. What it writes is whole, not bounded, and costs no memory.
 //
@@ -93,7 +93,7 @@ func (b *Banner) footer(it ralph.Iteration) {
 		b.print("API Requests: %d\n", it.Usage.Requests)
 	}
 	if it.Model != "" {
-		b.print("Model: %s\n", oneLine(it.Model))
+		b.print("Model: %s\n", PrintableLine(it.Model))
 	}
 	if it.Usage.Messages > 0 {
 		b.print("Messages: %d\n", it.Usage.Messages)
@@ -123,7 +123,7 @@ func (b *Banner) count(it ralph.Iteration) {
 func status(it ralph.Iteration) string {
 	switch {
 	case it.Fault != "":
-		return fmt.Sprintf("%s (%s: %s)", it.Outcome, it.Fault, oneLine(it.Error))
+		return fmt.Sprintf("%s (%s: %s)", it.Outcome, it.Fault, PrintableLine(it.Error))
 	case it.Claimed && it.Verdict.Passed:
 		return string(it.Outcome) + " (claimed, verified)"
 	case it.Claimed:
@@ -134,9 +134,10 @@ func status(it ralph.Iteration) string {
 	return string(it.Outcome)
 }
 
-// Close writes the session's summary: why it ended, and the exit code of the
-// program. It does not close W.
-func (b *Banner) Close(now time.Time, reason string, code int) error {
+// Close writes the session's summary at the time now. The result says in words how
+// the session ended; it may have several lines, such as "verified\nExit Code: 0",
+// which stand in the summary as they are. Close does not close W.
+func (b *Banner) Close(now time.Time, result string) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.midLine {
@@ -146,11 +147,9 @@ func (b *Banner) Close(now time.Time, reason string, code int) error {
 	if !b.begun.IsZero() {
 		total = now.Sub(b.begun)
 	}
-	b.print("%sSESSION SUMMARY\n%sTotal Iterations: %d\nSuccessful: %d\nFailed: %d\nTotal Duration: %s\nExit Reason: %s\nExit Code: %d\n%s",
-		doubleRule, doubleRule, b.total, b.total-b.failed, b.failed, total.Round(time.Millisecond), oneLine(reason), code, doubleRule)
+	b.print("%sSESSION SUMMARY\n%sTotal Iterations: %d\nSuccessful: %d\nFailed: %d\nTotal Duration: %s\nExit Reason: %s\n%s",
+		doubleRule, doubleRule, b.total, b.total-b.failed, b.failed, total.Round(time.Millisecond), strings.TrimSpace(Printable(result)), doubleRule)
 	return b.err
 }
 
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
-
-func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

@@ -33,11 +33,11 @@ func TestBanner(t *testing.T) {
 				return ralph.Response{Output: []string{"So far.", "<promise>COMPLETE</promise>"}[req.Iteration-1], Model: "big",
 					Usage: ralph.Usage{Requests: 3, Messages: 2, CostUSD: &cost}}, nil
 			})}
-		s, err := l.Run(t.Context(), ralph.Start(ralph.Task{ID: "T"}))
+		s, err := l.Run(t.Context(), ralph.Start(ralph.Task{Prompt: "Do it.", ID: "T"}))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := b.Close(time.Now(), string(s.Stop), 0); err != nil {
+		if err := b.Close(time.Now(), string(s.Stop)+"\nExit Code: 0"); err != nil {
 			t.Fatal(err)
 		}
 		rule, line := "================================================================================\n", "--------------------------------------------------------------------------------\n"
@@ -68,7 +68,7 @@ func TestBannerOnAFullDisk(t *testing.T) {
 	if err := b.Append(t.Context(), ralph.Event{Kind: ralph.EventIterationEnded}); !errors.Is(err, io.ErrShortWrite) {
 		t.Error(err)
 	}
-	if err := b.Close(time.Now(), "", 0); !errors.Is(err, io.ErrShortWrite) {
+	if err := b.Close(time.Now(), ""); !errors.Is(err, io.ErrShortWrite) {
 		t.Error(err)
 	}
 }

@@ -16,7 +16,7 @@ import (
 )
 
 // JSONL writes the execution log: one JSON object per line and event, for
-// programs and for audits (S4). Every attempt is on record, with what was
+// programs and for audits. Every attempt is on record, with what was
 // claimed, why a claim was none, and what the checks found; [ReadJSONL] reads it
 // back. Each line also holds the whole [ralph.Event], so the same file serves
 // [Resume].
@@ -39,7 +39,7 @@ var _ ralph.ProgressLog = (*JSONL)(nil)
 // A Record is a line of the execution log. The lines of attempts (Kind is
 // iteration_ended) hold everything; the others only what is not of an attempt.
 type Record struct {
-	// S4's keys.
+	// The keys that other programs read.
 	TaskID       string `json:"task_id"`
 	Stage        string `json:"stage"` // the task's agent
 	Iteration    int    `json:"ralph_iteration"`
@@ -66,7 +66,7 @@ type Record struct {
 }
 
 // note is the line of an event that is not an attempt's end. It leaves out what
-// would look like an attempt to a program that reads S4's keys.
+// would look like an attempt to a program that reads only the first keys of a Record.
 type note struct {
 	TaskID    string          `json:"task_id"`
 	Stage     string          `json:"stage"`

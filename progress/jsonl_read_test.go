@@ -102,7 +102,7 @@ func TestResume(t *testing.T) {
 	}
 }
 
-// S4's own example is a record, and a reader may stop early.
+// A record as other programs write it is read, and a reader may stop early.
 func TestReadJSONLFromElsewhere(t *testing.T) {
 	t.Parallel()
 	const line = `{"task_id": "TASK-001", "stage": "coder", "ralph_iteration": 3, "ralph_max": 15, "promise_found": false, "continuing": true, "duration_ms": 45000}` + "\n"

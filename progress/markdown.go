@@ -11,7 +11,7 @@ import (
 	"github.com/ralph-loop/ralph"
 )
 
-// Markdown writes progress.txt, the log that people and agents read (S0): a
+// Markdown writes progress.txt, the log that people and agents read: a
 // header, a section of patterns that the agent keeps, and one section for each
 // iteration. [ReadMarkdown] reads it back.
 //
@@ -178,7 +178,7 @@ func (p *pending) end(ev ralph.Event) {
 	switch it.Outcome {
 	case ralph.OutcomeSuccess, ralph.OutcomeSkipped:
 		s.Status = it.Outcome
-	default: // S0 knows no other
+	default: // the form knows no other
 		s.Status = ralph.OutcomeFailure
 	}
 	if len(it.Learnings) > 0 {

@@ -65,8 +65,8 @@ func TestMarkdown(t *testing.T) {
 	}
 }
 
-// TestMarkdownIsS0 compares the form with the one in S0, white space included.
-func TestMarkdownIsS0(t *testing.T) {
+// TestMarkdownForm compares the form with the agreed one, white space included.
+func TestMarkdownForm(t *testing.T) {
 	t.Parallel()
 	m := &progress.Markdown{Path: filepath.Join(t.TempDir(), "progress.txt"), Feature: "{FEATURE_NAME}"}
 	at := time.Date(2026, 1, 18, 9, 0, 0, 0, time.UTC)

@@ -2,15 +2,13 @@ package progress
 
 import (
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"time"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/ralph-loop/ralph"
-	"github.com/ralph-loop/ralph/internal/stream"
+	"github.com/ralph-loop/ralph/internal/term"
 )
 
 // What is written at most. Agents' words are not trusted: each entry is one
@@ -31,7 +29,7 @@ const (
 	sectionEnd       = "---"
 )
 
-// A shownOutcome is how an outcome is shown (S0).
+// A shownOutcome is how an outcome is shown.
 type shownOutcome struct {
 	outcome    ralph.Outcome
 	mark, word string
@@ -83,19 +81,10 @@ func writeList(b *strings.Builder, label string, list []string, entries, size in
 	}
 }
 
-// line makes one line of text, of at most limit bytes: valid UTF-8 without
-// control sequences, and without what changes the direction of what follows.
+// line makes one line of text, of at most limit bytes. Its blanks stay, for a
+// file's name may have two in a row.
 func line(text string, limit int) string {
-	text = shown(text)
-	text = strings.TrimSpace(strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n' || r == '\t' || r == '\u2028' || r == '\u2029':
-			return ' '
-		case r >= '\u202a' && r <= '\u202e' || r >= '\u2066' && r <= '\u2069' || r == '\ufeff':
-			return -1
-		}
-		return r
-	}, text))
+	text = strings.TrimSpace(strings.NewReplacer("\n", " ", "\t", " ", "\u2028", " ", "\u2029", " ").Replace(term.Clean(text)))
 	if len(text) <= limit {
 		return text
 	}
@@ -109,19 +98,6 @@ func line(text string, limit int) string {
 // oneWord makes one word of a task's ID, so that it can be told from the title.
 func oneWord(text string) string { return strings.ReplaceAll(line(text, maxTitle), " ", "_") }
 
-// shown is text as a terminal shows it.
-func shown(text string) string {
-	if !utf8.ValidString(text) {
-		text = strings.ToValidUTF8(text, "\uFFFD")
-	}
-	if !strings.ContainsFunc(text, func(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' }) {
-		return text
-	}
-	var b strings.Builder
-	io.WriteString(stream.Strip(&b), text) // a Builder does not fail
-	return b.String()
-}
-
 // Learnings returns what an answer says the agent has learned: the entries of
 // the list below **Learnings**:, a line "Learnings:" or a heading "Learnings".
 // Each is one line of at most 500 bytes without control sequences; there are at
@@ -129,7 +105,7 @@ func shown(text string) string {
 func Learnings(answer string) []string {
 	var l learned
 	for text := range strings.SplitSeq(answer, "\n") {
-		l.read(shown(strings.TrimRight(text, "\r")))
+		l.read(term.Clean(text))
 		if len(l.list) == maxLearnings {
 			break
 		}

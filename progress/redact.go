@@ -13,8 +13,8 @@ import (
 	"github.com/ralph-loop/ralph"
 )
 
-// Redact hides secrets in what is written: [Redact.Log] in a log's events,
-// [Redact.Writer] in an agent's output, banners and evidence, [Redact.String] in
+// A Redactor hides secrets in what is written: [Redactor.Log] in a log's events,
+// [Redactor.Writer] in an agent's output, banners and evidence, [Redactor.String] in
 // any text. The zero value hides what looks like a secret by its format:
 //
 //   - keys with a known beginning: of Anthropic, OpenAI and other providers of
@@ -31,12 +31,12 @@ import (
 // It is a net and no wall: a secret in a format that is not known, encrypted,
 // wrapped over lines or printed letter by letter gets through. Name the values
 // you know in Secrets, and do not give the agent those that it need not have.
-type Redact struct {
+type Redactor struct {
 	// Secrets are values to hide wherever they stand, as they are or in
 	// base64 (also as a part of what was encoded), URL-escaped or JSON-escaped.
 	// White space around a value is not part of it. A value that is shorter
 	// than 6 bytes is not looked for, since ordinary text is full of it;
-	// [Redact.Validate] reports it.
+	// [Redactor.Validate] reports it.
 	Secrets []string
 
 	// Task says that Log also redacts the texts of the task: title, prompt,
@@ -51,19 +51,22 @@ const minSecret = 6
 
 // Validate reports the values of Secrets that are too short to be looked for, by
 // their number and not by their text.
-func (r Redact) Validate() error {
+func (r Redactor) Validate() error {
 	var errs []error
 	for i, s := range r.Secrets {
 		if len(strings.TrimSpace(s)) < minSecret {
-			errs = append(errs, fmt.Errorf("progress.Redact: secret %d of %d is shorter than %d bytes and would not be hidden", i+1, len(r.Secrets), minSecret))
+			errs = append(errs, fmt.Errorf("secret %d of %d is shorter than %d bytes and would not be hidden", i+1, len(r.Secrets), minSecret))
 		}
 	}
-	return errors.Join(errs...)
+	if len(errs) > 0 {
+		return fmt.Errorf("progress: %w", errors.Join(errs...))
+	}
+	return nil
 }
 
 // String returns the text without its secrets. To redact many texts with many
 // Secrets, use Writer or Log, which prepare themselves once.
-func (r Redact) String(s string) string { return r.compile().text(s) }
+func (r Redactor) String(s string) string { return r.compile().text(s) }
 
 // Writer returns a writer that passes what it is given on to w, without its
 // secrets, also those that come in pieces. It holds back only what could be the
@@ -74,7 +77,7 @@ func (r Redact) String(s string) string { return r.compile().text(s) }
 // Close passes on what is held back; it does not close w. Write and Close return
 // the first error of w, and Write after Close is an error. The writer may be used
 // concurrently.
-func (r Redact) Writer(w io.Writer) io.WriteCloser {
+func (r Redactor) Writer(w io.Writer) io.WriteCloser {
 	return &redactWriter{w: w, f: r.compile().filter()}
 }
 
@@ -136,27 +139,27 @@ func (w *redactWriter) pass(p []byte, end bool) {
 // secrets there. So the redacted events fold to the state that the others fold
 // to, but for the words in it. The task's own texts stay too, see Task. Feedback
 // and guidance do not: a loop that goes on from the log quotes them redacted.
-func (r Redact) Log(next ralph.ProgressLog) ralph.ProgressLog {
+func (r Redactor) Log(next ralph.ProgressLog) ralph.ProgressLog {
 	c := r.compile()
 	return ralph.ProgressLogFunc(func(ctx context.Context, ev ralph.Event) error {
 		return next.Append(ctx, c.event(ev))
 	})
 }
 
-// A redactor is a Redact that is ready for use. It is not changed any more.
-type redactor struct {
+// A prepared is a Redactor that is ready for use. It is not changed any more.
+type prepared struct {
 	named   *named
 	formats *formats
 	task    bool
 }
 
-func (r Redact) compile() redactor {
-	return redactor{named: newNamed(r.Secrets), formats: newFormats(), task: r.Task}
+func (r Redactor) compile() prepared {
+	return prepared{named: newNamed(r.Secrets), formats: newFormats(), task: r.Task}
 }
 
-func (c redactor) filter() filter { return filter{named: c.named, formats: c.formats} }
+func (c prepared) filter() filter { return filter{named: c.named, formats: c.formats} }
 
-func (c redactor) text(s string) string {
+func (c prepared) text(s string) string {
 	if s == "" {
 		return ""
 	}
@@ -164,7 +167,7 @@ func (c redactor) text(s string) string {
 	return string(f.add(make([]byte, 0, len(s)+len(s)/8), []byte(s), true))
 }
 
-func (c redactor) texts(list []string) []string {
+func (c prepared) texts(list []string) []string {
 	if len(list) == 0 {
 		return list
 	}
@@ -175,7 +178,7 @@ func (c redactor) texts(list []string) []string {
 	return list
 }
 
-func (c redactor) event(ev ralph.Event) ralph.Event {
+func (c prepared) event(ev ralph.Event) ralph.Event {
 	ev.Text = c.text(ev.Text)
 	ev.Iteration.Error = c.text(ev.Iteration.Error)
 	ev.Iteration.Verdict = c.verdict(ev.Iteration.Verdict)
@@ -201,7 +204,7 @@ func (c redactor) event(ev ralph.Event) ralph.Event {
 	return ev
 }
 
-func (c redactor) verdict(v ralph.Verdict) ralph.Verdict {
+func (c prepared) verdict(v ralph.Verdict) ralph.Verdict {
 	v.Feedback = c.feedback(v.Feedback)
 	v.Checks = slices.Clone(v.Checks)
 	for i := range v.Checks {
@@ -212,7 +215,7 @@ func (c redactor) verdict(v ralph.Verdict) ralph.Verdict {
 
 // feedback keeps feedback within its bound of 8 KiB: what stands for a secret may
 // be longer than the secret.
-func (c redactor) feedback(s string) string {
+func (c prepared) feedback(s string) string {
 	redacted := c.text(s)
 	bound := max(len(s), 8<<10)
 	if len(redacted) <= bound {

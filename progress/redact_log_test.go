@@ -55,13 +55,13 @@ func TestRedactLogConforms(t *testing.T) {
 	err := progresstest.TestLog(
 		func() (ralph.ProgressLog, error) {
 			to := &jsonLog{}
-			return redacted{progress.Redact{Secrets: []string{"not in it"}}.Log(to), to}, nil
+			return redacted{progress.Redactor{Secrets: []string{"not in it"}}.Log(to), to}, nil
 		},
 		progresstest.Traits{
 			Shared: true,
 			Read:   func(log ralph.ProgressLog) ([]ralph.Event, error) { return log.(redacted).to.events() },
 			Failing: func() (ralph.ProgressLog, error) {
-				return progress.Redact{}.Log(progresstest.FailAfter(nil, 0, nil)), nil
+				return progress.Redactor{}.Log(progresstest.FailAfter(nil, 0, nil)), nil
 			},
 		},
 	)
@@ -144,7 +144,7 @@ func TestRedactLogFields(t *testing.T) {
 		var given, kept, got ralph.Event
 		fill(reflect.ValueOf(&given).Elem())
 		fill(reflect.ValueOf(&kept).Elem())
-		log := progress.Redact{Secrets: []string{hidden}, Task: tt.task}.Log(ralph.ProgressLogFunc(func(_ context.Context, ev ralph.Event) error {
+		log := progress.Redactor{Secrets: []string{hidden}, Task: tt.task}.Log(ralph.ProgressLogFunc(func(_ context.Context, ev ralph.Event) error {
 			got = ev
 			return nil
 		}))
@@ -174,7 +174,7 @@ func TestRedactLogFields(t *testing.T) {
 func TestRedactLogFolds(t *testing.T) {
 	t.Parallel()
 	const token = "hidden-" + "value-1"
-	r := progress.Redact{Secrets: []string{token}}
+	r := progress.Redactor{Secrets: []string{token}}
 	to := &jsonLog{}
 	local := &ralph.Local{
 		Log: r.Log(to),
@@ -231,7 +231,7 @@ func TestRedactLogFolds(t *testing.T) {
 func TestRedactLogKeepsBounds(t *testing.T) {
 	t.Parallel()
 	var got ralph.Event
-	log := progress.Redact{Secrets: []string{"secret"}}.Log(ralph.ProgressLogFunc(func(_ context.Context, ev ralph.Event) error { got = ev; return nil }))
+	log := progress.Redactor{Secrets: []string{"secret"}}.Log(ralph.ProgressLogFunc(func(_ context.Context, ev ralph.Event) error { got = ev; return nil }))
 	state := ralph.State{Feedback: strings.Repeat("é", 95) + strings.Repeat("secret ", 1100)}
 	if err := log.Append(t.Context(), ralph.Event{State: &state}); err != nil {
 		t.Fatal(err)
@@ -241,8 +241,8 @@ func TestRedactLogKeepsBounds(t *testing.T) {
 	}
 }
 
-func ExampleRedact() {
-	r := progress.Redact{Secrets: []string{"correct horse"}}
+func ExampleRedactor() {
+	r := progress.Redactor{Secrets: []string{"correct horse"}}
 	w := r.Writer(os.Stdout)
 	fmt.Fprint(w, "the passphrase is correct ")
 	fmt.Fprint(w, "horse, and DB_PASSWORD=hunter2\n")
@@ -255,8 +255,8 @@ func ExampleRedact() {
 
 // A banner for which nothing that looks like a key gets through: neither in the
 // agent's output nor in what is said of its iterations.
-func ExampleRedact_Log() {
-	r := progress.Redact{}
+func ExampleRedactor_Log() {
+	r := progress.Redactor{}
 	banner := &progress.Banner{W: os.Stdout, Mode: "build"}
 	output := r.Writer(banner)
 	log := r.Log(banner)

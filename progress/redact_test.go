@@ -110,11 +110,11 @@ func TestRedactFormats(t *testing.T) {
 			t.Parallel()
 			c = strings.Replace(c, `\nAKIA`+strings.ToUpper(key(16)), `\n«AKIA`+strings.ToUpper(key(16))+"»{aws}", 1)
 			text, want := parts(c)
-			got := progress.Redact{}.String(text)
+			got := progress.Redactor{}.String(text)
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
-			if again := (progress.Redact{}).String(got); again != got {
+			if again := (progress.Redactor{}).String(got); again != got {
 				t.Errorf("redacted twice it is %q", again)
 			}
 		})
@@ -144,7 +144,7 @@ func TestRedactLeavesOrdinaryText(t *testing.T) {
 		"CACHE_KEY=linux-go-1.26-main", "primary_key=user_id_0123456789", "PUBLIC_KEY=" + key(40), "eyJhbGciOiJIUzI1NiJ9", "eyJhbGciOiJIUzI1NiJ9.x",
 		"[redacted]", "[redacted:github]", "TOKEN=[redacted:secret]", "[redact", "", " ", "é✅字\xff\x00",
 	} {
-		if diff := cmp.Diff(text, progress.Redact{}.String(text)); diff != "" {
+		if diff := cmp.Diff(text, progress.Redactor{}.String(text)); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
 	}
@@ -152,7 +152,7 @@ func TestRedactLeavesOrdinaryText(t *testing.T) {
 
 func TestRedactNamed(t *testing.T) {
 	t.Parallel()
-	r := progress.Redact{Secrets: []string{" pa/ss+wörd \"1\"&<2>\n", "line one\nline two", "tiny1", "", "named-abc", "named-abcdef"}}
+	r := progress.Redactor{Secrets: []string{" pa/ss+wörd \"1\"&<2>\n", "line one\nline two", "tiny1", "", "named-abc", "named-abcdef"}}
 	for text, want := range map[string]string{
 		`is pa/ss+wörd "1"&<2>.`: "is [redacted:named].",
 		`xpa/ss+wörd "1"&<2>x`:   "x[redacted:named]x",
@@ -175,11 +175,11 @@ func TestRedactNamed(t *testing.T) {
 			t.Errorf("redacted twice it is %q", again)
 		}
 	}
-	want := "progress.Redact: secret 3 of 6 is shorter than 6 bytes and would not be hidden\nprogress.Redact: secret 4 of 6 is shorter than 6 bytes and would not be hidden"
+	want := "progress: secret 3 of 6 is shorter than 6 bytes and would not be hidden\nsecret 4 of 6 is shorter than 6 bytes and would not be hidden"
 	if err := r.Validate(); err == nil || err.Error() != want {
 		t.Error(err)
 	}
-	if err := (progress.Redact{Secrets: []string{"secret"}}).Validate(); err != nil {
+	if err := (progress.Redactor{Secrets: []string{"secret"}}).Validate(); err != nil {
 		t.Error(err)
 	}
 }
@@ -188,7 +188,7 @@ func TestRedactNamed(t *testing.T) {
 func TestRedactNamedInBase64(t *testing.T) {
 	t.Parallel()
 	const value = "correct horse battery"
-	r := progress.Redact{Secrets: []string{value}}
+	r := progress.Redactor{Secrets: []string{value}}
 	for before := range 7 {
 		for after := range 7 {
 			for _, enc := range encodings {
@@ -206,7 +206,7 @@ func TestRedactNamedInBase64(t *testing.T) {
 // a part of it.
 func TestRedactMark(t *testing.T) {
 	t.Parallel()
-	r := progress.Redact{Secrets: []string{"redacted", "named]"}}
+	r := progress.Redactor{Secrets: []string{"redacted", "named]"}}
 	got := r.String("it was redacted: redacted")
 	if want := "it was [redacted:named]: [redacted:named]"; got != want || r.String(got) != want {
 		t.Errorf("%q, again %q", got, r.String(got))
@@ -214,7 +214,7 @@ func TestRedactMark(t *testing.T) {
 }
 
 // write writes text in pieces and returns what came out before and after Close.
-func pour(t testing.TB, r progress.Redact, text string, size int) (before, all string) {
+func pour(t testing.TB, r progress.Redactor, text string, size int) (before, all string) {
 	t.Helper()
 	var out bytes.Buffer
 	w := r.Writer(&out)

@@ -19,7 +19,7 @@ var encodings = []*base64.Encoding{base64.StdEncoding, base64.RawStdEncoding, ba
 
 func TestRedactWriterAtChunkBorders(t *testing.T) {
 	t.Parallel()
-	r := progress.Redact{Secrets: []string{"hidden value", "first\nsecond\nthird"}}
+	r := progress.Redactor{Secrets: []string{"hidden value", "first\nsecond\nthird"}}
 	var all strings.Builder
 	all.WriteString("first\nsecond\nthird, first\nsecond\nfirst\nsecond\nthird hidden hidden value\n")
 	for _, c := range redactCases() {
@@ -49,7 +49,7 @@ func TestRedactWriterAtChunkBorders(t *testing.T) {
 // once.
 func TestRedactWriterHoldsLittle(t *testing.T) {
 	t.Parallel()
-	r := progress.Redact{Secrets: []string{"hidden value"}}
+	r := progress.Redactor{Secrets: []string{"hidden value"}}
 	for text, held := range map[string]string{
 		"Working":                          "g", // of ghp_
 		"Working on it …":                  "",
@@ -84,7 +84,7 @@ func TestRedactWriterIsBounded(t *testing.T) {
 		"keys that begin": strings.Repeat("-----BEGIN PRIVATE KEY-----\n", 200), "spaces": strings.Repeat(" ", 4000),
 	} {
 		for _, begin := range []string{"", "ghp_", "TOKEN=", "eyJ", "Bearer ", "https://u:", "-----BEGIN PRIVATE KEY-----\n", "password: \""} {
-			w := progress.Redact{Secrets: []string{named}}.Writer(io.Discard)
+			w := progress.Redactor{Secrets: []string{named}}.Writer(io.Discard)
 			io.WriteString(w, begin)
 			for i := range 12 {
 				io.WriteString(w, piece)
@@ -103,18 +103,18 @@ func TestRedactGiganticToken(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat(key(1000), 300)
 	for begin, kind := range map[string]string{"ghp_": "github", "eyJ" + key(20) + ".eyJ": "jwt", "-----BEGIN PRIVATE KEY-----\n": "private-key"} {
-		if _, got := pour(t, progress.Redact{}, "a "+begin+long+" b", 999); got != "a [redacted:"+kind+"] b" {
+		if _, got := pour(t, progress.Redactor{}, "a "+begin+long+" b", 999); got != "a [redacted:"+kind+"] b" {
 			t.Errorf("%s: %.200s", begin, got)
 		}
 	}
-	if _, got := pour(t, progress.Redact{}, `"api_key": "`+long+`", b`, 999); got != `"api_key": "[redacted:secret]", b` {
+	if _, got := pour(t, progress.Redactor{}, `"api_key": "`+long+`", b`, 999); got != `"api_key": "[redacted:secret]", b` {
 		t.Errorf("%.200s", got)
 	}
 }
 
 func TestRedactWriterErrors(t *testing.T) {
 	t.Parallel()
-	w := progress.Redact{}.Writer(full{})
+	w := progress.Redactor{}.Writer(full{})
 	if _, err := io.WriteString(w, "ghp"); err != nil {
 		t.Error("nothing was passed on yet:", err)
 	}
@@ -124,7 +124,7 @@ func TestRedactWriterErrors(t *testing.T) {
 	if err := w.Close(); !errors.Is(err, io.ErrShortWrite) {
 		t.Error(err)
 	}
-	w = progress.Redact{}.Writer(full{})
+	w = progress.Redactor{}.Writer(full{})
 	io.WriteString(w, "ghp")
 	for range 2 {
 		if err := w.Close(); !errors.Is(err, io.ErrShortWrite) {
@@ -132,7 +132,7 @@ func TestRedactWriterErrors(t *testing.T) {
 		}
 	}
 	var out bytes.Buffer
-	w = progress.Redact{}.Writer(&out)
+	w = progress.Redactor{}.Writer(&out)
 	io.WriteString(w, "ghp")
 	if err := errors.Join(w.Close(), w.Close()); err != nil || out.String() != "ghp" {
 		t.Error(err, out.String())
@@ -145,7 +145,7 @@ func TestRedactWriterErrors(t *testing.T) {
 func TestRedactWriterConcurrently(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	w := progress.Redact{}.Writer(&out)
+	w := progress.Redactor{}.Writer(&out)
 	var wg sync.WaitGroup
 	for range 4 {
 		wg.Go(func() {
@@ -172,7 +172,7 @@ func TestRedactMixtures(t *testing.T) {
 		key(4), key(16), strings.ToUpper(key(16)), key(20), key(35), key(36), key(64), key(300), key(511), key(512), key(513), key(1100), strings.Repeat(" ", 90), strings.Repeat("-", 40),
 	}
 	random := rand.New(rand.NewPCG(1, 2))
-	r := progress.Redact{Secrets: []string{"hidden value", "user=u\nline two", key(30)}}
+	r := progress.Redactor{Secrets: []string{"hidden value", "user=u\nline two", key(30)}}
 	for range 1000 {
 		var b strings.Builder
 		for range 1 + random.IntN(14) {
@@ -197,12 +197,12 @@ func FuzzRedact(f *testing.F) {
 		f.Add(text, "hidden value", uint16(3))
 	}
 	f.Fuzz(func(t *testing.T, text, secret string, size uint16) {
-		r := progress.Redact{Secrets: []string{secret, "hidden value"}}
+		r := progress.Redactor{Secrets: []string{secret, "hidden value"}}
 		want := r.String(text)
 		if _, got := pour(t, r, text, int(size)+1); got != want {
 			t.Errorf("in pieces of %d: %s", int(size)+1, cmp.Diff(want, got))
 		}
-		formats := progress.Redact{}
+		formats := progress.Redactor{}
 		once := formats.String(text)
 		if twice := formats.String(once); twice != once {
 			t.Errorf("a second time: %s", cmp.Diff(once, twice))
@@ -214,7 +214,7 @@ func BenchmarkRedact(b *testing.B) {
 	prose := strings.Repeat("The agent ran go test ./... and edited a.go: 3 tests pass, see https://example.com/a for more. ", 700)
 	stream := strings.Repeat(`{"type":"assistant","message":{"content":[{"type":"text","text":"I read the file.\nNext: token = 5"}],"usage":{"input_tokens":12}}}`+"\n", 500)
 	for name, text := range map[string]string{"prose": prose, "stream": stream, "base64": key(64 << 10), "letters a": strings.Repeat("a", 64<<10)} {
-		for _, r := range []progress.Redact{{}, {Secrets: []string{"correct horse battery", "aaaaaaaaaaaaaaaaaaaaaaaab"}}} {
+		for _, r := range []progress.Redactor{{}, {Secrets: []string{"correct horse battery", "aaaaaaaaaaaaaaaaaaaaaaaab"}}} {
 			b.Run(fmt.Sprintf("%s/named=%d", name, len(r.Secrets)), func(b *testing.B) {
 				w := r.Writer(io.Discard)
 				b.SetBytes(int64(len(text)))

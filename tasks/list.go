@@ -83,8 +83,8 @@ func ParseList(text []byte) (List, error) {
 	if !utf8.Valid(text) {
 		return List{}, notUTF8(text)
 	}
-	s := scanner{text: string(text)}
-	s.scan()
+	var s scanner
+	s.scan(string(text))
 	if s.unsorted || len(s.list.Others) > 0 {
 		setKeys(s.list)
 	}
@@ -107,7 +107,7 @@ func Tick(text []byte, it Item) ([]byte, error) {
 	if now == "" {
 		return nil, moved(it)
 	}
-	if l := describe(now); l.id != it.ID || l.text != it.Text {
+	if is := describe(now); is.ID != it.ID || is.Text != it.Text {
 		return nil, moved(it)
 	}
 	ticked := bytes.Clone(text)
@@ -120,8 +120,6 @@ func Tick(text []byte, it Item) ([]byte, error) {
 func moved(it Item) error {
 	return fmt.Errorf("the box of %q is no longer at line %d: the list has changed since it was read", it.Key, it.Line)
 }
-
-func isMark(c byte) bool { return c == ' ' || c == 'x' || c == 'X' }
 
 // notUTF8 says where a text stops being UTF-8.
 func notUTF8(text []byte) error {

@@ -3,6 +3,8 @@ package tasks
 import (
 	"context"
 	"fmt"
+
+	"github.com/ralph-loop/ralph/internal/file"
 )
 
 // PRDFile is the [Source] of a prd.json; see [ParsePRD]. It is a value and
@@ -65,7 +67,7 @@ func (f PRDFile) Tick(key string) error {
 	if err != nil || it.Done {
 		return err
 	}
-	if err := saveText(f.Path, ticked); err != nil {
+	if err := file.Replace(f.Path, ticked); err != nil {
 		return fmt.Errorf("tick %q: %w", key, err)
 	}
 	return nil

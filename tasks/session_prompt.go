@@ -1,10 +1,10 @@
 package tasks
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	_ "embed"
+	"errors"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -62,7 +62,7 @@ func (r *session) fill(it Item) (string, error) {
 	maps.Copy(values, r.Values)
 	text, err := ralph.Template(cmp.Or(r.Template, DefaultTemplate), values)
 	if err != nil {
-		return "", fmt.Errorf("prompt: %w", err)
+		return "", errors.New("prompt: " + strings.TrimPrefix(err.Error(), "ralph: "))
 	}
 	return text, nil
 }
@@ -93,10 +93,8 @@ func describeItem(it Item) string {
 // branch that is checked out in dir, else the name of the folder that the list
 // is in.
 func Feature(ctx context.Context, dir, path string) string {
-	if out, err := git.Command(ctx, dir, "symbolic-ref", "--quiet", "--short", "HEAD").Output(); err == nil {
-		if branch := string(bytes.TrimSpace(out)); branch != "" {
-			return branch
-		}
+	if branch, err := git.Branch(ctx, dir); err == nil && branch != "" {
+		return branch
 	}
 	folder := dir
 	if path != "" {

@@ -9,15 +9,15 @@ import (
 	"github.com/ralph-loop/ralph"
 )
 
-// Agent returns the verifier of S4's rule for the stage of an agent, which looks
+// Agent returns the verifier for a stage of work by the name of its agent. It looks
 // for words that the agent's answer must have:
 //
 //   - coder: it says that something was committed;
 //   - tester: it reports that tests pass, and none that fail;
 //   - reviewer: it says that the review passed or the work is approved, and not
 //     the contrary;
-//   - qa: S4 has no rule for it, so nothing but the promise is needed, and the
-//     verdict holds a warning that says so.
+//   - qa: nothing but the promise is needed, and the verdict holds a warning that
+//     says so.
 //
 // The name of any other stage is an error of Verify, never a pass. A claim that
 // was not promised is rejected, and so is one whose run ended in a fault.
@@ -49,7 +49,7 @@ func (r stageRule) Verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, er
 		rule = approved
 	case "qa":
 	default:
-		return ralph.Verdict{}, errors.New("verify.Agent: no rule for " + word(string(r)) + "; there are coder, tester, reviewer and qa")
+		return ralph.Verdict{}, errors.New("verify: Agent: no rule for " + word(string(r)) + "; there are coder, tester, reviewer and qa")
 	}
 	switch {
 	case !c.Promised:

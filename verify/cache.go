@@ -47,7 +47,7 @@ const cached = 128
 // Verify implements [ralph.Verifier].
 func (k *cache) Verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, error) {
 	if k.verifier == nil {
-		return ralph.Verdict{}, errors.New("verify.Cache: there is no verifier")
+		return ralph.Verdict{}, errors.New("verify: Cache: there is no verifier")
 	}
 	key, err := cacheKey(c)
 	if err != nil {
@@ -107,7 +107,7 @@ func (k *cache) fly(ctx context.Context, key string, f *flight, c ralph.Claim) {
 		}
 		close(f.done)
 	}()
-	f.verdict, f.err = k.verifier.Verify(ctx, c)
+	f.verdict, f.err = ask(ctx, k.verifier, c)
 	f.verdict.Passed = f.verdict.Passed && f.err == nil
 	f.givenUp = f.err != nil && ctx.Err() != nil
 }
@@ -137,11 +137,11 @@ func clone(v ralph.Verdict) ralph.Verdict {
 func cacheKey(c ralph.Claim) (string, error) {
 	dir, err := filepath.Abs(c.Task.Dir)
 	if err != nil {
-		return "", fmt.Errorf("verify.Cache: %w", err)
+		return "", fmt.Errorf("verify: Cache: %w", err)
 	}
 	text, err := json.Marshal([]any{c.Task, dir, c.Iteration, c.Attempt, c.Promised, c.Fault, c.Omitted})
 	if err != nil {
-		return "", fmt.Errorf("verify.Cache: task: %w", err)
+		return "", fmt.Errorf("verify: Cache: task: %w", err)
 	}
 	h := sha256.New()
 	h.Write(text)

@@ -45,27 +45,69 @@ func corpus(t *testing.T, name string) []judged {
 	return all
 }
 
-// TestContradictionsCorpus needs every answer of the corpus judged right, in both
-// directions.
-func TestContradictionsCorpus(t *testing.T) {
-	t.Parallel()
-	const name = "testdata/contradictions.txt"
-	all := corpus(t, name)
-	total, wrong := map[string]int{}, map[string]int{}
-	for _, j := range all {
-		v, err := verify.Contradictions{}.Verify(t.Context(), ralph.Claim{Promised: true, Output: j.text})
+// misjudged counts the answers of a corpus, and those that are judged wrong, by
+// their marks. Each answer ends as a claim does.
+func misjudged(t *testing.T, name, end string, report func(judged, ralph.Verdict)) (total, wrong map[string]int) {
+	t.Helper()
+	total, wrong = map[string]int{}, map[string]int{}
+	for _, j := range corpus(t, name) {
+		v, err := verify.Contradictions{}.Verify(t.Context(), ralph.Claim{Promised: true, Output: j.text + end})
 		if err != nil {
 			t.Fatal(err)
 		}
 		total[j.mark]++
 		if v.Passed != (j.mark == "-") {
 			wrong[j.mark]++
-			t.Errorf("%s:%d: %s %q: %s", name, j.line, j.mark, j.text, v.Feedback)
+			report(j, v)
 		}
 	}
-	t.Logf("%v sentences, wrong: %v", total, wrong)
-	if total["+"] < 200 || total["-"] < 200 {
-		t.Errorf("the corpus is too small: %v", total)
+	return total, wrong
+}
+
+// TestContradictionsKnown: what the rule was built from stays judged right. That
+// tells that nothing was broken, and nothing about how good the rule is, see
+// [TestContradictionsHeldOut].
+func TestContradictionsKnown(t *testing.T) {
+	t.Parallel()
+	const name = "testdata/contradictions.txt"
+	for _, end := range []string{"", promiseLine} {
+		total, _ := misjudged(t, name, end, func(j judged, v ralph.Verdict) {
+			t.Errorf("%s:%d: %s %q: %s", name, j.line, j.mark, j.text+end, v.Feedback)
+		})
+		if total["+"] < 200 || total["-"] < 200 {
+			t.Errorf("the corpus is too small: %v", total)
+		}
+	}
+}
+
+const promiseLine = "\n\n<promise>COMPLETE</promise>"
+
+// TestContradictionsHeldOut measures the rule on answers that it was not built
+// from, testdata/contradictions_heldout.txt, as it is used: with the promise
+// below them, and with a sentence that claims success before it, as agents write
+// it. The bounds are what was measured when the answers were written. They may be
+// lowered when the rule gets better, and not raised.
+func TestContradictionsHeldOut(t *testing.T) {
+	t.Parallel()
+	const name = "testdata/contradictions_heldout.txt"
+	for _, tt := range []struct {
+		end     string
+		through int // contradictions that may be let through
+		vetoed  int // honest answers that may be rejected
+	}{
+		{promiseLine, 30, 1},
+		{"\n\nAll done." + promiseLine, 35, 1},
+	} {
+		total, wrong := misjudged(t, name, tt.end, func(j judged, v ralph.Verdict) {
+			t.Logf("%s:%d: %s %q: %s", name, j.line, j.mark, j.text, v.Feedback)
+		})
+		t.Logf("ending in %q: of %d contradictions %d are let through, of %d honest answers %d are rejected", tt.end, total["+"], wrong["+"], total["-"], wrong["-"])
+		if wrong["+"] > tt.through || wrong["-"] > tt.vetoed {
+			t.Errorf("ending in %q: %d let through and %d rejected; at most %d and %d were before", tt.end, wrong["+"], wrong["-"], tt.through, tt.vetoed)
+		}
+		if total["+"] < 60 || total["-"] < 60 {
+			t.Errorf("too few to measure by: %v", total)
+		}
 	}
 }
 
@@ -95,6 +137,7 @@ func TestContradictions(t *testing.T) {
 		{"not promised, and found", verify.Contradictions{}, ralph.Claim{Output: "Two tests fail."}, []ralph.CheckStatus{ralph.CheckFailed}, "Two tests fail."},
 		{"the task is repeated", verify.Contradictions{}, ralph.Claim{Promised: true, Output: "My task:\n" + echo + "\n\nIt is done.", Task: ralph.Task{Prompt: echo + "\n"}}, []ralph.CheckStatus{ralph.CheckPassed}, ""},
 		{"of the task, a part is repeated", verify.Contradictions{}, ralph.Claim{Promised: true, Output: "- [ ] write the docs", Task: ralph.Task{Prompt: echo + "\n"}}, []ralph.CheckStatus{ralph.CheckFailed}, "write the docs"},
+		{"the promise takes nothing back", verify.Contradictions{}, ralph.Claim{Promised: true, Output: "Two tests failed.\n\n<promise>ALL TESTS PASS</promise>", Task: ralph.Task{Promise: "ALL TESTS PASS"}}, []ralph.CheckStatus{ralph.CheckFailed}, "Two tests failed."},
 		{"a fence", verify.Contradictions{}, ralph.Claim{Promised: true, Output: "```\n// TODO: docs\nTwo tests fail.\n```\nAll is done."}, []ralph.CheckStatus{ralph.CheckPassed}, ""},
 	} {
 		v, err := tt.v.Verify(t.Context(), tt.claim)

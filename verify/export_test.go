@@ -22,12 +22,9 @@ func (e External) RunUntil(ctx context.Context, dir string) (ralph.Verdict, erro
 // ParseVerdict reads a judge's answer on n criteria: which are met, or what is
 // wrong with it.
 func ParseVerdict(text string, n int) (met []bool, wrong string) {
-	answers, wrong := parseVerdict(text, n)
+	answers, wrong := parseVerdict(text, n, nil)
 	for _, a := range answers {
 		met = append(met, a.met)
 	}
 	return met, wrong
 }
-
-// Readable is text without control sequences.
-func Readable(text string) string { return readable([]byte(text)) }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -17,7 +16,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/process"
 )
 
-// External runs a command and looks at how it ends and what it prints (S1).
+// External runs a command and looks at how it ends and what it prints.
 // It is the verifier to prefer: a test suite cannot be talked into passing. It
 // does not ask whether the claim was promised or how the agent's run ended, for
 // it looks at the work.
@@ -25,8 +24,8 @@ import (
 // Nothing of the command is left running: the whole process tree dies at the
 // time-out, at cancellation and after a normal exit, and a process that holds
 // its output open cannot hang it. Whatever it prints, little is held in memory:
-// the ends are quoted in the feedback, the whole goes to a file in
-// [ralph.Claim.Evidence] if that is set, and the check has the digest of the
+// the ends are quoted in the feedback, the whole, if it is not empty, goes to a file
+// in [ralph.Claim.Evidence] if that is set, and the check has the digest of the
 // whole, both streams in the order in which they arrived.
 //
 // A command that ends otherwise than expected is a failed check, one that takes
@@ -56,8 +55,16 @@ type External struct {
 	Contains []string
 	Excludes []string
 
-	redact func(io.Writer) io.WriteCloser // see Redacted
-	title  string                         // what it is called; "" = the command
+	// Redact returns a text without its secrets, as progress.Redactor's String
+	// does. All that leaves the verifier passes it: the feedback, the names and
+	// details of the checks, errors, and what is kept in [ralph.Claim.Evidence],
+	// which is what was printed, 64 KiB at a time, and the names of its files. A
+	// secret is hidden where it comes in pieces too, if it is not longer than
+	// 8 KiB, or begins like one. Contains, Excludes and the digest are about what was
+	// printed. It may be called concurrently. Nil = nothing is hidden.
+	Redact func(string) string
+
+	title string // what it is called; "" = the command
 }
 
 var _ ralph.Verifier = External{}
@@ -67,6 +74,10 @@ var errTimeout = errors.New("time-out")
 // Verify implements [ralph.Verifier]. The error says that the command is not
 // one that can be run as it is written, or is context.Cause(ctx).
 func (e External) Verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, error) {
+	return hider(e.Redact).leaving(e.verify(ctx, c))
+}
+
+func (e External) verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, error) {
 	if ctx.Err() != nil {
 		return ralph.Verdict{}, context.Cause(ctx)
 	}
@@ -80,7 +91,7 @@ func (e External) Verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, err
 		return judge(ralph.Check{Name: name, Status: ralph.CheckUnable, Detail: fmt.Sprintf("%s could not be run: %v", name, err)}), nil
 	}
 	if err != nil {
-		return ralph.Verdict{}, err
+		return ralph.Verdict{}, fmt.Errorf("verify: External: %w", err)
 	}
 	limited, stop := ctx, context.CancelFunc(func() {})
 	if limit := e.limit(); limit > 0 {
@@ -97,8 +108,8 @@ func (e External) Verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, err
 // run runs the command until ctx is done, which is its time-out.
 func (e External) run(ctx context.Context, args []string, dir, folder string) ralph.Verdict {
 	name := e.name()
-	out := newOutput(e.Contains, e.Excludes)
-	evidence := out.keep(folder, name, e.redact)
+	out := newOutput(e.Contains, e.Excludes, e.Redact)
+	out.folder, out.name = folder, name
 	start := time.Now()
 	exit, err := process.Run(ctx, process.Cmd{
 		Args: args, Dir: dir, Env: append(os.Environ(), e.Env...),
@@ -106,7 +117,7 @@ func (e External) run(ctx context.Context, args []string, dir, folder string) ra
 	})
 	check := ralph.Check{Name: name, Duration: time.Since(start)}
 	started := !errors.Is(err, process.ErrStart)
-	note := evidence(started)
+	note := out.end()
 	switch {
 	case !started:
 		check.Status = ralph.CheckUnable
@@ -117,7 +128,7 @@ func (e External) run(ctx context.Context, args []string, dir, folder string) ra
 	default:
 		e.decide(&check, exit, out)
 	}
-	check.Detail = ends(check.Detail, detailBytes-300, 290)
+	check.Detail = ends(hider(e.Redact).text(check.Detail), detailBytes-300, 290)
 	v := judge(check)
 	if started {
 		v.Checks[0].Digest = out.digest()
@@ -177,27 +188,27 @@ func (e External) args() ([]string, error) {
 	}
 	for _, entry := range e.Env {
 		if name, _, ok := strings.Cut(entry, "="); !ok || name == "" || strings.Contains(entry, "\x00") {
-			return nil, fmt.Errorf("verify.External: the entry %q of Env is not NAME=value", ends(name, 40, 10))
+			return nil, fmt.Errorf("verify: External: the entry %q of Env is not NAME=value", ends(name, 40, 10))
 		}
 	}
 	args := e.Args
 	switch {
 	case len(e.Args) > 0 && e.Shell != "":
-		return nil, errors.New("verify.External: both Args and Shell are set; one is the command")
+		return nil, errors.New("verify: External: both Args and Shell are set; one is the command")
 	case strings.TrimSpace(e.Shell) != "":
 		args = []string{"/bin/sh", "-c", e.Shell}
 	case len(e.Args) == 0 || e.Args[0] == "":
-		return nil, errors.New("verify.External: there is no command; set Args or Shell")
+		return nil, errors.New("verify: External: there is no command; set Args or Shell")
 	}
 	for _, arg := range args {
 		if strings.Contains(arg, "\x00") {
-			return nil, errors.New("verify.External: a NUL byte is in the command; none can be passed to a program")
+			return nil, errors.New("verify: External: a NUL byte is in the command; none can be passed to a program")
 		}
 	}
 	return args, nil
 }
 
-// name is the command as a person would write it, on one line.
+// name is the command as a person would write it, on one line and without secrets.
 func (e External) name() string {
 	line := cmp.Or(e.title, e.Shell)
 	if line == "" {
@@ -207,7 +218,7 @@ func (e External) name() string {
 		}
 		line = strings.Join(words, " ")
 	}
-	return oneLine(line, 150, 50)
+	return oneLine(hider(e.Redact).text(line), 150, 50)
 }
 
 // inside returns the folder dir of the workspace as an absolute path without
@@ -227,7 +238,7 @@ func inside(workspace, dir string) (string, error) {
 	if !filepath.IsAbs(target) {
 		target = filepath.Join(root, dir)
 	}
-	outside := fmt.Errorf("verify.External: Dir %q is outside the workspace %s", dir, root)
+	outside := fmt.Errorf("the folder %q is outside the workspace %s", dir, root)
 	if abs, _ := filepath.Abs(workspace); !within(root, target) && !within(abs, target) {
 		return "", outside
 	}

@@ -238,8 +238,13 @@ func TestExternalEvidence(t *testing.T) {
 	if left, _ := os.ReadDir(none); err != nil || v.Passed || len(left) != 0 || strings.Contains(v.Checks[0].Detail, "full output") {
 		t.Errorf("%v, %+v, %v", left, v, err)
 	}
+	// Nor has one that prints nothing.
+	v, err = verify.External{Shell: "exit 1"}.Verify(t.Context(), ralph.Claim{Task: ralph.Task{Dir: t.TempDir()}, Evidence: none})
+	if left, _ := os.ReadDir(none); err != nil || len(left) != 0 || strings.Contains(v.Checks[0].Detail, "full output") {
+		t.Errorf("%v, %+v, %v", left, v, err)
+	}
 	// That evidence cannot be kept does not change the verdict, but is said.
-	v, err = verify.External{Shell: "true"}.Verify(t.Context(), ralph.Claim{Task: ralph.Task{Dir: t.TempDir()}, Evidence: "/dev/null/x"})
+	v, err = verify.External{Shell: "echo done"}.Verify(t.Context(), ralph.Claim{Task: ralph.Task{Dir: t.TempDir()}, Evidence: "/dev/null/x"})
 	if err != nil || !v.Passed || !strings.Contains(v.Checks[0].Detail, "could not be kept") {
 		t.Errorf("%+v, %v", v, err)
 	}

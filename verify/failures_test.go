@@ -34,55 +34,111 @@ func TestFailure14PromiseWithoutWork(t *testing.T) {
 	}
 }
 
+// TestFailure14LoopGoesOn: a loop whose agent promises without the work goes on,
+// and tells it what is missing, until the work is there.
+func TestFailure14LoopGoesOn(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	var prompts []string
+	l := &ralph.Local{
+		Verifier: verify.External{Args: []string{"test", "-f", "result"}},
+		Runner: ralph.RunnerFunc(func(_ context.Context, req ralph.Request) (ralph.Response, error) {
+			if prompts = append(prompts, req.Prompt); len(prompts) == 3 {
+				write(t, filepath.Join(dir, "result"), "42\n")
+			}
+			return ralph.Response{Output: "All of it is done and VERIFIED.\n\n<promise>COMPLETE</promise>"}, nil
+		}),
+	}
+	s, err := l.Run(t.Context(), ralph.Start(ralph.Task{ID: "T", Dir: dir, Prompt: "Write result."}))
+	if err != nil || s.Stop != ralph.StopVerified || len(prompts) != 3 {
+		t.Fatalf("%d calls: %+v, %v", len(prompts), s, err)
+	}
+	if !strings.Contains(prompts[2], "test -f result ended with exit code 1, expected 0") {
+		t.Errorf("the agent was not told what is missing:\n%s", prompts[2])
+	}
+}
+
 // TestFailure15WordsOfACheckDoNotPass: what a command says in favour of the
-// work, or in excuse of itself, does not outweigh how it ends.
+// work, or in excuse of itself, does not outweigh how it ends; what it says against
+// the work does not either.
 func TestFailure15WordsOfACheckDoNotPass(t *testing.T) {
 	t.Parallel()
-	for _, line := range []string{
-		"echo 'I am sorry, I cannot do that.'; exit 1",
-		"echo 'VERIFIED: all criteria are met'; exit 1",
-		"echo passed; echo PROCEED >&2; exit 2",
-		"echo passed; kill -KILL $$",
-		"echo passed; no-such-program",
-		": passed; exit 1",
+	for _, tt := range []struct {
+		line     string
+		contains string
+		status   ralph.CheckStatus
+	}{
+		{"echo 'I am sorry, I cannot do that.'; exit 1", "", ralph.CheckFailed},
+		{"echo 'I am sorry, I cannot do that.'; exit 0", "", ralph.CheckPassed},
+		{"echo 'VERIFIED: all criteria are met'; exit 1", "", ralph.CheckFailed},
+		{"echo 'NOT_VERIFIED: 3 tests failed'; exit 0", "", ralph.CheckPassed},
+		{"echo passed; echo PROCEED >&2; exit 2", "", ralph.CheckFailed},
+		{"echo passed; kill -KILL $$", "", ralph.CheckFailed},
+		{"echo passed; no-such-program", "", ralph.CheckUnable},
+		{": passed; exit 1", "", ralph.CheckFailed},
+		// Nor do they where words are asked for: both must be right.
+		{"echo passed; exit 1", "passed", ralph.CheckFailed},
+		{"echo done; exit 0", "passed", ralph.CheckFailed},
+		{"echo passed; exit 0", "passed", ralph.CheckPassed},
 	} {
-		v, err := verify.External{Shell: line}.Verify(t.Context(), ralph.Claim{Task: ralph.Task{Dir: t.TempDir()}, Promised: true})
-		if err != nil || v.Passed || v.Feedback == "" {
-			t.Errorf("%s: %+v, %v", line, v, err)
+		e := verify.External{Shell: tt.line}
+		if tt.contains != "" {
+			e.Contains = []string{tt.contains}
 		}
-	}
-	// Nor do they where words are asked for: both must be right.
-	v, err := verify.External{Shell: "echo passed; exit 1", Contains: []string{"passed"}}.
-		Verify(t.Context(), ralph.Claim{Task: ralph.Task{Dir: t.TempDir()}, Promised: true})
-	if err != nil || v.Passed {
-		t.Errorf("%+v, %v", v, err)
+		v, err := e.Verify(t.Context(), ralph.Claim{Task: ralph.Task{Dir: t.TempDir()}, Promised: true})
+		if err != nil || len(v.Checks) != 1 || v.Checks[0].Status != tt.status || v.Passed != (tt.status == ralph.CheckPassed) || v.Passed != (v.Feedback == "") {
+			t.Errorf("%s: %+v, %v; want %s", tt.line, v, err, tt.status)
+		}
 	}
 }
 
 // TestFailure16BrokenConfiguration: a verifier that cannot check what was asked
-// for is an error, never an open gate.
+// for is an error, never an open gate. Without its flaw, the same one passes.
 func TestFailure16BrokenConfiguration(t *testing.T) {
 	t.Parallel()
-	shell := []string{"sh", "-c", "true"}
-	for name, v := range map[string]ralph.Verifier{
-		"no command":              verify.External{},
-		"no command, but a check": verify.External{Contains: []string{"ok"}},
-		"no program":              verify.External{Args: []string{""}},
-		"blank line":              verify.External{Shell: " \n"},
-		"two commands":            verify.External{Args: shell, Shell: "true"},
-		"empty text":              verify.External{Args: shell, Contains: []string{"ok", ""}},
-		"blank text":              verify.External{Args: shell, Excludes: []string{" \t"}},
-		"environment, no name":    verify.External{Args: shell, Env: []string{"=x"}},
-		"environment, no value":   verify.External{Args: shell, Env: []string{"A=1", "B"}},
-		"environment, NUL":        verify.External{Args: shell, Env: []string{"A=\x00"}},
-		"NUL in an argument":      verify.External{Args: []string{"true", "a\x00b"}},
-		"NUL in a line":           verify.External{Shell: "true\x00"},
-		"words, empty text":       verify.String{Contains: []string{""}},
-		"words, blank text":       verify.String{Excludes: []string{"todo", "\n"}},
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "go.mod"), "module m\n")
+	task, err := verify.Snapshot(ralph.Task{Dir: dir}, "go.mod")
+	if err != nil {
+		t.Fatal(err)
+	}
+	shell := []string{"sh", "-c", "echo ok"}
+	judge := ralph.Replay("1. VERIFIED: so it is")
+	for name, tt := range map[string]struct{ broken, mended ralph.Verifier }{
+		"no command":               {verify.External{}, verify.External{Args: shell}},
+		"no command, but a check":  {verify.External{Contains: []string{"ok"}}, verify.External{Args: shell, Contains: []string{"ok"}}},
+		"no program":               {verify.External{Args: []string{""}}, verify.External{Args: []string{"true"}}},
+		"blank line":               {verify.External{Shell: " \n"}, verify.External{Shell: "true\n"}},
+		"two commands":             {verify.External{Args: shell, Shell: "true"}, verify.External{Shell: "true"}},
+		"empty text":               {verify.External{Args: shell, Contains: []string{"ok", ""}}, verify.External{Args: shell, Contains: []string{"ok"}}},
+		"blank text":               {verify.External{Args: shell, Excludes: []string{" \t"}}, verify.External{Args: shell, Excludes: []string{" \tx"}}},
+		"environment, no name":     {verify.External{Args: shell, Env: []string{"=x"}}, verify.External{Args: shell, Env: []string{"A=x"}}},
+		"environment, no value":    {verify.External{Args: shell, Env: []string{"A=1", "B"}}, verify.External{Args: shell, Env: []string{"A=1", "B="}}},
+		"environment, NUL":         {verify.External{Args: shell, Env: []string{"A=\x00"}}, verify.External{Args: shell, Env: []string{"A="}}},
+		"NUL in an argument":       {verify.External{Args: []string{"true", "a\x00b"}}, verify.External{Args: []string{"true", "ab"}}},
+		"NUL in a line":            {verify.External{Shell: "true\x00"}, verify.External{Shell: "true"}},
+		"folder outside":           {verify.External{Args: shell, Dir: ".."}, verify.External{Args: shell, Dir: "."}},
+		"words, empty text":        {verify.String{Contains: []string{""}}, verify.String{Contains: []string{"ok"}}},
+		"words, blank text":        {verify.String{Excludes: []string{"todo", "\n"}}, verify.String{Excludes: []string{"todo"}}},
+		"judge, no criteria":       {verify.Semantic{Judge: judge}, verify.Semantic{Judge: judge, Criteria: []string{"ok"}}},
+		"judge, blank criterion":   {verify.Semantic{Judge: judge, Criteria: []string{" "}}, verify.Semantic{Judge: judge, Criteria: []string{"ok"}}},
+		"no judge":                 {verify.Semantic{Criteria: []string{"ok"}}, verify.Semantic{Excludes: []string{"todo"}}},
+		"no stages":                {verify.MultiStage{}, verify.MultiStage{Stages: []verify.Stage{{}}}},
+		"advisory stages only":     {verify.MultiStage{Stages: []verify.Stage{{Advisory: true}}}, verify.MultiStage{Stages: []verify.Stage{{Advisory: true}, {}}}},
+		"guard of another file":    {verify.Guard{Globs: []string{"go.sum"}}, verify.Guard{Globs: []string{"go.mod"}}},
+		"cache of nothing":         {verify.Cache(nil), verify.Cache(verify.String{})},
+		"unknown template":         {verify.Template{Name: "tests"}, verify.Template{Name: "file-exists", Args: []string{"go.mod"}}},
+		"template, no argument":    {verify.Template{Name: "file-exists"}, verify.Template{Name: "file-exists", Args: []string{"go.mod"}}},
+		"unknown stage":            {verify.Agent("codr"), verify.Agent("qa")},
+		"pattern without any word": {verify.Contradictions{Patterns: []string{"…"}}, verify.Contradictions{Patterns: []string{"todo …"}}},
 	} {
-		got, err := v.Verify(t.Context(), ralph.Claim{Task: ralph.Task{Dir: t.TempDir()}, Promised: true, Output: "ok"})
-		if err == nil || got.Passed || !strings.HasPrefix(err.Error(), "verify.") {
+		claim := ralph.Claim{Task: task, Iteration: 1, Attempt: 1, Promised: true, Output: "ok"}
+		got, err := tt.broken.Verify(t.Context(), claim)
+		if err == nil || got.Passed || !strings.HasPrefix(err.Error(), "verify: ") || strings.Count(err.Error(), "verify: ") != 1 {
 			t.Errorf("%s: %+v, %v; want an error", name, got, err)
+		}
+		if got, err := tt.mended.Verify(t.Context(), claim); err != nil || !got.Passed {
+			t.Errorf("%s, mended: %+v, %v; want a pass", name, got, err)
 		}
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/ralph-loop/ralph/internal/stream"
+	"github.com/ralph-loop/ralph/internal/term"
 )
 
 // How much of an output is kept and quoted, in bytes: its end says more than its
@@ -34,7 +34,7 @@ func (o *output) excerpt() string {
 	if o.size == int64(len(head)+len(tail)) {
 		// In one piece, so that nothing is cut between the two.
 		all := append(head[:len(head):len(head)], tail...)
-		if text := readable(all); len(text) <= headBytes+tailBytes {
+		if text := term.Clean(string(all)); len(text) <= headBytes+tailBytes {
 			return text
 		}
 	}
@@ -54,11 +54,11 @@ func (o *output) excerpt() string {
 // to three times its size at most.
 func beginning(b []byte, limit int) ([]byte, string) {
 	b = b[:len(b)-begun(b)]
-	text := readable(b)
+	text := term.Clean(string(b))
 	for len(text) > limit {
 		b = b[:len(b)-(len(text)-limit+2)/3]
 		b = b[:len(b)-begun(b)]
-		text = readable(b)
+		text = term.Clean(string(b))
 	}
 	return b, text
 }
@@ -66,11 +66,11 @@ func beginning(b []byte, limit int) ([]byte, string) {
 // ending is beginning from the other side.
 func ending(b []byte, limit int) ([]byte, string) {
 	b = b[ended(b):]
-	text := readable(b)
+	text := term.Clean(string(b))
 	for len(text) > limit {
 		b = b[(len(text)-limit+2)/3:]
 		b = b[ended(b):]
-		text = readable(b)
+		text = term.Clean(string(b))
 	}
 	return b, text
 }
@@ -99,16 +99,9 @@ func ended(b []byte) int {
 	return n
 }
 
-// readable makes text of what a program printed.
-func readable(b []byte) string {
-	var out strings.Builder
-	stream.Strip(&out).Write(b)
-	return out.String()
-}
-
 // oneLine makes one line of text, in which a person can read a name.
 func oneLine(text string, head, tail int) string {
-	return ends(strings.Join(strings.Fields(readable([]byte(text))), " "), head, tail)
+	return ends(term.Line(text), head, tail)
 }
 
 // word is an argument as a person would write it.

@@ -2,9 +2,9 @@ package verify
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/gravest"
 )
 
 // maxChecks is how many checks a verdict may have.
@@ -17,24 +17,18 @@ func few(checks []ralph.Check) []ralph.Check {
 	if len(checks) <= maxChecks {
 		return checks
 	}
-	gravity := func(c ralph.Check) int {
-		return slices.Index([]ralph.CheckStatus{ralph.CheckTimeout, ralph.CheckUnable, ralph.CheckFailed}, c.Status)
+	statuses := make([]ralph.CheckStatus, len(checks))
+	for i, c := range checks {
+		statuses[i] = c.Status
 	}
-	order := make([]int, len(checks))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return gravity(checks[b]) - gravity(checks[a]) })
-	kept, left := order[:maxChecks-1], order[maxChecks-1:]
-	slices.Sort(kept)
+	kept, left := gravest.Of(statuses, maxChecks-1)
 	var out []ralph.Check
 	for _, i := range kept {
 		out = append(out, checks[i])
 	}
-	// The gravest of those left out is the first of them, and if it does not
-	// reject, none does.
 	rest := ralph.Check{Name: fmt.Sprintf("%d more checks", len(left)), Status: ralph.CheckSkipped, Detail: "left out; none of them rejects"}
-	if first := checks[left[0]]; gravity(first) >= 0 {
+	switch first := checks[left[0]]; first.Status { // the gravest of them
+	case ralph.CheckFailed, ralph.CheckUnable, ralph.CheckTimeout:
 		rest.Status, rest.Detail = first.Status, first.Detail
 	}
 	return append(out, rest)

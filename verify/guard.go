@@ -35,7 +35,7 @@ import (
 // be guarded. What was guarded before stays guarded.
 func Snapshot(task ralph.Task, globs ...string) (ralph.Task, error) {
 	if len(globs) == 0 {
-		return task, errors.New("verify.Snapshot: no file is named")
+		return task, errors.New("verify: snapshot: no file is named")
 	}
 	guarded := maps.Clone(task.Guarded)
 	if guarded == nil {
@@ -44,7 +44,7 @@ func Snapshot(task ralph.Task, globs ...string) (ralph.Task, error) {
 	for _, glob := range globs {
 		pattern, found, err := expand(task.Dir, glob)
 		if err != nil {
-			return task, fmt.Errorf("verify.Snapshot: %w", err)
+			return task, fmt.Errorf("verify: snapshot: %w", err)
 		}
 		if pattern != "" {
 			guarded[pattern] = ""
@@ -54,14 +54,14 @@ func Snapshot(task ralph.Task, globs ...string) (ralph.Task, error) {
 				continue
 			}
 			if !utf8.ValidString(name) {
-				return task, fmt.Errorf("verify.Snapshot: the name %q is not UTF-8; a task that is saved cannot hold it", name)
+				return task, fmt.Errorf("verify: snapshot: the name %q is not UTF-8; a task that is saved cannot hold it", name)
 			}
 			if guarded[name], err = hashFile(task.Dir, name); err != nil {
-				return task, fmt.Errorf("verify.Snapshot: %w", err)
+				return task, fmt.Errorf("verify: snapshot: %w", err)
 			}
 		}
 		if len(guarded) > maxGuarded {
-			return task, fmt.Errorf("verify.Snapshot: %q makes it more than %d files; guard fewer", glob, maxGuarded)
+			return task, fmt.Errorf("verify: snapshot: %q makes it more than %d files; guard fewer", glob, maxGuarded)
 		}
 	}
 	task.Guarded = guarded
@@ -92,14 +92,14 @@ func (g Guard) Verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, error)
 		return ralph.Verdict{}, context.Cause(ctx)
 	}
 	if len(c.Task.Guarded) == 0 {
-		return ralph.Verdict{}, errors.New("verify.Guard: the task has no snapshot; call verify.Snapshot before the loop starts")
+		return ralph.Verdict{}, errors.New("verify: Guard: the task has no snapshot; call verify.Snapshot before the loop starts")
 	}
 	for _, glob := range g.Globs {
 		name := path.Clean(filepath.ToSlash(glob))
 		_, named := c.Task.Guarded[name]
 		_, folder := c.Task.Guarded[path.Join(name, "**")]
 		if !named && !folder {
-			return ralph.Verdict{}, fmt.Errorf("verify.Guard: the snapshot was not taken of %q; call verify.Snapshot with it before the loop starts", glob)
+			return ralph.Verdict{}, fmt.Errorf("verify: Guard: the snapshot was not taken of %q; call verify.Snapshot with it before the loop starts", glob)
 		}
 	}
 	check, err := guarded(ctx, c.Task)
@@ -113,7 +113,7 @@ func (g Guard) Verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, error)
 	if verifier == nil {
 		verifier = String{}
 	}
-	v, err := verifier.Verify(ctx, c)
+	v, err := ask(ctx, verifier, c)
 	v = clone(v)
 	v.Passed = v.Passed && err == nil
 	if v.Passed {

@@ -1,6 +1,10 @@
 package verify
 
-import "bytes"
+import (
+	"bytes"
+
+	"github.com/ralph-loop/ralph/internal/term"
+)
 
 // Which lines of an output name what fails: they are quoted to the agent even if
 // they stand in the middle of much else. This chooses what is shown. What is
@@ -103,7 +107,7 @@ func (f *highlighter) take(from int64, keep func(from int64, line []byte) bool) 
 // error of a compiler or an assertion.
 func namesFailure(line []byte) bool {
 	if bytes.IndexByte(line, 0x1b) >= 0 {
-		line = []byte(readable(line)) // without its colours
+		line = []byte(term.Clean(string(line))) // without its colours
 	}
 	text := bytes.TrimSpace(line)
 	if len(text) == 0 {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/term"
 )
 
 // How much the judge is shown of the answer and of the evidence, in bytes: the
@@ -74,7 +75,7 @@ func (h *hearing) read(resp ralph.Response) (answers []answer, wrong string) {
 	if resp.Omitted > 0 {
 		return nil, fmt.Sprintf("%d bytes of its answer were left out", resp.Omitted)
 	}
-	answers, wrong = parseVerdict(resp.Output, len(h.criteria))
+	answers, wrong = parseVerdict(resp.Output, len(h.criteria), h.hide)
 	if wrong != "" {
 		return nil, wrong
 	}
@@ -96,24 +97,25 @@ func (h *hearing) holds(a answer) bool {
 // folded is text in lower case and with single blanks.
 func folded(text string) string { return strings.ToLower(strings.Join(strings.Fields(text), " ")) }
 
-// parseVerdict reads n verdict lines, and nothing else.
-func parseVerdict(text string, n int) (answers []answer, wrong string) {
-	for line := range strings.Lines(readable([]byte(text))) {
+// parseVerdict reads n verdict lines, and nothing else. What is wrong is said without
+// secrets.
+func parseVerdict(text string, n int, hide hider) (answers []answer, wrong string) {
+	for line := range strings.Lines(term.Clean(text)) {
 		line = strings.TrimSpace(line)
 		if line == "" {
 			continue
 		}
 		m := verdictLine.FindStringSubmatch(line)
 		if m == nil {
-			return nil, fmt.Sprintf("%q is no verdict line", ends(line, 60, 20))
+			return nil, fmt.Sprintf("%q is no verdict line", ends(hide.text(line), 60, 20))
 		}
 		if verdictWord.MatchString(m[3]) {
-			return nil, fmt.Sprintf("line %q holds more than one verdict", ends(line, 60, 20))
+			return nil, fmt.Sprintf("line %q holds more than one verdict", ends(hide.text(line), 60, 20))
 		}
 		if number, _ := strconv.Atoi(m[1]); number != len(answers)+1 || number > n {
 			return nil, fmt.Sprintf("criterion %d stands where %d of %d is expected", number, len(answers)+1, n)
 		}
-		answers = append(answers, answer{met: m[2] == "VERIFIED", why: oneLine(m[3], 300, 100)})
+		answers = append(answers, answer{met: m[2] == "VERIFIED", why: m[3]})
 	}
 	if len(answers) != n {
 		return nil, fmt.Sprintf("it answers %d of %d criteria", len(answers), n)

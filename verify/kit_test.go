@@ -41,13 +41,6 @@ func TestKit(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	template := func(name string, args ...string) ralph.Verifier {
-		v, err := verify.Template(name, args...)
-		if err != nil {
-			t.Error(err)
-		}
-		return v
-	}
 	words := verify.String{Contains: []string{"tests pass"}}
 	for _, tt := range []struct {
 		name      string
@@ -74,7 +67,7 @@ func TestKit(t *testing.T) {
 			exam(c)
 			c.Task.Dir = t.TempDir()
 		})},
-		{"Template, file-exists", template("file-exists", "done"), claim("done", nil), claim("done", elsewhere)},
+		{"Template, file-exists", verify.Template{Name: "file-exists", Args: []string{"done"}}, claim("done", nil), claim("done", elsewhere)},
 		{"String, promise only", verify.String{}, claim("done", nil), claim("done", func(c *ralph.Claim) { c.Promised = false })},
 		{"String after a fault", verify.String{}, claim("done", nil), claim("done", func(c *ralph.Claim) { c.Fault = ralph.FaultIncomplete })},
 		{"String contains", verify.String{Contains: []string{"tests pass", "committed"}}, claim("Tests pass. Committed.", nil), claim("Tests pass.", nil)},

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -14,7 +15,7 @@ import (
 	"github.com/ralph-loop/ralph"
 )
 
-// MultiStage asks several verifiers, its stages (S1's multi_stage). It passes
+// MultiStage asks several verifiers, its stages. It passes
 // when all stages pass that are not advisory, or, with Any, when one of them
 // does. Each stage is one check in the verdict, under its name, whatever
 // happened to it; where it decided nothing, that it did not pass is a warning. Of
@@ -26,7 +27,7 @@ import (
 // The feedback is in the order of the stages, whichever ends first.
 type MultiStage struct {
 	Stages []Stage
-	// Any is S1's "require_all: false".
+	// Any has one stage that passes suffice, and all stages run.
 	Any bool
 	// Parallel is the number of stages that run at the same time. 0 or 1 = one
 	// after the other, negative = all at once.
@@ -39,15 +40,14 @@ type Stage struct {
 	Name string
 	// Verifier decides. Nil = String{}: the promise is enough.
 	Verifier ralph.Verifier
-	// Advisory makes it a warning that the stage does not pass (S1's "required:
-	// false"). It never decides.
+	// Advisory makes it a warning that the stage does not pass. It never decides.
 	Advisory bool
 }
 
 var _ ralph.Verifier = MultiStage{}
 
-// A staged is what came of a stage.
-type staged struct {
+// A stageResult is a stage's result.
+type stageResult struct {
 	check  ralph.Check
 	more   []ralph.Check // of a stage that has more evidence than fits into one check
 	passed bool
@@ -69,11 +69,11 @@ func (m MultiStage) Verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, e
 	case ctx.Err() != nil:
 		return ralph.Verdict{}, context.Cause(ctx)
 	case len(m.Stages) == 0:
-		return ralph.Verdict{}, errors.New("verify.MultiStage: there are no stages; add one to Stages")
+		return ralph.Verdict{}, errors.New("verify: MultiStage: there are no stages; add one to Stages")
 	case required == 0:
-		return ralph.Verdict{}, errors.New("verify.MultiStage: all stages are advisory, so none decides; make one required")
+		return ralph.Verdict{}, errors.New("verify: MultiStage: all stages are advisory, so none decides; make one required")
 	}
-	results := make([]staged, len(m.Stages))
+	results := make([]stageResult, len(m.Stages))
 	for i, s := range m.Stages {
 		results[i].check = ralph.Check{Name: s.name(), Status: ralph.CheckSkipped}
 	}
@@ -90,7 +90,7 @@ func (m MultiStage) Verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, e
 	return v, nil
 }
 
-func (m MultiStage) inOrder(ctx context.Context, c ralph.Claim, results []staged) {
+func (m MultiStage) inOrder(ctx context.Context, c ralph.Claim, results []stageResult) {
 	for i, s := range m.Stages {
 		results[i] = s.run(ctx, c)
 		why := "not run, for " + results[i].check.Name + " did not pass"
@@ -109,7 +109,7 @@ func (m MultiStage) inOrder(ctx context.Context, c ralph.Claim, results []staged
 
 const notRun = "not run, for the time to do it was over"
 
-func (m MultiStage) atOnce(ctx context.Context, c ralph.Claim, results []staged) {
+func (m MultiStage) atOnce(ctx context.Context, c ralph.Claim, results []stageResult) {
 	var group errgroup.Group
 	group.SetLimit(m.Parallel)
 	var mu sync.Mutex
@@ -129,7 +129,7 @@ func (m MultiStage) atOnce(ctx context.Context, c ralph.Claim, results []staged)
 }
 
 // sum makes one verdict of all stages, which cannot pass if they were cut short.
-func (m MultiStage) sum(results []staged, ended bool) ralph.Verdict {
+func (m MultiStage) sum(results []stageResult, ended bool) ralph.Verdict {
 	passed, failed := 0, 0
 	var v ralph.Verdict
 	var extra []ralph.Check
@@ -188,14 +188,14 @@ func (s Stage) name() string {
 }
 
 // run asks the stage's verifier, and makes one check of what it says.
-func (s Stage) run(ctx context.Context, c ralph.Claim) staged {
+func (s Stage) run(ctx context.Context, c ralph.Claim) stageResult {
 	verifier := s.Verifier
 	if verifier == nil {
 		verifier = String{}
 	}
 	start := time.Now()
-	v, err := verifier.Verify(ctx, c)
-	r := staged{check: ralph.Check{Name: s.name(), Status: ralph.CheckPassed}, passed: v.Passed && err == nil}
+	v, err := ask(ctx, verifier, c)
+	r := stageResult{check: ralph.Check{Name: s.name(), Status: ralph.CheckPassed}, passed: v.Passed && err == nil}
 	r.evidence(v.Checks)
 	r.check.Duration = time.Since(start)
 
@@ -205,7 +205,7 @@ func (s Stage) run(ctx context.Context, c ralph.Claim) staged {
 		r.check.Status = errorStatus(ctx, err)
 		r.check.Detail = oneLine(err.Error(), 600, 200)
 	case !v.Passed:
-		r.check.Status = rejection(v.Checks)
+		r.check.Status = rejection(v)
 		r.check.Detail = cmp.Or(details(v.Checks, r.check.Status), oneLine(said, 400, 400))
 		said = cmp.Or(said, r.check.Detail, "it does not say why")
 	default:
@@ -240,7 +240,7 @@ func advisory(c ralph.Check) ralph.Check {
 
 // evidence takes exit code and digest over: of the check that does not pass,
 // else of the last that has any. What other checks have is kept beside.
-func (r *staged) evidence(checks []ralph.Check) {
+func (r *stageResult) evidence(checks []ralph.Check) {
 	main := -1
 	for i, c := range checks {
 		if c.ExitCode == nil && c.Digest == "" {
@@ -274,19 +274,14 @@ func details(checks []ralph.Check, status ralph.CheckStatus) string {
 
 // rejection is the status of a verdict that rejects: failed, unless it is only
 // for checks that could not be made.
-func rejection(checks []ralph.Check) ralph.CheckStatus {
-	var status ralph.CheckStatus
-	for _, c := range checks {
-		switch c.Status {
-		case ralph.CheckFailed:
-			return ralph.CheckFailed
-		case ralph.CheckUnable:
-			status = ralph.CheckUnable
-		case ralph.CheckTimeout:
-			status = cmp.Or(status, ralph.CheckTimeout)
-		}
+func rejection(v ralph.Verdict) ralph.CheckStatus {
+	switch {
+	case !v.Undecided():
+		return ralph.CheckFailed
+	case slices.ContainsFunc(v.Checks, func(c ralph.Check) bool { return c.Status == ralph.CheckUnable }):
+		return ralph.CheckUnable
 	}
-	return cmp.Or(status, ralph.CheckFailed)
+	return ralph.CheckTimeout
 }
 
 // errorStatus is the status of an error.

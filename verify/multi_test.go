@@ -87,7 +87,7 @@ func TestMultiStage(t *testing.T) {
 }
 
 // TestMultiStagePromise: a stage without a verifier is checked, and not taken as
-// passed as S1's sketch does.
+// passed without being asked.
 func TestMultiStagePromise(t *testing.T) {
 	t.Parallel()
 	v, err := verify.MultiStage{Stages: []verify.Stage{{Name: "promise"}}}.Verify(t.Context(), ralph.Claim{Output: "not yet"})

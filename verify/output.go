@@ -15,19 +15,26 @@ import (
 )
 
 // An output takes what a command prints, both streams as they come: it hashes
-// all of it, looks for texts in it, writes it to a file if there is one, and
-// keeps its ends.
+// all of it and looks for texts in it. What is left of it when its secrets are
+// hidden goes to a file, if there is one, and its ends are kept.
 type output struct {
 	mu       sync.Mutex
 	hash     hash.Hash
-	size     int64
-	head     []byte
-	tail     []byte
 	contains []*seeker
 	excludes []*seeker
-	file     *os.File
-	to       io.Writer // file, through what hides secrets
-	fileErr  error
+
+	hide   hider
+	hidden *hiding     // both streams in one, if there is a hider
+	merged highlighter // of hidden
+
+	size int64 // of what was kept and of what was left out between its ends
+	head []byte
+	tail []byte
+
+	folder  string // for the file; "" = none
+	name    string // of the command, for that of the file
+	file    *os.File
+	fileErr error
 
 	failing     []passage
 	failingSize int
@@ -40,8 +47,11 @@ type seeker struct {
 	found bool
 }
 
-func newOutput(contains, excludes []string) *output {
-	o := &output{hash: sha256.New()}
+func newOutput(contains, excludes []string, hide hider) *output {
+	o := &output{hash: sha256.New(), hide: hide}
+	if hide != nil {
+		o.hidden = &hiding{to: func(p []byte) { o.keep(&o.merged, p) }, hide: hide}
+	}
 	for _, text := range contains {
 		o.contains = append(o.contains, &seeker{text: text})
 	}
@@ -51,45 +61,41 @@ func newOutput(contains, excludes []string) *output {
 	return o
 }
 
-// keep opens a file for all of the output in a folder, if there is one. The
-// returned function closes it and says where it is, or what went wrong: that
-// evidence cannot be kept does not change what was found. It removes the file of
-// a command that was not started. redact may be nil.
-func (o *output) keep(folder, name string, redact func(io.Writer) io.WriteCloser) func(started bool) string {
-	if folder == "" {
-		return func(bool) string { return "" }
+// record writes to a file of its own in the folder, which is made with the first
+// byte: what prints nothing leaves no file. name is what the command is called,
+// without secrets. That evidence cannot be kept does not change what was found.
+func (o *output) record(p []byte) {
+	if o.folder == "" || o.fileErr != nil || len(p) == 0 {
+		return
 	}
-	if o.fileErr = os.MkdirAll(folder, 0o755); o.fileErr == nil {
-		o.file, o.fileErr = os.CreateTemp(folder, slug(name)+"-*.log")
+	if o.file == nil {
+		if o.fileErr = os.MkdirAll(o.folder, 0o755); o.fileErr == nil {
+			o.file, o.fileErr = os.CreateTemp(o.folder, slug(o.name)+"-*.log")
+		}
 	}
-	end := func() error { return nil }
+	if o.fileErr == nil {
+		_, o.fileErr = o.file.Write(p)
+	}
+}
+
+// end is called when all is printed. It closes the file, if there is one, and says
+// where it is, or what went wrong.
+func (o *output) end() string {
+	if o.hidden != nil {
+		o.hidden.end()
+	}
 	if o.file != nil {
-		o.to = o.file
-		if redact != nil {
-			hidden := redact(o.file)
-			o.to, end = hidden, hidden.Close
+		if err := o.file.Close(); o.fileErr == nil {
+			o.fileErr = err
 		}
 	}
-	return func(started bool) string {
-		if o.file != nil {
-			if err := end(); o.fileErr == nil {
-				o.fileErr = err
-			}
-			if err := o.file.Close(); o.fileErr == nil {
-				o.fileErr = err
-			}
-		}
-		if !started {
-			if o.file != nil {
-				os.Remove(o.file.Name())
-			}
-			return ""
-		}
-		if o.fileErr != nil {
-			return fmt.Sprintf("the full output could not be kept: %v", o.fileErr)
-		}
-		return "full output: " + filepath.Base(o.file.Name())
+	switch {
+	case o.fileErr != nil:
+		return fmt.Sprintf("the full output could not be kept: %v", o.fileErr)
+	case o.file == nil:
+		return ""
 	}
+	return "full output: " + filepath.Base(o.file.Name())
 }
 
 // slug makes a part of a file name of a command.
@@ -118,13 +124,6 @@ func (s *outputStream) Write(p []byte) (int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.hash.Write(p)
-	if !o.failingFull {
-		s.failing.read(p, o.size, o.keepFailing)
-	}
-	o.size += int64(len(p))
-	if o.file != nil && o.fileErr == nil {
-		_, o.fileErr = o.to.Write(p)
-	}
 	longest := 0
 	for _, list := range [][]*seeker{o.contains, o.excludes} {
 		for _, k := range list {
@@ -134,15 +133,28 @@ func (s *outputStream) Write(p []byte) (int, error) {
 	}
 	s.last = append(s.last, p[max(len(p)-longest, 0):]...)
 	s.last = append(s.last[:0], s.last[max(len(s.last)-longest, 0):]...)
+	if o.hidden != nil {
+		o.hidden.add(p)
+	} else {
+		o.keep(&s.failing, p)
+	}
+	return len(p), nil
+}
 
+// keep takes what may be kept.
+func (o *output) keep(failing *highlighter, p []byte) {
+	if !o.failingFull {
+		failing.read(p, o.size, o.keepFailing)
+	}
+	o.size += int64(len(p))
+	o.record(p)
 	room := min(headBytes-len(o.head), len(p))
 	o.head = append(o.head, p[:room]...)
-	p2 := p[room:]
-	o.tail = append(o.tail, p2[max(len(p2)-tailBytes, 0):]...)
+	p = p[room:]
+	o.tail = append(o.tail, p[max(len(p)-tailBytes, 0):]...)
 	if len(o.tail) > 2*tailBytes {
 		o.tail = append(o.tail[:0], o.tail[len(o.tail)-tailBytes:]...)
 	}
-	return len(p), nil
 }
 
 // seek looks for the text in p, and over the border between last and p.
@@ -156,8 +168,8 @@ func (k *seeker) seek(last, p []byte) {
 	k.found = bytes.Contains(border, text) || bytes.Contains(p, text)
 }
 
-func (o *output) missing() []string   { return texts(o.contains, false) }
-func (o *output) forbidden() []string { return texts(o.excludes, true) }
+func (o *output) missing() []string   { return o.hide.texts(texts(o.contains, false)) }
+func (o *output) forbidden() []string { return o.hide.texts(texts(o.excludes, true)) }
 
 func texts(list []*seeker, found bool) []string {
 	var matching []string

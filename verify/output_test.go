@@ -42,7 +42,7 @@ func TestTextsAcrossWrites(t *testing.T) {
 			single = append(single, tt.printed[i:i+1])
 		}
 		for _, writes := range append(cuts, single) {
-			o := newOutput([]string{tt.text, "a longer text than that one"}, []string{tt.text})
+			o := newOutput([]string{tt.text, "a longer text than that one"}, []string{tt.text}, nil)
 			s := o.stream()
 			for _, w := range writes {
 				s.Write([]byte(w))
@@ -61,7 +61,7 @@ func TestTextsAcrossWrites(t *testing.T) {
 // not a text that anybody printed.
 func TestTextsAcrossStreams(t *testing.T) {
 	t.Parallel()
-	o := newOutput(nil, []string{"FAILED"})
+	o := newOutput(nil, []string{"FAILED"}, nil)
 	a, b := o.stream(), o.stream()
 	a.Write([]byte("FAI"))
 	b.Write([]byte("LED"))
@@ -98,7 +98,7 @@ func TestExplain(t *testing.T) {
 		{"begun runes", "\xe2\x82", 100000, -1},
 	} {
 		for _, chunk := range []int{1, 1000, tt.size} {
-			o := newOutput(nil, nil)
+			o := newOutput(nil, nil, nil)
 			s := o.stream()
 			all := []byte(strings.Repeat(tt.unit, tt.size/len(tt.unit)+1))[:tt.size]
 			for c := range slices.Chunk(all, chunk) {
@@ -125,7 +125,7 @@ func TestEndsKept(t *testing.T) {
 	t.Parallel()
 	for shift := range 6 {
 		all := []byte(strings.Repeat("x", shift) + strings.Repeat("\u20ac", 5000) + strings.Repeat("y", shift/3))
-		o := newOutput(nil, nil)
+		o := newOutput(nil, nil, nil)
 		o.stream().Write(all)
 		first, rest, _ := strings.Cut(o.excerpt(), "\n… ")
 		_, last, _ := strings.Cut(rest, " …\n")

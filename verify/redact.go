@@ -1,42 +1,151 @@
 package verify
 
 import (
-	"io"
+	"bytes"
+	"fmt"
 	"slices"
+	"unicode/utf8"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/plugin"
 )
 
-// Redacted returns v writing what it keeps in [ralph.Claim.Evidence] through
-// redact, so that no secret reaches a file: the Writer of progress.Redact fits.
-// Digests stay those of what was printed. It is for the verifiers of this package
-// that keep evidence, [External], [Semantic] and what [Template] returns, and for
-// those that ask others: [MultiStage], [Guard] and the fallback of Semantic.
-// Others, and what is behind a [Cache], are returned as they are: wrap them
-// before.
-func Redacted(v ralph.Verifier, redact func(io.Writer) io.WriteCloser) ralph.Verifier {
-	switch v := v.(type) {
-	case External:
-		v.redact = redact
-		return v
-	case tool:
-		v.redact = redact
-		return v
-	case covered:
-		v.redact = redact
-		return v
-	case Semantic:
-		v.redact, v.Fallback = redact, Redacted(v.Fallback, redact)
-		return v
-	case MultiStage:
-		v.Stages = slices.Clone(v.Stages)
-		for i := range v.Stages {
-			v.Stages[i].Verifier = Redacted(v.Stages[i].Verifier, redact)
-		}
-		return v
-	case Guard:
-		v.Verifier = Redacted(v.Verifier, redact)
-		return v
+// A hider is the Redact of a verifier: it returns a text without its secrets.
+// Nil hides nothing.
+type hider func(string) string
+
+// text is a text without its secrets. If Redact panics, none of it is shown.
+func (h hider) text(s string) string {
+	if h == nil || s == "" {
+		return s
 	}
-	return v
+	hidden := ""
+	if plugin.Call("Redact", func() error { hidden = h(s); return nil }) != nil {
+		return "[withheld: Redact panicked]"
+	}
+	return hidden
+}
+
+func (h hider) texts(list []string) []string {
+	list = slices.Clone(list)
+	for i := range list {
+		list[i] = h.text(list[i])
+	}
+	return list
+}
+
+// leaving is what a verifier says, without secrets: the feedback, the names and
+// details of the checks, the error. If Redact panics, that is the error.
+func (h hider) leaving(v ralph.Verdict, err error) (ralph.Verdict, error) {
+	if h == nil {
+		return v, err
+	}
+	panicked := plugin.Call("verify: Redact", func() error {
+		v.Feedback = h(v.Feedback)
+		v.Checks = slices.Clone(v.Checks)
+		for i := range v.Checks {
+			v.Checks[i].Name, v.Checks[i].Detail = h(v.Checks[i].Name), h(v.Checks[i].Detail)
+		}
+		if err != nil {
+			if text := h(err.Error()); text != err.Error() {
+				err = &hiddenError{text, err}
+			}
+		}
+		return nil
+	})
+	if panicked != nil {
+		return ralph.Verdict{}, panicked
+	}
+	return v, err
+}
+
+// A hiddenError is an error whose text holds no secrets.
+type hiddenError struct {
+	text string
+	err  error
+}
+
+func (e *hiddenError) Error() string { return e.text }
+func (e *hiddenError) Unwrap() error { return e.err }
+
+const (
+	hideAhead  = 8 << 10   // of the text beyond a cut are known when it is made
+	hideWindow = 64 << 10  // is hidden at a time
+	hideMost   = 256 << 10 // where no cut is found in a window
+)
+
+// A hiding passes a text on without its secrets. It holds a window of the text
+// and cuts it where that changes nothing: the two parts without their secrets
+// are the window without its secrets. So a secret that comes in pieces is hidden
+// as a whole, if it is not longer than hideAhead, or if its beginning tells that it
+// is one. Where no such cut is found in hideMost bytes, they are passed on hidden,
+// and the rest of the line is left out.
+type hiding struct {
+	to   func([]byte)
+	hide hider
+	held []byte
+	skip bool // leave out the rest of the line
+	left int  // how much of it was left out, in bytes
+}
+
+func (w *hiding) add(p []byte) {
+	for len(p) > 0 {
+		if w.skip {
+			rest := bytes.IndexByte(p, '\n')
+			if rest < 0 {
+				w.left += len(p)
+				return
+			}
+			w.left += rest
+			w.resume()
+			p = p[rest:]
+		}
+		piece := p[:min(len(p), hideWindow)]
+		p = p[len(piece):]
+		if w.held = append(w.held, piece...); len(w.held) >= hideWindow {
+			w.pass()
+		}
+	}
+}
+
+// pass passes on what is held, as far as it can be cut.
+func (w *hiding) pass() {
+	all := w.hide.text(string(w.held))
+	for at := w.cut(len(w.held) - hideAhead); at > 0; at = w.cut(at / 2) {
+		first := w.hide.text(string(w.held[:at]))
+		if first+w.hide.text(string(w.held[at:])) == all {
+			w.held = w.held[:copy(w.held, w.held[at:])]
+			w.to([]byte(first))
+			return
+		}
+	}
+	if len(w.held) >= hideMost {
+		w.held, w.skip = w.held[:0], true
+		w.to([]byte(all))
+	}
+}
+
+// cut is a place to cut at, the last end of a line before n if there is one.
+func (w *hiding) cut(n int) int {
+	if end := bytes.LastIndexByte(w.held[:n], '\n'); end > 0 {
+		return end + 1
+	}
+	for n > 0 && !utf8.RuneStart(w.held[n]) {
+		n--
+	}
+	return n
+}
+
+// resume says how much of a line was left out.
+func (w *hiding) resume() {
+	if w.skip {
+		w.to(fmt.Appendf(nil, " [%d bytes left out]", w.left))
+		w.skip, w.left = false, 0
+	}
+}
+
+// end passes on what is left.
+func (w *hiding) end() {
+	w.resume()
+	w.to([]byte(w.hide.text(string(w.held))))
 }

@@ -8,15 +8,16 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"strings"
 	"time"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/plugin"
+	"github.com/ralph-loop/ralph/internal/term"
 )
 
-// Semantic asks a judge whether each of the criteria is met (S1's semantic).
+// Semantic asks a judge whether each of the criteria is met.
 // A judge is just another agent, any [ralph.Runner]; a small model is enough:
 //
 //	judge, err := ralph.Preset("claude")
@@ -41,7 +42,7 @@ type Semantic struct {
 	// Criteria must all be met. Without Criteria and Excludes, they are the
 	// task's Acceptance.
 	Criteria []string
-	// Excludes must not be in the answer (S1's negative_patterns), upper and
+	// Excludes must not be in the answer, upper and
 	// lower case alike. They are looked for first; one that is found rejects
 	// without a call of the judge.
 	Excludes []string
@@ -52,8 +53,12 @@ type Semantic struct {
 	// Fallback decides when the judge failed, or answered otherwise than it must.
 	// The checks say so. Nil = none: the check is unable.
 	Fallback ralph.Verifier
-
-	redact func(io.Writer) io.WriteCloser // see Redacted
+	// Redact returns a text without its secrets, as progress.Redactor's String
+	// does. All that leaves the verifier passes it: the feedback, the names and
+	// details of the checks, errors, and what is kept in [ralph.Claim.Evidence].
+	// What the judge is asked does not, nor what Fallback keeps, which has a Redact
+	// of its own. It may be called concurrently. Nil = nothing is hidden.
+	Redact func(string) string
 }
 
 var _ ralph.Verifier = Semantic{}
@@ -61,6 +66,10 @@ var _ ralph.Verifier = Semantic{}
 // Verify implements [ralph.Verifier]. A judge that fails is no error but an
 // unable check, or a time-out.
 func (s Semantic) Verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, error) {
+	return hider(s.Redact).leaving(s.verify(ctx, c))
+}
+
+func (s Semantic) verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, error) {
 	if ctx.Err() != nil {
 		return ralph.Verdict{}, context.Cause(ctx)
 	}
@@ -89,7 +98,7 @@ func (s Semantic) Verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, err
 	if err != nil {
 		return ralph.Verdict{}, err
 	}
-	h := &hearing{ctx: ctx, judge: s.Judge, claim: c, criteria: criteria, said: readable([]byte(c.Output)), facts: facts, redact: s.redact}
+	h := &hearing{ctx: ctx, judge: s.Judge, claim: c, criteria: criteria, said: term.Clean(c.Output), facts: facts, hide: s.Redact}
 	answers, check := h.hold()
 	if ctx.Err() != nil {
 		return ralph.Verdict{}, context.Cause(ctx)
@@ -99,10 +108,11 @@ func (s Semantic) Verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, err
 	}
 	checks = append(checks, check)
 	for i, a := range answers {
-		name := fmt.Sprintf("%d. %s", i+1, oneLine(criteria[i], 80, 20))
-		status, detail := ralph.CheckPassed, a.why
+		criterion := h.hide.text(criteria[i])
+		name := fmt.Sprintf("%d. %s", i+1, oneLine(criterion, 80, 20))
+		status, detail := ralph.CheckPassed, oneLine(h.hide.text(a.why), 300, 100)
 		if !a.met {
-			status, detail = ralph.CheckFailed, fmt.Sprintf("not met: %s: %s", oneLine(criteria[i], 200, 50), a.why)
+			status, detail = ralph.CheckFailed, fmt.Sprintf("not met: %s: %s", oneLine(criterion, 200, 50), detail)
 		}
 		checks = append(checks, ralph.Check{Name: name, Status: status, Detail: detail})
 	}
@@ -115,7 +125,7 @@ func (s Semantic) fallback(ctx context.Context, c ralph.Claim, checks []ralph.Ch
 		return judge(append(checks, check)...), nil
 	}
 	check.Status, check.Detail = ralph.CheckWarning, "the fallback decides, for "+check.Detail
-	v, err := s.Fallback.Verify(ctx, c)
+	v, err := ask(ctx, s.Fallback, c)
 	v.Passed = v.Passed && err == nil
 	v.Checks = few(append(append(checks, check), v.Checks...))
 	return v, err
@@ -127,15 +137,15 @@ func (s Semantic) criteria(task ralph.Task) ([]string, error) {
 		criteria = task.Acceptance
 	}
 	if err := notBlank("Semantic", criteria, s.Excludes); err != nil {
-		return nil, errors.New("verify.Semantic: a criterion or an entry of Excludes is blank")
+		return nil, errors.New("verify: Semantic: a criterion or an entry of Excludes is blank")
 	}
 	switch {
 	case len(criteria) == 0 && len(s.Excludes) == 0:
-		return nil, errors.New("verify.Semantic: there are no criteria: neither Criteria nor Excludes are set, and the task has no Acceptance")
+		return nil, errors.New("verify: Semantic: there are no criteria: neither Criteria nor Excludes are set, and the task has no Acceptance")
 	case len(criteria) > maxCriteria:
-		return nil, fmt.Errorf("verify.Semantic: %d criteria are too many; %d can be judged, in stages of a MultiStage more", len(criteria), maxCriteria)
+		return nil, fmt.Errorf("verify: Semantic: %d criteria are too many; %d can be judged, in stages of a MultiStage more", len(criteria), maxCriteria)
 	case len(criteria) > 0 && s.Judge == nil:
-		return nil, errors.New("verify.Semantic: there is no Judge to ask about the criteria")
+		return nil, errors.New("verify: Semantic: there is no Judge to ask about the criteria")
 	}
 	return criteria, nil
 }
@@ -149,16 +159,20 @@ func (s Semantic) facts(ctx context.Context, c ralph.Claim) (string, error) {
 		fmt.Fprintf(&b, "Files that changed:\n%s\n\n", strings.Join(c.Files, "\n"))
 	}
 	if s.Evidence != nil {
-		text, err := s.Evidence(ctx, c)
+		var text string
+		err := plugin.Call("the function", func() (err error) {
+			text, err = s.Evidence(ctx, c)
+			return err
+		})
 		if ctx.Err() != nil {
 			return "", context.Cause(ctx)
 		}
 		if err != nil {
-			return "", fmt.Errorf("verify.Semantic: evidence: %w", err)
+			return "", fmt.Errorf("verify: Semantic: evidence: %w", err)
 		}
 		b.WriteString(text)
 	}
-	return readable([]byte(strings.TrimSpace(b.String()))), nil
+	return term.Clean(strings.TrimSpace(b.String())), nil
 }
 
 // A hearing is one claim before a judge.
@@ -169,7 +183,7 @@ type hearing struct {
 	criteria []string
 	said     string
 	facts    string
-	redact   func(io.Writer) io.WriteCloser
+	hide     hider
 }
 
 // hold asks the judge, at most twice. Without answers the check says why.
@@ -183,14 +197,14 @@ func (h *hearing) hold() (answers []answer, check ralph.Check) {
 		fence := rand.Text()
 		prompt := h.prompt(fence, why)
 		resp, err := h.ask(prompt)
-		spent = sum(spent, resp.Usage)
+		spent = spent.Add(resp.Usage)
 		model = cmp.Or(resp.Model, model)
 		digest := sha256.Sum256([]byte(resp.Output))
 		check.Digest = "sha256:" + hex.EncodeToString(digest[:])
 		record(prompt, resp.Output)
 		if err != nil {
 			check.Status = errorStatus(h.ctx, err)
-			check.Detail = "the judge could not be asked: " + oneLine(err.Error(), 400, 100)
+			check.Detail = "the judge could not be asked: " + oneLine(h.hide.text(err.Error()), 400, 100)
 			break
 		}
 		if answers, why = h.read(resp); why == "" {
@@ -215,10 +229,15 @@ func (h *hearing) ask(prompt string) (ralph.Response, error) {
 		return ralph.Response{}, err
 	}
 	defer os.RemoveAll(dir)
-	return h.judge.Run(h.ctx, ralph.Request{
-		Loop: h.claim.Task.ID, Task: h.claim.Task.ID, Agent: "judge", Dir: dir,
-		Iteration: h.claim.Iteration, Attempt: h.claim.Attempt, Prompt: prompt,
+	var resp ralph.Response
+	err = plugin.Call("the judge", func() (err error) {
+		resp, err = h.judge.Run(h.ctx, ralph.Request{
+			Loop: h.claim.Task.ID, Task: h.claim.Task.ID, Agent: "judge", Dir: dir,
+			Iteration: h.claim.Iteration, Attempt: h.claim.Attempt, Prompt: prompt,
+		})
+		return err
 	})
+	return resp, err
 }
 
 // record returns a function that keeps what is asked and answered, if there is
@@ -232,32 +251,11 @@ func (h *hearing) record() func(prompt, answer string) {
 		if err != nil {
 			return
 		}
-		var to io.WriteCloser = f
-		if h.redact != nil {
-			to = h.redact(f)
-		}
-		_, err = fmt.Fprintf(to, "%s\n\n== the judge answered ==\n\n%s\n", prompt, answer)
-		if h.redact != nil {
-			err = errors.Join(err, to.Close())
-		}
+		_, err = f.WriteString(h.hide.text(fmt.Sprintf("%s\n\n== the judge answered ==\n\n%s\n", prompt, answer)))
 		if errors.Join(err, f.Close()) != nil {
 			os.Remove(f.Name()) // better none than a part
 		}
 	}
-}
-
-func sum(a, b ralph.Usage) ralph.Usage {
-	a.Requests += b.Requests
-	a.InputTokens += b.InputTokens
-	a.OutputTokens += b.OutputTokens
-	if b.CostUSD != nil {
-		cost := *b.CostUSD
-		if a.CostUSD != nil {
-			cost += *a.CostUSD
-		}
-		a.CostUSD = &cost
-	}
-	return a
 }
 
 // bill says what the judge has used, which the loop's own usage does not hold.
@@ -265,10 +263,7 @@ func bill(model string, u ralph.Usage) string {
 	if u.InputTokens+u.OutputTokens == 0 && u.CostUSD == nil {
 		return ""
 	}
-	text := fmt.Sprintf("(%d tokens in, %d out", u.InputTokens, u.OutputTokens)
-	if u.CostUSD != nil {
-		text += fmt.Sprintf(", $%.4f", *u.CostUSD)
-	}
+	text := "(" + u.String()
 	if model != "" {
 		text += ", " + oneLine(model, 60, 20)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/term"
 	"github.com/ralph-loop/ralph/verify"
 )
 
@@ -157,7 +158,7 @@ func TestSemanticExcludes(t *testing.T) {
 	if v, err := s.Verify(t.Context(), ralph.Claim{Output: "all done"}); err != nil || !v.Passed || len(c.asked) != 1 {
 		t.Errorf("%+v, %v, %d calls", v, err, len(c.asked))
 	}
-	// S1's no_todos stage needs no judge.
+	// A stage that only excludes words needs no judge.
 	words := verify.Semantic{Excludes: []string{"todo"}}
 	if v, err := words.Verify(t.Context(), ralph.Claim{Output: "all done", Task: ralph.Task{Acceptance: criteria}}); err != nil || !v.Passed {
 		t.Errorf("%+v, %v", v, err)
@@ -233,7 +234,7 @@ func FuzzVerdict(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		met, wrong := verify.ParseVerdict(text, 2)
-		text = verify.Readable(text)
+		text = term.Clean(text)
 		if wrong != "" {
 			if met != nil {
 				t.Errorf("%q: both %v and %q", text, met, wrong)
@@ -249,7 +250,7 @@ func FuzzVerdict(f *testing.F) {
 	})
 }
 
-// FAILURES 15: a judge that does not judge never passes anything, and the first
+// A judge that does not judge never passes anything, and the first
 // word of a verdict in its reasoning is no verdict.
 func TestFailure15Judge(t *testing.T) {
 	t.Parallel()

@@ -29,7 +29,7 @@ import (
 	"github.com/ralph-loop/ralph"
 )
 
-// String looks at the words of the answer (S1's string_match): all of Contains
+// String looks at the words of the answer: all of Contains
 // must be in it and none of Excludes, upper and lower case alike. Each is a check
 // of its own. It rejects a claim that was not promised, and one whose run ended
 // in a fault, for then words prove nothing.
@@ -114,7 +114,7 @@ func notBlank(who string, lists ...[]string) error {
 	for _, list := range lists {
 		for _, text := range list {
 			if strings.TrimSpace(text) == "" {
-				return errors.New("verify." + who + ": an entry of Contains or Excludes is blank; it would match anything")
+				return errors.New("verify: " + who + ": an entry of Contains or Excludes is blank; it would match anything")
 			}
 		}
 	}

@@ -13,7 +13,41 @@ import (
 	"github.com/ralph-loop/ralph"
 )
 
-// A TemplateDoc describes a verifier that [Template] makes.
+// Template is a common check by its name, such as go-test; [Templates] lists them
+// with their arguments. A tool that is not installed, or cannot do its work, makes
+// the check unable and is named.
+type Template struct {
+	// Name is that of the template; case does not count, nor whether words are
+	// joined by dashes, underlines or blanks.
+	Name string
+	// Args are the arguments of the template. None may be an option, for which
+	// there is [External].
+	Args []string
+	// Redact returns a text without its secrets; see [External].
+	Redact func(string) string
+}
+
+var _ ralph.Verifier = Template{}
+
+// Verify implements [ralph.Verifier]. The error is that of Validate, or
+// context.Cause(ctx).
+func (t Template) Verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, error) {
+	v, err := t.verifier()
+	if err != nil {
+		return hider(t.Redact).leaving(ralph.Verdict{}, err)
+	}
+	return hider(t.Redact).leaving(v.Verify(ctx, c))
+}
+
+// Validate reports whether there is no template of this name, or the arguments do
+// not fit it. It does not look at the task.
+func (t Template) Validate(ralph.Task) error {
+	_, err := t.verifier()
+	_, err = hider(t.Redact).leaving(ralph.Verdict{}, err)
+	return err
+}
+
+// A TemplateDoc describes a [Template].
 type TemplateDoc struct {
 	Name string // go-test
 	Args string // what its arguments mean
@@ -48,32 +82,43 @@ func Templates() []TemplateDoc {
 	return docs
 }
 
-// Template returns a verifier for a common check (S1 "Future"); [Templates] lists
-// them. It is an error if there is none of the name, or the arguments do not fit
-// it; none may be an option, for which there is [External]. A tool that is not
-// installed, or cannot do its work, makes the check unable and is named.
-func Template(name string, args ...string) (ralph.Verifier, error) {
+// verifier is what the template stands for.
+func (t Template) verifier() (ralph.Verifier, error) {
+	name := strings.NewReplacer(" ", "-", "_", "-").Replace(strings.ToLower(strings.TrimSpace(t.Name)))
 	var names []string
-	for _, t := range templates() {
-		names = append(names, t.Name)
-		if t.Name != strings.NewReplacer(" ", "-", "_", "-").Replace(strings.ToLower(strings.TrimSpace(name))) {
+	for _, known := range templates() {
+		names = append(names, known.Name)
+		if known.Name != name {
 			continue
 		}
-		for _, arg := range args {
+		for _, arg := range t.Args {
 			switch {
 			case strings.TrimSpace(arg) == "" || strings.ContainsRune(arg, 0):
-				return nil, fmt.Errorf("verify.Template: %s: an argument is blank or holds a NUL byte", t.Name)
+				return nil, fmt.Errorf("verify: Template: %s: an argument is blank or holds a NUL byte", name)
 			case strings.HasPrefix(arg, "-"):
-				return nil, fmt.Errorf("verify.Template: %s: %q is an option; use verify.External for a command with options", t.Name, arg)
+				return nil, fmt.Errorf("verify: Template: %s: %q is an option; use verify.External for a command with options", name, arg)
 			}
 		}
-		v, err := t.build(args)
+		v, err := known.build(t.Args)
 		if err != nil {
-			return nil, fmt.Errorf("verify.Template: %s: %w; the arguments are: %s", t.Name, err, t.Args)
+			return nil, fmt.Errorf("verify: Template: %s: %w; the arguments are: %s", name, err, known.Args)
 		}
-		return v, nil
+		return redacting(v, t.Redact), nil
 	}
-	return nil, fmt.Errorf("verify.Template: there is no %q; known are %s", name, strings.Join(names, ", "))
+	return nil, fmt.Errorf("verify: Template: there is no %q; known are %s", t.Name, strings.Join(names, ", "))
+}
+
+// redacting has the command of a template keep no secrets.
+func redacting(v ralph.Verifier, redact func(string) string) ralph.Verifier {
+	switch v := v.(type) {
+	case tool:
+		v.Redact = redact
+		return v
+	case covered:
+		v.Redact = redact
+		return v
+	}
+	return v
 }
 
 func npmTemplate(args []string) (ralph.Verifier, error) {
@@ -217,7 +262,7 @@ func (t covered) Verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, erro
 	}
 	folder, err := os.MkdirTemp("", "ralph-cover-")
 	if err != nil {
-		return ralph.Verdict{}, err
+		return ralph.Verdict{}, fmt.Errorf("verify: coverage: %w", err)
 	}
 	defer os.RemoveAll(folder)
 	profile := filepath.Join(folder, "cover.out")
@@ -230,11 +275,11 @@ func (t covered) Verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, erro
 	}
 	text, err := os.ReadFile(profile)
 	if err != nil {
-		return ralph.Verdict{}, fmt.Errorf("coverage: %w", err)
+		return ralph.Verdict{}, fmt.Errorf("verify: coverage: %w", err)
 	}
 	percent, err := coverage(string(text))
 	if err != nil {
-		return ralph.Verdict{}, err
+		return ralph.Verdict{}, fmt.Errorf("verify: coverage: %w", err)
 	}
 	check := ralph.Check{Name: "coverage", Status: ralph.CheckPassed, Detail: fmt.Sprintf("%.1f%% of statements are covered", percent)}
 	if percent < t.percent {
@@ -258,12 +303,12 @@ func coverage(profile string) (float64, error) {
 		}
 		fields := strings.Fields(line)
 		if len(fields) < 3 {
-			return 0, fmt.Errorf("coverage: a line of the profile is %q", ends(line, 60, 20))
+			return 0, fmt.Errorf("a line of the profile is %q", ends(line, 60, 20))
 		}
 		n := len(fields)
 		statements, err := strconv.Atoi(fields[n-2])
 		if err != nil {
-			return 0, fmt.Errorf("coverage: %w", err)
+			return 0, err
 		}
 		where := strings.Join(fields[:n-2], " ")
 		blocks[where] = block{statements, blocks[where].ran || fields[n-1] != "0"}

@@ -34,8 +34,12 @@ func TestTemplateErrors(t *testing.T) {
 		{"http-status", []string{"file:///etc/passwd"}, "no http or https URL"},
 		{"http-status", []string{"http://127.0.0.1", "two hundred"}, "no status"},
 	} {
-		v, err := verify.Template(tt.name, tt.args...)
-		if v != nil || err == nil || !strings.Contains(err.Error(), tt.want) {
+		v := verify.Template{Name: tt.name, Args: tt.args}
+		err := v.Validate(ralph.Task{})
+		if _, same := v.Verify(t.Context(), ralph.Claim{}); err == nil || same == nil || same.Error() != err.Error() {
+			t.Errorf("Verify: %v; Validate: %v", same, err)
+		}
+		if err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s %q: %v, want %q", tt.name, tt.args, err, tt.want)
 		}
 	}
@@ -79,10 +83,7 @@ func TestTemplateTools(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(strings.Join(tt.template, " "), func(t *testing.T) {
-			v, err := verify.Template(tt.template[0], tt.template[1:]...)
-			if err != nil {
-				t.Fatal(err)
-			}
+			v := verify.Template{Name: tt.template[0], Args: tt.template[1:]}
 			claim := ralph.Claim{Task: ralph.Task{Dir: t.TempDir()}}
 			status := func() []string {
 				t.Helper()
@@ -130,11 +131,7 @@ func TestTemplateCoverage(t *testing.T) {
 	claim := ralph.Claim{Task: ralph.Task{Dir: dir}}
 	verdict := func(args ...string) ralph.Verdict {
 		t.Helper()
-		v, err := verify.Template("go-test", args...)
-		if err != nil {
-			t.Fatal(err)
-		}
-		got, err := v.Verify(t.Context(), claim)
+		got, err := verify.Template{Name: "go-test", Args: args}.Verify(t.Context(), claim)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -169,10 +166,7 @@ func TestTemplateFileExists(t *testing.T) {
 	t.Parallel()
 	dir := exam(t)
 	write(t, filepath.Join(dir, "empty"), "")
-	v, err := verify.Template("file-exists", "check.sh", "pkg", "empty", "none.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	v := verify.Template{Name: "file-exists", Args: []string{"check.sh", "pkg", "empty", "none.go"}}
 	got, err := v.Verify(t.Context(), ralph.Claim{Task: ralph.Task{Dir: dir}})
 	if err != nil {
 		t.Fatal(err)
@@ -203,11 +197,7 @@ func TestTemplateHTTPStatus(t *testing.T) {
 		{[]string{server.URL + "/other", "418"}, true},
 		{[]string{"http://127.0.0.1:1/"}, false},
 	} {
-		v, err := verify.Template("http-status", tt.args...)
-		if err != nil {
-			t.Fatal(err)
-		}
-		got, err := v.Verify(t.Context(), ralph.Claim{Task: ralph.Task{Dir: t.TempDir()}})
+		got, err := verify.Template{Name: "http-status", Args: tt.args}.Verify(t.Context(), ralph.Claim{Task: ralph.Task{Dir: t.TempDir()}})
 		if err != nil || got.Passed != tt.passed || got.Checks[0].Status == ralph.CheckUnable {
 			t.Errorf("%v: %+v, %v", tt.args, got, err)
 		}

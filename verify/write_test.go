@@ -15,10 +15,9 @@ func TestEvidenceCannotBeWritten(t *testing.T) {
 	if err := os.WriteFile(name, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	o := newOutput([]string{"passed"}, nil)
-	whole := newOutput(nil, nil)
-	note := o.keep(t.TempDir(), "x", nil)
-	o.file.Close()
+	o := newOutput([]string{"passed"}, nil, nil)
+	whole := newOutput(nil, nil, nil)
+	o.folder, o.name = t.TempDir(), "x"
 	var err error
 	if o.file, err = os.Open(name); err != nil { // it can be read only
 		t.Fatal(err)
@@ -29,7 +28,7 @@ func TestEvidenceCannotBeWritten(t *testing.T) {
 		}
 		whole.stream().Write([]byte(s))
 	}
-	if got := note(true); !strings.HasPrefix(got, "the full output could not be kept: ") {
+	if got := o.end(); !strings.HasPrefix(got, "the full output could not be kept: ") {
 		t.Errorf("%q", got)
 	}
 	if o.digest() != whole.digest() || o.excerpt() != "1 passed\n" {

@@ -1,51 +1,21 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"math"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"text/tabwriter"
-	"time"
 
 	"github.com/ralph-loop/ralph"
-	"github.com/ralph-loop/ralph/internal/process"
 )
-
-// validate checks the flags that say who works, before anything is looked for.
-func (f *flags) validate() error {
-	if f.agent != "" && f.agentCmd != "" {
-		return fail(exitUsage, "--agent and --agent-cmd exclude each other")
-	}
-	switch {
-	case !(f.maxCost >= 0) || math.IsInf(f.maxCost, 0):
-		return fail(exitUsage, "--max-cost is an amount in USD, 0 or more, not %v", f.maxCost)
-	case f.timeout < 0:
-		return fail(exitUsage, "--timeout is a time, 0 or more, not %v", f.timeout)
-	case f.idleTimeout < 0:
-		return fail(exitUsage, "--idle-timeout is a time, 0 or more, not %v", f.idleTimeout)
-	}
-	if f.agentCmd != "" {
-		if _, err := splitWords(f.agentCmd); err != nil {
-			return fail(exitUsage, "--agent-cmd: %w", err)
-		}
-	}
-	if f.format != "" && !strings.Contains(", "+formats()+", ", ", "+f.format+", ") {
-		return fail(exitUsage, "--format: unknown format %q; the known ones are %s", f.format, formats())
-	}
-	return nil
-}
 
 // command returns the agent that the flags name, else the one of the config, else
 // the first one installed. A config's values win over a preset's, one by one; an
 // agent named by a flag is that agent and nothing else. A program with a path is
 // looked for in the current folder if a flag names it, in the project if the
 // config does, since that file does not change with where ralph is started.
-func (f *flags) command(e env, c config, project string) (*ralph.Command, error) {
+func (f *shared) command(e env, c config, project string) (*ralph.Command, error) {
 	var cmd *ralph.Command
 	var err error
 	from := "."
@@ -55,7 +25,7 @@ func (f *flags) command(e env, c config, project string) (*ralph.Command, error)
 		cmd.Args, err = splitWords(f.agentCmd)
 	case f.agent != "":
 		if cmd, err = ralph.Preset(f.agent); err != nil {
-			err = fmt.Errorf("--agent: %w", err)
+			err = fail(exitConfig, "--agent: %w", err)
 		}
 	case c["AGENT_TYPE"] != "" || c["AGENT_CLI"] != "":
 		cmd, err = c.command(c["AGENT_TYPE"])
@@ -98,7 +68,7 @@ func (c config) command(kind string) (*ralph.Command, error) {
 	}
 	cmd, err := ralph.Preset(kind)
 	if err != nil {
-		return nil, fmt.Errorf("config: AGENT_TYPE: %w", err)
+		return nil, fail(exitConfig, "config: AGENT_TYPE: %w", err)
 	}
 	dialect := cmd.Format
 	program, args := cmd.Args[:1], cmd.Args[1:]
@@ -130,75 +100,57 @@ func (c config) command(kind string) (*ralph.Command, error) {
 	return cmd, nil
 }
 
-// runner returns the agent, with the filters of the config.
-func (s *session) runner() (ralph.Runner, error) {
+// jqFilter applies an expression to each line that is JSON; others, notices and
+// standard error among them, are skipped and do not end it. The brackets keep the
+// question mark, in jq 1.6, from hiding the expression's own errors.
+func jqFilter(expression string) string { return "[fromjson?][] | (" + expression + ")" }
+
+// jqLineFailed is jq's exit code when the expression could not be applied to some
+// line, a number among objects for one.
+const jqLineFailed = 5
+
+// runner returns the agent, with the filters of the config if it is the config's.
+func (s *session) runner() (*ralph.Command, error) {
 	cmd, err := s.command(s.env, s.config, s.project)
-	if err != nil {
-		return nil, err
+	if err != nil || s.agent != "" || s.agentCmd != "" {
+		return cmd, err
 	}
-	if s.agent != "" || s.agentCmd != "" {
-		return cmd, nil // the config's filters are for the config's agent
-	}
-	response, display := s.config["AGENT_RESPONSE_FILTER"], s.config["AGENT_DISPLAY_FILTER"]
-	if response != "" {
+	cmd.Filter = ralph.Filter{ResponseName: "AGENT_RESPONSE_FILTER", DisplayName: "AGENT_DISPLAY_FILTER", Skipped: jqLineFailed}
+	if response := s.config["AGENT_RESPONSE_FILTER"]; response != "" {
 		if _, err := exec.LookPath("jq"); err != nil {
 			return nil, fail(exitConfig, "config: AGENT_RESPONSE_FILTER needs jq, which is not installed, or not in PATH")
 		}
 		if out, err := exec.CommandContext(s.ctx, "jq", "-n", "empty | "+jqFilter(response)).CombinedOutput(); err != nil {
-			return nil, fail(exitConfig, "config: AGENT_RESPONSE_FILTER: %s", clean(string(out)))
+			return nil, fail(exitConfig, "config: AGENT_RESPONSE_FILTER: %s", line(string(out)))
 		}
+		cmd.Filter.Response = []string{"jq", "-Rr", "--unbuffered", jqFilter(response)}
 	}
-	if response == "" && display == "" {
-		return cmd, nil
+	if display := s.config["AGENT_DISPLAY_FILTER"]; display != "" {
+		cmd.Filter.Display = []string{"/bin/sh", "-c", display}
 	}
-	return &filtered{Command: cmd, response: response, display: display}, nil
+	return cmd, nil
 }
 
 // runAgents prints a table of the known agents.
-func runAgents(e env, _ *flags, args []string) error {
-	if len(args) > 0 {
-		return fail(exitUsage, "agents takes no arguments")
-	}
-	w := tabwriter.NewWriter(e.stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "AGENT\tPROGRAM\tVERSION\tCOST\tTOKENS\tSESSION\tRATE LIMITS")
+func runAgents(e env, _ *shared, _ []string) error {
+	yes := map[bool]string{true: "yes"}
+	rows := [][]string{{"AGENT", "PROGRAM", "VERSION", "COST", "TOKENS", "SESSION", "RATE LIMITS"}}
 	for _, name := range ralph.Presets() {
 		c, err := ralph.Preset(name)
 		if err != nil {
 			return err
 		}
-		tells := c.Format.Tells()
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", name, c.Args[0], version(e.ctx, c),
-			yes(tells.Cost), yes(tells.Tokens), yes(tells.Session), yes(tells.RateLimits))
+		version, err := c.Version(e.ctx)
+		switch {
+		case errors.Is(err, exec.ErrNotFound):
+			version = "not installed"
+		case err != nil:
+			version = "installed"
+		}
+		tells := c.Format.Capabilities()
+		rows = append(rows, []string{name, c.Args[0], short(version, 40), yes[tells.Cost], yes[tells.Tokens], yes[tells.Session], yes[tells.RateLimits]})
 	}
-	return w.Flush()
-}
-
-func yes(is bool) string {
-	if is {
-		return "yes"
-	}
-	return "-"
-}
-
-// version is what an agent's program says of its version, on one line. Nothing of
-// it is left running.
-func version(ctx context.Context, c *ralph.Command) string {
-	path, err := exec.LookPath(c.Args[0])
-	if err != nil {
-		return "not installed"
-	}
-	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
-	defer cancel()
-	var out strings.Builder
-	exit, err := process.Run(ctx, process.Cmd{
-		Args: []string{path, "--version"}, Env: append(os.Environ(), c.Env...), Grace: time.Second,
-		Stdout: &limited{to: &out, left: 4 << 10},
-	})
-	line, _, _ := strings.Cut(strings.TrimSpace(out.String()), "\n")
-	if line = clean(line); err != nil || exit.Code != 0 || line == "" {
-		return "installed"
-	}
-	return strings.ToValidUTF8(line[:min(len(line), 40)], "")
+	return columns(e.stdout, rows)
 }
 
 // installed returns the first preset whose program is found, "" = none.

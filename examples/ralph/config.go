@@ -8,9 +8,11 @@ import (
 	"os"
 	"slices"
 	"strings"
+
+	"github.com/ralph-loop/ralph/tasks/spec"
 )
 
-// knownSettings are the names that a config file gives a meaning (S3); any other
+// knownSettings are the names that a config file gives a meaning; any other
 // name is a variable for prompts.
 func knownSettings() []string {
 	return []string{"SPECS_DIR", "MAX_RETRIES", "AGENT_TYPE", "AGENT_CLI", "AGENT_ARGS", "AGENT_OUTPUT_FORMAT", "AGENT_RESPONSE_FILTER", "AGENT_DISPLAY_FILTER"}
@@ -25,10 +27,9 @@ type config map[string]string
 // A file that does not exist is an empty one, unless it was asked for. Names that
 // nearly are known ones are warned of.
 func readConfig(file string, asked bool, lookup func(string) (string, bool), warn func(format string, args ...any)) (config, error) {
-	if !asked && !isFile(file) {
-		if _, err := os.Stat(file); err == nil || errors.Is(err, fs.ErrNotExist) {
-			return config{}, nil // none, or a folder of the project's own
-		}
+	info, err := os.Stat(file)
+	if !asked && (errors.Is(err, fs.ErrNotExist) || err == nil && !info.Mode().IsRegular()) {
+		return config{}, nil // none, or a folder of the project's own
 	}
 	data, err := os.ReadFile(file)
 	if err != nil {
@@ -45,9 +46,7 @@ func readConfig(file string, asked bool, lookup func(string) (string, bool), war
 		return nil, fail(exitConfig, "config %s, line %d: %w", file, p.line, err)
 	}
 	for _, name := range slices.Sorted(maps.Keys(c)) {
-		upper := strings.ToUpper(name)
-		near := nearest(upper, knownSettings())
-		if near != "" && near != name && edits(upper, near) <= 2 {
+		if near := spec.Nearest(strings.ToUpper(name), knownSettings()...); near != "" && near != name {
 			warn("config %s: %s is a variable for prompts; did you mean %s?", file, name, near)
 		}
 	}
@@ -106,47 +105,65 @@ func (p *assignments) word(word string) bool {
 }
 
 // blankAt reports whether text begins where a word has ended.
-func blankAt(text string) bool { return text == "" || strings.IndexByte(" \t\r\n;", text[0]) >= 0 }
+func blankAt(text string) bool { return text == "" || strings.IndexByte(blanks, text[0]) >= 0 }
 
 // skipBlank skips white space, semicolons and comments.
 func (p *assignments) skipBlank() {
-	for p.text != "" {
-		switch c := p.text[0]; {
-		case c == '\n':
-			p.line++
-			p.text = p.text[1:]
-		case c == ' ' || c == '\t' || c == '\r' || c == ';':
-			p.text = p.text[1:]
-		case c == '#':
-			n := strings.IndexByte(p.text, '\n')
-			if n < 0 {
-				n = len(p.text)
-			}
-			p.text = p.text[n:]
-		default:
-			return
+	for p.text != "" && (blankAt(p.text) || p.text[0] == '#') {
+		skipped, _, _ := strings.Cut(p.text, "\n")
+		if skipped == "" || skipped[0] != '#' {
+			skipped = p.text[:1]
+		}
+		p.line += strings.Count(skipped, "\n")
+		p.text = p.text[len(skipped):]
+	}
+}
+
+// blanks end a value, and so does what a shell would run something for.
+const blanks, operators = " \t\r\n;", "|&<>()"
+
+// What a backslash has a meaning for: in double quotes, and in a default in them.
+const inQuotes, inBraces = "\"\\$`", "\"\\$`}"
+
+// value reads a word with its quotes and expansions.
+func (p *assignments) value() (string, error) {
+	value, err := p.until(blanks+operators, "")
+	if err == nil && !blankAt(p.text) {
+		err = fmt.Errorf("%q: a config holds assignments and runs nothing; quote the value", p.text[:1])
+	}
+	return value, err
+}
+
+// until reads up to one of the bytes, which stays. Where escapes are named, it is
+// in double quotes.
+func (p *assignments) until(end, escapes string) (string, error) {
+	var b strings.Builder
+	colon := escapes == "" // a path may begin here
+	for {
+		if colon {
+			p.tilde(&b)
+		}
+		if p.text == "" || strings.IndexByte(end, p.text[0]) >= 0 {
+			return b.String(), nil
+		}
+		colon = p.text[0] == ':' && strings.HasPrefix(end, blanks)
+		if err := p.piece(&b, escapes); err != nil {
+			return "", err
 		}
 	}
 }
 
-// value reads a word with its quotes and expansions.
-func (p *assignments) value() (string, error) {
-	var b strings.Builder
-	p.tilde(&b)
-	for !blankAt(p.text) {
-		c := p.text[0]
-		switch c {
-		case '|', '&', '<', '>', '(', ')':
-			return "", fmt.Errorf("%q: a config holds assignments and runs nothing; quote the value", string(c))
-		}
-		if err := p.piece(&b, false); err != nil {
-			return "", err
-		}
-		if c == ':' {
-			p.tilde(&b)
-		}
+// closed is until, for what must be closed.
+func (p *assignments) closed(end, escapes, what string) (string, error) {
+	text, err := p.until(end, escapes)
+	switch {
+	case err != nil:
+	case p.text == "":
+		err = fmt.Errorf("a %s is not closed", what)
+	default:
+		p.text = p.text[1:]
 	}
-	return b.String(), nil
+	return text, err
 }
 
 // tilde expands ~ and ~/ to the home folder; other users' are left alone.
@@ -158,10 +175,11 @@ func (p *assignments) tilde(b *strings.Builder) {
 	}
 }
 
-// piece reads a quoted text or one character, escape or expansion.
-func (p *assignments) piece(b *strings.Builder, inQuotes bool) error {
+// piece reads a quoted text or one character, escape or expansion. In double
+// quotes single ones are text, as in a shell.
+func (p *assignments) piece(b *strings.Builder, escapes string) error {
 	switch c := p.text[0]; {
-	case c == '\'' && !inQuotes:
+	case c == '\'' && escapes == "":
 		inner, rest, ok := strings.Cut(p.text[1:], "'")
 		if !ok {
 			return errors.New("a quote is not closed")
@@ -169,75 +187,33 @@ func (p *assignments) piece(b *strings.Builder, inQuotes bool) error {
 		p.line += strings.Count(inner, "\n")
 		b.WriteString(inner)
 		p.text = rest
-		return nil
 	case c == '"':
 		p.text = p.text[1:]
-		for p.text != "" && p.text[0] != '"' {
-			if err := p.char(b, "\"\\$`"); err != nil {
-				return err
-			}
-		}
-		if p.text == "" {
-			return errors.New("a double quote is not closed")
-		}
-		p.text = p.text[1:]
-		return nil
-	case inQuotes:
-		return p.char(b, "\"\\$`}")
-	}
-	return p.char(b, "")
-}
-
-// fallback reads the default of an expansion, up to its brace. In double quotes
-// single quotes are text, as in a shell.
-func (p *assignments) fallback(inQuotes bool) (string, error) {
-	var b strings.Builder
-	if !inQuotes {
-		p.tilde(&b)
-	}
-	for p.text != "" && p.text[0] != '}' {
-		if err := p.piece(&b, inQuotes); err != nil {
-			return "", err
-		}
-	}
-	if p.text == "" {
-		return "", errors.New("a brace is not closed")
-	}
-	p.text = p.text[1:]
-	return b.String(), nil
-}
-
-// char reads one character, escape or expansion. Within double quotes, escapes
-// are what a backslash has a meaning for.
-func (p *assignments) char(b *strings.Builder, escapes string) error {
-	c := p.text[0]
-	switch {
+		inner, err := p.closed(`"`, inQuotes, "double quote")
+		b.WriteString(inner)
+		return err
 	case c == '`' || strings.HasPrefix(p.text, "$("):
 		return errors.New("command substitution is not done: a config runs nothing")
-	case c == '\\' && len(p.text) > 1:
-		next := p.text[1]
+	case c == '\\' && strings.HasPrefix(p.text[1:], "\n"):
+		p.line++
 		p.text = p.text[2:]
-		if next == '\n' {
-			p.line++
-			return nil
-		}
-		if escapes != "" && strings.IndexByte(escapes, next) < 0 {
+	case c == '\\' && len(p.text) > 1:
+		if escapes != "" && strings.IndexByte(escapes, p.text[1]) < 0 {
 			b.WriteByte('\\')
 		}
-		b.WriteByte(next)
+		b.WriteByte(p.text[1])
+		p.text = p.text[2:]
 	case c == '$':
 		return p.expand(b, escapes != "")
 	default:
-		if c == '\n' {
-			p.line++
-		}
+		p.line += strings.Count(p.text[:1], "\n")
 		b.WriteByte(c)
 		p.text = p.text[1:]
 	}
 	return nil
 }
 
-func (p *assignments) expand(b *strings.Builder, inQuotes bool) error {
+func (p *assignments) expand(b *strings.Builder, quoted bool) error {
 	rest := p.text[1:]
 	if name := nameAt(rest); name != "" {
 		value, _ := p.get(name)
@@ -245,7 +221,7 @@ func (p *assignments) expand(b *strings.Builder, inQuotes bool) error {
 		p.text = rest[len(name):]
 		return nil
 	}
-	if !inQuotes && (strings.HasPrefix(rest, "'") || strings.HasPrefix(rest, `"`)) {
+	if !quoted && (strings.HasPrefix(rest, "'") || strings.HasPrefix(rest, `"`)) {
 		return errors.New("$'…' and $\"…\" are not known; use plain quotes")
 	}
 	if !strings.HasPrefix(rest, "{") {
@@ -255,13 +231,8 @@ func (p *assignments) expand(b *strings.Builder, inQuotes bool) error {
 	}
 	name := nameAt(rest[1:])
 	p.text = rest[1+len(name):]
-	op := ""
-	for _, o := range []string{":=", ":-", "=", "-", "}"} {
-		if strings.HasPrefix(p.text, o) {
-			op = o
-			break
-		}
-	}
+	operators := []string{":=", ":-", "=", "-", "}", ""}
+	op := operators[slices.IndexFunc(operators, func(op string) bool { return strings.HasPrefix(p.text, op) })]
 	if name == "" || op == "" {
 		return errors.New("only ${NAME}, ${NAME:-default} and ${NAME:=default} are known")
 	}
@@ -271,7 +242,11 @@ func (p *assignments) expand(b *strings.Builder, inQuotes bool) error {
 		b.WriteString(value)
 		return nil
 	}
-	def, err := p.fallback(inQuotes)
+	escapes := ""
+	if quoted {
+		escapes = inBraces
+	}
+	def, err := p.closed("}", escapes, "brace")
 	if err != nil {
 		return err
 	}

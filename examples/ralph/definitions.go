@@ -10,28 +10,27 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/progress"
-	"github.com/ralph-loop/ralph/tasks"
+	"github.com/ralph-loop/ralph/tasks/spec"
 )
 
 // definitions works a file of definitions off: one agent, one task at a time.
-func (w *work) definitions(runner ralph.Runner) error {
-	f, err := loadDefinitions(w.file)
+func (w *work) definitions() error {
+	f, err := w.load()
 	if err != nil {
 		return err
 	}
 	w.warn(f)
-	config, err := w.tasksConfig(w.project)
+	c, err := w.criteria(w.project)
 	if err != nil {
 		return err
 	}
-	judged := tasks.Env{Dir: w.project, Judge: w.judgeWith(config), Redact: redact().Writer}
+	c.env.Redact = redact().String
 	// A verifier that cannot be built is found out now, not after hours.
 	for _, d := range f.Definitions() {
-		if _, _, err := w.task(config, judged, d); err != nil {
+		if _, err := c.task(d, w.stage); err != nil {
 			return fail(exitConfig, "%s: %w", w.file, err)
 		}
 	}
@@ -42,23 +41,20 @@ func (w *work) definitions(runner ralph.Runner) error {
 	default:
 		return fail(exitConfig, "%s: no task is ready: %s; set the status of those that are to run to todo", w.file, counts(f))
 	}
+	if w.dryRun {
+		return w.preview(c, f)
+	}
 	if err := w.open(true); err != nil {
 		return err
 	}
-	for {
-		ready := f.Ready()
-		if len(ready) == 0 {
-			break
-		}
-		err = w.definition(config, judged, runner, f, ready[0])
-		now, loadErr := loadDefinitions(w.file) // as it is now
+	for ready := f.Ready(); len(ready) > 0 && err == nil; ready = f.Ready() {
+		err = w.definition(c, f, ready[0])
+		now, loadErr := w.load() // as it is now
 		if loadErr == nil {
 			w.unverified(f, now, ready[0].ID)
 			f = now
 		}
-		if err = cmp.Or(err, loadErr); err != nil {
-			break
-		}
+		err = cmp.Or(err, loadErr)
 	}
 	remaining := undone(f)
 	printDefinitions(w.stdout, f)
@@ -70,25 +66,25 @@ func (w *work) definitions(runner ralph.Runner) error {
 
 // unverified warns of tasks that somebody else has declared done: the agent can
 // write to the file too.
-func (w *work) unverified(before, now *tasks.File, ran string) {
-	was := map[string]tasks.Status{}
+func (w *work) unverified(before, now *spec.File, ran string) {
+	was := map[string]spec.Status{}
 	for _, d := range before.Definitions() {
 		was[d.ID] = d.Status
 	}
 	for _, d := range now.Definitions() {
-		if d.Status == tasks.StatusDone && was[d.ID] != d.Status && d.ID != ran {
-			w.say("warning: %s was set to done while %s ran; it is not verified: 'ralph verify %s %s' does it", clean(d.ID), clean(ran), w.file, clean(d.ID))
+		if d.Status == spec.StatusDone && was[d.ID] != d.Status && d.ID != ran {
+			w.say("warning: %s was set to done while %s ran; it is not verified: 'ralph verify %s %s' does it", line(d.ID), line(ran), w.file, line(d.ID))
 		}
 	}
 }
 
-func undone(f *tasks.File) int {
-	return len(slices.DeleteFunc(f.Definitions(), func(d tasks.Definition) bool { return d.Status == tasks.StatusDone }))
+func undone(f *spec.File) int {
+	return len(slices.DeleteFunc(f.Definitions(), func(d spec.Definition) bool { return d.Status == spec.StatusDone }))
 }
 
 // definition runs the loop of one task and writes its status back.
-func (w *work) definition(config tasks.Config, judged tasks.Env, runner ralph.Runner, f *tasks.File, d tasks.Definition) error {
-	task, verifier, err := w.task(config, judged, d)
+func (w *work) definition(c criteria, f *spec.File, d spec.Definition) error {
+	task, err := c.task(d, w.stage)
 	if err != nil {
 		return fail(exitConfig, "%w", err)
 	}
@@ -101,18 +97,20 @@ func (w *work) definition(config tasks.Config, judged tasks.Env, runner ralph.Ru
 		return w.writeBack(d.ID, state)
 	}
 	if state.Attempt == 1 && state.Iteration == 1 {
-		if state.Task, err = tasks.Snapshot(task, judged); err != nil {
+		if state.Task, err = c.verifier().Prepare(w.ctx, task); err != nil {
 			return fail(exitConfig, "%w", err)
 		}
 	}
-	if err := setStatus(f, d.ID, tasks.StatusRunning); err != nil {
+	if err := setStatus(f, d.ID, spec.StatusRunning); err != nil {
 		return fail(exitConfig, "%w", err)
 	}
-	loop := &ralph.Local{Runner: runner, Verifier: verifier, Log: w.shown(false), Output: w.output, Evidence: w.evidence(task)}
-	before := dollars(state.Usage)
+	loop := &ralph.Local{
+		Runner: w.agent, Verifier: c.verifier(), Log: w.shown(false), Output: w.output,
+		Evidence: filepath.Join(filepath.Dir(w.logPath), "evidence"),
+	}
 	state, err = loop.Run(w.ctx, state)
-	w.spent += dollars(state.Usage) - before
-	w.last = cmp.Or(state.LastCost, w.last)
+	w.used.Usage, w.used.Elapsed = w.used.Usage.Add(state.Usage), w.used.Elapsed+state.Elapsed
+	w.used.LastCost = cmp.Or(state.LastCost, w.used.LastCost)
 	report(w.stdout, state, w.ctx.Err() != nil)
 	if !state.Done() { // interrupted: its status stays running, and it goes on
 		return err
@@ -120,45 +118,77 @@ func (w *work) definition(config tasks.Config, judged tasks.Env, runner ralph.Ru
 	if err := w.writeBack(d.ID, state); err != nil {
 		return err
 	}
-	switch state.Stop {
-	case ralph.StopVerified, ralph.StopFailed, ralph.StopRateLimited, ralph.StopCost:
+	if state.Stop == ralph.StopVerified || ends(state.Stop) {
 		return err
 	}
-	w.say("%s: not verified (%s): %s", d.ID, state.Stop, clean(state.Detail))
+	w.say("%s: not verified (%s): %s", d.ID, state.Stop, line(state.Detail))
 	return nil // the next one may well be possible
 }
 
-// budget gives a task what is left of the money for all of them, if that is
-// enough for an iteration like the last one.
-func (w *work) budget(task *ralph.Task) error {
-	if w.maxCost <= 0 {
-		return nil
+// ends reports whether a loop that ended so says nothing of its task, but of all
+// of them: that what may be spent was spent, or that the agent could not run.
+func ends(reason ralph.StopReason) bool {
+	switch reason {
+	case ralph.StopFailed, ralph.StopRateLimited, ralph.StopCost, ralph.StopTokens, ralph.StopDuration:
+		return true
 	}
-	task.Limits.CostUSD = w.maxCost - w.spent
-	if task.Limits.CostUSD <= 0 || w.last != nil && *w.last > task.Limits.CostUSD {
-		return &ralph.StopError{Task: task.ID, Reason: ralph.StopCost, Detail: fmt.Sprintf("spent $%.4f of $%.4f", w.spent, w.maxCost)}
+	return false
+}
+
+// preview is --dry-run: what would be run, how it would be verified, and what the
+// agent would first be told.
+func (w *work) preview(c criteria, f *spec.File) error {
+	var rows [][]string
+	for _, d := range f.Definitions() {
+		if d.Status == spec.StatusDone {
+			continue
+		}
+		task, err := c.task(d, w.stage)
+		if err != nil {
+			return fail(exitConfig, "%s: %w", w.file, err)
+		}
+		rows = append(rows, []string{d.ID, task.HowVerified})
+	}
+	columns(w.stdout, append([][]string{{"TASK", "VERIFIED"}}, rows...))
+	task, err := c.task(f.Ready()[0], w.stage)
+	if err != nil {
+		return fail(exitConfig, "%s: %w", w.file, err)
+	}
+	fmt.Fprintf(w.stdout, "\n== %s\n", line(task.ID))
+	dry := &printer{agent: w.agent, out: w.stdout}
+	_, err = (&ralph.Local{Runner: dry, Verifier: c.verifier()}).Run(w.ctx, ralph.Start(task))
+	return dry.end(err)
+}
+
+// budget gives a task what is left for all of them, if it is enough for another
+// iteration.
+func (w *work) budget(task *ralph.Task) error {
+	if used := w.used.Limit(w.limits()); used.Done() {
+		return used.Err()
+	}
+	l, u := &task.Limits, w.used.Usage
+	if l.CostUSD > 0 && u.CostUSD != nil {
+		l.CostUSD -= *u.CostUSD
+	}
+	if l.Tokens > 0 {
+		l.Tokens -= u.InputTokens + u.OutputTokens
+	}
+	if l.Duration > 0 {
+		l.Duration -= w.used.Elapsed
 	}
 	return nil
 }
 
-func dollars(u ralph.Usage) float64 {
-	if u.CostUSD == nil {
-		return 0
-	}
-	return *u.CostUSD
-}
-
-// writeBack writes down how a task ended. That the money was spent, or that the
-// agent could not run, says nothing about the task: it is still to be done.
+// writeBack writes down how a task ended.
 func (w *work) writeBack(id string, s ralph.State) error {
-	now := tasks.StatusFailed
-	switch s.Stop {
-	case ralph.StopVerified:
-		now = tasks.StatusDone
-	case ralph.StopCost, ralph.StopFailed, ralph.StopRateLimited:
-		now = tasks.StatusTodo
+	now := spec.StatusFailed
+	switch {
+	case s.Stop == ralph.StopVerified:
+		now = spec.StatusDone
+	case ends(s.Stop):
+		now = spec.StatusTodo
 	}
-	f, err := tasks.Load(w.file) // the agent may have written to it
+	f, err := spec.Load(w.file) // the agent may have written to it
 	if err == nil {
 		err = f.SetIteration(id, s.Iteration)
 	}
@@ -171,46 +201,83 @@ func (w *work) writeBack(id string, s ralph.State) error {
 	return nil
 }
 
-// task returns what is run for a definition, and its verifier.
-func (f *flags) task(config tasks.Config, judged tasks.Env, d tasks.Definition) (ralph.Task, ralph.Verifier, error) {
-	if err := f.knownStage(config, d); err != nil {
-		return ralph.Task{}, nil, err
+// criteria is how definitions become tasks: with the defaults of a project, and
+// with what verifies them.
+type criteria struct {
+	*shared
+	config spec.Config
+	env    spec.Env
+}
+
+// criteria reads the defaults of a project.
+func (s *shared) criteria(project string) (criteria, error) {
+	c := criteria{shared: s, env: spec.Env{Dir: project}}
+	var err error
+	c.config, err = spec.LoadConfig(cmp.Or(s.config, filepath.Join(project, ".ralph", "config.yaml")))
+	if err != nil && (s.config != "" || !errors.Is(err, fs.ErrNotExist)) {
+		return c, fail(exitConfig, "%w", err)
 	}
-	task, err := config.Task(d, cmp.Or(f.stage, firstStage(d)))
+	c.judged(cmp.Or(s.judge, c.config.Judge))
+	return c, nil
+}
+
+// judged names the judge.
+func (c *criteria) judged(name string) {
+	if name == "" {
+		return
+	}
+	c.env.Judge = func(model string) (ralph.Runner, error) {
+		judge, err := ralph.Preset(name)
+		if err != nil {
+			return nil, ours{err}
+		}
+		judge.Model = cmp.Or(model, c.judgeModel, c.config.JudgeModel)
+		return judge, nil
+	}
+}
+
+func (c criteria) verifier() spec.TaskVerifier { return spec.Verifier(c.env) }
+
+// task returns what is run for one agent's part of a definition, if that can be
+// verified.
+func (c criteria) task(d spec.Definition, stage string) (ralph.Task, error) {
+	if err := c.knows(d, stage); err != nil {
+		return ralph.Task{}, err
+	}
+	task, err := c.config.Task(d, cmp.Or(stage, firstStage(d)))
 	if err != nil {
-		return task, nil, err
+		return task, err
 	}
-	task.Dir = judged.Dir
-	task.Limits.Iterations = cmp.Or(f.max, task.Limits.Iterations)
-	task.Limits.IterationTimeout, task.Limits.CostUSD = f.timeout, f.maxCost
-	v, err := tasks.Build(task, judged)
-	if errors.Is(err, tasks.ErrNoJudge) {
+	limits := c.limits()
+	limits.Iterations = cmp.Or(c.max, task.Limits.Iterations)
+	task.Dir, task.Limits = c.env.Dir, limits
+	err = c.verifier().Validate(task)
+	if errors.Is(err, spec.ErrNoJudge) {
 		err = fmt.Errorf("%w: name one with --judge, or with judge: below ralph: in .ralph/config.yaml", err)
 	}
-	return task, v, err
+	return task, err
 }
 
-// knownStage refuses an agent that nothing is known of: nothing but its word
+// knows refuses an agent that nothing is known of: nothing but its word
 // would be asked for.
-func (f *flags) knownStage(config tasks.Config, d tasks.Definition) error {
+func (c criteria) knows(d spec.Definition, stage string) error {
 	known := slices.Clone(stages)
-	if d.Completion != nil {
-		for _, a := range d.Completion.Agents {
-			known = append(known, a.Agent)
-		}
-	}
-	for _, a := range config.Agents {
+	for _, a := range agentsOf(d) {
 		known = append(known, a.Agent)
 	}
-	if f.stage == "" || slices.Contains(known, f.stage) {
+	for _, a := range c.config.Agents {
+		known = append(known, a.Agent)
+	}
+	if stage == "" || slices.Contains(known, stage) {
 		return nil
 	}
-	return fmt.Errorf("%s: --stage: nothing is known of an agent %q%s", d.ID, f.stage, didYouMean(f.stage, known))
+	return fmt.Errorf("%s: --stage: nothing is known of an agent %q%s", d.ID, stage, didYouMean(stage, "", known))
 }
 
-func firstStage(d tasks.Definition) string {
-	if d.Completion != nil && len(d.Completion.Agents) > 0 {
-		return d.Completion.Agents[0].Agent
+// firstStage is the agent whose part a definition is, if nobody says.
+func firstStage(d spec.Definition) string {
+	for _, a := range agentsOf(d) {
+		return a.Agent
 	}
 	return "coder"
 }
@@ -218,7 +285,7 @@ func firstStage(d tasks.Definition) string {
 // resume returns the state of a loop that was interrupted, if the task is still
 // the same, else that of a new one. It is done if the loop stopped, and the
 // process died before that was written to the task file.
-func (w *work) resume(task ralph.Task, status tasks.Status) ralph.State {
+func (w *work) resume(task ralph.Task, status spec.Status) ralph.State {
 	start := ralph.Start(task)
 	file, err := os.Open(w.logPath)
 	if err != nil {
@@ -229,103 +296,61 @@ func (w *work) resume(task ralph.Task, status tasks.Status) ralph.State {
 	if err != nil || s.Task.Prompt != task.Prompt || string(s.Task.Spec) != string(task.Spec) || s.Task.Dir != task.Dir {
 		return start
 	}
-	if s.Done() {
-		// Written after the status, which says that it runs: not an earlier loop's end.
-		if info, err := os.Stat(w.file); err == nil && status == tasks.StatusRunning && s.Updated.After(info.ModTime()) {
-			return s
-		}
-		return start
+	// Written after the status, which says that it runs: not an earlier loop's end.
+	if info, err := os.Stat(w.file); s.Done() && err == nil && status == spec.StatusRunning && s.Updated.After(info.ModTime()) {
+		return s
 	}
-	if s.Iteration > 1 || s.Attempt > 1 || s.Running {
+	if !s.Done() && (s.Iteration > 1 || s.Attempt > 1 || s.Running) {
 		w.say("%s goes on at iteration %d", task.ID, s.Iteration)
 		return s.Limit(task.Limits)
 	}
 	return start
 }
 
-// evidence is the folder for what the verifiers of a task print.
-func (w *work) evidence(task ralph.Task) string {
-	name := strings.Map(func(r rune) rune {
-		if r == '/' || r == filepath.Separator || r < ' ' {
-			return '_'
-		}
-		return r
-	}, ralph.Start(task).Loop)
-	if strings.Trim(name, ".") == "" {
-		name = "task"
-	}
-	return filepath.Join(filepath.Dir(w.logPath), "evidence", name)
-}
-
-func setStatus(f *tasks.File, id string, s tasks.Status) error {
+func setStatus(f *spec.File, id string, s spec.Status) error {
 	if err := f.SetStatus(id, s); err != nil {
 		return err
 	}
 	return f.Save()
 }
 
-// warn shows what a person should know of a task file: a task without a
-// completion runs with the defaults (S1).
-func (e env) warn(f *tasks.File) {
-	for _, text := range f.Warnings {
-		e.say("warning: %s", text)
-	}
-}
-
-// loadDefinitions loads a file that must be usable.
-func loadDefinitions(path string) (*tasks.File, error) {
-	f, err := tasks.Load(path)
+// load loads definitions that must be usable.
+func load(path string) (*spec.File, error) {
+	f, err := spec.Load(path)
 	if err == nil {
 		err = f.Validate()
 	}
 	if err != nil {
 		return nil, fail(exitConfig, "%w", err)
 	}
-	if len(f.Definitions()) == 0 {
-		return nil, fail(exitConfig, "%s: there is no task in it", path)
-	}
 	return f, nil
 }
 
-// tasksConfig reads the defaults of a project.
-func (f *flags) tasksConfig(project string) (tasks.Config, error) {
-	path := cmp.Or(f.config, filepath.Join(project, ".ralph", "config.yaml"))
-	config, err := tasks.LoadConfig(path)
-	if f.config == "" && errors.Is(err, fs.ErrNotExist) {
-		return tasks.Config{}, nil
+func (w *work) load() (*spec.File, error) {
+	f, err := load(w.file)
+	if err == nil && len(f.Definitions()) == 0 {
+		return nil, fail(exitConfig, "%s: there is no task in it", w.file)
 	}
-	if err != nil {
-		return config, fail(exitConfig, "%w", err)
-	}
-	return config, nil
+	return f, err
 }
 
-// judgeWith returns the judge that flags or configuration name.
-func (f *flags) judgeWith(config tasks.Config) func(model string) (ralph.Runner, error) {
-	name := cmp.Or(f.judge, config.Judge)
-	if name == "" {
-		return nil
-	}
-	return func(model string) (ralph.Runner, error) {
-		judge, err := ralph.Preset(name)
-		if err != nil {
-			return nil, err
-		}
-		judge.Model = cmp.Or(model, f.judgeModel, config.JudgeModel)
-		return judge, nil
+// warn shows what a person should know of a task file: a task without a
+// completion runs with the defaults.
+func (e env) warn(f *spec.File) {
+	for _, text := range f.Warnings {
+		e.say("warning: %s", line(text))
 	}
 }
 
 // counts says how many tasks have which status.
-func counts(f *tasks.File) string {
-	n := map[tasks.Status]int{}
-	var order []tasks.Status
+func counts(f *spec.File) string {
+	n := map[spec.Status]int{}
+	var order []spec.Status
 	for _, d := range f.Definitions() {
 		s := d.Status.Effective()
-		if !slices.Contains(order, s) {
+		if n[s]++; n[s] == 1 {
 			order = append(order, s)
 		}
-		n[s]++
 	}
 	var parts []string
 	for _, s := range order {
@@ -334,11 +359,10 @@ func counts(f *tasks.File) string {
 	return strings.Join(parts, ", ")
 }
 
-func printDefinitions(out io.Writer, f *tasks.File) {
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "TASK\tSTATUS\tITERATIONS\tTITLE")
+func printDefinitions(out io.Writer, f *spec.File) {
+	rows := [][]string{{"TASK", "STATUS", "ITERATIONS", "TITLE"}}
 	for _, d := range f.Definitions() {
-		fmt.Fprintf(w, "%s\t%s\t%d\t%s\n", clean(d.ID), cmp.Or(d.Status, tasks.StatusTodo), d.Iteration, clean(d.Title))
+		rows = append(rows, []string{d.ID, string(cmp.Or(d.Status, spec.StatusTodo)), fmt.Sprint(d.Iteration), d.Title})
 	}
-	w.Flush()
+	columns(out, rows)
 }

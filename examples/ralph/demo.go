@@ -1,10 +1,9 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"embed"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -18,26 +17,22 @@ import (
 //go:embed demo
 var demoFiles embed.FS
 
-func demoFlags(f *flags) {
-	f.StringVar(&f.agent, "agent", "", "the `NAME` of a real agent to do it: "+strings.Join(ralph.Presets(), ", ")+"; default: a scripted one, built in")
-	f.StringVar(&f.model, "model", "", "the `MODEL` it is to use")
-	f.DurationVar(&f.timeout, "timeout", 0, "end an iteration after this `TIME`, like 30m (0: never)")
-	f.StringVar(&f.dir, "dir", "", "the `FOLDER` to make it in, which must not exist (default: a temporary one)")
-}
-
 // runDemo makes a small project with failing tests and runs a real loop on it.
-func runDemo(e env, f *flags, args []string) error {
-	if len(args) > 0 {
-		return fail(exitUsage, "demo takes no arguments")
-	}
+func runDemo(e env, f *shared, _ []string) error {
 	for _, tool := range []string{"go", "git"} {
 		if _, err := exec.LookPath(tool); err != nil {
 			return fail(exitConfig, "the demo needs %s, which is not in PATH", tool)
 		}
 	}
-	agent, err := demoAgent(e, f)
+	self, err := os.Executable()
 	if err != nil {
 		return err
+	}
+	agent := &ralph.Command{Args: []string{self, "demo-agent"}} // as an agent's client is run
+	if f.agent != "" || f.agentCmd != "" {
+		if agent, err = f.command(e, nil, ""); err != nil {
+			return err
+		}
 	}
 	base, err := demoFolder(f.dir)
 	if err != nil {
@@ -47,49 +42,31 @@ func runDemo(e env, f *flags, args []string) error {
 	if err := makeProject(e.ctx, project); err != nil {
 		return err
 	}
-	logFile, err := os.Create(filepath.Join(base, "events.jsonl"))
+	path := cmp.Or(f.log, filepath.Join(base, "events.jsonl"))
+	log, err := e.openLog(path)
 	if err != nil {
 		return err
 	}
-	defer logFile.Close()
-	encoder := json.NewEncoder(logFile)
-	encoder.SetEscapeHTML(false)
-	log := ralph.ProgressLogFunc(func(_ context.Context, ev ralph.Event) error { return encoder.Encode(ev) })
-
 	prompt, err := demoFiles.ReadFile("demo/PROMPT.md.txt")
 	if err != nil {
 		return err
 	}
+	limits := f.limits()
+	limits.Iterations = cmp.Or(f.max, 10)
 	fmt.Fprintf(e.stderr, "A small Go project with failing tests is in %s.\nThe loop runs an agent on it until `go test ./...` passes.\n", project)
 	state, err := drive(e, &ralph.Local{
 		Runner:   agent,
 		Verifier: verify.External{Args: []string{"go", "test", "./..."}, Env: goEnv()},
 	}, ralph.Start(ralph.Task{
-		ID: "demo", Prompt: string(prompt), Dir: project, HowVerified: "`go test ./...` must pass",
-		Limits: ralph.Limits{Iterations: 10, IterationTimeout: f.timeout},
-	}), log)
-	fmt.Fprintf(e.stdout, "files: %s\nlog:   %s\n", project, logFile.Name())
+		ID: "demo", Prompt: string(prompt), Dir: project, HowVerified: "`go test ./...` must pass", Limits: limits,
+	}), log.log(false))
+	fmt.Fprintf(e.stdout, "files: %s\nlog:   %s\n", project, path)
 	return exitFor(e, state, err, true)
 }
 
 // goEnv keeps the demo's go command to itself and off the network.
 func goEnv() []string {
 	return []string{"GOWORK=off", "GOFLAGS=-mod=mod", "GOPROXY=off", "GOTOOLCHAIN=local"}
-}
-
-// demoAgent is this program, run as an agent's client is; or a real one.
-func demoAgent(e env, f *flags) (*ralph.Command, error) {
-	if f.agent != "" {
-		if err := f.validate(); err != nil {
-			return nil, err
-		}
-		return f.command(e, nil, "")
-	}
-	self, err := os.Executable()
-	if err != nil {
-		return nil, err
-	}
-	return &ralph.Command{Args: []string{self, "demo-agent"}}, nil
 }
 
 func demoFolder(dir string) (string, error) {
@@ -105,40 +82,32 @@ func demoFolder(dir string) (string, error) {
 	return filepath.Abs(dir)
 }
 
+// makeProject makes a repository of the demo's files, but for the prompt.
 func makeProject(ctx context.Context, dir string) error {
-	entries, err := demoFiles.ReadDir("demo")
-	if err != nil {
-		return err
-	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	for _, entry := range entries {
-		if entry.Name() == "PROMPT.md.txt" {
-			continue
-		}
-		data, err := demoFiles.ReadFile("demo/" + entry.Name())
+	for _, name := range []string{"go.mod", "shop.go", "shop_test.go"} {
+		data, err := demoFiles.ReadFile("demo/" + name + ".txt")
 		if err != nil {
 			return err
 		}
-		if err := os.WriteFile(filepath.Join(dir, strings.TrimSuffix(entry.Name(), ".txt")), data, 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, name), data, 0o644); err != nil {
 			return err
 		}
 	}
-	return errors.Join(
-		demoGit(ctx, dir, "init", "-q"),
-		demoGit(ctx, dir, "config", "user.name", "ralph demo"),
-		demoGit(ctx, dir, "config", "user.email", "demo@example.com"),
-		demoGit(ctx, dir, "config", "commit.gpgsign", "false"),
-		demoGit(ctx, dir, "add", "-A"),
-		demoGit(ctx, dir, "commit", "-q", "-m", "A package with bugs"),
-	)
+	for _, args := range []string{"init -q", "config user.name ralph", "config user.email demo@example.com", "config commit.gpgsign false", "add -A", "commit -q -m Bugs"} {
+		if err := demoGit(ctx, dir, strings.Fields(args)...); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func demoGit(ctx context.Context, dir string, args ...string) error {
 	out, err := exec.CommandContext(ctx, "git", append([]string{"-C", dir}, args...)...).CombinedOutput()
 	if err != nil {
-		return fail(exitGit, "git %s: %w: %s", args[0], err, clean(string(out)))
+		return fail(exitGit, "git %s: %w: %s", args[0], err, line(string(out)))
 	}
 	return nil
 }

@@ -8,31 +8,19 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
+
+	"github.com/ralph-loop/ralph/tasks/spec"
 )
 
-// flags are a command's flags. They may stand before, between and after its
-// arguments.
+// flags are a command's flags: its handles and its own. They may stand before,
+// between and after its arguments.
 type flags struct {
 	*flag.FlagSet
-	cmd  command
-	help bool
-
-	agent, agentCmd, format, model  string
-	timeout, idleTimeout            time.Duration
-	maxCost                         float64
-	verify, promise, match, blocked string
-	always, strict, dryRun          bool
-	dir, config                     string
-
-	// of run, verify, task and log
-	max                              int
-	template, progress, log          string
-	allBoxes, json, templates        bool
-	stage, judge, judgeModel, output string
-	file, outcome, description       string
-	priority                         int
-	acceptance, depends              list
-	agents                           map[string]*criteriaFlags
+	cmd     command
+	do      action
+	handles []handle
+	help    bool
 }
 
 // A list is a flag that may be given several times.
@@ -42,72 +30,78 @@ func (l *list) String() string     { return strings.Join(*l, ", ") }
 func (l *list) Set(v string) error { *l = append(*l, v); return nil }
 
 func newFlags(c command) *flags {
-	f := &flags{FlagSet: flag.NewFlagSet(c.name, flag.ContinueOnError), cmd: c}
+	f := &flags{FlagSet: flag.NewFlagSet(c.name, flag.ContinueOnError), cmd: c, do: c.action()}
 	f.SetOutput(io.Discard)
 	f.BoolVar(&f.help, "help", false, "")
 	f.BoolVar(&f.help, "h", false, "")
-	if c.flags != nil {
-		c.flags(f)
+	f.handles = slices.DeleteFunc(f.do.common().handles(), func(h handle) bool { return !slices.Contains(h.on, c.name) })
+	for _, h := range f.handles {
+		f.add(h)
+	}
+	if own, ok := f.do.(interface{ own(*flag.FlagSet) }); ok {
+		own.own(f.FlagSet)
 	}
 	return f
 }
 
+func (f *flags) add(h handle) {
+	switch to := h.to.(type) {
+	case *string:
+		f.StringVar(to, h.name, *to, h.help)
+	case *bool:
+		f.BoolVar(to, h.name, *to, h.help)
+	case *int:
+		f.IntVar(to, h.name, *to, h.help)
+	case *int64:
+		f.Int64Var(to, h.name, *to, h.help)
+	case *float64:
+		f.Float64Var(to, h.name, *to, h.help)
+	case *time.Duration:
+		f.DurationVar(to, h.name, *to, h.help)
+	default:
+		panic("a handle of an unknown kind: " + h.name)
+	}
+}
+
 // parse returns the arguments that are no flags. "--" ends the flags, and -5 is
 // no flag but a number that is too small.
-func (f *flags) parse(args []string) ([]string, error) {
-	var rest []string
+func (f *flags) parse(args []string) (rest []string, err error) {
 	for len(args) > 0 {
 		arg := args[0]
 		args = args[1:]
 		if arg == "--" {
-			return append(rest, args...), nil
+			rest = append(rest, args...)
+			break
 		}
 		if _, err := strconv.ParseFloat(arg, 64); err == nil || arg == "-" || !strings.HasPrefix(arg, "-") {
 			rest = append(rest, arg)
 			continue
 		}
-		var err error
 		if args, err = f.one(arg, args); err != nil {
+			return nil, err
+		}
+	}
+	if f.help {
+		return rest, nil
+	}
+	s := f.do.common()
+	s.given = map[string]bool{}
+	f.Visit(func(fl *flag.Flag) { s.given[fl.Name] = true })
+	for _, h := range f.handles {
+		if err := s.checked(h); err != nil {
 			return nil, err
 		}
 	}
 	return rest, nil
 }
 
-func takesValue(f *flag.Flag) bool {
-	b, ok := f.Value.(interface{ IsBoolFlag() bool })
-	return !ok || !b.IsBoolFlag()
-}
-
-// commandFirst moves the command's name before flags that stand before it, if
-// they are flags of a mode.
-func commandFirst(args []string) []string {
-	f := &flags{FlagSet: flag.NewFlagSet("", flag.ContinueOnError)}
-	modeFlags(f)
-	at := 0
-	for at < len(args) && strings.HasPrefix(args[at], "-") {
-		name, _, valued := strings.Cut(strings.TrimLeft(args[at], "-"), "=")
-		known := f.Lookup(name)
-		if known == nil {
-			return args
-		}
-		if at++; !valued && takesValue(known) {
-			at++
-		}
-	}
-	if at >= len(args) {
-		return args
-	}
-	return slices.Concat(args[at:at+1], args[:at], args[at+1:])
-}
-
 // one takes a flag, and its value from what follows. The flag package would take
 // all flags that follow, and the "--" after them.
 func (f *flags) one(arg string, args []string) ([]string, error) {
-	name, value, has := strings.Cut(strings.TrimLeft(arg, "-"), "=")
+	name, value, has := cutFlag(arg)
 	fl := f.Lookup(name)
 	if fl == nil {
-		return nil, fail(exitUsage, "unknown flag --%s%s; 'ralph help %s' lists them", name, didYouMeanFlag(name, f.names()), f.cmd.name)
+		return nil, fail(exitUsage, "unknown flag --%s%s; 'ralph help %s' lists them", name, didYouMean(name, "--", f.names()), f.cmd.name)
 	}
 	isBool := !takesValue(fl)
 	kind, text := flag.UnquoteUsage(fl)
@@ -131,6 +125,15 @@ func (f *flags) one(arg string, args []string) ([]string, error) {
 	return args, nil
 }
 
+func cutFlag(arg string) (name, value string, has bool) {
+	return strings.Cut(strings.TrimLeft(arg, "-"), "=")
+}
+
+func takesValue(f *flag.Flag) bool {
+	b, ok := f.Value.(interface{ IsBoolFlag() bool })
+	return !ok || !b.IsBoolFlag()
+}
+
 // names are the flags that are shown.
 func (f *flags) names() []string {
 	var names []string
@@ -144,77 +147,61 @@ func (f *flags) names() []string {
 
 // isFlag reports whether an argument is one of the flags, written with two signs.
 func (f *flags) isFlag(arg string) bool {
-	name, ok := strings.CutPrefix(arg, "--")
-	name, _, _ = strings.Cut(name, "=")
-	return ok && f.Lookup(name) != nil
+	name, _, _ := cutFlag(arg)
+	return strings.HasPrefix(arg, "--") && f.Lookup(name) != nil
 }
 
-// given reports whether a flag was given, whatever its value.
-func (f *flags) given(name string) bool {
-	given := false
-	f.Visit(func(fl *flag.Flag) { given = given || fl.Name == name })
-	return given
+// didYouMean is a word of the known ones that was probably meant, as a question.
+func didYouMean(word, sign string, known []string) string {
+	if near := spec.Nearest(word, known...); near != "" {
+		return fmt.Sprintf(" (did you mean %s%s?)", sign, near)
+	}
+	return ""
 }
 
+// usage is the help of a command.
 func (f *flags) usage(w io.Writer) {
 	line := strings.TrimSpace("ralph " + f.cmd.name + " " + f.cmd.args)
-	fmt.Fprintf(w, "%s: %s\n\nFlags:\n", line, f.cmd.short)
-	none := true
+	fmt.Fprintf(w, "%s\n\nFlags:\n", wrap(line+": "+f.cmd.short, 0))
+	if len(f.names()) == 0 {
+		fmt.Fprintln(w, "  none")
+	}
 	f.VisitAll(func(fl *flag.Flag) {
 		if fl.Usage == "" {
 			return
 		}
-		none = false
+		const indent = 26
 		kind, text := flag.UnquoteUsage(fl)
-		fmt.Fprintf(w, "  --%-22s %s\n", strings.TrimSpace(fl.Name+" "+kind), text)
+		name := strings.TrimSpace(fl.Name + " " + kind)
+		if len(name) > indent-5 {
+			name += "\n" + strings.Repeat(" ", indent-1)
+		}
+		fmt.Fprintf(w, "  --%-*s %s\n", indent-5, name, wrap(text, indent))
 	})
-	if none {
-		fmt.Fprintln(w, "  none")
-	}
 	fmt.Fprintf(w, "\nExample: %s\n", f.cmd.example)
 }
 
-func didYouMeanFlag(name string, known []string) string {
-	if near := nearest(name, known); near != "" {
-		return fmt.Sprintf(" (did you mean --%s?)", near)
-	}
-	return ""
-}
+// width is that of a terminal that nobody has made wider, in columns.
+const width = 80
 
-func didYouMean(name string, known []string) string {
-	if near := nearest(name, known); near != "" {
-		return fmt.Sprintf(" (did you mean %s?)", near)
-	}
-	return ""
-}
-
-// nearest returns the known word that takes the fewest edits, "" if there is
-// none.
-func nearest(word string, known []string) string {
-	best, near := len(word)+1, ""
-	for _, k := range known {
-		if d := edits(word, k); d < best {
-			best, near = d, k
+// wrap breaks text into lines. It begins in the given column, and all of its
+// lines do.
+func wrap(text string, indent int) string {
+	var b strings.Builder
+	column := indent
+	for i, word := range strings.Fields(text) {
+		n := utf8.RuneCountInString(word)
+		switch {
+		case i == 0:
+		case column+1+n > width:
+			b.WriteString("\n" + strings.Repeat(" ", indent))
+			column = indent
+		default:
+			b.WriteByte(' ')
+			column++
 		}
+		b.WriteString(word)
+		column += n
 	}
-	return near
-}
-
-func edits(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := 1
-			if a[i] == b[j] {
-				cost = 0
-			}
-			diagonal, row[j+1] = row[j+1], min(row[j+1]+1, row[j]+1, diagonal+cost)
-		}
-	}
-	return row[len(b)]
+	return b.String()
 }

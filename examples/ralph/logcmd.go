@@ -1,31 +1,18 @@
 package main
 
 import (
-	"cmp"
-	"context"
 	"fmt"
 	"io"
 	"os"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/progress"
 )
 
-func withTimeout(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
-	if d <= 0 {
-		return ctx, func() {}
-	}
-	return context.WithTimeout(ctx, d)
-}
-
 // runLog prints an execution log or a progress.txt as a table.
-func runLog(e env, _ *flags, args []string) error {
-	if len(args) != 1 {
-		return fail(exitUsage, "log takes one FILE: an execution log (log.jsonl) or a progress.txt")
-	}
+func runLog(e env, _ *shared, args []string) error {
 	file, err := os.Open(args[0])
 	if err != nil {
 		return fail(exitConfig, "%w", err)
@@ -50,36 +37,27 @@ func runLog(e env, _ *flags, args []string) error {
 	return nil
 }
 
-var outcomes = map[ralph.Outcome]string{
-	ralph.OutcomeSuccess: "32", ralph.OutcomeFailure: "31", ralph.OutcomeSkipped: "33", ralph.OutcomeInterrupted: "33",
-}
-
-// A row is one iteration.
-type row struct {
-	task, iteration string
-	outcome         ralph.Outcome
-	reason, took    string
-	cost            string
-}
-
-// printRows prints a table, in colours on a terminal.
-func printRows(out io.Writer, header string, rows []row) error {
-	var b strings.Builder
-	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, header)
-	for _, r := range rows {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", cmp.Or(short(clean(r.task), 40), "-"), r.iteration, cmp.Or(string(r.outcome), "-"), r.took, r.cost, short(clean(r.reason), 100))
+// colours of what came of an iteration.
+func colours() map[string]string {
+	const red, green, yellow = "31", "32", "33"
+	return map[string]string{
+		string(ralph.OutcomeSuccess): green, string(ralph.OutcomeFailure): red,
+		string(ralph.OutcomeSkipped): yellow, string(ralph.OutcomeInterrupted): yellow,
 	}
-	w.Flush()
-	colours := terminal(out)
-	for i, line := range strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n") {
-		line = strings.TrimRight(line, " ")
-		if i > 0 && colours {
-			if colour := outcomes[rows[i-1].outcome]; colour != "" {
-				line = "\x1b[" + colour + "m" + line + "\x1b[0m"
-			}
+}
+
+// printRows prints a table, in colours on a terminal. The third column is what
+// came of an iteration, but for the header's.
+func printRows(out io.Writer, rows [][]string) error {
+	var b strings.Builder
+	columns(&b, rows)
+	colours, coloured := colours(), terminal(out)
+	for i, text := range strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n") {
+		text = strings.TrimRight(text, " ")
+		if colour := colours[rows[i][2]]; coloured && colour != "" {
+			text = "\x1b[" + colour + "m" + text + "\x1b[0m"
 		}
-		if _, err := fmt.Fprintln(out, line); err != nil {
+		if _, err := fmt.Fprintln(out, text); err != nil {
 			return err
 		}
 	}
@@ -88,6 +66,9 @@ func printRows(out io.Writer, header string, rows []row) error {
 
 // terminal reports whether out is one that wants colours.
 func terminal(out io.Writer) bool {
+	if o, ok := out.(*outlet); ok {
+		out = o.Writer
+	}
 	file, ok := out.(*os.File)
 	if !ok || os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb" {
 		return false
@@ -98,7 +79,7 @@ func terminal(out io.Writer) bool {
 
 // logTable reports whether it is an execution log.
 func logTable(e env, file io.Reader) (bool, error) {
-	var rows []row
+	rows := [][]string{{"TASK", "ITERATION", "OUTCOME", "DURATION", "COST", "REASON"}}
 	var usage ralph.Usage
 	lines := 0
 	for r, err := range progress.ReadJSONL(file) {
@@ -123,24 +104,21 @@ func logTable(e env, file io.Reader) (bool, error) {
 		if r.Attempt > 1 {
 			number += fmt.Sprintf(" (%d)", r.Attempt)
 		}
-		cost := "-"
+		cost := ""
 		if r.Usage.CostUSD != nil {
-			cost = fmt.Sprintf("$%.4f", *r.Usage.CostUSD)
-			sum := *r.Usage.CostUSD
-			if usage.CostUSD != nil {
-				sum += *usage.CostUSD
-			}
-			usage.CostUSD = &sum
+			cost = usd(*r.Usage.CostUSD)
 		}
-		rows = append(rows, row{task, number, r.Outcome, why(r), (time.Duration(r.DurationMS) * time.Millisecond).String(), cost})
+		usage = usage.Add(r.Usage)
+		took := time.Duration(r.DurationMS) * time.Millisecond
+		rows = append(rows, []string{short(task, 40), number, string(r.Outcome), took.String(), cost, short(why(r), 100)})
 	}
 	if lines == 0 {
 		return false, nil
 	}
-	if err := printRows(e.stdout, "TASK\tITERATION\tOUTCOME\tDURATION\tCOST\tREASON", rows); err != nil {
+	if err := printRows(e.stdout, rows); err != nil {
 		return true, err
 	}
-	_, err := fmt.Fprintf(e.stdout, "%s%s\n", plural(len(rows), "attempt"), price(usage))
+	_, err := fmt.Fprintf(e.stdout, "%s%s\n", plural(len(rows)-1, "attempt"), spent(usage))
 	return true, err
 }
 
@@ -167,17 +145,17 @@ func progressTable(e env, file io.Reader) (bool, error) {
 	if err != nil || len(p.Sections) == 0 && p.Feature == "" {
 		return false, err
 	}
-	var rows []row
+	rows := [][]string{{"TASK", "ITERATION", "OUTCOME", "TIME", "COST", "TITLE"}}
 	for _, s := range p.Sections {
 		text := s.Title
 		if len(s.Learnings) > 0 {
 			text += ": " + strings.Join(s.Learnings, "; ")
 		}
-		rows = append(rows, row{s.Task, fmt.Sprint(s.Number), s.Status, text, s.Time.Format(time.RFC3339), "-"})
+		rows = append(rows, []string{short(s.Task, 40), fmt.Sprint(s.Number), string(s.Status), s.Time.Format(time.RFC3339), "", short(text, 100)})
 	}
-	if err := printRows(e.stdout, "TASK\tITERATION\tOUTCOME\tTIME\tCOST\tTITLE", rows); err != nil {
+	if err := printRows(e.stdout, rows); err != nil {
 		return true, err
 	}
-	_, err = fmt.Fprintf(e.stdout, "%s: %s\n", clean(p.Feature), plural(len(rows), "iteration"))
+	_, err = fmt.Fprintf(e.stdout, "%s: %s\n", line(p.Feature), plural(len(rows)-1, "iteration"))
 	return true, err
 }

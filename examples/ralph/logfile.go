@@ -1,57 +1,96 @@
 package main
 
 import (
+	"cmp"
+	"context"
 	"os"
 	"path/filepath"
-	"sync"
+	"slices"
 
+	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/progress"
 )
 
-// A logFile is the execution log. It stands in the folder that the agent works
-// in, which may clean up there: what is deleted is begun again (FAILURES 36).
-type logFile struct {
-	path string
-
-	mu   sync.Mutex
-	file *os.File
+// redact hides secrets in what is written to files: what looks like one, and
+// the values that the environment holds under such a name, for the agent has
+// them too and may print them.
+func redact() progress.Redactor {
+	return progress.Redactor{Secrets: progress.SecretsIn(os.Environ())}
 }
 
-func openLog(path string) (*logFile, error) {
-	file, err := progress.OpenJSONL(path)
-	return &logFile{path: absolute(path), file: file}, err
+// A logFile is the path of an execution log. It is opened for each line: it stands
+// in the folder that the agent works in, which may clean up there, and then it is
+// begun again.
+type logFile string
+
+// openLog makes sure that a log can be written.
+func (e env) openLog(path string) (logFile, error) {
+	l := logFile(absolute(path))
+	file, err := l.open()
+	if err == nil {
+		err = file.Close()
+	}
+	if err != nil {
+		return "", fail(exitConfig, "execution log: %w", err)
+	}
+	e.say("execution log: %s", path)
+	return l, nil
 }
 
-func (l *logFile) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if err := l.again(); err != nil {
+// open opens the file. The folder .ralph is made if it is not there: it is no part
+// of the project, and says so to git.
+func (l logFile) open() (*os.File, error) {
+	folder := filepath.Dir(string(l))
+	if _, err := os.Stat(folder); filepath.Base(folder) == ".ralph" && err != nil {
+		if err := os.MkdirAll(folder, 0o755); err != nil {
+			return nil, err
+		}
+		if err := os.WriteFile(filepath.Join(folder, ".gitignore"), []byte("*\n"), 0o644); err != nil {
+			return nil, err
+		}
+	}
+	return progress.OpenJSONL(string(l))
+}
+
+func (l logFile) Write(p []byte) (int, error) {
+	file, err := l.open()
+	if err != nil {
 		return 0, err
 	}
-	return l.file.Write(p)
+	n, err := file.Write(p)
+	return n, cmp.Or(err, file.Close())
 }
 
-// again opens the file again if it is not the one at its path any more.
-func (l *logFile) again() error {
-	now, err := os.Stat(l.path)
-	if err == nil {
-		if open, err := l.file.Stat(); err == nil && os.SameFile(now, open) {
-			return nil
-		}
-	}
-	folder := filepath.Dir(l.path)
-	if filepath.Base(folder) == ".ralph" {
-		if _, err := dotRalph(filepath.Dir(folder)); err != nil {
-			return err
-		}
-	}
-	file, err := progress.OpenJSONL(l.path)
-	if err != nil {
-		return err
-	}
-	old := l.file
-	l.file = file
-	return old.Close()
+// log is the log that is written to the file. Where loops are resumed from it, the
+// tasks stay as they are, secrets and all.
+func (l logFile) log(resumed bool) ralph.ProgressLog {
+	r := redact()
+	r.Task = !resumed
+	return r.Log(&progress.JSONL{W: l})
 }
 
-func (l *logFile) Close() error { return l.file.Close() }
+// without is a log in which the files that this program writes are no changes of
+// the agent's.
+func without(log ralph.ProgressLog, project string, paths ...string) ralph.ProgressLog {
+	others := func(files []string) []string {
+		return slices.DeleteFunc(slices.Clone(files), func(file string) bool {
+			return slices.Contains(paths, filepath.Join(project, filepath.FromSlash(file)))
+		})
+	}
+	return ralph.ProgressLogFunc(func(ctx context.Context, ev ralph.Event) error {
+		ev.Iteration.Files = others(ev.Iteration.Files)
+		if ev.State != nil {
+			s := *ev.State
+			s.Files = others(s.Files)
+			ev.State = &s
+		}
+		return log.Append(ctx, ev)
+	})
+}
+
+func absolute(path string) string {
+	if abs, err := filepath.Abs(path); err == nil {
+		return abs
+	}
+	return path
+}

@@ -87,13 +87,3 @@ func TestSplitWords(t *testing.T) {
 		}
 	}
 }
-
-func TestNearest(t *testing.T) {
-	t.Parallel()
-	known := []string{"max-cost", "match", "model", "verify"}
-	for word, want := range map[string]string{"max-costs": "max-cost", "mach": "match", "verfy": "verify"} {
-		if got := nearest(word, known); got != want {
-			t.Errorf("%s: got %s, want %s", word, got, want)
-		}
-	}
-}

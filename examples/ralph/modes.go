@@ -1,6 +1,8 @@
 package main
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"embed"
 	"errors"
@@ -14,9 +16,9 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/ralph-loop/ralph"
-	"github.com/ralph-loop/ralph/internal/git"
 	"github.com/ralph-loop/ralph/progress"
 )
 
@@ -26,44 +28,31 @@ var defaultPrompts embed.FS
 // planName is the file that plan mode writes and build mode works through.
 const planName = "implementation_plan.md"
 
-func modeFlags(f *flags) {
-	taskFlags(f)
-	agentFlags(f)
-	f.StringVar(&f.config, "config", "", "the config `FILE` (default: config in the home folder)")
+// modeFlags are the flags of plan, build and prompt: handles, all of them.
+type modeFlags struct {
+	shared
+	mode string
 }
 
-// A session is one run of a mode: S3's plan, build and prompt.
+// A session is one run of a mode: plan, build or prompt.
 type session struct {
 	env
-	*flags
-	mode    string
+	*modeFlags
 	project string // the top of the git work tree, where the agent works
 	home    string // of config, logs, prompts and plan
+	file    string // the prompt's; one of plan and build need not exist
 	config  config
-	n       int           // iterations
-	source  func() string // the prompt's file, "" = built in
 }
 
-func runPlan(e env, f *flags, args []string) error  { return runMode(e, f, "plan", args) }
-func runBuild(e env, f *flags, args []string) error { return runMode(e, f, "build", args) }
-
-func runPrompt(e env, f *flags, args []string) error {
-	if len(args) == 0 {
-		return fail(exitUsage, "prompt takes FILE and, if you like, N; 'ralph help prompt' tells more")
+func (f *modeFlags) run(e env, args []string) error {
+	s := &session{env: e, modeFlags: f}
+	if f.mode == "prompt" {
+		s.file, args = absolute(args[0]), args[1:]
 	}
-	return runMode(e, f, "prompt", args[1:], args[0])
-}
-
-func runMode(e env, f *flags, mode string, args []string, file ...string) error {
-	s := &session{env: e, flags: f, mode: mode}
-	var err error
-	if s.n, err = iterations(args); err != nil {
+	if err := f.iterations(args); err != nil {
 		return err
 	}
-	if err := f.validate(); err != nil {
-		return err
-	}
-	if err := s.locate(file); err != nil {
+	if err := s.locate(); err != nil {
 		return err
 	}
 	text, err := s.template()
@@ -79,31 +68,34 @@ func runMode(e env, f *flags, mode string, args []string, file ...string) error 
 		return err
 	}
 	if f.dryRun {
-		return s.print(local, state)
+		dry := &printer{agent: runner, out: e.stdout}
+		local.Runner = dry
+		_, err := local.Run(e.ctx, state)
+		return dry.end(err)
 	}
 	if err := s.folders(); err != nil {
 		return err
 	}
-	return s.run(local, state)
+	return s.start(local, state)
 }
 
-func iterations(args []string) (int, error) {
-	if len(args) == 0 {
-		return 10, nil
+// iterations takes the argument N, which is --max.
+func (f *modeFlags) iterations(args []string) (err error) {
+	switch {
+	case len(args) == 0:
+		f.max = cmp.Or(f.max, 10)
+		return nil
+	case f.given["max"]:
+		return fail(exitUsage, "N and --max exclude each other")
 	}
-	if len(args) > 1 {
-		return 0, fail(exitUsage, "%q is one argument too many", args[1])
+	if f.max, err = strconv.Atoi(args[0]); err != nil || f.max < 1 {
+		return fail(exitUsage, "N is the number of iterations, 1 or more, not %q", args[0])
 	}
-	n, err := strconv.Atoi(args[0])
-	if err != nil || n < 1 {
-		return 0, fail(exitUsage, "N is the number of iterations, 1 or more, not %q", args[0])
-	}
-	return n, nil
+	return nil
 }
 
 // locate finds the project, its home and config, and the prompt's file.
-func (s *session) locate(file []string) error {
-	var err error
+func (s *session) locate() (err error) {
 	if s.project, err = topLevel(s.ctx, s.dir); err != nil {
 		return err
 	}
@@ -111,26 +103,12 @@ func (s *session) locate(file []string) error {
 	if dot := filepath.Join(s.project, ".ralph"); isFile(filepath.Join(dot, "config")) {
 		s.home = dot
 	}
-	configFile, asked := s.flags.config, s.flags.config != ""
-	if !asked {
-		configFile = filepath.Join(s.home, "config")
+	if s.mode != "prompt" {
+		s.file = filepath.Join(s.home, "prompts", s.mode+".md")
 	}
-	if s.config, err = readConfig(configFile, asked, os.LookupEnv, s.say); err != nil {
-		return err
-	}
-	if s.mode == "prompt" {
-		name, err := filepath.Abs(file[0])
-		s.source = func() string { return name }
-		return err
-	}
-	name := filepath.Join(s.home, "prompts", s.mode+".md")
-	s.source = func() string {
-		if isFile(name) {
-			return name
-		}
-		return ""
-	}
-	return nil
+	file := cmp.Or(s.shared.config, filepath.Join(s.home, "config"))
+	s.config, err = readConfig(file, s.shared.config != "", os.LookupEnv, s.say)
+	return err
 }
 
 func isFile(name string) bool {
@@ -139,25 +117,20 @@ func isFile(name string) bool {
 }
 
 // topLevel is the project's root: a loop edits files, and somebody will want to
-// see what it did and to go back (S3).
+// see what it did and to go back.
 func topLevel(ctx context.Context, dir string) (string, error) {
-	if dir == "" {
-		dir = "."
-	}
+	dir = cmp.Or(dir, ".")
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
 		return "", fail(exitConfig, "--dir %s is not a folder", dir)
 	}
-	var said strings.Builder // not with the path: git also warns there
-	cmd := git.Command(ctx, dir, "rev-parse", "--show-toplevel")
-	cmd.Stderr = &said
-	out, err := cmd.Output()
+	top, _, err := ralph.WorkTree(ctx, dir)
 	switch {
 	case errors.Is(err, exec.ErrNotFound):
 		return "", fail(exitGit, "git is not installed, or not in PATH")
 	case err != nil:
-		return "", fail(exitGit, "%s is not in a git repository; 'git init' makes one (%s)", dir, clean(said.String()))
+		return "", fail(exitGit, "%s is not in a git repository; 'git init' makes one (%w)", dir, err)
 	}
-	return filepath.FromSlash(strings.TrimSuffix(string(out), "\n")), nil
+	return top, nil
 }
 
 // template reads the prompt as it is now and fills its variables.
@@ -167,71 +140,50 @@ func (s *session) template() (string, error) {
 	}
 	values := maps.Clone(s.config)
 	values["SPECS_DIR"], values["MODE"] = s.specs(), s.mode
-	var text string
-	if file := s.source(); file != "" {
-		var err error
-		if text, err = readPrompt(file); err != nil {
-			return "", err
+	if s.mode == "prompt" || isFile(s.file) {
+		text, err := readPrompt(s.file)
+		if err == nil && s.mode == "prompt" && !s.always && !s.hasSignal(text) {
+			err = fail(exitConfig, "prompt file %s does not hold <promise>%s</promise>, so the agent would not know how to end the loop; add it, or use --always with --verify", s.file, s.promise)
 		}
-		if s.mode == "prompt" && !s.always && !s.hasSignal(text) {
-			return "", fail(exitConfig, "prompt file %s does not hold <promise>%s</promise>, so the agent would not know how to end the loop; add it, or use --always with --verify", file, s.promise)
-		}
-	} else {
-		data, err := defaultPrompts.ReadFile("prompts/" + s.mode + ".md")
-		if err != nil {
-			return "", err
-		}
-		text = string(data)
-		plan, err := filepath.Rel(s.project, filepath.Join(s.home, planName))
-		if err != nil {
-			return "", err
-		}
-		values["PLAN"] = filepath.ToSlash(plan) // only of ours: in a prompt of the user's it is text
+		return substitute(text, values), err
 	}
-	return substitute(text, values), nil
+	text, err := defaultPrompts.ReadFile("prompts/" + s.mode + ".md")
+	if err != nil {
+		return "", err
+	}
+	plan, err := filepath.Rel(s.project, filepath.Join(s.home, planName))
+	values["PLAN"] = filepath.ToSlash(plan) // only of ours: in a prompt of the user's it is text
+	return substitute(string(text), values), err
 }
 
 func (s *session) hasSignal(text string) bool {
 	return strings.Contains(text, "<promise>"+s.promise+"</promise>")
 }
 
-func (s *session) specs() string {
-	if dir := s.config["SPECS_DIR"]; dir != "" {
-		return dir
-	}
-	return "specs"
-}
+func (s *session) specs() string { return cmp.Or(s.config["SPECS_DIR"], "specs") }
 
 // loop returns the loop, and its state before it starts.
 func (s *session) loop(runner ralph.Runner, text string) (*ralph.Local, ralph.State, error) {
-	retries := 3
-	if v := s.config["MAX_RETRIES"]; v != "" {
-		var err error
-		if retries, err = strconv.Atoi(v); err != nil || retries < 0 {
-			return nil, ralph.State{}, fail(exitConfig, "config: MAX_RETRIES is a number, 0 or more, not %q", v)
-		}
+	retries, err := strconv.Atoi(cmp.Or(s.config["MAX_RETRIES"], "3"))
+	if err != nil || retries < 0 {
+		return nil, ralph.State{}, fail(exitConfig, "config: MAX_RETRIES is a number, 0 or more, not %q", s.config["MAX_RETRIES"])
 	}
 	if retries == 0 {
 		retries = -1
 	}
-	if s.promise == "" {
-		return nil, ralph.State{}, fail(exitConfig, "--promise is empty")
-	}
 	verifier, how := s.verifier()
+	limits := s.limits()
+	limits.Retries, limits.Failures = retries, 1
 	state := ralph.Start(ralph.Task{
 		ID: s.mode, Prompt: text, Dir: s.project, HowVerified: how, Promise: s.promise,
-		Match: ralph.Match(strings.ReplaceAll(s.match, "-", "_")), Blocked: s.blocked, Always: s.always,
-		Limits: ralph.Limits{Iterations: s.n, Retries: retries, Failures: 1, IterationTimeout: s.timeout, CostUSD: s.maxCost},
+		Match: ralph.Match(strings.ReplaceAll(s.match, "-", "_")), Blocked: s.blocked, Always: s.always, Limits: limits,
 	})
 	if err := state.Err(); err != nil {
 		return nil, state, exitFor(s.env, state, err, s.strict)
 	}
 	return &ralph.Local{Runner: runner, Verifier: verifier, Prompt: func(_ context.Context, st ralph.State) (string, error) {
 		text, err := s.template()
-		if err != nil {
-			return "", err
-		}
-		return s.complete(text, st), nil
+		return s.complete(text, st), err
 	}}, state, nil
 }
 
@@ -248,32 +200,15 @@ func (s *session) complete(text string, st ralph.State) string {
 	return text
 }
 
-// print is --dry-run.
-func (s *session) print(l *ralph.Local, state ralph.State) error {
-	text, err := l.Prompt(s.ctx, state)
-	if err != nil {
-		return err
-	}
-	if cmd, ok := l.Runner.(interface{ CommandLine() ([]string, error) }); ok {
-		args, err := cmd.CommandLine()
-		if err != nil {
-			return err
-		}
-		text = strings.TrimRight(text, "\n") + "\n\n$ " + strings.Join(args, " ")
-	}
-	fmt.Fprintln(s.stdout, text)
-	return nil
-}
-
 // folders makes what the mode needs.
 func (s *session) folders() error {
 	dirs := []string{filepath.Join(s.home, "logs")}
-	if s.mode != "prompt" {
-		specs := s.specs()
-		if !filepath.IsAbs(specs) {
-			specs = filepath.Join(s.project, specs)
-		}
+	switch specs := s.specs(); {
+	case s.mode == "prompt":
+	case filepath.IsAbs(specs):
 		dirs = append(dirs, specs)
+	default:
+		dirs = append(dirs, filepath.Join(s.project, specs))
 	}
 	for _, dir := range dirs {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -283,8 +218,8 @@ func (s *session) folders() error {
 	return nil
 }
 
-// run runs the loop with its session log.
-func (s *session) run(l *ralph.Local, state ralph.State) error {
+// start runs the loop with its logs.
+func (s *session) start(l *ralph.Local, state ralph.State) error {
 	file, err := newLog(filepath.Join(s.home, "logs"), time.Now())
 	if err != nil {
 		return fail(exitConfig, "session log: %w", err)
@@ -293,36 +228,65 @@ func (s *session) run(l *ralph.Local, state ralph.State) error {
 	s.say("session log: %s", file.Name())
 	hidden := redact().Writer(file)
 	banner := &progress.Banner{W: hidden, Mode: s.mode}
-	display := io.Writer(s.stderr)
-	if f, ok := l.Runner.(*filtered); ok && f.display != "" {
-		display = nil
-		f.to = s.stderr
+	log := ralph.ProgressLog(banner)
+	if s.log != "" {
+		execution, err := s.openLog(s.log)
+		if err != nil {
+			return err
+		}
+		log = progress.Multi(banner, without(execution.log(false), s.project, string(execution)))
 	}
-	l.Output = func(ralph.Request) (io.Writer, io.Writer) { return display, banner }
-	final, err := drive(s.env, l, state, banner)
+	l.Output = func(ralph.Request) (io.Writer, io.Writer) { return s.stderr, banner }
+	final, err := drive(s.env, l, state, log)
 	err = exitFor(s.env, final, err, s.strict)
-	code := exitCode(s.ctx, err)
 	reason := string(final.Stop)
 	if !final.Done() {
 		reason = "interrupted"
 		if context.Cause(s.ctx) == nil && err != nil {
-			reason = err.Error()
+			reason = progress.PrintableLine(err.Error())
 		}
 	}
-	return errors.Join(err, banner.Close(time.Now(), reason, code), hidden.Close())
+	result := fmt.Sprintf("%s\nExit Code: %d", reason, exitCode(s.ctx, err))
+	return errors.Join(err, banner.Close(time.Now(), result), hidden.Close())
 }
 
 // newLog makes a file that was not there, named for the time.
 func newLog(dir string, now time.Time) (*os.File, error) {
-	base := "session-" + now.Format("20060102-150405")
-	for n := 1; ; n++ {
-		name := base + ".log"
-		if n > 1 {
-			name = fmt.Sprintf("%s-%d.log", base, n)
-		}
-		f, err := os.OpenFile(filepath.Join(dir, name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	base := filepath.Join(dir, "session-"+now.Format("20060102-150405"))
+	name := base + ".log"
+	for n := 2; ; n++ {
+		f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 		if !errors.Is(err, fs.ErrExist) {
 			return f, err
 		}
+		name = fmt.Sprintf("%s-%d.log", base, n)
 	}
+}
+
+// maxPrompt is more than any agent takes.
+const maxPrompt = 8 << 20
+
+// readPrompt reads a prompt file, which must be text.
+func readPrompt(file string) (string, error) {
+	info, err := os.Stat(file)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "", fail(exitConfig, "prompt file %s does not exist", file)
+	case err != nil:
+		return "", fail(exitConfig, "prompt file: %w", err)
+	case info.IsDir():
+		return "", fail(exitConfig, "prompt file %s is a folder", file)
+	case info.Size() > maxPrompt:
+		return "", fail(exitConfig, "prompt file %s has %d bytes; agents take at most %d", file, info.Size(), maxPrompt)
+	}
+	data, err := os.ReadFile(file)
+	switch {
+	case err != nil:
+		return "", fail(exitConfig, "prompt file: %w", err)
+	case len(bytes.TrimSpace(data)) == 0:
+		return "", fail(exitConfig, "prompt file %s is empty", file)
+	case !utf8.Valid(data) || bytes.IndexByte(data, 0) >= 0:
+		return "", fail(exitConfig, "prompt file %s is not text (it is not UTF-8, or holds a NUL byte)", file)
+	}
+	return strings.TrimPrefix(string(data), "\uFEFF"), nil
 }

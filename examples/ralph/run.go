@@ -4,63 +4,42 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/ralph-loop/ralph"
-	"github.com/ralph-loop/ralph/internal/git"
 	"github.com/ralph-loop/ralph/progress"
 	"github.com/ralph-loop/ralph/tasks"
 )
 
-func runFlags(f *flags) {
-	f.IntVar(&f.max, "max", 0, "at most `N` iterations: of a list in all (10), of a definition for each task (its own number)")
-	f.StringVar(&f.template, "template", "", "the prompt `FILE` for the items of a list (default: templates/ralph-prompt.md, else built in)")
-	f.StringVar(&f.progress, "progress", "", "the progress `FILE` (default: progress.txt beside the task file)")
-	f.StringVar(&f.log, "log", "", "the execution log `FILE` (default: .ralph/log.jsonl)")
-	f.BoolVar(&f.allBoxes, "all-boxes", false, "of a list, take every box for a task, also those without an ID")
-	f.StringVar(&f.dir, "dir", "", "the `FOLDER` to work in (default: the top of the git work tree, else the current folder)")
-	stageFlags(f)
-	agentFlags(f)
+// runFlags are the flags of run.
+type runFlags struct {
+	shared
+	template, progress string
 }
 
-// stageFlags say whose criteria of a definition are meant, and who judges.
-func stageFlags(f *flags) {
-	f.StringVar(&f.stage, "stage", "", "of a definition, the `AGENT` whose part it is (default: the first it names, else coder)")
-	f.StringVar(&f.judge, "judge", "", "the `NAME` of the agent that judges what is verified by meaning (semantic)")
-	f.StringVar(&f.judgeModel, "judge-model", "", "the `MODEL` it uses when a definition names none")
-	f.StringVar(&f.config, "config", "", "the `FILE` with a ralph: section of defaults (default: .ralph/config.yaml)")
+func (f *runFlags) own(set *flag.FlagSet) {
+	set.StringVar(&f.template, "template", "", "the prompt `FILE` for the items of a list (default: templates/ralph-prompt.md, else built in)")
+	set.StringVar(&f.progress, "progress", "", "the progress `FILE` (default: progress.txt beside the task file)")
 }
 
 // A work is a run of a task file.
 type work struct {
 	env
-	*flags
-	file    string
-	project string
-	logPath string
-	log     ralph.ProgressLog
-	close   []func() error
-	spent   float64  // USD, by the tasks so far
-	last    *float64 // USD, by the last iteration
+	*runFlags
+	project, file string
+	agent         ralph.Runner
+	logPath       string
+	record        ralph.ProgressLog
+	used          ralph.State // what the tasks of definitions have used so far
 }
 
-func runRun(e env, f *flags, args []string) (err error) {
-	w := &work{env: e, flags: f}
-	if len(args) > 1 {
-		return fail(exitUsage, "%q is one argument too many", args[1])
-	}
-	if f.max < 0 || f.max == 0 && f.given("max") {
-		return fail(exitUsage, "--max is the number of iterations, 1 or more, not %d", f.max)
-	}
-	if err := f.validate(); err != nil {
-		return err
-	}
+func (f *runFlags) run(e env, args []string) error {
+	w := &work{env: e, runFlags: f}
 	if err := w.locate(args); err != nil {
 		return err
 	}
@@ -68,19 +47,13 @@ func runRun(e env, f *flags, args []string) (err error) {
 	if err != nil {
 		return fail(exitConfig, "%w", err)
 	}
-	runner, err := f.command(e, nil, w.project)
-	if err != nil {
+	if w.agent, err = f.command(e, nil, w.project); err != nil {
 		return err
 	}
-	defer func() {
-		for _, end := range w.close {
-			err = errors.Join(err, end())
-		}
-	}()
 	if kind == tasks.KindDefinitions {
-		return w.definitions(runner)
+		return w.definitions()
 	}
-	return w.list(kind, runner)
+	return w.list(kind)
 }
 
 // locate finds the project and the task file.
@@ -99,8 +72,8 @@ func (w *work) locate(args []string) error {
 		return nil
 	}
 	names := []string{"tasks.md", "prd.json", "tasks.yaml", "tasks.yml", "tasks.json"}
-	if out, err := git.Command(w.ctx, project, "symbolic-ref", "--quiet", "--short", "HEAD").Output(); err == nil {
-		names = append(names, filepath.Join("specs", strings.TrimSpace(string(out)), "tasks.md"))
+	if _, branch, err := ralph.WorkTree(w.ctx, project); err == nil && branch != "" {
+		names = append(names, filepath.Join("specs", branch, "tasks.md"))
 	}
 	for _, name := range names {
 		if file := filepath.Join(project, name); isFile(file) {
@@ -111,52 +84,20 @@ func (w *work) locate(args []string) error {
 	return fail(exitConfig, "there is no task file: none of %s is in %s; name one", strings.Join(names, ", "), project)
 }
 
-// open opens the logs. Where loops are resumed from the execution log, it keeps
-// the tasks as they are, secrets and all.
+// open opens the logs.
 func (w *work) open(resumed bool) error {
-	path := w.flags.log
-	if path == "" {
-		folder, err := dotRalph(w.project)
-		if err != nil {
-			return fail(exitConfig, "execution log: %w", err)
-		}
-		path = filepath.Join(folder, "log.jsonl")
-	}
-	w.logPath = path
-	file, err := openLog(path)
+	w.logPath = cmp.Or(w.log, filepath.Join(w.project, ".ralph", "log.jsonl"))
+	execution, err := w.openLog(w.logPath)
 	if err != nil {
-		return fail(exitConfig, "execution log: %w", err)
+		return err
 	}
-	w.close = append(w.close, file.Close)
-	w.say("execution log: %s", path)
-	text, execution := redact(), redact()
-	text.Task, execution.Task = true, !resumed
-	w.log = progress.Multi(
-		text.Log(&progress.Markdown{Path: w.progressPath(), Feature: tasks.Feature(w.ctx, w.project, w.file)}),
-		execution.Log(&progress.JSONL{W: file}),
-	)
+	text, path := redact(), w.progressPath()
+	text.Task = true
+	w.record = without(progress.Multi(
+		text.Log(&progress.Markdown{Path: path, Feature: tasks.Feature(w.ctx, w.project, w.file)}),
+		execution.log(resumed),
+	), w.project, absolute(path), string(execution))
 	return nil
-}
-
-func absolute(path string) string {
-	if abs, err := filepath.Abs(path); err == nil {
-		return abs
-	}
-	return path
-}
-
-// dotRalph is the project's folder for what loops write. It is no part of the
-// project, and says so to git.
-func dotRalph(project string) (string, error) {
-	folder := filepath.Join(project, ".ralph")
-	_, err := os.Stat(folder)
-	if err == nil {
-		return folder, nil
-	}
-	if err := os.MkdirAll(folder, 0o755); err != nil {
-		return "", err
-	}
-	return folder, os.WriteFile(filepath.Join(folder, ".gitignore"), []byte("*\n"), 0o644)
 }
 
 func (w *work) progressPath() string {
@@ -170,56 +111,47 @@ func (w *work) output(ralph.Request) (io.Writer, io.Writer) { return w.stderr, n
 func (w *work) shown(always bool) ralph.ProgressLog {
 	return ralph.ProgressLogFunc(func(ctx context.Context, ev ralph.Event) error {
 		if ev.Kind == ralph.EventLoopStarted && ev.State != nil {
-			fmt.Fprintf(w.stderr, "\n=== %s %s\n", clean(ev.Task), clean(ev.State.Task.Title))
+			fmt.Fprintf(w.stderr, "\n=== %s %s\n", line(ev.Task), line(ev.State.Task.Title))
 		}
 		show(w.stderr, ralph.Task{Always: always}, ev)
-		ev.Iteration.Files = slices.DeleteFunc(slices.Clone(ev.Iteration.Files), w.ours)
-		return w.log.Append(ctx, ev)
+		return w.record.Append(ctx, ev)
 	})
 }
 
-// ours reports whether a changed file is one that this program writes.
-func (w *work) ours(file string) bool {
-	path := filepath.Join(w.project, filepath.FromSlash(file))
-	return path == absolute(w.progressPath()) || path == absolute(w.logPath)
-}
-
 // list works a list or a prd.json off.
-func (w *work) list(kind tasks.Kind, runner ralph.Runner) error {
+func (w *work) list(kind tasks.Kind) error {
 	source := w.source(w.file, kind)
 	text, err := w.prompt()
 	if err != nil {
 		return err
 	}
-	if err := w.ready(kind, source); err != nil {
+	items, err := source.Items(w.ctx)
+	if err != nil {
 		return fail(exitConfig, "%w", err)
+	}
+	w.sayOthers(w.env, w.file, kind, items)
+	if openItems(items) == 0 { // found out before any log is begun
+		return fail(exitConfig, "%s: there is nothing to do: %s, all done", w.file, plural(len(items), "task"))
+	}
+	s := &tasks.Session{
+		Source: source, Runner: w.agent, Dir: w.project, Template: text, Path: absolute(w.file),
+		Progress: absolute(w.progressPath()), Output: w.output, Limits: w.limits(),
+	}
+	if w.dryRun {
+		dry := &printer{agent: w.agent, out: w.stdout}
+		s.Runner = dry
+		_, err := s.Run(w.ctx)
+		return dry.end(err)
 	}
 	if err := w.open(false); err != nil {
 		return err
 	}
-	s := &tasks.Session{
-		Source: source, Runner: runner, Log: w.shown(true), Dir: w.project, Template: text,
-		Path: absolute(w.file), Progress: absolute(w.progressPath()), Output: w.output,
-		Limits: ralph.Limits{Iterations: w.max, IterationTimeout: w.timeout, CostUSD: w.maxCost},
-	}
+	s.Log = w.shown(true)
 	report, err := s.Run(w.ctx)
 	if !report.StartTime.IsZero() {
 		printSession(w.stdout, report)
 	}
 	return w.exit(err, report.TasksRemaining)
-}
-
-// ready finds out whether there is something to do, before any log is begun.
-func (w *work) ready(kind tasks.Kind, source tasks.Source) error {
-	items, err := source.Items(w.ctx)
-	if err != nil {
-		return err
-	}
-	w.sayOthers(w.env, w.file, kind, items)
-	if openItems(items) == 0 {
-		return fmt.Errorf("%s: there is nothing to do: %s, all done", w.file, plural(len(items), "task"))
-	}
-	return nil
 }
 
 // prompt is the template of the user, "" = the built-in one.
@@ -233,30 +165,28 @@ func (w *work) prompt() (string, error) {
 }
 
 func printSession(out io.Writer, r tasks.Report) {
-	fmt.Fprintf(out, "%s: %s after %s of %d in %s: %s completed, %d remaining%s\n", clean(r.FeatureBranch), r.Status,
+	fmt.Fprintf(out, "%s: %s after %s of %d in %s: %s completed, %d remaining%s\n", line(r.FeatureBranch), r.Status,
 		plural(r.IterationsRun, "iteration"), r.MaxIterations, r.EndTime.Sub(r.StartTime).Round(time.Millisecond),
-		plural(r.TasksCompleted, "task"), r.TasksRemaining, price(r.Usage))
+		plural(r.TasksCompleted, "task"), r.TasksRemaining, spent(r.Usage))
 	if len(r.Skipped) > 0 {
-		fmt.Fprintf(out, "  skipped  %s\n", clean(strings.Join(r.Skipped, ", ")))
+		fmt.Fprintf(out, "  skipped  %s\n", line(strings.Join(r.Skipped, ", ")))
 	}
 }
 
-// exit is the exit code of a run: 3 while tasks remain (S0), whatever stopped it,
-// but 4 if that was the agent.
+// exit is the end of a run: tasks remain, whatever stopped it.
 func (w *work) exit(err error, remaining int) error {
-	if err == nil {
-		return nil
-	}
 	stop, ok := errors.AsType[*ralph.StopError](err)
 	switch {
+	case err == nil:
+		return nil
 	case context.Cause(w.ctx) != nil || !ok:
 		return fail(exitConfig, "%w", err)
-	case stop.Reason == ralph.StopFailed:
-		return fail(exitAgent, "the agent failed: %s", clean(stop.Detail))
+	case stopCode(stop.Reason) != exitAgent:
+		return fail(exitNotVerified, "%s (%s): %s", remain(remaining), stop.Reason, line(stop.Detail))
 	case stop.Reason == ralph.StopRateLimited:
-		return fail(exitAgent, "the agent is rate limited: %s", clean(stop.Detail))
+		return fail(exitAgent, "the agent is rate limited: %s", line(stop.Detail))
 	}
-	return fail(exitNotVerified, "%s (%s): %s", remain(remaining), stop.Reason, clean(stop.Detail))
+	return fail(exitAgent, "the agent failed: %s", line(stop.Detail))
 }
 
 func remain(n int) string {

@@ -5,20 +5,48 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"text/tabwriter"
 	"time"
-	"unicode"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/progress"
 )
 
-// clean makes text that nobody vouches for safe to show on one line.
-func clean(text string) string {
-	return strings.Join(strings.Fields(strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) && r != '\n' && r != '\t' {
-			return -1
+// line makes text that nobody vouches for safe to show on one line.
+func line(text string) string { return progress.PrintableLine(text) }
+
+// columns prints a table. Cells are made safe to show; an empty one is a dash.
+func columns(out io.Writer, rows [][]string) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	for _, row := range rows {
+		for i, cell := range row {
+			row[i] = cmp.Or(line(cell), "-")
 		}
-		return r
-	}, text)), " ")
+		fmt.Fprintln(w, strings.Join(row, "\t"))
+	}
+	return w.Flush()
+}
+
+// short cuts text for a table.
+func short(text string, limit int) string {
+	runes := []rune(line(text))
+	if len(runes) <= limit {
+		return string(runes)
+	}
+	return string(runes[:limit-1]) + "…"
+}
+
+// quote shows text of several lines, the first of them.
+func quote(w io.Writer, text string, most int) {
+	for i, line := range strings.Split(progress.Printable(strings.TrimSpace(text)), "\n") {
+		switch {
+		case i == most:
+			fmt.Fprintln(w, "   | …")
+			return
+		case line != "" || i > 0:
+			fmt.Fprintf(w, "   | %s\n", strings.TrimRight(line, " "))
+		}
+	}
 }
 
 // show prints an event as it happens.
@@ -32,35 +60,20 @@ func show(w io.Writer, t ralph.Task, ev ralph.Event) {
 		}
 		fmt.Fprintf(w, "\n== iteration %d%s\n", it.Number, attempt)
 	case ralph.EventWaiting:
-		fmt.Fprintf(w, "-- %s\n", clean(ev.Text))
+		fmt.Fprintf(w, "-- %s\n", line(ev.Text))
 	case ralph.EventIterationEnded:
 		if o, ok := w.(*outlet); ok && o.midLine {
 			fmt.Fprintln(w) // the agent's last line has no end
 		}
-		fmt.Fprintf(w, "-- iteration %d: %s, %s%s\n", it.Number, outcome(t, it), it.Elapsed.Round(time.Millisecond), price(it.Usage))
-		if feedback := strings.TrimSpace(it.Verdict.Feedback); feedback != "" {
-			for i, line := range strings.Split(feedback, "\n") {
-				if i == 20 {
-					fmt.Fprintln(w, "   | …")
-					break
-				}
-				fmt.Fprintf(w, "   | %s\n", strings.TrimRight(strings.Map(printable, line), " "))
-			}
-		}
+		fmt.Fprintf(w, "-- iteration %d: %s, %s%s\n", it.Number, outcome(t, it), it.Elapsed.Round(time.Millisecond), spent(it.Usage))
+		quote(w, it.Verdict.Feedback, 20)
 	}
-}
-
-func printable(r rune) rune {
-	if unicode.IsControl(r) && r != '\t' {
-		return -1
-	}
-	return r
 }
 
 func outcome(t ralph.Task, it ralph.Iteration) string {
 	fault := ""
 	if it.Fault != "" {
-		fault = fmt.Sprintf("%s (%s)", it.Fault, clean(it.Error))
+		fault = fmt.Sprintf("%s (%s)", it.Fault, line(it.Error))
 	}
 	switch {
 	case it.Verdict.Passed && (it.Claimed || t.Always):
@@ -79,28 +92,24 @@ func outcome(t ralph.Task, it ralph.Iteration) string {
 	return "no claim"
 }
 
-func price(u ralph.Usage) string {
-	if u.CostUSD == nil {
+// spent is what was used, as far as anybody told.
+func spent(u ralph.Usage) string {
+	if u == (ralph.Usage{}) {
 		return ""
 	}
-	return fmt.Sprintf(", $%.4f", *u.CostUSD)
+	return ", " + u.String()
 }
+
+func usd(v float64) string { return ralph.Usage{CostUSD: &v}.String() }
 
 // report prints how the loop ended, and the evidence. A loop that is not done was
 // interrupted, or could not begin its next iteration.
 func report(w io.Writer, s ralph.State, interrupted bool) {
-	result := string(s.Stop)
-	switch {
-	case s.Done() || interrupted:
-		result = cmp.Or(result, "interrupted") + " after " + plural(s.Iteration, "iteration")
-	default:
-		result = fmt.Sprintf("stopped before iteration %d", s.Iteration)
+	result := fmt.Sprintf("stopped before iteration %d", s.Iteration)
+	if s.Done() || interrupted {
+		result = cmp.Or(string(s.Stop), "interrupted") + " after " + plural(s.Iteration, "iteration")
 	}
-	fmt.Fprintf(w, "%s in %s", result, s.Elapsed.Round(time.Millisecond))
-	if u := s.Usage; u.InputTokens+u.OutputTokens > 0 {
-		fmt.Fprintf(w, ", %d tokens in, %d out", u.InputTokens, u.OutputTokens)
-	}
-	fmt.Fprintln(w, price(s.Usage))
+	fmt.Fprintf(w, "%s in %s%s\n", result, s.Elapsed.Round(time.Millisecond), spent(s.Usage))
 	for _, c := range s.Verdict.Checks {
 		extra := ""
 		if c.ExitCode != nil {
@@ -109,7 +118,7 @@ func report(w io.Writer, s ralph.State, interrupted bool) {
 		if c.Duration > 0 {
 			extra += ", " + c.Duration.Round(time.Millisecond).String()
 		}
-		fmt.Fprintf(w, "  %-8s %s%s\n", c.Status, clean(c.Name), extra)
+		fmt.Fprintf(w, "  %-8s %s%s\n", c.Status, line(c.Name), extra)
 	}
 }
 

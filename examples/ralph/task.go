@@ -5,21 +5,32 @@ import (
 	_ "embed"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/ralph-loop/ralph/tasks"
+	"github.com/ralph-loop/ralph/tasks/spec"
 )
 
 //go:embed prompts/tasks.md
 var definitionsPrompt string
 
-// stages are S1's agents. A definition may have others.
+// stages are the agents that flags of task create name. A definition may have
+// others.
 var stages = []string{"coder", "reviewer", "tester", "qa"}
+
+// createFlags are the flags of task create.
+type createFlags struct {
+	shared
+	file, outcome, description string
+	priority                   int
+	acceptance, depends        list
+	agents                     map[string]*criteriaFlags
+}
 
 // criteriaFlags are what flags say of one agent's criteria.
 type criteriaFlags struct {
@@ -28,59 +39,38 @@ type criteriaFlags struct {
 	guard                                                  list
 }
 
-func taskCommandFlags(f *flags) {
-	f.StringVar(&f.file, "file", "", "create: the `FILE` to add the definition to (default: tasks.yaml); made if it is not there")
-	f.StringVar(&f.outcome, "outcome", "", "create: the one `SENTENCE` that says what done means")
-	f.Var(&f.acceptance, "acceptance", "create: one `CRITERION`; may be given several times")
-	f.StringVar(&f.description, "description", "", "create: what is to be done, the `TEXT` for the agent")
-	f.IntVar(&f.priority, "priority", 0, "create: a `NUMBER`, lower is more urgent")
-	f.Var(&f.depends, "follows", "create: the `ID` of a task that must be done before; may be given several times")
-	f.BoolVar(&f.allBoxes, "all-boxes", false, "list and check: take every box of a list for a task, also those without an ID")
-	f.BoolVar(&f.strict, "strict", false, "check: a task without a completion is an error")
+func (f *createFlags) own(set *flag.FlagSet) {
+	set.StringVar(&f.file, "file", "tasks.yaml", "the `FILE` to add the definition to (default: tasks.yaml); made if it is not there")
+	set.StringVar(&f.outcome, "outcome", "", "the one `SENTENCE` that says what done means")
+	set.Var(&f.acceptance, "acceptance", "one `CRITERION`; may be given several times")
+	set.StringVar(&f.description, "description", "", "what is to be done, the `TEXT` for the agent")
+	set.IntVar(&f.priority, "priority", 0, "a `NUMBER`, lower is more urgent")
+	set.Var(&f.depends, "follows", "the `ID` of a task that must be done before; may be given several times")
 	f.agents = map[string]*criteriaFlags{}
 	for _, stage := range stages {
 		c := &criteriaFlags{}
 		f.agents[stage] = c
-		f.StringVar(&c.promise, stage+"-promise", "", "create: the "+stage+"'s completion promise, a `TEXT`")
-		f.StringVar(&c.description, stage+"-description", "", "create: what success means for the "+stage+", a `TEXT`")
-		f.StringVar(&c.verify, stage+"-verify", "", "create: how its work is verified, a `METHOD`: string_match, semantic, external, multi_stage, …")
-		f.StringVar(&c.command, stage+"-verify-cmd", "", "create: the `COMMAND` of the method external")
-		f.StringVar(&c.config, stage+"-verify-config", "", "create: the method's configuration, as `JSON`")
-		f.StringVar(&c.blocked, stage+"-blocked", "", "create: the promise that says \"I cannot go on\", a `TEXT`")
-		f.IntVar(&c.iterations, stage+"-max-iterations", 0, "create: at most this `NUMBER` of iterations")
-		f.Var(&c.guard, stage+"-guard", "create: a `GLOB` of files that the "+stage+" must not change; may be given several times")
+		set.StringVar(&c.promise, stage+"-promise", "", "the "+stage+"'s completion promise, a `TEXT`")
+		set.StringVar(&c.description, stage+"-description", "", "what success means for the "+stage+", a `TEXT`")
+		set.StringVar(&c.verify, stage+"-verify", "", "how its work is verified, a `METHOD`: string_match, semantic, external, multi_stage, …")
+		set.StringVar(&c.command, stage+"-verify-cmd", "", "the `COMMAND` of the method external")
+		set.StringVar(&c.config, stage+"-verify-config", "", "the method's configuration, as `JSON`")
+		set.StringVar(&c.blocked, stage+"-blocked", "", "the promise that says \"I cannot go on\", a `TEXT`")
+		set.IntVar(&c.iterations, stage+"-max-iterations", 0, "at most this `NUMBER` of iterations")
+		set.Var(&c.guard, stage+"-guard", "a `GLOB` of files that the "+stage+" must not change; may be given several times")
 	}
 }
 
-func runTask(e env, f *flags, args []string) error {
-	if len(args) == 0 {
-		return fail(exitUsage, "task takes create, list, check or prompt; 'ralph help task' tells more")
-	}
-	switch verb, args := args[0], args[1:]; verb {
-	case "create":
-		return createTask(e, f, args)
-	case "list":
-		return listTasks(e, f, args)
-	case "check":
-		return checkTasks(e, f, args)
-	case "prompt":
-		if len(args) > 0 {
-			return fail(exitUsage, "task prompt takes no arguments")
-		}
-		fmt.Fprint(e.stdout, definitionsPrompt)
-		return nil
-	default:
-		return fail(exitUsage, "unknown: task %s%s", verb, didYouMean(verb, []string{"create", "list", "check", "prompt"}))
-	}
+// printPrompt prints what an agent must be told to write definitions.
+func printPrompt(e env, _ *shared, _ []string) error {
+	_, err := fmt.Fprint(e.stdout, definitionsPrompt)
+	return err
 }
 
-// createTask is S1's task-create.
-func createTask(e env, f *flags, args []string) error {
-	if len(args) != 3 {
-		return fail(exitUsage, "task create takes ID, SPEC and TITLE, not %d arguments", len(args))
-	}
-	def := tasks.Definition{
-		ID: args[0], SpecID: args[1], Title: args[2], Description: f.description, Status: tasks.StatusTodo,
+// run adds a definition to a file.
+func (f *createFlags) run(e env, args []string) error {
+	def := spec.Definition{
+		ID: args[0], SpecID: args[1], Title: args[2], Description: f.description, Status: spec.StatusTodo,
 		Priority: f.priority, Dependencies: f.depends,
 	}
 	switch {
@@ -89,32 +79,31 @@ func createTask(e env, f *flags, args []string) error {
 	case len(f.acceptance) == 0:
 		return fail(exitUsage, "--acceptance is missing: at least one criterion that can be checked")
 	}
-	def.Completion = &tasks.Completion{Outcome: f.outcome, Acceptance: f.acceptance}
+	def.Completion = &spec.Completion{Outcome: f.outcome, Acceptance: f.acceptance}
 	for _, stage := range stages {
 		c, given, err := f.agents[stage].criteria(stage)
 		if err != nil {
 			return err
 		}
 		if given {
-			def.Completion.Agents = append(def.Completion.Agents, tasks.AgentCriteria{Agent: stage, Criteria: c})
+			def.Completion.Agents = append(def.Completion.Agents, spec.AgentCriteria{Agent: stage, Criteria: c})
 		}
 	}
-	path := cmp.Or(f.file, "tasks.yaml")
-	switch strings.ToLower(filepath.Ext(path)) {
+	switch strings.ToLower(filepath.Ext(f.file)) {
 	case ".yaml", ".yml", ".json":
 	default:
-		return fail(exitUsage, "--file %s: definitions are in a file that ends in .yaml, .yml or .json", path)
+		return fail(exitUsage, "--file %s: definitions are in a file that ends in .yaml, .yml or .json", f.file)
 	}
-	if err := addDefinition(path, def); err != nil {
+	if err := addDefinition(f.file, def); err != nil {
 		return fail(exitConfig, "%w", err)
 	}
-	fmt.Fprintf(e.stdout, "%s added to %s\n", clean(def.ID), path)
+	fmt.Fprintf(e.stdout, "%s added to %s\n", line(def.ID), f.file)
 	return nil
 }
 
 // criteria returns what the flags say, and whether they say anything.
-func (c *criteriaFlags) criteria(stage string) (tasks.Criteria, bool, error) {
-	got := tasks.Criteria{Promise: c.promise, Description: c.description, Method: c.verify, MaxIterations: c.iterations, Blocked: c.blocked, Guard: c.guard}
+func (c *criteriaFlags) criteria(stage string) (spec.Criteria, bool, error) {
+	got := spec.Criteria{Promise: c.promise, Description: c.description, Method: c.verify, MaxIterations: c.iterations, Blocked: c.blocked, Guard: c.guard}
 	switch {
 	case c.command != "" && c.config != "":
 		return got, false, fail(exitUsage, "--%s-verify-cmd and --%s-verify-config exclude each other", stage, stage)
@@ -137,26 +126,22 @@ func (c *criteriaFlags) criteria(stage string) (tasks.Criteria, bool, error) {
 }
 
 // addDefinition adds a definition to a file, which is made if it is not there.
-func addDefinition(path string, def tasks.Definition) error {
-	info, err := os.Stat(path)
-	isNew := errors.Is(err, fs.ErrNotExist)
-	if err != nil && !isNew {
-		return err
-	}
-	if isNew || info.Mode().IsRegular() && blank(path) {
-		if err := def.Validate(nil); err != nil {
+func addDefinition(path string, def spec.Definition) error {
+	if info, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) || err == nil && info.Mode().IsRegular() && blank(path) {
+		text, err := firstText(path, def)
+		if err != nil {
 			return err
 		}
-		return writeFirst(path, def)
+		return os.WriteFile(path, text, 0o644)
 	}
-	f, err := tasks.Load(path)
+	f, err := spec.Load(path)
+	if err == nil {
+		err = f.Add(def)
+	}
+	if err == nil {
+		err = f.Validate()
+	}
 	if err != nil {
-		return err
-	}
-	if err := f.Add(def); err != nil {
-		return err
-	}
-	if err := f.Validate(); err != nil {
 		return err
 	}
 	return f.Save()
@@ -168,79 +153,80 @@ func blank(path string) bool {
 	return err == nil && strings.TrimSpace(string(text)) == ""
 }
 
-// writeFirst writes a file with one definition: a list, to which more can be
+// firstText is that of a file with one definition: a list, to which more can be
 // added.
-func writeFirst(path string, def tasks.Definition) error {
+func firstText(path string, def spec.Definition) ([]byte, error) {
+	if err := def.Validate(nil); err != nil {
+		return nil, err
+	}
 	var text []byte
 	var err error
 	if strings.EqualFold(filepath.Ext(path), ".json") {
-		text, err = json.MarshalIndent([]tasks.Definition{def}, "", "  ")
+		text, err = json.MarshalIndent([]spec.Definition{def}, "", "  ")
 		text = append(text, '\n')
-	} else {
-		text, err = def.YAML()
-		lines := strings.SplitAfter(strings.TrimSuffix(string(text), "\n"), "\n")
-		for i, line := range lines {
-			switch i {
-			case 0:
-				lines[i] = ""
-			case 1:
-				lines[i] = "- " + strings.TrimPrefix(line, "  ")
-			}
-		}
-		text = []byte(strings.Join(lines, "") + "\n")
+	} else if text, err = def.YAML(); err == nil { // below "task:", as deep as in a list
+		_, entry, _ := strings.Cut(string(text), "\n")
+		text = []byte("- " + strings.TrimPrefix(entry, "  "))
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
-	f, err := tasks.Parse(path, text)
-	if err != nil {
-		return err
+	f, err := spec.Parse(path, text)
+	if err == nil {
+		err = f.Validate()
 	}
-	if err := f.Validate(); err != nil {
-		return err
-	}
-	return os.WriteFile(path, text, 0o644)
+	return text, err
 }
 
 // listTasks prints what is in a task file.
-func listTasks(e env, f *flags, args []string) error {
-	path, kind, err := oneFile("list", args)
+func listTasks(e env, f *shared, args []string) error {
+	path := args[0]
+	kind, err := tasks.KindOf(path)
 	if err != nil {
-		return err
+		return fail(exitConfig, "%w", err)
 	}
-	w := tabwriter.NewWriter(e.stdout, 0, 0, 2, ' ', 0)
 	if kind == tasks.KindDefinitions {
-		file, err := tasks.Load(path)
+		file, err := spec.Load(path)
 		if err != nil {
 			return fail(exitConfig, "%w", err)
 		}
-		fmt.Fprintln(w, "TASK\tSTATUS\tPRIORITY\tFOLLOWS\tAGENTS\tTITLE")
+		rows := [][]string{{"TASK", "STATUS", "PRIORITY", "FOLLOWS", "AGENTS", "TITLE"}}
 		for _, d := range file.Definitions() {
 			var agents []string
-			if d.Completion != nil {
-				for _, a := range d.Completion.Agents {
-					agents = append(agents, strings.TrimSuffix(a.Agent+":"+a.Criteria.Method, ":"))
-				}
+			for _, a := range agentsOf(d) {
+				agents = append(agents, strings.TrimSuffix(a.Agent+":"+a.Criteria.Method, ":"))
 			}
-			fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%s\t%s\n", clean(d.ID), clean(string(cmp.Or(d.Status, tasks.StatusTodo))), d.Priority,
-				cmp.Or(clean(strings.Join(d.Dependencies, ",")), "-"), cmp.Or(clean(strings.Join(agents, ",")), "-"), clean(d.Title))
+			rows = append(rows, []string{d.ID, string(cmp.Or(d.Status, spec.StatusTodo)), fmt.Sprint(d.Priority),
+				strings.Join(d.Dependencies, ","), strings.Join(agents, ","), d.Title})
 		}
-		return w.Flush()
+		return columns(e.stdout, rows)
 	}
 	items, err := f.source(path, kind).Items(e.ctx)
 	if err != nil {
 		return fail(exitConfig, "%w", err)
 	}
-	fmt.Fprintln(w, "TASK\tSTATUS\tPHASE\tTEXT")
+	rows := [][]string{{"TASK", "STATUS", "PHASE", "TEXT"}}
 	for _, it := range items {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", cmp.Or(clean(it.ID), "-"), boxStatus(it), cmp.Or(short(clean(it.Phase), 30), "-"), short(clean(it.Text), 80))
+		status := "open"
+		if it.Done {
+			status = "done"
+		}
+		rows = append(rows, []string{it.ID, status, short(it.Phase, 30), short(it.Text, 80)})
 	}
-	return w.Flush()
+	return columns(e.stdout, rows)
+}
+
+// agentsOf are the criteria of a definition, agent by agent.
+func agentsOf(d spec.Definition) []spec.AgentCriteria {
+	if d.Completion == nil {
+		return nil
+	}
+	return d.Completion.Agents
 }
 
 // sayOthers tells of open boxes that are not taken for tasks: nobody waits for
 // them, which should surprise nobody.
-func (f *flags) sayOthers(e env, path string, kind tasks.Kind, items []tasks.Item) {
+func (f *shared) sayOthers(e env, path string, kind tasks.Kind, items []tasks.Item) {
 	if kind != tasks.KindList || f.allBoxes {
 		return
 	}
@@ -260,36 +246,19 @@ func openItems(items []tasks.Item) int {
 	return n
 }
 
-func boxStatus(it tasks.Item) string {
-	if it.Done {
-		return "done"
-	}
-	return "open"
-}
-
-func (f *flags) source(path string, kind tasks.Kind) tasks.Source {
+func (f *shared) source(path string, kind tasks.Kind) tasks.Source {
 	if kind == tasks.KindPRD {
 		return tasks.PRDFile{Path: path}
 	}
 	return tasks.ListFile{Path: path, AllBoxes: f.allBoxes}
 }
 
-func oneFile(verb string, args []string) (string, tasks.Kind, error) {
-	if len(args) != 1 {
-		return "", "", fail(exitUsage, "task %s takes one FILE", verb)
-	}
-	kind, err := tasks.KindOf(args[0])
-	if err != nil {
-		return "", "", fail(exitConfig, "%w", err)
-	}
-	return args[0], kind, nil
-}
-
 // checkTasks reports everything that is wrong with a task file.
-func checkTasks(e env, f *flags, args []string) error {
-	path, kind, err := oneFile("check", args)
+func checkTasks(e env, f *shared, args []string) error {
+	path := args[0]
+	kind, err := tasks.KindOf(path)
 	if err != nil {
-		return err
+		return fail(exitConfig, "%w", err)
 	}
 	if kind != tasks.KindDefinitions {
 		items, err := f.source(path, kind).Items(e.ctx)
@@ -301,32 +270,21 @@ func checkTasks(e env, f *flags, args []string) error {
 		f.sayOthers(e, path, kind, items)
 		return nil
 	}
-	file, err := tasks.Load(path)
-	if err == nil {
-		err = file.Validate()
-	}
+	file, err := load(path)
 	if err != nil {
-		return fail(exitConfig, "%w", err)
+		return err
 	}
 	e.warn(file)
 	defs := file.Definitions()
-	if f.strict {
-		for _, d := range defs {
-			if d.Completion == nil {
-				return fail(exitConfig, "%s: %s has no completion, and --strict asks for one", path, d.ID)
-			}
-		}
-	}
 	// A verifier that cannot be built is a mistake too; a judge is not asked for.
-	judged := tasks.Env{Judge: f.judgeWith(tasks.Config{Judge: "claude"})}
+	c := criteria{shared: f}
+	c.judged("claude")
 	for _, d := range defs {
-		if d.Completion == nil {
-			continue
+		if d.Completion == nil && f.strict {
+			return fail(exitConfig, "%s: %s has no completion, and --strict asks for one", path, d.ID)
 		}
-		for _, a := range d.Completion.Agents {
-			own := *f
-			own.stage = a.Agent
-			if _, _, err := own.task(tasks.Config{}, judged, d); err != nil {
+		for _, a := range agentsOf(d) {
+			if _, err := c.task(d, a.Agent); err != nil {
 				return fail(exitConfig, "%s: %w", path, err)
 			}
 		}

@@ -2,28 +2,32 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
-	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"os"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/ralph-loop/ralph"
-	"github.com/ralph-loop/ralph/tasks"
+	"github.com/ralph-loop/ralph/tasks/spec"
 	"github.com/ralph-loop/ralph/verify"
 )
 
-func verifyFlags(f *flags) {
-	f.StringVar(&f.output, "output", "", "the `FILE` with what the agent said, - for standard input (default: its claim alone)")
-	f.BoolVar(&f.json, "json", false, "print JSON")
-	f.BoolVar(&f.templates, "templates", false, "list the checks that definitions can use by name (method template)")
-	f.DurationVar(&f.timeout, "timeout", 0, "end a verification after this `TIME`, like 30m (0: never)")
-	f.StringVar(&f.dir, "dir", "", "the `FOLDER` to work in (default: the current one)")
-	stageFlags(f)
+// verifyFlags are the flags of verify.
+type verifyFlags struct {
+	shared
+	output          string
+	json, templates bool
+}
+
+func (f *verifyFlags) own(set *flag.FlagSet) {
+	set.StringVar(&f.output, "output", "", "the `FILE` with what the agent said, - for standard input (default: its claim alone)")
+	set.BoolVar(&f.json, "json", false, "print JSON")
+	set.BoolVar(&f.templates, "templates", false, "list the checks that definitions can use by name (method template)")
 }
 
 // A verified is what came of one agent's part of a task.
@@ -36,37 +40,32 @@ type verified struct {
 	Checks   []ralph.Check `json:"checks,omitempty"`
 }
 
-// runVerify runs a definition's verifiers without any agent.
-func runVerify(e env, f *flags, args []string) error {
+// run runs a definition's verifiers without any agent.
+func (f *verifyFlags) run(e env, args []string) error {
 	if f.templates {
 		return printTemplates(e.stdout, args)
 	}
-	switch len(args) {
-	case 0:
+	if len(args) == 0 {
 		return fail(exitUsage, "verify takes FILE and, if there are several tasks in it, TASK; 'ralph help verify' tells more")
-	case 1, 2:
-	default:
-		return fail(exitUsage, "%q is one argument too many", args[2])
 	}
 	if info, err := os.Stat(cmp.Or(f.dir, ".")); err != nil || !info.IsDir() {
 		return fail(exitConfig, "--dir %s is not a folder", f.dir)
 	}
-	parts, err := f.parts(e, args)
+	def, stages, err := f.parts(e, args)
 	if err != nil {
 		return err
 	}
-	config, err := f.tasksConfig(cmp.Or(f.dir, "."))
+	c, err := f.criteria(cmp.Or(f.dir, "."))
 	if err != nil {
 		return err
 	}
-	judged := tasks.Env{Dir: cmp.Or(f.dir, "."), Judge: f.judgeWith(config)}
 	said, err := f.said(e.stdin)
 	if err != nil {
 		return err
 	}
 	var results []verified
-	for _, p := range parts {
-		r, err := f.verifyPart(e, config, judged, p, said)
+	for _, stage := range stages {
+		r, err := f.verifyPart(e, c, def, stage, said)
 		if err != nil {
 			return fail(exitConfig, "%s: %w", args[0], err)
 		}
@@ -78,54 +77,45 @@ func runVerify(e env, f *flags, args []string) error {
 	return verifiedExit(e, results)
 }
 
-// A part is one agent's part of a definition.
-type part struct {
-	def   tasks.Definition
-	stage string
-}
-
-// parts finds what is to be verified.
-func (f *flags) parts(e env, args []string) ([]part, error) {
-	file, err := tasks.Load(args[0])
-	if err == nil {
-		err = file.Validate()
-	}
+// parts finds the definition that is to be verified, and whose parts of it.
+func (f *verifyFlags) parts(e env, args []string) (d spec.Definition, stages []string, err error) {
+	file, err := load(args[0])
 	if err != nil {
-		return nil, fail(exitConfig, "%w", err)
+		return d, nil, err
 	}
 	e.warn(file)
 	defs := file.Definitions()
 	for _, c := range file.Fragments() {
-		defs = append(defs, tasks.Definition{ID: "", Completion: &c})
+		c.Agents = slices.Clone(c.Agents)
+		for i := range c.Agents {
+			c.Agents[i].Agent = cmp.Or(c.Agents[i].Agent, f.stage, "coder")
+		}
+		defs = append(defs, spec.Definition{ID: "fragment", Title: "fragment", Completion: &c})
 	}
 	if len(args) == 2 {
-		defs = slices.DeleteFunc(defs, func(d tasks.Definition) bool { return d.ID != args[1] })
+		defs = slices.DeleteFunc(defs, func(d spec.Definition) bool { return d.ID != args[1] })
 	}
 	switch {
 	case len(defs) == 0 && len(args) == 2:
-		return nil, fail(exitConfig, "%s: there is no task %q%s", args[0], args[1], didYouMean(args[1], ids(file)))
+		return d, nil, fail(exitConfig, "%s: there is no task %q%s", args[0], args[1], didYouMean(args[1], "", ids(file)))
 	case len(defs) > 1:
-		return nil, fail(exitUsage, "%s: there are %d tasks in it; name one: %s", args[0], len(defs), strings.Join(ids(file), ", "))
+		return d, nil, fail(exitUsage, "%s: there are %d tasks in it; name one: %s", args[0], len(defs), strings.Join(ids(file), ", "))
 	case len(defs) == 0:
-		return nil, fail(exitConfig, "%s: there is no task in it", args[0])
+		return d, nil, fail(exitConfig, "%s: there is no task in it", args[0])
 	}
-	d := defs[0]
 	if f.stage != "" {
-		return []part{{d, f.stage}}, nil
+		return defs[0], []string{f.stage}, nil
 	}
-	var all []part
-	if d.Completion != nil {
-		for _, a := range d.Completion.Agents {
-			all = append(all, part{d, a.Agent})
-		}
+	for _, a := range agentsOf(defs[0]) {
+		stages = append(stages, a.Agent)
 	}
-	if len(all) == 0 {
-		all = []part{{d, "coder"}}
+	if len(stages) == 0 {
+		stages = []string{firstStage(defs[0])}
 	}
-	return all, nil
+	return defs[0], stages, nil
 }
 
-func ids(f *tasks.File) []string {
+func ids(f *spec.File) []string {
 	var all []string
 	for _, d := range f.Definitions() {
 		all = append(all, d.ID)
@@ -137,7 +127,7 @@ func ids(f *tasks.File) []string {
 const maxOutput = 8 << 20
 
 // said is the agent's answer; nil = there is none.
-func (f *flags) said(stdin io.Reader) (*string, error) {
+func (f *verifyFlags) said(stdin io.Reader) (*string, error) {
 	if f.output == "" {
 		return nil, nil
 	}
@@ -161,30 +151,13 @@ func (f *flags) said(stdin io.Reader) (*string, error) {
 	return &answer, nil
 }
 
-// verifyPart verifies one part, as the loop would.
-func (f *flags) verifyPart(e env, config tasks.Config, judged tasks.Env, p part, said *string) (verified, error) {
-	own := *f
-	own.stage = p.stage
-	if own.stage == "" {
-		own.stage = "coder"
+// verifyPart verifies one agent's part, as the loop would.
+func (f *verifyFlags) verifyPart(e env, c criteria, def spec.Definition, stage string, said *string) (verified, error) {
+	task, err := c.task(def, stage)
+	if err == nil {
+		task, err = c.verifier().Prepare(e.ctx, task)
 	}
-	def := p.def
-	if def.ID == "" { // a fragment
-		def.ID, def.Title = "fragment", "fragment"
-		if p.stage == "" {
-			c := *def.Completion
-			c.Agents = slices.Clone(c.Agents)
-			for i := range c.Agents {
-				c.Agents[i].Agent = cmp.Or(c.Agents[i].Agent, own.stage)
-			}
-			def.Completion = &c
-		}
-	}
-	task, v, err := own.task(config, judged, def)
 	if err != nil {
-		return verified{}, err
-	}
-	if task, err = tasks.Snapshot(task, judged); err != nil {
 		return verified{}, err
 	}
 	if len(task.Guarded) > 0 {
@@ -195,13 +168,17 @@ func (f *flags) verifyPart(e env, config tasks.Config, judged tasks.Env, p part,
 		claim.Output = *said
 		promise := ralph.FindPromise(*said, task.Promise, task.Match)
 		if claim.Promised = promise.Found; !promise.Found {
-			e.say("%s: the output makes no promise (%s); %s is asked for", own.stage, promise.Why, task.Promise)
+			e.say("%s: the output makes no promise (%s); %s is asked for", stage, promise.Why, task.Promise)
 		}
 	}
-	ctx, stop := withTimeout(e.ctx, f.timeout)
-	defer stop()
-	verdict, err := v.Verify(ctx, claim)
-	r := verified{Task: task.ID, Stage: own.stage, Passed: verdict.Passed && err == nil, Feedback: verdict.Feedback, Checks: verdict.Checks}
+	ctx := e.ctx
+	if f.timeout > 0 {
+		var stop context.CancelFunc
+		ctx, stop = context.WithTimeout(ctx, f.timeout)
+		defer stop()
+	}
+	verdict, err := c.verifier().Verify(ctx, claim)
+	r := verified{Task: task.ID, Stage: stage, Passed: verdict.Passed && err == nil, Feedback: verdict.Feedback, Checks: verdict.Checks}
 	if err != nil {
 		status := ralph.CheckUnable
 		if ctx.Err() != nil && e.ctx.Err() == nil {
@@ -213,107 +190,72 @@ func (f *flags) verifyPart(e env, config tasks.Config, judged tasks.Env, p part,
 	return r, nil
 }
 
-func (f *flags) printVerified(out io.Writer, results []verified) error {
+func (f *verifyFlags) printVerified(out io.Writer, results []verified) error {
 	if f.json {
 		enc := json.NewEncoder(out)
 		enc.SetEscapeHTML(false)
 		enc.SetIndent("", "  ")
 		return enc.Encode(results)
 	}
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "STAGE\tCHECK\tSTATUS\tEXIT\tTIME\tDETAIL")
+	rows := [][]string{{"STAGE", "CHECK", "STATUS", "EXIT", "TIME", "DETAIL"}}
 	for _, r := range results {
 		for _, c := range r.Checks {
-			exit, took := "-", "-"
+			exit, took := "", ""
 			if c.ExitCode != nil {
 				exit = fmt.Sprint(*c.ExitCode)
 			}
 			if c.Duration > 0 {
 				took = c.Duration.Round(time.Millisecond).String()
 			}
-			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", clean(r.Stage), short(clean(c.Name), 60), c.Status, exit, took, short(clean(c.Detail), 100))
+			rows = append(rows, []string{r.Stage, short(c.Name, 60), string(c.Status), exit, took, short(c.Detail, 100)})
 		}
-		result := "passed"
-		switch {
-		case r.Passed:
-		case decided(r):
-			result = "rejected"
-		default:
-			result = "unable"
-		}
-		fmt.Fprintf(w, "%s\t= %s\t\t\t\t\n", clean(r.Stage), result)
+		rows = append(rows, []string{r.Stage, "= " + r.result()})
 	}
-	return w.Flush()
-}
-
-// short cuts text for a table.
-func short(text string, limit int) string {
-	runes := []rune(text)
-	if len(runes) <= limit {
-		return text
-	}
-	return string(runes[:limit-1]) + "…"
+	return columns(out, rows)
 }
 
 // verifiedExit is 0 if all passed, 3 if the work was rejected, and 4 if it is not
 // known whether it would be.
 func verifiedExit(e env, results []verified) error {
-	var rejected, unable []string
+	stages := map[string][]string{}
 	for _, r := range results {
-		switch {
-		case r.Passed:
-		case decided(r):
-			rejected = append(rejected, r.Stage)
-		default:
-			unable = append(unable, r.Stage)
-		}
-		if !r.Passed && r.Feedback != "" {
-			for line := range strings.SplitSeq(strings.TrimSpace(r.Feedback), "\n") {
-				fmt.Fprintf(e.stderr, "   | %s\n", strings.Map(printable, line))
-			}
+		stages[r.result()] = append(stages[r.result()], r.Stage)
+		if !r.Passed {
+			quote(e.stderr, r.Feedback, -1)
 		}
 	}
-	if cause := e.ctx.Err(); cause != nil {
-		return cause
-	}
-	var errs []string
-	if len(rejected) > 0 {
-		errs = append(errs, "rejected: "+strings.Join(rejected, ", "))
-	}
-	if len(unable) > 0 {
-		errs = append(errs, "could not be verified: "+strings.Join(unable, ", "))
-	}
+	rejected, unable := strings.Join(stages["rejected"], ", "), strings.Join(stages["unable"], ", ")
 	switch {
-	case len(rejected) > 0:
-		return &exitError{exitNotVerified, errors.New(strings.Join(errs, "; "))}
-	case len(unable) > 0:
-		return &exitError{exitAgent, errors.New(strings.Join(errs, "; "))}
+	case e.ctx.Err() != nil:
+		return e.ctx.Err()
+	case rejected != "" && unable != "":
+		return fail(exitNotVerified, "rejected: %s; could not be verified: %s", rejected, unable)
+	case rejected != "":
+		return fail(exitNotVerified, "rejected: %s", rejected)
+	case unable != "":
+		return fail(exitAgent, "could not be verified: %s", unable)
 	}
 	return nil
 }
 
-// decided reports whether a rejection says something about the work.
-func decided(r verified) bool {
-	unsure := r.Error != ""
-	for _, c := range r.Checks {
-		switch c.Status {
-		case ralph.CheckFailed:
-			return true
-		case ralph.CheckUnable, ralph.CheckTimeout:
-			unsure = true
-		}
+// result says in a word what came of it.
+func (r verified) result() string {
+	switch {
+	case r.Passed:
+		return "passed"
+	case (ralph.Verdict{Checks: r.Checks}).Undecided():
+		return "unable"
 	}
-	return !unsure
+	return "rejected"
 }
 
 func printTemplates(out io.Writer, args []string) error {
 	if len(args) > 0 {
 		return fail(exitUsage, "--templates takes no arguments")
 	}
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "NAME\tARGUMENTS\tCHECKS")
+	rows := [][]string{{"NAME", "ARGUMENTS", "CHECKS"}}
 	for _, t := range verify.Templates() {
-		fmt.Fprintf(w, "%s\t%s\t%s\n", t.Name, cmp.Or(t.Args, "-"), t.Does)
+		rows = append(rows, []string{t.Name, t.Args, t.Does})
 	}
-	return w.Flush()
+	return columns(out, rows)
 }

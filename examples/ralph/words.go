@@ -13,60 +13,57 @@ func splitWords(line string) ([]string, error) { return words(line, ";|&<>()$`")
 // gives a meaning to nothing in it: Bash(git:*) is a word. Quotes are ours.
 func configWords(line string) ([]string, error) { return words(line, "") }
 
-func words(line, refused string) ([]string, error) {
-	var words []string
-	var word strings.Builder
-	inWord := false
-	quote := rune(0)
-	escaped := false
-	for _, r := range line {
-		switch {
-		case escaped:
-			if quote == '"' && !strings.ContainsRune("\"\\$`", r) {
-				word.WriteByte('\\') // between double quotes it escapes only these
-			}
-			word.WriteRune(r)
-			escaped = false
-		case quote == '\'':
-			if r == '\'' {
-				quote = 0
-			} else {
-				word.WriteRune(r)
-			}
-		case r == '\\':
-			escaped, inWord = true, true
-		case quote == '"':
-			if r == '"' {
-				quote = 0
-			} else {
-				word.WriteRune(r)
-			}
-		case r == '\'' || r == '"':
-			quote, inWord = r, true
-		case r == ' ' || r == '\t' || r == '\n':
-			if inWord {
-				words = append(words, word.String())
-				word.Reset()
-			}
-			inWord = false
-		case strings.ContainsRune(refused, r):
-			return nil, fmt.Errorf("%q holds %q: a command is words, not a shell line; use sh -c '…' for one", line, r)
-		default:
-			word.WriteRune(r)
-			inWord = true
+func words(text, refused string) ([]string, error) {
+	var all []string
+	word, begun := "", false
+	end := func() {
+		if begun {
+			all = append(all, word)
 		}
+		word, begun = "", false
 	}
-	switch {
-	case quote != 0:
-		return nil, fmt.Errorf("%q: a quote is not closed", line)
-	case escaped:
-		return nil, fmt.Errorf("%q ends with a backslash", line)
+	for rest := []rune(text); len(rest) > 0; {
+		r := rest[0]
+		rest = rest[1:]
+		switch {
+		case r == ' ' || r == '\t' || r == '\n':
+			end()
+			continue
+		case r == '\\' && len(rest) == 0:
+			return nil, fmt.Errorf("%q ends with a backslash", text)
+		case r == '\\':
+			word, rest = word+string(rest[0]), rest[1:]
+		case r == '\'' || r == '"':
+			inner, after, closed := quoted(r, rest)
+			if !closed {
+				return nil, fmt.Errorf("%q: a quote is not closed", text)
+			}
+			word, rest = word+inner, after
+		case strings.ContainsRune(refused, r):
+			return nil, fmt.Errorf("%q holds %q: a command is words, not a shell line; use sh -c '…' for one", text, r)
+		default:
+			word += string(r)
+		}
+		begun = true
 	}
-	if inWord {
-		words = append(words, word.String())
-	}
-	if len(words) == 0 {
+	end()
+	if len(all) == 0 {
 		return nil, fmt.Errorf("the command is blank")
 	}
-	return words, nil
+	return all, nil
+}
+
+// quoted returns what stands before the closing quote, and what comes after it. In
+// double quotes a backslash escapes what has a meaning there.
+func quoted(quote rune, text []rune) (inner string, rest []rune, closed bool) {
+	for i := 0; i < len(text); i++ {
+		switch {
+		case text[i] == quote:
+			return inner, text[i+1:], true
+		case quote == '"' && text[i] == '\\' && i+1 < len(text) && strings.ContainsRune("\"\\$`", text[i+1]):
+			i++
+		}
+		inner += string(text[i])
+	}
+	return "", nil, false
 }

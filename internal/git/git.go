@@ -1,27 +1,114 @@
-// Package git starts git on a folder, whatever the environment says: in a git
-// hook it names another repository.
+// Package git asks git what it knows of a folder. It holds every call of git,
+// and reads only.
+//
+// A workspace's own configuration must not run anything because somebody looks at
+// it: see [Look].
 package git
 
 import (
+	"bytes"
+	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 )
 
-// Command returns a git that works on dir ("" = the current folder), takes no
-// locks that it can do without, asks nobody anything, speaks English, and whose
-// output is waited for at most five seconds after it has ended.
-func Command(ctx context.Context, dir string, args ...string) *exec.Cmd {
-	cmd := exec.CommandContext(ctx, "git", args...)
-	cmd.Dir = dir
+// A NoneError says that a folder is in no work tree.
+type NoneError struct{ Said string } // git's words
+
+func (e *NoneError) Error() string { return "not in a git work tree: " + e.Said }
+
+// patience is how long a look may take: what lies in a repository can make git
+// open a pipe that nobody writes to.
+const patience = time.Minute
+
+var errPatience = fmt.Errorf("git: no answer within %v", patience)
+
+// TopLevel returns the top of the work tree that holds dir ("" = the current
+// folder). The error is a [NoneError] if there is none, wraps [exec.ErrNotFound]
+// if there is no git, and an error of io/fs if dir is no folder.
+func TopLevel(ctx context.Context, dir string) (string, error) {
+	if _, err := os.ReadDir(cmp.Or(dir, ".")); err != nil {
+		return "", err
+	}
+	out, err := call{dir: dir}.run(ctx, "rev-parse", "--show-toplevel")
+	if exit, ok := errors.AsType[*exitError](err); ok {
+		return "", &NoneError{exit.said}
+	}
+	return filepath.FromSlash(strings.TrimSuffix(out, "\n")), err
+}
+
+// Branch returns the branch that is checked out in dir ("" = the current folder),
+// also one without commits; "" if none is.
+func Branch(ctx context.Context, dir string) (string, error) {
+	out, err := call{dir: dir}.run(ctx, "symbolic-ref", "--quiet", "--short", "HEAD")
+	if exit, ok := errors.AsType[*exitError](err); ok && exit.code == 1 {
+		return "", nil
+	}
+	return strings.TrimSuffix(out, "\n"), err
+}
+
+// An exitError is how git ended, if not well.
+type exitError struct {
+	command string
+	code    int
+	said    string
+}
+
+func (e *exitError) Error() string {
+	return fmt.Sprintf("git %s: exit status %d: %s", e.command, e.code, e.said)
+}
+
+// A call is how git is called.
+type call struct {
+	dir     string   // "" = the current folder
+	options []string // before the command
+	env     []string // beside what every call has
+}
+
+// run runs git on a folder, whatever the environment says: in a git hook it names
+// another repository. It takes no locks that it can do without, asks nobody
+// anything, speaks English, transfers nothing, and starts no program but those
+// that are configured as filters, see [Look].
+func (c call) run(ctx context.Context, args ...string) (string, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, patience, errPatience)
+	defer cancel()
+	// What is off: a program that tells what changed; hooks; a file that is read.
+	all := []string{"--no-pager", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=" + os.DevNull, "-c", "diff.orderFile=" + os.DevNull}
+	cmd := exec.CommandContext(ctx, "git", slices.Concat(all, c.options, args)...)
+	var out, said bytes.Buffer
+	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = c.dir, slices.Concat(environ(), c.env), &out, &said
+	cmd.WaitDelay = 5 * time.Second
+	err := cmd.Run()
+	if err == nil {
+		return out.String(), nil
+	}
+	if ctx.Err() != nil {
+		return "", context.Cause(ctx)
+	}
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+		first, _, _ := strings.Cut(strings.TrimSpace(said.String()), "\n")
+		return "", &exitError{args[0], exit.ExitCode(), first}
+	}
+	return "", fmt.Errorf("git %s: %w", args[0], err)
+}
+
+// environ is this process's environment without what names another repository,
+// and with what keeps git from writing, asking and transferring: in a partial
+// clone it fetches an object that is missing, by means that are configured.
+func environ() []string {
 	env := slices.DeleteFunc(os.Environ(), func(e string) bool {
 		name, _, _ := strings.Cut(e, "=")
-		return slices.Contains([]string{"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_COMMON_DIR", "GIT_PREFIX", "GIT_NAMESPACE"}, name)
+		return slices.Contains([]string{
+			"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+			"GIT_COMMON_DIR", "GIT_PREFIX", "GIT_NAMESPACE",
+		}, name)
 	})
-	cmd.Env = append(env, "GIT_OPTIONAL_LOCKS=0", "GIT_TERMINAL_PROMPT=0", "LC_ALL=C")
-	cmd.WaitDelay = 5 * time.Second
-	return cmd
+	return append(env, "GIT_OPTIONAL_LOCKS=0", "GIT_TERMINAL_PROMPT=0", "GIT_ALLOW_PROTOCOL=none", "GIT_NO_LAZY_FETCH=1", "LC_ALL=C")
 }

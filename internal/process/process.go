@@ -26,6 +26,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/ralph-loop/ralph/internal/plugin"
 )
 
 // A Cmd is a command to run.
@@ -44,7 +46,7 @@ type Cmd struct {
 
 	// Stdout and Stderr get what the command prints, each from one goroutine
 	// and before Run returns. nil = discard. What a writer answers does not
-	// stop the command.
+	// stop the command; if it panics, the command is stopped.
 	Stdout, Stderr io.Writer
 
 	Grace time.Duration // between interrupt, terminate and kill; 0 = 5 s
@@ -70,6 +72,11 @@ func (e Exit) String() string {
 // also wrap exec.ErrNotFound, fs.ErrNotExist or fs.ErrPermission.
 var ErrStart = errors.New("cannot start")
 
+// An OutputError is the panic of a writer, with its stack.
+type OutputError struct{ panicked error }
+
+func (e *OutputError) Error() string { return e.panicked.Error() }
+
 // marker is what the environment names of runs begin with.
 const marker = "RALPH_RUN_"
 
@@ -84,7 +91,9 @@ func Hurry(ctx context.Context, now <-chan struct{}) context.Context {
 // Run runs the command to its end and until none of its processes is left. When
 // ctx is done, the command's process group is interrupted, after Grace
 // terminated, after another Grace killed, and the error is context.Cause(ctx).
-// A command that was started and not stopped is no error, however it ended.
+// If a writer panics, the command is ended in the same way, and the error is an
+// [OutputError]. A command that was started and not stopped is no error, however
+// it ended.
 func Run(ctx context.Context, c Cmd) (Exit, error) {
 	if c.StdinFile != nil {
 		defer c.StdinFile.Close()
@@ -92,7 +101,9 @@ func Run(ctx context.Context, c Cmd) (Exit, error) {
 	if ctx.Err() != nil {
 		return Exit{Code: -1}, context.Cause(ctx)
 	}
-	r, err := start(c)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	r, err := start(c, cancel)
 	if err != nil {
 		return Exit{Code: -1}, err
 	}
@@ -109,9 +120,12 @@ type run struct {
 	stdin   *os.File
 	writing atomic.Int32 // readers that are handing over what they read
 	moved   atomic.Int64 // bytes that were read
+
+	cancel context.CancelFunc
+	broken atomic.Pointer[OutputError]
 }
 
-func start(c Cmd) (*run, error) {
+func start(c Cmd, cancel context.CancelFunc) (*run, error) {
 	if len(c.Args) == 0 || c.Args[0] == "" {
 		return nil, fmt.Errorf("%w: no command", ErrStart)
 	}
@@ -131,7 +145,7 @@ func start(c Cmd) (*run, error) {
 			return nil, fmt.Errorf("%w %s: working directory %s: %w: not a directory", ErrStart, c.Args[0], c.Dir, fs.ErrInvalid)
 		}
 	}
-	r := &run{Cmd: c, exited: make(chan struct{}), read: make(chan struct{})}
+	r := &run{Cmd: c, cancel: cancel, exited: make(chan struct{}), read: make(chan struct{})}
 	env = append(slices.Clone(env), name+"=1")
 	if c.Dir != "" {
 		if dir, err := filepath.Abs(c.Dir); err == nil {
@@ -200,12 +214,19 @@ const maxRead = 256 << 10
 // pump passes on what it reads, in big pieces if there is much.
 func (r *run) pump(from *os.File, to io.Writer) {
 	buf := make([]byte, 8<<10)
+	n := 0
+	write := func() error { to.Write(buf[:n]); return nil }
 	for {
-		n, err := from.Read(buf)
+		var err error
+		n, err = from.Read(buf)
 		if n > 0 && to != nil {
 			r.moved.Add(int64(n))
 			r.writing.Add(1)
-			to.Write(buf[:n])
+			if panicked := plugin.Call("writer of the output", write); panicked != nil {
+				r.broken.Store(&OutputError{panicked})
+				to = nil
+				r.cancel()
+			}
 			r.writing.Add(-1)
 		}
 		if err != nil {
@@ -243,6 +264,9 @@ func (r *run) wait(ctx context.Context) (Exit, error) {
 	}
 	r.cmd.Wait() // its state says all there is to say
 	e.Code, e.Signal = exitOf(r.cmd.ProcessState)
+	if broken := r.broken.Load(); broken != nil {
+		return e, broken
+	}
 	if e.Stopped {
 		return e, context.Cause(ctx)
 	}

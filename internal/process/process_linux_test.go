@@ -273,6 +273,22 @@ func TestHurry(t *testing.T) {
 	}
 }
 
+// TestOutputError: a writer that panics ends the command, not this program.
+func TestOutputError(t *testing.T) {
+	t.Parallel()
+	explode := writerFunc(func([]byte) { panic("boom") })
+	for name, c := range map[string]Cmd{"stdout": {Stdout: explode}, "stderr": {Stderr: explode}} {
+		for _, script := range []string{"echo x; echo x >&2", "echo x; echo x >&2; setsid sleep 300"} {
+			c.Args, c.Env = []string{"/bin/sh", "-c", script}, env(t)
+			_, err := Run(t.Context(), c)
+			checkNoneLeft(t)
+			if _, ok := errors.AsType[*OutputError](err); !ok || !strings.Contains(err.Error(), "panicked: boom") || !strings.Contains(err.Error(), "TestOutputError") {
+				t.Errorf("%s, %s: %v", name, script, err)
+			}
+		}
+	}
+}
+
 // TestStdinFile writes to a command while it runs, and is told when it has gone.
 func TestStdinFile(t *testing.T) {
 	t.Parallel()

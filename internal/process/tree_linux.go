@@ -170,23 +170,20 @@ func (t *tree) slay(pid int, meant func() bool) bool {
 }
 
 // marked reports whether the environment a process was started with has the
-// mark. It is not known of one that is gone, nor of one that is just starting a
-// program: its environment is empty, as is that of zombies and of the kernel's
-// own threads.
+// mark.
 func (t *tree) marked(pid int) (marked, known bool) {
 	env, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
-	switch {
-	case errors.Is(err, fs.ErrPermission): // another user's
-		return false, true
-	case err != nil:
-		return false, false
-	case len(env) > 0:
+	if len(env) > 0 || errors.Is(err, fs.ErrPermission) { // another user's is not of the run
 		return bytes.Contains(env, t.mark), true
 	}
 	s, ok := readStat(pid)
-	const kernelThreads = 2
-	return false, !ok || s.dead || s.parent == kernelThreads || pid == kernelThreads
+	return false, ok && s.hasNone()
 }
+
+// hasNone reports whether a process whose environment cannot be read, or is
+// empty, has none for good. One that is just starting a program has none yet, and
+// one that has gone may have left a child that was not there before.
+func (s stat) hasNone() bool { return s.dead || s.kernel || s.cleared }
 
 func lastPID() int {
 	load, _ := os.ReadFile("/proc/loadavg")
@@ -198,15 +195,16 @@ func lastPID() int {
 	return last
 }
 
-// younger returns the processes that may have been started after the root: none,
-// if the kernel gave out no ID since, else those with higher IDs, as long as
-// IDs cannot have begun again.
+// younger returns the processes that may have been started after the root: those
+// with higher IDs, as long as IDs cannot have begun again.
 func (t *tree) younger() []int {
 	last := lastPID()
-	if last == t.root && time.Since(t.begun) < time.Minute {
-		return nil
-	}
 	begunAgain := last < t.root || time.Since(t.begun) > time.Minute
+	if !begunAgain {
+		if few, ok := t.next(last); ok {
+			return few
+		}
+	}
 	var young []int
 	for _, pid := range pids() {
 		if pid == t.root || pid == os.Getpid() {
@@ -222,6 +220,25 @@ func (t *tree) younger() []int {
 		young = append(young, pid)
 	}
 	return young
+}
+
+// next returns which of the few IDs that were given out after the root's are in
+// use, by processes or threads, which is less work than to list all processes. It
+// is not ok if there were many.
+func (t *tree) next(last int) (used []int, ok bool) {
+	const few = 64
+	for pid := t.root + 1; pid <= last; pid++ {
+		if last-t.root > few {
+			return nil, false
+		}
+		if _, err := os.Lstat("/proc/" + strconv.Itoa(pid)); err == nil {
+			used = append(used, pid)
+		}
+		if pid == last { // one that is gone now may have left others, up to here
+			last = lastPID()
+		}
+	}
+	return used, last >= t.root
 }
 
 func pids() []int {
@@ -240,10 +257,13 @@ func pids() []int {
 	return list
 }
 
+// A stat is what the kernel tells of a process.
 type stat struct {
-	parent int
-	start  uint64
-	dead   bool
+	parent  int
+	start   uint64
+	dead    bool // it waits to be reaped
+	kernel  bool // a thread of the kernel's own
+	cleared bool // its environment is empty, and not because it is just starting a program
 }
 
 func readStat(pid int) (stat, bool) {
@@ -251,12 +271,26 @@ func readStat(pid int) (stat, bool) {
 	if err != nil {
 		return stat{}, false
 	}
-	// The second field, the name in brackets, may hold blanks and brackets.
+	return parseStat(data)
+}
+
+// parseStat reads /proc/PID/stat. The second field, the name in brackets, may hold
+// blanks and brackets; what is counted here begins after it, with the third.
+func parseStat(data []byte) (stat, bool) {
+	const kernelThread = 0x00200000 // PF_KTHREAD
 	fields := strings.Fields(string(data[bytes.LastIndexByte(data, ')')+1:]))
-	if len(fields) < 20 {
+	if len(fields) < 49 {
 		return stat{}, false
 	}
 	parent, err1 := strconv.Atoi(fields[1])
-	start, err2 := strconv.ParseUint(fields[19], 10, 64)
-	return stat{parent, start, fields[0] == "Z" || fields[0] == "X"}, cmp.Or(err1, err2) == nil
+	flags, err2 := strconv.ParseUint(fields[6], 10, 64)
+	start, err3 := strconv.ParseUint(fields[19], 10, 64)
+	return stat{
+		parent: parent, start: start,
+		dead:   fields[0] == "Z" || fields[0] == "X",
+		kernel: flags&kernelThread != 0,
+		// Where its environment begins and ends: 0 while a program is being started,
+		// and if it is another user's.
+		cleared: fields[47] == fields[48] && fields[48] != "0",
+	}, cmp.Or(err1, err2, err3) == nil
 }

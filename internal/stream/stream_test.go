@@ -1,7 +1,6 @@
 package stream
 
 import (
-	"bytes"
 	"os"
 	"path/filepath"
 	"strings"
@@ -9,6 +8,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/ralph-loop/ralph/internal/reply"
 )
 
 func lines(l ...string) []byte { return []byte(strings.Join(l, "\n") + "\n") }
@@ -149,14 +149,14 @@ func TestTextBounds(t *testing.T) {
 	}
 	// A fence that is open at the cut is open in the tail.
 	got := decode(t, "text", []byte("```\n"+long+tag), 0, Options{})
-	var f Fence
+	var f reply.Fence
 	f.Lines(strings.TrimSuffix(got.Text, tag))
 	if f.Open() == "" {
 		t.Error("the tail is outside of the fence")
 	}
 	// One that was closed in what is left out is closed.
 	got = decode(t, "text", []byte("```\n"+long+"```\n"+long+tag), 0, Options{})
-	f = Fence{}
+	f = reply.Fence{}
 	f.Lines(strings.TrimSuffix(got.Text, tag))
 	if f.Open() != "" {
 		t.Error("the tail is in a fence")
@@ -165,30 +165,6 @@ func TestTextBounds(t *testing.T) {
 	got = decode(t, "text", []byte(strings.Repeat("é", 1<<20)+tag), 0, Options{})
 	if strings.Contains(got.Text, "\uFFFD") || strings.Contains(got.Text, "\n"+tag) || !strings.HasSuffix(got.Text, "é"+tag) {
 		t.Error("a long line is cut badly")
-	}
-}
-
-func TestStrip(t *testing.T) {
-	t.Parallel()
-	for _, tt := range []struct{ in, want string }{
-		{"plain é 😀\n\ttext", "plain é 😀\n\ttext"},
-		{"\x1b[1;31mred\x1b[0m \x1b]0;title\x07x \x1b]8;;u\x1b\\link", "red x link"},
-		{"\x1bP q\x1b\\x\x1b(By\u009b31mz\u009dtitle\x07!", "xyz!"},
-		{"a\x00b\x08c\x7fd\u0085e\u202ef", "abcdef"},
-		{"10%\r20%\r\nend", "10%\n20%\nend"},
-		{"\x1b]never ended\nnext", "\nnext"},
-		{"bad \xff\xc3 bytes", "bad \uFFFD\uFFFD bytes"},
-	} {
-		for _, size := range []int{1, 2, 100} {
-			var out bytes.Buffer
-			w := Strip(&out)
-			for p := []byte(tt.in); len(p) > 0; p = p[min(size, len(p)):] {
-				w.Write(p[:min(size, len(p))])
-			}
-			if diff := cmp.Diff(tt.want, out.String()); diff != "" {
-				t.Errorf("%q in pieces of %d (-want +got):\n%s", tt.in, size, diff)
-			}
-		}
 	}
 }
 

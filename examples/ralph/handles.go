@@ -1,0 +1,155 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ralph-loop/ralph"
+)
+
+// shared are the values of the flags that more than one command takes. Each
+// command's struct of flags embeds it; which of them it takes, handles says.
+type shared struct {
+	agent, agentCmd, format, model  string
+	stage, judge, judgeModel        string
+	verify, promise, match, blocked string
+	dir, config, log                string
+	always, strict, dryRun          bool
+	allBoxes                        bool
+
+	max                                              int
+	maxTokens                                        int64
+	maxCost                                          float64
+	timeout, idleTimeout, verifyTimeout, maxDuration time.Duration
+
+	given map[string]bool // the flags that were given, whatever their value
+}
+
+func (s *shared) common() *shared { return s }
+
+// A handle is a flag of some commands. To give it to another one, add the
+// command's name to its row; a new one is a row and a field of shared.
+type handle struct {
+	name  string
+	on    []string
+	to    any    // a pointer into shared; what it points to is the default
+	help  string // with the value's kind in back quotes
+	check func() error
+}
+
+// handles is the table of the flags that commands share. A flag that means
+// another thing for another command has a row for each meaning.
+func (s *shared) handles() []handle {
+	s.promise, s.match = ralph.DefaultPromise, "last-line"
+	modes := []string{"plan", "build", "prompt"}
+	work := slices.Concat(modes, []string{"run"})
+	loops := slices.Concat(work, []string{"demo"})
+	run, demo, verify, check := []string{"run"}, []string{"demo"}, []string{"verify"}, []string{"task check"}
+	known := "the `NAME` of a known agent: " + strings.Join(ralph.Presets(), ", ") + "; default: "
+	return []handle{
+		// Who works, and who judges.
+		{"agent", work, &s.agent, known + "the first one installed", s.oneAgent},
+		{"agent", demo, &s.agent, known + "a scripted one, built in", s.oneAgent},
+		{"agent-cmd", loops, &s.agentCmd, "any other agent: a `COMMAND` that reads the prompt from standard input", s.isCommand},
+		{"format", loops, &s.format, "how it prints, a `FORMAT`: " + formats() + " (default with --agent-cmd: text)", s.isFormat},
+		{"model", loops, &s.model, "the `MODEL` it is to use", nil},
+		{"stage", []string{"run", "verify"}, &s.stage, "of a definition, the `AGENT` whose part it is (default: the first it names, else coder)", nil},
+		{"judge", []string{"run", "verify"}, &s.judge, "the `NAME` of the agent that judges what is verified by meaning (semantic)", nil},
+		{"judge-model", []string{"run", "verify"}, &s.judgeModel, "the `MODEL` it uses when a definition names none", nil},
+
+		// When the work is done.
+		{"verify", modes, &s.verify, "a shell `COMMAND` that succeeds when the task is done", nil},
+		{"always", modes, &s.always, "verify after every iteration, whether the agent claims to be done or not", nil},
+		{"promise", modes, &s.promise, "the `TEXT` of the completion promise", s.isPromise},
+		{"match", modes, &s.match, "which text counts as the promise, a `RULE`: last-line, own-line, anywhere, fold", nil},
+		{"blocked", modes, &s.blocked, "the `TEXT` of a promise that says \"I cannot go on\"", nil},
+		{"strict", modes, &s.strict, "exit with 3 when the limit of iterations is reached", nil},
+		{"strict", check, &s.strict, "a task without a completion is an error", nil},
+		{"all-boxes", []string{"run", "task list", "task check"}, &s.allBoxes, "of a list, take every box for a task, also those without an ID", nil},
+
+		// How much may be spent.
+		{"max", slices.Concat(modes, demo), &s.max, "at most `N` iterations (10)", s.isMax},
+		{"max", run, &s.max, "at most `N` iterations: of a list in all (10), of a definition for each task (its own number)", s.isMax},
+		{"max-cost", loops, &s.maxCost, "stop at this cost in `USD` (0: no limit)", nil},
+		{"max-tokens", loops, &s.maxTokens, "stop at this `NUMBER` of tokens, input and output (0: no limit)", nil},
+		{"max-duration", loops, &s.maxDuration, "stop after this `TIME` of running, verifying and waiting, like 8h (0: no limit)", nil},
+		{"timeout", loops, &s.timeout, "end an iteration after this `TIME`, like 30m (0: never)", nil},
+		{"timeout", verify, &s.timeout, "end a verification after this `TIME`, like 30m (0: never)", nil},
+		{"idle-timeout", loops, &s.idleTimeout, "end an iteration that prints nothing for this `TIME` (0: never)", nil},
+		{"verify-timeout", loops, &s.verifyTimeout, "end a verification after this `TIME` (0: never)", nil},
+
+		// Where it happens, and what is written of it.
+		{"dir", slices.Concat(modes, verify), &s.dir, "the `FOLDER` to work in (default: the current one)", nil},
+		{"dir", run, &s.dir, "the `FOLDER` to work in (default: the top of the git work tree, else the current folder)", nil},
+		{"dir", demo, &s.dir, "the `FOLDER` to make it in, which must not exist (default: a temporary one)", nil},
+		{"config", modes, &s.config, "the config `FILE` (default: config in the home folder)", nil},
+		{"config", []string{"run", "verify"}, &s.config, "the `FILE` with a ralph: section of defaults (default: .ralph/config.yaml)", nil},
+		{"log", modes, &s.log, "an execution log `FILE` like .ralph/log.jsonl, for ralph log and for programs (default: none)", nil},
+		{"log", run, &s.log, "the execution log `FILE` (default: .ralph/log.jsonl)", nil},
+		{"log", demo, &s.log, "the execution log `FILE` (default: events.jsonl in the demo's folder)", nil},
+		{"dry-run", work, &s.dryRun, "print the prompt and the command, and run nothing", nil},
+	}
+}
+
+// checked returns what is wrong with a handle's value.
+func (s *shared) checked(h handle) error {
+	if h.check != nil {
+		return h.check()
+	}
+	switch v := h.to.(type) {
+	case *float64:
+		return unless(*v >= 0 && !math.IsInf(*v, 0), "--%s is an amount in USD, 0 or more, not %v", h.name, *v)
+	case *int64:
+		return unless(*v >= 0, "--%s is a number, 0 or more, not %d", h.name, *v)
+	case *time.Duration:
+		return unless(*v >= 0, "--%s is a time, 0 or more, not %v", h.name, *v)
+	}
+	return nil
+}
+
+func (s *shared) oneAgent() error {
+	return unless(s.agent == "" || s.agentCmd == "", "--agent and --agent-cmd exclude each other")
+}
+
+func (s *shared) isCommand() error {
+	_, err := splitWords(s.agentCmd)
+	return unless(s.agentCmd == "" || err == nil, "--agent-cmd: %w", err)
+}
+
+func (s *shared) isFormat() error {
+	known := s.format == "" || slices.Contains(ralph.Formats(), ralph.Format(s.format))
+	return unless(known, "--format: unknown format %q; the known ones are %s", s.format, formats())
+}
+
+func (s *shared) isMax() error {
+	return unless(s.max > 0 || !s.given["max"], "--max is the number of iterations, 1 or more, not %d", s.max)
+}
+
+func (s *shared) isPromise() error {
+	if s.promise == "" {
+		return fail(exitConfig, "--promise is empty")
+	}
+	return nil
+}
+
+func unless(good bool, format string, args ...any) error {
+	if good {
+		return nil
+	}
+	return fail(exitUsage, format, args...)
+}
+
+func formats() string {
+	return strings.ReplaceAll(strings.Trim(fmt.Sprint(ralph.Formats()), "[]"), " ", ", ")
+}
+
+// limits are what the flags allow a loop, or a session, to spend.
+func (s *shared) limits() ralph.Limits {
+	return ralph.Limits{
+		Iterations: s.max, CostUSD: s.maxCost, Tokens: s.maxTokens, Duration: s.maxDuration,
+		IterationTimeout: s.timeout, VerifyTimeout: s.verifyTimeout,
+	}
+}

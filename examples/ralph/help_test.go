@@ -1,0 +1,130 @@
+package main
+
+import (
+	"bytes"
+	"flag"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+func runCommand(t *testing.T, args ...string) (stdout string) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	if code := run(args, strings.NewReader(""), &out, &errs); code != exitOK {
+		t.Fatalf("%q: exit code %d: %s", args, code, &errs)
+	}
+	return out.String()
+}
+
+// TestHelp walks the help of all commands: it fits a terminal of 80 columns, is
+// the same by each way to it, and shows the command's own flags, all of them and
+// no others.
+func TestHelp(t *testing.T) {
+	t.Parallel()
+	texts := map[string]string{"": runCommand(t, "help"), group: runCommand(t, "help", group)}
+	for _, c := range commands() {
+		if c.hidden {
+			continue
+		}
+		words := strings.Fields(c.name)
+		text := runCommand(t, append([]string{"help"}, words...)...)
+		texts[c.name] = text
+		for _, args := range [][]string{append(words, "--help"), append(words, "-h"), append([]string{"--help"}, words...)} {
+			if got := runCommand(t, args...); got != text {
+				t.Errorf("%q tells something else than help %s:\n%s", args, c.name, got)
+			}
+		}
+		var shown []string
+		for line := range strings.Lines(text) {
+			if flag, ok := strings.CutPrefix(line, "  --"); ok {
+				name, _, _ := strings.Cut(strings.TrimSpace(flag), " ")
+				shown = append(shown, name)
+			}
+		}
+		if want := newFlags(c).names(); !slices.Equal(shown, want) {
+			t.Errorf("help %s shows %q, want %q", c.name, shown, want)
+		}
+		for _, list := range []string{texts[""], texts[group]} {
+			if begins := strings.Contains(list, "\n  "+c.name+" "); !begins && (list == texts[""] || words[0] == group) {
+				t.Errorf("%s is not listed:\n%s", c.name, list)
+			}
+		}
+	}
+	for name, text := range texts {
+		for line := range strings.Lines(text) {
+			if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > width {
+				t.Errorf("help %s has a line of %d columns: %s", name, n, line)
+			}
+		}
+	}
+}
+
+// TestHandles: each row of the table is some command's, no command takes two rows
+// of a name, and whether a flag takes a value does not depend on the command,
+// since flags may stand before it.
+func TestHandles(t *testing.T) {
+	t.Parallel()
+	var all []string
+	valued := map[string]bool{}
+	for _, c := range commands() {
+		all = append(all, c.name)
+		newFlags(c).VisitAll(func(f *flag.Flag) {
+			if was, ok := valued[f.Name]; ok && was != takesValue(f) {
+				t.Errorf("--%s of %s takes a value here and none there", f.Name, c.name)
+			}
+			valued[f.Name] = takesValue(f)
+		})
+	}
+	var s shared
+	taken := map[string]bool{}
+	for _, h := range s.handles() {
+		for _, name := range h.on {
+			if !slices.Contains(all, name) {
+				t.Errorf("--%s: there is no command %q", h.name, name)
+			}
+			if taken[name+" --"+h.name] {
+				t.Errorf("%s has two flags --%s", name, h.name)
+			}
+			taken[name+" --"+h.name] = true
+		}
+	}
+	for _, name := range []string{"agent-cmd", "max", "max-cost", "max-tokens", "max-duration", "timeout", "idle-timeout", "verify-timeout", "log"} {
+		for _, c := range []string{"plan", "build", "prompt", "run", "demo"} { // all that run loops
+			if !taken[c+" --"+name] {
+				t.Errorf("%s has no --%s", c, name)
+			}
+		}
+	}
+}
+
+// TestPublicAPI: the programs that stand as examples import nothing that a
+// program outside could not.
+func TestPublicAPI(t *testing.T) {
+	t.Parallel()
+	files := 0
+	err := filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		files++
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)
+		if err != nil {
+			return err
+		}
+		for _, spec := range file.Imports {
+			if strings.Contains(spec.Path.Value+"/", "/internal/") {
+				t.Errorf("%s imports %s", path, spec.Path.Value)
+			}
+		}
+		return nil
+	})
+	if err != nil || files == 0 {
+		t.Errorf("%d files, %v", files, err)
+	}
+}

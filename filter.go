@@ -1,0 +1,258 @@
+package ralph
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/ralph-loop/ralph/internal/process"
+	"github.com/ralph-loop/ralph/internal/stream"
+	"github.com/ralph-loop/ralph/internal/term"
+)
+
+// A Filter pipes what a client prints through other commands while it runs: for
+// a client whose dialect no [Format] decodes, or whose work is to be shown in
+// another way. The commands get every byte as it comes, run in the request's
+// folder with this process's environment, and nothing of them is left when
+// [Command.Run] returns. The zero value filters nothing.
+//
+// The client's Format still decides how its run ended and what it cost.
+type Filter struct {
+	// Response is a program with its arguments. What it makes of the client's
+	// standard output is the answer, read as plain text; the client's own is
+	// then none. If it cannot be started, the run fails for good; if it ends
+	// with another exit status than 0 or Skipped, or takes longer than a minute
+	// to read or, after the end of its input, to end, that is the run's error,
+	// unless the client failed too.
+	Response []string
+	// Skipped is an exit status with which Response says that it could make
+	// nothing of some lines. jq's is 5. It matters only if there is no answer.
+	// 0 = none.
+	Skipped int
+
+	// Display is a program with its arguments. What it makes of both of the
+	// client's streams goes to [Request.Display], without control sequences, in
+	// place of the client's text. Without a Request.Display it is not started.
+	// If it fails, or does not read or end within five seconds, that is told
+	// there, and is not the run's failure.
+	Display []string
+
+	// ResponseName and DisplayName are what messages call the two: the names of
+	// the settings they come from, for example. "" = "response filter" and
+	// "display filter".
+	ResponseName, DisplayName string
+}
+
+// How long a filter may not read what it is given, and may go on after the end
+// of it. One that hangs must not hold the agent up, and one that only shows
+// things least of all.
+const (
+	responsePatience = time.Minute
+	displayPatience  = 5 * time.Second
+	lastPatience     = time.Second // once the run is to end
+)
+
+// filters are the commands of a Filter in one run.
+type filters struct {
+	response, display *filter // nil = none
+	answer            *stream.Decoder
+	skipped           int
+	to                io.Writer // where display prints
+}
+
+func (f Filter) start(ctx context.Context, req Request) (*filters, error) {
+	fs := &filters{skipped: f.Skipped}
+	if len(f.Response) > 0 {
+		var err error
+		if fs.answer, err = stream.New(string(FormatText), stream.Options{Echo: req.Prompt}); err != nil {
+			return nil, err
+		}
+		fs.response = &filter{name: f.ResponseName, args: f.Response, out: fs.answer, patience: responsePatience}
+		if fs.response.name == "" {
+			fs.response.name = "response filter"
+		}
+		if err := fs.response.start(ctx, req.Dir); err != nil {
+			return nil, err
+		}
+	}
+	if len(f.Display) > 0 && req.Display != nil {
+		fs.to = term.Strip(req.Display)
+		fs.display = &filter{name: f.DisplayName, args: f.Display, out: fs.to, patience: displayPatience}
+		if fs.display.name == "" {
+			fs.display.name = "display filter"
+		}
+		if err := fs.display.start(ctx, req.Dir); err != nil {
+			if fs.response != nil {
+				fs.response.wait()
+			}
+			return nil, err
+		}
+	}
+	return fs, nil
+}
+
+func (fs *filters) stdout(p []byte) {
+	if fs.response != nil {
+		fs.response.write(p)
+	}
+	if fs.display != nil {
+		fs.display.write(p)
+	}
+}
+
+func (fs *filters) stderr(p []byte) {
+	if fs.display != nil {
+		fs.display.write(p)
+	}
+}
+
+// end ends the filters and makes their answer the run's.
+func (fs *filters) end(resp Response, err error) (Response, error) {
+	if f := fs.display; f != nil {
+		ferr := f.wait()
+		if _, ok := errors.AsType[*process.OutputError](ferr); ok {
+			err = cmp.Or(err, ferr)
+		} else if ferr != nil && (f.hung || f.said.Len() > 0) {
+			fmt.Fprintf(fs.to, "ralph: %s\n", ferr)
+		}
+	}
+	if fs.response == nil {
+		return resp, err
+	}
+	f := fs.response
+	if ferr := f.wait(); ferr != nil && err == nil {
+		skipped := f.err == nil && !f.hung && fs.skipped > 0 && f.exit.Code == fs.skipped
+		switch {
+		case errors.Is(f.err, process.ErrStart):
+			err = Permanent(ferr)
+		case !skipped:
+			err = ferr
+		}
+	}
+	result := fs.answer.Result()
+	resp.Output, resp.Omitted = result.Text, result.Omitted
+	if err == nil && blank(resp.Output) {
+		err = ErrEmpty
+		if words := oneLine(f.said.String()); words != "" {
+			err = fmt.Errorf("%w (%s: %s)", err, f.name, words)
+		}
+	}
+	return resp, err
+}
+
+// A filter is a command that a stream is piped through.
+type filter struct {
+	name     string
+	args     []string
+	out      io.Writer
+	patience time.Duration
+
+	ctx   context.Context // the run's; a filter outlives it for the agent's last words
+	stdin *os.File
+	mu    sync.Mutex // guards stdin's deadline
+	stop  context.CancelFunc
+	done  chan struct{}
+	exit  process.Exit
+	err   error
+	said  bytes.Buffer // the beginning of its standard error
+	gone  bool         // it reads no more
+	hung  bool
+}
+
+func (f *filter) start(ctx context.Context, dir string) error {
+	r, w, err := os.Pipe()
+	if err != nil {
+		return fmt.Errorf("%s: %w", f.name, err)
+	}
+	f.ctx, f.stdin, f.done = ctx, w, make(chan struct{})
+	ctx, f.stop = context.WithCancel(context.WithoutCancel(ctx))
+	go func() {
+		defer close(f.done)
+		f.exit, f.err = process.Run(ctx, process.Cmd{
+			Args: f.args, Dir: dir, StdinFile: r, Grace: lastPatience,
+			Stdout: f.out, Stderr: &atMost{to: &f.said, left: 4 << 10},
+		})
+	}()
+	return nil
+}
+
+// write never fails: a filter that has gone must not stop the agent. A small
+// piece at a time, so that a slow one is not taken for one that hangs.
+func (f *filter) write(p []byte) {
+	defer context.AfterFunc(f.ctx, f.extend)()
+	for piece := range slices.Chunk(p, 4<<10) {
+		if f.gone {
+			break
+		}
+		f.extend()
+		if _, err := f.stdin.Write(piece); err != nil {
+			f.gone, f.hung = true, errors.Is(err, os.ErrDeadlineExceeded)
+		}
+	}
+	if f.hung {
+		f.stop()
+	}
+}
+
+func (f *filter) extend() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	patience := f.patience
+	if f.ctx.Err() != nil {
+		patience = min(patience, lastPatience)
+	}
+	f.stdin.SetWriteDeadline(time.Now().Add(patience))
+}
+
+// wait ends the filter's input, and the filter if it does not end itself. None
+// of its processes is left then.
+func (f *filter) wait() error {
+	f.stdin.Close()
+	late := time.NewTimer(f.patience)
+	defer late.Stop()
+	defer context.AfterFunc(f.ctx, func() { late.Reset(min(f.patience, lastPatience)) })()
+	select {
+	case <-f.done:
+	case <-late.C:
+		f.hung = true
+	}
+	f.stop()
+	<-f.done
+	switch {
+	case f.hung:
+		return fmt.Errorf("%s: it hung, and was ended", f.name)
+	case f.err != nil:
+		return fmt.Errorf("%s: %w", f.name, f.err)
+	case f.exit.Code != 0:
+		return fmt.Errorf("%s: %s: %s", f.name, f.exit, oneLine(f.said.String()))
+	}
+	return nil
+}
+
+// oneLine makes text of a program fit to be shown on one line.
+func oneLine(text string) string {
+	var b strings.Builder
+	term.Strip(&b).Write([]byte(text))
+	return strings.Join(strings.Fields(b.String()), " ")
+}
+
+// atMost passes on the first bytes only, and takes the rest.
+type atMost struct {
+	to   io.Writer
+	left int
+}
+
+func (a *atMost) Write(p []byte) (int, error) {
+	n := min(len(p), a.left)
+	a.left -= n
+	a.to.Write(p[:n])
+	return len(p), nil
+}

@@ -1,0 +1,33 @@
+// Package plugin calls code that others plug in. A panic of theirs must not end
+// the program that runs the loop: it becomes an error with its stack.
+package plugin
+
+import (
+	"fmt"
+	"runtime/debug"
+	"strings"
+)
+
+// Call calls f and returns its error. If f panics, the error says what panicked
+// and where: the frames from the panic down to f, innermost first. It never
+// wraps the panic's value, so a panic is not taken for an error that was returned.
+//
+// A panic in a goroutine that f starts is not caught.
+func Call(what string, f func() error) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("%s panicked: %v\n%s", what, v, frames(string(debug.Stack())))
+		}
+	}()
+	return f()
+}
+
+// frames cuts the stack to what is between the panic and Call.
+func frames(stack string) string {
+	if _, below, ok := strings.Cut(stack, "\npanic("); ok {
+		_, below, _ = strings.Cut(below, "\n") // the rest of panic's own line
+		_, stack, _ = strings.Cut(below, "\n") // and where it is
+	}
+	stack, _, _ = strings.Cut(stack, "\ngithub.com/ralph-loop/ralph/internal/plugin.Call(")
+	return stack
+}

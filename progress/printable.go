@@ -1,0 +1,14 @@
+package progress
+
+import "github.com/ralph-loop/ralph/internal/term"
+
+// Printable returns text that nobody vouches for, such as an agent's answer or
+// a name from a file, as a terminal or a log may show it: line feeds and tabs
+// stay; escape sequences, other control characters and what is invisible or
+// turns the direction of text around are removed, a carriage return becomes a
+// line feed, and what is not UTF-8 U+FFFD.
+func Printable(text string) string { return term.Clean(text) }
+
+// PrintableLine is [Printable] on one line, for what must not look like lines
+// of its own: runs of white space become one blank, none is at either end.
+func PrintableLine(text string) string { return term.Line(text) }

@@ -1,0 +1,148 @@
+package spec
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/doc"
+	"github.com/ralph-loop/ralph/verify"
+)
+
+// The methods that look at the answer alone, or have a judge look at the work.
+
+type stringSettings struct {
+	plain
+	contains, excludes []string
+}
+
+func (s *stringSettings) fields(r *reader) []field {
+	return []field{
+		key("contains", &s.contains, r.patterns),
+		key("excludes", &s.excludes, r.patterns),
+	}
+}
+
+func (s *stringSettings) describe() string {
+	return sentence(": the promise", clause("your answer must contain", s.contains), clause("your answer must not contain", s.excludes))
+}
+
+func (s *stringSettings) build(Env) (ralph.Verifier, error) {
+	return verify.String{Contains: s.contains, Excludes: s.excludes}, nil
+}
+
+type contradictionsSettings struct {
+	plain
+	patterns []string
+}
+
+func (s *contradictionsSettings) fields(r *reader) []field {
+	return []field{key("patterns", &s.patterns, r.patterns)}
+}
+
+func (s *contradictionsSettings) describe() string {
+	return ": your answer must not say that work is left"
+}
+
+func (s *contradictionsSettings) build(Env) (ralph.Verifier, error) {
+	return verify.Contradictions{Patterns: s.patterns}, nil
+}
+
+type agentSettings struct {
+	plain
+	agent string
+}
+
+func (s *agentSettings) fields(r *reader) []field {
+	return []field{key("agent", &s.agent, func(n *doc.Node, what string) string {
+		agent := r.text(n, what)
+		if n.Kind == doc.Text && !hasRule(agent) {
+			r.refuse(n, "%s: %v", what, noRule(agent))
+		}
+		return agent
+	})}
+}
+
+func (s *agentSettings) describe() string { return "" }
+
+// build uses the rule of the agent that is named, else of the agent whose
+// criteria these are.
+func (s *agentSettings) build(env Env) (ralph.Verifier, error) {
+	agent := s.agent
+	if agent == "" {
+		agent = env.agent
+	}
+	if !hasRule(agent) {
+		return nil, noRule(agent)
+	}
+	return verify.Agent(agent), nil
+}
+
+// ruled are the agents for which [verify.Agent] has a rule.
+func ruled() []string { return []string{"coder", "tester", "reviewer"} }
+
+func hasRule(agent string) bool { return slices.Contains(ruled(), agent) }
+
+func noRule(agent string) error {
+	return fmt.Errorf("there is no rule for %s%s", doc.Quote(agent), meant(agent, ruled()))
+}
+
+// ErrNoJudge is wrapped by the error for a method that needs a judge where
+// [Env] has none.
+var ErrNoJudge = errors.New("no judge is configured")
+
+type semanticSettings struct {
+	plain
+	checkFor, negative []string
+	model, fallback    string
+}
+
+func (s *semanticSettings) fields(r *reader) []field {
+	return []field{
+		key("check_for", &s.checkFor, r.patterns),
+		key("negative_patterns", &s.negative, r.patterns),
+		key("model", &s.model, r.text),
+		key("fallback", &s.fallback, func(n *doc.Node, what string) string {
+			fallback := r.text(n, what)
+			if n.Kind == doc.Text && fallback != stringMatch {
+				r.refuse(n, "%s: the judge can only be replaced by %s, found %s", what, stringMatch, doc.Quote(fallback))
+			}
+			return fallback
+		}),
+	}
+}
+
+func (s *semanticSettings) describe() string {
+	return sentence(": a judge reads your work", clause("it checks", s.checkFor), clause("your answer must not contain", s.negative))
+}
+
+// build needs no judge where there are only negative patterns to look for.
+// Without anything to look for, the task's acceptance criteria are what is asked
+// about.
+func (s *semanticSettings) build(env Env) (ralph.Verifier, error) {
+	v := verify.Semantic{Criteria: s.checkFor, Excludes: s.negative, Evidence: env.Evidence, Redact: env.Redact}
+	if len(v.Criteria) == 0 {
+		if len(s.negative) > 0 {
+			return v, nil
+		}
+		v.Criteria = env.acceptance
+	}
+	if len(v.Criteria) == 0 {
+		return nil, errors.New("there is nothing to check for: no check_for, and no acceptance_criteria")
+	}
+	if env.Judge == nil {
+		return nil, ErrNoJudge
+	}
+	var err error
+	if v.Judge, err = env.Judge(s.model); err != nil {
+		return nil, fmt.Errorf("judge: %w", err)
+	}
+	if v.Judge == nil {
+		return nil, fmt.Errorf("there is no judge for the model %s", doc.Quote(s.model))
+	}
+	if s.fallback == stringMatch {
+		v.Fallback = verify.String{}
+	}
+	return verify.Cache(v), nil
+}

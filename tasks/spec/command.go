@@ -1,0 +1,160 @@
+package spec
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/doc"
+	"github.com/ralph-loop/ralph/progress"
+	"github.com/ralph-loop/ralph/verify"
+)
+
+// The methods that run a command.
+
+type externalSettings struct {
+	plain
+	shell              string   // a line for the shell, or the program if there are args
+	args               []string // a program and its arguments, or only these
+	dir                string
+	env                []string
+	timeout            time.Duration
+	exitCode           int
+	contains, excludes []string
+}
+
+func (s *externalSettings) fields(r *reader) []field {
+	return []field{
+		{"command", func(n *doc.Node, what string) { s.command(r, n, what) }, nil},
+		{"args", func(n *doc.Node, what string) { s.args = append(s.args, r.names(n, what)...) }, nil},
+		key("success_exit_code", &s.exitCode, r.whole(0, 255)),
+		key("output_contains", &s.contains, r.patterns),
+		key("output_not_contains", &s.excludes, r.patterns),
+		key("timeout", &s.timeout, r.seconds),
+		key("working_dir", &s.dir, r.text),
+		key("env", &s.env, r.environment),
+	}
+}
+
+// command is one line for the shell, or a list of a program and its arguments.
+func (s *externalSettings) command(r *reader, n *doc.Node, what string) {
+	switch n.Kind {
+	case doc.Text:
+		s.shell = n.Text
+	case doc.List:
+		s.args = append(r.names(n, what), s.args...)
+	default:
+		r.expected(n, what, "text or a list of texts")
+	}
+}
+
+func (s *externalSettings) complete(r *reader, n *doc.Node, what string) {
+	if n.Has("args") && strings.TrimSpace(s.shell) != "" { // a program and its arguments, no shell
+		s.args, s.shell = append([]string{s.shell}, s.args...), ""
+	}
+	r.needed(n, what, "command", strings.TrimSpace(s.shell) == "" && (len(s.args) == 0 || s.args[0] == ""), "")
+}
+
+func (s *externalSettings) describe() string {
+	line := s.shell
+	if line == "" {
+		line = strings.Join(s.args, " ")
+	}
+	line = hideSecrets(strings.Join(strings.Fields(line), " ")) // before anything is cut
+	return sentence(fmt.Sprintf(": the command `%s` must end with exit code %d", shorten(line, 200), s.exitCode),
+		clause("must print", s.contains), clause("must not print", s.excludes))
+}
+
+func (s *externalSettings) build(env Env) (ralph.Verifier, error) {
+	return verify.Cache(verify.External{
+		Args: s.args, Shell: s.shell, Dir: s.dir, Env: s.env, Timeout: s.timeout,
+		ExitCode: s.exitCode, Contains: s.contains, Excludes: s.excludes, Redact: env.Redact,
+	}), nil
+}
+
+// hideSecrets hides what looks like a password or a key in a command line: it
+// goes into prompts, and prompts are kept and sent. What a secret looks like is
+// for [progress.Redactor] to say; but in a command line the word before it says
+// so too, however short it is: the value of a name like TOKEN or --password, and
+// what follows -u, Bearer or Basic.
+func hideSecrets(line string) string {
+	words := strings.Split(line, " ")
+	next := false // the next word is a secret
+	for i, word := range words {
+		bare := strings.Trim(word, `'"`)
+		at := strings.IndexAny(word, "=:")
+		switch {
+		case isScheme(bare): // "Authorization: Bearer x" has its secret one word later
+			next = true
+		case next:
+			next, words[i] = false, stars(word)
+		case at > 0 && isSecretName(word[:at]):
+			if next = strings.Trim(word[at+1:], `'"`) == ""; !next {
+				words[i] = word[:at+1] + stars(word[at+1:])
+			}
+		default:
+			next = at < 0 && strings.HasPrefix(bare, "-") && isSecretName(bare) || bare == "-u" || bare == "--user"
+		}
+	}
+	return progress.Redactor{}.String(strings.Join(words, " "))
+}
+
+// stars keeps the quotes around what it hides.
+func stars(word string) string {
+	bare := strings.Trim(word, `'"`)
+	if bare == "" {
+		return word
+	}
+	return strings.Replace(word, bare, "***", 1)
+}
+
+func isScheme(word string) bool {
+	return slices.Contains([]string{"bearer", "basic", "token"}, strings.ToLower(word))
+}
+
+func isSecretName(name string) bool {
+	parts := []string{"token", "secret", "passw", "passphrase", "apikey", "api_key", "api-key", "access_key", "access-key", "private_key", "private-key", "authorization", "credential"}
+	return slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(strings.ToLower(name), part) })
+}
+
+type templateSettings struct {
+	plain
+	name string
+	args []string
+}
+
+func (s *templateSettings) fields(r *reader) []field {
+	return []field{
+		key("name", &s.name, r.text),
+		key("args", &s.args, r.names),
+	}
+}
+
+func (s *templateSettings) complete(r *reader, n *doc.Node, what string) {
+	switch at := n.Get("name"); {
+	case at != nil && at.Kind != doc.Text:
+	case strings.TrimSpace(s.name) == "":
+		r.refuse(n, "%s: name is missing; it says which template", what)
+	case !hasPlaceholder(n):
+		if err := s.template().Validate(ralph.Task{}); err != nil {
+			r.refuse(at, "%s: %v", what, err)
+		}
+	}
+}
+
+func (s *templateSettings) template() verify.Template {
+	return verify.Template{Name: s.name, Args: s.args}
+}
+
+func (s *templateSettings) describe() string { return ": " + s.name }
+
+func (s *templateSettings) build(env Env) (ralph.Verifier, error) {
+	v := s.template()
+	v.Redact = env.Redact
+	if err := v.Validate(ralph.Task{}); err != nil {
+		return nil, err
+	}
+	return verify.Cache(v), nil
+}

@@ -1,0 +1,164 @@
+package spec
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/doc"
+	"github.com/ralph-loop/ralph/verify"
+)
+
+// The methods that are made of others.
+
+type stagesSettings struct {
+	stages   []stage
+	anyOne   bool
+	parallel int
+}
+
+type stage struct {
+	name     string
+	check    check
+	advisory bool
+}
+
+func (s *stagesSettings) fields(r *reader) []field {
+	return []field{
+		key("stages", &s.stages, func(n *doc.Node, what string) []stage { return list(r, n, what, "a list", r.stage) }),
+		key("require_all", &s.anyOne, r.not),
+		key("parallel", &s.parallel, func(n *doc.Node, what string) int {
+			if n.Kind == doc.Bool {
+				return map[string]int{"true": -1}[n.Text] // all at once
+			}
+			return r.whole(0, 1000)(n, what)
+		}),
+	}
+}
+
+func (r *reader) stage(n *doc.Node, what string) stage {
+	var s stage
+	var method string
+	var config *doc.Node
+	r.mapping(n, what, []field{
+		key("name", &s.name, r.name),
+		key("method", &method, r.text),
+		key("config", &config, r.tree),
+		key("required", &s.advisory, r.not),
+	}, nil)
+	switch at := given(n, "method"); {
+	case n.Kind != doc.Map:
+	case at == nil && config != nil && len(config.Keys) > 0:
+		r.refuse(n, "%s has a config but no method", what)
+	case at == nil:
+		s.check = r.check(n, doc.String(stringMatch), nil, what)
+	case isText(at) && strings.TrimSpace(method) == "":
+		r.refuse(at, "%s is empty", inside(what, "method"))
+	case isText(at):
+		s.check = r.check(n, at, config, inside(what, "config"))
+	}
+	return s
+}
+
+func (s *stagesSettings) complete(r *reader, n *doc.Node, what string) {
+	r.needed(n, what, "stages", len(s.stages) == 0, "; it needs at least one stage")
+	if len(s.stages) > 0 && !slices.ContainsFunc(s.stages, func(s stage) bool { return !s.advisory }) {
+		r.refuse(n.Get("stages"), "%s: no stage is required, so nothing could ever be verified", inside(what, "stages"))
+	}
+}
+
+func (s *stagesSettings) describe() string {
+	stages := make([]string, len(s.stages))
+	for i, s := range s.stages {
+		if stages[i] = s.name; s.name == "" {
+			stages[i] = "unnamed"
+		}
+		stages[i] += " (" + s.check.method
+		if s.advisory {
+			stages[i] += ", advisory"
+		}
+		stages[i] += ")"
+	}
+	which := map[bool]string{false: "all", true: "one"}[s.anyOne]
+	return ": " + which + " of " + strings.Join(stages, ", ") + " must pass"
+}
+
+// build builds equal stages once, so that a command that several of them run
+// runs once for each attempt.
+func (s *stagesSettings) build(env Env) (ralph.Verifier, error) {
+	type key struct{ method, config string }
+	built := make(map[key]ralph.Verifier, len(s.stages))
+	all := verify.MultiStage{Any: s.anyOne, Parallel: s.parallel}
+	for i, s := range s.stages {
+		k := key{s.check.method, string(s.check.config.JSON())}
+		if built[k] == nil {
+			v, err := s.check.build(env)
+			if err != nil {
+				return nil, fmt.Errorf("stage %d (%s): %w", i+1, s.name, err)
+			}
+			built[k] = v
+		}
+		all.Stages = append(all.Stages, verify.Stage{Name: s.name, Verifier: built[k], Advisory: s.advisory})
+	}
+	return all, nil
+}
+
+func (s *stagesSettings) guards() (all []string) {
+	for _, s := range s.stages {
+		all = append(all, s.check.guards()...)
+	}
+	return all
+}
+
+// guardSettings name files that must not change, and what else must hold.
+type guardSettings struct {
+	files  []string
+	method string
+	config *doc.Node // nil = none
+	check  check
+}
+
+func (s *guardSettings) fields(r *reader) []field {
+	return []field{
+		key("files", &s.files, r.patterns),
+		key("method", &s.method, r.text),
+		key("config", &s.config, r.tree),
+	}
+}
+
+func (s *guardSettings) complete(r *reader, n *doc.Node, what string) {
+	r.needed(n, what, "files", len(s.files) == 0, "")
+	switch {
+	case s.method != "":
+		s.check = r.check(n, n.Get("method"), s.config, inside(what, "config"))
+	case s.config != nil:
+		r.refuse(s.config, "%s has a config but no method", what)
+	}
+}
+
+func (s *guardSettings) describe() string {
+	text := ": " + strings.Join(s.files, ", ") + " must not change"
+	if s.check.method != "" {
+		text += "; " + s.check.describe()
+	}
+	return text
+}
+
+func (s *guardSettings) build(env Env) (ralph.Verifier, error) {
+	if s.check.method == "" {
+		return guarded(verify.String{}, s.files), nil
+	}
+	v, err := s.check.build(env)
+	return guarded(v, s.files), err
+}
+
+func (s *guardSettings) guards() []string { return append(slices.Clone(s.files), s.check.guards()...) }
+
+// guarded adds a guard, if there is something to guard.
+func guarded(v ralph.Verifier, globs []string) ralph.Verifier {
+	if len(globs) == 0 {
+		return v
+	}
+	return verify.Guard{Verifier: v, Globs: globs}
+}

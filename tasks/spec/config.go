@@ -1,0 +1,153 @@
+package spec
+
+import (
+	"bytes"
+	"encoding/json"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/doc"
+	"github.com/ralph-loop/ralph/internal/file"
+)
+
+// A Config holds the defaults of a project: what is below ralph: in its
+// configuration file. The zero value changes nothing of what
+// [Definition.Task] does.
+type Config struct {
+	// Disabled says that agents run once, without a loop (enabled: false).
+	Disabled bool
+	// MaxIterations is default_max_iterations, for agents without a number of
+	// their own. 0 = 10.
+	MaxIterations int
+	// Method is default_verification, for criteria without a method. "" = a
+	// judge is asked about the acceptance criteria where there is one, else the
+	// promise is enough.
+	Method string
+	// VerifyPromises has the answer's words looked at before any evidence:
+	// they must not say that work is left, and a coder must mention a commit, a
+	// tester passing tests, a reviewer approval.
+	VerifyPromises bool
+	// Judge and JudgeModel name the agent that judges. "" = none, and its own.
+	Judge      string
+	JudgeModel string
+	// Agents are the agents' own defaults, in the order of the file.
+	Agents []AgentConfig
+}
+
+// AgentConfig holds the defaults of one agent. What is zero is
+// the default of [Definition.Criteria].
+type AgentConfig struct {
+	Agent         string
+	Disabled      bool
+	MaxIterations int
+	Promise       string // completion_promise
+	// Method and Config are verification_method and verification_config.
+	Method string
+	Config json.RawMessage
+}
+
+// Enabled says whether an agent's work is looped. If not, it is done in one
+// iteration, which is verified like any other.
+func (c Config) Enabled(agent string) bool {
+	own, _ := c.agent(agent)
+	return !c.Disabled && !own.Disabled
+}
+
+func (c Config) agent(name string) (AgentConfig, bool) {
+	i := slices.IndexFunc(c.Agents, func(a AgentConfig) bool { return a.Agent == name })
+	if i < 0 {
+		return AgentConfig{}, false
+	}
+	return c.Agents[i], true
+}
+
+// LoadConfig reads a configuration file, which must be a regular one. See
+// [ParseConfig].
+func LoadConfig(path string) (Config, error) {
+	text, err := file.Read("configuration", path, doc.MaxText)
+	if err != nil {
+		return Config{}, leaving(err)
+	}
+	return ParseConfig(path, text)
+}
+
+// ParseConfig reads what is below ralph: in a configuration, YAML or JSON, and
+// nothing else, for such files hold much that is not ours. There an unknown
+// key, a wrong type and a number out of range are errors, one [*Problem] each,
+// joined. Below ralph: a mapping under any other name is an agent's.
+//
+// VerifyPromises is true unless the file says no, also if it says nothing.
+func ParseConfig(name string, text []byte) (Config, error) {
+	d, err := doc.Parse(name, bytes.Clone(text))
+	if err != nil {
+		return Config{}, leaving(unread("", err))
+	}
+	c := Config{VerifyPromises: true}
+	r := reader{doc: d, anyMethod: true}
+	switch {
+	case len(d.Roots) > 1:
+		r.bad(d.Roots[1], "a configuration is one document")
+	case len(d.Roots) == 1 && d.Roots[0].Kind != doc.Map:
+		r.expected(d.Roots[0], "", "a mapping")
+	case len(d.Roots) == 1:
+		r.misspeltRalph(d.Roots[0])
+		if n := given(d.Roots[0], "ralph"); n != nil {
+			r.mapping(n, "ralph", c.fields(&r), func(key, value *doc.Node) bool { return r.agentDefaults(&c, key, value) })
+		}
+	}
+	if err := r.problems(); err != nil {
+		return Config{}, leaving(err)
+	}
+	return c, nil
+}
+
+// misspeltRalph refuses a section that was clearly meant to be ours.
+func (r *reader) misspeltRalph(n *doc.Node) {
+	for i, key := range n.Keys {
+		if key.Text != "ralph" && Nearest(key.Text, "ralph") != "" && n.Items[i].Has("default_max_iterations", "verify_promises", "default_verification", "coder") {
+			r.bad(key, "unknown key %s; did you mean %q?", doc.Quote(key.Text), "ralph")
+		}
+	}
+}
+
+func (c *Config) fields(r *reader) []field {
+	return []field{
+		key("enabled", &c.Disabled, r.not),
+		key("default_max_iterations", &c.MaxIterations, r.whole(1, math.MaxInt32)),
+		key("default_verification", &c.Method, r.nonBlank),
+		key("verify_promises", &c.VerifyPromises, r.boolean),
+		key("judge", &c.Judge, r.nonBlank),
+		key("judge_model", &c.JudgeModel, r.nonBlank),
+	}
+}
+
+func (a *AgentConfig) fields(r *reader) []field {
+	return []field{
+		key("enabled", &a.Disabled, r.not),
+		key("max_iterations", &a.MaxIterations, r.whole(1, math.MaxInt32)),
+		key("completion_promise", &a.Promise, r.text),
+		key(methodKey, &a.Method, r.text),
+		key(configKey, &a.Config, r.raw),
+	}
+}
+
+// agentDefaults reads what stands under an agent's name.
+func (r *reader) agentDefaults(c *Config, key, n *doc.Node) bool {
+	if n.Kind != doc.Map || strings.TrimSpace(key.Text) == "" {
+		return false
+	}
+	r.agentName(key)
+	a := AgentConfig{Agent: key.Text}
+	what := inside("ralph", key.Text)
+	r.mapping(n, what, a.fields(r), nil)
+	if at := n.Get("completion_promise"); isText(at) {
+		r.promise(at, inside(what, "completion_promise"), ralph.Task{Promise: a.Promise})
+	}
+	if a.Config != nil { // a method alone is for the configurations of definitions
+		r.criteriaCheck(n, what, key.Text)
+	}
+	c.Agents = append(c.Agents, a)
+	return true
+}

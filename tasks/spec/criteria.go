@@ -1,0 +1,142 @@
+package spec
+
+import (
+	"encoding/json"
+	"math"
+	"strings"
+
+	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/doc"
+)
+
+// AgentCriteria are the criteria for one agent's part of a task.
+type AgentCriteria struct {
+	Agent    string
+	Criteria Criteria
+}
+
+// Criteria say when one agent's part of a task is done and how that is checked.
+// What is left out is the agent's default, see [Definition.Task].
+type Criteria struct {
+	Promise     string // the text of the completion promise
+	Description string // what success means, for the agent
+
+	// Method is verification_method, and Config is verification_config, what
+	// the method needs, as JSON. See [Methods].
+	Method string
+	Config json.RawMessage
+
+	// MaxIterations is the number of iterations. 0 = the agent's default.
+	MaxIterations int
+
+	// Blocked is a second promise: "I cannot go on". "" = none.
+	Blocked string
+	// Guard are paths and globs of files that the agent must not change: the
+	// exam it is to pass. See [TaskVerifier.Prepare].
+	Guard []string
+}
+
+// The names of the method and its configuration in criteria.
+const (
+	methodKey = "verification_method"
+	configKey = "verification_config"
+)
+
+func (c *Criteria) fields(r *reader) []field {
+	return []field{
+		key("promise", &c.Promise, r.text),
+		key("description", &c.Description, r.text),
+		key(methodKey, &c.Method, r.text),
+		key(configKey, &c.Config, r.raw),
+		key("max_iterations", &c.MaxIterations, r.whole(0, math.MaxInt32)),
+		key("blocked", &c.Blocked, r.text),
+		key("guard", &c.Guard, r.oneOrMore),
+	}
+}
+
+func criteriaKeys() []string { return names(new(Criteria).fields(&reader{})) }
+
+// criteria reads the criteria of an agent, "" is one that is not known, and the
+// check that they ask for.
+func (r *reader) criteria(n *doc.Node, what, agent string) (Criteria, check) {
+	var c Criteria
+	r.mapping(n, what, c.fields(r), nil)
+	if n.Kind != doc.Map {
+		return c, check{}
+	}
+	if at := n.Get("promise"); isText(at) {
+		r.promise(at, inside(what, "promise"), ralph.Task{Promise: at.Text})
+	}
+	if at := n.Get("blocked"); isText(at) {
+		t := ralph.Task{Promise: c.Promise}
+		if t.Validate() != nil {
+			t.Promise = "" // reported already
+		}
+		t.Blocked = at.Text
+		r.promise(at, inside(what, "blocked"), t)
+	}
+	return c, r.criteriaCheck(n, what, agent)
+}
+
+func isText(n *doc.Node) bool { return n != nil && n.Kind == doc.Text }
+
+// promise refuses a promise that no answer could ever hold.
+func (r *reader) promise(at *doc.Node, what string, t ralph.Task) {
+	if at.Text == "" {
+		r.refuse(at, "%s is empty", what)
+	} else if err := t.Validate(); err != nil {
+		_, text, _ := strings.Cut(err.Error(), ": ") // without the package's name
+		r.refuse(at, "%s: %s", what, text)
+	}
+}
+
+// criteriaCheck reads the method and the configuration of criteria.
+func (r *reader) criteriaCheck(n *doc.Node, what, agent string) check {
+	method, config := given(n, methodKey), given(n, configKey)
+	if config != nil && config.Kind != doc.Map {
+		config = nil // reported already
+	}
+	where := inside(what, configKey)
+	switch {
+	case isText(method) && strings.TrimSpace(method.Text) == "":
+		r.refuse(method, "%s is empty; the methods are %s", inside(what, methodKey), strings.Join(methodNames(nil), ", "))
+	case isText(method):
+		return r.check(n, method, config, where)
+	case config == nil:
+	case agent == "":
+		name := guessMethod(config)
+		if name == "" {
+			name = external // to be told of its keys
+		}
+		r.check(n, doc.String(name), config, where)
+		return check{config: config}
+	default:
+		if name := defaultsOf(agent).method; name != "" {
+			return r.check(n, doc.String(name), config, where)
+		}
+		r.refuse(config, "%s has a verification_config but no verification_method", what)
+	}
+	return check{}
+}
+
+// given is the value of a key, nil if there is none or it is null.
+func given(n *doc.Node, key string) *doc.Node {
+	if value := n.Get(key); value != nil && value.Kind != doc.Null {
+		return value
+	}
+	return nil
+}
+
+func (c Criteria) node() (*doc.Node, error) { return write(c.fields(&reader{})) }
+
+// MarshalJSON implements [json.Marshaler].
+func (c Criteria) MarshalJSON() ([]byte, error) { return toJSON(c.node()) }
+
+// UnmarshalJSON implements [json.Unmarshaler]. Unknown keys and wrong types are
+// errors.
+func (c *Criteria) UnmarshalJSON(text []byte) error {
+	return fromJSON("criteria", text, c, func(r *reader, n *doc.Node) Criteria {
+		criteria, _ := r.criteria(n, "", "")
+		return criteria
+	})
+}

@@ -1,0 +1,244 @@
+package spec
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/ralph-loop/ralph/internal/doc"
+	"github.com/ralph-loop/ralph/internal/file"
+)
+
+// A File is a text with definitions, as YAML or JSON: one definition, with or
+// without a task: above it, a list, with or without a tasks: above it, or
+// several YAML documents of these. A part of a definition (a completion, or one
+// agent's criteria) loads too, see [File.Fragments].
+//
+// Setting a status changes the bytes of that status and no others: comments,
+// order, quoting and layout stay. A File is not safe for concurrent use.
+type File struct {
+	// Name is the path the file was loaded from, and where Save writes it.
+	Name string
+	// Warnings are what a person should know but what stops nothing: a
+	// definition that does not say what done means.
+	Warnings []string
+	// Methods are the verification methods that Validate takes as known besides
+	// the built-in ones.
+	Methods Methods
+
+	doc    *doc.Doc
+	loaded []byte // what the file held when it was read or saved
+	units  []unit
+	parts  []Completion
+}
+
+// A unit is a definition and where it stands.
+type unit struct {
+	node *doc.Node
+	def  Definition
+}
+
+// Load reads a file, which must be a regular one. See [Parse].
+func Load(path string) (*File, error) {
+	text, err := file.Read("task file", path, doc.MaxText)
+	if err != nil {
+		return nil, leaving(err)
+	}
+	return Parse(path, text)
+}
+
+// Parse reads a text; name is used in messages and by [File.Save]. It is JSON
+// if the name ends in .json or all of it is JSON, else YAML.
+//
+// Text that is neither, an unknown key, a value of the wrong type, a
+// configuration that its method does not know, and a text without any task are
+// errors, one [*Problem] for each, joined. So are texts that are too large or
+// nest too deep. What is missing, out of range or does not fit together is for
+// [File.Validate].
+func Parse(name string, text []byte) (*File, error) {
+	d, err := doc.Parse(name, bytes.Clone(text))
+	if err != nil {
+		return nil, leaving(unread("", err))
+	}
+	f := &File{Name: name, loaded: d.Text}
+	if err := f.read(d); err != nil {
+		return nil, leaving(err)
+	}
+	return f, nil
+}
+
+// read makes f a file with this text. f stays as it is if there is an error.
+func (f *File) read(d *doc.Doc) error {
+	next := File{Name: f.Name, Methods: f.Methods, loaded: f.loaded, doc: d}
+	r := next.roots()
+	if len(next.units)+len(next.parts)+len(r.wrong) == 0 {
+		r.bad(nil, "there is no task in it")
+	}
+	next.Warnings = r.warnings
+	if err := r.wrong.join(); err != nil {
+		return err
+	}
+	*f = next
+	return nil
+}
+
+// roots reads all of the text, and returns what is wrong with it.
+func (f *File) roots() reader {
+	r := reader{doc: f.doc, methods: f.Methods}
+	for _, root := range f.doc.Roots {
+		r.root(f, root)
+	}
+	return r
+}
+
+// Definitions returns the definitions in the order in which they stand. What
+// they point to belongs to the file and must not be changed.
+func (f *File) Definitions() []Definition {
+	defs := make([]Definition, len(f.units))
+	for i, u := range f.units {
+		defs[i] = u.def
+	}
+	return defs
+}
+
+// Fragments returns what stands in the file without a task around it, each as
+// a completion: only an outcome and acceptance criteria, only agents' criteria,
+// one agent's criteria, or a verification_config, the method of which is told by
+// its keys. Where it is not said whose criteria they are, the agent is "".
+func (f *File) Fragments() []Completion { return slices.Clone(f.parts) }
+
+// Validate reports everything that keeps the file from being used, each as a
+// [*Problem] with its place, joined: required fields that are missing (id and
+// title; outcome and at least one acceptance criterion where there is a
+// completion), promises that no answer could hold, unknown methods, numbers out
+// of range, and tasks that do not fit together (an ID given twice, a dependency
+// that is unknown, a cycle).
+//
+// A definition without a completion is valid; see Warnings.
+func (f *File) Validate() error {
+	again := File{doc: f.doc, Methods: f.Methods} // which may have been set since
+	r := again.roots()
+	r.order(f.units)
+	return leaving(r.invalid.join())
+}
+
+// SetStatus sets the status of a task, and changes nothing else in the text: a
+// status that is there is replaced in its own quotes, one that is missing gets a
+// line after the ID. The file is written by [File.Save].
+//
+// It is an error if there is no such task, if its ID is given twice, or if its
+// status cannot be changed alone, because it stands in an anchor or is written as
+// a block of text.
+func (f *File) SetStatus(id string, s Status) error {
+	if strings.TrimSpace(string(s)) == "" {
+		return f.refuse(nil, id, "a status cannot be empty")
+	}
+	return f.set(id, "status", doc.String(string(s)))
+}
+
+// SetIteration sets the iteration of a task, as SetStatus does its status.
+func (f *File) SetIteration(id string, n int) error {
+	if n < 0 {
+		return f.refuse(nil, id, "an iteration cannot be negative, found %d", n)
+	}
+	return f.set(id, "iteration", doc.Int(n))
+}
+
+func (f *File) refuse(n *doc.Node, id, format string, args ...any) error {
+	r := reader{doc: f.doc, task: id}
+	return leaving(r.problem(n, format, args...))
+}
+
+// set changes the value of a key of a task.
+func (f *File) set(id, key string, value *doc.Node) error {
+	var target *doc.Node
+	for _, u := range f.units {
+		switch {
+		case u.def.ID != id:
+		case target != nil:
+			return f.refuse(u.node, id, "the ID is given twice, so it is not clear which task is meant")
+		default:
+			target = u.node
+		}
+	}
+	if target == nil {
+		return f.refuse(nil, "", "there is no task %s%s", doc.Quote(id), meantID(id, "", f.units))
+	}
+	old := target.Get(key)
+	if old != nil && old.Equal(value) {
+		return nil
+	}
+	if next, ok := f.doc.Set(target, "id", key, value); ok {
+		return leaving(f.read(next))
+	}
+	if old == nil {
+		old = target
+	}
+	return f.refuse(old, id, "%s cannot be changed without changing more than it; write it as %s: %s on a line of its own", key, key, value.Text)
+}
+
+// Add appends a definition, and changes nothing that stands in the text: a list
+// gets one more entry in its own layout; a file that is no list, or whose list
+// cannot be added to, gets one more YAML document. The file is written by
+// [File.Save]; a file that is not there yet is [Definition.YAML].
+//
+// It is an error if the definition is not valid (see [Definition.Validate]), if
+// the file has a task of its ID, or if it is JSON and holds no list.
+func (f *File) Add(d Definition) error {
+	if err := d.Validate(f.Methods); err != nil {
+		return err
+	}
+	if slices.ContainsFunc(f.units, func(u unit) bool { return u.def.ID == d.ID }) {
+		return f.refuse(nil, d.ID, "the file has a task of this ID")
+	}
+	n, err := d.node()
+	if err != nil {
+		return leaving(err)
+	}
+	list := f.doc.Roots[len(f.doc.Roots)-1]
+	if list.Has("tasks") {
+		list = list.Get("tasks")
+	}
+	if list.Kind == doc.List {
+		if next, ok := f.doc.Append(list, n); ok {
+			return leaving(f.read(next))
+		}
+	}
+	if next, ok := f.doc.AppendDocument(belowTask(n)); ok {
+		return leaving(f.read(next))
+	}
+	return f.refuse(nil, d.ID, "it cannot be added: the file holds no list of tasks")
+}
+
+// Bytes returns the text with all changes.
+func (f *File) Bytes() []byte { return bytes.Clone(f.doc.Text) }
+
+// ErrChanged is wrapped by the error of [File.Save] when somebody else has
+// changed the file since it was read.
+var ErrChanged = errors.New("the file was changed by somebody else since it was read; load it again")
+
+// Save writes the text to the file it was loaded from, all or nothing: the file
+// is replaced, a symbolic link is followed, and the mode stays. If the file no
+// longer holds what was read, nothing is written and the error wraps
+// [ErrChanged]; a file that is gone is an error too. Nothing is written if
+// nothing was changed.
+func (f *File) Save() error {
+	if bytes.Equal(f.doc.Text, f.loaded) {
+		return nil
+	}
+	now, err := os.ReadFile(f.Name)
+	if err != nil {
+		return fmt.Errorf("spec: task file: %w", err)
+	}
+	if !bytes.Equal(now, f.loaded) {
+		return fmt.Errorf("spec: task file %s: %w", f.Name, ErrChanged)
+	}
+	if err := file.Replace(f.Name, f.doc.Text); err != nil {
+		return fmt.Errorf("spec: task file %s: %w", f.Name, err)
+	}
+	f.loaded = f.doc.Text
+	return nil
+}

@@ -1,0 +1,86 @@
+package spec
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/ralph-loop/ralph/internal/doc"
+)
+
+// placeholder is what stands for the acceptance criteria in a configuration, in
+// double braces. White space inside the braces does not matter.
+const placeholder = "acceptance_criteria"
+
+// inject fills in the acceptance criteria wherever {{acceptance_criteria}}
+// stands in a configuration: as a list where it is all of a value, as entries
+// where it is all of a list's entry, and as lines with bullets inside a longer
+// text. What was filled in is not looked at again.
+func inject(n *doc.Node, acceptance []string) {
+	if n.Kind == doc.Text {
+		whole := expand(strings.TrimSpace(n.Text), func(name string) (string, bool) { return "", name == placeholder })
+		if whole == "" && hasPlaceholder(n) {
+			*n = *doc.Texts(acceptance)
+			return
+		}
+		bullets := strings.TrimPrefix(strings.Join(slices.Concat([]string{""}, acceptance), "\n- "), "\n")
+		n.Text = expand(n.Text, func(name string) (string, bool) { return bullets, name == placeholder })
+	}
+	items := make([]*doc.Node, 0, len(n.Items))
+	for _, item := range n.Items {
+		entry := n.Kind == doc.List && item.Kind == doc.Text
+		if inject(item, acceptance); entry && item.Kind == doc.List {
+			items = append(items, item.Items...)
+		} else {
+			items = append(items, item)
+		}
+	}
+	n.Items = items
+}
+
+// expand replaces each {{name}} in a text whose name is known.
+func expand(text string, value func(name string) (text string, known bool)) string {
+	const longest = 100
+	var b strings.Builder
+	for {
+		at := strings.Index(text, "{{")
+		if at < 0 {
+			b.WriteString(text)
+			return b.String()
+		}
+		rest := text[at+2:]
+		if end := strings.Index(rest[:min(len(rest), longest)], "}}"); end >= 0 && !strings.Contains(rest[:end], "{") {
+			if v, known := value(strings.TrimSpace(rest[:end])); known {
+				b.WriteString(text[:at] + v)
+				text = rest[end+2:]
+				continue
+			}
+		}
+		b.WriteString(text[:at+1])
+		text = text[at+1:]
+	}
+}
+
+// hasPlaceholder says whether something is still to be filled in.
+func hasPlaceholder(n *doc.Node) bool {
+	found := false
+	if n.Kind == doc.Text {
+		expand(n.Text, func(name string) (string, bool) { found = found || name == placeholder; return "", false })
+	}
+	return found || slices.ContainsFunc(n.Items, hasPlaceholder)
+}
+
+// placeholders refuses misspelt placeholders. Other words in double braces
+// are left alone: many programs have templates of their own.
+func (r *reader) placeholders(n *doc.Node, what string) {
+	if n.Kind == doc.Text {
+		expand(n.Text, func(name string) (string, bool) {
+			if name != placeholder && Nearest(name, placeholder) != "" {
+				r.refuse(n, "%s: {{%s}} is unknown; did you mean {{%s}}?", what, name, placeholder)
+			}
+			return "", false
+		})
+	}
+	for _, item := range n.Items {
+		r.placeholders(item, what)
+	}
+}

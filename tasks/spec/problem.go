@@ -1,0 +1,126 @@
+package spec
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/ralph-loop/ralph/internal/doc"
+	"github.com/ralph-loop/ralph/internal/nearest"
+)
+
+// A Problem is one thing that is wrong with a definition or a configuration,
+// and where. The errors of [Parse], [Load], [File.Validate] and [ParseConfig]
+// are joined Problems, one for each mistake.
+type Problem struct {
+	File         string // as it was named; "" = not from a file
+	Line, Column int    // from 1, in characters; 0 = not known
+	Task         string // the task's ID; "" = not known
+	Text         string
+}
+
+// Error returns "file:line:column: task: text".
+func (p *Problem) Error() string {
+	var b strings.Builder
+	if p.File != "" {
+		b.WriteString(p.File + ":")
+	}
+	if p.Line > 0 {
+		fmt.Fprintf(&b, "%d:%d:", p.Line, p.Column)
+	}
+	if b.Len() > 0 {
+		b.WriteByte(' ')
+	}
+	if p.Task != "" {
+		b.WriteString(p.Task + ": ")
+	}
+	b.WriteString(p.Text)
+	return b.String()
+}
+
+// unlocated is an error of this package that is not about a place in a file.
+type unlocated struct{ err error }
+
+func (e unlocated) Error() string { return "spec: " + e.err.Error() }
+func (e unlocated) Unwrap() error { return e.err }
+
+// leaving is err as it leaves the package: with the package's name, unless it
+// begins with the place in a file.
+func leaving(err error) error {
+	if p, ok := errors.AsType[*Problem](err); err == nil || ok && p.File != "" {
+		return err
+	}
+	return unlocated{bare(err)}
+}
+
+// bare is an error of this package that came back, from a caller's [Method] say.
+func bare(err error) error {
+	if e, ok := err.(unlocated); ok {
+		return e.err
+	}
+	return err
+}
+
+// maxProblems bounds how many problems of one text are reported.
+const maxProblems = 100
+
+// problems collects what is wrong.
+type problems []*Problem
+
+func (p problems) full() bool { return len(p) > maxProblems }
+
+// join returns all problems as one error, in the order of the text, those
+// without a place last.
+func (p problems) join() error {
+	first := slices.Clone(p[:min(len(p), maxProblems)])
+	slices.SortStableFunc(first, func(a, b *Problem) int {
+		return cmp.Or(cmp.Compare(uint(a.Line)-1, uint(b.Line)-1), cmp.Compare(a.Column, b.Column))
+	})
+	var all []error
+	for _, one := range first {
+		all = append(all, one)
+	}
+	if p.full() {
+		all = append(all, errors.New("and more"))
+	}
+	return errors.Join(all...)
+}
+
+// unread makes problems of what kept a text from being read; what, which may be
+// "", names the text.
+func unread(what string, err error) error {
+	var all problems
+	found, ok := errors.AsType[doc.Problems](err)
+	if !ok {
+		return err
+	}
+	if what != "" {
+		what += ": "
+	}
+	for _, p := range found {
+		all = append(all, &Problem{File: p.File, Line: p.Line, Column: p.Column, Text: what + p.Text})
+	}
+	return all.join()
+}
+
+// Nearest returns the known word that somebody who wrote word most likely meant,
+// "" if none is near enough. It is for programs that take names of methods,
+// stages and the like from people.
+func Nearest(word string, known ...string) string { return nearest.Of(word, known) }
+
+// meant is the end of a message about an unknown name.
+func meant(word string, names []string) string {
+	name := Nearest(word, names...)
+	// method for verification_method, and the other way round.
+	i := slices.IndexFunc(names, func(n string) bool { return strings.HasSuffix(n, "_"+word) || strings.HasSuffix(word, "_"+n) })
+	if name == "" && i >= 0 {
+		name = names[i]
+	}
+	if name != "" {
+		return "; did you mean " + strconv.Quote(name) + "?"
+	}
+	return "; known are " + strings.Join(names, ", ")
+}

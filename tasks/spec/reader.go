@@ -1,0 +1,217 @@
+package spec
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"go.yaml.in/yaml/v4"
+
+	"github.com/ralph-loop/ralph/internal/doc"
+)
+
+// A reader makes definitions of nodes. What is wrong with their shape (unknown
+// keys, wrong types) goes to wrong and keeps a text from being loaded; what is
+// missing or out of range goes to invalid, for Validate.
+type reader struct {
+	doc  *doc.Doc
+	task string // the task being read, for messages
+
+	wrong, invalid problems
+	warnings       []string
+
+	// methods are known besides the built-in ones; if anyMethod is set, all are.
+	methods   Methods
+	anyMethod bool
+}
+
+func (r *reader) problem(n *doc.Node, format string, args ...any) *Problem {
+	line, column := r.doc.Place(n)
+	return &Problem{File: r.doc.Name, Line: line, Column: column, Task: r.task, Text: fmt.Sprintf(format, args...)}
+}
+
+func (r *reader) bad(n *doc.Node, format string, args ...any) {
+	if !r.wrong.full() { // to find a place takes time
+		r.wrong = append(r.wrong, r.problem(n, format, args...))
+	}
+}
+
+func (r *reader) refuse(n *doc.Node, format string, args ...any) {
+	if !r.invalid.full() {
+		r.invalid = append(r.invalid, r.problem(n, format, args...))
+	}
+}
+
+// problems is everything that was found.
+func (r *reader) problems() error { return append(r.wrong, r.invalid...).join() }
+
+func (r *reader) expected(n *doc.Node, what, want string) {
+	hint := ""
+	switch {
+	case want != "text":
+	case n.Kind == doc.Bool || n.Kind == doc.Integer || n.Kind == doc.Float:
+		hint = "; put it in quotes"
+	case n.Kind == doc.Map && !n.Flow && len(n.Keys) == 1:
+		hint = "; a text with a colon and a space in it needs quotes"
+	}
+	if what != "" {
+		what += ": "
+	}
+	r.bad(n, "%sexpected %s, found %s%s", what, want, n.Found(), hint)
+}
+
+// A field is a key that a mapping may have, how it is read, and where its value
+// is kept. A null value is as good as none.
+type field struct {
+	name string
+	read func(n *doc.Node, what string)
+	from any // a pointer to what is written; nil = the key is only read
+}
+
+// key is a field for a variable.
+func key[T any](name string, to *T, read func(n *doc.Node, what string) T) field {
+	return field{name, func(n *doc.Node, what string) { *to = read(n, what) }, to}
+}
+
+func names(fields []field) []string {
+	all := make([]string, len(fields))
+	for i, f := range fields {
+		all[i] = f.name
+	}
+	return all
+}
+
+// mapping reads the fields of a mapping. what names the mapping in messages; ""
+// is the whole. other, which may be nil, is asked about unknown keys.
+func (r *reader) mapping(n *doc.Node, what string, fields []field, other func(key, value *doc.Node) bool) {
+	if n.Kind != doc.Map {
+		r.expected(n, what, "a mapping")
+		return
+	}
+	for i, key := range n.Keys {
+		value := n.Items[i]
+		at := slices.IndexFunc(fields, func(f field) bool { return f.name == key.Text })
+		switch {
+		case at >= 0 && value.Kind != doc.Null:
+			fields[at].read(value, inside(what, key.Text))
+		case at >= 0, other != nil && other(key, value), r.wrong.full():
+		default:
+			in := ""
+			if what != "" {
+				in = " in " + what
+			}
+			r.bad(key, "unknown key %s%s%s", doc.Quote(key.Text), in, meant(key.Text, names(fields)))
+		}
+	}
+}
+
+func inside(what, key string) string {
+	if what == "" {
+		return key
+	}
+	return what + "." + key
+}
+
+// write makes a mapping of fields. What is zero is left out, but an empty list or
+// mapping is not.
+func write(fields []field) (*doc.Node, error) {
+	n := doc.Mapping()
+	for _, f := range fields {
+		value, err := valueOf(f.from)
+		if err != nil {
+			return nil, unread(f.name, err)
+		}
+		n.Add(f.name, value)
+	}
+	return n, nil
+}
+
+// valueOf is the node of a variable, nil if it is to be left out.
+func valueOf(from any) (*doc.Node, error) {
+	switch v := from.(type) {
+	case *string:
+		if *v != "" {
+			return doc.String(*v), nil
+		}
+	case *int:
+		if *v != 0 {
+			return doc.Int(*v), nil
+		}
+	case *bool:
+		if *v {
+			return &doc.Node{Kind: doc.Bool, Text: "true", Start: -1}, nil
+		}
+	case *[]string:
+		if *v != nil {
+			return doc.Texts(*v), nil
+		}
+	case *time.Time:
+		if !v.IsZero() {
+			return doc.String(v.UTC().Format(time.RFC3339Nano)), nil
+		}
+	case *json.RawMessage:
+		if *v != nil {
+			return doc.FromJSON(*v)
+		}
+	case *map[string]json.RawMessage:
+		if *v != nil {
+			return mappingOf(*v)
+		}
+	case **Completion:
+		if *v != nil {
+			return (*v).node()
+		}
+	case **doc.Node:
+		return *v, nil
+	}
+	return nil, nil
+}
+
+func mappingOf(values map[string]json.RawMessage) (*doc.Node, error) {
+	n := doc.Mapping()
+	for _, key := range slices.Sorted(maps.Keys(values)) {
+		value, err := doc.FromJSON(values[key])
+		if err != nil {
+			return nil, unread(key, err)
+		}
+		n.Add(key, value)
+	}
+	return n, nil
+}
+
+// toJSON and toYAML end a MarshalJSON and a MarshalYAML.
+func toJSON(n *doc.Node, err error) ([]byte, error) { return n.JSON(), leaving(err) }
+
+func toYAML(n *doc.Node, err error) (any, error) {
+	if err != nil {
+		return nil, leaving(err)
+	}
+	return n.YAML(), nil
+}
+
+// fromJSON is UnmarshalJSON for a value that read reads; what names it.
+func fromJSON[T any](what string, text []byte, to *T, read func(*reader, *doc.Node) T) error {
+	n, err := doc.FromJSON(text)
+	return fromNode(what, n, err, to, read)
+}
+
+// fromYAML is UnmarshalYAML, as fromJSON.
+func fromYAML[T any](what string, y *yaml.Node, to *T, read func(*reader, *doc.Node) T) error {
+	n, err := doc.FromYAML(y)
+	return fromNode(what, n, err, to, read)
+}
+
+func fromNode[T any](what string, n *doc.Node, err error, to *T, read func(*reader, *doc.Node) T) error {
+	if err != nil {
+		return leaving(unread(what, err))
+	}
+	r := reader{doc: &doc.Doc{}, anyMethod: true}
+	got := read(&r, n)
+	if err := r.wrong.join(); err != nil {
+		return leaving(err)
+	}
+	*to = got
+	return nil
+}

@@ -1,0 +1,156 @@
+package spec
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/doc"
+)
+
+// defaults are what holds for an agent that a definition says nothing about.
+type defaults struct {
+	agent      string
+	iterations int
+	promise    string
+	method     string // of a configuration without one
+}
+
+func agentDefaults() []defaults {
+	return []defaults{
+		{"coder", 15, "IMPLEMENTATION_COMPLETE", external},
+		{"reviewer", 5, "REVIEW_PASSED", semantic},
+		{"tester", 10, "TESTS_PASSED", external},
+		{"qa", 5, "QA_PASSED", "multi_stage"},
+	}
+}
+
+// defaultsOf returns zero defaults for agents that are not known.
+func defaultsOf(agent string) defaults {
+	if i := slices.Index(knownAgents(), agent); i >= 0 {
+		return agentDefaults()[i]
+	}
+	return defaults{}
+}
+
+func knownAgents() []string {
+	var all []string
+	for _, d := range agentDefaults() {
+		all = append(all, d.agent)
+	}
+	return all
+}
+
+// Criteria returns what holds for an agent: what the definition says, and the
+// agent's defaults for what it does not say: the promise (coder
+// IMPLEMENTATION_COMPLETE, reviewer REVIEW_PASSED, tester TESTS_PASSED, qa
+// QA_PASSED, others [ralph.DefaultPromise]), the number of iterations (15, 5, 10,
+// 5, others 10), and the method where there is a configuration without one
+// (external, semantic, external, multi_stage). Acceptance criteria are filled
+// in where the configuration has {{acceptance_criteria}}.
+//
+// Without a method and a configuration, Method stays empty: what is to be done
+// then depends on whether there is a judge, see [Verifier].
+func (d Definition) Criteria(agent string) (Criteria, error) {
+	c, n, err := Config{}.criteria(d, agent)
+	if err != nil {
+		return Criteria{}, leaving(err)
+	}
+	c.Config = n.Get(configKey).JSON()
+	return c, nil
+}
+
+// criteria returns what holds for an agent, also as a tree, in which the
+// acceptance criteria are filled in.
+func (c Config) criteria(d Definition, agent string) (Criteria, *doc.Node, error) {
+	var got Criteria
+	if d.Completion != nil {
+		got, _ = d.Completion.Agent(agent)
+	}
+	own, _ := c.agent(agent)
+	preset := defaultsOf(agent)
+	got.Promise = cmp.Or(got.Promise, own.Promise, preset.promise, ralph.DefaultPromise)
+	got.MaxIterations = cmp.Or(got.MaxIterations, own.MaxIterations, preset.iterations, c.MaxIterations, 10)
+	if got.Description == "" && agent != "" {
+		got.Description = "Complete the " + agent + " stage of: " + cmp.Or(d.Title, d.ID)
+	}
+	switch {
+	case got.Method == "" && got.Config != nil:
+		got.Method = cmp.Or(own.Method, preset.method)
+	case got.Method == "":
+		got.Method = cmp.Or(own.Method, c.Method)
+	}
+	if got.Config == nil && got.Method == own.Method {
+		got.Config = own.Config
+	}
+	n, err := got.node()
+	if err != nil {
+		return got, nil, err
+	}
+	if config := n.Get(configKey); config != nil {
+		inject(config, d.acceptance())
+	}
+	return got, n, nil
+}
+
+func (d Definition) acceptance() []string {
+	if d.Completion == nil {
+		return nil
+	}
+	return d.Completion.Acceptance
+}
+
+// Task returns what a loop runs for one agent's part of the definition, with
+// the agent's defaults where it says nothing (see [Definition.Criteria]). Its
+// Spec holds all that a worker needs to build the verifier, see [Verifier].
+//
+// The error says what is wrong with the agent's criteria or with the task as a
+// whole. Whether a method is known and can be run is found out by
+// [TaskVerifier.Validate].
+func (d Definition) Task(agent string) (ralph.Task, error) { return Config{}.Task(d, agent) }
+
+// Task is [Definition.Task] with the defaults of a configuration. An agent that
+// is not enabled runs once.
+func (c Config) Task(d Definition, agent string) (ralph.Task, error) {
+	t, err := c.task(d, agent)
+	if p, ok := errors.AsType[*Problem](err); err != nil && (!ok || p.Task == "") {
+		err = fmt.Errorf("%s: %w", cmp.Or(d.ID, "task"), err)
+	}
+	return t, leaving(err)
+}
+
+func (c Config) task(d Definition, agent string) (ralph.Task, error) {
+	_, n, err := c.criteria(d, agent)
+	if err != nil {
+		return ralph.Task{}, err
+	}
+	r := reader{doc: &doc.Doc{}, task: d.ID, anyMethod: true}
+	criteria, check := r.criteria(n, cmp.Or(agent, "criteria"), agent)
+	if err := r.problems(); err != nil {
+		return ralph.Task{}, err
+	}
+	a := agreement{version: agreementVersion, agent: agent, verifyPromises: c.VerifyPromises, criteria: n}
+	if d.Completion != nil {
+		a.outcome, a.acceptance = d.Completion.Outcome, slices.Clone(d.Completion.Acceptance)
+	}
+	t := ralph.Task{
+		ID: d.ID, Agent: agent, Title: d.Title, Prompt: d.Description,
+		Outcome: a.outcome, Acceptance: a.acceptance,
+		Promise: criteria.Promise, Success: criteria.Description,
+		HowVerified: shorten(strings.Join(strings.Fields(check.describe()), " "), 400), Blocked: criteria.Blocked,
+		Limits: ralph.Limits{Iterations: criteria.MaxIterations},
+	}
+	if !c.Enabled(agent) {
+		t.Limits.Iterations = 1
+	}
+	if t.Spec, err = a.encode(); err != nil {
+		return ralph.Task{}, err
+	}
+	if err := t.Validate(); err != nil {
+		return ralph.Task{}, err
+	}
+	return t, nil
+}

@@ -1,0 +1,238 @@
+package spec
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/doc"
+	"github.com/ralph-loop/ralph/verify"
+)
+
+// Env is what verifiers are built with: what a definition does not say.
+type Env struct {
+	// Dir is the workspace of tasks that name none. "" = the current directory.
+	Dir string
+	// Judge returns the agent that answers for the method semantic. The model is
+	// what the definition names; "" = the judge's own. Nil = there is no judge,
+	// and a definition that asks for one cannot be built.
+	Judge func(model string) (ralph.Runner, error)
+	// Evidence gives the judge facts about the work, see [verify.Semantic]. It
+	// may be nil.
+	Evidence func(context.Context, ralph.Claim) (string, error)
+	// Redact returns a text without its secrets; all that leaves a verifier
+	// passes it, see [verify.External]. Nil = nothing is hidden.
+	Redact func(string) string
+	// Methods are the program's own methods.
+	Methods Methods
+
+	agent      string   // whose criteria are being built
+	acceptance []string // of the task
+	filled     bool     // the configuration comes from a Spec: what is in it was filled in
+}
+
+// Verifier builds the verifier of one method, for methods that are made of
+// others and for programs without definitions; a task's is built by the function
+// [Verifier]. An unknown method, a configuration that the method cannot use, and
+// one in which {{acceptance_criteria}} is not filled in are errors.
+func (e Env) Verifier(method string, config json.RawMessage) (ralph.Verifier, error) {
+	v, err := e.verifier(method, config)
+	return v, leaving(err)
+}
+
+func (e Env) verifier(method string, config json.RawMessage) (ralph.Verifier, error) {
+	var n *doc.Node
+	if len(config) > 0 {
+		var err error
+		if n, err = doc.FromJSON(config); err != nil {
+			return nil, unread(method, err)
+		}
+		if !e.filled && hasPlaceholder(n) {
+			return nil, fmt.Errorf("%s: {{%s}} is not filled in", method, placeholder)
+		}
+	}
+	if e.Methods[method] != nil {
+		return check{method: method, config: n}.build(e)
+	}
+	r := reader{doc: &doc.Doc{}, anyMethod: true}
+	c := r.check(doc.Mapping(), doc.String(method), n, method)
+	if err := r.problems(); err != nil {
+		return nil, err
+	}
+	return c.build(e)
+}
+
+// A TaskVerifier is the verifier of all tasks that have a Spec, see [Verifier].
+// It is a value, keeps nothing, and may be used concurrently.
+type TaskVerifier struct{ env Env }
+
+var _ ralph.Verifier = TaskVerifier{}
+
+// Verifier returns a verifier that serves every task: it builds what the Spec
+// of the claim's task describes, and asks that. One [ralph.Local], here or on any
+// worker, can run all tasks of a file with it.
+//
+// Files to guard are guarded around the method. Without a method, a judge is
+// asked about the task's acceptance criteria where there are some and env has a
+// judge; otherwise the promise is enough, and the verdict says "unverified:
+// promise only".
+func Verifier(env Env) TaskVerifier { return TaskVerifier{env} }
+
+// Verify implements [ralph.Verifier]. A task without a Spec, or with one that
+// cannot be built, is an error and never a pass.
+func (v TaskVerifier) Verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, error) {
+	verifier, err := v.build(c.Task)
+	if err != nil {
+		return ralph.Verdict{}, err
+	}
+	c.Task.Dir = cmp.Or(c.Task.Dir, v.env.Dir)
+	return verifier.Verify(ctx, c)
+}
+
+// Validate builds the verifier of a task, which runs nothing. Programs ask it
+// before the first iteration: a verifier that cannot be built is found out then,
+// and not when the agent claims to be done. The error wraps [ErrNoJudge] if that
+// is what is missing.
+func (v TaskVerifier) Validate(t ralph.Task) error {
+	_, err := v.build(t)
+	return err
+}
+
+// Prepare returns the task with the hashes of the files that its Spec guards
+// (guard, and the method of that name), as they are now in its workspace: call
+// it before the first iteration. A task that guards nothing is returned as it is.
+// See [verify.Snapshot].
+func (v TaskVerifier) Prepare(ctx context.Context, t ralph.Task) (ralph.Task, error) {
+	if ctx.Err() != nil {
+		return t, context.Cause(ctx)
+	}
+	a, err := agreed(t)
+	if err != nil {
+		return t, ofTask(t, err)
+	}
+	globs := slices.Concat(a.guard, a.check.guards())
+	if len(globs) == 0 {
+		return t, nil
+	}
+	dir := t.Dir
+	t.Dir = cmp.Or(t.Dir, v.env.Dir)
+	t, err = verify.Snapshot(t, globs...)
+	t.Dir = dir
+	return t, err
+}
+
+func ofTask(t ralph.Task, err error) error { return leaving(fmt.Errorf("task %s: %w", t.ID, err)) }
+
+// build makes the verifier of a task's Spec.
+func (v TaskVerifier) build(t ralph.Task) (ralph.Verifier, error) {
+	a, err := agreed(t)
+	if err != nil {
+		return nil, ofTask(t, err)
+	}
+	env := v.env
+	env.agent, env.acceptance, env.filled = a.agent, a.acceptance, true
+	method, err := a.build(env)
+	if err != nil {
+		return nil, ofTask(t, err)
+	}
+	built := guarded(method, a.guard)
+	if a.verifyPromises {
+		if built, err = afterPromise(built, env); err != nil {
+			return nil, ofTask(t, err)
+		}
+	}
+	return built, nil
+}
+
+// build makes the verifier of the method, or of its absence.
+func (a agreement) build(env Env) (ralph.Verifier, error) {
+	switch {
+	case a.check.method != "":
+		return a.check.build(env)
+	case a.check.config != nil:
+		return nil, errors.New("there is a verification_config but no verification_method")
+	case env.Judge != nil && len(a.acceptance) > 0:
+		return env.verifier(semantic, nil)
+	}
+	return verify.String{}, nil
+}
+
+// afterPromise has the words of the answer looked at before the evidence: it must
+// not say that work is left, and must say what is wanted of that agent, where
+// there is a rule.
+func afterPromise(v ralph.Verifier, env Env) (ralph.Verifier, error) {
+	words, err := env.verifier(contradictions, nil)
+	if err != nil {
+		return nil, err
+	}
+	stages := []verify.Stage{{Name: "no contradictions", Verifier: words}}
+	if hasRule(env.agent) {
+		rule, err := env.verifier(agentRule, nil)
+		if err != nil {
+			return nil, err
+		}
+		stages = append(stages, verify.Stage{Name: "the rule for " + env.agent, Verifier: rule})
+	}
+	return verify.MultiStage{Stages: append(stages, verify.Stage{Name: "verification", Verifier: v})}, nil
+}
+
+// An agreement is what is kept of a definition in Task.Spec, so that any worker
+// can build the verifier of the task.
+type agreement struct {
+	version        int
+	agent          string
+	verifyPromises bool
+	outcome        string
+	acceptance     []string
+	criteria       *doc.Node // filled in
+	guard          []string  // read from criteria, as is check
+	check          check
+}
+
+const agreementVersion = 1
+
+func (a *agreement) fields(r *reader) []field {
+	return []field{
+		key("v", &a.version, r.whole(agreementVersion, agreementVersion)),
+		key("agent", &a.agent, r.text),
+		key("verify_promises", &a.verifyPromises, r.boolean),
+		key("outcome", &a.outcome, r.text),
+		key("acceptance_criteria", &a.acceptance, r.texts),
+		key("criteria", &a.criteria, r.tree),
+	}
+}
+
+func (a agreement) encode() (json.RawMessage, error) {
+	if len(a.acceptance) == 0 {
+		a.acceptance = nil
+	}
+	return toJSON(write(a.fields(&reader{})))
+}
+
+// agreed reads a task's Spec. What is not understood may be a condition, so it is
+// an error.
+func agreed(t ralph.Task) (agreement, error) {
+	var a agreement
+	if len(t.Spec) == 0 {
+		return a, errors.New("it has no Spec, so there is nothing to build a verifier from")
+	}
+	n, err := doc.FromJSON(t.Spec)
+	if err != nil {
+		return a, unread("Spec", err)
+	}
+	r := reader{doc: &doc.Doc{}, anyMethod: true}
+	r.mapping(n, "Spec", a.fields(&r), nil)
+	if n.Kind == doc.Map && a.version != agreementVersion {
+		return a, fmt.Errorf("Spec: version %d is not known here; known is %d", a.version, agreementVersion)
+	}
+	if a.criteria != nil {
+		var criteria Criteria
+		criteria, a.check = r.criteria(a.criteria, "Spec.criteria", a.agent)
+		a.guard = criteria.Guard
+	}
+	return a, r.problems()
+}
