@@ -320,10 +320,7 @@ func load(path string) (*spec.File, error) {
 	if err == nil {
 		err = f.Validate()
 	}
-	if err != nil {
-		return nil, fail(exitConfig, "%w", err)
-	}
-	return f, nil
+	return f, err
 }
 
 func (w *work) load() (*spec.File, error) {

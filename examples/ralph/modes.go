@@ -230,11 +230,11 @@ func (s *session) start(l *ralph.Local, state ralph.State) error {
 	banner := &progress.Banner{W: hidden, Mode: s.mode}
 	log := ralph.ProgressLog(banner)
 	if s.log != "" {
-		execution, err := s.openLog(s.log)
+		execution, err := s.executionLog(s.log, false)
 		if err != nil {
 			return err
 		}
-		log = progress.Multi(banner, without(execution.log(false), s.project, string(execution)))
+		log = progress.Multi(banner, without(execution, s.project, s.log))
 	}
 	l.Output = func(ralph.Request) (io.Writer, io.Writer) { return s.stderr, banner }
 	final, err := drive(s.env, l, state, log)

@@ -87,16 +87,14 @@ func (w *work) locate(args []string) error {
 // open opens the logs.
 func (w *work) open(resumed bool) error {
 	w.logPath = cmp.Or(w.log, filepath.Join(w.project, ".ralph", "log.jsonl"))
-	execution, err := w.openLog(w.logPath)
+	execution, err := w.executionLog(w.logPath, resumed)
 	if err != nil {
 		return err
 	}
 	text, path := redact(), w.progressPath()
 	text.Task = true
-	w.record = without(progress.Multi(
-		text.Log(&progress.Markdown{Path: path, Feature: tasks.Feature(w.ctx, w.project, w.file)}),
-		execution.log(resumed),
-	), w.project, absolute(path), string(execution))
+	feature := tasks.Feature(w.ctx, w.project, w.file)
+	w.record = without(progress.Multi(text.Log(&progress.Markdown{Path: path, Feature: feature}), execution), w.project, path, w.logPath)
 	return nil
 }
 
