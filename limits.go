@@ -1,7 +1,6 @@
 package ralph
 
 import (
-	"errors"
 	"fmt"
 	"hash/fnv"
 	"math"
@@ -69,14 +68,6 @@ func orDefault[T int | time.Duration](v, def T) T {
 // Validate reports everything that is wrong with the limits, a line for each
 // problem.
 func (l Limits) Validate() error { return invalid(l.problems()) }
-
-// invalid makes one error of many.
-func invalid(problems []error) error {
-	if len(problems) == 0 {
-		return nil
-	}
-	return fmt.Errorf("ralph: %w", errors.Join(problems...))
-}
 
 func (l Limits) problems() []error {
 	var errs []error

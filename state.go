@@ -84,32 +84,6 @@ func Start(t Task) State {
 	return s
 }
 
-// validate reports what no loop can go on from. Start makes no such state, but
-// states are also made by hand and read from logs that somebody edited.
-func (s State) validate() error {
-	var errs []error
-	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf("state: "+format, args...)) }
-	if s.Iteration < 1 || s.Attempt < 1 {
-		bad("iteration is %d and attempt %d; both count from 1, see Start", s.Iteration, s.Attempt)
-	}
-	if s.Late < 0 || s.Late > len(s.Guidance) {
-		bad("late is %d of %d texts of guidance", s.Late, len(s.Guidance))
-	}
-	for _, f := range []struct {
-		name  string
-		value int64
-	}{
-		{"retries", int64(s.Retries)}, {"failures", int64(s.Failures)}, {"rate_limits", int64(s.RateLimits)}, {"stalled", int64(s.Stalled)},
-		{"unpriced", int64(s.Unpriced)}, {"elapsed", int64(s.Elapsed)}, {"waited", int64(s.Waited)}, {"unwaited", int64(s.Unwaited)},
-		{"wait", int64(s.Wait)}, {"line", int64(s.Line)},
-	} {
-		if f.value < 0 {
-			bad("%s is %d; it cannot be negative", f.name, f.value)
-		}
-	}
-	return invalid(append(errs, s.Task.problems()...))
-}
-
 // Done reports whether the loop has stopped.
 func (s State) Done() bool { return s.Stop != "" }
 
