@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/redact"
 )
 
 // A Redactor hides secrets in what is written: [Redactor.Log] in a log's events,
@@ -46,16 +47,13 @@ type Redactor struct {
 	Task bool
 }
 
-// minSecret is the length in bytes of the shortest value that is looked for.
-const minSecret = 6
-
 // Validate reports the values of Secrets that are too short to be looked for, by
 // their number and not by their text.
 func (r Redactor) Validate() error {
 	var errs []error
 	for i, s := range r.Secrets {
-		if len(strings.TrimSpace(s)) < minSecret {
-			errs = append(errs, fmt.Errorf("secret %d of %d is shorter than %d bytes and would not be hidden", i+1, len(r.Secrets), minSecret))
+		if len(strings.TrimSpace(s)) < redact.MinSecret {
+			errs = append(errs, fmt.Errorf("secret %d of %d is shorter than %d bytes and would not be hidden", i+1, len(r.Secrets), redact.MinSecret))
 		}
 	}
 	if len(errs) > 0 {
@@ -66,7 +64,7 @@ func (r Redactor) Validate() error {
 
 // String returns the text without its secrets. To redact many texts with many
 // Secrets, use Writer or Log, which prepare themselves once.
-func (r Redactor) String(s string) string { return r.compile().text(s) }
+func (r Redactor) String(s string) string { return redact.New(r.Secrets).Text(s) }
 
 // Writer returns a writer that passes what it is given on to w, without its
 // secrets, also those that come in pieces. It holds back only what could be the
@@ -78,14 +76,14 @@ func (r Redactor) String(s string) string { return r.compile().text(s) }
 // the first error of w, and Write after Close is an error. The writer may be used
 // concurrently.
 func (r Redactor) Writer(w io.Writer) io.WriteCloser {
-	return &redactWriter{w: w, f: r.compile().filter()}
+	return &redactWriter{w: w, stream: redact.New(r.Secrets).Stream()}
 }
 
 type redactWriter struct {
 	w io.Writer
 
 	mu     sync.Mutex
-	f      filter
+	stream redact.Stream
 	out    []byte
 	err    error
 	closed bool
@@ -119,7 +117,7 @@ func (w *redactWriter) pass(p []byte, end bool) {
 	for {
 		piece := p[:min(len(p), 64<<10)]
 		p = p[len(piece):]
-		w.out = w.f.add(w.out[:0], piece, end && len(p) == 0)
+		w.out = w.stream.Add(w.out[:0], piece, end && len(p) == 0)
 		if len(w.out) > 0 && w.err == nil {
 			_, w.err = w.w.Write(w.out)
 		}
@@ -140,83 +138,68 @@ func (w *redactWriter) pass(p []byte, end bool) {
 // to, but for the words in it. The task's own texts stay too, see Task. Feedback
 // and guidance do not: a loop that goes on from the log quotes them redacted.
 func (r Redactor) Log(next ralph.ProgressLog) ralph.ProgressLog {
-	c := r.compile()
+	c := eventRedactor{redact.New(r.Secrets), r.Task}
 	return ralph.ProgressLogFunc(func(ctx context.Context, ev ralph.Event) error {
 		return next.Append(ctx, c.event(ev))
 	})
 }
 
-// A prepared is a Redactor that is ready for use. It is not changed any more.
-type prepared struct {
-	named   *named
-	formats *formats
-	task    bool
+// An eventRedactor redacts events.
+type eventRedactor struct {
+	redact.Finder
+	task bool
 }
 
-func (r Redactor) compile() prepared {
-	return prepared{named: newNamed(r.Secrets), formats: newFormats(), task: r.Task}
-}
-
-func (c prepared) filter() filter { return filter{named: c.named, formats: c.formats} }
-
-func (c prepared) text(s string) string {
-	if s == "" {
-		return ""
-	}
-	f := c.filter()
-	return string(f.add(make([]byte, 0, len(s)+len(s)/8), []byte(s), true))
-}
-
-func (c prepared) texts(list []string) []string {
+func (c eventRedactor) texts(list []string) []string {
 	if len(list) == 0 {
 		return list
 	}
 	list = slices.Clone(list)
 	for i := range list {
-		list[i] = c.text(list[i])
+		list[i] = c.Text(list[i])
 	}
 	return list
 }
 
-func (c prepared) event(ev ralph.Event) ralph.Event {
-	ev.Text = c.text(ev.Text)
-	ev.Iteration.Error = c.text(ev.Iteration.Error)
+func (c eventRedactor) event(ev ralph.Event) ralph.Event {
+	ev.Text = c.Text(ev.Text)
+	ev.Iteration.Error = c.Text(ev.Iteration.Error)
 	ev.Iteration.Verdict = c.verdict(ev.Iteration.Verdict)
 	ev.Iteration.Files = c.texts(ev.Iteration.Files)
 	ev.Iteration.Learnings = c.texts(ev.Iteration.Learnings)
 	if ev.Answer != nil {
 		a := *ev.Answer
-		a.Output, a.Files, a.Learnings = c.text(a.Output), c.texts(a.Files), c.texts(a.Learnings)
+		a.Output, a.Files, a.Learnings = c.Text(a.Output), c.texts(a.Files), c.texts(a.Learnings)
 		ev.Answer = &a
 	}
 	if ev.State != nil {
 		s := *ev.State
-		s.Feedback, s.Detail = c.feedback(s.Feedback), c.text(s.Detail)
+		s.Feedback, s.Detail = c.feedback(s.Feedback), c.Text(s.Detail)
 		s.Guidance = c.texts(s.Guidance)
 		s.Verdict, s.Files = c.verdict(s.Verdict), c.texts(s.Files)
 		if c.task {
 			t := &s.Task
-			t.Title, t.Prompt, t.Outcome = c.text(t.Title), c.text(t.Prompt), c.text(t.Outcome)
-			t.Acceptance, t.Success, t.HowVerified = c.texts(t.Acceptance), c.text(t.Success), c.text(t.HowVerified)
+			t.Title, t.Prompt, t.Outcome = c.Text(t.Title), c.Text(t.Prompt), c.Text(t.Outcome)
+			t.Acceptance, t.Success, t.HowVerified = c.texts(t.Acceptance), c.Text(t.Success), c.Text(t.HowVerified)
 		}
 		ev.State = &s
 	}
 	return ev
 }
 
-func (c prepared) verdict(v ralph.Verdict) ralph.Verdict {
+func (c eventRedactor) verdict(v ralph.Verdict) ralph.Verdict {
 	v.Feedback = c.feedback(v.Feedback)
 	v.Checks = slices.Clone(v.Checks)
 	for i := range v.Checks {
-		v.Checks[i].Name, v.Checks[i].Detail = c.text(v.Checks[i].Name), c.text(v.Checks[i].Detail)
+		v.Checks[i].Name, v.Checks[i].Detail = c.Text(v.Checks[i].Name), c.Text(v.Checks[i].Detail)
 	}
 	return v
 }
 
 // feedback keeps feedback within its bound of 8 KiB: what stands for a secret may
 // be longer than the secret.
-func (c prepared) feedback(s string) string {
-	redacted := c.text(s)
+func (c eventRedactor) feedback(s string) string {
+	redacted := c.Text(s)
 	bound := max(len(s), 8<<10)
 	if len(redacted) <= bound {
 		return redacted

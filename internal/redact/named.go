@@ -1,4 +1,4 @@
-package progress
+package redact
 
 import (
 	"bytes"
@@ -22,7 +22,7 @@ func newNamed(secrets []string) *named {
 	seen := map[string]bool{}
 	for _, s := range secrets {
 		s = strings.TrimSpace(s)
-		if len(s) < minSecret {
+		if len(s) < MinSecret {
 			continue
 		}
 		for _, form := range forms(s) {

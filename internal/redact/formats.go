@@ -1,4 +1,4 @@
-package progress
+package redact
 
 import "strings"
 
@@ -184,26 +184,32 @@ func jwt(before, b []byte, end bool) finding {
 			return finding{more: true}
 		}
 		at += n
-		found := finding{hide: at, kind: "jwt"}
 		switch {
 		case part < 2 && n < 8, part == 0 && n == decided:
 			return finding{}
 		case n == decided:
-			found.tail = (urlish | dot).has
-			return found
-		case at < len(b) && b[at] != '.':
-			if part == 0 {
-				return finding{}
-			}
-			return found
-		case at+1 >= len(b) && !end:
+			return finding{hide: at, kind: "jwt", tail: (urlish | dot).has}
+		}
+		another, more := dotted(b[at:], end)
+		switch {
+		case more:
 			return finding{more: true}
-		case at+1 >= len(b) || !urlish.has(b[at+1]) || part == 4:
-			if part == 0 {
-				return finding{}
-			}
-			return found
+		case !another && part == 0:
+			return finding{}
+		case !another || part == 4:
+			return finding{hide: at, kind: "jwt"}
 		}
 		at++
 	}
+}
+
+// dotted reports whether b begins with a dot and another part of a token.
+func dotted(b []byte, end bool) (yes, more bool) {
+	switch {
+	case len(b) > 0 && b[0] != '.':
+		return false, false
+	case len(b) < 2:
+		return false, !end
+	}
+	return urlish.has(b[1]), false
 }

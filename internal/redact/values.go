@@ -1,4 +1,4 @@
-package progress
+package redact
 
 import (
 	"bytes"
@@ -115,15 +115,7 @@ func nameOf(before []byte) naming {
 	if ends(before, "_pass") || ends(before, "_pwd") {
 		return naming{kind: password, env: env}
 	}
-	var letters [16]byte // the last ones, without what separates words
-	i := len(letters)
-	for j := n - 1; j >= 0 && i > 0 && (urlish | dot).has(before[j]); j-- {
-		if alnum.has(before[j]) {
-			i--
-			letters[i] = before[j]
-		}
-	}
-	name := strings.ToLower(string(letters[i:]))
+	name := lastLetters(before)
 	for _, known := range []struct{ end, kind string }{
 		{"password", password}, {"passwd", password}, {"passphrase", password},
 		{"token", secret}, {"secret", secret}, {"apikey", secret}, {"secretkey", secret}, {"accesskey", secret},
@@ -140,66 +132,112 @@ func nameOf(before []byte) naming {
 	return naming{}
 }
 
+// lastLetters are the last letters and digits of a name, in lower case and without
+// what separates words.
+func lastLetters(name []byte) string {
+	var letters [16]byte
+	i := len(letters)
+	for j := len(name) - 1; j >= 0 && i > 0 && (urlish | dot).has(name[j]); j-- {
+		if alnum.has(name[j]) {
+			i--
+			letters[i] = name[j]
+		}
+	}
+	return strings.ToLower(string(letters[i:]))
+}
+
 // ends reports whether b ends in the lower-case text, upper and lower case alike.
 func ends(b []byte, text string) bool {
 	return len(b) >= len(text) && strings.EqualFold(string(b[len(b)-len(text):]), text)
 }
 
+// An opening is what stands between a name and its value.
+type opening struct {
+	size   int
+	quoted bool // it ends in a quotation mark
+	plain  bool // it has blanks and no quotation mark, as in prose and in code
+	tight  bool // it is no more than an equals sign
+}
+
+// openingOf reads the opening that b begins with: the sign, what may follow it, and
+// blanks, backslashes and a quotation mark.
+func openingOf(b []byte) opening {
+	n := 1 + lead(b[1:], 2, "=>")
+	blanks := lead(b[n:], 8, " \t")
+	n += blanks
+	n += lead(b[n:], 8, `\`)
+	o := opening{size: n, quoted: n < len(b) && isQuote(b[n])}
+	if o.quoted {
+		o.size++
+	}
+	o.plain, o.tight = blanks > 0 && !o.quoted, b[0] == '=' && blanks == 0
+	return o
+}
+
+// lead is how many bytes at the beginning of b are among chars, limit at most.
+func lead(b []byte, limit int, chars string) int {
+	n := 0
+	for n < min(len(b), limit) && strings.IndexByte(chars, b[n]) >= 0 {
+		n++
+	}
+	return n
+}
+
 // value finds the value after a name. b begins with the sign between them.
 func (f *filter) value(name naming, b []byte, end bool) finding {
-	i := 1
-	for ; i < len(b) && i < 3 && (b[i] == '=' || b[i] == '>'); i++ {
-	}
-	spaces := i
-	for ; i < len(b) && i < spaces+8 && (b[i] == ' ' || b[i] == '\t'); i++ {
-	}
-	spaced := i > spaces
-	quotes := i
-	for ; i < len(b) && i < quotes+8 && b[i] == '\\'; i++ {
-	}
-	quoted := i < len(b) && isQuote(b[i])
-	if quoted {
-		i++
-	}
-	if i < len(b) && name.kind == authorization {
-		n, more := scheme(b[i:], end)
+	o := openingOf(b)
+	at := o.size
+	if at < len(b) && name.kind == authorization {
+		n, more := scheme(b[at:], end)
 		if more {
 			return finding{more: true}
 		}
-		i += n
+		at += n
 	}
 	switch {
-	case i >= len(b):
+	case at >= len(b):
 		return finding{more: !end}
-	case bytes.IndexByte([]byte("[$<{*%("), b[i]) >= 0: // a variable, a placeholder, what was hidden before
+	case strings.IndexByte("[$<{*%(", b[at]) >= 0: // a variable, a placeholder, what was hidden before
 		return finding{}
 	}
-	if found := f.ownKind(b[i:], end); found.hide > 0 || found.more {
+	if found := f.ownKind(b[at:], end); found.hide > 0 || found.more {
 		return finding{more: found.more}
 	}
 	part := isBare
-	if quoted {
+	if o.quoted {
 		part = isQuotable
 	}
-	n, more := run(b[i:], part, decided, end)
+	n, more := run(b[at:], part, decided, end)
 	if more {
 		return finding{more: true}
 	}
-	found := finding{keep: i, hide: n, kind: name.kind}
-	if n == decided {
+	found := finding{keep: at, hide: n, kind: name.kind}
+	value := b[at : at+n]
+	switch {
+	case n == decided:
 		found.tail = part
-	} else if rest := b[i+n:]; len(rest) > 0 && (quoted && rest[0] == ' ' || !quoted && (rest[0] == '(' || rest[0] == '[')) {
-		return finding{} // words, or code
-	}
-	value := b[i : i+n]
-	if !quoted && n < decided {
+	case phrase(b[at+n:], o.quoted):
+		return finding{}
+	case !o.quoted:
 		value = bytes.TrimRight(value, ".:!?")
 		found.hide = len(value)
 	}
-	if !secretive(name, value, spaced && !quoted, b[0] == '=' && !spaced) {
+	if !secretive(name, value, o.plain, o.tight) {
 		return finding{}
 	}
 	return found
+}
+
+// phrase reports whether what follows a value shows that it is one of several
+// words, or code.
+func phrase(rest []byte, quoted bool) bool {
+	switch {
+	case len(rest) == 0:
+		return false
+	case quoted:
+		return rest[0] == ' '
+	}
+	return rest[0] == '(' || rest[0] == '['
 }
 
 // ownKind finds a token that has a kind of its own at the beginning of a value.
@@ -241,21 +279,23 @@ func isQuotable(c byte) bool { return c > ' ' && c != 0x7f && !isQuote(c) && c !
 // and in code; tight that it follows = at once.
 func secretive(name naming, value []byte, plain, tight bool) bool {
 	l := lookAt(value)
-	letters := l.lower + l.upper
 	n := len(value)
 	text := strings.ToLower(string(value[:min(n, 24)]))
 	switch {
-	case strings.Contains(text, "xxxx"), strings.HasPrefix(text, "your"), strings.HasPrefix(text, "sha256:"), l.path, isMarked(value):
-		return false // it stands for a value, or names one, or is hidden already
+	case l.path || standsFor(value, text):
+		return false
 	case name.kind == authorization:
-		return n >= 8 && (l.digits > 0 || l.upper > 1 && l.lower > 0 || l.longest >= 20)
+		return n >= 8 && l.likeCredentials()
 	case name.kind == password:
-		return n >= minSecret && !isWord(text) &&
-			(name.env || letters > 0 && (l.digits > 0 || !plain && l.signs > 0)) && (!plain || l.dots == 0)
-	case name.env && tight && !name.weak && (l.longest >= 12 || n >= 8 && letters > 0 && l.digits > 0 && l.longest >= 6):
-		return true
+		return n >= MinSecret && !isWord(text) && (name.env || l.likePassword(plain)) && (!plain || l.dots == 0)
 	}
-	return l.random(plain)
+	return name.env && tight && !name.weak && l.likeKey(n) || l.random(plain)
+}
+
+// standsFor reports whether a value stands for one, names one, or is hidden already.
+// text is its beginning in lower case.
+func standsFor(value []byte, text string) bool {
+	return strings.Contains(text, "xxxx") || strings.HasPrefix(text, "your") || strings.HasPrefix(text, "sha256:") || isMarked(value)
 }
 
 // isWord reports whether text is one of those that stand after "password" where
@@ -320,28 +360,15 @@ type look struct {
 
 func lookAt(value []byte) look {
 	var l look
-	var last class
-	length, both := 0, class(0)
-	slashes := 0
+	var last, both class
+	length, slashes := 0, 0
 	for _, c := range value {
 		k := classOf(c)
-		switch k {
-		case digit:
-			l.digits++
-		case lower:
-			l.lower++
-		case upper:
-			l.upper++
-		case dot:
-			l.dots++
+		l.count(c, k)
+		if c == '/' {
+			slashes++
 		}
 		if k&alnum == 0 {
-			switch c {
-			case '/':
-				slashes++
-			case '!', '@', '#', '$', '%', '^', '&', '*', '+', '?', '~':
-				l.signs++
-			}
 			length, both, last = 0, 0, 0
 			continue
 		}
@@ -357,12 +384,50 @@ func lookAt(value []byte) look {
 			l.mixed = max(l.mixed, length)
 		}
 	}
-	l.path = len(value) > 1 && (value[0] == '/' || value[0] == '.' || value[0] == '~') && slashes > 1 ||
-		bytes.Contains(value, []byte("://"))
-	if l.mixed >= 16 && l.turnsCase >= 3 {
-		l.path = false // some keys hold slashes
-	}
+	l.path = (rooted(value) && slashes > 1 || bytes.Contains(value, []byte("://"))) &&
+		(l.mixed < 16 || l.turnsCase < 3) // some keys hold slashes
 	return l
+}
+
+// rooted reports whether value begins as the path of a file does.
+func rooted(value []byte) bool {
+	return len(value) > 1 && strings.IndexByte("/.~", value[0]) >= 0
+}
+
+// count counts a byte of the class k.
+func (l *look) count(c byte, k class) {
+	switch k {
+	case digit:
+		l.digits++
+	case lower:
+		l.lower++
+	case upper:
+		l.upper++
+	case dot:
+		l.dots++
+	}
+	if strings.IndexByte("!@#$%^&*+?~", c) >= 0 {
+		l.signs++
+	}
+}
+
+// likeCredentials reports whether the value may stand after Authorization.
+func (l look) likeCredentials() bool {
+	return l.digits > 0 || l.upper > 1 && l.lower > 0 || l.longest >= 20
+}
+
+// likeKey reports whether the value, of n bytes, may be what an environment variable
+// with the name of a secret holds.
+func (l look) likeKey(n int) bool {
+	return l.longest >= 12 || n >= 8 && l.letters() > 0 && l.digits > 0 && l.longest >= 6
+}
+
+func (l look) letters() int { return l.lower + l.upper }
+
+// likePassword reports whether the value looks like a password that is not like a
+// name: with letters, and digits or, where no words are likely, signs.
+func (l look) likePassword(plain bool) bool {
+	return l.letters() > 0 && (l.digits > 0 || !plain && l.signs > 0)
 }
 
 // random reports whether the value looks as if nobody had thought of it: digits
