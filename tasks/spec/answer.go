@@ -7,6 +7,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/doc"
+	"github.com/ralph-loop/ralph/internal/plugin"
 	"github.com/ralph-loop/ralph/verify"
 )
 
@@ -134,8 +135,11 @@ func (s *semanticSettings) build(env Env) (ralph.Verifier, error) {
 	if env.Judge == nil {
 		return nil, ErrNoJudge
 	}
-	var err error
-	if v.Judge, err = env.Judge(s.model); err != nil {
+	err := plugin.Call("Env.Judge", func() (err error) {
+		v.Judge, err = env.Judge(s.model)
+		return err
+	})
+	if err != nil {
 		return nil, fmt.Errorf("judge: %w", err)
 	}
 	if v.Judge == nil {

@@ -203,3 +203,26 @@ func TestHowVerified(t *testing.T) {
 		t.Errorf("%d bytes, %v", len(got.HowVerified), err)
 	}
 }
+
+// One rule says what a secret looks like in what agents are told; in a command
+// line the word before it says so too.
+func TestHowVerifiedHidesSecrets(t *testing.T) {
+	t.Parallel()
+	const letters = "abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGH"
+	for _, secret := range []string{
+		"npm_" + letters[:36], "hf_" + letters[:34], "sk_live_" + letters[:24], "glrt-" + letters[:20],
+		"eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.dBjftJeZ4CVPmB92K27uhbUJU1p1r", "AKIAIOSFODNN7EXAMPLE",
+	} {
+		for _, command := range []string{"deploy " + secret, "curl -H 'X: " + secret + "' u", "deploy --token " + secret, "TOKEN=" + secret + " make"} {
+			text, err := json.Marshal(map[string]string{"command": command})
+			if err != nil {
+				t.Fatal(err)
+			}
+			d := spec.Definition{ID: "T1", Completion: &spec.Completion{Agents: []spec.AgentCriteria{{Agent: "docs", Criteria: spec.Criteria{Method: "external", Config: text}}}}}
+			task, err := d.Task("docs")
+			if err != nil || strings.Contains(task.HowVerified, secret) || !strings.Contains(string(task.Spec), secret) {
+				t.Errorf("%s: %s, %v", command, task.HowVerified, err)
+			}
+		}
+	}
+}

@@ -58,7 +58,7 @@ func TestDefinitionRoundTrip(t *testing.T) {
 	}
 }
 
-// The keys are S1's, in S1's order, the same in JSON and YAML.
+// The keys stand in one order, the same in JSON and YAML.
 func TestDefinitionKeys(t *testing.T) {
 	t.Parallel()
 	d := full()

@@ -18,7 +18,7 @@ import (
 // The flag has this name so that other test files of the package can have one.
 var updateDefinitions = flag.Bool("update-definitions", false, "rewrite testdata/definitions/*.txtar")
 
-// Every snippet of S1 loads as it stands and is valid.
+// Every published snippet of the format loads as it stands and is valid.
 func TestS1Snippets(t *testing.T) {
 	t.Parallel()
 	want := map[string]string{
@@ -78,7 +78,7 @@ func content(f *spec.File) string {
 	return strings.Join(all, ", ")
 }
 
-// What S1 writes in its complete example is what is read.
+// What the complete example says is what is read.
 func TestS1Complete(t *testing.T) {
 	t.Parallel()
 	f, err := spec.Load("testdata/definitions/s1_complete.yaml")

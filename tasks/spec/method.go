@@ -10,6 +10,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/doc"
+	"github.com/ralph-loop/ralph/internal/plugin"
 )
 
 // A Method makes a verifier of a verification_config. The configuration is nil
@@ -173,8 +174,10 @@ func (c check) build(env Env) (ralph.Verifier, error) {
 	own := env.Methods[c.method]
 	switch {
 	case own != nil:
-		v, err = own(c.config.JSON(), env)
-		err = bare(err)
+		err = plugin.Call("the verification method "+doc.Quote(c.method), func() (err error) {
+			v, err = own(c.config.JSON(), env)
+			return bare(err)
+		})
 	case c.settings == nil:
 		err = unknownMethod(c.method, env.Methods)
 	default:

@@ -166,7 +166,22 @@ func TestEqualStagesRunOnce(t *testing.T) {
 	}
 }
 
-// FAILURES 16: a verifier that is configured but cannot be built is an error,
+// A method or a judge of the program's own that panics is an error with its stack.
+func TestMethodPanics(t *testing.T) {
+	t.Parallel()
+	env := spec.Env{
+		Judge:   func(string) (ralph.Runner, error) { panic("no judge today") },
+		Methods: spec.Methods{"vote": func(json.RawMessage, spec.Env) (ralph.Verifier, error) { panic("no quorum") }},
+	}
+	for method, want := range map[string]string{"vote": `spec: the verification method "vote" panicked: no quorum`, "semantic": "spec: semantic: judge: Env.Judge panicked: no judge today"} {
+		v, err := env.Verifier(method, json.RawMessage(`{"check_for":"a"}`))
+		if err == nil || v != nil || !strings.HasPrefix(err.Error(), want) || !strings.Contains(err.Error(), "method_test.go") {
+			t.Errorf("%s: got %v, %v, want %s and the stack", method, v, err, want)
+		}
+	}
+}
+
+// A verifier that is configured but cannot be built is an error,
 // before anything runs, and never no verifier.
 func TestFailure16UnbuildableMethod(t *testing.T) {
 	t.Parallel()

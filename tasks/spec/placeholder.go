@@ -3,6 +3,7 @@ package spec
 import (
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/ralph-loop/ralph/internal/doc"
 )
@@ -74,7 +75,8 @@ func hasPlaceholder(n *doc.Node) bool {
 func (r *reader) placeholders(n *doc.Node, what string) {
 	if n.Kind == doc.Text {
 		expand(n.Text, func(name string) (string, bool) {
-			if name != placeholder && Nearest(name, placeholder) != "" {
+			word := !strings.ContainsFunc(name, func(c rune) bool { return c != '_' && c != '-' && !unicode.IsLetter(c) })
+			if word && name != placeholder && Nearest(name, placeholder) != "" {
 				r.refuse(n, "%s: {{%s}} is unknown; did you mean {{%s}}?", what, name, placeholder)
 			}
 			return "", false

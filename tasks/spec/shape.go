@@ -60,7 +60,8 @@ func (r *reader) part(f *File, n *doc.Node) {
 	wrappers := []string{"task", "tasks"}
 	switch {
 	case n.Has("ralph"):
-		r.bad(n, "this is a configuration and not a task; see ParseConfig")
+		at := slices.IndexFunc(n.Keys, func(key *doc.Node) bool { return key.Text == "ralph" })
+		r.bad(n.Keys[at], "this is a configuration and not a task; see ParseConfig")
 	case n.Has("completion") && len(n.Keys) == 1:
 		add(r.completion(n.Items[0]))
 	case n.Has(completionKeys()...):

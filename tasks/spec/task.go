@@ -116,7 +116,7 @@ func (d Definition) Task(agent string) (ralph.Task, error) { return Config{}.Tas
 // is not enabled runs once.
 func (c Config) Task(d Definition, agent string) (ralph.Task, error) {
 	t, err := c.task(d, agent)
-	if p, ok := errors.AsType[*Problem](err); err != nil && (!ok || p.Task == "") {
+	if p, ok := errors.AsType[*Problem](err); err != nil && (!ok || p.Task == "" && d.ID != "") {
 		err = fmt.Errorf("%s: %w", cmp.Or(d.ID, "task"), err)
 	}
 	return t, leaving(err)

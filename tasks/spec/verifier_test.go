@@ -1,7 +1,9 @@
 package spec_test
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -182,5 +184,44 @@ func TestBuildFilledOnce(t *testing.T) {
 	}
 	if got, err := verifyTask(t, task, spec.Env{}, claim("", "{{acceptance_criteria}}")); err != nil || !got.Passed {
 		t.Errorf("got %+v, %v", got, err)
+	}
+}
+
+// Drivers find the verifier's Validate and Prepare: what cannot be built is found
+// before the first iteration, and what is guarded deep inside is in the task.
+func TestTaskVerifierPrepares(t *testing.T) {
+	t.Parallel()
+	var v ralph.Verifier = spec.Verifier(spec.Env{Dir: t.TempDir()})
+	if _, ok := v.(interface{ Validate(ralph.Task) error }); !ok {
+		t.Error("no Validate")
+	}
+	prepare, ok := v.(interface {
+		Prepare(context.Context, ralph.Task) (ralph.Task, error)
+	})
+	if !ok {
+		t.Fatal("no Prepare")
+	}
+	task, err := parseOne(t, shortTask+"  coder: {verification_method: semantic, verification_config: {check_for: a}}\n").Task("coder")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := spec.Verifier(spec.Env{}).Validate(task); !errors.Is(err, spec.ErrNoJudge) || err.Error() != "spec: task T1: semantic: no judge is configured" {
+		t.Errorf("got %v", err)
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(ralph.ErrCancelled)
+	if _, err := prepare.Prepare(ctx, task); !errors.Is(err, ralph.ErrCancelled) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// Names are guessed for programs too.
+func TestNearest(t *testing.T) {
+	t.Parallel()
+	if got := spec.Nearest("extrenal", "semantic", "external"); got != "external" {
+		t.Errorf("got %q", got)
+	}
+	if got := spec.Nearest("vote", "semantic", "external"); got != "" {
+		t.Errorf("got %q", got)
 	}
 }
