@@ -98,17 +98,16 @@ func (w *work) locate(args []string) error {
 		w.file = args[0]
 		return nil
 	}
-	names := []string{"tasks.md", "prd.json", "tasks.yaml", "tasks.yml", "tasks.json"}
-	if out, err := git.Command(w.ctx, project, "symbolic-ref", "--quiet", "--short", "HEAD").Output(); err == nil {
-		names = append(names, filepath.Join("specs", strings.TrimSpace(string(out)), "tasks.md"))
+	if w.file, err = tasks.Find(w.ctx, project); err != nil {
+		return fail(exitConfig, "%w", err)
 	}
-	for _, name := range names {
-		if file := filepath.Join(project, name); isFile(file) {
-			w.file = file
-			return nil
-		}
-	}
-	return fail(exitConfig, "there is no task file: none of %s is in %s; name one", strings.Join(names, ", "), project)
+	return nil
+}
+
+// feature names what is worked on, in progress.txt.
+func (w *work) feature() string {
+	branch, _ := git.Command(w.ctx, w.project, "symbolic-ref", "--quiet", "--short", "HEAD").Output() // or none
+	return cmp.Or(strings.TrimSpace(string(branch)), filepath.Base(filepath.Dir(absolute(w.file))))
 }
 
 // open opens the logs. Where loops are resumed from the execution log, it keeps
@@ -132,7 +131,7 @@ func (w *work) open(resumed bool) error {
 	text, execution := redact(), redact()
 	text.Task, execution.Task = true, !resumed
 	w.log = progress.Multi(
-		text.Log(&progress.Markdown{Path: w.progressPath(), Feature: tasks.Feature(w.ctx, w.project, w.file)}),
+		text.Log(&progress.Markdown{Path: w.progressPath(), Feature: w.feature()}),
 		execution.Log(&progress.JSONL{W: file}),
 	)
 	return nil
@@ -198,7 +197,7 @@ func (w *work) list(kind tasks.Kind, runner ralph.Runner) error {
 		return err
 	}
 	s := &tasks.Session{
-		Source: source, Runner: runner, Log: w.shown(true), Dir: w.project, Template: text,
+		Source: source, Runner: runner, Log: w.shown(true), Dir: w.project, Template: text, Feature: w.feature(),
 		Path: absolute(w.file), Progress: absolute(w.progressPath()), Output: w.output,
 		Limits: ralph.Limits{Iterations: w.max, IterationTimeout: w.timeout, CostUSD: w.maxCost},
 	}
