@@ -50,13 +50,11 @@ type ours struct{ error }
 func (o ours) Unwrap() error { return o.error }
 
 func (o ours) Error() string {
-	text := o.error.Error()
+	text := ": " + o.error.Error()
 	for _, name := range []string{"ralph: ", "tasks: ", "spec: ", "verify: ", "progress: "} {
-		if rest, ok := strings.CutPrefix(text, name); ok {
-			return rest
-		}
+		text = strings.ReplaceAll(text, ": "+name, ": ")
 	}
-	return text
+	return text[len(": "):]
 }
 
 // A signalError is the cause of a context that a signal ended.
