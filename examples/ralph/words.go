@@ -8,7 +8,15 @@ import (
 
 // splitWords splits a command as a shell would, with quotes and backslashes, and
 // expands nothing. What a shell would give a meaning to is an error.
-func splitWords(text string) ([]string, error) { return words(text, ";|&<>()$`") }
+func splitWords(text string) ([]string, error) {
+	all, err := words(text, ";|&<>()$`")
+	if err == nil && len(all) == 0 {
+		err = errBlank
+	}
+	return all, err
+}
+
+var errBlank = errors.New("the command is blank")
 
 // configWords splits a value of the config. A shell would have split it after
 // expanding it, and then gives a meaning to nothing in it: Bash(git:*) is a word.
@@ -28,9 +36,6 @@ func words(text, refused string) ([]string, error) {
 			return nil, fmt.Errorf("%q holds %q: a command is words, not a shell line; use sh -c '…' for one", text, p.text[:1])
 		}
 		all = append(all, word)
-	}
-	if len(all) == 0 {
-		return nil, errors.New("the command is blank")
 	}
 	return all, nil
 }
