@@ -59,7 +59,7 @@ func (w *work) definitions() error {
 	remaining := undone(f)
 	printDefinitions(w.stdout, f)
 	if err == nil && remaining > 0 {
-		return fail(exitNotVerified, "%s: %s", remain(remaining), counts(f))
+		return fail(exitNotVerified, "%s: %s", plural(remaining, "task remains", "tasks remain"), counts(f))
 	}
 	return w.exit(err, remaining)
 }
@@ -138,25 +138,24 @@ func ends(reason ralph.StopReason) bool {
 // preview is --dry-run: what would be run, how it would be verified, and what the
 // agent would first be told.
 func (w *work) preview(c criteria, f *spec.File) error {
-	var rows [][]string
+	rows := [][]string{{"TASK", "VERIFIED"}}
+	var first ralph.Task
 	for _, d := range f.Definitions() {
-		if d.Status == spec.StatusDone {
-			continue
-		}
 		task, err := c.task(d, w.stage)
 		if err != nil {
-			return fail(exitConfig, "%s: %w", w.file, err)
+			return err
 		}
-		rows = append(rows, []string{d.ID, task.HowVerified})
+		if d.Status != spec.StatusDone {
+			rows = append(rows, []string{d.ID, task.HowVerified})
+		}
+		if d.ID == f.Ready()[0].ID {
+			first = task
+		}
 	}
-	columns(w.stdout, append([][]string{{"TASK", "VERIFIED"}}, rows...))
-	task, err := c.task(f.Ready()[0], w.stage)
-	if err != nil {
-		return fail(exitConfig, "%s: %w", w.file, err)
-	}
-	fmt.Fprintf(w.stdout, "\n== %s\n", line(task.ID))
+	columns(w.stdout, rows)
+	fmt.Fprintf(w.stdout, "\n== %s\n", line(first.ID))
 	dry := &printer{agent: w.agent, out: w.stdout}
-	_, err = (&ralph.Local{Runner: dry, Verifier: c.verifier()}).Run(w.ctx, ralph.Start(task))
+	_, err := (&ralph.Local{Runner: dry, Verifier: c.verifier()}).Run(w.ctx, ralph.Start(first))
 	return dry.end(err)
 }
 

@@ -15,7 +15,7 @@ import (
 func runLog(e env, _ *shared, args []string) error {
 	file, err := os.Open(args[0])
 	if err != nil {
-		return fail(exitConfig, "%w", err)
+		return err
 	}
 	defer file.Close()
 	if info, err := file.Stat(); err != nil || info.IsDir() {
@@ -24,15 +24,16 @@ func runLog(e env, _ *shared, args []string) error {
 	// What it is shows in what can be read of it: its first line may be torn.
 	found, err := logTable(e, file)
 	if err == nil && !found {
-		if _, err = file.Seek(0, io.SeekStart); err == nil {
-			found, err = progressTable(e, file)
-		}
+		_, err = file.Seek(0, io.SeekStart)
 	}
-	switch {
-	case err != nil:
-		return fail(exitConfig, "%s: %w", args[0], err)
-	case !found:
+	if err == nil && !found {
+		found, err = progressTable(e, file)
+	}
+	if err == nil && !found {
 		return fail(exitConfig, "%s is no execution log and no progress.txt", args[0])
+	}
+	if err != nil {
+		return fail(exitConfig, "%s: %w", args[0], err)
 	}
 	return nil
 }
@@ -81,7 +82,7 @@ func terminal(out io.Writer) bool {
 func logTable(e env, file io.Reader) (bool, error) {
 	rows := [][]string{{"TASK", "ITERATION", "OUTCOME", "DURATION", "COST", "REASON"}}
 	var usage ralph.Usage
-	lines := 0
+	ours := false
 	for r, err := range progress.ReadJSONL(file) {
 		if err != nil {
 			return false, err
@@ -89,7 +90,7 @@ func logTable(e env, file io.Reader) (bool, error) {
 		if r.Kind == "" { // JSON, but not ours
 			continue
 		}
-		lines++
+		ours = true
 		if r.Kind != ralph.EventIterationEnded {
 			continue
 		}
@@ -112,7 +113,7 @@ func logTable(e env, file io.Reader) (bool, error) {
 		took := time.Duration(r.DurationMS) * time.Millisecond
 		rows = append(rows, []string{short(task, 40), number, string(r.Outcome), took.String(), cost, short(why(r), 100)})
 	}
-	if lines == 0 {
+	if !ours {
 		return false, nil
 	}
 	if err := printRows(e.stdout, rows); err != nil {

@@ -57,7 +57,7 @@ func withSignals(ctx context.Context, cancel context.CancelCauseFunc) (context.C
 	go func() {
 		n := 0
 		for sig := range signals {
-			cancel(signalError{sig})
+			cancel(signalError{sig.(syscall.Signal)})
 			if n++; n == 2 {
 				close(hurry)
 				signal.Stop(signals)

@@ -202,18 +202,16 @@ func (s *session) complete(text string, st ralph.State) string {
 
 // folders makes what the mode needs.
 func (s *session) folders() error {
-	dirs := []string{filepath.Join(s.home, "logs")}
-	switch specs := s.specs(); {
-	case s.mode == "prompt":
-	case filepath.IsAbs(specs):
-		dirs = append(dirs, specs)
-	default:
-		dirs = append(dirs, filepath.Join(s.project, specs))
+	specs := s.specs()
+	if !filepath.IsAbs(specs) {
+		specs = filepath.Join(s.project, specs)
 	}
-	for _, dir := range dirs {
-		if err := os.MkdirAll(dir, 0o755); err != nil {
-			return fail(exitConfig, "a folder that is needed cannot be made: %w", err)
-		}
+	err := os.MkdirAll(filepath.Join(s.home, "logs"), 0o755)
+	if err == nil && s.mode != "prompt" {
+		err = os.MkdirAll(specs, 0o755)
+	}
+	if err != nil {
+		return fail(exitConfig, "a folder that is needed cannot be made: %w", err)
 	}
 	return nil
 }

@@ -176,16 +176,9 @@ func (w *work) exit(err error, remaining int) error {
 	case context.Cause(w.ctx) != nil || !ok:
 		return fail(exitConfig, "%w", err)
 	case stopCode(stop.Reason) != exitAgent:
-		return fail(exitNotVerified, "%s (%s): %s", remain(remaining), stop.Reason, line(stop.Detail))
+		return fail(exitNotVerified, "%s (%s): %s", plural(remaining, "task remains", "tasks remain"), stop.Reason, line(stop.Detail))
 	case stop.Reason == ralph.StopRateLimited:
 		return fail(exitAgent, "the agent is rate limited: %s", line(stop.Detail))
 	}
 	return fail(exitAgent, "the agent failed: %s", line(stop.Detail))
-}
-
-func remain(n int) string {
-	if n == 1 {
-		return "1 task remains"
-	}
-	return fmt.Sprintf("%d tasks remain", n)
 }
