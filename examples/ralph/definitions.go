@@ -29,8 +29,9 @@ func (w *work) definitions() error {
 	}
 	c.env.Redact = redact().String
 	// A verifier that cannot be built is found out now, not after hours.
+	built := map[string]ralph.Task{}
 	for _, d := range f.Definitions() {
-		if _, err := c.task(d, w.stage); err != nil {
+		if built[d.ID], err = c.task(d, w.stage); err != nil {
 			return fail(exitConfig, "%s: %w", w.file, err)
 		}
 	}
@@ -42,7 +43,7 @@ func (w *work) definitions() error {
 		return fail(exitConfig, "%s: no task is ready: %s; set the status of those that are to run to todo", w.file, counts(f))
 	}
 	if w.dryRun {
-		return w.preview(c, f)
+		return w.preview(c, f, built)
 	}
 	if err := w.open(true); err != nil {
 		return err
@@ -67,12 +68,9 @@ func (w *work) definitions() error {
 // unverified warns of tasks that somebody else has declared done: the agent can
 // write to the file too.
 func (w *work) unverified(before, now *spec.File, ran string) {
-	was := map[string]spec.Status{}
-	for _, d := range before.Definitions() {
-		was[d.ID] = d.Status
-	}
 	for _, d := range now.Definitions() {
-		if d.Status == spec.StatusDone && was[d.ID] != d.Status && d.ID != ran {
+		was := slices.ContainsFunc(before.Definitions(), func(b spec.Definition) bool { return b.ID == d.ID && b.Status == d.Status })
+		if d.Status == spec.StatusDone && !was && d.ID != ran {
 			w.say("warning: %s was set to done while %s ran; it is not verified: 'ralph verify %s %s' does it", line(d.ID), line(ran), w.file, line(d.ID))
 		}
 	}
@@ -137,21 +135,14 @@ func ends(reason ralph.StopReason) bool {
 
 // preview is --dry-run: what would be run, how it would be verified, and what the
 // agent would first be told.
-func (w *work) preview(c criteria, f *spec.File) error {
+func (w *work) preview(c criteria, f *spec.File, built map[string]ralph.Task) error {
 	rows := [][]string{{"TASK", "VERIFIED"}}
-	var first ralph.Task
 	for _, d := range f.Definitions() {
-		task, err := c.task(d, w.stage)
-		if err != nil {
-			return err
-		}
 		if d.Status != spec.StatusDone {
-			rows = append(rows, []string{d.ID, task.HowVerified})
-		}
-		if d.ID == f.Ready()[0].ID {
-			first = task
+			rows = append(rows, []string{d.ID, built[d.ID].HowVerified})
 		}
 	}
+	first := built[f.Ready()[0].ID]
 	columns(w.stdout, rows)
 	fmt.Fprintf(w.stdout, "\n== %s\n", line(first.ID))
 	dry := &printer{agent: w.agent, out: w.stdout}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	_ "embed"
 	"encoding/json"
@@ -115,7 +116,13 @@ func (c *criteriaFlags) configure(stage string) (err error) {
 
 // addDefinition adds a definition to a file, which is made if it is not there.
 func addDefinition(path string, def spec.Definition) error {
-	if info, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) || err == nil && info.Mode().IsRegular() && blank(path) {
+	info, err := os.Stat(path)
+	first := errors.Is(err, fs.ErrNotExist)
+	if err == nil && info.Mode().IsRegular() {
+		text, err := os.ReadFile(path)
+		first = err == nil && len(bytes.TrimSpace(text)) == 0
+	}
+	if first {
 		text, err := firstText(path, def)
 		if err != nil {
 			return err
@@ -135,24 +142,14 @@ func addDefinition(path string, def spec.Definition) error {
 	return err
 }
 
-// blank reports whether there is nothing in a file.
-func blank(path string) bool {
-	text, err := os.ReadFile(path)
-	return err == nil && strings.TrimSpace(string(text)) == ""
-}
-
 // firstText is that of a file with one definition: a list, to which more can be
 // added.
 func firstText(path string, def spec.Definition) ([]byte, error) {
-	if err := def.Validate(nil); err != nil {
-		return nil, err
-	}
-	var text []byte
-	var err error
+	text, err := def.YAML()
 	if strings.EqualFold(filepath.Ext(path), ".json") {
 		text, err = json.MarshalIndent([]spec.Definition{def}, "", "  ")
 		text = append(text, '\n')
-	} else if text, err = def.YAML(); err == nil { // below "task:", as deep as in a list
+	} else { // below "task:", as deep as in a list
 		_, entry, _ := strings.Cut(string(text), "\n")
 		text = []byte("- " + strings.TrimPrefix(entry, "  "))
 	}
