@@ -99,8 +99,11 @@ func (w *work) definition(c criteria, f *spec.File, d spec.Definition) error {
 			return fail(exitConfig, "%w", err)
 		}
 	}
-	if err := setStatus(f, d.ID, spec.StatusRunning); err != nil {
-		return fail(exitConfig, "%w", err)
+	if err = f.SetStatus(d.ID, spec.StatusRunning); err == nil {
+		err = f.Save()
+	}
+	if err != nil {
+		return err
 	}
 	loop := &ralph.Local{
 		Runner: w.agent, Verifier: c.verifier(), Log: w.shown(false), Output: w.output,
@@ -183,7 +186,10 @@ func (w *work) writeBack(id string, s ralph.State) error {
 		err = f.SetIteration(id, s.Iteration)
 	}
 	if err == nil {
-		err = setStatus(f, id, now)
+		err = f.SetStatus(id, now)
+	}
+	if err == nil {
+		err = f.Save()
 	}
 	if err != nil {
 		return fail(exitConfig, "%s is %s, which could not be written back: %w", id, now, err)
@@ -295,13 +301,6 @@ func (w *work) resume(task ralph.Task, status spec.Status) ralph.State {
 		return s.Limit(task.Limits)
 	}
 	return start
-}
-
-func setStatus(f *spec.File, id string, s spec.Status) error {
-	if err := f.SetStatus(id, s); err != nil {
-		return err
-	}
-	return f.Save()
 }
 
 // load loads definitions that must be usable.

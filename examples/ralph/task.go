@@ -165,15 +165,14 @@ func firstText(path string, def spec.Definition) ([]byte, error) {
 
 // listTasks prints what is in a task file.
 func listTasks(e env, f *shared, args []string) error {
-	path := args[0]
-	kind, err := tasks.KindOf(path)
+	kind, items, err := f.items(e, args[0])
 	if err != nil {
-		return fail(exitConfig, "%w", err)
+		return err
 	}
 	if kind == tasks.KindDefinitions {
-		file, err := spec.Load(path)
+		file, err := spec.Load(args[0])
 		if err != nil {
-			return fail(exitConfig, "%w", err)
+			return err
 		}
 		rows := [][]string{{"TASK", "STATUS", "PRIORITY", "FOLLOWS", "AGENTS", "TITLE"}}
 		for _, d := range file.Definitions() {
@@ -185,10 +184,6 @@ func listTasks(e env, f *shared, args []string) error {
 				strings.Join(d.Dependencies, ","), strings.Join(agents, ","), d.Title})
 		}
 		return columns(e.stdout, rows)
-	}
-	items, err := f.source(path, kind).Items(e.ctx)
-	if err != nil {
-		return fail(exitConfig, "%w", err)
 	}
 	rows := [][]string{{"TASK", "STATUS", "PHASE", "TEXT"}}
 	for _, it := range items {
@@ -231,6 +226,16 @@ func openItems(items []tasks.Item) int {
 	return n
 }
 
+// items are those of a list; a file of definitions has none.
+func (f *shared) items(e env, path string) (tasks.Kind, []tasks.Item, error) {
+	kind, err := tasks.KindOf(path)
+	if err != nil || kind == tasks.KindDefinitions {
+		return kind, nil, err
+	}
+	items, err := f.source(path, kind).Items(e.ctx)
+	return kind, items, err
+}
+
 func (f *shared) source(path string, kind tasks.Kind) tasks.Source {
 	if kind == tasks.KindPRD {
 		return tasks.PRDFile{Path: path}
@@ -241,17 +246,12 @@ func (f *shared) source(path string, kind tasks.Kind) tasks.Source {
 // checkTasks reports everything that is wrong with a task file.
 func checkTasks(e env, f *shared, args []string) error {
 	path := args[0]
-	kind, err := tasks.KindOf(path)
+	kind, items, err := f.items(e, path)
 	if err != nil {
-		return fail(exitConfig, "%w", err)
+		return err
 	}
 	if kind != tasks.KindDefinitions {
-		items, err := f.source(path, kind).Items(e.ctx)
-		if err != nil {
-			return fail(exitConfig, "%w", err)
-		}
-		open := openItems(items)
-		fmt.Fprintf(e.stdout, "%s: %s, %d open\n", path, plural(len(items), "task"), open)
+		fmt.Fprintf(e.stdout, "%s: %s, %d open\n", path, plural(len(items), "task"), openItems(items))
 		f.sayOthers(e, path, kind, items)
 		return nil
 	}

@@ -147,9 +147,9 @@ func (f *verifyFlags) said(stdin io.Reader) (string, error) {
 		err = fmt.Errorf("it has more than %d bytes; give what the agent said in the end, not the stream", maxOutput)
 	}
 	if err != nil {
-		return "", fail(exitConfig, "--output: %w", err)
+		err = fail(exitConfig, "--output: %w", err)
 	}
-	return string(text), nil
+	return string(text), err
 }
 
 // verifyPart verifies one agent's part, as the loop would.
