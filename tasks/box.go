@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 )
 
 // box records the box that a list item begins with at i; col is the column of
@@ -19,23 +18,27 @@ func (s *scanner) box(i, end, col int) bool {
 	if text == "" {
 		return false
 	}
-	it := describe(text)
+	var it Item
+	it.read(text)
 	it.Key = cmp.Or(it.ID, it.Text)
-	it.Phase, it.Done, it.Level, it.Line, it.Offset = s.phase, t[1] != ' ', len(s.open)-1, s.line, i+1
+	it.Phase, it.Done, it.Level, it.Line, it.Offset = s.phase, t[1] != ' ', len(s.open)-2, s.line, i+1
 
 	s.other.end(s)
 	list, d := &s.list.Others, &s.other
-	if it.ID != "" && s.criteria == 0 && !optional && !isCriterion(it.ID) {
+	criterion := strings.HasPrefix(it.ID, "AC-") || strings.HasPrefix(it.ID, "SC-")
+	if it.ID != "" && s.criteria == 0 && !optional && !criterion {
 		s.task.end(s)
 		list, d = &s.list.Items, &s.task
-		n := len(*list)
-		s.unsorted = s.unsorted || n > 0 && !rises((*list)[n-1].ID, it.ID)
+		if n := len(*list); n > 0 { // IDs mostly rise through a file: then none is there twice, and none is looked up
+			last := (*list)[n-1].ID
+			s.unsorted = s.unsorted || len(it.ID) < len(last) || len(it.ID) == len(last) && it.ID <= last
+		}
 	}
 	if n := len(*list); n == cap(*list) { // make room for what there will be if the rest is like what was read
 		*list = slices.Grow(*list, 16+min(8*n, n*(len(s.text)-i)/i))
 	}
 	*list = append(*list, it)
-	*d = detail{list: list, index: len(*list) - 1, at: s.line, col: col}
+	*d = detail{into: &(*list)[len(*list)-1].Details, at: s.line, col: col}
 	return true
 }
 
@@ -45,23 +48,11 @@ func isMark(c byte) bool { return c == ' ' || c == 'x' || c == 'X' }
 // line; "" if there is none, or no white space before it. Kiro puts an asterisk
 // between the two if the task is optional.
 func boxText(t string) (text string, optional bool) {
-	if len(t) > 1 && t[0] == '*' {
-		t, optional = t[1:], true
-	}
+	t, optional = strings.CutPrefix(t, "*")
 	if t == "" || !isBlank(t[0]) {
 		return "", false
 	}
 	return trimBlanks(t), optional
-}
-
-// rises reports whether an ID comes after another, T10 after T2. IDs mostly rise
-// through a file, which shows that none is repeated without looking any of them
-// up.
-func rises(a, b string) bool {
-	if len(a) != len(b) {
-		return len(a) < len(b)
-	}
-	return a < b
 }
 
 // setKeys makes the keys unique, the tasks' before the others', so that a
@@ -85,11 +76,10 @@ const maxDetails = 4 << 10
 
 // A detail collects the lines indented below a box. The zero value collects none.
 type detail struct {
-	list   *[]Item
-	index  int
-	at     int // the line of the box
-	col    int // of the box's list marker; what is indented more is below it
-	indent int // of the first line
+	into   *string // of the last item of its list, and so good until the next one is added
+	at     int     // the line of the box
+	col    int     // of the box's list marker; what is indented more is below it
+	indent int     // of the first line
 	from   int
 	to     int // 0 = no line yet
 }
@@ -97,7 +87,7 @@ type detail struct {
 // line looks at a line that is not blank.
 func (d *detail) line(s *scanner, pos, end, col int) {
 	switch {
-	case d.list == nil || d.at == s.line:
+	case d.into == nil || d.at == s.line:
 		return
 	case col <= d.col:
 		d.end(s)
@@ -111,7 +101,7 @@ func (d *detail) line(s *scanner, pos, end, col int) {
 // end stores what was collected.
 func (d *detail) end(s *scanner) {
 	if d.to > 0 {
-		(*d.list)[d.index].Details = dedent(s.text[d.from:d.to], d.indent)
+		*d.into = dedent(s.text[d.from:d.to], d.indent)
 	}
 	*d = detail{}
 }
@@ -122,10 +112,7 @@ func dedent(text string, cols int) string {
 	for line := range strings.Lines(text) {
 		line = strings.TrimRight(line, " \t\n")
 		for col := 0; col < cols && line != "" && isBlank(line[0]); line = line[1:] {
-			if line[0] == '\t' {
-				col += 3 - col%4
-			}
-			col++
+			_, col = indent(line, 0, 1, col)
 		}
 		b.WriteString(line)
 		b.WriteByte('\n')
@@ -141,9 +128,5 @@ func clipText(t string, size int) string {
 	if len(t) <= size {
 		return t
 	}
-	size -= len("…")
-	for size > 0 && !utf8.RuneStart(t[size]) {
-		size--
-	}
-	return t[:size] + "…"
+	return strings.ToValidUTF8(t[:size-len("…")], "") + "…"
 }

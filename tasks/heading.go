@@ -22,35 +22,25 @@ func atx(t string) (int, string) {
 
 // setext takes the paragraph that ends before i, where its underline begins, as
 // a heading.
-func (s *scanner) setext(i int, underline byte, depth int) {
+func (s *scanner) setext(i, level, depth int) {
 	begin := s.begin
 	s.enter(depth)
-	if begin < 0 {
-		return
+	if begin >= 0 {
+		s.heading(level, strings.Join(strings.Fields(s.text[begin:i]), " "))
 	}
-	level := 1
-	if underline == '-' {
-		level = 2
-	}
-	title := strings.Trim(s.text[begin:i], " \t\n")
-	if strings.Contains(title, "\n") {
-		title = strings.Join(strings.Fields(title), " ")
-	}
-	s.heading(level, title)
 }
 
 // heading begins a section. A heading in a list item is part of the item.
 func (s *scanner) heading(level int, title string) {
-	if len(s.open) > 0 {
+	if len(s.open) > 1 {
 		return
 	}
 	s.phase = title
-	if s.criteria > 0 && level > s.criteria {
-		return
-	}
-	s.criteria = 0
-	if isCriteria(title) {
-		s.criteria = level
+	if s.criteria == 0 || level <= s.criteria {
+		s.criteria = 0
+		if isCriteria(title) {
+			s.criteria = level
+		}
 	}
 }
 
@@ -59,12 +49,10 @@ func (s *scanner) heading(level int, title string) {
 // heading that says to do something about them, "Verify success criteria", is
 // one of tasks.
 func isCriteria(title string) bool {
-	title = strings.ToLower(strings.Map(func(c rune) rune {
-		if strings.ContainsRune("*_`", c) {
-			return -1
-		}
-		return c
-	}, title))
+	title = strings.ToLower(title)
+	for _, mark := range [...]string{"*", "_", "`"} {
+		title = strings.ReplaceAll(title, mark, "")
+	}
 	for _, end := range [...]string{"(", "[", " - ", " – ", " — "} {
 		title, _, _ = strings.Cut(title, end)
 	}
@@ -72,18 +60,13 @@ func isCriteria(title string) bool {
 	if _, name, found := strings.Cut(title, ":"); found {
 		title = name
 	}
-	words := strings.Fields(title)
-	for len(words) > 0 && !strings.ContainsFunc(words[0], isLetter) {
-		words = words[1:] // numbers and emoji
-	}
-	if len(words) == 0 {
-		return false
-	}
+	title = strings.TrimLeftFunc(title, func(c rune) bool { return !isLetter(c) }) // numbers and emoji
+	title = strings.Join(strings.Fields(title), " ")
+	first, rest, _ := strings.Cut(title, " ")
 	doing := [...]string{"add", "define", "write", "create", "update", "implement", "verify", "validate", "check", "review", "document", "meet", "test"}
-	if slices.Contains(doing[:], words[0]) {
-		return len(words) == 2 && words[1] == "checklist"
+	if slices.Contains(doing[:], first) {
+		return rest == "checklist"
 	}
-	title = strings.Join(words, " ")
 	for _, name := range [...]string{
 		"success criteria", "acceptance criteria", "completion criteria", "exit criteria", "done criteria", "success metrics",
 		"definition of done", "definition of ready",

@@ -2,47 +2,17 @@ package tasks
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
+	"io"
+	"os"
 	"slices"
+	"strings"
 	"unicode/utf8"
-)
 
-// An Item is one thing to do: a box of a list, a story of a prd.json, or what a
-// task source of your own has.
-type Item struct {
-	// ID is what the source calls the item, "T001"; "" if it has none.
-	ID string `json:"id,omitempty"`
-	// Key names the item within its list and stays the same while its text
-	// does: the ID, else the text. If that stands in the list more than once,
-	// the later ones end in "#2", "#3" and so on.
-	Key string `json:"key,omitempty"`
-	// Text is the description in one line, without box, ID and markers. Lines
-	// that go on below are in Details.
-	Text string `json:"text,omitempty"`
-	// Phase is the text of the nearest heading above, without the number signs.
-	Phase string `json:"phase,omitempty"`
-	// Story is what a story marker says: "US1" for [US1]. Several are joined by
-	// a comma and a space.
-	Story string `json:"story,omitempty"`
-	// Parallel says that the item is marked [P]: it touches nothing that other
-	// items marked so touch.
-	Parallel bool `json:"parallel,omitempty"`
-	Done     bool `json:"done,omitempty"`
-	Level    int  `json:"level,omitempty"` // how deep the item is nested in list items; 0 = not at all
-	Line     int  `json:"line,omitempty"`  // from 1
-	// Offset is where the mark is, in bytes from the start of the file: in a
-	// list the character between the brackets; in a prd.json the value of
-	// passes, or, if there is none, the brace that opens the story.
-	Offset int `json:"offset,omitempty"`
-	// Acceptance holds a story's acceptance criteria.
-	Acceptance []string `json:"acceptance,omitempty"`
-	// Details are the lines indented below the item, up to the next item with an
-	// ID, or a story's description. At most 4 KiB are kept.
-	Details string `json:"details,omitempty"`
-	// Priority is a story's: 1 comes before 2; 0 = not given.
-	Priority int `json:"priority,omitempty"`
-}
+	"github.com/ralph-loop/ralph/internal/file"
+)
 
 // A List is what a Markdown task list holds.
 type List struct {
@@ -51,16 +21,14 @@ type List struct {
 	// Others are boxes that are no tasks by the strict rule: those without an
 	// ID, and all under a heading like "Success criteria" or "Definition of
 	// done" and its subsections. They say how the work is judged, and a loop
-	// that waits for them never ends (FAILURES 23).
+	// that waits for them never ends.
 	Others []Item
 }
 
 // All returns the items and the others in the order of the file.
 func (l List) All() []Item {
 	all := slices.Concat(l.Items, l.Others)
-	if len(l.Items) > 0 && len(l.Others) > 0 {
-		slices.SortFunc(all, func(a, b Item) int { return a.Offset - b.Offset })
-	}
+	slices.SortFunc(all, func(a, b Item) int { return a.Offset - b.Offset })
 	return all
 }
 
@@ -96,29 +64,22 @@ func ParseList(text []byte) (List, error) {
 // which that box is no longer where it was: parse the list again.
 func Tick(text []byte, it Item) ([]byte, error) {
 	at := it.Offset
-	if at < 1 || at+2 >= len(text) || text[at-1] != '[' || text[at+1] != ']' || !isMark(text[at]) {
-		return nil, moved(it)
+	if at >= 1 && at+2 < len(text) && text[at-1] == '[' && text[at+1] == ']' && isMark(text[at]) {
+		rest := text[at+2:]
+		if n := bytes.IndexAny(rest, "\r\n"); n >= 0 {
+			rest = rest[:n]
+		}
+		now, _ := boxText(string(rest))
+		var is Item
+		if is.read(now); now != "" && is.ID == it.ID && is.Text == it.Text {
+			ticked := bytes.Clone(text)
+			if ticked[at] == ' ' {
+				ticked[at] = 'x'
+			}
+			return ticked, nil
+		}
 	}
-	rest := text[at+2:]
-	if n := bytes.IndexAny(rest, "\r\n"); n >= 0 {
-		rest = rest[:n]
-	}
-	now, _ := boxText(string(rest))
-	if now == "" {
-		return nil, moved(it)
-	}
-	if is := describe(now); is.ID != it.ID || is.Text != it.Text {
-		return nil, moved(it)
-	}
-	ticked := bytes.Clone(text)
-	if ticked[at] == ' ' {
-		ticked[at] = 'x'
-	}
-	return ticked, nil
-}
-
-func moved(it Item) error {
-	return fmt.Errorf("the box of %q is no longer at line %d: the list has changed since it was read", it.Key, it.Line)
+	return nil, fmt.Errorf("tasks: the box of %q is no longer at line %d: the list has changed since it was read", it.Key, it.Line)
 }
 
 // notUTF8 says where a text stops being UTF-8.
@@ -126,12 +87,94 @@ func notUTF8(text []byte) error {
 	if bytes.HasPrefix(text, []byte("\xff\xfe")) || bytes.HasPrefix(text, []byte("\xfe\xff")) {
 		return errors.New("line 1: not UTF-8 but, it seems, UTF-16; save the file as UTF-8")
 	}
-	line, rest := 1, text
-	for {
-		n := bytes.IndexByte(rest, '\n')
-		if n < 0 || !utf8.Valid(rest[:n]) {
-			return fmt.Errorf("line %d: not UTF-8", line)
+	n := 1
+	for line := range bytes.Lines(text) {
+		if !utf8.Valid(line) {
+			break
 		}
-		line, rest = line+1, rest[n+1:]
+		n++
 	}
+	return fmt.Errorf("line %d: not UTF-8", n)
+}
+
+// ListFile is the [Source] of a Markdown task list, tasks.md. The grammar is
+// that of [ParseList]. It is a value and keeps nothing; its methods may be
+// called concurrently.
+type ListFile struct {
+	Path string // of the file; symbolic links are followed
+	// AllBoxes takes every box for a task: also those without an ID, and those
+	// under headings like "Success criteria".
+	AllBoxes bool
+}
+
+// Items reads the file. It is an error if it is missing, is no regular file, is
+// not UTF-8, is empty, or holds no task. That all tasks are done is none.
+func (f ListFile) Items(ctx context.Context) ([]Item, error) {
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	text, err := read("task list", f.Path)
+	if err != nil {
+		return nil, err
+	}
+	list, err := f.parse(text)
+	if err != nil {
+		return nil, err
+	}
+	if f.AllBoxes {
+		return list.All(), nil
+	}
+	if len(list.Items) == 0 {
+		return nil, fmt.Errorf("tasks: task list %s: none of its boxes (%d) is a task: give them an ID, as in \"- [ ] T001 Write the parser\", or take all boxes (AllBoxes; --all-boxes)",
+			f.Path, len(list.Others))
+	}
+	return list.Items, nil
+}
+
+func (f ListFile) parse(text []byte) (List, error) {
+	list, err := ParseList(text)
+	switch {
+	case err != nil:
+		return List{}, fmt.Errorf("tasks: task list %s: %w", f.Path, err)
+	case strings.TrimSpace(strings.TrimPrefix(string(text), "\ufeff")) == "":
+		return List{}, fmt.Errorf("tasks: task list %s is empty: write the tasks into it, as in \"- [ ] T001 Write the parser\"", f.Path)
+	case len(list.Items)+len(list.Others) == 0:
+		return List{}, fmt.Errorf("tasks: task list %s: there is no box in it: a task is a list item like \"- [ ] T001 Write the parser\"", f.Path)
+	}
+	return list, nil
+}
+
+// Tick ticks the box of the item with this key: it reads the file again and
+// writes one byte of it, in place, so that its mode, its links and all that
+// others write elsewhere in the file stay. If the box is ticked already, nothing
+// is written. An item of [List.Others] can be ticked too.
+func (f ListFile) Tick(key string) (err error) {
+	if _, err := file.Regular("task list", f.Path); err != nil {
+		return fmt.Errorf("tasks: %w", err)
+	}
+	out, err := os.OpenFile(f.Path, os.O_RDWR, 0)
+	if err != nil {
+		return fmt.Errorf("tasks: tick %q: %w", key, err)
+	}
+	defer func() { err = errors.Join(err, out.Close()) }()
+	text, err := io.ReadAll(out)
+	if err != nil {
+		return fmt.Errorf("tasks: tick %q: %w", key, err)
+	}
+	list, err := f.parse(text)
+	if err != nil {
+		return err
+	}
+	it, ok := find(list.All(), key)
+	if !ok {
+		return fmt.Errorf("tasks: task list %s: there is no item %q to tick", f.Path, key)
+	}
+	ticked, err := Tick(text, it)
+	if err != nil || it.Done {
+		return err
+	}
+	if _, err := out.WriteAt(ticked[it.Offset:it.Offset+1], int64(it.Offset)); err != nil {
+		return fmt.Errorf("tasks: tick %q: %w", key, err)
+	}
+	return nil
 }

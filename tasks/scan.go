@@ -11,7 +11,7 @@ type scanner struct {
 	line int
 	list List
 
-	open  []int // the content columns of the list items that are open, outermost first
+	open  []int // the content columns of what is open: 0 of the text, then list items, outermost first
 	empty bool  // the last list item has nothing in it yet: a blank line ends it
 	para  bool  // the line before belongs to a paragraph, which may go on
 	begin int   // where that paragraph begins; -1 = it is a box's
@@ -35,7 +35,7 @@ func (s *scanner) scan(text string) {
 	if strings.Contains(text, "\r") {
 		text = strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", " \n"), "\r", "\n")
 	}
-	s.text = text
+	s.text, s.open = text, []int{0}
 	pos := len(text) - len(strings.TrimPrefix(text, "\ufeff"))
 	shown := pos + frontMatter(text[pos:])
 	for pos < len(text) {
@@ -60,9 +60,10 @@ func (s *scanner) lineEnd(pos int) int {
 func (s *scanner) scanLine(pos, end int) {
 	i, col := indent(s.text, pos, end, 0)
 	blank := i == end
-	if s.raw.mark != 0 && (blank || col >= s.raw.col) {
-		if s.raw.fence() && !blank {
-			s.details(pos, end, col)
+	if s.raw.end != "" && (blank || col >= s.raw.col) {
+		if s.raw.size > 0 && !blank {
+			s.task.line(s, pos, end, col)
+			s.other.line(s, pos, end, col)
 		}
 		if s.raw.closes(s.text[i:end], col) {
 			s.raw = raw{}
@@ -78,21 +79,16 @@ func (s *scanner) scanLine(pos, end int) {
 	}
 	s.raw, s.empty = raw{}, false // what hid lines has ended with its list item
 
-	depth := len(s.open)
-	for depth > 0 && s.open[depth-1] > col {
+	depth := len(s.open) - 1
+	for s.open[depth] > col {
 		depth--
 	}
 	at, from := i, col
 	for s.scanBlock(at, end, from, depth) {
 		// A list item has begun, and what is in it begins on the same line.
-		at, from = indent(s.text, s.begin, end, s.open[len(s.open)-1])
-		depth = len(s.open)
+		depth = len(s.open) - 1
+		at, from = indent(s.text, s.begin, end, s.open[depth])
 	}
-	s.details(pos, end, col)
-}
-
-// details tells those who collect what stands below a box of a line.
-func (s *scanner) details(pos, end, col int) {
 	s.task.line(s, pos, end, col)
 	s.other.line(s, pos, end, col)
 }
@@ -113,20 +109,12 @@ func indent(text string, i, end, col int) (int, int) {
 	return i, col
 }
 
-// base is the column where the content of the list item at a depth begins.
-func (s *scanner) base(depth int) int {
-	if depth == 0 {
-		return 0
-	}
-	return s.open[depth-1]
-}
-
 // scanBlock looks at what begins at i, in so many of the open list items. It
 // returns true if that is a list item, and then s.begin is where its content begins.
 func (s *scanner) scanBlock(i, end, col, depth int) bool {
-	interrupts := s.para && depth == len(s.open) // else plain text would go on the paragraph of a deeper item
+	interrupts := s.para && depth == len(s.open)-1 // else plain text would go on the paragraph of a deeper item
 	rest := s.text[i:end]
-	if col-s.base(depth) >= 4 {
+	if col-s.open[depth] >= 4 {
 		if !s.para {
 			s.enter(depth) // indented code
 		}
@@ -143,7 +131,7 @@ func (s *scanner) scanBlock(i, end, col, depth int) bool {
 	case '`', '~':
 		if n := opens(rest); n > 0 {
 			s.enter(depth)
-			s.raw = raw{c, n, s.base(depth)}
+			s.raw = raw{end: rest[:1], size: n, col: s.open[depth]}
 			return false
 		}
 	case '>':
@@ -155,7 +143,7 @@ func (s *scanner) scanBlock(i, end, col, depth int) bool {
 		}
 	case '=', '-', '*', '_':
 		if interrupts && (c == '=' || c == '-') && strings.Trim(trimBlanks(rest), rest[:1]) == "" {
-			s.setext(i, c, depth)
+			s.setext(i, 1+strings.IndexByte("=-", c), depth)
 			return false
 		}
 		if c != '=' && thematicBreak(rest) {
@@ -176,7 +164,7 @@ func (s *scanner) scanBlock(i, end, col, depth int) bool {
 
 // enter closes the paragraph and the list items deeper than depth.
 func (s *scanner) enter(depth int) {
-	s.open, s.para = s.open[:depth], false
+	s.open, s.para = s.open[:depth+1], false
 }
 
 // listItem opens the list item whose marker of n bytes is at i.
@@ -218,14 +206,105 @@ func marker(t string, interrupts bool) int {
 // thematicBreak reports whether a line is three or more of its first character,
 // with spaces or without.
 func thematicBreak(t string) bool {
-	n := 0
-	for i := range len(t) {
-		switch {
-		case t[i] == t[0]:
-			n++
-		case !isBlank(t[i]):
-			return false
+	return strings.Count(t, t[:1]) >= 3 && strings.Trim(t, t[:1]+" \t") == ""
+}
+
+// A raw is a block whose lines are no Markdown, so that no box is in it: a code
+// fence, an HTML comment, an element with verbatim text. It ends with its end
+// mark, with the list item it is in, or with the text.
+type raw struct {
+	end  string // what ends it: the character of a fence, -->, </pre>; "" = none is open
+	size int    // of a fence; 0 = it is none
+	col  int    // the content column of the list item it is in; 0 = in none
+}
+
+// closes reports whether a line ends the block. It is given without its
+// indentation, which reaches to col.
+func (r raw) closes(line string, col int) bool {
+	if r.size == 0 {
+		return strings.Contains(strings.ToLower(line), r.end)
+	}
+	n := run(line, r.end[0])
+	return col-r.col < 4 && n >= r.size && trimBlanks(line[n:]) == ""
+}
+
+// run returns how many times a text begins with a character.
+func run(t string, c byte) int { return len(t) - len(strings.TrimLeft(t, string(c))) }
+
+// opens returns how many characters the code fence has that a line opens, or 0.
+func opens(t string) int {
+	n := run(t, t[0])
+	if n < 3 || t[0] == '`' && strings.IndexByte(t[n:], '`') >= 0 {
+		return 0
+	}
+	return n
+}
+
+// html opens the comment or the element with verbatim text that a line begins
+// with, unless it ends in the same line.
+func (s *scanner) html(line string, depth int) bool {
+	r, from := raw{}, 0
+	if strings.HasPrefix(line, "<!--") {
+		r, from = raw{end: "-->"}, len("<!") // also behind the list item: that is what is meant
+	}
+	for _, name := range [...]string{"pre", "script", "style", "textarea"} {
+		after := 1 + len(name)
+		if len(line) >= after && strings.EqualFold(line[1:after], name) && (len(line) == after || strings.IndexByte(" \t>", line[after]) >= 0) {
+			r = raw{end: "</" + name + ">", col: s.open[depth]}
 		}
 	}
-	return n >= 3
+	if r.end == "" {
+		return false
+	}
+	s.enter(depth)
+	if !r.closes(line[from:], 0) {
+		s.raw = r
+	}
+	return true
+}
+
+// comment hides the lines behind a line of text in which a comment begins and
+// does not end. GitHub would show a list that begins in there, but who writes one
+// means it to be hidden. Without an end before the next blank line it is no
+// comment.
+func (s *scanner) comment(i, end int) {
+	if !strings.Contains(s.text[i:end], "<!--") {
+		return
+	}
+	at := i + strings.LastIndex(s.text[i:end], "<!--")
+	before, after := s.text[i:at], s.text[at+2:end]
+	code := strings.Count(before, "`")%2 == 1 && strings.Contains(after, "`")
+	if code || strings.HasSuffix(before, `\`) || strings.Contains(after, "-->") {
+		return
+	}
+	for pos := max(end+1, s.noEnd); pos < len(s.text); pos = end + 1 {
+		end = s.lineEnd(pos)
+		line := s.text[pos:end]
+		if strings.Contains(line, "-->") {
+			s.raw = raw{end: "-->"}
+			return
+		}
+		if trimBlanks(line) == "" {
+			return
+		}
+		s.noEnd = end + 1
+	}
+}
+
+// frontMatter returns the length of the YAML block that a text begins with, 0 if
+// there is none. What begins with "---" but not with a key is a thematic break.
+func frontMatter(text string) int {
+	first, rest, _ := strings.Cut(text, "\n")
+	key, _, found := strings.Cut(rest, ":")
+	if strings.TrimRight(first, " \t") != "---" || !found || letters(key) == 0 || strings.ContainsAny(key, " \t\n*<>[]()`/") {
+		return 0
+	}
+	at := len(first) + 1
+	for line := range strings.Lines(rest) {
+		at += len(line)
+		if line = strings.TrimRight(line, " \t\n"); line == "---" || line == "..." {
+			return at
+		}
+	}
+	return 0
 }

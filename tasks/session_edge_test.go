@@ -129,8 +129,10 @@ func TestFeatureInAHook(t *testing.T) {
 		t.Fatalf("%v: %s", err, out)
 	}
 	t.Setenv("GIT_DIR", t.TempDir())
-	if got := tasks.Feature(t.Context(), dir, ""); got != "002-cart" {
-		t.Error(got)
+	s, _, _ := list(t, three, tick("ok", "T001", "T002", "T003"))
+	s.Dir = dir
+	if got, err := s.Run(t.Context()); err != nil || got.FeatureBranch != "002-cart" {
+		t.Errorf("%+v, %v", got, err)
 	}
 }
 

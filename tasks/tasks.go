@@ -1,26 +1,100 @@
-// Package tasks reads what is to be done from the files that people and tools
-// already write it in: the boxes of a Markdown list, the user stories of a
-// prd.json, and definitions in YAML or JSON, which also say how the work is
-// verified.
+// Package tasks works off lists of things to do.
 //
-// A list is the simplest. Its boxes are the truth about what is done; nothing
-// else is stored:
+// An [Item] is one thing to do. A [Source] says which there are, and which of
+// them are done: the boxes of a Markdown list ([ListFile], tasks.md), the user
+// stories of a prd.json ([PRDFile]), or what a program of your own has in an
+// issue tracker or a database. The source is the truth about what is done;
+// nothing else is stored.
 //
 //	src := tasks.ListFile{Path: "specs/001-login/tasks.md"}
 //	items, err := src.Items(ctx) // each box: ID, text, phase, done or not
 //	…
 //	err = src.Tick("T001") // changes one byte of the file
 //
-// The grammar is strict on purpose, since a loop that takes "- [2026-01-29]" or
-// a box of the acceptance criteria for a task never ends (FAILURES 23). Boxes
-// are what GitHub renders as boxes; tasks are the boxes with an ID, outside of
-// sections like "Success criteria". Who has a list without IDs says so with
+// A [Session] has an agent work the items off, one after the other, and reads
+// the source again after each iteration, for the agent ticks the boxes while the
+// session runs:
+//
+//	s := tasks.Session{Source: src, Runner: agent}
+//	report, err := s.Run(ctx)
+//
+// The grammar of lists is strict on purpose, since a loop that takes
+// "- [2026-01-29]" or a box of the acceptance criteria for a task never ends.
+// Boxes are what GitHub renders as boxes; tasks are the boxes with an ID, outside
+// of sections like "Success criteria". For a list without IDs set
 // [ListFile.AllBoxes].
 //
-// A [Source] is read again after each iteration, for the agent edits the file
-// while the loop runs. [ListFile] and [PRDFile] are sources; a program with
-// tasks of its own, in an issue tracker or a database, writes another.
-//
 // Nothing here logs, and nothing is cached. Errors name the file and say what
-// to do.
+// to do. Tasks that say how they are verified are not lists: package tasks/spec
+// reads those.
 package tasks
+
+import "context"
+
+// An Item is one thing to do: a box of a list, a story of a prd.json, or what a
+// task source of your own has.
+type Item struct {
+	// ID is what the source calls the item, "T001"; "" if it has none.
+	ID string `json:"id,omitempty"`
+	// Key names the item within its list and stays the same while its text
+	// does: the ID, else the text. If that stands in the list more than once,
+	// the later ones end in "#2", "#3" and so on.
+	Key string `json:"key,omitempty"`
+	// Text is the description in one line, without box, ID and markers. Lines
+	// that go on below are in Details.
+	Text string `json:"text,omitempty"`
+	// Phase is the text of the nearest heading above, without the number signs.
+	Phase string `json:"phase,omitempty"`
+	// Story is what a story marker says: "US1" for [US1]. Several are joined by
+	// a comma and a space.
+	Story string `json:"story,omitempty"`
+	// Parallel says that the item is marked [P]: it touches nothing that other
+	// items marked so touch.
+	Parallel bool `json:"parallel,omitempty"`
+	Done     bool `json:"done,omitempty"`
+	Level    int  `json:"level,omitempty"` // how deep the item is nested in list items; 0 = not at all
+	Line     int  `json:"line,omitempty"`  // from 1
+	// Offset is where the mark is, in bytes from the start of the file: in a
+	// list the character between the brackets; in a prd.json the value of
+	// passes, or, if there is none, the brace that opens the story.
+	Offset int `json:"offset,omitempty"`
+	// Acceptance holds a story's acceptance criteria.
+	Acceptance []string `json:"acceptance,omitempty"`
+	// Details are the lines indented below the item, up to the next item with an
+	// ID, or a story's description. At most 4 KiB are kept.
+	Details string `json:"details,omitempty"`
+	// Priority is a story's: 1 comes before 2; 0 = not given.
+	Priority int `json:"priority,omitempty"`
+}
+
+// A Source is where the things to do come from. [ListFile] and [PRDFile] are
+// sources; programs write others.
+//
+// Items returns all of them, done or not, in the order in which they are to be
+// worked on, with keys that are unique and stay the same from one call to the
+// next: that is how a session knows that an item which was open is now done.
+// It is called again after each iteration and returns what is true then. The
+// caller may change the slice. An error means that it cannot be known what there is to
+// do; nothing to do at all is not an error of the interface, but may be one of
+// the source. Items should return soon after ctx is done. A session calls it
+// from one goroutine at a time.
+type Source interface {
+	Items(ctx context.Context) ([]Item, error)
+}
+
+var _, _ Source = ListFile{}, PRDFile{}
+
+// SourceFunc makes a Source of a function.
+type SourceFunc func(ctx context.Context) ([]Item, error)
+
+// Items calls f.
+func (f SourceFunc) Items(ctx context.Context) ([]Item, error) { return f(ctx) }
+
+func find(items []Item, key string) (Item, bool) {
+	for _, it := range items {
+		if it.Key == key {
+			return it, true
+		}
+	}
+	return Item{}, false
+}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/ralph-loop/ralph"
@@ -72,20 +73,20 @@ func (c config) command(kind string) (*ralph.Command, error) {
 	}
 	dialect := cmd.Format
 	program, args := cmd.Args[:1], cmd.Args[1:]
-	if c["AGENT_CLI"] != "" {
-		if program, err = configWords(c["AGENT_CLI"]); err != nil {
+	if v := c["AGENT_CLI"]; v != "" {
+		if program, err = configWords(v); err == nil && len(program) == 0 {
+			err = errBlank
+		}
+		if err != nil {
 			return nil, fmt.Errorf("config: AGENT_CLI: %w", err)
 		}
 	}
 	if v, ok := c["AGENT_ARGS"]; ok {
-		args = nil
-		if strings.TrimSpace(v) != "" {
-			if args, err = configWords(v); err != nil {
-				return nil, fmt.Errorf("config: AGENT_ARGS: %w", err)
-			}
+		if args, err = configWords(v); err != nil {
+			return nil, fmt.Errorf("config: AGENT_ARGS: %w", err)
 		}
 	}
-	cmd.Args = append(append([]string{}, program...), args...)
+	cmd.Args = slices.Concat(program, args)
 	switch v := c["AGENT_OUTPUT_FORMAT"]; v {
 	case "":
 	case "text":
@@ -156,10 +157,12 @@ func runAgents(e env, _ *shared, _ []string) error {
 // installed returns the first preset whose program is found, "" = none.
 func installed() string {
 	for _, name := range ralph.Presets() {
-		if c, err := ralph.Preset(name); err == nil {
-			if _, err := exec.LookPath(c.Args[0]); err == nil {
-				return name
-			}
+		c, err := ralph.Preset(name)
+		if err == nil {
+			_, err = exec.LookPath(c.Args[0])
+		}
+		if err == nil {
+			return name
 		}
 	}
 	return ""

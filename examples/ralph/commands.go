@@ -104,14 +104,17 @@ func dispatch(e env, args []string) error {
 		name, _ = commandFirst(args)
 		args = []string{"--help"}
 	}
-	switch name {
-	case "help", "-h", "-help", "--help":
+	switch {
+	case name == "help" || isHelp(name):
 		usage(e.stdout, "")
 		return nil
-	case "-version", "--version":
+	case name == group && slices.ContainsFunc(args, isHelp):
+		usage(e.stdout, group+" ")
+		return nil
+	case name == group:
+		return fail(exitUsage, "task takes create, list, check or prompt; 'ralph help task' tells more")
+	case name == "-version" || name == "--version":
 		name = "version"
-	case group:
-		return dispatchGroup(e, args)
 	}
 	for _, c := range commands() {
 		if c.name != name {
@@ -192,17 +195,7 @@ func anyFlag(name string) *flag.Flag {
 	return nil
 }
 
-// dispatchGroup is for the first word of a command without its second.
-func dispatchGroup(e env, args []string) error {
-	if len(args) > 0 {
-		if name, _, _ := cutFlag(args[0]); name == "help" || name == "h" {
-			usage(e.stdout, group+" ")
-			return nil
-		}
-	}
-	verbs := names(group + " ")
-	return fail(exitUsage, "%s takes %s or %s; 'ralph help %s' tells more", group, strings.Join(verbs[:len(verbs)-1], ", "), verbs[len(verbs)-1], group)
-}
+func isHelp(arg string) bool { return arg == "-h" || arg == "-help" || arg == "--help" }
 
 // usage lists the commands that begin so.
 func usage(w io.Writer, begin string) {

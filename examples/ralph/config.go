@@ -55,10 +55,11 @@ func readConfig(file string, asked bool, lookup func(string) (string, bool), war
 
 // assignments reads shell assignments. They may span lines within quotes.
 type assignments struct {
-	text string
-	line int
-	get  func(name string) (string, bool)
-	set  func(name, value string)
+	text  string
+	line  int
+	plain bool // nothing is expanded
+	get   func(name string) (string, bool)
+	set   func(name, value string)
 }
 
 func (p *assignments) read() error {
@@ -169,7 +170,10 @@ func (p *assignments) closed(end, escapes, what string) (string, error) {
 // tilde expands ~ and ~/ to the home folder; other users' are left alone.
 func (p *assignments) tilde(b *strings.Builder) {
 	rest, ok := strings.CutPrefix(p.text, "~")
-	if home, known := p.get("HOME"); ok && known && (blankAt(rest) || rest[0] == '/' || rest[0] == ':' || rest[0] == '}') {
+	if p.plain || !ok {
+		return
+	}
+	if home, known := p.get("HOME"); known && (blankAt(rest) || rest[0] == '/' || rest[0] == ':' || rest[0] == '}') {
 		b.WriteString(home)
 		p.text = rest
 	}
@@ -192,8 +196,10 @@ func (p *assignments) piece(b *strings.Builder, escapes string) error {
 		inner, err := p.closed(`"`, inQuotes, "double quote")
 		b.WriteString(inner)
 		return err
-	case c == '`' || strings.HasPrefix(p.text, "$("):
+	case !p.plain && (c == '`' || strings.HasPrefix(p.text, "$(")):
 		return errors.New("command substitution is not done: a config runs nothing")
+	case p.plain && p.text == `\`:
+		return errors.New("a backslash at the end escapes nothing")
 	case c == '\\' && strings.HasPrefix(p.text[1:], "\n"):
 		p.line++
 		p.text = p.text[2:]
@@ -203,7 +209,7 @@ func (p *assignments) piece(b *strings.Builder, escapes string) error {
 		}
 		b.WriteByte(p.text[1])
 		p.text = p.text[2:]
-	case c == '$':
+	case !p.plain && c == '$':
 		return p.expand(b, escapes != "")
 	default:
 		p.line += strings.Count(p.text[:1], "\n")

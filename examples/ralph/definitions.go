@@ -29,8 +29,9 @@ func (w *work) definitions() error {
 	}
 	c.env.Redact = redact().String
 	// A verifier that cannot be built is found out now, not after hours.
+	built := map[string]ralph.Task{}
 	for _, d := range f.Definitions() {
-		if _, err := c.task(d, w.stage); err != nil {
+		if built[d.ID], err = c.task(d, w.stage); err != nil {
 			return fail(exitConfig, "%s: %w", w.file, err)
 		}
 	}
@@ -42,7 +43,7 @@ func (w *work) definitions() error {
 		return fail(exitConfig, "%s: no task is ready: %s; set the status of those that are to run to todo", w.file, counts(f))
 	}
 	if w.dryRun {
-		return w.preview(c, f)
+		return w.preview(c, f, built)
 	}
 	if err := w.open(true); err != nil {
 		return err
@@ -59,7 +60,7 @@ func (w *work) definitions() error {
 	remaining := undone(f)
 	printDefinitions(w.stdout, f)
 	if err == nil && remaining > 0 {
-		return fail(exitNotVerified, "%s: %s", remain(remaining), counts(f))
+		return fail(exitNotVerified, "%s: %s", plural(remaining, "task remains", "tasks remain"), counts(f))
 	}
 	return w.exit(err, remaining)
 }
@@ -67,12 +68,9 @@ func (w *work) definitions() error {
 // unverified warns of tasks that somebody else has declared done: the agent can
 // write to the file too.
 func (w *work) unverified(before, now *spec.File, ran string) {
-	was := map[string]spec.Status{}
-	for _, d := range before.Definitions() {
-		was[d.ID] = d.Status
-	}
 	for _, d := range now.Definitions() {
-		if d.Status == spec.StatusDone && was[d.ID] != d.Status && d.ID != ran {
+		was := slices.ContainsFunc(before.Definitions(), func(b spec.Definition) bool { return b.ID == d.ID && b.Status == d.Status })
+		if d.Status == spec.StatusDone && !was && d.ID != ran {
 			w.say("warning: %s was set to done while %s ran; it is not verified: 'ralph verify %s %s' does it", line(d.ID), line(ran), w.file, line(d.ID))
 		}
 	}
@@ -101,8 +99,11 @@ func (w *work) definition(c criteria, f *spec.File, d spec.Definition) error {
 			return fail(exitConfig, "%w", err)
 		}
 	}
-	if err := setStatus(f, d.ID, spec.StatusRunning); err != nil {
-		return fail(exitConfig, "%w", err)
+	if err = f.SetStatus(d.ID, spec.StatusRunning); err == nil {
+		err = f.Save()
+	}
+	if err != nil {
+		return err
 	}
 	loop := &ralph.Local{
 		Runner: w.agent, Verifier: c.verifier(), Log: w.shown(false), Output: w.output,
@@ -137,26 +138,18 @@ func ends(reason ralph.StopReason) bool {
 
 // preview is --dry-run: what would be run, how it would be verified, and what the
 // agent would first be told.
-func (w *work) preview(c criteria, f *spec.File) error {
-	var rows [][]string
+func (w *work) preview(c criteria, f *spec.File, built map[string]ralph.Task) error {
+	rows := [][]string{{"TASK", "VERIFIED"}}
 	for _, d := range f.Definitions() {
-		if d.Status == spec.StatusDone {
-			continue
+		if d.Status != spec.StatusDone {
+			rows = append(rows, []string{d.ID, built[d.ID].HowVerified})
 		}
-		task, err := c.task(d, w.stage)
-		if err != nil {
-			return fail(exitConfig, "%s: %w", w.file, err)
-		}
-		rows = append(rows, []string{d.ID, task.HowVerified})
 	}
-	columns(w.stdout, append([][]string{{"TASK", "VERIFIED"}}, rows...))
-	task, err := c.task(f.Ready()[0], w.stage)
-	if err != nil {
-		return fail(exitConfig, "%s: %w", w.file, err)
-	}
-	fmt.Fprintf(w.stdout, "\n== %s\n", line(task.ID))
+	first := built[f.Ready()[0].ID]
+	columns(w.stdout, rows)
+	fmt.Fprintf(w.stdout, "\n== %s\n", line(first.ID))
 	dry := &printer{agent: w.agent, out: w.stdout}
-	_, err = (&ralph.Local{Runner: dry, Verifier: c.verifier()}).Run(w.ctx, ralph.Start(task))
+	_, err := (&ralph.Local{Runner: dry, Verifier: c.verifier()}).Run(w.ctx, ralph.Start(first))
 	return dry.end(err)
 }
 
@@ -193,7 +186,10 @@ func (w *work) writeBack(id string, s ralph.State) error {
 		err = f.SetIteration(id, s.Iteration)
 	}
 	if err == nil {
-		err = setStatus(f, id, now)
+		err = f.SetStatus(id, now)
+	}
+	if err == nil {
+		err = f.Save()
 	}
 	if err != nil {
 		return fail(exitConfig, "%s is %s, which could not be written back: %w", id, now, err)
@@ -307,23 +303,13 @@ func (w *work) resume(task ralph.Task, status spec.Status) ralph.State {
 	return start
 }
 
-func setStatus(f *spec.File, id string, s spec.Status) error {
-	if err := f.SetStatus(id, s); err != nil {
-		return err
-	}
-	return f.Save()
-}
-
 // load loads definitions that must be usable.
 func load(path string) (*spec.File, error) {
 	f, err := spec.Load(path)
 	if err == nil {
 		err = f.Validate()
 	}
-	if err != nil {
-		return nil, fail(exitConfig, "%w", err)
-	}
-	return f, nil
+	return f, err
 }
 
 func (w *work) load() (*spec.File, error) {

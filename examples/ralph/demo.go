@@ -43,7 +43,7 @@ func runDemo(e env, f *shared, _ []string) error {
 		return err
 	}
 	path := cmp.Or(f.log, filepath.Join(base, "events.jsonl"))
-	log, err := e.openLog(path)
+	log, err := e.executionLog(path, false)
 	if err != nil {
 		return err
 	}
@@ -59,7 +59,7 @@ func runDemo(e env, f *shared, _ []string) error {
 		Verifier: verify.External{Args: []string{"go", "test", "./..."}, Env: goEnv()},
 	}, ralph.Start(ralph.Task{
 		ID: "demo", Prompt: string(prompt), Dir: project, HowVerified: "`go test ./...` must pass", Limits: limits,
-	}), log.log(false))
+	}), log)
 	fmt.Fprintf(e.stdout, "files: %s\nlog:   %s\n", project, path)
 	return exitFor(e, state, err, true)
 }

@@ -44,17 +44,16 @@ func runDemoAgent(e env, _ *shared, _ []string) error {
 			return err
 		}
 	}
-	promise := "<promise>" + ralph.DefaultPromise + "</promise>"
-	if first {
-		fmt.Fprintf(e.stdout, "That was the bug. Everything must work now.\n\n%s\n", promise)
-		return nil
+	const claim = "\n\n<promise>" + ralph.DefaultPromise + "</promise>"
+	end := "That was the bug. Everything must work now." + claim
+	if !first {
+		end = "All tests pass: I ran them." + claim
+		if left := failures(runTests(e.ctx)); len(left) > 0 {
+			end = strings.Join(left, " and ") + " still fails; that is for the next iteration."
+		}
 	}
-	if left := failures(runTests(e.ctx)); len(left) > 0 {
-		fmt.Fprintf(e.stdout, "%s still fails; that is for the next iteration.\n", strings.Join(left, " and "))
-		return nil
-	}
-	fmt.Fprintf(e.stdout, "All tests pass: I ran them.\n\n%s\n", promise)
-	return nil
+	_, err = fmt.Fprintln(e.stdout, end)
+	return err
 }
 
 var failedTest = regexp.MustCompile(`--- FAIL: (\w+)`)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"syscall"
 
@@ -50,19 +49,17 @@ type ours struct{ error }
 func (o ours) Unwrap() error { return o.error }
 
 func (o ours) Error() string {
-	text := o.error.Error()
+	text := ": " + o.error.Error()
 	for _, name := range []string{"ralph: ", "tasks: ", "spec: ", "verify: ", "progress: "} {
-		if rest, ok := strings.CutPrefix(text, name); ok {
-			return rest
-		}
+		text = strings.ReplaceAll(text, ": "+name, ": ")
 	}
-	return text
+	return text[len(": "):]
 }
 
 // A signalError is the cause of a context that a signal ended.
-type signalError struct{ sig os.Signal }
+type signalError struct{ syscall.Signal }
 
-func (e signalError) Error() string { return e.sig.String() }
+func (e signalError) Error() string { return e.String() }
 
 // exitCode is the code for the error of a command.
 func exitCode(ctx context.Context, err error) int {
@@ -70,10 +67,7 @@ func exitCode(ctx context.Context, err error) int {
 		return exitOK
 	}
 	if cause, ok := errors.AsType[signalError](context.Cause(ctx)); ok {
-		if sig, ok := cause.sig.(syscall.Signal); ok {
-			return exitSignal + int(sig)
-		}
-		return exitSignal
+		return exitSignal + int(cause.Signal)
 	}
 	if x, ok := errors.AsType[*exitError](err); ok {
 		return x.code

@@ -15,53 +15,45 @@ import (
 func runLog(e env, _ *shared, args []string) error {
 	file, err := os.Open(args[0])
 	if err != nil {
-		return fail(exitConfig, "%w", err)
+		return err
 	}
 	defer file.Close()
 	if info, err := file.Stat(); err != nil || info.IsDir() {
 		return fail(exitConfig, "%s is a folder: give the path of the log in it", args[0])
 	}
 	// What it is shows in what can be read of it: its first line may be torn.
-	found, err := logTable(e, file)
-	if err == nil && !found {
-		if _, err = file.Seek(0, io.SeekStart); err == nil {
-			found, err = progressTable(e, file)
-		}
+	rows, summary, err := logTable(file)
+	if err == nil && rows == nil {
+		_, err = file.Seek(0, io.SeekStart)
+	}
+	if err == nil && rows == nil {
+		rows, summary, err = progressTable(file)
 	}
 	switch {
 	case err != nil:
 		return fail(exitConfig, "%s: %w", args[0], err)
-	case !found:
+	case rows == nil:
 		return fail(exitConfig, "%s is no execution log and no progress.txt", args[0])
 	}
-	return nil
-}
-
-// colours of what came of an iteration.
-func colours() map[string]string {
-	const red, green, yellow = "31", "32", "33"
-	return map[string]string{
-		string(ralph.OutcomeSuccess): green, string(ralph.OutcomeFailure): red,
-		string(ralph.OutcomeSkipped): yellow, string(ralph.OutcomeInterrupted): yellow,
-	}
-}
-
-// printRows prints a table, in colours on a terminal. The third column is what
-// came of an iteration, but for the header's.
-func printRows(out io.Writer, rows [][]string) error {
 	var b strings.Builder
 	columns(&b, rows)
-	colours, coloured := colours(), terminal(out)
 	for i, text := range strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n") {
-		text = strings.TrimRight(text, " ")
-		if colour := colours[rows[i][2]]; coloured && colour != "" {
-			text = "\x1b[" + colour + "m" + text + "\x1b[0m"
-		}
-		if _, err := fmt.Fprintln(out, text); err != nil {
-			return err
-		}
+		begin, end := colour(e.stdout, rows[i][2])
+		fmt.Fprintf(e.stdout, "%s%s%s\n", begin, strings.TrimRight(text, " "), end)
 	}
-	return nil
+	_, err = fmt.Fprintln(e.stdout, summary)
+	return err
+}
+
+// colour begins and ends the colour of what came of an iteration, on a terminal.
+func colour(out io.Writer, outcome string) (begin, end string) {
+	number := map[ralph.Outcome]int{
+		ralph.OutcomeSuccess: 32, ralph.OutcomeFailure: 31, ralph.OutcomeSkipped: 33, ralph.OutcomeInterrupted: 33,
+	}[ralph.Outcome(outcome)]
+	if number == 0 || !terminal(out) {
+		return "", ""
+	}
+	return fmt.Sprintf("\x1b[%dm", number), "\x1b[0m"
 }
 
 // terminal reports whether out is one that wants colours.
@@ -77,19 +69,16 @@ func terminal(out io.Writer) bool {
 	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
-// logTable reports whether it is an execution log.
-func logTable(e env, file io.Reader) (bool, error) {
-	rows := [][]string{{"TASK", "ITERATION", "OUTCOME", "DURATION", "COST", "REASON"}}
+// logTable is the table of an execution log, nil if it is none.
+func logTable(file io.Reader) (rows [][]string, summary string, err error) {
 	var usage ralph.Usage
-	lines := 0
 	for r, err := range progress.ReadJSONL(file) {
 		if err != nil {
-			return false, err
+			return nil, "", err
 		}
-		if r.Kind == "" { // JSON, but not ours
-			continue
+		if r.Kind != "" && rows == nil { // else JSON, but not ours
+			rows = [][]string{{"TASK", "ITERATION", "OUTCOME", "DURATION", "COST", "REASON"}}
 		}
-		lines++
 		if r.Kind != ralph.EventIterationEnded {
 			continue
 		}
@@ -112,14 +101,7 @@ func logTable(e env, file io.Reader) (bool, error) {
 		took := time.Duration(r.DurationMS) * time.Millisecond
 		rows = append(rows, []string{short(task, 40), number, string(r.Outcome), took.String(), cost, short(why(r), 100)})
 	}
-	if lines == 0 {
-		return false, nil
-	}
-	if err := printRows(e.stdout, rows); err != nil {
-		return true, err
-	}
-	_, err := fmt.Fprintf(e.stdout, "%s%s\n", plural(len(rows)-1, "attempt"), spent(usage))
-	return true, err
+	return rows, plural(len(rows)-1, "attempt") + spent(usage), nil
 }
 
 // why is why an attempt ended as it did.
@@ -139,13 +121,13 @@ func why(r progress.Record) string {
 	return "rejected"
 }
 
-// progressTable reports whether it is a progress.txt.
-func progressTable(e env, file io.Reader) (bool, error) {
+// progressTable is the table of a progress.txt, nil if it is none.
+func progressTable(file io.Reader) (rows [][]string, summary string, err error) {
 	p, err := progress.ReadMarkdown(file)
 	if err != nil || len(p.Sections) == 0 && p.Feature == "" {
-		return false, err
+		return nil, "", err
 	}
-	rows := [][]string{{"TASK", "ITERATION", "OUTCOME", "TIME", "COST", "TITLE"}}
+	rows = [][]string{{"TASK", "ITERATION", "OUTCOME", "TIME", "COST", "TITLE"}}
 	for _, s := range p.Sections {
 		text := s.Title
 		if len(s.Learnings) > 0 {
@@ -153,9 +135,5 @@ func progressTable(e env, file io.Reader) (bool, error) {
 		}
 		rows = append(rows, []string{short(s.Task, 40), fmt.Sprint(s.Number), string(s.Status), s.Time.Format(time.RFC3339), "", short(text, 100)})
 	}
-	if err := printRows(e.stdout, rows); err != nil {
-		return true, err
-	}
-	_, err = fmt.Fprintf(e.stdout, "%s: %s\n", line(p.Feature), plural(len(rows)-1, "iteration"))
-	return true, err
+	return rows, line(p.Feature) + ": " + plural(len(rows)-1, "iteration"), nil
 }

@@ -47,7 +47,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 // the impatient, and a terminal that hangs up more than once, leave no agent
 // behind; the third ends this process.
 func withSignals(ctx context.Context, cancel context.CancelCauseFunc) (context.Context, func()) {
-	hurry, done := make(chan struct{}), make(chan struct{})
+	hurry := make(chan struct{})
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGQUIT)
 	if !signal.Ignored(syscall.SIGHUP) { // nohup
@@ -55,22 +55,18 @@ func withSignals(ctx context.Context, cancel context.CancelCauseFunc) (context.C
 	}
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // it shall not end us, see outlet
 	go func() {
-		for n := 0; ; {
-			select {
-			case sig := <-signals:
-				cancel(signalError{sig})
-				if n++; n == 2 {
-					close(hurry)
-					signal.Stop(signals)
-				}
-			case <-done:
-				return
+		n := 0
+		for sig := range signals {
+			cancel(signalError{sig.(syscall.Signal)})
+			if n++; n == 2 {
+				close(hurry)
+				signal.Stop(signals)
 			}
 		}
 	}()
 	return ralph.Hurry(ctx, hurry), func() {
 		signal.Stop(signals)
-		close(done)
+		close(signals)
 		cancel(nil)
 	}
 }

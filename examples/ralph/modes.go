@@ -96,7 +96,7 @@ func (f *modeFlags) iterations(args []string) (err error) {
 
 // locate finds the project, its home and config, and the prompt's file.
 func (s *session) locate() (err error) {
-	if s.project, err = topLevel(s.ctx, s.dir); err != nil {
+	if s.project, _, err = topLevel(s.ctx, s.dir); err != nil {
 		return err
 	}
 	s.home = s.project
@@ -116,21 +116,21 @@ func isFile(name string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// topLevel is the project's root: a loop edits files, and somebody will want to
-// see what it did and to go back.
-func topLevel(ctx context.Context, dir string) (string, error) {
+// topLevel is the project's root, and the branch: a loop edits files, and somebody
+// will want to see what it did and to go back.
+func topLevel(ctx context.Context, dir string) (top, branch string, err error) {
 	dir = cmp.Or(dir, ".")
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-		return "", fail(exitConfig, "--dir %s is not a folder", dir)
+		return "", "", fail(exitConfig, "--dir %s is not a folder", dir)
 	}
-	top, _, err := ralph.WorkTree(ctx, dir)
+	top, branch, err = ralph.WorkTree(ctx, dir)
 	switch {
 	case errors.Is(err, exec.ErrNotFound):
-		return "", fail(exitGit, "git is not installed, or not in PATH")
+		err = fail(exitGit, "git is not installed, or not in PATH")
 	case err != nil:
-		return "", fail(exitGit, "%s is not in a git repository; 'git init' makes one (%w)", dir, err)
+		err = fail(exitGit, "%s is not in a git repository; 'git init' makes one (%w)", dir, err)
 	}
-	return top, nil
+	return top, branch, err
 }
 
 // template reads the prompt as it is now and fills its variables.
@@ -202,18 +202,16 @@ func (s *session) complete(text string, st ralph.State) string {
 
 // folders makes what the mode needs.
 func (s *session) folders() error {
-	dirs := []string{filepath.Join(s.home, "logs")}
-	switch specs := s.specs(); {
-	case s.mode == "prompt":
-	case filepath.IsAbs(specs):
-		dirs = append(dirs, specs)
-	default:
-		dirs = append(dirs, filepath.Join(s.project, specs))
+	specs := s.specs()
+	if !filepath.IsAbs(specs) {
+		specs = filepath.Join(s.project, specs)
 	}
-	for _, dir := range dirs {
-		if err := os.MkdirAll(dir, 0o755); err != nil {
-			return fail(exitConfig, "a folder that is needed cannot be made: %w", err)
-		}
+	err := os.MkdirAll(filepath.Join(s.home, "logs"), 0o755)
+	if err == nil && s.mode != "prompt" {
+		err = os.MkdirAll(specs, 0o755)
+	}
+	if err != nil {
+		return fail(exitConfig, "a folder that is needed cannot be made: %w", err)
 	}
 	return nil
 }
@@ -230,11 +228,11 @@ func (s *session) start(l *ralph.Local, state ralph.State) error {
 	banner := &progress.Banner{W: hidden, Mode: s.mode}
 	log := ralph.ProgressLog(banner)
 	if s.log != "" {
-		execution, err := s.openLog(s.log)
+		execution, err := s.executionLog(s.log, false)
 		if err != nil {
 			return err
 		}
-		log = progress.Multi(banner, without(execution.log(false), s.project, string(execution)))
+		log = progress.Multi(banner, without(execution, s.project, s.log))
 	}
 	l.Output = func(ralph.Request) (io.Writer, io.Writer) { return s.stderr, banner }
 	final, err := drive(s.env, l, state, log)

@@ -32,6 +32,7 @@ type work struct {
 	env
 	*runFlags
 	project, file string
+	branch        string
 	agent         ralph.Runner
 	logPath       string
 	record        ralph.ProgressLog
@@ -58,45 +59,38 @@ func (f *runFlags) run(e env, args []string) error {
 
 // locate finds the project and the task file.
 func (w *work) locate(args []string) error {
-	project, err := topLevel(w.ctx, w.dir)
+	var err error
+	w.project, w.branch, err = topLevel(w.ctx, w.dir)
 	if x, ok := errors.AsType[*exitError](err); ok && x.code == exitGit {
 		// A list can be worked off without git; then nobody sees what changed.
-		project, err = filepath.Abs(cmp.Or(w.dir, "."))
+		w.project, err = absolute(cmp.Or(w.dir, ".")), nil
 	}
 	if err != nil {
 		return err
 	}
-	w.project = project
 	if len(args) == 1 {
 		w.file = args[0]
 		return nil
 	}
-	names := []string{"tasks.md", "prd.json", "tasks.yaml", "tasks.yml", "tasks.json"}
-	if _, branch, err := ralph.WorkTree(w.ctx, project); err == nil && branch != "" {
-		names = append(names, filepath.Join("specs", branch, "tasks.md"))
-	}
-	for _, name := range names {
-		if file := filepath.Join(project, name); isFile(file) {
-			w.file = file
-			return nil
-		}
-	}
-	return fail(exitConfig, "there is no task file: none of %s is in %s; name one", strings.Join(names, ", "), project)
+	w.file, err = tasks.Find(w.ctx, w.project)
+	return err
+}
+
+// feature names what is worked on.
+func (w *work) feature() string {
+	return cmp.Or(w.branch, filepath.Base(filepath.Dir(absolute(w.file))))
 }
 
 // open opens the logs.
 func (w *work) open(resumed bool) error {
 	w.logPath = cmp.Or(w.log, filepath.Join(w.project, ".ralph", "log.jsonl"))
-	execution, err := w.openLog(w.logPath)
+	execution, err := w.executionLog(w.logPath, resumed)
 	if err != nil {
 		return err
 	}
 	text, path := redact(), w.progressPath()
 	text.Task = true
-	w.record = without(progress.Multi(
-		text.Log(&progress.Markdown{Path: path, Feature: tasks.Feature(w.ctx, w.project, w.file)}),
-		execution.log(resumed),
-	), w.project, absolute(path), string(execution))
+	w.record = without(progress.Multi(text.Log(&progress.Markdown{Path: path, Feature: w.feature()}), execution), w.project, path, w.logPath)
 	return nil
 }
 
@@ -134,7 +128,7 @@ func (w *work) list(kind tasks.Kind) error {
 		return fail(exitConfig, "%s: there is nothing to do: %s, all done", w.file, plural(len(items), "task"))
 	}
 	s := &tasks.Session{
-		Source: source, Runner: w.agent, Dir: w.project, Template: text, Path: absolute(w.file),
+		Source: source, Runner: w.agent, Dir: w.project, Template: text, Path: absolute(w.file), Feature: w.feature(),
 		Progress: absolute(w.progressPath()), Output: w.output, Limits: w.limits(),
 	}
 	if w.dryRun {
@@ -182,16 +176,9 @@ func (w *work) exit(err error, remaining int) error {
 	case context.Cause(w.ctx) != nil || !ok:
 		return fail(exitConfig, "%w", err)
 	case stopCode(stop.Reason) != exitAgent:
-		return fail(exitNotVerified, "%s (%s): %s", remain(remaining), stop.Reason, line(stop.Detail))
+		return fail(exitNotVerified, "%s (%s): %s", plural(remaining, "task remains", "tasks remain"), stop.Reason, line(stop.Detail))
 	case stop.Reason == ralph.StopRateLimited:
 		return fail(exitAgent, "the agent is rate limited: %s", line(stop.Detail))
 	}
 	return fail(exitAgent, "the agent failed: %s", line(stop.Detail))
-}
-
-func remain(n int) string {
-	if n == 1 {
-		return "1 task remains"
-	}
-	return fmt.Sprintf("%d tasks remain", n)
 }

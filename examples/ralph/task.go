@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	_ "embed"
 	"encoding/json"
@@ -10,6 +11,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 
 	"github.com/ralph-loop/ralph/tasks"
@@ -26,38 +28,37 @@ var stages = []string{"coder", "reviewer", "tester", "qa"}
 // createFlags are the flags of task create.
 type createFlags struct {
 	shared
-	file, outcome, description string
-	priority                   int
-	acceptance, depends        list
-	agents                     map[string]*criteriaFlags
+	file   string
+	def    spec.Definition
+	done   spec.Completion
+	agents map[string]*criteriaFlags
 }
 
 // criteriaFlags are what flags say of one agent's criteria.
 type criteriaFlags struct {
-	promise, description, verify, command, config, blocked string
-	iterations                                             int
-	guard                                                  list
+	spec.Criteria
+	command, config string
 }
 
 func (f *createFlags) own(set *flag.FlagSet) {
 	set.StringVar(&f.file, "file", "tasks.yaml", "the `FILE` to add the definition to (default: tasks.yaml); made if it is not there")
-	set.StringVar(&f.outcome, "outcome", "", "the one `SENTENCE` that says what done means")
-	set.Var(&f.acceptance, "acceptance", "one `CRITERION`; may be given several times")
-	set.StringVar(&f.description, "description", "", "what is to be done, the `TEXT` for the agent")
-	set.IntVar(&f.priority, "priority", 0, "a `NUMBER`, lower is more urgent")
-	set.Var(&f.depends, "follows", "the `ID` of a task that must be done before; may be given several times")
+	set.StringVar(&f.done.Outcome, "outcome", "", "the one `SENTENCE` that says what done means")
+	set.Var((*list)(&f.done.Acceptance), "acceptance", "one `CRITERION`; may be given several times")
+	set.StringVar(&f.def.Description, "description", "", "what is to be done, the `TEXT` for the agent")
+	set.IntVar(&f.def.Priority, "priority", 0, "a `NUMBER`, lower is more urgent")
+	set.Var((*list)(&f.def.Dependencies), "follows", "the `ID` of a task that must be done before; may be given several times")
 	f.agents = map[string]*criteriaFlags{}
 	for _, stage := range stages {
 		c := &criteriaFlags{}
 		f.agents[stage] = c
-		set.StringVar(&c.promise, stage+"-promise", "", "the "+stage+"'s completion promise, a `TEXT`")
-		set.StringVar(&c.description, stage+"-description", "", "what success means for the "+stage+", a `TEXT`")
-		set.StringVar(&c.verify, stage+"-verify", "", "how its work is verified, a `METHOD`: string_match, semantic, external, multi_stage, …")
+		set.StringVar(&c.Promise, stage+"-promise", "", "the "+stage+"'s completion promise, a `TEXT`")
+		set.StringVar(&c.Description, stage+"-description", "", "what success means for the "+stage+", a `TEXT`")
+		set.StringVar(&c.Method, stage+"-verify", "", "how its work is verified, a `METHOD`: string_match, semantic, external, multi_stage, …")
 		set.StringVar(&c.command, stage+"-verify-cmd", "", "the `COMMAND` of the method external")
 		set.StringVar(&c.config, stage+"-verify-config", "", "the method's configuration, as `JSON`")
-		set.StringVar(&c.blocked, stage+"-blocked", "", "the promise that says \"I cannot go on\", a `TEXT`")
-		set.IntVar(&c.iterations, stage+"-max-iterations", 0, "at most this `NUMBER` of iterations")
-		set.Var(&c.guard, stage+"-guard", "a `GLOB` of files that the "+stage+" must not change; may be given several times")
+		set.StringVar(&c.Blocked, stage+"-blocked", "", "the promise that says \"I cannot go on\", a `TEXT`")
+		set.IntVar(&c.MaxIterations, stage+"-max-iterations", 0, "at most this `NUMBER` of iterations")
+		set.Var((*list)(&c.Guard), stage+"-guard", "a `GLOB` of files that the "+stage+" must not change; may be given several times")
 	}
 }
 
@@ -69,65 +70,59 @@ func printPrompt(e env, _ *shared, _ []string) error {
 
 // run adds a definition to a file.
 func (f *createFlags) run(e env, args []string) error {
-	def := spec.Definition{
-		ID: args[0], SpecID: args[1], Title: args[2], Description: f.description, Status: spec.StatusTodo,
-		Priority: f.priority, Dependencies: f.depends,
-	}
 	switch {
-	case strings.TrimSpace(f.outcome) == "":
+	case strings.TrimSpace(f.done.Outcome) == "":
 		return fail(exitUsage, "--outcome is missing: one sentence that says what done means")
-	case len(f.acceptance) == 0:
+	case len(f.done.Acceptance) == 0:
 		return fail(exitUsage, "--acceptance is missing: at least one criterion that can be checked")
 	}
-	def.Completion = &spec.Completion{Outcome: f.outcome, Acceptance: f.acceptance}
 	for _, stage := range stages {
-		c, given, err := f.agents[stage].criteria(stage)
-		if err != nil {
+		c := f.agents[stage]
+		if err := c.configure(stage); err != nil {
 			return err
 		}
-		if given {
-			def.Completion.Agents = append(def.Completion.Agents, spec.AgentCriteria{Agent: stage, Criteria: c})
+		if !reflect.ValueOf(c.Criteria).IsZero() {
+			f.done.Agents = append(f.done.Agents, spec.AgentCriteria{Agent: stage, Criteria: c.Criteria})
 		}
 	}
-	switch strings.ToLower(filepath.Ext(f.file)) {
-	case ".yaml", ".yml", ".json":
-	default:
+	if ext := strings.ToLower(filepath.Ext(f.file)); ext != ".yaml" && ext != ".yml" && ext != ".json" {
 		return fail(exitUsage, "--file %s: definitions are in a file that ends in .yaml, .yml or .json", f.file)
 	}
-	if err := addDefinition(f.file, def); err != nil {
-		return fail(exitConfig, "%w", err)
+	f.def.ID, f.def.SpecID, f.def.Title = args[0], args[1], args[2]
+	f.def.Status, f.def.Completion = spec.StatusTodo, &f.done
+	if err := addDefinition(f.file, f.def); err != nil {
+		return err
 	}
-	fmt.Fprintf(e.stdout, "%s added to %s\n", line(def.ID), f.file)
+	fmt.Fprintf(e.stdout, "%s added to %s\n", line(f.def.ID), f.file)
 	return nil
 }
 
-// criteria returns what the flags say, and whether they say anything.
-func (c *criteriaFlags) criteria(stage string) (spec.Criteria, bool, error) {
-	got := spec.Criteria{Promise: c.promise, Description: c.description, Method: c.verify, MaxIterations: c.iterations, Blocked: c.blocked, Guard: c.guard}
+// configure makes the method's configuration of what the flags say of it.
+func (c *criteriaFlags) configure(stage string) (err error) {
 	switch {
 	case c.command != "" && c.config != "":
-		return got, false, fail(exitUsage, "--%s-verify-cmd and --%s-verify-config exclude each other", stage, stage)
-	case c.command != "" && c.verify != "" && c.verify != "external":
-		return got, false, fail(exitUsage, "--%s-verify-cmd is for the method external, not %s", stage, c.verify)
+		return fail(exitUsage, "--%s-verify-cmd and --%s-verify-config exclude each other", stage, stage)
+	case c.command != "" && c.Method != "" && c.Method != "external":
+		return fail(exitUsage, "--%s-verify-cmd is for the method external, not %s", stage, c.Method)
 	case c.command != "":
-		text, err := json.Marshal(map[string]string{"command": c.command})
-		if err != nil {
-			return got, false, err
-		}
-		got.Method, got.Config = "external", text
+		c.Method = "external"
+		c.Config, err = json.Marshal(map[string]string{"command": c.command})
 	case c.config != "":
-		if !json.Valid([]byte(c.config)) {
-			return got, false, fail(exitUsage, "--%s-verify-config is not JSON", stage)
-		}
-		got.Config = json.RawMessage(c.config)
+		c.Config = json.RawMessage(c.config)
+		return unless(json.Valid(c.Config), "--%s-verify-config is not JSON", stage)
 	}
-	given := c.promise != "" || c.description != "" || c.verify != "" || got.Config != nil || c.iterations != 0 || c.blocked != "" || len(c.guard) > 0
-	return got, given, nil
+	return err
 }
 
 // addDefinition adds a definition to a file, which is made if it is not there.
 func addDefinition(path string, def spec.Definition) error {
-	if info, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) || err == nil && info.Mode().IsRegular() && blank(path) {
+	info, err := os.Stat(path)
+	first := errors.Is(err, fs.ErrNotExist)
+	if err == nil && info.Mode().IsRegular() {
+		text, err := os.ReadFile(path)
+		first = err == nil && len(bytes.TrimSpace(text)) == 0
+	}
+	if first {
 		text, err := firstText(path, def)
 		if err != nil {
 			return err
@@ -141,30 +136,20 @@ func addDefinition(path string, def spec.Definition) error {
 	if err == nil {
 		err = f.Validate()
 	}
-	if err != nil {
-		return err
+	if err == nil {
+		err = f.Save()
 	}
-	return f.Save()
-}
-
-// blank reports whether there is nothing in a file.
-func blank(path string) bool {
-	text, err := os.ReadFile(path)
-	return err == nil && strings.TrimSpace(string(text)) == ""
+	return err
 }
 
 // firstText is that of a file with one definition: a list, to which more can be
 // added.
 func firstText(path string, def spec.Definition) ([]byte, error) {
-	if err := def.Validate(nil); err != nil {
-		return nil, err
-	}
-	var text []byte
-	var err error
+	text, err := def.YAML()
 	if strings.EqualFold(filepath.Ext(path), ".json") {
 		text, err = json.MarshalIndent([]spec.Definition{def}, "", "  ")
 		text = append(text, '\n')
-	} else if text, err = def.YAML(); err == nil { // below "task:", as deep as in a list
+	} else { // below "task:", as deep as in a list
 		_, entry, _ := strings.Cut(string(text), "\n")
 		text = []byte("- " + strings.TrimPrefix(entry, "  "))
 	}
@@ -180,15 +165,14 @@ func firstText(path string, def spec.Definition) ([]byte, error) {
 
 // listTasks prints what is in a task file.
 func listTasks(e env, f *shared, args []string) error {
-	path := args[0]
-	kind, err := tasks.KindOf(path)
+	kind, items, err := f.items(e, args[0])
 	if err != nil {
-		return fail(exitConfig, "%w", err)
+		return err
 	}
 	if kind == tasks.KindDefinitions {
-		file, err := spec.Load(path)
+		file, err := spec.Load(args[0])
 		if err != nil {
-			return fail(exitConfig, "%w", err)
+			return err
 		}
 		rows := [][]string{{"TASK", "STATUS", "PRIORITY", "FOLLOWS", "AGENTS", "TITLE"}}
 		for _, d := range file.Definitions() {
@@ -200,10 +184,6 @@ func listTasks(e env, f *shared, args []string) error {
 				strings.Join(d.Dependencies, ","), strings.Join(agents, ","), d.Title})
 		}
 		return columns(e.stdout, rows)
-	}
-	items, err := f.source(path, kind).Items(e.ctx)
-	if err != nil {
-		return fail(exitConfig, "%w", err)
 	}
 	rows := [][]string{{"TASK", "STATUS", "PHASE", "TEXT"}}
 	for _, it := range items {
@@ -246,6 +226,16 @@ func openItems(items []tasks.Item) int {
 	return n
 }
 
+// items are those of a list; a file of definitions has none.
+func (f *shared) items(e env, path string) (tasks.Kind, []tasks.Item, error) {
+	kind, err := tasks.KindOf(path)
+	if err != nil || kind == tasks.KindDefinitions {
+		return kind, nil, err
+	}
+	items, err := f.source(path, kind).Items(e.ctx)
+	return kind, items, err
+}
+
 func (f *shared) source(path string, kind tasks.Kind) tasks.Source {
 	if kind == tasks.KindPRD {
 		return tasks.PRDFile{Path: path}
@@ -256,17 +246,12 @@ func (f *shared) source(path string, kind tasks.Kind) tasks.Source {
 // checkTasks reports everything that is wrong with a task file.
 func checkTasks(e env, f *shared, args []string) error {
 	path := args[0]
-	kind, err := tasks.KindOf(path)
+	kind, items, err := f.items(e, path)
 	if err != nil {
-		return fail(exitConfig, "%w", err)
+		return err
 	}
 	if kind != tasks.KindDefinitions {
-		items, err := f.source(path, kind).Items(e.ctx)
-		if err != nil {
-			return fail(exitConfig, "%w", err)
-		}
-		open := openItems(items)
-		fmt.Fprintf(e.stdout, "%s: %s, %d open\n", path, plural(len(items), "task"), open)
+		fmt.Fprintf(e.stdout, "%s: %s, %d open\n", path, plural(len(items), "task"), openItems(items))
 		f.sayOthers(e, path, kind, items)
 		return nil
 	}

@@ -7,6 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"slices"
 	"strings"
@@ -126,33 +127,33 @@ func ids(f *spec.File) []string {
 // maxOutput bounds an answer that is read from a file, in bytes.
 const maxOutput = 8 << 20
 
-// said is the agent's answer; nil = there is none.
-func (f *verifyFlags) said(stdin io.Reader) (*string, error) {
-	if f.output == "" {
-		return nil, nil
-	}
+// said is the agent's answer, if there is one.
+func (f *verifyFlags) said(stdin io.Reader) (string, error) {
 	from := stdin
-	if f.output != "-" {
+	switch f.output {
+	case "":
+		return "", nil
+	case "-":
+	default:
 		file, err := os.Open(f.output)
 		if err != nil {
-			return nil, fail(exitConfig, "--output: %w", err)
+			return "", fail(exitConfig, "--output: %w", err)
 		}
 		defer file.Close()
 		from = file
 	}
 	text, err := io.ReadAll(io.LimitReader(from, maxOutput+1))
-	switch {
-	case err != nil:
-		return nil, fail(exitConfig, "--output: %w", err)
-	case len(text) > maxOutput: // a part of it would be judged for the whole
-		return nil, fail(exitConfig, "--output: it has more than %d bytes; give what the agent said in the end, not the stream", maxOutput)
+	if err == nil && len(text) > maxOutput { // a part of it would be judged for the whole
+		err = fmt.Errorf("it has more than %d bytes; give what the agent said in the end, not the stream", maxOutput)
 	}
-	answer := string(text)
-	return &answer, nil
+	if err != nil {
+		err = fail(exitConfig, "--output: %w", err)
+	}
+	return string(text), err
 }
 
 // verifyPart verifies one agent's part, as the loop would.
-func (f *verifyFlags) verifyPart(e env, c criteria, def spec.Definition, stage string, said *string) (verified, error) {
+func (f *verifyFlags) verifyPart(e env, c criteria, def spec.Definition, stage, said string) (verified, error) {
 	task, err := c.task(def, stage)
 	if err == nil {
 		task, err = c.verifier().Prepare(e.ctx, task)
@@ -164,19 +165,16 @@ func (f *verifyFlags) verifyPart(e env, c criteria, def spec.Definition, stage s
 		e.say("guarded files are compared with what they are now: there was no loop before this")
 	}
 	claim := ralph.Claim{Task: task, Iteration: 1, Attempt: 1, Start: time.Now(), Promised: true}
-	if said != nil {
-		claim.Output = *said
-		promise := ralph.FindPromise(*said, task.Promise, task.Match)
+	if f.output != "" {
+		claim.Output = said
+		promise := ralph.FindPromise(said, task.Promise, task.Match)
 		if claim.Promised = promise.Found; !promise.Found {
 			e.say("%s: the output makes no promise (%s); %s is asked for", stage, promise.Why, task.Promise)
 		}
 	}
-	ctx := e.ctx
-	if f.timeout > 0 {
-		var stop context.CancelFunc
-		ctx, stop = context.WithTimeout(ctx, f.timeout)
-		defer stop()
-	}
+	const never = time.Duration(math.MaxInt64)
+	ctx, stop := context.WithTimeout(e.ctx, cmp.Or(f.timeout, never))
+	defer stop()
 	verdict, err := c.verifier().Verify(ctx, claim)
 	r := verified{Task: task.ID, Stage: stage, Passed: verdict.Passed && err == nil, Feedback: verdict.Feedback, Checks: verdict.Checks}
 	if err != nil {
@@ -184,8 +182,8 @@ func (f *verifyFlags) verifyPart(e env, c criteria, def spec.Definition, stage s
 		if ctx.Err() != nil && e.ctx.Err() == nil {
 			status, err = ralph.CheckTimeout, fmt.Errorf("the verification did not end within %v", f.timeout)
 		}
-		r.Error = err.Error()
-		r.Checks = append(slices.Clone(r.Checks), ralph.Check{Name: "verifier", Status: status, Detail: err.Error()})
+		r.Error = ours{err}.Error()
+		r.Checks = append(slices.Clone(r.Checks), ralph.Check{Name: "verifier", Status: status, Detail: r.Error})
 	}
 	return r, nil
 }

@@ -1,69 +1,41 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 )
 
 // splitWords splits a command as a shell would, with quotes and backslashes, and
 // expands nothing. What a shell would give a meaning to is an error.
-func splitWords(line string) ([]string, error) { return words(line, ";|&<>()$`") }
-
-// configWords splits a value of the config. S3 has the shell split it, which then
-// gives a meaning to nothing in it: Bash(git:*) is a word. Quotes are ours.
-func configWords(line string) ([]string, error) { return words(line, "") }
-
-func words(text, refused string) ([]string, error) {
-	var all []string
-	word, begun := "", false
-	end := func() {
-		if begun {
-			all = append(all, word)
-		}
-		word, begun = "", false
+func splitWords(text string) ([]string, error) {
+	all, err := words(text, ";|&<>()$`")
+	if err == nil && len(all) == 0 {
+		err = errBlank
 	}
-	for rest := []rune(text); len(rest) > 0; {
-		r := rest[0]
-		rest = rest[1:]
-		switch {
-		case r == ' ' || r == '\t' || r == '\n':
-			end()
-			continue
-		case r == '\\' && len(rest) == 0:
-			return nil, fmt.Errorf("%q ends with a backslash", text)
-		case r == '\\':
-			word, rest = word+string(rest[0]), rest[1:]
-		case r == '\'' || r == '"':
-			inner, after, closed := quoted(r, rest)
-			if !closed {
-				return nil, fmt.Errorf("%q: a quote is not closed", text)
-			}
-			word, rest = word+inner, after
-		case strings.ContainsRune(refused, r):
-			return nil, fmt.Errorf("%q holds %q: a command is words, not a shell line; use sh -c '…' for one", text, r)
-		default:
-			word += string(r)
-		}
-		begun = true
-	}
-	end()
-	if len(all) == 0 {
-		return nil, fmt.Errorf("the command is blank")
-	}
-	return all, nil
+	return all, err
 }
 
-// quoted returns what stands before the closing quote, and what comes after it. In
-// double quotes a backslash escapes what has a meaning there.
-func quoted(quote rune, text []rune) (inner string, rest []rune, closed bool) {
-	for i := 0; i < len(text); i++ {
+var errBlank = errors.New("the command is blank")
+
+// configWords splits a value of the config. A shell would have split it after
+// expanding it, and then gives a meaning to nothing in it: Bash(git:*) is a word.
+// Quotes are ours.
+func configWords(text string) ([]string, error) { return words(text, "") }
+
+func words(text, refused string) ([]string, error) {
+	const blanks = " \t\n"
+	var all []string
+	p := &assignments{plain: true}
+	for p.text = strings.TrimLeft(text, blanks); p.text != ""; p.text = strings.TrimLeft(p.text, blanks) {
+		word, err := p.until(blanks+refused, "")
 		switch {
-		case text[i] == quote:
-			return inner, text[i+1:], true
-		case quote == '"' && text[i] == '\\' && i+1 < len(text) && strings.ContainsRune("\"\\$`", text[i+1]):
-			i++
+		case err != nil:
+			return nil, fmt.Errorf("%q: %w", text, err)
+		case p.text != "" && strings.Contains(refused, p.text[:1]):
+			return nil, fmt.Errorf("%q holds %q: a command is words, not a shell line; use sh -c '…' for one", text, p.text[:1])
 		}
-		inner += string(text[i])
+		all = append(all, word)
 	}
-	return "", nil, false
+	return all, nil
 }

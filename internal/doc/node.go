@@ -90,6 +90,14 @@ func (n *Node) Get(key string) *Node {
 	return nil
 }
 
+// Key returns the node of a key of a mapping, or nil.
+func (n *Node) Key(key string) *Node {
+	if i := n.index(key); i >= 0 {
+		return n.Keys[i]
+	}
+	return nil
+}
+
 func (n *Node) index(key string) int {
 	if n == nil || n.Kind != Map {
 		return -1

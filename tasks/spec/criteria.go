@@ -85,8 +85,7 @@ func (r *reader) promise(at *doc.Node, what string, t ralph.Task) {
 	if at.Text == "" {
 		r.refuse(at, "%s is empty", what)
 	} else if err := t.Validate(); err != nil {
-		_, text, _ := strings.Cut(err.Error(), ": ") // without the package's name
-		r.refuse(at, "%s: %s", what, text)
+		r.refuse(at, "%s: %s", what, strings.TrimPrefix(err.Error(), "ralph: task: "))
 	}
 }
 

@@ -1,0 +1,390 @@
+package tasks
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/ralph-loop/ralph"
+)
+
+// A session is one run of a Session. This file follows a box through it, from top
+// to bottom:
+//
+//	start     the list is read for the first time
+//	next      its first open box is the item to work on
+//	work      which gets a loop of its own, and in each of its iterations
+//	prompt    the agent is told of it (prompt.go),
+//	          the agent runs,
+//	observe   hears from the driver that it has answered,
+//	look      reads the list: what is ticked now is remembered as seen,
+//	verify    makes the verdict of what was seen,
+//	observe   hears the verdict and records what the iteration was;
+//	settle    says what follows for the session when the loop has ended
+//	end       the report
+//
+// Only look and control read the list, and only through take do they change what
+// is known of it. Verdict and outcome are computed from that, and change nothing.
+type session struct {
+	*Session
+	path   string
+	report Report
+
+	items   []Item          // the list as last read
+	last    map[string]Item // each item when it was last in the list, by key
+	before  map[string]bool // the keys that were done at the start
+	skipped map[string]bool
+
+	item  Item        // the one that is worked on
+	seen  seen        // what the list showed after the last attempt at it
+	note  string      // for the next item's first prompt; "" = the last answer claimed nothing false
+	spent ralph.State // that of the last loop, which carries on what those before it have used
+}
+
+// A seen is what the list showed after an attempt.
+type seen struct {
+	newly int   // boxes that the attempt has ticked
+	err   error // the list could not be read
+}
+
+func (s *Session) start(ctx context.Context) (*session, error) {
+	switch {
+	case s.Source == nil:
+		return nil, errors.New("tasks: Session has no Source")
+	case s.Runner == nil:
+		return nil, errors.New("tasks: Session has no Runner, which is the agent")
+	case ctx.Err() != nil:
+		return nil, context.Cause(ctx)
+	}
+	if err := s.Limits.Validate(); err != nil {
+		return nil, err
+	}
+	r := &session{Session: s, path: s.Path, last: map[string]Item{}, before: map[string]bool{}, skipped: map[string]bool{}}
+	switch src := s.Source.(type) {
+	case ListFile:
+		r.path = cmp.Or(r.path, src.Path)
+	case PRDFile:
+		r.path = cmp.Or(r.path, src.Path)
+	}
+	items, err := s.Source.Items(ctx)
+	if err != nil {
+		return nil, err
+	}
+	r.take(items)
+	for _, it := range items {
+		r.before[it.Key] = it.Done
+	}
+	first, open := r.next()
+	if !open {
+		return nil, fmt.Errorf("tasks: %s: there is nothing to do: all tasks are done, %d in all", cmp.Or(r.path, "the list"), len(items))
+	}
+	r.report = Report{StartTime: time.Now().UTC().Round(0), Status: SessionRunning, MaxIterations: cmp.Or(s.Limits.Iterations, 10), FeatureBranch: s.Feature}
+	if s.Feature == "" {
+		r.report.FeatureBranch = feature(ctx, s.Dir, r.path)
+	}
+	_, err = r.fill(first) // finds mistakes in the template before anything is run
+	return r, err
+}
+
+// take notes what the list holds now, and returns how many of its boxes are
+// ticked that were not when they were last in it: it may have been broken in
+// between.
+func (r *session) take(items []Item) (newly int) {
+	for _, it := range items {
+		was, known := r.last[it.Key]
+		if it.Done && !was.Done && (known || it.ID == "") { // without an ID it may have another text now, and so another key
+			newly++
+		}
+		r.last[it.Key] = it
+	}
+	r.items = items
+	return newly
+}
+
+// next is the first item that is open and was not skipped.
+func (r *session) next() (Item, bool) {
+	for _, it := range r.items {
+		if !it.Done && !r.skipped[it.Key] {
+			return it, true
+		}
+	}
+	return Item{}, false
+}
+
+// work runs the loop of one item. The error ends the session.
+func (r *session) work(ctx context.Context, it Item) error {
+	limits, err := r.limits()
+	if err != nil {
+		return err
+	}
+	state := ralph.Start(ralph.Task{
+		ID: it.Key, Title: it.Text, Dir: r.Dir, Acceptance: it.Acceptance, Always: true,
+		Promise: r.Promise, Blocked: cmp.Or(r.Blocked, "BLOCKED"), Limits: limits,
+	})
+	// It has used what the session has used so far, so that the state itself keeps
+	// the session to its limits of money, tokens and time.
+	state.Usage, state.LastCost, state.Unpriced = r.spent.Usage, r.spent.LastCost, r.spent.Unpriced
+	state.Elapsed, state.Waited = r.spent.Elapsed, r.spent.Waited
+	state.Feedback = r.note
+	if state = state.Limit(limits); state.Done() {
+		return state.Err()
+	}
+	loop := &ralph.Local{
+		Runner: r.Runner, Prompt: r.prompt, Verifier: ralph.VerifierFunc(r.verify),
+		Log: ralph.ProgressLogFunc(func(logCtx context.Context, ev ralph.Event) error {
+			r.observe(ctx, &ev)
+			if r.Log == nil {
+				return nil
+			}
+			return r.Log.Append(logCtx, ev)
+		}),
+		Control: r.control, Output: r.Output, Workspace: r.Workspace,
+	}
+	r.item, r.seen = it, seen{}
+	state, err = loop.Run(ctx, state)
+	r.spent, r.report.Usage = state, state.Usage
+	return r.settle(ctx, state, err)
+}
+
+// limits are those of the next item's loop: the session's, but for the number of
+// iterations, which is over all items. The error says that it is reached.
+func (r *session) limits() (ralph.Limits, error) {
+	l := r.Limits
+	stop := func(reason ralph.StopReason, detail string) (ralph.Limits, error) {
+		return l, &ralph.StopError{Task: r.report.FeatureBranch, Reason: reason, Detail: detail}
+	}
+	used, most := r.report.IterationsRun, r.report.MaxIterations
+	l.Iterations, l.Retries, l.Failures, l.Stalls = r.misses(), -1, -1, 0
+	switch {
+	case most > 0 && used >= most:
+		return stop(ralph.StopIterations, fmt.Sprintf("the limit of iterations, %d, is reached, and tasks are open", most))
+	case most > 0 && (l.Iterations < 0 || most-used < l.Iterations):
+		l.Iterations = most - used
+	case most < 0 && r.spent.Unpriced > 0 && l.CostUSD > 0 && l.Duration <= 0 && l.Tokens <= 0:
+		// A loop of few iterations does not need this; all of them together do.
+		return stop(ralph.StopCost, "cost_usd is the only limit, and the agent does not say what it costs")
+	}
+	return l, nil
+}
+
+func (r *session) misses() int { return max(cmp.Or(r.Misses, 3), -1) }
+
+// control ends the wait for another attempt at an item that is done: an attempt
+// that the provider's limit ended may have ticked the box, or a person has.
+func (r *session) control(ctx context.Context, s ralph.State) (ralph.State, error) {
+	if r.Control != nil {
+		var err error
+		if s, err = r.Control(ctx, s); err != nil {
+			return s, err
+		}
+	}
+	if s.Attempt > 1 && !s.Done() {
+		if items, err := r.Source.Items(ctx); err == nil {
+			r.take(items)
+		}
+		if r.done() {
+			return s.Cancel("the box of " + r.item.Key + " is ticked"), nil
+		}
+	}
+	return s, nil
+}
+
+// done reports whether the box of the item is ticked.
+func (r *session) done() bool {
+	it, _ := find(r.items, r.item.Key)
+	return it.Done
+}
+
+// observe is told by the driver what happens, in this order: an iteration has
+// started, the agent has answered, and, after the verdict if there is one, the
+// iteration has ended. It gives that the outcome that it has in a session.
+func (r *session) observe(ctx context.Context, ev *ralph.Event) {
+	switch it := &ev.Iteration; ev.Kind {
+	case ralph.EventIterationStarted:
+		r.note = "" // it is in this attempt's prompt
+	case ralph.EventAnswered:
+		r.look(ctx)
+	case ralph.EventIterationEnded:
+		if it.Claimed && r.seen.err == nil {
+			r.note = r.early()
+		}
+		if check, _ := r.box(); !settled(it.Fault) && r.seen.err == nil && check.Status == ralph.CheckPassed {
+			// It will not be made again, so it is on record as the success it is: else
+			// the log would not tell who did the task.
+			it.Fault, it.Verdict = "", ralph.Verdict{Passed: true, Checks: []ralph.Check{check}}
+		}
+		it.Outcome = r.outcome(*it)
+		if settled(it.Fault) {
+			r.report.IterationsRun++
+		}
+	}
+}
+
+// look reads the list after an attempt, also after one that was interrupted:
+// what the agent has ticked by then counts.
+func (r *session) look(ctx context.Context) {
+	if ctx.Err() != nil {
+		ctx = context.WithoutCancel(ctx)
+	}
+	if most := cmp.Or(r.Limits.VerifyTimeout, 5*time.Minute); most > 0 {
+		var stop context.CancelFunc
+		ctx, stop = context.WithTimeout(ctx, most)
+		defer stop()
+	}
+	items, err := r.Source.Items(ctx)
+	r.seen = seen{err: err}
+	if err == nil {
+		r.seen.newly = r.take(items)
+	}
+}
+
+// verify says whether the item is done, by what was seen in the list.
+func (r *session) verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, error) {
+	if err := r.seen.err; err != nil {
+		if ctx.Err() != nil || errors.Is(err, context.DeadlineExceeded) {
+			return ralph.Verdict{}, err
+		}
+		// The agent broke the file and can repair it.
+		text := "the task list can no longer be read, which ends the session unless you restore it: " + err.Error()
+		return ralph.Verdict{Feedback: text, Checks: []ralph.Check{{Name: "task list", Status: ralph.CheckFailed, Detail: text}}}, nil
+	}
+	check, advice := r.box()
+	v := ralph.Verdict{Passed: check.Status == ralph.CheckPassed, Checks: []ralph.Check{check}}
+	early := r.early()
+	if c.Promised && early != "" {
+		v.Checks = append(v.Checks, ralph.Check{Name: "promise", Status: ralph.CheckWarning, Detail: early})
+		advice += "\n" + early
+	}
+	if !v.Passed {
+		v.Feedback = advice
+	}
+	return v, nil
+}
+
+// box is the check of the item's box, and what the agent is told if it fails.
+func (r *session) box() (check ralph.Check, advice string) {
+	it, there := find(r.items, r.item.Key)
+	check = ralph.Check{Name: "box of " + r.item.Key, Status: ralph.CheckFailed}
+	switch {
+	case there && it.Done:
+		check.Status = ralph.CheckPassed
+	case there:
+		check.Detail = fmt.Sprintf("the box of %s is not ticked", it.Key)
+		advice = check.Detail + ": tick it when the task is done, and only then."
+	case r.item.ID == "" && r.seen.newly > 0:
+		// Without an ID the text is all that it can be known by, and was changed
+		// when the box was ticked.
+		check.Status, check.Detail = ralph.CheckPassed, "its text was changed"
+	default:
+		check.Detail = fmt.Sprintf("%s is no longer in the list", r.item.Key)
+		advice = check.Detail + ": put it back, and tick its box when it is done. A task is not done by removing it."
+	}
+	return check, advice
+}
+
+// early says what a claim that everything is done leaves out, "" if nothing.
+func (r *session) early() string {
+	open, are := r.remaining(), "tasks are"
+	switch len(open) {
+	case 0:
+		return ""
+	case 1:
+		are = "task is"
+	}
+	return fmt.Sprintf("The last answer claimed that everything is done, but %d %s open: %s.", len(open), are, listed(open))
+}
+
+// remaining lists what is open, and what was open when it was last in the list:
+// a task is not done by removing it.
+func (r *session) remaining() []Item {
+	left := slices.DeleteFunc(slices.Clone(r.items), func(it Item) bool { return it.Done })
+	lost := maps.Clone(r.last)
+	for _, it := range r.items {
+		delete(lost, it.Key)
+	}
+	for _, key := range slices.Sorted(maps.Keys(lost)) {
+		if it := lost[key]; it.ID != "" && !it.Done {
+			left = append(left, it)
+		}
+	}
+	return left
+}
+
+// outcome is what is shown of an iteration.
+func (r *session) outcome(it ralph.Iteration) ralph.Outcome {
+	done := it.Verdict.Passed || r.done()
+	switch {
+	case !settled(it.Fault):
+		return it.Outcome
+	case !done && (it.Blocked || it.Number == r.misses()):
+		return ralph.OutcomeSkipped
+	case (done || r.seen.newly > 0) && it.Fault == "":
+		return ralph.OutcomeSuccess
+	}
+	return ralph.OutcomeFailure
+}
+
+// settled reports whether an iteration that ended so is not run again.
+func settled(f ralph.Fault) bool {
+	return f != ralph.FaultInterrupted && f != ralph.FaultRateLimit
+}
+
+// settle says what follows for the session when the item's loop has ended. The
+// error ends the session.
+func (r *session) settle(ctx context.Context, s ralph.State, err error) error {
+	stopped, ok := errors.AsType[*ralph.StopError](err)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return context.Cause(ctx)
+	case !ok:
+		return err // or nil: the item is done
+	case stopped.Reason == ralph.StopCancelled && r.done(): // by control
+		return nil
+	case stopped.Reason == ralph.StopBlocked, stopped.Reason == ralph.StopIterations && s.Iteration == r.misses():
+		if r.seen.err == nil && !r.done() { // a box outranks what the answer says
+			r.skipped[r.item.Key] = true
+			r.report.Skipped = append(r.report.Skipped, r.item.Key)
+		}
+		return r.seen.err
+	case stopped.Reason == ralph.StopIterations:
+		_, err = r.limits()
+	}
+	return err
+}
+
+// end makes the report.
+func (r *session) end(ctx context.Context, err error) (Report, error) {
+	r.look(ctx)
+	if err == nil {
+		err = r.seen.err
+	}
+	p := &r.report
+	p.EndTime = time.Now().UTC().Round(0)
+	for key, it := range r.last {
+		if it.Done && !r.before[key] {
+			p.TasksCompleted++
+		}
+	}
+	left := r.remaining()
+	p.TasksRemaining = len(left)
+	_, stopped := errors.AsType[*ralph.StopError](err)
+	switch {
+	case len(left) == 0 && (err == nil || stopped || ctx.Err() != nil):
+		p.Status, err = SessionCompleted, nil
+	case ctx.Err() != nil && err != nil:
+		p.Status, err = SessionInterrupted, context.Cause(ctx)
+	default:
+		p.Status = SessionFailed
+		if err == nil {
+			err = &ralph.StopError{Task: p.FeatureBranch, Reason: ralph.StopStalled, Detail: "given up, or no longer in the list: " + listed(left)}
+		}
+	}
+	if err != nil {
+		p.Detail = err.Error()
+	}
+	return *p, err
+}
