@@ -162,17 +162,16 @@ func (a agreement) build(env Env) (ralph.Verifier, error) {
 // not say that work is left, and must say what is wanted of that agent, where
 // there is a rule.
 func afterPromise(v ralph.Verifier, env Env) (ralph.Verifier, error) {
-	words, err := env.Verifier(contradictions, nil)
-	if err != nil {
-		return nil, err
-	}
-	stages := []verify.Stage{{Name: "no contradictions", Verifier: words}}
-	if hasRule(env.agent) {
-		rule, err := env.Verifier(agentRule, nil)
+	var stages []verify.Stage
+	for _, before := range []struct{ name, method string }{{"no contradictions", contradictions}, {"the rule for " + env.agent, agentRule}} {
+		if before.method == agentRule && !hasRule(env.agent) {
+			continue
+		}
+		words, err := env.Verifier(before.method, nil)
 		if err != nil {
 			return nil, err
 		}
-		stages = append(stages, verify.Stage{Name: "the rule for " + env.agent, Verifier: rule})
+		stages = append(stages, verify.Stage{Name: before.name, Verifier: words})
 	}
 	return verify.MultiStage{Stages: append(stages, verify.Stage{Name: "verification", Verifier: v})}, nil
 }
