@@ -209,10 +209,10 @@ func (r *session) observe(ctx context.Context, ev *ralph.Event) {
 	case ralph.EventAnswered:
 		r.look(ctx)
 	case ralph.EventIterationEnded:
-		if it.Claimed && r.seen.err == nil {
+		if it.Claimed {
 			r.note = r.early()
 		}
-		if check, _ := r.box(); !settled(it.Fault) && r.seen.err == nil && check.Status == ralph.CheckPassed {
+		if check, _ := r.box(); !settled(it.Fault) && check.Status == ralph.CheckPassed {
 			// It will not be made again, so it is on record as the success it is: else
 			// the log would not tell who did the task.
 			it.Fault, it.Verdict = "", ralph.Verdict{Passed: true, Checks: []ralph.Check{check}}
