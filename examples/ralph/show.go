@@ -2,6 +2,8 @@ package main
 
 import (
 	"cmp"
+	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -131,4 +133,51 @@ func plural(n int, what string, many ...string) string {
 		return fmt.Sprintf("%d %s", n, many[0])
 	}
 	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// drive runs a loop, shows it on stderr and the result on stdout.
+func drive(e env, l *ralph.Local, s ralph.State, log ralph.ProgressLog) (ralph.State, error) {
+	if l.Output == nil {
+		l.Output = func(ralph.Request) (io.Writer, io.Writer) { return e.stderr, nil }
+	}
+	l.Log = ralph.ProgressLogFunc(func(ctx context.Context, ev ralph.Event) error {
+		show(e.stderr, s.Task, ev)
+		if log == nil {
+			return nil
+		}
+		return log.Append(ctx, ev)
+	})
+	s, err := l.Run(e.ctx, s)
+	report(e.stdout, s, e.ctx.Err() != nil)
+	return s, err
+}
+
+// A printer is the agent of --dry-run: it prints what the real one would be told
+// and how it would be started, and ends the run.
+type printer struct {
+	agent ralph.Runner
+	out   io.Writer
+	done  bool
+}
+
+func (p *printer) Run(_ context.Context, req ralph.Request) (ralph.Response, error) {
+	text := req.Prompt
+	if cmd, ok := p.agent.(interface{ CommandLine() ([]string, error) }); ok {
+		args, err := cmd.CommandLine()
+		if err != nil {
+			return ralph.Response{}, ralph.Permanent(err)
+		}
+		text = strings.TrimRight(text, "\n") + "\n\n$ " + strings.Join(args, " ")
+	}
+	fmt.Fprintln(p.out, text)
+	p.done = true
+	return ralph.Response{}, ralph.Permanent(errors.New("this is a dry run"))
+}
+
+// end is how the command ends: the run itself fails in any case.
+func (p *printer) end(err error) error {
+	if p.done {
+		return nil
+	}
+	return err
 }
