@@ -79,7 +79,7 @@ func (s *shared) handles() []handle {
 		{"timeout", loops, &s.timeout, "end an iteration after this `TIME`, like 30m (0: never)", nil},
 		{"timeout", verify, &s.timeout, "end a verification after this `TIME`, like 30m (0: never)", nil},
 		{"idle-timeout", loops, &s.idleTimeout, "end an iteration that prints nothing for this `TIME` (0: never)", nil},
-		{"verify-timeout", loops, &s.verifyTimeout, "end a verification after this `TIME` (default: 5m; negative: never)", s.any},
+		{"verify-timeout", loops, &s.verifyTimeout, "end a verification after this `TIME` (default: 5m; negative: never)", func() error { return nil }},
 
 		// Where it happens, and what is written of it.
 		{"dir", slices.Concat(modes, verify), &s.dir, "the `FOLDER` to work in (default: the current one)", nil},
@@ -134,8 +134,6 @@ func (s *shared) isPromise() error {
 	}
 	return nil
 }
-
-func (s *shared) any() error { return nil }
 
 func unless(good bool, format string, args ...any) error {
 	if good {

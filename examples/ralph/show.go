@@ -56,11 +56,11 @@ func show(w io.Writer, t ralph.Task, ev ralph.Event) {
 	it := ev.Iteration
 	switch ev.Kind {
 	case ralph.EventIterationStarted:
-		attempt := ""
+		fmt.Fprintf(w, "\n== iteration %d", it.Number)
 		if it.Attempt > 1 {
-			attempt = fmt.Sprintf(", attempt %d", it.Attempt)
+			fmt.Fprintf(w, ", attempt %d", it.Attempt)
 		}
-		fmt.Fprintf(w, "\n== iteration %d%s\n", it.Number, attempt)
+		fmt.Fprintln(w)
 	case ralph.EventWaiting:
 		fmt.Fprintf(w, "-- %s\n", line(ev.Text))
 	case ralph.EventIterationEnded:
@@ -142,9 +142,6 @@ func drive(e env, l *ralph.Local, s ralph.State, log ralph.ProgressLog) (ralph.S
 	}
 	l.Log = ralph.ProgressLogFunc(func(ctx context.Context, ev ralph.Event) error {
 		show(e.stderr, s.Task, ev)
-		if log == nil {
-			return nil
-		}
 		return log.Append(ctx, ev)
 	})
 	s, err := l.Run(e.ctx, s)

@@ -227,7 +227,8 @@ func verifiedExit(e env, results []verified) error {
 		return fail(exitNotVerified, "rejected: %s; could not be verified: %s", rejected, unable)
 	case rejected != "":
 		return fail(exitNotVerified, "rejected: %s", rejected)
-	case unable != "":
+	}
+	if unable != "" {
 		return fail(exitAgent, "could not be verified: %s", unable)
 	}
 	return nil
