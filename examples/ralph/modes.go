@@ -123,10 +123,8 @@ func isFile(name string) bool {
 }
 
 func isFolder(dir string) error {
-	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-		return fail(exitConfig, "--dir %s is not a folder", dir)
-	}
-	return nil
+	info, err := os.Stat(dir)
+	return unless(err == nil && info.IsDir(), exitConfig, "--dir %s is not a folder", dir)
 }
 
 // topLevel is the project's root, and the branch: a loop edits files, and somebody

@@ -102,8 +102,6 @@ func spent(u ralph.Usage) string {
 	return ", " + u.String()
 }
 
-func usd(v float64) string { return ralph.Usage{CostUSD: &v}.String() }
-
 // report prints how the loop ended, and the evidence. A loop that is not done was
 // interrupted, or could not begin its next iteration.
 func report(w io.Writer, s ralph.State, interrupted bool) {
@@ -113,15 +111,23 @@ func report(w io.Writer, s ralph.State, interrupted bool) {
 	}
 	fmt.Fprintf(w, "%s in %s%s\n", result, s.Elapsed.Round(time.Millisecond), spent(s.Usage))
 	for _, c := range s.Verdict.Checks {
-		extra := ""
-		if c.ExitCode != nil {
-			extra = fmt.Sprintf(", exit code %d", *c.ExitCode)
+		exit, took := measured(c)
+		if exit != "" {
+			exit = ", exit code " + exit
 		}
-		if c.Duration > 0 {
-			extra += ", " + c.Duration.Round(time.Millisecond).String()
-		}
-		fmt.Fprintf(w, "  %-8s %s%s\n", c.Status, line(c.Name), extra)
+		fmt.Fprintf(w, "  %-8s %s%s%s\n", c.Status, line(c.Name), exit, strings.TrimSuffix(", "+took, ", "))
 	}
+}
+
+// measured is what a check measured, "" = nothing.
+func measured(c ralph.Check) (exit, took string) {
+	if c.ExitCode != nil {
+		exit = fmt.Sprint(*c.ExitCode)
+	}
+	if c.Duration > 0 {
+		took = c.Duration.Round(time.Millisecond).String()
+	}
+	return exit, took
 }
 
 // plural counts things; their plural is given where it is more than an s.

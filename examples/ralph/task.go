@@ -109,7 +109,7 @@ func (c *criteriaFlags) configure(stage string) (err error) {
 		c.Config, err = json.Marshal(map[string]string{"command": c.command})
 	case c.config != "":
 		c.Config = json.RawMessage(c.config)
-		return unless(json.Valid(c.Config), "--%s-verify-config is not JSON", stage)
+		return unless(json.Valid(c.Config), exitUsage, "--%s-verify-config is not JSON", stage)
 	}
 	return err
 }

@@ -109,14 +109,13 @@ func (f *verifyFlags) parts(e env, args []string) (d spec.Definition, stages []s
 	case len(defs) == 0:
 		return d, nil, fail(exitConfig, "%s: there is no task in it", args[0])
 	}
-	if f.stage != "" {
-		return defs[0], []string{f.stage}, nil
-	}
 	for _, a := range agentsOf(defs[0]) {
-		stages = append(stages, a.Agent)
+		if f.stage == "" {
+			stages = append(stages, a.Agent)
+		}
 	}
 	if len(stages) == 0 {
-		stages = []string{firstStage(defs[0])}
+		stages = []string{cmp.Or(f.stage, firstStage(defs[0]))}
 	}
 	return defs[0], stages, nil
 }
@@ -195,13 +194,7 @@ func (f *verifyFlags) printVerified(out io.Writer, results []verified) error {
 	rows := [][]string{{"STAGE", "CHECK", "STATUS", "EXIT", "TIME", "DETAIL"}}
 	for _, r := range results {
 		for _, c := range r.Checks {
-			exit, took := "", ""
-			if c.ExitCode != nil {
-				exit = fmt.Sprint(*c.ExitCode)
-			}
-			if c.Duration > 0 {
-				took = c.Duration.Round(time.Millisecond).String()
-			}
+			exit, took := measured(c)
 			rows = append(rows, []string{r.Stage, short(c.Name, 60), string(c.Status), exit, took, short(c.Detail, 100)})
 		}
 		rows = append(rows, []string{r.Stage, "= " + r.result()})
