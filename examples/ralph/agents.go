@@ -43,10 +43,7 @@ func (f *shared) command(e env, c config, project string) (*ralph.Command, error
 		return nil, fail(exitConfig, "%w", err)
 	}
 	if strings.ContainsRune(cmd.Args[0], filepath.Separator) && !filepath.IsAbs(cmd.Args[0]) {
-		cmd.Args[0] = filepath.Join(from, cmd.Args[0])
-		if cmd.Args[0], err = filepath.Abs(cmd.Args[0]); err != nil { // the agent works elsewhere
-			return nil, err
-		}
+		cmd.Args[0] = absolute(filepath.Join(from, cmd.Args[0])) // the agent works elsewhere
 	}
 	if f.format != "" {
 		cmd.Format = ralph.Format(f.format)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"flag"
 	"fmt"
 	"io"
@@ -122,17 +123,17 @@ func dispatch(e env, args []string) error {
 		}
 		f := newFlags(c)
 		rest, err := f.parse(args)
-		switch {
-		case err != nil:
-			return err
-		case f.help:
+		if err == nil && f.help {
 			f.usage(e.stdout)
 			return nil
 		}
-		if err := c.check(rest); err != nil {
-			return err
+		if err == nil {
+			err = c.check(rest)
 		}
-		return f.do.run(e, rest)
+		if err == nil {
+			err = f.do.run(e, rest)
+		}
+		return err
 	}
 	if verb, ok := strings.CutPrefix(name, group+" "); ok {
 		return fail(exitUsage, "unknown: %s%s", name, didYouMean(verb, "", names(group+" ")))
@@ -175,7 +176,10 @@ func commandFirst(args []string) (string, []string) {
 func nextWord(args []string, at int) (int, bool) {
 	for at < len(args) && strings.HasPrefix(args[at], "-") {
 		name, _, valued := cutFlag(args[at])
-		fl := anyFlag(name)
+		var fl *flag.Flag
+		for _, c := range commands() {
+			fl = cmp.Or(fl, newFlags(c).Lookup(name))
+		}
 		if fl == nil {
 			return 0, false
 		}
@@ -184,15 +188,6 @@ func nextWord(args []string, at int) (int, bool) {
 		}
 	}
 	return at, at < len(args)
-}
-
-func anyFlag(name string) *flag.Flag {
-	for _, c := range commands() {
-		if fl := newFlags(c).Lookup(name); fl != nil {
-			return fl
-		}
-	}
-	return nil
 }
 
 func isHelp(arg string) bool { return arg == "-h" || arg == "-help" || arg == "--help" }

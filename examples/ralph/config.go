@@ -12,13 +12,8 @@ import (
 	"github.com/ralph-loop/ralph/tasks/spec"
 )
 
-// knownSettings are the names that a config file gives a meaning; any other
-// name is a variable for prompts.
-func knownSettings() []string {
-	return []string{"SPECS_DIR", "MAX_RETRIES", "AGENT_TYPE", "AGENT_CLI", "AGENT_ARGS", "AGENT_OUTPUT_FORMAT", "AGENT_RESPONSE_FILTER", "AGENT_DISPLAY_FILTER"}
-}
-
-// A config is what a config file sets, by name.
+// A config is what a config file sets, by name; names without a meaning here are
+// variables for prompts.
 type config map[string]string
 
 // readConfig reads a file of assignments as a shell would, but runs nothing:
@@ -45,8 +40,9 @@ func readConfig(file string, asked bool, lookup func(string) (string, bool), war
 	if err := p.read(); err != nil {
 		return nil, fail(exitConfig, "config %s, line %d: %w", file, p.line, err)
 	}
+	known := []string{"SPECS_DIR", "MAX_RETRIES", "AGENT_TYPE", "AGENT_CLI", "AGENT_ARGS", "AGENT_OUTPUT_FORMAT", "AGENT_RESPONSE_FILTER", "AGENT_DISPLAY_FILTER"}
 	for _, name := range slices.Sorted(maps.Keys(c)) {
-		if near := spec.Nearest(strings.ToUpper(name), knownSettings()...); near != "" && near != name {
+		if near := spec.Nearest(strings.ToUpper(name), known...); near != "" && near != name {
 			warn("config %s: %s is a variable for prompts; did you mean %s?", file, name, near)
 		}
 	}
@@ -300,4 +296,38 @@ func substitute(text string, values map[string]string) string {
 		b.WriteString(value)
 		text = text[size:]
 	}
+}
+
+// splitWords splits a command as a shell would, with quotes and backslashes, and
+// expands nothing. What a shell would give a meaning to is an error.
+func splitWords(text string) ([]string, error) {
+	all, err := words(text, ";|&<>()$`")
+	if err == nil && len(all) == 0 {
+		err = errBlank
+	}
+	return all, err
+}
+
+var errBlank = errors.New("the command is blank")
+
+// configWords splits a value of the config. A shell would have split it after
+// expanding it, and then gives a meaning to nothing in it: Bash(git:*) is a word.
+// Quotes are ours.
+func configWords(text string) ([]string, error) { return words(text, "") }
+
+func words(text, refused string) ([]string, error) {
+	const blanks = " \t\n"
+	var all []string
+	p := &assignments{plain: true}
+	for p.text = strings.TrimLeft(text, blanks); p.text != ""; p.text = strings.TrimLeft(p.text, blanks) {
+		word, err := p.until(blanks+refused, "")
+		switch {
+		case err != nil:
+			return nil, fmt.Errorf("%q: %w", text, err)
+		case p.text != "" && strings.Contains(refused, p.text[:1]):
+			return nil, fmt.Errorf("%q holds %q: a command is words, not a shell line; use sh -c '…' for one", text, p.text[:1])
+		}
+		all = append(all, word)
+	}
+	return all, nil
 }

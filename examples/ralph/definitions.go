@@ -83,10 +83,10 @@ func undone(f *spec.File) int {
 // definition runs the loop of one task and writes its status back.
 func (w *work) definition(c criteria, f *spec.File, d spec.Definition) error {
 	task, err := c.task(d, w.stage)
-	if err != nil {
-		return fail(exitConfig, "%w", err)
+	if err == nil {
+		err = w.budget(&task)
 	}
-	if err := w.budget(&task); err != nil {
+	if err != nil {
 		return err
 	}
 	state := w.resume(task, d.Status)
@@ -95,20 +95,19 @@ func (w *work) definition(c criteria, f *spec.File, d spec.Definition) error {
 		return w.writeBack(d.ID, state)
 	}
 	if state.Attempt == 1 && state.Iteration == 1 {
-		if state.Task, err = c.verifier().Prepare(w.ctx, task); err != nil {
-			return fail(exitConfig, "%w", err)
-		}
+		state.Task, err = c.verifier().Prepare(w.ctx, task)
 	}
-	if err = f.SetStatus(d.ID, spec.StatusRunning); err == nil {
+	if err == nil {
+		err = f.SetStatus(d.ID, spec.StatusRunning)
+	}
+	if err == nil {
 		err = f.Save()
 	}
 	if err != nil {
 		return err
 	}
-	loop := &ralph.Local{
-		Runner: w.agent, Verifier: c.verifier(), Log: w.shown(false), Output: w.output,
-		Evidence: filepath.Join(filepath.Dir(w.logPath), "evidence"),
-	}
+	evidence := filepath.Join(filepath.Dir(w.logPath), "evidence")
+	loop := &ralph.Local{Runner: w.agent, Verifier: c.verifier(), Log: w.shown(false), Output: w.output, Evidence: evidence}
 	state, err = loop.Run(w.ctx, state)
 	w.used.Usage, w.used.Elapsed = w.used.Usage.Add(state.Usage), w.used.Elapsed+state.Elapsed
 	w.used.LastCost = cmp.Or(state.LastCost, w.used.LastCost)

@@ -79,7 +79,7 @@ func (s *shared) handles() []handle {
 		{"timeout", loops, &s.timeout, "end an iteration after this `TIME`, like 30m (0: never)", nil},
 		{"timeout", verify, &s.timeout, "end a verification after this `TIME`, like 30m (0: never)", nil},
 		{"idle-timeout", loops, &s.idleTimeout, "end an iteration that prints nothing for this `TIME` (0: never)", nil},
-		{"verify-timeout", loops, &s.verifyTimeout, "end a verification after this `TIME` (default: 5m; negative: never)", s.any},
+		{"verify-timeout", loops, &s.verifyTimeout, "end a verification after this `TIME` (default: 5m; negative: never)", func() error { return nil }},
 
 		// Where it happens, and what is written of it.
 		{"dir", slices.Concat(modes, verify), &s.dir, "the `FOLDER` to work in (default: the current one)", nil},
@@ -101,47 +101,42 @@ func (s *shared) checked(h handle) error {
 	}
 	switch v := h.to.(type) {
 	case *float64:
-		return unless(*v >= 0 && !math.IsInf(*v, 0), "--%s is an amount in USD, 0 or more, not %v", h.name, *v)
+		return unless(*v >= 0 && !math.IsInf(*v, 0), exitUsage, "--%s is an amount in USD, 0 or more, not %v", h.name, *v)
 	case *int64:
-		return unless(*v >= 0, "--%s is a number, 0 or more, not %d", h.name, *v)
+		return unless(*v >= 0, exitUsage, "--%s is a number, 0 or more, not %d", h.name, *v)
 	case *time.Duration:
-		return unless(*v >= 0, "--%s is a time, 0 or more, not %v", h.name, *v)
+		return unless(*v >= 0, exitUsage, "--%s is a time, 0 or more, not %v", h.name, *v)
 	}
 	return nil
 }
 
 func (s *shared) oneAgent() error {
-	return unless(s.agent == "" || s.agentCmd == "", "--agent and --agent-cmd exclude each other")
+	return unless(s.agent == "" || s.agentCmd == "", exitUsage, "--agent and --agent-cmd exclude each other")
 }
 
 func (s *shared) isCommand() error {
 	_, err := splitWords(s.agentCmd)
-	return unless(s.agentCmd == "" || err == nil, "--agent-cmd: %w", err)
+	return unless(s.agentCmd == "" || err == nil, exitUsage, "--agent-cmd: %w", err)
 }
 
 func (s *shared) isFormat() error {
 	known := s.format == "" || slices.Contains(ralph.Formats(), ralph.Format(s.format))
-	return unless(known, "--format: unknown format %q; the known ones are %s", s.format, formats())
+	return unless(known, exitUsage, "--format: unknown format %q; the known ones are %s", s.format, formats())
 }
 
 func (s *shared) isMax() error {
-	return unless(s.max > 0 || !s.given["max"], "--max is the number of iterations, 1 or more, not %d", s.max)
+	return unless(s.max > 0 || !s.given["max"], exitUsage, "--max is the number of iterations, 1 or more, not %d", s.max)
 }
 
 func (s *shared) isPromise() error {
-	if s.promise == "" {
-		return fail(exitConfig, "--promise is empty")
-	}
-	return nil
+	return unless(s.promise != "", exitConfig, "--promise is empty")
 }
 
-func (s *shared) any() error { return nil }
-
-func unless(good bool, format string, args ...any) error {
+func unless(good bool, code int, format string, args ...any) error {
 	if good {
 		return nil
 	}
-	return fail(exitUsage, format, args...)
+	return fail(code, format, args...)
 }
 
 func formats() string {

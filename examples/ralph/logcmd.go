@@ -82,10 +82,7 @@ func logTable(file io.Reader) (rows [][]string, summary string, err error) {
 		if r.Kind != ralph.EventIterationEnded {
 			continue
 		}
-		task := r.TaskID
-		if r.Stage != "" {
-			task += "." + r.Stage
-		}
+		task := strings.TrimSuffix(r.TaskID+"."+r.Stage, ".")
 		number := fmt.Sprint(r.Iteration)
 		if r.Max > 0 {
 			number += fmt.Sprintf("/%d", r.Max)
@@ -93,10 +90,7 @@ func logTable(file io.Reader) (rows [][]string, summary string, err error) {
 		if r.Attempt > 1 {
 			number += fmt.Sprintf(" (%d)", r.Attempt)
 		}
-		cost := ""
-		if r.Usage.CostUSD != nil {
-			cost = usd(*r.Usage.CostUSD)
-		}
+		cost := strings.TrimPrefix(spent(ralph.Usage{CostUSD: r.Usage.CostUSD}), ", ")
 		usage = usage.Add(r.Usage)
 		took := time.Duration(r.DurationMS) * time.Millisecond
 		rows = append(rows, []string{short(task, 40), number, string(r.Outcome), took.String(), cost, short(why(r), 100)})

@@ -20,6 +20,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/progress"
+	"github.com/ralph-loop/ralph/verify"
 )
 
 //go:embed prompts
@@ -73,8 +74,13 @@ func (f *modeFlags) run(e env, args []string) error {
 		_, err := local.Run(e.ctx, state)
 		return dry.end(err)
 	}
-	if err := s.folders(); err != nil {
-		return err
+	if specs := s.specs(); f.mode != "prompt" {
+		if !filepath.IsAbs(specs) {
+			specs = filepath.Join(s.project, specs)
+		}
+		if err := os.MkdirAll(specs, 0o755); err != nil {
+			return fail(exitConfig, "the folder of the specifications cannot be made: %w", err)
+		}
 	}
 	return s.start(local, state)
 }
@@ -116,12 +122,17 @@ func isFile(name string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
+func isFolder(dir string) error {
+	info, err := os.Stat(dir)
+	return unless(err == nil && info.IsDir(), exitConfig, "--dir %s is not a folder", dir)
+}
+
 // topLevel is the project's root, and the branch: a loop edits files, and somebody
 // will want to see what it did and to go back.
 func topLevel(ctx context.Context, dir string) (top, branch string, err error) {
 	dir = cmp.Or(dir, ".")
-	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-		return "", "", fail(exitConfig, "--dir %s is not a folder", dir)
+	if err := isFolder(dir); err != nil {
+		return "", "", err
 	}
 	top, branch, err = ralph.WorkTree(ctx, dir)
 	switch {
@@ -187,6 +198,14 @@ func (s *session) loop(runner ralph.Runner, text string) (*ralph.Local, ralph.St
 	}}, state, nil
 }
 
+// verifier is what --verify asks for, and how the agent is told of it.
+func (f *shared) verifier() (ralph.Verifier, string) {
+	if f.verify == "" {
+		return verify.String{}, ""
+	}
+	return verify.External{Shell: f.verify}, "the command `" + f.verify + "` must succeed"
+}
+
 // complete adds what is not in the file: how to end the loop, unless the file
 // says that itself, and what the agent should know of the iterations before.
 func (s *session) complete(text string, st ralph.State) string {
@@ -198,22 +217,6 @@ func (s *session) complete(text string, st ralph.State) string {
 		text = strings.TrimRight(text, "\n") + "\n\n" + more
 	}
 	return text
-}
-
-// folders makes what the mode needs.
-func (s *session) folders() error {
-	specs := s.specs()
-	if !filepath.IsAbs(specs) {
-		specs = filepath.Join(s.project, specs)
-	}
-	err := os.MkdirAll(filepath.Join(s.home, "logs"), 0o755)
-	if err == nil && s.mode != "prompt" {
-		err = os.MkdirAll(specs, 0o755)
-	}
-	if err != nil {
-		return fail(exitConfig, "a folder that is needed cannot be made: %w", err)
-	}
-	return nil
 }
 
 // start runs the loop with its logs.
@@ -250,6 +253,9 @@ func (s *session) start(l *ralph.Local, state ralph.State) error {
 
 // newLog makes a file that was not there, named for the time.
 func newLog(dir string, now time.Time) (*os.File, error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, err
+	}
 	base := filepath.Join(dir, "session-"+now.Format("20060102-150405"))
 	name := base + ".log"
 	for n := 2; ; n++ {
@@ -267,24 +273,25 @@ const maxPrompt = 8 << 20
 // readPrompt reads a prompt file, which must be text.
 func readPrompt(file string) (string, error) {
 	info, err := os.Stat(file)
+	var data []byte
+	if err == nil && info.Size() <= maxPrompt && !info.IsDir() {
+		data, err = os.ReadFile(file)
+	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return "", fail(exitConfig, "prompt file %s does not exist", file)
+		err = errors.New("does not exist")
 	case err != nil:
-		return "", fail(exitConfig, "prompt file: %w", err)
+		err = fmt.Errorf("cannot be read: %w", err)
 	case info.IsDir():
-		return "", fail(exitConfig, "prompt file %s is a folder", file)
+		err = errors.New("is a folder")
 	case info.Size() > maxPrompt:
-		return "", fail(exitConfig, "prompt file %s has %d bytes; agents take at most %d", file, info.Size(), maxPrompt)
-	}
-	data, err := os.ReadFile(file)
-	switch {
-	case err != nil:
-		return "", fail(exitConfig, "prompt file: %w", err)
+		err = fmt.Errorf("has %d bytes; agents take at most %d", info.Size(), maxPrompt)
 	case len(bytes.TrimSpace(data)) == 0:
-		return "", fail(exitConfig, "prompt file %s is empty", file)
+		err = errors.New("is empty")
 	case !utf8.Valid(data) || bytes.IndexByte(data, 0) >= 0:
-		return "", fail(exitConfig, "prompt file %s is not text (it is not UTF-8, or holds a NUL byte)", file)
+		err = errors.New("is not text (it is not UTF-8, or holds a NUL byte)")
+	default:
+		return strings.TrimPrefix(string(data), "\uFEFF"), nil
 	}
-	return strings.TrimPrefix(string(data), "\uFEFF"), nil
+	return "", fail(exitConfig, "prompt file %s %w", file, err)
 }

@@ -2,6 +2,8 @@ package main
 
 import (
 	"cmp"
+	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -54,11 +56,11 @@ func show(w io.Writer, t ralph.Task, ev ralph.Event) {
 	it := ev.Iteration
 	switch ev.Kind {
 	case ralph.EventIterationStarted:
-		attempt := ""
+		fmt.Fprintf(w, "\n== iteration %d", it.Number)
 		if it.Attempt > 1 {
-			attempt = fmt.Sprintf(", attempt %d", it.Attempt)
+			fmt.Fprintf(w, ", attempt %d", it.Attempt)
 		}
-		fmt.Fprintf(w, "\n== iteration %d%s\n", it.Number, attempt)
+		fmt.Fprintln(w)
 	case ralph.EventWaiting:
 		fmt.Fprintf(w, "-- %s\n", line(ev.Text))
 	case ralph.EventIterationEnded:
@@ -100,8 +102,6 @@ func spent(u ralph.Usage) string {
 	return ", " + u.String()
 }
 
-func usd(v float64) string { return ralph.Usage{CostUSD: &v}.String() }
-
 // report prints how the loop ended, and the evidence. A loop that is not done was
 // interrupted, or could not begin its next iteration.
 func report(w io.Writer, s ralph.State, interrupted bool) {
@@ -111,15 +111,23 @@ func report(w io.Writer, s ralph.State, interrupted bool) {
 	}
 	fmt.Fprintf(w, "%s in %s%s\n", result, s.Elapsed.Round(time.Millisecond), spent(s.Usage))
 	for _, c := range s.Verdict.Checks {
-		extra := ""
-		if c.ExitCode != nil {
-			extra = fmt.Sprintf(", exit code %d", *c.ExitCode)
+		exit, took := measured(c)
+		if exit != "" {
+			exit = ", exit code " + exit
 		}
-		if c.Duration > 0 {
-			extra += ", " + c.Duration.Round(time.Millisecond).String()
-		}
-		fmt.Fprintf(w, "  %-8s %s%s\n", c.Status, line(c.Name), extra)
+		fmt.Fprintf(w, "  %-8s %s%s%s\n", c.Status, line(c.Name), exit, strings.TrimSuffix(", "+took, ", "))
 	}
+}
+
+// measured is what a check measured, "" = nothing.
+func measured(c ralph.Check) (exit, took string) {
+	if c.ExitCode != nil {
+		exit = fmt.Sprint(*c.ExitCode)
+	}
+	if c.Duration > 0 {
+		took = c.Duration.Round(time.Millisecond).String()
+	}
+	return exit, took
 }
 
 // plural counts things; their plural is given where it is more than an s.
@@ -131,4 +139,48 @@ func plural(n int, what string, many ...string) string {
 		return fmt.Sprintf("%d %s", n, many[0])
 	}
 	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// drive runs a loop, shows it on stderr and the result on stdout.
+func drive(e env, l *ralph.Local, s ralph.State, log ralph.ProgressLog) (ralph.State, error) {
+	if l.Output == nil {
+		l.Output = func(ralph.Request) (io.Writer, io.Writer) { return e.stderr, nil }
+	}
+	l.Log = ralph.ProgressLogFunc(func(ctx context.Context, ev ralph.Event) error {
+		show(e.stderr, s.Task, ev)
+		return log.Append(ctx, ev)
+	})
+	s, err := l.Run(e.ctx, s)
+	report(e.stdout, s, e.ctx.Err() != nil)
+	return s, err
+}
+
+// A printer is the agent of --dry-run: it prints what the real one would be told
+// and how it would be started, and ends the run.
+type printer struct {
+	agent ralph.Runner
+	out   io.Writer
+	done  bool
+}
+
+func (p *printer) Run(_ context.Context, req ralph.Request) (ralph.Response, error) {
+	text := req.Prompt
+	if cmd, ok := p.agent.(interface{ CommandLine() ([]string, error) }); ok {
+		args, err := cmd.CommandLine()
+		if err != nil {
+			return ralph.Response{}, ralph.Permanent(err)
+		}
+		text = strings.TrimRight(text, "\n") + "\n\n$ " + strings.Join(args, " ")
+	}
+	fmt.Fprintln(p.out, text)
+	p.done = true
+	return ralph.Response{}, ralph.Permanent(errors.New("this is a dry run"))
+}
+
+// end is how the command ends: the run itself fails in any case.
+func (p *printer) end(err error) error {
+	if p.done {
+		return nil
+	}
+	return err
 }

@@ -109,7 +109,7 @@ func (c *criteriaFlags) configure(stage string) (err error) {
 		c.Config, err = json.Marshal(map[string]string{"command": c.command})
 	case c.config != "":
 		c.Config = json.RawMessage(c.config)
-		return unless(json.Valid(c.Config), "--%s-verify-config is not JSON", stage)
+		return unless(json.Valid(c.Config), exitUsage, "--%s-verify-config is not JSON", stage)
 	}
 	return err
 }
@@ -146,12 +146,11 @@ func addDefinition(path string, def spec.Definition) error {
 // added.
 func firstText(path string, def spec.Definition) ([]byte, error) {
 	text, err := def.YAML()
-	if strings.EqualFold(filepath.Ext(path), ".json") {
+	_, entry, _ := strings.Cut(string(text), "\n") // below "task:", as deep as in a list
+	text = []byte("- " + strings.TrimPrefix(entry, "  "))
+	if err == nil && strings.EqualFold(filepath.Ext(path), ".json") {
 		text, err = json.MarshalIndent([]spec.Definition{def}, "", "  ")
 		text = append(text, '\n')
-	} else { // below "task:", as deep as in a list
-		_, entry, _ := strings.Cut(string(text), "\n")
-		text = []byte("- " + strings.TrimPrefix(entry, "  "))
 	}
 	if err != nil {
 		return nil, err

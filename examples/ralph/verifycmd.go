@@ -49,14 +49,15 @@ func (f *verifyFlags) run(e env, args []string) error {
 	if len(args) == 0 {
 		return fail(exitUsage, "verify takes FILE and, if there are several tasks in it, TASK; 'ralph help verify' tells more")
 	}
-	if info, err := os.Stat(cmp.Or(f.dir, ".")); err != nil || !info.IsDir() {
-		return fail(exitConfig, "--dir %s is not a folder", f.dir)
+	dir := cmp.Or(f.dir, ".")
+	if err := isFolder(dir); err != nil {
+		return err
 	}
 	def, stages, err := f.parts(e, args)
 	if err != nil {
 		return err
 	}
-	c, err := f.criteria(cmp.Or(f.dir, "."))
+	c, err := f.criteria(dir)
 	if err != nil {
 		return err
 	}
@@ -93,35 +94,30 @@ func (f *verifyFlags) parts(e env, args []string) (d spec.Definition, stages []s
 		}
 		defs = append(defs, spec.Definition{ID: "fragment", Title: "fragment", Completion: &c})
 	}
+	var known []string
+	for _, d := range defs {
+		known = append(known, d.ID)
+	}
 	if len(args) == 2 {
 		defs = slices.DeleteFunc(defs, func(d spec.Definition) bool { return d.ID != args[1] })
 	}
 	switch {
 	case len(defs) == 0 && len(args) == 2:
-		return d, nil, fail(exitConfig, "%s: there is no task %q%s", args[0], args[1], didYouMean(args[1], "", ids(file)))
+		return d, nil, fail(exitConfig, "%s: there is no task %q%s", args[0], args[1], didYouMean(args[1], "", known))
 	case len(defs) > 1:
-		return d, nil, fail(exitUsage, "%s: there are %d tasks in it; name one: %s", args[0], len(defs), strings.Join(ids(file), ", "))
+		return d, nil, fail(exitUsage, "%s: there are %d tasks in it; name one: %s", args[0], len(defs), strings.Join(known, ", "))
 	case len(defs) == 0:
 		return d, nil, fail(exitConfig, "%s: there is no task in it", args[0])
 	}
-	if f.stage != "" {
-		return defs[0], []string{f.stage}, nil
-	}
 	for _, a := range agentsOf(defs[0]) {
-		stages = append(stages, a.Agent)
+		if f.stage == "" {
+			stages = append(stages, a.Agent)
+		}
 	}
 	if len(stages) == 0 {
-		stages = []string{firstStage(defs[0])}
+		stages = []string{cmp.Or(f.stage, firstStage(defs[0]))}
 	}
 	return defs[0], stages, nil
-}
-
-func ids(f *spec.File) []string {
-	var all []string
-	for _, d := range f.Definitions() {
-		all = append(all, d.ID)
-	}
-	return all
 }
 
 // maxOutput bounds an answer that is read from a file, in bytes.
@@ -198,13 +194,7 @@ func (f *verifyFlags) printVerified(out io.Writer, results []verified) error {
 	rows := [][]string{{"STAGE", "CHECK", "STATUS", "EXIT", "TIME", "DETAIL"}}
 	for _, r := range results {
 		for _, c := range r.Checks {
-			exit, took := "", ""
-			if c.ExitCode != nil {
-				exit = fmt.Sprint(*c.ExitCode)
-			}
-			if c.Duration > 0 {
-				took = c.Duration.Round(time.Millisecond).String()
-			}
+			exit, took := measured(c)
 			rows = append(rows, []string{r.Stage, short(c.Name, 60), string(c.Status), exit, took, short(c.Detail, 100)})
 		}
 		rows = append(rows, []string{r.Stage, "= " + r.result()})
@@ -230,7 +220,8 @@ func verifiedExit(e env, results []verified) error {
 		return fail(exitNotVerified, "rejected: %s; could not be verified: %s", rejected, unable)
 	case rejected != "":
 		return fail(exitNotVerified, "rejected: %s", rejected)
-	case unable != "":
+	}
+	if unable != "" {
 		return fail(exitAgent, "could not be verified: %s", unable)
 	}
 	return nil
