@@ -256,12 +256,14 @@ type tag struct{ open, inner, end, after int }
 func tags(text string) func(yield func(tag) bool) {
 	return func(yield func(tag) bool) {
 		open := -1
-		for i := 0; ; {
-			n := strings.IndexByte(text[i:], '<')
-			if n < 0 {
-				return
+		for i := 0; i < len(text); {
+			if text[i] != '<' {
+				n := strings.IndexByte(text[i:], '<')
+				if n < 0 {
+					return
+				}
+				i += n
 			}
-			i += n
 			switch {
 			case i+1 < len(text) && text[i+1] != '/' && text[i+1]|0x20 != 'p': // quickly
 				i++
