@@ -103,15 +103,15 @@ func FindPromise(output, promise string, m Match) Promise {
 	}
 
 	text := markedText{text: seen, blank: true, fences: fenceScanner{text: seen}}
-	best, at := rankMalformed, 0
+	best, nearest := rankMalformed, tag{}
 	for t := range tags(seen) {
 		if n := w.judge(t, &text); n >= best {
-			best, at = n, t.open
+			best, nearest = n, t
 		}
 	}
 	p := Promise{Found: best == rankFound, Why: best.why()}
 	if best > rankWrongText {
-		p.Line = 1 + strings.Count(seen[:at], "\n")
+		p.Line = 1 + strings.Count(seen[:nearest.open], "\n")
 	}
 	return p
 }
