@@ -103,15 +103,15 @@ func FindPromise(output, promise string, m Match) Promise {
 	}
 
 	text := markedText{text: seen, blank: true, fences: fenceScanner{text: seen}}
-	best, at := rankMalformed, 0
+	best, nearest := rankMalformed, tag{}
 	for t := range tags(seen) {
 		if n := w.judge(t, &text); n >= best {
-			best, at = n, t.open
+			best, nearest = n, t
 		}
 	}
 	p := Promise{Found: best == rankFound, Why: best.why()}
 	if best > rankWrongText {
-		p.Line = 1 + strings.Count(seen[:at], "\n")
+		p.Line = 1 + strings.Count(seen[:nearest.open], "\n")
 	}
 	return p
 }
@@ -256,12 +256,14 @@ type tag struct{ open, inner, end, after int }
 func tags(text string) func(yield func(tag) bool) {
 	return func(yield func(tag) bool) {
 		open := -1
-		for i := 0; ; {
-			n := strings.IndexByte(text[i:], '<')
-			if n < 0 {
-				return
+		for i := 0; i < len(text); {
+			if text[i] != '<' {
+				n := strings.IndexByte(text[i:], '<')
+				if n < 0 {
+					return
+				}
+				i += n
 			}
-			i += n
 			switch {
 			case i+1 < len(text) && text[i+1] != '/' && text[i+1]|0x20 != 'p': // quickly
 				i++

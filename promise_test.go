@@ -317,7 +317,7 @@ func TestFindPromiseLine(t *testing.T) {
 func TestNoncePromise(t *testing.T) {
 	t.Parallel()
 	a, b := ralph.NoncePromise("DONE"), ralph.NoncePromise("DONE")
-	if a == b || !strings.HasPrefix(a, "DONE-") {
+	if a == b || !strings.HasPrefix(a, "DONE-") || len(a) != len("DONE-")+10 {
 		t.Errorf("got %q and %q", a, b)
 	}
 	if err := (ralph.Task{Promise: a}).Validate(); err != nil {

@@ -10,13 +10,19 @@ import (
 func HasTag[T string | []byte](text T) bool {
 	switch text := any(text).(type) {
 	case string:
-		for {
-			n := strings.IndexByte(text, '<')
-			if n < 0 || tagAt(text[n:]) {
-				return n >= 0
+		for at := 0; at < len(text); at++ {
+			if text[at] != '<' {
+				n := strings.IndexByte(text[at:], '<')
+				if n < 0 {
+					return false
+				}
+				at += n
 			}
-			text = text[n+1:]
+			if tagAt(text[at:]) {
+				return true
+			}
 		}
+		return false
 	case []byte:
 		for {
 			n := bytes.IndexByte(text, '<')
@@ -32,9 +38,13 @@ func HasTag[T string | []byte](text T) bool {
 // tagAt reports whether a tag begins at the < that text begins with.
 func tagAt(text string) bool {
 	if len(text) < 2 || text[1] != '/' && text[1]|0x20 != 'p' {
-		return false // quickly
+		return false
 	}
+	return tagName(text[1:])
+}
+
+func tagName(text string) bool {
 	const name = "promise"
-	text = strings.TrimPrefix(text[1:], "/")
+	text = strings.TrimPrefix(text, "/")
 	return len(text) >= len(name) && strings.EqualFold(text[:len(name)], name)
 }
