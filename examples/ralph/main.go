@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"strings"
 	"syscall"
 
 	"github.com/ralph-loop/ralph"
@@ -71,7 +72,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	case interrupted && err != nil:
 		e.say("interrupted; what was done is in the files: run it again to go on")
 	case err != nil:
-		if text = err.Error(); text != "" {
+		if text = strings.TrimPrefix(err.Error(), "tasks: "); text != "" { // which package says so is for programmers
 			e.say("%s", text)
 		}
 	}
