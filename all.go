@@ -1,10 +1,13 @@
 package ralph
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"iter"
 	"runtime"
 
+	"github.com/ralph-loop/ralph/internal/plugin"
 	"golang.org/x/sync/errgroup"
 )
 
@@ -13,8 +16,13 @@ import (
 // error that Run returned for it, in the order in which they end. It returns
 // when all have ended. Breaking off cancels the others, with [ErrCancelled] as
 // the cause, and waits for them; so does a done ctx, and then loops that have
-// not begun are yielded as they are, with the cause. The sequence can be used
+// not begun are yielded as they are, with the cause. A loop that panics ends with
+// its state as it was and an error that holds the stack. The sequence can be used
 // once. l must allow concurrent calls.
+//
+// A state without a loop's name gets one, so that it can be told from others in
+// what is yielded and in a log: "loop-", its place among states, from 0, "-", and
+// letters and digits that are random and the same for all states of this call.
 func RunAll(ctx context.Context, l Loop, limit int, states ...State) iter.Seq2[State, error] {
 	if limit == 0 {
 		limit = runtime.GOMAXPROCS(0)
@@ -24,20 +32,23 @@ func RunAll(ctx context.Context, l Loop, limit int, states ...State) iter.Seq2[S
 		err   error
 	}
 	return func(yield func(State, error) bool) {
+		call := unique()
 		ctx, cancel := context.WithCancelCause(ctx)
 		defer cancel(nil)
 		results := make(chan result)
 		var group errgroup.Group
 		group.SetLimit(limit)
 		go func() {
-			for _, s := range states {
+			for i, s := range states {
+				s.Loop = cmp.Or(s.Loop, fmt.Sprintf("loop-%d-%s", i, call))
 				group.Go(func() error {
 					if ctx.Err() != nil {
 						results <- result{s, context.Cause(ctx)}
 						return nil
 					}
-					s, err := l.Run(ctx, s)
-					results <- result{s, err}
+					final := s
+					err := plugin.Call("ralph: Loop", func() (err error) { final, err = l.Run(ctx, s); return })
+					results <- result{final, err}
 					return nil
 				})
 			}

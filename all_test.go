@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -11,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/verify"
 )
 
 // A loopFunc is a Loop of another kind: RunAll takes any.
@@ -131,5 +134,51 @@ func TestRunAllYieldsEachError(t *testing.T) {
 		if (err != nil) != (s.Task.ID == "bad") || err != nil && stopReason(t, err) != ralph.StopCancelled {
 			t.Errorf("%s: %v", s.Task.ID, err)
 		}
+	}
+}
+
+// TestRunAllNamesStates: those without a name can be told apart, by their place
+// and from those of another call into the same log; others keep theirs.
+func TestRunAllNamesStates(t *testing.T) {
+	t.Parallel()
+	log := &memory{}
+	l := &ralph.Local{Runner: ralph.Replay(done), Verifier: verify.String{}, Log: log}
+	calls := map[string]bool{}
+	for range 2 {
+		all := states("", "b", "")
+		all = append(all, ralph.Start(ralph.Task{Promise: "a\nb"})) // which has stopped already
+		names := map[string]bool{}
+		for i := range all {
+			if all[i].Task.Prompt = "Do it."; all[i].Task.ID == "" {
+				all[i].Task.Title = strconv.Itoa(i)
+			}
+		}
+		for s, err := range ralph.RunAll(t.Context(), l, 1, all...) {
+			names[s.Loop] = true
+			if s.Task.ID == "b" {
+				if s.Loop != "b" {
+					t.Errorf("b is named %q", s.Loop)
+				}
+				continue
+			}
+			place, call, _ := strings.Cut(strings.TrimPrefix(s.Loop, "loop-"), "-")
+			calls[call] = true
+			if place != s.Task.Title || (err != nil) != (place == "3") {
+				t.Errorf("state %s is named %q: %v", s.Task.Title, s.Loop, err)
+			}
+		}
+		if len(names) != 4 || len(calls) == 0 || calls[""] || all[0].Loop != "" {
+			t.Errorf("named %v", names)
+		}
+	}
+	if len(calls) != 2 {
+		t.Errorf("two calls are called %v", calls)
+	}
+	loops := map[string]bool{}
+	for _, ev := range log.events(t) {
+		loops[ev.Loop] = true
+	}
+	if len(loops) != 5 { // b ran twice
+		t.Errorf("in the log: %v", loops)
 	}
 }

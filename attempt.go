@@ -3,6 +3,7 @@ package ralph
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +12,9 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode"
+
+	"github.com/ralph-loop/ralph/internal/plugin"
 )
 
 // Causes with which this driver ends a run of the agent.
@@ -20,9 +24,15 @@ var (
 	errBudget           = errors.New("the budget is spent")
 )
 
-// budgetGrace is the time to verify a claim that was made before the budget ended
-// the run: work that is done should not be lost to a second too few.
-const budgetGrace = 5 * time.Minute
+const (
+	// budgetGrace is the time to verify a claim that was made before the budget
+	// ended the run: work that is done should not be lost because the budget ended
+	// a second early.
+	budgetGrace = 5 * time.Minute
+	// verifyGrace is how long a verifier may take to return once its context is
+	// done.
+	verifyGrace = 10 * time.Second
+)
 
 // An attempt is one run of the agent, before its answer is judged.
 type attempt struct {
@@ -30,21 +40,23 @@ type attempt struct {
 	resp  Response
 	start time.Time
 
-	fault Fault
-	err   string
-	after time.Duration // of a rate limit
+	fault      Fault
+	err        string
+	retryAfter time.Duration // of a rate limit
 
-	usage     Usage // what was told while it ran and in the end
-	workspace string
-	files     []string
-	sinkErr   error // of the raw sink
+	usage   Usage // the larger of live and final usage
+	after   *view // the workspace; nil = not known
+	files   []string
+	sinkErr error // of the raw sink
 }
 
-// attempt runs the agent once.
-func (l *Local) attempt(ctx context.Context, s State, req Request) *attempt {
+// attempt runs the agent once. before is the workspace as it is, nil = to be
+// looked at.
+func (l *Local) attempt(ctx context.Context, s State, req Request, before *view) *attempt {
+	if before == nil {
+		before = cmp.Or(l.view(ctx, s.Task.Dir), &view{})
+	}
 	a := &attempt{req: req, start: time.Now()}
-	before, _ := l.look(ctx, s.Task.Dir)
-
 	runCtx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	if d := s.Task.Limits.IterationTimeout; d > 0 {
@@ -57,15 +69,7 @@ func (l *Local) attempt(ctx context.Context, s State, req Request) *attempt {
 		runCtx, stop = context.WithTimeoutCause(runCtx, d-s.Elapsed, errBudget)
 		defer stop()
 	}
-
-	var raw *sink
-	if l.Output != nil {
-		req.Display, req.Raw = l.Output(req)
-		if req.Raw != nil {
-			raw = &sink{w: req.Raw}
-			req.Raw = raw
-		}
-	}
+	raw := l.output(&req)
 	var mu sync.Mutex
 	var live Usage
 	req.Live = func(u Usage) {
@@ -77,22 +81,48 @@ func (l *Local) attempt(ctx context.Context, s State, req Request) *attempt {
 		}
 	}
 
-	var err error
-	a.resp, err = l.Runner.Run(runCtx, req)
+	err := plugin.Call("Runner", func() (err error) { a.resp, err = l.Runner.Run(runCtx, req); return })
 
-	a.resp.Usage = Usage{}.add(a.resp.Usage) // without what is no amount, for it is recorded
+	a.resp.Usage = Usage{}.Add(a.resp.Usage) // without what is no amount, for it is recorded
 	mu.Lock()
 	a.usage = a.resp.Usage.atLeast(live)
 	mu.Unlock()
-	a.fault, a.err, a.after = classify(ctx, runCtx, a.resp, err)
-	if raw != nil && raw.err != nil {
-		a.sinkErr = fmt.Errorf("raw output: %w", raw.err)
+	a.fault, a.err, a.retryAfter = classify(ctx, runCtx, a.resp, err)
+	if raw.err != nil {
+		a.sinkErr = &partError{"raw output", raw.err}
 	}
 	told := context.WithoutCancel(ctx) // an interrupted attempt is told of too
-	after, _ := l.look(told, s.Task.Dir)
-	a.workspace = after.digest
-	a.files = relativeTo(s.Task.Dir, after.root, after.changedSince(told, before))
+	if a.after = l.view(told, s.Task.Dir); a.after != nil {
+		a.files = relativeTo(s.Task.Dir, a.after.root, a.after.changedSince(told, *before))
+	}
 	return a
+}
+
+// view looks at the workspace; nil = it cannot be looked at.
+func (l *Local) view(ctx context.Context, dir string) *view {
+	v, err := l.look(ctx, dir)
+	if err != nil {
+		return nil
+	}
+	return &v
+}
+
+// output gives the request its sinks, which cannot disturb the agent, and returns
+// the raw one.
+func (l *Local) output(req *Request) *sink {
+	raw := &sink{}
+	if l.Output == nil {
+		return raw
+	}
+	var display io.Writer
+	raw.err = plugin.Call("Local.Output", func() error { display, raw.w = l.Output(*req); return nil })
+	if display != nil {
+		req.Display = &sink{w: display}
+	}
+	if raw.w != nil {
+		req.Raw = raw
+	}
+	return raw
 }
 
 // classify says how a run ended. The contexts come first: what an agent says
@@ -144,10 +174,13 @@ func (f Fault) claims() bool {
 func (l *Local) judge(ctx context.Context, s State, a *attempt) Iteration {
 	it := Iteration{
 		Number: s.Iteration, Attempt: s.Attempt, Start: a.start.UTC().Round(0),
-		Fault: a.fault, Error: a.err, RetryAfter: a.after,
-		Usage: Usage{}.add(a.usage), Model: clip(a.resp.Model, 256), Session: clip(a.resp.Session, 256),
+		Fault: a.fault, Error: a.err, RetryAfter: a.retryAfter,
+		Usage: Usage{}.Add(a.usage), Model: clip(a.resp.Model, 256), Session: clip(a.resp.Session, 256),
 		Files:     boundedList(append(relativeTo(s.Task.Dir, "", a.resp.Files), a.files...), maxFilesBytes),
-		Learnings: boundedList(a.resp.Learnings, maxFilesBytes), Workspace: a.workspace, Omitted: a.resp.Omitted,
+		Learnings: boundedList(a.resp.Learnings, maxFilesBytes), Omitted: a.resp.Omitted,
+	}
+	if a.after != nil {
+		it.Workspace = a.after.digest
 	}
 	if it.Fault.claims() {
 		l.findClaim(&it, s, a)
@@ -157,7 +190,7 @@ func (l *Local) judge(ctx context.Context, s State, a *attempt) Iteration {
 	}
 	it.Outcome = OutcomeSuccess
 	switch {
-	case it.Fault == FaultInterrupted:
+	case it.Fault == FaultInterrupted || it.Fault == FaultRateLimit:
 		it.Outcome = OutcomeInterrupted
 	case passed(s.Task, it):
 	case it.Fault != "" || it.Claimed || s.Task.Always:
@@ -198,7 +231,8 @@ func withoutPrompt(output, prompt string) string {
 	return strings.ReplaceAll(plain(output), prompt, strings.Repeat("\n", strings.Count(prompt, "\n")))
 }
 
-// verify asks the verifier. That it cannot tell is no verdict on the work.
+// verify has a claim verified. That the verifier cannot tell is no verdict on the
+// work.
 func (l *Local) verify(ctx context.Context, s State, a *attempt, it *Iteration) {
 	claim := Claim{
 		Task: s.Task, Iteration: it.Number, Attempt: it.Attempt, Start: it.Start,
@@ -206,34 +240,29 @@ func (l *Local) verify(ctx context.Context, s State, a *attempt, it *Iteration) 
 		Promised: it.Claimed, Fault: it.Fault,
 	}
 	if l.Evidence != "" {
-		claim.Evidence = filepath.Join(l.Evidence, fmt.Sprintf("%03d.%d", it.Number, it.Attempt))
+		claim.Evidence = filepath.Join(l.Evidence, folder(s.Loop), fmt.Sprintf("%03d.%d", it.Number, it.Attempt))
 	}
 	verifyCtx := ctx
-	if d := s.Task.Limits.VerifyTimeout; d > 0 {
+	if d, cause := verifyTime(s, a, it.Fault); d > 0 {
 		var stop context.CancelFunc
-		verifyCtx, stop = context.WithTimeoutCause(verifyCtx, d, errVerifyTimeout)
+		verifyCtx, stop = context.WithTimeoutCause(ctx, d, cause)
 		defer stop()
 	}
-	if d := s.Task.Limits.Duration; d > 0 {
-		left := d - s.Elapsed - time.Since(a.start)
-		if it.Fault == FaultBudget {
-			left = budgetGrace
-		}
-		var stop context.CancelFunc
-		verifyCtx, stop = context.WithTimeoutCause(verifyCtx, left, errBudget)
-		defer stop()
-	}
-	v, err := l.Verifier.Verify(verifyCtx, claim)
-	if ctx.Err() != nil && (err != nil || !v.Passed) {
+	v, late, err := l.ask(verifyCtx, claim)
+	if ctx.Err() != nil && (err != nil || late || !v.Passed) {
 		it.Fault, it.Error = FaultInterrupted, context.Cause(ctx).Error()
 		it.Claimed, it.Line = false, 0
 		return
 	}
+	if late {
+		err = context.Cause(verifyCtx)
+		if !v.Undecided() {
+			v = Verdict{} // what it found comes too late
+		}
+	}
 	if err != nil {
 		status := CheckUnable
-		if cause := context.Cause(verifyCtx); cause != nil {
-			status, err = CheckTimeout, cause
-		} else if errors.Is(err, context.DeadlineExceeded) {
+		if late || errors.Is(err, context.DeadlineExceeded) {
 			status = CheckTimeout
 		}
 		v.Passed = false
@@ -244,35 +273,68 @@ func (l *Local) verify(ctx context.Context, s State, a *attempt, it *Iteration) 
 	it.Verdict.Feedback = clip(v.Feedback, maxFeedback)
 }
 
-// atLeast fills what the final report leaves out with what was told before.
-func (u Usage) atLeast(live Usage) Usage {
-	u.Requests = max(u.Requests, live.Requests)
-	u.Messages = max(u.Messages, live.Messages)
-	u.InputTokens = max(u.InputTokens, live.InputTokens)
-	u.OutputTokens = max(u.OutputTokens, live.OutputTokens)
-	u.CostUSD = cmp.Or(u.cost(), live.cost())
-	return u
-}
-
-// boundedList returns the distinct lines of a list, as many as fit into limit
-// bytes.
-func boundedList(list []string, limit int) []string {
-	var kept []string
-	size := 0
-	for _, text := range list {
-		text = fit(strings.TrimSpace(text), 1<<10)
-		if text == "" || slices.Contains(kept, text) {
-			continue
+// verifyTime returns how long a verification may take, and what ends it then; 0 or
+// less = nothing does.
+func verifyTime(s State, a *attempt, f Fault) (time.Duration, error) {
+	d, cause := s.Task.Limits.verifyTimeout(), errVerifyTimeout
+	if s.Task.Limits.Duration > 0 {
+		left := s.Task.Limits.Duration - s.Elapsed - time.Since(a.start)
+		if f == FaultBudget || left <= 0 {
+			left = budgetGrace
 		}
-		if size += len(text); size > limit || len(kept) == maxFiles {
-			break
+		if d <= 0 || left < d {
+			d, cause = left, errBudget
 		}
-		kept = append(kept, text)
 	}
-	return kept
+	return d, cause
 }
 
-// A sink remembers that it could not be written, and lets the agent go on.
+// ask asks the verifier, and gives up one that does not return although its
+// context is done. late says that a time-out had passed when it answered.
+func (l *Local) ask(ctx context.Context, c Claim) (v Verdict, late bool, err error) {
+	type answer struct {
+		v    Verdict
+		late bool
+		err  error
+	}
+	answers := make(chan answer, 1)
+	go func() {
+		a := answer{err: errors.New("the verifier ended its goroutine")}
+		defer func() { answers <- a }()
+		a.err = plugin.Call("Verifier", func() (err error) { a.v, err = l.Verifier.Verify(ctx, c); return })
+		cause := context.Cause(ctx)
+		a.late = cause == errVerifyTimeout || cause == errBudget
+	}()
+	select {
+	case a := <-answers:
+		return a.v, a.late, a.err
+	case <-ctx.Done():
+	}
+	select {
+	case a := <-answers:
+		return a.v, a.late, a.err
+	case <-time.After(verifyGrace):
+		return Verdict{}, true, errors.New("the verifier does not return")
+	}
+}
+
+// folder names a loop's folder: what people can read of the loop's name, and a
+// hash, by which distinct names stay distinct, also to file systems that ignore
+// case.
+func folder(loop string) string {
+	readable := strings.Map(func(r rune) rune {
+		if r < 0x80 && (unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("-_.", r)) {
+			return r
+		}
+		return '_'
+	}, loop)
+	readable = strings.TrimLeft(readable[:min(len(readable), 64)], ".-")
+	hash := sha256.Sum256([]byte(loop))
+	return fmt.Sprintf("%s-%x", cmp.Or(readable, "loop"), hash[:8])
+}
+
+// A sink remembers that it could not be written, and lets the agent go on. Its
+// zero value takes nothing.
 type sink struct {
 	w   io.Writer
 	err error
@@ -280,7 +342,7 @@ type sink struct {
 
 func (s *sink) Write(p []byte) (int, error) {
 	if s.err == nil {
-		_, s.err = s.w.Write(p)
+		s.err = plugin.Call("output", func() error { _, err := s.w.Write(p); return err })
 	}
 	return len(p), nil
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -290,7 +291,7 @@ func TestCommandEcho(t *testing.T) {
 			for _, f := range []ralph.Format{ralph.FormatText, ralph.FormatClaude} {
 				l := &ralph.Local{Runner: sh(f, "cat"), Verifier: verify.String{},
 					Prompt: func(context.Context, ralph.State) (string, error) { return prompt, nil }}
-				it, err := l.Iterate(t.Context(), ralph.Start(ralph.Task{Match: m, Dir: t.TempDir()}))
+				it, err := l.Iterate(t.Context(), ralph.Start(ralph.Task{Prompt: "Do it.", Match: m, Dir: t.TempDir()}))
 				if err != nil || it.Claimed {
 					t.Errorf("%s, %s, mode %q: claimed (%v)", name, f, m, err)
 				}
@@ -326,48 +327,100 @@ func TestFailure27PipesAreDrained(t *testing.T) {
 	}
 }
 
+// What an agent leaves behind when it ends well: a child, one in a session of its
+// own, and one whose parent has ended. None of them heeds a polite signal.
 func TestFailure29NothingIsLeft(t *testing.T) {
 	t.Parallel()
+	needsProc(t)
 	dir := t.TempDir()
-	script := "setsid sleep 300 >/dev/null 2>&1 & echo $! >>pids; (setsid sh -c 'echo $$ >>pids; sleep 300' >/dev/null 2>&1 &); while ! test -s pids; do :; done; echo fine"
-	if _, err := sh("text", script).Run(t.Context(), ralph.Request{Dir: dir}); err != nil {
+	c := sh("text", `trap '' HUP INT TERM
+		sleep 300 >/dev/null 2>&1 & echo $! >>pids
+		setsid sleep 300 >/dev/null 2>&1 & echo $! >>pids
+		(setsid sh -c 'echo $$ >>pids; sleep 300' >/dev/null 2>&1 &)
+		while test $(wc -l <pids) -lt 3; do :; done
+		echo fine`)
+	c.Grace = 20 * time.Millisecond
+	var before []string
+	if _, err := c.Run(t.Context(), ralph.Request{Dir: dir, Raw: onWrite(func() { before = living(t, filepath.Join(dir, "pids")) })}); err != nil {
 		t.Fatal(err)
 	}
-	checkDead(t, filepath.Join(dir, "pids"))
+	if len(before) != 3 {
+		t.Errorf("when the agent ended %q lived, want 3 processes", before)
+	}
+	if after := living(t, filepath.Join(dir, "pids")); len(after) != 0 {
+		t.Errorf("%q live on", after)
+	}
 }
 
+// The client is a wrapper around the real agent, which is in a session of its own
+// and heeds no signal; the wrapper heeds none either, or is gone at once, so that
+// the agent has lost its parent when it is to be ended.
 func TestFailure30AgentBehindAWrapper(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	ctx, cancel := context.WithCancel(t.Context())
-	// The wrapper ignores signals; the agent is its child, in a session of its own.
-	c := sh("text", `trap '' INT TERM; setsid sh -c 'trap "" INT TERM; echo $$ >pids; echo up; while :; do sleep 300; done' & echo $$ >>pids2; wait; wait`)
-	c.Grace = 20 * time.Millisecond
-	_, err := c.Run(ctx, ralph.Request{Dir: dir, Raw: onWrite(cancel)})
-	if !errors.Is(err, context.Canceled) {
-		t.Error(err)
+	needsProc(t)
+	const agent = `setsid sh -c 'trap "" HUP INT TERM; echo $$ >>pids; echo up; while :; do sleep 300; done' & echo $$ >>pids; `
+	for name, script := range map[string]string{
+		"deaf":         `trap '' HUP INT TERM; ` + agent + `wait; wait`,
+		"gone at once": `trap 'exit 1' HUP INT TERM; ` + agent + `wait; wait`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			c := sh("text", script)
+			c.Grace = 20 * time.Millisecond
+			var before []string
+			_, err := c.Run(ctx, ralph.Request{Dir: dir, Raw: onWrite(func() {
+				for len(before) < 2 { // both have said who they are
+					before = living(t, filepath.Join(dir, "pids"))
+				}
+				cancel()
+			})})
+			if !errors.Is(err, context.Canceled) {
+				t.Error(err)
+			}
+			if after := living(t, filepath.Join(dir, "pids")); len(before) != 2 || len(after) != 0 {
+				t.Errorf("of %q %q live on", before, after)
+			}
+		})
 	}
-	checkDead(t, filepath.Join(dir, "pids"))
-	checkDead(t, filepath.Join(dir, "pids2"))
 }
 
 type onWrite func()
 
 func (f onWrite) Write(p []byte) (int, error) { f(); return len(p), nil }
 
+func needsProc(t *testing.T) {
+	t.Helper()
+	if runtime.GOOS != "linux" {
+		t.Skip("what lives is looked up in /proc")
+	}
+}
+
 // checkDead fails if a process of a list lives.
 func checkDead(t *testing.T, file string) {
 	t.Helper()
+	if left := living(t, file); len(left) > 0 {
+		t.Errorf("processes live: %v", left)
+	}
+}
+
+// living returns which processes of a list live.
+func living(t *testing.T, file string) []string {
+	t.Helper()
 	pids, err := os.ReadFile(file)
 	if err != nil {
-		t.Fatal(err)
+		t.Error(err)
 	}
+	var alive []string
 	for pid := range strings.FieldsSeq(string(pids)) {
 		status, err := os.ReadFile("/proc/" + pid + "/status")
 		if err == nil && !strings.Contains(string(status), "State:\tZ") {
-			t.Errorf("process %s lives", pid)
+			alive = append(alive, pid)
 		}
 	}
+	return alive
 }
 
 // TestPresetsPassOnTheirPrompt runs every preset with a stand-in for its client

@@ -6,14 +6,14 @@ import "time"
 // added, never renamed.
 const Version = 1
 
-// An Outcome is what is shown of an iteration (S0). Nothing is decided by it.
+// An Outcome is what is shown of an iteration. Nothing is decided by it.
 type Outcome string
 
 const (
 	OutcomeSuccess     Outcome = "success"     // ended well: nothing was claimed, or the claim was verified
 	OutcomeFailure     Outcome = "failure"     // a fault, or a claim that was rejected
 	OutcomeSkipped     Outcome = "skipped"     // given up in favour of another task
-	OutcomeInterrupted Outcome = "interrupted" // to be run again
+	OutcomeInterrupted Outcome = "interrupted" // to be run again: it was interrupted, or waits for a rate limit
 )
 
 // A Fault is how a run of the agent ended, if not well. "" = it ended well.
@@ -47,7 +47,8 @@ const (
 	StopInvalid     StopReason = "invalid"      // the task, or an iteration, makes no sense
 )
 
-// An Iteration is what happened in one attempt at an iteration.
+// An Iteration is what happened in one attempt at an iteration, which is not
+// always a whole one: an iteration that is retried gives several.
 type Iteration struct {
 	Number  int           `json:"number"`  // of the iteration, from 1
 	Attempt int           `json:"attempt"` // at this iteration, from 1
@@ -83,7 +84,7 @@ const (
 	EventIterationStarted EventKind = "iteration_started" // Iteration: number, attempt, start
 	EventAnswered         EventKind = "answered"          // Answer, before it is verified
 	EventIterationEnded   EventKind = "iteration_ended"   // Iteration
-	EventWaiting          EventKind = "waiting"           // until State.NotBefore; Text says why
+	EventWaiting          EventKind = "waiting"           // until State.NotBefore, Text says why; with State, a wait ended early: its Elapsed, Waited and Unwaited
 	EventGuided           EventKind = "guided"            // Text, or State.Guidance as it stands now
 	EventLimitsChanged    EventKind = "limits_changed"    // State.Task.Limits
 	EventPaused           EventKind = "paused"

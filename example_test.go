@@ -27,7 +27,7 @@ func Example() {
 
 func ExampleLocal_Run_limit() {
 	loop := &ralph.Local{Runner: ralph.Replay("So far.", "So good."), Verifier: verify.String{}}
-	_, err := loop.Run(context.Background(), ralph.Start(ralph.Task{ID: "T1", Limits: ralph.Limits{Iterations: 2}}))
+	_, err := loop.Run(context.Background(), ralph.Start(ralph.Task{Prompt: "Do it.", ID: "T1", Limits: ralph.Limits{Iterations: 2}}))
 	fmt.Println(err)
 	// Output: ralph: T1: stopped: iterations: the limit of iterations, 2, is reached, and the task is not verified
 }
@@ -71,7 +71,7 @@ func ExampleLocal_Events() {
 
 func ExampleRunAll() {
 	loop := &ralph.Local{Runner: ralph.Replay("Done.\n<promise>COMPLETE</promise>"), Verifier: verify.String{}}
-	states := []ralph.State{ralph.Start(ralph.Task{ID: "a"}), ralph.Start(ralph.Task{ID: "b"})}
+	states := []ralph.State{ralph.Start(ralph.Task{Prompt: "Do it.", ID: "a"}), ralph.Start(ralph.Task{Prompt: "Do it.", ID: "b"})}
 	for final, err := range ralph.RunAll(context.Background(), loop, 2, states...) {
 		fmt.Println(final.Task.ID, final.Stop, err)
 	}
@@ -141,7 +141,7 @@ func ExampleRunnerFunc() {
 		return ralph.Response{Output: fmt.Sprintf("Iteration %d of %s.\n<promise>%s</promise>", req.Iteration, req.Task, req.Promise)}, nil
 	})
 	loop := &ralph.Local{Runner: runner, Verifier: verify.String{}}
-	final, err := loop.Run(context.Background(), ralph.Start(ralph.Task{ID: "T1", Promise: "T1 IS DONE"}))
+	final, err := loop.Run(context.Background(), ralph.Start(ralph.Task{Prompt: "Do it.", ID: "T1", Promise: "T1 IS DONE"}))
 	fmt.Println(final.Stop, err)
 	// Output: verified <nil>
 }

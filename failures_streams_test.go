@@ -1,6 +1,8 @@
 package ralph_test
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/ralph-loop/ralph"
@@ -22,20 +24,47 @@ func TestFailure03OneDetectorOnDecodedText(t *testing.T) {
 	}
 }
 
-// Every known client's way to repeat the prompt is no claim.
+// Every known client's way to repeat the prompt is no claim, neither the prompt
+// that was sent nor any other; and what the agent says after it is its answer.
 func TestFailure04EchoedPrompt(t *testing.T) {
 	t.Parallel()
-	const tag = `<promise>COMPLETE</promise>`
-	for format, line := range map[ralph.Format]string{
-		ralph.FormatAmp:     `{"type":"user","message":{"role":"user","content":[{"type":"text","text":"Say\n` + tag + `"}]}}`,
-		ralph.FormatClaude:  `{"type":"user","isReplay":true,"message":{"role":"user","content":"Say\n` + tag + `"}}`,
-		ralph.FormatGemini:  `{"type":"message","role":"user","content":"Say\n` + tag + `"}`,
-		ralph.FormatCopilot: `{"type":"user.message","data":{"content":"Say\n` + tag + `"}}`,
-		ralph.FormatCline:   `{"type":"say","say":"task","text":"Say\n` + tag + `"}`,
-		ralph.FormatKimi:    `{"role":"user","content":"Say\n` + tag + `"}`,
+	claude := []string{`{"type":"user","isReplay":true,"message":{"role":"user","content":%s}}`,
+		`{"type":"assistant","message":{"role":"assistant","content":[{"type":"text","text":%s}]}}`}
+	for format, lines := range map[ralph.Format][]string{
+		ralph.FormatAmp:     {`{"type":"user","message":{"role":"user","content":[{"type":"text","text":%s}]}}`, claude[1]},
+		ralph.FormatClaude:  claude,
+		ralph.FormatGemini:  {`{"type":"message","role":"user","content":%s}`, `{"type":"message","role":"assistant","content":%s}`},
+		ralph.FormatCopilot: {`{"type":"user.message","data":{"content":%s}}`, `{"type":"assistant.message","data":{"messageId":"m1","content":%s}}`},
+		ralph.FormatCline:   {`{"type":"say","say":"task","text":%s}`, `{"type":"say","say":"completion_result","text":%s}`},
+		ralph.FormatKimi:    {`{"role":"user","content":%s}`, `{"role":"assistant","content":%s}`},
 	} {
-		if it := faultOf(t, sh(format, says(line))); it.Claimed {
-			t.Errorf("%s: %+v", format, it)
+		for _, echo := range []string{"Say\n<promise>COMPLETE</promise>", ralph.Start(ralph.Task{Prompt: "Go on."}).Prompt()} {
+			for answer, claimed := range map[string]bool{"": false, "Not yet.": false, done: true} {
+				stream := says(fmt.Sprintf(lines[0], asJSON(t, echo)))
+				if answer != "" {
+					stream += says(fmt.Sprintf(lines[1], asJSON(t, answer)))
+				}
+				if it := faultOf(t, sh(format, stream)); it.Claimed != claimed {
+					t.Errorf("%s, %q: %+v", format, answer, it)
+				}
+			}
+		}
+	}
+}
+
+// As text, the prompt is taken out of the answer wherever it stands.
+func TestFailure04EchoedPromptAsText(t *testing.T) {
+	t.Parallel()
+	prompt := ralph.Start(ralph.Task{Prompt: "Go on."}).Prompt()
+	for answer, claimed := range map[string]bool{"": false, "\nNot yet.\n": false, "\n" + done + "\n": true} {
+		for _, echo := range []string{"cat", "cat; echo; cat; echo"} {
+			it := faultOf(t, sh("text", echo+"; "+says(strings.TrimSuffix(answer, "\n"))))
+			if it.Claimed != claimed {
+				t.Errorf("%s, then %q: %+v", echo, answer, it)
+			}
+		}
+		if it := faultOf(t, sh("text", says(prompt+answer))); it.Claimed != claimed {
+			t.Errorf("said, then %q: %+v", answer, it)
 		}
 	}
 }

@@ -24,7 +24,7 @@ func TestRunLogFails(t *testing.T) {
 				runs.Add(1)
 				return ralph.Response{Output: []string{"So far.", done}[req.Iteration-1]}, nil
 			})}
-		s, err := l.Run(t.Context(), ralph.Start(ralph.Task{}))
+		s, err := l.Run(t.Context(), ralph.Start(ralph.Task{Prompt: "Do it."}))
 		if !errors.Is(err, errLog) {
 			t.Errorf("append %d fails: got %v", failAt, err)
 		}
@@ -49,7 +49,7 @@ func TestRunRawOutputFails(t *testing.T) {
 	s, _, err := runLoop(t, t.Context(), ralph.Local{
 		Runner: ralph.Replay("So far."),
 		Output: func(ralph.Request) (io.Writer, io.Writer) { return fullDisk{}, fullDisk{} },
-	}, ralph.Start(ralph.Task{}))
+	}, ralph.Start(ralph.Task{Prompt: "Do it."}))
 	if !errors.Is(err, errLog) || s.Iteration != 2 {
 		t.Errorf("%v: %s", err, describe(s))
 	}
@@ -58,11 +58,11 @@ func TestRunRawOutputFails(t *testing.T) {
 func TestRunNeedsItsParts(t *testing.T) {
 	t.Parallel()
 	for _, l := range []ralph.Local{{Runner: ralph.Replay(done)}, {Verifier: verify.String{}}} {
-		if s, err := l.Run(t.Context(), ralph.Start(ralph.Task{})); err == nil || s.Done() {
+		if s, err := l.Run(t.Context(), ralph.Start(ralph.Task{Prompt: "Do it."})); err == nil || s.Done() {
 			t.Errorf("%+v: %v, %s", l, err, describe(s))
 		}
 	}
-	s, err := (&ralph.Local{Runner: ralph.Replay(), Verifier: verify.String{}}).Run(t.Context(), ralph.Start(ralph.Task{Promise: "<promise>"}))
+	s, err := (&ralph.Local{Runner: ralph.Replay(), Verifier: verify.String{}}).Run(t.Context(), ralph.Start(ralph.Task{Prompt: "Do it.", Promise: "<promise>"}))
 	if stopReason(t, err) != ralph.StopInvalid {
 		t.Errorf("%v: %s", err, describe(s))
 	}
@@ -81,7 +81,7 @@ func TestRunEcho(t *testing.T) {
 			s, _, err := runLoop(t, t.Context(), ralph.Local{Prompt: prompt, Runner: ralph.RunnerFunc(
 				func(_ context.Context, req ralph.Request) (ralph.Response, error) {
 					return ralph.Response{Output: "You said:\n" + req.Prompt + "\nand I did nothing."[:req.Attempt]}, nil
-				})}, ralph.Start(ralph.Task{Match: m, Limits: ralph.Limits{Iterations: 2}}))
+				})}, ralph.Start(ralph.Task{Prompt: "Do it.", Match: m, Limits: ralph.Limits{Iterations: 2}}))
 			if stopReason(t, err) != ralph.StopIterations {
 				t.Errorf("mode %q, %s: %v, %s", m, name, err, describe(s))
 			}
@@ -93,7 +93,7 @@ func TestEvents(t *testing.T) {
 	t.Parallel()
 	l := &ralph.Local{Runner: ralph.Replay("So far.", done), Verifier: verify.String{}}
 	var fold ralph.State
-	for ev, err := range l.Events(t.Context(), ralph.Start(ralph.Task{})) {
+	for ev, err := range l.Events(t.Context(), ralph.Start(ralph.Task{Prompt: "Do it."})) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -104,7 +104,7 @@ func TestEvents(t *testing.T) {
 	}
 	log := &memory{}
 	l.Log = log
-	for ev := range l.Events(t.Context(), ralph.Start(ralph.Task{})) {
+	for ev := range l.Events(t.Context(), ralph.Start(ralph.Task{Prompt: "Do it."})) {
 		if ev.Kind == ralph.EventIterationStarted {
 			break // cancels
 		}
@@ -113,7 +113,7 @@ func TestEvents(t *testing.T) {
 	if last := events[len(events)-1]; last.Kind != ralph.EventIterationEnded || last.Iteration.Fault != ralph.FaultInterrupted {
 		t.Errorf("breaking off ends with %+v", last)
 	}
-	for _, err := range l.Events(t.Context(), ralph.Start(ralph.Task{Limits: ralph.Limits{Iterations: 1}})) {
+	for _, err := range l.Events(t.Context(), ralph.Start(ralph.Task{Prompt: "Do it.", Limits: ralph.Limits{Iterations: 1}})) {
 		if err != nil && stopReason(t, err) != ralph.StopIterations {
 			t.Error(err)
 		}
@@ -132,7 +132,7 @@ func TestRunAll(t *testing.T) {
 		})}
 		var states []ralph.State
 		for _, id := range []string{"aaa", "aa", "a", "aaaa"} {
-			states = append(states, ralph.Start(ralph.Task{ID: id}))
+			states = append(states, ralph.Start(ralph.Task{Prompt: "Do it.", ID: id}))
 		}
 		var order []string
 		for s, err := range ralph.RunAll(t.Context(), l, 2, states...) {
@@ -166,11 +166,11 @@ func TestRunAll(t *testing.T) {
 func TestRunRawOutputFailsAtTheEnd(t *testing.T) {
 	t.Parallel()
 	l := ralph.Local{Runner: ralph.Replay(done), Output: func(ralph.Request) (io.Writer, io.Writer) { return nil, fullDisk{} }}
-	if s, _, err := runLoop(t, t.Context(), l, ralph.Start(ralph.Task{})); !errors.Is(err, errLog) || s.Stop != ralph.StopVerified {
+	if s, _, err := runLoop(t, t.Context(), l, ralph.Start(ralph.Task{Prompt: "Do it."})); !errors.Is(err, errLog) || s.Stop != ralph.StopVerified {
 		t.Errorf("%v: %s", err, describe(s))
 	}
 	l.Runner = ralph.Replay("So far.")
-	if s, _, err := runLoop(t, t.Context(), l, ralph.Start(ralph.Task{Limits: ralph.Limits{Iterations: 1}})); !errors.Is(err, errLog) || stopReason(t, err) != ralph.StopIterations {
+	if s, _, err := runLoop(t, t.Context(), l, ralph.Start(ralph.Task{Prompt: "Do it.", Limits: ralph.Limits{Iterations: 1}})); !errors.Is(err, errLog) || stopReason(t, err) != ralph.StopIterations {
 		t.Errorf("%v: %s", err, describe(s))
 	}
 }

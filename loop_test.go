@@ -179,7 +179,7 @@ func TestRunTimes(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				begin := time.Now()
-				s, _, err := runLoop(t, t.Context(), ralph.Local{Runner: tt.runner}, ralph.Start(ralph.Task{ID: "T", Limits: tt.limits}))
+				s, _, err := runLoop(t, t.Context(), ralph.Local{Runner: tt.runner}, ralph.Start(ralph.Task{Prompt: "Do it.", ID: "T", Limits: tt.limits}))
 				took := time.Since(begin)
 				if tt.want == "" && err != nil || tt.want != "" && stopReason(t, err) != tt.want {
 					t.Errorf("got %v, %s", err, describe(s))
@@ -199,7 +199,7 @@ func TestRunVerifyTimeout(t *testing.T) {
 			func(ctx context.Context, _ ralph.Claim) (ralph.Verdict, error) {
 				<-ctx.Done()
 				return ralph.Pass(), ctx.Err() // an error is never a pass
-			})}, ralph.Start(ralph.Task{Limits: ralph.Limits{VerifyTimeout: time.Minute, Failures: 2}}))
+			})}, ralph.Start(ralph.Task{Prompt: "Do it.", Limits: ralph.Limits{VerifyTimeout: time.Minute, Failures: 2}}))
 		if stopReason(t, err) != ralph.StopFailed || s.Failures != 2 || s.Verdict.Checks[0].Status != ralph.CheckTimeout {
 			t.Errorf("%v: %s, %+v", err, describe(s), s.Verdict)
 		}
@@ -210,7 +210,7 @@ func TestRunVerifierErrors(t *testing.T) {
 	t.Parallel()
 	s, _, err := runLoop(t, t.Context(), ralph.Local{Runner: ralph.Replay(done), Verifier: ralph.VerifierFunc(
 		func(context.Context, ralph.Claim) (ralph.Verdict, error) { return ralph.Pass(), errors.New("no judge") })},
-		ralph.Start(ralph.Task{Limits: ralph.Limits{Iterations: 1}}))
+		ralph.Start(ralph.Task{Prompt: "Do it.", Limits: ralph.Limits{Iterations: 1}}))
 	if stopReason(t, err) != ralph.StopIterations || s.Verdict.Passed || s.Verdict.Checks[0].Status != ralph.CheckUnable || !strings.Contains(s.Feedback, "no judge") {
 		t.Errorf("%v: %s, %+v", err, describe(s), s.Verdict)
 	}
@@ -225,7 +225,7 @@ func TestRunBudgetInMidRun(t *testing.T) {
 		}
 		req.Live(ralph.Usage{InputTokens: 1000, OutputTokens: 1})
 		return hang(ctx, req)
-	})}, ralph.Start(ralph.Task{Limits: ralph.Limits{Tokens: 1000}}))
+	})}, ralph.Start(ralph.Task{Prompt: "Do it.", Limits: ralph.Limits{Tokens: 1000}}))
 	if stopReason(t, err) != ralph.StopTokens || s.Usage.InputTokens != 1000 {
 		t.Errorf("%v: %s", err, describe(s))
 	}
@@ -247,7 +247,7 @@ func TestRunInterruptedAndResumed(t *testing.T) {
 		}
 		return ralph.Response{Output: "So far.", Usage: ralph.Usage{InputTokens: 5}}, nil
 	})}
-	s, _, err := runLoop(t, ctx, l, ralph.Start(ralph.Task{}))
+	s, _, err := runLoop(t, ctx, l, ralph.Start(ralph.Task{Prompt: "Do it."}))
 	if !errors.Is(err, cause) || s.Done() {
 		t.Fatalf("%v: %s", err, describe(s))
 	}
@@ -262,7 +262,7 @@ func TestRunInterruptedAndResumed(t *testing.T) {
 
 func TestRunAfterTheProcessDied(t *testing.T) {
 	t.Parallel()
-	s := ralph.Start(ralph.Task{}).Apply(ralph.Event{Kind: ralph.EventIterationStarted, Iteration: ralph.Iteration{Number: 1, Attempt: 1}})
+	s := ralph.Start(ralph.Task{Prompt: "Do it."}).Apply(ralph.Event{Kind: ralph.EventIterationStarted, Iteration: ralph.Iteration{Number: 1, Attempt: 1}})
 	s, log, err := runLoop(t, t.Context(), ralph.Local{Runner: ralph.Replay(done)}, s)
 	if err != nil || s.Attempt != 2 || !strings.HasPrefix(log.kinds(t), "loop_started iteration_ended iteration_started") {
 		t.Errorf("%v: %s, %s", err, describe(s), log.kinds(t))
@@ -276,7 +276,7 @@ func TestRunInterruptedWhileItWaits(t *testing.T) {
 		defer cancel()
 		s, _, err := runLoop(t, ctx, ralph.Local{Runner: ralph.RunnerFunc(func(context.Context, ralph.Request) (ralph.Response, error) {
 			return ralph.Response{}, ralph.RetryAfter(errors.New("429"), 5*time.Hour)
-		})}, ralph.Start(ralph.Task{}))
+		})}, ralph.Start(ralph.Task{Prompt: "Do it."}))
 		if !errors.Is(err, context.DeadlineExceeded) || s.Attempt != 2 || !s.NotBefore().Equal(s.Updated.Add(5*time.Hour)) {
 			t.Errorf("%v: %s", err, describe(s))
 		}
@@ -303,7 +303,7 @@ func TestRunControl(t *testing.T) {
 			}
 			return s, nil
 		},
-	}, ralph.Start(ralph.Task{}))
+	}, ralph.Start(ralph.Task{Prompt: "Do it."}))
 	if stopReason(t, err) != ralph.StopCancelled || s.Detail != "lunch" || s.Task.Limits.Iterations != 50 {
 		t.Errorf("%v: %s", err, describe(s))
 	}
@@ -320,7 +320,7 @@ func TestRunControlMayNotDoMore(t *testing.T) {
 	_, err := (&ralph.Local{Runner: ralph.Replay(done), Verifier: verify.String{}, Control: func(_ context.Context, s ralph.State) (ralph.State, error) {
 		s.Iteration = 5
 		return s, nil
-	}}).Run(t.Context(), ralph.Start(ralph.Task{}))
+	}}).Run(t.Context(), ralph.Start(ralph.Task{Prompt: "Do it."}))
 	if err == nil || !strings.Contains(err.Error(), "something else") {
 		t.Errorf("got %v", err)
 	}
@@ -328,7 +328,7 @@ func TestRunControlMayNotDoMore(t *testing.T) {
 
 func TestRunPaused(t *testing.T) {
 	t.Parallel()
-	s, _, err := runLoop(t, t.Context(), ralph.Local{Runner: ralph.Replay(done)}, ralph.Start(ralph.Task{}).Pause(true))
+	s, _, err := runLoop(t, t.Context(), ralph.Local{Runner: ralph.Replay(done)}, ralph.Start(ralph.Task{Prompt: "Do it."}).Pause(true))
 	if err == nil || s.Done() || !strings.Contains(err.Error(), "paused") {
 		t.Errorf("%v: %s", err, describe(s))
 	}

@@ -8,7 +8,7 @@ import (
 )
 
 // Prompt returns what the agent is told: the task's own text, what done means,
-// how to say so and how it will be verified (S1), and the [State.Continuation].
+// how to say so and how it will be verified, and the [State.Continuation].
 // A driver may send something else, see [Local].
 //
 // The promise is shown on a line of its own and never in a code fence, for
@@ -78,9 +78,9 @@ func (s State) writeSignal(b *strings.Builder) {
 
 When everything above is really done, end your answer with this line, alone and as the very last one, outside of any code block or quotation:
 
-%s%s%s
+%s
 
-`, openTag, fold(t.promise()), closeTag)
+`, t.tag(t.promise()))
 	if t.HowVerified != "" {
 		fmt.Fprintf(b, "Your claim will then be verified: %s.", strings.TrimSuffix(t.HowVerified, "."))
 	} else {
@@ -91,10 +91,10 @@ When everything above is really done, end your answer with this line, alone and 
 		fmt.Fprintf(b, `
 If you are blocked and no further work of yours can help, say what is missing and end your answer with this line instead:
 
-%s%s%s
+%s
 
 That stops the loop and calls a person.
-`, openTag, fold(t.Blocked), closeTag)
+`, t.tag(t.Blocked))
 	} else {
 		b.WriteString("\nIf you are blocked, say what prevents you from finishing, and leave the line out.\n")
 	}
@@ -110,11 +110,20 @@ func (s State) writeAlways(b *strings.Builder) {
 		fmt.Fprintf(b, `
 If you are blocked and no further work of yours can help, say what is missing and end your answer with this line, alone:
 
-%s%s%s
+%s
 
 That stops the loop and calls a person.
-`, openTag, fold(s.Task.Blocked), closeTag)
+`, s.Task.tag(s.Task.Blocked))
 	}
+}
+
+// tag is the promise as it is looked for: MatchAnywhere takes the very text, the
+// others fold its white space.
+func (t Task) tag(promise string) string {
+	if t.Match != MatchAnywhere {
+		promise = fold(promise)
+	}
+	return openTag + promise + closeTag
 }
 
 func (s State) closing() string {
@@ -125,9 +134,9 @@ func (s State) closing() string {
 }
 
 // Continuation returns what an agent should know of the iterations before: why
-// the last claim was rejected, or that none was made, or what was nearly one
-// (S2), and guidance from people. "" = nothing: [State.Prompt] ends with it, and
-// those who send prompts of their own add it to them.
+// the last claim was rejected, or that none was made, or what was nearly one,
+// and guidance from people. "" = nothing: [State.Prompt] ends with it, and those
+// who send prompts of their own add it to them.
 func (s State) Continuation() string {
 	var b strings.Builder
 	switch {

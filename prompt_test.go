@@ -80,3 +80,50 @@ func TestTemplate(t *testing.T) {
 		t.Errorf("%q, %v", got, err)
 	}
 }
+
+// TestPromptSaysWhatDoneMeans: each of the texts that say so, without the others.
+func TestPromptSaysWhatDoneMeans(t *testing.T) {
+	t.Parallel()
+	for want, task := range map[string]ralph.Task{
+		"\n\nAll endpoints need a token.\n":                      {Outcome: "All endpoints need a token."},
+		"\n\nAcceptance criteria:\n\n- [ ] 401 without\n":        {Acceptance: []string{"401 without"}},
+		"\n\nSuccess criteria for you: it is committed\n":        {Success: "it is committed"},
+		"\n\nSuccess criteria for the tester: it is committed\n": {Success: "it is committed", Agent: "tester"},
+	} {
+		if got := ralph.Start(task).Prompt(); !strings.Contains(got, "## What done means"+want) {
+			t.Errorf("no %q in:\n%s", want, got)
+		}
+	}
+	if got := ralph.Start(ralph.Task{Prompt: "Add JWT.", HowVerified: "`go test`"}).Prompt(); strings.Contains(got, "What done means") {
+		t.Errorf("nothing says it, but:\n%s", got)
+	}
+}
+
+// TestPromptShowsThePromiseThatIsLookedFor: an agent that copies the line that it
+// is shown has made the promise, in every mode.
+func TestPromptShowsThePromiseThatIsLookedFor(t *testing.T) {
+	t.Parallel()
+	for _, m := range []ralph.Match{ralph.MatchLastLine, ralph.MatchOwnLine, ralph.MatchAnywhere, ralph.MatchFold} {
+		for _, always := range []bool{false, true} {
+			task := ralph.Task{Prompt: "Do it.", Promise: "ALL  TESTS\tPASS", Blocked: "I  AM STUCK ", Match: m, Always: always}
+			var lines []string
+			for line := range strings.Lines(ralph.Start(task).Prompt()) {
+				if strings.HasPrefix(line, "<promise>") {
+					lines = append(lines, line)
+				}
+			}
+			want := []string{task.Promise, task.Blocked}
+			if always {
+				want = want[1:]
+			}
+			if len(lines) != len(want) {
+				t.Fatalf("%q: shown are %q", m, lines)
+			}
+			for i, promise := range want {
+				if p := ralph.FindPromise("Done.\n"+lines[i], promise, m); !p.Found {
+					t.Errorf("%q: %q is shown, which is no promise of %q: %s", m, lines[i], promise, p.Why)
+				}
+			}
+		}
+	}
+}

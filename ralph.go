@@ -41,14 +41,16 @@ import (
 // if the task was verified. Otherwise the error is a [*StopError] (the loop
 // decided to stop), context.Cause(ctx) (interrupted: run the returned state
 // again to go on) or another error (the log failed, the configuration is
-// wrong). The returned state always includes what was spent. Run may be called
-// concurrently for different loops.
+// wrong); if several are true, it is all of them, joined. The returned state
+// always includes what was spent. Run may be called concurrently for different
+// loops.
 type Loop interface {
 	Run(ctx context.Context, s State) (State, error)
 }
 
-// A Runner runs an agent once, on a prompt, and returns its answer. [Command]
-// runs agents' command-line clients; callers plug in their own.
+// A Runner runs the agent once, not the loop: it gives the agent a prompt and
+// returns its answer. [Command] runs agents' command-line clients; callers plug
+// in their own.
 //
 // Run blocks until the agent has finished and must return soon after ctx is
 // done, with nothing of the agent left running. The error says what went
@@ -56,18 +58,25 @@ type Loop interface {
 // makes it wait, [ErrIncomplete] and [ErrEmpty] are retried like any other
 // error, and an error that is [context.DeadlineExceeded] is a time-out, which
 // is not retried. A Response that comes with an error still counts: what was
-// said may hold a claim and what was spent is spent.
+// said may hold a claim and what was spent is spent. A panic is an error like any
+// other.
 //
 // Run may be called concurrently when loops share a Runner.
 type Runner interface {
 	Run(ctx context.Context, req Request) (Response, error)
 }
 
-// RunnerFunc makes a Runner of a function.
+// RunnerFunc makes a Runner of a function. The function is not called with a
+// context that is done already.
 type RunnerFunc func(ctx context.Context, req Request) (Response, error)
 
-// Run calls f.
-func (f RunnerFunc) Run(ctx context.Context, req Request) (Response, error) { return f(ctx, req) }
+// Run calls f, or returns context.Cause(ctx) if ctx is done.
+func (f RunnerFunc) Run(ctx context.Context, req Request) (Response, error) {
+	if ctx.Err() != nil {
+		return Response{}, context.Cause(ctx)
+	}
+	return f(ctx, req)
+}
 
 // A Verifier decides whether a claim is true. Package verify holds the usual
 // ones; callers write their own.
@@ -76,17 +85,29 @@ func (f RunnerFunc) Run(ctx context.Context, req Request) (Response, error) { re
 // a Verdict that is not Passed, with feedback that says what is missing. "I
 // could not find out" is an error, or a check with status [CheckUnable] or
 // [CheckTimeout]; it rejects too, but is not held against the agent's work. An
-// error is never a pass, whatever the Verdict beside it says. The claim's
-// slices and maps must not be changed. Verify may be called concurrently.
+// error is never a pass, whatever the Verdict beside it says, and neither is a
+// panic or a verdict that comes after [Limits.VerifyTimeout] or
+// [Limits.Duration]. The claim's slices and maps must not be changed. Verify may
+// be called concurrently.
+//
+// A Verify that has not returned ten seconds after ctx is done is given up: the
+// loop goes on without its verdict, and its goroutine is left behind, perhaps to
+// run beside the next attempt.
 type Verifier interface {
 	Verify(ctx context.Context, c Claim) (Verdict, error)
 }
 
-// VerifierFunc makes a Verifier of a function.
+// VerifierFunc makes a Verifier of a function. The function is not called with a
+// context that is done already, so one that only looks need not ask it.
 type VerifierFunc func(ctx context.Context, c Claim) (Verdict, error)
 
-// Verify calls f.
-func (f VerifierFunc) Verify(ctx context.Context, c Claim) (Verdict, error) { return f(ctx, c) }
+// Verify calls f, or returns context.Cause(ctx) if ctx is done.
+func (f VerifierFunc) Verify(ctx context.Context, c Claim) (Verdict, error) {
+	if ctx.Err() != nil {
+		return Verdict{}, context.Cause(ctx)
+	}
+	return f(ctx, c)
+}
 
 // A ProgressLog records what happens in a loop. Package progress holds the
 // usual ones.
@@ -114,8 +135,10 @@ type Request struct {
 	Agent string // the task's agent: coder, reviewer, …
 	Dir   string // the agent's working directory; "" = the current directory
 
-	Iteration int // from 1
-	Attempt   int // from 1; counts every start of an iteration: retry, rate limit, crash, interrupt
+	// Iteration counts from 1, and so does Attempt: every start of the iteration,
+	// after a retry, a rate limit, a crash or an interrupt.
+	Iteration int
+	Attempt   int
 
 	Prompt string // the whole prompt
 
@@ -154,18 +177,6 @@ type Response struct {
 	Learnings []string `json:"learnings,omitempty"` // what the agent says it learned
 }
 
-// Usage is what an attempt, or a loop so far, has used. Negative counts are
-// taken as 0.
-type Usage struct {
-	Requests     int64 `json:"requests,omitempty"` // calls to a model
-	Messages     int64 `json:"messages,omitempty"` // the agent's messages
-	InputTokens  int64 `json:"input_tokens,omitempty"`
-	OutputTokens int64 `json:"output_tokens,omitempty"`
-	// CostUSD is the cost in US dollars. Nil is unknown, which is not 0; NaN,
-	// infinite and negative costs are unknown too.
-	CostUSD *float64 `json:"cost_usd,omitempty"`
-}
-
 // A Claim is what a [Verifier] is asked about: an agent says the task is done.
 type Claim struct {
 	Task      Task      `json:"task"`
@@ -190,16 +201,36 @@ type Claim struct {
 // A Verdict is what a [Verifier] found. The zero value rejects.
 type Verdict struct {
 	Passed bool `json:"passed"`
-	// Feedback says what is missing, short enough to be quoted to the agent.
-	Feedback string  `json:"feedback,omitempty"`
-	Checks   []Check `json:"checks,omitempty"`
+	// Feedback says what is missing, short enough to be quoted to the agent: what
+	// is over 8 KiB loses its middle.
+	Feedback string `json:"feedback,omitempty"`
+	// Checks are the evidence. Of more than 64, those that say why the verdict
+	// rejects are kept before others.
+	Checks []Check `json:"checks,omitempty"`
+}
+
+// Undecided reports whether the verdict rejects only because checks could not be
+// run or ran out of time. That says nothing about the work: it is not the
+// agent's to mend, and the loop counts it to [Limits.Failures]. A check that
+// failed decides, whatever the others say; a verdict without checks has decided.
+func (v Verdict) Undecided() bool {
+	unable := false
+	for _, c := range v.Checks {
+		switch c.Status {
+		case CheckFailed:
+			return false
+		case CheckUnable, CheckTimeout:
+			unable = true
+		}
+	}
+	return unable && !v.Passed
 }
 
 // A Check is one thing that was looked at, as evidence.
 type Check struct {
 	Name     string        `json:"name"`
 	Status   CheckStatus   `json:"status"`
-	Detail   string        `json:"detail,omitempty"`
+	Detail   string        `json:"detail,omitempty"` // for people
 	Duration time.Duration `json:"duration,omitempty"`
 	ExitCode *int          `json:"exit_code,omitempty"` // of a command that ended by itself
 	Digest   string        `json:"digest,omitempty"`    // of the full output: "sha256:…"
@@ -210,11 +241,11 @@ type CheckStatus string
 
 const (
 	CheckPassed  CheckStatus = "passed"
-	CheckFailed  CheckStatus = "failed"
+	CheckFailed  CheckStatus = "failed"  // the work is not as it should be
 	CheckWarning CheckStatus = "warning" // worth knowing; decides nothing
 	CheckSkipped CheckStatus = "skipped"
-	CheckUnable  CheckStatus = "unable" // could not run: says nothing about the work
-	CheckTimeout CheckStatus = "timeout"
+	CheckUnable  CheckStatus = "unable"  // could not run: says nothing about the work
+	CheckTimeout CheckStatus = "timeout" // ran out of time: says nothing about the work
 )
 
 // Pass returns a verdict that accepts.

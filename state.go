@@ -2,6 +2,7 @@ package ralph
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -24,6 +25,9 @@ type State struct {
 	// Running says that this attempt has begun and has not ended. In a state
 	// folded from a log it says that the process died in it.
 	Running bool `json:"running,omitempty"`
+	// Uncounted says that the loop was cancelled before the end of this attempt
+	// was told. If it ran, what it spent still counts, once.
+	Uncounted bool `json:"uncounted,omitempty"`
 
 	Retries    int `json:"retries,omitempty"`     // of this iteration, so far
 	Failures   int `json:"failures,omitempty"`    // consecutive failed iterations
@@ -34,10 +38,14 @@ type State struct {
 	LastCost *float64 `json:"last_cost,omitempty"` // USD, of the last attempt with a known cost
 	Unpriced int      `json:"unpriced,omitempty"`  // attempts of unknown cost
 
-	Elapsed time.Duration `json:"elapsed,omitempty"` // running, verifying and waiting
-	Waited  time.Duration `json:"waited,omitempty"`  // of that, for rate limits
-	Wait    time.Duration `json:"wait,omitempty"`    // before the next attempt, counted from Updated
-	Updated time.Time     `json:"updated,omitzero"`  // when the last attempt ended
+	// Elapsed is the time spent running, verifying and waiting; Waited is how
+	// much of it was for rate limits. A wait is counted when it is decided on:
+	// of a wait that was interrupted, Unwaited is the rest that was taken back.
+	Elapsed  time.Duration `json:"elapsed,omitempty"`
+	Waited   time.Duration `json:"waited,omitempty"`
+	Unwaited time.Duration `json:"unwaited,omitempty"`
+	Wait     time.Duration `json:"wait,omitempty"`   // before the next attempt, counted from Updated
+	Updated  time.Time     `json:"updated,omitzero"` // when the last attempt ended, UTC
 
 	Feedback string   `json:"feedback,omitempty"`  // why the last claim was rejected
 	NearMiss string   `json:"near_miss,omitempty"` // why the last answer's tag was no promise
@@ -59,15 +67,19 @@ type State struct {
 	Detail string     `json:"detail,omitempty"` // of Stop, for people
 }
 
-// Start returns the state of a loop that has not run yet. If the task is not
-// valid, the state is done, with [StopInvalid].
+// Start starts nothing: it returns the state of a loop that has not run yet,
+// which is then given to [Local.Run] or another driver. The state shares nothing
+// with t. If the task is not valid, the state is done, with [StopInvalid].
+//
+// The loop is named after the task's ID and agent. Without either it has no
+// name; its driver gives it one.
 func Start(t Task) State {
-	s := State{V: Version, Loop: t.ID, Task: t, Iteration: 1, Attempt: 1}
+	s := State{V: Version, Loop: short(t.ID), Task: t.clone(), Iteration: 1, Attempt: 1}
 	if t.Agent != "" {
-		s.Loop = strings.TrimPrefix(t.ID+"."+t.Agent, ".")
+		s.Loop = short(strings.TrimPrefix(t.ID+"."+t.Agent, "."))
 	}
-	if err := t.Validate(); err != nil {
-		return s.stop(StopInvalid, strings.ReplaceAll(err.Error(), "\n", "; "))
+	if problems := t.problems(); len(problems) > 0 {
+		return s.stop(StopInvalid, strings.ReplaceAll(errors.Join(problems...).Error(), "\n", "; "))
 	}
 	return s
 }
@@ -82,15 +94,6 @@ func (s State) Err() error {
 		return nil
 	}
 	return &StopError{Task: s.Task.ID, Reason: s.Stop, Detail: s.Detail}
-}
-
-// NotBefore is the time before which the next attempt should not start, or the
-// zero time.
-func (s State) NotBefore() time.Time {
-	if s.Wait <= 0 || s.Done() {
-		return time.Time{}
-	}
-	return s.Updated.Add(s.Wait)
 }
 
 // Request returns what a [Runner] is asked next; the zero Request if the loop
@@ -118,26 +121,34 @@ func (s State) Request() Request {
 // hole. A stopped loop stays stopped.
 func (s State) Next(it Iteration) State {
 	order := cmp.Or(cmp.Compare(it.Number, s.Iteration), cmp.Compare(it.Attempt, s.Attempt))
-	switch {
-	case s.Done() && order == 0 && s.Running:
-		return s.spend(it) // cancelled in mid-run: what was spent still counts
-	case s.Done() || order < 0:
-		return s
-	case order > 0:
-		return s.stop(StopInvalid, fmt.Sprintf("iteration %d, attempt %d came where iteration %d, attempt %d was expected",
-			it.Number, it.Attempt, s.Iteration, s.Attempt))
+	if s.Done() || order != 0 {
+		return s.unexpected(it, order)
 	}
-
 	s = s.spend(it).judge(it)
-	if it.Fault != FaultRateLimit && it.Fault != FaultInterrupted {
-		s.RateLimits = 0
-	}
 	switch {
 	case passed(s.Task, it):
 		return s.stop(StopVerified, "")
 	case it.Blocked:
 		return s.stop(StopBlocked, "the agent says that it cannot go on")
 	}
+	return s.follow(it)
+}
+
+// unexpected returns the state after an attempt that it does not wait for.
+func (s State) unexpected(it Iteration, order int) State {
+	switch {
+	case s.Done() && order == 0 && (s.Running || s.Uncounted):
+		return s.spend(it) // cancelled in mid-run: what was spent still counts
+	case s.Done() || order < 0:
+		return s
+	}
+	return s.stop(StopInvalid, fmt.Sprintf("iteration %d, attempt %d came where iteration %d, attempt %d was expected",
+		it.Number, it.Attempt, s.Iteration, s.Attempt))
+}
+
+// follow decides what comes after an attempt that ended neither the task nor in
+// a call for help.
+func (s State) follow(it Iteration) State {
 	switch it.Fault {
 	case "", FaultTimeout:
 		return s.endIteration(it)
@@ -152,9 +163,7 @@ func (s State) Next(it Iteration) State {
 	}
 	if s.Retries < s.Task.Limits.retries() { // error, incomplete, empty
 		s.Retries++
-		s.Wait = s.backoff(retryBase, retryMax, s.Retries)
-		s.Elapsed = addSat(s.Elapsed, s.Wait)
-		return s.proceed(s.Iteration, s.Attempt+1)
+		return s.wait(s.backoff(retryBase, retryMax, s.Retries)).proceed(s.Iteration, s.Attempt+1)
 	}
 	return s.endIteration(it)
 }
@@ -166,8 +175,9 @@ func passed(t Task, it Iteration) bool {
 
 // spend counts what an attempt has used.
 func (s State) spend(it Iteration) State {
-	s.Running, s.Wait = false, 0
-	s.Usage = s.Usage.add(it.Usage)
+	s = s.resumeWait(s.Unwaited) // a driver that does not count its waits has waited
+	s.Running, s.Uncounted, s.Wait = false, false, 0
+	s.Usage = s.Usage.Add(it.Usage)
 	s.Elapsed = addSat(s.Elapsed, max(it.Elapsed, 0))
 	s.Files = boundedList(slices.Concat(s.Files, it.Files), maxRecordBytes)
 	if it.Claimed || it.Blocked {
@@ -193,6 +203,9 @@ func unpriced(f Fault) bool {
 
 // judge takes over the verdict on a claim.
 func (s State) judge(it Iteration) State {
+	if it.Fault != FaultRateLimit && it.Fault != FaultInterrupted {
+		s.RateLimits = 0
+	}
 	if it.Fault == FaultInterrupted || !it.Claimed && !s.Task.Always {
 		return s
 	}
@@ -201,12 +214,15 @@ func (s State) judge(it Iteration) State {
 		s.Feedback = ""
 		return s
 	}
-	s.Feedback = clip(it.Verdict.Feedback, maxFeedback)
-	if it.Verdict.undecided() {
-		s.Feedback = clip(undecidedNote+it.Verdict.Feedback, maxFeedback)
+	s.Feedback = it.Verdict.Feedback
+	if it.Verdict.Undecided() {
+		s.Feedback = undecidedNote + s.Feedback
 	}
+	s.Feedback = bound(s.Feedback, maxFeedback)
 	return s
 }
+
+const undecidedNote = "The checks could not be run, so this says nothing about your work: "
 
 // endIteration counts an iteration that will not be run again.
 func (s State) endIteration(it Iteration) State {
@@ -219,12 +235,12 @@ func (s State) endIteration(it Iteration) State {
 	judged := it.Claimed || s.Task.Always
 	switch it.Fault {
 	case "":
-		failed = judged && it.Verdict.undecided()
+		failed = judged && it.Verdict.Undecided()
 		if !judged {
 			s.Feedback = "" // the prompt that this answer followed quoted it
 		}
 		s.NearMiss = fit(it.NearMiss, 64)
-		s.Guidance = slices.Clone(s.Guidance[max(len(s.Guidance)-s.Late, 0):])
+		s.Guidance = slices.Clone(s.Guidance[len(s.Guidance)-min(max(s.Late, 0), len(s.Guidance)):])
 	case FaultTimeout:
 		failed = unchanged
 		s.NearMiss = fit(it.NearMiss, 64)
@@ -248,21 +264,6 @@ func (s State) endIteration(it Iteration) State {
 	return s.proceed(s.Iteration+1, 1)
 }
 
-func (s State) rateLimited(it Iteration) State {
-	s.RateLimits++
-	wait := it.RetryAfter
-	if wait <= 0 {
-		wait = s.backoff(rateLimitBase, rateLimitMax, s.RateLimits)
-	}
-	if l := s.Task.Limits.wait(); l >= 0 && addSat(s.Waited, wait) > l {
-		return s.stop(StopRateLimited, cmp.Or(it.Error, "the provider limits the rate"))
-	}
-	s.Wait = wait
-	s.Waited = addSat(s.Waited, wait)
-	s.Elapsed = addSat(s.Elapsed, wait)
-	return s.proceed(s.Iteration, s.Attempt+1)
-}
-
 // proceed makes the attempt the next one, unless a limit is reached.
 func (s State) proceed(iteration, attempt int) State {
 	n := s
@@ -275,8 +276,8 @@ func (s State) proceed(iteration, attempt int) State {
 }
 
 func (s State) stop(reason StopReason, detail string) State {
-	s.Stop, s.Detail = reason, clip(detail, maxDetail)
-	s.Wait = 0
+	s.Stop, s.Detail = reason, bound(detail, maxDetail)
+	s.Wait, s.Unwaited = 0, 0
 	return s
 }
 
@@ -284,30 +285,21 @@ func (s State) stop(reason StopReason, detail string) State {
 // an attempt runs waits for the one after it. Blank text changes nothing; at
 // most 6 KiB are kept, the newest.
 func (s State) Guide(text string) State {
-	text = clip(strings.TrimSpace(text), maxGuidance)
+	text = bound(strings.TrimSpace(text), maxGuidance)
 	if text == "" || s.Done() {
 		return s
 	}
-	s.Guidance = append(slices.Clone(s.Guidance), text)
+	s.Guidance = boundedGuidance(append(slices.Clone(s.Guidance), text))
 	if s.Running {
 		s.Late++
-	}
-	for size := 0; ; size = 0 {
-		for _, g := range s.Guidance {
-			size += len(g)
-		}
-		if size <= maxGuidance {
-			break
-		}
-		s.Guidance = s.Guidance[1:]
 	}
 	s.Late = min(s.Late, len(s.Guidance))
 	return s
 }
 
-// Limit replaces the limits. If the new ones are reached already, the loop
-// stops, after the attempt that is running. Limits that are not valid change
-// nothing; call [Limits.Validate] first.
+// Limit replaces the limits. If the new ones are reached already, also by a wait
+// that has begun, the loop stops, after the attempt that is running. Limits that
+// are not valid change nothing; call [Limits.Validate] first.
 func (s State) Limit(l Limits) State {
 	if s.Done() || l.Validate() != nil {
 		return s
@@ -316,7 +308,11 @@ func (s State) Limit(l Limits) State {
 	if s.Running {
 		return s
 	}
-	if reason, detail := s.reached(); reason != "" {
+	reason, detail := s.reached()
+	if max := l.wait(); reason == "" && s.Wait > 0 && s.RateLimits > 0 && max >= 0 && addSat(s.Waited, s.Unwaited) > max {
+		reason, detail = StopRateLimited, fmt.Sprintf("waiting for %v of %v", addSat(s.Waited, s.Unwaited), max)
+	}
+	if reason != "" {
 		if s.Attempt == 1 && s.Iteration > 1 {
 			s.Iteration-- // the last one that ran
 		}
@@ -333,48 +329,57 @@ func (s State) Pause(paused bool) State {
 	return s
 }
 
-// Cancel stops the loop with [StopCancelled]. Cancelling twice is harmless.
+// Cancel stops the loop with [StopCancelled]. Cancelling twice is harmless. If
+// an attempt is running, Next still counts what it spent.
 func (s State) Cancel(reason string) State {
 	if s.Done() {
 		return s
 	}
+	s.Uncounted = true
 	return s.stop(StopCancelled, reason)
 }
 
 // Apply returns the state after an event: the fold of a loop's events is its
-// state. Kinds it does not know change nothing.
+// state. Kinds it does not know change nothing, and neither does what makes no
+// sense: Apply of an edited log gives a wrong state, which drivers refuse. The
+// state shares nothing with the event.
 func (s State) Apply(ev Event) State {
 	switch ev.Kind {
-	case EventLoopStarted:
-		if ev.State != nil && !s.Done() {
-			return *ev.State
-		}
 	case EventIterationStarted:
 		if !s.Done() && ev.Iteration.Number == s.Iteration && ev.Iteration.Attempt == s.Attempt {
 			s.Running = true
 		}
 	case EventIterationEnded:
 		return s.Next(ev.Iteration)
-	case EventGuided:
-		if ev.State == nil {
-			return s.Guide(ev.Text)
-		}
-		if !s.Done() {
-			s.Guidance, s.Late = slices.Clone(ev.State.Guidance), min(s.Late, len(ev.State.Guidance))
-		}
-	case EventLimitsChanged:
-		if ev.State != nil {
-			return s.Limit(ev.State.Task.Limits)
-		}
 	case EventPaused, EventContinued:
 		return s.Pause(ev.Kind == EventPaused)
 	case EventCancelled:
 		return s.Cancel(ev.Text)
-	case EventLoopStopped:
-		// Only a log written by another version can say more than the fold.
-		if ev.State != nil && ev.State.Done() && !s.Done() {
-			return s.stop(ev.State.Stop, ev.State.Detail)
+	case EventGuided:
+		if ev.State == nil {
+			return s.Guide(ev.Text)
 		}
+	}
+	if ev.State != nil {
+		return s.take(ev.Kind, *ev.State)
+	}
+	return s
+}
+
+// take takes over what an event's state says.
+func (s State) take(kind EventKind, from State) State {
+	switch {
+	case kind == EventWaiting: // also of a loop that was stopped while it waited
+		s.Elapsed, s.Waited, s.Unwaited = from.Elapsed, from.Waited, from.Unwaited
+	case s.Done():
+	case kind == EventLoopStarted:
+		return from.clone()
+	case kind == EventGuided:
+		s.Guidance, s.Late = slices.Clone(from.Guidance), min(s.Late, len(from.Guidance))
+	case kind == EventLimitsChanged:
+		return s.Limit(from.Task.Limits)
+	case kind == EventLoopStopped && from.Done():
+		return s.stop(from.Stop, from.Detail) // only a log written by another version can say more than the fold
 	}
 	return s
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/ralph-loop/ralph/internal/git"
+	"github.com/ralph-loop/ralph/internal/plugin"
 )
 
 // A view is what is known of a workspace at one moment.
@@ -24,11 +25,12 @@ func (l *Local) look(ctx context.Context, dir string) (view, error) {
 		v, err := git.Look(ctx, dir, ownFile)
 		return view{digest: v.Digest(), root: v.Top, git: v}, err
 	}
-	digest, files, err := l.Workspace(ctx, dir)
+	var v view
+	err := plugin.Call("Local.Workspace", func() (err error) { v.digest, v.files, err = l.Workspace(ctx, dir); return })
 	if err != nil {
 		return view{}, err
 	}
-	return view{digest: digest, files: files}, nil
+	return v, nil
 }
 
 // changedSince returns the files that changed between two views.

@@ -72,7 +72,7 @@ func TestWorkspace(t *testing.T) {
 				}
 				return ralph.Response{Output: "So far."}, nil
 			})
-			for ev := range l.Events(t.Context(), ralph.Start(ralph.Task{Dir: dir, Limits: ralph.Limits{Iterations: 2}})) {
+			for ev := range l.Events(t.Context(), ralph.Start(ralph.Task{Prompt: "Do it.", Dir: dir, Limits: ralph.Limits{Iterations: 2}})) {
 				if ev.Kind == ralph.EventIterationEnded {
 					its = append(its, ev.Iteration)
 				}
@@ -89,7 +89,7 @@ func TestWorkspace(t *testing.T) {
 
 func TestWorkspaceStalls(t *testing.T) {
 	t.Parallel()
-	task := ralph.Task{Dir: gitRepo(t), Limits: ralph.Limits{Stalls: 2}}
+	task := ralph.Task{Prompt: "Do it.", Dir: gitRepo(t), Limits: ralph.Limits{Stalls: 2}}
 	l := &ralph.Local{Runner: ralph.Replay(strings.Split("a b c d e f g h i j", " ")...), Verifier: verify.String{}}
 	s, err := l.Run(t.Context(), ralph.Start(task))
 	if stopReason(t, err) != ralph.StopStalled || s.Iteration != 2 {
@@ -108,7 +108,7 @@ func TestWorkspaceFilesAreNamedOnce(t *testing.T) {
 	l := &ralph.Local{Verifier: verify.String{}, Runner: ralph.RunnerFunc(func(context.Context, ralph.Request) (ralph.Response, error) {
 		return ralph.Response{Output: "So far.", Files: []string{filepath.Join(dir, "a"), "sub/b", "/elsewhere"}}, os.WriteFile(filepath.Join(dir, "a"), []byte("2"), 0o600)
 	})}
-	it, err := l.Iterate(t.Context(), ralph.Start(ralph.Task{Dir: dir}))
+	it, err := l.Iterate(t.Context(), ralph.Start(ralph.Task{Prompt: "Do it.", Dir: dir}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,7 +125,7 @@ func TestWorkspaceNestedRepository(t *testing.T) {
 		runIn(t, repo, "echo x >>nested/a")
 		return ralph.Response{Output: "So far."}, nil
 	})}
-	s, err := l.Run(t.Context(), ralph.Start(ralph.Task{Dir: repo, Limits: ralph.Limits{Stalls: 2, Iterations: 4}}))
+	s, err := l.Run(t.Context(), ralph.Start(ralph.Task{Prompt: "Do it.", Dir: repo, Limits: ralph.Limits{Stalls: 2, Iterations: 4}}))
 	if stopReason(t, err) != ralph.StopIterations {
 		t.Errorf("%v: %s", err, describe(s))
 	}
@@ -133,7 +133,7 @@ func TestWorkspaceNestedRepository(t *testing.T) {
 
 func TestBackoffStaysInItsBounds(t *testing.T) {
 	t.Parallel()
-	s := ralph.Start(ralph.Task{ID: "T", Limits: ralph.Limits{Wait: -1}})
+	s := ralph.Start(ralph.Task{Prompt: "Do it.", ID: "T", Limits: ralph.Limits{Wait: -1}})
 	for n := range 80 {
 		s = s.Next(ralph.Iteration{Number: 1, Attempt: n + 1, Fault: ralph.FaultRateLimit})
 		if s.Wait < 30*time.Second || s.Wait > 30*time.Minute || n > 6 && s.Wait < 15*time.Minute {

@@ -33,7 +33,7 @@ func TestBanner(t *testing.T) {
 				return ralph.Response{Output: []string{"So far.", "<promise>COMPLETE</promise>"}[req.Iteration-1], Model: "big",
 					Usage: ralph.Usage{Requests: 3, Messages: 2, CostUSD: &cost}}, nil
 			})}
-		s, err := l.Run(t.Context(), ralph.Start(ralph.Task{ID: "T"}))
+		s, err := l.Run(t.Context(), ralph.Start(ralph.Task{Prompt: "Do it.", ID: "T"}))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -102,7 +102,7 @@ func (d *discard) Write(p []byte) (int, error) {
 func BenchmarkJSONL(b *testing.B) {
 	d := &discard{}
 	l := &progress.JSONL{W: d}
-	s := ralph.Start(ralph.Task{ID: "T"})
+	s := ralph.Start(ralph.Task{Prompt: "Do it.", ID: "T"})
 	add(b, l, ralph.Event{Kind: ralph.EventLoopStarted, Loop: "T", State: &s})
 	ev := ralph.Event{Kind: ralph.EventIterationEnded, Loop: "T", Task: "T", Iteration: ralph.Iteration{Number: 1, Attempt: 1,
 		Fault: ralph.FaultInterrupted, Outcome: ralph.OutcomeInterrupted, Files: []string{"a.go", "b.go"}}}

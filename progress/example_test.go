@@ -69,7 +69,7 @@ func ExampleJSONL() {
 		Verifier: verify.String{},
 		Log:      &progress.JSONL{W: file},
 	}
-	task := ralph.Task{ID: "TASK-001", Agent: "coder", Limits: ralph.Limits{Iterations: 15}}
+	task := ralph.Task{ID: "TASK-001", Agent: "coder", Prompt: "Add JWT.", Limits: ralph.Limits{Iterations: 15}}
 	if _, err := loop.Run(context.Background(), ralph.Start(task)); err != nil {
 		fmt.Println(err)
 	}

@@ -42,7 +42,7 @@ func loopAudit(ctx context.Context, log ralph.ProgressLog) (ralph.State, error) 
 			return ralph.Response{Usage: ralph.Usage{InputTokens: 7, CostUSD: &cost},
 				Output: []string{"So far.", "<promise>Complete</promise>", "<promise>COMPLETE</promise>", "Ok.\n<promise>COMPLETE</promise>"}[req.Iteration-1]}, nil
 		})}
-	return l.Run(ctx, ralph.Start(ralph.Task{ID: "TASK-001", Agent: "coder", Limits: ralph.Limits{Iterations: 15}}))
+	return l.Run(ctx, ralph.Start(ralph.Task{Prompt: "Do it.", ID: "TASK-001", Agent: "coder", Limits: ralph.Limits{Iterations: 15}}))
 }
 
 // TestJSONL compares the records of a loop with S4's keys.
@@ -294,7 +294,7 @@ func TestJSONLOfManyLoops(t *testing.T) {
 		wg.Go(func() {
 			l := &ralph.Local{Log: logs[i%2], Verifier: verify.String{}, Runner: ralph.Replay("a", "b", "<promise>COMPLETE</promise>"),
 				Workspace: func(context.Context, string) (string, []string, error) { return "", nil, nil }}
-			s, err := l.Run(t.Context(), ralph.Start(ralph.Task{ID: fmt.Sprintf("T%d", i)}))
+			s, err := l.Run(t.Context(), ralph.Start(ralph.Task{Prompt: "Do it.", ID: fmt.Sprintf("T%d", i)}))
 			if err != nil {
 				t.Error(err)
 			}

@@ -283,6 +283,6 @@ func (r *reader) promise(at *node, what, promise, blocked string) {
 	if at.text == "" {
 		r.refuse(at, "%s is empty", what)
 	} else if err := (ralph.Task{Promise: promise, Blocked: blocked}).Validate(); err != nil {
-		r.refuse(at, "%s: %s", what, strings.TrimPrefix(err.Error(), "task: "))
+		r.refuse(at, "%s: %s", what, strings.TrimPrefix(err.Error(), "ralph: task: "))
 	}
 }

@@ -60,7 +60,7 @@ func TestSessionRateLimit(t *testing.T) {
 		if diff := cmp.Diff([]string{"T001 1.1", "T001 1.2", "T002 1.1", "T003 1.1"}, asked); diff != "" {
 			t.Error(diff)
 		}
-		if diff := cmp.Diff([]string{"T001 rate_limitfailure", "T001 success", "T002 success", "T003 success"}, outcomes); diff != "" {
+		if diff := cmp.Diff([]string{"T001 rate_limitinterrupted", "T001 success", "T002 success", "T003 success"}, outcomes); diff != "" {
 			t.Error(diff)
 		}
 	})

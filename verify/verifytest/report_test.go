@@ -19,7 +19,7 @@ import (
 func TestReport(t *testing.T) {
 	t.Parallel()
 	good, bad := claims()
-	err := verifytest.TestVerifier(ralph.VerifierFunc(func(_ context.Context, c ralph.Claim) (ralph.Verdict, error) {
+	err := verifytest.TestVerifier(asWritten(func(_ context.Context, c ralph.Claim) (ralph.Verdict, error) {
 		c.Files[0] = "c.go"
 		return ralph.Reject(""), nil
 	}), good, bad)

@@ -33,6 +33,14 @@ func sound(ctx context.Context, c ralph.Claim) (ralph.Verdict, error) {
 	return v, nil
 }
 
+// asWritten is a verifier that is asked also when its context is done, which a
+// VerifierFunc is not.
+type asWritten func(context.Context, ralph.Claim) (ralph.Verdict, error)
+
+func (f asWritten) Verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, error) {
+	return f(ctx, c)
+}
+
 // after is a verifier that changes sound's verdict, unless that is an error.
 func after(change func(c ralph.Claim, v *ralph.Verdict) error) ralph.VerifierFunc {
 	return func(ctx context.Context, c ralph.Claim) (ralph.Verdict, error) {

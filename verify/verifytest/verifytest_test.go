@@ -337,7 +337,7 @@ func TestBrokenVerifiers(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				release := make(chan struct{})
 				good, bad := claims()
-				err := verifytest.TestVerifier(tt.v(release), good, bad)
+				err := verifytest.TestVerifier(asWritten(tt.v(release)), good, bad)
 				close(release)
 				<-time.After(time.Hour) // for all that was held up to end
 				var rules []string

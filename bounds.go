@@ -1,0 +1,185 @@
+package ralph
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Bounds on what a state carries, in bytes and numbers. Together they keep a
+// State without its Task below 64 KiB as JSON, however its text is escaped.
+const (
+	maxFeedback    = 8 << 10
+	maxKept        = 2 << 10 // of the feedback in a verdict that is kept as record
+	maxGuidance    = 6 << 10
+	maxDetail      = 1 << 10
+	maxChecks      = 64
+	maxChecksBytes = 8 << 10
+	maxFiles       = 200
+	maxFilesBytes  = 16 << 10
+	maxRecordBytes = 4 << 10 // of the files in a state
+)
+
+// bounded returns a copy of the verdict that is small enough to be kept.
+func (v Verdict) bounded() Verdict {
+	v.Feedback = bound(v.Feedback, maxKept)
+	if len(v.Checks) == 0 {
+		v.Checks = nil
+		return v
+	}
+	checks := make([]Check, 0, min(len(v.Checks), maxChecks))
+	share := maxChecksBytes / min(len(v.Checks), maxChecks)
+	for _, c := range gravest(v.Checks) {
+		c.Name = fit(c.Name, min(share, 128))
+		c.Status = CheckStatus(fit(string(c.Status), 16))
+		c.Detail = fit(c.Detail, max(share-jsonSize(c.Name), 32))
+		c.Digest = fit(c.Digest, 80)
+		if c.ExitCode != nil {
+			c.ExitCode = new(*c.ExitCode)
+		}
+		checks = append(checks, c)
+	}
+	v.Checks = checks
+	return v
+}
+
+// gravest returns as many checks as are kept, in their order: of more, those
+// that say why a verdict rejects go before others.
+func gravest(checks []Check) []Check {
+	if len(checks) <= maxChecks {
+		return checks
+	}
+	gravity := func(c Check) int {
+		return slices.Index([]CheckStatus{CheckTimeout, CheckUnable, CheckFailed}, c.Status)
+	}
+	order := make([]int, len(checks))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return gravity(checks[b]) - gravity(checks[a]) })
+	kept := order[:maxChecks]
+	slices.Sort(kept)
+	var out []Check
+	for _, i := range kept {
+		out = append(out, checks[i])
+	}
+	return out
+}
+
+// boundedList returns the distinct lines of a list, as many as fit into limit
+// bytes of JSON.
+func boundedList(list []string, limit int) []string {
+	var kept []string
+	size := 0
+	for _, text := range list {
+		text = fit(strings.TrimSpace(text), 1<<10)
+		if text == "" || slices.Contains(kept, text) {
+			continue
+		}
+		if size += jsonSize(text); size > limit || len(kept) == maxFiles {
+			break
+		}
+		kept = append(kept, text)
+	}
+	return kept
+}
+
+// boundedGuidance drops the oldest of too much advice. The newest stays.
+func boundedGuidance(texts []string) []string {
+	size := func(text string) int { return max(len(text), (jsonSize(text)+1)/2) + len(`,"`) }
+	total := 0
+	for i, text := range slices.Backward(texts) {
+		if total += size(text); total > maxGuidance && i < len(texts)-1 {
+			return texts[i+1:]
+		}
+	}
+	return texts
+}
+
+// clip makes text fit to be kept and shown: valid UTF-8, no control characters
+// but line feed and tab, and at most limit bytes. What is too long loses its
+// middle, for the first and the last lines say most.
+func clip(text string, limit int) string {
+	if !utf8.ValidString(text) || strings.ContainsFunc(text, isControl) {
+		text = strings.Map(func(r rune) rune {
+			if isControl(r) {
+				return -1
+			}
+			return r
+		}, strings.ToValidUTF8(text, "\uFFFD"))
+	}
+	if len(text) <= limit {
+		return text
+	}
+	mark := fmt.Sprintf("\n… %d bytes left out …\n", len(text)-limit)
+	if len(mark) >= limit {
+		return text[:runeStart(text, limit)]
+	}
+	head := runeStart(text, (limit-len(mark))/3)
+	tail := len(text) - (limit - len(mark) - head)
+	for tail < len(text) && !utf8.RuneStart(text[tail]) {
+		tail++
+	}
+	return text[:head] + mark + text[tail:]
+}
+
+// bound is clip for text of which at most twice the limit may be JSON. That is
+// enough for what is quoted and broken into lines; only text full of markup, of
+// which each character may be six bytes, is cut shorter.
+func bound(text string, limit int) string { return escaped(text, clip(text, limit), 2*limit) }
+
+// fit is clip for the bytes that a text has as JSON.
+func fit(text string, limit int) string { return escaped(text, clip(text, limit), limit) }
+
+// escaped cuts text, of which kept was kept so far, until it has at most limit
+// bytes as JSON.
+func escaped(text, kept string, limit int) string {
+	if 6*len(kept) <= limit {
+		return kept
+	}
+	for size := jsonSize(kept); size > limit; size = jsonSize(kept) {
+		kept = clip(text, len(kept)*limit/size)
+	}
+	return kept
+}
+
+// jsonSize is the size of clipped text in a JSON string, as encoding/json
+// writes it by default: with <, > and & escaped, for HTML.
+func jsonSize(text string) int {
+	size := len(text)
+	for _, r := range text {
+		switch r {
+		case '"', '\\', '\n', '\t':
+			size++
+		case '<', '>', '&':
+			size += len(`\u003c`) - 1
+		case '\u2028', '\u2029':
+			size += len(`\u2028`) - len("\u2028")
+		}
+	}
+	return size
+}
+
+// short hashes digests and names over 128 bytes.
+func short(digest string) string {
+	if len(digest) <= 128 {
+		return digest
+	}
+	sum := sha256.Sum256([]byte(digest))
+	return hex.EncodeToString(sum[:])
+}
+
+// isControl leaves line feed and tab alone.
+func isControl(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' }
+
+// runeStart is the last rune border at or before n.
+func runeStart(text string, n int) int {
+	for n > 0 && !utf8.RuneStart(text[n]) {
+		n--
+	}
+	return n
+}

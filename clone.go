@@ -1,0 +1,36 @@
+package ralph
+
+import (
+	"maps"
+	"slices"
+)
+
+// clone returns a state that shares nothing with s.
+func (s State) clone() State {
+	s.Task, s.Verdict = s.Task.clone(), s.Verdict.clone()
+	s.Usage.CostUSD, s.LastCost = clonePointer(s.Usage.CostUSD), clonePointer(s.LastCost)
+	s.Guidance, s.Files = slices.Clone(s.Guidance), slices.Clone(s.Files)
+	return s
+}
+
+// clone returns a task that shares nothing with t.
+func (t Task) clone() Task {
+	t.Acceptance, t.Spec, t.Guarded = slices.Clone(t.Acceptance), slices.Clone(t.Spec), maps.Clone(t.Guarded)
+	return t
+}
+
+// clone returns a verdict that shares nothing with v.
+func (v Verdict) clone() Verdict {
+	v.Checks = slices.Clone(v.Checks)
+	for i := range v.Checks {
+		v.Checks[i].ExitCode = clonePointer(v.Checks[i].ExitCode)
+	}
+	return v
+}
+
+func clonePointer[T any](p *T) *T {
+	if p == nil {
+		return nil
+	}
+	return new(*p)
+}

@@ -1,0 +1,90 @@
+package ralph_test
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/ralph-loop/ralph"
+)
+
+func TestUsageString(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		u    ralph.Usage
+		want string
+	}{
+		{ralph.Usage{Requests: 3, Messages: 5, InputTokens: 1200, OutputTokens: 340, CostUSD: new(0.0123)}, "3 requests, 1200 tokens in, 340 out, $0.0123"},
+		{ralph.Usage{Requests: 1, OutputTokens: 7}, "1 request, 0 tokens in, 7 out, cost unknown"},
+		{ralph.Usage{Requests: 2, CostUSD: new(0.0)}, "2 requests, $0.0000"},
+		{ralph.Usage{}, "cost unknown"},
+		{ralph.Usage{Requests: -1, InputTokens: -1, OutputTokens: 1, CostUSD: new(math.NaN())}, "0 tokens in, 1 out, cost unknown"},
+		{ralph.Usage{CostUSD: new(math.Inf(1))}, "cost unknown"},
+		{ralph.Usage{CostUSD: new(-1.0)}, "cost unknown"},
+	} {
+		for _, verb := range []string{"%v", "%s", "%+v"} {
+			if got := fmt.Sprintf(verb, tt.u); got != tt.want {
+				t.Errorf("%s: %q, want %q", verb, got, tt.want)
+			}
+		}
+	}
+}
+
+func TestUsageAdd(t *testing.T) {
+	t.Parallel()
+	const most = math.MaxInt64
+	for _, tt := range []struct{ a, b, want ralph.Usage }{
+		{ralph.Usage{}, ralph.Usage{}, ralph.Usage{}},
+		{ralph.Usage{Requests: 1, Messages: 2, InputTokens: 3, OutputTokens: 4, CostUSD: new(0.5)}, ralph.Usage{Requests: 10, Messages: 20, InputTokens: 30, OutputTokens: 40, CostUSD: new(0.25)},
+			ralph.Usage{Requests: 11, Messages: 22, InputTokens: 33, OutputTokens: 44, CostUSD: new(0.75)}},
+		{ralph.Usage{CostUSD: new(0.5)}, ralph.Usage{}, ralph.Usage{CostUSD: new(0.5)}},                   // what is unknown adds nothing
+		{ralph.Usage{CostUSD: new(0.0)}, ralph.Usage{}, ralph.Usage{CostUSD: new(0.0)}},                   // and nothing is not unknown
+		{ralph.Usage{CostUSD: new(math.NaN())}, ralph.Usage{CostUSD: new(-1.0)}, ralph.Usage{}},           // no amounts
+		{ralph.Usage{InputTokens: most}, ralph.Usage{InputTokens: 1}, ralph.Usage{InputTokens: most}},     // stays at the largest
+		{ralph.Usage{InputTokens: most - 1}, ralph.Usage{InputTokens: 1}, ralph.Usage{InputTokens: most}}, // which is reached
+		{ralph.Usage{Requests: -5, OutputTokens: -5}, ralph.Usage{Requests: 2, OutputTokens: 3}, ralph.Usage{Requests: 2, OutputTokens: 3}},
+		{ralph.Usage{CostUSD: new(math.MaxFloat64)}, ralph.Usage{CostUSD: new(math.MaxFloat64)}, ralph.Usage{CostUSD: new(math.MaxFloat64)}},
+	} {
+		for _, got := range []ralph.Usage{tt.a.Add(tt.b), tt.b.Add(tt.a)} {
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("%v and %v (-want +got):\n%s", tt.a, tt.b, diff)
+			}
+		}
+	}
+	known := new(0.5)
+	sum, other := (ralph.Usage{CostUSD: known}).Add(ralph.Usage{}), (ralph.Usage{}).Add(ralph.Usage{CostUSD: known})
+	*known = 9
+	if *sum.CostUSD != 0.5 || *other.CostUSD != 0.5 {
+		t.Errorf("%v and %v: the sum shares its cost", sum, other)
+	}
+}
+
+// TestUndecided: a rejection that says nothing about the work.
+func TestUndecided(t *testing.T) {
+	t.Parallel()
+	const passed, failed, warning, skipped, unable, timeout = ralph.CheckPassed, ralph.CheckFailed, ralph.CheckWarning, ralph.CheckSkipped, ralph.CheckUnable, ralph.CheckTimeout
+	for _, tt := range []struct {
+		passed bool
+		checks []ralph.CheckStatus
+		want   bool
+	}{
+		{false, nil, false},
+		{false, []ralph.CheckStatus{unable}, true},
+		{false, []ralph.CheckStatus{timeout}, true},
+		{false, []ralph.CheckStatus{passed, warning, skipped, unable}, true},
+		{false, []ralph.CheckStatus{passed, warning, skipped}, false},
+		{false, []ralph.CheckStatus{unable, failed}, false},
+		{false, []ralph.CheckStatus{failed, timeout}, false},
+		{true, []ralph.CheckStatus{unable}, false},
+		{true, nil, false},
+	} {
+		v := ralph.Verdict{Passed: tt.passed}
+		for _, status := range tt.checks {
+			v.Checks = append(v.Checks, ralph.Check{Status: status})
+		}
+		if got := v.Undecided(); got != tt.want {
+			t.Errorf("%+v: %t", v, got)
+		}
+	}
+}

@@ -1,0 +1,109 @@
+package ralph
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Validate reports everything that is wrong with the task, a line for each
+// problem, by field. Drivers call it; [Start] of an invalid task is done, with
+// [StopInvalid].
+func (t Task) Validate() error { return invalid(t.problems()) }
+
+func (t Task) problems() []error {
+	var errs []error
+	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf("task: "+format, args...)) }
+	for _, f := range []struct{ name, text string }{
+		{"id", t.ID}, {"agent", t.Agent}, {"title", t.Title}, {"prompt", t.Prompt}, {"dir", t.Dir},
+		{"outcome", t.Outcome}, {"success", t.Success}, {"how_verified", t.HowVerified},
+	} {
+		if !utf8.ValidString(f.text) {
+			bad("%s is not valid UTF-8", f.name)
+		}
+	}
+	for i, a := range t.Acceptance {
+		if !utf8.ValidString(a) {
+			bad("acceptance[%d] is not valid UTF-8", i)
+		}
+	}
+	if strings.ContainsRune(t.Dir, 0) {
+		bad("dir holds a NUL byte")
+	}
+	if t.Promise != "" {
+		if err := validPromise(t.Promise); err != nil {
+			bad("promise %q %w", t.Promise, err)
+		}
+	}
+	if t.Blocked != "" {
+		if err := validPromise(t.Blocked); err != nil {
+			bad("blocked %q %w", t.Blocked, err)
+		} else if strings.EqualFold(fold(t.Blocked), fold(t.promise())) {
+			bad("blocked %q is the same as the promise", t.Blocked)
+		}
+	}
+	if !t.Match.valid() {
+		bad("match %q is not known; use one of %s", string(t.Match), strings.Join(matchNames(), ", "))
+	}
+	if len(t.Spec) > 0 && !json.Valid(t.Spec) {
+		bad("spec is not valid JSON")
+	}
+	return append(errs, t.Limits.problems()...)
+}
+
+// validPromise rejects a text that no answer could ever hold as one promise.
+func validPromise(p string) error {
+	lower := strings.ToLower(p)
+	switch {
+	case !utf8.ValidString(p):
+		return errors.New("is not valid UTF-8")
+	case strings.ContainsAny(p, "\r\n"):
+		return errors.New("has a line break; a promise is one line")
+	case strings.Contains(lower, "<promise>") || strings.Contains(lower, "</promise>"):
+		return errors.New("holds a promise tag; give the text between the tags only")
+	case strings.ContainsFunc(p, func(r rune) bool { return unicode.IsControl(r) && r != '\t' }):
+		return errors.New("holds a control character")
+	case fold(p) == "":
+		return errors.New("is blank")
+	case len(p) > 1<<10:
+		return errors.New("is longer than 1 KiB")
+	}
+	return nil
+}
+
+// validate reports what no loop can go on from. Start makes no such state, but
+// states are also made by hand and read from logs that somebody edited.
+func (s State) validate() error {
+	var errs []error
+	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf("state: "+format, args...)) }
+	if s.Iteration < 1 || s.Attempt < 1 {
+		bad("iteration is %d and attempt %d; both count from 1, see Start", s.Iteration, s.Attempt)
+	}
+	if s.Late < 0 || s.Late > len(s.Guidance) {
+		bad("late is %d of %d texts of guidance", s.Late, len(s.Guidance))
+	}
+	for _, f := range []struct {
+		name  string
+		value int64
+	}{
+		{"retries", int64(s.Retries)}, {"failures", int64(s.Failures)}, {"rate_limits", int64(s.RateLimits)}, {"stalled", int64(s.Stalled)},
+		{"unpriced", int64(s.Unpriced)}, {"elapsed", int64(s.Elapsed)}, {"waited", int64(s.Waited)}, {"unwaited", int64(s.Unwaited)},
+		{"wait", int64(s.Wait)}, {"line", int64(s.Line)},
+	} {
+		if f.value < 0 {
+			bad("%s is %d; it cannot be negative", f.name, f.value)
+		}
+	}
+	return invalid(append(errs, s.Task.problems()...))
+}
+
+// invalid makes one error of many.
+func invalid(problems []error) error {
+	if len(problems) == 0 {
+		return nil
+	}
+	return fmt.Errorf("ralph: %w", errors.Join(problems...))
+}
