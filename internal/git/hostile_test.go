@@ -25,7 +25,7 @@ func attacks() []attack {
 	// find out whether line ends were converted.
 	const partial = `git config core.autocrlf input; git config core.safecrlf false
 		git config core.repositoryformatversion 1; git config extensions.partialclone evil; git config remote.evil.promisor true
-		rm -f .git/objects/$(git rev-parse HEAD:a | sed 's|..|&/|'); printf '2\r\n' >a; `
+		rm -f .git/objects/$(git rev-parse HEAD:a | sed 's|..|&/|'); printf '\r\n' >a; `
 	return []attack{
 		{"a clean filter", `echo '* filter=x' >.gitattributes; git config filter.x.clean "$EVIL"; echo 2 >a`},
 		{"a required one", `echo '* filter=x' >.gitattributes; git config filter.x.clean "$EVIL"; git config filter.x.required true; echo 2 >a`},
@@ -214,5 +214,20 @@ func TestLFS(t *testing.T) {
 				t.Error("a change is not seen")
 			}
 		})
+	}
+}
+
+// TestLookStaysInside: where git does not accept a folder .git, it goes on to the
+// repository around it, with a configuration that was not looked at.
+func TestLookStaysInside(t *testing.T) {
+	t.Parallel()
+	dir := repo(t)
+	program, mark := evil(t)
+	sh(t, dir, fmt.Sprintf(`echo '* filter=x' >.gitattributes; git config filter.x.clean '%s'; mkdir sub/.git; echo x >sub/.git/HEAD; echo 2 >a`, program))
+	if v, err := Look(t.Context(), filepath.Join(dir, "sub"), all); err == nil {
+		t.Errorf("%+v", v)
+	}
+	if exists(mark) {
+		t.Error("the program was run")
 	}
 }
