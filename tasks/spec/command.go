@@ -2,13 +2,12 @@ package spec
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/doc"
-	"github.com/ralph-loop/ralph/progress"
+	"github.com/ralph-loop/ralph/internal/redact"
 	"github.com/ralph-loop/ralph/verify"
 )
 
@@ -62,7 +61,7 @@ func (s *externalSettings) describe() string {
 	if line == "" {
 		line = strings.Join(s.args, " ")
 	}
-	line = hideSecrets(strings.Join(strings.Fields(line), " ")) // before anything is cut
+	line = redact.CommandLine(strings.Join(strings.Fields(line), " ")) // before anything is cut
 	return sentence(fmt.Sprintf(": the command `%s` must end with exit code %d", shorten(line, 200), s.exitCode),
 		clause("must print", s.contains), clause("must not print", s.excludes))
 }
@@ -72,52 +71,6 @@ func (s *externalSettings) build(env Env) (ralph.Verifier, error) {
 		Args: s.args, Shell: s.shell, Dir: s.dir, Env: s.env, Timeout: s.timeout,
 		ExitCode: s.exitCode, Contains: s.contains, Excludes: s.excludes, Redact: env.Redact,
 	}), nil
-}
-
-// hideSecrets hides what looks like a password or a key in a command line: it
-// goes into prompts, and prompts are kept and sent. What a secret looks like is
-// for [progress.Redactor] to say; but in a command line the word before it says
-// so too, however short it is: the value of a name like TOKEN or --password, and
-// what follows -u, Bearer or Basic.
-func hideSecrets(line string) string {
-	words := strings.Split(line, " ")
-	next := false // the next word is a secret
-	for i, word := range words {
-		bare := strings.Trim(word, `'"`)
-		name, value := bare, ""
-		if at := strings.IndexAny(bare, "=:"); at > 0 {
-			name, value = bare[:at], strings.Trim(bare[at+1:], `'"`)
-		}
-		named := isSecretName(name) && (name != bare || strings.HasPrefix(bare, "-"))
-		switch {
-		case isScheme(bare): // "Authorization: Bearer x" has its secret one word later
-			next = true
-		case next:
-			next, words[i] = false, stars(word, bare)
-		case named && value != "":
-			words[i] = stars(word, value)
-		default:
-			next = named || bare == "-u" || bare == "--user"
-		}
-	}
-	return progress.Redactor{}.String(strings.Join(words, " "))
-}
-
-// stars hides the end of a word, but for the quotes behind it.
-func stars(word, secret string) string {
-	if i := strings.LastIndex(word, secret); secret != "" && i >= 0 {
-		return word[:i] + "***" + word[i+len(secret):]
-	}
-	return word
-}
-
-func isScheme(word string) bool {
-	return slices.Contains([]string{"bearer", "basic", "token"}, strings.ToLower(word))
-}
-
-func isSecretName(name string) bool {
-	parts := []string{"token", "secret", "passw", "passphrase", "apikey", "api_key", "api-key", "access_key", "access-key", "private_key", "private-key", "authorization", "credential"}
-	return slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(strings.ToLower(name), part) })
 }
 
 type templateSettings struct {
