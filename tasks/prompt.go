@@ -50,7 +50,7 @@ func (r *session) fill(it Item) (string, error) {
 	maps.Copy(values, r.Values)
 	text, err := ralph.Template(cmp.Or(r.Template, defaultTemplate), values)
 	if err != nil {
-		return "", fmt.Errorf("tasks: prompt: %w", err)
+		return "", fmt.Errorf("tasks: prompt: %s", strings.TrimPrefix(err.Error(), "ralph: ")) // one package is enough
 	}
 	return text, nil
 }
