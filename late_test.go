@@ -117,23 +117,36 @@ func TestVerifierThatEndsItsGoroutine(t *testing.T) {
 }
 
 // TestClaimAtTheEndOfTheTime: a claim that was made when the loop's time was over
-// is still verified, whether or not the agent noticed.
+// is still verified, for five minutes, whether or not the agent noticed.
 func TestClaimAtTheEndOfTheTime(t *testing.T) {
 	t.Parallel()
-	for name, fails := range map[string]error{"ended by the budget": errors.New("killed"), "ended well": nil} {
+	const second = time.Second
+	for _, tt := range []struct {
+		runs, verifies time.Duration
+		fails          error
+		verified       bool
+	}{
+		{time.Minute + second, 5*time.Minute - second, errors.New("killed"), true},
+		{time.Minute + second, 5*time.Minute + second, errors.New("killed"), false},
+		{time.Minute + second, 5*time.Minute - second, nil, true},
+		{time.Minute, 5*time.Minute - second, nil, true},
+		{time.Minute, 5*time.Minute + second, nil, false},
+		{time.Minute - second, 0, nil, true},
+		{time.Minute - second, 2 * second, nil, false},
+	} {
 		synctest.Test(t, func(t *testing.T) {
 			s, _, err := runLoop(t, t.Context(), ralph.Local{
 				Runner: ralph.RunnerFunc(func(context.Context, ralph.Request) (ralph.Response, error) {
-					<-time.After(time.Minute + time.Second)
-					return ralph.Response{Output: done}, fails
+					<-time.After(tt.runs)
+					return ralph.Response{Output: done}, tt.fails
 				}),
 				Verifier: ralph.VerifierFunc(func(context.Context, ralph.Claim) (ralph.Verdict, error) {
-					<-time.After(5*time.Minute - time.Second)
+					<-time.After(tt.verifies)
 					return ralph.Pass(), nil
 				}),
-			}, ralph.Start(ralph.Task{Prompt: "Do it.", Limits: ralph.Limits{Duration: time.Minute}}))
-			if err != nil {
-				t.Errorf("%s: %v, %s", name, err, describe(s))
+			}, ralph.Start(ralph.Task{Prompt: "Do it.", Limits: ralph.Limits{Duration: time.Minute, VerifyTimeout: -1}}))
+			if (err == nil) != tt.verified || s.Verdict.Passed != tt.verified || !tt.verified && !s.Verdict.Undecided() {
+				t.Errorf("ran %v, verified for %v: %v, %s", tt.runs, tt.verifies, err, describe(s))
 			}
 		})
 	}

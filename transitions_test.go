@@ -8,8 +8,8 @@ import (
 )
 
 // TestTransitions holds a row for every arrow of the state diagrams this package
-// comes from (a session's and an iteration's in S0, the execution loop in S1),
-// and for every line of the table of faults.
+// comes from (a session's, an iteration's and the execution loop's), and for every
+// line of the table of faults.
 func TestTransitions(t *testing.T) {
 	t.Parallel()
 	one := ralph.Limits{Iterations: 1}
@@ -24,19 +24,19 @@ func TestTransitions(t *testing.T) {
 		it     it
 		want   string // iteration.attempt, and what follows
 	}{
-		{"S0 session: start → running", ralph.Limits{}, it{}, "2.1 unpriced=1"},
-		{"S0 session: running → completed", ralph.Limits{}, it{Claimed: true, Verdict: pass}, "1.1 STOP verified unpriced=1"},
-		{"S0 session: running → interrupted", ralph.Limits{}, it{Fault: ralph.FaultInterrupted}, "1.2"},
-		{"S0 session: running → failed, the maximum is reached", one, it{}, "1.1 STOP iterations (the limit of iterations, 1, is reached, and the task is not verified) unpriced=1"},
-		{"S0 iteration: → success", ralph.Limits{}, it{Outcome: ralph.OutcomeSuccess}, "2.1 unpriced=1"},
-		{"S0 iteration: → failure, agent error", last, it{Fault: ralph.FaultError, Error: "broke", Outcome: ralph.OutcomeFailure}, "1.1 STOP failed (broke) failures=1 unpriced=1"},
-		{"S0 iteration: → skipped", ralph.Limits{}, it{Outcome: ralph.OutcomeSkipped}, "2.1 unpriced=1"},
-		{"S1: promise found → verified → exit", one, it{Claimed: true, Verdict: pass}, "1.1 STOP verified unpriced=1"},
-		{"S1: promise found → failed → continue", ralph.Limits{}, it{Claimed: true, Verdict: reject}, `2.1 unpriced=1 feedback="1 test fails"`},
-		{"S1: promise found → failed → limit", one, it{Claimed: true, Verdict: reject}, `1.1 STOP iterations (the limit of iterations, 1, is reached, and the task is not verified) unpriced=1 feedback="1 test fails"`},
-		{"S1: no promise → continue", ralph.Limits{}, it{}, "2.1 unpriced=1"},
-		{"S1: no promise → limit reached", one, it{}, "1.1 STOP iterations (the limit of iterations, 1, is reached, and the task is not verified) unpriced=1"},
-		{"S1: verification could not run → continue", ralph.Limits{}, it{Claimed: true, Verdict: unable}, `2.1 failures=1 unpriced=1 feedback="The checks could not be run, so this says nothing about your work: no pytest"`},
+		{"session: start → running", ralph.Limits{}, it{}, "2.1 unpriced=1"},
+		{"session: running → completed", ralph.Limits{}, it{Claimed: true, Verdict: pass}, "1.1 STOP verified unpriced=1"},
+		{"session: running → interrupted", ralph.Limits{}, it{Fault: ralph.FaultInterrupted}, "1.2"},
+		{"session: running → failed, the maximum is reached", one, it{}, "1.1 STOP iterations (the limit of iterations, 1, is reached, and the task is not verified) unpriced=1"},
+		{"iteration: → success", ralph.Limits{}, it{Outcome: ralph.OutcomeSuccess}, "2.1 unpriced=1"},
+		{"iteration: → failure, agent error", last, it{Fault: ralph.FaultError, Error: "broke", Outcome: ralph.OutcomeFailure}, "1.1 STOP failed (broke) failures=1 unpriced=1"},
+		{"iteration: → skipped", ralph.Limits{}, it{Outcome: ralph.OutcomeSkipped}, "2.1 unpriced=1"},
+		{"execution: promise found → verified → exit", one, it{Claimed: true, Verdict: pass}, "1.1 STOP verified unpriced=1"},
+		{"execution: promise found → failed → continue", ralph.Limits{}, it{Claimed: true, Verdict: reject}, `2.1 unpriced=1 feedback="1 test fails"`},
+		{"execution: promise found → failed → limit", one, it{Claimed: true, Verdict: reject}, `1.1 STOP iterations (the limit of iterations, 1, is reached, and the task is not verified) unpriced=1 feedback="1 test fails"`},
+		{"execution: no promise → continue", ralph.Limits{}, it{}, "2.1 unpriced=1"},
+		{"execution: no promise → limit reached", one, it{}, "1.1 STOP iterations (the limit of iterations, 1, is reached, and the task is not verified) unpriced=1"},
+		{"execution: verification could not run → continue", ralph.Limits{}, it{Claimed: true, Verdict: unable}, `2.1 failures=1 unpriced=1 feedback="The checks could not be run, so this says nothing about your work: no pytest"`},
 		{"fault: error, retried", ralph.Limits{}, it{Fault: ralph.FaultError}, "1.2 retries=1 wait=262ms elapsed=262ms unpriced=1"},
 		{"fault: incomplete, retried", ralph.Limits{}, it{Fault: ralph.FaultIncomplete}, "1.2 retries=1 wait=262ms elapsed=262ms unpriced=1"},
 		{"fault: empty, retried", ralph.Limits{}, it{Fault: ralph.FaultEmpty}, "1.2 retries=1 wait=262ms elapsed=262ms unpriced=1"},
