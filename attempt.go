@@ -227,7 +227,7 @@ func (l *Local) findClaim(it *Iteration, s State, a *attempt) {
 // numbers unchanged. Only a prompt that holds a tag can do harm.
 func withoutPrompt(output, prompt string) string {
 	prompt = term.Plain(prompt)
-	if !reply.HasTag(prompt) || !mayHoldTag(output) {
+	if tagged, escaped := scan(output); !tagged && !escaped || !reply.HasTag(prompt) {
 		return output
 	}
 	return reply.Remove(term.Plain(output), prompt)

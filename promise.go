@@ -87,11 +87,12 @@ func NoncePromise(base string) string { return base + "-" + rand.Text()[:10] }
 // above is read as [MatchLastLine].
 func FindPromise(output, promise string, m Match) Promise {
 	seen := output
-	if mayHoldTag(output) {
+	tagged, escaped := scan(output)
+	if tagged || escaped {
 		seen = term.Plain(output)
 	}
-	if !reply.HasTag(seen) {
-		if looksPromised(output) {
+	if !tagged && !(escaped && reply.HasTag(seen)) {
+		if looksPromised(seen) {
 			return Promise{Why: WhyMalformed}
 		}
 		return Promise{Why: WhyNone}
@@ -102,15 +103,15 @@ func FindPromise(output, promise string, m Match) Promise {
 	}
 
 	text := markedText{text: seen, blank: true, fences: fenceScanner{text: seen}}
-	best, at := rankMalformed, 0
+	best, nearest := rankMalformed, tag{}
 	for t := range tags(seen) {
 		if n := w.judge(t, &text); n >= best {
-			best, at = n, t.open
+			best, nearest = n, t
 		}
 	}
 	p := Promise{Found: best == rankFound, Why: best.why()}
 	if best > rankWrongText {
-		p.Line = 1 + strings.Count(seen[:at], "\n")
+		p.Line = 1 + strings.Count(seen[:nearest.open], "\n")
 	}
 	return p
 }
@@ -255,13 +256,17 @@ type tag struct{ open, inner, end, after int }
 func tags(text string) func(yield func(tag) bool) {
 	return func(yield func(tag) bool) {
 		open := -1
-		for i := 0; ; {
-			n := strings.IndexByte(text[i:], '<')
-			if n < 0 {
-				return
+		for i := 0; i < len(text); {
+			if text[i] != '<' {
+				n := strings.IndexByte(text[i:], '<')
+				if n < 0 {
+					return
+				}
+				i += n
 			}
-			i += n
 			switch {
+			case i+1 < len(text) && text[i+1] != '/' && text[i+1]|0x20 != 'p': // quickly
+				i++
 			case hasPrefixFold(text[i:], openTag):
 				open = i
 				i += len(openTag)
@@ -278,24 +283,26 @@ func tags(text string) func(yield func(tag) bool) {
 	}
 }
 
-// hasPrefixFold is for tags, of which the second character tells most others.
 func hasPrefixFold(s, prefix string) bool {
-	return len(s) >= len(prefix) && s[1]|0x20 == prefix[1]|0x20 && strings.EqualFold(s[:len(prefix)], prefix)
+	return len(s) >= len(prefix) && strings.EqualFold(s[:len(prefix)], prefix)
 }
 
 // scanBlock is the piece of text that is searched for everything before the
 // next is looked at, so that long texts pass through the cache once.
 const scanBlock = 32 << 10
 
-// mayHoldTag reports whether there may be a tag for a person to see, quickly: one
-// that an escape sequence splits is one to a person.
-func mayHoldTag(text string) bool {
+// scan reads up to the first block that may hold a tag or an escape sequence, in
+// which case a tag may be split by one.
+func scan(text string) (tagged, escaped bool) {
 	for i := 0; i < len(text); i += scanBlock {
-		if term.MayEscape(text[i:min(i+scanBlock, len(text))]) || reply.HasTag(text[i:min(i+scanBlock+len(closeTag), len(text))]) {
-			return true
+		end := min(i+scanBlock, len(text))
+		tagged = reply.HasTag(text[i:min(end+len(closeTag), len(text))])
+		escaped = term.MayEscape(text[i:end])
+		if tagged || escaped {
+			break
 		}
 	}
-	return false
+	return tagged, escaped
 }
 
 // looksPromised reports whether the end of an answer without a tag was meant as

@@ -5,8 +5,12 @@
 // tool results of no use, one line may be of any length, and lines are torn. A
 // [Reader] passes by strings that are not wanted at the speed of a search for their
 // end, keeps of long ones the beginning and the end, and loses to a torn line only
-// that line. BenchmarkReader measures it beside the standard library's reader of
-// tokens on the same 16 MB of tool results: about REPLACE.
+// that line. On 16 MB of tool results BenchmarkReader has it read about ten times as
+// fast as encoding/json reads tokens, which is that package's way not to need whole
+// lines, and about seven times as fast as it decodes whole lines into a struct of what
+// is wanted (1300 against 130 and 190 MB/s); it allocates 3 KB, those 37 and 1.5 MB.
+// On streams with less to pass by it is 2.4 times as fast as reading tokens (760
+// against 316 MB/s, 2.7 against 103 MB allocated).
 package jsonlines
 
 import (

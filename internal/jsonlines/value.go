@@ -31,8 +31,8 @@ func (f Filter) With(name string, sub Filter) Filter {
 // what [Value.Long] returns may be kept. All methods take nil, for a value that is
 // not there.
 type Value struct {
-	kind  byte         // 's' string, 'n' number or literal, '{', '['
-	short []byte       // a string, a number or a literal
+	kind  byte        // 's' string, 'n' number or literal, '{', '['
+	short []byte      // a string, a number or a literal
 	text  *reply.Text // a string that is longer
 	list  []*Value
 	keys  []string // of an object: those of list

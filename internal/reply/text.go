@@ -80,7 +80,7 @@ func (t *Text) TrimSuffix(s string) {
 	}
 }
 
-// Drop leaves all of the text out and counts its bytes.
+// Drop drops the text and counts its bytes as left out.
 func (t *Text) Drop() {
 	n := t.Omitted() + int64(len(t.buf))
 	*t = Text{lost: n, buf: fmt.Appendf(nil, "[%d bytes are left out here]\n", n)}

@@ -3,8 +3,8 @@ package stream
 import (
 	"bytes"
 
-	"github.com/ralph-loop/ralph/internal/reply"
 	"github.com/ralph-loop/ralph/internal/jsonlines"
+	"github.com/ralph-loop/ralph/internal/reply"
 )
 
 // clineDialect is that of cline --json: agent events and a run_result in newer

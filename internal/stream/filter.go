@@ -1,8 +1,8 @@
 package stream
 
 import (
-	"github.com/ralph-loop/ralph/internal/reply"
 	"github.com/ralph-loop/ralph/internal/jsonlines"
+	"github.com/ralph-loop/ralph/internal/reply"
 )
 
 // toolInput is what is shown of, or known from, a tool's input.

@@ -14,8 +14,8 @@ import (
 
 	"github.com/ralph-loop/ralph/internal/term"
 
-	"github.com/ralph-loop/ralph/internal/reply"
 	"github.com/ralph-loop/ralph/internal/jsonlines"
+	"github.com/ralph-loop/ralph/internal/reply"
 )
 
 // Options are what a Decoder needs besides the stream.
@@ -82,14 +82,14 @@ type Decoder struct {
 
 	full    *reply.Text // the last message with text
 	fullID  string
-	pieces  []message    // what came of messages that are not complete; the last one grows
+	pieces  []message   // what came of messages that are not complete; the last one grows
 	final   *reply.Text // of the end event
 	plain   reply.Text  // of the plain format
-	limit   limit        // as told before the end
-	shown   bool         // the message being read was shown as it came
-	midLine bool         // the display is not at the beginning of a line
-	turn    bool         // a model call is under way
-	stream  string       // the id of the message that comes in pieces, if they do not say
+	limit   limit       // as told before the end
+	shown   bool        // the message being read was shown as it came
+	midLine bool        // the display is not at the beginning of a line
+	turn    bool        // a model call is under way
+	stream  string      // the id of the message that comes in pieces, if they do not say
 
 	open []usageOf // messages whose usage may be told again
 }
