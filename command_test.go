@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -191,6 +192,71 @@ func TestCommandModel(t *testing.T) {
 	}
 }
 
+func TestCommandVersion(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for name, tt := range map[string]struct{ script, want, says string }{
+		"says it":        {`test "$*" = --version && printf 'tool \033[1m1.2.3\033[0m\r\nmore\n'`, "tool 1.2.3", ""},
+		"has a variable": {`echo "$EXTRA"`, "1.0", ""},
+		"says much":      {"yes ä | head -c 100000 | tr '\\n' ' '", strings.Repeat("ä ", 26) + "ä", ""},
+		"says nothing":   {"echo; echo", "", "prints none"},
+		"fails":          {"echo 1.0; exit 3", "", "exit status 3"},
+		"leaves a child": {"setsid sleep 300 & echo $! >" + dir + "/pids; echo 1.0", "1.0", ""},
+	} {
+		program := filepath.Join(dir, strings.ReplaceAll(name, " ", "-"))
+		if err := os.WriteFile(program, []byte("#!/bin/sh\n"+tt.script+"\n"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		c := &ralph.Command{Args: []string{program, "--json"}, Env: []string{"EXTRA=1.0"}}
+		got, err := c.Version(t.Context())
+		if got != tt.want || (err == nil) != (tt.says == "") || err != nil && (!strings.Contains(err.Error(), tt.says) || !strings.HasPrefix(err.Error(), "ralph: ")) {
+			t.Errorf("%s: %q, %v", name, got, err)
+		}
+	}
+	checkDead(t, filepath.Join(dir, "pids"))
+	if _, err := (&ralph.Command{Args: []string{"no-such-agent"}}).Version(t.Context()); !errors.Is(err, exec.ErrNotFound) {
+		t.Errorf("not installed: %v", err)
+	}
+	if _, err := (&ralph.Command{}).Version(t.Context()); err == nil {
+		t.Error("a Command without Args has a version")
+	}
+	cause := errors.New("no")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(cause)
+	if _, err := (&ralph.Command{Args: []string{"true"}}).Version(ctx); !errors.Is(err, cause) {
+		t.Errorf("a done context: %v", err)
+	}
+}
+
+// TestHurry kills an agent that heeds no signal, without the time to heed one.
+func TestHurry(t *testing.T) {
+	t.Parallel()
+	now := make(chan struct{})
+	ctx, cancel := context.WithCancel(ralph.Hurry(t.Context(), now))
+	c := sh("text", "trap '' INT TERM; echo $$ >pids; echo ready; while :; do sleep 300 & wait; done")
+	c.Grace = time.Hour
+	dir := t.TempDir()
+	_, err := c.Run(ctx, ralph.Request{Dir: dir, Raw: onWrite(func() { cancel(); close(now) })})
+	if !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	checkDead(t, filepath.Join(dir, "pids"))
+}
+
+func TestCapabilities(t *testing.T) {
+	t.Parallel()
+	all := ralph.Capabilities{Cost: true, Tokens: true, Session: true, RateLimits: true}
+	for format, want := range map[ralph.Format]ralph.Capabilities{
+		ralph.FormatClaude: all, ralph.FormatOpencode: all,
+		ralph.FormatCursor: {Tokens: true, Session: true}, ralph.FormatCline: {Cost: true, Tokens: true},
+		ralph.FormatText: {}, "morse": {},
+	} {
+		if got := format.Capabilities(); got != want {
+			t.Errorf("%s: %+v", format, got)
+		}
+	}
+}
+
 func TestPreset(t *testing.T) {
 	t.Parallel()
 	for _, name := range ralph.Presets() {
@@ -202,6 +268,9 @@ func TestPreset(t *testing.T) {
 		if again, _ := ralph.Preset(name); again.Args[0] == "changed" {
 			t.Errorf("%s: presets are shared", name)
 		}
+	}
+	if c, err := ralph.Preset(""); err == nil { // two formats have no preset
+		t.Errorf("%+v", c)
 	}
 	if c, err := ralph.Preset("claud"); err == nil || !strings.Contains(err.Error(), "claude, codex, gemini") {
 		t.Errorf("%+v, %v", c, err)
@@ -326,6 +395,14 @@ func needsProc(t *testing.T) {
 	t.Helper()
 	if runtime.GOOS != "linux" {
 		t.Skip("what lives is looked up in /proc")
+	}
+}
+
+// checkDead fails if a process of a list lives.
+func checkDead(t *testing.T, file string) {
+	t.Helper()
+	if left := living(t, file); len(left) > 0 {
+		t.Errorf("processes live: %v", left)
 	}
 }
 

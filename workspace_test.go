@@ -15,7 +15,7 @@ import (
 )
 
 // gitRepo makes a repository with a commit.
-func gitRepo(t *testing.T) string {
+func gitRepo(t testing.TB) string {
 	t.Helper()
 	dir := t.TempDir()
 	runIn(t, dir, `git init -q; git config user.name t; git config user.email t@example.com; git config commit.gpgsign false
@@ -23,7 +23,7 @@ func gitRepo(t *testing.T) string {
 	return dir
 }
 
-func runIn(t *testing.T, dir, script string) {
+func runIn(t testing.TB, dir, script string) {
 	t.Helper()
 	cmd := exec.Command("/bin/sh", "-ec", script)
 	cmd.Dir = dir
