@@ -15,6 +15,7 @@ import (
 	"unicode"
 
 	"github.com/ralph-loop/ralph/internal/plugin"
+	"github.com/ralph-loop/ralph/internal/reply"
 	"github.com/ralph-loop/ralph/internal/term"
 )
 
@@ -224,11 +225,11 @@ func (l *Local) findClaim(it *Iteration, s State, a *attempt) {
 // withoutPrompt removes verbatim copies of the prompt from the output, line
 // numbers unchanged. Only a prompt that holds a tag can do harm.
 func withoutPrompt(output, prompt string) string {
-	prompt = strings.TrimSpace(term.Plain(prompt))
-	if !holdsTag(prompt) || !holdsTag(output) {
+	prompt = term.Plain(prompt)
+	if tagged, escaped := scan(output); !tagged && !escaped || !reply.HasTag(prompt) {
 		return output
 	}
-	return strings.ReplaceAll(term.Plain(output), prompt, strings.Repeat("\n", strings.Count(prompt, "\n")))
+	return reply.Remove(term.Plain(output), prompt)
 }
 
 // verify has a claim verified. That the verifier cannot tell is no verdict on the

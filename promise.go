@@ -5,7 +5,7 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/ralph-loop/ralph/internal/stream"
+	"github.com/ralph-loop/ralph/internal/reply"
 	"github.com/ralph-loop/ralph/internal/term"
 )
 
@@ -21,13 +21,14 @@ const (
 	// tags, white space folded and trimmed, is the promise exactly, case
 	// included.
 	MatchLastLine Match = ""
-	// MatchOwnLine: such a tag alone on any line (S4).
+	// MatchOwnLine: such a tag alone on any line.
 	MatchOwnLine Match = "own_line"
-	// MatchAnywhere: the exact tag anywhere (S3).
+	// MatchAnywhere: the exact tag anywhere. White space around the promise that
+	// was asked for may be missing in the tag, but none may be added.
 	MatchAnywhere Match = "anywhere"
 	// MatchFold: the tag anywhere, in any case, white space around the promise
-	// allowed (S2). Cases are compared by Unicode's simple folding, whatever
-	// the language.
+	// allowed. Cases are compared by Unicode's simple folding, whatever the
+	// language.
 	MatchFold Match = "fold"
 )
 
@@ -48,7 +49,7 @@ func matchNames() []string {
 // A Promise is what [FindPromise] found.
 type Promise struct {
 	Found bool
-	Line  int // of the tag in the text, from 1; 0 if there is no tag that means this promise
+	Line  int // of the opening tag, from 1; 0 if there is no tag that means this promise
 	// Why says why no promise was found: the first of WhyNone, WhyMalformed,
 	// WhyWrongCase, WhyWrongText, WhyFenced, WhyQuoted, WhyNotAlone,
 	// WhyNotLast that holds. "" if one was found.
@@ -78,106 +79,169 @@ const (
 func NoncePromise(base string) string { return base + "-" + rand.Text()[:10] }
 
 // FindPromise looks for a promise in an agent's final words. It is the one
-// detector for every input. Terminal escape sequences, a byte-order mark and
-// what a carriage return has overwritten are removed first, and CRLF is read as
-// LF. An empty promise is never found.
+// detector for every input, and takes time that grows with the output, whatever
+// is in it. Terminal escape sequences, a byte-order mark at the beginning and what
+// a carriage return has overwritten are removed first, and CRLF is read as LF. An
+// empty promise is never found. Of several tags, the one that comes nearest to a
+// promise counts, the last of these if there are more. An m that is none of the
+// above is read as [MatchLastLine].
 func FindPromise(output, promise string, m Match) Promise {
-	if !holdsTag(output) {
-		if looksPromised(output) {
+	seen := output
+	tagged, escaped := scan(output)
+	if tagged || escaped {
+		seen = term.Plain(output)
+	}
+	if !tagged && !(escaped && reply.HasTag(seen)) {
+		if looksPromised(seen) {
 			return Promise{Why: WhyMalformed}
 		}
 		return Promise{Why: WhyNone}
 	}
-	text := term.Plain(output)
-	want := fold(promise)
-	if want == "" {
+	w := wanted{promise: promise, words: strings.Fields(promise), match: m}
+	if len(w.words) == 0 {
 		return Promise{Why: WhyWrongText}
 	}
 
-	nearest, why := tag{open: -1}, WhyMalformed
-	fences := fenceScanner{text: text}
-	for t := range tags(text) {
-		if w := t.judge(text, want, promise, m, &fences); rank(w) >= rank(why) {
-			nearest, why = t, w
+	text := markedText{text: seen, blank: true, fences: fenceScanner{text: seen}}
+	best, at := rankMalformed, 0
+	for t := range tags(seen) {
+		if n := w.judge(t, &text); n >= best {
+			best, at = n, t.open
 		}
 	}
-	p := Promise{Found: why == "", Why: why}
-	if rank(why) > rank(WhyWrongText) {
-		p.Line = 1 + strings.Count(text[:nearest.open], "\n")
+	p := Promise{Found: best == rankFound, Why: best.why()}
+	if best > rankWrongText {
+		p.Line = 1 + strings.Count(seen[:at], "\n")
 	}
 	return p
 }
 
-// rank orders the reasons by how near they come to a promise.
-func rank(why string) int {
-	for i, w := range []string{WhyNone, WhyMalformed, WhyWrongText, WhyWrongCase, WhyFenced, WhyQuoted, WhyNotAlone, WhyNotLast, ""} {
-		if w == why {
-			return i
+// A rank orders tags by how near they come to a promise.
+type rank int
+
+const (
+	rankMalformed rank = iota
+	rankWrongText
+	rankWrongCase
+	rankFenced
+	rankQuoted
+	rankNotAlone
+	rankNotLast
+	rankFound
+)
+
+func (n rank) why() string {
+	return [...]string{WhyMalformed, WhyWrongText, WhyWrongCase, WhyFenced, WhyQuoted, WhyNotAlone, WhyNotLast, ""}[n]
+}
+
+// A wanted promise is looked for.
+type wanted struct {
+	promise string
+	words   []string
+	match   Match
+}
+
+// judge says how near a tag comes to the promise.
+func (w wanted) judge(t tag, text *markedText) rank {
+	inner := text.text[t.inner:t.end]
+	switch {
+	case !sameWords(inner, w.words, strings.EqualFold):
+		return rankWrongText
+	case w.match == MatchFold:
+		return rankFound
+	case text.text[t.open:t.inner] != openTag || text.text[t.end:t.after] != closeTag || !sameWords(inner, w.words, equal):
+		return rankWrongCase
+	case w.match != MatchAnywhere:
+		return text.place(t, w.match)
+	case inner != w.promise && inner != strings.TrimSpace(w.promise):
+		return rankWrongText
+	}
+	return rankFound
+}
+
+func equal(a, b string) bool { return a == b }
+
+// sameWords reports whether text, white space aside, is these words.
+func sameWords(text string, words []string, same func(a, b string) bool) bool {
+	n := 0
+	for word := range strings.FieldsSeq(text) {
+		if n == len(words) || !same(word, words[n]) {
+			return false
 		}
+		n++
 	}
-	return -1
+	return n == len(words)
 }
 
-// A tag is a closing tag with the nearest opening tag before it, by offsets.
-type tag struct{ open, inner, end, after int }
+// A markedText is a text with what was found out about the lines up to a place in
+// it. It only moves on, so that a line with many tags is not looked at again for
+// each.
+type markedText struct {
+	text   string
+	fences fenceScanner
 
-// meant reports whether the tag means the promise, be it in another case.
-func (t tag) meant(text, want string) bool {
-	return strings.EqualFold(fold(text[t.inner:t.end]), want)
+	at    int  // so far
+	line  int  // where the line begins
+	blank bool // nothing has been seen on it
+	lead  byte // the first character that is no white space, 0 = none
+	ticks int  // backquotes on it
 }
 
-// judge returns why the tag is not a promise under m, "" if it is.
-func (t tag) judge(text, want, promise string, m Match, fences *fenceScanner) string {
-	inner := text[t.inner:t.end]
-	exactTags := text[t.open:t.inner] == openTag && text[t.end:t.after] == closeTag
+// moveTo reads on up to a place.
+func (m *markedText) moveTo(at int) {
+	passed := m.text[m.at:at]
+	if n := strings.LastIndexByte(passed, '\n'); n >= 0 {
+		m.line, m.blank, m.lead, m.ticks = m.at+n+1, true, 0, 0
+		passed = passed[n+1:]
+	}
+	m.at = at
+	if seen := strings.TrimSpace(passed); seen != "" && m.lead == 0 {
+		m.lead = seen[0]
+	}
+	m.blank = m.blank && skipBlank(passed) == ""
+	m.ticks += strings.Count(passed, "`")
+}
+
+// place says what is wrong with where a tag stands.
+func (m *markedText) place(t tag, match Match) rank {
+	m.moveTo(t.open)
+	after := m.text[t.after:]
+	rest := skipBlankInLine(after)
 	switch {
-	case !t.meant(text, want):
-		return WhyWrongText
-	case m == MatchFold:
-		return ""
-	case !exactTags || fold(inner) != want:
-		return WhyWrongCase
-	case m == MatchAnywhere && inner != promise && inner != strings.TrimSpace(promise):
-		return WhyWrongText
-	case m == MatchAnywhere:
-		return ""
+	case m.fences.inside(m.line):
+		return rankFenced
+	case m.lead == '>' || m.ticks%2 == 1 || marked(m.text[m.line:t.open], after):
+		return rankQuoted
+	case !m.blank || rest != "" && rest[0] != '\n':
+		return rankNotAlone
+	case match != MatchOwnLine && skipBlank(rest) != "":
+		return rankNotLast
 	}
-	lineStart := strings.LastIndexByte(text[:t.open], '\n') + 1
-	before := text[lineStart:t.open]
-	rest := text[t.after:]
-	line, after, _ := strings.Cut(rest, "\n")
-	switch {
-	case fences.inside(lineStart):
-		return WhyFenced
-	case quoted(before, line):
-		return WhyQuoted
-	case !blank(before) || !blank(line):
-		return WhyNotAlone
-	case m != MatchOwnLine && !blank(after):
-		return WhyNotLast
-	}
-	return ""
+	return rankFound
 }
 
-// quoted reports whether what stands around a tag on its line makes it a
-// quotation: a block quotation's mark, a code span, quotation marks.
-func quoted(before, after string) bool {
-	before, after = strings.TrimSpace(before), strings.TrimSpace(after)
-	if strings.HasPrefix(before, ">") || strings.Count(before, "`")%2 == 1 {
-		return true
-	}
-	for _, marks := range []string{`""`, `''`, "“”", "„“", "‘’", "«»", "”“"} {
-		m := []rune(marks)
-		if strings.HasSuffix(before, string(m[0])) && strings.HasPrefix(after, string(m[1])) {
+// marked reports whether quotation marks stand around a tag on its line.
+func marked(before, after string) bool {
+	before = strings.TrimRightFunc(before, unicode.IsSpace)
+	after = strings.TrimLeftFunc(after, func(r rune) bool { return r != '\n' && unicode.IsSpace(r) })
+	for _, marks := range [][2]string{{`"`, `"`}, {"'", "'"}, {"“", "”"}, {"„", "“"}, {"‘", "’"}, {"«", "»"}, {"”", "“"}} {
+		if strings.HasSuffix(before, marks[0]) && strings.HasPrefix(after, marks[1]) {
 			return true
 		}
 	}
 	return false
 }
 
-func blank(s string) bool { return strings.TrimFunc(s, ignorable) == "" }
+func blank(s string) bool { return skipBlank(s) == "" }
 
-// ignorable is white space, and what is as invisible.
+// skipBlank returns s from the first character that shows.
+func skipBlank(s string) string { return strings.TrimLeftFunc(s, ignorable) }
+
+func skipBlankInLine(s string) string {
+	return strings.TrimLeftFunc(s, func(r rune) bool { return r != '\n' && ignorable(r) })
+}
+
+// ignorable is white space and zero-width characters.
 func ignorable(r rune) bool {
 	return unicode.IsSpace(r) || r == '\uFEFF' || r == '\u200B' || r == '\u2060' || r == 0
 }
@@ -185,26 +249,33 @@ func ignorable(r rune) bool {
 // fold trims white space and makes one blank of each run of it.
 func fold(s string) string { return strings.Join(strings.Fields(s), " ") }
 
+// A tag is a closing tag with the nearest opening tag before it, by offsets.
+type tag struct{ open, inner, end, after int }
+
 // tags yields the pairs of tags in text, in order, whatever their case.
 func tags(text string) func(yield func(tag) bool) {
 	return func(yield func(tag) bool) {
-		open, inner := -1, -1
-		for i := 0; ; {
-			n := strings.IndexByte(text[i:], '<')
-			if n < 0 {
-				return
-			}
-			i += n
-			switch {
-			case hasPrefixFold(text[i:], openTag):
-				open, inner = i, i+len(openTag)
-				i = inner
-			case hasPrefixFold(text[i:], closeTag):
-				after := i + len(closeTag)
-				if open >= 0 && !yield(tag{open: open, inner: inner, end: i, after: after}) {
+		open := -1
+		for i := 0; i < len(text); {
+			if text[i] != '<' {
+				n := strings.IndexByte(text[i:], '<')
+				if n < 0 {
 					return
 				}
-				open, i = -1, after
+				i += n
+			}
+			switch {
+			case i+1 < len(text) && text[i+1] != '/' && text[i+1]|0x20 != 'p': // quickly
+				i++
+			case hasPrefixFold(text[i:], openTag):
+				open = i
+				i += len(openTag)
+			case hasPrefixFold(text[i:], closeTag):
+				t := tag{open: open, inner: open + len(openTag), end: i, after: i + len(closeTag)}
+				if open >= 0 && !yield(t) {
+					return
+				}
+				open, i = -1, t.after
 			default:
 				i++
 			}
@@ -220,27 +291,18 @@ func hasPrefixFold(s, prefix string) bool {
 // next is looked at, so that long texts pass through the cache once.
 const scanBlock = 32 << 10
 
-// holdsTag reports whether the text may hold a promise's tag. It is exact for
-// text without escape sequences, which may hide one, and cheap for both.
-func holdsTag(text string) bool {
+// scan reads up to the first block that may hold a tag or an escape sequence, in
+// which case a tag may be split by one.
+func scan(text string) (tagged, escaped bool) {
 	for i := 0; i < len(text); i += scanBlock {
-		block := text[i:min(i+scanBlock, len(text))]
-		if strings.IndexByte(block, 0x1b) >= 0 || strings.Contains(block, "\u009b") {
-			return true // look closely: what an escape sequence splits is one word to a person
-		}
-		for at := i; ; at++ {
-			n := strings.IndexByte(text[at:i+len(block)], '<')
-			if n < 0 {
-				break
-			}
-			at += n
-			name := strings.TrimPrefix(text[at+1:min(at+len(closeTag), len(text))], "/")
-			if hasPrefixFold(name, "promise") {
-				return true
-			}
+		end := min(i+scanBlock, len(text))
+		tagged = reply.HasTag(text[i:min(end+len(closeTag), len(text))])
+		escaped = term.MayEscape(text[i:end])
+		if tagged || escaped {
+			break
 		}
 	}
-	return false
+	return tagged, escaped
 }
 
 // looksPromised reports whether the end of an answer without a tag was meant as
@@ -253,9 +315,9 @@ func looksPromised(text string) bool {
 			return false
 		}
 		at += n
-		before, after := tail[:at], tail[at+len("promise"):]
+		before, after := strings.TrimSuffix(tail[:at], "/"), strings.TrimPrefix(tail[at+len("promise"):], "s")
 		for _, pair := range [][2]string{{"<", ">"}, {"&lt;", "&gt;"}, {"(", ")"}, {"[", "]"}, {"{", "}"}, {"-", ">"}, {"\\u003c", "\\u003e"}} {
-			if strings.HasSuffix(strings.TrimSuffix(before, "/"), pair[0]) && strings.HasPrefix(strings.TrimPrefix(after, "s"), pair[1]) {
+			if strings.HasSuffix(before, pair[0]) && strings.HasPrefix(after, pair[1]) {
 				return true
 			}
 		}
@@ -267,7 +329,7 @@ func looksPromised(text string) bool {
 type fenceScanner struct {
 	text  string
 	at    int // start of the first line not read yet
-	fence stream.Fence
+	fence reply.Fence
 }
 
 // inside reports whether the line that starts at offset stands in a fence.

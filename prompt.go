@@ -2,8 +2,6 @@ package ralph
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 )
 
@@ -195,57 +193,4 @@ func (s State) nearMiss() string {
 		return ""
 	}
 	return "The last answer held " + sentence + ". It was not taken as a claim. If the task is really done, say so in the right form; if it is not, go on and leave the line out."
-}
-
-// Template fills {NAME}, {{NAME}} and ${NAME} with values, for the names it is
-// given. Any other text stays as it is: $HOME, {x} in code, $&. Only a {{NAME}}
-// that looks like a name and is not among values is an error, which lists the
-// names that are. Text that was filled in is not looked at again.
-func Template(text string, values map[string]string) (string, error) {
-	var b strings.Builder
-	for at := 0; at < len(text); {
-		n := strings.IndexAny(text[at:], "{$")
-		if n < 0 {
-			b.WriteString(text[at:])
-			break
-		}
-		b.WriteString(text[at : at+n])
-		at += n
-		rest := text[at:]
-		name, size := "", 0
-		switch {
-		case strings.HasPrefix(rest, "{{") && !strings.HasPrefix(rest, "{{{"):
-			name, size = braced(rest, "{{", "}}")
-			if _, known := values[name]; size > 0 && !known && isName(name) {
-				return "", fmt.Errorf("template, line %d: nothing is known of {{%s}}; the known names are %s",
-					1+strings.Count(text[:at], "\n"), name, strings.Join(slices.Sorted(maps.Keys(values)), ", "))
-			}
-		case strings.HasPrefix(rest, "${"):
-			name, size = braced(rest, "${", "}")
-		case strings.HasPrefix(rest, "{"):
-			name, size = braced(rest, "{", "}")
-		}
-		if value, known := values[name]; size > 0 && known {
-			b.WriteString(value)
-			at += size
-			continue
-		}
-		b.WriteByte(rest[0])
-		at++
-	}
-	return b.String(), nil
-}
-
-// braced returns the name between the marks that rest begins with, and the size
-// of all three; 0 if they are not closed.
-func braced(rest, open, end string) (name string, size int) {
-	name, _, ok := strings.Cut(rest[len(open):], end)
-	if !ok || name == "" || strings.ContainsAny(name, "{}\n") {
-		return "", 0
-	}
-	return name, len(open) + len(name) + len(end)
-}
-
-func isName(s string) bool {
-	return s != "" && strings.Trim(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_") == "" && (s[0] < '0' || s[0] > '9')
 }

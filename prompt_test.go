@@ -58,25 +58,3 @@ func TestPrompt(t *testing.T) {
 		t.Error(unlimited)
 	}
 }
-
-func TestTemplate(t *testing.T) {
-	t.Parallel()
-	values := map[string]string{"NAME": "shop", "PROMPT": "say {NAME} and $HOME and $&", "a b": "odd"}
-	for _, tt := range []struct{ in, want string }{
-		{"{NAME} {{NAME}} ${NAME}", "shop shop shop"},
-		{"$NAME $HOME ${HOME} {x} {} {{}} $& $$ ${} {", "$NAME $HOME ${HOME} {x} {} {{}} $& $$ ${} {"},
-		{"{{PROMPT}}", "say {NAME} and $HOME and $&"},
-		{"func() { return {NAME} }", "func() { return shop }"},
-		{"${{NAME}} {{{NAME}}} {{ NAME }} {{.NAME}} {a b}", "$shop {shop} {{ NAME }} {{.NAME}} odd"},
-		{"", ""},
-	} {
-		got, err := ralph.Template(tt.in, values)
-		if err != nil || got != tt.want {
-			t.Errorf("%s: %q, %v; want %q", tt.in, got, err, tt.want)
-		}
-	}
-	got, err := ralph.Template("one\n{{NAMES}}", values)
-	if err == nil || got != "" || !strings.Contains(err.Error(), "line 2") || !strings.Contains(err.Error(), "{{NAMES}}") || !strings.Contains(err.Error(), "NAME, PROMPT") {
-		t.Errorf("%q, %v", got, err)
-	}
-}

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	_ "embed"
+	"errors"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -62,7 +63,7 @@ func (r *session) fill(it Item) (string, error) {
 	maps.Copy(values, r.Values)
 	text, err := ralph.Template(cmp.Or(r.Template, DefaultTemplate), values)
 	if err != nil {
-		return "", fmt.Errorf("prompt: %w", err)
+		return "", errors.New("prompt: " + strings.TrimPrefix(err.Error(), "ralph: "))
 	}
 	return text, nil
 }

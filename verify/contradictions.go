@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/reply"
 )
 
 // Contradictions rejects an answer that claims to be done and says in other words
@@ -87,15 +88,14 @@ func (v Contradictions) patterns() ([][]token, error) {
 // Nor are the words of the promise a statement: a claim "ALL TESTS PASS" does not
 // take back that two fail.
 func withoutEcho(output string, t ralph.Task) string {
-	output = strings.ReplaceAll(output, "<promise>"+cmp.Or(t.Promise, ralph.DefaultPromise)+"</promise>", "")
 	if text := strings.TrimSpace(t.Prompt); len(text) >= 16 {
-		output = strings.ReplaceAll(output, text, "")
+		output = reply.Remove(output, text)
 	}
 	if len(t.Acceptance) > 0 {
 		list := "Acceptance criteria:\n\n- [ ] " + strings.Join(t.Acceptance, "\n- [ ] ")
-		output = strings.ReplaceAll(output, list, "")
+		output = reply.Remove(output, list)
 	}
-	return output
+	return reply.Remove(output, "<promise>"+cmp.Or(t.Promise, ralph.DefaultPromise)+"</promise>")
 }
 
 // The kinds of contradictions.

@@ -5,7 +5,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/ralph-loop/ralph/internal/stream"
+	"github.com/ralph-loop/ralph/internal/reply"
 )
 
 // Bounds that keep the work linear in the length of a text: no sentence, quotation
@@ -34,7 +34,7 @@ type block struct {
 func blocks(text string) []block {
 	var (
 		out   []block
-		fence stream.Fence
+		fence reply.Fence
 		wraps bool // the last block is text that the next line may continue
 		parts []string
 		size  int

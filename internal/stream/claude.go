@@ -3,50 +3,52 @@ package stream
 import (
 	"strings"
 	"time"
+
+	"github.com/ralph-loop/ralph/internal/jsonlines"
 )
 
 // claudeDialect is that of Claude Code, and of Cursor and Amp, which follow it.
 // Each block of a message is a line of its own, with the message's id. Amp
 // repeats the prompt as a user line; user lines are of no use here.
 func claudeDialect() dialect {
-	usage := func() filter {
-		return scalars("input_tokens", "output_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+	usage := func() jsonlines.Filter {
+		return jsonlines.Keys("input_tokens", "output_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
 	}
-	content := scalars("type", "text", "name").with("input", toolInput())
-	message := scalars("id", "model").with("content", content).with("usage", usage())
-	want := scalars("type", "subtype", "session_id", "model", "parent_tool_use_id", "error", "is_api_error_message",
+	content := jsonlines.Keys("type", "text", "name").With("input", toolInput())
+	message := jsonlines.Keys("id", "model").With("content", content).With("usage", usage())
+	want := jsonlines.Keys("type", "subtype", "session_id", "model", "parent_tool_use_id", "error", "is_api_error_message",
 		"api_error_status", "is_error", "result", "total_cost_usd", "terminal_reason", "num_turns").
-		with("message", message).with("usage", usage()).with("errors", filter{}).
-		with("modelUsage", filter{"*": scalars("inputTokens", "outputTokens", "cacheReadInputTokens", "cacheCreationInputTokens")}).
-		with("rate_limit_info", scalars("status", "resetsAt")).
-		with("event", scalars("type").with("delta", scalars("type", "text")).with("message", scalars("id")))
+		With("message", message).With("usage", usage()).With("errors", jsonlines.Filter{}).
+		With("modelUsage", jsonlines.Filter{"*": jsonlines.Keys("inputTokens", "outputTokens", "cacheReadInputTokens", "cacheCreationInputTokens")}).
+		With("rate_limit_info", jsonlines.Keys("status", "resetsAt")).
+		With("event", jsonlines.Keys("type").With("delta", jsonlines.Keys("type", "text")).With("message", jsonlines.Keys("id")))
 	return dialect{want: want, line: claudeLine, drop: func(kind []byte) bool { return string(kind) == "user" }}
 }
 
-func claudeLine(d *Decoder, v *value) {
-	if s := v.str("session_id"); s != "" {
+func claudeLine(d *Decoder, v *jsonlines.Value) {
+	if s := v.Str("session_id"); s != "" {
 		d.res.Session = s
 	}
-	subAgent := v.str("parent_tool_use_id") != ""
-	switch v.str("type") {
+	subAgent := v.Str("parent_tool_use_id") != ""
+	switch v.Str("type") {
 	case "system":
-		if v.str("subtype") == "init" && v.str("model") != "" {
-			d.res.Model = v.str("model")
+		if v.Str("subtype") == "init" && v.Str("model") != "" {
+			d.res.Model = v.Str("model")
 		}
 	case "assistant":
 		claudeMessage(d, v, subAgent)
 	case "stream_event":
-		switch event := v.get("event"); {
+		switch event := v.Get("event"); {
 		case subAgent:
-		case event.str("type") == "message_start":
-			d.stream = event.str("message", "id")
-		case event.str("delta", "type") == "text_delta":
-			d.piece(d.stream, event.get("delta", "text").asText())
+		case event.Str("type") == "message_start":
+			d.stream = event.Str("message", "id")
+		case event.Str("delta", "type") == "text_delta":
+			d.piece(d.stream, event.Get("delta", "text").Long())
 		}
 	case "rate_limit_event":
-		if v.str("rate_limit_info", "status") == "rejected" {
+		if v.Str("rate_limit_info", "status") == "rejected" {
 			d.limit = limit{hit: true}
-			if at := v.int("rate_limit_info", "resetsAt"); at > 0 {
+			if at := v.Int("rate_limit_info", "resetsAt"); at > 0 {
 				d.limit.reset = time.Unix(at, 0).UTC()
 			}
 		}
@@ -55,36 +57,36 @@ func claudeLine(d *Decoder, v *value) {
 	}
 }
 
-func claudeMessage(d *Decoder, v *value, subAgent bool) {
-	m := v.get("message")
-	if m.str("model") == "<synthetic>" || v.is("is_api_error_message") || v.str("error") != "" {
+func claudeMessage(d *Decoder, v *jsonlines.Value, subAgent bool) {
+	m := v.Get("message")
+	if m.Str("model") == "<synthetic>" || v.True("is_api_error_message") || v.Str("error") != "" {
 		// The client's words, not the agent's.
-		if words := textOf(m.get("content")); words != nil && !subAgent {
+		if words := textOf(m.Get("content")); words != nil && !subAgent {
 			d.notice(words.String())
 			claudeTrouble(d, v)
 		}
 		return
 	}
 	if !subAgent {
-		d.say(m.str("id"), textOf(m.get("content")))
-		if s := m.str("model"); s != "" {
+		d.say(m.Str("id"), textOf(m.Get("content")))
+		if s := m.Str("model"); s != "" {
 			d.res.Model = s
 		}
 	}
-	for _, block := range m.get("content").items() {
-		if block.str("type") == "tool_use" {
+	for _, block := range m.Get("content").Items() {
+		if block.Str("type") == "tool_use" {
 			claudeTool(d, block)
 		}
 	}
-	if usage := m.get("usage"); usage != nil {
-		d.using(m.str("id"), subAgent, claudeUsage(usage))
+	if usage := m.Get("usage"); usage != nil {
+		d.using(m.Str("id"), subAgent, claudeUsage(usage))
 	}
 }
 
 // claudeTrouble takes over what a line says about an error of the provider's.
-func claudeTrouble(d *Decoder, v *value) {
-	d.status(v.int("api_error_status"))
-	switch v.str("error") {
+func claudeTrouble(d *Decoder, v *jsonlines.Value) {
+	d.status(v.Int("api_error_status"))
+	switch v.Str("error") {
 	case "rate_limit":
 		d.limit.hit = true
 	case "authentication_failed":
@@ -92,44 +94,44 @@ func claudeTrouble(d *Decoder, v *value) {
 	}
 }
 
-func claudeTool(d *Decoder, block *value) {
-	name, input := block.str("name"), block.get("input")
+func claudeTool(d *Decoder, block *jsonlines.Value) {
+	name, input := block.Str("name"), block.Get("input")
 	d.tool(name, shownInput(input))
 	switch name {
 	case "Write", "Edit", "MultiEdit", "NotebookEdit", "create_file", "edit_file":
-		d.file(input.firstOf("file_path", "notebook_path", "path"))
+		d.file(input.FirstOf("file_path", "notebook_path", "path"))
 	}
 }
 
-func claudeUsage(u *value) Usage {
+func claudeUsage(u *jsonlines.Value) Usage {
 	return Usage{
-		InputTokens:  u.int("input_tokens") + u.int("cache_creation_input_tokens") + u.int("cache_read_input_tokens"),
-		OutputTokens: u.int("output_tokens"),
+		InputTokens:  u.Int("input_tokens") + u.Int("cache_creation_input_tokens") + u.Int("cache_read_input_tokens"),
+		OutputTokens: u.Int("output_tokens"),
 	}
 }
 
-func claudeResult(d *Decoder, v *value) {
+func claudeResult(d *Decoder, v *jsonlines.Value) {
 	d.end()
 	d.cost(v, "total_cost_usd")
-	told := claudeUsage(v.get("usage"))
+	told := claudeUsage(v.Get("usage"))
 	var models Usage // these include sub-agents
-	for _, m := range v.get("modelUsage").items() {
-		models.InputTokens += m.int("inputTokens") + m.int("cacheReadInputTokens") + m.int("cacheCreationInputTokens")
-		models.OutputTokens += m.int("outputTokens")
+	for _, m := range v.Get("modelUsage").Items() {
+		models.InputTokens += m.Int("inputTokens") + m.Int("cacheReadInputTokens") + m.Int("cacheCreationInputTokens")
+		models.OutputTokens += m.Int("outputTokens")
 	}
 	d.total(max(told.InputTokens, models.InputTokens), max(told.OutputTokens, models.OutputTokens))
 	if d.res.Usage.Requests == 0 && told.OutputTokens > 0 {
-		d.res.Usage.Requests = v.int("num_turns")
+		d.res.Usage.Requests = v.Int("num_turns")
 	}
 	d.tell()
 	// The subtype of a failure may be "success", if the failure is the provider's.
-	if v.is("is_error") || strings.HasPrefix(v.str("subtype"), "error") {
+	if v.True("is_error") || strings.HasPrefix(v.Str("subtype"), "error") {
 		claudeTrouble(d, v)
 		d.fail(claudeWhy(d, v))
 		return
 	}
 	d.overcome()
-	d.final = v.get("result").asText()
+	d.final = v.Get("result").Long()
 	if d.full == nil && d.final != nil && d.show != nil {
 		d.display(d.final.String())
 		d.newline()
@@ -137,20 +139,20 @@ func claudeResult(d *Decoder, v *value) {
 }
 
 // claudeWhy is why a run failed, in words that are not the agent's.
-func claudeWhy(d *Decoder, v *value) string {
-	if why := v.str("result"); why != "" && !d.own(why) {
+func claudeWhy(d *Decoder, v *jsonlines.Value) string {
+	if why := v.Str("result"); why != "" && !d.own(why) {
 		return why
 	}
-	for _, e := range v.get("errors").items() {
-		if why := e.str(); why != "" {
+	for _, e := range v.Get("errors").Items() {
+		if why := e.Str(); why != "" {
 			return why
 		}
 	}
-	if why := v.str("error"); why != "" {
+	if why := v.Str("error"); why != "" {
 		return why
 	}
 	if d.res.Message != "" {
 		return ""
 	}
-	return "ended with " + v.firstOf("terminal_reason", "subtype")
+	return "ended with " + v.FirstOf("terminal_reason", "subtype")
 }

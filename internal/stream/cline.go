@@ -1,86 +1,91 @@
 package stream
 
-import "bytes"
+import (
+	"bytes"
+
+	"github.com/ralph-loop/ralph/internal/jsonlines"
+	"github.com/ralph-loop/ralph/internal/reply"
+)
 
 // clineDialect is that of cline --json: agent events and a run_result in newer
 // versions, lines of say and ask in older ones.
 func clineDialect() dialect {
-	event := scalars("type", "contentType", "text", "toolName", "totalInputTokens", "totalOutputTokens", "totalCost").
-		with("error", scalars("message")).with("input", toolInput().with("commands", filter{}))
-	want := scalars("type", "say", "ask", "text", "partial", "finishReason").with("event", event).
-		with("usage", scalars("inputTokens", "outputTokens", "totalCost")).with("model", scalars("id"))
+	event := jsonlines.Keys("type", "contentType", "text", "toolName", "totalInputTokens", "totalOutputTokens", "totalCost").
+		With("error", jsonlines.Keys("message")).With("input", toolInput().With("commands", jsonlines.Filter{}))
+	want := jsonlines.Keys("type", "say", "ask", "text", "partial", "finishReason").With("event", event).
+		With("usage", jsonlines.Keys("inputTokens", "outputTokens", "totalCost")).With("model", jsonlines.Keys("id"))
 	return dialect{want: want, line: clineLine, drop: func(kind []byte) bool { return string(kind) == "hook_event" }}
 }
 
-func clineLine(d *Decoder, v *value) {
-	switch v.str("type") {
+func clineLine(d *Decoder, v *jsonlines.Value) {
+	switch v.Str("type") {
 	case "agent_event":
-		clineEvent(d, v.get("event"))
+		clineEvent(d, v.Get("event"))
 	case "run_result":
 		clineResult(d, v)
 	case "say":
 		clineSay(d, v)
 	case "ask":
-		switch v.str("ask") {
+		switch v.Str("ask") {
 		case "completion_result":
 			d.end()
 		case "plan_mode_respond", "act_mode_respond":
-			d.say("", v.get("text").asText())
+			d.say("", v.Get("text").Long())
 		case "api_req_failed":
 			d.end()
-			d.fail(v.str("text"))
+			d.fail(v.Str("text"))
 		}
 	}
 }
 
-func clineEvent(d *Decoder, e *value) {
-	kind := e.str("contentType")
-	switch e.str("type") {
+func clineEvent(d *Decoder, e *jsonlines.Value) {
+	kind := e.Str("contentType")
+	switch e.Str("type") {
 	case "content_start":
 		switch kind {
 		case "text":
-			d.piece("", e.get("text").asText())
+			d.piece("", e.Get("text").Long())
 		case "tool":
-			clineTool(d, e.str("toolName"), e.get("input"))
+			clineTool(d, e.Str("toolName"), e.Get("input"))
 		}
 	case "content_end":
 		if kind == "text" {
 			d.res.Usage.Messages++
-			d.say("", e.get("text").asText())
+			d.say("", e.Get("text").Long())
 		}
 	case "usage":
 		d.res.Usage.Requests++
-		d.total(e.int("totalInputTokens"), e.int("totalOutputTokens"))
+		d.total(e.Int("totalInputTokens"), e.Int("totalOutputTokens"))
 		d.cost(e, "totalCost")
 		d.tell()
 	case "error":
-		d.notice(e.str("error", "message"))
+		d.notice(e.Str("error", "message"))
 	}
 }
 
-func clineTool(d *Decoder, name string, input *value) {
+func clineTool(d *Decoder, name string, input *jsonlines.Value) {
 	what := shownInput(input)
-	for _, c := range input.get("commands").items() {
-		what = c.str()
+	for _, c := range input.Get("commands").Items() {
+		what = c.Str()
 		break
 	}
 	d.tool(name, what)
 	switch name {
 	case "editor", "write_to_file", "replace_in_file":
-		d.file(input.firstOf("path", "file_path"))
+		d.file(input.FirstOf("path", "file_path"))
 	}
 }
 
-func clineResult(d *Decoder, v *value) {
+func clineResult(d *Decoder, v *jsonlines.Value) {
 	d.end()
-	d.res.Model = v.str("model", "id")
-	d.total(v.int("usage", "inputTokens"), v.int("usage", "outputTokens"))
+	d.res.Model = v.Str("model", "id")
+	d.total(v.Int("usage", "inputTokens"), v.Int("usage", "outputTokens"))
 	d.cost(v, "usage", "totalCost")
 	d.tell()
-	switch reason, words := v.str("finishReason"), v.str("text"); {
+	switch reason, words := v.Str("finishReason"), v.Str("text"); {
 	case reason == "completed":
 		d.overcome()
-		d.final = v.get("text").asText()
+		d.final = v.Get("text").Long()
 	case reason == "error" && words != "" && !d.own(words):
 		d.fail(words)
 	case d.res.Message != "":
@@ -91,41 +96,41 @@ func clineResult(d *Decoder, v *value) {
 }
 
 // clineSay reads a line of the older form. What is partial is a growing copy.
-func clineSay(d *Decoder, v *value) {
-	t := v.get("text").asText()
+func clineSay(d *Decoder, v *jsonlines.Value) {
+	t := v.Get("text").Long()
 	if t == nil {
 		return
 	}
-	switch v.str("say") {
+	switch v.Str("say") {
 	case "completion_result", "text":
-		if v.is("partial") {
+		if v.True("partial") {
 			d.pieces = append(d.pieces[:0], message{text: t})
 			return
 		}
-		t.trimSuffix("HAS_CHANGES") // a mark for the client itself
+		t.TrimSuffix("HAS_CHANGES") // a mark for the client itself
 		d.res.Usage.Messages++
 		d.say("", t)
-		if v.str("say") == "completion_result" {
+		if v.Str("say") == "completion_result" {
 			d.end()
 		}
 	case "api_req_started":
-		clineRequest(d, inner(t, scalars("tokensIn", "tokensOut", "cacheWrites", "cacheReads", "cost")))
+		clineRequest(d, inner(t, jsonlines.Keys("tokensIn", "tokensOut", "cacheWrites", "cacheReads", "cost")))
 	case "tool":
-		tool := inner(t, scalars("tool", "path"))
-		d.tool(tool.str("tool"), tool.str("path"))
-		switch tool.str("tool") {
+		tool := inner(t, jsonlines.Keys("tool", "path"))
+		d.tool(tool.Str("tool"), tool.Str("path"))
+		switch tool.Str("tool") {
 		case "editedExistingFile", "newFileCreated":
-			d.file(tool.str("path"))
+			d.file(tool.Str("path"))
 		}
 	}
 }
 
-func clineRequest(d *Decoder, req *value) {
+func clineRequest(d *Decoder, req *jsonlines.Value) {
 	u := &d.res.Usage
 	u.Requests++
-	u.InputTokens += req.int("tokensIn") + req.int("cacheWrites") + req.int("cacheReads")
-	u.OutputTokens += req.int("tokensOut")
-	if cost, ok := req.num("cost"); ok {
+	u.InputTokens += req.Int("tokensIn") + req.Int("cacheWrites") + req.Int("cacheReads")
+	u.OutputTokens += req.Int("tokensOut")
+	if cost, ok := req.Number("cost"); ok {
 		d.addCost(cost)
 	}
 	d.tell()
@@ -133,16 +138,9 @@ func clineRequest(d *Decoder, req *value) {
 
 // inner reads an object that is written as text, of which the middle may be left
 // out.
-func inner(t *text, want filter) *value {
-	var object *value
-	r := reader{want: want, line: func(v *value) { object = v }, junk: func([]byte) {}}
-	r.write(bytes.ReplaceAll([]byte(t.String()), []byte{'\n'}, []byte{' '}))
+func inner(t *reply.Text, want jsonlines.Filter) *jsonlines.Value {
+	var object *jsonlines.Value
+	r := jsonlines.Reader{Want: want, Line: func(v *jsonlines.Value) { object = v }, Junk: func([]byte) {}}
+	r.Write(bytes.ReplaceAll([]byte(t.String()), []byte{'\n'}, []byte{' '}))
 	return object
-}
-
-// trimSuffix removes a suffix and the white space after it.
-func (t *text) trimSuffix(s string) {
-	if b := bytes.TrimRight(t.buf, " \r\n"); bytes.HasSuffix(b, []byte(s)) {
-		t.buf = b[:len(b)-len(s)]
-	}
 }

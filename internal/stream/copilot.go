@@ -1,61 +1,65 @@
 package stream
 
+import (
+	"github.com/ralph-loop/ralph/internal/jsonlines"
+)
+
 // copilotDialect is that of copilot --output-format json. Messages come in
 // pieces and then whole, with the same id; the prompt is repeated as
 // user.message. It tells requests, neither tokens nor cost.
 func copilotDialect() dialect {
-	data := scalars("messageId", "deltaContent", "model", "outputTokens", "inputTokens", "message", "statusCode", "errorType", "toolName", "parentToolCallId").
-		with("content", scalars("type", "text")).with("arguments", toolInput()).with("fileEdits", scalars("path"))
-	want := scalars("type", "sessionId", "exitCode").with("data", data).
-		with("usage", filter{"codeChanges": filter{"filesModified": filter{}}})
+	data := jsonlines.Keys("messageId", "deltaContent", "model", "outputTokens", "inputTokens", "message", "statusCode", "errorType", "toolName", "parentToolCallId").
+		With("content", jsonlines.Keys("type", "text")).With("arguments", toolInput()).With("fileEdits", jsonlines.Keys("path"))
+	want := jsonlines.Keys("type", "sessionId", "exitCode").With("data", data).
+		With("usage", jsonlines.Filter{"codeChanges": jsonlines.Filter{"filesModified": jsonlines.Filter{}}})
 	return dialect{want: want, line: copilotLine, drop: func(kind []byte) bool { return string(kind) == "user.message" }}
 }
 
-func copilotLine(d *Decoder, v *value) {
-	data := v.get("data")
-	subAgent := data.str("parentToolCallId") != ""
-	switch v.str("type") {
+func copilotLine(d *Decoder, v *jsonlines.Value) {
+	data := v.Get("data")
+	subAgent := data.Str("parentToolCallId") != ""
+	switch v.Str("type") {
 	case "assistant.message_delta":
 		if !subAgent {
-			d.piece(data.str("messageId"), data.get("deltaContent").asText())
+			d.piece(data.Str("messageId"), data.Get("deltaContent").Long())
 		}
 	case "assistant.message":
 		copilotMessage(d, data, subAgent)
 	case "tool.execution_start":
-		d.tool(data.str("toolName"), shownInput(data.get("arguments")))
+		d.tool(data.Str("toolName"), shownInput(data.Get("arguments")))
 	case "tool.execution_complete":
-		for _, e := range data.get("fileEdits").items() {
-			d.file(e.str("path"))
+		for _, e := range data.Get("fileEdits").Items() {
+			d.file(e.Str("path"))
 		}
 	case "session.error":
-		d.status(data.int("statusCode"))
-		if data.str("errorType") == "rate_limit" {
+		d.status(data.Int("statusCode"))
+		if data.Str("errorType") == "rate_limit" {
 			d.limit.hit = true
 		}
-		d.fail(data.str("message"))
+		d.fail(data.Str("message"))
 	case "result":
 		copilotResult(d, v)
 	}
 }
 
-func copilotMessage(d *Decoder, data *value, subAgent bool) {
+func copilotMessage(d *Decoder, data *jsonlines.Value, subAgent bool) {
 	if !subAgent {
 		d.fullID = "" // a message that comes again replaces itself
-		d.say(data.str("messageId"), textOf(data.get("content")))
-		if s := data.str("model"); s != "" {
+		d.say(data.Str("messageId"), textOf(data.Get("content")))
+		if s := data.Str("model"); s != "" {
 			d.res.Model = s
 		}
 	}
-	d.using(data.str("messageId"), subAgent, Usage{InputTokens: data.int("inputTokens"), OutputTokens: data.int("outputTokens")})
+	d.using(data.Str("messageId"), subAgent, Usage{InputTokens: data.Int("inputTokens"), OutputTokens: data.Int("outputTokens")})
 }
 
-func copilotResult(d *Decoder, v *value) {
+func copilotResult(d *Decoder, v *jsonlines.Value) {
 	d.end()
-	d.res.Session = v.str("sessionId")
-	for _, f := range v.get("usage", "codeChanges", "filesModified").items() {
-		d.file(f.str())
+	d.res.Session = v.Str("sessionId")
+	for _, f := range v.Get("usage", "codeChanges", "filesModified").Items() {
+		d.file(f.Str())
 	}
-	switch code, told := v.num("exitCode"); {
+	switch code, told := v.Number("exitCode"); {
 	case told && code != 0:
 		d.fail("")
 	case told:

@@ -8,12 +8,12 @@ import (
 func (d *Decoder) display(s string) {
 	if d.show != nil && s != "" {
 		io.WriteString(d.show, s)
-		d.column = !strings.HasSuffix(s, "\n")
+		d.midLine = !strings.HasSuffix(s, "\n")
 	}
 }
 
 func (d *Decoder) newline() {
-	if d.column {
+	if d.midLine {
 		d.display("\n")
 	}
 }

@@ -1,38 +1,42 @@
 package stream
 
+import (
+	"github.com/ralph-loop/ralph/internal/jsonlines"
+)
+
 // geminiDialect is that of gemini --output-format stream-json. The agent's words
 // come in pieces that carry no id, up to a tool's use, the prompt or the end;
 // the prompt is repeated as a message of role user. It tells tokens, not cost.
 func geminiDialect() dialect {
-	tokens := func() filter { return scalars("input_tokens", "output_tokens") }
-	want := scalars("type", "role", "delta", "session_id", "model", "tool_name", "status", "severity", "message").
-		with("content", scalars("text", "type")).with("parameters", toolInput()).
-		with("error", scalars("type", "message", "code")).
-		with("stats", tokens().with("models", filter{"*": tokens()}))
+	tokens := func() jsonlines.Filter { return jsonlines.Keys("input_tokens", "output_tokens") }
+	want := jsonlines.Keys("type", "role", "delta", "session_id", "model", "tool_name", "status", "severity", "message").
+		With("content", jsonlines.Keys("text", "type")).With("parameters", toolInput()).
+		With("error", jsonlines.Keys("type", "message", "code")).
+		With("stats", tokens().With("models", jsonlines.Filter{"*": tokens()}))
 	return dialect{want: want, line: geminiLine}
 }
 
-func geminiLine(d *Decoder, v *value) {
-	switch v.str("type") {
+func geminiLine(d *Decoder, v *jsonlines.Value) {
+	switch v.Str("type") {
 	case "init":
-		d.res.Session, d.res.Model = v.str("session_id"), v.str("model")
+		d.res.Session, d.res.Model = v.Str("session_id"), v.Str("model")
 	case "message":
 		geminiMessage(d, v)
 	case "tool_use":
 		d.whole()
 		geminiTurn(d)
-		name, in := v.str("tool_name"), v.get("parameters")
+		name, in := v.Str("tool_name"), v.Get("parameters")
 		d.tool(name, shownInput(in))
 		switch name {
 		case "write_file", "replace", "edit":
-			d.file(in.firstOf("file_path", "path"))
+			d.file(in.FirstOf("file_path", "path"))
 		}
 	case "tool_result":
 		d.whole()
 		d.turn = false
 	case "error":
-		if v.str("severity") == "error" {
-			d.notice(v.str("message"))
+		if v.Str("severity") == "error" {
+			d.notice(v.Str("message"))
 		}
 	case "result":
 		d.whole()
@@ -49,15 +53,15 @@ func geminiTurn(d *Decoder) {
 	}
 }
 
-func geminiMessage(d *Decoder, v *value) {
-	if v.str("role") != "assistant" {
+func geminiMessage(d *Decoder, v *jsonlines.Value) {
+	if v.Str("role") != "assistant" {
 		d.whole()
 		d.turn = false
 		return
 	}
 	geminiTurn(d)
-	words := textOf(v.get("content"))
-	if v.is("delta") {
+	words := textOf(v.Get("content"))
+	if v.True("delta") {
 		if len(d.pieces) == 0 {
 			d.res.Usage.Messages++
 		}
@@ -68,22 +72,22 @@ func geminiMessage(d *Decoder, v *value) {
 	d.say("", words)
 }
 
-func geminiResult(d *Decoder, v *value) {
+func geminiResult(d *Decoder, v *jsonlines.Value) {
 	d.end()
-	in, out := v.int("stats", "input_tokens"), v.int("stats", "output_tokens")
+	in, out := v.Int("stats", "input_tokens"), v.Int("stats", "output_tokens")
 	if in == 0 && out == 0 {
-		for _, m := range v.get("stats", "models").items() {
-			in += m.int("input_tokens")
-			out += m.int("output_tokens")
+		for _, m := range v.Get("stats", "models").Items() {
+			in += m.Int("input_tokens")
+			out += m.Int("output_tokens")
 		}
 	}
 	d.total(in, out)
 	d.tell()
-	if v.str("status") == "success" {
+	if v.Str("status") == "success" {
 		d.overcome()
 		return
 	}
-	d.status(v.int("error", "code"))
-	d.fail(v.get("error").firstOf("message", "type"))
-	d.notice(v.str("error")) // in case it is a string
+	d.status(v.Int("error", "code"))
+	d.fail(v.Get("error").FirstOf("message", "type"))
+	d.notice(v.Str("error")) // in case it is a string
 }

@@ -1,22 +1,26 @@
 package stream
 
+import (
+	"github.com/ralph-loop/ralph/internal/jsonlines"
+)
+
 // kimiDialect is one message a line, by role. The answer is the assistant's
 // message that asks for no tool.
 func kimiDialect() dialect {
-	want := scalars("role").with("content", scalars("type", "text")).with("tool_calls", scalars("id").with("function", scalars("name")))
+	want := jsonlines.Keys("role").With("content", jsonlines.Keys("type", "text")).With("tool_calls", jsonlines.Keys("id").With("function", jsonlines.Keys("name")))
 	return dialect{want: want, line: kimiLine}
 }
 
-func kimiLine(d *Decoder, v *value) {
-	if v.str("role") != "assistant" {
+func kimiLine(d *Decoder, v *jsonlines.Value) {
+	if v.Str("role") != "assistant" {
 		d.ended.Store(false)
 		return
 	}
-	d.say("", textOf(v.get("content")))
+	d.say("", textOf(v.Get("content")))
 	calls := 0
-	for _, c := range v.get("tool_calls").items() {
+	for _, c := range v.Get("tool_calls").Items() {
 		calls++
-		d.tool(c.str("function", "name"), "")
+		d.tool(c.Str("function", "name"), "")
 	}
 	d.ended.Store(calls == 0)
 	d.using("", false, Usage{})

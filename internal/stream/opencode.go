@@ -1,56 +1,60 @@
 package stream
 
+import (
+	"github.com/ralph-loop/ralph/internal/jsonlines"
+)
+
 // opencodeDialect is that of opencode run --format json. Cost and tokens are
 // told per step.
 func opencodeDialect() dialect {
-	part := scalars("type", "text", "tool", "reason", "cost", "messageID").
-		with("tokens", scalars("input", "output", "reasoning").with("cache", scalars("read", "write"))).
-		with("state", filter{"input": toolInput()})
-	want := scalars("type", "sessionID").with("part", part).
-		with("error", scalars("name", "message").with("data", scalars("message", "statusCode")))
+	part := jsonlines.Keys("type", "text", "tool", "reason", "cost", "messageID").
+		With("tokens", jsonlines.Keys("input", "output", "reasoning").With("cache", jsonlines.Keys("read", "write"))).
+		With("state", jsonlines.Filter{"input": toolInput()})
+	want := jsonlines.Keys("type", "sessionID").With("part", part).
+		With("error", jsonlines.Keys("name", "message").With("data", jsonlines.Keys("message", "statusCode")))
 	return dialect{want: want, line: opencodeLine, drop: func(kind []byte) bool { return string(kind) == "reasoning" }}
 }
 
-func opencodeLine(d *Decoder, v *value) {
-	if s := v.str("sessionID"); s != "" {
+func opencodeLine(d *Decoder, v *jsonlines.Value) {
+	if s := v.Str("sessionID"); s != "" {
 		d.res.Session = s
 	}
-	part := v.get("part")
-	switch v.str("type") {
+	part := v.Get("part")
+	switch v.Str("type") {
 	case "step_start":
 		d.ended.Store(false)
 	case "text":
-		d.say(part.str("messageID"), part.get("text").asText())
+		d.say(part.Str("messageID"), part.Get("text").Long())
 	case "tool_use":
-		name, in := part.str("tool"), part.get("state", "input")
+		name, in := part.Str("tool"), part.Get("state", "input")
 		d.tool(name, shownInput(in))
 		switch name {
 		case "write", "edit", "patch", "multiedit":
-			d.file(in.firstOf("filePath", "path"))
+			d.file(in.FirstOf("filePath", "path"))
 		}
 	case "step_finish":
 		opencodeStep(d, part)
 	case "error":
 		d.end()
-		d.status(v.int("error", "data", "statusCode"))
-		why := v.str("error", "data", "message")
+		d.status(v.Int("error", "data", "statusCode"))
+		why := v.Str("error", "data", "message")
 		if why == "" {
-			why = v.get("error").firstOf("message", "name")
+			why = v.Get("error").FirstOf("message", "name")
 		}
 		d.fail(why)
 	}
 }
 
-func opencodeStep(d *Decoder, part *value) {
+func opencodeStep(d *Decoder, part *jsonlines.Value) {
 	u := &d.res.Usage
 	u.Requests++
 	u.Messages++
-	u.InputTokens += part.int("tokens", "input") + part.int("tokens", "cache", "read") + part.int("tokens", "cache", "write")
-	u.OutputTokens += part.int("tokens", "output") + part.int("tokens", "reasoning")
-	if step, ok := part.num("cost"); ok {
+	u.InputTokens += part.Int("tokens", "input") + part.Int("tokens", "cache", "read") + part.Int("tokens", "cache", "write")
+	u.OutputTokens += part.Int("tokens", "output") + part.Int("tokens", "reasoning")
+	if step, ok := part.Number("cost"); ok {
 		d.addCost(step)
 	}
-	switch part.str("reason") {
+	switch part.Str("reason") {
 	case "tool-calls":
 	case "stop":
 		d.end()

@@ -13,6 +13,9 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph/internal/term"
+
+	"github.com/ralph-loop/ralph/internal/jsonlines"
+	"github.com/ralph-loop/ralph/internal/reply"
 )
 
 // Options are what a Decoder needs besides the stream.
@@ -50,9 +53,9 @@ type Result struct {
 
 // A dialect is one client's way to print.
 type dialect struct {
-	want filter
+	want jsonlines.Filter
 	drop func(kind []byte) bool // types of lines that are of no use; nil = none
-	line func(d *Decoder, v *value)
+	line func(d *Decoder, v *jsonlines.Value)
 }
 
 func dialects() map[string]dialect {
@@ -70,23 +73,23 @@ func Formats() []string { return slices.Sorted(maps.Keys(dialects())) }
 // A Decoder decodes one stream. Write and Result are for one goroutine.
 type Decoder struct {
 	dialect
-	json  *reader // nil for plain text
-	echo  *echo
+	json  *jsonlines.Reader // nil for plain text
+	echo  *reply.Echo
 	show  io.Writer
 	live  func(Usage)
 	ended atomic.Bool
 	res   Result
 
-	full   *text // the last message with text
-	fullID string
-	pieces []message // what came of messages that are not complete; the last one grows
-	final  *text     // of the end event
-	plain  text      // of the plain format
-	limit  limit     // as told before the end
-	shown  bool      // the message being read was shown as it came
-	column bool      // the display is not at the beginning of a line
-	turn   bool      // a model call is under way
-	stream string    // the id of the message that comes in pieces, if they do not say
+	full    *reply.Text // the last message with text
+	fullID  string
+	pieces  []message   // what came of messages that are not complete; the last one grows
+	final   *reply.Text // of the end event
+	plain   reply.Text  // of the plain format
+	limit   limit       // as told before the end
+	shown   bool        // the message being read was shown as it came
+	midLine bool        // the display is not at the beginning of a line
+	turn    bool        // a model call is under way
+	stream  string      // the id of the message that comes in pieces, if they do not say
 
 	open []usageOf // messages whose usage may be told again
 }
@@ -94,7 +97,7 @@ type Decoder struct {
 // A message is known by its id, "" if its dialect has none.
 type message struct {
 	id   string
-	text *text
+	text *reply.Text
 }
 
 // Of messages that are not complete, the last few are kept: few come at a time.
@@ -120,18 +123,20 @@ func New(format string, o Options) (*Decoder, error) {
 		d.show = term.Strip(o.Display)
 	}
 	if dia.line != nil {
-		d.json = &reader{want: dia.want, drop: dia.drop, line: d.decode, junk: d.skip}
+		d.json = &jsonlines.Reader{Want: dia.want, Drop: dia.drop, Line: d.decode, Junk: d.skip}
 	} else {
 		d.ended.Store(true)
 	}
-	d.echo = newEcho(o.Echo, d.accept)
+	if !reply.HasTag(o.Echo) {
+		o.Echo = ""
+	}
+	d.echo = reply.NewEcho(o.Echo, d.accept)
 	return d, nil
 }
 
 // Write takes the stream, in any pieces. It never fails.
 func (d *Decoder) Write(p []byte) (int, error) {
-	d.echo.write(p)
-	return len(p), nil
+	return d.echo.Write(p)
 }
 
 // Ended reports whether the end event has come. It may be called from any
@@ -140,17 +145,17 @@ func (d *Decoder) Ended() bool { return d.json != nil && d.ended.Load() }
 
 func (d *Decoder) accept(p []byte) {
 	if d.json != nil {
-		d.json.write(p)
+		d.json.Write(p)
 		return
 	}
 	d.plain.Write(p)
 	if d.show != nil && len(p) > 0 {
 		d.show.Write(p)
-		d.column = p[len(p)-1] != '\n'
+		d.midLine = p[len(p)-1] != '\n'
 	}
 }
 
-func (d *Decoder) decode(v *value) { d.line(d, v) }
+func (d *Decoder) decode(v *jsonlines.Value) { d.line(d, v) }
 
 func (d *Decoder) skip(line []byte) {
 	d.res.Skipped++
@@ -165,21 +170,21 @@ func (d *Decoder) skip(line []byte) {
 // Result ends the stream and says what it said. Call it once, after the last
 // Write.
 func (d *Decoder) Result() Result {
-	d.echo.close()
+	d.echo.Close()
 	r := &d.res
 	if d.json == nil {
 		r.Ended, r.Text = true, d.plain.String()
-		r.Omitted = d.plain.omitted()
+		r.Omitted = d.plain.Omitted()
 		d.newline()
 		return *r
 	}
-	d.json.close()
+	d.json.Close()
 	d.newline()
 	r.Ended = d.ended.Load()
 	r.Usage = d.usage()
 	if words := d.words(); words != nil {
 		r.Text = words.String()
-		r.Omitted = words.omitted()
+		r.Omitted = words.Omitted()
 	}
 	if !r.Ended || r.Failed {
 		d.classify()
@@ -189,11 +194,11 @@ func (d *Decoder) Result() Result {
 
 // words are the agent's last ones: those of a successful end event, else the
 // last message's, be it complete or not. nil = none.
-func (d *Decoder) words() *text {
-	if d.final != nil && !d.final.blank() && !d.res.Failed {
+func (d *Decoder) words() *reply.Text {
+	if d.final != nil && !d.final.Blank() && !d.res.Failed {
 		return d.final
 	}
-	if n := len(d.pieces); n > 0 && !d.pieces[n-1].text.blank() {
+	if n := len(d.pieces); n > 0 && !d.pieces[n-1].text.Blank() {
 		return d.pieces[n-1].text
 	}
 	return d.full
@@ -257,7 +262,7 @@ func (d *Decoder) own(words string) bool {
 
 // say takes over words of the agent. Blocks of one message, which have the same
 // id, belong together; what came of it in pieces before is replaced.
-func (d *Decoder) say(id string, t *text) {
+func (d *Decoder) say(id string, t *reply.Text) {
 	if t == nil {
 		return
 	}
@@ -268,26 +273,26 @@ func (d *Decoder) say(id string, t *text) {
 	}
 	d.newline()
 	d.shown = false
-	if t.blank() {
+	if t.Blank() {
 		return
 	}
 	if !d.res.Failed {
 		d.overcome()
 	}
 	if id != "" && id == d.fullID && d.full != nil {
-		d.full.add(t)
+		d.full.Add(t)
 		return
 	}
 	d.full, d.fullID = t, id
 }
 
 // piece takes over a piece of a message.
-func (d *Decoder) piece(id string, t *text) {
+func (d *Decoder) piece(id string, t *reply.Text) {
 	if t == nil {
 		return
 	}
 	n := slices.IndexFunc(d.pieces, func(m message) bool { return m.id == id })
-	m := message{id, new(text)}
+	m := message{id, new(reply.Text)}
 	if n >= 0 {
 		m = d.pieces[n]
 		d.pieces = slices.Delete(d.pieces, n, n+1)
@@ -295,7 +300,7 @@ func (d *Decoder) piece(id string, t *text) {
 		d.pieces = slices.Delete(d.pieces, 0, 1)
 	}
 	d.pieces = append(d.pieces, m)
-	m.text.add(t)
+	m.text.Add(t)
 	if d.show != nil {
 		d.display(t.String())
 	}

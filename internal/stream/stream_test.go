@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/ralph-loop/ralph/internal/reply"
 )
 
 func lines(l ...string) []byte { return []byte(strings.Join(l, "\n") + "\n") }
@@ -148,14 +149,14 @@ func TestTextBounds(t *testing.T) {
 	}
 	// A fence that is open at the cut is open in the tail.
 	got := decode(t, "text", []byte("```\n"+long+tag), 0, Options{})
-	var f Fence
+	var f reply.Fence
 	f.Lines(strings.TrimSuffix(got.Text, tag))
 	if f.Open() == "" {
 		t.Error("the tail is outside of the fence")
 	}
 	// One that was closed in what is left out is closed.
 	got = decode(t, "text", []byte("```\n"+long+"```\n"+long+tag), 0, Options{})
-	f = Fence{}
+	f = reply.Fence{}
 	f.Lines(strings.TrimSuffix(got.Text, tag))
 	if f.Open() != "" {
 		t.Error("the tail is in a fence")

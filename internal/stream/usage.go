@@ -3,6 +3,8 @@ package stream
 import (
 	"math"
 	"slices"
+
+	"github.com/ralph-loop/ralph/internal/jsonlines"
 )
 
 // Usage is what a run has used. InputTokens counts all input, that read from
@@ -57,8 +59,8 @@ func (d *Decoder) total(in, out int64) {
 }
 
 // cost replaces the cost so far, if it is told.
-func (d *Decoder) cost(v *value, path ...string) {
-	if f, ok := v.num(path...); ok && f >= 0 && !math.IsInf(f, 0) {
+func (d *Decoder) cost(v *jsonlines.Value, path ...string) {
+	if f, ok := v.Number(path...); ok && f >= 0 && !math.IsInf(f, 0) {
 		d.res.Usage.CostUSD = &f
 	}
 }

@@ -1,6 +1,7 @@
 package term
 
 import (
+	"bytes"
 	"strings"
 	"unicode/utf8"
 )
@@ -60,18 +61,24 @@ func (s *sequence) hides(r rune) bool {
 // begin takes a character outside of any sequence, be it that the one before was
 // broken off.
 func (s *sequence) begin(r rune) bool {
-	switch r {
-	case 0x1b:
+	switch {
+	case r == 0x1b:
 		*s = afterEscape
-	case 0x9b:
+	case r == 0x9b:
 		*s = inControl
-	case 0x90, 0x98, 0x9d, 0x9e, 0x9f: // DCS, SOS, OSC, PM, APC
+	case introduces(r):
 		*s = inString
 	default:
 		*s = outside
 		return false
 	}
 	return true
+}
+
+// introduces reports whether a C1 character begins a sequence: DCS, SOS, CSI, OSC, PM
+// or APC. In UTF-8 they are its second byte, after 0xc2.
+func introduces(r rune) bool {
+	return r == 0x90 || r == 0x98 || r == 0x9b || r >= 0x9d && r <= 0x9f
 }
 
 func (s *sequence) afterEscape(r rune) bool {
@@ -139,7 +146,7 @@ func (f *finder) next(at int) int {
 	}
 	if f.c1 < at {
 		f.c1 = f.index(at, 0xc2)
-		for f.c1 < len(f.text) && !strings.ContainsRune("\u0090\u0098\u009b\u009d\u009e\u009f", rune1(f.text[f.c1:])) {
+		for f.c1 < len(f.text) && !(f.c1+1 < len(f.text) && introduces(rune(f.text[f.c1+1]))) {
 			f.c1 = f.index(f.c1+1, 0xc2)
 		}
 	}
@@ -153,7 +160,14 @@ func (f *finder) index(at int, c byte) int {
 	return len(f.text)
 }
 
-func rune1(s string) rune {
-	r, _ := utf8.DecodeRuneInString(s)
-	return r
+// MayEscape reports whether text may hold control sequences, quickly: it says yes
+// to some text that holds none, but never no to text that does.
+func MayEscape[T string | []byte](text T) bool {
+	switch text := any(text).(type) {
+	case string:
+		return strings.IndexByte(text, 0x1b) >= 0 || strings.IndexByte(text, 0xc2) >= 0
+	case []byte:
+		return bytes.IndexByte(text, 0x1b) >= 0 || bytes.IndexByte(text, 0xc2) >= 0
+	}
+	panic("unreachable")
 }

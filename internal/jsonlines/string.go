@@ -1,14 +1,16 @@
-package stream
+package jsonlines
 
 import (
 	"bytes"
 	"strconv"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"github.com/ralph-loop/ralph/internal/reply"
 )
 
 // skipString passes a string that is not wanted.
-func (r *reader) skipString(p []byte) []byte {
+func (r *Reader) skipString(p []byte) []byte {
 	rest, end, torn := r.toQuote(p)
 	switch {
 	case torn:
@@ -21,7 +23,7 @@ func (r *reader) skipString(p []byte) []byte {
 
 // toQuote finds the quotation mark that ends a string, or the line feed that
 // tears it.
-func (r *reader) toQuote(p []byte) (rest []byte, end, torn bool) {
+func (r *Reader) toQuote(p []byte) (rest []byte, end, torn bool) {
 	for at, clear := 0, 0; ; { // p[:clear] holds no line feed
 		n := bytes.IndexByte(p[at:], '"')
 		stop := len(p)
@@ -64,7 +66,7 @@ func (r *reader) toQuote(p []byte) (rest []byte, end, torn bool) {
 }
 
 // skipContainer passes an object or array that is not wanted.
-func (r *reader) skipContainer(p []byte) []byte {
+func (r *Reader) skipContainer(p []byte) []byte {
 	for len(p) > 0 {
 		if r.inStr {
 			rest, end, torn := r.toQuote(p)
@@ -94,7 +96,7 @@ func (r *reader) skipContainer(p []byte) []byte {
 }
 
 // readString decodes a string that is wanted.
-func (r *reader) readString(p []byte) []byte {
+func (r *Reader) readString(p []byte) []byte {
 	for stop := -1; len(p) > 0; {
 		if len(r.esc) > 0 {
 			rest := r.readEscape(p)
@@ -145,7 +147,7 @@ func stringStop(p []byte) int {
 
 // put takes over decoded bytes. Between escape sequences there are few; they are
 // gathered.
-func (r *reader) put(b []byte) {
+func (r *Reader) put(b []byte) {
 	switch {
 	case r.isKey:
 		r.key = append(r.key, b[:min(maxKey-len(r.key), len(b))]...)
@@ -160,7 +162,7 @@ func (r *reader) put(b []byte) {
 	}
 }
 
-func (r *reader) putByte(c byte) {
+func (r *Reader) putByte(c byte) {
 	if r.isKey {
 		r.put([]byte{c})
 		return
@@ -168,7 +170,7 @@ func (r *reader) putByte(c byte) {
 	r.buf = append(r.buf, c)
 }
 
-func (r *reader) flush() {
+func (r *Reader) flush() {
 	if len(r.buf) > 0 {
 		r.write1(r.buf)
 		r.buf = r.buf[:0]
@@ -176,24 +178,24 @@ func (r *reader) flush() {
 }
 
 // write1 writes to the string being read, which becomes a text when it is long.
-func (r *reader) write1(b []byte) {
+func (r *Reader) write1(b []byte) {
 	v := r.str
 	if v.text == nil && len(v.short)+len(b) <= maxShort {
 		v.short = append(v.short, b...)
 		return
 	}
 	if v.text == nil {
-		v.text = new(text)
+		v.text = new(reply.Text)
 		v.text.Write(v.short)
 		if r.texts = append(r.texts, v); len(r.texts) > maxTexts {
-			r.texts[0].text.shed()
+			r.texts[0].text.Drop()
 			r.texts = append(r.texts[:0], r.texts[1:]...)
 		}
 	}
 	v.text.Write(b)
 }
 
-func (r *reader) endString() {
+func (r *Reader) endString() {
 	if !r.isKey {
 		r.flush()
 		r.str = nil
@@ -225,52 +227,61 @@ func (r *reader) endString() {
 
 // readEscape reads an escape sequence, of which the beginning is in r.esc: a
 // surrogate pair is two of them.
-func (r *reader) readEscape(p []byte) []byte {
+func (r *Reader) readEscape(p []byte) []byte {
 	for len(p) > 0 {
-		if p[0] == '\n' || len(r.esc) == 6 && p[0] != '\\' || len(r.esc) == 7 && p[0] != 'u' {
+		n := len(r.esc)
+		if p[0] == '\n' || n == 6 && p[0] != '\\' || n == 7 && p[0] != 'u' {
 			// Half a pair, and then something else: p, and the backslash before it.
-			pending := len(r.esc) == 7
 			r.putRune(utf8.RuneError)
 			r.esc = r.esc[:0]
-			if pending {
+			if n == 7 {
 				r.esc = append(r.esc, '\\')
 			}
 			return p
 		}
 		r.esc = append(r.esc, p[0])
 		p = p[1:]
-		switch n := len(r.esc); {
-		case n == 2 && r.esc[1] != 'u':
-			r.putByte(unescaped(r.esc[1]))
-			r.esc = r.esc[:0]
-			return p
-		case n == 6:
-			u := hex4(r.esc[2:6])
-			if utf16.IsSurrogate(u) && u < 0xdc00 {
-				continue // the other half follows
-			}
-			r.putRune(u)
-			r.esc = r.esc[:0]
-			return p
-		case n == 12:
-			first, second := hex4(r.esc[2:6]), hex4(r.esc[8:12])
-			c := utf16.DecodeRune(first, second)
-			r.putRune(c)
-			if c == utf8.RuneError && utf16.IsSurrogate(second) && second < 0xdc00 {
-				r.esc = append(r.esc[:0], r.esc[6:]...) // the first half of the next pair
-				continue
-			}
-			if c == utf8.RuneError {
-				r.putRune(second)
-			}
-			r.esc = r.esc[:0]
+		if r.escaped() {
 			return p
 		}
 	}
 	return p
 }
 
-func (r *reader) putRune(c rune) { r.put(utf8.AppendRune(nil, c)) }
+// escaped puts what the escape sequence in r.esc stands for, and reports whether it
+// was complete.
+func (r *Reader) escaped() bool {
+	switch n := len(r.esc); {
+	case n == 2 && r.esc[1] != 'u':
+		r.putByte(unescaped(r.esc[1]))
+	case n == 6:
+		u := hex4(r.esc[2:6])
+		if firstHalf(u) {
+			return false
+		}
+		r.putRune(u)
+	case n == 12:
+		first, second := hex4(r.esc[2:6]), hex4(r.esc[8:12])
+		c := utf16.DecodeRune(first, second)
+		r.putRune(c)
+		if c == utf8.RuneError && firstHalf(second) {
+			r.esc = append(r.esc[:0], r.esc[6:]...) // of the next pair
+			return false
+		}
+		if c == utf8.RuneError {
+			r.putRune(second)
+		}
+	default:
+		return false
+	}
+	r.esc = r.esc[:0]
+	return true
+}
+
+// firstHalf reports whether another escape sequence must follow for a character.
+func firstHalf(u rune) bool { return utf16.IsSurrogate(u) && u < 0xdc00 }
+
+func (r *Reader) putRune(c rune) { r.put(utf8.AppendRune(nil, c)) }
 
 func unescaped(c byte) byte {
 	switch c {

@@ -1,47 +1,13 @@
 package stream
 
 import (
-	"bytes"
-	"encoding/json"
 	"io"
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/ralph-loop/ralph/internal/reply"
 )
-
-// FuzzString compares the reader's strings with those of encoding/json, which
-// does not have to do it in pieces.
-func FuzzString(f *testing.F) {
-	for _, s := range []string{`plain`, `\u003cpromise\u003e`, `\ud83d\ude00`, `\ud83d\ud83d\ude00`, `\ud83d\n`, `\ud83dx`, `\ude00\ud83d`, `\"\\\/\b\f\n\r\t`, `é\u00e9`, "\xff\xc3", `\ud83d\\u`, `\u0000`} {
-		f.Add([]byte(s), uint8(1))
-	}
-	f.Fuzz(func(t *testing.T, s []byte, size uint8) {
-		line := append(append([]byte(`{"s":"`), s...), `"}`...)
-		var want struct{ S *string }
-		if json.Unmarshal(line, &want) != nil || want.S == nil || bytes.Contains(s, []byte("\n")) {
-			return
-		}
-		got := ""
-		r := reader{want: scalars("s"), line: func(v *value) { got = v.str("s") }, junk: func(b []byte) { t.Errorf("no JSON: %q", b) }}
-		for p := line; len(p) > 0; {
-			n := min(int(size)%8+1, len(p))
-			r.write(p[:n])
-			p = p[n:]
-		}
-		r.close()
-		// A run of bad bytes is one mark for encoding/json, or several.
-		if squeeze(got) != squeeze(*want.S) {
-			t.Errorf("%q: %q, want %q", s, got, *want.S)
-		}
-	})
-}
-
-func squeeze(s string) string {
-	for strings.Contains(s, "\uFFFD\uFFFD") {
-		s = strings.ReplaceAll(s, "\uFFFD\uFFFD", "\uFFFD")
-	}
-	return s
-}
 
 // generated reads as head, a middle that is repeated, and tail.
 func generated(head, middle string, size int, tail string) io.Reader {
@@ -106,7 +72,7 @@ func TestMemory(t *testing.T) {
 			if lastLine(r.Text) != "<promise>DONE</promise>" && tt.name != "many short blocks" {
 				t.Errorf("the answer ends with %q", lastLine(r.Text))
 			}
-			if len(r.Text) > headSize+tailSize+(keptLines+8)*keptSize {
+			if len(r.Text) > reply.MaxText {
 				t.Errorf("the answer has %d bytes", len(r.Text))
 			}
 			if peak > before+limit {

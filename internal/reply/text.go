@@ -1,0 +1,209 @@
+// Package reply knows an agent's answer as text: it keeps one of any length
+// within bounds ([Text]), tells what stands in a code fence ([Fence]) or may be a
+// promise's tag ([HasTag]), and takes out what only repeats the prompt ([Echo]).
+package reply
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/ralph-loop/ralph/internal/term"
+)
+
+// MaxText is the most a [Text] keeps, in bytes, the marks for what was left out
+// included.
+const MaxText = headSize + tailSize + (keptLines+8)*keptSize
+
+// Bounds of the parts of a text that is kept, in bytes.
+const (
+	headSize  = 64 << 10
+	tailSize  = 192 << 10
+	keptLines = 64
+	keptSize  = 1 << 10 // of one line
+)
+
+// A Text keeps the first 64 KiB and the last 192 KiB of what is written to it, at
+// the borders of lines where there are any, and of what is between them up to 64
+// lines that hold a promise's tag, for a claim may stand there. The zero value is
+// empty. It is for one goroutine.
+type Text struct {
+	buf  []byte // all of it, or head and tail
+	head int    // size of the head; 0 = nothing is left out yet
+	gone int64  // bytes left out between head and tail
+	lost int64  // bytes left out of what was added
+
+	fence   Fence // at the beginning of the tail, as a person sees the lines
+	midLine bool  // the tail begins in the middle of a line
+	atHead  string
+	kept    []kept
+}
+
+type kept struct{ line, fence string }
+
+// Write adds to the text. It never fails.
+func (t *Text) Write(p []byte) (int, error) {
+	n := len(p)
+	for len(p) > 0 {
+		take := min(len(p), headSize+2*tailSize-len(t.buf))
+		t.buf = append(t.buf, p[:take]...)
+		p = p[take:]
+		if len(t.buf) == headSize+2*tailSize { // seldom, for it moves the tail
+			t.cut()
+		}
+	}
+	return n, nil
+}
+
+// settle brings the text within its bounds.
+func (t *Text) settle() {
+	if len(t.buf) > max(t.head, headSize)+tailSize {
+		t.cut()
+	}
+}
+
+// Of returns a text of a few bytes.
+func Of(b []byte) *Text { return &Text{buf: bytes.Clone(b)} }
+
+// Add appends another text, with what was left out of it.
+func (t *Text) Add(o *Text) {
+	words := o.String()
+	t.Write([]byte(words))
+	t.lost += o.Omitted()
+}
+
+// TrimSuffix removes a suffix and the white space after it.
+func (t *Text) TrimSuffix(s string) {
+	if b := bytes.TrimRight(t.buf, " \r\n"); bytes.HasSuffix(b, []byte(s)) {
+		t.buf = b[:len(b)-len(s)]
+	}
+}
+
+// Drop leaves all of the text out and counts its bytes.
+func (t *Text) Drop() {
+	n := t.Omitted() + int64(len(t.buf))
+	*t = Text{lost: n, buf: fmt.Appendf(nil, "[%d bytes are left out here]\n", n)}
+}
+
+// Omitted is how many bytes were left out.
+func (t *Text) Omitted() int64 { return t.gone + t.lost }
+
+// Blank reports whether there was nothing but white space.
+func (t *Text) Blank() bool { return t.Omitted() == 0 && len(bytes.TrimSpace(t.buf)) == 0 }
+
+// cut leaves out what lies between the head and the last tailSize bytes, at the
+// borders of lines if there are any.
+func (t *Text) cut() {
+	if t.head == 0 {
+		t.head = border(t.buf[:headSize])
+		t.fence.Lines(term.Plain(string(t.buf[:t.head])))
+		t.atHead = t.fence.Open()
+	}
+	end := len(t.buf) - tailSize
+	if n := bytes.IndexByte(t.buf[end:], '\n'); n >= 0 && n < tailSize/2 {
+		end += n + 1
+	} else {
+		for end < len(t.buf) && !utf8.RuneStart(t.buf[end]) {
+			end++
+		}
+	}
+	cutLine := t.buf[end-1] != '\n'
+	t.leave(t.buf[t.head:end], cutLine)
+	t.midLine = cutLine
+	t.gone += int64(end - t.head)
+	t.buf = append(t.buf[:t.head], t.buf[end:]...)
+}
+
+// border is where the last whole line of b ends, or the last whole rune.
+func border(b []byte) int {
+	if n := bytes.LastIndexByte(b, '\n'); n > len(b)/2 {
+		return n + 1
+	}
+	n := len(b)
+	for n > 0 && !utf8.RuneStart(b[n-1]) {
+		n--
+	}
+	if n > 0 && utf8.FullRune(b[n-1:]) {
+		return len(b)
+	}
+	return max(n-1, 0)
+}
+
+// leave looks for fences and tags in lines that are left out, as a person sees
+// them: a colour before a fence hides it from nobody. Most hold neither. The first
+// line may lack its beginning, the last one its end: such a piece is kept as one,
+// and is no fence.
+func (t *Text) leave(b []byte, cutLine bool) {
+	if !HasTag(b) && !bytes.Contains(b, []byte("```")) && !bytes.Contains(b, []byte("~~~")) && !term.MayEscape(b) {
+		return
+	}
+	seen := term.Plain(string(b))
+	tagged := HasTag(seen)
+	first := t.midLine || t.gone == 0 && t.buf[t.head-1] != '\n'
+	for seen != "" {
+		line, rest, ended := strings.Cut(seen, "\n")
+		last := !ended && cutLine
+		if tagged && len(t.kept) < keptLines && HasTag(line) {
+			t.kept = append(t.kept, kept{around(line, first, last), t.fence.Open()})
+		}
+		if !first && !last {
+			t.fence.Line(line[:min(len(line), keptSize)])
+		}
+		first, seen = false, rest
+	}
+}
+
+// around is the line, or what stands around its last tag.
+func around(line string, lacksBegin, lacksEnd bool) string {
+	if len(line) > keptSize {
+		at := strings.LastIndexByte(line, '<')
+		for at > 0 && !tagAt(line[at:]) {
+			at = strings.LastIndexByte(line[:at], '<')
+		}
+		from, to := max(at-keptSize/2, 0), min(at+keptSize/2, len(line))
+		lacksBegin, lacksEnd = lacksBegin || from > 0, lacksEnd || to < len(line)
+		line = line[from:to]
+	}
+	s := strings.ToValidUTF8(line, "")
+	if lacksBegin {
+		s = "… " + s
+	}
+	if lacksEnd {
+		s += " …"
+	}
+	return s
+}
+
+// String returns what was kept as valid UTF-8. A code fence that was open where
+// something was left out is closed there and opened again, so that what stood
+// in a fence still does.
+func (t *Text) String() string {
+	t.settle()
+	if t.head == 0 {
+		return strings.ToValidUTF8(string(t.buf), "\uFFFD")
+	}
+	var b strings.Builder
+	b.Write(t.buf[:t.head])
+	if t.buf[t.head-1] != '\n' {
+		b.WriteByte('\n')
+	}
+	closeFence := func(mark string) {
+		if mark != "" {
+			b.WriteString(mark + "\n")
+		}
+	}
+	closeFence(t.atHead)
+	fmt.Fprintf(&b, "\n[%d bytes are left out here]\n\n", t.gone)
+	for _, k := range t.kept {
+		closeFence(k.fence)
+		b.WriteString(k.line + "\n")
+		closeFence(k.fence)
+	}
+	closeFence(t.fence.Open())
+	if t.midLine {
+		b.WriteString("… ")
+	}
+	b.Write(t.buf[t.head:])
+	return strings.ToValidUTF8(b.String(), "\uFFFD")
+}
