@@ -59,7 +59,9 @@ func (b *Banner) Write(p []byte) (int, error) {
 
 func (b *Banner) write(p []byte) {
 	if b.err == nil {
-		_, b.err = b.W.Write(p)
+		if _, err := b.W.Write(p); err != nil {
+			b.err = fmt.Errorf("progress: %w", err)
+		}
 	}
 }
 

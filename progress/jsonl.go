@@ -81,10 +81,10 @@ type note struct {
 func OpenJSONL(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o644)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("progress: %w", err)
 	}
 	if err := endLine(f); err != nil {
-		return nil, errors.Join(fmt.Errorf("%s: %w", path, err), f.Close())
+		return nil, fmt.Errorf("progress: %s: %w", path, errors.Join(err, f.Close()))
 	}
 	return f, nil
 }
@@ -116,10 +116,13 @@ func (l *JSONL) Append(_ context.Context, ev ralph.Event) error {
 		rec = attemptRecord(ev, at)
 	}
 	text, err := jsonLine(rec)
+	if err == nil {
+		err = l.write(text)
+	}
 	if err != nil {
 		return fmt.Errorf("progress: %w", err)
 	}
-	return l.write(text)
+	return nil
 }
 
 // position takes note of an event and returns where its loop stands.

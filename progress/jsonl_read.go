@@ -35,7 +35,7 @@ func ReadJSONL(r io.Reader) iter.Seq2[Record, error] {
 				return
 			}
 			if err != nil {
-				yield(Record{}, fmt.Errorf("line %d: %w", n, err))
+				yield(Record{}, fmt.Errorf("progress: line %d: %w", n, err))
 				return
 			}
 		}
@@ -71,7 +71,7 @@ func Resume(r io.Reader, task string) (ralph.State, error) {
 	loops := map[string]ralph.State{}
 	for rec, err := range ReadJSONL(r) {
 		if err != nil {
-			return ralph.State{}, fmt.Errorf("resume %q: %w", task, err)
+			return ralph.State{}, fmt.Errorf("%w, resuming %q", err, task)
 		}
 		ev := rec.Event
 		if ev.Loop != task && ev.Task != task {
@@ -91,9 +91,9 @@ func Resume(r io.Reader, task string) (ralph.State, error) {
 	names := slices.Sorted(maps.Keys(loops))
 	switch len(names) {
 	case 0:
-		return ralph.State{}, fmt.Errorf("resume %q: the log does not tell the start of such a task or loop", task)
+		return ralph.State{}, fmt.Errorf("progress: resume %q: the log does not tell the start of such a task or loop", task)
 	case 1:
 		return loops[names[0]], nil
 	}
-	return ralph.State{}, fmt.Errorf("resume %q: several loops worked on it; name one of %s", task, strings.Join(names, ", "))
+	return ralph.State{}, fmt.Errorf("progress: resume %q: several loops worked on it; name one of %s", task, strings.Join(names, ", "))
 }

@@ -17,7 +17,14 @@ import (
 // section makes sure that there is a file with a header. The file is opened
 // each time, for editors replace files instead of writing into them, and what
 // is appended to a replaced file is lost.
-func (m *Markdown) write(now time.Time, s *Section) (err error) {
+func (m *Markdown) write(now time.Time, s *Section) error {
+	if err := m.append(now, s); err != nil {
+		return fmt.Errorf("progress: %w", err)
+	}
+	return nil
+}
+
+func (m *Markdown) append(now time.Time, s *Section) (err error) {
 	f, err := os.OpenFile(m.Path, os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o644)
 	if err != nil {
 		return err

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"cmp"
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 	"time"
@@ -42,11 +43,11 @@ func ReadMarkdown(r io.Reader) (Progress, error) {
 			p.read(strings.ToValidUTF8(string(b), "\uFFFD"))
 		}
 		if err != nil {
-			if errors.Is(err, io.EOF) {
-				err = nil
-			}
 			p.finish()
-			return p.Progress, err
+			if errors.Is(err, io.EOF) {
+				return p.Progress, nil
+			}
+			return p.Progress, fmt.Errorf("progress: %w", err)
 		}
 	}
 }

@@ -1,8 +1,10 @@
 package progress_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -35,5 +37,19 @@ func TestMulti(t *testing.T) {
 	}
 	if err := progress.Multi().Append(t.Context(), ralph.Event{}); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestMultiPanic: a log that panics keeps nothing from the ones after it.
+func TestMultiPanic(t *testing.T) {
+	t.Parallel()
+	var after bytes.Buffer
+	bad := ralph.ProgressLogFunc(func(context.Context, ralph.Event) error { panic("boom") })
+	err := progress.Multi(bad, &progress.JSONL{W: &after}).Append(t.Context(), ralph.Event{Kind: ralph.EventPaused})
+	if err == nil || !strings.HasPrefix(err.Error(), "progress: the log panicked: boom\n") || !strings.Contains(err.Error(), "TestMultiPanic") {
+		t.Error(err)
+	}
+	if !strings.Contains(after.String(), `"kind":"paused"`) {
+		t.Errorf("the log after it got %q", after.String())
 	}
 }

@@ -3,6 +3,10 @@ package verify_test
 import (
 	"context"
 	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/verify"
@@ -60,4 +64,100 @@ func ExampleContradictions() {
 	// Output:
 	// true <nil>
 	// false <nil>
+}
+
+// The agent may not edit its own exam.
+func ExampleGuard() {
+	dir, err := os.MkdirTemp("", "guard")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer os.RemoveAll(dir)
+	exam := filepath.Join(dir, "check.sh")
+	if err := os.WriteFile(exam, []byte("exit 1\n"), 0o600); err != nil {
+		fmt.Println(err)
+		return
+	}
+	task, err := verify.Snapshot(ralph.Task{Dir: dir}, "check.sh") // before the loop starts
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	v := verify.Guard{Verifier: verify.External{Shell: "sh check.sh"}}
+
+	if err := os.WriteFile(exam, []byte("exit 0\n"), 0o600); err != nil { // the agent
+		fmt.Println(err)
+	}
+	got, err := v.Verify(context.Background(), ralph.Claim{Task: task, Promised: true})
+	fmt.Println(got.Passed, err)
+	fmt.Println(got.Feedback)
+	// Output:
+	// false <nil>
+	// the files that decide whether the task is done must be as they were before the loop started, and check.sh was changed; undo that
+}
+
+// A snapshot is part of the task, and so of all that is saved of a loop.
+func ExampleSnapshot() {
+	dir, err := os.MkdirTemp("", "snapshot")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer os.RemoveAll(dir)
+	if err := os.WriteFile(filepath.Join(dir, "a_test.go"), nil, 0o600); err != nil {
+		fmt.Println(err)
+		return
+	}
+	task, err := verify.Snapshot(ralph.Task{Dir: dir}, "**/*_test.go")
+	fmt.Println(err)
+	for _, name := range slices.Sorted(maps.Keys(task.Guarded)) {
+		fmt.Println(name)
+	}
+	// Output:
+	// <nil>
+	// **/*_test.go
+	// a_test.go
+}
+
+// Two stages that run the same command run it once for each attempt.
+func ExampleCache() {
+	runs := 0
+	tests := verify.Cache(ralph.VerifierFunc(func(context.Context, ralph.Claim) (ralph.Verdict, error) {
+		runs++
+		return ralph.Pass(), nil
+	}))
+	v := verify.MultiStage{Stages: []verify.Stage{
+		{Name: "coder", Verifier: tests},
+		{Name: "tester", Verifier: tests},
+	}}
+	got, err := v.Verify(context.Background(), ralph.Claim{Promised: true, Iteration: 1, Attempt: 1})
+	fmt.Println(got.Passed, err, runs)
+	// Output: true <nil> 1
+}
+
+func ExampleTemplate() {
+	v := verify.Template{Name: "file-exists", Args: []string{"example_test.go", "report.pdf"}}
+	got, err := v.Verify(context.Background(), ralph.Claim{Promised: true})
+	for _, c := range got.Checks {
+		fmt.Println(c.Status, c.Name)
+	}
+	fmt.Println(got.Passed, err)
+
+	fmt.Println(verify.Template{Name: "npm-test", Args: []string{"unit"}}.Validate(ralph.Task{}))
+	// Output:
+	// passed file-exists example_test.go
+	// failed file-exists report.pdf
+	// false <nil>
+	// verify: Template: npm-test: "unit" is too much; the arguments are: none
+}
+
+func ExampleAgent() {
+	for _, answer := range []string{"The parser is done.", "The parser is done. I committed it as 3f2a91c."} {
+		got, err := verify.Agent("coder").Verify(context.Background(), ralph.Claim{Promised: true, Output: answer})
+		fmt.Println(got.Passed, err)
+	}
+	// Output:
+	// false <nil>
+	// true <nil>
 }

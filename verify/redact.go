@@ -84,6 +84,7 @@ type hiding struct {
 	to   func([]byte)
 	hide hider
 	held []byte
+	next int  // how much is to be held when it is tried again to pass on some
 	skip bool // leave out the rest of the line
 	left int  // how much of it was left out, in bytes
 }
@@ -102,8 +103,9 @@ func (w *hiding) add(p []byte) {
 		}
 		piece := p[:min(len(p), hideWindow)]
 		p = p[len(piece):]
-		if w.held = append(w.held, piece...); len(w.held) >= hideWindow {
+		if w.held = append(w.held, piece...); len(w.held) >= max(w.next, hideWindow) {
 			w.pass()
+			w.next = len(w.held) + hideWindow/2 // not with each byte
 		}
 	}
 }

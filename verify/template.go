@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/url"
@@ -101,7 +102,7 @@ func (t Template) verifier() (ralph.Verifier, error) {
 		}
 		v, err := known.build(t.Args)
 		if err != nil {
-			return nil, fmt.Errorf("verify: Template: %s: %w; the arguments are: %s", name, err, known.Args)
+			return nil, fmt.Errorf("verify: Template: %s: %w; the arguments are: %s", name, err, cmp.Or(known.Args, "none"))
 		}
 		return redacting(v, t.Redact), nil
 	}
