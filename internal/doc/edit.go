@@ -73,35 +73,44 @@ func (n *Node) without(key string) *Node {
 
 // edits are the ways in which a value could be written, the best first.
 func (d *Doc) edits(m *Node, after, key string, value *Node) []edit {
-	item, quoted := m.Get(key), string(value.JSON())
-	switch {
+	forms := []string{value.Text, string(value.JSON())}
+	if d.JSON {
+		forms = forms[1:]
+	}
+	start, end, before := -1, -1, ""
+	switch item := m.Get(key); {
 	case item == nil || item.merged:
-		return d.insertions(m, after, key, value)
+		end, before = d.insertion(m, after, key)
+		start = end
 	case d.JSON:
-		return []edit{{item.Start, item.End, quoted}}
-	}
-	start, end := d.scalarAt(item)
-	switch {
-	case end < 0:
-		return nil
-	case item.Kind == Null && item.raw == "":
-		return []edit{{start, start, " " + value.Text}, {start, start, " " + quoted}, {start, start, ": " + quoted}}
-	case bytes.HasPrefix(d.Text[start:], []byte(`"`)):
-		if value.Kind != Text {
-			quoted = value.Text
+		start, end = item.Start, item.End
+	default:
+		start, end = d.scalarAt(item)
+		switch quote := d.Text[start:min(start+1, len(d.Text))]; {
+		case item.Kind == Null && item.raw == "":
+			before = " "
+			forms = append(forms, ":"+before+forms[1]) // of a key with a question mark
+		case string(quote) == `"` && value.Kind == Text:
+			forms = forms[1:]
+		case string(quote) == `'`:
+			forms[0] = "'" + strings.ReplaceAll(value.Text, "'", "''") + "'"
 		}
-		return []edit{{start, end, quoted}}
-	case bytes.HasPrefix(d.Text[start:], []byte(`'`)):
-		return []edit{{start, end, "'" + strings.ReplaceAll(value.Text, "'", "''") + "'"}, {start, end, quoted}}
 	}
-	return []edit{{start, end, value.Text}, {start, end, quoted}}
+	var all []edit
+	for _, form := range forms {
+		if end >= 0 {
+			all = append(all, edit{start, end, before + form})
+		}
+	}
+	return all
 }
 
-// insertions add a key behind another.
-func (d *Doc) insertions(m *Node, after, key string, value *Node) []edit {
+// insertion returns what must stand before the value of a new key, and where, or
+// -1.
+func (d *Doc) insertion(m *Node, after, key string) (end int, text string) {
 	i := m.index(after)
 	if i < 0 {
-		return nil
+		return -1, ""
 	}
 	before, val := m.Keys[i], m.Items[i]
 	keyAt, end := before.Start, val.End
@@ -109,25 +118,15 @@ func (d *Doc) insertions(m *Node, after, key string, value *Node) []edit {
 		keyAt = d.offsetOf(before.line, before.column)
 		_, end = d.scalarAt(val)
 	}
-	if end < 0 {
-		return nil
+	switch {
+	case end < 0 || m.Flow:
+		return end, d.flowKey(keyAt, max(keyAt, end), key)
+	case bytes.IndexByte(d.Text[end:], '\n') < 0:
+		end = len(d.Text)
+	default:
+		end += bytes.IndexAny(d.Text[end:], "\r\n")
 	}
-	var text string
-	if m.Flow {
-		text = d.flowKey(keyAt, end, key)
-	} else {
-		text = d.newline() + strings.Repeat(" ", before.column-1) + key + ": "
-		if i := bytes.IndexByte(d.Text[end:], '\n'); i < 0 {
-			end = len(d.Text)
-		} else if end += i; d.Text[end-1] == '\r' {
-			end--
-		}
-	}
-	quoted := edit{end, end, text + string(value.JSON())}
-	if d.JSON {
-		return []edit{quoted}
-	}
-	return []edit{{end, end, text + value.Text}, quoted}
+	return end, d.newline() + strings.Repeat(" ", before.column-1) + key + ": "
 }
 
 // flowKey is a comma and a key in a mapping in braces, laid out as the key before.

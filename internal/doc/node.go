@@ -142,32 +142,31 @@ func (n *Node) JSON() json.RawMessage {
 }
 
 func (n *Node) writeJSON(b *bytes.Buffer) {
-	open, end := byte('['), byte(']')
 	switch n.Kind {
 	case Null:
 		b.WriteString("null")
-		return
-	case Bool, Integer, Float:
-		b.WriteString(n.Text)
-		return
 	case Text:
 		writeJSONText(b, n.Text)
-		return
-	case Map:
-		open, end = '{', '}'
-	}
-	b.WriteByte(open)
-	for i, item := range n.Items {
-		if i > 0 {
-			b.WriteByte(',')
-		}
+	case List, Map:
+		brackets := "[]"
 		if n.Kind == Map {
-			writeJSONText(b, n.Keys[i].Text)
-			b.WriteByte(':')
+			brackets = "{}"
 		}
-		item.writeJSON(b)
+		b.WriteByte(brackets[0])
+		for i, item := range n.Items {
+			if i > 0 {
+				b.WriteByte(',')
+			}
+			if n.Kind == Map {
+				writeJSONText(b, n.Keys[i].Text)
+				b.WriteByte(':')
+			}
+			item.writeJSON(b)
+		}
+		b.WriteByte(brackets[1])
+	default:
+		b.WriteString(n.Text)
 	}
-	b.WriteByte(end)
 }
 
 func writeJSONText(b *bytes.Buffer, text string) {

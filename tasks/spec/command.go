@@ -84,30 +84,31 @@ func hideSecrets(line string) string {
 	next := false // the next word is a secret
 	for i, word := range words {
 		bare := strings.Trim(word, `'"`)
-		at := strings.IndexAny(word, "=:")
+		name, value := bare, ""
+		if at := strings.IndexAny(bare, "=:"); at > 0 {
+			name, value = bare[:at], strings.Trim(bare[at+1:], `'"`)
+		}
+		named := isSecretName(name) && (name != bare || strings.HasPrefix(bare, "-"))
 		switch {
 		case isScheme(bare): // "Authorization: Bearer x" has its secret one word later
 			next = true
 		case next:
-			next, words[i] = false, stars(word)
-		case at > 0 && isSecretName(word[:at]):
-			if next = strings.Trim(word[at+1:], `'"`) == ""; !next {
-				words[i] = word[:at+1] + stars(word[at+1:])
-			}
+			next, words[i] = false, stars(word, bare)
+		case named && value != "":
+			words[i] = stars(word, value)
 		default:
-			next = at < 0 && strings.HasPrefix(bare, "-") && isSecretName(bare) || bare == "-u" || bare == "--user"
+			next = named || bare == "-u" || bare == "--user"
 		}
 	}
 	return progress.Redactor{}.String(strings.Join(words, " "))
 }
 
-// stars keeps the quotes around what it hides.
-func stars(word string) string {
-	bare := strings.Trim(word, `'"`)
-	if bare == "" {
-		return word
+// stars hides the end of a word, but for the quotes behind it.
+func stars(word, secret string) string {
+	if i := strings.LastIndex(word, secret); secret != "" && i >= 0 {
+		return word[:i] + "***" + word[i+len(secret):]
 	}
-	return strings.Replace(word, bare, "***", 1)
+	return word
 }
 
 func isScheme(word string) bool {

@@ -64,14 +64,11 @@ func (r *reader) criteria(n *doc.Node, what, agent string) (Criteria, check) {
 	if n.Kind != doc.Map {
 		return c, check{}
 	}
-	if at := n.Get("promise"); isText(at) {
-		r.promise(at, inside(what, "promise"), ralph.Task{Promise: at.Text})
+	t := ralph.Task{Promise: c.Promise}
+	if at := n.Get("promise"); isText(at) && !r.promise(at, inside(what, "promise"), t) {
+		t.Promise = "" // reported already
 	}
 	if at := n.Get("blocked"); isText(at) {
-		t := ralph.Task{Promise: c.Promise}
-		if t.Validate() != nil {
-			t.Promise = "" // reported already
-		}
 		t.Blocked = at.Text
 		r.promise(at, inside(what, "blocked"), t)
 	}
@@ -81,12 +78,17 @@ func (r *reader) criteria(n *doc.Node, what, agent string) (Criteria, check) {
 func isText(n *doc.Node) bool { return n != nil && n.Kind == doc.Text }
 
 // promise refuses a promise that no answer could ever hold.
-func (r *reader) promise(at *doc.Node, what string, t ralph.Task) {
-	if at.Text == "" {
+func (r *reader) promise(at *doc.Node, what string, t ralph.Task) (ok bool) {
+	err := t.Validate()
+	switch {
+	case at.Text == "":
 		r.refuse(at, "%s is empty", what)
-	} else if err := t.Validate(); err != nil {
+	case err != nil:
 		r.refuse(at, "%s: %s", what, strings.TrimPrefix(err.Error(), "ralph: task: "))
+	default:
+		return true
 	}
+	return false
 }
 
 // criteriaCheck reads the method and the configuration of criteria.

@@ -24,21 +24,17 @@ type Problem struct {
 
 // Error returns "file:line:column: task: text".
 func (p *Problem) Error() string {
-	var b strings.Builder
-	if p.File != "" {
-		b.WriteString(p.File + ":")
-	}
-	if p.Line > 0 {
-		fmt.Fprintf(&b, "%d:%d:", p.Line, p.Column)
-	}
-	if b.Len() > 0 {
-		b.WriteByte(' ')
-	}
+	text := p.Text
 	if p.Task != "" {
-		b.WriteString(p.Task + ": ")
+		text = p.Task + ": " + text
 	}
-	b.WriteString(p.Text)
-	return b.String()
+	switch {
+	case p.File == "" && p.Line == 0:
+		return text
+	case p.Line == 0:
+		return p.File + ": " + text
+	}
+	return strings.TrimPrefix(fmt.Sprintf("%s:%d:%d: %s", p.File, p.Line, p.Column, text), ":")
 }
 
 // unlocated is an error of this package that is not about a place in a file.

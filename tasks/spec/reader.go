@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"time"
 
@@ -130,55 +131,41 @@ func write(fields []field) (*doc.Node, error) {
 
 // valueOf is the node of a variable, nil if it is to be left out.
 func valueOf(from any) (*doc.Node, error) {
+	if from == nil || reflect.ValueOf(from).Elem().IsZero() {
+		return nil, nil
+	}
 	switch v := from.(type) {
 	case *string:
-		if *v != "" {
-			return doc.String(*v), nil
-		}
+		return doc.String(*v), nil
 	case *int:
-		if *v != 0 {
-			return doc.Int(*v), nil
-		}
+		return doc.Int(*v), nil
 	case *bool:
-		if *v {
-			return &doc.Node{Kind: doc.Bool, Text: "true", Start: -1}, nil
-		}
+		return &doc.Node{Kind: doc.Bool, Text: "true", Start: -1}, nil
 	case *[]string:
-		if *v != nil {
-			return doc.Texts(*v), nil
-		}
+		return doc.Texts(*v), nil
 	case *time.Time:
-		if !v.IsZero() {
-			return doc.String(v.UTC().Format(time.RFC3339Nano)), nil
+		if v.IsZero() { // in any zone
+			return nil, nil
 		}
+		return doc.String(v.UTC().Format(time.RFC3339Nano)), nil
 	case *json.RawMessage:
-		if *v != nil {
-			return doc.FromJSON(*v)
-		}
-	case *map[string]json.RawMessage:
-		if *v != nil {
-			return mappingOf(*v)
-		}
+		return doc.FromJSON(*v)
 	case **Completion:
-		if *v != nil {
-			return (*v).node()
-		}
+		return (*v).node()
 	case **doc.Node:
 		return *v, nil
-	}
-	return nil, nil
-}
-
-func mappingOf(values map[string]json.RawMessage) (*doc.Node, error) {
-	n := doc.Mapping()
-	for _, key := range slices.Sorted(maps.Keys(values)) {
-		value, err := doc.FromJSON(values[key])
-		if err != nil {
-			return nil, unread(key, err)
+	case *map[string]json.RawMessage:
+		n := doc.Mapping()
+		for _, key := range slices.Sorted(maps.Keys(*v)) {
+			value, err := doc.FromJSON((*v)[key])
+			if err != nil {
+				return nil, unread(key, err)
+			}
+			n.Add(key, value)
 		}
-		n.Add(key, value)
+		return n, nil
 	}
-	return n, nil
+	return nil, fmt.Errorf("a %T cannot be written", from)
 }
 
 // toJSON and toYAML end a MarshalJSON and a MarshalYAML.

@@ -60,8 +60,7 @@ func (r *reader) part(f *File, n *doc.Node) {
 	wrappers := []string{"task", "tasks"}
 	switch {
 	case n.Has("ralph"):
-		at := slices.IndexFunc(n.Keys, func(key *doc.Node) bool { return key.Text == "ralph" })
-		r.bad(n.Keys[at], "this is a configuration and not a task; see ParseConfig")
+		r.bad(n.Key("ralph"), "this is a configuration and not a task; see ParseConfig")
 	case n.Has("completion") && len(n.Keys) == 1:
 		add(r.completion(n.Items[0]))
 	case n.Has(completionKeys()...):

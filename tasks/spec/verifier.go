@@ -39,15 +39,10 @@ type Env struct {
 // others and for programs without definitions; a task's is built by the function
 // [Verifier]. An unknown method, a configuration that the method cannot use, and
 // one in which {{acceptance_criteria}} is not filled in are errors.
-func (e Env) Verifier(method string, config json.RawMessage) (ralph.Verifier, error) {
-	v, err := e.verifier(method, config)
-	return v, leaving(err)
-}
-
-func (e Env) verifier(method string, config json.RawMessage) (ralph.Verifier, error) {
+func (e Env) Verifier(method string, config json.RawMessage) (v ralph.Verifier, err error) {
+	defer func() { err = leaving(err) }()
 	var n *doc.Node
 	if len(config) > 0 {
-		var err error
 		if n, err = doc.FromJSON(config); err != nil {
 			return nil, unread(method, err)
 		}
@@ -125,7 +120,9 @@ func (v TaskVerifier) Prepare(ctx context.Context, t ralph.Task) (ralph.Task, er
 	return t, err
 }
 
-func ofTask(t ralph.Task, err error) error { return leaving(fmt.Errorf("task %s: %w", t.ID, err)) }
+func ofTask(t ralph.Task, err error) error {
+	return leaving(fmt.Errorf("task %s: %w", t.ID, bare(err)))
+}
 
 // build makes the verifier of a task's Spec.
 func (v TaskVerifier) build(t ralph.Task) (ralph.Verifier, error) {
@@ -156,7 +153,7 @@ func (a agreement) build(env Env) (ralph.Verifier, error) {
 	case a.check.config != nil:
 		return nil, errors.New("there is a verification_config but no verification_method")
 	case env.Judge != nil && len(a.acceptance) > 0:
-		return env.verifier(semantic, nil)
+		return env.Verifier(semantic, nil)
 	}
 	return verify.String{}, nil
 }
@@ -165,17 +162,16 @@ func (a agreement) build(env Env) (ralph.Verifier, error) {
 // not say that work is left, and must say what is wanted of that agent, where
 // there is a rule.
 func afterPromise(v ralph.Verifier, env Env) (ralph.Verifier, error) {
-	words, err := env.verifier(contradictions, nil)
-	if err != nil {
-		return nil, err
-	}
-	stages := []verify.Stage{{Name: "no contradictions", Verifier: words}}
-	if hasRule(env.agent) {
-		rule, err := env.verifier(agentRule, nil)
+	var stages []verify.Stage
+	for _, before := range []struct{ name, method string }{{"no contradictions", contradictions}, {"the rule for " + env.agent, agentRule}} {
+		if before.method == agentRule && !hasRule(env.agent) {
+			continue
+		}
+		words, err := env.Verifier(before.method, nil)
 		if err != nil {
 			return nil, err
 		}
-		stages = append(stages, verify.Stage{Name: "the rule for " + env.agent, Verifier: rule})
+		stages = append(stages, verify.Stage{Name: before.name, Verifier: words})
 	}
 	return verify.MultiStage{Stages: append(stages, verify.Stage{Name: "verification", Verifier: v})}, nil
 }
@@ -227,7 +223,7 @@ func agreed(t ralph.Task) (agreement, error) {
 	r := reader{doc: &doc.Doc{}, anyMethod: true}
 	r.mapping(n, "Spec", a.fields(&r), nil)
 	if n.Kind == doc.Map && a.version != agreementVersion {
-		return a, fmt.Errorf("Spec: version %d is not known here; known is %d", a.version, agreementVersion)
+		return a, fmt.Errorf("the version %d of its Spec is not known here; known is %d", a.version, agreementVersion)
 	}
 	if a.criteria != nil {
 		var criteria Criteria

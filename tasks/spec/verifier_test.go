@@ -151,8 +151,8 @@ func TestVerifierSpecErrors(t *testing.T) {
 	for text, want := range map[string]string{
 		``:                               "spec: task T1: it has no Spec, so there is nothing to build a verifier from",
 		`{`:                              "spec: task T1: Spec: this is not JSON: unexpected end of JSON input",
-		`{}`:                             "spec: task T1: Spec: version 0 is not known here; known is 1",
-		`{"v":2}`:                        "spec: task T1: Spec: version 2 is not known here; known is 1",
+		`{}`:                             "spec: task T1: the version 0 of its Spec is not known here; known is 1",
+		`{"v":2}`:                        "spec: task T1: the version 2 of its Spec is not known here; known is 1",
 		`{"v":1,"also":1}`:               `spec: task T1: unknown key "also" in Spec; known are v, agent, `,
 		`{"v":1,"criteria":{"metod":1}}`: `spec: task T1: unknown key "metod" in Spec.criteria; known are promise, `,
 		`{"v":1,"agent":"docs","criteria":{"verification_config":{"command":"x"}}}`: "spec: task T1: Spec.criteria has a verification_config but no verification_method",
