@@ -1,6 +1,7 @@
 package tasks_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -29,7 +30,7 @@ func numbered(n int) string {
 func TestFailure08Promise(t *testing.T) {
 	t.Parallel()
 	const promise = "All done.\n\n<promise>COMPLETE</promise>"
-	s, w, _ := list(t, numbered(16), tick(promise, "T001", "T002", "T003"), says(promise, nil))
+	s, w, log := list(t, numbered(16), tick(promise, "T001", "T002", "T003"), says(promise, nil))
 	s.Limits.Iterations = 2
 	got, err := s.Run(t.Context())
 	want := tasks.Report{FeatureBranch: "001-shop", Status: "failed", MaxIterations: 2, IterationsRun: 2, TasksCompleted: 3, TasksRemaining: 13}
@@ -41,6 +42,9 @@ func TestFailure08Promise(t *testing.T) {
 	}
 	if !strings.Contains(w.prompts[1], "13 tasks are open: T004, T005, T006, T007, T008, T009, T010, T011, T012, T013, T014, T015, T016.") {
 		t.Error(w.prompts[1])
+	}
+	if diff := cmp.Diff([]string{"1 T001 success", "2 T004 failure"}, sections(t, log)); diff != "" {
+		t.Error(diff) // the claim alone is no success of the task
 	}
 }
 
@@ -116,30 +120,73 @@ func TestFailure24SameWords(t *testing.T) {
 	if got, err := s.Run(t.Context()); err != nil || got.TasksCompleted != 12 || got.IterationsRun != 12 {
 		t.Errorf("%+v, %v", got, err)
 	}
+
+	// Nor because it says the same of one task and changes nothing, or nothing but
+	// other boxes, which ends a loop that is told to look for stalls.
+	const same = "Task done."
+	still := func(context.Context, string) (string, []string, error) { return "unchanged", nil, nil }
+	steps = []func(*worker) (string, error){says(same, nil), says(same, nil), tick(same, "T002"), says(same, nil), tick(same, "T001")}
+	s, _, log := list(t, numbered(2), steps...)
+	s.Limits.Iterations, s.Limits.Stalls, s.Misses, s.Workspace = 10, 1, 6, still
+	if got, err := s.Run(t.Context()); err != nil || got.TasksCompleted != 2 || got.IterationsRun != 5 {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if diff := cmp.Diff([]string{"1 T001 failure", "2 T001 failure", "3 T001 success", "4 T001 failure", "5 T001 success"}, sections(t, log)); diff != "" {
+		t.Error(diff)
+	}
+	loop := ralph.Local{Runner: ralph.Replay(same, same, same), Workspace: still,
+		Verifier: ralph.VerifierFunc(func(context.Context, ralph.Claim) (ralph.Verdict, error) { return ralph.Reject("the box is open"), nil })}
+	task := ralph.Task{ID: "T001", Prompt: "Do it.", Always: true, Limits: ralph.Limits{Iterations: 10, Stalls: 1}}
+	if got, err := loop.Run(t.Context(), ralph.Start(task)); got.Stop != ralph.StopStalled {
+		t.Errorf("a loop with Stalls ends with %q, %v", got.Stop, err)
+	}
 }
 
 // TestFailure36AgentEdits: the agent may delete what the session writes, and the
 // list; the session's own count stays, nothing is restored over the agent's work,
-// and nothing uncommitted is touched.
+// and nothing uncommitted is touched. A list that is gone is no list that is done.
 func TestFailure36AgentEdits(t *testing.T) {
 	t.Parallel()
 	s, w, log := list(t, three, tick("ok", "T001"), func(w *worker) (string, error) {
 		dir := filepath.Dir(w.list)
-		return "cleaned up", errors.Join(os.Remove(filepath.Join(dir, "progress.txt")), os.RemoveAll(filepath.Join(dir, ".ralph")), os.Remove(w.list))
+		return "cleaned up\n\n<promise>COMPLETE</promise>", errors.Join(os.Remove(filepath.Join(dir, "progress.txt")), os.RemoveAll(filepath.Join(dir, ".ralph")), os.Remove(w.list))
 	}, func(w *worker) (string, error) {
 		text := strings.NewReplacer("[ ] T001", "[x] T001", "[ ] T002", "[x] T002").Replace(three)
 		return "restored", os.WriteFile(w.list, []byte(text), 0o644)
 	}, tick("ok", "T003"))
 	dir := filepath.Dir(log)
-	if out, err := exec.CommandContext(t.Context(), "git", "init", "-q", "-b", "main", dir).CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
+	git := func(args ...string) string {
+		t.Helper()
+		cmd := exec.CommandContext(t.Context(), "git", append([]string{"-C", dir, "-c", "user.name=a", "-c", "user.email=a@example.com"}, args...)...)
+		cmd.Env = append(os.Environ(), "GIT_OPTIONAL_LOCKS=0")
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("git %s: %v: %s", args, err, out)
+		}
+		return string(out)
 	}
-	for _, name := range []string{"work.go", ".ralph/log.jsonl"} {
+	git("init", "-q", "-b", "main")
+	for _, name := range []string{"committed.go", "staged.go", "work.go", ".ralph/log.jsonl"} {
 		path := filepath.Join(dir, name)
 		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte("uncommitted\n"), 0o644)); err != nil {
 			t.Fatal(err)
 		}
 	}
+	git("add", "committed.go")
+	git("commit", "-q", "-m", "first")
+	if err := os.WriteFile(filepath.Join(dir, "committed.go"), []byte("changed since\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	git("add", "staged.go")
+	// All that git keeps, and what is not committed.
+	view := func() map[string]string {
+		all := map[string]string{"status": git("status", "--porcelain", "--", ".", ":!tasks.md", ":!progress.txt", ":!.ralph"), "refs": git("log", "--all", "--oneline"), "stash": git("stash", "list")}
+		for _, name := range []string{"committed.go", "staged.go", "work.go", ".git/index", ".git/HEAD"} {
+			all[name] = read(t, filepath.Join(dir, name))
+		}
+		return all
+	}
+	before := view()
 	file, err := progress.OpenJSONL(filepath.Join(t.TempDir(), "log.jsonl")) // outside the agent's tree
 	if err != nil {
 		t.Fatal(err)
@@ -177,5 +224,37 @@ func TestFailure36AgentEdits(t *testing.T) {
 	}
 	if text, err := os.ReadFile(filepath.Join(dir, "work.go")); err != nil || string(text) != "uncommitted\n" {
 		t.Errorf("%q, %v", text, err)
+	}
+	if diff := cmp.Diff(before, view()); diff != "" {
+		t.Error(diff)
+	}
+	if _, err := os.Stat(filepath.Join(dir, ".ralph")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("what the agent deleted is there again: %v", err)
+	}
+}
+
+// TestFailure36StaleMerge: a merge brings an old list back, in which a task is
+// missing and another is open again. Neither is done because it once was, or is
+// not named: the claim is rejected, and the tasks are asked for.
+func TestFailure36StaleMerge(t *testing.T) {
+	t.Parallel()
+	const promise = "Merged.\n\n<promise>COMPLETE</promise>"
+	merge := func(w *worker) (string, error) {
+		return promise, os.WriteFile(w.list, []byte("- [ ] T001 One\n- [x] T002 Two\n"), 0o644)
+	}
+	s, w, log := list(t, three, tick("ok", "T001"), merge, tick("ok", "T001"))
+	got, err := s.Run(t.Context())
+	want := tasks.Report{FeatureBranch: "001-shop", Status: "failed", MaxIterations: 10, IterationsRun: 3, TasksCompleted: 2, TasksRemaining: 1}
+	if diff := cmp.Diff(want, got, ignoreTimes); diff != "" {
+		t.Error(diff)
+	}
+	if stop, ok := errors.AsType[*ralph.StopError](err); !ok || stop.Reason != ralph.StopStalled || !strings.Contains(stop.Detail, "no longer in the list: T003") {
+		t.Error(err)
+	}
+	if !strings.Contains(w.prompts[2], "T001 One") || !strings.Contains(w.prompts[2], "2 tasks are open: T001, T003.") {
+		t.Error(w.prompts[2])
+	}
+	if diff := cmp.Diff([]string{"1 T001 success", "2 T002 success", "3 T001 success"}, sections(t, log)); diff != "" {
+		t.Error(diff)
 	}
 }

@@ -135,7 +135,7 @@ func (f ListFile) parse(text []byte) (List, error) {
 	list, err := ParseList(text)
 	switch {
 	case err != nil:
-		return List{}, fmt.Errorf("tasks: task list %s: %w", f.Path, err)
+		return List{}, fmt.Errorf("task list %s: %w", f.Path, err)
 	case strings.TrimSpace(strings.TrimPrefix(string(text), "\ufeff")) == "":
 		return List{}, fmt.Errorf("tasks: task list %s is empty: write the tasks into it, as in \"- [ ] T001 Write the parser\"", f.Path)
 	case len(list.Items)+len(list.Others) == 0:

@@ -12,7 +12,7 @@ import (
 	"github.com/ralph-loop/ralph/tasks"
 )
 
-// addLists makes the files of testdata/lists with a certain ending the seeds.
+// addLists makes the files of testdata/lists with a certain ending the first inputs.
 func addLists(f *testing.F, ext string) {
 	f.Helper()
 	paths, err := filepath.Glob("testdata/lists/*.txtar")

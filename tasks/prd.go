@@ -320,7 +320,7 @@ func (f PRDFile) read() (PRD, []byte, error) {
 	}
 	prd, err := ParsePRD(text)
 	if err != nil {
-		return PRD{}, nil, fmt.Errorf("tasks: %s: %w", f.Path, err)
+		return PRD{}, nil, fmt.Errorf("%s: %w", f.Path, err)
 	}
 	return prd, text, nil
 }

@@ -15,20 +15,20 @@ import (
 // A session is one run of a Session. This file follows a box through it, from top
 // to bottom:
 //
-//	start     the list is read for the first time
-//	next      its first open box is the item to work on
-//	work      which gets a loop of its own, and in each of its iterations
-//	prompt    the agent is told of it (prompt.go),
-//	          the agent runs,
-//	observe   hears from the driver that it has answered,
-//	look      reads the list: what is ticked now is remembered as seen,
-//	verify    makes the verdict of what was seen,
-//	observe   hears the verdict and records what the iteration was;
-//	settle    says what follows for the session when the loop has ended
-//	end       the report
+//	start   the list is read for the first time
+//	next    its first open box is the item to work on
+//	work    which gets a loop of its own. In each attempt
+//	prompt      the agent is told of it (prompt.go), and runs;
+//	look        when it has answered the list is read: what it shows now is seen;
+//	verify      the verdict is computed from what was seen,
+//	record      and with it what the log and the report say of the attempt
+//	settle  what follows for the session when the loop has ended
+//	end     the report
 //
-// Only look and control read the list, and only through take do they change what
-// is known of it. Verdict and outcome are computed from that, and change nothing.
+// The loop's driver calls look, verify and record in this order, for it records
+// the answer before it has it verified; verify is left out where the agent is
+// blocked or its run broke off. Only look, and control before a second attempt,
+// read the list, and only by take do they change what is known of it.
 type session struct {
 	*Session
 	path   string
@@ -136,7 +136,14 @@ func (r *session) work(ctx context.Context, it Item) error {
 	loop := &ralph.Local{
 		Runner: r.Runner, Prompt: r.prompt, Verifier: ralph.VerifierFunc(r.verify),
 		Log: ralph.ProgressLogFunc(func(logCtx context.Context, ev ralph.Event) error {
-			r.observe(ctx, &ev)
+			switch ev.Kind {
+			case ralph.EventIterationStarted:
+				r.note = "" // it is in this attempt's prompt
+			case ralph.EventAnswered:
+				r.look(ctx)
+			case ralph.EventIterationEnded:
+				r.record(&ev.Iteration)
+			}
 			if r.Log == nil {
 				return nil
 			}
@@ -197,31 +204,6 @@ func (r *session) control(ctx context.Context, s ralph.State) (ralph.State, erro
 func (r *session) done() bool {
 	it, _ := find(r.items, r.item.Key)
 	return it.Done
-}
-
-// observe is told by the driver what happens, in this order: an iteration has
-// started, the agent has answered, and, after the verdict if there is one, the
-// iteration has ended. It gives that the outcome that it has in a session.
-func (r *session) observe(ctx context.Context, ev *ralph.Event) {
-	switch it := &ev.Iteration; ev.Kind {
-	case ralph.EventIterationStarted:
-		r.note = "" // it is in this attempt's prompt
-	case ralph.EventAnswered:
-		r.look(ctx)
-	case ralph.EventIterationEnded:
-		if it.Claimed && r.seen.err == nil {
-			r.note = r.early()
-		}
-		if check, _ := r.box(); !settled(it.Fault) && r.seen.err == nil && check.Status == ralph.CheckPassed {
-			// It will not be made again, so it is on record as the success it is: else
-			// the log would not tell who did the task.
-			it.Fault, it.Verdict = "", ralph.Verdict{Passed: true, Checks: []ralph.Check{check}}
-		}
-		it.Outcome = r.outcome(*it)
-		if settled(it.Fault) {
-			r.report.IterationsRun++
-		}
-	}
 }
 
 // look reads the list after an attempt, also after one that was interrupted:
@@ -312,6 +294,23 @@ func (r *session) remaining() []Item {
 		}
 	}
 	return left
+}
+
+// record makes of an iteration that has ended, verified or not, what it was in
+// the session, for the log and the report.
+func (r *session) record(it *ralph.Iteration) {
+	if it.Claimed {
+		r.note = r.early()
+	}
+	if check, _ := r.box(); !settled(it.Fault) && check.Status == ralph.CheckPassed {
+		// It will not be made again, so it is on record as the success it is: else
+		// the log would not tell who did the task.
+		it.Fault, it.Verdict = "", ralph.Verdict{Passed: true, Checks: []ralph.Check{check}}
+	}
+	it.Outcome = r.outcome(*it)
+	if settled(it.Fault) {
+		r.report.IterationsRun++
+	}
 }
 
 // outcome is what is shown of an iteration.

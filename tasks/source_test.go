@@ -41,7 +41,7 @@ func keys(items []tasks.Item) []string {
 	return all
 }
 
-// S0, validation rule 1: nothing starts on a file that cannot be worked on, and
+// Nothing starts on a file that cannot be worked on, and
 // the error names the file and says what to do.
 func TestSourceErrors(t *testing.T) {
 	t.Parallel()
@@ -112,7 +112,7 @@ func TestSourceCancelled(t *testing.T) {
 	}
 }
 
-// The file is read anew each time (FAILURES 22).
+// The file is read anew each time.
 func TestListFileItems(t *testing.T) {
 	t.Parallel()
 	path := write(t, "tasks.md", "- [ ] T001 a\n- [ ] b\n")

@@ -22,4 +22,19 @@ func TestSourcePipe(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), pipe+" is not a regular file") {
 		t.Error(err)
 	}
+	for name, err := range map[string]error{"KindOf": kindError(pipe), "OpenSource": openError(pipe), "Tick": tasks.ListFile{Path: pipe}.Tick("T001"), "prd Tick": tasks.PRDFile{Path: pipe}.Tick("A")} {
+		if err == nil || !strings.Contains(err.Error(), pipe+" is not a regular file") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func kindError(path string) error {
+	_, err := tasks.KindOf(path)
+	return err
+}
+
+func openError(path string) error {
+	_, err := tasks.OpenSource(path)
+	return err
 }
