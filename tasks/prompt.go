@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	_ "embed"
+	"errors"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -50,7 +51,7 @@ func (r *session) fill(it Item) (string, error) {
 	maps.Copy(values, r.Values)
 	text, err := ralph.Template(cmp.Or(r.Template, defaultTemplate), values)
 	if err != nil {
-		return "", fmt.Errorf("tasks: prompt: %w", err)
+		return "", errors.New("tasks: prompt: " + strings.TrimPrefix(err.Error(), "ralph: "))
 	}
 	return text, nil
 }
