@@ -129,7 +129,7 @@ func TestResumeEdited(t *testing.T) {
 		with(lines[n][:len(lines[n])/2] + "\n")
 		for i := 0; ; i++ {
 			more := false
-			for _, to := range []any{-7, 0, 1, math.MinInt64, math.MaxInt64, -1e300, true, "", nil, []any{}, map[string]any{}} {
+			for _, to := range []any{-7, math.MinInt64, math.MaxInt64, true, "", nil, map[string]any{}} {
 				line, ok := edit(t, lines[n], i, to)
 				if ok {
 					more = true
@@ -141,7 +141,7 @@ func TestResumeEdited(t *testing.T) {
 			}
 		}
 	}
-	if edits < 4000 {
+	if edits < 2000 {
 		t.Errorf("only %d edits", edits)
 	}
 }

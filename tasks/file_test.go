@@ -168,7 +168,7 @@ func TestErrorPrefix(t *testing.T) {
 		"tasks: the story":                                     second(tasks.TickPRD([]byte("[]"), tasks.Item{ID: "A"})),
 		"tasks: Session has no Source":                         second((&tasks.Session{}).Run(t.Context())),
 		"tasks: Session has no Runner":                         second((&tasks.Session{Source: tasks.ListFile{Path: list}}).Run(t.Context())),
-		"tasks: prompt: ralph: template, line 1":               second((&tasks.Session{Source: tasks.ListFile{Path: list}, Runner: agent, Template: "{{X}}"}).Run(t.Context())),
+		"tasks: prompt: template, line 1":                      second((&tasks.Session{Source: tasks.ListFile{Path: list}, Runner: agent, Template: "{{X}}"}).Run(t.Context())),
 		"task list " + latin + ": line 1: not UTF-8":           second(tasks.ListFile{Path: latin}.Items(t.Context())),
 		bad + ": line 1, column 2: bad JSON":                   second(tasks.PRDFile{Path: bad}.Items(t.Context())),
 		"line 1: not UTF-8":                                    second(tasks.ParseList([]byte("\xff"))),

@@ -88,7 +88,6 @@ func (v Contradictions) patterns() ([][]token, error) {
 // Nor are the words of the promise a statement: a claim "ALL TESTS PASS" does not
 // take back that two fail.
 func withoutEcho(output string, t ralph.Task) string {
-	output = strings.ReplaceAll(output, "<promise>"+cmp.Or(t.Promise, ralph.DefaultPromise)+"</promise>", "")
 	if text := strings.TrimSpace(t.Prompt); len(text) >= 16 {
 		output = reply.Remove(output, text)
 	}
@@ -96,7 +95,7 @@ func withoutEcho(output string, t ralph.Task) string {
 		list := "Acceptance criteria:\n\n- [ ] " + strings.Join(t.Acceptance, "\n- [ ] ")
 		output = reply.Remove(output, list)
 	}
-	return output
+	return reply.Remove(output, "<promise>"+cmp.Or(t.Promise, ralph.DefaultPromise)+"</promise>")
 }
 
 // The kinds of contradictions.
