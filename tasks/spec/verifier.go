@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/doc"
@@ -118,6 +119,22 @@ func (v TaskVerifier) Prepare(ctx context.Context, t ralph.Task) (ralph.Task, er
 	t, err = verify.Snapshot(t, globs...)
 	t.Dir = dir
 	return t, err
+}
+
+// Takes returns the longest time that the checks of a task may take, stages added
+// up; 0 = it is not said, negative = any. A loop without a time-out of its own
+// gives a verification at least that.
+func (v TaskVerifier) Takes(t ralph.Task) time.Duration {
+	built, err := v.build(t)
+	if err != nil {
+		return 0
+	}
+	if timed, ok := built.(interface {
+		Takes(ralph.Task) time.Duration
+	}); ok {
+		return timed.Takes(t)
+	}
+	return 0
 }
 
 func ofTask(t ralph.Task, err error) error {
