@@ -101,6 +101,25 @@ func TestVerifierThatNeverReturns(t *testing.T) {
 	}
 }
 
+// TestInterruptAfterTheVerifyTimeout: the attempt was interrupted before anything
+// was found out, whatever the verifier says in the end.
+func TestInterruptAfterTheVerifyTimeout(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		cause := errors.New("Ctrl-C")
+		ctx, cancel := context.WithCancelCause(t.Context())
+		defer cancel(nil)
+		time.AfterFunc(65*time.Second, func() { cancel(cause) })
+		it, err := (&ralph.Local{Runner: ralph.Replay(done), Verifier: ralph.VerifierFunc(func(context.Context, ralph.Claim) (ralph.Verdict, error) {
+			<-time.After(69 * time.Second)
+			return ralph.Pass(), nil
+		})}).Iterate(ctx, ralph.Start(ralph.Task{Prompt: "Do it.", Limits: ralph.Limits{VerifyTimeout: time.Minute}}))
+		if err != nil || it.Fault != ralph.FaultInterrupted || it.Outcome != ralph.OutcomeInterrupted || it.Claimed || len(it.Verdict.Checks) > 0 {
+			t.Errorf("%v: %+v", err, it)
+		}
+	})
+}
+
 // TestVerifierThatEndsItsGoroutine is unable, and does not hang the loop.
 func TestVerifierThatEndsItsGoroutine(t *testing.T) {
 	t.Parallel()

@@ -162,6 +162,7 @@ func TestLimitOnTheSpot(t *testing.T) {
 	two := play(ralph.Start(ralph.Task{}), ralph.Iteration{Elapsed: time.Hour}, ralph.Iteration{})
 	waits := play(two, ralph.Iteration{Fault: ralph.FaultRateLimit, RetryAfter: time.Hour})
 	retries := play(waits, ralph.Iteration{Fault: ralph.FaultError})
+	waited := play(waits, ralph.Iteration{Fault: ralph.FaultInterrupted})
 	for _, tt := range []struct {
 		name   string
 		s      ralph.State
@@ -175,6 +176,7 @@ func TestLimitOnTheSpot(t *testing.T) {
 		{"as long as it waits", waits, ralph.Limits{Wait: time.Hour}, "3.2 rate_limits"},
 		{"a little less", waits, ralph.Limits{Wait: time.Hour - 1}, "3.2 STOP rate_limited (waiting for 1h0m0s of 59m59.999999999s)"},
 		{"any wait", waits, ralph.Limits{Wait: -1}, "3.2 rate_limits"},
+		{"a wait that is over", waited, ralph.Limits{Wait: 1}, "3.3 rate_limits"},
 		{"a wait before a retry is none", retries, ralph.Limits{Wait: 1}, "3.3 retries"},
 		{"nothing has run", ralph.Start(ralph.Task{}), ralph.Limits{Iterations: 1}, "1.1"},
 		{"not valid", two, ralph.Limits{Iterations: -1}, "3.1 elapsed"},

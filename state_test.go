@@ -270,3 +270,22 @@ func TestGuidanceBound(t *testing.T) {
 		t.Errorf("%q", got.Guidance)
 	}
 }
+
+// TestLateGuidance: no more of the guidance is late than there is.
+func TestLateGuidance(t *testing.T) {
+	t.Parallel()
+	s := ralph.Start(ralph.Task{}).Apply(ralph.Event{Kind: ralph.EventIterationStarted, Iteration: ralph.Iteration{Number: 1, Attempt: 1}})
+	for range 9 {
+		s = s.Guide(strings.Repeat("x", 1<<10))
+	}
+	if s.Late != len(s.Guidance) || s.Late >= 9 {
+		t.Errorf("%d of %d are late", s.Late, len(s.Guidance))
+	}
+	s = s.Apply(ralph.Event{Kind: ralph.EventGuided, State: &ralph.State{Guidance: []string{"only this"}}})
+	if s.Late != 1 || len(s.Guidance) != 1 {
+		t.Errorf("%d of %q are late", s.Late, s.Guidance)
+	}
+	if s = s.Next(ralph.Iteration{Number: 1, Attempt: 1}); len(s.Guidance) != 1 || s.Late != 0 {
+		t.Errorf("%d of %q are late", s.Late, s.Guidance)
+	}
+}

@@ -191,3 +191,25 @@ func TestClockSetBack(t *testing.T) {
 		}
 	})
 }
+
+// TestWaitIsNotCountedTwice: the process died in a wait, which was counted when
+// it was decided on; and a state that was made by hand has no less than nothing
+// to take back.
+func TestWaitIsNotCountedTwice(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := ralph.Start(ralph.Task{ID: "T", Prompt: "Do it."}).Next(ralph.Iteration{Number: 1, Attempt: 1,
+			Fault: ralph.FaultRateLimit, RetryAfter: time.Hour, End: time.Now()})
+		final, _, err := runLoop(t, t.Context(), ralph.Local{Runner: limited(0)}, s)
+		if err != nil || final.Elapsed != time.Hour || final.Waited != time.Hour {
+			t.Errorf("%v: %s", err, describe(final))
+		}
+		s.Elapsed, s.Waited, s.Updated = 0, 0, time.Now()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		s, _, err = runLoop(t, ctx, ralph.Local{Runner: limited(0)}, s)
+		if !errors.Is(err, context.DeadlineExceeded) || s.Elapsed != 0 || s.Waited != 0 {
+			t.Errorf("%v: %s", err, describe(s))
+		}
+	})
+}
