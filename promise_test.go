@@ -201,6 +201,7 @@ func TestFindPromiseBorders(t *testing.T) {
 		{"\u200b\n" + tag, "", 2}, {tag + " \t" + tag, ralph.WhyNotAlone, 1},
 		// not_last
 		{tag + "\nx", ralph.WhyNotLast, 1}, {tag + "\n\n\n.", ralph.WhyNotLast, 1}, {tag + "\n \u200b\n\x00\n", "", 1}, {"x\n" + tag + "\n```", ralph.WhyNotLast, 2},
+		{tag + "\n<", ralph.WhyNotLast, 1}, {tag + "\n</promise", ralph.WhyNotLast, 1}, {"<<promise>A B</promise>", ralph.WhyNotAlone, 1}, {"<\n" + tag, "", 2},
 		{tag + "\n" + tag, "", 2}, {tag + "\n" + tag + "\nx", ralph.WhyNotLast, 2},
 		// the nearest counts, the last of equals
 		{"<promise>C</promise>\n<promise>a b</promise>\n<promise>C</promise>", ralph.WhyWrongCase, 2},
@@ -302,6 +303,21 @@ func TestFindPromiseAllocatesLittle(t *testing.T) {
 	for _, c := range hostile(1 << 20) {
 		if n := testing.AllocsPerRun(1, func() { ralph.FindPromise(c.Text, "X", ralph.MatchLastLine) }); n > 20 {
 			t.Errorf("%s: %v allocations", c.Name, n)
+		}
+	}
+}
+
+// TestFindPromiseBordersOfBlocks finds a tag at any place of a long text, which is looked at
+// in blocks.
+func TestFindPromiseBordersOfBlocks(t *testing.T) {
+	t.Parallel()
+	const tag = "<promise>X</promise>"
+	for n := 32<<10 - 25; n < 32<<10+5; n++ {
+		for _, text := range []string{strings.Repeat("x", n-1) + "\n" + tag, strings.Repeat("x", n-1) + "\n\x1b[m" + tag, strings.Repeat("x", n) + "</promise"} {
+			p := ralph.FindPromise(text, "X", ralph.MatchLastLine)
+			if strings.HasSuffix(text, ">") && (!p.Found || p.Line != 2) || !p.Found && p.Why == ralph.WhyNone {
+				t.Fatalf("after %d bytes: %+v", n, p)
+			}
 		}
 	}
 }
