@@ -88,11 +88,10 @@ var (
 	errLingered = errors.New("did not exit after its end event")
 )
 
-// Hurry returns a context for the second Ctrl-C: what this package and [verify]
-// run with it is not asked to end, nor waited for, but killed, once now is closed
-// and the context done. Closing now alone ends nothing.
-//
-// [verify]: https://pkg.go.dev/github.com/ralph-loop/ralph/verify
+// Hurry returns a context for the second Ctrl-C: a command that a runner or a
+// verifier of this module runs with it is no longer asked to end, nor waited for,
+// but killed, once now is closed and the context done. Closing now alone ends
+// nothing.
 func Hurry(ctx context.Context, now <-chan struct{}) context.Context {
 	return process.Hurry(ctx, now)
 }
