@@ -20,7 +20,7 @@ func (it *Item) read(t string) {
 // markers takes [P], (P) and [US1] off the front of a text. Other words in
 // brackets stay, but do not hide the markers behind them.
 func (it *Item) markers(t string) string {
-	kept := ""
+	var kept strings.Builder
 	for range 16 { // more are a text of brackets
 		word := bracketed(t)
 		rest := trimBlanksLeft(t[len(word):])
@@ -33,13 +33,13 @@ func (it *Item) markers(t string) string {
 			}
 			it.Story += word[1 : len(word)-1]
 		case strings.HasPrefix(word, "[") && (strings.HasPrefix(rest, "[P]") || strings.HasPrefix(rest, "(P)") || strings.HasPrefix(rest, "[US")):
-			kept += word + " "
+			kept.WriteString(word + " ")
 		default:
-			return kept + t
+			return kept.String() + t
 		}
 		t = rest
 	}
-	return kept + t
+	return kept.String() + t
 }
 
 // bracketed returns the word in brackets that a text begins with, if it is not

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	_ "embed"
-	"errors"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -51,7 +50,7 @@ func (r *session) fill(it Item) (string, error) {
 	maps.Copy(values, r.Values)
 	text, err := ralph.Template(cmp.Or(r.Template, defaultTemplate), values)
 	if err != nil {
-		return "", errors.New("tasks: prompt: " + strings.TrimPrefix(err.Error(), "ralph: "))
+		return "", fmt.Errorf("tasks: prompt: %s", strings.TrimPrefix(err.Error(), "ralph: ")) // one package is enough
 	}
 	return text, nil
 }
