@@ -48,7 +48,9 @@ func (k *cache) Takes(t ralph.Task) time.Duration { return takes(k.verifier, t) 
 // at words takes no time that counts.
 func takes(v ralph.Verifier, t ralph.Task) time.Duration {
 	switch v := v.(type) {
-	case interface{ Takes(ralph.Task) time.Duration }:
+	case interface {
+		Takes(ralph.Task) time.Duration
+	}:
 		return v.Takes(t)
 	case nil, String, Contradictions, stageRule, files:
 		return 0

@@ -38,7 +38,9 @@ func TestTakes(t *testing.T) {
 		"unbounded":  {stages(ten, verify.External{Args: []string{"true"}, Timeout: -1}), -1},
 		"for ever":   {stages(verify.External{Timeout: 1 << 62}, verify.External{Timeout: 1 << 62}), 1<<63 - 1},
 	} {
-		got := tt.v.(interface{ Takes(ralph.Task) time.Duration }).Takes(ralph.Task{})
+		got := tt.v.(interface {
+			Takes(ralph.Task) time.Duration
+		}).Takes(ralph.Task{})
 		if got != tt.want && !(got < 0 && tt.want < 0) {
 			t.Errorf("%s: %v, want %v", name, got, tt.want)
 		}
