@@ -130,15 +130,15 @@ func (r *Reader) read(p []byte) []byte {
 
 // passLine goes on to the next line.
 func (r *Reader) passLine(p []byte) []byte {
-	n := bytes.IndexByte(p, '\n')
-	if n < 0 {
+	_, next, ended := bytes.Cut(p, []byte{'\n'})
+	if !ended {
 		return nil
 	}
 	if r.state == inTorn {
 		r.dismiss()
 	}
 	r.state = atLineStart
-	return p[n+1:]
+	return next
 }
 
 // inLine reports whether a line is being read of which more is needed.
