@@ -224,7 +224,7 @@ func (m *markedText) place(t tag, match Match) rank {
 func marked(before, after string) bool {
 	before = strings.TrimRightFunc(before, unicode.IsSpace)
 	after = strings.TrimLeftFunc(after, func(r rune) bool { return r != '\n' && unicode.IsSpace(r) })
-	for _, marks := range [][2]string{{`"`, `"`}, {"'", "'"}, {"“", "”"}, {"„", "“"}, {"‘", "’"}, {"«", "»"}, {"”", "“"}} {
+	for _, marks := range [...][2]string{{`"`, `"`}, {"'", "'"}, {"“", "”"}, {"„", "“"}, {"‘", "’"}, {"«", "»"}, {"”", "“"}} {
 		if strings.HasSuffix(before, marks[0]) && strings.HasPrefix(after, marks[1]) {
 			return true
 		}
@@ -256,14 +256,12 @@ type tag struct{ open, inner, end, after int }
 func tags(text string) func(yield func(tag) bool) {
 	return func(yield func(tag) bool) {
 		open := -1
-		for i := 0; i < len(text); {
-			if text[i] != '<' {
-				n := strings.IndexByte(text[i:], '<')
-				if n < 0 {
-					return
-				}
-				i += n
+		for i := 0; ; {
+			n := strings.IndexByte(text[i:], '<')
+			if n < 0 {
+				return
 			}
+			i += n
 			switch {
 			case i+1 < len(text) && text[i+1] != '/' && text[i+1]|0x20 != 'p': // quickly
 				i++
@@ -316,7 +314,7 @@ func looksPromised(text string) bool {
 		}
 		at += n
 		before, after := strings.TrimSuffix(tail[:at], "/"), strings.TrimPrefix(tail[at+len("promise"):], "s")
-		for _, pair := range [][2]string{{"<", ">"}, {"&lt;", "&gt;"}, {"(", ")"}, {"[", "]"}, {"{", "}"}, {"-", ">"}, {"\\u003c", "\\u003e"}} {
+		for _, pair := range [...][2]string{{"&lt;", "&gt;"}, {"(", ")"}, {"[", "]"}, {"{", "}"}, {"-", ">"}, {"\\u003c", "\\u003e"}} {
 			if strings.HasSuffix(before, pair[0]) && strings.HasPrefix(after, pair[1]) {
 				return true
 			}

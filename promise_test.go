@@ -160,7 +160,8 @@ func TestFindPromiseBorders(t *testing.T) {
 		{"(promise]", ralph.WhyNone, 0}, {"(promise", ralph.WhyNone, 0}, {"promise)", ralph.WhyNone, 0}, {"(a promise)", ralph.WhyNone, 0},
 		{"<completion-promise>", ralph.WhyMalformed, 0}, {"<completion-promises>", ralph.WhyMalformed, 0}, {"completion-promise", ralph.WhyNone, 0},
 		{`\u003cpromise\u003e`, ralph.WhyMalformed, 0}, {`\u003c/promise\u003e`, ralph.WhyMalformed, 0},
-		{"a promise, a promise, (promise)", ralph.WhyMalformed, 0},
+		{"a promise, a promise, (promise)", ralph.WhyMalformed, 0}, {"promise (promise)", ralph.WhyMalformed, 0},
+		{"<pro\x1b[1mmise>A B</prom\u009b0mise>", "", 1}, {"\x1b[1m<\x1b[0mpromise>A B</promise>", "", 1},
 		{"(promise)" + strings.Repeat(".", 1<<10-9), ralph.WhyMalformed, 0},
 		{"(promise)" + strings.Repeat(".", 1<<10-8), ralph.WhyNone, 0},
 		{"\x1b[1mbold\x1b[0m", ralph.WhyNone, 0}, // a colour is not like a tag

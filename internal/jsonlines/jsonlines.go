@@ -130,15 +130,15 @@ func (r *Reader) read(p []byte) []byte {
 
 // passLine goes on to the next line.
 func (r *Reader) passLine(p []byte) []byte {
-	_, after, ok := bytes.Cut(p, []byte{'\n'})
-	if !ok {
+	_, next, ended := bytes.Cut(p, []byte{'\n'})
+	if !ended {
 		return nil
 	}
 	if r.state == inTorn {
 		r.dismiss()
 	}
 	r.state = atLineStart
-	return after
+	return next
 }
 
 // inLine reports whether a line is being read of which more is needed.
