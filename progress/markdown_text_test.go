@@ -17,7 +17,7 @@ func TestLearnings(t *testing.T) {
 		want         []string
 	}{
 		{"none", "I learned a lot.\n- a\n", nil},
-		{"S0", "Done.\n\n**Learnings**:\n- one\n- two\n\n**Files Changed**:\n- a.go\n", []string{"one", "two"}},
+		{"bold headings", "Done.\n\n**Learnings**:\n- one\n- two\n\n**Files Changed**:\n- a.go\n", []string{"one", "two"}},
 		{"colon inside", "**Learnings:**\n* one\n", []string{"one"}},
 		{"plain", "Learnings:\n\n1. one\n2) two\n", []string{"one", "two"}},
 		{"heading", "## Learnings\n\n- one\n\n## Next\n- no\n", []string{"one"}},
