@@ -1,12 +1,14 @@
 package ralph_test
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/verify"
 )
 
 func TestUsageString(t *testing.T) {
@@ -85,6 +87,32 @@ func TestUndecided(t *testing.T) {
 		}
 		if got := v.Undecided(); got != tt.want {
 			t.Errorf("%+v: %t", v, got)
+		}
+	}
+}
+
+// TestUsageIsAtLeastWhatWasToldLive: what the stream told while the agent ran was
+// used, whatever the end says; a cost that the end tells stands.
+func TestUsageIsAtLeastWhatWasToldLive(t *testing.T) {
+	t.Parallel()
+	usage := func(n int64, cost float64) ralph.Usage {
+		return ralph.Usage{Requests: n, Messages: n + 1, InputTokens: n + 2, OutputTokens: n + 3, CostUSD: &cost}
+	}
+	for _, tt := range []struct {
+		name            string
+		live, end, want ralph.Usage
+	}{
+		{"the end tells less", usage(10, 2), usage(1, 1), usage(10, 1)},
+		{"the end tells more", usage(1, 1), usage(10, 2), usage(10, 2)},
+		{"the end tells nothing", usage(10, 2), ralph.Usage{}, usage(10, 2)},
+	} {
+		l := &ralph.Local{Verifier: verify.String{}, Runner: ralph.RunnerFunc(func(_ context.Context, req ralph.Request) (ralph.Response, error) {
+			req.Live(tt.live)
+			return ralph.Response{Output: "working", Usage: tt.end}, nil
+		})}
+		it, err := l.Iterate(t.Context(), ralph.Start(ralph.Task{Prompt: "Do it."}))
+		if diff := cmp.Diff(tt.want, it.Usage); err != nil || diff != "" {
+			t.Errorf("%s: %v\n%s", tt.name, err, diff)
 		}
 	}
 }

@@ -85,8 +85,10 @@ func TestRetryWaitIsCountedAsItPasses(t *testing.T) {
 		l := ralph.Local{Runner: ralph.RunnerFunc(func(context.Context, ralph.Request) (ralph.Response, error) {
 			return ralph.Response{}, errors.New("broke")
 		})}
-		s, _, err := runLoop(t, ctx, l, ralph.Start(ralph.Task{ID: "T", Prompt: "Do it."}))
-		if !errors.Is(err, context.DeadlineExceeded) || s.Elapsed != 100*time.Millisecond || s.Waited != 0 {
+		s := ralph.Start(ralph.Task{ID: "T", Prompt: "Do it."})
+		s.Waited = time.Hour // for a rate limit, before
+		s, _, err := runLoop(t, ctx, l, s)
+		if !errors.Is(err, context.DeadlineExceeded) || s.Elapsed != 100*time.Millisecond || s.Waited != time.Hour {
 			t.Errorf("%v: %s", err, describe(s))
 		}
 	})
