@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"math"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -220,6 +221,9 @@ func TestRunRefusesStatesThatMakeNoSense(t *testing.T) {
 		"limits: unlimited iterations":   func(s *ralph.State) { s.Task.Limits.Iterations = -1 },
 		"limits: tokens":                 func(s *ralph.State) { s.Task.Limits.Tokens = -1 },
 		"task: promise":                  func(s *ralph.State) { s.Task.Promise = "a\nb" },
+		"iteration is 9223372":           func(s *ralph.State) { s.Iteration = math.MaxInt }, // and the next one is negative
+		"attempt is 9223372":             func(s *ralph.State) { s.Attempt = math.MaxInt },
+		"failures is 9223372":            func(s *ralph.State) { s.Failures = math.MaxInt },
 		"late is -7":                     func(s *ralph.State) { s.Late = -7 },
 		"late is 1 of 0":                 func(s *ralph.State) { s.Late = 1 },
 		"retries":                        func(s *ralph.State) { s.Retries = -1 },

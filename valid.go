@@ -74,6 +74,10 @@ func validPromise(p string) error {
 	return nil
 }
 
+// maxCount is what no count of a loop reaches. From the largest number the next
+// would be negative, which is under every limit.
+const maxCount = 1 << 30
+
 // validate reports what no loop can go on from. Start makes no such state, but
 // states are also made by hand and read from logs that somebody edited.
 func (s State) validate() error {
@@ -84,6 +88,17 @@ func (s State) validate() error {
 	}
 	if s.Late < 0 || s.Late > len(s.Guidance) {
 		bad("late is %d of %d texts of guidance", s.Late, len(s.Guidance))
+	}
+	for _, f := range []struct {
+		name  string
+		value int64
+	}{
+		{"iteration", int64(s.Iteration)}, {"attempt", int64(s.Attempt)}, {"retries", int64(s.Retries)}, {"failures", int64(s.Failures)},
+		{"rate_limits", int64(s.RateLimits)}, {"stalled", int64(s.Stalled)}, {"unpriced", int64(s.Unpriced)},
+	} {
+		if f.value > maxCount {
+			bad("%s is %d; no loop counts that far", f.name, f.value)
+		}
 	}
 	for _, f := range []struct {
 		name  string

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/plugin"
 )
 
 // A session is one run of a Session. This file follows a box through it, from top
@@ -70,7 +71,7 @@ func (s *Session) start(ctx context.Context) (*session, error) {
 	case PRDFile:
 		r.path = cmp.Or(r.path, src.Path)
 	}
-	items, err := s.Source.Items(ctx)
+	items, err := s.read(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -88,6 +89,13 @@ func (s *Session) start(ctx context.Context) (*session, error) {
 	}
 	_, err = r.fill(first) // finds mistakes in the template before anything is run
 	return r, err
+}
+
+// read reads the list. A panic of the source is an error with its stack, as
+// those of the session's other parts are.
+func (s *Session) read(ctx context.Context) (items []Item, err error) {
+	err = plugin.Call("tasks: Source", func() (err error) { items, err = s.Source.Items(ctx); return })
+	return items, err
 }
 
 // take notes what the list holds now, and returns how many of its boxes are
@@ -190,7 +198,7 @@ func (r *session) control(ctx context.Context, s ralph.State) (ralph.State, erro
 		}
 	}
 	if s.Attempt > 1 && !s.Done() {
-		if items, err := r.Source.Items(ctx); err == nil {
+		if items, err := r.read(ctx); err == nil {
 			r.take(items)
 		}
 		if r.done() {
@@ -217,7 +225,7 @@ func (r *session) look(ctx context.Context) {
 		ctx, stop = context.WithTimeout(ctx, most)
 		defer stop()
 	}
-	items, err := r.Source.Items(ctx)
+	items, err := r.read(ctx)
 	r.seen = seen{err: err}
 	if err == nil {
 		r.seen.newly = r.take(items)

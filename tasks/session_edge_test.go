@@ -248,3 +248,22 @@ func TestSessionControl(t *testing.T) {
 		t.Errorf("%+v, %v", got, err)
 	}
 }
+
+// TestSessionSourcePanics: at the start, after an attempt, and at the end.
+func TestSessionSourcePanics(t *testing.T) {
+	t.Parallel()
+	for last := range 3 {
+		asked := 0
+		s := tasks.Session{Dir: t.TempDir(), Feature: "shop", Workspace: noWorkspace, Runner: ralph.Replay("a", "b", "c"), Misses: 1,
+			Source: tasks.SourceFunc(func(context.Context) ([]tasks.Item, error) {
+				if asked++; asked > last {
+					panic("no list today")
+				}
+				return []tasks.Item{{ID: "T001", Key: "T001", Text: "One", Done: asked > 1}}, nil
+			})}
+		report, err := s.Run(t.Context())
+		if err == nil || !strings.HasPrefix(err.Error(), "tasks: Source panicked: no list today\n") || !strings.Contains(err.Error(), "session_edge_test.go") || report.Status == tasks.SessionCompleted {
+			t.Errorf("the list was read %d times: %v, %v", last, report, err)
+		}
+	}
+}

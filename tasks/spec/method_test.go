@@ -181,6 +181,21 @@ func TestMethodPanics(t *testing.T) {
 	}
 }
 
+// So is a verifier that it made.
+func TestMethodsVerifierPanics(t *testing.T) {
+	t.Parallel()
+	crash := ralph.VerifierFunc(func(context.Context, ralph.Claim) (ralph.Verdict, error) { panic("no quorum") })
+	env := spec.Env{Methods: spec.Methods{"vote": func(json.RawMessage, spec.Env) (ralph.Verifier, error) { return crash, nil }}}
+	task, err := parseOne(t, shortTask+"\n  coder: {verification_method: vote}\n").Task("coder")
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, err := spec.Verifier(env).Verify(t.Context(), ralph.Claim{Task: task, Promised: true})
+	if v.Passed || err == nil || !strings.HasPrefix(err.Error(), "spec: the verifier panicked: no quorum\n") || !strings.Contains(err.Error(), "method_test.go") {
+		t.Errorf("%+v, %v", v, err)
+	}
+}
+
 // A verifier that is configured but cannot be built is an error,
 // before anything runs, and never no verifier.
 func TestFailure16UnbuildableMethod(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/doc"
+	"github.com/ralph-loop/ralph/internal/plugin"
 	"github.com/ralph-loop/ralph/verify"
 )
 
@@ -86,7 +87,9 @@ func (v TaskVerifier) Verify(ctx context.Context, c ralph.Claim) (ralph.Verdict,
 		return ralph.Verdict{}, err
 	}
 	c.Task.Dir = cmp.Or(c.Task.Dir, v.env.Dir)
-	return verifier.Verify(ctx, c)
+	var verdict ralph.Verdict
+	err = plugin.Call("spec: the verifier", func() (err error) { verdict, err = verifier.Verify(ctx, c); return })
+	return verdict, err
 }
 
 // Validate builds the verifier of a task, which runs nothing. Programs ask it
