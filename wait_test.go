@@ -38,9 +38,13 @@ func TestWaitIsCountedAsItPasses(t *testing.T) {
 			{24 * time.Hour, 180 * time.Minute, 0},                  // to the end
 		} {
 			ctx, cancel := context.WithTimeout(t.Context(), want.run)
+			var log *memory
 			var err error
-			s, _, err = runLoop(t, ctx, l, s)
+			s, log, err = runLoop(t, ctx, l, s)
 			cancel()
+			if !strings.HasSuffix(waits(log.events(t))[0], " for the rate limit") {
+				t.Errorf("run %d: waits: %q", i+1, waits(log.events(t)))
+			}
 			if last := i == 4; last != (err == nil) || !last && !errors.Is(err, context.DeadlineExceeded) {
 				t.Fatalf("run %d: %v, %s", i+1, err, describe(s))
 			}
@@ -87,9 +91,12 @@ func TestRetryWaitIsCountedAsItPasses(t *testing.T) {
 		})}
 		s := ralph.Start(ralph.Task{ID: "T", Prompt: "Do it."})
 		s.Waited = time.Hour // for a rate limit, before
-		s, _, err := runLoop(t, ctx, l, s)
+		s, log, err := runLoop(t, ctx, l, s)
 		if !errors.Is(err, context.DeadlineExceeded) || s.Elapsed != 100*time.Millisecond || s.Waited != time.Hour {
 			t.Errorf("%v: %s", err, describe(s))
+		}
+		if !strings.HasSuffix(waits(log.events(t))[0], " before the next retry") {
+			t.Errorf("waits: %q", waits(log.events(t)))
 		}
 	})
 }
@@ -214,4 +221,15 @@ func TestWaitIsNotCountedTwice(t *testing.T) {
 			t.Errorf("%v: %s", err, describe(s))
 		}
 	})
+}
+
+// waits are the texts of the events that tell of waits.
+func waits(events []ralph.Event) []string {
+	var texts []string
+	for _, ev := range events {
+		if ev.Kind == ralph.EventWaiting {
+			texts = append(texts, ev.Text)
+		}
+	}
+	return append(texts, "")
 }
