@@ -41,8 +41,8 @@ type Filter struct {
 	// Display is a program with its arguments. What it makes of both of the
 	// client's streams goes to [Request.Display], without control sequences, in
 	// place of the client's text. Without a Request.Display it is not started.
-	// If it fails, or does not read or end within five seconds, that is told
-	// there, and is not the run's failure.
+	// If it cannot be started, fails and says why, or does not read or end within
+	// five seconds, that is told there, and is not the run's failure.
 	Display []string
 
 	// ResponseName and DisplayName are what messages call the two: the names of
@@ -120,7 +120,7 @@ func (fs *filters) end(resp Response, err error) (Response, error) {
 		ferr := f.wait()
 		if _, ok := errors.AsType[*process.OutputError](ferr); ok {
 			err = cmp.Or(err, ferr)
-		} else if ferr != nil && (f.hung || f.said.Len() > 0) {
+		} else if ferr != nil && (f.err != nil || f.hung || f.said.Len() > 0) {
 			fmt.Fprintf(fs.to, "ralph: %s\n", ferr)
 		}
 	}

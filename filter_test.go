@@ -42,6 +42,7 @@ func TestFilter(t *testing.T) {
 		{name: "it reads no more", filter: ralph.Filter{Response: []string{"head", "-n", "1"}}, agent: "echo first; head -c 3000000 /dev/zero", output: "first\n"},
 		{name: "a display that fails", filter: ralph.Filter{Display: sh("echo oops >&2; exit 3")}, output: "answer: ", display: "ralph: display filter: exit status 3: oops\n"},
 		{name: "a display that fails in silence", filter: ralph.Filter{Display: sh("exit 3")}, output: "answer: "},
+		{name: "a display that cannot be started", filter: ralph.Filter{Display: []string{"./no-such-command"}}, output: "answer: ", display: "ralph: display filter: cannot start ./no-such-command: "},
 		{name: "its own name", filter: ralph.Filter{Display: sh("no-such-command"), DisplayName: "SHOW"}, output: "answer: ", display: "ralph: SHOW: exit status 127: "},
 		{name: "it says control sequences", filter: ralph.Filter{Display: sh(`printf 'a\033[2Jb\n'`)}, output: "answer: ", display: "ab\n"},
 		{name: "it leaves a child", filter: ralph.Filter{Response: sh("setsid sleep 300 >/dev/null 2>&1 & echo $! >pids; cat")}, output: "<promise>COMPLETE</promise>"},
