@@ -268,7 +268,7 @@ func (l *Local) verify(ctx context.Context, s State, a *attempt, it *Iteration) 
 			status = CheckTimeout
 		}
 		v.Passed = false
-		v.Feedback = cmp.Or(v.Feedback, err.Error())
+		v.Feedback = cmp.Or(v.Feedback, plugin.Brief(err))
 		v.Checks = append(slices.Clone(v.Checks), Check{Name: "verifier", Status: status, Detail: err.Error()})
 	}
 	it.Verdict = v.bounded()

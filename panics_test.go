@@ -87,7 +87,8 @@ func TestPanicOfAnAgentIsAFailedAttempt(t *testing.T) {
 	}
 }
 
-// TestPanicOfAVerifierIsUnable: it says nothing about the work.
+// TestPanicOfAVerifierIsUnable: it says nothing about the work. People get the
+// stack, the agent has no use for it.
 func TestPanicOfAVerifierIsUnable(t *testing.T) {
 	t.Parallel()
 	it, err := (&ralph.Local{Runner: ralph.Replay(done), Verifier: ralph.VerifierFunc(func(context.Context, ralph.Claim) (ralph.Verdict, error) {
@@ -95,7 +96,8 @@ func TestPanicOfAVerifierIsUnable(t *testing.T) {
 		return ralph.Pass(), nil
 	})}).Iterate(t.Context(), ralph.Start(ralph.Task{Prompt: "Do it."}))
 	v := it.Verdict
-	if err != nil || v.Passed || !v.Undecided() || v.Checks[0].Status != ralph.CheckUnable || !strings.Contains(v.Feedback, "explode") {
+	if err != nil || v.Passed || !v.Undecided() || v.Checks[0].Status != ralph.CheckUnable ||
+		!strings.Contains(v.Checks[0].Detail, "explode") || !strings.HasSuffix(v.Feedback, "panicked: boom") {
 		t.Errorf("%v: %+v", err, v)
 	}
 }

@@ -3,6 +3,7 @@
 package plugin
 
 import (
+	"errors"
 	"fmt"
 	"runtime/debug"
 	"strings"
@@ -16,10 +17,24 @@ import (
 func Call(what string, f func() error) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			err = fmt.Errorf("%s panicked: %v\n%s", what, v, frames(string(debug.Stack())))
+			err = &panicError{fmt.Sprintf("%s panicked: %v", what, v), frames(string(debug.Stack()))}
 		}
 	}()
 	return f()
+}
+
+type panicError struct{ what, stack string }
+
+func (e *panicError) Error() string { return e.what + "\n" + e.stack }
+
+// Brief is the text of an error without the stack of a panic, for readers who
+// have no use for it: an agent that is told why its work was not accepted.
+func Brief(err error) string {
+	text := err.Error()
+	if p, ok := errors.AsType[*panicError](err); ok {
+		text = strings.ReplaceAll(text, "\n"+p.stack, "")
+	}
+	return text
 }
 
 // frames cuts the stack to what is between the panic and Call.

@@ -2,6 +2,7 @@ package plugin_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -39,5 +40,18 @@ func TestCall(t *testing.T) {
 	}
 	if err := plugin.Call("log", func() error { panic(nil) }); err == nil {
 		t.Error("panic(nil) is no panic")
+	}
+}
+
+// TestBrief: the stack is for people who can read it, also where the error was
+// wrapped.
+func TestBrief(t *testing.T) {
+	t.Parallel()
+	err := plugin.Call("the verifier", func() error { panic("no such file") })
+	if got := plugin.Brief(fmt.Errorf("verify: %w, and more", err)); got != "verify: the verifier panicked: no such file, and more" {
+		t.Errorf("%q", got)
+	}
+	if got := plugin.Brief(errors.New("one\ntwo")); got != "one\ntwo" {
+		t.Errorf("%q", got)
 	}
 }
