@@ -207,6 +207,10 @@ type Verdict struct {
 	// Checks are the evidence. Of more than 64, those that say why the verdict
 	// rejects are kept before others.
 	Checks []Check `json:"checks,omitempty"`
+	// Usage is what the check itself has used: a model that judges is paid like
+	// the agent. It counts in the loop's [Limits]. The zero value has used nothing;
+	// one that has used something at a cost it does not tell is of unknown cost.
+	Usage Usage `json:"usage,omitzero"`
 }
 
 // Undecided reports whether the verdict rejects only because checks could not be
