@@ -64,7 +64,7 @@ type Session struct {
 	// Limits bound the session as a whole: Iterations over all items (0 = 10;
 	// negative = unlimited, which needs another limit), CostUSD, Tokens, Duration
 	// and Wait. Time-outs are those of an iteration; VerifyTimeout is for reading
-	// the list after it. Retries, Failures and Stalls are ignored; Misses replaces
+	// the list after it, and for the Verifier. Retries, Failures and Stalls are ignored; Misses replaces
 	// them.
 	Limits ralph.Limits
 	// Misses is the number of misses in a row after which an item is skipped. 0 =
@@ -74,8 +74,8 @@ type Session struct {
 	// Verifier says whether an item whose box is ticked is done. It is asked about
 	// the item that is worked on after each attempt that leaves its box ticked, and
 	// about any other whose box is ticked when its turn comes, before the agent is
-	// run for it. If it rejects, nothing is unticked, but the item is not done: that
-	// is a miss, and the agent is told why. The claim's Task is the item, its Promised
+	// run for it. If it rejects, nothing is unticked, but the item is not done, and the
+	// agent is told why; after an attempt at the item that is a miss. The claim's Task is the item, its Promised
 	// is true, for to tick a box is to say that the task is done. If the verifier
 	// cannot tell, the session ends rather than give the item up. nil = a box
 	// that is ticked is enough, see Report.Unverified.
