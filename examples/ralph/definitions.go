@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -28,12 +27,9 @@ func (w *work) definitions() error {
 		return err
 	}
 	c.env.Redact = redact().String
-	// A verifier that cannot be built is found out now, not after hours.
-	built := map[string]ralph.Task{}
-	for _, d := range f.Definitions() {
-		if built[d.ID], err = c.task(d, w.stage); err != nil {
-			return fail(exitConfig, "%s: %w", w.file, err)
-		}
+	a, err := w.agree(c, f)
+	if err != nil {
+		return err
 	}
 	switch n := len(f.Definitions()); {
 	case len(f.Ready()) > 0:
@@ -43,86 +39,101 @@ func (w *work) definitions() error {
 		return fail(exitConfig, "%s: no task is ready: %s; set the status of those that are to run to todo", w.file, counts(f))
 	}
 	if w.dryRun {
-		return w.preview(c, f, built)
+		return a.preview()
 	}
 	if err := w.open(true); err != nil {
 		return err
 	}
-	for ready := f.Ready(); len(ready) > 0 && err == nil; ready = f.Ready() {
-		err = w.definition(c, f, ready[0])
-		now, loadErr := w.load() // as it is now
-		if loadErr == nil {
-			w.unverified(f, now, ready[0].ID)
-			f = now
-		}
-		err = cmp.Or(err, loadErr)
+	for ready := a.ready(); len(ready) > 0 && err == nil; ready = a.ready() {
+		err = a.definition(ready[0])
 	}
-	remaining := undone(f)
-	printDefinitions(w.stdout, f)
-	if err == nil && remaining > 0 {
-		return fail(exitNotVerified, "%s: %s", plural(remaining, "task remains", "tasks remain"), counts(f))
+	if _, lost := errors.AsType[lostError](err); !lost {
+		_, now := a.look()
+		err = cmp.Or(err, now)
 	}
-	return w.exit(err, remaining)
-}
-
-// unverified warns of tasks that somebody else has declared done: the agent can
-// write to the file too.
-func (w *work) unverified(before, now *spec.File, ran string) {
-	for _, d := range now.Definitions() {
-		was := slices.ContainsFunc(before.Definitions(), func(b spec.Definition) bool { return b.ID == d.ID && b.Status == d.Status })
-		if d.Status == spec.StatusDone && !was && d.ID != ran {
-			w.say("warning: %s was set to done while %s ran; it is not verified: 'ralph verify %s %s' does it", line(d.ID), line(ran), w.file, line(d.ID))
-		}
-	}
+	a.print(w.stdout)
+	return a.exit(err)
 }
 
 func undone(f *spec.File) int {
 	return len(slices.DeleteFunc(f.Definitions(), func(d spec.Definition) bool { return d.Status == spec.StatusDone }))
 }
 
-// definition runs the loop of one task and writes its status back.
-func (w *work) definition(c criteria, f *spec.File, d spec.Definition) error {
-	task, err := c.task(d, w.stage)
-	if err == nil {
-		err = w.budget(&task)
+// definition runs the loops of one task, one for each stage, and writes its
+// status back. While a loop runs the file is not written to: an agent may be
+// forbidden to change it.
+func (a *agreed) definition(d spec.Definition) error {
+	end, iterations, ran := spec.StatusDone, 0, 0
+	a.ran[d.ID] = 0
+	var err error
+	for _, task := range a.parts[d.ID] {
+		var s ralph.State
+		s, err = a.stage(d, task)
+		switch {
+		case s.Done():
+		case err == nil: // what it would be verified by is not what the file says
+			return a.settle(d.ID, spec.StatusTodo, iterations)
+		case a.ctx.Err() == nil && s.Iteration <= 1 && !s.Running && a.shows[d.ID] != d.Status: // it could not begin
+			return cmp.Or(a.write(d.ID, cmp.Or(d.Status, spec.StatusTodo), 0), err)
+		default: // interrupted: its status stays running, and it goes on
+			return err
+		}
+		if iterations += s.Iteration; s.Iteration > 0 {
+			ran++
+		}
+		if s.Stop == ralph.StopVerified && err == nil {
+			continue
+		}
+		switch {
+		case ends(s.Stop):
+			end = spec.StatusTodo
+		case s.Stop != ralph.StopVerified:
+			end, err = spec.StatusFailed, nil // the next one may well be possible
+			a.say("%s: not verified (%s): %s", a.name(task), s.Stop, line(s.Detail))
+		}
+		break
 	}
-	if err != nil {
-		return err
+	a.ran[d.ID] = ran
+	if left := a.left(d); end == spec.StatusDone && len(left) > 0 {
+		end = spec.StatusTodo
 	}
-	state := w.resume(task, d.Status)
-	if state.Done() { // the process died before it was written back
-		w.say("%s was stopped (%s) when this ended before; its status is written back", d.ID, state.Stop)
-		return w.writeBack(d.ID, state)
+	return cmp.Or(a.settle(d.ID, end, iterations), err)
+}
+
+// stage runs the loop of one stage of a task, and returns how it ended. It is not
+// done if it was interrupted or could not begin.
+func (a *agreed) stage(d spec.Definition, task ralph.Task) (ralph.State, error) {
+	if used := a.used.Limit(a.limits()); used.Done() {
+		s := ralph.State{Stop: used.Stop} // no iteration of this stage
+		if a.shows[d.ID] != spec.StatusRunning {
+			s.Stop = ""
+		}
+		return s, used.Err()
 	}
-	if state.Attempt == 1 && state.Iteration == 1 {
-		state.Task, err = c.verifier().Prepare(w.ctx, task)
+	a.budget(&task)
+	s := a.resume(task, d.Status)
+	if s.Done() { // the process died before it was written back
+		a.say("%s was stopped (%s) when this ended before; its status is written back", a.name(task), s.Stop)
+		return s, nil
 	}
-	if err == nil {
-		err = f.SetStatus(d.ID, spec.StatusRunning)
+	// Before the files are looked at that are guarded: this may be one of them.
+	err := a.write(d.ID, spec.StatusRunning, 0)
+	if err != nil || a.changed[d.ID] != "" {
+		return ralph.State{}, err
 	}
-	if err == nil {
-		err = f.Save()
+	if s.Iteration == 1 && s.Attempt == 1 && !s.Running {
+		if s.Task, err = a.c.verifier().Prepare(a.ctx, task); err != nil {
+			return ralph.State{}, err
+		}
 	}
-	if err != nil {
-		return err
-	}
-	evidence := filepath.Join(filepath.Dir(w.logPath), "evidence")
-	loop := &ralph.Local{Runner: w.agent, Verifier: c.verifier(), Log: w.shown(false), Output: w.output, Evidence: evidence}
-	state, err = loop.Run(w.ctx, state)
-	w.used.Usage, w.used.Elapsed = w.used.Usage.Add(state.Usage), w.used.Elapsed+state.Elapsed
-	w.used.LastCost = cmp.Or(state.LastCost, w.used.LastCost)
-	report(w.stdout, state, w.ctx.Err() != nil)
-	if !state.Done() { // interrupted: its status stays running, and it goes on
-		return err
-	}
-	if err := w.writeBack(d.ID, state); err != nil {
-		return err
-	}
-	if state.Stop == ralph.StopVerified || ends(state.Stop) {
-		return err
-	}
-	w.say("%s: not verified (%s): %s", d.ID, state.Stop, line(state.Detail))
-	return nil // the next one may well be possible
+	a.during = d.ID
+	evidence := filepath.Join(filepath.Dir(a.logPath), "evidence")
+	loop := &ralph.Local{Runner: a.agent, Verifier: a.c.verifier(), Log: a.shown(false), Output: a.output, Evidence: evidence}
+	s, err = loop.Run(a.ctx, s)
+	a.used.Usage, a.used.Elapsed = a.used.Usage.Add(s.Usage), a.used.Elapsed+s.Elapsed
+	a.used.LastCost = cmp.Or(s.LastCost, a.used.LastCost)
+	report(a.stdout, s, a.ctx.Err() != nil)
+	return s, err
 }
 
 // ends reports whether a loop that ended so says nothing of its task, but of all
@@ -137,27 +148,23 @@ func ends(reason ralph.StopReason) bool {
 
 // preview is --dry-run: what would be run, how it would be verified, and what the
 // agent would first be told.
-func (w *work) preview(c criteria, f *spec.File, built map[string]ralph.Task) error {
+func (a *agreed) preview() error {
 	rows := [][]string{{"TASK", "VERIFIED"}}
-	for _, d := range f.Definitions() {
-		if d.Status != spec.StatusDone {
-			rows = append(rows, []string{d.ID, built[d.ID].HowVerified})
+	for _, d := range a.f.Definitions() {
+		for _, task := range a.parts[d.ID] {
+			rows = append(rows, []string{a.name(task), task.HowVerified})
 		}
 	}
-	first := built[f.Ready()[0].ID]
-	columns(w.stdout, rows)
-	fmt.Fprintf(w.stdout, "\n== %s\n", line(first.ID))
-	dry := &printer{agent: w.agent, out: w.stdout}
-	_, err := (&ralph.Local{Runner: dry, Verifier: c.verifier()}).Run(w.ctx, ralph.Start(first))
+	first := a.parts[a.f.Ready()[0].ID][0]
+	columns(a.stdout, rows)
+	fmt.Fprintf(a.stdout, "\n== %s\n", line(first.ID))
+	dry := &printer{agent: a.agent, out: a.stdout}
+	_, err := (&ralph.Local{Runner: dry, Verifier: a.c.verifier()}).Run(a.ctx, ralph.Start(first))
 	return dry.end(err)
 }
 
-// budget gives a task what is left for all of them, if it is enough for another
-// iteration.
-func (w *work) budget(task *ralph.Task) error {
-	if used := w.used.Limit(w.limits()); used.Done() {
-		return used.Err()
-	}
+// budget gives a task what is left for all of them.
+func (w *work) budget(task *ralph.Task) {
 	l, u := &task.Limits, w.used.Usage
 	if l.CostUSD > 0 && u.CostUSD != nil {
 		l.CostUSD -= *u.CostUSD
@@ -168,32 +175,6 @@ func (w *work) budget(task *ralph.Task) error {
 	if l.Duration > 0 {
 		l.Duration -= w.used.Elapsed
 	}
-	return nil
-}
-
-// writeBack writes down how a task ended.
-func (w *work) writeBack(id string, s ralph.State) error {
-	now := spec.StatusFailed
-	switch {
-	case s.Stop == ralph.StopVerified:
-		now = spec.StatusDone
-	case ends(s.Stop):
-		now = spec.StatusTodo
-	}
-	f, err := spec.Load(w.file) // the agent may have written to it
-	if err == nil {
-		err = f.SetIteration(id, s.Iteration)
-	}
-	if err == nil {
-		err = f.SetStatus(id, now)
-	}
-	if err == nil {
-		err = f.Save()
-	}
-	if err != nil {
-		return fail(exitConfig, "%s is %s, which could not be written back: %w", id, now, err)
-	}
-	return nil
 }
 
 // criteria is how definitions become tasks: with the defaults of a project, and
@@ -270,11 +251,18 @@ func (c criteria) knows(d spec.Definition, stage string) error {
 }
 
 // firstStage is the agent whose part a definition is, if nobody says.
-func firstStage(d spec.Definition) string {
+func firstStage(d spec.Definition) string { return stagesOf(d)[0] }
+
+// stagesOf are the stages whose criteria a definition states, else the coder's.
+func stagesOf(d spec.Definition) []string {
+	var all []string
 	for _, a := range agentsOf(d) {
-		return a.Agent
+		all = append(all, a.Agent)
 	}
-	return "coder"
+	if len(all) == 0 {
+		return []string{"coder"}
+	}
+	return all
 }
 
 // resume returns the state of a loop that was interrupted, if the task is still
@@ -342,12 +330,4 @@ func counts(f *spec.File) string {
 		parts = append(parts, fmt.Sprintf("%d %s", n[s], s))
 	}
 	return strings.Join(parts, ", ")
-}
-
-func printDefinitions(out io.Writer, f *spec.File) {
-	rows := [][]string{{"TASK", "STATUS", "ITERATIONS", "TITLE"}}
-	for _, d := range f.Definitions() {
-		rows = append(rows, []string{d.ID, string(cmp.Or(d.Status, spec.StatusTodo)), fmt.Sprint(d.Iteration), d.Title})
-	}
-	columns(out, rows)
 }

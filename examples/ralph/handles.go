@@ -56,7 +56,7 @@ func (s *shared) handles() []handle {
 		{"agent-cmd", loops, &s.agentCmd, "any other agent: a `COMMAND` that reads the prompt from standard input", s.isCommand},
 		{"format", loops, &s.format, "how it prints, a `FORMAT`: " + formats() + " (default with --agent-cmd: text)", s.isFormat},
 		{"model", loops, &s.model, "the `MODEL` it is to use", nil},
-		{"stage", []string{"run", "verify"}, &s.stage, "of a definition, the `AGENT` whose part it is (default: the first it names, else coder)", nil},
+		{"stage", []string{"run", "verify"}, &s.stage, "of a definition, the `AGENT` whose part alone it is (default: each that it names, else coder)", nil},
 		{"judge", []string{"run", "verify"}, &s.judge, "the `NAME` of the agent that judges what is verified by meaning (semantic)", nil},
 		{"judge-model", []string{"run", "verify"}, &s.judgeModel, "the `MODEL` it uses when a definition names none", nil},
 

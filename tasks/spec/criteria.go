@@ -32,7 +32,9 @@ type Criteria struct {
 	// Blocked is a second promise: "I cannot go on". "" = none.
 	Blocked string
 	// Guard are paths and globs of files that the agent must not change: the
-	// exam it is to pass. See [TaskVerifier.Prepare].
+	// exam it is to pass. The task file may be one of them: what writes a status
+	// into it does that before the loop starts, and when it has ended. See
+	// [TaskVerifier.Prepare].
 	Guard []string
 }
 

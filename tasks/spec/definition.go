@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -66,6 +67,37 @@ func (s Status) Effective() Status {
 	return StatusTodo
 }
 
+// meantStatus are words that people and programs write for a status.
+func meantStatus() [][]string {
+	return [][]string{
+		{string(StatusTodo), "to do", "open", "pending", "new", "ready", "planned", "backlog", "not started"},
+		{string(StatusRunning), "in progress", "doing", "started", "active", "working"},
+		{string(StatusDone), "complete", "completed", "finished", "closed", "passed", "verified", "success"},
+		{string(StatusFailed), "error", "broken", "blocked"},
+		{string(StatusSkipped), "cancelled", "canceled", "ignored", "deferred", "wontfix"},
+	}
+}
+
+// unknownStatus warns of a status that is none: a task that somebody takes for
+// done would be run again.
+func (r *reader) unknownStatus(n *doc.Node, s Status) {
+	if s == "" || s.Known() || len(r.warnings) >= maxProblems {
+		return
+	}
+	var known, all []string
+	for _, words := range meantStatus() {
+		known, all = append(known, words[0]), append(all, words...)
+	}
+	end := "; known are " + strings.Join(known, ", ")
+	near := Nearest(string(s), all...)
+	for _, words := range meantStatus() {
+		if slices.Contains(words, near) {
+			end = "; did you mean " + strconv.Quote(words[0]) + "?"
+		}
+	}
+	r.warnings = append(r.warnings, r.problem(n.Get("status"), "the status %s is not known and taken as todo%s", doc.Quote(string(s)), end).Error())
+}
+
 // fields are the keys of a definition, in the order in which they are written.
 func (d *Definition) fields(r *reader) []field {
 	completion := func(n *doc.Node, _ string) *Completion {
@@ -103,6 +135,7 @@ func (r *reader) definition(n *doc.Node) Definition {
 	r.required(n, "id")
 	r.required(n, "title")
 	r.mapping(n, "", d.fields(r), r.outdented)
+	r.unknownStatus(n, d.Status)
 	if n.Kind == doc.Map && d.Completion == nil && len(r.warnings) < maxProblems {
 		r.warnings = append(r.warnings, r.problem(n, "has no completion, so it is not said what done means; the defaults of each agent apply").Error())
 	}
@@ -119,6 +152,48 @@ func (r *reader) outdented(key, _ *doc.Node) bool {
 }
 
 func (d Definition) node() (*doc.Node, error) { return write(d.fields(&reader{})) }
+
+// Changed returns the keys under which now says something else than d; what
+// differs within a completion is named as completion.coder. Status, iteration,
+// updated_at and metadata are what is written down while a task is worked on, and
+// not compared. Empty = both ask for the same.
+func (d Definition) Changed(now Definition) []string {
+	for _, one := range []*Definition{&d, &now} {
+		one.Status, one.Iteration, one.UpdatedAt, one.Metadata = "", 0, time.Time{}, nil
+	}
+	a, err := d.node()
+	b, errNow := now.node()
+	if err != nil || errNow != nil { // not from a file, and not to be written to one
+		return names(d.fields(&reader{}))
+	}
+	var all []string
+	for _, key := range differing(a, b) {
+		within := []string(nil)
+		if key == "completion" && d.Completion != nil && now.Completion != nil {
+			within = differing(a.Get(key), b.Get(key))
+		}
+		for _, one := range within {
+			all = append(all, inside(key, one))
+		}
+		if len(within) == 0 {
+			all = append(all, key)
+		}
+	}
+	return all
+}
+
+// differing are the keys under which two mappings do not hold the same. Their
+// order matters not.
+func differing(a, b *doc.Node) []string {
+	var all []string
+	for _, key := range slices.Concat(a.Keys, b.Keys) {
+		x, y := a.Get(key.Text), b.Get(key.Text)
+		if !slices.Contains(all, key.Text) && (x == nil || y == nil || !x.Equal(y)) {
+			all = append(all, key.Text)
+		}
+	}
+	return all
+}
 
 // MarshalJSON implements [json.Marshaler].
 func (d Definition) MarshalJSON() ([]byte, error) { return toJSON(d.node()) }

@@ -23,7 +23,7 @@ type File struct {
 	// Name is the path the file was loaded from, and where Save writes it.
 	Name string
 	// Warnings are what a person should know but what stops nothing: a
-	// definition that does not say what done means.
+	// definition that does not say what done means, a status that is not known.
 	Warnings []string
 	// Methods are the verification methods that Validate takes as known besides
 	// the built-in ones.

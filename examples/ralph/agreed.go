@@ -1,0 +1,251 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/tasks/spec"
+)
+
+// An agreed is what a file of definitions said when a run of it began, and what
+// came of it. The agent can write to the file too, so nothing of what is in it
+// later decides anything: it is only compared.
+type agreed struct {
+	*work
+	c     criteria
+	f     *spec.File              // as it was; its statuses are what this run knows, and are not saved
+	parts map[string][]ralph.Task // by the task's ID: one for each stage that is to run
+
+	before  map[string]bool        // done before this began
+	shows   map[string]spec.Status // what the file shows if nobody else has changed it
+	ran     map[string]int         // how many stages have run, of the tasks that were begun
+	changed map[string]string      // what somebody else has done to a task; it is not counted
+	added   []spec.Definition      // by somebody else
+	during  string                 // the task whose loop ran last
+}
+
+// agree builds what is run for each task: what cannot be built is found out now,
+// and not after hours.
+func (w *work) agree(c criteria, f *spec.File) (*agreed, error) {
+	a := &agreed{work: w, c: c, f: f, parts: map[string][]ralph.Task{}, before: map[string]bool{},
+		shows: map[string]spec.Status{}, ran: map[string]int{}, changed: map[string]string{}}
+	for _, d := range f.Definitions() {
+		a.before[d.ID], a.shows[d.ID] = d.Status == spec.StatusDone, d.Status
+		if err := c.knows(d, w.stage); err != nil {
+			return nil, fail(exitConfig, "%s: %w", w.file, err)
+		}
+		stages := stagesOf(d)
+		if w.stage != "" {
+			stages = []string{w.stage}
+		}
+		if a.before[d.ID] { // nothing of it is run
+			stages = nil
+		}
+		for _, stage := range stages {
+			task, err := c.task(d, stage)
+			if err != nil {
+				return nil, fail(exitConfig, "%s: %w", w.file, err)
+			}
+			a.parts[d.ID] = append(a.parts[d.ID], task)
+		}
+	}
+	return a, nil
+}
+
+// name names a stage of a task, where there are several.
+func (a *agreed) name(task ralph.Task) string {
+	if len(a.parts[task.ID]) > 1 {
+		return line(task.ID + "." + task.Agent)
+	}
+	return line(task.ID)
+}
+
+// ready are the tasks that can be worked on now.
+func (a *agreed) ready() []spec.Definition {
+	changed := func(id string) bool { return a.changed[id] != "" }
+	return slices.DeleteFunc(a.f.Ready(), func(d spec.Definition) bool {
+		_, ran := a.ran[d.ID]
+		return ran || changed(d.ID) || slices.ContainsFunc(d.Dependencies, changed)
+	})
+}
+
+// A lostError says that the task file cannot be read any more.
+type lostError struct{ error }
+
+func (e lostError) Unwrap() error { return e.error }
+
+// look reads the file as it is now, and names what somebody else has done to it.
+func (a *agreed) look() (*spec.File, error) {
+	now, err := spec.Load(a.file)
+	if err != nil {
+		return nil, lostError{fail(exitNotVerified, "the task file can no longer be read, and nothing is written over it: %w", err)}
+	}
+	while := "while " + cmp.Or(line(a.during), "this") + " ran"
+	found := map[string][]spec.Definition{}
+	for _, d := range now.Definitions() {
+		found[d.ID] = append(found[d.ID], d)
+	}
+	for _, d := range a.f.Definitions() {
+		if what := a.differs(d, found[d.ID]); what != "" && a.changed[d.ID] == "" {
+			a.changed[d.ID] = what
+			a.say("warning: %s was %s %s; it is not verified, and its entry is left as it is", line(d.ID), line(what), while)
+		}
+		delete(found, d.ID)
+	}
+	for _, d := range now.Definitions() {
+		known := slices.ContainsFunc(a.added, func(o spec.Definition) bool { return o.ID == d.ID })
+		if found[d.ID] != nil && !known {
+			a.added = append(a.added, d)
+			a.say("%s was added %s; it waits for the next run", line(d.ID), while)
+		}
+	}
+	return now, nil
+}
+
+// differs says what somebody else has done to a task, "" = nothing.
+func (a *agreed) differs(d spec.Definition, now []spec.Definition) string {
+	switch {
+	case len(now) == 0:
+		return "removed"
+	case len(now) > 1:
+		return "given twice"
+	}
+	if keys := d.Changed(now[0]); len(keys) > 0 {
+		return "changed (" + strings.Join(keys, ", ") + ")"
+	}
+	if is := now[0].Status; is.Effective() != a.shows[d.ID].Effective() {
+		return "set to " + string(cmp.Or(is, spec.StatusTodo))
+	}
+	return ""
+}
+
+// write writes a status, and an iteration if there was one, into the file as
+// it is now. A task that somebody else has changed is left alone.
+func (a *agreed) write(id string, s spec.Status, iteration int) error {
+	set := func(f *spec.File) error {
+		err := f.SetStatus(id, s)
+		if err == nil && iteration > 0 {
+			err = f.SetIteration(id, iteration)
+		}
+		return err
+	}
+	err := set(a.f)
+	var clash error
+	for range 10 { // somebody else may write at the same time
+		var now *spec.File
+		if err == nil {
+			now, err = a.look()
+		}
+		if err != nil || a.changed[id] != "" {
+			return err
+		}
+		if err = set(now); err == nil {
+			err = now.Save()
+		}
+		if err == nil {
+			a.shows[id] = s
+			return nil
+		}
+		if !errors.Is(err, spec.ErrChanged) {
+			break
+		}
+		clash, err = err, nil
+	}
+	return fail(exitConfig, "%w", cmp.Or(err, clash))
+}
+
+// settle writes down how a task ended.
+func (a *agreed) settle(id string, s spec.Status, iterations int) error {
+	err := a.write(id, s, iterations)
+	if lost, ok := errors.AsType[lostError](err); ok {
+		return lostError{fail(exitNotVerified, "%s is %s, which could not be written back: %w", line(id), s, lost.error)}
+	}
+	if err != nil {
+		return fail(exitConfig, "%s is %s, which could not be written back: %w", line(id), s, err)
+	}
+	return nil
+}
+
+// left are the stages that a definition states and that have not run, or were
+// not reached.
+func (a *agreed) left(d spec.Definition) []string {
+	return slices.DeleteFunc(stagesOf(d), func(stage string) bool {
+		at := slices.IndexFunc(a.parts[d.ID], func(t ralph.Task) bool { return t.Agent == stage })
+		return at >= 0 && at < a.ran[d.ID]
+	})
+}
+
+// remaining are the tasks that are not done, or not counted.
+func (a *agreed) remaining() int {
+	n := undone(a.f)
+	for _, d := range a.f.Definitions() {
+		if d.Status == spec.StatusDone && a.changed[d.ID] != "" {
+			n++
+		}
+	}
+	return n
+}
+
+// print prints what came of each task, and which stages have not run.
+func (a *agreed) print(out io.Writer) {
+	rows := [][]string{{"TASK", "STATUS", "ITERATIONS", "TITLE"}}
+	for _, d := range a.f.Definitions() {
+		status := string(cmp.Or(d.Status, spec.StatusTodo))
+		if a.before[d.ID] {
+			status = "done before"
+		}
+		rows = append(rows, []string{d.ID, cmp.Or(a.changed[d.ID], status), fmt.Sprint(d.Iteration), d.Title})
+	}
+	for _, d := range a.added {
+		rows = append(rows, []string{d.ID, "added", fmt.Sprint(d.Iteration), d.Title})
+	}
+	columns(out, rows)
+	unstated := map[string]int{} // how many tasks are done without these stages
+	for _, d := range a.f.Definitions() {
+		if _, ran := a.ran[d.ID]; !ran || d.Status == spec.StatusRunning { // interrupted
+			continue
+		}
+		if left := a.left(d); len(left) > 0 {
+			a.say("%s: stages that were not run: %s", line(d.ID), line(strings.Join(left, ", ")))
+		}
+		without := slices.DeleteFunc(slices.Clone(stages), func(stage string) bool {
+			return stage == a.work.stage || slices.Contains(stagesOf(d), stage)
+		})
+		if d.Status == spec.StatusDone && a.changed[d.ID] == "" && len(without) > 0 {
+			unstated[strings.Join(without, ", ")]++
+		}
+	}
+	for _, without := range slices.Sorted(maps.Keys(unstated)) {
+		a.say("not run, for the file states no criteria for them: %s (%s)", without, plural(unstated[without], "task"))
+	}
+}
+
+// exit is the end of a run.
+func (a *agreed) exit(err error) error {
+	var parts []string
+	for _, d := range a.f.Definitions() {
+		if what := a.changed[d.ID]; what != "" {
+			parts = append(parts, line(d.ID)+" was "+line(what))
+		}
+	}
+	remaining := a.remaining()
+	_, lost := errors.AsType[lostError](err)
+	switch {
+	case lost:
+		return err
+	case err != nil:
+		return a.work.exit(err, remaining)
+	case len(parts) > 0:
+		return fail(exitNotVerified, "%s not counted as verified, for somebody else changed the task file while this ran: %s",
+			plural(len(parts), "task is", "tasks are"), strings.Join(parts, ", "))
+	case remaining > 0:
+		return fail(exitNotVerified, "%s: %s", plural(remaining, "task remains", "tasks remain"), counts(a.f))
+	}
+	return nil
+}

@@ -1,0 +1,90 @@
+package spec_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/ralph-loop/ralph/tasks/spec"
+)
+
+// What somebody else has done to a task is named by its keys; what is written
+// down while it is worked on is nobody's criteria.
+func TestDefinitionChanged(t *testing.T) {
+	t.Parallel()
+	const was = `
+- id: A
+  title: One
+  dependencies: [B]
+  completion:
+    outcome: o
+    acceptance_criteria: [a, b]
+    coder: {promise: P, guard: [x], verification_method: external, verification_config: {command: c, timeout: 1m}}
+    tester: {promise: T}
+- {id: B, title: Two}
+`
+	for _, test := range []struct{ name, old, new, want string }{
+		{"nothing", "", "", ""},
+		{"quotes, comments and layout", "title: One", `"title": 'One'   # the first`, ""},
+		{"what is written down", "title: One", "title: One\n  status: done\n  iteration: 3\n  updated_at: 2026-01-02\n  metadata: {by: me}", ""},
+		{"the older name", "completion:", "completion_spec:", ""},
+		{"stages in another order", "tester: {promise: T}", "tester: {promise: T}\n    qa: null", ""},
+		{"title", "title: One", "title: 1st", "title"},
+		{"description", "title: One", "title: One\n  description: more", "description"},
+		{"dependencies", "[B]", "[]", "dependencies"},
+		{"outcome", "outcome: o", "outcome: p", "completion.outcome"},
+		{"a criterion less", "[a, b]", "[a]", "completion.acceptance_criteria"},
+		{"criteria in another order", "[a, b]", "[b, a]", "completion.acceptance_criteria"},
+		{"command", "command: c", "command: 'true'", "completion.coder"},
+		{"guard", "guard: [x], ", "", "completion.coder"},
+		{"promise", "promise: T", "promise: U", "completion.tester"},
+		{"a stage less", "    tester: {promise: T}\n", "", "completion.tester"},
+		{"a stage more", "tester: {promise: T}", "tester: {promise: T}\n    qa: {}", "completion.qa"},
+		{"no completion", was[strings.Index(was, "  completion"):strings.Index(was, "- {id: B")], "", "completion"},
+		{"several", "title: One\n  dependencies: [B]", "title: 1st\n  priority: 1", "title dependencies priority"},
+	} {
+		before, err := spec.Parse("t.yaml", []byte(was))
+		if err != nil {
+			t.Fatal(err)
+		}
+		after, err := spec.Parse("t.yaml", []byte(strings.Replace(was, test.old, test.new, 1)))
+		if err != nil {
+			t.Fatalf("%s: %v", test.name, err)
+		}
+		a, b := before.Definitions()[0], after.Definitions()[0]
+		if got := strings.Join(a.Changed(b), " "); got != test.want {
+			t.Errorf("%s: got %q, want %q", test.name, got, test.want)
+		}
+		if forth, back := len(a.Changed(b)), len(b.Changed(a)); forth != back {
+			t.Errorf("%s: %d keys, and %d the other way round", test.name, forth, back)
+		}
+	}
+}
+
+// A status that is none is told, with what was probably meant: such a task is run
+// again.
+func TestUnknownStatus(t *testing.T) {
+	t.Parallel()
+	const other = "; known are todo, running, done, failed, skipped"
+	meant := func(s string) string { return `; did you mean "` + s + `"?` }
+	for _, test := range []struct{ status, want string }{
+		{"todo", ""}, {"running", ""}, {"done", ""}, {"failed", ""}, {"skipped", ""}, {`""`, ""}, {"null", ""},
+		{"completed", meant("done")}, {"Complete", meant("done")}, {"Done", meant("done")}, {"DONE", meant("done")},
+		{"finshed", meant("done")}, {"finished", meant("done")}, {"doen", meant("done")}, {"closed", meant("done")},
+		{"TODO", meant("todo")}, {"to-do", meant("todo")}, {"pending", meant("todo")}, {"open", meant("todo")},
+		{"in_progress", meant("running")}, {"in-progress", meant("running")}, {"In Progress", meant("running")},
+		{"blocked", meant("failed")}, {"cancelled", meant("skipped")}, {"skip", meant("skipped")},
+		{"implementing", other}, {"run later", other}, {"x", other},
+	} {
+		f, err := spec.Parse("t.yaml", []byte("id: A\ntitle: T\nstatus: "+test.status+"\ncompletion: {outcome: o, acceptance_criteria: [a]}\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := ""
+		if test.want != "" {
+			want = `t.yaml:3:9: A: the status "` + test.status + `" is not known and taken as todo` + test.want
+		}
+		if got := strings.Join(f.Warnings, "\n"); got != want {
+			t.Errorf("%s: got %q, want %q", test.status, got, want)
+		}
+	}
+}
