@@ -254,12 +254,13 @@ func (l *Local) verify(ctx context.Context, s State, a *attempt, it *Iteration) 
 	if ctx.Err() != nil && (err != nil || late || !v.Passed) {
 		it.Fault, it.Error = FaultInterrupted, context.Cause(ctx).Error()
 		it.Claimed, it.Line = false, 0
+		it.Verdict = Verdict{Usage: v.Usage}.bounded() // what was spent is spent
 		return
 	}
 	if late {
 		err = context.Cause(verifyCtx)
 		if !v.Undecided() {
-			v = Verdict{} // what it found comes too late
+			v = Verdict{Usage: v.Usage} // what it found comes too late
 		}
 	}
 	if err != nil {

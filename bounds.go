@@ -29,6 +29,7 @@ const (
 // bounded returns a copy of the verdict that is small enough to be kept.
 func (v Verdict) bounded() Verdict {
 	v.Feedback = bound(v.Feedback, maxKept)
+	v.Usage = Usage{}.Add(v.Usage) // without what is no amount, and a copy
 	if len(v.Checks) == 0 {
 		v.Checks = nil
 		return v

@@ -8,7 +8,7 @@ import (
 // clone returns a state that shares nothing with s.
 func (s State) clone() State {
 	s.Task, s.Verdict = s.Task.clone(), s.Verdict.clone()
-	s.Usage.CostUSD, s.LastCost = clonePointer(s.Usage.CostUSD), clonePointer(s.LastCost)
+	s.Usage.CostUSD, s.Verifying.CostUSD, s.LastCost = clonePointer(s.Usage.CostUSD), clonePointer(s.Verifying.CostUSD), clonePointer(s.LastCost)
 	s.Guidance, s.Files = slices.Clone(s.Guidance), slices.Clone(s.Files)
 	return s
 }
@@ -21,7 +21,7 @@ func (t Task) clone() Task {
 
 // clone returns a verdict that shares nothing with v.
 func (v Verdict) clone() Verdict {
-	v.Checks = slices.Clone(v.Checks)
+	v.Checks, v.Usage.CostUSD = slices.Clone(v.Checks), clonePointer(v.Usage.CostUSD)
 	for i := range v.Checks {
 		v.Checks[i].ExitCode = clonePointer(v.Checks[i].ExitCode)
 	}

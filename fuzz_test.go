@@ -50,6 +50,9 @@ func (d *dice) usage() ralph.Usage {
 
 func (d *dice) verdict() ralph.Verdict {
 	v := ralph.Verdict{Passed: d.roll(3) == 0, Feedback: d.text()}
+	if d.roll(3) == 0 {
+		v.Usage = d.usage()
+	}
 	for range pick(d, 0, 0, 0, 1, 1, 3, 80) {
 		code := d.roll(3)
 		v.Checks = append(v.Checks, ralph.Check{Name: d.text(), Detail: d.text(), Digest: d.text(), ExitCode: &code, Duration: d.duration(),

@@ -44,8 +44,8 @@ type Limits struct {
 	// no limit.
 	Wait time.Duration `json:"wait,omitempty"`
 
-	// CostUSD and Tokens (input and output) bound what the loop spends, summed
-	// over resumes. They are checked before an iteration (with the last
+	// CostUSD and Tokens (input and output) bound what the loop spends, the
+	// verifications included, summed over resumes. They are checked before an iteration (with the last
 	// iteration's cost as the forecast), while it runs as far as the agent
 	// tells, and after it. 0 = none. They bound nothing if the agent does not
 	// tell what it uses; a loop that has no other bound stops then.
@@ -174,7 +174,7 @@ func (s State) blind() (StopReason, string) {
 		return "", ""
 	}
 	noCost := s.Unpriced > 0
-	noTokens := s.Iteration > 1 && s.Usage.tokens() == 0
+	noTokens := s.Iteration > 1 && s.Usage.tokens() <= s.Verifying.tokens() // what verifications tell says nothing about the agent
 	switch {
 	case l.CostUSD > 0 && l.Tokens <= 0 && noCost:
 		return StopCost, "cost_usd is the only limit, and the agent does not say what it costs"

@@ -22,6 +22,9 @@ type State struct {
 	// stopped state, the last one. Both count from 1.
 	Iteration int `json:"iteration"`
 	Attempt   int `json:"attempt"`
+	// Prepared says that the verifier has prepared the task, see [Verifier]. It is
+	// not asked again.
+	Prepared bool `json:"prepared,omitempty"`
 	// Running says that this attempt has begun and has not ended. In a state
 	// folded from a log it says that the process died in it.
 	Running bool `json:"running,omitempty"`
@@ -34,9 +37,12 @@ type State struct {
 	RateLimits int `json:"rate_limits,omitempty"` // consecutive rate limits
 	Stalled    int `json:"stalled,omitempty"`     // consecutive iterations without a change
 
-	Usage    Usage    `json:"usage,omitzero"`      // in all; CostUSD is the sum of what is known
-	LastCost *float64 `json:"last_cost,omitempty"` // USD, of the last attempt with a known cost
-	Unpriced int      `json:"unpriced,omitempty"`  // attempts of unknown cost
+	// Usage is what was used in all, and Verifying what of it was used by
+	// verifications; CostUSD is the sum of what is known.
+	Usage     Usage    `json:"usage,omitzero"`
+	Verifying Usage    `json:"verifying,omitzero"`
+	LastCost  *float64 `json:"last_cost,omitempty"` // USD, of the last attempt with a known cost, with its verification
+	Unpriced  int      `json:"unpriced,omitempty"`  // attempts of unknown cost, their own or their verification's
 
 	// Elapsed is the time spent running, verifying and waiting; Waited is how
 	// much of it was for rate limits. A wait is counted when it is decided on:
@@ -177,7 +183,8 @@ func passed(t Task, it Iteration) bool {
 func (s State) spend(it Iteration) State {
 	s = s.resumeWait(s.Unwaited) // a driver that does not count its waits has waited
 	s.Running, s.Uncounted, s.Wait = false, false, 0
-	s.Usage = s.Usage.Add(it.Usage)
+	s.Usage = s.Usage.Add(it.Usage).Add(it.Verdict.Usage)
+	s.Verifying = s.Verifying.Add(it.Verdict.Usage)
 	s.Elapsed = addSat(s.Elapsed, max(it.Elapsed, 0))
 	s.Files = boundedList(slices.Concat(s.Files, it.Files), maxRecordBytes)
 	if it.Claimed || it.Blocked {
@@ -186,17 +193,21 @@ func (s State) spend(it Iteration) State {
 	if !it.End.IsZero() {
 		s.Updated = it.End.UTC().Round(0)
 	}
-	switch cost := it.Usage.cost(); {
-	case cost != nil && (*cost > 0 || it.Fault == ""):
+	cost := it.Usage.cost()
+	if cost != nil {
+		cost = it.Usage.Add(it.Verdict.Usage).cost()
+	}
+	if cost != nil && (*cost > 0 || it.Fault == "") {
 		s.LastCost = cost
-	case cost == nil && unpriced(it.Fault):
+	}
+	if (cost == nil || it.Verdict.Usage.unpriced()) && unpriced(it.Fault) {
 		s.Unpriced++
 	}
 	return s
 }
 
-// unpriced reports whether an attempt that ended in f and does not tell its
-// cost may have cost something that the loop must allow for.
+// unpriced reports whether an attempt that ended in f and does not tell all of
+// its cost may have cost something that the loop must allow for.
 func unpriced(f Fault) bool {
 	return f != FaultRateLimit && f != FaultInterrupted && f != FaultPermanent
 }

@@ -63,7 +63,7 @@ func TestApplySurvivesAnEditedLog(t *testing.T) {
 // everything is a state that has all there is to share.
 func everything() ralph.State {
 	s := ralph.Start(ralph.Task{ID: "T", Prompt: "Do it.", Acceptance: []string{"a"}, Spec: json.RawMessage(`{"a":1}`), Guarded: map[string]string{"a": "1"}}).Guide("a")
-	s.Usage.CostUSD, s.LastCost = new(1.0), new(1.0)
+	s.Usage.CostUSD, s.Verifying.CostUSD, s.LastCost, s.Verdict.Usage.CostUSD = new(1.0), new(1.0), new(1.0), new(1.0)
 	s.Verdict.Checks = []ralph.Check{{Name: "a", ExitCode: new(1)}}
 	s.Files = []string{"a"}
 	return s
@@ -73,7 +73,7 @@ func everything() ralph.State {
 func spoil(s ralph.State) {
 	s.Task.Acceptance[0], s.Task.Spec[2] = "spoilt", 'x'
 	maps.Copy(s.Task.Guarded, map[string]string{"a": "spoilt", "b": "new"})
-	*s.Usage.CostUSD, *s.LastCost, *s.Verdict.Checks[0].ExitCode = 9, 9, 9
+	*s.Usage.CostUSD, *s.Verifying.CostUSD, *s.LastCost, *s.Verdict.Usage.CostUSD, *s.Verdict.Checks[0].ExitCode = 9, 9, 9, 9, 9
 	s.Verdict.Checks[0].Name, s.Files[0], s.Guidance[0] = "spoilt", "spoilt", "spoilt"
 }
 
@@ -98,10 +98,10 @@ func TestStatesShareNothing(t *testing.T) {
 	}
 
 	it := ralph.Iteration{Number: 1, Attempt: 1, Claimed: true, Files: []string{"a"}, Usage: ralph.Usage{CostUSD: new(1.0)},
-		Verdict: ralph.Verdict{Feedback: "no", Checks: []ralph.Check{{Name: "a", Status: ralph.CheckFailed, ExitCode: new(1)}}}}
+		Verdict: ralph.Verdict{Feedback: "no", Checks: []ralph.Check{{Name: "a", Status: ralph.CheckFailed, ExitCode: new(1)}}, Usage: ralph.Usage{CostUSD: new(1.0)}}}
 	s = ralph.Start(ralph.Task{}).Apply(ralph.Event{Kind: ralph.EventIterationEnded, Iteration: it})
 	want = asJSON(t, s)
-	it.Files[0], *it.Usage.CostUSD, it.Verdict.Checks[0].Name, *it.Verdict.Checks[0].ExitCode = "spoilt", 9, "spoilt", 9
+	it.Files[0], *it.Usage.CostUSD, *it.Verdict.Usage.CostUSD, it.Verdict.Checks[0].Name, *it.Verdict.Checks[0].ExitCode = "spoilt", 9, 9, "spoilt", 9
 	if diff := cmp.Diff(want, asJSON(t, s)); diff != "" {
 		t.Errorf("iteration_ended (-want +got):\n%s", diff)
 	}

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Usage is what an attempt, or a loop so far, has used. Negative counts are
+// Usage is what an attempt, its verification, or a loop so far, has used. Negative counts are
 // taken as 0.
 type Usage struct {
 	Requests     int64 `json:"requests,omitempty"` // calls to a model
@@ -71,6 +71,12 @@ func (u Usage) cost() *float64 {
 		return nil
 	}
 	return new(*u.CostUSD)
+}
+
+// unpriced reports whether something was used at a cost that is not told.
+func (u Usage) unpriced() bool {
+	u = Usage{}.Add(u)
+	return u.CostUSD == nil && u != Usage{}
 }
 
 // atLeast raises each count to what the stream reported while the agent ran. A
