@@ -134,7 +134,7 @@ func start(c Cmd, cancel context.CancelFunc) (*run, error) {
 		env = os.Environ()
 	}
 	name := marker + rand.Text()[:16]
-	program, err := lookPath(c.Args[0], c.Dir, env)
+	program, err := LookPath(c.Args[0], c.Dir, env)
 	if err != nil {
 		return nil, fmt.Errorf("%w %s: %w", ErrStart, c.Args[0], err)
 	}
@@ -338,9 +338,9 @@ func (r *run) stop(ctx context.Context) {
 	<-r.exited
 }
 
-// lookPath finds a program as a shell in dir would, but never by a PATH entry
-// that is not absolute.
-func lookPath(name, dir string, env []string) (string, error) {
+// LookPath finds a program as a shell in dir would, but never by a PATH entry
+// that is not absolute. It is how [Run] finds the command's.
+func LookPath(name, dir string, env []string) (string, error) {
 	if filepath.Base(name) != name {
 		program := name
 		if !filepath.IsAbs(program) {
