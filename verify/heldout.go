@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"math"
 	"path"
 	"path/filepath"
@@ -14,7 +13,6 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph"
-	"github.com/ralph-loop/ralph/internal/plugin"
 )
 
 // HeldOut gives the work an exam that the agent has not seen: an agent that reads
@@ -99,10 +97,7 @@ func (h HeldOut) Validate(task ralph.Task) error {
 	if err != nil {
 		return fmt.Errorf("verify: HeldOut: %w", err)
 	}
-	if v, ok := h.Verifier.(interface{ Validate(ralph.Task) error }); ok {
-		return plugin.Call("verify: HeldOut: Validate", func() error { return v.Validate(task) })
-	}
-	return nil
+	return of("HeldOut", validate(h.Verifier, task))
 }
 
 // check reports what is wrong whatever the task is.
@@ -134,8 +129,9 @@ func (h HeldOut) check() error {
 	return nil
 }
 
-// Prepare returns the task with the hashes of the exam's files, so that an exam
-// that is changed while the loop runs is none, and with what Verifier prepares.
+// Prepare returns the task with a hash of the exam, so that an exam that changes
+// while the loop runs is none, and with what Verifier prepares. In
+// [ralph.Task.Guarded] the key is "//exam/" and a hash of where it is.
 func (h HeldOut) Prepare(ctx context.Context, task ralph.Task) (ralph.Task, error) {
 	if ctx.Err() != nil {
 		return task, context.Cause(ctx)
@@ -154,22 +150,11 @@ func (h HeldOut) Prepare(ctx context.Context, task ralph.Task) (ralph.Task, erro
 	if err != nil {
 		return task, fmt.Errorf("verify: HeldOut: %w", err)
 	}
-	prepared := task
-	if v, ok := h.Verifier.(interface {
-		Prepare(context.Context, ralph.Task) (ralph.Task, error)
-	}); ok {
-		err := plugin.Call("verify: HeldOut: Prepare", func() (err error) { prepared, err = v.Prepare(ctx, task); return })
-		if err != nil {
-			return task, err
-		}
+	prepared, err := prepare(ctx, h.Verifier, task)
+	if err != nil {
+		return task, of("HeldOut", err)
 	}
-	guarded := maps.Clone(prepared.Guarded)
-	if guarded == nil {
-		guarded = map[string]string{}
-	}
-	maps.Copy(guarded, hashes)
-	prepared.Guarded = guarded
-	return prepared, nil
+	return agree(prepared, map[string]string{keyOfExam(exam): digestOfExam(hashes)}), nil
 }
 
 // Takes returns the longest time that the two checks may take, with some for
@@ -188,7 +173,7 @@ func (h HeldOut) Takes(task ralph.Task) time.Duration {
 
 // Verify implements [ralph.Verifier]. It is an error if h makes no sense, or
 // context.Cause(ctx). An error of Verifier is an unable check, for it may name
-// what the agent is not to know.
+// what the agent is not to know. Usage is that of both checks.
 func (h HeldOut) Verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, error) {
 	if ctx.Err() != nil {
 		return ralph.Verdict{}, context.Cause(ctx)
@@ -199,10 +184,10 @@ func (h HeldOut) Verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, erro
 	start := time.Now()
 	exam := h.sit(ctx, c, true)
 	if ctx.Err() != nil {
-		return ralph.Verdict{}, context.Cause(ctx)
+		return ralph.Verdict{Usage: exam.verdict.Usage}, context.Cause(ctx)
 	}
 	check := ralph.Check{Name: examName, Status: exam.status(), Detail: exam.detail()}
-	v := ralph.Verdict{Passed: check.Status == ralph.CheckPassed}
+	v := ralph.Verdict{Passed: check.Status == ralph.CheckPassed, Usage: exam.verdict.Usage}
 	var visible []ralph.Check
 	switch check.Status {
 	case ralph.CheckPassed:
@@ -211,8 +196,9 @@ func (h HeldOut) Verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, erro
 		}
 	case ralph.CheckFailed:
 		without := h.sit(ctx, c, false)
+		v.Usage = v.Usage.Add(without.verdict.Usage)
 		if ctx.Err() != nil {
-			return ralph.Verdict{}, context.Cause(ctx)
+			return ralph.Verdict{Usage: v.Usage}, context.Cause(ctx)
 		}
 		beside := without.beside()
 		check.Detail = strings.TrimSpace(beside + "; " + check.Detail)

@@ -99,13 +99,18 @@ func (d *duplicate) include(ctx context.Context, glob string) error {
 		return d.tree(ctx, name)
 	}
 	parts := strings.Split(name, "/")
+	pattern := &walk{pattern: parts}
 	fixed := 0
 	for fixed < len(parts)-1 && !strings.ContainsAny(parts[fixed], `*?[\`) {
 		fixed++
 	}
 	found := false
 	err := d.walk(ctx, path.Join(append([]string{"."}, parts[:fixed]...)...), func(name string, e fs.DirEntry) error {
-		if !matches(parts, strings.Split(name, "/")) {
+		at := pattern.at(0)
+		for part := range strings.SplitSeq(name, "/") {
+			at = pattern.past(at, part)
+		}
+		if !pattern.matches(at) {
 			return nil
 		}
 		found = true
@@ -249,12 +254,12 @@ func (d *duplicate) pour(ctx context.Context, out, in *os.File, hash io.Writer) 
 		n, err := io.CopyN(to, in, piece)
 		d.bytes += n
 		switch {
+		case d.bytes > maxCopiedBytes:
+			return fmt.Errorf("its files have more than %d GiB; name what no check needs in .gitignore", maxCopiedBytes>>30)
 		case errors.Is(err, io.EOF):
 			return nil
 		case err != nil:
 			return err
-		case d.bytes > maxCopiedBytes:
-			return fmt.Errorf("its files have more than %d GiB; name what no check needs in .gitignore", maxCopiedBytes>>30)
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
 		}

@@ -4,13 +4,11 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
 	"os"
 	"path"
-	"path/filepath"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -61,7 +59,7 @@ func listExam(exam string) ([]string, error) {
 	return files, nil
 }
 
-// hashExam returns the hashes of an exam's files, by their absolute paths.
+// hashExam returns the hashes of an exam's files.
 func hashExam(ctx context.Context, exam string) (map[string]string, error) {
 	files, err := listExam(exam)
 	if err != nil {
@@ -72,15 +70,43 @@ func hashExam(ctx context.Context, exam string) (map[string]string, error) {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-		if hashes[inExam(exam, name)], err = hashFile(exam, name); err != nil {
+		if hashes[name], err = hashFile(exam, name); err != nil {
 			return nil, fmt.Errorf("the exam: %w", err)
 		}
 	}
 	return hashes, nil
 }
 
-// inExam is the name of an exam's file in [ralph.Task.Guarded].
-func inExam(exam, name string) string { return filepath.Join(exam, filepath.FromSlash(name)) }
+// In [ralph.Task.Guarded] an exam is one key, a hash of where it is, and one value,
+// a hash of its files' names and hashes: logs hold the task, and the agent may read
+// logs.
+const examKey = "//exam/"
+
+func keyOfExam(exam string) string {
+	hash := sha256.Sum256([]byte(exam))
+	return examKey + hex.EncodeToString(hash[:8])
+}
+
+func digestOfExam(hashes map[string]string) string {
+	all := sha256.New()
+	for _, name := range slices.Sorted(maps.Keys(hashes)) {
+		fmt.Fprintf(all, "%s  %q\n", hashes[name], name)
+	}
+	return hex.EncodeToString(all.Sum(nil))
+}
+
+// agreedExam reports whether an exam is the one that the task was prepared with, if
+// it was prepared.
+func agreedExam(exam string, hashes, guarded map[string]string) error {
+	is, agreed := digestOfExam(hashes), false
+	for key := range guarded {
+		agreed = agreed || strings.HasPrefix(key, examKey)
+	}
+	if was, ok := guarded[keyOfExam(exam)]; agreed && (!ok || was != is) {
+		return fmt.Errorf("the exam %s is not as it was when the loop started", exam)
+	}
+	return nil
+}
 
 // layOver lays the exam over the workspace in the copy and returns the number of
 // its files. They must be as they were when the task was prepared, if it was.
@@ -108,10 +134,10 @@ func (d *duplicate) layOver(ctx context.Context, exam string, task *ralph.Task) 
 			return 0, fmt.Errorf("the exam could not be laid over the workspace: %w", err)
 		}
 	}
-	if wrong := changedExam(exam, hashes, task.Guarded); len(wrong) > 0 {
-		return 0, errors.New("the exam is not the one that was agreed on when the loop started: " + oneLine(strings.Join(wrong, ", "), 400, 100))
+	if err := agreedExam(exam, hashes, task.Guarded); err != nil {
+		return 0, err
 	}
-	if len(task.Guarded) > 0 {
+	if hasSnapshot(*task) {
 		maps.Copy(task.Guarded, hashes)
 	}
 	return len(files), nil
@@ -133,30 +159,4 @@ func (d *duplicate) lay(ctx context.Context, from *os.Root, name string) (string
 		return "", err
 	}
 	return hex.EncodeToString(hash.Sum(nil)), nil
-}
-
-// changedExam says in what an exam differs from what is guarded of it. If nothing
-// is, the task was not prepared.
-func changedExam(exam string, hashes, guarded map[string]string) []string {
-	var wrong []string
-	agreed := 0
-	for _, name := range slices.Sorted(maps.Keys(guarded)) {
-		rel, err := filepath.Rel(exam, name)
-		if !filepath.IsAbs(name) || err != nil || !filepath.IsLocal(rel) {
-			continue
-		}
-		agreed++
-		switch is, ok := hashes[filepath.ToSlash(rel)]; {
-		case !ok:
-			wrong = append(wrong, name+" has vanished")
-		case is != guarded[name]:
-			wrong = append(wrong, name+" was changed")
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(hashes)) {
-		if _, ok := guarded[inExam(exam, name)]; !ok && agreed > 0 {
-			wrong = append(wrong, inExam(exam, name)+" has appeared")
-		}
-	}
-	return wrong
 }

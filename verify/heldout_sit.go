@@ -176,7 +176,7 @@ func remove(dir string) error {
 func guardedFiles(task ralph.Task) []string {
 	var names []string
 	for name, hash := range task.Guarded {
-		if hash != "" && filepath.IsLocal(name) {
+		if own(name) && hash != "" && filepath.IsLocal(name) {
 			names = append(names, name)
 		}
 	}

@@ -505,14 +505,16 @@ func TestHeldOutPrepares(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		change string
-		detail string // "" = it passes
+		same   bool
 	}{
-		"as it was":  {"touch e", ""},
-		"restored":   {"cp e f; echo x >e; mv f e", ""},
-		"changed":    {"echo 'exit 0' >e", "e was changed"},
-		"less":       {"rm d/f", "d/f has vanished"},
-		"more":       {"echo x >g", "g has appeared"},
-		"a link now": {"mv e ../other; ln -s ../other e", "exam"},
+		"as it was":  {"touch e", true},
+		"restored":   {"cp e f; echo x >e; mv f e", true},
+		"changed":    {"echo 'exit 0' >e", false},
+		"less":       {"rm d/f", false},
+		"more":       {"echo x >g", false},
+		"renamed":    {"mv e g", false},
+		"a link now": {"mv e ../other; ln -s ../other e", false},
+		"elsewhere":  {"mv ../exam ../gone; mkdir ../exam; mv ../gone/* ../exam; mv ../exam ../moved", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -523,18 +525,21 @@ func TestHeldOutPrepares(t *testing.T) {
 			v := verify.HeldOut{Exam: exam, Verifier: inner}
 			given := ralph.Task{Dir: work, Guarded: map[string]string{"x": "1"}}
 			task, err := v.Prepare(t.Context(), given)
-			if err != nil || len(task.Guarded) != 4 || len(given.Guarded) != 1 {
+			if err != nil || len(task.Guarded) != 3 || len(given.Guarded) != 1 || strings.Contains(fmt.Sprint(task.Guarded), base) {
 				t.Fatalf("%v, %v", task.Guarded, err)
 			}
 			shell(t, exam, tt.change)
+			if name == "elsewhere" {
+				v.Exam = filepath.Join(base, "moved")
+			}
 			got, err := v.Verify(t.Context(), ralph.Claim{Task: task})
-			if err != nil || got.Passed != (tt.detail == "") || !strings.Contains(got.Checks[0].Detail, tt.detail) {
+			if err != nil || got.Passed != tt.same || !tt.same && !strings.Contains(got.Checks[0].Detail, "exam") {
 				t.Errorf("%+v, %v", got, err)
 			}
-			if tt.detail != "" && (!got.Undecided() || strings.Contains(got.Feedback, "exam/")) {
+			if !tt.same && (!got.Undecided() || strings.Contains(got.Feedback, "exam/")) {
 				t.Errorf("%+v", got)
 			}
-			if len(task.Guarded) != 4 {
+			if len(task.Guarded) != 3 {
 				t.Errorf("the claim was changed: %v", task.Guarded)
 			}
 		})
@@ -630,12 +635,31 @@ func TestHeldOutValidates(t *testing.T) {
 			switch {
 			case tt.want == "" && err != nil, tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)):
 				t.Errorf("%s: %v", name, err)
-			case err != nil && !strings.HasPrefix(err.Error(), "verify: HeldOut: ") && name != "what it wraps":
+			case err != nil && !strings.HasPrefix(err.Error(), "verify: HeldOut: "):
 				t.Errorf("%s: it does not say whose it is: %v", name, err)
 			}
 			if _, prepareErr := tt.v.Prepare(t.Context(), ralph.Task{Dir: filepath.Join(base, dir)}); (prepareErr == nil) != (err == nil) {
 				t.Errorf("%s: prepared: %v", name, prepareErr)
 			}
+		}
+	}
+}
+
+// TestHeldOutIsPaid: for both checks.
+func TestHeldOutIsPaid(t *testing.T) {
+	t.Parallel()
+	work, exam := t.TempDir(), t.TempDir()
+	put(t, exam, map[string]string{"e": "1"})
+	for name, tt := range map[string]struct {
+		passed bool
+		want   int64
+	}{"passes": {true, 5}, "fails": {false, 10}} {
+		v := verify.HeldOut{Exam: exam, Verifier: ralph.VerifierFunc(func(context.Context, ralph.Claim) (ralph.Verdict, error) {
+			return ralph.Verdict{Passed: tt.passed, Usage: ralph.Usage{InputTokens: 5}}, nil
+		})}
+		got, err := v.Verify(t.Context(), ralph.Claim{Task: ralph.Task{Dir: work}})
+		if err != nil || got.Passed != tt.passed || got.Usage.InputTokens != tt.want {
+			t.Errorf("%s: %+v, %v", name, got, err)
 		}
 	}
 }
