@@ -125,7 +125,7 @@ func TestHeldOutCopies(t *testing.T) {
 		{name: "no repository", script: "mkdir -p a/b .ralph/logs empty; echo 1 >a/b/c; echo 1 >d; echo 1 >.ralph/logs/x", want: []string{"a/b/c", "d", "exam"}},
 		{name: "tracked, new, ignored", script: gitInit + "echo '*.log' >.gitignore; echo 1 >a; git add -A; git commit -qm 1; echo 1 >new; echo 1 >x.log; mkdir sub; echo 1 >sub/y", want: []string{".gitignore", "a", "exam", "new", "sub/y"}},
 		{name: "tracked and gone", script: gitInit + "echo 1 >a; echo 1 >b; git add -A; git commit -qm 1; rm a", want: []string{"b", "exam"}},
-		{name: "tracked, now a link", script: gitInit + "mkdir a; echo 1 >a/b; echo 1 >c; git add -A; git commit -qm 1; rm -r a; ln -s . a", want: []string{"a", "c", "exam"}},
+		{name: "tracked, now a link", script: gitInit + "mkdir a d; echo 1 >a/b; echo 1 >d/b; git add -A; git commit -qm 1; rm -r a; ln -s d a", want: []string{"a", "d/b", "exam"}},
 		{name: "no commit", script: gitInit + "echo 1 >a", want: []string{"a", "exam"}},
 		{name: "odd names", script: gitInit + `echo 1 >'a b'; echo 1 >'c
 d'; echo 1 >'[id]'; git add -A`, want: []string{"[id]", "a b", "c\nd", "exam"}},
