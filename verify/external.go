@@ -32,6 +32,20 @@ import (
 // too long a time-out, and one that cannot be started an unable one: its program
 // or its folder is missing or may not be used, or the shell says so, with exit
 // code 126 or 127. Only the first is held against the agent's work.
+//
+// A command believes what its tools find in the home folder, where the agent can
+// write too: "go env -w GOFLAGS=-run=NoSuch" has every test pass. So when a loop
+// starts, Prepare notes what the tools that are known (go, npm, yarn, pnpm, pytest,
+// cargo, git, curl and some more) read there, and which programs outside the
+// workspace are run; tools are found by their names in the command, and in the
+// Makefile or the scripts of the workspace that it names. A file that is another
+// when the claim is verified rejects the claim and is named; another program, such
+// as one that was put before it in PATH, makes the check unable, and both are named.
+// The credentials that npm login writes do not count. AcceptConfig takes things as
+// they are. A task that was not prepared is checked without this. In
+// [ralph.Task.Guarded] the key is "//config/" and the file, with a SHA-256 or
+// "absent", or "//program/" and the name, with the path and a SHA-256. Since these
+// are of this machine, a task that is verified on another needs AcceptConfig.
 type External struct {
 	// Args are the program and its arguments; no shell is involved. Shell is
 	// one line for sh -c instead, where a user wrote one. Exactly one is set.
@@ -64,6 +78,11 @@ type External struct {
 	// printed. It may be called concurrently. Nil = nothing is hidden.
 	Redact func(string) string
 
+	// AcceptConfig has the check run although what its tools read from the home
+	// folder, or the program itself, has changed since the loop started; a warning
+	// says what.
+	AcceptConfig bool
+
 	title string // what it is called; "" = the command
 }
 
@@ -74,9 +93,10 @@ var errTimeout = errors.New("time-out")
 // Verify implements [ralph.Verifier]. The error says that the command is not
 // one that can be run as it is written, or is context.Cause(ctx).
 func (e External) Verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, error) {
-	return hider(e.Redact).leaving(e.verify(ctx, c))
+	return hider(e.Redact).leaving(e.surrounded(c, func() (ralph.Verdict, error) { return e.verify(ctx, c) }))
 }
 
+// verify runs the command, whatever surrounds it.
 func (e External) verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, error) {
 	if ctx.Err() != nil {
 		return ralph.Verdict{}, context.Cause(ctx)
