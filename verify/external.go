@@ -83,7 +83,8 @@ type External struct {
 	// says what.
 	AcceptConfig bool
 
-	title string // what it is called; "" = the command
+	title   string  // what it is called; "" = the command
+	results results // nil = its tests are not counted
 }
 
 var _ ralph.Verifier = External{}
@@ -130,13 +131,21 @@ func (e External) run(ctx context.Context, args []string, dir, folder string) ra
 	name := e.name()
 	out := newOutput(e.Contains, e.Excludes, e.Redact)
 	out.folder, out.name = folder, name
+	stdout := out.stream()
+	if e.results != nil {
+		stdout = e.results.stdout(stdout)
+	}
 	start := time.Now()
 	exit, err := process.Run(ctx, process.Cmd{
 		Args: args, Dir: dir, Env: append(os.Environ(), e.Env...),
-		Stdout: out.stream(), Stderr: out.stream(), Grace: time.Second,
+		Stdout: stdout, Stderr: out.stream(), Grace: time.Second,
 	})
 	check := ralph.Check{Name: name, Duration: time.Since(start)}
 	started := !errors.Is(err, process.ErrStart)
+	tests := -1 // that passed; -1 = not counted
+	if e.results != nil {
+		tests = e.results.end()
+	}
 	note := out.end()
 	switch {
 	case !started:
@@ -146,7 +155,7 @@ func (e External) run(ctx context.Context, args []string, dir, folder string) ra
 		check.Status = ralph.CheckTimeout
 		check.Detail = fmt.Sprintf("%s did not end within %v", name, e.limit())
 	default:
-		e.decide(&check, exit, out)
+		e.decide(&check, exit, out, tests)
 	}
 	check.Detail = ends(hider(e.Redact).text(check.Detail), detailBytes-300, 290)
 	v := judge(check)
@@ -161,8 +170,8 @@ func (e External) run(ctx context.Context, args []string, dir, folder string) ra
 }
 
 // decide sets the status, the detail and the exit code of a command that ended
-// by itself.
-func (e External) decide(check *ralph.Check, exit process.Exit, out *output) {
+// by itself. tests is how many have passed; negative = they were not counted.
+func (e External) decide(check *ralph.Check, exit process.Exit, out *output, tests int) {
 	if exit.Signal == "" {
 		check.ExitCode = &exit.Code
 	}
@@ -183,6 +192,14 @@ func (e External) decide(check *ralph.Check, exit process.Exit, out *output) {
 	}
 	if forbidden := out.forbidden(); len(forbidden) > 0 {
 		wrong = append(wrong, "must not print but printed "+quoted(forbidden))
+	}
+	switch {
+	case tests == 0 && len(wrong) == 0:
+		wrong = append(wrong, "ended well, but no test has passed; at least one must")
+	case tests == 1:
+		check.Detail = "1 test passed"
+	case tests > 1:
+		check.Detail = fmt.Sprintf("%d tests passed", tests)
 	}
 	check.Status = ralph.CheckPassed
 	if len(wrong) > 0 {

@@ -220,6 +220,9 @@ func (h *hearing) hold() (answers []answer, check ralph.Check, spent ralph.Usage
 		fence := rand.Text()
 		prompt := h.prompt(fence, why)
 		resp, err := h.ask(prompt)
+		if err == nil && resp.Usage == (ralph.Usage{}) {
+			resp.Usage.Requests = 1 // it does not tell, which is not nothing
+		}
 		spent = spent.Add(resp.Usage)
 		model = cmp.Or(resp.Model, model)
 		digest := sha256.Sum256([]byte(resp.Output))

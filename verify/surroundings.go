@@ -399,9 +399,8 @@ func (e External) surrounded(c ralph.Claim, verify func() (ralph.Verdict, error)
 	case len(config) > 0:
 		return judge(configCheck(config)), nil
 	case len(programs) > 0:
-		name := e.name()
-		return judge(ralph.Check{Name: name, Status: ralph.CheckUnable, Detail: oneLine(fmt.Sprintf(
-			"%s would not be run by the program that was there when the loop started: %s; %s", name, strings.Join(programs, "; "), acceptHint), 700, 150)}), nil
+		return judge(ralph.Check{Name: "program", Status: ralph.CheckUnable, Detail: oneLine(fmt.Sprintf(
+			"%s would not be run by what was there when the loop started: %s; %s", e.name(), strings.Join(programs, "; "), acceptHint), 700, 150)}), nil
 	}
 	v, err := verify()
 	if err != nil || !v.Passed {
