@@ -245,7 +245,7 @@ func (l *Local) verify(ctx context.Context, s State, a *attempt, it *Iteration) 
 		claim.Evidence = filepath.Join(l.Evidence, folder(s.Loop), fmt.Sprintf("%03d.%d", it.Number, it.Attempt))
 	}
 	verifyCtx := ctx
-	if d, cause := verifyTime(s, a, it.Fault); d > 0 {
+	if d, cause := l.verifyTime(s, a, it.Fault); d > 0 {
 		var stop context.CancelFunc
 		verifyCtx, stop = context.WithTimeoutCause(ctx, d, cause)
 		defer stop()
@@ -278,8 +278,15 @@ func (l *Local) verify(ctx context.Context, s State, a *attempt, it *Iteration) 
 
 // verifyTime returns how long a verification may take, and what ends it then; 0 or
 // less = nothing does.
-func verifyTime(s State, a *attempt, f Fault) (time.Duration, error) {
-	d, cause := s.Task.Limits.verifyTimeout(), errVerifyTimeout
+func (l *Local) verifyTime(s State, a *attempt, f Fault) (time.Duration, error) {
+	stated := time.Duration(0)
+	if v, ok := l.Verifier.(interface{ Takes(Task) time.Duration }); ok {
+		plugin.Call("the verifier's Takes", func() error { // if it cannot say, it is not said
+			stated = v.Takes(s.Task)
+			return nil
+		})
+	}
+	d, cause := s.Task.Limits.verifyTimeout(stated), errVerifyTimeout
 	if s.Task.Limits.Duration > 0 {
 		left := s.Task.Limits.Duration - s.Elapsed - time.Since(a.start)
 		if f == FaultBudget || left <= 0 {

@@ -96,6 +96,28 @@ func Hurry(ctx context.Context, now <-chan struct{}) context.Context {
 	return process.Hurry(ctx, now)
 }
 
+// Validate reports what can be known to be wrong before the client is run: there
+// are no Args, the Format is not known, Model cannot be passed on, or the program,
+// or the Filter's for the answer, is not installed.
+func (c *Command) Validate(t Task) error {
+	args, err := c.CommandLine()
+	if err != nil {
+		return err
+	}
+	if _, err := stream.New(string(cmp.Or(c.Format, FormatText)), stream.Options{}); err != nil {
+		return err
+	}
+	if _, err := process.LookPath(args[0], t.Dir, c.environ(os.TempDir())); err != nil {
+		return fmt.Errorf("agent: %s: %w (is it installed, and in PATH?)", args[0], err)
+	}
+	if filter := c.Filter.Response; len(filter) > 0 {
+		if _, err := process.LookPath(filter[0], t.Dir, os.Environ()); err != nil {
+			return fmt.Errorf("%s: %s: %w (is it installed, and in PATH?)", cmp.Or(c.Filter.ResponseName, "response filter"), filter[0], err)
+		}
+	}
+	return nil
+}
+
 // Run runs the client once. Its errors are of the kinds [Runner] names.
 func (c *Command) Run(ctx context.Context, req Request) (Response, error) {
 	args, err := c.CommandLine()

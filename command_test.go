@@ -34,10 +34,11 @@ func says(lines ...string) string {
 	return "cat <<'END'\n" + strings.Join(lines, "\n") + "\nEND\n"
 }
 
-// faultOf runs a command through Local, as a loop does.
+// faultOf runs a command through Local, as a loop does whose command was good when
+// it began: what is known to be wrong before is TestCommandValidate's.
 func faultOf(t *testing.T, c *ralph.Command) ralph.Iteration {
 	t.Helper()
-	l := &ralph.Local{Runner: c, Verifier: verify.External{Args: []string{"true"}}}
+	l := &ralph.Local{Runner: ralph.RunnerFunc(c.Run), Verifier: verify.External{Args: []string{"true"}}}
 	it, err := l.Iterate(t.Context(), ralph.Start(ralph.Task{Prompt: "Go on.", Dir: t.TempDir()}))
 	if err != nil {
 		t.Fatal(err)

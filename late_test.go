@@ -192,3 +192,53 @@ func TestFuncsAnswerADoneContext(t *testing.T) {
 		t.Errorf("%+v, %v", v, err)
 	}
 }
+
+// A timed verifier says how long it takes, which may not be true.
+type timed struct{ takes, says time.Duration }
+
+func (v timed) Verify(ctx context.Context, _ ralph.Claim) (ralph.Verdict, error) {
+	select {
+	case <-time.After(v.takes):
+	case <-ctx.Done():
+	}
+	return ralph.Pass(), nil
+}
+
+func (v timed) Takes(ralph.Task) time.Duration {
+	if v.says == 1 {
+		panic("no idea")
+	}
+	return v.says
+}
+
+// TestVerifierThatStatesItsTime: a loop without a time-out of its own gives a
+// verifier the time that it states, and a time-out of the loop's wins.
+func TestVerifierThatStatesItsTime(t *testing.T) {
+	t.Parallel()
+	const m = time.Minute
+	for _, tt := range []struct {
+		name        string
+		takes, says time.Duration
+		limit       time.Duration
+		passed      bool
+	}{
+		{"longer than the default", 19 * m, 20 * m, 0, true},
+		{"longer than it said", 21 * m, 20 * m, 0, false},
+		{"less than the default is the default", 4 * m, m, 0, true},
+		{"without bound", 100 * time.Hour, -1, 0, true},
+		{"the loop's own wins", 4 * m, 20 * m, 3 * m, false},
+		{"it cannot say", 4 * m, 1, 0, true},
+		{"it cannot say, and takes long", 6 * m, 1, 0, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				l := &ralph.Local{Runner: ralph.Replay(done), Verifier: timed{tt.takes, tt.says}}
+				it, err := l.Iterate(t.Context(), ralph.Start(ralph.Task{Prompt: "Do it.", Limits: ralph.Limits{VerifyTimeout: tt.limit}}))
+				if err != nil || it.Verdict.Passed != tt.passed {
+					t.Errorf("%v: %+v", err, it.Verdict)
+				}
+			})
+		})
+	}
+}

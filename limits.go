@@ -31,8 +31,10 @@ type Limits struct {
 	// IterationTimeout bounds one run of the agent. 0 = none.
 	IterationTimeout time.Duration `json:"iteration_timeout,omitempty"`
 	// VerifyTimeout bounds one verification; what it finds later is not taken.
-	// 0 = 5 minutes, so that a verifier that hangs does not hang the loop;
-	// negative = none.
+	// 0 = 5 minutes, so that a verifier that hangs does not hang the loop, or
+	// longer where the verifier's own time-outs say so (a method
+	// Takes(Task) time.Duration, which may be negative for "no bound"); negative
+	// = none.
 	VerifyTimeout time.Duration `json:"verify_timeout,omitempty"`
 	// Duration bounds the time of running, verifying and waiting, summed over
 	// resumes; time between resumes is not counted. It also ends a run in
@@ -52,11 +54,19 @@ type Limits struct {
 }
 
 // The effective limits.
-func (l Limits) iterations() int              { return orDefault(l.Iterations, 10) }
-func (l Limits) retries() int                 { return max(orDefault(l.Retries, 3), 0) }
-func (l Limits) failures() int                { return orDefault(l.Failures, 3) }
-func (l Limits) verifyTimeout() time.Duration { return orDefault(l.VerifyTimeout, 5*time.Minute) }
-func (l Limits) wait() time.Duration          { return orDefault(l.Wait, 24*time.Hour) }
+func (l Limits) iterations() int     { return orDefault(l.Iterations, 10) }
+func (l Limits) retries() int        { return max(orDefault(l.Retries, 3), 0) }
+func (l Limits) failures() int       { return orDefault(l.Failures, 3) }
+func (l Limits) wait() time.Duration { return orDefault(l.Wait, 24*time.Hour) }
+
+// verifyTimeout is the time for a verification that may take as long as stated;
+// 0 = it is not stated, negative, like the result = without bound.
+func (l Limits) verifyTimeout(stated time.Duration) time.Duration {
+	if stated >= 0 {
+		stated = max(stated, 5*time.Minute)
+	}
+	return orDefault(l.VerifyTimeout, stated)
+}
 
 func orDefault[T int | time.Duration](v, def T) T {
 	if v == 0 {

@@ -67,8 +67,9 @@ var _ Loop = (*Local)(nil)
 // as it is: nothing runs and nothing is recorded. A loop without a name gets one:
 // "loop-" and random letters and digits.
 //
-// It is an error if the state makes no sense, or if there is nothing to tell the
-// agent, neither by the task nor by Prompt. A verified loop whose end or raw
+// It is an error if the state makes no sense, if there is nothing to tell the
+// agent, neither by the task nor by Prompt, or if the verifier or the runner says
+// that it cannot work on the task: then nothing runs and nothing is recorded. A verified loop whose end or raw
 // output could not be written returns that error.
 func (l *Local) Run(ctx context.Context, s State) (State, error) { return l.run(ctx, s, nil) }
 
@@ -86,9 +87,13 @@ func (l *Local) run(ctx context.Context, s State, watch func(Event)) (State, err
 	if ctx.Err() != nil {
 		return s, context.Cause(ctx)
 	}
+	s, err := l.prepare(ctx, s)
+	if err != nil {
+		return s, err
+	}
 	s.Loop = cmp.Or(s.Loop, "loop-"+unique())
 	r := &run{Local: l, s: s, watch: watch}
-	err := r.begin(ctx)
+	err = r.begin(ctx)
 	for err == nil && !r.s.Done() {
 		if err = r.ready(ctx); err == nil && !r.s.Done() {
 			err = r.iterate(ctx)
@@ -154,6 +159,9 @@ func (l *Local) Iterate(ctx context.Context, s State) (Iteration, error) {
 	if err := l.accept(s); err != nil {
 		return Iteration{}, err
 	}
+	if err := l.ableTo(s.Task); err != nil {
+		return Iteration{}, err
+	}
 	req, err := l.request(ctx, s)
 	if err != nil {
 		return Iteration{}, err
@@ -170,6 +178,9 @@ func (l *Local) Observe(ctx context.Context, s State, answer Response) (Iteratio
 		return Iteration{}, err
 	}
 	if err := s.validate(); err != nil {
+		return Iteration{}, err
+	}
+	if err := able("verifier", l.Verifier, s.Task); err != nil {
 		return Iteration{}, err
 	}
 	req, err := l.request(ctx, s)

@@ -193,7 +193,7 @@ func TestFindPromiseBorders(t *testing.T) {
 		{`"` + tag + `"`, ralph.WhyQuoted, 1}, {"'" + tag + "'", ralph.WhyQuoted, 1}, {"“" + tag + "”", ralph.WhyQuoted, 1}, {"„" + tag + "“", ralph.WhyQuoted, 1},
 		{"‘" + tag + "’", ralph.WhyQuoted, 1}, {"«" + tag + "»", ralph.WhyQuoted, 1}, {"”" + tag + "“", ralph.WhyQuoted, 1},
 		{`say " ` + tag + " \u00a0\" now", ralph.WhyQuoted, 1}, {`"` + tag, ralph.WhyNotAlone, 1}, {tag + `"`, ralph.WhyNotAlone, 1}, {`"` + tag + "'", ralph.WhyNotAlone, 1},
-		{"»" + tag + "«", ralph.WhyNotAlone, 1}, {`"x` + tag + `"`, ralph.WhyNotAlone, 1}, {"\"\n" + tag + "\n\"", ralph.WhyNotLast, 2}, {`"` + tag + "\n\"", ralph.WhyNotAlone, 1},
+		{"»" + tag + "«", ralph.WhyNotAlone, 1}, {`"x` + tag + `"`, ralph.WhyNotAlone, 1}, {"\"\n" + tag + "\n\"", ralph.WhyNotLast, 2}, {`"` + tag + "\n\"", ralph.WhyNotAlone, 1}, {"x\"\n" + tag + `" x`, ralph.WhyNotAlone, 2},
 		// not_alone; white space and zero-width characters are nothing
 		{"x" + tag, ralph.WhyNotAlone, 1}, {tag + "x", ralph.WhyNotAlone, 1}, {"x\n" + tag + "x", ralph.WhyNotAlone, 2}, {"x\n\n x\t" + tag, ralph.WhyNotAlone, 3},
 		{" \t\u00a0\u200b\u2060\uFEFF\x00" + tag + "\x00\u200b\u2060\uFEFF\u3000 \n", "", 1}, {"\u200d" + tag, ralph.WhyNotAlone, 1}, {tag + "\u200d", ralph.WhyNotAlone, 1},

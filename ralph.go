@@ -62,6 +62,8 @@ type Loop interface {
 // other.
 //
 // Run may be called concurrently when loops share a Runner.
+//
+// A Runner may also have the method Validate(Task) error: see [Verifier].
 type Runner interface {
 	Run(ctx context.Context, req Request) (Response, error)
 }
@@ -93,6 +95,18 @@ func (f RunnerFunc) Run(ctx context.Context, req Request) (Response, error) {
 // A Verify that has not returned ten seconds after ctx is done is given up: the
 // loop goes on without its verdict, and its goroutine is left behind, perhaps to
 // run beside the next attempt.
+//
+// A Verifier may have two more methods, and one that wraps others hands both on.
+//
+// Validate(Task) error says whether it can work on such a task at all. It looks
+// at its own configuration and the task, asks nobody and changes nothing. Drivers
+// call it before the first attempt, also of a loop that goes on, so that a mistake
+// in the configuration costs no run of the agent.
+//
+// Prepare(context.Context, Task) (Task, error) returns the task with what must be as it
+// is now in [Task.Guarded], and otherwise unchanged. Drivers call it before
+// Validate and once in a loop, before it is recorded that the loop starts. What is
+// in Guarded already stays as it is.
 type Verifier interface {
 	Verify(ctx context.Context, c Claim) (Verdict, error)
 }

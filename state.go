@@ -22,6 +22,9 @@ type State struct {
 	// stopped state, the last one. Both count from 1.
 	Iteration int `json:"iteration"`
 	Attempt   int `json:"attempt"`
+	// Prepared says that the verifier has prepared the task, see [Verifier]. It is
+	// not asked again.
+	Prepared bool `json:"prepared,omitempty"`
 	// Running says that this attempt has begun and has not ended. In a state
 	// folded from a log it says that the process died in it.
 	Running bool `json:"running,omitempty"`

@@ -45,7 +45,8 @@ type Task struct {
 	// Spec is the definition that a verifier can be built from, so that any
 	// worker can build it.
 	Spec json.RawMessage `json:"spec,omitempty"`
-	// Guarded maps paths to the SHA-256 they had before the first iteration.
+	// Guarded maps paths to the SHA-256 they had before the first iteration. A
+	// verifier that is to see what has changed since adds to it, see [Verifier].
 	Guarded map[string]string `json:"guarded,omitempty"`
 }
 

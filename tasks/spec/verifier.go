@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/doc"
@@ -91,16 +92,27 @@ func (v TaskVerifier) Verify(ctx context.Context, c ralph.Claim) (ralph.Verdict,
 // Validate builds the verifier of a task, which runs nothing. Programs ask it
 // before the first iteration: a verifier that cannot be built is found out then,
 // and not when the agent claims to be done. The error wraps [ErrNoJudge] if that
-// is what is missing.
+// is what is missing. What was built is asked too, see [ralph.Verifier].
 func (v TaskVerifier) Validate(t ralph.Task) error {
-	_, err := v.build(t)
-	return err
+	built, err := v.build(t)
+	if err != nil {
+		return err
+	}
+	t.Dir = cmp.Or(t.Dir, v.env.Dir)
+	if valid, ok := built.(interface{ Validate(ralph.Task) error }); ok {
+		err = valid.Validate(t)
+	}
+	if err != nil {
+		return ofTask(t, err)
+	}
+	return nil
 }
 
 // Prepare returns the task with the hashes of the files that its Spec guards
 // (guard, and the method of that name), as they are now in its workspace: call
-// it before the first iteration. A task that guards nothing is returned as it is.
-// See [verify.Snapshot].
+// it before the first iteration. What is built of the Spec prepares the task too,
+// see [ralph.Verifier]. A task that guards nothing is returned as it is. See
+// [verify.Snapshot].
 func (v TaskVerifier) Prepare(ctx context.Context, t ralph.Task) (ralph.Task, error) {
 	if ctx.Err() != nil {
 		return t, context.Cause(ctx)
@@ -109,15 +121,42 @@ func (v TaskVerifier) Prepare(ctx context.Context, t ralph.Task) (ralph.Task, er
 	if err != nil {
 		return t, ofTask(t, err)
 	}
-	globs := slices.Concat(a.guard, a.check.guards())
-	if len(globs) == 0 {
-		return t, nil
+	dir, prepared := t.Dir, t
+	prepared.Dir = cmp.Or(t.Dir, v.env.Dir)
+	if globs := slices.Concat(a.guard, a.check.guards()); len(globs) > 0 {
+		if prepared, err = verify.Snapshot(prepared, globs...); err != nil {
+			return t, err
+		}
 	}
-	dir := t.Dir
-	t.Dir = cmp.Or(t.Dir, v.env.Dir)
-	t, err = verify.Snapshot(t, globs...)
-	t.Dir = dir
-	return t, err
+	built, err := v.build(t)
+	if err != nil {
+		built = nil // Validate says so
+	}
+	if p, ok := built.(interface {
+		Prepare(context.Context, ralph.Task) (ralph.Task, error)
+	}); ok {
+		if prepared, err = p.Prepare(ctx, prepared); err != nil {
+			return t, ofTask(t, err)
+		}
+	}
+	prepared.Dir = dir
+	return prepared, nil
+}
+
+// Takes returns the longest time that the checks of a task may take, stages added
+// up; 0 = it is not said, negative = any. A loop without a time-out of its own
+// gives a verification at least that.
+func (v TaskVerifier) Takes(t ralph.Task) time.Duration {
+	built, err := v.build(t)
+	if err != nil {
+		return 0
+	}
+	if timed, ok := built.(interface {
+		Takes(ralph.Task) time.Duration
+	}); ok {
+		return timed.Takes(t)
+	}
+	return 0
 }
 
 func ofTask(t ralph.Task, err error) error {
@@ -131,6 +170,7 @@ func (v TaskVerifier) build(t ralph.Task) (ralph.Verifier, error) {
 		return nil, ofTask(t, err)
 	}
 	env := v.env
+	env.Dir = cmp.Or(t.Dir, env.Dir)
 	env.agent, env.acceptance, env.filled = a.agent, a.acceptance, true
 	method, err := a.build(env)
 	if err != nil {
