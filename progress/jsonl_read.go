@@ -67,6 +67,12 @@ func parseRecord(text []byte, number int64) (Record, bool) {
 // It is an error if the log does not tell the loop's start, or if several loops
 // (agents) worked on the task and none has this name. What cannot be read is
 // skipped, as in [ReadJSONL].
+//
+// What r says is believed: a line with a verdict that passed is a task that is
+// verified, one with other limits or other hashes in Task.Guarded is what was
+// agreed. So r must be a log that only the program which drives the loop can write. A log
+// in the workspace is in the hands of the agent, and of all that works there: it is
+// something for people to read, and nothing to resume from.
 func Resume(r io.Reader, task string) (ralph.State, error) {
 	loops := map[string]ralph.State{}
 	for rec, err := range ReadJSONL(r) {

@@ -180,3 +180,24 @@ func FuzzReadJSONL(f *testing.F) {
 		}
 	})
 }
+// TestResumeLoopsWithoutNames: two loops without an ID in one log are told apart by
+// the names that their driver gave them.
+func TestResumeLoopsWithoutNames(t *testing.T) {
+	t.Parallel()
+	var log strings.Builder
+	record := &progress.JSONL{W: &log}
+	var names []string
+	for _, said := range []string{"So far.", "<promise>COMPLETE</promise>"} {
+		l := &ralph.Local{Runner: ralph.Replay(said), Verifier: verify.String{}, Log: record}
+		s, _ := l.Run(t.Context(), ralph.Start(ralph.Task{Prompt: "Do it.", Limits: ralph.Limits{Iterations: 1}}))
+		names = append(names, s.Loop)
+	}
+	for i, want := range []ralph.StopReason{ralph.StopIterations, ralph.StopVerified} {
+		if s, err := progress.Resume(strings.NewReader(log.String()), names[i]); err != nil || s.Stop != want {
+			t.Errorf("%s: stopped %q, want %q; %v", names[i], s.Stop, want, err)
+		}
+	}
+	if s, err := progress.Resume(strings.NewReader(log.String()), ""); err == nil || !strings.Contains(err.Error(), "several loops") {
+		t.Errorf("%+v, %v", s, err)
+	}
+}

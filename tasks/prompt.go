@@ -34,6 +34,9 @@ func (r *session) prompt(_ context.Context, s ralph.State) (string, error) {
 	if more == "" {
 		return text, nil
 	}
+	if it.Done && !r.isDone(it) && !r.unjudged(it) {
+		more += "\nThe box of " + it.Key + " is ticked, but that alone does not count: the check that is told above rejects the task. Mend what is missing. When you have answered, it is checked again.\n"
+	}
 	return strings.TrimRight(text, "\n") + "\n\n" + more + "\nGo on with " + it.Key + ".\n", nil
 }
 

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
@@ -13,16 +12,18 @@ import (
 )
 
 // A session is one run of a Session. This file follows a box through it, from top
-// to bottom:
+// to bottom, and settle.go to its end:
 //
 //	start   the list is read for the first time
 //	next    its first open box is the item to work on
 //	work    which gets a loop of its own. In each attempt
 //	prompt      the agent is told of it (prompt.go), and runs;
 //	look        when it has answered the list is read: what it shows now is seen;
-//	verify      the verdict is computed from what was seen,
+//	verify      the verdict is computed from what was seen, and if the box is
+//	            ticked the caller's Verifier is asked (verify.go),
 //	record      and with it what the log and the report say of the attempt
 //	settle  what follows for the session when the loop has ended
+//	ask     or, if its box is ticked already, the Verifier is asked alone
 //	end     the report
 //
 // The loop's driver calls look, verify and record in this order, for it records
@@ -39,6 +40,7 @@ type session struct {
 	before  map[string]bool // the keys that were done at the start
 	skipped map[string]bool
 
+	proof             // what is verified
 	item  Item        // the one that is worked on
 	seen  seen        // what the list showed after the last attempt at it
 	note  string      // for the next item's first prompt; "" = the last answer claimed nothing false
@@ -48,6 +50,7 @@ type session struct {
 // A seen is what the list showed after an attempt.
 type seen struct {
 	newly int   // boxes that the attempt has ticked
+	fresh Item  // the first of them that was not in the list and has no ID
 	err   error // the list could not be read
 }
 
@@ -74,42 +77,58 @@ func (s *Session) start(ctx context.Context) (*session, error) {
 	if err != nil {
 		return nil, err
 	}
+	r.begin(items)
 	r.take(items)
 	for _, it := range items {
-		r.before[it.Key] = it.Done
+		r.before[it.Key] = r.isDone(it)
 	}
 	first, open := r.next()
-	if !open {
+	if left := r.remaining(); !open && len(left) > 0 {
+		return nil, fmt.Errorf("tasks: %s: there is nothing to do without a Verifier: all boxes are ticked, but an earlier check rejects %s", cmp.Or(r.path, "the list"), listed(left))
+	} else if !open {
 		return nil, fmt.Errorf("tasks: %s: there is nothing to do: all tasks are done, %d in all", cmp.Or(r.path, "the list"), len(items))
 	}
 	r.report = Report{StartTime: time.Now().UTC().Round(0), Status: SessionRunning, MaxIterations: cmp.Or(s.Limits.Iterations, 10), FeatureBranch: s.Feature}
 	if s.Feature == "" {
 		r.report.FeatureBranch = feature(ctx, s.Dir, r.path)
 	}
-	_, err = r.fill(first) // finds mistakes in the template before anything is run
-	return r, err
+	if _, err := r.fill(first); err != nil { // finds mistakes in the template before anything is run
+		return nil, err
+	}
+	if err := r.prepare(ctx, first); err != nil {
+		return nil, err
+	}
+	return r, r.keep()
 }
 
 // take notes what the list holds now, and returns how many of its boxes are
 // ticked that were not when they were last in it: it may have been broken in
 // between.
-func (r *session) take(items []Item) (newly int) {
+func (r *session) take(items []Item) (newly int, fresh Item) {
 	for _, it := range items {
 		was, known := r.last[it.Key]
 		if it.Done && !was.Done && (known || it.ID == "") { // without an ID it may have another text now, and so another key
 			newly++
+			if !known && fresh.Key == "" {
+				fresh = it
+			}
 		}
+		r.noteTick(it, it.Done && !was.Done)
 		r.last[it.Key] = it
 	}
 	r.items = items
-	return newly
+	return newly, fresh
 }
 
-// next is the first item that is open and was not skipped.
+// next is the first item that is open and was not skipped. If there is none, it
+// is one that was skipped and may have been done since.
 func (r *session) next() (Item, bool) {
-	for _, it := range r.items {
-		if !it.Done && !r.skipped[it.Key] {
-			return it, true
+	for _, last := range [...]bool{false, true} {
+		for _, it := range r.items {
+			held := it.Done && r.Verifier == nil // nobody could say when it is done
+			if !r.isDone(it) && !held && (!r.skipped[it.Key] || last && r.unasked(it)) {
+				return it, true
+			}
 		}
 	}
 	return Item{}, false
@@ -121,15 +140,8 @@ func (r *session) work(ctx context.Context, it Item) error {
 	if err != nil {
 		return err
 	}
-	state := ralph.Start(ralph.Task{
-		ID: it.Key, Title: it.Text, Dir: r.Dir, Acceptance: it.Acceptance, Always: true,
-		Promise: r.Promise, Blocked: cmp.Or(r.Blocked, "BLOCKED"), Limits: limits,
-	})
-	// It has used what the session has used so far, so that the state itself keeps
-	// the session to its limits of money, tokens and time.
-	state.Usage, state.LastCost, state.Unpriced = r.spent.Usage, r.spent.LastCost, r.spent.Unpriced
-	state.Elapsed, state.Waited = r.spent.Elapsed, r.spent.Waited
-	state.Feedback = r.note
+	state := r.state(it, limits)
+	state.Feedback = r.firstFeedback(it)
 	if state = state.Limit(limits); state.Done() {
 		return state.Err()
 	}
@@ -139,22 +151,45 @@ func (r *session) work(ctx context.Context, it Item) error {
 			switch ev.Kind {
 			case ralph.EventIterationStarted:
 				r.note = "" // it is in this attempt's prompt
+				r.attempts++
 			case ralph.EventAnswered:
+				r.answer = &answer{output: ev.Answer.Output, omitted: ev.Answer.Omitted}
 				r.look(ctx)
 			case ralph.EventIterationEnded:
 				r.record(&ev.Iteration)
 			}
-			if r.Log == nil {
-				return nil
-			}
-			return r.Log.Append(logCtx, ev)
+			return errors.Join(r.append(logCtx, ev), r.keep()) // settle tells which
 		}),
-		Control: r.control, Output: r.Output, Workspace: r.Workspace,
+		Control: r.control, Output: r.Output, Workspace: r.Workspace, Evidence: r.Evidence,
 	}
-	r.item, r.seen = it, seen{}
+	r.item, r.seen, r.boxed = it, seen{}, false
 	state, err = loop.Run(ctx, state)
 	r.spent, r.report.Usage = state, state.Usage
 	return r.settle(ctx, state, err)
+}
+
+// state is that of an item's loop. It has used what the session has used so far, so
+// that the state itself keeps the session to its limits of money, tokens and time.
+func (r *session) state(it Item, limits ralph.Limits) ralph.State {
+	task := ralph.Task{
+		ID: it.Key, Title: it.Text, Dir: r.Dir, Acceptance: it.Acceptance, Always: true,
+		Promise: r.Promise, Blocked: cmp.Or(r.Blocked, "BLOCKED"), Limits: limits, Guarded: r.guarded,
+	}
+	if r.Verifier != nil {
+		task.Prompt = it.describe() // for those who judge; the agent's prompt is made of the template
+	}
+	s := ralph.Start(task)
+	s.Usage, s.Verifying, s.LastCost, s.Unpriced = r.spent.Usage, r.spent.Verifying, r.spent.LastCost, r.spent.Unpriced
+	s.Elapsed, s.Waited = r.spent.Elapsed, r.spent.Waited
+	return s
+}
+
+// append records an event.
+func (r *session) append(ctx context.Context, ev ralph.Event) error {
+	if r.Log == nil {
+		return nil
+	}
+	return r.Log.Append(ctx, ev)
 }
 
 // limits are those of the next item's loop: the session's, but for the number of
@@ -193,17 +228,19 @@ func (r *session) control(ctx context.Context, s ralph.State) (ralph.State, erro
 		if items, err := r.Source.Items(ctx); err == nil {
 			r.take(items)
 		}
-		if r.done() {
+		it, _ := find(r.items, r.item.Key)
+		if r.isDone(it) || r.unasked(it) && r.pending[it.Key] == "" {
+			r.boxed = true
 			return s.Cancel("the box of " + r.item.Key + " is ticked"), nil
 		}
 	}
 	return s, nil
 }
 
-// done reports whether the box of the item is ticked.
+// done reports whether the item is done.
 func (r *session) done() bool {
 	it, _ := find(r.items, r.item.Key)
-	return it.Done
+	return r.isDone(it)
 }
 
 // look reads the list after an attempt, also after one that was interrupted:
@@ -220,7 +257,8 @@ func (r *session) look(ctx context.Context) {
 	items, err := r.Source.Items(ctx)
 	r.seen = seen{err: err}
 	if err == nil {
-		r.seen.newly = r.take(items)
+		r.seen.newly, r.seen.fresh = r.take(items)
+		r.follow()
 	}
 }
 
@@ -235,8 +273,14 @@ func (r *session) verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, err
 		return ralph.Verdict{Feedback: text, Checks: []ralph.Check{{Name: "task list", Status: ralph.CheckFailed, Detail: text}}}, nil
 	}
 	check, advice := r.box()
-	v := ralph.Verdict{Passed: check.Status == ralph.CheckPassed, Checks: []ralph.Check{check}}
-	early := r.early()
+	v := ralph.Verdict{Passed: check.Status == ralph.CheckPassed}
+	var err error
+	if v.Passed && r.Verifier != nil {
+		v, err = r.check(ctx, c)
+		advice = v.Feedback
+	}
+	v.Checks = append([]ralph.Check{check}, v.Checks...)
+	early := r.early(v.Passed)
 	if c.Promised && early != "" {
 		v.Checks = append(v.Checks, ralph.Check{Name: "promise", Status: ralph.CheckWarning, Detail: early})
 		advice += "\n" + early
@@ -244,7 +288,7 @@ func (r *session) verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, err
 	if !v.Passed {
 		v.Feedback = advice
 	}
-	return v, nil
+	return v, err
 }
 
 // box is the check of the item's box, and what the agent is told if it fails.
@@ -269,8 +313,11 @@ func (r *session) box() (check ralph.Check, advice string) {
 }
 
 // early says what a claim that everything is done leaves out, "" if nothing.
-func (r *session) early() string {
-	open, are := r.remaining(), "tasks are"
+// Passed says that the item is done, though it is not noted yet.
+func (r *session) early(passed bool) string {
+	open, are := slices.DeleteFunc(r.remaining(), func(it Item) bool {
+		return r.unjudged(it) || passed && it.Key == r.item.Key
+	}), "tasks are"
 	switch len(open) {
 	case 0:
 		return ""
@@ -280,29 +327,14 @@ func (r *session) early() string {
 	return fmt.Sprintf("The last answer claimed that everything is done, but %d %s open: %s.", len(open), are, listed(open))
 }
 
-// remaining lists what is open, and what was open when it was last in the list:
-// a task is not done by removing it.
-func (r *session) remaining() []Item {
-	left := slices.DeleteFunc(slices.Clone(r.items), func(it Item) bool { return it.Done })
-	lost := maps.Clone(r.last)
-	for _, it := range r.items {
-		delete(lost, it.Key)
-	}
-	for _, key := range slices.Sorted(maps.Keys(lost)) {
-		if it := lost[key]; it.ID != "" && !it.Done {
-			left = append(left, it)
-		}
-	}
-	return left
-}
-
 // record makes of an iteration that has ended, verified or not, what it was in
 // the session, for the log and the report.
 func (r *session) record(it *ralph.Iteration) {
+	r.decide(*it)
 	if it.Claimed {
-		r.note = r.early()
+		r.note = r.early(false)
 	}
-	if check, _ := r.box(); !settled(it.Fault) && check.Status == ralph.CheckPassed {
+	if check, _ := r.box(); r.Verifier == nil && !settled(it.Fault) && check.Status == ralph.CheckPassed {
 		// It will not be made again, so it is on record as the success it is: else
 		// the log would not tell who did the task.
 		it.Fault, it.Verdict = "", ralph.Verdict{Passed: true, Checks: []ralph.Check{check}}
@@ -321,69 +353,8 @@ func (r *session) outcome(it ralph.Iteration) ralph.Outcome {
 		return it.Outcome
 	case !done && (it.Blocked || it.Number == r.misses()):
 		return ralph.OutcomeSkipped
-	case (done || r.seen.newly > 0) && it.Fault == "":
+	case (done || r.seen.newly > 0 && r.Verifier == nil) && it.Fault == "":
 		return ralph.OutcomeSuccess
 	}
 	return ralph.OutcomeFailure
-}
-
-// settled reports whether an iteration that ended so is not run again.
-func settled(f ralph.Fault) bool {
-	return f != ralph.FaultInterrupted && f != ralph.FaultRateLimit
-}
-
-// settle says what follows for the session when the item's loop has ended. The
-// error ends the session.
-func (r *session) settle(ctx context.Context, s ralph.State, err error) error {
-	stopped, ok := errors.AsType[*ralph.StopError](err)
-	switch {
-	case err != nil && ctx.Err() != nil:
-		return context.Cause(ctx)
-	case !ok:
-		return err // or nil: the item is done
-	case stopped.Reason == ralph.StopCancelled && r.done(): // by control
-		return nil
-	case stopped.Reason == ralph.StopBlocked, stopped.Reason == ralph.StopIterations && s.Iteration == r.misses():
-		if r.seen.err == nil && !r.done() { // a box outranks what the answer says
-			r.skipped[r.item.Key] = true
-			r.report.Skipped = append(r.report.Skipped, r.item.Key)
-		}
-		return r.seen.err
-	case stopped.Reason == ralph.StopIterations:
-		_, err = r.limits()
-	}
-	return err
-}
-
-// end makes the report.
-func (r *session) end(ctx context.Context, err error) (Report, error) {
-	r.look(ctx)
-	if err == nil {
-		err = r.seen.err
-	}
-	p := &r.report
-	p.EndTime = time.Now().UTC().Round(0)
-	for key, it := range r.last {
-		if it.Done && !r.before[key] {
-			p.TasksCompleted++
-		}
-	}
-	left := r.remaining()
-	p.TasksRemaining = len(left)
-	_, stopped := errors.AsType[*ralph.StopError](err)
-	switch {
-	case len(left) == 0 && (err == nil || stopped || ctx.Err() != nil):
-		p.Status, err = SessionCompleted, nil
-	case ctx.Err() != nil && err != nil:
-		p.Status, err = SessionInterrupted, context.Cause(ctx)
-	default:
-		p.Status = SessionFailed
-		if err == nil {
-			err = &ralph.StopError{Task: p.FeatureBranch, Reason: ralph.StopStalled, Detail: "given up, or no longer in the list: " + listed(left)}
-		}
-	}
-	if err != nil {
-		p.Detail = err.Error()
-	}
-	return *p, err
 }

@@ -12,9 +12,10 @@ import (
 // the agent work on it, reads the list again, and goes on until none is open.
 // The agent ticks the boxes; a session writes nothing to the list.
 //
-// Each item is a loop of its own, verified when its box is ticked, promise or not.
-// An iteration in which any box was newly ticked counts as a success, but only
-// ticking the current item's box resets its misses. At the third miss in a row,
+// Each item is a loop of its own, done when its box is ticked, promise or not, and
+// the Verifier, if there is one, agrees. Without one an iteration in which any box
+// was newly ticked counts as a success, but only ticking the current item's box
+// resets its misses. At the third miss in a row,
 // or at once when the agent says that it is blocked, the item is skipped. What is
 // a miss is seen in the list, and what is an error in how the run ended: nothing
 // is decided by words.
@@ -24,7 +25,7 @@ import (
 //
 // A Session is configuration, and may be run again; two at the same time would
 // work on the same items. After a crash or an interrupt a new Run goes on where
-// the list says.
+// the list says, and what is Pending.
 type Session struct {
 	// Source is the list: [ListFile], [PRDFile] or your own. It is read again
 	// after every iteration.
@@ -70,10 +71,32 @@ type Session struct {
 	// 3, negative = never.
 	Misses int
 
-	// Output, Workspace and Control are those of [ralph.Local].
+	// Verifier says whether an item whose box is ticked is done. It is asked about
+	// the item that is worked on after each attempt that leaves its box ticked, and
+	// about any other whose box is ticked when its turn comes, before the agent is
+	// run for it. If it rejects, nothing is unticked, but the item is not done: that
+	// is a miss, and the agent is told why. The claim's Task is the item, its Promised
+	// is true, for to tick a box is to say that the task is done. If the verifier
+	// cannot tell, the session ends rather than give the item up. nil = a box
+	// that is ticked is enough, see Report.Unverified.
+	Verifier ralph.Verifier
+	// Pending are the items that are not verified, as an earlier run handed them to
+	// Keep: by key, why they were rejected, "" = nobody was asked. Of those, boxes
+	// that are ticked are no proof: the Verifier is asked first. Without a
+	// Verifier the ones that were rejected stay open until they are unticked, and are
+	// not worked on. Boxes that are ticked at the start and not pending are done.
+	Pending map[string]string
+	// Keep is told which items are pending now: before the first attempt, and when
+	// that has changed. It must keep them where the agent cannot write, for the
+	// Pending of the next run, so that a box which was ticked before a crash is
+	// not taken for done after it. An error ends the session. nil = not kept.
+	Keep func(pending map[string]string) error
+
+	// Output, Workspace, Control and Evidence are those of [ralph.Local].
 	Output    func(ralph.Request) (display, raw io.Writer)
 	Workspace func(ctx context.Context, dir string) (digest string, files []string, err error)
 	Control   func(context.Context, ralph.State) (ralph.State, error)
+	Evidence  string
 }
 
 // A Report is what came of a session.
@@ -84,12 +107,22 @@ type Report struct {
 	Status         SessionStatus `json:"status"`
 	MaxIterations  int           `json:"max_iterations"` // negative = unlimited
 	IterationsRun  int           `json:"iterations_run"`
-	TasksCompleted int           `json:"tasks_completed"` // marked done during the session
-	TasksRemaining int           `json:"tasks_remaining"` // open at its end, skipped ones too
+	TasksCompleted int           `json:"tasks_completed"` // done during the session: verified, or where there is no Verifier ticked
+	TasksRemaining int           `json:"tasks_remaining"` // open at its end, also those that were skipped or rejected
 
-	Skipped []string    `json:"skipped,omitempty"` // keys of items that were given up
-	Usage   ralph.Usage `json:"usage,omitzero"`
-	Detail  string      `json:"detail,omitempty"` // why it ended, for people
+	Skipped []string `json:"skipped,omitempty"` // keys of items that were given up
+	// Unverified are keys of items whose boxes were ticked in the session, or are
+	// pending, and about which nobody was asked, or nobody could tell. Without a
+	// Verifier they count as completed all the same; with one they remain.
+	Unverified []string `json:"unverified,omitempty"`
+	// Rejected are keys of items whose boxes are ticked and which the Verifier, of this
+	// run or an earlier one, rejects; Pending says why. They remain.
+	Rejected []string `json:"rejected,omitempty"`
+	// Pending is what Keep was told last, for Session.Pending.
+	Pending map[string]string `json:"pending,omitempty"`
+
+	Usage  ralph.Usage `json:"usage,omitzero"`   // of the agent and the Verifier
+	Detail string      `json:"detail,omitempty"` // why it ended, for people
 }
 
 // A SessionStatus is how a session ended.
@@ -106,15 +139,20 @@ const (
 // error is a [*ralph.StopError] (a limit; the agent cannot run at all; or, with
 // [ralph.StopStalled], only items are open that were skipped or were taken out of
 // the list), context.Cause(ctx), or another (the list cannot be read, the log
-// failed). It is an error to start on a list without open items. The report is
-// exact in each case.
+// failed). It is an error to start on a list without open items, or with a
+// Verifier or Runner that says that it cannot work on the first of them: then
+// nothing is run. The report is exact in each case.
 func (s *Session) Run(ctx context.Context) (Report, error) {
 	r, err := s.start(ctx)
 	if err != nil {
 		return Report{}, err
 	}
 	for it, open := r.next(); open && err == nil; it, open = r.next() {
-		err = r.work(ctx, it)
+		if r.unasked(it) {
+			err = r.ask(ctx, it)
+		} else {
+			err = r.work(ctx, it)
+		}
 	}
 	return r.end(ctx, err)
 }

@@ -3,8 +3,8 @@
 // An [Item] is one thing to do. A [Source] says which there are, and which of
 // them are done: the boxes of a Markdown list ([ListFile], tasks.md), the user
 // stories of a prd.json ([PRDFile]), or what a program of your own has in an
-// issue tracker or a database. The source is the truth about what is done;
-// nothing else is stored.
+// issue tracker or a database. The source is the truth about what is done, and
+// nothing else is stored, but what a session's Verifier does not agree to.
 //
 //	src := tasks.ListFile{Path: "specs/001-login/tasks.md"}
 //	items, err := src.Items(ctx) // each box: ID, text, phase, done or not

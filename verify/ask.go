@@ -2,7 +2,6 @@ package verify
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"strings"
@@ -71,5 +70,3 @@ func agree(t ralph.Task, more map[string]string) ralph.Task {
 	t.Guarded = guarded
 	return t
 }
-
-var errNoVerifier = errors.New("verify: Cache: there is no verifier")
