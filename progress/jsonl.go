@@ -186,6 +186,7 @@ func plainEvent(ev ralph.Event) ralph.Event {
 	ev.Time = ev.Time.UTC()
 	ev.Iteration.Start, ev.Iteration.End = ev.Iteration.Start.UTC(), ev.Iteration.End.UTC()
 	ev.Iteration.Usage.CostUSD = amount(ev.Iteration.Usage.CostUSD)
+	ev.Iteration.Verdict.Usage.CostUSD = amount(ev.Iteration.Verdict.Usage.CostUSD)
 	if ev.Answer != nil {
 		answer := *ev.Answer
 		answer.Usage.CostUSD = amount(answer.Usage.CostUSD)
@@ -194,7 +195,8 @@ func plainEvent(ev ralph.Event) ralph.Event {
 	if ev.State != nil {
 		s := *ev.State
 		s.Updated = s.Updated.UTC()
-		s.Usage.CostUSD, s.LastCost = amount(s.Usage.CostUSD), amount(s.LastCost)
+		s.Usage.CostUSD, s.Verifying.CostUSD, s.LastCost = amount(s.Usage.CostUSD), amount(s.Verifying.CostUSD), amount(s.LastCost)
+		s.Verdict.Usage.CostUSD = amount(s.Verdict.Usage.CostUSD)
 		ev.State = &s
 	}
 	return ev
