@@ -521,7 +521,7 @@ func TestHeldOutPrepares(t *testing.T) {
 			base := t.TempDir()
 			exam, work := filepath.Join(base, "exam"), filepath.Join(base, "work")
 			put(t, base, map[string]string{"exam/e": "1", "exam/d/f": "1", "exam/.git/x": "1", "work/a": "1", "work/guarded": "1"})
-			inner := &prepared{}
+			inner := &readied{}
 			v := verify.HeldOut{Exam: exam, Verifier: inner}
 			given := ralph.Task{Dir: work, Guarded: map[string]string{"x": "1"}}
 			task, err := v.Prepare(t.Context(), given)
@@ -546,19 +546,19 @@ func TestHeldOutPrepares(t *testing.T) {
 	}
 }
 
-// A prepared verifier passes if it was prepared.
-type prepared struct{ invalid error }
+// A readied verifier passes if it was prepared.
+type readied struct{ invalid error }
 
-func (*prepared) Verify(_ context.Context, c ralph.Claim) (ralph.Verdict, error) {
+func (*readied) Verify(_ context.Context, c ralph.Claim) (ralph.Verdict, error) {
 	return ralph.Verdict{Passed: c.Task.Guarded["inner"] == "2", Feedback: "not prepared"}, nil
 }
 
-func (*prepared) Prepare(_ context.Context, t ralph.Task) (ralph.Task, error) {
+func (*readied) Prepare(_ context.Context, t ralph.Task) (ralph.Task, error) {
 	t.Guarded = map[string]string{"inner": "2", "x": t.Guarded["x"]}
 	return t, nil
 }
 
-func (p *prepared) Validate(ralph.Task) error { return p.invalid }
+func (p *readied) Validate(ralph.Task) error { return p.invalid }
 
 // TestHeldOutWithGuard: what is guarded in the workspace is so in the copy, where
 // it may be that the exam stands in its place, and that git ignores it.
@@ -624,7 +624,7 @@ func TestHeldOutValidates(t *testing.T) {
 		"include nothing":          {verify.HeldOut{Verifier: inner, Exam: "exam", Include: []string{" "}}, "no path"},
 		"include no glob":          {verify.HeldOut{Verifier: inner, Exam: "exam", Include: []string{"a[", "b"}}, "no glob"},
 		"include a repository":     {verify.HeldOut{Verifier: inner, Exam: "exam", Include: []string{"x/.git"}}, "no repository"},
-		"what it wraps":            {verify.HeldOut{Verifier: &prepared{errors.New("nothing to do")}, Exam: "exam"}, "nothing to do"},
+		"what it wraps":            {verify.HeldOut{Verifier: &readied{errors.New("nothing to do")}, Exam: "exam"}, "nothing to do"},
 		"an exam inside an exam":   {verify.HeldOut{Verifier: verify.HeldOut{Exam: "x"}, Exam: "exam"}, "no Verifier"},
 	} {
 		if tt.v.Exam != "" {
