@@ -120,3 +120,37 @@ func TestHeldOutTellsAgentsApart(t *testing.T) {
 		})
 	}
 }
+
+// TestHeldOutWithTemplate: what redirects a check is the exam's to bring, and not the
+// agent's.
+func TestHeldOutWithTemplate(t *testing.T) {
+	t.Parallel()
+	const testMain = "package add\n\nimport (\n\t\"os\"\n\t\"testing\"\n)\n\nfunc TestMain(m *testing.M) { os.Exit(m.Run()) }\n"
+	course := courses()[0]
+	for name, tt := range map[string]struct {
+		exam, agent map[string]string
+		passed      bool
+	}{
+		"the exam's":    {map[string]string{"main_test.go": testMain}, nil, true},
+		"the agent's":   {nil, map[string]string{"main_test.go": testMain}, false},
+		"both have one": {map[string]string{"main_test.go": testMain}, map[string]string{"main_test.go": strings.Replace(testMain, "m.Run()", "0", 1)}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			work, exam := t.TempDir(), t.TempDir()
+			put(t, work, course.visible)
+			put(t, exam, course.exam)
+			put(t, exam, tt.exam)
+			v := verify.HeldOut{Verifier: verify.Template{Name: "go-test"}, Exam: exam}
+			task, err := v.Prepare(t.Context(), ralph.Task{Dir: work})
+			if err != nil {
+				t.Fatal(err)
+			}
+			put(t, work, course.solved)
+			put(t, work, tt.agent)
+			if got, err := v.Verify(t.Context(), ralph.Claim{Task: task}); err != nil || got.Passed != tt.passed || got.Undecided() {
+				t.Errorf("%+v, %v", got, err)
+			}
+		})
+	}
+}
