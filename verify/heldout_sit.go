@@ -47,7 +47,11 @@ func (h HeldOut) sit(ctx context.Context, c ralph.Claim, withExam bool) (s sitti
 	part := "visible"
 	if withExam {
 		part = heldOutPart
-		if s.files, err = at.layOver(ctx, exam, &c.Task); err != nil {
+		err = layOver(&c.Task, at.dir, func() (err error) {
+			s.files, err = at.layOver(ctx, exam, &c.Task)
+			return err
+		})
+		if err != nil {
 			return sitting{err: err}
 		}
 	}
