@@ -73,7 +73,7 @@ func TestHandsOn(t *testing.T) {
 			if err := validate(t, wrapped(part{})[name], task); err != nil {
 				t.Errorf("Validate: %v", err)
 			}
-			claim := prepared(t, wrapped(part{name: "inner"})[name], task)
+			claim := agreed(t, wrapped(part{name: "inner"})[name], task)
 			if claim.Task.Guarded["inner"] != "1" || claim.Task.Guarded["//x"] != "1" || len(task.Guarded) != 1 {
 				t.Errorf("Prepare: %v", claim.Task.Guarded)
 			}

@@ -47,11 +47,13 @@ func (h HeldOut) sit(ctx context.Context, c ralph.Claim, withExam bool) (s sitti
 	part := "visible"
 	if withExam {
 		part = heldOutPart
-		before := h.noted(ctx, c.Task, at.dir)
-		if s.files, err = at.layOver(ctx, exam, &c.Task); err != nil {
+		err = layOver(&c.Task, at.dir, func() (err error) {
+			s.files, err = at.layOver(ctx, exam, &c.Task)
+			return err
+		})
+		if err != nil {
 			return sitting{err: err}
 		}
-		takeOver(&c.Task, before, h.noted(ctx, c.Task, at.dir))
 	}
 	c.Task.Dir = at.dir
 	if c.Evidence, err = h.evidence(c.Evidence, workspace, part); err != nil {
@@ -68,35 +70,6 @@ func (h HeldOut) sit(ctx context.Context, c ralph.Claim, withExam bool) (s sitti
 	hide = strings.NewReplacer(at.top, at.workspaceTop, temp, "the temporary folder", exam, "the exam", h.Exam, "the exam")
 	s.verdict.Feedback = hide.Replace(s.verdict.Feedback)
 	return s
-}
-
-// noted is what the verifier would have noted of the copy; nil = it cannot tell, or
-// nobody has asked it when the loop started.
-func (h HeldOut) noted(ctx context.Context, task ralph.Task, dir string) map[string]string {
-	if len(task.Guarded) == 0 {
-		return nil
-	}
-	task.Dir, task.Guarded = dir, nil
-	task, err := prepare(ctx, h.Verifier, task)
-	if err != nil {
-		return nil // what was agreed on is compared then
-	}
-	if task.Guarded == nil {
-		return map[string]string{}
-	}
-	return task.Guarded
-}
-
-// takeOver has the task agree to what an exam brings with it, a TestMain function
-// say, which would else count as the agent's: what a verifier notes when the exam is
-// laid over the copy, and did not before.
-func takeOver(task *ralph.Task, before, after map[string]string) {
-	for key, value := range after {
-		was, ok := before[key]
-		if before != nil && (!ok || was != value) && !strings.HasPrefix(key, configKey) && !strings.HasPrefix(key, programKey) {
-			task.Guarded[key] = value
-		}
-	}
 }
 
 // evidence is where the full outputs of a sitting go, or why they go nowhere: the

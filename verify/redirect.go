@@ -450,3 +450,45 @@ func (a *watch) redirected(t ralph.Task) (check ralph.Check, ok bool, err error)
 	return ralph.Check{Name: "configuration", Status: ralph.CheckFailed, Detail: oneLine(a.name+
 		" would not run what it ran when the loop started: "+strings.Join(changed, "; ")+". Undo that; "+acceptHint, 700, 150)}, false, nil
 }
+
+// layOver has files laid over a folder, and agrees to what they redirect and to the
+// tests that they replace: who lays them over is not the agent.
+func layOver(t *ralph.Task, dir string, lay func() error) error {
+	before := redirectsOf(*t, dir)
+	if err := lay(); err != nil {
+		return err
+	}
+	for key, hash := range redirectsOf(*t, dir) {
+		if before[key] != hash {
+			t.Guarded[key] = hash
+		}
+	}
+	return nil
+}
+
+// redirectsOf is what redirects the templates that a task was prepared for, and the
+// tests it watches, as they are in a folder.
+func redirectsOf(t ralph.Task, dir string) map[string]string {
+	all := map[string]string{}
+	for _, a := range []*watch{goWatch(), npmWatch(), pytestWatch(), cargoWatch()} {
+		if _, ok := t.Guarded[templateKey+a.name]; !ok {
+			continue
+		}
+		w, err := readTree(dir, a.skip)
+		if err != nil {
+			continue // which the check will say
+		}
+		found, _ := a.redirects(w)
+		for what, hash := range found {
+			all[templateKey+a.name+"/"+what] = hash
+		}
+	}
+	for key := range t.Guarded {
+		if name, ok := strings.CutPrefix(key, testKey); ok {
+			if hash, err := hashFile(dir, name); err == nil {
+				all[key] = hash
+			}
+		}
+	}
+	return all
+}

@@ -103,7 +103,7 @@ func TestTemplateRedirects(t *testing.T) {
 				write(t, filepath.Join(dir, name), text)
 			}
 			v := verify.Template{Name: tt.template}
-			claim := prepared(t, v, ralph.Task{Dir: dir})
+			claim := agreed(t, v, ralph.Task{Dir: dir})
 			switch more, add := strings.CutPrefix(tt.text, "+"); {
 			case tt.file == "":
 			case tt.text == "-":
@@ -147,7 +147,27 @@ func TestTemplateManyTests(t *testing.T) {
 	for i := range 1001 {
 		write(t, filepath.Join(dir, fmt.Sprintf("a%d_test.go", i)), "package m\n")
 	}
-	if c := prepared(t, verify.Template{Name: "go-test"}, ralph.Task{Dir: dir}); len(c.Task.Guarded) > 10 {
+	if c := agreed(t, verify.Template{Name: "go-test"}, ralph.Task{Dir: dir}); len(c.Task.Guarded) > 10 {
 		t.Errorf("%d files", len(c.Task.Guarded))
+	}
+}
+
+// TestTemplateHeldOut: what an exam redirects is agreed, what the agent does is not.
+func TestTemplateHeldOut(t *testing.T) {
+	t.Parallel()
+	exam := t.TempDir()
+	write(t, filepath.Join(exam, "main_test.go"), "package m\n\nimport \"testing\"\n\nfunc TestMain(m *testing.M) { m.Run() }\n")
+	write(t, filepath.Join(exam, "m_test.go"), "package m\n\nimport \"testing\"\n\nfunc TestExam(t *testing.T) {\n\tif Half(6) != 3 {\n\t\tt.Error(6)\n\t}\n}\n")
+	dir := t.TempDir()
+	goModule(t, dir)
+	v := verify.HeldOut{Verifier: verify.Template{Name: "go-test"}, Exam: exam, Reveal: verify.RevealAll}
+	claim := agreed(t, v, ralph.Task{Dir: dir})
+	got, err := v.Verify(t.Context(), claim)
+	if err != nil || !got.Passed || slices.ContainsFunc(got.Checks, func(c ralph.Check) bool { return c.Status == ralph.CheckWarning }) {
+		t.Errorf("%+v, %v", got, err)
+	}
+	write(t, filepath.Join(dir, "all_test.go"), "package m\n\nimport (\n\t\"os\"\n\t\"testing\"\n)\n\nfunc TestMain(m *testing.M) { os.Exit(0) }\n")
+	if got, err := v.Verify(t.Context(), claim); err != nil || got.Passed || !strings.Contains(got.Feedback, "TestMain in all_test.go is new") {
+		t.Errorf("%+v, %v", got, err)
 	}
 }

@@ -36,8 +36,8 @@ func atHome(t *testing.T) string {
 	return home
 }
 
-// prepared is a claim on a task that a verifier has prepared.
-func prepared(t *testing.T, v ralph.Verifier, task ralph.Task) ralph.Claim {
+// agreed is a claim on a task that a verifier has prepared.
+func agreed(t *testing.T, v ralph.Verifier, task ralph.Task) ralph.Claim {
 	t.Helper()
 	p, ok := v.(interface {
 		Prepare(context.Context, ralph.Task) (ralph.Task, error)
@@ -72,7 +72,7 @@ func TestGoEnv(t *testing.T) {
 		verify.External{Shell: "cd . && go test ./..."},
 		verify.Template{Name: "go-test"},
 	} {
-		claim := prepared(t, v, ralph.Task{Dir: dir})
+		claim := agreed(t, v, ralph.Task{Dir: dir})
 		if got, err := v.Verify(t.Context(), claim); err != nil || got.Passed {
 			t.Fatalf("the work is not done: %+v, %v", got, err)
 		}
@@ -141,7 +141,7 @@ func TestSurroundings(t *testing.T) {
 			tool(t, filepath.Join(dir, "check.sh"), "go test ./...")
 			tool(t, filepath.Join(dir, "all.sh"), "./check.sh")
 			write(t, filepath.Join(dir, "web/x"), "")
-			claim := prepared(t, tt.v, ralph.Task{Dir: dir})
+			claim := agreed(t, tt.v, ralph.Task{Dir: dir})
 			if v, err := tt.v.Verify(t.Context(), claim); err != nil || !v.Passed {
 				t.Fatalf("nothing has changed: %+v, %v", v, err)
 			}
@@ -174,7 +174,7 @@ func TestSurroundingsWhileVerified(t *testing.T) {
 	home := atHome(t)
 	write(t, filepath.Join(home, ".config/go/env"), "GOPRIVATE=example.com\n")
 	v := verify.External{Shell: "echo GOFLAGS=-run=NoSuch >> ~/.config/go/env; : go test"}
-	claim := prepared(t, v, ralph.Task{Dir: t.TempDir()})
+	claim := agreed(t, v, ralph.Task{Dir: t.TempDir()})
 	got, err := v.Verify(t.Context(), claim)
 	if err != nil || got.Passed || !strings.Contains(got.Feedback, "~/.config/go/env, which go reads, was changed") {
 		t.Errorf("%+v, %v", got, err)
@@ -187,7 +187,7 @@ func TestPrepareKeeps(t *testing.T) {
 	v := verify.External{Args: []string{"go", "version"}}
 	task := ralph.Task{Dir: t.TempDir(), Guarded: map[string]string{"//config/~/.config/go/env": "00", "x": "1"}}
 	was := maps.Clone(task.Guarded)
-	got := prepared(t, v, task).Task
+	got := agreed(t, v, task).Task
 	if got.Guarded["//config/~/.config/go/env"] != "00" || got.Guarded["x"] != "1" || got.Guarded["//program/go"] == "" {
 		t.Errorf("%v", got.Guarded)
 	}
@@ -195,7 +195,7 @@ func TestPrepareKeeps(t *testing.T) {
 		t.Errorf("the caller's task was changed: %s", diff)
 	}
 	guard := verify.Guard{Verifier: v}
-	if err := guard.Validate(prepared(t, v, ralph.Task{Dir: task.Dir}).Task); err == nil {
+	if err := guard.Validate(agreed(t, v, ralph.Task{Dir: task.Dir}).Task); err == nil {
 		t.Error("what surrounds a command is no snapshot")
 	}
 }
@@ -234,7 +234,7 @@ func TestPrograms(t *testing.T) {
 				tool(t, filepath.Join(second, name), "exit 0")
 			}
 			tool(t, filepath.Join(dir, "prove"), "exit 0")
-			claim := prepared(t, tt.v, ralph.Task{Dir: dir})
+			claim := agreed(t, tt.v, ralph.Task{Dir: dir})
 			tt.change(t, dir, first, second)
 			v, err := tt.v.Verify(t.Context(), claim)
 			if err != nil || v.Checks[0].Status != tt.status || v.Passed != (tt.status == ralph.CheckPassed) {
@@ -263,7 +263,7 @@ func TestProgramsOfStages(t *testing.T) {
 		tool(t, filepath.Join(bin, "prove"), "echo "+bin)
 		m.Stages = append(m.Stages, verify.Stage{Verifier: verify.External{Args: []string{"prove"}, Env: []string{"PATH=" + bin + ":/usr/bin:/bin"}, Contains: []string{bin}}})
 	}
-	claim := prepared(t, m, ralph.Task{Dir: t.TempDir()})
+	claim := agreed(t, m, ralph.Task{Dir: t.TempDir()})
 	if v, err := m.Verify(t.Context(), claim); err != nil || !v.Passed {
 		t.Errorf("%+v, %v", v, err)
 	}

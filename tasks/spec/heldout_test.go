@@ -74,7 +74,7 @@ func TestHeldOutMethod(t *testing.T) {
 		if err != nil || len(task.Guarded) == 0 || task.Dir != dirs[0] {
 			t.Errorf("%s: %+v, %v", name, task, err)
 		}
-		c := ralph.Claim{Task: task, Iteration: 1, Attempt: 1, Promised: true}
+		c := ralph.Claim{Task: task, Iteration: 1, Attempt: 1, Promised: true, Output: "I committed it."}
 		got, err := v.Verify(t.Context(), c)
 		if err != nil || got.Passed || !strings.Contains(got.Checks[0].Detail, "the visible check passes and the held-out one fails") {
 			t.Errorf("%s: %+v, %v", name, got, err)
@@ -93,7 +93,7 @@ func TestHeldOutMethod(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(base, "exam-of-ours", "test.sh"), []byte("exit 0"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := v.Verify(t.Context(), ralph.Claim{Task: prepared}); err != nil || got.Passed || !got.Undecided() {
+	if got, err := v.Verify(t.Context(), ralph.Claim{Task: prepared, Promised: true, Output: "I committed it."}); err != nil || got.Passed || !got.Undecided() {
 		t.Errorf("an exam that was changed: %+v, %v", got, err)
 	}
 	task.Spec = json.RawMessage(strings.Replace(string(task.Spec), "../exam-of-ours", "inside", 1))

@@ -202,18 +202,65 @@ func (a agreement) build(env Env) (ralph.Verifier, error) {
 // not say that work is left, and must say what is wanted of that agent, where
 // there is a rule.
 func afterPromise(v ralph.Verifier, env Env) (ralph.Verifier, error) {
-	var stages []verify.Stage
+	var words verify.MultiStage
 	for _, before := range []struct{ name, method string }{{"no contradictions", contradictions}, {"the rule for " + env.agent, agentRule}} {
 		if before.method == agentRule && !hasRule(env.agent) {
 			continue
 		}
-		words, err := env.Verifier(before.method, nil)
+		rule, err := env.Verifier(before.method, nil)
 		if err != nil {
 			return nil, err
 		}
-		stages = append(stages, verify.Stage{Name: before.name, Verifier: words})
+		words.Stages = append(words.Stages, verify.Stage{Name: before.name, Verifier: rule})
 	}
-	return verify.MultiStage{Stages: append(stages, verify.Stage{Name: "verification", Verifier: v})}, nil
+	return afterWords{words, v}, nil
+}
+
+// afterWords asks for the evidence when the words of the answer have passed. The
+// checks of the evidence come first, for they are what a verdict is about.
+type afterWords struct {
+	words    verify.MultiStage
+	evidence ralph.Verifier
+}
+
+// Verify implements [ralph.Verifier].
+func (a afterWords) Verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, error) {
+	words, err := a.words.Verify(ctx, c)
+	if err != nil || !words.Passed {
+		words.Checks = append(slices.Clone(words.Checks), ralph.Check{Name: "verification", Status: ralph.CheckSkipped, Detail: "not run, for the words of the answer did not pass"})
+		return words, err
+	}
+	v, err := a.evidence.Verify(ctx, c)
+	v.Checks = slices.Concat(v.Checks, words.Checks)
+	return v, err
+}
+
+// Validate asks the evidence.
+func (a afterWords) Validate(t ralph.Task) error {
+	if valid, ok := a.evidence.(interface{ Validate(ralph.Task) error }); ok {
+		return valid.Validate(t)
+	}
+	return nil
+}
+
+// Prepare has the evidence prepare the task.
+func (a afterWords) Prepare(ctx context.Context, t ralph.Task) (ralph.Task, error) {
+	if p, ok := a.evidence.(interface {
+		Prepare(context.Context, ralph.Task) (ralph.Task, error)
+	}); ok {
+		return p.Prepare(ctx, t)
+	}
+	return t, nil
+}
+
+// Takes is that of the evidence.
+func (a afterWords) Takes(t ralph.Task) time.Duration {
+	if timed, ok := a.evidence.(interface {
+		Takes(ralph.Task) time.Duration
+	}); ok {
+		return timed.Takes(t)
+	}
+	return 0
 }
 
 // An agreement is what is kept of a definition in Task.Spec, so that any worker
