@@ -19,7 +19,7 @@ import (
 //   - qa: nothing but the promise is needed, and the verdict holds a warning that
 //     says so.
 //
-// The name of any other stage is an error of Verify, never a pass. A claim that
+// The name of any other stage is an error of Verify and Validate, never a pass. A claim that
 // was not promised is rejected, and so is one whose run ended in a fault.
 //
 // These rules are weak: they take the agent's word for what it did, and an agent
@@ -33,13 +33,15 @@ type stageRule string
 
 var _ ralph.Verifier = stageRule("")
 
-// Verify implements [ralph.Verifier].
-func (r stageRule) Verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, error) {
-	if ctx.Err() != nil {
-		return ralph.Verdict{}, context.Cause(ctx)
-	}
-	var rule func(*reading, int64) ralph.Check
-	name := strings.ToLower(strings.TrimSpace(string(r)))
+// Validate reports whether there is no rule for the stage.
+func (r stageRule) Validate(ralph.Task) error {
+	_, _, err := r.rule()
+	return err
+}
+
+// rule is the stage's name, and the rule for its words; nil = the promise is enough.
+func (r stageRule) rule() (name string, rule func(*reading, int64) ralph.Check, err error) {
+	name = strings.ToLower(strings.TrimSpace(string(r)))
 	switch name {
 	case "coder":
 		rule = committed
@@ -49,7 +51,19 @@ func (r stageRule) Verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, er
 		rule = approved
 	case "qa":
 	default:
-		return ralph.Verdict{}, errors.New("verify: Agent: no rule for " + word(string(r)) + "; there are coder, tester, reviewer and qa")
+		err = errors.New("verify: Agent: no rule for " + word(string(r)) + "; there are coder, tester, reviewer and qa")
+	}
+	return name, rule, err
+}
+
+// Verify implements [ralph.Verifier].
+func (r stageRule) Verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, error) {
+	if ctx.Err() != nil {
+		return ralph.Verdict{}, context.Cause(ctx)
+	}
+	name, rule, err := r.rule()
+	if err != nil {
+		return ralph.Verdict{}, err
 	}
 	switch {
 	case !c.Promised:

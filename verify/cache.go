@@ -14,9 +14,14 @@ import (
 )
 
 // Cache returns a verifier that asks v once about a claim: several stages, or
-// several goroutines, that ask about the same task, folder, iteration, attempt
-// and output get one verdict, and those that ask while v looks wait for it. Use
-// the returned value in all of these places: two Caches share nothing.
+// several goroutines, that ask about the same answer of the same attempt get one
+// verdict, and those that ask while v looks wait for it. Use the returned value in
+// all of these places: two Caches share nothing.
+//
+// The same attempt is one of the same task, in the same folder, with the same
+// numbers, that began at the same time and changed the same files: what was verified
+// once is verified again when the agent has run again, whatever it says. Only the
+// call that asked v has its Usage; the others cost nothing.
 //
 // Errors are not cached: who asks next has v asked again. So is who waited for
 // a call that was given up by the one who made it. The last 128 verdicts are
@@ -44,10 +49,25 @@ type flight struct {
 
 const cached = 128
 
+// Validate is that of the verifier.
+func (k *cache) Validate(t ralph.Task) error {
+	if k.verifier == nil {
+		return errNoVerifier
+	}
+	return validate(k.verifier, t)
+}
+
+// Prepare is that of the verifier.
+func (k *cache) Prepare(ctx context.Context, t ralph.Task) (ralph.Task, error) {
+	return prepare(ctx, k.verifier, t)
+}
+
+var errNoVerifier = errors.New("verify: Cache: there is no verifier")
+
 // Verify implements [ralph.Verifier].
 func (k *cache) Verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, error) {
 	if k.verifier == nil {
-		return ralph.Verdict{}, errors.New("verify: Cache: there is no verifier")
+		return ralph.Verdict{}, errNoVerifier
 	}
 	key, err := cacheKey(c)
 	if err != nil {
@@ -73,7 +93,9 @@ func (k *cache) Verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, error
 		if f.givenUp {
 			continue
 		}
-		return clone(f.verdict), f.err
+		v = clone(f.verdict)
+		v.Usage = ralph.Usage{} // which its caller has
+		return v, f.err
 	}
 }
 
@@ -117,13 +139,18 @@ func (k *cache) put(key string, v ralph.Verdict) {
 		delete(k.known, k.order[0])
 		k.order = slices.Delete(k.order, 0, 1)
 	}
-	k.known[key] = clone(v)
+	v = clone(v)
+	v.Usage = ralph.Usage{}
+	k.known[key] = v
 	k.order = append(k.order, key)
 }
 
 // clone copies a verdict, for its receivers may add to their checks and write
 // to them.
 func clone(v ralph.Verdict) ralph.Verdict {
+	if v.Usage.CostUSD != nil {
+		v.Usage.CostUSD = new(*v.Usage.CostUSD)
+	}
 	v.Checks = slices.Clone(v.Checks)
 	for i, c := range v.Checks {
 		if c.ExitCode != nil {
@@ -139,7 +166,7 @@ func cacheKey(c ralph.Claim) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("verify: Cache: %w", err)
 	}
-	text, err := json.Marshal([]any{c.Task, dir, c.Iteration, c.Attempt, c.Promised, c.Fault, c.Omitted})
+	text, err := json.Marshal([]any{c.Task, dir, c.Iteration, c.Attempt, c.Start.UnixNano(), c.Files, c.Promised, c.Fault, c.Omitted})
 	if err != nil {
 		return "", fmt.Errorf("verify: Cache: task: %w", err)
 	}

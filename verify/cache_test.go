@@ -3,6 +3,8 @@ package verify_test
 import (
 	"context"
 	"errors"
+	"os"
+	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -56,6 +58,8 @@ func TestCache(t *testing.T) {
 			func(c *ralph.Claim) { c.Iteration = 2 },
 			func(c *ralph.Claim) { c.Attempt = 2 },
 			func(c *ralph.Claim) { c.Output = "done." },
+			func(c *ralph.Claim) { c.Start = time.Now() },
+			func(c *ralph.Claim) { c.Files = []string{"a.go"} },
 		} {
 			other := claim
 			change(&other)
@@ -66,10 +70,10 @@ func TestCache(t *testing.T) {
 				t.Errorf("another claim (%d) was not looked at", i)
 			}
 		}
-		// Where and when do not make another claim of it.
+		// Where the evidence goes does not make another claim of it, nor does the zone.
 		same := claim
-		same.Start, same.Evidence = time.Now(), "elsewhere"
-		if _, err := v.Verify(t.Context(), same); err != nil || calls.Load() != 6 {
+		same.Evidence, same.Start = "elsewhere", claim.Start.In(time.FixedZone("x", 3600))
+		if _, err := v.Verify(t.Context(), same); err != nil || calls.Load() != 8 {
 			t.Errorf("%d calls, %v", calls.Load(), err)
 		}
 	})
@@ -130,5 +134,56 @@ func TestCacheGivenUp(t *testing.T) {
 			t.Errorf("%v after %v", err, time.Since(start))
 		}
 		all.Wait()
+	})
+}
+
+// TestCacheAsksAgain: a second loop, or a second run of the agent, that says the same
+// words about a workspace that is another by now.
+func TestCacheAsksAgain(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	built := filepath.Join(dir, "built")
+	write(t, built, "x")
+	v := verify.Cache(verify.External{Args: []string{"test", "-s", "built"}})
+	claim := ralph.Claim{Task: ralph.Task{ID: "T", Dir: dir}, Iteration: 1, Attempt: 1, Start: time.Unix(1000, 1), Output: "done", Promised: true}
+	if got, err := v.Verify(t.Context(), claim); err != nil || !got.Passed {
+		t.Fatal(got, err)
+	}
+	if err := os.Remove(built); err != nil {
+		t.Fatal(err)
+	}
+	claim.Start = time.Unix(1000, 2)
+	if got, err := v.Verify(t.Context(), claim); err != nil || got.Passed {
+		t.Error(got, err)
+	}
+}
+
+// TestCacheUsage: who asks pays, and nobody pays twice.
+func TestCacheUsage(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var calls atomic.Int32
+		cost := 0.5
+		v := verify.Cache(counted(&calls, ralph.Verdict{Passed: true, Usage: ralph.Usage{InputTokens: 7, CostUSD: &cost}}, nil))
+		var mu sync.Mutex
+		var sum ralph.Usage
+		var all sync.WaitGroup
+		for range 8 {
+			all.Go(func() {
+				got, err := v.Verify(t.Context(), ralph.Claim{})
+				mu.Lock()
+				defer mu.Unlock()
+				if sum = sum.Add(got.Usage); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		all.Wait()
+		if got, err := v.Verify(t.Context(), ralph.Claim{}); err != nil || got.Usage != (ralph.Usage{}) {
+			t.Errorf("a hit costs %v, %v", got.Usage, err)
+		}
+		if sum.InputTokens != 7 || sum.CostUSD == nil || *sum.CostUSD != cost {
+			t.Errorf("eight calls cost %v", sum)
+		}
 	})
 }

@@ -40,6 +40,12 @@ type Contradictions struct {
 
 var _ ralph.Verifier = Contradictions{}
 
+// Validate reports whether a pattern has no words.
+func (v Contradictions) Validate(ralph.Task) error {
+	_, err := v.patterns()
+	return err
+}
+
 // Verify implements [ralph.Verifier]. It judges the words of any claim, also of
 // one that was not promised or whose run ended in a fault. If a part of the
 // answer was left out and what was kept is consistent, the check was unable: a

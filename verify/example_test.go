@@ -97,6 +97,43 @@ func ExampleGuard() {
 	// the files that decide whether the task is done must be as they were before the loop started, and check.sh was changed; undo that
 }
 
+// An agent that reads the tests can write to the tests. The exam is one that it has
+// not seen.
+func ExampleHeldOut() {
+	dir, err := os.MkdirTemp("", "held-out")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer os.RemoveAll(dir)
+	workspace, exam := filepath.Join(dir, "workspace"), filepath.Join(dir, "exam")
+	for name, text := range map[string]string{
+		filepath.Join(workspace, "test.sh"): `test "$(sh add.sh 1 2)" = 3`,
+		filepath.Join(exam, "test.sh"):      `test "$(sh add.sh 20 22)" = 42`,
+		filepath.Join(workspace, "add.sh"):  `echo 3`, // the agent's
+	} {
+		if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+			fmt.Println(err)
+		}
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			fmt.Println(err)
+		}
+	}
+	v := verify.HeldOut{Verifier: verify.External{Shell: "sh test.sh"}, Exam: exam}
+	got, err := v.Verify(context.Background(), ralph.Claim{Task: ralph.Task{Dir: workspace}, Promised: true})
+	fmt.Println(got.Passed, err)
+	for _, c := range got.Checks {
+		fmt.Println(c.Status, c.Name)
+	}
+	fmt.Println(got.Checks[0].Detail)
+	// Output:
+	// false <nil>
+	// failed held-out exam
+	// passed visible check
+	// failed held-out: sh test.sh
+	// the visible check passes and the held-out one fails; sh test.sh ended with exit code 1, expected 0
+}
+
 // A snapshot is part of the task, and so of all that is saved of a loop.
 func ExampleSnapshot() {
 	dir, err := os.MkdirTemp("", "snapshot")

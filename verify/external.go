@@ -32,6 +32,20 @@ import (
 // too long a time-out, and one that cannot be started an unable one: its program
 // or its folder is missing or may not be used, or the shell says so, with exit
 // code 126 or 127. Only the first is held against the agent's work.
+//
+// A command believes what its tools find in the home folder, where the agent can
+// write too: "go env -w GOFLAGS=-run=NoSuch" has every test pass. So when a loop
+// starts, Prepare notes what the tools that are known (go, npm, yarn, pnpm, pytest,
+// cargo, git, curl and some more) read there, and which programs outside the
+// workspace are run; tools are found by their names in the command, and in the
+// Makefile or the scripts of the workspace that it names. A file that is another
+// when the claim is verified rejects the claim and is named; another program, such
+// as one that was put before it in PATH, makes the check unable, and both are named.
+// The credentials that npm login writes do not count. AcceptConfig takes things as
+// they are. A task that was not prepared is checked without this. In
+// [ralph.Task.Guarded] the key is "//config/" and the file, with a SHA-256 or
+// "absent", or "//program/" and the name, with the path and a SHA-256. Since these
+// are of this machine, a task that is verified on another needs AcceptConfig.
 type External struct {
 	// Args are the program and its arguments; no shell is involved. Shell is
 	// one line for sh -c instead, where a user wrote one. Exactly one is set.
@@ -64,7 +78,13 @@ type External struct {
 	// printed. It may be called concurrently. Nil = nothing is hidden.
 	Redact func(string) string
 
-	title string // what it is called; "" = the command
+	// AcceptConfig has the check run although what its tools read from the home
+	// folder, or the program itself, has changed since the loop started; a warning
+	// says what.
+	AcceptConfig bool
+
+	title   string  // what it is called; "" = the command
+	results results // nil = its tests are not counted
 }
 
 var _ ralph.Verifier = External{}
@@ -74,9 +94,10 @@ var errTimeout = errors.New("time-out")
 // Verify implements [ralph.Verifier]. The error says that the command is not
 // one that can be run as it is written, or is context.Cause(ctx).
 func (e External) Verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, error) {
-	return hider(e.Redact).leaving(e.verify(ctx, c))
+	return hider(e.Redact).leaving(e.surrounded(c, func() (ralph.Verdict, error) { return e.verify(ctx, c) }))
 }
 
+// verify runs the command, whatever surrounds it.
 func (e External) verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, error) {
 	if ctx.Err() != nil {
 		return ralph.Verdict{}, context.Cause(ctx)
@@ -110,13 +131,21 @@ func (e External) run(ctx context.Context, args []string, dir, folder string) ra
 	name := e.name()
 	out := newOutput(e.Contains, e.Excludes, e.Redact)
 	out.folder, out.name = folder, name
+	stdout := out.stream()
+	if e.results != nil {
+		stdout = e.results.stdout(stdout)
+	}
 	start := time.Now()
 	exit, err := process.Run(ctx, process.Cmd{
 		Args: args, Dir: dir, Env: append(os.Environ(), e.Env...),
-		Stdout: out.stream(), Stderr: out.stream(), Grace: time.Second,
+		Stdout: stdout, Stderr: out.stream(), Grace: time.Second,
 	})
 	check := ralph.Check{Name: name, Duration: time.Since(start)}
 	started := !errors.Is(err, process.ErrStart)
+	tests := -1 // that passed; -1 = not counted
+	if e.results != nil {
+		tests = e.results.end()
+	}
 	note := out.end()
 	switch {
 	case !started:
@@ -126,7 +155,7 @@ func (e External) run(ctx context.Context, args []string, dir, folder string) ra
 		check.Status = ralph.CheckTimeout
 		check.Detail = fmt.Sprintf("%s did not end within %v", name, e.limit())
 	default:
-		e.decide(&check, exit, out)
+		e.decide(&check, exit, out, tests)
 	}
 	check.Detail = ends(hider(e.Redact).text(check.Detail), detailBytes-300, 290)
 	v := judge(check)
@@ -141,8 +170,8 @@ func (e External) run(ctx context.Context, args []string, dir, folder string) ra
 }
 
 // decide sets the status, the detail and the exit code of a command that ended
-// by itself.
-func (e External) decide(check *ralph.Check, exit process.Exit, out *output) {
+// by itself. tests is how many have passed; negative = they were not counted.
+func (e External) decide(check *ralph.Check, exit process.Exit, out *output, tests int) {
 	if exit.Signal == "" {
 		check.ExitCode = &exit.Code
 	}
@@ -163,6 +192,14 @@ func (e External) decide(check *ralph.Check, exit process.Exit, out *output) {
 	}
 	if forbidden := out.forbidden(); len(forbidden) > 0 {
 		wrong = append(wrong, "must not print but printed "+quoted(forbidden))
+	}
+	switch {
+	case tests == 0 && len(wrong) == 0:
+		wrong = append(wrong, "ended well, but no test has passed; at least one must")
+	case tests == 1:
+		check.Detail = "1 test passed"
+	case tests > 1:
+		check.Detail = fmt.Sprintf("%d tests passed", tests)
 	}
 	check.Status = ralph.CheckPassed
 	if len(wrong) > 0 {

@@ -20,19 +20,28 @@ import (
 )
 
 // Snapshot returns the task with the hashes of the files that its agent must not
-// change, in [ralph.Task.Guarded], for [Guard] to compare. Call it before the
-// loop starts, with the files that decide whether the work is done: tests, the
-// task file, the script that a verifier runs. The hashes are part of the task,
-// and so of every state: they survive a crash, and a resume does not take new
-// ones.
+// change, in [ralph.Task.Guarded], for [Guard] to compare. A [Guard] with Globs
+// takes it itself when the loop starts; who calls Snapshot does so before that,
+// with the files that decide whether the work is done: tests, the task file, the
+// script that a verifier runs. The hashes are part of the task, and so of every
+// state: they survive a crash, and a resume does not take new ones.
 //
 // A glob is a path in the workspace with the wildcards of [path.Match] in its
 // parts, and ** for any number of folders: "**/*_test.go". It guards what matches
-// it, and that nothing else comes to match it; .git and .ralph are not looked
-// into. A path without wildcards must exist; if it is a folder, everything in it
-// is guarded. An absolute path may lie outside of the workspace, a relative one
-// may not, nor may a link in the workspace lead out of it. At most 4096 files can
-// be guarded. What was guarded before stays guarded.
+// it, and that nothing else comes to match it. A path without wildcards must
+// exist. A file guards itself alone; a folder guards everything in it, and that
+// nothing is added. .git folders and the workspace's own .ralph are looked into
+// only where they are named (".git/hooks", "**/.git/config"). Linked folders are
+// followed; one that leads out of the workspace is an error.
+//
+// A path that is absolute, or begins with ~/ for the home folder, names one file
+// outside the workspace. It may be missing, and must then stay so.
+//
+// At most 4096 files can be guarded. What was guarded before stays guarded.
+//
+// In Guarded the key is the path, or the glob, and the value is a file's SHA-256,
+// "" for a glob, or "absent" for a file that must not be there. Keys that begin
+// with // belong to other verifiers, see [External] and [Template].
 func Snapshot(task ralph.Task, globs ...string) (ralph.Task, error) {
 	if len(globs) == 0 {
 		return task, errors.New("verify: snapshot: no file is named")
@@ -56,7 +65,11 @@ func Snapshot(task ralph.Task, globs ...string) (ralph.Task, error) {
 			if !utf8.ValidString(name) {
 				return task, fmt.Errorf("verify: snapshot: the name %q is not UTF-8; a task that is saved cannot hold it", name)
 			}
-			if guarded[name], err = hashFile(task.Dir, name); err != nil {
+			guarded[name], err = hashFile(task.Dir, name)
+			if errors.Is(err, fs.ErrNotExist) && outside(name) {
+				guarded[name], err = absent, nil
+			}
+			if err != nil {
 				return task, fmt.Errorf("verify: snapshot: %w", err)
 			}
 		}
@@ -70,6 +83,16 @@ func Snapshot(task ralph.Task, globs ...string) (ralph.Task, error) {
 
 const maxGuarded = 4096
 
+// absent is the value of a file that must not be there.
+const absent = "absent"
+
+// own reports whether a key of Task.Guarded is a snapshot's, and not of what
+// another verifier watches.
+func own(key string) bool { return !strings.HasPrefix(key, "//") }
+
+// outside reports whether a name is not one in the workspace.
+func outside(name string) bool { return filepath.IsAbs(name) || strings.HasPrefix(name, "~/") }
+
 // Guard rejects a claim after a file was changed, has vanished or has appeared
 // that [Snapshot] guards, and names it: an agent may not edit its own exam. Files
 // whose old content was restored are accepted. Else Verifier decides, and what
@@ -79,27 +102,72 @@ type Guard struct {
 	// Verifier is asked when nothing has changed. Nil = String{}: the promise is
 	// enough.
 	Verifier ralph.Verifier
-	// Globs must be among those that the snapshot was taken of. They are for
-	// making sure that it was taken. Empty = any snapshot will do.
+	// Globs are what is guarded, see [Snapshot]; it is taken when the loop starts,
+	// or was taken of them before. Empty = any snapshot will do.
 	Globs []string
 }
 
 var _ ralph.Verifier = Guard{}
+
+// Validate reports what keeps the guard, or its Verifier, from working on the
+// task: there is nothing to guard.
+func (g Guard) Validate(t ralph.Task) error {
+	for _, glob := range g.Globs {
+		if _, err := cleanGlob(glob); err != nil {
+			return fmt.Errorf("verify: Guard: %w", err)
+		}
+	}
+	if len(g.Globs) == 0 && !hasSnapshot(t) {
+		return errNoSnapshot
+	}
+	return validate(g.Verifier, t)
+}
+
+// Prepare takes the snapshot of Globs, if there are some, and has Verifier prepare
+// the task. Drivers call it when a loop starts, see [ralph.Verifier].
+func (g Guard) Prepare(ctx context.Context, t ralph.Task) (ralph.Task, error) {
+	if ctx.Err() != nil {
+		return t, context.Cause(ctx)
+	}
+	prepared := t
+	if len(g.Globs) > 0 {
+		var err error
+		if prepared, err = Snapshot(t, g.Globs...); err != nil {
+			return t, err
+		}
+	}
+	prepared, err := prepare(ctx, g.Verifier, prepared)
+	if err != nil {
+		return t, err
+	}
+	return prepared, nil
+}
+
+var errNoSnapshot = errors.New("verify: Guard: there is nothing to guard: name files in Globs, or call verify.Snapshot before the loop starts")
+
+func hasSnapshot(t ralph.Task) bool {
+	for key := range t.Guarded {
+		if own(key) {
+			return true
+		}
+	}
+	return false
+}
 
 // Verify implements [ralph.Verifier]. It is an error if there is no snapshot.
 func (g Guard) Verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, error) {
 	if ctx.Err() != nil {
 		return ralph.Verdict{}, context.Cause(ctx)
 	}
-	if len(c.Task.Guarded) == 0 {
-		return ralph.Verdict{}, errors.New("verify: Guard: the task has no snapshot; call verify.Snapshot before the loop starts")
+	if !hasSnapshot(c.Task) {
+		return ralph.Verdict{}, errNoSnapshot
 	}
 	for _, glob := range g.Globs {
 		name := path.Clean(filepath.ToSlash(glob))
 		_, named := c.Task.Guarded[name]
 		_, folder := c.Task.Guarded[path.Join(name, "**")]
 		if !named && !folder {
-			return ralph.Verdict{}, fmt.Errorf("verify: Guard: the snapshot was not taken of %q; call verify.Snapshot with it before the loop starts", glob)
+			return ralph.Verdict{}, fmt.Errorf("verify: Guard: the snapshot was not taken of %q; it is taken when a loop starts, or by verify.Snapshot before", glob)
 		}
 	}
 	check, err := guarded(ctx, c.Task)
@@ -119,12 +187,13 @@ func (g Guard) Verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, error)
 	if v.Passed {
 		again, err := guarded(ctx, c.Task)
 		if err != nil {
-			return ralph.Verdict{}, err
+			return ralph.Verdict{Usage: v.Usage}, err
 		}
 		if again.Status != ralph.CheckPassed {
 			again.Detail = "while the claim was verified: " + again.Detail
 			rejected := judge(again)
 			rejected.Checks = few(append(rejected.Checks, v.Checks...))
+			rejected.Usage = v.Usage
 			return rejected, nil
 		}
 	}
@@ -143,7 +212,10 @@ func guarded(ctx context.Context, task ralph.Task) (ralph.Check, error) {
 			return check, context.Cause(ctx)
 		}
 		was := task.Guarded[name]
-		if was == "" {
+		switch {
+		case !own(name):
+			continue
+		case was == "":
 			found, err := glob(task.Dir, name)
 			if err != nil {
 				wrong = append(wrong, err.Error())
@@ -159,6 +231,9 @@ func guarded(ctx context.Context, task ralph.Task) (ralph.Check, error) {
 		is, err := hashFile(task.Dir, name)
 		fmt.Fprintf(all, "%s  %s\n", is, name)
 		switch {
+		case errors.Is(err, fs.ErrNotExist) && was == absent:
+		case was == absent:
+			wrong = append(wrong, name+" has appeared")
 		case errors.Is(err, fs.ErrNotExist):
 			wrong = append(wrong, name+" has vanished")
 		case err != nil:
@@ -177,27 +252,34 @@ func guarded(ctx context.Context, task ralph.Task) (ralph.Check, error) {
 	return check, nil
 }
 
-// expand returns what a glob guards: the pattern to watch for more, if it is
-// one, and the files there are.
-func expand(dir, text string) (pattern string, found []string, err error) {
+// cleanGlob is the name that a glob has in Task.Guarded.
+func cleanGlob(text string) (string, error) {
 	name := path.Clean(filepath.ToSlash(text))
 	switch {
 	case strings.TrimSpace(text) == "" || strings.ContainsRune(text, 0):
-		return "", nil, fmt.Errorf("%q is no path", text)
-	case filepath.IsAbs(text):
-		if info, err := os.Stat(name); err != nil {
-			return "", nil, err
-		} else if !info.Mode().IsRegular() {
-			return "", nil, fmt.Errorf("%s is not a file; an absolute path must be one", name)
-		}
-		return "", []string{name}, nil
+		return "", fmt.Errorf("%q is no path", text)
+	case outside(name):
+		return name, nil
 	case !filepath.IsLocal(name):
-		return "", nil, fmt.Errorf("%q is outside the workspace", text)
+		return "", fmt.Errorf("%q is outside the workspace; a file there is named by its absolute path, or from ~/ on", text)
 	}
 	for part := range strings.SplitSeq(name, "/") {
 		if _, err := path.Match(part, ""); err != nil {
-			return "", nil, fmt.Errorf("%q is no glob: %w", text, err)
+			return "", fmt.Errorf("%q is no glob: %w", text, err)
 		}
+	}
+	return name, nil
+}
+
+// expand returns what a glob guards: the pattern to watch for more, if it is
+// one, and the files there are.
+func expand(dir, text string) (pattern string, found []string, err error) {
+	name, err := cleanGlob(text)
+	if err != nil {
+		return "", nil, err
+	}
+	if outside(name) {
+		return "", []string{name}, oneFile(dir, name)
 	}
 	root, err := os.OpenRoot(workspace(dir))
 	if err != nil {
@@ -205,6 +287,9 @@ func expand(dir, text string) (pattern string, found []string, err error) {
 	}
 	defer root.Close()
 	info, err := root.Stat(name)
+	if real, ok := unlinked(root, name); err != nil && ok { // through a link that is absolute
+		info, err = root.Stat(real)
+	}
 	switch {
 	case err == nil && info.IsDir():
 		name = path.Join(name, "**")
@@ -217,6 +302,41 @@ func expand(dir, text string) (pattern string, found []string, err error) {
 	return name, found, err
 }
 
+// oneFile refuses what is no file. One that is not there may come to be, but not
+// in the workspace.
+func oneFile(dir, name string) error {
+	full, err := fromHome(name)
+	if err != nil {
+		return err
+	}
+	info, err := os.Stat(full)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		if root, rootErr := filepath.Abs(workspace(dir)); rootErr == nil && !within(root, full) {
+			return nil
+		}
+		return err
+	case err != nil:
+		return err
+	case !info.Mode().IsRegular():
+		return fmt.Errorf("%s is not a file; a path outside the workspace must be one", name)
+	}
+	return nil
+}
+
+// fromHome replaces ~/ by the home folder.
+func fromHome(name string) (string, error) {
+	rest, ok := strings.CutPrefix(name, "~/")
+	if !ok {
+		return name, nil
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(home, rest), nil
+}
+
 func workspace(dir string) string {
 	if dir == "" {
 		return "."
@@ -224,70 +344,14 @@ func workspace(dir string) string {
 	return dir
 }
 
-// glob lists the files in the workspace that match a pattern, sorted.
-func glob(dir, pattern string) ([]string, error) {
-	root, err := os.OpenRoot(workspace(dir))
-	if err != nil {
-		return nil, err
-	}
-	defer root.Close()
-	parts := strings.Split(pattern, "/")
-	fixed := 0
-	for fixed < len(parts)-1 && !strings.ContainsAny(parts[fixed], `*?[\`) {
-		fixed++
-	}
-	from := path.Join(append([]string{"."}, parts[:fixed]...)...)
-	var found []string
-	err = fs.WalkDir(root.FS(), from, func(name string, d fs.DirEntry, err error) error {
-		switch {
-		case errors.Is(err, fs.ErrNotExist):
-			return nil // it went while we looked
-		case err != nil:
-			return err
-		case d.IsDir() && name != from && (d.Name() == ".git" || d.Name() == ".ralph"):
-			return fs.SkipDir
-		case d.IsDir() || !matches(parts, strings.Split(name, "/")):
-			return nil
-		}
-		if len(found) > maxGuarded {
-			return fmt.Errorf("%q matches more than %d files; guard fewer", pattern, maxGuarded)
-		}
-		if info, err := root.Stat(name); err == nil && info.IsDir() {
-			return nil // a link to a folder
-		}
-		found = append(found, name)
-		return nil
-	})
-	return found, err
-}
-
-// matches matches the parts of a path with those of a pattern.
-func matches(pattern, name []string) bool {
-	for len(pattern) > 0 && pattern[0] != "**" {
-		if len(name) == 0 {
-			return false
-		}
-		if ok, _ := path.Match(pattern[0], name[0]); !ok {
-			return false
-		}
-		pattern, name = pattern[1:], name[1:]
-	}
-	if len(pattern) == 0 {
-		return len(name) == 0
-	}
-	for i := range len(name) + 1 {
-		if matches(pattern[1:], name[i:]) {
-			return true
-		}
-	}
-	return false
-}
-
 // hashFile returns the SHA-256 of a file, in hexadecimal.
 func hashFile(dir, name string) (string, error) {
 	var f fs.File
 	var err error
-	if filepath.IsAbs(name) {
+	if outside(name) {
+		if name, err = fromHome(name); err != nil {
+			return "", err
+		}
 		f, err = os.OpenFile(name, os.O_RDONLY|nonBlock, 0)
 	} else {
 		root, rootErr := os.OpenRoot(workspace(dir))
@@ -296,6 +360,9 @@ func hashFile(dir, name string) (string, error) {
 		}
 		defer root.Close()
 		f, err = root.OpenFile(name, os.O_RDONLY|nonBlock, 0)
+		if real, ok := unlinked(root, name); err != nil && ok { // through a link that is absolute
+			f, err = root.OpenFile(real, os.O_RDONLY|nonBlock, 0)
+		}
 	}
 	if err != nil {
 		return "", err

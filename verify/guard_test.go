@@ -205,3 +205,149 @@ func TestGuardAsksOn(t *testing.T) {
 		}
 	}
 }
+
+// link makes a symbolic link in a workspace.
+func link(t *testing.T, dir, name, to string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(to, filepath.Join(dir, name)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestGuardSeesWhatItNames: what is added below a name that is guarded is seen,
+// whichever way leads there.
+func TestGuardSeesWhatItNames(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name  string
+		links map[string]string // beside the files of exam
+		globs []string
+		added string // "" = the link "new" to the folder pkg/deep
+		seen  bool
+	}{
+		{"a file below a folder", nil, []string{"pkg"}, "pkg/deep/main_test.go", true},
+		{"a file below a glob", nil, []string{"**/*_test.go"}, "pkg/main_test.go", true},
+		{"a file beside one that is named", nil, []string{"a_test.go"}, "main_test.go", false},
+		{"a folder that is a link", map[string]string{"exam": "pkg"}, []string{"exam"}, "pkg/deep/main_test.go", true},
+		{"a folder that is an absolute link", map[string]string{"exam": "/pkg"}, []string{"exam"}, "pkg/deep/main_test.go", true},
+		{"below a linked folder", map[string]string{"suite/exam": "../pkg/deep"}, []string{"suite"}, "pkg/deep/main_test.go", true},
+		{"a glob over a linked folder", map[string]string{"suite/exam": "../pkg/deep"}, []string{"suite/*/*.go"}, "pkg/deep/main_test.go", true},
+		{"a glob that only the link's name matches", map[string]string{"suite/tests": "../pkg/deep"}, []string{"**/tests/*.go"}, "pkg/deep/main_test.go", true},
+		{"through two links", map[string]string{"suite": "other", "other/exam": "../pkg/deep"}, []string{"suite"}, "pkg/deep/main_test.go", true},
+		{"a circle", map[string]string{"pkg/deep/up": "../../pkg", "pkg/self": "."}, []string{"pkg"}, "pkg/deep/main_test.go", true},
+		{"a linked folder is added", nil, []string{"new/*.go"}, "", true},
+		{"a linked folder is added below a folder", nil, []string{"**/new/*.go"}, "", true},
+		{"a nested .ralph", nil, []string{"pkg"}, "pkg/.ralph/check.sh", true},
+		{"the loop's own .ralph", nil, []string{"**"}, ".ralph/log.jsonl", false},
+		{"the loop's own .ralph, named", nil, []string{".ralph"}, ".ralph/check.sh", true},
+		{"a nested .git", nil, []string{"pkg"}, "pkg/.git/index", false},
+		{"a nested .git, named", nil, []string{"**/.git/hooks/*"}, "pkg/.git/hooks/pre-commit", true},
+		{".git, named", nil, []string{".git"}, ".git/hooks/pre-commit", true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			dir := exam(t)
+			write(t, filepath.Join(dir, ".ralph/.gitignore"), "*")
+			for name, to := range tt.links {
+				if strings.HasPrefix(to, "/") {
+					to = filepath.Join(dir, to)
+				}
+				link(t, dir, name, to)
+			}
+			task, err := verify.Guard{Globs: tt.globs}.Prepare(t.Context(), ralph.Task{Dir: dir})
+			if err != nil {
+				t.Fatal(err)
+			}
+			claim := ralph.Claim{Task: task, Promised: true}
+			if v, err := (verify.Guard{}).Verify(t.Context(), claim); err != nil || !v.Passed {
+				t.Fatalf("before: %+v, %v", v, err)
+			}
+			if tt.added == "" {
+				link(t, dir, "new", "pkg/deep")
+			} else {
+				write(t, filepath.Join(dir, tt.added), "exit 0")
+			}
+			v, err := verify.Guard{}.Verify(t.Context(), claim)
+			if err != nil || v.Passed == tt.seen || tt.seen && !strings.Contains(v.Feedback, "has appeared") {
+				t.Errorf("%v: %+v, %v", task.Guarded, v, err)
+			}
+		})
+	}
+}
+
+// TestGuardLinksThatLeadOut: what lies outside the workspace cannot be watched
+// for additions, so a glob that meets it is refused, at the start and later.
+func TestGuardLinksThatLeadOut(t *testing.T) {
+	t.Parallel()
+	dir, outside := exam(t), t.TempDir()
+	task, err := verify.Snapshot(ralph.Task{Dir: dir}, "**/*_test.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	link(t, dir, "pkg/out", outside)
+	link(t, dir, "gone", "nowhere")
+	v, err := verify.Guard{}.Verify(t.Context(), ralph.Claim{Task: task, Promised: true})
+	if err != nil || v.Passed || !strings.Contains(v.Feedback, "pkg/out is a link to a folder outside the workspace") {
+		t.Errorf("%+v, %v", v, err)
+	}
+	for glob, ok := range map[string]bool{"**/*_test.go": false, "pkg": false, "pkg/out": false, "*_test.go": true, "app/**": true, "pkg/*.go": true} {
+		if _, err := verify.Snapshot(ralph.Task{Dir: dir}, glob); (err == nil) != ok {
+			t.Errorf("%s: %v", glob, err)
+		}
+	}
+}
+
+// TestGuardManyWays: folders that are linked to each other over and over have more
+// paths than can be walked.
+func TestGuardManyWays(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for i := range 40 {
+		for j := range 3 {
+			link(t, dir, fmt.Sprintf("%d/%d", i, j), fmt.Sprintf("../%d", i+1))
+		}
+	}
+	write(t, filepath.Join(dir, "40/a_test.go"), "x")
+	task, err := verify.Snapshot(ralph.Task{Dir: dir}, "**/*_test.go")
+	if err != nil || len(task.Guarded) != 2 {
+		t.Errorf("%v, %v", task.Guarded, err)
+	}
+}
+
+func TestGuardHome(t *testing.T) {
+	home := t.TempDir()
+	t.Setenv("HOME", home)
+	write(t, filepath.Join(home, ".npmrc"), "a=1")
+	abs := filepath.Join(home, "tool.conf")
+	for _, tt := range []struct {
+		name, file, text string
+		wrong            string
+	}{
+		{"nothing", ".other", "x", ""},
+		{"changed", ".npmrc", "script-shell=x", "~/.npmrc was changed"},
+		{"must stay absent", ".curlrc", "connect-to=x", "~/.curlrc has appeared"},
+		{"absolute, must stay absent", "tool.conf", "x", abs + " has appeared"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			task, err := verify.Snapshot(ralph.Task{Dir: exam(t)}, "~/.npmrc", "~/.curlrc", abs)
+			if err != nil || task.Guarded["~/.curlrc"] != "absent" || task.Guarded[abs] != "absent" || len(task.Guarded["~/.npmrc"]) != 64 {
+				t.Fatalf("%v, %v", task.Guarded, err)
+			}
+			path := filepath.Join(home, tt.file)
+			before, missing := os.ReadFile(path)
+			write(t, path, tt.text)
+			v, err := verify.Guard{}.Verify(t.Context(), ralph.Claim{Task: task, Promised: true})
+			if err != nil || v.Passed != (tt.wrong == "") || !strings.Contains(v.Feedback, tt.wrong) {
+				t.Errorf("%+v, %v", v, err)
+			}
+			if missing != nil {
+				os.Remove(path)
+			} else {
+				write(t, path, string(before))
+			}
+		})
+	}
+}

@@ -42,6 +42,8 @@ func TestKit(t *testing.T) {
 		}
 	}
 	words := verify.String{Contains: []string{"tests pass"}}
+	unseen := t.TempDir()
+	write(t, filepath.Join(unseen, "exam.sh"), "cat done; test -f done")
 	for _, tt := range []struct {
 		name      string
 		v         ralph.Verifier
@@ -68,6 +70,7 @@ func TestKit(t *testing.T) {
 			c.Task.Dir = t.TempDir()
 		})},
 		{"Template, file-exists", verify.Template{Name: "file-exists", Args: []string{"done"}}, claim("done", nil), claim("done", elsewhere)},
+		{"HeldOut", verify.HeldOut{Exam: unseen, Verifier: verify.External{Shell: "sh exam.sh", Contains: []string{"yes"}}, Reveal: verify.RevealAll}, claim("done", nil), claim("done", elsewhere)},
 		{"String, promise only", verify.String{}, claim("done", nil), claim("done", func(c *ralph.Claim) { c.Promised = false })},
 		{"String after a fault", verify.String{}, claim("done", nil), claim("done", func(c *ralph.Claim) { c.Fault = ralph.FaultIncomplete })},
 		{"String contains", verify.String{Contains: []string{"tests pass", "committed"}}, claim("Tests pass. Committed.", nil), claim("Tests pass.", nil)},

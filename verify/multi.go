@@ -52,26 +52,57 @@ type stageResult struct {
 	more   []ralph.Check // of a stage that has more evidence than fits into one check
 	passed bool
 	wrong  string // why it did not pass, for the agent
+	usage  ralph.Usage
+}
+
+// Validate reports whether no stage can decide: there are none, or all are
+// advisory; or what keeps a stage from working on the task.
+func (m MultiStage) Validate(t ralph.Task) error {
+	if err := m.decides(); err != nil {
+		return err
+	}
+	for _, s := range m.Stages {
+		if err := validate(s.Verifier, t); err != nil {
+			return of("MultiStage: "+s.name(), err)
+		}
+	}
+	return nil
+}
+
+// Prepare has every stage prepare the task, see [ralph.Verifier].
+func (m MultiStage) Prepare(ctx context.Context, t ralph.Task) (ralph.Task, error) {
+	prepared := t
+	for _, s := range m.Stages {
+		var err error
+		if prepared, err = prepare(ctx, s.Verifier, prepared); err != nil {
+			return t, of("MultiStage: "+s.name(), err)
+		}
+	}
+	return prepared, nil
+}
+
+// decides is the error of stages that cannot decide.
+func (m MultiStage) decides() error {
+	switch {
+	case len(m.Stages) == 0:
+		return errors.New("verify: MultiStage: there are no stages; add one to Stages")
+	case !slices.ContainsFunc(m.Stages, func(s Stage) bool { return !s.Advisory }):
+		return errors.New("verify: MultiStage: all stages are advisory, so none decides; make one required")
+	}
+	return nil
 }
 
 // Verify implements [ralph.Verifier]. It is an error if no stage can decide:
 // there are none, or all are advisory. The error of a stage makes it unable, or
 // a time-out, and never a pass. If ctx is done the error is context.Cause(ctx),
-// and the verdict beside it holds the checks so far.
+// and the verdict beside it holds the checks so far. Its Usage is that of all
+// stages.
 func (m MultiStage) Verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, error) {
-	required := 0
-	for _, s := range m.Stages {
-		if !s.Advisory {
-			required++
-		}
-	}
-	switch {
-	case ctx.Err() != nil:
+	if ctx.Err() != nil {
 		return ralph.Verdict{}, context.Cause(ctx)
-	case len(m.Stages) == 0:
-		return ralph.Verdict{}, errors.New("verify: MultiStage: there are no stages; add one to Stages")
-	case required == 0:
-		return ralph.Verdict{}, errors.New("verify: MultiStage: all stages are advisory, so none decides; make one required")
+	}
+	if err := m.decides(); err != nil {
+		return ralph.Verdict{}, err
 	}
 	results := make([]stageResult, len(m.Stages))
 	for i, s := range m.Stages {
@@ -136,6 +167,7 @@ func (m MultiStage) sum(results []stageResult, ended bool) ralph.Verdict {
 	var wrong, advice []string
 	for i, r := range results {
 		v.Checks = append(v.Checks, r.check)
+		v.Usage = v.Usage.Add(r.usage)
 		extra = append(extra, r.more...)
 		switch {
 		case m.Stages[i].Advisory:
@@ -195,7 +227,7 @@ func (s Stage) run(ctx context.Context, c ralph.Claim) stageResult {
 	}
 	start := time.Now()
 	v, err := ask(ctx, verifier, c)
-	r := stageResult{check: ralph.Check{Name: s.name(), Status: ralph.CheckPassed}, passed: v.Passed && err == nil}
+	r := stageResult{check: ralph.Check{Name: s.name(), Status: ralph.CheckPassed}, passed: v.Passed && err == nil, usage: v.Usage}
 	r.evidence(v.Checks)
 	r.check.Duration = time.Since(start)
 

@@ -45,6 +45,7 @@ func TestPanics(t *testing.T) {
 		"evidence":          {verify.Semantic{Judge: badJudge, Criteria: []string{"a"}, Evidence: func(context.Context, ralph.Claim) (string, error) { explode(); return "", nil }}, false},
 		"cache":             {verify.Cache(bad), false},
 		"guard":             {verify.Guard{Verifier: bad}, false},
+		"held out":          {verify.HeldOut{Verifier: bad, Exam: exemplary(t).Dir}, true},
 		"redact":            {verify.External{Shell: "echo secret", Redact: redact}, false},
 		"redact, no output": {verify.External{Shell: "true", Redact: redact}, false},
 		"redact, judge":     {verify.Semantic{Judge: ralph.Replay("1. VERIFIED: yes"), Criteria: []string{"a"}, Redact: redact}, false},

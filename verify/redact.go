@@ -54,7 +54,7 @@ func (h hider) leaving(v ralph.Verdict, err error) (ralph.Verdict, error) {
 		return nil
 	})
 	if panicked != nil {
-		return ralph.Verdict{}, panicked
+		return ralph.Verdict{Usage: v.Usage}, panicked
 	}
 	return v, err
 }

@@ -63,8 +63,28 @@ type Semantic struct {
 
 var _ ralph.Verifier = Semantic{}
 
+// Validate reports what keeps it from judging such a task: there are no criteria, or
+// no judge for them. A judge that cannot be run is one only without a Fallback.
+func (s Semantic) Validate(t ralph.Task) error {
+	criteria, err := s.criteria(t)
+	if err == nil && len(criteria) > 0 && s.Fallback == nil {
+		err = of("Semantic: judge", validate(s.Judge, t))
+	}
+	if err == nil {
+		err = validate(s.Fallback, t)
+	}
+	_, err = hider(s.Redact).leaving(ralph.Verdict{}, err)
+	return err
+}
+
+// Prepare has Fallback prepare the task, see [ralph.Verifier].
+func (s Semantic) Prepare(ctx context.Context, t ralph.Task) (ralph.Task, error) {
+	return prepare(ctx, s.Fallback, t)
+}
+
 // Verify implements [ralph.Verifier]. A judge that fails is no error but an
-// unable check, or a time-out.
+// unable check, or a time-out. The verdict's Usage is the judge's, each time it was
+// asked, and Fallback's.
 func (s Semantic) Verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, error) {
 	return hider(s.Redact).leaving(s.verify(ctx, c))
 }
@@ -99,12 +119,14 @@ func (s Semantic) verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, err
 		return ralph.Verdict{}, err
 	}
 	h := &hearing{ctx: ctx, judge: s.Judge, claim: c, criteria: criteria, said: term.Clean(c.Output), facts: facts, hide: s.Redact}
-	answers, check := h.hold()
+	answers, check, spent := h.hold()
 	if ctx.Err() != nil {
-		return ralph.Verdict{}, context.Cause(ctx)
+		return ralph.Verdict{Usage: spent}, context.Cause(ctx)
 	}
 	if answers == nil {
-		return s.fallback(ctx, c, checks, check)
+		v, err := s.fallback(ctx, c, checks, check)
+		v.Usage = spent.Add(v.Usage)
+		return v, err
 	}
 	checks = append(checks, check)
 	for i, a := range answers {
@@ -116,7 +138,9 @@ func (s Semantic) verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, err
 		}
 		checks = append(checks, ralph.Check{Name: name, Status: status, Detail: detail})
 	}
-	return judge(checks...), nil
+	v := judge(checks...)
+	v.Usage = spent
+	return v, nil
 }
 
 // fallback is what follows when the judge gave no verdict.
@@ -187,16 +211,18 @@ type hearing struct {
 }
 
 // hold asks the judge, at most twice. Without answers the check says why.
-func (h *hearing) hold() (answers []answer, check ralph.Check) {
+func (h *hearing) hold() (answers []answer, check ralph.Check, spent ralph.Usage) {
 	start := time.Now()
 	check = ralph.Check{Name: "judge", Status: ralph.CheckPassed}
 	record := h.record()
-	var spent ralph.Usage
 	var model, why string
 	for range 2 {
 		fence := rand.Text()
 		prompt := h.prompt(fence, why)
 		resp, err := h.ask(prompt)
+		if err == nil && resp.Usage == (ralph.Usage{}) {
+			resp.Usage.Requests = 1 // it does not tell, which is not nothing
+		}
 		spent = spent.Add(resp.Usage)
 		model = cmp.Or(resp.Model, model)
 		digest := sha256.Sum256([]byte(resp.Output))
@@ -218,7 +244,7 @@ func (h *hearing) hold() (answers []answer, check ralph.Check) {
 	}
 	check.Duration = time.Since(start)
 	check.Detail = strings.TrimSpace(check.Detail + " " + bill(model, spent))
-	return answers, check
+	return answers, check, spent
 }
 
 // ask runs the judge in an empty folder: what it reads is what it is told, and
@@ -258,7 +284,7 @@ func (h *hearing) record() func(prompt, answer string) {
 	}
 }
 
-// bill says what the judge has used, which the loop's own usage does not hold.
+// bill says what the judge has used.
 func bill(model string, u ralph.Usage) string {
 	if u.InputTokens+u.OutputTokens == 0 && u.CostUSD == nil {
 		return ""

@@ -43,6 +43,9 @@ type String struct {
 
 var _ ralph.Verifier = String{}
 
+// Validate reports whether an entry is blank.
+func (s String) Validate(ralph.Task) error { return notBlank("String", s.Contains, s.Excludes) }
+
 // Verify implements [ralph.Verifier]. A blank entry is an error, for it would
 // match anything. If a part of the answer was left out, what must not be in it
 // cannot be known.

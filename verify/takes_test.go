@@ -33,6 +33,7 @@ func TestTakes(t *testing.T) {
 		"misspelt":   {verify.Template{Name: "go-tset"}, 0},
 		"guard":      {verify.Guard{Verifier: ten}, 10 * time.Minute},
 		"only guard": {verify.Guard{}, 0},
+		"held out":   {verify.HeldOut{Verifier: ten}, 22 * time.Minute},
 		"cache":      {verify.Cache(ten), 10 * time.Minute},
 		"stages":     {stages(ten, verify.String{}, verify.Contradictions{}, verify.Agent("coder"), plain, own), 20 * time.Minute},
 		"unbounded":  {stages(ten, verify.External{Args: []string{"true"}, Timeout: -1}), -1},

@@ -17,6 +17,19 @@ import (
 // Template is a common check by its name, such as go-test; [Templates] lists them
 // with their arguments. A tool that is not installed, or cannot do its work, makes
 // the check unable and is named.
+//
+// go-test, pytest and cargo-test read the results of the tests, and want at least one
+// to have passed: a program that ends well before it has run one does not.
+//
+// Prepare does what that of [External] does, and notes what in the workspace decides
+// what these and npm-test run: a TestMain function, replace lines and go.work; the
+// script test and those it runs, and the configuration of jest, vitest, mocha and
+// the like; pytest's options and the hooks of conftest.py; .cargo/config.toml, [patch]
+// and tests without a harness. What of this is new or was changed when the claim is
+// verified rejects it and is named. Tests and dependencies may be added, and a check
+// that was not set up when the loop started may be. Of test files that were changed
+// or deleted the verdict warns. In [ralph.Task.Guarded] the keys begin with
+// "//template/" and "//test/".
 type Template struct {
 	// Name is that of the template; case does not count, nor whether words are
 	// joined by dashes, underlines or blanks.
@@ -26,6 +39,9 @@ type Template struct {
 	Args []string
 	// Redact returns a text without its secrets; see [External].
 	Redact func(string) string
+	// AcceptConfig takes what redirects the check, and what its tools read from the
+	// home folder, as it is now; see [External].
+	AcceptConfig bool
 }
 
 var _ ralph.Verifier = Template{}
@@ -46,6 +62,20 @@ func (t Template) Validate(ralph.Task) error {
 	_, err := t.verifier()
 	_, err = hider(t.Redact).leaving(ralph.Verdict{}, err)
 	return err
+}
+
+// Prepare notes what must be as it is when the claim is verified. Drivers call it
+// when a loop starts, see [ralph.Verifier].
+func (t Template) Prepare(ctx context.Context, task ralph.Task) (ralph.Task, error) {
+	v, err := t.verifier()
+	if err == nil {
+		var prepared ralph.Task
+		if prepared, err = prepare(ctx, v, task); err == nil {
+			return prepared, nil
+		}
+	}
+	_, err = hider(t.Redact).leaving(ralph.Verdict{}, err)
+	return task, err
 }
 
 // A TemplateDoc describes a [Template].
@@ -104,32 +134,28 @@ func (t Template) verifier() (ralph.Verifier, error) {
 		if err != nil {
 			return nil, fmt.Errorf("verify: Template: %s: %w; the arguments are: %s", name, err, cmp.Or(known.Args, "none"))
 		}
-		return redacting(v, t.Redact), nil
+		switch v := v.(type) {
+		case tool:
+			v.Redact, v.AcceptConfig = t.Redact, t.AcceptConfig
+			return v, nil
+		case covered:
+			v.Redact, v.AcceptConfig = t.Redact, t.AcceptConfig
+			return v, nil
+		}
+		return v, nil
 	}
 	return nil, fmt.Errorf("verify: Template: there is no %q; known are %s", t.Name, strings.Join(names, ", "))
-}
-
-// redacting has the command of a template keep no secrets.
-func redacting(v ralph.Verifier, redact func(string) string) ralph.Verifier {
-	switch v := v.(type) {
-	case tool:
-		v.Redact = redact
-		return v
-	case covered:
-		v.Redact = redact
-		return v
-	}
-	return v
 }
 
 func npmTemplate(args []string) (ralph.Verifier, error) {
 	// npm ends as its shell does, which says so if it does not find the test runner.
 	return tool{External: External{Args: []string{"npm", "test"}}, unable: []int{126, 127},
-		hint: "npm could not do its work (is what package.json names installed?)"}, none(args)
+		hint: "npm could not do its work (is what package.json names installed?)", watch: npmWatch()}, none(args)
 }
 
 func cargoTemplate(args []string) (ralph.Verifier, error) {
-	return tool{External: External{Args: []string{"cargo", "test"}}}, none(args)
+	return tool{External: External{Args: []string{"cargo", "test"}}, watch: cargoWatch(),
+		reads: func(string) results { return &cargoResults{} }}, none(args)
 }
 
 func none(args []string) error {
@@ -166,13 +192,12 @@ func goTestTemplate(args []string) (ralph.Verifier, error) {
 	if err != nil {
 		return nil, err
 	}
-	// "ok" is printed for a package whose tests ran and passed: packages without
-	// tests are no exam.
-	v := External{Args: append([]string{"go", "test"}, orAll(packages, "./...")...), Contains: []string{"ok  \t"}}
+	v := tool{External: External{Args: append([]string{"go", "test"}, orAll(packages, "./...")...)}, watch: goWatch(),
+		reads: func(string) results { return newGoResults() }, at: 2}
 	if !given {
-		return tool{External: v}, nil
+		return v, nil
 	}
-	return covered{External: v, percent: percent}, nil
+	return covered{tool: v, percent: percent}, nil
 }
 
 func pytestTemplate(args []string) (ralph.Verifier, error) {
@@ -185,7 +210,8 @@ func pytestTemplate(args []string) (ralph.Verifier, error) {
 		command = append(command, "--cov", "--cov-fail-under="+strconv.FormatFloat(percent, 'f', -1, 64))
 	}
 	// 3 is an internal error; 4 a usage error, such as --cov without pytest-cov.
-	return tool{External: External{Args: append(command, paths...)}, unable: []int{3, 4},
+	return tool{External: External{Args: append(command, paths...)}, unable: []int{3, 4}, watch: pytestWatch(),
+		reads: func(folder string) results { return junitResults{folder} }, at: 1,
 		hint: "pytest could not do its work (is pytest-cov installed, and do the paths exist?)"}, nil
 }
 
@@ -226,17 +252,74 @@ type tool struct {
 	unable []int
 	late   []int // those that say that it ran out of time
 	hint   string
+
+	watch *watch                      // nil = nothing in the workspace redirects it
+	reads func(folder string) results // of one run, which may write to a folder of its own; nil = there are no tests
+	at    int                         // where in the arguments those of the results go
+}
+
+// Prepare notes what surrounds the command and what redirects it.
+func (t tool) Prepare(ctx context.Context, task ralph.Task) (ralph.Task, error) {
+	prepared, err := t.External.Prepare(ctx, task)
+	if err != nil || t.watch == nil {
+		return prepared, err
+	}
+	noted, err := t.watch.prepare(task.Dir)
+	if err != nil {
+		return task, err
+	}
+	return agree(prepared, noted), nil
 }
 
 // Verify implements [ralph.Verifier].
 func (t tool) Verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, error) {
-	v, err := t.External.Verify(ctx, c)
+	if ctx.Err() != nil {
+		return ralph.Verdict{}, context.Cause(ctx)
+	}
+	var more []ralph.Check
+	if t.watch != nil {
+		check, ok, err := t.watch.redirected(c.Task)
+		switch {
+		case err != nil:
+			return ralph.Verdict{}, err
+		case !ok && !t.AcceptConfig:
+			return judge(check), nil
+		case !ok:
+			check.Status, check.Detail = ralph.CheckWarning, "accepted: "+check.Detail
+			more = append(more, check)
+		}
+		if check, changed := t.watch.tests(c.Task); changed {
+			more = append(more, check)
+		}
+	}
+	v, err := t.run(ctx, c)
+	if err == nil {
+		v.Checks = few(append(v.Checks, more...))
+	}
+	return v, err
+}
+
+// run runs the tool and reads its results and its exit code.
+func (t tool) run(ctx context.Context, c ralph.Claim) (ralph.Verdict, error) {
+	run := t.External
+	if t.reads != nil {
+		folder, err := os.MkdirTemp("", "ralph-tests-")
+		if err != nil {
+			return ralph.Verdict{}, fmt.Errorf("verify: Template: %w", err)
+		}
+		defer os.RemoveAll(folder)
+		run.title = t.name() // without what is added
+		run.results = t.reads(folder)
+		run.Args = slices.Insert(slices.Clone(run.Args), t.at, run.results.args()...)
+	}
+	v, err := run.Verify(ctx, c)
 	if err != nil {
 		return v, err
 	}
 	v.Checks = slices.Clone(v.Checks)
 	for i, check := range v.Checks {
 		switch {
+		case check.Name != run.name():
 		case check.Status == ralph.CheckUnable:
 			v.Checks[i].Detail = t.Args[0] + " is needed: " + check.Detail
 			v.Feedback = v.Checks[i].Detail
@@ -252,7 +335,7 @@ func (t tool) Verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, error) 
 
 // covered is go test with a floor under its coverage.
 type covered struct {
-	External
+	tool
 	percent float64
 }
 
@@ -267,10 +350,10 @@ func (t covered) Verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, erro
 	}
 	defer os.RemoveAll(folder)
 	profile := filepath.Join(folder, "cover.out")
-	run := t.External
+	run := t.tool
 	run.title = t.name() // without the folder, which is new each time
 	run.Args = slices.Insert(slices.Clone(run.Args), 2, "-coverprofile="+profile)
-	v, err := tool{External: run}.Verify(ctx, c)
+	v, err := run.Verify(ctx, c)
 	if err != nil || !v.Passed {
 		return v, err
 	}
@@ -287,7 +370,7 @@ func (t covered) Verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, erro
 		check.Status = ralph.CheckFailed
 		check.Detail = fmt.Sprintf("%.1f%% of statements are covered by tests, at least %g%% are asked for", percent, t.percent)
 	}
-	return judge(append(v.Checks, check)...), nil
+	return judge(slices.Insert(v.Checks, 1, check)...), nil
 }
 
 // coverage is the part of the statements in a profile that ran, in percent. A

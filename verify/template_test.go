@@ -50,13 +50,23 @@ func TestTemplateErrors(t *testing.T) {
 	}
 }
 
-// fakes makes tools that print their arguments and end as they are told; PATH
-// holds nothing else but a shell's folder.
+// fakes makes tools that print their arguments and that a test has passed, and end as
+// they are told; PATH holds nothing else but a shell's folder.
 func fakes(t *testing.T, exit int, tools ...string) {
 	t.Helper()
 	dir := t.TempDir()
 	for _, name := range tools {
-		write(t, filepath.Join(dir, name), fmt.Sprintf("#!/bin/sh\necho \"ok  \tran $0 $*\"\nexit %d\n", exit))
+		write(t, filepath.Join(dir, name), fmt.Sprintf(`#!/bin/sh
+echo "ran $0 $*"
+echo "test result: ok. 1 passed; 0 failed; 0 ignored"
+for a in "$@"; do
+	case $a in
+	-json) echo '{"Action":"pass","Package":"m","Test":"TestIt"}' ;;
+	--junitxml=*) echo '<testsuites><testsuite tests="3" failures="0" errors="0" skipped="2"></testsuite></testsuites>' >"${a#*=}" ;;
+	esac
+done
+exit %d
+`, exit))
 		if err := os.Chmod(filepath.Join(dir, name), 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -157,7 +167,7 @@ func TestTemplateCoverage(t *testing.T) {
 	// Nothing of what is told of the same failure differs from call to call.
 	write(t, filepath.Join(dir, "m_test.go"), "package m\n\nimport \"testing\"\n\nfunc TestHalf(t *testing.T) { t.Error(Half(true)) }\n")
 	v = verdict("50")
-	if v.Passed || v.Checks[0].Detail != `go test ./... ended with exit code 1, expected 0; did not print "ok  \t"` || strings.Contains(v.Feedback, "-coverprofile") {
+	if v.Passed || v.Checks[0].Detail != `go test ./... ended with exit code 1, expected 0` || strings.Contains(v.Feedback, "-coverprofile") {
 		t.Errorf("%+v", v)
 	}
 }
@@ -201,5 +211,103 @@ func TestTemplateHTTPStatus(t *testing.T) {
 		if err != nil || got.Passed != tt.passed || got.Checks[0].Status == ralph.CheckUnable {
 			t.Errorf("%v: %+v, %v", tt.args, got, err)
 		}
+	}
+}
+
+// goModule is a module with one function and its test.
+func goModule(t *testing.T, dir string) {
+	t.Helper()
+	write(t, filepath.Join(dir, "go.mod"), "module m\n\ngo 1.26\n")
+	write(t, filepath.Join(dir, "m.go"), "package m\n\nfunc Half(n int) int { return n / 2 }\n")
+	write(t, filepath.Join(dir, "m_test.go"), "package m\n\nimport \"testing\"\n\nfunc TestHalf(t *testing.T) {\n\tt.Log(\"looking\")\n\tif Half(4) != 2 {\n\t\tt.Error(\"four\")\n\t}\n}\n")
+}
+
+// TestTemplateGoTest: a test must have run and passed, whatever the exit code is.
+func TestTemplateGoTest(t *testing.T) {
+	t.Parallel()
+	const broken = "package m\n\nfunc Half(n int) int { return n }\n"
+	for _, tt := range []struct {
+		name, file, text string
+		passed           bool
+		says             []string
+		not              []string
+	}{
+		{"it passes", "other.go", "package m\n", true, nil, nil},
+		{"it fails", "m.go", broken, false, []string{"exit code 1", "m_test.go:8: four", "--- FAIL: TestHalf", "FAIL\tm"}, []string{`"Action"`, "=== RUN"}},
+		{"an init that ends the program", "m.go", broken + "\nfunc init() { os.Exit(0) }\n\nvar _ = 0\n", false, nil, nil},
+		{"no test", "m_test.go", "package m\n", false, []string{"no test has passed"}, nil},
+		{"skipped", "m_test.go", "package m\n\nimport \"testing\"\n\nfunc TestHalf(t *testing.T) { t.Skip() }\n", false, []string{"no test has passed"}, nil},
+		{"it does not compile", "m.go", "package m\n\nfunc Half() { x }\n", false, []string{"undefined: x"}, []string{`"Action"`}},
+		{"an example", "m_test.go", "package m\n\nimport \"fmt\"\n\nfunc Example() {\n\tfmt.Println(Half(4))\n\t// Output: 2\n}\n", true, nil, nil},
+		{"what passes is not shown", "n_test.go", "package m\n\nimport \"testing\"\n\nfunc TestNo(t *testing.T) {\n\tt.Run(\"sub\", func(t *testing.T) { t.Error(\"no\") })\n}\n", false,
+			[]string{"--- FAIL: TestNo/sub", "n_test.go:6: no"}, []string{"looking", "TestHalf"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			goModule(t, dir)
+			text := tt.text
+			if strings.Contains(text, "os.Exit") {
+				text = strings.Replace(text, "package m\n", "package m\n\nimport \"os\"\n", 1)
+			}
+			write(t, filepath.Join(dir, tt.file), text)
+			v, err := verify.Template{Name: "go-test"}.Verify(t.Context(), ralph.Claim{Task: ralph.Task{Dir: dir}})
+			if err != nil || v.Passed != tt.passed {
+				t.Fatalf("%+v, %v", v, err)
+			}
+			if tt.passed && v.Checks[0].Detail != "1 test passed" {
+				t.Errorf("%+v", v.Checks)
+			}
+			for _, want := range tt.says {
+				if !strings.Contains(v.Feedback, want) {
+					t.Errorf("no %q in\n%s", want, v.Feedback)
+				}
+			}
+			for _, no := range tt.not {
+				if strings.Contains(v.Feedback, no) {
+					t.Errorf("%q in\n%s", no, v.Feedback)
+				}
+			}
+		})
+	}
+}
+
+// TestTemplatePytest reads the report, not the exit code.
+func TestTemplatePytest(t *testing.T) {
+	for report, passed := range map[string]bool{
+		`<testsuites><testsuite name="a" tests="2" failures="0" errors="0" skipped="1"/></testsuites>`: true,
+		`<testsuite tests="1" failures="0" errors="0" skipped="0"></testsuite>`:                        true,
+		`<testsuites><testsuite tests="2" failures="0" errors="0" skipped="2"/></testsuites>`:          false,
+		`<testsuites><testsuite tests="0" failures="0" errors="0" skipped="0"/></testsuites>`:          false,
+		`<testsui`: false,
+		``:         false, // os._exit(0)
+	} {
+		bin := t.TempDir()
+		t.Setenv("PATH", bin)
+		tool(t, filepath.Join(bin, "pytest"), `for a in "$@"; do case $a in --junitxml=*) f=${a#*=} ;; esac; done; `+fmt.Sprintf("echo '%s' >\"$f\"", report))
+		v, err := verify.Template{Name: "pytest"}.Verify(t.Context(), ralph.Claim{Task: ralph.Task{Dir: t.TempDir()}})
+		if err != nil || v.Passed != passed || strings.Contains(fmt.Sprint(v), "junitxml") {
+			t.Errorf("%s: %+v, %v", report, v, err)
+		}
+	}
+}
+
+// TestTemplateCargo runs the real cargo.
+func TestTemplateCargo(t *testing.T) {
+	t.Parallel()
+	if exec.Command("cargo", "--version").Run() != nil {
+		t.Skip("there is no cargo")
+	}
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "Cargo.toml"), "[package]\nname = \"m\"\nversion = \"0.1.0\"\nedition = \"2021\"\n")
+	write(t, filepath.Join(dir, "src/lib.rs"), "pub fn half(n: i32) -> i32 { n / 2 }\n")
+	v := verify.Template{Name: "cargo-test"}
+	claim := ralph.Claim{Task: ralph.Task{Dir: dir}}
+	if got, err := v.Verify(t.Context(), claim); err != nil || got.Passed || !strings.Contains(got.Feedback, "no test has passed") {
+		t.Errorf("%+v, %v", got, err)
+	}
+	write(t, filepath.Join(dir, "tests/half.rs"), "#[test]\nfn half() { assert_eq!(m::half(4), 2) }\n")
+	if got, err := v.Verify(t.Context(), claim); err != nil || !got.Passed || got.Checks[0].Detail != "1 test passed" {
+		t.Errorf("%+v, %v", got, err)
 	}
 }

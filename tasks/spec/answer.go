@@ -80,10 +80,31 @@ func (s *agentSettings) build(env Env) (ralph.Verifier, error) {
 	return verify.Agent(agent), nil
 }
 
-// ruled are the agents for which [verify.Agent] has a rule.
-func ruled() []string { return []string{"coder", "tester", "reviewer"} }
+// rules are the agents for which [verify.Agent] has a rule, and what it asks for.
+func rules() []struct{ agent, asks string } {
+	return []struct{ agent, asks string }{
+		{"coder", "your answer must say that the work was committed"},
+		{"tester", "your answer must report the tests that pass"},
+		{"reviewer", "your answer must say that the review passed"},
+	}
+}
+
+func ruled() (agents []string) {
+	for _, r := range rules() {
+		agents = append(agents, r.agent)
+	}
+	return agents
+}
 
 func hasRule(agent string) bool { return slices.Contains(ruled(), agent) }
+
+// asks is what an agent is told of its rule, "" if there is none.
+func asks(agent string) string {
+	if i := slices.Index(ruled(), agent); i >= 0 {
+		return rules()[i].asks
+	}
+	return ""
+}
 
 func noRule(agent string) error {
 	return fmt.Errorf("there is no rule for %s%s", doc.Quote(agent), meant(agent, ruled()))

@@ -2,6 +2,7 @@ package spec
 
 import (
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -162,3 +163,62 @@ func guarded(v ralph.Verifier, globs []string) ralph.Verifier {
 	}
 	return verify.Guard{Verifier: v, Globs: globs}
 }
+
+// heldOutSettings name an exam that the agent has not seen, and what runs it. A
+// path that is not absolute is from the workspace on, which it must lead out of.
+type heldOutSettings struct {
+	exam    string
+	include []string
+	reveal  verify.Reveal
+	method  string
+	config  *doc.Node // nil = none
+	check   check
+}
+
+func (s *heldOutSettings) fields(r *reader) []field {
+	return []field{
+		key("exam", &s.exam, r.text),
+		key("include", &s.include, r.patterns),
+		{"reveal", func(n *doc.Node, what string) { s.reveal = r.reveal(n, what) }, nil},
+		key("method", &s.method, r.text),
+		key("config", &s.config, r.tree),
+	}
+}
+
+// reveal reads how much the agent is told.
+func (r *reader) reveal(n *doc.Node, what string) verify.Reveal {
+	known := []string{string(verify.RevealPassed), "counts", string(verify.RevealNames), string(verify.RevealAll)}
+	text := r.text(n, what)
+	switch {
+	case text == "counts" || n.Kind != doc.Text:
+		return verify.RevealCounts
+	case !slices.Contains(known, text):
+		r.refuse(n, "%s: %s is none of %s%s", what, doc.Quote(text), strings.Join(known, ", "), meant(text, known))
+	}
+	return verify.Reveal(text)
+}
+
+func (s *heldOutSettings) complete(r *reader, n *doc.Node, what string) {
+	r.needed(n, what, "exam", strings.TrimSpace(s.exam) == "", "")
+	r.needed(n, what, "method", strings.TrimSpace(s.method) == "", "; it says what runs the exam")
+	if s.method != "" {
+		s.check = r.check(n, n.Get("method"), s.config, inside(what, "config"))
+	}
+}
+
+// describe does not say how the exam is run, nor where it is: a command may name
+// its files.
+func (s *heldOutSettings) describe() string {
+	return ": " + s.check.method + ", run in a copy of the workspace with an exam that you have not seen"
+}
+
+func (s *heldOutSettings) build(env Env) (ralph.Verifier, error) {
+	v, err := s.check.build(env)
+	exam := s.exam
+	if !filepath.IsAbs(exam) {
+		exam = filepath.Join(env.Dir, exam)
+	}
+	return verify.HeldOut{Verifier: v, Exam: exam, Include: s.include, Reveal: s.reveal}, err
+}
+
+func (s *heldOutSettings) guards() []string { return s.check.guards() }

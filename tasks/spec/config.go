@@ -25,10 +25,11 @@ type Config struct {
 	// judge is asked about the acceptance criteria where there is one, else the
 	// promise is enough.
 	Method string
-	// VerifyPromises has the answer's words looked at before any evidence:
-	// they must not say that work is left, and a coder must mention a commit, a
-	// tester passing tests, a reviewer approval.
-	VerifyPromises bool
+	// TakePromises takes the words around a promise as they are (verify_promises:
+	// false). Otherwise they are looked at before any evidence: they must not say
+	// that work is left, and a coder must mention a commit, a tester passing tests,
+	// a reviewer approval.
+	TakePromises bool
 	// Judge and JudgeModel name the agent that judges. "" = none, and its own.
 	Judge      string
 	JudgeModel string
@@ -77,14 +78,12 @@ func LoadConfig(path string) (Config, error) {
 // nothing else, for such files hold much that is not ours. There an unknown
 // key, a wrong type and a number out of range are errors, one [*Problem] each,
 // joined. Below ralph: a mapping under any other name is an agent's.
-//
-// VerifyPromises is true unless the file says no, also if it says nothing.
 func ParseConfig(name string, text []byte) (Config, error) {
 	d, err := doc.Parse(name, bytes.Clone(text))
 	if err != nil {
 		return Config{}, leaving(unread("", err))
 	}
-	c := Config{VerifyPromises: true}
+	var c Config
 	r := reader{doc: d, anyMethod: true}
 	switch {
 	case len(d.Roots) > 1:
@@ -117,7 +116,7 @@ func (c *Config) fields(r *reader) []field {
 		key("enabled", &c.Disabled, r.not),
 		key("default_max_iterations", &c.MaxIterations, r.whole(1, math.MaxInt32)),
 		key("default_verification", &c.Method, r.nonBlank),
-		key("verify_promises", &c.VerifyPromises, r.boolean),
+		key("verify_promises", &c.TakePromises, r.not),
 		key("judge", &c.Judge, r.nonBlank),
 		key("judge_model", &c.JudgeModel, r.nonBlank),
 	}

@@ -15,10 +15,11 @@ func TestParseConfig(t *testing.T) {
 		name, text string
 		want       spec.Config
 	}{
-		{"nothing", "", spec.Config{VerifyPromises: true}},
-		{"nothing of ours", "agents: {claude: 1}\nother: [x]\n", spec.Config{VerifyPromises: true}},
-		{"an empty section", "ralph:\n", spec.Config{VerifyPromises: true}},
-		{"JSON", `{"ralph": {"verify_promises": false}}`, spec.Config{}},
+		{"nothing", "", spec.Config{}},
+		{"nothing of ours", "agents: {claude: 1}\nother: [x]\n", spec.Config{}},
+		{"an empty section", "ralph:\n", spec.Config{}},
+		{"JSON", `{"ralph": {"verify_promises": false}}`, spec.Config{TakePromises: true}},
+		{"yes", "ralph: {verify_promises: true}\n", spec.Config{}},
 		{"everything", `
 other: {ralph: {x: 1}}
 ralph:
@@ -35,7 +36,7 @@ ralph:
     verification_method: external
     verification_config: {command: make docs}
 `, spec.Config{
-			Disabled: true, MaxIterations: 12, Method: "semantic", Judge: "claude", JudgeModel: "haiku",
+			Disabled: true, TakePromises: true, MaxIterations: 12, Method: "semantic", Judge: "claude", JudgeModel: "haiku",
 			Agents: []spec.AgentConfig{{Agent: "writer", Disabled: true, MaxIterations: 3, Promise: "WRITTEN", Method: "external", Config: json.RawMessage(`{"command":"make docs"}`)}},
 		}},
 	} {

@@ -50,9 +50,9 @@ func TestDefinitionTask(t *testing.T) {
 		ID: "T1", Agent: "coder", Title: "a title", Prompt: "do it",
 		Outcome: "it is done", Acceptance: []string{"first", "second & third"},
 		Promise: "MADE", Success: "it works", Blocked: "STUCK",
-		HowVerified: "external: the command `make test` must end with exit code 0; must not print FAIL",
+		HowVerified: "external: the command `make test` must end with exit code 0; must not print FAIL; your answer must say that the work was committed",
 		Limits:      ralph.Limits{Iterations: 7},
-		Spec: json.RawMessage(`{"v":1,"agent":"coder","outcome":"it is done","acceptance_criteria":["first","second & third"],` +
+		Spec: json.RawMessage(`{"v":1,"agent":"coder","verify_promises":true,"outcome":"it is done","acceptance_criteria":["first","second & third"],` +
 			`"criteria":{"promise":"MADE","description":"it works","verification_method":"external",` +
 			`"verification_config":{"command":"make test","output_not_contains":"FAIL"},"max_iterations":7,"blocked":"STUCK","guard":["x_test.go"]}}`),
 	}

@@ -147,7 +147,7 @@ func TestDefinitionValidate(t *testing.T) {
 		t.Errorf("a valid one: %v", err)
 	}
 	d.Title = " "
-	want := "007: title is empty\n007: unknown verification method \"mine\"; known are string_match, semantic, external, multi_stage, contradictions, agent, guard, template"
+	want := "007: title is empty\n007: unknown verification method \"mine\"; known are string_match, semantic, external, multi_stage, contradictions, agent, guard, template, held_out"
 	if err := d.Validate(nil); err == nil || err.Error() != "spec: "+want {
 		t.Errorf("got %v, want %s", err, want)
 	}

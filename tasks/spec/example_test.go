@@ -35,7 +35,7 @@ func ExampleVerifier() {
 		return
 	}
 	loop := &ralph.Local{
-		Runner:   ralph.Replay("All is in place.\n\n<promise>AUTH_IMPLEMENTED</promise>"), // an agent
+		Runner:   ralph.Replay("All is in place and committed.\n\n<promise>AUTH_IMPLEMENTED</promise>"), // an agent
 		Verifier: spec.Verifier(spec.Env{}),
 	}
 	for _, def := range file.Definitions() {

@@ -33,6 +33,8 @@ type Method func(config json.RawMessage, env Env) (ralph.Verifier, error)
 //	agent           agent; see [verify.Agent]
 //	guard           files, method, config: files that must not change; see [verify.Guard]
 //	template        name, args; see [verify.Template]
+//	held_out        exam, include, reveal (passed, counts, names, all), method, config: an exam that the
+//	                agent has not seen, a folder outside the workspace; see [verify.HeldOut]
 //
 // What is in the map comes first, so a built-in method can be given another
 // implementation; it gets the same configuration.
@@ -76,6 +78,7 @@ func builtins() []builtin {
 		{agentRule, func() settings { return new(agentSettings) }},
 		{"guard", func() settings { return new(guardSettings) }},
 		{"template", func() settings { return new(templateSettings) }},
+		{"held_out", func() settings { return new(heldOutSettings) }},
 	}
 }
 

@@ -107,6 +107,10 @@ func (d Definition) acceptance() []string {
 // the agent's defaults where it says nothing (see [Definition.Criteria]). Its
 // Spec holds all that a worker needs to build the verifier, see [Verifier].
 //
+// Before any evidence the words of the answer are looked at: they must not say that
+// work is left, and a coder must mention a commit, a tester passing tests, a reviewer
+// approval; see [Config].
+//
 // The error says what is wrong with the agent's criteria or with the task as a
 // whole. Whether a method is known and can be run is found out by
 // [TaskVerifier.Validate].
@@ -132,7 +136,7 @@ func (c Config) task(d Definition, agent string) (ralph.Task, error) {
 	if err := r.problems(); err != nil {
 		return ralph.Task{}, err
 	}
-	a := agreement{version: agreementVersion, agent: agent, verifyPromises: c.VerifyPromises, criteria: n}
+	a := agreement{version: agreementVersion, agent: agent, verifyPromises: !c.TakePromises, criteria: n}
 	if d.Completion != nil {
 		a.outcome, a.acceptance = d.Completion.Outcome, slices.Clone(d.Completion.Acceptance)
 	}
@@ -142,6 +146,9 @@ func (c Config) task(d Definition, agent string) (ralph.Task, error) {
 		Promise: criteria.Promise, Success: criteria.Description,
 		HowVerified: shorten(strings.Join(strings.Fields(check.describe()), " "), 400), Blocked: criteria.Blocked,
 		Limits: ralph.Limits{Iterations: criteria.MaxIterations},
+	}
+	if asked := asks(agent); a.verifyPromises && asked != "" {
+		t.HowVerified = strings.TrimPrefix(sentence(t.HowVerified, asked), "; ")
 	}
 	if !c.Enabled(agent) {
 		t.Limits.Iterations = 1

@@ -95,16 +95,27 @@ func (v TaskVerifier) Verify(ctx context.Context, c ralph.Claim) (ralph.Verdict,
 // Validate builds the verifier of a task, which runs nothing. Programs ask it
 // before the first iteration: a verifier that cannot be built is found out then,
 // and not when the agent claims to be done. The error wraps [ErrNoJudge] if that
-// is what is missing.
+// is what is missing. What was built is asked too, see [ralph.Verifier].
 func (v TaskVerifier) Validate(t ralph.Task) error {
-	_, err := v.build(t)
-	return err
+	built, err := v.build(t)
+	if err != nil {
+		return err
+	}
+	t.Dir = cmp.Or(t.Dir, v.env.Dir)
+	if valid, ok := built.(interface{ Validate(ralph.Task) error }); ok {
+		err = valid.Validate(t)
+	}
+	if err != nil {
+		return ofTask(t, err)
+	}
+	return nil
 }
 
 // Prepare returns the task with the hashes of the files that its Spec guards
 // (guard, and the method of that name), as they are now in its workspace: call
-// it before the first iteration. A task that guards nothing is returned as it is.
-// See [verify.Snapshot].
+// it before the first iteration. What is built of the Spec prepares the task too,
+// see [ralph.Verifier]. A task that guards nothing is returned as it is. See
+// [verify.Snapshot].
 func (v TaskVerifier) Prepare(ctx context.Context, t ralph.Task) (ralph.Task, error) {
 	if ctx.Err() != nil {
 		return t, context.Cause(ctx)
@@ -113,15 +124,26 @@ func (v TaskVerifier) Prepare(ctx context.Context, t ralph.Task) (ralph.Task, er
 	if err != nil {
 		return t, ofTask(t, err)
 	}
-	globs := slices.Concat(a.guard, a.check.guards())
-	if len(globs) == 0 {
-		return t, nil
+	dir, prepared := t.Dir, t
+	prepared.Dir = cmp.Or(t.Dir, v.env.Dir)
+	if globs := slices.Concat(a.guard, a.check.guards()); len(globs) > 0 {
+		if prepared, err = verify.Snapshot(prepared, globs...); err != nil {
+			return t, err
+		}
 	}
-	dir := t.Dir
-	t.Dir = cmp.Or(t.Dir, v.env.Dir)
-	t, err = verify.Snapshot(t, globs...)
-	t.Dir = dir
-	return t, err
+	built, err := v.build(t)
+	if err != nil {
+		built = nil // Validate says so
+	}
+	if p, ok := built.(interface {
+		Prepare(context.Context, ralph.Task) (ralph.Task, error)
+	}); ok {
+		if prepared, err = p.Prepare(ctx, prepared); err != nil {
+			return t, ofTask(t, err)
+		}
+	}
+	prepared.Dir = dir
+	return prepared, nil
 }
 
 // Takes returns the longest time that the checks of a task may take, stages added
@@ -151,6 +173,7 @@ func (v TaskVerifier) build(t ralph.Task) (ralph.Verifier, error) {
 		return nil, ofTask(t, err)
 	}
 	env := v.env
+	env.Dir = cmp.Or(t.Dir, env.Dir)
 	env.agent, env.acceptance, env.filled = a.agent, a.acceptance, true
 	method, err := a.build(env)
 	if err != nil {
@@ -182,18 +205,65 @@ func (a agreement) build(env Env) (ralph.Verifier, error) {
 // not say that work is left, and must say what is wanted of that agent, where
 // there is a rule.
 func afterPromise(v ralph.Verifier, env Env) (ralph.Verifier, error) {
-	var stages []verify.Stage
+	var words verify.MultiStage
 	for _, before := range []struct{ name, method string }{{"no contradictions", contradictions}, {"the rule for " + env.agent, agentRule}} {
 		if before.method == agentRule && !hasRule(env.agent) {
 			continue
 		}
-		words, err := env.Verifier(before.method, nil)
+		rule, err := env.Verifier(before.method, nil)
 		if err != nil {
 			return nil, err
 		}
-		stages = append(stages, verify.Stage{Name: before.name, Verifier: words})
+		words.Stages = append(words.Stages, verify.Stage{Name: before.name, Verifier: rule})
 	}
-	return verify.MultiStage{Stages: append(stages, verify.Stage{Name: "verification", Verifier: v})}, nil
+	return afterWords{words, v}, nil
+}
+
+// afterWords asks for the evidence when the words of the answer have passed. The
+// checks of the evidence come first, for they are what a verdict is about.
+type afterWords struct {
+	words    verify.MultiStage
+	evidence ralph.Verifier
+}
+
+// Verify implements [ralph.Verifier].
+func (a afterWords) Verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, error) {
+	words, err := a.words.Verify(ctx, c)
+	if err != nil || !words.Passed {
+		words.Checks = append(slices.Clone(words.Checks), ralph.Check{Name: "verification", Status: ralph.CheckSkipped, Detail: "not run, for the words of the answer did not pass"})
+		return words, err
+	}
+	v, err := a.evidence.Verify(ctx, c)
+	v.Checks = slices.Concat(v.Checks, words.Checks)
+	return v, err
+}
+
+// Validate asks the evidence.
+func (a afterWords) Validate(t ralph.Task) error {
+	if valid, ok := a.evidence.(interface{ Validate(ralph.Task) error }); ok {
+		return valid.Validate(t)
+	}
+	return nil
+}
+
+// Prepare has the evidence prepare the task.
+func (a afterWords) Prepare(ctx context.Context, t ralph.Task) (ralph.Task, error) {
+	if p, ok := a.evidence.(interface {
+		Prepare(context.Context, ralph.Task) (ralph.Task, error)
+	}); ok {
+		return p.Prepare(ctx, t)
+	}
+	return t, nil
+}
+
+// Takes is that of the evidence.
+func (a afterWords) Takes(t ralph.Task) time.Duration {
+	if timed, ok := a.evidence.(interface {
+		Takes(ralph.Task) time.Duration
+	}); ok {
+		return timed.Takes(t)
+	}
+	return 0
 }
 
 // An agreement is what is kept of a definition in Task.Spec, so that any worker

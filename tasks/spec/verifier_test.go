@@ -27,7 +27,8 @@ func verifyTask(t *testing.T, task ralph.Task, env spec.Env, c ralph.Claim) (ral
 	return v.Verify(t.Context(), c)
 }
 
-// verify_promises looks at the words before the evidence.
+// verify_promises looks at the words before the evidence, with a configuration or
+// without one, unless that says no.
 func TestVerifyPromises(t *testing.T) {
 	t.Parallel()
 	d := parseOne(t, shortTask+`
@@ -45,7 +46,7 @@ func TestVerifyPromises(t *testing.T) {
 		{"qa", "It works.", true, "x\n"},
 		{"qa", "I still need to migrate the tests.", false, ""},
 	} {
-		task, err := spec.Config{VerifyPromises: true}.Task(d, test.agent)
+		task, err := d.Task(test.agent)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -54,6 +55,20 @@ func TestVerifyPromises(t *testing.T) {
 		log, _ := os.ReadFile(filepath.Join(dir, "log"))
 		if err != nil || got.Passed != test.passed || string(log) != test.log {
 			t.Errorf("%s %q: got %+v, %v, log %q", test.agent, test.output, got, err, log)
+		}
+		if told := strings.Contains(task.HowVerified, "must say that the work was committed"); told != (test.agent == "coder") {
+			t.Errorf("%s is told: %s", test.agent, task.HowVerified)
+		}
+
+		config, err := spec.ParseConfig("c", []byte("ralph: {verify_promises: false}"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if task, err = config.Task(d, test.agent); err != nil || strings.Contains(task.HowVerified, "your answer") {
+			t.Errorf("%s: %v, %v", test.agent, task.HowVerified, err)
+		}
+		if got, err := verifyTask(t, task, spec.Env{}, claim(t.TempDir(), test.output)); err != nil || !got.Passed {
+			t.Errorf("verify_promises: false: %s %q: %+v, %v", test.agent, test.output, got, err)
 		}
 	}
 }
@@ -86,7 +101,7 @@ func TestGuard(t *testing.T) {
 		t.Fatal(err)
 	}
 	verify := func() ralph.Verdict {
-		c := claim(dir, "done")
+		c := claim(dir, "I committed it.")
 		c.Task = task
 		got, err := spec.Verifier(env).Verify(t.Context(), c)
 		if err != nil {
@@ -125,7 +140,7 @@ func TestVerifier(t *testing.T) {
 		t.Fatal(err)
 	}
 	loop := &ralph.Local{
-		Runner:   ralph.Replay("<promise>IMPLEMENTATION_COMPLETE</promise>", "<promise>IMPLEMENTATION_COMPLETE</promise>"),
+		Runner:   ralph.Replay("I committed it.\n<promise>IMPLEMENTATION_COMPLETE</promise>", "I committed it.\n<promise>IMPLEMENTATION_COMPLETE</promise>"),
 		Verifier: spec.Verifier(spec.Env{Dir: dir}),
 	}
 	var got []string

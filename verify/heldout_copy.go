@@ -1,0 +1,336 @@
+package verify
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/ralph-loop/ralph/internal/git"
+)
+
+// How much is copied at most. Beyond it there is something in the workspace that
+// no check needs, and that .gitignore should name.
+const (
+	maxCopied      = 200_000
+	maxCopiedBytes = 4 << 30
+)
+
+// A duplicate is a copy of a workspace.
+type duplicate struct {
+	workspaceTop string // of what is copied: the work tree, or the workspace
+	top          string // of the copy
+	sub          string // the workspace in both, with slashes; "." = it is the top
+	dir          string // the workspace in the copy
+	missing      []string
+
+	from, to *os.Root
+	done     map[string]bool // by path from the top; folders too: true = it is one
+	files    int
+	bytes    int64
+}
+
+// copyWorkspace copies a workspace into a folder. include are paths in it, with
+// wildcards, and names are paths without.
+func copyWorkspace(ctx context.Context, temp, workspace string, include, names []string) (*duplicate, error) {
+	top, files, err := git.Files(ctx, workspace)
+	if err != nil {
+		return nil, err
+	}
+	d := &duplicate{workspaceTop: cmp.Or(top, workspace), done: map[string]bool{".": true}}
+	sub, err := filepath.Rel(d.workspaceTop, workspace)
+	if err != nil {
+		return nil, err
+	}
+	d.sub = filepath.ToSlash(sub)
+	// Some tools make a name of that of the folder.
+	d.top = filepath.Join(temp, cmp.Or(strings.Trim(filepath.Base(d.workspaceTop), `/\.:`), "workspace"))
+	d.dir = filepath.Join(d.top, sub)
+	if err := os.Mkdir(d.top, 0o700); err != nil {
+		return nil, err
+	}
+	if d.from, err = os.OpenRoot(d.workspaceTop); err != nil {
+		return nil, err
+	}
+	defer d.from.Close()
+	if d.to, err = os.OpenRoot(d.top); err != nil {
+		return nil, err
+	}
+	defer d.to.Close()
+	if top == "" {
+		files = []string{"."}
+	}
+	for _, name := range files {
+		if top == "" {
+			err = d.tree(ctx, name)
+		} else {
+			err = d.one(ctx, strings.TrimSuffix(name, "/"))
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	if err := d.folder(d.sub); err != nil { // git knows no empty folders
+		return nil, err
+	}
+	for _, name := range names {
+		if err := d.one(ctx, path.Join(d.sub, filepath.ToSlash(name))); err != nil {
+			return nil, err
+		}
+	}
+	for _, glob := range include {
+		if err := d.include(ctx, glob); err != nil {
+			return nil, err
+		}
+	}
+	return d, nil
+}
+
+// include copies what a path with wildcards names in the workspace.
+func (d *duplicate) include(ctx context.Context, glob string) error {
+	name := path.Join(d.sub, path.Clean(filepath.ToSlash(glob)))
+	if _, err := d.from.Lstat(name); err == nil {
+		return d.tree(ctx, name)
+	}
+	parts := strings.Split(name, "/")
+	pattern := &walk{pattern: parts}
+	fixed := 0
+	for fixed < len(parts)-1 && !strings.ContainsAny(parts[fixed], `*?[\`) {
+		fixed++
+	}
+	found := false
+	err := d.walk(ctx, path.Join(append([]string{"."}, parts[:fixed]...)...), func(name string, e fs.DirEntry) error {
+		at := pattern.at(0)
+		for part := range strings.SplitSeq(name, "/") {
+			at = pattern.past(at, part)
+		}
+		if !pattern.matches(at) {
+			return nil
+		}
+		found = true
+		if err := d.tree(ctx, name); err != nil || !e.IsDir() {
+			return err
+		}
+		return fs.SkipDir
+	})
+	if !found {
+		d.missing = append(d.missing, glob)
+	}
+	return err
+}
+
+// tree copies a file, or a folder with all that is in it.
+func (d *duplicate) tree(ctx context.Context, name string) error {
+	return d.walk(ctx, name, func(name string, _ fs.DirEntry) error { return d.one(ctx, name) })
+}
+
+// walk calls f for what is below a path, but for repositories' data and what
+// loops write themselves.
+func (d *duplicate) walk(ctx context.Context, from string, f func(name string, e fs.DirEntry) error) error {
+	return fs.WalkDir(d.from.FS(), from, func(name string, e fs.DirEntry, err error) error {
+		switch {
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case errors.Is(err, fs.ErrNotExist):
+			return nil // it is not there, or went while we looked
+		case err != nil:
+			return err
+		case e.Name() == ".git" || e.Name() == ".ralph" && name != from:
+			if e.IsDir() {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		return f(name, e)
+	})
+}
+
+// one copies a file or a link, or makes a folder. What is not there any more, and
+// what is neither, is left out.
+func (d *duplicate) one(ctx context.Context, name string) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if _, done := d.done[name]; done || !filepath.IsLocal(name) {
+		return nil
+	}
+	if err := d.folder(path.Dir(name)); err != nil {
+		return err
+	}
+	if !d.done[path.Dir(name)] {
+		return nil // what git has as a folder is a link, say
+	}
+	info, err := d.from.Lstat(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	case info.IsDir():
+		return d.folder(name)
+	}
+	d.done[name] = false
+	if d.files++; d.files > maxCopied {
+		return fmt.Errorf("it has more than %d files; name what no check needs in .gitignore", maxCopied)
+	}
+	switch {
+	case info.Mode()&fs.ModeSymlink != 0:
+		return d.link(name)
+	case info.Mode().IsRegular():
+		return d.file(ctx, name)
+	}
+	return nil
+}
+
+// folder makes a folder, and those it is in, if they are folders in the workspace.
+func (d *duplicate) folder(name string) error {
+	if _, done := d.done[name]; done {
+		return nil
+	}
+	if err := d.folder(path.Dir(name)); err != nil || !d.done[path.Dir(name)] {
+		return err
+	}
+	info, err := d.from.Lstat(name)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && !info.IsDir() {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	d.done[name] = true
+	return d.to.Mkdir(name, info.Mode().Perm()|0o700)
+}
+
+// file copies a regular file.
+func (d *duplicate) file(ctx context.Context, name string) error {
+	in, err := d.from.OpenFile(name, os.O_RDONLY|nonBlock, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer in.Close() // it was only read
+	return d.put(ctx, name, in, nil)
+}
+
+// put writes a file into the copy, with its mode and times, and what it holds to
+// hash, if there is one.
+func (d *duplicate) put(ctx context.Context, name string, in *os.File, hash io.Writer) error {
+	info, err := in.Stat()
+	if err != nil {
+		return err
+	}
+	if !info.Mode().IsRegular() {
+		return fmt.Errorf("%s is not a file", name)
+	}
+	out, err := d.to.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	err = d.pour(ctx, out, in, hash)
+	err = errors.Join(err, out.Chmod(info.Mode().Perm()), out.Close())
+	if err != nil {
+		return err
+	}
+	return d.to.Chtimes(name, info.ModTime(), info.ModTime())
+}
+
+// pour copies what a file holds, a piece at a time, for a context may end it.
+// Between two files the system copies, or shares their blocks.
+func (d *duplicate) pour(ctx context.Context, out, in *os.File, hash io.Writer) error {
+	const piece = 32 << 20
+	var to io.Writer = out
+	if hash != nil {
+		to = io.MultiWriter(out, hash)
+	}
+	for {
+		n, err := io.CopyN(to, in, piece)
+		d.bytes += n
+		switch {
+		case d.bytes > maxCopiedBytes:
+			return fmt.Errorf("its files have more than %d GiB; name what no check needs in .gitignore", maxCopiedBytes>>30)
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return err
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// link makes a link that does not lead into the workspace.
+func (d *duplicate) link(name string) error {
+	target, err := d.from.Readlink(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	target, ok := d.target(path.Dir(name), target)
+	if !ok {
+		return nil
+	}
+	return d.to.Symlink(target, name)
+}
+
+// target is where a link in a folder of the copy has to lead, if there is to be
+// one.
+func (d *duplicate) target(folder, target string) (string, bool) {
+	if !filepath.IsAbs(target) && filepath.IsLocal(filepath.Join(filepath.FromSlash(folder), target)) {
+		return target, true
+	}
+	from := filepath.Join(d.workspaceTop, filepath.FromSlash(folder))
+	full := target
+	if !filepath.IsAbs(target) {
+		full = from + string(filepath.Separator) + target // the system, not we, makes sense of its dots
+	}
+	real, err := filepath.EvalSymlinks(full)
+	missing := err != nil
+	if missing {
+		if real, err = resolve(full); err != nil {
+			return "", false
+		}
+	}
+	switch {
+	case within(d.workspaceTop, real):
+		rel, err := filepath.Rel(from, real)
+		return rel, err == nil
+	case missing, within(real, d.workspaceTop):
+		return "", false
+	case filepath.IsAbs(target):
+		return target, true
+	}
+	return real, true
+}
+
+// clear removes what is in the way of a file in the copy: links and files where
+// its folders go, whatever has its name. Nothing is written through a link.
+func (d *duplicate) clear(name string) error {
+	parts := strings.Split(name, "/")
+	for i := range len(parts) - 1 {
+		folder := strings.Join(parts[:i+1], "/")
+		info, err := d.to.Lstat(folder)
+		if err == nil && info.IsDir() {
+			continue
+		}
+		if err == nil {
+			err = d.to.Remove(folder)
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		if err := d.to.Mkdir(folder, 0o755); err != nil {
+			return err
+		}
+	}
+	return d.to.RemoveAll(name)
+}

@@ -1,0 +1,188 @@
+package verify
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/git"
+)
+
+const heldOutPart = "held-out" // of the evidence
+
+// sit makes a copy, lays the exam over it if it is to, asks the verifier about
+// it, and removes it.
+func (h HeldOut) sit(ctx context.Context, c ralph.Claim, withExam bool) (s sitting) {
+	exam, err := h.place(c.Task)
+	if err != nil {
+		return sitting{err: err}
+	}
+	workspace, err := realPath(c.Task.Dir)
+	if err != nil {
+		return sitting{err: fmt.Errorf("the workspace: %w", err)}
+	}
+	temp, err := tempOutside(workspace)
+	if err != nil {
+		return sitting{err: err}
+	}
+	defer func() {
+		if err := remove(temp); err != nil {
+			s.left = append(s.left, ralph.Check{Name: "held-out copy", Status: ralph.CheckWarning, Detail: "it could not be removed: " + err.Error()})
+		}
+	}()
+	at, err := copyWorkspace(ctx, temp, workspace, h.Include, guardedFiles(c.Task))
+	if err != nil {
+		return sitting{err: fmt.Errorf("the workspace could not be copied: %w", err)}
+	}
+	if len(at.missing) > 0 {
+		s.notes = append(s.notes, "nothing there is named "+quoted(at.missing))
+	}
+	c.Task.Guarded = maps.Clone(c.Task.Guarded)
+	part := "visible"
+	if withExam {
+		part = heldOutPart
+		err = layOver(&c.Task, at.dir, func() (err error) {
+			s.files, err = at.layOver(ctx, exam, &c.Task)
+			return err
+		})
+		if err != nil {
+			return sitting{err: err}
+		}
+	}
+	c.Task.Dir = at.dir
+	if c.Evidence, err = h.evidence(c.Evidence, workspace, part); err != nil {
+		s.notes = append(s.notes, err.Error())
+	}
+	s.verdict, s.err = ask(ctx, h.Verifier, c)
+	s.late = s.err != nil && errorStatus(ctx, s.err) == ralph.CheckTimeout
+	s.verdict = clone(s.verdict)
+	hide := strings.NewReplacer(at.top, at.workspaceTop, temp, "the temporary folder")
+	for i := range s.verdict.Checks {
+		check := &s.verdict.Checks[i]
+		check.Name, check.Detail = hide.Replace(check.Name), hide.Replace(check.Detail)
+	}
+	hide = strings.NewReplacer(at.top, at.workspaceTop, temp, "the temporary folder", exam, "the exam", h.Exam, "the exam")
+	s.verdict.Feedback = hide.Replace(s.verdict.Feedback)
+	return s
+}
+
+// evidence is where the full outputs of a sitting go, or why they go nowhere: the
+// agent reads what lies in the workspace.
+func (h HeldOut) evidence(folder, workspace, part string) (string, error) {
+	if folder == "" {
+		return "", nil
+	}
+	real, err := resolve(folder)
+	if err != nil {
+		return "", fmt.Errorf("full outputs could not be kept: %w", err)
+	}
+	if within(workspace, real) && h.Reveal != RevealAll && part == heldOutPart {
+		return "", errors.New("full outputs are not kept, for the folder for them is in the workspace, where the agent reads them")
+	}
+	return filepath.Join(folder, part), nil
+}
+
+// place is where the exam is: a folder outside the workspace and outside its work
+// tree.
+func (h HeldOut) place(task ralph.Task) (string, error) {
+	exam, err := realPath(h.Exam)
+	if err != nil {
+		return "", fmt.Errorf("the exam: %w", err)
+	}
+	if info, err := os.Stat(exam); err != nil {
+		return "", fmt.Errorf("the exam: %w", err)
+	} else if !info.IsDir() {
+		return "", fmt.Errorf("the exam %s is not a folder", exam)
+	}
+	workspace, err := filepath.Abs(task.Dir)
+	if err != nil {
+		return "", fmt.Errorf("the workspace: %w", err)
+	}
+	if workspace, err = resolve(workspace); err != nil {
+		return "", fmt.Errorf("the workspace: %w", err)
+	}
+	switch top := git.Root(workspace); {
+	case within(workspace, exam):
+		return "", fmt.Errorf("the exam %s is inside the workspace %s, where the agent reads it and can change it; keep it elsewhere", exam, workspace)
+	case within(exam, workspace):
+		return "", fmt.Errorf("the exam %s holds the workspace %s; name a folder of its own", exam, workspace)
+	case top != "" && within(top, exam):
+		return "", fmt.Errorf("the exam %s is inside %s, the work tree that the workspace belongs to, where the agent reads it; keep it elsewhere", exam, top)
+	}
+	return exam, nil
+}
+
+// realPath is an absolute path without links, of something that is there.
+func realPath(name string) (string, error) {
+	abs, err := filepath.Abs(name)
+	if err != nil {
+		return "", err
+	}
+	return filepath.EvalSymlinks(abs)
+}
+
+// resolve is the absolute path without links of something that may not be there.
+func resolve(name string) (string, error) {
+	name, err := filepath.Abs(name)
+	if err != nil {
+		return "", err
+	}
+	rest := ""
+	for {
+		real, err := filepath.EvalSymlinks(name)
+		if err == nil {
+			return filepath.Join(real, rest), nil
+		}
+		up := filepath.Dir(name)
+		if up == name {
+			return "", err
+		}
+		name, rest = up, filepath.Join(filepath.Base(name), rest)
+	}
+}
+
+// tempOutside makes a folder for the copy, which must not lie in what is copied.
+func tempOutside(workspace string) (string, error) {
+	folder, err := realPath(os.TempDir())
+	if err != nil {
+		return "", fmt.Errorf("the folder for temporary files: %w", err)
+	}
+	top := git.Root(workspace)
+	if within(workspace, folder) || top != "" && within(top, folder) {
+		return "", fmt.Errorf("the folder for temporary files, %s, is inside the workspace; set TMPDIR to one that is not", folder)
+	}
+	return os.MkdirTemp(folder, "ralph-")
+}
+
+// remove removes a folder, also if what ran in it has left folders that cannot be
+// written to.
+func remove(dir string) error {
+	if os.RemoveAll(dir) == nil {
+		return nil
+	}
+	_ = filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
+		if err == nil && d.IsDir() {
+			_ = os.Chmod(name, 0o700)
+		}
+		return nil
+	})
+	return os.RemoveAll(dir)
+}
+
+// guardedFiles are the files in the workspace that the task guards: a verifier
+// that compares them needs them in the copy, ignored or not.
+func guardedFiles(task ralph.Task) []string {
+	var names []string
+	for name, hash := range task.Guarded {
+		if own(name) && hash != "" && filepath.IsLocal(name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}

@@ -1,0 +1,222 @@
+package verify
+
+import (
+	"bytes"
+	"encoding/json"
+	"encoding/xml"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/ralph-loop/ralph/internal/term"
+)
+
+// How many tests ran and passed, in the words of the tools. What a test program
+// prints can imitate them; see the tests' own guard for that.
+
+// Results are read from what a tool prints, or from a file it writes, of one run.
+type results interface {
+	// args are added to the command's.
+	args() []string
+	// stdout returns what the tool's standard output is written to: it hands on to w
+	// what a person would read.
+	stdout(w io.Writer) io.Writer
+	// end is called when the tool has ended, and returns how many tests passed.
+	end() (passed int)
+}
+
+// A lineReader is written to, and calls line with each line and its end. Very long
+// lines come in pieces.
+type lineReader struct {
+	line func([]byte)
+	held []byte
+}
+
+const longestLine = 1 << 20
+
+func (r *lineReader) Write(p []byte) (int, error) {
+	n := len(p)
+	for len(p) > 0 {
+		end := bytes.IndexByte(p, '\n') + 1
+		if end == 0 {
+			end = len(p)
+		}
+		r.held = append(r.held, p[:end]...)
+		p = p[end:]
+		if last := r.held[len(r.held)-1]; last == '\n' || len(r.held) >= longestLine {
+			r.flush()
+		}
+	}
+	return n, nil
+}
+
+func (r *lineReader) flush() {
+	if len(r.held) > 0 {
+		r.line(r.held)
+		r.held = r.held[:0]
+	}
+}
+
+// goResults reads go test -json. It hands on what go test prints without -json: of
+// a test that passes nothing.
+type goResults struct {
+	lines  lineReader
+	to     io.Writer
+	passed int
+	tests  map[goTest]*bytes.Buffer // of what is not known yet whether it passes; nil = it is handed on
+	order  []goTest
+	held   int
+}
+
+type goTest struct{ Package, Test string }
+
+// What is held of tests that still run, in bytes: of one, and of all.
+const (
+	mostOfTest  = 64 << 10
+	mostOfTests = 4 << 20
+)
+
+func newGoResults() *goResults { return &goResults{tests: map[goTest]*bytes.Buffer{}} }
+
+func (r *goResults) args() []string { return []string{"-json"} }
+
+func (r *goResults) stdout(w io.Writer) io.Writer {
+	r.to, r.lines.line = w, r.line
+	return &r.lines
+}
+
+func (r *goResults) line(line []byte) {
+	var ev struct {
+		goTest
+		Action, Output string
+	}
+	if line[0] != '{' || json.Unmarshal(line, &ev) != nil || ev.Action == "" {
+		r.to.Write(line)
+		return
+	}
+	switch {
+	case ev.Action == "output" && ev.Test != "":
+		r.output(ev.goTest, ev.Output)
+	case ev.Action == "output" && ev.Output == "PASS\n": // go test says it only with -v
+	case ev.Action == "output" || ev.Action == "build-output":
+		io.WriteString(r.to, ev.Output)
+	case ev.Test == "":
+	case ev.Action == "pass" || ev.Action == "skip":
+		if ev.Action == "pass" && !strings.Contains(ev.Test, "/") {
+			r.passed++
+		}
+		r.release(ev.goTest, false)
+	case ev.Action == "fail":
+		r.release(ev.goTest, true)
+	}
+}
+
+// output takes what a test prints.
+func (r *goResults) output(test goTest, text string) {
+	if strings.HasPrefix(text, "=== ") {
+		return
+	}
+	held, known := r.tests[test]
+	if !known {
+		held = &bytes.Buffer{}
+		r.tests[test] = held
+		r.order = append(r.order, test)
+	}
+	if held == nil {
+		io.WriteString(r.to, text)
+		return
+	}
+	held.WriteString(text)
+	r.held += len(text)
+	if held.Len() > mostOfTest || r.held > mostOfTests {
+		r.held -= held.Len()
+		held.WriteTo(r.to)
+		r.tests[test] = nil
+	}
+}
+
+// release forgets a test, and hands on what it has printed or not.
+func (r *goResults) release(test goTest, show bool) {
+	if held := r.tests[test]; held != nil {
+		r.held -= held.Len()
+		if show {
+			held.WriteTo(r.to)
+		}
+	}
+	delete(r.tests, test)
+	if i := slices.Index(r.order, test); i >= 0 {
+		r.order = slices.Delete(r.order, i, i+1)
+	}
+}
+
+func (r *goResults) end() int {
+	r.lines.flush()
+	for len(r.order) > 0 { // tests that did not end
+		r.release(r.order[0], true)
+	}
+	return r.passed
+}
+
+// cargoResults reads the last line of each test program.
+type cargoResults struct {
+	lines  lineReader
+	passed int
+}
+
+var cargoLine = regexp.MustCompile(`^test result: ok\. (\d+) passed;`)
+
+func (r *cargoResults) args() []string { return nil }
+
+func (r *cargoResults) stdout(w io.Writer) io.Writer {
+	r.lines.line = func(line []byte) {
+		if m := cargoLine.FindStringSubmatch(term.Plain(string(line))); m != nil {
+			n, _ := strconv.Atoi(m[1])
+			r.passed += n
+		}
+		w.Write(line)
+	}
+	return &r.lines
+}
+
+func (r *cargoResults) end() int {
+	r.lines.flush()
+	return r.passed
+}
+
+// junitResults reads the report in JUnit's format that pytest writes to a folder.
+type junitResults struct{ folder string }
+
+func (r junitResults) file() string                 { return filepath.Join(r.folder, "junit.xml") }
+func (r junitResults) args() []string               { return []string{"--junitxml=" + r.file()} }
+func (r junitResults) stdout(w io.Writer) io.Writer { return w }
+
+func (r junitResults) end() (passed int) {
+	f, err := os.OpenFile(r.file(), os.O_RDONLY|nonBlock, 0)
+	if err != nil {
+		return 0
+	}
+	defer f.Close()
+	dec := xml.NewDecoder(io.LimitReader(f, 256<<20))
+	for {
+		token, err := dec.Token()
+		if err != nil {
+			return passed
+		}
+		if start, ok := token.(xml.StartElement); ok && start.Name.Local == "testsuite" {
+			of := func(name string) int {
+				for _, a := range start.Attr {
+					if a.Name.Local == name {
+						n, _ := strconv.Atoi(a.Value)
+						return n
+					}
+				}
+				return 0
+			}
+			passed += max(of("tests")-of("failures")-of("errors")-of("skipped"), 0)
+		}
+	}
+}

@@ -1,0 +1,431 @@
+package verify
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/process"
+)
+
+// What surrounds a command: what its tools read from the home folder, and the
+// programs it runs, as far as they lie outside the workspace. In Task.Guarded the
+// keys are "//config/" and the file, and "//program/" and the name.
+const (
+	configKey  = "//config/"
+	programKey = "//program/"
+)
+
+// Prepare returns the task with what surrounds the command in [ralph.Task.Guarded],
+// for Verify to compare. Drivers call it when a loop starts, see [ralph.Verifier].
+func (e External) Prepare(ctx context.Context, t ralph.Task) (ralph.Task, error) {
+	if ctx.Err() != nil {
+		return t, context.Cause(ctx)
+	}
+	s, err := e.surroundings(t.Dir)
+	if err != nil {
+		_, err = hider(e.Redact).leaving(ralph.Verdict{}, err)
+		return t, err
+	}
+	more := map[string]string{}
+	for file := range s.files {
+		more[configKey+file] = s.config(file)
+	}
+	for name := range s.programs {
+		if path := s.program(name); path != "" {
+			more[s.programKey(name)] = path + " " + fingerprint(path, nil)
+		}
+	}
+	return agree(t, more), nil
+}
+
+// Validate reports whether this is no command that can be run as it is written.
+func (e External) Validate(ralph.Task) error {
+	_, err := e.args()
+	_, err = hider(e.Redact).leaving(ralph.Verdict{}, err)
+	return err
+}
+
+// Surroundings are what a command reads and runs outside the workspace.
+type surroundings struct {
+	env      []string
+	ownPath  string // the command's own PATH; "" = this process's
+	root     string // the workspace, without links; "" = it is not there
+	dir      string
+	tools    map[string]toolRow // by name
+	files    map[string]configUse
+	programs map[string]bool
+	scripts  map[string]bool // that were read
+}
+
+// A configUse says who reads a file, and which of its lines do not count.
+type configUse struct {
+	tool string
+	but  []string
+}
+
+func (e External) surroundings(workspace string) (*surroundings, error) {
+	s := &surroundings{
+		env: append(os.Environ(), e.Env...), tools: map[string]toolRow{}, files: map[string]configUse{}, programs: map[string]bool{}, scripts: map[string]bool{},
+	}
+	for _, row := range toolRows() {
+		for _, name := range row.names {
+			s.tools[name] = row
+		}
+	}
+	for _, entry := range e.Env {
+		if value, ok := strings.CutPrefix(entry, "PATH="); ok {
+			s.ownPath = value
+		}
+	}
+	var err error
+	if s.dir, err = inside(workspace, e.Dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("verify: External: %w", err)
+	}
+	s.root, _ = inside(workspace, "")
+	s.dir = cmp.Or(s.dir, s.root)
+	words := slices.Clone(e.Args)
+	if e.Shell != "" {
+		words = shellWords(e.Shell)
+	} else if len(words) > 0 && slices.Contains([]string{"sh", "bash", "dash", "zsh", "ksh"}, filepath.Base(words[0])) {
+		words = append(words, shellWords(strings.Join(e.Args[1:], " "))...)
+	}
+	if len(words) > 0 {
+		s.programs[words[0]] = true
+	}
+	s.read(words, true)
+	return s, nil
+}
+
+// shellWords are the words of a script: names of tools and of files. It does not
+// read the shell's language, so it finds a tool also where it is only mentioned.
+func shellWords(text string) []string {
+	return strings.FieldsFunc(text, func(r rune) bool {
+		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_.-/~+", r) || r >= 0x80)
+	})
+}
+
+// read finds the tools among words. direct says that the check itself names them.
+func (s *surroundings) read(words []string, direct bool) {
+	for _, word := range words {
+		name := word
+		if filepath.IsAbs(word) || strings.HasPrefix(word, "./") {
+			name = filepath.Base(word)
+		}
+		row, ok := s.tools[name]
+		if !ok { // python3.12
+			row, ok = s.tools[strings.TrimRight(name, "0123456789.")]
+		}
+		if !ok || row.direct && !direct {
+			s.script(word, false)
+			continue
+		}
+		s.programs[word] = true
+		for _, more := range row.runs {
+			s.programs[more] = true
+		}
+		for _, f := range row.files {
+			if file := s.locate(f); file != "" {
+				s.files[file] = configUse{name, f.but}
+			}
+		}
+		for _, file := range row.scripts {
+			s.script("./"+file, true)
+		}
+	}
+}
+
+const maxScript = 256 << 10
+
+// script reads the tools in a script of the workspace, if the word names one. known
+// says that the file is one.
+func (s *surroundings) script(word string, known bool) {
+	if s.root == "" || !strings.Contains(word, "/") && !strings.HasSuffix(word, ".sh") || filepath.IsAbs(word) || len(s.scripts) > 100 {
+		return
+	}
+	file, err := filepath.EvalSymlinks(filepath.Join(s.dir, word))
+	if err != nil || !within(s.root, file) || s.scripts[file] {
+		return
+	}
+	rel, err := filepath.Rel(s.root, file)
+	if err != nil {
+		return
+	}
+	text, err := readGuarded(s.root, rel, maxScript)
+	if err != nil || !known && !bytes.HasPrefix(text, []byte("#!")) && !strings.HasSuffix(file, ".sh") {
+		return
+	}
+	s.scripts[file] = true
+	s.read(shellWords(string(text)), false)
+}
+
+func (s *surroundings) getenv(name string) (value string) {
+	for _, entry := range s.env {
+		if v, ok := strings.CutPrefix(entry, name+"="); ok {
+			value = v
+		}
+	}
+	return value
+}
+
+func (s *surroundings) home() string {
+	if home := s.getenv("HOME"); home != "" {
+		return home
+	}
+	home, _ := os.UserHomeDir()
+	return home
+}
+
+// locate is where a file is, "" if nothing can be there. In the home folder it
+// begins with ~/.
+func (s *surroundings) locate(f configFile) string {
+	home := s.home()
+	path := f.or
+	for name := range strings.FieldsSeq(f.env) {
+		path = cmp.Or(s.getenv(name), path)
+	}
+	if rest, ok := strings.CutPrefix(path, "CONFIG"); ok {
+		switch runtime.GOOS {
+		case "windows":
+			path = s.getenv("AppData") + rest
+		case "darwin", "ios":
+			path = "~/Library/Application Support" + rest
+		default:
+			path = cmp.Or(s.getenv("XDG_CONFIG_HOME"), "~/.config") + rest
+		}
+	}
+	if rest, ok := strings.CutPrefix(path, "~"); ok {
+		path = home + rest
+	}
+	path = filepath.Clean(path + f.rest)
+	if !filepath.IsAbs(path) {
+		return ""
+	}
+	if rel, err := filepath.Rel(home, path); err == nil && filepath.IsLocal(rel) {
+		return "~/" + filepath.ToSlash(rel)
+	}
+	return filepath.ToSlash(path)
+}
+
+// config is a file's fingerprint, or that of all that match.
+func (s *surroundings) config(file string) string {
+	path := file
+	if rest, ok := strings.CutPrefix(file, "~/"); ok {
+		path = filepath.Join(s.home(), rest)
+	}
+	if !strings.ContainsAny(path, "*?") {
+		return fingerprint(path, s.files[file].but)
+	}
+	all := sha256.New()
+	found, _ := filepath.Glob(path) // sorted
+	for _, name := range found {
+		fmt.Fprintf(all, "%s  %s\n", fingerprint(name, nil), name)
+	}
+	if len(found) == 0 {
+		return absent
+	}
+	return hex.EncodeToString(all.Sum(nil))
+}
+
+// fingerprint is the SHA-256 of a file, without the lines that begin with one of
+// but. A file that has no other lines is as good as none: "absent". What is no file,
+// or may not be read, is "unreadable", and stays what it is.
+func fingerprint(path string, but []string) string {
+	f, err := os.OpenFile(path, os.O_RDONLY|nonBlock, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return absent
+	}
+	if err != nil {
+		return "unreadable"
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return "unreadable"
+	}
+	h := sha256.New()
+	var n int64
+	if len(but) == 0 {
+		n, err = io.Copy(h, f)
+	} else {
+		lines := bufio.NewScanner(f)
+		lines.Buffer(nil, 1<<20)
+		for lines.Scan() {
+			line := strings.TrimSpace(lines.Text())
+			if line != "" && !slices.ContainsFunc(but, func(start string) bool { return strings.HasPrefix(line, start) }) {
+				fmt.Fprintln(h, line)
+				n++
+			}
+		}
+		err = lines.Err()
+	}
+	switch {
+	case err != nil:
+		return "unreadable"
+	case n == 0:
+		return absent
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// readGuarded reads a file of the workspace, which must be a regular one and not
+// larger than most.
+func readGuarded(root, name string, most int64) ([]byte, error) {
+	r, err := os.OpenRoot(root)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	f, err := r.OpenFile(name, os.O_RDONLY|nonBlock, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() || info.Size() > most {
+		return nil, fmt.Errorf("%s is not a file of at most %d bytes", name, most)
+	}
+	return io.ReadAll(io.LimitReader(f, most))
+}
+
+// program is where a program is, without links; "" if there is none, or if it is in
+// the workspace, where it is the agent's to write.
+func (s *surroundings) program(name string) string {
+	path, err := process.LookPath(name, s.dir, s.env)
+	if err == nil {
+		path, err = filepath.EvalSymlinks(path)
+	}
+	if err != nil || s.root != "" && within(s.root, path) {
+		return ""
+	}
+	return path
+}
+
+// programKey is the key of a program. Where the command has a PATH of its own,
+// another program may have the same name.
+func (s *surroundings) programKey(name string) string {
+	if s.ownPath != "" && filepath.Base(name) == name {
+		return programKey + name + " in " + s.ownPath
+	}
+	return programKey + name
+}
+
+// changedConfig says which files are not as they were when the task was prepared.
+// What was not prepared is not looked at.
+func (s *surroundings) changedConfig(t ralph.Task) (changed []string) {
+	for _, file := range slices.Sorted(maps.Keys(s.files)) {
+		was, ok := t.Guarded[configKey+file]
+		if !ok {
+			continue
+		}
+		tool := s.files[file].tool
+		switch is := s.config(file); {
+		case is == was:
+		case was == absent:
+			changed = append(changed, fmt.Sprintf("%s, which %s reads, has appeared", file, tool))
+		case is == absent:
+			changed = append(changed, fmt.Sprintf("%s, which %s reads, has vanished", file, tool))
+		default:
+			changed = append(changed, fmt.Sprintf("%s, which %s reads, was changed", file, tool))
+		}
+	}
+	return changed
+}
+
+// changedPrograms says which programs are not those that they were.
+func (s *surroundings) changedPrograms(t ralph.Task) (changed []string) {
+	for _, name := range slices.Sorted(maps.Keys(s.programs)) {
+		was, ok := t.Guarded[s.programKey(name)]
+		if !ok {
+			continue
+		}
+		path, err := process.LookPath(name, s.dir, s.env)
+		if err != nil {
+			continue // it cannot be run, which is found out soon
+		}
+		if real, err := filepath.EvalSymlinks(path); err == nil {
+			path = real
+		}
+		before := was[:max(strings.LastIndexByte(was, ' '), 0)]
+		switch is := path + " " + fingerprint(path, nil); {
+		case is == was:
+		case path == before:
+			changed = append(changed, fmt.Sprintf("%s (%s) was changed", name, path))
+		default:
+			changed = append(changed, fmt.Sprintf("%s was %s and is now %s", name, before, path))
+		}
+	}
+	return changed
+}
+
+const acceptHint = "a person can accept it (AcceptConfig, --accept-config)"
+
+// surrounded asks only if what surrounds the command is as it was when the loop
+// started, and looks again when it has run.
+func (e External) surrounded(c ralph.Claim, verify func() (ralph.Verdict, error)) (ralph.Verdict, error) {
+	if !prepared(c.Task) {
+		return verify()
+	}
+	s, err := e.surroundings(c.Task.Dir)
+	if err != nil {
+		return ralph.Verdict{}, err
+	}
+	config, programs := s.changedConfig(c.Task), s.changedPrograms(c.Task)
+	if e.AcceptConfig {
+		v, err := verify()
+		if changed := append(config, programs...); len(changed) > 0 && err == nil {
+			v.Checks = few(append(slices.Clone(v.Checks), ralph.Check{Name: "configuration", Status: ralph.CheckWarning,
+				Detail: oneLine("accepted as it is now: "+strings.Join(changed, "; "), 700, 150)}))
+		}
+		return v, err
+	}
+	switch {
+	case len(config) > 0:
+		return judge(configCheck(config)), nil
+	case len(programs) > 0:
+		return judge(ralph.Check{Name: "program", Status: ralph.CheckUnable, Detail: oneLine(fmt.Sprintf(
+			"%s would not be run by what was there when the loop started: %s; %s", e.name(), strings.Join(programs, "; "), acceptHint), 700, 150)}), nil
+	}
+	v, err := verify()
+	if err != nil || !v.Passed {
+		return v, err
+	}
+	if config = s.changedConfig(c.Task); len(config) > 0 {
+		rejected := judge(configCheck(config))
+		rejected.Checks = few(append(rejected.Checks, v.Checks...))
+		return rejected, nil
+	}
+	return v, nil
+}
+
+func configCheck(changed []string) ralph.Check {
+	return ralph.Check{Name: "configuration", Status: ralph.CheckFailed, Detail: oneLine(
+		"what decides how the work is checked must be as it was when the loop started: "+strings.Join(changed, "; ")+
+			". Undo that; "+acceptHint, 700, 150)}
+}
+
+// prepared reports whether anything of what surrounds commands is known.
+func prepared(t ralph.Task) bool {
+	for key := range t.Guarded {
+		if strings.HasPrefix(key, configKey) || strings.HasPrefix(key, programKey) {
+			return true
+		}
+	}
+	return false
+}

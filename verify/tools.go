@@ -1,0 +1,77 @@
+package verify
+
+// What the tools of checks read from the home folder. An agent that changes it
+// changes what a check finds, without touching the work. A tool that is missing here
+// is one more row.
+
+// A toolRow says what tools read outside the workspace.
+type toolRow struct {
+	names []string // as they are called, without a version at the end
+	files []configFile
+	runs  []string // programs that these are run by, or run
+	// scripts are the names of the file that such a tool takes its commands from.
+	scripts []string
+	// direct has the row count only where the check itself names the tool, and not
+	// where a script does: scripts use it by the way.
+	direct bool
+}
+
+// A configFile is env's value, or else, if it is not set, or; then rest. It may have
+// wildcards. ~ is the home folder, CONFIG the system's folder for configuration.
+type configFile struct {
+	env  string // one or more names
+	or   string
+	rest string
+	// but are the beginnings of lines that do not count: what tools write there
+	// themselves.
+	but []string
+}
+
+// credentials of registries: npm login writes them.
+var credentials = []string{"//"}
+
+func toolRows() []toolRow {
+	npmrc := configFile{env: "NPM_CONFIG_USERCONFIG npm_config_userconfig", or: "~/.npmrc", but: credentials}
+	goenv := configFile{env: "GOENV", or: "CONFIG/go/env"}
+	site := []configFile{
+		{env: "PYTHONUSERBASE", or: "~/.local", rest: "/lib/python3*/site-packages/sitecustomize.py"},
+		{env: "PYTHONUSERBASE", or: "~/.local", rest: "/lib/python3*/site-packages/usercustomize.py"},
+		{or: "~/.pydistutils.cfg"},
+	}
+	return []toolRow{
+		{names: []string{"go", "gotestsum", "staticcheck"}, files: []configFile{goenv}, runs: []string{"go"}},
+		{names: []string{"golangci-lint"}, files: []configFile{goenv, {or: "~/.golangci.*"}}, runs: []string{"go"}},
+		{names: []string{"npm", "npx", "node", "pnpm", "pnpx", "yarn", "corepack"}, runs: []string{"node"}, files: []configFile{
+			npmrc,
+			{or: "~/.yarnrc", but: []string{"#", "lastUpdateCheck "}}, // yarn notes when it has looked for news
+			{or: "~/.yarnrc.yml"},
+			{env: "XDG_CONFIG_HOME", or: "~/.config", rest: "/pnpm/rc"},
+		}},
+		{names: []string{"bun", "bunx"}, files: []configFile{npmrc, {env: "XDG_CONFIG_HOME", or: "~", rest: "/.bunfig.toml"}}},
+		{names: []string{"python", "pytest", "py.test", "tox", "nox", "poetry", "uv", "coverage"}, files: site},
+		{names: []string{"pip"}, direct: true, files: append([]configFile{
+			{env: "PIP_CONFIG_FILE", or: "CONFIG/pip/pip.conf"}, {env: "XDG_CONFIG_HOME", or: "~/.config", rest: "/pip/pip.conf"}, {or: "~/.pip/pip.conf"},
+		}, site...)},
+		{names: []string{"ruff"}, files: []configFile{{env: "XDG_CONFIG_HOME", or: "~/.config", rest: "/ruff/*.toml"}}},
+		{names: []string{"cargo", "cargo-nextest"}, files: []configFile{
+			{env: "CARGO_HOME", or: "~/.cargo", rest: "/config.toml"}, {env: "CARGO_HOME", or: "~/.cargo", rest: "/config"},
+		}},
+		{names: []string{"mvn", "mvnw"}, files: []configFile{{or: "~/.m2/settings.xml"}, {or: "~/.mavenrc"}}},
+		{names: []string{"gradle", "gradlew"}, files: []configFile{
+			{env: "GRADLE_USER_HOME", or: "~/.gradle", rest: "/gradle.properties"},
+			{env: "GRADLE_USER_HOME", or: "~/.gradle", rest: "/init.gradle*"},
+			{env: "GRADLE_USER_HOME", or: "~/.gradle", rest: "/init.d/*"},
+		}},
+		{names: []string{"rspec"}, files: []configFile{{or: "~/.rspec"}}, runs: []string{"ruby"}},
+		{names: []string{"bundle"}, files: []configFile{{or: "~/.bundle/config"}}, runs: []string{"ruby"}},
+		{names: []string{"make", "gmake"}, scripts: []string{"GNUmakefile", "makefile", "Makefile"}},
+		{names: []string{"just"}, scripts: []string{"justfile", "Justfile", ".justfile"}},
+		{names: []string{"curl"}, direct: true, files: []configFile{
+			{env: "CURL_HOME", or: "~", rest: "/.curlrc"}, {or: "~/.curlrc"}, {env: "XDG_CONFIG_HOME", or: "~/.config", rest: "/curlrc"},
+		}},
+		{names: []string{"wget"}, direct: true, files: []configFile{{env: "WGETRC", or: "~/.wgetrc"}}},
+		{names: []string{"git"}, direct: true, files: []configFile{
+			{env: "GIT_CONFIG_GLOBAL", or: "~/.gitconfig"}, {env: "XDG_CONFIG_HOME", or: "~/.config", rest: "/git/config"},
+		}},
+	}
+}
