@@ -89,7 +89,11 @@ func FindPromise(output, promise string, m Match) Promise {
 	seen := output
 	tagged, escaped := scan(output)
 	if tagged || escaped {
-		seen = term.Plain(output)
+		if m == MatchAnywhere || m == MatchFold {
+			seen = term.Plain(output)
+		} else {
+			seen = term.Visible(output)
+		}
 	}
 	if !tagged && !(escaped && reply.HasTag(seen)) {
 		if looksPromised(seen) {
@@ -102,7 +106,7 @@ func FindPromise(output, promise string, m Match) Promise {
 		return Promise{Why: WhyWrongText}
 	}
 
-	text := markedText{text: seen, blank: true, fences: fenceScanner{text: seen}}
+	text := markedText{text: seen, blank: true, blocks: blockScanner{text: seen}}
 	best, nearest := rankMalformed, tag{}
 	for t := range tags(seen) {
 		if n := w.judge(t, &text); n >= best {
@@ -178,7 +182,7 @@ func sameWords(text string, words []string, same func(a, b string) bool) bool {
 // each.
 type markedText struct {
 	text   string
-	fences fenceScanner
+	blocks blockScanner
 
 	at    int  // so far
 	line  int  // where the line begins
@@ -207,10 +211,11 @@ func (m *markedText) place(t tag, match Match) rank {
 	m.moveTo(t.open)
 	after := m.text[t.after:]
 	rest := skipBlankInLine(after)
-	switch {
-	case m.fences.inside(m.line):
+	in := m.blocks.place(m.line, t.open)
+	switch quoted := m.lead == '>' || m.ticks%2 == 1 || marked(m.text[m.line:t.open], after); {
+	case in == reply.InCode && (!quoted || m.blocks.Open() != ""):
 		return rankFenced
-	case m.lead == '>' || m.ticks%2 == 1 || marked(m.text[m.line:t.open], after):
+	case quoted || in == reply.InQuote:
 		return rankQuoted
 	case !m.blank || rest != "" && rest[0] != '\n':
 		return rankNotAlone
@@ -324,20 +329,19 @@ func looksPromised(text string) bool {
 	}
 }
 
-// A fenceScanner tells which lines of a text stand in a code fence. It only
-// moves on.
-type fenceScanner struct {
-	text  string
-	at    int // start of the first line not read yet
-	fence reply.Fence
+// A blockScanner tells where the lines of a text stand. It only moves on.
+type blockScanner struct {
+	reply.Blocks
+	text string
+	at   int // start of the first line not read yet
 }
 
-// inside reports whether the line that starts at offset stands in a fence.
-func (f *fenceScanner) inside(offset int) bool {
-	for f.at < offset {
-		line, _, _ := strings.Cut(f.text[f.at:], "\n")
-		f.at += len(line) + 1
-		f.fence.Line(line)
+// place says where the line stands that starts at an offset, as far as it is read.
+func (b *blockScanner) place(line, end int) reply.Place {
+	for b.at < line {
+		text, _, _ := strings.Cut(b.text[b.at:], "\n")
+		b.at += len(text) + 1
+		b.Line(text)
 	}
-	return f.fence.Open() != ""
+	return b.Place(b.text[line:end])
 }

@@ -184,7 +184,7 @@ func TestFindPromiseBorders(t *testing.T) {
 		{"``` " + tag, ralph.WhyQuoted, 1}, {"~~~ " + tag, ralph.WhyNotAlone, 1}, {"x\n~~~\nx\n~~~\n~~~\n" + tag + "\n~~~", ralph.WhyFenced, 6},
 		{"\x1b[1m```\x1b[0m\n" + tag, ralph.WhyFenced, 2},
 		// quoted
-		{">" + tag, ralph.WhyQuoted, 1}, {" \t> x " + tag, ralph.WhyQuoted, 1}, {"x > " + tag, ralph.WhyNotAlone, 1}, {"> x\n" + tag, "", 2},
+		{">" + tag, ralph.WhyQuoted, 1}, {" \t> x " + tag, ralph.WhyQuoted, 1}, {"x > " + tag, ralph.WhyNotAlone, 1}, {"> x\n\n" + tag, "", 3},
 		{"> <promise>C</promise> " + tag, ralph.WhyQuoted, 1}, {"x <promise>C</promise> > " + tag, ralph.WhyNotAlone, 1},
 		{"<promise>C</promise> > " + tag, ralph.WhyNotAlone, 1}, // what the line begins with is the tag
 		{"`" + tag, ralph.WhyQuoted, 1}, {"`x` " + tag, ralph.WhyNotAlone, 1}, {"`a `b` " + tag, ralph.WhyQuoted, 1}, {"``" + tag, ralph.WhyNotAlone, 1},
@@ -206,7 +206,7 @@ func TestFindPromiseBorders(t *testing.T) {
 		// the nearest counts, the last of equals
 		{"<promise>C</promise>\n<promise>a b</promise>\n<promise>C</promise>", ralph.WhyWrongCase, 2},
 		{"<promise>a b</promise>\n\n<promise>a b</promise>\nx", ralph.WhyWrongCase, 3},
-		{"x " + tag + "\n> " + tag, ralph.WhyNotAlone, 1}, {"> " + tag + "\nx " + tag, ralph.WhyNotAlone, 2},
+		{"x " + tag + "\n> " + tag, ralph.WhyNotAlone, 1}, {"> " + tag + "\n\nx " + tag, ralph.WhyNotAlone, 3},
 		{"```\n" + tag + "\n```\n<promise>a b</promise>", ralph.WhyFenced, 2},
 	} {
 		got := ralph.FindPromise(tt.text, "A B", ralph.MatchLastLine)
