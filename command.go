@@ -254,7 +254,7 @@ func (c *Command) fault(ctx context.Context, cause error, exit process.Exit, res
 			return Permanent(failed("the provider does not accept the agent's login"))
 		}
 	}
-	silent := strings.TrimSpace(res.Text) == ""
+	silent := blank(res.Text)
 	switch {
 	case bad && (silent || res.Ended):
 		return failed("the agent failed, " + exit.String())

@@ -2,6 +2,7 @@ package ralph
 
 import (
 	"crypto/rand"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -86,14 +87,15 @@ func NoncePromise(base string) string { return base + "-" + rand.Text()[:10] }
 // promise counts, the last of these if there are more. An m that is none of the
 // above is read as [MatchLastLine].
 func FindPromise(output, promise string, m Match) Promise {
+	return findPromise(output, promise, m, nil)
+}
+
+// findPromise does not take those tags that repeat what a prompt says.
+func findPromise(output, promise string, m Match, said []passage) Promise {
 	seen := output
 	tagged, escaped := scan(output)
 	if tagged || escaped {
-		if m == MatchAnywhere || m == MatchFold {
-			seen = term.Plain(output)
-		} else {
-			seen = term.Visible(output)
-		}
+		seen = m.seen(output)
 	}
 	if !tagged && !(escaped && reply.HasTag(seen)) {
 		if looksPromised(seen) {
@@ -101,7 +103,7 @@ func FindPromise(output, promise string, m Match) Promise {
 		}
 		return Promise{Why: WhyNone}
 	}
-	w := wanted{promise: promise, words: strings.Fields(promise), match: m}
+	w := wanted{promise: promise, words: strings.Fields(promise), match: m, said: said}
 	if len(w.words) == 0 {
 		return Promise{Why: WhyWrongText}
 	}
@@ -118,6 +120,15 @@ func FindPromise(output, promise string, m Match) Promise {
 		p.Line = 1 + strings.Count(seen[:nearest.open], "\n")
 	}
 	return p
+}
+
+// seen returns what a person sees of a text; the strict rules also know what is
+// hidden from people.
+func (m Match) seen(text string) string {
+	if m == MatchAnywhere || m == MatchFold {
+		return term.Plain(text)
+	}
+	return term.Visible(text)
 }
 
 // A rank orders tags by how near they come to a promise.
@@ -143,10 +154,20 @@ type wanted struct {
 	promise string
 	words   []string
 	match   Match
+	said    []passage // in the prompt
 }
 
 // judge says how near a tag comes to the promise.
 func (w wanted) judge(t tag, text *markedText) rank {
+	n := w.form(t, text)
+	if n == rankFound && slices.ContainsFunc(w.said, func(p passage) bool { return p.repeated(text.text[:t.after]) }) {
+		return rankQuoted
+	}
+	return n
+}
+
+// form is that, whoever says it.
+func (w wanted) form(t tag, text *markedText) rank {
 	inner := text.text[t.inner:t.end]
 	switch {
 	case !sameWords(inner, w.words, strings.EqualFold):

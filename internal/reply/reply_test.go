@@ -145,15 +145,15 @@ func TestHasTag(t *testing.T) {
 func TestRemove(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ reply, text, want string }{
-		{"a b c", "b", "a  c"},
-		{"one\nDo it.\nNow.\ntwo", " Do it.\nNow. \n", "one\n\n\ntwo"}, // on the same line as before
-		{"abab", "ab", ""},
-		{"aaaa", "aaa", "a"},
-		{"xaaab", "aab", "xa"},
+		{"a b c", "b", "a . c"},
+		{"one\nDo it.\nNow.\ntwo", " Do it.\nNow. \n", "one\n.\n\ntwo"}, // on the same line as before
+		{"abab", "ab", ".."},
+		{"aaaa", "aaa", ".a"},
+		{"xaaab", "aab", "xa."},
 		{"same", "", "same"}, {"same", " \n", "same"}, {"", "x", ""},
 		{"half", "half of it", "half"},
 	} {
-		if got := reply.Remove(tt.reply, tt.text); got != tt.want {
+		if got := strings.ReplaceAll(reply.Remove(tt.reply, tt.text), reply.Mark, "."); got != tt.want {
 			t.Errorf("%q without %q: %q, want %q", tt.reply, tt.text, got, tt.want)
 		}
 	}
@@ -176,7 +176,7 @@ func FuzzEcho(f *testing.F) {
 			e.Write(p[:min(int(size)+1, len(p))])
 		}
 		e.Close()
-		if want := strings.ReplaceAll(text, echoed, ""); got.String() != want {
+		if want := strings.ReplaceAll(text, echoed, reply.Mark); got.String() != want {
 			t.Fatalf("%q without %q: %q, want %q", text, echoed, got.String(), want)
 		}
 	})

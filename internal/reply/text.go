@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"fmt"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/ralph-loop/ralph/internal/term"
@@ -90,8 +91,10 @@ func (t *Text) Drop() {
 // Omitted is how many bytes were left out.
 func (t *Text) Omitted() int64 { return t.gone + t.lost }
 
-// Blank reports whether there was nothing but white space.
-func (t *Text) Blank() bool { return t.Omitted() == 0 && len(bytes.TrimSpace(t.buf)) == 0 }
+// Blank reports whether there was nothing but white space and [Mark].
+func (t *Text) Blank() bool {
+	return t.Omitted() == 0 && len(bytes.TrimFunc(t.buf, func(r rune) bool { return unicode.IsSpace(r) || r == '\uFEFF' })) == 0
+}
 
 // cut leaves out what lies between the head and the last tailSize bytes, at the
 // borders of lines if there are any.
