@@ -18,9 +18,16 @@ type Match string
 
 const (
 	// MatchLastLine: the answer ends with the tag, which begins its line and
-	// stands neither in a code fence nor in a quotation. What is between the
-	// tags, white space folded and trimmed, is the promise exactly, case
-	// included.
+	// stands neither in code (a fence, <pre>, or indented by four) nor in a
+	// quotation (a block, also where its paragraph goes on without a mark,
+	// quotation marks, a code span, a comment), and is not hidden from a person
+	// at a terminal. What is between the tags, white space folded and trimmed,
+	// is the promise exactly, case included.
+	//
+	// Markdown and terminals are followed only as far as that: a tag in
+	// <details>, <blockquote> or another element, in a comment that begins in a
+	// line of a quotation, in text of its background's colour, or on a screen
+	// that the client has left is a claim.
 	MatchLastLine Match = ""
 	// MatchOwnLine: such a tag alone on any line.
 	MatchOwnLine Match = "own_line"
@@ -61,11 +68,11 @@ type Promise struct {
 // prompt tells the agent what was wrong with it.
 const (
 	WhyNone      = "none"       // nothing like a promise
-	WhyMalformed = "malformed"  // something like a tag, but no <promise>…</promise>
+	WhyMalformed = "malformed"  // something like a tag, but no <promise>…</promise>; also one that is hidden or erased
 	WhyWrongCase = "wrong_case" // right but for upper and lower case
 	WhyWrongText = "wrong_text" // a promise of something else
-	WhyFenced    = "fenced"     // in a code fence
-	WhyQuoted    = "quoted"     // in a block quotation or between quotation marks
+	WhyFenced    = "fenced"     // in a code fence, in indented code or in <pre>
+	WhyQuoted    = "quoted"     // in a block quotation, between quotation marks, in a comment, or repeated from the prompt
 	WhyNotAlone  = "not_alone"  // other text on its line
 	WhyNotLast   = "not_last"   // other text after it
 )
@@ -86,6 +93,12 @@ func NoncePromise(base string) string { return base + "-" + rand.Text()[:10] }
 // empty promise is never found. Of several tags, the one that comes nearest to a
 // promise counts, the last of these if there are more. An m that is none of the
 // above is read as [MatchLastLine].
+//
+// The loop takes the prompt's own tags out of the answer before it looks, also if the
+// prompt is not repeated verbatim: a tag after the same 256 letters, or all that there
+// are, is the prompt's. It cannot know one whose words were changed. So a prompt had
+// better not end with the tag, for which FindPromise(prompt, promise, MatchLastLine)
+// tells; [State.Prompt] does not.
 func FindPromise(output, promise string, m Match) Promise {
 	return findPromise(output, promise, m, nil)
 }

@@ -280,6 +280,8 @@ func hostile(size int) []struct{ Name, Text string } {
 		{"<", of("<") + tag}, {"</", of("</") + tag}, {"<p", of("<p") + tag}, {"<promis", of("<promis") + tag},
 		{"backquotes", of("`") + tag}, {"backquoted tags", of("`" + tag + "`")}, {"fences", of("```\n") + tag}, {"tags in fences", of("```\n" + tag + "\n```\n")}, {"a fence without end", of("~") + "\n" + tag},
 		{"list marks", of("- ") + "\n" + tag}, {"list marks on lines", of("1. \n") + tag}, {"NUL", of("\x00") + tag}, {"no UTF-8", of("\xff") + tag}, {"promises", of("promise>")},
+		{"quotations", of("> x\ny\n") + tag}, {"comments", of("<!---->") + tag}, {"comments on lines", of("<!--\n-->\n") + tag}, {"open comments", of("x <!-- ") + "\n" + tag}, {"pre", of("<pre>\n</pre>\n") + tag},
+		{"blanks before tags", of(strings.Repeat(" ", 60) + tag + "\n\n")}, {"lists in lists", of(" - \n  - x\n") + tag}, {"concealed", of("\x1b[8mx\x1b[m") + tag}, {"written over", of("x\x1b[G") + tag},
 	}
 }
 

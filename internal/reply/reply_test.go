@@ -84,6 +84,38 @@ func TestTextTags(t *testing.T) {
 	}
 }
 
+// TestTextBlocks: so does what stands in <pre> or in a comment.
+func TestTextBlocks(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name, text string
+		in         reply.Place
+	}{
+		{"pre in what is kept", "<pre>\n" + long + tag, reply.InCode},
+		{"pre in what is left out", long + "<pre class=x>\n" + long + tag, reply.InCode},
+		{"pre, closed there", "<pre>\n" + long + "</pre>\n" + long + tag, reply.InProse},
+		{"comment in what is kept", "<!-- x\n" + long + tag, reply.InQuote},
+		{"comment in what is left out", long + "<!--\n" + long + tag, reply.InQuote},
+		{"comment, closed there", "<!--\n" + long + "x -->\n" + long + tag, reply.InProse},
+		{"comment on a long line, closed", long + "<!-- " + strings.Repeat("x", 2000) + " -->\n" + long + tag, reply.InProse},
+	} {
+		got := kept(tt.text)
+		var b reply.Blocks
+		b.Lines(strings.TrimSuffix(got, "\n"+tag))
+		if in := b.Place(tag); in != tt.in {
+			t.Errorf("%s: %v, want %v", tt.name, in, tt.in)
+		}
+	}
+	for in, text := range map[string]string{"<pre>\n%s\n</pre>\n": "<pre>\n" + tag + "\n</pre>\n", "<!--\n%s\n-->\n": "<!--\n" + tag + "\n-->\n"} {
+		if got := kept(long, text, long); !strings.Contains(got, strings.Replace(in, "%s", tag, 1)) {
+			t.Errorf("a tag in %q is kept outside of it", in)
+		}
+	}
+	if got := kept(long, "\x1b[8m"+tag+"\x1b[0m\n", long); strings.Contains(got, tag) {
+		t.Error("a tag is kept that is hidden")
+	}
+}
+
 func TestText(t *testing.T) {
 	t.Parallel()
 	var a reply.Text

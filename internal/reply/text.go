@@ -142,7 +142,7 @@ func (t *Text) leave(b []byte, cutLine bool) {
 	if !HasTag(b) && !marks(b) && !term.MayEscape(b) {
 		return
 	}
-	seen := term.Plain(string(b))
+	seen := term.Visible(string(b))
 	tagged := HasTag(seen)
 	first := t.midLine || t.gone == 0 && t.buf[t.head-1] != '\n'
 	for seen != "" {
