@@ -15,8 +15,6 @@ import (
 	"unicode"
 
 	"github.com/ralph-loop/ralph/internal/plugin"
-	"github.com/ralph-loop/ralph/internal/reply"
-	"github.com/ralph-loop/ralph/internal/term"
 )
 
 // Causes with which this driver ends a run of the agent.
@@ -206,14 +204,14 @@ func (l *Local) judge(ctx context.Context, s State, a *attempt) Iteration {
 // findClaim looks for the promises in the agent's own words: the output without
 // copies of the prompt, in which the promise always stands.
 func (l *Local) findClaim(it *Iteration, s State, a *attempt) {
-	text := withoutPrompt(a.resp.Output, a.req.Prompt)
-	p := FindPromise(text, s.Task.promise(), s.Task.Match)
+	text, said := s.Task.Match.withoutPrompt(a.resp.Output, a.req.Prompt)
+	p := findPromise(text, s.Task.promise(), s.Task.Match, said)
 	it.Claimed, it.Line = p.Found, p.Line
 	if p.Found {
 		return
 	}
 	if s.Task.Blocked != "" {
-		if b := FindPromise(text, s.Task.Blocked, s.Task.Match); b.Found {
+		if b := findPromise(text, s.Task.Blocked, s.Task.Match, said); b.Found {
 			it.Blocked, it.Line = true, b.Line
 			return
 		}
@@ -221,16 +219,6 @@ func (l *Local) findClaim(it *Iteration, s State, a *attempt) {
 	if p.Why != WhyNone && !s.Task.Always {
 		it.NearMiss = p.Why
 	}
-}
-
-// withoutPrompt removes verbatim copies of the prompt from the output, line
-// numbers unchanged. Only a prompt that holds a tag can do harm.
-func withoutPrompt(output, prompt string) string {
-	prompt = term.Plain(prompt)
-	if tagged, escaped := scan(output); !tagged && !escaped || !reply.HasTag(prompt) {
-		return output
-	}
-	return reply.Remove(term.Plain(output), prompt)
 }
 
 // verify has a claim verified. That the verifier cannot tell is no verdict on the

@@ -56,7 +56,9 @@ const (
 // has the stack.
 //
 // An exit status alone proves nothing, and after a signal of ours nothing does:
-// a stream counts as complete only with its end event. A Command must not be
+// a stream counts as complete only with its end event, and then it does, also if
+// the context was done before the client had exited: some tell only in that event
+// what they have cost, and are ended for it. A Command must not be
 // changed while it runs and may be used concurrently.
 type Command struct {
 	Args   []string // program and arguments
@@ -168,7 +170,7 @@ func (c *Command) run(ctx context.Context, req Request, args []string, filters *
 		Output: res.Text, Omitted: res.Omitted, Usage: Usage(res.Usage),
 		Model: res.Model, Session: res.Session, Files: res.Files,
 	}
-	return resp, c.fault(err, exit, res, f)
+	return resp, c.fault(ctx, err, exit, res, f)
 }
 
 // Version asks the client for its version with --version, and returns the first
@@ -235,14 +237,17 @@ func (c *Command) environ(tmp string) []string {
 
 // fault says how the run ended: first our own reasons for ending it, then what
 // the provider says in its end event, and only then what can be guessed. Each
-// check follows a failure in the field, so their order matters. An agent's words
-// say nothing about it.
-func (c *Command) fault(cause error, exit process.Exit, res stream.Result, f *feed) error {
+// check follows a failure in the field, so their order matters. That the context
+// is done does not undo an end event that came before. An agent's words say nothing
+// about it.
+func (c *Command) fault(ctx context.Context, cause error, exit process.Exit, res stream.Result, f *feed) error {
 	switch {
 	case errors.Is(cause, errIdle):
 		return idleError(c.IdleTimeout)
 	case cause != nil && !errors.Is(cause, errLingered):
-		return cause
+		if ours := context.Cause(ctx); ours == nil || !errors.Is(cause, ours) || !f.decoder.Ended() || res.Failed {
+			return cause
+		}
 	}
 	said := res.Message
 	if said == "" {
@@ -271,7 +276,7 @@ func (c *Command) fault(cause error, exit process.Exit, res stream.Result, f *fe
 			return Permanent(failed("the provider does not accept the agent's login"))
 		}
 	}
-	silent := strings.TrimSpace(res.Text) == ""
+	silent := blank(res.Text)
 	switch {
 	case bad && (silent || res.Ended):
 		return failed("the agent failed, " + exit.String())

@@ -2,6 +2,7 @@ package ralph
 
 import (
 	"crypto/rand"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -17,9 +18,16 @@ type Match string
 
 const (
 	// MatchLastLine: the answer ends with the tag, which begins its line and
-	// stands neither in a code fence nor in a quotation. What is between the
-	// tags, white space folded and trimmed, is the promise exactly, case
-	// included.
+	// stands neither in code (a fence, <pre>, or indented by four) nor in a
+	// quotation (a block, also where its paragraph goes on without a mark,
+	// quotation marks, a code span, a comment), and is not hidden from a person
+	// at a terminal. What is between the tags, white space folded and trimmed,
+	// is the promise exactly, case included.
+	//
+	// Markdown and terminals are followed only as far as that: a tag in
+	// <details>, <blockquote> or another element, in a comment that begins in a
+	// line of a quotation, in text of its background's colour, or on a screen
+	// that the client has left is a claim.
 	MatchLastLine Match = ""
 	// MatchOwnLine: such a tag alone on any line.
 	MatchOwnLine Match = "own_line"
@@ -60,11 +68,11 @@ type Promise struct {
 // prompt tells the agent what was wrong with it.
 const (
 	WhyNone      = "none"       // nothing like a promise
-	WhyMalformed = "malformed"  // something like a tag, but no <promise>…</promise>
+	WhyMalformed = "malformed"  // something like a tag, but no <promise>…</promise>; also one that is hidden or erased
 	WhyWrongCase = "wrong_case" // right but for upper and lower case
 	WhyWrongText = "wrong_text" // a promise of something else
-	WhyFenced    = "fenced"     // in a code fence
-	WhyQuoted    = "quoted"     // in a block quotation or between quotation marks
+	WhyFenced    = "fenced"     // in a code fence, in indented code or in <pre>
+	WhyQuoted    = "quoted"     // in a block quotation, between quotation marks, in a comment, or repeated from the prompt
 	WhyNotAlone  = "not_alone"  // other text on its line
 	WhyNotLast   = "not_last"   // other text after it
 )
@@ -85,11 +93,22 @@ func NoncePromise(base string) string { return base + "-" + rand.Text()[:10] }
 // empty promise is never found. Of several tags, the one that comes nearest to a
 // promise counts, the last of these if there are more. An m that is none of the
 // above is read as [MatchLastLine].
+//
+// The loop takes the prompt's own tags out of the answer before it looks, also if the
+// prompt is not repeated verbatim: a tag after the same 256 letters, or all that there
+// are, is the prompt's. It cannot know one whose words were changed. So a prompt had
+// better not end with the tag, for which FindPromise(prompt, promise, MatchLastLine)
+// tells; [State.Prompt] does not.
 func FindPromise(output, promise string, m Match) Promise {
+	return findPromise(output, promise, m, nil)
+}
+
+// findPromise does not take those tags that repeat what a prompt says.
+func findPromise(output, promise string, m Match, said []passage) Promise {
 	seen := output
 	tagged, escaped := scan(output)
 	if tagged || escaped {
-		seen = term.Plain(output)
+		seen = m.seen(output)
 	}
 	if !tagged && !(escaped && reply.HasTag(seen)) {
 		if looksPromised(seen) {
@@ -97,12 +116,12 @@ func FindPromise(output, promise string, m Match) Promise {
 		}
 		return Promise{Why: WhyNone}
 	}
-	w := wanted{promise: promise, words: strings.Fields(promise), match: m}
+	w := wanted{promise: promise, words: strings.Fields(promise), match: m, said: said}
 	if len(w.words) == 0 {
 		return Promise{Why: WhyWrongText}
 	}
 
-	text := markedText{text: seen, blank: true, fences: fenceScanner{text: seen}}
+	text := markedText{text: seen, blank: true, blocks: blockScanner{text: seen}}
 	best, nearest := rankMalformed, tag{}
 	for t := range tags(seen) {
 		if n := w.judge(t, &text); n >= best {
@@ -114,6 +133,15 @@ func FindPromise(output, promise string, m Match) Promise {
 		p.Line = 1 + strings.Count(seen[:nearest.open], "\n")
 	}
 	return p
+}
+
+// seen returns what a person sees of a text; the strict rules also know what is
+// hidden from people.
+func (m Match) seen(text string) string {
+	if m == MatchAnywhere || m == MatchFold {
+		return term.Plain(text)
+	}
+	return term.Visible(text)
 }
 
 // A rank orders tags by how near they come to a promise.
@@ -139,10 +167,20 @@ type wanted struct {
 	promise string
 	words   []string
 	match   Match
+	said    []passage // in the prompt
 }
 
 // judge says how near a tag comes to the promise.
 func (w wanted) judge(t tag, text *markedText) rank {
+	n := w.form(t, text)
+	if n == rankFound && slices.ContainsFunc(w.said, func(p passage) bool { return p.repeated(text.text[:t.after]) }) {
+		return rankQuoted
+	}
+	return n
+}
+
+// form is that, whoever says it.
+func (w wanted) form(t tag, text *markedText) rank {
 	inner := text.text[t.inner:t.end]
 	switch {
 	case !sameWords(inner, w.words, strings.EqualFold):
@@ -178,7 +216,7 @@ func sameWords(text string, words []string, same func(a, b string) bool) bool {
 // each.
 type markedText struct {
 	text   string
-	fences fenceScanner
+	blocks blockScanner
 
 	at    int  // so far
 	line  int  // where the line begins
@@ -207,10 +245,11 @@ func (m *markedText) place(t tag, match Match) rank {
 	m.moveTo(t.open)
 	after := m.text[t.after:]
 	rest := skipBlankInLine(after)
-	switch {
-	case m.fences.inside(m.line):
+	in := m.blocks.place(m.line, t.open)
+	switch quoted := m.lead == '>' || m.ticks%2 == 1 || marked(m.text[m.line:t.open], after); {
+	case in == reply.InCode && (!quoted || m.blocks.Open() != ""):
 		return rankFenced
-	case m.lead == '>' || m.ticks%2 == 1 || marked(m.text[m.line:t.open], after):
+	case quoted || in == reply.InQuote:
 		return rankQuoted
 	case !m.blank || rest != "" && rest[0] != '\n':
 		return rankNotAlone
@@ -322,20 +361,19 @@ func looksPromised(text string) bool {
 	}
 }
 
-// A fenceScanner tells which lines of a text stand in a code fence. It only
-// moves on.
-type fenceScanner struct {
-	text  string
-	at    int // start of the first line not read yet
-	fence reply.Fence
+// A blockScanner tells where the lines of a text stand. It only moves on.
+type blockScanner struct {
+	reply.Blocks
+	text string
+	at   int // start of the first line not read yet
 }
 
-// inside reports whether the line that starts at offset stands in a fence.
-func (f *fenceScanner) inside(offset int) bool {
-	for f.at < offset {
-		line, _, _ := strings.Cut(f.text[f.at:], "\n")
-		f.at += len(line) + 1
-		f.fence.Line(line)
+// place says where the line stands that starts at an offset, as far as it is read.
+func (b *blockScanner) place(line, end int) reply.Place {
+	for b.at < line {
+		text, _, _ := strings.Cut(b.text[b.at:], "\n")
+		b.at += len(text) + 1
+		b.Line(text)
 	}
-	return f.fence.Open() != ""
+	return b.Place(b.text[line:end])
 }

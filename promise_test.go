@@ -185,7 +185,7 @@ func TestFindPromiseBorders(t *testing.T) {
 		{"``` " + tag, ralph.WhyQuoted, 1}, {"~~~ " + tag, ralph.WhyNotAlone, 1}, {"x\n~~~\nx\n~~~\n~~~\n" + tag + "\n~~~", ralph.WhyFenced, 6},
 		{"\x1b[1m```\x1b[0m\n" + tag, ralph.WhyFenced, 2},
 		// quoted
-		{">" + tag, ralph.WhyQuoted, 1}, {" \t> x " + tag, ralph.WhyQuoted, 1}, {"x > " + tag, ralph.WhyNotAlone, 1}, {"> x\n" + tag, "", 2},
+		{">" + tag, ralph.WhyQuoted, 1}, {" \t> x " + tag, ralph.WhyQuoted, 1}, {"x > " + tag, ralph.WhyNotAlone, 1}, {"> x\n\n" + tag, "", 3},
 		{"> <promise>C</promise> " + tag, ralph.WhyQuoted, 1}, {"x <promise>C</promise> > " + tag, ralph.WhyNotAlone, 1},
 		{"<promise>C</promise> > " + tag, ralph.WhyNotAlone, 1}, // what the line begins with is the tag
 		{"`" + tag, ralph.WhyQuoted, 1}, {"`x` " + tag, ralph.WhyNotAlone, 1}, {"`a `b` " + tag, ralph.WhyQuoted, 1}, {"``" + tag, ralph.WhyNotAlone, 1},
@@ -207,7 +207,7 @@ func TestFindPromiseBorders(t *testing.T) {
 		// the nearest counts, the last of equals
 		{"<promise>C</promise>\n<promise>a b</promise>\n<promise>C</promise>", ralph.WhyWrongCase, 2},
 		{"<promise>a b</promise>\n\n<promise>a b</promise>\nx", ralph.WhyWrongCase, 3},
-		{"x " + tag + "\n> " + tag, ralph.WhyNotAlone, 1}, {"> " + tag + "\nx " + tag, ralph.WhyNotAlone, 2},
+		{"x " + tag + "\n> " + tag, ralph.WhyNotAlone, 1}, {"> " + tag + "\n\nx " + tag, ralph.WhyNotAlone, 3},
 		{"```\n" + tag + "\n```\n<promise>a b</promise>", ralph.WhyFenced, 2},
 	} {
 		got := ralph.FindPromise(tt.text, "A B", ralph.MatchLastLine)
@@ -281,6 +281,8 @@ func hostile(size int) []struct{ Name, Text string } {
 		{"<", of("<") + tag}, {"</", of("</") + tag}, {"<p", of("<p") + tag}, {"<promis", of("<promis") + tag},
 		{"backquotes", of("`") + tag}, {"backquoted tags", of("`" + tag + "`")}, {"fences", of("```\n") + tag}, {"tags in fences", of("```\n" + tag + "\n```\n")}, {"a fence without end", of("~") + "\n" + tag},
 		{"list marks", of("- ") + "\n" + tag}, {"list marks on lines", of("1. \n") + tag}, {"NUL", of("\x00") + tag}, {"no UTF-8", of("\xff") + tag}, {"promises", of("promise>")},
+		{"quotations", of("> x\ny\n") + tag}, {"comments", of("<!---->") + tag}, {"comments on lines", of("<!--\n-->\n") + tag}, {"open comments", of("x <!-- ") + "\n" + tag}, {"pre", of("<pre>\n</pre>\n") + tag},
+		{"blanks before tags", of(strings.Repeat(" ", 60) + tag + "\n\n")}, {"lists in lists", of(" - \n  - x\n") + tag}, {"concealed", of("\x1b[8mx\x1b[m") + tag}, {"written over", of("x\x1b[G") + tag},
 	}
 }
 

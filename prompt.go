@@ -182,9 +182,9 @@ func (s State) nearMiss() string {
 	case WhyWrongText:
 		sentence = "a promise with another text than the one asked for: copy the text between the tags exactly and add nothing to it"
 	case WhyFenced:
-		sentence = "the completion line in a code block, where it does not count: write it as plain text, without a fence around it"
+		sentence = "the completion line in a code block, where it does not count: write it as plain text, without a fence around it and not indented"
 	case WhyQuoted:
-		sentence = "the completion line in a quotation or code span, where it does not count: write it as plain text, without marks around it"
+		sentence = "the completion line in a quotation, code span or comment, where it does not count: write it as plain text, without marks around it"
 	case WhyNotAlone:
 		sentence = "the completion line with other text on it: it must stand alone on its line"
 	case WhyNotLast:

@@ -53,13 +53,14 @@ type Loop interface {
 // in their own.
 //
 // Run blocks until the agent has finished and must return soon after ctx is
-// done, with nothing of the agent left running. The error says what went
-// wrong, and the loop acts on its kind: [Permanent] stops it, [RetryAfter]
-// makes it wait, [ErrIncomplete] and [ErrEmpty] are retried like any other
-// error, and an error that is [context.DeadlineExceeded] is a time-out, which
-// is not retried. A Response that comes with an error still counts: what was
-// said may hold a claim and what was spent is spent. A panic is an error like any
-// other.
+// done, with nothing of the agent left running. If the agent had finished well by
+// then, the error is nil: a budget that its last report exceeds stops the loop, but
+// only once its claim was verified. The error says what went wrong, and the loop
+// acts on its kind: [Permanent] stops it, [RetryAfter] makes it wait,
+// [ErrIncomplete] and [ErrEmpty] are retried like any other error, and an error
+// that is [context.DeadlineExceeded] is a time-out, which is not retried. A
+// Response that comes with an error still counts: what was said may hold a claim
+// and what was spent is spent. A panic is an error like any other.
 //
 // Run may be called concurrently when loops share a Runner.
 //

@@ -60,6 +60,9 @@ func (f *modeFlags) run(e env, args []string) error {
 	if err != nil {
 		return err
 	}
+	if s.mode == "prompt" && ralph.FindPromise(text, s.promise, ralph.MatchLastLine).Found {
+		s.say("warning: prompt file %s ends with <promise>%s</promise>, so an agent that repeats its end seems to claim that the task is done; put a sentence after the tag", s.file, s.promise)
+	}
 	runner, err := s.runner()
 	if err != nil {
 		return err

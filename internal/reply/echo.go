@@ -5,6 +5,10 @@ import (
 	"strings"
 )
 
+// Mark is left where a copy was taken out, so that what stood around it does not
+// become one word, or one tag. Nobody sees it.
+const Mark = "\uFEFF"
+
 // An Echo takes verbatim copies of a text out of a stream: the promise stands in
 // the prompt, and an agent that repeats it promises nothing. The time it takes
 // grows with the stream, whatever is in it.
@@ -18,20 +22,20 @@ type Echo struct {
 }
 
 // NewEcho returns an Echo that takes text, without the white space around it, out
-// of what is written to it, and passes on the rest. If text is blank it passes on
-// everything.
+// of what is written to it, and passes on the rest, with a [Mark] for each copy. If
+// text is blank it passes on everything.
 func NewEcho(text string, to func([]byte)) *Echo {
-	e := &Echo{text: []byte(strings.TrimSpace(text)), to: to}
+	e := &Echo{text: []byte(strings.TrimSpace(text)), left: []byte(Mark), to: to}
 	e.lead = e.text[:min(len(e.text), 32)]
 	return e
 }
 
-// Remove takes copies of text out of an answer, but for their line feeds, so that
-// what follows stays on its line.
+// Remove takes copies of text out of an answer, and leaves a [Mark] and their line
+// feeds, so that what follows stays on its line.
 func Remove(answer, text string) string {
 	var b strings.Builder
 	e := NewEcho(text, func(p []byte) { b.Write(p) })
-	e.left = bytes.Repeat([]byte{'\n'}, bytes.Count(e.text, []byte{'\n'}))
+	e.left = append(e.left, bytes.Repeat([]byte{'\n'}, bytes.Count(e.text, []byte{'\n'}))...)
 	b.Grow(len(answer))
 	e.Write([]byte(answer))
 	e.Close()
@@ -62,9 +66,7 @@ func (e *Echo) Write(p []byte) (int, error) {
 		switch {
 		case e.matched == len(e.text):
 			e.matched = 0
-			if len(e.left) > 0 {
-				e.to(e.left)
-			}
+			e.to(e.left)
 		case len(p) > 0:
 			e.mismatch()
 		}

@@ -84,6 +84,38 @@ func TestTextTags(t *testing.T) {
 	}
 }
 
+// TestTextBlocks: so does what stands in <pre> or in a comment.
+func TestTextBlocks(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name, text string
+		in         reply.Place
+	}{
+		{"pre in what is kept", "<pre>\n" + long + tag, reply.InCode},
+		{"pre in what is left out", long + "<pre class=x>\n" + long + tag, reply.InCode},
+		{"pre, closed there", "<pre>\n" + long + "</pre>\n" + long + tag, reply.InProse},
+		{"comment in what is kept", "<!-- x\n" + long + tag, reply.InQuote},
+		{"comment in what is left out", long + "<!--\n" + long + tag, reply.InQuote},
+		{"comment, closed there", "<!--\n" + long + "x -->\n" + long + tag, reply.InProse},
+		{"comment on a long line, closed", long + "<!-- " + strings.Repeat("x", 2000) + " -->\n" + long + tag, reply.InProse},
+	} {
+		got := kept(tt.text)
+		var b reply.Blocks
+		b.Lines(strings.TrimSuffix(got, "\n"+tag))
+		if in := b.Place(tag); in != tt.in {
+			t.Errorf("%s: %v, want %v", tt.name, in, tt.in)
+		}
+	}
+	for in, text := range map[string]string{"<pre>\n%s\n</pre>\n": "<pre>\n" + tag + "\n</pre>\n", "<!--\n%s\n-->\n": "<!--\n" + tag + "\n-->\n"} {
+		if got := kept(long, text, long); !strings.Contains(got, strings.Replace(in, "%s", tag, 1)) {
+			t.Errorf("a tag in %q is kept outside of it", in)
+		}
+	}
+	if got := kept(long, "\x1b[8m"+tag+"\x1b[0m\n", long); strings.Contains(got, tag) {
+		t.Error("a tag is kept that is hidden")
+	}
+}
+
 func TestText(t *testing.T) {
 	t.Parallel()
 	var a reply.Text
@@ -145,15 +177,15 @@ func TestHasTag(t *testing.T) {
 func TestRemove(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ reply, text, want string }{
-		{"a b c", "b", "a  c"},
-		{"one\nDo it.\nNow.\ntwo", " Do it.\nNow. \n", "one\n\n\ntwo"}, // on the same line as before
-		{"abab", "ab", ""},
-		{"aaaa", "aaa", "a"},
-		{"xaaab", "aab", "xa"},
+		{"a b c", "b", "a . c"},
+		{"one\nDo it.\nNow.\ntwo", " Do it.\nNow. \n", "one\n.\n\ntwo"}, // on the same line as before
+		{"abab", "ab", ".."},
+		{"aaaa", "aaa", ".a"},
+		{"xaaab", "aab", "xa."},
 		{"same", "", "same"}, {"same", " \n", "same"}, {"", "x", ""},
 		{"half", "half of it", "half"},
 	} {
-		if got := reply.Remove(tt.reply, tt.text); got != tt.want {
+		if got := strings.ReplaceAll(reply.Remove(tt.reply, tt.text), reply.Mark, "."); got != tt.want {
 			t.Errorf("%q without %q: %q, want %q", tt.reply, tt.text, got, tt.want)
 		}
 	}
@@ -176,7 +208,7 @@ func FuzzEcho(f *testing.F) {
 			e.Write(p[:min(int(size)+1, len(p))])
 		}
 		e.Close()
-		if want := strings.ReplaceAll(text, echoed, ""); got.String() != want {
+		if want := strings.ReplaceAll(text, echoed, reply.Mark); got.String() != want {
 			t.Fatalf("%q without %q: %q, want %q", text, echoed, got.String(), want)
 		}
 	})

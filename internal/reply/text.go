@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"fmt"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/ralph-loop/ralph/internal/term"
@@ -34,13 +35,14 @@ type Text struct {
 	gone int64  // bytes left out between head and tail
 	lost int64  // bytes left out of what was added
 
-	fence   Fence // at the beginning of the tail, as a person sees the lines
-	midLine bool  // the tail begins in the middle of a line
+	blocks  Blocks // up to the tail, as a person sees the lines
+	midLine bool   // the tail begins in the middle of a line
 	atHead  string
 	kept    []kept
 }
 
-type kept struct{ line, fence string }
+// kept is a line with what it stands in, by its mark.
+type kept struct{ line, in string }
 
 // Write adds to the text. It never fails.
 func (t *Text) Write(p []byte) (int, error) {
@@ -89,16 +91,18 @@ func (t *Text) Drop() {
 // Omitted is how many bytes were left out.
 func (t *Text) Omitted() int64 { return t.gone + t.lost }
 
-// Blank reports whether there was nothing but white space.
-func (t *Text) Blank() bool { return t.Omitted() == 0 && len(bytes.TrimSpace(t.buf)) == 0 }
+// Blank reports whether there was nothing but white space and [Mark].
+func (t *Text) Blank() bool {
+	return t.Omitted() == 0 && len(bytes.TrimFunc(t.buf, func(r rune) bool { return unicode.IsSpace(r) || r == '\uFEFF' })) == 0
+}
 
 // cut leaves out what lies between the head and the last tailSize bytes, at the
 // borders of lines if there are any.
 func (t *Text) cut() {
 	if t.head == 0 {
 		t.head = border(t.buf[:headSize])
-		t.fence.Lines(term.Plain(string(t.buf[:t.head])))
-		t.atHead = t.fence.Open()
+		t.blocks.Lines(strings.TrimSuffix(term.Plain(string(t.buf[:t.head])), "\n"))
+		t.atHead = t.blocks.Open()
 	}
 	end := len(t.buf) - tailSize
 	if n := bytes.IndexByte(t.buf[end:], '\n'); n >= 0 && n < tailSize/2 {
@@ -130,28 +134,39 @@ func border(b []byte) int {
 	return max(n-1, 0)
 }
 
-// leave looks for fences and tags in lines that are left out, as a person sees
-// them: a colour before a fence hides it from nobody. Most hold neither. The first
-// line may lack its beginning, the last one its end: such a piece is kept as one,
-// and is no fence.
+// leave looks for fences and the like, and for tags, in lines that are left out, as a
+// person sees them: a colour before a fence hides it from nobody. Most hold neither.
+// The first line may lack its beginning, the last one its end: such a piece is kept
+// as one, and is no fence.
 func (t *Text) leave(b []byte, cutLine bool) {
-	if !HasTag(b) && !bytes.Contains(b, []byte("```")) && !bytes.Contains(b, []byte("~~~")) && !term.MayEscape(b) {
+	if !HasTag(b) && !marks(b) && !term.MayEscape(b) {
 		return
 	}
-	seen := term.Plain(string(b))
+	seen := term.Visible(string(b))
 	tagged := HasTag(seen)
 	first := t.midLine || t.gone == 0 && t.buf[t.head-1] != '\n'
 	for seen != "" {
 		line, rest, ended := strings.Cut(seen, "\n")
 		last := !ended && cutLine
 		if tagged && len(t.kept) < keptLines && HasTag(line) {
-			t.kept = append(t.kept, kept{around(line, first, last), t.fence.Open()})
+			t.kept = append(t.kept, kept{around(line, first, last), t.blocks.Open()})
 		}
 		if !first && !last {
-			t.fence.Line(line[:min(len(line), keptSize)])
+			t.blocks.Line(line)
 		}
 		first, seen = false, rest
 	}
+}
+
+// marks reports whether a text may hold the marks of what [Blocks] knows that goes
+// on for lines.
+func marks(b []byte) bool {
+	for _, mark := range []string{"```", "~~~", "<!--", "-->", "<pre", "</pre", "<PRE", "</PRE"} {
+		if bytes.Contains(b, []byte(mark)) {
+			return true
+		}
+	}
+	return false
 }
 
 // around is the line, or what stands around its last tag.
@@ -175,32 +190,32 @@ func around(line string, lacksBegin, lacksEnd bool) string {
 	return s
 }
 
-// String returns what was kept as valid UTF-8. A code fence that was open where
-// something was left out is closed there and opened again, so that what stood
-// in a fence still does.
+// String returns what was kept as valid UTF-8. A code fence, <pre> or comment that
+// was open where something was left out is closed there and opened again, so that
+// what stood in one still does.
 func (t *Text) String() string {
 	t.settle()
 	if t.head == 0 {
 		return strings.ToValidUTF8(string(t.buf), "\uFFFD")
 	}
 	var b strings.Builder
+	line := func(s string) {
+		if s != "" {
+			b.WriteString(s + "\n")
+		}
+	}
 	b.Write(t.buf[:t.head])
 	if t.buf[t.head-1] != '\n' {
 		b.WriteByte('\n')
 	}
-	closeFence := func(mark string) {
-		if mark != "" {
-			b.WriteString(mark + "\n")
-		}
-	}
-	closeFence(t.atHead)
+	line(closing(t.atHead))
 	fmt.Fprintf(&b, "\n[%d bytes are left out here]\n\n", t.gone)
 	for _, k := range t.kept {
-		closeFence(k.fence)
-		b.WriteString(k.line + "\n")
-		closeFence(k.fence)
+		line(k.in)
+		line(k.line)
+		line(closing(k.in))
 	}
-	closeFence(t.fence.Open())
+	line(t.blocks.Open())
 	if t.midLine {
 		b.WriteString("… ")
 	}

@@ -26,15 +26,14 @@ func claudeDialect() dialect {
 }
 
 func claudeLine(d *Decoder, v *jsonlines.Value) {
-	if s := v.Str("session_id"); s != "" {
-		d.res.Session = s
-	}
 	subAgent := v.Str("parent_tool_use_id") != ""
 	switch v.Str("type") {
+	case "assistant", "stream_event", "result":
+		subAgent = d.foreign(v.Str("session_id")) || subAgent
+	}
+	switch v.Str("type") {
 	case "system":
-		if v.Str("subtype") == "init" && v.Str("model") != "" {
-			d.res.Model = v.Str("model")
-		}
+		claudeSystem(d, v)
 	case "assistant":
 		claudeMessage(d, v, subAgent)
 	case "stream_event":
@@ -53,7 +52,26 @@ func claudeLine(d *Decoder, v *jsonlines.Value) {
 			}
 		}
 	case "result":
-		claudeResult(d, v)
+		if !subAgent {
+			claudeResult(d, v)
+		}
+	}
+}
+
+// claudeSystem takes over what the client says about the run. Where it begins,
+// also anew, so may a session: the next line's is the run's.
+func claudeSystem(d *Decoder, v *jsonlines.Value) {
+	switch v.Str("subtype") {
+	case "init":
+		d.fullID, d.stream, d.session = "", "", ""
+		if s := v.Str("session_id"); s != "" {
+			d.res.Session = s
+		}
+		if s := v.Str("model"); s != "" {
+			d.res.Model = s
+		}
+	case "api_retry":
+		d.retry()
 	}
 }
 
@@ -68,6 +86,7 @@ func claudeMessage(d *Decoder, v *jsonlines.Value, subAgent bool) {
 		return
 	}
 	if !subAgent {
+		d.ended.Store(false) // it goes on, if that was not the end
 		d.say(m.Str("id"), textOf(m.Get("content")))
 		if s := m.Str("model"); s != "" {
 			d.res.Model = s

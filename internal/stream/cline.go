@@ -41,6 +41,8 @@ func clineLine(d *Decoder, v *jsonlines.Value) {
 func clineEvent(d *Decoder, e *jsonlines.Value) {
 	kind := e.Str("contentType")
 	switch e.Str("type") {
+	case "iteration_start":
+		d.whole() // what came in pieces will not be completed
 	case "content_start":
 		switch kind {
 		case "text":

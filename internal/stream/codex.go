@@ -16,9 +16,10 @@ func codexDialect() dialect {
 }
 
 func codexLine(d *Decoder, v *jsonlines.Value) {
+	if d.foreign(v.Str("thread_id")) {
+		return // of a sub-agent
+	}
 	switch v.Str("type") {
-	case "thread.started":
-		d.res.Session = v.Str("thread_id")
 	case "turn.started":
 		d.ended.Store(false)
 	case "item.started":

@@ -5,23 +5,28 @@ import (
 )
 
 // copilotDialect is that of copilot --output-format json. Messages come in
-// pieces and then whole, with the same id; the prompt is repeated as
-// user.message. It tells requests, neither tokens nor cost.
+// pieces and then whole, with the same id; a turn that is retried begins anew, with
+// another id. The prompt is repeated as user.message. Events of a sub-agent name
+// it, or the tool call that began it. It tells requests, neither tokens nor cost.
 func copilotDialect() dialect {
 	data := jsonlines.Keys("messageId", "deltaContent", "model", "outputTokens", "inputTokens", "message", "statusCode", "errorType", "toolName", "parentToolCallId").
 		With("content", jsonlines.Keys("type", "text")).With("arguments", toolInput()).With("fileEdits", jsonlines.Keys("path"))
-	want := jsonlines.Keys("type", "sessionId", "exitCode").With("data", data).
+	want := jsonlines.Keys("type", "sessionId", "exitCode", "agentId").With("data", data).
 		With("usage", jsonlines.Filter{"codeChanges": jsonlines.Filter{"filesModified": jsonlines.Filter{}}})
 	return dialect{want: want, line: copilotLine, drop: func(kind []byte) bool { return string(kind) == "user.message" }}
 }
 
 func copilotLine(d *Decoder, v *jsonlines.Value) {
 	data := v.Get("data")
-	subAgent := data.Str("parentToolCallId") != ""
+	subAgent := v.Str("agentId") != "" || data.Str("parentToolCallId") != ""
 	switch v.Str("type") {
 	case "assistant.message_delta":
 		if !subAgent {
 			d.piece(data.Str("messageId"), data.Get("deltaContent").Long())
+		}
+	case "assistant.turn_retry":
+		if !subAgent {
+			d.retry()
 		}
 	case "assistant.message":
 		copilotMessage(d, data, subAgent)
@@ -32,6 +37,9 @@ func copilotLine(d *Decoder, v *jsonlines.Value) {
 			d.file(e.Str("path"))
 		}
 	case "session.error":
+		if subAgent {
+			return // it is told to the agent
+		}
 		d.status(data.Int("statusCode"))
 		if data.Str("errorType") == "rate_limit" {
 			d.limit.hit = true

@@ -19,6 +19,7 @@ func geminiDialect() dialect {
 func geminiLine(d *Decoder, v *jsonlines.Value) {
 	switch v.Str("type") {
 	case "init":
+		d.whole() // it begins anew
 		d.res.Session, d.res.Model = v.Str("session_id"), v.Str("model")
 	case "message":
 		geminiMessage(d, v)

@@ -5,7 +5,8 @@ import (
 )
 
 // opencodeDialect is that of opencode run --format json. Cost and tokens are
-// told per step.
+// told per step. Each line names its session: what sub-agents, which have others,
+// use counts, but their words, steps and errors are not the agent's.
 func opencodeDialect() dialect {
 	part := jsonlines.Keys("type", "text", "tool", "reason", "cost", "messageID").
 		With("tokens", jsonlines.Keys("input", "output", "reasoning").With("cache", jsonlines.Keys("read", "write"))).
@@ -16,15 +17,17 @@ func opencodeDialect() dialect {
 }
 
 func opencodeLine(d *Decoder, v *jsonlines.Value) {
-	if s := v.Str("sessionID"); s != "" {
-		d.res.Session = s
-	}
+	subAgent := d.foreign(v.Str("sessionID"))
 	part := v.Get("part")
 	switch v.Str("type") {
 	case "step_start":
-		d.ended.Store(false)
+		if !subAgent {
+			d.ended.Store(false)
+		}
 	case "text":
-		d.say(part.Str("messageID"), part.Get("text").Long())
+		if !subAgent {
+			d.say(part.Str("messageID"), part.Get("text").Long())
+		}
 	case "tool_use":
 		name, in := part.Str("tool"), part.Get("state", "input")
 		d.tool(name, shownInput(in))
@@ -33,8 +36,11 @@ func opencodeLine(d *Decoder, v *jsonlines.Value) {
 			d.file(in.FirstOf("filePath", "path"))
 		}
 	case "step_finish":
-		opencodeStep(d, part)
+		opencodeStep(d, part, subAgent)
 	case "error":
+		if subAgent {
+			return
+		}
 		d.end()
 		d.status(v.Int("error", "data", "statusCode"))
 		why := v.Str("error", "data", "message")
@@ -45,18 +51,20 @@ func opencodeLine(d *Decoder, v *jsonlines.Value) {
 	}
 }
 
-func opencodeStep(d *Decoder, part *jsonlines.Value) {
+func opencodeStep(d *Decoder, part *jsonlines.Value, subAgent bool) {
 	u := &d.res.Usage
 	u.Requests++
-	u.Messages++
+	if !subAgent {
+		u.Messages++
+	}
 	u.InputTokens += part.Int("tokens", "input") + part.Int("tokens", "cache", "read") + part.Int("tokens", "cache", "write")
 	u.OutputTokens += part.Int("tokens", "output") + part.Int("tokens", "reasoning")
 	if step, ok := part.Number("cost"); ok {
 		d.addCost(step)
 	}
-	switch part.Str("reason") {
-	case "tool-calls":
-	case "stop":
+	switch reason := part.Str("reason"); {
+	case subAgent || reason == "tool-calls":
+	case reason == "stop":
 		d.end()
 		d.overcome()
 	default:

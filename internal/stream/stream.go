@@ -82,12 +82,13 @@ type Decoder struct {
 
 	full    *reply.Text // the last message with text
 	fullID  string
-	pieces  []message   // what came of messages that are not complete; the last one grows
+	pieces  []message   // what came of messages that are not complete, as they began
 	final   *reply.Text // of the end event
 	plain   reply.Text  // of the plain format
 	limit   limit       // as told before the end
 	shown   bool        // the message being read was shown as it came
 	midLine bool        // the display is not at the beginning of a line
+	session string      // the run's; "" = not known yet
 	turn    bool        // a model call is under way
 	stream  string      // the id of the message that comes in pieces, if they do not say
 
@@ -261,12 +262,21 @@ func (d *Decoder) own(words string) bool {
 }
 
 // say takes over words of the agent. Blocks of one message, which have the same
-// id, belong together; what came of it in pieces before is replaced.
+// id, belong together. What came of it in pieces is replaced, and so is what an
+// end event before it said. A message of which pieces came but never the whole is
+// over once a later one comes: in pieces, only what began after this one stays.
 func (d *Decoder) say(id string, t *reply.Text) {
 	if t == nil {
 		return
 	}
-	d.pieces = slices.DeleteFunc(d.pieces, func(m message) bool { return id == "" || m.id == "" || m.id == id })
+	n := len(d.pieces)
+	if id != "" {
+		n = 1 + slices.IndexFunc(d.pieces, func(m message) bool { return m.id == id })
+		if n == 0 {
+			n = len(d.pieces) // it begins here
+		}
+	}
+	d.pieces = slices.Delete(d.pieces, 0, n)
 	if !d.shown && d.show != nil {
 		d.newline()
 		d.display(t.String())
@@ -276,6 +286,7 @@ func (d *Decoder) say(id string, t *reply.Text) {
 	if t.Blank() {
 		return
 	}
+	d.final = nil
 	if !d.res.Failed {
 		d.overcome()
 	}
@@ -291,20 +302,37 @@ func (d *Decoder) piece(id string, t *reply.Text) {
 	if t == nil {
 		return
 	}
+	d.final = nil
 	n := slices.IndexFunc(d.pieces, func(m message) bool { return m.id == id })
-	m := message{id, new(reply.Text)}
-	if n >= 0 {
-		m = d.pieces[n]
-		d.pieces = slices.Delete(d.pieces, n, n+1)
-	} else if len(d.pieces) == maxPieces {
-		d.pieces = slices.Delete(d.pieces, 0, 1)
+	if n < 0 {
+		if len(d.pieces) == maxPieces {
+			d.pieces = slices.Delete(d.pieces, 0, 1)
+		}
+		n = len(d.pieces)
+		d.pieces = append(d.pieces, message{id, new(reply.Text)})
 	}
-	d.pieces = append(d.pieces, m)
-	m.text.Add(t)
+	d.pieces[n].text.Add(t)
 	if d.show != nil {
 		d.display(t.String())
 	}
 	d.shown = true
+}
+
+// retry forgets what came of messages that are not complete: the model is asked
+// again.
+func (d *Decoder) retry() {
+	d.pieces = nil
+	d.newline()
+	d.shown = false
+}
+
+// foreign reports whether a session is another than that of the run, whose words
+// are not the agent's. The first one that is named is the run's.
+func (d *Decoder) foreign(session string) bool {
+	if d.session == "" && session != "" {
+		d.session, d.res.Session = session, session
+	}
+	return session != "" && session != d.session
 }
 
 // whole makes a message of the pieces so far.

@@ -110,11 +110,11 @@ func TestEcho(t *testing.T) {
 	prompt := "  Do it. Do it well.\nSay <promise>X</promise> then. Do it.\n\n"
 	inner := strings.TrimSpace(prompt)
 	for _, tt := range []struct{ in, want string }{
-		{inner, ""},
-		{"a" + inner + "b" + inner + "c", "abc"},
-		{"Do it. Do it. " + inner + ".", "Do it. Do it. ."},
+		{inner, reply.Mark},
+		{"a" + inner + "b" + inner + "c", "a" + reply.Mark + "b" + reply.Mark + "c"},
+		{"Do it. Do it. " + inner + ".", "Do it. Do it. " + reply.Mark + "."},
 		{inner[:20], inner[:20]},
-		{inner[:20] + inner, inner[:20]},
+		{inner[:20] + inner, inner[:20] + reply.Mark},
 		{inner[:len(inner)-1] + "!", inner[:len(inner)-1] + "!"},
 		{"nothing", "nothing"},
 	} {

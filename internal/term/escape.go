@@ -3,7 +3,6 @@ package term
 import (
 	"bytes"
 	"strings"
-	"unicode/utf8"
 )
 
 // A sequence follows text through ECMA-48 control sequences: CSI (colours, the
@@ -121,15 +120,26 @@ func withoutSequences(text string) string {
 		next := f.next(at)
 		b.WriteString(text[at:next])
 		at = next
-		for s := outside; at < len(text); {
-			r, size := utf8.DecodeRuneInString(text[at:])
-			if !s.hides(r) {
-				break
-			}
-			at += size
+		for size := -1; size != 0; at += size {
+			size = hidden(text[at:])
 		}
 	}
 	return b.String()
+}
+
+// hidden is the size of the control sequence that text begins with, up to where
+// another one begins; 0 = none.
+func hidden(text string) int {
+	s := outside
+	for at, r := range text {
+		if at > 0 && (s == outside || (r == 0x1b || r == 0x9b) && s != inString) {
+			return at
+		}
+		if !s.hides(r) {
+			return at
+		}
+	}
+	return len(text)
 }
 
 // A finder finds the characters that begin sequences. It looks for each kind

@@ -2,7 +2,7 @@
 // it: control sequences, control characters, characters that show nothing or turn
 // the direction of text around, letters that look like others.
 //
-// [Plain] is for reading (what would a person see?), [Strip], [Clean] and [Line]
+// [Plain] and [Visible] are for reading (what would a person see?), [Strip], [Clean] and [Line]
 // are for showing (what may a terminal be given?), [Skeleton] is for comparing
 // (does this read as that?). All follow control sequences with one state machine.
 package term
@@ -20,7 +20,11 @@ import (
 // LF. The number of lines stays what it was. Other characters, also invisible
 // ones and bytes that are not UTF-8, stay.
 func Plain(text string) string {
-	text = withoutSequences(strings.TrimPrefix(text, "\uFEFF"))
+	return overwritten(withoutSequences(strings.TrimPrefix(text, "\uFEFF")))
+}
+
+// overwritten returns what carriage returns leave of each line.
+func overwritten(text string) string {
 	if strings.IndexByte(text, '\r') < 0 {
 		return text
 	}

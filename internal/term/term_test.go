@@ -188,6 +188,10 @@ func FuzzTerm(f *testing.F) {
 		if n := strings.Count(text, "\n"); strings.Count(plain, "\n") != n {
 			t.Fatalf("%q: %d lines became %q", text, n, plain)
 		}
+		visible := term.Visible(text)
+		if strings.Count(visible, "\n") != strings.Count(plain, "\n") || !term.MayEscape(text) && visible != plain {
+			t.Fatalf("%q: %q by Visible, %q by Plain", text, visible, plain)
+		}
 		if strings.ContainsAny(plain, "\x1b\u0090\u0098\u009b\u009d\u009e\u009f") && utf8.ValidString(text) {
 			t.Fatalf("%q: a control sequence is left in %q", text, plain)
 		}

@@ -1,0 +1,115 @@
+package ralph
+
+import (
+	"iter"
+	"slices"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/ralph-loop/ralph/internal/reply"
+	"github.com/ralph-loop/ralph/internal/term"
+)
+
+// withoutPrompt removes verbatim copies of the prompt from the output, line
+// numbers unchanged, and returns what the prompt says before its tags, for copies
+// that are not verbatim. Only a prompt that holds a tag can do harm.
+func (m Match) withoutPrompt(output, prompt string) (string, []passage) {
+	prompt = term.Plain(prompt)
+	if tagged, escaped := scan(output); !tagged && !escaped || !reply.HasTag(prompt) {
+		return output, nil
+	}
+	return reply.Remove(m.seen(output), prompt), passages(prompt)
+}
+
+// A passage is what a prompt says up to the end of a tag. An answer in which a tag
+// comes after the same words repeats the prompt, however it came there: cut, with
+// other white space or line ends, with characters that are not ASCII broken by
+// another encoding.
+type passage struct {
+	words  []rune // from the end, without white space
+	coarse []rune // the same, but each run of characters that are not ASCII is one, other
+}
+
+const (
+	saidLetters = 256 // of ASCII: so much of a passage is compared, the tag's own included
+	saidRunes   = 2048
+	saidLeast   = 8  // with less before the tag nobody can tell
+	saidTags    = 32 // of a prompt, the last ones
+	other       = utf8.RuneError
+)
+
+// passages returns those of a prompt.
+func passages(prompt string) []passage {
+	var last []tag
+	for t := range tags(prompt) {
+		if last = append(last, t); len(last) > saidTags {
+			last = last[1:]
+		}
+	}
+	var said []passage
+	for _, t := range last {
+		var p passage
+		letters, own := 0, 0
+		for r, at := range backwards(prompt[:t.after]) {
+			p.words = append(p.words, r)
+			if r < utf8.RuneSelf {
+				p.coarse = append(p.coarse, r)
+				letters++
+			} else if n := len(p.coarse); n == 0 || p.coarse[n-1] != other {
+				p.coarse = append(p.coarse, other)
+			}
+			if at >= t.open {
+				own = len(p.words)
+			}
+			if letters == saidLetters || len(p.words) == saidRunes {
+				break
+			}
+		}
+		known := slices.ContainsFunc(said, func(o passage) bool { return slices.Equal(o.words, p.words) })
+		if !known && len(p.words) >= own+saidLeast {
+			said = append(said, p)
+		}
+	}
+	return said
+}
+
+// repeated reports whether a text ends with the passage: exactly, or but for
+// characters that are not ASCII, if the text's look broken.
+func (p passage) repeated(text string) bool {
+	words, coarse := p.words, p.coarse // still to be found
+	exact, rough, broken, run := true, true, false, false
+	for r := range backwards(text) {
+		if exact && len(words) > 0 {
+			exact, words = words[0] == r, words[1:]
+		}
+		broken = broken || r >= utf8.RuneSelf && r <= '\u00ff' || r == utf8.RuneError
+		if r >= utf8.RuneSelf {
+			r = other
+		}
+		if rough && len(coarse) > 0 && !(run && r == other) {
+			rough, coarse = coarse[0] == r, coarse[1:]
+		}
+		run = r == other
+		switch {
+		case exact && len(words) == 0, rough && broken && len(coarse) == 0:
+			return true
+		case !exact && (!rough || len(coarse) == 0):
+			return false
+		}
+	}
+	return false
+}
+
+// backwards yields the characters of a text that show, from its end, with their
+// offsets.
+func backwards(text string) iter.Seq2[rune, int] {
+	return func(yield func(rune, int) bool) {
+		for at := len(text); at > 0; {
+			r, size := utf8.DecodeLastRuneInString(text[:at])
+			at -= size
+			if !unicode.IsControl(r) && !ignorable(r) && !yield(r, at) {
+				return
+			}
+		}
+	}
+}

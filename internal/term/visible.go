@@ -1,0 +1,210 @@
+package term
+
+import "strings"
+
+// Visible returns [Plain] text without what a terminal hides from a person: what is
+// concealed (SGR 8), what was erased, and the lines that the cursor has moved back
+// to, for they may say something else now. The number of lines stays what it was,
+// and U+FEFF, which nobody sees, stands for what is left out.
+//
+// It follows the cursor by lines. It does not know how wide the screen is, hence not
+// which line is wrapped, nor what has scrolled away, nor colours: text in the colour
+// of its background is visible here.
+func Visible(text string) string {
+	text = strings.TrimPrefix(text, "\uFEFF")
+	f := finder{text: text, esc: -1, c1: -1}
+	if f.next(0) == len(text) {
+		return overwritten(text)
+	}
+	s := screen{}
+	s.out.Grow(len(text))
+	for at := 0; at < len(text); {
+		next := f.next(at)
+		s.write(text[at:next])
+		at = next
+		for size := -1; size != 0; at += size {
+			size = hidden(text[at:])
+			s.control(text[at : at+size])
+		}
+	}
+	return overwritten(s.text())
+}
+
+// A screen is what was written to a terminal, and what of it was written over.
+type screen struct {
+	out       strings.Builder
+	line      int  // written so far
+	row       int  // of the cursor, if nothing scrolls
+	moved     int  // what line is more than row, since the cursor moves up
+	saved     int  // row
+	back      bool // the cursor has moved back on its line
+	concealed bool
+	gone      []erased
+}
+
+// erased is what is no longer seen: what was written before an offset, from a line
+// on. Of several, a later one reaches less far up: those that do not are dropped.
+type erased struct{ before, line, row, moved int }
+
+const leftOut = "\uFEFF"
+
+func (s *screen) write(text string) {
+	if text == "" {
+		return
+	}
+	if s.back && text[0] != '\n' {
+		s.out.WriteString("\r" + leftOut)
+	}
+	s.back = false
+	lines := strings.Count(text, "\n")
+	s.line += lines
+	s.row += lines
+	if !s.concealed {
+		s.out.WriteString(text)
+		return
+	}
+	s.out.WriteString(leftOut)
+	for range lines {
+		s.out.WriteByte('\n')
+	}
+}
+
+// control does what a sequence says.
+func (s *screen) control(seq string) {
+	seq = seq[max(strings.LastIndexByte(seq, 0x1b), 0):] // a string may be broken off by another
+	if seq == "" {
+		return
+	}
+	params, ok := strings.CutPrefix(seq, "\x1b[")
+	if !ok {
+		params, ok = strings.CutPrefix(seq, "\u009b")
+	}
+	final := seq[len(seq)-1]
+	if !ok {
+		switch seq {
+		case "\x1b7":
+			s.saved = s.row
+		case "\x1b8":
+			s.erase(s.saved)
+		case "\x1bM":
+			s.erase(s.row - 1)
+		case "\x1bc":
+			s.erase(0)
+		}
+		return
+	}
+	params = strings.TrimSuffix(params, seq[len(seq)-1:])
+	if params != "" && params[0] > ';' { // private ones
+		return
+	}
+	n := number(params)
+	switch final {
+	case 'm':
+		s.colours(params)
+	case 'A', 'F':
+		s.erase(s.row - max(n, 1))
+	case 'B', 'E':
+		s.row += max(n, 1)
+		s.moved -= max(n, 1)
+	case 'D', 'G', '`':
+		s.back = true // what follows is written over the line
+	case 'H', 'f', 'd':
+		s.erase(0)
+	case 'J':
+		if n > 0 {
+			s.erase(0)
+		}
+	case 'K':
+		if n > 0 {
+			s.erase(s.row)
+		}
+	case 'M':
+		s.erase(s.row)
+	case 's':
+		s.saved = s.row
+	case 'u':
+		s.erase(s.saved)
+	}
+}
+
+// erase moves the cursor up to a row, from which on nothing is seen any more.
+func (s *screen) erase(row int) {
+	row = min(max(row, 0), s.row)
+	moved := s.moved
+	for n := len(s.gone) - 1; n >= 0 && s.gone[n].row >= row; n-- {
+		moved = s.gone[n].moved
+		s.gone = s.gone[:n]
+	}
+	s.gone = append(s.gone, erased{s.out.Len(), max(row+moved, 0), row, moved})
+	s.row, s.moved = row, s.line-row
+}
+
+// text is what is left.
+func (s *screen) text() string {
+	text := s.out.String()
+	if len(s.gone) == 0 {
+		return text
+	}
+	var b strings.Builder
+	b.Grow(len(text))
+	for line, at, n := 0, 0, 0; at < len(text); line++ {
+		for n < len(s.gone) && s.gone[n].line <= line {
+			n++
+		}
+		end := at + 1 + strings.IndexByte(text[at:], '\n')
+		if end == at {
+			end = len(text)
+		}
+		from := at
+		if n > 0 {
+			from = min(max(s.gone[n-1].before, at), end)
+		}
+		if from == end && text[end-1] == '\n' {
+			from--
+		}
+		if from > at {
+			b.WriteString(leftOut)
+		}
+		b.WriteString(text[from:end])
+		at = end
+	}
+	return b.String()
+}
+
+// colours looks for what conceals and what shows again. 38, 48 and 58 are followed by
+// a colour, in which an 8 is none.
+func (s *screen) colours(params string) {
+	for {
+		param, rest, more := strings.Cut(params, ";")
+		switch param, _, _ := strings.Cut(param, ":"); param {
+		case "8", "08":
+			s.concealed = true
+		case "", "0", "00", "28":
+			s.concealed = false
+		case "38", "48", "58":
+			skip := 0
+			switch kind, _, _ := strings.Cut(rest, ";"); kind {
+			case "5":
+				skip = 2
+			case "2":
+				skip = 4
+			}
+			for range skip {
+				_, rest, more = strings.Cut(rest, ";")
+			}
+		}
+		if !more {
+			return
+		}
+		params = rest
+	}
+}
+
+// number is the first parameter, 0 if there is none.
+func number(params string) int {
+	n := 0
+	for i := 0; i < len(params) && params[i] >= '0' && params[i] <= '9' && n < 1<<20; i++ {
+		n = n*10 + int(params[i]-'0')
+	}
+	return n
+}
