@@ -14,6 +14,7 @@ import (
 	"reflect"
 	"strings"
 
+	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/tasks"
 	"github.com/ralph-loop/ralph/tasks/spec"
 )
@@ -262,7 +263,7 @@ func checkTasks(e env, f *shared, args []string) error {
 	defs := file.Definitions()
 	// A verifier that cannot be built is a mistake too; a judge is not asked for.
 	c := criteria{shared: f}
-	c.judged("claude")
+	c.env.Judge = func(string) (ralph.Runner, error) { return ralph.Replay(), nil }
 	for _, d := range defs {
 		if d.Completion == nil && f.strict {
 			return fail(exitConfig, "%s: %s has no completion, and --strict asks for one", path, d.ID)
