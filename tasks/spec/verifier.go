@@ -29,6 +29,9 @@ type Env struct {
 	// Redact returns a text without its secrets; all that leaves a verifier
 	// passes it, see [verify.External]. Nil = nothing is hidden.
 	Redact func(string) string
+	// AcceptConfig has commands and templates take as it is now what their tools
+	// read and what they run, see [verify.External].
+	AcceptConfig bool
 	// Methods are the program's own methods.
 	Methods Methods
 

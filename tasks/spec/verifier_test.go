@@ -240,3 +240,31 @@ func TestNearest(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 }
+
+// What a command's tools read from the home folder is noted when the loop starts.
+func TestAcceptConfig(t *testing.T) {
+	home := t.TempDir()
+	t.Setenv("HOME", home)
+	t.Setenv("NPM_CONFIG_USERCONFIG", filepath.Join(home, ".npmrc"))
+	d := parseOne(t, shortTask+`
+  docs: {verification_method: external, verification_config: {command: "true npm test"}}
+`)
+	task, err := d.Task("docs")
+	if err != nil {
+		t.Fatal(err)
+	}
+	task.Dir = t.TempDir()
+	if task, err = spec.Verifier(spec.Env{}).Prepare(t.Context(), task); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(home, ".npmrc"), []byte("script-shell=/bin/true"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c := claim("", "done")
+	c.Task = task
+	for accept := range map[bool]bool{false: true, true: true} {
+		if got, err := spec.Verifier(spec.Env{AcceptConfig: accept}).Verify(t.Context(), c); err != nil || got.Passed != accept {
+			t.Errorf("%t: %+v, %v", accept, got, err)
+		}
+	}
+}

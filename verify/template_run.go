@@ -1,0 +1,177 @@
+package verify
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/ralph-loop/ralph"
+)
+
+// A tool is a command some of whose exit codes say that it could not do its work.
+type tool struct {
+	External
+	unable []int
+	late   []int // those that say that it ran out of time
+	hint   string
+
+	watch *watch                      // nil = nothing in the workspace redirects it
+	reads func(folder string) results // of one run, which may write to a folder of its own; nil = there are no tests
+	at    int                         // where in the arguments those of the results go
+}
+
+// Prepare notes what surrounds the command and what redirects it.
+func (t tool) Prepare(ctx context.Context, task ralph.Task) (ralph.Task, error) {
+	prepared, err := t.External.Prepare(ctx, task)
+	if err != nil || t.watch == nil {
+		return prepared, err
+	}
+	noted, err := t.watch.prepare(task.Dir)
+	if err != nil {
+		return task, err
+	}
+	return agree(prepared, noted), nil
+}
+
+// Verify implements [ralph.Verifier].
+func (t tool) Verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, error) {
+	if ctx.Err() != nil {
+		return ralph.Verdict{}, context.Cause(ctx)
+	}
+	var more []ralph.Check
+	if t.watch != nil {
+		check, ok, err := t.watch.redirected(c.Task)
+		switch {
+		case err != nil:
+			return ralph.Verdict{}, err
+		case !ok && !t.AcceptConfig:
+			return judge(check), nil
+		case !ok:
+			check.Status, check.Detail = ralph.CheckWarning, "accepted: "+check.Detail
+			more = append(more, check)
+		}
+		if check, changed := t.watch.tests(c.Task); changed {
+			more = append(more, check)
+		}
+	}
+	v, err := t.run(ctx, c)
+	if err == nil {
+		v.Checks = few(append(v.Checks, more...))
+	}
+	return v, err
+}
+
+// run runs the tool and reads its results and its exit code.
+func (t tool) run(ctx context.Context, c ralph.Claim) (ralph.Verdict, error) {
+	run := t.External
+	if t.reads != nil {
+		folder, err := os.MkdirTemp("", "ralph-tests-")
+		if err != nil {
+			return ralph.Verdict{}, fmt.Errorf("verify: Template: %w", err)
+		}
+		defer os.RemoveAll(folder)
+		run.title = t.name() // without what is added
+		run.results = t.reads(folder)
+		run.Args = slices.Insert(slices.Clone(run.Args), t.at, run.results.args()...)
+	}
+	v, err := run.Verify(ctx, c)
+	if err != nil {
+		return v, err
+	}
+	v.Checks = slices.Clone(v.Checks)
+	for i, check := range v.Checks {
+		switch {
+		case check.Name != run.name():
+		case check.Status == ralph.CheckUnable:
+			v.Checks[i].Detail = t.Args[0] + " is needed: " + check.Detail
+			v.Feedback = v.Checks[i].Detail
+		case check.ExitCode != nil && slices.Contains(t.late, *check.ExitCode):
+			v.Checks[i].Status = ralph.CheckTimeout
+		case check.ExitCode != nil && slices.Contains(t.unable, *check.ExitCode):
+			v.Checks[i].Status = ralph.CheckUnable
+			v.Checks[i].Detail = t.hint + ": " + check.Detail
+		}
+	}
+	return v, nil
+}
+
+// covered is go test with a floor under its coverage.
+type covered struct {
+	tool
+	percent float64
+}
+
+// Verify implements [ralph.Verifier].
+func (t covered) Verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, error) {
+	if ctx.Err() != nil {
+		return ralph.Verdict{}, context.Cause(ctx)
+	}
+	folder, err := os.MkdirTemp("", "ralph-cover-")
+	if err != nil {
+		return ralph.Verdict{}, fmt.Errorf("verify: coverage: %w", err)
+	}
+	defer os.RemoveAll(folder)
+	profile := filepath.Join(folder, "cover.out")
+	run := t.tool
+	run.title = t.name() // without the folder, which is new each time
+	run.Args = slices.Insert(slices.Clone(run.Args), 2, "-coverprofile="+profile)
+	v, err := run.Verify(ctx, c)
+	if err != nil || !v.Passed {
+		return v, err
+	}
+	text, err := os.ReadFile(profile)
+	if err != nil {
+		return ralph.Verdict{}, fmt.Errorf("verify: coverage: %w", err)
+	}
+	percent, err := coverage(string(text))
+	if err != nil {
+		return ralph.Verdict{}, fmt.Errorf("verify: coverage: %w", err)
+	}
+	check := ralph.Check{Name: "coverage", Status: ralph.CheckPassed, Detail: fmt.Sprintf("%.1f%% of statements are covered", percent)}
+	if percent < t.percent {
+		check.Status = ralph.CheckFailed
+		check.Detail = fmt.Sprintf("%.1f%% of statements are covered by tests, at least %g%% are asked for", percent, t.percent)
+	}
+	return judge(slices.Insert(v.Checks, 1, check)...), nil
+}
+
+// coverage is the part of the statements in a profile that ran, in percent. A
+// block that several packages' tests report counts once.
+func coverage(profile string) (float64, error) {
+	type block struct {
+		statements int
+		ran        bool
+	}
+	blocks := map[string]block{}
+	for line := range strings.Lines(profile) {
+		if strings.HasPrefix(line, "mode:") {
+			continue
+		}
+		fields := strings.Fields(line)
+		if len(fields) < 3 {
+			return 0, fmt.Errorf("a line of the profile is %q", ends(line, 60, 20))
+		}
+		n := len(fields)
+		statements, err := strconv.Atoi(fields[n-2])
+		if err != nil {
+			return 0, err
+		}
+		where := strings.Join(fields[:n-2], " ")
+		blocks[where] = block{statements, blocks[where].ran || fields[n-1] != "0"}
+	}
+	all, ran := 0, 0
+	for _, b := range blocks {
+		all += b.statements
+		if b.ran {
+			ran += b.statements
+		}
+	}
+	if all == 0 {
+		return 100, nil
+	}
+	return 100 * float64(ran) / float64(all), nil
+}
