@@ -180,6 +180,7 @@ func FuzzReadJSONL(f *testing.F) {
 		}
 	})
 }
+
 // TestResumeLoopsWithoutNames: two loops without an ID in one log are told apart by
 // the names that their driver gave them.
 func TestResumeLoopsWithoutNames(t *testing.T) {

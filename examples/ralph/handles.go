@@ -18,6 +18,7 @@ type shared struct {
 	verify, promise, match, blocked string
 	dir, config, log                string
 	always, strict, dryRun          bool
+	acceptConfig                    bool
 	allBoxes                        bool
 
 	max                                              int
@@ -62,6 +63,7 @@ func (s *shared) handles() []handle {
 
 		// When the work is done.
 		{"verify", modes, &s.verify, "a shell `COMMAND` that succeeds when the task is done", nil},
+		{"accept-config", slices.Concat(work, verify), &s.acceptConfig, "have checks run although programs, or what tools read from the home folder, changed", nil},
 		{"always", modes, &s.always, "verify after every iteration, whether the agent claims to be done or not", nil},
 		{"promise", modes, &s.promise, "the `TEXT` of the completion promise", s.isPromise},
 		{"match", modes, &s.match, "which text counts as the promise, a `RULE`: last-line, own-line, anywhere, fold", nil},

@@ -206,7 +206,7 @@ func (f *shared) verifier() (ralph.Verifier, string) {
 	if f.verify == "" {
 		return verify.String{}, ""
 	}
-	return verify.External{Shell: f.verify}, "the command `" + f.verify + "` must succeed"
+	return verify.External{Shell: f.verify, AcceptConfig: f.acceptConfig}, "the command `" + f.verify + "` must succeed"
 }
 
 // complete adds what is not in the file: how to end the loop, unless the file
