@@ -186,7 +186,8 @@ func TestMethodsVerifierPanics(t *testing.T) {
 	t.Parallel()
 	crash := ralph.VerifierFunc(func(context.Context, ralph.Claim) (ralph.Verdict, error) { panic("no quorum") })
 	env := spec.Env{Methods: spec.Methods{"vote": func(json.RawMessage, spec.Env) (ralph.Verifier, error) { return crash, nil }}}
-	task, err := parseOne(t, shortTask+"\n  coder: {verification_method: vote}\n").Task("coder")
+	config := spec.Config{TakePromises: true} // nothing is asked but the method
+	task, err := config.Task(parseOne(t, shortTask+"\n  coder: {verification_method: vote}\n"), "coder")
 	if err != nil {
 		t.Fatal(err)
 	}
