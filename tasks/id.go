@@ -213,7 +213,7 @@ func isNumbered(id string, sure bool) bool {
 	}{
 		{word: "T", letters: 1, least: 1, most: 9},    // T1, T001
 		{word: "t", letters: 1, least: 3, most: 9},    // t001
-		{letters: 1, least: 2, most: 2},               // B12, but not S3
+		{letters: 1, least: 2, most: 2},               // B12, but not B3
 		{letters: 2, least: 3, most: 3},               // F001, FR101
 		{letters: 2, least: 1, most: 9, dotted: true}, // A1.1
 		{letters: 5, least: 2, most: 9, zero: true},   // TASK01, but not ES2022

@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -167,15 +166,15 @@ type cargoResults struct {
 	passed int
 }
 
-var cargoLine = regexp.MustCompile(`^test result: ok\. (\d+) passed;`)
-
 func (r *cargoResults) args() []string { return nil }
 
 func (r *cargoResults) stdout(w io.Writer) io.Writer {
 	r.lines.line = func(line []byte) {
-		if m := cargoLine.FindStringSubmatch(term.Plain(string(line))); m != nil {
-			n, _ := strconv.Atoi(m[1])
-			r.passed += n
+		if count, ok := strings.CutPrefix(term.Plain(string(line)), "test result: ok. "); ok {
+			count, _, _ = strings.Cut(count, " passed;")
+			if n, err := strconv.Atoi(count); err == nil && n > 0 {
+				r.passed += n
+			}
 		}
 		w.Write(line)
 	}
