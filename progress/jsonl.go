@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"sync"
 	"time"
@@ -78,8 +79,10 @@ type note struct {
 // OpenJSONL opens an execution log for appending, as [JSONL.W]; it is made if it
 // does not exist. A last line that was cut off by a crash is ended, so that it
 // does not spoil the next one. The caller closes the file.
-func OpenJSONL(path string) (*os.File, error) {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o644)
+func OpenJSONL(path string) (*os.File, error) { return openJSONL(path, 0o644) }
+
+func openJSONL(path string, mode fs.FileMode) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND|os.O_CREATE, mode)
 	if err != nil {
 		return nil, fmt.Errorf("progress: %w", err)
 	}

@@ -74,7 +74,7 @@ func parseRecord(text []byte, number int64) (Record, bool) {
 // in the workspace is in the hands of the agent, and of all that works there: it is
 // something for people to read, and nothing to resume from.
 func Resume(r io.Reader, task string) (ralph.State, error) {
-	loops := map[string]ralph.State{}
+	loops := map[string]*fold{}
 	for rec, err := range ReadJSONL(r) {
 		if err != nil {
 			return ralph.State{}, fmt.Errorf("%w, resuming %q", err, task)
@@ -83,23 +83,57 @@ func Resume(r io.Reader, task string) (ralph.State, error) {
 		if ev.Loop != task && ev.Task != task {
 			continue
 		}
-		s, known := loops[ev.Loop]
-		switch {
-		case ev.Kind == ralph.EventLoopStarted && ev.State != nil && (!known || s.Done()):
-			loops[ev.Loop] = *ev.State
-		case known:
-			loops[ev.Loop] = s.Apply(ev)
+		if ev.Kind == ralph.EventLoopStarted && ev.State != nil && loops[ev.Loop] == nil {
+			loops[ev.Loop] = &fold{}
+		}
+		if f := loops[ev.Loop]; f != nil {
+			f.apply(ev)
 		}
 	}
-	if s, ok := loops[task]; ok {
-		return s, nil
+	if f := loops[task]; f != nil {
+		return f.s, nil
 	}
 	names := slices.Sorted(maps.Keys(loops))
 	switch len(names) {
 	case 0:
 		return ralph.State{}, fmt.Errorf("progress: resume %q: the log does not tell the start of such a task or loop", task)
 	case 1:
-		return loops[names[0]], nil
+		return loops[names[0]].s, nil
 	}
 	return ralph.State{}, fmt.Errorf("progress: resume %q: several loops worked on it; name one of %s", task, strings.Join(names, ", "))
+}
+
+// A fold is what a loop's events make of it, from its start on.
+type fold struct {
+	s        ralph.State
+	meta     map[string]string
+	unproven *ralph.State // if a verdict has passed and the loop's end is not told: the state without that verdict
+}
+
+func (f *fold) apply(ev ralph.Event) {
+	before := f.s
+	starts := ev.Kind == ralph.EventLoopStarted && ev.State != nil
+	if starts {
+		f.meta = ev.Meta
+	}
+	if starts && (before.Iteration == 0 || before.Done()) {
+		f.s, f.unproven = *ev.State, nil
+		return
+	}
+	f.s = before.Apply(ev)
+	switch {
+	case ev.Kind == ralph.EventLoopStopped:
+		f.unproven = nil
+	case !before.Done() && f.s.Stop == ralph.StopVerified:
+		s := before.Next(interrupted(ev.Iteration))
+		f.unproven = &s
+	}
+}
+
+// interrupted is an attempt as if the process had ended before its verdict: what it
+// has spent counts.
+func interrupted(it ralph.Iteration) ralph.Iteration {
+	it.Outcome, it.Fault, it.Error = ralph.OutcomeInterrupted, ralph.FaultInterrupted, "the process ended before the loop's end was on record"
+	it.Claimed, it.Blocked, it.Verdict = false, false, ralph.Verdict{Usage: it.Verdict.Usage}
+	return it
 }

@@ -30,6 +30,9 @@ func (r *session) prompt(_ context.Context, s ralph.State) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	if r.HowVerified != "" {
+		text = strings.TrimRight(text, "\n") + "\n\nWhen its box is ticked, " + it.Key + " is verified: " + r.HowVerified + ".\n"
+	}
 	more := s.Continuation()
 	if more == "" {
 		return text, nil

@@ -80,6 +80,9 @@ type Session struct {
 	// cannot tell, the session ends rather than give the item up. nil = a box
 	// that is ticked is enough, see Report.Unverified.
 	Verifier ralph.Verifier
+	// HowVerified tells the agent how an item is verified whose box is ticked: "the
+	// command `go test ./...` must succeed". "" = it is not told.
+	HowVerified string
 	// Pending are the items that are not verified, as an earlier run handed them to
 	// Keep: by key, why they were rejected, "" = nobody was asked. Of those, boxes
 	// that are ticked are no proof: the Verifier is asked first. Without a

@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/progress"
 	"github.com/ralph-loop/ralph/tasks/spec"
 )
 
@@ -18,7 +20,11 @@ import (
 // later decides anything: it is only compared.
 type agreed struct {
 	*work
-	c     criteria
+	c        criteria
+	verifier ralph.Verifier
+	dir      progress.Dir           // the record
+	begun    map[string]ralph.State // by the loop's name: on record, to go on with
+
 	f     *spec.File              // as it was; its statuses are what this run knows, and are not saved
 	parts map[string][]ralph.Task // by the task's ID: one for each stage that is to run
 
@@ -33,8 +39,16 @@ type agreed struct {
 // agree builds what is run for each task: what cannot be built is found out now,
 // and not after hours.
 func (w *work) agree(c criteria, f *spec.File) (*agreed, error) {
-	a := &agreed{work: w, c: c, f: f, parts: map[string][]ralph.Task{}, before: map[string]bool{},
+	a := &agreed{work: w, c: c, f: f, parts: map[string][]ralph.Task{}, before: map[string]bool{}, begun: map[string]ralph.State{},
 		shows: map[string]spec.Status{}, ran: map[string]int{}, changed: map[string]string{}}
+	var how string
+	var err error
+	if a.verifier, how, err = w.checks(c.verifier()); err != nil {
+		return nil, err
+	}
+	if a.dir, err = w.records(w.env, w.project, w.file); err != nil {
+		return nil, err
+	}
 	for _, d := range f.Definitions() {
 		a.before[d.ID], a.shows[d.ID] = d.Status == spec.StatusDone, d.Status
 		if err := c.knows(d, w.stage); err != nil {
@@ -52,10 +66,39 @@ func (w *work) agree(c criteria, f *spec.File) (*agreed, error) {
 			if err != nil {
 				return nil, fail(exitConfig, "%s: %w", w.file, err)
 			}
+			task.HowVerified = strings.Trim(task.HowVerified+"; "+how, "; ")
+			s, err := a.resume(task, d.Status)
+			if err != nil {
+				return nil, err
+			}
+			if s.Done() || s.Iteration > 1 || s.Attempt > 1 || s.Running {
+				a.begun[s.Loop] = s
+			} else if s, err := a.loop().Prepare(w.ctx, s); err == nil { // else it is told when its turn comes: other tasks may make what it needs
+				task.Guarded = outside(s.Task.Guarded)
+			}
 			a.parts[d.ID] = append(a.parts[d.ID], task)
 		}
 	}
 	return a, nil
+}
+
+// loop is what runs the tasks.
+func (a *agreed) loop() *ralph.Local {
+	return &ralph.Local{Runner: a.agent, Verifier: a.verifier, Log: a.shown(false), Output: a.output, Evidence: a.evidence(a.dir, a.logPath), Meta: a.c.terms()}
+}
+
+// outside are those of the guarded things that lie outside the workspace: other
+// tasks may work on the rest before it is agreed.
+func outside(guarded map[string]string) map[string]string {
+	guarded = maps.Clone(guarded)
+	maps.DeleteFunc(guarded, func(key, _ string) bool {
+		if kind, ok := strings.CutPrefix(key, "//"); ok {
+			kind, _, _ = strings.Cut(kind, "/")
+			return kind != "config" && kind != "program" && kind != "exam"
+		}
+		return !filepath.IsAbs(key) && !strings.HasPrefix(key, "~/")
+	})
+	return guarded
 }
 
 // name names a stage of a task, where there are several.
@@ -168,6 +211,9 @@ func (a *agreed) settle(id string, s spec.Status, iterations int) error {
 	}
 	if err != nil {
 		return fail(exitConfig, "%s is %s, which could not be written back: %w", line(id), s, err)
+	}
+	for _, task := range a.parts[id] {
+		a.settled(task)
 	}
 	return nil
 }

@@ -5,13 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/ralph-loop/ralph"
-	"github.com/ralph-loop/ralph/progress"
 	"github.com/ralph-loop/ralph/tasks/spec"
 )
 
@@ -27,6 +25,7 @@ func (w *work) definitions() error {
 		return err
 	}
 	c.env.Redact = redact().String
+	w.logPath = w.logFile()
 	a, err := w.agree(c, f)
 	if err != nil {
 		return err
@@ -41,7 +40,7 @@ func (w *work) definitions() error {
 	if w.dryRun {
 		return a.preview()
 	}
-	if err := w.open(true); err != nil {
+	if err := w.open(a.dir); err != nil {
 		return err
 	}
 	for ready := a.ready(); len(ready) > 0 && err == nil; ready = a.ready() {
@@ -111,24 +110,24 @@ func (a *agreed) stage(d spec.Definition, task ralph.Task) (ralph.State, error) 
 		return s, used.Err()
 	}
 	a.budget(&task)
-	s := a.resume(task, d.Status)
-	if s.Done() { // the process died before it was written back
+	s, resumed := a.begun[ralph.Start(task).Loop]
+	switch {
+	case !resumed:
+		s = ralph.Start(task)
+	case s.Done(): // the process died before it was written back
 		a.say("%s was stopped (%s) when this ended before; its status is written back", a.name(task), s.Stop)
 		return s, nil
+	default:
+		a.say("%s goes on at iteration %d", task.ID, s.Iteration)
+		s = s.Limit(a.relimited(s.Task.Limits, task.Limits))
 	}
 	// Before the files are looked at that are guarded: this may be one of them.
 	err := a.write(d.ID, spec.StatusRunning, 0)
 	if err != nil || a.changed[d.ID] != "" {
 		return ralph.State{}, err
 	}
-	if s.Iteration == 1 && s.Attempt == 1 && !s.Running {
-		if s.Task, err = a.c.verifier().Prepare(a.ctx, task); err != nil {
-			return ralph.State{}, err
-		}
-	}
 	a.during = d.ID
-	evidence := filepath.Join(filepath.Dir(a.logPath), "evidence")
-	loop := &ralph.Local{Runner: a.agent, Verifier: a.c.verifier(), Log: a.shown(false), Output: a.output, Evidence: evidence}
+	loop := a.loop()
 	s, err = loop.Run(a.ctx, s)
 	a.used.Usage, a.used.Elapsed = a.used.Usage.Add(s.Usage), a.used.Elapsed+s.Elapsed
 	a.used.LastCost = cmp.Or(s.LastCost, a.used.LastCost)
@@ -159,7 +158,7 @@ func (a *agreed) preview() error {
 	columns(a.stdout, rows)
 	fmt.Fprintf(a.stdout, "\n== %s\n", line(first.ID))
 	dry := &printer{agent: a.agent, out: a.stdout}
-	_, err := (&ralph.Local{Runner: dry, Verifier: a.c.verifier()}).Run(a.ctx, ralph.Start(first))
+	_, err := (&ralph.Local{Runner: dry, Verifier: a.verifier}).Run(a.ctx, ralph.Start(first))
 	return dry.end(err)
 }
 
@@ -203,13 +202,17 @@ func (c *criteria) judged(name string) {
 		return
 	}
 	c.env.Judge = func(model string) (ralph.Runner, error) {
-		judge, err := ralph.Preset(name)
-		if err != nil {
-			return nil, ours{err}
-		}
-		judge.Model = cmp.Or(model, c.judgeModel, c.config.JudgeModel)
-		return judge, nil
+		return c.judgeNamed(name, cmp.Or(model, c.judgeModel, c.config.JudgeModel))
 	}
+}
+
+func (s *shared) judgeNamed(name, model string) (ralph.Runner, error) {
+	judge, err := ralph.Preset(name)
+	if err != nil {
+		return nil, ours{err}
+	}
+	judge.Model = model
+	return judge, nil
 }
 
 func (c criteria) verifier() spec.TaskVerifier { return spec.Verifier(c.env) }
@@ -229,10 +232,12 @@ func (c criteria) task(d spec.Definition, stage string) (ralph.Task, error) {
 	task.Dir, task.Limits = c.env.Dir, limits
 	err = c.verifier().Validate(task)
 	if errors.Is(err, spec.ErrNoJudge) {
-		err = fmt.Errorf("%w: name one with --judge, or with judge: below ralph: in .ralph/config.yaml", err)
+		err = fmt.Errorf("%w: %s", err, nameJudge)
 	}
 	return task, err
 }
+
+const nameJudge = "name one with --judge, or with judge: below ralph: in .ralph/config.yaml"
 
 // knows refuses an agent that nothing is known of: nothing but its word
 // would be asked for.
@@ -263,31 +268,6 @@ func stagesOf(d spec.Definition) []string {
 		return []string{"coder"}
 	}
 	return all
-}
-
-// resume returns the state of a loop that was interrupted, if the task is still
-// the same, else that of a new one. It is done if the loop stopped, and the
-// process died before that was written to the task file.
-func (w *work) resume(task ralph.Task, status spec.Status) ralph.State {
-	start := ralph.Start(task)
-	file, err := os.Open(w.logPath)
-	if err != nil {
-		return start
-	}
-	defer file.Close()
-	s, err := progress.Resume(file, start.Loop)
-	if err != nil || s.Task.Prompt != task.Prompt || string(s.Task.Spec) != string(task.Spec) || s.Task.Dir != task.Dir {
-		return start
-	}
-	// Written after the status, which says that it runs: not an earlier loop's end.
-	if info, err := os.Stat(w.file); s.Done() && err == nil && status == spec.StatusRunning && s.Updated.After(info.ModTime()) {
-		return s
-	}
-	if !s.Done() && (s.Iteration > 1 || s.Attempt > 1 || s.Running) {
-		w.say("%s goes on at iteration %d", task.ID, s.Iteration)
-		return s.Limit(task.Limits)
-	}
-	return start
 }
 
 // load loads definitions that must be usable.

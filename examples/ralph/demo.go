@@ -45,7 +45,7 @@ func runDemo(e env, f *shared, _ []string) error {
 		return err
 	}
 	path := cmp.Or(f.log, filepath.Join(base, "events.jsonl"))
-	log, err := e.executionLog(path, false)
+	log, err := e.executionLog(path)
 	if err != nil {
 		return err
 	}

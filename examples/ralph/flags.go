@@ -58,6 +58,8 @@ func (f *flags) add(h handle) {
 		f.Float64Var(to, h.name, *to, h.help)
 	case *time.Duration:
 		f.DurationVar(to, h.name, *to, h.help)
+	case *list:
+		f.Var(to, h.name, h.help)
 	default:
 		panic("a handle of an unknown kind: " + h.name)
 	}

@@ -16,7 +16,8 @@ type shared struct {
 	agent, agentCmd, format, model  string
 	stage, judge, judgeModel        string
 	verify, promise, match, blocked string
-	dir, config, log                string
+	dir, config, log, state, exam   string
+	guard                           list
 	always, strict, dryRun          bool
 	acceptConfig                    bool
 	allBoxes                        bool
@@ -58,17 +59,22 @@ func (s *shared) handles() []handle {
 		{"format", loops, &s.format, "how it prints, a `FORMAT`: " + formats() + " (default with --agent-cmd: text)", s.isFormat},
 		{"model", loops, &s.model, "the `MODEL` it is to use", nil},
 		{"stage", []string{"run", "verify"}, &s.stage, "of a definition, the `AGENT` whose part alone it is (default: each that it names, else coder)", nil},
-		{"judge", []string{"run", "verify"}, &s.judge, "the `NAME` of the agent that judges what is verified by meaning (semantic)", nil},
-		{"judge-model", []string{"run", "verify"}, &s.judgeModel, "the `MODEL` it uses when a definition names none", nil},
+		{"judge", verify, &s.judge, "the `NAME` of the agent that judges what is verified by meaning (semantic)", nil},
+		{"judge", run, &s.judge, "the `NAME` of the agent that judges: of a list each item, of definitions what is verified by meaning (semantic)", nil},
+		{"judge", modes, &s.judge, "the `NAME` of an agent that judges whether the task is done", nil},
+		{"judge-model", slices.Concat(work, verify), &s.judgeModel, "the `MODEL` it uses when a definition names none", nil},
 
 		// When the work is done.
 		{"verify", modes, &s.verify, "a shell `COMMAND` that succeeds when the task is done", nil},
+		{"verify", run, &s.verify, "a shell `COMMAND` that succeeds when an item of a list is done; a definition's own checks come first", nil},
+		{"exam", work, &s.exam, "a `FOLDER` elsewhere with tests that the agent has not seen, laid over a copy of the work for --verify, or the checks of definitions", nil},
+		{"guard", work, &s.guard, "`FILES` that the agent must not change, like '**/*_test.go'; may be given several times", nil},
 		{"accept-config", slices.Concat(work, verify), &s.acceptConfig, "have checks run although programs, or what tools read from the home folder, changed", nil},
 		{"always", modes, &s.always, "verify after every iteration, whether the agent claims to be done or not", nil},
 		{"promise", modes, &s.promise, "the `TEXT` of the completion promise", s.isPromise},
 		{"match", modes, &s.match, "which text counts as the promise, a `RULE`: last-line, own-line, anywhere, fold", nil},
 		{"blocked", modes, &s.blocked, "the `TEXT` of a promise that says \"I cannot go on\"", nil},
-		{"strict", modes, &s.strict, "exit with 3 when the limit of iterations is reached", nil},
+		{"strict", modes, &s.strict, "exit with 3 when the limit of iterations is reached, as it does with --verify, --judge and --guard", nil},
 		{"strict", check, &s.strict, "a task without a completion is an error", nil},
 		{"all-boxes", []string{"run", "task list", "task check"}, &s.allBoxes, "of a list, take every box for a task, also those without an ID", nil},
 
@@ -92,6 +98,7 @@ func (s *shared) handles() []handle {
 		{"log", modes, &s.log, "an execution log `FILE` like .ralph/log.jsonl, for ralph log and for programs (default: none)", nil},
 		{"log", run, &s.log, "the execution log `FILE` (default: .ralph/log.jsonl)", nil},
 		{"log", demo, &s.log, "the execution log `FILE` (default: events.jsonl in the demo's folder)", nil},
+		{"state", work, &s.state, "the `FOLDER` in which it is on record what was agreed, out of the agent's reach (default: in ~/.local/state/ralph)", nil},
 		{"dry-run", work, &s.dryRun, "print the prompt and the command, and run nothing", nil},
 	}
 }

@@ -17,16 +17,15 @@ func redact() progress.Redactor {
 	return progress.Redactor{Secrets: progress.SecretsIn(os.Environ())}
 }
 
-// executionLog is the log that is written to a file. Where loops are resumed from
-// it, the tasks stay as they are, secrets and all.
-func (e env) executionLog(path string, resumed bool) (ralph.ProgressLog, error) {
+// executionLog is the log that is written to a file, for people and programs.
+func (e env) executionLog(path string) (ralph.ProgressLog, error) {
 	file := progress.File{Path: absolute(path)}
 	if _, err := file.Write(nil); err != nil {
 		return nil, fail(exitConfig, "execution log: %w", err)
 	}
 	e.say("execution log: %s", path)
 	r := redact()
-	r.Task = !resumed
+	r.Task = true
 	return r.Log(&progress.JSONL{W: file}), nil
 }
 
@@ -44,6 +43,23 @@ func without(log ralph.ProgressLog, project string, paths ...string) ralph.Progr
 		if ev.State != nil {
 			s := *ev.State
 			s.Files = others(s.Files)
+			ev.State = &s
+		}
+		return log.Append(ctx, ev)
+	})
+}
+
+// unexamined is a log that the agent may read: of an exam it tells no more than
+// the agent was told.
+func (s *shared) unexamined(log ralph.ProgressLog) ralph.ProgressLog {
+	if s.exam == "" {
+		return log
+	}
+	return ralph.ProgressLogFunc(func(ctx context.Context, ev ralph.Event) error {
+		ev.Iteration.Verdict.Checks = nil
+		if ev.State != nil {
+			s := *ev.State
+			s.Verdict.Checks = nil
 			ev.State = &s
 		}
 		return log.Append(ctx, ev)

@@ -34,6 +34,7 @@ func TestScripts(t *testing.T) {
 				e.Setenv(name, os.Getenv(name))
 			}
 			e.Setenv("HOME", e.WorkDir)
+			e.Setenv("XDG_STATE_HOME", e.WorkDir+"-state") // WorkDir is the workspace of many a script
 			if os.Getenv("GOCACHE") == "" {
 				if dir, err := os.UserCacheDir(); err == nil {
 					e.Setenv("GOCACHE", dir+"/go-build")

@@ -185,7 +185,13 @@ func (s *session) loop(runner ralph.Runner, text string) (*ralph.Local, ralph.St
 	if retries == 0 {
 		retries = -1
 	}
-	verifier, how := s.verifier()
+	verifier, how, err := s.checks(nil)
+	if err != nil {
+		return nil, ralph.State{}, err
+	}
+	if verifier == nil {
+		verifier = verify.String{}
+	}
 	limits := s.limits()
 	limits.Retries, limits.Failures = retries, 1
 	state := ralph.Start(ralph.Task{
@@ -193,20 +199,12 @@ func (s *session) loop(runner ralph.Runner, text string) (*ralph.Local, ralph.St
 		Match: ralph.Match(strings.ReplaceAll(s.match, "-", "_")), Blocked: s.blocked, Always: s.always, Limits: limits,
 	})
 	if err := state.Err(); err != nil {
-		return nil, state, exitFor(s.env, state, err, s.strict)
+		return nil, state, exitFor(s.env, state, err, true)
 	}
 	return &ralph.Local{Runner: runner, Verifier: verifier, Prompt: func(_ context.Context, st ralph.State) (string, error) {
 		text, err := s.template()
 		return s.complete(text, st), err
 	}}, state, nil
-}
-
-// verifier is what --verify asks for, and how the agent is told of it.
-func (f *shared) verifier() (ralph.Verifier, string) {
-	if f.verify == "" {
-		return verify.String{}, ""
-	}
-	return verify.External{Shell: f.verify, AcceptConfig: f.acceptConfig}, "the command `" + f.verify + "` must succeed"
 }
 
 // complete adds what is not in the file: how to end the loop, unless the file
@@ -234,15 +232,24 @@ func (s *session) start(l *ralph.Local, state ralph.State) error {
 	banner := &progress.Banner{W: hidden, Mode: s.mode}
 	log := ralph.ProgressLog(banner)
 	if s.log != "" {
-		execution, err := s.executionLog(s.log, false)
+		execution, err := s.executionLog(s.log)
 		if err != nil {
 			return err
 		}
 		log = progress.Multi(banner, without(execution, s.project, s.log))
 	}
+	dir, err := s.records(s.env, s.project, s.file)
+	if err != nil {
+		return err
+	}
+	log = recorded(dir, s.unexamined(log))
+	if s.exam != "" {
+		l.Evidence = s.evidence(dir, "")
+	}
+	l.Meta = criteria{shared: &s.shared}.terms()
 	l.Output = func(ralph.Request) (io.Writer, io.Writer) { return s.stderr, banner }
 	final, err := drive(s.env, l, state, log)
-	err = exitFor(s.env, final, err, s.strict)
+	err = exitFor(s.env, final, err, s.strict || s.proven())
 	reason := string(final.Stop)
 	if !final.Done() {
 		reason = "interrupted"

@@ -20,11 +20,13 @@ import (
 type runFlags struct {
 	shared
 	template, progress string
+	anew               bool
 }
 
 func (f *runFlags) own(set *flag.FlagSet) {
 	set.StringVar(&f.template, "template", "", "the prompt `FILE` for the items of a list (default: templates/ralph-prompt.md, else built in)")
 	set.StringVar(&f.progress, "progress", "", "the progress `FILE` (default: progress.txt beside the task file)")
+	set.BoolVar(&f.anew, "new", false, "of definitions, start those over that were interrupted")
 }
 
 // A work is a run of a task file.
@@ -81,16 +83,21 @@ func (w *work) feature() string {
 	return cmp.Or(w.branch, filepath.Base(filepath.Dir(absolute(w.file))))
 }
 
-// open opens the logs.
-func (w *work) open(resumed bool) error {
-	w.logPath = cmp.Or(w.log, filepath.Join(w.project, ".ralph", "log.jsonl"))
-	execution, err := w.executionLog(w.logPath, resumed)
+func (w *work) logFile() string {
+	return cmp.Or(w.log, filepath.Join(w.project, ".ralph", "log.jsonl"))
+}
+
+// open opens the logs. All but the record are for people.
+func (w *work) open(dir progress.Dir) error {
+	w.logPath = w.logFile()
+	execution, err := w.executionLog(w.logPath)
 	if err != nil {
 		return err
 	}
 	text, path := redact(), w.progressPath()
 	text.Task = true
-	w.record = without(progress.Multi(text.Log(&progress.Markdown{Path: path, Feature: w.feature()}), execution), w.project, path, w.logPath)
+	view := progress.Multi(text.Log(&progress.Markdown{Path: path, Feature: w.feature()}), execution)
+	w.record = recorded(dir, without(w.unexamined(view), w.project, path, w.logPath))
 	return nil
 }
 
@@ -124,12 +131,26 @@ func (w *work) list(kind tasks.Kind) error {
 		return fail(exitConfig, "%w", err)
 	}
 	w.sayOthers(w.env, w.file, kind, items)
-	if openItems(items) == 0 { // found out before any log is begun
-		return fail(exitConfig, "%s: there is nothing to do: %s, all done", w.file, plural(len(items), "task"))
+	verifier, how, err := w.checks(nil)
+	if err != nil {
+		return err
+	}
+	dir, err := w.records(w.env, w.project, w.file)
+	if err != nil {
+		return err
 	}
 	s := &tasks.Session{
 		Source: source, Runner: w.agent, Dir: w.project, Template: text, Path: absolute(w.file), Feature: w.feature(),
-		Progress: absolute(w.progressPath()), Output: w.output, Limits: w.limits(),
+		Progress: absolute(w.progressPath()), Output: w.output, Limits: w.limits(), Verifier: verifier, HowVerified: how,
+	}
+	kept := tasks.PendingFile{Path: filepath.Join(dir.Path, "pending.json"), Redact: redact().String}
+	if dir.Path != "" {
+		if s.Pending, err = kept.Load(); err != nil {
+			return fail(exitConfig, "%w", err)
+		}
+	}
+	if openItems(items) == 0 && len(s.Pending) == 0 { // found out before any log is begun
+		return fail(exitConfig, "%s: there is nothing to do: %s, all done", w.file, plural(len(items), "task"))
 	}
 	if w.dryRun {
 		dry := &printer{agent: w.agent, out: w.stdout}
@@ -137,10 +158,13 @@ func (w *work) list(kind tasks.Kind) error {
 		_, err := s.Run(w.ctx)
 		return dry.end(err)
 	}
-	if err := w.open(false); err != nil {
+	if err := w.open(dir); err != nil {
 		return err
 	}
-	s.Log = w.shown(true)
+	s.Log, s.Evidence = w.shown(true), w.evidence(dir, w.logPath)
+	if dir.Path != "" {
+		s.Keep = kept.Keep
+	}
 	report, err := s.Run(w.ctx)
 	if !report.StartTime.IsZero() {
 		printSession(w.stdout, report)
@@ -162,8 +186,13 @@ func printSession(out io.Writer, r tasks.Report) {
 	fmt.Fprintf(out, "%s: %s after %s of %d in %s: %s completed, %d remaining%s\n", line(r.FeatureBranch), r.Status,
 		plural(r.IterationsRun, "iteration"), r.MaxIterations, r.EndTime.Sub(r.StartTime).Round(time.Millisecond),
 		plural(r.TasksCompleted, "task"), r.TasksRemaining, spent(r.Usage))
-	if len(r.Skipped) > 0 {
-		fmt.Fprintf(out, "  skipped  %s\n", line(strings.Join(r.Skipped, ", ")))
+	for _, kind := range []struct {
+		what  string
+		items []string
+	}{{"skipped", r.Skipped}, {"rejected", r.Rejected}, {"ticked by the agent, not verified:", r.Unverified}} {
+		if len(kind.items) > 0 {
+			fmt.Fprintf(out, "  %-8s %s\n", kind.what, line(strings.Join(kind.items, ", ")))
+		}
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -61,6 +62,13 @@ func (f *verifyFlags) run(e env, args []string) error {
 	c, err := f.criteria(dir)
 	if err != nil {
 		return err
+	}
+	if c.env.Judge == nil { // what needs none is verified all the same
+		c.env.Judge = func(string) (ralph.Runner, error) {
+			return ralph.RunnerFunc(func(context.Context, ralph.Request) (ralph.Response, error) {
+				return ralph.Response{}, ralph.Permanent(errors.New("there is no judge: " + nameJudge))
+			}), nil
+		}
 	}
 	said, err := f.said(e.stdin)
 	if err != nil {

@@ -1,0 +1,66 @@
+package tasks
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+
+	"github.com/ralph-loop/ralph/internal/file"
+)
+
+// A PendingFile keeps in a file which items of a list are not verified, between one
+// [Session] and the next. It must lie where the agent cannot write. Its methods may
+// not be called concurrently.
+type PendingFile struct {
+	Path string
+	// Redact returns a text without its secrets, as progress.Redactor's String
+	// does. Nil = they are kept as they are.
+	Redact func(string) string
+}
+
+const maxPending = 16 << 20
+
+// Load returns what Keep was given last, for [Session.Pending]; nil if there is no
+// file.
+func (f PendingFile) Load() (pending map[string]string, err error) {
+	text, err := file.Read("pending items", f.Path, maxPending)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(text, &pending)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("tasks: %s holds which boxes are not verified, and cannot be read: %w; remove it to take all that are ticked for done", f.Path, err)
+	}
+	return pending, nil
+}
+
+// Keep replaces what is in the file, all or nothing, for [Session.Keep]. The file
+// and its folder are made for this user alone.
+func (f PendingFile) Keep(pending map[string]string) error {
+	pending = maps.Clone(pending)
+	for key, why := range pending {
+		if f.Redact != nil {
+			pending[key] = f.Redact(why)
+		}
+	}
+	text, err := json.MarshalIndent(pending, "", "  ")
+	if err == nil {
+		err = os.MkdirAll(filepath.Dir(f.Path), 0o700)
+	}
+	if _, missing := os.Lstat(f.Path); err == nil && missing != nil {
+		err = os.WriteFile(f.Path, nil, 0o600)
+	}
+	if err == nil {
+		err = file.Replace(f.Path, append(text, '\n'))
+	}
+	if err != nil {
+		return fmt.Errorf("tasks: the boxes that are not verified could not be kept: %w", err)
+	}
+	return nil
+}
