@@ -287,6 +287,9 @@ func (r *session) verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, err
 		v, err = r.check(ctx, c)
 		advice = v.Feedback
 	}
+	if v.Passed && r.Verifier == nil {
+		v.Checks = []ralph.Check{byWord()}
+	}
 	v.Checks = append([]ralph.Check{check}, v.Checks...)
 	early := r.early(v.Passed)
 	if c.Promised && early != "" {
@@ -320,6 +323,11 @@ func (r *session) box() (check ralph.Check, advice string) {
 	return check, advice
 }
 
+// byWord is the check of an item that nobody but the agent was asked about.
+func byWord() ralph.Check {
+	return ralph.Check{Name: "unverified: ticked by the agent", Status: ralph.CheckWarning}
+}
+
 // early says what a claim that everything is done leaves out, "" if nothing.
 // Passed says that the item is done, though it is not noted yet.
 func (r *session) early(passed bool) string {
@@ -345,7 +353,7 @@ func (r *session) record(it *ralph.Iteration) {
 	if check, _ := r.box(); r.Verifier == nil && !settled(it.Fault) && check.Status == ralph.CheckPassed {
 		// It will not be made again, so it is on record as the success it is: else
 		// the log would not tell who did the task.
-		it.Fault, it.Verdict = "", ralph.Verdict{Passed: true, Checks: []ralph.Check{check}}
+		it.Fault, it.Verdict = "", ralph.Verdict{Passed: true, Checks: []ralph.Check{check, byWord()}}
 	}
 	it.Outcome = r.outcome(*it)
 	if settled(it.Fault) {

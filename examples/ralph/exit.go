@@ -20,7 +20,7 @@ const (
 	exitGit         = 5
 	exitSignal      = 128 // plus the signal's number, as shells have it: 130 is SIGINT
 
-	exitCodes = "0 verified, or the limit of iterations was reached (--strict: 3); 1 configuration; 2 usage; " +
+	exitCodes = "0 verified, or the limit of iterations was reached (--strict, --verify, --judge, --guard: 3); 1 configuration; 2 usage; " +
 		"3 not verified; 4 the agent failed; 5 git; 128 and a signal's number, like 130, interrupted."
 )
 

@@ -7,7 +7,9 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"maps"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -149,7 +151,8 @@ func (w *work) list(kind tasks.Kind) error {
 			return fail(exitConfig, "%w", err)
 		}
 	}
-	if openItems(items) == 0 && len(s.Pending) == 0 { // found out before any log is begun
+	reasons := slices.DeleteFunc(slices.Collect(maps.Values(s.Pending)), func(why string) bool { return why == "" })
+	if openItems(items) == 0 && (len(s.Pending) == 0 || verifier == nil && len(reasons) == 0) { // found out before any log is begun
 		return fail(exitConfig, "%s: there is nothing to do: %s, all done", w.file, plural(len(items), "task"))
 	}
 	if w.dryRun {

@@ -116,6 +116,9 @@ func report(w io.Writer, s ralph.State, interrupted bool) {
 			exit = ", exit code " + exit
 		}
 		fmt.Fprintf(w, "  %-8s %s%s%s\n", c.Status, line(c.Name), exit, strings.TrimSuffix(", "+took, ", "))
+		if c.Status == ralph.CheckUnable || c.Status == ralph.CheckTimeout {
+			fmt.Fprintf(w, "           %s\n", short(c.Detail, 300))
+		}
 	}
 }
 
