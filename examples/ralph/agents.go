@@ -113,6 +113,9 @@ func (s *session) runner() (*ralph.Command, error) {
 	if err != nil || s.agent != "" || s.agentCmd != "" {
 		return cmd, err
 	}
+	if err := s.trusted(s.env, s.configFile, s.config.stranger(s.configFile, cmd)); err != nil {
+		return nil, err
+	}
 	cmd.Filter = ralph.Filter{ResponseName: "AGENT_RESPONSE_FILTER", DisplayName: "AGENT_DISPLAY_FILTER", Skipped: jqLineFailed}
 	if response := s.config["AGENT_RESPONSE_FILTER"]; response != "" {
 		if _, err := exec.LookPath("jq"); err != nil {

@@ -40,6 +40,9 @@ func (w *work) definitions() error {
 	if w.dryRun {
 		return a.preview()
 	}
+	if err := w.trusted(w.env, w.file, a.strangers()...); err != nil {
+		return err
+	}
 	if err := w.open(a.dir); err != nil {
 		return err
 	}
@@ -156,10 +159,22 @@ func (a *agreed) preview() error {
 	}
 	first := a.parts[a.f.Ready()[0].ID][0]
 	columns(a.stdout, rows)
+	fmt.Fprintln(a.stdout, "\nWhat the checks start:")
+	showStarts(a.stdout, a.strangers())
 	fmt.Fprintf(a.stdout, "\n== %s\n", line(first.ID))
 	dry := &printer{agent: a.agent, out: a.stdout}
 	_, err := (&ralph.Local{Runner: dry, Verifier: a.verifier}).Run(a.ctx, ralph.Start(first))
 	return dry.end(err)
+}
+
+// strangers are what the tasks that are not done start.
+func (a *agreed) strangers() (all []stranger) {
+	for _, d := range a.f.Definitions() {
+		for _, task := range a.parts[d.ID] {
+			all = append(all, a.c.stranger(a.file, a.name(task), task))
+		}
+	}
+	return all
 }
 
 // budget gives a task what is left for all of them.

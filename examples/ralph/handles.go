@@ -19,7 +19,7 @@ type shared struct {
 	dir, config, log, state, exam   string
 	guard                           list
 	always, strict, dryRun          bool
-	acceptConfig                    bool
+	acceptConfig, trust             bool
 	allBoxes                        bool
 
 	max                                              int
@@ -93,13 +93,15 @@ func (s *shared) handles() []handle {
 		{"dir", slices.Concat(modes, verify), &s.dir, "the `FOLDER` to work in (default: the current one)", nil},
 		{"dir", run, &s.dir, "the `FOLDER` to work in (default: the top of the git work tree, else the current folder)", nil},
 		{"dir", demo, &s.dir, "the `FOLDER` to make it in, which must not exist (default: a temporary one)", nil},
-		{"config", modes, &s.config, "the config `FILE` (default: config in the home folder)", nil},
-		{"config", []string{"run", "verify"}, &s.config, "the `FILE` with a ralph: section of defaults (default: .ralph/config.yaml)", nil},
+		{"config", modes, &s.config, "the config `FILE`, which can name an agent and filters to start (default: config in the home folder)", nil},
+		{"config", []string{"run", "verify"}, &s.config, "the `FILE` with a ralph: section of defaults, which can name a judge to start (default: .ralph/config.yaml)", nil},
 		{"log", modes, &s.log, "an execution log `FILE` like .ralph/log.jsonl, for ralph log and for programs (default: none)", nil},
 		{"log", run, &s.log, "the execution log `FILE` (default: .ralph/log.jsonl)", nil},
 		{"log", demo, &s.log, "the execution log `FILE` (default: events.jsonl in the demo's folder)", nil},
 		{"state", work, &s.state, "the `FOLDER` in which it is on record what was agreed, out of the agent's reach (default: in ~/.local/state/ralph)", nil},
-		{"dry-run", work, &s.dryRun, "print the prompt and the command, and run nothing", nil},
+		{"trust", slices.Concat(work, verify), &s.trust, "agree to the commands that the file or the configuration names, from now on", nil},
+		{"dry-run", work, &s.dryRun, "print the prompt and the commands, and run nothing", nil},
+		{"dry-run", verify, &s.dryRun, "print the commands, and run nothing", nil},
 	}
 }
 

@@ -58,15 +58,21 @@ func colour(out io.Writer, outcome string) (begin, end string) {
 
 // terminal reports whether out is one that wants colours.
 func terminal(out io.Writer) bool {
-	if o, ok := out.(*outlet); ok {
-		out = o.Writer
+	return tty(out) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+}
+
+// tty reports whether a reader or writer is a terminal.
+func tty(stream any) bool {
+	if o, ok := stream.(*outlet); ok {
+		stream = o.Writer
 	}
-	file, ok := out.(*os.File)
-	if !ok || os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb" {
+	file, ok := stream.(*os.File)
+	if !ok {
 		return false
 	}
 	info, err := file.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
+	null, nullErr := os.Stat(os.DevNull)
+	return err == nil && info.Mode()&os.ModeCharDevice != 0 && (nullErr != nil || !os.SameFile(info, null))
 }
 
 // logTable is the table of an execution log, nil if it is none.

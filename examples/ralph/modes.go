@@ -43,6 +43,8 @@ type session struct {
 	home    string // of config, logs, prompts and plan
 	file    string // the prompt's; one of plan and build need not exist
 	config  config
+
+	configFile string
 }
 
 func (f *modeFlags) run(e env, args []string) error {
@@ -115,8 +117,8 @@ func (s *session) locate() (err error) {
 	if s.mode != "prompt" {
 		s.file = filepath.Join(s.home, "prompts", s.mode+".md")
 	}
-	file := cmp.Or(s.shared.config, filepath.Join(s.home, "config"))
-	s.config, err = readConfig(file, s.shared.config != "", os.LookupEnv, s.say)
+	s.configFile = cmp.Or(s.shared.config, filepath.Join(s.home, "config"))
+	s.config, err = readConfig(s.configFile, s.shared.config != "", os.LookupEnv, s.say)
 	return err
 }
 

@@ -95,6 +95,7 @@ func (f *createFlags) run(e env, args []string) error {
 		return err
 	}
 	fmt.Fprintf(e.stdout, "%s added to %s\n", line(f.def.ID), f.file)
+	f.created(e)
 	return nil
 }
 

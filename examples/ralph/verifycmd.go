@@ -63,12 +63,8 @@ func (f *verifyFlags) run(e env, args []string) error {
 	if err != nil {
 		return err
 	}
-	if c.env.Judge == nil { // what needs none is verified all the same
-		c.env.Judge = func(string) (ralph.Runner, error) {
-			return ralph.RunnerFunc(func(context.Context, ralph.Request) (ralph.Response, error) {
-				return ralph.Response{}, ralph.Permanent(errors.New("there is no judge: " + nameJudge))
-			}), nil
-		}
+	if proceed, err := f.consented(e, c, args[0], def, stages); !proceed || err != nil {
+		return err
 	}
 	said, err := f.said(e.stdin)
 	if err != nil {
@@ -89,6 +85,39 @@ func (f *verifyFlags) run(e env, args []string) error {
 		return err
 	}
 	return verifiedExit(e, results)
+}
+
+// consented shows what is started, if that is all that is asked for, or asks for
+// consent to it.
+func (f *verifyFlags) consented(e env, c criteria, file string, def spec.Definition, stages []string) (proceed bool, err error) {
+	var all []stranger
+	for _, stage := range stages {
+		c, task, err := c.able(def, stage)
+		if err != nil {
+			return false, fail(exitConfig, "%s: %w", file, err)
+		}
+		all = append(all, c.stranger(file, def.ID+"."+stage, task))
+	}
+	if f.dryRun {
+		showStarts(e.stdout, all)
+		return false, nil
+	}
+	return true, f.trusted(e, file, all...)
+}
+
+// able is the task of a stage, and what verifies it. A judge that is asked for and
+// not there is one that cannot be asked: what needs none is verified all the same.
+func (c criteria) able(def spec.Definition, stage string) (criteria, ralph.Task, error) {
+	task, err := c.task(def, stage)
+	if errors.Is(err, spec.ErrNoJudge) {
+		c.env.Judge = func(string) (ralph.Runner, error) {
+			return ralph.RunnerFunc(func(context.Context, ralph.Request) (ralph.Response, error) {
+				return ralph.Response{}, ralph.Permanent(errors.New("there is no judge: " + nameJudge))
+			}), nil
+		}
+		task, err = c.task(def, stage)
+	}
+	return c, task, err
 }
 
 // parts finds the definition that is to be verified, and whose parts of it.
@@ -162,7 +191,7 @@ func (f *verifyFlags) said(stdin io.Reader) (string, error) {
 
 // verifyPart verifies one agent's part, as the loop would.
 func (f *verifyFlags) verifyPart(e env, c criteria, def spec.Definition, stage, said string) (verified, error) {
-	task, err := c.task(def, stage)
+	c, task, err := c.able(def, stage)
 	if err == nil {
 		task, err = c.verifier().Prepare(e.ctx, task)
 	}

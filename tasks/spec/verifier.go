@@ -165,6 +165,16 @@ func (v TaskVerifier) Takes(t ralph.Task) time.Duration {
 	return 0
 }
 
+// Starts returns the commands that the checks of a task run, and the judge's, as
+// lines for people, see [verify.External.Starts]. It runs nothing.
+func (v TaskVerifier) Starts(t ralph.Task) []string {
+	built, err := v.build(t)
+	if s, ok := built.(interface{ Starts(ralph.Task) []string }); ok && err == nil {
+		return s.Starts(t)
+	}
+	return nil
+}
+
 func ofTask(t ralph.Task, err error) error {
 	return leaving(fmt.Errorf("task %s: %w", t.ID, bare(err)))
 }
@@ -267,6 +277,14 @@ func (a afterWords) Takes(t ralph.Task) time.Duration {
 		return timed.Takes(t)
 	}
 	return 0
+}
+
+// Starts is that of the evidence.
+func (a afterWords) Starts(t ralph.Task) []string {
+	if s, ok := a.evidence.(interface{ Starts(ralph.Task) []string }); ok {
+		return s.Starts(t)
+	}
+	return nil
 }
 
 // An agreement is what is kept of a definition in Task.Spec, so that any worker

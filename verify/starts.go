@@ -1,0 +1,88 @@
+package verify
+
+import (
+	"strings"
+
+	"github.com/ralph-loop/ralph"
+)
+
+// Starts returns the command that Verify runs, as one line for people: so that a
+// program can show what a task file of somebody else would start before it does.
+// Verifiers that start something have this method, and those that wrap others hand
+// it on. It runs nothing, and may hold secrets of Env.
+func (e External) Starts(ralph.Task) []string {
+	var words []string
+	for _, entry := range e.Env {
+		name, value, _ := strings.Cut(entry, "=")
+		words = append(words, name+"="+shellWord(value))
+	}
+	switch {
+	case e.Shell != "":
+		words = append(words, e.Shell)
+	default:
+		for _, arg := range e.Args {
+			words = append(words, shellWord(arg))
+		}
+	}
+	line := strings.Join(words, " ")
+	if e.Dir != "" {
+		line = "cd " + shellWord(e.Dir) + " && " + line
+	}
+	return []string{line}
+}
+
+// shellWord is a word as a shell would read it.
+func shellWord(word string) string {
+	plain := func(r rune) bool {
+		return r >= '0' && r <= '9' || r|0x20 >= 'a' && r|0x20 <= 'z' || strings.ContainsRune("-_./:=@%+,", r) || r >= 0x80
+	}
+	if word != "" && strings.IndexFunc(word, func(r rune) bool { return !plain(r) }) < 0 {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}
+
+// Starts returns the command that the template stands for, see [External.Starts].
+func (t Template) Starts(task ralph.Task) []string {
+	v, err := t.verifier()
+	if err != nil {
+		return nil
+	}
+	return starts(v, task)
+}
+
+// Starts returns the judge's command, and what Fallback starts, see
+// [External.Starts].
+func (s Semantic) Starts(t ralph.Task) []string {
+	var all []string
+	if judge, ok := s.Judge.(interface{ CommandLine() ([]string, error) }); ok {
+		if args, err := judge.CommandLine(); err == nil {
+			all = External{Args: args}.Starts(t)
+		}
+	}
+	return append(all, starts(s.Fallback, t)...)
+}
+
+// Starts returns what the stages start, see [External.Starts].
+func (m MultiStage) Starts(t ralph.Task) (all []string) {
+	for _, s := range m.Stages {
+		all = append(all, starts(s.Verifier, t)...)
+	}
+	return all
+}
+
+// Starts returns what the guarded verifier starts, see [External.Starts].
+func (g Guard) Starts(t ralph.Task) []string { return starts(g.Verifier, t) }
+
+// Starts returns what Verifier starts in the copy, see [External.Starts].
+func (h HeldOut) Starts(t ralph.Task) []string { return starts(h.Verifier, t) }
+
+// Starts implements the method that [External.Starts] describes.
+func (k *cache) Starts(t ralph.Task) []string { return starts(k.verifier, t) }
+
+func starts(v ralph.Verifier, t ralph.Task) []string {
+	if s, ok := v.(interface{ Starts(ralph.Task) []string }); ok {
+		return s.Starts(t)
+	}
+	return nil
+}
