@@ -119,7 +119,7 @@ func ExampleHeldOut() {
 			fmt.Println(err)
 		}
 	}
-	v := verify.HeldOut{Verifier: verify.External{Shell: "sh test.sh"}, Exam: exam}
+	v := verify.HeldOut{Verifier: verify.External{Shell: "sh test.sh", InheritEnv: []string{"PATH"}}, Exam: exam}
 	got, err := v.Verify(context.Background(), ralph.Claim{Task: ralph.Task{Dir: workspace}, Promised: true})
 	fmt.Println(got.Passed, err)
 	for _, c := range got.Checks {

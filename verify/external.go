@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/environ"
+	"github.com/ralph-loop/ralph/internal/file"
 	"github.com/ralph-loop/ralph/internal/process"
 )
 
@@ -56,8 +58,16 @@ type External struct {
 	// workspace. A path that leaves it, also through a symbolic link, is an
 	// error; one that is not there is an unable check.
 	Dir string
-	// Env is added to this process's environment, "NAME=value".
+	// Env is added to what InheritEnv lets through, "NAME=value".
 	Env []string
+	// InheritEnv names the variables of this process's environment that the command
+	// gets. A name that ends in * stands for all that begin so, "*" for all. nil =
+	// what tools need to be found and to work: the system's, proxies, and the
+	// caches, registries and settings of Go, Node, Python, Rust, Java and others, with
+	// what .npmrc files quote. What else is there, such as keys, is not the check's;
+	// where it fails the names are told, for it may have needed them. The marks by
+	// which agents' clients know their own sessions are never passed on.
+	InheritEnv []string
 	// Timeout ends the command. 0 = 5 minutes, negative = none.
 	Timeout time.Duration
 
@@ -136,8 +146,9 @@ func (e External) run(ctx context.Context, args []string, dir, folder string) ra
 		stdout = e.results.stdout(stdout)
 	}
 	start := time.Now()
+	env, dropped := e.environ(dir)
 	exit, err := process.Run(ctx, process.Cmd{
-		Args: args, Dir: dir, Env: append(os.Environ(), e.Env...),
+		Args: args, Dir: dir, Env: env,
 		Stdout: stdout, Stderr: out.stream(), Grace: time.Second,
 	})
 	check := ralph.Check{Name: name, Duration: time.Since(start)}
@@ -164,6 +175,9 @@ func (e External) run(ctx context.Context, args []string, dir, folder string) ra
 		if !v.Passed {
 			v.Feedback = out.explain(check.Detail)
 		}
+	}
+	if check.Status == ralph.CheckFailed && e.InheritEnv == nil && len(dropped) > 0 {
+		note = strings.TrimSpace(note + "\nit did not get these variables (InheritEnv): " + oneLine(strings.Join(dropped, ", "), 400, 0))
 	}
 	v.Checks[0].Detail = strings.TrimSpace(check.Detail + "\n" + note)
 	return v
@@ -206,6 +220,41 @@ func (e External) decide(check *ralph.Check, exit process.Exit, out *output, tes
 		check.Status = ralph.CheckFailed
 		check.Detail = check.Name + " " + strings.Join(wrong, "; ")
 	}
+}
+
+// environ is the command's environment, and the names of what it does not get.
+func (e External) environ(dir string) (env, dropped []string) {
+	names := e.InheritEnv
+	if names == nil {
+		names = append(environ.Checks(), npmQuotes(dir)...)
+	}
+	env, dropped = environ.Keep(os.Environ(), names)
+	return append(env, e.Env...), dropped
+}
+
+// DefaultInheritEnv returns what a nil [External.InheritEnv] stands for, but for what
+// .npmrc files quote: to add to it.
+func DefaultInheritEnv() []string { return environ.Checks() }
+
+// npmQuotes are the variables that .npmrc files quote, as ${NAME}: tokens of
+// registries, mostly.
+func npmQuotes(dir string) (names []string) {
+	home, err := os.UserHomeDir()
+	if err != nil {
+		home = dir
+	}
+	for _, folder := range []string{dir, home} {
+		text, err := file.Read(".npmrc", filepath.Join(folder, ".npmrc"), 1<<20)
+		if err != nil {
+			continue // npm says so, if it is run
+		}
+		for part := range strings.SplitSeq(string(text), "${") {
+			if name, _, ok := strings.Cut(part, "}"); ok {
+				names = append(names, strings.TrimSuffix(name, "?"))
+			}
+		}
+	}
+	return names
 }
 
 // limit is the time the command may take; 0 or less = any.

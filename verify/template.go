@@ -42,6 +42,8 @@ type Template struct {
 	// AcceptConfig takes what redirects the check, and what its tools read from the
 	// home folder, as it is now; see [External].
 	AcceptConfig bool
+	// InheritEnv names the variables that the tool gets, see [External].
+	InheritEnv []string
 }
 
 var _ ralph.Verifier = Template{}
@@ -136,10 +138,10 @@ func (t Template) verifier() (ralph.Verifier, error) {
 		}
 		switch v := v.(type) {
 		case tool:
-			v.Redact, v.AcceptConfig = t.Redact, t.AcceptConfig
+			v.Redact, v.AcceptConfig, v.InheritEnv = t.Redact, t.AcceptConfig, t.InheritEnv
 			return v, nil
 		case covered:
-			v.Redact, v.AcceptConfig = t.Redact, t.AcceptConfig
+			v.Redact, v.AcceptConfig, v.InheritEnv = t.Redact, t.AcceptConfig, t.InheritEnv
 			return v, nil
 		}
 		return v, nil

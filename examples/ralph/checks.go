@@ -21,7 +21,11 @@ func (s *shared) checks(stated ralph.Verifier) (v ralph.Verifier, told string, e
 		how = append(how, "tests that you have not seen must pass too")
 		return verify.HeldOut{Verifier: v, Exam: absolute(s.exam)}
 	}
-	command := ralph.Verifier(verify.External{Shell: s.verify, AcceptConfig: s.acceptConfig, Redact: redact().String})
+	env := s.checkEnv()
+	if env == nil { // the user wrote this command
+		env = []string{"*"}
+	}
+	command := ralph.Verifier(verify.External{Shell: s.verify, AcceptConfig: s.acceptConfig, Redact: redact().String, InheritEnv: env})
 	if s.verify != "" {
 		how = append(how, "the command `"+s.verify+"` must succeed")
 		command = examined(command)
@@ -57,6 +61,22 @@ func (s *shared) checks(stated ralph.Verifier) (v ralph.Verifier, told string, e
 		v = verify.Guard{Verifier: v, Globs: s.guard}
 	}
 	return v, strings.Join(how, "; "), nil
+}
+
+// checkEnv are the variables that checks get; nil = what tools need.
+func (s *shared) checkEnv() []string {
+	switch s.verifyEnv {
+	case "":
+		return nil
+	case "all":
+		return []string{"*"}
+	}
+	return append(verify.DefaultInheritEnv(), s.moreEnv()...)
+}
+
+// moreEnv are the variables that --verify-env names.
+func (s *shared) moreEnv() []string {
+	return strings.FieldsFunc(s.verifyEnv, func(r rune) bool { return r == ',' || r == ' ' })
 }
 
 // proven reports whether anything but the agent's word is asked for.

@@ -201,7 +201,7 @@ type criteria struct {
 
 // criteria reads the defaults of a project.
 func (s *shared) criteria(project string) (criteria, error) {
-	c := criteria{shared: s, env: spec.Env{Dir: project, AcceptConfig: s.acceptConfig}}
+	c := criteria{shared: s, env: spec.Env{Dir: project, AcceptConfig: s.acceptConfig, InheritEnv: s.checkEnv()}}
 	var err error
 	c.config, err = spec.LoadConfig(cmp.Or(s.config, filepath.Join(project, ".ralph", "config.yaml")))
 	if err != nil && (s.config != "" || !errors.Is(err, fs.ErrNotExist)) {

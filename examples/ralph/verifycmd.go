@@ -236,7 +236,8 @@ func (f *verifyFlags) printVerified(out io.Writer, results []verified) error {
 	for _, r := range results {
 		for _, c := range r.Checks {
 			exit, took := measured(c)
-			rows = append(rows, []string{r.Stage, short(c.Name, 60), string(c.Status), exit, took, short(c.Detail, 100)})
+			detail, _, _ := strings.Cut(c.Detail, "\n")
+			rows = append(rows, []string{r.Stage, short(c.Name, 60), string(c.Status), exit, took, short(detail, 100)})
 		}
 		rows = append(rows, []string{r.Stage, "= " + r.result()})
 	}
@@ -251,6 +252,11 @@ func verifiedExit(e env, results []verified) error {
 		stages[r.result()] = append(stages[r.result()], r.Stage)
 		if !r.Passed {
 			quote(e.stderr, r.Feedback, -1)
+		}
+		for _, c := range r.Checks {
+			if _, more, ok := strings.Cut(c.Detail, "\n"); ok {
+				quote(e.stderr, more, -1)
+			}
 		}
 	}
 	rejected, unable := strings.Join(stages["rejected"], ", "), strings.Join(stages["unable"], ", ")

@@ -32,6 +32,9 @@ type Env struct {
 	// AcceptConfig has commands and templates take as it is now what their tools
 	// read and what they run, see [verify.External].
 	AcceptConfig bool
+	// InheritEnv names the variables that commands and templates get, see
+	// [verify.External]. Nil = the usual ones.
+	InheritEnv []string
 	// Methods are the program's own methods.
 	Methods Methods
 
