@@ -38,6 +38,7 @@ type screen struct {
 	moved     int  // what line is more than row, since the cursor moves up
 	saved     int  // row
 	back      bool // the cursor has moved back on its line
+	returned  bool // by a carriage return
 	concealed bool
 	gone      []erased
 }
@@ -55,7 +56,7 @@ func (s *screen) write(text string) {
 	if s.back && text[0] != '\n' {
 		s.out.WriteString("\r" + leftOut)
 	}
-	s.back = false
+	s.back, s.returned = false, text[len(text)-1] == '\r'
 	lines := strings.Count(text, "\n")
 	s.line += lines
 	s.row += lines
@@ -72,31 +73,36 @@ func (s *screen) write(text string) {
 // control does what a sequence says.
 func (s *screen) control(seq string) {
 	seq = seq[max(strings.LastIndexByte(seq, 0x1b), 0):] // a string may be broken off by another
-	if seq == "" {
-		return
-	}
 	params, ok := strings.CutPrefix(seq, "\x1b[")
 	if !ok {
 		params, ok = strings.CutPrefix(seq, "\u009b")
 	}
-	final := seq[len(seq)-1]
-	if !ok {
-		switch seq {
-		case "\x1b7":
-			s.saved = s.row
-		case "\x1b8":
-			s.erase(s.saved)
-		case "\x1bM":
-			s.erase(s.row - 1)
-		case "\x1bc":
-			s.erase(0)
-		}
-		return
+	last := len(params) - 1
+	switch {
+	case !ok:
+		s.escape(seq)
+	case last == 0 || last > 0 && params[0] <= ';': // others are private
+		s.csi(params[:last], params[last])
 	}
-	params = strings.TrimSuffix(params, seq[len(seq)-1:])
-	if params != "" && params[0] > ';' { // private ones
-		return
+}
+
+// escape does what a sequence of two bytes says.
+func (s *screen) escape(seq string) {
+	switch seq {
+	case "\x1b7":
+		s.saved = s.row
+	case "\x1b8":
+		s.erase(s.saved)
+	case "\x1bM":
+		s.erase(s.row - 1)
+	case "\x1bc":
+		s.erase(0)
+		s.concealed = false
 	}
+}
+
+// csi does what a sequence with parameters says.
+func (s *screen) csi(params string, final byte) {
 	n := number(params)
 	switch final {
 	case 'm':
@@ -111,19 +117,28 @@ func (s *screen) control(seq string) {
 	case 'H', 'f', 'd':
 		s.erase(0)
 	case 'J':
-		if n > 0 {
-			s.erase(0)
-		}
+		s.eraseFrom(0, n)
 	case 'K':
-		if n > 0 {
-			s.erase(s.row)
-		}
+		s.eraseFrom(s.row, n)
+	case 'P', 'X':
+		s.eraseFrom(s.row, 0)
 	case 'M':
 		s.erase(s.row)
 	case 's':
 		s.saved = s.row
 	case 'u':
 		s.erase(s.saved)
+	}
+}
+
+// eraseFrom erases what comes after the cursor, which is something only if it has
+// moved back, or, by how, from a row on.
+func (s *screen) eraseFrom(row, how int) {
+	switch {
+	case how > 0:
+		s.erase(row)
+	case s.back || s.returned:
+		s.erase(s.row)
 	}
 }
 
