@@ -66,6 +66,7 @@ func TestFindPromisePlaces(t *testing.T) {
 		{"in a sentence before", "It has a <!-- that is not closed.\n\n" + tag, ""}, {"in a code span", "I kept `<!--` as it is.\n" + tag, ""}, {"in a fence", "```\n<!--\n```\n" + tag, ""},
 
 		{"concealed", "Done.\n\x1b[8m" + tag + "\x1b[0m", malformed}, {"concealed with a colour", "\x1b[1;8;31m" + tag, malformed}, {"concealed before", "\x1b[8mx\x1b[28m\n" + tag, ""},
+		{"in a fence on a line that was erased", "1%\x1b[2K```\n" + tag, fenced}, {"in one that was written over", "1%\r\x1b[K> You said:\n" + tag, quoted},
 		{"its line erased after a return", tag + "\r\x1b[K\n", malformed}, {"and its rest of the screen", tag + "\x1b[G\x1b[J", malformed},
 		{"its letters erased", tag + "\x1b[20D\x1b[20X", malformed}, {"its letters removed", tag + "\x1b[20D\x1b[20P", malformed},
 		{"after what was erased", "1%\r\x1b[K" + tag + "\x1b[20X", ""}, {"concealed until the reset", "\x1b[8mx\x1bc" + tag, ""},

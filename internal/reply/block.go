@@ -56,6 +56,7 @@ func closing(open string) string {
 // Place says where a line stands that comes after those read and begins like this.
 // That it begins with the mark of a quotation is for the caller to see.
 func (b *Blocks) Place(line string) Place {
+	line = strings.TrimLeft(line, Mark)
 	switch {
 	case b.fence.open != "" || b.html == "<pre>":
 		return InCode
@@ -96,8 +97,9 @@ func (b *Blocks) Lines(text string) {
 	}
 }
 
-// Line reads one line.
+// Line reads one line. A [Mark] at its beginning is for what was left out there.
 func (b *Blocks) Line(line string) {
+	line = strings.TrimLeft(line, Mark)
 	switch {
 	case b.fence.open != "":
 		b.gap = true

@@ -116,14 +116,10 @@ func (s *screen) csi(params string, final byte) {
 		s.back = true // what follows is written over the line
 	case 'H', 'f', 'd':
 		s.erase(0)
-	case 'J':
-		s.eraseFrom(0, n)
-	case 'K':
-		s.eraseFrom(s.row, n)
-	case 'P', 'X':
-		s.eraseFrom(s.row, 0)
+	case 'J', 'K', 'P', 'X':
+		s.eraseText(final, n)
 	case 'M':
-		s.erase(s.row)
+		s.eraseLine()
 	case 's':
 		s.saved = s.row
 	case 'u':
@@ -131,14 +127,23 @@ func (s *screen) csi(params string, final byte) {
 	}
 }
 
-// eraseFrom erases what comes after the cursor, which is something only if it has
-// moved back, or, by how, from a row on.
-func (s *screen) eraseFrom(row, how int) {
+// eraseText erases, by what, all, or the line, or what comes after the cursor. That is
+// something only if it has moved back, and then is taken for the line.
+func (s *screen) eraseText(what byte, how int) {
 	switch {
-	case how > 0:
-		s.erase(row)
-	case s.back || s.returned:
+	case what == 'J' && how > 0:
+		s.erase(0)
+	case what == 'K' && how > 0, s.back || s.returned:
+		s.eraseLine()
+	}
+}
+
+// eraseLine erases the line of the cursor.
+func (s *screen) eraseLine() {
+	if n := len(s.gone); n > 0 && s.gone[n-1].row >= s.row {
 		s.erase(s.row)
+	} else if text := s.out.String(); text != "" && text[len(text)-1] != '\n' {
+		s.out.WriteString("\r" + leftOut)
 	}
 }
 

@@ -42,7 +42,7 @@ func TestVisible(t *testing.T) {
 // TestVisibleIsLinear: a cursor that always goes back erases no line twice.
 func TestVisibleIsLinear(t *testing.T) {
 	t.Parallel()
-	for _, s := range []string{"\x1b[9999A\n", "\n\n\x1b[A", "\n\x1b[999Ax\x1b[999B", "\x1b[8m\x1b[m", "x\x1b[2K", "\x1b[G\r", "\x1b[H\n", "\x1b7\n\x1b8", "\x1b[8;", "\u009b1A"} {
+	for _, s := range []string{"\x1b[9999A\n", "\n\n\x1b[A", "\n\x1b[999Ax\x1b[999B", "\x1b[8m\x1b[m", "x\x1b[2K", "x\x1b[2K\n", "x\r\x1b[K\n", "\x1b[G\r", "\x1b[H\n", "\x1b7\n\x1b8", "\x1b[8;", "\u009b1A"} {
 		text := strings.Repeat(s, 4<<20/len(s))
 		if got := term.Visible(text); strings.Count(got, "\n") != strings.Count(text, "\n") {
 			t.Errorf("%q: lines are lost", s)
