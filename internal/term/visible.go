@@ -11,12 +11,18 @@ import "strings"
 // which line is wrapped, nor what has scrolled away, nor colours: text in the colour
 // of its background is visible here.
 func Visible(text string) string {
-	text = strings.TrimPrefix(text, "\uFEFF")
+	seen, _ := VisibleIn(strings.TrimPrefix(text, "\uFEFF"), false)
+	return seen
+}
+
+// VisibleIn is that for a part of a text. It takes whether what was before conceals
+// what follows, and returns whether the part does.
+func VisibleIn(text string, concealed bool) (seen string, conceals bool) {
 	f := finder{text: text, esc: -1, c1: -1}
-	if f.next(0) == len(text) {
-		return overwritten(text)
+	if !concealed && f.next(0) == len(text) {
+		return overwritten(text), false
 	}
-	s := screen{}
+	s := screen{concealed: concealed}
 	s.out.Grow(len(text))
 	for at := 0; at < len(text); {
 		next := f.next(at)
@@ -27,7 +33,7 @@ func Visible(text string) string {
 			s.control(text[at : at+size])
 		}
 	}
-	return overwritten(s.text())
+	return overwritten(s.text()), s.concealed
 }
 
 // A screen is what was written to a terminal, and what of it was written over.
