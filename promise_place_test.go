@@ -1,9 +1,12 @@
 package ralph_test
 
 import (
+	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/reply"
 )
 
 // TestFindPromisePlaces: what a reader of the answer, as Markdown or on a terminal,
@@ -81,5 +84,48 @@ func TestFindPromisePlaces(t *testing.T) {
 				t.Errorf("%s, %q: %+v, want Why %q\n%q", tt.name, m, got, tt.why, tt.text)
 			}
 		}
+	}
+}
+
+// TestFindPromiseInBounded: a promise is found in an answer of which the middle is
+// left out if it is found in the whole of it, whatever stands where. What moves the
+// cursor is not followed across what is left out, and not tried.
+func TestFindPromiseInBounded(t *testing.T) {
+	t.Parallel()
+	const tag = "<promise>X</promise>"
+	pieces := []string{"```", "~~~", "```go", "````", "<pre>", "</pre>", "<!--", "-->", "> q", "- a", "    ", "  ", "\n", "\n", "\n\n", "x", "\uFEFF", "# h", "===", "---",
+		"1. a", "2. b", tag, tag + "\n", "`", "\t", "  - c", `"`, ">", "\x1b[8m", "\x1b[0m", "\x1b[32m"}
+	rnd := rand.New(rand.NewPCG(1, 2))
+	some := func() string {
+		var b strings.Builder
+		for range rnd.IntN(8) {
+			b.WriteString(pieces[rnd.IntN(len(pieces))])
+		}
+		return b.String()
+	}
+	head, tail := strings.Repeat("All is well in this line.\n\n", 3<<10), strings.Repeat("All is well in this line.\n\n", 8<<10)
+	found := 0
+	for range 200 {
+		a, b, c := some(), some(), some()+"\n"+tag
+		whole := a + "\n" + head + b + "\n" + tail + c
+		var text reply.Text
+		text.Write([]byte(whole))
+		kept := text.String()
+		if kept == whole {
+			t.Fatal("nothing is left out")
+		}
+		for _, m := range []ralph.Match{ralph.MatchLastLine, ralph.MatchOwnLine} {
+			got, want := ralph.FindPromise(kept, "X", m), ralph.FindPromise(whole, "X", m)
+			hides := strings.Contains(whole, "\x1b[8m") // which may leave a tag in the middle as the last thing seen
+			if got.Found != want.Found && (got.Found || !hides) {
+				t.Errorf("%q: %q, %q, %q: %+v in what is kept, %+v in the whole", m, a, b, c, got, want)
+			}
+			if want.Found {
+				found++
+			}
+		}
+	}
+	if found < 50 || found > 350 {
+		t.Errorf("%d of 400 are found, which tests little", found)
 	}
 }

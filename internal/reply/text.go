@@ -230,8 +230,8 @@ func (t *Text) String() string {
 	if t.midLine {
 		b.WriteString("… ")
 	}
-	if t.hidden {
-		b.WriteString("\x1b[8m")
+	if t.hidden { // a line that was kept was not the last one that was seen
+		b.WriteString("…\n\x1b[8m")
 	}
 	b.Write(t.buf[t.head:])
 	return strings.ToValidUTF8(b.String(), "\uFFFD")
