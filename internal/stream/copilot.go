@@ -18,7 +18,7 @@ func copilotDialect() dialect {
 
 func copilotLine(d *Decoder, v *jsonlines.Value) {
 	data := v.Get("data")
-	subAgent := v.Str("agentId") != "" || data.Str("parentToolCallId") != ""
+	subAgent := d.foreign(v.Str("sessionId")) || v.Str("agentId") != "" || data.Str("parentToolCallId") != ""
 	switch kind := v.Str("type"); kind {
 	case "assistant.message":
 		copilotMessage(d, data, subAgent)

@@ -17,10 +17,15 @@ func geminiDialect() dialect {
 }
 
 func geminiLine(d *Decoder, v *jsonlines.Value) {
-	switch v.Str("type") {
-	case "init":
+	kind := v.Str("type")
+	if kind == "init" {
 		d.restart()
-		d.res.Session, d.res.Model = v.Str("session_id"), v.Str("model")
+		d.session, d.res.Model = "", v.Str("model")
+	}
+	if d.foreign(v.Str("session_id")) {
+		return
+	}
+	switch kind {
 	case "message":
 		geminiMessage(d, v)
 	case "tool_use":
