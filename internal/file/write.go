@@ -38,8 +38,8 @@ func Append(what, path string, mode fs.FileMode) (*os.File, error) {
 // wraps [fs.ErrExist] if it is.
 func Create(what, path string, mode fs.FileMode) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND|os.O_CREATE|os.O_EXCL, mode) // goes through no link
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%s: its folder is not there: make it, or give another path (%w)", name(what, path), fs.ErrNotExist)
+	if e, ok := errors.AsType[*fs.PathError](err); ok && errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s: %w: make its folder, or give another path", name(what, path), e.Err)
 	}
 	if err != nil {
 		return nil, failed(what, path, err)
