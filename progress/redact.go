@@ -12,6 +12,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/redact"
+	"github.com/ralph-loop/ralph/internal/term"
 )
 
 // A Redactor hides secrets in what is written: [Redactor.Log] in a log's events,
@@ -148,6 +149,18 @@ func (r Redactor) Log(next ralph.ProgressLog) ralph.ProgressLog {
 type eventRedactor struct {
 	redact.Finder
 	task bool
+}
+
+// Text is a text without its secrets, also without those that would stand in it
+// once it is made safe to show, see [Printable].
+func (c eventRedactor) Text(s string) string {
+	text := c.Finder.Text(s)
+	if shown := term.Clean(text); shown != text {
+		if redacted := c.Finder.Text(shown); redacted != shown {
+			return redacted
+		}
+	}
+	return text
 }
 
 func (c eventRedactor) texts(list []string) []string {

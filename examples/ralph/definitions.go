@@ -17,6 +17,7 @@ import (
 
 // definitions works a file of definitions off: one agent, one task at a time.
 func (w *work) definitions() error {
+	w.progress, w.file = w.progressPath(), named(w.file)
 	f, err := w.load()
 	if err != nil {
 		return err
@@ -270,7 +271,7 @@ func stagesOf(d spec.Definition) []string {
 // process died before that was written to the task file.
 func (w *work) resume(task ralph.Task, status spec.Status) ralph.State {
 	start := ralph.Start(task)
-	file, err := os.Open(w.logPath)
+	file, err := ralph.OpenFile(w.logPath)
 	if err != nil {
 		return start
 	}

@@ -44,7 +44,7 @@ func runDemo(e env, f *shared, _ []string) error {
 	if err := makeProject(e.ctx, project); err != nil {
 		return err
 	}
-	path := cmp.Or(f.log, filepath.Join(base, "events.jsonl"))
+	path := cmp.Or(named(f.log), filepath.Join(base, "events.jsonl"))
 	log, err := e.executionLog(path, false)
 	if err != nil {
 		return err

@@ -83,7 +83,7 @@ func (w *work) feature() string {
 
 // open opens the logs.
 func (w *work) open(resumed bool) error {
-	w.logPath = cmp.Or(w.log, filepath.Join(w.project, ".ralph", "log.jsonl"))
+	w.logPath = cmp.Or(named(w.log), filepath.Join(w.project, ".ralph", "log.jsonl"))
 	execution, err := w.executionLog(w.logPath, resumed)
 	if err != nil {
 		return err
@@ -95,7 +95,7 @@ func (w *work) open(resumed bool) error {
 }
 
 func (w *work) progressPath() string {
-	return cmp.Or(w.progress, filepath.Join(filepath.Dir(w.file), "progress.txt"))
+	return cmp.Or(named(w.progress), filepath.Join(filepath.Dir(w.file), "progress.txt"))
 }
 
 // output is where the agent's words go.
