@@ -12,7 +12,6 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/redact"
-	"github.com/ralph-loop/ralph/internal/term"
 )
 
 // A Redactor hides secrets in what is written: [Redactor.Log] in a log's events,
@@ -153,15 +152,7 @@ type eventRedactor struct {
 
 // Text is a text without its secrets, also without those that would stand in it
 // once it is made safe to show, see [Printable].
-func (c eventRedactor) Text(s string) string {
-	text := c.Finder.Text(s)
-	if shown := term.Clean(text); shown != text {
-		if redacted := c.Finder.Text(shown); redacted != shown {
-			return redacted
-		}
-	}
-	return text
-}
+func (c eventRedactor) Text(s string) string { return redact.Shown(c.Finder.Text, s) }
 
 func (c eventRedactor) texts(list []string) []string {
 	if len(list) == 0 {
