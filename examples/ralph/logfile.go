@@ -52,10 +52,13 @@ func without(log ralph.ProgressLog, project string, paths ...string) ralph.Progr
 	})
 }
 
-// named is a file that the user has named for us to write. It may be a link, which
-// is resolved now, and not when an agent may have changed it.
+// named is a file that the user has named for us to write. It may be a link to a
+// file, which is resolved now, and not when an agent may have changed it.
 func named(path string) string {
-	if real, err := filepath.EvalSymlinks(path); err == nil && path != "" {
+	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
+		return path
+	}
+	if real, err := filepath.EvalSymlinks(path); err == nil {
 		return real
 	}
 	return path
