@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -85,7 +86,7 @@ func TestShown(t *testing.T) {
 				{append([]string{"run", at("tasks.json")}, agent...), false},
 				{append([]string{"run", at("plain.json")}, agent...), false},
 				{[]string{"verify", at("plain.json"), "--dir", dir}, false},
-				{[]string{"verify", at("plain.json"), "--dir", dir, "--json"}, false},
+				{[]string{"verify", at("tasks.json"), "--dir", dir, "--json"}, false},
 				{[]string{"verify", at("plain.json"), "--dir", dir, "--output", at("said")}, false},
 				{[]string{"plan", "--dir", dir, "--config", at("cfg"), "--dry-run"}, false},
 				{[]string{"log", text}, false}, {[]string{text}, false}, {[]string{"task", text}, false}, {[]string{"task", "list", text}, false},
@@ -97,8 +98,11 @@ func TestShown(t *testing.T) {
 				if found := termtest.Unsafe(stdout + stderr); found != "" {
 					t.Errorf("%q: %q shows %s: %q", text, tt.args, found, stdout+stderr)
 				}
-				if strings.Contains(strings.Join(tt.args, " "), "--json") && !json.Valid([]byte(stdout)) {
-					t.Errorf("%q: exit code %d, no JSON: %s", text, code, stdout)
+				if slices.Contains(tt.args, "--json") {
+					var results []verified
+					if err := json.Unmarshal([]byte(stdout), &results); err != nil || len(results) != 1 || results[0].Task != "T-"+strings.ToValidUTF8(text, "\uFFFD") {
+						t.Errorf("%q: exit code %d, %v: %s", text, code, err, stdout)
+					}
 				}
 				if tt.holds && !strings.Contains(stdout, "EVIL") {
 					t.Errorf("%q: %q does not show it: %q", text, tt.args, stdout)
