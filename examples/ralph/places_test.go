@@ -4,9 +4,11 @@ package main
 
 import (
 	"errors"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/ralph-loop/ralph/internal/file/filetest"
@@ -81,6 +83,47 @@ func TestPlaces(t *testing.T) {
 				p.Says = ""
 				p.Check(t, err, may, path, tt.text)
 			})
+		}
+	}
+}
+
+// TestReached: a workspace that is reached through a link works as any other, and
+// so does one of somebody else in which root works, as in a container: what is made
+// there is theirs.
+func TestReached(t *testing.T) {
+	t.Parallel()
+	agent := []string{"--max", "1", "--agent-cmd", "echo Not yet."}
+	dir := project(t, map[string]string{"tasks.md": aList})
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(dir, link); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // with logs that are not there, and that are
+		if code, _, stderr := ran(append([]string{"run", filepath.Join(link, "tasks.md"), "--dir", link}, agent...)...); code != exitNotVerified {
+			t.Errorf("through a link: %d, %s", code, stderr)
+		}
+	}
+	if os.Geteuid() != 0 {
+		return
+	}
+	const host = 54321
+	home := t.TempDir()
+	list := filepath.Join(home, "tasks.md")
+	if err := errors.Join(os.WriteFile(list, []byte(aList), 0o644), os.Chown(list, host, host), os.Chown(home, host, host)); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if code, _, stderr := ran(append([]string{"run", list, "--dir", home}, agent...)...); code != exitNotVerified {
+			t.Errorf("as root: %d, %s", code, stderr)
+		}
+	}
+	for _, name := range []string{".ralph", ".ralph/log.jsonl", ".ralph/.gitignore", "progress.txt"} {
+		info, err := os.Stat(filepath.Join(home, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s := info.Sys().(*syscall.Stat_t); s.Uid != host {
+			t.Errorf("%s belongs to %d", name, s.Uid)
 		}
 	}
 }

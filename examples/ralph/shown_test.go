@@ -121,6 +121,9 @@ func TestShown(t *testing.T) {
 				if found := termtest.Unsafe(string(content)); found != "" || len(content) == 0 {
 					t.Errorf("%q: %s holds %s", text, name, found)
 				}
+				if info, err := os.Stat(name); err != nil || filepath.Base(name) != "progress.txt" && info.Mode().Perm() != 0o600 {
+					t.Errorf("%s: %v, %v", name, info.Mode(), err)
+				}
 			}
 		})
 	}
