@@ -89,7 +89,7 @@ func makeProject(ctx context.Context, dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	for _, name := range []string{"go.mod", "shop.go", "shop_test.go"} {
+	for _, name := range []string{"go.mod", "shop.go", "shop_test.go"} { // nobody else knows this folder yet
 		data, err := demoFiles.ReadFile("demo/" + name + ".txt")
 		if err != nil {
 			return err

@@ -4,6 +4,7 @@ package main
 
 import (
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -127,3 +128,27 @@ func TestReached(t *testing.T) {
 		}
 	}
 }
+
+// TestEndsWhileReading: what ends a run, a signal or a reader that has gone, ends it
+// also while it waits for standard input.
+func TestEndsWhileReading(t *testing.T) {
+	t.Parallel()
+	dir := project(t, map[string]string{"tasks.yaml": strings.Replace(aTask, "title: One", "title: One\n  status: odd", 1)})
+	never, to := io.Pipe()
+	defer to.Close()
+	err := filetest.Within(t, func() error {
+		code := run([]string{"verify", filepath.Join(dir, "tasks.yaml"), "--dir", dir, "--output", "-"}, never, io.Discard, gone{})
+		if code != exitSignal+int(syscall.SIGPIPE) {
+			t.Errorf("exit code %d", code)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// gone is a pipe that nobody reads.
+type gone struct{}
+
+func (gone) Write([]byte) (int, error) { return 0, syscall.EPIPE }
