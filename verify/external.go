@@ -27,8 +27,10 @@ import (
 // time-out, at cancellation and after a normal exit, and a process that holds
 // its output open cannot hang it. Whatever it prints, little is held in memory:
 // the ends are quoted in the feedback, the whole, if it is not empty, goes to a file
-// in [ralph.Claim.Evidence] if that is set, and the check has the digest of the
-// whole, both streams in the order in which they arrived.
+// in [ralph.Claim.Evidence] if that is set, without what a terminal should not be
+// shown (control sequences, invisible characters). The file is 0600, and folders that
+// are made for it 0700. The check has the digest of all that was printed, both
+// streams in the order in which they arrived.
 //
 // A command that ends otherwise than expected is a failed check, one that takes
 // too long a time-out, and one that cannot be started an unable one: its program

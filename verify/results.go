@@ -5,12 +5,12 @@ import (
 	"encoding/json"
 	"encoding/xml"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/ralph-loop/ralph/internal/file"
 	"github.com/ralph-loop/ralph/internal/term"
 )
 
@@ -194,7 +194,7 @@ func (r junitResults) args() []string               { return []string{"--junitxm
 func (r junitResults) stdout(w io.Writer) io.Writer { return w }
 
 func (r junitResults) end() (passed int) {
-	f, err := os.OpenFile(r.file(), os.O_RDONLY|nonBlock, 0)
+	f, err := file.Open("", r.file())
 	if err != nil {
 		return 0
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/file"
 	"github.com/ralph-loop/ralph/internal/plugin"
 	"github.com/ralph-loop/ralph/internal/term"
 )
@@ -269,15 +270,15 @@ func (h *hearing) ask(prompt string) (ralph.Response, error) {
 // record returns a function that keeps what is asked and answered, if there is
 // a folder for it. That it cannot be kept does not change what was found.
 func (h *hearing) record() func(prompt, answer string) {
-	if h.claim.Evidence == "" || os.MkdirAll(h.claim.Evidence, 0o755) != nil {
+	if h.claim.Evidence == "" || file.Folder(h.claim.Evidence) != nil {
 		return func(string, string) {}
 	}
 	return func(prompt, answer string) {
-		f, err := os.CreateTemp(h.claim.Evidence, "judge-*.txt")
+		f, err := file.Temp(h.claim.Evidence, "judge-*.txt")
 		if err != nil {
 			return
 		}
-		_, err = f.WriteString(h.hide.text(fmt.Sprintf("%s\n\n== the judge answered ==\n\n%s\n", prompt, answer)))
+		_, err = f.WriteString(h.hide.text(term.Clean(fmt.Sprintf("%s\n\n== the judge answered ==\n\n%s\n", prompt, answer))))
 		if errors.Join(err, f.Close()) != nil {
 			os.Remove(f.Name()) // better none than a part
 		}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/file"
 )
 
 // A tool is a command some of whose exit codes say that it could not do its work.
@@ -123,7 +124,7 @@ func (t covered) Verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, erro
 	if err != nil || !v.Passed {
 		return v, err
 	}
-	text, err := os.ReadFile(profile)
+	text, err := file.Read("", profile, 256<<20)
 	if err != nil {
 		return ralph.Verdict{}, fmt.Errorf("verify: coverage: %w", err)
 	}

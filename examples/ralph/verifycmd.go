@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -10,12 +11,12 @@ import (
 	"io"
 	"maps"
 	"math"
-	"os"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/progress"
 	"github.com/ralph-loop/ralph/tasks/spec"
 	"github.com/ralph-loop/ralph/verify"
 )
@@ -172,7 +173,7 @@ func (f *verifyFlags) said(stdin io.Reader) (string, error) {
 		return "", nil
 	case "-":
 	default:
-		file, err := os.Open(f.output)
+		file, err := ralph.OpenFile(f.output)
 		if err != nil {
 			return "", fail(exitConfig, "--output: %w", err)
 		}
@@ -227,10 +228,15 @@ func (f *verifyFlags) verifyPart(e env, c criteria, def spec.Definition, stage, 
 
 func (f *verifyFlags) printVerified(out io.Writer, results []verified) error {
 	if f.json {
-		enc := json.NewEncoder(out)
+		var text bytes.Buffer
+		enc := json.NewEncoder(&text)
 		enc.SetEscapeHTML(false)
 		enc.SetIndent("", "  ")
-		return enc.Encode(results)
+		if err := enc.Encode(results); err != nil {
+			return err
+		}
+		_, err := out.Write(progress.PrintableJSON(text.Bytes()))
+		return err
 	}
 	rows := [][]string{{"STAGE", "CHECK", "STATUS", "EXIT", "TIME", "DETAIL"}}
 	for _, r := range results {

@@ -14,6 +14,8 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+
+	"github.com/ralph-loop/ralph/internal/file"
 )
 
 // unfiltered returns a call of git on the work tree with this top, and no other,
@@ -80,14 +82,10 @@ func hasNoFilters(top string) bool {
 		files = append(files, filepath.Join(xdg, "git", "config"))
 	}
 	for _, name := range files {
-		info, err := os.Stat(name)
+		text, err := file.Read("", name, 1<<20)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
-		if err != nil || !info.Mode().IsRegular() || info.Size() > 1<<20 {
-			return false
-		}
-		text, err := os.ReadFile(name)
 		text = bytes.ToLower(text)
 		if err != nil || bytes.Contains(text, []byte("filter")) || bytes.Contains(text, []byte("include")) {
 			return false
@@ -125,7 +123,7 @@ func mayHaveSubmodules(top string) bool {
 	if shared, _ := filepath.Glob(filepath.Join(dir, "sharedindex.*")); len(shared) > 0 {
 		return true
 	}
-	f, err := os.Open(filepath.Join(dir, "index"))
+	f, err := file.Open("", filepath.Join(dir, "index"))
 	if err != nil {
 		return !errors.Is(err, fs.ErrNotExist)
 	}

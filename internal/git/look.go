@@ -15,6 +15,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/ralph-loop/ralph/internal/file"
 )
 
 // A View is what is known of a work tree at one moment.
@@ -157,7 +159,7 @@ func (l *looker) content(name string) (content string, folder bool) {
 		return fmt.Sprintf("%d %s", info.Size(), info.ModTime().UTC().Format(time.RFC3339Nano)), false
 	}
 	l.budget -= info.Size()
-	f, err := os.Open(name)
+	f, err := file.Open("", name)
 	if err != nil {
 		return "unreadable", false
 	}
