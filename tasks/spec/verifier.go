@@ -236,6 +236,7 @@ func (a afterWords) Verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, e
 		words.Checks = append(slices.Clone(words.Checks), ralph.Check{Name: "verification", Status: ralph.CheckSkipped, Detail: "not run, for the words of the answer did not pass"})
 		return words, err
 	}
+	c.Checks = slices.Concat(c.Checks, words.Checks)
 	v, err := a.evidence.Verify(ctx, c)
 	v.Checks = slices.Concat(v.Checks, words.Checks)
 	return v, err
