@@ -203,7 +203,7 @@ func (c *criteria) judged(name string) {
 		return
 	}
 	c.env.Judge = func(model string) (ralph.Runner, error) {
-		judge, err := ralph.Preset(name)
+		judge, err := ralph.JudgePreset(name)
 		if err != nil {
 			return nil, ours{err}
 		}
