@@ -30,8 +30,10 @@ func inherited() []string {
 
 // The logins of clouds that resell models.
 func amazonLogin() []string { return []string{"AWS_*"} }
-func googleLogin() []string { return []string{"GOOGLE_APPLICATION_CREDENTIALS", "GOOGLE_CLOUD_*", "CLOUDSDK_*", "GCLOUD_PROJECT"} }
-func azureLogin() []string  { return []string{"AZURE_*"} }
+func googleLogin() []string {
+	return []string{"GOOGLE_APPLICATION_CREDENTIALS", "GOOGLE_CLOUD_*", "CLOUDSDK_*", "GCLOUD_PROJECT"}
+}
+func azureLogin() []string { return []string{"AZURE_*"} }
 
 func claudeJudge() judging {
 	return judging{

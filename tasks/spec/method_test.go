@@ -6,11 +6,13 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/tasks/spec"
+	"github.com/ralph-loop/ralph/verify/verifytest"
 )
 
 // claim is what an agent says in a folder.
@@ -26,15 +28,13 @@ type judge struct {
 }
 
 func (j *judge) env() spec.Env {
+	known := []string{"a", "a horse", "x", "no keys", "no secrets"}
 	return spec.Env{Judge: func(model string) (ralph.Runner, error) {
 		j.model = model
-		return ralph.RunnerFunc(func(_ context.Context, req ralph.Request) (ralph.Response, error) {
+		judge := verifytest.Judge(func(criterion string) bool { return j.met && slices.Contains(known, criterion) })
+		return ralph.RunnerFunc(func(ctx context.Context, req ralph.Request) (ralph.Response, error) {
 			j.prompt = req.Prompt
-			answer := "1. NOT_VERIFIED: it is not there"
-			if j.met {
-				answer = "1. VERIFIED: it is there"
-			}
-			return ralph.Response{Output: answer}, nil
+			return judge.Run(ctx, req)
 		}), nil
 	}}
 }
