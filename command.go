@@ -91,8 +91,6 @@ type Command struct {
 	private string
 }
 
-const privateFile = "{private file}"
-
 var _ Runner = (*Command)(nil)
 
 // Causes for ending a run.
@@ -237,24 +235,6 @@ func (c *Command) CommandLine() ([]string, error) {
 		at--
 	}
 	return slices.Insert(args, at, c.ModelFlag, c.Model), nil
-}
-
-// withPrivate writes the client's private file, if it has one, and puts its path in
-// the arguments.
-func (c *Command) withPrivate(args []string, tmp string) ([]string, error) {
-	if c.private == "" {
-		return args, nil
-	}
-	file, err := os.CreateTemp(tmp, "judge-*.toml")
-	if err != nil {
-		return nil, err
-	}
-	_, err = file.WriteString(c.private)
-	args = slices.Clone(args)
-	for i := range args {
-		args[i] = strings.ReplaceAll(args[i], privateFile, file.Name())
-	}
-	return args, errors.Join(err, file.Close())
 }
 
 func (c *Command) environ(tmp string) []string {

@@ -1,7 +1,9 @@
 package ralph
 
 import (
+	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 )
@@ -129,4 +131,24 @@ func JudgePreset(name string) (*Command, error) {
 		}
 	}
 	return nil, fmt.Errorf("ralph: %s cannot be run without tools, so it is no judge; these can: %s", name, strings.Join(known, ", "))
+}
+
+const privateFile = "{private file}"
+
+// withPrivate writes the client's private file, if it has one, and puts its path in
+// the arguments.
+func (c *Command) withPrivate(args []string, tmp string) ([]string, error) {
+	if c.private == "" {
+		return args, nil
+	}
+	file, err := os.CreateTemp(tmp, "judge-*.toml")
+	if err != nil {
+		return nil, err
+	}
+	_, err = file.WriteString(c.private)
+	args = slices.Clone(args)
+	for i := range args {
+		args[i] = strings.ReplaceAll(args[i], privateFile, file.Name())
+	}
+	return args, errors.Join(err, file.Close())
 }
