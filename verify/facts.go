@@ -152,24 +152,20 @@ type summary struct {
 // describe returns a changed file's line, and its diff.
 func describe(c git.Change) (s summary, text string, err error) {
 	name := strconv.Quote(c.Path)
-	var what []string
+	what := []string{"changed"}
+	switch {
+	case c.Old.Mode == "":
+		what = []string{"new"}
+	case c.New.Mode == "":
+		what = []string{"gone"}
+	}
 	hidden := notShown(c)
 	switch {
-	case c.Old.Mode == "160000" || c.New.Mode == "160000":
-		hidden = "a repository of its own"
-	case c.Old.Mode != "" && c.Old.Mode != "other" && c.Old.Text == nil, c.New.Mode != "" && c.New.Mode != "other" && c.New.Text == nil:
-		return s, "", fmt.Errorf("%s has more than %d bytes", name, maxFile)
+	case hidden == "" && (unread(c.Old) || unread(c.New)):
+		return s, "", fmt.Errorf("%s has more than %d bytes; what is no text of the work's is for git to ignore", name, maxFile)
 	case hidden == "":
 		text, s.added, s.removed = unified(name, c.Old.Text, c.New.Text)
 		what = append(what, fmt.Sprintf("%d lines added, %d removed", s.added, s.removed))
-	}
-	switch {
-	case c.Old.Mode == "":
-		what = append([]string{"new"}, what...)
-	case c.New.Mode == "":
-		what = append([]string{"gone"}, what...)
-	default:
-		what = append([]string{"changed"}, what...)
 	}
 	if c.New.Mode != "" {
 		what = append(what, fmt.Sprintf("%d bytes, %s", c.New.Size, c.New.Digest))
@@ -182,6 +178,11 @@ func describe(c git.Change) (s summary, text string, err error) {
 	}
 	s.text = fmt.Sprintf("%s: %s\n", name, strings.Join(what, ", "))
 	return s, text, nil
+}
+
+// unread reports whether a file was too large to be read.
+func unread(v git.Version) bool {
+	return v.Text == nil && v.Size > maxFile
 }
 
 // fileKind says what kind of file it is, if that is worth a word.
@@ -249,6 +250,8 @@ func visible(line []byte) string {
 // notShown says why a file's diff is not shown; "" = it is.
 func notShown(c git.Change) string {
 	switch {
+	case c.Old.Mode == "160000" || c.New.Mode == "160000":
+		return "a repository of its own"
 	case slices.Contains(lockFiles(), path.Base(c.Path)):
 		return "a lock file"
 	case generated(c.Old.Text):

@@ -284,3 +284,15 @@ func TestSemanticTime(t *testing.T) {
 		})
 	}
 }
+
+// TestHeldOutJudge: in a copy of the workspace there is no commit to compare with.
+func TestHeldOutJudge(t *testing.T) {
+	t.Parallel()
+	h := verify.HeldOut{Exam: exemplary(t).Dir, Verifier: ralph.VerifierFunc(func(_ context.Context, c ralph.Claim) (ralph.Verdict, error) {
+		return ralph.Verdict{Passed: c.Base == ""}, nil
+	})}
+	dir := repository(t, map[string]string{"a.go": "package a\n"})
+	if v, err := h.Verify(t.Context(), ralph.Claim{Task: ralph.Task{Dir: dir}, Base: strings.Repeat("0", 40)}); err != nil || !v.Passed {
+		t.Errorf("%+v, %v", v, err)
+	}
+}

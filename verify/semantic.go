@@ -124,13 +124,18 @@ func (s Semantic) verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, err
 		}
 		checks = v.Checks
 	}
-	if c.Fault != "" && s.Evidence == nil && c.Base == "" {
+	switch {
+	case c.Fault != "" && s.Evidence == nil && c.Base == "":
 		return judge(append(checks, ralph.Check{Name: "judge", Status: ralph.CheckFailed,
 			Detail: fmt.Sprintf("the run ended with a fault (%s), so its words are not taken", c.Fault)})...), nil
-	}
-	if len(criteria) == 0 {
+	case len(criteria) == 0:
 		return judge(checks...), nil
 	}
+	return s.hear(ctx, c, criteria, checks)
+}
+
+// hear has the judge decide on the criteria.
+func (s Semantic) hear(ctx context.Context, c ralph.Claim, criteria []string, checks []ralph.Check) (ralph.Verdict, error) {
 	shown, unable, err := s.shown(ctx, c)
 	if err != nil {
 		return ralph.Verdict{}, err
@@ -153,9 +158,16 @@ func (s Semantic) verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, err
 		v.Usage = spent.Add(v.Usage)
 		return v, err
 	}
-	checks = append(checks, check)
+	v := judge(append(append(checks, check), h.found(answers)...)...)
+	v.Usage = spent
+	return v, nil
+}
+
+// found makes a check of each answer.
+func (h *hearing) found(answers []answer) []ralph.Check {
+	var checks []ralph.Check
 	for i, a := range answers {
-		criterion := h.hide.text(criteria[i])
+		criterion := h.hide.text(h.criteria[i])
 		name := fmt.Sprintf("%d. %s", i+1, oneLine(criterion, 80, 20))
 		status, detail := ralph.CheckPassed, oneLine(h.hide.text(a.why), 300, 100)
 		if !a.met {
@@ -163,9 +175,7 @@ func (s Semantic) verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, err
 		}
 		checks = append(checks, ralph.Check{Name: name, Status: status, Detail: detail})
 	}
-	v := judge(checks...)
-	v.Usage = spent
-	return v, nil
+	return checks
 }
 
 // heard is the context of the hearing.

@@ -25,6 +25,9 @@ func (t Template) Takes(task ralph.Task) time.Duration {
 // Takes returns the longest time that the judge and then the fallback may take; see
 // [External.Takes].
 func (s Semantic) Takes(t ralph.Task) time.Duration {
+	if s.Judge == nil { // it looks at words alone
+		return 0
+	}
 	return inTurn(cmp.Or(s.Timeout, judgeTime), takes(s.Fallback, t))
 }
 

@@ -198,18 +198,31 @@ func (c call) suspects(ctx context.Context, v View, was map[string]entry) ([]str
 			paths[p] = true
 		}
 	}
-	out, err := c.run(ctx, "ls-files", "-v", "-z")
-	if err != nil {
+	if err := c.flagged(ctx, paths); err != nil {
 		return nil, err
 	}
+	return slices.Sorted(maps.Keys(paths)), nil
+}
+
+// flagged adds the paths that git is told not to look at. In a sparse checkout those
+// are not there.
+func (c call) flagged(ctx context.Context, paths map[string]bool) error {
+	out, err := c.run(ctx, "ls-files", "-v", "-z")
+	if err != nil {
+		return err
+	}
 	for line := range strings.SplitSeq(out, "\x00") {
-		if tag, p, ok := strings.Cut(line, " "); ok && (tag == "S" || tag == strings.ToLower(tag)) {
-			if _, err := os.Lstat(filepath.Join(c.dir, filepath.FromSlash(p))); err == nil || tag != "S" { // of a sparse checkout it is not there
+		switch tag, p, _ := strings.Cut(line, " "); {
+		case p == "" || tag != "S" && tag != strings.ToLower(tag):
+		case tag == "S":
+			if _, err := os.Lstat(filepath.Join(c.dir, filepath.FromSlash(p))); err == nil {
 				paths[p] = true
 			}
+		default:
+			paths[p] = true
 		}
 	}
-	return slices.Sorted(maps.Keys(paths)), nil
+	return nil
 }
 
 // file compares one file.

@@ -89,7 +89,9 @@ func (v TaskVerifier) Verify(ctx context.Context, c ralph.Claim) (ralph.Verdict,
 	if err != nil {
 		return ralph.Verdict{}, err
 	}
-	c.Task.Dir = cmp.Or(c.Task.Dir, v.env.Dir)
+	if c.Task.Dir == "" && v.env.Dir != "" {
+		c.Task.Dir, c.Base = v.env.Dir, "" // which is of another folder
+	}
 	var verdict ralph.Verdict
 	err = plugin.Call("spec: the verifier", func() (err error) { verdict, err = verifier.Verify(ctx, c); return })
 	return verdict, err
