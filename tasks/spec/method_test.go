@@ -313,3 +313,27 @@ func TestOwnMethods(t *testing.T) {
 		t.Error(f.Validate())
 	}
 }
+
+// What a definition's judge is told: how much it may be shown, and what the words of
+// the answer were found to be.
+func TestSemanticIsTold(t *testing.T) {
+	t.Parallel()
+	j := &judge{met: true}
+	d := parseOne(t, shortTask+`
+  coder:
+    verification_method: semantic
+    verification_config: {check_for: a, max_bytes: 1000}
+`)
+	task, err := (&spec.Config{}).Task(d, "coder")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := verifyTask(t, task, j.env(), claim(t.TempDir(), "I committed it."))
+	if err != nil || !got.Passed || !strings.Contains(j.prompt, `passed "no contradictions"`) {
+		t.Errorf("%+v, %v\n%s", got, err, j.prompt)
+	}
+	got, err = verifyTask(t, task, j.env(), claim(t.TempDir(), strings.Repeat("I committed it. ", 70)))
+	if err != nil || got.Passed || !got.Undecided() || !strings.Contains(got.Feedback, "max_bytes") {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
