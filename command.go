@@ -42,8 +42,9 @@ const (
 // nothing in it is an answer.
 //
 // The client inherits this process's environment (a runner is the one part of
-// this package that must read it), without what marks a session of another
-// agent, plus Env, plus a TMPDIR of its own that is removed afterwards.
+// this package that must read it), or what Inherit names of it, without what marks
+// a session of another agent, plus Env, plus a TMPDIR of its own that is removed
+// afterwards.
 //
 // When the run is to end, the client's process group is interrupted, after
 // Grace terminated, after another Grace killed. No process of it is left, also
@@ -64,6 +65,10 @@ type Command struct {
 	Args   []string // program and arguments
 	Env    []string // "NAME=value", added to the environment
 	Format Format   // "" = text
+	// Inherit names the variables of this process's environment that the client
+	// gets; a name that ends in * stands for all that begin so. nil = all of them.
+	// The marks of other sessions are no part of it in any case.
+	Inherit []string
 
 	// Model is passed on as ModelFlag and Model, before a last argument "-".
 	// "" = the client's default.
@@ -80,6 +85,10 @@ type Command struct {
 	// ExitTimeout ends a client that has printed its end event and then
 	// nothing, but does not exit, for so long. Its answer counts. 0 = 30 s.
 	ExitTimeout time.Duration
+
+	// private is a file that the client needs, which is written to its TMPDIR.
+	// privateFile in Args stands for its path.
+	private string
 }
 
 var _ Runner = (*Command)(nil)
@@ -139,6 +148,9 @@ func (c *Command) run(ctx context.Context, req Request, args []string, filters *
 		return Response{}, fmt.Errorf("temporary folder: %w", err)
 	}
 	defer os.RemoveAll(tmp)
+	if args, err = c.withPrivate(args, tmp); err != nil {
+		return Response{}, err
+	}
 
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -229,7 +241,10 @@ func (c *Command) environ(tmp string) []string {
 	marks := nestedMarks()
 	env := slices.DeleteFunc(os.Environ(), func(e string) bool {
 		name, _, _ := strings.Cut(e, "=")
-		return slices.Contains(marks, name)
+		return slices.Contains(marks, name) || c.Inherit != nil && !slices.ContainsFunc(c.Inherit, func(want string) bool {
+			prefix, all := strings.CutSuffix(want, "*")
+			return name == want || all && strings.HasPrefix(name, prefix)
+		})
 	})
 	env = append(env, "TMPDIR="+tmp)
 	return append(env, c.Env...)

@@ -55,7 +55,7 @@ func (h HeldOut) sit(ctx context.Context, c ralph.Claim, withExam bool) (s sitti
 			return sitting{err: err}
 		}
 	}
-	c.Task.Dir = at.dir
+	c.Task.Dir, c.Base = at.dir, "" // the copy is in no repository
 	if c.Evidence, err = h.evidence(c.Evidence, workspace, part); err != nil {
 		s.notes = append(s.notes, err.Error())
 	}

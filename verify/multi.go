@@ -24,7 +24,8 @@ import (
 // Stages run in order, and the first that does not pass ends it: those after it
 // are skipped, for they may take long and would tell little. With Any, and with
 // Parallel, which is for stages that do not depend on each other, all are run.
-// The feedback is in the order of the stages, whichever ends first.
+// A stage is told in [ralph.Claim.Checks] what those before it have found, where
+// they run one after the other. The feedback is in the order of the stages, whichever ends first.
 type MultiStage struct {
 	Stages []Stage
 	// Any has one stage that passes suffice, and all stages run.
@@ -124,6 +125,7 @@ func (m MultiStage) Verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, e
 func (m MultiStage) inOrder(ctx context.Context, c ralph.Claim, results []stageResult) {
 	for i, s := range m.Stages {
 		results[i] = s.run(ctx, c)
+		c.Checks = slices.Concat(c.Checks, []ralph.Check{results[i].check}, results[i].more)
 		why := "not run, for " + results[i].check.Name + " did not pass"
 		switch {
 		case ctx.Err() != nil:

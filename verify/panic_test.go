@@ -48,7 +48,7 @@ func TestPanics(t *testing.T) {
 		"held out":          {verify.HeldOut{Verifier: bad, Exam: exemplary(t).Dir}, true},
 		"redact":            {verify.External{Shell: "echo secret", Redact: redact}, false},
 		"redact, no output": {verify.External{Shell: "true", Redact: redact}, false},
-		"redact, judge":     {verify.Semantic{Judge: ralph.Replay("1. VERIFIED: yes"), Criteria: []string{"a"}, Redact: redact}, false},
+		"redact, judge":     {verify.Semantic{Judge: answering("1. VERIFIED: yes"), Criteria: []string{"a"}, Redact: redact}, false},
 		"redact, template":  {verify.Template{Name: "file-exists", Args: []string{"exam"}, Redact: redact}, false},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -75,17 +75,17 @@ func (s *shared) external() ralph.Verifier {
 
 // checkEnv are the variables that checks get; nil = what tools need.
 func (s *shared) checkEnv() []string {
-	switch s.verifyEnv {
-	case "":
+	if s.verifyEnv == "" {
 		return nil
-	case "all":
-		return []string{"*"}
 	}
 	return append(verify.DefaultInheritEnv(), s.moreEnv()...)
 }
 
 // moreEnv are the variables that --verify-env names.
 func (s *shared) moreEnv() []string {
+	if s.verifyEnv == "all" {
+		return []string{"*"}
+	}
 	return strings.FieldsFunc(s.verifyEnv, func(r rune) bool { return r == ',' || r == ' ' })
 }
 

@@ -223,11 +223,11 @@ func (c *criteria) judged(name string) {
 }
 
 func (s *shared) judgeNamed(name, model string) (ralph.Runner, error) {
-	judge, err := ralph.Preset(name)
+	judge, err := ralph.JudgePreset(name)
 	if err != nil {
 		return nil, ours{err}
 	}
-	judge.Model = model
+	judge.Model, judge.Inherit = model, append(judge.Inherit, s.moreEnv()...)
 	return judge, nil
 }
 

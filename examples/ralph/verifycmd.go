@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -210,9 +209,12 @@ func (f *verifyFlags) verifyPart(e env, c criteria, def spec.Definition, stage, 
 			e.say("%s: the output makes no promise (%s); %s is asked for", stage, promise.Why, task.Promise)
 		}
 	}
-	const never = time.Duration(math.MaxInt64)
-	ctx, stop := context.WithTimeout(e.ctx, cmp.Or(f.timeout, never))
-	defer stop()
+	ctx := e.ctx // without a deadline verifiers have their own
+	if f.timeout > 0 {
+		var stop context.CancelFunc
+		ctx, stop = context.WithTimeout(ctx, f.timeout)
+		defer stop()
+	}
 	verdict, err := c.verifier().Verify(ctx, claim)
 	r := verified{Task: task.ID, Stage: stage, Passed: verdict.Passed && err == nil, Feedback: verdict.Feedback, Checks: verdict.Checks}
 	if err != nil {

@@ -21,8 +21,7 @@ import (
 // unfiltered returns a call of git on the work tree with this top, and no other,
 // for which every filter that is configured is off, by its name.
 func unfiltered(ctx context.Context, top string) (call, error) {
-	// Without this, git that does not like what is in .git looks further up.
-	c := call{dir: top, env: []string{"GIT_CEILING_DIRECTORIES=" + filepath.Dir(top)}}
+	c := inTree(top)
 	if hasNoFilters(top) {
 		c.env = append(c.env, "GIT_CONFIG_SYSTEM="+systemConfig)
 		return c, nil
@@ -48,6 +47,12 @@ func unfiltered(ctx context.Context, top string) (call, error) {
 		c.options = append(c.options, "-c", filter+".clean=", "-c", filter+".smudge=", "-c", filter+".process=", "-c", filter+".required=false")
 	}
 	return c, nil
+}
+
+// inTree is a call of git on the work tree with this top: one that does not like
+// what is in .git looks no further up, and no configuration puts the files elsewhere.
+func inTree(top string) call {
+	return call{dir: top, env: []string{"GIT_CEILING_DIRECTORIES=" + filepath.Dir(top), "GIT_WORK_TREE=" + top}}
 }
 
 // systemConfig is where the git of a Linux distribution has the configuration of

@@ -25,7 +25,7 @@ type Method func(config json.RawMessage, env Env) (ralph.Verifier, error)
 // definitions use. Nil means that there are only the built-in ones:
 //
 //	string_match    contains, excludes: words of the answer; neither: the promise is enough
-//	semantic        check_for, negative_patterns, model, fallback: a judge; see [verify.Semantic]
+//	semantic        check_for, negative_patterns, model, fallback, max_bytes: a judge; see [verify.Semantic]
 //	external        command (a shell line, or a list), args, success_exit_code, output_contains,
 //	                output_not_contains, timeout (seconds), working_dir, env; see [verify.External]
 //	multi_stage     stages (name, method, config, required), require_all, parallel; see [verify.MultiStage]

@@ -92,7 +92,9 @@ func (v TaskVerifier) Verify(ctx context.Context, c ralph.Claim) (ralph.Verdict,
 	if err != nil {
 		return ralph.Verdict{}, err
 	}
-	c.Task.Dir = cmp.Or(c.Task.Dir, v.env.Dir)
+	if c.Task.Dir == "" && v.env.Dir != "" {
+		c.Task.Dir, c.Base = v.env.Dir, "" // which is of another folder
+	}
 	var verdict ralph.Verdict
 	err = plugin.Call("spec: the verifier", func() (err error) { verdict, err = verifier.Verify(ctx, c); return })
 	return verdict, err
@@ -249,6 +251,7 @@ func (a afterWords) Verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, e
 		words.Checks = append(slices.Clone(words.Checks), ralph.Check{Name: "verification", Status: ralph.CheckSkipped, Detail: "not run, for the words of the answer did not pass"})
 		return words, err
 	}
+	c.Checks = slices.Concat(c.Checks, words.Checks)
 	v, err := a.evidence.Verify(ctx, c)
 	v.Checks = slices.Concat(v.Checks, words.Checks)
 	return v, err
