@@ -210,7 +210,7 @@ func pytestTemplate(args []string) (ralph.Verifier, error) {
 		command = append(command, "--cov", "--cov-fail-under="+strconv.FormatFloat(percent, 'f', -1, 64))
 	}
 	// 3 is an internal error; 4 a usage error, such as --cov without pytest-cov.
-	return tool{External: External{Args: append(command, paths...)}, unable: []int{3, 4}, watch: pytestWatch(),
+	return tool{External: External{Args: append(command, paths...)}, unable: []int{3, 4}, watch: pytestWatch(append([]string{"."}, paths...)),
 		reads: func(folder string) results { return junitResults{folder} }, at: 1,
 		hint: "pytest could not do its work (is pytest-cov installed, and do the paths exist?)"}, nil
 }
