@@ -192,7 +192,7 @@ func (h HeldOut) Verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, erro
 	switch check.Status {
 	case ralph.CheckPassed:
 		if h.Reveal == RevealAll {
-			v.Feedback = exam.verdict.Feedback
+			v.Feedback = exam.told.Feedback
 		}
 	case ralph.CheckFailed:
 		without := h.sit(ctx, c, false)
@@ -204,7 +204,7 @@ func (h HeldOut) Verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, erro
 		check.Detail = strings.TrimSpace(beside + "; " + check.Detail)
 		visible = append(visible, without.visible())
 		visible = append(visible, without.left...)
-		v.Feedback = h.feedback(exam.verdict, beside)
+		v.Feedback = h.feedback(exam.told, beside)
 	default:
 		v.Feedback = noExam
 	}
@@ -256,7 +256,8 @@ func upper(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
 
 // A sitting is what Verifier said of one copy.
 type sitting struct {
-	verdict ralph.Verdict
+	verdict ralph.Verdict // for people
+	told    ralph.Verdict // the same without where the exam is
 	err     error         // why there is no verdict
 	late    bool          // err is that time ran out
 	files   int           // of the exam

@@ -61,15 +61,21 @@ func (h HeldOut) sit(ctx context.Context, c ralph.Claim, withExam bool) (s sitti
 	}
 	s.verdict, s.err = ask(ctx, h.Verifier, c)
 	s.late = s.err != nil && errorStatus(ctx, s.err) == ralph.CheckTimeout
-	s.verdict = clone(s.verdict)
-	hide := strings.NewReplacer(at.top, at.workspaceTop, temp, "the temporary folder")
-	for i := range s.verdict.Checks {
-		check := &s.verdict.Checks[i]
-		check.Name, check.Detail = hide.Replace(check.Name), hide.Replace(check.Detail)
-	}
-	hide = strings.NewReplacer(at.top, at.workspaceTop, temp, "the temporary folder", exam, "the exam", h.Exam, "the exam")
-	s.verdict.Feedback = hide.Replace(s.verdict.Feedback)
+	hide := []string{at.top, at.workspaceTop, temp, "the temporary folder"}
+	s.told = replaced(s.verdict, append(hide, exam, "the exam", h.Exam, "the exam"))
+	s.verdict = replaced(s.verdict, hide)
 	return s
+}
+
+// replaced is a verdict in which the first of each two texts is the second.
+func replaced(v ralph.Verdict, texts []string) ralph.Verdict {
+	in := strings.NewReplacer(texts...)
+	v = clone(v)
+	v.Feedback = in.Replace(v.Feedback)
+	for i, check := range v.Checks {
+		v.Checks[i].Name, v.Checks[i].Detail = in.Replace(check.Name), in.Replace(check.Detail)
+	}
+	return v
 }
 
 // evidence is where the full outputs of a sitting go, or why they go nowhere: the

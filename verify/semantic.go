@@ -124,7 +124,7 @@ func (s Semantic) verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, err
 		return ralph.Verdict{Usage: spent}, context.Cause(ctx)
 	}
 	if answers == nil {
-		v, err := s.fallback(ctx, c, checks, check)
+		v, err := s.fallback(ctx, c, checks, check, h.told)
 		v.Usage = spent.Add(v.Usage)
 		return v, err
 	}
@@ -143,10 +143,13 @@ func (s Semantic) verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, err
 	return v, nil
 }
 
-// fallback is what follows when the judge gave no verdict.
-func (s Semantic) fallback(ctx context.Context, c ralph.Claim, checks []ralph.Check, check ralph.Check) (ralph.Verdict, error) {
+// fallback is what follows when the judge gave no verdict. told is what the agent is
+// told of it, if not what the check says.
+func (s Semantic) fallback(ctx context.Context, c ralph.Claim, checks []ralph.Check, check ralph.Check, told string) (ralph.Verdict, error) {
 	if s.Fallback == nil {
-		return judge(append(checks, check)...), nil
+		v := judge(append(checks, check)...)
+		v.Feedback = cmp.Or(told, v.Feedback)
+		return v, nil
 	}
 	check.Status, check.Detail = ralph.CheckWarning, "the fallback decides, for "+check.Detail
 	v, err := ask(ctx, s.Fallback, c)
@@ -208,6 +211,7 @@ type hearing struct {
 	said     string
 	facts    string
 	hide     hider
+	told     string // why there is no verdict, without the stack of a panic
 }
 
 // hold asks the judge, at most twice. Without answers the check says why.
@@ -230,7 +234,10 @@ func (h *hearing) hold() (answers []answer, check ralph.Check, spent ralph.Usage
 		record(prompt, resp.Output)
 		if err != nil {
 			check.Status = errorStatus(h.ctx, err)
-			check.Detail = "the judge could not be asked: " + oneLine(h.hide.text(err.Error()), 400, 100)
+			why := func(text string) string {
+				return "the judge could not be asked: " + oneLine(h.hide.text(text), 400, 100)
+			}
+			check.Detail, h.told = why(err.Error()), why(plugin.Brief(err))
 			break
 		}
 		if answers, why = h.read(resp); why == "" {
