@@ -26,7 +26,7 @@ type watch struct {
 	// redirects returns what redirects the check, by a name that people understand,
 	// and whether the check is set up at all: what is not, the agent may set up.
 	redirects func(w *tree) (found map[string]string, set bool)
-	// isTest reports whether a file holds tests.
+	// isTest reports whether a file holds tests; nil = there are none.
 	isTest func(name string) bool
 	// hides returns whether the tool does not come to a file any more; nil = it comes
 	// to all.
@@ -116,7 +116,7 @@ func (a *watch) prepare(dir string) (map[string]string, error) {
 		noted[templateKey+a.name+"/"+what] = hash
 	}
 	hidden := a.hidden(w)
-	tests := slices.DeleteFunc(slices.Clone(w.files), func(name string) bool { return !a.isTest(name) || hidden(name) })
+	tests := slices.DeleteFunc(slices.Clone(w.files), func(name string) bool { return !a.tests(name) || hidden(name) })
 	if len(tests) <= maxTests {
 		for _, name := range tests {
 			if hash, err := hashFile(w.root, name); err == nil {
@@ -126,6 +126,9 @@ func (a *watch) prepare(dir string) (map[string]string, error) {
 	}
 	return noted, nil
 }
+
+// tests is isTest, also where it is nil.
+func (a *watch) tests(name string) bool { return a.isTest != nil && a.isTest(name) }
 
 // hidden is hides, also where it is nil.
 func (a *watch) hidden(w *tree) func(name string) bool {
@@ -156,7 +159,7 @@ func (a *watch) changed(t ralph.Task) (changed []string, err error) {
 	}
 	hidden := a.hidden(w)
 	for _, name := range watchedTests(t) {
-		if a.isTest(name) && hidden(name) {
+		if a.tests(name) && hidden(name) {
 			changed = append(changed, name+" would not be run any more")
 		}
 	}
@@ -174,11 +177,11 @@ func watchedTests(t ralph.Task) (names []string) {
 	return names
 }
 
-// tests warns of tests that are not what they were.
-func (a *watch) tests(t ralph.Task) (check ralph.Check, wrong bool) {
+// changedTests warns of tests that are not what they were.
+func (a *watch) changedTests(t ralph.Task) (check ralph.Check, wrong bool) {
 	var changed, gone []string
 	for _, name := range watchedTests(t) {
-		if !a.isTest(name) {
+		if !a.tests(name) {
 			continue
 		}
 		switch is, err := hashFile(t.Dir, name); {
@@ -332,7 +335,7 @@ func layOver(t *ralph.Task, dir string, lay func() error) error {
 // tests it watches, as they are in a folder.
 func redirectsOf(t ralph.Task, dir string) map[string]string {
 	all := map[string]string{}
-	for _, a := range []*watch{goWatch(), npmWatch(), pytestWatch(nil), cargoWatch()} {
+	for _, a := range watches() {
 		if _, ok := t.Guarded[templateKey+a.name]; !ok {
 			continue
 		}

@@ -117,12 +117,19 @@ func TestTemplateRedirects(t *testing.T) {
 		{"cargo-test", rsFiles, "other members", "Cargo.toml", "+\n[workspace]\nmembers = [\"x\"]\ndefault-members = [\"x\"]\n", "workspace.default-members in Cargo.toml is new", ""},
 		{"cargo-test", rsFiles, "a member", "Cargo.toml", "+\n[workspace]\nmembers = [\"x\"]\n", "", ""},
 		{"cargo-test", rsFiles, "a dependency, a test", "Cargo.toml", "+\n[dev-dependencies]\nserde = \"1\"\n\n[[test]]\nname = \"b\"\n", "", ""},
+		{"golangci-lint", goFiles, "what it looks for", ".golangci.yml", "linters: {default: none}\n", ".golangci.yml is new", ""},
+		{"golangci-lint", goFiles, "above the workspace", "../.golangci.toml", "x = 1\n", "/.golangci.toml is new", ""},
+		{"golangci-lint", nil, "a project that the agent sets up", ".golangci.yml", "linters: {default: none}\n", "", ""},
+		{"golangci-lint", goFiles, "a test", "m_test.go", "-", "", ""},
+		{"ruff", pyFiles, "what it looks for", "pyproject.toml", "+\n[tool.ruff.lint]\nignore = [\"ALL\"]\n", "tool.ruff.lint.ignore in pyproject.toml is new", ""},
+		{"ruff", pyFiles, "in a folder", "tests/ruff.toml", "exclude = [\"*\"]\n", "exclude in tests/ruff.toml is new", ""},
+		{"ruff", pyFiles, "a dependency", "pyproject.toml", "+\n[dependency-groups]\ndev = [\"x\"]\n", "", ""},
 		{"cargo-test", rsFiles, "another toolchain", "rust-toolchain.toml", "[toolchain]\nchannel = \"x\"\n", "rust-toolchain.toml is new", ""},
 	} {
 		t.Run(tt.template+" "+tt.name, func(t *testing.T) {
 			atHome(t)
 			bin := t.TempDir()
-			fakes(t, 0, "go", "npm", "node", "pytest", "cargo")
+			fakes(t, 0, "go", "npm", "node", "pytest", "cargo", "golangci-lint", "ruff")
 			t.Setenv("PATH", os.Getenv("PATH")+":"+bin)
 			tool(t, filepath.Join(bin, "go1.99.1"), "exit 0")
 			dir := filepath.Join(t.TempDir(), "work")

@@ -19,6 +19,10 @@ import (
 
 // What redirects each template's check: one function for each.
 
+func watches() []*watch {
+	return []*watch{goWatch(), npmWatch(), pytestWatch(nil), cargoWatch(), lintWatch(), ruffWatch()}
+}
+
 func goWatch() *watch {
 	return &watch{name: "go-test", redirects: goRedirects, hides: goHides, skip: []string{"vendor", "testdata"},
 		isTest: func(name string) bool { return strings.HasSuffix(name, "_test.go") }}
@@ -309,4 +313,30 @@ func cargoRedirects(w *tree) (map[string]string, bool) {
 		w.keys(found, name, cargoKey)
 	}
 	return found, w.text("Cargo.toml") != nil
+}
+
+func lintWatch() *watch {
+	return &watch{name: "golangci-lint", redirects: func(w *tree) (map[string]string, bool) {
+		found := map[string]string{}
+		names := []string{".golangci.yml", ".golangci.yaml", ".golangci.toml", ".golangci.json"}
+		for _, t := range append(w.above(names...), w) {
+			t.whole(found, names...)
+		}
+		return found, w.text("go.mod") != nil
+	}}
+}
+
+func ruffWatch() *watch {
+	return &watch{name: "ruff", redirects: func(w *tree) (map[string]string, bool) {
+		found := map[string]string{}
+		names := []string{"ruff.toml", ".ruff.toml", "pyproject.toml"}
+		for _, t := range append(w.above(names...), w) {
+			for _, name := range t.matching(names...) { // a folder may have its own
+				t.keys(found, name, func(key string) bool {
+					return path.Base(name) != "pyproject.toml" || key == "tool" || key == "tool.ruff" || strings.HasPrefix(key, "tool.ruff.")
+				})
+			}
+		}
+		return found, len(w.matching("*.py")) > 0
+	}}
 }

@@ -21,13 +21,15 @@ import (
 // go-test, pytest and cargo-test read the results of the tests, and want at least one
 // to have passed: a program that ends well before it has run one does not.
 //
-// Prepare does what that of [External] does, and notes what in the workspace decides
-// what these and npm-test run: a TestMain function, replace lines and go.work; the
-// script test and those it runs, and the configuration of jest, vitest, mocha and
-// the like; pytest's options and the hooks of conftest.py; .cargo/config.toml, [patch]
-// and tests without a harness. What of this is new or was changed when the claim is
-// verified rejects it and is named. Tests and dependencies may be added, and a check
-// that was not set up when the loop started may be. Of test files that were changed
+// Prepare does what that of [External] does, and notes what decides, in the workspace
+// and where tools look above it, what the templates run: a TestMain function, replace
+// lines and go.work; the script test and those it runs, and the configuration of jest,
+// vitest, mocha and the like; pytest's options and the hooks of conftest.py;
+// .cargo/config.toml, [patch] and tests without a harness; what golangci-lint and
+// ruff are told to look for. What of this is new or was changed when the claim is
+// verified rejects it and is named, and so do Go tests that a new go.mod takes out of
+// the run. Tests and dependencies may be added, and a check that was not set up when
+// the loop started may be. Of test files that were changed
 // or deleted the verdict warns. In [ralph.Task.Guarded] the keys begin with
 // "//template/" and "//test/".
 type Template struct {
@@ -217,12 +219,12 @@ func pytestTemplate(args []string) (ralph.Verifier, error) {
 
 func lintTemplate(args []string) (ralph.Verifier, error) {
 	return tool{External: External{Args: append([]string{"golangci-lint", "run"}, orAll(args, "./...")...)}, unable: []int{3, 6, 7}, late: []int{4},
-		hint: "golangci-lint could not do its work"}, nil
+		hint: "golangci-lint could not do its work", watch: lintWatch()}, nil
 }
 
 func ruffTemplate(args []string) (ralph.Verifier, error) {
 	return tool{External: External{Args: append([]string{"ruff", "check"}, orAll(args, ".")...)}, unable: []int{2},
-		hint: "ruff could not do its work"}, nil
+		hint: "ruff could not do its work", watch: ruffWatch()}, nil
 }
 
 func httpTemplate(args []string) (ralph.Verifier, error) {

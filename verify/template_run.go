@@ -54,7 +54,7 @@ func (t tool) Verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, error) 
 			check.Status, check.Detail = ralph.CheckWarning, "accepted: "+check.Detail
 			more = append(more, check)
 		}
-		if check, changed := t.watch.tests(c.Task); changed {
+		if check, changed := t.watch.changedTests(c.Task); changed {
 			more = append(more, check)
 		}
 	}
