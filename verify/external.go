@@ -37,11 +37,12 @@ import (
 // write too: "go env -w GOFLAGS=-run=NoSuch" has every test pass. So when a loop
 // starts, Prepare notes what the tools that are known (go, npm, yarn, pnpm, pytest,
 // cargo, git, curl and some more) read there, and which programs outside the
-// workspace are run; tools are found by their names in the command, and in the
-// Makefile or the scripts of the workspace that it names. A file that is another
+// workspace are run. Tools are found by their names: in the command, in the scripts
+// of the workspace that it names, and in the Makefile or package.json where it runs
+// and in folders that it names. A file that is another
 // when the claim is verified rejects the claim and is named; another program, such
 // as one that was put before it in PATH, makes the check unable, and both are named.
-// The credentials that npm login writes do not count. AcceptConfig takes things as
+// The credentials that npm login writes do not count, nor does who commits with git. AcceptConfig takes things as
 // they are. A task that was not prepared is checked without this. In
 // [ralph.Task.Guarded] the key is "//config/" and the file, with a SHA-256 or
 // "absent", or "//program/" and the name, with the path and a SHA-256. Since these

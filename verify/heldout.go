@@ -65,7 +65,7 @@ type HeldOut struct {
 // case it is told whether the visible check passes, which it can find out itself,
 // and neither where the exam is nor where the copy was. People are told everything:
 // by the verdict's checks, and by the files in [ralph.Claim.Evidence] if that folder
-// lies outside the workspace, or if everything is revealed.
+// lies outside the workspace and its work tree, or if everything is revealed.
 type Reveal string
 
 const (

@@ -56,7 +56,7 @@ func (h HeldOut) sit(ctx context.Context, c ralph.Claim, withExam bool) (s sitti
 		}
 	}
 	c.Task.Dir = at.dir
-	if c.Evidence, err = h.evidence(c.Evidence, workspace, part); err != nil {
+	if c.Evidence, err = h.evidence(c.Evidence, at.workspaceTop, part); err != nil {
 		s.notes = append(s.notes, err.Error())
 	}
 	s.verdict, s.err = ask(ctx, h.Verifier, c)
@@ -79,8 +79,8 @@ func replaced(v ralph.Verdict, texts []string) ralph.Verdict {
 }
 
 // evidence is where the full outputs of a sitting go, or why they go nowhere: the
-// agent reads what lies in the workspace.
-func (h HeldOut) evidence(folder, workspace, part string) (string, error) {
+// agent reads what lies in the workspace and the rest of its work tree, top.
+func (h HeldOut) evidence(folder, top, part string) (string, error) {
 	if folder == "" {
 		return "", nil
 	}
@@ -88,8 +88,8 @@ func (h HeldOut) evidence(folder, workspace, part string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("full outputs could not be kept: %w", err)
 	}
-	if within(workspace, real) && h.Reveal != RevealAll && part == heldOutPart {
-		return "", errors.New("full outputs are not kept, for the folder for them is in the workspace, where the agent reads them")
+	if within(top, real) && h.Reveal != RevealAll && part == heldOutPart {
+		return "", errors.New("full outputs are not kept, for the folder for them is in the workspace or its work tree, where the agent reads them")
 	}
 	return filepath.Join(folder, part), nil
 }

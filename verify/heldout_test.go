@@ -478,14 +478,16 @@ func TestHeldOutBeside(t *testing.T) {
 // TestHeldOutEvidence: full outputs are for people, and not for the agent.
 func TestHeldOutEvidence(t *testing.T) {
 	t.Parallel()
-	work, exam, out := t.TempDir(), t.TempDir(), t.TempDir()
+	top, exam, out := t.TempDir(), t.TempDir(), t.TempDir()
+	work := filepath.Join(top, "work")
 	put(t, work, map[string]string{"check.sh": "echo visible"})
 	put(t, exam, map[string]string{"check.sh": "echo secret; exit 1"})
+	shell(t, top, gitInit)
 	for _, tt := range []struct {
 		folder string
 		reveal verify.Reveal
 		kept   bool
-	}{{out, "", true}, {filepath.Join(work, ".ralph", "evidence"), "", false}, {filepath.Join(work, "open"), verify.RevealAll, true}} {
+	}{{out, "", true}, {filepath.Join(work, ".ralph", "evidence"), "", false}, {filepath.Join(top, "evidence"), "", false}, {filepath.Join(work, "open"), verify.RevealAll, true}} {
 		v := verify.HeldOut{Exam: exam, Verifier: verify.External{Shell: "sh check.sh"}, Reveal: tt.reveal}
 		got, err := v.Verify(t.Context(), ralph.Claim{Task: ralph.Task{Dir: work}, Evidence: tt.folder})
 		if err != nil {

@@ -103,14 +103,21 @@ func (r *goResults) line(line []byte) {
 	case ev.Action == "output" && ev.Output == "PASS\n": // go test says it only with -v
 	case ev.Action == "output" || ev.Action == "build-output":
 		io.WriteString(r.to, ev.Output)
-	case ev.Test == "":
-	case ev.Action == "pass" || ev.Action == "skip":
-		if ev.Action == "pass" && !strings.Contains(ev.Test, "/") {
+	case ev.Test != "":
+		r.ended(ev.goTest, ev.Action)
+	}
+}
+
+// ended takes how a test ended, if it did.
+func (r *goResults) ended(test goTest, action string) {
+	switch action {
+	case "pass":
+		if !strings.Contains(test.Test, "/") {
 			r.passed++
 		}
-		r.release(ev.goTest, false)
-	case ev.Action == "fail":
-		r.release(ev.goTest, true)
+		r.release(test, false)
+	case "skip", "fail":
+		r.release(test, action == "fail")
 	}
 }
 

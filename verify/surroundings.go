@@ -96,12 +96,7 @@ func (e External) surroundings(workspace string) (*surroundings, error) {
 	}
 	s.root, _ = inside(workspace, "")
 	s.dirs = []string{cmp.Or(dir, s.root)}
-	words := slices.Clone(e.Args)
-	if e.Shell != "" {
-		words = shellWords(e.Shell)
-	} else if len(words) > 0 && slices.Contains([]string{"sh", "bash", "dash", "zsh", "ksh"}, filepath.Base(words[0])) {
-		words = append(words, shellWords(strings.Join(e.Args[1:], " "))...)
-	}
+	words := e.words()
 	for _, word := range words {
 		s.programs[word] = true // those that are none are not found
 		if s.root == "" || word == "" {
@@ -113,6 +108,17 @@ func (e External) surroundings(workspace string) (*surroundings, error) {
 	}
 	s.read(words, true)
 	return s, nil
+}
+
+// words are the words of the command, some of which are programs.
+func (e External) words() []string {
+	switch {
+	case e.Shell != "":
+		return shellWords(e.Shell)
+	case len(e.Args) > 0 && slices.Contains([]string{"sh", "bash", "dash", "zsh", "ksh"}, filepath.Base(e.Args[0])):
+		return slices.Concat(e.Args, shellWords(strings.Join(e.Args[1:], " ")))
+	}
+	return e.Args
 }
 
 func isFolder(name string) bool {
