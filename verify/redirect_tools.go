@@ -50,6 +50,30 @@ func goRedirects(w *tree) (map[string]string, bool) {
 	return found, set
 }
 
+// goMains knows the packages that have a TestMain, by their import paths.
+func goMains(workspace string) func(pkg string) bool {
+	w, err := readTree(workspace, goWatch().skip)
+	if err != nil {
+		return func(string) bool { return false }
+	}
+	module := ""
+	goDirectives(string(w.text("go.mod")), func(fields []string) {
+		if fields[0] == "module" && len(fields) == 2 {
+			module = strings.Trim(fields[1], "\"`")
+		}
+	})
+	found, _ := goRedirects(w)
+	return func(pkg string) bool {
+		for what := range found {
+			name, ok := strings.CutPrefix(what, "TestMain in ")
+			if dir := path.Dir(name); ok && (pkg == path.Join(module, dir) || dir != "." && strings.HasSuffix(pkg, "/"+dir)) {
+				return true
+			}
+		}
+		return false
+	}
+}
+
 // goHides knows what is not in the module, for a go.mod of its own or an ignore line.
 // Where there is a go.work it does not say.
 func goHides(w *tree) func(name string) bool {

@@ -19,7 +19,8 @@ import (
 // the check unable and is named.
 //
 // go-test, pytest and cargo-test read the results of the tests, and want at least one
-// to have passed: a program that ends well before it has run one does not.
+// to have passed, and no test program to have ended well before it had run its tests,
+// unless it has a TestMain, which may mean that.
 //
 // Prepare does what that of [External] does, and notes what decides, in the workspace
 // and where tools look above it, what the templates run: a TestMain function, replace
@@ -157,7 +158,7 @@ func npmTemplate(args []string) (ralph.Verifier, error) {
 
 func cargoTemplate(args []string) (ralph.Verifier, error) {
 	return tool{External: External{Args: []string{"cargo", "test"}}, watch: cargoWatch(),
-		reads: func(string) results { return &cargoResults{} }}, none(args)
+		reads: func(string, string) results { return &cargoResults{} }}, none(args)
 }
 
 func none(args []string) error {
@@ -195,7 +196,7 @@ func goTestTemplate(args []string) (ralph.Verifier, error) {
 		return nil, err
 	}
 	v := tool{External: External{Args: append([]string{"go", "test"}, orAll(packages, "./...")...)}, watch: goWatch(),
-		reads: func(string) results { return newGoResults() }, at: 2}
+		reads: func(workspace, _ string) results { return newGoResults(goMains(workspace)) }, at: 2}
 	if !given {
 		return v, nil
 	}
@@ -213,7 +214,7 @@ func pytestTemplate(args []string) (ralph.Verifier, error) {
 	}
 	// 3 is an internal error; 4 a usage error, such as --cov without pytest-cov.
 	return tool{External: External{Args: append(command, paths...)}, unable: []int{3, 4}, watch: pytestWatch(append([]string{"."}, paths...)),
-		reads: func(folder string) results { return junitResults{folder} }, at: 1,
+		reads: func(_, folder string) results { return junitResults{folder} }, at: 1,
 		hint: "pytest could not do its work (is pytest-cov installed, and do the paths exist?)"}, nil
 }
 
