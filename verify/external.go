@@ -41,12 +41,13 @@ import (
 // write too: "go env -w GOFLAGS=-run=NoSuch" has every test pass. So when a loop
 // starts, Prepare notes what the tools that are known (go, npm, yarn, pnpm, pytest,
 // cargo, git, curl and some more) read there, and which programs outside the
-// workspace are run; tools are found by their names in the command, and in the
-// Makefile or the scripts of the workspace that it names. A file that is another
-// when the claim is verified rejects the claim and is named; another program, such
-// as one that was put before it in PATH, makes the check unable, and both are named.
-// The credentials that npm login writes do not count. AcceptConfig takes things as
-// they are. A task that was not prepared is checked without this. In
+// workspace are run. Tools are found by their names: in the command, in the scripts
+// of the workspace that it names, and in the Makefile or package.json where it runs
+// and in folders that it names. A file that is another when the claim is verified
+// rejects the claim and is named; another program, such as one that was put before
+// it in PATH, makes the check unable, and both are named.
+// The credentials that npm login writes do not count, nor does who commits with git.
+// AcceptConfig takes things as they are. A task that was not prepared is checked without this. In
 // [ralph.Task.Guarded] the key is "//config/" and the file, with a SHA-256 or
 // "absent", or "//program/" and the name, with the path and a SHA-256. Since these
 // are of this machine, a task that is verified on another needs AcceptConfig.
@@ -155,9 +156,9 @@ func (e External) run(ctx context.Context, args []string, dir, folder string) ra
 	})
 	check := ralph.Check{Name: name, Duration: time.Since(start)}
 	started := !errors.Is(err, process.ErrStart)
-	tests := -1 // that passed; -1 = not counted
+	tests, cut := -1, []string(nil) // that passed; -1 = not counted
 	if e.results != nil {
-		tests = e.results.end()
+		tests, cut = e.results.end()
 	}
 	note := out.end()
 	switch {
@@ -168,7 +169,7 @@ func (e External) run(ctx context.Context, args []string, dir, folder string) ra
 		check.Status = ralph.CheckTimeout
 		check.Detail = fmt.Sprintf("%s did not end within %v", name, e.limit())
 	default:
-		e.decide(&check, exit, out, tests)
+		e.decide(&check, exit, out, tests, cut)
 	}
 	check.Detail = ends(hider(e.Redact).text(check.Detail), detailBytes-300, 290)
 	v := judge(check)
@@ -186,8 +187,9 @@ func (e External) run(ctx context.Context, args []string, dir, folder string) ra
 }
 
 // decide sets the status, the detail and the exit code of a command that ended
-// by itself. tests is how many have passed; negative = they were not counted.
-func (e External) decide(check *ralph.Check, exit process.Exit, out *output, tests int) {
+// by itself. tests is how many have passed, negative = they were not counted; cut are
+// programs that have not run theirs.
+func (e External) decide(check *ralph.Check, exit process.Exit, out *output, tests int, cut []string) {
 	if exit.Signal == "" {
 		check.ExitCode = &exit.Code
 	}
@@ -209,15 +211,11 @@ func (e External) decide(check *ralph.Check, exit process.Exit, out *output, tes
 	if forbidden := out.forbidden(); len(forbidden) > 0 {
 		wrong = append(wrong, "must not print but printed "+quoted(forbidden))
 	}
-	switch {
-	case tests == 0 && len(wrong) == 0:
-		wrong = append(wrong, "ended well, but no test has passed; at least one must")
-	case tests == 1:
-		check.Detail = "1 test passed"
-	case tests > 1:
-		check.Detail = fmt.Sprintf("%d tests passed", tests)
+	says, short := counted(tests, cut)
+	if len(wrong) == 0 && short != "" {
+		wrong = append(wrong, short)
 	}
-	check.Status = ralph.CheckPassed
+	check.Status, check.Detail = ralph.CheckPassed, says
 	if len(wrong) > 0 {
 		check.Status = ralph.CheckFailed
 		check.Detail = check.Name + " " + strings.Join(wrong, "; ")
@@ -257,6 +255,22 @@ func npmQuotes(dir string) (names []string) {
 		}
 	}
 	return names
+}
+
+// counted says how many tests have passed of a command that ended well, or what is
+// wrong with that.
+func counted(tests int, cut []string) (says, wrong string) {
+	switch {
+	case tests < 0:
+		return "", ""
+	case tests == 0:
+		return "", "ended well, but no test has passed; at least one must"
+	case len(cut) > 0:
+		return "", "ended well, but before all tests had run: " + quoted(cut)
+	case tests == 1:
+		return "1 test passed", ""
+	}
+	return fmt.Sprintf("%d tests passed", tests), ""
 }
 
 // limit is the time the command may take; 0 or less = any.

@@ -66,6 +66,9 @@ func TestPanics(t *testing.T) {
 				}
 			case tt.unable && err == nil && v.Checks[0].Status == ralph.CheckUnable:
 				said = v.Checks[0].Detail
+				if strings.Contains(v.Feedback, "explode") {
+					t.Errorf("the agent is shown the stack: %s", v.Feedback)
+				}
 			default:
 				t.Fatalf("%+v, %v", v, err)
 			}

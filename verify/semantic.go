@@ -156,7 +156,7 @@ func (s Semantic) hear(ctx context.Context, c ralph.Claim, criteria []string, ch
 		if h.deceived {
 			s.Fallback = nil
 		}
-		v, err := s.fallback(ctx, c, checks, check)
+		v, err := s.fallback(ctx, c, checks, check, h.told)
 		v.Usage = spent.Add(v.Usage)
 		return v, err
 	}
@@ -192,10 +192,13 @@ func (s Semantic) heard(ctx context.Context) (context.Context, context.CancelFun
 
 const judgeTime = 5 * time.Minute
 
-// fallback is what follows when the judge gave no verdict.
-func (s Semantic) fallback(ctx context.Context, c ralph.Claim, checks []ralph.Check, check ralph.Check) (ralph.Verdict, error) {
+// fallback is what follows when the judge gave no verdict. told is what the agent is
+// told of it, if not what the check says.
+func (s Semantic) fallback(ctx context.Context, c ralph.Claim, checks []ralph.Check, check ralph.Check, told string) (ralph.Verdict, error) {
 	if s.Fallback == nil {
-		return judge(append(checks, check)...), nil
+		v := judge(append(checks, check)...)
+		v.Feedback = cmp.Or(told, v.Feedback)
+		return v, nil
 	}
 	check.Status, check.Detail = ralph.CheckWarning, "the fallback decides, for "+check.Detail
 	v, err := ask(ctx, s.Fallback, c)
@@ -237,6 +240,7 @@ type hearing struct {
 
 	deceived bool   // an answer was not the judge's own
 	judged   string // what it was shown, folded; "" = not yet
+	told     string // why there is no verdict, without the stack of a panic
 }
 
 // hold asks the judge, at most twice. Without answers the check says why.
@@ -259,7 +263,10 @@ func (h *hearing) hold() (answers []answer, check ralph.Check, spent ralph.Usage
 		record(prompt, resp.Output)
 		if err != nil {
 			check.Status = errorStatus(h.ctx, err)
-			check.Detail = "the judge could not be asked: " + oneLine(h.hide.text(err.Error()), 400, 100)
+			why := func(text string) string {
+				return "the judge could not be asked: " + oneLine(h.hide.text(text), 400, 100)
+			}
+			check.Detail, h.told = why(err.Error()), why(plugin.Brief(err))
 			break
 		}
 		var fooled bool

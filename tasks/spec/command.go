@@ -14,7 +14,6 @@ import (
 // The methods that run a command.
 
 type externalSettings struct {
-	plain
 	shell              string   // a line for the shell, or the program if there are args
 	args               []string // a program and its arguments, or only these
 	dir                string
@@ -74,7 +73,6 @@ func (s *externalSettings) build(env Env) (ralph.Verifier, error) {
 }
 
 type templateSettings struct {
-	plain
 	name string
 	args []string
 }
