@@ -78,7 +78,7 @@ type configUse struct {
 
 func (e External) surroundings(workspace string) (*surroundings, error) {
 	s := &surroundings{
-		env: append(os.Environ(), e.Env...), tools: map[string]toolRow{}, files: map[string]configUse{}, programs: map[string]bool{}, scripts: map[string]bool{},
+		tools: map[string]toolRow{}, files: map[string]configUse{}, programs: map[string]bool{}, scripts: map[string]bool{},
 	}
 	for _, row := range toolRows() {
 		for _, name := range row.names {
@@ -96,6 +96,7 @@ func (e External) surroundings(workspace string) (*surroundings, error) {
 	}
 	s.root, _ = inside(workspace, "")
 	s.dirs = []string{cmp.Or(dir, s.root)}
+	s.env, _ = e.environ(s.dirs[0])
 	words := e.words()
 	for _, word := range words {
 		s.programs[word] = true // those that are none are not found
