@@ -111,7 +111,7 @@ var errMark = errors.New("this is no mark of a run: 16 of A-Z and 2-7, a hyphen 
 func parseMark(text string) (mark, error) {
 	id, digits, limited := strings.Cut(text, "-")
 	m := mark{id: id}
-	if len(id) != idSize || strings.Trim(id, idRunes) != "" {
+	if !isID(id) {
 		return mark{}, errMark
 	}
 	if limited {
@@ -129,3 +129,5 @@ func ValidMark(text string) bool {
 	_, err := parseMark(text)
 	return err == nil
 }
+
+func isID(text string) bool { return len(text) == idSize && strings.Trim(text, idRunes) == "" }

@@ -2,6 +2,7 @@ package process
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 	"os/exec"
 	"syscall"
@@ -50,3 +51,7 @@ func (h *supervisor) watch(int, mark) error { return errors.ErrUnsupported }
 func (h *supervisor) forget(int)            {}
 
 type watchdog struct{}
+
+func owned(fs.FileInfo) bool { return false }
+
+func lock(string) (*os.File, error) { return nil, errors.ErrUnsupported }
