@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"crypto/rand"
 	"errors"
 	"io"
 	"os"
@@ -36,6 +37,17 @@ var lefts = []struct{ name, line string }{
 	{"holds the output", `setsid sleep 306$$ &`},
 }
 
+// leftTest names the processes of a test, and kills what it could not see ended.
+func leftTest(t *testing.T) string {
+	name := rand.Text()
+	t.Cleanup(func() {
+		for pid := range leftBy(name) {
+			syscall.Kill(pid, syscall.SIGKILL)
+		}
+	})
+	return name
+}
+
 // leftScript starts all kinds of children, says so once the last of them is there,
 // and ends as told.
 func leftScript(end string) string {
@@ -49,9 +61,9 @@ func leftScript(end string) string {
 	return b.String() + "echo ready\n" + end
 }
 
-// leftBy returns the command lines of the processes of a test that live.
-func leftBy(name string) []string {
-	var found []string
+// leftBy returns the processes of a test that live, with their command lines.
+func leftBy(name string) map[int]string {
+	found := map[int]string{}
 	environs, _ := filepath.Glob("/proc/[0-9]*/environ")
 	for _, file := range environs {
 		env, err := os.ReadFile(file)
@@ -59,7 +71,9 @@ func leftBy(name string) []string {
 			continue
 		}
 		line, _ := os.ReadFile(filepath.Join(filepath.Dir(file), "cmdline"))
-		found = append(found, strings.ReplaceAll(string(line), "\x00", " "))
+		if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(file))); err == nil {
+			found[pid] = strings.ReplaceAll(string(line), "\x00", " ")
+		}
 	}
 	return found
 }
@@ -100,7 +114,7 @@ func TestNothingIsLeft(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			name := strings.ReplaceAll(t.Name(), " ", "_")
+			name := leftTest(t)
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			var shown bytes.Buffer
@@ -217,7 +231,7 @@ func TestNothingOutlivesUs(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			name := strings.NewReplacer(" ", "_", ",", "_").Replace(t.Name())
+			name := leftTest(t)
 			var env []string
 			if tt.heeds {
 				env = []string{"RALPH_TEST_HEEDS=1"}
@@ -261,7 +275,7 @@ func TestNothingIsLeftByNobody(t *testing.T) {
 // nothing else is.
 func TestEndLeft(t *testing.T) {
 	needsProc(t)
-	name, other := t.Name()+"_1", t.Name()+"_2"
+	name, other := leftTest(t), leftTest(t)
 	log := filepath.Join(t.TempDir(), "log")
 	first, second := startHost(t, name, "RALPH_TEST_LOG="+log), startHost(t, other)
 	mark := lastMark(t, log, "left")
