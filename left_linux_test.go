@@ -126,7 +126,7 @@ func TestNothingIsLeft(t *testing.T) {
 			l, s, seen := leftLoop(t.TempDir(), name, tt.end, ralph.Limits{IterationTimeout: tt.timeout}, display)
 			final, log, _ := runLoop(t, ctx, *l, s)
 			if left := leftBy(name); len(left) > 0 {
-				t.Errorf("left: %q", left)
+				t.Errorf("left: %v", left)
 			}
 			want := -1
 			if tt.verified {
@@ -208,7 +208,7 @@ func nothingLives(t *testing.T, name string) {
 		exec.Command("true").Run() // something else
 	}
 	if len(left) > 0 {
-		t.Errorf("left: %q", left)
+		t.Errorf("left: %v", left)
 	}
 }
 
@@ -292,7 +292,7 @@ func TestEndLeft(t *testing.T) {
 	}
 	ended, err := ralph.EndLeft(mark)
 	if left := leftBy(name); err != nil || len(left) > 0 || len(ended) < len(lefts) {
-		t.Errorf("%v: ended %q, left %q", err, ended, left)
+		t.Errorf("%v: ended %q, left %v", err, ended, left)
 	}
 	if len(leftBy(other)) < len(lefts) {
 		t.Error("another program's processes were ended too")
