@@ -235,6 +235,12 @@ func TestWatchdog(t *testing.T) {
 	}
 	spared := begin(newMark(), "/spared", bare)
 	h.forget(spared.Process.Pid)
+	eventually(t, "the watchdog ignores signals", func() bool {
+		status, _ := os.ReadFile("/proc/" + strconv.Itoa(h.dog.cmd.Process.Pid) + "/status")
+		_, ignored, _ := strings.Cut(string(status), "SigIgn:\t")
+		mask, _ := strconv.ParseUint(strings.SplitN(ignored, "\n", 2)[0], 16, 64)
+		return mask&(1<<(syscall.SIGTERM-1)) != 0
+	})
 	for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT} {
 		h.dog.cmd.Process.Signal(s)
 	}
