@@ -254,13 +254,7 @@ func (c *Command) CommandLine() ([]string, error) {
 }
 
 func (c *Command) environ(tmp string) []string {
-	marks := nestedMarks()
-	env := slices.DeleteFunc(os.Environ(), func(e string) bool {
-		name, _, _ := strings.Cut(e, "=")
-		return slices.Contains(marks, name)
-	})
-	env = append(env, "TMPDIR="+tmp)
-	return append(env, c.Env...)
+	return slices.Concat(Environ(), []string{"TMPDIR=" + tmp}, c.Env)
 }
 
 // fault says how the run ended: first our own reasons for ending it, then what

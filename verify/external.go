@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -56,7 +55,7 @@ type External struct {
 	// workspace. A path that leaves it, also through a symbolic link, is an
 	// error; one that is not there is an unable check.
 	Dir string
-	// Env is added to this process's environment, "NAME=value".
+	// Env is added to [ralph.Environ], "NAME=value".
 	Env []string
 	// Timeout ends the command. 0 = 5 minutes, negative = none.
 	Timeout time.Duration
@@ -138,7 +137,7 @@ func (e External) run(ctx context.Context, args []string, dir, folder string) ra
 	var warnings []string
 	start := time.Now()
 	exit, err := process.Run(ctx, process.Cmd{
-		Args: args, Dir: dir, Env: append(os.Environ(), e.Env...),
+		Args: args, Dir: dir, Env: append(ralph.Environ(), e.Env...),
 		Stdout: stdout, Stderr: out.stream(), Grace: time.Second,
 		Warn: func(text string) { warnings = append(warnings, text) },
 	})
