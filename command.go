@@ -143,21 +143,6 @@ func (c *Command) Run(ctx context.Context, req Request) (Response, error) {
 	return resp, cmp.Or(err, show(req.Display, resp))
 }
 
-// show tells people what is not the agent's own.
-func show(to io.Writer, resp Response) error {
-	lines := slices.Clone(resp.Warnings)
-	if len(resp.Ended) > 0 {
-		lines = append(lines, endedText(resp.Ended, "the agent"))
-	}
-	if to == nil || len(lines) == 0 {
-		return nil
-	}
-	return plugin.Call("display", func() error {
-		_, _ = io.WriteString(to, "ralph: "+strings.Join(lines, "\nralph: ")+"\n") // what cannot be displayed is lost
-		return nil
-	})
-}
-
 func (c *Command) run(ctx context.Context, req Request, args []string, filters *filters) (Response, error) {
 	tmp, err := process.NewTempDir("")
 	if err != nil {

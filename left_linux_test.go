@@ -244,6 +244,27 @@ func TestNothingOutlivesUs(t *testing.T) {
 	}
 }
 
+// TestTempDirsOfTheDead: a client's folder for temporary files is removed by the
+// next program, if its own was killed.
+func TestTempDirsOfTheDead(t *testing.T) {
+	needsProc(t)
+	dir := t.TempDir()
+	folders := func() int {
+		found, _ := filepath.Glob(filepath.Join(dir, "ralph-run-*"))
+		return len(found)
+	}
+	for n := range 3 {
+		name := leftTest(t)
+		host := startHost(t, name, "TMPDIR="+dir)
+		if got := folders(); got != 1 {
+			t.Errorf("%d folders beside the %d. program", got, n+1)
+		}
+		host.Process.Kill()
+		host.Wait()
+		nothingLives(t, name)
+	}
+}
+
 // TestNothingIsLeftByNobody is the tests above without a privileged user's rights.
 func TestNothingIsLeftByNobody(t *testing.T) {
 	needsProc(t)

@@ -170,6 +170,16 @@ func (s State) Continuation() string {
 	return b.String()
 }
 
+// left takes over what was ended when the agent was. It stays until a prompt that
+// tells it was answered.
+func (s State) left(it Iteration) State {
+	answered := it.Fault == "" || it.Fault == FaultTimeout
+	if answered || len(it.Ended) > 0 && it.Fault != FaultInterrupted {
+		s.Ended = boundedEnded(it.Ended)
+	}
+	return s
+}
+
 // quote writes text that nobody vouches for as an indented block, so that it
 // cannot pass for instructions or close a fence.
 func quote(b *strings.Builder, text string) {

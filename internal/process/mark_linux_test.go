@@ -36,8 +36,12 @@ func TestMain(m *testing.M) {
 // program runs a shell script, which is what comes after its first word.
 func program(mode string) {
 	how, script, _ := strings.Cut(mode, " ")
-	if how == "untraced" {
+	switch how {
+	case "untraced":
 		forbidTracing()
+	case "end":
+		fmt.Println(End(script))
+		return
 	}
 	for range 2 {
 		e, err := Run(context.Background(), Cmd{Args: []string{"/bin/sh", "-c", script}, Stdout: os.Stdout, Stderr: os.Stderr,
@@ -172,16 +176,37 @@ func TestElevated(t *testing.T) {
 	}
 }
 
-// watchdogs are the process IDs of the children of a process that are watchdogs and
-// live.
-func watchdogs(parent int) []int {
-	var found []int
-	for _, pid := range pids() {
-		if s, ok := readStat(pid); ok && s.parent == parent && !s.dead && strings.Contains(commandLine(pid), "Ends what is left of a program's runs") {
-			found = append(found, pid)
+// TestEndOfItself: a program of a run does not end that run.
+func TestEndOfItself(t *testing.T) {
+	t.Parallel()
+	m := newMark()
+	for mine, want := range map[bool]string{true: "[] this program itself is of that run\n", false: "[] <nil>\n"} {
+		cmd := another(t, "end", m.String())
+		if mine {
+			cmd.Env = append(cmd.Env, m.variable())
+		}
+		if out, err := cmd.Output(); err != nil || string(out) != want {
+			t.Errorf("%v, %v: %s", mine, err, out)
 		}
 	}
-	return found
+}
+
+// TestTraced: what the kernel says of a process that nobody traces.
+func TestTraced(t *testing.T) {
+	t.Parallel()
+	cmd := exec.Command("cat")
+	in, err := cmd.StdinPipe()
+	if err := errors.Join(err, cmd.Start()); err != nil {
+		t.Fatal(err)
+	}
+	defer cmd.Wait()
+	defer in.Close()
+	if traced(cmd.Process.Pid) {
+		t.Error("it is traced")
+	}
+	if err := release(cmd.Process.Pid); err != errRan {
+		t.Errorf("letting it go: %v", err)
+	}
 }
 
 // eventually waits for what another process does.
