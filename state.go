@@ -60,10 +60,9 @@ type State struct {
 	Guidance []string `json:"guidance,omitempty"`  // from people, for the next prompt
 	Late     int      `json:"late,omitempty"`      // how many of Guidance came while the attempt ran
 
-	Ended []string `json:"ended,omitempty"` // what the last attempt had left running, for the next prompt, see [Iteration]
-
-	Workspace string `json:"workspace,omitempty"` // digest after the last iteration; "" = unknown
-	Paused    bool   `json:"paused,omitempty"`
+	Ended     []string `json:"ended,omitempty"`     // for the next prompt, see [Iteration]
+	Workspace string   `json:"workspace,omitempty"` // digest after the last iteration; "" = unknown
+	Paused    bool     `json:"paused,omitempty"`
 
 	// With Stop these are the completion record: the last verdict, the line of
 	// the promise in the last claim, the files that were changed in all, as far as
