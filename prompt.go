@@ -171,10 +171,9 @@ func (s State) Continuation() string {
 }
 
 // left takes over what was ended when the agent was. It stays until a prompt that
-// tells it was answered.
+// tells it was answered. What a client leaves that broke is not the agent's to mend.
 func (s State) left(it Iteration) State {
-	answered := it.Fault == "" || it.Fault == FaultTimeout
-	if answered || len(it.Ended) > 0 && it.Fault != FaultInterrupted {
+	if it.Fault == "" || it.Fault == FaultTimeout {
 		s.Ended = boundedEnded(it.Ended)
 	}
 	return s

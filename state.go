@@ -60,7 +60,7 @@ type State struct {
 	Guidance []string `json:"guidance,omitempty"`  // from people, for the next prompt
 	Late     int      `json:"late,omitempty"`      // how many of Guidance came while the attempt ran
 
-	Ended     []string `json:"ended,omitempty"`     // for the next prompt, see [Iteration]
+	Ended     []string `json:"ended,omitempty"`     // for the next prompt, see [Iteration.Ended]
 	Workspace string   `json:"workspace,omitempty"` // digest after the last iteration; "" = unknown
 	Paused    bool     `json:"paused,omitempty"`
 
