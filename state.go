@@ -32,6 +32,8 @@ type State struct {
 	// Running says that this attempt has begun and has not ended. In a state
 	// folded from a log it says that the process died in it.
 	Running bool `json:"running,omitempty"`
+	// Mark is the recorded [Request.Mark] of the attempt that is Running, see [EndLeft].
+	Mark string `json:"mark,omitempty"`
 	// Uncounted says that the loop was cancelled before the end of this attempt
 	// was told. If it ran, what it spent still counts, once.
 	Uncounted bool `json:"uncounted,omitempty"`
@@ -62,8 +64,9 @@ type State struct {
 	Guidance []string `json:"guidance,omitempty"`  // from people, for the next prompt
 	Late     int      `json:"late,omitempty"`      // how many of Guidance came while the attempt ran
 
-	Workspace string `json:"workspace,omitempty"` // digest after the last iteration; "" = unknown
-	Paused    bool   `json:"paused,omitempty"`
+	Ended     []string `json:"ended,omitempty"`     // for the next prompt, see [Iteration.Ended]
+	Workspace string   `json:"workspace,omitempty"` // digest after the last iteration; "" = unknown
+	Paused    bool     `json:"paused,omitempty"`
 
 	// With Stop these are the completion record: the last verdict, the line of
 	// the promise in the last claim, the files that were changed in all, as far as
@@ -116,6 +119,7 @@ func (s State) Request() Request {
 		Loop: s.Loop, Task: s.Task.ID, Agent: s.Task.Agent, Dir: s.Task.Dir,
 		Iteration: s.Iteration, Attempt: s.Attempt,
 		Prompt:  s.Prompt(),
+		Mark:    s.Mark,
 		Promise: s.Task.promise(), Blocked: s.Task.Blocked,
 	}
 }
@@ -134,7 +138,7 @@ func (s State) Next(it Iteration) State {
 	if s.Done() || order != 0 {
 		return s.unexpected(it, order)
 	}
-	s = s.spend(it).judge(it)
+	s = s.spend(it).judge(it).left(it)
 	switch {
 	case passed(s.Task, it):
 		return s.stop(StopVerified, "")
@@ -186,7 +190,7 @@ func passed(t Task, it Iteration) bool {
 // spend counts what an attempt has used.
 func (s State) spend(it Iteration) State {
 	s = s.resumeWait(s.Unwaited) // a driver that does not count its waits has waited
-	s.Running, s.Uncounted, s.Wait = false, false, 0
+	s.Running, s.Mark, s.Uncounted, s.Wait = false, "", false, 0
 	s.Usage = s.Usage.Add(it.Usage).Add(it.Verdict.Usage)
 	s.Verifying = s.Verifying.Add(it.Verdict.Usage)
 	s.Elapsed = addSat(s.Elapsed, max(it.Elapsed, 0))
@@ -362,7 +366,7 @@ func (s State) Apply(ev Event) State {
 	switch ev.Kind {
 	case EventIterationStarted:
 		if !s.Done() && ev.Iteration.Number == s.Iteration && ev.Iteration.Attempt == s.Attempt {
-			s.Running = true
+			s.Running, s.Mark = true, recorded(ev.Meta)
 		}
 	case EventIterationEnded:
 		return s.Next(ev.Iteration)

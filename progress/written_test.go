@@ -30,10 +30,10 @@ func writeAll(t *testing.T, text, model string) map[string]string {
 	}
 	hidden := r.Writer(session)
 	banner := &progress.Banner{W: hidden, Mode: "build"}
-	if err := os.WriteFile(filepath.Join(work, "said"), []byte(text), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(work, "said"), []byte(text+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	fails := verify.External{Args: []string{"sh", "-c", "cat said; echo; echo >&2; cat said >&2; exit 1"}, Redact: r.String}
+	fails := verify.External{Args: []string{"sh", "-c", "cat said; cat said >&2; exit 1"}, Redact: r.String}
 	judge := verify.Semantic{Judge: ralph.Replay(text), Criteria: []string{"It works."}, Redact: r.String}
 	loop := &ralph.Local{
 		Runner: ralph.RunnerFunc(func(_ context.Context, req ralph.Request) (ralph.Response, error) {

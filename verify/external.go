@@ -148,11 +148,13 @@ func (e External) run(ctx context.Context, args []string, dir, folder string) ra
 	if e.results != nil {
 		stdout = e.results.stdout(stdout)
 	}
+	var warnings []string
 	start := time.Now()
 	env, dropped := e.environ(dir)
 	exit, err := process.Run(ctx, process.Cmd{
 		Args: args, Dir: dir, Env: env,
 		Stdout: stdout, Stderr: out.stream(), Grace: time.Second,
+		Warn: func(text string) { warnings = append(warnings, text) },
 	})
 	check := ralph.Check{Name: name, Duration: time.Since(start)}
 	started := !errors.Is(err, process.ErrStart)
@@ -160,7 +162,7 @@ func (e External) run(ctx context.Context, args []string, dir, folder string) ra
 	if e.results != nil {
 		tests, cut = e.results.end()
 	}
-	note := out.end()
+	note := strings.Join(append(warnings, out.end()), "\n")
 	switch {
 	case !started:
 		check.Status = ralph.CheckUnable
@@ -228,7 +230,7 @@ func (e External) environ(dir string) (env, dropped []string) {
 	if names == nil {
 		names = append(environ.Checks(), npmQuotes(dir)...)
 	}
-	env, dropped = environ.Keep(os.Environ(), names)
+	env, dropped = environ.Keep(ralph.Environ(), names)
 	return append(env, e.Env...), dropped
 }
 

@@ -37,7 +37,7 @@ func (s Semantic) shown(ctx context.Context, c ralph.Claim) (e exhibits, unable 
 	}
 	e.said = strings.TrimSpace(term.Clean(c.Output))
 	if len(c.Files) > 0 {
-		e.said += "\n\nFiles that changed, as far as it tells: " + quotedAll(c.Files)
+		e.said += "\n\nFiles that changed, as far as it tells: " + quotedAll(hider(s.Redact).texts(c.Files))
 	}
 	b := builder{most: s.MaxBytes}
 	if b.most == 0 {

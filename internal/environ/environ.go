@@ -9,14 +9,12 @@ import (
 
 // Keep returns the entries of an environment, "NAME=value", that names let through,
 // and the names of the others, sorted. A name that ends in * stands for all that begin
-// so, * for all. The marks of agents' sessions (see Nested), and what a shell keeps for
-// itself, are in neither.
+// so, * for all. What a shell keeps for itself is in neither.
 func Keep(environ, names []string) (kept, dropped []string) {
-	nested := Nested()
 	for _, entry := range environ {
 		name, _, _ := strings.Cut(entry, "=")
 		switch {
-		case slices.Contains(nested, name) || slices.Contains([]string{"PWD", "OLDPWD", "SHLVL", "_"}, name): // a shell's own
+		case slices.Contains([]string{"PWD", "OLDPWD", "SHLVL", "_"}, name):
 		case slices.ContainsFunc(names, func(want string) bool { return matches(name, want) }):
 			kept = append(kept, entry)
 		default:
@@ -30,19 +28,6 @@ func Keep(environ, names []string) (kept, dropped []string) {
 func matches(name, want string) bool {
 	prefix, all := strings.CutSuffix(want, "*")
 	return name == want || all && strings.HasPrefix(name, prefix)
-}
-
-// Nested are the marks by which agents' clients know that they were started by
-// another one. They would work differently then, or refuse to.
-func Nested() []string {
-	return []string{
-		"CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SSE_PORT", "CLAUDE_CODE_SESSION_ID",
-		"CODEX_SANDBOX", "CODEX_SANDBOX_NETWORK_DISABLED", "CODEX_THREAD_ID",
-		"GEMINI_CLI",
-		"OPENCODE", "OPENCODE_RUN_ID", "OPENCODE_PID",
-		"AMP_CURRENT_THREAD_ID",
-		"CLINE_ACTIVE",
-	}
 }
 
 // Checks are what a check needs to find its tools, their caches and their settings,

@@ -8,7 +8,7 @@ import (
 
 func TestKeep(t *testing.T) {
 	t.Parallel()
-	environ := []string{"PATH=/bin", "LC_ALL=C", "LANG", "ZOO=1", "AWS_SECRET=x", "CLAUDECODE=1", "GOOGLE_API_KEY=k", "GOFLAGS=-mod=mod", "ZOO=2", "=C:=x"}
+	environ := []string{"PATH=/bin", "LC_ALL=C", "LANG", "ZOO=1", "AWS_SECRET=x", "PWD=/", "GOOGLE_API_KEY=k", "GOFLAGS=-mod=mod", "ZOO=2", "=C:=x"}
 	for _, tt := range []struct {
 		name          string
 		names         []string
