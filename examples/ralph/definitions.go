@@ -123,6 +123,9 @@ func (a *agreed) stage(d spec.Definition, task ralph.Task) (ralph.State, error) 
 		return s, nil
 	default:
 		a.say("%s goes on at iteration %d", task.ID, s.Iteration)
+		if err := a.endLeft(s.Mark); err != nil {
+			return s, err
+		}
 		s = s.Limit(a.relimited(s.Task.Limits, task.Limits))
 	}
 	// Before the files are looked at that are guarded: this may be one of them.
@@ -137,6 +140,22 @@ func (a *agreed) stage(d spec.Definition, task ralph.Task) (ralph.State, error) 
 	a.used.LastCost = cmp.Or(s.LastCost, a.used.LastCost)
 	report(a.stdout, s, a.ctx.Err() != nil)
 	return s, err
+}
+
+// endLeft ends what is left of the agent that worked when this was killed, by the
+// mark on record.
+func (w *work) endLeft(mark string) error {
+	if mark == "" {
+		return nil
+	}
+	ended, err := ralph.EndLeft(mark)
+	for _, command := range ended {
+		w.say("ended what the last run has left running: %s", command)
+	}
+	if err != nil && !errors.Is(err, errors.ErrUnsupported) {
+		return fail(exitAgent, "%w; end it before the agent is run again", err)
+	}
+	return nil
 }
 
 // ends reports whether a loop that ended so says nothing of its task, but of all
