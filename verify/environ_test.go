@@ -47,17 +47,17 @@ func TestExternalEnvironment(t *testing.T) {
 		{"none", verify.External{InheritEnv: []string{}, Env: []string{"PATH=/usr/bin:/bin"}}, "PATH", "GOFLAGS SHOP_NPM HOME", ""},
 	} {
 		env, detail := see(tt.e)
-		for _, name := range strings.Fields(tt.with) {
+		for name := range strings.FieldsSeq(tt.with) {
 			if !strings.Contains(env, "\n"+name+"=") {
 				t.Errorf("%s: %s is missing", tt.name, name)
 			}
 		}
-		for _, name := range strings.Fields(tt.out) {
+		for name := range strings.FieldsSeq(tt.out) {
 			if strings.Contains(env, "\n"+name+"=") {
 				t.Errorf("%s: %s is there", tt.name, name)
 			}
 		}
-		for _, name := range strings.Split(tt.told, ", ") {
+		for name := range strings.SplitSeq(tt.told, ", ") {
 			if !strings.Contains(detail, name) || tt.told == "" && strings.Contains(detail, "InheritEnv") {
 				t.Errorf("%s: %s", tt.name, detail)
 			}

@@ -107,7 +107,7 @@ var errTimeout = errors.New("time-out")
 // Verify implements [ralph.Verifier]. The error says that the command is not
 // one that can be run as it is written, or is context.Cause(ctx).
 func (e External) Verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, error) {
-	return hider(e.Redact).leaving(e.surrounded(c, func() (ralph.Verdict, error) { return e.verify(ctx, c) }))
+	return hider(e.Redact).leaving(e.surrounded(c, func(e External) (ralph.Verdict, error) { return e.verify(ctx, c) }))
 }
 
 // verify runs the command, whatever surrounds it.

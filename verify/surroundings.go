@@ -42,6 +42,9 @@ func (e External) Prepare(ctx context.Context, t ralph.Task) (ralph.Task, error)
 	more := map[string]string{}
 	for file := range s.files {
 		more[configKey+file] = s.config(file)
+		if text, ok := s.pin(file); ok && s.files[file].pin != "" {
+			more[pinKey+file] = text
+		}
 	}
 	for name := range s.programs {
 		if path := s.program(name); path != "" {
@@ -74,6 +77,7 @@ type surroundings struct {
 type configUse struct {
 	tool string
 	but  []string
+	pin  string
 }
 
 func (e External) surroundings(workspace string) (*surroundings, error) {
@@ -156,7 +160,7 @@ func (s *surroundings) read(words []string, direct bool) {
 		}
 		for _, f := range row.files {
 			if file := s.locate(f); file != "" {
-				s.files[file] = configUse{name, f.but}
+				s.files[file] = configUse{name, f.but, f.pin}
 			}
 		}
 		for _, file := range row.scripts {
@@ -240,12 +244,17 @@ func (s *surroundings) locate(f configFile) string {
 	return filepath.ToSlash(path)
 }
 
+// path is where a file is that locate has found.
+func (s *surroundings) path(file string) string {
+	if rest, ok := strings.CutPrefix(file, "~/"); ok {
+		return filepath.Join(s.home(), rest)
+	}
+	return file
+}
+
 // config is a file's fingerprint, or that of all that match.
 func (s *surroundings) config(file string) string {
-	path := file
-	if rest, ok := strings.CutPrefix(file, "~/"); ok {
-		path = filepath.Join(s.home(), rest)
-	}
+	path := s.path(file)
 	if !strings.ContainsAny(path, "*?") {
 		return fingerprint(path, s.files[file].but)
 	}
@@ -282,26 +291,26 @@ func (s *surroundings) programKey(name string) string {
 	return programKey + name
 }
 
-// changedConfig says which files are not as they were when the task was prepared.
-// What was not prepared is not looked at.
-func (s *surroundings) changedConfig(t ralph.Task) (changed []string) {
+// changedConfig returns the files that are not as they were when the task was
+// prepared, and says of each how. What was not prepared is not looked at.
+func (s *surroundings) changedConfig(t ralph.Task) (files, texts []string) {
 	for _, file := range slices.Sorted(maps.Keys(s.files)) {
 		was, ok := t.Guarded[configKey+file]
-		if !ok {
+		is := s.config(file)
+		if !ok || is == was {
 			continue
 		}
-		tool := s.files[file].tool
-		switch is := s.config(file); {
-		case is == was:
-		case was == absent:
-			changed = append(changed, fmt.Sprintf("%s, which %s reads, has appeared", file, tool))
-		case is == absent:
-			changed = append(changed, fmt.Sprintf("%s, which %s reads, has vanished", file, tool))
-		default:
-			changed = append(changed, fmt.Sprintf("%s, which %s reads, was changed", file, tool))
+		how := "was changed"
+		switch absent {
+		case was:
+			how = "has appeared"
+		case is:
+			how = "has vanished"
 		}
+		files = append(files, file)
+		texts = append(texts, fmt.Sprintf("%s, which %s reads, %s", file, s.files[file].tool, how))
 	}
-	return changed
+	return files, texts
 }
 
 // changedPrograms says which programs are not those that they were.
@@ -333,18 +342,19 @@ func (s *surroundings) changedPrograms(t ralph.Task) (changed []string) {
 const acceptHint = "a person can accept it (AcceptConfig, --accept-config)"
 
 // surrounded asks only if what surrounds the command is as it was when the loop
-// started, and looks again when it has run.
-func (e External) surrounded(c ralph.Claim, verify func() (ralph.Verdict, error)) (ralph.Verdict, error) {
+// started, or its tools can be told what that was, and looks again when it has run.
+func (e External) surrounded(c ralph.Claim, verify func(External) (ralph.Verdict, error)) (ralph.Verdict, error) {
 	if !prepared(c.Task) {
-		return verify()
+		return verify(e)
 	}
 	s, err := e.surroundings(c.Task.Dir)
 	if err != nil {
 		return ralph.Verdict{}, err
 	}
-	config, programs := s.changedConfig(c.Task), s.changedPrograms(c.Task)
+	files, config := s.changedConfig(c.Task)
+	programs := s.changedPrograms(c.Task)
 	if e.AcceptConfig {
-		v, err := verify()
+		v, err := verify(e)
 		if changed := append(config, programs...); len(changed) > 0 && err == nil {
 			v.Checks = few(append(slices.Clone(v.Checks), ralph.Check{Name: "configuration", Status: ralph.CheckWarning,
 				Detail: oneLine("accepted as it is now: "+strings.Join(changed, "; "), 700, 150)}))
@@ -352,17 +362,17 @@ func (e External) surrounded(c ralph.Claim, verify func() (ralph.Verdict, error)
 		return v, err
 	}
 	switch {
-	case len(config) > 0:
+	case slices.ContainsFunc(files, func(file string) bool { return !s.pinned(c.Task, file) }):
 		return judge(configCheck(config)), nil
 	case len(programs) > 0:
 		return judge(ralph.Check{Name: "program", Status: ralph.CheckUnable, Detail: oneLine(fmt.Sprintf(
 			"%s would not be run by what was there when the loop started: %s; %s", e.name(), strings.Join(programs, "; "), acceptHint), 700, 150)}), nil
 	}
-	v, err := verify()
+	v, err := e.withPins(s, c.Task, files, config, verify)
 	if err != nil || !v.Passed {
 		return v, err
 	}
-	if config = s.changedConfig(c.Task); len(config) > 0 {
+	if now, config := s.changedConfig(c.Task); !slices.Equal(now, files) { // the check itself has changed one
 		rejected := judge(configCheck(config))
 		rejected.Checks = few(append(rejected.Checks, v.Checks...))
 		return rejected, nil

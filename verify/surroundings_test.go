@@ -2,6 +2,7 @@ package verify_test
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"os"
 	"os/exec"
@@ -95,6 +96,60 @@ func TestGoEnv(t *testing.T) {
 	}
 }
 
+// TestPins: go and npm are told to read what the user's file said when the loop
+// started.
+func TestPins(t *testing.T) {
+	const print = `echo it says; cat "$GOENV$npm_config_userconfig"; exit $CODE; : `
+	for _, tt := range []struct {
+		name, tool, file string
+		before, after    string
+		says             string // to the tool, if it has changed
+		rejects          string // in place of that
+	}{
+		{"go, none before", "go test", ".config/go/env", "", "GOFLAGS=-run=NoSuch\n", "it says\n\n", ""},
+		{"go, changed", "go test", ".config/go/env", "GOPRIVATE=example.com\n", "GOFLAGS=-run=NoSuch\n", "GOPRIVATE=example.com\n", ""},
+		{"npm, with a login", "npm test", ".npmrc", "registry=https://r.example\n//r.example/:_authToken=old\n", "script-shell=/bin/true\n//r.example/:_authToken=new\n",
+			"registry=https://r.example\n//r.example/:_authToken=new\n", ""},
+		{"npm, a login alone", "npm test", ".npmrc", "a=b\n", "a=b\n//r.example/:_authToken=new\n", "", ""},
+		{"npm, a password", "npm test", ".npmrc", "proxy=http://me:correcthorse7@p.example\n", "x=y\n", "", "~/.npmrc, which npm reads, was changed"},
+		{"long", "npm test", ".npmrc", strings.Repeat("a=b\n", 2000), "x=y\n", "", "~/.npmrc, which npm reads, was changed"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			home := atHome(t)
+			path := filepath.Join(home, tt.file)
+			if tt.before != "" {
+				write(t, path, tt.before)
+			}
+			v := verify.External{Shell: print + tt.tool, Env: []string{"CODE=0"}, Contains: []string{tt.says}}
+			if tt.says == "" {
+				v.Contains = nil
+			}
+			claim := agreed(t, v, ralph.Task{Dir: t.TempDir()})
+			write(t, path, tt.after)
+			got, err := v.Verify(t.Context(), claim)
+			last := got.Checks[len(got.Checks)-1]
+			switch {
+			case err != nil:
+				t.Error(err)
+			case tt.rejects != "":
+				if got.Passed || !strings.Contains(got.Feedback, tt.rejects) || strings.Contains(fmt.Sprint(claim.Task.Guarded), "correcthorse7") {
+					t.Errorf("%+v", got)
+				}
+			case tt.says != "":
+				if !got.Passed || last.Status != ralph.CheckWarning || !strings.Contains(last.Detail, "the check read what it said when the loop started: ~/"+tt.file) {
+					t.Errorf("%+v", got)
+				}
+				v.Env = []string{"CODE=1"}
+				if got, err := v.Verify(t.Context(), claim); err != nil || got.Passed || !strings.Contains(got.Feedback, "--accept-config") {
+					t.Errorf("%+v, %v", got, err)
+				}
+			case !got.Passed || last.Status == ralph.CheckWarning:
+				t.Errorf("%+v", got)
+			}
+		})
+	}
+}
+
 // TestSurroundings: a check is guarded by what its own tools read.
 func TestSurroundings(t *testing.T) {
 	const npmrc, goenv, curlrc, gitconfig = "~/.npmrc", "~/.config/go/env", "~/.curlrc", "~/.gitconfig"
@@ -162,17 +217,22 @@ func TestSurroundings(t *testing.T) {
 			}
 			write(t, filepath.Join(home, strings.TrimPrefix(tt.changes, "~/")), tt.text)
 			v, err := tt.v.Verify(t.Context(), claim)
-			if err != nil || v.Passed == tt.seen {
-				t.Errorf("%+v, %v", v, err)
+			warned := func(v ralph.Verdict) bool {
+				return slices.ContainsFunc(v.Checks, func(c ralph.Check) bool { return c.Status == ralph.CheckWarning && c.Name == "configuration" })
 			}
-			if named := filepath.Base(tt.changes); tt.seen && (!strings.Contains(v.Feedback, named) && !strings.Contains(v.Feedback, "usercustomize") || v.Checks[0].Status != ralph.CheckFailed) {
+			if tt.changes == goenv || tt.changes == npmrc { // the tool is told what it said before
+				if err != nil || !v.Passed || warned(v) != tt.seen {
+					t.Errorf("%+v, %v", v, err)
+				}
+			} else if err != nil || v.Passed == tt.seen {
+				t.Errorf("%+v, %v", v, err)
+			} else if named := filepath.Base(tt.changes); tt.seen && (!strings.Contains(v.Feedback, named) && !strings.Contains(v.Feedback, "usercustomize") || v.Checks[0].Status != ralph.CheckFailed) {
 				t.Errorf("%+v", v)
 			}
 			accepting := tt.v
 			accepting.AcceptConfig = true
 			v, err = accepting.Verify(t.Context(), claim)
-			warned := slices.ContainsFunc(v.Checks, func(c ralph.Check) bool { return c.Status == ralph.CheckWarning && c.Name == "configuration" })
-			if err != nil || !v.Passed || warned != tt.seen {
+			if err != nil || !v.Passed || warned(v) != tt.seen {
 				t.Errorf("accepted: %+v, %v", v, err)
 			}
 			unprepared := ralph.Claim{Task: ralph.Task{Dir: dir}}

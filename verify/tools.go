@@ -33,6 +33,8 @@ type configFile struct {
 	// but are the beginnings of lines that do not count: what tools write there
 	// themselves.
 	but []string
+	// pin is the variable by which the tool can be told of another file. "" = none.
+	pin string
 }
 
 // credentials of registries: npm login writes them.
@@ -43,8 +45,8 @@ var identity = []string{"[user]", "name =", "email =", "[safe]", "directory ="}
 
 func toolRows() []toolRow {
 	login := []string{"-l", "-lc", "-lec", "-i", "-ic", "-lic", "-ilc", "--login"} // of shells that read the user's files
-	npmrc := configFile{env: "NPM_CONFIG_USERCONFIG npm_config_userconfig", or: "~/.npmrc", but: credentials}
-	goenv := configFile{env: "GOENV", or: "CONFIG/go/env"}
+	npmrc := configFile{env: "NPM_CONFIG_USERCONFIG npm_config_userconfig", or: "~/.npmrc", but: credentials, pin: "npm_config_userconfig"}
+	goenv := configFile{env: "GOENV", or: "CONFIG/go/env", pin: "GOENV"}
 	site := []configFile{
 		{env: "PYTHONUSERBASE", or: "~/.local", rest: "/lib/python3*/site-packages/sitecustomize*"},
 		{env: "PYTHONUSERBASE", or: "~/.local", rest: "/lib/python3*/site-packages/usercustomize*"},

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -116,7 +117,7 @@ func report(w io.Writer, s ralph.State, interrupted bool) {
 			exit = ", exit code " + exit
 		}
 		fmt.Fprintf(w, "  %-8s %s%s%s\n", c.Status, line(c.Name), exit, strings.TrimSuffix(", "+took, ", "))
-		if c.Status == ralph.CheckUnable || c.Status == ralph.CheckTimeout {
+		if c.Detail != "" && slices.Contains([]ralph.CheckStatus{ralph.CheckUnable, ralph.CheckTimeout, ralph.CheckWarning}, c.Status) {
 			fmt.Fprintf(w, "           %s\n", short(c.Detail, 300))
 		}
 	}

@@ -257,7 +257,7 @@ func TestAcceptConfig(t *testing.T) {
 	if task, err = spec.Verifier(spec.Env{}).Prepare(t.Context(), task); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(home, ".npmrc"), []byte("script-shell=/bin/true"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(home, ".yarnrc.yml"), []byte("yarnPath: /bin/true"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	c := claim("", "done")

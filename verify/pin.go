@@ -1,0 +1,95 @@
+package verify
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/file"
+	"github.com/ralph-loop/ralph/internal/process"
+	"github.com/ralph-loop/ralph/internal/redact"
+)
+
+// A tool that can be told which file to read is told to read what the file said when
+// the loop started. Then it does not matter that it has changed, and an agent that
+// was asked to set up a registry is not turned away. In Task.Guarded the key is
+// "//pin/" and the file, the value what it said. What looks like a secret is not kept,
+// and what is long: such a file must stay as it is.
+const (
+	pinKey = "//pin/"
+	maxPin = 4 << 10
+)
+
+// pin returns what is kept of a file: the lines that count. A file that is not there
+// says nothing.
+func (s *surroundings) pin(name string) (text string, ok bool) {
+	counted, _, err := s.lines(name)
+	text = strings.Join(counted, "\n")
+	ok = err == nil && len(text) <= maxPin && utf8.ValidString(text) && redact.New(nil).Text(text) == text
+	return text, ok
+}
+
+// lines are those of a file that count, and the others.
+func (s *surroundings) lines(name string) (counted, others []string, err error) {
+	text, err := file.Read("", s.path(name), maxPin+maxScript)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, nil
+	}
+	but := s.files[name].but
+	for line := range strings.Lines(string(text)) {
+		line = strings.TrimSpace(line)
+		switch {
+		case line == "":
+		case slices.ContainsFunc(but, func(start string) bool { return strings.HasPrefix(line, start) }):
+			others = append(others, line)
+		default:
+			counted = append(counted, line)
+		}
+	}
+	return counted, others, err
+}
+
+// pinned reports whether a tool can be told what a file said.
+func (s *surroundings) pinned(t ralph.Task, name string) bool {
+	_, ok := t.Guarded[pinKey+name]
+	return ok && s.files[name].pin != ""
+}
+
+// withPins has the command read what files said, with the lines of now that do not
+// count, and asks. The agent is told of it if the check fails, for that may be why.
+func (e External) withPins(s *surroundings, t ralph.Task, files, texts []string, verify func(External) (ralph.Verdict, error)) (ralph.Verdict, error) {
+	if len(files) == 0 {
+		return verify(e)
+	}
+	folder, err := process.NewTempDir("")
+	if err != nil {
+		return ralph.Verdict{}, fmt.Errorf("verify: External: %w", err)
+	}
+	defer folder.Remove()
+	e.Env = slices.Clone(e.Env)
+	for i, name := range files {
+		_, others, _ := s.lines(name)
+		text := strings.Join(append([]string{t.Guarded[pinKey+name]}, others...), "\n") + "\n"
+		path := filepath.Join(folder.Path, fmt.Sprintf("%d-%s", i, filepath.Base(name)))
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			return ralph.Verdict{}, fmt.Errorf("verify: External: %w", err)
+		}
+		e.Env = append(e.Env, s.files[name].pin+"="+path)
+	}
+	v, err := verify(e)
+	if err != nil {
+		return v, err
+	}
+	note := "the check read what it said when the loop started: " + strings.Join(texts, "; ") + "; " + acceptHint
+	v.Checks = few(append(slices.Clone(v.Checks), ralph.Check{Name: "configuration", Status: ralph.CheckWarning, Detail: oneLine(note, 700, 150)}))
+	if !v.Passed {
+		v.Feedback += "\n" + note
+	}
+	return v, nil
+}
