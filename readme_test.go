@@ -1,7 +1,11 @@
 package ralph_test
 
 import (
+	"io/fs"
+	"maps"
 	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -31,5 +35,55 @@ func TestReadme(t *testing.T) {
 	}
 	if n := strings.Count(string(readme), "\n"); n > 150 {
 		t.Errorf("the README has %d lines", n)
+	}
+}
+
+// TestSecurityPage: each line of SECURITY.md that says what holds names a test that is
+// there.
+func TestSecurityPage(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("SECURITY.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, holds, _ := strings.Cut(string(page), "## What holds\n")
+	holds, _, _ = strings.Cut(holds, "## What stays open")
+	there := map[string]bool{}
+	err = filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil || d.IsDir():
+		case strings.HasSuffix(path, ".txtar"):
+			there[d.Name()] = true
+		case strings.HasSuffix(path, "_test.go"):
+			text, err := os.ReadFile(path)
+			for part := range strings.SplitSeq(string(text), "\nfunc ") {
+				name, _, _ := strings.Cut(part, "(")
+				there[name] = true
+			}
+			return err
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(holds) {
+		if !strings.HasPrefix(line, "- ") {
+			continue
+		}
+		named := false
+		for i, word := range strings.Split(line, "`") {
+			if i%2 == 0 || !strings.HasPrefix(word, "Test") && !strings.HasSuffix(word, ".txtar") {
+				continue
+			}
+			prefix, open := strings.CutSuffix(word, "…")
+			found := there[word] || open && slices.ContainsFunc(slices.Collect(maps.Keys(there)), func(name string) bool { return strings.HasPrefix(name, prefix) })
+			if named = true; !found {
+				t.Errorf("there is no %s", word)
+			}
+		}
+		if !named {
+			t.Errorf("names no test: %s", line)
+		}
 	}
 }
