@@ -178,6 +178,7 @@ func (l *Local) judge(ctx context.Context, s State, a *attempt) Iteration {
 		Usage: Usage{}.Add(a.usage), Model: clip(a.resp.Model, 256), Session: clip(a.resp.Session, 256),
 		Files:     boundedList(append(relativeTo(s.Task.Dir, "", a.resp.Files), a.files...), maxFilesBytes),
 		Learnings: boundedList(a.resp.Learnings, maxFilesBytes), Omitted: a.resp.Omitted,
+		Ended: boundedEnded(a.resp.Ended),
 	}
 	if a.after != nil {
 		it.Workspace = a.after.digest

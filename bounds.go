@@ -24,6 +24,8 @@ const (
 	maxFiles       = 200
 	maxFilesBytes  = 16 << 10
 	maxRecordBytes = 4 << 10 // of the files in a state
+	maxEnded       = 20
+	maxEndedLine   = 120
 )
 
 // bounded returns a copy of the verdict that is small enough to be kept.
@@ -82,6 +84,15 @@ func boundedList(list []string, limit int) []string {
 			break
 		}
 		kept = append(kept, text)
+	}
+	return kept
+}
+
+// boundedEnded makes command lines fit to be kept and shown.
+func boundedEnded(lines []string) []string {
+	var kept []string
+	for _, line := range lines[:min(len(lines), maxEnded)] {
+		kept = append(kept, fit(oneLine(line), maxEndedLine))
 	}
 	return kept
 }

@@ -9,7 +9,7 @@ import (
 func (s State) clone() State {
 	s.Task, s.Verdict = s.Task.clone(), s.Verdict.clone()
 	s.Usage.CostUSD, s.Verifying.CostUSD, s.LastCost = clonePointer(s.Usage.CostUSD), clonePointer(s.Verifying.CostUSD), clonePointer(s.LastCost)
-	s.Guidance, s.Files = slices.Clone(s.Guidance), slices.Clone(s.Files)
+	s.Guidance, s.Files, s.Ended = slices.Clone(s.Guidance), slices.Clone(s.Files), slices.Clone(s.Ended)
 	return s
 }
 

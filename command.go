@@ -48,9 +48,15 @@ const (
 // When the run is to end, the client's process group is interrupted, after
 // Grace terminated, after another Grace killed. No process of it is left, also
 // after a normal exit: on Linux, tools in sessions of their own are found by an
-// environment name, unless they cleared their environment and outlived the
-// client; on macOS only the process group is ended; on Windows Run returns an
-// error.
+// environment name and a hard limit of the run's own, and what was ended is told in
+// [Response.Ended] and on the display; on macOS only the process group is ended; on
+// Windows Run returns an error. If this program is killed, a shell that it keeps
+// beside itself ends what it was running.
+//
+// The limit is set while the client is stopped at its start. Where the system does
+// not allow that, the environment name is all there is, and once in a program
+// [Response.Warnings] and the display say so. A client that is a setuid program, or
+// has capabilities of its own, has the name alone.
 //
 // If a writer of the request or its Live panics, the run is ended, and the error
 // has the stack.
@@ -126,19 +132,38 @@ func (c *Command) Run(ctx context.Context, req Request) (Response, error) {
 	if err != nil {
 		return Response{}, Permanent(err)
 	}
+	if req.Mark != "" && !validMark(req.Mark) {
+		return Response{}, Permanent(fmt.Errorf("ralph: the request's Mark %q is not one that NewMark makes", clip(req.Mark, 80)))
+	}
 	filters, err := c.Filter.start(ctx, req)
 	if err != nil {
 		return Response{}, Permanent(err)
 	}
-	return filters.end(c.run(ctx, req, args, filters))
+	resp, err := filters.end(c.run(ctx, req, args, filters))
+	return resp, cmp.Or(err, show(req.Display, resp))
+}
+
+// show tells people what is not the agent's own.
+func show(to io.Writer, resp Response) error {
+	lines := slices.Clone(resp.Warnings)
+	if len(resp.Ended) > 0 {
+		lines = append(lines, endedText(resp.Ended, "the agent"))
+	}
+	if to == nil || len(lines) == 0 {
+		return nil
+	}
+	return plugin.Call("display", func() error {
+		_, _ = io.WriteString(to, "ralph: "+strings.Join(lines, "\nralph: ")+"\n") // what cannot be displayed is lost
+		return nil
+	})
 }
 
 func (c *Command) run(ctx context.Context, req Request, args []string, filters *filters) (Response, error) {
-	tmp, err := os.MkdirTemp("", "ralph-")
+	tmp, err := process.NewTempDir("")
 	if err != nil {
 		return Response{}, fmt.Errorf("temporary folder: %w", err)
 	}
-	defer os.RemoveAll(tmp)
+	defer tmp.Remove()
 
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -155,9 +180,11 @@ func (c *Command) run(ctx context.Context, req Request, args []string, filters *
 		return Response{}, Permanent(err)
 	}
 	defer f.watch()()
+	var warnings []string
 	exit, err := process.Run(ctx, process.Cmd{
-		Args: args, Dir: req.Dir, Env: c.environ(tmp), Stdin: []byte(req.Prompt), Grace: c.Grace,
+		Args: args, Dir: req.Dir, Env: c.environ(tmp.Path), Stdin: []byte(req.Prompt), Grace: c.Grace,
 		Stdout: writerFunc(f.stdout), Stderr: writerFunc(f.stderr),
+		Mark: req.Mark, Warn: func(text string) { warnings = append(warnings, text) },
 	})
 	if errors.Is(err, process.ErrStart) {
 		return Response{}, Permanent(fmt.Errorf("agent: %w (is it installed, and in PATH?)", err))
@@ -169,6 +196,7 @@ func (c *Command) run(ctx context.Context, req Request, args []string, filters *
 	resp := Response{
 		Output: res.Text, Omitted: res.Omitted, Usage: Usage(res.Usage),
 		Model: res.Model, Session: res.Session, Files: res.Files,
+		Ended: boundedEnded(exit.Ended), Warnings: warnings,
 	}
 	return resp, c.fault(ctx, err, exit, res, f)
 }

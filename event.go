@@ -74,6 +74,7 @@ type Iteration struct {
 	Learnings []string `json:"learnings,omitempty"` // what the agent says it learned
 	Workspace string   `json:"workspace,omitempty"` // digest after the attempt; "" = unknown
 	Omitted   int64    `json:"omitted,omitempty"`   // bytes left out of the answer
+	Ended     []string `json:"ended,omitempty"`     // command lines of processes that the agent had left running and that were ended, at most 20
 }
 
 // An EventKind says what an [Event] records.
@@ -81,7 +82,7 @@ type EventKind string
 
 const (
 	EventLoopStarted      EventKind = "loop_started"      // State as it starts or goes on; Meta
-	EventIterationStarted EventKind = "iteration_started" // Iteration: number, attempt, start
+	EventIterationStarted EventKind = "iteration_started" // Iteration: number, attempt, start; Meta["mark"]: Request.Mark
 	EventAnswered         EventKind = "answered"          // Answer, before it is verified
 	EventIterationEnded   EventKind = "iteration_ended"   // Iteration
 	EventWaiting          EventKind = "waiting"           // until State.NotBefore, Text says why; with State, a wait ended early: its Elapsed, Waited and Unwaited
@@ -106,5 +107,5 @@ type Event struct {
 	State     *State            `json:"state,omitempty"` // not to be changed
 	Answer    *Response         `json:"answer,omitempty"`
 	Text      string            `json:"text,omitempty"`
-	Meta      map[string]string `json:"meta,omitempty"` // what resuming needs to build runner and verifier
+	Meta      map[string]string `json:"meta,omitempty"` // what resuming needs: to build runner and verifier, or the mark of an attempt
 }

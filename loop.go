@@ -207,6 +207,7 @@ func (l *Local) going(s State) error {
 // request returns the request for the next attempt, without its sinks.
 func (l *Local) request(ctx context.Context, s State) (Request, error) {
 	req := s.Request()
+	req.Mark = cmp.Or(req.Mark, NewMark())
 	if l.Prompt == nil {
 		return req, nil
 	}

@@ -151,6 +151,13 @@ func (s State) Continuation() string {
 	default:
 		b.WriteString("## About the last iteration\n\nIt ended without the line that says the task is done. Review what has been achieved, go on from there, and do not stop before the task is really done.\n")
 	}
+	if len(s.Ended) > 0 {
+		if b.Len() > 0 {
+			b.WriteByte('\n')
+		}
+		b.WriteString("## What was left running\n\nNothing that you start outlives your answer. After the last one this was done:\n\n")
+		quote(&b, endedText(s.Ended, "you")+"; start it in the check itself, if that needs it")
+	}
 	if len(s.Guidance) > 0 {
 		if b.Len() > 0 {
 			b.WriteByte('\n')

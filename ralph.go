@@ -157,6 +157,11 @@ type Request struct {
 
 	Prompt string // the whole prompt
 
+	// Mark is what the processes of this attempt are known by: what [NewMark] has
+	// made for it, which its driver has recorded, so that [EndLeft] can end what is
+	// left of them. "" = nobody will ask.
+	Mark string
+
 	// Promise and Blocked are the texts of the promises the loop looks for. A
 	// Runner that bounds its output must keep the lines that hold them.
 	Promise string
@@ -190,6 +195,12 @@ type Response struct {
 
 	Files     []string `json:"files,omitempty"`     // files the agent says it changed
 	Learnings []string `json:"learnings,omitempty"` // what the agent says it learned
+
+	// Ended are the command lines of processes that the agent had left running and
+	// that were ended, one for each.
+	Ended []string `json:"ended,omitempty"`
+	// Warnings are for the people who run this: what does not hold on their system.
+	Warnings []string `json:"warnings,omitempty"`
 }
 
 // A Claim is what a [Verifier] is asked about: an agent says the task is done.

@@ -168,7 +168,7 @@ func (r *run) iterate(ctx context.Context) error {
 		return err
 	}
 	started := Iteration{Number: s.Iteration, Attempt: s.Attempt, Start: time.Now().UTC().Round(0)}
-	if err := r.record(ctx, Event{Kind: EventIterationStarted, Iteration: started}); err != nil {
+	if err := r.record(ctx, Event{Kind: EventIterationStarted, Iteration: started, Meta: map[string]string{metaMark: req.Mark}}); err != nil {
 		return err
 	}
 	a := r.attempt(ctx, s, req, r.seen)

@@ -28,6 +28,9 @@ type State struct {
 	// Running says that this attempt has begun and has not ended. In a state
 	// folded from a log it says that the process died in it.
 	Running bool `json:"running,omitempty"`
+	// Mark is the [Request.Mark] of the attempt that is Running, as its driver has
+	// recorded it, for [EndLeft].
+	Mark string `json:"mark,omitempty"`
 	// Uncounted says that the loop was cancelled before the end of this attempt
 	// was told. If it ran, what it spent still counts, once.
 	Uncounted bool `json:"uncounted,omitempty"`
@@ -57,6 +60,8 @@ type State struct {
 	NearMiss string   `json:"near_miss,omitempty"` // why the last answer's tag was no promise
 	Guidance []string `json:"guidance,omitempty"`  // from people, for the next prompt
 	Late     int      `json:"late,omitempty"`      // how many of Guidance came while the attempt ran
+
+	Ended []string `json:"ended,omitempty"` // what the last attempt had left running, for the next prompt, see [Iteration]
 
 	Workspace string `json:"workspace,omitempty"` // digest after the last iteration; "" = unknown
 	Paused    bool   `json:"paused,omitempty"`
@@ -112,6 +117,7 @@ func (s State) Request() Request {
 		Loop: s.Loop, Task: s.Task.ID, Agent: s.Task.Agent, Dir: s.Task.Dir,
 		Iteration: s.Iteration, Attempt: s.Attempt,
 		Prompt:  s.Prompt(),
+		Mark:    s.Mark,
 		Promise: s.Task.promise(), Blocked: s.Task.Blocked,
 	}
 }
@@ -130,7 +136,7 @@ func (s State) Next(it Iteration) State {
 	if s.Done() || order != 0 {
 		return s.unexpected(it, order)
 	}
-	s = s.spend(it).judge(it)
+	s = s.spend(it).judge(it).left(it)
 	switch {
 	case passed(s.Task, it):
 		return s.stop(StopVerified, "")
@@ -182,7 +188,7 @@ func passed(t Task, it Iteration) bool {
 // spend counts what an attempt has used.
 func (s State) spend(it Iteration) State {
 	s = s.resumeWait(s.Unwaited) // a driver that does not count its waits has waited
-	s.Running, s.Uncounted, s.Wait = false, false, 0
+	s.Running, s.Mark, s.Uncounted, s.Wait = false, "", false, 0
 	s.Usage = s.Usage.Add(it.Usage).Add(it.Verdict.Usage)
 	s.Verifying = s.Verifying.Add(it.Verdict.Usage)
 	s.Elapsed = addSat(s.Elapsed, max(it.Elapsed, 0))
@@ -230,6 +236,16 @@ func (s State) judge(it Iteration) State {
 		s.Feedback = undecidedNote + s.Feedback
 	}
 	s.Feedback = bound(s.Feedback, maxFeedback)
+	return s
+}
+
+// left takes over what was ended when the agent was. It stays until a prompt that
+// tells it was answered.
+func (s State) left(it Iteration) State {
+	answered := it.Fault == "" || it.Fault == FaultTimeout
+	if answered || len(it.Ended) > 0 && it.Fault != FaultInterrupted {
+		s.Ended = boundedEnded(it.Ended)
+	}
 	return s
 }
 
@@ -358,7 +374,10 @@ func (s State) Apply(ev Event) State {
 	switch ev.Kind {
 	case EventIterationStarted:
 		if !s.Done() && ev.Iteration.Number == s.Iteration && ev.Iteration.Attempt == s.Attempt {
-			s.Running = true
+			s.Running, s.Mark = true, ""
+			if mark := ev.Meta[metaMark]; validMark(mark) {
+				s.Mark = mark
+			}
 		}
 	case EventIterationEnded:
 		return s.Next(ev.Iteration)

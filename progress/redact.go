@@ -167,15 +167,16 @@ func (c eventRedactor) event(ev ralph.Event) ralph.Event {
 	ev.Iteration.Verdict = c.verdict(ev.Iteration.Verdict)
 	ev.Iteration.Files = c.texts(ev.Iteration.Files)
 	ev.Iteration.Learnings = c.texts(ev.Iteration.Learnings)
+	ev.Iteration.Ended = c.texts(ev.Iteration.Ended)
 	if ev.Answer != nil {
 		a := *ev.Answer
-		a.Output, a.Files, a.Learnings = c.Text(a.Output), c.texts(a.Files), c.texts(a.Learnings)
+		a.Output, a.Files, a.Learnings, a.Ended = c.Text(a.Output), c.texts(a.Files), c.texts(a.Learnings), c.texts(a.Ended)
 		ev.Answer = &a
 	}
 	if ev.State != nil {
 		s := *ev.State
 		s.Feedback, s.Detail = c.feedback(s.Feedback), c.Text(s.Detail)
-		s.Guidance = c.texts(s.Guidance)
+		s.Guidance, s.Ended = c.texts(s.Guidance), c.texts(s.Ended)
 		s.Verdict, s.Files = c.verdict(s.Verdict), c.texts(s.Files)
 		if c.task {
 			t := &s.Task

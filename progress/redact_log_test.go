@@ -129,9 +129,9 @@ func diff(a, b reflect.Value, path string, places *[]string) {
 func TestRedactLogFields(t *testing.T) {
 	t.Parallel()
 	said := []string{
-		"Answer.Files", "Answer.Learnings", "Answer.Output",
-		"Iteration.Error", "Iteration.Files", "Iteration.Learnings", "Iteration.Verdict.Checks", "Iteration.Verdict.Feedback",
-		"State.Detail", "State.Feedback", "State.Files", "State.Guidance", "State.Verdict.Checks", "State.Verdict.Feedback",
+		"Answer.Ended", "Answer.Files", "Answer.Learnings", "Answer.Output",
+		"Iteration.Ended", "Iteration.Error", "Iteration.Files", "Iteration.Learnings", "Iteration.Verdict.Checks", "Iteration.Verdict.Feedback",
+		"State.Detail", "State.Ended", "State.Feedback", "State.Files", "State.Guidance", "State.Verdict.Checks", "State.Verdict.Feedback",
 		"Text",
 	}
 	task := []string{

@@ -135,10 +135,12 @@ func (e External) run(ctx context.Context, args []string, dir, folder string) ra
 	if e.results != nil {
 		stdout = e.results.stdout(stdout)
 	}
+	var warnings []string
 	start := time.Now()
 	exit, err := process.Run(ctx, process.Cmd{
 		Args: args, Dir: dir, Env: append(os.Environ(), e.Env...),
 		Stdout: stdout, Stderr: out.stream(), Grace: time.Second,
+		Warn: func(text string) { warnings = append(warnings, text) },
 	})
 	check := ralph.Check{Name: name, Duration: time.Since(start)}
 	started := !errors.Is(err, process.ErrStart)
@@ -146,7 +148,7 @@ func (e External) run(ctx context.Context, args []string, dir, folder string) ra
 	if e.results != nil {
 		tests = e.results.end()
 	}
-	note := out.end()
+	note := strings.Join(append(warnings, out.end()), "\n")
 	switch {
 	case !started:
 		check.Status = ralph.CheckUnable

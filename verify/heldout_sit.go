@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/git"
+	"github.com/ralph-loop/ralph/internal/process"
 )
 
 const heldOutPart = "held-out" // of the evidence
@@ -32,11 +32,11 @@ func (h HeldOut) sit(ctx context.Context, c ralph.Claim, withExam bool) (s sitti
 		return sitting{err: err}
 	}
 	defer func() {
-		if err := remove(temp); err != nil {
+		if err := temp.Remove(); err != nil {
 			s.left = append(s.left, ralph.Check{Name: "held-out copy", Status: ralph.CheckWarning, Detail: "it could not be removed: " + err.Error()})
 		}
 	}()
-	at, err := copyWorkspace(ctx, temp, workspace, h.Include, guardedFiles(c.Task))
+	at, err := copyWorkspace(ctx, temp.Path, workspace, h.Include, guardedFiles(c.Task))
 	if err != nil {
 		return sitting{err: fmt.Errorf("the workspace could not be copied: %w", err)}
 	}
@@ -62,12 +62,12 @@ func (h HeldOut) sit(ctx context.Context, c ralph.Claim, withExam bool) (s sitti
 	s.verdict, s.err = ask(ctx, h.Verifier, c)
 	s.late = s.err != nil && errorStatus(ctx, s.err) == ralph.CheckTimeout
 	s.verdict = clone(s.verdict)
-	hide := strings.NewReplacer(at.top, at.workspaceTop, temp, "the temporary folder")
+	hide := strings.NewReplacer(at.top, at.workspaceTop, temp.Path, "the temporary folder")
 	for i := range s.verdict.Checks {
 		check := &s.verdict.Checks[i]
 		check.Name, check.Detail = hide.Replace(check.Name), hide.Replace(check.Detail)
 	}
-	hide = strings.NewReplacer(at.top, at.workspaceTop, temp, "the temporary folder", exam, "the exam", h.Exam, "the exam")
+	hide = strings.NewReplacer(at.top, at.workspaceTop, temp.Path, "the temporary folder", exam, "the exam", h.Exam, "the exam")
 	s.verdict.Feedback = hide.Replace(s.verdict.Feedback)
 	return s
 }
@@ -148,31 +148,16 @@ func resolve(name string) (string, error) {
 }
 
 // tempOutside makes a folder for the copy, which must not lie in what is copied.
-func tempOutside(workspace string) (string, error) {
+func tempOutside(workspace string) (*process.TempDir, error) {
 	folder, err := realPath(os.TempDir())
 	if err != nil {
-		return "", fmt.Errorf("the folder for temporary files: %w", err)
+		return nil, fmt.Errorf("the folder for temporary files: %w", err)
 	}
 	top := git.Root(workspace)
 	if within(workspace, folder) || top != "" && within(top, folder) {
-		return "", fmt.Errorf("the folder for temporary files, %s, is inside the workspace; set TMPDIR to one that is not", folder)
+		return nil, fmt.Errorf("the folder for temporary files, %s, is inside the workspace; set TMPDIR to one that is not", folder)
 	}
-	return os.MkdirTemp(folder, "ralph-")
-}
-
-// remove removes a folder, also if what ran in it has left folders that cannot be
-// written to.
-func remove(dir string) error {
-	if os.RemoveAll(dir) == nil {
-		return nil
-	}
-	_ = filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
-		if err == nil && d.IsDir() {
-			_ = os.Chmod(name, 0o700)
-		}
-		return nil
-	})
-	return os.RemoveAll(dir)
+	return process.NewTempDir(folder)
 }
 
 // guardedFiles are the files in the workspace that the task guards: a verifier

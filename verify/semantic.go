@@ -14,6 +14,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/plugin"
+	"github.com/ralph-loop/ralph/internal/process"
 	"github.com/ralph-loop/ralph/internal/term"
 )
 
@@ -250,15 +251,15 @@ func (h *hearing) hold() (answers []answer, check ralph.Check, spent ralph.Usage
 // ask runs the judge in an empty folder: what it reads is what it is told, and
 // no file of the agent's can give it orders.
 func (h *hearing) ask(prompt string) (ralph.Response, error) {
-	dir, err := os.MkdirTemp("", "ralph-judge-")
+	dir, err := process.NewTempDir("")
 	if err != nil {
 		return ralph.Response{}, err
 	}
-	defer os.RemoveAll(dir)
+	defer dir.Remove()
 	var resp ralph.Response
 	err = plugin.Call("the judge", func() (err error) {
 		resp, err = h.judge.Run(h.ctx, ralph.Request{
-			Loop: h.claim.Task.ID, Task: h.claim.Task.ID, Agent: "judge", Dir: dir,
+			Loop: h.claim.Task.ID, Task: h.claim.Task.ID, Agent: "judge", Dir: dir.Path,
 			Iteration: h.claim.Iteration, Attempt: h.claim.Attempt, Prompt: prompt,
 		})
 		return err

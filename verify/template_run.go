@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/process"
 )
 
 // A tool is a command some of whose exit codes say that it could not do its work.
@@ -69,13 +70,13 @@ func (t tool) Verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, error) 
 func (t tool) run(ctx context.Context, c ralph.Claim) (ralph.Verdict, error) {
 	run := t.External
 	if t.reads != nil {
-		folder, err := os.MkdirTemp("", "ralph-tests-")
+		folder, err := process.NewTempDir("")
 		if err != nil {
 			return ralph.Verdict{}, fmt.Errorf("verify: Template: %w", err)
 		}
-		defer os.RemoveAll(folder)
+		defer folder.Remove()
 		run.title = t.name() // without what is added
-		run.results = t.reads(folder)
+		run.results = t.reads(folder.Path)
 		run.Args = slices.Insert(slices.Clone(run.Args), t.at, run.results.args()...)
 	}
 	v, err := run.Verify(ctx, c)
@@ -110,12 +111,12 @@ func (t covered) Verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, erro
 	if ctx.Err() != nil {
 		return ralph.Verdict{}, context.Cause(ctx)
 	}
-	folder, err := os.MkdirTemp("", "ralph-cover-")
+	folder, err := process.NewTempDir("")
 	if err != nil {
 		return ralph.Verdict{}, fmt.Errorf("verify: coverage: %w", err)
 	}
-	defer os.RemoveAll(folder)
-	profile := filepath.Join(folder, "cover.out")
+	defer folder.Remove()
+	profile := filepath.Join(folder.Path, "cover.out")
 	run := t.tool
 	run.title = t.name() // without the folder, which is new each time
 	run.Args = slices.Insert(slices.Clone(run.Args), 2, "-coverprofile="+profile)

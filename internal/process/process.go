@@ -3,17 +3,19 @@
 //
 // Agents start their tools in sessions of their own, so neither the direct
 // child nor its process group is all there is to end. Every run gets an
-// environment name of its own, RALPH_RUN_<id>=1, which its processes inherit;
-// on Linux the survivors are found by it, wherever they are, and so is one that
-// cleared its environment but holds the command's output. Elsewhere ending
+// environment name of its own, RALPH_RUN_<id>=1, and on Linux a hard limit of its
+// own, which its processes inherit; there the survivors are found by them,
+// wherever they are and whatever they have closed or cleared. Elsewhere ending
 // the process group is the best that can be done.
+//
+// A shell in a session of its own, one for this program, ends what is left of
+// the runs if this program dies without doing so.
 package process
 
 import (
 	"bytes"
 	"cmp"
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -49,6 +51,13 @@ type Cmd struct {
 	// stop the command; if it panics, the command is stopped.
 	Stdout, Stderr io.Writer
 
+	// Mark is what the run's processes are known by: what [NewMark] has made, for
+	// this run alone. "" = one that nobody is told.
+	Mark string
+	// Warn, if set, is told before the command begins what does not hold on this
+	// system, once in this program.
+	Warn func(text string)
+
 	Grace time.Duration // between interrupt, terminate and kill; 0 = 5 s
 	Drain time.Duration // for output that others print after the command has exited; 0 = 2 s
 }
@@ -59,6 +68,11 @@ type Exit struct {
 	Signal  string // that signal's name
 	Stopped bool   // it was ended because the context was done
 	Cut     bool   // a process that outlived it held its output open, and was cut off
+
+	// Ended are the command lines of the processes that were left when the command
+	// had ended, and were killed: the first 64, each at most 1 KiB, as they come.
+	// On Linux only.
+	Ended []string
 }
 
 func (e Exit) String() string {
@@ -76,9 +90,6 @@ var ErrStart = errors.New("cannot start")
 type OutputError struct{ panicked error }
 
 func (e *OutputError) Error() string { return e.panicked.Error() }
-
-// marker is what the environment names of runs begin with.
-const marker = "RALPH_RUN_"
 
 type hurryKey struct{}
 
@@ -133,7 +144,16 @@ func start(c Cmd, cancel context.CancelFunc) (*run, error) {
 	if env == nil {
 		env = os.Environ()
 	}
-	name := marker + rand.Text()[:16]
+	m := newMark()
+	if c.Mark != "" {
+		given, err := parseMark(c.Mark)
+		if err != nil {
+			return nil, fmt.Errorf("%w %s: %w", ErrStart, c.Args[0], err)
+		}
+		if m.id = given.id; given.fits(ownLimit()) {
+			m.limit = given.limit
+		}
+	}
 	program, err := LookPath(c.Args[0], c.Dir, env)
 	if err != nil {
 		return nil, fmt.Errorf("%w %s: %w", ErrStart, c.Args[0], err)
@@ -146,18 +166,18 @@ func start(c Cmd, cancel context.CancelFunc) (*run, error) {
 		}
 	}
 	r := &run{Cmd: c, cancel: cancel, exited: make(chan struct{}), read: make(chan struct{})}
-	env = append(slices.Clone(env), name+"=1")
+	env = append(slices.Clone(env), m.variable())
 	if c.Dir != "" {
 		if dir, err := filepath.Abs(c.Dir); err == nil {
 			env = append(env, "PWD="+dir) // some tools believe it more than the kernel
 		}
 	}
 	r.cmd = &exec.Cmd{Path: program, Args: c.Args, Dir: c.Dir, Env: env, SysProcAttr: ownGroup()}
-	return r, r.begin(name)
+	return r, r.begin(m)
 }
 
 // begin starts the command on pipes of its own, and what serves them.
-func (r *run) begin(name string) error {
+func (r *run) begin(m mark) error {
 	if err := supported(); err != nil {
 		return fmt.Errorf("%w %s: %w", ErrStart, r.Args[0], err)
 	}
@@ -176,7 +196,7 @@ func (r *run) begin(name string) error {
 	if err == nil {
 		grow(outR)
 		r.cmd.Stdin, r.cmd.Stdout, r.cmd.Stderr = cmp.Or(r.StdinFile, inR), outW, errW
-		err = r.cmd.Start()
+		err = r.launch(m)
 	}
 	if err != nil {
 		for _, f := range files {
@@ -191,7 +211,7 @@ func (r *run) begin(name string) error {
 	outW.Close()
 	errW.Close()
 	r.stdin, r.readers = inW, []*os.File{outR, errR}
-	r.tree = newTree(r.cmd.Process.Pid, name)
+	r.tree = newTree(r.cmd.Process.Pid, m)
 
 	go func() {
 		io.Copy(inW, bytes.NewReader(r.Stdin))
@@ -203,6 +223,21 @@ func (r *run) begin(name string) error {
 	go func() { readers.Wait(); close(r.read) }()
 	go func() { awaitExit(r.cmd); close(r.exited) }()
 	return nil
+}
+
+// launch starts the command, marked and known to the watchdog.
+func (r *run) launch(m mark) error {
+	warn := func(what string, err error) {
+		if err != nil && r.Warn != nil && host.first(what) {
+			r.Warn(what + ": " + err.Error())
+		}
+	}
+	started, unmarked, err := launch(r.cmd, m, func(pid int) {
+		warn("if this program is killed, processes that it has started may live on", host.watch(pid, m))
+	})
+	r.cmd = started
+	warn("processes that clear their environment and leave their session may not be found", unmarked)
+	return err
 }
 
 // maxPiped is more than both pipes can hold.
@@ -262,6 +297,8 @@ func (r *run) wait(ctx context.Context) (Exit, error) {
 	for _, f := range r.readers {
 		f.Close()
 	}
+	host.forget(r.cmd.Process.Pid)
+	e.Ended = r.tree.ended
 	r.cmd.Wait() // its state says all there is to say
 	e.Code, e.Signal = exitOf(r.cmd.ProcessState)
 	if broken := r.broken.Load(); broken != nil {
@@ -313,8 +350,8 @@ func (r *run) settled(within time.Duration) bool {
 }
 
 // stop ends the direct child, with its group. Its descendants are noted before
-// each step: once it is gone, nothing links them to it but their environment,
-// which they may have cleared.
+// each step: once it is gone, nothing links them to it but the mark, which may
+// not have been to be had.
 func (r *run) stop(ctx context.Context) {
 	grace := cmp.Or(r.Grace, 5*time.Second)
 	hurry, _ := ctx.Value(hurryKey{}).(<-chan struct{}) // nil = never

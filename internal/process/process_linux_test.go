@@ -10,6 +10,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -78,8 +80,13 @@ func TestRun(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			got, out, err := sh(t, t.Context(), tt.script, Cmd{Stdin: []byte("the prompt"), Env: env(t), Drain: 200 * time.Millisecond})
-			if err != nil || got != tt.want || out != tt.out {
+			left := got.Ended
+			got.Ended = nil
+			if err != nil || !reflect.DeepEqual(got, tt.want) || out != tt.out {
 				t.Errorf("got %+v, %v, %q; want %+v, %q", got, err, out, tt.want, tt.out)
+			}
+			if leaves := strings.HasPrefix(tt.name, "leaves"); leaves != slices.ContainsFunc(left, func(line string) bool { return strings.Contains(line, "sleep 300") }) {
+				t.Errorf("ended %q", left)
 			}
 		})
 	}

@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"cmp"
 	"errors"
+	"io"
 	"io/fs"
 	"maps"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -37,16 +39,19 @@ func awaitExit(cmd *exec.Cmd) {
 
 // A tree is the processes of a run.
 type tree struct {
-	root   int
-	mark   []byte // in the environment of all that did not clear theirs
+	root   int // 0 = none
+	mark   mark
+	name   []byte // the mark in the environment of all that did not clear theirs
 	born   uint64 // the root's start, in the kernel's ticks
 	begun  time.Time
 	lineal map[int]uint64 // descendants by parentage, with their start
 	doubts map[int]int    // how often nothing could be read of a process
+	ended  []string       // what was killed, see Exit
+	told   map[int]bool   // of what is in it
 }
 
-func newTree(pid int, name string) *tree {
-	t := &tree{root: pid, mark: []byte(name + "=1"), begun: time.Now(), lineal: map[int]uint64{}, doubts: map[int]int{}}
+func newTree(pid int, m mark) *tree {
+	t := &tree{root: pid, mark: m, name: []byte(m.variable()), begun: time.Now(), lineal: map[int]uint64{}, doubts: map[int]int{}, told: map[int]bool{}}
 	if s, ok := readStat(pid); ok {
 		t.born = s.start
 	}
@@ -82,18 +87,22 @@ const (
 	doubtful = 50               // passes on a process of which nothing can be read
 )
 
-// end kills what is left of the run: the group, the descendants that were
-// noted, and whoever has the mark. It looks until it is sure that there is none
-// left: those that are being killed may start others, one that is just starting
-// a program shows no environment, and one that is gone before it could be looked
-// at may have left a child that was not there yet.
-func (t *tree) end() {
-	t.signal(kill)
+// end kills what is left of the run: whoever has the mark, the descendants that
+// were noted, and the group. It looks until it is sure that there is none left:
+// those that are being killed may start others, one that is just starting a program
+// shows no environment, and one that is gone before it could be looked at may have
+// left a child that was not there yet. It reports whether it came to an end.
+func (t *tree) end() bool {
 	for deadline := time.Now().Add(giveUp); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
-		if found, unsure := t.sweep(); !found && !unsure {
-			return
+		found, unsure := t.sweep() // before the group, so that what is killed can be told
+		if t.root > 0 {
+			t.signal(kill)
+		}
+		if !found && !unsure {
+			return true
 		}
 	}
+	return false
 }
 
 // sweep kills what it finds. It reports whether it found anything, and whether
@@ -166,24 +175,101 @@ func (t *tree) slay(pid int, meant func() bool) bool {
 		return false
 	}
 	defer p.Release()
-	return meant() && p.Signal(kill) == nil
+	if !meant() {
+		return false
+	}
+	line := commandLine(pid)
+	if p.Signal(kill) != nil {
+		return false
+	}
+	if line != "" && len(t.ended) < maxEnded && !t.told[pid] {
+		t.ended, t.told[pid] = append(t.ended, line), true
+	}
+	return true
 }
 
-// marked reports whether the environment a process was started with has the
-// mark.
+// Bounds of what is told of what was killed.
+const (
+	maxEnded = 64
+	maxLine  = 1 << 10
+)
+
+// commandLine is what a process was started with; "" = it is none of a program's.
+func commandLine(pid int) string {
+	f, err := os.Open("/proc/" + strconv.Itoa(pid) + "/cmdline")
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	line := make([]byte, maxLine)
+	n, _ := io.ReadFull(f, line)
+	return string(bytes.TrimSpace(bytes.ReplaceAll(line[:n], []byte{0}, []byte{' '})))
+}
+
+// marked reports whether a process has the mark: its limit, or the name in the
+// environment it was started with.
 func (t *tree) marked(pid int) (marked, known bool) {
-	env, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
-	if len(env) > 0 || errors.Is(err, fs.ErrPermission) { // another user's is not of the run
-		return bytes.Contains(env, t.mark), true
+	limit, err := t.limitOf(pid)
+	if t.mark.holds(limit) {
+		s, ok := readStat(pid)
+		return ok && !s.dead, ok
+	}
+	env, envErr := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
+	if len(env) > 0 || errors.Is(envErr, fs.ErrPermission) { // another user's is not of the run
+		return bytes.Contains(env, t.name), true
+	}
+	if t.mark.limit > 0 && err == nil { // one that is just starting a program has its limit already
+		return false, true
 	}
 	s, ok := readStat(pid)
 	return false, ok && s.hasNone()
+}
+
+// limitOf is a process's hard limit of file locks, if that can be a mark. Of
+// another user's process only a file tells it.
+func (t *tree) limitOf(pid int) (uint64, error) {
+	if t.mark.limit == 0 {
+		return 0, nil
+	}
+	limit, err := hardLimit(pid)
+	if err != unix.EPERM {
+		return limit, err
+	}
+	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/limits")
+	for line := range bytes.Lines(text) {
+		if rest, ok := bytes.CutPrefix(line, []byte("Max file locks")); ok {
+			if fields := bytes.Fields(rest); len(fields) > 1 {
+				limit, _ = strconv.ParseUint(string(fields[1]), 10, 64) // "unlimited" is no mark
+			}
+		}
+	}
+	return limit, err
 }
 
 // hasNone reports whether a process whose environment cannot be read, or is
 // empty, has none for good. One that is just starting a program has none yet, and
 // one that has gone may have left a child that was not there before.
 func (s stat) hasNone() bool { return s.dead || s.kernel || s.cleared }
+
+// End kills what is left of a run that this program did not start, or has no
+// more hold of, by its mark. It returns the command lines of what was killed, as
+// [Exit] has them. It is an error if text is no mark, this program itself has it, or
+// something of it could not be ended.
+func End(text string) ([]string, error) {
+	m, err := parseMark(text)
+	if err != nil {
+		return nil, err
+	}
+	t := newTree(0, m)
+	t.begun = time.Time{} // some time ago
+	if own, _ := t.marked(os.Getpid()); own {
+		return nil, errors.New("this program itself is of that run")
+	}
+	if !t.end() {
+		return t.ended, errors.New("some of the run's processes could not be ended")
+	}
+	return t.ended, nil
+}
 
 func lastPID() int {
 	load, _ := os.ReadFile("/proc/loadavg")
@@ -196,30 +282,18 @@ func lastPID() int {
 }
 
 // younger returns the processes that may have been started after the root: those
-// with higher IDs, as long as IDs cannot have begun again.
+// with higher IDs, or all, where IDs may have begun again or there is no root.
 func (t *tree) younger() []int {
 	last := lastPID()
-	begunAgain := last < t.root || time.Since(t.begun) > time.Minute
-	if !begunAgain {
+	all := last < t.root || time.Since(t.begun) > time.Minute
+	if !all {
 		if few, ok := t.next(last); ok {
 			return few
 		}
 	}
-	var young []int
-	for _, pid := range pids() {
-		if pid == t.root || pid == os.Getpid() {
-			continue
-		}
-		if begunAgain {
-			if s, ok := readStat(pid); !ok || s.start < t.born {
-				continue
-			}
-		} else if pid < t.root {
-			continue
-		}
-		young = append(young, pid)
-	}
-	return young
+	return slices.DeleteFunc(pids(), func(pid int) bool {
+		return pid == t.root || pid == os.Getpid() || !all && pid < t.root
+	})
 }
 
 // next returns which of the few IDs that were given out after the root's are in

@@ -46,7 +46,7 @@ func TestParseStat(t *testing.T) {
 // run must not wait for them to show one.
 func TestMarkedIsKnown(t *testing.T) {
 	t.Parallel()
-	tree := newTree(1, "RALPH_RUN_test")
+	tree := newTree(1, mark{id: "AAAAAAAAAAAAAAAA"})
 	check := func(what string, pid int) {
 		t.Helper()
 		if marked, known := tree.marked(pid); marked || !known {

@@ -3,6 +3,7 @@
 package process
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"syscall"
@@ -15,10 +16,31 @@ func awaitExit(cmd *exec.Cmd) { cmd.Wait() }
 
 // A tree is the processes of a run. Only its process group can be ended here:
 // tools that an agent starts in sessions of their own survive.
-type tree struct{ root int }
+type tree struct {
+	root  int
+	ended []string // never told
+}
 
-func newTree(pid int, _ string) *tree { return &tree{pid} }
+func newTree(pid int, _ mark) *tree   { return &tree{root: pid} }
 func (t *tree) signal(s signal)       { syscall.Kill(-t.root, s) }
 func (t *tree) note()                 {}
 func (t *tree) end()                  { t.signal(kill) }
 func (t *tree) endWriters([]*os.File) {}
+
+func ownLimit() uint64 { return 0 }
+
+func launch(cmd *exec.Cmd, _ mark, known func(pid int)) (started *exec.Cmd, unmarked, err error) {
+	if err := cmd.Start(); err != nil {
+		return cmd, nil, err
+	}
+	known(cmd.Process.Pid)
+	return cmd, nil, nil
+}
+
+// End is for Linux alone: elsewhere nothing tells whose a process is.
+func End(text string) ([]string, error) {
+	if _, err := parseMark(text); err != nil {
+		return nil, err
+	}
+	return nil, errors.ErrUnsupported
+}

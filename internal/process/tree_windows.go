@@ -2,6 +2,7 @@ package process
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 	"os/exec"
 	"syscall"
@@ -29,10 +30,28 @@ func awaitExit(cmd *exec.Cmd) { cmd.Wait() }
 
 func exitOf(s *os.ProcessState) (code int, signal string) { return s.ExitCode(), "" }
 
-type tree struct{}
+type tree struct{ ended []string }
 
-func newTree(int, string) *tree     { return &tree{} }
+func newTree(int, mark) *tree       { return &tree{} }
 func (*tree) signal(signal)         {}
 func (*tree) note()                 {}
 func (*tree) end()                  {}
 func (*tree) endWriters([]*os.File) {}
+
+func ownLimit() uint64 { return 0 }
+
+func launch(cmd *exec.Cmd, _ mark, known func(pid int)) (started *exec.Cmd, unmarked, err error) {
+	return cmd, nil, errors.ErrUnsupported
+}
+
+// End is for Linux alone.
+func End(string) ([]string, error) { return nil, errors.ErrUnsupported }
+
+func (h *supervisor) watch(int, mark) error { return errors.ErrUnsupported }
+func (h *supervisor) forget(int)            {}
+
+type watchdog struct{}
+
+func owned(fs.FileInfo) bool { return false }
+
+func lock(string) (*os.File, error) { return nil, errors.ErrUnsupported }

@@ -1,0 +1,113 @@
+package process
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"os/exec"
+	"runtime"
+	"syscall"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// ownLimit is this program's hard limit of file locks.
+func ownLimit() uint64 {
+	limit, err := hardLimit(0)
+	if err != nil || math.MaxUint == math.MaxUint32 { // no room for a mark
+		return 0
+	}
+	return limit
+}
+
+// hardLimit is a process's hard limit of file locks; 0 = this program's. The
+// kernel tells it of processes of the same user.
+func hardLimit(pid int) (uint64, error) {
+	var l unix.Rlimit
+	err := unix.Prlimit(pid, unix.RLIMIT_LOCKS, nil, &l)
+	return l.Max, err
+}
+
+// launch starts the command, which is stopped before it does anything, until it
+// has the mark's limit and known was called with its process ID. Without the
+// limit, it says why: it runs all the same.
+func launch(cmd *exec.Cmd, m mark, known func(pid int)) (started *exec.Cmd, unmarked, err error) {
+	switch {
+	case m.limit == 0:
+		unmarked = errors.New("this program itself runs under a limit that leaves no room for it")
+	case !elevated(cmd.Path): // traced, they would not be what they are
+		runtime.LockOSThread() // the thread that starts a process is the one that traces it
+		defer runtime.UnlockOSThread()
+		traced := again(cmd)
+		traced.SysProcAttr.Ptrace = true
+		if unmarked = traced.Start(); unmarked == nil {
+			pid := traced.Process.Pid
+			unmarked = setLimit(pid, m.limit)
+			known(pid)
+			if err := release(pid); err != nil {
+				traced.Process.Kill()
+				host.forget(pid)
+				traced.Wait()
+				return traced, nil, err
+			}
+			return traced, unmarked, nil
+		}
+	}
+	if err := cmd.Start(); err != nil {
+		return cmd, nil, err // for the same reason, if it was tried before
+	}
+	known(cmd.Process.Pid)
+	return cmd, unmarked, nil
+}
+
+// again returns a command that was not started, as it was.
+func again(cmd *exec.Cmd) *exec.Cmd {
+	attr := *cmd.SysProcAttr
+	return &exec.Cmd{
+		Path: cmd.Path, Args: cmd.Args, Dir: cmd.Dir, Env: cmd.Env,
+		Stdin: cmd.Stdin, Stdout: cmd.Stdout, Stderr: cmd.Stderr, SysProcAttr: &attr,
+	}
+}
+
+// elevated reports whether a program gets more rights when it is started, which
+// the kernel refuses to one that is traced.
+func elevated(program string) bool {
+	if info, err := os.Stat(program); err != nil || info.Mode()&(os.ModeSetuid|os.ModeSetgid) != 0 {
+		return true
+	}
+	size, err := unix.Getxattr(program, "security.capability", nil)
+	return err == nil && size > 0
+}
+
+func setLimit(pid int, limit uint64) error {
+	if err := unix.Prlimit(pid, unix.RLIMIT_LOCKS, &unix.Rlimit{Cur: limit, Max: limit}, nil); err != nil {
+		return err
+	}
+	if got, err := hardLimit(pid); err != nil || got != limit {
+		return errors.New("the system does not keep the limit")
+	}
+	return nil
+}
+
+// release lets a traced process go, once it has stopped at its exec. Its stop is
+// not waited for: a program that reaps all its children could take it away.
+func release(pid int) error {
+	const nap = 20 * time.Microsecond
+	for waited := time.Now(); ; {
+		err := syscall.PtraceDetach(pid)
+		if err != syscall.ESRCH {
+			return err
+		}
+		if s, ok := readStat(pid); !ok || s.dead { // somebody has killed it
+			return nil
+		}
+		if time.Since(waited) > giveUp {
+			return fmt.Errorf("it did not stop at its start: %w", err)
+		}
+		ts := unix.NsecToTimespec(int64(nap))
+		syscall.RawSyscall(syscall.SYS_NANOSLEEP, uintptr(unsafe.Pointer(&ts)), 0, 0)
+	}
+}

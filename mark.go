@@ -1,0 +1,58 @@
+package ralph
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/ralph-loop/ralph/internal/process"
+)
+
+// metaMark is where iteration_started has the mark of its attempt.
+const metaMark = "mark"
+
+// NewMark makes a [Request.Mark] for one attempt. A driver makes it, records it in
+// the Meta of iteration_started, as "mark", and hands it to the runner: [Local.Run]
+// does so itself, and [Local.Iterate] takes the one that [State.Apply] has found in
+// that event.
+//
+// It is 16 random letters and digits (A-Z, 2-7), which nobody can guess, and on
+// Linux a hyphen and the hard limit that the processes get, 19 digits beginning
+// with 7. The limit is of the system and of the program that this one runs in, so a
+// mark is of use on this machine alone.
+func NewMark() string { return process.NewMark() }
+
+func validMark(text string) bool { return process.ValidMark(text) }
+
+// EndLeft ends what is left of an attempt of a program that died, by the mark that
+// was recorded when the attempt began, which is [State.Mark] of a state folded
+// from a log. It returns the command lines of what it ended, at most 20.
+//
+// A mark says which processes are killed, so it must come from a record that the
+// agent could not write. Only what NewMark makes is taken for one. EndLeft must not
+// be called while the attempt is wanted: it asks nobody whose it is. It is an
+// error if this program is itself of the attempt, if something of it could not be
+// ended, and, wrapping [errors.ErrUnsupported], on other systems than Linux.
+func EndLeft(mark string) ([]string, error) {
+	ended, err := process.End(mark)
+	if err != nil {
+		err = fmt.Errorf("ralph: what is left of an attempt: %w", err)
+	}
+	return boundedEnded(ended), err
+}
+
+// endedText says what was ended that who had left running.
+func endedText(ended []string, who string) string {
+	const most = 5
+	n, what := "1 process", ended
+	if len(ended) > 1 {
+		n = fmt.Sprintf("%d processes", len(ended))
+	}
+	if len(ended) == maxEnded {
+		n = "at least " + n
+	}
+	more := ""
+	if len(what) > most {
+		what, more = what[:most], fmt.Sprintf(", and %d more", len(ended)-most)
+	}
+	return fmt.Sprintf("ended %s that %s left running: %s%s", n, who, strings.Join(what, ", "), more)
+}
