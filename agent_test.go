@@ -37,6 +37,8 @@ func runAgent(mode string) {
 {"type":"assistant","message":{"id":"msg_2","content":[{"type":"text","text":"I look at the failures."}],"usage":{"input_tokens":10,"output_tokens":3}},"parent_tool_use_id":null}
 `, tool, tool), n)
 		fmt.Println(`{"type":"result","subtype":"success","is_error":false,"result":"Done.\n<promise>COMPLETE</promise>","total_cost_usd":0.5}`)
+	case "host":
+		runHost(size)
 	case "line": // one line of JSON, one string
 		fmt.Print(`{"type":"assistant","message":{"id":"m","content":[{"type":"text","text":"`)
 		repeat(`All is well, and \"quoted\" too.\n`, n)

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"errors"
 	"io"
-	"io/fs"
 	"maps"
 	"os"
 	"os/exec"
@@ -48,6 +47,7 @@ type tree struct {
 	doubts map[int]int    // how often nothing could be read of a process
 	ended  []string       // what was killed, see Exit
 	told   map[int]bool   // of what is in it
+	buf    []byte         // for reading
 }
 
 func newTree(pid int, m mark) *tree {
@@ -214,8 +214,8 @@ func (t *tree) marked(pid int) (marked, known bool) {
 		s, ok := readStat(pid)
 		return ok && !s.dead, ok
 	}
-	env, envErr := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
-	if len(env) > 0 || errors.Is(envErr, fs.ErrPermission) { // another user's is not of the run
+	env, envErr := t.read(pid, "environ")
+	if envErr == nil && len(env) > 0 || envErr == unix.EACCES || envErr == unix.EPERM { // another user's is not of the run
 		return bytes.Contains(env, t.name), true
 	}
 	if t.mark.limit > 0 && err == nil { // one that is just starting a program has its limit already
@@ -235,7 +235,7 @@ func (t *tree) limitOf(pid int) (uint64, error) {
 	if err != unix.EPERM {
 		return limit, err
 	}
-	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/limits")
+	text, err := t.read(pid, "limits")
 	for line := range bytes.Lines(text) {
 		if rest, ok := bytes.CutPrefix(line, []byte("Max file locks")); ok {
 			if fields := bytes.Fields(rest); len(fields) > 1 {
@@ -244,6 +244,31 @@ func (t *tree) limitOf(pid int) (uint64, error) {
 		}
 	}
 	return limit, err
+}
+
+// read reads a file of the kernel's about a process, with as few system calls as
+// can be: there may be many processes. What it returns is good until the next call.
+func (t *tree) read(pid int, name string) ([]byte, error) {
+	fd, err := unix.Open("/proc/"+strconv.Itoa(pid)+"/"+name, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer unix.Close(fd)
+	if t.buf == nil {
+		t.buf = make([]byte, 16<<10)
+	}
+	for n := 0; ; {
+		if n == len(t.buf) {
+			t.buf = append(t.buf, make([]byte, n)...)
+		}
+		switch k, err := unix.Read(fd, t.buf[n:]); {
+		case err == unix.EINTR:
+		case err != nil || k <= 0:
+			return t.buf[:n], err
+		default:
+			n += k
+		}
+	}
 }
 
 // hasNone reports whether a process whose environment cannot be read, or is
