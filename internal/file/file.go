@@ -101,3 +101,16 @@ func syncDir(dir string) {
 		_ = d.Close()
 	}
 }
+
+// StateHome is where programs keep what they must find again: $XDG_STATE_HOME, or
+// ~/.local/state if that is not an absolute path, as its specification has it.
+func StateHome() (string, error) {
+	if home := os.Getenv("XDG_STATE_HOME"); filepath.IsAbs(home) {
+		return home, nil
+	}
+	user, err := os.UserHomeDir()
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(user, ".local", "state"), nil
+}

@@ -30,6 +30,7 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph/internal/plugin"
+	"github.com/ralph-loop/ralph/internal/sandbox"
 )
 
 // A Cmd is a command to run.
@@ -54,6 +55,8 @@ type Cmd struct {
 	// Mark is what the run's processes are known by: what [NewMark] has made, for
 	// this run alone. "" = one that nobody is told.
 	Mark string
+	// Sandbox has it started with fewer rights. Nil = with all of this program's.
+	Sandbox *sandbox.Rules
 	// Warn, if set, is told before the command begins what does not hold on this
 	// system, once in this program.
 	Warn func(text string)
@@ -227,17 +230,48 @@ func (r *run) begin(m mark) error {
 
 // launch starts the command, marked and known to the watchdog.
 func (r *run) launch(m mark) error {
-	warn := func(what string, err error) {
-		if err != nil && r.Warn != nil && host.first(what) {
-			r.Warn(what + ": " + err.Error())
+	tell := func(what, why string) {
+		if r.Warn != nil && host.first(what) {
+			r.Warn(what + why)
 		}
 	}
-	started, unmarked, err := launch(r.cmd, m, func(pid int) {
+	warn := func(what string, err error) {
+		if err != nil {
+			tell(what, ": "+err.Error())
+		}
+	}
+	begin := func(cmd *exec.Cmd, watch func(pid int)) (*exec.Cmd, error) {
+		started, unmarked, err := launch(cmd, m, watch)
+		warn("processes that clear their environment and leave their session may not be found", unmarked)
+		return started, err
+	}
+	watch := func(pid int) {
 		warn("if this program is killed, processes that it has started may live on", host.watch(pid, m))
+	}
+	var err error
+	if r.Sandbox == nil {
+		r.cmd, err = begin(r.cmd, watch)
+		return err
+	}
+	r.cmd, err = r.Sandbox.Start(r.cmd, sandbox.Launch{
+		Start: func(cmd *exec.Cmd) (*exec.Cmd, error) {
+			return begin(cmd, func(pid int) { elsewhere(func() { watch(pid) }) }) // a watchdog that starts now must not be restricted
+		},
+		Kill: func(cmd *exec.Cmd) {
+			_ = cmd.Process.Kill()
+			host.forget(cmd.Process.Pid)
+			_ = cmd.Wait() // it was killed
+		},
+		Warn: func(text string) { tell(text, "") },
 	})
-	r.cmd = started
-	warn("processes that clear their environment and leave their session may not be found", unmarked)
 	return err
+}
+
+// elsewhere calls f on another thread than the one that this goroutine is locked to.
+func elsewhere(f func()) {
+	done := make(chan struct{})
+	go func() { defer close(done); f() }()
+	<-done
 }
 
 // maxPiped is more than both pipes can hold.
