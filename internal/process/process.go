@@ -230,14 +230,18 @@ func (r *run) begin(m mark) error {
 
 // launch starts the command, marked and known to the watchdog.
 func (r *run) launch(m mark) error {
-	tell := func(what, why string) {
-		if r.Warn != nil && host.first(what) {
-			r.Warn(what + why)
+	tell := func(what string, why error) {
+		if r.Warn == nil || !host.first(what) {
+			return
 		}
+		if why != nil {
+			what += ": " + why.Error()
+		}
+		r.Warn(what)
 	}
 	warn := func(what string, err error) {
 		if err != nil {
-			tell(what, ": "+err.Error())
+			tell(what, err)
 		}
 	}
 	begin := func(cmd *exec.Cmd, watch func(pid int)) (*exec.Cmd, error) {
@@ -262,7 +266,7 @@ func (r *run) launch(m mark) error {
 			host.forget(cmd.Process.Pid)
 			_ = cmd.Wait() // it was killed
 		},
-		Warn: func(text string) { tell(text, "") },
+		Warn: tell,
 	})
 	return err
 }

@@ -148,8 +148,8 @@ type Launch struct {
 	Start func(*exec.Cmd) (*exec.Cmd, error)
 	// Kill ends a command that was started, and waits for its end.
 	Kill func(*exec.Cmd)
-	// Warn is told what does not hold on this system.
-	Warn func(text string)
+	// Warn is told what does not hold on this system, and why; the reason may be nil.
+	Warn func(what string, why error)
 }
 
 // Start starts a command under the rules. What the system cannot do is told to
@@ -158,15 +158,15 @@ type Launch struct {
 func (r *Rules) Start(cmd *exec.Cmd, l Launch) (*exec.Cmd, error) { return r.start(cmd, l) }
 
 // lacks deals with what the system cannot do.
-func (r *Rules) lacks(l Launch, what string, err error) error {
-	if err != nil {
-		what += " (" + err.Error() + ")"
+func (r *Rules) lacks(l Launch, what string, why error) error {
+	if !r.require {
+		l.Warn("sandbox: "+what, why)
+		return nil
 	}
-	if r.require {
-		return fmt.Errorf("Sandbox: it is required, but %s: %w", what, errors.ErrUnsupported)
+	if why == nil {
+		why = errors.New("it has none")
 	}
-	l.Warn("sandbox: " + what)
-	return nil
+	return fmt.Errorf("Sandbox: it is required, but %s: %w: %w", what, errors.ErrUnsupported, why)
 }
 
 // Again returns a command that was not started, as it was.

@@ -60,7 +60,7 @@ func (r *Rules) landlock(l Launch) (*os.File, error) {
 		}
 	}
 	if v < withMoving {
-		l.Warn("sandbox: the Landlock of this kernel (before Linux 5.19) keeps the command from moving files between folders")
+		l.Warn("sandbox: the Landlock of this kernel (before Linux 5.19) keeps the command from moving files between folders", nil)
 	}
 	return r.ruleset(v)
 }
