@@ -268,29 +268,3 @@ func count(t *testing.T, what string) int {
 	}
 	return len(entries)
 }
-
-func BenchmarkSandbox(b *testing.B) {
-	dir := b.TempDir()
-	for _, c := range []struct {
-		name string
-		spec *sandbox.Spec
-	}{
-		{"none", nil},
-		{"files", &sandbox.Spec{}},
-		{"NoNet", &sandbox.Spec{NoNet: true}},
-		{"PIDs", &sandbox.Spec{PIDs: true}},
-		{"PIDs+NoNet", &sandbox.Spec{PIDs: true, NoNet: true}},
-	} {
-		b.Run(c.name, func(b *testing.B) {
-			for b.Loop() {
-				rules, err := c.spec.Rules(dir)
-				if err != nil {
-					b.Fatal(err)
-				}
-				if _, err := Run(b.Context(), Cmd{Args: []string{"/bin/true"}, Sandbox: rules}); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
-	}
-}

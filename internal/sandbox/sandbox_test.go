@@ -96,7 +96,7 @@ func TestLacks(t *testing.T) {
 	}
 }
 
-func launch(t *testing.T, before func()) Launch {
+func launch(t testing.TB, before func()) Launch {
 	return Launch{
 		Start: func(cmd *exec.Cmd) (*exec.Cmd, error) { before(); return cmd, cmd.Start() },
 		Kill:  func(cmd *exec.Cmd) { cmd.Process.Kill(); cmd.Wait() },

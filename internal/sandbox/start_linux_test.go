@@ -99,3 +99,40 @@ func TestVersions(t *testing.T) {
 		}
 	}
 }
+
+// BenchmarkStart starts a program and waits for its end; "plain" is the floor.
+func BenchmarkStart(b *testing.B) {
+	dir := b.TempDir()
+	for _, c := range []struct {
+		name string
+		spec *Spec
+	}{
+		{"plain", nil},
+		{"files", &Spec{}},
+		{"NoNet", &Spec{NoNet: true}},
+		{"PIDs", &Spec{PIDs: true}},
+		{"PIDs and NoNet", &Spec{PIDs: true, NoNet: true}},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			l := launch(b, func() {})
+			for b.Loop() {
+				rules, err := c.spec.Rules(dir)
+				if err != nil {
+					b.Fatal(err)
+				}
+				cmd := exec.Command("/bin/true")
+				if rules == nil {
+					err = cmd.Start()
+				} else {
+					cmd, err = rules.Start(cmd, l)
+				}
+				if err == nil {
+					err = cmd.Wait()
+				}
+				if err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
