@@ -150,21 +150,6 @@ func (c *Command) Run(ctx context.Context, req Request) (Response, error) {
 	return resp, cmp.Or(err, show(req.Display, resp))
 }
 
-// show tells people what is not the agent's own.
-func show(to io.Writer, resp Response) error {
-	lines := slices.Clone(resp.Warnings)
-	if len(resp.Ended) > 0 {
-		lines = append(lines, endedText(resp.Ended, "the agent"))
-	}
-	if to == nil || len(lines) == 0 {
-		return nil
-	}
-	return plugin.Call("display", func() error {
-		_, _ = io.WriteString(to, "ralph: "+strings.Join(lines, "\nralph: ")+"\n") // what cannot be displayed is lost
-		return nil
-	})
-}
-
 func (c *Command) run(ctx context.Context, req Request, args []string, filters *filters) (Response, error) {
 	tmp, err := process.NewTempDir("")
 	if err != nil {
@@ -273,13 +258,7 @@ func (c *Command) clientLine() ([]string, error) {
 }
 
 func (c *Command) environ(tmp string) []string {
-	marks := nestedMarks()
-	env := slices.DeleteFunc(os.Environ(), func(e string) bool {
-		name, _, _ := strings.Cut(e, "=")
-		return slices.Contains(marks, name)
-	})
-	env = append(env, "TMPDIR="+tmp)
-	return append(env, c.Env...)
+	return slices.Concat(Environ(), []string{"TMPDIR=" + tmp}, c.Env)
 }
 
 // fault says how the run ended: first our own reasons for ending it, then what

@@ -105,12 +105,13 @@ func TestNothingIsLeft(t *testing.T) {
 		timeout   time.Duration
 		cancel    bool
 		verified  bool
+		told      bool // to the agent, if it may have left something on purpose
 	}{
-		{"ends well", "exit 0", 0, false, true},
-		{"fails", "exit 3", 0, false, true},
-		{"is killed", "kill -9 $$", 0, false, true},
-		{"takes too long", "wait; sleep 300", 3 * time.Second, false, true},
-		{"is interrupted", "wait; sleep 300", 0, true, false},
+		{"ends well", "exit 0", 0, false, true, true},
+		{"fails", "exit 3", 0, false, true, false},
+		{"is killed", "kill -9 $$", 0, false, true, false},
+		{"takes too long", "wait; sleep 300", 3 * time.Second, false, true, true},
+		{"is interrupted", "wait; sleep 300", 0, true, false, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -150,7 +151,7 @@ func TestNothingIsLeft(t *testing.T) {
 			if !strings.Contains(shown.String(), "that the agent left running: ") {
 				t.Errorf("shown: %s", shown.String())
 			}
-			if told := strings.Contains(final.Continuation(), "that you left running: ") && strings.Contains(final.Continuation(), "start it in the check itself"); told != tt.verified {
+			if told := strings.Contains(final.Continuation(), "that you left running: ") && strings.Contains(final.Continuation(), "start it in the check itself"); told != tt.told {
 				t.Errorf("the agent is told: %s", final.Continuation())
 			}
 		})
@@ -241,6 +242,27 @@ func TestNothingOutlivesUs(t *testing.T) {
 			host.Wait()
 			nothingLives(t, name)
 		})
+	}
+}
+
+// TestTempDirsOfTheDead: a client's folder for temporary files is removed by the
+// next program, if its own was killed.
+func TestTempDirsOfTheDead(t *testing.T) {
+	needsProc(t)
+	dir := t.TempDir()
+	folders := func() int {
+		found, _ := filepath.Glob(filepath.Join(dir, "ralph-run-*"))
+		return len(found)
+	}
+	for n := range 3 {
+		name := leftTest(t)
+		host := startHost(t, name, "TMPDIR="+dir)
+		if got := folders(); got != 1 {
+			t.Errorf("%d folders beside the %d. program", got, n+1)
+		}
+		host.Process.Kill()
+		host.Wait()
+		nothingLives(t, name)
 	}
 }
 

@@ -2,8 +2,11 @@ package ralph
 
 import (
 	"fmt"
+	"io"
+	"slices"
 	"strings"
 
+	"github.com/ralph-loop/ralph/internal/plugin"
 	"github.com/ralph-loop/ralph/internal/process"
 )
 
@@ -22,6 +25,14 @@ const metaMark = "mark"
 func NewMark() string { return process.NewMark() }
 
 func validMark(text string) bool { return process.ValidMark(text) }
+
+// recorded is the mark in the Meta of iteration_started; "" = none.
+func recorded(meta map[string]string) string {
+	if mark := meta[metaMark]; validMark(mark) {
+		return mark
+	}
+	return ""
+}
 
 // EndLeft ends what is left of an attempt of a program that died, by the mark that
 // was recorded when the attempt began, which is [State.Mark] of a state folded
@@ -55,4 +66,19 @@ func endedText(ended []string, who string) string {
 		what, more = what[:most], fmt.Sprintf(", and %d more", len(ended)-most)
 	}
 	return fmt.Sprintf("ended %s that %s left running: %s%s", n, who, strings.Join(what, ", "), more)
+}
+
+// show tells people what is not the agent's own.
+func show(to io.Writer, resp Response) error {
+	lines := slices.Clone(resp.Warnings)
+	if len(resp.Ended) > 0 {
+		lines = append(lines, endedText(resp.Ended, "the agent"))
+	}
+	if to == nil || len(lines) == 0 {
+		return nil
+	}
+	return plugin.Call("display", func() error {
+		_, _ = io.WriteString(to, "ralph: "+strings.Join(lines, "\nralph: ")+"\n") // what cannot be displayed is lost
+		return nil
+	})
 }

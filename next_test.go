@@ -77,6 +77,7 @@ func describe(s ralph.State) string {
 	word(s.Feedback != "", "feedback=%q", s.Feedback)
 	word(len(s.Guidance) > 0, "guidance=%q", s.Guidance)
 	word(s.Late > 0, "late=%d", s.Late)
+	word(len(s.Ended) > 0, "ended=%q", s.Ended)
 	return b.String()
 }
 

@@ -2,6 +2,8 @@ package ralph
 
 import (
 	"fmt"
+	"os"
+	"slices"
 	"strings"
 
 	"github.com/ralph-loop/ralph/internal/stream"
@@ -141,11 +143,16 @@ func (f Format) Capabilities() Capabilities {
 	return Capabilities{}
 }
 
-// nestedMarks are the marks of all clients.
-func nestedMarks() []string {
+// Environ returns this process's environment without what marks a session of an
+// agent's client, of any that is known: a program that sees it takes itself for a
+// part of that session. [Command] and verify.External start from it.
+func Environ() []string {
 	var marks []string
 	for _, c := range clients() {
 		marks = append(marks, c.marks...)
 	}
-	return marks
+	return slices.DeleteFunc(os.Environ(), func(e string) bool {
+		name, _, _ := strings.Cut(e, "=")
+		return slices.Contains(marks, name)
+	})
 }

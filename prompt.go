@@ -170,6 +170,15 @@ func (s State) Continuation() string {
 	return b.String()
 }
 
+// left takes over what was ended when the agent was. It stays until a prompt that
+// tells it was answered. What a client leaves that broke is not the agent's to mend.
+func (s State) left(it Iteration) State {
+	if it.Fault == "" || it.Fault == FaultTimeout {
+		s.Ended = boundedEnded(it.Ended)
+	}
+	return s
+}
+
 // quote writes text that nobody vouches for as an indented block, so that it
 // cannot pass for instructions or close a fence.
 func quote(b *strings.Builder, text string) {

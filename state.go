@@ -28,8 +28,7 @@ type State struct {
 	// Running says that this attempt has begun and has not ended. In a state
 	// folded from a log it says that the process died in it.
 	Running bool `json:"running,omitempty"`
-	// Mark is the [Request.Mark] of the attempt that is Running, as its driver has
-	// recorded it, for [EndLeft].
+	// Mark is the recorded [Request.Mark] of the attempt that is Running, see [EndLeft].
 	Mark string `json:"mark,omitempty"`
 	// Uncounted says that the loop was cancelled before the end of this attempt
 	// was told. If it ran, what it spent still counts, once.
@@ -61,10 +60,9 @@ type State struct {
 	Guidance []string `json:"guidance,omitempty"`  // from people, for the next prompt
 	Late     int      `json:"late,omitempty"`      // how many of Guidance came while the attempt ran
 
-	Ended []string `json:"ended,omitempty"` // what the last attempt had left running, for the next prompt, see [Iteration]
-
-	Workspace string `json:"workspace,omitempty"` // digest after the last iteration; "" = unknown
-	Paused    bool   `json:"paused,omitempty"`
+	Ended     []string `json:"ended,omitempty"`     // for the next prompt, see [Iteration.Ended]
+	Workspace string   `json:"workspace,omitempty"` // digest after the last iteration; "" = unknown
+	Paused    bool     `json:"paused,omitempty"`
 
 	// With Stop these are the completion record: the last verdict, the line of
 	// the promise in the last claim, the files that were changed in all, as far as
@@ -239,16 +237,6 @@ func (s State) judge(it Iteration) State {
 	return s
 }
 
-// left takes over what was ended when the agent was. It stays until a prompt that
-// tells it was answered.
-func (s State) left(it Iteration) State {
-	answered := it.Fault == "" || it.Fault == FaultTimeout
-	if answered || len(it.Ended) > 0 && it.Fault != FaultInterrupted {
-		s.Ended = boundedEnded(it.Ended)
-	}
-	return s
-}
-
 const undecidedNote = "The checks could not be run, so this says nothing about your work: "
 
 // endIteration counts an iteration that will not be run again.
@@ -374,10 +362,7 @@ func (s State) Apply(ev Event) State {
 	switch ev.Kind {
 	case EventIterationStarted:
 		if !s.Done() && ev.Iteration.Number == s.Iteration && ev.Iteration.Attempt == s.Attempt {
-			s.Running, s.Mark = true, ""
-			if mark := ev.Meta[metaMark]; validMark(mark) {
-				s.Mark = mark
-			}
+			s.Running, s.Mark = true, recorded(ev.Meta)
 		}
 	case EventIterationEnded:
 		return s.Next(ev.Iteration)

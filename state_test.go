@@ -181,6 +181,7 @@ func TestStateBoundEscaped(t *testing.T) {
 		it := ralph.Iteration{Claimed: true, Line: 1 << 62, NearMiss: long, Error: long, Workspace: long, Usage: ralph.Usage{CostUSD: new(math.MaxFloat64)}}
 		for i := range 300 {
 			it.Files = append(it.Files, fmt.Sprint(i)+long[:300], fmt.Sprint(i))
+			it.Ended = append(it.Ended, long[:300])
 			it.Verdict.Checks = append(it.Verdict.Checks, ralph.Check{Name: long, Detail: long, Digest: long, Status: ralph.CheckStatus(long), ExitCode: new(math.MinInt64), Duration: math.MinInt64})
 		}
 		it.Verdict.Feedback = long
@@ -198,8 +199,8 @@ func TestStateBoundEscaped(t *testing.T) {
 		if err != nil || len(text) >= 64<<10 {
 			t.Errorf("%.3q: %d bytes, %v", unit, len(text), err)
 		}
-		if len(s.Feedback) < 2<<10 || len(s.Guidance) == 0 {
-			t.Errorf("%.3q: %d bytes of feedback and %d texts of guidance are left", unit, len(s.Feedback), len(s.Guidance))
+		if len(s.Feedback) < 2<<10 || len(s.Guidance) == 0 || len(s.Ended) != 20 {
+			t.Errorf("%.3q: %d bytes of feedback, %d texts of guidance and %d command lines are left", unit, len(s.Feedback), len(s.Guidance), len(s.Ended))
 		}
 		var back ralph.State
 		if err := json.NewDecoder(bytes.NewReader(text)).Decode(&back); err != nil || asJSON(t, back) != string(text) {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -58,7 +57,7 @@ type External struct {
 	// workspace. A path that leaves it, also through a symbolic link, is an
 	// error; one that is not there is an unable check.
 	Dir string
-	// Env is added to this process's environment, "NAME=value".
+	// Env is added to [ralph.Environ], "NAME=value".
 	Env []string
 	// Timeout ends the command. 0 = 5 minutes, negative = none.
 	Timeout time.Duration
@@ -189,7 +188,7 @@ func (e External) run(ctx context.Context, args []string, dir string, c ralph.Cl
 // confined is what the Sandbox makes of the command's rights and its environment,
 // until done is called.
 func (e External) confined(workspace string) (rules *sandbox.Rules, env []string, done func(), err error) {
-	env, done = os.Environ(), func() {}
+	env, done = ralph.Environ(), func() {}
 	if e.Sandbox != nil {
 		tmp, err := process.NewTempDir("")
 		if err != nil {

@@ -249,3 +249,18 @@ func TestExternalEvidence(t *testing.T) {
 		t.Errorf("%+v, %v", v, err)
 	}
 }
+
+// TestExternalIsNoSession: a check that a session of an agent runs is none of that
+// session's, whatever client it is of; what the check itself sets stays.
+func TestExternalIsNoSession(t *testing.T) {
+	marks := []string{"CLAUDECODE", "CODEX_THREAD_ID", "GEMINI_CLI", "OPENCODE", "AMP_CURRENT_THREAD_ID", "CLINE_ACTIVE"}
+	for _, name := range marks {
+		t.Setenv(name, "1")
+	}
+	t.Setenv("VERIFY_TEST_OTHER", "kept")
+	e := verify.External{Shell: `test "$VERIFY_TEST_OTHER$CLINE_ACTIVE" = keptset || exit 2; for name in ` + strings.Join(marks[:5], " ") + `; do ! env | grep "^$name=" || exit 1; done`,
+		Env: []string{"CLINE_ACTIVE=set"}}
+	if v, err := e.Verify(t.Context(), ralph.Claim{Task: ralph.Task{Dir: t.TempDir()}}); err != nil || !v.Passed {
+		t.Errorf("%v: %+v", err, v)
+	}
+}

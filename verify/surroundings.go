@@ -83,7 +83,7 @@ type configUse struct {
 
 func (e External) surroundings(workspace string) (*surroundings, error) {
 	s := &surroundings{
-		env: append(os.Environ(), e.Env...), tools: map[string]toolRow{}, files: map[string]configUse{}, programs: map[string]bool{}, scripts: map[string]bool{},
+		env: append(ralph.Environ(), e.Env...), tools: map[string]toolRow{}, files: map[string]configUse{}, programs: map[string]bool{}, scripts: map[string]bool{},
 	}
 	for _, row := range toolRows() {
 		for _, name := range row.names {

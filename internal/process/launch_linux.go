@@ -1,12 +1,14 @@
 package process
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"math"
 	"os"
 	"os/exec"
 	"runtime"
+	"strconv"
 	"syscall"
 	"time"
 	"unsafe"
@@ -49,7 +51,11 @@ func launch(cmd *exec.Cmd, m mark, known func(pid int)) (started *exec.Cmd, unma
 			pid := traced.Process.Pid
 			unmarked = setLimit(pid, m.limit)
 			known(pid)
-			if err := release(pid); err != nil {
+			switch err := release(pid); err {
+			case nil:
+			case errRan:
+				unmarked = err
+			default:
 				traced.Process.Kill()
 				host.forget(pid)
 				traced.Wait()
@@ -85,6 +91,9 @@ func setLimit(pid int, limit uint64) error {
 	return nil
 }
 
+// errRan: a process was not stopped, for it is not traced; emulators only say so.
+var errRan = errors.New("the system does not stop a program at its start")
+
 // release lets a traced process go, once it has stopped at its exec. Its stop is
 // not waited for: a program that reaps all its children could take it away.
 func release(pid int) error {
@@ -97,8 +106,11 @@ func release(pid int) error {
 		if gone(pid) { // somebody has killed it
 			return nil
 		}
-		if time.Since(waited) > giveUp {
+		switch waits := time.Since(waited); {
+		case waits > giveUp:
 			return fmt.Errorf("it did not stop at its start: %w", err)
+		case waits > giveUp/100 && !traced(pid):
+			return errRan
 		}
 		ts := unix.NsecToTimespec(int64(nap))
 		syscall.RawSyscall(syscall.SYS_NANOSLEEP, uintptr(unsafe.Pointer(&ts)), 0, 0)
@@ -109,6 +121,13 @@ func release(pid int) error {
 // that is restricted may not read.
 func gone(pid int) bool {
 	var info unix.Siginfo
+	const exited, dumped = 1, 3 // CLD_EXITED to CLD_DUMPED; its tracer is told of its stops too
 	err := unix.Waitid(unix.P_PID, pid, &info, unix.WEXITED|unix.WNOWAIT|unix.WNOHANG, nil)
-	return err == unix.ECHILD || err == nil && info.Signo != 0
+	return err == unix.ECHILD || err == nil && info.Code >= exited && info.Code <= dumped
+}
+
+// traced reports whether a process is traced, or cannot be looked at.
+func traced(pid int) bool {
+	status, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/status")
+	return err != nil || !bytes.Contains(status, []byte("\nTracerPid:\t0\n"))
 }

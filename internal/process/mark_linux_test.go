@@ -40,8 +40,12 @@ func program(mode string) {
 		run(script)
 		return
 	}
-	if how == "untraced" {
+	switch how {
+	case "untraced":
 		forbid(unix.SYS_PTRACE)
+	case "end":
+		fmt.Println(End(script))
+		return
 	}
 	for range 2 {
 		e, err := Run(context.Background(), Cmd{Args: []string{"/bin/sh", "-c", script}, Stdout: os.Stdout, Stderr: os.Stderr,
@@ -176,16 +180,37 @@ func TestElevated(t *testing.T) {
 	}
 }
 
-// watchdogs are the process IDs of the children of a process that are watchdogs and
-// live.
-func watchdogs(parent int) []int {
-	var found []int
-	for _, pid := range pids() {
-		if s, ok := readStat(pid); ok && s.parent == parent && !s.dead && strings.Contains(commandLine(pid), "Ends what is left of a program's runs") {
-			found = append(found, pid)
+// TestEndOfItself: a program of a run does not end that run.
+func TestEndOfItself(t *testing.T) {
+	t.Parallel()
+	m := newMark()
+	for mine, want := range map[bool]string{true: "[] this program itself is of that run\n", false: "[] <nil>\n"} {
+		cmd := another(t, "end", m.String())
+		if mine {
+			cmd.Env = append(cmd.Env, m.variable())
+		}
+		if out, err := cmd.Output(); err != nil || string(out) != want {
+			t.Errorf("%v, %v: %s", mine, err, out)
 		}
 	}
-	return found
+}
+
+// TestTraced: what the kernel says of a process that nobody traces.
+func TestTraced(t *testing.T) {
+	t.Parallel()
+	cmd := exec.Command("cat")
+	in, err := cmd.StdinPipe()
+	if err := errors.Join(err, cmd.Start()); err != nil {
+		t.Fatal(err)
+	}
+	defer cmd.Wait()
+	defer in.Close()
+	if traced(cmd.Process.Pid) {
+		t.Error("it is traced")
+	}
+	if err := release(cmd.Process.Pid); err != errRan {
+		t.Errorf("letting it go: %v", err)
+	}
 }
 
 // eventually waits for what another process does.
@@ -239,6 +264,12 @@ func TestWatchdog(t *testing.T) {
 	}
 	spared := begin(newMark(), "/spared", bare)
 	h.forget(spared.Process.Pid)
+	eventually(t, "the watchdog ignores signals", func() bool {
+		status, _ := os.ReadFile("/proc/" + strconv.Itoa(h.dog.cmd.Process.Pid) + "/status")
+		_, ignored, _ := strings.Cut(string(status), "SigIgn:\t")
+		mask, _ := strconv.ParseUint(strings.SplitN(ignored, "\n", 2)[0], 16, 64)
+		return mask&(1<<(syscall.SIGTERM-1)) != 0
+	})
 	for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT} {
 		h.dog.cmd.Process.Signal(s)
 	}
