@@ -59,10 +59,10 @@ type Sandbox struct {
 
 	// PIDs gives the command a process-ID namespace of its own, with the caller's user
 	// and group, its own /proc, and a shell as the first process: when the command
-	// ends, all that it has started ends, whatever that has done to its marks, and
-	// [Response.Ended] does not have it. A command that is ended by a signal has the
-	// exit status that the shell gives it, 128 and the signal's number. With Read,
-	// /proc cannot be read, for Read grants that of the system alone.
+	// ends, all that it has started ends, whatever that has done to its marks. A command
+	// that is ended by a signal has the exit status that the shell gives it, 128 and the
+	// signal's number. With Read, /proc cannot be read, for Read grants that of the
+	// system alone.
 	PIDs bool
 
 	// Wrap is a program with its arguments that runs the command, which comes after

@@ -127,7 +127,9 @@ type run struct {
 	Cmd
 	cmd     *exec.Cmd
 	tree    *tree
-	exited  chan struct{} // the direct child is a zombie
+	exited  chan struct{} // the direct child is a zombie, or the command behind it has ended
+	front   *sandbox.Front
+	code    *int // of the command behind the front
 	readers []*os.File
 	read    chan struct{} // both pipes are at their end
 	stdin   *os.File
@@ -223,8 +225,18 @@ func (r *run) begin(m mark) error {
 	readers.Go(func() { r.pump(outR, r.Stdout) })
 	readers.Go(func() { r.pump(errR, r.Stderr) })
 	go func() { readers.Wait(); close(r.read) }()
-	go func() { awaitExit(r.cmd); close(r.exited) }()
+	go func() { r.await(); close(r.exited) }()
 	return nil
+}
+
+func (r *run) await() {
+	if r.front != nil {
+		if code, ok := r.front.Await(); ok {
+			r.code = &code
+			return
+		}
+	}
+	awaitExit(r.cmd)
 }
 
 // launch starts the command, marked and known to the watchdog.
@@ -256,7 +268,7 @@ func (r *run) launch(m mark) error {
 		r.cmd, err = begin(r.cmd, watch)
 		return err
 	}
-	r.cmd, err = r.Sandbox.Start(r.cmd, sandbox.Launch{
+	r.cmd, r.front, err = r.Sandbox.Start(r.cmd, sandbox.Launch{
 		Start: func(cmd *exec.Cmd) (*exec.Cmd, error) {
 			return begin(cmd, func(pid int) { elsewhere(func() { watch(pid) }) }) // a watchdog that starts now must not be restricted
 		},
@@ -320,6 +332,9 @@ func (r *run) wait(ctx context.Context) (Exit, error) {
 		r.stop(ctx)
 	}
 	r.tree.end()
+	if r.front != nil {
+		r.front.Close()
+	}
 	r.stdin.Close()
 	if !r.settled(100 * time.Millisecond) {
 		r.tree.endWriters(r.readers)
@@ -338,6 +353,9 @@ func (r *run) wait(ctx context.Context) (Exit, error) {
 	e.Ended = r.tree.ended
 	r.cmd.Wait() // its state says all there is to say
 	e.Code, e.Signal = exitOf(r.cmd.ProcessState)
+	if r.code != nil {
+		e.Code, e.Signal = *r.code, ""
+	}
 	if broken := r.broken.Load(); broken != nil {
 		return e, broken
 	}

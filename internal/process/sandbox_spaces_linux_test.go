@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -82,6 +83,7 @@ func TestSandboxPIDs(t *testing.T) {
 		for p in /proc/[0-9]*; do readlink "$p/exe" >/dev/null || echo "not its own: $p"; done
 		echo x >/proc/sys/kernel/hostname 2>/dev/null && echo "can write /proc/sys"
 		echo x >/proc/self/comm 2>/dev/null && echo "can write /proc"
+		for n in 3 4; do [ -e /proc/$$/fd/$n ] && echo "it has file $n"; done
 		exit 7`, Cmd{})
 	if err != nil || e.Code != 7 {
 		t.Fatalf("%v, %v\n%s", e, err, out)
@@ -89,17 +91,20 @@ func TestSandboxPIDs(t *testing.T) {
 	if want := fmt.Sprintf("%d:%d 2\n", os.Getuid(), os.Getgid()); b.has(t, noPIDs) && out != want {
 		t.Errorf("it sees %q, want %q", out, want)
 	}
+	if !slices.Contains(e.Ended, "sleep 1000") {
+		t.Errorf("it is told that it ended %q", e.Ended)
+	}
 }
 
 // Being stopped costs no more than without: SIGINT ends it, though the first process
 // of a PID namespace does not get signals that it does not handle.
 func TestSandboxPIDsAreInterrupted(t *testing.T) {
-	for name, script := range map[string]string{
-		"a program":      `echo ready; exec sleep 1000`,
-		"one with tools": `echo ready; sleep 1000 | sleep 1000`,
-		"a handler":      `trap 'exit 3' INT; echo ready; sleep 1000`,
+	for script, code := range map[string]int{
+		`echo ready; exec sleep 1000`:               130,
+		`echo ready; sleep 1000 | sleep 1000`:       130,
+		`trap 'exit 3' INT; echo ready; sleep 1000`: 3,
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(script, func(t *testing.T) {
 			b := newBox(t, sandbox.Spec{PIDs: true})
 			rules, err := b.spec.Rules(b.dir)
 			if err != nil {
@@ -108,8 +113,8 @@ func TestSandboxPIDsAreInterrupted(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			e, err := Run(ctx, Cmd{Args: []string{"/bin/sh", "-c", script}, Env: env(t), Sandbox: rules, Grace: time.Hour,
 				Stdout: writer(func([]byte) { cancel() })})
-			if !errors.Is(err, context.Canceled) || !e.Stopped {
-				t.Errorf("%v, %v", e, err)
+			if !errors.Is(err, context.Canceled) || !e.Stopped || e.Signal == "" && e.Code != code {
+				t.Errorf("%v, %v, want exit status %d", e, err, code)
 			}
 			checkNoneLeft(t)
 		})
@@ -253,6 +258,12 @@ func TestSandboxLeavesNothing(t *testing.T) {
 		if net, err := os.Readlink("/proc/self/task/" + task.Name() + "/ns/net"); err == nil && net != own {
 			t.Errorf("thread %s is in another network", task.Name())
 		}
+	}
+	host.mu.Lock()
+	dog := host.dog.cmd.Process.Pid // which may have been started by a sandbox's thread
+	host.mu.Unlock()
+	if text, err := os.ReadFile("/proc/" + strconv.Itoa(dog) + "/status"); err != nil || !strings.Contains(string(text), "NoNewPrivs:\t0") {
+		t.Errorf("the watchdog is restricted: %v", err)
 	}
 	var status syscall.WaitStatus
 	if pid, err := syscall.Wait4(-1, &status, syscall.WNOHANG, nil); pid > 0 {

@@ -9,10 +9,13 @@ package sandbox
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/ralph-loop/ralph/internal/file"
 )
@@ -68,7 +71,7 @@ func (s *Spec) Rules(dir string, more ...string) (*Rules, error) {
 	}
 	own := append([]string{dir}, more...)
 	r := &Rules{
-		write: slices.Concat(own, outside(s.Write, own)), read: s.Read, hide: s.Hide,
+		write: slices.Concat(own, outside(s.Write, own)), read: s.Read, hide: outside(s.Hide, nil),
 		noNet: s.NoNet, pids: s.PIDs, require: s.Require,
 	}
 	for _, path := range s.Hide {
@@ -153,9 +156,31 @@ type Launch struct {
 }
 
 // Start starts a command under the rules. What the system cannot do is told to
-// Warn, or an error where it is required. The started command may be another, with
-// what it takes in front.
-func (r *Rules) Start(cmd *exec.Cmd, l Launch) (*exec.Cmd, error) { return r.start(cmd, l) }
+// Warn, or an error where it is required. What is started may be a shell in front of
+// the command.
+func (r *Rules) Start(cmd *exec.Cmd, l Launch) (*exec.Cmd, *Front, error) { return r.start(cmd, l) }
+
+// A Front is a shell in front of the command, the first process of its PID namespace.
+// It outlives the command, so that what that has left can be seen, until it is killed
+// or closed.
+type Front struct {
+	status *os.File // where the shell tells the command's exit status
+	open   *os.File // the shell ends when this is closed
+}
+
+// Await waits until the command has ended, for its exit status; not ok = the shell
+// was killed.
+func (f *Front) Await() (code int, ok bool) {
+	text, _ := io.ReadAll(io.LimitReader(f.status, 4)) // of one that was killed: nothing
+	code, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	return code, err == nil
+}
+
+// Close ends the shell.
+func (f *Front) Close() {
+	f.status.Close()
+	f.open.Close()
+}
 
 // lacks deals with what the system cannot do.
 func (r *Rules) lacks(l Launch, what string, why error) error {

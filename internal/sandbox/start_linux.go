@@ -1,7 +1,6 @@
 package sandbox
 
 import (
-	"errors"
 	"os"
 	"os/exec"
 	"syscall"
@@ -9,43 +8,51 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What the first process of the namespaces is, until they are set up. A command
-// that were itself the first process of a PID namespace would not be ended by
-// SIGINT and SIGTERM, so there the shell stays in front of it.
+// What is started in front of the command. It waits until its namespaces are set up;
+// 3 is closed if they cannot be. A command that were itself the first process of a PID
+// namespace would not be ended by SIGINT and SIGTERM, so there the shell stays. It
+// holds none of the command's files when it tells of its end, and stays until 3 is
+// closed, which ends all that is left.
 const (
-	waiting = `read -r go <&3 && [ "$go" = go ] || exit 126; exec 3<&-; `
-	inFront = waiting + `"$@"; exit $?`
-	replace = waiting + `exec "$@"`
+	waiting = `read -r ralph_go <&3 && [ "$ralph_go" = go ] || exit 126; `
+	replace = waiting + `exec "$@" 3<&-`
+	inFront = `ralph_end=; trap ralph_end=1 INT TERM; ` + waiting + `[ "$ralph_end" ] || "$@" 3<&- 4>&-; ralph_end=$?; ` +
+		`exec <&- >&- 2>&-; echo $ralph_end >&4; exec 4>&-; read -r ralph_go <&3; exit $ralph_end`
 )
 
-func (r *Rules) start(cmd *exec.Cmd, l Launch) (*exec.Cmd, error) {
+func (r *Rules) start(cmd *exec.Cmd, l Launch) (*exec.Cmd, *Front, error) {
 	set, err := r.landlock(l)
 	if err != nil {
-		return cmd, err
+		return cmd, nil, err
 	}
 	defer set.Close() // nil is closed too
 	for _, want := range r.wanted() {
-		started, err := want.start(cmd, set, l)
+		started, front, err := want.start(cmd, set, l)
 		if err == nil {
-			return started, nil
+			return started, front, nil
 		}
 		if err := r.lacks(l, want.lack, err); err != nil {
-			return cmd, err
+			return cmd, nil, err
 		}
 	}
-	var started *exec.Cmd
+	started, err := restricted(Again(cmd), set, l)
+	if err != nil {
+		return cmd, nil, err
+	}
+	return started, nil, nil
+}
+
+// restricted starts a command under the rules for files; nil = there are none.
+func restricted(cmd *exec.Cmd, set *os.File, l Launch) (started *exec.Cmd, err error) {
 	onThread(func() {
 		if set != nil {
-			if err = restrict(set); err != nil {
-				return
-			}
+			err = restrict(set)
 		}
-		started, err = l.Start(Again(cmd))
+		if err == nil {
+			started, err = l.Start(cmd)
+		}
 	})
-	if err != nil {
-		return cmd, err
-	}
-	return started, nil
+	return started, err
 }
 
 // landlock makes the rules for files; nil = the kernel has none.
@@ -106,47 +113,57 @@ func join(a, b string) string {
 }
 
 // start starts the command in the namespaces. An error means that they are not to be
-// had, and that nothing was left.
-func (n namespaces) start(cmd *exec.Cmd, set *os.File, l Launch) (started *exec.Cmd, err error) {
+// had, and that nothing was left. Without a PID namespace there is no Front.
+func (n namespaces) start(cmd *exec.Cmd, set *os.File, l Launch) (*exec.Cmd, *Front, error) {
 	gate, open, err := os.Pipe()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	defer open.Close()
-	inside := Again(cmd)
+	defer gate.Close()
+	status, told, err := os.Pipe()
+	if err != nil {
+		open.Close()
+		return nil, nil, err
+	}
+	defer told.Close()
+	front := &Front{status: status, open: open}
+	if os.Geteuid() != 0 {
+		n.flags |= unix.CLONE_NEWUSER
+	}
+	started, err := restricted(n.shell(cmd, gate, told), set, l)
+	if err != nil {
+		front.Close()
+		return nil, nil, err
+	}
+	if err := n.setUp(started.Process.Pid); err != nil {
+		l.Kill(started)
+		front.Close()
+		return nil, nil, err
+	}
+	_, _ = open.WriteString("go\n") // if it was killed, its end tells
+	if n.flags&unix.CLONE_NEWPID == 0 {
+		front.Close()
+		return started, nil, nil
+	}
+	return started, front, nil
+}
+
+// shell is what is started in place of the command.
+func (n namespaces) shell(cmd *exec.Cmd, gate, told *os.File) *exec.Cmd {
 	script := replace
 	if n.flags&unix.CLONE_NEWPID != 0 {
 		script = inFront
 	}
-	inside.Path = "/bin/sh"
-	inside.Args = append([]string{"sh", "-c", script, "ralph", cmd.Path}, cmd.Args[1:]...)
-	inside.ExtraFiles = []*os.File{gate}
-	if inside.SysProcAttr == nil {
-		inside.SysProcAttr = &syscall.SysProcAttr{}
+	shell := Again(cmd)
+	shell.Path = "/bin/sh"
+	shell.Args = append([]string{"sh", "-c", script, "ralph", cmd.Path}, cmd.Args[1:]...)
+	shell.ExtraFiles = []*os.File{gate}
+	if n.flags&unix.CLONE_NEWPID != 0 {
+		shell.ExtraFiles = append(shell.ExtraFiles, told)
 	}
-	if os.Geteuid() != 0 {
-		n.flags |= unix.CLONE_NEWUSER
+	if shell.SysProcAttr == nil {
+		shell.SysProcAttr = &syscall.SysProcAttr{}
 	}
-	inside.SysProcAttr.Cloneflags |= n.flags
-	onThread(func() {
-		if set != nil {
-			if err = restrict(set); err != nil {
-				return
-			}
-		}
-		started, err = l.Start(inside)
-	})
-	gate.Close()
-	if err != nil {
-		return nil, err
-	}
-	if err := n.setUp(started.Process.Pid); err != nil {
-		l.Kill(started)
-		return nil, err
-	}
-	if _, err := open.WriteString("go\n"); err != nil && !errors.Is(err, syscall.EPIPE) { // it was killed already
-		l.Kill(started)
-		return nil, err
-	}
-	return started, nil
+	shell.SysProcAttr.Cloneflags |= n.flags
+	return shell
 }

@@ -24,7 +24,7 @@ func TestNoStartOnTheFirstThread(t *testing.T) {
 		threads <- struct{}{}
 		go func() {
 			defer func() { <-threads }()
-			cmd, err := rules.Start(exec.Command("/bin/true"), launch(t, func() {
+			cmd, _, err := rules.Start(exec.Command("/bin/true"), launch(t, func() {
 				all.Add(1)
 				if unix.Gettid() == unix.Getpid() {
 					first.Add(1)
@@ -121,10 +121,15 @@ func BenchmarkStart(b *testing.B) {
 					b.Fatal(err)
 				}
 				cmd := exec.Command("/bin/true")
+				var front *Front
 				if rules == nil {
 					err = cmd.Start()
 				} else {
-					cmd, err = rules.Start(cmd, l)
+					cmd, front, err = rules.Start(cmd, l)
+				}
+				if front != nil {
+					front.Await()
+					front.Close()
 				}
 				if err == nil {
 					err = cmd.Wait()
