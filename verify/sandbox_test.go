@@ -122,3 +122,15 @@ func TestJudgeSandbox(t *testing.T) {
 		t.Errorf("the verdict is %+v; in the workspace: %v, %v", v, entries, err)
 	}
 }
+
+// What does not hold on this system for the judge is told with its check.
+func TestJudgeWarnings(t *testing.T) {
+	t.Parallel()
+	judge := ralph.RunnerFunc(func(context.Context, ralph.Request) (ralph.Response, error) {
+		return ralph.Response{Output: "1. VERIFIED: it works", Warnings: []string{"the judge is not restricted"}}, nil
+	})
+	v, err := verify.Semantic{Judge: judge, Criteria: []string{"it works"}}.Verify(t.Context(), ralph.Claim{Promised: true, Output: "done"})
+	if err != nil || !v.Passed || v.Checks[0].Detail != "the judge is not restricted" {
+		t.Errorf("%+v, %v", v, err)
+	}
+}

@@ -216,7 +216,7 @@ func (h *hearing) hold() (answers []answer, check ralph.Check, spent ralph.Usage
 	start := time.Now()
 	check = ralph.Check{Name: "judge", Status: ralph.CheckPassed}
 	record := h.record()
-	var model, why string
+	var model, why, warnings string
 	for range 2 {
 		fence := rand.Text()
 		prompt := h.prompt(fence, why)
@@ -226,6 +226,9 @@ func (h *hearing) hold() (answers []answer, check ralph.Check, spent ralph.Usage
 		}
 		spent = spent.Add(resp.Usage)
 		model = cmp.Or(resp.Model, model)
+		for _, text := range resp.Warnings {
+			warnings += "\n" + oneLine(h.hide.text(text), 400, 100)
+		}
 		digest := sha256.Sum256([]byte(resp.Output))
 		check.Digest = "sha256:" + hex.EncodeToString(digest[:])
 		record(prompt, resp.Output)
@@ -244,7 +247,7 @@ func (h *hearing) hold() (answers []answer, check ralph.Check, spent ralph.Usage
 		check.Status, check.Detail = ralph.CheckPassed, ""
 	}
 	check.Duration = time.Since(start)
-	check.Detail = strings.TrimSpace(check.Detail + " " + bill(model, spent))
+	check.Detail = strings.TrimSpace(check.Detail + " " + bill(model, spent) + warnings)
 	return answers, check, spent
 }
 

@@ -172,6 +172,17 @@ func TestSandboxWriteIsNoLinkOfTheLastRun(t *testing.T) {
 	}
 }
 
+// A program that Read does not hold is not there, and the error says why.
+func TestSandboxReadHoldsTheProgram(t *testing.T) {
+	for _, pids := range []bool{false, true} {
+		b := newBox(t, sandbox.Spec{Read: []string{}, PIDs: pids})
+		_, _, err := b.sh(t, t.Context(), `true`, Cmd{})
+		if b.has(t, noLandlock) && (!errors.Is(err, ErrStart) || !strings.Contains(err.Error(), "Read must hold the program")) {
+			t.Errorf("PIDs %v: the error is %v", pids, err)
+		}
+	}
+}
+
 // TestSandboxWork does what agents do.
 func TestSandboxWork(t *testing.T) {
 	tests := map[string]string{

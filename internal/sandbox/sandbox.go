@@ -49,21 +49,8 @@ func (s *Spec) Rules(dir string, more ...string) (*Rules, error) {
 	if s == nil {
 		return nil, nil
 	}
-	if len(s.Wrap) > 0 {
-		if s.Write != nil || s.Read != nil || s.Hide != nil || s.NoNet || s.PIDs {
-			return nil, errors.New("Sandbox: Wrap is set, and so are others of Write, Read, Hide, NoNet and PIDs; the command in Wrap has rules of its own")
-		}
-		if s.Wrap[0] == "" {
-			return nil, errors.New("Sandbox: the program of Wrap is empty")
-		}
-		return nil, nil
-	}
-	for _, list := range [][]string{s.Write, s.Read, s.Hide, s.Protect} {
-		for _, path := range list {
-			if !filepath.IsAbs(path) {
-				return nil, fmt.Errorf("Sandbox: the path %q is not absolute", path)
-			}
-		}
+	if err := s.check(); err != nil || len(s.Wrap) > 0 {
+		return nil, err
 	}
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -80,6 +67,24 @@ func (s *Spec) Rules(dir string, more ...string) (*Rules, error) {
 		}
 	}
 	return r, s.protect(dir, r.write)
+}
+
+// check reports what makes no sense wherever the command works.
+func (s *Spec) check() error {
+	if len(s.Wrap) > 0 {
+		if s.Write != nil || s.Read != nil || s.Hide != nil || s.NoNet || s.PIDs {
+			return errors.New("Sandbox: Wrap is set, and so are others of Write, Read, Hide, NoNet and PIDs; the command in Wrap has rules of its own")
+		}
+		if s.Wrap[0] == "" {
+			return errors.New("Sandbox: the program of Wrap is empty")
+		}
+	}
+	for _, path := range slices.Concat(s.Write, s.Read, s.Hide, s.Protect) {
+		if !filepath.IsAbs(path) {
+			return fmt.Errorf("Sandbox: the path %q is not absolute", path)
+		}
+	}
+	return nil
 }
 
 // Args is the command line that is started for args.

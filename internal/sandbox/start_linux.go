@@ -1,6 +1,9 @@
 package sandbox
 
 import (
+	"cmp"
+	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"syscall"
@@ -31,15 +34,26 @@ func (r *Rules) start(cmd *exec.Cmd, l Launch) (*exec.Cmd, *Front, error) {
 		if err == nil {
 			return started, front, nil
 		}
+		if err := r.unread(err); err != nil {
+			return cmd, nil, err
+		}
 		if err := r.lacks(l, want.lack, err); err != nil {
 			return cmd, nil, err
 		}
 	}
 	started, err := restricted(Again(cmd), set, l)
 	if err != nil {
-		return cmd, nil, err
+		return cmd, nil, cmp.Or(r.unread(err), err)
 	}
 	return started, nil, nil
+}
+
+// unread is what to say of a program that could not be started, if Read may be why.
+func (r *Rules) unread(err error) error {
+	if r.read == nil || !errors.Is(err, syscall.EACCES) {
+		return nil
+	}
+	return fmt.Errorf("Sandbox: Read must hold the program, /bin/sh, and what loads them: %w", err)
 }
 
 // restricted starts a command under the rules for files; nil = there are none.
