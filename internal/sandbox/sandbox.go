@@ -58,7 +58,9 @@ func (s *Spec) Rules(dir string, more ...string) (*Rules, error) {
 	}
 	own := append([]string{dir}, more...)
 	r := &Rules{
-		write: slices.Concat(own, outside(s.Write, own)), read: s.Read, hide: outside(s.Hide, nil),
+		write: slices.Concat(own, outside(s.Write, slices.Concat(own, s.Write))),
+		read:  outside(s.Read, slices.Concat(own, s.Write)),
+		hide:  outside(s.Hide, s.Hide),
 		noNet: s.NoNet, pids: s.PIDs, require: s.Require,
 	}
 	for _, path := range s.Hide {
@@ -120,12 +122,12 @@ func (s *Spec) protect(dir string, write []string) error {
 	return nil
 }
 
-// outside are the paths that do not lie in one that may be written to anyway:
-// there the last run could have made a link of them, to anywhere.
-func outside(paths, writable []string) []string {
+// outside are the paths that do not lie in one of the roots, or are one. What lies in
+// one that may be written to may be a link that the last run has made, to anywhere.
+func outside(paths, roots []string) []string {
 	return slices.DeleteFunc(slices.Clone(paths), func(path string) bool {
-		return slices.ContainsFunc(slices.Concat(writable, paths), func(w string) bool {
-			return filepath.Clean(w) != filepath.Clean(path) && (within(w, path) || within(real(w), path))
+		return slices.ContainsFunc(roots, func(root string) bool {
+			return filepath.Clean(root) != filepath.Clean(path) && (within(root, path) || within(real(root), path))
 		})
 	})
 }
