@@ -228,7 +228,7 @@ func (l *Local) verify(ctx context.Context, s State, a *attempt, it *Iteration) 
 	claim := Claim{
 		Task: s.Task, Iteration: it.Number, Attempt: it.Attempt, Start: it.Start,
 		Output: a.resp.Output, Omitted: a.resp.Omitted, Files: slices.Clone(it.Files),
-		Promised: it.Claimed, Fault: it.Fault,
+		Promised: it.Claimed, Fault: it.Fault, Base: s.Base,
 	}
 	if l.Evidence != "" {
 		claim.Evidence = filepath.Join(l.Evidence, folder(s.Loop), fmt.Sprintf("%03d.%d", it.Number, it.Attempt))

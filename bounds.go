@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/ralph-loop/ralph/internal/gravest"
+	"github.com/ralph-loop/ralph/internal/term"
 )
 
 // Bounds on what a state carries, in bytes and numbers. Together they keep a
@@ -110,16 +111,11 @@ func boundedGuidance(texts []string) []string {
 }
 
 // clip makes text fit to be kept and shown: valid UTF-8, no control characters
-// but line feed and tab, and at most limit bytes. What is too long loses its
-// middle, for the first and the last lines say most.
+// but line feed and tab, no control sequences, and at most limit bytes. What is too
+// long loses its middle, for the first and the last lines say most.
 func clip(text string, limit int) string {
 	if !utf8.ValidString(text) || strings.ContainsFunc(text, isControl) {
-		text = strings.Map(func(r rune) rune {
-			if isControl(r) {
-				return -1
-			}
-			return r
-		}, strings.ToValidUTF8(text, "\uFFFD"))
+		text = term.Clean(text)
 	}
 	if len(text) <= limit {
 		return text

@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/ralph-loop/ralph/internal/environ"
 	"github.com/ralph-loop/ralph/internal/plugin"
 	"github.com/ralph-loop/ralph/internal/process"
 	"github.com/ralph-loop/ralph/internal/sandbox"
@@ -43,8 +44,9 @@ const (
 // nothing in it is an answer.
 //
 // The client inherits this process's environment (a runner is the one part of
-// this package that must read it), without what marks a session of another
-// agent, plus Env, plus a TMPDIR of its own that is removed afterwards.
+// this package that must read it), or what Inherit names of it, without what marks
+// a session of another agent, plus Env, plus a TMPDIR of its own that is removed
+// afterwards.
 //
 // When the run is to end, the client's process group is interrupted, after
 // Grace terminated, after another Grace killed. No process of it is left, also
@@ -71,6 +73,10 @@ type Command struct {
 	Args   []string // program and arguments
 	Env    []string // "NAME=value", added to the environment
 	Format Format   // "" = text
+	// Inherit names the variables of this process's environment that the client
+	// gets; a name that ends in * stands for all that begin so. nil = all of them.
+	// The marks of other sessions are no part of it in any case.
+	Inherit []string
 
 	// Model is passed on as ModelFlag and Model, before a last argument "-".
 	// "" = the client's default.
@@ -90,6 +96,10 @@ type Command struct {
 	// ExitTimeout ends a client that has printed its end event and then
 	// nothing, but does not exit, for so long. Its answer counts. 0 = 30 s.
 	ExitTimeout time.Duration
+
+	// private is a file that the client needs, which is written to its TMPDIR.
+	// privateFile in Args stands for its path.
+	private string
 }
 
 var _ Runner = (*Command)(nil)
@@ -159,6 +169,9 @@ func (c *Command) run(ctx context.Context, req Request, args []string, filters *
 	rules, err := (*sandbox.Spec)(c.Sandbox).Rules(req.Dir, tmp.Path)
 	if err != nil {
 		return Response{}, Permanent(fmt.Errorf("ralph: %w", err))
+	}
+	if args, err = c.withPrivate(args, tmp.Path); err != nil {
+		return Response{}, err
 	}
 
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -258,74 +271,12 @@ func (c *Command) clientLine() ([]string, error) {
 }
 
 func (c *Command) environ(tmp string) []string {
-	return slices.Concat(Environ(), []string{"TMPDIR=" + tmp}, c.Env)
+	env := Environ()
+	if c.Inherit != nil {
+		env, _ = environ.Keep(env, c.Inherit)
+	}
+	return slices.Concat(env, []string{"TMPDIR=" + tmp}, c.Env)
 }
-
-// fault says how the run ended: first our own reasons for ending it, then what
-// the provider says in its end event, and only then what can be guessed. Each
-// check follows a failure in the field, so their order matters. That the context
-// is done does not undo an end event that came before. An agent's words say nothing
-// about it.
-func (c *Command) fault(ctx context.Context, cause error, exit process.Exit, res stream.Result, f *feed) error {
-	switch {
-	case errors.Is(cause, errIdle):
-		return idleError(c.IdleTimeout)
-	case cause != nil && !errors.Is(cause, errLingered):
-		if ours := context.Cause(ctx); ours == nil || !errors.Is(cause, ours) || !f.decoder.Ended() || res.Failed {
-			return cause
-		}
-	}
-	said := res.Message
-	if said == "" {
-		said = f.lastWords(res)
-	}
-	failed := func(kind string) error { return errors.New(strings.TrimSuffix(kind+": "+said, ": ")) }
-	switch {
-	case res.RateLimited:
-		wait := res.RetryAfter
-		if !res.ResetAt.IsZero() {
-			wait = max(time.Until(res.ResetAt), time.Second)
-		}
-		return RetryAfter(failed("rate limit"), wait)
-	case res.Denied:
-		return Permanent(failed("the provider does not accept the agent's login"))
-	case res.Failed:
-		return failed("the agent reports a failure")
-	}
-	bad := exit.Code != 0 && cause == nil // otherwise the exit is our doing
-	if bad && (!res.Ended || c.Format == "" || c.Format == FormatText) {
-		words := strings.Join(lastLines(f.tail.String(), 3), "\n")
-		switch {
-		case stream.LimitText(words):
-			return RetryAfter(failed("rate limit"), stream.RetryHint(words))
-		case stream.DeniedText(words):
-			return Permanent(failed("the provider does not accept the agent's login"))
-		}
-	}
-	silent := blank(res.Text)
-	switch {
-	case bad && (silent || res.Ended):
-		return failed("the agent failed, " + exit.String())
-	case silent && (res.Ended || f.count.Load() == 0):
-		return withWords(ErrEmpty, said)
-	case !res.Ended:
-		return withWords(ErrIncomplete, said)
-	}
-	return nil
-}
-
-func withWords(err error, words string) error {
-	if words == "" {
-		return err
-	}
-	return fmt.Errorf("%w: %s", err, words)
-}
-
-// idleError is a time-out.
-type idleError time.Duration
-
-func (e idleError) Error() string        { return "no output for " + time.Duration(e).String() }
-func (e idleError) Is(target error) bool { return target == context.DeadlineExceeded }
 
 // A feed takes what a client prints to where it belongs.
 type feed struct {

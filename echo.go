@@ -26,7 +26,7 @@ func (m Match) withoutPrompt(output, prompt string) (string, []passage) {
 // other white space or line ends, with characters that are not ASCII broken by
 // another encoding.
 type passage struct {
-	words  []rune // from the end, without white space
+	words  []rune // from the end, without white space and what is no UTF-8
 	coarse []rune // the same, but each run of characters that are not ASCII is one, other
 }
 
@@ -51,7 +51,9 @@ func passages(prompt string) []passage {
 		var p passage
 		letters, own := 0, 0
 		for r, at := range backwards(prompt[:t.after]) {
-			p.words = append(p.words, r)
+			if r != utf8.RuneError {
+				p.words = append(p.words, r)
+			}
 			if r < utf8.RuneSelf {
 				p.coarse = append(p.coarse, r)
 				letters++
@@ -76,38 +78,49 @@ func passages(prompt string) []passage {
 // repeated reports whether a text ends with the passage: exactly, or but for
 // characters that are not ASCII, if the text's look broken.
 func (p passage) repeated(text string) bool {
-	words, coarse := p.words, p.coarse // still to be found
-	exact, rough, broken, run := true, true, false, false
+	return p.verbatim(text) || p.garbled(text)
+}
+
+func (p passage) verbatim(text string) bool {
+	left := p.words
 	for r := range backwards(text) {
-		if exact && len(words) > 0 {
-			exact, words = words[0] == r, words[1:]
+		if r == utf8.RuneError {
+			continue
 		}
+		if len(left) == 0 || r != left[0] {
+			break
+		}
+		left = left[1:]
+	}
+	return len(left) == 0
+}
+
+func (p passage) garbled(text string) bool {
+	left, broken, last := p.coarse, false, rune(0)
+	for r := range backwards(text) {
 		broken = broken || r >= utf8.RuneSelf && r <= '\u00ff' || r == utf8.RuneError
 		if r >= utf8.RuneSelf {
 			r = other
 		}
-		if rough && len(coarse) > 0 && !(run && r == other) {
-			rough, coarse = coarse[0] == r, coarse[1:]
+		if r == other && last == other {
+			continue
 		}
-		run = r == other
-		switch {
-		case exact && len(words) == 0, rough && broken && len(coarse) == 0:
-			return true
-		case !exact && (!rough || len(coarse) == 0):
-			return false
+		if len(left) == 0 || r != left[0] {
+			break
 		}
+		left, last = left[1:], r
 	}
-	return false
+	return broken && len(left) == 0
 }
 
 // backwards yields the characters of a text that show, from its end, with their
-// offsets.
+// offsets, but for >, with which lines are quoted.
 func backwards(text string) iter.Seq2[rune, int] {
 	return func(yield func(rune, int) bool) {
 		for at := len(text); at > 0; {
 			r, size := utf8.DecodeLastRuneInString(text[:at])
 			at -= size
-			if !unicode.IsControl(r) && !ignorable(r) && !yield(r, at) {
+			if r != '>' && !unicode.IsControl(r) && !ignorable(r) && !yield(r, at) {
 				return
 			}
 		}

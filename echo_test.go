@@ -85,17 +85,36 @@ func TestEchoThatIsNotVerbatim(t *testing.T) {
 		"unwrapped":         {"Do all of\nthe work.\nSay:\n" + done, func(s string) string { return strings.Replace(s, "\n", " ", 2) }},
 		"the end of it":     {filler + "Then say:\n" + done, func(s string) string { return s[len(s)-4000:] }},
 		"cut after the tag": {filler + "Then say:\n" + done + "\nand stop.\n", func(s string) string { return strings.TrimSuffix(s, "\nand stop.\n") }},
+		"indented":          {"Do all of\nthe work.\nSay:\n" + done, func(s string) string { return "    " + strings.ReplaceAll(s, "\n", "\n    ") }},
+		"invalid, dropped":  {"Read \xe9\xff.\nThen, when all is done, say:\r\n" + done, func(s string) string { return strings.ReplaceAll(strings.ToValidUTF8(s, ""), "\r", "") }},
 		"with tabs":         {"Do all of\n    the work.\nSay:\n" + done, func(s string) string { return strings.ReplaceAll(s, "    ", "\t") }},
 	} {
 		said := tt.echo(tt.prompt)
 		for rest, claims := range map[string]bool{"": false, "\n\nNot yet.": false, "\n\nDone.\n" + done: true, "\n" + done: true} {
-			for _, m := range []ralph.Match{ralph.MatchLastLine, ralph.MatchOwnLine} {
+			for _, m := range allModes {
 				for agent, r := range map[string]ralph.Runner{
 					"claude":  prints(t, fmt.Sprintf(`{"type":"result","is_error":false,"result":%s}`, asJSON(t, said+rest))),
 					"another": ralph.Replay(said + rest),
 				} {
 					if it := answered(t, tt.prompt, m, r); it.Claimed != claims {
 						t.Errorf("%s, %s, %q, then %q: claimed is %v", name, agent, m, rest, it.Claimed)
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestQuotedEcho: a prompt that is repeated as a quotation is one in every mode.
+func TestQuotedEcho(t *testing.T) {
+	t.Parallel()
+	for _, prompt := range []string{"Do all of\nthe work.\nSay:\n" + done + "\nat the end.", "Do all of the work that is described here, then say " + done} {
+		for _, quote := range []*strings.Replacer{strings.NewReplacer("\n", "\n> "), strings.NewReplacer("\n", "\n>> > "), strings.NewReplacer(" ", "\n> ")} {
+			for _, m := range allModes {
+				said := "> " + quote.Replace(prompt)
+				for rest, claims := range map[string]bool{"": false, "\n\nNot yet.": false, "\n\n" + done: true} {
+					if it := answered(t, prompt, m, ralph.Replay(said+rest)); it.Claimed != claims {
+						t.Errorf("%q, %q: claimed is %v", m, said+rest, it.Claimed)
 					}
 				}
 			}

@@ -116,36 +116,50 @@ func (fs *filters) stderr(p []byte) {
 
 // end ends the filters and makes their answer the run's.
 func (fs *filters) end(resp Response, err error) (Response, error) {
-	if f := fs.display; f != nil {
-		ferr := f.wait()
-		if _, ok := errors.AsType[*process.OutputError](ferr); ok {
-			err = cmp.Or(err, ferr)
-		} else if ferr != nil && (f.err != nil || f.hung || f.said.Len() > 0) {
-			fmt.Fprintf(fs.to, "ralph: %s\n", ferr)
-		}
-	}
+	err = cmp.Or(err, fs.endDisplay())
 	if fs.response == nil {
 		return resp, err
 	}
-	f := fs.response
-	if ferr := f.wait(); ferr != nil && err == nil {
-		skipped := f.err == nil && !f.hung && fs.skipped > 0 && f.exit.Code == fs.skipped
-		switch {
-		case errors.Is(f.err, process.ErrStart):
-			err = Permanent(ferr)
-		case !skipped:
-			err = ferr
-		}
-	}
+	err = cmp.Or(err, fs.endResponse())
 	result := fs.answer.Result()
 	resp.Output, resp.Omitted = result.Text, result.Omitted
 	if err == nil && blank(resp.Output) {
 		err = ErrEmpty
-		if words := oneLine(f.said.String()); words != "" {
-			err = fmt.Errorf("%w (%s: %s)", err, f.name, words)
+		if words := oneLine(fs.response.said.String()); words != "" {
+			err = fmt.Errorf("%w (%s: %s)", err, fs.response.name, words)
 		}
 	}
 	return resp, err
+}
+
+// endDisplay ends that filter. That it failed is told where it displays; its error is
+// that of the caller's writer.
+func (fs *filters) endDisplay() error {
+	f := fs.display
+	if f == nil {
+		return nil
+	}
+	err := f.wait()
+	if _, ok := errors.AsType[*process.OutputError](err); ok {
+		return err
+	}
+	if err != nil && (f.err != nil || f.hung || f.said.Len() > 0) {
+		fmt.Fprintf(fs.to, "ralph: %s\n", err)
+	}
+	return nil
+}
+
+// endResponse ends that filter. That it skipped lines is no error.
+func (fs *filters) endResponse() error {
+	f := fs.response
+	err := f.wait()
+	switch {
+	case errors.Is(f.err, process.ErrStart):
+		return Permanent(err)
+	case f.err == nil && !f.hung && fs.skipped > 0 && f.exit.Code == fs.skipped:
+		return nil
+	}
+	return err
 }
 
 // A filter is a command that a stream is piped through.

@@ -192,6 +192,7 @@ func startHost(t *testing.T, name string, env ...string) *exec.Cmd {
 	if err := errors.Join(err, host.Start()); err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { host.Process.Kill(); host.Wait() })
 	if line, err := bufio.NewReader(out).ReadString('\n'); line != "ready\n" {
 		t.Fatalf("%q, %v", line, err)
 	}

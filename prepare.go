@@ -6,6 +6,7 @@ import (
 	"maps"
 	"reflect"
 
+	"github.com/ralph-loop/ralph/internal/git"
 	"github.com/ralph-loop/ralph/internal/plugin"
 )
 
@@ -18,7 +19,8 @@ type (
 )
 
 // Prepare makes a loop ready for its first attempt: of a loop that has not run yet
-// it has the verifier prepare the task, and of every loop it asks the verifier and
+// it notes the commit it begins at ([State.Base]) and has the verifier prepare the
+// task, and of every loop it asks the verifier and
 // the runner whether they can work on it at all, see [Verifier]. Run does this
 // before it records that the loop starts; other drivers do it in its place, and
 // record the state that is returned. With an error that is s. A state that is done
@@ -41,6 +43,14 @@ func (l *Local) Prepare(ctx context.Context, s State) (State, error) {
 func (l *Local) prepare(ctx context.Context, s State) (State, error) {
 	ready := s
 	begun := s.Prepared || s.Running || s.Iteration > 1 || s.Attempt > 1
+	if !begun && s.Base == "" {
+		var err error
+		if ready.Base, err = git.Base(ctx, s.Task.Dir); ctx.Err() != nil {
+			return s, context.Cause(ctx)
+		} else if err != nil {
+			ready.Base = "" // not known: what is wrong with git is said by who needs it
+		}
+	}
 	if p, ok := l.Verifier.(preparer); ok && !begun {
 		var t Task
 		err := plugin.Call("Verifier", func() (err error) { t, err = p.Prepare(ctx, s.Task.clone()); return })

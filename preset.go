@@ -27,6 +27,7 @@ type client struct {
 	// preset is the name [Preset] knows it by; "" = only its stream is decoded.
 	preset  string
 	command Command
+	judge   judging
 }
 
 // clients is all that is known of agents' clients beside their dialects, in the
@@ -43,6 +44,7 @@ func clients() []client {
 				Args:      []string{"claude", "-p", "--verbose", "--output-format", "stream-json", "--dangerously-skip-permissions"},
 				ModelFlag: "--model",
 			},
+			judge: claudeJudge(),
 		},
 		{
 			format: FormatCodex, tells: Capabilities{Tokens: true, Session: true},
@@ -51,6 +53,7 @@ func clients() []client {
 				Args:      []string{"codex", "exec", "--json", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox", "-"},
 				ModelFlag: "--model",
 			},
+			judge: codexJudge(),
 		},
 		{
 			format: FormatGemini, tells: Capabilities{Tokens: true, Session: true},
@@ -59,6 +62,7 @@ func clients() []client {
 				Args:      []string{"gemini", "--output-format", "stream-json", "--yolo", "--skip-trust"},
 				ModelFlag: "--model",
 			},
+			judge: geminiJudge(),
 		},
 		{
 			format: FormatOpencode, tells: Capabilities{Cost: true, Tokens: true, Session: true, RateLimits: true},
@@ -67,6 +71,7 @@ func clients() []client {
 				Args:      []string{"opencode", "run", "--format", "json", "--auto"},
 				ModelFlag: "--model",
 			},
+			judge: opencodeJudge(),
 		},
 		{
 			format: FormatCopilot, tells: Capabilities{Session: true, RateLimits: true},
@@ -74,6 +79,7 @@ func clients() []client {
 				Args:      []string{"copilot", "--output-format", "json", "--allow-all-tools", "--allow-all-paths", "--no-ask-user", "--no-auto-update"},
 				ModelFlag: "--model",
 			},
+			judge: copilotJudge(),
 		},
 		{
 			format: FormatAmp, tells: Capabilities{Tokens: true, Session: true},

@@ -26,8 +26,11 @@ const (
 	//
 	// Markdown and terminals are followed only as far as that: a tag in
 	// <details>, <blockquote> or another element, in a comment that begins in a
-	// line of a quotation, in text of its background's colour, or on a screen
-	// that the client has left is a claim.
+	// line of a quotation, in text of its background's colour, on a screen that
+	// the client has left, or above which the cursor has moved out of what an
+	// answer is too long to hold is a claim. One right below a quotation that ends
+	// in code or in a comment, without a blank line, or below ``` that is indented
+	// by four, is none.
 	MatchLastLine Match = ""
 	// MatchOwnLine: such a tag alone on any line.
 	MatchOwnLine Match = "own_line"
@@ -96,7 +99,8 @@ func NoncePromise(base string) string { return base + "-" + rand.Text()[:10] }
 //
 // The loop takes the prompt's own tags out of the answer before it looks, also if the
 // prompt is not repeated verbatim: a tag after the same 256 letters, or all that there
-// are, is the prompt's. It cannot know one whose words were changed. So a prompt had
+// are, is the prompt's, also behind the marks of a quotation. It cannot know one whose
+// words were changed, or that something else was put between them. So a prompt had
 // better not end with the tag, for which FindPromise(prompt, promise, MatchLastLine)
 // tells; [State.Prompt] does not.
 func FindPromise(output, promise string, m Match) Promise {

@@ -273,7 +273,7 @@ func hostile(size int) []struct{ Name, Text string } {
 	return []struct{ Name, Text string }{
 		{"coloured log", of("\x1b[32mok\x1b[0m  \tpkg/some/thing\t0.012s and \x1b[1;31ma bit\x1b[0m of what tools print\n")},
 		{"ESC", of("\x1b")}, {"ESC [", of("\x1b[")}, {"ESC ]", of("\x1b]")}, {"C1 CSI", of("\u009b")}, {"C1 OSC", of("\u009d") + tag}, {"C2", of("\u00ab")}, {"ESC and C1", of("\x1b[m\u009bm")},
-		{"CR", of("\r")}, {"CR and text", of("x\r") + tag}, {"LF", of("\n")}, {"CRLF", of("x\r\n")},
+		{"CR", of("\r")}, {"erased lines", of("x\r\x1b[K\n")}, {"lines erased from their beginning", of("\x1b[G\x1b[K\n")}, {"CR and text", of("x\r") + tag}, {"LF", of("\n")}, {"CRLF", of("x\r\n")},
 		{"opening tags", of("<promise>")}, {"closing tags", of("</promise>")}, {"closed by one", of("<promise>") + "</promise>"}, {"opened by one", "<promise>" + of("</promise>")},
 		{"tags on a line", of(tag)}, {"tags and blanks on a line", of("  " + tag + "  ")}, {"tags between quotation marks", of("“" + tag + "”")}, {"quoted tags", ">" + of(tag)}, {"tags behind blanks", of(" ") + strings.Repeat(tag, 1000)},
 		{"tags on lines", of(tag + "\n")}, {"tags and blank lines", of(tag + "\n\n\n\n")}, {"a tag and blank lines", tag + of("\n")}, {"other tags", of("<promise>Y</promise>\n")}, {"tags of another case", of("<Promise>x</PROMISE> ")},

@@ -210,9 +210,17 @@ type Claim struct {
 	Attempt   int       `json:"attempt"`
 	Start     time.Time `json:"start"` // when the attempt began
 
-	Output  string   `json:"output"` // the agent's final words, see [Response.Output]
-	Omitted int64    `json:"omitted,omitempty"`
-	Files   []string `json:"files,omitempty"` // files changed in this attempt, as far as known
+	Output  string `json:"output"` // the agent's final words, see [Response.Output]
+	Omitted int64  `json:"omitted,omitempty"`
+	// Files are those changed in this attempt, as far as known, also by the agent's
+	// own account.
+	Files []string `json:"files,omitempty"`
+	// Base is the commit from which on the work is the loop's, see [State.Base]. ""
+	// = not known.
+	Base string `json:"base,omitempty"`
+	// Checks are what verifiers before this one have found, where one that wraps
+	// several asks them in order. Their details may quote the agent's programs.
+	Checks []Check `json:"checks,omitempty"`
 
 	// Promised says that the agent made the promise. It is false only under
 	// Task.Always, where every answer is verified.

@@ -22,6 +22,10 @@ type State struct {
 	// stopped state, the last one. Both count from 1.
 	Iteration int `json:"iteration"`
 	Attempt   int `json:"attempt"`
+	// Base is the commit that the workspace was at when the loop began, as git names
+	// it; before the first commit it is git's empty tree. "" = it is not known, or
+	// the workspace is in no git work tree. [Local.Prepare] finds it out.
+	Base string `json:"base,omitempty"`
 	// Prepared says that the verifier has prepared the task, see [Verifier]. It is
 	// not asked again.
 	Prepared bool `json:"prepared,omitempty"`

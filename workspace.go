@@ -2,10 +2,8 @@ package ralph
 
 import (
 	"context"
-	"path"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/ralph-loop/ralph/internal/git"
 	"github.com/ralph-loop/ralph/internal/plugin"
@@ -22,7 +20,7 @@ type view struct {
 // look looks at the workspace with Local.Workspace, or with git.
 func (l *Local) look(ctx context.Context, dir string) (view, error) {
 	if l.Workspace == nil {
-		v, err := git.Look(ctx, dir, ownFile)
+		v, err := git.Look(ctx, dir, git.OwnFile)
 		return view{digest: v.Digest(), root: v.Top, git: v}, err
 	}
 	var v view
@@ -38,7 +36,7 @@ func (v view) changedSince(ctx context.Context, before view) []string {
 	if v.root == "" || v.root != before.root {
 		return v.files
 	}
-	return slices.DeleteFunc(v.git.ChangedSince(ctx, before.git), ownFile)
+	return slices.DeleteFunc(v.git.ChangedSince(ctx, before.git), git.OwnFile)
 }
 
 // relativeTo names files by their path from dir, where they are below it: agents
@@ -60,14 +58,4 @@ func relativeTo(dir, root string, files []string) []string {
 		named = append(named, f)
 	}
 	return named
-}
-
-// ownFile reports whether loops write the file themselves, so it never counts as
-// a change.
-func ownFile(p string) bool {
-	if strings.HasPrefix(p, ".ralph/") || strings.Contains(p, "/.ralph/") || path.Base(p) == "progress.txt" {
-		return true
-	}
-	session, _ := path.Match("session-*.log", path.Base(p))
-	return session && path.Base(path.Dir(p)) == "logs"
 }

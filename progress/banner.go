@@ -10,11 +10,13 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/term"
 )
 
 // Banner writes a session as a person reads it: a header before each
 // iteration, the agent's output as it streams, a footer after it, and a summary
-// at the end. What it writes is whole, not bounded, and costs no memory.
+// at the end. It is not bounded and costs no memory. A terminal may show what it
+// writes: of the agent's output it leaves out what [Printable] would.
 //
 // It is a [ralph.ProgressLog] and, for the agent's output, an [io.Writer]: give
 // it as the raw writer of [ralph.Local.Output]. Call Close when the session is
@@ -25,8 +27,9 @@ type Banner struct {
 	Mode string    // plan, build, prompt, …
 
 	mu       sync.Mutex
-	err      error // the first of W
-	midLine  bool  // the agent's output did not end with a line feed
+	agent    io.Writer // takes the agent's output
+	err      error     // the first of W
+	midLine  bool      // the agent's output did not end with a line feed
 	begun    time.Time
 	last     int // number of the last iteration that ended
 	total    int
@@ -50,10 +53,18 @@ const (
 func (b *Banner) Write(p []byte) (int, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.write(p)
-	if len(p) > 0 {
-		b.midLine = p[len(p)-1] != '\n'
+	if b.agent == nil {
+		b.agent = term.Strip(agentOutput{b})
 	}
+	return b.agent.Write(p)
+}
+
+// An agentOutput is what of an agent's output may be shown.
+type agentOutput struct{ *Banner }
+
+func (b agentOutput) Write(p []byte) (int, error) {
+	b.write(p)
+	b.midLine = p[len(p)-1] != '\n'
 	return len(p), nil
 }
 
@@ -77,7 +88,8 @@ func (b *Banner) Append(_ context.Context, ev ralph.Event) error {
 			b.begun = ev.Time
 		}
 	case ralph.EventIterationStarted:
-		b.print("%sITERATION %d\n%sMode: %s\nStart Time: %s\n%s", doubleRule, ev.Iteration.Number, doubleRule, b.Mode, stamp(ev.Iteration.Start), singleRule)
+		b.agent = nil // what the last one has left open ends with it
+		b.print("%sITERATION %d\n%sMode: %s\nStart Time: %s\n%s", doubleRule, ev.Iteration.Number, doubleRule, PrintableLine(b.Mode), stamp(ev.Iteration.Start), singleRule)
 	case ralph.EventIterationEnded:
 		b.footer(ev.Iteration)
 	}

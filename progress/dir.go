@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/environ"
 	"github.com/ralph-loop/ralph/internal/file"
 )
 
@@ -37,7 +38,7 @@ var _ ralph.ProgressLog = Dir{}
 // ralph/<name> in $XDG_STATE_HOME, or in ~/.local/state if that is not set. The
 // name is the workspace's with a hash of its path, all links resolved.
 func WorkspaceDir(workspace string) (Dir, error) {
-	home, err := file.StateHome()
+	home, err := environ.StateHome()
 	if err != nil {
 		return Dir{}, fmt.Errorf("progress: no folder for records: %w", err)
 	}
@@ -75,7 +76,7 @@ func fileName(text string) string {
 // Append implements [ralph.ProgressLog].
 func (d Dir) Append(ctx context.Context, ev ralph.Event) error {
 	name := d.File(ev.Loop)
-	if err := d.make(); err != nil {
+	if err := d.Make(); err != nil {
 		return err
 	}
 	if s := ev.State; ev.Kind == ralph.EventLoopStarted && s != nil && !begun(*s) {
@@ -83,7 +84,7 @@ func (d Dir) Append(ctx context.Context, ev ralph.Event) error {
 			return fmt.Errorf("progress: %w", err)
 		}
 	}
-	f, err := openJSONL(name, 0o600)
+	f, err := OpenJSONL(name)
 	if err != nil {
 		return err
 	}
@@ -93,27 +94,13 @@ func (d Dir) Append(ctx context.Context, ev ralph.Event) error {
 // begun reports whether the loop has run.
 func begun(s ralph.State) bool { return s.Iteration > 1 || s.Attempt > 1 || s.Running }
 
-// make makes the folder, and says to git that it is no part of a project, in case
-// it lies in one.
-func (d Dir) make() error {
+// Make makes the folder, if it is not there, as Append does: for those who want to
+// know before a loop starts whether that can be done.
+func (d Dir) Make() error {
 	if d.Path == "" {
 		return errors.New("progress: Dir has no Path")
 	}
-	ignore := filepath.Join(d.Path, ".gitignore")
-	if _, err := os.Lstat(ignore); err == nil {
-		return nil
-	}
-	err := os.MkdirAll(d.Path, 0o700)
-	if err == nil {
-		err = os.Chmod(d.Path, 0o700)
-	}
-	if err == nil {
-		err = os.WriteFile(ignore, []byte("*\n"), 0o600)
-	}
-	if err != nil {
-		return fmt.Errorf("progress: %w", err)
-	}
-	return nil
+	return File{Path: filepath.Join(d.Path, "x")}.folder()
 }
 
 // Resume returns a loop as it is on record, to be run again, and the Meta it was
@@ -122,13 +109,13 @@ func (d Dir) make() error {
 // between them, and the attempt is one that was interrupted. Without a record the
 // error is fs.ErrNotExist.
 func (d Dir) Resume(loop string) (ralph.State, map[string]string, error) {
-	file, err := os.Open(d.File(loop))
+	log, err := file.Open("", d.File(loop))
 	if err != nil {
 		return ralph.State{}, nil, fmt.Errorf("progress: resume %q: %w", loop, err)
 	}
-	defer file.Close()
+	defer log.Close()
 	f := fold{}
-	for rec, err := range ReadJSONL(file) {
+	for rec, err := range ReadJSONL(log) {
 		if err != nil {
 			return ralph.State{}, nil, fmt.Errorf("%w, resuming %q", err, loop)
 		}

@@ -8,12 +8,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"sync"
 	"time"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/file"
 )
 
 // JSONL writes the execution log: one JSON object per line and event, for
@@ -79,10 +79,17 @@ type note struct {
 // OpenJSONL opens an execution log for appending, as [JSONL.W]; it is made if it
 // does not exist. A last line that was cut off by a crash is ended, so that it
 // does not spoil the next one. The caller closes the file.
-func OpenJSONL(path string) (*os.File, error) { return openJSONL(path, 0o644) }
-
-func openJSONL(path string, mode fs.FileMode) (*os.File, error) {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND|os.O_CREATE, mode)
+//
+// The log is for its owner's eyes, 0600: of one that everybody may read, group and
+// others lose their rights. It must be a regular file with one name, which belongs
+// to us, to root or to the owner of its folder. Nothing is written through a symbolic
+// link, which an agent could have left: if a person may name one, resolve it once,
+// at the start ([filepath.EvalSymlinks]). [os.DevNull] is taken too.
+func OpenJSONL(path string) (*os.File, error) {
+	if path == os.DevNull { // somebody wants no log
+		return os.OpenFile(path, os.O_RDWR, 0)
+	}
+	f, err := file.Append("", path, file.Private)
 	if err != nil {
 		return nil, fmt.Errorf("progress: %w", err)
 	}
@@ -94,7 +101,7 @@ func openJSONL(path string, mode fs.FileMode) (*os.File, error) {
 
 func endLine(f *os.File) error {
 	info, err := f.Stat()
-	if err != nil || !info.Mode().IsRegular() || info.Size() == 0 {
+	if err != nil || info.Size() == 0 {
 		return err
 	}
 	var last [1]byte
@@ -171,7 +178,7 @@ func attemptRecord(ev ralph.Event, at *position) Record {
 	}
 }
 
-// jsonLine is v as a line: without HTML escapes, in valid UTF-8.
+// jsonLine is v as a line: without HTML escapes, in valid UTF-8, and safe to show.
 func jsonLine(v any) ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -179,7 +186,7 @@ func jsonLine(v any) ([]byte, error) {
 	if err := enc.Encode(v); err != nil {
 		return nil, err
 	}
-	return bytes.ToValidUTF8(b.Bytes(), []byte("\uFFFD")), nil
+	return PrintableJSON(bytes.ToValidUTF8(b.Bytes(), []byte("\uFFFD"))), nil
 }
 
 // plainEvent is an event as JSON can hold it: times in UTC, and no amounts that

@@ -33,7 +33,10 @@ import (
 // the loop's next event. What is recorded survives the process, but is not
 // forced to the disk. One Markdown may serve many loops concurrently.
 type Markdown struct {
-	// Path is the file, required. Its folder must exist.
+	// Path is the file, required. Its folder must exist. The file is for all who work
+	// there: a new one has the mode that the umask gives. Otherwise it must be what
+	// [OpenJSONL] asks of a log: a regular file with one name, no link, and not a
+	// stranger's.
 	Path string
 	// Feature stands in the header of a new file. "" = the name of the folder
 	// that holds the file.

@@ -5,12 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/ralph-loop/ralph/internal/file"
 )
 
 // write appends a section, and the header before it if the file is new. A nil
@@ -25,7 +26,7 @@ func (m *Markdown) write(now time.Time, s *Section) error {
 }
 
 func (m *Markdown) append(now time.Time, s *Section) (err error) {
-	f, err := os.OpenFile(m.Path, os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o644)
+	f, err := file.Append("", m.Path, file.Shared)
 	if err != nil {
 		return err
 	}
@@ -33,9 +34,6 @@ func (m *Markdown) append(now time.Time, s *Section) (err error) {
 	info, err := f.Stat()
 	if err != nil {
 		return err
-	}
-	if !info.Mode().IsRegular() {
-		return fmt.Errorf("%s: not a regular file", m.Path)
 	}
 	var text string
 	var e ending

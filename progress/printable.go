@@ -12,3 +12,8 @@ func Printable(text string) string { return term.Clean(text) }
 // PrintableLine is [Printable] on one line, for what must not look like lines
 // of its own: runs of white space become one blank, none is at either end.
 func PrintableLine(text string) string { return term.Line(text) }
+
+// PrintableJSON returns JSON, as [encoding/json] writes it, in which what
+// [Printable] would remove is escaped: a terminal may show it, and its value is the
+// same.
+func PrintableJSON(text []byte) []byte { return term.EscapeJSON(text) }

@@ -150,6 +150,10 @@ type eventRedactor struct {
 	task bool
 }
 
+// Text is a text without its secrets, also without those that would stand in it
+// once it is made safe to show, see [Printable].
+func (c eventRedactor) Text(s string) string { return redact.Shown(c.Finder.Text, s) }
+
 func (c eventRedactor) texts(list []string) []string {
 	if len(list) == 0 {
 		return list

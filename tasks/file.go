@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -70,11 +71,17 @@ func kindOfJSON(text []byte) Kind {
 
 // OpenSource returns the source that a file is by [KindOf]: a [ListFile] or a
 // [PRDFile]. It reads the file and returns its error if nothing can be worked on
-// from there. A file of definitions is no source.
+// from there. A symbolic link is resolved now, once: the source is the file that it
+// leads to. A file of definitions is no source.
 func OpenSource(path string) (Source, error) {
 	kind, err := KindOf(path)
 	if err != nil {
 		return nil, err
+	}
+	if info, err := os.Lstat(path); err == nil && info.Mode()&fs.ModeSymlink != 0 {
+		if path, err = filepath.EvalSymlinks(path); err != nil {
+			return nil, fmt.Errorf("tasks: %w", err)
+		}
 	}
 	var src Source = ListFile{Path: path}
 	switch kind {
@@ -91,7 +98,8 @@ func OpenSource(path string) (Source, error) {
 
 // Find returns the path of the task file of the project in a folder: the first
 // there is of tasks.md, prd.json, tasks.yaml, tasks.yml, tasks.json and, on a git
-// branch, specs/BRANCH/tasks.md. If there is none, the error lists what was
+// branch, specs/BRANCH/tasks.md. A link to a file in the folder is that file's path,
+// so that it can be written back. If there is none, the error lists what was
 // looked for.
 func Find(ctx context.Context, dir string) (path string, err error) {
 	names := []string{"tasks.md", "prd.json", "tasks.yaml", "tasks.yml", "tasks.json"}
@@ -100,11 +108,28 @@ func Find(ctx context.Context, dir string) (path string, err error) {
 	}
 	for _, name := range names {
 		path := filepath.Join(dir, name)
-		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
-			return path, nil
+		if info, err := os.Stat(path); err == nil && !info.IsDir() { // what is no file is for its reader to refuse
+			return inside(dir, path), nil
 		}
 	}
 	return "", fmt.Errorf("tasks: there is no task file: none of %s is in %s; name one", strings.Join(names, ", "), filepath.Clean(dir))
+}
+
+// inside is the path that a link leads to, if that is in the folder; another path,
+// which is for a person to name, stays as it is.
+func inside(dir, path string) string {
+	if info, err := os.Lstat(path); err != nil || info.Mode()&fs.ModeSymlink == 0 {
+		return path
+	}
+	top, err := filepath.EvalSymlinks(dir)
+	real, errReal := filepath.EvalSymlinks(path)
+	if err != nil || errReal != nil {
+		return path
+	}
+	if name, err := filepath.Rel(top, real); err == nil && filepath.IsLocal(name) {
+		return filepath.Join(dir, name)
+	}
+	return path
 }
 
 // branch is the git branch that is checked out in a folder, "" if there is none.
@@ -113,10 +138,12 @@ func branch(ctx context.Context, dir string) string {
 	return name
 }
 
-// read reads a file that must be a regular one: a folder has no text, and a pipe
-// would block. What names it in errors.
+// maxText is the most that is read of a list or a prd.json, in bytes.
+const maxText = 16 << 20
+
+// read reads a file. What names it in errors.
 func read(what, path string) ([]byte, error) {
-	text, err := file.Read(what, path, 0)
+	text, err := file.Read(what, path, maxText)
 	if err != nil {
 		return nil, fmt.Errorf("tasks: %w", err)
 	}

@@ -5,8 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -101,7 +99,9 @@ func notUTF8(text []byte) error {
 // that of [ParseList]. It is a value and keeps nothing; its methods may be
 // called concurrently.
 type ListFile struct {
-	Path string // of the file; symbolic links are followed
+	// Path of the file, which has at most 16 MiB. Items follows a symbolic link, Tick
+	// does not: resolve it once, as [OpenSource] does.
+	Path string
 	// AllBoxes takes every box for a task: also those without an ID, and those
 	// under headings like "Success criteria".
 	AllBoxes bool
@@ -145,21 +145,19 @@ func (f ListFile) parse(text []byte) (List, error) {
 }
 
 // Tick ticks the box of the item with this key: it reads the file again and
-// writes one byte of it, in place, so that its mode, its links and all that
-// others write elsewhere in the file stay. If the box is ticked already, nothing
+// writes one byte of it, in place, so that its mode and all that others write
+// elsewhere in the file stay. It must be a regular file with one name, ours, root's
+// or the folder's owner's. If the box is ticked already, nothing
 // is written. An item of [List.Others] can be ticked too.
 func (f ListFile) Tick(key string) (err error) {
-	if _, err := file.Regular("task list", f.Path); err != nil {
+	out, err := file.Edit("task list", f.Path)
+	if err != nil {
 		return fmt.Errorf("tasks: %w", err)
 	}
-	out, err := os.OpenFile(f.Path, os.O_RDWR, 0)
-	if err != nil {
-		return fmt.Errorf("tasks: tick %q: %w", key, err)
-	}
 	defer func() { err = errors.Join(err, out.Close()) }()
-	text, err := io.ReadAll(out)
+	text, err := file.Rest("task list", out, maxText)
 	if err != nil {
-		return fmt.Errorf("tasks: tick %q: %w", key, err)
+		return fmt.Errorf("tasks: %w", err)
 	}
 	list, err := f.parse(text)
 	if err != nil {

@@ -51,13 +51,16 @@ func (f PendingFile) Keep(pending map[string]string) error {
 	}
 	text, err := json.MarshalIndent(pending, "", "  ")
 	if err == nil {
-		err = os.MkdirAll(filepath.Dir(f.Path), 0o700)
+		err = file.Folder(filepath.Dir(f.Path))
 	}
 	if _, missing := os.Lstat(f.Path); err == nil && missing != nil {
-		err = os.WriteFile(f.Path, nil, 0o600)
+		var empty *os.File
+		if empty, err = file.Create("", f.Path, file.Private); err == nil {
+			err = empty.Close()
+		}
 	}
 	if err == nil {
-		err = file.Replace(f.Path, append(text, '\n'))
+		err = file.Replace("", f.Path, append(text, '\n'))
 	}
 	if err != nil {
 		return fmt.Errorf("tasks: the boxes that are not verified could not be kept: %w", err)

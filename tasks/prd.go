@@ -291,7 +291,9 @@ func (p *prdText) fail(n *doc.Node, format string, args ...any) {
 // keeps nothing; its methods may be called concurrently, but of two ticks at the
 // same time one may be lost.
 type PRDFile struct {
-	Path string // of the file; symbolic links are followed
+	// Path of the file, which has at most 16 MiB. Items and Read follow a symbolic
+	// link, Tick does not: resolve it once, as [OpenSource] does.
+	Path string
 }
 
 // Items reads the file. It is an error if it is missing, is no regular file, is
@@ -327,7 +329,8 @@ func (f PRDFile) read() (PRD, []byte, error) {
 
 // Tick makes the story with this key pass; see [TickPRD]. The file is replaced
 // as a whole, since false and true differ in length: readers see the old one or
-// the new one, and its mode stays. If the story passes already, nothing is written.
+// the new one, and its mode stays. It must be a regular file with one name, ours,
+// root's or the folder's owner's. If the story passes already, nothing is written.
 func (f PRDFile) Tick(key string) error {
 	prd, text, err := f.read()
 	if err != nil {
@@ -341,8 +344,8 @@ func (f PRDFile) Tick(key string) error {
 	if err != nil || it.Done {
 		return err
 	}
-	if err := file.Replace(f.Path, ticked); err != nil {
-		return fmt.Errorf("tasks: tick %q: %w", key, err)
+	if err := file.Replace("prd.json", f.Path, ticked); err != nil {
+		return fmt.Errorf("tasks: %w", err)
 	}
 	return nil
 }

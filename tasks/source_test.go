@@ -164,7 +164,8 @@ func TestTickOfWhatIsDone(t *testing.T) {
 	}
 }
 
-// A tick is written in place: mode, links and the inode stay.
+// A tick is written in place: mode and the inode stay. A link that OpenSource was
+// given is resolved.
 func TestListFileTick(t *testing.T) {
 	t.Parallel()
 	path := write(t, "tasks.md", "\ufeff# A\r\n- [ ] T001 a\r\n- [ ] b")
@@ -176,7 +177,11 @@ func TestListFileTick(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	src := tasks.ListFile{Path: link}
+	opened, err := tasks.OpenSource(link)
+	if err != nil {
+		t.Fatal(err)
+	}
+	src := opened.(tasks.ListFile)
 	for _, key := range []string{"T001", "T001", "b"} {
 		if err := src.Tick(key); err != nil {
 			t.Fatal(err)
@@ -210,7 +215,11 @@ func TestPRDFileTick(t *testing.T) {
 	if err := os.Symlink(path, link); err != nil {
 		t.Fatal(err)
 	}
-	src := tasks.PRDFile{Path: link}
+	opened, err := tasks.OpenSource(link)
+	if err != nil {
+		t.Fatal(err)
+	}
+	src := opened.(tasks.PRDFile)
 	for _, key := range []string{"B", "A", "A"} {
 		if err := src.Tick(key); err != nil {
 			t.Fatal(err)

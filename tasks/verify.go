@@ -31,6 +31,7 @@ type proof struct {
 	said     string            // by the Verifier about it
 	boxed    bool              // control has ended the item's loop, for its box is ticked
 	guarded  map[string]string // what must be as it was when the session began
+	base     string            // the commit it began at
 }
 
 // An answer is what a box is ticked with, for a claim that is verified later.
@@ -64,7 +65,7 @@ func (r *session) prepare(ctx context.Context, first Item) error {
 		v = ralph.VerifierFunc(r.verify)
 	}
 	s, err := (&ralph.Local{Runner: r.Runner, Verifier: v, Prompt: r.prompt}).Prepare(ctx, r.state(first, ralph.Limits{}))
-	r.guarded = s.Task.Guarded
+	r.guarded, r.base = s.Task.Guarded, s.Base
 	return err
 }
 
@@ -172,7 +173,7 @@ func (r *session) ask(ctx context.Context, it Item) error {
 	limits := r.Limits
 	limits.Iterations, limits.Retries, limits.Failures, limits.Stalls = 1, -1, -1, 0
 	s := r.state(it, limits)
-	s.Task.Blocked = "" // it is not asked what the agent said
+	s.Task.Blocked, s.Base = "", r.base // it is not asked what the agent said
 	if reason := s.Over(ralph.Usage{}, 0); reason != "" {
 		return &ralph.StopError{Task: r.report.FeatureBranch, Reason: reason, Detail: "the limit is reached before the check of " + it.Key}
 	}

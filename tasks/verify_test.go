@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -584,6 +585,36 @@ func TestSessionVerifiedLogs(t *testing.T) {
 	for _, id := range ids("T001 T002 T003") {
 		if state, err := progress.Resume(strings.NewReader(log.String()), id); err != nil || state.Stop != ralph.StopVerified {
 			t.Errorf("%s: %+v, %v", id, state, err)
+		}
+	}
+}
+
+// TestSessionBase: of a box that is verified without an attempt of its own, the work
+// is what the session has done; of an attempt it is what was done since that began.
+func TestSessionBase(t *testing.T) {
+	t.Parallel()
+	s, w, _ := list(t, "- [ ] T001 One\n- [ ] T002 Two\n", does("all done", ids("T001 T002"), ids("T001 T002")))
+	git := func(args ...string) string {
+		t.Helper()
+		cmd := exec.CommandContext(t.Context(), "git", append([]string{"-c", "user.name=t", "-c", "user.email=t@example.com", "-c", "commit.gpgsign=false"}, args...)...)
+		cmd.Dir = filepath.Dir(w.list)
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		return strings.TrimSpace(string(out))
+	}
+	git("init", "-q")
+	git("add", "-A")
+	git("commit", "-qm", "one", "--allow-empty")
+	j := &judge{}
+	s.Verifier, s.Dir = j, filepath.Dir(w.list)
+	if _, err := s.Run(t.Context()); err != nil || len(j.claims) != 2 {
+		t.Fatalf("%v: %v", j.asked, err)
+	}
+	for i, c := range j.claims {
+		if c.Base != git("rev-parse", "HEAD") {
+			t.Errorf("claim %d: %q", i, c.Base)
 		}
 	}
 }

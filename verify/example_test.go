@@ -10,6 +10,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/verify"
+	"github.com/ralph-loop/ralph/verify/verifytest"
 )
 
 func ExampleString() {
@@ -49,11 +50,11 @@ func ExampleMultiStage() {
 }
 
 func ExampleSemantic() {
-	judge := ralph.Replay("1. NOT_VERIFIED: the answer names no test") // a small model, in earnest
+	judge := verifytest.Judge(func(criterion string) bool { return false }) // ralph.JudgePreset, in earnest
 	v := verify.Semantic{Judge: judge, Criteria: []string{"the change has a test"}}
 	got, err := v.Verify(context.Background(), ralph.Claim{Promised: true, Iteration: 1, Output: "Done."})
 	fmt.Println(got.Passed, got.Feedback, err)
-	// Output: false not met: the change has a test: the answer names no test <nil>
+	// Output: false not met: the change has a test: so it is <nil>
 }
 
 func ExampleContradictions() {
@@ -119,7 +120,7 @@ func ExampleHeldOut() {
 			fmt.Println(err)
 		}
 	}
-	v := verify.HeldOut{Verifier: verify.External{Shell: "sh test.sh"}, Exam: exam}
+	v := verify.HeldOut{Verifier: verify.External{Shell: "sh test.sh", InheritEnv: []string{"PATH"}}, Exam: exam}
 	got, err := v.Verify(context.Background(), ralph.Claim{Task: ralph.Task{Dir: workspace}, Promised: true})
 	fmt.Println(got.Passed, err)
 	for _, c := range got.Checks {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -13,6 +14,8 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/environ"
+	"github.com/ralph-loop/ralph/internal/file"
 	"github.com/ralph-loop/ralph/internal/process"
 	"github.com/ralph-loop/ralph/internal/sandbox"
 )
@@ -26,8 +29,10 @@ import (
 // time-out, at cancellation and after a normal exit, and a process that holds
 // its output open cannot hang it. Whatever it prints, little is held in memory:
 // the ends are quoted in the feedback, the whole, if it is not empty, goes to a file
-// in [ralph.Claim.Evidence] if that is set, and the check has the digest of the
-// whole, both streams in the order in which they arrived.
+// in [ralph.Claim.Evidence] if that is set, without what a terminal should not be
+// shown (control sequences, invisible characters). The file is 0600, and folders that
+// are made for it 0700. The check has the digest of all that was printed, both
+// streams in the order in which they arrived.
 //
 // A command that ends otherwise than expected is a failed check, one that takes
 // too long a time-out, and one that cannot be started an unable one: its program
@@ -38,12 +43,13 @@ import (
 // write too: "go env -w GOFLAGS=-run=NoSuch" has every test pass. So when a loop
 // starts, Prepare notes what the tools that are known (go, npm, yarn, pnpm, pytest,
 // cargo, git, curl and some more) read there, and which programs outside the
-// workspace are run; tools are found by their names in the command, and in the
-// Makefile or the scripts of the workspace that it names. A file that is another
-// when the claim is verified rejects the claim and is named; another program, such
-// as one that was put before it in PATH, makes the check unable, and both are named.
-// The credentials that npm login writes do not count. AcceptConfig takes things as
-// they are. A task that was not prepared is checked without this. In
+// workspace are run. Tools are found by their names: in the command, in the scripts
+// of the workspace that it names, and in the Makefile or package.json where it runs
+// and in folders that it names. A file that is another when the claim is verified
+// rejects the claim and is named; another program, such as one that was put before
+// it in PATH, makes the check unable, and both are named.
+// The credentials that npm login writes do not count, nor does who commits with git.
+// AcceptConfig takes things as they are. A task that was not prepared is checked without this. In
 // [ralph.Task.Guarded] the key is "//config/" and the file, with a SHA-256 or
 // "absent", or "//program/" and the name, with the path and a SHA-256. Since these
 // are of this machine, a task that is verified on another needs AcceptConfig.
@@ -57,8 +63,16 @@ type External struct {
 	// workspace. A path that leaves it, also through a symbolic link, is an
 	// error; one that is not there is an unable check.
 	Dir string
-	// Env is added to [ralph.Environ], "NAME=value".
+	// Env is added to what InheritEnv lets through, "NAME=value".
 	Env []string
+	// InheritEnv names the variables of this process's environment that the command
+	// gets. A name that ends in * stands for all that begin so, "*" for all. nil =
+	// what tools need to be found and to work: the system's, proxies, and the
+	// caches, registries and settings of Go, Node, Python, Rust, Java and others, with
+	// what .npmrc files quote. What else is there, such as keys, is not the check's;
+	// where it fails the names are told, for it may have needed them. The marks by
+	// which agents' clients know their own sessions are never passed on.
+	InheritEnv []string
 	// Timeout ends the command. 0 = 5 minutes, negative = none.
 	Timeout time.Duration
 
@@ -137,7 +151,7 @@ func (e External) verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, err
 
 // run runs the command until ctx is done, which is its time-out.
 func (e External) run(ctx context.Context, args []string, dir string, c ralph.Claim) (ralph.Verdict, error) {
-	rules, env, done, err := e.confined(c.Task.Dir)
+	rules, temp, done, err := e.confined(c.Task.Dir)
 	if err != nil {
 		return ralph.Verdict{}, err
 	}
@@ -151,6 +165,7 @@ func (e External) run(ctx context.Context, args []string, dir string, c ralph.Cl
 	}
 	var warnings []string
 	start := time.Now()
+	env, dropped := e.environ(dir, temp...)
 	exit, err := process.Run(ctx, process.Cmd{
 		Args: (*sandbox.Spec)(e.Sandbox).Args(args), Dir: dir, Env: env, Sandbox: rules,
 		Stdout: stdout, Stderr: out.stream(), Grace: time.Second,
@@ -158,9 +173,9 @@ func (e External) run(ctx context.Context, args []string, dir string, c ralph.Cl
 	})
 	check := ralph.Check{Name: name, Duration: time.Since(start)}
 	started := !errors.Is(err, process.ErrStart)
-	tests := -1 // that passed; -1 = not counted
+	tests, cut := -1, []string(nil) // that passed; -1 = not counted
 	if e.results != nil {
-		tests = e.results.end()
+		tests, cut = e.results.end()
 	}
 	note := strings.Join(append(warnings, out.end()), "\n")
 	switch {
@@ -171,7 +186,7 @@ func (e External) run(ctx context.Context, args []string, dir string, c ralph.Cl
 		check.Status = ralph.CheckTimeout
 		check.Detail = fmt.Sprintf("%s did not end within %v", name, e.limit())
 	default:
-		e.decide(&check, exit, out, tests)
+		e.decide(&check, exit, out, tests, cut)
 	}
 	check.Detail = ends(hider(e.Redact).text(check.Detail), detailBytes-300, 290)
 	v := judge(check)
@@ -181,33 +196,36 @@ func (e External) run(ctx context.Context, args []string, dir string, c ralph.Cl
 			v.Feedback = out.explain(check.Detail)
 		}
 	}
+	if check.Status == ralph.CheckFailed && e.InheritEnv == nil && len(dropped) > 0 {
+		note = strings.TrimSpace(note + "\nit did not get these variables (InheritEnv): " + oneLine(strings.Join(dropped, ", "), 400, 0))
+	}
 	v.Checks[0].Detail = strings.TrimSpace(check.Detail + "\n" + note)
 	return v, nil
 }
 
-// confined is what the Sandbox makes of the command's rights and its environment,
-// until done is called.
+// confined is what the Sandbox makes of the command's rights and adds to its
+// environment, until done is called.
 func (e External) confined(workspace string) (rules *sandbox.Rules, env []string, done func(), err error) {
-	env, done = ralph.Environ(), func() {}
-	if e.Sandbox != nil {
-		tmp, err := process.NewTempDir("")
-		if err != nil {
-			return nil, nil, nil, fmt.Errorf("temporary folder: %w", err)
-		}
-		done = func() { _ = tmp.Remove() } // the next program that makes one removes what is left
-		env = append(env, "TMPDIR="+tmp.Path)
-		rules, err = (*sandbox.Spec)(e.Sandbox).Rules(workspace, append(slices.Clone(e.writes), tmp.Path)...)
-		if err != nil {
-			done()
-			return nil, nil, nil, err
-		}
+	if e.Sandbox == nil {
+		return nil, nil, func() {}, nil
 	}
-	return rules, append(env, e.Env...), done, nil
+	tmp, err := process.NewTempDir("")
+	if err != nil {
+		return nil, nil, nil, fmt.Errorf("temporary folder: %w", err)
+	}
+	done = func() { _ = tmp.Remove() } // the next program that makes one removes what is left
+	rules, err = (*sandbox.Spec)(e.Sandbox).Rules(workspace, append(slices.Clone(e.writes), tmp.Path)...)
+	if err != nil {
+		done()
+		return nil, nil, nil, err
+	}
+	return rules, []string{"TMPDIR=" + tmp.Path}, done, nil
 }
 
 // decide sets the status, the detail and the exit code of a command that ended
-// by itself. tests is how many have passed; negative = they were not counted.
-func (e External) decide(check *ralph.Check, exit process.Exit, out *output, tests int) {
+// by itself. tests is how many have passed, negative = they were not counted; cut are
+// programs that have not run theirs.
+func (e External) decide(check *ralph.Check, exit process.Exit, out *output, tests int, cut []string) {
 	if exit.Signal == "" {
 		check.ExitCode = &exit.Code
 	}
@@ -229,19 +247,66 @@ func (e External) decide(check *ralph.Check, exit process.Exit, out *output, tes
 	if forbidden := out.forbidden(); len(forbidden) > 0 {
 		wrong = append(wrong, "must not print but printed "+quoted(forbidden))
 	}
-	switch {
-	case tests == 0 && len(wrong) == 0:
-		wrong = append(wrong, "ended well, but no test has passed; at least one must")
-	case tests == 1:
-		check.Detail = "1 test passed"
-	case tests > 1:
-		check.Detail = fmt.Sprintf("%d tests passed", tests)
+	says, short := counted(tests, cut)
+	if len(wrong) == 0 && short != "" {
+		wrong = append(wrong, short)
 	}
-	check.Status = ralph.CheckPassed
+	check.Status, check.Detail = ralph.CheckPassed, says
 	if len(wrong) > 0 {
 		check.Status = ralph.CheckFailed
 		check.Detail = check.Name + " " + strings.Join(wrong, "; ")
 	}
+}
+
+// environ is the command's environment, and the names of what it does not get.
+func (e External) environ(dir string, more ...string) (env, dropped []string) {
+	names := e.InheritEnv
+	if names == nil {
+		names = append(environ.Checks(), npmQuotes(dir)...)
+	}
+	env, dropped = environ.Keep(ralph.Environ(), names)
+	return slices.Concat(env, more, e.Env), dropped
+}
+
+// DefaultInheritEnv returns what a nil [External.InheritEnv] stands for, but for what
+// .npmrc files quote: to add to it.
+func DefaultInheritEnv() []string { return environ.Checks() }
+
+// npmQuotes are the variables that .npmrc files quote, as ${NAME}: tokens of
+// registries, mostly.
+func npmQuotes(dir string) (names []string) {
+	home, err := os.UserHomeDir()
+	if err != nil {
+		home = dir
+	}
+	for _, folder := range []string{dir, home} {
+		text, err := file.Read(".npmrc", filepath.Join(folder, ".npmrc"), 1<<20)
+		if err != nil {
+			continue // npm says so, if it is run
+		}
+		for part := range strings.SplitSeq(string(text), "${") {
+			if name, _, ok := strings.Cut(part, "}"); ok {
+				names = append(names, strings.TrimSuffix(name, "?"))
+			}
+		}
+	}
+	return names
+}
+
+// counted says how many tests have passed of a command that ended well, or what is
+// wrong with that.
+func counted(tests int, cut []string) (says, wrong string) {
+	switch {
+	case tests < 0:
+		return "", ""
+	case tests == 0:
+		return "", "ended well, but no test has passed; at least one must"
+	case len(cut) > 0:
+		return "", "ended well, but before all tests had run: " + quoted(cut)
+	case tests == 1:
+		return "1 test passed", ""
+	}
+	return fmt.Sprintf("%d tests passed", tests), ""
 }
 
 // limit is the time the command may take; 0 or less = any.

@@ -258,7 +258,7 @@ func TestExternalIsNoSession(t *testing.T) {
 		t.Setenv(name, "1")
 	}
 	t.Setenv("VERIFY_TEST_OTHER", "kept")
-	e := verify.External{Shell: `test "$VERIFY_TEST_OTHER$CLINE_ACTIVE" = keptset || exit 2; for name in ` + strings.Join(marks[:5], " ") + `; do ! env | grep "^$name=" || exit 1; done`,
+	e := verify.External{InheritEnv: []string{"*"}, Shell: `test "$VERIFY_TEST_OTHER$CLINE_ACTIVE" = keptset || exit 2; for name in ` + strings.Join(marks[:5], " ") + `; do ! env | grep "^$name=" || exit 1; done`,
 		Env: []string{"CLINE_ACTIVE=set"}}
 	if v, err := e.Verify(t.Context(), ralph.Claim{Task: ralph.Task{Dir: t.TempDir()}}); err != nil || !v.Passed {
 		t.Errorf("%v: %+v", err, v)

@@ -11,13 +11,17 @@ import (
 	"os"
 	"slices"
 	"strings"
+
+	"github.com/ralph-loop/ralph/internal/file"
 )
+
+const nonBlock = file.NonBlock
 
 // fingerprint is the SHA-256 of a file, without the lines that begin with one of
 // but. A file that has no other lines is as good as none: "absent". What is no file,
 // or may not be read, is "unreadable", and stays what it is.
 func fingerprint(path string, but []string) string {
-	f, err := os.OpenFile(path, os.O_RDONLY|nonBlock, 0)
+	f, err := file.Open("", path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return absent
 	}
@@ -25,9 +29,6 @@ func fingerprint(path string, but []string) string {
 		return "unreadable"
 	}
 	defer f.Close()
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return "unreadable"
-	}
 	h := sha256.New()
 	var n int64
 	if len(but) == 0 {

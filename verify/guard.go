@@ -211,37 +211,21 @@ func guarded(ctx context.Context, task ralph.Task) (ralph.Check, error) {
 		if ctx.Err() != nil {
 			return check, context.Cause(ctx)
 		}
-		was := task.Guarded[name]
-		switch {
+		switch was := task.Guarded[name]; {
 		case !own(name):
-			continue
 		case was == "":
-			found, err := glob(task.Dir, name)
-			if err != nil {
-				wrong = append(wrong, err.Error())
+			wrong = append(wrong, appeared(task, name)...)
+		default:
+			files++
+			is, err := hashFile(task.Dir, name)
+			fmt.Fprintf(all, "%s  %s\n", is, name)
+			if how := changed(was, is, err); how != "" {
+				wrong = append(wrong, name+" "+how)
 			}
-			for _, file := range found {
-				if task.Guarded[file] == "" && !slices.Contains(wrong, file+" has appeared") {
-					wrong = append(wrong, file+" has appeared")
-				}
-			}
-			continue
-		}
-		files++
-		is, err := hashFile(task.Dir, name)
-		fmt.Fprintf(all, "%s  %s\n", is, name)
-		switch {
-		case errors.Is(err, fs.ErrNotExist) && was == absent:
-		case was == absent:
-			wrong = append(wrong, name+" has appeared")
-		case errors.Is(err, fs.ErrNotExist):
-			wrong = append(wrong, name+" has vanished")
-		case err != nil:
-			wrong = append(wrong, fmt.Sprintf("%s cannot be read any more (%v)", name, err))
-		case is != was:
-			wrong = append(wrong, name+" was changed")
 		}
 	}
+	slices.Sort(wrong) // several globs may see the same
+	wrong = slices.Compact(wrong)
 	check.Digest = "sha256:" + hex.EncodeToString(all.Sum(nil))
 	check.Detail = fmt.Sprintf("%d files are as they were before the loop started", files)
 	if len(wrong) > 0 {
@@ -250,6 +234,37 @@ func guarded(ctx context.Context, task ralph.Task) (ralph.Check, error) {
 			strings.Join(wrong, ", ")+"; undo that", 700, 150)
 	}
 	return check, nil
+}
+
+// appeared says what matches a glob and did not when the snapshot was taken.
+func appeared(task ralph.Task, pattern string) (wrong []string) {
+	found, err := glob(task.Dir, pattern)
+	if err != nil {
+		wrong = append(wrong, err.Error())
+	}
+	for _, file := range found {
+		if task.Guarded[file] == "" {
+			wrong = append(wrong, file+" has appeared")
+		}
+	}
+	return wrong
+}
+
+// changed says what has become of a file whose hash was taken, and now is another or
+// could not be; "" = nothing.
+func changed(was, is string, err error) string {
+	missing := errors.Is(err, fs.ErrNotExist)
+	switch {
+	case was == absent && missing, err == nil && is == was:
+		return ""
+	case was == absent:
+		return "has appeared"
+	case missing:
+		return "has vanished"
+	case err != nil:
+		return fmt.Sprintf("cannot be read any more (%v)", err)
+	}
+	return "was changed"
 }
 
 // cleanGlob is the name that a glob has in Task.Guarded.

@@ -122,7 +122,7 @@ func TestJudgeUsage(t *testing.T) {
 			if answer == "" {
 				err = errors.New("no network")
 			}
-			return ralph.Response{Output: answer, Usage: ralph.Usage{InputTokens: 5, CostUSD: &cost}}, err
+			return ralph.Response{Output: amidDecoy(req.Prompt, answer), Usage: ralph.Usage{InputTokens: 5, CostUSD: &cost}}, err
 		})
 	}
 	for _, tt := range []struct {

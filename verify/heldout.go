@@ -65,7 +65,7 @@ type HeldOut struct {
 // case it is told whether the visible check passes, which it can find out itself,
 // and neither where the exam is nor where the copy was. People are told everything:
 // by the verdict's checks, and by the files in [ralph.Claim.Evidence] if that folder
-// lies outside the workspace, or if everything is revealed.
+// lies outside the workspace and its work tree, or if everything is revealed.
 type Reveal string
 
 const (
@@ -192,7 +192,7 @@ func (h HeldOut) Verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, erro
 	switch check.Status {
 	case ralph.CheckPassed:
 		if h.Reveal == RevealAll {
-			v.Feedback = exam.verdict.Feedback
+			v.Feedback = exam.told.Feedback
 		}
 	case ralph.CheckFailed:
 		without := h.sit(ctx, c, false)
@@ -204,7 +204,7 @@ func (h HeldOut) Verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, erro
 		check.Detail = strings.TrimSpace(beside + "; " + check.Detail)
 		visible = append(visible, without.visible())
 		visible = append(visible, without.left...)
-		v.Feedback = h.feedback(exam.verdict, beside)
+		v.Feedback = h.feedback(exam.told, beside)
 	default:
 		v.Feedback = noExam
 	}
@@ -256,7 +256,8 @@ func upper(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
 
 // A sitting is what Verifier said of one copy.
 type sitting struct {
-	verdict ralph.Verdict
+	verdict ralph.Verdict // for people
+	told    ralph.Verdict // the same without where the exam is
 	err     error         // why there is no verdict
 	late    bool          // err is that time ran out
 	files   int           // of the exam

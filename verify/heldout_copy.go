@@ -127,6 +127,9 @@ func (d *duplicate) include(ctx context.Context, glob string) error {
 
 // tree copies a file, or a folder with all that is in it.
 func (d *duplicate) tree(ctx context.Context, name string) error {
+	if info, err := d.from.Lstat(name); err == nil && !info.IsDir() {
+		return d.one(ctx, name)
+	}
 	return d.walk(ctx, name, func(name string, _ fs.DirEntry) error { return d.one(ctx, name) })
 }
 

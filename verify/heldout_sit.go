@@ -55,26 +55,32 @@ func (h HeldOut) sit(ctx context.Context, c ralph.Claim, withExam bool) (s sitti
 			return sitting{err: err}
 		}
 	}
-	c.Task.Dir = at.dir
-	if c.Evidence, err = h.evidence(c.Evidence, workspace, part); err != nil {
+	c.Task.Dir, c.Base = at.dir, "" // the copy is in no repository
+	if c.Evidence, err = h.evidence(c.Evidence, at.workspaceTop, part); err != nil {
 		s.notes = append(s.notes, err.Error())
 	}
 	s.verdict, s.err = ask(ctx, h.Verifier, c)
 	s.late = s.err != nil && errorStatus(ctx, s.err) == ralph.CheckTimeout
-	s.verdict = clone(s.verdict)
-	hide := strings.NewReplacer(at.top, at.workspaceTop, temp.Path, "the temporary folder")
-	for i := range s.verdict.Checks {
-		check := &s.verdict.Checks[i]
-		check.Name, check.Detail = hide.Replace(check.Name), hide.Replace(check.Detail)
-	}
-	hide = strings.NewReplacer(at.top, at.workspaceTop, temp.Path, "the temporary folder", exam, "the exam", h.Exam, "the exam")
-	s.verdict.Feedback = hide.Replace(s.verdict.Feedback)
+	hide := []string{at.top, at.workspaceTop, temp.Path, "the temporary folder"}
+	s.told = replaced(s.verdict, append(hide, exam, "the exam", h.Exam, "the exam"))
+	s.verdict = replaced(s.verdict, hide)
 	return s
 }
 
+// replaced is a verdict in which the first of each two texts is the second.
+func replaced(v ralph.Verdict, texts []string) ralph.Verdict {
+	in := strings.NewReplacer(texts...)
+	v = clone(v)
+	v.Feedback = in.Replace(v.Feedback)
+	for i, check := range v.Checks {
+		v.Checks[i].Name, v.Checks[i].Detail = in.Replace(check.Name), in.Replace(check.Detail)
+	}
+	return v
+}
+
 // evidence is where the full outputs of a sitting go, or why they go nowhere: the
-// agent reads what lies in the workspace.
-func (h HeldOut) evidence(folder, workspace, part string) (string, error) {
+// agent reads what lies in the workspace and the rest of its work tree, top.
+func (h HeldOut) evidence(folder, top, part string) (string, error) {
 	if folder == "" {
 		return "", nil
 	}
@@ -82,8 +88,8 @@ func (h HeldOut) evidence(folder, workspace, part string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("full outputs could not be kept: %w", err)
 	}
-	if within(workspace, real) && h.Reveal != RevealAll && part == heldOutPart {
-		return "", errors.New("full outputs are not kept, for the folder for them is in the workspace, where the agent reads them")
+	if within(top, real) && h.Reveal != RevealAll && part == heldOutPart {
+		return "", errors.New("full outputs are not kept, for the folder for them is in the workspace or its work tree, where the agent reads them")
 	}
 	return filepath.Join(folder, part), nil
 }

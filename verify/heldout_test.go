@@ -131,6 +131,7 @@ func TestHeldOutCopies(t *testing.T) {
 d'; echo 1 >'[id]'; git add -A`, want: []string{"[id]", "a b", "c\nd", "exam"}},
 		{name: "include a folder", script: gitInit + "echo node_modules >.gitignore; mkdir -p node_modules/x/.git; echo 1 >node_modules/x/i.js; echo 1 >node_modules/x/.git/y", include: []string{"node_modules/"}, want: []string{".gitignore", "exam", "node_modules/x/i.js"}},
 		{name: "include wildcards", script: gitInit + "echo 'out*' >.gitignore; mkdir -p outa outb p/outc; echo 1 >outa/x; echo 1 >outb/y; echo 1 >p/outc/z", include: []string{"outa/*", "**/outc", "out[x]"}, want: []string{".gitignore", "exam", "outa/x", "p/outc/z"}, detail: `nothing there is named "out[x]"`},
+		{name: "include links", script: gitInit + "printf 'node_modules\nw*\n' >.gitignore; mkdir ../out; ln -s ../out node_modules; ln -s ../out w1", include: []string{"node_modules", "w*"}, want: []string{".gitignore", "exam", "node_modules", "w1"}},
 		{name: "include what is no pattern", script: gitInit + "echo '[[]id]' >.gitignore; mkdir '[id]'; echo 1 >'[id]/x'", include: []string{"[id]"}, want: []string{".gitignore", "[id]/x", "exam"}},
 		{name: "a submodule", script: gitInit + submodule, want: []string{".gitmodules", "exam", "mod/.gitignore", "mod/in", "mod/new"}},
 		{name: "one that is not checked out", script: gitInit + submodule + "git submodule --quiet deinit -f mod", want: []string{".gitmodules", "exam"}},
@@ -412,7 +413,7 @@ func TestHeldOutReveals(t *testing.T) {
 		}
 		return ralph.Verdict{Feedback: c.Task.Dir + "/a:1: secret-text; see " + exam, Checks: []ralph.Check{
 			{Name: "one", Status: ralph.CheckPassed}, {Name: "secret-name.sh", Status: ralph.CheckFailed, Detail: "secret-detail in " + c.Task.Dir},
-			{Name: "three", Status: ralph.CheckFailed}, {Name: "four", Status: ralph.CheckUnable}, {Name: "five", Status: ralph.CheckSkipped},
+			{Name: "three in " + exam, Status: ralph.CheckFailed}, {Name: "four", Status: ralph.CheckUnable}, {Name: "five", Status: ralph.CheckSkipped},
 		}}, nil
 	})
 	const words = "he visible check passes and the held-out one fails"
@@ -422,7 +423,7 @@ func TestHeldOutReveals(t *testing.T) {
 	}{
 		{verify.RevealPassed, []string{words}, []string{"2", "secret", "three"}},
 		{verify.RevealCounts, []string{words, "2 of 4 checks failed"}, []string{"secret", "three"}},
-		{verify.RevealNames, []string{words, "2 of 4 checks failed", "secret-name.sh", "three"}, []string{"secret-text", "secret-detail", "four"}},
+		{verify.RevealNames, []string{words, "2 of 4 checks failed", "secret-name.sh", "three in the exam"}, []string{"secret-text", "secret-detail", "four"}},
 		{verify.RevealAll, []string{words, work + "/a:1: secret-text; see the exam"}, nil},
 	} {
 		v := verify.HeldOut{Verifier: inner, Exam: exam, Reveal: tt.reveal}
@@ -477,14 +478,16 @@ func TestHeldOutBeside(t *testing.T) {
 // TestHeldOutEvidence: full outputs are for people, and not for the agent.
 func TestHeldOutEvidence(t *testing.T) {
 	t.Parallel()
-	work, exam, out := t.TempDir(), t.TempDir(), t.TempDir()
+	top, exam, out := t.TempDir(), t.TempDir(), t.TempDir()
+	work := filepath.Join(top, "work")
 	put(t, work, map[string]string{"check.sh": "echo visible"})
 	put(t, exam, map[string]string{"check.sh": "echo secret; exit 1"})
+	shell(t, top, gitInit)
 	for _, tt := range []struct {
 		folder string
 		reveal verify.Reveal
 		kept   bool
-	}{{out, "", true}, {filepath.Join(work, ".ralph", "evidence"), "", false}, {filepath.Join(work, "open"), verify.RevealAll, true}} {
+	}{{out, "", true}, {filepath.Join(work, ".ralph", "evidence"), "", false}, {filepath.Join(top, "evidence"), "", false}, {filepath.Join(work, "open"), verify.RevealAll, true}} {
 		v := verify.HeldOut{Exam: exam, Verifier: verify.External{Shell: "sh check.sh"}, Reveal: tt.reveal}
 		got, err := v.Verify(t.Context(), ralph.Claim{Task: ralph.Task{Dir: work}, Evidence: tt.folder})
 		if err != nil {

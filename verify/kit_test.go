@@ -55,9 +55,9 @@ func TestKit(t *testing.T) {
 		{"Agent, reviewer", verify.Agent("reviewer"), claim("Review passed.", nil), claim("I cannot approve this.", nil)},
 		{"Semantic", verify.Semantic{Judge: ralph.RunnerFunc(func(_ context.Context, req ralph.Request) (ralph.Response, error) {
 			if strings.Contains(req.Prompt, "I mended it") {
-				return ralph.Response{Output: "1. VERIFIED: so it is\n"}, nil
+				return ralph.Response{Output: amidDecoy(req.Prompt, "1. VERIFIED: so it is\n")}, nil
 			}
-			return ralph.Response{Output: "1. NOT_VERIFIED: nothing shows it\n"}, nil
+			return ralph.Response{Output: amidDecoy(req.Prompt, "1. NOT_VERIFIED: nothing shows it\n")}, nil
 		}), Criteria: []string{"it is mended"}}, claim("I mended it.", nil), claim("Hello.", nil)},
 		{"Semantic with a fallback", verify.Semantic{Judge: judged("Sure!"), Criteria: []string{"a"}, Fallback: words}, claim("The tests pass.", nil), claim("Hello.", nil)},
 		{"MultiStage", verify.MultiStage{Stages: []verify.Stage{{Name: "words", Verifier: words}, {Name: "done", Verifier: verify.External{Args: []string{"test", "-f", "done"}}}}},

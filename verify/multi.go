@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/plugin"
 )
 
 // MultiStage asks several verifiers, its stages. It passes
@@ -24,7 +25,8 @@ import (
 // Stages run in order, and the first that does not pass ends it: those after it
 // are skipped, for they may take long and would tell little. With Any, and with
 // Parallel, which is for stages that do not depend on each other, all are run.
-// The feedback is in the order of the stages, whichever ends first.
+// A stage is told in [ralph.Claim.Checks] what those before it have found, where
+// they run one after the other. The feedback is in the order of the stages, whichever ends first.
 type MultiStage struct {
 	Stages []Stage
 	// Any has one stage that passes suffice, and all stages run.
@@ -124,6 +126,7 @@ func (m MultiStage) Verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, e
 func (m MultiStage) inOrder(ctx context.Context, c ralph.Claim, results []stageResult) {
 	for i, s := range m.Stages {
 		results[i] = s.run(ctx, c)
+		c.Checks = slices.Concat(c.Checks, []ralph.Check{results[i].check}, results[i].more)
 		why := "not run, for " + results[i].check.Name + " did not pass"
 		switch {
 		case ctx.Err() != nil:
@@ -231,14 +234,16 @@ func (s Stage) run(ctx context.Context, c ralph.Claim) stageResult {
 	r.evidence(v.Checks)
 	r.check.Duration = time.Since(start)
 
-	said := strings.TrimSpace(v.Feedback)
+	said, unable := strings.TrimSpace(v.Feedback), ""
 	switch {
 	case err != nil:
 		r.check.Status = errorStatus(ctx, err)
 		r.check.Detail = oneLine(err.Error(), 600, 200)
+		unable = oneLine(plugin.Brief(err), 600, 200)
 	case !v.Passed:
 		r.check.Status = rejection(v)
 		r.check.Detail = cmp.Or(details(v.Checks, r.check.Status), oneLine(said, 400, 400))
+		unable = r.check.Detail
 		said = cmp.Or(said, r.check.Detail, "it does not say why")
 	default:
 		r.check.Detail = details(v.Checks, "")
@@ -249,7 +254,7 @@ func (s Stage) run(ctx context.Context, c ralph.Claim) stageResult {
 	case r.check.Status == ralph.CheckFailed:
 		r.wrong = fmt.Sprintf("%s: %s", r.check.Name, said)
 	default:
-		r.wrong = fmt.Sprintf("%s could not be checked, which says nothing about your work: %s", r.check.Name, cmp.Or(r.check.Detail, said))
+		r.wrong = fmt.Sprintf("%s could not be checked, which says nothing about your work: %s", r.check.Name, cmp.Or(unable, said))
 	}
 	if s.Advisory {
 		r.check = advisory(r.check)

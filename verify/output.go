@@ -12,11 +12,15 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+
+	"github.com/ralph-loop/ralph/internal/file"
+	"github.com/ralph-loop/ralph/internal/term"
 )
 
 // An output takes what a command prints, both streams as they come: it hashes
-// all of it and looks for texts in it. What is left of it when its secrets are
-// hidden goes to a file, if there is one, and its ends are kept.
+// all of it and looks for texts in it. Of what is left of it when its secrets are
+// hidden, what a terminal may show goes to a file, if there is one, and the ends are
+// kept.
 type output struct {
 	mu       sync.Mutex
 	hash     hash.Hash
@@ -34,6 +38,7 @@ type output struct {
 	folder  string // for the file; "" = none
 	name    string // of the command, for that of the file
 	file    *os.File
+	shown   io.Writer // to the file
 	fileErr error
 
 	failing     []passage
@@ -69,12 +74,13 @@ func (o *output) record(p []byte) {
 		return
 	}
 	if o.file == nil {
-		if o.fileErr = os.MkdirAll(o.folder, 0o755); o.fileErr == nil {
-			o.file, o.fileErr = os.CreateTemp(o.folder, slug(o.name)+"-*.log")
-		}
+		o.file, o.fileErr = file.Temp(o.folder, slug(o.name)+"-*.log")
+	}
+	if o.shown == nil {
+		o.shown = term.Strip(o.file)
 	}
 	if o.fileErr == nil {
-		_, o.fileErr = o.file.Write(p)
+		_, o.fileErr = o.shown.Write(p)
 	}
 }
 

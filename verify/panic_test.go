@@ -48,7 +48,7 @@ func TestPanics(t *testing.T) {
 		"held out":          {verify.HeldOut{Verifier: bad, Exam: exemplary(t).Dir}, true},
 		"redact":            {verify.External{Shell: "echo secret", Redact: redact}, false},
 		"redact, no output": {verify.External{Shell: "true", Redact: redact}, false},
-		"redact, judge":     {verify.Semantic{Judge: ralph.Replay("1. VERIFIED: yes"), Criteria: []string{"a"}, Redact: redact}, false},
+		"redact, judge":     {verify.Semantic{Judge: answering("1. VERIFIED: yes"), Criteria: []string{"a"}, Redact: redact}, false},
 		"redact, template":  {verify.Template{Name: "file-exists", Args: []string{"exam"}, Redact: redact}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -66,6 +66,9 @@ func TestPanics(t *testing.T) {
 				}
 			case tt.unable && err == nil && v.Checks[0].Status == ralph.CheckUnable:
 				said = v.Checks[0].Detail
+				if strings.Contains(v.Feedback, "explode") {
+					t.Errorf("the agent is shown the stack: %s", v.Feedback)
+				}
 			default:
 				t.Fatalf("%+v, %v", v, err)
 			}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/plugin"
+	"github.com/ralph-loop/ralph/internal/redact"
 )
 
 // A hider is the Redact of a verifier: it returns a text without its secrets.
@@ -20,7 +21,7 @@ func (h hider) text(s string) string {
 		return s
 	}
 	hidden := ""
-	if plugin.Call("Redact", func() error { hidden = h(s); return nil }) != nil {
+	if plugin.Call("Redact", func() error { hidden = redact.Shown(h, s); return nil }) != nil {
 		return "[withheld: Redact panicked]"
 	}
 	return hidden

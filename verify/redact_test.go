@@ -36,8 +36,8 @@ func TestRedact(t *testing.T) {
 		return e
 	}
 	judged := func(answer string, err error, s verify.Semantic) ralph.Verifier {
-		s.Judge = ralph.RunnerFunc(func(context.Context, ralph.Request) (ralph.Response, error) {
-			return ralph.Response{Output: answer}, err
+		s.Judge = ralph.RunnerFunc(func(_ context.Context, req ralph.Request) (ralph.Response, error) {
+			return ralph.Response{Output: amidDecoy(req.Prompt, answer)}, err
 		})
 		s.Redact = hideHunter
 		return s

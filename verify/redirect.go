@@ -9,7 +9,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -27,8 +26,11 @@ type watch struct {
 	// redirects returns what redirects the check, by a name that people understand,
 	// and whether the check is set up at all: what is not, the agent may set up.
 	redirects func(w *tree) (found map[string]string, set bool)
-	// isTest reports whether a file holds tests.
+	// isTest reports whether a file holds tests; nil = there are none.
 	isTest func(name string) bool
+	// hides returns whether the tool does not come to a file any more; nil = it comes
+	// to all.
+	hides func(w *tree) func(name string) bool
 	// skip are folders with what others have written, or the tool itself.
 	skip []string
 }
@@ -42,10 +44,11 @@ const (
 	maxTests    = 1000 // are watched; with more there is no warning
 )
 
-// A tree is the workspace, read.
+// A tree is the workspace, or a folder above it, read.
 type tree struct {
 	root  string
-	files []string // regular files, without what others have put there
+	shown string   // what stands before a name for people
+	files []string // no folders, and not what others have put there
 }
 
 func readTree(dir string, skip []string) (*tree, error) {
@@ -112,7 +115,8 @@ func (a *watch) prepare(dir string) (map[string]string, error) {
 	for what, hash := range found {
 		noted[templateKey+a.name+"/"+what] = hash
 	}
-	tests := slices.DeleteFunc(slices.Clone(w.files), func(name string) bool { return !a.isTest(name) })
+	hidden := a.hidden(w)
+	tests := slices.DeleteFunc(slices.Clone(w.files), func(name string) bool { return !a.tests(name) || hidden(name) })
 	if len(tests) <= maxTests {
 		for _, name := range tests {
 			if hash, err := hashFile(w.root, name); err == nil {
@@ -121,6 +125,17 @@ func (a *watch) prepare(dir string) (map[string]string, error) {
 		}
 	}
 	return noted, nil
+}
+
+// tests is isTest, also where it is nil.
+func (a *watch) tests(name string) bool { return a.isTest != nil && a.isTest(name) }
+
+// hidden is hides, also where it is nil.
+func (a *watch) hidden(w *tree) func(name string) bool {
+	if a.hides == nil {
+		return func(string) bool { return false }
+	}
+	return a.hides(w)
 }
 
 // changed says what redirects the check now and did not when the task was prepared.
@@ -142,21 +157,37 @@ func (a *watch) changed(t ralph.Task) (changed []string, err error) {
 			changed = append(changed, what+" was changed")
 		}
 	}
+	hidden := a.hidden(w)
+	for _, name := range watchedTests(t) {
+		if a.tests(name) && hidden(name) {
+			changed = append(changed, name+" would not be run any more")
+		}
+	}
 	return changed, nil
 }
 
-// tests warns of tests that are not what they were.
-func (a *watch) tests(t ralph.Task) (check ralph.Check, wrong bool) {
+// watchedTests are the tests that there were, sorted.
+func watchedTests(t ralph.Task) (names []string) {
+	for key := range t.Guarded {
+		if name, ok := strings.CutPrefix(key, testKey); ok {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// changedTests warns of tests that are not what they were.
+func (a *watch) changedTests(t ralph.Task) (check ralph.Check, wrong bool) {
 	var changed, gone []string
-	for _, key := range slices.Sorted(maps.Keys(t.Guarded)) {
-		name, ok := strings.CutPrefix(key, testKey)
-		if !ok || !a.isTest(name) {
+	for _, name := range watchedTests(t) {
+		if !a.tests(name) {
 			continue
 		}
 		switch is, err := hashFile(t.Dir, name); {
 		case err != nil:
 			gone = append(gone, name)
-		case is != t.Guarded[key]:
+		case is != t.Guarded[testKey+name]:
 			changed = append(changed, name)
 		}
 	}
@@ -174,24 +205,26 @@ func (a *watch) tests(t ralph.Task) (check ralph.Check, wrong bool) {
 }
 
 // config is what a file in INI's or TOML's way says: the values of its keys, by
-// section and key with a dot between them. It takes what follows a key, up to the
-// next one, for its value.
+// section and key with a dot between them, without quotes and blanks. It takes what
+// follows a key, up to the next one, for its value.
 func config(name string, text []byte) map[string]string {
 	values := map[string]string{}
 	section, key := "", ""
+	toml, ini := path.Ext(name) == ".toml", path.Ext(name) == ".ini" || path.Ext(name) == ".cfg"
 	for line := range strings.Lines(string(text)) {
 		trimmed := strings.TrimSpace(line)
-		if path.Ext(name) == ".toml" { // which may be indented; in INI that continues a value
-			line = trimmed
-		}
-		header, entry := sectionLine.FindStringSubmatch(line), keyLine.FindStringSubmatch(line)
+		indented := strings.TrimLeft(line, " \t") != line
+		header, isHeader := sectionOf(trimmed)
+		next, value, isEntry := entryOf(trimmed, toml)
 		switch {
 		case trimmed == "" || trimmed[0] == '#' || trimmed[0] == ';':
-		case header != nil:
-			section, key = header[1]+".", ""
-		case entry != nil:
-			key = strings.TrimPrefix(section+strings.ReplaceAll(entry[1], `"`, ""), ".")
-			values[key] += strings.TrimSpace(entry[2]) + "\n"
+		case key != "" && ini && indented: // in INI that continues a value
+			values[key] += trimmed + "\n"
+		case isHeader:
+			section, key = header+".", ""
+		case isEntry:
+			key = strings.TrimPrefix(section+next, ".")
+			values[key] += value + "\n"
 		case key != "":
 			values[key] += trimmed + "\n"
 		}
@@ -199,50 +232,78 @@ func config(name string, text []byte) map[string]string {
 	return values
 }
 
-var (
-	sectionLine = regexp.MustCompile(`^\[+\s*([^\[\]]*?)\s*\]+\s*(?:[#;].*)?$`)
-	keyLine     = regexp.MustCompile(`^([\w".-]+)\s*[=:]\s*(.*)`)
-)
+// bareName is the name of a section or key without quotes and blanks, which say
+// nothing.
+func bareName(text string) string {
+	return strings.Map(func(r rune) rune {
+		if strings.ContainsRune("\"' \t", r) {
+			return -1
+		}
+		return r
+	}, text)
+}
+
+// sectionOf is the name of the section that begins with a line.
+func sectionOf(line string) (name string, ok bool) {
+	if !strings.HasPrefix(line, "[") {
+		return "", false
+	}
+	line = strings.TrimSpace(line[:strings.IndexAny(line+"#", "#;")])
+	return bareName(strings.Trim(line, "[]")), strings.HasSuffix(line, "]")
+}
+
+// entryOf is the key and the value of a line that has some. What a list or a text of
+// several lines holds, such as "--flag=value", is none.
+func entryOf(line string, toml bool) (key, value string, ok bool) {
+	key, value, ok = strings.Cut(line, "=")
+	if before, after, colon := strings.Cut(line, ":"); colon && !toml && len(before) < len(key) {
+		key, value, ok = before, after, true
+	}
+	if !ok || strings.Count(key, `"`)%2+strings.Count(key, "'")%2 > 0 {
+		return "", "", false
+	}
+	key = strings.TrimSuffix(bareName(key), "[]")
+	ok = key != "" && key[0] != '-' && !strings.ContainsAny(key, "[](){},")
+	return key, strings.TrimSpace(value), ok
+}
 
 // keys adds those of a file's keys that redirect.
-func (w *tree) keys(found map[string]string, name string, redirects *regexp.Regexp) {
-	text := w.text(name)
-	if text == nil {
-		return
-	}
-	for key, value := range config(name, text) {
-		if redirects.MatchString(key) {
-			found[key+" in "+name] = hashed(value)
+func (w *tree) keys(found map[string]string, name string, redirects func(key string) bool) {
+	for key, value := range config(name, w.text(name)) {
+		if redirects(key) {
+			found[key+" in "+w.shown+name] = hashed(value)
 		}
 	}
 }
 
-// whole adds files at the top of the workspace, as far as they are there.
+// whole adds files at the top of the tree, as far as they are there.
 func (w *tree) whole(found map[string]string, patterns ...string) {
 	for _, name := range w.files {
 		for _, p := range patterns {
 			if ok, _ := path.Match(p, name); ok {
-				found[name] = hashed(w.text(name))
+				found[w.shown+name] = hashed(w.text(name))
 			}
 		}
 	}
 }
 
-// above adds the file of this name in the next folder above the workspace that has
-// one: the tools look there too.
-func (w *tree) above(found map[string]string, names ...string) {
+// above are the folders above the workspace with those of the files that are there:
+// the tools look for them there too.
+func (w *tree) above(names ...string) (folders []*tree) {
 	dir, err := filepath.Abs(w.root)
 	if err != nil {
-		return
+		return nil
 	}
 	for up := filepath.Dir(dir); up != dir; dir, up = up, filepath.Dir(up) {
+		folder := &tree{root: up, shown: strings.TrimSuffix(filepath.ToSlash(up), "/") + "/"}
 		for _, name := range names {
-			file := filepath.Join(up, name)
-			if hash := fingerprint(file, nil); hash != absent {
-				found[filepath.ToSlash(file)] = hash
+			if _, err := os.Stat(filepath.Join(up, name)); err == nil {
+				folder.files = append(folder.files, name)
 			}
 		}
+		folders = append(folders, folder)
 	}
+	return folders
 }
 
 // redirected is the check of a template that something redirects; ok if nothing does.
@@ -274,7 +335,7 @@ func layOver(t *ralph.Task, dir string, lay func() error) error {
 // tests it watches, as they are in a folder.
 func redirectsOf(t ralph.Task, dir string) map[string]string {
 	all := map[string]string{}
-	for _, a := range []*watch{goWatch(), npmWatch(), pytestWatch(), cargoWatch()} {
+	for _, a := range watches() {
 		if _, ok := t.Guarded[templateKey+a.name]; !ok {
 			continue
 		}
@@ -287,11 +348,9 @@ func redirectsOf(t ralph.Task, dir string) map[string]string {
 			all[templateKey+a.name+"/"+what] = hash
 		}
 	}
-	for key := range t.Guarded {
-		if name, ok := strings.CutPrefix(key, testKey); ok {
-			if hash, err := hashFile(dir, name); err == nil {
-				all[key] = hash
-			}
+	for _, name := range watchedTests(t) {
+		if hash, err := hashFile(dir, name); err == nil {
+			all[testKey+name] = hash
 		}
 	}
 	return all

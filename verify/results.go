@@ -5,12 +5,12 @@ import (
 	"encoding/json"
 	"encoding/xml"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/ralph-loop/ralph/internal/file"
 	"github.com/ralph-loop/ralph/internal/term"
 )
 
@@ -24,8 +24,9 @@ type results interface {
 	// stdout returns what the tool's standard output is written to: it hands on to w
 	// what a person would read.
 	stdout(w io.Writer) io.Writer
-	// end is called when the tool has ended, and returns how many tests passed.
-	end() (passed int)
+	// end is called when the tool has ended, and returns how many tests passed, and
+	// which of its programs ended well before they had run their tests.
+	end() (passed int, cut []string)
 }
 
 // A lineReader is written to, and calls line with each line and its end. Very long
@@ -69,6 +70,9 @@ type goResults struct {
 	tests  map[goTest]*bytes.Buffer // of what is not known yet whether it passes; nil = it is handed on
 	order  []goTest
 	held   int
+	done   map[string]bool // packages whose tests have all run
+	cut    []string
+	mains  func(pkg string) bool // which may end before
 }
 
 type goTest struct{ Package, Test string }
@@ -79,7 +83,11 @@ const (
 	mostOfTests = 4 << 20
 )
 
-func newGoResults() *goResults { return &goResults{tests: map[goTest]*bytes.Buffer{}} }
+// newGoResults makes results of packages; mains tells those that have a TestMain,
+// which may leave its tests out.
+func newGoResults(mains func(pkg string) bool) *goResults {
+	return &goResults{tests: map[goTest]*bytes.Buffer{}, done: map[string]bool{}, mains: mains}
+}
 
 func (r *goResults) args() []string { return []string{"-json"} }
 
@@ -101,16 +109,27 @@ func (r *goResults) line(line []byte) {
 	case ev.Action == "output" && ev.Test != "":
 		r.output(ev.goTest, ev.Output)
 	case ev.Action == "output" && ev.Output == "PASS\n": // go test says it only with -v
+		r.done[ev.Package] = true
 	case ev.Action == "output" || ev.Action == "build-output":
 		io.WriteString(r.to, ev.Output)
-	case ev.Test == "":
-	case ev.Action == "pass" || ev.Action == "skip":
-		if ev.Action == "pass" && !strings.Contains(ev.Test, "/") {
+		if strings.HasPrefix(ev.Output, "ok  \t") && !r.done[ev.Package] && !r.mains(ev.Package) {
+			r.cut = append(r.cut, ev.Package)
+		}
+	case ev.Test != "":
+		r.ended(ev.goTest, ev.Action)
+	}
+}
+
+// ended takes how a test ended, if it did.
+func (r *goResults) ended(test goTest, action string) {
+	switch action {
+	case "pass":
+		if !strings.Contains(test.Test, "/") {
 			r.passed++
 		}
-		r.release(ev.goTest, false)
-	case ev.Action == "fail":
-		r.release(ev.goTest, true)
+		r.release(test, false)
+	case "skip", "fail":
+		r.release(test, action == "fail")
 	}
 }
 
@@ -152,25 +171,33 @@ func (r *goResults) release(test goTest, show bool) {
 	}
 }
 
-func (r *goResults) end() int {
+func (r *goResults) end() (int, []string) {
 	r.lines.flush()
 	for len(r.order) > 0 { // tests that did not end
 		r.release(r.order[0], true)
 	}
-	return r.passed
+	return r.passed, r.cut
 }
 
-// cargoResults reads the last line of each test program.
+// cargoResults reads the first and the last line of each test program.
 type cargoResults struct {
-	lines  lineReader
-	passed int
+	lines         lineReader
+	passed        int
+	begun, summed int // programs
 }
 
 func (r *cargoResults) args() []string { return nil }
 
 func (r *cargoResults) stdout(w io.Writer) io.Writer {
 	r.lines.line = func(line []byte) {
-		if count, ok := strings.CutPrefix(term.Plain(string(line)), "test result: ok. "); ok {
+		text := strings.TrimSpace(term.Plain(string(line)))
+		if strings.HasPrefix(text, "running ") && (strings.HasSuffix(text, " tests") || text == "running 1 test") {
+			r.begun++
+		}
+		if strings.HasPrefix(text, "test result: ") {
+			r.summed++
+		}
+		if count, ok := strings.CutPrefix(text, "test result: ok. "); ok {
 			count, _, _ = strings.Cut(count, " passed;")
 			if n, err := strconv.Atoi(count); err == nil && n > 0 {
 				r.passed += n
@@ -181,9 +208,12 @@ func (r *cargoResults) stdout(w io.Writer) io.Writer {
 	return &r.lines
 }
 
-func (r *cargoResults) end() int {
+func (r *cargoResults) end() (int, []string) {
 	r.lines.flush()
-	return r.passed
+	if r.begun > r.summed {
+		return r.passed, []string{"a test program"}
+	}
+	return r.passed, nil
 }
 
 // junitResults reads the report in JUnit's format that pytest writes to a folder.
@@ -193,17 +223,17 @@ func (r junitResults) file() string                 { return filepath.Join(r.fol
 func (r junitResults) args() []string               { return []string{"--junitxml=" + r.file()} }
 func (r junitResults) stdout(w io.Writer) io.Writer { return w }
 
-func (r junitResults) end() (passed int) {
-	f, err := os.OpenFile(r.file(), os.O_RDONLY|nonBlock, 0)
+func (r junitResults) end() (passed int, cut []string) {
+	f, err := file.Open("", r.file())
 	if err != nil {
-		return 0
+		return 0, nil
 	}
 	defer f.Close()
 	dec := xml.NewDecoder(io.LimitReader(f, 256<<20))
 	for {
 		token, err := dec.Token()
 		if err != nil {
-			return passed
+			return passed, nil
 		}
 		if start, ok := token.(xml.StartElement); ok && start.Name.Local == "testsuite" {
 			of := func(name string) int {

@@ -105,11 +105,16 @@ func TestTemplateSandbox(t *testing.T) {
 func TestJudgeSandbox(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	judge := &ralph.Command{
+	client := &ralph.Command{
 		Args: []string{"/bin/sh", "-c", `cat >/dev/null; echo x >own || exit 1
 			if echo x >` + dir + `/theirs; then echo '1. NOT_VERIFIED: it could write'; else echo '1. VERIFIED: it could not write'; fi`},
 		Sandbox: &ralph.Sandbox{Require: true},
 	}
+	judge := ralph.RunnerFunc(func(ctx context.Context, req ralph.Request) (ralph.Response, error) {
+		resp, err := client.Run(ctx, req)
+		resp.Output = amidDecoy(req.Prompt, resp.Output)
+		return resp, err
+	})
 	s := verify.Semantic{Judge: judge, Criteria: []string{"it works"}, Evidence: func(context.Context, ralph.Claim) (string, error) { return "a diff", nil }}
 	v, err := s.Verify(t.Context(), ralph.Claim{Task: ralph.Task{Dir: dir}, Promised: true, Output: "done"})
 	if err != nil {
@@ -126,11 +131,11 @@ func TestJudgeSandbox(t *testing.T) {
 // What does not hold on this system for the judge is told with its check.
 func TestJudgeWarnings(t *testing.T) {
 	t.Parallel()
-	judge := ralph.RunnerFunc(func(context.Context, ralph.Request) (ralph.Response, error) {
-		return ralph.Response{Output: "1. VERIFIED: it works", Warnings: []string{"the judge is not restricted"}}, nil
+	judge := ralph.RunnerFunc(func(_ context.Context, req ralph.Request) (ralph.Response, error) {
+		return ralph.Response{Output: amidDecoy(req.Prompt, "1. VERIFIED: it works"), Warnings: []string{"the judge is not restricted"}}, nil
 	})
 	v, err := verify.Semantic{Judge: judge, Criteria: []string{"it works"}}.Verify(t.Context(), ralph.Claim{Promised: true, Output: "done"})
-	if err != nil || !v.Passed || v.Checks[0].Detail != "the judge is not restricted" {
+	if err != nil || !v.Passed || v.Checks[0].Status != ralph.CheckWarning || v.Checks[0].Detail != "the judge is not restricted" {
 		t.Errorf("%+v, %v", v, err)
 	}
 }

@@ -13,46 +13,65 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/file"
 	"github.com/ralph-loop/ralph/internal/plugin"
 	"github.com/ralph-loop/ralph/internal/process"
 	"github.com/ralph-loop/ralph/internal/term"
 )
 
 // Semantic asks a judge whether each of the criteria is met.
-// A judge is just another agent, any [ralph.Runner]; a small model is enough:
+// A judge is just another agent, any [ralph.Runner]; a small model is enough, and
+// one without tools is best, which is what [ralph.JudgePreset] makes:
 //
-//	judge, err := ralph.Preset("claude")
+//	judge, err := ralph.JudgePreset("claude")
 //	judge.Model = "haiku"
 //	v := verify.Semantic{Judge: judge, Criteria: []string{"every endpoint checks the token"}}
 //
-// The judge reads what the agent says, and what Evidence says of the work; it
-// runs in an empty folder of its own. Both texts are fenced by a delimiter that
-// is new for each call, and are called data. The judge must answer with one line
-// for each criterion, in order, and nothing else:
+// The judge reads what the agent says, and the facts: what git finds changed in the
+// workspace since [ralph.Claim.Base], what [ralph.Claim.Checks] have found, and
+// Evidence. Of every changed file it is told the name, how many lines and bytes, and
+// a digest, then the diff; of lock files, of files that were generated before the
+// work began, and of files that are no text, there is no diff. It is shown all of
+// that or nothing, see MaxBytes. Without a Base it is told that there is no diff.
+//
+// It runs in an empty folder of its own. All texts are fenced by a delimiter that is
+// new for each call, and are called data. The judge must answer with one line for
+// each criterion, in order, and nothing else:
 //
 //  1. VERIFIED: <why>
 //  2. NOT_VERIFIED: <what is missing>
 //
-// Any other answer is no verdict, and so is one whose verdicts stand in the text
-// that was judged. The judge is asked again once; then the check is unable, which
-// rejects. A judge is still only a reader, and can be wrong or deceived: give it
-// Evidence, and prefer [External] for what a command can find out.
+// Among the criteria, at a random place, is one that is known to be false: a judge
+// that holds it for met does not judge, whatever had it do so, and the check is
+// unable, which rejects. Any other answer is no verdict, and so is one whose verdicts
+// stand in the criteria or in the text that was judged: the judge is asked again
+// once, and then the check is unable. A judge is still only a reader, and can be wrong
+// or deceived: prefer [External] for what a command can find out.
 type Semantic struct {
 	// Judge is asked. It may be nil if there are Excludes and no Criteria.
 	Judge ralph.Runner
 	// Criteria must all be met. Without Criteria and Excludes, they are the
 	// task's Acceptance.
 	Criteria []string
-	// Excludes must not be in the answer, upper and
-	// lower case alike. They are looked for first; one that is found rejects
-	// without a call of the judge.
+	// Excludes must not be in the answer, see [String]. They are looked for first; one
+	// that is found rejects without a call of the judge.
 	Excludes []string
-	// Evidence returns facts about the work for the judge, such as the diff. Its
-	// error is the verifier's error. Nil = none but the list of changed files;
-	// then a run that ended in a fault is rejected, for its words prove nothing.
+	// Evidence returns further facts about the work for the judge. Its error is the
+	// verifier's error. Nil = none. Without it, and without a diff, a run that ended
+	// in a fault is rejected, for its words prove nothing.
 	Evidence func(ctx context.Context, c ralph.Claim) (string, error)
-	// Fallback decides when the judge failed, or answered otherwise than it must.
-	// The checks say so. Nil = none: the check is unable.
+	// MaxBytes bounds what the judge is shown of the answer and the facts together.
+	// If that is more, the judge is not asked and the check is unable: it says how
+	// many bytes there are. 0 = 256 KiB, about 80,000 tokens; negative = no bound.
+	MaxBytes int
+	// Timeout bounds the judge's time, also if it is asked twice. 0 = 5 minutes,
+	// unless the context has a deadline of its own, as every loop's has; negative =
+	// none.
+	Timeout time.Duration
+	// Fallback decides when the judge failed, or answered otherwise than it must, but
+	// not when there was too much to show, nor when it may have been deceived: its
+	// answer repeats what it judges, or holds what is false for met. The checks say
+	// so. Nil = none: the check is unable.
 	Fallback ralph.Verifier
 	// Redact returns a text without its secrets, as progress.Redactor's String
 	// does. All that leaves the verifier passes it: the feedback, the names and
@@ -108,30 +127,57 @@ func (s Semantic) verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, err
 		}
 		checks = v.Checks
 	}
-	if c.Fault != "" && s.Evidence == nil {
+	switch {
+	case c.Fault != "" && s.Evidence == nil && c.Base == "":
 		return judge(append(checks, ralph.Check{Name: "judge", Status: ralph.CheckFailed,
 			Detail: fmt.Sprintf("the run ended with a fault (%s), so its words are not taken", c.Fault)})...), nil
-	}
-	if len(criteria) == 0 {
+	case len(criteria) == 0:
 		return judge(checks...), nil
 	}
-	facts, err := s.facts(ctx, c)
+	return s.hear(ctx, c, criteria, checks)
+}
+
+// hear has the judge decide on the criteria.
+func (s Semantic) hear(ctx context.Context, c ralph.Claim, criteria []string, checks []ralph.Check) (ralph.Verdict, error) {
+	shown, unable, err := s.shown(ctx, c)
 	if err != nil {
 		return ralph.Verdict{}, err
 	}
-	h := &hearing{ctx: ctx, judge: s.Judge, claim: c, criteria: criteria, said: term.Clean(c.Output), facts: facts, hide: s.Redact}
+	if unable != "" {
+		return judge(append(checks, ralph.Check{Name: "judge", Status: ralph.CheckUnable, Detail: unable})...), nil
+	}
+	heard, cancel := s.heard(ctx)
+	defer cancel()
+	h := &hearing{ctx: heard, judge: s.Judge, claim: c, criteria: criteria, exhibits: shown, hide: s.Redact}
 	answers, check, spent := h.hold()
+	checks = append(checks, h.warnings...)
 	if ctx.Err() != nil {
 		return ralph.Verdict{Usage: spent}, context.Cause(ctx)
 	}
 	if answers == nil {
-		v, err := s.fallback(ctx, c, checks, check)
+		if h.deceived {
+			s.Fallback = nil
+		}
+		v, err := s.fallback(ctx, c, checks, check, h.told)
 		v.Usage = spent.Add(v.Usage)
 		return v, err
 	}
-	checks = append(checks, check)
+	v := judge(append(append(checks, check), h.found(answers)...)...)
+	v.Usage = spent
+	return v, nil
+}
+
+// warn keeps what does not hold for the judge on this system, for people.
+func (h *hearing) warn(text string) {
+	text = oneLine(h.hide.text(text), 400, 100)
+	h.warnings = append(h.warnings, ralph.Check{Name: "judge", Status: ralph.CheckWarning, Detail: text})
+}
+
+// found makes a check of each answer.
+func (h *hearing) found(answers []answer) []ralph.Check {
+	var checks []ralph.Check
 	for i, a := range answers {
-		criterion := h.hide.text(criteria[i])
+		criterion := h.hide.text(h.criteria[i])
 		name := fmt.Sprintf("%d. %s", i+1, oneLine(criterion, 80, 20))
 		status, detail := ralph.CheckPassed, oneLine(h.hide.text(a.why), 300, 100)
 		if !a.met {
@@ -139,15 +185,28 @@ func (s Semantic) verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, err
 		}
 		checks = append(checks, ralph.Check{Name: name, Status: status, Detail: detail})
 	}
-	v := judge(checks...)
-	v.Usage = spent
-	return v, nil
+	return checks
 }
 
-// fallback is what follows when the judge gave no verdict.
-func (s Semantic) fallback(ctx context.Context, c ralph.Claim, checks []ralph.Check, check ralph.Check) (ralph.Verdict, error) {
+// heard is the context of the hearing.
+func (s Semantic) heard(ctx context.Context) (context.Context, context.CancelFunc) {
+	_, bounded := ctx.Deadline()
+	if s.Timeout < 0 || s.Timeout == 0 && bounded {
+		return ctx, func() {}
+	}
+	d := cmp.Or(s.Timeout, judgeTime)
+	return context.WithTimeoutCause(ctx, d, fmt.Errorf("it did not answer within %v", d))
+}
+
+const judgeTime = 5 * time.Minute
+
+// fallback is what follows when the judge gave no verdict. told is what the agent is
+// told of it, if not what the check says.
+func (s Semantic) fallback(ctx context.Context, c ralph.Claim, checks []ralph.Check, check ralph.Check, told string) (ralph.Verdict, error) {
 	if s.Fallback == nil {
-		return judge(append(checks, check)...), nil
+		v := judge(append(checks, check)...)
+		v.Feedback = cmp.Or(told, v.Feedback)
+		return v, nil
 	}
 	check.Status, check.Detail = ralph.CheckWarning, "the fallback decides, for "+check.Detail
 	v, err := ask(ctx, s.Fallback, c)
@@ -178,37 +237,19 @@ func (s Semantic) criteria(task ralph.Task) ([]string, error) {
 // maxCriteria is what the checks of a verdict can hold, with others beside them.
 const maxCriteria = 48
 
-func (s Semantic) facts(ctx context.Context, c ralph.Claim) (string, error) {
-	var b strings.Builder
-	if len(c.Files) > 0 {
-		fmt.Fprintf(&b, "Files that changed:\n%s\n\n", strings.Join(c.Files, "\n"))
-	}
-	if s.Evidence != nil {
-		var text string
-		err := plugin.Call("the function", func() (err error) {
-			text, err = s.Evidence(ctx, c)
-			return err
-		})
-		if ctx.Err() != nil {
-			return "", context.Cause(ctx)
-		}
-		if err != nil {
-			return "", fmt.Errorf("verify: Semantic: evidence: %w", err)
-		}
-		b.WriteString(text)
-	}
-	return term.Clean(strings.TrimSpace(b.String())), nil
-}
-
 // A hearing is one claim before a judge.
 type hearing struct {
 	ctx      context.Context // of the call that it lives in
 	judge    ralph.Runner
 	claim    ralph.Claim
 	criteria []string
-	said     string
-	facts    string
+	exhibits exhibits
 	hide     hider
+
+	deceived bool   // an answer was not the judge's own
+	judged   string // what it was shown, folded; "" = not yet
+	told     string // why there is no verdict, without the stack of a panic
+	warnings []ralph.Check
 }
 
 // hold asks the judge, at most twice. Without answers the check says why.
@@ -216,10 +257,10 @@ func (h *hearing) hold() (answers []answer, check ralph.Check, spent ralph.Usage
 	start := time.Now()
 	check = ralph.Check{Name: "judge", Status: ralph.CheckPassed}
 	record := h.record()
-	var model, why, warnings string
+	var model, why string
 	for range 2 {
-		fence := rand.Text()
-		prompt := h.prompt(fence, why)
+		asked := h.questions()
+		prompt := h.prompt(asked, rand.Text(), why)
 		resp, err := h.ask(prompt)
 		if err == nil && resp.Usage == (ralph.Usage{}) {
 			resp.Usage.Requests = 1 // it does not tell, which is not nothing
@@ -227,27 +268,34 @@ func (h *hearing) hold() (answers []answer, check ralph.Check, spent ralph.Usage
 		spent = spent.Add(resp.Usage)
 		model = cmp.Or(resp.Model, model)
 		for _, text := range resp.Warnings {
-			warnings += "\n" + oneLine(h.hide.text(text), 400, 100)
+			h.warn(text)
 		}
 		digest := sha256.Sum256([]byte(resp.Output))
 		check.Digest = "sha256:" + hex.EncodeToString(digest[:])
 		record(prompt, resp.Output)
 		if err != nil {
 			check.Status = errorStatus(h.ctx, err)
-			check.Detail = "the judge could not be asked: " + oneLine(h.hide.text(err.Error()), 400, 100)
+			why := func(text string) string {
+				return "the judge could not be asked: " + oneLine(h.hide.text(text), 400, 100)
+			}
+			check.Detail, h.told = why(err.Error()), why(plugin.Brief(err))
 			break
 		}
-		if answers, why = h.read(resp); why == "" {
+		var fooled bool
+		if answers, why, fooled = h.read(resp, asked); why == "" {
 			break
 		}
 		check.Status = ralph.CheckUnable
 		check.Detail = "the judge gave no verdict: " + why
+		if fooled {
+			break // it would be again
+		}
 	}
 	if answers != nil {
 		check.Status, check.Detail = ralph.CheckPassed, ""
 	}
 	check.Duration = time.Since(start)
-	check.Detail = strings.TrimSpace(check.Detail + " " + bill(model, spent) + warnings)
+	check.Detail = strings.TrimSpace(check.Detail + " " + bill(model, spent))
 	return answers, check, spent
 }
 
@@ -267,21 +315,24 @@ func (h *hearing) ask(prompt string) (ralph.Response, error) {
 		})
 		return err
 	})
+	if err == nil && h.ctx.Err() != nil {
+		err = context.Cause(h.ctx) // what it says comes too late
+	}
 	return resp, err
 }
 
 // record returns a function that keeps what is asked and answered, if there is
 // a folder for it. That it cannot be kept does not change what was found.
 func (h *hearing) record() func(prompt, answer string) {
-	if h.claim.Evidence == "" || os.MkdirAll(h.claim.Evidence, 0o755) != nil {
+	if h.claim.Evidence == "" || file.Folder(h.claim.Evidence) != nil {
 		return func(string, string) {}
 	}
 	return func(prompt, answer string) {
-		f, err := os.CreateTemp(h.claim.Evidence, "judge-*.txt")
+		f, err := file.Temp(h.claim.Evidence, "judge-*.txt")
 		if err != nil {
 			return
 		}
-		_, err = f.WriteString(h.hide.text(fmt.Sprintf("%s\n\n== the judge answered ==\n\n%s\n", prompt, answer)))
+		_, err = f.WriteString(h.hide.text(term.Clean(fmt.Sprintf("%s\n\n== the judge answered ==\n\n%s\n", prompt, answer))))
 		if errors.Join(err, f.Close()) != nil {
 			os.Remove(f.Name()) // better none than a part
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -25,7 +26,7 @@ type court struct {
 func (c *court) Run(_ context.Context, req ralph.Request) (ralph.Response, error) {
 	c.asked = append(c.asked, req)
 	cost := 0.001
-	return ralph.Response{Output: c.answers[min(len(c.asked), len(c.answers))-1], Model: "small",
+	return ralph.Response{Output: amidDecoy(req.Prompt, c.answers[min(len(c.asked), len(c.answers))-1]), Model: "small",
 		Usage: ralph.Usage{InputTokens: 100, OutputTokens: 7, CostUSD: &cost}}, c.err
 }
 
@@ -108,7 +109,7 @@ func TestSemanticPrompt(t *testing.T) {
 		return c.Run(ctx, req)
 	})
 	evidence := t.TempDir()
-	claim := ralph.Claim{Task: ralph.Task{Dir: t.TempDir(), Acceptance: criteria}, Promised: true, Omitted: 5, Evidence: evidence,
+	claim := ralph.Claim{Task: ralph.Task{Dir: t.TempDir(), Acceptance: criteria}, Promised: true, Evidence: evidence,
 		Output: "START\x1b[31m" + strings.Repeat("x", 100<<10) + "FINISH", Files: []string{"a.go"}}
 	s := verify.Semantic{Judge: look, Evidence: func(context.Context, ralph.Claim) (string, error) { return "+ new line", nil }}
 	v, err := s.Verify(t.Context(), claim)
@@ -116,13 +117,22 @@ func TestSemanticPrompt(t *testing.T) {
 		t.Fatal(v, err)
 	}
 	first, second := c.asked[0].Prompt, c.asked[1].Prompt
-	for _, want := range []string{"START", "FINISH", "a.go", "+ new line", "1. no hardcoded secrets\n2. input is validated\n", "69648 bytes were left out"} {
+	for _, want := range []string{"START", "FINISH", `"a.go"`, "+ new line", "\nThere is no diff: "} {
 		if !strings.Contains(first, want) {
 			t.Errorf("%q is not in the prompt", want)
 		}
 	}
-	if len(first) > 40<<10 || strings.Contains(first, "\x1b") {
+	if !strings.Contains(first, strings.Repeat("x", 100<<10)) || strings.Contains(first, "\x1b") {
 		t.Errorf("the prompt has %d bytes", len(first))
+	}
+	for _, prompt := range []string{first, second} {
+		list, decoy := asked(prompt)
+		if decoy < 0 || len(list) != 3 {
+			t.Fatalf("%d of %q is the decoy", decoy, list)
+		}
+		if diff := cmp.Diff(criteria, slices.Delete(list, decoy, decoy+1)); diff != "" {
+			t.Error(diff)
+		}
 	}
 	if !strings.Contains(second, `Your last answer could not be used: "hm" is no verdict line`) {
 		t.Error("the second prompt does not say what was wrong")

@@ -31,7 +31,8 @@ import (
 
 // String looks at the words of the answer: all of Contains
 // must be in it and none of Excludes, upper and lower case alike. Each is a check
-// of its own. It rejects a claim that was not promised, and one whose run ended
+// of its own. An entry of Excludes is also found where markup, entities, invisible
+// characters, look-alikes or line breaks hide it. It rejects a claim that was not promised, and one whose run ended
 // in a fault, for then words prove nothing.
 //
 // The zero value takes the promise as enough, which is to trust the agent's
@@ -86,7 +87,7 @@ func (s String) Verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, error
 		short := quoted([]string{bad})
 		check := ralph.Check{Name: "excludes " + short, Status: ralph.CheckPassed}
 		switch {
-		case strings.Contains(text, strings.ToLower(bad)):
+		case holdsFolded(c.Output, bad):
 			check.Status, check.Detail = ralph.CheckFailed, "the answer contains "+short
 		case c.Omitted > 0:
 			check.Status, check.Detail = ralph.CheckUnable, fmt.Sprintf("%d bytes of the answer were left out, so it cannot be known that it does not contain %s", c.Omitted, short)

@@ -66,9 +66,9 @@ func (e External) Validate(t ralph.Task) error {
 // Surroundings are what a command reads and runs outside the workspace.
 type surroundings struct {
 	env      []string
-	ownPath  string // the command's own PATH; "" = this process's
-	root     string // the workspace, without links; "" = it is not there
-	dir      string
+	ownPath  string             // the command's own PATH; "" = this process's
+	root     string             // the workspace, without links; "" = it is not there
+	dirs     []string           // where the command runs, and folders that it names
 	tools    map[string]toolRow // by name
 	files    map[string]configUse
 	programs map[string]bool
@@ -83,7 +83,7 @@ type configUse struct {
 
 func (e External) surroundings(workspace string) (*surroundings, error) {
 	s := &surroundings{
-		env: append(ralph.Environ(), e.Env...), tools: map[string]toolRow{}, files: map[string]configUse{}, programs: map[string]bool{}, scripts: map[string]bool{},
+		tools: map[string]toolRow{}, files: map[string]configUse{}, programs: map[string]bool{}, scripts: map[string]bool{},
 	}
 	for _, row := range toolRows() {
 		for _, name := range row.names {
@@ -95,23 +95,41 @@ func (e External) surroundings(workspace string) (*surroundings, error) {
 			s.ownPath = value
 		}
 	}
-	var err error
-	if s.dir, err = inside(workspace, e.Dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	dir, err := inside(workspace, e.Dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("verify: External: %w", err)
 	}
 	s.root, _ = inside(workspace, "")
-	s.dir = cmp.Or(s.dir, s.root)
-	words := slices.Clone(e.Args)
-	if e.Shell != "" {
-		words = shellWords(e.Shell)
-	} else if len(words) > 0 && slices.Contains([]string{"sh", "bash", "dash", "zsh", "ksh"}, filepath.Base(words[0])) {
-		words = append(words, shellWords(strings.Join(e.Args[1:], " "))...)
-	}
-	if len(words) > 0 {
-		s.programs[words[0]] = true
+	s.dirs = []string{cmp.Or(dir, s.root)}
+	s.env, _ = e.environ(s.dirs[0])
+	words := e.words()
+	for _, word := range words {
+		s.programs[word] = true // those that are none are not found
+		if s.root == "" || word == "" {
+			continue
+		}
+		if dir, err := inside(s.dirs[0], word); err == nil && isFolder(dir) {
+			s.dirs = append(s.dirs, dir)
+		}
 	}
 	s.read(words, true)
 	return s, nil
+}
+
+// words are the words of the command, some of which are programs.
+func (e External) words() []string {
+	switch {
+	case e.Shell != "":
+		return shellWords(e.Shell)
+	case len(e.Args) > 0 && slices.Contains([]string{"sh", "bash", "dash", "zsh", "ksh"}, filepath.Base(e.Args[0])):
+		return slices.Concat(e.Args, shellWords(strings.Join(e.Args[1:], " ")))
+	}
+	return e.Args
+}
+
+func isFolder(name string) bool {
+	info, err := os.Stat(name)
+	return err == nil && info.IsDir()
 }
 
 // shellWords are the words of a script: names of tools and of files. It does not
@@ -133,7 +151,7 @@ func (s *surroundings) read(words []string, direct bool) {
 		if !ok { // python3.12
 			row, ok = s.tools[strings.TrimRight(name, "0123456789.")]
 		}
-		if !ok || row.direct && !direct {
+		if !ok || row.direct && !direct || !row.isRead(words) {
 			s.script(word, false)
 			continue
 		}
@@ -147,33 +165,36 @@ func (s *surroundings) read(words []string, direct bool) {
 			}
 		}
 		for _, file := range row.scripts {
-			s.script("./"+file, true)
+			s.script(file, true)
 		}
 	}
 }
 
 const maxScript = 256 << 10
 
-// script reads the tools in a script of the workspace, if the word names one. known
-// says that the file is one.
+// script reads the tools in a script of the workspace, if the word names one, in any
+// of the folders. known says that the file is one.
 func (s *surroundings) script(word string, known bool) {
-	if s.root == "" || !strings.Contains(word, "/") && !strings.HasSuffix(word, ".sh") || filepath.IsAbs(word) || len(s.scripts) > 100 {
-		return
+	for _, dir := range s.dirs {
+		if s.root == "" || word == "" || filepath.IsAbs(word) || len(s.scripts) > 100 {
+			return
+		}
+		file, err := filepath.EvalSymlinks(filepath.Join(dir, word))
+		if err != nil || !within(s.root, file) || s.scripts[file] {
+			continue
+		}
+		rel, err := filepath.Rel(s.root, file)
+		if err != nil {
+			continue
+		}
+		text, err := readGuarded(s.root, rel, maxScript)
+		named := slices.Contains([]string{".sh", ".bash", ".mk"}, filepath.Ext(file))
+		if err != nil || !known && !named && !bytes.HasPrefix(text, []byte("#!")) {
+			continue
+		}
+		s.scripts[file] = true
+		s.read(shellWords(string(text)), false)
 	}
-	file, err := filepath.EvalSymlinks(filepath.Join(s.dir, word))
-	if err != nil || !within(s.root, file) || s.scripts[file] {
-		return
-	}
-	rel, err := filepath.Rel(s.root, file)
-	if err != nil {
-		return
-	}
-	text, err := readGuarded(s.root, rel, maxScript)
-	if err != nil || !known && !bytes.HasPrefix(text, []byte("#!")) && !strings.HasSuffix(file, ".sh") {
-		return
-	}
-	s.scripts[file] = true
-	s.read(shellWords(string(text)), false)
 }
 
 func (s *surroundings) getenv(name string) (value string) {
@@ -247,7 +268,7 @@ func (s *surroundings) config(file string) string {
 // program is where a program is, without links; "" if there is none, or if it is in
 // the workspace, where it is the agent's to write.
 func (s *surroundings) program(name string) string {
-	path, err := process.LookPath(name, s.dir, s.env)
+	path, err := process.LookPath(name, s.dirs[0], s.env)
 	if err == nil {
 		path, err = filepath.EvalSymlinks(path)
 	}
@@ -295,7 +316,7 @@ func (s *surroundings) changedPrograms(t ralph.Task) (changed []string) {
 		if !ok {
 			continue
 		}
-		path, err := process.LookPath(name, s.dir, s.env)
+		path, err := process.LookPath(name, s.dirs[0], s.env)
 		if err != nil {
 			continue // it cannot be run, which is found out soon
 		}

@@ -126,6 +126,17 @@ func TestSurroundings(t *testing.T) {
 		{"make, git that it only mentions", verify.External{Args: []string{"make", "test"}}, gitconfig, "[user]", false},
 		{"a script", verify.External{Args: []string{"./check.sh"}}, goenv, "x", true},
 		{"a script of a script", verify.External{Shell: "sh all.sh"}, goenv, "x", true},
+		{"a script that says what it is", verify.External{Args: []string{"sh", "check"}}, goenv, "x", true},
+		{"a script in another folder", verify.External{Shell: "cd web && ./part.sh"}, goenv, "x", true},
+		{"make in another folder", verify.External{Shell: "make -C web test"}, "~/.cargo/config.toml", "x", true},
+		{"a script of npm's", verify.External{Args: []string{"npm", "test"}, Dir: "web"}, goenv, "x", true},
+		{"npm's own folder", verify.External{Args: []string{"npm", "test"}}, "~/.npm-global/etc/npmrc", "script-shell=/bin/true", true},
+		{"a package that python starts with", verify.External{Args: []string{"python3.12", "-m", "unittest"}}, "~/.local/lib/python3.12/site-packages/usercustomize/__init__.py", "exit()", true},
+		{"git, who commits", verify.External{Args: []string{"git", "diff", "--quiet"}}, gitconfig, "[user]\n\tname = a\n\temail = b\n[safe]\n\tdirectory = *\n", false},
+		{"git, more than who commits", verify.External{Args: []string{"git", "diff", "--quiet"}}, gitconfig, "[user]\n\tname = a\n[core]\n\tfsmonitor = true\n", true},
+		{"a login shell", verify.External{Args: []string{"bash", "-lc", "true"}}, "~/.profile", "x", true},
+		{"a login shell in a line", verify.External{Shell: "bash -lc true"}, "~/.profile", "x", true},
+		{"a shell", verify.External{Shell: "bash -c true"}, "~/.profile", "x", false},
 		{"a program that is not known", verify.External{Args: []string{"true"}}, goenv, "x", false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -140,7 +151,11 @@ func TestSurroundings(t *testing.T) {
 			write(t, filepath.Join(dir, "Makefile"), "VERSION := $(shell git describe)\ntest:\n\t@go test ./...\n")
 			tool(t, filepath.Join(dir, "check.sh"), "go test ./...")
 			tool(t, filepath.Join(dir, "all.sh"), "./check.sh")
-			write(t, filepath.Join(dir, "web/x"), "")
+			tool(t, filepath.Join(dir, "check"), "go test ./...")
+			tool(t, filepath.Join(dir, "web/part.sh"), "go test ./...")
+			write(t, filepath.Join(dir, "web/Makefile"), "include rules.mk\n")
+			write(t, filepath.Join(dir, "web/rules.mk"), "test:\n\t@cargo test\n")
+			write(t, filepath.Join(dir, "web/package.json"), `{"scripts": {"test": "go test ./..."}}`)
 			claim := agreed(t, tt.v, ralph.Task{Dir: dir})
 			if v, err := tt.v.Verify(t.Context(), claim); err != nil || !v.Passed {
 				t.Fatalf("nothing has changed: %+v, %v", v, err)
@@ -215,6 +230,12 @@ func TestPrograms(t *testing.T) {
 			ralph.CheckUnable, []string{"SECOND/prove", "FIRST/prove", "AcceptConfig"}},
 		{"a shim for a tool in a line", verify.External{Shell: "cd . && go test"}, func(t *testing.T, _, first, _ string) { tool(t, filepath.Join(first, "go"), "exit 0") },
 			ralph.CheckUnable, []string{"SECOND/go", "FIRST/go"}},
+		{"a shim for another program in a line", verify.External{Shell: "cd . && prove"}, func(t *testing.T, _, first, _ string) { tool(t, filepath.Join(first, "prove"), "exit 0") },
+			ralph.CheckUnable, []string{"SECOND/prove", "FIRST/prove"}},
+		{"a shim for what a program runs", verify.External{Args: []string{"nice", "prove"}}, func(t *testing.T, _, first, _ string) { tool(t, filepath.Join(first, "prove"), "exit 0") },
+			ralph.CheckUnable, []string{"SECOND/prove", "FIRST/prove"}},
+		{"a shim for npm's shell", verify.External{Args: []string{"npm", "test"}}, func(t *testing.T, _, first, _ string) { tool(t, filepath.Join(first, "sh"), "exit 0") },
+			ralph.CheckUnable, []string{"FIRST/sh"}},
 		{"a shim for what a tool is run by", verify.External{Args: []string{"npm", "test"}}, func(t *testing.T, _, first, _ string) { tool(t, filepath.Join(first, "node"), "exit 0") },
 			ralph.CheckUnable, []string{"SECOND/node", "FIRST/node"}},
 		{"a shim in the workspace", verify.External{Args: []string{"prove"}}, func(t *testing.T, dir, _, _ string) { tool(t, filepath.Join(dir, "bin/prove"), "exit 0") },

@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"cmp"
 	"math"
 	"time"
 
@@ -21,20 +22,34 @@ func (t Template) Takes(task ralph.Task) time.Duration {
 	return takes(v, task)
 }
 
+// Takes returns the longest time that the judge and then the fallback may take; see
+// [External.Takes].
+func (s Semantic) Takes(t ralph.Task) time.Duration {
+	if s.Judge == nil { // it looks at words alone
+		return 0
+	}
+	return inTurn(cmp.Or(s.Timeout, judgeTime), takes(s.Fallback, t))
+}
+
 // Takes returns the longest time that the stages may take, one after the other;
 // see [External.Takes].
 func (m MultiStage) Takes(t ralph.Task) time.Duration {
 	all := time.Duration(0)
 	for _, s := range m.Stages {
-		d := takes(s.Verifier, t)
-		if d < 0 {
-			return -1
-		}
-		if all += d; all < d {
-			return math.MaxInt64
-		}
+		all = inTurn(all, takes(s.Verifier, t))
 	}
 	return all
+}
+
+// inTurn adds two times, of which a negative one is without bound.
+func inTurn(a, b time.Duration) time.Duration {
+	switch {
+	case a < 0 || b < 0:
+		return -1
+	case a+b < a:
+		return math.MaxInt64
+	}
+	return a + b
 }
 
 // Takes returns the longest time that the guarded verifier may take.

@@ -19,15 +19,18 @@ import (
 // the check unable and is named.
 //
 // go-test, pytest and cargo-test read the results of the tests, and want at least one
-// to have passed: a program that ends well before it has run one does not.
+// to have passed, and no test program to have ended well before it had run its tests,
+// unless it has a TestMain, which may mean that.
 //
-// Prepare does what that of [External] does, and notes what in the workspace decides
-// what these and npm-test run: a TestMain function, replace lines and go.work; the
-// script test and those it runs, and the configuration of jest, vitest, mocha and
-// the like; pytest's options and the hooks of conftest.py; .cargo/config.toml, [patch]
-// and tests without a harness. What of this is new or was changed when the claim is
-// verified rejects it and is named. Tests and dependencies may be added, and a check
-// that was not set up when the loop started may be. Of test files that were changed
+// Prepare does what that of [External] does, and notes what decides, in the workspace
+// and where tools look above it, what the templates run: a TestMain function, replace
+// lines and go.work; the script test and those it runs, and the configuration of jest,
+// vitest, mocha and the like; pytest's options and the hooks of conftest.py;
+// .cargo/config.toml, [patch] and tests without a harness; what golangci-lint and
+// ruff are told to look for. What of this is new or was changed when the claim is
+// verified rejects it and is named, and so do Go tests that a new go.mod takes out of
+// the run. Tests and dependencies may be added, and a check that was not set up when
+// the loop started may be. Of test files that were changed
 // or deleted the verdict warns. In [ralph.Task.Guarded] the keys begin with
 // "//template/" and "//test/".
 type Template struct {
@@ -44,6 +47,8 @@ type Template struct {
 	AcceptConfig bool
 	// Sandbox restricts what the tool may do; see [External].
 	Sandbox *ralph.Sandbox
+	// InheritEnv names the variables that the tool gets, see [External].
+	InheritEnv []string
 }
 
 var _ ralph.Verifier = Template{}
@@ -141,10 +146,10 @@ func (t Template) verifier() (ralph.Verifier, error) {
 		}
 		switch v := v.(type) {
 		case tool:
-			v.Redact, v.AcceptConfig, v.Sandbox = t.Redact, t.AcceptConfig, t.Sandbox
+			v.Redact, v.AcceptConfig, v.InheritEnv, v.Sandbox = t.Redact, t.AcceptConfig, t.InheritEnv, t.Sandbox
 			return v, nil
 		case covered:
-			v.Redact, v.AcceptConfig, v.Sandbox = t.Redact, t.AcceptConfig, t.Sandbox
+			v.Redact, v.AcceptConfig, v.InheritEnv, v.Sandbox = t.Redact, t.AcceptConfig, t.InheritEnv, t.Sandbox
 			return v, nil
 		}
 		return v, nil
@@ -160,7 +165,7 @@ func npmTemplate(args []string) (ralph.Verifier, error) {
 
 func cargoTemplate(args []string) (ralph.Verifier, error) {
 	return tool{External: External{Args: []string{"cargo", "test"}}, watch: cargoWatch(),
-		reads: func(string) results { return &cargoResults{} }}, none(args)
+		reads: func(string, string) results { return &cargoResults{} }}, none(args)
 }
 
 func none(args []string) error {
@@ -198,7 +203,7 @@ func goTestTemplate(args []string) (ralph.Verifier, error) {
 		return nil, err
 	}
 	v := tool{External: External{Args: append([]string{"go", "test"}, orAll(packages, "./...")...)}, watch: goWatch(),
-		reads: func(string) results { return newGoResults() }, at: 2}
+		reads: func(workspace, _ string) results { return newGoResults(goMains(workspace)) }, at: 2}
 	if !given {
 		return v, nil
 	}
@@ -215,19 +220,19 @@ func pytestTemplate(args []string) (ralph.Verifier, error) {
 		command = append(command, "--cov", "--cov-fail-under="+strconv.FormatFloat(percent, 'f', -1, 64))
 	}
 	// 3 is an internal error; 4 a usage error, such as --cov without pytest-cov.
-	return tool{External: External{Args: append(command, paths...)}, unable: []int{3, 4}, watch: pytestWatch(),
-		reads: func(folder string) results { return junitResults{folder} }, at: 1,
+	return tool{External: External{Args: append(command, paths...)}, unable: []int{3, 4}, watch: pytestWatch(append([]string{"."}, paths...)),
+		reads: func(_, folder string) results { return junitResults{folder} }, at: 1,
 		hint: "pytest could not do its work (is pytest-cov installed, and do the paths exist?)"}, nil
 }
 
 func lintTemplate(args []string) (ralph.Verifier, error) {
 	return tool{External: External{Args: append([]string{"golangci-lint", "run"}, orAll(args, "./...")...)}, unable: []int{3, 6, 7}, late: []int{4},
-		hint: "golangci-lint could not do its work"}, nil
+		hint: "golangci-lint could not do its work", watch: lintWatch()}, nil
 }
 
 func ruffTemplate(args []string) (ralph.Verifier, error) {
 	return tool{External: External{Args: append([]string{"ruff", "check"}, orAll(args, ".")...)}, unable: []int{2},
-		hint: "ruff could not do its work"}, nil
+		hint: "ruff could not do its work", watch: ruffWatch()}, nil
 }
 
 func httpTemplate(args []string) (ralph.Verifier, error) {

@@ -3,13 +3,13 @@ package verify
 import (
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/file"
 	"github.com/ralph-loop/ralph/internal/process"
 )
 
@@ -20,9 +20,11 @@ type tool struct {
 	late   []int // those that say that it ran out of time
 	hint   string
 
-	watch *watch                      // nil = nothing in the workspace redirects it
-	reads func(folder string) results // of one run, which may write to a folder of its own; nil = there are no tests
-	at    int                         // where in the arguments those of the results go
+	watch *watch // nil = nothing in the workspace redirects it
+	// reads makes the results of one run in a workspace, which may write to a folder of
+	// its own; nil = there are no tests.
+	reads func(workspace, folder string) results
+	at    int // where in the arguments those of the results go
 }
 
 // Prepare notes what surrounds the command and what redirects it.
@@ -55,7 +57,7 @@ func (t tool) Verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, error) 
 			check.Status, check.Detail = ralph.CheckWarning, "accepted: "+check.Detail
 			more = append(more, check)
 		}
-		if check, changed := t.watch.tests(c.Task); changed {
+		if check, changed := t.watch.changedTests(c.Task); changed {
 			more = append(more, check)
 		}
 	}
@@ -76,7 +78,7 @@ func (t tool) run(ctx context.Context, c ralph.Claim) (ralph.Verdict, error) {
 		}
 		defer folder.Remove()
 		run.title = t.name() // without what is added
-		run.results = t.reads(folder.Path)
+		run.results = t.reads(c.Task.Dir, folder.Path)
 		run.writes = append(slices.Clone(run.writes), folder.Path)
 		run.Args = slices.Insert(slices.Clone(run.Args), t.at, run.results.args()...)
 	}
@@ -126,7 +128,7 @@ func (t covered) Verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, erro
 	if err != nil || !v.Passed {
 		return v, err
 	}
-	text, err := os.ReadFile(profile)
+	text, err := file.Read("", profile, 256<<20)
 	if err != nil {
 		return ralph.Verdict{}, fmt.Errorf("verify: coverage: %w", err)
 	}

@@ -167,7 +167,7 @@ func TestTemplateCoverage(t *testing.T) {
 	// Nothing of what is told of the same failure differs from call to call.
 	write(t, filepath.Join(dir, "m_test.go"), "package m\n\nimport \"testing\"\n\nfunc TestHalf(t *testing.T) { t.Error(Half(true)) }\n")
 	v = verdict("50")
-	if v.Passed || v.Checks[0].Detail != `go test ./... ended with exit code 1, expected 0` || strings.Contains(v.Feedback, "-coverprofile") {
+	if v.Passed || !strings.HasPrefix(v.Checks[0].Detail, "go test ./... ended with exit code 1, expected 0") || strings.Contains(v.Feedback, "-coverprofile") {
 		t.Errorf("%+v", v)
 	}
 }
@@ -235,6 +235,9 @@ func TestTemplateGoTest(t *testing.T) {
 		{"it passes", "other.go", "package m\n", true, nil, nil},
 		{"it fails", "m.go", broken, false, []string{"exit code 1", "m_test.go:8: four", "--- FAIL: TestHalf", "FAIL\tm"}, []string{`"Action"`, "=== RUN"}},
 		{"an init that ends the program", "m.go", broken + "\nfunc init() { os.Exit(0) }\n\nvar _ = 0\n", false, nil, nil},
+		{"an init beside tests that pass", "b/b_test.go", "package b\n\nimport \"os\"\n\nfunc init() { os.Exit(0) }\n", false, []string{`before all tests had run: "m/b"`}, nil},
+		{"a TestMain may leave its tests out", "b/b_test.go", "package b\n\nimport (\n\t\"os\"\n\t\"testing\"\n)\n\nfunc TestMain(m *testing.M) { os.Exit(0) }\n", true, nil, nil},
+		{"a package without tests", "b/b_test.go", "package b\n\nimport \"testing\"\n\nfunc BenchmarkB(b *testing.B) {}\n", true, nil, nil},
 		{"no test", "m_test.go", "package m\n", false, []string{"no test has passed"}, nil},
 		{"skipped", "m_test.go", "package m\n\nimport \"testing\"\n\nfunc TestHalf(t *testing.T) { t.Skip() }\n", false, []string{"no test has passed"}, nil},
 		{"it does not compile", "m.go", "package m\n\nfunc Half() { x }\n", false, []string{"undefined: x"}, []string{`"Action"`}},
@@ -308,6 +311,10 @@ func TestTemplateCargo(t *testing.T) {
 	}
 	write(t, filepath.Join(dir, "tests/half.rs"), "#[test]\nfn half() { assert_eq!(m::half(4), 2) }\n")
 	if got, err := v.Verify(t.Context(), claim); err != nil || !got.Passed || got.Checks[0].Detail != "1 test passed" {
+		t.Errorf("%+v, %v", got, err)
+	}
+	write(t, filepath.Join(dir, "tests/end.rs"), "#[test]\nfn end() { std::process::exit(0) }\n")
+	if got, err := v.Verify(t.Context(), claim); err != nil || got.Passed || !strings.Contains(got.Feedback, "before all tests had run") {
 		t.Errorf("%+v, %v", got, err)
 	}
 }

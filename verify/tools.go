@@ -1,5 +1,7 @@
 package verify
 
+import "slices"
+
 // What the tools of checks read from the home folder. An agent that changes it
 // changes what a check finds, without touching the work. A tool that is missing here
 // is one more row.
@@ -14,6 +16,12 @@ type toolRow struct {
 	// direct has the row count only where the check itself names the tool, and not
 	// where a script does: scripts use it by the way.
 	direct bool
+	// with, if there is any, are arguments one of which must be given, too.
+	with []string
+}
+
+func (r toolRow) isRead(words []string) bool {
+	return len(r.with) == 0 || slices.ContainsFunc(words, func(word string) bool { return slices.Contains(r.with, word) })
 }
 
 // A configFile is env's value, or else, if it is not set, or; then rest. It may have
@@ -30,19 +38,25 @@ type configFile struct {
 // credentials of registries: npm login writes them.
 var credentials = []string{"//"}
 
+// identity is what git asks for before it commits, and which repositories it trusts.
+var identity = []string{"[user]", "name =", "email =", "[safe]", "directory ="}
+
 func toolRows() []toolRow {
+	login := []string{"-l", "-lc", "-lec", "-i", "-ic", "-lic", "-ilc", "--login"} // of shells that read the user's files
 	npmrc := configFile{env: "NPM_CONFIG_USERCONFIG npm_config_userconfig", or: "~/.npmrc", but: credentials}
 	goenv := configFile{env: "GOENV", or: "CONFIG/go/env"}
 	site := []configFile{
-		{env: "PYTHONUSERBASE", or: "~/.local", rest: "/lib/python3*/site-packages/sitecustomize.py"},
-		{env: "PYTHONUSERBASE", or: "~/.local", rest: "/lib/python3*/site-packages/usercustomize.py"},
+		{env: "PYTHONUSERBASE", or: "~/.local", rest: "/lib/python3*/site-packages/sitecustomize*"},
+		{env: "PYTHONUSERBASE", or: "~/.local", rest: "/lib/python3*/site-packages/usercustomize*"},
 		{or: "~/.pydistutils.cfg"},
 	}
 	return []toolRow{
 		{names: []string{"go", "gotestsum", "staticcheck"}, files: []configFile{goenv}, runs: []string{"go"}},
 		{names: []string{"golangci-lint"}, files: []configFile{goenv, {or: "~/.golangci.*"}}, runs: []string{"go"}},
-		{names: []string{"npm", "npx", "node", "pnpm", "pnpx", "yarn", "corepack"}, runs: []string{"node"}, files: []configFile{
+		{names: []string{"npm", "npx", "node", "pnpm", "pnpx", "yarn", "corepack"}, runs: []string{"node", "sh"}, scripts: []string{"package.json"}, files: []configFile{
 			npmrc,
+			{env: "NPM_CONFIG_PREFIX npm_config_prefix", or: "~/.npm-global", rest: "/etc/npmrc"},
+			{env: "NVM_DIR", or: "~/.nvm", rest: "/versions/node/*/etc/npmrc"},
 			{or: "~/.yarnrc", but: []string{"#", "lastUpdateCheck "}}, // yarn notes when it has looked for news
 			{or: "~/.yarnrc.yml"},
 			{env: "XDG_CONFIG_HOME", or: "~/.config", rest: "/pnpm/rc"},
@@ -71,7 +85,13 @@ func toolRows() []toolRow {
 		}},
 		{names: []string{"wget"}, direct: true, files: []configFile{{env: "WGETRC", or: "~/.wgetrc"}}},
 		{names: []string{"git"}, direct: true, files: []configFile{
-			{env: "GIT_CONFIG_GLOBAL", or: "~/.gitconfig"}, {env: "XDG_CONFIG_HOME", or: "~/.config", rest: "/git/config"},
+			{env: "GIT_CONFIG_GLOBAL", or: "~/.gitconfig", but: identity}, {env: "XDG_CONFIG_HOME", or: "~/.config", rest: "/git/config", but: identity},
+		}},
+		{names: []string{"sh", "bash", "dash", "ksh"}, direct: true, with: login, files: []configFile{
+			{or: "~/.profile"}, {or: "~/.bash_profile"}, {or: "~/.bash_login"}, {or: "~/.bashrc"},
+		}},
+		{names: []string{"zsh"}, direct: true, files: []configFile{
+			{env: "ZDOTDIR", or: "~", rest: "/.zshenv"}, {env: "ZDOTDIR", or: "~", rest: "/.zprofile"}, {env: "ZDOTDIR", or: "~", rest: "/.zlogin"},
 		}},
 	}
 }

@@ -14,36 +14,32 @@ import (
 func (s *shared) checks(stated ralph.Verifier) (v ralph.Verifier, told string, err error) {
 	var stages []verify.Stage
 	var how []string
-	examined := func(v ralph.Verifier) ralph.Verifier {
-		if s.exam == "" {
-			return v
+	add := func(name string, v ralph.Verifier, text string) {
+		stages = append(stages, verify.Stage{Name: name, Verifier: v})
+		if text != "" {
+			how = append(how, text)
 		}
-		how = append(how, "tests that you have not seen must pass too")
-		return verify.HeldOut{Verifier: v, Exam: absolute(s.exam)}
 	}
-	command := ralph.Verifier(verify.External{Shell: s.verify, AcceptConfig: s.acceptConfig, Redact: redact().String})
-	if s.verify != "" {
-		how = append(how, "the command `"+s.verify+"` must succeed")
-		command = examined(command)
-	}
-	switch {
-	case stated != nil && s.verify == "":
-		stages = append(stages, verify.Stage{Name: "definition", Verifier: examined(stated)})
-	case stated != nil:
-		stages = append(stages, verify.Stage{Name: "definition", Verifier: stated})
-	case s.exam != "" && s.verify == "":
-		return nil, "", fail(exitConfig, "--exam needs --verify, the command that is run on it")
+	if stated != nil && s.verify == "" {
+		add("definition", s.examined(stated), "")
+	} else if stated != nil {
+		add("definition", stated, "")
 	}
 	if s.verify != "" {
-		stages = append(stages, verify.Stage{Name: "--verify", Verifier: command})
+		add("--verify", s.examined(s.external()), "the command `"+s.verify+"` must succeed")
 	}
 	if stated == nil && s.judge != "" {
 		judge, err := s.judgeNamed(s.judge, s.judgeModel)
 		if err != nil {
 			return nil, "", err
 		}
-		how = append(how, "a judge must agree that it is done")
-		stages = append(stages, verify.Stage{Name: "--judge", Verifier: judged{judge}})
+		add("--judge", judged{judge}, "a judge must agree that it is done")
+	}
+	switch {
+	case s.exam != "" && stated == nil && s.verify == "":
+		return nil, "", fail(exitConfig, "--exam needs --verify, the command that is run on it")
+	case s.exam != "":
+		how = append(how, "tests that you have not seen must pass too")
 	}
 	switch len(stages) {
 	case 0:
@@ -57,6 +53,40 @@ func (s *shared) checks(stated ralph.Verifier) (v ralph.Verifier, told string, e
 		v = verify.Guard{Verifier: v, Globs: s.guard}
 	}
 	return v, strings.Join(how, "; "), nil
+}
+
+// examined lays the exam over what a verifier looks at, if there is one.
+func (s *shared) examined(v ralph.Verifier) ralph.Verifier {
+	if s.exam == "" {
+		return v
+	}
+	return verify.HeldOut{Verifier: v, Exam: absolute(s.exam)}
+}
+
+// external is the command of --verify. The user wrote it, so it gets all of the environment,
+// unless --verify-env says otherwise.
+func (s *shared) external() ralph.Verifier {
+	env := s.checkEnv()
+	if env == nil {
+		env = []string{"*"}
+	}
+	return verify.External{Shell: s.verify, AcceptConfig: s.acceptConfig, Redact: redact().String, InheritEnv: env}
+}
+
+// checkEnv are the variables that checks get; nil = what tools need.
+func (s *shared) checkEnv() []string {
+	if s.verifyEnv == "" {
+		return nil
+	}
+	return append(verify.DefaultInheritEnv(), s.moreEnv()...)
+}
+
+// moreEnv are the variables that --verify-env names.
+func (s *shared) moreEnv() []string {
+	if s.verifyEnv == "all" {
+		return []string{"*"}
+	}
+	return strings.FieldsFunc(s.verifyEnv, func(r rune) bool { return r == ',' || r == ' ' })
 }
 
 // proven reports whether anything but the agent's word is asked for.

@@ -16,6 +16,8 @@ import (
 // variables for prompts.
 type config map[string]string
 
+const maxConfig = 1 << 20
+
 // readConfig reads a file of assignments as a shell would, but runs nothing:
 // NAME=value, quotes, comments, $NAME, ${NAME}, ${NAME:-default} and
 // ${NAME:=default} from the file and the environment, and ~/ for the home folder.
@@ -23,10 +25,10 @@ type config map[string]string
 // nearly are known ones are warned of.
 func readConfig(file string, asked bool, lookup func(string) (string, bool), warn func(format string, args ...any)) (config, error) {
 	info, err := os.Stat(file)
-	if !asked && (errors.Is(err, fs.ErrNotExist) || err == nil && !info.Mode().IsRegular()) {
+	if !asked && (errors.Is(err, fs.ErrNotExist) || err == nil && info.IsDir()) {
 		return config{}, nil // none, or a folder of the project's own
 	}
-	data, err := os.ReadFile(file)
+	data, err := readFile(file, maxConfig)
 	if err != nil {
 		return nil, fail(exitConfig, "config: %w", err)
 	}

@@ -15,6 +15,7 @@ import (
 
 // definitions works a file of definitions off: one agent, one task at a time.
 func (w *work) definitions() error {
+	w.progress, w.file = w.progressPath(), named(w.file)
 	f, err := w.load()
 	if err != nil {
 		return err
@@ -122,6 +123,9 @@ func (a *agreed) stage(d spec.Definition, task ralph.Task) (ralph.State, error) 
 		return s, nil
 	default:
 		a.say("%s goes on at iteration %d", task.ID, s.Iteration)
+		if err := a.endLeft(s.Mark); err != nil {
+			return s, err
+		}
 		s = s.Limit(a.relimited(s.Task.Limits, task.Limits))
 	}
 	// Before the files are looked at that are guarded: this may be one of them.
@@ -136,6 +140,22 @@ func (a *agreed) stage(d spec.Definition, task ralph.Task) (ralph.State, error) 
 	a.used.LastCost = cmp.Or(s.LastCost, a.used.LastCost)
 	report(a.stdout, s, a.ctx.Err() != nil)
 	return s, err
+}
+
+// endLeft ends what is left of the agent that worked when this was killed, by the
+// mark on record.
+func (w *work) endLeft(mark string) error {
+	if mark == "" {
+		return nil
+	}
+	ended, err := ralph.EndLeft(mark)
+	for _, command := range ended {
+		w.say("ended what the last run has left running: %s", command)
+	}
+	if err != nil && !errors.Is(err, errors.ErrUnsupported) {
+		return fail(exitAgent, "%w; end it before the agent is run again", err)
+	}
+	return nil
 }
 
 // ends reports whether a loop that ended so says nothing of its task, but of all
@@ -201,7 +221,7 @@ type criteria struct {
 
 // criteria reads the defaults of a project.
 func (s *shared) criteria(project string) (criteria, error) {
-	c := criteria{shared: s, env: spec.Env{Dir: project, AcceptConfig: s.acceptConfig}}
+	c := criteria{shared: s, env: spec.Env{Dir: project, AcceptConfig: s.acceptConfig, InheritEnv: s.checkEnv()}}
 	var err error
 	c.config, err = spec.LoadConfig(cmp.Or(s.config, filepath.Join(project, ".ralph", "config.yaml")))
 	if err != nil && (s.config != "" || !errors.Is(err, fs.ErrNotExist)) {
@@ -222,11 +242,11 @@ func (c *criteria) judged(name string) {
 }
 
 func (s *shared) judgeNamed(name, model string) (ralph.Runner, error) {
-	judge, err := ralph.Preset(name)
+	judge, err := ralph.JudgePreset(name)
 	if err != nil {
 		return nil, ours{err}
 	}
-	judge.Model = model
+	judge.Model, judge.Inherit = model, append(judge.Inherit, s.moreEnv()...)
 	return judge, nil
 }
 

@@ -44,7 +44,7 @@ func runDemo(e env, f *shared, _ []string) error {
 	if err := makeProject(e.ctx, project); err != nil {
 		return err
 	}
-	path := cmp.Or(f.log, filepath.Join(base, "events.jsonl"))
+	path := cmp.Or(named(f.log), filepath.Join(base, "events.jsonl"))
 	log, err := e.executionLog(path)
 	if err != nil {
 		return err
@@ -89,7 +89,7 @@ func makeProject(ctx context.Context, dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	for _, name := range []string{"go.mod", "shop.go", "shop_test.go"} {
+	for _, name := range []string{"go.mod", "shop.go", "shop_test.go"} { // nobody else knows this folder yet
 		data, err := demoFiles.ReadFile("demo/" + name + ".txt")
 		if err != nil {
 			return err

@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"syscall"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/progress"
 )
 
 // Exit codes, all of them.
@@ -34,12 +36,23 @@ func (e *exitError) Error() string { return e.err.Error() }
 func (e *exitError) Unwrap() error { return e.err }
 
 func fail(code int, format string, args ...any) error {
+	return &exitError{code, fmt.Errorf(format, safe(args)...)}
+}
+
+// safe makes what goes into a line of ours safe to show, each part by itself: names
+// of files and tasks may come from anybody.
+func safe(args []any) []any {
+	args = slices.Clone(args)
 	for i, arg := range args {
-		if err, ok := arg.(error); ok {
-			args[i] = ours{err}
+		switch arg := arg.(type) {
+		case ours:
+		case error:
+			args[i] = ours{arg}
+		case string:
+			args[i] = strings.ReplaceAll(progress.Printable(arg), "\n", " ")
 		}
 	}
-	return &exitError{code, fmt.Errorf(format, args...)}
+	return args
 }
 
 // ours is an error as a user of this program reads it: which of the library's
@@ -53,7 +66,7 @@ func (o ours) Error() string {
 	for _, name := range []string{"ralph: ", "tasks: ", "spec: ", "verify: ", "progress: "} {
 		text = strings.ReplaceAll(text, ": "+name, ": ")
 	}
-	return text[len(": "):]
+	return progress.Printable(text[len(": "):])
 }
 
 // A signalError is the cause of a context that a signal ended.

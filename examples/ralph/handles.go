@@ -17,6 +17,7 @@ type shared struct {
 	stage, judge, judgeModel        string
 	verify, promise, match, blocked string
 	dir, config, log, state, exam   string
+	verifyEnv                       string
 	guard                           list
 	always, strict, dryRun          bool
 	acceptConfig, trust             bool
@@ -70,6 +71,7 @@ func (s *shared) handles() []handle {
 		{"exam", work, &s.exam, "a `FOLDER` elsewhere with tests that the agent has not seen, laid over a copy of the work for --verify, or the checks of definitions", nil},
 		{"guard", work, &s.guard, "`FILES` that the agent must not change, like '**/*_test.go'; may be given several times", nil},
 		{"accept-config", slices.Concat(work, verify), &s.acceptConfig, "have checks run although programs, or what tools read from the home folder, changed", nil},
+		{"verify-env", slices.Concat(work, verify), &s.verifyEnv, "`NAMES` of variables, with commas between, that the checks of definitions and judges get beside those that tools need; all: all of them", nil},
 		{"always", modes, &s.always, "verify after every iteration, whether the agent claims to be done or not", nil},
 		{"promise", modes, &s.promise, "the `TEXT` of the completion promise", s.isPromise},
 		{"match", modes, &s.match, "which text counts as the promise, a `RULE`: last-line, own-line, anywhere, fold", nil},

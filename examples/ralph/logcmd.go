@@ -13,14 +13,11 @@ import (
 
 // runLog prints an execution log or a progress.txt as a table.
 func runLog(e env, _ *shared, args []string) error {
-	file, err := os.Open(args[0])
+	file, err := ralph.OpenFile(args[0])
 	if err != nil {
 		return err
 	}
 	defer file.Close()
-	if info, err := file.Stat(); err != nil || info.IsDir() {
-		return fail(exitConfig, "%s is a folder: give the path of the log in it", args[0])
-	}
 	// What it is shows in what can be read of it: its first line may be torn.
 	rows, summary, err := logTable(file)
 	if err == nil && rows == nil {
@@ -38,22 +35,31 @@ func runLog(e env, _ *shared, args []string) error {
 	var b strings.Builder
 	columns(&b, rows)
 	for i, text := range strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n") {
-		begin, end := colour(e.stdout, rows[i][2])
-		fmt.Fprintf(e.stdout, "%s%s%s\n", begin, strings.TrimRight(text, " "), end)
+		paint(e.stdout, colour(rows[i][2]), strings.TrimRight(text, " "))
 	}
 	_, err = fmt.Fprintln(e.stdout, summary)
 	return err
 }
 
-// colour begins and ends the colour of what came of an iteration, on a terminal.
-func colour(out io.Writer, outcome string) (begin, end string) {
-	number := map[ralph.Outcome]int{
+// colour is that of what came of an iteration, 0 = none.
+func colour(outcome string) int {
+	return map[ralph.Outcome]int{
 		ralph.OutcomeSuccess: 32, ralph.OutcomeFailure: 31, ralph.OutcomeSkipped: 33, ralph.OutcomeInterrupted: 33,
 	}[ralph.Outcome(outcome)]
-	if number == 0 || !terminal(out) {
-		return "", ""
+}
+
+// paint prints a line, in a colour where those are wanted. No other control
+// sequences are ours.
+func paint(out io.Writer, colour int, text string) {
+	o, ok := out.(*outlet)
+	if ok = ok && o.colours && colour != 0; ok {
+		o.raw(fmt.Sprintf("\x1b[%dm", colour))
 	}
-	return fmt.Sprintf("\x1b[%dm", number), "\x1b[0m"
+	fmt.Fprint(out, text)
+	if ok {
+		o.raw("\x1b[0m")
+	}
+	fmt.Fprintln(out)
 }
 
 // terminal reports whether out is one that wants colours.
@@ -63,8 +69,11 @@ func terminal(out io.Writer) bool {
 
 // tty reports whether a reader or writer is a terminal.
 func tty(stream any) bool {
-	if o, ok := stream.(*outlet); ok {
-		stream = o.Writer
+	switch s := stream.(type) {
+	case *outlet:
+		stream = s.Writer
+	case inlet:
+		stream = s.from
 	}
 	file, ok := stream.(*os.File)
 	if !ok {

@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -64,6 +66,32 @@ func (s *shared) unexamined(log ralph.ProgressLog) ralph.ProgressLog {
 		}
 		return log.Append(ctx, ev)
 	})
+}
+
+// named is a file that the user has named for us to write. It may be a link to a
+// file, which is resolved now, and not when an agent may have changed it.
+func named(path string) string {
+	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
+		return path
+	}
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		return real
+	}
+	return path
+}
+
+// readFile reads a file of at most so many bytes.
+func readFile(path string, most int64) ([]byte, error) {
+	file, err := ralph.OpenFile(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	text, err := io.ReadAll(io.LimitReader(file, most+1))
+	if err == nil && int64(len(text)) > most {
+		err = fmt.Errorf("%s has more than %d bytes, which is the most that is read", path, most)
+	}
+	return text, err
 }
 
 func absolute(path string) string {

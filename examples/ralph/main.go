@@ -9,9 +9,11 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/progress"
 )
 
 func main() {
@@ -25,11 +27,14 @@ type env struct {
 	stdout, stderr io.Writer
 }
 
-func (e env) say(format string, args ...any) { fmt.Fprintf(e.stderr, "ralph: "+format+"\n", args...) }
+func (e env) say(format string, args ...any) {
+	fmt.Fprintf(e.stderr, "ralph: "+format+"\n", safe(args)...)
+}
 
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	ctx, cancel := context.WithCancelCause(context.Background())
-	stdout, stderr = &outlet{Writer: stdout, cancel: cancel}, &outlet{Writer: stderr, cancel: cancel}
+	stdout, stderr = &outlet{Writer: stdout, cancel: cancel, colours: terminal(stdout)}, &outlet{Writer: stderr, cancel: cancel}
+	stdin = inlet{ctx, stdin}
 	ctx, stop := withSignals(ctx, cancel)
 	defer stop()
 	e := env{ctx, stdin, stdout, stderr}
@@ -71,22 +76,59 @@ func withSignals(ctx context.Context, cancel context.CancelCauseFunc) (context.C
 	}
 }
 
-// An outlet is standard output or error. When nobody reads it any more the run
+// An inlet is standard input. Nobody waits for what is not written when the run
+// has ended.
+type inlet struct {
+	ctx  context.Context
+	from io.Reader
+}
+
+func (i inlet) Read(p []byte) (int, error) {
+	buf := make([]byte, len(p))
+	var n int
+	var err error
+	done := make(chan struct{})
+	go func() {
+		n, err = i.from.Read(buf)
+		close(done)
+	}()
+	select {
+	case <-done:
+		return copy(p, buf[:n]), err
+	case <-i.ctx.Done():
+		return 0, context.Cause(i.ctx)
+	}
+}
+
+// An outlet is standard output or error. All that is shown goes through it, and
+// what a terminal should not be given stays in it: each write is made safe by
+// itself, so that what one text leaves open hides nothing of the next. When nobody reads it any more the run
 // ends, as other programs do, but in good order: with the Ctrl-C that reaches us,
 // a tee behind us has gone before we are done.
 type outlet struct {
 	io.Writer
 	cancel  context.CancelCauseFunc
+	colours bool
 	midLine bool
 }
 
 func (o *outlet) Write(p []byte) (int, error) {
-	if len(p) > 0 {
-		o.midLine = p[len(p)-1] != '\n'
+	text := progress.Printable(string(p))
+	if text == "" {
+		return len(p), nil
 	}
-	n, err := o.Writer.Write(p)
+	o.midLine = !strings.HasSuffix(text, "\n")
+	if err := o.raw(text); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+// raw passes on what is ours.
+func (o *outlet) raw(text string) error {
+	_, err := io.WriteString(o.Writer, text)
 	if errors.Is(err, syscall.EPIPE) {
 		o.cancel(signalError{syscall.SIGPIPE})
 	}
-	return n, err
+	return err
 }

@@ -12,7 +12,21 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"ralph": main})
+	testscript.Main(apart{m}, map[string]func(){"ralph": main})
+}
+
+// apart runs tests with a state folder of their own, and no questions asked.
+type apart struct{ *testing.M }
+
+func (a apart) Run() int {
+	dir, err := os.MkdirTemp("", "ralph-test-state-")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(dir)
+	os.Setenv("XDG_STATE_HOME", dir)
+	os.Setenv("RALPH_TRUST", "1")
+	return a.M.Run()
 }
 
 // TestScripts runs every command as a user would, errors included. In a script,

@@ -122,9 +122,10 @@ func (s *session) locate() (err error) {
 	return err
 }
 
+// isFile reports whether there is a file, or what is none and an error to read.
 func isFile(name string) bool {
 	info, err := os.Stat(name)
-	return err == nil && info.Mode().IsRegular()
+	return err == nil && !info.IsDir()
 }
 
 func isFolder(dir string) error {
@@ -234,6 +235,7 @@ func (s *session) start(l *ralph.Local, state ralph.State) error {
 	banner := &progress.Banner{W: hidden, Mode: s.mode}
 	log := ralph.ProgressLog(banner)
 	if s.log != "" {
+		s.log = named(s.log)
 		execution, err := s.executionLog(s.log)
 		if err != nil {
 			return err
@@ -265,13 +267,10 @@ func (s *session) start(l *ralph.Local, state ralph.State) error {
 
 // newLog makes a file that was not there, named for the time.
 func newLog(dir string, now time.Time) (*os.File, error) {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return nil, err
-	}
 	base := filepath.Join(dir, "session-"+now.Format("20060102-150405"))
 	name := base + ".log"
 	for n := 2; ; n++ {
-		f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+		f, err := progress.File{Path: name}.Create()
 		if !errors.Is(err, fs.ErrExist) {
 			return f, err
 		}
@@ -284,20 +283,10 @@ const maxPrompt = 8 << 20
 
 // readPrompt reads a prompt file, which must be text.
 func readPrompt(file string) (string, error) {
-	info, err := os.Stat(file)
-	var data []byte
-	if err == nil && info.Size() <= maxPrompt && !info.IsDir() {
-		data, err = os.ReadFile(file)
-	}
+	data, err := readFile(file, maxPrompt)
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		err = errors.New("does not exist")
 	case err != nil:
-		err = fmt.Errorf("cannot be read: %w", err)
-	case info.IsDir():
-		err = errors.New("is a folder")
-	case info.Size() > maxPrompt:
-		err = fmt.Errorf("has %d bytes; agents take at most %d", info.Size(), maxPrompt)
+		return "", fail(exitConfig, "prompt file %w", err)
 	case len(bytes.TrimSpace(data)) == 0:
 		err = errors.New("is empty")
 	case !utf8.Valid(data) || bytes.IndexByte(data, 0) >= 0:

@@ -86,7 +86,7 @@ func (w *work) feature() string {
 }
 
 func (w *work) logFile() string {
-	return cmp.Or(w.log, filepath.Join(w.project, ".ralph", "log.jsonl"))
+	return cmp.Or(named(w.log), filepath.Join(w.project, ".ralph", "log.jsonl"))
 }
 
 // open opens the logs. All but the record are for people.
@@ -104,7 +104,7 @@ func (w *work) open(dir progress.Dir) error {
 }
 
 func (w *work) progressPath() string {
-	return cmp.Or(w.progress, filepath.Join(filepath.Dir(w.file), "progress.txt"))
+	return cmp.Or(named(w.progress), filepath.Join(filepath.Dir(w.file), "progress.txt"))
 }
 
 // output is where the agent's words go.

@@ -32,7 +32,7 @@ func (s *shared) records(e env, project, file string) (progress.Dir, error) {
 	}
 	dir = dir.Sub(absolute(file))
 	if err == nil && !s.dryRun {
-		err = os.MkdirAll(dir.Path, 0o700)
+		err = dir.Make()
 	}
 	if err != nil && s.state != "" {
 		return dir, fail(exitConfig, "--state: %w", err)
@@ -148,7 +148,7 @@ func (a *agreed) unlike(agreed, now ralph.Task, terms map[string]string) string 
 // logged reports whether the log in the workspace tells of a loop that was
 // interrupted.
 func (w *work) logged(loop string) bool {
-	file, err := os.Open(w.logPath)
+	file, err := ralph.OpenFile(w.logPath)
 	if err != nil {
 		return false
 	}

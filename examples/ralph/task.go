@@ -121,7 +121,7 @@ func addDefinition(path string, def spec.Definition) error {
 	info, err := os.Stat(path)
 	first := errors.Is(err, fs.ErrNotExist)
 	if err == nil && info.Mode().IsRegular() {
-		text, err := os.ReadFile(path)
+		text, err := readFile(path, maxConfig)
 		first = err == nil && len(bytes.TrimSpace(text)) == 0
 	}
 	if first {
@@ -129,7 +129,7 @@ func addDefinition(path string, def spec.Definition) error {
 		if err != nil {
 			return err
 		}
-		return os.WriteFile(path, text, 0o644)
+		return spec.Create(path, text)
 	}
 	f, err := spec.Load(path)
 	if err == nil {

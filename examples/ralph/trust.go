@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -96,18 +95,15 @@ func (e env) consent(out io.Writer) error {
 		return fail(exitConfig, "nobody has agreed to these commands; %s", howToTrust)
 	}
 	fmt.Fprint(out, "Start them? [y/N] ")
-	answer := make(chan string, 1)
-	go func() {
-		text, _ := bufio.NewReader(e.stdin).ReadString('\n')
-		answer <- strings.ToLower(strings.TrimSpace(text))
-	}()
-	select {
-	case <-e.ctx.Done():
-		return e.ctx.Err()
-	case text := <-answer:
-		return unless(text == "y" || text == "yes", exitConfig, "not agreed to; nothing was started")
+	text, err := bufio.NewReader(e.stdin).ReadString('\n')
+	if e.ctx.Err() != nil {
+		return err
 	}
+	text = strings.ToLower(strings.TrimSpace(text))
+	return unless(text == "y" || text == "yes", exitConfig, "not agreed to; nothing was started")
 }
+
+const maxTrust = 16 << 20
 
 // trustFile reads what was agreed to: one line each, beginning with the digest.
 func trustFile() (known map[string]bool, place string) {
@@ -117,7 +113,7 @@ func trustFile() (known map[string]bool, place string) {
 		return known, ""
 	}
 	place = filepath.Join(filepath.Dir(dir.Path), "trust")
-	text, _ := os.ReadFile(place) // what cannot be read was not agreed to
+	text, _ := readFile(place, maxTrust) // what cannot be read was not agreed to
 	for entry := range strings.Lines(string(text)) {
 		digest, _, _ := strings.Cut(strings.TrimSpace(entry), " ")
 		known[digest] = true
@@ -130,14 +126,9 @@ func (e env) remember(place string, all []stranger) {
 	for _, one := range all {
 		fmt.Fprintf(&text, "%s %s\n", one.digest, line(one.name))
 	}
-	err := os.MkdirAll(filepath.Dir(place), 0o700)
-	var f *os.File
+	err := progress.Dir{Path: filepath.Dir(place)}.Make()
 	if err == nil {
-		f, err = os.OpenFile(place, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
-	}
-	if err == nil {
-		_, err = f.WriteString(text.String())
-		err = cmp.Or(err, f.Close())
+		_, err = progress.File{Path: place}.Write([]byte(text.String()))
 	}
 	if err != nil {
 		e.say("warning: that was agreed to cannot be written down: %v", err)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -9,13 +10,12 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"math"
-	"os"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/progress"
 	"github.com/ralph-loop/ralph/tasks/spec"
 	"github.com/ralph-loop/ralph/verify"
 )
@@ -172,7 +172,7 @@ func (f *verifyFlags) said(stdin io.Reader) (string, error) {
 		return "", nil
 	case "-":
 	default:
-		file, err := os.Open(f.output)
+		file, err := ralph.OpenFile(f.output)
 		if err != nil {
 			return "", fail(exitConfig, "--output: %w", err)
 		}
@@ -209,9 +209,12 @@ func (f *verifyFlags) verifyPart(e env, c criteria, def spec.Definition, stage, 
 			e.say("%s: the output makes no promise (%s); %s is asked for", stage, promise.Why, task.Promise)
 		}
 	}
-	const never = time.Duration(math.MaxInt64)
-	ctx, stop := context.WithTimeout(e.ctx, cmp.Or(f.timeout, never))
-	defer stop()
+	ctx := e.ctx // without a deadline verifiers have their own
+	if f.timeout > 0 {
+		var stop context.CancelFunc
+		ctx, stop = context.WithTimeout(ctx, f.timeout)
+		defer stop()
+	}
 	verdict, err := c.verifier().Verify(ctx, claim)
 	r := verified{Task: task.ID, Stage: stage, Passed: verdict.Passed && err == nil, Feedback: verdict.Feedback, Checks: verdict.Checks}
 	if err != nil {
@@ -227,16 +230,22 @@ func (f *verifyFlags) verifyPart(e env, c criteria, def spec.Definition, stage, 
 
 func (f *verifyFlags) printVerified(out io.Writer, results []verified) error {
 	if f.json {
-		enc := json.NewEncoder(out)
+		var text bytes.Buffer
+		enc := json.NewEncoder(&text)
 		enc.SetEscapeHTML(false)
 		enc.SetIndent("", "  ")
-		return enc.Encode(results)
+		if err := enc.Encode(results); err != nil {
+			return err
+		}
+		_, err := out.Write(progress.PrintableJSON(text.Bytes()))
+		return err
 	}
 	rows := [][]string{{"STAGE", "CHECK", "STATUS", "EXIT", "TIME", "DETAIL"}}
 	for _, r := range results {
 		for _, c := range r.Checks {
 			exit, took := measured(c)
-			rows = append(rows, []string{r.Stage, short(c.Name, 60), string(c.Status), exit, took, short(c.Detail, 100)})
+			detail, _, _ := strings.Cut(c.Detail, "\n")
+			rows = append(rows, []string{r.Stage, short(c.Name, 60), string(c.Status), exit, took, short(detail, 100)})
 		}
 		rows = append(rows, []string{r.Stage, "= " + r.result()})
 	}
@@ -251,6 +260,11 @@ func verifiedExit(e env, results []verified) error {
 		stages[r.result()] = append(stages[r.result()], r.Stage)
 		if !r.Passed {
 			quote(e.stderr, r.Feedback, -1)
+		}
+		for _, c := range r.Checks {
+			if _, more, ok := strings.Cut(c.Detail, "\n"); ok {
+				quote(e.stderr, more, -1)
+			}
 		}
 	}
 	rejected, unable := strings.Join(stages["rejected"], ", "), strings.Join(stages["unable"], ", ")

@@ -1,116 +1,113 @@
-// Package file reads and replaces the files that people and agents edit while a
-// program uses them.
+// Package file opens files in the place of which people, agents and strangers can
+// put something else. It is the one place with the rules for that:
+//
+//   - What is read is a regular file, of bounded size, and opening it never
+//     waits. It may be reached through links.
+//   - What is written is a regular file with one name, that belongs to us, to root
+//     or to the owner of its folder (who could replace it anyway), and is no link.
+//     Folders on the way may be links. A file that a person names for us to write
+//     may be one: whoever takes the name resolves it, once, at the start.
+//
+// What is decided about a path is decided again about what was opened. Errors
+// begin with what, which names the file to people ("task list") and may be "", and
+// with its path; they say what to do. The names of packages are for callers to add.
 package file
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
+	"strings"
 )
 
-// Regular says what is at a path, which must be a regular file: a directory has
-// no text, and a pipe would block. The error begins with what, which names the
-// file to people ("task list"), and says what to do.
-func Regular(what, path string) (fs.FileInfo, error) {
+// Open opens a regular file for reading.
+func Open(what, path string) (*os.File, error) {
 	if path == "" {
-		return nil, fmt.Errorf("no path of a %s is given", what)
+		return nil, fmt.Errorf("no path of a %s is given", cmp.Or(what, "file"))
 	}
 	info, err := os.Stat(path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf("%s %s: %w: create it, or give the path of the one you have", what, path, fs.ErrNotExist)
-	case err != nil:
-		return nil, fmt.Errorf("%s: %w", what, err)
-	case info.IsDir():
-		return nil, fmt.Errorf("%s %s is a directory: give the path of the file in it", what, path)
-	case !info.Mode().IsRegular():
-		return nil, fmt.Errorf("%s %s is not a regular file", what, path)
+	if err != nil {
+		return nil, failed(what, path, err)
 	}
-	return info, nil
+	if wrong := regular(info); wrong != "" {
+		return nil, refused(what, path, wrong)
+	}
+	f, err := os.OpenFile(path, os.O_RDONLY|NonBlock, 0)
+	if err != nil {
+		return nil, failed(what, path, err)
+	}
+	return opened(what, path, f, regular)
 }
 
-// Read reads a regular file, see [Regular]: all of it, or if most is not 0 no
-// more than one byte beyond most, so that the caller sees that it is too long.
+// Read reads all of a regular file. It is an error if that is more than most, in
+// bytes.
 func Read(what, path string, most int) ([]byte, error) {
-	if _, err := Regular(what, path); err != nil {
+	f, err := Open(what, path)
+	if err != nil {
 		return nil, err
 	}
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", what, err)
-	}
 	defer f.Close() // it was only read
-	var in io.Reader = f
-	if most > 0 {
-		in = io.LimitReader(f, int64(most)+1)
-	}
-	text, err := io.ReadAll(in)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", what, err)
+	return Rest(what, f, most)
+}
+
+// Rest reads what is left of a file that is open, as [Read] does.
+func Rest(what string, f *os.File, most int) ([]byte, error) {
+	text, err := io.ReadAll(io.LimitReader(f, int64(most)+1))
+	switch {
+	case err != nil:
+		return nil, failed(what, f.Name(), err)
+	case len(text) > most:
+		return nil, refused(what, f.Name(), fmt.Sprintf("has more than %d bytes, which is the most that is read", most))
 	}
 	return text, nil
 }
 
-// Replace gives an existing file new content, all or nothing: a reader, or a
-// machine that loses power, sees the old content or the new one. A symbolic link
-// is followed, and the mode stays.
-func Replace(path string, text []byte) (err error) {
-	path, err = filepath.EvalSymlinks(path)
-	if err != nil {
-		return err
+// A rule says what is wrong with a file, "" = nothing.
+type rule func(fs.FileInfo) (wrong string)
+
+// regular is the rule for what is read.
+func regular(info fs.FileInfo) string {
+	mode := info.Mode()
+	if mode.IsDir() {
+		return "is a directory: give the path of the file in it"
 	}
-	info, err := os.Stat(path)
-	if err != nil {
-		return err
-	}
-	dir := filepath.Dir(path)
-	temp, err := os.CreateTemp(dir, "."+filepath.Base(path)+".*")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, os.Remove(temp.Name()))
+	for kind, name := range map[fs.FileMode]string{fs.ModeNamedPipe: "named pipe", fs.ModeSocket: "socket", fs.ModeDevice: "device"} {
+		if mode&kind != 0 {
+			return "is not a regular file but a " + name + ": remove it, or give the path of a file"
 		}
-	}()
-	_, err = temp.Write(text)
-	if err == nil {
-		err = temp.Chmod(info.Mode().Perm())
 	}
-	if err == nil {
-		err = temp.Sync()
+	if !mode.IsRegular() {
+		return "is not a regular file: remove it, or give the path of one"
 	}
-	if err = errors.Join(err, temp.Close()); err != nil {
-		return err
-	}
-	if err = os.Rename(temp.Name(), path); err != nil {
-		return err
-	}
-	syncDir(dir)
-	return nil
+	return ""
 }
 
-// syncDir makes a rename durable where the system can do that for folders; the
-// file itself is whole in any case.
-func syncDir(dir string) {
-	if d, err := os.Open(dir); err == nil {
-		_ = d.Sync()
-		_ = d.Close()
-	}
-}
-
-// StateHome is where programs keep what they must find again: $XDG_STATE_HOME, or
-// ~/.local/state if that is not an absolute path, as its specification has it.
-func StateHome() (string, error) {
-	if home := os.Getenv("XDG_STATE_HOME"); filepath.IsAbs(home) {
-		return home, nil
-	}
-	user, err := os.UserHomeDir()
+// opened returns a file if it keeps the rule, and not only what stood at its path
+// before it was opened.
+func opened(what, path string, f *os.File, follows rule) (*os.File, error) {
+	info, err := f.Stat()
 	if err != nil {
-		return "", err
+		return nil, failed(what, path, errors.Join(err, f.Close()))
 	}
-	return filepath.Join(user, ".local", "state"), nil
+	if wrong := follows(info); wrong != "" {
+		return nil, errors.Join(refused(what, path, wrong), f.Close())
+	}
+	return f, nil
+}
+
+func name(what, path string) string { return strings.TrimSpace(what + " " + path) }
+
+func refused(what, path, wrong string) error { return fmt.Errorf("%s %s", name(what, path), wrong) }
+
+func failed(what, path string, err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s: %w: create it, or give the path of the one you have", name(what, path), fs.ErrNotExist)
+	}
+	if e, ok := errors.AsType[*fs.PathError](err); ok && e.Path == path { // it is told once
+		err = e.Err
+	}
+	return fmt.Errorf("%s: %w", name(what, path), err)
 }

@@ -17,10 +17,11 @@ func TestRead(t *testing.T) {
 	if err := os.WriteFile(path, []byte("12345"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for most, want := range map[int]string{0: "12345", 3: "1234", 5: "12345"} {
-		if got, err := file.Read("list", path, most); err != nil || string(got) != want {
-			t.Errorf("%d: %q, %v", most, got, err)
-		}
+	if got, err := file.Read("list", path, 5); err != nil || string(got) != "12345" {
+		t.Errorf("%q, %v", got, err)
+	}
+	if got, err := file.Read("list", path, 4); got != nil || err == nil || !strings.Contains(err.Error(), "list "+path+" has more than 4 bytes") {
+		t.Errorf("%q, %v", got, err)
 	}
 	for path, want := range map[string]string{"": "no path of a list is given", dir: "is a directory", filepath.Join(dir, "none"): "create it"} {
 		if _, err := file.Read("list", path, 0); err == nil || !strings.Contains(err.Error(), want) {
@@ -29,27 +30,28 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// A link is followed, the mode stays, and nothing else is left in the folder.
+// The mode stays, also that of a file that may not be written, and nothing else is
+// left in the folder.
 func TestReplace(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	real, link := filepath.Join(dir, "real"), filepath.Join(dir, "link")
-	if err := errors.Join(os.WriteFile(real, []byte("old"), 0o640), os.Chmod(real, 0o640), os.Symlink("real", link)); err != nil {
+	real := filepath.Join(dir, "real")
+	if err := errors.Join(os.WriteFile(real, []byte("old"), 0o440), os.Chmod(real, 0o440)); err != nil {
 		t.Fatal(err)
 	}
-	if err := file.Replace(link, []byte("new")); err != nil {
+	if err := file.Replace("list", real, []byte("new")); err != nil {
 		t.Fatal(err)
 	}
 	if got, err := os.ReadFile(real); err != nil || string(got) != "new" {
 		t.Errorf("%q, %v", got, err)
 	}
-	if info, err := os.Lstat(real); err != nil || info.Mode().String() != "-rw-r-----" {
+	if info, err := os.Lstat(real); err != nil || info.Mode().String() != "-r--r-----" {
 		t.Errorf("mode %v, %v", info.Mode(), err)
 	}
-	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 2 {
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 {
 		t.Errorf("%d entries, %v", len(entries), err)
 	}
-	if err := file.Replace(filepath.Join(dir, "none"), nil); !errors.Is(err, os.ErrNotExist) {
+	if err := file.Replace("list", filepath.Join(dir, "none"), nil); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a file that is not there: %v", err)
 	}
 }

@@ -14,13 +14,14 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+
+	"github.com/ralph-loop/ralph/internal/file"
 )
 
 // unfiltered returns a call of git on the work tree with this top, and no other,
 // for which every filter that is configured is off, by its name.
 func unfiltered(ctx context.Context, top string) (call, error) {
-	// Without this, git that does not like what is in .git looks further up.
-	c := call{dir: top, env: []string{"GIT_CEILING_DIRECTORIES=" + filepath.Dir(top)}}
+	c := inTree(top)
 	if hasNoFilters(top) {
 		c.env = append(c.env, "GIT_CONFIG_SYSTEM="+systemConfig)
 		return c, nil
@@ -46,6 +47,12 @@ func unfiltered(ctx context.Context, top string) (call, error) {
 		c.options = append(c.options, "-c", filter+".clean=", "-c", filter+".smudge=", "-c", filter+".process=", "-c", filter+".required=false")
 	}
 	return c, nil
+}
+
+// inTree is a call of git on the work tree with this top: one that does not like
+// what is in .git looks no further up, and no configuration puts the files elsewhere.
+func inTree(top string) call {
+	return call{dir: top, env: []string{"GIT_CEILING_DIRECTORIES=" + filepath.Dir(top), "GIT_WORK_TREE=" + top}}
 }
 
 // systemConfig is where the git of a Linux distribution has the configuration of
@@ -80,14 +87,10 @@ func hasNoFilters(top string) bool {
 		files = append(files, filepath.Join(xdg, "git", "config"))
 	}
 	for _, name := range files {
-		info, err := os.Stat(name)
+		text, err := file.Read("", name, 1<<20)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
-		if err != nil || !info.Mode().IsRegular() || info.Size() > 1<<20 {
-			return false
-		}
-		text, err := os.ReadFile(name)
 		text = bytes.ToLower(text)
 		if err != nil || bytes.Contains(text, []byte("filter")) || bytes.Contains(text, []byte("include")) {
 			return false
@@ -125,7 +128,7 @@ func mayHaveSubmodules(top string) bool {
 	if shared, _ := filepath.Glob(filepath.Join(dir, "sharedindex.*")); len(shared) > 0 {
 		return true
 	}
-	f, err := os.Open(filepath.Join(dir, "index"))
+	f, err := file.Open("", filepath.Join(dir, "index"))
 	if err != nil {
 		return !errors.Is(err, fs.ErrNotExist)
 	}

@@ -79,8 +79,10 @@ type call struct {
 func (c call) run(ctx context.Context, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, patience, errPatience)
 	defer cancel()
-	// What is off: a program that tells what changed; hooks; a file that is read.
-	all := []string{"--no-pager", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=" + os.DevNull, "-c", "diff.orderFile=" + os.DevNull}
+	// What is off: a program that tells what changed; hooks; a file that is read; and
+	// what has git take a file for unchanged that is not.
+	all := []string{"--no-pager", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=" + os.DevNull, "-c", "diff.orderFile=" + os.DevNull,
+		"-c", "core.trustctime=true", "-c", "core.checkStat=default"}
 	cmd := exec.CommandContext(ctx, "git", slices.Concat(all, c.options, args)...)
 	var out, said bytes.Buffer
 	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = c.dir, slices.Concat(environ(), c.env), &out, &said
@@ -101,7 +103,8 @@ func (c call) run(ctx context.Context, args ...string) (string, error) {
 
 // environ is this process's environment without what names another repository,
 // and with what keeps git from writing, asking and transferring: in a partial
-// clone it fetches an object that is missing, by means that are configured.
+// clone it fetches an object that is missing, by means that are configured. One
+// object does not stand for another.
 func environ() []string {
 	env := slices.DeleteFunc(os.Environ(), func(e string) bool {
 		name, _, _ := strings.Cut(e, "=")
@@ -110,5 +113,5 @@ func environ() []string {
 			"GIT_COMMON_DIR", "GIT_PREFIX", "GIT_NAMESPACE",
 		}, name)
 	})
-	return append(env, "GIT_OPTIONAL_LOCKS=0", "GIT_TERMINAL_PROMPT=0", "GIT_ALLOW_PROTOCOL=none", "GIT_NO_LAZY_FETCH=1", "LC_ALL=C")
+	return append(env, "GIT_OPTIONAL_LOCKS=0", "GIT_TERMINAL_PROMPT=0", "GIT_ALLOW_PROTOCOL=none", "GIT_NO_LAZY_FETCH=1", "GIT_NO_REPLACE_OBJECTS=1", "LC_ALL=C")
 }

@@ -15,6 +15,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/ralph-loop/ralph/internal/file"
 )
 
 // A View is what is known of a work tree at one moment.
@@ -157,16 +159,23 @@ func (l *looker) content(name string) (content string, folder bool) {
 		return fmt.Sprintf("%d %s", info.Size(), info.ModTime().UTC().Format(time.RFC3339Nano)), false
 	}
 	l.budget -= info.Size()
-	f, err := os.Open(name)
+	sum, err := digest(name)
 	if err != nil {
 		return "unreadable", false
 	}
+	return info.Mode().Perm().String() + " " + sum, false
+}
+
+// digest is the SHA-256 of a file, in hexadecimal digits.
+func digest(name string) (string, error) {
+	f, err := file.Open("", name)
+	if err != nil {
+		return "", err
+	}
 	defer f.Close()
 	h := sha256.New()
-	if _, err := io.Copy(h, f); err != nil {
-		return "unreadable", false
-	}
-	return info.Mode().Perm().String() + " " + hex.EncodeToString(h.Sum(nil)), false
+	_, err = io.Copy(h, f)
+	return hex.EncodeToString(h.Sum(nil)), err
 }
 
 // Digest is the same for two views of the same commit with the same changes. ""

@@ -7,7 +7,7 @@
 // speaks Anthropic Messages, OpenAI Responses, OpenAI Chat Completions and
 // Gemini, and calls each client's tools by the names that the client offers.
 //
-// Only requests that offer tools take a turn. Clients make others (titles,
+// Only requests that offer tools take a turn, unless it has a [Turn.Reply]. Clients make others (titles,
 // probes, token counts, lists of models); those get a fixed answer.
 //
 //	s, err := modelserver.Start(
@@ -150,7 +150,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) {
 	q, decodeErr := d.decode(body)
 	q.Method, q.Path, q.Body = r.Method, r.URL.Path, body
 	q.Stream = q.Stream || strings.HasSuffix(r.URL.Path, ":streamGenerateContent")
-	if decodeErr != nil || !q.turn() {
+	if decodeErr != nil || !q.turn() && !s.replies(q) {
 		s.record(&q)
 		d.side(w, r, q)
 		return
@@ -161,6 +161,14 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s.play(w, r, d, q, t)
+}
+
+// replies reports whether the next turn is made of a request, and this is one that a
+// model could answer.
+func (s *Server) replies(q Request) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(q.User) > 0 && s.at < len(s.script) && s.script[s.at].Reply != nil
 }
 
 // take records the request and gives it its turn.

@@ -300,3 +300,31 @@ func TestEnv(t *testing.T) {
 		t.Error("an environment for an unknown agent")
 	}
 }
+
+// A turn that is made of the request is taken by one without tools, too.
+func TestReply(t *testing.T) {
+	t.Parallel()
+	s, err := modelserver.Start(modelserver.Turn{Reply: func(q modelserver.Request) string { return "You said: " + q.LastUser() }}, modelserver.Turn{Text: "hidden"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	ask := func(text string) string {
+		resp, err := http.Post(s.URL+"/v1/chat/completions", "application/json", strings.NewReader(`{"messages":[{"role":"user","content":"`+text+`"}]}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		body, err := io.ReadAll(resp.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(body)
+	}
+	if got := ask("hello"); !strings.Contains(got, "You said: hello") {
+		t.Error(got)
+	}
+	if got := ask("again"); strings.Contains(got, "hidden") || s.Left() != 1 || len(s.Requests()) != 1 {
+		t.Errorf("%s, %d turns left", got, s.Left())
+	}
+}

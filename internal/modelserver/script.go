@@ -12,6 +12,9 @@ import (
 type Turn struct {
 	Thinking string // reasoning, where the API knows it
 	Text     string // what the model says
+	// Reply makes what the model says of the request, instead of Text. A request
+	// that offers no tools takes such a turn too.
+	Reply func(Request) string
 
 	// Shell is a command line for the client's shell tool.
 	Shell string
@@ -65,6 +68,9 @@ type reply struct {
 
 func (t Turn) reply(id string, q Request) (reply, error) {
 	r := reply{id: id, model: q.Model, thinking: t.Thinking, text: t.Text, in: t.InputTokens, out: t.OutputTokens}
+	if t.Reply != nil {
+		r.text = t.Reply(q)
+	}
 	if r.in == 0 && r.out == 0 {
 		r.in, r.out = 100, 10
 	}

@@ -5,6 +5,8 @@
 // before values in values.go. Everything else is mechanism.
 package redact
 
+import "github.com/ralph-loop/ralph/internal/term"
+
 // MinSecret is the length in bytes of the shortest known value that is looked
 // for; ordinary text is full of shorter ones.
 const MinSecret = 6
@@ -29,6 +31,19 @@ func (f Finder) Text(s string) string {
 	}
 	stream := f.Stream()
 	return string(stream.Add(make([]byte, 0, len(s)+len(s)/8), []byte(s), true))
+}
+
+// Shown is what hide makes of a text, unless a secret would stand in that once it is
+// made safe to show: then it is the safe text, without the secret. Zero-width
+// characters part a secret only for programs.
+func Shown(hide func(string) string, text string) string {
+	hidden := hide(text)
+	if safe := term.Clean(hidden); safe != hidden {
+		if again := hide(safe); again != safe {
+			return again
+		}
+	}
+	return hidden
 }
 
 // Stream returns a stream of its own for a text that comes in pieces.

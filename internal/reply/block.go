@@ -8,7 +8,8 @@ import "strings"
 // without its mark, is not. The zero value is at the beginning of a text.
 //
 // It is CommonMark's rules, simplified: a text's first line is never indented code,
-// of lists only the innermost item is known, and of HTML only <pre> and comments. A
+// of lists only the innermost item is known, of what a quotation holds only fences and
+// headings, and of HTML only <pre> and comments. A
 // comment that does not begin its line ends with the paragraph.
 type Blocks struct {
 	fence   Fence
@@ -55,6 +56,7 @@ func closing(open string) string {
 // Place says where a line stands that comes after those read and begins like this.
 // That it begins with the mark of a quotation is for the caller to see.
 func (b *Blocks) Place(line string) Place {
+	line = strings.TrimLeft(line, Mark)
 	switch {
 	case b.fence.open != "" || b.html == "<pre>":
 		return InCode
@@ -95,49 +97,73 @@ func (b *Blocks) Lines(text string) {
 	}
 }
 
-// Line reads one line.
+// Line reads one line. A [Mark] at its beginning is for what was left out there.
 func (b *Blocks) Line(line string) {
-	if b.Open() != "" {
+	line = strings.TrimLeft(line, Mark)
+	switch {
+	case b.fence.open != "":
 		b.gap = true
-	}
-	if b.fence.open != "" {
 		b.fence.Line(line)
-		return
-	}
-	if b.html != "" {
+	case b.html != "":
+		b.gap = true
 		if hasFold(line, closing(b.html)) {
 			b.html = ""
 		}
-		return
-	}
-	body := strings.TrimSpace(line)
-	if body == "" {
+	case strings.TrimSpace(line) == "":
 		b.gap, b.lazy, b.comment, b.quoted = true, false, false, Fence{}
-		return
+	default:
+		b.words(line)
+	}
+}
+
+// words reads a line that is not blank and stands in nothing that goes on for lines.
+func (b *Blocks) words(line string) {
+	body := strings.TrimSpace(line)
+	inner := withoutListMark(body)
+	heading, mark := starts(body), len(body)-len(inner)
+	if heading {
+		mark = 0
 	}
 	columns := indent(line, b.item+4)
 	code := b.code(columns)
-	inner := withoutListMark(body)
-	switch listed := len(inner) < len(body); {
-	case code:
-	case listed && !starts(body):
-		b.item = min(columns+len(body)-len(inner), maxItem)
-	case columns < b.item && b.gap:
-		b.item = columns
+	if !code {
+		b.list(columns, mark, heading || fenceMark(body) != "")
 	}
-	b.gap, b.begun = code || starts(body), true
+	b.gap, b.begun = code || heading || !b.lazy && underlines(body), true
 	if inner[0] == '>' && !code {
 		b.quote(inner)
 		return
 	}
 	b.quoted = Fence{}
 	b.fence.Line(line)
-	if b.fence.open != "" || starts(body) || len(inner) < len(body) {
+	if b.fence.open != "" || heading || mark > 0 && interrupts(body) {
 		b.lazy, b.comment = false, false
 	}
-	if b.fence.open == "" && !code {
+	if !code {
 		b.openHTML(inner)
 	}
+}
+
+// list takes over whether a line that is indented so far is in a list item. mark is
+// the length of the item's mark that it begins with, 0 = none; block says that it is
+// no paragraph.
+func (b *Blocks) list(columns, mark int, block bool) {
+	switch {
+	case mark > 0:
+		b.item = min(columns+mark, maxItem)
+	case columns < b.item && (b.gap || block):
+		b.item = columns
+	}
+}
+
+// underlines reports whether a line makes a heading of the paragraph before it. With -
+// it is a rule, too.
+func underlines(line string) bool { return strings.Trim(line, "=") == "" }
+
+// interrupts reports whether a list item ends a paragraph: if it has a number, it is
+// the first.
+func interrupts(item string) bool {
+	return item[0] < '0' || item[0] > '9' || item[:2] == "1." || item[:2] == "1)"
 }
 
 // quote reads a line of a block quotation.
@@ -161,6 +187,9 @@ func starts(line string) bool {
 // openHTML looks for <pre> at the beginning of a line, and for a comment that stays
 // open.
 func (b *Blocks) openHTML(line string) {
+	if b.fence.open != "" {
+		return
+	}
 	if hasPrefixFold(line, "<pre") && (len(line) == 4 || strings.IndexByte(" \t>", line[4]) >= 0) {
 		b.lazy = false
 		if !hasFold(line, "</pre>") {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/ralph-loop/ralph/internal/reply"
+	"github.com/ralph-loop/ralph/internal/term"
 )
 
 const tag = "<promise>X</promise>"
@@ -106,6 +107,18 @@ func TestTextBlocks(t *testing.T) {
 			t.Errorf("%s: %v, want %v", tt.name, in, tt.in)
 		}
 	}
+	for _, fence := range []string{"```go ", "~~~", "<pre>", "<!-- "} { // with the tag on its line
+		for _, more := range []string{"", "x " + tag + "\n"} {
+			if !strings.Contains(kept(long, fence+tag+"\n"+more, long+tag), fence+tag) {
+				t.Errorf("%q: its tag is lost", fence)
+			}
+			var b reply.Blocks
+			b.Lines(strings.TrimSuffix(kept(long, fence+tag+"\n"+more, long+tag), "\n"+tag))
+			if b.Place(tag) == reply.InProse {
+				t.Errorf("%q, %q: what follows is outside of it", fence, more)
+			}
+		}
+	}
 	for in, text := range map[string]string{"<pre>\n%s\n</pre>\n": "<pre>\n" + tag + "\n</pre>\n", "<!--\n%s\n-->\n": "<!--\n" + tag + "\n-->\n"} {
 		if got := kept(long, text, long); !strings.Contains(got, strings.Replace(in, "%s", tag, 1)) {
 			t.Errorf("a tag in %q is kept outside of it", in)
@@ -113,6 +126,19 @@ func TestTextBlocks(t *testing.T) {
 	}
 	if got := kept(long, "\x1b[8m"+tag+"\x1b[0m\n", long); strings.Contains(got, tag) {
 		t.Error("a tag is kept that is hidden")
+	}
+	for _, tt := range []struct {
+		head, middle string
+		seen         bool
+	}{
+		{"\x1b[8m", "", false}, {"", "\x1b[8mx\n", false}, {"\x1b[8m", "\x1b[0m\n", true}, {"\x1b[8m", "\x1b[m\x1b[8m\n", false}, {"", "\x1b[8mx\x1b[28m\n", true}, {"\x1b[8m", "```\n\x1b[0m\n", true},
+	} {
+		seen := term.Visible(kept(tt.head+long, long+tt.middle, long+tag))
+		var b reply.Blocks
+		b.Lines(strings.TrimSuffix(seen, tag))
+		if strings.HasSuffix(seen, "\n"+tag) != tt.seen || b.Open() != "" {
+			t.Errorf("%q, then %q: a tag after it is seen is %v, %q is open", tt.head, tt.middle, !tt.seen, b.Open())
+		}
 	}
 }
 

@@ -37,7 +37,9 @@ type Text struct {
 
 	blocks  Blocks // up to the tail, as a person sees the lines
 	midLine bool   // the tail begins in the middle of a line
+	hidden  bool   // what was before the tail conceals it
 	atHead  string
+	hides   string // what ends that the head conceals what follows
 	kept    []kept
 }
 
@@ -101,8 +103,13 @@ func (t *Text) Blank() bool {
 func (t *Text) cut() {
 	if t.head == 0 {
 		t.head = border(t.buf[:headSize])
-		t.blocks.Lines(strings.TrimSuffix(term.Plain(string(t.buf[:t.head])), "\n"))
+		var seen string
+		seen, t.hidden = term.VisibleIn(strings.TrimPrefix(string(t.buf[:t.head]), Mark), false)
+		t.blocks.Lines(strings.TrimSuffix(seen, "\n"))
 		t.atHead = t.blocks.Open()
+		if t.hidden {
+			t.hides = "\x1b[28m"
+		}
 	}
 	end := len(t.buf) - tailSize
 	if n := bytes.IndexByte(t.buf[end:], '\n'); n >= 0 && n < tailSize/2 {
@@ -139,10 +146,11 @@ func border(b []byte) int {
 // The first line may lack its beginning, the last one its end: such a piece is kept
 // as one, and is no fence.
 func (t *Text) leave(b []byte, cutLine bool) {
-	if !HasTag(b) && !marks(b) && !term.MayEscape(b) {
+	if !term.MayEscape(b) && (t.hidden || !HasTag(b) && !marks(b)) {
 		return
 	}
-	seen := term.Visible(string(b))
+	var seen string
+	seen, t.hidden = term.VisibleIn(string(b), t.hidden)
 	tagged := HasTag(seen)
 	first := t.midLine || t.gone == 0 && t.buf[t.head-1] != '\n'
 	for seen != "" {
@@ -205,6 +213,7 @@ func (t *Text) String() string {
 		}
 	}
 	b.Write(t.buf[:t.head])
+	b.WriteString(t.hides)
 	if t.buf[t.head-1] != '\n' {
 		b.WriteByte('\n')
 	}
@@ -213,11 +222,16 @@ func (t *Text) String() string {
 	for _, k := range t.kept {
 		line(k.in)
 		line(k.line)
-		line(closing(k.in))
+		var in Blocks
+		in.Lines(k.in + "\n" + k.line) // which may be what begins or ends a fence
+		line(closing(in.Open()))
 	}
 	line(t.blocks.Open())
 	if t.midLine {
 		b.WriteString("… ")
+	}
+	if t.hidden { // a line that was kept was not the last one that was seen
+		b.WriteString("…\n\x1b[8m")
 	}
 	b.Write(t.buf[t.head:])
 	return strings.ToValidUTF8(b.String(), "\uFFFD")

@@ -17,7 +17,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/ralph-loop/ralph/internal/file"
+	"github.com/ralph-loop/ralph/internal/environ"
 )
 
 // A Spec is what a user asks for; its fields are those of ralph.Sandbox.
@@ -101,7 +101,7 @@ func (s *Spec) Args(args []string) []string {
 func (s *Spec) protect(dir string, write []string) error {
 	protected := s.Protect
 	if protected == nil {
-		if home, err := file.StateHome(); err == nil {
+		if home, err := environ.StateHome(); err == nil {
 			protected = []string{filepath.Join(home, "ralph")}
 		}
 	}

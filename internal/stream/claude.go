@@ -7,7 +7,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/jsonlines"
 )
 
-// claudeDialect is that of Claude Code, and of Cursor and Amp, which follow it.
+// claudeDialect is that of Claude Code, and of Amp, which follows it.
 // Each block of a message is a line of its own, with the message's id. Amp
 // repeats the prompt as a user line; user lines are of no use here.
 func claudeDialect() dialect {
@@ -17,7 +17,7 @@ func claudeDialect() dialect {
 	content := jsonlines.Keys("type", "text", "name").With("input", toolInput())
 	message := jsonlines.Keys("id", "model").With("content", content).With("usage", usage())
 	want := jsonlines.Keys("type", "subtype", "session_id", "model", "parent_tool_use_id", "error", "is_api_error_message",
-		"api_error_status", "is_error", "result", "total_cost_usd", "terminal_reason", "num_turns").
+		"api_error_status", "is_error", "result", "total_cost_usd", "terminal_reason", "num_turns", "isSidechain", "isReplay").
 		With("message", message).With("usage", usage()).With("errors", jsonlines.Filter{}).
 		With("modelUsage", jsonlines.Filter{"*": jsonlines.Keys("inputTokens", "outputTokens", "cacheReadInputTokens", "cacheCreationInputTokens")}).
 		With("rate_limit_info", jsonlines.Keys("status", "resetsAt")).
@@ -26,7 +26,7 @@ func claudeDialect() dialect {
 }
 
 func claudeLine(d *Decoder, v *jsonlines.Value) {
-	subAgent := v.Str("parent_tool_use_id") != ""
+	subAgent := v.Str("parent_tool_use_id") != "" || v.True("isSidechain") || v.True("isReplay")
 	switch v.Str("type") {
 	case "assistant", "stream_event", "result":
 		subAgent = d.foreign(v.Str("session_id")) || subAgent
@@ -37,12 +37,8 @@ func claudeLine(d *Decoder, v *jsonlines.Value) {
 	case "assistant":
 		claudeMessage(d, v, subAgent)
 	case "stream_event":
-		switch event := v.Get("event"); {
-		case subAgent:
-		case event.Str("type") == "message_start":
-			d.stream = event.Str("message", "id")
-		case event.Str("delta", "type") == "text_delta":
-			d.piece(d.stream, event.Get("delta", "text").Long())
+		if !subAgent {
+			claudeEvent(d, v.Get("event"))
 		}
 	case "rate_limit_event":
 		if v.Str("rate_limit_info", "status") == "rejected" {
@@ -58,14 +54,27 @@ func claudeLine(d *Decoder, v *jsonlines.Value) {
 	}
 }
 
+// claudeEvent takes over what comes of a message in pieces.
+func claudeEvent(d *Decoder, event *jsonlines.Value) {
+	switch {
+	case event.Str("type") == "message_start":
+		d.stream = event.Str("message", "id")
+		d.begin(d.stream)
+	case event.Str("delta", "type") == "text_delta":
+		d.piece(d.stream, event.Get("delta", "text").Long())
+	}
+}
+
 // claudeSystem takes over what the client says about the run. Where it begins,
-// also anew, so may a session: the next line's is the run's.
+// also anew, it names the run's session; what another one said before is not the
+// run's.
 func claudeSystem(d *Decoder, v *jsonlines.Value) {
 	switch v.Str("subtype") {
 	case "init":
-		d.fullID, d.stream, d.session = "", "", ""
-		if s := v.Str("session_id"); s != "" {
-			d.res.Session = s
+		d.fullID, d.stream = "", ""
+		if s := v.Str("session_id"); s != "" && s != d.session {
+			d.restart()
+			d.session, d.named, d.res.Session = "", s, s
 		}
 		if s := v.Str("model"); s != "" {
 			d.res.Model = s
@@ -95,6 +104,9 @@ func claudeMessage(d *Decoder, v *jsonlines.Value, subAgent bool) {
 	for _, block := range m.Get("content").Items() {
 		if block.Str("type") == "tool_use" {
 			claudeTool(d, block)
+		}
+		if !subAgent {
+			d.apart = wordsOf(block) == nil
 		}
 	}
 	if usage := m.Get("usage"); usage != nil {

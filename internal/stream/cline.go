@@ -12,7 +12,7 @@ import (
 func clineDialect() dialect {
 	event := jsonlines.Keys("type", "contentType", "text", "toolName", "totalInputTokens", "totalOutputTokens", "totalCost").
 		With("error", jsonlines.Keys("message")).With("input", toolInput().With("commands", jsonlines.Filter{}))
-	want := jsonlines.Keys("type", "say", "ask", "text", "partial", "finishReason").With("event", event).
+	want := jsonlines.Keys("type", "say", "ask", "text", "partial", "finishReason", "parentAgentId").With("event", event).
 		With("usage", jsonlines.Keys("inputTokens", "outputTokens", "totalCost")).With("model", jsonlines.Keys("id"))
 	return dialect{want: want, line: clineLine, drop: func(kind []byte) bool { return string(kind) == "hook_event" }}
 }
@@ -20,11 +20,18 @@ func clineDialect() dialect {
 func clineLine(d *Decoder, v *jsonlines.Value) {
 	switch v.Str("type") {
 	case "agent_event":
-		clineEvent(d, v.Get("event"))
+		if v.Str("parentAgentId") == "" { // not a sub-agent's
+			clineEvent(d, v.Get("event"))
+		}
 	case "run_result":
 		clineResult(d, v)
 	case "say":
-		clineSay(d, v)
+		switch v.Str("say") {
+		case "api_req_retried", "error_retry":
+			d.retry()
+		default:
+			clineSay(d, v)
+		}
 	case "ask":
 		switch v.Str("ask") {
 		case "completion_result":
@@ -41,8 +48,11 @@ func clineLine(d *Decoder, v *jsonlines.Value) {
 func clineEvent(d *Decoder, e *jsonlines.Value) {
 	kind := e.Str("contentType")
 	switch e.Str("type") {
-	case "iteration_start":
-		d.whole() // what came in pieces will not be completed
+	case "iteration_start": // what came in pieces will not be completed
+		if d.res.Message != "" {
+			d.retry() // an error cut it
+		}
+		d.whole()
 	case "content_start":
 		switch kind {
 		case "text":

@@ -9,7 +9,7 @@ import (
 // another id. The prompt is repeated as user.message. Events of a sub-agent name
 // it, or the tool call that began it. It tells requests, neither tokens nor cost.
 func copilotDialect() dialect {
-	data := jsonlines.Keys("messageId", "deltaContent", "model", "outputTokens", "inputTokens", "message", "statusCode", "errorType", "toolName", "parentToolCallId").
+	data := jsonlines.Keys("messageId", "deltaContent", "model", "outputTokens", "inputTokens", "message", "statusCode", "errorType", "toolName", "parentToolCallId", "phase").
 		With("content", jsonlines.Keys("type", "text")).With("arguments", toolInput()).With("fileEdits", jsonlines.Keys("path"))
 	want := jsonlines.Keys("type", "sessionId", "exitCode", "agentId").With("data", data).
 		With("usage", jsonlines.Filter{"codeChanges": jsonlines.Filter{"filesModified": jsonlines.Filter{}}})
@@ -18,16 +18,8 @@ func copilotDialect() dialect {
 
 func copilotLine(d *Decoder, v *jsonlines.Value) {
 	data := v.Get("data")
-	subAgent := v.Str("agentId") != "" || data.Str("parentToolCallId") != ""
-	switch v.Str("type") {
-	case "assistant.message_delta":
-		if !subAgent {
-			d.piece(data.Str("messageId"), data.Get("deltaContent").Long())
-		}
-	case "assistant.turn_retry":
-		if !subAgent {
-			d.retry()
-		}
+	subAgent := d.foreign(v.Str("sessionId")) || v.Str("agentId") != "" || data.Str("parentToolCallId") != ""
+	switch kind := v.Str("type"); kind {
 	case "assistant.message":
 		copilotMessage(d, data, subAgent)
 	case "tool.execution_start":
@@ -36,22 +28,41 @@ func copilotLine(d *Decoder, v *jsonlines.Value) {
 		for _, e := range data.Get("fileEdits").Items() {
 			d.file(e.Str("path"))
 		}
-	case "session.error":
-		if subAgent {
-			return // it is told to the agent
+	case "result":
+		copilotResult(d, v)
+	default:
+		if !subAgent { // its errors are told to the agent
+			copilotTurn(d, kind, data)
 		}
+	}
+}
+
+// copilotTurn takes over what is told of the agent's own turns.
+func copilotTurn(d *Decoder, kind string, data *jsonlines.Value) {
+	switch kind {
+	case "assistant.message_delta":
+		if id := data.Str("messageId"); id == "" || id != d.fullID { // after the whole, it comes too late
+			d.piece(id, data.Get("deltaContent").Long())
+		}
+	case "assistant.turn_start", "assistant.turn_retry":
+		d.retry()
+	case "session.resume":
+		d.restart()
+	case "session.error":
 		d.status(data.Int("statusCode"))
 		if data.Str("errorType") == "rate_limit" {
 			d.limit.hit = true
 		}
 		d.fail(data.Str("message"))
-	case "result":
-		copilotResult(d, v)
 	}
 }
 
 func copilotMessage(d *Decoder, data *jsonlines.Value, subAgent bool) {
-	if !subAgent {
+	switch {
+	case subAgent:
+	case data.Str("phase") == "thinking":
+		d.retry() // what came of it in pieces is no answer
+	default:
 		d.fullID = "" // a message that comes again replaces itself
 		d.say(data.Str("messageId"), textOf(data.Get("content")))
 		if s := data.Str("model"); s != "" {

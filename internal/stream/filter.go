@@ -1,6 +1,8 @@
 package stream
 
 import (
+	"io"
+
 	"github.com/ralph-loop/ralph/internal/jsonlines"
 	"github.com/ralph-loop/ralph/internal/reply"
 )
@@ -14,25 +16,41 @@ func shownInput(v *jsonlines.Value) string {
 	return v.FirstOf("command", "cmd", "file_path", "filePath", "notebook_path", "path", "pattern", "query", "url", "description")
 }
 
-// textOf returns the words of a content that is a string or a list of blocks:
-// those of type text, or of no type, joined. nil = no words.
+// wordsOf returns those of a block, if it is of type text, or of no type, and no
+// thought. nil = none.
+func wordsOf(block *jsonlines.Value) *reply.Text {
+	switch kind := block.Get("type"); {
+	case !block.IsObject():
+		return block.Long()
+	case block.True("thought") || kind != nil && kind.Str() != "text":
+		return nil
+	}
+	return block.Get("text").Long()
+}
+
+// textOf returns the words of a content that is a string or a list of blocks. They
+// are joined, by a line feed where something else stands between them. nil = none.
 func textOf(v *jsonlines.Value) *reply.Text {
 	if v == nil || !v.IsArray() {
 		return v.Long()
 	}
 	var words *reply.Text
+	apart := false
 	for _, block := range v.Items() {
-		t := block.Long()
-		if block.IsObject() && (block.Str("type") == "text" || block.Get("type") == nil) {
-			t = block.Get("text").Long()
-		}
+		t := wordsOf(block)
 		switch {
 		case t == nil:
+			apart = true
+			continue
 		case words == nil:
 			words = t
+		case apart:
+			io.WriteString(words, "\n")
+			fallthrough
 		default:
 			words.Add(t)
 		}
+		apart = false
 	}
 	return words
 }

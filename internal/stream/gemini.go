@@ -10,17 +10,22 @@ import (
 func geminiDialect() dialect {
 	tokens := func() jsonlines.Filter { return jsonlines.Keys("input_tokens", "output_tokens") }
 	want := jsonlines.Keys("type", "role", "delta", "session_id", "model", "tool_name", "status", "severity", "message").
-		With("content", jsonlines.Keys("text", "type")).With("parameters", toolInput()).
+		With("content", jsonlines.Keys("text", "type", "thought")).With("parameters", toolInput()).
 		With("error", jsonlines.Keys("type", "message", "code")).
 		With("stats", tokens().With("models", jsonlines.Filter{"*": tokens()}))
 	return dialect{want: want, line: geminiLine}
 }
 
 func geminiLine(d *Decoder, v *jsonlines.Value) {
-	switch v.Str("type") {
-	case "init":
-		d.whole() // it begins anew
-		d.res.Session, d.res.Model = v.Str("session_id"), v.Str("model")
+	kind := v.Str("type")
+	if kind == "init" {
+		d.restart()
+		d.session, d.res.Model = "", v.Str("model")
+	}
+	if d.foreign(v.Str("session_id")) {
+		return
+	}
+	switch kind {
 	case "message":
 		geminiMessage(d, v)
 	case "tool_use":
@@ -37,6 +42,7 @@ func geminiLine(d *Decoder, v *jsonlines.Value) {
 		d.turn = false
 	case "error":
 		if v.Str("severity") == "error" {
+			d.whole()
 			d.notice(v.Str("message"))
 		}
 	case "result":

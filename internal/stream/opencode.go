@@ -8,7 +8,7 @@ import (
 // told per step. Each line names its session: what sub-agents, which have others,
 // use counts, but their words, steps and errors are not the agent's.
 func opencodeDialect() dialect {
-	part := jsonlines.Keys("type", "text", "tool", "reason", "cost", "messageID").
+	part := jsonlines.Keys("id", "type", "text", "tool", "reason", "cost", "messageID", "sessionID", "synthetic").
 		With("tokens", jsonlines.Keys("input", "output", "reasoning").With("cache", jsonlines.Keys("read", "write"))).
 		With("state", jsonlines.Filter{"input": toolInput()})
 	want := jsonlines.Keys("type", "sessionID").With("part", part).
@@ -17,17 +17,9 @@ func opencodeDialect() dialect {
 }
 
 func opencodeLine(d *Decoder, v *jsonlines.Value) {
-	subAgent := d.foreign(v.Str("sessionID"))
 	part := v.Get("part")
-	switch v.Str("type") {
-	case "step_start":
-		if !subAgent {
-			d.ended.Store(false)
-		}
-	case "text":
-		if !subAgent {
-			d.say(part.Str("messageID"), part.Get("text").Long())
-		}
+	subAgent := d.foreign(v.Str("sessionID")) || d.foreign(part.Str("sessionID"))
+	switch kind := v.Str("type"); kind {
 	case "tool_use":
 		name, in := part.Str("tool"), part.Get("state", "input")
 		d.tool(name, shownInput(in))
@@ -35,12 +27,29 @@ func opencodeLine(d *Decoder, v *jsonlines.Value) {
 		case "write", "edit", "patch", "multiedit":
 			d.file(in.FirstOf("filePath", "path"))
 		}
+		d.apart = d.apart || !subAgent
 	case "step_finish":
 		opencodeStep(d, part, subAgent)
-	case "error":
-		if subAgent {
-			return
+	default:
+		if !subAgent {
+			opencodeOwn(d, kind, v)
 		}
+	}
+}
+
+// opencodeOwn takes over what is told of the run's own session.
+func opencodeOwn(d *Decoder, kind string, v *jsonlines.Value) {
+	switch kind {
+	case "step_start":
+		d.ended.Store(false)
+	case "text":
+		part := v.Get("part")
+		if kind := part.Str("type"); kind != "" && kind != "text" || part.True("synthetic") {
+			return // not the agent's
+		}
+		d.apart = d.apart || part.Str("id") != "" // a paragraph of its own
+		d.say(part.Str("messageID"), part.Get("text").Long())
+	case "error":
 		d.end()
 		d.status(v.Int("error", "data", "statusCode"))
 		why := v.Str("error", "data", "message")

@@ -61,7 +61,7 @@ type dialect struct {
 func dialects() map[string]dialect {
 	claude := claudeDialect()
 	return map[string]dialect{
-		"text": {}, "claude": claude, "cursor": claude, "amp": claude, "codex": codexDialect(),
+		"text": {}, "claude": claude, "cursor": cursorDialect(), "amp": claude, "codex": codexDialect(),
 		"cline": clineDialect(), "gemini": geminiDialect(), "opencode": opencodeDialect(),
 		"copilot": copilotDialect(), "kimi": kimiDialect(),
 	}
@@ -87,8 +87,10 @@ type Decoder struct {
 	plain   reply.Text  // of the plain format
 	limit   limit       // as told before the end
 	shown   bool        // the message being read was shown as it came
+	apart   bool        // something else has come since the last block of words
 	midLine bool        // the display is not at the beginning of a line
 	session string      // the run's; "" = not known yet
+	named   string      // the session that the run began with; "" = not told
 	turn    bool        // a model call is under way
 	stream  string      // the id of the message that comes in pieces, if they do not say
 
@@ -261,22 +263,17 @@ func (d *Decoder) own(words string) bool {
 	return said != nil && strings.TrimSpace(words) == strings.TrimSpace(said.String())
 }
 
-// say takes over words of the agent. Blocks of one message, which have the same
-// id, belong together. What came of it in pieces is replaced, and so is what an
-// end event before it said. A message of which pieces came but never the whole is
-// over once a later one comes: in pieces, only what began after this one stays.
+// say takes over words of the agent; nil = a message that has none. Blocks of one
+// message, which have the same id, belong together. What came of it in pieces is
+// replaced, and so is what an end event before it said.
 func (d *Decoder) say(id string, t *reply.Text) {
+	d.begin(id)
 	if t == nil {
 		return
 	}
-	n := len(d.pieces)
-	if id != "" {
-		n = 1 + slices.IndexFunc(d.pieces, func(m message) bool { return m.id == id })
-		if n == 0 {
-			n = len(d.pieces) // it begins here
-		}
+	if len(d.pieces) > 0 && d.pieces[0].id == id {
+		d.pieces = slices.Delete(d.pieces, 0, 1)
 	}
-	d.pieces = slices.Delete(d.pieces, 0, n)
 	if !d.shown && d.show != nil {
 		d.newline()
 		d.display(t.String())
@@ -291,10 +288,25 @@ func (d *Decoder) say(id string, t *reply.Text) {
 		d.overcome()
 	}
 	if id != "" && id == d.fullID && d.full != nil {
+		if d.apart {
+			io.WriteString(d.full, "\n")
+		}
 		d.full.Add(t)
-		return
+	} else {
+		d.full, d.fullID = t, id
 	}
-	d.full, d.fullID = t, id
+	d.apart = false
+}
+
+// begin takes over that there is a message. One of which pieces came but never the
+// whole is over once a later one is there: in pieces, only this one and what began
+// after it stay.
+func (d *Decoder) begin(id string) {
+	n := slices.IndexFunc(d.pieces, func(m message) bool { return m.id == id })
+	if n < 0 {
+		n = len(d.pieces)
+	}
+	d.pieces = slices.Delete(d.pieces, 0, n)
 }
 
 // piece takes over a piece of a message.
@@ -326,13 +338,27 @@ func (d *Decoder) retry() {
 	d.shown = false
 }
 
+// restart forgets what was said before a run, which is not the run's.
+func (d *Decoder) restart() {
+	d.retry()
+	d.full, d.fullID, d.final = nil, "", nil
+	d.ended.Store(false)
+}
+
 // foreign reports whether a session is another than that of the run, whose words
-// are not the agent's. The first one that is named is the run's.
+// are not the agent's. The run's is the one it began with, or, while that says
+// nothing, the first one that does.
 func (d *Decoder) foreign(session string) bool {
-	if d.session == "" && session != "" {
+	if session == "" || session == d.session {
+		return false
+	}
+	if d.session == "" || session == d.named {
+		if d.session != "" {
+			d.restart()
+		}
 		d.session, d.res.Session = session, session
 	}
-	return session != "" && session != d.session
+	return session != d.session
 }
 
 // whole makes a message of the pieces so far.

@@ -8,9 +8,11 @@
 package term
 
 import (
+	"fmt"
 	"io"
 	"strings"
 	"unicode"
+	"unicode/utf16"
 	"unicode/utf8"
 )
 
@@ -56,6 +58,29 @@ func Clean(text string) string {
 		b.WriteRune(utf8.RuneError)
 	}
 	return b.String()
+}
+
+// EscapeJSON escapes in JSON what [Clean] would remove, so that its value stays.
+// The text must be as encoding/json writes it, in which only strings hold other
+// characters than those of ASCII.
+func EscapeJSON(text []byte) []byte {
+	at := harmless(text)
+	if at == len(text) {
+		return text
+	}
+	out := append(make([]byte, 0, len(text)+64), text[:at]...)
+	for _, r := range string(text[at:]) {
+		switch {
+		case r < 0x20 || shown(r):
+			out = utf8.AppendRune(out, r)
+		case r > 0xffff:
+			high, low := utf16.EncodeRune(r)
+			out = fmt.Appendf(out, `\u%04x\u%04x`, high, low)
+		default:
+			out = fmt.Appendf(out, `\u%04x`, r)
+		}
+	}
+	return out
 }
 
 // Line makes one line of [Clean] text, each run of white space one blank.

@@ -11,12 +11,18 @@ import "strings"
 // which line is wrapped, nor what has scrolled away, nor colours: text in the colour
 // of its background is visible here.
 func Visible(text string) string {
-	text = strings.TrimPrefix(text, "\uFEFF")
+	seen, _ := VisibleIn(strings.TrimPrefix(text, "\uFEFF"), false)
+	return seen
+}
+
+// VisibleIn is that for a part of a text. It takes whether what was before conceals
+// what follows, and returns whether the part does.
+func VisibleIn(text string, concealed bool) (seen string, conceals bool) {
 	f := finder{text: text, esc: -1, c1: -1}
-	if f.next(0) == len(text) {
-		return overwritten(text)
+	if !concealed && f.next(0) == len(text) {
+		return overwritten(text), false
 	}
-	s := screen{}
+	s := screen{concealed: concealed}
 	s.out.Grow(len(text))
 	for at := 0; at < len(text); {
 		next := f.next(at)
@@ -27,7 +33,7 @@ func Visible(text string) string {
 			s.control(text[at : at+size])
 		}
 	}
-	return overwritten(s.text())
+	return overwritten(s.text()), s.concealed
 }
 
 // A screen is what was written to a terminal, and what of it was written over.
@@ -38,6 +44,7 @@ type screen struct {
 	moved     int  // what line is more than row, since the cursor moves up
 	saved     int  // row
 	back      bool // the cursor has moved back on its line
+	returned  bool // by a carriage return
 	concealed bool
 	gone      []erased
 }
@@ -55,7 +62,7 @@ func (s *screen) write(text string) {
 	if s.back && text[0] != '\n' {
 		s.out.WriteString("\r" + leftOut)
 	}
-	s.back = false
+	s.back, s.returned = false, text[len(text)-1] == '\r'
 	lines := strings.Count(text, "\n")
 	s.line += lines
 	s.row += lines
@@ -72,31 +79,36 @@ func (s *screen) write(text string) {
 // control does what a sequence says.
 func (s *screen) control(seq string) {
 	seq = seq[max(strings.LastIndexByte(seq, 0x1b), 0):] // a string may be broken off by another
-	if seq == "" {
-		return
-	}
 	params, ok := strings.CutPrefix(seq, "\x1b[")
 	if !ok {
 		params, ok = strings.CutPrefix(seq, "\u009b")
 	}
-	final := seq[len(seq)-1]
-	if !ok {
-		switch seq {
-		case "\x1b7":
-			s.saved = s.row
-		case "\x1b8":
-			s.erase(s.saved)
-		case "\x1bM":
-			s.erase(s.row - 1)
-		case "\x1bc":
-			s.erase(0)
-		}
-		return
+	last := len(params) - 1
+	switch {
+	case !ok:
+		s.escape(seq)
+	case last == 0 || last > 0 && params[0] <= ';': // others are private
+		s.csi(params[:last], params[last])
 	}
-	params = strings.TrimSuffix(params, seq[len(seq)-1:])
-	if params != "" && params[0] > ';' { // private ones
-		return
+}
+
+// escape does what a sequence of two bytes says.
+func (s *screen) escape(seq string) {
+	switch seq {
+	case "\x1b7":
+		s.saved = s.row
+	case "\x1b8":
+		s.erase(s.saved)
+	case "\x1bM":
+		s.erase(s.row - 1)
+	case "\x1bc":
+		s.erase(0)
+		s.concealed = false
 	}
+}
+
+// csi does what a sequence with parameters says.
+func (s *screen) csi(params string, final byte) {
 	n := number(params)
 	switch final {
 	case 'm':
@@ -110,20 +122,34 @@ func (s *screen) control(seq string) {
 		s.back = true // what follows is written over the line
 	case 'H', 'f', 'd':
 		s.erase(0)
-	case 'J':
-		if n > 0 {
-			s.erase(0)
-		}
-	case 'K':
-		if n > 0 {
-			s.erase(s.row)
-		}
+	case 'J', 'K', 'P', 'X':
+		s.eraseText(final, n)
 	case 'M':
-		s.erase(s.row)
+		s.eraseLine()
 	case 's':
 		s.saved = s.row
 	case 'u':
 		s.erase(s.saved)
+	}
+}
+
+// eraseText erases, by what, all, or the line, or what comes after the cursor. That is
+// something only if it has moved back, and then is taken for the line.
+func (s *screen) eraseText(what byte, how int) {
+	switch {
+	case what == 'J' && how > 0:
+		s.erase(0)
+	case what == 'K' && how > 0, s.back || s.returned:
+		s.eraseLine()
+	}
+}
+
+// eraseLine erases the line of the cursor.
+func (s *screen) eraseLine() {
+	if n := len(s.gone); n > 0 && s.gone[n-1].row >= s.row {
+		s.erase(s.row)
+	} else if text := s.out.String(); text != "" && text[len(text)-1] != '\n' {
+		s.out.WriteString("\r" + leftOut)
 	}
 }
 

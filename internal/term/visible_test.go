@@ -18,7 +18,7 @@ func TestVisible(t *testing.T) {
 		{"a\x1b[8;28mb", "ab"}, {"a\x1b[18mb", "ab"}, {"a\x1b[?8mb", "ab"},
 		// the line is erased, or written over
 		{"a\x1b[2Kb", ".b"}, {"a\x1b[1Kb", ".b"}, {"a\x1b[Kb", "ab"}, {"a\n\x1b[2Kb\nc", "a\nb\nc"}, {"a\x1b[2K\nb", ".\nb"}, {"a\x1b[Gb", ".b"}, {"a\x1b[9Db", ".b"}, {"a\nb\x1b[Mc", "a\n.c"},
-		{"a\x1b[G", "a"}, {"a\x1b[G\nb", "a\nb"},
+		{"a\x1b[G", "a"}, {"a\x1b[G\x1b[K", "."}, {"a\r\x1b[Kb", ".b"}, {"a\r\x1b[J\nb", ".\nb"}, {"a\x1b[9D\x1b[9Xb", ".b"}, {"a\x1b[9D\x1b[9P", "."}, {"a\x1b[9Xb\x1b[Pc", "abc"}, {"a\x1b[G\nb", "a\nb"},
 		// the cursor goes up
 		{"a\nb\x1b[Ac", ".\n.c"}, {"a\nb\nc\x1b[Ad", "a\n.\n.d"}, {"a\nb\nc\x1b[2Fd\ne", ".\n.\n.d\ne"}, {"a\n\x1b[A\x1b[2Kb", ".\nb"}, {"a\nb\x1b[0Ac", ".\n.c"}, {"a\nb\x1b[99999999999Ac", ".\n.c"},
 		{"a\nb\x1b[A", ".\n."}, {"a\nb\x1bMc", ".\n.c"},
@@ -42,7 +42,7 @@ func TestVisible(t *testing.T) {
 // TestVisibleIsLinear: a cursor that always goes back erases no line twice.
 func TestVisibleIsLinear(t *testing.T) {
 	t.Parallel()
-	for _, s := range []string{"\x1b[9999A\n", "\n\n\x1b[A", "\n\x1b[999Ax\x1b[999B", "\x1b[8m\x1b[m", "x\x1b[2K", "\x1b[G\r", "\x1b[H\n", "\x1b7\n\x1b8", "\x1b[8;", "\u009b1A"} {
+	for _, s := range []string{"\x1b[9999A\n", "\n\n\x1b[A", "\n\x1b[999Ax\x1b[999B", "\x1b[8m\x1b[m", "x\x1b[2K", "x\x1b[2K\n", "x\r\x1b[K\n", "\x1b[G\r", "\x1b[H\n", "\x1b7\n\x1b8", "\x1b[8;", "\u009b1A"} {
 		text := strings.Repeat(s, 4<<20/len(s))
 		if got := term.Visible(text); strings.Count(got, "\n") != strings.Count(text, "\n") {
 			t.Errorf("%q: lines are lost", s)

@@ -3,6 +3,7 @@ package spec
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/ralph-loop/ralph"
@@ -118,6 +119,7 @@ type semanticSettings struct {
 	plain
 	checkFor, negative []string
 	model, fallback    string
+	maxBytes           int
 }
 
 func (s *semanticSettings) fields(r *reader) []field {
@@ -125,6 +127,7 @@ func (s *semanticSettings) fields(r *reader) []field {
 		key("check_for", &s.checkFor, r.patterns),
 		key("negative_patterns", &s.negative, r.patterns),
 		key("model", &s.model, r.text),
+		key("max_bytes", &s.maxBytes, r.whole(1, math.MaxInt)),
 		key("fallback", &s.fallback, func(n *doc.Node, what string) string {
 			fallback := r.text(n, what)
 			if n.Kind == doc.Text && fallback != stringMatch {
@@ -143,7 +146,7 @@ func (s *semanticSettings) describe() string {
 // Without anything to look for, the task's acceptance criteria are what is asked
 // about.
 func (s *semanticSettings) build(env Env) (ralph.Verifier, error) {
-	v := verify.Semantic{Criteria: s.checkFor, Excludes: s.negative, Evidence: env.Evidence, Redact: env.Redact}
+	v := verify.Semantic{Criteria: s.checkFor, Excludes: s.negative, Evidence: env.Evidence, Redact: env.Redact, MaxBytes: s.maxBytes}
 	if len(v.Criteria) == 0 {
 		if len(s.negative) > 0 {
 			return v, nil

@@ -14,7 +14,6 @@ import (
 // The methods that run a command.
 
 type externalSettings struct {
-	plain
 	shell              string   // a line for the shell, or the program if there are args
 	args               []string // a program and its arguments, or only these
 	dir                string
@@ -69,12 +68,11 @@ func (s *externalSettings) describe() string {
 func (s *externalSettings) build(env Env) (ralph.Verifier, error) {
 	return verify.Cache(verify.External{
 		Args: s.args, Shell: s.shell, Dir: s.dir, Env: s.env, Timeout: s.timeout,
-		ExitCode: s.exitCode, Contains: s.contains, Excludes: s.excludes, Redact: env.Redact, AcceptConfig: env.AcceptConfig,
+		ExitCode: s.exitCode, Contains: s.contains, Excludes: s.excludes, Redact: env.Redact, AcceptConfig: env.AcceptConfig, InheritEnv: env.InheritEnv,
 	}), nil
 }
 
 type templateSettings struct {
-	plain
 	name string
 	args []string
 }
@@ -106,7 +104,7 @@ func (s *templateSettings) describe() string { return ": " + s.name }
 
 func (s *templateSettings) build(env Env) (ralph.Verifier, error) {
 	v := s.template()
-	v.Redact, v.AcceptConfig = env.Redact, env.AcceptConfig
+	v.Redact, v.AcceptConfig, v.InheritEnv = env.Redact, env.AcceptConfig, env.InheritEnv
 	if err := v.Validate(ralph.Task{}); err != nil {
 		return nil, err
 	}

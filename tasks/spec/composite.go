@@ -105,13 +105,6 @@ func (s *stagesSettings) build(env Env) (ralph.Verifier, error) {
 	return all, nil
 }
 
-func (s *stagesSettings) guards() (all []string) {
-	for _, s := range s.stages {
-		all = append(all, s.check.guards()...)
-	}
-	return all
-}
-
 // guardSettings name files that must not change, and what else must hold.
 type guardSettings struct {
 	files  []string
@@ -153,8 +146,6 @@ func (s *guardSettings) build(env Env) (ralph.Verifier, error) {
 	v, err := s.check.build(env)
 	return guarded(v, s.files), err
 }
-
-func (s *guardSettings) guards() []string { return append(slices.Clone(s.files), s.check.guards()...) }
 
 // guarded adds a guard, if there is something to guard.
 func guarded(v ralph.Verifier, globs []string) ralph.Verifier {
@@ -220,5 +211,3 @@ func (s *heldOutSettings) build(env Env) (ralph.Verifier, error) {
 	}
 	return verify.HeldOut{Verifier: v, Exam: exam, Include: s.include, Reveal: s.reveal}, err
 }
-
-func (s *heldOutSettings) guards() []string { return s.check.guards() }

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"os"
+	"io/fs"
 	"slices"
 	"strings"
 
@@ -220,8 +220,31 @@ func (f *File) Bytes() []byte { return bytes.Clone(f.doc.Text) }
 // changed the file since it was read.
 var ErrChanged = errors.New("the file was changed by somebody else since it was read; load it again")
 
+// Create writes a new file with the text of definitions. One that is there must
+// hold nothing but white space.
+func Create(path string, text []byte) error {
+	f, err := file.Create("task file", path, file.Shared)
+	if errors.Is(err, fs.ErrExist) {
+		old, err := file.Read("task file", path, doc.MaxText)
+		if err == nil && len(bytes.TrimSpace(old)) > 0 {
+			err = fmt.Errorf("task file %s: %w", path, fs.ErrExist)
+		}
+		if err == nil {
+			err = file.Replace("task file", path, text)
+		}
+		return leaving(err)
+	}
+	if err == nil {
+		_, err = f.Write(text)
+		err = errors.Join(err, f.Close())
+	}
+	return leaving(err)
+}
+
 // Save writes the text to the file it was loaded from, all or nothing: the file
-// is replaced, a symbolic link is followed, and the mode stays. If the file no
+// is replaced, and its mode stays. Nothing is written through a symbolic link:
+// resolve it once, before Load. The file must be regular, with one name, and ours,
+// root's or its folder's owner's. If the file no
 // longer holds what was read, nothing is written and the error wraps
 // [ErrChanged]; a file that is gone is an error too. Nothing is written if
 // nothing was changed.
@@ -229,15 +252,15 @@ func (f *File) Save() error {
 	if bytes.Equal(f.doc.Text, f.loaded) {
 		return nil
 	}
-	now, err := os.ReadFile(f.Name)
+	now, err := file.Read("task file", f.Name, doc.MaxText)
 	if err != nil {
-		return fmt.Errorf("spec: task file: %w", err)
+		return leaving(err)
 	}
 	if !bytes.Equal(now, f.loaded) {
 		return fmt.Errorf("spec: task file %s: %w", f.Name, ErrChanged)
 	}
-	if err := file.Replace(f.Name, f.doc.Text); err != nil {
-		return fmt.Errorf("spec: task file %s: %w", f.Name, err)
+	if err := file.Replace("task file", f.Name, f.doc.Text); err != nil {
+		return leaving(err)
 	}
 	f.loaded = f.doc.Text
 	return nil

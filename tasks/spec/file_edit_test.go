@@ -157,7 +157,11 @@ func TestSave(t *testing.T) {
 	if err := errors.Join(os.WriteFile(real, []byte("id: A\n"), 0o640), os.Chmod(real, 0o640), os.Symlink("real.yaml", link)); err != nil {
 		t.Fatal(err)
 	}
-	f, err := spec.Load(link)
+	resolved, err := filepath.EvalSymlinks(link)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := spec.Load(resolved)
 	if err != nil {
 		t.Fatal(err)
 	}

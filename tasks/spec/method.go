@@ -25,7 +25,7 @@ type Method func(config json.RawMessage, env Env) (ralph.Verifier, error)
 // definitions use. Nil means that there are only the built-in ones:
 //
 //	string_match    contains, excludes: words of the answer; neither: the promise is enough
-//	semantic        check_for, negative_patterns, model, fallback: a judge; see [verify.Semantic]
+//	semantic        check_for, negative_patterns, model, fallback, max_bytes: a judge; see [verify.Semantic]
 //	external        command (a shell line, or a list), args, success_exit_code, output_contains,
 //	                output_not_contains, timeout (seconds), working_dir, env; see [verify.External]
 //	multi_stage     stages (name, method, config, required), require_all, parallel; see [verify.MultiStage]
@@ -42,7 +42,7 @@ type Methods map[string]Method
 
 // A builtin is an entry of the table of built-in methods. A further method is one
 // more entry, and one type with its keys, what must be given, what the agent is
-// told of it, how it is built, and which files it guards.
+// told of it, and how it is built.
 type builtin struct {
 	name string
 	make func() settings
@@ -56,7 +56,6 @@ type settings interface {
 	complete(r *reader, n *doc.Node, what string)
 	describe() string // what follows the method's name for the agent
 	build(env Env) (ralph.Verifier, error)
-	guards() []string
 }
 
 // The names of methods that stand for others or for none.
@@ -82,12 +81,10 @@ func builtins() []builtin {
 	}
 }
 
-// plain is part of settings in which nothing can be missing and no file is
-// guarded.
+// plain is part of settings in which nothing can be missing.
 type plain struct{}
 
 func (plain) complete(*reader, *doc.Node, string) {}
-func (plain) guards() []string                    { return nil }
 
 // findBuiltin returns new settings of a built-in method, or nil.
 func findBuiltin(name string) settings {
@@ -160,14 +157,6 @@ func (c check) describe() string {
 		return c.method
 	}
 	return c.method + c.settings.describe()
-}
-
-// guards returns the files that the method, and those it is made of, guard.
-func (c check) guards() []string {
-	if c.settings == nil {
-		return nil
-	}
-	return c.settings.guards()
 }
 
 // build makes the verifier.

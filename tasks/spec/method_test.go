@@ -6,11 +6,13 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/tasks/spec"
+	"github.com/ralph-loop/ralph/verify/verifytest"
 )
 
 // claim is what an agent says in a folder.
@@ -26,15 +28,13 @@ type judge struct {
 }
 
 func (j *judge) env() spec.Env {
+	known := []string{"a", "a horse", "x", "no keys", "no secrets"}
 	return spec.Env{Judge: func(model string) (ralph.Runner, error) {
 		j.model = model
-		return ralph.RunnerFunc(func(_ context.Context, req ralph.Request) (ralph.Response, error) {
+		judge := verifytest.Judge(func(criterion string) bool { return j.met && slices.Contains(known, criterion) })
+		return ralph.RunnerFunc(func(ctx context.Context, req ralph.Request) (ralph.Response, error) {
 			j.prompt = req.Prompt
-			answer := "1. NOT_VERIFIED: it is not there"
-			if j.met {
-				answer = "1. VERIFIED: it is there"
-			}
-			return ralph.Response{Output: answer}, nil
+			return judge.Run(ctx, req)
 		}), nil
 	}}
 }
@@ -311,5 +311,29 @@ func TestOwnMethods(t *testing.T) {
 	}
 	if f.Methods = env.Methods; f.Validate() != nil {
 		t.Error(f.Validate())
+	}
+}
+
+// What a definition's judge is told: how much it may be shown, and what the words of
+// the answer were found to be.
+func TestSemanticIsTold(t *testing.T) {
+	t.Parallel()
+	j := &judge{met: true}
+	d := parseOne(t, shortTask+`
+  coder:
+    verification_method: semantic
+    verification_config: {check_for: a, max_bytes: 1000}
+`)
+	task, err := (&spec.Config{}).Task(d, "coder")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := verifyTask(t, task, j.env(), claim(t.TempDir(), "I committed it."))
+	if err != nil || !got.Passed || !strings.Contains(j.prompt, `passed "no contradictions"`) {
+		t.Errorf("%+v, %v\n%s", got, err, j.prompt)
+	}
+	got, err = verifyTask(t, task, j.env(), claim(t.TempDir(), strings.Repeat("I committed it. ", 70)))
+	if err != nil || got.Passed || !got.Undecided() || !strings.Contains(got.Feedback, "max_bytes") {
+		t.Errorf("%+v, %v", got, err)
 	}
 }

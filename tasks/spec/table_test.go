@@ -45,9 +45,6 @@ func TestTable(t *testing.T) {
 		if got := c.describe(); !strings.HasPrefix(got, b.name) {
 			t.Errorf("%s: described as %q", b.name, got)
 		}
-		if got := c.guards(); len(got) > 0 {
-			t.Errorf("%s: guards %q", b.name, got)
-		}
 		all := doc.Mapping()
 		for _, key := range names(b.make().fields(&reader{})) {
 			all.Add(key, doc.String("x"))

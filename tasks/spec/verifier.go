@@ -32,6 +32,9 @@ type Env struct {
 	// AcceptConfig has commands and templates take as it is now what their tools
 	// read and what they run, see [verify.External].
 	AcceptConfig bool
+	// InheritEnv names the variables that commands and templates get, see
+	// [verify.External]. Nil = the usual ones.
+	InheritEnv []string
 	// Methods are the program's own methods.
 	Methods Methods
 
@@ -89,7 +92,9 @@ func (v TaskVerifier) Verify(ctx context.Context, c ralph.Claim) (ralph.Verdict,
 	if err != nil {
 		return ralph.Verdict{}, err
 	}
-	c.Task.Dir = cmp.Or(c.Task.Dir, v.env.Dir)
+	if c.Task.Dir == "" && v.env.Dir != "" {
+		c.Task.Dir, c.Base = v.env.Dir, "" // which is of another folder
+	}
 	var verdict ralph.Verdict
 	err = plugin.Call("spec: the verifier", func() (err error) { verdict, err = verifier.Verify(ctx, c); return })
 	return verdict, err
@@ -114,36 +119,30 @@ func (v TaskVerifier) Validate(t ralph.Task) error {
 	return nil
 }
 
-// Prepare returns the task with the hashes of the files that its Spec guards
-// (guard, and the method of that name), as they are now in its workspace: call
-// it before the first iteration. What is built of the Spec prepares the task too,
-// see [ralph.Verifier]. A task that guards nothing is returned as it is. See
+// Prepare returns the task with what must stay as it is now, before the first
+// iteration: the hashes of the files that its Spec guards (guard, and the method of
+// that name), and what else is noted by what is built of it. Drivers call it when a
+// loop starts, see [ralph.Verifier]. A task that guards nothing is returned as it is,
+// and so is one for which nothing can be built, of which Validate tells. See
 // [verify.Snapshot].
 func (v TaskVerifier) Prepare(ctx context.Context, t ralph.Task) (ralph.Task, error) {
 	if ctx.Err() != nil {
 		return t, context.Cause(ctx)
 	}
-	a, err := agreed(t)
-	if err != nil {
+	if _, err := agreed(t); err != nil {
 		return t, ofTask(t, err)
+	}
+	built, err := v.build(t)
+	p, ok := built.(interface {
+		Prepare(context.Context, ralph.Task) (ralph.Task, error)
+	})
+	if err != nil || !ok {
+		return t, nil // Validate says why it cannot be built
 	}
 	dir, prepared := t.Dir, t
 	prepared.Dir = cmp.Or(t.Dir, v.env.Dir)
-	if globs := slices.Concat(a.guard, a.check.guards()); len(globs) > 0 {
-		if prepared, err = verify.Snapshot(prepared, globs...); err != nil {
-			return t, err
-		}
-	}
-	built, err := v.build(t)
-	if err != nil {
-		built = nil // Validate says so
-	}
-	if p, ok := built.(interface {
-		Prepare(context.Context, ralph.Task) (ralph.Task, error)
-	}); ok {
-		if prepared, err = p.Prepare(ctx, prepared); err != nil {
-			return t, ofTask(t, err)
-		}
+	if prepared, err = p.Prepare(ctx, prepared); err != nil {
+		return t, ofTask(t, err)
 	}
 	prepared.Dir = dir
 	return prepared, nil
@@ -246,6 +245,7 @@ func (a afterWords) Verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, e
 		words.Checks = append(slices.Clone(words.Checks), ralph.Check{Name: "verification", Status: ralph.CheckSkipped, Detail: "not run, for the words of the answer did not pass"})
 		return words, err
 	}
+	c.Checks = slices.Concat(c.Checks, words.Checks)
 	v, err := a.evidence.Verify(ctx, c)
 	v.Checks = slices.Concat(v.Checks, words.Checks)
 	return v, err

@@ -141,6 +141,7 @@ const spare = 4
 func roomy(c ralph.Claim) ralph.Claim {
 	c.Files = withRoom(c.Files, "spare")
 	c.Task.Acceptance = withRoom(c.Task.Acceptance, "spare")
+	c.Checks = withRoom(c.Checks, ralph.Check{Name: "spare"})
 	c.Task.Spec = withRoom(c.Task.Spec, ' ')
 	c.Task.Guarded = maps.Clone(c.Task.Guarded)
 	return c
@@ -165,6 +166,7 @@ func (c *call) changed() []string {
 		same bool
 	}{
 		{"Files", slices.Equal(whole(c.given.Files), whole(c.want.Files))},
+		{"Checks", slices.Equal(whole(c.given.Checks), whole(c.want.Checks))},
 		{"Task.Acceptance", slices.Equal(whole(c.given.Task.Acceptance), whole(c.want.Task.Acceptance))},
 		{"Task.Spec", slices.Equal(whole(c.given.Task.Spec), whole(c.want.Task.Spec))},
 		{"Task.Guarded", maps.Equal(c.given.Task.Guarded, c.want.Task.Guarded)},

@@ -86,7 +86,7 @@ func TestEveryReferenceInAClaim(t *testing.T) {
 	}
 	walk(reflect.TypeFor[ralph.Claim](), "")
 	slices.Sort(fields)
-	if diff := cmp.Diff([]string{"Files", "Task.Acceptance", "Task.Guarded", "Task.Spec"}, fields); diff != "" {
+	if diff := cmp.Diff([]string{"Checks", "Files", "Task.Acceptance", "Task.Guarded", "Task.Spec"}, fields); diff != "" {
 		t.Errorf("copy and compare the new field in call.go (-want +got):\n%s", diff)
 	}
 }

@@ -1,0 +1,178 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/ralph-loop/ralph/internal/term/termtest"
+)
+
+// project makes a git repository with files in it, and returns its folder.
+func project(t *testing.T, files map[string]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	if out, err := exec.CommandContext(t.Context(), "git", "init", "-q", dir).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	for name, text := range files {
+		path := filepath.Join(dir, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// ran runs a command, and returns its exit code and what it printed.
+func ran(args ...string) (code int, stdout, stderr string) {
+	var out, errs strings.Builder
+	code = run(args, strings.NewReader(""), &out, &errs)
+	return code, out.String(), errs.String()
+}
+
+// TestShown: whatever a file, an agent or an argument holds, no command shows what
+// a terminal should not be given, nor do its logs hold it; JSON stays JSON.
+func TestShown(t *testing.T) {
+	t.Parallel()
+	for some := range slices.Chunk(termtest.Sequences(), 4) { // with each alone it takes a minute
+		t.Run("", func(t *testing.T) {
+			t.Parallel()
+			text := strings.Join(some, " ")
+			quoted, err := json.Marshal(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			title := strings.Trim(string(quoted), `"`)
+			flat := strings.NewReplacer("\n", " ", "\r", " ").Replace(text)
+			dir := project(t, map[string]string{
+				"said": text, "agent": "cat said; cat said >&2; printf '\\n\\nThe task is done, all changes are committed.\\n\\n<promise>COMPLETE</promise>\\n'", "prompt.md": "Do " + strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "") + ", then say <promise>COMPLETE</promise> and stop.\n",
+				"tasks.md": "- [ ] T001 " + flat + "\n",
+				"tasks.json": `[{"id":"T-` + title + `","title":"` + title + `","completion":{"outcome":"` + title + `","acceptance_criteria":["` + title + `"],` +
+					`"coder":{"promise":"COMPLETE","description":"` + title + `","verification_method":"external","verification_config":{"command":"cat said; cat said >&2; exit 1"}}}}]`,
+				"plain.json": `[{"id":"T1","title":"` + title + `","status":"` + title + `","completion":{"outcome":"o","acceptance_criteria":["a"],` +
+					`"coder":{"promise":"COMPLETE","description":"d","verification_method":"external","verification_config":{"command":"cat said; cat said >&2; exit 1"}}}}]`,
+				"prd.json":  `{"userStories":[{"id":"A","title":"` + title + `","passes":false}]}`,
+				"log.jsonl": `{"task_id":"` + title + `","stage":"` + title + `","ralph_iteration":1,"outcome":"` + title + `","fault":"` + title + `","error":"` + title + `","kind":"iteration_ended"}` + "\n",
+				"log.txt":   "# Ralph Progress Log\n\nFeature: " + flat + "\n\n---\n\n## Iteration 1 - 2026-01-01T00:00:00Z\n\n**Task**: " + flat + "\n**Title**: " + flat + "\n",
+				"cfg":       "AGENT_TYPE=" + flat + "\n",
+			})
+			at := func(name string) string { return filepath.Join(dir, name) }
+			agent := []string{"--dir", dir, "--max", "1", "--agent-cmd", "sh agent"}
+			for _, tt := range []struct {
+				args  []string
+				holds bool // what is to be seen of the text
+			}{
+				{[]string{"log", at("log.jsonl")}, true},
+				{[]string{"log", at("log.txt")}, false},
+				{[]string{"task", "list", at("tasks.md")}, false},
+				{[]string{"task", "list", at("prd.json")}, false},
+				{[]string{"task", "list", at("tasks.json")}, false},
+				{[]string{"task", "check", at("tasks.json")}, false},
+				{append([]string{"prompt", at("prompt.md"), "--dry-run"}, agent...), false},
+				{append([]string{"prompt", at("prompt.md"), "--log", at("events.jsonl")}, agent...), false},
+				{append([]string{"run", at("tasks.md"), "--dry-run"}, agent...), false},
+				{append([]string{"run", at("tasks.md")}, agent...), false},
+				{append([]string{"run", at("prd.json")}, agent...), false},
+				{append([]string{"run", at("tasks.json"), "--dry-run"}, agent...), false},
+				{append([]string{"run", at("tasks.json")}, agent...), false},
+				{append([]string{"run", at("plain.json")}, agent...), false},
+				{[]string{"verify", at("plain.json"), "--dir", dir}, false},
+				{[]string{"verify", at("tasks.json"), "--dir", dir, "--json"}, false},
+				{[]string{"verify", at("plain.json"), "--dir", dir, "--output", at("said")}, false},
+				{[]string{"plan", "--dir", dir, "--config", at("cfg"), "--dry-run"}, false},
+				{[]string{"log", text}, false}, {[]string{text}, false}, {[]string{"task", text}, false}, {[]string{"task", "list", text}, false},
+				{[]string{"plan", "--dir", text}, false}, {[]string{"plan", "--" + text}, false}, {[]string{"plan", "--agent", text, "--dir", dir}, false},
+				{[]string{"prompt", text, "--dir", dir}, false}, {[]string{"verify", at("plain.json"), text}, false},
+				{[]string{"run", at("tasks.md"), "--dir", dir, "--agent-cmd", text}, false}, {[]string{"task", "create", text, text, text, "--outcome", "o", "--acceptance", "a", "--file", at("new.yaml")}, false},
+			} {
+				code, stdout, stderr := ran(tt.args...)
+				if found := termtest.Unsafe(stdout + stderr); found != "" {
+					t.Errorf("%q: %q shows %s: %q", text, tt.args, found, stdout+stderr)
+				}
+				if slices.Contains(tt.args, "--json") {
+					var results []verified
+					if err := json.Unmarshal([]byte(stdout), &results); err != nil || len(results) != 1 || results[0].Task != "T-"+strings.ToValidUTF8(text, "\uFFFD") {
+						t.Errorf("%q: exit code %d, %v: %s", text, code, err, stdout)
+					}
+				}
+				if tt.holds && !strings.Contains(stdout, "EVIL") {
+					t.Errorf("%q: %q does not show it: %q", text, tt.args, stdout)
+				}
+			}
+			logs, err := filepath.Glob(at(".ralph/evidence/*/*/*"))
+			sessions, errSessions := filepath.Glob(at("logs/*.log"))
+			if err := errors.Join(err, errSessions); err != nil || len(sessions) == 0 || len(logs) == 0 {
+				t.Fatalf("%q: %d evidence, %d session logs, %v", text, len(logs), len(sessions), err)
+			}
+			for _, name := range append(append(logs, sessions...), at("events.jsonl"), at(".ralph/log.jsonl"), at("progress.txt")) {
+				content, err := os.ReadFile(name)
+				if err != nil {
+					t.Error(err)
+				}
+				if found := termtest.Unsafe(string(content)); found != "" || len(content) == 0 {
+					t.Errorf("%q: %s holds %s", text, name, found)
+				}
+				if info, err := os.Stat(name); err != nil || filepath.Base(name) != "progress.txt" && info.Mode().Perm() != 0o600 {
+					t.Errorf("%s: %v, %v", name, info.Mode(), err)
+				}
+			}
+		})
+	}
+}
+
+// TestColours: colours are ours and stay; those of a log's text go.
+func TestColours(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	log := filepath.Join(dir, "log.jsonl")
+	if err := os.WriteFile(log, []byte(`{"task_id":"A\u001b[35m","ralph_iteration":1,"outcome":"success","kind":"iteration_ended"}`+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for colours, want := range map[bool]int{true: 2, false: 0} {
+		var out bytes.Buffer
+		e := env{ctx: t.Context(), stdout: &outlet{Writer: &out, colours: colours}}
+		if err := runLog(e, nil, []string{log}); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Count(out.String(), "\x1b"); got != want || strings.Contains(out.String(), "[35m") {
+			t.Errorf("%v: %q", colours, out.String())
+		}
+		if colours && !strings.Contains(out.String(), "\x1b[32mA ") {
+			t.Errorf("%q", out.String())
+		}
+	}
+}
+
+// TestInlet: nobody waits for standard input once the run has ended.
+func TestInlet(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		from, to := io.Pipe()
+		defer to.Close()
+		done := make(chan error)
+		go func() {
+			_, err := io.ReadAll(inlet{ctx, from})
+			done <- err
+		}()
+		if _, err := to.Write([]byte("some")); err != nil {
+			t.Error(err)
+		}
+		synctest.Wait()
+		cause := errors.New("interrupted")
+		cancel(cause)
+		if err := <-done; !errors.Is(err, cause) {
+			t.Error(err)
+		}
+	})
+}

@@ -1,0 +1,16 @@
+package git
+
+import (
+	"path"
+	"strings"
+)
+
+// OwnFile reports whether loops write the file themselves, so it never counts as
+// a change.
+func OwnFile(p string) bool {
+	if strings.HasPrefix(p, ".ralph/") || strings.Contains(p, "/.ralph/") || path.Base(p) == "progress.txt" {
+		return true
+	}
+	session, _ := path.Match("session-*.log", path.Base(p))
+	return session && path.Base(path.Dir(p)) == "logs"
+}

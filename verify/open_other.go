@@ -1,5 +1,0 @@
-//go:build !unix
-
-package verify
-
-const nonBlock = 0
