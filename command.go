@@ -16,6 +16,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/environ"
 	"github.com/ralph-loop/ralph/internal/plugin"
 	"github.com/ralph-loop/ralph/internal/process"
+	"github.com/ralph-loop/ralph/internal/sandbox"
 	"github.com/ralph-loop/ralph/internal/stream"
 	"github.com/ralph-loop/ralph/internal/term"
 )
@@ -89,6 +90,9 @@ type Command struct {
 	IdleTimeout time.Duration
 	// Filter pipes what the client prints through other commands. Zero = none.
 	Filter Filter
+	// Sandbox restricts what the client may do. The Filter's commands and Version are
+	// not in it. Nil = nothing is restricted.
+	Sandbox *Sandbox
 	// ExitTimeout ends a client that has printed its end event and then
 	// nothing, but does not exit, for so long. Its answer counts. 0 = 30 s.
 	ExitTimeout time.Duration
@@ -125,6 +129,9 @@ func (c *Command) Validate(t Task) error {
 	if _, err := stream.New(string(cmp.Or(c.Format, FormatText)), stream.Options{}); err != nil {
 		return err
 	}
+	if err := c.Sandbox.Validate(t.Dir); err != nil {
+		return err
+	}
 	if _, err := process.LookPath(args[0], t.Dir, c.environ(os.TempDir())); err != nil {
 		return fmt.Errorf("agent: %s: %w (is it installed, and in PATH?)", args[0], err)
 	}
@@ -159,6 +166,10 @@ func (c *Command) run(ctx context.Context, req Request, args []string, filters *
 		return Response{}, fmt.Errorf("temporary folder: %w", err)
 	}
 	defer tmp.Remove()
+	rules, err := (*sandbox.Spec)(c.Sandbox).Rules(req.Dir, tmp.Path)
+	if err != nil {
+		return Response{}, Permanent(fmt.Errorf("ralph: %w", err))
+	}
 	if args, err = c.withPrivate(args, tmp.Path); err != nil {
 		return Response{}, err
 	}
@@ -182,8 +193,11 @@ func (c *Command) run(ctx context.Context, req Request, args []string, filters *
 	exit, err := process.Run(ctx, process.Cmd{
 		Args: args, Dir: req.Dir, Env: c.environ(tmp.Path), Stdin: []byte(req.Prompt), Grace: c.Grace,
 		Stdout: writerFunc(f.stdout), Stderr: writerFunc(f.stderr),
-		Mark: req.Mark, Warn: func(text string) { warnings = append(warnings, text) },
+		Sandbox: rules, Mark: req.Mark, Warn: func(text string) { warnings = append(warnings, text) },
 	})
+	if errors.Is(err, errors.ErrUnsupported) {
+		return Response{}, Permanent(fmt.Errorf("agent: %w", err))
+	}
 	if errors.Is(err, process.ErrStart) {
 		return Response{}, Permanent(fmt.Errorf("agent: %w (is it installed, and in PATH?)", err))
 	}
@@ -232,8 +246,13 @@ func (c *Command) Version(ctx context.Context) (string, error) {
 var errNoArgs = errors.New("ralph: the Command has no Args")
 
 // CommandLine returns the program and the arguments that Run starts, with the
-// model in its place.
+// model in its place, and what Sandbox.Wrap has in front.
 func (c *Command) CommandLine() ([]string, error) {
+	args, err := c.clientLine()
+	return (*sandbox.Spec)(c.Sandbox).Args(args), err
+}
+
+func (c *Command) clientLine() ([]string, error) {
 	if len(c.Args) == 0 {
 		return nil, errNoArgs
 	}

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/environ"
 	"github.com/ralph-loop/ralph/internal/file"
 )
 
@@ -37,13 +38,9 @@ var _ ralph.ProgressLog = Dir{}
 // ralph/<name> in $XDG_STATE_HOME, or in ~/.local/state if that is not set. The
 // name is the workspace's with a hash of its path, all links resolved.
 func WorkspaceDir(workspace string) (Dir, error) {
-	home := os.Getenv("XDG_STATE_HOME")
-	if !filepath.IsAbs(home) { // as its specification has it
-		user, err := os.UserHomeDir()
-		if err != nil {
-			return Dir{}, fmt.Errorf("progress: no folder for records: %w", err)
-		}
-		home = filepath.Join(user, ".local", "state")
+	home, err := environ.StateHome()
+	if err != nil {
+		return Dir{}, fmt.Errorf("progress: no folder for records: %w", err)
 	}
 	path, err := filepath.Abs(workspace)
 	if err == nil {

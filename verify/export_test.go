@@ -16,7 +16,7 @@ func (e External) RunUntil(ctx context.Context, dir string) (ralph.Verdict, erro
 	if err != nil {
 		return ralph.Verdict{}, err
 	}
-	return e.run(ctx, args, dir, ""), nil
+	return e.run(ctx, args, dir, ralph.Claim{Task: ralph.Task{Dir: dir}})
 }
 
 // ParseVerdict reads a judge's answer on n criteria: which are met, or what is

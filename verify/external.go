@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 	"github.com/ralph-loop/ralph/internal/environ"
 	"github.com/ralph-loop/ralph/internal/file"
 	"github.com/ralph-loop/ralph/internal/process"
+	"github.com/ralph-loop/ralph/internal/sandbox"
 )
 
 // External runs a command and looks at how it ends and what it prints.
@@ -96,8 +98,13 @@ type External struct {
 	// says what.
 	AcceptConfig bool
 
-	title   string  // what it is called; "" = the command
-	results results // nil = its tests are not counted
+	// Sandbox restricts what the command may do, in a temporary folder of its own.
+	// Nil = nothing is restricted.
+	Sandbox *ralph.Sandbox
+
+	writes  []string // what it may write to in the Sandbox, beside what that says
+	title   string   // what it is called; "" = the command
+	results results  // nil = its tests are not counted
 }
 
 var _ ralph.Verifier = External{}
@@ -132,7 +139,10 @@ func (e External) verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, err
 		limited, stop = context.WithTimeoutCause(ctx, limit, errTimeout)
 	}
 	defer stop()
-	v := e.run(limited, args, dir, c.Evidence)
+	v, err := e.run(limited, args, dir, c)
+	if err != nil {
+		return ralph.Verdict{}, fmt.Errorf("verify: External: %w", err)
+	}
 	if ctx.Err() != nil { // what was found before may not be all
 		return ralph.Verdict{}, context.Cause(ctx)
 	}
@@ -140,19 +150,24 @@ func (e External) verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, err
 }
 
 // run runs the command until ctx is done, which is its time-out.
-func (e External) run(ctx context.Context, args []string, dir, folder string) ralph.Verdict {
+func (e External) run(ctx context.Context, args []string, dir string, c ralph.Claim) (ralph.Verdict, error) {
+	rules, temp, done, err := e.confined(c.Task.Dir)
+	if err != nil {
+		return ralph.Verdict{}, err
+	}
+	defer done()
 	name := e.name()
 	out := newOutput(e.Contains, e.Excludes, e.Redact)
-	out.folder, out.name = folder, name
+	out.folder, out.name = c.Evidence, name
 	stdout := out.stream()
 	if e.results != nil {
 		stdout = e.results.stdout(stdout)
 	}
 	var warnings []string
 	start := time.Now()
-	env, dropped := e.environ(dir)
+	env, dropped := e.environ(dir, temp...)
 	exit, err := process.Run(ctx, process.Cmd{
-		Args: args, Dir: dir, Env: env,
+		Args: (*sandbox.Spec)(e.Sandbox).Args(args), Dir: dir, Env: env, Sandbox: rules,
 		Stdout: stdout, Stderr: out.stream(), Grace: time.Second,
 		Warn: func(text string) { warnings = append(warnings, text) },
 	})
@@ -185,7 +200,26 @@ func (e External) run(ctx context.Context, args []string, dir, folder string) ra
 		note = strings.TrimSpace(note + "\nit did not get these variables (InheritEnv): " + oneLine(strings.Join(dropped, ", "), 400, 0))
 	}
 	v.Checks[0].Detail = strings.TrimSpace(check.Detail + "\n" + note)
-	return v
+	return v, nil
+}
+
+// confined is what the Sandbox makes of the command's rights and adds to its
+// environment, until done is called.
+func (e External) confined(workspace string) (rules *sandbox.Rules, env []string, done func(), err error) {
+	if e.Sandbox == nil {
+		return nil, nil, func() {}, nil
+	}
+	tmp, err := process.NewTempDir("")
+	if err != nil {
+		return nil, nil, nil, fmt.Errorf("temporary folder: %w", err)
+	}
+	done = func() { _ = tmp.Remove() } // the next program that makes one removes what is left
+	rules, err = (*sandbox.Spec)(e.Sandbox).Rules(workspace, append(slices.Clone(e.writes), tmp.Path)...)
+	if err != nil {
+		done()
+		return nil, nil, nil, err
+	}
+	return rules, []string{"TMPDIR=" + tmp.Path}, done, nil
 }
 
 // decide sets the status, the detail and the exit code of a command that ended
@@ -225,13 +259,13 @@ func (e External) decide(check *ralph.Check, exit process.Exit, out *output, tes
 }
 
 // environ is the command's environment, and the names of what it does not get.
-func (e External) environ(dir string) (env, dropped []string) {
+func (e External) environ(dir string, more ...string) (env, dropped []string) {
 	names := e.InheritEnv
 	if names == nil {
 		names = append(environ.Checks(), npmQuotes(dir)...)
 	}
 	env, dropped = environ.Keep(ralph.Environ(), names)
-	return append(env, e.Env...), dropped
+	return slices.Concat(env, more, e.Env), dropped
 }
 
 // DefaultInheritEnv returns what a nil [External.InheritEnv] stands for, but for what

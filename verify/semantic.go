@@ -150,6 +150,7 @@ func (s Semantic) hear(ctx context.Context, c ralph.Claim, criteria []string, ch
 	defer cancel()
 	h := &hearing{ctx: heard, judge: s.Judge, claim: c, criteria: criteria, exhibits: shown, hide: s.Redact}
 	answers, check, spent := h.hold()
+	checks = append(checks, h.warnings...)
 	if ctx.Err() != nil {
 		return ralph.Verdict{Usage: spent}, context.Cause(ctx)
 	}
@@ -164,6 +165,12 @@ func (s Semantic) hear(ctx context.Context, c ralph.Claim, criteria []string, ch
 	v := judge(append(append(checks, check), h.found(answers)...)...)
 	v.Usage = spent
 	return v, nil
+}
+
+// warn keeps what does not hold for the judge on this system, for people.
+func (h *hearing) warn(text string) {
+	text = oneLine(h.hide.text(text), 400, 100)
+	h.warnings = append(h.warnings, ralph.Check{Name: "judge", Status: ralph.CheckWarning, Detail: text})
 }
 
 // found makes a check of each answer.
@@ -242,6 +249,7 @@ type hearing struct {
 	deceived bool   // an answer was not the judge's own
 	judged   string // what it was shown, folded; "" = not yet
 	told     string // why there is no verdict, without the stack of a panic
+	warnings []ralph.Check
 }
 
 // hold asks the judge, at most twice. Without answers the check says why.
@@ -259,6 +267,9 @@ func (h *hearing) hold() (answers []answer, check ralph.Check, spent ralph.Usage
 		}
 		spent = spent.Add(resp.Usage)
 		model = cmp.Or(resp.Model, model)
+		for _, text := range resp.Warnings {
+			h.warn(text)
+		}
 		digest := sha256.Sum256([]byte(resp.Output))
 		check.Digest = "sha256:" + hex.EncodeToString(digest[:])
 		record(prompt, resp.Output)

@@ -18,6 +18,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/process"
+	"github.com/ralph-loop/ralph/internal/sandbox"
 )
 
 // What surrounds a command: what its tools read from the home folder, and the
@@ -54,9 +55,13 @@ func (e External) Prepare(ctx context.Context, t ralph.Task) (ralph.Task, error)
 	return agree(t, more), nil
 }
 
-// Validate reports whether this is no command that can be run as it is written.
-func (e External) Validate(ralph.Task) error {
+// Validate reports whether this is no command that can be run as it is written, or
+// the Sandbox makes no sense for it.
+func (e External) Validate(t ralph.Task) error {
 	_, err := e.args()
+	if bad := (*sandbox.Spec)(e.Sandbox).Validate(t.Dir); err == nil && bad != nil {
+		err = fmt.Errorf("verify: External: %w", bad)
+	}
 	_, err = hider(e.Redact).leaving(ralph.Verdict{}, err)
 	return err
 }

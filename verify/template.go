@@ -45,6 +45,8 @@ type Template struct {
 	// AcceptConfig takes what redirects the check, and what its tools read from the
 	// home folder, as it is now; see [External].
 	AcceptConfig bool
+	// Sandbox restricts what the tool may do; see [External].
+	Sandbox *ralph.Sandbox
 	// InheritEnv names the variables that the tool gets, see [External].
 	InheritEnv []string
 }
@@ -61,10 +63,13 @@ func (t Template) Verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, err
 	return hider(t.Redact).leaving(v.Verify(ctx, c))
 }
 
-// Validate reports whether there is no template of this name, or the arguments do
-// not fit it. It does not look at the task.
-func (t Template) Validate(ralph.Task) error {
-	_, err := t.verifier()
+// Validate reports whether there is no template of this name, the arguments do not
+// fit it, or the Sandbox makes no sense for the task's folder.
+func (t Template) Validate(task ralph.Task) error {
+	v, err := t.verifier()
+	if err == nil {
+		err = validate(v, task)
+	}
 	_, err = hider(t.Redact).leaving(ralph.Verdict{}, err)
 	return err
 }
@@ -141,10 +146,10 @@ func (t Template) verifier() (ralph.Verifier, error) {
 		}
 		switch v := v.(type) {
 		case tool:
-			v.Redact, v.AcceptConfig, v.InheritEnv = t.Redact, t.AcceptConfig, t.InheritEnv
+			v.Redact, v.AcceptConfig, v.InheritEnv, v.Sandbox = t.Redact, t.AcceptConfig, t.InheritEnv, t.Sandbox
 			return v, nil
 		case covered:
-			v.Redact, v.AcceptConfig, v.InheritEnv = t.Redact, t.AcceptConfig, t.InheritEnv
+			v.Redact, v.AcceptConfig, v.InheritEnv, v.Sandbox = t.Redact, t.AcceptConfig, t.InheritEnv, t.Sandbox
 			return v, nil
 		}
 		return v, nil

@@ -79,6 +79,7 @@ func (t tool) run(ctx context.Context, c ralph.Claim) (ralph.Verdict, error) {
 		defer folder.Remove()
 		run.title = t.name() // without what is added
 		run.results = t.reads(c.Task.Dir, folder.Path)
+		run.writes = append(slices.Clone(run.writes), folder.Path)
 		run.Args = slices.Insert(slices.Clone(run.Args), t.at, run.results.args()...)
 	}
 	v, err := run.Verify(ctx, c)
@@ -121,6 +122,7 @@ func (t covered) Verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, erro
 	profile := filepath.Join(folder.Path, "cover.out")
 	run := t.tool
 	run.title = t.name() // without the folder, which is new each time
+	run.writes = []string{folder.Path}
 	run.Args = slices.Insert(slices.Clone(run.Args), 2, "-coverprofile="+profile)
 	v, err := run.Verify(ctx, c)
 	if err != nil || !v.Passed {

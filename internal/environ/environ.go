@@ -1,8 +1,10 @@
 // Package environ says which variables of this process's environment the programs
-// get that it starts.
+// get that it starts, and which folder they name.
 package environ
 
 import (
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -65,4 +67,17 @@ func Checks() []string {
 			"DOCKER_*", "GIT_CONFIG*", "GIT_SSL_*", "GIT_SSH*",
 		},
 	)
+}
+
+// StateHome is where programs keep what they must find again: $XDG_STATE_HOME, or
+// ~/.local/state if that is not an absolute path, as its specification has it.
+func StateHome() (string, error) {
+	if home := os.Getenv("XDG_STATE_HOME"); filepath.IsAbs(home) {
+		return home, nil
+	}
+	user, err := os.UserHomeDir()
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(user, ".local", "state"), nil
 }

@@ -14,6 +14,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/ralph-loop/ralph/internal/sandbox"
 )
 
 // ownLimit is this program's hard limit of file locks.
@@ -43,7 +45,7 @@ func launch(cmd *exec.Cmd, m mark, known func(pid int)) (started *exec.Cmd, unma
 	case !elevated(cmd.Path): // traced, they would not be what they are
 		runtime.LockOSThread() // the thread that starts a process is the one that traces it
 		defer runtime.UnlockOSThread()
-		traced := again(cmd)
+		traced := sandbox.Again(cmd)
 		traced.SysProcAttr.Ptrace = true
 		if unmarked = traced.Start(); unmarked == nil {
 			pid := traced.Process.Pid
@@ -67,15 +69,6 @@ func launch(cmd *exec.Cmd, m mark, known func(pid int)) (started *exec.Cmd, unma
 	}
 	known(cmd.Process.Pid)
 	return cmd, unmarked, nil
-}
-
-// again returns a command that was not started, as it was.
-func again(cmd *exec.Cmd) *exec.Cmd {
-	attr := *cmd.SysProcAttr
-	return &exec.Cmd{
-		Path: cmd.Path, Args: cmd.Args, Dir: cmd.Dir, Env: cmd.Env,
-		Stdin: cmd.Stdin, Stdout: cmd.Stdout, Stderr: cmd.Stderr, SysProcAttr: &attr,
-	}
 }
 
 // elevated reports whether a program gets more rights when it is started, which
@@ -110,7 +103,7 @@ func release(pid int) error {
 		if err != syscall.ESRCH {
 			return err
 		}
-		if s, ok := readStat(pid); !ok || s.dead { // somebody has killed it
+		if gone(pid) { // somebody has killed it
 			return nil
 		}
 		switch waits := time.Since(waited); {
@@ -122,6 +115,15 @@ func release(pid int) error {
 		ts := unix.NsecToTimespec(int64(nap))
 		syscall.RawSyscall(syscall.SYS_NANOSLEEP, uintptr(unsafe.Pointer(&ts)), 0, 0)
 	}
+}
+
+// gone reports whether a child has ended, without its file in /proc, which a thread
+// that is restricted may not read.
+func gone(pid int) bool {
+	var info unix.Siginfo
+	const exited, dumped = 1, 3 // CLD_EXITED to CLD_DUMPED; its tracer is told of its stops too
+	err := unix.Waitid(unix.P_PID, pid, &info, unix.WEXITED|unix.WNOWAIT|unix.WNOHANG, nil)
+	return err == unix.ECHILD || err == nil && info.Code >= exited && info.Code <= dumped
 }
 
 // traced reports whether a process is traced, or cannot be looked at.

@@ -36,9 +36,13 @@ func TestMain(m *testing.M) {
 // program runs a shell script, which is what comes after its first word.
 func program(mode string) {
 	how, script, _ := strings.Cut(mode, " ")
+	if run, ok := sandboxed[how]; ok {
+		run(script)
+		return
+	}
 	switch how {
 	case "untraced":
-		forbidTracing()
+		forbid(unix.SYS_PTRACE)
 	case "end":
 		fmt.Println(End(script))
 		return
@@ -61,12 +65,12 @@ func another(t *testing.T, how, script string) *exec.Cmd {
 	return cmd
 }
 
-// forbidTracing has the kernel refuse ptrace to this process, as it does in hardened
-// containers.
-func forbidTracing() {
+// forbid has the kernel refuse a system call to this process, as it does ptrace in
+// hardened containers.
+func forbid(call uint32) {
 	filter := []unix.SockFilter{
 		{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: 0}, // the number of the system call
-		{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: unix.SYS_PTRACE, Jf: 1},
+		{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: call, Jf: 1},
 		{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ERRNO | uint32(unix.EPERM)},
 		{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ALLOW},
 	}

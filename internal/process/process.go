@@ -29,6 +29,7 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph/internal/plugin"
+	"github.com/ralph-loop/ralph/internal/sandbox"
 )
 
 // A Cmd is a command to run.
@@ -53,6 +54,8 @@ type Cmd struct {
 	// Mark is what the run's processes are known by: what [NewMark] has made, for
 	// this run alone. "" = one that nobody is told.
 	Mark string
+	// Sandbox has it started with fewer rights. Nil = with all of this program's.
+	Sandbox *sandbox.Rules
 	// Warn, if set, is told before the command begins what does not hold on this
 	// system, once in this program.
 	Warn func(text string)
@@ -124,7 +127,9 @@ type run struct {
 	Cmd
 	cmd     *exec.Cmd
 	tree    *tree
-	exited  chan struct{} // the direct child is a zombie
+	exited  chan struct{} // the direct child is a zombie, or the command behind it has ended
+	front   *sandbox.Front
+	code    *int // of the command behind the front
 	readers []*os.File
 	read    chan struct{} // both pipes are at their end
 	stdin   *os.File
@@ -220,23 +225,68 @@ func (r *run) begin(m mark) error {
 	readers.Go(func() { r.pump(outR, r.Stdout) })
 	readers.Go(func() { r.pump(errR, r.Stderr) })
 	go func() { readers.Wait(); close(r.read) }()
-	go func() { awaitExit(r.cmd); close(r.exited) }()
+	go func() { r.await(); close(r.exited) }()
 	return nil
+}
+
+func (r *run) await() {
+	if r.front != nil {
+		if code, ok := r.front.Await(); ok {
+			r.code = &code
+			return
+		}
+	}
+	awaitExit(r.cmd)
 }
 
 // launch starts the command, marked and known to the watchdog.
 func (r *run) launch(m mark) error {
+	tell := func(what string, why error) {
+		if r.Warn == nil || !host.first(what) {
+			return
+		}
+		if why != nil {
+			what += ": " + why.Error()
+		}
+		r.Warn(what)
+	}
 	warn := func(what string, err error) {
-		if err != nil && r.Warn != nil && host.first(what) {
-			r.Warn(what + ": " + err.Error())
+		if err != nil {
+			tell(what, err)
 		}
 	}
-	started, unmarked, err := launch(r.cmd, m, func(pid int) {
+	begin := func(cmd *exec.Cmd, watch func(pid int)) (*exec.Cmd, error) {
+		started, unmarked, err := launch(cmd, m, watch)
+		warn("processes that clear their environment and leave their session may not be found", unmarked)
+		return started, err
+	}
+	watch := func(pid int) {
 		warn("if this program is killed, processes that it has started may live on", host.watch(pid, m))
+	}
+	var err error
+	if r.Sandbox == nil {
+		r.cmd, err = begin(r.cmd, watch)
+		return err
+	}
+	r.cmd, r.front, err = r.Sandbox.Start(r.cmd, sandbox.Launch{
+		Start: func(cmd *exec.Cmd) (*exec.Cmd, error) {
+			return begin(cmd, func(pid int) { elsewhere(func() { watch(pid) }) }) // a watchdog that starts now must not be restricted
+		},
+		Kill: func(cmd *exec.Cmd) {
+			_ = cmd.Process.Kill()
+			host.forget(cmd.Process.Pid)
+			_ = cmd.Wait() // it was killed
+		},
+		Warn: tell,
 	})
-	r.cmd = started
-	warn("processes that clear their environment and leave their session may not be found", unmarked)
 	return err
+}
+
+// elsewhere calls f on another thread than the one that this goroutine is locked to.
+func elsewhere(f func()) {
+	done := make(chan struct{})
+	go func() { defer close(done); f() }()
+	<-done
 }
 
 // maxPiped is more than both pipes can hold.
@@ -282,6 +332,9 @@ func (r *run) wait(ctx context.Context) (Exit, error) {
 		r.stop(ctx)
 	}
 	r.tree.end()
+	if r.front != nil {
+		r.front.Close()
+	}
 	r.stdin.Close()
 	if !r.settled(100 * time.Millisecond) {
 		r.tree.endWriters(r.readers)
@@ -300,6 +353,9 @@ func (r *run) wait(ctx context.Context) (Exit, error) {
 	e.Ended = r.tree.ended
 	r.cmd.Wait() // its state says all there is to say
 	e.Code, e.Signal = exitOf(r.cmd.ProcessState)
+	if r.code != nil {
+		e.Code, e.Signal = *r.code, ""
+	}
 	if broken := r.broken.Load(); broken != nil {
 		return e, broken
 	}

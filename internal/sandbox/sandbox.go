@@ -1,0 +1,223 @@
+// Package sandbox starts a command with fewer rights than this program has.
+//
+// What the command may write and read is restricted by Landlock, which holds for a
+// thread and what it starts: so the command is started by a thread that is
+// restricted for it and ends afterwards. Process IDs, the network and what is hidden
+// are the command's own namespaces. Nothing is asked of the rest of the program.
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/ralph-loop/ralph/internal/environ"
+)
+
+// A Spec is what a user asks for; its fields are those of ralph.Sandbox.
+type Spec struct {
+	Write, Read   []string
+	Hide, Protect []string
+	NoNet, PIDs   bool
+	Wrap          []string
+	Require       bool
+}
+
+// Rules are a Spec for one run.
+type Rules struct {
+	write, read, hide []string // absolute; read nil = everything
+	noNet, pids       bool
+	require           bool
+}
+
+// Validate reports what makes no sense for a command that works in dir.
+func (s *Spec) Validate(dir string) error {
+	_, err := s.Rules(dir)
+	return err
+}
+
+// Rules are those for a command that works in dir, "" = the current one, and may
+// write to it and to the folders in more. Nil = none are asked for, or Wrap has its
+// own.
+func (s *Spec) Rules(dir string, more ...string) (*Rules, error) {
+	if s == nil {
+		return nil, nil
+	}
+	if err := s.check(); err != nil || len(s.Wrap) > 0 {
+		return nil, err
+	}
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, fmt.Errorf("Sandbox: %w", err)
+	}
+	own := append([]string{dir}, more...)
+	r := &Rules{
+		write: slices.Concat(own, outside(s.Write, slices.Concat(own, s.Write))),
+		read:  outside(s.Read, slices.Concat(own, s.Write)),
+		hide:  outside(s.Hide, s.Hide),
+		noNet: s.NoNet, pids: s.PIDs, require: s.Require,
+	}
+	for _, path := range s.Hide {
+		if within(real(path), real(dir)) {
+			return nil, fmt.Errorf("Sandbox: %s is to be hidden, but the command works in it, in %s", path, dir)
+		}
+	}
+	return r, s.protect(dir, r.write)
+}
+
+// check reports what makes no sense wherever the command works.
+func (s *Spec) check() error {
+	if len(s.Wrap) > 0 {
+		if s.Write != nil || s.Read != nil || s.Hide != nil || s.NoNet || s.PIDs {
+			return errors.New("Sandbox: Wrap is set, and so are others of Write, Read, Hide, NoNet and PIDs; the command in Wrap has rules of its own")
+		}
+		if s.Wrap[0] == "" {
+			return errors.New("Sandbox: the program of Wrap is empty")
+		}
+	}
+	for _, path := range slices.Concat(s.Write, s.Read, s.Hide, s.Protect) {
+		if !filepath.IsAbs(path) {
+			return fmt.Errorf("Sandbox: the path %q is not absolute", path)
+		}
+	}
+	return nil
+}
+
+// Args is the command line that is started for args.
+func (s *Spec) Args(args []string) []string {
+	if s == nil || len(s.Wrap) == 0 || len(args) == 0 {
+		return args
+	}
+	return slices.Concat(s.Wrap, args)
+}
+
+// protect is an error if something that must not be written to would be.
+func (s *Spec) protect(dir string, write []string) error {
+	protected := s.Protect
+	if protected == nil {
+		if home, err := environ.StateHome(); err == nil {
+			protected = []string{filepath.Join(home, "ralph")}
+		}
+	}
+	for _, p := range protected {
+		for _, w := range write {
+			what := "it"
+			if w == dir {
+				what = "the workspace"
+			}
+			switch {
+			case within(real(w), real(p)):
+				return fmt.Errorf("Sandbox: %s cannot be made writable: %s holds %s, where it is on record what was agreed; keep that elsewhere (--state of the command line, Sandbox.Protect)", w, what, p)
+			case within(real(p), real(w)):
+				return fmt.Errorf("Sandbox: %s cannot be made writable: %s lies in %s, where it is on record what was agreed", w, what, p)
+			}
+		}
+	}
+	return nil
+}
+
+// outside are the paths that do not lie in one of the roots, or are one. What lies in
+// one that may be written to may be a link that the last run has made, to anywhere.
+func outside(paths, roots []string) []string {
+	return slices.DeleteFunc(slices.Clone(paths), func(path string) bool {
+		return slices.ContainsFunc(roots, func(root string) bool {
+			return filepath.Clean(root) != filepath.Clean(path) && (within(root, path) || within(real(root), path))
+		})
+	})
+}
+
+// real is a path with all links resolved, as far as it exists.
+func real(path string) string {
+	path = filepath.Clean(path)
+	if resolved, err := filepath.EvalSymlinks(path); err == nil {
+		return resolved
+	}
+	parent := filepath.Dir(path)
+	if parent == path {
+		return path
+	}
+	return filepath.Join(real(parent), filepath.Base(path))
+}
+
+// within reports whether path is root or lies in it.
+func within(root, path string) bool {
+	rel, err := filepath.Rel(root, path)
+	return err == nil && filepath.IsLocal(rel)
+}
+
+// A Launch is what Start needs of who starts the command.
+type Launch struct {
+	// Start starts a command on the thread that it is called on. It is called
+	// again for another command, if this one was not to be.
+	Start func(*exec.Cmd) (*exec.Cmd, error)
+	// Kill ends a command that was started, and waits for its end.
+	Kill func(*exec.Cmd)
+	// Warn is told what does not hold on this system, and why; the reason may be nil.
+	Warn func(what string, why error)
+}
+
+// Start starts a command under the rules. What the system cannot do is told to
+// Warn, or an error where it is required. What is started may be a shell in front of
+// the command.
+func (r *Rules) Start(cmd *exec.Cmd, l Launch) (*exec.Cmd, *Front, error) { return r.start(cmd, l) }
+
+// A Front is a shell in front of the command, the first process of its PID namespace.
+// It outlives the command, so that what that has left can be seen, until it is killed
+// or closed.
+type Front struct {
+	status *os.File // where the shell tells the command's exit status
+	open   *os.File // the shell ends when this is closed
+}
+
+// Await waits until the command has ended, for its exit status; not ok = the shell
+// was killed.
+func (f *Front) Await() (code int, ok bool) {
+	text, _ := io.ReadAll(io.LimitReader(f.status, 4)) // of one that was killed: nothing
+	code, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	return code, err == nil
+}
+
+// Close ends the shell.
+func (f *Front) Close() {
+	f.status.Close()
+	f.open.Close()
+}
+
+// lacks deals with what the system cannot do.
+func (r *Rules) lacks(l Launch, what string, why error) error {
+	if !r.require {
+		l.Warn("sandbox: "+what, why)
+		return nil
+	}
+	if why == nil {
+		why = errors.New("it has none")
+	}
+	return fmt.Errorf("Sandbox: it is required, but %s: %w: %w", what, errors.ErrUnsupported, why)
+}
+
+// Again returns a command that was not started, as it was.
+func Again(cmd *exec.Cmd) *exec.Cmd {
+	again := &exec.Cmd{
+		Path: cmd.Path, Args: cmd.Args, Dir: cmd.Dir, Env: cmd.Env, ExtraFiles: cmd.ExtraFiles,
+		Stdin: cmd.Stdin, Stdout: cmd.Stdout, Stderr: cmd.Stderr,
+	}
+	if cmd.SysProcAttr != nil {
+		attr := *cmd.SysProcAttr
+		again.SysProcAttr = &attr
+	}
+	return again
+}
+
+// exists leaves out what is not there.
+func exists(paths []string) []string {
+	return slices.DeleteFunc(slices.Clone(paths), func(path string) bool {
+		_, err := os.Stat(path)
+		return err != nil
+	})
+}
