@@ -48,7 +48,7 @@ func (f *shared) command(e env, c config, project string) (*ralph.Command, error
 	if f.format != "" {
 		cmd.Format = ralph.Format(f.format)
 	}
-	cmd.Model, cmd.IdleTimeout = f.model, f.idleTimeout
+	cmd.Model, cmd.IdleTimeout, cmd.Sandbox = f.model, f.idleTimeout, f.agentBox(cmd, project)
 	if _, err := exec.LookPath(cmd.Args[0]); err != nil && !f.dryRun {
 		return nil, fail(exitConfig, "agent %s is not installed, or not in PATH: %w", cmd.Args[0], err)
 	}

@@ -64,13 +64,13 @@ func (s *shared) examined(v ralph.Verifier) ralph.Verifier {
 }
 
 // external is the command of --verify. The user wrote it, so it gets all of the environment,
-// unless --verify-env says otherwise.
+// unless --verify-env or --sandbox say otherwise.
 func (s *shared) external() ralph.Verifier {
 	env := s.checkEnv()
-	if env == nil {
+	if env == nil && s.sandbox == "" {
 		env = []string{"*"}
 	}
-	return verify.External{Shell: s.verify, AcceptConfig: s.acceptConfig, Redact: redact().String, InheritEnv: env}
+	return verify.External{Shell: s.verify, AcceptConfig: s.acceptConfig, Redact: redact().String, InheritEnv: env, Sandbox: s.checkBox()}
 }
 
 // checkEnv are the variables that checks get; nil = what tools need.

@@ -221,7 +221,7 @@ type criteria struct {
 
 // criteria reads the defaults of a project.
 func (s *shared) criteria(project string) (criteria, error) {
-	c := criteria{shared: s, env: spec.Env{Dir: project, AcceptConfig: s.acceptConfig, InheritEnv: s.checkEnv()}}
+	c := criteria{shared: s, env: spec.Env{Dir: project, AcceptConfig: s.acceptConfig, InheritEnv: s.checkEnv(), Sandbox: s.checkBox()}}
 	var err error
 	c.config, err = spec.LoadConfig(cmp.Or(s.config, filepath.Join(project, ".ralph", "config.yaml")))
 	if err != nil && (s.config != "" || !errors.Is(err, fs.ErrNotExist)) {
@@ -247,6 +247,7 @@ func (s *shared) judgeNamed(name, model string) (ralph.Runner, error) {
 		return nil, ours{err}
 	}
 	judge.Model, judge.Inherit = model, append(judge.Inherit, s.moreEnv()...)
+	judge.Sandbox = s.confined(ralph.ClientFolders(judge.Format)...)
 	return judge, nil
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -28,6 +29,25 @@ type list []string
 
 func (l *list) String() string     { return strings.Join(*l, ", ") }
 func (l *list) Set(v string) error { *l = append(*l, v); return nil }
+
+// An optional is a flag that is given alone or with one word: on, or require.
+type optional string
+
+func (o *optional) String() string   { return string(*o) }
+func (o *optional) IsBoolFlag() bool { return true }
+func (o *optional) Set(v string) error {
+	switch v {
+	case "true", "on":
+		*o = "on"
+	case "false", "off":
+		*o = ""
+	case "require":
+		*o = "require"
+	default:
+		return errors.New("not known")
+	}
+	return nil
+}
 
 func newFlags(c command) *flags {
 	f := &flags{FlagSet: flag.NewFlagSet(c.name, flag.ContinueOnError), cmd: c, do: c.action()}
@@ -59,6 +79,8 @@ func (f *flags) add(h handle) {
 	case *time.Duration:
 		f.DurationVar(to, h.name, *to, h.help)
 	case *list:
+		f.Var(to, h.name, h.help)
+	case *optional:
 		f.Var(to, h.name, h.help)
 	default:
 		panic("a handle of an unknown kind: " + h.name)
@@ -121,6 +143,9 @@ func (f *flags) one(arg string, args []string) ([]string, error) {
 	if err := f.Set(name, value); err != nil {
 		if isBool {
 			kind = "true or false"
+			if _, ok := fl.Value.(*optional); ok {
+				kind = "on, off or require"
+			}
 		}
 		return nil, fail(exitUsage, "--%s: %q is no %s: %s", name, value, kind, text)
 	}

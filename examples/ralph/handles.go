@@ -18,6 +18,7 @@ type shared struct {
 	verify, promise, match, blocked string
 	dir, config, log, state, exam   string
 	verifyEnv                       string
+	sandbox                         optional
 	guard                           list
 	always, strict, dryRun          bool
 	acceptConfig, trust             bool
@@ -102,6 +103,7 @@ func (s *shared) handles() []handle {
 		{"log", demo, &s.log, "the execution log `FILE` (default: events.jsonl in the demo's folder)", nil},
 		{"state", work, &s.state, "the `FOLDER` in which it is on record what was agreed, out of the agent's reach (default: in ~/.local/state/ralph)", nil},
 		{"trust", slices.Concat(work, verify), &s.trust, "agree to the commands that the file or the configuration names, from now on", nil},
+		{"sandbox", slices.Concat(loops, verify), &s.sandbox, "let the agent write to the workspace, its own folders and the tools' caches, and checks and judges to less; --sandbox=require: or do not run", nil},
 		{"dry-run", work, &s.dryRun, "print the prompt and the commands, and run nothing", nil},
 		{"dry-run", verify, &s.dryRun, "print the commands, and run nothing", nil},
 	}

@@ -37,11 +37,14 @@ func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
-		Condition: func(cond string) (bool, error) { // [hup]: not started by nohup
-			if cond != "hup" {
-				return false, fmt.Errorf("unknown condition %q", cond)
+		Condition: func(cond string) (bool, error) { // [hup]: not started by nohup; [landlock]: the kernel has it
+			switch cond {
+			case "hup":
+				return !signal.Ignored(syscall.SIGHUP), nil
+			case "landlock":
+				return landlock(), nil
 			}
-			return !signal.Ignored(syscall.SIGHUP), nil
+			return false, fmt.Errorf("unknown condition %q", cond)
 		},
 		Setup: func(e *testscript.Env) error {
 			for _, name := range []string{"HOME", "GOCACHE", "GOMODCACHE", "GOFLAGS", "GOTOOLCHAIN"} {

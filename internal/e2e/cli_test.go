@@ -45,6 +45,7 @@ func TestE2ECLI(t *testing.T) {
 	}{
 		{"false claim", falseClaim, nil, 0, "verified after 2 iterations",
 			[]string{"== iteration 1", "rejected", "== iteration 2", "All done."}},
+		{"sandbox", falseClaim, []string{"--sandbox"}, 0, "verified after 2 iterations", []string{"All done."}},
 		{"never", forEver(modelserver.Turn{Text: claim}), []string{"--strict"}, 3, "iterations after 2 iterations", nil},
 		{"500", forEver(modelserver.Turn{Status: 500}), nil, 4, "failed after 1 iteration", []string{"the agent failed"}},
 		{"401", forEver(modelserver.Turn{Status: 401}), nil, 4, "failed after 1 iteration", []string{"login"}},

@@ -68,7 +68,7 @@ func (s *externalSettings) describe() string {
 func (s *externalSettings) build(env Env) (ralph.Verifier, error) {
 	return verify.Cache(verify.External{
 		Args: s.args, Shell: s.shell, Dir: s.dir, Env: s.env, Timeout: s.timeout,
-		ExitCode: s.exitCode, Contains: s.contains, Excludes: s.excludes, Redact: env.Redact, AcceptConfig: env.AcceptConfig, InheritEnv: env.InheritEnv,
+		ExitCode: s.exitCode, Contains: s.contains, Excludes: s.excludes, Redact: env.Redact, AcceptConfig: env.AcceptConfig, InheritEnv: env.InheritEnv, Sandbox: env.Sandbox,
 	}), nil
 }
 
@@ -104,7 +104,7 @@ func (s *templateSettings) describe() string { return ": " + s.name }
 
 func (s *templateSettings) build(env Env) (ralph.Verifier, error) {
 	v := s.template()
-	v.Redact, v.AcceptConfig, v.InheritEnv = env.Redact, env.AcceptConfig, env.InheritEnv
+	v.Redact, v.AcceptConfig, v.InheritEnv, v.Sandbox = env.Redact, env.AcceptConfig, env.InheritEnv, env.Sandbox
 	if err := v.Validate(ralph.Task{}); err != nil {
 		return nil, err
 	}

@@ -35,6 +35,9 @@ type Env struct {
 	// InheritEnv names the variables that commands and templates get, see
 	// [verify.External]. Nil = the usual ones.
 	InheritEnv []string
+	// Sandbox restricts what commands and templates may do, see [verify.External].
+	// Nil = nothing is restricted.
+	Sandbox *ralph.Sandbox
 	// Methods are the program's own methods.
 	Methods Methods
 

@@ -1,0 +1,5 @@
+//go:build !linux
+
+package main
+
+func landlock() bool { return false }
