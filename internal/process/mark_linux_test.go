@@ -233,7 +233,7 @@ func TestWatchdog(t *testing.T) {
 		t.Helper()
 		script := env + ` setsid -f sleep 300 <&- >/dev/null 2>&1; trap '' TERM; echo ready; while :; do sleep 300; done`
 		cmd := &exec.Cmd{Path: "/bin/sh", Args: []string{"sh", "-c", script}, SysProcAttr: ownGroup(),
-			Env: append(os.Environ(), "PROCESS_TEST="+t.Name()+group, m.variable())}
+			Env: append(os.Environ(), own(t)+group, m.variable())}
 		out, w, err := os.Pipe()
 		if err != nil {
 			t.Fatal(err)
@@ -277,14 +277,14 @@ func TestWatchdog(t *testing.T) {
 	if err := h.dog.cmd.Wait(); err != nil {
 		t.Errorf("the watchdog: %v", err)
 	}
-	if left := with(t, "PROCESS_TEST="+t.Name()+"/ended"); len(left) > 0 {
+	if left := with(t, own(t)+"/ended"); len(left) > 0 {
 		t.Errorf("left: %v", left)
 	}
-	left := with(t, "PROCESS_TEST="+t.Name()+"/spared")
+	left := with(t, own(t)+"/spared")
 	if len(left) < 2 {
 		t.Errorf("it has ended what was forgotten; left is %v", left)
 	}
-	for _, pid := range append(left, with(t, "PROCESS_TEST="+t.Name()+"/ended")...) {
+	for _, pid := range append(left, with(t, own(t)+"/ended")...) {
 		syscall.Kill(pid, syscall.SIGKILL)
 	}
 	for _, cmd := range append(all, spared) {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -34,7 +35,7 @@ func sh(t *testing.T, ctx context.Context, script string, c Cmd) (Exit, string, 
 // processes by a variable of their own.
 func checkNoneLeft(t *testing.T) {
 	t.Helper()
-	if left := with(t, "PROCESS_TEST="+t.Name()); len(left) > 0 {
+	if left := with(t, own(t)); len(left) > 0 {
 		t.Errorf("processes are left: %v", left)
 		for _, pid := range left {
 			if p, err := os.FindProcess(pid); err == nil {
@@ -57,7 +58,11 @@ func with(t *testing.T, variable string) []int {
 	return found
 }
 
-func env(t *testing.T) []string { return append(os.Environ(), "PROCESS_TEST="+t.Name()) }
+// own is the variable that the processes of a test are known by, of this run of the
+// tests alone: there may be another one at the same time.
+func own(t *testing.T) string { return fmt.Sprintf("PROCESS_TEST=%s:%d", t.Name(), os.Getpid()) }
+
+func env(t *testing.T) []string { return append(os.Environ(), own(t)) }
 
 func TestRun(t *testing.T) {
 	t.Parallel()
