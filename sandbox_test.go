@@ -23,7 +23,7 @@ func TestCommandSandbox(t *testing.T) {
 	c.Sandbox = &ralph.Sandbox{Require: true}
 	resp, err := c.Run(t.Context(), ralph.Request{Dir: dir, Prompt: "go on"})
 	if errors.Is(err, errors.ErrUnsupported) {
-		if !strings.Contains(err.Error(), "Sandbox: it is required, but") {
+		if !strings.Contains(err.Error(), "sandbox: it is required, but") {
 			t.Errorf("the error is %v", err)
 		}
 		c.Sandbox = &ralph.Sandbox{}
@@ -77,7 +77,7 @@ func TestCommandSandboxProtectsTheState(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", filepath.Join(home, "state"))
 	c := sh("text", `echo '<promise>COMPLETE</promise>'`)
 	c.Sandbox = &ralph.Sandbox{Write: []string{home}}
-	const want = "ralph: Sandbox: "
+	const want = "ralph: sandbox: "
 	if err := c.Validate(ralph.Task{Dir: t.TempDir()}); err == nil || !strings.HasPrefix(err.Error(), want) || !strings.Contains(err.Error(), "--state") {
 		t.Errorf("Validate: %v", err)
 	}

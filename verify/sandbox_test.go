@@ -17,7 +17,7 @@ import (
 func unsupported(t *testing.T, v ralph.Verdict) bool {
 	t.Helper()
 	for _, check := range v.Checks {
-		if strings.Contains(check.Detail, "Sandbox: it is required, but") {
+		if strings.Contains(check.Detail, "sandbox: it is required, but") {
 			if check.Status != ralph.CheckUnable || v.Passed {
 				t.Errorf("the check is %+v", check)
 			}
@@ -61,7 +61,7 @@ func TestExternalSandboxProtectsTheState(t *testing.T) {
 	template := verify.Template{Name: "npm-test", Sandbox: e.Sandbox}
 	task := ralph.Task{Dir: home}
 	for _, v := range []interface{ Validate(ralph.Task) error }{e, template} {
-		if err := v.Validate(task); err == nil || !strings.HasPrefix(err.Error(), "verify: External: Sandbox: ") {
+		if err := v.Validate(task); err == nil || !strings.HasPrefix(err.Error(), "verify: External: sandbox: ") {
 			t.Errorf("Validate of %T: %v", v, err)
 		}
 	}

@@ -27,7 +27,7 @@ func TestE2ESandbox(t *testing.T) {
 		c := e.command()
 		c.Sandbox = &ralph.Sandbox{Write: []string{e.home}, PIDs: true, Require: true}
 		s, log, err := e.run(e.context(), c, ralph.Limits{})
-		if len(log.ended) > 0 && strings.Contains(log.ended[0].Error, "Sandbox: it is required, but") {
+		if len(log.ended) > 0 && strings.Contains(log.ended[0].Error, "sandbox: it is required, but") {
 			e.Logf("not on this system: %s", log.ended[0].Error)
 			return
 		}

@@ -85,12 +85,12 @@ func allow(set *os.File, path string, access uint64) error {
 		return nil // who cannot reach it needs no grant
 	}
 	if err != nil {
-		return fmt.Errorf("Sandbox: %w", &fs.PathError{Op: "open", Path: path, Err: err})
+		return fmt.Errorf("sandbox: %w", &fs.PathError{Op: "open", Path: path, Err: err})
 	}
 	defer unix.Close(fd)
 	var stat unix.Stat_t
 	if err := unix.Fstat(fd, &stat); err != nil {
-		return fmt.Errorf("Sandbox: %w", &fs.PathError{Op: "stat", Path: path, Err: err})
+		return fmt.Errorf("sandbox: %w", &fs.PathError{Op: "stat", Path: path, Err: err})
 	}
 	if stat.Mode&unix.S_IFMT != unix.S_IFDIR {
 		access &= ofFiles
@@ -98,7 +98,7 @@ func allow(set *os.File, path string, access uint64) error {
 	rule := unix.LandlockPathBeneathAttr{Allowed_access: access, Parent_fd: int32(fd)}
 	_, _, errno := unix.Syscall6(unix.SYS_LANDLOCK_ADD_RULE, set.Fd(), unix.LANDLOCK_RULE_PATH_BENEATH, uintptr(unsafe.Pointer(&rule)), 0, 0, 0)
 	if errno != 0 {
-		return fmt.Errorf("Sandbox: %w", &fs.PathError{Op: "landlock_add_rule", Path: path, Err: errno})
+		return fmt.Errorf("sandbox: %w", &fs.PathError{Op: "landlock_add_rule", Path: path, Err: errno})
 	}
 	return nil
 }

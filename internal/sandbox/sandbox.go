@@ -54,7 +54,7 @@ func (s *Spec) Rules(dir string, more ...string) (*Rules, error) {
 	}
 	dir, err := filepath.Abs(dir)
 	if err != nil {
-		return nil, fmt.Errorf("Sandbox: %w", err)
+		return nil, fmt.Errorf("sandbox: %w", err)
 	}
 	own := append([]string{dir}, more...)
 	r := &Rules{
@@ -65,7 +65,7 @@ func (s *Spec) Rules(dir string, more ...string) (*Rules, error) {
 	}
 	for _, path := range s.Hide {
 		if within(real(path), real(dir)) {
-			return nil, fmt.Errorf("Sandbox: %s is to be hidden, but the command works in it, in %s", path, dir)
+			return nil, fmt.Errorf("sandbox: %s is to be hidden, but the command works in it, in %s", path, dir)
 		}
 	}
 	return r, s.protect(dir, r.write)
@@ -75,15 +75,15 @@ func (s *Spec) Rules(dir string, more ...string) (*Rules, error) {
 func (s *Spec) check() error {
 	if len(s.Wrap) > 0 {
 		if s.Write != nil || s.Read != nil || s.Hide != nil || s.NoNet || s.PIDs {
-			return errors.New("Sandbox: Wrap is set, and so are others of Write, Read, Hide, NoNet and PIDs; the command in Wrap has rules of its own")
+			return errors.New("sandbox: Wrap is set, and so are others of Write, Read, Hide, NoNet and PIDs; the command in Wrap has rules of its own")
 		}
 		if s.Wrap[0] == "" {
-			return errors.New("Sandbox: the program of Wrap is empty")
+			return errors.New("sandbox: the program of Wrap is empty")
 		}
 	}
 	for _, path := range slices.Concat(s.Write, s.Read, s.Hide, s.Protect) {
 		if !filepath.IsAbs(path) {
-			return fmt.Errorf("Sandbox: the path %q is not absolute", path)
+			return fmt.Errorf("sandbox: the path %q is not absolute", path)
 		}
 	}
 	return nil
@@ -113,9 +113,9 @@ func (s *Spec) protect(dir string, write []string) error {
 			}
 			switch {
 			case within(real(w), real(p)):
-				return fmt.Errorf("Sandbox: %s cannot be made writable: %s holds %s, where it is on record what was agreed; keep that elsewhere (--state of the command line, Sandbox.Protect)", w, what, p)
+				return fmt.Errorf("sandbox: %s cannot be made writable: %s holds %s, where it is on record what was agreed; keep that elsewhere (--state of the command line, Sandbox.Protect)", w, what, p)
 			case within(real(p), real(w)):
-				return fmt.Errorf("Sandbox: %s cannot be made writable: %s lies in %s, where it is on record what was agreed", w, what, p)
+				return fmt.Errorf("sandbox: %s cannot be made writable: %s lies in %s, where it is on record what was agreed", w, what, p)
 			}
 		}
 	}
@@ -198,7 +198,7 @@ func (r *Rules) lacks(l Launch, what string, why error) error {
 	if why == nil {
 		why = errors.New("it has none")
 	}
-	return fmt.Errorf("Sandbox: it is required, but %s: %w: %w", what, errors.ErrUnsupported, why)
+	return fmt.Errorf("sandbox: it is required, but %s: %w: %w", what, errors.ErrUnsupported, why)
 }
 
 // Again returns a command that was not started, as it was.

@@ -53,7 +53,7 @@ func (r *Rules) unread(err error) error {
 	if r.read == nil || !errors.Is(err, syscall.EACCES) {
 		return nil
 	}
-	return fmt.Errorf("Sandbox: Read must hold the program, /bin/sh, and what loads them: %w", err)
+	return fmt.Errorf("sandbox: Read must hold the program, /bin/sh, and what loads them: %w", err)
 }
 
 // restricted starts a command under the rules for files; nil = there are none.
