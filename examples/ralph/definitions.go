@@ -142,22 +142,6 @@ func (a *agreed) stage(d spec.Definition, task ralph.Task) (ralph.State, error) 
 	return s, err
 }
 
-// endLeft ends what is left of the agent that worked when this was killed, by the
-// mark on record.
-func (w *work) endLeft(mark string) error {
-	if mark == "" {
-		return nil
-	}
-	ended, err := ralph.EndLeft(mark)
-	for _, command := range ended {
-		w.say("ended what the last run has left running: %s", command)
-	}
-	if err != nil && !errors.Is(err, errors.ErrUnsupported) {
-		return fail(exitAgent, "%w; end it before the agent is run again", err)
-	}
-	return nil
-}
-
 // ends reports whether a loop that ended so says nothing of its task, but of all
 // of them: that what may be spent was spent, or that the agent could not run.
 func ends(reason ralph.StopReason) bool {

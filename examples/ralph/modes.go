@@ -246,6 +246,11 @@ func (s *session) start(l *ralph.Local, state ralph.State) error {
 	if err != nil {
 		return err
 	}
+	if old, _, err := dir.Resume(state.Loop); err == nil {
+		if err := s.endLeft(old.Mark); err != nil {
+			return err
+		}
+	}
 	log = recorded(dir, s.unexamined(log))
 	if s.exam != "" {
 		l.Evidence = s.evidence(dir, "")

@@ -164,6 +164,22 @@ func (a *agreed) settled(task ralph.Task) {
 	}
 }
 
+// endLeft ends what is left of the agent that worked when this was killed, by the
+// mark on record.
+func (e env) endLeft(mark string) error {
+	if mark == "" {
+		return nil
+	}
+	ended, err := ralph.EndLeft(mark)
+	for _, command := range ended {
+		e.say("ended what the last run has left running: %s", command)
+	}
+	if err != nil && !errors.Is(err, errors.ErrUnsupported) {
+		return fail(exitAgent, "%w; end it before the agent is run again", err)
+	}
+	return nil
+}
+
 // relimited are the limits that were agreed, but for those that are now given on
 // the command line.
 func (s *shared) relimited(agreed, now ralph.Limits) ralph.Limits {
