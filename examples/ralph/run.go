@@ -28,7 +28,7 @@ type runFlags struct {
 func (f *runFlags) own(set *flag.FlagSet) {
 	set.StringVar(&f.template, "template", "", "the prompt `FILE` for the items of a list (default: templates/ralph-prompt.md, else built in)")
 	set.StringVar(&f.progress, "progress", "", "the progress `FILE` (default: progress.txt beside the task file)")
-	set.BoolVar(&f.anew, "new", false, "of definitions, start those over that were interrupted")
+	set.BoolVar(&f.anew, "new", false, "start definitions over that were interrupted, and forget what checks have said of the boxes of a list")
 }
 
 // A work is a run of a task file.
@@ -143,14 +143,18 @@ func (w *work) list(kind tasks.Kind) error {
 		Progress: absolute(w.progress), Output: w.output, Limits: w.limits(), Verifier: verifier, HowVerified: how,
 	}
 	kept := tasks.PendingFile{Path: filepath.Join(dir.Path, "pending.json"), Redact: redact().String}
-	if dir.Path != "" {
+	if dir.Path != "" && !w.anew {
 		if s.Pending, err = kept.Load(); err != nil {
 			return fail(exitConfig, "%w", err)
 		}
 	}
 	reasons := slices.DeleteFunc(slices.Collect(maps.Values(s.Pending)), func(why string) bool { return why == "" })
 	if openItems(items) == 0 && (len(s.Pending) == 0 || verifier == nil && len(reasons) == 0) { // found out before any log is begun
-		return fail(exitConfig, "%s: there is nothing to do: %s, all done", w.file, plural(len(items), "task"))
+		left := ""
+		if len(s.Pending) > 0 {
+			left = "; ticked by the agent, not verified: " + line(strings.Join(slices.Sorted(maps.Keys(s.Pending)), ", "))
+		}
+		return fail(exitConfig, "%s: there is nothing to do: %s, all done%s", w.file, plural(len(items), "task"), left)
 	}
 	if w.dryRun {
 		dry := &printer{agent: w.agent, out: w.stdout}
