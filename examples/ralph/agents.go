@@ -115,7 +115,7 @@ func (s *session) runner() (*ralph.Command, error) {
 	}
 	its := s.config.stranger(s.configFile, cmd)
 	if s.dryRun { // not even jq is started, to read the filter
-		showStarts(s.stdout, []stranger{its})
+		showStarts(s.stderr, []stranger{its})
 		return cmd, nil
 	}
 	if err := s.trusted(s.env, s.configFile, its); err != nil {

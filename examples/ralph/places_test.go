@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -118,6 +119,9 @@ func TestReached(t *testing.T) {
 	for range 2 {
 		if code, _, stderr := ran(append([]string{"run", list, "--dir", home}, agent...)...); code != exitNotVerified {
 			t.Errorf("as root: %d, %s", code, stderr)
+		}
+		if out, err := exec.Command("git", "init", "-q", home).CombinedOutput(); err != nil {
+			t.Fatal(err, string(out))
 		}
 	}
 	for _, name := range []string{".ralph", ".ralph/log.jsonl", ".ralph/.gitignore", "progress.txt"} {
