@@ -246,7 +246,7 @@ func (s *session) start(l *ralph.Local, state ralph.State) error {
 	if err != nil {
 		return err
 	}
-	log = recorded(dir, s.unexamined(log))
+	log = recorded(dir, unexamined(log))
 	if s.exam != "" {
 		l.Evidence = s.evidence(dir, "")
 	}

@@ -100,7 +100,7 @@ func (w *work) open(dir progress.Dir) error {
 	text := redact()
 	text.Task = true
 	view := progress.Multi(text.Log(&progress.Markdown{Path: w.progress, Feature: w.feature()}), execution)
-	w.record = recorded(dir, without(w.unexamined(view), w.project, w.progress, w.logPath))
+	w.record = recorded(dir, without(unexamined(view), w.project, w.progress, w.logPath))
 	return nil
 }
 
