@@ -1,10 +1,13 @@
 package progress
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -41,7 +44,7 @@ type Redactor struct {
 	Secrets []string
 
 	// Task says that Log also redacts the texts of the task: title, prompt,
-	// outcome, criteria. A loop that is resumed from such a log is told
+	// outcome, criteria, and its definition and Meta. A loop that is resumed from such a log is told
 	// [redacted:…] where the task holds a secret. The zero value keeps the
 	// task as it is, because it is what a resume starts from.
 	Task bool
@@ -133,8 +136,8 @@ func (w *redactWriter) pass(p []byte, end bool) {
 // Only free text is redacted: answers, feedback, the names and details of
 // checks, errors, learnings, files, guidance, reasons. Nothing that the fold
 // decides by is touched: identifiers, numbers, times, usage, digests,
-// promises, limits, guarded files, the definition, the folder, Meta; put no
-// secrets there. So the redacted events fold to the state that the others fold
+// promises, limits, guarded files, the folder and, without Task, the definition
+// and Meta; put no secrets there. So the redacted events fold to the state that the others fold
 // to, but for the words in it. The task's own texts stay too, see Task. Feedback
 // and guidance do not: a loop that goes on from the log quotes them redacted.
 func (r Redactor) Log(next ralph.ProgressLog) ralph.ProgressLog {
@@ -186,10 +189,46 @@ func (c eventRedactor) event(ev ralph.Event) ralph.Event {
 			t := &s.Task
 			t.Title, t.Prompt, t.Outcome = c.Text(t.Title), c.Text(t.Prompt), c.Text(t.Outcome)
 			t.Acceptance, t.Success, t.HowVerified = c.texts(t.Acceptance), c.Text(t.Success), c.Text(t.HowVerified)
+			t.Spec = c.json(t.Spec)
 		}
 		ev.State = &s
 	}
+	if c.task {
+		ev.Meta = maps.Clone(ev.Meta)
+		for key, value := range ev.Meta {
+			ev.Meta[key] = c.Text(value)
+		}
+	}
 	return ev
+}
+
+// json is JSON whose texts are without secrets, nil if it is none.
+func (c eventRedactor) json(text json.RawMessage) json.RawMessage {
+	from := json.NewDecoder(bytes.NewReader(text))
+	from.UseNumber()
+	var value any
+	if from.Decode(&value) != nil {
+		return nil
+	}
+	redacted, _ := json.Marshal(c.value(value)) // what was decoded can be encoded
+	return redacted
+}
+
+func (c eventRedactor) value(v any) any {
+	switch v := v.(type) {
+	case string:
+		return c.Text(v)
+	case []any:
+		for i := range v {
+			v[i] = c.value(v[i])
+		}
+	case map[string]any:
+		for key, value := range maps.Clone(v) {
+			delete(v, key)
+			v[c.Text(key)] = c.value(value)
+		}
+	}
+	return v
 }
 
 func (c eventRedactor) verdict(v ralph.Verdict) ralph.Verdict {

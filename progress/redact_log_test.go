@@ -135,7 +135,7 @@ func TestRedactLogFields(t *testing.T) {
 		"Text",
 	}
 	task := []string{
-		"State.Task.Acceptance", "State.Task.HowVerified", "State.Task.Outcome", "State.Task.Prompt", "State.Task.Success", "State.Task.Title",
+		"Meta map[" + hidden + ":[redacted:named]]", "State.Task.Acceptance", "State.Task.HowVerified", "State.Task.Outcome", "State.Task.Prompt", "State.Task.Spec", "State.Task.Success", "State.Task.Title",
 	}
 	for _, tt := range []struct {
 		task bool

@@ -54,7 +54,12 @@ func writeAll(t *testing.T, text, model string) map[string]string {
 		Workspace: func(context.Context, string) (string, []string, error) { return "", []string{text}, nil },
 	}
 	text = strings.ToValidUTF8(text, "\uFFFD") // a task is text
-	task := ralph.Task{ID: "T", Title: text, Prompt: "Do it: " + text, Dir: work, Always: true, Limits: ralph.Limits{Iterations: 2, Retries: -1}}
+	spec, err := json.Marshal(map[string]string{"command": text})
+	if err != nil {
+		t.Fatal(err)
+	}
+	loop.Meta = map[string]string{"verify": text}
+	task := ralph.Task{ID: "T", Title: text, Prompt: "Do it: " + text, Dir: work, Spec: spec, Always: true, Limits: ralph.Limits{Iterations: 2, Retries: -1}}
 	if _, ok := errors.AsType[*ralph.StopError](second(loop.Run(t.Context(), ralph.Start(task)))); !ok {
 		t.Fatalf("%q: the loop did not stop as it should", text)
 	}

@@ -80,12 +80,17 @@ func (s *Session) start(ctx context.Context) (*session, error) {
 	}
 	r.begin(items)
 	r.take(items)
+	r.miss()
 	for _, it := range items {
 		r.before[it.Key] = r.isDone(it)
 	}
 	first, open := r.next()
 	if left := r.remaining(); !open && len(left) > 0 {
-		return nil, fmt.Errorf("tasks: %s: there is nothing to do without a Verifier: all boxes are ticked, but an earlier check rejects %s", cmp.Or(r.path, "the list"), listed(left))
+		what := "all boxes are ticked, but an earlier check rejects %s: verify what is there, and put back what is not"
+		if s.Verifier != nil {
+			what = "all tasks are done but %s, which an earlier check rejects and which is no longer in the list: put it back"
+		}
+		return nil, fmt.Errorf("tasks: %s: there is nothing to do: "+what, cmp.Or(r.path, "the list"), listed(left))
 	} else if !open {
 		return nil, fmt.Errorf("tasks: %s: there is nothing to do: all tasks are done, %d in all", cmp.Or(r.path, "the list"), len(items))
 	}

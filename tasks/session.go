@@ -85,7 +85,8 @@ type Session struct {
 	HowVerified string
 	// Pending are the items that are not verified, as an earlier run handed them to
 	// Keep: by key, why they were rejected, "" = nobody was asked. Of those, boxes
-	// that are ticked are no proof: the Verifier is asked first. Without a
+	// that are ticked are no proof: the Verifier is asked first. One that was rejected
+	// and is known by an ID remains when it is no longer in the list. Without a
 	// Verifier the ones that were rejected stay open until they are unticked, and are
 	// not worked on. Boxes that are ticked at the start and not pending are done.
 	Pending map[string]string

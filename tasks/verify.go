@@ -57,6 +57,18 @@ func (r *session) begin(items []Item) {
 	}
 }
 
+// miss notes what was rejected in an earlier run and is not in the list now: a
+// task is not done by removing it. Without an ID it may have another text.
+func (r *session) miss() {
+	for key, why := range r.pending {
+		var it Item
+		it.read(key + " .")
+		if _, there := find(r.items, key); why != "" && !there && it.ID == key {
+			r.last[key] = Item{ID: key, Key: key}
+		}
+	}
+}
+
 // prepare asks the Verifier and the Runner whether they can work, and the Verifier
 // for what must stay as it is: from here on, for all items.
 func (r *session) prepare(ctx context.Context, first Item) error {

@@ -425,6 +425,26 @@ func TestSessionRejectedWithoutVerifier(t *testing.T) {
 	}
 }
 
+// TestSessionRejectedAndRemoved: what was rejected in an earlier run is not done by
+// taking it out of the list.
+func TestSessionRejectedAndRemoved(t *testing.T) {
+	t.Parallel()
+	pass := ralph.VerifierFunc(func(context.Context, ralph.Claim) (ralph.Verdict, error) { return ralph.Pass(), nil })
+	for name, verifier := range map[string]ralph.Verifier{"a check": pass, "none": nil} {
+		s, w, _ := list(t, "- [ ] T002 Two\n", tick("ok", "T002"))
+		s.Verifier = verifier
+		s.Pending = map[string]string{"T001": "wrong", "T003": "", "some text": "wrong"}
+		got, err := s.Run(t.Context())
+		if got.Status != tasks.SessionFailed || got.TasksCompleted != 1 || got.TasksRemaining != 1 || got.Pending["T001"] != "wrong" || err == nil || !strings.Contains(err.Error(), "no longer in the list: T001") {
+			t.Errorf("%s: %+v, %v", name, got, err)
+		}
+		s.Pending = got.Pending
+		if _, err := s.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "an earlier check rejects") || len(w.prompts) != 1 {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 // TestSessionVerifiesWithinLimits: what the Verifier costs is the session's money.
 func TestSessionVerifiesWithinLimits(t *testing.T) {
 	t.Parallel()

@@ -22,6 +22,7 @@ import (
 
 // Exhibits are what a judge is shown.
 type exhibits struct {
+	task  string // what the agent was asked for
 	said  string // the agent's words, and what it says it changed
 	facts string
 	note  string // ours: what there is not
@@ -35,6 +36,7 @@ func (s Semantic) shown(ctx context.Context, c ralph.Claim) (e exhibits, unable 
 	if c.Omitted > 0 {
 		return e, fmt.Sprintf("%d bytes of the answer were left out, and a part of it is not judged for the whole; a shorter one is", c.Omitted), nil
 	}
+	e.task = strings.TrimSpace(term.Clean(c.Task.Title + "\n\n" + c.Task.Prompt))
 	e.said = strings.TrimSpace(term.Clean(c.Output))
 	if len(c.Files) > 0 {
 		e.said += "\n\nFiles that changed, as far as it tells: " + quotedAll(hider(s.Redact).texts(c.Files))
@@ -45,7 +47,7 @@ func (s Semantic) shown(ctx context.Context, c ralph.Claim) (e exhibits, unable 
 	} else if b.most < 0 {
 		b.most = math.MaxInt
 	}
-	b.size = len(e.said)
+	b.size = len(e.task) + len(e.said)
 	b.earlier(c.Checks)
 	if c.Base == "" {
 		e.note = "There is no diff: the work is in no git work tree, or it is not known at which commit it began."

@@ -84,8 +84,8 @@ const noExam = "the held-out exam could not be run, which says nothing about you
 
 // Validate reports what is wrong before an agent is paid: the exam is missing,
 // empty, in the workspace or in its work tree, where the agent sees it, or holds
-// what cannot be laid over; Include or Reveal make no sense; Verifier has nothing
-// to ask or is not valid itself.
+// what cannot be laid over; TMPDIR lies in either; Include or Reveal make no
+// sense; Verifier has nothing to ask or is not valid itself.
 func (h HeldOut) Validate(task ralph.Task) error {
 	if err := h.check(); err != nil {
 		return err
@@ -93,6 +93,9 @@ func (h HeldOut) Validate(task ralph.Task) error {
 	exam, err := h.place(task)
 	if err == nil {
 		_, err = listExam(exam)
+	}
+	if err == nil {
+		_, err = tempOutside(task.Dir)
 	}
 	if err != nil {
 		return fmt.Errorf("verify: HeldOut: %w", err)

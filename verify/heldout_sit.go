@@ -27,7 +27,11 @@ func (h HeldOut) sit(ctx context.Context, c ralph.Claim, withExam bool) (s sitti
 	if err != nil {
 		return sitting{err: fmt.Errorf("the workspace: %w", err)}
 	}
-	temp, err := tempOutside(workspace)
+	folder, err := tempOutside(workspace)
+	if err != nil {
+		return sitting{err: err}
+	}
+	temp, err := process.NewTempDir(folder)
 	if err != nil {
 		return sitting{err: err}
 	}
@@ -153,17 +157,20 @@ func resolve(name string) (string, error) {
 	}
 }
 
-// tempOutside makes a folder for the copy, which must not lie in what is copied.
-func tempOutside(workspace string) (*process.TempDir, error) {
+// tempOutside is the folder for copies, which must not lie in what is copied.
+func tempOutside(workspace string) (string, error) {
 	folder, err := realPath(os.TempDir())
 	if err != nil {
-		return nil, fmt.Errorf("the folder for temporary files: %w", err)
+		return "", fmt.Errorf("the folder for temporary files: %w", err)
+	}
+	if workspace, err = resolve(workspace); err != nil {
+		return "", fmt.Errorf("the workspace: %w", err)
 	}
 	top := git.Root(workspace)
 	if within(workspace, folder) || top != "" && within(top, folder) {
-		return nil, fmt.Errorf("the folder for temporary files, %s, is inside the workspace; set TMPDIR to one that is not", folder)
+		return "", fmt.Errorf("the folder for temporary files, %s, is inside the workspace; set TMPDIR to one that is not", folder)
 	}
-	return process.NewTempDir(folder)
+	return folder, nil
 }
 
 // guardedFiles are the files in the workspace that the task guards: a verifier

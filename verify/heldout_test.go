@@ -396,6 +396,9 @@ func TestHeldOutUnable(t *testing.T) {
 			if strings.Contains(got.Feedback, base) || got.Feedback == "" {
 				t.Errorf("feedback: %s", got.Feedback)
 			}
+			if err := v.Validate(ralph.Task{Dir: filepath.Join(base, "work")}); tt.temp != "" && (err == nil || !strings.Contains(err.Error(), tt.detail)) {
+				t.Errorf("found before an agent is paid: %v", err)
+			}
 		})
 	}
 }

@@ -27,7 +27,7 @@ import (
 //	judge.Model = "haiku"
 //	v := verify.Semantic{Judge: judge, Criteria: []string{"every endpoint checks the token"}}
 //
-// The judge reads what the agent says, and the facts: what git finds changed in the
+// The judge reads the task, what the agent says, and the facts: what git finds changed in the
 // workspace since [ralph.Claim.Base], what [ralph.Claim.Checks] have found, and
 // Evidence. Of every changed file it is told the name, how many lines and bytes, and
 // a digest, then the diff; of lock files, of files that were generated before the
@@ -60,7 +60,7 @@ type Semantic struct {
 	// verifier's error. Nil = none. Without it, and without a diff, a run that ended
 	// in a fault is rejected, for its words prove nothing.
 	Evidence func(ctx context.Context, c ralph.Claim) (string, error)
-	// MaxBytes bounds what the judge is shown of the answer and the facts together.
+	// MaxBytes bounds what the judge is shown: the task, the answer and the facts together.
 	// If that is more, the judge is not asked and the check is unable: it says how
 	// many bytes there are. 0 = 256 KiB, about 80,000 tokens; negative = no bound.
 	MaxBytes int

@@ -109,7 +109,7 @@ func TestSemanticPrompt(t *testing.T) {
 		return c.Run(ctx, req)
 	})
 	evidence := t.TempDir()
-	claim := ralph.Claim{Task: ralph.Task{Dir: t.TempDir(), Acceptance: criteria}, Promised: true, Evidence: evidence,
+	claim := ralph.Claim{Task: ralph.Task{Dir: t.TempDir(), Acceptance: criteria, Title: "T7 Vouchers", Prompt: "Reject those that are old."}, Promised: true, Evidence: evidence,
 		Output: "START\x1b[31m" + strings.Repeat("x", 100<<10) + "FINISH", Files: []string{"a.go"}}
 	s := verify.Semantic{Judge: look, Evidence: func(context.Context, ralph.Claim) (string, error) { return "+ new line", nil }}
 	v, err := s.Verify(t.Context(), claim)
@@ -117,7 +117,7 @@ func TestSemanticPrompt(t *testing.T) {
 		t.Fatal(v, err)
 	}
 	first, second := c.asked[0].Prompt, c.asked[1].Prompt
-	for _, want := range []string{"START", "FINISH", `"a.go"`, "+ new line", "\nThere is no diff: "} {
+	for _, want := range []string{"T7 Vouchers\n\nReject those that are old.\nEND ", "START", "FINISH", `"a.go"`, "+ new line", "\nThere is no diff: "} {
 		if !strings.Contains(first, want) {
 			t.Errorf("%q is not in the prompt", want)
 		}
@@ -142,7 +142,7 @@ func TestSemanticPrompt(t *testing.T) {
 		word, _, _ := strings.Cut(rest, " ")
 		return word
 	}
-	if a, b := fence(first), fence(second); a == b || len(a) < 20 || strings.Count(first, "\nEND "+a+"\n") != 2 {
+	if a, b := fence(first), fence(second); a == b || len(a) < 20 || strings.Count(first, "\nEND "+a+"\n") != 3 {
 		t.Errorf("fences %q and %q", a, b)
 	}
 	for _, dir := range folders {

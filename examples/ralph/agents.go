@@ -113,7 +113,12 @@ func (s *session) runner() (*ralph.Command, error) {
 	if err != nil || s.agent != "" || s.agentCmd != "" {
 		return cmd, err
 	}
-	if err := s.trusted(s.env, s.configFile, s.config.stranger(s.configFile, cmd)); err != nil {
+	its := s.config.stranger(s.configFile, cmd)
+	if s.dryRun { // not even jq is started, to read the filter
+		showStarts(s.stderr, []stranger{its})
+		return cmd, nil
+	}
+	if err := s.trusted(s.env, s.configFile, its); err != nil {
 		return nil, err
 	}
 	cmd.Filter = ralph.Filter{ResponseName: "AGENT_RESPONSE_FILTER", DisplayName: "AGENT_DISPLAY_FILTER", Skipped: jqLineFailed}

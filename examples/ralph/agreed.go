@@ -162,7 +162,7 @@ func (a *agreed) differs(d spec.Definition, now []spec.Definition) string {
 	if keys := d.Changed(now[0]); len(keys) > 0 {
 		return "changed (" + strings.Join(keys, ", ") + ")"
 	}
-	if is := now[0].Status; is.Effective() != a.shows[d.ID].Effective() {
+	if is := now[0].Status; cmp.Or(is, spec.StatusTodo) != cmp.Or(a.shows[d.ID], spec.StatusTodo) {
 		return "set to " + string(cmp.Or(is, spec.StatusTodo))
 	}
 	return ""

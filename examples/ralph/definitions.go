@@ -15,7 +15,7 @@ import (
 
 // definitions works a file of definitions off: one agent, one task at a time.
 func (w *work) definitions() error {
-	w.progress, w.file = w.progressPath(), named(w.file)
+	w.file = named(w.file)
 	f, err := w.load()
 	if err != nil {
 		return err

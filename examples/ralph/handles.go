@@ -115,6 +115,9 @@ func (s *shared) checked(h handle) error {
 		return h.check()
 	}
 	switch v := h.to.(type) {
+	case *string: // "$CHECK", where there is no such variable
+		checks := slices.Contains([]string{"verify", "judge", "exam"}, h.name)
+		return unless(*v != "" || !checks || !s.given[h.name], exitUsage, "--%s is empty, so nothing would be checked", h.name)
 	case *float64:
 		return unless(*v >= 0 && !math.IsInf(*v, 0), exitUsage, "--%s is an amount in USD, 0 or more, not %v", h.name, *v)
 	case *int64:

@@ -4,9 +4,11 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/progress"
@@ -51,14 +53,20 @@ func without(log ralph.ProgressLog, project string, paths ...string) ralph.Progr
 	})
 }
 
-// unexamined is a log that the agent may read: of an exam it tells no more than
-// the agent was told.
-func (s *shared) unexamined(log ralph.ProgressLog) ralph.ProgressLog {
-	if s.exam == "" {
-		return log
-	}
+// unexamined is a log that the agent may read: of an exam, which a flag or a
+// definition names, it tells no more than the agent was told.
+func unexamined(log ralph.ProgressLog) ralph.ProgressLog {
+	examined := map[string]bool{} // by loop
 	return ralph.ProgressLogFunc(func(ctx context.Context, ev ralph.Event) error {
+		if ev.State != nil {
+			examined[ev.Loop] = slices.ContainsFunc(slices.Collect(maps.Keys(ev.State.Task.Guarded)), isExam)
+		}
+		if !examined[ev.Loop] {
+			return log.Append(ctx, ev)
+		}
 		ev.Iteration.Verdict.Checks = nil
+		ev.Meta = maps.Clone(ev.Meta)
+		delete(ev.Meta, "exam")
 		if ev.State != nil {
 			s := *ev.State
 			s.Verdict.Checks = nil
@@ -67,6 +75,9 @@ func (s *shared) unexamined(log ralph.ProgressLog) ralph.ProgressLog {
 		return log.Append(ctx, ev)
 	})
 }
+
+// isExam reports whether a key of what a task guards stands for an exam.
+func isExam(key string) bool { return strings.HasPrefix(key, "//exam/") }
 
 // named is a file that the user has named for us to write. It may be a link to a
 // file, which is resolved now, and not when an agent may have changed it.

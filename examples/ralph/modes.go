@@ -251,7 +251,7 @@ func (s *session) start(l *ralph.Local, state ralph.State) error {
 			return err
 		}
 	}
-	log = recorded(dir, s.unexamined(log))
+	log = recorded(dir, unexamined(log))
 	if s.exam != "" {
 		l.Evidence = s.evidence(dir, "")
 	}

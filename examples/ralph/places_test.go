@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -57,12 +58,14 @@ func TestPlaces(t *testing.T) {
 		{name: "--log", file: "in/log.jsonl", text: aLog, args: append([]string{"run", "DIR/tasks.md", "--dir", "DIR", "--log", "FILE"}, echo...), write: true, named: true},
 		{name: "prompt --log", file: "in/log.jsonl", text: aLog, args: append([]string{"prompt", "DIR/p.md", "--dir", "DIR", "--log", "FILE"}, echo...), write: true, named: true},
 		{name: "progress", file: "in/progress.txt", text: "x\n", args: append([]string{"run", "DIR/in/tasks.md", "--dir", "DIR"}, echo...), write: true},
+		{name: "progress of definitions", file: "in/progress.txt", text: "x\n", args: append([]string{"run", "DIR/in/tasks.yaml", "--dir", "DIR"}, echo...), write: true},
+		{name: "execution log of definitions", file: ".ralph/log.jsonl", text: aLog, args: append([]string{"run", "DIR/tasks.yaml", "--dir", "DIR"}, echo...), write: true},
 		{name: "--progress", file: "in/p.txt", text: "x\n", args: append([]string{"run", "DIR/tasks.md", "--dir", "DIR", "--progress", "FILE"}, echo...), write: true, named: true},
 	} {
 		for _, p := range filetest.Places() {
 			t.Run(tt.name+" "+p.Name, func(t *testing.T) {
 				t.Parallel()
-				dir := project(t, map[string]string{"tasks.md": aList, "tasks.yaml": aTask, "p.md": aPrompt, "in/tasks.md": aList, filepath.Dir(tt.file) + "/other": ""})
+				dir := project(t, map[string]string{"tasks.md": aList, "tasks.yaml": aTask, "p.md": aPrompt, "in/tasks.md": aList, "in/tasks.yaml": aTask, filepath.Dir(tt.file) + "/other": ""})
 				path := filepath.Join(dir, tt.file)
 				p.Put(t, path, tt.text)
 				var args []string
@@ -116,6 +119,9 @@ func TestReached(t *testing.T) {
 	for range 2 {
 		if code, _, stderr := ran(append([]string{"run", list, "--dir", home}, agent...)...); code != exitNotVerified {
 			t.Errorf("as root: %d, %s", code, stderr)
+		}
+		if out, err := exec.Command("git", "init", "-q", home).CombinedOutput(); err != nil {
+			t.Fatal(err, string(out))
 		}
 	}
 	for _, name := range []string{".ralph", ".ralph/log.jsonl", ".ralph/.gitignore", "progress.txt"} {

@@ -28,7 +28,7 @@ type runFlags struct {
 func (f *runFlags) own(set *flag.FlagSet) {
 	set.StringVar(&f.template, "template", "", "the prompt `FILE` for the items of a list (default: templates/ralph-prompt.md, else built in)")
 	set.StringVar(&f.progress, "progress", "", "the progress `FILE` (default: progress.txt beside the task file)")
-	set.BoolVar(&f.anew, "new", false, "of definitions, start those over that were interrupted")
+	set.BoolVar(&f.anew, "new", false, "start definitions over that were interrupted, and forget what checks have said of the boxes of a list")
 }
 
 // A work is a run of a task file.
@@ -61,7 +61,7 @@ func (f *runFlags) run(e env, args []string) error {
 	return w.list(kind)
 }
 
-// locate finds the project and the task file.
+// locate finds the project, the task file and the progress file.
 func (w *work) locate(args []string) error {
 	var err error
 	w.project, w.branch, err = topLevel(w.ctx, w.dir)
@@ -74,10 +74,11 @@ func (w *work) locate(args []string) error {
 	}
 	if len(args) == 1 {
 		w.file = args[0]
-		return nil
+	} else if w.file, err = tasks.Find(w.ctx, w.project); err != nil {
+		return err
 	}
-	w.file, err = tasks.Find(w.ctx, w.project)
-	return err
+	w.progress = cmp.Or(named(w.progress), filepath.Join(filepath.Dir(w.file), "progress.txt"))
+	return nil
 }
 
 // feature names what is worked on.
@@ -96,15 +97,11 @@ func (w *work) open(dir progress.Dir) error {
 	if err != nil {
 		return err
 	}
-	text, path := redact(), w.progressPath()
+	text := redact()
 	text.Task = true
-	view := progress.Multi(text.Log(&progress.Markdown{Path: path, Feature: w.feature()}), execution)
-	w.record = recorded(dir, without(w.unexamined(view), w.project, path, w.logPath))
+	view := progress.Multi(text.Log(&progress.Markdown{Path: w.progress, Feature: w.feature()}), execution)
+	w.record = recorded(dir, without(unexamined(view), w.project, w.progress, w.logPath))
 	return nil
-}
-
-func (w *work) progressPath() string {
-	return cmp.Or(named(w.progress), filepath.Join(filepath.Dir(w.file), "progress.txt"))
 }
 
 // output is where the agent's words go.
@@ -143,17 +140,21 @@ func (w *work) list(kind tasks.Kind) error {
 	}
 	s := &tasks.Session{
 		Source: source, Runner: w.agent, Dir: w.project, Template: text, Path: absolute(w.file), Feature: w.feature(),
-		Progress: absolute(w.progressPath()), Output: w.output, Limits: w.limits(), Verifier: verifier, HowVerified: how,
+		Progress: absolute(w.progress), Output: w.output, Limits: w.limits(), Verifier: verifier, HowVerified: how,
 	}
 	kept := tasks.PendingFile{Path: filepath.Join(dir.Path, "pending.json"), Redact: redact().String}
-	if dir.Path != "" {
+	if dir.Path != "" && !w.anew {
 		if s.Pending, err = kept.Load(); err != nil {
 			return fail(exitConfig, "%w", err)
 		}
 	}
 	reasons := slices.DeleteFunc(slices.Collect(maps.Values(s.Pending)), func(why string) bool { return why == "" })
 	if openItems(items) == 0 && (len(s.Pending) == 0 || verifier == nil && len(reasons) == 0) { // found out before any log is begun
-		return fail(exitConfig, "%s: there is nothing to do: %s, all done", w.file, plural(len(items), "task"))
+		left := ""
+		if len(s.Pending) > 0 {
+			left = "; ticked by the agent, not verified: " + line(strings.Join(slices.Sorted(maps.Keys(s.Pending)), ", "))
+		}
+		return fail(exitConfig, "%s: there is nothing to do: %s, all done%s", w.file, plural(len(items), "task"), left)
 	}
 	if w.dryRun {
 		dry := &printer{agent: w.agent, out: w.stdout}
