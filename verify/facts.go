@@ -73,7 +73,7 @@ func (s Semantic) shown(ctx context.Context, c ralph.Claim) (e exhibits, unable 
 	}
 	if b.size > b.most {
 		return e, fmt.Sprintf("what is to be judged has %d bytes, and the judge is shown %d at most: a part of it is not judged for the whole. "+
-			"Raise the bound (MaxBytes, max_bytes in a definition), or have the work verified in smaller steps", b.size, b.most), nil
+			"Raise the bound (MaxBytes, max_bytes in a definition, --judge-bytes), or have the work verified in smaller steps", b.size, b.most), nil
 	}
 	e.facts = strings.TrimSpace(b.text.String())
 	return e, "", nil

@@ -33,7 +33,7 @@ func (s *shared) checks(stated ralph.Verifier) (v ralph.Verifier, told string, e
 		if err != nil {
 			return nil, "", err
 		}
-		add("--judge", judged{judge}, "a judge must agree that it is done")
+		add("--judge", judged{judge, int(s.judgeBytes)}, "a judge must agree that it is done")
 	}
 	switch {
 	case s.exam != "" && stated == nil && s.verify == "":
@@ -94,10 +94,13 @@ func (s *shared) proven() bool { return s.verify != "" || s.judge != "" || len(s
 
 // A judged asks the judge about a task's acceptance criteria, or if it has none
 // whether what it asks for is done.
-type judged struct{ judge ralph.Runner }
+type judged struct {
+	judge ralph.Runner
+	most  int // bytes to show it; 0 = the usual number
+}
 
 func (j judged) of(t ralph.Task) verify.Semantic {
-	v := verify.Semantic{Judge: j.judge, Redact: redact().String}
+	v := verify.Semantic{Judge: j.judge, Redact: redact().String, MaxBytes: j.most}
 	if len(t.Acceptance) == 0 {
 		v.Criteria = []string{"everything that the task asks for is done"}
 	}

@@ -25,7 +25,7 @@ type shared struct {
 	allBoxes                        bool
 
 	max                                              int
-	maxTokens                                        int64
+	maxTokens, judgeBytes                            int64
 	maxCost                                          float64
 	timeout, idleTimeout, verifyTimeout, maxDuration time.Duration
 
@@ -66,6 +66,8 @@ func (s *shared) handles() []handle {
 		{"judge", modes, &s.judge, "the `NAME` of an agent that judges whether the task is done", nil},
 		{"judge-model", slices.Concat(work, verify), &s.judgeModel, "the `MODEL` it uses when a definition names none", nil},
 
+		{"judge-bytes", work, &s.judgeBytes, "what the judge of --judge is shown, at most this `NUMBER` of bytes (0: 262144); what does not fit is not judged", nil},
+
 		// When the work is done.
 		{"verify", modes, &s.verify, "a shell `COMMAND` that succeeds when the task is done", nil},
 		{"verify", run, &s.verify, "a shell `COMMAND` that succeeds when an item of a list is done; a definition's own checks come first", nil},
@@ -93,8 +95,8 @@ func (s *shared) handles() []handle {
 		{"verify-timeout", loops, &s.verifyTimeout, "end a verification after this `TIME` (default: 5m; negative: never)", func() error { return nil }},
 
 		// Where it happens, and what is written of it.
-		{"dir", slices.Concat(modes, verify), &s.dir, "the `FOLDER` to work in (default: the current one)", nil},
-		{"dir", run, &s.dir, "the `FOLDER` to work in (default: the top of the git work tree, else the current folder)", nil},
+		{"dir", modes, &s.dir, "the `FOLDER` to work in (default: the current one)", nil},
+		{"dir", slices.Concat(run, verify), &s.dir, "the `FOLDER` to work in (default: the top of the git work tree, else the current folder)", nil},
 		{"dir", demo, &s.dir, "the `FOLDER` to make it in, which must not exist (default: a temporary one)", nil},
 		{"config", modes, &s.config, "the config `FILE`, which can name an agent and filters to start (default: config in the home folder)", nil},
 		{"config", []string{"run", "verify"}, &s.config, "the `FILE` with a ralph: section of defaults, which can name a judge to start (default: .ralph/config.yaml)", nil},

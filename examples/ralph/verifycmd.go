@@ -51,7 +51,13 @@ func (f *verifyFlags) run(e env, args []string) error {
 	if len(args) == 0 {
 		return fail(exitUsage, "verify takes FILE and, if there are several tasks in it, TASK; 'ralph help verify' tells more")
 	}
-	dir := cmp.Or(f.dir, ".")
+	dir := f.dir
+	if dir == "" { // as for run
+		if top, _, err := topLevel(e.ctx, ""); err == nil {
+			dir = top
+		}
+	}
+	dir = cmp.Or(dir, ".")
 	if err := isFolder(dir); err != nil {
 		return err
 	}
