@@ -46,6 +46,7 @@ func TestPlaces(t *testing.T) {
 	for _, p := range filetest.Places() {
 		t.Run("Read "+p.Name, func(t *testing.T) {
 			t.Parallel()
+			p := p
 			path := filepath.Join(t.TempDir(), "f")
 			p.Put(t, path, text)
 			err := filetest.Within(t, func() error {
@@ -62,6 +63,7 @@ func TestPlaces(t *testing.T) {
 		})
 		t.Run("Create "+p.Name, func(t *testing.T) {
 			t.Parallel()
+			p := p
 			path := filepath.Join(t.TempDir(), "f")
 			p.Put(t, path, text)
 			err := filetest.Within(t, func() error { return closed(file.Create("log", path, file.Shared)) })
