@@ -46,6 +46,13 @@ func program(mode string) {
 	case "end":
 		fmt.Println(End(script))
 		return
+	case "killed":
+		cmd := exec.Command("/bin/sh", "-c", script)
+		cmd.Stdout, cmd.SysProcAttr = os.Stdout, ownGroup()
+		held(func() {
+			launch(cmd, newMark(), func(int) { syscall.Kill(os.Getpid(), syscall.SIGKILL); select {} })
+		}, nil)
+		return
 	}
 	for range 2 {
 		e, err := Run(context.Background(), Cmd{Args: []string{"/bin/sh", "-c", script}, Stdout: os.Stdout, Stderr: os.Stderr,
@@ -113,6 +120,17 @@ func TestLimit(t *testing.T) {
 	}
 	if _, err := Run(t.Context(), Cmd{Args: []string{"true"}, Mark: "x"}); !errors.Is(err, ErrStart) || !errors.Is(err, errMark) {
 		t.Errorf("no mark: %v", err)
+	}
+}
+
+// TestKilledAtTheStart: if this program is killed before anybody knows of a command,
+// that does nothing.
+func TestKilledAtTheStart(t *testing.T) {
+	t.Parallel()
+	c := another(t, "killed", `i=0; while [ $i -lt 1000 ]; do i=$((i+1)); done; echo it goes on`)
+	out, err := c.Output() // until the command has closed it
+	if c.ProcessState.ExitCode() != -1 || len(out) > 0 {
+		t.Errorf("%v: %q", err, out)
 	}
 }
 
