@@ -110,7 +110,7 @@ func (s *Spec) protect(dir string, write []string) error {
 			}
 			switch {
 			case within(real(w), real(p)):
-				return fmt.Errorf("Sandbox: %s cannot be made writable: %s holds %s, where it is on record what was agreed; keep that elsewhere (--state of the command line, Sandbox.Protect)", w, what, p)
+				return fmt.Errorf("Sandbox: %s cannot be made writable: %s holds %s, where it is on record what was agreed; keep that elsewhere ($XDG_STATE_HOME, or what --state names; Sandbox.Protect)", w, what, p)
 			case within(real(p), real(w)):
 				return fmt.Errorf("Sandbox: %s cannot be made writable: %s lies in %s, where it is on record what was agreed", w, what, p)
 			}
