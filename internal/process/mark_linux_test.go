@@ -331,6 +331,21 @@ func TestWatchdogEndsWithUs(t *testing.T) {
 	}
 }
 
+// TestWatchdogIsNotTold: the watchdog of a program inside a run may still be there when
+// the run has ended, and is nothing that the agent left.
+func TestWatchdogIsNotTold(t *testing.T) {
+	t.Parallel()
+	d, err := newWatchdog()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.end()
+	tree := newTree(0, newMark())
+	if !tree.slay(d.cmd.Process.Pid, func() bool { return true }) || len(tree.ended) > 0 {
+		t.Errorf("told: %q", tree.ended)
+	}
+}
+
 // TestNoLeaks: runs leave no zombies, descriptors or threads, and do not touch the
 // program's other children.
 func TestNoLeaks(t *testing.T) {

@@ -182,7 +182,7 @@ func (t *tree) slay(pid int, meant func() bool) bool {
 	if p.Signal(kill) != nil {
 		return false
 	}
-	if line != "" && len(t.ended) < maxEnded && !t.told[pid] {
+	if line != "" && !isWatchdog(line) && len(t.ended) < maxEnded && !t.told[pid] {
 		t.ended, t.told[pid] = append(t.ended, line), true
 	}
 	return true
@@ -193,6 +193,13 @@ const (
 	maxEnded = 64
 	maxLine  = 1 << 10
 )
+
+// isWatchdog reports whether a command line is that of a watchdog of a program inside
+// the run, which has just ended and leaves its watchdog to end by itself.
+func isWatchdog(line string) bool {
+	own := "sh -c " + script
+	return line == strings.TrimSpace(own[:min(maxLine, len(own))])
+}
 
 // commandLine is what a process was started with; "" = it is none of a program's.
 func commandLine(pid int) string {
