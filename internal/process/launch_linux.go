@@ -35,10 +35,29 @@ func hardLimit(pid int) (uint64, error) {
 	return l.Max, err
 }
 
+// held calls f on a thread that lives until over is closed.
+func held(f func(), over <-chan struct{}) {
+	done := make(chan struct{})
+	go func() {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		f()
+		close(done)
+		<-over
+	}()
+	<-done
+}
+
 // launch starts the command, which is stopped before it does anything, until it
 // has the mark's limit and known was called with its process ID. Without the
 // limit, it says why: it runs all the same.
 func launch(cmd *exec.Cmd, m mark, known func(pid int)) (started *exec.Cmd, unmarked, err error) {
+	if cmd.SysProcAttr.Cloneflags == 0 {
+		// If this program is killed before the watchdog knows of the command, that must not
+		// go on. Who starts it has it that this thread lives until it is gone. In a PID
+		// namespace it would not know its parent; there a shell waits for our word.
+		cmd.SysProcAttr.Pdeathsig = terminate
+	}
 	switch {
 	case m.limit == 0:
 		unmarked = errors.New("this program itself runs under a limit that leaves no room for it")

@@ -46,6 +46,14 @@ func program(mode string) {
 	case "end":
 		fmt.Println(End(script))
 		return
+	case "killed":
+		forbid(unix.SYS_PTRACE) // it would not begin before it is known
+		cmd := exec.Command("/bin/sh", "-c", script)
+		cmd.Stdout, cmd.SysProcAttr = os.Stdout, ownGroup()
+		held(func() {
+			launch(cmd, newMark(), func(int) { syscall.Kill(os.Getpid(), syscall.SIGKILL); select {} })
+		}, nil)
+		return
 	}
 	for range 2 {
 		e, err := Run(context.Background(), Cmd{Args: []string{"/bin/sh", "-c", script}, Stdout: os.Stdout, Stderr: os.Stderr,
@@ -113,6 +121,17 @@ func TestLimit(t *testing.T) {
 	}
 	if _, err := Run(t.Context(), Cmd{Args: []string{"true"}, Mark: "x"}); !errors.Is(err, ErrStart) || !errors.Is(err, errMark) {
 		t.Errorf("no mark: %v", err)
+	}
+}
+
+// TestKilledAtTheStart: a command that nobody knows of yet when this program is
+// killed does not go on.
+func TestKilledAtTheStart(t *testing.T) {
+	t.Parallel()
+	c := another(t, "killed", `sleep 3; echo it goes on`)
+	out, err := c.Output() // until the command has closed it
+	if c.ProcessState.ExitCode() != -1 || len(out) > 0 {
+		t.Errorf("%v: %q", err, out)
 	}
 }
 
@@ -309,6 +328,21 @@ func TestWatchdogEndsWithUs(t *testing.T) {
 	}
 	if n, err := io.Copy(io.Discard, held); n != 0 || err != nil { // until nobody has it open
 		t.Error(n, err)
+	}
+}
+
+// TestWatchdogIsNotTold: the watchdog of a program inside a run may still be there when
+// the run has ended, and is nothing that the agent left.
+func TestWatchdogIsNotTold(t *testing.T) {
+	t.Parallel()
+	d, err := newWatchdog()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.end()
+	tree := newTree(0, newMark())
+	if !tree.slay(d.cmd.Process.Pid, func() bool { return true }) || len(tree.ended) > 0 {
+		t.Errorf("told: %q", tree.ended)
 	}
 }
 

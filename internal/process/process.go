@@ -129,7 +129,7 @@ type run struct {
 	tree    *tree
 	exited  chan struct{} // the direct child is a zombie, or the command behind it has ended
 	front   *sandbox.Front
-	code    *int // of the command behind the front
+	over    chan struct{} // the direct child is gone
 	readers []*os.File
 	read    chan struct{} // both pipes are at their end
 	stdin   *os.File
@@ -169,7 +169,7 @@ func start(c Cmd, cancel context.CancelFunc) (*run, error) {
 			return nil, fmt.Errorf("%w %s: working directory %s: %w: not a directory", ErrStart, c.Args[0], c.Dir, fs.ErrInvalid)
 		}
 	}
-	r := &run{Cmd: c, cancel: cancel, exited: make(chan struct{}), read: make(chan struct{})}
+	r := &run{Cmd: c, cancel: cancel, exited: make(chan struct{}), read: make(chan struct{}), over: make(chan struct{})}
 	env = append(slices.Clone(env), m.variable())
 	if c.Dir != "" {
 		if dir, err := filepath.Abs(c.Dir); err == nil {
@@ -203,6 +203,7 @@ func (r *run) begin(m mark) error {
 		err = r.launch(m)
 	}
 	if err != nil {
+		close(r.over)
 		for _, f := range files {
 			f.Close()
 		}
@@ -231,12 +232,26 @@ func (r *run) begin(m mark) error {
 
 func (r *run) await() {
 	if r.front != nil {
-		if code, ok := r.front.Await(); ok {
-			r.code = &code
-			return
-		}
+		r.front.Await()
+		return
 	}
 	awaitExit(r.cmd)
+}
+
+// leave ends the shell in front of the command, which is what tells how that ended.
+// What the command has left is killed before, so that it is told; what else it does
+// there, such as to tell of an end that is none, ends with it.
+func (r *run) leave() {
+	r.tree.sweep()
+	r.front.Close()
+	exited := make(chan struct{})
+	go func() { awaitExit(r.cmd); close(exited) }()
+	t := time.NewTimer(time.Second)
+	defer t.Stop()
+	select {
+	case <-exited:
+	case <-t.C:
+	}
 }
 
 // launch starts the command, marked and known to the watchdog.
@@ -265,7 +280,7 @@ func (r *run) launch(m mark) error {
 	}
 	var err error
 	if r.Sandbox == nil {
-		r.cmd, err = begin(r.cmd, watch)
+		held(func() { r.cmd, err = begin(r.cmd, watch) }, r.over)
 		return err
 	}
 	r.cmd, r.front, err = r.Sandbox.Start(r.cmd, sandbox.Launch{
@@ -278,6 +293,7 @@ func (r *run) launch(m mark) error {
 			_ = cmd.Wait() // it was killed
 		},
 		Warn: tell,
+		Over: r.over,
 	})
 	return err
 }
@@ -331,10 +347,10 @@ func (r *run) wait(ctx context.Context) (Exit, error) {
 		e.Stopped = true
 		r.stop(ctx)
 	}
-	r.tree.end()
 	if r.front != nil {
-		r.front.Close()
+		r.leave()
 	}
+	r.tree.end()
 	r.stdin.Close()
 	if !r.settled(100 * time.Millisecond) {
 		r.tree.endWriters(r.readers)
@@ -352,10 +368,8 @@ func (r *run) wait(ctx context.Context) (Exit, error) {
 	host.forget(r.cmd.Process.Pid)
 	e.Ended = r.tree.ended
 	r.cmd.Wait() // its state says all there is to say
+	close(r.over)
 	e.Code, e.Signal = exitOf(r.cmd.ProcessState)
-	if r.code != nil {
-		e.Code, e.Signal = *r.code, ""
-	}
 	if broken := r.broken.Load(); broken != nil {
 		return e, broken
 	}

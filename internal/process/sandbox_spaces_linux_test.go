@@ -96,6 +96,15 @@ func TestSandboxPIDs(t *testing.T) {
 	}
 }
 
+// How the command ended is not what it writes to the shell's files.
+func TestSandboxPIDsTellsTheTruth(t *testing.T) {
+	b := newBox(t, sandbox.Spec{PIDs: true})
+	e, out, err := b.sh(t, t.Context(), `for f in /proc/1/fd/*; do (printf '0\n\n\n' >$f) 2>/dev/null; done; exit 3`, Cmd{})
+	if err != nil || e.Code == 0 {
+		t.Errorf("%v, %v\n%s", e, err, out)
+	}
+}
+
 // Being stopped costs no more than without: SIGINT ends it, though the first process
 // of a PID namespace does not get signals that it does not handle.
 func TestSandboxPIDsAreInterrupted(t *testing.T) {

@@ -8,7 +8,6 @@ import (
 	"maps"
 	"os"
 	"os/exec"
-	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -43,6 +42,7 @@ type tree struct {
 	name   []byte // the mark in the environment of all that did not clear theirs
 	born   uint64 // the root's start, in the kernel's ticks
 	begun  time.Time
+	again  time.Duration  // after which process IDs may have begun again
 	lineal map[int]uint64 // descendants by parentage, with their start
 	doubts map[int]int    // how often nothing could be read of a process
 	ended  []string       // what was killed, see Exit
@@ -51,7 +51,7 @@ type tree struct {
 }
 
 func newTree(pid int, m mark) *tree {
-	t := &tree{root: pid, mark: m, name: []byte(m.variable()), begun: time.Now(), lineal: map[int]uint64{}, doubts: map[int]int{}, told: map[int]bool{}}
+	t := &tree{root: pid, mark: m, name: []byte(m.variable()), begun: time.Now(), again: again(), lineal: map[int]uint64{}, doubts: map[int]int{}, told: map[int]bool{}}
 	if s, ok := readStat(pid); ok {
 		t.born = s.start
 	}
@@ -182,7 +182,7 @@ func (t *tree) slay(pid int, meant func() bool) bool {
 	if p.Signal(kill) != nil {
 		return false
 	}
-	if line != "" && len(t.ended) < maxEnded && !t.told[pid] {
+	if line != "" && !isWatchdog(line) && len(t.ended) < maxEnded && !t.told[pid] {
 		t.ended, t.told[pid] = append(t.ended, line), true
 	}
 	return true
@@ -193,6 +193,13 @@ const (
 	maxEnded = 64
 	maxLine  = 1 << 10
 )
+
+// isWatchdog reports whether a command line is that of a watchdog of a program inside
+// the run, which has just ended and leaves its watchdog to end by itself.
+func isWatchdog(line string) bool {
+	own := "sh -c " + script
+	return line == strings.TrimSpace(own[:min(maxLine, len(own))])
+}
 
 // commandLine is what a process was started with; "" = it is none of a program's.
 func commandLine(pid int) string {
@@ -294,66 +301,6 @@ func End(text string) ([]string, error) {
 		return t.ended, errors.New("some of the run's processes could not be ended")
 	}
 	return t.ended, nil
-}
-
-func lastPID() int {
-	load, _ := os.ReadFile("/proc/loadavg")
-	fields := strings.Fields(string(load))
-	if len(fields) == 0 {
-		return 0
-	}
-	last, _ := strconv.Atoi(fields[len(fields)-1])
-	return last
-}
-
-// younger returns the processes that may have been started after the root: those
-// with higher IDs, or all, where IDs may have begun again or there is no root.
-func (t *tree) younger() []int {
-	last := lastPID()
-	all := last < t.root || time.Since(t.begun) > time.Minute
-	if !all {
-		if few, ok := t.next(last); ok {
-			return few
-		}
-	}
-	return slices.DeleteFunc(pids(), func(pid int) bool {
-		return pid == t.root || pid == os.Getpid() || !all && pid < t.root
-	})
-}
-
-// next returns which of the few IDs that were given out after the root's are in
-// use, by processes or threads, which is less work than to list all processes. It
-// is not ok if there were many.
-func (t *tree) next(last int) (used []int, ok bool) {
-	const few = 64
-	for pid := t.root + 1; pid <= last; pid++ {
-		if last-t.root > few {
-			return nil, false
-		}
-		if _, err := os.Lstat("/proc/" + strconv.Itoa(pid)); err == nil {
-			used = append(used, pid)
-		}
-		if pid == last { // one that is gone now may have left others, up to here
-			last = lastPID()
-		}
-	}
-	return used, last >= t.root
-}
-
-func pids() []int {
-	d, err := os.Open("/proc")
-	if err != nil {
-		return nil
-	}
-	defer d.Close()
-	names, _ := d.Readdirnames(-1)
-	var list []int
-	for _, name := range names {
-		if pid, err := strconv.Atoi(name); err == nil {
-			list = append(list, pid)
-		}
-	}
-	return list
 }
 
 // A stat is what the kernel tells of a process.

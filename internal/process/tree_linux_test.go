@@ -4,10 +4,12 @@ import (
 	"bufio"
 	"errors"
 	"io"
+	"os"
 	"os/exec"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // TestParseStat reads lines as kernels print them.
@@ -114,5 +116,19 @@ func TestNext(t *testing.T) {
 	}
 	if got, ok := tree.next(tree.root + 1000); ok {
 		t.Errorf("many: %v", got)
+	}
+}
+
+// IDs begin again at the lowest, and one that has been through all of them has
+// processes below its own: they are looked at once there was time for that.
+func TestYounger(t *testing.T) {
+	t.Parallel()
+	cmd := exec.Command("true")
+	if err := cmd.Run(); err != nil {
+		t.Fatal(err)
+	}
+	tree := newTree(cmd.Process.Pid, newMark())
+	if tree.begun = tree.begun.Add(-10 * time.Second); !slices.Contains(tree.younger(), os.Getppid()) {
+		t.Errorf("process IDs are thought not to begin again within %v", tree.again)
 	}
 }

@@ -24,10 +24,13 @@ type tree struct {
 func newTree(pid int, _ mark) *tree   { return &tree{root: pid} }
 func (t *tree) signal(s signal)       { syscall.Kill(-t.root, s) }
 func (t *tree) note()                 {}
+func (t *tree) sweep()                {}
 func (t *tree) end()                  { t.signal(kill) }
 func (t *tree) endWriters([]*os.File) {}
 
 func ownLimit() uint64 { return 0 }
+
+func held(f func(), _ <-chan struct{}) { f() }
 
 func launch(cmd *exec.Cmd, _ mark, known func(pid int)) (started *exec.Cmd, unmarked, err error) {
 	if err := cmd.Start(); err != nil {

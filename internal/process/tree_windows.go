@@ -35,10 +35,13 @@ type tree struct{ ended []string }
 func newTree(int, mark) *tree       { return &tree{} }
 func (*tree) signal(signal)         {}
 func (*tree) note()                 {}
+func (*tree) sweep()                {}
 func (*tree) end()                  {}
 func (*tree) endWriters([]*os.File) {}
 
 func ownLimit() uint64 { return 0 }
+
+func held(f func(), _ <-chan struct{}) { f() }
 
 func launch(cmd *exec.Cmd, _ mark, known func(pid int)) (started *exec.Cmd, unmarked, err error) {
 	return cmd, nil, errors.ErrUnsupported

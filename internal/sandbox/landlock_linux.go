@@ -122,19 +122,25 @@ func restrict(set *os.File) error {
 // onThread calls f on a thread that ends with it, so that nothing of what f does to
 // its thread is left. That is never the program's first thread, which cannot end,
 // and whose rights /proc and other programs take for those of the whole: if it is
-// the one that is given, it is held until another has done the work. A command that
-// is to get a signal at the death of its thread (PDEATHSIG) must not be started so.
-func onThread(f func()) {
+// the one that is given, it is held until another has done the work. The thread ends
+// when over is closed, nil = at once: a command may get a signal at its death.
+func onThread(f func(), over <-chan struct{}) {
 	done := make(chan struct{})
 	go func() {
-		defer close(done)
 		runtime.LockOSThread() // and is not unlocked: the thread ends with the goroutine
-		if unix.Gettid() == unix.Getpid() {
-			onThread(f)
-			runtime.UnlockOSThread()
-			return
+		first := unix.Gettid() == unix.Getpid()
+		if first {
+			onThread(f, over)
+		} else {
+			f()
 		}
-		f()
+		close(done)
+		switch {
+		case first:
+			runtime.UnlockOSThread()
+		case over != nil:
+			<-over
+		}
 	}()
 	<-done
 }

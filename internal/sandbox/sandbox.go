@@ -9,13 +9,10 @@ package sandbox
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/ralph-loop/ralph/internal/environ"
 )
@@ -113,7 +110,7 @@ func (s *Spec) protect(dir string, write []string) error {
 			}
 			switch {
 			case within(real(w), real(p)):
-				return fmt.Errorf("sandbox: %s cannot be made writable: %s holds %s, where it is on record what was agreed; keep that elsewhere (--state of the command line, Sandbox.Protect)", w, what, p)
+				return fmt.Errorf("sandbox: %s cannot be made writable: %s holds %s, where it is on record what was agreed; keep that elsewhere ($XDG_STATE_HOME, or what --state names; Sandbox.Protect)", w, what, p)
 			case within(real(p), real(w)):
 				return fmt.Errorf("sandbox: %s cannot be made writable: %s lies in %s, where it is on record what was agreed", w, what, p)
 			}
@@ -160,6 +157,9 @@ type Launch struct {
 	Kill func(*exec.Cmd)
 	// Warn is told what does not hold on this system, and why; the reason may be nil.
 	Warn func(what string, why error)
+	// Over is closed when the command is gone. Until then the thread that has started
+	// it lives, unless it has namespaces.
+	Over <-chan struct{}
 }
 
 // Start starts a command under the rules. What the system cannot do is told to
@@ -171,19 +171,14 @@ func (r *Rules) Start(cmd *exec.Cmd, l Launch) (*exec.Cmd, *Front, error) { retu
 // It outlives the command, so that what that has left can be seen, until it is killed
 // or closed.
 type Front struct {
-	status *os.File // where the shell tells the command's exit status
+	status *os.File // closed by the shell when the command has ended; the command can write to it too
 	open   *os.File // the shell ends when this is closed
 }
 
-// Await waits until the command has ended, for its exit status; not ok = the shell
-// was killed.
-func (f *Front) Await() (code int, ok bool) {
-	text, _ := io.ReadAll(io.LimitReader(f.status, 4)) // of one that was killed: nothing
-	code, err := strconv.Atoi(strings.TrimSpace(string(text)))
-	return code, err == nil
-}
+// Await waits until the command has ended, or says so, or the shell was killed.
+func (f *Front) Await() { _, _ = f.status.Read(make([]byte, 1)) }
 
-// Close ends the shell.
+// Close ends the shell, once the command has ended, with the command's exit status.
 func (f *Front) Close() {
 	f.status.Close()
 	f.open.Close()

@@ -20,7 +20,7 @@ const (
 	waiting = `read -r ralph_go <&3 && [ "$ralph_go" = go ] || exit 126; `
 	replace = waiting + `exec "$@" 3<&-`
 	inFront = `ralph_end=; trap ralph_end=1 INT TERM; ` + waiting + `[ "$ralph_end" ] || "$@" 3<&- 4>&-; ralph_end=$?; ` +
-		`exec <&- >&- 2>&-; echo $ralph_end >&4; exec 4>&-; read -r ralph_go <&3; exit $ralph_end`
+		`exec <&- >&- 2>&- 4>&-; read -r ralph_go <&3; exit $ralph_end`
 )
 
 func (r *Rules) start(cmd *exec.Cmd, l Launch) (*exec.Cmd, *Front, error) {
@@ -65,7 +65,7 @@ func restricted(cmd *exec.Cmd, set *os.File, l Launch) (started *exec.Cmd, err e
 		if err == nil {
 			started, err = l.Start(cmd)
 		}
-	})
+	}, l.Over)
 	return started, err
 }
 
@@ -144,6 +144,7 @@ func (n namespaces) start(cmd *exec.Cmd, set *os.File, l Launch) (*exec.Cmd, *Fr
 	if os.Geteuid() != 0 {
 		n.flags |= unix.CLONE_NEWUSER
 	}
+	l.Over = nil
 	started, err := restricted(n.shell(cmd, gate, told), set, l)
 	if err != nil {
 		front.Close()

@@ -91,7 +91,7 @@ func TestVersions(t *testing.T) {
 					if err = restrict(set); err == nil {
 						err = test.do()
 					}
-				})
+				}, nil)
 				if (err == nil) != test.works {
 					t.Errorf("%v, want success: %v", err, test.works)
 				}
