@@ -78,6 +78,7 @@ func TestSandboxPIDs(t *testing.T) {
 	b := newBox(t, sandbox.Spec{PIDs: true})
 	e, out, err := b.sh(t, t.Context(), `
 		(setsid env -i sleep 1000 <&- >&- 2>&- &)
+		until grep -qsx sleep /proc/[0-9]*/comm; do :; done
 		echo "$(id -u):$(id -g) $(awk '/^NSpid/ { print NF }' /proc/self/status)"
 		[ -e /proc/`+strconv.Itoa(os.Getpid())+`/exe ] && [ "$(readlink /proc/`+strconv.Itoa(os.Getpid())+`/exe)" = "$SELF" ] && echo "sees this program"
 		for p in /proc/[0-9]*; do readlink "$p/exe" >/dev/null || echo "not its own: $p"; done
