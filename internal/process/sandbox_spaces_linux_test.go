@@ -110,9 +110,9 @@ func TestSandboxPIDsTellsTheTruth(t *testing.T) {
 // of a PID namespace does not get signals that it does not handle.
 func TestSandboxPIDsAreInterrupted(t *testing.T) {
 	for script, code := range map[string]int{
-		`echo ready; exec sleep 1000`:               130,
-		`echo ready; sleep 1000 | sleep 1000`:       130,
-		`trap 'exit 3' INT; echo ready; sleep 1000`: 3,
+		`echo ready; exec sleep 1000`:                                130,
+		`echo ready; sleep 1000 | sleep 1000`:                        130,
+		`trap 'exit 3' INT; echo ready; while :; do sleep 0.1; done`: 3,
 	} {
 		t.Run(script, func(t *testing.T) {
 			b := newBox(t, sandbox.Spec{PIDs: true})
