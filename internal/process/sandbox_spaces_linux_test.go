@@ -78,6 +78,7 @@ func TestSandboxPIDs(t *testing.T) {
 	b := newBox(t, sandbox.Spec{PIDs: true})
 	e, out, err := b.sh(t, t.Context(), `
 		(setsid env -i sleep 1000 <&- >&- 2>&- &)
+		until grep -qsx sleep /proc/[0-9]*/comm; do :; done
 		echo "$(id -u):$(id -g) $(awk '/^NSpid/ { print NF }' /proc/self/status)"
 		[ -e /proc/`+strconv.Itoa(os.Getpid())+`/exe ] && [ "$(readlink /proc/`+strconv.Itoa(os.Getpid())+`/exe)" = "$SELF" ] && echo "sees this program"
 		for p in /proc/[0-9]*; do readlink "$p/exe" >/dev/null || echo "not its own: $p"; done
@@ -109,9 +110,9 @@ func TestSandboxPIDsTellsTheTruth(t *testing.T) {
 // of a PID namespace does not get signals that it does not handle.
 func TestSandboxPIDsAreInterrupted(t *testing.T) {
 	for script, code := range map[string]int{
-		`echo ready; exec sleep 1000`:               130,
-		`echo ready; sleep 1000 | sleep 1000`:       130,
-		`trap 'exit 3' INT; echo ready; sleep 1000`: 3,
+		`echo ready; exec sleep 1000`:                                130,
+		`echo ready; sleep 1000 | sleep 1000`:                        130,
+		`trap 'exit 3' INT; echo ready; while :; do sleep 0.1; done`: 3,
 	} {
 		t.Run(script, func(t *testing.T) {
 			b := newBox(t, sandbox.Spec{PIDs: true})
