@@ -27,6 +27,8 @@ func clientFolders() map[Format][]place {
 		FormatCopilot:  append(usual("copilot"), place{env: "COPILOT_HOME", or: "~/.copilot"}),
 		FormatAmp:      append(usual("amp"), place{or: "~/.amp"}),
 		FormatCline:    append(usual("cline"), place{env: "CLINE_DIR", or: "~/.cline"}),
+		FormatCursor:   append(usual("cursor"), place{or: "~/.cursor"}),
+		FormatKimi:     append(usual("kimi"), place{or: "~/.kimi"}),
 	}
 }
 
