@@ -162,6 +162,13 @@ func (w *work) list(kind tasks.Kind) error {
 		_, err := s.Run(w.ctx)
 		return dry.end(err)
 	}
+	for _, it := range items { // of a run that was killed
+		if old, _, err := dir.Resume(ralph.Start(ralph.Task{ID: it.Key}).Loop); err == nil {
+			if err := w.endLeft(old.Mark); err != nil {
+				return err
+			}
+		}
+	}
 	if err := w.open(dir); err != nil {
 		return err
 	}
