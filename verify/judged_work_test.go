@@ -196,7 +196,7 @@ func TestSemanticWhole(t *testing.T) {
 		says   string // the check
 	}{
 		{"much that is not shown", work{do: func(dir string) { lay(t, dir, map[string]string{"go.sum": strings.Repeat("x\n", 500<<10)}) }}, true, ""},
-		{"a large change", work{do: big}, false, "bytes, and the judge is shown 262144 at most: a part of it is not judged for the whole. Raise the bound (MaxBytes, max_bytes in a definition)"},
+		{"a large change", work{do: big}, false, "bytes, and the judge is shown 262144 at most: a part of it is not judged for the whole. Raise the bound (MaxBytes, max_bytes in a definition, --judge-bytes)"},
 		{"with a bound to match", work{do: big, v: verify.Semantic{MaxBytes: 1 << 20}}, true, ""},
 		{"without a bound", work{do: big, v: verify.Semantic{MaxBytes: -1}}, true, ""},
 		{"a long answer", work{says: strings.Repeat("It works. ", 30<<10)}, false, "Raise the bound"},
