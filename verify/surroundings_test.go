@@ -161,10 +161,10 @@ func TestSurroundings(t *testing.T) {
 		seen    bool
 	}{
 		{"go", verify.External{Args: []string{"go", "test"}}, goenv, "GOFLAGS=-run=NoSuch", true},
-		{"go, npm login", verify.External{Args: []string{"go", "test"}}, npmrc, "//registry.npmjs.org/:_authToken=x", false},
+		{"go, npm login", verify.External{Args: []string{"go", "test"}}, npmrc, "//registry.example/:_authToken=x", false},
 		{"go, another setting of npm's", verify.External{Args: []string{"go", "test"}}, npmrc, "script-shell=/bin/true", false},
 		{"npm", verify.External{Args: []string{"npm", "test"}}, npmrc, "script-shell=/bin/true", true},
-		{"npm, npm login", verify.External{Args: []string{"npm", "test"}}, npmrc, "//registry.npmjs.org/:_authToken=x", false},
+		{"npm, npm login", verify.External{Args: []string{"npm", "test"}}, npmrc, "//registry.example/:_authToken=x", false},
 		{"npm, GOENV", verify.External{Args: []string{"npm", "test"}}, goenv, "GOFLAGS=-run=NoSuch", false},
 		{"yarn, which notes the day", verify.External{Args: []string{"yarn", "test"}}, "~/.yarnrc", "# yarn lockfile v1\n\n\nlastUpdateCheck 1700000000000\n", false},
 		{"yarn", verify.External{Args: []string{"yarn", "test"}}, "~/.yarnrc", "script-shell /bin/true", true},
