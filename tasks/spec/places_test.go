@@ -20,6 +20,7 @@ func TestPlaces(t *testing.T) {
 	for _, p := range filetest.Places() {
 		t.Run(p.Name, func(t *testing.T) {
 			t.Parallel()
+			p := p
 			path := filepath.Join(t.TempDir(), "tasks.yaml")
 			p.Put(t, path, text)
 			save := func() error {
@@ -36,6 +37,7 @@ func TestPlaces(t *testing.T) {
 		})
 		t.Run("Create "+p.Name, func(t *testing.T) {
 			t.Parallel()
+			p := p
 			path := filepath.Join(t.TempDir(), "tasks.yaml")
 			p.Put(t, path, " \n")
 			p.Says = ""
