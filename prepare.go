@@ -42,7 +42,7 @@ func (l *Local) Prepare(ctx context.Context, s State) (State, error) {
 // task lacks what a verifier needs is no mistake if the verifier adds it.
 func (l *Local) prepare(ctx context.Context, s State) (State, error) {
 	ready := s
-	begun := s.Prepared || s.Running || s.Iteration > 1 || s.Attempt > 1
+	begun := s.Prepared || s.Begun()
 	if !begun && s.Base == "" {
 		var err error
 		if ready.Base, err = git.Base(ctx, s.Task.Dir); ctx.Err() != nil {

@@ -100,6 +100,10 @@ func Start(t Task) State {
 // Done reports whether the loop has stopped.
 func (s State) Done() bool { return s.Stop != "" }
 
+// Begun reports whether an attempt has begun: what was agreed when the loop started
+// is then what it goes on by.
+func (s State) Begun() bool { return s.Running || s.Iteration > 1 || s.Attempt > 1 }
+
 // Err returns nil if the loop goes on or its task was verified, else a
 // [*StopError].
 func (s State) Err() error {

@@ -79,7 +79,7 @@ func (d Dir) Append(ctx context.Context, ev ralph.Event) error {
 	if err := d.Make(); err != nil {
 		return err
 	}
-	if s := ev.State; ev.Kind == ralph.EventLoopStarted && s != nil && !begun(*s) {
+	if s := ev.State; ev.Kind == ralph.EventLoopStarted && s != nil && !s.Begun() {
 		if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("progress: %w", err)
 		}
@@ -90,9 +90,6 @@ func (d Dir) Append(ctx context.Context, ev ralph.Event) error {
 	}
 	return cmp.Or((&JSONL{W: f}).Append(ctx, ev), f.Close())
 }
-
-// begun reports whether the loop has run.
-func begun(s ralph.State) bool { return s.Iteration > 1 || s.Attempt > 1 || s.Running }
 
 // Make makes the folder, if it is not there, as Append does: for those who want to
 // know before a loop starts whether that can be done.

@@ -28,7 +28,7 @@ const maxPending = 16 << 20
 // file.
 func (f PendingFile) Load() (pending map[string]string, err error) {
 	text, err := file.Read("pending items", f.Path, maxPending)
-	if errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, fs.ErrNotExist) || err == nil && len(text) == 0 { // or a crash came before the first Keep was done
 		return nil, nil
 	}
 	if err == nil {

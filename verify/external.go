@@ -377,20 +377,15 @@ func inside(workspace, dir string) (string, error) {
 		target = filepath.Join(root, dir)
 	}
 	outside := fmt.Errorf("the folder %q is outside the workspace %s", dir, root)
-	if abs, _ := filepath.Abs(workspace); !within(root, target) && !within(abs, target) {
+	if abs, _ := filepath.Abs(workspace); !file.Within(root, target) && !file.Within(abs, target) {
 		return "", outside
 	}
 	real, err := filepath.EvalSymlinks(target)
 	if err != nil {
 		return "", fmt.Errorf("working directory: %w", err)
 	}
-	if !within(root, real) {
+	if !file.Within(root, real) {
 		return "", outside
 	}
 	return real, nil
-}
-
-func within(root, path string) bool {
-	rel, err := filepath.Rel(root, path)
-	return err == nil && filepath.IsLocal(rel)
 }

@@ -17,6 +17,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/file"
 )
 
 // Snapshot returns the task with the hashes of the files that its agent must not
@@ -327,7 +328,7 @@ func oneFile(dir, name string) error {
 	info, err := os.Stat(full)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		if root, rootErr := filepath.Abs(workspace(dir)); rootErr == nil && !within(root, full) {
+		if root, rootErr := filepath.Abs(workspace(dir)); rootErr == nil && !file.Within(root, full) {
 			return nil
 		}
 		return err

@@ -13,6 +13,8 @@ import (
 	"strings"
 
 	"github.com/ralph-loop/ralph/internal/git"
+
+	"github.com/ralph-loop/ralph/internal/file"
 )
 
 // How much is copied at most. Beyond it there is something in the workspace that
@@ -304,10 +306,10 @@ func (d *duplicate) target(folder, target string) (string, bool) {
 		}
 	}
 	switch {
-	case within(d.workspaceTop, real):
+	case file.Within(d.workspaceTop, real):
 		rel, err := filepath.Rel(from, real)
 		return rel, err == nil
-	case missing, within(real, d.workspaceTop):
+	case missing, file.Within(real, d.workspaceTop):
 		return "", false
 	case filepath.IsAbs(target):
 		return target, true

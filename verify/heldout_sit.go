@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/file"
 	"github.com/ralph-loop/ralph/internal/git"
 	"github.com/ralph-loop/ralph/internal/process"
 )
@@ -92,7 +93,7 @@ func (h HeldOut) evidence(folder, top, part string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("full outputs could not be kept: %w", err)
 	}
-	if within(top, real) && h.Reveal != RevealAll && part == heldOutPart {
+	if file.Within(top, real) && h.Reveal != RevealAll && part == heldOutPart {
 		return "", errors.New("full outputs are not kept, for the folder for them is in the workspace or its work tree, where the agent reads them")
 	}
 	return filepath.Join(folder, part), nil
@@ -118,11 +119,11 @@ func (h HeldOut) place(task ralph.Task) (string, error) {
 		return "", fmt.Errorf("the workspace: %w", err)
 	}
 	switch top := git.Root(workspace); {
-	case within(workspace, exam):
+	case file.Within(workspace, exam):
 		return "", fmt.Errorf("the exam %s is inside the workspace %s, where the agent reads it and can change it; keep it elsewhere", exam, workspace)
-	case within(exam, workspace):
+	case file.Within(exam, workspace):
 		return "", fmt.Errorf("the exam %s holds the workspace %s; name a folder of its own", exam, workspace)
-	case top != "" && within(top, exam):
+	case top != "" && file.Within(top, exam):
 		return "", fmt.Errorf("the exam %s is inside %s, the work tree that the workspace belongs to, where the agent reads it; keep it elsewhere", exam, top)
 	}
 	return exam, nil
@@ -167,7 +168,7 @@ func tempOutside(workspace string) (string, error) {
 		return "", fmt.Errorf("the workspace: %w", err)
 	}
 	top := git.Root(workspace)
-	if within(workspace, folder) || top != "" && within(top, folder) {
+	if file.Within(workspace, folder) || top != "" && file.Within(top, folder) {
 		return "", fmt.Errorf("the folder for temporary files, %s, is inside the workspace; set TMPDIR to one that is not", folder)
 	}
 	return folder, nil

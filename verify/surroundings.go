@@ -17,6 +17,7 @@ import (
 	"strings"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/file"
 	"github.com/ralph-loop/ralph/internal/process"
 	"github.com/ralph-loop/ralph/internal/sandbox"
 )
@@ -183,20 +184,20 @@ func (s *surroundings) script(word string, known bool) {
 		if s.root == "" || word == "" || filepath.IsAbs(word) || len(s.scripts) > 100 {
 			return
 		}
-		file, err := filepath.EvalSymlinks(filepath.Join(dir, word))
-		if err != nil || !within(s.root, file) || s.scripts[file] {
+		found, err := filepath.EvalSymlinks(filepath.Join(dir, word))
+		if err != nil || !file.Within(s.root, found) || s.scripts[found] {
 			continue
 		}
-		rel, err := filepath.Rel(s.root, file)
+		rel, err := filepath.Rel(s.root, found)
 		if err != nil {
 			continue
 		}
 		text, err := readGuarded(s.root, rel, maxScript)
-		named := slices.Contains([]string{".sh", ".bash", ".mk"}, filepath.Ext(file))
+		named := slices.Contains([]string{".sh", ".bash", ".mk"}, filepath.Ext(found))
 		if err != nil || !known && !named && !bytes.HasPrefix(text, []byte("#!")) {
 			continue
 		}
-		s.scripts[file] = true
+		s.scripts[found] = true
 		s.read(shellWords(string(text)), false)
 	}
 }
@@ -281,7 +282,7 @@ func (s *surroundings) program(name string) string {
 	if err == nil {
 		path, err = filepath.EvalSymlinks(path)
 	}
-	if err != nil || s.root != "" && within(s.root, path) {
+	if err != nil || s.root != "" && file.Within(s.root, path) {
 		return ""
 	}
 	return path

@@ -71,7 +71,7 @@ func (w *work) agree(c criteria, f *spec.File) (*agreed, error) {
 			if err != nil {
 				return nil, err
 			}
-			if s.Done() || s.Iteration > 1 || s.Attempt > 1 || s.Running {
+			if s.Done() || s.Begun() {
 				a.begun[s.Loop] = s
 			} else if s, err := a.loop().Prepare(w.ctx, s); err == nil { // else it is told when its turn comes: other tasks may make what it needs
 				task.Guarded = outside(s.Task.Guarded)

@@ -112,7 +112,7 @@ func (a *agreed) resume(task ralph.Task, status spec.Status) (ralph.State, error
 		return start, nil
 	case err != nil:
 		return start, fail(exitConfig, "%w; --new starts it over", err)
-	case s.Done() && !runs, !s.Done() && s.Iteration == 1 && s.Attempt == 1 && !s.Running:
+	case s.Done() && !runs, !s.Done() && !s.Begun():
 		return start, nil // its end was written back, or nothing of it has run
 	}
 	what := a.unlike(s.Task, task, terms)

@@ -15,6 +15,7 @@ import (
 	"slices"
 
 	"github.com/ralph-loop/ralph/internal/environ"
+	"github.com/ralph-loop/ralph/internal/file"
 )
 
 // A Spec is what a user asks for; its fields are those of ralph.Sandbox.
@@ -61,7 +62,7 @@ func (s *Spec) Rules(dir string, more ...string) (*Rules, error) {
 		noNet: s.NoNet, pids: s.PIDs, require: s.Require,
 	}
 	for _, path := range s.Hide {
-		if within(real(path), real(dir)) {
+		if file.Within(real(path), real(dir)) {
 			return nil, fmt.Errorf("sandbox: %s is to be hidden, but the command works in it, in %s", path, dir)
 		}
 	}
@@ -109,9 +110,9 @@ func (s *Spec) protect(dir string, write []string) error {
 				what = "the workspace"
 			}
 			switch {
-			case within(real(w), real(p)):
+			case file.Within(real(w), real(p)):
 				return fmt.Errorf("sandbox: %s cannot be made writable: %s holds %s, where it is on record what was agreed; keep that elsewhere ($XDG_STATE_HOME, or what --state names; Sandbox.Protect)", w, what, p)
-			case within(real(p), real(w)):
+			case file.Within(real(p), real(w)):
 				return fmt.Errorf("sandbox: %s cannot be made writable: %s lies in %s, where it is on record what was agreed", w, what, p)
 			}
 		}
@@ -124,7 +125,7 @@ func (s *Spec) protect(dir string, write []string) error {
 func outside(paths, roots []string) []string {
 	return slices.DeleteFunc(slices.Clone(paths), func(path string) bool {
 		return slices.ContainsFunc(roots, func(root string) bool {
-			return filepath.Clean(root) != filepath.Clean(path) && (within(root, path) || within(real(root), path))
+			return filepath.Clean(root) != filepath.Clean(path) && (file.Within(root, path) || file.Within(real(root), path))
 		})
 	})
 }
@@ -140,12 +141,6 @@ func real(path string) string {
 		return path
 	}
 	return filepath.Join(real(parent), filepath.Base(path))
-}
-
-// within reports whether path is root or lies in it.
-func within(root, path string) bool {
-	rel, err := filepath.Rel(root, path)
-	return err == nil && filepath.IsLocal(rel)
 }
 
 // A Launch is what Start needs of who starts the command.
