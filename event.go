@@ -83,13 +83,16 @@ type EventKind string
 const (
 	EventLoopStarted      EventKind = "loop_started"      // State as it starts or goes on; Meta
 	EventIterationStarted EventKind = "iteration_started" // Iteration: number, attempt, start; Meta["mark"]: Request.Mark
-	EventAnswered         EventKind = "answered"          // Answer, before it is verified
+	EventRunning          EventKind = "running"           // Iteration: usage and elapsed time so far of the attempt that runs
+	EventAnswered         EventKind = "answered"          // Answer, and Iteration: the whole attempt before its verdict
 	EventIterationEnded   EventKind = "iteration_ended"   // Iteration
 	EventWaiting          EventKind = "waiting"           // until State.NotBefore, Text says why; with State, a wait ended early: its Elapsed, Waited and Unwaited
 	EventGuided           EventKind = "guided"            // Text, or State.Guidance as it stands now
 	EventLimitsChanged    EventKind = "limits_changed"    // State.Task.Limits
 	EventPaused           EventKind = "paused"
 	EventContinued        EventKind = "continued"
+	EventReopened         EventKind = "reopened"     // [State.Reopen]
+	EventRequested        EventKind = "requested"    // a change that another process asks for: the event it would be, its kind in Meta["kind"]; it changes nothing until the driver takes it over
 	EventCancelled        EventKind = "cancelled"    // Text is the reason
 	EventLoopStopped      EventKind = "loop_stopped" // State at the end: the completion record
 )
