@@ -14,7 +14,7 @@ import (
 // RunAll runs many loops at the same time, at most limit of them (0 =
 // GOMAXPROCS, negative = all at once), and yields each final state with the
 // error that Run returned for it, in the order in which they end. It returns
-// when all have ended. Breaking off cancels the others, with [ErrCancelled] as
+// when all have ended. Breaking off interrupts the others, with [ErrAbandoned] as
 // the cause, and waits for them; so does a done ctx, and then loops that have
 // not begun are yielded as they are, with the cause. A loop that panics ends with
 // its state as it was and an error that holds the stack. The sequence can be used
@@ -59,7 +59,7 @@ func RunAll(ctx context.Context, l Loop, limit int, states ...State) iter.Seq2[S
 		for r := range results {
 			if !broken && !yield(r.state, r.err) {
 				broken = true
-				cancel(ErrCancelled)
+				cancel(ErrAbandoned)
 			}
 		}
 	}

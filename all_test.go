@@ -53,7 +53,7 @@ func TestRunAllBreak(t *testing.T) {
 			}
 			break
 		}
-		if len(ended) != 3 || !errors.Is(ended["slow"], ralph.ErrCancelled) || !errors.Is(ended["slower"], ralph.ErrCancelled) {
+		if len(ended) != 3 || !errors.Is(ended["slow"], ralph.ErrAbandoned) || !errors.Is(ended["slower"], ralph.ErrAbandoned) {
 			t.Errorf("after the break: %v", ended)
 		}
 	})

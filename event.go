@@ -87,7 +87,7 @@ const (
 	EventAnswered         EventKind = "answered"          // Answer, and Iteration: the whole attempt before its verdict
 	EventIterationEnded   EventKind = "iteration_ended"   // Iteration
 	EventWaiting          EventKind = "waiting"           // until State.NotBefore, Text says why; with State, a wait ended early: its Elapsed, Waited and Unwaited
-	EventGuided           EventKind = "guided"            // Text, or State.Guidance as it stands now
+	EventGuided           EventKind = "guided"            // Text, or State.Guidance (and Late) as it stands now
 	EventLimitsChanged    EventKind = "limits_changed"    // State.Task.Limits
 	EventPaused           EventKind = "paused"
 	EventContinued        EventKind = "continued"

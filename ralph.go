@@ -299,8 +299,14 @@ var (
 	ErrIncomplete = errors.New("the agent's stream ended without its end event")
 	// ErrEmpty: the agent gave no answer at all. The attempt is retried.
 	ErrEmpty = errors.New("the agent gave no answer")
-	// ErrCancelled is a cause for a context that a person cancelled.
+	// ErrCancelled is a cause for a context that a person cancelled, for good: the
+	// loop is recorded as cancelled, see [State.Cancel]. A [*StopError] of a loop
+	// that was cancelled is ErrCancelled to [errors.Is].
 	ErrCancelled = errors.New("cancelled")
+	// ErrAbandoned is the cause of the context of a loop whose events, or results,
+	// nobody wants any more: the range over [Local.Events] or [RunAll] was broken
+	// off. The loop is interrupted, and can go on.
+	ErrAbandoned = errors.New("abandoned")
 )
 
 // Permanent marks an error that retrying cannot mend: the agent is not
@@ -354,4 +360,9 @@ func (e *StopError) Error() string {
 		text += ": " + e.Detail
 	}
 	return text
+}
+
+// Is reports whether target is [ErrCancelled] and the loop was cancelled.
+func (e *StopError) Is(target error) bool {
+	return target == ErrCancelled && e.Reason == StopCancelled
 }

@@ -398,7 +398,7 @@ func (s State) take(kind EventKind, from State) State {
 	case kind == EventLoopStarted:
 		return from.clone()
 	case kind == EventGuided:
-		s.Guidance, s.Late = slices.Clone(from.Guidance), min(s.Late, len(from.Guidance))
+		s.Guidance, s.Late = slices.Clone(from.Guidance), min(max(s.Late, from.Late), len(from.Guidance))
 	case kind == EventLimitsChanged:
 		return s.Limit(from.Task.Limits)
 	case kind == EventLoopStopped && from.Done():
