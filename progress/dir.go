@@ -1,64 +1,95 @@
 package progress
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/environ"
 	"github.com/ralph-loop/ralph/internal/file"
+	"github.com/ralph-loop/ralph/internal/redact"
 )
 
-// A Dir is a folder with the records of loops, one file for each, from which they
-// are resumed: what was agreed when a loop started (its task, limits and guarded
-// hashes, and Local.Meta), and all that came of it. It must lie where the agent
-// does not work, see [Resume] and [WorkspaceDir]. What an agent with the user's
-// rights can do to it all the same, only a sandbox prevents.
+// A Dir is a folder that holds a journal for each loop: what was agreed when it
+// started (its task, limits and guarded hashes, and Local.Meta), and all that came
+// of it, in the order in which it happened. Loops are resumed from it, also after
+// the machine has lost power, and other processes see, steer and stop them by it.
+// It must lie where the agent does not work, see [Resume] and [WorkspaceDir]; what an
+// agent with the user's rights can do to it all the same, only a sandbox prevents.
 //
-// It is a [ralph.ProgressLog]. Folder and files are made for this user alone. A
-// loop that starts and has not run yet replaces the record of an earlier loop of
-// its name. Loops of different names may be recorded concurrently, also by several
-// processes.
+// Append, Control, Pending and Output are for the fields of [ralph.Local] that are
+// called so, except that Log is the Dir itself; [Journal.Run] sets them. So one Dir
+// serves many loops of a process, concurrently, and many processes may have a Dir on
+// one folder.
+//
+// An event is durable when Append returns: it survives the end of the process, and,
+// unless NoSync is set, that of the machine. A line that a crash has torn is taken out when the
+// journal is next written to, and its bytes are kept beside it, in a file that
+// ends in .torn. Nothing else is ever changed in a journal. One that cannot be read
+// is a [*CorruptError] and stays where it is until [Dir.SetAside].
+//
+// Files and folder are made for this user alone. What is written is redacted.
 type Dir struct {
 	// Path is the folder. It is made when something is recorded.
 	Path string
+	// Redactor hides secrets in all that is written, see [Redactor.Log] for what of
+	// an event that is. Its zero value hides what looks like a secret. An answer is
+	// verified after a crash as it is on record: redacted.
+	Redactor Redactor
+	// Parent is the loop, or session, that the loops which begin by Append belong to:
+	// who cancels, pauses or holds that does so to them. "" = none.
+	Parent string
+	// NoSync leaves it to the system when to write to the disk, which is about 50
+	// times as fast: what Append returned from survives the end of the process,
+	// but the last seconds not that of the machine.
+	NoSync bool
+
+	disk     file.Disk // nil = the operating system's
+	mu       sync.Mutex
+	journals map[string]*journal
+	redactor *eventRedactor
 }
 
-var _ ralph.ProgressLog = Dir{}
+var _ ralph.ProgressLog = (*Dir)(nil)
 
 // WorkspaceDir is the usual folder for the loops that work in a workspace:
 // ralph/<name> in $XDG_STATE_HOME, or in ~/.local/state if that is not set. The
 // name is the workspace's with a hash of its path, all links resolved.
-func WorkspaceDir(workspace string) (Dir, error) {
+func WorkspaceDir(workspace string) (*Dir, error) {
 	home, err := environ.StateHome()
 	if err != nil {
-		return Dir{}, fmt.Errorf("progress: no folder for records: %w", err)
+		return nil, fmt.Errorf("progress: no folder for records: %w", err)
 	}
 	path, err := filepath.Abs(workspace)
 	if err == nil {
 		path, err = filepath.EvalSymlinks(path)
 	}
 	if err != nil {
-		return Dir{}, fmt.Errorf("progress: %w", err)
+		return nil, fmt.Errorf("progress: %w", err)
 	}
-	return Dir{Path: filepath.Join(home, "ralph", fileName(path))}, nil
+	return &Dir{Path: filepath.Join(home, "ralph", fileName(path))}, nil
 }
 
-// Sub is a folder in the folder, for loops that have names of their own: those of
-// one task file, say. Any text is a name.
-func (d Dir) Sub(name string) Dir { return Dir{Path: filepath.Join(d.Path, fileName(name))} }
+// Under is the same folder for the loops that belong to a session, a pipeline or
+// another loop: see Parent.
+func (d *Dir) Under(parent string) *Dir {
+	return &Dir{Path: d.Path, Redactor: d.Redactor, Parent: parent, NoSync: d.NoSync, disk: d.disk}
+}
 
-// File is where the loop's record is, or would be. It is an execution log, as
-// [JSONL] writes them.
-func (d Dir) File(loop string) string { return filepath.Join(d.Path, fileName(loop)+".jsonl") }
+// File is where the loop's journal is, or would be: lines of JSON, as [ReadJSONL]
+// reads them.
+func (d *Dir) File(loop string) string { return d.file(loop, ".jsonl") }
+
+func (d *Dir) file(loop, end string) string { return filepath.Join(d.Path, fileName(loop)+end) }
 
 // fileName makes a name for files of any text: legible where it can be, and
 // another one for another text, also for file systems that ignore case.
@@ -73,58 +104,237 @@ func fileName(text string) string {
 	return legible[:min(len(legible), 60)] + "-" + hex.EncodeToString(sum[:6])
 }
 
-// Append implements [ralph.ProgressLog].
-func (d Dir) Append(ctx context.Context, ev ralph.Event) error {
-	name := d.File(ev.Loop)
-	if err := d.Make(); err != nil {
-		return err
-	}
-	if s := ev.State; ev.Kind == ralph.EventLoopStarted && s != nil && !s.Begun() {
-		if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("progress: %w", err)
-		}
-	}
-	f, err := OpenJSONL(name)
-	if err != nil {
-		return err
-	}
-	return cmp.Or((&JSONL{W: f}).Append(ctx, ev), f.Close())
-}
-
 // Make makes the folder, if it is not there, as Append does: for those who want to
 // know before a loop starts whether that can be done.
-func (d Dir) Make() error {
+func (d *Dir) Make() error {
 	if d.Path == "" {
 		return errors.New("progress: Dir has no Path")
 	}
-	return File{Path: filepath.Join(d.Path, "x")}.folder()
+	if info, err := os.Stat(d.Path); err == nil && info.IsDir() {
+		return nil
+	}
+	there := d.Path // the last folder above it that is there
+	for {
+		above := filepath.Dir(there)
+		if _, err := os.Stat(there); err == nil || above == there {
+			break
+		}
+		there = above
+	}
+	err := d.on().Folder(d.Path)
+	for made := d.Path; err == nil && made != there; made = filepath.Dir(made) {
+		err = d.sync(filepath.Dir(made))
+	}
+	if err != nil {
+		return fmt.Errorf("progress: %w", err)
+	}
+	return nil
 }
 
-// Resume returns a loop as it is on record, to be run again, and the Meta it was
-// last started with; [Resume] tells what that means. A record is no evidence: where
-// it holds a verdict that passed and not the end of the loop, the process died
-// between them, and the attempt is one that was interrupted. Without a record the
-// error is fs.ErrNotExist.
-func (d Dir) Resume(loop string) (ralph.State, map[string]string, error) {
-	log, err := file.Open("", d.File(loop))
+func (d *Dir) on() file.Disk {
+	if d.disk == nil {
+		return file.OS{}
+	}
+	return d.disk
+}
+
+// sync makes the names in a folder durable.
+func (d *Dir) sync(folder string) error {
+	if d.NoSync {
+		return nil
+	}
+	return d.on().Sync(folder)
+}
+
+// journal is what is known of a loop's journal.
+func (d *Dir) journal(loop string) *journal {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	j := d.journals[loop]
+	if j == nil {
+		if d.journals == nil {
+			d.journals = map[string]*journal{}
+		}
+		j = &journal{d: d, loop: loop, path: d.File(loop)}
+		d.journals[loop] = j
+	}
+	return j
+}
+
+// forget drops what is known of a loop that is over.
+func (d *Dir) forget(loop string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	delete(d.journals, loop)
+}
+
+// Append implements [ralph.ProgressLog]. The start of a loop that has not run yet
+// begins a journal; that of an earlier loop of its name is kept as the last one, in
+// File with .last before its end, and what was the last one is removed. A loop that
+// starts is held by this process until it stops, or the Dir is closed; one with a Parent is
+// held by who holds that. An event without a time gets one.
+//
+// An error that wraps [ralph.ErrCancelled] says that the event is recorded, and that
+// another process has cancelled the loop before. It is a [*HeldError] if another
+// process holds the loop.
+func (d *Dir) Append(ctx context.Context, ev ralph.Event) error {
+	if ev.Loop == "" {
+		return errors.New("progress: Dir: an event without the name of its loop")
+	}
+	j := d.journal(ev.Loop)
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	err := j.append(ctx, ev)
+	if err == nil && ev.Kind == ralph.EventLoopStopped && !j.open {
+		err = j.release()
+		d.forget(ev.Loop)
+	}
+	return err
+}
+
+// Control is a [ralph.Local.Control]: it lets other processes guide, limit, pause and
+// cancel the loop, see [Dir.Guide] and its like. It is cheap to ask: nothing is read
+// unless somebody has written.
+func (d *Dir) Control(ctx context.Context, s ralph.State) (ralph.State, error) {
+	j := d.journal(s.Loop)
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	s, err := j.control(s)
+	if err == nil && d.Parent != "" && d.Parent != s.Loop {
+		p := d.journal(d.Parent)
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		s, err = p.command(s)
+	}
+	return s, err
+}
+
+// Pending is a [ralph.Local.Pending]: the answer of the attempt that was running when
+// its process died, if it had been given.
+func (d *Dir) Pending(_ context.Context, s ralph.State) (*ralph.Event, error) {
+	j := d.journal(s.Loop)
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.pending(s)
+}
+
+// Output is for [ralph.Local.Output], whose raw writer it makes: each attempt's raw output,
+// redacted, is a file of its own, of which the first and the last MiB are kept. The
+// attempt's end on record closes it. See [Dir.Raw].
+func (d *Dir) Output(req ralph.Request) io.Writer {
+	j := d.journal(req.Loop)
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.output(req)
+}
+
+// Raw is the file with the raw output of an attempt, for [OpenRaw].
+func (d *Dir) Raw(loop string, iteration, attempt int) string {
+	return filepath.Join(d.file(loop, ".raw"), fmt.Sprintf("%04d.%d", iteration, attempt))
+}
+
+// Close lets go of the loops that this process holds by Append.
+func (d *Dir) Close() error {
+	d.mu.Lock()
+	journals := d.journals
+	d.journals = nil
+	d.mu.Unlock()
+	var errs []error
+	for _, j := range journals {
+		j.mu.Lock()
+		errs = append(errs, j.closeRaw(), j.release())
+		j.mu.Unlock()
+	}
+	return errors.Join(errs...)
+}
+
+// redacted is an event as it is written.
+func (d *Dir) redacted(ev ralph.Event) ralph.Event {
+	d.mu.Lock()
+	if d.redactor == nil {
+		d.redactor = &eventRedactor{redact.New(d.Redactor.Secrets), d.Redactor.Task}
+	}
+	r := d.redactor
+	d.mu.Unlock()
+	return r.event(ev)
+}
+
+// SetAside moves a loop's journal away, whatever is in it, and returns where to.
+// It is for one that is corrupt, and for starting over what was not finished: after it there
+// is no such loop. It is a [*HeldError] if a process holds the loop.
+func (d *Dir) SetAside(loop string) (string, error) {
+	to := ""
+	return to, d.withLock(loop, func() error {
+		from := d.File(loop)
+		for n := 1; ; n++ {
+			to = strings.TrimSuffix(from, ".jsonl") + fmt.Sprintf(".aside-%d.jsonl", n)
+			if _, err := os.Lstat(to); errors.Is(err, fs.ErrNotExist) {
+				break
+			}
+		}
+		err := d.on().Rename(from, to)
+		if err == nil {
+			err = d.moveRaw(d.file(loop, ".raw"), strings.TrimSuffix(to, ".jsonl")+".raw")
+		}
+		if err == nil {
+			err = d.sync(d.Path)
+		}
+		return err
+	})
+}
+
+func (d *Dir) moveRaw(from, to string) error {
+	if err := d.on().Rename(from, to); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// Remove removes all that there is of a loop that is not being run: its journal, the
+// last one before it, and the raw output. It is a [*HeldError] if a process holds the loop,
+// and wraps [fs.ErrNotExist] if there is none.
+func (d *Dir) Remove(loop string) error {
+	return d.withLock(loop, func() error {
+		err := d.on().Remove(d.File(loop))
+		for _, end := range []string{".raw", ".last.jsonl", ".last.raw"} {
+			if err == nil {
+				err = d.on().RemoveAll(d.file(loop, end))
+			}
+		}
+		if err == nil {
+			err = d.sync(d.Path)
+		}
+		return err
+	})
+}
+
+// withLock does something to a journal that no process holds.
+func (d *Dir) withLock(loop string, do func() error) error {
+	if _, err := os.Lstat(d.File(loop)); err != nil {
+		return fmt.Errorf("progress: loop %q: %w", loop, notThere(err))
+	}
+	j := d.journal(loop)
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.lock != nil {
+		return &HeldError{What: fmt.Sprintf("loop %q", loop), Holder: Holder{PID: os.Getpid(), What: "this process"}}
+	}
+	if err := j.take("to remove it"); err != nil && !errors.Is(err, errors.ErrUnsupported) {
+		return err
+	}
+	defer d.forget(loop)
+	err := do()
+	err = errors.Join(err, j.release())
 	if err != nil {
-		return ralph.State{}, nil, fmt.Errorf("progress: resume %q: %w", loop, err)
+		return fmt.Errorf("progress: loop %q: %w", loop, err)
 	}
-	defer log.Close()
-	f := fold{}
-	for rec, err := range ReadJSONL(log) {
-		if err != nil {
-			return ralph.State{}, nil, fmt.Errorf("%w, resuming %q", err, loop)
-		}
-		if rec.Event.Loop == loop {
-			f.apply(rec.Event)
-		}
+	return nil
+}
+
+// notThere says what is to be said of a file that is not there: no path.
+func notThere(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("nothing is on record of it: %w", fs.ErrNotExist)
 	}
-	if f.unproven != nil {
-		f.s = *f.unproven
-	}
-	if f.s.Iteration == 0 {
-		return ralph.State{}, nil, fmt.Errorf("progress: resume %q: %s does not tell the loop's start", loop, d.File(loop))
-	}
-	return f.s, f.meta, nil
+	return err
 }

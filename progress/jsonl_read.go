@@ -103,11 +103,14 @@ func Resume(r io.Reader, task string) (ralph.State, error) {
 	return ralph.State{}, fmt.Errorf("progress: resume %q: several loops worked on it; name one of %s", task, strings.Join(names, ", "))
 }
 
-// A fold is what a loop's events make of it, from its start on.
+// A fold is what a loop's events make of it, from its start on. A record is no
+// evidence: a verdict that passed, without the end of the loop, is to be given again.
 type fold struct {
 	s        ralph.State
 	meta     map[string]string
-	unproven *ralph.State // if a verdict has passed and the loop's end is not told: the state without that verdict
+	unproven *ralph.State    // if a verdict has passed and the loop's end is not told: the state before
+	passed   ralph.Iteration // the attempt
+	answer   *ralph.Event    // the recorded answer of the attempt that is to be verified, as far as the reader keeps it
 }
 
 func (f *fold) apply(ev ralph.Event) {
@@ -124,10 +127,34 @@ func (f *fold) apply(ev ralph.Event) {
 	switch {
 	case ev.Kind == ralph.EventLoopStopped:
 		f.unproven = nil
+	case ev.Kind == ralph.EventCancelled && f.unproven != nil: // if the end is not told, it counts
+		s := f.unproven.Next(interrupted(f.passed)).Cancel(ev.Text)
+		f.unproven, f.answer = &s, nil
 	case !before.Done() && f.s.Stop == ralph.StopVerified:
-		s := before.Next(interrupted(ev.Iteration))
-		f.unproven = &s
+		f.unproven, f.passed = &before, ev.Iteration
 	}
+}
+
+// passing reports whether the fold is at a verdict that passed and may not be proven.
+func (f *fold) passing() bool { return f.unproven != nil && f.unproven.Running }
+
+// end puts a loop whose end is not told back to where it is to be verified: with the
+// answer that is on record, or else by another attempt.
+func (f *fold) end() {
+	if f.unproven == nil {
+		return
+	}
+	s := *f.unproven
+	switch {
+	case s.Done():
+	case f.answer == nil:
+		s = s.Next(interrupted(f.passed))
+	default: // what the lost verification has used counts too
+		ev := *f.answer
+		ev.Iteration.Verdict.Usage, ev.Iteration.Elapsed = f.passed.Verdict.Usage, f.passed.Elapsed
+		f.answer = &ev
+	}
+	f.s, f.unproven = s, nil
 }
 
 // interrupted is an attempt as if the process had ended before its verdict: what it

@@ -1,0 +1,170 @@
+package progress
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/ralph-loop/ralph/internal/file"
+)
+
+// A Holder is who holds a loop or a workspace. It is what people are told; that
+// somebody holds it is known by a lock of the system, which dies with its process.
+type Holder struct {
+	PID   int       `json:"pid"`
+	Host  string    `json:"host,omitempty"`
+	What  string    `json:"what,omitempty"` // what it does there, in its own words
+	Since time.Time `json:"since"`          // UTC
+}
+
+func (h Holder) String() string {
+	who := "another process"
+	if h.PID > 0 {
+		who = fmt.Sprintf("process %d", h.PID)
+	}
+	if host, _ := os.Hostname(); h.Host != "" && h.Host != host {
+		who += " on " + PrintableLine(h.Host)
+	}
+	if h.What != "" {
+		who += " (" + PrintableLine(h.What) + ")"
+	}
+	if !h.Since.IsZero() {
+		who += " since " + h.Since.Format(time.RFC3339)
+	}
+	return who
+}
+
+// A HeldError says that something cannot be had, for another process has it.
+type HeldError struct {
+	What   string // loop "T001", workspace /src
+	Holder Holder
+}
+
+func (e *HeldError) Error() string {
+	return fmt.Sprintf("progress: %s is held by %s", e.What, e.Holder)
+}
+
+// A Hold is a lock on a workspace. It ends with the process that has it, however
+// that ends, so nothing is left of it that could be in the way of the next.
+type Hold struct {
+	lock *os.File
+	path string
+}
+
+// HoldWorkspace locks a workspace for one run that has agents work there: what
+// is on its folder in [WorkspaceDir], whatever else it uses. Two agents in one
+// tree undo each other's work. What says for others what the run does. Nothing in
+// this library takes this lock by itself.
+//
+// The error is a [*HeldError] if another process has it, also if it is this one; it wraps
+// [errors.ErrUnsupported] where the file system has no locks. Other errors say that
+// the folder cannot be written to.
+func HoldWorkspace(dir, what string) (*Hold, error) {
+	d, err := WorkspaceDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	if err := d.Make(); err != nil {
+		return nil, err
+	}
+	return hold(filepath.Join(d.Path, "workspace.lock"), "workspace "+dir, what)
+}
+
+// Close lets go of it.
+func (h *Hold) Close() error {
+	if h == nil || h.lock == nil {
+		return nil
+	}
+	err := os.Remove(h.path) // before it is unlocked: who comes now makes another one
+	err = errors.Join(err, file.Unlock(h.lock), h.lock.Close())
+	h.lock = nil
+	return err
+}
+
+// hold locks a file, which it makes, and writes into it who has it.
+func hold(path, thing, what string) (*Hold, error) {
+	for range 100 { // it may be removed by who had it
+		f, err := file.Append("", path, file.Private)
+		if err != nil {
+			return nil, fmt.Errorf("progress: lock: %w", err)
+		}
+		err = file.Lock(f, file.LockMode{Try: true})
+		if errors.Is(err, file.ErrTaken) {
+			// Who only looks has it together with others that look.
+			looked := file.Lock(f, file.LockMode{Try: true, Shared: true})
+			holder := readHolder(f)
+			if err := f.Close(); err != nil {
+				return nil, fmt.Errorf("progress: lock: %w", err)
+			}
+			if errors.Is(looked, file.ErrTaken) {
+				return nil, &HeldError{What: thing, Holder: holder}
+			}
+			time.Sleep(time.Millisecond)
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("progress: lock: %w", errors.Join(err, f.Close()))
+		}
+		if !sameFile(f, path) {
+			f.Close()
+			continue
+		}
+		h := &Hold{lock: f, path: path}
+		if err := h.tell(what); err != nil {
+			return nil, fmt.Errorf("progress: lock: %w", errors.Join(err, h.Close()))
+		}
+		return h, nil
+	}
+	return nil, &HeldError{What: thing}
+}
+
+func (h *Hold) tell(what string) error {
+	host, _ := os.Hostname()
+	text, err := json.Marshal(Holder{PID: os.Getpid(), Host: host, What: what, Since: time.Now().UTC().Round(0)})
+	if err == nil {
+		err = h.lock.Truncate(0)
+	}
+	if err == nil {
+		_, err = h.lock.Write(text)
+	}
+	return err
+}
+
+// holderOf tells who holds a lock, nil = nobody.
+func holderOf(path string) *Holder {
+	f, err := file.Open("", path)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	if err := file.Lock(f, file.LockMode{Try: true, Shared: true}); !errors.Is(err, file.ErrTaken) {
+		if err == nil {
+			file.Unlock(f)
+		}
+		return nil
+	}
+	holder := readHolder(f)
+	return &holder
+}
+
+// readHolder reads who holds a lock; what cannot be read is not known.
+func readHolder(f *os.File) (h Holder) {
+	text, err := io.ReadAll(io.NewSectionReader(f, 0, 64<<10))
+	if err != nil || json.Unmarshal(text, &h) != nil {
+		return Holder{}
+	}
+	h.What = strings.TrimSpace(h.What)
+	return h
+}
+
+// sameFile reports whether a path still leads to a file that is open.
+func sameFile(f interface{ Stat() (os.FileInfo, error) }, path string) bool {
+	is, err := f.Stat()
+	there, err2 := os.Lstat(path)
+	return err == nil && err2 == nil && os.SameFile(is, there)
+}

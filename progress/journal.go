@@ -1,0 +1,516 @@
+package progress
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/file"
+)
+
+// A Kind says what a journal is of.
+type Kind string
+
+const (
+	KindLoop     Kind = "loop"     // one loop
+	KindSession  Kind = "session"  // a list that is worked off, whose items are loops
+	KindPipeline Kind = "pipeline" // tasks and their stages, which are loops
+	KindHook     Kind = "hook"     // a loop whose agent belongs to a host
+)
+
+// A journalLine is a line of a journal. The kind is told first, so that readers need
+// not decode what they have no use for.
+type journalLine struct {
+	Kind    ralph.EventKind `json:"kind"`
+	Journal *about          `json:"journal,omitempty"` // on the first line
+	// Taken is, on a line that changes what the loop goes on by, the offset up to
+	// which requests of that kind have been taken over with it; on the start of a loop
+	// those of all kinds.
+	Taken int64       `json:"taken,omitempty"`
+	Event ralph.Event `json:"event"`
+}
+
+// about is what a journal tells of itself.
+type about struct {
+	V      int    `json:"v"`
+	Kind   Kind   `json:"kind"`
+	Loop   string `json:"loop"`
+	Parent string `json:"parent,omitempty"`
+}
+
+// A journal is what a Dir knows of a loop's journal. Its file may be written to by
+// other processes: what they ask for stands in it after end.
+type journal struct {
+	d          *Dir
+	loop, path string
+
+	mu       sync.Mutex
+	kind     Kind
+	lock     *Hold
+	open     bool  // a Journal has it
+	unlocked error // why there is no lock
+
+	raw io.WriteCloser // of the attempt that runs
+	onFile
+}
+
+// onFile is what is known of a journal's file.
+type onFile struct {
+	ready    bool  // end is known
+	end      int64 // of what is known of the file
+	own      int64 // the end of the last line that was written here
+	asked    []request
+	handed   int64        // the end of the last request that was handed to the driver
+	cancel   *ralph.Event // by another process
+	told     bool         // the driver knows
+	paused   bool
+	above    bool         // the parent was paused when it was last looked at
+	answered *ralph.Event // an attempt that is to be verified
+}
+
+// A request is a change that another process asks for.
+type request struct {
+	ev  ralph.Event
+	end int64 // of its line
+}
+
+// class says which requests are taken over by events of a kind.
+func class(kind ralph.EventKind) ralph.EventKind {
+	if kind == ralph.EventContinued {
+		return ralph.EventPaused
+	}
+	return kind
+}
+
+// asks is the event that a request would be, "" = it is none.
+func asks(ev ralph.Event) ralph.EventKind {
+	if ev.Kind != ralph.EventRequested {
+		return ""
+	}
+	return ralph.EventKind(ev.Meta["kind"])
+}
+
+// does returns a state with what a request asks for.
+func (r request) does(s ralph.State) ralph.State {
+	ev := r.ev
+	ev.Kind = asks(ev)
+	return s.Apply(ev)
+}
+
+// A cancelledError says that another process has cancelled the loop.
+type cancelledError struct{ reason string }
+
+func (e cancelledError) Error() string { return e.reason }
+func (e cancelledError) Unwrap() error { return ralph.ErrCancelled }
+
+func (j *journal) name() string { return fmt.Sprintf("loop %q", j.loop) }
+
+// take locks the loop for this process.
+func (j *journal) take(what string) error {
+	if j.lock != nil || j.d.Parent != "" {
+		return nil
+	}
+	if err := j.d.Make(); err != nil {
+		return err
+	}
+	lock, err := hold(strings.TrimSuffix(j.path, ".jsonl")+".lock", j.name(), what)
+	if errors.Is(err, errors.ErrUnsupported) {
+		j.unlocked = err
+		return nil
+	}
+	j.lock = lock
+	return err
+}
+
+func (j *journal) release() error {
+	err := j.lock.Close()
+	j.lock, j.open = nil, false
+	return err
+}
+
+// writing opens the file for a line, locked. What is unfinished at its end is put
+// aside, and what others have written is noted.
+func (j *journal) writing() (file.Handle, error) {
+	if err := j.d.Make(); err != nil {
+		return nil, err
+	}
+	for range 100 {
+		f, err := j.d.on().Append(j.path)
+		if err != nil {
+			return nil, err
+		}
+		if err = f.Lock(file.LockMode{}); err != nil && !errors.Is(err, errors.ErrUnsupported) {
+			return nil, errors.Join(err, f.Close())
+		}
+		if !sameFile(f, j.path) { // it was moved away meanwhile
+			f.Close()
+			continue
+		}
+		if err = j.catchUp(f); err != nil {
+			return nil, errors.Join(err, f.Close())
+		}
+		return f, nil
+	}
+	return nil, fmt.Errorf("%s is moved away all the time", j.path)
+}
+
+// catchUp notes what others have written, up to the last whole line, and puts aside
+// what follows it.
+func (j *journal) catchUp(f file.Handle) error {
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	size := info.Size()
+	if !j.ready {
+		end, err := lastLine(f, size)
+		if err != nil {
+			return err
+		}
+		j.ready, j.end, j.own = true, end, end
+	} else if err := j.read(f, size); err != nil {
+		return err
+	}
+	if size > j.end {
+		return j.putAside(f, size)
+	}
+	return nil
+}
+
+// read notes the lines between what is known and size.
+func (j *journal) read(f io.ReaderAt, size int64) error {
+	if size < j.own {
+		return fmt.Errorf("%s was cut or removed while the loop ran", j.path)
+	}
+	j.end = min(j.end, size)
+	if size == j.end {
+		return nil
+	}
+	for l, err := range journalLines(io.NewSectionReader(f, j.end, size-j.end), j.path, 0, j.end) {
+		if err != nil {
+			return err
+		}
+		j.note(l)
+		j.end = l.end
+	}
+	return nil
+}
+
+// note takes note of a line by another process.
+func (j *journal) note(l foundLine) {
+	ev, err := l.event()
+	switch kind := asks(ev); {
+	case err != nil:
+	case ev.Kind == ralph.EventCancelled:
+		if j.cancel == nil {
+			j.cancel = &ev
+		}
+	case kind != "":
+		j.asked = append(j.asked, request{ev, l.end})
+		if class(kind) == ralph.EventPaused {
+			j.paused = kind == ralph.EventPaused
+		}
+	}
+}
+
+// putAside takes out what a crash has left of a line, and keeps its bytes.
+func (j *journal) putAside(f file.Handle, size int64) error {
+	torn := make([]byte, size-j.end)
+	if _, err := io.ReadFull(io.NewSectionReader(f, j.end, size-j.end), torn); err != nil {
+		return err
+	}
+	aside, err := j.d.on().Append(fmt.Sprintf("%s.%d.torn", strings.TrimSuffix(j.path, ".jsonl"), j.end))
+	if err != nil {
+		return err
+	}
+	if _, err = aside.Write(torn); err == nil {
+		err = aside.Sync()
+	}
+	if err = errors.Join(err, aside.Close()); err != nil {
+		return err
+	}
+	if err := f.Truncate(j.end); err != nil {
+		return err
+	}
+	return f.Sync()
+}
+
+// append records an event.
+func (j *journal) append(ctx context.Context, ev ralph.Event) error {
+	if ev.Time.IsZero() {
+		ev.Time = time.Now()
+	}
+	ev = j.d.redacted(plainEvent(ev))
+	if ev.Kind == ralph.EventLoopStarted {
+		if err := j.start(ev); err != nil {
+			return j.failed(err)
+		}
+	}
+	if err := j.write(ev); err != nil {
+		return j.failed(err)
+	}
+	if ev.Kind == ralph.EventIterationEnded {
+		if err := j.closeRaw(); err != nil {
+			return j.failed(err)
+		}
+	}
+	if j.cancel != nil && !j.told {
+		j.told = true
+		if ev.Kind != ralph.EventCancelled {
+			return j.reason()
+		}
+	}
+	return nil
+}
+
+func (j *journal) reason() cancelledError {
+	reason := j.cancel.Text
+	if reason == "" {
+		reason = "cancelled by another process"
+	}
+	return cancelledError{reason}
+}
+
+func (j *journal) failed(err error) error {
+	if _, held := errors.AsType[*HeldError](err); held || strings.HasPrefix(err.Error(), "progress: ") {
+		return err
+	}
+	return fmt.Errorf("progress: %s: %w", j.name(), err)
+}
+
+// start makes sure that nobody else runs the loop, and that a new loop has a journal
+// of its own.
+func (j *journal) start(ev ralph.Event) error {
+	if err := j.take("running"); err != nil {
+		return err
+	}
+	if ev.State == nil || ev.State.Begun() {
+		return nil
+	}
+	info, err := os.Lstat(j.path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	case info.Size() == 0 || !info.Mode().IsRegular():
+		return nil // what it is instead is said by who opens it
+	}
+	return j.archive()
+}
+
+// archive keeps the journal as that of the last loop of its name.
+func (j *journal) archive() error {
+	disk, base := j.d.on(), strings.TrimSuffix(j.path, ".jsonl")
+	err := disk.RemoveAll(base + ".last.raw")
+	if err == nil {
+		err = j.d.moveRaw(base+".raw", base+".last.raw")
+	}
+	if err == nil {
+		err = disk.Rename(j.path, base+".last.jsonl")
+	}
+	if err == nil {
+		err = j.d.sync(j.d.Path)
+	}
+	if err == nil {
+		j.onFile = onFile{}
+	}
+	return err
+}
+
+// write writes a line. Nothing of one that could not be written whole is left.
+func (j *journal) write(ev ralph.Event) error {
+	known, ready := j.end, j.ready
+	f, err := j.writing()
+	if err != nil {
+		return err
+	}
+	if !ready {
+		known = j.end
+	}
+	l := journalLine{Kind: ev.Kind, Event: ev}
+	first := j.end == 0
+	if first {
+		kind := j.kind
+		if kind == "" {
+			kind = KindLoop
+		}
+		l.Journal = &about{V: ralph.Version, Kind: kind, Loop: j.loop, Parent: j.d.Parent}
+	}
+	switch class(ev.Kind) {
+	case ralph.EventLoopStarted:
+		l.Taken = max(known, j.handed)
+	case ralph.EventGuided, ralph.EventPaused, ralph.EventLimitsChanged, ralph.EventReopened:
+		l.Taken = j.handed
+	}
+	text, err := jsonLine(l)
+	if err == nil {
+		err = j.put(f, text, ev)
+	}
+	if err == nil {
+		j.end += int64(len(text))
+		j.own = j.end
+	}
+	err = errors.Join(err, f.Unlock(), f.Close())
+	if err == nil && first {
+		err = j.d.sync(filepath.Dir(j.path))
+	}
+	return err
+}
+
+// put adds bytes to the file, durably, or nothing.
+func (j *journal) put(f file.Handle, text []byte, ev ralph.Event) error {
+	_, err := f.Write(text)
+	if err == nil && !j.d.NoSync && durable(ev) {
+		err = f.Sync()
+	}
+	if err != nil {
+		if cut := f.Truncate(j.end); cut == nil {
+			_ = f.Sync() // else it is put aside when the file is next written to
+		}
+	}
+	return err
+}
+
+// durable reports whether an event must survive the end of the machine: what is only
+// told need not.
+func durable(ev ralph.Event) bool {
+	return ev.Kind != ralph.EventRunning && (ev.Kind != ralph.EventWaiting || ev.State != nil)
+}
+
+// control hands out what other processes have asked for.
+func (j *journal) control(s ralph.State) (ralph.State, error) {
+	if err := j.refresh(); err != nil {
+		return s, err
+	}
+	for _, r := range j.asked {
+		s, j.handed = r.does(s), r.end
+	}
+	j.asked = nil
+	if j.cancel != nil && !j.told {
+		j.told = true
+		s = s.Cancel(j.reason().reason)
+	}
+	return s, nil
+}
+
+// command hands out what other processes have asked of a loop's parent.
+func (j *journal) command(s ralph.State) (ralph.State, error) {
+	if err := j.refresh(); err != nil {
+		return s, err
+	}
+	for _, r := range j.asked {
+		if asks(r.ev) == ralph.EventGuided {
+			s = r.does(s)
+		}
+	}
+	j.asked = nil
+	if j.paused != j.above {
+		j.above = j.paused
+		s = s.Pause(j.paused)
+	}
+	if j.cancel != nil {
+		s = s.Cancel(j.reason().reason)
+	}
+	return s, nil
+}
+
+// refresh reads what others have written, if they have.
+func (j *journal) refresh() error {
+	info, err := os.Stat(j.path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && j.own == 0:
+		return nil
+	case err == nil && j.ready && info.Size() == j.end:
+		return nil
+	case err != nil:
+		return j.failed(err)
+	}
+	if !j.ready {
+		told, err := j.d.tell(j.loop)
+		if err != nil {
+			return err
+		}
+		j.known(told)
+		return nil
+	}
+	f, err := j.d.on().Open(j.path)
+	if err == nil {
+		err = errors.Join(j.read(f, info.Size()), f.Close())
+	}
+	if err != nil {
+		return j.failed(err)
+	}
+	return nil
+}
+
+// known takes over what a journal tells.
+func (j *journal) known(t *telling) {
+	j.ready, j.end, j.own, j.kind = true, t.end, t.end, t.about.Kind
+	j.asked, j.paused = t.asked, t.paused
+	j.answered = t.pending
+	if t.fold.s.Stop == ralph.StopCancelled {
+		j.cancel = &ralph.Event{Text: t.fold.s.Detail}
+	}
+}
+
+// pending is the answer of an attempt that is to be verified.
+func (j *journal) pending(s ralph.State) (*ralph.Event, error) {
+	if j.answered == nil && !j.ready {
+		if err := j.refresh(); err != nil {
+			return nil, err
+		}
+	}
+	ev := j.answered
+	if ev == nil || ev.Iteration.Number != s.Iteration || ev.Iteration.Attempt != s.Attempt {
+		return nil, nil
+	}
+	return ev, nil
+}
+
+// output makes the file of an attempt's raw output.
+func (j *journal) output(req ralph.Request) io.Writer {
+	if err := j.closeRaw(); err != nil {
+		return failing{err}
+	}
+	raw, err := newRaw(j.d.Raw(j.loop, req.Iteration, req.Attempt), keepRaw)
+	if err != nil {
+		return failing{err}
+	}
+	j.raw = &rawText{WriteCloser: j.d.Redactor.Writer(raw), to: raw}
+	return j.raw
+}
+
+// keepRaw is how much of the beginning and of the end of an attempt's raw output is
+// kept, in bytes.
+const keepRaw = 1 << 20
+
+// rawText closes what it redacts for.
+type rawText struct {
+	io.WriteCloser
+	to io.Closer
+}
+
+func (r *rawText) Close() error { return errors.Join(r.WriteCloser.Close(), r.to.Close()) }
+
+func (j *journal) closeRaw() error {
+	if j.raw == nil {
+		return nil
+	}
+	err := j.raw.Close()
+	j.raw = nil
+	return err
+}
+
+// A failing writer says why it cannot be written to.
+type failing struct{ err error }
+
+func (f failing) Write([]byte) (int, error) { return 0, f.err }

@@ -1,0 +1,215 @@
+package progress
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"strings"
+
+	"github.com/ralph-loop/ralph"
+)
+
+// A Journal is a loop that this process holds: nobody else can run it until Close,
+// or until the process ends, however that happens.
+type Journal struct {
+	// State is where the loop stands; give it to a driver to go on. If it is
+	// Running, the process that ran the attempt has died.
+	State ralph.State
+	// Meta is what the loop was last started with.
+	Meta map[string]string
+	// Pending is what has been answered in the attempt that is Running: its answer is still to be
+	// verified, and no agent need be run for it. nil = the attempt has no answer.
+	Pending *ralph.Event
+	Kind    Kind
+	Parent  string
+	// Unlocked says why nobody is kept from running the loop as well: the file
+	// system has no locks. nil = it is locked.
+	Unlocked error
+
+	d *Dir
+	j *journal
+}
+
+// Create holds a new loop, which has not run yet; its journal begins with what its
+// driver records first. One without a name gets one, see State. The error wraps
+// [fs.ErrExist] if a loop of this name is not finished: open it, or have it set aside; it is a
+// [*HeldError] if another process holds it.
+func (d *Dir) Create(s ralph.State, kind Kind) (*Journal, error) {
+	if s.Loop == "" {
+		s.Loop = "loop-" + strings.ToLower(rand.Text()[:10])
+	}
+	j, err := d.hold(s.Loop)
+	if err != nil {
+		return nil, err
+	}
+	t, err := d.tell(s.Loop)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		err = nil
+	case err == nil && !t.fold.s.Done() && t.fold.s.Begun():
+		err = fmt.Errorf("progress: loop %q is not finished, it is at iteration %d: go on with it, or have it set aside: %w", s.Loop, t.fold.s.Iteration, fs.ErrExist)
+	}
+	if err != nil {
+		return nil, errors.Join(err, j.letGo())
+	}
+	j.kind = kind
+	return &Journal{State: s, Kind: kind, Parent: d.Parent, Unlocked: j.unlocked, d: d, j: j}, nil
+}
+
+// Open holds a loop that is on record, and returns where it stands: to be run again,
+// also if it is done, as long as nobody else holds it. What other processes have asked for is in the state. The
+// error wraps [fs.ErrNotExist] if nothing is on record of it, and is a [*HeldError] if
+// another process holds it, and a [*CorruptError] if its journal cannot be read.
+func (d *Dir) Open(loop string) (*Journal, error) {
+	if _, err := os.Lstat(d.File(loop)); err != nil {
+		return nil, fmt.Errorf("progress: loop %q: %w", loop, notThere(err))
+	}
+	j, err := d.hold(loop)
+	if err != nil {
+		return nil, err
+	}
+	t, err := d.tell(loop)
+	if err == nil {
+		j.known(t)
+		err = j.repair()
+	}
+	if err != nil {
+		return nil, errors.Join(err, j.letGo())
+	}
+	s := t.fold.s
+	if t.pending != nil && (t.pending.Iteration.Number != s.Iteration || t.pending.Iteration.Attempt != s.Attempt || !s.Running) {
+		t.pending = nil
+	}
+	return &Journal{
+		State: s, Meta: t.fold.meta, Pending: t.pending, Kind: t.about.Kind, Parent: t.about.Parent, Unlocked: j.unlocked, d: d, j: j,
+	}, nil
+}
+
+// hold locks a loop for a Journal.
+func (d *Dir) hold(loop string) (*journal, error) {
+	d.forgetUnheld(loop)
+	j := d.journal(loop)
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.lock != nil || j.open {
+		return nil, &HeldError{What: j.name(), Holder: Holder{PID: os.Getpid(), What: "this program"}}
+	}
+	if err := j.take("running"); err != nil {
+		return nil, j.failed(err)
+	}
+	j.open = true
+	return j, nil
+}
+
+// forgetUnheld forgets what is known of a journal that is opened anew.
+func (d *Dir) forgetUnheld(loop string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if j := d.journals[loop]; j != nil && j.mu.TryLock() {
+		if j.lock == nil && !j.open {
+			delete(d.journals, loop)
+		}
+		j.mu.Unlock()
+	}
+}
+
+// repair puts aside what a crash has torn.
+func (j *journal) repair() error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	f, err := j.writing()
+	if err == nil {
+		err = errors.Join(f.Unlock(), f.Close())
+	}
+	if err != nil {
+		return j.failed(err)
+	}
+	return nil
+}
+
+func (j *journal) letGo() error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	err := errors.Join(j.closeRaw(), j.release())
+	j.d.forget(j.loop)
+	return err
+}
+
+// Close lets go of the loop.
+func (j *Journal) Close() error { return j.j.letGo() }
+
+// Run runs the loop by a driver, from State on, and sets State to what came of it. It is l.Run with
+// the journal as the first of its logs, and with its Control, Pending and Output,
+// beside those that l has; without Meta of its own l gets that of the journal.
+func (j *Journal) Run(ctx context.Context, l *ralph.Local) (ralph.State, error) {
+	local := *l
+	local.Log = j.d
+	if l.Log != nil {
+		local.Log = Multi(j.d, l.Log)
+	}
+	local.Control = func(ctx context.Context, s ralph.State) (ralph.State, error) {
+		if l.Control != nil {
+			var err error
+			if s, err = l.Control(ctx, s); err != nil {
+				return s, err
+			}
+		}
+		return j.d.Control(ctx, s)
+	}
+	local.Output = func(req ralph.Request) (display, raw io.Writer) {
+		own := j.d.Output(req)
+		if l.Output == nil {
+			return nil, own
+		}
+		if display, raw = l.Output(req); raw != nil {
+			return display, io.MultiWriter(own, raw)
+		}
+		return display, own
+	}
+	if local.Meta == nil {
+		local.Meta = maps.Clone(j.Meta)
+	}
+	s, err := local.Run(ctx, j.State)
+	j.State = s
+	return s, err
+}
+
+// Append, Control and Pending are those of the Dir.
+func (j *Journal) Append(ctx context.Context, ev ralph.Event) error { return j.d.Append(ctx, ev) }
+
+// Record appends an event and applies it to the state, for a driver of its own, in the order that [ralph.Local]
+// describes: what is recorded and what is decided cannot come apart. The event's loop, task and agent
+// are filled in. It sets State. If another process has cancelled the loop, the state is done.
+func (j *Journal) Record(ctx context.Context, ev ralph.Event) (ralph.State, error) {
+	s := j.State
+	ev.V, ev.Loop, ev.Task, ev.Agent = ralph.Version, s.Loop, s.Task.ID, s.Task.Agent
+	err := j.d.Append(ctx, ev)
+	if cancelled, ok := errors.AsType[cancelledError](err); ok {
+		s, err = s.Cancel(cancelled.reason), nil
+	}
+	if err == nil {
+		s = s.Apply(ev)
+	}
+	j.State = s
+	return s, err
+}
+
+// Ask takes over what other processes have asked for, for a driver of its own, and records it.
+// It sets State.
+func (j *Journal) Ask(ctx context.Context) (ralph.State, error) {
+	to, err := j.d.Control(ctx, j.State)
+	if err != nil {
+		return j.State, err
+	}
+	for _, ev := range j.State.Changes(to) {
+		if _, err := j.Record(ctx, ev); err != nil {
+			return j.State, err
+		}
+	}
+	return j.State, nil
+}

@@ -1,0 +1,210 @@
+package progress
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"iter"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/file"
+)
+
+// A Status says in one word what becomes of a loop.
+type Status string
+
+const (
+	StatusRunning     Status = "running"     // a process runs it
+	StatusWaiting     Status = "waiting"     // for a rate limit, or before a retry
+	StatusPaused      Status = "paused"      // between two iterations, until somebody lets it go on
+	StatusCompleted   Status = "completed"   // verified
+	StatusInterrupted Status = "interrupted" // no process runs it, and it is not over
+	StatusFailed      Status = "failed"      // a limit or a failure has stopped it; State.Stop says which
+	StatusCancelled   Status = "cancelled"
+)
+
+// An Entry is a loop that is on record.
+type Entry struct {
+	Loop   string `json:"loop"`
+	Kind   Kind   `json:"kind"`
+	Parent string `json:"parent,omitempty"`
+	Status Status `json:"status"`
+	// State is where it stands, with what other processes have asked for since.
+	State   ralph.State       `json:"state"`
+	Meta    map[string]string `json:"meta,omitempty"`
+	Started time.Time         `json:"started"`          // its first start, UTC
+	Active  time.Time         `json:"active"`           // the last thing that is on record, UTC
+	Holder  *Holder           `json:"holder,omitempty"` // nil = no process runs it
+}
+
+// Loops yields the loops that are on record, by the names of their files. With an error, for a
+// loop whose journal cannot be read, the entry has its file's name as Loop, and the sequence goes
+// on; so it does not if the folder cannot be read, or ctx is done. A folder that is not there
+// holds no loop. The sequence can be used again.
+func (d *Dir) Loops(ctx context.Context) iter.Seq2[Entry, error] {
+	return func(yield func(Entry, error) bool) {
+		files, err := os.ReadDir(d.Path)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			yield(Entry{}, fmt.Errorf("progress: %w", err))
+			return
+		}
+		for _, f := range files {
+			base, is := strings.CutSuffix(f.Name(), ".jsonl")
+			if !is || strings.Contains(base, ".") {
+				continue
+			}
+			if ctx.Err() != nil {
+				yield(Entry{}, context.Cause(ctx))
+				return
+			}
+			e, err := d.entry(filepath.Join(d.Path, f.Name()))
+			if errors.Is(err, fs.ErrNotExist) { // nothing has begun in it yet, or it was removed
+				continue
+			}
+			if err != nil {
+				e.Loop = base
+			}
+			if !yield(e, err) {
+				return
+			}
+		}
+	}
+}
+
+// Look returns what is on record of a loop. The error wraps [fs.ErrNotExist] if that is nothing.
+func (d *Dir) Look(loop string) (Entry, error) {
+	e, err := d.entry(d.File(loop))
+	if errors.Is(err, fs.ErrNotExist) {
+		err = fmt.Errorf("progress: loop %q: %w", loop, notThere(fs.ErrNotExist))
+	}
+	return e, err
+}
+
+// entry reads a journal.
+func (d *Dir) entry(path string) (Entry, error) {
+	f, err := d.on().Open(path)
+	if err != nil {
+		return Entry{}, err
+	}
+	defer f.Close() // it was only read
+	e, ok := over(f, path)
+	if !ok {
+		t, err := tellFrom(f, path)
+		if err == nil && t.end == 0 {
+			err = fs.ErrNotExist
+		}
+		if err != nil {
+			return Entry{}, err
+		}
+		e = Entry{
+			Loop: t.about.Loop, Kind: t.about.Kind, Parent: t.about.Parent, State: t.fold.s, Meta: t.fold.meta,
+			Started: t.started, Active: t.active,
+		}
+	}
+	holds := strings.TrimSuffix(path, ".jsonl") + ".lock"
+	if e.Parent != "" {
+		holds = d.file(e.Parent, ".lock")
+	}
+	e.Holder = holderOf(holds)
+	e.Status = statusOf(e, time.Now())
+	return e, nil
+}
+
+// over reads of a loop that has stopped only its start and its end, which hold all
+// that an Entry tells.
+func over(f file.Handle, path string) (Entry, bool) {
+	info, err := f.Stat()
+	if err != nil {
+		return Entry{}, false
+	}
+	first, err := lineIn(f, path, 0, info.Size())
+	if err != nil || first.Journal == nil || first.Kind != ralph.EventLoopStarted {
+		return Entry{}, false
+	}
+	const tail = 128 << 10
+	from := max(info.Size()-tail, 0)
+	text := make([]byte, info.Size()-from)
+	if _, err := f.ReadAt(text, from); err != nil && !errors.Is(err, io.EOF) {
+		return Entry{}, false
+	}
+	at := strings.LastIndexByte(strings.TrimSuffix(string(text), "\n"), '\n') + 1
+	if at == 0 || text[len(text)-1] != '\n' {
+		return Entry{}, false
+	}
+	last := foundLine{text: text[at:], path: path}
+	if !last.is(ralph.EventLoopStopped) {
+		return Entry{}, false
+	}
+	end, err := last.decode()
+	if err != nil || end.Event.State == nil || !end.Event.State.Done() || end.Event.Loop != first.Journal.Loop {
+		return Entry{}, false
+	}
+	return Entry{
+		Loop: first.Journal.Loop, Kind: first.Journal.Kind, Parent: first.Journal.Parent, State: *end.Event.State,
+		Meta: first.Event.Meta, Started: first.Event.Time, Active: end.Event.Time,
+	}, true
+}
+
+// lineIn decodes the line at an offset.
+func lineIn(f io.ReaderAt, path string, from, size int64) (journalLine, error) {
+	for l, err := range journalLines(io.NewSectionReader(f, from, size-from), path, 0, from) {
+		if err != nil {
+			return journalLine{}, err
+		}
+		return l.decode()
+	}
+	return journalLine{}, io.ErrUnexpectedEOF
+}
+
+// statusOf is an entry's. A loop is waiting or paused only between two attempts.
+func statusOf(e Entry, now time.Time) Status {
+	s := e.State
+	switch {
+	case s.Stop == ralph.StopVerified:
+		return StatusCompleted
+	case s.Stop == ralph.StopCancelled:
+		return StatusCancelled
+	case s.Done():
+		return StatusFailed
+	case e.Holder == nil:
+		return StatusInterrupted
+	case s.Running:
+		return StatusRunning
+	case s.Paused:
+		return StatusPaused
+	case s.NotBefore().After(now):
+		return StatusWaiting
+	}
+	return StatusRunning
+}
+
+// Find returns the loops that a person means: the one of that name, or those of a task
+// with that ID that are not over, or else those of the task that are.
+func (d *Dir) Find(ctx context.Context, what string) ([]Entry, error) {
+	if e, err := d.Look(what); !errors.Is(err, fs.ErrNotExist) {
+		return []Entry{e}, err
+	}
+	var found []Entry
+	for e, err := range d.Loops(ctx) {
+		if err == nil && e.State.Task.ID == what {
+			found = append(found, e)
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, context.Cause(ctx)
+	}
+	if going := slices.DeleteFunc(slices.Clone(found), func(e Entry) bool { return e.State.Done() }); len(going) > 0 {
+		found = going
+	}
+	if len(found) == 0 {
+		return nil, fmt.Errorf("progress: nothing is on record of a loop or a task %q: %w", what, fs.ErrNotExist)
+	}
+	return found, nil
+}

@@ -1,0 +1,133 @@
+package progress
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/ralph-loop/ralph"
+)
+
+// ErrOver is wrapped by the error of what is asked of a loop that is over: nothing
+// is changed.
+var ErrOver = errors.New("it is over")
+
+// Cancel cancels a loop for good, whoever runs it. A process that does notices within
+// a second, also in the middle of an iteration, a verification or a wait, and ends
+// the agent. Nothing that it records later brings the loop back. The entry is the loop as it is then.
+// With a loop that is over already, also by an earlier cancel, the error wraps [ErrOver].
+func (d *Dir) Cancel(loop, reason string) (Entry, error) {
+	return d.ask(loop, func(s ralph.State) (ralph.Event, error) {
+		return ralph.Event{Kind: ralph.EventCancelled, Text: reason}, going(s)
+	})
+}
+
+// Pause has a loop wait when its iteration has ended, or lets it go on. It is kept for one that nobody runs.
+// The error wraps [ErrOver] if the loop is over.
+func (d *Dir) Pause(loop string, paused bool) (Entry, error) {
+	return d.ask(loop, func(s ralph.State) (ralph.Event, error) {
+		kind := ralph.EventContinued
+		if paused {
+			kind = ralph.EventPaused
+		}
+		return asked(kind), going(s)
+	})
+}
+
+// Stop ends a loop after the iteration that runs, or that is next if none has run
+// yet, by a limit: a higher one reopens it. The error wraps [ErrOver] if the loop is over.
+func (d *Dir) Stop(loop string) (Entry, error) {
+	return d.ask(loop, func(s ralph.State) (ralph.Event, error) {
+		ev := asked(ralph.EventLimitsChanged)
+		ev.State = &ralph.State{Task: ralph.Task{Limits: s.Task.Limits}}
+		ev.State.Task.Limits.Iterations = s.Iteration
+		if !s.Running && s.Attempt == 1 {
+			ev.State.Task.Limits.Iterations = max(s.Iteration-1, 1)
+		}
+		return ev, going(s)
+	})
+}
+
+// Guide adds advice to the loop's next prompt, see [ralph.State.Guide]. The error
+// wraps [ErrOver] if the loop is over.
+func (d *Dir) Guide(loop, text string) (Entry, error) {
+	return d.ask(loop, func(s ralph.State) (ralph.Event, error) {
+		ev := asked(ralph.EventGuided)
+		if ev.Text = strings.TrimSpace(text); ev.Text == "" {
+			return ev, errors.New("progress: the guidance is blank")
+		}
+		return ev, going(s)
+	})
+}
+
+// Limit replaces a loop's limits, see [ralph.State.Limit]: a loop that a limit has
+// stopped is reopened by a higher one, and goes on when it is run again. The error
+// wraps [ErrOver] if the loop is verified or cancelled.
+func (d *Dir) Limit(loop string, l ralph.Limits) (Entry, error) {
+	return d.ask(loop, func(s ralph.State) (ralph.Event, error) {
+		ev := asked(ralph.EventLimitsChanged)
+		ev.State = &ralph.State{Task: ralph.Task{Limits: l}}
+		if s.Stop == ralph.StopVerified || s.Stop == ralph.StopCancelled {
+			return ev, going(s)
+		}
+		return ev, l.Validate()
+	})
+}
+
+func asked(kind ralph.EventKind) ralph.Event {
+	return ralph.Event{Kind: ralph.EventRequested, Meta: map[string]string{"kind": string(kind)}}
+}
+
+// going refuses what is asked of a loop that is over.
+func going(s ralph.State) error {
+	switch s.Stop {
+	case "":
+		return nil
+	case ralph.StopVerified:
+		return fmt.Errorf("progress: loop %q is completed: %w", s.Loop, ErrOver)
+	case ralph.StopCancelled:
+		return fmt.Errorf("progress: loop %q was cancelled: %w", s.Loop, ErrOver)
+	}
+	return fmt.Errorf("progress: loop %q has stopped (%s): %w", s.Loop, s.Stop, ErrOver)
+}
+
+// ask writes a line into a loop's journal, made of where it stands, and returns
+// where it stands then. Nobody else writes in between.
+func (d *Dir) ask(loop string, make func(ralph.State) (ralph.Event, error)) (Entry, error) {
+	e, err := d.Look(loop)
+	if err != nil {
+		return e, err
+	}
+	j := &journal{d: d, loop: loop, path: d.File(loop)} // not the one by which the loop may be run here
+	f, err := j.writing()
+	if err != nil {
+		return e, j.failed(err)
+	}
+	defer f.Close()
+	defer f.Unlock()
+	t, err := tellFrom(f, j.path)
+	if err != nil {
+		return e, err
+	}
+	s := t.fold.s
+	e.State, e.Status = s, statusOf(e, e.Active)
+	ev, err := make(s)
+	if err != nil {
+		return e, err
+	}
+	ev.Loop, ev.Task, ev.Agent, ev.Time = s.Loop, s.Task.ID, s.Task.Agent, time.Now()
+	ev = d.redacted(plainEvent(ev))
+	text, err := jsonLine(journalLine{Kind: ev.Kind, Event: ev})
+	if err == nil {
+		err = j.put(f, text, ev)
+	}
+	if err != nil {
+		return e, j.failed(err)
+	}
+	if e.State = s.Apply(ev); ev.Kind == ralph.EventRequested {
+		e.State = request{ev: ev}.does(s)
+	}
+	e.Active, e.Status = ev.Time, statusOf(e, ev.Time)
+	return e, nil
+}
