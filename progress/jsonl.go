@@ -165,6 +165,15 @@ func (l *JSONL) write(text []byte) error {
 	return err
 }
 
+// record is an event as a Record.
+func (l *JSONL) record(ev ralph.Event) Record {
+	at := l.position(ev)
+	if ev.Kind == ralph.EventIterationEnded {
+		return attemptRecord(ev, at)
+	}
+	return Record{TaskID: ev.Task, Stage: ev.Agent, Timestamp: ev.Time, Kind: ev.Kind, Event: ev}
+}
+
 func attemptRecord(ev ralph.Event, at *position) Record {
 	it := ev.Iteration
 	return Record{
