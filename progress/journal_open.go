@@ -76,6 +76,7 @@ func (d *Dir) Open(loop string) (*Journal, error) {
 	t, err := d.tell(loop)
 	if err == nil {
 		j.known(t)
+		j.asked = nil // it is in the state
 		err = j.repair()
 	}
 	if err != nil {

@@ -198,10 +198,13 @@ func jsonLine(v any) ([]byte, error) {
 	return PrintableJSON(bytes.ToValidUTF8(b.Bytes(), []byte("\uFFFD"))), nil
 }
 
-// plainEvent is an event as JSON can hold it: times in UTC, and no amounts that
-// are none. It shares nothing that it changes.
+// plainEvent is an event as JSON can hold it: with a time, times in UTC, and no
+// amounts that are none. It shares nothing that it changes.
 func plainEvent(ev ralph.Event) ralph.Event {
 	ev.V = cmp.Or(ev.V, ralph.Version)
+	if ev.Time.IsZero() {
+		ev.Time = time.Now().Round(0)
+	}
 	ev.Time = ev.Time.UTC()
 	ev.Iteration.Start, ev.Iteration.End = ev.Iteration.Start.UTC(), ev.Iteration.End.UTC()
 	ev.Iteration.Usage.CostUSD = amount(ev.Iteration.Usage.CostUSD)

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/ralph-loop/ralph"
 )
@@ -116,7 +115,7 @@ func (d *Dir) ask(loop string, make func(ralph.State) (ralph.Event, error)) (Ent
 	if err != nil {
 		return e, err
 	}
-	ev.Loop, ev.Task, ev.Agent, ev.Time = s.Loop, s.Task.ID, s.Task.Agent, time.Now()
+	ev.Loop, ev.Task, ev.Agent = s.Loop, s.Task.ID, s.Task.Agent
 	ev = d.redacted(plainEvent(ev))
 	text, err := jsonLine(journalLine{Kind: ev.Kind, Event: ev})
 	if err == nil {
