@@ -163,6 +163,7 @@ func (j *Journal) Run(ctx context.Context, l *ralph.Local) (ralph.State, error) 
 		}
 		return j.d.Control(ctx, s)
 	}
+	local.Pending = j.d.Pending
 	local.Output = func(req ralph.Request) (display, raw io.Writer) {
 		own := j.d.Output(req)
 		if l.Output == nil {
