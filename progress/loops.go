@@ -96,7 +96,7 @@ func (d *Dir) entry(path string) (Entry, error) {
 	defer f.Close() // it was only read
 	e, ok := over(f, path)
 	if !ok {
-		t, err := tellFrom(f, path)
+		t, err := tellFrom(f, path, false)
 		if err == nil && t.end == 0 {
 			err = fs.ErrNotExist
 		}

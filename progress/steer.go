@@ -101,7 +101,7 @@ func (d *Dir) ask(loop string, make func(ralph.State) (ralph.Event, error)) (Ent
 	}
 	defer f.Close()
 	defer f.Unlock()
-	t, err := tellFrom(f, j.path)
+	t, err := tellFrom(f, j.path, false)
 	if err != nil {
 		return e, err
 	}
