@@ -137,8 +137,8 @@ func (d *Dir) tell(loop string) (*telling, error) {
 	return t, err
 }
 
-// tellFrom reads a journal. Answers, which may be long, are looked at only if that is wanted, or if one
-// is the last word.
+// tellFrom reads a journal. Answers, which may be long, are looked at only if that is
+// wanted, or if one is the last word.
 func tellFrom(f io.Reader, path string, whole bool) (*telling, error) {
 	t := &telling{}
 	taken := map[ralph.EventKind]int64{}
