@@ -122,6 +122,15 @@ func (d *Dir) Make() error {
 		there = above
 	}
 	err := d.on().Folder(d.Path)
+	if err == nil { // it may lie in a workspace after all
+		var ignore *os.File
+		if ignore, err = file.Create("", filepath.Join(d.Path, ".gitignore"), file.Private); err == nil {
+			_, err = ignore.WriteString("*\n")
+			err = errors.Join(err, ignore.Close())
+		} else if errors.Is(err, fs.ErrExist) {
+			err = nil
+		}
+	}
 	for made := d.Path; err == nil && made != there; made = filepath.Dir(made) {
 		err = d.sync(filepath.Dir(made))
 	}
