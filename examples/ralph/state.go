@@ -56,7 +56,7 @@ func (s *shared) alone(e env, project, command string) (dir *progress.Dir, relea
 	hold, err := progress.HoldWorkspace(project, "ralph "+command)
 	switch held, is := errors.AsType[*progress.HeldError](err); {
 	case is:
-		return nil, release, fail(exitConfig, "in %s an agent is at work already: %s; wait for it, end it, or work beside it with --share", project, held.Holder.String())
+		return nil, release, fail(exitConfig, "in %s an agent is at work already: %s; wait for it, end it, or work beside it with --share", project, who(held.Holder))
 	case err != nil && dir != nil:
 		e.say("warning: nobody is kept from having another agent work here: %v", ours{err})
 	case err == nil:
@@ -149,7 +149,7 @@ func unusable(err error) error {
 	case corrupt:
 		return fail(exitConfig, "%w, with --new", err)
 	case is:
-		return fail(exitConfig, "%s is run already: %s; --id gives this one a name of its own", held.What, held.Holder.String())
+		return fail(exitConfig, "%s is run already: %s; --id gives this one a name of its own", held.What, who(held.Holder))
 	case err != nil:
 		return fail(exitConfig, "%w", err)
 	}

@@ -58,9 +58,6 @@ func stand(e progress.Entry, among []progress.Entry) standing {
 		Entry: e, Task: s.Task.ID, Stage: s.Task.Agent, Iteration: s.Iteration, Max: cmp.Or(s.Task.Limits.Iterations, 10),
 		StartedAt: e.Started, Promise: cmp.Or(s.Task.Promise, ralph.DefaultPromise),
 	}
-	if st.Max == unbounded {
-		st.Max = -1
-	}
 	if e.Status == progress.StatusWaiting {
 		st.NotBefore = s.NotBefore()
 	}
@@ -69,6 +66,9 @@ func stand(e progress.Entry, among []progress.Entry) standing {
 	}
 	if e.Kind != progress.KindSession {
 		return st
+	}
+	if e.Meta["definitions"] != "" { // each has a number of its own
+		st.Max = -1
 	}
 	of := &ofSession{Branch: s.Task.ID, StartTime: e.Started}
 	if s.Done() {
@@ -148,6 +148,9 @@ func (st standing) where() string {
 func stands(dir *progress.Dir, e progress.Entry) string {
 	return stand(e, parts(dir, e.Loop, e.Started)).where()
 }
+
+// who says who holds something, and since when.
+func who(h progress.Holder) string { return h.String() + " (" + since(h.Since) + ")" }
 
 // since is how long ago something was.
 func since(t time.Time) string { return age(time.Since(t)) + " ago" }
@@ -274,7 +277,7 @@ func (f *statusFlags) rendered(e env, all []standing) (key, text string, err err
 	default:
 		return table(all, time.Time.String), text, nil
 	}
-	out, err := json.Marshal(slices.Concat([]standing{}, all))
+	out, err := json.Marshal(append([]standing{}, all...))
 	text = string(progress.PrintableJSON(bytes.ReplaceAll(out, []byte(`\u003c`), []byte("<")))) + "\n"
 	return text, text, err
 }

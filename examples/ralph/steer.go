@@ -117,8 +117,11 @@ func steer(ask func(s *shared, dir *progress.Dir, loop progress.Entry, args []st
 		dir, loops, err := s.meant(e, args[0])
 		for _, loop := range loops {
 			was, err := ask(s, dir, loop, args[1:])
+			if _, is := errors.AsType[*exitError](err); err != nil && !is {
+				err = fail(exitConfig, "%w", err)
+			}
 			if err != nil {
-				return fail(exitConfig, "%w", err)
+				return err
 			}
 			name, where := called(dir, was)
 			fmt.Fprintf(e.stdout, follows+"\n", name, where)
@@ -129,7 +132,7 @@ func steer(ask func(s *shared, dir *progress.Dir, loop progress.Entry, args []st
 
 func (s *shared) limited(dir *progress.Dir, loop progress.Entry) (progress.Entry, error) {
 	for _, flag := range []string{"max", "max-cost", "max-tokens", "max-duration"} {
-		if s.given[flag] && flag == "max" && loop.State.Task.Limits.Iterations == unbounded {
+		if s.given[flag] && flag == "max" && loop.Kind == progress.KindSession && loop.Meta["definitions"] != "" {
 			return loop, fail(exitUsage, "of definitions each task has its own number of iterations; 'ralph status' names their loops")
 		} else if s.given[flag] {
 			return dir.Limit(loop.Loop, s.relimited(loop.State.Task.Limits, s.limits()))
@@ -160,7 +163,7 @@ func resume(e env, s *shared, args []string) error {
 		fmt.Fprintf(e.stdout, "%s goes on at %s\n", name, where)
 		return nil
 	case loop.Holder != nil:
-		fmt.Fprintf(e.stdout, "%s runs already, at %s: %s\n", name, where, loop.Holder)
+		fmt.Fprintf(e.stdout, "%s runs already, at %s: %s\n", name, where, who(*loop.Holder))
 		return nil
 	case loop.State.Stop == ralph.StopVerified:
 		fmt.Fprintf(e.stdout, "%s is over: verified at %s\n", name, where)
