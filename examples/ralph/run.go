@@ -230,7 +230,7 @@ func (w *work) list(kind tasks.Kind) error {
 	kept := tasks.PendingFile{Redact: redact().String}
 	if w.place != nil {
 		kept.Path = strings.TrimSuffix(w.place.File(w.name()), ".jsonl") + ".pending.json"
-		s.Control = w.place.Control
+		s.Name, s.Control, s.Answered = w.name(), w.place.Control, w.place.Pending
 	}
 	if w.place != nil && !w.anew {
 		if s.Pending, err = kept.Load(); err != nil {
@@ -259,7 +259,10 @@ func (w *work) list(kind tasks.Kind) error {
 		return err
 	}
 	if w.run != nil {
-		s.Keep = kept.Keep
+		s.Keep, s.Relimit, s.Begun = kept.Keep, w.relimit, map[string]ralph.State{}
+		for _, part := range w.earlier {
+			s.Begun[part.State.Task.ID] = part.State
+		}
 	}
 	s.Log, s.Evidence = w.shown(true), w.evidence(w.place, w.logPath)
 	report, err := s.Run(w.ctx)
