@@ -87,7 +87,7 @@ func (k *runnerKit) back(c *runnerCall, rule string) bool {
 		return false
 	}
 	k.usage(c)
-	if file := filepath.Join(c.req.Dir, c.Writes); c.Writes != "" && c.err == nil {
+	if file := filepath.Join(c.req.Dir, c.Writes); c.Writes != "" && c.err == nil && c.resp.Output != "" {
 		if _, err := os.Lstat(file); err != nil {
 			k.report("dir", "%s has not written %s in its working directory", c.name, c.Writes)
 		}

@@ -230,25 +230,25 @@ func TestBrokenRunners(t *testing.T) {
 			})
 		}},
 		{"concurrent", "all show what one says", func(<-chan struct{}) ralph.Runner {
-			var mu sync.Mutex
+			lock := make(chan struct{}, 1) // for writing takes time, for which a bubble does not wait with a Mutex
 			shown := map[io.Writer]bool{}
 			return with(func(_ context.Context, req ralph.Request, r response, err *error) {
 				if req.Display == nil || *err != nil {
 					return
 				}
-				mu.Lock()
+				lock <- struct{}{}
 				shown[req.Display] = true
-				mu.Unlock()
+				<-lock
 				<-time.After(10 * time.Millisecond)
-				mu.Lock()
+				lock <- struct{}{}
 				for w := range shown {
 					io.WriteString(w, r.Output)
 				}
-				mu.Unlock()
+				<-lock
 				<-time.After(time.Second)
-				mu.Lock()
+				lock <- struct{}{}
 				delete(shown, req.Display)
-				mu.Unlock()
+				<-lock
 			})
 		}},
 		{"concurrent", "hangs beside others", func(release <-chan struct{}) ralph.Runner {
