@@ -2,8 +2,8 @@ package verifytest
 
 import (
 	"errors"
+	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/ralph-loop/ralph"
@@ -35,15 +35,23 @@ func (k *runnerKit) processes(c *runnerCall) {
 
 // within lists the processes that work in a folder, where the system has /proc.
 func within(dir string) []string {
-	links, _ := filepath.Glob("/proc/[0-9]*/cwd")
+	proc, err := os.Open("/proc")
+	if err != nil {
+		return nil
+	}
+	defer proc.Close()
+	names, _ := proc.Readdirnames(-1)
 	var list []string
-	for _, link := range links {
-		at, err := os.Readlink(link)
+	for _, pid := range names {
+		if strings.Trim(pid, "0123456789") != "" {
+			continue
+		}
+		at, err := os.Readlink("/proc/" + pid + "/cwd")
 		if err != nil || at != dir && !strings.HasPrefix(at, dir+"/") {
 			continue
 		}
-		line, _ := os.ReadFile(filepath.Join(filepath.Dir(link), "cmdline"))
-		list = append(list, short(strings.TrimSpace(strings.ReplaceAll(string(line), "\x00", " ")))+" (process "+filepath.Base(filepath.Dir(link))+")")
+		line, _ := os.ReadFile("/proc/" + pid + "/cmdline")
+		list = append(list, fmt.Sprintf("%s (process %s)", short(strings.ReplaceAll(strings.Trim(string(line), "\x00"), "\x00", " ")), pid))
 	}
 	return list
 }
