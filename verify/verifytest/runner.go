@@ -111,7 +111,8 @@ type Runs struct {
 // open; whether two runs share a session of the agent's, for a script may tell the
 // same one each time. What has the mark is ended. Goroutines are found by a label in the
 // goroutine profile, so other tests may run at the same time. Data races are for
-// the race detector to find.
+// the race detector to find. The first writes to Display and Raw take two milliseconds
+// each; in a synctest bubble a runner must not hold a Mutex meanwhile.
 func TestRunner(r ralph.Runner, runs Runs) error {
 	if f, ok := r.(ralph.RunnerFunc); r == nil || ok && f == nil {
 		return errors.New("runner: it is nil")
@@ -177,7 +178,7 @@ func (k *runnerKit) test() {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	for _, step := range []func(context.Context){
-		k.alone, k.again, k.bare, k.unwritable, k.echo, k.together, k.faults, k.cancelled,
+		k.alone, k.again, k.bare, k.unwritable, k.echo, k.untouched, k.together, k.faults, k.cancelled,
 	} {
 		step(ctx)
 		if k.hung || k.good == nil {
@@ -192,6 +193,7 @@ func (k *runnerKit) test() {
 	for _, c := range k.calls {
 		k.afterwards(c)
 	}
+	k.untouched(ctx)
 }
 
 // patience is how long a call may take.

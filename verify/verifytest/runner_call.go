@@ -66,7 +66,7 @@ func (c *runnerCall) start(ctx context.Context, gate <-chan struct{}) {
 			c.live.close()
 		}()
 		c.panicked = plugin.Call("the runner", func() error { c.resp, c.err = c.r.Run(ctx, c.req); return nil })
-		c.shown = fmt.Sprintf("%+v %v", c.resp, priced(c.resp.Usage))
+		c.shown = c.shows()
 	})
 }
 
@@ -199,7 +199,15 @@ func (k *runnerKit) afterwards(c *runnerCall) {
 	if wrong := c.live.wrong(); wrong != "" {
 		k.report("live", "in %s %s", c.name, wrong)
 	}
-	if c.returned() && c.panicked == nil && c.shown != fmt.Sprintf("%+v %v", c.resp, priced(c.resp.Usage)) {
-		k.report("independent", "the Response of %s was changed after it was returned", c.name)
+}
+
+// untouched looks whether what calls have returned is still the same.
+func (k *runnerKit) untouched(context.Context) {
+	for _, c := range k.calls {
+		if c.returned() && c.panicked == nil && c.shown != c.shows() {
+			k.report("independent", "the Response of %s was changed after it was returned", c.name)
+		}
 	}
 }
+
+func (c *runnerCall) shows() string { return fmt.Sprintf("%+v %v", c.resp, priced(c.resp.Usage)) }

@@ -54,7 +54,7 @@ func agent(format ralph.Format, script string) *ralph.Command {
 func by(run verifytest.Run, format ralph.Format, says string, fault ralph.Fault, script string) verifytest.Run {
 	client := agent(format, script)
 	if fault == ralph.FaultTimeout {
-		client.IdleTimeout = time.Second
+		client.IdleTimeout = 3 * time.Second
 	}
 	run.Runner, run.Says, run.Fault = client, says, fault
 	return run
