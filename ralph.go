@@ -65,6 +65,8 @@ type Loop interface {
 // Run may be called concurrently when loops share a Runner.
 //
 // A Runner may also have the method Validate(Task) error: see [Verifier].
+// verifytest.TestRunner of package verify/verifytest tests whether a Runner is as
+// said here.
 type Runner interface {
 	Run(ctx context.Context, req Request) (Response, error)
 }
@@ -169,7 +171,8 @@ type Request struct {
 
 	// Display and Raw receive output as it comes, for this attempt only:
 	// readable text, and the agent's stream as it came. Either may be nil.
-	// Writes come from one goroutine at a time.
+	// Writes come from one goroutine at a time, and none after Run has returned. That one
+	// of them cannot be written is no reason to end the run.
 	Display io.Writer
 	Raw     io.Writer
 
