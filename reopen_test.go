@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -181,6 +182,30 @@ func TestToldOfTheAttemptThatRuns(t *testing.T) {
 	}
 	if got := running.Apply(tell(ralph.EventRunning, 2, 1, spent(9, 0))).Over(ralph.Usage{}, 0); got != ralph.StopCost {
 		t.Errorf("what was told does not count where nothing else is known: %q", got)
+	}
+}
+
+// TestKeysOfStoppedAndRunning: what only some states have is in the JSON of those.
+func TestKeysOfStoppedAndRunning(t *testing.T) {
+	t.Parallel()
+	going := play(ralph.Start(ralph.Task{Limits: ralph.Limits{Iterations: 2}}), ralph.Iteration{})
+	running := going.Apply(ralph.Event{Kind: ralph.EventIterationStarted, Iteration: ralph.Iteration{Number: 2, Attempt: 1}}).
+		Apply(ralph.Event{Kind: ralph.EventRunning, Iteration: ralph.Iteration{Number: 2, Attempt: 1, Elapsed: 7, Usage: ralph.Usage{Requests: 3}}})
+	stopped := play(going, ralph.Iteration{})
+	for key, want := range map[string]ralph.State{
+		`"settled":{}`: running, `"usage":{"requests":3}`: running, `"ran":7`: running, `"next_iteration":3`: stopped, `"next_attempt":1`: stopped,
+	} {
+		for _, s := range []ralph.State{going, running, stopped} {
+			text := asJSON(t, s)
+			name, _, _ := strings.Cut(key, ":")
+			if s.Running == want.Running && s.Stop == want.Stop {
+				if !strings.Contains(text, key) {
+					t.Errorf("no %s in %s", key, text)
+				}
+			} else if strings.Contains(text, name) {
+				t.Errorf("%s in %s", name, text)
+			}
+		}
 	}
 }
 
