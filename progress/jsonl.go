@@ -190,9 +190,13 @@ func jsonLine(v any) ([]byte, error) {
 }
 
 // plainEvent is an event as JSON can hold it: times in UTC, and no amounts that
-// are none. It shares nothing that it changes.
+// are none. One without a time, made by hand, is of now. It shares nothing that it
+// changes.
 func plainEvent(ev ralph.Event) ralph.Event {
 	ev.V = cmp.Or(ev.V, ralph.Version)
+	if ev.Time.IsZero() {
+		ev.Time = time.Now().Round(0)
+	}
 	ev.Time = ev.Time.UTC()
 	ev.Iteration.Start, ev.Iteration.End = ev.Iteration.Start.UTC(), ev.Iteration.End.UTC()
 	ev.Iteration.Usage.CostUSD = amount(ev.Iteration.Usage.CostUSD)
@@ -207,6 +211,11 @@ func plainEvent(ev ralph.Event) ralph.Event {
 		s.Updated = s.Updated.UTC()
 		s.Usage.CostUSD, s.Verifying.CostUSD, s.LastCost = amount(s.Usage.CostUSD), amount(s.Verifying.CostUSD), amount(s.LastCost)
 		s.Verdict.Usage.CostUSD = amount(s.Verdict.Usage.CostUSD)
+		if s.Settled != nil {
+			settled := *s.Settled
+			settled.CostUSD = amount(settled.CostUSD)
+			s.Settled = &settled
+		}
 		ev.State = &s
 	}
 	return ev
