@@ -306,12 +306,25 @@ func TestEndLeft(t *testing.T) {
 		"", "1", "RALPH_RUN_", mark + "0", strings.ToLower(mark), mark[:16] + "-", mark[:15], mark[1:], "*" + mark[1:], mark[:17] + "0" + mark[18:],
 		mark[:16] + "-18446744073709551615", mark[:16] + "-819200",
 	} {
-		if ended, err := ralph.EndLeft(forged); err == nil || len(ended) > 0 {
-			t.Errorf("%q: %q, %v", forged, ended, err)
+		for _, f := range []func(string) ([]string, error){ralph.EndLeft, ralph.Left} {
+			if lines, err := f(forged); err == nil || len(lines) > 0 {
+				t.Errorf("%q: %q, %v", forged, lines, err)
+			}
 		}
 	}
-	if ended, err := ralph.EndLeft(ralph.NewMark()); err != nil || len(ended) > 0 {
-		t.Errorf("a mark of nobody: %q, %v", ended, err)
+	for _, f := range []func(string) ([]string, error){ralph.EndLeft, ralph.Left} {
+		if lines, err := f(ralph.NewMark()); err != nil || len(lines) > 0 {
+			t.Errorf("a mark of nobody: %q, %v", lines, err)
+		}
+	}
+	told, err := ralph.Left(mark)
+	if left := leftBy(name); err != nil || len(told) < len(lefts) || len(left) < len(lefts) {
+		t.Errorf("%v: told of %q, left %v", err, told, left)
+	}
+	for i := range lefts {
+		if want := "sleep 30" + strconv.Itoa(i+1); !slices.ContainsFunc(told, func(line string) bool { return strings.HasPrefix(line, want) }) {
+			t.Errorf("not told of %s: %q", want, told)
+		}
 	}
 	ended, err := ralph.EndLeft(mark)
 	if left := leftBy(name); err != nil || len(left) > 0 || len(ended) < len(lefts) {
@@ -319,6 +332,9 @@ func TestEndLeft(t *testing.T) {
 	}
 	if len(leftBy(other)) < len(lefts) {
 		t.Error("another program's processes were ended too")
+	}
+	if told, err := ralph.Left(mark); err != nil || len(told) > 0 {
+		t.Errorf("%v: %q are left after the end", err, told)
 	}
 	for _, host := range []*exec.Cmd{first, second} {
 		host.Process.Kill()
