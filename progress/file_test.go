@@ -117,7 +117,7 @@ func TestFileHiddenFromGit(t *testing.T) {
 				t.Errorf(".gitignore is %q, %v; want %q", ignore, err, tt.ignore)
 			}
 			var shown []string
-			for _, line := range strings.Split(git("status", "--porcelain", "-uall"), "\n") {
+			for line := range strings.SplitSeq(git("status", "--porcelain", "-uall"), "\n") {
 				if line != "" {
 					shown = append(shown, strings.TrimPrefix(line, "?? "))
 				}

@@ -29,8 +29,8 @@ import (
 // loop that it is active until the loop is run again. A reader finds the old file or
 // the new one, whole; in place of a link or of a stranger's file none is written. A
 // new file is 0600, for the prompt stands in it, see [Redactor.Log], and its folder
-// is made as by [File.Create]. In a workspace it belongs into the folder .ralph, where it
-// is no change of the workspace.
+// is made as by [File.Create]. Under that name, or in a folder .ralph, it is no change of
+// the workspace.
 //
 // It is for one loop. Of several, the one tells whose event was the last. Append may
 // be called concurrently.
