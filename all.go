@@ -20,6 +20,9 @@ import (
 // its state as it was and an error that holds the stack. The sequence can be used
 // once. l must allow concurrent calls.
 //
+// Two loops of one name would be one in a log: none of that name is run, and each is
+// yielded as it is, with an error.
+//
 // A state without a loop's name gets one, so that it can be told from others in
 // what is yielded and in a log: "loop-", its place among states, from 0, "-", and
 // letters and digits that are random and the same for all states of this call.
@@ -32,7 +35,10 @@ func RunAll(ctx context.Context, l Loop, limit int, states ...State) iter.Seq2[S
 		err   error
 	}
 	return func(yield func(State, error) bool) {
-		call := unique()
+		call, named := unique(), map[string]int{}
+		for _, s := range states {
+			named[s.Loop]++
+		}
 		ctx, cancel := context.WithCancelCause(ctx)
 		defer cancel(nil)
 		results := make(chan result)
@@ -40,6 +46,10 @@ func RunAll(ctx context.Context, l Loop, limit int, states ...State) iter.Seq2[S
 		group.SetLimit(limit)
 		go func() {
 			for i, s := range states {
+				if s.Loop != "" && named[s.Loop] > 1 {
+					results <- result{s, fmt.Errorf("ralph: %d loops are named %q; none of them was run", named[s.Loop], s.Loop)}
+					continue
+				}
 				s.Loop = cmp.Or(s.Loop, fmt.Sprintf("loop-%d-%s", i, call))
 				group.Go(func() error {
 					if ctx.Err() != nil {

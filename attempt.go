@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 	"unicode"
 
@@ -34,68 +33,71 @@ const (
 	verifyGrace = 10 * time.Second
 )
 
-// An attempt is one run of the agent, before its answer is judged.
-type attempt struct {
-	req   Request
-	resp  Response
-	start time.Time
-
-	fault      Fault
-	err        string
-	retryAfter time.Duration // of a rate limit
-
-	usage   Usage // the larger of live and final usage
-	after   *view // the workspace; nil = not known
-	files   []string
-	sinkErr error // of the raw sink
-}
-
-// attempt runs the agent once. before is the workspace as it is, nil = to be
-// looked at.
-func (l *Local) attempt(ctx context.Context, s State, req Request, before *view) *attempt {
+// attempt runs the agent once and returns the event that says how it went: the
+// whole attempt before its verdict. The view is the workspace as it is now, nil =
+// not known, and before the one as it was, nil = to be looked at. The error is of
+// the raw sink.
+func (l *Local) attempt(ctx context.Context, s State, req Request, before *view, m *midrun) (Event, *view, error) {
 	if before == nil {
 		before = cmp.Or(l.view(ctx, s.Task.Dir), &view{})
 	}
-	a := &attempt{req: req, start: time.Now()}
+	start := time.Now()
 	runCtx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
+	used := newMeter(s, start, cancel)
 	if d := s.Task.Limits.IterationTimeout; d > 0 {
 		var stop context.CancelFunc
 		runCtx, stop = context.WithTimeoutCause(runCtx, d, errIterationTimeout)
 		defer stop()
 	}
-	if d := s.Task.Limits.Duration; d > 0 {
-		var stop context.CancelFunc
-		runCtx, stop = context.WithTimeoutCause(runCtx, d-s.Elapsed, errBudget)
-		defer stop()
-	}
 	raw := l.output(&req)
-	var mu sync.Mutex
-	var live Usage
-	req.Live = func(u Usage) {
-		mu.Lock()
-		live = u
-		mu.Unlock()
-		if s.Over(u, time.Since(a.start)) != "" {
-			cancel(errBudget)
-		}
-	}
+	req.Live = used.tell
+	var resp Response
+	err := m.agent(used, func() error {
+		return plugin.Call("Runner", func() (err error) { resp, err = l.Runner.Run(runCtx, req); return })
+	})
+	live := used.end()
 
-	err := plugin.Call("Runner", func() (err error) { a.resp, err = l.Runner.Run(runCtx, req); return })
-
-	a.resp.Usage = Usage{}.Add(a.resp.Usage) // without what is no amount, for it is recorded
-	mu.Lock()
-	a.usage = a.resp.Usage.atLeast(live)
-	mu.Unlock()
-	a.fault, a.err, a.retryAfter = classify(ctx, runCtx, a.resp, err)
-	if raw.err != nil {
-		a.sinkErr = &partError{"raw output", raw.err}
-	}
+	resp.Usage = Usage{}.Add(resp.Usage) // without what is no amount, for it is recorded
+	it := answered(s, req, resp, start)
+	it.Usage = Usage{}.Add(resp.Usage.atLeast(live))
+	it.Fault, it.Error, it.RetryAfter = classify(ctx, runCtx, resp, err)
 	told := context.WithoutCancel(ctx) // an interrupted attempt is told of too
-	if a.after = l.view(told, s.Task.Dir); a.after != nil {
-		a.files = relativeTo(s.Task.Dir, a.after.root, a.after.changedSince(told, *before))
+	after := l.view(told, s.Task.Dir)
+	if after != nil {
+		it.Workspace = after.digest
+		changed := relativeTo(s.Task.Dir, after.root, after.changedSince(told, *before))
+		it.Files = boundedList(append(it.Files, changed...), maxFilesBytes)
 	}
-	return a
+	it.findClaim(s.Task, req, resp)
+	it.End, it.Elapsed = time.Now().UTC().Round(0), time.Since(start)
+	if raw.err != nil {
+		return it.answer(s, resp), after, &partError{"raw output", raw.err}
+	}
+	return it.answer(s, resp), after, nil
+}
+
+// answered is what a response alone says of an attempt.
+func answered(s State, req Request, resp Response, start time.Time) Iteration {
+	return Iteration{
+		Number: req.Iteration, Attempt: req.Attempt, Start: start.UTC().Round(0),
+		Usage: Usage{}.Add(resp.Usage), Model: clip(resp.Model, 256), Session: clip(resp.Session, 256),
+		Files:     boundedList(relativeTo(s.Task.Dir, "", resp.Files), maxFilesBytes),
+		Learnings: boundedList(resp.Learnings, maxFilesBytes), Omitted: resp.Omitted,
+		Ended: boundedEnded(resp.Ended),
+	}
+}
+
+// answer is the event of an attempt that has not been judged.
+func (it Iteration) answer(s State, resp Response) Event {
+	return s.event(Event{Kind: EventAnswered, Iteration: it, Answer: &resp})
+}
+
+// event says of which loop an event is, and when it was.
+func (s State) event(ev Event) Event {
+	ev.V, ev.Time = Version, time.Now().UTC().Round(0)
+	ev.Loop, ev.Task, ev.Agent = s.Loop, s.Task.ID, s.Task.Agent
+	return ev
 }
 
 // view looks at the workspace; nil = it cannot be looked at.
@@ -169,25 +171,11 @@ func (f Fault) claims() bool {
 	return f != FaultInterrupted && f != FaultRateLimit && f != FaultPermanent
 }
 
-// judge looks for a claim in the answer, has it verified and returns the whole
-// attempt as data.
-func (l *Local) judge(ctx context.Context, s State, a *attempt) Iteration {
-	it := Iteration{
-		Number: s.Iteration, Attempt: s.Attempt, Start: a.start.UTC().Round(0),
-		Fault: a.fault, Error: a.err, RetryAfter: a.retryAfter,
-		Usage: Usage{}.Add(a.usage), Model: clip(a.resp.Model, 256), Session: clip(a.resp.Session, 256),
-		Files:     boundedList(append(relativeTo(s.Task.Dir, "", a.resp.Files), a.files...), maxFilesBytes),
-		Learnings: boundedList(a.resp.Learnings, maxFilesBytes), Omitted: a.resp.Omitted,
-		Ended: boundedEnded(a.resp.Ended),
-	}
-	if a.after != nil {
-		it.Workspace = a.after.digest
-	}
-	if it.Fault.claims() {
-		l.findClaim(&it, s, a)
-		if it.Claimed || s.Task.Always && !it.Blocked {
-			l.verify(ctx, s, a, &it)
-		}
+// judge has what was claimed in an answer verified and returns the whole attempt.
+func (l *Local) judge(ctx context.Context, s State, ev Event, m *midrun) Iteration {
+	it, start := ev.Iteration, time.Now()
+	if it.Fault.claims() && (it.Claimed || s.Task.Always && !it.Blocked) {
+		l.verify(ctx, s, *ev.Answer, &it, m)
 	}
 	it.Outcome = OutcomeSuccess
 	switch {
@@ -197,49 +185,53 @@ func (l *Local) judge(ctx context.Context, s State, a *attempt) Iteration {
 	case it.Fault != "" || it.Claimed || s.Task.Always:
 		it.Outcome = OutcomeFailure
 	}
-	it.Elapsed = time.Since(a.start)
+	it.Elapsed = addSat(it.Elapsed, time.Since(start))
 	it.End = time.Now().UTC().Round(0)
 	return it
 }
 
 // findClaim looks for the promises in the agent's own words: the output without
 // copies of the prompt, in which the promise always stands.
-func (l *Local) findClaim(it *Iteration, s State, a *attempt) {
-	text, said := s.Task.Match.withoutPrompt(a.resp.Output, a.req.Prompt)
-	p := findPromise(text, s.Task.promise(), s.Task.Match, said)
+func (it *Iteration) findClaim(t Task, req Request, resp Response) {
+	if !it.Fault.claims() {
+		return
+	}
+	text, said := t.Match.withoutPrompt(resp.Output, req.Prompt)
+	p := findPromise(text, t.promise(), t.Match, said)
 	it.Claimed, it.Line = p.Found, p.Line
 	if p.Found {
 		return
 	}
-	if s.Task.Blocked != "" {
-		if b := findPromise(text, s.Task.Blocked, s.Task.Match, said); b.Found {
+	if t.Blocked != "" {
+		if b := findPromise(text, t.Blocked, t.Match, said); b.Found {
 			it.Blocked, it.Line = true, b.Line
 			return
 		}
 	}
-	if p.Why != WhyNone && !s.Task.Always {
+	if p.Why != WhyNone && !t.Always {
 		it.NearMiss = p.Why
 	}
 }
 
 // verify has a claim verified. That the verifier cannot tell is no verdict on the
 // work.
-func (l *Local) verify(ctx context.Context, s State, a *attempt, it *Iteration) {
+func (l *Local) verify(ctx context.Context, s State, resp Response, it *Iteration, m *midrun) {
 	claim := Claim{
 		Task: s.Task, Iteration: it.Number, Attempt: it.Attempt, Start: it.Start,
-		Output: a.resp.Output, Omitted: a.resp.Omitted, Files: slices.Clone(it.Files),
+		Output: resp.Output, Omitted: resp.Omitted, Files: slices.Clone(it.Files),
 		Promised: it.Claimed, Fault: it.Fault, Base: s.Base,
 	}
 	if l.Evidence != "" {
 		claim.Evidence = filepath.Join(l.Evidence, folder(s.Loop), fmt.Sprintf("%03d.%d", it.Number, it.Attempt))
 	}
 	verifyCtx := ctx
-	if d, cause := l.verifyTime(s, a, it.Fault); d > 0 {
+	if d, cause := l.verifyTime(s, it); d > 0 {
 		var stop context.CancelFunc
 		verifyCtx, stop = context.WithTimeoutCause(ctx, d, cause)
 		defer stop()
 	}
-	v, late, err := l.ask(verifyCtx, claim)
+	v, late, err := l.ask(verifyCtx, claim, m)
+	v.Usage = it.Verdict.Usage.Add(v.Usage) // that of a verification before, which a crash has ended, too
 	if ctx.Err() != nil && (err != nil || late || !v.Passed) {
 		it.Fault, it.Error = FaultInterrupted, context.Cause(ctx).Error()
 		it.Claimed, it.Line = false, 0
@@ -267,7 +259,7 @@ func (l *Local) verify(ctx context.Context, s State, a *attempt, it *Iteration) 
 
 // verifyTime returns how long a verification may take, and what ends it then; 0 or
 // less = nothing does.
-func (l *Local) verifyTime(s State, a *attempt, f Fault) (time.Duration, error) {
+func (l *Local) verifyTime(s State, it *Iteration) (time.Duration, error) {
 	stated := time.Duration(0)
 	if v, ok := l.Verifier.(interface{ Takes(Task) time.Duration }); ok {
 		plugin.Call("the verifier's Takes", func() error { // if it cannot say, it is not said
@@ -277,8 +269,8 @@ func (l *Local) verifyTime(s State, a *attempt, f Fault) (time.Duration, error) 
 	}
 	d, cause := s.Task.Limits.verifyTimeout(stated), errVerifyTimeout
 	if s.Task.Limits.Duration > 0 {
-		left := s.Task.Limits.Duration - s.Elapsed - time.Since(a.start)
-		if f == FaultBudget || left <= 0 {
+		left := s.Task.Limits.Duration - s.Elapsed - it.Elapsed
+		if it.Fault == FaultBudget || left <= 0 {
 			left = budgetGrace
 		}
 		if d <= 0 || left < d {
@@ -290,29 +282,33 @@ func (l *Local) verifyTime(s State, a *attempt, f Fault) (time.Duration, error) 
 
 // ask asks the verifier, and gives up one that does not return although its
 // context is done. late says that a time-out had passed when it answered.
-func (l *Local) ask(ctx context.Context, c Claim) (v Verdict, late bool, err error) {
-	type answer struct {
+func (l *Local) ask(ctx context.Context, c Claim, m *midrun) (Verdict, bool, error) {
+	var a struct {
 		v    Verdict
 		late bool
 		err  error
 	}
-	answers := make(chan answer, 1)
+	a.err = errors.New("the verifier ended its goroutine")
+	done := make(chan struct{})
 	go func() {
-		a := answer{err: errors.New("the verifier ended its goroutine")}
-		defer func() { answers <- a }()
+		defer close(done)
 		a.err = plugin.Call("Verifier", func() (err error) { a.v, err = l.Verifier.Verify(ctx, c); return })
 		cause := context.Cause(ctx)
 		a.late = cause == errVerifyTimeout || cause == errBudget
 	}()
+	m.wait(done, ctx.Done())
 	select {
-	case a := <-answers:
+	case <-done:
 		return a.v, a.late, a.err
-	case <-ctx.Done():
+	default:
 	}
+	grace, stop := context.WithTimeout(context.Background(), verifyGrace)
+	defer stop()
+	m.wait(done, grace.Done())
 	select {
-	case a := <-answers:
+	case <-done:
 		return a.v, a.late, a.err
-	case <-time.After(verifyGrace):
+	default:
 		return Verdict{}, true, errors.New("the verifier does not return")
 	}
 }

@@ -9,6 +9,9 @@ import (
 func (s State) clone() State {
 	s.Task, s.Verdict = s.Task.clone(), s.Verdict.clone()
 	s.Usage.CostUSD, s.Verifying.CostUSD, s.LastCost = clonePointer(s.Usage.CostUSD), clonePointer(s.Verifying.CostUSD), clonePointer(s.LastCost)
+	if s.Settled != nil {
+		s.Settled = new(Usage{}.Add(*s.Settled))
+	}
 	s.Guidance, s.Files, s.Ended = slices.Clone(s.Guidance), slices.Clone(s.Files), slices.Clone(s.Ended)
 	return s
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"math"
+	"slices"
 	"strconv"
 	"time"
 )
@@ -115,14 +116,14 @@ const (
 // agent runs.
 func (s State) Over(live Usage, elapsed time.Duration) StopReason {
 	l := s.Task.Limits
-	u := s.Usage.Add(live)
+	u := s.settled().Add(live.atLeast(s.told()))
 	cost := u.cost()
 	switch {
 	case l.CostUSD > 0 && cost != nil && *cost >= l.CostUSD:
 		return StopCost
 	case l.Tokens > 0 && u.tokens() >= l.Tokens:
 		return StopTokens
-	case l.Duration > 0 && addSat(addSat(s.Elapsed, s.Unwaited), max(elapsed, 0)) >= l.Duration:
+	case l.Duration > 0 && addSat(addSat(s.Elapsed, s.Unwaited), max(elapsed, s.Ran, 0)) >= l.Duration:
 		return StopDuration
 	}
 	return ""
@@ -184,6 +185,65 @@ func (s State) blind() (StopReason, string) {
 		return StopCost, "cost_usd and tokens are the only limits, and the agent does not say what it uses"
 	}
 	return "", ""
+}
+
+// spend counts what an attempt has used: what it told at its end, and no less than
+// what it told while it ran.
+func (s State) spend(it Iteration) State {
+	s = s.resumeWait(s.Unwaited) // a driver that does not count its waits has waited
+	used := it.Usage.atLeast(s.told())
+	s.Usage = s.settled().Add(used).Add(it.Verdict.Usage)
+	s.Elapsed = addSat(s.Elapsed, max(it.Elapsed, s.Ran, 0))
+	s.Running, s.Mark, s.Uncounted, s.Wait, s.Settled, s.Ran = false, "", false, 0, nil, 0
+	s.Verifying = s.Verifying.Add(it.Verdict.Usage)
+	s.Files = boundedList(slices.Concat(s.Files, it.Files), maxRecordBytes)
+	if it.Claimed || it.Blocked {
+		s.Line = it.Line
+	}
+	if !it.End.IsZero() {
+		s.Updated = it.End.UTC().Round(0)
+	}
+	cost := used.cost()
+	if cost != nil {
+		cost = used.Add(it.Verdict.Usage).cost()
+	}
+	if cost != nil && (*cost > 0 || it.Fault == "") {
+		s.LastCost = cost
+	}
+	if (cost == nil || it.Verdict.Usage.unpriced()) && unpriced(it.Fault) {
+		s.Unpriced++
+	}
+	return s
+}
+
+// unpriced reports whether an attempt that ended in f and does not tell all of
+// its cost may have cost something that the loop must allow for.
+func unpriced(f Fault) bool {
+	return f != FaultRateLimit && f != FaultInterrupted && f != FaultPermanent
+}
+
+// tell takes over what the attempt that runs tells of itself: all that it has used
+// so far.
+func (s State) tell(it Iteration) State {
+	settled, used := Usage{}.Add(s.settled()), it.Usage.atLeast(s.told())
+	s.Settled, s.Usage, s.Ran = &settled, settled.Add(used), max(it.Elapsed, s.Ran)
+	return s
+}
+
+// settled is what was used before the attempt that runs.
+func (s State) settled() Usage {
+	if s.Settled != nil {
+		return *s.Settled
+	}
+	return s.Usage
+}
+
+// told is what the attempt that runs has told that it has used.
+func (s State) told() Usage {
+	if s.Settled == nil {
+		return Usage{}
+	}
+	return s.Usage.since(*s.Settled)
 }
 
 func usd(v float64) string { return "$" + strconv.FormatFloat(v, 'f', 4, 64) }

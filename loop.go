@@ -31,12 +31,29 @@ type Local struct {
 	// should end with [State.Continuation].
 	Prompt func(context.Context, State) (string, error)
 
-	// Control is called before each attempt, and each second while the loop
-	// waits for one. It may return the state changed by Guide, Limit, Cancel and
-	// Pause, in any combination and by nothing else, or block while the loop is
-	// paused. What it changed is recorded. nil = none; a paused loop is then an
-	// error.
+	// Control lets others steer the loop. It may return the state changed by Guide,
+	// Limit, Cancel and Pause, in any combination and by nothing else. What it
+	// changed is recorded. nil = none; a paused loop is then an error.
+	//
+	// It is asked before each attempt, and each half second while the loop waits, is
+	// paused, and while an attempt runs or is verified. Then State.Running is true,
+	// the call is made on another goroutine, one at a time, and its context is done
+	// when the attempt has ended: Run waits until it has returned. Guidance is then
+	// for the next prompt, limits hold for the agent that runs at once, and for a
+	// verification from the next on, a pause begins when the attempt has ended, and a
+	// cancel ends agent or verification: the attempt is recorded as interrupted, with
+	// what it used.
+	//
+	// A paused loop waits until Control ends the pause, or the loop; paused time is
+	// not Elapsed. An error ends Run, once the attempt that runs has ended.
 	Control func(context.Context, State) (State, error)
+
+	// Pending is asked once, when Run gets a state that is Running: the recorded
+	// [EventAnswered] of that attempt, nil = there is none. Its answer is judged, and
+	// the agent is not run again for it. nil = none: the attempt is recorded as
+	// interrupted, with what is known of its usage. An error ends Run before
+	// anything is recorded.
+	Pending func(context.Context, State) (*Event, error)
 
 	// Output returns the sinks for one attempt, see [Request]. Either may be
 	// nil. What cannot be displayed is lost; if the raw stream cannot be
@@ -84,12 +101,15 @@ func (l *Local) run(ctx context.Context, s State, watch func(Event)) (State, err
 	if err := l.accept(s); err != nil {
 		return s, err
 	}
-	if ctx.Err() != nil {
-		return s, context.Cause(ctx)
+	err := context.Cause(ctx)
+	if err == nil {
+		s, err = l.prepare(ctx, s)
 	}
-	s, err := l.prepare(ctx, s)
-	if err != nil {
+	switch {
+	case ctx.Err() == nil && err != nil:
 		return s, err
+	case ctx.Err() != nil && !errors.Is(context.Cause(ctx), ErrCancelled): // a cancel is recorded
+		return s, context.Cause(ctx)
 	}
 	s.Loop = cmp.Or(s.Loop, "loop-"+unique())
 	r := &run{Local: l, s: s, watch: watch}
@@ -104,10 +124,7 @@ func (l *Local) run(ctx context.Context, s State, watch func(Event)) (State, err
 	}
 	final := r.s
 	r.record(ctx, Event{Kind: EventLoopStopped, State: &final}) // its error is in logErr
-	if r.logErr == nil && r.sinkErr == nil {
-		return r.s, r.s.Err()
-	}
-	return r.s, errors.Join(r.s.Err(), r.logErr, r.sinkErr)
+	return r.s, also(also(also(r.s.Err(), r.logErr), r.controlErr), r.sinkErr)
 }
 
 // unique makes a part of a name that nobody else has, the same to file systems
@@ -148,49 +165,94 @@ func (e *partError) Error() string {
 func (e *partError) Unwrap() error { return e.err }
 
 // Iterate runs the agent once on a state that is not done, looks for a claim,
-// has it verified and reports what happened. Agent failures are data, in
-// [Iteration.Fault]; an error means that the attempt could not be made, or, with
-// an Iteration that is not zero, that its raw output could not be written.
-// Iterate records nothing: that is the driver's part.
+// has it verified and reports what happened: [Local.Attempt] and then
+// [Local.Judge]. Agent failures are data, in [Iteration.Fault]; an error means that
+// the attempt could not be made, or, with an Iteration that is not zero, that its
+// raw output could not be written. Iterate records nothing: that is the driver's
+// part.
 func (l *Local) Iterate(ctx context.Context, s State) (Iteration, error) {
-	if err := l.going(s); err != nil {
+	ev, err := l.Attempt(ctx, s)
+	if ev.Kind == "" {
 		return Iteration{}, err
 	}
-	if err := l.accept(s); err != nil {
-		return Iteration{}, err
-	}
-	if err := l.ableTo(s.Task); err != nil {
-		return Iteration{}, err
-	}
-	req, err := l.request(ctx, s)
-	if err != nil {
-		return Iteration{}, err
-	}
-	a := l.attempt(ctx, s, req, nil)
-	return l.judge(ctx, s, a), a.sinkErr
+	return l.judge(ctx, s, ev, nil), err
 }
 
-// Observe is the second half of [Local.Iterate], for an answer that came from
-// elsewhere: it looks for a claim and has it verified. Start and elapsed time
-// are those of the verification.
-func (l *Local) Observe(ctx context.Context, s State, answer Response) (Iteration, error) {
+// Attempt is the first half of [Local.Iterate]: it runs the agent once on a state
+// that is not done, looks for a claim, and returns the [EventAnswered] of it, with
+// the whole attempt before its verdict. A driver that records it before it calls
+// [Local.Judge] loses no answer to a crash in a verification.
+//
+// An error means that the attempt could not be made, or, with an Event that is not
+// zero, that its raw output could not be written: the attempt still counts.
+func (l *Local) Attempt(ctx context.Context, s State) (Event, error) {
 	if err := l.going(s); err != nil {
+		return Event{}, err
+	}
+	if err := l.accept(s); err != nil {
+		return Event{}, err
+	}
+	if err := l.ableTo(s.Task); err != nil {
+		return Event{}, err
+	}
+	req, err := l.request(ctx, s)
+	if err != nil {
+		return Event{}, err
+	}
+	ev, _, err := l.attempt(ctx, s, req, nil, nil)
+	return ev, err
+}
+
+// Judge is the second half of [Local.Iterate]: it has what was claimed in an answer
+// verified and returns the whole attempt, for [EventIterationEnded]. The event is
+// what [Local.Attempt] has returned for the state's iteration and attempt, in this
+// process or in one that died since; what its Verdict says was used by a verification
+// that did not come to its end counts, and nothing else of it. Whether the promise was
+// made is what the event says: Judge does not ask again, and needs no prompt.
+//
+// An error means that there is nothing to judge: the state is done or makes no
+// sense, the event is of another attempt or another kind, or the verifier says that
+// it cannot work on the task.
+func (l *Local) Judge(ctx context.Context, s State, answered Event) (Iteration, error) {
+	if err := l.judges(s); err != nil {
 		return Iteration{}, err
 	}
-	if err := s.validate(); err != nil {
+	if err := s.awaits(answered); err != nil {
 		return Iteration{}, err
 	}
-	if err := able("verifier", l.Verifier, s.Task); err != nil {
+	return l.judge(ctx, s, answered, nil), nil
+}
+
+// Observe is [Local.Judge] for an answer that came from elsewhere: it looks for a
+// claim and has it verified. Start and elapsed time are those of the verification.
+func (l *Local) Observe(ctx context.Context, s State, answer Response) (Iteration, error) {
+	if err := l.judges(s); err != nil {
 		return Iteration{}, err
 	}
 	req, err := l.request(ctx, s)
 	if err != nil {
 		return Iteration{}, err
 	}
-	a := &attempt{req: req, resp: answer, start: time.Now(), usage: answer.Usage}
-	a.fault, a.err, a.retryAfter = classify(ctx, nil, answer, nil)
-	a.after = l.view(ctx, s.Task.Dir)
-	return l.judge(ctx, s, a), nil
+	start := time.Now()
+	it := answered(s, req, answer, start)
+	it.Fault, it.Error, it.RetryAfter = classify(ctx, nil, answer, nil)
+	if after := l.view(ctx, s.Task.Dir); after != nil {
+		it.Workspace = after.digest
+	}
+	it.findClaim(s.Task, req, answer)
+	it.Elapsed = time.Since(start)
+	return l.judge(ctx, s, it.answer(s, answer), nil), nil
+}
+
+// judges refuses a state on which nothing can be verified.
+func (l *Local) judges(s State) error {
+	if err := l.going(s); err != nil {
+		return err
+	}
+	if err := s.validate(); err != nil {
+		return err
+	}
+	return able("verifier", l.Verifier, s.Task)
 }
 
 // going refuses a loop that cannot be run or has stopped.
@@ -220,8 +282,9 @@ func (l *Local) request(ctx context.Context, s State) (Request, error) {
 
 // Events runs the loop and yields what happens as it happens; the last pair is
 // what Run would have returned as error, if it is not nil, with a zero Event.
-// Breaking off cancels the loop and waits for its end, which is still recorded
-// in Log. The sequence can be used once.
+// Breaking off interrupts the loop, with [ErrAbandoned] as the cause, and waits for
+// its end, which is still recorded in Log: it can go on. The sequence can be used
+// once.
 func (l *Local) Events(ctx context.Context, s State) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		ctx, cancel := context.WithCancelCause(ctx)
@@ -230,7 +293,7 @@ func (l *Local) Events(ctx context.Context, s State) iter.Seq2[Event, error] {
 		_, err := l.run(ctx, s, func(ev Event) {
 			if !broken && !yield(ev, nil) {
 				broken = true
-				cancel(ErrCancelled)
+				cancel(ErrAbandoned)
 			}
 		})
 		if err != nil && !broken {

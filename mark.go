@@ -44,11 +44,22 @@ func recorded(meta map[string]string) string {
 // error if this program is itself of the attempt, if something of it could not be
 // ended, and, wrapping [errors.ErrUnsupported], on other systems than Linux.
 func EndLeft(mark string) ([]string, error) {
-	ended, err := process.End(mark)
+	return ofAttempt(process.End(mark))
+}
+
+// Left returns the command lines of what is left of an attempt, at most 20, by its
+// mark as [EndLeft] takes it, and ends nothing. What runs may change while it looks.
+// It is an error if mark is none, and, wrapping [errors.ErrUnsupported], on other
+// systems than Linux.
+func Left(mark string) ([]string, error) {
+	return ofAttempt(process.Left(mark))
+}
+
+func ofAttempt(lines []string, err error) ([]string, error) {
 	if err != nil {
 		err = fmt.Errorf("ralph: what is left of an attempt: %w", err)
 	}
-	return boundedEnded(ended), err
+	return boundedEnded(lines), err
 }
 
 // endedText says what was ended that who had left running.

@@ -23,6 +23,9 @@ var update = flag.Bool("update", false, "rewrite golden files")
 type step struct {
 	ralph.Iteration
 	Begin  bool
+	Told   bool // of the attempt that runs: what it has used so far
+	Reopen bool
+	Finish bool
 	Guide  string
 	Limit  *ralph.Limits
 	Pause  *bool
@@ -33,6 +36,14 @@ func (st step) apply(s ralph.State) ralph.State {
 	switch {
 	case st.Begin:
 		return s.Apply(ralph.Event{Kind: ralph.EventIterationStarted, Iteration: ralph.Iteration{Number: s.Iteration, Attempt: s.Attempt}})
+	case st.Told:
+		it := st.Iteration
+		it.Number, it.Attempt = s.Iteration, s.Attempt
+		return s.Apply(ralph.Event{Kind: ralph.EventRunning, Iteration: it})
+	case st.Reopen:
+		return s.Reopen()
+	case st.Finish:
+		return s.Finish()
 	case st.Guide != "":
 		return s.Guide(st.Guide)
 	case st.Limit != nil:
@@ -71,6 +82,8 @@ func describe(s ralph.State) string {
 	word(s.Waited > 0, "waited=%v", s.Waited.Round(time.Millisecond))
 	word(s.Elapsed > 0, "elapsed=%v", s.Elapsed.Round(time.Millisecond))
 	word(s.Usage.CostUSD != nil, "cost=%s", cost(s.Usage.CostUSD))
+	word(s.Settled != nil, "settled=%s", cost(settled(s).CostUSD))
+	word(s.Ran > 0, "ran=%v", s.Ran)
 	word(s.Unpriced > 0, "unpriced=%d", s.Unpriced)
 	word(s.Usage.InputTokens+s.Usage.OutputTokens > 0, "tokens=%d", s.Usage.InputTokens+s.Usage.OutputTokens)
 	word(s.NearMiss != "", "near_miss=%s", s.NearMiss)
@@ -79,6 +92,14 @@ func describe(s ralph.State) string {
 	word(s.Late > 0, "late=%d", s.Late)
 	word(len(s.Ended) > 0, "ended=%q", s.Ended)
 	return b.String()
+}
+
+// settled is what was used before the attempt that runs.
+func settled(s ralph.State) ralph.Usage {
+	if s.Settled != nil {
+		return *s.Settled
+	}
+	return s.Usage
 }
 
 func cost(c *float64) string {

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/ralph-loop/ralph/internal/plugin"
@@ -15,59 +17,167 @@ import (
 // A run is one call of Local.Run.
 type run struct {
 	*Local
-	s       State
-	watch   func(Event) // nil = nobody
-	seen    *view       // of the workspace before the next attempt; nil = not known
-	logErr  error       // the last
-	sinkErr error       // of the last attempt's raw output
+	s          State
+	watch      func(Event) // nil = nobody
+	seen       *view       // of the workspace before the next attempt; nil = not known
+	logErr     error       // the last
+	controlErr error       // of Control while an attempt ran
+	sinkErr    error       // of the last attempt's raw output
 }
 
 // record appends an event and applies it: what is recorded and what is decided
 // cannot come apart. An attempt that cannot be recorded does not begin; anything
 // else has happened, recorded or not.
 func (r *run) record(ctx context.Context, ev Event) error {
-	ev.V, ev.Time = Version, time.Now().UTC().Round(0)
-	ev.Loop, ev.Task, ev.Agent = r.s.Loop, r.s.Task.ID, r.s.Task.Agent
+	ev = r.s.event(ev)
 	var err error
 	if r.Log != nil {
 		err = plugin.Call("Local.Log", func() error { return r.Log.Append(context.WithoutCancel(ctx), ev) })
 	}
-	if r.watch != nil {
-		r.watch(ev)
+	cancel, err := cancelled(err)
+	if cancel != nil { // recorded before ev
+		r.apply(r.s.event(Event{Kind: EventCancelled, Text: cancel.Error()}))
 	}
 	if err != nil {
 		r.logErr = &partError{"progress log", err}
 		if ev.Kind == EventIterationStarted {
+			r.tell(ev)
 			return r.logErr
 		}
 	}
-	r.s = r.s.Apply(ev)
+	r.apply(ev)
 	return r.logErr
 }
 
+func (r *run) apply(ev Event) {
+	r.tell(ev)
+	r.s = r.s.Apply(ev)
+}
+
+func (r *run) tell(ev Event) {
+	if r.watch != nil {
+		r.watch(ev)
+	}
+}
+
+// cancelled tells what a log says of a cancel from what else it says, where several
+// errors are joined.
+func cancelled(err error) (cancel, rest error) {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		for _, e := range joined.Unwrap() {
+			c, more := cancelled(e)
+			if cancel == nil {
+				cancel = c
+			}
+			rest = also(rest, more)
+		}
+		return cancel, rest
+	}
+	if errors.Is(err, ErrCancelled) {
+		return err, nil
+	}
+	return nil, err
+}
+
+// interrupted says what a done context means: a cancel, which is recorded and stops
+// the loop, or an error of Run's.
+func (r *run) interrupted(ctx context.Context) error {
+	cause := context.Cause(ctx)
+	switch {
+	case !errors.Is(cause, ErrCancelled):
+		return cause
+	case r.s.Done():
+		return nil
+	}
+	reason := ""
+	if cause != ErrCancelled {
+		reason = strings.TrimPrefix(cause.Error(), ErrCancelled.Error()+": ")
+	}
+	return r.record(ctx, Event{Kind: EventCancelled, Text: reason})
+}
+
+// begin records that the loop starts, and how an attempt ended that the state says
+// is running: nobody runs it any more.
 func (r *run) begin(ctx context.Context) error {
+	ended, pending, err := r.leftover(ctx)
+	if err != nil {
+		return err
+	}
 	seen, err := r.look(ctx, r.s.Task.Dir)
 	switch {
-	case ctx.Err() != nil:
+	case ctx.Err() != nil && !errors.Is(context.Cause(ctx), ErrCancelled):
 		return context.Cause(ctx)
+	case ctx.Err() != nil: // the cancel is recorded
 	case err != nil:
 		return &partError{"workspace", err}
+	default:
+		r.seen = &seen
+		r.s.Workspace = cmp.Or(r.s.Workspace, short(seen.digest))
 	}
-	r.seen = &seen
-	r.s.Workspace = cmp.Or(r.s.Workspace, short(seen.digest))
 	r.s = r.s.resumeWait(min(time.Until(r.s.NotBefore()), r.s.Wait))
 	s := r.s
-	if err := r.record(ctx, Event{Kind: EventLoopStarted, State: &s, Meta: maps.Clone(r.Meta)}); err != nil || !s.Running {
+	err = r.record(ctx, Event{Kind: EventLoopStarted, State: &s, Meta: maps.Clone(r.Meta)})
+	if ctx.Err() != nil {
+		err = also(r.interrupted(ctx), err)
+	}
+	switch {
+	case err != nil || !s.Running:
 		return err
+	case pending != nil:
+		pending.Iteration.Ended = boundedEnded(slices.Concat(pending.Iteration.Ended, ended))
+		return r.conclude(ctx, r.meanwhile(ctx), *pending)
 	}
 	return r.record(ctx, Event{Kind: EventIterationEnded, Iteration: Iteration{
 		Number: s.Iteration, Attempt: s.Attempt, Outcome: OutcomeInterrupted, Fault: FaultInterrupted,
-		Error: "the process that ran this attempt ended before the attempt did", End: time.Now().UTC().Round(0),
+		Error: "the process that ran this attempt ended before the attempt did", End: time.Now().UTC().Round(0), Ended: ended,
 	}})
 }
 
-// controlEvery is how often Control is asked while the loop waits.
-const controlEvery = time.Second
+// leftover ends what is left of an attempt that the state says is running, and asks
+// for its answer.
+func (r *run) leftover(ctx context.Context) (ended []string, pending *Event, err error) {
+	if !r.s.Running {
+		return nil, nil, nil
+	}
+	if r.s.Mark != "" {
+		if ended, err = EndLeft(r.s.Mark); err != nil && !errors.Is(err, errors.ErrUnsupported) {
+			return ended, nil, err
+		}
+	}
+	if r.Pending == nil || ctx.Err() != nil {
+		return ended, nil, nil
+	}
+	err = plugin.Call("Local.Pending", func() (err error) { pending, err = r.Pending(ctx, r.s); return })
+	if err == nil && pending != nil {
+		err = r.s.awaits(*pending)
+	}
+	if err != nil {
+		if ctx.Err() != nil {
+			return ended, nil, r.interrupted(ctx)
+		}
+		return ended, nil, &partError{"pending", err}
+	}
+	if pending != nil {
+		pending = new(*pending)
+	}
+	return ended, pending, nil
+}
+
+// awaits refuses an event that is not the answer of the state's attempt.
+func (s State) awaits(ev Event) error {
+	switch it := ev.Iteration; {
+	case ev.Kind != EventAnswered || ev.Answer == nil:
+		return fmt.Errorf("ralph: an event of kind %q with an answer is expected, not %q", EventAnswered, ev.Kind)
+	case it.Number != s.Iteration || it.Attempt != s.Attempt:
+		return fmt.Errorf("ralph: the answer is of iteration %d, attempt %d; the state's attempt is iteration %d, attempt %d",
+			it.Number, it.Attempt, s.Iteration, s.Attempt)
+	}
+	return nil
+}
+
+// controlEvery is how often Control is asked while the loop waits or is paused, and
+// while an attempt runs.
+const controlEvery = time.Second / 2
 
 // ready waits until the next attempt may start, or the loop has stopped. Of a
 // wait that ends early only what has passed is counted.
@@ -87,33 +197,46 @@ func (r *run) ready(ctx context.Context) error {
 	return err
 }
 
-// await asks Control, and again until no time is left to wait.
+// await asks Control, and again until no time is left to wait and the loop is not
+// paused.
 func (r *run) await(ctx context.Context, left func() time.Duration) error {
-	for told := false; ; told = true {
+	for told := false; ; {
 		if ctx.Err() != nil {
-			return context.Cause(ctx)
+			return r.interrupted(ctx)
 		}
 		if err := r.control(ctx); err != nil || r.s.Done() {
 			return err
 		}
 		wait := left()
-		if wait <= 0 {
+		held := r.s.Paused && r.Control != nil
+		if wait <= 0 && !held {
 			return nil
 		}
-		if !told {
-			why := "before the next retry"
-			if r.s.RateLimits > 0 {
-				why = "for the rate limit"
-			}
-			if err := r.record(ctx, Event{Kind: EventWaiting, Text: fmt.Sprintf("waiting %v %s", wait.Round(time.Millisecond), why)}); err != nil {
+		if wait > 0 && !told {
+			told = true
+			if err := r.waits(ctx, wait); err != nil || r.s.Done() {
 				return err
 			}
 		}
+		switch {
+		case held && wait <= 0:
+			wait = controlEvery
+		case r.Control != nil:
+			wait = min(wait, controlEvery)
+		}
 		select {
-		case <-time.After(min(wait, controlEvery)):
+		case <-time.After(wait):
 		case <-ctx.Done():
 		}
 	}
+}
+
+func (r *run) waits(ctx context.Context, wait time.Duration) error {
+	why := "before the next retry"
+	if r.s.RateLimits > 0 {
+		why = "for the rate limit"
+	}
+	return r.record(ctx, Event{Kind: EventWaiting, Text: fmt.Sprintf("waiting %v %s", wait.Round(time.Millisecond), why)})
 }
 
 // control lets Control change the state, and records what it changed.
@@ -125,33 +248,25 @@ func (r *run) control(ctx context.Context) error {
 	err := plugin.Call("Local.Control", func() (err error) { to, err = r.Control(ctx, from); return })
 	if err != nil {
 		if ctx.Err() != nil {
-			return context.Cause(ctx)
+			return r.interrupted(ctx)
 		}
 		return &partError{"control", err}
 	}
-	var changes []Event
-	if !reflect.DeepEqual(from.Guidance, to.Guidance) {
-		changes = append(changes, Event{Kind: EventGuided, State: &State{Guidance: to.Guidance}})
+	return r.change(ctx, from, to)
+}
+
+// change records what Control has made of a state, which may have gone on since.
+func (r *run) change(ctx context.Context, from, to State) error {
+	changed := from
+	var err error
+	for _, ev := range from.Changes(to) {
+		changed = changed.Apply(ev)
+		err = r.record(ctx, ev)
 	}
-	if from.Paused != to.Paused {
-		kind := EventContinued
-		if to.Paused {
-			kind = EventPaused
-		}
-		changes = append(changes, Event{Kind: kind})
+	if err != nil {
+		return err
 	}
-	if from.Task.Limits != to.Task.Limits { // after the others, for it may stop the loop
-		changes = append(changes, Event{Kind: EventLimitsChanged, State: &State{Task: Task{Limits: to.Task.Limits}}})
-	}
-	if to.Stop == StopCancelled {
-		changes = append(changes, Event{Kind: EventCancelled, Text: to.Detail})
-	}
-	for _, ev := range changes {
-		if err := r.record(ctx, ev); err != nil {
-			return err
-		}
-	}
-	if !reflect.DeepEqual(r.s, to) {
+	if !reflect.DeepEqual(changed, to) {
 		return errors.New("ralph: control: the state was changed by something else than Guide, Limit, Pause and Cancel")
 	}
 	return nil
@@ -163,23 +278,39 @@ func (r *run) iterate(ctx context.Context) error {
 	req, err := r.request(ctx, s)
 	if err != nil {
 		if ctx.Err() != nil {
-			return context.Cause(ctx)
+			return r.interrupted(ctx)
 		}
 		return err
 	}
 	started := Iteration{Number: s.Iteration, Attempt: s.Attempt, Start: time.Now().UTC().Round(0)}
-	if err := r.record(ctx, Event{Kind: EventIterationStarted, Iteration: started, Meta: map[string]string{metaMark: req.Mark}}); err != nil {
+	if err := r.record(ctx, Event{Kind: EventIterationStarted, Iteration: started, Meta: map[string]string{metaMark: req.Mark}}); err != nil || r.s.Done() {
 		return err
 	}
-	a := r.attempt(ctx, s, req, r.seen)
-	r.seen, r.sinkErr = a.after, a.sinkErr
-	answer := a.resp
-	r.record(ctx, Event{Kind: EventAnswered, Iteration: started, Answer: &answer}) // its error is in logErr
-	r.record(ctx, Event{Kind: EventIterationEnded, Iteration: r.judge(ctx, s, a)})
+	m := r.meanwhile(ctx)
+	var ev Event
+	ev, r.seen, r.sinkErr = r.attempt(m.ctx, s, req, r.seen, m)
+	m.notice()
+	r.record(ctx, ev) // its error is in logErr
+	m.settle()
+	return r.conclude(ctx, m, ev)
+}
+
+// conclude has an answer judged and records the end of its attempt.
+func (r *run) conclude(ctx context.Context, m *midrun, ev Event) error {
+	it := r.judge(m.ctx, r.s, ev, m)
+	if it.Fault == FaultInterrupted { // what was verified is verified
+		m.notice()
+	}
+	m.close()
+	r.record(ctx, Event{Kind: EventIterationEnded, Iteration: it})
+	var err error
+	if ctx.Err() != nil && !r.s.Done() {
+		err = r.interrupted(ctx)
+	}
 	if r.s.Done() {
 		return nil // Run reports what failed
 	}
-	return also(also(context.Cause(ctx), r.logErr), r.sinkErr)
+	return also(also(also(err, r.logErr), r.controlErr), r.sinkErr)
 }
 
 // also adds an error to another, if it is not in it already.

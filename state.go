@@ -19,9 +19,13 @@ type State struct {
 	Task Task   `json:"task"`
 
 	// Iteration and Attempt number the attempt that runs next, or, in a
-	// stopped state, the last one. Both count from 1.
-	Iteration int `json:"iteration"`
-	Attempt   int `json:"attempt"`
+	// stopped state, the last one. Both count from 1. NextIteration and NextAttempt
+	// are where a loop that has stopped would go on, see [State.Reopen]; 0 = it
+	// would not.
+	Iteration     int `json:"iteration"`
+	Attempt       int `json:"attempt"`
+	NextIteration int `json:"next_iteration,omitempty"`
+	NextAttempt   int `json:"next_attempt,omitempty"`
 	// Base is the commit that the workspace was at when the loop began, as git names
 	// it; before the first commit it is git's empty tree. "" = it is not known, or
 	// the workspace is in no git work tree. [Local.Prepare] finds it out.
@@ -44,8 +48,11 @@ type State struct {
 	Stalled    int `json:"stalled,omitempty"`     // consecutive iterations without a change
 
 	// Usage is what was used in all, and Verifying what of it was used by
-	// verifications; CostUSD is the sum of what is known.
+	// verifications; CostUSD is the sum of what is known. While an attempt runs that
+	// has told what it uses, see [EventRunning], that is in Usage too, and Settled is
+	// what was used before it.
 	Usage     Usage    `json:"usage,omitzero"`
+	Settled   *Usage   `json:"settled,omitempty"`
 	Verifying Usage    `json:"verifying,omitzero"`
 	LastCost  *float64 `json:"last_cost,omitempty"` // USD, of the last attempt with a known cost, with its verification
 	Unpriced  int      `json:"unpriced,omitempty"`  // attempts of unknown cost, their own or their verification's
@@ -53,10 +60,13 @@ type State struct {
 	// Elapsed is the time spent running, verifying and waiting; Waited is how
 	// much of it was for rate limits. A wait is counted when it is decided on:
 	// of a wait that was interrupted, Unwaited is the rest that was taken back.
+	// Ran is how long the attempt that is Running has run when it last told; it is
+	// not in Elapsed.
 	Elapsed  time.Duration `json:"elapsed,omitempty"`
+	Ran      time.Duration `json:"ran,omitempty"`
 	Waited   time.Duration `json:"waited,omitempty"`
 	Unwaited time.Duration `json:"unwaited,omitempty"`
-	Wait     time.Duration `json:"wait,omitempty"`   // before the next attempt, counted from Updated
+	Wait     time.Duration `json:"wait,omitempty"`   // before the next attempt, counted from Updated; in a stopped state, before the one that would be next
 	Updated  time.Time     `json:"updated,omitzero"` // when the last attempt ended, UTC
 
 	Feedback string   `json:"feedback,omitempty"`  // why the last claim was rejected
@@ -147,7 +157,7 @@ func (s State) Next(it Iteration) State {
 	case passed(s.Task, it):
 		return s.stop(StopVerified, "")
 	case it.Blocked:
-		return s.stop(StopBlocked, "the agent says that it cannot go on")
+		return s.stop(StopBlocked, "the agent says that it cannot go on").before(s.Iteration+1, 1)
 	}
 	return s.follow(it)
 }
@@ -173,9 +183,9 @@ func (s State) follow(it Iteration) State {
 	case FaultInterrupted:
 		return s.proceed(s.Iteration, s.Attempt+1)
 	case FaultPermanent:
-		return s.stop(StopFailed, it.Error)
+		return s.stop(StopFailed, it.Error).before(s.Iteration, s.Attempt+1)
 	case FaultBudget:
-		return s.stop(cmp.Or(s.Over(Usage{}, 0), s.budget()), "ended in mid-run")
+		return s.stop(cmp.Or(s.Over(Usage{}, 0), s.budget()), "ended in mid-run").before(s.Iteration, s.Attempt+1)
 	case FaultRateLimit:
 		return s.rateLimited(it)
 	}
@@ -189,39 +199,6 @@ func (s State) follow(it Iteration) State {
 // passed reports whether the iteration is a claim that was verified.
 func passed(t Task, it Iteration) bool {
 	return it.Verdict.Passed && (it.Claimed || t.Always)
-}
-
-// spend counts what an attempt has used.
-func (s State) spend(it Iteration) State {
-	s = s.resumeWait(s.Unwaited) // a driver that does not count its waits has waited
-	s.Running, s.Mark, s.Uncounted, s.Wait = false, "", false, 0
-	s.Usage = s.Usage.Add(it.Usage).Add(it.Verdict.Usage)
-	s.Verifying = s.Verifying.Add(it.Verdict.Usage)
-	s.Elapsed = addSat(s.Elapsed, max(it.Elapsed, 0))
-	s.Files = boundedList(slices.Concat(s.Files, it.Files), maxRecordBytes)
-	if it.Claimed || it.Blocked {
-		s.Line = it.Line
-	}
-	if !it.End.IsZero() {
-		s.Updated = it.End.UTC().Round(0)
-	}
-	cost := it.Usage.cost()
-	if cost != nil {
-		cost = it.Usage.Add(it.Verdict.Usage).cost()
-	}
-	if cost != nil && (*cost > 0 || it.Fault == "") {
-		s.LastCost = cost
-	}
-	if (cost == nil || it.Verdict.Usage.unpriced()) && unpriced(it.Fault) {
-		s.Unpriced++
-	}
-	return s
-}
-
-// unpriced reports whether an attempt that ended in f and does not tell all of
-// its cost may have cost something that the loop must allow for.
-func unpriced(f Fault) bool {
-	return f != FaultRateLimit && f != FaultInterrupted && f != FaultPermanent
 }
 
 // judge takes over the verdict on a claim.
@@ -282,7 +259,7 @@ func (s State) endIteration(it Iteration) State {
 		s.Stalled = 0
 	}
 	if l := s.Task.Limits.failures(); failed && l >= 0 && s.Failures >= l {
-		return s.stop(StopFailed, cmp.Or(it.Error, it.Verdict.Feedback, fmt.Sprintf("%d failed iterations in a row", s.Failures)))
+		return s.stop(StopFailed, cmp.Or(it.Error, it.Verdict.Feedback, fmt.Sprintf("%d failed iterations in a row", s.Failures))).before(s.Iteration+1, 1)
 	}
 	return s.proceed(s.Iteration+1, 1)
 }
@@ -293,7 +270,9 @@ func (s State) proceed(iteration, attempt int) State {
 	n.Iteration, n.Attempt = iteration, attempt
 	n.Late = 0 // its prompt will quote all there is
 	if reason, detail := n.reached(); reason != "" {
-		return s.stop(reason, detail)
+		stopped := s.stop(reason, detail).before(iteration, attempt)
+		stopped.Wait = s.Wait
+		return stopped
 	}
 	return n
 }
@@ -317,30 +296,6 @@ func (s State) Guide(text string) State {
 		s.Late++
 	}
 	s.Late = min(s.Late, len(s.Guidance))
-	return s
-}
-
-// Limit replaces the limits. If the new ones are reached already, also by a wait
-// that has begun, the loop stops, after the attempt that is running. Limits that
-// are not valid change nothing; call [Limits.Validate] first.
-func (s State) Limit(l Limits) State {
-	if s.Done() || l.Validate() != nil {
-		return s
-	}
-	s.Task.Limits = l
-	if s.Running {
-		return s
-	}
-	reason, detail := s.reached()
-	if max := l.wait(); reason == "" && s.Wait > 0 && s.RateLimits > 0 && max >= 0 && addSat(s.Waited, s.Unwaited) > max {
-		reason, detail = StopRateLimited, fmt.Sprintf("waiting for %v of %v", addSat(s.Waited, s.Unwaited), max)
-	}
-	if reason != "" {
-		if s.Attempt == 1 && s.Iteration > 1 {
-			s.Iteration-- // the last one that ran
-		}
-		return s.stop(reason, detail)
-	}
 	return s
 }
 
@@ -369,8 +324,12 @@ func (s State) Cancel(reason string) State {
 func (s State) Apply(ev Event) State {
 	switch ev.Kind {
 	case EventIterationStarted:
-		if !s.Done() && ev.Iteration.Number == s.Iteration && ev.Iteration.Attempt == s.Attempt {
+		if !s.Done() && s.expects(ev.Iteration) {
 			s.Running, s.Mark = true, recorded(ev.Meta)
+		}
+	case EventRunning, EventAnswered:
+		if s.Running && s.expects(ev.Iteration) {
+			return s.tell(ev.Iteration)
 		}
 	case EventIterationEnded:
 		return s.Next(ev.Iteration)
@@ -378,6 +337,8 @@ func (s State) Apply(ev Event) State {
 		return s.Pause(ev.Kind == EventPaused)
 	case EventCancelled:
 		return s.Cancel(ev.Text)
+	case EventReopened:
+		return s.Reopen()
 	case EventGuided:
 		if ev.State == nil {
 			return s.Guide(ev.Text)
@@ -389,20 +350,25 @@ func (s State) Apply(ev Event) State {
 	return s
 }
 
+// expects reports whether it is of the attempt that is next, or runs.
+func (s State) expects(it Iteration) bool {
+	return it.Number == s.Iteration && it.Attempt == s.Attempt
+}
+
 // take takes over what an event's state says.
 func (s State) take(kind EventKind, from State) State {
 	switch {
 	case kind == EventWaiting: // also of a loop that was stopped while it waited
 		s.Elapsed, s.Waited, s.Unwaited = from.Elapsed, from.Waited, from.Unwaited
+	case kind == EventLimitsChanged: // also of a loop that has stopped
+		return s.Limit(from.Task.Limits)
 	case s.Done():
 	case kind == EventLoopStarted:
 		return from.clone()
 	case kind == EventGuided:
 		s.Guidance, s.Late = slices.Clone(from.Guidance), min(max(s.Late, from.Late), len(from.Guidance))
-	case kind == EventLimitsChanged:
-		return s.Limit(from.Task.Limits)
 	case kind == EventLoopStopped && from.Done():
-		return s.stop(from.Stop, from.Detail) // only a log written by another version can say more than the fold
+		return s.stop(from.Stop, from.Detail).before(from.NextIteration, from.NextAttempt) // only a log written by another version can say more than the fold
 	}
 	return s
 }

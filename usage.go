@@ -90,6 +90,23 @@ func (u Usage) atLeast(live Usage) Usage {
 	return u
 }
 
+// since is what was added to before to make u. A cost that is no higher is unknown.
+func (u Usage) since(before Usage) Usage {
+	more := Usage{
+		Requests:     max(u.Requests-before.Requests, 0),
+		Messages:     max(u.Messages-before.Messages, 0),
+		InputTokens:  max(u.InputTokens-before.InputTokens, 0),
+		OutputTokens: max(u.OutputTokens-before.OutputTokens, 0),
+		CostUSD:      u.cost(),
+	}
+	if cost := before.cost(); cost != nil && more.CostUSD != nil {
+		if *more.CostUSD -= *cost; *more.CostUSD <= 0 {
+			more.CostUSD = nil
+		}
+	}
+	return more
+}
+
 // addSat adds two numbers that are not negative and stays at the largest.
 func addSat[T int64 | time.Duration](a, b T) T {
 	if sum := a + b; sum >= a {

@@ -95,6 +95,7 @@ func (s State) validate() error {
 	}{
 		{"iteration", int64(s.Iteration)}, {"attempt", int64(s.Attempt)}, {"retries", int64(s.Retries)}, {"failures", int64(s.Failures)},
 		{"rate_limits", int64(s.RateLimits)}, {"stalled", int64(s.Stalled)}, {"unpriced", int64(s.Unpriced)},
+		{"next_iteration", int64(s.NextIteration)}, {"next_attempt", int64(s.NextAttempt)},
 	} {
 		if f.value > maxCount {
 			bad("%s is %d; no loop counts that far", f.name, f.value)
@@ -105,8 +106,8 @@ func (s State) validate() error {
 		value int64
 	}{
 		{"retries", int64(s.Retries)}, {"failures", int64(s.Failures)}, {"rate_limits", int64(s.RateLimits)}, {"stalled", int64(s.Stalled)},
-		{"unpriced", int64(s.Unpriced)}, {"elapsed", int64(s.Elapsed)}, {"waited", int64(s.Waited)}, {"unwaited", int64(s.Unwaited)},
-		{"wait", int64(s.Wait)}, {"line", int64(s.Line)},
+		{"unpriced", int64(s.Unpriced)}, {"elapsed", int64(s.Elapsed)}, {"ran", int64(s.Ran)}, {"waited", int64(s.Waited)}, {"unwaited", int64(s.Unwaited)},
+		{"wait", int64(s.Wait)}, {"line", int64(s.Line)}, {"next_iteration", int64(s.NextIteration)}, {"next_attempt", int64(s.NextAttempt)},
 	} {
 		if f.value < 0 {
 			bad("%s is %d; it cannot be negative", f.name, f.value)

@@ -21,7 +21,9 @@ func (s State) rateLimited(it Iteration) State {
 		wait = s.backoff(rateLimitBase, rateLimitMax, s.RateLimits)
 	}
 	if l := s.Task.Limits.wait(); l >= 0 && addSat(s.Waited, wait) > l {
-		return s.stop(StopRateLimited, cmp.Or(it.Error, "the provider limits the rate"))
+		s = s.stop(StopRateLimited, cmp.Or(it.Error, "the provider limits the rate")).before(s.Iteration, s.Attempt+1)
+		s.Unwaited = wait // not a moment of it was counted
+		return s
 	}
 	return s.wait(wait).proceed(s.Iteration, s.Attempt+1)
 }
@@ -49,7 +51,7 @@ func (s State) breakWait(rest time.Duration) State {
 	if s.RateLimits > 0 {
 		s.Waited = max(s.Waited-rest, 0)
 	}
-	if !s.Done() {
+	if s.Wait > 0 { // else the loop has stopped, and nothing is left to wait for
 		s.Unwaited = rest
 	}
 	return s

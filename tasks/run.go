@@ -237,7 +237,7 @@ func (r *session) control(ctx context.Context, s ralph.State) (ralph.State, erro
 			return s, err
 		}
 	}
-	if s.Attempt > 1 && !s.Done() {
+	if s.Attempt > 1 && !s.Running && !s.Done() {
 		if items, err := r.read(ctx); err == nil {
 			r.take(items)
 		}

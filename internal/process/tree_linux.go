@@ -182,10 +182,15 @@ func (t *tree) slay(pid int, meant func() bool) bool {
 	if p.Signal(kill) != nil {
 		return false
 	}
+	t.tell(pid, line)
+	return true
+}
+
+// tell keeps a process's command line, to be told of.
+func (t *tree) tell(pid int, line string) {
 	if line != "" && !isWatchdog(line) && len(t.ended) < maxEnded && !t.told[pid] {
 		t.ended, t.told[pid] = append(t.ended, line), true
 	}
-	return true
 }
 
 // Bounds of what is told of what was killed.
@@ -288,12 +293,10 @@ func (s stat) hasNone() bool { return s.dead || s.kernel || s.cleared }
 // [Exit] has them. It is an error if text is no mark, this program itself has it, or
 // something of it could not be ended.
 func End(text string) ([]string, error) {
-	m, err := parseMark(text)
+	t, err := treeOf(text)
 	if err != nil {
 		return nil, err
 	}
-	t := newTree(0, m)
-	t.begun = time.Time{} // some time ago
 	if own, _ := t.marked(os.Getpid()); own {
 		return nil, errors.New("this program itself is of that run")
 	}
@@ -301,6 +304,40 @@ func End(text string) ([]string, error) {
 		return t.ended, errors.New("some of the run's processes could not be ended")
 	}
 	return t.ended, nil
+}
+
+// Left returns the command lines of what is left of such a run, and ends nothing.
+func Left(text string) ([]string, error) {
+	t, err := treeOf(text)
+	if err != nil {
+		return nil, err
+	}
+	for range 10 {
+		unsure := false
+		for _, pid := range t.younger() {
+			marked, known := t.marked(pid)
+			if marked {
+				t.tell(pid, commandLine(pid))
+			}
+			unsure = unsure || !known
+		}
+		if !unsure {
+			break
+		}
+		time.Sleep(time.Millisecond) // one that is just starting a program will soon show what it is
+	}
+	return t.ended, nil
+}
+
+// treeOf is the tree of a run whose root is not known.
+func treeOf(text string) (*tree, error) {
+	m, err := parseMark(text)
+	if err != nil {
+		return nil, err
+	}
+	t := newTree(0, m)
+	t.begun = time.Time{} // some time ago
+	return t, nil
 }
 
 // A stat is what the kernel tells of a process.

@@ -47,3 +47,6 @@ func End(text string) ([]string, error) {
 	}
 	return nil, errors.ErrUnsupported
 }
+
+// Left is for Linux alone, as End is.
+func Left(text string) ([]string, error) { return End(text) }

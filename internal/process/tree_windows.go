@@ -47,8 +47,9 @@ func launch(cmd *exec.Cmd, _ mark, known func(pid int)) (started *exec.Cmd, unma
 	return cmd, nil, errors.ErrUnsupported
 }
 
-// End is for Linux alone.
-func End(string) ([]string, error) { return nil, errors.ErrUnsupported }
+// End and Left are for Linux alone.
+func End(string) ([]string, error)  { return nil, errors.ErrUnsupported }
+func Left(string) ([]string, error) { return nil, errors.ErrUnsupported }
 
 func (h *supervisor) watch(int, mark) error { return errors.ErrUnsupported }
 func (h *supervisor) forget(int)            {}

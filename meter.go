@@ -1,0 +1,87 @@
+package ralph
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// A meter is told what an attempt uses, and ends it when a budget is spent. What it
+// is told once the attempt has ended changes nothing: a runner may leave a
+// goroutine behind that still reads the agent's stream.
+type meter struct {
+	start time.Time
+	over  context.CancelCauseFunc
+	told  chan<- struct{} // has room for one; nil = nobody listens
+
+	mu    sync.Mutex
+	s     State // before the attempt
+	used  Usage
+	timer *time.Timer // of Limits.Duration; nil = none
+	ended bool
+}
+
+func newMeter(s State, start time.Time, over context.CancelCauseFunc) *meter {
+	m := &meter{start: start, over: over, s: s}
+	m.limit(s.Task.Limits)
+	return m
+}
+
+// tell is Request.Live.
+func (m *meter) tell(u Usage) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.ended {
+		return
+	}
+	m.used = u
+	m.check()
+	select {
+	case m.told <- struct{}{}:
+	default:
+	}
+}
+
+// check ends the attempt if a budget is spent.
+func (m *meter) check() {
+	if !m.ended && m.s.Over(m.used, time.Since(m.start)) != "" {
+		m.over(errBudget)
+	}
+}
+
+// limit sets the limits that the attempt is held to from now on.
+func (m *meter) limit(l Limits) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.s.Task.Limits = l
+	if m.timer != nil {
+		m.timer.Stop()
+		m.timer = nil
+	}
+	m.check()
+	if l.Duration > 0 {
+		m.timer = time.AfterFunc(l.Duration-m.s.Elapsed-m.s.Unwaited-time.Since(m.start), func() {
+			m.mu.Lock()
+			defer m.mu.Unlock()
+			m.check()
+		})
+	}
+}
+
+// sofar is what the attempt has used.
+func (m *meter) sofar() Usage {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.used
+}
+
+// end is what the attempt has used in all.
+func (m *meter) end() Usage {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.ended = true
+	if m.timer != nil {
+		m.timer.Stop()
+	}
+	return m.used
+}

@@ -1,0 +1,191 @@
+package ralph
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"time"
+
+	"github.com/ralph-loop/ralph/internal/plugin"
+)
+
+// runningEvery is how often it is recorded what a running attempt has used.
+const runningEvery = time.Second
+
+// A midrun is what Run does while an attempt runs and is verified: it records what
+// the agent has used, asks Control, and records a cancel at once. All of it is done
+// by Run's own goroutine, so records stay serial: what others may keep waiting
+// (agent, verifier, Control) is on goroutines of its own. A nil midrun does nothing
+// of the kind.
+type midrun struct {
+	*run
+	caller context.Context         // Run's
+	ctx    context.Context         // the attempt's
+	stop   context.CancelCauseFunc // ends it
+	calls  context.Context         // Control's
+	hangUp context.CancelFunc
+
+	used      *meter // nil = no agent runs
+	told      chan struct{}
+	recorded  Usage            // by the last running event
+	mayRecord <-chan time.Time // nil = at once
+	interrupt <-chan struct{}  // the caller's; nil = seen
+	mayAsk    <-chan time.Time // nil = not now
+	answers   chan controlled  // nil = Control is not being asked
+}
+
+// A controlled is what Control has made of a state.
+type controlled struct {
+	from, to State
+	late     bool // the attempt had ended when it returned
+	err      error
+}
+
+// meanwhile begins an attempt or its verification. The caller ends it by close.
+func (r *run) meanwhile(ctx context.Context) *midrun {
+	m := &midrun{run: r, caller: ctx, interrupt: ctx.Done()}
+	m.ctx, m.stop = context.WithCancelCause(ctx)
+	if r.Log != nil || r.watch != nil || r.Control != nil {
+		m.told = make(chan struct{}, 1)
+	}
+	if r.Control != nil {
+		m.calls, m.hangUp = context.WithCancel(ctx)
+		m.mayAsk = time.After(controlEvery)
+	}
+	m.settle() // it may be cancelled already
+	return m
+}
+
+// agent calls the runner.
+func (m *midrun) agent(used *meter, call func() error) error {
+	if m == nil {
+		return call()
+	}
+	m.used, used.told = used, m.told
+	err := errors.New("the runner ended its goroutine")
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		err = call()
+	}()
+	m.wait(done, nil)
+	m.used = nil // what it has used is told by its end
+	return err
+}
+
+// wait returns when one of both is closed.
+func (m *midrun) wait(done, or <-chan struct{}) {
+	if m == nil {
+		select {
+		case <-done:
+		case <-or:
+		}
+		return
+	}
+	for {
+		told := m.told
+		if m.mayRecord != nil {
+			told = nil // it is recorded then
+		}
+		select {
+		case <-done:
+			return
+		case <-or:
+			return
+		case <-m.interrupt:
+			m.notice()
+		case <-told:
+			m.running()
+		case <-m.mayRecord:
+			m.mayRecord = nil
+		case <-m.mayAsk:
+			m.ask()
+		case c := <-m.answers:
+			m.take(c)
+		}
+	}
+}
+
+// running records what the agent has used so far.
+func (m *midrun) running() {
+	if m.used == nil {
+		return
+	}
+	used := Usage{}.Add(m.used.sofar())
+	if reflect.DeepEqual(used, m.recorded) {
+		return
+	}
+	m.recorded, m.mayRecord = used, time.After(runningEvery)
+	m.record(m.caller, Event{Kind: EventRunning, Iteration: Iteration{
+		Number: m.s.Iteration, Attempt: m.s.Attempt, Usage: used, Elapsed: time.Since(m.used.start),
+	}}) // its error is in logErr
+	m.settle()
+}
+
+// notice records a cancel by the caller's context, once.
+func (m *midrun) notice() {
+	if m.caller.Err() == nil || m.interrupt == nil {
+		return
+	}
+	m.interrupt = nil
+	m.interrupted(m.caller) // another cause is Run's error later, and a log's is in logErr
+	m.settle()
+}
+
+// settle ends an attempt that was cancelled.
+func (m *midrun) settle() {
+	if m.s.Stop == StopCancelled && m.ctx.Err() == nil {
+		cause := ErrCancelled
+		if m.s.Detail != "" {
+			cause = fmt.Errorf("%w: %s", ErrCancelled, m.s.Detail)
+		}
+		m.stop(cause)
+	}
+}
+
+// ask asks Control.
+func (m *midrun) ask() {
+	from, calls, answers := m.s, m.calls, make(chan controlled, 1)
+	m.mayAsk, m.answers = nil, answers
+	go func() {
+		c := controlled{from: from, to: from, err: errors.New("it ended its goroutine")}
+		defer func() { answers <- c }()
+		c.err = plugin.Call("Local.Control", func() (err error) { c.to, err = m.Control(calls, from); return })
+		c.late = calls.Err() != nil
+	}()
+}
+
+// take takes over what Control has changed. It is not asked again in this attempt
+// once it failed: the agent is not ended for that.
+func (m *midrun) take(c controlled) {
+	m.answers = nil
+	switch {
+	case c.err != nil && !c.late:
+		m.controlErr = &partError{"control", c.err}
+	case c.err == nil:
+		limits := m.s.Task.Limits
+		if err := m.change(m.caller, c.from, c.to); err != m.logErr {
+			m.controlErr = err
+		}
+		m.settle()
+		if m.used != nil && m.s.Task.Limits != limits {
+			m.used.limit(m.s.Task.Limits)
+		}
+	}
+	if m.controlErr == nil && !m.s.Done() {
+		m.mayAsk = time.After(controlEvery)
+	}
+}
+
+// close ends it, when the attempt has ended.
+func (m *midrun) close() {
+	if m.hangUp != nil {
+		m.hangUp()
+	}
+	if m.answers != nil {
+		m.take(<-m.answers)
+	}
+	m.mayAsk = nil
+	m.stop(nil)
+}
