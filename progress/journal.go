@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/file"
@@ -245,9 +244,6 @@ func (j *journal) putAside(f file.Handle, size int64) error {
 
 // append records an event.
 func (j *journal) append(ctx context.Context, ev ralph.Event) error {
-	if ev.Time.IsZero() {
-		ev.Time = time.Now()
-	}
 	ev = j.d.redacted(plainEvent(ev))
 	if ev.Kind == ralph.EventLoopStarted {
 		if err := j.start(ev); err != nil {

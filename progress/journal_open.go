@@ -10,6 +10,7 @@ import (
 	"maps"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/ralph-loop/ralph"
 )
@@ -76,6 +77,7 @@ func (d *Dir) Open(loop string) (*Journal, error) {
 	t, err := d.tell(loop)
 	if err == nil {
 		j.known(t)
+		j.asked = nil // it is in the state
 		err = j.repair()
 	}
 	if err != nil {
@@ -161,6 +163,7 @@ func (j *Journal) Run(ctx context.Context, l *ralph.Local) (ralph.State, error) 
 		}
 		return j.d.Control(ctx, s)
 	}
+	local.Pending = j.d.Pending
 	local.Output = func(req ralph.Request) (display, raw io.Writer) {
 		own := j.d.Output(req)
 		if l.Output == nil {
@@ -197,6 +200,38 @@ func (j *Journal) Record(ctx context.Context, ev ralph.Event) (ralph.State, erro
 	}
 	j.State = s
 	return s, err
+}
+
+// Wake returns a channel that has something to receive when another process has asked
+// for something, within a second: for [ralph.Sleep]. It serves until ctx is done.
+func (j *Journal) Wake(ctx context.Context) <-chan struct{} {
+	wake := make(chan struct{}, 1)
+	go func() {
+		for ctx.Err() == nil {
+			if j.j.changed() {
+				select {
+				case wake <- struct{}{}:
+				default:
+				}
+			}
+			select {
+			case <-ctx.Done():
+			case <-time.After(lookEvery):
+			}
+		}
+	}()
+	return wake
+}
+
+// lookEvery is how often a driver looks for what other processes ask for.
+const lookEvery = 500 * time.Millisecond
+
+// changed reports whether there is something to read, or to find wrong.
+func (j *journal) changed() bool {
+	info, err := os.Stat(j.path)
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.own > 0 && (err != nil || info.Size() != j.end)
 }
 
 // Ask takes over what other processes have asked for, for a driver of its own, and records it.

@@ -108,11 +108,11 @@ func (d *Dir) entry(path string) (Entry, error) {
 			Started: t.started, Active: t.active,
 		}
 	}
-	holds := strings.TrimSuffix(path, ".jsonl") + ".lock"
-	if e.Parent != "" {
-		holds = d.file(e.Parent, ".lock")
+	if e.Parent == "" {
+		e.Holder = holderOf(strings.TrimSuffix(path, ".jsonl") + ".lock")
+	} else if h := holderOf(d.file(e.Parent, ".lock")); h != nil && !e.Active.Before(h.Since) { // else it is of an earlier run
+		e.Holder = h
 	}
-	e.Holder = holderOf(holds)
 	e.Status = statusOf(e, time.Now())
 	return e, nil
 }

@@ -1,5 +1,15 @@
 package progress
 
-import "io"
+import (
+	"io"
+	"path/filepath"
 
-func newRaw(path string, keep int64) (io.WriteCloser, error) { panic("stub") }
+	"github.com/ralph-loop/ralph/internal/file"
+)
+
+func newRaw(path string, keep int64) (io.WriteCloser, error) {
+	if err := file.Folder(filepath.Dir(path)); err != nil {
+		return nil, err
+	}
+	return file.Append("", path, file.Private)
+}

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/ralph-loop/ralph"
 )
@@ -35,16 +34,12 @@ func (d *Dir) Pause(loop string, paused bool) (Entry, error) {
 	})
 }
 
-// Stop ends a loop after the iteration that runs, or that is next if none has run
-// yet, by a limit: a higher one reopens it. The error wraps [ErrOver] if the loop is over.
+// Stop ends a loop after the iteration that has begun, by a limit, see
+// [ralph.State.Finish]: a higher one reopens it. The error wraps [ErrOver] if the loop is over.
 func (d *Dir) Stop(loop string) (Entry, error) {
 	return d.ask(loop, func(s ralph.State) (ralph.Event, error) {
 		ev := asked(ralph.EventLimitsChanged)
-		ev.State = &ralph.State{Task: ralph.Task{Limits: s.Task.Limits}}
-		ev.State.Task.Limits.Iterations = s.Iteration
-		if !s.Running && s.Attempt == 1 {
-			ev.State.Task.Limits.Iterations = max(s.Iteration-1, 1)
-		}
+		ev.State = &ralph.State{Task: ralph.Task{Limits: s.Finish().Task.Limits}}
 		return ev, going(s)
 	})
 }
@@ -116,7 +111,7 @@ func (d *Dir) ask(loop string, make func(ralph.State) (ralph.Event, error)) (Ent
 	if err != nil {
 		return e, err
 	}
-	ev.Loop, ev.Task, ev.Agent, ev.Time = s.Loop, s.Task.ID, s.Task.Agent, time.Now()
+	ev.Loop, ev.Task, ev.Agent = s.Loop, s.Task.ID, s.Task.Agent
 	ev = d.redacted(plainEvent(ev))
 	text, err := jsonLine(journalLine{Kind: ev.Kind, Event: ev})
 	if err == nil {
