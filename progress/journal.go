@@ -63,6 +63,7 @@ type journal struct {
 
 // onFile is what is known of a journal's file.
 type onFile struct {
+	named    bool  // the file's name is durable
 	ready    bool  // end is known
 	end      int64 // of what is known of the file
 	own      int64 // the end of the last line that was written here
@@ -333,8 +334,7 @@ func (j *journal) write(ev ralph.Event) error {
 		known = j.end
 	}
 	l := journalLine{Kind: ev.Kind, Event: ev}
-	first := j.end == 0
-	if first {
+	if j.end == 0 {
 		kind := j.kind
 		if kind == "" {
 			kind = KindLoop
@@ -356,8 +356,9 @@ func (j *journal) write(ev ralph.Event) error {
 		j.own = j.end
 	}
 	err = errors.Join(err, f.Unlock(), f.Close())
-	if err == nil && first {
+	if err == nil && !j.named { // who made the file may have died before it synced its name
 		err = j.d.sync(filepath.Dir(j.path))
+		j.named = err == nil
 	}
 	return err
 }
