@@ -2,6 +2,7 @@ package ralph_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 	"testing"
 	"time"
@@ -114,7 +115,7 @@ func FuzzNext(f *testing.F) {
 			old, oldJSON := s, asJSON(t, s)
 			before = append(before, seen{s, oldJSON})
 			ev := ralph.Event{Kind: ralph.EventIterationEnded}
-			switch d.roll(12) {
+			switch d.roll(14) {
 			case 0:
 				ev = ralph.Event{Kind: ralph.EventGuided, Text: d.text()}
 			case 1:
@@ -127,6 +128,10 @@ func FuzzNext(f *testing.F) {
 				}
 			case 4:
 				ev = ralph.Event{Kind: ralph.EventIterationStarted, Iteration: ralph.Iteration{Number: s.Iteration, Attempt: s.Attempt}}
+			case 5:
+				ev = ralph.Event{Kind: pick(d, ralph.EventRunning, ralph.EventRunning, ralph.EventAnswered, ralph.EventRequested), Iteration: d.iteration(s)}
+			case 6:
+				ev = ralph.Event{Kind: ralph.EventReopened}
 			default:
 				ev.Iteration = d.iteration(s)
 			}
@@ -160,19 +165,22 @@ func checkStep(t *testing.T, old, s ralph.State, ev ralph.Event, counted map[[2]
 	if n := len(asJSON(t, bare)); n >= 64<<10 {
 		t.Fatalf("a state without its task has %d bytes", n)
 	}
-	if old.Done() && (s.Stop != old.Stop || s.Detail != old.Detail || s.Iteration != old.Iteration || s.Attempt != old.Attempt) {
-		t.Fatalf("a stopped loop changed: %s → %s", describe(old), describe(s))
+	if old.Done() {
+		checkStopped(t, old, s, ev.Kind)
 	}
 	it := ev.Iteration
 	if s.Stop == ralph.StopVerified && old.Stop == "" && !(ev.Kind == ralph.EventIterationEnded && it.Verdict.Passed && (it.Claimed || s.Task.Always)) {
 		t.Fatalf("verified without evidence: %+v", ev)
 	}
-	if ev.Kind == ralph.EventIterationEnded && (s.Usage.Requests > old.Usage.Requests || s.Unpriced > old.Unpriced) {
+	if ev.Kind == ralph.EventIterationEnded && (settled(s).Requests > settled(old).Requests || s.Unpriced > old.Unpriced) {
 		key := [2]int{it.Number, it.Attempt}
 		if counted[key] {
 			t.Fatalf("attempt %v was counted twice", key)
 		}
 		counted[key] = true
+	}
+	if s.Usage.Requests < old.Usage.Requests && s.Usage.Requests < 1<<62 || s.Elapsed < old.Elapsed {
+		t.Fatalf("what was used is less: %s → %s", describe(old), describe(s))
 	}
 	req := s.Request()
 	if s.Done() != (req.Iteration == 0) {
@@ -194,4 +202,106 @@ func checkStep(t *testing.T, old, s ralph.State, ev ralph.Event, counted map[[2]
 	if l.Wait >= 0 && s.Waited > max(l.Wait, map[bool]time.Duration{true: 24 * time.Hour}[l.Wait == 0]) {
 		t.Fatalf("waits %v", s.Waited)
 	}
+}
+
+// checkStopped checks what can become of a loop that has stopped: nothing, or, if it
+// was not for good, that a limit or a person lets it go on where it would have.
+func checkStopped(t *testing.T, old, s ralph.State, kind ralph.EventKind) {
+	t.Helper()
+	fatal := func(why string) { t.Fatalf("%s: %s, %s → %s", kind, why, describe(old), describe(s)) }
+	final := old.Stop == ralph.StopVerified || old.Stop == ralph.StopCancelled || old.Stop == ralph.StopInvalid
+	gaveUp := old.Stop == ralph.StopFailed || old.Stop == ralph.StopBlocked || old.Stop == ralph.StopStalled
+	if final != (old.NextIteration == 0) || final != (old.NextAttempt == 0) {
+		fatal(fmt.Sprintf("would go on at %d.%d", old.NextIteration, old.NextAttempt))
+	}
+	changed := s.Done() != old.Done() || s.Stop != old.Stop || s.Detail != old.Detail
+	switch {
+	case changed && final:
+		fatal("what is over for good changed")
+	case changed && kind != ralph.EventReopened && (kind != ralph.EventLimitsChanged || gaveUp):
+		fatal("a stopped loop changed")
+	case kind == ralph.EventReopened && gaveUp && !changed:
+		fatal("not reopened")
+	}
+	wantIteration, wantAttempt := old.Iteration, old.Attempt
+	if !s.Done() {
+		wantIteration, wantAttempt = old.NextIteration, old.NextAttempt
+	}
+	if s.Iteration != wantIteration || s.Attempt != wantAttempt || s.Done() != (s.NextIteration > 0) && !final {
+		fatal("goes on elsewhere")
+	}
+	if kind != ralph.EventLimitsChanged && kind != ralph.EventReopened || final {
+		return
+	}
+	// Of what was done and used nothing changes.
+	same := s
+	same.Task.Limits, same.Iteration, same.Attempt, same.NextIteration, same.NextAttempt = old.Task.Limits, old.Iteration, old.Attempt, old.NextIteration, old.NextAttempt
+	same.Stop, same.Detail, same.Wait, same.Late = old.Stop, old.Detail, old.Wait, old.Late
+	if kind == ralph.EventReopened && gaveUp {
+		if s.Failures+s.Stalled+s.Retries > 0 {
+			fatal("does not count anew")
+		}
+		same.Failures, same.Stalled, same.Retries = old.Failures, old.Stalled, old.Retries
+	}
+	if diff := cmp.Diff(asJSON(t, old), asJSON(t, same)); diff != "" {
+		fatal(diff)
+	}
+}
+
+// FuzzChanges plays random loops, lets somebody change them, and checks that the
+// events of the changes make of the one state the other.
+func FuzzChanges(f *testing.F) {
+	for i := range 200 {
+		seed := make([]byte, 60)
+		for j := range seed {
+			seed[j] = byte((i*37 + j*j*11 + j*i) >> (i % 4))
+		}
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		d := &dice{data}
+		s := ralph.Start(ralph.Task{ID: "T", Blocked: "B", Limits: d.limits()}).Guide(d.text())
+		for range d.roll(5) {
+			it := d.iteration(s)
+			it.Number, it.Attempt = s.Iteration, s.Attempt
+			s = s.Next(it)
+		}
+		if d.roll(3) == 0 {
+			s = s.Apply(ralph.Event{Kind: ralph.EventIterationStarted, Iteration: ralph.Iteration{Number: s.Iteration, Attempt: s.Attempt}})
+		}
+		to, limited := s, false
+		for range d.roll(5) {
+			switch d.roll(7) {
+			case 0:
+				to = to.Pause(d.roll(2) == 0)
+			case 1:
+				to = to.Cancel("enough")
+			case 2:
+				if !limited { // of two, the first may be hidden by the second
+					to, limited = to.Limit(d.limits()), true
+				}
+			case 3:
+				if !limited {
+					to, limited = to.Finish(), true
+				}
+			case 4:
+				if s.Done() {
+					to, limited = to.Reopen(), true // limits before it
+				}
+			default:
+				to = to.Guide(d.text())
+			}
+		}
+		events := s.Changes(to)
+		fold := s
+		for _, ev := range events {
+			fold = fold.Apply(ev)
+		}
+		if diff := cmp.Diff(asJSON(t, to), asJSON(t, fold)); diff != "" {
+			t.Errorf("%d events (-want +got):\n%s", len(events), diff)
+		}
+		if again := fold.Changes(to); len(again) > 0 {
+			t.Errorf("and %d changes are left: %+v", len(again), again)
+		}
+	})
 }

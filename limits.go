@@ -232,7 +232,7 @@ func (s State) tell(it Iteration) State {
 
 // settled is what was used before the attempt that runs.
 func (s State) settled() Usage {
-	if s.Settled != nil {
+	if s.Running && s.Settled != nil {
 		return *s.Settled
 	}
 	return s.Usage
@@ -243,7 +243,7 @@ func (s State) told() Usage {
 	if s.Settled == nil {
 		return Usage{}
 	}
-	return s.Usage.since(*s.Settled)
+	return s.Usage.since(s.settled())
 }
 
 func usd(v float64) string { return "$" + strconv.FormatFloat(v, 'f', 4, 64) }

@@ -133,7 +133,7 @@ func (s State) Changes(to State) []Event {
 	}
 	if s.Done() {
 		limit() // before the others, for it may reopen the loop
-		if s.Done() && s.Stop != to.Stop {
+		if s.Done() && (s.Stop != to.Stop || s.Detail != to.Detail) {
 			add(Event{Kind: EventReopened})
 		}
 	}

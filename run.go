@@ -129,7 +129,7 @@ func (r *run) begin(ctx context.Context) error {
 	}
 	return r.record(ctx, Event{Kind: EventIterationEnded, Iteration: Iteration{
 		Number: s.Iteration, Attempt: s.Attempt, Outcome: OutcomeInterrupted, Fault: FaultInterrupted,
-		Error: "the process that ran this attempt ended before the attempt did", End: time.Now().UTC().Round(0), Ended: ended,
+		Error: "the end of this attempt is not on record", Usage: s.told(), Elapsed: s.Ran, End: time.Now().UTC().Round(0), Ended: ended,
 	}})
 }
 
@@ -166,8 +166,10 @@ func (r *run) leftover(ctx context.Context) (ended []string, pending *Event, err
 // awaits refuses an event that is not the answer of the state's attempt.
 func (s State) awaits(ev Event) error {
 	switch it := ev.Iteration; {
-	case ev.Kind != EventAnswered || ev.Answer == nil:
-		return fmt.Errorf("ralph: an event of kind %q with an answer is expected, not %q", EventAnswered, ev.Kind)
+	case ev.Kind != EventAnswered:
+		return fmt.Errorf("ralph: the event is %q, not %q", ev.Kind, EventAnswered)
+	case ev.Answer == nil:
+		return fmt.Errorf("ralph: the event %q has no Answer", ev.Kind)
 	case it.Number != s.Iteration || it.Attempt != s.Attempt:
 		return fmt.Errorf("ralph: the answer is of iteration %d, attempt %d; the state's attempt is iteration %d, attempt %d",
 			it.Number, it.Attempt, s.Iteration, s.Attempt)

@@ -398,7 +398,7 @@ func TestControlChangesAreRecordedAsWhatTheyAre(t *testing.T) {
 		{"stopped, which cannot be paused", func(s ralph.State) ralph.State { return s.Limit(less).Pause(true) }, "limits_changed", false, ralph.StopIterations},
 		{"all", func(s ralph.State) ralph.State {
 			return s.Guide("x").Pause(true).Limit(ralph.Limits{Iterations: 7}).Cancel("enough")
-		}, "guided paused cancelled limits_changed", true, ralph.StopCancelled},
+		}, "guided paused limits_changed cancelled", true, ralph.StopCancelled},
 		{"cancelled first", func(s ralph.State) ralph.State { return s.Cancel("enough").Limit(less).Pause(true).Guide("x") }, "cancelled", false, ralph.StopCancelled},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -412,6 +412,9 @@ func TestControlChangesAreRecordedAsWhatTheyAre(t *testing.T) {
 			}}, ralph.Start(ralph.Task{Prompt: "Do it."}))
 			if stopReason(t, err) != tt.stop || s.Paused != tt.paused {
 				t.Errorf("%v: %s", err, describe(s))
+			}
+			if strings.Contains(err.Error(), "something else") {
+				t.Error(err)
 			}
 			if want := "loop_started iteration_started answered iteration_ended " + tt.want + " loop_stopped"; log.kinds(t) != want {
 				t.Errorf("recorded\n%s, want\n%s", log.kinds(t), want)

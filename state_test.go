@@ -23,14 +23,15 @@ func TestApplySurvivesAnEditedLog(t *testing.T) {
 	odd := func() string {
 		return []string{"-7", "-1", "0", "1", "2", "20", fmt.Sprint(math.MaxInt64), fmt.Sprint(math.MinInt64)}[rnd.IntN(8)]
 	}
-	keys := strings.Fields("iteration attempt retries failures rate_limits stalled unpriced elapsed waited unwaited wait line late")
+	keys := strings.Fields("iteration attempt retries failures rate_limits stalled unpriced elapsed waited unwaited wait line late next_iteration next_attempt ran")
 	limits := strings.Fields("iterations retries failures stalls duration wait tokens iteration_timeout verify_timeout")
 	state := func() string {
 		var b strings.Builder
 		for _, key := range keys {
 			fmt.Fprintf(&b, `"%s":%s,`, key, odd())
 		}
-		b.WriteString(`"guidance":["a","b"],"task":{"limits":{`)
+		stop := []string{"", "", "failed", "iterations", "rate_limited", "cancelled"}[rnd.IntN(6)]
+		b.WriteString(`"stop":"` + stop + `","settled":{"requests":` + odd() + `,"cost_usd":` + odd() + `},"guidance":["a","b"],"task":{"limits":{`)
 		for _, key := range limits {
 			fmt.Fprintf(&b, `"%s":%s,`, key, odd())
 		}
@@ -38,14 +39,17 @@ func TestApplySurvivesAnEditedLog(t *testing.T) {
 	}
 	for range 3000 {
 		var s ralph.State
-		for _, kind := range []ralph.EventKind{ralph.EventLoopStarted, ralph.EventGuided, ralph.EventLimitsChanged, ralph.EventWaiting, ralph.EventIterationStarted, ralph.EventIterationEnded} {
+		for _, kind := range []ralph.EventKind{ralph.EventLoopStarted, ralph.EventGuided, ralph.EventLimitsChanged, ralph.EventWaiting, ralph.EventIterationStarted, ralph.EventRunning, ralph.EventIterationEnded, ralph.EventLoopStopped, ralph.EventReopened} {
 			var ev ralph.Event
 			fault := []string{"", "error", "rate_limit", "interrupted", "budget", "timeout"}[rnd.IntN(6)]
-			if err := json.Unmarshal(fmt.Appendf(nil, `{"kind":%q,"state":%s,"iteration":{"fault":%q,"elapsed":%s,"retry_after":%s}}`, kind, state(), fault, odd(), odd()), &ev); err != nil {
+			if err := json.Unmarshal(fmt.Appendf(nil, `{"kind":%q,"state":%s,"iteration":{"fault":%q,"elapsed":%s,"retry_after":%s,"usage":{"requests":%s,"cost_usd":%s}}}`, kind, state(), fault, odd(), odd(), odd(), odd()), &ev); err != nil {
 				t.Fatal(err)
 			}
 			ev.Iteration.Number, ev.Iteration.Attempt = s.Iteration, s.Attempt
+			from := s
 			s = s.Apply(ev).Guide("c").Limit(ralph.Limits{})
+			from.Changes(s)
+			s.Reopen().Finish()
 			s.Prompt()
 			s.NotBefore()
 			s.Over(ralph.Usage{}, -1)
@@ -64,6 +68,7 @@ func TestApplySurvivesAnEditedLog(t *testing.T) {
 func everything() ralph.State {
 	s := ralph.Start(ralph.Task{ID: "T", Prompt: "Do it.", Acceptance: []string{"a"}, Spec: json.RawMessage(`{"a":1}`), Guarded: map[string]string{"a": "1"}}).Guide("a")
 	s.Usage.CostUSD, s.Verifying.CostUSD, s.LastCost, s.Verdict.Usage.CostUSD = new(1.0), new(1.0), new(1.0), new(1.0)
+	s.Settled = &ralph.Usage{Requests: 1, CostUSD: new(1.0)}
 	s.Verdict.Checks = []ralph.Check{{Name: "a", ExitCode: new(1)}}
 	s.Files = []string{"a"}
 	return s
@@ -74,6 +79,7 @@ func spoil(s ralph.State) {
 	s.Task.Acceptance[0], s.Task.Spec[2] = "spoilt", 'x'
 	maps.Copy(s.Task.Guarded, map[string]string{"a": "spoilt", "b": "new"})
 	*s.Usage.CostUSD, *s.Verifying.CostUSD, *s.LastCost, *s.Verdict.Usage.CostUSD, *s.Verdict.Checks[0].ExitCode = 9, 9, 9, 9, 9
+	s.Settled.Requests, *s.Settled.CostUSD = 9, 9
 	s.Verdict.Checks[0].Name, s.Files[0], s.Guidance[0] = "spoilt", "spoilt", "spoilt"
 }
 

@@ -249,7 +249,7 @@ func (d *Dir) Raw(loop string, iteration, attempt int) string {
 	return filepath.Join(d.file(loop, ".raw"), fmt.Sprintf("%04d.%d", iteration, attempt))
 }
 
-// Close lets go of the loops that this process holds by Append.
+// Close lets go of all loops that are held by this Dir. It can be used again.
 func (d *Dir) Close() error {
 	d.mu.Lock()
 	journals := d.journals

@@ -80,8 +80,8 @@ func (h *Hold) Close() error {
 	if h == nil || h.lock == nil {
 		return nil
 	}
-	err := os.Remove(h.path) // before it is unlocked: who comes now makes another one
-	err = errors.Join(err, file.Unlock(h.lock), h.lock.Close())
+	_ = os.Remove(h.path) // before it is unlocked: who comes now makes another one; some systems keep what is open
+	err := errors.Join(file.Unlock(h.lock), h.lock.Close())
 	h.lock = nil
 	return err
 }

@@ -23,8 +23,9 @@ type Journal struct {
 	State ralph.State
 	// Meta is what the loop was last started with.
 	Meta map[string]string
-	// Pending is what has been answered in the attempt that is Running: its answer is still to be
-	// verified, and no agent need be run for it. nil = the attempt has no answer.
+	// Pending is what has been answered in the attempt that is Running: its answer is
+	// still to be verified, and no agent need be run for it. nil = the attempt has no
+	// answer.
 	Pending *ralph.Event
 	Kind    Kind
 	Parent  string
@@ -63,9 +64,10 @@ func (d *Dir) Create(s ralph.State, kind Kind) (*Journal, error) {
 }
 
 // Open holds a loop that is on record, and returns where it stands: to be run again,
-// also if it is done, as long as nobody else holds it. What other processes have asked for is in the state. The
-// error wraps [fs.ErrNotExist] if nothing is on record of it, and is a [*HeldError] if
-// another process holds it, and a [*CorruptError] if its journal cannot be read.
+// also if it is done, as long as nobody else holds it. What other processes have asked
+// for is in the state. The error wraps [fs.ErrNotExist] if nothing is on record of it,
+// and is a [*HeldError] if another process holds it, and a [*CorruptError] if its
+// journal cannot be read.
 func (d *Dir) Open(loop string) (*Journal, error) {
 	if _, err := os.Lstat(d.File(loop)); err != nil {
 		return nil, fmt.Errorf("progress: loop %q: %w", loop, notThere(err))
@@ -145,9 +147,10 @@ func (j *journal) letGo() error {
 // Close lets go of the loop.
 func (j *Journal) Close() error { return j.j.letGo() }
 
-// Run runs the loop by a driver, from State on, and sets State to what came of it. It is l.Run with
-// the journal as the first of its logs, and with its Control, Pending and Output,
-// beside those that l has; without Meta of its own l gets that of the journal.
+// Run runs the loop by a driver, from State on, and sets State to what came of it. It
+// is l.Run with the journal as the first of its logs, and with its Control, Pending
+// and Output, beside those that l has; without Meta of its own l gets that of the
+// journal.
 func (j *Journal) Run(ctx context.Context, l *ralph.Local) (ralph.State, error) {
 	local := *l
 	local.Log = j.d
@@ -185,9 +188,10 @@ func (j *Journal) Run(ctx context.Context, l *ralph.Local) (ralph.State, error) 
 // Append, Control and Pending are those of the Dir.
 func (j *Journal) Append(ctx context.Context, ev ralph.Event) error { return j.d.Append(ctx, ev) }
 
-// Record appends an event and applies it to the state, for a driver of its own, in the order that [ralph.Local]
-// describes: what is recorded and what is decided cannot come apart. The event's loop, task and agent
-// are filled in. It sets State. If another process has cancelled the loop, the state is done.
+// Record appends an event and applies it to the state, for a driver of its own, in the
+// order that [ralph.Local] describes: what is recorded and what is decided cannot come
+// apart. The event's loop, task and agent are filled in. It sets State. If another
+// process has cancelled the loop, the state is done.
 func (j *Journal) Record(ctx context.Context, ev ralph.Event) (ralph.State, error) {
 	s := j.State
 	ev.V, ev.Loop, ev.Task, ev.Agent = ralph.Version, s.Loop, s.Task.ID, s.Task.Agent

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph"
-	"github.com/ralph-loop/ralph/internal/file"
 )
 
 // A CorruptError says where a journal cannot be read. It stays as it is: nothing is
@@ -128,7 +127,7 @@ func (d *Dir) tell(loop string) (*telling, error) {
 		return nil, fmt.Errorf("progress: loop %q: %w", loop, notThere(err))
 	}
 	defer f.Close() // it was only read
-	t, err := tellFrom(f, d.File(loop))
+	t, err := tellFrom(f, d.File(loop), true)
 	if err == nil && t.end == 0 {
 		err = fmt.Errorf("progress: loop %q: %w", loop, notThere(fs.ErrNotExist))
 	}
@@ -138,7 +137,9 @@ func (d *Dir) tell(loop string) (*telling, error) {
 	return t, err
 }
 
-func tellFrom(f file.Handle, path string) (*telling, error) {
+// tellFrom reads a journal. Answers, which may be long, are looked at only if that is
+// wanted, or if one is the last word.
+func tellFrom(f io.Reader, path string, whole bool) (*telling, error) {
 	t := &telling{}
 	taken := map[ralph.EventKind]int64{}
 	var answered foundLine
@@ -148,7 +149,7 @@ func tellFrom(f file.Handle, path string) (*telling, error) {
 		}
 		t.end = l.end
 		if l.number > 1 && l.is(ralph.EventAnswered) { // long, and of use only if nothing follows
-			if !json.Valid(l.text) {
+			if whole && !json.Valid(l.text) {
 				return nil, l.corrupt(errors.New("it is no line of a journal"))
 			}
 			answered = l

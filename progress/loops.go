@@ -44,10 +44,10 @@ type Entry struct {
 	Holder  *Holder           `json:"holder,omitempty"` // nil = no process runs it
 }
 
-// Loops yields the loops that are on record, by the names of their files. With an error, for a
-// loop whose journal cannot be read, the entry has its file's name as Loop, and the sequence goes
-// on; so it does not if the folder cannot be read, or ctx is done. A folder that is not there
-// holds no loop. The sequence can be used again.
+// Loops yields the loops that are on record, by the names of their files. With an
+// error, for a loop whose journal cannot be read, the entry has its file's name as
+// Loop, and the sequence goes on; so it does not if the folder cannot be read, or ctx
+// is done. A folder that is not there holds no loop. The sequence can be used again.
 func (d *Dir) Loops(ctx context.Context) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		files, err := os.ReadDir(d.Path)
@@ -78,7 +78,8 @@ func (d *Dir) Loops(ctx context.Context) iter.Seq2[Entry, error] {
 	}
 }
 
-// Look returns what is on record of a loop. The error wraps [fs.ErrNotExist] if that is nothing.
+// Look returns what is on record of a loop. The error wraps [fs.ErrNotExist] if that
+// is nothing.
 func (d *Dir) Look(loop string) (Entry, error) {
 	e, err := d.entry(d.File(loop))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -96,7 +97,7 @@ func (d *Dir) entry(path string) (Entry, error) {
 	defer f.Close() // it was only read
 	e, ok := over(f, path)
 	if !ok {
-		t, err := tellFrom(f, path)
+		t, err := tellFrom(f, path, false)
 		if err == nil && t.end == 0 {
 			err = fs.ErrNotExist
 		}

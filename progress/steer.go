@@ -13,17 +13,18 @@ import (
 var ErrOver = errors.New("it is over")
 
 // Cancel cancels a loop for good, whoever runs it. A process that does notices within
-// a second, also in the middle of an iteration, a verification or a wait, and ends
-// the agent. Nothing that it records later brings the loop back. The entry is the loop as it is then.
-// With a loop that is over already, also by an earlier cancel, the error wraps [ErrOver].
+// a second, also in the middle of an iteration, a verification or a wait, and ends the
+// agent. Nothing that it records later brings the loop back. The entry is the loop as
+// it is then. With a loop that is over already, also by an earlier cancel, the error
+// wraps [ErrOver].
 func (d *Dir) Cancel(loop, reason string) (Entry, error) {
 	return d.ask(loop, func(s ralph.State) (ralph.Event, error) {
 		return ralph.Event{Kind: ralph.EventCancelled, Text: reason}, going(s)
 	})
 }
 
-// Pause has a loop wait when its iteration has ended, or lets it go on. It is kept for one that nobody runs.
-// The error wraps [ErrOver] if the loop is over.
+// Pause has a loop wait when its iteration has ended, or lets it go on. It is kept for
+// one that nobody runs. The error wraps [ErrOver] if the loop is over.
 func (d *Dir) Pause(loop string, paused bool) (Entry, error) {
 	return d.ask(loop, func(s ralph.State) (ralph.Event, error) {
 		kind := ralph.EventContinued
@@ -101,7 +102,7 @@ func (d *Dir) ask(loop string, make func(ralph.State) (ralph.Event, error)) (Ent
 	}
 	defer f.Close()
 	defer f.Unlock()
-	t, err := tellFrom(f, j.path)
+	t, err := tellFrom(f, j.path, false)
 	if err != nil {
 		return e, err
 	}
