@@ -227,6 +227,9 @@ func (t *telling) line(l foundLine, line journalLine, taken map[ralph.EventKind]
 	}
 	t.active = ev.Time
 	t.fold.apply(ev)
+	if kind == ralph.EventLoopStopped && ev.State != nil && ev.State.Stop == t.fold.s.Stop {
+		t.fold.s = *ev.State // whole, also if what came before could not be written
+	}
 	return nil
 }
 
