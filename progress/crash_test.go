@@ -51,7 +51,9 @@ func newWorld(path string, disk *filetest.Disk) *world {
 	return &world{path: path, disk: disk, began: map[[2]int]bool{}, ended: map[[2]int]bool{}, closed: map[int]bool{}, told: map[[2]int]ralph.Usage{}}
 }
 
-func (w *world) bad(format string, args ...any) { w.wrong = append(w.wrong, fmt.Sprintf(format, args...)) }
+func (w *world) bad(format string, args ...any) {
+	w.wrong = append(w.wrong, fmt.Sprintf(format, args...))
+}
 
 // dir is the journals as a new process sees them.
 func (w *world) dir() *progress.Dir {

@@ -1,0 +1,3 @@
+package progress_test
+
+func crowdProgram(args []string) error { return nil }
