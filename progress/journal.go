@@ -55,6 +55,7 @@ type journal struct {
 	kind     Kind
 	lock     *Hold
 	open     bool  // a Journal has it
+	goesOn   bool  // by Open
 	unlocked error // why there is no lock
 
 	raw io.WriteCloser // of the attempt that runs
@@ -132,7 +133,7 @@ func (j *journal) take(what string) error {
 
 func (j *journal) release() error {
 	err := j.lock.Close()
-	j.lock, j.open = nil, false
+	j.lock, j.open, j.goesOn = nil, false, false
 	return err
 }
 
@@ -289,7 +290,7 @@ func (j *journal) start(ev ralph.Event) error {
 	if err := j.take("running"); err != nil {
 		return err
 	}
-	if ev.State == nil || ev.State.Begun() {
+	if ev.State == nil || ev.State.Begun() || j.goesOn {
 		return nil
 	}
 	info, err := os.Lstat(j.path)

@@ -79,7 +79,7 @@ func (d *Dir) Open(loop string) (*Journal, error) {
 	t, err := d.tell(loop)
 	if err == nil {
 		j.known(t)
-		j.asked = nil // it is in the state
+		j.goesOn, j.asked = true, nil // it is in the state
 		err = j.repair()
 	}
 	if err != nil {

@@ -128,6 +128,11 @@ func (k *killing) left() string { return fmt.Sprintf("%s-%d-%d", k.loop, os.Getp
 // a bound on that.
 func (k *killing) live(within time.Duration) (over bool) {
 	k.life++
+	for pid := range k.orphan { // a life that was killed before it has begun may have ended it
+		if !k.ours(pid) {
+			delete(k.orphan, pid)
+		}
+	}
 	cmd := program("loop", k.folder, k.loop, strconv.Itoa(k.last), k.left())
 	out, err := cmd.StdoutPipe()
 	var stderr bytes.Buffer
@@ -208,13 +213,18 @@ func kill9(pid int) {
 // ended checks that what was left of the last life has been ended by this one.
 func (k *killing) ended() {
 	for pid, line := range k.orphan {
-		now, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
-		if err == nil && bytes.Contains(now, []byte(leftName+"="+k.loop)) {
+		if k.ours(pid) {
 			k.counts["agents' processes alive after the resume"]++
 			k.t.Errorf("%s, life %d: %d lives: %s", k.loop, k.life, pid, line)
 			kill9(pid)
 		}
 	}
+}
+
+// ours reports whether a process was left by an agent of the loop, and lives.
+func (k *killing) ours(pid int) bool {
+	env, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
+	return err == nil && bytes.Contains(env, []byte(leftName+"="+k.loop+"-"))
 }
 
 // orphans waits for the watchdog to end what is left, or notes it if that was
