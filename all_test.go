@@ -137,6 +137,29 @@ func TestRunAllYieldsEachError(t *testing.T) {
 	}
 }
 
+// TestRunAllRefusesTwoOfOneName: in a log they would be one. The others run.
+func TestRunAllRefusesTwoOfOneName(t *testing.T) {
+	t.Parallel()
+	for _, limit := range []int{1, -1} {
+		var ran sync.Map
+		l := loopFunc(func(_ context.Context, s ralph.State) (ralph.State, error) {
+			ran.Store(s.Loop, true)
+			return s.Guide("it ran"), nil
+		})
+		yielded := map[string]int{}
+		all := append(states("a", "b", "", "a", "", "a"), ralph.Start(ralph.Task{ID: "a", Agent: "coder"}))
+		for s, err := range ralph.RunAll(t.Context(), l, limit, all...) {
+			yielded[s.Task.ID]++
+			if refused := s.Loop == "a"; refused != (err != nil) || refused && (err.Error() != `ralph: 3 loops are named "a"; none of them was run` || len(s.Guidance) > 0) {
+				t.Errorf("%s: %v, %s", s.Loop, err, describe(s))
+			}
+		}
+		if _, ok := ran.Load("a"); ok || yielded["a"] != 4 || yielded["b"] != 1 || yielded[""] != 2 {
+			t.Errorf("a ran: %t, yielded %v", ok, yielded)
+		}
+	}
+}
+
 // TestRunAllNamesStates: those without a name can be told apart, by their place
 // and from those of another call into the same log; others keep theirs.
 func TestRunAllNamesStates(t *testing.T) {

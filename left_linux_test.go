@@ -306,12 +306,25 @@ func TestEndLeft(t *testing.T) {
 		"", "1", "RALPH_RUN_", mark + "0", strings.ToLower(mark), mark[:16] + "-", mark[:15], mark[1:], "*" + mark[1:], mark[:17] + "0" + mark[18:],
 		mark[:16] + "-18446744073709551615", mark[:16] + "-819200",
 	} {
-		if ended, err := ralph.EndLeft(forged); err == nil || len(ended) > 0 {
-			t.Errorf("%q: %q, %v", forged, ended, err)
+		for _, f := range []func(string) ([]string, error){ralph.EndLeft, ralph.Left} {
+			if lines, err := f(forged); err == nil || len(lines) > 0 {
+				t.Errorf("%q: %q, %v", forged, lines, err)
+			}
 		}
 	}
-	if ended, err := ralph.EndLeft(ralph.NewMark()); err != nil || len(ended) > 0 {
-		t.Errorf("a mark of nobody: %q, %v", ended, err)
+	for _, f := range []func(string) ([]string, error){ralph.EndLeft, ralph.Left} {
+		if lines, err := f(ralph.NewMark()); err != nil || len(lines) > 0 {
+			t.Errorf("a mark of nobody: %q, %v", lines, err)
+		}
+	}
+	told, err := ralph.Left(mark)
+	if left := leftBy(name); err != nil || len(told) < len(lefts) || len(left) < len(lefts) {
+		t.Errorf("%v: told of %q, left %v", err, told, left)
+	}
+	for i := range lefts {
+		if want := "sleep 30" + strconv.Itoa(i+1); !slices.ContainsFunc(told, func(line string) bool { return strings.HasPrefix(line, want) }) {
+			t.Errorf("not told of %s: %q", want, told)
+		}
 	}
 	ended, err := ralph.EndLeft(mark)
 	if left := leftBy(name); err != nil || len(left) > 0 || len(ended) < len(lefts) {
@@ -320,12 +333,53 @@ func TestEndLeft(t *testing.T) {
 	if len(leftBy(other)) < len(lefts) {
 		t.Error("another program's processes were ended too")
 	}
+	if told, err := ralph.Left(mark); err != nil || len(told) > 0 {
+		t.Errorf("%v: %q are left after the end", err, told)
+	}
 	for _, host := range []*exec.Cmd{first, second} {
 		host.Process.Kill()
 		host.Wait()
 	}
 	nothingLives(t, name)
 	nothingLives(t, other)
+}
+
+// TestRunEndsWhatIsLeft of an attempt that a state says is running, before it goes on
+// or has its answer verified, and says what.
+func TestRunEndsWhatIsLeft(t *testing.T) {
+	needsProc(t)
+	for _, pending := range []bool{false, true} {
+		name := leftTest(t)
+		log := filepath.Join(t.TempDir(), "log")
+		host := startHost(t, name, "RALPH_TEST_LOG="+log)
+		s := ralph.Start(ralph.Task{ID: "left", Prompt: "Do it.", Dir: t.TempDir()})
+		s.Running, s.Mark = true, lastMark(t, log, "left")
+		l := ralph.Local{Runner: ralph.Replay(done, done), Verifier: ralph.VerifierFunc(func(context.Context, ralph.Claim) (ralph.Verdict, error) {
+			if left := leftBy(name); len(left) > 0 {
+				t.Errorf("pending: %t: left %v", pending, left)
+			}
+			return ralph.Pass(), nil
+		})}
+		if pending {
+			l.Pending = func(context.Context, ralph.State) (*ralph.Event, error) {
+				return &ralph.Event{Kind: ralph.EventAnswered, Answer: &ralph.Response{Output: done},
+					Iteration: ralph.Iteration{Number: 1, Attempt: 1, Claimed: true, Ended: []string{"sleep 1"}}}, nil
+			}
+		}
+		final, events, err := runLoop(t, t.Context(), l, s)
+		it := events.events(t)[1].Iteration
+		if err != nil || len(it.Ended) < len(lefts) || (it.Ended[0] == "sleep 1") != pending || (final.Attempt == 1) != pending {
+			t.Errorf("pending: %t: %v: ended %q: %s", pending, err, it.Ended, describe(final))
+		}
+		host.Process.Kill()
+		host.Wait()
+		nothingLives(t, name)
+	}
+	s := ralph.Start(ralph.Task{Prompt: "Do it."})
+	s.Loop, s.Running, s.Mark = "T", true, "forged"
+	if got, err := (&ralph.Local{Runner: ralph.Replay(done), Verifier: ralph.VerifierFunc(nil), Log: &memory{failAt: 1}}).Run(t.Context(), s); err == nil || errors.Is(err, errLog) || asJSON(t, got) != asJSON(t, s) {
+		t.Errorf("%v: %s", err, describe(got))
+	}
 }
 
 // lastMark is the mark of the attempt that is running according to a log.

@@ -15,9 +15,10 @@ import (
 // A session is one run of a Session. This file follows a box through it, from top
 // to bottom, and settle.go to its end:
 //
-//	start   the list is read for the first time
+//	start   the list is read for the first time, and what earlier runs have left is
+//	        taken over (resume.go)
 //	next    its first open box is the item to work on
-//	work    which gets a loop of its own. In each attempt
+//	work    which gets a loop of its own (loop.go). In each attempt
 //	prompt      the agent is told of it (prompt.go), and runs;
 //	look        when it has answered the list is read: what it shows now is seen;
 //	verify      the verdict is computed from what was seen, and if the box is
@@ -40,12 +41,18 @@ type session struct {
 	last    map[string]Item // each item when it was last in the list, by key
 	before  map[string]bool // the keys that were done at the start
 	skipped map[string]bool
+	running []Item // in the middle of whose attempts the process died that ran them
 
-	proof             // what is verified
-	item  Item        // the one that is worked on
-	seen  seen        // what the list showed after the last attempt at it
-	note  string      // for the next item's first prompt; "" = the last answer claimed nothing false
-	spent ralph.State // that of the last loop, which carries on what those before it have used
+	bounds ralph.Limits           // the session's limits as they are now, see Relimit
+	loops  map[string]ralph.State // of the items, as on record, by key
+	spent  ralph.State            // that of the last loop, which carries on what those before it have used
+
+	proof        // what is verified
+	item  Item   // the one that is worked on
+	loop  *loop  // that of the item
+	ended error  // what control or Keep has ended the loop for
+	seen  seen   // what the list showed after the last attempt at it
+	note  string // for the next item's first prompt; "" = the last answer claimed nothing false
 }
 
 // A seen is what the list showed after an attempt.
@@ -67,7 +74,10 @@ func (s *Session) start(ctx context.Context) (*session, error) {
 	if err := s.Limits.Validate(); err != nil {
 		return nil, err
 	}
-	r := &session{Session: s, path: s.Path, last: map[string]Item{}, before: map[string]bool{}, skipped: map[string]bool{}}
+	r := &session{
+		Session: s, path: s.Path, bounds: s.Limits,
+		last: map[string]Item{}, before: map[string]bool{}, skipped: map[string]bool{}, loops: map[string]ralph.State{},
+	}
 	switch src := s.Source.(type) {
 	case ListFile:
 		r.path = cmp.Or(r.path, src.Path)
@@ -81,22 +91,20 @@ func (s *Session) start(ctx context.Context) (*session, error) {
 	r.begin(items)
 	r.take(items)
 	r.miss()
-	for _, it := range items {
-		r.before[it.Key] = r.isDone(it)
-	}
+	running := r.takeOver()
 	first, open := r.next()
-	if left := r.remaining(); !open && len(left) > 0 {
-		what := "all boxes are ticked, but an earlier check rejects %s: verify what is there, and put back what is not"
-		if s.Verifier != nil {
-			what = "all tasks are done but %s, which an earlier check rejects and which is no longer in the list: put it back"
-		}
-		return nil, fmt.Errorf("tasks: %s: there is nothing to do: "+what, cmp.Or(r.path, "the list"), listed(left))
-	} else if !open {
-		return nil, fmt.Errorf("tasks: %s: there is nothing to do: all tasks are done, %d in all", cmp.Or(r.path, "the list"), len(items))
+	if len(running) > 0 {
+		first, open = running[0], true
 	}
-	r.report = Report{StartTime: time.Now().UTC().Round(0), Status: SessionRunning, MaxIterations: cmp.Or(s.Limits.Iterations, 10), FeatureBranch: s.Feature}
+	if !open && len(s.Begun) == 0 {
+		return nil, r.nothing()
+	}
+	r.report.FeatureBranch = s.Feature
 	if s.Feature == "" {
 		r.report.FeatureBranch = feature(ctx, s.Dir, r.path)
+	}
+	if !open {
+		return r, r.keep()
 	}
 	if _, err := r.fill(first); err != nil { // finds mistakes in the template before anything is run
 		return nil, err
@@ -104,7 +112,24 @@ func (s *Session) start(ctx context.Context) (*session, error) {
 	if err := r.prepare(ctx, first); err != nil {
 		return nil, err
 	}
-	return r, r.keep()
+	if err := r.keep(); err != nil {
+		return nil, err
+	}
+	r.running = running
+	return r, nil
+}
+
+// nothing is the error of a session that has nothing to do.
+func (r *session) nothing() error {
+	list := cmp.Or(r.path, "the list")
+	left := r.remaining()
+	switch {
+	case len(left) == 0:
+		return fmt.Errorf("tasks: %s: there is nothing to do: all tasks are done, %d in all", list, len(r.items))
+	case r.Verifier != nil:
+		return fmt.Errorf("tasks: %s: there is nothing to do: all tasks are done but %s, which an earlier check rejects and which is no longer in the list: put it back", list, listed(left))
+	}
+	return fmt.Errorf("tasks: %s: there is nothing to do: all boxes are ticked, but an earlier check rejects %s: verify what is there, and put back what is not", list, listed(left))
 }
 
 // read reads the list. A panic of the source is an error with its stack, as
@@ -147,109 +172,6 @@ func (r *session) next() (Item, bool) {
 	return Item{}, false
 }
 
-// work runs the loop of one item. The error ends the session.
-func (r *session) work(ctx context.Context, it Item) error {
-	limits, err := r.limits()
-	if err != nil {
-		return err
-	}
-	state := r.state(it, limits)
-	state.Feedback = r.firstFeedback(it)
-	if state = state.Limit(limits); state.Done() {
-		return state.Err()
-	}
-	loop := &ralph.Local{
-		Runner: r.Runner, Prompt: r.prompt, Verifier: ralph.VerifierFunc(r.verify),
-		Log: ralph.ProgressLogFunc(func(logCtx context.Context, ev ralph.Event) error {
-			switch ev.Kind {
-			case ralph.EventIterationStarted:
-				r.note = "" // it is in this attempt's prompt
-				r.attempts++
-			case ralph.EventAnswered:
-				r.answer = &answer{output: ev.Answer.Output, omitted: ev.Answer.Omitted}
-				r.look(ctx)
-			case ralph.EventIterationEnded:
-				r.record(&ev.Iteration)
-			}
-			return errors.Join(r.append(logCtx, ev), r.keep()) // settle tells which
-		}),
-		Control: r.control, Output: r.Output, Workspace: r.Workspace, Evidence: r.Evidence,
-	}
-	r.item, r.seen, r.boxed = it, seen{}, false
-	state, err = loop.Run(ctx, state)
-	r.spent, r.report.Usage = state, state.Usage
-	return r.settle(ctx, state, err)
-}
-
-// state is that of an item's loop. It has used what the session has used so far, so
-// that the state itself keeps the session to its limits of money, tokens and time.
-func (r *session) state(it Item, limits ralph.Limits) ralph.State {
-	task := ralph.Task{
-		ID: it.Key, Title: it.Text, Dir: r.Dir, Acceptance: it.Acceptance, Always: true,
-		Promise: r.Promise, Blocked: cmp.Or(r.Blocked, "BLOCKED"), Limits: limits, Guarded: r.guarded,
-	}
-	if r.Verifier != nil {
-		task.Prompt = it.describe() // for those who judge; the agent's prompt is made of the template
-	}
-	s := ralph.Start(task)
-	s.Usage, s.Verifying, s.LastCost, s.Unpriced = r.spent.Usage, r.spent.Verifying, r.spent.LastCost, r.spent.Unpriced
-	s.Elapsed, s.Waited = r.spent.Elapsed, r.spent.Waited
-	return s
-}
-
-// append records an event.
-func (r *session) append(ctx context.Context, ev ralph.Event) error {
-	if r.Log == nil {
-		return nil
-	}
-	return r.Log.Append(ctx, ev)
-}
-
-// limits are those of the next item's loop: the session's, but for the number of
-// iterations, which is over all items. The error says that it is reached.
-func (r *session) limits() (ralph.Limits, error) {
-	l := r.Limits
-	stop := func(reason ralph.StopReason, detail string) (ralph.Limits, error) {
-		return l, &ralph.StopError{Task: r.report.FeatureBranch, Reason: reason, Detail: detail}
-	}
-	used, most := r.report.IterationsRun, r.report.MaxIterations
-	l.Iterations, l.Retries, l.Failures, l.Stalls = r.misses(), -1, -1, 0
-	switch {
-	case most > 0 && used >= most:
-		return stop(ralph.StopIterations, fmt.Sprintf("the limit of iterations, %d, is reached, and tasks are open", most))
-	case most > 0 && (l.Iterations < 0 || most-used < l.Iterations):
-		l.Iterations = most - used
-	case most < 0 && r.spent.Unpriced > 0 && l.CostUSD > 0 && l.Duration <= 0 && l.Tokens <= 0:
-		// A loop of few iterations does not need this; all of them together do.
-		return stop(ralph.StopCost, "cost_usd is the only limit, and the agent does not say what it costs")
-	}
-	return l, nil
-}
-
-func (r *session) misses() int { return max(cmp.Or(r.Misses, 3), -1) }
-
-// control ends the wait for another attempt at an item that is done: an attempt
-// that the provider's limit ended may have ticked the box, or a person has.
-func (r *session) control(ctx context.Context, s ralph.State) (ralph.State, error) {
-	if r.Control != nil {
-		var err error
-		if s, err = r.Control(ctx, s); err != nil {
-			return s, err
-		}
-	}
-	if s.Attempt > 1 && !s.Running && !s.Done() {
-		if items, err := r.read(ctx); err == nil {
-			r.take(items)
-		}
-		it, _ := find(r.items, r.item.Key)
-		if r.isDone(it) || r.unasked(it) && r.pending[it.Key] == "" {
-			r.boxed = true
-			return s.Cancel("the box of " + r.item.Key + " is ticked"), nil
-		}
-	}
-	return s, nil
-}
-
 // done reports whether the item is done.
 func (r *session) done() bool {
 	it, _ := find(r.items, r.item.Key)
@@ -262,7 +184,7 @@ func (r *session) look(ctx context.Context) {
 	if ctx.Err() != nil {
 		ctx = context.WithoutCancel(ctx)
 	}
-	if most := cmp.Or(r.Limits.VerifyTimeout, 5*time.Minute); most > 0 {
+	if most := cmp.Or(r.bounds.VerifyTimeout, 5*time.Minute); most > 0 {
 		var stop context.CancelFunc
 		ctx, stop = context.WithTimeout(ctx, most)
 		defer stop()
@@ -361,9 +283,6 @@ func (r *session) record(it *ralph.Iteration) {
 		it.Fault, it.Verdict = "", ralph.Verdict{Passed: true, Checks: []ralph.Check{check, byWord()}}
 	}
 	it.Outcome = r.outcome(*it)
-	if settled(it.Fault) {
-		r.report.IterationsRun++
-	}
 }
 
 // outcome is what is shown of an iteration.
@@ -372,7 +291,7 @@ func (r *session) outcome(it ralph.Iteration) ralph.Outcome {
 	switch {
 	case !settled(it.Fault):
 		return it.Outcome
-	case !done && (it.Blocked || it.Number == r.misses()):
+	case !done && !r.loop.check && (it.Blocked || it.Number == r.loop.state.Task.Limits.Iterations):
 		return ralph.OutcomeSkipped
 	case (done || r.seen.newly > 0 && r.Verifier == nil) && it.Fault == "":
 		return ralph.OutcomeSuccess

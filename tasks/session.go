@@ -25,7 +25,7 @@ import (
 //
 // A Session is configuration, and may be run again; two at the same time would
 // work on the same items. After a crash or an interrupt a new Run goes on where
-// the list says, and what is Pending.
+// the list says, and what is Pending; with Begun it is the same session that goes on.
 type Session struct {
 	// Source is the list: [ListFile], [PRDFile] or your own. It is read again
 	// after every iteration.
@@ -96,7 +96,34 @@ type Session struct {
 	// not taken for done after it. An error ends the session. nil = not kept.
 	Keep func(pending map[string]string) error
 
-	// Output, Workspace, Control and Evidence are those of [ralph.Local].
+	// Name is what the loops of the items are named after: Name, a slash, and the
+	// item's key. "" = the key alone. Where an item is verified before the agent is run
+	// for it, that is a loop of its own, whose name ends in " (check)".
+	Name string
+	// Begun are the loops of this session's earlier runs, as on record, by any names, such as the
+	// items' keys: their State.Task.ID is the item's. The session goes on with them: what
+	// was used and run counts for its limits and its Report, items that were given up
+	// stay so, an item has the misses left that it had, and what was to stay as it was when the
+	// session began still is. A loop that is Running goes on before all else: what is left of
+	// its attempt is ended, and its answer verified if Answered has it. Loops of
+	// items that are done or are no longer in the list do nothing but count; but one that was
+	// broken off in the middle of an attempt remains open if it is known by an ID.
+	Begun map[string]ralph.State
+	// Since and DoneBefore tell what the first run of the session began with: its time,
+	// and the keys of the items that were done. Zero = it is this run that begins; where
+	// DoneBefore is nil and there are Begun, items without a loop that are done now were done before.
+	Since      time.Time
+	DoneBefore []string
+	// Answered is the [ralph.Local.Pending] of the items' loops.
+	Answered func(context.Context, ralph.State) (*ralph.Event, error)
+	// Relimit is asked what the limits of the session are from now on, before each
+	// attempt and each verification without one, and is told what they were. Are the new
+	// ones reached, the session ends, and the loop of the item stays where it was. An
+	// error, or limits that are not valid, end it too. nil = Limits.
+	Relimit func(context.Context, ralph.Limits) (ralph.Limits, error)
+
+	// Output, Workspace, Control and Evidence are those of [ralph.Local]. What Control
+	// cancels ends the session.
 	Output    func(ralph.Request) (display, raw io.Writer)
 	Workspace func(ctx context.Context, dir string) (digest string, files []string, err error)
 	Control   func(context.Context, ralph.State) (ralph.State, error)
@@ -151,10 +178,13 @@ func (s *Session) Run(ctx context.Context) (Report, error) {
 	if err != nil {
 		return Report{}, err
 	}
+	err = r.resume(ctx)
 	for it, open := r.next(); open && err == nil; it, open = r.next() {
-		if r.unasked(it) {
+		switch err = r.relimit(ctx); {
+		case err != nil:
+		case r.unasked(it):
 			err = r.ask(ctx, it)
-		} else {
+		default:
 			err = r.work(ctx, it)
 		}
 	}

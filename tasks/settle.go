@@ -3,11 +3,13 @@ package tasks
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"time"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/plugin"
 )
 
 // settled reports whether an iteration that ended so is not run again.
@@ -20,20 +22,45 @@ func settled(f ralph.Fault) bool {
 func (r *session) settle(ctx context.Context, s ralph.State, err error) error {
 	stopped, ok := errors.AsType[*ralph.StopError](err)
 	switch {
-	case r.keepErr != nil:
-		return r.keepErr
+	case r.ended == errLeft && err != nil && !s.Done():
+		return r.leave(ctx, s)
+	case r.ended != nil && r.ended != errLeft:
+		return r.ended
 	case err != nil && ctx.Err() != nil:
 		return context.Cause(ctx)
 	case !ok:
 		return err // or nil: the item is done
-	case stopped.Reason == ralph.StopCancelled && r.boxed: // by control
-		return nil
-	case stopped.Reason == ralph.StopBlocked, stopped.Reason == ralph.StopIterations && s.Iteration == r.misses():
+	case stopped.Reason == ralph.StopBlocked, stopped.Reason == ralph.StopIterations:
 		return r.giveUp(ctx, s)
-	case stopped.Reason == ralph.StopIterations:
-		_, err = r.limits()
 	}
 	return err
+}
+
+// leave ends the loop of an item that goes on no further: without a Verifier its box,
+// which was ticked before the next attempt, is all there is to know. Else its loop
+// stays as it is until the Verifier has been asked.
+func (r *session) leave(ctx context.Context, s ralph.State) error {
+	if !r.done() {
+		return nil
+	}
+	return r.finish(ctx, s)
+}
+
+// finish records that an item is done whose loop waits for an attempt.
+func (r *session) finish(ctx context.Context, s ralph.State) error {
+	s.NextIteration, s.NextAttempt = s.Iteration, s.Attempt // it has not been run
+	s.Stop, s.Detail, s.Wait, s.Unwaited = ralph.StopVerified, "its box is ticked", 0, 0
+	r.loops[s.Task.ID] = s
+	return r.tell(ctx, s)
+}
+
+// tell records a loop's end that its driver does not know of.
+func (r *session) tell(ctx context.Context, s ralph.State) error {
+	ev := ralph.Event{V: ralph.Version, Kind: ralph.EventLoopStopped, Time: time.Now().UTC().Round(0), Loop: s.Loop, Task: s.Task.ID, State: &s}
+	if err := plugin.Call("Session.Log", func() error { return r.append(context.WithoutCancel(ctx), ev) }); err != nil && !errors.Is(err, ralph.ErrCancelled) {
+		return fmt.Errorf("tasks: progress log: %w", err)
+	}
+	return nil
 }
 
 // giveUp skips the item, unless it is done all the same: a box outranks what the
@@ -53,11 +80,15 @@ func (r *session) giveUp(ctx context.Context, s ralph.State) error {
 	case r.Verifier != nil && s.Verdict.Undecided():
 		return r.undecided(r.item.Key, s.Verdict)
 	}
-	if !r.skipped[r.item.Key] {
-		r.skipped[r.item.Key] = true
-		r.report.Skipped = append(r.report.Skipped, r.item.Key)
-	}
+	r.skip(r.item.Key)
 	return nil
+}
+
+func (r *session) skip(key string) {
+	if !r.skipped[key] {
+		r.skipped[key] = true
+		r.report.Skipped = append(r.report.Skipped, key)
+	}
 }
 
 // end makes the report.

@@ -7,7 +7,6 @@ import (
 	"maps"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/plugin"
@@ -23,13 +22,11 @@ type proof struct {
 	accepted map[string]bool    // done when all began, or verified since
 	pending  map[string]string  // not verified: why it was rejected, "" = not asked
 	kept     map[string]string  // pending, as Keep was told last
-	keepErr  error              // of Keep
 	ticked   map[string]*answer // the attempt that ticked the box; nil = none in this session
 	asked    map[string]int     // the number of attempts there had been when the Verifier was asked last
 	attempts int
 	answer   *answer           // of the last attempt
 	said     string            // by the Verifier about it
-	boxed    bool              // control has ended the item's loop, for its box is ticked
 	guarded  map[string]string // what must be as it was when the session began
 	base     string            // the commit it began at
 }
@@ -61,9 +58,7 @@ func (r *session) begin(items []Item) {
 // task is not done by removing it. Without an ID it may have another text.
 func (r *session) miss() {
 	for key, why := range r.pending {
-		var it Item
-		it.read(key + " .")
-		if _, there := find(r.items, key); why != "" && !there && it.ID == key {
+		if _, there := find(r.items, key); why != "" && !there && hasID(key) {
 			r.last[key] = Item{ID: key, Key: key}
 		}
 	}
@@ -76,7 +71,8 @@ func (r *session) prepare(ctx context.Context, first Item) error {
 	if v == nil {
 		v = ralph.VerifierFunc(r.verify)
 	}
-	s, err := (&ralph.Local{Runner: r.Runner, Verifier: v, Prompt: r.prompt}).Prepare(ctx, r.state(first, ralph.Limits{}))
+	s := r.agreed(r.fresh(first, ralph.Limits{}))
+	s, err := (&ralph.Local{Runner: r.Runner, Verifier: v, Prompt: r.prompt}).Prepare(ctx, s)
 	r.guarded, r.base = s.Task.Guarded, s.Base
 	return err
 }
@@ -131,6 +127,12 @@ func (r *session) follow() {
 func (r *session) check(ctx context.Context, c ralph.Claim) (ralph.Verdict, error) {
 	r.asked[r.item.Key] = r.attempts
 	c.Promised = true
+	if r.loop.asking != nil {
+		c = r.loop.asking.claim(c)
+	}
+	if r.loop.check && c.Evidence != "" {
+		c.Evidence = filepath.Join(filepath.Dir(c.Evidence), fmt.Sprintf("asked-%03d", r.report.IterationsRun))
+	}
 	v, err := r.Verifier.Verify(ctx, c)
 	if err == nil && !v.Passed {
 		v.Feedback = because(v)
@@ -146,7 +148,7 @@ func because(v ralph.Verdict) string {
 // decide takes over the verdict of an attempt as it is recorded: what came too late
 // is none.
 func (r *session) decide(it ralph.Iteration) {
-	if r.answer != nil {
+	if r.answer != nil && r.loop.asking == nil {
 		r.answer.it = ralph.Iteration{Number: it.Number, Attempt: it.Attempt, Start: it.Start, Fault: it.Fault, Files: it.Files}
 	}
 	if r.Verifier == nil || r.asked[r.item.Key] != r.attempts {
@@ -179,89 +181,54 @@ func (r *session) firstFeedback(it Item) string {
 	return r.note
 }
 
-// ask has an item verified whose box is ticked, without an attempt of its own. The
+// ask has an item verified whose box is ticked, before the agent is run for it. The
 // error ends the session; it is nil if the Verifier rejects.
+//
+// Was an attempt at the item broken off, then that ticked the box: this is how it
+// ends, and its loop goes on from there. Else the item's loop, if it has begun,
+// is not concerned: that somebody else's work is asked about is no iteration.
 func (r *session) ask(ctx context.Context, it Item) error {
-	limits := r.Limits
-	limits.Iterations, limits.Retries, limits.Failures, limits.Stalls = 1, -1, -1, 0
-	s := r.state(it, limits)
-	s.Task.Blocked, s.Base = "", r.base // it is not asked what the agent said
-	if reason := s.Over(ralph.Usage{}, 0); reason != "" {
-		return &ralph.StopError{Task: r.report.FeatureBranch, Reason: reason, Detail: "the limit is reached before the check of " + it.Key}
+	a := cmp.Or(r.ticked[it.Key], &answer{it: ralph.Iteration{Fault: ralph.FaultEmpty}})
+	begun, there := r.loops[it.Key]
+	there = there && !begun.Done()
+	if there && begun.Attempt > 1 && r.pending[it.Key] == "" {
+		return r.judge(ctx, it, a)
 	}
-	if s.Done() {
+	limits := r.bounds
+	limits.Iterations, limits.Retries, limits.Failures, limits.Stalls = 1, -1, -1, 0
+	s := r.fresh(it, limits)
+	s.Loop += checkSuffix
+	s.Task.Blocked, s.Base, s.LastCost = "", r.base, nil // it is not asked what the agent said, and a check costs less than an attempt
+	if s = s.Limit(limits); s.Done() {
 		return s.Err()
 	}
-	a := cmp.Or(r.ticked[it.Key], &answer{it: ralph.Iteration{Fault: ralph.FaultEmpty}})
-	r.asked[it.Key] = r.attempts
-	loop := &ralph.Local{
-		Runner: r.Runner, Evidence: r.Evidence,
-		Workspace: func(context.Context, string) (string, []string, error) { return "", nil, nil },
-		Verifier: ralph.VerifierFunc(func(ctx context.Context, c ralph.Claim) (ralph.Verdict, error) {
-			return r.Verifier.Verify(ctx, a.claim(c, r.attempts))
-		}),
-	}
-	got, err := loop.Observe(ctx, s, ralph.Response{Output: a.output, Omitted: a.omitted, Usage: ralph.Usage{CostUSD: new(0.0)}})
+	s.Running = true
+	after, err := r.drive(ctx, it, s, &loop{check: true, asking: a})
 	switch {
-	case err != nil:
+	case r.ended != nil:
+		return r.ended
+	case after.Stop == ralph.StopVerified && err == nil && there:
+		return r.finish(ctx, r.carry(begun))
+	case after.Stop != ralph.StopIterations:
+		if ctx.Err() != nil && err != nil {
+			return context.Cause(ctx)
+		}
 		return err
-	case got.Fault == ralph.FaultInterrupted:
-		delete(r.asked, it.Key)
-		err = context.Cause(ctx)
-	}
-	got.Fault, got.Error, got.Outcome = "", "", ralph.OutcomeFailure
-	if got.Verdict.Passed {
-		got.Outcome = ralph.OutcomeSuccess
-	}
-	after, lastCost := s.Next(got), r.spent.LastCost
-	r.spent, r.report.Usage = after, after.Usage
-	r.spent.LastCost = lastCost // the next attempt will cost more than a check
-	if err != nil {
-		return err
-	}
-	if err := r.recordAsked(ctx, s, got, after); err != nil {
-		return err
-	}
-	r.settleProof(it.Key, got.Verdict)
-	if err := r.keep(); err != nil {
-		return err
-	}
-	if got.Verdict.Undecided() {
-		return r.undecided(it.Key, got.Verdict)
+	case after.Verdict.Undecided():
+		return r.undecided(it.Key, after.Verdict)
 	}
 	return nil
 }
 
 // claim is the claim of an attempt that ticked the box. If there was none in this
 // session there are no words, only what is in the workspace.
-func (a *answer) claim(c ralph.Claim, attempts int) ralph.Claim {
-	c.Promised, c.Fault, c.Files = true, a.it.Fault, a.it.Files
+func (a *answer) claim(c ralph.Claim) ralph.Claim {
+	c.Fault, c.Files = a.it.Fault, a.it.Files
+	c.Output, c.Omitted = a.output, a.omitted
 	if a.it.Number > 0 {
 		c.Iteration, c.Attempt, c.Start = a.it.Number, a.it.Attempt, a.it.Start
 	}
-	if c.Evidence != "" { // beside those of the item's own attempts
-		c.Evidence = filepath.Join(filepath.Dir(c.Evidence), fmt.Sprintf("asked-%03d", attempts))
-	}
 	return c
-}
-
-// recordAsked records a verification without an attempt: a loop in which only an
-// iteration's end is told.
-func (r *session) recordAsked(ctx context.Context, s ralph.State, it ralph.Iteration, after ralph.State) error {
-	events := []ralph.Event{
-		{Kind: ralph.EventLoopStarted, State: &s},
-		{Kind: ralph.EventIterationEnded, Iteration: it, Text: "the box was ticked before: verified without an attempt"},
-	}
-	if it.Verdict.Passed {
-		events = append(events, ralph.Event{Kind: ralph.EventLoopStopped, State: &after})
-	}
-	for _, ev := range events {
-		ev.V, ev.Time, ev.Loop, ev.Task = ralph.Version, time.Now().UTC().Round(0), s.Loop, s.Task.ID
-		if err := plugin.Call("Session.Log", func() error { return r.append(context.WithoutCancel(ctx), ev) }); err != nil {
-			return fmt.Errorf("tasks: progress log: %w", err)
-		}
-	}
-	return nil
 }
 
 // undecided ends the session: what cannot be verified is not given up, and to work
@@ -276,8 +243,8 @@ func (r *session) keep() error {
 		return nil
 	}
 	if err := plugin.Call("Session.Keep", func() error { return r.Keep(maps.Clone(r.pending)) }); err != nil {
-		r.keepErr = fmt.Errorf("tasks: what is not verified cannot be kept: %w", err)
-		return r.keepErr
+		r.ended = fmt.Errorf("tasks: what is not verified cannot be kept: %w", err)
+		return r.ended
 	}
 	r.kept = maps.Clone(r.pending)
 	return nil

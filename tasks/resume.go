@@ -1,0 +1,143 @@
+package tasks
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/ralph-loop/ralph"
+)
+
+// IterationsRun is how many iterations loops of a session's items have run, as
+// [Report.IterationsRun] counts them, by their states as on record. An attempt that
+// was broken off is none, and neither is a verification without an attempt. One that
+// a budget has ended in mid-run is made again, and counted then.
+func IterationsRun(loops ...ralph.State) int {
+	n := 0
+	for _, s := range loops {
+		switch {
+		case s.Task.Blocked == "": // a check, or nothing at all
+		case s.NextIteration > 0 && s.Stop != ralph.StopFailed:
+			n += s.NextIteration - 1
+		case s.Stop == ralph.StopVerified || s.Stop == ralph.StopFailed:
+			n += s.Iteration
+		default:
+			n += s.Iteration - 1
+		}
+	}
+	return n
+}
+
+// takeOver takes over the loops of the session's earlier runs. It returns the items in
+// the middle of whose attempts the process died.
+func (r *session) takeOver() (running []Item) {
+	r.report = Report{StartTime: r.Since.UTC(), Status: SessionRunning, MaxIterations: cmp.Or(r.Limits.Iterations, 10)}
+	if r.Since.IsZero() {
+		r.report.StartTime = time.Now().UTC().Round(0)
+	}
+	for _, it := range r.items {
+		r.before[it.Key] = r.DoneBefore == nil && r.isDone(it)
+	}
+	for _, key := range r.DoneBefore {
+		r.before[key] = true
+	}
+	var lastCost *float64
+	for _, s := range r.begun() {
+		if r.spent = s; s.Task.Blocked == "" { // of a check nothing else is of use
+			r.spent.LastCost = lastCost
+		}
+		lastCost = r.spent.LastCost
+		if r.DoneBefore == nil {
+			r.before[s.Task.ID] = false
+		}
+		if s.Task.Blocked != "" && s.Task.ID != "" && r.remember(s) {
+			running = append(running, r.known(s))
+		}
+	}
+	r.report.Usage = r.spent.Usage
+	return running
+}
+
+// begun lists the loops of earlier runs, each with what those before it have used:
+// the sums only grow, so the order is that in which they ran.
+func (r *session) begun() []ralph.State {
+	return slices.SortedFunc(maps.Values(r.Begun), func(a, b ralph.State) int {
+		last := func(s ralph.State) int {
+			if s.Running {
+				return 1
+			}
+			return 0
+		}
+		cost := func(s ralph.State) float64 { return *s.Usage.Add(ralph.Usage{CostUSD: new(0.0)}).CostUSD }
+		return cmp.Or(cmp.Compare(last(a), last(b)),
+			cmp.Compare(a.Usage.Requests, b.Usage.Requests), cmp.Compare(a.Usage.Messages, b.Usage.Messages),
+			cmp.Compare(a.Usage.InputTokens, b.Usage.InputTokens), cmp.Compare(a.Usage.OutputTokens, b.Usage.OutputTokens),
+			cmp.Compare(cost(a), cost(b)), a.Updated.Compare(b.Updated), cmp.Compare(a.Elapsed, b.Elapsed),
+			cmp.Compare(a.Task.ID, b.Task.ID))
+	})
+}
+
+// remember takes over the loop of an item, and reports whether its attempt is running.
+func (r *session) remember(s ralph.State) bool {
+	key := s.Task.ID
+	r.loops[key] = s
+	r.report.IterationsRun += IterationsRun(s)
+	it, there := find(r.items, key)
+	switch broken := s.Running || !s.Done() && s.Attempt > 1; {
+	case there && gaveUp(s) && !r.isDone(it):
+		r.skip(key)
+	case !there && broken && hasID(key):
+		r.last[key] = r.known(s)
+	case !broken && !s.Done() && r.pending[key] != "":
+		r.asked[key] = r.attempts // after its last attempt
+	}
+	return s.Running
+}
+
+// gaveUp reports whether a loop ended so that its item was skipped.
+func gaveUp(s ralph.State) bool {
+	return s.Stop == ralph.StopBlocked || s.Stop == ralph.StopIterations && !s.Verdict.Undecided()
+}
+
+// known is the item of a loop, as it is in the list, or was.
+func (r *session) known(s ralph.State) Item {
+	if it, there := find(r.items, s.Task.ID); there {
+		return it
+	}
+	it := Item{Key: s.Task.ID, Text: s.Task.Title, Acceptance: s.Task.Acceptance}
+	if hasID(it.Key) {
+		it.ID = it.Key
+	}
+	return it
+}
+
+// hasID reports whether a key is an item's ID, rather than its text.
+func hasID(key string) bool {
+	var it Item
+	it.read(key + " .")
+	return it.ID == key
+}
+
+// agreed gives the first loop of this run what was agreed when the session began.
+func (r *session) agreed(s ralph.State) ralph.State {
+	if list := r.begun(); len(list) > 0 {
+		s.Task.Guarded, s.Base, s.Prepared = maps.Clone(list[0].Task.Guarded), list[0].Base, true
+	}
+	return s
+}
+
+// resume goes on with the items in the middle of whose attempts the process died, so
+// that nothing of those is left when the session goes on.
+func (r *session) resume(ctx context.Context) error {
+	for _, it := range r.running {
+		if err := r.relimit(ctx); err != nil {
+			return err
+		}
+		if err := r.work(ctx, it); err != nil {
+			return err
+		}
+	}
+	return nil
+}
