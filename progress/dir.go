@@ -333,7 +333,10 @@ func (d *Dir) withLock(loop string, do func() error) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.lock != nil {
-		return &HeldError{What: fmt.Sprintf("loop %q", loop), Holder: Holder{PID: os.Getpid(), What: "this process"}}
+		return &HeldError{What: j.name(), Holder: Holder{PID: os.Getpid(), What: "this process"}}
+	}
+	if e, err := d.Look(loop); err == nil && e.Holder != nil {
+		return &HeldError{What: j.name(), Holder: *e.Holder}
 	}
 	if err := j.take("to remove it"); err != nil && !errors.Is(err, errors.ErrUnsupported) {
 		return err

@@ -33,7 +33,10 @@ type journalLine struct {
 	// Taken is, on a line that changes what the loop goes on by, the offset up to
 	// which requests of that kind have been taken over with it; on the start of a loop
 	// those of all kinds.
-	Taken int64       `json:"taken,omitempty"`
+	Taken int64 `json:"taken,omitempty"`
+	// Asked says on the end of a loop that there are requests before it which were
+	// not taken over.
+	Asked bool        `json:"asked,omitempty"`
 	Event ralph.Event `json:"event"`
 }
 
@@ -344,7 +347,11 @@ func (j *journal) write(ev ralph.Event) error {
 	}
 	switch class(ev.Kind) {
 	case ralph.EventLoopStarted:
-		l.Taken = max(known, j.handed)
+		if l.Taken = max(known, j.handed); len(j.asked) > 0 { // advice that waits for a loop that was over
+			l.Taken = min(l.Taken, j.asked[0].end-1)
+		}
+	case ralph.EventLoopStopped:
+		l.Asked = len(j.asked) > 0
 	case ralph.EventGuided, ralph.EventPaused, ralph.EventLimitsChanged, ralph.EventReopened:
 		l.Taken = j.handed
 	}
