@@ -126,7 +126,11 @@ func (d *Dir) Make() error {
 		}
 		there = above
 	}
-	if err := d.on().Folder(d.Path); err != nil {
+	err = d.on().Folder(d.Path)
+	if err == nil {
+		err = d.hide()
+	}
+	if err != nil {
 		return fmt.Errorf("progress: %w", err)
 	}
 	made := d.Path
@@ -145,6 +149,19 @@ func (d *Dir) Make() error {
 	d.made = true
 	d.mu.Unlock()
 	return nil
+}
+
+// hide keeps the folder out of git's sight: it may lie in a workspace after all.
+func (d *Dir) hide() error {
+	ignore, err := file.Create("", filepath.Join(d.Path, ".gitignore"), file.Private)
+	if err == nil {
+		_, err = ignore.WriteString("*\n")
+		err = errors.Join(err, ignore.Close())
+	}
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	return err
 }
 
 func (d *Dir) on() file.Disk {
