@@ -64,8 +64,9 @@ func drive(ctx context.Context, j *progress.Journal, local *ralph.Local) (ralph.
 	}
 	agreed := s
 	record(ralph.Event{Kind: ralph.EventLoopStarted, State: &agreed, Meta: j.Meta})
+	var it ralph.Iteration
 	if err == nil && s.Running { // the process that ran this attempt has died
-		it := ralph.Iteration{Number: s.Iteration, Attempt: s.Attempt, Outcome: ralph.OutcomeInterrupted, Fault: ralph.FaultInterrupted}
+		it = ralph.Iteration{Number: s.Iteration, Attempt: s.Attempt, Outcome: ralph.OutcomeInterrupted, Fault: ralph.FaultInterrupted}
 		if it.Ended, err = ralph.EndLeft(s.Mark); errors.Is(err, errors.ErrUnsupported) {
 			err = nil
 		}
@@ -77,31 +78,33 @@ func drive(ctx context.Context, j *progress.Journal, local *ralph.Local) (ralph.
 	wake := j.Wake(ctx) // when somebody wants something of the loop
 
 	for err == nil && !s.Done() {
-		if err = ralph.Sleep(ctx, s, wake); err != nil {
-			return s, err
+		if err = ralph.Sleep(ctx, s, wake); err == nil {
+			s, err = j.Ask(ctx) // what other processes want
 		}
-		if s, err = j.Ask(ctx); err != nil || s.Done() || s.Paused || time.Now().Before(s.NotBefore()) {
+		if err != nil || s.Done() || s.Paused || time.Now().Before(s.NotBefore()) {
 			continue
 		}
-		at := ralph.Iteration{Number: s.Iteration, Attempt: s.Attempt, Start: time.Now()}
-		record(ralph.Event{Kind: ralph.EventIterationStarted, Iteration: at, Meta: map[string]string{"mark": ralph.NewMark()}})
-		if err != nil || s.Done() {
-			continue
+		record(starts(s))
+		at, answered := s, ralph.Event{} // at: by which it is judged, also if it is cancelled meanwhile
+		if err == nil && !at.Done() {
+			answered, err = local.Attempt(ctx, at)
+			record(answered) // now a crash costs the verification, and not the agent's work
+			if err == nil {
+				it, err = local.Judge(ctx, at, answered)
+			}
+			record(ralph.Event{Kind: ralph.EventIterationEnded, Iteration: it})
 		}
-		var answered ralph.Event
-		if answered, err = local.Attempt(ctx, s); err != nil {
-			return s, err
-		}
-		record(answered) // now a crash costs the verification, and not the agent's work
-		var it ralph.Iteration
-		if err == nil {
-			it, err = local.Judge(ctx, s, answered)
-		}
-		record(ralph.Event{Kind: ralph.EventIterationEnded, Iteration: it})
 	}
 	end := s
 	record(ralph.Event{Kind: ralph.EventLoopStopped, State: &end})
 	return s, cmp.Or(err, s.Err())
+}
+
+// starts records that the next attempt begins, with the mark by which what is left of
+// it is found after a crash.
+func starts(s ralph.State) ralph.Event {
+	it := ralph.Iteration{Number: s.Iteration, Attempt: s.Attempt, Start: time.Now()}
+	return ralph.Event{Kind: ralph.EventIterationStarted, Iteration: it, Meta: map[string]string{"mark": ralph.NewMark()}}
 }
 
 // A driver of its own, with a journal.

@@ -77,9 +77,14 @@ func (d *Dir) Open(loop string) (*Journal, error) {
 		return nil, err
 	}
 	t, err := d.tell(loop)
+	if err == nil && d.Parent == "" && t.about.Parent != "" {
+		if h := d.holder(j.path, t.about.Parent, t.active); h != nil {
+			err = &HeldError{What: j.name(), Holder: *h}
+		}
+	}
 	if err == nil {
 		j.known(t)
-		j.asked = nil // it is in the state
+		j.goesOn, j.asked = true, t.waits // the others are in the state
 		err = j.repair()
 	}
 	if err != nil {

@@ -115,6 +115,7 @@ type telling struct {
 	pending         *ralph.Event // of the attempt that the state is in
 	started, active time.Time
 	asked           []request // and not taken over
+	waits           []request // of them advice, if the loop is over
 	paused          bool      // by request, or on record
 	end             int64     // of the last whole line
 }
@@ -227,18 +228,34 @@ func (t *telling) line(l foundLine, line journalLine, taken map[ralph.EventKind]
 	}
 	t.active = ev.Time
 	t.fold.apply(ev)
+	if kind == ralph.EventLoopStopped && ev.State != nil && ev.State.Stop == t.fold.s.Stop {
+		t.fold.s = *ev.State // whole, also if what came before could not be written
+	}
 	return nil
 }
 
-// askedFor applies what was asked for and not taken over.
+// askedFor applies what was asked for and not taken over. Advice to a loop that is
+// over waits until it goes on.
 func (t *telling) askedFor(taken map[ralph.EventKind]int64) {
-	var left []request
+	var left, advice []request
 	for _, r := range t.asked {
-		if r.end <= max(taken[class(asks(r.ev))], taken[ralph.EventLoopStarted]) {
+		kind := asks(r.ev)
+		if r.end <= max(taken[class(kind)], taken[ralph.EventLoopStarted]) {
 			continue
 		}
 		left = append(left, r)
-		t.fold.s = r.does(t.fold.s)
+		if kind == ralph.EventGuided {
+			advice = append(advice, r)
+		} else {
+			t.fold.s = r.does(t.fold.s)
+		}
 	}
 	t.asked = left
+	if t.fold.s.Done() {
+		t.waits = advice
+		return
+	}
+	for _, r := range advice {
+		t.fold.s = r.does(t.fold.s)
+	}
 }

@@ -219,6 +219,11 @@ func plainEvent(ev ralph.Event) ralph.Event {
 		s.Updated = s.Updated.UTC()
 		s.Usage.CostUSD, s.Verifying.CostUSD, s.LastCost = amount(s.Usage.CostUSD), amount(s.Verifying.CostUSD), amount(s.LastCost)
 		s.Verdict.Usage.CostUSD = amount(s.Verdict.Usage.CostUSD)
+		if s.Settled != nil {
+			settled := *s.Settled
+			settled.CostUSD = amount(settled.CostUSD)
+			s.Settled = &settled
+		}
 		ev.State = &s
 	}
 	return ev

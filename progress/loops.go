@@ -109,13 +109,21 @@ func (d *Dir) entry(path string) (Entry, error) {
 			Started: t.started, Active: t.active,
 		}
 	}
-	if e.Parent == "" {
-		e.Holder = holderOf(strings.TrimSuffix(path, ".jsonl") + ".lock")
-	} else if h := holderOf(d.file(e.Parent, ".lock")); h != nil && !e.Active.Before(h.Since) { // else it is of an earlier run
-		e.Holder = h
-	}
+	e.Holder = d.holder(path, e.Parent, e.Active)
 	e.Status = statusOf(e, time.Now())
 	return e, nil
+}
+
+// holder tells who holds a loop: that is who holds its parent, if it is of this run
+// of it. nil = nobody.
+func (d *Dir) holder(path, parent string, active time.Time) *Holder {
+	if parent == "" {
+		return holderOf(strings.TrimSuffix(path, ".jsonl") + ".lock")
+	}
+	if h := holderOf(d.file(parent, ".lock")); h != nil && !active.Before(h.Since) {
+		return h
+	}
+	return nil
 }
 
 // over reads of a loop that has stopped only its start and its end, which hold all
@@ -144,7 +152,7 @@ func over(f file.Handle, path string) (Entry, bool) {
 		return Entry{}, false
 	}
 	end, err := last.decode()
-	if err != nil || end.Event.State == nil || !end.Event.State.Done() || end.Event.Loop != first.Journal.Loop {
+	if err != nil || end.Event.State == nil || !end.Event.State.Done() || end.Event.Loop != first.Journal.Loop || end.Asked {
 		return Entry{}, false
 	}
 	return Entry{

@@ -3,6 +3,7 @@ package progress
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"strings"
 
 	"github.com/ralph-loop/ralph"
@@ -103,6 +104,9 @@ func (d *Dir) ask(loop string, make func(ralph.State) (ralph.Event, error)) (Ent
 	defer f.Close()
 	defer f.Unlock()
 	t, err := tellFrom(f, j.path, false)
+	if err == nil && t.end == 0 { // it was moved away meanwhile, and this is another file
+		err = errors.Join(fmt.Errorf("progress: loop %q: %w", loop, notThere(fs.ErrNotExist)), d.on().Remove(j.path))
+	}
 	if err != nil {
 		return e, err
 	}
