@@ -94,8 +94,8 @@ func (f *cancelFlags) run(e env, args []string) error {
 		return err
 	}
 	for _, loop := range loops {
+		name, where := called(dir, loop)
 		was, err := dir.Cancel(loop.Loop, "cancelled by ralph cancel")
-		name, where := called(dir, was)
 		switch {
 		case errors.Is(err, progress.ErrOver):
 			fmt.Fprintf(e.stdout, "%s is over already: %s at %s\n", name, was.State.Stop, where)
