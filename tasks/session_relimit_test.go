@@ -99,7 +99,11 @@ func TestSessionSteered(t *testing.T) {
 				must(t, steered)
 				if ev.Kind == ralph.EventPaused {
 					paused = true
-					time.AfterFunc(time.Hour, func() { _, steered = others.Pause("run", false) })
+					time.AfterFunc(time.Hour, func() {
+						if _, err := others.Pause("run", false); err != nil {
+							t.Error(err)
+						}
+					})
 				}
 				return err
 			})
