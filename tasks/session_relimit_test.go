@@ -259,3 +259,19 @@ func TestSessionNewest(t *testing.T) {
 		})
 	}
 }
+
+// TestSessionForecast: what the next attempt will cost is told by the last attempt, not by
+// a check that came after it.
+func TestSessionForecast(t *testing.T) {
+	t.Parallel()
+	s, w, _ := list(t, "- [ ] T001 One\n- [x] T002 Two\n", tick("ok", "T001"))
+	item := ralph.Start(ralph.Task{ID: "T002", Blocked: "BLOCKED"})
+	item.Usage.CostUSD, item.LastCost, item.Stop = new(3.0), new(3.0), ralph.StopVerified
+	check := ralph.Start(ralph.Task{ID: "T002"})
+	check.Usage.CostUSD, check.LastCost, check.Stop = new(3.25), new(0.25), ralph.StopVerified
+	s.Begun, s.Limits.CostUSD = map[string]ralph.State{"T002": item, "T002 (check)": check}, 5
+	got, err := s.Run(t.Context())
+	if stop, ok := errors.AsType[*ralph.StopError](err); !ok || stop.Reason != ralph.StopCost || len(w.prompts) != 0 || *got.Usage.CostUSD != 3.25 {
+		t.Errorf("%+v, %v", got, err)
+	}
+}

@@ -317,3 +317,39 @@ func TestSessionBegunHarmless(t *testing.T) {
 		})
 	}
 }
+
+// TestSessionAsksOnce: a box that was rejected is not asked about again where nothing was
+// done since; where an attempt was broken off it is, before the agent is paid, and that
+// is neither an iteration nor a miss.
+func TestSessionAsksOnce(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		script []string
+		at     ralph.EventKind
+		runs   int
+		asked  string
+	}{
+		"between two iterations": {[]string{"tick T001", "work T001"}, ralph.EventIterationEnded, 2, "T001 T001"},
+		"in mid-run":             {[]string{"tick T001", "work T001, limit", ""}, ralph.EventWaiting, 2, "T001 T001"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				for n := 4; ; n++ {
+					d := newDesk(t, "- [ ] T001 One\n", map[string][]string{"T001": tt.script}, true)
+					if _, at, _ := d.stopAt(n, tt.at == ralph.EventWaiting, nil); at != tt.at {
+						continue
+					}
+					got, _, err := d.stopAt(-1, false, nil)
+					if asked := strings.Join(d.judge.asked, " "); err != nil || len(d.crew.runs) != tt.runs || asked != tt.asked {
+						t.Errorf("%+v, %v after %d runs, asked: %s", got, err, len(d.crew.runs), asked)
+					}
+					if s := d.begun()["run/T001"]; s.Stop != ralph.StopVerified || tasks.IterationsRun(s) != got.IterationsRun {
+						t.Errorf("%d iterations, and on record %+v", got.IterationsRun, s)
+					}
+					break
+				}
+			})
+		})
+	}
+}
