@@ -1,13 +1,18 @@
 package ralph_test
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"log"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/progress"
 	"github.com/ralph-loop/ralph/verify"
 	"github.com/ralph-loop/ralph/verify/verifytest"
 )
@@ -26,23 +31,102 @@ func Example_claude() {
 	fmt.Println(final.Stop, final.Iteration, err)
 }
 
-// drive is a driver of its own.
-func drive(ctx context.Context, local *ralph.Local, s ralph.State) (ralph.State, error) {
-	for !s.Done() {
-		it, err := local.Iterate(ctx, s)
-		if err != nil {
-			return s, err
-		}
-		s = s.Next(it)
+func Example_journal() {
+	stateDir, err := os.MkdirTemp("", "example")
+	if err != nil {
+		log.Fatal(err)
 	}
-	return s, s.Err()
+	defer os.RemoveAll(stateDir)
+	ctx, task := context.Background(), ralph.Task{ID: "T001", Prompt: "Make the tests pass."}
+	loop := &ralph.Local{Runner: ralph.Replay("Not yet.", "<promise>COMPLETE</promise>"), Verifier: verify.String{}}
+	var final ralph.State
+
+	journals := &progress.Dir{Path: stateDir} // outside the workspace
+	j, err := journals.Open("T001")           // held by this process alone, until it ends
+	if errors.Is(err, fs.ErrNotExist) {
+		j, err = journals.Create(ralph.Start(task), progress.KindLoop)
+	}
+	if err == nil {
+		final, err = j.Run(ctx, loop) // run it again after a crash: it goes on
+	}
+	fmt.Println(final.Stop, final.Iteration, err)
+	// Output: verified 2 <nil>
 }
 
-func ExampleState_Next() {
+// drive is a driver of its own: what [ralph.Local.Run] does, step by step. It may die
+// at any moment and goes on from the journal.
+func drive(ctx context.Context, j *progress.Journal, local *ralph.Local) (ralph.State, error) {
+	s, err := local.Prepare(ctx, j.State)
+	record := func(ev ralph.Event) { // what is recorded and what is decided cannot come apart
+		if err == nil {
+			s, err = j.Record(ctx, ev)
+		}
+	}
+	agreed := s
+	record(ralph.Event{Kind: ralph.EventLoopStarted, State: &agreed, Meta: j.Meta})
+	var it ralph.Iteration
+	if err == nil && s.Running { // the process that ran this attempt has died
+		it = ralph.Iteration{Number: s.Iteration, Attempt: s.Attempt, Outcome: ralph.OutcomeInterrupted, Fault: ralph.FaultInterrupted}
+		if it.Ended, err = ralph.EndLeft(s.Mark); errors.Is(err, errors.ErrUnsupported) {
+			err = nil
+		}
+		if err == nil && j.Pending != nil { // and had the answer
+			it, err = local.Judge(ctx, s, *j.Pending)
+		}
+		record(ralph.Event{Kind: ralph.EventIterationEnded, Iteration: it})
+	}
+	wake := j.Wake(ctx) // when somebody wants something of the loop
+
+	for err == nil && !s.Done() {
+		if err = ralph.Sleep(ctx, s, wake); err == nil {
+			s, err = j.Ask(ctx) // what other processes want
+		}
+		if err != nil || s.Done() || s.Paused || time.Now().Before(s.NotBefore()) {
+			continue
+		}
+		record(starts(s))
+		at, answered := s, ralph.Event{} // at: by which it is judged, also if it is cancelled meanwhile
+		if err == nil && !at.Done() {
+			answered, err = local.Attempt(ctx, at)
+			record(answered) // now a crash costs the verification, and not the agent's work
+			if err == nil {
+				it, err = local.Judge(ctx, at, answered)
+			}
+			record(ralph.Event{Kind: ralph.EventIterationEnded, Iteration: it})
+		}
+	}
+	end := s
+	record(ralph.Event{Kind: ralph.EventLoopStopped, State: &end})
+	return s, cmp.Or(err, s.Err())
+}
+
+// starts records that the next attempt begins, with the mark by which what is left of
+// it is found after a crash.
+func starts(s ralph.State) ralph.Event {
+	it := ralph.Iteration{Number: s.Iteration, Attempt: s.Attempt, Start: time.Now()}
+	return ralph.Event{Kind: ralph.EventIterationStarted, Iteration: it, Meta: map[string]string{"mark": ralph.NewMark()}}
+}
+
+// A driver of its own, with a journal.
+func ExampleLocal_Attempt() {
+	dir, err := os.MkdirTemp("", "example")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	journals := &progress.Dir{Path: dir}
+	j, err := journals.Create(ralph.Start(ralph.Task{ID: "T001", Prompt: "Make the tests pass."}), progress.KindLoop)
+	if err != nil {
+		log.Fatal(err)
+	}
 	local := &ralph.Local{Runner: ralph.Replay("Not yet.", "<promise>COMPLETE</promise>"), Verifier: verify.String{}}
-	s, err := drive(context.Background(), local, ralph.Start(ralph.Task{Prompt: "Make the tests pass."}))
-	fmt.Println(s.Stop, s.Iteration, err)
-	// Output: verified 2 <nil>
+	s, err := drive(context.Background(), j, local)
+	fmt.Println(s.Stop, s.Iteration, err, j.Close())
+	e, err := journals.Look("T001")
+	fmt.Println(e.Status, err)
+	// Output:
+	// verified 2 <nil> <nil>
+	// completed <nil>
 }
 
 func ExampleVerifierFunc_tested() {

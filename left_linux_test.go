@@ -344,6 +344,44 @@ func TestEndLeft(t *testing.T) {
 	nothingLives(t, other)
 }
 
+// TestRunEndsWhatIsLeft of an attempt that a state says is running, before it goes on
+// or has its answer verified, and says what.
+func TestRunEndsWhatIsLeft(t *testing.T) {
+	needsProc(t)
+	for _, pending := range []bool{false, true} {
+		name := leftTest(t)
+		log := filepath.Join(t.TempDir(), "log")
+		host := startHost(t, name, "RALPH_TEST_LOG="+log)
+		s := ralph.Start(ralph.Task{ID: "left", Prompt: "Do it.", Dir: t.TempDir()})
+		s.Running, s.Mark = true, lastMark(t, log, "left")
+		l := ralph.Local{Runner: ralph.Replay(done, done), Verifier: ralph.VerifierFunc(func(context.Context, ralph.Claim) (ralph.Verdict, error) {
+			if left := leftBy(name); len(left) > 0 {
+				t.Errorf("pending: %t: left %v", pending, left)
+			}
+			return ralph.Pass(), nil
+		})}
+		if pending {
+			l.Pending = func(context.Context, ralph.State) (*ralph.Event, error) {
+				return &ralph.Event{Kind: ralph.EventAnswered, Answer: &ralph.Response{Output: done},
+					Iteration: ralph.Iteration{Number: 1, Attempt: 1, Claimed: true, Ended: []string{"sleep 1"}}}, nil
+			}
+		}
+		final, events, err := runLoop(t, t.Context(), l, s)
+		it := events.events(t)[1].Iteration
+		if err != nil || len(it.Ended) < len(lefts) || (it.Ended[0] == "sleep 1") != pending || (final.Attempt == 1) != pending {
+			t.Errorf("pending: %t: %v: ended %q: %s", pending, err, it.Ended, describe(final))
+		}
+		host.Process.Kill()
+		host.Wait()
+		nothingLives(t, name)
+	}
+	s := ralph.Start(ralph.Task{Prompt: "Do it."})
+	s.Loop, s.Running, s.Mark = "T", true, "forged"
+	if got, err := (&ralph.Local{Runner: ralph.Replay(done), Verifier: ralph.VerifierFunc(nil), Log: &memory{failAt: 1}}).Run(t.Context(), s); err == nil || errors.Is(err, errLog) || asJSON(t, got) != asJSON(t, s) {
+		t.Errorf("%v: %s", err, describe(got))
+	}
+}
+
 // lastMark is the mark of the attempt that is running according to a log.
 func lastMark(t *testing.T, log, task string) string {
 	t.Helper()

@@ -20,6 +20,29 @@ import (
 //
 // A panic in one of its parts does not end the program: it is an error with its
 // stack, and is dealt with as that part's error is.
+//
+// Run is a driver. One of your own, for a queue or a workflow engine, uses the other
+// methods, which wait for nothing and use neither Log, Control nor Pending, and does
+// what Run does, in this order:
+//
+//   - It gives a loop without a name one, calls [Local.Prepare], and records
+//     loop_started with the state that it got.
+//   - If the state is Running, another process died in that attempt. It ends what is
+//     left of it, by State.Mark ([EndLeft]), and has its recorded answer judged
+//     ([Local.Judge]), or, if there is none, records iteration_ended with
+//     [FaultInterrupted].
+//   - Until the state is done, in turns: it waits ([Sleep]); it asks whoever may
+//     steer the loop, also while it waits, and records what they changed
+//     ([State.Changes]); it records iteration_started, with the [Iteration]'s Number,
+//     Attempt and Start, and a mark ([NewMark]); it calls [Local.Attempt] with the
+//     state that has this event applied, and records answered, which that returns; it
+//     calls [Local.Judge], and records iteration_ended.
+//   - It records loop_stopped, with the state.
+//
+// Each event is applied when it was recorded ([State.Apply]), and the state is changed
+// by nothing else: so the fold of the record is the state, whenever the process dies.
+// An attempt whose iteration_started could not be recorded does not begin; anything
+// else has happened, recorded or not, and is applied.
 type Local struct {
 	Runner   Runner      // required
 	Verifier Verifier    // required; verify.String{} is the explicit choice to trust the agent's word
@@ -86,8 +109,20 @@ var _ Loop = (*Local)(nil)
 //
 // It is an error if the state makes no sense, if there is nothing to tell the
 // agent, neither by the task nor by Prompt, or if the verifier or the runner says
-// that it cannot work on the task: then nothing runs and nothing is recorded. A verified loop whose end or raw
-// output could not be written returns that error.
+// that it cannot work on the task: then nothing runs and nothing is recorded. A
+// verified loop whose end or raw output could not be written returns that error.
+//
+// If ctx is done, agent or verification is ended and the attempt is recorded as
+// interrupted. With [ErrCancelled] as its cause, or one that wraps it, the loop is
+// cancelled: that is recorded at once, and it stops for good. With any other the
+// state that is returned goes on.
+//
+// A state that is Running is of an attempt that another process, which died, had
+// begun; Run must not be called while one still runs it. What is left of it on this
+// machine is ended, and told in [Iteration.Ended] (an error of [EndLeft] is Run's, but
+// for a system that cannot do it), and its answer is judged if Pending has it. Else it
+// was interrupted: what it had told of its usage is spent, and the iteration begins
+// again.
 func (l *Local) Run(ctx context.Context, s State) (State, error) { return l.run(ctx, s, nil) }
 
 // run is Run, with somebody who watches what happens.
@@ -169,7 +204,7 @@ func (e *partError) Unwrap() error { return e.err }
 // [Local.Judge]. Agent failures are data, in [Iteration.Fault]; an error means that
 // the attempt could not be made, or, with an Iteration that is not zero, that its
 // raw output could not be written. Iterate records nothing: that is the driver's
-// part.
+// part, see [Local].
 func (l *Local) Iterate(ctx context.Context, s State) (Iteration, error) {
 	ev, err := l.Attempt(ctx, s)
 	if ev.Kind == "" {
@@ -181,7 +216,8 @@ func (l *Local) Iterate(ctx context.Context, s State) (Iteration, error) {
 // Attempt is the first half of [Local.Iterate]: it runs the agent once on a state
 // that is not done, looks for a claim, and returns the [EventAnswered] of it, with
 // the whole attempt before its verdict. A driver that records it before it calls
-// [Local.Judge] loses no answer to a crash in a verification.
+// [Local.Judge] loses no answer to a crash in a verification. The agent is ended when
+// ctx is done, by the time limits, and by [State.Over] as far as it tells what it uses.
 //
 // An error means that the attempt could not be made, or, with an Event that is not
 // zero, that its raw output could not be written: the attempt still counts.

@@ -22,9 +22,9 @@
 // Everything that happens is an [Event]. [State.Apply] folds events back into
 // the state, so a log is all that is needed to go on after a crash.
 //
-// A crash in the middle of an iteration runs that iteration again: the loop is
-// at-least-once. That is what a Ralph loop is, since the work is in the
-// working tree and not in the conversation.
+// A crash in the middle of an iteration runs that iteration again, unless the agent's
+// answer is on record, which is verified then: the loop is at-least-once. That is what
+// a Ralph loop is, since the work is in the working tree and not in the conversation.
 package ralph
 
 import (
@@ -65,6 +65,8 @@ type Loop interface {
 // Run may be called concurrently when loops share a Runner.
 //
 // A Runner may also have the method Validate(Task) error: see [Verifier].
+// verifytest.TestRunner of package verify/verifytest tests whether a Runner is as
+// said here.
 type Runner interface {
 	Run(ctx context.Context, req Request) (Response, error)
 }
@@ -133,6 +135,12 @@ func (f VerifierFunc) Verify(ctx context.Context, c Claim) (Verdict, error) {
 // loop is, so that its end is recorded too. It must not change or keep the
 // event's State or Answer. One loop calls Append from one goroutine; a log that
 // is shared by loops must allow concurrent calls.
+//
+// A log that other processes write to as well may return an error that wraps
+// [ErrCancelled]. It says that the event was recorded, and before it a cancel by
+// another process, whose reason is the error's text: the loop is cancelled, and
+// nothing failed. In errors that are joined, as by [errors.Join], the others count as
+// errors.
 type ProgressLog interface {
 	Append(ctx context.Context, ev Event) error
 }
@@ -169,13 +177,15 @@ type Request struct {
 
 	// Display and Raw receive output as it comes, for this attempt only:
 	// readable text, and the agent's stream as it came. Either may be nil.
-	// Writes come from one goroutine at a time.
+	// Writes come from one goroutine at a time, and none after Run has returned. That one
+	// of them cannot be written is no reason to end the run.
 	Display io.Writer
 	Raw     io.Writer
 
 	// Live is told the usage so far as soon as the agent's stream tells it. It
-	// drives budgets and heartbeats. It may be nil; it returns quickly and may
-	// be called from any goroutine until Run returns.
+	// drives budgets and heartbeats, and what is known of an attempt that a crash
+	// ends. It may be nil; it returns quickly and may be called from any goroutine.
+	// What it is told after Run has returned changes nothing.
 	Live func(Usage)
 }
 

@@ -56,7 +56,7 @@ func TestWorkspace(t *testing.T) {
 		{name: "mode", before: "echo x >n", change: "chmod +x n", files: []string{"n"}},
 		{name: "odd names", change: `echo x >"a b"; echo x >'q"ö'`, files: []string{"a b", `q"ö`}},
 		{name: "ignored", change: "echo x >ignored", same: true},
-		{name: "what loops write", change: "mkdir -p .ralph sub/.ralph logs; echo x >.ralph/x; echo x >sub/.ralph/x; echo x >logs/session-20260101-000000.log; echo x >sub/progress.txt", same: true},
+		{name: "what loops write", change: "mkdir -p .ralph sub/.ralph logs; echo x >.ralph/x; echo x >sub/.ralph/x; echo x >logs/session-20260101-000000.log; echo x >sub/progress.txt; mkdir host; echo x >host/ralph-loop-state.json", same: true},
 		{name: "from a subdirectory", dir: "sub", change: "echo 2 >b; echo 2 >../a", files: []string{"a", "b"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -55,6 +55,7 @@ type Dir struct {
 
 	disk     file.Disk // nil = the operating system's
 	mu       sync.Mutex
+	made     bool // the folder, durably
 	journals map[string]*journal
 	redactor *eventRedactor
 }
@@ -110,7 +111,11 @@ func (d *Dir) Make() error {
 	if d.Path == "" {
 		return errors.New("progress: Dir has no Path")
 	}
-	if info, err := os.Stat(d.Path); err == nil && info.IsDir() {
+	info, err := os.Stat(d.Path)
+	d.mu.Lock()
+	known := d.made
+	d.mu.Unlock()
+	if err == nil && info.IsDir() && known {
 		return nil
 	}
 	there := d.Path // the last folder above it that is there
@@ -121,14 +126,42 @@ func (d *Dir) Make() error {
 		}
 		there = above
 	}
-	err := d.on().Folder(d.Path)
-	for made := d.Path; err == nil && made != there; made = filepath.Dir(made) {
-		err = d.sync(filepath.Dir(made))
+	err = d.on().Folder(d.Path)
+	if err == nil {
+		err = d.hide()
 	}
 	if err != nil {
 		return fmt.Errorf("progress: %w", err)
 	}
+	made := d.Path
+	for ; made != there; made = filepath.Dir(made) {
+		if err := d.sync(filepath.Dir(made)); err != nil {
+			return fmt.Errorf("progress: %w", err)
+		}
+	}
+	// Who made the others may have died before it synced their names.
+	for above := filepath.Dir(made); made != above; made, above = above, filepath.Dir(above) {
+		if d.sync(above) != nil {
+			break // it is not ours
+		}
+	}
+	d.mu.Lock()
+	d.made = true
+	d.mu.Unlock()
 	return nil
+}
+
+// hide keeps the folder out of git's sight: it may lie in a workspace after all.
+func (d *Dir) hide() error {
+	ignore, err := file.Create("", filepath.Join(d.Path, ".gitignore"), file.Private)
+	if err == nil {
+		_, err = ignore.WriteString("*\n")
+		err = errors.Join(err, ignore.Close())
+	}
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	return err
 }
 
 func (d *Dir) on() file.Disk {
@@ -233,7 +266,7 @@ func (d *Dir) Raw(loop string, iteration, attempt int) string {
 	return filepath.Join(d.file(loop, ".raw"), fmt.Sprintf("%04d.%d", iteration, attempt))
 }
 
-// Close lets go of the loops that this process holds by Append.
+// Close lets go of all loops that are held by this Dir. It can be used again.
 func (d *Dir) Close() error {
 	d.mu.Lock()
 	journals := d.journals
@@ -317,7 +350,10 @@ func (d *Dir) withLock(loop string, do func() error) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.lock != nil {
-		return &HeldError{What: fmt.Sprintf("loop %q", loop), Holder: Holder{PID: os.Getpid(), What: "this process"}}
+		return &HeldError{What: j.name(), Holder: Holder{PID: os.Getpid(), What: "this process"}}
+	}
+	if e, err := d.Look(loop); err == nil && e.Holder != nil {
+		return &HeldError{What: j.name(), Holder: *e.Holder}
 	}
 	if err := j.take("to remove it"); err != nil && !errors.Is(err, errors.ErrUnsupported) {
 		return err

@@ -11,87 +11,243 @@ import (
 	"testing/synctest"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/progress"
 	"github.com/ralph-loop/ralph/verify"
 )
 
-// dirLoop records a loop that rejects once and then agrees.
-func dirLoop(t *testing.T, dir progress.Dir, s ralph.State, meta map[string]string) ralph.State {
+func noWorkspace(context.Context, string) (string, []string, error) { return "", nil, nil }
+
+// answers is a loop that gets these answers, and takes the agent's word.
+func answers(outputs ...string) *ralph.Local {
+	return &ralph.Local{Runner: ralph.Replay(outputs...), Verifier: verify.String{}, Workspace: noWorkspace}
+}
+
+const done = "<promise>COMPLETE</promise>"
+
+// runLoop runs a loop by its journal.
+func runLoop(t *testing.T, j *progress.Journal, l *ralph.Local) ralph.State {
 	t.Helper()
-	l := &ralph.Local{
-		Log: dir, Meta: meta, Runner: ralph.Replay("not yet", "<promise>COMPLETE</promise>", "<promise>COMPLETE</promise>"), Verifier: verify.String{},
-		Workspace: func(context.Context, string) (string, []string, error) { return "", nil, nil },
-	}
-	s, err := l.Run(t.Context(), s)
-	if err != nil {
+	s, err := j.Run(t.Context(), l)
+	if err = errors.Join(err, j.Close()); err != nil {
 		t.Fatal(err)
 	}
 	return s
 }
 
+func create(t *testing.T, d *progress.Dir, s ralph.State) *progress.Journal {
+	t.Helper()
+	j, err := d.Create(s, progress.KindLoop)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return j
+}
+
+func open(t *testing.T, d *progress.Dir, loop string) *progress.Journal {
+	t.Helper()
+	j, err := d.Open(loop)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return j
+}
+
 func TestDir(t *testing.T) {
 	t.Parallel()
-	dir := progress.Dir{Path: filepath.Join(t.TempDir(), "a", "b")}
-	if _, _, err := dir.Resume("T"); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("without a record: %v", err)
+	dir := &progress.Dir{Path: filepath.Join(t.TempDir(), "a", "b")}
+	if _, err := dir.Open("T"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("without a journal: %v", err)
 	}
 	task := ralph.Task{ID: "T", Prompt: "Do it.", Guarded: map[string]string{"x": "1"}, Limits: ralph.Limits{Iterations: 5}}
-	final := dirLoop(t, dir, ralph.Start(task), map[string]string{"verify": "true"})
-	s, meta, err := dir.Resume("T")
-	if diff := cmp.Diff(final, s); err != nil || diff != "" || meta["verify"] != "true" {
-		t.Errorf("%v, %v (-want +got):\n%s", err, meta, diff)
+	l := answers("not yet", done)
+	l.Meta = map[string]string{"verify": "true"}
+	final := runLoop(t, create(t, dir, ralph.Start(task)), l)
+	j := open(t, dir, "T")
+	if diff := cmp.Diff(final, j.State); diff != "" || j.Meta["verify"] != "true" || j.Pending != nil || j.Kind != progress.KindLoop {
+		t.Errorf("%v (-want +got):\n%s", j, diff)
+	}
+	if err := j.Close(); err != nil {
+		t.Error(err)
 	}
 
 	// Names that are no names of files, and names that differ little.
-	for _, name := range []string{"../../T", "t", "CON", ".", strings.Repeat("T", 1000), "a/b", "a\\b", "\x00"} {
+	names := []string{"../../T", "t", "CON", ".", strings.Repeat("T", 1000), "a/b", "a\\b", "\x00", "T"}
+	for _, name := range names[:len(names)-1] {
 		s := ralph.Start(task)
 		s.Loop = name
-		dirLoop(t, dir, s, nil)
-		if s, _, err := dir.Resume(name); err != nil || s.Loop != name {
-			t.Errorf("%q: %q, %v", name, s.Loop, err)
+		runLoop(t, create(t, dir, s), answers(done))
+		if e, err := dir.Look(name); err != nil || e.Loop != name || e.State.Loop != name || e.Status != progress.StatusCompleted {
+			t.Errorf("%q: %q, %v", name, e.State.Loop, err)
 		}
 	}
-	entries, err := os.ReadDir(dir.Path)
-	if err != nil || len(entries) != 10 {
-		t.Errorf("%d files, %v", len(entries), err)
+	found := map[string]bool{}
+	for e, err := range dir.Loops(t.Context()) {
+		if err != nil || e.Status != progress.StatusCompleted || e.Holder != nil {
+			t.Error(e, err)
+		}
+		found[e.Loop] = true
 	}
-	for _, e := range entries {
-		if info, err := e.Info(); err != nil || info.Mode().Perm() != 0o600 {
-			t.Errorf("%s: %v, %v", e.Name(), info.Mode(), err)
+	for _, name := range names {
+		if !found[name] {
+			t.Errorf("%q is not listed", name)
 		}
 	}
-	if info, err := os.Stat(dir.Path); err != nil || info.Mode().Perm() != 0o700 {
-		t.Errorf("folder: %v, %v", info.Mode(), err)
+	err := filepath.WalkDir(dir.Path, func(path string, e fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := e.Info()
+		if mode := info.Mode().Perm(); err != nil || mode != 0o600 && !e.IsDir() || mode != 0o700 && e.IsDir() {
+			t.Errorf("%s: %v, %v", path, mode, err)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
 	}
 
-	// A loop that starts anew has a record of its own; one that goes on adds to it.
+	// A loop that starts anew has a journal of its own; the last one is kept.
 	before := read(t, dir.File("T"))
-	dirLoop(t, dir, ralph.Start(task), nil)
-	if _, meta, _ := dir.Resume("T"); len(read(t, dir.File("T"))) > len(before)+100 || meta != nil {
-		t.Errorf("the record of a new loop holds the old one's")
+	runLoop(t, create(t, dir, ralph.Start(task)), answers(done))
+	if len(read(t, dir.File("T"))) > len(before) || read(t, strings.TrimSuffix(dir.File("T"), "jsonl")+"last.jsonl") != before {
+		t.Errorf("the journal of a new loop holds the old one's, or that is lost")
+	}
+	if err := errors.Join(dir.Remove("T"), dir.Remove("CON")); err != nil {
+		t.Error(err)
+	}
+	if left, _ := filepath.Glob(filepath.Join(dir.Path, "T-*")); len(left) > 2*3 { // of T, and of the two that end so
+		t.Error(left)
+	}
+	if _, err := dir.Look("T"); !errors.Is(err, fs.ErrNotExist) {
+		t.Error(err)
 	}
 }
 
-// TestDirPassWithoutEnd: a line that says that a verdict passed is no evidence.
+// TestDirEndWithoutIts: a line that says that a verdict passed is no evidence. The
+// answer is verified again, and no agent is run for it.
 func TestDirPassWithoutEnd(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		dir := progress.Dir{Path: t.TempDir()}
-		final := dirLoop(t, dir, ralph.Start(ralph.Task{ID: "T", Prompt: "Do it."}), nil)
+		dir := &progress.Dir{Path: t.TempDir()}
+		final := runLoop(t, create(t, dir, ralph.Start(ralph.Task{ID: "T", Prompt: "Do it."})), answers("not yet", done))
 		lines := strings.SplitAfter(read(t, dir.File("T")), "\n")
-		if err := os.WriteFile(dir.File("T"), []byte(strings.Join(lines[:len(lines)-2], "")), 0o600); err != nil {
-			t.Fatal(err)
+		for cut := 2; cut <= 3; cut++ { // without loop_stopped, and without iteration_ended
+			if err := os.WriteFile(dir.File("T"), []byte(strings.Join(lines[:len(lines)-cut], "")), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			j := open(t, dir, "T")
+			if s := j.State; s.Done() || !s.Running || s.Iteration != final.Iteration || j.Pending == nil || j.Pending.Answer.Output != done {
+				t.Fatalf("%+v", j)
+			}
+			if s := runLoop(t, j, answers()); s.Stop != ralph.StopVerified || s.Attempt != 1 || s.Usage.Requests != final.Usage.Requests {
+				t.Errorf("%+v", s)
+			}
 		}
-		s, _, err := dir.Resume("T")
-		if err != nil || s.Done() || s.Iteration != final.Iteration || s.Attempt != 2 || s.Elapsed != final.Elapsed || s.Usage.Requests != final.Usage.Requests {
-			t.Fatalf("%v: %+v", err, s)
+		if e, err := dir.Look("T"); err != nil || e.Status != progress.StatusCompleted {
+			t.Error(e, err)
 		}
-		if s = dirLoop(t, dir, s, nil); s.Stop != ralph.StopVerified || s.Attempt != 2 {
-			t.Errorf("%+v", s)
+	})
+}
+
+// TestDirHeld: a loop has one holder, and who is second is told who that is.
+func TestDirHeld(t *testing.T) {
+	t.Parallel()
+	dir := &progress.Dir{Path: t.TempDir()}
+	other := &progress.Dir{Path: dir.Path}
+	j := create(t, dir, ralph.Start(ralph.Task{ID: "T", Prompt: "Do it."}))
+	l := answers("not yet", done)
+	l.Control = func(_ context.Context, s ralph.State) (ralph.State, error) {
+		if s.Iteration < 2 || s.Running {
+			return s, nil
 		}
-		if again, _, err := dir.Resume("T"); err != nil || !again.Done() {
-			t.Errorf("%v: %+v", err, again)
+		e, err := other.Look("T")
+		if err != nil || e.Status != progress.StatusRunning || e.Holder == nil || e.Holder.PID != os.Getpid() || e.State.Iteration != 2 {
+			t.Error(e, err)
+		}
+		for name, try := range map[string]func() error{
+			"Open":     func() error { _, err := other.Open("T"); return err },
+			"Create":   func() error { _, err := other.Create(ralph.Start(s.Task), progress.KindLoop); return err },
+			"Remove":   func() error { return other.Remove("T") },
+			"SetAside": func() error { _, err := other.SetAside("T"); return err },
+			"Append": func() error {
+				s := ralph.Start(s.Task)
+				return other.Append(t.Context(), ralph.Event{Kind: ralph.EventLoopStarted, Loop: "T", State: &s})
+			},
+			"Open by the same": func() error { _, err := dir.Open("T"); return err },
+		} {
+			if held, ok := errors.AsType[*progress.HeldError](try()); !ok || held.Holder.PID != os.Getpid() || !strings.Contains(held.Error(), `loop "T" is held by process`) {
+				t.Errorf("%s: %v", name, held)
+			}
+		}
+		return s, nil
+	}
+	runLoop(t, j, l)
+	if e, err := other.Look("T"); err != nil || e.Status != progress.StatusCompleted || e.Holder != nil {
+		t.Error(e, err)
+	}
+	runLoop(t, open(t, other, "T"), answers()) // nothing runs
+}
+
+// TestDirSteer: what other processes ask for reaches the loop, is on record, and
+// counts for a loop that nobody runs.
+func TestDirSteer(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		dir := &progress.Dir{Path: t.TempDir()}
+		other := &progress.Dir{Path: dir.Path}
+		var prompts []string
+		l := &ralph.Local{Verifier: verify.String{}, Workspace: noWorkspace, Runner: ralph.RunnerFunc(func(ctx context.Context, req ralph.Request) (ralph.Response, error) {
+			prompts = append(prompts, req.Prompt)
+			var err error
+			switch req.Iteration {
+			case 1:
+				_, err = other.Guide("T", "use the blue one")
+			case 2:
+				_, err = other.Stop("T")
+			case 4:
+				_, err = other.Cancel("T", "enough")
+			}
+			return ralph.Response{Output: "not yet"}, err
+		})}
+		s, err := create(t, dir, ralph.Start(ralph.Task{ID: "T", Prompt: "Do it."})).Run(t.Context(), l)
+		if stop, ok := errors.AsType[*ralph.StopError](err); !ok || stop.Reason != ralph.StopIterations || s.Iteration != 2 {
+			t.Fatalf("%+v, %v", s, err)
+		}
+		if len(prompts) != 2 || strings.Contains(prompts[0], "blue") || !strings.Contains(prompts[1], "use the blue one") {
+			t.Error(prompts)
+		}
+		dir.Close()
+
+		limits := ralph.Limits{Iterations: 9}
+		if e, err := other.Limit("T", limits); err != nil || e.State.Done() || e.State.Iteration != 3 {
+			t.Errorf("%+v, %v", e, err)
+		}
+		if e, err := other.Guide("T", "and the red one"); err != nil || len(e.State.Guidance) != 1 {
+			t.Errorf("%+v, %v", e, err)
+		}
+		j := open(t, dir, "T")
+		if j.State.Task.Limits != limits || j.State.Iteration != 3 || len(j.State.Guidance) != 1 {
+			t.Fatalf("%+v", j.State)
+		}
+		s, err = j.Run(t.Context(), l)
+		if stop, ok := errors.AsType[*ralph.StopError](err); !ok || stop.Reason != ralph.StopCancelled || s.Iteration != 4 || s.Detail != "enough" {
+			t.Fatalf("%+v, %v", s, err)
+		}
+		if !strings.Contains(prompts[2], "and the red one") || strings.Contains(prompts[3], "red") {
+			t.Error(prompts[2:])
+		}
+		if err := j.Close(); err != nil {
+			t.Error(err)
+		}
+		for range 2 {
+			if e, err := other.Cancel("T", "again"); !errors.Is(err, progress.ErrOver) || e.State.Detail != "enough" {
+				t.Errorf("%+v, %v", e, err)
+			}
+		}
+		if j := open(t, dir, "T"); cmp.Diff(j.State, s, cmpopts.EquateEmpty()) != "" {
+			t.Error(cmp.Diff(j.State, s))
 		}
 	})
 }
@@ -106,7 +262,7 @@ func TestWorkspaceDir(t *testing.T) {
 	}
 	a, err := progress.WorkspaceDir(ws)
 	b, err2 := progress.WorkspaceDir(link)
-	if err != nil || err2 != nil || a != b || filepath.Dir(a.Path) != filepath.Join(home, ".local", "state", "ralph") {
+	if err != nil || err2 != nil || a.Path != b.Path || filepath.Dir(a.Path) != filepath.Join(home, ".local", "state", "ralph") {
 		t.Errorf("%v %v, %v %v", a, b, err, err2)
 	}
 	t.Setenv("XDG_STATE_HOME", filepath.Join(home, "s"))
@@ -115,5 +271,20 @@ func TestWorkspaceDir(t *testing.T) {
 	}
 	if _, err := progress.WorkspaceDir(filepath.Join(ws, "none")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("no workspace: %v", err)
+	}
+
+	// One run at a time has it.
+	first, err := progress.HoldWorkspace(ws, "ralph build")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := progress.HoldWorkspace(link, "ralph plan"); err == nil || !strings.Contains(err.Error(), "(ralph build) since 2") {
+		t.Error(err)
+	}
+	if err := first.Close(); err != nil {
+		t.Error(err)
+	}
+	if second, err := progress.HoldWorkspace(link, "ralph plan"); err != nil || second.Close() != nil {
+		t.Error(err)
 	}
 }

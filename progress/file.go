@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/ralph-loop/ralph/internal/file"
 )
@@ -15,8 +17,11 @@ import (
 // opened for each write, and one that was deleted is begun again, with a folder
 // .ralph that holds it. Lines of [JSONL] that concurrent loops or processes write
 // stay whole. What may stand at Path, and who may read it, says [OpenJSONL]. Folders
-// that are made are for their owner alone, 0700, and say to git that they are no
-// part of the project.
+// that are made are for their owner alone, 0700, and a .gitignore in them says that they
+// are no part of the project. A folder .ralph or logs that is there without one gets
+// one, too: if it holds files of others, it hides the log alone, or all session-*.log.
+// One that is there stays as it is; who wants the logs in the project leaves an
+// empty one.
 type File struct {
 	Path string
 }
@@ -56,22 +61,56 @@ func (f File) Create() (*os.File, error) {
 	return log, nil
 }
 
-// folder makes the folder, if it is not there.
+// folder makes the folder, if it is not there, and hides it from git. So it does with
+// a folder .ralph or logs that is there, unless something is said in it to git
+// already, be it nothing.
 func (f File) folder() error {
 	folder := filepath.Dir(f.Path)
-	if _, err := os.Stat(folder); err == nil {
+	made := false
+	if _, err := os.Stat(folder); err != nil {
+		if err := file.Folder(folder); err != nil {
+			return fmt.Errorf("progress: %w", err)
+		}
+		made = true
+	}
+	if name := filepath.Base(folder); !made && name != ".ralph" && name != "logs" {
 		return nil
 	}
-	err := file.Folder(folder)
-	if err == nil {
-		var ignore *os.File
-		if ignore, err = file.Create("", filepath.Join(folder, ".gitignore"), file.Private); err == nil {
-			_, err = ignore.WriteString("*\n")
-			err = errors.Join(err, ignore.Close())
-		}
+	ignore := filepath.Join(folder, ".gitignore")
+	if _, err := os.Lstat(ignore); err == nil {
+		return nil
 	}
-	if err != nil && !errors.Is(err, fs.ErrExist) { // or somebody else was faster
+	if err := create(ignore, f.hidden()); err != nil && made && !errors.Is(err, fs.ErrExist) { // or somebody else was faster
 		return fmt.Errorf("progress: %w", err)
 	}
-	return nil
+	return nil // in a folder of others it may not be possible, which is no reason to write no log
+}
+
+func create(path, text string) error {
+	f, err := file.Create("", path, file.Private)
+	if err == nil {
+		_, err = f.WriteString(text)
+		err = errors.Join(err, f.Close())
+	}
+	return err
+}
+
+// hidden is what is said to git: that all in the folder is no part of the project,
+// or, where others have put something there, that the file is not, and those
+// that are named like it for another session.
+func (f File) hidden() string {
+	const sessions = "session-*.log"
+	own, base := "", filepath.Base(f.Path)
+	if is, _ := filepath.Match(sessions, base); is {
+		own = sessions
+	}
+	entries, err := os.ReadDir(filepath.Dir(f.Path))
+	others := err != nil || slices.ContainsFunc(entries, func(e fs.DirEntry) bool {
+		session, _ := filepath.Match(own, e.Name())
+		return e.Name() != base && !session
+	})
+	if !others {
+		return "*\n"
+	}
+	return "/" + cmp.Or(own, strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(base)) + "\n/.gitignore\n"
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/ralph-loop/ralph/internal/file"
@@ -80,47 +81,75 @@ func (h *Hold) Close() error {
 	if h == nil || h.lock == nil {
 		return nil
 	}
-	err := os.Remove(h.path) // before it is unlocked: who comes now makes another one
-	err = errors.Join(err, file.Unlock(h.lock), h.lock.Close())
+	_ = os.Remove(h.path) // before it is unlocked: who comes now makes another one; some systems keep what is open
+	err := errors.Join(file.Unlock(h.lock), h.lock.Close())
 	h.lock = nil
 	return err
 }
 
-// hold locks a file, which it makes, and writes into it who has it.
+// hold locks a file, which it makes, and writes into it who has it. It is patient
+// with what lasts an instant: others look who has it, it is removed by who had it,
+// or the file does not tell yet, or tells of a process that is gone.
 func hold(path, thing, what string) (*Hold, error) {
-	for range 100 { // it may be removed by who had it
-		f, err := file.Append("", path, file.Private)
-		if err != nil {
+	var holder Holder
+	for until := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
+		h, err := tryHold(path)
+		if err == nil {
+			if err := h.tell(what); err != nil {
+				return nil, fmt.Errorf("progress: lock: %w", errors.Join(err, h.Close()))
+			}
+			return h, nil
+		}
+		held, is := errors.AsType[*HeldError](err)
+		switch {
+		case !is && !errors.Is(err, file.ErrTaken):
 			return nil, fmt.Errorf("progress: lock: %w", err)
+		case is:
+			holder = held.Holder
 		}
-		err = file.Lock(f, file.LockMode{Try: true})
-		if errors.Is(err, file.ErrTaken) {
-			// Who only looks has it together with others that look.
-			looked := file.Lock(f, file.LockMode{Try: true, Shared: true})
-			holder := readHolder(f)
-			if err := f.Close(); err != nil {
-				return nil, fmt.Errorf("progress: lock: %w", err)
-			}
-			if errors.Is(looked, file.ErrTaken) {
-				return nil, &HeldError{What: thing, Holder: holder}
-			}
-			time.Sleep(time.Millisecond)
-			continue
+		if is && holder.lives() || time.Now().After(until) {
+			return nil, &HeldError{What: thing, Holder: holder}
 		}
-		if err != nil {
-			return nil, fmt.Errorf("progress: lock: %w", errors.Join(err, f.Close()))
-		}
-		if !sameFile(f, path) {
-			f.Close()
-			continue
-		}
-		h := &Hold{lock: f, path: path}
-		if err := h.tell(what); err != nil {
-			return nil, fmt.Errorf("progress: lock: %w", errors.Join(err, h.Close()))
-		}
-		return h, nil
 	}
-	return nil, &HeldError{What: thing}
+}
+
+// patience is how long a lock is tried for that nobody should have.
+const patience = 2 * time.Second
+
+// tryHold locks a file. The error is a [*HeldError], or wraps [file.ErrTaken] if
+// nobody has it for himself.
+func tryHold(path string) (*Hold, error) {
+	f, err := file.Append("", path, file.Private)
+	if err != nil {
+		return nil, err
+	}
+	err = file.Lock(f, file.LockMode{Try: true})
+	if errors.Is(err, file.ErrTaken) {
+		if looked := file.Lock(f, file.LockMode{Try: true, Shared: true}); errors.Is(looked, file.ErrTaken) {
+			err = &HeldError{Holder: readHolder(f)}
+		}
+	}
+	if err == nil && !sameFile(f, path) {
+		err = file.ErrTaken
+	}
+	if err != nil {
+		f.Close() // nothing was written
+		return nil, err
+	}
+	return &Hold{lock: f, path: path}, nil
+}
+
+// lives reports whether the holder is known and, as far as that can be told, not gone. A process
+// that was killed while it started another one keeps its locks until that is another program.
+func (h Holder) lives() bool {
+	if host, _ := os.Hostname(); h.PID <= 0 || h.Host != host {
+		return h.PID > 0
+	}
+	p, err := os.FindProcess(h.PID)
+	if err == nil {
+		err = p.Signal(syscall.Signal(0))
+	}
+	return !errors.Is(err, os.ErrProcessDone)
 }
 
 func (h *Hold) tell(what string) error {
@@ -137,19 +166,24 @@ func (h *Hold) tell(what string) error {
 
 // holderOf tells who holds a lock, nil = nobody.
 func holderOf(path string) *Holder {
-	f, err := file.Open("", path)
-	if err != nil {
-		return nil
-	}
-	defer f.Close()
-	if err := file.Lock(f, file.LockMode{Try: true, Shared: true}); !errors.Is(err, file.ErrTaken) {
-		if err == nil {
-			file.Unlock(f)
+	for until := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
+		f, err := file.Open("", path)
+		if err != nil {
+			return nil
 		}
-		return nil
+		err = file.Lock(f, file.LockMode{Try: true, Shared: true})
+		holder := readHolder(f)
+		_ = file.Unlock(f) // also for a process that is being started
+		f.Close()
+		switch {
+		case !errors.Is(err, file.ErrTaken):
+			return nil
+		case holder.lives():
+			return &holder
+		case time.Now().After(until):
+			return &holder
+		}
 	}
-	holder := readHolder(f)
-	return &holder
 }
 
 // readHolder reads who holds a lock; what cannot be read is not known.

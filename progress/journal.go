@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/file"
@@ -34,7 +33,10 @@ type journalLine struct {
 	// Taken is, on a line that changes what the loop goes on by, the offset up to
 	// which requests of that kind have been taken over with it; on the start of a loop
 	// those of all kinds.
-	Taken int64       `json:"taken,omitempty"`
+	Taken int64 `json:"taken,omitempty"`
+	// Asked says on the end of a loop that there are requests before it which were
+	// not taken over.
+	Asked bool        `json:"asked,omitempty"`
 	Event ralph.Event `json:"event"`
 }
 
@@ -56,6 +58,7 @@ type journal struct {
 	kind     Kind
 	lock     *Hold
 	open     bool  // a Journal has it
+	goesOn   bool  // by Open
 	unlocked error // why there is no lock
 
 	raw io.WriteCloser // of the attempt that runs
@@ -64,6 +67,7 @@ type journal struct {
 
 // onFile is what is known of a journal's file.
 type onFile struct {
+	named    bool  // the file's name is durable
 	ready    bool  // end is known
 	end      int64 // of what is known of the file
 	own      int64 // the end of the last line that was written here
@@ -132,7 +136,7 @@ func (j *journal) take(what string) error {
 
 func (j *journal) release() error {
 	err := j.lock.Close()
-	j.lock, j.open = nil, false
+	j.lock, j.open, j.goesOn = nil, false, false
 	return err
 }
 
@@ -245,9 +249,6 @@ func (j *journal) putAside(f file.Handle, size int64) error {
 
 // append records an event.
 func (j *journal) append(ctx context.Context, ev ralph.Event) error {
-	if ev.Time.IsZero() {
-		ev.Time = time.Now()
-	}
 	ev = j.d.redacted(plainEvent(ev))
 	if ev.Kind == ralph.EventLoopStarted {
 		if err := j.start(ev); err != nil {
@@ -292,7 +293,7 @@ func (j *journal) start(ev ralph.Event) error {
 	if err := j.take("running"); err != nil {
 		return err
 	}
-	if ev.State == nil || ev.State.Begun() {
+	if ev.State == nil || ev.State.Begun() || j.goesOn {
 		return nil
 	}
 	info, err := os.Lstat(j.path)
@@ -337,8 +338,7 @@ func (j *journal) write(ev ralph.Event) error {
 		known = j.end
 	}
 	l := journalLine{Kind: ev.Kind, Event: ev}
-	first := j.end == 0
-	if first {
+	if j.end == 0 {
 		kind := j.kind
 		if kind == "" {
 			kind = KindLoop
@@ -347,7 +347,11 @@ func (j *journal) write(ev ralph.Event) error {
 	}
 	switch class(ev.Kind) {
 	case ralph.EventLoopStarted:
-		l.Taken = max(known, j.handed)
+		if l.Taken = max(known, j.handed); len(j.asked) > 0 { // advice that waits for a loop that was over
+			l.Taken = min(l.Taken, j.asked[0].end-1)
+		}
+	case ralph.EventLoopStopped:
+		l.Asked = len(j.asked) > 0
 	case ralph.EventGuided, ralph.EventPaused, ralph.EventLimitsChanged, ralph.EventReopened:
 		l.Taken = j.handed
 	}
@@ -360,8 +364,9 @@ func (j *journal) write(ev ralph.Event) error {
 		j.own = j.end
 	}
 	err = errors.Join(err, f.Unlock(), f.Close())
-	if err == nil && first {
+	if err == nil && !j.named { // who made the file may have died before it synced its name
 		err = j.d.sync(filepath.Dir(j.path))
+		j.named = err == nil
 	}
 	return err
 }

@@ -10,6 +10,7 @@ import (
 	"maps"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/ralph-loop/ralph"
 )
@@ -22,8 +23,9 @@ type Journal struct {
 	State ralph.State
 	// Meta is what the loop was last started with.
 	Meta map[string]string
-	// Pending is what has been answered in the attempt that is Running: its answer is still to be
-	// verified, and no agent need be run for it. nil = the attempt has no answer.
+	// Pending is what has been answered in the attempt that is Running: its answer is
+	// still to be verified, and no agent need be run for it. nil = the attempt has no
+	// answer.
 	Pending *ralph.Event
 	Kind    Kind
 	Parent  string
@@ -62,9 +64,10 @@ func (d *Dir) Create(s ralph.State, kind Kind) (*Journal, error) {
 }
 
 // Open holds a loop that is on record, and returns where it stands: to be run again,
-// also if it is done, as long as nobody else holds it. What other processes have asked for is in the state. The
-// error wraps [fs.ErrNotExist] if nothing is on record of it, and is a [*HeldError] if
-// another process holds it, and a [*CorruptError] if its journal cannot be read.
+// also if it is done, as long as nobody else holds it. What other processes have asked
+// for is in the state. The error wraps [fs.ErrNotExist] if nothing is on record of it,
+// and is a [*HeldError] if another process holds it, and a [*CorruptError] if its
+// journal cannot be read.
 func (d *Dir) Open(loop string) (*Journal, error) {
 	if _, err := os.Lstat(d.File(loop)); err != nil {
 		return nil, fmt.Errorf("progress: loop %q: %w", loop, notThere(err))
@@ -74,8 +77,14 @@ func (d *Dir) Open(loop string) (*Journal, error) {
 		return nil, err
 	}
 	t, err := d.tell(loop)
+	if err == nil && d.Parent == "" && t.about.Parent != "" {
+		if h := d.holder(j.path, t.about.Parent, t.active); h != nil {
+			err = &HeldError{What: j.name(), Holder: *h}
+		}
+	}
 	if err == nil {
 		j.known(t)
+		j.goesOn, j.asked = true, t.waits // the others are in the state
 		err = j.repair()
 	}
 	if err != nil {
@@ -143,9 +152,10 @@ func (j *journal) letGo() error {
 // Close lets go of the loop.
 func (j *Journal) Close() error { return j.j.letGo() }
 
-// Run runs the loop by a driver, from State on, and sets State to what came of it. It is l.Run with
-// the journal as the first of its logs, and with its Control, Pending and Output,
-// beside those that l has; without Meta of its own l gets that of the journal.
+// Run runs the loop by a driver, from State on, and sets State to what came of it. It
+// is l.Run with the journal as the first of its logs, and with its Control, Pending
+// and Output, beside those that l has; without Meta of its own l gets that of the
+// journal.
 func (j *Journal) Run(ctx context.Context, l *ralph.Local) (ralph.State, error) {
 	local := *l
 	local.Log = j.d
@@ -161,6 +171,7 @@ func (j *Journal) Run(ctx context.Context, l *ralph.Local) (ralph.State, error) 
 		}
 		return j.d.Control(ctx, s)
 	}
+	local.Pending = j.d.Pending
 	local.Output = func(req ralph.Request) (display, raw io.Writer) {
 		own := j.d.Output(req)
 		if l.Output == nil {
@@ -182,9 +193,10 @@ func (j *Journal) Run(ctx context.Context, l *ralph.Local) (ralph.State, error) 
 // Append, Control and Pending are those of the Dir.
 func (j *Journal) Append(ctx context.Context, ev ralph.Event) error { return j.d.Append(ctx, ev) }
 
-// Record appends an event and applies it to the state, for a driver of its own, in the order that [ralph.Local]
-// describes: what is recorded and what is decided cannot come apart. The event's loop, task and agent
-// are filled in. It sets State. If another process has cancelled the loop, the state is done.
+// Record appends an event and applies it to the state, for a driver of its own, in the
+// order that [ralph.Local] describes: what is recorded and what is decided cannot come
+// apart. The event's loop, task and agent are filled in. It sets State. If another
+// process has cancelled the loop, the state is done.
 func (j *Journal) Record(ctx context.Context, ev ralph.Event) (ralph.State, error) {
 	s := j.State
 	ev.V, ev.Loop, ev.Task, ev.Agent = ralph.Version, s.Loop, s.Task.ID, s.Task.Agent
@@ -197,6 +209,38 @@ func (j *Journal) Record(ctx context.Context, ev ralph.Event) (ralph.State, erro
 	}
 	j.State = s
 	return s, err
+}
+
+// Wake returns a channel that has something to receive when another process has asked
+// for something, within a second: for [ralph.Sleep]. It serves until ctx is done.
+func (j *Journal) Wake(ctx context.Context) <-chan struct{} {
+	wake := make(chan struct{}, 1)
+	go func() {
+		for ctx.Err() == nil {
+			if j.j.changed() {
+				select {
+				case wake <- struct{}{}:
+				default:
+				}
+			}
+			select {
+			case <-ctx.Done():
+			case <-time.After(lookEvery):
+			}
+		}
+	}()
+	return wake
+}
+
+// lookEvery is how often a driver looks for what other processes ask for.
+const lookEvery = 500 * time.Millisecond
+
+// changed reports whether there is something to read, or to find wrong.
+func (j *journal) changed() bool {
+	info, err := os.Stat(j.path)
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.own > 0 && (err != nil || info.Size() != j.end)
 }
 
 // Ask takes over what other processes have asked for, for a driver of its own, and records it.

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph"
-	"github.com/ralph-loop/ralph/internal/file"
 )
 
 // A CorruptError says where a journal cannot be read. It stays as it is: nothing is
@@ -116,6 +115,7 @@ type telling struct {
 	pending         *ralph.Event // of the attempt that the state is in
 	started, active time.Time
 	asked           []request // and not taken over
+	waits           []request // of them advice, if the loop is over
 	paused          bool      // by request, or on record
 	end             int64     // of the last whole line
 }
@@ -128,7 +128,7 @@ func (d *Dir) tell(loop string) (*telling, error) {
 		return nil, fmt.Errorf("progress: loop %q: %w", loop, notThere(err))
 	}
 	defer f.Close() // it was only read
-	t, err := tellFrom(f, d.File(loop))
+	t, err := tellFrom(f, d.File(loop), true)
 	if err == nil && t.end == 0 {
 		err = fmt.Errorf("progress: loop %q: %w", loop, notThere(fs.ErrNotExist))
 	}
@@ -138,7 +138,9 @@ func (d *Dir) tell(loop string) (*telling, error) {
 	return t, err
 }
 
-func tellFrom(f file.Handle, path string) (*telling, error) {
+// tellFrom reads a journal. Answers, which may be long, are looked at only if that is
+// wanted, or if one is the last word.
+func tellFrom(f io.Reader, path string, whole bool) (*telling, error) {
 	t := &telling{}
 	taken := map[ralph.EventKind]int64{}
 	var answered foundLine
@@ -148,7 +150,7 @@ func tellFrom(f file.Handle, path string) (*telling, error) {
 		}
 		t.end = l.end
 		if l.number > 1 && l.is(ralph.EventAnswered) { // long, and of use only if nothing follows
-			if !json.Valid(l.text) {
+			if whole && !json.Valid(l.text) {
 				return nil, l.corrupt(errors.New("it is no line of a journal"))
 			}
 			answered = l
@@ -226,18 +228,34 @@ func (t *telling) line(l foundLine, line journalLine, taken map[ralph.EventKind]
 	}
 	t.active = ev.Time
 	t.fold.apply(ev)
+	if kind == ralph.EventLoopStopped && ev.State != nil && ev.State.Stop == t.fold.s.Stop {
+		t.fold.s = *ev.State // whole, also if what came before could not be written
+	}
 	return nil
 }
 
-// askedFor applies what was asked for and not taken over.
+// askedFor applies what was asked for and not taken over. Advice to a loop that is
+// over waits until it goes on.
 func (t *telling) askedFor(taken map[ralph.EventKind]int64) {
-	var left []request
+	var left, advice []request
 	for _, r := range t.asked {
-		if r.end <= max(taken[class(asks(r.ev))], taken[ralph.EventLoopStarted]) {
+		kind := asks(r.ev)
+		if r.end <= max(taken[class(kind)], taken[ralph.EventLoopStarted]) {
 			continue
 		}
 		left = append(left, r)
-		t.fold.s = r.does(t.fold.s)
+		if kind == ralph.EventGuided {
+			advice = append(advice, r)
+		} else {
+			t.fold.s = r.does(t.fold.s)
+		}
 	}
 	t.asked = left
+	if t.fold.s.Done() {
+		t.waits = advice
+		return
+	}
+	for _, r := range advice {
+		t.fold.s = r.does(t.fold.s)
+	}
 }

@@ -165,6 +165,15 @@ func (l *JSONL) write(text []byte) error {
 	return err
 }
 
+// record is an event as a Record.
+func (l *JSONL) record(ev ralph.Event) Record {
+	at := l.position(ev)
+	if ev.Kind == ralph.EventIterationEnded {
+		return attemptRecord(ev, at)
+	}
+	return Record{TaskID: ev.Task, Stage: ev.Agent, Timestamp: ev.Time, Kind: ev.Kind, Event: ev}
+}
+
 func attemptRecord(ev ralph.Event, at *position) Record {
 	it := ev.Iteration
 	return Record{
@@ -189,10 +198,13 @@ func jsonLine(v any) ([]byte, error) {
 	return PrintableJSON(bytes.ToValidUTF8(b.Bytes(), []byte("\uFFFD"))), nil
 }
 
-// plainEvent is an event as JSON can hold it: times in UTC, and no amounts that
-// are none. It shares nothing that it changes.
+// plainEvent is an event as JSON can hold it: with a time, times in UTC, and no
+// amounts that are none. It shares nothing that it changes.
 func plainEvent(ev ralph.Event) ralph.Event {
 	ev.V = cmp.Or(ev.V, ralph.Version)
+	if ev.Time.IsZero() {
+		ev.Time = time.Now().Round(0)
+	}
 	ev.Time = ev.Time.UTC()
 	ev.Iteration.Start, ev.Iteration.End = ev.Iteration.Start.UTC(), ev.Iteration.End.UTC()
 	ev.Iteration.Usage.CostUSD = amount(ev.Iteration.Usage.CostUSD)
@@ -207,6 +219,11 @@ func plainEvent(ev ralph.Event) ralph.Event {
 		s.Updated = s.Updated.UTC()
 		s.Usage.CostUSD, s.Verifying.CostUSD, s.LastCost = amount(s.Usage.CostUSD), amount(s.Verifying.CostUSD), amount(s.LastCost)
 		s.Verdict.Usage.CostUSD = amount(s.Verdict.Usage.CostUSD)
+		if s.Settled != nil {
+			settled := *s.Settled
+			settled.CostUSD = amount(settled.CostUSD)
+			s.Settled = &settled
+		}
 		ev.State = &s
 	}
 	return ev

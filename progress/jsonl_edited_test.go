@@ -51,6 +51,7 @@ func eventful(t testing.TB) []string {
 	s = first
 	record(ralph.Event{Kind: ralph.EventLoopStarted, State: &first, Meta: map[string]string{"agent": "claude"}})
 	attempt(ralph.Iteration{Usage: ralph.Usage{Requests: 1, InputTokens: 5, CostUSD: new(0.02)}, Workspace: "w", Files: []string{"a.go"}, Learnings: []string{"l"}},
+		ralph.Event{Kind: ralph.EventRunning, Iteration: ralph.Iteration{Number: 1, Attempt: 1, Usage: ralph.Usage{InputTokens: 4, CostUSD: new(0.01)}, Elapsed: time.Second}},
 		ralph.Event{Kind: ralph.EventGuided, Text: "hurry"},
 		ralph.Event{Kind: ralph.EventGuided, State: &ralph.State{Guidance: []string{"hurry", "more"}, Late: 1}},
 		ralph.Event{Kind: ralph.EventAnswered, Answer: &ralph.Response{Output: "So far.", Omitted: 3, Usage: ralph.Usage{Messages: 2}}})

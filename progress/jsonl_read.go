@@ -18,7 +18,7 @@ import (
 // maxJSONLine bounds what is read of a line, in bytes; a longer one is no JSON.
 const maxJSONLine = 64 << 20
 
-// ReadJSONL reads an execution log, record by record. Lines that hold no JSON
+// ReadJSONL reads an execution log, or the journal of a [Dir], record by record. Lines that hold no JSON
 // object of this kind are skipped: a crash may have cut them off, or somebody
 // has edited the file; so are lines over 64 MiB. [Record.Line] shows the gaps.
 // The only error is that of r, with the number of the line; it comes last. The
@@ -26,9 +26,15 @@ const maxJSONLine = 64 << 20
 func ReadJSONL(r io.Reader) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		in := bufio.NewReaderSize(r, 64<<10)
+		var loops JSONL // where they stand
 		for n := int64(1); ; n++ {
 			text, err := readLine(in, maxJSONLine)
-			if rec, ok := parseRecord(text, n); ok && !yield(rec, nil) {
+			rec, ok := parseRecord(text, n)
+			if ok && bytes.HasPrefix(text, []byte(`{"kind":`)) { // a journal's line: the event alone
+				rec = loops.record(rec.Event)
+				rec.Line = n
+			}
+			if ok && !yield(rec, nil) {
 				return
 			}
 			if errors.Is(err, io.EOF) {

@@ -119,12 +119,12 @@ func TestJSONLLines(t *testing.T) {
 	l := &progress.JSONL{W: &b}
 	at := time.Date(2026, 1, 18, 10, 0, 0, 5e8, time.FixedZone("CET", 3600))
 	nan := math.NaN()
-	s := ralph.State{V: 1, Loop: "T", Iteration: 3, Attempt: 1, LastCost: &nan, Updated: at, Verifying: ralph.Usage{CostUSD: &nan}, Verdict: ralph.Verdict{Usage: ralph.Usage{CostUSD: &nan}}, Task: ralph.Task{ID: "T", Spec: json.RawMessage("{ \"a\":\n \"<\xff>\" }")}}
+	s := ralph.State{V: 1, Loop: "T", Iteration: 3, Attempt: 1, LastCost: &nan, Updated: at, Verifying: ralph.Usage{CostUSD: &nan}, Settled: &ralph.Usage{CostUSD: &nan}, Verdict: ralph.Verdict{Usage: ralph.Usage{CostUSD: &nan}}, Task: ralph.Task{ID: "T", Spec: json.RawMessage("{ \"a\":\n \"<\xff>\" }")}}
 	add(t, l, ralph.Event{Kind: ralph.EventLoopStarted, Time: at, Loop: "T", Task: "T", State: &s})
 	add(t, l, ralph.Event{Kind: ralph.EventIterationEnded, Time: at, Loop: "T", Task: "T", Agent: "coder", Iteration: ralph.Iteration{
 		Number: 3, Attempt: 1, Start: at, Elapsed: 45 * time.Second, Usage: ralph.Usage{CostUSD: &nan}, Verdict: ralph.Verdict{Usage: ralph.Usage{CostUSD: &nan}}, Error: "<&>\xff"}})
 	want := `{"task_id":"T","stage":"","timestamp":"2026-01-18T09:00:00.5Z","kind":"loop_started","event":{"v":1,"kind":"loop_started","time":"2026-01-18T09:00:00.5Z","loop":"T","task":"T",` +
-		`"state":{"v":1,"loop":"T","task":{"id":"T","spec":{"a":"<` + "\uFFFD" + `>"}},"iteration":3,"attempt":1,"updated":"2026-01-18T09:00:00.5Z"}}}` + "\n" +
+		`"state":{"v":1,"loop":"T","task":{"id":"T","spec":{"a":"<` + "\uFFFD" + `>"}},"iteration":3,"attempt":1,"settled":{},"updated":"2026-01-18T09:00:00.5Z"}}}` + "\n" +
 		`{"task_id":"T","stage":"coder","ralph_iteration":3,"ralph_max":10,"promise_found":false,"continuing":true,"duration_ms":45000,"attempt":1,"outcome":"","error":"<&>` + "\\ufffd" + `","verified":false,` +
 		`"timestamp":"2026-01-18T09:00:00.5Z","kind":"iteration_ended","event":{"v":1,"kind":"iteration_ended","time":"2026-01-18T09:00:00.5Z","loop":"T","task":"T","agent":"coder",` +
 		`"iteration":{"number":3,"attempt":1,"start":"2026-01-18T09:00:00.5Z","elapsed":45000000000,"error":"<&>` + "\\ufffd" + `"}}}` + "\n"
@@ -133,9 +133,23 @@ func TestJSONLLines(t *testing.T) {
 	}
 	answer := &ralph.Response{Usage: ralph.Usage{CostUSD: &nan}}
 	add(t, l, ralph.Event{Kind: ralph.EventAnswered, Answer: answer})
-	if s.LastCost != &nan || s.Verdict.Usage.CostUSD != &nan || answer.Usage.CostUSD != &nan {
+	if s.LastCost != &nan || s.Settled.CostUSD != &nan || s.Verdict.Usage.CostUSD != &nan || answer.Usage.CostUSD != &nan {
 		t.Error("the event was changed")
 	}
+}
+
+// TestJSONLTime: an event that was made by hand, without a time, is of now.
+func TestJSONLTime(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var b bytes.Buffer
+		add(t, &progress.JSONL{W: &b}, ralph.Event{Kind: ralph.EventCancelled, Loop: "T", Text: "enough"})
+		for rec, err := range progress.ReadJSONL(&b) {
+			if err != nil || !rec.Event.Time.Equal(time.Now()) || rec.Timestamp != rec.Event.Time {
+				t.Errorf("%v: %v, %v", err, rec.Event.Time, rec.Timestamp)
+			}
+		}
+	})
 }
 
 // TestJSONLContinuing says whether the loop goes on, with and without a state.

@@ -50,6 +50,20 @@ func TestKit(t *testing.T) {
 		{"JSONL", inMemory(func(l ralph.ProgressLog) ralph.ProgressLog { return l }), progresstest.Traits{Shared: true, Read: readBack, Failing: func() (ralph.ProgressLog, error) {
 			return &progress.JSONL{W: nowhere{}}, nil
 		}}},
+		{"StateFile", func() (ralph.ProgressLog, error) {
+			dir, err := folder()
+			return &progress.StateFile{Path: filepath.Join(dir, "new", "state.json")}, err
+		}, progresstest.Traits{Shared: true, Failing: func() (ralph.ProgressLog, error) {
+			dir, err := folder()
+			return &progress.StateFile{Path: dir}, err
+		}}},
+		{"TaskFile", func() (ralph.ProgressLog, error) {
+			dir, err := folder()
+			return &progress.TaskFile{Path: filepath.Join(dir, "tasks.json")}, err
+		}, progresstest.Traits{Shared: true, Failing: func() (ralph.ProgressLog, error) {
+			dir, err := folder()
+			return &progress.TaskFile{Path: dir}, err
+		}}},
 		{"Multi", inMemory(func(l ralph.ProgressLog) ralph.ProgressLog {
 			return progress.Multi(nil, l, &progress.Banner{W: &bytes.Buffer{}})
 		}),

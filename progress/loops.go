@@ -44,10 +44,10 @@ type Entry struct {
 	Holder  *Holder           `json:"holder,omitempty"` // nil = no process runs it
 }
 
-// Loops yields the loops that are on record, by the names of their files. With an error, for a
-// loop whose journal cannot be read, the entry has its file's name as Loop, and the sequence goes
-// on; so it does not if the folder cannot be read, or ctx is done. A folder that is not there
-// holds no loop. The sequence can be used again.
+// Loops yields the loops that are on record, by the names of their files. With an
+// error, for a loop whose journal cannot be read, the entry has its file's name as
+// Loop, and the sequence goes on; so it does not if the folder cannot be read, or ctx
+// is done. A folder that is not there holds no loop. The sequence can be used again.
 func (d *Dir) Loops(ctx context.Context) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		files, err := os.ReadDir(d.Path)
@@ -78,7 +78,8 @@ func (d *Dir) Loops(ctx context.Context) iter.Seq2[Entry, error] {
 	}
 }
 
-// Look returns what is on record of a loop. The error wraps [fs.ErrNotExist] if that is nothing.
+// Look returns what is on record of a loop. The error wraps [fs.ErrNotExist] if that
+// is nothing.
 func (d *Dir) Look(loop string) (Entry, error) {
 	e, err := d.entry(d.File(loop))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -96,7 +97,7 @@ func (d *Dir) entry(path string) (Entry, error) {
 	defer f.Close() // it was only read
 	e, ok := over(f, path)
 	if !ok {
-		t, err := tellFrom(f, path)
+		t, err := tellFrom(f, path, false)
 		if err == nil && t.end == 0 {
 			err = fs.ErrNotExist
 		}
@@ -108,13 +109,21 @@ func (d *Dir) entry(path string) (Entry, error) {
 			Started: t.started, Active: t.active,
 		}
 	}
-	holds := strings.TrimSuffix(path, ".jsonl") + ".lock"
-	if e.Parent != "" {
-		holds = d.file(e.Parent, ".lock")
-	}
-	e.Holder = holderOf(holds)
+	e.Holder = d.holder(path, e.Parent, e.Active)
 	e.Status = statusOf(e, time.Now())
 	return e, nil
+}
+
+// holder tells who holds a loop: that is who holds its parent, if it is of this run
+// of it. nil = nobody.
+func (d *Dir) holder(path, parent string, active time.Time) *Holder {
+	if parent == "" {
+		return holderOf(strings.TrimSuffix(path, ".jsonl") + ".lock")
+	}
+	if h := holderOf(d.file(parent, ".lock")); h != nil && !active.Before(h.Since) {
+		return h
+	}
+	return nil
 }
 
 // over reads of a loop that has stopped only its start and its end, which hold all
@@ -143,7 +152,7 @@ func over(f file.Handle, path string) (Entry, bool) {
 		return Entry{}, false
 	}
 	end, err := last.decode()
-	if err != nil || end.Event.State == nil || !end.Event.State.Done() || end.Event.Loop != first.Journal.Loop {
+	if err != nil || end.Event.State == nil || !end.Event.State.Done() || end.Event.Loop != first.Journal.Loop || end.Asked {
 		return Entry{}, false
 	}
 	return Entry{

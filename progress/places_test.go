@@ -19,6 +19,8 @@ import (
 func TestPlaces(t *testing.T) {
 	t.Parallel()
 	const text = "text\n"
+	state := ralph.Start(ralph.Task{ID: "T", Prompt: "Do it."})
+	start := ralph.Event{Kind: ralph.EventLoopStarted, State: &state}
 	for how, write := range map[string]func(path string) error{
 		"OpenJSONL": func(path string) error {
 			f, err := progress.OpenJSONL(path)
@@ -36,6 +38,16 @@ func TestPlaces(t *testing.T) {
 			return errors.Join(log.Append(t.Context(), ralph.Event{Kind: ralph.EventIterationEnded, Iteration: ended}),
 				log.Append(t.Context(), ralph.Event{Kind: ralph.EventLoopStopped}))
 		},
+		"StateFile": func(path string) error { return (&progress.StateFile{Path: path}).Append(t.Context(), start) },
+		"TaskFile":  func(path string) error { return (&progress.TaskFile{Path: path}).Append(t.Context(), start) },
+		"raw output": func(path string) error {
+			w, err := progress.NewRaw(path, 10)
+			if err == nil {
+				_, err = w.Write([]byte("more"))
+				err = errors.Join(err, w.Close())
+			}
+			return err
+		},
 		"Markdown start": func(path string) error {
 			return (&progress.Markdown{Path: path}).Append(t.Context(), ralph.Event{Kind: ralph.EventLoopStarted})
 		},
@@ -50,6 +62,20 @@ func TestPlaces(t *testing.T) {
 		}
 	}
 	for _, p := range filetest.Places() {
+		t.Run("OpenRaw "+p.Name, func(t *testing.T) {
+			t.Parallel()
+			p := p
+			path := filepath.Join(t.TempDir(), "log")
+			p.Put(t, path, "") // of which nothing was written yet
+			p.Says = ""        // what is read is refused with other words
+			p.Check(t, filetest.Within(t, func() error {
+				r, err := progress.OpenRaw(path)
+				if err == nil {
+					err = r.Close()
+				}
+				return err
+			}), p.Read, path, "")
+		})
 		t.Run("Create "+p.Name, func(t *testing.T) {
 			t.Parallel()
 			path := filepath.Join(t.TempDir(), "log")

@@ -3,8 +3,8 @@ package progress
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"strings"
-	"time"
 
 	"github.com/ralph-loop/ralph"
 )
@@ -14,17 +14,18 @@ import (
 var ErrOver = errors.New("it is over")
 
 // Cancel cancels a loop for good, whoever runs it. A process that does notices within
-// a second, also in the middle of an iteration, a verification or a wait, and ends
-// the agent. Nothing that it records later brings the loop back. The entry is the loop as it is then.
-// With a loop that is over already, also by an earlier cancel, the error wraps [ErrOver].
+// a second, also in the middle of an iteration, a verification or a wait, and ends the
+// agent. Nothing that it records later brings the loop back. The entry is the loop as
+// it is then. With a loop that is over already, also by an earlier cancel, the error
+// wraps [ErrOver].
 func (d *Dir) Cancel(loop, reason string) (Entry, error) {
 	return d.ask(loop, func(s ralph.State) (ralph.Event, error) {
 		return ralph.Event{Kind: ralph.EventCancelled, Text: reason}, going(s)
 	})
 }
 
-// Pause has a loop wait when its iteration has ended, or lets it go on. It is kept for one that nobody runs.
-// The error wraps [ErrOver] if the loop is over.
+// Pause has a loop wait when its iteration has ended, or lets it go on. It is kept for
+// one that nobody runs. The error wraps [ErrOver] if the loop is over.
 func (d *Dir) Pause(loop string, paused bool) (Entry, error) {
 	return d.ask(loop, func(s ralph.State) (ralph.Event, error) {
 		kind := ralph.EventContinued
@@ -35,16 +36,12 @@ func (d *Dir) Pause(loop string, paused bool) (Entry, error) {
 	})
 }
 
-// Stop ends a loop after the iteration that runs, or that is next if none has run
-// yet, by a limit: a higher one reopens it. The error wraps [ErrOver] if the loop is over.
+// Stop ends a loop after the iteration that has begun, by a limit, see
+// [ralph.State.Finish]: a higher one reopens it. The error wraps [ErrOver] if the loop is over.
 func (d *Dir) Stop(loop string) (Entry, error) {
 	return d.ask(loop, func(s ralph.State) (ralph.Event, error) {
 		ev := asked(ralph.EventLimitsChanged)
-		ev.State = &ralph.State{Task: ralph.Task{Limits: s.Task.Limits}}
-		ev.State.Task.Limits.Iterations = s.Iteration
-		if !s.Running && s.Attempt == 1 {
-			ev.State.Task.Limits.Iterations = max(s.Iteration-1, 1)
-		}
+		ev.State = &ralph.State{Task: ralph.Task{Limits: s.Finish().Task.Limits}}
 		return ev, going(s)
 	})
 }
@@ -106,7 +103,10 @@ func (d *Dir) ask(loop string, make func(ralph.State) (ralph.Event, error)) (Ent
 	}
 	defer f.Close()
 	defer f.Unlock()
-	t, err := tellFrom(f, j.path)
+	t, err := tellFrom(f, j.path, false)
+	if err == nil && t.end == 0 { // it was moved away meanwhile, and this is another file
+		err = errors.Join(fmt.Errorf("progress: loop %q: %w", loop, notThere(fs.ErrNotExist)), d.on().Remove(j.path))
+	}
 	if err != nil {
 		return e, err
 	}
@@ -116,7 +116,7 @@ func (d *Dir) ask(loop string, make func(ralph.State) (ralph.Event, error)) (Ent
 	if err != nil {
 		return e, err
 	}
-	ev.Loop, ev.Task, ev.Agent, ev.Time = s.Loop, s.Task.ID, s.Task.Agent, time.Now()
+	ev.Loop, ev.Task, ev.Agent = s.Loop, s.Task.ID, s.Task.Agent
 	ev = d.redacted(plainEvent(ev))
 	text, err := jsonLine(journalLine{Kind: ev.Kind, Event: ev})
 	if err == nil {

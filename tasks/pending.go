@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"os"
 	"path/filepath"
 
 	"github.com/ralph-loop/ralph/internal/file"
@@ -53,14 +52,8 @@ func (f PendingFile) Keep(pending map[string]string) error {
 	if err == nil {
 		err = file.Folder(filepath.Dir(f.Path))
 	}
-	if _, missing := os.Lstat(f.Path); err == nil && missing != nil {
-		var empty *os.File
-		if empty, err = file.Create("", f.Path, file.Private); err == nil {
-			err = empty.Close()
-		}
-	}
 	if err == nil {
-		err = file.Replace("", f.Path, append(text, '\n'))
+		err = file.Put("", f.Path, append(text, '\n'))
 	}
 	if err != nil {
 		return fmt.Errorf("tasks: the boxes that are not verified could not be kept: %w", err)

@@ -22,7 +22,6 @@ type agreed struct {
 	*work
 	c        criteria
 	verifier ralph.Verifier
-	dir      progress.Dir           // the record
 	begun    map[string]ralph.State // by the loop's name: on record, to go on with
 
 	f     *spec.File              // as it was; its statuses are what this run knows, and are not saved
@@ -44,9 +43,6 @@ func (w *work) agree(c criteria, f *spec.File) (*agreed, error) {
 	var how string
 	var err error
 	if a.verifier, how, err = w.checks(c.verifier()); err != nil {
-		return nil, err
-	}
-	if a.dir, err = w.records(w.env, w.project, w.file); err != nil {
 		return nil, err
 	}
 	for _, d := range f.Definitions() {
@@ -79,12 +75,39 @@ func (w *work) agree(c criteria, f *spec.File) (*agreed, error) {
 			a.parts[d.ID] = append(a.parts[d.ID], task)
 		}
 	}
+	for _, part := range w.earlier {
+		if s, going := a.begun[part.Loop]; !going || s.Done() {
+			a.use(part.State)
+		}
+	}
 	return a, nil
+}
+
+// start is the state of a task that has not run.
+func (w *work) start(task ralph.Task) ralph.State {
+	s := ralph.Start(task)
+	s.Loop = w.name() + "/" + s.Loop
+	return s
+}
+
+// of reports whether a loop belongs to the run that was interrupted.
+func (w *work) of(loop progress.Entry) bool {
+	return slices.ContainsFunc(w.earlier, func(part progress.Entry) bool { return part.Loop == loop.Loop })
+}
+
+// use counts what a loop has used.
+func (w *work) use(s ralph.State) {
+	w.used.Usage, w.used.Elapsed = w.used.Usage.Add(s.Usage), w.used.Elapsed+s.Elapsed
+	w.used.LastCost = cmp.Or(s.LastCost, w.used.LastCost)
 }
 
 // loop is what runs the tasks.
 func (a *agreed) loop() *ralph.Local {
-	return &ralph.Local{Runner: a.agent, Verifier: a.verifier, Log: a.shown(false), Output: a.output, Evidence: a.evidence(a.dir, a.logPath), Meta: a.c.terms()}
+	l := &ralph.Local{Runner: a.agent, Verifier: a.verifier, Log: a.shown(false), Output: a.output, Evidence: a.evidence(a.place, a.logPath), Meta: a.meta}
+	if a.place != nil {
+		l.Control, l.Pending = a.control, a.place.Pending
+	}
+	return l
 }
 
 // outside are those of the guarded things that lie outside the workspace: other
@@ -211,9 +234,6 @@ func (a *agreed) settle(id string, s spec.Status, iterations int) error {
 	}
 	if err != nil {
 		return fail(exitConfig, "%s is %s, which could not be written back: %w", line(id), s, err)
-	}
-	for _, task := range a.parts[id] {
-		a.settled(task)
 	}
 	return nil
 }

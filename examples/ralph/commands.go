@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/progress"
 )
 
 // An action is what a command does, with its flags as they were given. One with
@@ -26,6 +27,10 @@ type plain struct {
 }
 
 func (p *plain) run(e env, args []string) error { return p.do(e, &p.shared, args) }
+
+func only(do func(e env, s *shared, args []string) error) func() action {
+	return func() action { return &plain{do: do} }
+}
 
 type command struct {
 	name, args string // args in brackets may be left out
@@ -60,9 +65,6 @@ func commands() []command {
 	mode := func(name string) func() action {
 		return func() action { return &modeFlags{mode: name} }
 	}
-	only := func(do func(e env, s *shared, args []string) error) func() action {
-		return func() action { return &plain{do: do} }
-	}
 	return []command{
 		{name: "plan", args: "[N]", action: mode("plan"), example: "ralph plan 3",
 			short: "have the specifications turned into implementation_plan.md, in at most N iterations (10)"},
@@ -73,6 +75,28 @@ func commands() []command {
 			example: "ralph prompt prompts/refactor.md 20 --verify 'go test ./...'"},
 		{name: "run", args: "[FILE]", action: func() action { return &runFlags{} }, example: "ralph run specs/001-shop/tasks.md --max 20",
 			short: "work off a task list, definitions or a prd.json, task by task; the commands that definitions name as their checks are run"},
+		{name: "status", action: func() action { return &statusFlags{} }, example: "ralph status --watch",
+			short: "show which loops run in this workspace, which were interrupted and which ended last"},
+		{name: "cancel", args: "[ID]", action: func() action { return &cancelFlags{} }, example: "ralph cancel TASK-001",
+			short: "cancel a loop, or those of a task, for good, whoever runs it"},
+		{name: "pause", args: "ID", takes: "one ID", example: "ralph pause build", short: "have a loop wait when its iteration has ended, until ralph resume",
+			action: steer(func(_ *shared, d *progress.Dir, l progress.Entry, _ []string) (progress.Entry, error) {
+				return d.Pause(l.Loop, true)
+			}, "%s is paused after %s")},
+		{name: "stop", args: "ID", takes: "one ID", example: "ralph stop build", short: "end a loop after its iteration; ralph limit and ralph resume let it go on",
+			action: steer(func(_ *shared, d *progress.Dir, l progress.Entry, _ []string) (progress.Entry, error) {
+				return d.Stop(l.Loop)
+			}, "%s stops after %s")},
+		{name: "resume", args: "ID", takes: "one ID", action: only(resume), example: "ralph resume build",
+			short: "go on with a loop: where it runs, if it is paused; here, if it was interrupted, has failed or was stopped by a limit that is higher now"},
+		{name: "guide", args: "ID TEXT", takes: "ID and TEXT", example: "ralph guide build 'Use the standard library.'", short: "tell a loop's agent something with its next prompt",
+			action: steer(func(_ *shared, d *progress.Dir, l progress.Entry, args []string) (progress.Entry, error) {
+				return d.Guide(l.Loop, args[0])
+			}, "%s is told with its next prompt, at %s now")},
+		{name: "limit", args: "ID", takes: "one ID", example: "ralph limit build --max 20", short: "change how much a loop may spend, also of one that a limit has stopped",
+			action: steer(func(s *shared, d *progress.Dir, l progress.Entry, _ []string) (progress.Entry, error) {
+				return s.limited(d, l)
+			}, "%s has other limits now, at %s")},
 		{name: "verify", args: "FILE [TASK]", action: func() action { return &verifyFlags{} }, example: "ralph verify tasks.yaml TASK-001 --stage coder",
 			short: "verify the work of a definition, without any agent; the commands that it names as its checks are run"},
 		{name: "task create", args: "ID SPEC TITLE", takes: "ID, SPEC and TITLE", action: func() action { return &createFlags{} },
@@ -85,8 +109,8 @@ func commands() []command {
 			short: "report everything that is wrong with a task file"},
 		{name: "task prompt", action: only(printPrompt), example: "ralph task prompt",
 			short: "print what an agent must be told to write definitions"},
-		{name: "log", args: "FILE", takes: "one FILE, an execution log or a progress.txt", action: only(runLog), example: "ralph log .ralph/log.jsonl",
-			short: "print an execution log or a progress.txt as a table"},
+		{name: "log", args: "FILE", takes: "one FILE, an execution log or a progress.txt, or the ID of a loop", action: only(runLog), example: "ralph log .ralph/log.jsonl",
+			short: "print an execution log, a progress.txt or what is on record of a loop as a table"},
 		{name: "agents", action: only(runAgents), example: "ralph agents",
 			short: "list the known agents, which are installed, and what each can tell"},
 		{name: "demo", action: only(runDemo), example: "ralph demo", short: "see a loop at work: no key, no network"},
@@ -131,6 +155,7 @@ func dispatch(e env, args []string) error {
 			err = c.check(rest)
 		}
 		if err == nil {
+			e.verb = c.name
 			err = f.do.run(e, rest)
 		}
 		return err

@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -10,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/progress"
 	"github.com/ralph-loop/ralph/tasks/spec"
 )
 
@@ -26,7 +28,8 @@ func (w *work) definitions() error {
 		return err
 	}
 	c.env.Redact = redact().String
-	w.logPath = w.logFile()
+	w.logPath, w.meta = w.logFile(), w.shared.meta(w.env, w.file, w.agent, c.terms())
+	w.meta["definitions"] = "true"
 	a, err := w.agree(c, f)
 	if err != nil {
 		return err
@@ -44,7 +47,13 @@ func (w *work) definitions() error {
 	if err := w.trusted(w.env, w.file, a.strangers()...); err != nil {
 		return err
 	}
-	if err := w.open(a.dir); err != nil {
+	same := func(ralph.State) func(*progress.Journal) string { // each task says what has changed
+		return func(*progress.Journal) string { return "" }
+	}
+	if err := w.begin("", undone(f), unbounded, same); err != nil {
+		return err
+	}
+	if err := w.open(); err != nil {
 		return err
 	}
 	for ready := a.ready(); len(ready) > 0 && err == nil; ready = a.ready() {
@@ -55,7 +64,45 @@ func (w *work) definitions() error {
 		err = cmp.Or(err, now)
 	}
 	a.print(w.stdout)
-	return a.exit(err)
+	end := err
+	if n := a.remaining(); err == nil && n > 0 {
+		end = &ralph.StopError{Reason: ralph.StopStalled, Detail: plural(n, "task remains", "tasks remain")}
+	}
+	return cmp.Or(a.exit(err), w.end(end))
+}
+
+// control takes over what others have asked for, of the task or of the whole run.
+func (a *agreed) control(ctx context.Context, s ralph.State) (ralph.State, error) {
+	s, err := a.place.Control(ctx, s)
+	if err != nil || a.run == nil {
+		return s, err
+	}
+	was := a.run.State.Task.Limits
+	run, err := a.run.Ask(ctx)
+	now := run.Task.Limits
+	switch {
+	case err != nil || now == was:
+		return s, err
+	case now.Iterations != was.Iterations:
+		return s.Finish(), nil
+	}
+	a.maxCost, a.maxTokens, a.maxDuration = now.CostUSD, now.Tokens, now.Duration
+	task := s.Task
+	task.Limits.CostUSD, task.Limits.Tokens, task.Limits.Duration = a.maxCost, a.maxTokens, a.maxDuration
+	a.budget(&task)
+	return s.Limit(task.Limits), nil
+}
+
+// halted says why no further stage may run: somebody has stopped or cancelled the run.
+func (a *agreed) halted() error {
+	switch {
+	case a.run == nil:
+	case a.run.State.Done():
+		return a.run.State.Err()
+	case a.run.State.Task.Limits.Iterations != unbounded:
+		return &ralph.StopError{Reason: ralph.StopIterations, Detail: "somebody has stopped it"}
+	}
+	return nil
 }
 
 func undone(f *spec.File) int {
@@ -88,7 +135,7 @@ func (a *agreed) definition(d spec.Definition) error {
 			continue
 		}
 		switch {
-		case ends(s.Stop):
+		case ends(s.Stop) || a.halted() != nil:
 			end = spec.StatusTodo
 		case s.Stop != ralph.StopVerified:
 			end, err = spec.StatusFailed, nil // the next one may well be possible
@@ -113,19 +160,19 @@ func (a *agreed) stage(d spec.Definition, task ralph.Task) (ralph.State, error) 
 		}
 		return s, used.Err()
 	}
+	if err := a.halted(); err != nil {
+		return ralph.State{}, err
+	}
 	a.budget(&task)
-	s, resumed := a.begun[ralph.Start(task).Loop]
+	s, resumed := a.begun[a.start(task).Loop]
 	switch {
 	case !resumed:
-		s = ralph.Start(task)
+		s = a.start(task)
 	case s.Done(): // the process died before it was written back
 		a.say("%s was stopped (%s) when this ended before; its status is written back", a.name(task), s.Stop)
 		return s, nil
 	default:
 		a.say("%s goes on at iteration %d", task.ID, s.Iteration)
-		if err := a.endLeft(s.Mark); err != nil {
-			return s, err
-		}
 		s = s.Limit(a.relimited(s.Task.Limits, task.Limits))
 	}
 	// Before the files are looked at that are guarded: this may be one of them.
@@ -136,8 +183,7 @@ func (a *agreed) stage(d spec.Definition, task ralph.Task) (ralph.State, error) 
 	a.during = d.ID
 	loop := a.loop()
 	s, err = loop.Run(a.ctx, s)
-	a.used.Usage, a.used.Elapsed = a.used.Usage.Add(s.Usage), a.used.Elapsed+s.Elapsed
-	a.used.LastCost = cmp.Or(s.LastCost, a.used.LastCost)
+	a.use(s)
 	report(a.stdout, s, a.ctx.Err() != nil)
 	return s, err
 }

@@ -17,12 +17,13 @@ type shared struct {
 	stage, judge, judgeModel        string
 	verify, promise, match, blocked string
 	dir, config, log, state, exam   string
+	id                              string
 	verifyEnv                       string
 	sandbox                         optional
 	guard                           list
 	always, strict, dryRun          bool
 	acceptConfig, trust             bool
-	allBoxes                        bool
+	allBoxes, anew, share           bool
 
 	max                                              int
 	maxTokens, judgeBytes                            int64
@@ -51,6 +52,7 @@ func (s *shared) handles() []handle {
 	modes := []string{"plan", "build", "prompt"}
 	work := slices.Concat(modes, []string{"run"})
 	loops := slices.Concat(work, []string{"demo"})
+	limit, steers := []string{"limit"}, []string{"status", "cancel", "pause", "stop", "resume", "guide", "limit", "log"}
 	run, demo, verify, check := []string{"run"}, []string{"demo"}, []string{"verify"}, []string{"task check"}
 	known := "the `NAME` of a known agent: " + strings.Join(ralph.Presets(), ", ") + "; default: "
 	return []handle{
@@ -86,9 +88,10 @@ func (s *shared) handles() []handle {
 		// How much may be spent.
 		{"max", slices.Concat(modes, demo), &s.max, "at most `N` iterations (10)", s.isMax},
 		{"max", run, &s.max, "at most `N` iterations: of a list in all (10), of a definition for each task (its own number)", s.isMax},
-		{"max-cost", loops, &s.maxCost, "stop at this cost in `USD` (0: no limit)", nil},
-		{"max-tokens", loops, &s.maxTokens, "stop at this `NUMBER` of tokens, input and output (0: no limit)", nil},
-		{"max-duration", loops, &s.maxDuration, "stop after this `TIME` of running, verifying and waiting, like 8h (0: no limit)", nil},
+		{"max", limit, &s.max, "at most `N` iterations, with those that it has had", s.isMax},
+		{"max-cost", slices.Concat(loops, limit), &s.maxCost, "stop at this cost in `USD` (0: no limit)", nil},
+		{"max-tokens", slices.Concat(loops, limit), &s.maxTokens, "stop at this `NUMBER` of tokens, input and output (0: no limit)", nil},
+		{"max-duration", slices.Concat(loops, limit), &s.maxDuration, "stop after this `TIME` of running, verifying and waiting, like 8h (0: no limit)", nil},
 		{"timeout", loops, &s.timeout, "end an iteration after this `TIME`, like 30m (0: never)", nil},
 		{"timeout", verify, &s.timeout, "end a verification after this `TIME`, like 30m (0: never)", nil},
 		{"idle-timeout", loops, &s.idleTimeout, "end an iteration that prints nothing for this `TIME` (0: never)", nil},
@@ -97,6 +100,7 @@ func (s *shared) handles() []handle {
 		// Where it happens, and what is written of it.
 		{"dir", modes, &s.dir, "the `FOLDER` to work in (default: the current one)", nil},
 		{"dir", slices.Concat(run, verify), &s.dir, "the `FOLDER` to work in (default: the top of the git work tree, else the current folder)", nil},
+		{"dir", steers, &s.dir, "the `FOLDER` that the loops work in (default: the current one)", nil},
 		{"dir", demo, &s.dir, "the `FOLDER` to make it in, which must not exist (default: a temporary one)", nil},
 		{"config", modes, &s.config, "the config `FILE`, which can name an agent and filters to start (default: config in the home folder)", nil},
 		{"config", []string{"run", "verify"}, &s.config, "the `FILE` with a ralph: section of defaults, which can name a judge to start (default: .ralph/config.yaml)", nil},
@@ -104,6 +108,11 @@ func (s *shared) handles() []handle {
 		{"log", run, &s.log, "the execution log `FILE` (default: .ralph/log.jsonl)", nil},
 		{"log", demo, &s.log, "the execution log `FILE` (default: events.jsonl in the demo's folder)", nil},
 		{"state", work, &s.state, "the `FOLDER` in which it is on record what was agreed, out of the agent's reach (default: in ~/.local/state/ralph)", nil},
+		{"state", steers, &s.state, "the `FOLDER` that they are on record in (default: in ~/.local/state/ralph)", nil},
+		{"id", loops, &s.id, "the `NAME` by which ralph status and others know it (default: its command, prompt file or task file)", nil},
+		{"new", modes, &s.anew, "start over what was interrupted", nil},
+		{"new", run, &s.anew, "start over what was interrupted, and forget what checks have said of the boxes of a list", nil},
+		{"share", work, &s.share, "work in a folder where another agent is at work", nil},
 		{"trust", slices.Concat(work, verify), &s.trust, "agree to the commands that the file or the configuration names, from now on", nil},
 		{"sandbox", slices.Concat(loops, verify), &s.sandbox, "let the agent write to the workspace, its own folders and the tools' caches, and checks and judges to less; --sandbox=require: or do not run", nil},
 		{"dry-run", work, &s.dryRun, "print the prompt and the commands, and run nothing", nil},

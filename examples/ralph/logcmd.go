@@ -1,8 +1,10 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"strings"
 	"time"
@@ -11,9 +13,16 @@ import (
 	"github.com/ralph-loop/ralph/progress"
 )
 
-// runLog prints an execution log or a progress.txt as a table.
-func runLog(e env, _ *shared, args []string) error {
+// runLog prints an execution log, a progress.txt or a loop's journal as a table.
+func runLog(e env, s *shared, args []string) error {
 	file, err := ralph.OpenFile(args[0])
+	if errors.Is(err, fs.ErrNotExist) {
+		if dir, found := s.found(e); found == nil {
+			if loops, found := dir.Find(e.ctx, args[0]); found == nil {
+				file, err = ralph.OpenFile(dir.File(loops[0].Loop))
+			}
+		}
+	}
 	if err != nil {
 		return err
 	}

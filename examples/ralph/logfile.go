@@ -67,6 +67,7 @@ func unexamined(log ralph.ProgressLog) ralph.ProgressLog {
 		ev.Iteration.Verdict.Checks = nil
 		ev.Meta = maps.Clone(ev.Meta)
 		delete(ev.Meta, "exam")
+		delete(ev.Meta, "args") // of the command line
 		if ev.State != nil {
 			s := *ev.State
 			s.Verdict.Checks = nil

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,6 +26,10 @@ type env struct {
 	ctx            context.Context
 	stdin          io.Reader
 	stdout, stderr io.Writer
+	args           []string // the command line
+	verb           string   // what it runs
+	again          *string  // the command that goes on with what was interrupted, "" = this one
+	resumes        bool     // what has stopped goes on too
 }
 
 func (e env) say(format string, args ...any) {
@@ -37,10 +42,10 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	stdin = inlet{ctx, stdin}
 	ctx, stop := withSignals(ctx, cancel)
 	defer stop()
-	e := env{ctx, stdin, stdout, stderr}
+	e := env{ctx: ctx, stdin: stdin, stdout: stdout, stderr: stderr, args: args, again: new(string)}
 	err := dispatch(e, args)
 	if _, interrupted := errors.AsType[signalError](context.Cause(ctx)); err != nil && interrupted {
-		e.say("interrupted; what was done is in the files: run it again to go on")
+		e.say("interrupted; what was done is in the files: %s", cmp.Or(strings.TrimSuffix("'"+*e.again+"' goes on", "'' goes on"), "run it again to go on"))
 	} else if err != nil && err.Error() != "" {
 		e.say("%s", ours{err})
 	}

@@ -73,6 +73,11 @@ func (f *modeFlags) run(e env, args []string) error {
 	if err != nil {
 		return err
 	}
+	terms := criteria{shared: &s.shared}.terms()
+	for name, value := range map[string]string{"promise": s.promise, "match": s.match, "blocked": s.blocked, "always": strings.TrimPrefix(fmt.Sprint(s.always), "false")} {
+		terms[name] = value
+	}
+	local.Meta = s.meta(s.env, s.file, runner, terms)
 	if f.dryRun {
 		dry := &printer{agent: runner, out: e.stdout}
 		local.Runner = dry
@@ -99,6 +104,7 @@ func (f *modeFlags) iterations(args []string) (err error) {
 	case f.given["max"]:
 		return fail(exitUsage, "N and --max exclude each other")
 	}
+	f.given["max"] = true
 	if f.max, err = strconv.Atoi(args[0]); err != nil || f.max < 1 {
 		return fail(exitUsage, "N is the number of iterations, 1 or more, not %q", args[0])
 	}
@@ -223,8 +229,41 @@ func (s *session) complete(text string, st ralph.State) string {
 	return text
 }
 
+// name is that of the loop.
+func (s *session) name() string {
+	switch {
+	case s.id != "":
+		return s.id
+	case s.mode != "prompt":
+		return s.mode
+	}
+	return "prompt:" + relative(s.project, s.file)
+}
+
+// relative is a file as it is called in a project.
+func relative(project, file string) string {
+	if rel, err := filepath.Rel(resolved(project), resolved(file)); err == nil {
+		file = rel
+	}
+	return filepath.ToSlash(file)
+}
+
 // start runs the loop with its logs.
 func (s *session) start(l *ralph.Local, state ralph.State) error {
+	dir, release, err := s.alone(s.env, s.project, s.mode)
+	if err != nil {
+		return err
+	}
+	defer release()
+	state.Loop = s.name()
+	j, _, err := s.begin(s.env, dir, progress.KindLoop, state, l.Meta, changed(state, l.Meta))
+	if err != nil {
+		return err
+	}
+	if j != nil {
+		defer j.Close()
+		state = j.State
+	}
 	file, err := newLog(filepath.Join(s.home, "logs"), time.Now())
 	if err != nil {
 		return fail(exitConfig, "session log: %w", err)
@@ -242,22 +281,12 @@ func (s *session) start(l *ralph.Local, state ralph.State) error {
 		}
 		log = progress.Multi(banner, without(execution, s.project, s.log))
 	}
-	dir, err := s.records(s.env, s.project, s.file)
-	if err != nil {
-		return err
-	}
-	if old, _, err := dir.Resume(state.Loop); err == nil {
-		if err := s.endLeft(old.Mark); err != nil {
-			return err
-		}
-	}
-	log = recorded(dir, unexamined(log))
+	log = unexamined(log)
 	if s.exam != "" {
 		l.Evidence = s.evidence(dir, "")
 	}
-	l.Meta = criteria{shared: &s.shared}.terms()
 	l.Output = func(ralph.Request) (io.Writer, io.Writer) { return s.stderr, banner }
-	final, err := drive(s.env, l, state, log)
+	final, err := drive(s.env, l, j, state, log)
 	err = exitFor(s.env, final, err, s.strict || s.proven())
 	reason := string(final.Stop)
 	if !final.Done() {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -22,13 +23,11 @@ import (
 type runFlags struct {
 	shared
 	template, progress string
-	anew               bool
 }
 
 func (f *runFlags) own(set *flag.FlagSet) {
 	set.StringVar(&f.template, "template", "", "the prompt `FILE` for the items of a list (default: templates/ralph-prompt.md, else built in)")
 	set.StringVar(&f.progress, "progress", "", "the progress `FILE` (default: progress.txt beside the task file)")
-	set.BoolVar(&f.anew, "new", false, "start definitions over that were interrupted, and forget what checks have said of the boxes of a list")
 }
 
 // A work is a run of a task file.
@@ -40,7 +39,11 @@ type work struct {
 	agent         ralph.Runner
 	logPath       string
 	record        ralph.ProgressLog
-	used          ralph.State // what the tasks of definitions have used so far
+	meta          map[string]string
+	place         *progress.Dir     // the record of its loops; nil = there can be none
+	run           *progress.Journal // its own; nil before it begins, too
+	earlier       []progress.Entry  // its loops, if it was interrupted
+	used          ralph.State       // what the tasks of definitions have used so far
 }
 
 func (f *runFlags) run(e env, args []string) error {
@@ -55,10 +58,88 @@ func (f *runFlags) run(e env, args []string) error {
 	if w.agent, err = f.command(e, nil, w.project); err != nil {
 		return err
 	}
+	dir, release, err := w.alone(e, w.project, "run "+w.file)
+	if err != nil {
+		return err
+	}
+	defer release()
+	if dir != nil {
+		w.place = dir.Under(w.name())
+		w.recall(kind)
+	}
 	if kind == tasks.KindDefinitions {
 		return w.definitions()
 	}
 	return w.list(kind)
+}
+
+// name is the run's.
+func (w *work) name() string { return cmp.Or(w.id, relative(w.project, w.file)) }
+
+// recall finds what an interrupted run has left, and the limits it had.
+func (w *work) recall(kind tasks.Kind) {
+	last, err := w.place.Look(w.name())
+	if err != nil || w.anew || w.reopened(last.Kind, last.State).Done() {
+		return
+	}
+	w.earlier = parts(w.place, w.name(), last.Started)
+	l := w.relimited(last.State.Task.Limits, w.limits())
+	w.maxCost, w.maxTokens, w.maxDuration, w.timeout, w.verifyTimeout = l.CostUSD, l.Tokens, l.Duration, l.IterationTimeout, l.VerifyTimeout
+	if kind != tasks.KindDefinitions {
+		w.max = l.Iterations
+	}
+}
+
+// unbounded is the number of iterations of a run of definitions, where each task has
+// one of its own: a lower one asks it to stop.
+const unbounded = math.MaxInt32
+
+// begin begins the record of the run.
+func (w *work) begin(prompt string, open, most int, differs func(ralph.State) func(*progress.Journal) string) error {
+	if w.place == nil {
+		return nil
+	}
+	limits := w.limits()
+	limits.Iterations = most
+	start := ralph.Start(ralph.Task{ID: w.feature(), Prompt: prompt, Dir: w.project, Limits: limits})
+	start.Loop, w.meta["tasks"] = w.name(), fmt.Sprint(open)
+	own := w.place.Under("")
+	j, goesOn, err := w.shared.begin(w.env, own, progress.KindSession, start, w.meta, differs(start))
+	if err != nil {
+		return err
+	}
+	w.run = j
+	if s := j.State; goesOn {
+		s.Attempt++
+		j.State = s
+	} else {
+		w.earlier = nil
+	}
+	s := j.State
+	_, err = j.Record(w.ctx, ralph.Event{Kind: ralph.EventLoopStarted, State: &s, Meta: w.meta})
+	return err
+}
+
+// end records how the run ended. One that was interrupted has not.
+func (w *work) end(err error) error {
+	stop := &ralph.StopError{Reason: ralph.StopVerified}
+	if w.run == nil {
+		return nil
+	} else if err != nil && !errors.As(err, &stop) {
+		return w.run.Close()
+	}
+	ctx := context.WithoutCancel(w.ctx)
+	s, err := w.run.Ask(ctx)
+	if !s.Done() {
+		s.Stop, s.Detail = stop.Reason, stop.Detail
+		if s.Stop == ralph.StopCancelled { // one of its loops
+			s.Stop = ralph.StopStalled
+		}
+	}
+	if err == nil {
+		_, err = w.run.Record(ctx, ralph.Event{Kind: ralph.EventLoopStopped, State: &s})
+	}
+	return errors.Join(err, w.run.Close())
 }
 
 // locate finds the project, the task file and the progress file.
@@ -91,7 +172,7 @@ func (w *work) logFile() string {
 }
 
 // open opens the logs. All but the record are for people.
-func (w *work) open(dir progress.Dir) error {
+func (w *work) open() error {
 	w.logPath = w.logFile()
 	execution, err := w.executionLog(w.logPath)
 	if err != nil {
@@ -100,21 +181,29 @@ func (w *work) open(dir progress.Dir) error {
 	text := redact()
 	text.Task = true
 	view := progress.Multi(text.Log(&progress.Markdown{Path: w.progress, Feature: w.feature()}), execution)
-	w.record = recorded(dir, without(unexamined(view), w.project, w.progress, w.logPath))
+	w.record = without(unexamined(view), w.project, w.progress, w.logPath)
+	if w.place != nil { // the first of them: what is not on record does not begin
+		w.record = progress.Multi(w.place, w.record)
+	}
 	return nil
 }
 
-// output is where the agent's words go.
-func (w *work) output(ralph.Request) (io.Writer, io.Writer) { return w.stderr, nil }
+// output is where the agent's words go, and its raw output.
+func (w *work) output(req ralph.Request) (display, raw io.Writer) {
+	if w.place != nil {
+		raw = w.place.Output(req)
+	}
+	return w.stderr, raw
+}
 
 // shown is a log that also shows what happens.
 func (w *work) shown(always bool) ralph.ProgressLog {
+	seen := w.viewed(ralph.Task{Always: always}, w.record)
 	return ralph.ProgressLogFunc(func(ctx context.Context, ev ralph.Event) error {
 		if ev.Kind == ralph.EventLoopStarted && ev.State != nil {
 			fmt.Fprintf(w.stderr, "\n=== %s %s\n", line(ev.Task), line(ev.State.Task.Title))
 		}
-		show(w.stderr, ralph.Task{Always: always}, ev)
-		return w.record.Append(ctx, ev)
+		return seen.Append(ctx, ev)
 	})
 }
 
@@ -134,16 +223,16 @@ func (w *work) list(kind tasks.Kind) error {
 	if err != nil {
 		return err
 	}
-	dir, err := w.records(w.env, w.project, w.file)
-	if err != nil {
-		return err
-	}
 	s := &tasks.Session{
 		Source: source, Runner: w.agent, Dir: w.project, Template: text, Path: absolute(w.file), Feature: w.feature(),
 		Progress: absolute(w.progress), Output: w.output, Limits: w.limits(), Verifier: verifier, HowVerified: how,
 	}
-	kept := tasks.PendingFile{Path: filepath.Join(dir.Path, "pending.json"), Redact: redact().String}
-	if dir.Path != "" && !w.anew {
+	kept := tasks.PendingFile{Redact: redact().String}
+	if w.place != nil {
+		kept.Path = strings.TrimSuffix(w.place.File(w.name()), ".jsonl") + ".pending.json"
+		s.Control = w.place.Control
+	}
+	if w.place != nil && !w.anew {
 		if s.Pending, err = kept.Load(); err != nil {
 			return fail(exitConfig, "%w", err)
 		}
@@ -162,25 +251,29 @@ func (w *work) list(kind tasks.Kind) error {
 		_, err := s.Run(w.ctx)
 		return dry.end(err)
 	}
-	for _, it := range items { // of a run that was killed
-		if old, _, err := dir.Resume(ralph.Start(ralph.Task{ID: it.Key}).Loop); err == nil {
-			if err := w.endLeft(old.Mark); err != nil {
-				return err
-			}
-		}
-	}
-	if err := w.open(dir); err != nil {
+	w.meta = w.shared.meta(w.env, w.file, w.agent, criteria{shared: &w.shared}.terms())
+	if err := w.begin(text, openItems(items), cmp.Or(w.max, 10), func(start ralph.State) func(*progress.Journal) string { return changed(start, w.meta) }); err != nil {
 		return err
 	}
-	s.Log, s.Evidence = w.shown(true), w.evidence(dir, w.logPath)
-	if dir.Path != "" {
+	if err := w.open(); err != nil {
+		return err
+	}
+	if w.run != nil {
 		s.Keep = kept.Keep
 	}
+	s.Log, s.Evidence = w.shown(true), w.evidence(w.place, w.logPath)
 	report, err := s.Run(w.ctx)
 	if !report.StartTime.IsZero() {
 		printSession(w.stdout, report)
 	}
-	return w.exit(err, report.TasksRemaining)
+	return cmp.Or(w.exit(err, report.TasksRemaining), w.end(err))
+}
+
+// relimit takes over what others have asked of the run: other limits, to stop or to
+// be cancelled. Its loops see the latter themselves.
+func (w *work) relimit(ctx context.Context, _ ralph.Limits) (ralph.Limits, error) {
+	s, err := w.run.Ask(ctx)
+	return s.Task.Limits, err
 }
 
 // prompt is the template of the user, "" = the built-in one.

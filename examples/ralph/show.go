@@ -64,6 +64,10 @@ func show(w io.Writer, t ralph.Task, ev ralph.Event) {
 		fmt.Fprintln(w)
 	case ralph.EventWaiting:
 		fmt.Fprintf(w, "-- %s\n", line(ev.Text))
+	case ralph.EventPaused:
+		fmt.Fprintf(w, "-- paused; 'ralph resume %s' lets it go on\n", word(ev.Loop))
+	case ralph.EventGuided, ralph.EventLimitsChanged, ralph.EventContinued:
+		fmt.Fprintf(w, "-- %s\n", strings.ReplaceAll(string(ev.Kind), "_", " "))
 	case ralph.EventIterationEnded:
 		if o, ok := w.(*outlet); ok && o.midLine {
 			fmt.Fprintln(w) // the agent's last line has no end
@@ -71,6 +75,23 @@ func show(w io.Writer, t ralph.Task, ev ralph.Event) {
 		fmt.Fprintf(w, "-- iteration %d: %s, %s%s\n", it.Number, outcome(t, it), it.Elapsed.Round(time.Millisecond), spent(it.Usage))
 		quote(w, it.Verdict.Feedback, 20)
 	}
+}
+
+// viewed adds to a log that people see what happens.
+func (e env) viewed(t ralph.Task, log ralph.ProgressLog) ralph.ProgressLog {
+	begun := map[string]bool{} // the loops of which an attempt has begun here
+	return ralph.ProgressLogFunc(func(ctx context.Context, ev ralph.Event) error {
+		switch {
+		case ev.Kind == ralph.EventIterationStarted:
+			begun[ev.Loop] = true
+		case !begun[ev.Loop]:
+			for _, command := range ev.Iteration.Ended {
+				e.say("ended what the last run has left running: %s", command)
+			}
+		}
+		show(e.stderr, t, ev)
+		return log.Append(ctx, ev)
+	})
 }
 
 func outcome(t ralph.Task, it ralph.Iteration) string {
@@ -145,16 +166,19 @@ func plural(n int, what string, many ...string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// drive runs a loop, shows it on stderr and the result on stdout.
-func drive(e env, l *ralph.Local, s ralph.State, log ralph.ProgressLog) (ralph.State, error) {
+// drive runs a loop, of which a journal is kept or none, shows it on stderr and the
+// result on stdout.
+func drive(e env, l *ralph.Local, j *progress.Journal, s ralph.State, log ralph.ProgressLog) (ralph.State, error) {
 	if l.Output == nil {
 		l.Output = func(ralph.Request) (io.Writer, io.Writer) { return e.stderr, nil }
 	}
-	l.Log = ralph.ProgressLogFunc(func(ctx context.Context, ev ralph.Event) error {
-		show(e.stderr, s.Task, ev)
-		return log.Append(ctx, ev)
-	})
-	s, err := l.Run(e.ctx, s)
+	l.Log = e.viewed(s.Task, log)
+	var err error
+	if j != nil {
+		s, err = j.Run(e.ctx, l)
+	} else {
+		s, err = l.Run(e.ctx, s)
+	}
 	report(e.stdout, s, e.ctx.Err() != nil)
 	return s, err
 }

@@ -2,14 +2,16 @@ package main
 
 import (
 	"cmp"
+	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/progress"
@@ -17,31 +19,233 @@ import (
 )
 
 // records returns the folder in which it is on record what was agreed for the loops
-// of a file, and what came of them. Its Path is empty if there can be none.
-func (s *shared) records(e env, project, file string) (progress.Dir, error) {
+// of a project, and what came of them; nil if there can be none.
+func (s *shared) records(e env, project string) (*progress.Dir, error) {
 	dir, err := progress.WorkspaceDir(project)
 	if s.state != "" {
-		dir, err = progress.Dir{Path: absolute(s.state)}, nil
+		dir, err = &progress.Dir{Path: absolute(s.state)}, nil
 	}
 	in := err == nil && within(dir.Path, project)
 	if err == nil && in && s.state != "" {
-		return dir, fail(exitConfig, "--state %s lies in the workspace, where the agent can write to it; name a folder elsewhere", s.state)
+		return nil, fail(exitConfig, "--state %s lies in the workspace, where the agent can write to it; name a folder elsewhere", s.state)
 	}
 	if in {
 		e.say("warning: %s, where it is on record what was agreed, lies in the workspace, and the agent can write to it; --state names another folder", dir.Path)
 	}
-	dir = dir.Sub(absolute(file))
 	if err == nil && !s.dryRun {
 		err = dir.Make()
 	}
 	if err != nil && s.state != "" {
-		return dir, fail(exitConfig, "--state: %w", err)
+		return nil, fail(exitConfig, "--state: %w", err)
 	}
 	if err != nil {
 		e.say("warning: what is agreed cannot be put on record, so a run that is interrupted starts over; --state names another folder: %v", ours{err})
-		return progress.Dir{}, nil
+		return nil, nil
 	}
+	dir.Redactor = redact()
 	return dir, nil
+}
+
+// alone is records for a run that has an agent work in the project: nobody else
+// may have one work there, until release is called or this process ends.
+func (s *shared) alone(e env, project, command string) (dir *progress.Dir, release func(), err error) {
+	release = func() {}
+	if dir, err = s.records(e, project); err != nil || s.dryRun || s.share {
+		return dir, release, err
+	}
+	hold, err := progress.HoldWorkspace(project, "ralph "+command)
+	switch held, is := errors.AsType[*progress.HeldError](err); {
+	case is:
+		return nil, release, fail(exitConfig, "in %s an agent is at work already: %s; wait for it, end it, or work beside it with --share", project, who(held.Holder))
+	case err != nil && dir != nil:
+		e.say("warning: nobody is kept from having another agent work here: %v", ours{err})
+	case err == nil:
+		release = func() { hold.Close() }
+	}
+	return dir, release, nil
+}
+
+// meta is what is on record of how a loop was begun: what it takes to go on with
+// it, and the terms.
+func (s *shared) meta(e env, file string, agent ralph.Runner, terms map[string]string) map[string]string {
+	meta := map[string]string{"command": e.verb, "file": file, "agent": s.agentCmd}
+	if cmd, ok := agent.(*ralph.Command); ok {
+		meta["agent"] = strings.TrimSpace(strings.Join(cmd.Args, " ") + " " + cmd.Model)
+	}
+	maps.Copy(meta, terms)
+	hide := redact()
+	for name, value := range meta {
+		meta[name] = hide.String(value)
+	}
+	meta["cwd"] = absolute(".")
+	if args, err := json.Marshal(e.args); err == nil && hide.String(string(args)) == string(args) {
+		meta["args"] = string(args)
+	}
+	return meta
+}
+
+// unlike says what of the terms is no longer as it was agreed, "" = nothing. What is
+// given on the command line may be agreed anew.
+func unlike(agreed, is map[string]string, anew map[string]bool) string {
+	all := maps.Clone(is)
+	maps.Copy(all, agreed)
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		if agreed[name] != is[name] && !anew[name] && !slices.Contains([]string{"args", "cwd", "tasks"}, name) {
+			return fmt.Sprintf("%s has changed from %s to %s", name, cmp.Or(line(agreed[name]), "nothing"), cmp.Or(line(is[name]), "nothing"))
+		}
+	}
+	return ""
+}
+
+// begin holds the record of a loop, or of the run of a task file: that of one that was
+// interrupted and goes on, unless it differs from what is wanted now, or a new one. It
+// is nil if there can be none.
+func (s *shared) begin(e env, dir *progress.Dir, kind progress.Kind, start ralph.State, meta map[string]string, differs func(*progress.Journal) string) (j *progress.Journal, goesOn bool, err error) {
+	if dir == nil {
+		return nil, false, nil
+	}
+	if s.anew {
+		if err := s.aside(e, dir, start.Loop); err != nil {
+			return nil, false, err
+		}
+	}
+	last, _ := dir.Look(start.Loop) // Open says what is wrong
+	if j, err = dir.Open(start.Loop); err == nil {
+		goesOn, err = s.goesOn(e, dir, j, last, differs)
+		if err == nil && goesOn {
+			j.State = j.State.Limit(s.relimited(j.State.Task.Limits, start.Task.Limits))
+			if tasks := j.Meta["tasks"]; tasks != "" { // as it was at the start
+				meta["tasks"] = tasks
+			}
+		}
+	}
+	if err == nil && !goesOn {
+		if err = j.Close(); err == nil && !last.State.Done() {
+			err = s.aside(e, dir, start.Loop)
+		}
+	}
+	if !goesOn && (err == nil || errors.Is(err, fs.ErrNotExist)) {
+		j, err = dir.Create(start, kind)
+	}
+	if err != nil {
+		return nil, false, unusable(err)
+	}
+	if j.Unlocked != nil {
+		e.say("warning: nobody is kept from running it as well: %v", ours{j.Unlocked})
+	}
+	*e.again = "ralph resume " + word(start.Loop)
+	if s.state != "" {
+		*e.again += " --state " + word(s.state)
+	}
+	j.Meta = meta
+	return j, goesOn, nil
+}
+
+// unusable says what to do about a record that cannot be had.
+func unusable(err error) error {
+	_, corrupt := errors.AsType[*progress.CorruptError](err)
+	held, is := errors.AsType[*progress.HeldError](err)
+	switch {
+	case corrupt:
+		return fail(exitConfig, "%w, with --new", err)
+	case is:
+		return fail(exitConfig, "%s is run already: %s; --id gives this one a name of its own", held.What, who(held.Holder))
+	case err != nil:
+		return fail(exitConfig, "%w", err)
+	}
+	return nil
+}
+
+// word is an argument as a shell takes it.
+func word(text string) string {
+	if strings.Trim(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:@+,%") == "" {
+		return text
+	}
+	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+}
+
+// goesOn reports whether what is on record goes on.
+func (s *shared) goesOn(e env, dir *progress.Dir, j *progress.Journal, last progress.Entry, differs func(*progress.Journal) string) (bool, error) {
+	j.State = e.reopened(j.Kind, j.State)
+	if j.State.Done() || j.Kind == progress.KindLoop && !j.State.Begun() {
+		return false, nil
+	}
+	name := j.State.Loop
+	was := strings.TrimSpace("interrupted at " + stands(dir, last) + " " + since(last.Active))
+	switch what := differs(j); {
+	case what != "" && e.resumes:
+		return false, errors.Join(fail(exitConfig, "'%s' was %s, and since then %s; 'ralph %s' starts it anew", name, was, what, e.verb), j.Close())
+	case what != "":
+		e.say("'%s' was %s, but since then %s; it starts anew", name, was, what)
+		return false, nil
+	}
+	e.say("going on with '%s', %s; --new starts over", name, was)
+	if j.State.Paused && e.resumes {
+		j.State = j.State.Pause(false)
+	} else if j.State.Paused {
+		e.say("'%s' is paused; 'ralph resume %s' lets it go on", name, word(name))
+	}
+	return true, nil
+}
+
+// reopened is the state in which it goes on, if it is to.
+func (e env) reopened(kind progress.Kind, s ralph.State) ralph.State {
+	switch {
+	case !e.resumes || s.Stop == ralph.StopVerified || s.Stop == ralph.StopCancelled:
+	case kind == progress.KindLoop:
+		return s.Reopen()
+	default: // its loops say where it goes on
+		s.Stop, s.Detail = "", ""
+	}
+	return s
+}
+
+// changed says what is no longer as it was when a loop began, "" = nothing.
+func changed(start ralph.State, meta map[string]string) func(*progress.Journal) string {
+	return func(j *progress.Journal) string {
+		switch was := j.State.Task; {
+		case was.Prompt != start.Task.Prompt:
+			return "its prompt has changed"
+		case was.Dir != start.Task.Dir:
+			return "the folder it works in has changed from " + line(was.Dir)
+		}
+		return unlike(j.Meta, meta, nil)
+	}
+}
+
+// aside moves away what is on record of a loop, and ends what is left of it.
+func (s *shared) aside(e env, dir *progress.Dir, loop string) error {
+	marks := []string{}
+	if last, err := dir.Look(loop); err == nil {
+		marks = append(marks, last.State.Mark)
+	}
+	for _, part := range parts(dir, loop, time.Time{}) {
+		marks = append(marks, part.State.Mark)
+	}
+	to, err := dir.SetAside(loop)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return unusable(err)
+	}
+	e.say("what was on record of '%s' is now in %s", loop, to)
+	for _, mark := range marks {
+		if err := e.endLeft(mark); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// parts are the loops of a run that have begun since a time.
+func parts(dir *progress.Dir, run string, since time.Time) (all []progress.Entry) {
+	for part, err := range dir.Loops(context.Background()) {
+		if err == nil && part.Parent == run && !part.Started.Before(since) {
+			all = append(all, part)
+		}
+	}
+	return all
 }
 
 // within reports whether a path that need not exist lies in a folder.
@@ -59,22 +263,13 @@ func resolved(path string) string {
 	return filepath.Join(resolved(filepath.Dir(path)), filepath.Base(path))
 }
 
-// recorded adds the record to a run's logs, as the first of them: what is not on
-// record does not begin.
-func recorded(dir progress.Dir, others ...ralph.ProgressLog) ralph.ProgressLog {
-	if dir.Path != "" {
-		others = slices.Insert(others, 0, redact().Log(dir))
-	}
-	return progress.Multi(others...)
-}
-
 // evidence is where the full outputs of checks are kept. An exam's do not lie where
 // the agent works.
-func (s *shared) evidence(dir progress.Dir, logPath string) string {
+func (s *shared) evidence(dir *progress.Dir, logPath string) string {
 	switch {
 	case s.exam == "":
 		return filepath.Join(filepath.Dir(logPath), "evidence")
-	case dir.Path == "":
+	case dir == nil:
 		return ""
 	}
 	return filepath.Join(dir.Path, "evidence")
@@ -99,23 +294,24 @@ func (c criteria) terms() map[string]string {
 // the process died before that was written to the task file. What is on record
 // outside the workspace is believed, and nothing else.
 func (a *agreed) resume(task ralph.Task, status spec.Status) (ralph.State, error) {
-	start := ralph.Start(task)
-	if a.anew || a.dir.Path == "" {
+	start := a.start(task)
+	if a.anew || a.place == nil {
 		return start, nil
 	}
 	runs := status == spec.StatusRunning
-	s, terms, err := a.dir.Resume(start.Loop)
+	last, err := a.place.Look(start.Loop)
+	s := last.State
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && runs && a.logged(start.Loop):
-		return start, fail(exitConfig, "%s: %s was interrupted, and what was agreed for it is not on record in %s; a log in the workspace is not believed, for the agent can write to it. --state names the folder it was begun with, --new starts it over", a.file, line(task.ID), a.dir.Path)
+		return start, fail(exitConfig, "%s: %s was interrupted, and what was agreed for it is not on record in %s; a log in the workspace is not believed, for the agent can write to it. --state names the folder it was begun with, --new starts it over", a.file, line(task.ID), a.place.Path)
 	case errors.Is(err, fs.ErrNotExist):
 		return start, nil
 	case err != nil:
 		return start, fail(exitConfig, "%w; --new starts it over", err)
-	case s.Done() && !runs, !s.Done() && !s.Begun():
+	case s.Done() && !(runs && a.of(last)), !s.Done() && !s.Begun():
 		return start, nil // its end was written back, or nothing of it has run
 	}
-	what := a.unlike(s.Task, task, terms)
+	what := a.unlike(s.Task, task, last.Meta)
 	switch {
 	case what == "":
 		return s, nil
@@ -127,22 +323,16 @@ func (a *agreed) resume(task ralph.Task, status spec.Status) (ralph.State, error
 
 // unlike says what is no longer as it was agreed, "" = nothing. What is given on
 // the command line is agreed anew.
-func (a *agreed) unlike(agreed, now ralph.Task, terms map[string]string) string {
+func (a *agreed) unlike(agreed, now ralph.Task, was map[string]string) string {
 	switch {
 	case agreed.Prompt != now.Prompt || string(agreed.Spec) != string(now.Spec):
 		return "its definition, or a default of the configuration, has changed"
 	case agreed.Dir != now.Dir:
 		return "the folder it works in has changed from " + line(agreed.Dir)
 	}
-	is := a.c.terms()
-	all := maps.Clone(is)
-	maps.Copy(all, terms)
-	for _, name := range slices.Sorted(maps.Keys(all)) {
-		if terms[name] != is[name] && !a.given[name] {
-			return fmt.Sprintf("%s has changed from %s to %s", name, cmp.Or(line(terms[name]), "nothing"), cmp.Or(line(is[name]), "nothing"))
-		}
-	}
-	return ""
+	anew := maps.Clone(a.given)
+	anew["agent"], anew["command"], anew["file"] = true, true, true
+	return unlike(was, a.meta, anew)
 }
 
 // logged reports whether the log in the workspace tells of a loop that was
@@ -155,13 +345,6 @@ func (w *work) logged(loop string) bool {
 	defer file.Close()
 	s, err := progress.Resume(file, loop)
 	return err == nil && !s.Done()
-}
-
-// settled puts the record of a loop aside whose end is written to the task file.
-func (a *agreed) settled(task ralph.Task) {
-	if name := a.dir.File(ralph.Start(task).Loop); a.dir.Path != "" {
-		os.Rename(name, strings.TrimSuffix(name, ".jsonl")+"-last.jsonl") // else the next run takes it for what was not written back
-	}
 }
 
 // endLeft ends what is left of the agent that worked when this was killed, by the

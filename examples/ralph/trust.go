@@ -126,7 +126,7 @@ func (e env) remember(place string, all []stranger) {
 	for _, one := range all {
 		fmt.Fprintf(&text, "%s %s\n", one.digest, line(one.name))
 	}
-	err := progress.Dir{Path: filepath.Dir(place)}.Make()
+	err := (&progress.Dir{Path: filepath.Dir(place)}).Make()
 	if err == nil {
 		_, err = progress.File{Path: place}.Write([]byte(text.String()))
 	}

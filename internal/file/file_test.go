@@ -31,7 +31,7 @@ func TestRead(t *testing.T) {
 }
 
 // The mode stays, also that of a file that may not be written, and nothing else is
-// left in the folder.
+// left in the folder. A file that is made is private.
 func TestReplace(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -53,5 +53,19 @@ func TestReplace(t *testing.T) {
 	}
 	if err := file.Replace("list", filepath.Join(dir, "none"), nil); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a file that is not there: %v", err)
+	}
+	none := filepath.Join(dir, "new")
+	for _, text := range []string{"one", "two"} {
+		err := file.Put("view", none, []byte(text))
+		got, readErr := os.ReadFile(none)
+		if err != nil || readErr != nil || string(got) != text {
+			t.Errorf("%q, %v, %v", got, err, readErr)
+		}
+	}
+	if info, err := os.Lstat(none); err != nil || info.Mode().Perm() != file.Private {
+		t.Errorf("a new file: %v, %v", info.Mode(), err)
+	}
+	if err := file.Put("view", filepath.Join(dir, "no", "folder"), nil); err == nil {
+		t.Error("a file in a folder that is not there")
 	}
 }

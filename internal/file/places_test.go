@@ -32,6 +32,7 @@ func TestPlaces(t *testing.T) {
 		"Append":  func(path string) error { return closed(file.Append("log", path, file.Private)) },
 		"Edit":    func(path string) error { return closed(file.Edit("log", path)) },
 		"Replace": func(path string) error { return file.Replace("log", path, []byte("more")) },
+		"Put":     func(path string) error { return file.Put("log", path, []byte("more")) },
 	} {
 		for _, p := range filetest.Places() {
 			t.Run(how+" "+p.Name, func(t *testing.T) {
@@ -162,10 +163,11 @@ func TestGive(t *testing.T) {
 	if tempErr == nil {
 		tempErr = temp.Close()
 	}
-	if err := errors.Join(err, tempErr, file.Replace("list", list, []byte("new"))); err != nil {
+	put := filepath.Join(dir, "put")
+	if err := errors.Join(err, tempErr, file.Replace("list", list, []byte("new")), file.Put("view", put, nil)); err != nil {
 		t.Fatal(err)
 	}
-	for _, path := range []string{log.Name(), temp.Name(), filepath.Dir(temp.Name()), filepath.Join(dir, ".ralph"), list} {
+	for _, path := range []string{log.Name(), put, temp.Name(), filepath.Dir(temp.Name()), filepath.Join(dir, ".ralph"), list} {
 		info, err := os.Stat(path)
 		if err != nil {
 			t.Fatal(err)

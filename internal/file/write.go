@@ -180,11 +180,27 @@ func Temp(folder, pattern string) (*os.File, error) {
 // Replace gives an existing file new content, all or nothing: a reader, or a
 // machine that loses power, sees the old content or the new one. The mode stays,
 // and so does the owner where that can be done.
-func Replace(what, path string, text []byte) (err error) {
-	info, err := keeps(what, path) // a link that comes later is replaced, not followed
+func Replace(what, path string, text []byte) error {
+	info, err := keeps(what, path)
 	if err != nil {
 		return err
 	}
+	return replace(path, info, text)
+}
+
+// Put is [Replace] for a file that need not be there: it makes a private one. Its
+// folder must be there.
+func Put(what, path string, text []byte) error {
+	info, err := keeps(what, path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return replace(path, info, text)
+}
+
+// replace puts a file in the place of one that was found there, nil = none. A link
+// that came since is replaced, not followed.
+func replace(path string, was fs.FileInfo, text []byte) (err error) {
 	dir := filepath.Dir(path)
 	temp, err := os.CreateTemp(dir, "."+filepath.Base(path)+".*")
 	if err != nil {
@@ -195,12 +211,14 @@ func Replace(what, path string, text []byte) (err error) {
 			err = errors.Join(err, os.Remove(temp.Name()))
 		}
 	}()
-	if user, group, _, ok := owner(info); ok && user != os.Geteuid() {
+	if was == nil {
+		give(temp)
+	} else if user, group, _, ok := owner(was); ok && user != os.Geteuid() {
 		_ = temp.Chown(user, group)
 	}
 	_, err = temp.Write(text)
-	if err == nil {
-		err = temp.Chmod(info.Mode().Perm())
+	if err == nil && was != nil {
+		err = temp.Chmod(was.Mode().Perm())
 	}
 	if err == nil {
 		err = temp.Sync()

@@ -8,7 +8,7 @@ import (
 // OwnFile reports whether loops write the file themselves, so it never counts as
 // a change.
 func OwnFile(p string) bool {
-	if strings.HasPrefix(p, ".ralph/") || strings.Contains(p, "/.ralph/") || path.Base(p) == "progress.txt" {
+	if strings.HasPrefix(p, ".ralph/") || strings.Contains(p, "/.ralph/") || path.Base(p) == "progress.txt" || path.Base(p) == "ralph-loop-state.json" {
 		return true
 	}
 	session, _ := path.Match("session-*.log", path.Base(p))

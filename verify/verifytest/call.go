@@ -6,40 +6,27 @@ import (
 	"maps"
 	"reflect"
 	"regexp"
-	"runtime/pprof"
 	"slices"
 	"sync/atomic"
-	"time"
 
 	"github.com/ralph-loop/ralph"
 )
 
-// labelKey is the key of the label that a call's goroutines carry in profiles.
-const labelKey = "verifytest"
-
-// A call is one call of the verifier, on a goroutine of its own so that one that
-// never returns cannot hang the kit.
+// A call is one call of the verifier.
 type call struct {
-	name  string
-	label string
+	routine
 	v     ralph.Verifier
 	given ralph.Claim // what the verifier gets; nobody else does
 	want  ralph.Claim // how given was, and has to be
 	looks int64       // > 0: the context is cancelled after this many looks at it
 
-	done    chan struct{}
-	ended   bool // with a verdict; known once done is closed
 	verdict ralph.Verdict
 	shown   ralph.Verdict // a copy of verdict as it was returned
 	err     error
-	took    time.Duration
 }
 
 func (k *kit) prepare(n named) *call {
-	c := &call{
-		name: n.name, label: fmt.Sprintf("%s.%d", k.id, len(k.calls)), v: k.v,
-		given: roomy(n.claim), want: roomy(n.claim), done: make(chan struct{}),
-	}
+	c := &call{routine: newRoutine(n.name, k.id, len(k.calls)), v: k.v, given: roomy(n.claim), want: roomy(n.claim)}
 	k.calls = append(k.calls, c)
 	return c
 }
@@ -47,66 +34,24 @@ func (k *kit) prepare(n named) *call {
 // start begins a call, as soon as the gate is closed if there is one.
 func (k *kit) start(ctx context.Context, n named, gate <-chan struct{}) *call {
 	c := k.prepare(n)
-	c.run(ctx, gate)
+	c.run(ctx, gate, c.verify)
 	return c
 }
 
-func (c *call) run(ctx context.Context, gate <-chan struct{}) {
-	go func() {
-		defer close(c.done) // also if the verifier ends its goroutine, as t.FailNow does
-		if gate != nil {
-			<-gate
-		}
-		start := time.Now()
-		pprof.Do(ctx, pprof.Labels(labelKey, c.label), func(ctx context.Context) {
-			if c.looks > 0 {
-				inner, cancel := context.WithCancelCause(ctx)
-				defer cancel(nil)
-				ctx = &lateContext{Context: inner, left: c.looks, cancel: cancel}
-			}
-			c.verdict, c.err = c.v.Verify(ctx, c.given)
-			c.ended = true
-		})
-		c.took = time.Since(start)
-		c.shown = c.verdict
-		c.shown.Checks = slices.Clone(c.verdict.Checks)
-		for i, check := range c.shown.Checks {
-			if check.ExitCode != nil {
-				code := *check.ExitCode
-				c.shown.Checks[i].ExitCode = &code
-			}
-		}
-	}()
-}
-
-// wait waits for the verdict, for d at most.
-func (c *call) wait(d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-c.done:
-	case <-timer.C:
+func (c *call) verify(ctx context.Context) {
+	if c.looks > 0 {
+		inner, cancel := context.WithCancelCause(ctx)
+		defer cancel(nil)
+		ctx = &lateContext{Context: inner, left: c.looks, cancel: cancel}
 	}
-	return c.returned()
-}
-
-// returned reports whether there is a verdict by now.
-func (c *call) returned() bool {
-	select {
-	case <-c.done:
-		return c.ended
-	default:
-		return false
-	}
-}
-
-// missing says that there is no verdict.
-func (c *call) missing(d time.Duration) string {
-	select {
-	case <-c.done:
-		return fmt.Sprintf("the call with %s ended its goroutine instead of returning (runtime.Goexit, or FailNow of a test)", c.name)
-	default:
-		return fmt.Sprintf("the call with %s did not return within %v", c.name, d)
+	c.verdict, c.err = c.v.Verify(ctx, c.given)
+	c.shown = c.verdict
+	c.shown.Checks = slices.Clone(c.verdict.Checks)
+	for i, check := range c.shown.Checks {
+		if check.ExitCode != nil {
+			code := *check.ExitCode
+			c.shown.Checks[i].ExitCode = &code
+		}
 	}
 }
 

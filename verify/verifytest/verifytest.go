@@ -1,14 +1,13 @@
-// Package verifytest is the conformance kit for verifiers: it checks that an
-// implementation of [ralph.Verifier] keeps the contract that loops rely on.
+// Package verifytest is the conformance kit for verifiers and runners: it checks
+// that an implementation of [ralph.Verifier], or of [ralph.Runner], keeps the
+// contract that loops rely on.
 package verifytest
 
 import (
 	"context"
 	"crypto/rand"
 	"errors"
-	"fmt"
 	"reflect"
-	"slices"
 	"strings"
 	"time"
 
@@ -71,7 +70,7 @@ func TestVerifier(v ralph.Verifier, good, bad ralph.Claim) error {
 	if reflect.DeepEqual(good, bad) {
 		return errors.New("claims: the good and the bad claim are the same; no verifier can tell them apart")
 	}
-	k := &kit{v: v, id: rand.Text(), broken: map[string][]string{}, first: map[string]*call{}}
+	k := &kit{v: v, id: rand.Text(), broken: broken{}, first: map[string]*call{}}
 	k.claims = []named{{"the good claim", good}, {"the bad claim", bad}}
 	// The context lives until the end: a goroutine that waits for a loop to be
 	// cancelled is left for as long as the loop runs.
@@ -83,9 +82,10 @@ func TestVerifier(v ralph.Verifier, good, bad ralph.Claim) error {
 		k.cancelled()
 		k.cancelledLate()
 	}
-	k.goroutines()
+	k.goroutines(k.routines(), signalLoop)
 	k.untouched()
-	return k.err()
+	return k.err("returns", "accepts", "rejects", "feedback", "error", "checks", "bounds", "deterministic",
+		"concurrent", "cancel", "unmodified", "kept", "goroutines")
 }
 
 // A kit is one run of TestVerifier.
@@ -95,34 +95,20 @@ type kit struct {
 	claims []named
 	calls  []*call
 	first  map[string]*call // by the claim's name
-	broken map[string][]string
+	broken
+}
+
+func (k *kit) routines() []*routine {
+	var all []*routine
+	for _, c := range k.calls {
+		all = append(all, &c.routine)
+	}
+	return all
 }
 
 type named struct {
 	name  string
 	claim ralph.Claim
-}
-
-// report notes that a rule is broken.
-func (k *kit) report(rule, format string, args ...any) {
-	text := strings.Join(strings.Fields(fmt.Sprintf(format, args...)), " ")
-	if list := k.broken[rule]; len(list) < 3 && !slices.Contains(list, text) {
-		k.broken[rule] = append(list, text)
-	}
-}
-
-// err joins the broken rules, in the order of the doc comment.
-func (k *kit) err() error {
-	var errs []error
-	for _, rule := range []string{
-		"returns", "accepts", "rejects", "feedback", "error", "checks", "bounds", "deterministic",
-		"concurrent", "cancel", "unmodified", "kept", "goroutines",
-	} {
-		if list := k.broken[rule]; len(list) > 0 {
-			errs = append(errs, fmt.Errorf("%s: %s", rule, strings.Join(list, "; ")))
-		}
-	}
-	return errors.Join(errs...)
 }
 
 // patience is how long a call may take when a call that nothing disturbed took
@@ -306,7 +292,7 @@ func (k *kit) cancelledLate() {
 		for _, n := range k.claims {
 			c := k.prepare(n)
 			c.looks = looks
-			c.run(context.Background(), nil)
+			c.run(context.Background(), nil, c.verify)
 			if !c.wait(k.patience()) {
 				k.report("cancel", "%s after its context was cancelled while it ran", c.missing(k.patience()))
 				return

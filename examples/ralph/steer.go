@@ -1,0 +1,181 @@
+package main
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/progress"
+)
+
+// found is the folder with the records of the workspace that --dir names, or of the
+// one that this is started in.
+func (s *shared) found(e env) (*progress.Dir, error) {
+	project, _, err := topLevel(e.ctx, s.dir)
+	if x, ok := errors.AsType[*exitError](err); ok && x.code == exitGit {
+		project, err = cmp.Or(s.dir, "."), nil
+	}
+	dir := &progress.Dir{Path: absolute(s.state)}
+	if err == nil && s.state == "" {
+		dir, err = progress.WorkspaceDir(project)
+	}
+	if err != nil {
+		return nil, fail(exitConfig, "%w", err)
+	}
+	dir.Redactor = redact()
+	return dir, nil
+}
+
+// meant are the loops that a person means, by a name or a task.
+func (s *shared) meant(e env, what string) (*progress.Dir, []progress.Entry, error) {
+	dir, err := s.found(e)
+	if err != nil {
+		return nil, nil, err
+	}
+	found, err := dir.Find(e.ctx, what)
+	if errors.Is(err, fs.ErrNotExist) {
+		var known []string
+		for entry, err := range dir.Loops(e.ctx) {
+			if err == nil {
+				known = append(known, entry.Loop, entry.State.Task.ID)
+			}
+		}
+		return nil, nil, fail(exitConfig, "nothing is on record of a loop or a task %q%s; 'ralph status' shows what is", what, didYouMean(what, "", known))
+	}
+	if err != nil {
+		return nil, nil, fail(exitConfig, "%w", err)
+	}
+	return dir, found, nil
+}
+
+// called is how a loop is called, and where it is.
+func called(dir *progress.Dir, e progress.Entry) (name, where string) {
+	return strings.Split(stand(e, nil).name(), " (")[0], stands(dir, e)
+}
+
+// cancelFlags are the flags of cancel.
+type cancelFlags struct {
+	shared
+	all bool
+}
+
+func (f *cancelFlags) own(set *flag.FlagSet) {
+	set.BoolVar(&f.all, "all", false, "cancel all that are not over")
+}
+
+// run cancels loops for good.
+func (f *cancelFlags) run(e env, args []string) error {
+	if f.all == (len(args) == 1) {
+		return fail(exitUsage, "cancel takes one ID or TASK, or --all")
+	}
+	var dir *progress.Dir
+	var loops []progress.Entry
+	var err error
+	if f.all {
+		if dir, err = f.found(e); err != nil {
+			return err
+		}
+		for entry, err := range dir.Loops(e.ctx) {
+			if err != nil {
+				e.say("%s", ours{err})
+			} else if !entry.State.Done() {
+				loops = append(loops, entry)
+			}
+		}
+		slices.SortStableFunc(loops, func(a, b progress.Entry) int { return a.Started.Compare(b.Started) }) // a run before its loops
+	} else if dir, loops, err = f.meant(e, args[0]); err != nil {
+		return err
+	}
+	for _, loop := range loops {
+		was, err := dir.Cancel(loop.Loop, "cancelled by ralph cancel")
+		name, where := called(dir, was)
+		switch {
+		case errors.Is(err, progress.ErrOver):
+			fmt.Fprintf(e.stdout, "%s is over already: %s at %s\n", name, was.State.Stop, where)
+		case err != nil:
+			return fail(exitConfig, "%w", err)
+		default:
+			fmt.Fprintf(e.stdout, "Cancelled Ralph loop for %s at %s\n", name, where)
+		}
+	}
+	if len(loops) == 0 {
+		fmt.Fprintln(e.stdout, "No active Ralph loops.")
+	}
+	return nil
+}
+
+// steer is a command that asks something of loops, and says what follows.
+func steer(ask func(s *shared, dir *progress.Dir, loop progress.Entry, args []string) (progress.Entry, error), follows string) func() action {
+	return only(func(e env, s *shared, args []string) error {
+		dir, loops, err := s.meant(e, args[0])
+		for _, loop := range loops {
+			was, err := ask(s, dir, loop, args[1:])
+			if _, is := errors.AsType[*exitError](err); err != nil && !is {
+				err = fail(exitConfig, "%w", err)
+			}
+			if err != nil {
+				return err
+			}
+			name, where := called(dir, was)
+			fmt.Fprintf(e.stdout, follows+"\n", name, where)
+		}
+		return err
+	})
+}
+
+func (s *shared) limited(dir *progress.Dir, loop progress.Entry) (progress.Entry, error) {
+	for _, flag := range []string{"max", "max-cost", "max-tokens", "max-duration"} {
+		if s.given[flag] && flag == "max" && loop.Kind == progress.KindSession && loop.Meta["definitions"] != "" {
+			return loop, fail(exitUsage, "of definitions each task has its own number of iterations; 'ralph status' names their loops")
+		} else if s.given[flag] {
+			return dir.Limit(loop.Loop, s.relimited(loop.State.Task.Limits, s.limits()))
+		}
+	}
+	return loop, fail(exitUsage, "limit takes --max, --max-cost, --max-tokens or --max-duration")
+}
+
+// resume lets a loop go on: one that is paused where it runs, one that nobody runs
+// here, by the command line that began it.
+func resume(e env, s *shared, args []string) error {
+	dir, loops, err := s.meant(e, args[0])
+	if err != nil {
+		return err
+	}
+	loop := loops[0]
+	if run, err := dir.Look(loop.Parent); loop.Parent != "" && loop.Holder == nil && err == nil {
+		loop = run
+	}
+	name, where := called(dir, loop)
+	e.resumes = true
+	var began []string
+	switch {
+	case loop.Holder != nil && loop.State.Paused:
+		if _, err := dir.Pause(loop.Loop, false); err != nil {
+			return fail(exitConfig, "%w", err)
+		}
+		fmt.Fprintf(e.stdout, "%s goes on at %s\n", name, where)
+		return nil
+	case loop.Holder != nil:
+		fmt.Fprintf(e.stdout, "%s runs already, at %s: %s\n", name, where, who(*loop.Holder))
+		return nil
+	case loop.State.Stop == ralph.StopVerified:
+		fmt.Fprintf(e.stdout, "%s is over: verified at %s\n", name, where)
+		return nil
+	case e.reopened(loop.Kind, loop.State).Done():
+		return fail(exitNotVerified, "%s stays as it is, %s at %s: %s", name, loop.State.Stop, where, loop.State.Detail)
+	case json.Unmarshal([]byte(loop.Meta["args"]), &began) != nil || len(began) == 0:
+		return fail(exitConfig, "the command line that began %s is not on record, or was not kept for there was a secret in it; give it again: it goes on with what was interrupted", name)
+	}
+	if err := os.Chdir(loop.Meta["cwd"]); err != nil {
+		return fail(exitConfig, "the folder that %s was begun in: %w", name, err)
+	}
+	e.args = began
+	return dispatch(e, slices.DeleteFunc(began, func(arg string) bool { return strings.TrimLeft(arg, "-") == "new" }))
+}

@@ -1,0 +1,343 @@
+package verifytest
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"time"
+
+	"github.com/ralph-loop/ralph"
+)
+
+const (
+	defaultGrace = 15 * time.Second
+	beginWait    = 10 * time.Second       // for a long run to say something
+	settle       = 100 * time.Millisecond // for what was said to be taken in
+)
+
+// A Run is something to have the runner do, and what it does then. The agent
+// behind it is a script, or a model server of the test's own: asked the same, it
+// does the same.
+type Run struct {
+	// Runner is what runs it. nil = the runner that is tested; another one, of the same
+	// kind, where the script is the runner's and not the request's.
+	Runner ralph.Runner
+	// Request is what it is asked. The kit fills in what is zero, sets Mark, Display,
+	// Raw and Live, and gives each call an empty folder of its own as Dir if that
+	// is "".
+	Request ralph.Request
+
+	// Says is a part of the agent's answer, in one line. "" = not tested.
+	Says string
+	// Writes is a file that the agent writes in its working directory, relative to it;
+	// Request.Dir must be "" then. "" = not tested.
+	Writes string
+
+	// Fault is how a run of Runs.Faults ends, and RetryAfter what is told with
+	// FaultRateLimit, 0 = nothing is.
+	Fault      ralph.Fault
+	RetryAfter time.Duration
+}
+
+// Runs are what [TestRunner] tests a runner with. Good is required. What is left
+// out is not tested.
+type Runs struct {
+	// Good ends well, with an answer.
+	Good Run
+	// Other ends well too, and its answer holds its Says and not Good's, and the other way
+	// round: so it is seen whether runs at the same time mix what they say.
+	Other Run
+	// Long says its Says, so that Display or Raw get it within seconds, and then goes on
+	// until it is ended.
+	Long Run
+	// Faults end in their Fault each: FaultError, FaultPermanent, FaultRateLimit,
+	// FaultIncomplete, FaultEmpty or FaultTimeout, as many of them as the
+	// runner can tell.
+	Faults []Run
+
+	Alone bool          // the runner does not allow concurrent calls
+	Free  bool          // runs cost nothing, so that a cost of 0 is true
+	Grace time.Duration // how long Run may take to return after its context is done. 0 = 15 s
+}
+
+// TestRunner tests a runner. It returns nil, or one error that joins a line for
+// each rule that is broken. A line begins with the rule's name:
+//
+//	returns      every call returns: the first within two minutes, others in about the time it took
+//	panics       no call panics
+//	answers      Good and Other end without an error, with an answer that holds their Says
+//	independent  the same request gets the same answer and the same usage again, and a Response
+//	             that was returned is not written to by later calls
+//	optional     without Display, Raw and Live a run does the same
+//	writers      Display and Raw are each written to by one goroutine at a time, and not after
+//	             Run has returned; that they cannot be written changes nothing
+//	live         the usage that Live is told never falls, it is told before Run returns, and the
+//	             final counts are not less; a final cost may be, but not unknown if it was known
+//	usage        counts are not negative; an unknown cost is nil: neither NaN, infinite or negative,
+//	             nor 0 beside an answer or tokens unless Free
+//	echo         a promise that stands in the prompt alone is not found in the answer
+//	dir          Writes is in the folder that Request.Dir names; if it is told
+//	concurrent   four calls at once do what single ones do, and no call's Display and Raw get what
+//	             another's agent says; not if Alone, and the latter with Other only
+//	faults       each of Faults ends in an error that a loop takes for its Fault, a rate limit with
+//	             its RetryAfter, give or take a second and the time that the run took
+//	partial      what was said (Says) and what Live was told comes with an error too; of Long,
+//	             what had been written to Display or Raw before it was cancelled
+//	cancel       a call whose context is done returns within Grace, with an error, which is
+//	             neither Permanent nor a rate limit; tested with a context that is done
+//	             before, and with Long while it runs
+//	processes    on Linux: when Run has returned, or a moment later, no process is left that works in the
+//	             folder that the kit gave it, or that has the request's Mark
+//	goroutines   no goroutine that a call has started outlives it, apart from the moment it
+//	             takes to end and the idle connections of an HTTP client
+//
+// A rule that cannot be judged because another one is broken is not reported; if
+// Good does not end well, little can be. A runner is called some twelve times, more
+// often if it is quick, and once for each of Faults. One that does not write what it
+// says to Display or Raw is waited for ten seconds before Long is cancelled.
+//
+// Each call has a Request of its own. In one of them the prompt ends with a few words
+// more, which tell the agent a promise that it is not to make.
+//
+// What it does not see: a process that has left the folder and does not have the mark;
+// with a Request.Dir of the caller's, or if it is another user's, any that does not have
+// the mark; a panic in a goroutine of the runner, which ends the test; a connection left
+// open; whether two runs share a session of the agent's, for a script may tell the
+// same one each time. What has the mark is ended. Goroutines are found by a label in the
+// goroutine profile, so other tests may run at the same time. Data races are for
+// the race detector to find. The first writes to Display and Raw take two milliseconds
+// each; in a synctest bubble a runner must not hold a Mutex meanwhile.
+func TestRunner(r ralph.Runner, runs Runs) error {
+	if f, ok := r.(ralph.RunnerFunc); r == nil || ok && f == nil {
+		return errors.New("runner: it is nil")
+	}
+	if err := runs.validate(); err != nil {
+		return err
+	}
+	home, err := os.MkdirTemp("", "ralph-runner-")
+	if err != nil {
+		return fmt.Errorf("folder: %w", err)
+	}
+	defer os.RemoveAll(home)
+	if home, err = filepath.EvalSymlinks(home); err != nil {
+		return fmt.Errorf("folder: %w", err)
+	}
+	runs.Grace = cmp.Or(runs.Grace, defaultGrace)
+	k := &runnerKit{Runs: runs, r: r, id: rand.Text(), home: home, broken: broken{}}
+	k.test()
+	return k.err("returns", "panics", "answers", "independent", "optional", "writers", "live", "usage", "echo", "dir",
+		"concurrent", "faults", "partial", "cancel", "processes", "goroutines")
+}
+
+func (r Runs) validate() error {
+	for _, run := range append([]Run{r.Good, r.Other, r.Long}, r.Faults...) {
+		if run.Writes != "" && run.Request.Dir != "" {
+			return fmt.Errorf("runs: one writes %s in a Dir of its own; the kit cannot tell whether it was there before", run.Writes)
+		}
+	}
+	for _, run := range r.Faults {
+		switch run.Fault {
+		case "", ralph.FaultInterrupted, ralph.FaultBudget:
+			return fmt.Errorf("runs: one of Faults ends in %q, which is nothing that a runner tells", run.Fault)
+		}
+	}
+	if !r.Other.given() {
+		return nil
+	}
+	if good, other := r.Good.Says, r.Other.Says; good == "" || other == "" || strings.Contains(good, other) || strings.Contains(other, good) {
+		return fmt.Errorf("runs: Good and Other must differ in what they say, and one not be a part of the other; they say %q and %q", good, other)
+	}
+	return nil
+}
+
+// given reports whether there is such a run.
+func (r Run) given() bool { return !reflect.ValueOf(r).IsZero() }
+
+// A runnerKit is one run of TestRunner.
+type runnerKit struct {
+	Runs
+	r     ralph.Runner
+	id    string // of the profile labels
+	home  string // where folders are made
+	calls []*runnerCall
+	good  *runnerCall // the first with Good; nil = it did not end well
+	other *runnerCall
+	broken
+	hung bool // a call has not returned
+}
+
+func (k *runnerKit) test() {
+	// The context lives until the end: a goroutine that waits for a loop to be
+	// cancelled is left for as long as the loop runs.
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	for _, step := range []func(context.Context){
+		k.alone, k.again, k.bare, k.unwritable, k.echo, k.untouched, k.together, k.faults, k.cancelled,
+	} {
+		step(ctx)
+		if k.hung || k.good == nil {
+			break
+		}
+	}
+	var all []*routine
+	for _, c := range k.calls {
+		all = append(all, &c.routine)
+	}
+	k.goroutines(all, signalLoop, "net/http.(*persistConn)", "net/http.(*http2")
+	for _, c := range k.calls {
+		k.afterwards(c)
+	}
+	k.untouched(ctx)
+}
+
+// patience is how long a call may take.
+func (k *runnerKit) patience() time.Duration {
+	if k.good == nil {
+		return firstWait
+	}
+	longest := k.good.took
+	if k.other != nil {
+		longest = max(longest, k.other.took)
+	}
+	return k.Grace + 20*longest
+}
+
+// alone runs Good and Other for the first time.
+func (k *runnerKit) alone(ctx context.Context) {
+	k.good = k.well(ctx, k.prepare("the good run", k.Good))
+	if k.good != nil && k.Other.given() {
+		k.other = k.well(ctx, k.prepare("the other run", k.Other))
+	}
+}
+
+// well makes a call that is to end well; nil = it did not.
+func (k *runnerKit) well(ctx context.Context, c *runnerCall) *runnerCall {
+	c.start(ctx, nil)
+	if !k.back(c, "") {
+		return nil
+	}
+	k.processes(c)
+	switch {
+	case c.err != nil:
+		k.report("answers", "%s ended in an error: %v", c.name, c.err)
+	case strings.TrimSpace(c.resp.Output) == "":
+		k.report("answers", "%s gave no answer", c.name)
+	case !strings.Contains(c.resp.Output, c.Says):
+		k.report("answers", "%s does not say %q but %q", c.name, c.Says, short(c.resp.Output))
+	default:
+		return c
+	}
+	return nil
+}
+
+// same makes a call that is to end as the first with Good did.
+func (k *runnerKit) same(ctx context.Context, c *runnerCall, rule string) {
+	if k.hung || len(k.broken["independent"]) > 0 {
+		return // there is nothing to compare with
+	}
+	c.start(ctx, nil)
+	fault := rule
+	if rule == "independent" {
+		fault = ""
+	}
+	if !k.back(c, fault) {
+		return
+	}
+	k.processes(c)
+	if diff := differing(k.good, c); diff != "" {
+		k.report(rule, "%s differs from the first: %s", c.name, diff)
+	}
+}
+
+func (k *runnerKit) again(ctx context.Context) {
+	k.same(ctx, k.prepare("the good run again", k.Good), "independent")
+}
+
+func (k *runnerKit) bare(ctx context.Context) {
+	c := k.prepare("the good run without Display, Raw and Live", k.Good)
+	c.req.Display, c.req.Raw, c.req.Live = nil, nil, nil
+	k.same(ctx, c, "optional")
+}
+
+func (k *runnerKit) unwritable(ctx context.Context) {
+	c := k.prepare("the good run whose Display and Raw cannot be written", k.Good)
+	c.display.fail = errors.New("the kit's writer cannot be written")
+	c.raw.fail = c.display.fail
+	k.same(ctx, c, "writers")
+}
+
+func (k *runnerKit) echo(ctx context.Context) {
+	promise := ralph.NoncePromise("KIT")
+	c := k.prepare("the good run with a promise in its prompt", k.Good)
+	c.req.Promise = promise
+	c.req.Prompt += "\n\nThe next line is a test's, not to be repeated by anybody.\n<promise>" + promise + "</promise>\nSo much for that.\n"
+	c.start(ctx, nil)
+	if !k.back(c, "") {
+		return
+	}
+	k.processes(c)
+	if c.err != nil {
+		k.report("echo", "%s ended in an error: %v", c.name, c.err)
+	} else if ralph.FindPromise(c.resp.Output, promise, ralph.MatchAnywhere).Found {
+		k.report("echo", "the answer holds a promise that only the prompt makes: %q", short(c.resp.Output))
+	}
+}
+
+// together makes four calls at once, and again if that is cheap.
+func (k *runnerKit) together(ctx context.Context) {
+	if k.Alone || len(k.broken["independent"]) > 0 {
+		return
+	}
+	start := time.Now()
+	for round := 0; round < 1 || round < 4 && time.Since(start) < cheap; round++ {
+		gate := make(chan struct{})
+		var calls []*runnerCall
+		for i := range 4 {
+			c := k.prepare("the good run beside others", k.Good)
+			if i%2 > 0 && k.other != nil {
+				c = k.prepare("the other run beside others", k.Other)
+			}
+			c.start(ctx, gate)
+			calls = append(calls, c)
+		}
+		close(gate)
+		for _, c := range calls {
+			if k.back(c, "concurrent") {
+				k.apart(c)
+			}
+		}
+		for _, c := range calls {
+			if c.returned() {
+				k.processes(c)
+			}
+		}
+		if k.hung || len(k.broken["concurrent"]) > 0 {
+			return
+		}
+	}
+}
+
+// apart looks at a call that was made beside others.
+func (k *runnerKit) apart(c *runnerCall) {
+	alone, others := k.good, ""
+	if k.other != nil {
+		others = k.Other.Says
+		if c.Says == others {
+			alone, others = k.other, k.Good.Says
+		}
+	}
+	if diff := differing(alone, c); diff != "" {
+		k.report("concurrent", "%s differs from when it was alone: %s", c.name, diff)
+	}
+	for _, to := range []*recorder{c.display, c.raw} {
+		if others != "" && to.got(others) {
+			k.report("concurrent", "%s of %s got %q, which another one says", to.name, c.name, others)
+		}
+	}
+}

@@ -1,0 +1,138 @@
+package verifytest
+
+import (
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/ralph-loop/ralph"
+)
+
+// A recorder is a Display or a Raw that watches how it is written to.
+type recorder struct {
+	name    string
+	fail    error // what Write returns
+	waitFor string
+	heard   func()
+
+	mu         sync.Mutex
+	text       strings.Builder
+	writes     int
+	writing    int
+	overlapped bool
+	closed     bool
+	late       bool
+}
+
+var _ io.Writer = (*recorder)(nil)
+
+const (
+	kept      = 1 << 20 // bytes of what was written
+	slow      = 16      // so many writes take a while, so that those that overlap are seen
+	slowWrite = 2 * time.Millisecond
+)
+
+func (r *recorder) Write(p []byte) (int, error) {
+	r.mu.Lock()
+	r.writes++
+	r.writing++
+	r.overlapped = r.overlapped || r.writing > 1
+	r.late = r.late || r.closed
+	r.text.Write(p[:min(len(p), kept-min(r.text.Len(), kept))])
+	pause := r.writes <= slow
+	text := r.text.String()
+	if strings.Contains(text[max(0, len(text)-len(p)-len(r.waitFor)):], r.waitFor) {
+		r.heard()
+	}
+	r.mu.Unlock()
+	if pause {
+		<-time.After(slowWrite)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.writing--
+	if r.fail != nil {
+		return 0, r.fail
+	}
+	return len(p), nil
+}
+
+// close says that Run has returned.
+func (r *recorder) close() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.closed = true
+	r.late = r.late || r.writing > 0
+}
+
+func (r *recorder) got(text string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return strings.Contains(r.text.String(), text)
+}
+
+func (r *recorder) wrong() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case r.overlapped:
+		return "by two goroutines at a time"
+	case r.late:
+		return "after Run had returned"
+	}
+	return ""
+}
+
+// A meter is a Live that watches what it is told.
+type meter struct {
+	mu     sync.Mutex
+	last   ralph.Usage
+	odd    string
+	fell   string
+	closed bool
+	late   bool
+}
+
+func (m *meter) tell(u ralph.Usage) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.late = m.late || m.closed
+	if m.odd == "" {
+		m.odd = oddity(u)
+	}
+	if m.fell == "" {
+		m.fell = lower(m.last, u, true)
+	}
+	m.last = ralph.Usage{}.Add(u)
+}
+
+func (m *meter) close() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.closed = true
+}
+
+func (m *meter) usage() ralph.Usage {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.last
+}
+
+func (m *meter) oddity() string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.odd
+}
+
+func (m *meter) wrong() string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	switch {
+	case m.late:
+		return "Live was called after Run had returned"
+	case m.odd == "" && m.fell != "":
+		return "Live was told less than before: " + m.fell
+	}
+	return ""
+}
