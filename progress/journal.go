@@ -76,7 +76,7 @@ type onFile struct {
 	cancel   *ralph.Event // by another process
 	told     bool         // the driver knows
 	paused   bool
-	above    bool         // the parent was paused when it was last looked at
+	above    bool         // its parent was paused when that was last asked
 	answered *ralph.Event // an attempt that is to be verified
 }
 
@@ -408,7 +408,7 @@ func (j *journal) control(s ralph.State) (ralph.State, error) {
 }
 
 // command hands out what other processes have asked of a loop's parent.
-func (j *journal) command(s ralph.State) (ralph.State, error) {
+func (j *journal) command(s ralph.State, child *journal) (ralph.State, error) {
 	if err := j.refresh(); err != nil {
 		return s, err
 	}
@@ -418,8 +418,8 @@ func (j *journal) command(s ralph.State) (ralph.State, error) {
 		}
 	}
 	j.asked = nil
-	if j.paused != j.above {
-		j.above = j.paused
+	if j.paused != child.above {
+		child.above = j.paused
 		s = s.Pause(j.paused)
 	}
 	if j.cancel != nil {
