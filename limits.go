@@ -116,7 +116,7 @@ const (
 // agent runs.
 func (s State) Over(live Usage, elapsed time.Duration) StopReason {
 	l := s.Task.Limits
-	u := s.settled().Add(live.atLeast(s.told()))
+	u := s.settled().Add(s.counted(live))
 	cost := u.cost()
 	switch {
 	case l.CostUSD > 0 && cost != nil && *cost >= l.CostUSD:
@@ -191,7 +191,7 @@ func (s State) blind() (StopReason, string) {
 // what it told while it ran.
 func (s State) spend(it Iteration) State {
 	s = s.resumeWait(s.Unwaited) // a driver that does not count its waits has waited
-	used := it.Usage.atLeast(s.told())
+	used := s.counted(it.Usage)
 	s.Usage = s.settled().Add(used).Add(it.Verdict.Usage)
 	s.Elapsed = addSat(s.Elapsed, max(it.Elapsed, s.Ran, 0))
 	s.Running, s.Mark, s.Uncounted, s.Wait, s.Settled, s.Ran = false, "", false, 0, nil, 0
@@ -225,7 +225,7 @@ func unpriced(f Fault) bool {
 // tell takes over what the attempt that runs tells of itself: all that it has used
 // so far.
 func (s State) tell(it Iteration) State {
-	settled, used := Usage{}.Add(s.settled()), it.Usage.atLeast(s.told())
+	settled, used := Usage{}.Add(s.settled()), s.counted(it.Usage)
 	s.Settled, s.Usage, s.Ran = &settled, settled.Add(used), max(it.Elapsed, s.Ran)
 	return s
 }
@@ -238,12 +238,12 @@ func (s State) settled() Usage {
 	return s.Usage
 }
 
-// told is what the attempt that runs has told that it has used.
-func (s State) told() Usage {
-	if s.Settled == nil {
-		return Usage{}
+// counted raises what the attempt that runs is said to have used to what it has told.
+func (s State) counted(u Usage) Usage {
+	if !s.Running || s.Settled == nil {
+		return u
 	}
-	return s.Usage.since(s.settled())
+	return u.atLeast(s.Usage.since(*s.Settled))
 }
 
 func usd(v float64) string { return "$" + strconv.FormatFloat(v, 'f', 4, 64) }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -148,6 +149,8 @@ func TestToldOfTheAttemptThatRuns(t *testing.T) {
 		{"told again", told.Apply(tell(ralph.EventRunning, 2, 1, spent(5, 50))), "2.1 running elapsed=1m0s cost=$6.00 settled=$1.00 ran=1m0s tokens=60"},
 		{"its answer", told.Apply(tell(ralph.EventAnswered, 2, 1, spent(6, 50))), "2.1 running elapsed=1m0s cost=$7.00 settled=$1.00 ran=1m0s tokens=60"},
 		{"its answer, which tells no usage", told.Apply(ralph.Event{Kind: ralph.EventAnswered, Iteration: ralph.Iteration{Number: 2, Attempt: 1}}), describe(told)},
+		{"its cost is not told", running.Apply(tell(ralph.EventRunning, 2, 1, ralph.Usage{InputTokens: 5})).Next(ralph.Iteration{Number: 2, Attempt: 1}),
+			"3.1 elapsed=2m0s cost=$1.00 unpriced=1 tokens=15"},
 		{"another iteration", told.Apply(tell(ralph.EventRunning, 1, 1, spent(5, 50))), describe(told)},
 		{"another attempt", told.Apply(tell(ralph.EventRunning, 2, 2, spent(5, 50))), describe(told)},
 		{"nothing runs", before.Apply(tell(ralph.EventRunning, 2, 1, spent(5, 50))), describe(before)},
@@ -179,8 +182,37 @@ func TestToldOfTheAttemptThatRuns(t *testing.T) {
 			t.Errorf("%v after %v: %q, want %q", tt.live, tt.elapsed, got, tt.want)
 		}
 	}
+	// What was told counts where nothing else is known.
 	if got := running.Apply(tell(ralph.EventRunning, 2, 1, spent(9, 0))).Over(ralph.Usage{}, 0); got != ralph.StopCost {
-		t.Errorf("what was told does not count where nothing else is known: %q", got)
+		t.Errorf("%q, want cost", got)
+	}
+	long := ralph.Event{Kind: ralph.EventRunning, Iteration: ralph.Iteration{Number: 2, Attempt: 1, Elapsed: 59 * time.Minute}}
+	if got := running.Apply(long).Over(ralph.Usage{}, 0); got != ralph.StopDuration {
+		t.Errorf("%q, want duration", got)
+	}
+}
+
+// TestKeysOfStoppedAndRunning: what only some states have is in the JSON of those.
+func TestKeysOfStoppedAndRunning(t *testing.T) {
+	t.Parallel()
+	going := play(ralph.Start(ralph.Task{Limits: ralph.Limits{Iterations: 2}}), ralph.Iteration{})
+	running := going.Apply(ralph.Event{Kind: ralph.EventIterationStarted, Iteration: ralph.Iteration{Number: 2, Attempt: 1}}).
+		Apply(ralph.Event{Kind: ralph.EventRunning, Iteration: ralph.Iteration{Number: 2, Attempt: 1, Elapsed: 7, Usage: ralph.Usage{Requests: 3}}})
+	stopped := play(going, ralph.Iteration{})
+	for key, want := range map[string]ralph.State{
+		`"settled":{}`: running, `"usage":{"requests":3}`: running, `"ran":7`: running, `"next_iteration":3`: stopped, `"next_attempt":1`: stopped,
+	} {
+		for _, s := range []ralph.State{going, running, stopped} {
+			text := asJSON(t, s)
+			name, _, _ := strings.Cut(key, ":")
+			if s.Running == want.Running && s.Stop == want.Stop {
+				if !strings.Contains(text, key) {
+					t.Errorf("no %s in %s", key, text)
+				}
+			} else if strings.Contains(text, name) {
+				t.Errorf("%s in %s", name, text)
+			}
+		}
 	}
 }
 
@@ -209,7 +241,8 @@ func TestChanges(t *testing.T) {
 	s := play(ralph.Start(ralph.Task{}), ralph.Iteration{}, ralph.Iteration{}).Guide("first")
 	running := s.Apply(ralph.Event{Kind: ralph.EventIterationStarted, Iteration: ralph.Iteration{Number: 3, Attempt: 1}})
 	stopped, failed := s.Limit(ralph.Limits{Iterations: 2}), play(s, ralph.Iteration{Fault: ralph.FaultPermanent})
-	wide := ralph.Limits{Iterations: 20}
+	wide, long := ralph.Limits{Iterations: 20}, strings.Repeat("x", 6<<10)
+	full := s.Guide(long).Apply(ralph.Event{Kind: ralph.EventIterationStarted, Iteration: ralph.Iteration{Number: 3, Attempt: 1}})
 	for _, tt := range []struct {
 		name     string
 		from, to ralph.State
@@ -219,6 +252,7 @@ func TestChanges(t *testing.T) {
 		{"nothing that says something", s, s.Guide(" ").Limit(ralph.Limits{Iterations: -1}).Reopen().Pause(false), "[]"},
 		{"advice", s, s.Guide("a").Guide("b"), "[guided]"},
 		{"advice while it runs", running, running.Guide("a"), "[guided]"},
+		{"the same advice again, while it runs, of which only one is kept", full, full.Guide(long), "[guided]"},
 		{"paused", s, s.Pause(true), "[paused]"},
 		{"continued", s.Pause(true), s, "[continued]"},
 		{"limits that stop it come last", s, s.Guide("a").Pause(true).Limit(ralph.Limits{Iterations: 2}), "[guided paused limits_changed]"},

@@ -130,7 +130,7 @@ func (r *run) begin(ctx context.Context) error {
 	}
 	return r.record(ctx, Event{Kind: EventIterationEnded, Iteration: Iteration{
 		Number: s.Iteration, Attempt: s.Attempt, Outcome: OutcomeInterrupted, Fault: FaultInterrupted,
-		Error: "the end of this attempt is not on record", Usage: s.told(), Elapsed: s.Ran, End: time.Now().UTC().Round(0), Ended: ended,
+		Error: "the end of this attempt is not on record", Usage: s.counted(Usage{}), Elapsed: s.Ran, End: time.Now().UTC().Round(0), Ended: ended,
 	}})
 }
 

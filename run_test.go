@@ -236,6 +236,11 @@ func TestRunRefusesStatesThatMakeNoSense(t *testing.T) {
 		"unwaited":                       func(s *ralph.State) { s.Unwaited = -1 },
 		"wait is":                        func(s *ralph.State) { s.Wait = -1 },
 		"line":                           func(s *ralph.State) { s.Line = -1 },
+		"ran":                            func(s *ralph.State) { s.Ran = -1 },
+		"next_iteration is -1":           func(s *ralph.State) { s.NextIteration = -1 },
+		"next_attempt is -1":             func(s *ralph.State) { s.NextAttempt = -1 },
+		"next_iteration is 9223372":      func(s *ralph.State) { s.NextIteration = math.MaxInt },
+		"next_attempt is 9223372":        func(s *ralph.State) { s.NextAttempt = math.MaxInt },
 		"nothing to tell the agent: set": func(s *ralph.State) { s.Task.Prompt = " \n" },
 	} {
 		ran := false
