@@ -218,11 +218,8 @@ func (r *run) await(ctx context.Context, left func() time.Duration) error {
 				return err
 			}
 		}
-		switch {
-		case held && wait <= 0:
-			wait = controlEvery
-		case r.Control != nil:
-			wait = min(wait, controlEvery)
+		if r.Control != nil {
+			wait = min(cmp.Or(max(wait, 0), controlEvery), controlEvery)
 		}
 		select {
 		case <-time.After(wait):
