@@ -338,3 +338,31 @@ func TestDirParent(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestDirCancelDead: a loop whose process has died is settled by who cancels it.
+func TestDirCancelDead(t *testing.T) {
+	t.Parallel()
+	dir := &progress.Dir{Path: t.TempDir()}
+	s := ralph.Start(ralph.Task{ID: "T", Prompt: "Do it."})
+	at := ralph.Iteration{Number: 1, Attempt: 1, Usage: ralph.Usage{Requests: 3}}
+	for _, ev := range []ralph.Event{
+		{Kind: ralph.EventLoopStarted, State: &s},
+		{Kind: ralph.EventIterationStarted, Iteration: at, Meta: map[string]string{"mark": ralph.NewMark()}},
+		{Kind: ralph.EventRunning, Iteration: at},
+	} {
+		ev.Loop = "T"
+		if err := dir.Append(t.Context(), ev); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := dir.Close(); err != nil { // it has died
+		t.Fatal(err)
+	}
+	if e, err := dir.Cancel("T", "enough"); err != nil || e.Status != progress.StatusCancelled {
+		t.Errorf("%+v, %v", e, err)
+	}
+	e, err := dir.Look("T")
+	if err != nil || e.State.Running || e.State.Mark != "" || e.State.Usage.Requests != 3 || e.State.Stop != ralph.StopCancelled {
+		t.Errorf("%+v, %v", e.State, err)
+	}
+}
