@@ -42,6 +42,7 @@ type Entry struct {
 	Started time.Time         `json:"started"`          // its first start, UTC
 	Active  time.Time         `json:"active"`           // the last thing that is on record, UTC
 	Holder  *Holder           `json:"holder,omitempty"` // nil = no process runs it
+	Ended   []string          `json:"ended,omitempty"`  // by [Dir.Cancel]: command lines of what a dead process had left running
 }
 
 // Loops yields the loops that are on record, by the names of their files. With an
