@@ -43,6 +43,7 @@ type work struct {
 	place         *progress.Dir     // the record of its loops; nil = there can be none
 	run           *progress.Journal // its own; nil before it begins, too
 	earlier       []progress.Entry  // its loops, if it was interrupted
+	since         time.Time         // when that began
 	used          ralph.State       // what the tasks of definitions have used so far
 }
 
@@ -82,7 +83,7 @@ func (w *work) recall(kind tasks.Kind) {
 	if err != nil || w.anew || w.reopened(last.Kind, last.State).Done() {
 		return
 	}
-	w.earlier = parts(w.place, w.name(), last.Started)
+	w.earlier, w.since = parts(w.place, w.name(), last.Started), last.Started
 	l := w.relimited(last.State.Task.Limits, w.limits())
 	w.maxCost, w.maxTokens, w.maxDuration, w.timeout, w.verifyTimeout = l.CostUSD, l.Tokens, l.Duration, l.IterationTimeout, l.VerifyTimeout
 	if kind != tasks.KindDefinitions {
@@ -113,7 +114,7 @@ func (w *work) begin(prompt string, open, most int, differs func(ralph.State) fu
 		s.Attempt++
 		j.State = s
 	} else {
-		w.earlier = nil
+		w.earlier, w.since = nil, time.Time{}
 	}
 	s := j.State
 	_, err = j.Record(w.ctx, ralph.Event{Kind: ralph.EventLoopStarted, State: &s, Meta: w.meta})
@@ -230,7 +231,7 @@ func (w *work) list(kind tasks.Kind) error {
 	kept := tasks.PendingFile{Redact: redact().String}
 	if w.place != nil {
 		kept.Path = strings.TrimSuffix(w.place.File(w.name()), ".jsonl") + ".pending.json"
-		s.Control = w.place.Control
+		s.Name, s.Control, s.Answered = w.name(), w.place.Control, w.place.Pending
 	}
 	if w.place != nil && !w.anew {
 		if s.Pending, err = kept.Load(); err != nil {
@@ -259,7 +260,10 @@ func (w *work) list(kind tasks.Kind) error {
 		return err
 	}
 	if w.run != nil {
-		s.Keep = kept.Keep
+		s.Keep, s.Relimit, s.Begun, s.Since = kept.Keep, w.relimit, map[string]ralph.State{}, w.since
+		for _, part := range w.earlier {
+			s.Begun[part.State.Task.ID] = part.State
+		}
 	}
 	s.Log, s.Evidence = w.shown(true), w.evidence(w.place, w.logPath)
 	report, err := s.Run(w.ctx)
