@@ -281,10 +281,18 @@ func (j *journal) reason() cancelledError {
 }
 
 func (j *journal) failed(err error) error {
-	if _, held := errors.AsType[*HeldError](err); held || strings.HasPrefix(err.Error(), "progress: ") {
+	if of := own(err); of == err {
 		return err
 	}
 	return fmt.Errorf("progress: %s: %w", j.name(), err)
+}
+
+// own is an error of this package, which begins with its name.
+func own(err error) error {
+	if strings.HasPrefix(err.Error(), "progress: ") {
+		return err
+	}
+	return fmt.Errorf("progress: %w", err)
 }
 
 // start makes sure that nobody else runs the loop, and that a new loop has a journal

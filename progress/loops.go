@@ -90,6 +90,14 @@ func (d *Dir) Look(loop string) (Entry, error) {
 
 // entry reads a journal.
 func (d *Dir) entry(path string) (Entry, error) {
+	e, err := d.entryOf(path)
+	if err != nil {
+		err = own(err)
+	}
+	return e, err
+}
+
+func (d *Dir) entryOf(path string) (Entry, error) {
 	f, err := d.on().Open(path)
 	if err != nil {
 		return Entry{}, err
@@ -134,7 +142,7 @@ func over(f file.Handle, path string) (Entry, bool) {
 		return Entry{}, false
 	}
 	first, err := lineIn(f, path, 0, info.Size())
-	if err != nil || first.Journal == nil || first.Kind != ralph.EventLoopStarted {
+	if err != nil || first.Journal == nil || first.Journal.V > ralph.Version || first.Kind != ralph.EventLoopStarted {
 		return Entry{}, false
 	}
 	const tail = 128 << 10
