@@ -163,9 +163,9 @@ func BenchmarkDirLoops(b *testing.B) {
 			if over {
 				record(ralph.EventLoopStopped, &s)
 			}
-		}
-		if err := dir.Close(); err != nil {
-			b.Fatal(err)
+			if err := dir.Close(); err != nil {
+				b.Fatal(err)
+			}
 		}
 		name := "of loops that are over/"
 		if !over {
