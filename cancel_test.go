@@ -87,6 +87,55 @@ func TestCancelledContext(t *testing.T) {
 	}
 }
 
+// TestCancelIsRecordedBeforeItsAttempt: also where agent or verifier end while Run
+// records something else.
+func TestCancelIsRecordedBeforeItsAttempt(t *testing.T) {
+	t.Parallel()
+	for n := range 40 { // Run sees one of two things first, by chance
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := context.WithCancelCause(t.Context())
+			verifying, recording := n%2 > 0, make(chan bool)
+			l := &ralph.Local{
+				Runner: ralph.RunnerFunc(func(context.Context, ralph.Request) (ralph.Response, error) {
+					if !verifying {
+						<-recording
+						cancel(ralph.ErrCancelled)
+					}
+					return ralph.Response{Output: done}, nil
+				}),
+				Verifier: ralph.VerifierFunc(func(context.Context, ralph.Claim) (ralph.Verdict, error) {
+					<-recording
+					cancel(ralph.ErrCancelled)
+					return ralph.Reject("no"), nil
+				}),
+				Workspace: func(context.Context, string) (string, []string, error) { return "", nil, nil },
+				Control: func(_ context.Context, s ralph.State) (ralph.State, error) {
+					if s.Running {
+						s = s.Guide("hurry")
+					}
+					return s, nil
+				},
+			}
+			log := &memory{}
+			l.Log = ralph.ProgressLogFunc(func(ctx context.Context, ev ralph.Event) error {
+				if ev.Kind == ralph.EventGuided {
+					close(recording)
+					synctest.Wait() // it has ended
+				}
+				return log.Append(ctx, ev)
+			})
+			s, err := l.Run(ctx, ralph.Start(ralph.Task{Prompt: "Do it."}))
+			want := "loop_started iteration_started guided cancelled answered iteration_ended loop_stopped"
+			if verifying {
+				want = "loop_started iteration_started answered guided cancelled iteration_ended loop_stopped"
+			}
+			if stopReason(t, err) != ralph.StopCancelled || log.kinds(t) != want {
+				t.Errorf("%v: %s, recorded\n%s, want\n%s", err, describe(s), log.kinds(t), want)
+			}
+		})
+	}
+}
+
 // TestAbandonedEvents: who breaks off has not cancelled the loop.
 func TestAbandonedEvents(t *testing.T) {
 	t.Parallel()

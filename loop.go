@@ -62,10 +62,10 @@ type Local struct {
 	// paused, and while an attempt runs or is verified. Then State.Running is true,
 	// the call is made on another goroutine, one at a time, and its context is done
 	// when the attempt has ended: Run waits until it has returned. Guidance is then
-	// for the next prompt, limits hold for the agent that runs at once, and for a
-	// verification from the next on, a pause begins when the attempt has ended, and a
-	// cancel ends agent or verification: the attempt is recorded as interrupted, with
-	// what it used.
+	// for the next prompt; cost, tokens and duration hold for the agent that runs at
+	// once, and other limits, and those of a verification, from the next on; a pause
+	// begins when the attempt has ended; and a cancel ends agent or verification: the
+	// attempt is recorded as interrupted, with what it used.
 	//
 	// A paused loop waits until Control ends the pause, or the loop; paused time is
 	// not Elapsed. An error ends Run, once the attempt that runs has ended.

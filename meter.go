@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// A meter is told what an attempt uses, and ends it when a budget is spent. What it
-// is told once the attempt has ended changes nothing: a runner may leave a
-// goroutine behind that still reads the agent's stream.
+// A meter is told what an attempt uses, and ends it when a budget is spent. It may be
+// told more once the attempt has ended, by a goroutine that the runner left behind:
+// then nobody reads it, and nothing is there to end.
 type meter struct {
 	start time.Time
 	over  context.CancelCauseFunc
@@ -18,7 +18,6 @@ type meter struct {
 	s     State // before the attempt
 	used  Usage
 	timer *time.Timer // of Limits.Duration; nil = none
-	ended bool
 }
 
 func newMeter(s State, start time.Time, over context.CancelCauseFunc) *meter {
@@ -31,9 +30,6 @@ func newMeter(s State, start time.Time, over context.CancelCauseFunc) *meter {
 func (m *meter) tell(u Usage) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.ended {
-		return
-	}
 	m.used = u
 	m.check()
 	select {
@@ -44,7 +40,7 @@ func (m *meter) tell(u Usage) {
 
 // check ends the attempt if a budget is spent.
 func (m *meter) check() {
-	if !m.ended && m.s.Over(m.used, time.Since(m.start)) != "" {
+	if m.s.Over(m.used, time.Since(m.start)) != "" {
 		m.over(errBudget)
 	}
 }
@@ -79,7 +75,6 @@ func (m *meter) sofar() Usage {
 func (m *meter) end() Usage {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.ended = true
 	if m.timer != nil {
 		m.timer.Stop()
 	}

@@ -124,8 +124,9 @@ func (r *run) begin(ctx context.Context) error {
 	case err != nil || !s.Running:
 		return err
 	case pending != nil:
-		pending.Iteration.Ended = boundedEnded(slices.Concat(pending.Iteration.Ended, ended))
-		return r.conclude(ctx, r.meanwhile(ctx), *pending)
+		ev := *pending
+		ev.Iteration.Ended = boundedEnded(slices.Concat(ev.Iteration.Ended, ended))
+		return r.conclude(ctx, r.meanwhile(ctx), ev)
 	}
 	return r.record(ctx, Event{Kind: EventIterationEnded, Iteration: Iteration{
 		Number: s.Iteration, Attempt: s.Attempt, Outcome: OutcomeInterrupted, Fault: FaultInterrupted,
@@ -156,9 +157,6 @@ func (r *run) leftover(ctx context.Context) (ended []string, pending *Event, err
 			return ended, nil, r.interrupted(ctx)
 		}
 		return ended, nil, &partError{"pending", err}
-	}
-	if pending != nil {
-		pending = new(*pending)
 	}
 	return ended, pending, nil
 }
@@ -220,11 +218,8 @@ func (r *run) await(ctx context.Context, left func() time.Duration) error {
 				return err
 			}
 		}
-		switch {
-		case held && wait <= 0:
-			wait = controlEvery
-		case r.Control != nil:
-			wait = min(wait, controlEvery)
+		if r.Control != nil {
+			wait = min(cmp.Or(max(wait, 0), controlEvery), controlEvery)
 		}
 		select {
 		case <-time.After(wait):

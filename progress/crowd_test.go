@@ -262,7 +262,7 @@ func checkCrowd(t *testing.T, d *progress.Dir, loop string, did map[string][]str
 			t.Errorf("%s: %q is lost", loop, text)
 		}
 	}
-	if said := len(did["cancelled "+loop]); said != cancelled || said > 1 || (said == 1) != (j.State.Stop == ralph.StopCancelled) {
+	if said := len(did["cancelled "+loop]); said > 1 || (said == 1) != (cancelled > 0) || (said == 1) != (j.State.Stop == ralph.StopCancelled) { // who runs it may record it too
 		t.Errorf("%s: cancelled by %d, %d times on record, state %q", loop, said, cancelled, j.State.Stop)
 	}
 	counts["iterations"] += len(ran)

@@ -237,7 +237,7 @@ func (d *Dir) Control(ctx context.Context, s ralph.State) (ralph.State, error) {
 		p := d.journal(d.Parent)
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		s, err = p.command(s)
+		s, err = p.command(s, j)
 	}
 	return s, err
 }

@@ -288,3 +288,81 @@ func TestWorkspaceDir(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestDirParent: who pauses or cancels a session does so to all of its loops, also to
+// several at once.
+func TestDirParent(t *testing.T) {
+	t.Parallel()
+	dir := &progress.Dir{Path: t.TempDir()}
+	session := create(t, dir, ralph.Start(ralph.Task{ID: "S", Prompt: "All."}))
+	s, err := session.Record(t.Context(), ralph.Event{Kind: ralph.EventLoopStarted, State: &session.State})
+	if err != nil {
+		t.Fatal(err)
+	}
+	loops, other := dir.Under(s.Loop), &progress.Dir{Path: dir.Path}
+	children := map[string]ralph.State{}
+	ask := func(want func(ralph.State) bool) {
+		t.Helper()
+		for name := range children {
+			s, err := loops.Control(t.Context(), children[name])
+			if err != nil || !want(s) {
+				t.Errorf("%s: %+v, %v", name, s, err)
+			}
+			children[name] = s
+		}
+	}
+	for _, name := range []string{"A", "B"} {
+		s := ralph.Start(ralph.Task{ID: name, Prompt: "Do it."})
+		if err := loops.Append(t.Context(), ralph.Event{Kind: ralph.EventLoopStarted, Loop: name, State: &s}); err != nil {
+			t.Fatal(err)
+		}
+		children[name] = s
+	}
+	for _, pause := range []bool{true, false, true} {
+		if _, err := other.Pause("S", pause); err != nil {
+			t.Error(err)
+		}
+		ask(func(s ralph.State) bool { return s.Paused == pause })
+		ask(func(s ralph.State) bool { return s.Paused == pause })
+	}
+	for e, err := range other.Loops(t.Context()) {
+		if err != nil || e.Holder == nil || e.Status == progress.StatusInterrupted || e.Parent != "" && e.Parent != "S" {
+			t.Errorf("%+v, %v", e, err)
+		}
+	}
+	if _, err := other.Cancel("S", "enough"); err != nil {
+		t.Error(err)
+	}
+	ask(func(s ralph.State) bool { return s.Stop == ralph.StopCancelled && s.Detail == "enough" })
+	if err := errors.Join(session.Close(), loops.Close()); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestDirCancelDead: a loop whose process has died is settled by who cancels it.
+func TestDirCancelDead(t *testing.T) {
+	t.Parallel()
+	dir := &progress.Dir{Path: t.TempDir()}
+	s := ralph.Start(ralph.Task{ID: "T", Prompt: "Do it."})
+	at := ralph.Iteration{Number: 1, Attempt: 1, Usage: ralph.Usage{Requests: 3}}
+	for _, ev := range []ralph.Event{
+		{Kind: ralph.EventLoopStarted, State: &s},
+		{Kind: ralph.EventIterationStarted, Iteration: at, Meta: map[string]string{"mark": ralph.NewMark()}},
+		{Kind: ralph.EventRunning, Iteration: at},
+	} {
+		ev.Loop = "T"
+		if err := dir.Append(t.Context(), ev); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := dir.Close(); err != nil { // it has died
+		t.Fatal(err)
+	}
+	if e, err := dir.Cancel("T", "enough"); err != nil || e.Status != progress.StatusCancelled {
+		t.Errorf("%+v, %v", e, err)
+	}
+	e, err := dir.Look("T")
+	if err != nil || e.State.Running || e.State.Mark != "" || e.State.Usage.Requests != 3 || e.State.Stop != ralph.StopCancelled {
+		t.Errorf("%+v, %v", e.State, err)
+	}
+}

@@ -57,9 +57,10 @@ type journal struct {
 	mu       sync.Mutex
 	kind     Kind
 	lock     *Hold
-	open     bool  // a Journal has it
-	goesOn   bool  // by Open
-	unlocked error // why there is no lock
+	open     bool        // a Journal has it
+	goesOn   bool        // by Open
+	file     file.Handle // kept open by who runs the loop, from its first line on; nil = not yet
+	unlocked error       // why there is no lock
 
 	raw io.WriteCloser // of the attempt that runs
 	onFile
@@ -76,7 +77,7 @@ type onFile struct {
 	cancel   *ralph.Event // by another process
 	told     bool         // the driver knows
 	paused   bool
-	above    bool         // the parent was paused when it was last looked at
+	above    bool         // its parent was paused when that was last asked
 	answered *ralph.Event // an attempt that is to be verified
 }
 
@@ -135,19 +136,32 @@ func (j *journal) take(what string) error {
 }
 
 func (j *journal) release() error {
-	err := j.lock.Close()
+	err := errors.Join(j.shut(), j.lock.Close())
 	j.lock, j.open, j.goesOn = nil, false, false
 	return err
+}
+
+// shut closes the file.
+func (j *journal) shut() error {
+	f := j.file
+	if j.file = nil; f == nil {
+		return nil
+	}
+	return f.Close()
 }
 
 // writing opens the file for a line, locked. What is unfinished at its end is put
 // aside, and what others have written is noted.
 func (j *journal) writing() (file.Handle, error) {
-	if err := j.d.Make(); err != nil {
-		return nil, err
-	}
+	f := j.file
+	j.file = nil
 	for range 100 {
-		f, err := j.d.on().Append(j.path)
+		var err error
+		if f == nil {
+			if err = j.d.Make(); err == nil {
+				f, err = j.d.on().Append(j.path)
+			}
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -156,6 +170,7 @@ func (j *journal) writing() (file.Handle, error) {
 		}
 		if !sameFile(f, j.path) { // it was moved away meanwhile
 			f.Close()
+			f = nil
 			continue
 		}
 		if err = j.catchUp(f); err != nil {
@@ -281,10 +296,18 @@ func (j *journal) reason() cancelledError {
 }
 
 func (j *journal) failed(err error) error {
-	if _, held := errors.AsType[*HeldError](err); held || strings.HasPrefix(err.Error(), "progress: ") {
+	if of := own(err); of == err {
 		return err
 	}
 	return fmt.Errorf("progress: %s: %w", j.name(), err)
+}
+
+// own is an error of this package, which begins with its name.
+func own(err error) error {
+	if strings.HasPrefix(err.Error(), "progress: ") {
+		return err
+	}
+	return fmt.Errorf("progress: %w", err)
 }
 
 // start makes sure that nobody else runs the loop, and that a new loop has a journal
@@ -311,7 +334,10 @@ func (j *journal) start(ev ralph.Event) error {
 // archive keeps the journal as that of the last loop of its name.
 func (j *journal) archive() error {
 	disk, base := j.d.on(), strings.TrimSuffix(j.path, ".jsonl")
-	err := disk.RemoveAll(base + ".last.raw")
+	err := j.shut()
+	if err == nil {
+		err = disk.RemoveAll(base + ".last.raw")
+	}
 	if err == nil {
 		err = j.d.moveRaw(base+".raw", base+".last.raw")
 	}
@@ -363,8 +389,11 @@ func (j *journal) write(ev ralph.Event) error {
 		j.end += int64(len(text))
 		j.own = j.end
 	}
-	err = errors.Join(err, f.Unlock(), f.Close())
-	if err == nil && !j.named { // who made the file may have died before it synced its name
+	if err = errors.Join(err, f.Unlock()); err != nil {
+		return errors.Join(err, f.Close())
+	}
+	j.file = f    // for the next line
+	if !j.named { // who made the file may have died before it synced its name
 		err = j.d.sync(filepath.Dir(j.path))
 		j.named = err == nil
 	}
@@ -408,7 +437,7 @@ func (j *journal) control(s ralph.State) (ralph.State, error) {
 }
 
 // command hands out what other processes have asked of a loop's parent.
-func (j *journal) command(s ralph.State) (ralph.State, error) {
+func (j *journal) command(s ralph.State, child *journal) (ralph.State, error) {
 	if err := j.refresh(); err != nil {
 		return s, err
 	}
@@ -418,8 +447,8 @@ func (j *journal) command(s ralph.State) (ralph.State, error) {
 		}
 	}
 	j.asked = nil
-	if j.paused != j.above {
-		j.above = j.paused
+	if j.paused != child.above {
+		child.above = j.paused
 		s = s.Pause(j.paused)
 	}
 	if j.cancel != nil {

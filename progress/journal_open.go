@@ -121,6 +121,7 @@ func (d *Dir) forgetUnheld(loop string) {
 	defer d.mu.Unlock()
 	if j := d.journals[loop]; j != nil && j.mu.TryLock() {
 		if j.lock == nil && !j.open {
+			j.shut() // each of its lines was flushed
 			delete(d.journals, loop)
 		}
 		j.mu.Unlock()

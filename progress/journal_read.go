@@ -70,7 +70,7 @@ func (l foundLine) event() (ralph.Event, error) {
 // at offset, after so many lines. What follows the last one is left out.
 func journalLines(r io.Reader, path string, lines, offset int64) iter.Seq2[foundLine, error] {
 	return func(yield func(foundLine, error) bool) {
-		in := bufio.NewReaderSize(r, 64<<10)
+		in := bufio.NewReaderSize(r, 8<<10)
 		for {
 			text, err := in.ReadBytes('\n')
 			lines++

@@ -1,6 +1,7 @@
 package progress
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -42,6 +43,7 @@ type Entry struct {
 	Started time.Time         `json:"started"`          // its first start, UTC
 	Active  time.Time         `json:"active"`           // the last thing that is on record, UTC
 	Holder  *Holder           `json:"holder,omitempty"` // nil = no process runs it
+	Ended   []string          `json:"ended,omitempty"`  // by [Dir.Cancel]: command lines of what a dead process had left running
 }
 
 // Loops yields the loops that are on record, by the names of their files. With an
@@ -90,6 +92,14 @@ func (d *Dir) Look(loop string) (Entry, error) {
 
 // entry reads a journal.
 func (d *Dir) entry(path string) (Entry, error) {
+	e, err := d.entryOf(path)
+	if err != nil {
+		err = own(err)
+	}
+	return e, err
+}
+
+func (d *Dir) entryOf(path string) (Entry, error) {
 	f, err := d.on().Open(path)
 	if err != nil {
 		return Entry{}, err
@@ -133,26 +143,24 @@ func over(f file.Handle, path string) (Entry, bool) {
 	if err != nil {
 		return Entry{}, false
 	}
-	first, err := lineIn(f, path, 0, info.Size())
-	if err != nil || first.Journal == nil || first.Kind != ralph.EventLoopStarted {
-		return Entry{}, false
-	}
 	const tail = 128 << 10
 	from := max(info.Size()-tail, 0)
 	text := make([]byte, info.Size()-from)
 	if _, err := f.ReadAt(text, from); err != nil && !errors.Is(err, io.EOF) {
 		return Entry{}, false
 	}
-	at := strings.LastIndexByte(strings.TrimSuffix(string(text), "\n"), '\n') + 1
-	if at == 0 || text[len(text)-1] != '\n' {
-		return Entry{}, false
-	}
+	lines, whole := bytes.CutSuffix(text, []byte("\n"))
+	at := bytes.LastIndexByte(lines, '\n') + 1
 	last := foundLine{text: text[at:], path: path}
-	if !last.is(ralph.EventLoopStopped) {
+	if !whole || at == 0 || !last.is(ralph.EventLoopStopped) {
 		return Entry{}, false
 	}
 	end, err := last.decode()
-	if err != nil || end.Event.State == nil || !end.Event.State.Done() || end.Event.Loop != first.Journal.Loop || end.Asked {
+	if err != nil || end.Event.State == nil || !end.Event.State.Done() || end.Asked {
+		return Entry{}, false
+	}
+	first, err := beginning(f, path, info.Size())
+	if err != nil || first.Journal == nil || first.Journal.V > ralph.Version || first.Kind != ralph.EventLoopStarted || end.Event.Loop != first.Journal.Loop {
 		return Entry{}, false
 	}
 	return Entry{
@@ -161,9 +169,9 @@ func over(f file.Handle, path string) (Entry, bool) {
 	}, true
 }
 
-// lineIn decodes the line at an offset.
-func lineIn(f io.ReaderAt, path string, from, size int64) (journalLine, error) {
-	for l, err := range journalLines(io.NewSectionReader(f, from, size-from), path, 0, from) {
+// beginning decodes the first line of a journal.
+func beginning(f io.ReaderAt, path string, size int64) (journalLine, error) {
+	for l, err := range journalLines(io.NewSectionReader(f, 0, size), path, 0, 0) {
 		if err != nil {
 			return journalLine{}, err
 		}

@@ -1,6 +1,7 @@
 package progress
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -14,14 +15,48 @@ import (
 var ErrOver = errors.New("it is over")
 
 // Cancel cancels a loop for good, whoever runs it. A process that does notices within
-// a second, also in the middle of an iteration, a verification or a wait, and ends the
-// agent. Nothing that it records later brings the loop back. The entry is the loop as
-// it is then. With a loop that is over already, also by an earlier cancel, the error
-// wraps [ErrOver].
+// a second, also in the middle of an iteration, a verification or a wait, and ends
+// the agent. Nothing that it records later brings the loop back. If the process that
+// ran it has died, what is left of its attempt is ended now, see [ralph.EndLeft], and
+// named in Entry.Ended. The entry is the loop as it is then. With a loop that is over
+// already, also by an earlier cancel, the error wraps [ErrOver].
 func (d *Dir) Cancel(loop, reason string) (Entry, error) {
-	return d.ask(loop, func(s ralph.State) (ralph.Event, error) {
+	e, err := d.ask(loop, func(s ralph.State) (ralph.Event, error) {
 		return ralph.Event{Kind: ralph.EventCancelled, Text: reason}, going(s)
 	})
+	if err == nil && e.Holder == nil && e.State.Running {
+		e.Ended, err = d.bury(loop)
+	}
+	return e, err
+}
+
+// bury ends what is left of a cancelled loop whose process has died, and records it.
+func (d *Dir) bury(loop string) ([]string, error) {
+	j, err := d.Open(loop)
+	if _, held := errors.AsType[*HeldError](err); held {
+		return nil, nil // who holds it does that
+	}
+	if err != nil {
+		return nil, err
+	}
+	s := j.State
+	var ended []string
+	if s.Running && s.Mark != "" {
+		if ended, err = ralph.EndLeft(s.Mark); errors.Is(err, errors.ErrUnsupported) {
+			err = nil
+		}
+	}
+	ctx := context.Background()
+	if err == nil && s.Running {
+		s, err = j.Record(ctx, ralph.Event{Kind: ralph.EventIterationEnded, Iteration: ralph.Iteration{
+			Number: s.Iteration, Attempt: s.Attempt, Outcome: ralph.OutcomeInterrupted, Fault: ralph.FaultInterrupted,
+			Error: "the loop was cancelled when its process had died", Ended: ended,
+		}})
+	}
+	if err == nil {
+		_, err = j.Record(ctx, ralph.Event{Kind: ralph.EventLoopStopped, State: &s})
+	}
+	return ended, errors.Join(err, j.Close())
 }
 
 // Pause has a loop wait when its iteration has ended, or lets it go on. It is kept for

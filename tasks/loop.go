@@ -162,11 +162,12 @@ func (r *session) fresh(it Item, limits ralph.Limits) ralph.State {
 	return r.carry(s)
 }
 
-// carry gives a loop what those before it have used.
+// carry gives a loop what those before it have used; and a pause, which is the
+// session's.
 func (r *session) carry(s ralph.State) ralph.State {
 	s.Usage, s.Verifying, s.LastCost, s.Unpriced = r.spent.Usage, r.spent.Verifying, r.spent.LastCost, r.spent.Unpriced
 	s.Elapsed, s.Waited, s.Updated = r.spent.Elapsed, r.spent.Waited, r.spent.Updated
-	return s
+	return s.Pause(r.spent.Paused)
 }
 
 // state is that from which an item's loop goes on, or begins. An item whose loop is

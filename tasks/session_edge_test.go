@@ -232,6 +232,35 @@ func TestSessionTickedMeanwhile(t *testing.T) {
 	})
 }
 
+// TestSessionTickedWhileItWorks: an agent that ticks the box before it has ended, in
+// an attempt that is not the first, is not ended for it.
+func TestSessionTickedWhileItWorks(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		ticked := false
+		s := tasks.Session{Dir: dir, Feature: "shop", Workspace: noWorkspace,
+			Source: tasks.SourceFunc(func(context.Context) ([]tasks.Item, error) {
+				return []tasks.Item{{ID: "T001", Key: "T001", Text: "One", Done: ticked}}, nil
+			}),
+			Runner: ralph.RunnerFunc(func(ctx context.Context, req ralph.Request) (ralph.Response, error) {
+				if req.Attempt == 1 {
+					return ralph.Response{}, ralph.RetryAfter(errors.New("too many requests"), time.Hour)
+				}
+				ticked = true
+				<-time.After(time.Minute)
+				if ctx.Err() != nil {
+					t.Errorf("it was ended: %v", context.Cause(ctx))
+				}
+				return ralph.Response{Output: "Committed too."}, context.Cause(ctx)
+			})}
+		got, err := s.Run(t.Context())
+		if err != nil || got.Status != tasks.SessionCompleted || got.IterationsRun != 1 || got.TasksCompleted != 1 {
+			t.Errorf("%+v, %v", got, err)
+		}
+	})
+}
+
 // TestSessionControl: what the caller cancels ends the session.
 func TestSessionControl(t *testing.T) {
 	t.Parallel()

@@ -151,7 +151,7 @@ func (r *session) decide(it ralph.Iteration) {
 	if r.answer != nil && r.loop.asking == nil {
 		r.answer.it = ralph.Iteration{Number: it.Number, Attempt: it.Attempt, Start: it.Start, Fault: it.Fault, Files: it.Files}
 	}
-	if r.Verifier == nil || r.asked[r.item.Key] != r.attempts {
+	if at, asked := r.asked[r.item.Key]; r.Verifier == nil || !asked || at != r.attempts {
 		return
 	}
 	if it.Fault == ralph.FaultInterrupted {
