@@ -29,7 +29,7 @@ func (w *work) definitions() error {
 	}
 	c.env.Redact = redact().String
 	w.logPath, w.meta = w.logFile(), w.shared.meta(w.env, w.file, w.agent, c.terms())
-	w.meta["definitions"] = "true"
+	w.meta["unlimited"] = "true"
 	a, err := w.agree(c, f)
 	if err != nil {
 		return err

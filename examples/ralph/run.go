@@ -83,7 +83,7 @@ func (w *work) recall(kind tasks.Kind) {
 	if err != nil || w.anew || w.reopened(last.Kind, last.State).Done() {
 		return
 	}
-	w.earlier, w.since = parts(w.place, w.name(), last.Started), last.Started
+	w.earlier, w.since = w.place.Parts(w.ctx, last), last.Started
 	l := w.relimited(last.State.Task.Limits, w.limits())
 	w.maxCost, w.maxTokens, w.maxDuration, w.timeout, w.verifyTimeout = l.CostUSD, l.Tokens, l.Duration, l.IterationTimeout, l.VerifyTimeout
 	if kind != tasks.KindDefinitions {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -63,6 +62,11 @@ func (s *shared) alone(e env, project, command string) (dir *progress.Dir, relea
 		release = func() { hold.Close() }
 	}
 	return dir, release, nil
+}
+
+// who says who holds something, and since when.
+func who(h progress.Holder) string {
+	return h.String() + " (" + progress.Ago(h.Since, time.Now()) + ")"
 }
 
 // meta is what is on record of how a loop was begun: what it takes to go on with
@@ -171,7 +175,7 @@ func (s *shared) goesOn(e env, dir *progress.Dir, j *progress.Journal, last prog
 		return false, nil
 	}
 	name := j.State.Loop
-	was := strings.TrimSpace("interrupted at " + stands(dir, last) + " " + since(last.Active))
+	was := "interrupted at " + dir.Stand(e.ctx, last).Where() + " " + progress.Ago(last.Active, time.Now())
 	switch what := differs(j); {
 	case what != "" && e.resumes:
 		return false, errors.Join(fail(exitConfig, "'%s' was %s, and since then %s; 'ralph %s' starts it anew", name, was, what, e.verb), j.Close())
@@ -219,7 +223,7 @@ func (s *shared) aside(e env, dir *progress.Dir, loop string) error {
 	if last, err := dir.Look(loop); err == nil {
 		marks = append(marks, last.State.Mark)
 	}
-	for _, part := range parts(dir, loop, time.Time{}) {
+	for _, part := range dir.Parts(e.ctx, progress.Entry{Loop: loop}) {
 		marks = append(marks, part.State.Mark)
 	}
 	to, err := dir.SetAside(loop)
@@ -236,16 +240,6 @@ func (s *shared) aside(e env, dir *progress.Dir, loop string) error {
 		}
 	}
 	return nil
-}
-
-// parts are the loops of a run that have begun since a time.
-func parts(dir *progress.Dir, run string, since time.Time) (all []progress.Entry) {
-	for part, err := range dir.Loops(context.Background()) {
-		if err == nil && part.Parent == run && !part.Started.Before(since) {
-			all = append(all, part)
-		}
-	}
-	return all
 }
 
 // within reports whether a path that need not exist lies in a folder.

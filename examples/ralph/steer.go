@@ -55,11 +55,6 @@ func (s *shared) meant(e env, what string) (*progress.Dir, []progress.Entry, err
 	return dir, found, nil
 }
 
-// called is how a loop is called, and where it is.
-func called(dir *progress.Dir, e progress.Entry) (name, where string) {
-	return strings.Split(stand(e, nil).name(), " (")[0], stands(dir, e)
-}
-
 // cancelFlags are the flags of cancel.
 type cancelFlags struct {
 	shared
@@ -94,15 +89,18 @@ func (f *cancelFlags) run(e env, args []string) error {
 		return err
 	}
 	for _, loop := range loops {
-		name, where := called(dir, loop)
+		st := dir.Stand(e.ctx, loop)
 		was, err := dir.Cancel(loop.Loop, "cancelled by ralph cancel")
 		switch {
 		case errors.Is(err, progress.ErrOver):
-			fmt.Fprintf(e.stdout, "%s is over already: %s at %s\n", name, was.State.Stop, where)
+			fmt.Fprintf(e.stdout, "%s is over already: %s at %s\n", st.Name(), was.State.Stop, st.Where())
 		case err != nil:
 			return fail(exitConfig, "%w", err)
 		default:
-			fmt.Fprintf(e.stdout, "Cancelled Ralph loop for %s at %s\n", name, where)
+			fmt.Fprintf(e.stdout, "Cancelled Ralph loop for %s at %s\n", st.Name(), st.Where())
+			for _, command := range was.Ended {
+				e.say("ended what it has left running: %s", command)
+			}
 		}
 	}
 	if len(loops) == 0 {
@@ -123,8 +121,8 @@ func steer(ask func(s *shared, dir *progress.Dir, loop progress.Entry, args []st
 			if err != nil {
 				return err
 			}
-			name, where := called(dir, was)
-			fmt.Fprintf(e.stdout, follows+"\n", name, where)
+			st := dir.Stand(e.ctx, was)
+			fmt.Fprintf(e.stdout, follows+"\n", st.Name(), st.Where())
 		}
 		return err
 	})
@@ -132,7 +130,7 @@ func steer(ask func(s *shared, dir *progress.Dir, loop progress.Entry, args []st
 
 func (s *shared) limited(dir *progress.Dir, loop progress.Entry) (progress.Entry, error) {
 	for _, flag := range []string{"max", "max-cost", "max-tokens", "max-duration"} {
-		if s.given[flag] && flag == "max" && loop.Kind == progress.KindSession && loop.Meta["definitions"] != "" {
+		if s.given[flag] && flag == "max" && loop.Kind == progress.KindSession && loop.Meta["unlimited"] != "" {
 			return loop, fail(exitUsage, "of definitions each task has its own number of iterations; 'ralph status' names their loops")
 		} else if s.given[flag] {
 			return dir.Limit(loop.Loop, s.relimited(loop.State.Task.Limits, s.limits()))
@@ -152,7 +150,8 @@ func resume(e env, s *shared, args []string) error {
 	if run, err := dir.Look(loop.Parent); loop.Parent != "" && loop.Holder == nil && err == nil {
 		loop = run
 	}
-	name, where := called(dir, loop)
+	st := dir.Stand(e.ctx, loop)
+	name, where := st.Name(), st.Where()
 	e.resumes = true
 	var began []string
 	switch {
