@@ -72,7 +72,7 @@ func who(h progress.Holder) string {
 // meta is what is on record of how a loop was begun: what it takes to go on with
 // it, and the terms.
 func (s *shared) meta(e env, file string, agent ralph.Runner, terms map[string]string) map[string]string {
-	meta := map[string]string{"command": e.verb, "file": file, "agent": s.agentCmd}
+	meta := map[string]string{"command": e.verb, "file": absolute(file), "agent": s.agentCmd}
 	if cmd, ok := agent.(*ralph.Command); ok {
 		meta["agent"] = strings.TrimSpace(strings.Join(cmd.Args, " ") + " " + cmd.Model)
 	}
@@ -102,29 +102,30 @@ func unlike(agreed, is map[string]string, anew map[string]bool) string {
 }
 
 // begin holds the record of a loop, or of the run of a task file: that of one that was
-// interrupted and goes on, unless it differs from what is wanted now, or a new one. It
+// interrupted and goes on, unless something is not as it was, or a new one. It
 // is nil if there can be none.
-func (s *shared) begin(e env, dir *progress.Dir, kind progress.Kind, start ralph.State, meta map[string]string, differs func(*progress.Journal) string) (j *progress.Journal, goesOn bool, err error) {
+func (s *shared) begin(e env, dir *progress.Dir, kind progress.Kind, start ralph.State, meta map[string]string, changed func(*progress.Journal) string) (j *progress.Journal, goesOn bool, err error) {
 	if dir == nil {
 		return nil, false, nil
 	}
 	if s.anew {
-		if err := s.aside(e, dir, start.Loop); err != nil {
-			return nil, false, err
-		}
+		err = s.aside(e, dir, start.Loop)
 	}
 	last, _ := dir.Look(start.Loop) // Open says what is wrong
-	if j, err = dir.Open(start.Loop); err == nil {
-		goesOn, err = s.goesOn(e, dir, j, last, differs)
-		if err == nil && goesOn {
-			j.State = j.State.Limit(s.relimited(j.State.Task.Limits, start.Task.Limits))
-			if tasks := j.Meta["tasks"]; tasks != "" { // as it was at the start
-				meta["tasks"] = tasks
-			}
+	if err == nil {
+		j, err = dir.Open(start.Loop)
+	}
+	if err == nil {
+		if goesOn, err = s.goesOn(e, dir, j, last, changed); err != nil {
+			return nil, false, errors.Join(err, j.Close())
 		}
 	}
-	if err == nil && !goesOn {
-		if err = j.Close(); err == nil && !last.State.Done() {
+	switch {
+	case goesOn:
+		j.State = j.State.Limit(s.relimited(j.State.Task.Limits, start.Task.Limits))
+		meta["tasks"] = j.Meta["tasks"] // as it was at the start
+	case err == nil:
+		if err = j.Close(); err == nil && last.Status == progress.StatusInterrupted {
 			err = s.aside(e, dir, start.Loop)
 		}
 	}
@@ -132,32 +133,14 @@ func (s *shared) begin(e env, dir *progress.Dir, kind progress.Kind, start ralph
 		j, err = dir.Create(start, kind)
 	}
 	if err != nil {
-		return nil, false, unusable(err)
+		return nil, false, wrong(err)
 	}
 	if j.Unlocked != nil {
 		e.say("warning: nobody is kept from running it as well: %v", ours{j.Unlocked})
 	}
-	*e.again = "ralph resume " + word(start.Loop)
-	if s.state != "" {
-		*e.again += " --state " + word(s.state)
-	}
+	*e.again = strings.TrimSuffix("ralph resume "+word(start.Loop)+" --state "+word(s.state), " --state ")
 	j.Meta = meta
 	return j, goesOn, nil
-}
-
-// unusable says what to do about a record that cannot be had.
-func unusable(err error) error {
-	_, corrupt := errors.AsType[*progress.CorruptError](err)
-	held, is := errors.AsType[*progress.HeldError](err)
-	switch {
-	case corrupt:
-		return fail(exitConfig, "%w, with --new", err)
-	case is:
-		return fail(exitConfig, "%s is run already: %s; --id gives this one a name of its own", held.What, who(held.Holder))
-	case err != nil:
-		return fail(exitConfig, "%w", err)
-	}
-	return nil
 }
 
 // word is an argument as a shell takes it.
@@ -169,16 +152,16 @@ func word(text string) string {
 }
 
 // goesOn reports whether what is on record goes on.
-func (s *shared) goesOn(e env, dir *progress.Dir, j *progress.Journal, last progress.Entry, differs func(*progress.Journal) string) (bool, error) {
+func (s *shared) goesOn(e env, dir *progress.Dir, j *progress.Journal, last progress.Entry, changed func(*progress.Journal) string) (bool, error) {
 	j.State = e.reopened(j.Kind, j.State)
 	if j.State.Done() || j.Kind == progress.KindLoop && !j.State.Begun() {
 		return false, nil
 	}
 	name := j.State.Loop
 	was := "interrupted at " + dir.Stand(e.ctx, last).Where() + " " + progress.Ago(last.Active, time.Now())
-	switch what := differs(j); {
+	switch what := changed(j); {
 	case what != "" && e.resumes:
-		return false, errors.Join(fail(exitConfig, "'%s' was %s, and since then %s; 'ralph %s' starts it anew", name, was, what, e.verb), j.Close())
+		return false, fail(exitConfig, "'%s' was %s, and since then %s; 'ralph %s' starts it anew", name, was, what, e.verb)
 	case what != "":
 		e.say("'%s' was %s, but since then %s; it starts anew", name, was, what)
 		return false, nil
@@ -205,12 +188,12 @@ func (e env) reopened(kind progress.Kind, s ralph.State) ralph.State {
 }
 
 // changed says what is no longer as it was when a loop began, "" = nothing.
-func changed(start ralph.State, meta map[string]string) func(*progress.Journal) string {
+func changed(prompt, project string, meta map[string]string) func(*progress.Journal) string {
 	return func(j *progress.Journal) string {
 		switch was := j.State.Task; {
-		case was.Prompt != start.Task.Prompt:
+		case was.Prompt != prompt:
 			return "its prompt has changed"
-		case was.Dir != start.Task.Dir:
+		case was.Dir != project:
 			return "the folder it works in has changed from " + line(was.Dir)
 		}
 		return unlike(j.Meta, meta, nil)
@@ -219,27 +202,20 @@ func changed(start ralph.State, meta map[string]string) func(*progress.Journal) 
 
 // aside moves away what is on record of a loop, and ends what is left of it.
 func (s *shared) aside(e env, dir *progress.Dir, loop string) error {
-	marks := []string{}
-	if last, err := dir.Look(loop); err == nil {
-		marks = append(marks, last.State.Mark)
-	}
-	for _, part := range dir.Parts(e.ctx, progress.Entry{Loop: loop}) {
-		marks = append(marks, part.State.Mark)
-	}
+	last, _ := dir.Look(loop)
+	all := append(dir.Parts(e.ctx, progress.Entry{Loop: loop}), last)
 	to, err := dir.SetAside(loop)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
+	if errors.Is(err, fs.ErrNotExist) {
 		return nil
-	case err != nil:
-		return unusable(err)
+	} else if err == nil {
+		e.say("what was on record of '%s' is now in %s", loop, to)
 	}
-	e.say("what was on record of '%s' is now in %s", loop, to)
-	for _, mark := range marks {
-		if err := e.endLeft(mark); err != nil {
-			return err
+	for _, one := range all {
+		if err == nil {
+			err = e.endLeft(one.State.Mark)
 		}
 	}
-	return nil
+	return err
 }
 
 // within reports whether a path that need not exist lies in a folder.

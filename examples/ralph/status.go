@@ -34,15 +34,13 @@ func (f *statusFlags) run(e env, _ []string) error {
 		if e.ctx.Err() != nil { // who watched it has seen enough
 			return nil
 		}
-		now := time.Now()
-		text, key := table(all, now), table(all, time.Time{})
+		text := table(all, time.Now())
+		key := text
 		if f.json {
-			if text, err = asJSON(all, ""); err != nil {
-				return err
-			}
+			text, err = asJSON(all, "")
 			key = text
-		} else if f.watch && tty(e.stdout) {
-			key = text
+		} else if !tty(e.stdout) {
+			key = table(all, time.Time{})
 		}
 		if key = fmt.Sprint(key, unread); key != last {
 			last = key
@@ -54,8 +52,8 @@ func (f *statusFlags) run(e env, _ []string) error {
 				e.say("%s", ours{unread})
 			}
 		}
-		if !f.watch {
-			return nil
+		if !f.watch || err != nil {
+			return err
 		}
 		select {
 		case <-time.After(time.Second):

@@ -49,10 +49,8 @@ func (f *verifyFlags) run(e env, args []string) error {
 		return fail(exitUsage, "verify takes FILE and, if there are several tasks in it, TASK; 'ralph help verify' tells more")
 	}
 	dir := f.dir
-	if dir == "" { // as for run
-		if top, _, err := topLevel(e.ctx, ""); err == nil {
-			dir = top
-		}
+	if top, _, err := topLevel(e.ctx, ""); err == nil && dir == "" { // as for run
+		dir = top
 	}
 	dir = cmp.Or(dir, ".")
 	if err := isFolder(dir); err != nil {
