@@ -43,3 +43,17 @@ func (j *Journal) End(ctx context.Context, err error) error {
 	}
 	return errors.Join(err, j.Close())
 }
+
+// Reopened is the state in which it goes on once more, if it has stopped: see
+// [ralph.State.Reopen]. A session or a pipeline goes on unless it is completed or
+// cancelled: its loops say where.
+func (e Entry) Reopened() ralph.State {
+	s := e.State
+	switch {
+	case e.Kind != KindSession && e.Kind != KindPipeline:
+		return s.Reopen()
+	case s.Stop != ralph.StopVerified && s.Stop != ralph.StopCancelled:
+		s.Stop, s.Detail = "", ""
+	}
+	return s
+}

@@ -80,7 +80,7 @@ func (w *work) name() string { return cmp.Or(w.id, relative(w.project, w.file)) 
 // recall finds what an interrupted run has left, and the limits it had.
 func (w *work) recall(kind tasks.Kind) {
 	last, err := w.place.Look(w.name())
-	if err != nil || w.anew || w.reopened(last.Kind, last.State).Done() {
+	if err != nil || w.anew || last.State.Done() && !(w.resumes && !last.Reopened().Done()) {
 		return
 	}
 	w.earlier, w.since = w.place.Parts(w.ctx, last), last.Started

@@ -153,7 +153,9 @@ func word(text string) string {
 
 // goesOn reports whether what is on record goes on.
 func (s *shared) goesOn(e env, dir *progress.Dir, j *progress.Journal, last progress.Entry, changed func(*progress.Journal) string) (bool, error) {
-	j.State = e.reopened(j.Kind, j.State)
+	if e.resumes {
+		j.State = progress.Entry{Kind: j.Kind, State: j.State}.Reopened()
+	}
 	if j.State.Done() || j.Kind == progress.KindLoop && !j.State.Begun() {
 		return false, nil
 	}
@@ -173,18 +175,6 @@ func (s *shared) goesOn(e env, dir *progress.Dir, j *progress.Journal, last prog
 		e.say("'%s' is paused; 'ralph resume %s' lets it go on", name, word(name))
 	}
 	return true, nil
-}
-
-// reopened is the state in which it goes on, if it is to.
-func (e env) reopened(kind progress.Kind, s ralph.State) ralph.State {
-	switch {
-	case !e.resumes || s.Stop == ralph.StopVerified || s.Stop == ralph.StopCancelled:
-	case kind == progress.KindLoop:
-		return s.Reopen()
-	default: // its loops say where it goes on
-		s.Stop, s.Detail = "", ""
-	}
-	return s
 }
 
 // changed says what is no longer as it was when a loop began, "" = nothing.

@@ -83,16 +83,22 @@ func (f *cancelFlags) run(e env, args []string) error {
 	for _, loop := range loops {
 		st := dir.Stand(e.ctx, loop)
 		was, err := dir.Cancel(loop.Loop, "cancelled by ralph cancel")
-		switch {
-		case errors.Is(err, progress.ErrOver):
+		if errors.Is(err, progress.ErrOver) {
 			fmt.Fprintf(e.stdout, "%s is over already: %s at %s\n", st.Name(), was.State.Stop, st.Where())
-		case err != nil:
-			return wrong(err)
-		default:
+			continue
+		} else if err == nil {
 			fmt.Fprintf(e.stdout, "Cancelled Ralph loop for %s at %s\n", st.Name(), st.Where())
 		}
 		for _, command := range was.Ended {
 			e.say("ended what it has left running: %s", command)
+		}
+		for _, part := range dir.Parts(e.ctx, loop) {
+			if err == nil && loop.Holder == nil {
+				err = e.endLeft(part.State.Mark)
+			}
+		}
+		if err != nil {
+			return wrong(err)
 		}
 	}
 	if err == nil && len(loops) == 0 {
@@ -157,7 +163,6 @@ func resume(e env, s *shared, args []string) error {
 	}
 	st := dir.Stand(e.ctx, loop)
 	name, where := st.Name(), st.Where()
-	e.resumes = true
 	var began []string
 	switch {
 	case loop.Holder != nil && loop.State.Paused:
@@ -170,7 +175,7 @@ func resume(e env, s *shared, args []string) error {
 	case loop.State.Stop == ralph.StopVerified:
 		_, err = fmt.Fprintf(e.stdout, "%s is over: verified at %s\n", name, where)
 		return err
-	case e.reopened(loop.Kind, loop.State).Done():
+	case loop.Reopened().Done():
 		return fail(exitNotVerified, "%s stays as it is, %s at %s: %s", name, loop.State.Stop, where, loop.State.Detail)
 	case json.Unmarshal([]byte(loop.Meta["args"]), &began) != nil || len(began) == 0:
 		return fail(exitConfig, "the command line that began %s is not on record, or was not kept for there was a secret in it; give it again: it goes on with what was interrupted", name)
@@ -178,6 +183,7 @@ func resume(e env, s *shared, args []string) error {
 	if err := os.Chdir(loop.Meta["cwd"]); err != nil {
 		return fail(exitConfig, "the folder that %s was begun in: %w", name, err)
 	}
-	e.args = began
+	e.say("in %s: ralph %s", loop.Meta["cwd"], line(strings.Join(began, " ")))
+	e.args, e.resumes = began, true
 	return dispatch(e, slices.DeleteFunc(began, func(arg string) bool { return strings.TrimLeft(arg, "-") == "new" }))
 }
