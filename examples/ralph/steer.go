@@ -183,7 +183,7 @@ func resume(e env, s *shared, args []string) error {
 	if err := os.Chdir(loop.Meta["cwd"]); err != nil {
 		return fail(exitConfig, "the folder that %s was begun in: %w", name, err)
 	}
-	e.say("in %s: ralph %s", loop.Meta["cwd"], line(strings.Join(began, " ")))
-	e.args, e.resumes = began, true
-	return dispatch(e, slices.DeleteFunc(began, func(arg string) bool { return strings.TrimLeft(arg, "-") == "new" }))
+	e.resumes, e.args = true, slices.DeleteFunc(began, func(arg string) bool { return strings.TrimLeft(arg, "-") == "new" })
+	e.say("in %s: ralph %s", loop.Meta["cwd"], strings.Join(e.args, " "))
+	return dispatch(e, e.args)
 }
