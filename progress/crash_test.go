@@ -33,6 +33,7 @@ type world struct {
 	path   string
 	disk   *filetest.Disk
 	nosync bool
+	last   string // the journal of the loop of that name that was there before
 
 	began    map[[2]int]bool // attempts that an agent was run for
 	ended    map[[2]int]bool // attempts whose end is on record: Append has returned from it
@@ -66,6 +67,16 @@ var perRun, perCheck = usage(4, 0.25), usage(1, 0.125)
 
 func usage(requests int64, usd float64) ralph.Usage {
 	return ralph.Usage{Requests: requests, InputTokens: 100 * requests, OutputTokens: 10 * requests, CostUSD: &usd}
+}
+
+// earlier is what the loop of the same name did that was there before.
+const earlier = "Do something else."
+
+// begin runs it.
+func (w *world) begin(t *testing.T) {
+	d := &progress.Dir{Path: w.path}
+	runLoop(t, create(t, d, ralph.Start(ralph.Task{ID: "T", Prompt: earlier})), answers(done))
+	w.last = read(t, d.File("T"))
 }
 
 // Run is the agent.
@@ -172,9 +183,12 @@ func (w *world) live(d *progress.Dir) (err error) {
 	defer died(nil)
 	w.disk.OnStop = func() { died(filetest.ErrStopped) }
 	j, err := d.Open("T")
-	if errors.Is(err, fs.ErrNotExist) {
+	if earlier := err == nil && j.State.Task.Prompt == earlier; earlier || errors.Is(err, fs.ErrNotExist) {
 		if w.started {
 			w.bad("the journal is lost: %v", err)
+		}
+		if earlier {
+			err = j.Close()
 		}
 		j, err = d.Create(ralph.Start(ralph.Task{ID: "T", Prompt: "Do it.", Limits: ralph.Limits{Iterations: 4}}), progress.KindLoop)
 	}
@@ -307,6 +321,9 @@ func (w *world) check(want ralph.State) {
 	if diff := cmp.Diff(want.Usage.Add(lost), s.Usage); diff != "" {
 		w.bad("the usage is another one (-want +got):\n%s", diff)
 	}
+	if last, err := os.ReadFile(filepath.Join(w.path, filepath.Base(strings.TrimSuffix(w.dir().File("T"), "jsonl")+"last.jsonl"))); err != nil || string(last) != w.last {
+		w.bad("the journal before is lost: %v\n%s", err, last)
+	}
 	if !w.advised {
 		w.bad("the advice is lost")
 	}
@@ -327,6 +344,7 @@ func TestCrash(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			w := newWorld(path, disk)
 			w.nosync = nosync
+			w.begin(t)
 			w.life(w.dir(), stops...)
 			if want.Stop == "" {
 				want, _ = w.final()

@@ -328,6 +328,14 @@ func (j *journal) start(ev ralph.Event) error {
 	case info.Size() == 0 || !info.Mode().IsRegular():
 		return nil // what it is instead is said by who opens it
 	}
+	f, err := j.d.on().Open(j.path)
+	if err != nil {
+		return err
+	}
+	end, err := lastLine(f, info.Size())
+	if err = errors.Join(err, f.Close()); err != nil || end == 0 {
+		return err // a start that was torn is put aside, and the last journal stays
+	}
 	return j.archive()
 }
 
