@@ -29,7 +29,7 @@ func (w *work) definitions() error {
 	}
 	c.env.Redact = redact().String
 	w.logPath, w.meta = w.logFile(), w.shared.meta(w.env, w.file, w.agent, c.terms())
-	w.meta["definitions"] = "true"
+	w.meta["unlimited"] = "true"
 	a, err := w.agree(c, f)
 	if err != nil {
 		return err
@@ -47,10 +47,8 @@ func (w *work) definitions() error {
 	if err := w.trusted(w.env, w.file, a.strangers()...); err != nil {
 		return err
 	}
-	same := func(ralph.State) func(*progress.Journal) string { // each task says what has changed
-		return func(*progress.Journal) string { return "" }
-	}
-	if err := w.begin("", undone(f), unbounded, same); err != nil {
+	each := func(*progress.Journal) string { return "" } // what has changed is said of each task
+	if err := w.begin("", undone(f), unbounded, each); err != nil {
 		return err
 	}
 	if err := w.open(); err != nil {
@@ -68,7 +66,7 @@ func (w *work) definitions() error {
 	if n := a.remaining(); err == nil && n > 0 {
 		end = &ralph.StopError{Reason: ralph.StopStalled, Detail: plural(n, "task remains", "tasks remain")}
 	}
-	return cmp.Or(a.exit(err), w.end(end))
+	return w.end(end, a.exit(err))
 }
 
 // control takes over what others have asked for, of the task or of the whole run.
@@ -77,20 +75,19 @@ func (a *agreed) control(ctx context.Context, s ralph.State) (ralph.State, error
 	if err != nil || a.run == nil {
 		return s, err
 	}
-	was := a.run.State.Task.Limits
 	run, err := a.run.Ask(ctx)
-	now := run.Task.Limits
-	switch {
-	case err != nil || now == was:
-		return s, err
-	case now.Iterations != was.Iterations:
-		return s.Finish(), nil
+	now, task := run.Task.Limits, ralph.Task{Limits: s.Task.Limits}
+	switch l := &task.Limits; {
+	case err != nil:
+	case a.halted() != nil:
+		s = s.Finish()
+	case now.CostUSD != a.maxCost || now.Tokens != a.maxTokens || now.Duration != a.maxDuration:
+		a.maxCost, a.maxTokens, a.maxDuration = now.CostUSD, now.Tokens, now.Duration
+		l.CostUSD, l.Tokens, l.Duration = now.CostUSD, now.Tokens, now.Duration
+		a.budget(&task)
+		s = s.Limit(task.Limits)
 	}
-	a.maxCost, a.maxTokens, a.maxDuration = now.CostUSD, now.Tokens, now.Duration
-	task := s.Task
-	task.Limits.CostUSD, task.Limits.Tokens, task.Limits.Duration = a.maxCost, a.maxTokens, a.maxDuration
-	a.budget(&task)
-	return s.Limit(task.Limits), nil
+	return s, err
 }
 
 // halted says why no further stage may run: somebody has stopped or cancelled the run.

@@ -17,10 +17,8 @@ import (
 func runLog(e env, s *shared, args []string) error {
 	file, err := ralph.OpenFile(args[0])
 	if errors.Is(err, fs.ErrNotExist) {
-		if dir, found := s.found(e); found == nil {
-			if loops, found := dir.Find(e.ctx, args[0]); found == nil {
-				file, err = ralph.OpenFile(dir.File(loops[0].Loop))
-			}
+		if dir, loops, found := s.meant(e, args[0]); found == nil {
+			file, err = ralph.OpenFile(dir.File(loops[0].Loop))
 		}
 	}
 	if err != nil {

@@ -74,9 +74,7 @@ func (f *modeFlags) run(e env, args []string) error {
 		return err
 	}
 	terms := criteria{shared: &s.shared}.terms()
-	for name, value := range map[string]string{"promise": s.promise, "match": s.match, "blocked": s.blocked, "always": strings.TrimPrefix(fmt.Sprint(s.always), "false")} {
-		terms[name] = value
-	}
+	terms["promise"], terms["match"], terms["blocked"], terms["always"] = s.promise, s.match, s.blocked, fmt.Sprint(s.always)
 	local.Meta = s.meta(s.env, s.file, runner, terms)
 	if f.dryRun {
 		dry := &printer{agent: runner, out: e.stdout}
@@ -156,6 +154,16 @@ func topLevel(ctx context.Context, dir string) (top, branch string, err error) {
 	return top, branch, err
 }
 
+// workspace is the project of --dir: the top of its git work tree, else the folder
+// itself, in which nobody sees what changed.
+func (s *shared) workspace(ctx context.Context) (project, branch string, err error) {
+	project, branch, err = topLevel(ctx, s.dir)
+	if x, ok := errors.AsType[*exitError](err); ok && x.code == exitGit {
+		project, err = absolute(cmp.Or(s.dir, ".")), nil
+	}
+	return project, branch, err
+}
+
 // template reads the prompt as it is now and fills its variables.
 func (s *session) template() (string, error) {
 	if s.mode == "build" && !isFile(filepath.Join(s.home, planName)) {
@@ -229,17 +237,6 @@ func (s *session) complete(text string, st ralph.State) string {
 	return text
 }
 
-// name is that of the loop.
-func (s *session) name() string {
-	switch {
-	case s.id != "":
-		return s.id
-	case s.mode != "prompt":
-		return s.mode
-	}
-	return "prompt:" + relative(s.project, s.file)
-}
-
 // relative is a file as it is called in a project.
 func relative(project, file string) string {
 	if rel, err := filepath.Rel(resolved(project), resolved(file)); err == nil {
@@ -255,8 +252,10 @@ func (s *session) start(l *ralph.Local, state ralph.State) error {
 		return err
 	}
 	defer release()
-	state.Loop = s.name()
-	j, _, err := s.begin(s.env, dir, progress.KindLoop, state, l.Meta, changed(state, l.Meta))
+	if state.Loop = cmp.Or(s.id, s.mode); state.Loop == "prompt" && s.id == "" {
+		state.Loop = "prompt:" + relative(s.project, s.file)
+	}
+	j, _, err := s.begin(s.env, dir, progress.KindLoop, state, l.Meta, changed(state.Task.Prompt, s.project, l.Meta))
 	if err != nil {
 		return err
 	}

@@ -80,10 +80,10 @@ func (w *work) name() string { return cmp.Or(w.id, relative(w.project, w.file)) 
 // recall finds what an interrupted run has left, and the limits it had.
 func (w *work) recall(kind tasks.Kind) {
 	last, err := w.place.Look(w.name())
-	if err != nil || w.anew || w.reopened(last.Kind, last.State).Done() {
+	if err != nil || w.anew || last.State.Done() && !(w.resumes && !last.Reopened().Done()) {
 		return
 	}
-	w.earlier, w.since = parts(w.place, w.name(), last.Started), last.Started
+	w.earlier, w.since = w.place.Parts(w.ctx, last), last.Started
 	l := w.relimited(last.State.Task.Limits, w.limits())
 	w.maxCost, w.maxTokens, w.maxDuration, w.timeout, w.verifyTimeout = l.CostUSD, l.Tokens, l.Duration, l.IterationTimeout, l.VerifyTimeout
 	if kind != tasks.KindDefinitions {
@@ -96,7 +96,7 @@ func (w *work) recall(kind tasks.Kind) {
 const unbounded = math.MaxInt32
 
 // begin begins the record of the run.
-func (w *work) begin(prompt string, open, most int, differs func(ralph.State) func(*progress.Journal) string) error {
+func (w *work) begin(prompt string, open, most int, changed func(*progress.Journal) string) error {
 	if w.place == nil {
 		return nil
 	}
@@ -104,54 +104,28 @@ func (w *work) begin(prompt string, open, most int, differs func(ralph.State) fu
 	limits.Iterations = most
 	start := ralph.Start(ralph.Task{ID: w.feature(), Prompt: prompt, Dir: w.project, Limits: limits})
 	start.Loop, w.meta["tasks"] = w.name(), fmt.Sprint(open)
-	own := w.place.Under("")
-	j, goesOn, err := w.shared.begin(w.env, own, progress.KindSession, start, w.meta, differs(start))
+	j, goesOn, err := w.shared.begin(w.env, w.place.Under(""), progress.KindSession, start, w.meta, changed)
 	if err != nil {
 		return err
 	}
-	w.run = j
-	if s := j.State; goesOn {
-		s.Attempt++
-		j.State = s
-	} else {
+	if w.run = j; !goesOn {
 		w.earlier, w.since = nil, time.Time{}
 	}
-	s := j.State
-	_, err = j.Record(w.ctx, ralph.Event{Kind: ralph.EventLoopStarted, State: &s, Meta: w.meta})
-	return err
+	return j.Begin(w.ctx, goesOn)
 }
 
-// end records how the run ended. One that was interrupted has not.
-func (w *work) end(err error) error {
-	stop := &ralph.StopError{Reason: ralph.StopVerified}
-	if w.run == nil {
-		return nil
-	} else if err != nil && !errors.As(err, &stop) {
-		return w.run.Close()
+// end records how the run ended, if it has, and returns the error that it ends with.
+func (w *work) end(err, exit error) error {
+	if w.run != nil {
+		exit = cmp.Or(exit, w.run.End(w.ctx, err))
 	}
-	ctx := context.WithoutCancel(w.ctx)
-	s, err := w.run.Ask(ctx)
-	if !s.Done() {
-		s.Stop, s.Detail = stop.Reason, stop.Detail
-		if s.Stop == ralph.StopCancelled { // one of its loops
-			s.Stop = ralph.StopStalled
-		}
-	}
-	if err == nil {
-		_, err = w.run.Record(ctx, ralph.Event{Kind: ralph.EventLoopStopped, State: &s})
-	}
-	return errors.Join(err, w.run.Close())
+	return exit
 }
 
 // locate finds the project, the task file and the progress file.
 func (w *work) locate(args []string) error {
 	var err error
-	w.project, w.branch, err = topLevel(w.ctx, w.dir)
-	if x, ok := errors.AsType[*exitError](err); ok && x.code == exitGit {
-		// A list can be worked off without git; then nobody sees what changed.
-		w.project, err = absolute(cmp.Or(w.dir, ".")), nil
-	}
-	if err != nil {
+	if w.project, w.branch, err = w.workspace(w.ctx); err != nil {
 		return err
 	}
 	if len(args) == 1 {
@@ -253,7 +227,7 @@ func (w *work) list(kind tasks.Kind) error {
 		return dry.end(err)
 	}
 	w.meta = w.shared.meta(w.env, w.file, w.agent, criteria{shared: &w.shared}.terms())
-	if err := w.begin(text, openItems(items), cmp.Or(w.max, 10), func(start ralph.State) func(*progress.Journal) string { return changed(start, w.meta) }); err != nil {
+	if err := w.begin(text, openItems(items), cmp.Or(w.max, 10), changed(text, w.project, w.meta)); err != nil {
 		return err
 	}
 	if err := w.open(); err != nil {
@@ -270,7 +244,7 @@ func (w *work) list(kind tasks.Kind) error {
 	if !report.StartTime.IsZero() {
 		printSession(w.stdout, report)
 	}
-	return cmp.Or(w.exit(err, report.TasksRemaining), w.end(err))
+	return w.end(err, w.exit(err, report.TasksRemaining))
 }
 
 // relimit takes over what others have asked of the run: other limits, to stop or to

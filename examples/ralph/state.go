@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -65,10 +64,15 @@ func (s *shared) alone(e env, project, command string) (dir *progress.Dir, relea
 	return dir, release, nil
 }
 
+// who says who holds something, and since when.
+func who(h progress.Holder) string {
+	return h.String() + " (" + progress.Ago(h.Since, time.Now()) + ")"
+}
+
 // meta is what is on record of how a loop was begun: what it takes to go on with
 // it, and the terms.
 func (s *shared) meta(e env, file string, agent ralph.Runner, terms map[string]string) map[string]string {
-	meta := map[string]string{"command": e.verb, "file": file, "agent": s.agentCmd}
+	meta := map[string]string{"command": e.verb, "file": absolute(file), "agent": s.agentCmd}
 	if cmd, ok := agent.(*ralph.Command); ok {
 		meta["agent"] = strings.TrimSpace(strings.Join(cmd.Args, " ") + " " + cmd.Model)
 	}
@@ -98,29 +102,30 @@ func unlike(agreed, is map[string]string, anew map[string]bool) string {
 }
 
 // begin holds the record of a loop, or of the run of a task file: that of one that was
-// interrupted and goes on, unless it differs from what is wanted now, or a new one. It
+// interrupted and goes on, unless something is not as it was, or a new one. It
 // is nil if there can be none.
-func (s *shared) begin(e env, dir *progress.Dir, kind progress.Kind, start ralph.State, meta map[string]string, differs func(*progress.Journal) string) (j *progress.Journal, goesOn bool, err error) {
+func (s *shared) begin(e env, dir *progress.Dir, kind progress.Kind, start ralph.State, meta map[string]string, changed func(*progress.Journal) string) (j *progress.Journal, goesOn bool, err error) {
 	if dir == nil {
 		return nil, false, nil
 	}
 	if s.anew {
-		if err := s.aside(e, dir, start.Loop); err != nil {
-			return nil, false, err
-		}
+		err = s.aside(e, dir, start.Loop)
 	}
 	last, _ := dir.Look(start.Loop) // Open says what is wrong
-	if j, err = dir.Open(start.Loop); err == nil {
-		goesOn, err = s.goesOn(e, dir, j, last, differs)
-		if err == nil && goesOn {
-			j.State = j.State.Limit(s.relimited(j.State.Task.Limits, start.Task.Limits))
-			if tasks := j.Meta["tasks"]; tasks != "" { // as it was at the start
-				meta["tasks"] = tasks
-			}
+	if err == nil {
+		j, err = dir.Open(start.Loop)
+	}
+	if err == nil {
+		if goesOn, err = s.goesOn(e, dir, j, last, changed); err != nil {
+			return nil, false, errors.Join(err, j.Close())
 		}
 	}
-	if err == nil && !goesOn {
-		if err = j.Close(); err == nil && !last.State.Done() {
+	switch {
+	case goesOn:
+		j.State = j.State.Limit(s.relimited(j.State.Task.Limits, start.Task.Limits))
+		meta["tasks"] = j.Meta["tasks"] // as it was at the start
+	case err == nil:
+		if err = j.Close(); err == nil && last.Status == progress.StatusInterrupted {
 			err = s.aside(e, dir, start.Loop)
 		}
 	}
@@ -128,32 +133,14 @@ func (s *shared) begin(e env, dir *progress.Dir, kind progress.Kind, start ralph
 		j, err = dir.Create(start, kind)
 	}
 	if err != nil {
-		return nil, false, unusable(err)
+		return nil, false, wrong(err)
 	}
 	if j.Unlocked != nil {
 		e.say("warning: nobody is kept from running it as well: %v", ours{j.Unlocked})
 	}
-	*e.again = "ralph resume " + word(start.Loop)
-	if s.state != "" {
-		*e.again += " --state " + word(s.state)
-	}
+	*e.again = strings.TrimSuffix("ralph resume "+word(start.Loop)+" --state "+word(s.state), " --state ")
 	j.Meta = meta
 	return j, goesOn, nil
-}
-
-// unusable says what to do about a record that cannot be had.
-func unusable(err error) error {
-	_, corrupt := errors.AsType[*progress.CorruptError](err)
-	held, is := errors.AsType[*progress.HeldError](err)
-	switch {
-	case corrupt:
-		return fail(exitConfig, "%w, with --new", err)
-	case is:
-		return fail(exitConfig, "%s is run already: %s; --id gives this one a name of its own", held.What, who(held.Holder))
-	case err != nil:
-		return fail(exitConfig, "%w", err)
-	}
-	return nil
 }
 
 // word is an argument as a shell takes it.
@@ -165,16 +152,18 @@ func word(text string) string {
 }
 
 // goesOn reports whether what is on record goes on.
-func (s *shared) goesOn(e env, dir *progress.Dir, j *progress.Journal, last progress.Entry, differs func(*progress.Journal) string) (bool, error) {
-	j.State = e.reopened(j.Kind, j.State)
+func (s *shared) goesOn(e env, dir *progress.Dir, j *progress.Journal, last progress.Entry, changed func(*progress.Journal) string) (bool, error) {
+	if e.resumes {
+		j.State = progress.Entry{Kind: j.Kind, State: j.State}.Reopened()
+	}
 	if j.State.Done() || j.Kind == progress.KindLoop && !j.State.Begun() {
 		return false, nil
 	}
 	name := j.State.Loop
-	was := strings.TrimSpace("interrupted at " + stands(dir, last) + " " + since(last.Active))
-	switch what := differs(j); {
+	was := "interrupted at " + dir.Stand(e.ctx, last).Where() + " " + progress.Ago(last.Active, time.Now())
+	switch what := changed(j); {
 	case what != "" && e.resumes:
-		return false, errors.Join(fail(exitConfig, "'%s' was %s, and since then %s; 'ralph %s' starts it anew", name, was, what, e.verb), j.Close())
+		return false, fail(exitConfig, "'%s' was %s, and since then %s; 'ralph %s' starts it anew", name, was, what, e.verb)
 	case what != "":
 		e.say("'%s' was %s, but since then %s; it starts anew", name, was, what)
 		return false, nil
@@ -188,25 +177,13 @@ func (s *shared) goesOn(e env, dir *progress.Dir, j *progress.Journal, last prog
 	return true, nil
 }
 
-// reopened is the state in which it goes on, if it is to.
-func (e env) reopened(kind progress.Kind, s ralph.State) ralph.State {
-	switch {
-	case !e.resumes || s.Stop == ralph.StopVerified || s.Stop == ralph.StopCancelled:
-	case kind == progress.KindLoop:
-		return s.Reopen()
-	default: // its loops say where it goes on
-		s.Stop, s.Detail = "", ""
-	}
-	return s
-}
-
 // changed says what is no longer as it was when a loop began, "" = nothing.
-func changed(start ralph.State, meta map[string]string) func(*progress.Journal) string {
+func changed(prompt, project string, meta map[string]string) func(*progress.Journal) string {
 	return func(j *progress.Journal) string {
 		switch was := j.State.Task; {
-		case was.Prompt != start.Task.Prompt:
+		case was.Prompt != prompt:
 			return "its prompt has changed"
-		case was.Dir != start.Task.Dir:
+		case was.Dir != project:
 			return "the folder it works in has changed from " + line(was.Dir)
 		}
 		return unlike(j.Meta, meta, nil)
@@ -215,37 +192,20 @@ func changed(start ralph.State, meta map[string]string) func(*progress.Journal) 
 
 // aside moves away what is on record of a loop, and ends what is left of it.
 func (s *shared) aside(e env, dir *progress.Dir, loop string) error {
-	marks := []string{}
-	if last, err := dir.Look(loop); err == nil {
-		marks = append(marks, last.State.Mark)
-	}
-	for _, part := range parts(dir, loop, time.Time{}) {
-		marks = append(marks, part.State.Mark)
-	}
+	last, _ := dir.Look(loop)
+	all := append(dir.Parts(e.ctx, progress.Entry{Loop: loop}), last)
 	to, err := dir.SetAside(loop)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
+	if errors.Is(err, fs.ErrNotExist) {
 		return nil
-	case err != nil:
-		return unusable(err)
+	} else if err == nil {
+		e.say("what was on record of '%s' is now in %s", loop, to)
 	}
-	e.say("what was on record of '%s' is now in %s", loop, to)
-	for _, mark := range marks {
-		if err := e.endLeft(mark); err != nil {
-			return err
+	for _, one := range all {
+		if err == nil {
+			err = e.endLeft(one.State.Mark)
 		}
 	}
-	return nil
-}
-
-// parts are the loops of a run that have begun since a time.
-func parts(dir *progress.Dir, run string, since time.Time) (all []progress.Entry) {
-	for part, err := range dir.Loops(context.Background()) {
-		if err == nil && part.Parent == run && !part.Started.Before(since) {
-			all = append(all, part)
-		}
-	}
-	return all
+	return err
 }
 
 // within reports whether a path that need not exist lies in a folder.

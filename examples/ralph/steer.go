@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -17,20 +16,18 @@ import (
 
 // found is the folder with the records of the workspace that --dir names, or of the
 // one that this is started in.
-func (s *shared) found(e env) (*progress.Dir, error) {
-	project, _, err := topLevel(e.ctx, s.dir)
-	if x, ok := errors.AsType[*exitError](err); ok && x.code == exitGit {
-		project, err = cmp.Or(s.dir, "."), nil
-	}
-	dir := &progress.Dir{Path: absolute(s.state)}
-	if err == nil && s.state == "" {
+func (s *shared) found(e env) (dir *progress.Dir, err error) {
+	project, _, err := s.workspace(e.ctx)
+	if err == nil {
 		dir, err = progress.WorkspaceDir(project)
 	}
-	if err != nil {
-		return nil, fail(exitConfig, "%w", err)
+	if s.state != "" {
+		dir, err = &progress.Dir{Path: absolute(s.state)}, nil
 	}
-	dir.Redactor = redact()
-	return dir, nil
+	if err == nil {
+		dir.Redactor = redact()
+	}
+	return dir, wrong(err)
 }
 
 // meant are the loops that a person means, by a name or a task.
@@ -40,24 +37,31 @@ func (s *shared) meant(e env, what string) (*progress.Dir, []progress.Entry, err
 		return nil, nil, err
 	}
 	found, err := dir.Find(e.ctx, what)
-	if errors.Is(err, fs.ErrNotExist) {
-		var known []string
-		for entry, err := range dir.Loops(e.ctx) {
-			if err == nil {
-				known = append(known, entry.Loop, entry.State.Task.ID)
-			}
-		}
-		return nil, nil, fail(exitConfig, "nothing is on record of a loop or a task %q%s; 'ralph status' shows what is", what, didYouMean(what, "", known))
+	if !errors.Is(err, fs.ErrNotExist) {
+		return dir, found, wrong(err)
 	}
-	if err != nil {
-		return nil, nil, fail(exitConfig, "%w", err)
+	var known []string
+	all, _ := dir.Standings(e.ctx)
+	for _, st := range all {
+		known = append(known, st.Loop, st.Task)
 	}
-	return dir, found, nil
+	return nil, nil, fail(exitConfig, "nothing is on record of a loop or a task %q%s; 'ralph status' shows what is", what, didYouMean(what, "", known))
 }
 
-// called is how a loop is called, and where it is.
-func called(dir *progress.Dir, e progress.Entry) (name, where string) {
-	return strings.Split(stand(e, nil).name(), " (")[0], stands(dir, e)
+// wrong is an error of the records as a command ends with it: with what to do about it.
+func wrong(err error) error {
+	_, corrupt := errors.AsType[*progress.CorruptError](err)
+	held, is := errors.AsType[*progress.HeldError](err)
+	_, done := errors.AsType[*exitError](err)
+	switch {
+	case err == nil || done:
+		return err
+	case is:
+		return fail(exitConfig, "%s is run already: %s; --id gives this one a name of its own", held.What, who(held.Holder))
+	case corrupt:
+		return fail(exitConfig, "%w, with --new", err)
+	}
+	return fail(exitConfig, "%w", err)
 }
 
 // cancelFlags are the flags of cancel.
@@ -75,40 +79,49 @@ func (f *cancelFlags) run(e env, args []string) error {
 	if f.all == (len(args) == 1) {
 		return fail(exitUsage, "cancel takes one ID or TASK, or --all")
 	}
-	var dir *progress.Dir
-	var loops []progress.Entry
-	var err error
-	if f.all {
-		if dir, err = f.found(e); err != nil {
-			return err
+	dir, loops, err := f.chosen(e, args)
+	for _, loop := range loops {
+		st := dir.Stand(e.ctx, loop)
+		was, err := dir.Cancel(loop.Loop, "cancelled by ralph cancel")
+		if errors.Is(err, progress.ErrOver) {
+			fmt.Fprintf(e.stdout, "%s is over already: %s at %s\n", st.Name(), was.State.Stop, st.Where())
+			continue
+		} else if err == nil {
+			fmt.Fprintf(e.stdout, "Cancelled Ralph loop for %s at %s\n", st.Name(), st.Where())
 		}
-		for entry, err := range dir.Loops(e.ctx) {
-			if err != nil {
-				e.say("%s", ours{err})
-			} else if !entry.State.Done() {
-				loops = append(loops, entry)
+		for _, command := range was.Ended {
+			e.say("ended what it has left running: %s", command)
+		}
+		for _, part := range dir.Parts(e.ctx, loop) {
+			if err == nil && loop.Holder == nil {
+				err = e.endLeft(part.State.Mark)
 			}
 		}
-		slices.SortStableFunc(loops, func(a, b progress.Entry) int { return a.Started.Compare(b.Started) }) // a run before its loops
-	} else if dir, loops, err = f.meant(e, args[0]); err != nil {
-		return err
-	}
-	for _, loop := range loops {
-		was, err := dir.Cancel(loop.Loop, "cancelled by ralph cancel")
-		name, where := called(dir, was)
-		switch {
-		case errors.Is(err, progress.ErrOver):
-			fmt.Fprintf(e.stdout, "%s is over already: %s at %s\n", name, was.State.Stop, where)
-		case err != nil:
-			return fail(exitConfig, "%w", err)
-		default:
-			fmt.Fprintf(e.stdout, "Cancelled Ralph loop for %s at %s\n", name, where)
+		if err != nil {
+			return wrong(err)
 		}
 	}
-	if len(loops) == 0 {
+	if err == nil && len(loops) == 0 {
 		fmt.Fprintln(e.stdout, "No active Ralph loops.")
 	}
-	return nil
+	return err
+}
+
+// chosen are the loops that are to be cancelled; of all, a run comes before its loops.
+func (f *cancelFlags) chosen(e env, args []string) (dir *progress.Dir, loops []progress.Entry, err error) {
+	if !f.all {
+		return f.meant(e, args[0])
+	}
+	if dir, err = f.found(e); err != nil {
+		return nil, nil, err
+	}
+	all, err := dir.Standings(e.ctx)
+	for _, st := range all {
+		if !st.State.Done() {
+			loops = append(loops, st.Entry)
+		}
+	}
+	return dir, loops, wrong(err)
 }
 
 // steer is a command that asks something of loops, and says what follows.
@@ -117,26 +130,22 @@ func steer(ask func(s *shared, dir *progress.Dir, loop progress.Entry, args []st
 		dir, loops, err := s.meant(e, args[0])
 		for _, loop := range loops {
 			was, err := ask(s, dir, loop, args[1:])
-			if _, is := errors.AsType[*exitError](err); err != nil && !is {
-				err = fail(exitConfig, "%w", err)
-			}
 			if err != nil {
-				return err
+				return wrong(err)
 			}
-			name, where := called(dir, was)
-			fmt.Fprintf(e.stdout, follows+"\n", name, where)
+			st := dir.Stand(e.ctx, was)
+			fmt.Fprintf(e.stdout, follows+"\n", st.Name(), st.Where())
 		}
 		return err
 	})
 }
 
 func (s *shared) limited(dir *progress.Dir, loop progress.Entry) (progress.Entry, error) {
-	for _, flag := range []string{"max", "max-cost", "max-tokens", "max-duration"} {
-		if s.given[flag] && flag == "max" && loop.Kind == progress.KindSession && loop.Meta["definitions"] != "" {
-			return loop, fail(exitUsage, "of definitions each task has its own number of iterations; 'ralph status' names their loops")
-		} else if s.given[flag] {
-			return dir.Limit(loop.Loop, s.relimited(loop.State.Task.Limits, s.limits()))
-		}
+	if s.given["max"] && loop.Kind == progress.KindSession && loop.Meta["unlimited"] != "" {
+		return loop, fail(exitUsage, "of definitions each task has its own number of iterations; 'ralph status' names their loops")
+	}
+	if s.given["max"] || s.given["max-cost"] || s.given["max-tokens"] || s.given["max-duration"] {
+		return dir.Limit(loop.Loop, s.relimited(loop.State.Task.Limits, s.limits()))
 	}
 	return loop, fail(exitUsage, "limit takes --max, --max-cost, --max-tokens or --max-duration")
 }
@@ -152,23 +161,21 @@ func resume(e env, s *shared, args []string) error {
 	if run, err := dir.Look(loop.Parent); loop.Parent != "" && loop.Holder == nil && err == nil {
 		loop = run
 	}
-	name, where := called(dir, loop)
-	e.resumes = true
+	st := dir.Stand(e.ctx, loop)
+	name, where := st.Name(), st.Where()
 	var began []string
 	switch {
 	case loop.Holder != nil && loop.State.Paused:
-		if _, err := dir.Pause(loop.Loop, false); err != nil {
-			return fail(exitConfig, "%w", err)
-		}
 		fmt.Fprintf(e.stdout, "%s goes on at %s\n", name, where)
-		return nil
+		_, err = dir.Pause(loop.Loop, false)
+		return wrong(err)
 	case loop.Holder != nil:
-		fmt.Fprintf(e.stdout, "%s runs already, at %s: %s\n", name, where, who(*loop.Holder))
-		return nil
+		_, err = fmt.Fprintf(e.stdout, "%s runs already, at %s: %s\n", name, where, who(*loop.Holder))
+		return err
 	case loop.State.Stop == ralph.StopVerified:
-		fmt.Fprintf(e.stdout, "%s is over: verified at %s\n", name, where)
-		return nil
-	case e.reopened(loop.Kind, loop.State).Done():
+		_, err = fmt.Fprintf(e.stdout, "%s is over: verified at %s\n", name, where)
+		return err
+	case loop.Reopened().Done():
 		return fail(exitNotVerified, "%s stays as it is, %s at %s: %s", name, loop.State.Stop, where, loop.State.Detail)
 	case json.Unmarshal([]byte(loop.Meta["args"]), &began) != nil || len(began) == 0:
 		return fail(exitConfig, "the command line that began %s is not on record, or was not kept for there was a secret in it; give it again: it goes on with what was interrupted", name)
@@ -176,6 +183,7 @@ func resume(e env, s *shared, args []string) error {
 	if err := os.Chdir(loop.Meta["cwd"]); err != nil {
 		return fail(exitConfig, "the folder that %s was begun in: %w", name, err)
 	}
-	e.args = began
+	e.say("in %s: ralph %s", loop.Meta["cwd"], line(strings.Join(began, " ")))
+	e.args, e.resumes = began, true
 	return dispatch(e, slices.DeleteFunc(began, func(arg string) bool { return strings.TrimLeft(arg, "-") == "new" }))
 }

@@ -1,10 +1,8 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -15,7 +13,6 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph"
-	"github.com/ralph-loop/ralph/progress"
 	"github.com/ralph-loop/ralph/tasks/spec"
 	"github.com/ralph-loop/ralph/verify"
 )
@@ -52,10 +49,8 @@ func (f *verifyFlags) run(e env, args []string) error {
 		return fail(exitUsage, "verify takes FILE and, if there are several tasks in it, TASK; 'ralph help verify' tells more")
 	}
 	dir := f.dir
-	if dir == "" { // as for run
-		if top, _, err := topLevel(e.ctx, ""); err == nil {
-			dir = top
-		}
+	if top, _, err := topLevel(e.ctx, ""); err == nil && dir == "" { // as for run
+		dir = top
 	}
 	dir = cmp.Or(dir, ".")
 	if err := isFolder(dir); err != nil {
@@ -236,14 +231,10 @@ func (f *verifyFlags) verifyPart(e env, c criteria, def spec.Definition, stage, 
 
 func (f *verifyFlags) printVerified(out io.Writer, results []verified) error {
 	if f.json {
-		var text bytes.Buffer
-		enc := json.NewEncoder(&text)
-		enc.SetEscapeHTML(false)
-		enc.SetIndent("", "  ")
-		if err := enc.Encode(results); err != nil {
-			return err
+		text, err := asJSON(results, "  ")
+		if err == nil {
+			_, err = io.WriteString(out, text)
 		}
-		_, err := out.Write(progress.PrintableJSON(text.Bytes()))
 		return err
 	}
 	rows := [][]string{{"STAGE", "CHECK", "STATUS", "EXIT", "TIME", "DETAIL"}}

@@ -1,0 +1,59 @@
+package progress
+
+import (
+	"context"
+	"errors"
+	"maps"
+
+	"github.com/ralph-loop/ralph"
+)
+
+// Begin records that a session or a pipeline begins, or goes on, whose own journal this
+// is: its State says what was agreed, and how it ended; its loops are those of
+// [Dir.Under], and [Dir.Parts] finds them. Of a loop that is its driver's part.
+func (j *Journal) Begin(ctx context.Context, goesOn bool) error {
+	s := j.State
+	if goesOn {
+		s.Attempt++
+	}
+	j.State = s
+	_, err := j.Record(ctx, ralph.Event{Kind: ralph.EventLoopStarted, State: &s, Meta: maps.Clone(j.Meta)})
+	return err
+}
+
+// End records how it ended, by the error of its run, and lets go of it. With nil it is
+// completed; with a [*ralph.StopError] it has stopped for that reason, or because
+// somebody has cancelled it: a cancel of one of its loops alone is none of it. With any
+// other error it has not ended, and can go on.
+func (j *Journal) End(ctx context.Context, err error) error {
+	stop := &ralph.StopError{Reason: ralph.StopVerified}
+	if err != nil && !errors.As(err, &stop) {
+		return j.Close()
+	}
+	ctx = context.WithoutCancel(ctx)
+	s, err := j.Ask(ctx)
+	if !s.Done() {
+		s.Stop, s.Detail = stop.Reason, stop.Detail
+		if s.Stop == ralph.StopCancelled {
+			s.Stop = ralph.StopStalled
+		}
+	}
+	if err == nil {
+		_, err = j.Record(ctx, ralph.Event{Kind: ralph.EventLoopStopped, State: &s})
+	}
+	return errors.Join(err, j.Close())
+}
+
+// Reopened is the state in which it goes on once more, if it has stopped: see
+// [ralph.State.Reopen]. A session or a pipeline goes on unless it is completed or
+// cancelled: its loops say where.
+func (e Entry) Reopened() ralph.State {
+	s := e.State
+	switch {
+	case e.Kind != KindSession && e.Kind != KindPipeline:
+		return s.Reopen()
+	case s.Stop != ralph.StopVerified && s.Stop != ralph.StopCancelled:
+		s.Stop, s.Detail = "", ""
+	}
+	return s
+}

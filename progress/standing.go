@@ -1,0 +1,200 @@
+package progress
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/ralph-loop/ralph"
+)
+
+// A Standing is an Entry as people and programs ask for it: a view, of which
+// nothing is made again. In JSON it is the entry with more fields beside its own.
+type Standing struct {
+	Entry
+	Task              string    `json:"task"`
+	Stage             string    `json:"stage,omitempty"` // the task's agent
+	Iteration         int       `json:"iteration"`       // of a session: over all its loops
+	MaxIterations     int       `json:"max_iterations"`  // negative = unlimited
+	StartedAt         time.Time `json:"started_at"`
+	CompletionPromise string    `json:"completion_promise"`
+	NotBefore         time.Time `json:"not_before,omitzero"` // of one that waits: until when
+	// Left is what a loop whose process has died has left running, see [ralph.Left]; as
+	// far as that can be found out.
+	Left []string `json:"left,omitempty"`
+	*SessionStanding
+}
+
+// A SessionStanding is what a session's Standing tells beside that, by its entry and
+// its loops.
+type SessionStanding struct {
+	FeatureBranch  string     `json:"feature_branch"` // the session's task
+	StartTime      time.Time  `json:"start_time"`
+	EndTime        *time.Time `json:"end_time"` // null = it is not over
+	IterationsRun  int        `json:"iterations_run"`
+	TasksCompleted int        `json:"tasks_completed"`
+	TasksRemaining int        `json:"tasks_remaining"` // of Meta["tasks"], the number that were open at the start
+}
+
+// Stand returns where a loop or a session stands. With "true" as Meta["unlimited"]
+// a session has no number of iterations of its own.
+func (d *Dir) Stand(ctx context.Context, e Entry) Standing {
+	if e.Kind != KindSession {
+		return stand(e, nil)
+	}
+	return stand(e, d.Parts(ctx, e))
+}
+
+// Parts returns the loops of a session that have begun since it did.
+func (d *Dir) Parts(ctx context.Context, session Entry) []Entry {
+	var all []Entry
+	for e, err := range d.Loops(ctx) {
+		if err == nil {
+			all = append(all, e)
+		}
+	}
+	return partsOf(session, all)
+}
+
+func partsOf(session Entry, among []Entry) []Entry {
+	return slices.DeleteFunc(slices.Clone(among), func(e Entry) bool {
+		return e.Parent != session.Loop || e.Parent == "" || e.Started.Before(session.Started)
+	})
+}
+
+// Standings returns where all stand, in the order in which they began. The error joins
+// those of journals that cannot be read.
+func (d *Dir) Standings(ctx context.Context) ([]Standing, error) {
+	var entries []Entry
+	var errs []error
+	for e, err := range d.Loops(ctx) {
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		entries = append(entries, e)
+	}
+	slices.SortStableFunc(entries, func(a, b Entry) int { return a.Started.Compare(b.Started) })
+	all := make([]Standing, 0, len(entries)) // [] in JSON if there is none
+	for _, e := range entries {
+		all = append(all, stand(e, entries))
+	}
+	return all, errors.Join(errs...)
+}
+
+func stand(e Entry, among []Entry) Standing {
+	s := e.State
+	st := Standing{
+		Entry: e, Task: s.Task.ID, Stage: s.Task.Agent, Iteration: s.Iteration, MaxIterations: cmp.Or(s.Task.Limits.Iterations, 10),
+		StartedAt: e.Started, CompletionPromise: cmp.Or(s.Task.Promise, ralph.DefaultPromise),
+	}
+	if e.Status == StatusWaiting {
+		st.NotBefore = s.NotBefore()
+	}
+	if e.Status == StatusInterrupted && s.Running {
+		st.Left, _ = ralph.Left(s.Mark) // what cannot be found out is told when it goes on
+	}
+	if e.Kind != KindSession {
+		return st
+	}
+	of := &SessionStanding{FeatureBranch: s.Task.ID, StartTime: e.Started}
+	if s.Done() {
+		of.EndTime = &e.Active
+	}
+	for _, part := range partsOf(e, among) {
+		if of.IterationsRun += part.State.Iteration; !part.State.Done() {
+			of.IterationsRun--
+		}
+		if part.State.Stop == ralph.StopVerified {
+			of.TasksCompleted++
+		}
+	}
+	open, _ := strconv.Atoi(e.Meta["tasks"])
+	of.TasksRemaining = max(open-of.TasksCompleted, 0)
+	st.Iteration, st.SessionStanding = of.IterationsRun, of
+	if e.Holder != nil && !s.Done() {
+		st.Iteration++
+	}
+	if e.Meta["unlimited"] == "true" {
+		st.MaxIterations = -1
+	}
+	return st
+}
+
+// Name is what people call it: a loop that is named after its task and agent, like
+// TASK-001.coder, also in a session, by its task; else its name.
+func (st Standing) Name() string {
+	name, usual := st.Loop, ralph.Start(st.State.Task).Loop
+	if st.Kind == KindLoop && (name == usual || strings.HasSuffix(name, "/"+usual)) {
+		name = st.Task
+	}
+	return PrintableLine(name)
+}
+
+// Where is the iteration it is at: "iteration 3/15".
+func (st Standing) Where() string {
+	text := fmt.Sprintf("iteration %d", st.Iteration)
+	if st.MaxIterations > 0 {
+		text += fmt.Sprintf("/%d", st.MaxIterations)
+	}
+	if of := st.SessionStanding; of != nil {
+		text += fmt.Sprintf(" (%d of %d done)", of.TasksCompleted, of.TasksCompleted+of.TasksRemaining)
+	}
+	return text
+}
+
+// Line says all of it for people, on one line:
+//
+//	TASK-001 (coder): iteration 3/15, started 5m ago
+//
+// with when it was last active if it is not running. Times are relative to now, or
+// absolute if that is the zero time.
+func (st Standing) Line(now time.Time) string {
+	text := st.Name()
+	if st.Stage != "" {
+		text += " (" + PrintableLine(st.Stage) + ")"
+	}
+	text += ": "
+	how := string(st.State.Stop)
+	if st.Kind == KindSession {
+		how = string(st.Status)
+	}
+	switch st.Status {
+	case StatusRunning, StatusWaiting, StatusPaused:
+		text += st.Where() + ", started " + Ago(st.Started, now)
+	case StatusInterrupted:
+		text += st.Where() + ", last activity " + Ago(st.Active, now)
+	default:
+		text += how + " at " + st.Where() + ", " + Ago(st.Active, now)
+	}
+	switch st.Status {
+	case StatusWaiting:
+		text += ", waiting until " + st.NotBefore.Local().Format(time.TimeOnly)
+	case StatusPaused:
+		text += ", paused, last activity " + Ago(st.Active, now)
+	}
+	return text
+}
+
+// Ago says for people how long before now something was: "5m ago". With the zero time
+// as now it is when it was.
+func Ago(t, now time.Time) string {
+	if now.IsZero() {
+		return t.Format(time.RFC3339Nano)
+	}
+	d := max(now.Sub(t), 0)
+	switch {
+	case d < time.Minute:
+		return fmt.Sprintf("%ds ago", int(d.Seconds()))
+	case d < time.Hour:
+		return fmt.Sprintf("%dm ago", int(d.Minutes()))
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%dh ago", int(d.Hours()))
+	}
+	return fmt.Sprintf("%dd ago", int(d.Hours()/24))
+}
