@@ -33,6 +33,7 @@ type world struct {
 	path   string
 	disk   *filetest.Disk
 	nosync bool
+	last   string // the journal of the loop of that name that was there before
 
 	began    map[[2]int]bool // attempts that an agent was run for
 	ended    map[[2]int]bool // attempts whose end is on record: Append has returned from it
@@ -60,12 +61,20 @@ func (w *world) dir() *progress.Dir {
 	return (&progress.Dir{Path: w.path, NoSync: w.nosync}).On(w.disk)
 }
 
-const advice = "Use the store."
-
 var perRun, perCheck = usage(4, 0.25), usage(1, 0.125)
 
 func usage(requests int64, usd float64) ralph.Usage {
 	return ralph.Usage{Requests: requests, InputTokens: 100 * requests, OutputTokens: 10 * requests, CostUSD: &usd}
+}
+
+// earlier is what the loop of the same name did that was there before.
+const earlier = "Do something else."
+
+// begin runs it.
+func (w *world) begin(t *testing.T) {
+	d := &progress.Dir{Path: w.path}
+	runLoop(t, create(t, d, ralph.Start(ralph.Task{ID: "T", Prompt: earlier})), answers(done))
+	w.last = read(t, d.File("T"))
 }
 
 // Run is the agent.
@@ -172,9 +181,12 @@ func (w *world) live(d *progress.Dir) (err error) {
 	defer died(nil)
 	w.disk.OnStop = func() { died(filetest.ErrStopped) }
 	j, err := d.Open("T")
-	if errors.Is(err, fs.ErrNotExist) {
+	if earlier := err == nil && j.State.Task.Prompt == earlier; earlier || errors.Is(err, fs.ErrNotExist) {
 		if w.started {
 			w.bad("the journal is lost: %v", err)
+		}
+		if earlier {
+			err = j.Close()
 		}
 		j, err = d.Create(ralph.Start(ralph.Task{ID: "T", Prompt: "Do it.", Limits: ralph.Limits{Iterations: 4}}), progress.KindLoop)
 	}
@@ -230,7 +242,7 @@ func (w *world) final() (s ralph.State, lost ralph.Usage) {
 		all = all.Add(it.Usage).Add(it.Verdict.Usage)
 		if it.Fault == ralph.FaultInterrupted {
 			lost = lost.Add(it.Usage).Add(it.Verdict.Usage)
-			if least, told := w.told[at]; told && !w.lossy() && it.Usage.Requests < least.Requests {
+			if least, told := w.told[at]; told && it.Usage.Requests < least.Requests {
 				w.bad("attempt %v has told %+v, and is recorded with %+v", at, least, it.Usage)
 			}
 		} else if it.Fault == "" {
@@ -259,9 +271,6 @@ func (w *world) final() (s ralph.State, lost ralph.Usage) {
 	}
 	return e.State, lost
 }
-
-// lossy reports whether the machine has lost power, which takes what was only told.
-func (w *world) lossy() bool { return !w.nosync }
 
 // life runs a loop that fails at operations in turn, and by a process that lives
 // on, or another one if it died, until it is over.
@@ -307,6 +316,13 @@ func (w *world) check(want ralph.State) {
 	if diff := cmp.Diff(want.Usage.Add(lost), s.Usage); diff != "" {
 		w.bad("the usage is another one (-want +got):\n%s", diff)
 	}
+	last, err := os.ReadFile(strings.TrimSuffix(w.dir().File("T"), "jsonl") + "last.jsonl")
+	if errors.Is(err, fs.ErrNotExist) && w.last == "" {
+		err = nil
+	}
+	if err != nil || string(last) != w.last {
+		w.bad("the journal before is lost: %v\n%s", err, last)
+	}
 	if !w.advised {
 		w.bad("the advice is lost")
 	}
@@ -327,7 +343,15 @@ func TestCrash(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			w := newWorld(path, disk)
 			w.nosync = nosync
+			if disk.Seed%2 == 0 {
+				w.begin(t)
+			}
 			w.life(w.dir(), stops...)
+			if !nosync && !(disk.Ever && disk.Mode == filetest.Broken) {
+				if err := disk.Crash(); err != nil { // what it has come to survives as well
+					t.Error(err)
+				}
+			}
 			if want.Stop == "" {
 				want, _ = w.final()
 				ops = disk.Ops()
@@ -345,7 +369,7 @@ func TestCrash(t *testing.T) {
 	if testing.Short() {
 		step = 5
 	}
-	for k := 1; k <= ops && !t.Failed(); k += step {
+	for k := 1; k <= ops+4 && !t.Failed(); k += step {
 		for _, seed := range []uint64{0, 1, 2, 5, 8} {
 			try(fmt.Sprintf("power lost at %d of %d, seed %d", k, ops, seed), false, &filetest.Disk{At: k, Seed: seed})
 		}

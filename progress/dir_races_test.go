@@ -70,6 +70,32 @@ func TestDirAskedBeforeTheStart(t *testing.T) {
 	})
 }
 
+// TestDirCancelIsTotal: a loop that was cancelled before its next start was on record is
+// cancelled, also if the process that started it dies before it knows.
+func TestDirCancelIsTotal(t *testing.T) {
+	t.Parallel()
+	dir := &progress.Dir{Path: t.TempDir()}
+	other := &progress.Dir{Path: dir.Path}
+	started(t, dir)
+	j := open(t, dir, "T")
+	if _, err := other.Cancel("T", "enough"); err != nil {
+		t.Fatal(err)
+	}
+	s := j.State
+	if err := j.Append(t.Context(), ralph.Event{Kind: ralph.EventLoopStarted, Loop: "T", State: &s}); !errors.Is(err, ralph.ErrCancelled) {
+		t.Error(err)
+	}
+	if err := j.Close(); err != nil {
+		t.Error(err)
+	}
+	if e, err := other.Cancel("T", "again"); !errors.Is(err, progress.ErrOver) || e.State.Detail != "enough" {
+		t.Errorf("%v: %+v", err, e)
+	}
+	if j := open(t, dir, "T"); j.State.Stop != ralph.StopCancelled {
+		t.Errorf("%+v", j.State)
+	}
+}
+
 // TestDirAskedTooLate: what is asked for before the end of a loop, and not taken
 // over before it, is there when the loop goes on.
 func TestDirAskedTooLate(t *testing.T) {

@@ -328,6 +328,14 @@ func (j *journal) start(ev ralph.Event) error {
 	case info.Size() == 0 || !info.Mode().IsRegular():
 		return nil // what it is instead is said by who opens it
 	}
+	f, err := j.d.on().Open(j.path)
+	if err != nil {
+		return err
+	}
+	end, err := lastLine(f, info.Size())
+	if err = errors.Join(err, f.Close()); err != nil || end == 0 {
+		return err // a start that was torn is put aside, and the last journal stays
+	}
 	return j.archive()
 }
 
@@ -383,7 +391,7 @@ func (j *journal) write(ev ralph.Event) error {
 	}
 	text, err := jsonLine(l)
 	if err == nil {
-		err = j.put(f, text, ev)
+		err = j.put(f, text)
 	}
 	if err == nil {
 		j.end += int64(len(text))
@@ -392,18 +400,24 @@ func (j *journal) write(ev ralph.Event) error {
 	if err = errors.Join(err, f.Unlock()); err != nil {
 		return errors.Join(err, f.Close())
 	}
-	j.file = f    // for the next line
-	if !j.named { // who made the file may have died before it synced its name
-		err = j.d.sync(filepath.Dir(j.path))
-		j.named = err == nil
+	j.file = f // for the next line
+	return j.fixName()
+}
+
+// fixName makes the file's name durable: who made the file may have died before that.
+func (j *journal) fixName() error {
+	if j.named {
+		return nil
 	}
+	err := j.d.sync(filepath.Dir(j.path))
+	j.named = err == nil
 	return err
 }
 
 // put adds bytes to the file, durably, or nothing.
-func (j *journal) put(f file.Handle, text []byte, ev ralph.Event) error {
+func (j *journal) put(f file.Handle, text []byte) error {
 	_, err := f.Write(text)
-	if err == nil && !j.d.NoSync && durable(ev) {
+	if err == nil && !j.d.NoSync { // all lines: who fails to sync one loses the bytes before it that were not synced
 		err = f.Sync()
 	}
 	if err != nil {
@@ -412,12 +426,6 @@ func (j *journal) put(f file.Handle, text []byte, ev ralph.Event) error {
 		}
 	}
 	return err
-}
-
-// durable reports whether an event must survive the end of the machine: what is only
-// told need not.
-func durable(ev ralph.Event) bool {
-	return ev.Kind != ralph.EventRunning && (ev.Kind != ralph.EventWaiting || ev.State != nil)
 }
 
 // control hands out what other processes have asked for.

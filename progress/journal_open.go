@@ -128,13 +128,20 @@ func (d *Dir) forgetUnheld(loop string) {
 	}
 }
 
-// repair puts aside what a crash has torn.
+// repair puts aside what a crash has torn, and makes durable what is left: who wrote
+// it may have died before that.
 func (j *journal) repair() error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	f, err := j.writing()
 	if err == nil {
-		err = errors.Join(f.Unlock(), f.Close())
+		if !j.d.NoSync {
+			err = f.Sync()
+		}
+		err = errors.Join(err, f.Unlock(), f.Close())
+	}
+	if err == nil {
+		err = j.fixName()
 	}
 	if err != nil {
 		return j.failed(err)

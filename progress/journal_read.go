@@ -227,6 +227,9 @@ func (t *telling) line(l foundLine, line journalLine, taken map[ralph.EventKind]
 		return l.corrupt(errors.New("the journal does not begin with the loop's start"))
 	}
 	t.active = ev.Time
+	if kind == ralph.EventLoopStarted && t.fold.s.Stop == ralph.StopCancelled {
+		return nil // who started it did not know yet
+	}
 	t.fold.apply(ev)
 	if kind == ralph.EventLoopStopped && ev.State != nil && ev.State.Stop == t.fold.s.Stop {
 		t.fold.s = *ev.State // whole, also if what came before could not be written

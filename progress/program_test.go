@@ -8,6 +8,8 @@ import (
 	"testing"
 )
 
+const advice = "Use the store."
+
 // programMode makes this test binary another program: its value is the program's
 // name and its arguments.
 const programMode = "PROGRESS_TEST_PROGRAM"

@@ -155,7 +155,7 @@ func (d *Dir) ask(loop string, make func(ralph.State) (ralph.Event, error)) (Ent
 	ev = d.redacted(plainEvent(ev))
 	text, err := jsonLine(journalLine{Kind: ev.Kind, Event: ev})
 	if err == nil {
-		err = j.put(f, text, ev)
+		err = j.put(f, text)
 	}
 	if err != nil {
 		return e, j.failed(err)
