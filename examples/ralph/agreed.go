@@ -50,6 +50,12 @@ func (w *work) agree(c criteria, f *spec.File) (*agreed, error) {
 		if err := c.knows(d, w.stage); err != nil {
 			return nil, fail(exitConfig, "%s: %w", w.file, err)
 		}
+		reopens := func(part progress.Entry) bool { return part.State.Task.ID == d.ID && !part.Reopened().Done() }
+		if w.resumes && d.Status == spec.StatusFailed && slices.ContainsFunc(w.earlier, reopens) {
+			if err := f.SetStatus(d.ID, spec.StatusTodo); err != nil {
+				return nil, err
+			}
+		}
 		stages := stagesOf(d)
 		if w.stage != "" {
 			stages = []string{w.stage}

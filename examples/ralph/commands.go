@@ -155,7 +155,7 @@ func dispatch(e env, args []string) error {
 			err = c.check(rest)
 		}
 		if err == nil {
-			e.verb = c.name
+			e.verb, f.do.common().resumed = c.name, e.resumes
 			err = f.do.run(e, rest)
 		}
 		return err

@@ -23,7 +23,7 @@ type shared struct {
 	guard                           list
 	always, strict, dryRun          bool
 	acceptConfig, trust             bool
-	allBoxes, anew, share           bool
+	allBoxes, anew, share, resumed  bool
 
 	max                                              int
 	maxTokens, judgeBytes                            int64

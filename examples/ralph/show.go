@@ -81,10 +81,7 @@ func show(w io.Writer, t ralph.Task, ev ralph.Event) {
 func (e env) viewed(t ralph.Task, log ralph.ProgressLog) ralph.ProgressLog {
 	begun := map[string]bool{} // the loops of which an attempt has begun here
 	return ralph.ProgressLogFunc(func(ctx context.Context, ev ralph.Event) error {
-		switch {
-		case ev.Kind == ralph.EventIterationStarted:
-			begun[ev.Loop] = true
-		case !begun[ev.Loop]:
+		if begun[ev.Loop] = begun[ev.Loop] || ev.Kind == ralph.EventIterationStarted; !begun[ev.Loop] {
 			for _, command := range ev.Iteration.Ended {
 				e.say("ended what the last run has left running: %s", command)
 			}

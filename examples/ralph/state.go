@@ -160,7 +160,7 @@ func (s *shared) goesOn(e env, dir *progress.Dir, j *progress.Journal, last prog
 		return false, nil
 	}
 	name := j.State.Loop
-	was := "interrupted at " + dir.Stand(e.ctx, last).Where() + " " + progress.Ago(last.Active, time.Now())
+	was := map[bool]string{true: "stopped", false: "interrupted"}[last.State.Done()] + " at " + dir.Stand(e.ctx, last).Where() + " " + progress.Ago(last.Active, time.Now())
 	switch what := changed(j); {
 	case what != "" && e.resumes:
 		return false, fail(exitConfig, "'%s' was %s, and since then %s; 'ralph %s' starts it anew", name, was, what, e.verb)
@@ -261,6 +261,9 @@ func (a *agreed) resume(task ralph.Task, status spec.Status) (ralph.State, error
 	runs := status == spec.StatusRunning
 	last, err := a.place.Look(start.Loop)
 	s := last.State
+	if a.resumes && a.of(last) {
+		s = last.Reopened()
+	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && runs && a.logged(start.Loop):
 		return start, fail(exitConfig, "%s: %s was interrupted, and what was agreed for it is not on record in %s; a log in the workspace is not believed, for the agent can write to it. --state names the folder it was begun with, --new starts it over", a.file, line(task.ID), a.place.Path)
@@ -324,7 +327,7 @@ func (e env) endLeft(mark string) error {
 }
 
 // relimited are the limits that were agreed, but for those that are now given on
-// the command line.
+// the command line, unless it is that of the time.
 func (s *shared) relimited(agreed, now ralph.Limits) ralph.Limits {
 	for flag, take := range map[string]func(){
 		"max":            func() { agreed.Iterations = now.Iterations },
@@ -334,7 +337,7 @@ func (s *shared) relimited(agreed, now ralph.Limits) ralph.Limits {
 		"timeout":        func() { agreed.IterationTimeout = now.IterationTimeout },
 		"verify-timeout": func() { agreed.VerifyTimeout = now.VerifyTimeout },
 	} {
-		if s.given[flag] {
+		if s.given[flag] && !s.resumed {
 			take()
 		}
 	}
