@@ -153,15 +153,10 @@ func (d *Dir) Make() error {
 
 // hide keeps the folder out of git's sight: it may lie in a workspace after all.
 func (d *Dir) hide() error {
-	ignore, err := file.Create("", filepath.Join(d.Path, ".gitignore"), file.Private)
-	if err == nil {
-		_, err = ignore.WriteString("*\n")
-		err = errors.Join(err, ignore.Close())
+	if err := create(filepath.Join(d.Path, ".gitignore"), "*\n"); !errors.Is(err, fs.ErrExist) {
+		return err
 	}
-	if errors.Is(err, fs.ErrExist) {
-		return nil
-	}
-	return err
+	return nil
 }
 
 func (d *Dir) on() file.Disk {
@@ -297,7 +292,7 @@ func (d *Dir) redacted(ev ralph.Event) ralph.Event {
 // is no such loop. It is a [*HeldError] if a process holds the loop.
 func (d *Dir) SetAside(loop string) (string, error) {
 	to := ""
-	return to, d.withLock(loop, func() error {
+	err := d.withLock(loop, func() error {
 		from := d.File(loop)
 		for n := 1; ; n++ {
 			to = strings.TrimSuffix(from, ".jsonl") + fmt.Sprintf(".aside-%d.jsonl", n)
@@ -314,6 +309,10 @@ func (d *Dir) SetAside(loop string) (string, error) {
 		}
 		return err
 	})
+	if err != nil {
+		return "", err
+	}
+	return to, nil
 }
 
 func (d *Dir) moveRaw(from, to string) error {

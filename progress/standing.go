@@ -61,10 +61,13 @@ func (d *Dir) Parts(ctx context.Context, session Entry) []Entry {
 	return partsOf(session, all)
 }
 
-func partsOf(session Entry, among []Entry) []Entry {
-	return slices.DeleteFunc(slices.Clone(among), func(e Entry) bool {
-		return e.Parent != session.Loop || e.Parent == "" || e.Started.Before(session.Started)
-	})
+func partsOf(session Entry, among []Entry) (parts []Entry) {
+	for i := range among { // entries are large, and looked through once for each session
+		if e := &among[i]; e.Parent != "" && e.Parent == session.Loop && !e.Started.Before(session.Started) {
+			parts = append(parts, *e)
+		}
+	}
+	return parts
 }
 
 // Standings returns where all stand, in the order in which they began. The error joins
