@@ -31,7 +31,8 @@ const (
 	StatusCancelled   Status = "cancelled"
 )
 
-// An Entry is a loop that is on record.
+// An Entry is what is on record of a loop, a session or a pipeline, as [Dir.Loops] and
+// [Dir.Look] found it. It does not change when the record does.
 type Entry struct {
 	Loop   string `json:"loop"`
 	Kind   Kind   `json:"kind"`
@@ -203,7 +204,8 @@ func statusOf(e Entry, now time.Time) Status {
 }
 
 // Find returns the loops that a person means: the one of that name, or those of a task
-// with that ID that are not over, or else those of the task that are.
+// with that ID that are not over, or else those of the task that are. The error wraps
+// [fs.ErrNotExist] if there are none.
 func (d *Dir) Find(ctx context.Context, what string) ([]Entry, error) {
 	if e, err := d.Look(what); !errors.Is(err, fs.ErrNotExist) {
 		return []Entry{e}, err
