@@ -36,7 +36,10 @@ type journalLine struct {
 	Taken int64 `json:"taken,omitempty"`
 	// Asked says on the end of a loop that there are requests before it which were
 	// not taken over.
-	Asked bool        `json:"asked,omitempty"`
+	Asked bool `json:"asked,omitempty"`
+	// Again says on the end of a loop that it was started more than once, so that the
+	// first line is not the one that tells its Meta.
+	Again bool        `json:"again,omitempty"`
 	Event ralph.Event `json:"event"`
 }
 
@@ -77,6 +80,7 @@ type onFile struct {
 	cancel   *ralph.Event // by another process
 	told     bool         // the driver knows
 	paused   bool
+	again    bool         // the loop was started more than once
 	above    bool         // its parent was paused when that was last asked
 	answered *ralph.Event // an attempt that is to be verified
 }
@@ -381,11 +385,12 @@ func (j *journal) write(ev ralph.Event) error {
 	}
 	switch class(ev.Kind) {
 	case ralph.EventLoopStarted:
+		j.again = j.end > 0
 		if l.Taken = max(known, j.handed); len(j.asked) > 0 { // advice that waits for a loop that was over
 			l.Taken = min(l.Taken, j.asked[0].end-1)
 		}
 	case ralph.EventLoopStopped:
-		l.Asked = len(j.asked) > 0
+		l.Asked, l.Again = len(j.asked) > 0, j.again
 	case ralph.EventGuided, ralph.EventPaused, ralph.EventLimitsChanged, ralph.EventReopened:
 		l.Taken = j.handed
 	}
@@ -497,7 +502,7 @@ func (j *journal) refresh() error {
 // known takes over what a journal tells.
 func (j *journal) known(t *telling) {
 	j.ready, j.end, j.own, j.kind = true, t.end, t.end, t.about.Kind
-	j.asked, j.paused = t.asked, t.paused
+	j.asked, j.paused, j.again = t.asked, t.paused, t.again
 	j.answered = t.pending
 	if t.fold.s.Stop == ralph.StopCancelled {
 		j.cancel = &ralph.Event{Text: t.fold.s.Detail}
