@@ -56,29 +56,11 @@ func (w *work) agree(c criteria, f *spec.File) (*agreed, error) {
 				return nil, err
 			}
 		}
-		stages := stagesOf(d)
-		if w.stage != "" {
-			stages = []string{w.stage}
-		}
 		if a.before[d.ID] { // nothing of it is run
-			stages = nil
+			continue
 		}
-		for _, stage := range stages {
-			task, err := c.task(d, stage)
-			if err != nil {
-				return nil, fail(exitConfig, "%s: %w", w.file, err)
-			}
-			task.HowVerified = strings.Trim(task.HowVerified+"; "+how, "; ")
-			s, err := a.resume(task, d.Status)
-			if err != nil {
-				return nil, err
-			}
-			if s.Done() || s.Begun() {
-				a.begun[s.Loop] = s
-			} else if s, err := a.loop().Prepare(w.ctx, s); err == nil { // else it is told when its turn comes: other tasks may make what it needs
-				task.Guarded = outside(s.Task.Guarded)
-			}
-			a.parts[d.ID] = append(a.parts[d.ID], task)
+		if err := a.agreeTo(d, how); err != nil {
+			return nil, err
 		}
 	}
 	for _, part := range w.earlier {
@@ -87,6 +69,33 @@ func (w *work) agree(c criteria, f *spec.File) (*agreed, error) {
 		}
 	}
 	return a, nil
+}
+
+// agreeTo builds what is run for one task, and finds what of it has begun. How says
+// what is verified beside its definition.
+func (a *agreed) agreeTo(d spec.Definition, how string) error {
+	stages := stagesOf(d)
+	if a.work.stage != "" {
+		stages = []string{a.work.stage}
+	}
+	for _, stage := range stages {
+		task, err := a.c.task(d, stage)
+		if err != nil {
+			return fail(exitConfig, "%s: %w", a.file, err)
+		}
+		task.HowVerified = strings.Trim(task.HowVerified+"; "+how, "; ")
+		s, err := a.resume(task, d.Status)
+		if err != nil {
+			return err
+		}
+		if s.Done() || s.Begun() {
+			a.begun[s.Loop] = s
+		} else if s, err := a.loop().Prepare(a.ctx, s); err == nil { // else it is told when its turn comes: other tasks may make what it needs
+			task.Guarded = outside(s.Task.Guarded)
+		}
+		a.parts[d.ID] = append(a.parts[d.ID], task)
+	}
+	return nil
 }
 
 // start is the state of a task that has not run.

@@ -132,7 +132,7 @@ func (a *agreed) definition(d spec.Definition) error {
 			continue
 		}
 		switch {
-		case ends(s.Stop) || a.halted() != nil:
+		case a.ends(s.Stop):
 			end = spec.StatusTodo
 		case s.Stop != ralph.StopVerified:
 			end, err = spec.StatusFailed, nil // the next one may well be possible
@@ -186,13 +186,14 @@ func (a *agreed) stage(d spec.Definition, task ralph.Task) (ralph.State, error) 
 }
 
 // ends reports whether a loop that ended so says nothing of its task, but of all
-// of them: that what may be spent was spent, or that the agent could not run.
-func ends(reason ralph.StopReason) bool {
+// of them: that what may be spent was spent, that the agent could not run, or that
+// somebody has stopped them.
+func (a *agreed) ends(reason ralph.StopReason) bool {
 	switch reason {
 	case ralph.StopFailed, ralph.StopRateLimited, ralph.StopCost, ralph.StopTokens, ralph.StopDuration:
 		return true
 	}
-	return false
+	return a.halted() != nil
 }
 
 // preview is --dry-run: what would be run, how it would be verified, and what the

@@ -3,7 +3,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -45,7 +44,11 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	e := env{ctx: ctx, stdin: stdin, stdout: stdout, stderr: stderr, args: args, again: new(string)}
 	err := dispatch(e, args)
 	if _, interrupted := errors.AsType[signalError](context.Cause(ctx)); err != nil && interrupted {
-		e.say("interrupted; what was done is in the files: %s", cmp.Or(strings.TrimSuffix("'"+*e.again+"' goes on", "'' goes on"), "run it again to go on"))
+		goOn := "run it again to go on"
+		if *e.again != "" {
+			goOn = fmt.Sprintf("'%s' goes on", *e.again)
+		}
+		e.say("interrupted; what was done is in the files: %s", goOn)
 	} else if err != nil && err.Error() != "" {
 		e.say("%s", ours{err})
 	}

@@ -138,9 +138,21 @@ func (s *shared) begin(e env, dir *progress.Dir, kind progress.Kind, start ralph
 	if j.Unlocked != nil {
 		e.say("warning: nobody is kept from running it as well: %v", ours{j.Unlocked})
 	}
-	*e.again = strings.TrimSuffix("ralph resume "+word(start.Loop)+" --state "+word(s.state), " --state ")
+	*e.again = s.resuming(start.Loop)
 	j.Meta = meta
 	return j, goesOn, nil
+}
+
+// resuming is the command that goes on with a loop.
+func (s *shared) resuming(loop string) string {
+	command := "ralph resume " + word(loop)
+	if s.dir != "" {
+		command += " --dir " + word(s.dir)
+	}
+	if s.state != "" {
+		command += " --state " + word(s.state)
+	}
+	return command
 }
 
 // word is an argument as a shell takes it.
@@ -259,11 +271,7 @@ func (a *agreed) resume(task ralph.Task, status spec.Status) (ralph.State, error
 		return start, nil
 	}
 	runs := status == spec.StatusRunning
-	last, err := a.place.Look(start.Loop)
-	s := last.State
-	if a.resumes && a.of(last) {
-		s = last.Reopened()
-	}
+	last, s, err := a.last(start.Loop)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && runs && a.logged(start.Loop):
 		return start, fail(exitConfig, "%s: %s was interrupted, and what was agreed for it is not on record in %s; a log in the workspace is not believed, for the agent can write to it. --state names the folder it was begun with, --new starts it over", a.file, line(task.ID), a.place.Path)
@@ -282,6 +290,15 @@ func (a *agreed) resume(task ralph.Task, status spec.Status) (ralph.State, error
 		return start, nil
 	}
 	return start, fail(exitConfig, "%s: %s was interrupted, and since it began %s; it goes on only as it was agreed. Put that back, or start it over with --new", a.file, line(task.ID), what)
+}
+
+// last is what is on record of a loop, and the state from which it goes on.
+func (a *agreed) last(loop string) (progress.Entry, ralph.State, error) {
+	e, err := a.place.Look(loop)
+	if a.resumes && a.of(e) {
+		return e, e.Reopened(), err
+	}
+	return e, e.State, err
 }
 
 // unlike says what is no longer as it was agreed, "" = nothing. What is given on
@@ -326,8 +343,9 @@ func (e env) endLeft(mark string) error {
 	return nil
 }
 
-// relimited are the limits that were agreed, but for those that are now given on
-// the command line, unless it is that of the time.
+// relimited are the limits that were agreed, but for those that are now given on the
+// command line. 'ralph resume' gives the command line of the start again, which is older
+// than what was agreed since.
 func (s *shared) relimited(agreed, now ralph.Limits) ralph.Limits {
 	for flag, take := range map[string]func(){
 		"max":            func() { agreed.Iterations = now.Iterations },

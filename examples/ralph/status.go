@@ -34,14 +34,7 @@ func (f *statusFlags) run(e env, _ []string) error {
 		if e.ctx.Err() != nil { // who watched it has seen enough
 			return nil
 		}
-		text := table(all, time.Now())
-		key := text
-		if f.json {
-			text, err = asJSON(all, "")
-			key = text
-		} else if !tty(e.stdout) {
-			key = table(all, time.Time{})
-		}
+		text, key, err := f.text(all, tty(e.stdout))
 		if key = fmt.Sprint(key, unread); key != last {
 			last = key
 			if o, ok := e.stdout.(*outlet); ok && f.watch && !f.json && tty(o) {
@@ -60,6 +53,20 @@ func (f *statusFlags) run(e env, _ []string) error {
 		case <-e.ctx.Done():
 		}
 	}
+}
+
+// text is what is shown, and what of it tells whether something has changed: on a
+// terminal also that time has passed.
+func (f *statusFlags) text(all []progress.Standing, terminal bool) (text, key string, err error) {
+	if f.json {
+		text, err = asJSON(all, "")
+		return text, text, err
+	}
+	text = table(all, time.Now())
+	if terminal {
+		return text, text, nil
+	}
+	return text, table(all, time.Time{}), nil
 }
 
 // asJSON is JSON that may be shown.
