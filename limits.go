@@ -46,9 +46,9 @@ type Limits struct {
 	Wait time.Duration `json:"wait,omitempty"`
 
 	// CostUSD and Tokens (input and output) bound what the loop spends, the
-	// verifications included, summed over resumes. They are checked before an iteration (with the last
-	// iteration's cost as the forecast), while it runs as far as the agent
-	// tells, and after it. 0 = none. They bound nothing if the agent does not
+	// verifications included, summed over resumes. They are checked before an
+	// iteration (with the last iteration's cost as the forecast), while it runs as
+	// far as the agent tells, and after it. 0 = none. They bound nothing if the agent does not
 	// tell what it uses; a loop that has no other bound stops then.
 	CostUSD float64 `json:"cost_usd,omitempty"`
 	Tokens  int64   `json:"tokens,omitempty"`

@@ -41,8 +41,8 @@ case $at in "$LAST".*) echo "<promise>COMPLETE</promise>" ;; esac
 const killedLimit = 8
 
 // loopProgram runs a loop, or goes on with it, until it is over: its arguments are the
-// folder, the loop, the iteration in which the agent claims, and a name for what the agent leaves. It prints a
-// line when the loop has started, with what was ended before.
+// folder, the loop, the iteration in which the agent claims, and a name for what the
+// agent leaves. It prints a line when the loop has started, with what was ended before.
 func loopProgram(args []string) error {
 	folder, loop, last, name := args[0], args[1], args[2], args[3]
 	d := &progress.Dir{Path: filepath.Join(folder, "journals")}
@@ -326,8 +326,8 @@ func (k *killing) over(runs []string) {
 	k.counts["loops"]++
 }
 
-// TestKill: a program that runs a loop is killed at many moments (hundreds, with RALPH_E2E set), and in
-// every third case its watchdog before it. Then it goes on.
+// TestKill: a program that runs a loop is killed at many moments (hundreds, with
+// RALPH_E2E set), and in every third case its watchdog before it. Then it goes on.
 func TestKill(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("what a killed program leaves is known by /proc")

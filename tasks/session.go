@@ -64,8 +64,8 @@ type Session struct {
 	// Limits bound the session as a whole: Iterations over all items (0 = 10;
 	// negative = unlimited, which needs another limit), CostUSD, Tokens, Duration
 	// and Wait. Time-outs are those of an iteration; VerifyTimeout is for reading
-	// the list after it, and for the Verifier. Retries, Failures and Stalls are ignored; Misses replaces
-	// them.
+	// the list after it, and for the Verifier. Retries, Failures and Stalls are
+	// ignored; Misses replaces them.
 	Limits ralph.Limits
 	// Misses is the number of misses in a row after which an item is skipped. 0 =
 	// 3, negative = never.
@@ -75,10 +75,10 @@ type Session struct {
 	// the item that is worked on after each attempt that leaves its box ticked, and
 	// about any other whose box is ticked when its turn comes, before the agent is
 	// run for it. If it rejects, nothing is unticked, but the item is not done, and the
-	// agent is told why; after an attempt at the item that is a miss. The claim's Task is the item, its Promised
-	// is true, for to tick a box is to say that the task is done. If the verifier
-	// cannot tell, the session ends rather than give the item up. nil = a box
-	// that is ticked is enough, see Report.Unverified.
+	// agent is told why; after an attempt at the item that is a miss. The claim's Task
+	// is the item, its Promised is true, for to tick a box is to say that the task is
+	// done. If the verifier cannot tell, the session ends rather than give the item up.
+	// nil = a box that is ticked is enough, see Report.Unverified.
 	Verifier ralph.Verifier
 	// HowVerified tells the agent how an item is verified whose box is ticked: "the
 	// command `go test ./...` must succeed". "" = it is not told.
@@ -100,26 +100,30 @@ type Session struct {
 	// item's key. "" = the key alone. Where an item is verified before the agent is run
 	// for it, that is a loop of its own, whose name ends in " (check)".
 	Name string
-	// Begun are the loops of this session's earlier runs, as on record, by any names, such as the
-	// items' keys: their State.Task.ID is the item's. The session goes on with them: what
-	// was used and run counts for its limits and its Report, items that were given up
-	// stay so, an item has the misses left that it had, and what was to stay as it was when the
-	// session began still is. A loop that is Running goes on before all else: what is left of
-	// its attempt is ended, and its answer verified if Answered has it. Loops of
-	// items that are done or are no longer in the list do nothing but count; but one that was
-	// broken off in the middle of an attempt remains open if it is known by an ID.
+	// Begun are the loops of this session's earlier runs, those of checks too, as on
+	// record. Their keys may be any names, such as the loops' own; each is of the item
+	// that its State.Task.ID names. The session goes on with them: what was used and run
+	// counts for its limits and its Report, items that were given up stay so, an item has
+	// the misses left that it had, and what was to stay as it was when the session began
+	// still is. A loop that is Running goes on before all else: what is left of its
+	// attempt is ended, and its answer verified if Answered has it. Loops of items that
+	// are done or are no longer in the list do nothing but count; but one that was broken
+	// off in the middle of an attempt remains open if it is known by an ID. nil = the
+	// session begins.
 	Begun map[string]ralph.State
 	// Since and DoneBefore tell what the first run of the session began with: its time,
 	// and the keys of the items that were done. Zero = it is this run that begins; where
-	// DoneBefore is nil and there are Begun, items without a loop that are done now were done before.
+	// DoneBefore is nil and there are Begun, items without a loop that are done now were
+	// done before.
 	Since      time.Time
 	DoneBefore []string
-	// Answered is the [ralph.Local.Pending] of the items' loops.
+	// Answered is the [ralph.Local.Pending] of the items' loops. nil = none.
 	Answered func(context.Context, ralph.State) (*ralph.Event, error)
 	// Relimit is asked what the limits of the session are from now on, before each
-	// attempt and each verification without one, and is told what they were. Are the new
-	// ones reached, the session ends, and the loop of the item stays where it was. An
-	// error, or limits that are not valid, end it too. nil = Limits.
+	// attempt and each verification without one, and is told what they were. If the new
+	// ones are reached, the session ends, and the loop of the item stays where it was. An
+	// error, or limits that are not valid, end it too. It is not called concurrently.
+	// nil = Limits.
 	Relimit func(context.Context, ralph.Limits) (ralph.Limits, error)
 
 	// Output, Workspace, Control and Evidence are those of [ralph.Local]. What Control

@@ -110,9 +110,9 @@ func (i inlet) Read(p []byte) (int, error) {
 
 // An outlet is standard output or error. All that is shown goes through it, and
 // what a terminal should not be given stays in it: each write is made safe by
-// itself, so that what one text leaves open hides nothing of the next. When nobody reads it any more the run
-// ends, as other programs do, but in good order: with the Ctrl-C that reaches us,
-// a tee behind us has gone before we are done.
+// itself, so that what one text leaves open hides nothing of the next. When nobody
+// reads it any more the run ends, as other programs do, but in good order: with the
+// Ctrl-C that reaches us, a tee behind us has gone before we are done.
 type outlet struct {
 	io.Writer
 	cancel  context.CancelCauseFunc

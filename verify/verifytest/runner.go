@@ -92,8 +92,8 @@ type Runs struct {
 //	cancel       a call whose context is done returns within Grace, with an error, which is
 //	             neither Permanent nor a rate limit; tested with a context that is done
 //	             before, and with Long while it runs
-//	processes    on Linux: when Run has returned, or a moment later, no process is left that works in the
-//	             folder that the kit gave it, or that has the request's Mark
+//	processes    on Linux: when Run has returned, or a moment later, no process is left that
+//	             works in the folder that the kit gave it, or that has the request's Mark
 //	goroutines   no goroutine that a call has started outlives it, apart from the moment it
 //	             takes to end and the idle connections of an HTTP client
 //

@@ -1,6 +1,7 @@
 package verifytest
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -76,11 +77,11 @@ func (k *runnerKit) back(c *runnerCall, rule string) bool {
 	wait := k.patience()
 	if !c.wait(wait) {
 		k.hung = true
-		k.report(or(rule, "returns"), "%s", c.missing(wait))
+		k.report(cmp.Or(rule, "returns"), "%s", c.missing(wait))
 		return false
 	}
 	if c.panicked != nil {
-		k.report(or(rule, "panics"), "%s: %v", c.name, c.panicked)
+		k.report(cmp.Or(rule, "panics"), "%s: %v", c.name, c.panicked)
 		return false
 	}
 	k.usage(c)
@@ -90,13 +91,6 @@ func (k *runnerKit) back(c *runnerCall, rule string) bool {
 		}
 	}
 	return true
-}
-
-func or(rule, otherwise string) string {
-	if rule == "" {
-		return otherwise
-	}
-	return rule
 }
 
 // usage looks at what a call that has returned says it has used.

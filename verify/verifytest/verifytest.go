@@ -50,8 +50,9 @@ const (
 //
 // Verdicts are the same if they pass alike, say the same and have the same
 // checks. Durations are left aside, also where texts mention them ("0.2s"), and
-// so are addresses (0xc000…) and digests, which are of outputs that may mention them, and the details
-// of checks if the claim names a folder for evidence, for they may name files.
+// so are addresses (0xc000…) and digests, which are of outputs that may mention
+// them, and the details of checks if the claim names a folder for evidence, for they
+// may name files.
 //
 // A rule that cannot be judged because another one is broken is not reported:
 // of a verifier that passes on every other call it is not said that its
