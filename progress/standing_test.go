@@ -157,3 +157,46 @@ func TestEntryMeta(t *testing.T) {
 		}
 	}
 }
+
+// TestStandingCountsTasks: the loops of a task's stages, and that in which a box was
+// only verified, are one task, and a verification alone is no iteration.
+func TestStandingCountsTasks(t *testing.T) {
+	t.Parallel()
+	dir := &progress.Dir{Path: t.TempDir()}
+	j, err := dir.Create(ralph.State{Loop: "list", Task: ralph.Task{ID: "feature"}, Iteration: 1, Attempt: 1}, progress.KindSession)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer j.Close()
+	j.Meta = map[string]string{"tasks": "4"}
+	if err := j.Begin(t.Context(), false); err != nil {
+		t.Fatal(err)
+	}
+	for _, part := range []struct {
+		loop, task, agent string
+		check             bool
+		answers           []string
+	}{
+		{loop: "A", task: "A", answers: []string{"no", done}},
+		{loop: "A (check)", task: "A", check: true, answers: []string{"ticked"}},
+		{loop: "B.coder", task: "B", agent: "coder", answers: []string{done}},
+		{loop: "B.tester", task: "B", agent: "tester", answers: []string{done}},
+		{loop: "C.coder", task: "C", agent: "coder", answers: []string{done}},
+		{loop: "C.tester", task: "C", agent: "tester", answers: []string{"no"}},
+	} {
+		s := ralph.Start(ralph.Task{ID: part.task, Agent: part.agent, Prompt: "Do it.", Always: part.check, Limits: ralph.Limits{Iterations: len(part.answers)}})
+		s.Loop = "list/" + part.loop
+		l := answers(part.answers...)
+		l.Log = dir.Under("list")
+		if _, err := l.Run(t.Context(), s); err != nil && !errors.As(err, new(*ralph.StopError)) {
+			t.Fatal(err)
+		}
+	}
+	e, err := dir.Look("list")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if st := dir.Stand(t.Context(), e); st.IterationsRun != 6 || st.TasksCompleted != 2 || st.TasksRemaining != 2 {
+		t.Errorf("%d iterations, %d completed, %d remain", st.IterationsRun, st.TasksCompleted, st.TasksRemaining)
+	}
+}

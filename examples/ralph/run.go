@@ -236,7 +236,7 @@ func (w *work) list(kind tasks.Kind) error {
 	if w.run != nil {
 		s.Keep, s.Relimit, s.Begun, s.Since = kept.Keep, w.relimit, map[string]ralph.State{}, w.since
 		for _, part := range w.earlier {
-			s.Begun[part.State.Task.ID] = part.State
+			s.Begun[part.Loop] = part.State // an item may have a check beside its loop
 		}
 	}
 	s.Log, s.Evidence = w.shown(true), w.evidence(w.place, w.logPath)
