@@ -63,16 +63,11 @@ type seen struct {
 }
 
 func (s *Session) start(ctx context.Context) (*session, error) {
-	switch {
-	case s.Source == nil:
-		return nil, errors.New("tasks: Session has no Source")
-	case s.Runner == nil:
-		return nil, errors.New("tasks: Session has no Runner, which is the agent")
-	case ctx.Err() != nil:
-		return nil, context.Cause(ctx)
-	}
-	if err := s.Limits.Validate(); err != nil {
+	if err := s.validate(); err != nil {
 		return nil, err
+	}
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
 	}
 	r := &session{
 		Session: s, path: s.Path, bounds: s.Limits,
@@ -117,6 +112,17 @@ func (s *Session) start(ctx context.Context) (*session, error) {
 	}
 	r.running = running
 	return r, nil
+}
+
+// validate refuses a session that cannot be run.
+func (s *Session) validate() error {
+	switch {
+	case s.Source == nil:
+		return errors.New("tasks: Session has no Source")
+	case s.Runner == nil:
+		return errors.New("tasks: Session has no Runner, which is the agent")
+	}
+	return s.Limits.Validate()
 }
 
 // nothing is the error of a session that has nothing to do.
