@@ -106,10 +106,16 @@ func stand(e Entry, among []Entry) Standing {
 	if s.Done() {
 		of.EndTime = &e.Active
 	}
+	last := map[string]Entry{} // of each task
 	for _, part := range partsOf(e, among) {
-		if of.IterationsRun += part.State.Iteration; !part.State.Done() {
-			of.IterationsRun--
+		if !strings.HasSuffix(part.Loop, " (check)") { // of a box that was ticked before: no agent ran
+			of.IterationsRun += part.State.Completed()
 		}
+		if id := part.State.Task.ID; !part.Active.Before(last[id].Active) {
+			last[id] = part
+		}
+	}
+	for _, part := range last {
 		if part.State.Stop == ralph.StopVerified {
 			of.TasksCompleted++
 		}
