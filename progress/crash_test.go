@@ -60,8 +60,6 @@ func (w *world) dir() *progress.Dir {
 	return (&progress.Dir{Path: w.path, NoSync: w.nosync}).On(w.disk)
 }
 
-const advice = "Use the store."
-
 var perRun, perCheck = usage(4, 0.25), usage(1, 0.125)
 
 func usage(requests int64, usd float64) ralph.Usage {
