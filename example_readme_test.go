@@ -67,12 +67,14 @@ func drive(ctx context.Context, j *progress.Journal, local *ralph.Local) (ralph.
 	var it ralph.Iteration
 	if err == nil && s.Running { // the process that ran this attempt has died
 		it = ralph.Iteration{Number: s.Iteration, Attempt: s.Attempt, Outcome: ralph.OutcomeInterrupted, Fault: ralph.FaultInterrupted}
-		if it.Ended, err = ralph.EndLeft(s.Mark); errors.Is(err, errors.ErrUnsupported) {
+		var ended []string
+		if ended, err = ralph.EndLeft(s.Mark); errors.Is(err, errors.ErrUnsupported) {
 			err = nil
 		}
 		if err == nil && j.Pending != nil { // and had the answer
 			it, err = local.Judge(ctx, s, *j.Pending)
 		}
+		it.Ended = append(it.Ended, ended...)
 		record(ralph.Event{Kind: ralph.EventIterationEnded, Iteration: it})
 	}
 	wake := j.Wake(ctx) // when somebody wants something of the loop

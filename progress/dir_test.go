@@ -366,3 +366,34 @@ func TestDirCancelDead(t *testing.T) {
 		t.Errorf("%+v, %v", e.State, err)
 	}
 }
+
+// TestJournalAsALog: the journal of a loop whose events are watched, and are broken off,
+// says where the loop stands, and goes on from there.
+func TestJournalAsALog(t *testing.T) {
+	t.Parallel()
+	dir := &progress.Dir{Path: t.TempDir()}
+	j := create(t, dir, ralph.Start(ralph.Task{ID: "T", Prompt: "Do it."}))
+	watched := answers("not yet", "not yet", done)
+	watched.Log, watched.Control, watched.Pending = j, dir.Control, dir.Pending
+	for ev, err := range watched.Events(t.Context(), j.State) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if ev.Kind == ralph.EventIterationEnded && ev.Iteration.Number == 2 {
+			break
+		}
+	}
+	e, err := dir.Look("T")
+	if diff := cmp.Diff(e.State, j.State); err != nil || diff != "" || j.State.Iteration != 3 {
+		t.Errorf("%v (-on record +journal):\n%s", err, diff)
+	}
+	if s := runLoop(t, j, answers("not yet", "not yet", done)); s.Stop != ralph.StopVerified || s.Iteration != 3 {
+		t.Errorf("%+v", s)
+	}
+	if e, err = dir.Look("T"); err != nil || e.State.Iteration != 3 {
+		t.Errorf("%+v, %v", e, err)
+	}
+	if aside, err := filepath.Glob(filepath.Join(dir.Path, "*.last.*")); err != nil || len(aside) != 0 {
+		t.Errorf("it was begun anew: %q, %v", aside, err)
+	}
+}

@@ -198,8 +198,21 @@ func (j *Journal) Run(ctx context.Context, l *ralph.Local) (ralph.State, error) 
 	return s, err
 }
 
-// Append, Control and Pending are those of the Dir.
-func (j *Journal) Append(ctx context.Context, ev ralph.Event) error { return j.d.Append(ctx, ev) }
+// Append is the Dir's, for a driver that has the journal as its log, such as
+// [ralph.Local.Events]: it sets State too, which is not to be read until the driver has
+// ended. Control, Pending and Output for that driver are the Dir's.
+func (j *Journal) Append(ctx context.Context, ev ralph.Event) error {
+	err := j.d.Append(ctx, ev)
+	cancelled, isCancelled := errors.AsType[cancelledError](err)
+	if ev.Loop != j.j.loop || err != nil && !isCancelled {
+		return err
+	}
+	if isCancelled {
+		j.State = j.State.Cancel(cancelled.reason)
+	}
+	j.State = j.State.Apply(ev)
+	return err
+}
 
 // Record appends an event and applies it to the state, for a driver of its own, in the
 // order that [ralph.Local] describes: what is recorded and what is decided cannot come
@@ -208,15 +221,11 @@ func (j *Journal) Append(ctx context.Context, ev ralph.Event) error { return j.d
 func (j *Journal) Record(ctx context.Context, ev ralph.Event) (ralph.State, error) {
 	s := j.State
 	ev.V, ev.Loop, ev.Task, ev.Agent = ralph.Version, s.Loop, s.Task.ID, s.Task.Agent
-	err := j.d.Append(ctx, ev)
-	if cancelled, ok := errors.AsType[cancelledError](err); ok {
-		s, err = s.Cancel(cancelled.reason), nil
+	err := j.Append(ctx, ev)
+	if _, ok := errors.AsType[cancelledError](err); ok {
+		err = nil
 	}
-	if err == nil {
-		s = s.Apply(ev)
-	}
-	j.State = s
-	return s, err
+	return j.State, err
 }
 
 // Wake returns a channel that has something to receive when another process has asked
