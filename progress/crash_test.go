@@ -60,13 +60,7 @@ func (w *world) dir() *progress.Dir {
 	return (&progress.Dir{Path: w.path, NoSync: w.nosync}).On(w.disk)
 }
 
-const advice = "Use the store."
-
 var perRun, perCheck = usage(4, 0.25), usage(1, 0.125)
-
-func usage(requests int64, usd float64) ralph.Usage {
-	return ralph.Usage{Requests: requests, InputTokens: 100 * requests, OutputTokens: 10 * requests, CostUSD: &usd}
-}
 
 // Run is the agent.
 func (w *world) Run(ctx context.Context, req ralph.Request) (ralph.Response, error) {
