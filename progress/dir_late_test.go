@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -213,5 +214,62 @@ func TestDirAskedOnce(t *testing.T) {
 	defer j.Close()
 	if s := j.State; s.Done() || s.Paused || s.Task.Limits != more || !slices.Equal(s.Guidance, []string{advice}) {
 		t.Errorf("%+v", s)
+	}
+}
+
+// TestDirOtherName: a journal under another loop's name is nobody's, also to those who
+// only look.
+func TestDirOtherName(t *testing.T) {
+	t.Parallel()
+	dir := &progress.Dir{Path: t.TempDir()}
+	runLoop(t, create(t, dir, ralph.Start(ralph.Task{ID: "T", Prompt: "Do it."})), answers(done))
+	if err := os.WriteFile(dir.File("U"), []byte(read(t, dir.File("T"))), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err := dir.Look("U")
+	if _, is := errors.AsType[*progress.CorruptError](err); !is {
+		t.Errorf("looked at: %v", err)
+	}
+	_, err = dir.Guide("U", advice)
+	if _, is := errors.AsType[*progress.CorruptError](err); !is {
+		t.Errorf("asked: %v", err)
+	}
+	listed := map[string]int{}
+	for e, err := range dir.Loops(t.Context()) {
+		if err == nil {
+			listed[e.Loop]++
+		}
+	}
+	if len(listed) != 1 || listed["T"] != 1 {
+		t.Error(listed)
+	}
+}
+
+// TestHoldRemoved: who lets go of a lock whose file was removed does not remove that of
+// who holds it now.
+func TestHoldRemoved(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	at := t.TempDir()
+	first, err := progress.HoldWorkspace(at, "one")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, err := progress.WorkspaceDir(at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(filepath.Join(dir.Path, "workspace.lock")); err != nil {
+		t.Skip(err) // a system that keeps what is open
+	}
+	second, err := progress.HoldWorkspace(at, "two")
+	if err := errors.Join(err, first.Close()); err != nil {
+		t.Fatal(err)
+	}
+	_, err = progress.HoldWorkspace(at, "three")
+	if held, is := errors.AsType[*progress.HeldError](err); !is || held.Holder.What != "two" {
+		t.Errorf("it is held twice: %v", err)
+	}
+	if err := second.Close(); err != nil {
+		t.Error(err)
 	}
 }
