@@ -17,8 +17,6 @@ import (
 	"github.com/ralph-loop/ralph/progress"
 )
 
-const advice = "Use the store."
-
 // started is a loop whose process has died after its start was on record, and
 // before its first attempt was.
 func started(t *testing.T, d *progress.Dir) {

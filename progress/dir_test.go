@@ -26,6 +26,10 @@ func answers(outputs ...string) *ralph.Local {
 
 const done = "<promise>COMPLETE</promise>"
 
+func usage(requests int64, usd float64) ralph.Usage {
+	return ralph.Usage{Requests: requests, InputTokens: 100 * requests, OutputTokens: 10 * requests, CostUSD: &usd}
+}
+
 // runLoop runs a loop by its journal.
 func runLoop(t *testing.T, j *progress.Journal, l *ralph.Local) ralph.State {
 	t.Helper()

@@ -81,7 +81,9 @@ func (h *Hold) Close() error {
 	if h == nil || h.lock == nil {
 		return nil
 	}
-	_ = os.Remove(h.path) // before it is unlocked: who comes now makes another one; some systems keep what is open
+	if sameFile(h.lock, h.path) { // somebody may have removed it, and somebody else holds another one now
+		_ = os.Remove(h.path) // before it is unlocked: who comes now makes another one; some systems keep what is open
+	}
 	err := errors.Join(file.Unlock(h.lock), h.lock.Close())
 	h.lock = nil
 	return err

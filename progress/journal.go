@@ -34,6 +34,9 @@ type journalLine struct {
 	// which requests of that kind have been taken over with it; on the start of a loop
 	// those of all kinds.
 	Taken int64 `json:"taken,omitempty"`
+	// Advised is Taken for advice on the start of a loop that was over, for which advice
+	// waits; 0 = as Taken.
+	Advised int64 `json:"advised,omitempty"`
 	// Asked says on the end of a loop that there are requests before it which were
 	// not taken over.
 	Asked bool        `json:"asked,omitempty"`
@@ -316,8 +319,16 @@ func (j *journal) start(ev ralph.Event) error {
 	if err := j.take("running"); err != nil {
 		return err
 	}
-	if ev.State == nil || ev.State.Begun() || j.goesOn {
+	switch {
+	case ev.State == nil || j.goesOn:
 		return nil
+	case ev.State.Begun() && j.ready:
+		return nil
+	case ev.State.Begun(): // it was let go of since: what others have asked for, or a cancel, is not in its state
+		if err := j.refresh(); !isCorrupt(err) {
+			return err
+		}
+		return nil // that is said by who opens it
 	}
 	info, err := os.Lstat(j.path)
 	switch {
@@ -337,6 +348,11 @@ func (j *journal) start(ev ralph.Event) error {
 		return err // a start that was torn is put aside, and the last journal stays
 	}
 	return j.archive()
+}
+
+func isCorrupt(err error) bool {
+	_, is := errors.AsType[*CorruptError](err)
+	return is
 }
 
 // archive keeps the journal as that of the last loop of its name.
@@ -381,8 +397,14 @@ func (j *journal) write(ev ralph.Event) error {
 	}
 	switch class(ev.Kind) {
 	case ralph.EventLoopStarted:
-		if l.Taken = max(known, j.handed); len(j.asked) > 0 { // advice that waits for a loop that was over
-			l.Taken = min(l.Taken, j.asked[0].end-1)
+		l.Taken = max(known, j.handed)
+		l.Advised = l.Taken
+		for _, r := range j.asked {
+			if asks(r.ev) == ralph.EventGuided {
+				l.Advised = min(l.Advised, r.end-1)
+			} else {
+				l.Taken = min(l.Taken, r.end-1)
+			}
 		}
 	case ralph.EventLoopStopped:
 		l.Asked = len(j.asked) > 0

@@ -119,6 +119,9 @@ func (d *Dir) entryOf(path string) (Entry, error) {
 			Started: t.started, Active: t.active,
 		}
 	}
+	if path != d.File(e.Loop) {
+		return Entry{}, &CorruptError{Path: path, Line: 1, Err: fmt.Errorf("it is the journal of loop %q, under another name", e.Loop)}
+	}
 	e.Holder = d.holder(path, e.Parent, e.Active)
 	e.Status = statusOf(e, time.Now())
 	return e, nil
