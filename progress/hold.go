@@ -40,6 +40,11 @@ func (h Holder) String() string {
 	return who
 }
 
+// us is this process, as it says so to itself.
+func us() Holder {
+	return Holder{PID: os.Getpid(), What: "this program: Journal.Close, or Dir.Close, lets go of it"}
+}
+
 // A HeldError says that something cannot be had, for another process has it.
 type HeldError struct {
 	What   string // loop "T001", workspace /src

@@ -61,7 +61,8 @@ type journal struct {
 	kind     Kind
 	lock     *Hold
 	open     bool        // a Journal has it
-	goesOn   bool        // by Open
+	goesOn   bool        // by Open, or it has begun
+	fresh    bool        // by Create
 	file     file.Handle // kept open by who runs the loop, from its first line on; nil = not yet
 	unlocked error       // why there is no lock
 
@@ -140,7 +141,7 @@ func (j *journal) take(what string) error {
 
 func (j *journal) release() error {
 	err := errors.Join(j.shut(), j.lock.Close())
-	j.lock, j.open, j.goesOn = nil, false, false
+	j.lock, j.open, j.goesOn, j.fresh = nil, false, false, false
 	return err
 }
 
@@ -347,6 +348,11 @@ func (j *journal) start(ev ralph.Event) error {
 	if err = errors.Join(err, f.Close()); err != nil || end == 0 {
 		return err // a start that was torn is put aside, and the last journal stays
 	}
+	if !j.fresh && j.d.Parent == "" { // whose loops these are knows which of them begin anew
+		if err := j.d.finished(j.loop); err != nil {
+			return err
+		}
+	}
 	return j.archive()
 }
 
@@ -471,12 +477,7 @@ func (j *journal) command(s ralph.State, child *journal) (ralph.State, error) {
 	if err := j.refresh(); err != nil {
 		return s, err
 	}
-	for _, r := range j.asked {
-		if asks(r.ev) == ralph.EventGuided {
-			s = r.does(s)
-		}
-	}
-	j.asked = nil
+	j.asked = nil // but for pauses they are its own driver's
 	if j.paused != child.above {
 		child.above = j.paused
 		s = s.Pause(j.paused)

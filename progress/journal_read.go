@@ -114,6 +114,7 @@ type telling struct {
 	about           about
 	fold            fold
 	pending         *ralph.Event // of the attempt that the state is in
+	proving         bool         // a verdict has passed, and the loop's end is not on record
 	started, active time.Time
 	asked           []request // and not taken over
 	waits           []request // of them advice, if the loop is over
@@ -185,6 +186,7 @@ func tellFrom(f io.Reader, path string, whole bool) (*telling, error) {
 		t.fold.answer = ev
 		t.active = ev.Time
 	}
+	t.proving = t.fold.unproven != nil && !t.fold.unproven.Done()
 	t.fold.end()
 	t.pending = t.fold.answer
 	t.askedFor(taken)

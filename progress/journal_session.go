@@ -10,7 +10,9 @@ import (
 
 // Begin records that a session or a pipeline begins, or goes on, whose own journal this
 // is: its State says what was agreed, and how it ended; its loops are those of
-// [Dir.Under], and [Dir.Parts] finds them. Of a loop that is its driver's part.
+// [Dir.Under], and [Dir.Parts] finds them. Of a loop that is its driver's part; for
+// one that has not run yet Begin puts it on record before that, with Meta: it can be
+// cancelled and resumed from then on.
 func (j *Journal) Begin(ctx context.Context, goesOn bool) error {
 	s := j.State
 	if goesOn {
@@ -18,6 +20,11 @@ func (j *Journal) Begin(ctx context.Context, goesOn bool) error {
 	}
 	j.State = s
 	_, err := j.Record(ctx, ralph.Event{Kind: ralph.EventLoopStarted, State: &s, Meta: maps.Clone(j.Meta)})
+	if err == nil {
+		j.j.mu.Lock()
+		j.j.goesOn = true
+		j.j.mu.Unlock()
+	}
 	return err
 }
 
