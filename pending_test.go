@@ -204,3 +204,18 @@ func TestAttemptAndJudge(t *testing.T) {
 		}
 	})
 }
+
+// TestPendingCancelled: a cancel while the answer is asked for is recorded as any
+// other is, after the start of the loop.
+func TestPendingCancelled(t *testing.T) {
+	t.Parallel()
+	begun := ralph.Start(ralph.Task{ID: "T", Prompt: "Do it."}).Apply(ralph.Event{Kind: ralph.EventIterationStarted, Iteration: ralph.Iteration{Number: 1, Attempt: 1}})
+	ctx, cancel := context.WithCancelCause(t.Context())
+	s, log, err := runLoop(t, ctx, ralph.Local{Runner: ralph.Replay(done), Pending: func(ctx context.Context, _ ralph.State) (*ralph.Event, error) {
+		cancel(ralph.ErrCancelled)
+		return nil, context.Cause(ctx)
+	}}, begun)
+	if want := "loop_started cancelled iteration_ended loop_stopped"; stopReason(t, err) != ralph.StopCancelled || log.kinds(t) != want || s.Running {
+		t.Errorf("%v: recorded %s, want %s: %s", err, log.kinds(t), want, describe(s))
+	}
+}

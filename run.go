@@ -152,13 +152,13 @@ func (r *run) leftover(ctx context.Context) (ended []string, pending *Event, err
 	if err == nil && pending != nil {
 		err = r.s.awaits(*pending)
 	}
-	if err != nil {
-		if ctx.Err() != nil {
-			return ended, nil, r.interrupted(ctx)
-		}
-		return ended, nil, &partError{"pending", err}
+	switch {
+	case err == nil:
+		return ended, pending, nil
+	case ctx.Err() != nil: // begin says what follows: a cancel is recorded after the loop's start
+		return ended, nil, nil
 	}
-	return ended, pending, nil
+	return ended, nil, &partError{"pending", err}
 }
 
 // awaits refuses an event that is not the answer of the state's attempt.

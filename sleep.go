@@ -6,11 +6,13 @@ import (
 )
 
 // Sleep is what a driver does before an attempt: it blocks until the loop may go on,
-// which is [State.NotBefore], and returns nil. It also returns nil when it receives
-// from wake, which may be nil: somebody wants something, so the driver asks its
-// control, applies what that changed, and calls Sleep again. A loop that is paused
-// may not go on until then. When ctx is done, Sleep returns context.Cause(ctx); it
-// never returns another error. A loop that has stopped waits for nothing.
+// at [State.NotBefore], and returns nil. It also returns nil as soon as it receives
+// from wake: somebody wants something, so the driver asks its control, applies what
+// that changed, and calls Sleep again. With a nil wake nobody does.
+//
+// For a loop that has stopped Sleep returns nil at once. For one that is paused no
+// time ever comes: only wake, or the end of ctx, ends the wait. When ctx is done,
+// Sleep returns context.Cause(ctx); it never returns another error.
 //
 // The wait is counted from [State.Updated], the end of the last attempt, so the
 // iterations given to [State.Next] must have their End. It is never longer than

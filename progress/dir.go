@@ -26,14 +26,15 @@ import (
 // It must lie where the agent does not work, see [Resume] and [WorkspaceDir]; what an
 // agent with the user's rights can do to it all the same, only a sandbox prevents.
 //
-// Append, Control, Pending and Output are for the fields of [ralph.Local] that are
-// called so, except that Log is the Dir itself; [Journal.Run] sets them. So one Dir
-// serves many loops of a process, concurrently, and many processes may have a Dir on
-// one folder.
+// [Dir.Open] and [Dir.Create] hold a loop for this process, and [Journal.Run] runs it.
+// Without them a Dir is itself the Log of a [ralph.Local], whose Control and Pending are
+// its methods of these names, and whose raw writer is made by its Output. One Dir serves
+// many loops of a process, concurrently, and many processes may have a Dir on one
+// folder.
 //
 // An event is durable when Append returns: it survives the end of the process, and,
-// unless NoSync is set, that of the machine. A line that a crash has torn is taken out when the
-// journal is next written to, and its bytes are kept beside it, in a file that
+// unless NoSync is set, that of the machine. A line that a crash has torn is taken out
+// when the journal is next written to, and its bytes are kept beside it, in a file that
 // ends in .torn. Nothing else is ever changed in a journal. One that cannot be read
 // is a [*CorruptError] and stays where it is until [Dir.SetAside].
 //
@@ -86,8 +87,8 @@ func (d *Dir) Under(parent string) *Dir {
 	return &Dir{Path: d.Path, Redactor: d.Redactor, Parent: parent, NoSync: d.NoSync, disk: d.disk}
 }
 
-// File is where the loop's journal is, or would be: lines of JSON, as [ReadJSONL]
-// reads them.
+// File is the path of the loop's journal, whether there is one or not: lines of JSON,
+// as [ReadJSONL] reads them.
 func (d *Dir) File(loop string) string { return d.file(loop, ".jsonl") }
 
 func (d *Dir) file(loop, end string) string { return filepath.Join(d.Path, fileName(loop)+end) }
@@ -153,15 +154,10 @@ func (d *Dir) Make() error {
 
 // hide keeps the folder out of git's sight: it may lie in a workspace after all.
 func (d *Dir) hide() error {
-	ignore, err := file.Create("", filepath.Join(d.Path, ".gitignore"), file.Private)
-	if err == nil {
-		_, err = ignore.WriteString("*\n")
-		err = errors.Join(err, ignore.Close())
+	if err := create(filepath.Join(d.Path, ".gitignore"), "*\n"); !errors.Is(err, fs.ErrExist) {
+		return err
 	}
-	if errors.Is(err, fs.ErrExist) {
-		return nil
-	}
-	return err
+	return nil
 }
 
 func (d *Dir) on() file.Disk {
@@ -204,12 +200,12 @@ func (d *Dir) forget(loop string) {
 // Append implements [ralph.ProgressLog]. The start of a loop that has not run yet
 // begins a journal; that of an earlier loop of its name is kept as the last one, in
 // File with .last before its end, and what was the last one is removed. A loop that
-// starts is held by this process until it stops, or the Dir is closed; one with a Parent is
-// held by who holds that. An event without a time gets one.
+// starts is held by this process until it stops, or the Dir is closed; one with a Parent
+// is held by who holds that. An event without a time gets one.
 //
 // An error that wraps [ralph.ErrCancelled] says that the event is recorded, and that
-// another process has cancelled the loop before. It is a [*HeldError] if another
-// process holds the loop.
+// another process has cancelled the loop before. The error is a [*HeldError] if another
+// process holds the loop. After any other the event counts as not recorded.
 func (d *Dir) Append(ctx context.Context, ev ralph.Event) error {
 	if ev.Loop == "" {
 		return errors.New("progress: Dir: an event without the name of its loop")
@@ -251,9 +247,10 @@ func (d *Dir) Pending(_ context.Context, s ralph.State) (*ralph.Event, error) {
 	return j.pending(s)
 }
 
-// Output is for [ralph.Local.Output], whose raw writer it makes: each attempt's raw output,
-// redacted, is a file of its own, of which the first and the last MiB are kept. The
-// attempt's end on record closes it. See [Dir.Raw].
+// Output makes the raw writer of an attempt, for [ralph.Local.Output]: each attempt's raw
+// output, redacted, is a file of its own, of which the first and the last MiB are kept.
+// The attempt's end on record closes it. If the file cannot be made, the writer's Write
+// says why. See [Dir.Raw].
 func (d *Dir) Output(req ralph.Request) io.Writer {
 	j := d.journal(req.Loop)
 	j.mu.Lock()
@@ -261,7 +258,8 @@ func (d *Dir) Output(req ralph.Request) io.Writer {
 	return j.output(req)
 }
 
-// Raw is the file with the raw output of an attempt, for [OpenRaw].
+// Raw is the path of the file with the raw output of an attempt, for [OpenRaw].
+// Iterations and attempts count from 1.
 func (d *Dir) Raw(loop string, iteration, attempt int) string {
 	return filepath.Join(d.file(loop, ".raw"), fmt.Sprintf("%04d.%d", iteration, attempt))
 }
@@ -292,9 +290,10 @@ func (d *Dir) redacted(ev ralph.Event) ralph.Event {
 	return r.event(ev)
 }
 
-// SetAside moves a loop's journal away, whatever is in it, and returns where to.
-// It is for one that is corrupt, and for starting over what was not finished: after it there
-// is no such loop. It is a [*HeldError] if a process holds the loop.
+// SetAside moves a loop's journal away, whatever is in it, and returns its path there.
+// It is for one that is corrupt, and for starting over what was not finished: after it
+// there is no such loop. The error is a [*HeldError] if a process holds the loop, and
+// wraps [fs.ErrNotExist] if there is none.
 func (d *Dir) SetAside(loop string) (string, error) {
 	to := ""
 	err := d.withLock(loop, func() error {
@@ -314,7 +313,10 @@ func (d *Dir) SetAside(loop string) (string, error) {
 		}
 		return err
 	})
-	return to, err
+	if err != nil {
+		return "", err
+	}
+	return to, nil
 }
 
 func (d *Dir) moveRaw(from, to string) error {
@@ -324,9 +326,9 @@ func (d *Dir) moveRaw(from, to string) error {
 	return nil
 }
 
-// Remove removes all that there is of a loop that is not being run: its journal, the
-// last one before it, and the raw output. It is a [*HeldError] if a process holds the loop,
-// and wraps [fs.ErrNotExist] if there is none.
+// Remove removes what there is of a loop that is not being run: its journal, the last
+// one before it, and the raw output; what was set aside, or torn, stays. The error is a
+// [*HeldError] if a process holds the loop, and wraps [fs.ErrNotExist] if there is none.
 func (d *Dir) Remove(loop string) error {
 	return d.withLock(loop, func() error {
 		err := d.on().Remove(d.File(loop))

@@ -146,14 +146,16 @@ func tryHold(path string) (*Hold, error) {
 	return &Hold{lock: f, path: path}, nil
 }
 
-// lives reports whether the holder is known and, as far as that can be told, not gone. A process
-// that was killed while it started another one keeps its locks until that is another program.
+// lives reports whether the holder is known and, as far as that can be told, not gone.
+// A process that was killed while it started another one keeps its locks until that is
+// another program.
 func (h Holder) lives() bool {
 	if host, _ := os.Hostname(); h.PID <= 0 || h.Host != host {
 		return h.PID > 0
 	}
 	p, err := os.FindProcess(h.PID)
 	if err == nil {
+		defer p.Release() // it is a handle of the system's
 		err = p.Signal(syscall.Signal(0))
 	}
 	return !errors.Is(err, os.ErrProcessDone)
@@ -163,7 +165,7 @@ func (h *Hold) tell(what string) error {
 	host, _ := os.Hostname()
 	text, err := json.Marshal(Holder{PID: os.Getpid(), Host: host, What: what, Since: time.Now().UTC().Round(0)})
 	if err == nil {
-		err = h.lock.Truncate(0)
+		err = file.Truncate(h.lock, 0)
 	}
 	if err == nil {
 		_, err = h.lock.Write(text)

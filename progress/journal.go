@@ -39,7 +39,10 @@ type journalLine struct {
 	Advised int64 `json:"advised,omitempty"`
 	// Asked says on the end of a loop that there are requests before it which were
 	// not taken over.
-	Asked bool        `json:"asked,omitempty"`
+	Asked bool `json:"asked,omitempty"`
+	// Again says on the end of a loop that it was started more than once, so that the
+	// first line is not the one that tells its Meta.
+	Again bool        `json:"again,omitempty"`
 	Event ralph.Event `json:"event"`
 }
 
@@ -81,6 +84,7 @@ type onFile struct {
 	cancel   *ralph.Event // by another process
 	told     bool         // the driver knows
 	paused   bool
+	again    bool         // the loop was started more than once
 	above    bool         // its parent was paused when that was last asked
 	answered *ralph.Event // an attempt that is to be verified
 }
@@ -403,6 +407,7 @@ func (j *journal) write(ev ralph.Event) error {
 	}
 	switch class(ev.Kind) {
 	case ralph.EventLoopStarted:
+		j.again = j.end > 0
 		l.Taken = max(known, j.handed)
 		l.Advised = l.Taken
 		for _, r := range j.asked {
@@ -413,7 +418,7 @@ func (j *journal) write(ev ralph.Event) error {
 			}
 		}
 	case ralph.EventLoopStopped:
-		l.Asked = len(j.asked) > 0
+		l.Asked, l.Again = len(j.asked) > 0, j.again
 	case ralph.EventGuided, ralph.EventPaused, ralph.EventLimitsChanged, ralph.EventReopened:
 		l.Taken = j.handed
 	}
@@ -520,7 +525,7 @@ func (j *journal) refresh() error {
 // known takes over what a journal tells.
 func (j *journal) known(t *telling) {
 	j.ready, j.end, j.own, j.kind = true, t.end, t.end, t.about.Kind
-	j.asked, j.paused = t.asked, t.paused
+	j.asked, j.paused, j.again = t.asked, t.paused, t.again
 	j.answered = t.pending
 	if t.fold.s.Stop == ralph.StopCancelled {
 		j.cancel = &ralph.Event{Text: t.fold.s.Detail}

@@ -16,7 +16,9 @@ import (
 )
 
 // A Journal is a loop that this process holds: nobody else can run it until Close,
-// or until the process ends, however that happens.
+// or until the process ends, however that happens. [Journal.Run] runs it by a
+// [ralph.Local]; a driver of its own uses Ask, Wake and Record in turns. It is made by
+// [Dir.Create] and [Dir.Open], and its methods must not be called concurrently.
 type Journal struct {
 	// State is where the loop stands; give it to a driver to go on. If it is
 	// Running, the process that ran the attempt has died.
@@ -72,8 +74,8 @@ func (d *Dir) finished(loop string) error {
 // Open holds a loop that is on record, and returns where it stands: to be run again,
 // also if it is done, as long as nobody else holds it. What other processes have asked
 // for is in the state. The error wraps [fs.ErrNotExist] if nothing is on record of it,
-// and is a [*HeldError] if another process holds it, and a [*CorruptError] if its
-// journal cannot be read.
+// is a [*HeldError] if it is held, by another process or this one, and a
+// [*CorruptError] if its journal cannot be read.
 func (d *Dir) Open(loop string) (*Journal, error) {
 	if _, err := os.Lstat(d.File(loop)); err != nil {
 		return nil, fmt.Errorf("progress: loop %q: %w", loop, notThere(err))
@@ -220,10 +222,11 @@ func (j *Journal) Append(ctx context.Context, ev ralph.Event) error {
 	return err
 }
 
-// Record appends an event and applies it to the state, for a driver of its own, in the
+// Record appends an event and applies it to State, for a driver of its own, in the
 // order that [ralph.Local] describes: what is recorded and what is decided cannot come
-// apart. The event's loop, task and agent are filled in. It sets State. If another
-// process has cancelled the loop, the state is done.
+// apart. The event's version, loop, task and agent are filled in. An event that could
+// not be recorded is not applied, and the error says why. If another process has
+// cancelled the loop meanwhile, that is no error: the state is done.
 func (j *Journal) Record(ctx context.Context, ev ralph.Event) (ralph.State, error) {
 	s := j.State
 	ev.V, ev.Loop, ev.Task, ev.Agent = ralph.Version, s.Loop, s.Task.ID, s.Task.Agent
@@ -305,8 +308,9 @@ func (j *journal) changed() bool {
 	return j.own > 0 && (err != nil || info.Size() != j.end)
 }
 
-// Ask takes over what other processes have asked for, for a driver of its own, and records it.
-// It sets State.
+// Ask takes over what other processes have asked for, for a driver of its own: it
+// records that, applies it to State, and returns State. It does not wait; [Journal.Wake]
+// tells when it is worth asking.
 func (j *Journal) Ask(ctx context.Context) (ralph.State, error) {
 	to, err := j.d.Control(ctx, j.State)
 	if err != nil {

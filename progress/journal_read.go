@@ -119,6 +119,7 @@ type telling struct {
 	asked           []request // and not taken over
 	waits           []request // of them advice, if the loop is over
 	paused          bool      // by request, or on record
+	again           bool      // it was started more than once
 	end             int64     // of the last whole line
 }
 
@@ -238,6 +239,7 @@ func (t *telling) line(l foundLine, line journalLine, taken map[ralph.EventKind]
 	case ralph.EventPaused:
 		t.paused = ev.Kind == ralph.EventPaused
 	case ralph.EventLoopStarted:
+		t.again = l.number > 1
 		if t.started.IsZero() {
 			t.started = ev.Time
 		}

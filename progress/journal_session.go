@@ -28,10 +28,11 @@ func (j *Journal) Begin(ctx context.Context, goesOn bool) error {
 	return err
 }
 
-// End records how it ended, by the error of its run, and lets go of it. With nil it is
-// completed; with a [*ralph.StopError] it has stopped for that reason, or because
-// somebody has cancelled it: a cancel of one of its loops alone is none of it. With any
-// other error it has not ended, and can go on.
+// End records how a session or a pipeline ended, by the error of its run, and closes
+// the journal. With nil it is completed; with a [*ralph.StopError] it has stopped for
+// that reason, or because somebody has cancelled it. If only one of its loops was
+// cancelled, the reason is [ralph.StopStalled]: the rest can go on. With any other error
+// it has not ended, nothing is recorded, and it can go on.
 func (j *Journal) End(ctx context.Context, err error) error {
 	stop := &ralph.StopError{Reason: ralph.StopVerified}
 	if err != nil && !errors.As(err, &stop) {
@@ -51,9 +52,10 @@ func (j *Journal) End(ctx context.Context, err error) error {
 	return errors.Join(err, j.Close())
 }
 
-// Reopened is the state in which it goes on once more, if it has stopped: see
-// [ralph.State.Reopen]. A session or a pipeline goes on unless it is completed or
-// cancelled: its loops say where.
+// Reopened is the state in which what is on record goes on once more, if it has
+// stopped: for a loop [ralph.State.Reopen]. A session or a pipeline goes on unless it
+// is completed or cancelled; where, its loops say. A state that does not go on is still
+// done.
 func (e Entry) Reopened() ralph.State {
 	s := e.State
 	switch {

@@ -18,8 +18,8 @@ import (
 // maxJSONLine bounds what is read of a line, in bytes; a longer one is no JSON.
 const maxJSONLine = 64 << 20
 
-// ReadJSONL reads an execution log, or the journal of a [Dir], record by record. Lines that hold no JSON
-// object of this kind are skipped: a crash may have cut them off, or somebody
+// ReadJSONL reads an execution log, or the journal of a [Dir], record by record. Lines
+// that hold no JSON object of this kind are skipped: a crash may have cut them off, or somebody
 // has edited the file; so are lines over 64 MiB. [Record.Line] shows the gaps.
 // The only error is that of r, with the number of the line; it comes last. The
 // sequence reads r as it goes, and can be used once.

@@ -31,7 +31,8 @@ const (
 	StatusCancelled   Status = "cancelled"
 )
 
-// An Entry is a loop that is on record.
+// An Entry is what is on record of a loop, a session or a pipeline, as [Dir.Loops] and
+// [Dir.Look] found it. It does not change when the record does.
 type Entry struct {
 	Loop   string `json:"loop"`
 	Kind   Kind   `json:"kind"`
@@ -39,7 +40,7 @@ type Entry struct {
 	Status Status `json:"status"`
 	// State is where it stands, with what other processes have asked for since.
 	State   ralph.State       `json:"state"`
-	Meta    map[string]string `json:"meta,omitempty"`
+	Meta    map[string]string `json:"meta,omitempty"`   // what it was last started with
 	Started time.Time         `json:"started"`          // its first start, UTC
 	Active  time.Time         `json:"active"`           // the last thing that is on record, UTC
 	Holder  *Holder           `json:"holder,omitempty"` // nil = no process runs it
@@ -139,37 +140,46 @@ func (d *Dir) holder(path, parent string, active time.Time) *Holder {
 	return nil
 }
 
-// over reads of a loop that has stopped only its start and its end, which hold all
-// that an Entry tells.
+// over reads of a loop that was started once and has stopped only its start and its
+// end, which hold all that an Entry tells.
 func over(f file.Handle, path string) (Entry, bool) {
 	info, err := f.Stat()
 	if err != nil {
 		return Entry{}, false
 	}
-	const tail = 128 << 10
-	from := max(info.Size()-tail, 0)
-	text := make([]byte, info.Size()-from)
-	if _, err := f.ReadAt(text, from); err != nil && !errors.Is(err, io.EOF) {
+	end, ok := stopOf(f, path, info.Size())
+	if !ok {
 		return Entry{}, false
+	}
+	first, err := beginning(f, path, info.Size())
+	about := first.Journal
+	if err != nil || about == nil || about.V > ralph.Version || first.Kind != ralph.EventLoopStarted || end.Loop != about.Loop {
+		return Entry{}, false
+	}
+	return Entry{
+		Loop: about.Loop, Kind: about.Kind, Parent: about.Parent, State: *end.State,
+		Meta: first.Event.Meta, Started: first.Event.Time, Active: end.Time,
+	}, true
+}
+
+// stopOf decodes the last line of a journal, if it is an end that leaves nothing to be
+// told by the lines before it.
+func stopOf(f io.ReaderAt, path string, size int64) (ralph.Event, bool) {
+	const tail = 128 << 10
+	from := max(size-tail, 0)
+	text := make([]byte, size-from)
+	if _, err := f.ReadAt(text, from); err != nil && !errors.Is(err, io.EOF) {
+		return ralph.Event{}, false
 	}
 	lines, whole := bytes.CutSuffix(text, []byte("\n"))
 	at := bytes.LastIndexByte(lines, '\n') + 1
 	last := foundLine{text: text[at:], path: path}
 	if !whole || at == 0 || !last.is(ralph.EventLoopStopped) {
-		return Entry{}, false
+		return ralph.Event{}, false
 	}
 	end, err := last.decode()
-	if err != nil || end.Event.State == nil || !end.Event.State.Done() || end.Asked {
-		return Entry{}, false
-	}
-	first, err := beginning(f, path, info.Size())
-	if err != nil || first.Journal == nil || first.Journal.V > ralph.Version || first.Kind != ralph.EventLoopStarted || end.Event.Loop != first.Journal.Loop {
-		return Entry{}, false
-	}
-	return Entry{
-		Loop: first.Journal.Loop, Kind: first.Journal.Kind, Parent: first.Journal.Parent, State: *end.Event.State,
-		Meta: first.Event.Meta, Started: first.Event.Time, Active: end.Event.Time,
-	}, true
+	told := err == nil && !end.Asked && !end.Again && end.Event.State != nil && end.Event.State.Done()
+	return end.Event, told
 }
 
 // beginning decodes the first line of a journal.
@@ -206,7 +216,8 @@ func statusOf(e Entry, now time.Time) Status {
 }
 
 // Find returns the loops that a person means: the one of that name, or those of a task
-// with that ID that are not over, or else those of the task that are.
+// with that ID that are not over, or else those of the task that are. The error wraps
+// [fs.ErrNotExist] if there are none.
 func (d *Dir) Find(ctx context.Context, what string) ([]Entry, error) {
 	if e, err := d.Look(what); !errors.Is(err, fs.ErrNotExist) {
 		return []Entry{e}, err

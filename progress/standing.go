@@ -13,21 +13,22 @@ import (
 	"github.com/ralph-loop/ralph"
 )
 
-// A Standing is an Entry as people and programs ask for it: a view, of which
-// nothing is made again. In JSON it is the entry with more fields beside its own.
+// A Standing is an Entry as people and programs ask for it: where a loop stands, with
+// what would else have to be computed from its state and from other loops. It is only
+// shown: no loop goes on from it. In JSON its fields stand beside those of the entry.
 type Standing struct {
 	Entry
-	Task              string    `json:"task"`
-	Stage             string    `json:"stage,omitempty"` // the task's agent
-	Iteration         int       `json:"iteration"`       // of a session: over all its loops
-	MaxIterations     int       `json:"max_iterations"`  // negative = unlimited
-	StartedAt         time.Time `json:"started_at"`
-	CompletionPromise string    `json:"completion_promise"`
+	Task              string    `json:"task"`                // the task's ID
+	Stage             string    `json:"stage,omitempty"`     // the task's agent
+	Iteration         int       `json:"iteration"`           // the one it is at, from 1; of a session: over all its loops
+	MaxIterations     int       `json:"max_iterations"`      // negative = unlimited
+	StartedAt         time.Time `json:"started_at"`          // Entry.Started
+	CompletionPromise string    `json:"completion_promise"`  // never ""
 	NotBefore         time.Time `json:"not_before,omitzero"` // of one that waits: until when
 	// Left is what a loop whose process has died has left running, see [ralph.Left]; as
 	// far as that can be found out.
-	Left []string `json:"left,omitempty"`
-	*SessionStanding
+	Left             []string `json:"left,omitempty"`
+	*SessionStanding          // nil = it is no session
 }
 
 // A SessionStanding is what a session's Standing tells beside that, by its entry and
@@ -41,8 +42,9 @@ type SessionStanding struct {
 	TasksRemaining int        `json:"tasks_remaining"` // of Meta["tasks"], the number that were open at the start
 }
 
-// Stand returns where a loop or a session stands. With "true" as Meta["unlimited"]
-// a session has no number of iterations of its own.
+// Stand returns where a loop or a session stands; for a session the folder is read, as
+// [Dir.Parts] does. A session whose Meta["unlimited"] is "true" has no number of
+// iterations of its own: MaxIterations is -1.
 func (d *Dir) Stand(ctx context.Context, e Entry) Standing {
 	if e.Kind != KindSession {
 		return stand(e, nil)
@@ -50,7 +52,8 @@ func (d *Dir) Stand(ctx context.Context, e Entry) Standing {
 	return stand(e, d.Parts(ctx, e))
 }
 
-// Parts returns the loops of a session that have begun since it did.
+// Parts returns the loops of a session, or of a pipeline, that have begun since it did.
+// Those whose journals cannot be read are left out; [Dir.Loops] says why they cannot.
 func (d *Dir) Parts(ctx context.Context, session Entry) []Entry {
 	var all []Entry
 	for e, err := range d.Loops(ctx) {
@@ -61,10 +64,13 @@ func (d *Dir) Parts(ctx context.Context, session Entry) []Entry {
 	return partsOf(session, all)
 }
 
-func partsOf(session Entry, among []Entry) []Entry {
-	return slices.DeleteFunc(slices.Clone(among), func(e Entry) bool {
-		return e.Parent != session.Loop || e.Parent == "" || e.Started.Before(session.Started)
-	})
+func partsOf(session Entry, among []Entry) (parts []Entry) {
+	for i := range among { // entries are large, and looked through once for each session
+		if e := &among[i]; e.Parent != "" && e.Parent == session.Loop && !e.Started.Before(session.Started) {
+			parts = append(parts, *e)
+		}
+	}
+	return parts
 }
 
 // Standings returns where all stand, in the order in which they began. The error joins

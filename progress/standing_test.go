@@ -3,6 +3,7 @@ package progress_test
 import (
 	"encoding/json"
 	"errors"
+	"io/fs"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -128,4 +129,32 @@ func TestSession(t *testing.T) {
 			t.Errorf("%v, %d", err, len(all))
 		}
 	})
+}
+
+// TestEntryMeta: what a loop was last started with is told of it, also when it is over.
+func TestEntryMeta(t *testing.T) {
+	t.Parallel()
+	dir := &progress.Dir{Path: t.TempDir()}
+	s := ralph.Start(ralph.Task{ID: "T", Prompt: "Do it.", Limits: ralph.Limits{Iterations: 1}})
+	for i, args := range []string{"first", "second"} {
+		l := answers("no", "no", "no")
+		l.Meta = map[string]string{"args": args}
+		j, err := dir.Open(s.Loop)
+		if errors.Is(err, fs.ErrNotExist) {
+			j, err = dir.Create(s, progress.KindLoop)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		j.State = j.State.Limit(ralph.Limits{Iterations: i + 1})
+		if _, err := j.Run(t.Context(), l); !errors.As(err, new(*ralph.StopError)) {
+			t.Fatal(err)
+		}
+		if err := j.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if e, err := dir.Look(s.Loop); err != nil || e.Meta["args"] != args || e.State.Iteration != i+1 {
+			t.Errorf("%v: started with %q, told %q at iteration %d", err, args, e.Meta["args"], e.State.Iteration)
+		}
+	}
 }

@@ -72,7 +72,8 @@ func (d *Dir) Pause(loop string, paused bool) (Entry, error) {
 }
 
 // Stop ends a loop after the iteration that has begun, by a limit, see
-// [ralph.State.Finish]: a higher one reopens it. The error wraps [ErrOver] if the loop is over.
+// [ralph.State.Finish]: a higher one reopens it. The error wraps [ErrOver] if the loop
+// is over.
 func (d *Dir) Stop(loop string) (Entry, error) {
 	return d.ask(loop, func(s ralph.State) (ralph.Event, error) {
 		ev := asked(ralph.EventLimitsChanged)
@@ -152,7 +153,7 @@ func going(s ralph.State) error {
 
 // ask writes a line into a loop's journal, made of where it stands, and returns
 // where it stands then. Nobody else writes in between.
-func (d *Dir) ask(loop string, make func(ralph.State) (ralph.Event, error)) (Entry, error) {
+func (d *Dir) ask(loop string, of func(ralph.State) (ralph.Event, error)) (Entry, error) {
 	e, err := d.Look(loop)
 	if err != nil {
 		return e, err
@@ -176,7 +177,7 @@ func (d *Dir) ask(loop string, make func(ralph.State) (ralph.Event, error)) (Ent
 		s.Stop = ralph.StopVerified
 	}
 	e.State, e.Status = s, statusOf(e, e.Active)
-	ev, err := make(s)
+	ev, err := of(s)
 	if err != nil {
 		return e, err
 	}

@@ -40,8 +40,20 @@ var _ Disk = OS{}
 
 type osFile struct{ *os.File }
 
-func (f osFile) Lock(mode LockMode) error { return Lock(f.File, mode) }
-func (f osFile) Unlock() error            { return Unlock(f.File) }
+func (f osFile) Lock(mode LockMode) error  { return Lock(f.File, mode) }
+func (f osFile) Unlock() error             { return Unlock(f.File) }
+func (f osFile) Truncate(size int64) error { return Truncate(f.File, size) }
+
+// Truncate cuts an open file, also one that is open for appending: such a file some
+// systems let nobody cut but by its name, so the caller makes sure that it is still
+// called that.
+func Truncate(f *os.File, size int64) error {
+	err := f.Truncate(size)
+	if errors.Is(err, fs.ErrPermission) {
+		err = os.Truncate(f.Name(), size)
+	}
+	return err
+}
 
 func handle(f *os.File, err error) (Handle, error) {
 	if err != nil {

@@ -23,8 +23,13 @@ func Lock(f *os.File, mode LockMode) error {
 }
 
 // Unlock unlocks it, also for a process that has just been started and has not let
-// go of our files yet.
-func Unlock(f *os.File) error { return flock(f, syscall.LOCK_UN) }
+// go of our files yet. Where there are no locks it does nothing.
+func Unlock(f *os.File) error {
+	if err := flock(f, syscall.LOCK_UN); !errors.Is(err, errors.ErrUnsupported) {
+		return err
+	}
+	return nil
+}
 
 func flock(f *os.File, how int) error {
 	for {

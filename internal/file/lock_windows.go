@@ -31,7 +31,11 @@ func Lock(f *os.File, mode LockMode) error {
 	return nil
 }
 
-// Unlock unlocks it.
+// Unlock unlocks it. Where there are no locks it does nothing.
 func Unlock(f *os.File) error {
-	return windows.UnlockFileEx(windows.Handle(f.Fd()), 0, 1, 0, place())
+	err := windows.UnlockFileEx(windows.Handle(f.Fd()), 0, 1, 0, place())
+	if errors.Is(err, windows.ERROR_NOT_LOCKED) || errors.Is(err, errors.ErrUnsupported) {
+		return nil
+	}
+	return err
 }
