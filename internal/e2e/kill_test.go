@@ -137,7 +137,7 @@ cat up`
 			e.Errorf("the child's mark is %q (%v), so it was not the run's", mark, err)
 		}
 		e.nothingRuns()
-		if left := processesWith(strings.TrimSpace(string(mark))); left != nil {
+		if left := processes(strings.TrimSpace(string(mark))); left != nil {
 			e.Errorf("left behind: %v", left)
 		}
 	})
