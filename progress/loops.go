@@ -18,6 +18,16 @@ import (
 	"github.com/ralph-loop/ralph/internal/file"
 )
 
+// A Kind says what a journal is of.
+type Kind string
+
+const (
+	KindLoop     Kind = "loop"     // one loop
+	KindSession  Kind = "session"  // a list that is worked off, whose items are loops
+	KindPipeline Kind = "pipeline" // tasks and their stages, which are loops
+	KindHook     Kind = "hook"     // a loop whose agent belongs to a host
+)
+
 // A Status says in one word what becomes of a loop.
 type Status string
 
