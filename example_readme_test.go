@@ -56,6 +56,9 @@ func Example_journal() {
 // drive is a driver of its own: what [ralph.Local.Run] does, step by step. It may die
 // at any moment and goes on from the journal.
 func drive(ctx context.Context, j *progress.Journal, local *ralph.Local) (ralph.State, error) {
+	if j.State.Done() {
+		return j.State, j.State.Err()
+	}
 	s, err := local.Prepare(ctx, j.State)
 	record := func(ev ralph.Event) { // what is recorded and what is decided cannot come apart
 		if err == nil {
@@ -67,15 +70,19 @@ func drive(ctx context.Context, j *progress.Journal, local *ralph.Local) (ralph.
 	var it ralph.Iteration
 	if err == nil && s.Running { // the process that ran this attempt has died
 		it = ralph.Iteration{Number: s.Iteration, Attempt: s.Attempt, Outcome: ralph.OutcomeInterrupted, Fault: ralph.FaultInterrupted}
-		if it.Ended, err = ralph.EndLeft(s.Mark); errors.Is(err, errors.ErrUnsupported) {
+		var ended []string
+		if ended, err = ralph.EndLeft(s.Mark); errors.Is(err, errors.ErrUnsupported) {
 			err = nil
 		}
 		if err == nil && j.Pending != nil { // and had the answer
 			it, err = local.Judge(ctx, s, *j.Pending)
 		}
+		it.Ended = append(it.Ended, ended...)
 		record(ralph.Event{Kind: ralph.EventIterationEnded, Iteration: it})
 	}
-	wake := j.Wake(ctx) // when somebody wants something of the loop
+	wake := j.Wake(ctx)           // when somebody wants something of the loop
+	watched, stop := j.Watch(ctx) // ends the agent, or the check, when somebody cancels it
+	defer stop()
 
 	for err == nil && !s.Done() {
 		if err = ralph.Sleep(ctx, s, wake); err == nil {
@@ -87,10 +94,10 @@ func drive(ctx context.Context, j *progress.Journal, local *ralph.Local) (ralph.
 		record(starts(s))
 		at, answered := s, ralph.Event{} // at: by which it is judged, also if it is cancelled meanwhile
 		if err == nil && !at.Done() {
-			answered, err = local.Attempt(ctx, at)
+			answered, err = local.Attempt(watched, at)
 			record(answered) // now a crash costs the verification, and not the agent's work
 			if err == nil {
-				it, err = local.Judge(ctx, at, answered)
+				it, err = local.Judge(watched, at, answered)
 			}
 			record(ralph.Event{Kind: ralph.EventIterationEnded, Iteration: it})
 		}

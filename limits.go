@@ -39,7 +39,8 @@ type Limits struct {
 	VerifyTimeout time.Duration `json:"verify_timeout,omitempty"`
 	// Duration bounds the time of running, verifying and waiting, summed over
 	// resumes; time between resumes is not counted. It also ends a run in
-	// progress. 0 = none.
+	// progress. 0 = none. If this program is killed, up to ten seconds of the
+	// run that was in progress are not counted, and nothing of a verification.
 	Duration time.Duration `json:"duration,omitempty"`
 	// Wait bounds the waiting for rate limits in all. 0 = 24 hours; negative =
 	// no limit.

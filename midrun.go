@@ -13,6 +13,11 @@ import (
 // runningEvery is how often it is recorded what a running attempt has used.
 const runningEvery = time.Second
 
+// runningBeat is how often it is recorded how long an attempt has run, new usage or
+// not, where a limit of time counts on: of an agent that tells nothing it is what is
+// known after a crash.
+const runningBeat = 10 * time.Second
+
 // A midrun is what Run does while an attempt runs and is verified: it records what
 // the agent has used, asks Control, and records a cancel at once. All of it is done
 // by Run's own goroutine, so records stay serial: what others may keep waiting
@@ -30,6 +35,7 @@ type midrun struct {
 	told      chan struct{}
 	recorded  Usage            // by the last running event
 	mayRecord <-chan time.Time // nil = at once
+	beat      <-chan time.Time // nil = nobody listens, or no agent runs
 	interrupt <-chan struct{}  // the caller's; nil = seen
 	mayAsk    <-chan time.Time // nil = not now
 	answers   chan controlled  // nil = Control is not being asked
@@ -63,6 +69,9 @@ func (m *midrun) agent(used *meter, call func() error) error {
 		return call()
 	}
 	m.used, used.told = used, m.told
+	if m.told != nil {
+		m.beat = time.After(runningBeat)
+	}
 	err := errors.New("the runner ended its goroutine")
 	done := make(chan struct{})
 	go func() {
@@ -70,7 +79,7 @@ func (m *midrun) agent(used *meter, call func() error) error {
 		err = call()
 	}()
 	m.wait(done, nil)
-	m.used = nil // what it has used is told by its end
+	m.used, m.beat = nil, nil // what it has used is told by its end
 	return err
 }
 
@@ -96,7 +105,12 @@ func (m *midrun) wait(done, or <-chan struct{}) {
 		case <-m.interrupt:
 			m.notice()
 		case <-told:
-			m.running()
+			m.running(false)
+		case <-m.beat:
+			m.beat = time.After(runningBeat)
+			if m.mayRecord == nil && m.s.Task.Limits.Duration > 0 {
+				m.running(true)
+			}
 		case <-m.mayRecord:
 			m.mayRecord = nil
 		case <-m.mayAsk:
@@ -107,13 +121,13 @@ func (m *midrun) wait(done, or <-chan struct{}) {
 	}
 }
 
-// running records what the agent has used so far.
-func (m *midrun) running() {
+// running records what the agent has used so far, if that is new, or anyway.
+func (m *midrun) running(anyway bool) {
 	if m.used == nil {
 		return
 	}
 	used := Usage{}.Add(m.used.sofar())
-	if reflect.DeepEqual(used, m.recorded) {
+	if !anyway && reflect.DeepEqual(used, m.recorded) {
 		return
 	}
 	m.recorded, m.mayRecord = used, time.After(runningEvery)

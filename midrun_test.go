@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -101,6 +102,45 @@ func TestRunningAtMostOnceASecond(t *testing.T) {
 	})
 }
 
+// TestRunningTellsTimeThatIsLimited: of an agent that tells nothing of its usage it is
+// on record how long it has run, if that counts: a crash does not give the time back.
+func TestRunningTellsTimeThatIsLimited(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		limits ralph.Limits
+		ran    []time.Duration
+	}{
+		"a limit of time": {ralph.Limits{Duration: time.Minute}, []time.Duration{10 * time.Second, 20 * time.Second, 30 * time.Second}},
+		"none":            {ralph.Limits{}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				_, log, err := runLoop(t, t.Context(), ralph.Local{Runner: ralph.RunnerFunc(func(context.Context, ralph.Request) (ralph.Response, error) {
+					<-time.After(35 * time.Second)
+					return ralph.Response{Output: done}, nil
+				})}, ralph.Start(ralph.Task{Prompt: "Do it.", Limits: test.limits}))
+				if err != nil {
+					t.Fatal(err)
+				}
+				var s ralph.State // as a process finds it that goes on after a crash in the run
+				var ran []time.Duration
+				for _, ev := range log.events(t) {
+					if ev.Kind == ralph.EventAnswered {
+						break
+					}
+					if s = s.Apply(ev); ev.Kind == ralph.EventRunning {
+						ran = append(ran, s.Ran)
+					}
+				}
+				if diff := cmp.Diff(test.ran, ran); diff != "" {
+					t.Error(diff)
+				}
+			})
+		})
+	}
+}
+
 // TestAnsweredIsTheWholeAttempt before its verdict.
 func TestAnsweredIsTheWholeAttempt(t *testing.T) {
 	t.Parallel()
@@ -167,7 +207,7 @@ func TestControlWhileAnAttemptRuns(t *testing.T) {
 		limits   ralph.Limits
 		change   func(ralph.State) ralph.State
 		want     ralph.StopReason // "" = verified
-		kinds    string           // of the first attempt
+		kinds    string           // of the first attempt, one that is recorded again and again once
 		fault    ralph.Fault
 		took     time.Duration // the first attempt
 	}{
@@ -189,9 +229,9 @@ func TestControlWhileAnAttemptRuns(t *testing.T) {
 		{"as many tokens as it needs", answers(2 * minute), pass, ralph.Limits{Tokens: 2000}, func(s ralph.State) ralph.State { return s.Limit(ralph.Limits{Tokens: 5000}) },
 			"", "running limits_changed answered iteration_ended", "", 2 * minute},
 		{"less time", answers(5 * minute), pass, ralph.Limits{}, func(s ralph.State) ralph.State { return s.Limit(ralph.Limits{Duration: 2 * minute}) },
-			ralph.StopDuration, "running limits_changed answered iteration_ended", ralph.FaultBudget, 2 * minute},
+			ralph.StopDuration, "running limits_changed running answered iteration_ended", ralph.FaultBudget, 2 * minute},
 		{"more time", answers(5 * minute), pass, ralph.Limits{Duration: 2 * minute}, func(s ralph.State) ralph.State { return s.Limit(ralph.Limits{Duration: 20 * minute}) },
-			"", "running limits_changed answered iteration_ended", "", 5 * minute},
+			"", "running limits_changed running answered iteration_ended", "", 5 * minute},
 		{"this iteration is the last", answers(2 * minute), pass, ralph.Limits{}, func(s ralph.State) ralph.State { return s.Limit(ralph.Limits{Iterations: s.Iteration}) },
 			ralph.StopIterations, "running limits_changed answered iteration_ended", "", 2 * minute},
 	} {
@@ -209,6 +249,7 @@ func TestControlWhileAnAttemptRuns(t *testing.T) {
 					t.Errorf("%v: %s", err, describe(s))
 				}
 				rest, _ := strings.CutPrefix(log.kinds(t), "loop_started iteration_started ")
+				rest = strings.Join(slices.Compact(strings.Fields(rest)), " ")
 				if !strings.HasPrefix(rest, tt.kinds+" ") {
 					t.Errorf("recorded %s, want %s", rest, tt.kinds)
 				}

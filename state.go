@@ -114,6 +114,17 @@ func (s State) Done() bool { return s.Stop != "" }
 // is then what it goes on by.
 func (s State) Begun() bool { return s.Running || s.Iteration > 1 || s.Attempt > 1 }
 
+// Completed is the number of iterations that have come to their end: none is run again.
+func (s State) Completed() int {
+	switch {
+	case s.NextIteration > 0 && s.Stop != StopFailed:
+		return s.NextIteration - 1
+	case s.Stop == StopVerified || s.Stop == StopFailed:
+		return s.Iteration
+	}
+	return max(s.Iteration-1, 0)
+}
+
 // Err returns nil if the loop goes on or its task was verified, else a
 // [*StopError].
 func (s State) Err() error {

@@ -63,10 +63,6 @@ func (w *world) dir() *progress.Dir {
 
 var perRun, perCheck = usage(4, 0.25), usage(1, 0.125)
 
-func usage(requests int64, usd float64) ralph.Usage {
-	return ralph.Usage{Requests: requests, InputTokens: 100 * requests, OutputTokens: 10 * requests, CostUSD: &usd}
-}
-
 // earlier is what the loop of the same name did that was there before.
 const earlier = "Do something else."
 

@@ -353,7 +353,7 @@ func (d *Dir) withLock(loop string, do func() error) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.lock != nil {
-		return &HeldError{What: j.name(), Holder: Holder{PID: os.Getpid(), What: "this process"}}
+		return &HeldError{What: j.name(), Holder: us()}
 	}
 	if e, err := d.Look(loop); err == nil && e.Holder != nil {
 		return &HeldError{What: j.name(), Holder: *e.Holder}
@@ -362,10 +362,27 @@ func (d *Dir) withLock(loop string, do func() error) error {
 		return err
 	}
 	defer d.forget(loop)
-	err := do()
+	err := d.nothingLeft(loop)
+	if err == nil {
+		err = do()
+	}
 	err = errors.Join(err, j.release())
 	if err != nil {
 		return fmt.Errorf("progress: loop %q: %w", loop, err)
+	}
+	return nil
+}
+
+// nothingLeft refuses to lose the mark by which what a dead process has left running is
+// ended. A journal that cannot be read tells of none.
+func (d *Dir) nothingLeft(loop string) error {
+	t, err := d.tell(loop)
+	if err != nil || !t.fold.s.Running {
+		return nil
+	}
+	left, err := ralph.Left(t.fold.s.Mark)
+	if err == nil && len(left) > 0 {
+		return fmt.Errorf("its process has died and has left running: %s; cancel it first, which ends that", strings.Join(left, ", "))
 	}
 	return nil
 }

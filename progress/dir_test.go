@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -25,6 +26,10 @@ func answers(outputs ...string) *ralph.Local {
 }
 
 const done = "<promise>COMPLETE</promise>"
+
+func usage(requests int64, usd float64) ralph.Usage {
+	return ralph.Usage{Requests: requests, InputTokens: 100 * requests, OutputTokens: 10 * requests, CostUSD: &usd}
+}
 
 // runLoop runs a loop by its journal.
 func runLoop(t *testing.T, j *progress.Journal, l *ralph.Local) ralph.State {
@@ -294,7 +299,10 @@ func TestWorkspaceDir(t *testing.T) {
 func TestDirParent(t *testing.T) {
 	t.Parallel()
 	dir := &progress.Dir{Path: t.TempDir()}
-	session := create(t, dir, ralph.Start(ralph.Task{ID: "S", Prompt: "All."}))
+	session, err := dir.Create(ralph.Start(ralph.Task{ID: "S", Prompt: "All."}), progress.KindSession)
+	if err != nil {
+		t.Fatal(err)
+	}
 	s, err := session.Record(t.Context(), ralph.Event{Kind: ralph.EventLoopStarted, State: &session.State})
 	if err != nil {
 		t.Fatal(err)
@@ -325,6 +333,11 @@ func TestDirParent(t *testing.T) {
 		ask(func(s ralph.State) bool { return s.Paused == pause })
 		ask(func(s ralph.State) bool { return s.Paused == pause })
 	}
+	if _, err := other.Guide("S", advice); err != nil {
+		t.Error(err)
+	}
+	ask(func(s ralph.State) bool { return len(s.Guidance) == 1 })
+	ask(func(s ralph.State) bool { return len(s.Guidance) == 1 })
 	for e, err := range other.Loops(t.Context()) {
 		if err != nil || e.Holder == nil || e.Status == progress.StatusInterrupted || e.Parent != "" && e.Parent != "S" {
 			t.Errorf("%+v, %v", e, err)
@@ -364,5 +377,139 @@ func TestDirCancelDead(t *testing.T) {
 	e, err := dir.Look("T")
 	if err != nil || e.State.Running || e.State.Mark != "" || e.State.Usage.Requests != 3 || e.State.Stop != ralph.StopCancelled {
 		t.Errorf("%+v, %v", e.State, err)
+	}
+}
+
+// TestJournalAsALog: the journal of a loop whose events are watched, and are broken off,
+// says where the loop stands, and goes on from there.
+func TestJournalAsALog(t *testing.T) {
+	t.Parallel()
+	dir := &progress.Dir{Path: t.TempDir()}
+	j := create(t, dir, ralph.Start(ralph.Task{ID: "T", Prompt: "Do it."}))
+	watched := answers("not yet", "not yet", done)
+	watched.Log, watched.Control, watched.Pending = j, dir.Control, dir.Pending
+	for ev, err := range watched.Events(t.Context(), j.State) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if ev.Kind == ralph.EventIterationEnded && ev.Iteration.Number == 2 {
+			break
+		}
+	}
+	e, err := dir.Look("T")
+	if diff := cmp.Diff(e.State, j.State); err != nil || diff != "" || j.State.Iteration != 3 {
+		t.Errorf("%v (-on record +journal):\n%s", err, diff)
+	}
+	if s := runLoop(t, j, answers("not yet", "not yet", done)); s.Stop != ralph.StopVerified || s.Iteration != 3 {
+		t.Errorf("%+v", s)
+	}
+	if e, err = dir.Look("T"); err != nil || e.State.Iteration != 3 {
+		t.Errorf("%+v, %v", e, err)
+	}
+	if aside, err := filepath.Glob(filepath.Join(dir.Path, "*.last.*")); err != nil || len(aside) != 0 {
+		t.Errorf("it was begun anew: %q, %v", aside, err)
+	}
+}
+
+// TestJournalBegin: a loop that is promised before it runs is on record from then on, and
+// runs by that record.
+func TestJournalBegin(t *testing.T) {
+	t.Parallel()
+	dir := &progress.Dir{Path: t.TempDir()}
+	other := &progress.Dir{Path: dir.Path}
+	j := create(t, dir, ralph.Start(ralph.Task{ID: "T", Prompt: "Do it."}))
+	if _, err := other.Look("T"); !errors.Is(err, fs.ErrNotExist) {
+		t.Error(err)
+	}
+	j.Meta = map[string]string{"agent": "blue"}
+	if err := j.Begin(t.Context(), false); err != nil {
+		t.Fatal(err)
+	}
+	if e, err := other.Guide("T", advice); err != nil || e.Meta["agent"] != "blue" || e.State.Begun() {
+		t.Errorf("%+v, %v", e, err)
+	}
+	l := answers("not yet", done)
+	var prompts []string
+	l.Prompt = func(_ context.Context, s ralph.State) (string, error) {
+		prompts = append(prompts, s.Prompt())
+		return s.Prompt(), nil
+	}
+	if s := runLoop(t, j, l); s.Iteration != 2 || !strings.Contains(prompts[0], advice) || strings.Contains(prompts[1], advice) {
+		t.Errorf("%+v, %q", s, prompts)
+	}
+	if e, err := other.Look("T"); err != nil || e.Status != progress.StatusCompleted || e.Meta["agent"] != "blue" {
+		t.Errorf("%+v, %v", e, err)
+	}
+	if last, _ := filepath.Glob(filepath.Join(dir.Path, "*.last.jsonl")); last != nil {
+		t.Error(last)
+	}
+}
+
+// TestJournalWatch: the attempt of a driver of its own ends when another process cancels
+// the loop, or the session that it belongs to.
+func TestJournalWatch(t *testing.T) {
+	t.Parallel()
+	for _, cancelled := range []string{"T", "S"} {
+		synctest.Test(t, func(t *testing.T) {
+			dir := &progress.Dir{Path: t.TempDir()}
+			session := create(t, dir, ralph.Start(ralph.Task{ID: "S", Prompt: "All."}))
+			if err := session.Begin(t.Context(), false); err != nil {
+				t.Fatal(err)
+			}
+			j := create(t, dir.Under("S"), ralph.Start(ralph.Task{ID: "T", Prompt: "Do it."}))
+			if err := j.Begin(t.Context(), false); err != nil {
+				t.Fatal(err)
+			}
+			watched, stop := j.Watch(t.Context())
+			defer stop()
+			time.Sleep(time.Minute)
+			if err := context.Cause(watched); err != nil {
+				t.Error(err)
+			}
+			if _, err := (&progress.Dir{Path: dir.Path}).Cancel(cancelled, "enough"); err != nil {
+				t.Fatal(err)
+			}
+			start := time.Now()
+			<-watched.Done()
+			if err := context.Cause(watched); !errors.Is(err, ralph.ErrCancelled) || !strings.Contains(err.Error(), "enough") || time.Since(start) > time.Second {
+				t.Errorf("%v after %v", err, time.Since(start))
+			}
+			stop()
+			if err := errors.Join(j.Close(), session.Close()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// TestDirUnfinished: a loop that can go on is not begun anew, by whatever way, unless
+// it belongs to a session, which knows.
+func TestDirUnfinished(t *testing.T) {
+	t.Parallel()
+	dir := &progress.Dir{Path: t.TempDir()}
+	start := ralph.Start(ralph.Task{ID: "T", Prompt: "Do it."})
+	for _, ev := range []ralph.Event{
+		{Kind: ralph.EventLoopStarted, State: &start},
+		{Kind: ralph.EventIterationStarted, Iteration: ralph.Iteration{Number: 1, Attempt: 1}},
+	} {
+		ev.Loop = "T"
+		if err := dir.Append(t.Context(), ev); err != nil {
+			t.Fatal(err)
+		}
+	}
+	dir.Close()
+	before := read(t, dir.File("T"))
+	l := answers(done)
+	l.Log = dir
+	if _, err := l.Run(t.Context(), start); !errors.Is(err, fs.ErrExist) {
+		t.Error(err)
+	}
+	dir.Close()
+	if _, err := dir.Create(start, progress.KindLoop); !errors.Is(err, fs.ErrExist) || read(t, dir.File("T")) != before {
+		t.Error(err)
+	}
+	l.Log = dir.Under("S")
+	if _, err := l.Run(t.Context(), start); err != nil {
+		t.Error(err)
 	}
 }

@@ -40,6 +40,11 @@ func (h Holder) String() string {
 	return who
 }
 
+// us is this process, as it says so to itself.
+func us() Holder {
+	return Holder{PID: os.Getpid(), What: "this program: Journal.Close, or Dir.Close, lets go of it"}
+}
+
 // A HeldError says that something cannot be had, for another process has it.
 type HeldError struct {
 	What   string // loop "T001", workspace /src
@@ -81,7 +86,9 @@ func (h *Hold) Close() error {
 	if h == nil || h.lock == nil {
 		return nil
 	}
-	_ = os.Remove(h.path) // before it is unlocked: who comes now makes another one; some systems keep what is open
+	if sameFile(h.lock, h.path) { // somebody may have removed it, and somebody else holds another one now
+		_ = os.Remove(h.path) // before it is unlocked: who comes now makes another one; some systems keep what is open
+	}
 	err := errors.Join(file.Unlock(h.lock), h.lock.Close())
 	h.lock = nil
 	return err

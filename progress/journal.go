@@ -15,16 +15,6 @@ import (
 	"github.com/ralph-loop/ralph/internal/file"
 )
 
-// A Kind says what a journal is of.
-type Kind string
-
-const (
-	KindLoop     Kind = "loop"     // one loop
-	KindSession  Kind = "session"  // a list that is worked off, whose items are loops
-	KindPipeline Kind = "pipeline" // tasks and their stages, which are loops
-	KindHook     Kind = "hook"     // a loop whose agent belongs to a host
-)
-
 // A journalLine is a line of a journal. The kind is told first, so that readers need
 // not decode what they have no use for.
 type journalLine struct {
@@ -34,6 +24,9 @@ type journalLine struct {
 	// which requests of that kind have been taken over with it; on the start of a loop
 	// those of all kinds.
 	Taken int64 `json:"taken,omitempty"`
+	// Advised is Taken for advice on the start of a loop that was over, for which advice
+	// waits; 0 = as Taken.
+	Advised int64 `json:"advised,omitempty"`
 	// Asked says on the end of a loop that there are requests before it which were
 	// not taken over.
 	Asked bool `json:"asked,omitempty"`
@@ -61,7 +54,8 @@ type journal struct {
 	kind     Kind
 	lock     *Hold
 	open     bool        // a Journal has it
-	goesOn   bool        // by Open
+	goesOn   bool        // by Open, or it has begun
+	fresh    bool        // by Create
 	file     file.Handle // kept open by who runs the loop, from its first line on; nil = not yet
 	unlocked error       // why there is no lock
 
@@ -84,38 +78,6 @@ type onFile struct {
 	above    bool         // its parent was paused when that was last asked
 	answered *ralph.Event // an attempt that is to be verified
 }
-
-// A request is a change that another process asks for.
-type request struct {
-	ev  ralph.Event
-	end int64 // of its line
-}
-
-// class says which requests are taken over by events of a kind.
-func class(kind ralph.EventKind) ralph.EventKind {
-	if kind == ralph.EventContinued {
-		return ralph.EventPaused
-	}
-	return kind
-}
-
-// asks is the event that a request would be, "" = it is none.
-func asks(ev ralph.Event) ralph.EventKind {
-	if ev.Kind != ralph.EventRequested {
-		return ""
-	}
-	return ralph.EventKind(ev.Meta["kind"])
-}
-
-// does returns a state with what a request asks for.
-func (r request) does(s ralph.State) ralph.State {
-	ev := r.ev
-	ev.Kind = asks(ev)
-	return s.Apply(ev)
-}
-
-// A cancelledError says that another process has cancelled the loop.
-type cancelledError struct{ reason string }
 
 func (e cancelledError) Error() string { return e.reason }
 func (e cancelledError) Unwrap() error { return ralph.ErrCancelled }
@@ -141,7 +103,7 @@ func (j *journal) take(what string) error {
 
 func (j *journal) release() error {
 	err := errors.Join(j.shut(), j.lock.Close())
-	j.lock, j.open, j.goesOn = nil, false, false
+	j.lock, j.open, j.goesOn, j.fresh = nil, false, false, false
 	return err
 }
 
@@ -227,23 +189,6 @@ func (j *journal) read(f io.ReaderAt, size int64) error {
 	return nil
 }
 
-// note takes note of a line by another process.
-func (j *journal) note(l foundLine) {
-	ev, err := l.event()
-	switch kind := asks(ev); {
-	case err != nil:
-	case ev.Kind == ralph.EventCancelled:
-		if j.cancel == nil {
-			j.cancel = &ev
-		}
-	case kind != "":
-		j.asked = append(j.asked, request{ev, l.end})
-		if class(kind) == ralph.EventPaused {
-			j.paused = kind == ralph.EventPaused
-		}
-	}
-}
-
 // putAside takes out what a crash has left of a line, and keeps its bytes.
 func (j *journal) putAside(f file.Handle, size int64) error {
 	torn := make([]byte, size-j.end)
@@ -291,14 +236,6 @@ func (j *journal) append(ctx context.Context, ev ralph.Event) error {
 	return nil
 }
 
-func (j *journal) reason() cancelledError {
-	reason := j.cancel.Text
-	if reason == "" {
-		reason = "cancelled by another process"
-	}
-	return cancelledError{reason}
-}
-
 func (j *journal) failed(err error) error {
 	if of := own(err); of == err {
 		return err
@@ -320,8 +257,16 @@ func (j *journal) start(ev ralph.Event) error {
 	if err := j.take("running"); err != nil {
 		return err
 	}
-	if ev.State == nil || ev.State.Begun() || j.goesOn {
+	switch {
+	case ev.State == nil || j.goesOn:
 		return nil
+	case ev.State.Begun() && j.ready:
+		return nil
+	case ev.State.Begun(): // it was let go of since: what others have asked for, or a cancel, is not in its state
+		if err := j.refresh(); !isCorrupt(err) {
+			return err
+		}
+		return nil // that is said by who opens it
 	}
 	info, err := os.Lstat(j.path)
 	switch {
@@ -340,7 +285,17 @@ func (j *journal) start(ev ralph.Event) error {
 	if err = errors.Join(err, f.Close()); err != nil || end == 0 {
 		return err // a start that was torn is put aside, and the last journal stays
 	}
+	if !j.fresh && j.d.Parent == "" { // whose loops these are knows which of them begin anew
+		if err := j.d.finished(j.loop); err != nil {
+			return err
+		}
+	}
 	return j.archive()
+}
+
+func isCorrupt(err error) bool {
+	_, is := errors.AsType[*CorruptError](err)
+	return is
 }
 
 // archive keeps the journal as that of the last loop of its name.
@@ -386,8 +341,14 @@ func (j *journal) write(ev ralph.Event) error {
 	switch class(ev.Kind) {
 	case ralph.EventLoopStarted:
 		j.again = j.end > 0
-		if l.Taken = max(known, j.handed); len(j.asked) > 0 { // advice that waits for a loop that was over
-			l.Taken = min(l.Taken, j.asked[0].end-1)
+		l.Taken = max(known, j.handed)
+		l.Advised = l.Taken
+		for _, r := range j.asked {
+			if asks(r.ev) == ralph.EventGuided {
+				l.Advised = min(l.Advised, r.end-1)
+			} else {
+				l.Taken = min(l.Taken, r.end-1)
+			}
 		}
 	case ralph.EventLoopStopped:
 		l.Asked, l.Again = len(j.asked) > 0, j.again
@@ -432,132 +393,3 @@ func (j *journal) put(f file.Handle, text []byte) error {
 	}
 	return err
 }
-
-// control hands out what other processes have asked for.
-func (j *journal) control(s ralph.State) (ralph.State, error) {
-	if err := j.refresh(); err != nil {
-		return s, err
-	}
-	for _, r := range j.asked {
-		s, j.handed = r.does(s), r.end
-	}
-	j.asked = nil
-	if j.cancel != nil && !j.told {
-		j.told = true
-		s = s.Cancel(j.reason().reason)
-	}
-	return s, nil
-}
-
-// command hands out what other processes have asked of a loop's parent.
-func (j *journal) command(s ralph.State, child *journal) (ralph.State, error) {
-	if err := j.refresh(); err != nil {
-		return s, err
-	}
-	for _, r := range j.asked {
-		if asks(r.ev) == ralph.EventGuided {
-			s = r.does(s)
-		}
-	}
-	j.asked = nil
-	if j.paused != child.above {
-		child.above = j.paused
-		s = s.Pause(j.paused)
-	}
-	if j.cancel != nil {
-		s = s.Cancel(j.reason().reason)
-	}
-	return s, nil
-}
-
-// refresh reads what others have written, if they have.
-func (j *journal) refresh() error {
-	info, err := os.Stat(j.path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist) && j.own == 0:
-		return nil
-	case err == nil && j.ready && info.Size() == j.end:
-		return nil
-	case err != nil:
-		return j.failed(err)
-	}
-	if !j.ready {
-		told, err := j.d.tell(j.loop)
-		if err != nil {
-			return err
-		}
-		j.known(told)
-		return nil
-	}
-	f, err := j.d.on().Open(j.path)
-	if err == nil {
-		err = errors.Join(j.read(f, info.Size()), f.Close())
-	}
-	if err != nil {
-		return j.failed(err)
-	}
-	return nil
-}
-
-// known takes over what a journal tells.
-func (j *journal) known(t *telling) {
-	j.ready, j.end, j.own, j.kind = true, t.end, t.end, t.about.Kind
-	j.asked, j.paused, j.again = t.asked, t.paused, t.again
-	j.answered = t.pending
-	if t.fold.s.Stop == ralph.StopCancelled {
-		j.cancel = &ralph.Event{Text: t.fold.s.Detail}
-	}
-}
-
-// pending is the answer of an attempt that is to be verified.
-func (j *journal) pending(s ralph.State) (*ralph.Event, error) {
-	if j.answered == nil && !j.ready {
-		if err := j.refresh(); err != nil {
-			return nil, err
-		}
-	}
-	ev := j.answered
-	if ev == nil || ev.Iteration.Number != s.Iteration || ev.Iteration.Attempt != s.Attempt {
-		return nil, nil
-	}
-	return ev, nil
-}
-
-// output makes the file of an attempt's raw output.
-func (j *journal) output(req ralph.Request) io.Writer {
-	if err := j.closeRaw(); err != nil {
-		return failing{err}
-	}
-	raw, err := newRaw(j.d.Raw(j.loop, req.Iteration, req.Attempt), keepRaw)
-	if err != nil {
-		return failing{err}
-	}
-	j.raw = &rawText{WriteCloser: j.d.Redactor.Writer(raw), to: raw}
-	return j.raw
-}
-
-// keepRaw is how much of the beginning and of the end of an attempt's raw output is
-// kept, in bytes.
-const keepRaw = 1 << 20
-
-// rawText closes what it redacts for.
-type rawText struct {
-	io.WriteCloser
-	to io.Closer
-}
-
-func (r *rawText) Close() error { return errors.Join(r.WriteCloser.Close(), r.to.Close()) }
-
-func (j *journal) closeRaw() error {
-	if j.raw == nil {
-		return nil
-	}
-	err := j.raw.Close()
-	j.raw = nil
-	return err
-}
-
-// A failing writer says why it cannot be written to.
-type failing struct{ err error }
-
-func (f failing) Write([]byte) (int, error) { return 0, f.err }

@@ -40,9 +40,10 @@ type Journal struct {
 }
 
 // Create holds a new loop, which has not run yet; its journal begins with what its
-// driver records first. One without a name gets one, see Journal.State. The error
-// wraps [fs.ErrExist] if a loop of this name is not finished: open it, or have it set
-// aside; it is a [*HeldError] if the loop is held, by another process or this one.
+// driver records first, and until then nothing is on record of it: who promises a loop
+// before it runs calls [Journal.Begin]. One without a name gets one, see State. The
+// error wraps [fs.ErrExist] if a loop of this name is not finished: open it, or have it
+// set aside; it is a [*HeldError] if another process holds it.
 func (d *Dir) Create(s ralph.State, kind Kind) (*Journal, error) {
 	if s.Loop == "" {
 		s.Loop = "loop-" + strings.ToLower(rand.Text()[:10])
@@ -51,18 +52,23 @@ func (d *Dir) Create(s ralph.State, kind Kind) (*Journal, error) {
 	if err != nil {
 		return nil, err
 	}
-	t, err := d.tell(s.Loop)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		err = nil
-	case err == nil && !t.fold.s.Done() && t.fold.s.Begun():
-		err = fmt.Errorf("progress: loop %q is not finished, it is at iteration %d: go on with it, or have it set aside: %w", s.Loop, t.fold.s.Iteration, fs.ErrExist)
-	}
-	if err != nil {
+	if err := d.finished(s.Loop); err != nil {
 		return nil, errors.Join(err, j.letGo())
 	}
-	j.kind = kind
+	j.kind, j.fresh = kind, true
 	return &Journal{State: s, Kind: kind, Parent: d.Parent, Unlocked: j.unlocked, d: d, j: j}, nil
+}
+
+// finished refuses to begin a loop anew that can go on.
+func (d *Dir) finished(loop string) error {
+	t, err := d.tell(loop)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err == nil && !t.fold.s.Done() && t.fold.s.Begun():
+		return fmt.Errorf("progress: loop %q is not finished, it is at iteration %d: go on with it, or have it set aside: %w", loop, t.fold.s.Iteration, fs.ErrExist)
+	}
+	return err
 }
 
 // Open holds a loop that is on record, and returns where it stands: to be run again,
@@ -108,7 +114,7 @@ func (d *Dir) hold(loop string) (*journal, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.lock != nil || j.open {
-		return nil, &HeldError{What: j.name(), Holder: Holder{PID: os.Getpid(), What: "this program"}}
+		return nil, &HeldError{What: j.name(), Holder: us()}
 	}
 	if err := j.take("running"); err != nil {
 		return nil, j.failed(err)
@@ -200,8 +206,21 @@ func (j *Journal) Run(ctx context.Context, l *ralph.Local) (ralph.State, error) 
 	return s, err
 }
 
-// Append implements [ralph.ProgressLog], see [Dir.Append]. It does not change State.
-func (j *Journal) Append(ctx context.Context, ev ralph.Event) error { return j.d.Append(ctx, ev) }
+// Append is the Dir's, for a driver that has the journal as its log, such as
+// [ralph.Local.Events]: it sets State too, which is not to be read until the driver has
+// ended. Control, Pending and Output for that driver are the Dir's.
+func (j *Journal) Append(ctx context.Context, ev ralph.Event) error {
+	err := j.d.Append(ctx, ev)
+	cancelled, isCancelled := errors.AsType[cancelledError](err)
+	if ev.Loop != j.j.loop || err != nil && !isCancelled {
+		return err
+	}
+	if isCancelled {
+		j.State = j.State.Cancel(cancelled.reason)
+	}
+	j.State = j.State.Apply(ev)
+	return err
+}
 
 // Record appends an event and applies it to State, for a driver of its own, in the
 // order that [ralph.Local] describes: what is recorded and what is decided cannot come
@@ -211,15 +230,11 @@ func (j *Journal) Append(ctx context.Context, ev ralph.Event) error { return j.d
 func (j *Journal) Record(ctx context.Context, ev ralph.Event) (ralph.State, error) {
 	s := j.State
 	ev.V, ev.Loop, ev.Task, ev.Agent = ralph.Version, s.Loop, s.Task.ID, s.Task.Agent
-	err := j.d.Append(ctx, ev)
-	if cancelled, ok := errors.AsType[cancelledError](err); ok {
-		s, err = s.Cancel(cancelled.reason), nil
+	err := j.Append(ctx, ev)
+	if _, ok := errors.AsType[cancelledError](err); ok {
+		err = nil
 	}
-	if err == nil {
-		s = s.Apply(ev)
-	}
-	j.State = s
-	return s, err
+	return j.State, err
 }
 
 // Wake returns a channel that has something to receive when another process has asked
@@ -245,6 +260,45 @@ func (j *Journal) Wake(ctx context.Context) <-chan struct{} {
 
 // lookEvery is how often a driver looks for what other processes ask for.
 const lookEvery = 500 * time.Millisecond
+
+// Watch returns a context that is done, within a second and with a cause that wraps
+// [ralph.ErrCancelled], when another process cancels the loop: for the attempts and
+// verifications of a driver of its own, which then records their ends. Call stop when
+// it is no longer needed.
+func (j *Journal) Watch(ctx context.Context) (watched context.Context, stop context.CancelFunc) {
+	watched, cancel := context.WithCancelCause(ctx)
+	go func() {
+		for watched.Err() == nil {
+			if reason := j.j.cancelled(); reason != nil {
+				cancel(fmt.Errorf("%w: %w", ralph.ErrCancelled, reason))
+			}
+			select {
+			case <-watched.Done():
+			case <-time.After(lookEvery):
+			}
+		}
+	}()
+	return watched, func() { cancel(nil) }
+}
+
+// cancelled says why another process has cancelled the loop, or its parent; nil = none
+// has. What cannot be read is found out by who writes next.
+func (j *journal) cancelled() error {
+	all := []*journal{j}
+	if j.d.Parent != "" {
+		all = append(all, j.d.journal(j.d.Parent))
+	}
+	for _, j := range all {
+		j.mu.Lock()
+		err := j.refresh()
+		cancel := j.cancel
+		j.mu.Unlock()
+		if err == nil && cancel != nil {
+			return j.reason()
+		}
+	}
+	return nil
+}
 
 // changed reports whether there is something to read, or to find wrong.
 func (j *journal) changed() bool {

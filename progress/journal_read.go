@@ -3,6 +3,7 @@ package progress
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -113,6 +114,7 @@ type telling struct {
 	about           about
 	fold            fold
 	pending         *ralph.Event // of the attempt that the state is in
+	proving         bool         // a verdict has passed, and the loop's end is not on record
 	started, active time.Time
 	asked           []request // and not taken over
 	waits           []request // of them advice, if the loop is over
@@ -158,6 +160,9 @@ func tellFrom(f io.Reader, path string, whole bool) (*telling, error) {
 			continue
 		}
 		line, err := l.decode()
+		if err == nil && answered.text != nil && line.Kind == ralph.EventIterationEnded && line.Event.Iteration.Fault == ralph.FaultInterrupted {
+			err = t.answered(answered) // who ends the attempt of a dead process may not say what it has used
+		}
 		if err == nil {
 			err = t.line(l, line, taken)
 		}
@@ -182,10 +187,18 @@ func tellFrom(f io.Reader, path string, whole bool) (*telling, error) {
 		t.fold.answer = ev
 		t.active = ev.Time
 	}
+	t.proving = t.fold.unproven != nil && !t.fold.unproven.Done()
 	t.fold.end()
 	t.pending = t.fold.answer
 	t.askedFor(taken)
 	return t, nil
+}
+
+// answered applies an answer.
+func (t *telling) answered(l foundLine) error {
+	ev, err := pendingEvent(l)
+	t.fold.s = t.fold.s.Apply(*ev)
+	return err
 }
 
 func pendingEvent(l foundLine) (*ralph.Event, error) {
@@ -210,6 +223,12 @@ func (t *telling) line(l foundLine, line journalLine, taken map[ralph.EventKind]
 	}
 	kind := class(ev.Kind)
 	taken[kind] = max(taken[kind], line.Taken)
+	if kind == ralph.EventLoopStarted {
+		for _, all := range []ralph.EventKind{ralph.EventPaused, ralph.EventLimitsChanged, ralph.EventReopened} {
+			taken[all] = max(taken[all], line.Taken)
+		}
+		taken[ralph.EventGuided] = max(taken[ralph.EventGuided], cmp.Or(line.Advised, line.Taken))
+	}
 	switch kind {
 	case ralph.EventRequested:
 		t.asked = append(t.asked, request{ev, l.end})
@@ -229,8 +248,11 @@ func (t *telling) line(l foundLine, line journalLine, taken map[ralph.EventKind]
 		return l.corrupt(errors.New("the journal does not begin with the loop's start"))
 	}
 	t.active = ev.Time
-	if kind == ralph.EventLoopStarted && t.fold.s.Stop == ralph.StopCancelled {
-		return nil // who started it did not know yet
+	if kind == ralph.EventCancelled && t.fold.unproven == nil && t.fold.s.Done() {
+		t.askedFor(taken) // a loop that had stopped goes on by a request: it is that which is cancelled
+	}
+	if kind == ralph.EventLoopStarted && t.fold.cancelled() {
+		return nil // who started it did not know yet; a new loop of its name has a journal of its own
 	}
 	t.fold.apply(ev)
 	if kind == ralph.EventLoopStopped && ev.State != nil && ev.State.Stop == t.fold.s.Stop {
@@ -245,7 +267,7 @@ func (t *telling) askedFor(taken map[ralph.EventKind]int64) {
 	var left, advice []request
 	for _, r := range t.asked {
 		kind := asks(r.ev)
-		if r.end <= max(taken[class(kind)], taken[ralph.EventLoopStarted]) {
+		if r.end <= taken[class(kind)] {
 			continue
 		}
 		left = append(left, r)

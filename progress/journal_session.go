@@ -9,9 +9,10 @@ import (
 )
 
 // Begin records that a session or a pipeline begins, or goes on, whose own journal this
-// is: State says what was agreed. Its loops are recorded by [Dir.Under] its name, and
-// found by [Dir.Parts]. For the journal of a loop neither Begin nor End is called: its
-// driver records these events.
+// is: its State says what was agreed, and how it ended; its loops are those of
+// [Dir.Under], and [Dir.Parts] finds them. Of a loop that is its driver's part; for
+// one that has not run yet Begin puts it on record before that, with Meta: it can be
+// cancelled and resumed from then on.
 func (j *Journal) Begin(ctx context.Context, goesOn bool) error {
 	s := j.State
 	if goesOn {
@@ -19,6 +20,11 @@ func (j *Journal) Begin(ctx context.Context, goesOn bool) error {
 	}
 	j.State = s
 	_, err := j.Record(ctx, ralph.Event{Kind: ralph.EventLoopStarted, State: &s, Meta: maps.Clone(j.Meta)})
+	if err == nil {
+		j.j.mu.Lock()
+		j.j.goesOn = true
+		j.j.mu.Unlock()
+	}
 	return err
 }
 

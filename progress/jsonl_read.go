@@ -132,6 +132,9 @@ func (f *fold) apply(ev ralph.Event) {
 	f.s = before.Apply(ev)
 	switch {
 	case ev.Kind == ralph.EventLoopStopped:
+		if f.cancelled() && ev.State != nil && ev.State.Stop == ralph.StopCancelled {
+			f.end()
+		}
 		f.unproven = nil
 	case ev.Kind == ralph.EventCancelled && f.unproven != nil: // if the end is not told, it counts
 		s := f.unproven.Next(interrupted(f.passed)).Cancel(ev.Text)
@@ -141,13 +144,23 @@ func (f *fold) apply(ev ralph.Event) {
 	}
 }
 
+// cancelled reports whether the loop is cancelled, unless an end that is still to come
+// says that its verdict has come before.
+func (f *fold) cancelled() bool {
+	return f.s.Stop == ralph.StopCancelled || f.unproven != nil && f.unproven.Stop == ralph.StopCancelled
+}
+
 // passing reports whether the fold is at a verdict that passed and may not be proven.
 func (f *fold) passing() bool { return f.unproven != nil && f.unproven.Running }
 
-// end puts a loop whose end is not told back to where it is to be verified: with the
-// answer that is on record, or else by another attempt.
+// end counts what the answer tells that is the last word, and puts a loop whose end is
+// not told back to where it is to be verified: with the answer that is on record, or
+// else by another attempt.
 func (f *fold) end() {
 	if f.unproven == nil {
+		if f.answer != nil {
+			f.s = f.s.Apply(*f.answer)
+		}
 		return
 	}
 	s := *f.unproven
@@ -158,7 +171,7 @@ func (f *fold) end() {
 	default: // what the lost verification has used counts too
 		ev := *f.answer
 		ev.Iteration.Verdict.Usage, ev.Iteration.Elapsed = f.passed.Verdict.Usage, f.passed.Elapsed
-		f.answer = &ev
+		f.answer, s = &ev, s.Apply(ev)
 	}
 	f.s, f.unproven = s, nil
 }

@@ -18,6 +18,16 @@ import (
 	"github.com/ralph-loop/ralph/internal/file"
 )
 
+// A Kind says what a journal is of.
+type Kind string
+
+const (
+	KindLoop     Kind = "loop"     // one loop
+	KindSession  Kind = "session"  // a list that is worked off, whose items are loops
+	KindPipeline Kind = "pipeline" // tasks and their stages, which are loops
+	KindHook     Kind = "hook"     // a loop whose agent belongs to a host
+)
+
 // A Status says in one word what becomes of a loop.
 type Status string
 
@@ -119,6 +129,9 @@ func (d *Dir) entryOf(path string) (Entry, error) {
 			Loop: t.about.Loop, Kind: t.about.Kind, Parent: t.about.Parent, State: t.fold.s, Meta: t.fold.meta,
 			Started: t.started, Active: t.active,
 		}
+	}
+	if path != d.File(e.Loop) {
+		return Entry{}, &CorruptError{Path: path, Line: 1, Err: fmt.Errorf("it is the journal of loop %q, under another name", e.Loop)}
 	}
 	e.Holder = d.holder(path, e.Parent, e.Active)
 	e.Status = statusOf(e, time.Now())

@@ -112,8 +112,20 @@ func stand(e Entry, among []Entry) Standing {
 	if s.Done() {
 		of.EndTime = &e.Active
 	}
-	parts := partsOf(e, among)
-	of.IterationsRun, of.TasksCompleted = iterationsRun(parts), completed(parts)
+	last := map[string]Entry{} // of each task
+	for _, part := range partsOf(e, among) {
+		if !strings.HasSuffix(part.Loop, " (check)") { // of a box that was ticked before: no agent ran
+			of.IterationsRun += part.State.Completed()
+		}
+		if id := part.State.Task.ID; !part.Active.Before(last[id].Active) {
+			last[id] = part
+		}
+	}
+	for _, part := range last {
+		if part.State.Stop == ralph.StopVerified {
+			of.TasksCompleted++
+		}
+	}
 	open, _ := strconv.Atoi(e.Meta["tasks"])
 	of.TasksRemaining = max(open-of.TasksCompleted, 0)
 	st.Iteration, st.SessionStanding = of.IterationsRun, of
@@ -124,44 +136,6 @@ func stand(e Entry, among []Entry) Standing {
 		st.MaxIterations = -1
 	}
 	return st
-}
-
-// iterationsRun is how many iterations the loops of a session have come to the end of.
-// A verification without an attempt, which a list's session makes a loop of, is none: in
-// it the agent cannot say that it is blocked.
-func iterationsRun(parts []Entry) (n int) {
-	for _, part := range parts {
-		s := part.State
-		if s.Task.Always && s.Task.Blocked == "" {
-			continue
-		}
-		if n += s.Iteration; !s.Done() {
-			n--
-		}
-	}
-	return n
-}
-
-// completed is how many tasks are done: those of which each stage that has begun has a
-// loop that is verified.
-func completed(parts []Entry) (n int) {
-	type stage struct{ task, agent string }
-	verified, done := map[stage]bool{}, map[string]bool{}
-	for _, part := range parts {
-		t := part.State.Task
-		at := stage{t.ID, t.Agent}
-		verified[at] = verified[at] || part.State.Stop == ralph.StopVerified
-		done[t.ID] = true
-	}
-	for at, is := range verified {
-		done[at.task] = done[at.task] && is
-	}
-	for _, is := range done {
-		if is {
-			n++
-		}
-	}
-	return n
 }
 
 // Name is what people call it: a loop that is named after its task and agent, like

@@ -62,7 +62,7 @@ func TestSession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := &progress.Dir{Path: t.TempDir()}
 		run := func(key string, outputs ...string) {
-			s := ralph.Start(ralph.Task{ID: key, Prompt: "Do it.", Limits: ralph.Limits{Iterations: 2}})
+			s := ralph.Start(ralph.Task{ID: strings.TrimSuffix(key, " (check)"), Prompt: "Do it.", Limits: ralph.Limits{Iterations: 2}})
 			s.Loop = "list/" + key
 			l := answers(outputs...)
 			l.Log = dir.Under("list")
@@ -102,6 +102,7 @@ func TestSession(t *testing.T) {
 		run("of an earlier one", "no", "no")
 		j := begin(false)
 		run("A", "no", done)
+		run("B (check)", "no", "no") // of a box, and no iteration
 		run("B", "no", "no")
 		is(progress.StatusRunning, `"iteration":5,"max_iterations":9,"started_at":"2000-01-01T00:01:00Z","completion_promise":"COMPLETE","feature_branch":"feature","start_time":"2000-01-01T00:01:00Z","end_time":null,"iterations_run":4,"tasks_completed":1,"tasks_remaining":2}`)
 		if err := j.End(t.Context(), errors.New("the disk is full")); err != nil {
@@ -113,7 +114,7 @@ func TestSession(t *testing.T) {
 		if err := j.End(t.Context(), &ralph.StopError{Reason: ralph.StopStalled}); err != nil {
 			t.Error(err)
 		}
-		is(progress.StatusFailed, `"end_time":"2000-01-01T00:04:00Z","iterations_run":5,"tasks_completed":2,"tasks_remaining":1}`)
+		is(progress.StatusFailed, `"end_time":"2000-01-01T00:05:00Z","iterations_run":5,"tasks_completed":2,"tasks_remaining":1}`)
 		j = begin(false)
 		is(progress.StatusRunning, `"iterations_run":0,"tasks_completed":0,"tasks_remaining":3}`)
 		if _, err := (&progress.Dir{Path: dir.Path}).Cancel("list", "enough"); err != nil {
@@ -124,7 +125,7 @@ func TestSession(t *testing.T) {
 		}
 		is(progress.StatusCancelled, `"tasks_remaining":3}`)
 		all, err := dir.Standings(t.Context())
-		if err != nil || len(all) != 5 || all[len(all)-1].Loop != "list" {
+		if err != nil || len(all) != 6 || all[len(all)-1].Loop != "list" {
 			t.Errorf("%v, %d", err, len(all))
 		}
 	})
@@ -178,7 +179,7 @@ func TestStandingCountsTasks(t *testing.T) {
 		answers           []string
 	}{
 		{loop: "A", task: "A", answers: []string{"no", done}},
-		{loop: "A (check)", task: "A", check: true, answers: []string{"ticked"}},
+		{loop: "A (check)", task: "A", check: true, answers: []string{done}},
 		{loop: "B.coder", task: "B", agent: "coder", answers: []string{done}},
 		{loop: "B.tester", task: "B", agent: "tester", answers: []string{done}},
 		{loop: "C.coder", task: "C", agent: "coder", answers: []string{done}},

@@ -82,9 +82,35 @@ func (d *Dir) Stop(loop string) (Entry, error) {
 	})
 }
 
-// Guide adds advice to the loop's next prompt, see [ralph.State.Guide]. The error
-// wraps [ErrOver] if the loop is over.
+// Guide adds advice to the loop's next prompt, see [ralph.State.Guide]. Advice to a
+// session or a pipeline is for the loops of it that run now; the error says if none
+// does. The error wraps [ErrOver] if the loop is over.
 func (d *Dir) Guide(loop, text string) (Entry, error) {
+	e, err := d.Look(loop)
+	if err != nil || e.Kind != KindSession && e.Kind != KindPipeline {
+		return d.guide(loop, text)
+	}
+	if err := going(e.State); err != nil {
+		return e, err
+	}
+	guided := false
+	for _, part := range d.Parts(context.Background(), e) {
+		if part.Holder == nil || part.State.Done() {
+			continue
+		}
+		if _, err := d.guide(part.Loop, text); err != nil && !errors.Is(err, ErrOver) {
+			return e, err
+		} else if err == nil {
+			guided = true
+		}
+	}
+	if !guided {
+		return e, fmt.Errorf("progress: %q has no loop that runs now, and advice is for one: name it, or try again", loop)
+	}
+	return e, nil
+}
+
+func (d *Dir) guide(loop, text string) (Entry, error) {
 	return d.ask(loop, func(s ralph.State) (ralph.Event, error) {
 		ev := asked(ralph.EventGuided)
 		if ev.Text = strings.TrimSpace(text); ev.Text == "" {
@@ -147,6 +173,9 @@ func (d *Dir) ask(loop string, of func(ralph.State) (ralph.Event, error)) (Entry
 		return e, err
 	}
 	s := t.fold.s
+	if t.proving && e.Holder != nil && e.Holder.Since.Before(t.active) { // its end is what is recorded next
+		s.Stop = ralph.StopVerified
+	}
 	e.State, e.Status = s, statusOf(e, e.Active)
 	ev, err := of(s)
 	if err != nil {

@@ -17,14 +17,8 @@ import (
 func IterationsRun(loops ...ralph.State) int {
 	n := 0
 	for _, s := range loops {
-		switch {
-		case s.Task.Blocked == "": // a check, or nothing at all
-		case s.NextIteration > 0 && s.Stop != ralph.StopFailed:
-			n += s.NextIteration - 1
-		case s.Stop == ralph.StopVerified || s.Stop == ralph.StopFailed:
-			n += s.Iteration
-		default:
-			n += s.Iteration - 1
+		if s.Task.Blocked != "" { // else it is a check, or nothing at all
+			n += s.Completed()
 		}
 	}
 	return n

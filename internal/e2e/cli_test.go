@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"syscall"
@@ -76,35 +77,57 @@ func TestE2ECLI(t *testing.T) {
 		})
 	}
 	t.Run("signal", func(t *testing.T) {
-		for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
+		for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGKILL} {
 			t.Run(s.String(), func(t *testing.T) { testCLISignal(t, tool, s) })
 		}
 	})
 	t.Run("waiting", func(t *testing.T) { testCLIWaiting(t, tool) })
 }
 
-// A signal in the middle of a tool ends all: the tool, the client, the loop.
+// A signal in the middle of a tool ends all: the tool, the client, the loop. Then
+// the loop is shown as interrupted, and the same command goes on with it.
 func testCLISignal(t *testing.T, tool func(*e2eRun) string, s syscall.Signal) {
-	eachAgent(t, slowTool, func(e *e2eRun) {
-		started := e.fifo("started")
-		cmd := e.cli(tool(e))
-		var stderr bytes.Buffer
-		cmd.Stderr = &stderr
-		if err := cmd.Start(); err != nil {
-			e.Fatal(err)
+	script := func(dir string) []modelserver.Turn { return append(slowTool(dir)[:1], falseClaim(dir)[1:]...) }
+	eachAgent(t, script, func(e *e2eRun) {
+		bin := tool(e)
+		cmd := e.cli(bin, "2")
+		cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+		want := 128 + int(s)
+		e.inTool(cmd, func() {
+			pid := cmd.Process.Pid
+			switch s {
+			case syscall.SIGKILL:
+				want = -1
+			case syscall.SIGINT:
+				pid = -pid // as a terminal does it
+			}
+			syscall.Kill(pid, s)
+		})
+		if got := cmd.ProcessState.ExitCode(); got != want {
+			e.Errorf("exit status %d, want %d", got, want)
 		}
-		ended := make(chan error, 1)
-		go func() {
-			ended <- cmd.Wait()
-			giveUp(started)
-		}()
-		if err := readLine(started); err != nil || len(e.runs("sleep")) == 0 {
-			e.Errorf("the tool does not run when it is to be ended (%v)", err)
+		if s == syscall.SIGKILL {
+			e.endedSoon()
+		} else {
+			e.nothingRuns()
 		}
-		cmd.Process.Signal(s)
-		err := <-ended
-		if got, want := cmd.ProcessState.ExitCode(), 128+int(s); got != want {
-			e.Errorf("%v, want exit status %d; standard error:\n%s", err, want, &stderr)
+		calls := len(e.server.Requests())
+		status, err := e.ralph(bin, "status").CombinedOutput()
+		at := regexp.MustCompile(`(?m)\ANo active Ralph loops.\nInterrupted:\n  prompt:\S+prompt.md: iteration 1/2, last activity \d+s ago; 'ralph resume prompt:\S+' goes on\n\z`)
+		if err != nil || !at.Match(status) {
+			e.Errorf("status: %v\n%s", err, status)
+		}
+		var stdout, stderr bytes.Buffer
+		cmd = e.cli(bin, "2")
+		cmd.Stdout, cmd.Stderr = &stdout, &stderr
+		err = cmd.Run()
+		if err != nil || !strings.HasPrefix(stdout.String(), "verified after 1 iteration") || calls != 1 || len(e.server.Requests()) != 3 {
+			e.Errorf("%v after %d and then %d calls of the model: %s", err, calls, len(e.server.Requests()), &stdout)
+		}
+		for _, want := range []string{"going on with 'prompt:", "== iteration 1, attempt 2"} {
+			if !strings.Contains(stderr.String(), want) {
+				e.Errorf("%q is not shown:\n%s", want, &stderr)
+			}
 		}
 		e.nothingRuns()
 	})
@@ -146,7 +169,13 @@ func (e *e2eRun) cli(bin string, args ...string) *exec.Cmd {
 		e.Fatal(err)
 	}
 	args = append([]string{"prompt", prompt}, args...)
-	cmd := exec.CommandContext(e.context(), bin, append(args, "--agent", e.agent, "--verify", "test -f hello.txt")...)
+	return e.ralph(bin, append(args, "--agent", e.agent, "--verify", "test -f hello.txt")...)
+}
+
+// ralph is the tool in the workspace.
+func (e *e2eRun) ralph(bin string, args ...string) *exec.Cmd {
+	e.Helper()
+	cmd := exec.CommandContext(e.context(), bin, args...)
 	cmd.Dir = e.dir
 	cmd.Env = append(os.Environ(), e.env...)
 	cmd.Env = append(cmd.Env, fmt.Sprintf("PATH=%s:%s", e.bin, os.Getenv("PATH")))

@@ -144,13 +144,21 @@ func (e *e2eRun) checkAfter() {
 // command is the client as the preset runs it.
 func (e *e2eRun) command() *ralph.Command {
 	e.Helper()
-	c, err := ralph.Preset(e.agent)
+	c, err := clientIn(e.bin, e.agent)
 	if err != nil {
 		e.Fatal(err)
 	}
-	c.Args[0] = filepath.Join(e.bin, c.Args[0])
 	c.Env = append(c.Env, e.env...)
 	return c
+}
+
+// clientIn is the client in a folder, in this process's environment.
+func clientIn(bin, agent string) (*ralph.Command, error) {
+	c, err := ralph.Preset(agent)
+	if err == nil {
+		c.Args[0] = filepath.Join(bin, c.Args[0])
+	}
+	return c, err
 }
 
 func (e *e2eRun) context() context.Context {
@@ -190,23 +198,33 @@ func (e *e2eRun) run(ctx context.Context, runner ralph.Runner, l ralph.Limits) (
 	return e.goOn(ctx, runner, ralph.Start(ralph.Task{ID: "hello", Dir: e.dir, Prompt: e2ePrompt, Limits: l}))
 }
 
-// goOn runs a loop from a state. A failure shows what the agent printed.
+// goOn runs a loop from a state.
 func (e *e2eRun) goOn(ctx context.Context, runner ralph.Runner, s ralph.State) (ralph.State, *e2eLog, error) {
 	e.Helper()
+	log := e.newLog()
+	s, err := helloLoop(runner, log).Run(ctx, s)
+	return s, log, err
+}
+
+// newLog is a log that shows on failure what the agent printed.
+func (e *e2eRun) newLog() *e2eLog {
 	log := &e2eLog{}
 	e.Cleanup(func() {
 		if e.Failed() {
 			e.Logf("output of %s:\n%s", e.agent, &log.output)
 		}
 	})
-	loop := &ralph.Local{
+	return log
+}
+
+// helloLoop is a loop with hello.txt as the proof.
+func helloLoop(runner ralph.Runner, log *e2eLog) *ralph.Local {
+	return &ralph.Local{
 		Runner:   runner,
 		Verifier: verify.External{Args: []string{"test", "-f", "hello.txt"}},
 		Log:      log,
 		Output:   func(ralph.Request) (display, raw io.Writer) { return nil, &log.output },
 	}
-	s, err := loop.Run(ctx, s)
-	return s, log, err
 }
 
 const e2ePrompt = "Write a file hello.txt that greets the reader."
@@ -223,14 +241,15 @@ type e2eProcess struct {
 	args []string
 }
 
-// processesWith lists the processes that have a variable in their environment,
-// whatever session they are in. Zombies have none.
-func processesWith(variable string) []e2eProcess {
+// processes lists those with these variables in their environment, whatever session
+// they are in. Zombies have none.
+func processes(variables ...string) []e2eProcess {
 	environs, _ := filepath.Glob("/proc/[0-9]*/environ") // the pattern is a good one
 	var found []e2eProcess
 	for _, path := range environs {
-		env, err := os.ReadFile(path)
-		if err != nil || !slices.Contains(strings.Split(string(env), "\x00"), variable) {
+		text, err := os.ReadFile(path)
+		env := strings.Split(string(text), "\x00")
+		if err != nil || slices.ContainsFunc(variables, func(v string) bool { return !slices.Contains(env, v) }) {
 			continue // ended meanwhile, or another's
 		}
 		args, _ := os.ReadFile(filepath.Join(filepath.Dir(path), "cmdline"))
@@ -258,7 +277,7 @@ func (e *e2eRun) write(name, text string) {
 
 // runs lists the run's processes with a text in their arguments, "" = all.
 func (e *e2eRun) runs(text string) []e2eProcess {
-	return slices.DeleteFunc(processesWith("HOME="+e.home), func(p e2eProcess) bool {
+	return slices.DeleteFunc(processes("HOME="+e.home), func(p e2eProcess) bool {
 		return !strings.Contains(strings.Join(p.args, " "), text)
 	})
 }

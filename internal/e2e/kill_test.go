@@ -48,26 +48,27 @@ func TestE2ETimeout(t *testing.T) {
 	}
 }
 
-// A run that is cancelled while the model thinks is an attempt that does not
+// A run that is broken off while the model thinks is an attempt that does not
 // count: the loop goes on from where it was.
-func TestE2ECancelWhileThinking(t *testing.T) {
+func TestE2EBreakOffWhileThinking(t *testing.T) {
 	script := func(dir string) []modelserver.Turn {
 		return append([]modelserver.Turn{{Break: modelserver.BreakHang}}, falseClaim(dir)[1:]...)
 	}
 	eachAgent(t, script, func(e *e2eRun) {
 		ctx, cancel := context.WithCancelCause(e.context())
 		defer cancel(nil)
+		brokenOff := errors.New("broken off")
 		waited := make(chan error, 1)
 		go func() {
 			_, err := e.server.Wait(ctx, 1)
 			waited <- err
-			cancel(ralph.ErrCancelled)
+			cancel(brokenOff)
 		}()
 		s, log, err := e.run(ctx, e.command(), ralph.Limits{})
 		if waitErr := <-waited; waitErr != nil {
 			e.Fatal(waitErr)
 		}
-		if diff := cmp.Diff([]ralph.Fault{ralph.FaultInterrupted}, log.faults()); diff != "" || !errors.Is(err, ralph.ErrCancelled) {
+		if diff := cmp.Diff([]ralph.Fault{ralph.FaultInterrupted}, log.faults()); diff != "" || !errors.Is(err, brokenOff) {
 			e.Fatalf("error %v, faults (-want +got):\n%s", err, diff)
 		}
 		e.nothingRuns()
@@ -86,8 +87,8 @@ func slowTool(dir string) []modelserver.Turn {
 	}
 }
 
-// A run that is cancelled in the middle of a slow tool leaves nothing behind,
-// though the tool is in a session of its own.
+// A loop that is cancelled in the middle of a slow tool leaves nothing behind,
+// though the tool is in a session of its own, and is over.
 func TestE2ECancelInTool(t *testing.T) {
 	eachAgent(t, slowTool, func(e *e2eRun) {
 		e.write("hello.txt", "hello\n")
@@ -110,8 +111,8 @@ func TestE2ECancelInTool(t *testing.T) {
 		if len(<-tools) == 0 {
 			e.Error("the tool did not run when it was to be ended")
 		}
-		if s.Done() || s.Attempt != 2 {
-			e.Errorf("state: stop %q, attempt %d, want a second attempt", s.Stop, s.Attempt)
+		if s.Stop != ralph.StopCancelled || s.Iteration != 1 || s.Attempt != 1 {
+			e.Errorf("stopped: %q at %d.%d, want cancelled at 1.1", s.Stop, s.Iteration, s.Attempt)
 		}
 		e.nothingRuns()
 	})
@@ -137,7 +138,7 @@ cat up`
 			e.Errorf("the child's mark is %q (%v), so it was not the run's", mark, err)
 		}
 		e.nothingRuns()
-		if left := processesWith(strings.TrimSpace(string(mark))); left != nil {
+		if left := processes(strings.TrimSpace(string(mark))); left != nil {
 			e.Errorf("left behind: %v", left)
 		}
 	})

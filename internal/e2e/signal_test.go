@@ -37,7 +37,7 @@ func TestE2EClientKilled(t *testing.T) {
 					if readLine(started) == nil {
 						n := 0
 						for _, p := range e.runs("") {
-							if isChild(p.pid) && syscall.Kill(p.pid, sig) == nil {
+							if isChild(p.pid, os.Getpid()) && syscall.Kill(p.pid, sig) == nil {
 								n++
 							}
 						}
@@ -60,12 +60,12 @@ func TestE2EClientKilled(t *testing.T) {
 	}
 }
 
-// isChild reports whether a process is a child of this one.
-func isChild(pid int) bool {
+// isChild reports whether a process is a child of another.
+func isChild(pid, parent int) bool {
 	stat, err := os.ReadFile(filepath.Join("/proc", fmt.Sprint(pid), "stat"))
 	if err != nil {
 		return false
 	}
 	fields := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
-	return len(fields) > 1 && fields[1] == fmt.Sprint(os.Getpid())
+	return len(fields) > 1 && fields[1] == fmt.Sprint(parent)
 }

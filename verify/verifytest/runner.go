@@ -136,6 +136,9 @@ func TestRunner(r ralph.Runner, runs Runs) error {
 }
 
 func (r Runs) validate() error {
+	if !r.Good.given() {
+		return errors.New("runs: Good is required: a Request that the runner answers, and what its answer Says")
+	}
 	for _, run := range append([]Run{r.Good, r.Other, r.Long}, r.Faults...) {
 		if run.Writes != "" && run.Request.Dir != "" {
 			return fmt.Errorf("runs: one writes %s in a Dir of its own; the kit cannot tell whether it was there before", run.Writes)
