@@ -288,16 +288,21 @@ func (j *journal) cancelled() error {
 	if j.d.Parent != "" {
 		all = append(all, j.d.journal(j.d.Parent))
 	}
-	for _, j := range all {
-		j.mu.Lock()
-		err := j.refresh()
-		cancel := j.cancel
-		j.mu.Unlock()
-		if err == nil && cancel != nil {
-			return j.reason()
+	for _, one := range all {
+		if reason := one.cancelledBy(); reason != nil {
+			return reason
 		}
 	}
 	return nil
+}
+
+func (j *journal) cancelledBy() error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.refresh() != nil || j.cancel == nil {
+		return nil
+	}
+	return j.reason()
 }
 
 // changed reports whether there is something to read, or to find wrong.

@@ -9,10 +9,12 @@ import (
 )
 
 // Begin records that a session or a pipeline begins, or goes on, whose own journal this
-// is: its State says what was agreed, and how it ended; its loops are those of
-// [Dir.Under], and [Dir.Parts] finds them. Of a loop that is its driver's part; for
-// one that has not run yet Begin puts it on record before that, with Meta: it can be
-// cancelled and resumed from then on.
+// is: State says what was agreed. Its loops are recorded by [Dir.Under] its name, and
+// found by [Dir.Parts].
+//
+// The start of a loop is recorded by its driver. For one that is promised before it
+// runs, Begin puts it on record, with Meta: it can be cancelled and resumed from then
+// on.
 func (j *Journal) Begin(ctx context.Context, goesOn bool) error {
 	s := j.State
 	if goesOn {
