@@ -381,3 +381,37 @@ func TestCrash(t *testing.T) {
 	}
 	t.Logf("%d lives, %d operations each", n, ops)
 }
+
+// TestTornIsDurable: whenever the power is lost while a torn line is taken out, its bytes
+// are in one of both places.
+func TestTornIsDurable(t *testing.T) {
+	t.Parallel()
+	dir := &progress.Dir{Path: t.TempDir()}
+	runLoop(t, create(t, dir, ralph.Start(ralph.Task{ID: "T", Prompt: "Do it."})), answers(done))
+	const torn = `{"kind":"loop_st`
+	whole := read(t, dir.File("T"))
+	for at := 1; ; at++ {
+		if err := os.WriteFile(dir.File("T"), []byte(whole+torn), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		disk := &filetest.Disk{At: at} // seed 0: what was not synced is lost
+		j, err := (&progress.Dir{Path: dir.Path}).On(disk).Open("T")
+		if err == nil {
+			j.Close()
+		}
+		if err := disk.Crash(); err != nil {
+			t.Fatal(err)
+		}
+		aside, _ := filepath.Glob(filepath.Join(dir.Path, "*.torn"))
+		kept := len(aside) == 1 && strings.HasSuffix(read(t, aside[0]), torn)
+		if is := read(t, dir.File("T")); is != whole+torn && (is != whole || !kept) {
+			t.Errorf("stopped at %d: %q, %q", at, aside, is)
+		}
+		for _, path := range aside {
+			os.Remove(path)
+		}
+		if err == nil {
+			return
+		}
+	}
+}

@@ -202,7 +202,10 @@ func (j *journal) putAside(f file.Handle, size int64) error {
 	if _, err = aside.Write(torn); err == nil {
 		err = aside.Sync()
 	}
-	if err = errors.Join(err, aside.Close()); err != nil {
+	if err = errors.Join(err, aside.Close()); err == nil {
+		err = j.d.sync(filepath.Dir(j.path)) // its name, before the bytes are gone from here
+	}
+	if err != nil {
 		return err
 	}
 	if err := f.Truncate(j.end); err != nil {
