@@ -165,6 +165,11 @@ func (j *Journal) Close() error { return j.j.letGo() }
 // and Output, beside those that l has; without Meta of its own l gets that of the
 // journal.
 func (j *Journal) Run(ctx context.Context, l *ralph.Local) (ralph.State, error) {
+	if j.State.Done() {
+		if err := j.stop(ctx); err != nil {
+			return j.State, err
+		}
+	}
 	local := *l
 	local.Log = j.d
 	if l.Log != nil {
@@ -196,6 +201,25 @@ func (j *Journal) Run(ctx context.Context, l *ralph.Local) (ralph.State, error) 
 	s, err := local.Run(ctx, j.State)
 	j.State = s
 	return s, err
+}
+
+// stop records the end of a loop that its caller has stopped before it ran, as by
+// limits that are reached already.
+func (j *Journal) stop(ctx context.Context) error {
+	on, err := j.d.Look(j.State.Loop)
+	if err != nil || on.State.Done() {
+		return err
+	}
+	changes := on.State.Changes(j.State)
+	j.State = on.State
+	for _, ev := range changes {
+		if _, err := j.Record(ctx, ev); err != nil {
+			return err
+		}
+	}
+	final := j.State
+	_, err = j.Record(ctx, ralph.Event{Kind: ralph.EventLoopStopped, State: &final})
+	return err
 }
 
 // Append, Control and Pending are those of the Dir.
