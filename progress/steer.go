@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 
 	"github.com/ralph-loop/ralph"
@@ -66,19 +67,62 @@ func (d *Dir) Pause(loop string, paused bool) (Entry, error) {
 		kind := ralph.EventContinued
 		if paused {
 			kind = ralph.EventPaused
+		} else if !slices.Contains([]ralph.StopReason{ralph.StopVerified, ralph.StopCancelled}, s.Stop) {
+			return asked(kind), nil // also of one that can be reopened
 		}
 		return asked(kind), going(s)
 	})
 }
 
+// Continue lets a loop go on that is paused, and of a session its loops that are, whoever
+// runs them. It reports whether there was any. One that is over is left as it is.
+func (d *Dir) Continue(ctx context.Context, loop Entry) (paused bool, err error) {
+	for _, e := range append(d.Parts(ctx, loop), loop) {
+		if !e.State.Paused {
+			continue
+		}
+		switch _, err := d.Pause(e.Loop, false); {
+		case err == nil:
+			paused = true
+		case !errors.Is(err, ErrOver):
+			return paused, err
+		}
+	}
+	return paused, nil
+}
+
 // Stop ends a loop after the iteration that has begun, by a limit, see
-// [ralph.State.Finish]: a higher one reopens it. The error wraps [ErrOver] if the loop is over.
+// [ralph.State.Finish]: a higher one reopens it. Of a session the iterations of all its
+// loops count. The error wraps [ErrOver] if the loop is over.
 func (d *Dir) Stop(loop string) (Entry, error) {
+	had, err := d.had(loop)
+	if err != nil {
+		return Entry{}, err
+	}
 	return d.ask(loop, func(s ralph.State) (ralph.Event, error) {
 		ev := asked(ralph.EventLimitsChanged)
-		ev.State = &ralph.State{Task: ralph.Task{Limits: s.Finish().Task.Limits}}
+		l := s.Finish().Task.Limits
+		l.Iterations = max(l.Iterations, had)
+		ev.State = &ralph.State{Task: ralph.Task{Limits: l}}
 		return ev, going(s)
 	})
+}
+
+// had is how many iterations the loops of a session have had, with one that has begun;
+// 0 = it is none, or its loops have limits of their own.
+func (d *Dir) had(loop string) (int, error) {
+	e, err := d.Look(loop)
+	if err != nil || e.Kind != KindSession || e.Meta["unlimited"] != "" {
+		return 0, err
+	}
+	ctx := context.Background()
+	n := d.Stand(ctx, e).IterationsRun
+	for _, part := range d.Parts(ctx, e) {
+		if part.State.Running {
+			n++
+		}
+	}
+	return n, nil
 }
 
 // Guide adds advice to the loop's next prompt, see [ralph.State.Guide]. The error
