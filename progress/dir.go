@@ -292,11 +292,11 @@ func (d *Dir) redacted(ev ralph.Event) ralph.Event {
 
 // SetAside moves a loop's journal away, whatever is in it, and returns its path there.
 // It is for one that is corrupt, and for starting over what was not finished: after it
-// there is no such loop. The error is a [*HeldError] if a process holds the loop, and
+// there is no such loop. What its dead process has left running is ended first, and
+// named, see [ralph.EndLeft]. The error is a [*HeldError] if a process holds the loop, and
 // wraps [fs.ErrNotExist] if there is none.
-func (d *Dir) SetAside(loop string) (string, error) {
-	to := ""
-	err := d.withLock(loop, func() error {
+func (d *Dir) SetAside(loop string) (to string, ended []string, err error) {
+	ended, err = d.withLock(loop, func() error {
 		from := d.File(loop)
 		for n := 1; ; n++ {
 			to = strings.TrimSuffix(from, ".jsonl") + fmt.Sprintf(".aside-%d.jsonl", n)
@@ -314,9 +314,9 @@ func (d *Dir) SetAside(loop string) (string, error) {
 		return err
 	})
 	if err != nil {
-		return "", err
+		to = ""
 	}
-	return to, nil
+	return to, ended, err
 }
 
 func (d *Dir) moveRaw(from, to string) error {
@@ -327,9 +327,10 @@ func (d *Dir) moveRaw(from, to string) error {
 }
 
 // Remove removes what there is of a loop that is not being run: its journal, the last
-// one before it, and the raw output; what was set aside, or torn, stays. The error is a
+// one before it, and the raw output; what was set aside, or torn, stays. What its dead
+// process has left running is ended first, and named. The error is a
 // [*HeldError] if a process holds the loop, and wraps [fs.ErrNotExist] if there is none.
-func (d *Dir) Remove(loop string) error {
+func (d *Dir) Remove(loop string) (ended []string, err error) {
 	return d.withLock(loop, func() error {
 		err := d.on().Remove(d.File(loop))
 		for _, end := range []string{".raw", ".last.jsonl", ".last.raw"} {
@@ -345,46 +346,57 @@ func (d *Dir) Remove(loop string) error {
 }
 
 // withLock does something to a journal that no process holds.
-func (d *Dir) withLock(loop string, do func() error) error {
+func (d *Dir) withLock(loop string, do func() error) (ended []string, err error) {
 	if _, err := os.Lstat(d.File(loop)); err != nil {
-		return fmt.Errorf("progress: loop %q: %w", loop, notThere(err))
+		return nil, fmt.Errorf("progress: loop %q: %w", loop, notThere(err))
 	}
 	j := d.journal(loop)
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.lock != nil {
-		return &HeldError{What: j.name(), Holder: us()}
+		return nil, &HeldError{What: j.name(), Holder: us()}
 	}
 	if e, err := d.Look(loop); err == nil && e.Holder != nil {
-		return &HeldError{What: j.name(), Holder: *e.Holder}
+		return nil, &HeldError{What: j.name(), Holder: *e.Holder}
 	}
 	if err := j.take("to remove it"); err != nil && !errors.Is(err, errors.ErrUnsupported) {
-		return err
+		return nil, err
 	}
 	defer d.forget(loop)
-	err := d.nothingLeft(loop)
+	ended, err = d.endLeft(loop)
 	if err == nil {
 		err = do()
 	}
-	err = errors.Join(err, j.release())
-	if err != nil {
-		return fmt.Errorf("progress: loop %q: %w", loop, err)
+	if err = errors.Join(err, j.release()); err != nil {
+		return ended, fmt.Errorf("progress: loop %q: %w", loop, err)
 	}
-	return nil
+	return ended, nil
 }
 
-// nothingLeft refuses to lose the mark by which what a dead process has left running is
-// ended. A journal that cannot be read tells of none.
-func (d *Dir) nothingLeft(loop string) error {
+// endLeft ends what dead processes have left running of a loop, and of its parts. What
+// cannot be read tells of nothing.
+func (d *Dir) endLeft(loop string) (all []string, err error) {
 	t, err := d.tell(loop)
-	if err != nil || !t.fold.s.Running {
-		return nil
+	if err != nil {
+		return nil, nil
 	}
-	left, err := ralph.Left(t.fold.s.Mark)
-	if err == nil && len(left) > 0 {
-		return fmt.Errorf("its process has died and has left running: %s; cancel it first, which ends that", strings.Join(left, ", "))
+	marks := []string{t.fold.s.Mark}
+	if t.about.Kind == KindSession || t.about.Kind == KindPipeline {
+		for _, part := range d.Parts(context.Background(), Entry{Loop: loop, Started: t.started}) {
+			marks = append(marks, part.State.Mark)
+		}
 	}
-	return nil
+	for _, mark := range marks {
+		if mark == "" {
+			continue
+		}
+		ended, err := ralph.EndLeft(mark)
+		all = append(all, ended...)
+		if err != nil && !errors.Is(err, errors.ErrUnsupported) {
+			return all, err
+		}
+	}
+	return all, nil
 }
 
 // notThere says what is to be said of a file that is not there: no path.

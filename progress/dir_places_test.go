@@ -142,7 +142,7 @@ func TestDirCorrupt(t *testing.T) {
 				if read(t, dir.File("T")) != tt.text {
 					t.Error("it was changed")
 				}
-				to, err := dir.SetAside("T")
+				to, _, err := dir.SetAside("T")
 				if err != nil || read(t, to) != tt.text {
 					t.Errorf("%s, %v", to, err)
 				}

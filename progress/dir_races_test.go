@@ -250,8 +250,8 @@ func TestDirHeldByTheParent(t *testing.T) {
 	other := &progress.Dir{Path: dir.Path}
 	for name, try := range map[string]func() error{
 		"Open":     func() error { _, err := other.Open("T"); return err },
-		"Remove":   func() error { return other.Remove("T") },
-		"SetAside": func() error { _, err := other.SetAside("T"); return err },
+		"Remove":   func() error { _, err := other.Remove("T"); return err },
+		"SetAside": func() error { _, _, err := other.SetAside("T"); return err },
 	} {
 		if held, ok := errors.AsType[*progress.HeldError](try()); !ok || held.Holder.PID != os.Getpid() {
 			t.Errorf("%s: %v", name, held)
@@ -260,7 +260,7 @@ func TestDirHeldByTheParent(t *testing.T) {
 	if err := j.Close(); err != nil {
 		t.Error(err)
 	}
-	if err := other.Remove("T"); err != nil {
+	if _, err := other.Remove("T"); err != nil {
 		t.Error(err)
 	}
 }

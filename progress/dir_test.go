@@ -119,8 +119,10 @@ func TestDir(t *testing.T) {
 	if len(read(t, dir.File("T"))) > len(before) || read(t, strings.TrimSuffix(dir.File("T"), "jsonl")+"last.jsonl") != before {
 		t.Errorf("the journal of a new loop holds the old one's, or that is lost")
 	}
-	if err := errors.Join(dir.Remove("T"), dir.Remove("CON")); err != nil {
-		t.Error(err)
+	for _, name := range []string{"T", "CON"} {
+		if ended, err := dir.Remove(name); err != nil || ended != nil {
+			t.Error(ended, err)
+		}
 	}
 	if left, _ := filepath.Glob(filepath.Join(dir.Path, "T-*")); len(left) > 2*3 { // of T, and of the two that end so
 		t.Error(left)
@@ -174,8 +176,8 @@ func TestDirHeld(t *testing.T) {
 		for name, try := range map[string]func() error{
 			"Open":     func() error { _, err := other.Open("T"); return err },
 			"Create":   func() error { _, err := other.Create(ralph.Start(s.Task), progress.KindLoop); return err },
-			"Remove":   func() error { return other.Remove("T") },
-			"SetAside": func() error { _, err := other.SetAside("T"); return err },
+			"Remove":   func() error { _, err := other.Remove("T"); return err },
+			"SetAside": func() error { _, _, err := other.SetAside("T"); return err },
 			"Append": func() error {
 				s := ralph.Start(s.Task)
 				return other.Append(t.Context(), ralph.Event{Kind: ralph.EventLoopStarted, Loop: "T", State: &s})

@@ -123,7 +123,7 @@ func TestFailure32TornAndCorrupt(t *testing.T) {
 	if _, err := dir.Create(s, progress.KindLoop); !errors.As(err, &corrupt) {
 		t.Errorf("it is overwritten: %v", err)
 	}
-	to, err := dir.SetAside("T")
+	to, _, err := dir.SetAside("T")
 	if err != nil || read(t, to) != strings.Join(lines, "") {
 		t.Error(to, err)
 	}

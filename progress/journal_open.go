@@ -173,19 +173,22 @@ func (j *Journal) Close() error { return j.j.letGo() }
 // and Output, beside those that l has; without Meta of its own l gets that of the
 // journal.
 func (j *Journal) Run(ctx context.Context, l *ralph.Local) (ralph.State, error) {
+	if j.State.Done() {
+		if err := j.stop(ctx); err != nil {
+			return j.State, err
+		}
+	}
 	local := *l
 	local.Log = j.d
 	if l.Log != nil {
 		local.Log = Multi(j.d, l.Log)
 	}
 	local.Control = func(ctx context.Context, s ralph.State) (ralph.State, error) {
-		if l.Control != nil {
-			var err error
-			if s, err = l.Control(ctx, s); err != nil {
-				return s, err
-			}
+		s, err := j.d.Control(ctx, s) // first: what it hands out is kept until it is on record
+		if err == nil && l.Control != nil {
+			s, err = l.Control(ctx, s)
 		}
-		return j.d.Control(ctx, s)
+		return s, err
 	}
 	local.Pending = j.d.Pending
 	local.Output = func(req ralph.Request) (display, raw io.Writer) {
@@ -204,6 +207,25 @@ func (j *Journal) Run(ctx context.Context, l *ralph.Local) (ralph.State, error) 
 	s, err := local.Run(ctx, j.State)
 	j.State = s
 	return s, err
+}
+
+// stop records the end of a loop that its caller has stopped before it ran, as by
+// limits that are reached already.
+func (j *Journal) stop(ctx context.Context) error {
+	on, err := j.d.Look(j.State.Loop)
+	if err != nil || on.State.Done() {
+		return err
+	}
+	changes := on.State.Changes(j.State)
+	j.State = on.State
+	for _, ev := range changes {
+		if _, err := j.Record(ctx, ev); err != nil {
+			return err
+		}
+	}
+	final := j.State
+	_, err = j.Record(ctx, ralph.Event{Kind: ralph.EventLoopStopped, State: &final})
+	return err
 }
 
 // Append is the Dir's, for a driver that has the journal as its log, such as

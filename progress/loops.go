@@ -229,8 +229,10 @@ func statusOf(e Entry, now time.Time) Status {
 // with that ID that are not over, or else those of the task that are. The error wraps
 // [fs.ErrNotExist] if there are none.
 func (d *Dir) Find(ctx context.Context, what string) ([]Entry, error) {
-	if e, err := d.Look(what); !errors.Is(err, fs.ErrNotExist) {
-		return []Entry{e}, err
+	if e, err := d.Look(what); err == nil {
+		return []Entry{e}, nil
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
 	}
 	var found []Entry
 	for e, err := range d.Loops(ctx) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 
 	"github.com/ralph-loop/ralph"
@@ -24,13 +25,25 @@ func (d *Dir) Cancel(loop, reason string) (Entry, error) {
 	e, err := d.ask(loop, func(s ralph.State) (ralph.Event, error) {
 		return ralph.Event{Kind: ralph.EventCancelled, Text: reason}, going(s)
 	})
-	if err == nil && e.Holder == nil && e.State.Running {
-		e.Ended, err = d.bury(loop)
+	if err != nil || e.Holder != nil {
+		return e, err
+	}
+	parts := []Entry{e}
+	if e.Kind == KindSession || e.Kind == KindPipeline {
+		parts = append(parts, d.Parts(context.Background(), e)...)
+	}
+	for _, part := range parts {
+		if err == nil && part.State.Running {
+			var ended []string
+			ended, err = d.bury(part.Loop)
+			e.Ended = append(e.Ended, ended...)
+		}
 	}
 	return e, err
 }
 
-// bury ends what is left of a cancelled loop whose process has died, and records it.
+// bury ends what is left of a loop whose process has died, and records that the attempt
+// has ended; and the end of a loop that is cancelled.
 func (d *Dir) bury(loop string) ([]string, error) {
 	j, err := d.Open(loop)
 	if _, held := errors.AsType[*HeldError](err); held {
@@ -50,10 +63,10 @@ func (d *Dir) bury(loop string) ([]string, error) {
 	if err == nil && s.Running {
 		s, err = j.Record(ctx, ralph.Event{Kind: ralph.EventIterationEnded, Iteration: ralph.Iteration{
 			Number: s.Iteration, Attempt: s.Attempt, Outcome: ralph.OutcomeInterrupted, Fault: ralph.FaultInterrupted,
-			Error: "the loop was cancelled when its process had died", Ended: ended,
+			Error: "the process that ran this attempt had died when the loop was cancelled", Ended: ended,
 		}})
 	}
-	if err == nil {
+	if err == nil && s.Done() {
 		_, err = j.Record(ctx, ralph.Event{Kind: ralph.EventLoopStopped, State: &s})
 	}
 	return ended, errors.Join(err, j.Close())
@@ -66,20 +79,62 @@ func (d *Dir) Pause(loop string, paused bool) (Entry, error) {
 		kind := ralph.EventContinued
 		if paused {
 			kind = ralph.EventPaused
+		} else if !slices.Contains([]ralph.StopReason{ralph.StopVerified, ralph.StopCancelled}, s.Stop) {
+			return asked(kind), nil // also of one that can be reopened
 		}
 		return asked(kind), going(s)
 	})
 }
 
+// Continue lets a loop go on that is paused, and of a session its loops that are, whoever
+// runs them. It reports whether there was any. One that is over is left as it is.
+func (d *Dir) Continue(ctx context.Context, loop Entry) (paused bool, err error) {
+	for _, e := range append(d.Parts(ctx, loop), loop) {
+		if !e.State.Paused {
+			continue
+		}
+		switch _, err := d.Pause(e.Loop, false); {
+		case err == nil:
+			paused = true
+		case !errors.Is(err, ErrOver):
+			return paused, err
+		}
+	}
+	return paused, nil
+}
+
 // Stop ends a loop after the iteration that has begun, by a limit, see
-// [ralph.State.Finish]: a higher one reopens it. The error wraps [ErrOver] if the loop
-// is over.
+// [ralph.State.Finish]: a higher one reopens it. Of a session the iterations of all its
+// loops count. The error wraps [ErrOver] if the loop is over.
 func (d *Dir) Stop(loop string) (Entry, error) {
+	had, err := d.had(loop)
+	if err != nil {
+		return Entry{}, err
+	}
 	return d.ask(loop, func(s ralph.State) (ralph.Event, error) {
 		ev := asked(ralph.EventLimitsChanged)
-		ev.State = &ralph.State{Task: ralph.Task{Limits: s.Finish().Task.Limits}}
+		l := s.Finish().Task.Limits
+		l.Iterations = max(l.Iterations, had)
+		ev.State = &ralph.State{Task: ralph.Task{Limits: l}}
 		return ev, going(s)
 	})
+}
+
+// had is how many iterations the loops of a session have had, with one that has begun;
+// 0 = it is none, or its loops have limits of their own.
+func (d *Dir) had(loop string) (int, error) {
+	e, err := d.Look(loop)
+	if err != nil || e.Kind != KindSession || e.Meta["unlimited"] != "" {
+		return 0, err
+	}
+	ctx := context.Background()
+	n := d.Stand(ctx, e).IterationsRun
+	for _, part := range d.Parts(ctx, e) {
+		if part.State.Running {
+			n++
+		}
+	}
+	return n, nil
 }
 
 // Guide adds advice to the loop's next prompt, see [ralph.State.Guide]. Advice to a

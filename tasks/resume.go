@@ -51,6 +51,7 @@ func (r *session) takeOver() (running []Item) {
 		}
 	}
 	r.report.Usage = r.spent.Usage
+	r.spent.Paused = r.spent.Paused && !r.spent.Done() // nobody can let a loop go on that is over
 	return running
 }
 

@@ -353,3 +353,23 @@ func TestSessionAsksOnce(t *testing.T) {
 		})
 	}
 }
+
+// TestSessionPausedLoopOver: a pause that an item's loop was in as it ended is not that
+// of a later run, where nobody could end it.
+func TestSessionPausedLoopOver(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(t, "- [ ] T001 One\n- [ ] T002 Two\n", map[string][]string{"T001": {"tick T001"}, "T002": {"tick T002"}}, false)
+		if _, at, _ := d.stopAt(5, true, nil); at != ralph.EventLoopStopped {
+			t.Fatal(at)
+		}
+		got, _, err := d.stopAt(-1, false, func(s *tasks.Session) {
+			over := s.Begun["run/T001"]
+			over.Paused = true
+			s.Begun["run/T001"] = over
+		})
+		if err != nil || got.TasksCompleted != 2 {
+			t.Errorf("%+v, %v", got, err)
+		}
+	})
+}

@@ -164,16 +164,18 @@ func resume(e env, s *shared, args []string) error {
 	st := dir.Stand(e.ctx, loop)
 	name, where := st.Name(), st.Where()
 	var began []string
+	paused, err := dir.Continue(e.ctx, loop)
 	switch {
-	case loop.Holder != nil && loop.State.Paused:
-		fmt.Fprintf(e.stdout, "%s goes on at %s\n", name, where)
-		_, err = dir.Pause(loop.Loop, false)
+	case err != nil:
 		return wrong(err)
-	case loop.Holder != nil:
-		_, err = fmt.Fprintf(e.stdout, "%s runs already, at %s: %s\n", name, where, who(*loop.Holder))
-		return err
 	case loop.State.Stop == ralph.StopVerified:
 		_, err = fmt.Fprintf(e.stdout, "%s is over: verified at %s\n", name, where)
+		return err
+	case loop.Holder != nil && paused:
+		_, err = fmt.Fprintf(e.stdout, "%s goes on at %s\n", name, where)
+		return err
+	case loop.Holder != nil:
+		_, err = fmt.Fprintf(e.stdout, "%s runs already, at %s: %s\n", name, where, who(*loop.Holder))
 		return err
 	case loop.Reopened().Done():
 		return fail(exitNotVerified, "%s stays as it is, %s at %s: %s", name, loop.State.Stop, where, loop.State.Detail)

@@ -8,7 +8,8 @@ import (
 // OwnFile reports whether loops write the file themselves, so it never counts as
 // a change.
 func OwnFile(p string) bool {
-	if strings.HasPrefix(p, ".ralph/") || strings.Contains(p, "/.ralph/") || path.Base(p) == "progress.txt" || path.Base(p) == "ralph-loop-state.json" {
+	if strings.HasPrefix(p, ".ralph/") || strings.Contains(p, "/.ralph/") || path.Base(p) == "progress.txt" ||
+		path.Base(p) == "ralph-loop-state.json" || strings.HasPrefix(path.Base(p), ".ralph-loop-state.json.") { // or what a kill has left of one
 		return true
 	}
 	session, _ := path.Match("session-*.log", path.Base(p))
