@@ -219,7 +219,7 @@ func (l *Local) verify(ctx context.Context, s State, resp Response, it *Iteratio
 	claim := Claim{
 		Task: s.Task, Iteration: it.Number, Attempt: it.Attempt, Start: it.Start,
 		Output: resp.Output, Omitted: resp.Omitted, Files: slices.Clone(it.Files),
-		Promised: it.Claimed, Fault: it.Fault, Base: s.Base,
+		Promised: it.Claimed, Fault: it.Fault, Base: s.Base, Mark: s.Mark,
 	}
 	if l.Evidence != "" {
 		claim.Evidence = filepath.Join(l.Evidence, folder(s.Loop), fmt.Sprintf("%03d.%d", it.Number, it.Attempt))

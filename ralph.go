@@ -228,6 +228,9 @@ type Claim struct {
 	// Base is the commit from which on the work is the loop's, see [State.Base]. ""
 	// = not known.
 	Base string `json:"base,omitempty"`
+	// Mark is the [Request.Mark] of the attempt, "" = none: programs that a verifier
+	// starts are found by it when this program has died, see [EndLeft].
+	Mark string `json:"mark,omitempty"`
 	// Checks are what verifiers before this one have found, where one that wraps
 	// several asks them in order. Their details may quote the agent's programs.
 	Checks []Check `json:"checks,omitempty"`

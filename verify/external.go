@@ -166,6 +166,9 @@ func (e External) run(ctx context.Context, args []string, dir string, c ralph.Cl
 	var warnings []string
 	start := time.Now()
 	env, dropped := e.environ(dir, temp...)
+	if under := process.Under(c.Mark); under != "" { // what outlives this program and its watchdog is found by it
+		env = append(env, under)
+	}
 	exit, err := process.Run(ctx, process.Cmd{
 		Args: (*sandbox.Spec)(e.Sandbox).Args(args), Dir: dir, Env: env, Sandbox: rules,
 		Stdout: stdout, Stderr: out.stream(), Grace: time.Second,

@@ -204,18 +204,12 @@ func changed(prompt, project string, meta map[string]string) func(*progress.Jour
 
 // aside moves away what is on record of a loop, and ends what is left of it.
 func (s *shared) aside(e env, dir *progress.Dir, loop string) error {
-	last, _ := dir.Look(loop)
-	all := append(dir.Parts(e.ctx, progress.Entry{Loop: loop}), last)
-	to, err := dir.SetAside(loop)
+	to, ended, err := dir.SetAside(loop)
+	e.sayEnded(ended)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	} else if err == nil {
 		e.say("what was on record of '%s' is now in %s", loop, to)
-	}
-	for _, one := range all {
-		if err == nil {
-			err = e.endLeft(one.State.Mark)
-		}
 	}
 	return err
 }
@@ -327,20 +321,11 @@ func (w *work) logged(loop string) bool {
 	return err == nil && !s.Done()
 }
 
-// endLeft ends what is left of the agent that worked when this was killed, by the
-// mark on record.
-func (e env) endLeft(mark string) error {
-	if mark == "" {
-		return nil
-	}
-	ended, err := ralph.EndLeft(mark)
+// sayEnded names what was ended that a run which was killed had left running.
+func (e env) sayEnded(ended []string) {
 	for _, command := range ended {
 		e.say("ended what the last run has left running: %s", command)
 	}
-	if err != nil && !errors.Is(err, errors.ErrUnsupported) {
-		return fail(exitAgent, "%w; end it before the agent is run again", err)
-	}
-	return nil
 }
 
 // relimited are the limits that were agreed, but for those that are now given on the

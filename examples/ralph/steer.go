@@ -89,14 +89,7 @@ func (f *cancelFlags) run(e env, args []string) error {
 		} else if err == nil {
 			fmt.Fprintf(e.stdout, "Cancelled Ralph loop for %s at %s\n", st.Name(), st.Where())
 		}
-		for _, command := range was.Ended {
-			e.say("ended what it has left running: %s", command)
-		}
-		for _, part := range dir.Parts(e.ctx, loop) {
-			if err == nil && loop.Holder == nil {
-				err = e.endLeft(part.State.Mark)
-			}
-		}
+		e.sayEnded(was.Ended)
 		if err != nil {
 			return wrong(err)
 		}

@@ -97,6 +97,16 @@ func (m mark) begins() string {
 // variable is what is in the run's environment.
 func (m mark) variable() string { return marker + m.id + "=1" }
 
+// Under is what is in the environment of a program that is not of a run and is to be
+// found by its mark all the same, by [Left] and [End]; "" if it is no mark.
+func Under(text string) string {
+	m, err := parseMark(text)
+	if err != nil {
+		return ""
+	}
+	return m.variable()
+}
+
 func (m mark) String() string {
 	if m.limit == 0 {
 		return m.id
