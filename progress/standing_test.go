@@ -111,6 +111,14 @@ func TestSession(t *testing.T) {
 		is(progress.StatusInterrupted, `"iterations_run":4,"tasks_completed":1,"tasks_remaining":2}`)
 		j = begin(true)
 		run("C", done)
+		if err := j.End(t.Context(), &ralph.StopError{Reason: ralph.StopIterations}); err != nil {
+			t.Error(err)
+		}
+		is(progress.StatusFailed, `"iterations_run":5,"tasks_completed":2,"tasks_remaining":1}`)
+		if e, err := dir.Limit("list", ralph.Limits{Iterations: 20}); err != nil || e.Status != progress.StatusInterrupted {
+			t.Errorf("%+v, %v", e, err)
+		}
+		j = begin(true)
 		if err := j.End(t.Context(), &ralph.StopError{Reason: ralph.StopStalled}); err != nil {
 			t.Error(err)
 		}
