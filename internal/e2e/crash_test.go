@@ -85,6 +85,12 @@ sleep 300`
 
 func (e *e2eRun) crash(watchdog bool) {
 	d := &progress.Dir{Path: filepath.Join(e.TempDir(), "journals")}
+	e.Cleanup(func() {
+		if e.Failed() {
+			journal, _ := os.ReadFile(d.File("hello"))
+			e.Logf("on record:\n%s", journal)
+		}
+	})
 	e.killInTool(e.program(d.Path), watchdog)
 	seen, err := d.Look("hello")
 	if s := seen.State; err != nil || seen.Status != progress.StatusInterrupted || !s.Running || s.Iteration != 2 || s.Attempt != 1 {

@@ -1,7 +1,6 @@
 package process
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -250,27 +249,7 @@ func TestWatchdog(t *testing.T) {
 	h := &supervisor{told: map[string]bool{}, runs: map[int]string{}}
 	begin := func(m mark, group, env string) *exec.Cmd {
 		t.Helper()
-		script := env + ` setsid -f sleep 300 <&- >/dev/null 2>&1; trap '' TERM; echo ready; while :; do sleep 300; done`
-		cmd := &exec.Cmd{Path: "/bin/sh", Args: []string{"sh", "-c", script}, SysProcAttr: ownGroup(),
-			Env: append(os.Environ(), own(t)+group, m.variable())}
-		out, w, err := os.Pipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer out.Close()
-		cmd.Stdout = w
-		cmd, _, err = launch(cmd, m, func(pid int) {
-			if err := h.watch(pid, m); err != nil {
-				t.Error(err)
-			}
-		})
-		if err := errors.Join(err, w.Close()); err != nil {
-			t.Fatal(err)
-		}
-		if line, err := bufio.NewReader(out).ReadString('\n'); err != nil {
-			t.Fatal(line, err)
-		}
-		return cmd
+		return watched(t, h, m, own(t)+group, env+` setsid -f sleep 300 <&- >/dev/null 2>&1; trap '' TERM; echo ready; while :; do sleep 300; done`)
 	}
 	const bare = `env -i PROCESS_TEST="$PROCESS_TEST"`
 	all := []*exec.Cmd{begin(newMark(), "/ended", bare)}
