@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -44,11 +45,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	e := env{ctx: ctx, stdin: stdin, stdout: stdout, stderr: stderr, args: args, again: new(string)}
 	err := dispatch(e, args)
 	if _, interrupted := errors.AsType[signalError](context.Cause(ctx)); err != nil && interrupted {
-		goOn := "run it again to go on"
-		if *e.again != "" {
-			goOn = fmt.Sprintf("'%s' goes on", *e.again)
-		}
-		e.say("interrupted; what was done is in the files: %s", goOn)
+		e.say("interrupted; what was done is in the files: %s", cmp.Or(*e.again, "run it again to go on"))
 	} else if err != nil && err.Error() != "" {
 		e.say("%s", ours{err})
 	}

@@ -143,7 +143,7 @@ func (s *shared) begin(e env, dir *progress.Dir, kind progress.Kind, start ralph
 	return j, goesOn, nil
 }
 
-// resuming is the command that goes on with a loop.
+// resuming says what command goes on with a loop.
 func (s *shared) resuming(loop string) string {
 	command := "ralph resume " + word(loop)
 	if s.dir != "" {
@@ -152,7 +152,7 @@ func (s *shared) resuming(loop string) string {
 	if s.state != "" {
 		command += " --state " + word(s.state)
 	}
-	return command
+	return "'" + command + "' goes on"
 }
 
 // word is an argument as a shell takes it.

@@ -164,11 +164,9 @@ func resume(e env, s *shared, args []string) error {
 	case loop.State.Stop == ralph.StopVerified:
 		_, err = fmt.Fprintf(e.stdout, "%s is over: verified at %s\n", name, where)
 		return err
-	case loop.Holder != nil && paused:
-		_, err = fmt.Fprintf(e.stdout, "%s goes on at %s\n", name, where)
-		return err
 	case loop.Holder != nil:
-		_, err = fmt.Fprintf(e.stdout, "%s runs already, at %s: %s\n", name, where, who(*loop.Holder))
+		does := map[bool]string{true: "goes on", false: "runs already,"}[paused]
+		_, err = fmt.Fprintf(e.stdout, "%s %s at %s: %s\n", name, does, where, who(*loop.Holder))
 		return err
 	case loop.Reopened().Done():
 		return fail(exitNotVerified, "%s stays as it is, %s at %s: %s", name, loop.State.Stop, where, loop.State.Detail)
