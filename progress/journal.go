@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -271,22 +269,8 @@ func (j *journal) start(ev ralph.Event) error {
 		}
 		return nil // that is said by who opens it
 	}
-	info, err := os.Lstat(j.path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil
-	case err != nil:
+	if there, err := j.earlier(); err != nil || !there {
 		return err
-	case info.Size() == 0 || !info.Mode().IsRegular():
-		return nil // what it is instead is said by who opens it
-	}
-	f, err := j.d.on().Open(j.path)
-	if err != nil {
-		return err
-	}
-	end, err := lastLine(f, info.Size())
-	if err = errors.Join(err, f.Close()); err != nil || end == 0 {
-		return err // a start that was torn is put aside, and the last journal stays
 	}
 	if !j.fresh && j.d.Parent == "" { // whose loops these are knows which of them begin anew
 		if err := j.d.finished(j.loop); err != nil {

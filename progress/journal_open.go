@@ -350,3 +350,24 @@ func (j *Journal) Ask(ctx context.Context) (ralph.State, error) {
 	}
 	return j.State, nil
 }
+
+// earlier reports whether an earlier loop of this name has left a journal. What stands
+// there instead is said by who opens it; a start that was torn is put aside, and then
+// the journal before it stays the last one.
+func (j *journal) earlier() (bool, error) {
+	info, err := os.Lstat(j.path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return false, nil
+	case err != nil:
+		return false, err
+	case info.Size() == 0 || !info.Mode().IsRegular():
+		return false, nil
+	}
+	f, err := j.d.on().Open(j.path)
+	if err != nil {
+		return false, err
+	}
+	end, err := lastLine(f, info.Size())
+	return end > 0, errors.Join(err, f.Close())
+}

@@ -117,6 +117,8 @@ type telling struct {
 	proving         bool         // a verdict has passed, and the loop's end is not on record
 	started, active time.Time
 	asked           []request // and not taken over
+	taken           map[ralph.EventKind]int64
+	held            foundLine // the last answer, as long as it may be of use
 	waits           []request // of them advice, if the loop is over
 	paused          bool      // by request, or on record
 	again           bool      // it was started more than once
@@ -144,92 +146,85 @@ func (d *Dir) tell(loop string) (*telling, error) {
 // tellFrom reads a journal. Answers, which may be long, are looked at only if that is
 // wanted, or if one is the last word.
 func tellFrom(f io.Reader, path string, whole bool) (*telling, error) {
-	t := &telling{}
-	taken := map[ralph.EventKind]int64{}
-	var answered foundLine
+	t := &telling{taken: map[ralph.EventKind]int64{}}
 	for l, err := range journalLines(f, path, 0, 0) {
-		if err != nil {
-			return nil, err
-		}
-		t.end = l.end
-		if l.number > 1 && l.is(ralph.EventAnswered) { // long, and of use only if nothing follows
-			if whole && !json.Valid(l.text) {
-				return nil, l.corrupt(errors.New("it is no line of a journal"))
-			}
-			answered = l
-			continue
-		}
-		line, err := l.decode()
-		if err == nil && answered.text != nil && line.Kind == ralph.EventIterationEnded && line.Event.Iteration.Fault == ralph.FaultInterrupted {
-			err = t.answered(answered) // who ends the attempt of a dead process may not say what it has used
-		}
 		if err == nil {
-			err = t.line(l, line, taken)
-		}
-		if err == nil && line.Kind == ralph.EventIterationEnded && t.fold.passing() && answered.text != nil {
-			t.fold.answer, err = pendingEvent(answered)
+			err = t.read(l, whole)
 		}
 		if err != nil {
 			return nil, err
-		}
-		if line.Kind == ralph.EventIterationStarted || line.Kind == ralph.EventIterationEnded || line.Kind == ralph.EventLoopStarted && !t.fold.s.Running {
-			answered.text = nil
-		}
-		if line.Kind == ralph.EventIterationStarted {
-			t.fold.answer = nil
 		}
 	}
-	if answered.text != nil && t.fold.s.Running {
-		ev, err := pendingEvent(answered)
+	if t.held.text != nil && t.fold.s.Running {
+		ev, err := t.held.event()
 		if err != nil {
 			return nil, err
 		}
-		t.fold.answer = ev
-		t.active = ev.Time
+		t.fold.answer, t.active = &ev, ev.Time
 	}
 	t.proving = t.fold.unproven != nil && !t.fold.unproven.Done()
 	t.fold.end()
 	t.pending = t.fold.answer
-	t.askedFor(taken)
+	t.askedFor()
 	return t, nil
 }
 
-// answered applies an answer.
-func (t *telling) answered(l foundLine) error {
-	ev, err := pendingEvent(l)
-	t.fold.s = t.fold.s.Apply(*ev)
+// read takes note of a line. An answer is held until it is known whether it is of use:
+// if nothing follows, or nothing that proves what it claims.
+func (t *telling) read(l foundLine, whole bool) error {
+	t.end = l.end
+	if l.number > 1 && l.is(ralph.EventAnswered) {
+		if whole && !json.Valid(l.text) {
+			return l.corrupt(errors.New("it is no line of a journal"))
+		}
+		t.held = l
+		return nil
+	}
+	line, err := l.decode()
+	if err == nil && line.Kind == ralph.EventIterationEnded && line.Event.Iteration.Fault == ralph.FaultInterrupted && t.held.text != nil {
+		var ev ralph.Event // who ends the attempt of a dead process may not say what it has used
+		ev, err = t.held.event()
+		t.fold.s = t.fold.s.Apply(ev)
+	}
+	if err == nil {
+		err = t.line(l, line)
+	}
+	if err == nil {
+		err = t.hold(line.Kind)
+	}
 	return err
 }
 
-func pendingEvent(l foundLine) (*ralph.Event, error) {
-	ev, err := l.event()
-	return &ev, err
+// hold decides what becomes of an answer after an event of a kind.
+func (t *telling) hold(kind ralph.EventKind) error {
+	switch kind {
+	case ralph.EventIterationStarted:
+		t.held.text, t.fold.answer = nil, nil
+	case ralph.EventIterationEnded:
+		if t.fold.passing() && t.held.text != nil {
+			ev, err := t.held.event()
+			if err != nil {
+				return err
+			}
+			t.fold.answer = &ev
+		}
+		t.held.text = nil
+	case ralph.EventLoopStarted:
+		if !t.fold.s.Running {
+			t.held.text = nil
+		}
+	}
+	return nil
 }
 
-// line takes note of a line.
-func (t *telling) line(l foundLine, line journalLine, taken map[ralph.EventKind]int64) error {
+// line takes note of a line that is not an answer.
+func (t *telling) line(l foundLine, line journalLine) error {
 	ev := line.Event
-	switch {
-	case l.number > 1:
-	case line.Journal == nil:
-		return l.corrupt(errors.New("it does not say what it is the journal of"))
-	case line.Journal.V > ralph.Version:
-		return l.corrupt(fmt.Errorf("it was written by a newer version (%d; this program knows %d)", line.Journal.V, ralph.Version))
-	default:
-		t.about = *line.Journal
+	if err := t.belongs(l, line); err != nil {
+		return err
 	}
-	if ev.Loop != t.about.Loop {
-		return l.corrupt(fmt.Errorf("it is of loop %q, in the journal of %q", ev.Loop, t.about.Loop))
-	}
-	kind := class(ev.Kind)
-	taken[kind] = max(taken[kind], line.Taken)
-	if kind == ralph.EventLoopStarted {
-		for _, all := range []ralph.EventKind{ralph.EventPaused, ralph.EventLimitsChanged, ralph.EventReopened} {
-			taken[all] = max(taken[all], line.Taken)
-		}
-		taken[ralph.EventGuided] = max(taken[ralph.EventGuided], cmp.Or(line.Advised, line.Taken))
-	}
-	switch kind {
+	t.takes(line)
+	switch class(ev.Kind) {
 	case ralph.EventRequested:
 		t.asked = append(t.asked, request{ev, l.end})
 		if as := asks(ev); class(as) == ralph.EventPaused {
@@ -238,36 +233,65 @@ func (t *telling) line(l foundLine, line journalLine, taken map[ralph.EventKind]
 		return nil
 	case ralph.EventPaused:
 		t.paused = ev.Kind == ralph.EventPaused
+	case ralph.EventCancelled:
+		if t.fold.unproven == nil && t.fold.s.Done() {
+			t.askedFor() // a loop that had stopped goes on by a request: it is that which is cancelled
+		}
 	case ralph.EventLoopStarted:
-		t.again = l.number > 1
-		if t.started.IsZero() {
+		if t.again = l.number > 1; !t.again {
 			t.started = ev.Time
 		}
 	}
-	if t.fold.s.Iteration == 0 && kind != ralph.EventLoopStarted {
-		return l.corrupt(errors.New("the journal does not begin with the loop's start"))
-	}
 	t.active = ev.Time
-	if kind == ralph.EventCancelled && t.fold.unproven == nil && t.fold.s.Done() {
-		t.askedFor(taken) // a loop that had stopped goes on by a request: it is that which is cancelled
-	}
-	if kind == ralph.EventLoopStarted && t.fold.cancelled() {
+	if ev.Kind == ralph.EventLoopStarted && t.fold.cancelled() {
 		return nil // who started it did not know yet; a new loop of its name has a journal of its own
 	}
 	t.fold.apply(ev)
-	if kind == ralph.EventLoopStopped && ev.State != nil && ev.State.Stop == t.fold.s.Stop {
+	if ev.Kind == ralph.EventLoopStopped && ev.State != nil && ev.State.Stop == t.fold.s.Stop {
 		t.fold.s = *ev.State // whole, also if what came before could not be written
 	}
 	return nil
 }
 
+// belongs refuses a line that cannot be in this journal, at its place.
+func (t *telling) belongs(l foundLine, line journalLine) error {
+	switch {
+	case l.number > 1:
+	case line.Journal == nil:
+		return l.corrupt(errors.New("it does not say what it is the journal of"))
+	case line.Journal.V > ralph.Version:
+		return l.corrupt(fmt.Errorf("it was written by a newer version (%d; this program knows %d)", line.Journal.V, ralph.Version))
+	case line.Kind != ralph.EventLoopStarted || line.Event.State == nil:
+		return l.corrupt(errors.New("the journal does not begin with the loop's start"))
+	default:
+		t.about = *line.Journal
+	}
+	if loop := line.Event.Loop; loop != t.about.Loop {
+		return l.corrupt(fmt.Errorf("it is of loop %q, in the journal of %q", loop, t.about.Loop))
+	}
+	return nil
+}
+
+// takes notes which requests have been taken over with a line.
+func (t *telling) takes(line journalLine) {
+	take := func(kind ralph.EventKind, upTo int64) { t.taken[kind] = max(t.taken[kind], upTo) }
+	if line.Kind != ralph.EventLoopStarted {
+		take(class(line.Kind), line.Taken)
+		return
+	}
+	for _, kind := range []ralph.EventKind{ralph.EventPaused, ralph.EventLimitsChanged, ralph.EventReopened} {
+		take(kind, line.Taken)
+	}
+	take(ralph.EventGuided, cmp.Or(line.Advised, line.Taken))
+}
+
 // askedFor applies what was asked for and not taken over. Advice to a loop that is
 // over waits until it goes on.
-func (t *telling) askedFor(taken map[ralph.EventKind]int64) {
+func (t *telling) askedFor() {
 	var left, advice []request
 	for _, r := range t.asked {
 		kind := asks(r.ev)
-		if r.end <= taken[class(kind)] {
+		if r.end <= t.taken[class(kind)] {
 			continue
 		}
 		left = append(left, r)
