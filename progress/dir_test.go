@@ -464,7 +464,7 @@ func TestJournalWatch(t *testing.T) {
 			}
 			watched, stop := j.Watch(t.Context())
 			defer stop()
-			time.Sleep(time.Minute)
+			<-time.After(time.Minute)
 			if err := context.Cause(watched); err != nil {
 				t.Error(err)
 			}

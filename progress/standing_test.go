@@ -69,7 +69,7 @@ func TestSession(t *testing.T) {
 			if _, err := l.Run(t.Context(), s); err != nil && !errors.As(err, new(*ralph.StopError)) {
 				t.Error(err)
 			}
-			time.Sleep(time.Minute)
+			<-time.After(time.Minute)
 		}
 		begin := func(goesOn bool) *progress.Journal {
 			t.Helper()

@@ -32,7 +32,7 @@ func (c *crew) Run(ctx context.Context, req ralph.Request) (ralph.Response, erro
 	if ctx.Err() != nil { // it has not even begun
 		return ralph.Response{}, context.Cause(ctx)
 	}
-	time.Sleep(time.Second) // by the bubble's clock
+	<-time.After(time.Second) // by the bubble's clock
 	n := 0
 	for _, task := range c.runs {
 		if task == req.Task {

@@ -13,17 +13,17 @@ import (
 // shared are the values of the flags that more than one command takes. Each
 // command's struct of flags embeds it; which of them it takes, handles says.
 type shared struct {
-	agent, agentCmd, format, model  string
-	stage, judge, judgeModel        string
-	verify, promise, match, blocked string
-	dir, config, log, state, exam   string
-	id                              string
-	verifyEnv                       string
-	sandbox                         optional
-	guard                           list
-	always, strict, dryRun          bool
-	acceptConfig, trust             bool
-	allBoxes, anew, share, resumed  bool
+	agent, agentCmd, format, model         string
+	stage, judge, judgeModel               string
+	verify, promise, match, blocked        string
+	dir, config, log, state, exam          string
+	id                                     string
+	verifyEnv                              string
+	sandbox                                optional
+	guard                                  list
+	always, strict, dryRun                 bool
+	acceptConfig, trust                    bool
+	allBoxes, anew, share, resumed, warned bool
 
 	max                                              int
 	maxTokens, judgeBytes                            int64

@@ -57,6 +57,7 @@ func (s *shared) alone(e env, project, command string) (dir *progress.Dir, relea
 	case is:
 		return nil, release, fail(exitConfig, "in %s an agent is at work already: %s; wait for it, end it, or work beside it with --share", project, who(held.Holder))
 	case err != nil && dir != nil:
+		s.warned = true
 		e.say("warning: nobody is kept from having another agent work here: %v", ours{err})
 	case err == nil:
 		release = func() { hold.Close() }
@@ -135,7 +136,7 @@ func (s *shared) begin(e env, dir *progress.Dir, kind progress.Kind, start ralph
 	if err != nil {
 		return nil, false, wrong(err)
 	}
-	if j.Unlocked != nil {
+	if j.Unlocked != nil && !s.warned {
 		e.say("warning: nobody is kept from running it as well: %v", ours{j.Unlocked})
 	}
 	*e.again = s.resuming(start.Loop)

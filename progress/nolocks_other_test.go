@@ -1,0 +1,7 @@
+//go:build !linux
+
+package progress_test
+
+import "errors"
+
+func withoutLocks([]string) error { return errors.ErrUnsupported }
