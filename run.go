@@ -34,7 +34,7 @@ func (r *run) record(ctx context.Context, ev Event) error {
 	if r.Log != nil {
 		err = plugin.Call("Local.Log", func() error { return r.Log.Append(context.WithoutCancel(ctx), ev) })
 	}
-	cancel, err := cancelled(err)
+	cancel, err := plugin.Apart(err, ErrCancelled)
 	if cancel != nil { // recorded before ev
 		r.apply(r.s.event(Event{Kind: EventCancelled, Text: cancel.Error()}))
 	}
@@ -58,25 +58,6 @@ func (r *run) tell(ev Event) {
 	if r.watch != nil {
 		r.watch(ev)
 	}
-}
-
-// cancelled tells what a log says of a cancel from what else it says, where several
-// errors are joined.
-func cancelled(err error) (cancel, rest error) {
-	if joined, ok := err.(interface{ Unwrap() []error }); ok {
-		for _, e := range joined.Unwrap() {
-			c, more := cancelled(e)
-			if cancel == nil {
-				cancel = c
-			}
-			rest = also(rest, more)
-		}
-		return cancel, rest
-	}
-	if errors.Is(err, ErrCancelled) {
-		return err, nil
-	}
-	return nil, err
 }
 
 // interrupted says what a done context means: a cancel, which is recorded and stops

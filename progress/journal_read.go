@@ -43,6 +43,11 @@ func (l foundLine) corrupt(err error) error {
 	return &CorruptError{Path: l.path, Line: l.number, Offset: l.start, Err: err}
 }
 
+// newer is the error of a line of a version that this program does not know.
+func (l foundLine) newer(v int) error {
+	return l.corrupt(fmt.Errorf("it was written by a newer version (%d; this program knows %d)", v, ralph.Version))
+}
+
 // is reports whether a line is of a kind, without decoding it.
 func (l foundLine) is(kind ralph.EventKind) bool {
 	return bytes.HasPrefix(l.text, []byte(`{"kind":"`+string(kind)+`"`))
@@ -57,7 +62,7 @@ func (l foundLine) decode() (journalLine, error) {
 	case line.Kind == "" || line.Kind != line.Event.Kind:
 		return line, l.corrupt(errors.New("it is no line of a journal"))
 	case line.Event.V > ralph.Version:
-		return line, l.corrupt(fmt.Errorf("it was written by a newer version (%d; this program knows %d)", line.Event.V, ralph.Version))
+		return line, l.newer(line.Event.V)
 	}
 	return line, nil
 }
@@ -260,7 +265,7 @@ func (t *telling) belongs(l foundLine, line journalLine) error {
 	case line.Journal == nil:
 		return l.corrupt(errors.New("it does not say what it is the journal of"))
 	case line.Journal.V > ralph.Version:
-		return l.corrupt(fmt.Errorf("it was written by a newer version (%d; this program knows %d)", line.Journal.V, ralph.Version))
+		return l.newer(line.Journal.V)
 	case line.Kind != ralph.EventLoopStarted || line.Event.State == nil:
 		return l.corrupt(errors.New("the journal does not begin with the loop's start"))
 	default:

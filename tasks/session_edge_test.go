@@ -296,3 +296,34 @@ func TestSessionSourcePanics(t *testing.T) {
 		}
 	}
 }
+
+// TestSessionEndNotRecorded: that a loop was cancelled too late is no error of its log;
+// what else that says is.
+func TestSessionEndNotRecorded(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	full := errors.New("the disk is full")
+	for _, tt := range []struct{ said, want error }{
+		{nil, nil}, {ralph.ErrCancelled, nil}, {full, full}, {errors.Join(fmt.Errorf("enough: %w", ralph.ErrCancelled), full), full},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			start := time.Now()
+			s := tasks.Session{Dir: dir, Feature: "shop", Workspace: noWorkspace,
+				Source: tasks.SourceFunc(func(context.Context) ([]tasks.Item, error) {
+					return []tasks.Item{{ID: "T001", Key: "T001", Text: "One", Done: time.Since(start) > time.Minute}}, nil
+				}),
+				Runner: ralph.RunnerFunc(func(context.Context, ralph.Request) (ralph.Response, error) {
+					return ralph.Response{}, ralph.RetryAfter(errors.New("too many requests"), time.Hour)
+				}),
+				Log: ralph.ProgressLogFunc(func(_ context.Context, ev ralph.Event) error {
+					if ev.Kind == ralph.EventLoopStopped {
+						return tt.said
+					}
+					return nil
+				})}
+			if _, err := s.Run(t.Context()); !errors.Is(err, tt.want) || err != nil && tt.want == nil {
+				t.Errorf("%v: %v", tt.said, err)
+			}
+		})
+	}
+}

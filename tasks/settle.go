@@ -57,7 +57,8 @@ func (r *session) finish(ctx context.Context, s ralph.State) error {
 // tell records a loop's end that its driver does not know of.
 func (r *session) tell(ctx context.Context, s ralph.State) error {
 	ev := ralph.Event{V: ralph.Version, Kind: ralph.EventLoopStopped, Time: time.Now().UTC().Round(0), Loop: s.Loop, Task: s.Task.ID, State: &s}
-	if err := plugin.Call("Session.Log", func() error { return r.append(context.WithoutCancel(ctx), ev) }); err != nil && !errors.Is(err, ralph.ErrCancelled) {
+	err := plugin.Call("Session.Log", func() error { return r.append(context.WithoutCancel(ctx), ev) })
+	if _, err = plugin.Apart(err, ralph.ErrCancelled); err != nil { // a cancel comes too late
 		return fmt.Errorf("tasks: progress log: %w", err)
 	}
 	return nil

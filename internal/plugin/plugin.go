@@ -23,6 +23,27 @@ func Call(what string, f func() error) (err error) {
 	return f()
 }
 
+// Apart tells the error that is target from what else is in err, where several are
+// joined. An error that wraps a join is not taken apart.
+func Apart(err, target error) (found, rest error) {
+	joined, ok := err.(interface{ Unwrap() []error })
+	switch {
+	case !ok && errors.Is(err, target):
+		return err, nil
+	case !ok:
+		return nil, err
+	}
+	var others []error
+	for _, e := range joined.Unwrap() {
+		is, more := Apart(e, target)
+		if found == nil {
+			found = is
+		}
+		others = append(others, more)
+	}
+	return found, errors.Join(others...)
+}
+
 type panicError struct{ what, stack string }
 
 func (e *panicError) Error() string { return e.what + "\n" + e.stack }
