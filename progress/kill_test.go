@@ -124,6 +124,11 @@ type killing struct {
 // left is what the processes are known by that a life's agents leave.
 func (k *killing) left() string { return fmt.Sprintf("%s-%d-%d", k.loop, os.Getpid(), k.life) }
 
+// program is a variable of the program's life, and of its watchdog's.
+func (k *killing) program() string {
+	return "RALPH_RUN_" + strings.ReplaceAll(k.left(), "-", "_")
+}
+
 // live runs the loop until it is over, or killed at some moment, if there is
 // a bound on that.
 func (k *killing) live(within time.Duration) (over bool) {
@@ -134,6 +139,7 @@ func (k *killing) live(within time.Duration) (over bool) {
 		}
 	}
 	cmd := program("loop", k.folder, k.loop, strconv.Itoa(k.last), k.left())
+	cmd.Env = append(cmd.Environ(), k.program()+"=1")
 	out, err := cmd.StdoutPipe()
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
@@ -143,8 +149,9 @@ func (k *killing) live(within time.Duration) (over bool) {
 	told := make(chan string)
 	go func() { defer close(told); k.listen(out, told) }()
 	var kill <-chan time.Time
-	if within > 0 {
-		kill = time.After(time.Duration(k.r.Int64N(int64(within))))
+	moment := time.Duration(k.r.Int64N(int64(max(within, 1))))
+	if within > 0 && k.life%4 == 0 { // also while it starts
+		kill = time.After(moment)
 	}
 	dog, killed := 0, false
 	var said []string
@@ -156,6 +163,9 @@ func (k *killing) live(within time.Duration) (over bool) {
 				told = nil
 			case len(said) == 0: // it has begun
 				k.ended()
+				if within > 0 && kill == nil && !killed {
+					kill = time.After(moment)
+				}
 				fallthrough
 			default:
 				said = append(said, line)
@@ -231,21 +241,31 @@ func (k *killing) ours(pid int) bool {
 // killed too.
 func (k *killing) orphans(dog int) {
 	name := leftName + "=" + k.left()
-	left := living(name)
 	if dog != 0 {
-		for pid, line := range left {
+		for pid, line := range living(name) {
 			if strings.HasPrefix(line, "sleep 300") && !dying(pid) { // the others may end by themselves
 				k.orphan = map[int]string{pid: line}
 			}
 		}
 		return
 	}
-	for deadline := time.Now().Add(2 * time.Second); len(left) > 0 && time.Now().Before(deadline); left = living(name) {
+	begin := time.Now()
+	watched := func() bool { // the watchdog has what the program has of the runs it is of
+		for _, line := range living(k.program() + "=1") {
+			if strings.HasSuffix(line, "ralph-watchdog ") {
+				return true
+			}
+		}
+		return false
+	}
+	for watched() {
 		exec.Command("true").Run() // something else
 	}
-	for pid, line := range left {
-		k.t.Errorf("%s, life %d: %d lives two seconds after the kill: %s", k.loop, k.life, pid, line)
-		k.counts["agents' processes alive two seconds after the kill"]++
+	const longest = "milliseconds to the end of a watchdog, at most"
+	k.counts[longest] = max(k.counts[longest], int(time.Since(begin).Milliseconds()))
+	for pid, line := range living(name) {
+		k.t.Errorf("%s, life %d: %d lives after the watchdog, %v after the kill: %s", k.loop, k.life, pid, time.Since(begin), line)
+		k.counts["agents' processes that the watchdog left"]++
 		kill9(pid)
 	}
 }
@@ -347,7 +367,7 @@ func TestKill(t *testing.T) {
 	t.Logf("seed %d", seed)
 	r, counts := rand.New(rand.NewPCG(seed, 0)), map[string]int{
 		"iterations on record as done that ran again": 0, "lost iterations": 0, "limits exceeded": 0, "journals that did not open": 0,
-		"agents' processes alive two seconds after the kill": 0, "agents' processes alive after the resume": 0,
+		"agents' processes that the watchdog left": 0, "agents' processes alive after the resume": 0,
 	}
 	for n := 0; counts["kills"] < kills && !t.Failed(); n++ {
 		k := &killing{t: t, r: r, folder: t.TempDir(), loop: fmt.Sprintf("T%d", n), last: killedLimit + n%2, counts: counts}
