@@ -22,6 +22,13 @@ func (t Task) clone() Task {
 	return t
 }
 
+// clone returns an iteration that shares nothing with it.
+func (it Iteration) clone() Iteration {
+	it.Verdict, it.Usage.CostUSD = it.Verdict.clone(), clonePointer(it.Usage.CostUSD)
+	it.Files, it.Learnings, it.Ended = slices.Clone(it.Files), slices.Clone(it.Learnings), slices.Clone(it.Ended)
+	return it
+}
+
 // clone returns a verdict that shares nothing with v.
 func (v Verdict) clone() Verdict {
 	v.Checks, v.Usage.CostUSD = slices.Clone(v.Checks), clonePointer(v.Usage.CostUSD)

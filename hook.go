@@ -1,0 +1,366 @@
+package ralph
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/ralph-loop/ralph/internal/plugin"
+)
+
+// A Hook drives loops in the sessions of a host that owns the agent: an editor, a
+// terminal, a chat program. The host starts a loop in a session, tells what happens to
+// it ([Hook.Idle], [Hook.Error], [Hook.Deleted]), and is asked to inject prompts. It is
+// the same loop as that of [Local], with the session's context in place of a fresh
+// one: an answer is a claim or none, a claim is verified, and [State.Next] decides.
+//
+// Its methods may be called concurrently, and by many processes that share a Store: for
+// each event a new one may be started. What an event changes is in the store before
+// anything follows from it, so that a host that dies loses nothing: the next event goes
+// on from there. The fields must not be changed once a method was called.
+//
+// Left to the host are its waits for rate limits and its budget of money and tokens: a
+// session's answers do not tell what they used.
+type Hook struct {
+	Store    Store    // required
+	Verifier Verifier // required; verify.String{} is the explicit choice to trust the agent's word
+
+	// Inject gives a session its next prompt, as if its user had typed it. It may
+	// return at once, or when the session is idle again, and may call the Hook's methods.
+	// An error is kept ([HookState.Failed]), spends no iteration, and the same prompt is
+	// injected at the next idle event. Required.
+	Inject func(ctx context.Context, session, prompt string) error
+	// Messages returns a session's conversation, for turns that do not tell it and for
+	// Start, which notes how much there is. nil = turns tell.
+	Messages func(ctx context.Context, session string) ([]Message, error)
+	// Notify shows a person what has happened. nil = nobody is told.
+	Notify func(ctx context.Context, n Notice)
+	// Exists reports whether a session still exists. It is asked about the others when a
+	// session without a loop is idle, and before a loop starts: the loops of those that
+	// have vanished are cleared. nil = all exist that were not told to be deleted.
+	Exists func(ctx context.Context, session string) (bool, error)
+	// Log records what happens, beside the Store. nil = none.
+	Log ProgressLog
+
+	// Task holds the defaults of Start: what the task leaves zero. What is zero here
+	// too is 100 iterations, the promise DONE, and [MatchFold]; Match("last_line") is
+	// [MatchLastLine]. There are no retries: a session goes on.
+	Task Task
+	// Template is the prompt from the second iteration on: a [Template] with the names
+	// ITERATION, MAX (∞ = unlimited), PROMISE, PROMPT (the task's) and FEEDBACK (why the
+	// last answer was not the end of it). "" = [HookTemplate].
+	Template string
+	// Delay is the time between a session's answer and the next prompt, in which a cancel
+	// comes in time. 0 = 500 ms; negative = none.
+	Delay time.Duration
+	// Recovery is how long idle events are ignored after an error of the session, which
+	// others recover meanwhile. 0 = 5 s; negative = none.
+	Recovery time.Duration
+	// Disabled makes Start an error, and ignores events.
+	Disabled bool
+
+	// Workspace and Evidence are as in [Local]. A Workspace of nil is git's view only
+	// for tasks with [Limits.Stalls].
+	Workspace func(ctx context.Context, dir string) (digest string, files []string, err error)
+	Evidence  string
+
+	mu    sync.Mutex
+	waits map[string]map[string]context.CancelCauseFunc // by session and by who deals with an event
+}
+
+// HookTemplate is the prompt that a [Hook] injects, see [Hook.Template].
+const HookTemplate = `[RALPH LOOP - ITERATION {{ITERATION}}/{{MAX}}]
+
+{{FEEDBACK}}
+
+IMPORTANT:
+- Review your progress so far
+- Continue from where you left off
+- When FULLY complete, output: <promise>{{PROMISE}}</promise>
+- Do not stop until the task is truly done
+
+Original task:
+{{PROMPT}}`
+
+const (
+	hookIterations = 100
+	hookPromise    = "DONE"
+	hookDelay      = 500 * time.Millisecond
+	hookRecovery   = 5 * time.Second
+)
+
+// Start starts a loop in a session, whose first prompt its caller injects: that is not
+// done here. What the task leaves zero is [Hook.Task]'s. It is an error if the session has
+// a loop that is active (the error wraps [ErrActive]), if the hook is disabled, if the
+// task is not valid, or the verifier cannot work on it: then nothing has changed.
+func (h *Hook) Start(ctx context.Context, session string, t Task) (HookState, error) {
+	if err := h.usable(session); err != nil {
+		return HookState{}, err
+	}
+	if h.Disabled {
+		return HookState{}, errors.New("ralph: the hook is disabled: no loop is started")
+	}
+	s := Start(t.or(h.Task))
+	if err := s.Err(); err != nil {
+		return HookState{}, err
+	}
+	s.Loop = session
+	if _, err := h.template(s); err != nil {
+		return HookState{}, err
+	}
+	s, err := h.local(s).Prepare(ctx, s)
+	if err != nil {
+		return HookState{}, err
+	}
+	var messages []Message
+	if h.Messages != nil {
+		if messages, err = h.messages(ctx, session); err != nil {
+			return HookState{}, err
+		}
+	}
+	h.orphans(ctx, session)
+	now := time.Now().UTC().Round(0)
+	begun := Iteration{Number: s.Iteration, Attempt: s.Attempt, Start: now}
+	fresh := HookState{Session: session, State: s.Apply(Event{Kind: EventIterationStarted, Iteration: begun}), Asked: now, Seen: len(messages)}
+	err = h.update(ctx, session, func(x HookState) (HookState, error) {
+		if x.Active() {
+			return x, fmt.Errorf("ralph: session %q: %w: iteration %d of %s; cancel it first", session, ErrActive, x.State.Iteration, x.State.maximum())
+		}
+		return fresh, nil
+	})
+	if err != nil {
+		return HookState{}, err
+	}
+	h.notify(ctx, fresh, noticeStarted)
+	err = h.log(ctx, s, Event{Kind: EventLoopStarted, State: &s})
+	return fresh, also(err, h.log(ctx, s, Event{Kind: EventIterationStarted, Iteration: begun}))
+}
+
+// or fills what a task leaves zero.
+func (t Task) or(from Task) Task {
+	t = t.clone()
+	from = from.clone()
+	for _, f := range []struct{ to, from *string }{
+		{&t.ID, &from.ID}, {&t.Agent, &from.Agent}, {&t.Title, &from.Title}, {&t.Prompt, &from.Prompt}, {&t.Dir, &from.Dir}, {&t.Outcome, &from.Outcome},
+		{&t.Promise, &from.Promise}, {&t.Success, &from.Success}, {&t.HowVerified, &from.HowVerified}, {&t.Blocked, &from.Blocked},
+	} {
+		*f.to = cmp.Or(*f.to, *f.from)
+	}
+	if t.Acceptance == nil {
+		t.Acceptance = from.Acceptance
+	}
+	if t.Spec == nil {
+		t.Spec = from.Spec
+	}
+	if t.Guarded == nil {
+		t.Guarded = from.Guarded
+	}
+	t.Promise, t.Match, t.Always = cmp.Or(t.Promise, hookPromise), cmp.Or(t.Match, from.Match, MatchFold), t.Always || from.Always
+	l := t.Limits
+	t.Limits = Limits{
+		Iterations: cmp.Or(l.Iterations, from.Limits.Iterations, hookIterations), Retries: -1,
+		Failures: cmp.Or(l.Failures, from.Limits.Failures), Stalls: cmp.Or(l.Stalls, from.Limits.Stalls),
+		IterationTimeout: cmp.Or(l.IterationTimeout, from.Limits.IterationTimeout), VerifyTimeout: cmp.Or(l.VerifyTimeout, from.Limits.VerifyTimeout),
+		Duration: cmp.Or(l.Duration, from.Limits.Duration), Wait: cmp.Or(l.Wait, from.Limits.Wait),
+		CostUSD: cmp.Or(l.CostUSD, from.Limits.CostUSD), Tokens: cmp.Or(l.Tokens, from.Limits.Tokens),
+	}
+	return t
+}
+
+// Cancel stops a session's loop, and reports whether there was one. It gets no further
+// prompt: one that waits for its delay is not injected, and a verification is broken
+// off. Cancelling twice is harmless.
+func (h *Hook) Cancel(ctx context.Context, session string) (bool, error) {
+	if err := h.usable(session); err != nil {
+		return false, err
+	}
+	was, err := h.end(ctx, session, "cancelled")
+	if err == nil && !was.Active() {
+		h.notify(ctx, HookState{Session: session}, noticeNone)
+		return false, nil
+	}
+	if was.Active() {
+		h.notify(ctx, was, noticeCancelled)
+	}
+	return was.Active(), err
+}
+
+// end cancels a session's loop and clears its state. It returns what that was.
+func (h *Hook) end(ctx context.Context, session, reason string) (was HookState, err error) {
+	err = h.update(ctx, session, func(x HookState) (HookState, error) {
+		if was = x; !x.Active() {
+			return x, nil
+		}
+		x.State, x.Busy, x.Until = x.State.Cancel(reason), "", time.Time{}
+		return x, nil
+	})
+	if err != nil {
+		return HookState{}, err
+	}
+	h.interrupt(session, fmt.Errorf("%w: %s", ErrCancelled, reason))
+	if !was.Active() {
+		return was, nil
+	}
+	stopped := was.State.Cancel(reason)
+	err = h.log(ctx, stopped, Event{Kind: EventCancelled, Text: reason})
+	err = also(err, h.log(ctx, stopped, Event{Kind: EventLoopStopped, State: &stopped}))
+	return was, also(err, h.clear(ctx, session))
+}
+
+// clear removes the state of a loop that is over.
+func (h *Hook) clear(ctx context.Context, session string) error {
+	return h.update(context.WithoutCancel(ctx), session, func(x HookState) (HookState, error) {
+		if x.Active() { // started anew meanwhile
+			return x, nil
+		}
+		return HookState{}, nil
+	})
+}
+
+// State returns where a session's loop stands: the zero HookState if it has none, which
+// is also so when it is over. Without an ID it is that of the loop that was last
+// active of all.
+func (h *Hook) State(ctx context.Context, session string) (HookState, error) {
+	if h.Store == nil {
+		return HookState{}, errors.New("ralph: Hook has no Store")
+	}
+	if session == "" {
+		return h.newest(ctx)
+	}
+	var found HookState
+	err := h.update(ctx, session, func(x HookState) (HookState, error) {
+		if x.Active() {
+			found = x
+		}
+		return x, nil
+	})
+	return found, err
+}
+
+func (h *Hook) newest(ctx context.Context) (HookState, error) {
+	var found HookState
+	for x, err := range h.Store.All(ctx) {
+		if err != nil {
+			return HookState{}, err
+		}
+		if x.Active() && !x.Asked.Before(found.Asked) {
+			found = x
+		}
+	}
+	return found, nil
+}
+
+// Active reports whether a session has a loop that goes on.
+func (h *Hook) Active(ctx context.Context, session string) (bool, error) {
+	if session == "" {
+		return false, ErrNoSession
+	}
+	x, err := h.State(ctx, session)
+	return x.Active(), err
+}
+
+// usable refuses what cannot work.
+func (h *Hook) usable(session string) error {
+	switch {
+	case h.Store == nil:
+		return errors.New("ralph: Hook has no Store; a MemoryStore serves one process")
+	case h.Verifier == nil:
+		return errors.New("ralph: Hook has no Verifier; verify.String{} is the explicit choice to take the agent's word")
+	case h.Inject == nil:
+		return errors.New("ralph: Hook has no Inject")
+	case session == "":
+		return ErrNoSession
+	}
+	return nil
+}
+
+// update is the store's, whose plug-in may panic.
+func (h *Hook) update(ctx context.Context, session string, change func(HookState) (HookState, error)) error {
+	return plugin.Call("Hook.Store", func() error { return h.Store.Update(ctx, session, change) })
+}
+
+// messages asks the host for a session's conversation.
+func (h *Hook) messages(ctx context.Context, session string) (m []Message, err error) {
+	err = plugin.Call("Hook.Messages", func() (err error) { m, err = h.Messages(ctx, session); return })
+	if err != nil {
+		return nil, &partError{"the messages of session " + strconv.Quote(session), err}
+	}
+	return append([]Message{}, m...), nil
+}
+
+// local judges the answers of a loop.
+func (h *Hook) local(s State) *Local {
+	l := &Local{
+		Verifier: h.Verifier, Workspace: h.Workspace, Evidence: h.Evidence,
+		Runner: RunnerFunc(func(context.Context, Request) (Response, error) {
+			return Response{}, errors.New("the agent is the host's")
+		}),
+		Prompt: func(_ context.Context, s State) (string, error) { return h.prompt(s) },
+	}
+	if l.Workspace == nil && s.Task.Limits.Stalls == 0 {
+		l.Workspace = func(context.Context, string) (string, []string, error) { return "", nil, errors.New("nobody asks") }
+	}
+	return l
+}
+
+// prompt is what the session was given for the iteration that the state is at.
+func (h *Hook) prompt(s State) (string, error) {
+	s.Guidance = s.Guidance[:max(len(s.Guidance)-s.Late, 0)]
+	if s.Iteration <= 1 && s.Attempt <= 1 {
+		return s.Task.Prompt, nil
+	}
+	return h.template(s)
+}
+
+func (h *Hook) template(s State) (string, error) {
+	return Template(cmp.Or(h.Template, HookTemplate), map[string]string{
+		"ITERATION": strconv.Itoa(s.Iteration), "MAX": s.maximum(), "PROMISE": s.Task.promise(), "PROMPT": s.Task.Prompt, "FEEDBACK": s.told(),
+	})
+}
+
+// maximum is the number of iterations for people.
+func (s State) maximum() string {
+	if n := s.Task.Limits.iterations(); n > 0 {
+		return strconv.Itoa(n)
+	}
+	return "∞"
+}
+
+// told is what a session is told of its last answer.
+func (s State) told() string {
+	if s.Feedback != "" || s.Task.Always || s.nearMiss() != "" || len(s.Guidance) > 0 {
+		return strings.TrimSpace(s.Continuation())
+	}
+	return "Your previous attempt did not output the completion promise. Continue working on the task."
+}
+
+// log records an event beside the store.
+func (h *Hook) log(ctx context.Context, s State, ev Event) error {
+	if h.Log == nil {
+		return nil
+	}
+	return plugin.Call("Hook.Log", func() error { return h.Log.Append(context.WithoutCancel(ctx), s.event(ev)) })
+}
+
+// orphans clears the loops of sessions that exist no longer. What cannot be found out
+// is left for the next time.
+func (h *Hook) orphans(ctx context.Context, but string) {
+	if h.Exists == nil {
+		return
+	}
+	for x, err := range h.Store.All(ctx) {
+		if err != nil || x.Session == but || !x.Active() {
+			continue
+		}
+		there := true
+		err := plugin.Call("Hook.Exists", func() (err error) { there, err = h.Exists(ctx, x.Session); return })
+		if err == nil && !there {
+			_, _ = h.end(ctx, x.Session, "the session has vanished")
+		}
+	}
+}

@@ -1,0 +1,408 @@
+package ralph
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/ralph-loop/ralph/internal/plugin"
+)
+
+const (
+	// hookLease is how long who deals with an event is waited for when he does not say
+	// that he still does; he says so each hookBeat.
+	hookLease = 10 * time.Second
+	hookBeat  = time.Second
+	// hookLook is how often is looked whether he has done.
+	hookLook = 50 * time.Millisecond
+)
+
+// A SessionError is an error of a session as hosts tell it, by its name. Those named
+// MessageAbortedError and AbortError say that a user has broken off the answer.
+type SessionError struct{ Name, Message string }
+
+func (e *SessionError) Error() string {
+	return strings.TrimPrefix(e.Name+": "+e.Message, ": ")
+}
+
+// Error tells of an error in a session. If the user has broken off the answer (a
+// [*SessionError] that says so, [context.Canceled], [ErrCancelled]), the loop is
+// cancelled. After any other the session may recover by itself: idle events are ignored
+// for [Hook.Recovery].
+func (h *Hook) Error(ctx context.Context, session string, err error) error {
+	if bad := h.usable(session); bad != nil {
+		return bad
+	}
+	if h.Disabled || err == nil {
+		return nil
+	}
+	named, _ := errors.AsType[*SessionError](err)
+	aborted := named != nil && (named.Name == "MessageAbortedError" || named.Name == "AbortError")
+	if aborted || errors.Is(err, context.Canceled) || errors.Is(err, ErrCancelled) {
+		_, err := h.end(ctx, session, "the user has broken off the answer")
+		return err
+	}
+	window := orDefault(h.Recovery, hookRecovery)
+	if window <= 0 {
+		return nil
+	}
+	return h.update(ctx, session, func(x HookState) (HookState, error) {
+		if x.Active() {
+			x.Recovering = time.Now().UTC().Round(0).Add(window)
+		}
+		return x, nil
+	})
+}
+
+// Deleted tells that a session is gone: its loop is cancelled and its state is cleared.
+func (h *Hook) Deleted(ctx context.Context, session string) error {
+	if err := h.usable(session); err != nil {
+		return err
+	}
+	if h.Disabled {
+		return nil
+	}
+	_, err := h.end(ctx, session, "the session was deleted")
+	return err
+}
+
+// Idle tells that a session's agent has come to rest. It looks for the promise in what
+// the agent said last since the last prompt, and nowhere else; has a claim verified;
+// and then injects the next prompt, or ends the loop and clears its state. It returns
+// the state as it is then, with State.Stop when the loop has ended, and the zero
+// HookState if there was none. It blocks for as long as verification, delay and
+// injection take.
+//
+// The same event may come twice, from one process or two: the second waits for the
+// first, and changes nothing. An event of a paused loop is judged, and the prompt waits
+// for the next one.
+//
+// The error is [ErrNoMessage] if there is no answer yet: nothing was decided, and the
+// host asks again. It is that of Inject or of Store; if ctx is done it is its cause, and
+// the event can come again.
+func (h *Hook) Idle(ctx context.Context, t Turn) (HookState, error) {
+	if err := h.usable(t.Session); err != nil {
+		return HookState{}, err
+	}
+	if h.Disabled {
+		return HookState{}, nil
+	}
+	t, err := t.read()
+	if err == nil && h.Messages != nil && t.Text == "" && t.Messages == nil {
+		t.Messages, err = h.messages(ctx, t.Session)
+	}
+	if err != nil {
+		return HookState{}, err
+	}
+	e := &idle{h: h, t: t, me: unique()}
+	move, err := e.take(ctx)
+	if err != nil {
+		return e.x, err
+	}
+	switch move {
+	case moveIgnore:
+		if !e.x.Active() {
+			h.orphans(ctx, t.Session)
+			return HookState{}, nil
+		}
+		return e.x, nil
+	case moveAsk:
+		return e.x, ErrNoMessage
+	case moveJudge:
+		if err := e.judge(ctx); err != nil || e.lost || e.x.State.Done() || e.x.State.Paused {
+			return e.x, also(err, e.logErr)
+		}
+	}
+	err = e.inject(ctx)
+	return e.x, also(err, e.logErr)
+}
+
+// idle is one who deals with an idle event.
+type idle struct {
+	h    *Hook
+	t    Turn
+	me   string
+	x    HookState // as it was last seen
+	said said
+	lost bool // somebody else deals with the session now, or its loop is over
+
+	logErr error
+}
+
+// A move is what an idle event leads to.
+type move int
+
+const (
+	moveIgnore move = iota
+	moveWait        // somebody deals with the session
+	moveAsk         // there is no answer yet
+	moveJudge
+	moveInject
+)
+
+// weigh decides what an idle event leads to.
+func (x HookState) weigh(t Turn, s said, now time.Time) move {
+	busy := x.Busy != "" && now.Before(x.Until)
+	known := t.ID != "" && t.ID == x.Turn
+	inject := moveInject
+	if x.State.Paused {
+		inject = moveIgnore
+	}
+	switch {
+	case !x.Active() || now.Before(x.Recovering):
+		return moveIgnore
+	case busy && !x.Injecting:
+		return moveWait
+	case !x.State.Running:
+		return inject
+	case x.Injecting && (known || !s.answered): // is it injected?
+		switch {
+		case busy:
+			return moveWait
+		case s.told && s.asked:
+			return moveAsk
+		}
+		return inject
+	case known:
+		return moveIgnore
+	case s.answered || t.Final && (!s.told || s.asked):
+		return moveJudge
+	}
+	return moveAsk
+}
+
+// point is what changes when an event was dealt with.
+type point struct {
+	iteration, attempt int
+	running, injecting bool
+	updated            time.Time
+}
+
+func (x HookState) point() point {
+	return point{x.State.Iteration, x.State.Attempt, x.State.Running, x.Injecting, x.State.Updated}
+}
+
+// take makes it this one's part to deal with the event, and waits if it is somebody
+// else's. What he has dealt with meanwhile was this event.
+func (e *idle) take(ctx context.Context) (m move, err error) {
+	var first *point
+	for {
+		err = e.h.update(ctx, e.t.Session, func(x HookState) (HookState, error) {
+			prompt, err := e.h.prompt(x.State)
+			if err != nil {
+				return x, err
+			}
+			e.x, e.said = x, e.t.said(prompt, x.Seen)
+			now := time.Now()
+			if m = x.weigh(e.t, e.said, now); first != nil && *first != x.point() {
+				m = moveIgnore
+			}
+			if m == moveJudge || m == moveInject {
+				x.Busy, x.Until = e.me, lease(now)
+				x.Injecting = x.Injecting && m == moveInject
+				e.x = x
+			}
+			return x, nil
+		})
+		if err != nil || m != moveWait {
+			return m, err
+		}
+		if first == nil {
+			first = new(e.x.point())
+		}
+		if !pause(ctx, hookLook) {
+			return m, context.Cause(ctx)
+		}
+	}
+}
+
+func lease(now time.Time) time.Time { return now.UTC().Round(0).Add(hookLease) }
+
+// pause waits, and reports whether ctx has let it.
+func pause(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	}
+}
+
+// mine changes the state as long as it is this one's part and the loop goes on.
+func (e *idle) mine(ctx context.Context, change func(HookState) HookState) error {
+	return e.h.update(context.WithoutCancel(ctx), e.t.Session, func(x HookState) (HookState, error) {
+		if e.lost = x.Busy != e.me || !x.Active(); e.lost {
+			e.x = x
+			return x, nil
+		}
+		e.x = change(x)
+		return e.x, nil
+	})
+}
+
+// letGo leaves the event to whom it comes to next.
+func (e *idle) letGo(ctx context.Context) error {
+	return e.mine(ctx, func(x HookState) HookState {
+		x.Busy, x.Until = "", time.Time{}
+		return x
+	})
+}
+
+// keep says that this one still deals with the event, until stop is called. The context
+// is done when somebody has cancelled the loop, or has taken the event over.
+func (e *idle) keep(ctx context.Context) (kept context.Context, stop func()) {
+	kept, cancel := context.WithCancelCause(ctx)
+	e.h.wait(e.t.Session, e.me, cancel)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for pause(kept, hookBeat) {
+			err := e.h.update(kept, e.t.Session, func(x HookState) (HookState, error) {
+				if x.Busy != e.me || !x.Active() {
+					return x, errLost
+				}
+				x.Until = lease(time.Now())
+				return x, nil
+			})
+			if errors.Is(err, errLost) {
+				cancel(fmt.Errorf("%w: by another process", ErrCancelled))
+			}
+		}
+	}()
+	return kept, func() {
+		e.h.wait(e.t.Session, e.me, nil)
+		cancel(nil)
+		<-ended
+	}
+}
+
+var errLost = errors.New("it is somebody else's part")
+
+// judge has the answer judged, and decides what follows.
+func (e *idle) judge(ctx context.Context) error {
+	begun, asked := time.Now(), e.x.Asked
+	kept, stop := e.keep(ctx)
+	s := e.x.State
+	s.Guidance, s.Late = s.Guidance[:max(len(s.Guidance)-s.Late, 0)], 0
+	it, err := e.h.local(s).Observe(kept, s, Response{Output: e.said.text, Session: e.t.Session, Usage: e.t.Usage})
+	cause := context.Cause(kept)
+	stop()
+	if err == nil && it.Fault == FaultInterrupted {
+		err = cmp.Or(context.Cause(ctx), cause)
+	}
+	if err != nil {
+		kept := e.letGo(ctx)
+		if e.lost {
+			return nil
+		}
+		return also(err, kept)
+	}
+	if it.Start = asked; !asked.IsZero() {
+		it.Elapsed = addSat(it.Elapsed, max(begun.Sub(asked), 0))
+	}
+	err = e.mine(ctx, func(x HookState) HookState {
+		x.State, x.Last, x.Turn, x.Until = x.State.Next(it), it, e.t.ID, lease(time.Now())
+		if e.said.told {
+			x.Seen = e.said.seen
+		}
+		if x.State.Done() || x.State.Paused {
+			x.Busy, x.Until = "", time.Time{}
+		}
+		return x
+	})
+	if err != nil || e.lost {
+		return err
+	}
+	return e.decided(ctx, s, it)
+}
+
+// decided tells what was decided.
+func (e *idle) decided(ctx context.Context, s State, it Iteration) error {
+	e.log(ctx, s, Event{Kind: EventIterationEnded, Iteration: it})
+	if !e.x.State.Done() {
+		e.h.notify(ctx, e.x, noticeIteration)
+		return nil
+	}
+	final := e.x.State
+	e.log(ctx, final, Event{Kind: EventLoopStopped, State: &final})
+	e.h.notify(ctx, e.x, noticeOver)
+	return e.h.clear(ctx, e.t.Session)
+}
+
+// log records an event. That it cannot be recorded does not hold up the loop, whose
+// truth is in the store.
+func (e *idle) log(ctx context.Context, s State, ev Event) {
+	e.logErr = also(e.logErr, e.h.log(ctx, s, ev))
+}
+
+// inject gives the session the prompt of the iteration that is next, after the delay.
+func (e *idle) inject(ctx context.Context) error {
+	kept, stop := e.keep(ctx)
+	defer stop()
+	if d := orDefault(e.h.Delay, hookDelay); d > 0 && !pause(kept, d) && ctx.Err() != nil {
+		return also(context.Cause(ctx), e.letGo(ctx))
+	}
+	s := e.x.State
+	begun := Iteration{Number: s.Iteration, Attempt: s.Attempt, Start: time.Now().UTC().Round(0)}
+	err := e.mine(ctx, func(x HookState) HookState {
+		if x.State.Paused {
+			x.Busy, x.Until = "", time.Time{}
+			return x
+		}
+		x.State, x.Asked, x.Injecting, x.Until = x.State.Apply(Event{Kind: EventIterationStarted, Iteration: begun}), begun.Start, true, lease(time.Now())
+		return x
+	})
+	if err != nil || e.lost || e.x.State.Paused {
+		return err
+	}
+	prompt, err := e.h.prompt(e.x.State)
+	if err == nil {
+		err = plugin.Call("Hook.Inject", func() error { return e.h.Inject(ctx, e.t.Session, prompt) })
+	}
+	failed := err
+	err = e.mine(ctx, func(x HookState) HookState {
+		x.Busy, x.Until, x.Injecting, x.Failed = "", time.Time{}, false, ""
+		if failed != nil {
+			x.State.Running, x.Asked, x.Failed = false, time.Time{}, clip(failed.Error(), maxDetail)
+		}
+		return x
+	})
+	if failed != nil {
+		return also(&partError{fmt.Sprintf("the prompt for session %q", e.t.Session), failed}, err)
+	}
+	e.log(ctx, s, Event{Kind: EventIterationStarted, Iteration: begun})
+	return err
+}
+
+// wait notes how to interrupt who deals with an event; nil = no longer.
+func (h *Hook) wait(session, who string, cancel context.CancelCauseFunc) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if cancel == nil {
+		if delete(h.waits[session], who); len(h.waits[session]) == 0 {
+			delete(h.waits, session)
+		}
+		return
+	}
+	if h.waits == nil {
+		h.waits = map[string]map[string]context.CancelCauseFunc{}
+	}
+	if h.waits[session] == nil {
+		h.waits[session] = map[string]context.CancelCauseFunc{}
+	}
+	h.waits[session][who] = cancel
+}
+
+// interrupt interrupts those who deal with a session's events.
+func (h *Hook) interrupt(session string, cause error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, cancel := range h.waits[session] {
+		cancel(cause)
+	}
+}

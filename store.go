@@ -1,0 +1,133 @@
+package ralph
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"maps"
+	"reflect"
+	"slices"
+	"sync"
+	"time"
+)
+
+// A HookState is where the loop of a session stands that a [Hook] drives. It is a
+// plain value, which a [Store] keeps. The zero HookState is that of a session
+// without a loop.
+type HookState struct {
+	Session string `json:"session"` // never "" in a store
+	// State is the loop. It is Running from when a prompt is given to the session
+	// until its answer is judged, and not Running while the next prompt is still to be
+	// injected.
+	State State `json:"state"`
+	// Last is what came of the last answer: its claim, and the verdict on it.
+	Last Iteration `json:"last,omitzero"`
+	// Asked is when the session got the prompt of the iteration that runs.
+	Asked time.Time `json:"asked,omitzero"`
+	// Injecting says that the prompt is being injected, by Busy; after that it says that
+	// whoever did so died in it, so that it is not known whether the session has it.
+	Injecting bool `json:"injecting,omitempty"`
+	// Failed is why the last prompt could not be injected. "" = it was.
+	Failed string `json:"failed,omitempty"`
+
+	// Seen is how many messages the session had when its last turn was judged, as far as
+	// its host has said, and Turn is the ID of that turn.
+	Seen int    `json:"seen,omitempty"`
+	Turn string `json:"turn,omitempty"`
+	// Busy names who deals with an event of the session, until then; who dies in
+	// that is waited for no longer.
+	Busy  string    `json:"busy,omitempty"`
+	Until time.Time `json:"until,omitzero"`
+	// Recovering is until when the session recovers from an error.
+	Recovering time.Time `json:"recovering,omitzero"`
+}
+
+// IsZero reports whether there is no loop.
+func (h HookState) IsZero() bool { return reflect.ValueOf(h).IsZero() }
+
+// Active reports whether there is a loop that goes on.
+func (h HookState) Active() bool { return h.Session != "" && !h.State.Done() }
+
+func (h HookState) clone() HookState {
+	h.State, h.Last = h.State.clone(), h.Last.clone()
+	return h
+}
+
+// A Store keeps the states of a [Hook]'s sessions, for as long as their hosts live or
+// longer. Its methods may be called concurrently, also by several processes where
+// these share it. [MemoryStore] is one for a single process, progress.Dir one on disk.
+type Store interface {
+	// Update changes the state of a session as one step: what change returns takes the
+	// place of what it was given, and nobody changes it in between. It is given the zero
+	// HookState if there is none, and what it returns removes it if that is zero. An
+	// error of change is returned as it is, and then nothing is changed. The state is
+	// durable when Update returns, as far as the store is. Change does not wait, and
+	// calls nothing of the store.
+	Update(ctx context.Context, session string, change func(HookState) (HookState, error)) error
+	// All yields the states that there are, in any order; with an error, for one that
+	// cannot be read, it goes on with the next.
+	All(ctx context.Context) iter.Seq2[HookState, error]
+}
+
+// A MemoryStore is a [Store] in the memory of this process, for hosts that live as long
+// as their sessions, and for tests. Its zero value is ready.
+type MemoryStore struct {
+	mu     sync.Mutex
+	states map[string]HookState
+}
+
+var _ Store = (*MemoryStore)(nil)
+
+// Update implements [Store].
+func (m *MemoryStore) Update(ctx context.Context, session string, change func(HookState) (HookState, error)) error {
+	if err := context.Cause(ctx); err != nil {
+		return err
+	}
+	if session == "" {
+		return ErrNoSession
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	to, err := change(m.states[session].clone())
+	switch {
+	case err != nil:
+		return err
+	case to.IsZero():
+		delete(m.states, session)
+		return nil
+	case m.states == nil:
+		m.states = map[string]HookState{}
+	}
+	to.Session = session
+	m.states[session] = to.clone()
+	return nil
+}
+
+// All implements [Store].
+func (m *MemoryStore) All(ctx context.Context) iter.Seq2[HookState, error] {
+	return func(yield func(HookState, error) bool) {
+		m.mu.Lock()
+		all := slices.Collect(maps.Values(m.states))
+		m.mu.Unlock()
+		for _, s := range all {
+			if err := context.Cause(ctx); err != nil {
+				yield(HookState{}, err)
+				return
+			}
+			if !yield(s.clone(), nil) {
+				return
+			}
+		}
+	}
+}
+
+var (
+	// ErrNoSession says that an event or a command does not name its session. It is never
+	// taken for another one.
+	ErrNoSession = errors.New("ralph: a session needs an ID")
+	// ErrNoMessage says that a session has no answer yet to its last prompt: the host
+	// asks again when it has. Nothing was decided.
+	ErrNoMessage = errors.New("ralph: the session has no answer yet to its last prompt")
+	// ErrActive says that a session's loop goes on, so that none can be started.
+	ErrActive = errors.New("the session has an active loop")
+)
