@@ -1,0 +1,90 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+)
+
+// A part is a value in a text of JSON: where it stands, and, as a member of an object,
+// where its name begins.
+type part struct{ name, from, to int }
+
+// parts are the values in the object or list that stands at in. A key of "" stands for
+// all, another for the members of that name.
+func parts(text []byte, in part, key string) (found []part, err error) {
+	d := json.NewDecoder(bytes.NewReader(text[in.from:in.to]))
+	open, err := d.Token()
+	for err == nil && d.More() {
+		p, name := part{}, ""
+		if open == json.Delim('{') {
+			err = d.Decode(&name)
+			p.name = in.from + int(d.InputOffset()) - len(name) - 2 // escaped names are none of ours
+		}
+		var value json.RawMessage
+		if err == nil {
+			err = d.Decode(&value)
+		}
+		p.to = in.from + int(d.InputOffset())
+		p.from = p.to - len(value)
+		if open == json.Delim('[') {
+			p.name = p.from
+		}
+		if key == "" || key == name {
+			found = append(found, p)
+		}
+	}
+	return found, err
+}
+
+// find is the value at a path of keys; ok = it is there.
+func find(text []byte, path ...string) (at part, ok bool, err error) {
+	at = part{to: len(bytes.TrimRight(text, " \t\r\n"))}
+	for _, key := range path {
+		found, err := parts(text, at, key)
+		if err != nil || len(found) == 0 {
+			return at, false, err
+		}
+		at = found[len(found)-1]
+	}
+	return at, true, nil
+}
+
+// add puts a value into the object or list at a path, as the last one, and changes
+// nothing else. What of the path is not there is made around it.
+func add(text []byte, value string, path ...string) ([]byte, error) {
+	for n := len(path); ; n-- {
+		at, ok, err := find(text, path[:n]...)
+		if err != nil {
+			return nil, err
+		}
+		if !ok {
+			value = `"` + path[n-1] + `":` + map[bool]string{true: "[" + value + "]", false: "{" + value + "}"}[value[0] == '{']
+			continue
+		}
+		end := at.from + len(bytes.TrimRight(text[at.from:at.to-1], " \t\r\n"))
+		if text[end-1] != '{' && text[end-1] != '[' {
+			value = "," + value
+		}
+		return slices.Insert(slices.Clone(text), end, []byte(value)...), nil
+	}
+}
+
+// remove takes out a value that add has put in, and what it has made around it.
+func remove(text []byte, p part, path ...string) ([]byte, error) {
+	from, to := p.name, p.to
+	if before := bytes.TrimRight(text[:from], " \t\r\n"); before[len(before)-1] == ',' {
+		from = len(before) - 1
+	} else if after := bytes.TrimLeft(text[to:], " \t\r\n"); after[0] == ',' {
+		to = len(text) - len(after) + 1
+	}
+	text = slices.Delete(slices.Clone(text), from, to)
+	if len(path) == 0 {
+		return text, nil
+	}
+	at, ok, err := find(text, path...)
+	if made := `"` + path[len(path)-1] + `":`; err == nil && ok && at.to-at.from == 2 && bytes.HasPrefix(text[at.name:], []byte(made+string(text[at.from]))) {
+		return remove(text, at, path[:len(path)-1]...)
+	}
+	return text, err
+}
