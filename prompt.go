@@ -29,6 +29,12 @@ func (s State) Prompt() string {
 	return b.String()
 }
 
+// Opening returns the first prompt for a session, whose later ones come from a [Hook]:
+// the task's own text, and how the agent tells that it is done.
+func (s State) Opening() string {
+	return strings.TrimSpace(s.Task.Prompt) + "\n\n---\n\n" + s.Signal()
+}
+
 // Signal returns the part of the prompt that says how the agent tells that the task
 // is done, and how that will be verified: for those who send prompts of their own.
 func (s State) Signal() string {

@@ -1,6 +1,7 @@
 package ralph
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/subtle"
@@ -11,12 +12,15 @@ import (
 	"io/fs"
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/ralph-loop/ralph/internal/file"
+	"github.com/ralph-loop/ralph/internal/process"
 )
 
 // A Relay drives the loop of one session whose events come from other processes: from
@@ -130,6 +134,75 @@ func (r *Relay) Listen(ctx context.Context) (place string, err error) {
 	return place, nil
 }
 
+// Launch runs a client, with the place in its environment, as RelayPlace, and ends what
+// it leaves running, which it returns: the command lines, at most 20, as far as the system
+// can tell. It listens while the client runs. That the client fails is no error: what
+// has become of the loop is in the Hook's Store. If ctx is done, the client is asked to
+// end, and killed after five seconds.
+func (r *Relay) Launch(ctx context.Context, cmd *exec.Cmd) (ended []string, err error) {
+	place, err := r.Listen(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	mark := NewMark()
+	id, _, _ := strings.Cut(mark, "-")
+	cmd.Env = append(cmd.Environ(), "RALPH_RUN_"+id+"=1", RelayPlace+"="+place)
+	if err := cmd.Start(); err != nil {
+		return nil, fmt.Errorf("ralph: Relay: %w", err)
+	}
+	exited := make(chan struct{})
+	go func() {
+		select {
+		case <-ctx.Done():
+		case <-exited:
+			return
+		}
+		_ = cmd.Process.Signal(syscall.SIGTERM) // where there is none it is killed
+		select {
+		case <-time.After(5 * time.Second):
+			_ = cmd.Process.Kill()
+		case <-exited:
+		}
+	}()
+	_ = cmd.Wait()
+	close(exited)
+	ended, err = EndLeft(mark)
+	if errors.Is(err, errors.ErrUnsupported) {
+		err = nil
+	}
+	return ended, err
+}
+
+// Attend listens to a client that runs already, until the loop or the session ends, and
+// returns why, or "" for the loop. ready is called when hooks can ask. A client whose
+// process ID is given (0 = it is not known) has ended when that process has.
+func (r *Relay) Attend(ctx context.Context, client int, ready func()) (why string, err error) {
+	if _, err := r.Listen(ctx); err != nil {
+		return "", err
+	}
+	defer r.Close()
+	ready()
+	for {
+		select {
+		case <-ctx.Done():
+			return "", context.Cause(ctx)
+		case why := <-r.ended:
+			return cmp.Or(why, "ended"), nil
+		case <-time.After(time.Second):
+		}
+		if active, err := r.Hook.Active(ctx, r.Session); err != nil || !active {
+			return "", err
+		}
+		if client > 0 && !process.Alive(client) {
+			return "its client has ended", nil
+		}
+	}
+}
+
+// RelayPlace is the variable in whose value a launched client's hooks find the place.
+const RelayPlace = "RALPH_HOOK"
+
 // Close ends Listen. What it left on disk is removed.
 func (r *Relay) Close() error {
 	var errs []error
@@ -148,9 +221,6 @@ func (r *Relay) Close() error {
 	}
 	return errors.Join(errs...)
 }
-
-// Ended receives, once, why the client says that the session has ended.
-func (r *Relay) Ended() <-chan string { return r.ended }
 
 // Notify is a [Hook.Notify]: the session's user is told with the next answer.
 func (r *Relay) Notify(_ context.Context, n Notice) { r.tell(n.Title + ": " + n.Message) }
@@ -278,6 +348,15 @@ func (r *Relay) turnOf(ctx context.Context, q Ask) (t *relayTurn, waits bool) {
 		_, t.err = r.Hook.Idle(ctx, Turn{Session: r.Session, ID: q.Turn, Text: q.Text, Final: true})
 	}()
 	return t, true
+}
+
+// NewSession makes an ID for a session: a random UUID, which is what most clients take
+// for one.
+func NewSession() string {
+	var b [16]byte
+	rand.Read(b[:]) // it never fails
+	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
+	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }
 
 // AskRelay asks a session's [Relay]. The places are tried in turn: one whose Relay has

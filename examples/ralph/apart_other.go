@@ -2,14 +2,6 @@
 
 package main
 
-import (
-	"os"
-	"syscall"
-)
+import "syscall"
 
 func apartFromUs() *syscall.SysProcAttr { return nil }
-
-func alive(pid int) bool {
-	_, err := os.FindProcess(pid)
-	return err == nil
-}

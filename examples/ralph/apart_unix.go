@@ -6,6 +6,3 @@ import "syscall"
 
 // apartFromUs is for a process that goes on when this one, and its terminal, have gone.
 func apartFromUs() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
-
-// alive reports whether there is a process.
-func alive(pid int) bool { return syscall.Kill(pid, 0) != syscall.ESRCH }

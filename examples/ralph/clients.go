@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/tasks/spec"
 )
 
 // clientFiles hold the table of the clients that can be hooked, and their commands.
@@ -70,6 +71,10 @@ func (c client) line(program []string, session, prompt string, goesOn bool, with
 			return nil, fail(exitUsage, "with %s %s runs no hook of ours", flag, c.Name)
 		}
 	}
+	within, err := c.longest(within)
+	if err != nil {
+		return nil, err
+	}
 	settings, err := c.with(c.Base, within, "stop", "end", "")
 	own := slices.Clone(map[bool][]string{false: c.Start, true: c.Resume}[goesOn])
 	last := slices.Clone(c.Prompt)
@@ -94,36 +99,31 @@ func (c client) with(text []byte, within time.Duration, hooks ...string) ([]byte
 		command, _ := json.Marshal(fmt.Sprintf("%s %s--hook-timeout=%v", word(self()), hookCommand(c.Name, a.Hook), within)) // it is text
 		var value string
 		if value, err = ralph.Template(a.Value, map[string]string{"COMMAND": string(command), "TIMEOUT": fmt.Sprint(int64(within / unit))}); err == nil {
-			text, err = add(text, value, a.At...)
+			text, err = spec.AddJSON(text, value, a.At...)
 		}
 	}
 	return text, err
 }
 
 // without takes out of settings what with has added.
-func (c client) without(text []byte) ([]byte, error) {
+func (c client) without(text []byte) (_ []byte, err error) {
 	for _, a := range c.Add {
-		at, ok, err := find(text, a.At...)
-		if err != nil {
-			return nil, err
-		}
-		if !ok {
-			continue
-		}
-		there, err := parts(text, at, "")
-		if err != nil {
-			return nil, err
-		}
-		for _, p := range slices.Backward(there) {
-			is := a.Hook == "" && string(text[p.name:p.to]) == a.Value
-			if is || a.Hook != "" && bytes.Contains(text[p.from:p.to], []byte(hookCommand(c.Name, a.Hook))) {
-				if text, err = remove(text, p, a.At...); err != nil {
-					return nil, err
-				}
-			}
+		if err == nil {
+			text, err = spec.RemoveJSON(text, func(value []byte) bool {
+				return string(value) == a.Value || a.Hook != "" && bytes.Contains(value, []byte(hookCommand(c.Name, a.Hook)))
+			}, a.At...)
 		}
 	}
-	return text, nil
+	return text, err
+}
+
+// longest is the time-out of its hooks, 0 = as long as it allows.
+func (c client) longest(within time.Duration) (time.Duration, error) {
+	most, err := time.ParseDuration(c.Most)
+	if within <= 0 || within > most {
+		within = most
+	}
+	return within, err
 }
 
 // hookCommand is what the command of a hook has after the program.

@@ -21,7 +21,6 @@ import (
 )
 
 const (
-	placeName  = "RALPH_HOOK"        // where hooks find the process that decides
 	clientName = "RALPH_HOOK_CLIENT" // the client's process, for one in the background
 	maxEvent   = 64 << 20            // bytes
 )
@@ -79,7 +78,7 @@ func (f *hookFlags) answer(e env, hook string) error {
 	if hook == "command" {
 		q.Kind = ralph.AskCancel
 	}
-	places := []string{os.Getenv(placeName)}
+	places := []string{os.Getenv(ralph.RelayPlace)}
 	if text, err := readFile(sessionFile(ev.Session), 1<<10); err == nil {
 		places = append(places, string(text))
 	}
@@ -178,7 +177,7 @@ func (f *hookFlags) edit(e env, c client, install bool) error {
 	}
 	for name, text := range map[string]string{"ralph": "", "cancel-ralph": "", "ralph-tasks": definitionsPrompt} {
 		if err == nil && c.Commands != "" {
-			err = command(filepath.Join(project, c.Commands, name+".md"), text, install)
+			err = putCommand(filepath.Join(project, c.Commands, name+".md"), text, install)
 		}
 	}
 	if err != nil {
@@ -188,9 +187,9 @@ func (f *hookFlags) edit(e env, c client, install bool) error {
 	return nil
 }
 
-// command puts a command where a client finds it, or takes it away. One that is not
+// putCommand puts a command where a client finds it, or takes it away. One that is not
 // ours stays.
-func command(path, text string, install bool) error {
+func putCommand(path, text string, install bool) error {
 	if text == "" {
 		own, err := clientFiles.ReadFile("clients/" + filepath.Base(path))
 		if err != nil {

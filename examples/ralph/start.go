@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	"errors"
 	"flag"
 	"fmt"
@@ -13,7 +12,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/ralph-loop/ralph"
@@ -63,17 +61,9 @@ func (f *startFlags) run(e env, args []string) (err error) {
 	defer hold.Close()
 	*e.again = fmt.Sprintf("'ralph start --session %s', with the flags of this one, goes on", f.session)
 	x, err := f.begin(e, prompt)
-	if err != nil {
-		return err
-	}
-	place, err := f.relay.Listen(e.ctx)
-	if err != nil {
-		return fail(exitConfig, "%w", err)
-	}
-	defer f.relay.Close()
-	if f.program != nil {
-		err = f.launch(e, place, x)
-	} else {
+	if err == nil && f.program != nil {
+		err = f.launch(e, x)
+	} else if err == nil {
 		err = f.attend(e, x)
 	}
 	return cmp.Or(err, f.result(e))
@@ -96,14 +86,14 @@ func (f *startFlags) build(e env) (hold *progress.Hold, err error) {
 		return nil, err
 	}
 	given := f.session
-	f.session = cmp.Or(f.session, newID())
+	f.session = cmp.Or(f.session, ralph.NewSession())
 	f.relay = &ralph.Relay{Session: f.session, Client: f.session}
 	if f.program == nil {
 		f.relay.File = sessionFile(given)
 	}
 	h := &ralph.Hook{
 		Store: &ralph.MemoryStore{}, Verifier: verifier, Inject: f.relay.Inject, Delay: -1, Recovery: -1,
-		Task: ralph.Task{Dir: project, HowVerified: how, Match: "last_line", Limits: f.limits()},
+		Task: ralph.Task{Dir: project, HowVerified: how, Match: ralph.Match(strings.ReplaceAll(f.match, "-", "_")), Blocked: f.blocked, Limits: f.limits()},
 		Notify: func(ctx context.Context, n ralph.Notice) {
 			f.relay.Notify(ctx, n)
 			if f.program == nil || !tty(e.stdin) { // else the client has the screen
@@ -121,14 +111,6 @@ func (f *startFlags) build(e env) (hold *progress.Hold, err error) {
 	h.Store, h.Evidence = f.dir, f.evidence(f.dir, f.dir.Path+"/log")
 	hold, err = f.dir.Hold(f.session, "ralph start")
 	return hold, wrong(err)
-}
-
-// newID makes a session's ID: a random UUID.
-func newID() string {
-	var b [16]byte
-	rand.Read(b[:])
-	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
-	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }
 
 // begin starts the loop, or goes on with the one that the session has.
@@ -157,64 +139,41 @@ func (f *startFlags) begin(e env, prompt string) (ralph.HookState, error) {
 }
 
 // launch runs the client until it ends.
-func (f *startFlags) launch(e env, place string, x ralph.HookState) error {
-	within, err := f.client.longest(f.within)
+func (f *startFlags) launch(e env, x ralph.HookState) error {
+	line, err := f.client.line(f.program, f.session, x.State.Opening(), f.given["session"], f.within)
 	if err != nil {
 		return err
 	}
-	line, err := f.client.line(f.program, f.session, x.State.Task.Prompt+"\n\n---\n\n"+x.State.Signal(), f.given["session"], within)
-	if err != nil {
-		return err
-	}
-	mark := ralph.NewMark()
-	id, _, _ := strings.Cut(mark, "-")
-	cmd := exec.CommandContext(e.ctx, line[0], line[1:]...)
-	cmd.Env = append(append(os.Environ(), f.client.Env...), "RALPH_RUN_"+id+"=1", placeName+"="+place)
-	cmd.Dir = x.State.Task.Dir
+	cmd := exec.Command(line[0], line[1:]...)
+	cmd.Env, cmd.Dir = append(os.Environ(), f.client.Env...), x.State.Task.Dir
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
-	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
-	cmd.WaitDelay = 5 * time.Second
-	err = cmd.Run()
-	ended, left := ralph.EndLeft(mark)
+	ended, err := f.relay.Launch(e.ctx, cmd)
 	for _, command := range ended {
 		e.say("ended what the session has left running: %s", command)
 	}
-	if left != nil && !errors.Is(left, errors.ErrUnsupported) {
-		e.say("warning: %v", ours{left})
-	}
-	if _, exited := errors.AsType[*exec.ExitError](err); err != nil && !exited && e.ctx.Err() == nil {
+	if err != nil && cmd.Process == nil {
 		_, cancelled := f.relay.Hook.Cancel(context.WithoutCancel(e.ctx), f.session)
-		return fail(exitAgent, "%s could not be run: %w", line[0], errors.Join(err, cancelled))
+		return fail(exitAgent, "%w", errors.Join(err, cancelled))
 	}
-	return nil
+	return err
 }
 
 // attend waits until the loop or the session ends.
 func (f *startFlags) attend(e env, x ralph.HookState) error {
-	if f.background {
+	client, _ := strconv.Atoi(os.Getenv(clientName))
+	why, err := f.relay.Attend(e.ctx, client, func() {
+		if !f.background {
+			e.say("attached to session %s: give it its task. With Ctrl-C it goes on without a loop; %s", f.session, *e.again)
+			return
+		}
 		fmt.Fprint(e.stdout, x.State.Signal())
 		os.Stdout.Close() // who has started this waits for it
 		e.stderr = io.Discard
-	} else {
-		e.say("attached to session %s: give it its task. With Ctrl-C it goes on without a loop; %s", f.session, *e.again)
+	})
+	if why != "" {
+		e.say("the session has ended (%s)", why)
 	}
-	client, _ := strconv.Atoi(os.Getenv(clientName))
-	for {
-		select {
-		case <-e.ctx.Done():
-			return nil
-		case why := <-f.relay.Ended():
-			e.say("the session has ended (%s)", why)
-			return nil
-		case <-time.After(time.Second):
-		}
-		if active, err := f.relay.Hook.Active(e.ctx, f.session); err != nil || !active {
-			return wrong(err)
-		}
-		if client > 0 && !alive(client) {
-			return nil
-		}
-	}
+	return err
 }
 
 // result turns what has become of the loop into an exit code.

@@ -1,4 +1,4 @@
-package main
+package spec
 
 import (
 	"bytes"
@@ -50,9 +50,13 @@ func find(text []byte, path ...string) (at part, ok bool, err error) {
 	return at, true, nil
 }
 
-// add puts a value into the object or list at a path, as the last one, and changes
-// nothing else. What of the path is not there is made around it.
-func add(text []byte, value string, path ...string) ([]byte, error) {
+// AddJSON puts a value into the list, or a member into the object, that stands at a
+// path of keys in a text of JSON: as the last one, and without changing anything else
+// of the text. The value is an element, which begins with {, or a member, like
+// "key":1. What of the path is not there is made around it.
+//
+// It is for files of others, such as a program's settings. [RemoveJSON] takes it out.
+func AddJSON(text []byte, value string, path ...string) ([]byte, error) {
 	for n := len(path); ; n-- {
 		at, ok, err := find(text, path[:n]...)
 		if err != nil {
@@ -68,6 +72,22 @@ func add(text []byte, value string, path ...string) ([]byte, error) {
 		}
 		return slices.Insert(slices.Clone(text), end, []byte(value)...), nil
 	}
+}
+
+// RemoveJSON takes out the elements, or the members, that are ours of the list or object
+// at a path, and what AddJSON has made around them. Ours is given each as it is written.
+func RemoveJSON(text []byte, ours func(value []byte) bool, path ...string) ([]byte, error) {
+	at, ok, err := find(text, path...)
+	if err != nil || !ok {
+		return text, err
+	}
+	there, err := parts(text, at, "")
+	for _, p := range slices.Backward(there) {
+		if err == nil && ours(text[p.name:p.to]) {
+			text, err = remove(text, p, path...)
+		}
+	}
+	return text, err
 }
 
 // remove takes out a value that add has put in, and what it has made around it.
