@@ -140,14 +140,17 @@ func (f *startFlags) begin(e env, prompt string) (ralph.HookState, error) {
 
 // launch runs the client until it ends.
 func (f *startFlags) launch(e env, x ralph.HookState) error {
+	cmd := &exec.Cmd{}
 	line, err := f.client.line(f.program, f.session, x.State.Opening(), f.given["session"], f.within)
-	if err != nil {
-		return err
+	if err == nil {
+		cmd = exec.Command(line[0], line[1:]...)
 	}
-	cmd := exec.Command(line[0], line[1:]...)
 	cmd.Env, cmd.Dir = append(os.Environ(), f.client.Env...), x.State.Task.Dir
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
-	ended, err := f.relay.Launch(e.ctx, cmd)
+	var ended []string
+	if err == nil {
+		ended, err = f.relay.Launch(e.ctx, cmd)
+	}
 	for _, command := range ended {
 		e.say("ended what the session has left running: %s", command)
 	}

@@ -16,10 +16,11 @@ func parts(text []byte, in part, key string) (found []part, err error) {
 	d := json.NewDecoder(bytes.NewReader(text[in.from:in.to]))
 	open, err := d.Token()
 	for err == nil && d.More() {
-		p, name := part{}, ""
+		var p part
+		var name json.Token = ""
 		if open == json.Delim('{') {
-			err = d.Decode(&name)
-			p.name = in.from + int(d.InputOffset()) - len(name) - 2 // escaped names are none of ours
+			name, err = d.Token()
+			p.name = in.from + bytes.LastIndexByte(text[in.from:in.from+int(d.InputOffset())-1], '"') // names with quotes in them are none of ours
 		}
 		var value json.RawMessage
 		if err == nil {
@@ -30,7 +31,7 @@ func parts(text []byte, in part, key string) (found []part, err error) {
 		if open == json.Delim('[') {
 			p.name = p.from
 		}
-		if key == "" || key == name {
+		if key == "" || name == key {
 			found = append(found, p)
 		}
 	}
