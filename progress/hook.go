@@ -196,6 +196,7 @@ func (u *updating) record(f file.Handle, t *telling, to ralph.HookState) error {
 	if err != nil {
 		return err
 	}
+	u.j.firm = t.hook.firm
 	return u.j.put(f, text, durable)
 }
 

@@ -1,0 +1,136 @@
+//go:build linux || darwin
+
+package progress_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/file/filetest"
+	"github.com/ralph-loop/ralph/progress"
+)
+
+// hookSteps are what becomes of a session, by this process and others.
+func hookSteps() []func(d *progress.Dir) error {
+	now := time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
+	update := func(change func(ralph.HookState) ralph.HookState) func(d *progress.Dir) error {
+		return func(d *progress.Dir) error {
+			return d.Update(context.Background(), "s", func(x ralph.HookState) (ralph.HookState, error) { return change(x), nil })
+		}
+	}
+	start := func(prompt string) func(d *progress.Dir) error {
+		return update(func(ralph.HookState) ralph.HookState {
+			s := ralph.Start(ralph.Task{Prompt: prompt})
+			s.Loop, s.Running = "s", true
+			return ralph.HookState{State: s, Asked: now}
+		})
+	}
+	busy := update(func(x ralph.HookState) ralph.HookState {
+		x.Busy, x.Until = x.Busy+"I", now
+		return x
+	})
+	answer := func(passed bool) func(d *progress.Dir) error {
+		return update(func(x ralph.HookState) ralph.HookState {
+			it := ralph.Iteration{Number: x.State.Iteration, Attempt: 1, Claimed: true, End: now, Verdict: ralph.Verdict{Passed: passed, Feedback: "so"}}
+			x.State, x.Last = x.State.Next(it), it
+			return x
+		})
+	}
+	runs := update(func(x ralph.HookState) ralph.HookState { x.State.Running = true; return x })
+	guide := func(d *progress.Dir) error { return errOf(d.Guide("s", advice)) }
+	cancel := func(d *progress.Dir) error { return errOf(d.Cancel("s", "enough")) }
+	clear := update(func(ralph.HookState) ralph.HookState { return ralph.HookState{} })
+	return []func(d *progress.Dir) error{start("One."), busy, busy, answer(false), runs, busy, guide, busy, answer(false), busy, answer(true),
+		start("Two."), busy, answer(false), clear, start("Three."), busy, cancel}
+}
+
+// stands is what is on record of a session: its loop, and its last answer.
+func stands(t *testing.T, path string) (x ralph.HookState) {
+	t.Helper()
+	d := &progress.Dir{Path: path}
+	x = state(t, d, "s")
+	e, err := d.Look("s")
+	if err == nil {
+		x.State = e.State
+	}
+	return ralph.HookState{State: x.State, Last: x.Last}
+}
+
+var loosely = cmpopts.EquateEmpty()
+
+// TestHookCrash: a process dies, or the machine loses power, or the disk fails, at
+// each operation in turn. Then a session is as it was or as it was to become, and it goes on.
+func TestHookCrash(t *testing.T) {
+	t.Parallel()
+	steps := hookSteps()
+	lives := 0
+	// live does the steps, each again after it failed if it was not done, and returns what came of
+	// each.
+	live := func(t *testing.T, disk *filetest.Disk, nosync bool, want []ralph.HookState) (all []ralph.HookState) {
+		lives++
+		path := filepath.Join(t.TempDir(), "state")
+		dir := func() *progress.Dir { return (&progress.Dir{Path: path, NoSync: nosync}).On(disk) }
+		d := dir()
+		var was ralph.HookState
+		for n := 0; n < len(steps); n++ {
+			err := steps[n](d)
+			if err != nil && disk.At == 0 {
+				t.Fatalf("step %d: %v", n, err)
+			}
+			if err != nil {
+				if !nosync && (disk.Stopped() || disk.Seed%2 == 1) {
+					if err := disk.Crash(); err != nil {
+						t.Fatal(err)
+					}
+					d = dir()
+				}
+				disk.Restart(0, filetest.Stop)
+			}
+			is := stands(t, path)
+			if want != nil {
+				_, err2 := os.Stat(strings.TrimSuffix(d.File("s"), "jsonl") + "last.jsonl")
+				old := cmp.Equal(was, is, loosely) || was.State.Done() && is.IsZero() && err2 == nil // out of the way
+				done := cmp.Equal(want[n], is, loosely)
+				if !old && !done || err == nil && !done {
+					t.Fatalf("step %d, %v: neither the old nor the new state (-new +is):\n%s", n, err, cmp.Diff(want[n], is, loosely))
+				}
+				if !done {
+					n--
+					continue
+				}
+			}
+			was, all = is, append(all, is)
+		}
+		return all
+	}
+	disk := &filetest.Disk{}
+	want := live(t, disk, false, nil)
+	ops := disk.Ops()
+	if len(want) != len(steps) || want[10].State.Stop != ralph.StopVerified || want[14].State.Stop != ralph.StopCancelled || want[15].State.Task.Prompt != "Three." || want[17].State.Detail != "enough" || ops < 40 {
+		t.Fatalf("%d operations: %+v", ops, want)
+	}
+	for k := 1; k <= ops && !t.Failed(); k++ {
+		for _, seed := range []uint64{0, 1, 2, 5, 8} {
+			t.Run(fmt.Sprintf("power lost at %d of %d, seed %d", k, ops, seed), func(t *testing.T) {
+				live(t, &filetest.Disk{At: k, Seed: seed}, false, want)
+			})
+		}
+		t.Run(fmt.Sprintf("killed at %d of %d", k, ops), func(t *testing.T) {
+			live(t, &filetest.Disk{At: k, Seed: uint64(k)}, true, want)
+		})
+		for _, mode := range []filetest.Mode{filetest.NoRoom, filetest.Broken} {
+			t.Run(fmt.Sprintf("mode %d at %d of %d", mode, k, ops), func(t *testing.T) {
+				live(t, &filetest.Disk{At: k, Mode: mode, Seed: uint64(k)}, false, want)
+			})
+		}
+	}
+	t.Logf("%d lives, %d operations each", lives, ops)
+}
