@@ -109,6 +109,14 @@ func TestHookCrash(t *testing.T) {
 			}
 			was, all = is, append(all, is)
 		}
+		if !nosync { // what it has come to survives as well
+			if err := disk.Crash(); err != nil {
+				t.Fatal(err)
+			}
+			if is := stands(t, path); !cmp.Equal(was, is, loosely) {
+				t.Errorf("after all (-was +is):\n%s", cmp.Diff(was, is, loosely))
+			}
+		}
 		return all
 	}
 	disk := &filetest.Disk{}
