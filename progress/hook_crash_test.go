@@ -4,11 +4,13 @@ package progress_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -16,6 +18,7 @@ import (
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/file/filetest"
 	"github.com/ralph-loop/ralph/progress"
+	"github.com/ralph-loop/ralph/verify"
 )
 
 // hookSteps are what becomes of a session, by this process and others.
@@ -141,4 +144,121 @@ func TestHookCrash(t *testing.T) {
 		}
 	}
 	t.Logf("%d lives, %d operations each", lives, ops)
+}
+
+// A session is what outlives the processes of its host: its conversation, in which the
+// agent claims to be done in the fourth iteration.
+type session struct {
+	disk     *filetest.Disk
+	messages []ralph.Message
+	prompts  []string
+}
+
+func (s *session) hook(d *progress.Dir) *ralph.Hook {
+	return &ralph.Hook{Store: d, Verifier: verify.String{}, Workspace: noWorkspace,
+		Inject: func(_ context.Context, _, prompt string) error {
+			if s.disk.Stopped() {
+				return filetest.ErrStopped
+			}
+			first, _, _ := strings.Cut(prompt, "\n")
+			s.prompts = append(s.prompts, first)
+			s.says("user", prompt)
+			return nil
+		},
+		Messages: func(context.Context, string) ([]ralph.Message, error) { return s.messages, nil },
+	}
+}
+
+func (s *session) says(role, text string) {
+	s.messages = append(s.messages, ralph.Message{Role: role, Content: text})
+}
+
+// answer is the agent's, if there is something to answer.
+func (s *session) answer() {
+	if s.messages[len(s.messages)-1].Role != "user" {
+		return
+	}
+	if len(s.prompts) < 3 {
+		s.says("assistant", "I have worked.")
+	} else {
+		s.says("assistant", "<promise>DONE</promise>")
+	}
+}
+
+// live runs the session to its loop's end, by a process that lives as long as it can and
+// then by others. It returns what is on record then.
+func (s *session) live(path string, nosync bool) (progress.Entry, error) {
+	dir := func() *progress.Dir { return (&progress.Dir{Path: path, NoSync: nosync}).On(s.disk) }
+	h := s.hook(dir())
+	died := func() error {
+		if !s.disk.Stopped() {
+			return nil
+		}
+		var err error
+		if !nosync {
+			err = s.disk.Crash()
+		}
+		s.disk.Restart(0, filetest.Stop)
+		h = s.hook(dir())
+		return err
+	}
+	for {
+		_, err := h.Start(context.Background(), "s", ralph.Task{Prompt: "Do it."})
+		stopped := s.disk.Stopped()
+		if err := died(); err != nil {
+			return progress.Entry{}, err
+		}
+		if err == nil || errors.Is(err, ralph.ErrActive) {
+			break
+		}
+		if !stopped {
+			return progress.Entry{}, err
+		}
+	}
+	s.says("user", "Do it.")
+	for range 12 {
+		s.answer()
+		x, err := h.Idle(context.Background(), ralph.Turn{Session: "s"})
+		stopped := s.disk.Stopped()
+		if err := died(); err != nil {
+			return progress.Entry{}, err
+		}
+		if err != nil && !stopped && !errors.Is(err, ralph.ErrNoMessage) {
+			return progress.Entry{}, err
+		}
+		if !stopped && (x.State.Done() || x.IsZero()) {
+			break
+		}
+	}
+	return (&progress.Dir{Path: path}).Look("s")
+}
+
+// TestHookKilled: a host's process is killed, or the machine loses power, at each operation in
+// turn, also between what was judged and the next prompt. The loop goes on: each prompt
+// is injected once, and no iteration is spent for it.
+func TestHookKilled(t *testing.T) {
+	t.Parallel()
+	want := "[[RALPH LOOP - ITERATION 2/100] [RALPH LOOP - ITERATION 3/100] [RALPH LOOP - ITERATION 4/100]]"
+	try := func(name string, disk *filetest.Disk, nosync bool) {
+		path := filepath.Join(t.TempDir(), "state")
+		synctest.Test(t, func(t *testing.T) {
+			s := &session{disk: disk}
+			e, err := s.live(path, nosync)
+			if got := fmt.Sprint(s.prompts); err != nil || e.Status != progress.StatusCompleted || e.State.Iteration != 4 || got != want {
+				t.Errorf("%s: %+v, %v, %s", name, e, err, got)
+			}
+		})
+	}
+	disk := &filetest.Disk{}
+	try("nothing goes wrong", disk, false)
+	ops := disk.Ops()
+	if ops < 25 {
+		t.Fatalf("%d operations", ops)
+	}
+	for k := 1; k <= ops && !t.Failed(); k++ {
+		for _, seed := range []uint64{0, 1, 2, 5} {
+			try(fmt.Sprintf("power lost at %d of %d, seed %d", k, ops, seed), &filetest.Disk{At: k, Seed: seed}, false)
+		}
+		try(fmt.Sprintf("killed at %d of %d", k, ops), &filetest.Disk{At: k, Seed: uint64(k)}, true)
+	}
 }
