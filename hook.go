@@ -24,8 +24,9 @@ import (
 // anything follows from it, so that a host that dies loses nothing: the next event goes
 // on from there. The fields must not be changed once a method was called.
 //
-// Left to the host are its waits for rate limits and its budget of money and tokens: a
-// session's answers do not tell what they used.
+// Left to the host are the time-out of an iteration and the waits for rate limits. An
+// iteration's time ([Limits.Duration]) is that from its prompt to its verdict, also if
+// the host was not there in between.
 type Hook struct {
 	Store    Store    // required
 	Verifier Verifier // required; verify.String{} is the explicit choice to trust the agent's word
@@ -70,7 +71,7 @@ type Hook struct {
 	Evidence  string
 
 	mu    sync.Mutex
-	waits map[string]map[string]context.CancelCauseFunc // by session and by who deals with an event
+	waits map[string]context.CancelCauseFunc // by who deals with an event
 }
 
 // HookTemplate is the prompt that a [Hook] injects, see [Hook.Template].
@@ -109,6 +110,9 @@ func (h *Hook) Start(ctx context.Context, session string, t Task) (HookState, er
 	if err := s.Err(); err != nil {
 		return HookState{}, err
 	}
+	if strings.TrimSpace(s.Task.Prompt) == "" {
+		return HookState{}, errors.New("ralph: the task has no Prompt, which a session is told again and again")
+	}
 	s.Loop = session
 	if _, err := h.template(s); err != nil {
 		return HookState{}, err
@@ -117,16 +121,17 @@ func (h *Hook) Start(ctx context.Context, session string, t Task) (HookState, er
 	if err != nil {
 		return HookState{}, err
 	}
-	var messages []Message
-	if h.Messages != nil {
-		if messages, err = h.messages(ctx, session); err != nil {
-			return HookState{}, err
-		}
-	}
-	h.orphans(ctx, session)
 	now := time.Now().UTC().Round(0)
 	begun := Iteration{Number: s.Iteration, Attempt: s.Attempt, Start: now}
-	fresh := HookState{Session: session, State: s.Apply(Event{Kind: EventIterationStarted, Iteration: begun}), Asked: now, Seen: len(messages)}
+	fresh := HookState{Session: session, State: s.Apply(Event{Kind: EventIterationStarted, Iteration: begun}), Asked: now}
+	if h.Messages != nil {
+		messages, err := h.messages(ctx, session)
+		if err != nil {
+			return HookState{}, err
+		}
+		fresh.Seen, fresh.SeenSum = seen(messages)
+	}
+	h.orphans(ctx, session)
 	err = h.update(ctx, session, func(x HookState) (HookState, error) {
 		if x.Active() {
 			return x, fmt.Errorf("ralph: session %q: %w: iteration %d of %s; cancel it first", session, ErrActive, x.State.Iteration, x.State.maximum())
@@ -202,7 +207,7 @@ func (h *Hook) end(ctx context.Context, session, reason string) (was HookState, 
 	if err != nil {
 		return HookState{}, err
 	}
-	h.interrupt(session, fmt.Errorf("%w: %s", ErrCancelled, reason))
+	h.interrupt(was.Busy, fmt.Errorf("%w: %s", ErrCancelled, reason))
 	if !was.Active() {
 		return was, nil
 	}
@@ -244,15 +249,34 @@ func (h *Hook) State(ctx context.Context, session string) (HookState, error) {
 
 func (h *Hook) newest(ctx context.Context) (HookState, error) {
 	var found HookState
-	for x, err := range h.Store.All(ctx) {
-		if err != nil {
-			return HookState{}, err
-		}
-		if x.Active() && !x.Asked.Before(found.Asked) {
+	err := h.all(ctx, func(x HookState) {
+		if x.Active() && !x.last().Before(found.last()) {
 			found = x
 		}
+	})
+	return found, err
+}
+
+// last is when something happened in a session's loop.
+func (x HookState) last() time.Time {
+	if x.State.Updated.After(x.Asked) {
+		return x.State.Updated
 	}
-	return found, nil
+	return x.Asked
+}
+
+// all goes through the states of the store. One that cannot be read does not hide
+// the others.
+func (h *Hook) all(ctx context.Context, do func(HookState)) (failed error) {
+	err := plugin.Call("Hook.Store", func() error {
+		for x, err := range h.Store.All(ctx) {
+			if failed = also(failed, err); err == nil {
+				do(x)
+			}
+		}
+		return nil
+	})
+	return also(failed, err)
 }
 
 // Active reports whether a session has a loop that goes on.
@@ -353,14 +377,14 @@ func (h *Hook) orphans(ctx context.Context, but string) {
 	if h.Exists == nil {
 		return
 	}
-	for x, err := range h.Store.All(ctx) {
-		if err != nil || x.Session == but || !x.Active() {
-			continue
+	_ = h.all(ctx, func(x HookState) {
+		if x.Session == but || !x.Active() {
+			return
 		}
 		there := true
 		err := plugin.Call("Hook.Exists", func() (err error) { there, err = h.Exists(ctx, x.Session); return })
 		if err == nil && !there {
 			_, _ = h.end(ctx, x.Session, "the session has vanished")
 		}
-	}
+	})
 }

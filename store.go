@@ -30,10 +30,12 @@ type HookState struct {
 	// Failed is why the last prompt could not be injected. "" = it was.
 	Failed string `json:"failed,omitempty"`
 
-	// Seen is how many messages the session had when its last turn was judged, as far as
-	// its host has said, and Turn is the ID of that turn.
-	Seen int    `json:"seen,omitempty"`
-	Turn string `json:"turn,omitempty"`
+	// Seen is how many messages the session had when its last turn was judged, or when
+	// the loop started, and SeenSum is a digest of the last of them; "" = its host has
+	// not said. Turn is the ID of that turn.
+	Seen    int    `json:"seen,omitempty"`
+	SeenSum string `json:"seen_sum,omitempty"`
+	Turn    string `json:"turn,omitempty"`
 	// Busy names who deals with an event of the session, until then; who dies in
 	// that is waited for no longer.
 	Busy  string    `json:"busy,omitempty"`
