@@ -127,7 +127,7 @@ func TestHookPrompts(t *testing.T) {
 	}{
 		{"a claim that was rejected", ralph.Task{}, claimed, "ITERATION 2/100]\n\n## What is missing"},
 		{"the feedback", ralph.Task{}, claimed, "    The tests fail: {{PROMPT}}\n"},
-		{"nearly a promise", ralph.Task{Match: "last_line"}, claimed + " Bye.", "more text followed it"},
+		{"nearly a promise", ralph.Task{Match: "last_line"}, claimed + "\nBye.", "more text followed it"},
 		{"until the tests pass", ralph.Task{Always: true}, "More.", "    The tests fail: {{PROMPT}}\n"},
 	} {
 		inBubble(t, test.name, func(t *testing.T) {
