@@ -98,7 +98,8 @@ const (
 // Start starts a loop in a session, whose first prompt its caller injects: that is not
 // done here. What the task leaves zero is [Hook.Task]'s. It is an error if the session has
 // a loop that is active (the error wraps [ErrActive]), if the hook is disabled, if the
-// task is not valid, or the verifier cannot work on it: then nothing has changed.
+// task is not valid, or the verifier cannot work on it: then nothing has changed, and the
+// state is zero. With a state an error is that of Log: the loop has begun.
 func (h *Hook) Start(ctx context.Context, session string, t Task) (HookState, error) {
 	if err := h.usable(session); err != nil {
 		return HookState{}, err
@@ -179,7 +180,8 @@ func (t Task) or(from Task) Task {
 
 // Cancel stops a session's loop, and reports whether there was one. It gets no further
 // prompt: one that waits for its delay is not injected, and a verification is broken
-// off. Cancelling twice is harmless.
+// off, also by another process, within a second. One whose injection has begun is the
+// session's. Cancelling twice is harmless.
 func (h *Hook) Cancel(ctx context.Context, session string) (bool, error) {
 	if err := h.usable(session); err != nil {
 		return false, err

@@ -154,23 +154,22 @@ const (
 // weigh decides what an idle event leads to; known = its answer was judged already.
 func (x HookState) weigh(t Turn, s said, known bool, now time.Time) move {
 	busy := x.Busy != "" && now.Before(x.Until)
-	answered := !known && (s.answered || t.Final && (!s.told || s.asked))
-	arrived := !x.Injecting || s.told && s.asked // who died in injecting the prompt may have done it
+	answered := !known && t.over(s)
+	// Who has died while he injected the prompt may have done it.
+	wanted := !x.State.Running || x.Injecting && !s.asked && !answered
 	switch {
 	case !x.Active() || now.Before(x.Recovering):
 		return moveIgnore
 	case busy && !(x.Injecting && answered):
 		return moveWait
-	case x.State.Running && answered:
+	case wanted:
+		return moveInject
+	case answered:
 		return moveJudge
-	case x.State.Running && known && !x.Injecting:
-		return moveIgnore
-	case x.State.Running && arrived:
-		return moveAsk
-	case x.State.Paused:
+	case known && !x.Injecting:
 		return moveIgnore
 	}
-	return moveInject
+	return moveAsk
 }
 
 // point is what changes when an event was dealt with.
@@ -195,13 +194,8 @@ func (e *idle) take(ctx context.Context) (m move, err error) {
 				return x, err
 			}
 			e.x, e.said = x, e.t.said(prompt, x)
-			now, dealt := time.Now(), first != nil && first.point() != x.point()
-			known := e.t.ID != "" && e.t.ID == x.Turn || e.t.ID == "" && !e.said.told && dealt
-			if m = x.weigh(e.t, e.said, known, now); known && dealt && x.Busy != first.Busy {
-				m = moveIgnore // he is through, or another event has come
-			}
-			if m == moveJudge || m == moveInject {
-				x.Busy, x.Until = e.me, lease(now)
+			if m = e.part(first); m == moveJudge || m == moveInject {
+				x.Busy, x.Until = e.me, lease(time.Now())
 				x.Injecting = x.Injecting && m == moveInject
 				e.x = x
 			}
@@ -219,6 +213,21 @@ func (e *idle) take(ctx context.Context) (m move, err error) {
 			return m, context.Cause(ctx)
 		}
 	}
+}
+
+// part is what there is to do for this one, who has waited since the state was first;
+// nil = he has not.
+func (e *idle) part(first *HookState) move {
+	dealt := first != nil && first.point() != e.x.point()
+	known := e.t.ID != "" && e.t.ID == e.x.Turn || e.t.ID == "" && !e.said.told && dealt
+	m := e.x.weigh(e.t, e.said, known, time.Now())
+	switch {
+	case known && dealt && e.x.Busy != first.Busy: // who was waited for is through, or another event has come
+		return moveIgnore
+	case m == moveInject && e.x.State.Paused:
+		return moveIgnore
+	}
+	return m
 }
 
 // injecting is the key of a context that [Hook.Inject] is given: by whom.

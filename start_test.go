@@ -93,6 +93,14 @@ func TestHookStart(t *testing.T) {
 			}
 		})
 	}
+	inBubble(t, "a log that fails", func(t *testing.T) {
+		h := newHost()
+		h.hook.Log = ralph.ProgressLogFunc(func(context.Context, ralph.Event) error { return errors.New("disk full") })
+		x, err := h.hook.Start(t.Context(), "s", ralph.Task{Prompt: "Go."})
+		if err == nil || !strings.Contains(err.Error(), "disk full") || !x.Active() || !h.state(t, "s").Active() {
+			t.Error(x, err)
+		}
+	})
 	inBubble(t, "an active loop", func(t *testing.T) {
 		h := newHost()
 		h.start(t, "s", ralph.Task{})

@@ -194,6 +194,9 @@ func (t Turn) said(prompt string, x HookState) said {
 	return s
 }
 
+// over reports whether the turn has an answer, be it that it says nothing.
+func (t Turn) over(s said) bool { return s.answered || t.Final && (!s.told || s.asked) }
+
 // seen says how many messages there are, and which is the last.
 func seen(messages []Message) (int, string) {
 	var last Message

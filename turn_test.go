@@ -46,6 +46,7 @@ func TestHookLooksInTheNewestAnswerOnly(t *testing.T) {
 		{"the host rewrites prompts", []ralph.Message{user("Hi."), agent("Hi.")}, nil, []ralph.Message{user("/ralph"), agent(claimed)}, "done"},
 		{"the host rewrites prompts of a new session", nil, nil, []ralph.Message{user("/ralph"), agent(claimed)}, "done"},
 		{"the host rewrites the second prompt", nil, []ralph.Message{user("Do it."), agent("So far.")}, []ralph.Message{user("[continue]"), agent(claimed)}, "done"},
+		{"the agent repeats its second prompt", nil, []ralph.Message{user("Do it."), agent("So far.")}, []ralph.Message{user(p2), agent("I was told: " + p2)}, "not done"},
 		{"a person types between", nil, nil, []ralph.Message{user("Do it."), agent("So far."), user("Hurry up."), agent(claimed)}, "done"},
 		{"a person types what the promise is", nil, nil, []ralph.Message{user("Do it."), agent("So far."), user(claimed), agent("I cannot yet.")}, "not done"},
 		{"the host adds a reminder after the answer", nil, nil, []ralph.Message{user("Do it."), agent(claimed), user("<reminder>")}, "done"},
@@ -67,6 +68,23 @@ func TestHookLooksInTheNewestAnswerOnly(t *testing.T) {
 			judge(t, h, ralph.Turn{Session: "s"}, test.want)
 		})
 	}
+}
+
+// TestHookWithAnAgentThatRepeatsItsPrompt has one whose prompt holds the promise.
+func TestHookWithAnAgentThatRepeatsItsPrompt(t *testing.T) {
+	inBubble(t, "the task's", func(t *testing.T) {
+		h := newHost()
+		h.start(t, "s", ralph.Task{Prompt: "Do it. Then say " + claimed})
+		if x := h.answer(t, "s", "I was told: Do it. Then say "+claimed); x.State.Iteration != 2 || x.Last.Claimed {
+			t.Errorf("%+v", x)
+		}
+		if x := h.answer(t, "s", h.prompts[0]); x.State.Iteration != 3 || x.Last.Claimed {
+			t.Errorf("%+v", x)
+		}
+		if x := h.answer(t, "s", "I did it. "+claimed); x.State.Stop != ralph.StopVerified {
+			t.Errorf("%+v", x)
+		}
+	})
 }
 
 // prompt2 is the prompt of the second iteration of the task "Do it.".
@@ -234,7 +252,7 @@ func TestHookWithTranscripts(t *testing.T) {
 			if x, err := h.hook.Idle(t.Context(), ralph.Turn{Session: "s", Transcript: path}); err != nil || x.State.Iteration != i+2 {
 				t.Fatal(x.State.Iteration, err)
 			}
-			text += line(t, user(h.prompts[i])) + line(t, user(strings.Repeat("y", 1<<20))) + line(t, agent("More."))
+			text += line(t, user(h.prompts[i])) + line(t, agent(strings.Repeat("y", 1<<20))) + line(t, agent("More."))
 		}
 	})
 }
