@@ -268,12 +268,15 @@ func FuzzTranscript(f *testing.F) {
 	} {
 		f.Add([]byte(seed))
 	}
-	dir := f.TempDir()
+	begun := ralph.Start(ralph.Task{Prompt: "Do it.", Promise: "DONE", Match: ralph.MatchFold})
+	begun = begun.Apply(ralph.Event{Kind: ralph.EventIterationStarted, Iteration: ralph.Iteration{Number: 1, Attempt: 1}})
 	f.Fuzz(func(t *testing.T, data []byte) {
 		h := newHost()
 		h.hook.Messages, h.hook.Delay = nil, -1
-		h.start(t, "s", ralph.Task{})
-		path := filepath.Join(dir, "transcript")
+		h.hook.Store.Update(t.Context(), "s", func(ralph.HookState) (ralph.HookState, error) {
+			return ralph.HookState{Session: "s", State: begun}, nil
+		})
+		path := filepath.Join(t.TempDir(), "transcript")
 		if err := os.WriteFile(path, data, 0o600); err != nil {
 			t.Fatal(err)
 		}
