@@ -85,7 +85,7 @@ const (
 	EventIterationStarted EventKind = "iteration_started" // Iteration: number, attempt, start; Meta["mark"]: Request.Mark
 	EventRunning          EventKind = "running"           // Iteration: usage and elapsed time so far of the attempt that runs
 	EventAnswered         EventKind = "answered"          // Answer, and Iteration: the whole attempt before its verdict
-	EventIterationEnded   EventKind = "iteration_ended"   // Iteration
+	EventIterationEnded   EventKind = "iteration_ended"   // Iteration; of a [Hook]'s loop also State, as for EventHook
 	EventWaiting          EventKind = "waiting"           // until State.NotBefore, Text says why; with State, a wait ended early: its Elapsed, Waited and Unwaited
 	EventGuided           EventKind = "guided"            // Text, or State.Guidance (and Late) as it stands now
 	EventLimitsChanged    EventKind = "limits_changed"    // State.Task.Limits
@@ -94,6 +94,7 @@ const (
 	EventReopened         EventKind = "reopened"     // [State.Reopen]
 	EventRequested        EventKind = "requested"    // a change that another process asks for: the event it would be, its kind in Meta["kind"]; it changes nothing until the driver takes it over
 	EventCancelled        EventKind = "cancelled"    // Text is the reason
+	EventHook             EventKind = "hook"         // State as a [Hook] goes on by, with the zero Task if that is as before, and Iteration, the last one; without State the loop has not changed
 	EventLoopStopped      EventKind = "loop_stopped" // State at the end: the completion record
 )
 

@@ -21,15 +21,29 @@ func (s State) Prompt() string {
 	}
 	s.writeStatus(&b)
 	s.writeDone(&b)
+	b.WriteString("\n" + s.Signal())
+	if more := s.Continuation(); more != "" {
+		b.WriteString("\n" + more)
+	}
+	b.WriteString("\n" + s.closing() + "\n")
+	return b.String()
+}
+
+// Opening returns the first prompt for a session, whose later ones come from a [Hook]:
+// the task's own text, and how the agent tells that it is done.
+func (s State) Opening() string {
+	return strings.TrimSpace(s.Task.Prompt) + "\n\n---\n\n" + s.Signal()
+}
+
+// Signal returns the part of the prompt that says how the agent tells that the task
+// is done, and how that will be verified: for those who send prompts of their own.
+func (s State) Signal() string {
+	var b strings.Builder
 	if s.Task.Always {
 		s.writeAlways(&b)
 	} else {
 		s.writeSignal(&b)
 	}
-	if more := s.Continuation(); more != "" {
-		b.WriteString("\n" + more)
-	}
-	b.WriteString("\n" + s.closing() + "\n")
 	return b.String()
 }
 
@@ -71,8 +85,7 @@ func (s State) writeDone(b *strings.Builder) {
 
 func (s State) writeSignal(b *strings.Builder) {
 	t := s.Task
-	fmt.Fprintf(b, `
-## When you are done
+	fmt.Fprintf(b, `## When you are done
 
 When everything above is really done, end your answer with this line, alone and as the very last one, outside of any code block or quotation:
 
@@ -103,7 +116,7 @@ func (s State) writeAlways(b *strings.Builder) {
 	if s.Task.HowVerified != "" {
 		how += ": " + strings.TrimSuffix(s.Task.HowVerified, ".")
 	}
-	fmt.Fprintf(b, "\n## When you are done\n\n%s. There is nothing to announce: end your answer when you have done what you can.\n", how)
+	fmt.Fprintf(b, "## When you are done\n\n%s. There is nothing to announce: end your answer when you have done what you can.\n", how)
 	if s.Task.Blocked != "" {
 		fmt.Fprintf(b, `
 If you are blocked and no further work of yours can help, say what is missing and end your answer with this line, alone:

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -343,7 +344,9 @@ func (s State) Apply(ev Event) State {
 			return s.tell(ev.Iteration)
 		}
 	case EventIterationEnded:
-		return s.Next(ev.Iteration)
+		if ev.State == nil {
+			return s.Next(ev.Iteration)
+		}
 	case EventPaused, EventContinued:
 		return s.Pause(ev.Kind == EventPaused)
 	case EventCancelled:
@@ -373,6 +376,8 @@ func (s State) take(kind EventKind, from State) State {
 		s.Elapsed, s.Waited, s.Unwaited = from.Elapsed, from.Waited, from.Unwaited
 	case kind == EventLimitsChanged: // also of a loop that has stopped
 		return s.Limit(from.Task.Limits)
+	case kind == EventHook || kind == EventIterationEnded:
+		return s.whole(from)
 	case s.Done():
 	case kind == EventLoopStarted:
 		return from.clone()
@@ -380,6 +385,19 @@ func (s State) take(kind EventKind, from State) State {
 		s.Guidance, s.Late = slices.Clone(from.Guidance), min(max(s.Late, from.Late), len(from.Guidance))
 	case kind == EventLoopStopped && from.Done():
 		return s.stop(from.Stop, from.Detail).before(from.NextIteration, from.NextAttempt) // only a log written by another version can say more than the fold
+	}
+	return s
+}
+
+// whole returns the state that an event holds, which may leave out the task. What is
+// over stays so.
+func (s State) whole(from State) State {
+	if s.over() {
+		return s
+	}
+	task := s.Task
+	if s = from.clone(); reflect.ValueOf(from.Task).IsZero() {
+		s.Task = task
 	}
 	return s
 }

@@ -19,7 +19,7 @@ type HookState struct {
 	// State is the loop. It is Running from when a prompt is given to the session
 	// until its answer is judged, and not Running while the next prompt is still to be
 	// injected.
-	State State `json:"state"`
+	State State `json:"state,omitzero"`
 	// Last is what came of the last answer: its claim, and the verdict on it.
 	Last Iteration `json:"last,omitzero"`
 	// Asked is when the session got the prompt of the iteration that runs.

@@ -58,6 +58,7 @@ type Dir struct {
 	mu       sync.Mutex
 	made     bool // the folder, durably
 	journals map[string]*journal
+	turns    [32]sync.Mutex // of updates, see turn
 	redactor *eventRedactor
 }
 

@@ -46,6 +46,20 @@ func (f File) open() (*os.File, error) {
 	return OpenJSONL(f.Path)
 }
 
+// Replace gives the file this text, all or nothing: a reader, or a machine that loses
+// power, finds the old text or the new one. Its mode stays; a new file is 0600, and its
+// folder is made if it is not there. Links are not followed.
+func (f File) Replace(text []byte) error {
+	err := file.Folder(filepath.Dir(f.Path))
+	if err == nil {
+		err = file.Put("", f.Path, text)
+	}
+	if err != nil {
+		return fmt.Errorf("progress: %w", err)
+	}
+	return nil
+}
+
 // Create makes the file, 0600, and its folder if it is not there, for a log that
 // is written once, such as a session's. The error wraps [fs.ErrExist] if the file
 // is there. The caller closes it.

@@ -30,8 +30,12 @@ type journalLine struct {
 	Asked bool `json:"asked,omitempty"`
 	// Again says on the end of a loop that it was started more than once, so that the
 	// first line is not the one that tells its Meta.
-	Again bool        `json:"again,omitempty"`
-	Event ralph.Event `json:"event"`
+	Again bool `json:"again,omitempty"`
+	// Hook is, on a line of a session's loop, what the event does not tell of it: all but
+	// Session, State, Last (the event's Iteration) and Failed (its Text). A line with a
+	// State takes over all requests up to Taken.
+	Hook  *ralph.HookState `json:"hook,omitempty"`
+	Event ralph.Event      `json:"event"`
 }
 
 // about is what a journal tells of itself.
@@ -344,7 +348,7 @@ func (j *journal) write(ev ralph.Event) error {
 	}
 	text, err := jsonLine(l)
 	if err == nil {
-		err = j.put(f, text)
+		err = j.put(f, text, true)
 	}
 	if err == nil {
 		j.end += int64(len(text))
@@ -367,10 +371,10 @@ func (j *journal) fixName() error {
 	return err
 }
 
-// put adds bytes to the file, durably, or nothing.
-func (j *journal) put(f file.Handle, text []byte) error {
+// put adds bytes to the file, durably if that is wanted, or nothing.
+func (j *journal) put(f file.Handle, text []byte, durable bool) error {
 	_, err := f.Write(text)
-	if err == nil && !j.d.NoSync { // all lines: who fails to sync one loses the bytes before it that were not synced
+	if err == nil && durable && !j.d.NoSync { // all lines: who fails to sync one loses the bytes before it that were not synced
 		err = f.Sync()
 	}
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/file"
 )
 
 // A CorruptError says where a journal cannot be read. It stays as it is: nothing is
@@ -128,6 +129,7 @@ type telling struct {
 	paused          bool      // by request, or on record
 	again           bool      // it was started more than once
 	end             int64     // of the last whole line
+	hook            hooked
 }
 
 // tell reads a loop's journal. The error wraps [fs.ErrNotExist] if there is none, or
@@ -150,7 +152,20 @@ func (d *Dir) tell(loop string) (*telling, error) {
 
 // tellFrom reads a journal. Answers, which may be long, are looked at only if that is
 // wanted, or if one is the last word.
-func tellFrom(f io.Reader, path string, whole bool) (*telling, error) {
+func tellFrom(f file.Handle, path string, whole bool) (*telling, error) {
+	t, err := tellLines(f, path, whole)
+	if err == nil {
+		err = t.finish()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return t, nil
+}
+
+// tellLines reads the lines of a journal. Of a session's it reads, unless the whole is
+// wanted, the first one and those from the last one on that holds a whole state.
+func tellLines(f file.Handle, path string, whole bool) (*telling, error) {
 	t := &telling{taken: map[ralph.EventKind]int64{}}
 	for l, err := range journalLines(f, path, 0, 0) {
 		if err == nil {
@@ -159,11 +174,22 @@ func tellFrom(f io.Reader, path string, whole bool) (*telling, error) {
 		if err != nil {
 			return nil, err
 		}
+		if l.number > 1 || t.about.Kind != KindHook || whole {
+			continue
+		}
+		if late, err := t.late(f, l); err == nil {
+			return late, nil
+		} // else that is found again, at its place
 	}
+	return t, nil
+}
+
+// finish takes into account what is still open when the last line is read.
+func (t *telling) finish() error {
 	if t.held.text != nil && t.fold.s.Running {
 		ev, err := t.held.event()
 		if err != nil {
-			return nil, err
+			return err
 		}
 		t.fold.answer, t.active = &ev, ev.Time
 	}
@@ -171,7 +197,7 @@ func tellFrom(f io.Reader, path string, whole bool) (*telling, error) {
 	t.fold.end()
 	t.pending = t.fold.answer
 	t.askedFor()
-	return t, nil
+	return nil
 }
 
 // read takes note of a line. An answer is held until it is known whether it is of use:
@@ -229,6 +255,7 @@ func (t *telling) line(l foundLine, line journalLine) error {
 		return err
 	}
 	t.takes(line)
+	t.hook.take(l, line)
 	switch class(ev.Kind) {
 	case ralph.EventRequested:
 		t.asked = append(t.asked, request{ev, l.end})
@@ -280,7 +307,7 @@ func (t *telling) belongs(l foundLine, line journalLine) error {
 // takes notes which requests have been taken over with a line.
 func (t *telling) takes(line journalLine) {
 	take := func(kind ralph.EventKind, upTo int64) { t.taken[kind] = max(t.taken[kind], upTo) }
-	if line.Kind != ralph.EventLoopStarted {
+	if line.Kind != ralph.EventLoopStarted && line.Hook == nil {
 		take(class(line.Kind), line.Taken)
 		return
 	}

@@ -139,7 +139,7 @@ func (f *fold) apply(ev ralph.Event) {
 	case ev.Kind == ralph.EventCancelled && f.unproven != nil: // if the end is not told, it counts
 		s := f.unproven.Next(interrupted(f.passed)).Cancel(ev.Text)
 		f.unproven, f.answer = &s, nil
-	case !before.Done() && f.s.Stop == ralph.StopVerified:
+	case !before.Done() && f.s.Stop == ralph.StopVerified && ev.State == nil: // else it is told
 		f.unproven, f.passed = &before, ev.Iteration
 	}
 }

@@ -32,7 +32,7 @@ const (
 type Status string
 
 const (
-	StatusRunning     Status = "running"     // a process runs it
+	StatusRunning     Status = "running"     // a process runs it, or it is a session's, whose host is not known
 	StatusWaiting     Status = "waiting"     // for a rate limit, or before a retry
 	StatusPaused      Status = "paused"      // between two iterations, until somebody lets it go on
 	StatusCompleted   Status = "completed"   // verified
@@ -63,9 +63,31 @@ type Entry struct {
 // is done. A folder that is not there holds no loop. The sequence can be used again.
 func (d *Dir) Loops(ctx context.Context) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
+		for path, err := range d.paths(ctx) {
+			if err != nil {
+				yield(Entry{}, err)
+				return
+			}
+			e, err := d.entry(path)
+			if errors.Is(err, fs.ErrNotExist) { // nothing has begun in it yet, or it was removed
+				continue
+			}
+			if err != nil {
+				e.Loop = strings.TrimSuffix(filepath.Base(path), ".jsonl")
+			}
+			if !yield(e, err) {
+				return
+			}
+		}
+	}
+}
+
+// paths yields the files that are loops' journals. An error is the last.
+func (d *Dir) paths(ctx context.Context) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
 		files, err := os.ReadDir(d.Path)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			yield(Entry{}, fmt.Errorf("progress: %w", err))
+			yield("", fmt.Errorf("progress: %w", err))
 			return
 		}
 		for _, f := range files {
@@ -74,17 +96,10 @@ func (d *Dir) Loops(ctx context.Context) iter.Seq2[Entry, error] {
 				continue
 			}
 			if ctx.Err() != nil {
-				yield(Entry{}, context.Cause(ctx))
+				yield("", context.Cause(ctx))
 				return
 			}
-			e, err := d.entry(filepath.Join(d.Path, f.Name()))
-			if errors.Is(err, fs.ErrNotExist) { // nothing has begun in it yet, or it was removed
-				continue
-			}
-			if err != nil {
-				e.Loop = base
-			}
-			if !yield(e, err) {
+			if !yield(filepath.Join(d.Path, f.Name()), nil) {
 				return
 			}
 		}
@@ -131,7 +146,7 @@ func (d *Dir) entryOf(path string) (Entry, error) {
 		}
 	}
 	if path != d.File(e.Loop) {
-		return Entry{}, &CorruptError{Path: path, Line: 1, Err: fmt.Errorf("it is the journal of loop %q, under another name", e.Loop)}
+		return Entry{}, misplaced(path, e.Loop)
 	}
 	e.Holder = d.holder(path, e.Parent, e.Active)
 	e.Status = statusOf(e, time.Now())
@@ -192,6 +207,9 @@ func stopOf(f io.ReaderAt, path string, size int64) (ralph.Event, bool) {
 	return end.Event, told
 }
 
+// errNothing says that a journal has no whole line.
+var errNothing = errors.New("nothing has begun in it")
+
 // beginning decodes the first line of a journal.
 func beginning(f io.ReaderAt, path string, size int64) (journalLine, error) {
 	for l, err := range journalLines(io.NewSectionReader(f, 0, size), path, 0, 0) {
@@ -200,7 +218,7 @@ func beginning(f io.ReaderAt, path string, size int64) (journalLine, error) {
 		}
 		return l.decode()
 	}
-	return journalLine{}, io.ErrUnexpectedEOF
+	return journalLine{}, errNothing
 }
 
 // statusOf is an entry's. A loop is waiting or paused only between two attempts.
@@ -213,7 +231,7 @@ func statusOf(e Entry, now time.Time) Status {
 		return StatusCancelled
 	case s.Done():
 		return StatusFailed
-	case e.Holder == nil:
+	case e.Holder == nil && e.Kind != KindHook: // whose events are its life
 		return StatusInterrupted
 	case s.Running:
 		return StatusRunning

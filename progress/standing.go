@@ -188,7 +188,10 @@ func (st Standing) Line(now time.Time) string {
 	case StatusWaiting:
 		text += ", waiting until " + st.NotBefore.Local().Format(time.TimeOnly)
 	case StatusPaused:
-		text += ", paused, last activity " + Ago(st.Active, now)
+		text += ", paused"
+	}
+	if st.Status == StatusPaused || st.Status == StatusRunning && st.Kind == KindHook {
+		text += ", last activity " + Ago(st.Active, now)
 	}
 	return text
 }

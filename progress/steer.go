@@ -33,7 +33,7 @@ func (d *Dir) Cancel(loop, reason string) (Entry, error) {
 		parts = append(parts, d.Parts(context.Background(), e)...)
 	}
 	for _, part := range parts {
-		if err == nil && part.State.Running {
+		if err == nil && (part.State.Running || part.Kind == KindHook) {
 			var ended []string
 			ended, err = d.bury(part.Loop)
 			e.Ended = append(e.Ended, ended...)
@@ -43,7 +43,7 @@ func (d *Dir) Cancel(loop, reason string) (Entry, error) {
 }
 
 // bury ends what is left of a loop whose process has died, and records that the attempt
-// has ended; and the end of a loop that is cancelled.
+// has ended, unless its agent belongs to a host; and the end of a loop that is cancelled.
 func (d *Dir) bury(loop string) ([]string, error) {
 	j, err := d.Open(loop)
 	if _, held := errors.AsType[*HeldError](err); held {
@@ -60,7 +60,7 @@ func (d *Dir) bury(loop string) ([]string, error) {
 		}
 	}
 	ctx := context.Background()
-	if err == nil && s.Running {
+	if err == nil && s.Running && j.Kind != KindHook {
 		s, err = j.Record(ctx, ralph.Event{Kind: ralph.EventIterationEnded, Iteration: ralph.Iteration{
 			Number: s.Iteration, Attempt: s.Attempt, Outcome: ralph.OutcomeInterrupted, Fault: ralph.FaultInterrupted,
 			Error: "the process that ran this attempt had died when the loop was cancelled", Ended: ended,
@@ -240,7 +240,7 @@ func (d *Dir) ask(loop string, of func(ralph.State) (ralph.Event, error)) (Entry
 	ev = d.redacted(plainEvent(ev))
 	text, err := jsonLine(journalLine{Kind: ev.Kind, Event: ev})
 	if err == nil {
-		err = j.put(f, text)
+		err = j.put(f, text, true)
 	}
 	if err != nil {
 		return e, j.failed(err)

@@ -87,14 +87,19 @@ func (f *flags) add(h handle) {
 	}
 }
 
-// parse returns the arguments that are no flags. "--" ends the flags, and -5 is
-// no flag but a number that is too small.
+// parse returns the arguments that are no flags. "--" ends the flags, or what is ours
+// where another program's command line may follow, and -5 is no flag but a number that
+// is too small.
 func (f *flags) parse(args []string) (rest []string, err error) {
 	for len(args) > 0 {
 		arg := args[0]
 		args = args[1:]
 		if arg == "--" {
-			rest = append(rest, args...)
+			if own, ok := f.do.(interface{ after([]string) }); ok {
+				own.after(args)
+			} else {
+				rest = append(rest, args...)
+			}
 			break
 		}
 		if _, err := strconv.ParseFloat(arg, 64); err == nil || arg == "-" || !strings.HasPrefix(arg, "-") {

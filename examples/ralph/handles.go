@@ -53,6 +53,7 @@ func (s *shared) handles() []handle {
 	work := slices.Concat(modes, []string{"run"})
 	loops := slices.Concat(work, []string{"demo"})
 	limit, steers := []string{"limit"}, []string{"status", "cancel", "pause", "stop", "resume", "guide", "limit", "log"}
+	hosted, start := append(modes[:3:3], "start"), []string{"start"}
 	run, demo, verify, check := []string{"run"}, []string{"demo"}, []string{"verify"}, []string{"task check"}
 	known := "the `NAME` of a known agent: " + strings.Join(ralph.Presets(), ", ") + "; default: "
 	return []handle{
@@ -65,22 +66,23 @@ func (s *shared) handles() []handle {
 		{"stage", []string{"run", "verify"}, &s.stage, "of a definition, the `AGENT` whose part alone it is (default: each that it names, else coder)", nil},
 		{"judge", verify, &s.judge, "the `NAME` of the agent that judges what is verified by meaning (semantic)", nil},
 		{"judge", run, &s.judge, "the `NAME` of the agent that judges: of a list each item, of definitions what is verified by meaning (semantic)", nil},
-		{"judge", modes, &s.judge, "the `NAME` of an agent that judges whether the task is done", nil},
-		{"judge-model", slices.Concat(work, verify), &s.judgeModel, "the `MODEL` it uses when a definition names none", nil},
+		{"judge", hosted, &s.judge, "the `NAME` of an agent that judges whether the task is done", nil},
+		{"judge-model", slices.Concat(work, verify, start), &s.judgeModel, "the `MODEL` it uses when a definition names none", nil},
 
-		{"judge-bytes", work, &s.judgeBytes, "what the judge of --judge is shown, at most this `NUMBER` of bytes (0: 262144); what does not fit is not judged", nil},
+		{"judge-bytes", slices.Concat(work, start), &s.judgeBytes, "what the judge of --judge is shown, at most this `NUMBER` of bytes (0: 262144); what does not fit is not judged", nil},
 
 		// When the work is done.
-		{"verify", modes, &s.verify, "a shell `COMMAND` that succeeds when the task is done", nil},
+		{"verify", hosted, &s.verify, "a shell `COMMAND` that succeeds when the task is done", nil},
 		{"verify", run, &s.verify, "a shell `COMMAND` that succeeds when an item of a list is done; a definition's own checks come first", nil},
-		{"exam", work, &s.exam, "a `FOLDER` elsewhere with tests that the agent has not seen, laid over a copy of the work for --verify, or the checks of definitions", nil},
-		{"guard", work, &s.guard, "`FILES` that the agent must not change, like '**/*_test.go'; may be given several times", nil},
-		{"accept-config", slices.Concat(work, verify), &s.acceptConfig, "have checks run although programs, or what tools read from the home folder, changed", nil},
-		{"verify-env", slices.Concat(work, verify), &s.verifyEnv, "`NAMES` of variables, with commas between, that the checks of definitions and judges get beside those that tools need; all: all of them", nil},
+		{"exam", slices.Concat(work, start), &s.exam, "a `FOLDER` elsewhere with tests that the agent has not seen, laid over a copy of the work for --verify, or the checks of definitions", nil},
+		{"guard", slices.Concat(work, start), &s.guard, "`FILES` that the agent must not change, like '**/*_test.go'; may be given several times", nil},
+		{"accept-config", slices.Concat(work, verify, start), &s.acceptConfig, "have checks run although programs, or what tools read from the home folder, changed", nil},
+		{"verify-env", slices.Concat(work, verify, start), &s.verifyEnv, "`NAMES` of variables, with commas between, that the checks of definitions and judges get beside those that tools need; all: all of them", nil},
 		{"always", modes, &s.always, "verify after every iteration, whether the agent claims to be done or not", nil},
 		{"promise", modes, &s.promise, "the `TEXT` of the completion promise", s.isPromise},
-		{"match", modes, &s.match, "which text counts as the promise, a `RULE`: last-line, own-line, anywhere, fold", nil},
-		{"blocked", modes, &s.blocked, "the `TEXT` of a promise that says \"I cannot go on\"", nil},
+		{"completion-promise", start, &s.promise, "the `TEXT` of the completion promise (default: DONE)", s.isPromise},
+		{"match", hosted, &s.match, "which text counts as the promise, a `RULE`: last-line, own-line, anywhere, fold", nil},
+		{"blocked", hosted, &s.blocked, "the `TEXT` of a promise that says \"I cannot go on\"", nil},
 		{"strict", modes, &s.strict, "exit with 3 when the limit of iterations is reached, as it does with --verify, --judge and --guard", nil},
 		{"strict", check, &s.strict, "a task without a completion is an error", nil},
 		{"all-boxes", []string{"run", "task list", "task check"}, &s.allBoxes, "of a list, take every box for a task, also those without an ID", nil},
@@ -88,17 +90,18 @@ func (s *shared) handles() []handle {
 		// How much may be spent.
 		{"max", slices.Concat(modes, demo), &s.max, "at most `N` iterations (10)", s.isMax},
 		{"max", run, &s.max, "at most `N` iterations: of a list in all (10), of a definition for each task (its own number)", s.isMax},
+		{"max-iterations", start, &s.max, "at most `N` iterations (100)", s.isMax},
 		{"max", limit, &s.max, "at most `N` iterations, with those that it has had", s.isMax},
 		{"max-cost", slices.Concat(loops, limit), &s.maxCost, "stop at this cost in `USD` (0: no limit)", nil},
 		{"max-tokens", slices.Concat(loops, limit), &s.maxTokens, "stop at this `NUMBER` of tokens, input and output (0: no limit)", nil},
-		{"max-duration", slices.Concat(loops, limit), &s.maxDuration, "stop after this `TIME` of running, verifying and waiting, like 8h (0: no limit)", nil},
+		{"max-duration", slices.Concat(loops, limit, start), &s.maxDuration, "stop after this `TIME` of running, verifying and waiting, like 8h (0: no limit)", nil},
 		{"timeout", loops, &s.timeout, "end an iteration after this `TIME`, like 30m (0: never)", nil},
 		{"timeout", verify, &s.timeout, "end a verification after this `TIME`, like 30m (0: never)", nil},
 		{"idle-timeout", loops, &s.idleTimeout, "end an iteration that prints nothing for this `TIME` (0: never)", nil},
-		{"verify-timeout", loops, &s.verifyTimeout, "end a verification after this `TIME` (default: 5m; negative: never)", func() error { return nil }},
+		{"verify-timeout", append(loops[:5:5], "start"), &s.verifyTimeout, "end a verification after this `TIME` (default: 5m; negative: never)", func() error { return nil }},
 
 		// Where it happens, and what is written of it.
-		{"dir", modes, &s.dir, "the `FOLDER` to work in (default: the current one)", nil},
+		{"dir", append(hosted[:4:4], "hook"), &s.dir, "the `FOLDER` to work in (default: the current one)", nil},
 		{"dir", slices.Concat(run, verify), &s.dir, "the `FOLDER` to work in (default: the top of the git work tree, else the current folder)", nil},
 		{"dir", steers, &s.dir, "the `FOLDER` that the loops work in (default: the current one)", nil},
 		{"dir", demo, &s.dir, "the `FOLDER` to make it in, which must not exist (default: a temporary one)", nil},
@@ -107,7 +110,7 @@ func (s *shared) handles() []handle {
 		{"log", modes, &s.log, "an execution log `FILE` like .ralph/log.jsonl, for ralph log and for programs (default: none)", nil},
 		{"log", run, &s.log, "the execution log `FILE` (default: .ralph/log.jsonl)", nil},
 		{"log", demo, &s.log, "the execution log `FILE` (default: events.jsonl in the demo's folder)", nil},
-		{"state", work, &s.state, "the `FOLDER` in which it is on record what was agreed, out of the agent's reach (default: in ~/.local/state/ralph)", nil},
+		{"state", slices.Concat(work, start), &s.state, "the `FOLDER` in which it is on record what was agreed, out of the agent's reach (default: in ~/.local/state/ralph)", nil},
 		{"state", steers, &s.state, "the `FOLDER` that they are on record in (default: in ~/.local/state/ralph)", nil},
 		{"id", loops, &s.id, "the `NAME` by which ralph status and others know it (default: its command, prompt file or task file)", nil},
 		{"new", modes, &s.anew, "start over what was interrupted", nil},
@@ -154,7 +157,7 @@ func (s *shared) isFormat() error {
 }
 
 func (s *shared) isMax() error {
-	return unless(s.max > 0 || !s.given["max"], exitUsage, "--max is the number of iterations, 1 or more, not %d", s.max)
+	return unless(s.max > 0 || !s.given["max"] && !s.given["max-iterations"], exitUsage, "--max is the number of iterations, 1 or more, not %d", s.max)
 }
 
 func (s *shared) isPromise() error {

@@ -1,0 +1,198 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/progress"
+	"github.com/ralph-loop/ralph/verify"
+)
+
+// startFlags are the flags of start.
+type startFlags struct {
+	shared
+	session    string
+	within     time.Duration
+	background bool
+	program    []string // what stands after --
+
+	client client
+	dir    *progress.Dir // nil = nothing is on record
+	relay  *ralph.Relay
+}
+
+func (f *startFlags) own(set *flag.FlagSet) {
+	set.StringVar(&f.session, "session", "", "go on with the client's session of this `ID`; without a client: in one that runs, after ralph hook install")
+	set.BoolVar(&f.background, "background", false, "")
+	hookTimeout(set, &f.within)
+}
+
+func (f *startFlags) after(args []string) { f.program = args }
+
+// run starts a loop in a session of a client: it launches that, or attaches to one
+// that runs, answers its hooks, decides and verifies.
+func (f *startFlags) run(e env, args []string) (err error) {
+	prompt := strings.Join(args, "")
+	switch {
+	case len(f.program) == 0 && f.session == "":
+		return fail(exitUsage, "start takes a client, like -- claude, or the --session of one that runs")
+	case strings.TrimSpace(prompt) == "" && f.session == "":
+		return fail(exitUsage, "start takes a PROMPT: what the agent is to do")
+	case len(f.program) > 0:
+		if f.client, err = clientFor(func(c client) bool { return slices.ContainsFunc(f.program, c.is) }, strings.Join(f.program, " ")); err != nil {
+			return err
+		}
+	}
+	hold, err := f.build(e)
+	if err != nil {
+		return err
+	}
+	defer hold.Close()
+	*e.again = fmt.Sprintf("'ralph start --session %s', with the flags of this one, goes on", f.session)
+	x, err := f.begin(e, prompt)
+	if err == nil && f.program != nil {
+		err = f.launch(e, x)
+	} else if err == nil {
+		err = f.attend(e, x)
+	}
+	return cmp.Or(err, f.result(e))
+}
+
+// build makes what decides about the session.
+func (f *startFlags) build(e env) (hold *progress.Hold, err error) {
+	project, _, err := f.workspace(e.ctx)
+	if err != nil {
+		return nil, err
+	}
+	verifier, how, err := f.checks(nil)
+	if err != nil {
+		return nil, err
+	}
+	if verifier == nil {
+		verifier = verify.String{}
+	}
+	if f.dir, err = f.records(e, project); err != nil {
+		return nil, err
+	}
+	given := f.session
+	f.session = cmp.Or(f.session, ralph.NewSession())
+	f.relay = &ralph.Relay{Session: f.session, Client: f.session}
+	if f.program == nil {
+		f.relay.File = sessionFile(given)
+	}
+	h := &ralph.Hook{
+		Store: &ralph.MemoryStore{}, Verifier: verifier, Inject: f.relay.Inject, Delay: -1, Recovery: -1,
+		Task: ralph.Task{Dir: project, HowVerified: how, Match: ralph.Match(strings.ReplaceAll(f.match, "-", "_")), Blocked: f.blocked, Limits: f.limits()},
+		Notify: func(ctx context.Context, n ralph.Notice) {
+			f.relay.Notify(ctx, n)
+			if f.program == nil || !tty(e.stdin) { // else the client has the screen
+				e.say("%s: %s", n.Title, n.Message)
+			}
+		},
+	}
+	if f.given["completion-promise"] {
+		h.Task.Promise = f.promise
+	}
+	f.relay.Hook = h
+	if f.dir == nil {
+		return nil, nil
+	}
+	h.Store, h.Evidence = f.dir, f.evidence(f.dir, f.dir.Path+"/log")
+	hold, err = f.dir.Hold(f.session, "ralph start")
+	return hold, wrong(err)
+}
+
+// begin starts the loop, or goes on with the one that the session has.
+func (f *startFlags) begin(e env, prompt string) (ralph.HookState, error) {
+	h := f.relay.Hook
+	x, err := h.State(e.ctx, f.session)
+	switch {
+	case err != nil:
+		return x, wrong(err)
+	case !x.Active() && prompt == "":
+		return x, fail(exitConfig, "session %s has no loop to go on with; give start a PROMPT", f.session)
+	case x.Active() && prompt != "":
+		return x, fail(exitConfig, "session %s has an active loop, at iteration %d; leave the PROMPT out to go on with it, or end it with 'ralph cancel %s'", f.session, x.State.Iteration, word(f.session))
+	case x.Active() && x.State.Task.HowVerified != h.Task.HowVerified:
+		return x, fail(exitConfig, "session %s began with other checks (%s); give the same ones", f.session, cmp.Or(x.State.Task.HowVerified, "none"))
+	case x.Active():
+		return x, nil
+	}
+	if !f.proven() {
+		e.say("warning: nothing but the agent's word ends this loop; --verify names a command that checks its work")
+	}
+	if x, err = h.Start(e.ctx, f.session, ralph.Task{Prompt: prompt}); err != nil {
+		return x, fail(exitConfig, "%w", err)
+	}
+	return x, nil
+}
+
+// launch runs the client until it ends.
+func (f *startFlags) launch(e env, x ralph.HookState) error {
+	cmd := &exec.Cmd{}
+	line, err := f.client.line(f.program, f.session, x.State.Opening(), f.given["session"], f.within)
+	if err == nil {
+		cmd = exec.Command(line[0], line[1:]...)
+	}
+	cmd.Env, cmd.Dir = append(os.Environ(), f.client.Env...), x.State.Task.Dir
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	var ended []string
+	if err == nil {
+		ended, err = f.relay.Launch(e.ctx, cmd)
+	}
+	for _, command := range ended {
+		e.say("ended what the session has left running: %s", command)
+	}
+	if err != nil && cmd.Process == nil {
+		_, cancelled := f.relay.Hook.Cancel(context.WithoutCancel(e.ctx), f.session)
+		return fail(exitAgent, "%w", errors.Join(err, cancelled))
+	}
+	return err
+}
+
+// attend waits until the loop or the session ends.
+func (f *startFlags) attend(e env, x ralph.HookState) error {
+	client, _ := strconv.Atoi(os.Getenv(clientName))
+	why, err := f.relay.Attend(e.ctx, client, func() {
+		if !f.background {
+			e.say("attached to session %s: give it its task. With Ctrl-C it goes on without a loop; %s", f.session, *e.again)
+			return
+		}
+		fmt.Fprint(e.stdout, x.State.Signal())
+		os.Stdout.Close() // who has started this waits for it
+		e.stderr = io.Discard
+	})
+	if why != "" {
+		e.say("the session has ended (%s)", why)
+	}
+	return err
+}
+
+// result turns what has become of the loop into an exit code.
+func (f *startFlags) result(e env) error {
+	x, err := f.relay.Hook.State(context.WithoutCancel(e.ctx), f.session)
+	s := x.State
+	if f.dir != nil && err == nil {
+		var entry progress.Entry
+		entry, err = f.dir.Look(f.session)
+		s = entry.State
+	}
+	switch {
+	case err != nil:
+		return wrong(err)
+	case !s.Done():
+		return fail(exitNotVerified, "the session has ended at iteration %d, and its task is not verified; %s", s.Iteration, *e.again)
+	}
+	return exitFor(e, s, s.Err(), true)
+}

@@ -1,0 +1,322 @@
+package progress
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"io/fs"
+	"iter"
+	"maps"
+	"os"
+	"runtime"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/file"
+)
+
+var _ ralph.Store = (*Dir)(nil)
+
+// Update implements [ralph.Store]: the loop of a session has a journal, of [KindHook], that
+// is named after the session. It is one step among all processes. What changes the loop is
+// durable when it returns; what changes only who deals with an event need not survive
+// the machine. What is kept is redacted. Change may be called again if another process is
+// faster; the last call counts.
+//
+// What other processes ask for, see [Dir.Pause] and its like, is in the state that change is
+// given, and recorded as done by the next change. A loop that is over is none here, also if
+// another process has cancelled it; [Dir.Look] still tells of it, and the next loop of the
+// session begins another journal, as that of another loop does. A state that is removed
+// before its loop is over counts as cancelled.
+//
+// It works whoever holds the session, see [Dir.Hold]. The Dir must not be a Log of the same
+// [ralph.Hook]. The error is a [*CorruptError] if the journal cannot be read.
+func (d *Dir) Update(ctx context.Context, session string, change func(ralph.HookState) (ralph.HookState, error)) error {
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case session == "":
+		return ralph.ErrNoSession
+	case d.Path == "":
+		return errors.New("progress: Dir has no Path")
+	case !utf8.ValidString(session):
+		return fmt.Errorf("progress: session %q: its ID is not valid UTF-8", session)
+	}
+	turn := d.turn(session)
+	turn.Lock()
+	defer turn.Unlock()
+	u := &updating{j: &journal{d: d, loop: session, path: d.File(session)}, change: change}
+	if _, err := os.Lstat(u.j.path); errors.Is(err, fs.ErrNotExist) {
+		if to, err := u.ask(ralph.HookState{}); err != nil || to.IsZero() {
+			return err
+		}
+	} else {
+		d.mu.Lock()
+		d.made = true // durably, before there was a journal in it
+		d.mu.Unlock()
+	}
+	for {
+		if again, err := u.try(); err != nil || !again {
+			return err
+		}
+	}
+}
+
+// turn is the lock by which the updates of a session by this process follow each other.
+func (d *Dir) turn(session string) *sync.Mutex {
+	h := fnv.New32a()
+	h.Write([]byte(session))
+	return &d.turns[h.Sum32()%uint32(len(d.turns))]
+}
+
+// updating is one Update.
+type updating struct {
+	j      *journal
+	change func(ralph.HookState) (ralph.HookState, error)
+	anew   *ralph.HookState // what change makes of no loop
+}
+
+// ask returns what is to become of a state.
+func (u *updating) ask(from ralph.HookState) (ralph.HookState, error) {
+	if from.IsZero() && u.anew != nil {
+		return *u.anew, nil
+	}
+	given := ralph.HookState{}
+	if !from.IsZero() {
+		if err := json.Unmarshal(asJSON(from), &given); err != nil { // so that it shares nothing with it
+			return from, u.j.failed(err)
+		}
+	}
+	to, err := u.change(given)
+	if err != nil {
+		return to, err
+	}
+	switch {
+	case !to.IsZero():
+		to.Session = u.j.loop
+		ev := plainEvent(ralph.Event{State: &to.State, Iteration: to.Last})
+		to.State, to.Last = *ev.State, ev.Iteration
+	case !from.IsZero():
+		to = from
+		to.State = to.State.Cancel("cleared")
+	}
+	if from.IsZero() {
+		u.anew = &to
+	}
+	return to, nil
+}
+
+// try changes the state, unless there is a journal of an earlier loop, which it puts out
+// of the way.
+func (u *updating) try() (again bool, err error) {
+	u.j.onFile = onFile{}
+	f, err := u.j.writing()
+	if err != nil {
+		return false, u.j.failed(err)
+	}
+	defer f.Close()
+	defer f.Unlock()
+	t, err := u.tell(f)
+	if err != nil {
+		return false, u.j.failed(err)
+	}
+	now := *t
+	if err := now.finish(); err != nil {
+		return false, u.j.failed(err)
+	}
+	from := now.session()
+	if from.State.Done() {
+		from = ralph.HookState{}
+	}
+	to, err := u.ask(from)
+	if err != nil || same(from, to) {
+		return false, err
+	}
+	if again = from.IsZero() && t.end > 0; !again {
+		err = u.record(f, t, to)
+	} else {
+		if runtime.GOOS == "windows" { // nothing that is open is renamed there
+			_, _ = f.Unlock(), f.Close()
+		}
+		err = u.j.archive()
+	}
+	if err != nil {
+		return false, u.j.failed(err)
+	}
+	return again, nil
+}
+
+// tell reads the journal as far as it tells of the session as it is.
+func (u *updating) tell(f file.Handle) (*telling, error) {
+	t, err := tellLines(f, u.j.path, false)
+	switch {
+	case err != nil || t.end == 0:
+		return t, err
+	case t.about.Loop != u.j.loop:
+		return t, misplaced(u.j.path, t.about.Loop)
+	case t.about.Kind != KindHook:
+		return t, fmt.Errorf("progress: %q is the name of a %s on record here, not of a session", u.j.loop, t.about.Kind)
+	}
+	return t, nil
+}
+
+// record writes what has become of a session.
+func (u *updating) record(f file.Handle, t *telling, to ralph.HookState) error {
+	lines, want, durable := u.lines(t, to)
+	var text []byte
+	is := *t
+	is.taken = maps.Clone(t.taken)
+	for _, line := range lines {
+		one, err := jsonLine(line)
+		if err == nil && len(one) > maxJSONLine {
+			err = fmt.Errorf("its state has more than %d bytes", maxJSONLine)
+		}
+		if err == nil {
+			err = is.read(foundLine{text: one, path: u.j.path, number: 1 + min(is.end, 1), start: is.end, end: is.end + int64(len(one))}, false)
+		}
+		if err != nil {
+			return err
+		}
+		text = append(text, one...)
+	}
+	err := is.finish()
+	if err == nil && !same(is.session(), want) {
+		err = errors.New("its state cannot be kept: another one would be read")
+	}
+	if err == nil && t.end == 0 {
+		err = u.j.fixName() // before there is anything in it
+	}
+	if err != nil {
+		return err
+	}
+	return u.j.put(f, text, durable)
+}
+
+// hookWhole is how many bytes there may be in a journal after a whole state of a session,
+// before it is written again: it is looked for from the end.
+const hookWhole = 64 << 10
+
+// lines are those that tell what has become of a session, and the state that is to be read
+// of them: one line, and one more for the end of a loop if it has also another event. They
+// are to be durable if they tell of the loop.
+func (u *updating) lines(t *telling, to ralph.HookState) (lines []journalLine, want ralph.HookState, durable bool) {
+	before := t.session()
+	starts, ended := t.end == 0, !same(to.Last, before.Last)
+	durable = starts || ended || !same(to.State, before.State)
+	whole := durable || t.end-t.hook.whole > hookWhole
+	if want = to; whole {
+		ev := u.j.d.redacted(ralph.Event{State: &to.State, Iteration: to.Last})
+		want.State, want.Last = *ev.State, ev.Iteration
+	}
+	want.Failed = u.j.d.redacted(ralph.Event{Text: to.Failed}).Text
+
+	var kinds []ralph.EventKind
+	switch {
+	case starts:
+		kinds = append(kinds, ralph.EventLoopStarted)
+	case ended:
+		kinds = append(kinds, ralph.EventIterationEnded)
+	case !to.State.Done():
+		kinds = append(kinds, ralph.EventHook)
+	}
+	if to.State.Done() {
+		kinds = append(kinds, ralph.EventLoopStopped)
+	}
+	rest := want
+	rest.Session, rest.State, rest.Last, rest.Failed = "", ralph.State{}, ralph.Iteration{}, ""
+	ev := plainEvent(ralph.Event{Loop: u.j.loop, Task: to.State.Task.ID, Agent: to.State.Task.Agent, Text: want.Failed})
+	for _, kind := range kinds {
+		line := journalLine{Kind: kind, Hook: &rest, Event: ev}
+		line.Event.Kind = kind
+		if whole {
+			s := want.State
+			if kind != ralph.EventLoopStarted && kind != ralph.EventLoopStopped && same(s.Task, t.hook.first) && same(s.Task, before.State.Task) {
+				s.Task = ralph.Task{}
+			}
+			line.Taken, line.Event.State, line.Event.Iteration = t.end, &s, want.Last
+		}
+		lines = append(lines, line)
+	}
+	if starts {
+		lines[0].Journal = &about{V: ralph.Version, Kind: KindHook, Loop: u.j.loop, Parent: u.j.d.Parent}
+	}
+	return lines, want, durable
+}
+
+// same reports whether two values are the same on record.
+func same[T any](a, b T) bool { return bytes.Equal(asJSON(a), asJSON(b)) }
+
+// asJSON is a value as it is recorded, nil if it cannot be.
+func asJSON(v any) []byte {
+	text, _ := json.Marshal(v) // what cannot be recorded is told by who records it
+	return text
+}
+
+// All implements [ralph.Store]: it yields the states of the sessions whose loops are not
+// over, and errors as [Dir.Loops] does.
+func (d *Dir) All(ctx context.Context) iter.Seq2[ralph.HookState, error] {
+	return func(yield func(ralph.HookState, error) bool) {
+		for path, err := range d.paths(ctx) {
+			var x ralph.HookState
+			if err == nil {
+				x, err = d.sessionAt(path)
+			}
+			if (err != nil || x.Active()) && !yield(x, err) {
+				return
+			}
+		}
+	}
+}
+
+// sessionAt is where a session stands whose journal a file is; zero = it is none.
+func (d *Dir) sessionAt(path string) (x ralph.HookState, err error) {
+	f, err := d.on().Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return x, nil
+	}
+	if err != nil {
+		return x, own(err)
+	}
+	defer f.Close() // it was only read
+	info, err := f.Stat()
+	if err != nil {
+		return x, own(err)
+	}
+	first, err := beginning(f, path, info.Size())
+	if none := errors.Is(err, errNothing); none || err == nil && first.Journal != nil && first.Journal.Kind != KindHook {
+		return x, nil
+	}
+	if err != nil {
+		return x, own(err)
+	}
+	t, err := tellFrom(f, path, false)
+	if err == nil && d.File(t.about.Loop) != path {
+		err = misplaced(path, t.about.Loop)
+	}
+	if err != nil {
+		return x, own(err)
+	}
+	return t.session(), nil
+}
+
+// Hold holds a loop, or a session, for a process that stays with it and does not drive it by a
+// [Journal]: who looks is told of it as its Holder, nobody else can hold it, and it cannot
+// be removed. What says for others what the process does. [Dir.Update] works for all,
+// whoever holds the session.
+//
+// The error is a [*HeldError] if another process has it, also if it is this one; it wraps
+// [errors.ErrUnsupported] where the file system has no locks.
+func (d *Dir) Hold(loop, what string) (*Hold, error) {
+	if loop == "" {
+		return nil, errors.New("progress: nothing is held without the name of a loop")
+	}
+	if err := d.Make(); err != nil {
+		return nil, err
+	}
+	return hold(d.file(loop, ".lock"), fmt.Sprintf("loop %q", loop), strings.TrimSpace(what))
+}
