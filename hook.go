@@ -241,11 +241,12 @@ func (h *Hook) State(ctx context.Context, session string) (HookState, error) {
 	}
 	var found HookState
 	err := h.update(ctx, session, func(x HookState) (HookState, error) {
-		if x.Active() {
-			found = x
-		}
+		found = x
 		return x, nil
 	})
+	if !found.Active() {
+		found = HookState{}
+	}
 	return found, err
 }
 
@@ -265,20 +266,6 @@ func (x HookState) last() time.Time {
 		return x.State.Updated
 	}
 	return x.Asked
-}
-
-// all goes through the states of the store. One that cannot be read does not hide
-// the others.
-func (h *Hook) all(ctx context.Context, do func(HookState)) (failed error) {
-	err := plugin.Call("Hook.Store", func() error {
-		for x, err := range h.Store.All(ctx) {
-			if failed = also(failed, err); err == nil {
-				do(x)
-			}
-		}
-		return nil
-	})
-	return also(failed, err)
 }
 
 // Active reports whether a session has a loop that goes on.
@@ -305,11 +292,6 @@ func (h *Hook) usable(session string) error {
 	return nil
 }
 
-// update is the store's, whose plug-in may panic.
-func (h *Hook) update(ctx context.Context, session string, change func(HookState) (HookState, error)) error {
-	return plugin.Call("Hook.Store", func() error { return h.Store.Update(ctx, session, change) })
-}
-
 // messages asks the host for a session's conversation.
 func (h *Hook) messages(ctx context.Context, session string) (m []Message, err error) {
 	err = plugin.Call("Hook.Messages", func() (err error) { m, err = h.Messages(ctx, session); return })
@@ -326,7 +308,12 @@ func (h *Hook) local(s State) *Local {
 		Runner: RunnerFunc(func(context.Context, Request) (Response, error) {
 			return Response{}, errors.New("the agent is the host's")
 		}),
-		Prompt: func(_ context.Context, s State) (string, error) { return h.prompt(s) },
+		Prompt: func(_ context.Context, s State) (string, error) {
+			if s.first() {
+				return s.Opening(), nil // which begins with what h.prompt says
+			}
+			return h.prompt(s)
+		},
 	}
 	if l.Workspace == nil && s.Task.Limits.Stalls == 0 {
 		l.Workspace = func(context.Context, string) (string, []string, error) { return "", nil, errors.New("nobody asks") }
@@ -337,11 +324,14 @@ func (h *Hook) local(s State) *Local {
 // prompt is what the session was given for the iteration that the state is at.
 func (h *Hook) prompt(s State) (string, error) {
 	s.Guidance = s.Guidance[:max(len(s.Guidance)-s.Late, 0)]
-	if s.Iteration <= 1 && s.Attempt <= 1 {
+	if s.first() {
 		return s.Task.Prompt, nil
 	}
 	return h.template(s)
 }
+
+// first reports whether the state is at the prompt that Start's caller injects.
+func (s State) first() bool { return s.Iteration <= 1 && s.Attempt <= 1 }
 
 func (h *Hook) template(s State) (string, error) {
 	return Template(cmp.Or(h.Template, HookTemplate), map[string]string{

@@ -250,6 +250,9 @@ func TestRalphLoopHook(t *testing.T) {
 		if x := h.idle(t, "s"); x.State.Iteration != 2 || h.injected() != 1 {
 			t.Error(x, h.prompts)
 		}
+		if err := h.hook.Error(t.Context(), "without a loop", errors.New("x")); err != nil || !h.state(t, "without a loop").IsZero() {
+			t.Error(err, h.state(t, "without a loop"))
+		}
 		h.hook.Recovery = -1
 		if err := h.hook.Error(t.Context(), "s", errors.New("again")); err != nil {
 			t.Fatal(err)

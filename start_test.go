@@ -197,6 +197,36 @@ func TestHookState(t *testing.T) {
 	})
 }
 
+// A hesitant store asks twice what is to become of a state: what it was first told is out
+// of date.
+type hesitant struct{ *ralph.MemoryStore }
+
+func (s hesitant) Update(ctx context.Context, session string, change func(ralph.HookState) (ralph.HookState, error)) error {
+	_, _ = change(ralph.HookState{Session: session, State: ralph.Start(ralph.Task{Prompt: "Another loop."}), Busy: "somebody", Until: time.Now().Add(time.Hour)})
+	_, _ = change(ralph.HookState{})
+	return s.MemoryStore.Update(ctx, session, change)
+}
+
+func TestHookWhoseStoreAsksAgain(t *testing.T) {
+	inBubble(t, "each method", func(t *testing.T) {
+		h := newHost()
+		h.hook.Store = hesitant{h.hook.Store.(*ralph.MemoryStore)}
+		if x, err := h.hook.State(t.Context(), "s"); !x.IsZero() || err != nil {
+			t.Error(x, err)
+		}
+		h.start(t, "s", ralph.Task{})
+		if x := h.answer(t, "s", "More."); x.State.Iteration != 2 || !x.State.Running || x.State.Task.Prompt != "Do it." {
+			t.Errorf("%+v", x)
+		}
+		h.cancel(t, "s", true)
+		h.cancel(t, "s", false)
+		h.start(t, "s", ralph.Task{})
+		if x := h.answer(t, "s", claimed); x.State.Stop != ralph.StopVerified || !h.state(t, "s").IsZero() {
+			t.Errorf("%+v", x)
+		}
+	})
+}
+
 var errTorn = errors.New("torn")
 
 // A torn store has a state that cannot be read.

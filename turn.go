@@ -18,9 +18,10 @@ import (
 // since the last prompt, in one of three forms. Text is taken first, then Messages.
 type Turn struct {
 	Session string // required
-	// ID is what the host calls this event, if it has a name for it: the same one twice,
-	// also by two processes, is one event. "" = none; then Messages and Transcript
-	// show by themselves that an answer was judged already, and Text does not.
+	// ID is what the host calls this event, if it has a name for it: the same one twice in
+	// a row, also by two processes, is one event. "" = none; then Messages and Transcript
+	// show by themselves that an answer was judged already, and Text does not: told
+	// again when the first has been dealt with, it is a new answer.
 	ID string
 	// Text is the newest text of the agent since the last prompt, for a host that is told
 	// just that.

@@ -72,6 +72,13 @@ func TestHookLooksInTheNewestAnswerOnly(t *testing.T) {
 
 // TestHookWithAnAgentThatRepeatsItsPrompt has one whose prompt holds the promise.
 func TestHookWithAnAgentThatRepeatsItsPrompt(t *testing.T) {
+	inBubble(t, "the opening", func(t *testing.T) {
+		h := newHost()
+		x := h.start(t, "s", ralph.Task{})
+		if x := h.answer(t, "s", "I was told:\n"+x.State.Opening()); x.State.Iteration != 2 || x.Last.Claimed {
+			t.Errorf("%+v", x)
+		}
+	})
 	inBubble(t, "the task's", func(t *testing.T) {
 		h := newHost()
 		h.start(t, "s", ralph.Task{Prompt: "Do it. Then say " + claimed})
