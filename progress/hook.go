@@ -11,6 +11,7 @@ import (
 	"iter"
 	"maps"
 	"os"
+	"reflect"
 	"runtime"
 	"strings"
 	"sync"
@@ -101,6 +102,7 @@ func (u *updating) ask(from ralph.HookState) (ralph.HookState, error) {
 		to.Session = u.j.loop
 		ev := plainEvent(ralph.Event{State: &to.State, Iteration: to.Last})
 		to.State, to.Last = *ev.State, ev.Iteration
+		to.Asked, to.Until, to.Recovering = to.Asked.UTC(), to.Until.UTC(), to.Recovering.UTC()
 	case !from.IsZero():
 		to = from
 		to.State = to.State.Cancel("cleared")
@@ -194,6 +196,7 @@ func (u *updating) record(f file.Handle, t *telling, to ralph.HookState) error {
 	if err != nil {
 		return err
 	}
+	u.j.firm = t.hook.firm
 	return u.j.put(f, text, durable)
 }
 
@@ -249,7 +252,9 @@ func (u *updating) lines(t *telling, to ralph.HookState) (lines []journalLine, w
 }
 
 // same reports whether two values are the same on record.
-func same[T any](a, b T) bool { return bytes.Equal(asJSON(a), asJSON(b)) }
+func same[T any](a, b T) bool {
+	return reflect.DeepEqual(a, b) || bytes.Equal(asJSON(a), asJSON(b))
+}
 
 // asJSON is a value as it is recorded, nil if it cannot be.
 func asJSON(v any) []byte {
