@@ -35,7 +35,7 @@ func TestE2EHookAttach(t *testing.T) {
 				h.Errorf("there are %q", h.files())
 			}
 			h.run(h.session(fix)).ends(0)
-			h.endsSoon()
+			h.endedWithin(20 * time.Second)
 			h.stands(ralph.StopVerified, 3)
 			h.told(4, "2/5", "3/5")
 			if st := h.standing(); st.State.Task.Prompt != "Fix it" || st.State.Task.Promise != "DONE" {
@@ -63,7 +63,7 @@ func TestE2EHookAttach(t *testing.T) {
 			h.stands(ralph.StopCancelled, 1)
 			h.open(gate, 1)
 			r.ends(0)
-			h.endsSoon()
+			h.endedWithin(20 * time.Second)
 			h.told(2)
 			c = h.run(h.session("/cancel-ralph", "--resume", id))
 			c.ends(0)
@@ -82,7 +82,7 @@ func TestE2EHookAttach(t *testing.T) {
 			r.cmd.Process.Kill() // its hooks tell nobody
 			<-r.ended
 			h.open(gate, 1)
-			h.endsSoon()
+			h.endedWithin(20 * time.Second)
 			h.stands("", 1)
 		}},
 		{"is refused", turns(modelserver.Turn{Text: "What?", Repeat: true}), func(h *hooked) {
@@ -129,13 +129,4 @@ func (h *hooked) files() map[string]string {
 		h.Error(err)
 	}
 	return files
-}
-
-// endsSoon checks that nothing of the run lives some seconds after its session.
-func (h *hooked) endsSoon() {
-	h.Helper()
-	for deadline := time.Now().Add(20 * time.Second); len(h.runs("")) > 0 && time.Now().Before(deadline); {
-		time.Sleep(50 * time.Millisecond)
-	}
-	h.nothingRuns()
 }

@@ -95,7 +95,10 @@ func (h *hooked) starting(args ...string) *exec.Cmd {
 func (h *hooked) run(cmd *exec.Cmd) *hookedRun {
 	h.Helper()
 	r := &hookedRun{hooked: h, cmd: cmd, ended: make(chan struct{})}
-	cmd.Stdout, cmd.Stderr = &r.stdout, &r.stderr
+	if cmd.Stdout == nil {
+		cmd.Stdout = &r.stdout
+	}
+	cmd.Stderr = &r.stderr
 	if err := cmd.Start(); err != nil {
 		h.Fatal(err)
 	}
