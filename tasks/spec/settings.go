@@ -66,7 +66,7 @@ var errNoJSON = errors.New("spec: it is not valid JSON")
 // path of keys in a text of JSON: as the last one, and without changing anything else
 // of the text. The value is an element, which begins with {, or a member, like
 // "key":1, also if there is one of that name. What of the path is not there is made around
-// it, and so is the whole text if that is empty.
+// it, and so is the whole text if that is nil.
 //
 // It is for files of others, such as a program's settings. [RemoveJSON] takes it out
 // again, to the byte: for that, a blank is put before what goes into something empty,
@@ -76,7 +76,7 @@ func AddJSON(text []byte, value string, path ...string) ([]byte, error) {
 	wrapped := func() string {
 		return map[bool]string{true: "[" + value + "]", false: "{" + value + "}"}[value[0] == '{']
 	}
-	if len(text) == 0 {
+	if text == nil {
 		for _, key := range slices.Backward(path) {
 			value = `"` + key + `":` + wrapped()
 		}
@@ -151,4 +151,47 @@ func remove(text []byte, p part, path ...string) ([]byte, error) {
 		return remove(text, at, path[:len(path)-1]...)
 	}
 	return slices.Delete(slices.Clone(text), from, to), nil
+}
+
+// An Insertion is what [EditJSON] puts into a text.
+type Insertion struct {
+	Path  []string // see [AddJSON]
+	Value string
+	// Mark is what the value of each version of it holds, without blanks. "" = it is known
+	// by all of its value, and only after one with a mark was found in the text; of
+	// several that are the same the last one is ours.
+	Mark string
+}
+
+// EditJSON puts values into a text of JSON, as [AddJSON] does, in the place of other
+// versions of them, or takes them out. A text that has just these stays as it is; one
+// of which nothing is left is nil.
+func EditJSON(text []byte, put bool, all ...Insertion) (_ []byte, err error) {
+	was, kept := text, 0
+	for _, i := range all {
+		if err != nil || was == nil || i.Mark == "" && len(text) == len(was) {
+			continue
+		}
+		found := false
+		text, err = RemoveJSON(text, func(is []byte) bool {
+			same := string(is) == i.Value
+			ours := same && !found || i.Mark != "" && bytes.Contains(is, []byte(i.Mark))
+			if found = found || ours; ours && same {
+				kept++
+			}
+			return ours
+		}, i.Path...)
+	}
+	if err != nil || !put {
+		return text, err
+	}
+	if kept == len(all) {
+		return was, nil
+	}
+	for _, i := range all {
+		if err == nil {
+			text, err = AddJSON(text, i.Value, i.Path...)
+		}
+	}
+	return text, err
 }

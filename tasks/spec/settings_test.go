@@ -21,9 +21,17 @@ func is(value string) func([]byte) bool {
 	return func(v []byte) bool { return string(v) == value }
 }
 
+// whole is a text, of which "" is none.
+func whole(text string) []byte {
+	if text == "" {
+		return nil
+	}
+	return []byte(text)
+}
+
 // addedAndRemoved are the texts after both.
 func addedAndRemoved(text, value string, path ...string) (with, without string, err error) {
-	added, err := spec.AddJSON([]byte(text), value, path...)
+	added, err := spec.AddJSON(whole(text), value, path...)
 	if err != nil {
 		return "", "", err
 	}
@@ -77,7 +85,7 @@ func TestAddJSONMember(t *testing.T) {
 		{`{"env":{"CAP":"0"}}`, `{"env":{"CAP":"0",` + hookMember + `}}`},
 		{`{"env":{"a\"CAP":"0"}}`, `{"env":{"a\"CAP":"0",` + hookMember + `}}`},
 	} {
-		added, err := spec.AddJSON([]byte(tt.text), hookMember, "env")
+		added, err := spec.AddJSON(whole(tt.text), hookMember, "env")
 		if err != nil || string(added) != tt.want {
 			t.Errorf("%s: got %s, %v", tt.text, added, err)
 		}
