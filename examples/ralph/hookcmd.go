@@ -18,6 +18,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/progress"
+	"github.com/ralph-loop/ralph/tasks/spec"
 )
 
 const (
@@ -55,38 +56,48 @@ func (f *hookFlags) run(e env, args []string) error {
 	case args[0] == "install" || args[0] == "uninstall":
 		return f.edit(e, c, args[0] == "install")
 	case slices.Contains([]string{"stop", "end", "command"}, args[0]):
-		return f.answer(e, args[0])
+		return f.answer(e, c, args[0])
 	}
 	return fail(exitUsage, "hook takes install or uninstall, not %q", args[0])
 }
 
-// A hookEvent is what clients tell their hooks.
+// A hookEvent is what clients tell their hooks, by either of its names.
 type hookEvent struct {
-	Session  string `json:"session_id"`
-	Last     string `json:"last_assistant_message"`
-	Reason   string `json:"reason"`
-	Command  string `json:"command_name"`
-	Argument string `json:"command_args"`
+	Session     string          `json:"session_id"`
+	SessionID   string          `json:"sessionId"`
+	Transcript  string          `json:"transcript_path"`
+	Transcript2 string          `json:"transcriptPath"`
+	Time        json.RawMessage `json:"timestamp"`
+	Last        string          `json:"last_assistant_message"`
+	Reason      string          `json:"reason"`
+	Command     string          `json:"command_name"`
+	Argument    string          `json:"command_args"`
 }
 
 // answer answers a client's event: by what the process says that decides.
-func (f *hookFlags) answer(e env, hook string) error {
+func (f *hookFlags) answer(e env, c client, hook string) error {
 	var ev hookEvent
-	if err := json.NewDecoder(io.LimitReader(e.stdin, maxEvent)).Decode(&ev); err != nil || ev.Session == "" {
+	err := json.NewDecoder(io.LimitReader(e.stdin, maxEvent)).Decode(&ev)
+	if ev.Session = cmp.Or(ev.Session, ev.SessionID); err != nil || ev.Session == "" {
 		return fail(exitConfig, "this is for the hooks of clients, which tell of a session on standard input")
 	}
 	if hook == "command" && ev.Command == "ralph" {
 		return f.begin(e, ev)
 	}
 	q := ralph.Ask{Kind: hook, Session: ev.Session, Text: cmp.Or(ev.Last, ev.Reason), Within: f.within - min(f.within/5, 5*time.Second)}
-	if hook == "command" {
+	switch {
+	case hook == "command":
 		q.Kind = ralph.AskCancel
+	case hook == "stop" && c.Words.Type != "":
+		q.Text, q.Turn, _ = c.Words.Last(e.ctx, cmp.Or(ev.Transcript, ev.Transcript2), ev.Time) // without any it claims nothing
+	case hook == "stop" && c.Chooses:
+		q.Turn = ev.Session + "/" + ralph.NewSession() // see launch
 	}
 	var places []string // where both kinds of hooks are there, one of them answers
-	if f.launched || hook == "command" {
+	if f.launched || hook == "command" || c.Installed {
 		places = append(places, os.Getenv(ralph.RelayPlace))
 	}
-	if text, err := readFile(sessionFile(ev.Session), 1<<10); err == nil && !f.launched {
+	if text, err := readFile(progress.SessionFile(ev.Session), 1<<10); err == nil && !f.launched {
 		places = append(places, string(text))
 	}
 	a, err := ralph.AskRelay(e.ctx, q, places...)
@@ -101,25 +112,11 @@ func (f *hookFlags) answer(e env, hook string) error {
 
 // print answers in the words that all clients know.
 func (f *hookFlags) print(e env, decision, reason, note string) error {
-	text, err := json.Marshal(struct {
+	return json.NewEncoder(e.stdout).Encode(struct {
 		Decision string `json:"decision,omitempty"`
 		Reason   string `json:"reason,omitempty"`
 		Note     string `json:"systemMessage,omitempty"`
 	}{decision, reason, note})
-	if err == nil {
-		_, err = fmt.Fprintln(e.stdout, string(text))
-	}
-	return err
-}
-
-// sessionFile is where hooks find who decides about a session that was not launched.
-func sessionFile(session string) string {
-	dir, err := progress.WorkspaceDir(os.TempDir())
-	if err != nil {
-		return ""
-	}
-	dir.Path = filepath.Join(filepath.Dir(dir.Path), "sessions")
-	return strings.TrimSuffix(dir.File(session), ".jsonl")
 }
 
 // begin starts a loop in the session whose user has typed /ralph. Who decides about it
@@ -129,33 +126,26 @@ func (f *hookFlags) begin(e env, ev hookEvent) error {
 	if err == nil && slices.Contains(args, "--") {
 		err = errors.New("/ralph takes a task and flags, and no client")
 	}
-	var stderr bytes.Buffer
-	var signal []byte
+	var said string
 	if err == nil {
 		cmd := exec.Command(self(), append([]string{"start", "--session", ev.Session, "--background"}, args...)...)
-		cmd.Env, cmd.Stderr, cmd.SysProcAttr = append(os.Environ(), clientName+"="+os.Getenv("CLAUDE_PID")), &stderr, apartFromUs()
-		var out io.ReadCloser
-		if out, err = cmd.StdoutPipe(); err == nil {
-			err = cmd.Start()
-		}
-		if err == nil {
-			signal, err = io.ReadAll(io.LimitReader(out, 64<<10))
-		}
-		if err == nil && len(signal) == 0 {
-			err = cmp.Or(cmd.Wait(), errors.New("nothing was said"))
-		}
+		cmd.Env = append(os.Environ(), clientName+"="+os.Getenv("CLAUDE_PID"))
+		said, err = ralph.StartApart(cmd)
 	}
 	if err != nil {
-		return f.print(e, "block", "ralph: "+cmp.Or(strings.TrimPrefix(strings.TrimSpace(stderr.String()), "ralph: "), err.Error()), "")
+		return f.print(e, "block", "ralph: "+strings.TrimPrefix(err.Error(), "ralph: "), "")
 	}
-	_, err = fmt.Fprintf(e.stdout, `{"hookSpecificOutput":{"hookEventName":"UserPromptExpansion","additionalContext":%s}}`+"\n", asText(string(signal)))
+	_, err = fmt.Fprintf(e.stdout, `{"hookSpecificOutput":{"hookEventName":"UserPromptExpansion","additionalContext":%s}}`+"\n", asText(said))
 	return err
 }
 
-// asText is text as JSON.
+// asText is text as JSON, with nothing escaped that need not be.
 func asText(text string) string {
-	quoted, _ := json.Marshal(text) // it is text
-	return string(quoted)
+	var to strings.Builder
+	enc := json.NewEncoder(&to)
+	enc.SetEscapeHTML(false)
+	_ = enc.Encode(text) // it is text
+	return strings.TrimSpace(to.String())
 }
 
 // edit changes a client's settings, and nothing else in them.
@@ -165,58 +155,39 @@ func (f *hookFlags) edit(e env, c client, install bool) error {
 		return err
 	}
 	path := named(filepath.Join(project, c.Settings))
-	was, err := readFile(path, 1<<20)
-	missing := errors.Is(err, fs.ErrNotExist)
+	was, text, err := c.edited(path, f.within, install)
 	switch {
-	case missing || err == nil && len(bytes.TrimSpace(was)) == 0:
-		was = []byte("{}\n")
-	case err != nil:
-		return fail(exitConfig, "%w", err)
-	case !json.Valid(was):
-		return fail(exitConfig, "%s is not valid JSON, so it is left as it is", path)
-	}
-	text, err := c.without(was)
-	if err == nil && install {
-		text, err = c.with(text, f.within, "", "stop", "end", "command", "")
-	}
-	if err == nil && !bytes.Equal(text, was) {
+	case err != nil || bytes.Equal(text, was):
+	case text == nil:
+		err = os.Remove(path)
+	default:
 		err = progress.File{Path: path}.Replace(text)
 	}
 	for name, text := range map[string]string{"ralph": "", "cancel-ralph": "", "ralph-tasks": definitionsPrompt} {
 		if err == nil && c.Commands != "" {
-			err = putCommand(filepath.Join(project, c.Commands, name+".md"), text, install)
+			own, _ := clientFiles.ReadFile("clients/" + name + ".md") // or it is none
+			err = progress.File{Path: filepath.Join(project, c.Commands, name+".md")}.Own(cmp.Or(text, string(own)), install)
 		}
 	}
-	if err != nil {
+	switch {
+	case err != nil:
 		return fail(exitConfig, "%s: %w", path, err)
+	case install:
+		e.say("the hooks are in %s%s", path, strings.TrimSuffix("; "+c.Note, "; "))
+	default:
+		e.say("no hook of ours is in %s any more", path)
 	}
-	e.say(map[bool]string{true: "the hooks are in %s", false: "no hook of ours is in %s any more"}[install], path)
 	return nil
 }
 
-// putCommand puts a command where a client finds it, or takes it away. One that is not
-// ours stays.
-func putCommand(path, text string, install bool) error {
-	if text == "" {
-		own, err := clientFiles.ReadFile("clients/" + filepath.Base(path))
-		if err != nil {
-			return err
-		}
-		text = string(own)
+// edited is the text of a settings file with all hooks of ours, or without any.
+func (c client) edited(path string, within time.Duration, install bool) (was, text []byte, err error) {
+	if was, err = readFile(path, 1<<20); errors.Is(err, fs.ErrNotExist) {
+		was, err = nil, nil
 	}
-	was, err := readFile(path, maxPrompt)
-	switch {
-	case err != nil && !errors.Is(err, fs.ErrNotExist):
-		return err
-	case err == nil && string(was) != text:
-		if install {
-			return fmt.Errorf("%s is there already and is not ours; move it away", path)
-		}
-		return nil
-	case !install && err == nil:
-		return os.Remove(path)
-	case install && err != nil:
-		return progress.File{Path: path}.Replace([]byte(text))
+	all, errHooks := c.hooks(within, "stop", "end", "command", "")
+	if err = errors.Join(err, errHooks); err == nil {
+		text, err = spec.EditJSON(was, install, all...)
 	}
-	return nil
+	return was, text, err
 }

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -51,7 +52,11 @@ func (f *startFlags) run(e env, args []string) (err error) {
 	case strings.TrimSpace(prompt) == "" && f.session == "":
 		return fail(exitUsage, "start takes a PROMPT: what the agent is to do")
 	case len(f.program) > 0:
-		if f.client, err = clientFor(func(c client) bool { return slices.ContainsFunc(f.program, c.is) }, strings.Join(f.program, " ")); err != nil {
+		f.client, err = clientFor(func(c client) bool { return slices.ContainsFunc(f.program, c.is) }, strings.Join(f.program, " "))
+		if _, missing := exec.LookPath(f.program[0]); err == nil && missing != nil {
+			err = fail(exitAgent, "%w", missing)
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -60,10 +65,10 @@ func (f *startFlags) run(e env, args []string) (err error) {
 		return err
 	}
 	defer hold.Close()
-	*e.again = fmt.Sprintf("'ralph start --session %s', with the flags of this one, goes on", f.session)
+	*e.again = fmt.Sprintf("'ralph start --session %s', with the flags of this one, goes on", strings.TrimSuffix(word(f.session)+" -- "+strings.Join(f.program, " "), " -- "))
 	x, err := f.begin(e, prompt)
 	if err == nil && f.program != nil {
-		err = f.launch(e, x)
+		err = f.launch(e, x, prompt != "")
 	} else if err == nil {
 		err = f.attend(e, x)
 	}
@@ -86,11 +91,15 @@ func (f *startFlags) build(e env) (hold *progress.Hold, err error) {
 	if f.dir, err = f.records(e, project); err != nil {
 		return nil, err
 	}
-	given := f.session
 	f.session = cmp.Or(f.session, ralph.NewSession())
 	f.relay = &ralph.Relay{Session: f.session, Client: f.session}
+	if f.client.Chooses {
+		f.relay.Client = ""
+	}
 	if f.program == nil {
-		f.relay.File = sessionFile(given)
+		f.relay.File = progress.SessionFile(f.session)
+	} else if was, text, err := f.client.edited(filepath.Join(project, f.client.Settings), 0, false); f.client.Installed && (err != nil || len(text) == len(was)) {
+		return nil, fail(exitConfig, "%s takes hooks from its settings alone, and ours are not there; 'ralph hook install %s' puts them into %s", f.client.Name, f.client.Name, f.client.Settings)
 	}
 	f.kept = &ralph.OwnStore{Store: &ralph.MemoryStore{}}
 	h := &ralph.Hook{
@@ -140,19 +149,27 @@ func (f *startFlags) begin(e env, prompt string) (ralph.HookState, error) {
 	return x, nil
 }
 
-// launch runs the client until it ends.
-func (f *startFlags) launch(e env, x ralph.HookState) error {
-	cmd := &exec.Cmd{}
-	line, err := f.client.line(f.program, f.session, x.State.Opening(), f.given["session"], f.within)
-	if err == nil {
-		cmd = exec.Command(line[0], line[1:]...)
+// launch runs the client until it ends. One that chooses its sessions' IDs has told its own
+// with the last turn, if there was any.
+func (f *startFlags) launch(e env, x ralph.HookState, fresh bool) error {
+	goesOn, session := f.given["session"], f.session
+	if f.client.Chooses && !fresh {
+		session, _, goesOn = strings.Cut(x.Turn, "/")
 	}
+	folder, err := os.MkdirTemp("", "ralph-")
+	if err != nil {
+		return fail(exitConfig, "%w", err)
+	}
+	defer os.RemoveAll(folder)
+	is := map[string]string{"SESSION": session, "PROMPT": x.State.Opening(), "FOLDER": folder}
+	line, err := f.client.line(f.program, is, goesOn, tty(e.stdin), f.within)
+	if err != nil {
+		return err
+	}
+	cmd := exec.Command(line[0], line[1:]...)
 	cmd.Env, cmd.Dir = append(os.Environ(), f.client.Env...), x.State.Task.Dir
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
-	var ended []string
-	if err == nil {
-		ended, err = f.relay.Launch(e.ctx, cmd)
-	}
+	ended, err := f.relay.Launch(e.ctx, cmd)
 	for _, command := range ended {
 		e.say("ended what the session has left running: %s", command)
 	}
@@ -196,7 +213,7 @@ func (f *startFlags) result(e env) error {
 	}
 	switch {
 	case !s.Done():
-		return fail(exitNotVerified, "the session has ended at iteration %d, and its task is not verified; %s", s.Iteration, *e.again)
+		return fail(exitNotVerified, "the session has ended at iteration %d, and its task is not verified; %s%s", s.Iteration, *e.again, strings.TrimSuffix("; "+f.client.Cap, "; "))
 	}
 	return exitFor(e, s, s.Err(), true)
 }
