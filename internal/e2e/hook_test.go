@@ -237,9 +237,12 @@ const (
 // A session goes on at a stop without a promise and at a false one, is told why, and
 // ends at the true one.
 func TestE2EHook(t *testing.T) {
-	hookTests(t, []string{"claude"}, []hookTest{{"false claim", func(dir string) []modelserver.Turn {
+	hookTests(t, []string{"claude", "codex", "copilot", "gemini"}, []hookTest{{"false claim", func(dir string) []modelserver.Turn {
 		return []modelserver.Turn{{Text: "I have looked."}, {Text: hookDone}, {Text: "So it is.", Write: helloIn(dir)}, {Text: hookDone}}
 	}, func(h *hooked) {
+		if h.agent == "gemini" { // it has hooks from its settings alone
+			h.install("install")
+		}
 		h.start(hookPrompt, "--verify", hookVerify, "--max-iterations", "25").ends(0, "Task completed after 3 iteration(s)")
 		h.nothingRuns()
 		h.stands(ralph.StopVerified, 3)
