@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -22,9 +21,9 @@ const theirSettings = "{\n   \"model\":   \"sonnet\",\n\t\"hooks\" : { \"Stop\":
 
 // A loop that the user of a session starts and cancels in it, by commands that ralph
 // hook install has put there. Who decides ends with the session.
-func TestE2EHookAttach(t *testing.T) {
+func hookAttach() []hookTest {
 	const fix = `/ralph "Fix it" --max-iterations=5 --verify "test -f done"`
-	hookTests(t, []string{"claude"}, []hookTest{
+	return []hookTest{
 		{"runs", func(dir string) []modelserver.Turn {
 			return []modelserver.Turn{{Text: "I have looked."}, {Text: hookDone}, {Shell: "touch " + filepath.Join(dir, "done")}, {Text: hookDone}}
 		}, func(h *hooked) {
@@ -98,7 +97,7 @@ func TestE2EHookAttach(t *testing.T) {
 				h.Errorf("%d requests", n)
 			}
 		}},
-	})
+	}
 }
 
 // session is the client as its users start it.

@@ -7,15 +7,14 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"testing"
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/modelserver"
 )
 
 // What else there may be in a session, or beside it.
-func TestE2EHookBeside(t *testing.T) {
-	hookTests(t, []string{"claude"}, []hookTest{
+func hookBeside() []hookTest {
+	return []hookTest{
 		{"two sessions", inTool(modelserver.Turn{Text: "I have looked at ALPHA."}, modelserver.Turn{Text: hookDone}), func(h *hooked) {
 			other, err := modelserver.Start(inTool(modelserver.Turn{Text: hookDone}, modelserver.Turn{Text: "I have looked at OMEGA."}, modelserver.Turn{Text: hookDone})(h.dir)...)
 			if err != nil {
@@ -74,7 +73,7 @@ func TestE2EHookBeside(t *testing.T) {
 			h.stands(ralph.StopVerified, 3)
 			h.told(3, "2/100", "3/100")
 		}},
-	})
+	}
 }
 
 // settings writes the client's settings of the workspace.

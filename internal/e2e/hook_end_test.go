@@ -5,7 +5,6 @@ package e2e_test
 import (
 	"strings"
 	"syscall"
-	"testing"
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/modelserver"
@@ -19,8 +18,8 @@ func inTool(then ...modelserver.Turn) func(dir string) []modelserver.Turn {
 }
 
 // How sessions end without a proof, and how they go on.
-func TestE2EHookEnds(t *testing.T) {
-	hookTests(t, []string{"claude"}, []hookTest{
+func hookEnds() []hookTest {
+	return []hookTest{
 		{"maximum", turns(modelserver.Turn{Text: "Not yet.", Repeat: true}), func(h *hooked) {
 			h.start("Fix it.", "--verify", "true", "--max-iterations", "2").ends(3, "Max iterations (2) reached without completion")
 			h.stands(ralph.StopIterations, 2)
@@ -91,7 +90,7 @@ read x <up`
 				h.Error("it is not the same session")
 			}
 		}},
-	})
+	}
 }
 
 // brokenOff is an answer that comes to no end, and one that does.

@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"testing"
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/modelserver"
@@ -19,8 +18,8 @@ import (
 
 // In a terminal a session goes on like any other. An answer that its user breaks off
 // is no stop: the loop is still there, and goes on with the next.
-func TestE2EHookTerminal(t *testing.T) {
-	hookTests(t, []string{"claude"}, []hookTest{{"Esc", func(dir string) []modelserver.Turn {
+func hookTerminals() []hookTest {
+	return []hookTest{{"Esc", func(dir string) []modelserver.Turn {
 		return []modelserver.Turn{{Text: "I have looked."}, {Text: "I am in the midst of it.", Break: modelserver.BreakHang}, {Text: "Not yet."}, {Write: helloIn(dir)}, {Text: hookDone}}
 	}, func(h *hooked) {
 		h.knowsUser()
@@ -39,7 +38,7 @@ func TestE2EHookTerminal(t *testing.T) {
 		h.nothingRuns()
 		h.stands(ralph.StopVerified, 3)
 		h.told(5, "2/100", "3/100")
-	}}})
+	}}}
 }
 
 // knowsUser makes the client believe that its user has seen it before.

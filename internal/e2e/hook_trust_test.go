@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
-	"testing"
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/modelserver"
@@ -16,7 +15,7 @@ import (
 
 // What an agent does in its session, with all rights of its user, makes nothing of its
 // word that the verifier does not agree to. The proof is never there.
-func TestE2EHookTrust(t *testing.T) {
+func hookTrust() []hookTest {
 	const (
 		most  = "Max iterations (2) reached"
 		ended = "its task is not verified"
@@ -106,7 +105,7 @@ func TestE2EHookTrust(t *testing.T) {
 		h.open(gate, 1)
 		r.ends(3, "its task is not verified")
 	}})
-	hookTests(t, []string{"claude"}, all)
+	return all
 }
 
 // theirs is a folder in which the agent has a proof.
