@@ -3,6 +3,8 @@
 package e2e_test
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 
@@ -54,9 +56,14 @@ func hookEnds() []hookTest {
 			h.goesOn(r, 130)
 		}},
 		{"SIGTERM in an answer", brokenOff, func(h *hooked) {
+			h.settings(`{"hooks": {"SessionEnd": [{"hooks": [{"type": "command", "command": "touch asked"}]}]}}`)
 			r := h.start("Fix it.", "--verify", "true")
 			r.asks(1)
 			r.cmd.Process.Signal(syscall.SIGTERM)
+			<-r.ended
+			if _, err := os.Stat(filepath.Join(h.dir, "asked")); err != nil {
+				h.Errorf("the client was not asked to end: %v", err)
+			}
 			h.goesOn(r, 143)
 		}},
 		{"SIGTERM in a tool", inTool(modelserver.Turn{Text: hookDone}), func(h *hooked) {
