@@ -199,6 +199,7 @@ func (h *Hook) Cancel(ctx context.Context, session string) (bool, error) {
 
 // end cancels a session's loop and clears its state. It returns what that was.
 func (h *Hook) end(ctx context.Context, session, reason string) (was HookState, err error) {
+	ctx = context.WithoutCancel(ctx) // what ends a session's context may be what ends its loop
 	err = h.update(ctx, session, func(x HookState) (HookState, error) {
 		if was = x; !x.Active() {
 			return x, nil

@@ -21,8 +21,8 @@ func (e *SessionError) Error() string {
 
 // Error tells of an error in a session. If the user has broken off the answer (a
 // [*SessionError] that says so, [context.Canceled], [ErrCancelled]), the loop is
-// cancelled. After any other the session may recover by itself: idle events are ignored
-// for [Hook.Recovery].
+// cancelled, also if ctx is done. After any other the session may recover by itself: idle
+// events are ignored for [Hook.Recovery], see [ErrRecovering].
 func (h *Hook) Error(ctx context.Context, session string, err error) error {
 	if bad := h.usable(session); bad != nil {
 		return bad
@@ -71,8 +71,8 @@ func (h *Hook) Deleted(ctx context.Context, session string) error {
 // first, and changes nothing. An event of a paused loop is judged, and the prompt waits
 // for the next one.
 //
-// The error is [ErrNoMessage] if there is no answer yet: nothing was decided, and the
-// host asks again. It is that of Inject or of Store; if ctx is done it is its cause, and
+// The error is [ErrNoMessage] if there is no answer yet, and [ErrRecovering] after an
+// error: nothing was decided, and the host asks again. It is that of Inject or of Store; if ctx is done it is its cause, and
 // the event can come again.
 func (h *Hook) Idle(ctx context.Context, t Turn) (HookState, error) {
 	if err := h.usable(t.Session); err != nil {
@@ -91,6 +91,8 @@ func (h *Hook) Idle(ctx context.Context, t Turn) (HookState, error) {
 		return e.x, err
 	}
 	switch move {
+	case moveRecovering:
+		return e.x, ErrRecovering
 	case moveIgnore:
 		if e.x.Active() {
 			return e.x, nil
@@ -147,6 +149,7 @@ const (
 	moveIgnore move = iota
 	moveWait        // somebody deals with the session
 	moveAsk         // there is no answer yet
+	moveRecovering
 	moveJudge
 	moveInject
 )
@@ -158,8 +161,10 @@ func (x HookState) weigh(t Turn, s said, known bool, now time.Time) move {
 	// Who has died while he injected the prompt may have done it.
 	wanted := !x.State.Running || x.Injecting && !s.asked && !answered
 	switch {
-	case !x.Active() || now.Before(x.Recovering):
+	case !x.Active():
 		return moveIgnore
+	case now.Before(x.Recovering):
+		return moveRecovering
 	case busy && !(x.Injecting && answered):
 		return moveWait
 	case wanted:
