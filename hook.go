@@ -32,7 +32,8 @@ type Hook struct {
 	Verifier Verifier // required; verify.String{} is the explicit choice to trust the agent's word
 
 	// Inject gives a session its next prompt, as if its user had typed it. It may
-	// return at once, or when the session is idle again, and may call the Hook's methods.
+	// return at once, or when the session is idle again, and may call the Hook's methods
+	// with the context that it is given.
 	// An error is kept ([HookState.Failed]), spends no iteration, and the same prompt is
 	// injected at the next idle event. Required.
 	Inject func(ctx context.Context, session, prompt string) error

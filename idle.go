@@ -262,6 +262,7 @@ func (e *idle) judge(ctx context.Context) error {
 	}
 	err = e.mine(ctx, func(x HookState) HookState {
 		x.State, x.Last, x.Turn, x.Until = x.State.Next(it), it, e.t.ID, lease(time.Now())
+		x.Seen, x.SeenSum = 0, ""
 		if e.said.told {
 			x.Seen, x.SeenSum = seen(e.t.Messages)
 		}

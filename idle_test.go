@@ -256,6 +256,32 @@ func TestHookWithAnInjectionThatFails(t *testing.T) {
 	})
 }
 
+// TestHookWithAnInjectionThatGoesOn has an Inject that does not look at its context: the
+// prompt is not given a second time while the first may still arrive.
+func TestHookWithAnInjectionThatGoesOn(t *testing.T) {
+	inBubble(t, "when the context is done", func(t *testing.T) {
+		h := newHost()
+		h.inject = func(_ context.Context, session, prompt string) error {
+			time.Sleep(time.Minute)
+			h.says(session, "user", prompt)
+			return nil
+		}
+		h.start(t, "s", ralph.Task{})
+		h.says("s", "assistant", "So far.")
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		first := make(chan error)
+		go func() { _, err := h.hook.Idle(ctx, ralph.Turn{Session: "s", ID: "e1"}); first <- err }()
+		time.Sleep(2 * time.Second)
+		if _, err := h.another().Idle(t.Context(), ralph.Turn{Session: "s", ID: "e1"}); err != nil {
+			t.Error(err)
+		}
+		if err := <-first; err != nil || h.injected() != 1 {
+			t.Error(err, h.prompts)
+		}
+	})
+}
+
 // errDead is what a process that has died gets from a store.
 var errDead = errors.New("the process is dead")
 

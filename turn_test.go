@@ -1,6 +1,7 @@
 package ralph_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"os"
@@ -171,6 +172,25 @@ func TestHookWithMessagesThatWereCut(t *testing.T) {
 			judge(t, h, ralph.Turn{Session: "s", Messages: test.now}, test.want)
 		})
 	}
+}
+
+// TestHookWithTextsAndMessages has a host that tells of one turn by its text, and of the
+// next by messages, which may hold the first.
+func TestHookWithTextsAndMessages(t *testing.T) {
+	inBubble(t, "the second prompt is not there yet", func(t *testing.T) {
+		h := newHost()
+		h.hook.Verifier = slow(0, ralph.Reject("No."))
+		h.inject = func(context.Context, string, string) error { return nil }
+		h.start(t, "s", ralph.Task{})
+		h.says("s", "assistant", claimed)
+		if x, err := h.hook.Idle(t.Context(), ralph.Turn{Session: "s", Text: claimed}); err != nil || x.State.Iteration != 2 {
+			t.Fatal(x, err)
+		}
+		judge(t, h, ralph.Turn{Session: "s"}, "no message")
+		h.says("s", "user", h.prompts[0])
+		h.says("s", "assistant", "More.")
+		judge(t, h, ralph.Turn{Session: "s"}, "not done")
+	})
 }
 
 // transcriptOf is a file with a conversation.
