@@ -22,7 +22,9 @@ import (
 // Its methods may be called concurrently, and by many processes that share a Store: for
 // each event a new one may be started. What an event changes is in the store before
 // anything follows from it, so that a host that dies loses nothing: the next event goes
-// on from there. The fields must not be changed once a method was called.
+// on from there. The fields must not be changed once a method was called. Its functions
+// are called on the goroutines of the methods that need them; Idle takes as long as a
+// verification, so cancels come from another goroutine.
 //
 // Left to the host are the time-out of an iteration and the waits for rate limits. An
 // iteration's time ([Limits.Duration]) is that from its prompt to its verdict, also if
@@ -38,7 +40,8 @@ type Hook struct {
 	// injected at the next idle event. Required.
 	Inject func(ctx context.Context, session, prompt string) error
 	// Messages returns a session's conversation, for turns that do not tell it and for
-	// Start, which notes how much there is. nil = turns tell.
+	// Start, which notes how much there is: what was said before counts for nothing then,
+	// also if it was said to the same prompt. nil = turns tell.
 	Messages func(ctx context.Context, session string) ([]Message, error)
 	// Notify shows a person what has happened. nil = nobody is told.
 	Notify func(ctx context.Context, n Notice)

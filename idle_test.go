@@ -62,7 +62,7 @@ func TestHookWithTheSameEventTwice(t *testing.T) {
 			h := newHost()
 			h.hook.Verifier = slow(time.Minute, ralph.Reject("No."))
 			h.inject = func(_ context.Context, session, prompt string) error {
-				time.Sleep(time.Minute)
+				<-time.After(time.Minute)
 				h.says(session, "user", prompt)
 				return nil
 			}
@@ -76,7 +76,7 @@ func TestHookWithTheSameEventTwice(t *testing.T) {
 				late = 0 // who comes late with such a text brings a new answer
 			}
 			for _, at := range []time.Duration{0, time.Second, time.Minute, late} {
-				go func() { time.Sleep(at); _, err := h.another().Idle(t.Context(), form.turn); errs <- err }()
+				go func() { <-time.After(at); _, err := h.another().Idle(t.Context(), form.turn); errs <- err }()
 			}
 			go func() { _, err := h.hook.Idle(t.Context(), form.turn); errs <- err }()
 			for range 6 {
@@ -118,7 +118,7 @@ func TestHookWithAnAnswerDuringTheInjection(t *testing.T) {
 					}
 					second <- x
 				}()
-				time.Sleep(time.Hour)
+				<-time.After(time.Hour)
 				return nil
 			}
 			h.start(t, "s", ralph.Task{})
@@ -126,7 +126,7 @@ func TestHookWithAnAnswerDuringTheInjection(t *testing.T) {
 			if x := <-second; x.State.Stop != ralph.StopVerified {
 				t.Errorf("%+v", x)
 			}
-			time.Sleep(2 * time.Hour)
+			<-time.After(2 * time.Hour)
 			if left := h.state(t, "s"); !left.IsZero() || h.injected() != 1 {
 				t.Error(left, h.prompts)
 			}
@@ -135,13 +135,13 @@ func TestHookWithAnAnswerDuringTheInjection(t *testing.T) {
 	inBubble(t, "that is not there yet", func(t *testing.T) {
 		h := newHost()
 		h.inject = func(_ context.Context, session, prompt string) error {
-			time.Sleep(time.Second)
+			<-time.After(time.Second)
 			h.says(session, "user", prompt)
 			return nil
 		}
 		h.start(t, "s", ralph.Task{})
 		go h.answer(t, "s", "So far.")
-		time.Sleep(time.Second)
+		<-time.After(time.Second)
 		if x, err := h.hook.Idle(t.Context(), ralph.Turn{Session: "s", ID: "e2"}); !errors.Is(err, ralph.ErrNoMessage) {
 			t.Error("this event is not the one that was dealt with:", x, err)
 		}
@@ -262,7 +262,7 @@ func TestHookWithAnInjectionThatGoesOn(t *testing.T) {
 	inBubble(t, "when the context is done", func(t *testing.T) {
 		h := newHost()
 		h.inject = func(_ context.Context, session, prompt string) error {
-			time.Sleep(time.Minute)
+			<-time.After(time.Minute)
 			h.says(session, "user", prompt)
 			return nil
 		}
@@ -272,7 +272,7 @@ func TestHookWithAnInjectionThatGoesOn(t *testing.T) {
 		defer cancel()
 		first := make(chan error)
 		go func() { _, err := h.hook.Idle(ctx, ralph.Turn{Session: "s", ID: "e1"}); first <- err }()
-		time.Sleep(2 * time.Second)
+		<-time.After(2 * time.Second)
 		if _, err := h.another().Idle(t.Context(), ralph.Turn{Session: "s", ID: "e1"}); err != nil {
 			t.Error(err)
 		}
@@ -377,7 +377,7 @@ func TestHookWithCancel(t *testing.T) {
 				if when.at > time.Minute {
 					h.hook.Verifier = slow(2*time.Minute, ralph.Reject("No."))
 				}
-				h.inject = func(context.Context, string, string) error { time.Sleep(2 * time.Minute); return nil }
+				h.inject = func(context.Context, string, string) error { <-time.After(2 * time.Minute); return nil }
 				h.start(t, "s", ralph.Task{})
 				h.says("s", "assistant", claimed)
 				var ended time.Time
@@ -389,7 +389,7 @@ func TestHookWithCancel(t *testing.T) {
 					ended = time.Now()
 					done <- err
 				}()
-				time.Sleep(when.at)
+				<-time.After(when.at)
 				by := &h.hook
 				if other {
 					by = h.another()
@@ -416,7 +416,7 @@ func TestHookWithCancel(t *testing.T) {
 				if h.injected() != injected {
 					t.Error("a prompt for a cancelled loop:", h.prompts)
 				}
-				time.Sleep(time.Hour)
+				<-time.After(time.Hour)
 				if x := h.state(t, "s"); x.State.Iteration != 1 || x.Seen != begun.Seen || x.State.Task.Prompt != "Do that." || !x.Active() {
 					t.Errorf("the old event has changed the new loop: %+v", x)
 				}

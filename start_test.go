@@ -166,18 +166,18 @@ func TestHookState(t *testing.T) {
 		for _, session := range []string{"a", "b", "c"} {
 			h.start(t, session, ralph.Task{})
 			newest(session)
-			time.Sleep(time.Minute)
+			<-time.After(time.Minute)
 		}
 		h.answer(t, "a", "More.")
 		newest("a")
-		time.Sleep(time.Minute)
+		<-time.After(time.Minute)
 		h.inject = func(context.Context, string, string) error { return errors.New("no connection") }
 		h.says("b", "assistant", "More.")
 		if _, err := h.hook.Idle(t.Context(), ralph.Turn{Session: "b"}); err == nil {
 			t.Error("no error")
 		}
 		newest("b")
-		time.Sleep(time.Minute)
+		<-time.After(time.Minute)
 		h.answer(t, "a", claimed)
 		h.cancel(t, "b", true)
 		newest("c")
@@ -325,7 +325,7 @@ func TestHookIsSteered(t *testing.T) {
 		h := newHost()
 		h.start(t, "s", ralph.Task{})
 		go func() {
-			time.Sleep(time.Millisecond)
+			<-time.After(time.Millisecond)
 			h.change(t, "s", func(s ralph.State) ralph.State { return s.Pause(true) })
 		}()
 		if x := h.answer(t, "s", "More."); x.State.Running || h.injected() != 0 || x.Busy != "" {
@@ -369,11 +369,11 @@ func TestHookBudgets(t *testing.T) {
 		h := newHost()
 		h.hook.Verifier = slow(10*time.Minute, ralph.Reject("No."))
 		h.start(t, "s", ralph.Task{Limits: ralph.Limits{Duration: 45 * time.Minute, VerifyTimeout: time.Hour}})
-		time.Sleep(20 * time.Minute)
+		<-time.After(20 * time.Minute)
 		if x := h.answer(t, "s", claimed); x.State.Elapsed != 30*time.Minute || x.Last.Elapsed != 30*time.Minute {
 			t.Error(x.State.Elapsed)
 		}
-		time.Sleep(10 * time.Minute)
+		<-time.After(10 * time.Minute)
 		if x := h.answer(t, "s", claimed); x.State.Stop != ralph.StopDuration {
 			t.Error(x.State.Stop, x.State.Elapsed)
 		}
