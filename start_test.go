@@ -118,6 +118,16 @@ func TestHookStart(t *testing.T) {
 			t.Error(x)
 		}
 	})
+	inBubble(t, "two at once", func(t *testing.T) {
+		h := newHost()
+		errs := make(chan error)
+		for range 2 {
+			go func() { _, err := h.another().Start(t.Context(), "s", ralph.Task{Prompt: "Go."}); errs <- err }()
+		}
+		if one, two := <-errs, <-errs; (one == nil) == (two == nil) || !errors.Is(errors.Join(one, two), ralph.ErrActive) || len(h.notices) != 1 {
+			t.Error(one, two, h.notices)
+		}
+	})
 }
 
 func TestHookThatIsDisabled(t *testing.T) {
