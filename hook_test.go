@@ -246,7 +246,7 @@ func TestRalphLoopHook(t *testing.T) {
 		if x, err := h.another().Idle(t.Context(), ralph.Turn{Session: "s"}); err != nil || x.State.Iteration != 1 || h.injected() != 0 {
 			t.Error("the window is kept in the store:", x, err, h.prompts)
 		}
-		time.Sleep(1)
+		time.Sleep(time.Nanosecond)
 		if x := h.idle(t, "s"); x.State.Iteration != 2 || h.injected() != 1 {
 			t.Error(x, h.prompts)
 		}
