@@ -248,7 +248,7 @@ func TestRalphLoopHook(t *testing.T) {
 		if x, err := h.another().Idle(t.Context(), ralph.Turn{Session: "s"}); !errors.Is(err, ralph.ErrRecovering) || x.State.Iteration != 1 || h.injected() != 0 {
 			t.Error("the window is kept in the store:", x, err, h.prompts)
 		}
-		<-time.After(1)
+		<-time.After(time.Nanosecond)
 		if x := h.idle(t, "s"); x.State.Iteration != 2 || h.injected() != 1 {
 			t.Error(x, h.prompts)
 		}
