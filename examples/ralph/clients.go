@@ -75,7 +75,7 @@ func (c client) line(program []string, session, prompt string, goesOn bool, with
 	if err != nil {
 		return nil, err
 	}
-	settings, err := c.with(c.Base, within, "stop", "end", "")
+	settings, err := c.with(c.Base, within, " --launched", "stop", "end", "")
 	own := slices.Clone(map[bool][]string{false: c.Start, true: c.Resume}[goesOn])
 	last := slices.Clone(c.Prompt)
 	for _, args := range [][]string{own, last} {
@@ -89,14 +89,14 @@ func (c client) line(program []string, session, prompt string, goesOn bool, with
 	return slices.Concat(program[:at], own, program[at:], last), err
 }
 
-// with adds to settings what is of these hooks.
-func (c client) with(text []byte, within time.Duration, hooks ...string) ([]byte, error) {
+// with adds to settings what is of these hooks, whose commands end with more.
+func (c client) with(text []byte, within time.Duration, more string, hooks ...string) ([]byte, error) {
 	unit, err := time.ParseDuration(c.Unit)
 	for _, a := range c.Add {
 		if err != nil || !slices.Contains(hooks, a.Hook) {
 			continue
 		}
-		command, _ := json.Marshal(fmt.Sprintf("%s %s--hook-timeout=%v", word(self()), hookCommand(c.Name, a.Hook), within)) // it is text
+		command, _ := json.Marshal(fmt.Sprintf("%s %s--hook-timeout=%v%s", word(self()), hookCommand(c.Name, a.Hook), within, more)) // it is text
 		var value string
 		if value, err = ralph.Template(a.Value, map[string]string{"COMMAND": string(command), "TIMEOUT": fmt.Sprint(int64(within / unit))}); err == nil {
 			text, err = spec.AddJSON(text, value, a.At...)

@@ -28,10 +28,14 @@ const (
 // hookFlags are the flags of hook.
 type hookFlags struct {
 	shared
-	within time.Duration
+	within   time.Duration
+	launched bool // by start, for its session alone
 }
 
-func (f *hookFlags) own(set *flag.FlagSet) { hookTimeout(set, &f.within) }
+func (f *hookFlags) own(set *flag.FlagSet) {
+	set.BoolVar(&f.launched, "launched", false, "")
+	hookTimeout(set, &f.within)
+}
 
 func hookTimeout(set *flag.FlagSet, to *time.Duration) {
 	set.DurationVar(to, "hook-timeout", 0, "how long the client lets a hook take, a `TIME`; the verdict of a longer verification comes with the next (default: as long as the client allows)")
@@ -78,8 +82,11 @@ func (f *hookFlags) answer(e env, hook string) error {
 	if hook == "command" {
 		q.Kind = ralph.AskCancel
 	}
-	places := []string{os.Getenv(ralph.RelayPlace)}
-	if text, err := readFile(sessionFile(ev.Session), 1<<10); err == nil {
+	var places []string // where both kinds of hooks are there, one of them answers
+	if f.launched || hook == "command" {
+		places = append(places, os.Getenv(ralph.RelayPlace))
+	}
+	if text, err := readFile(sessionFile(ev.Session), 1<<10); err == nil && !f.launched {
 		places = append(places, string(text))
 	}
 	a, err := ralph.AskRelay(e.ctx, q, places...)
@@ -170,7 +177,7 @@ func (f *hookFlags) edit(e env, c client, install bool) error {
 	}
 	text, err := c.without(was)
 	if err == nil && install {
-		text, err = c.with(text, f.within, "stop", "end", "command", "")
+		text, err = c.with(text, f.within, "", "stop", "end", "command", "")
 	}
 	if err == nil && !bytes.Equal(text, was) {
 		err = progress.File{Path: path}.Replace(text)
