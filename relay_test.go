@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -614,6 +615,57 @@ func TestRelayAttend(t *testing.T) {
 			gone(t, r.File)
 		})
 	}
+}
+
+// TestRelayAttendTells: the hook that waits at the end of a loop tells the user of it,
+// although the loop is over before that is told.
+func TestRelayAttendTells(t *testing.T) {
+	t.Parallel()
+	r := newRelay(t, ralph.Task{})
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
+	ended, looked := make(chan struct{}), make(chan struct{})
+	r.Hook = &ralph.Hook{Store: &lookedAt{Store: &r.store, ended: ended, looked: looked}, Verifier: r.Hook.Verifier, Inject: r.Inject, Delay: -1,
+		Notify: func(ctx context.Context, n ralph.Notice) {
+			close(ended)
+			<-looked
+			for range 1000 { // Attend has every occasion to end
+				runtime.Gosched()
+			}
+			r.Notify(ctx, n)
+		}}
+	r.File = filepath.Join(t.TempDir(), "place")
+	var waits <-chan ralph.Answer
+	why, err := r.Attend(t.Context(), 0, func() {
+		place, err := os.ReadFile(r.File)
+		if err != nil {
+			t.Error(err)
+		}
+		r.place = string(place)
+		r.verdict <- ralph.Pass()
+		waits = r.later(t, doneText)
+	})
+	if got := <-waits; why != "" || err != nil || !strings.HasPrefix(got.Note, "Ralph Loop Complete!") {
+		t.Errorf("%q, %v, %+v", why, err, got)
+	}
+}
+
+// A lookedAt is a Store that tells when it is looked at after an end.
+type lookedAt struct {
+	ralph.Store
+	ended, looked chan struct{}
+	once          sync.Once
+}
+
+func (s *lookedAt) Update(ctx context.Context, session string, change func(ralph.HookState) (ralph.HookState, error)) error {
+	err := s.Store.Update(ctx, session, change)
+	select {
+	case <-s.ended:
+		s.once.Do(func() { close(s.looked) })
+	default:
+	}
+	return err
 }
 
 // TestAskRelay: places are tried in turn; that none has the session is no error, that one
