@@ -139,6 +139,8 @@ type idle struct {
 	said said
 	lost bool // somebody else deals with the session now, or its loop is over
 
+	begun Iteration // whose prompt this one injects, zero = none yet
+
 	logErr error
 }
 
@@ -266,8 +268,11 @@ func (e *idle) judge(ctx context.Context) error {
 		if e.said.told {
 			x.Seen, x.SeenSum = seen(e.t.Messages)
 		}
-		if x.State.Done() || x.State.Paused {
+		switch {
+		case x.State.Done() || x.State.Paused:
 			x.Busy, x.Until = "", time.Time{}
+		case e.h.delay() <= 0: // in one step, for each is a write that is waited for
+			x = e.begin(x)
 		}
 		return x
 	})
@@ -296,30 +301,40 @@ func (e *idle) log(ctx context.Context, s State, ev Event) {
 	e.logErr = also(e.logErr, e.h.log(ctx, s, ev))
 }
 
+// begin is the state in which the prompt of the iteration that is next is injected.
+func (e *idle) begin(x HookState) HookState {
+	e.begun = Iteration{Number: x.State.Iteration, Attempt: x.State.Attempt, Start: time.Now().UTC().Round(0)}
+	x.State = x.State.Apply(Event{Kind: EventIterationStarted, Iteration: e.begun})
+	x.Asked, x.Injecting, x.Until = e.begun.Start, true, lease(time.Now())
+	return x
+}
+
+// delay is how long it is until a prompt is injected.
+func (h *Hook) delay() time.Duration { return orDefault(h.Delay, hookDelay) }
+
 // inject gives the session the prompt of the iteration that is next, after the delay.
 func (e *idle) inject(ctx context.Context) error {
 	kept, stop := e.keep(ctx)
 	defer stop()
-	pause(kept, orDefault(e.h.Delay, hookDelay))
-	if ctx.Err() != nil {
-		return also(context.Cause(ctx), e.letGo(ctx, Usage{}))
-	}
-	s := e.x.State
-	begun := Iteration{Number: s.Iteration, Attempt: s.Attempt, Start: time.Now().UTC().Round(0)}
-	err := e.mine(ctx, func(x HookState) HookState {
-		if x.State.Paused {
-			x.Busy, x.Until = "", time.Time{}
-			return x
+	if e.begun.Number == 0 {
+		pause(kept, e.h.delay())
+		if ctx.Err() != nil {
+			return also(context.Cause(ctx), e.letGo(ctx, Usage{}))
 		}
-		x.State, x.Asked, x.Injecting, x.Until = x.State.Apply(Event{Kind: EventIterationStarted, Iteration: begun}), begun.Start, true, lease(time.Now())
-		return x
-	})
-	if err != nil || e.lost || e.x.State.Paused {
-		return err
+		err := e.mine(ctx, func(x HookState) HookState {
+			if x.State.Paused {
+				x.Busy, x.Until = "", time.Time{}
+				return x
+			}
+			return e.begin(x)
+		})
+		if err != nil || e.lost || e.x.State.Paused {
+			return err
+		}
 	}
-	e.log(ctx, s, Event{Kind: EventIterationStarted, Iteration: begun})
+	e.log(ctx, e.x.State, Event{Kind: EventIterationStarted, Iteration: e.begun})
 	prompt, err := e.h.prompt(e.x.State)
-	if err == nil {
+	if err = also(err, context.Cause(ctx)); err == nil {
 		by := context.WithValue(ctx, injecting{}, e.me)
 		err = plugin.Call("Hook.Inject", func() error { return e.h.Inject(by, e.t.Session, prompt) })
 	}

@@ -180,3 +180,37 @@ func TestHookWithFiftySessions(t *testing.T) {
 		t.Error(h.injected(), "prompts, not", want)
 	}
 }
+
+// A counted store counts how often an update changes the loop of a session, which is a
+// write that its host waits for.
+type counted struct {
+	ralph.MemoryStore
+	t *testing.T
+	n int
+}
+
+func (c *counted) Update(ctx context.Context, session string, change func(ralph.HookState) (ralph.HookState, error)) error {
+	return c.MemoryStore.Update(ctx, session, func(x ralph.HookState) (ralph.HookState, error) {
+		to, err := change(x)
+		if asJSON(c.t, to.State) != asJSON(c.t, x.State) {
+			c.n++
+		}
+		return to, err
+	})
+}
+
+// TestHookWritesOnce: without a delay an answer and the prompt that follows it are one
+// change of the loop.
+func TestHookWritesOnce(t *testing.T) {
+	inBubble(t, "no delay", func(t *testing.T) {
+		h, store := newHost(), &counted{t: t}
+		h.hook.Store, h.hook.Delay = store, -1
+		h.start(t, "s", ralph.Task{})
+		for i := range 3 {
+			h.answer(t, "s", "More.")
+			if store.n != i+2 || h.injected() != i+1 {
+				t.Errorf("%d changes, %d prompts", store.n, h.injected())
+			}
+		}
+	})
+}
