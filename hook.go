@@ -22,7 +22,9 @@ import (
 // Its methods may be called concurrently, and by many processes that share a Store: for
 // each event a new one may be started. What an event changes is in the store before
 // anything follows from it, so that a host that dies loses nothing: the next event goes
-// on from there. The fields must not be changed once a method was called.
+// on from there. The fields must not be changed once a method was called. Its functions
+// are called on the goroutines of the methods that need them; Idle takes as long as a
+// verification, so cancels come from another goroutine.
 //
 // Left to the host are the time-out of an iteration and the waits for rate limits. An
 // iteration's time ([Limits.Duration]) is that from its prompt to its verdict, also if
@@ -32,12 +34,14 @@ type Hook struct {
 	Verifier Verifier // required; verify.String{} is the explicit choice to trust the agent's word
 
 	// Inject gives a session its next prompt, as if its user had typed it. It may
-	// return at once, or when the session is idle again, and may call the Hook's methods.
+	// return at once, or when the session is idle again, and may call the Hook's methods
+	// with the context that it is given.
 	// An error is kept ([HookState.Failed]), spends no iteration, and the same prompt is
 	// injected at the next idle event. Required.
 	Inject func(ctx context.Context, session, prompt string) error
 	// Messages returns a session's conversation, for turns that do not tell it and for
-	// Start, which notes how much there is. nil = turns tell.
+	// Start, which notes how much there is: what was said before counts for nothing then,
+	// also if it was said to the same prompt. nil = turns tell.
 	Messages func(ctx context.Context, session string) ([]Message, error)
 	// Notify shows a person what has happened. nil = nobody is told.
 	Notify func(ctx context.Context, n Notice)
@@ -199,6 +203,7 @@ func (h *Hook) Cancel(ctx context.Context, session string) (bool, error) {
 
 // end cancels a session's loop and clears its state. It returns what that was.
 func (h *Hook) end(ctx context.Context, session, reason string) (was HookState, err error) {
+	ctx = context.WithoutCancel(ctx) // what ends a session's context may be what ends its loop
 	err = h.update(ctx, session, func(x HookState) (HookState, error) {
 		if was = x; !x.Active() {
 			return x, nil

@@ -21,8 +21,8 @@ func (e *SessionError) Error() string {
 
 // Error tells of an error in a session. If the user has broken off the answer (a
 // [*SessionError] that says so, [context.Canceled], [ErrCancelled]), the loop is
-// cancelled. After any other the session may recover by itself: idle events are ignored
-// for [Hook.Recovery].
+// cancelled, also if ctx is done. After any other the session may recover by itself: idle
+// events are ignored for [Hook.Recovery], see [ErrRecovering].
 func (h *Hook) Error(ctx context.Context, session string, err error) error {
 	if bad := h.usable(session); bad != nil {
 		return bad
@@ -71,8 +71,8 @@ func (h *Hook) Deleted(ctx context.Context, session string) error {
 // first, and changes nothing. An event of a paused loop is judged, and the prompt waits
 // for the next one.
 //
-// The error is [ErrNoMessage] if there is no answer yet: nothing was decided, and the
-// host asks again. It is that of Inject or of Store; if ctx is done it is its cause, and
+// The error is [ErrNoMessage] if there is no answer yet, and [ErrRecovering] after an
+// error: nothing was decided, and the host asks again. It is that of Inject or of Store; if ctx is done it is its cause, and
 // the event can come again.
 func (h *Hook) Idle(ctx context.Context, t Turn) (HookState, error) {
 	if err := h.usable(t.Session); err != nil {
@@ -91,6 +91,8 @@ func (h *Hook) Idle(ctx context.Context, t Turn) (HookState, error) {
 		return e.x, err
 	}
 	switch move {
+	case moveRecovering:
+		return e.x, ErrRecovering
 	case moveIgnore:
 		if e.x.Active() {
 			return e.x, nil
@@ -137,6 +139,8 @@ type idle struct {
 	said said
 	lost bool // somebody else deals with the session now, or its loop is over
 
+	begun Iteration // whose prompt this one injects, zero = none yet
+
 	logErr error
 }
 
@@ -147,6 +151,7 @@ const (
 	moveIgnore move = iota
 	moveWait        // somebody deals with the session
 	moveAsk         // there is no answer yet
+	moveRecovering
 	moveJudge
 	moveInject
 )
@@ -158,8 +163,10 @@ func (x HookState) weigh(t Turn, s said, known bool, now time.Time) move {
 	// Who has died while he injected the prompt may have done it.
 	wanted := !x.State.Running || x.Injecting && !s.asked && !answered
 	switch {
-	case !x.Active() || now.Before(x.Recovering):
+	case !x.Active():
 		return moveIgnore
+	case now.Before(x.Recovering):
+		return moveRecovering
 	case busy && !(x.Injecting && answered):
 		return moveWait
 	case wanted:
@@ -257,11 +264,15 @@ func (e *idle) judge(ctx context.Context) error {
 	}
 	err = e.mine(ctx, func(x HookState) HookState {
 		x.State, x.Last, x.Turn, x.Until = x.State.Next(it), it, e.t.ID, lease(time.Now())
+		x.Seen, x.SeenSum = 0, ""
 		if e.said.told {
 			x.Seen, x.SeenSum = seen(e.t.Messages)
 		}
-		if x.State.Done() || x.State.Paused {
+		switch {
+		case x.State.Done() || x.State.Paused:
 			x.Busy, x.Until = "", time.Time{}
+		case e.h.delay() <= 0: // in one step, for each is a write that is waited for
+			x = e.begin(x)
 		}
 		return x
 	})
@@ -290,30 +301,40 @@ func (e *idle) log(ctx context.Context, s State, ev Event) {
 	e.logErr = also(e.logErr, e.h.log(ctx, s, ev))
 }
 
+// begin is the state in which the prompt of the iteration that is next is injected.
+func (e *idle) begin(x HookState) HookState {
+	e.begun = Iteration{Number: x.State.Iteration, Attempt: x.State.Attempt, Start: time.Now().UTC().Round(0)}
+	x.State = x.State.Apply(Event{Kind: EventIterationStarted, Iteration: e.begun})
+	x.Asked, x.Injecting, x.Until = e.begun.Start, true, lease(time.Now())
+	return x
+}
+
+// delay is how long it is until a prompt is injected.
+func (h *Hook) delay() time.Duration { return orDefault(h.Delay, hookDelay) }
+
 // inject gives the session the prompt of the iteration that is next, after the delay.
 func (e *idle) inject(ctx context.Context) error {
 	kept, stop := e.keep(ctx)
 	defer stop()
-	pause(kept, orDefault(e.h.Delay, hookDelay))
-	if ctx.Err() != nil {
-		return also(context.Cause(ctx), e.letGo(ctx, Usage{}))
-	}
-	s := e.x.State
-	begun := Iteration{Number: s.Iteration, Attempt: s.Attempt, Start: time.Now().UTC().Round(0)}
-	err := e.mine(ctx, func(x HookState) HookState {
-		if x.State.Paused {
-			x.Busy, x.Until = "", time.Time{}
-			return x
+	if e.begun.Number == 0 {
+		pause(kept, e.h.delay())
+		if ctx.Err() != nil {
+			return also(context.Cause(ctx), e.letGo(ctx, Usage{}))
 		}
-		x.State, x.Asked, x.Injecting, x.Until = x.State.Apply(Event{Kind: EventIterationStarted, Iteration: begun}), begun.Start, true, lease(time.Now())
-		return x
-	})
-	if err != nil || e.lost || e.x.State.Paused {
-		return err
+		err := e.mine(ctx, func(x HookState) HookState {
+			if x.State.Paused {
+				x.Busy, x.Until = "", time.Time{}
+				return x
+			}
+			return e.begin(x)
+		})
+		if err != nil || e.lost || e.x.State.Paused {
+			return err
+		}
 	}
-	e.log(ctx, s, Event{Kind: EventIterationStarted, Iteration: begun})
+	e.log(ctx, e.x.State, Event{Kind: EventIterationStarted, Iteration: e.begun})
 	prompt, err := e.h.prompt(e.x.State)
-	if err == nil {
+	if err = also(err, context.Cause(ctx)); err == nil {
 		by := context.WithValue(ctx, injecting{}, e.me)
 		err = plugin.Call("Hook.Inject", func() error { return e.h.Inject(by, e.t.Session, prompt) })
 	}

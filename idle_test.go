@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph"
-	"github.com/ralph-loop/ralph/verify"
 )
 
 // twice is the same event, told twice.
@@ -62,7 +61,7 @@ func TestHookWithTheSameEventTwice(t *testing.T) {
 			h := newHost()
 			h.hook.Verifier = slow(time.Minute, ralph.Reject("No."))
 			h.inject = func(_ context.Context, session, prompt string) error {
-				time.Sleep(time.Minute)
+				<-time.After(time.Minute)
 				h.says(session, "user", prompt)
 				return nil
 			}
@@ -76,7 +75,7 @@ func TestHookWithTheSameEventTwice(t *testing.T) {
 				late = 0 // who comes late with such a text brings a new answer
 			}
 			for _, at := range []time.Duration{0, time.Second, time.Minute, late} {
-				go func() { time.Sleep(at); _, err := h.another().Idle(t.Context(), form.turn); errs <- err }()
+				go func() { <-time.After(at); _, err := h.another().Idle(t.Context(), form.turn); errs <- err }()
 			}
 			go func() { _, err := h.hook.Idle(t.Context(), form.turn); errs <- err }()
 			for range 6 {
@@ -118,7 +117,7 @@ func TestHookWithAnAnswerDuringTheInjection(t *testing.T) {
 					}
 					second <- x
 				}()
-				time.Sleep(time.Hour)
+				<-time.After(time.Hour)
 				return nil
 			}
 			h.start(t, "s", ralph.Task{})
@@ -126,7 +125,7 @@ func TestHookWithAnAnswerDuringTheInjection(t *testing.T) {
 			if x := <-second; x.State.Stop != ralph.StopVerified {
 				t.Errorf("%+v", x)
 			}
-			time.Sleep(2 * time.Hour)
+			<-time.After(2 * time.Hour)
 			if left := h.state(t, "s"); !left.IsZero() || h.injected() != 1 {
 				t.Error(left, h.prompts)
 			}
@@ -135,13 +134,13 @@ func TestHookWithAnAnswerDuringTheInjection(t *testing.T) {
 	inBubble(t, "that is not there yet", func(t *testing.T) {
 		h := newHost()
 		h.inject = func(_ context.Context, session, prompt string) error {
-			time.Sleep(time.Second)
+			<-time.After(time.Second)
 			h.says(session, "user", prompt)
 			return nil
 		}
 		h.start(t, "s", ralph.Task{})
 		go h.answer(t, "s", "So far.")
-		time.Sleep(time.Second)
+		<-time.After(time.Second)
 		if x, err := h.hook.Idle(t.Context(), ralph.Turn{Session: "s", ID: "e2"}); !errors.Is(err, ralph.ErrNoMessage) {
 			t.Error("this event is not the one that was dealt with:", x, err)
 		}
@@ -256,6 +255,32 @@ func TestHookWithAnInjectionThatFails(t *testing.T) {
 	})
 }
 
+// TestHookWithAnInjectionThatGoesOn has an Inject that does not look at its context: the
+// prompt is not given a second time while the first may still arrive.
+func TestHookWithAnInjectionThatGoesOn(t *testing.T) {
+	inBubble(t, "when the context is done", func(t *testing.T) {
+		h := newHost()
+		h.inject = func(_ context.Context, session, prompt string) error {
+			<-time.After(time.Minute)
+			h.says(session, "user", prompt)
+			return nil
+		}
+		h.start(t, "s", ralph.Task{})
+		h.says("s", "assistant", "So far.")
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		first := make(chan error)
+		go func() { _, err := h.hook.Idle(ctx, ralph.Turn{Session: "s", ID: "e1"}); first <- err }()
+		<-time.After(2 * time.Second)
+		if _, err := h.another().Idle(t.Context(), ralph.Turn{Session: "s", ID: "e1"}); err != nil {
+			t.Error(err)
+		}
+		if err := <-first; err != nil || h.injected() != 1 {
+			t.Error(err, h.prompts)
+		}
+	})
+}
+
 // errDead is what a process that has died gets from a store.
 var errDead = errors.New("the process is dead")
 
@@ -335,173 +360,5 @@ func TestHookWhoseProcessDies(t *testing.T) {
 				}
 			}
 		}
-	}
-}
-
-// TestHookWithCancel cancels a loop in each part of an event.
-func TestHookWithCancel(t *testing.T) {
-	for _, when := range []struct {
-		name string
-		at   time.Duration
-	}{{"in the verification", time.Minute}, {"in the delay", 2*time.Minute + time.Second/4}, {"in the injection", 3 * time.Minute}} {
-		for _, other := range []bool{false, true} {
-			inBubble(t, fmt.Sprintf("%s/%v", when.name, other), func(t *testing.T) {
-				h := newHost()
-				h.hook.Verifier = slow(2*time.Minute, ralph.Pass())
-				if when.at > time.Minute {
-					h.hook.Verifier = slow(2*time.Minute, ralph.Reject("No."))
-				}
-				h.inject = func(context.Context, string, string) error { time.Sleep(2 * time.Minute); return nil }
-				h.start(t, "s", ralph.Task{})
-				h.says("s", "assistant", claimed)
-				var ended time.Time
-				var first ralph.HookState
-				done := make(chan error, 1)
-				go func() {
-					var err error
-					first, err = h.hook.Idle(t.Context(), ralph.Turn{Session: "s"})
-					ended = time.Now()
-					done <- err
-				}()
-				time.Sleep(when.at)
-				by := &h.hook
-				if other {
-					by = h.another()
-				}
-				injected := h.injected()
-				if was, err := by.Cancel(t.Context(), "s"); !was || err != nil {
-					t.Fatal(was, err)
-				}
-				cancelled := time.Now()
-				if was, err := by.Cancel(t.Context(), "s"); was || err != nil {
-					t.Error("cancelling twice is harmless:", was, err)
-				}
-				// A new loop, before the old event is through.
-				begun := h.start(t, "s", ralph.Task{Prompt: "Do that."})
-				if err := <-done; err != nil || first.State.Stop == ralph.StopVerified {
-					t.Error(err, first.State.Stop)
-				}
-				if by == &h.hook && when.at <= time.Minute && !ended.Equal(cancelled) {
-					t.Error("the verification went on for", ended.Sub(cancelled))
-				}
-				if ended.Sub(cancelled) > time.Minute && when.at <= time.Minute {
-					t.Error("it went on for", ended.Sub(cancelled))
-				}
-				if h.injected() != injected {
-					t.Error("a prompt for a cancelled loop:", h.prompts)
-				}
-				time.Sleep(time.Hour)
-				if x := h.state(t, "s"); x.State.Iteration != 1 || x.Seen != begun.Seen || x.State.Task.Prompt != "Do that." || !x.Active() {
-					t.Errorf("the old event has changed the new loop: %+v", x)
-				}
-			})
-		}
-	}
-}
-
-// TestHookLeases has one deal with an event as long as it lives, and another when it
-// does not.
-func TestHookLeases(t *testing.T) {
-	inBubble(t, "a slow verifier", func(t *testing.T) {
-		h := newHost()
-		h.hook.Verifier = slow(5*time.Minute-1, ralph.Pass())
-		h.start(t, "s", ralph.Task{})
-		h.says("s", "assistant", claimed)
-		stops := make(chan ralph.StopReason)
-		for _, hook := range []*ralph.Hook{&h.hook, h.another(), h.another()} {
-			go func() {
-				x, err := hook.Idle(t.Context(), ralph.Turn{Session: "s"})
-				if err != nil {
-					t.Error(err)
-				}
-				stops <- x.State.Stop
-			}()
-		}
-		begun := time.Now()
-		got := []ralph.StopReason{<-stops, <-stops, <-stops}
-		slices.Sort(got)
-		if !slices.Equal(got, []ralph.StopReason{"", "", ralph.StopVerified}) || time.Since(begun) > 5*time.Minute+time.Second {
-			t.Error(got, time.Since(begun))
-		}
-	})
-	inBubble(t, "a dead holder", func(t *testing.T) {
-		h := newHost()
-		h.start(t, "s", ralph.Task{})
-		h.says("s", "assistant", claimed)
-		dies := h.another()
-		dies.Store = &mortal{MemoryStore: h.hook.Store.(*ralph.MemoryStore), n: 2}
-		if _, err := dies.Idle(t.Context(), ralph.Turn{Session: "s", Messages: h.messages["s"]}); !errors.Is(err, errDead) {
-			t.Fatal(err)
-		}
-		begun := time.Now()
-		if x := h.idle(t, "s"); x.State.Stop != ralph.StopVerified {
-			t.Errorf("%+v", x)
-		}
-		if d := time.Since(begun); d < 9*time.Second || d > 11*time.Second {
-			t.Error("waited", d)
-		}
-	})
-	for name, seconds := range map[string]time.Duration{"in verification": time.Minute, "in the delay": 5*time.Minute + time.Millisecond} {
-		inBubble(t, "a context that ends "+name, func(t *testing.T) {
-			h := newHost()
-			usage := ralph.Usage{InputTokens: 7}
-			h.hook.Verifier = ralph.VerifierFunc(func(ctx context.Context, c ralph.Claim) (ralph.Verdict, error) {
-				v, err := slow(5*time.Minute-1, ralph.Reject("No.")).Verify(ctx, c)
-				v.Usage = usage
-				return v, err
-			})
-			h.start(t, "s", ralph.Task{})
-			h.says("s", "assistant", claimed)
-			cause := errors.New("the host stops")
-			ctx, cancel := context.WithTimeoutCause(t.Context(), seconds, cause)
-			defer cancel()
-			if _, err := h.hook.Idle(ctx, ralph.Turn{Session: "s", ID: "e1"}); !errors.Is(err, cause) {
-				t.Error(err)
-			}
-			if x := h.state(t, "s"); x.Busy != "" || !x.Active() || h.injected() != 0 {
-				t.Errorf("%+v", x)
-			}
-			x, err := h.another().Idle(t.Context(), ralph.Turn{Session: "s", ID: "e1"})
-			if err != nil || x.State.Iteration != 2 || h.injected() != 1 {
-				t.Error(err, x, h.prompts)
-			}
-			if want := map[bool]int64{true: 14, false: 7}[seconds == time.Minute]; x.State.Verifying.InputTokens != want || x.State.Usage.InputTokens != want {
-				t.Errorf("what was spent is spent: %+v", x.State.Usage)
-			}
-		})
-	}
-}
-
-// TestHookWithFiftySessions has them all at once.
-func TestHookWithFiftySessions(t *testing.T) {
-	h := newHost()
-	h.hook.Delay = time.Microsecond
-	h.hook.Verifier = verify.String{Contains: []string{"really"}}
-	var all sync.WaitGroup
-	for i := range 50 {
-		session := fmt.Sprint("session ", i)
-		all.Go(func() {
-			h.start(t, session, ralph.Task{Promise: fmt.Sprint("P", i)})
-			for n := range i % 7 {
-				if x := h.answer(t, session, fmt.Sprintf("<promise>P%d</promise> <promise>P%d</promise>", i+1, i+100*n)); x.State.Iteration != n+2 {
-					t.Error(session, x)
-				}
-				all.Go(func() { h.hook.State(t.Context(), "") })
-			}
-			if x := h.answer(t, session, fmt.Sprintf("It is really done: <promise>P%d</promise>", i)); x.State.Stop != ralph.StopVerified || x.State.Iteration != i%7+1 || x.Session != session {
-				t.Errorf("%s: %+v", session, x)
-			}
-		})
-	}
-	all.Wait()
-	for x, err := range h.hook.Store.All(t.Context()) {
-		t.Error("left:", x, err)
-	}
-	want := 0
-	for i := range 50 {
-		want += i % 7
-	}
-	if h.injected() != want {
-		t.Error(h.injected(), "prompts, not", want)
 	}
 }

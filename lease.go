@@ -52,16 +52,18 @@ func (e *idle) letGo(ctx context.Context, used Usage) error {
 	})
 }
 
-// keep says that this one still deals with the event, until stop is called. The context
-// is done when somebody has cancelled the loop, or has taken the event over.
+// keep says that this one still deals with the event, until stop is called, also when ctx
+// is done. The context is also done when somebody has cancelled the loop, or has taken
+// the event over.
 func (e *idle) keep(ctx context.Context) (kept context.Context, stop func()) {
 	kept, cancel := context.WithCancelCause(ctx)
+	live, end := context.WithCancel(context.WithoutCancel(ctx))
 	e.h.wait(e.me, cancel)
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		for pause(kept, hookBeat) {
-			err := e.h.update(kept, e.t.Session, func(x HookState) (HookState, error) {
+		for pause(live, hookBeat) {
+			err := e.h.update(live, e.t.Session, func(x HookState) (HookState, error) {
 				if x.Busy != e.me || !x.Active() {
 					return x, errLost
 				}
@@ -70,11 +72,13 @@ func (e *idle) keep(ctx context.Context) (kept context.Context, stop func()) {
 			})
 			if errors.Is(err, errLost) {
 				cancel(fmt.Errorf("%w: by another process", ErrCancelled))
+				return
 			}
 		}
 	}()
 	return kept, func() {
 		e.h.wait(e.me, nil)
+		end()
 		cancel(nil)
 		<-ended
 	}

@@ -67,7 +67,7 @@ func TestHookNotices(t *testing.T) {
 			h.hook.Task = ralph.Task{Limits: ralph.Limits{Iterations: 3}}
 			h.start(t, "s", test.task)
 			test.do(t, h)
-			if diff := cmp.Diff(test.want, h.notices, cmpopts.IgnoreFields(ralph.Notice{}, "State")); diff != "" {
+			if diff := cmp.Diff(test.want, h.notices, cmpopts.IgnoreFields(ralph.Notice{}, "State", "Last")); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -139,4 +139,19 @@ func TestHookPrompts(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestNoticeTellsWhy: who is told that a loop goes on can tell why.
+func TestNoticeTellsWhy(t *testing.T) {
+	inBubble(t, "rejected", func(t *testing.T) {
+		h := newHost()
+		h.hook.Verifier = ralph.VerifierFunc(func(context.Context, ralph.Claim) (ralph.Verdict, error) {
+			return ralph.Reject("two tests fail"), nil
+		})
+		h.start(t, "s", ralph.Task{})
+		h.answer(t, "s", "<promise>DONE</promise>")
+		if n := h.notices[len(h.notices)-1]; !n.Last.Claimed || n.Last.Verdict.Feedback != "two tests fail" || n.State.Iteration != 2 {
+			t.Errorf("%+v", n)
+		}
+	})
 }

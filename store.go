@@ -151,6 +151,9 @@ var (
 	// ErrNoMessage says that a session has no answer yet to its last prompt: the host
 	// asks again when it has. Nothing was decided.
 	ErrNoMessage = errors.New("ralph: the session has no answer yet to its last prompt")
+	// ErrRecovering says that an idle event was ignored, for the session recovers from an
+	// error: its host asks again after [HookState.Recovering].
+	ErrRecovering = errors.New("ralph: the session recovers from an error")
 	// ErrActive says that a session's loop goes on, so that none can be started.
 	ErrActive = errors.New("the session has an active loop")
 )

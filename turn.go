@@ -167,8 +167,9 @@ type said struct {
 
 // said looks for the newest text of the agent since a prompt was injected, when the
 // state was x. Where the messages go on from those that were seen then, a prompt that its
-// host has changed is taken to be the newest message of a user that came since; where
-// they do not, they were cut or compacted, and hold the prompt or are no answer to it.
+// host has changed is taken to be the newest message of a user that came since. Where
+// they do not, they were cut or compacted, and hold the prompt or are no answer to it; so
+// is it with the first prompt, which nobody here has injected.
 func (t Turn) said(prompt string, x HookState) said {
 	if t.Text != "" || t.Messages == nil {
 		return said{text: t.Text, answered: strings.TrimSpace(t.Text) != ""}
@@ -188,7 +189,7 @@ func (t Turn) said(prompt string, x HookState) said {
 				s.text, s.answered = m.Content, true
 			}
 		case "user":
-			s.asked = strings.Contains(m.Content, prompt) || s.answered && goesOn
+			s.asked = strings.Contains(m.Content, prompt) || s.answered && goesOn && !x.State.first()
 		}
 	}
 	s.answered = s.answered && s.asked

@@ -1,6 +1,7 @@
 package ralph_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"os"
@@ -43,8 +44,8 @@ func TestHookLooksInTheNewestAnswerOnly(t *testing.T) {
 		{"an answer without text", nil, nil, []ralph.Message{user("Do it."), agent(" \n")}, "no message"},
 		{"the rest of the last answer came late", nil, []ralph.Message{user("Do it."), agent("So far.")}, []ralph.Message{agent("It is " + claimed), user(p2)}, "no message"},
 		{"the host wraps prompts", nil, nil, []ralph.Message{user("<command>/ralph</command> Do it.\n<time>12:00</time>"), agent(claimed)}, "done"},
-		{"the host rewrites prompts", []ralph.Message{user("Hi."), agent("Hi.")}, nil, []ralph.Message{user("/ralph"), agent(claimed)}, "done"},
-		{"the host rewrites prompts of a new session", nil, nil, []ralph.Message{user("/ralph"), agent(claimed)}, "done"},
+		{"the host rewrites the first prompt", []ralph.Message{user("Hi."), agent("Hi.")}, nil, []ralph.Message{user("/ralph"), agent(claimed)}, "no message"},
+		{"a question before the task is given", []ralph.Message{user("Hi."), agent("Hi.")}, nil, []ralph.Message{user("What is the tag?"), agent(claimed)}, "no message"},
 		{"the host rewrites the second prompt", nil, []ralph.Message{user("Do it."), agent("So far.")}, []ralph.Message{user("[continue]"), agent(claimed)}, "done"},
 		{"the agent repeats its second prompt", nil, []ralph.Message{user("Do it."), agent("So far.")}, []ralph.Message{user(p2), agent("I was told: " + p2)}, "not done"},
 		{"a person types between", nil, nil, []ralph.Message{user("Do it."), agent("So far."), user("Hurry up."), agent(claimed)}, "done"},
@@ -171,6 +172,25 @@ func TestHookWithMessagesThatWereCut(t *testing.T) {
 			judge(t, h, ralph.Turn{Session: "s", Messages: test.now}, test.want)
 		})
 	}
+}
+
+// TestHookWithTextsAndMessages has a host that tells of one turn by its text, and of the
+// next by messages, which may hold the first.
+func TestHookWithTextsAndMessages(t *testing.T) {
+	inBubble(t, "the second prompt is not there yet", func(t *testing.T) {
+		h := newHost()
+		h.hook.Verifier = slow(0, ralph.Reject("No."))
+		h.inject = func(context.Context, string, string) error { return nil }
+		h.start(t, "s", ralph.Task{})
+		h.says("s", "assistant", claimed)
+		if x, err := h.hook.Idle(t.Context(), ralph.Turn{Session: "s", Text: claimed}); err != nil || x.State.Iteration != 2 {
+			t.Fatal(x, err)
+		}
+		judge(t, h, ralph.Turn{Session: "s"}, "no message")
+		h.says("s", "user", h.prompts[0])
+		h.says("s", "assistant", "More.")
+		judge(t, h, ralph.Turn{Session: "s"}, "not done")
+	})
 }
 
 // transcriptOf is a file with a conversation.

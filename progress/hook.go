@@ -218,22 +218,10 @@ func (u *updating) lines(t *telling, to ralph.HookState) (lines []journalLine, w
 	}
 	want.Failed = u.j.d.redacted(ralph.Event{Text: to.Failed}).Text
 
-	var kinds []ralph.EventKind
-	switch {
-	case starts:
-		kinds = append(kinds, ralph.EventLoopStarted)
-	case ended:
-		kinds = append(kinds, ralph.EventIterationEnded)
-	case !to.State.Done():
-		kinds = append(kinds, ralph.EventHook)
-	}
-	if to.State.Done() {
-		kinds = append(kinds, ralph.EventLoopStopped)
-	}
 	rest := want
 	rest.Session, rest.State, rest.Last, rest.Failed = "", ralph.State{}, ralph.Iteration{}, ""
 	ev := plainEvent(ralph.Event{Loop: u.j.loop, Task: to.State.Task.ID, Agent: to.State.Task.Agent, Text: want.Failed})
-	for _, kind := range kinds {
+	for _, kind := range hookKinds(starts, ended, to.State.Done()) {
 		line := journalLine{Kind: kind, Hook: &rest, Event: ev}
 		line.Event.Kind = kind
 		if whole {
@@ -249,6 +237,22 @@ func (u *updating) lines(t *telling, to ralph.HookState) (lines []journalLine, w
 		lines[0].Journal = &about{V: ralph.Version, Kind: KindHook, Loop: u.j.loop, Parent: u.j.d.Parent}
 	}
 	return lines, want, durable
+}
+
+// hookKinds are the events that tell what has become of a session.
+func hookKinds(starts, ended, stops bool) (kinds []ralph.EventKind) {
+	switch {
+	case starts:
+		kinds = append(kinds, ralph.EventLoopStarted)
+	case ended:
+		kinds = append(kinds, ralph.EventIterationEnded)
+	case !stops:
+		kinds = append(kinds, ralph.EventHook)
+	}
+	if stops {
+		kinds = append(kinds, ralph.EventLoopStopped)
+	}
+	return kinds
 }
 
 // same reports whether two values are the same on record.
