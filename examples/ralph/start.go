@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -13,7 +14,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/progress"
@@ -24,7 +24,6 @@ import (
 type startFlags struct {
 	shared
 	session    string
-	within     time.Duration
 	background bool
 	program    []string // what stands after --
 
@@ -36,7 +35,6 @@ type startFlags struct {
 func (f *startFlags) own(set *flag.FlagSet) {
 	set.StringVar(&f.session, "session", "", "go on with the client's session of this `ID`; without a client: in one that runs, after ralph hook install")
 	set.BoolVar(&f.background, "background", false, "")
-	hookTimeout(set, &f.within)
 }
 
 func (f *startFlags) after(args []string) { f.program = args }
@@ -91,13 +89,10 @@ func (f *startFlags) build(e env) (hold *progress.Hold, err error) {
 		return nil, err
 	}
 	f.session = cmp.Or(f.session, ralph.NewSession())
-	f.relay = &ralph.Relay{Session: f.session, Client: f.session}
-	if f.client.Chooses {
-		f.relay.Client = ""
-	}
+	f.relay = &ralph.Relay{Session: f.session, Client: map[bool]string{false: f.session}[f.client.Chooses]}
 	if f.program == nil {
 		f.relay.File = progress.SessionFile(f.session)
-	} else if was, text, err := f.client.edited(filepath.Join(project, f.client.Settings), 0, false); f.client.Installed && (err != nil || len(text) == len(was)) {
+	} else if text, _ := ralph.ReadFile(filepath.Join(project, f.client.Settings), 4<<20); f.client.Installed && !bytes.Contains(text, []byte(f.client.mark("stop"))) {
 		return nil, fail(exitConfig, "%s takes hooks from its settings alone, and ours are not there; 'ralph hook install %s' puts them into %s", f.client.Name, f.client.Name, f.client.Settings)
 	}
 	h := &ralph.Hook{
@@ -160,7 +155,7 @@ func (f *startFlags) launch(e env, x ralph.HookState, fresh bool) error {
 	}
 	defer os.RemoveAll(folder)
 	is := map[string]string{"SESSION": session, "PROMPT": x.State.Opening(), "FOLDER": folder}
-	line, err := f.client.line(f.program, is, goesOn, tty(e.stdin), f.within)
+	line, err := f.client.line(f.program, is, goesOn, tty(e.stdin), f.hookTimeout)
 	if err != nil {
 		return err
 	}
