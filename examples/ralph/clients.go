@@ -63,15 +63,21 @@ func clientFor(fits func(client) bool, what string) (client, error) {
 	return client{}, err
 }
 
+// clientOf is the client of a command line, if hooks of ours are run by it.
+func clientOf(program []string) (client, error) {
+	c, err := clientFor(func(c client) bool { return slices.ContainsFunc(program, c.is) }, strings.Join(program, " "))
+	for _, arg := range program {
+		if name, _, _ := strings.Cut(arg, "="); err == nil && slices.Contains(c.Refused, name) {
+			err = fail(exitUsage, "with %s %s runs no hook of ours", name, c.Name)
+		}
+	}
+	return c, err
+}
+
 func (c client) is(word string) bool { return filepath.Base(word) == c.Name }
 
 // line is the command line of a session, with what it needs in its folder.
 func (c client) line(program []string, is map[string]string, goesOn, typed bool, within time.Duration) ([]string, error) {
-	for _, flag := range c.Refused {
-		if slices.ContainsFunc(program, func(arg string) bool { name, _, _ := strings.Cut(arg, "="); return name == flag }) {
-			return nil, fail(exitUsage, "with %s %s runs no hook of ours", flag, c.Name)
-		}
-	}
 	all, err := c.hooks(within, "stop", "end", "")
 	if err != nil {
 		return nil, err

@@ -76,7 +76,7 @@ func commands() []command {
 			example: "ralph prompt prompts/refactor.md 20 --verify 'go test ./...'"},
 		{name: "run", args: "[FILE]", action: func() action { return &runFlags{} }, example: "ralph run specs/001-shop/tasks.md --max 20",
 			short: "work off a task list, definitions or a prd.json, task by task; the commands that definitions name as their checks are run"},
-		{name: "start", args: "[PROMPT]", then: " [-- CLIENT …]", action: func() action { return &startFlags{} }, example: "ralph start 'Fix all tests' --max-iterations 25 --verify 'go test ./...' -- claude",
+		{name: "start", args: "[PROMPT]", then: " [-- CLIENT …]", action: func() action { return &startFlags{} }, example: "ralph start 'Fix all tests' --verify 'go test ./...' -- claude",
 			short: "start a loop in a client's own session (claude, codex, gemini, copilot), which goes on until its claim is verified"},
 		{name: "hook", args: "ACTION [CLIENT]", takes: "install or uninstall and, if you like, the CLIENT (claude)", action: only(hook), example: "ralph hook install claude",
 			short: "put the hooks into a client's settings by which ralph start can attach to its sessions, with its commands /ralph, /cancel-ralph and /ralph-tasks; or take them out"},

@@ -11,7 +11,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -49,11 +48,7 @@ func (f *startFlags) run(e env, args []string) (err error) {
 	case strings.TrimSpace(prompt) == "" && f.session == "":
 		return fail(exitUsage, "start takes a PROMPT: what the agent is to do")
 	case len(f.program) > 0:
-		f.client, err = clientFor(func(c client) bool { return slices.ContainsFunc(f.program, c.is) }, strings.Join(f.program, " "))
-		if _, missing := exec.LookPath(f.program[0]); err == nil && missing != nil {
-			err = fail(exitAgent, "%w", missing)
-		}
-		if err != nil {
+		if f.client, err = clientOf(f.program); err != nil {
 			return err
 		}
 	}
@@ -149,26 +144,30 @@ func (f *startFlags) launch(e env, x ralph.HookState, fresh bool) error {
 	if f.client.Chooses && !fresh {
 		session, _, goesOn = strings.Cut(x.Turn, "/")
 	}
+	cmd := &exec.Cmd{Env: append(os.Environ(), f.client.Env...), Dir: x.State.Task.Dir, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr}
 	folder, err := os.MkdirTemp("", "ralph-")
-	if err != nil {
-		return fail(exitConfig, "%w", err)
-	}
 	defer os.RemoveAll(folder)
-	is := map[string]string{"SESSION": session, "PROMPT": x.State.Opening(), "FOLDER": folder}
-	line, err := f.client.line(f.program, is, goesOn, tty(e.stdin), f.hookTimeout)
-	if err != nil {
-		return err
+	if err == nil {
+		cmd.Path, err = exec.LookPath(f.program[0])
+		cmd.Path = absolute(cmd.Path)
 	}
-	cmd := exec.Command(line[0], line[1:]...)
-	cmd.Env, cmd.Dir = append(os.Environ(), f.client.Env...), x.State.Task.Dir
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
-	ended, err := f.relay.Launch(e.ctx, cmd)
+	if err == nil {
+		is := map[string]string{"SESSION": session, "PROMPT": x.State.Opening(), "FOLDER": folder}
+		cmd.Args, err = f.client.line(f.program, is, goesOn, tty(e.stdin), f.hookTimeout)
+	}
+	var ended []string
+	if err == nil {
+		ended, err = f.relay.Launch(e.ctx, cmd)
+	}
 	for _, command := range ended {
 		e.say("ended what the session has left running: %s", command)
 	}
 	if err != nil && cmd.Process == nil {
-		_, cancelled := f.relay.Hook.Cancel(context.WithoutCancel(e.ctx), f.session)
-		return fail(exitAgent, "%w", errors.Join(err, cancelled))
+		if fresh {
+			_, cancelled := f.relay.Hook.Cancel(context.WithoutCancel(e.ctx), f.session)
+			err = errors.Join(err, cancelled)
+		}
+		return fail(exitAgent, "%w", err)
 	}
 	return err
 }
