@@ -95,7 +95,7 @@ func (f *startFlags) build(e env) (hold *progress.Hold, err error) {
 		Task: ralph.Task{Dir: project, HowVerified: how, Match: ralph.Match(strings.ReplaceAll(f.match, "-", "_")), Blocked: f.blocked, Limits: f.limits()},
 		Notify: func(ctx context.Context, n ralph.Notice) {
 			f.relay.Notify(ctx, n)
-			if f.program == nil || !tty(e.stdin) { // else the client has the screen
+			if !f.background && (f.program == nil || !tty(e.stdin)) { // else nobody reads it, or the client has the screen
 				e.say("%s: %s", n.Title, n.Message)
 			}
 		},
