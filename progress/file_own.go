@@ -3,7 +3,6 @@ package progress
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -12,35 +11,26 @@ import (
 	"github.com/ralph-loop/ralph/internal/file"
 )
 
+const maxOwn = 1 << 20 // bytes
+
 // Own puts a file with this text among those of somebody else, or takes it away again.
 // What is there already and has another text is not ours: to put it is an error then,
 // which wraps [fs.ErrExist], and to take it away does nothing.
 func (f File) Own(text string, put bool) error {
-	was, err := f.start(int64(len(text)) + 1)
+	was, err := file.Read("", f.Path, maxOwn)
 	switch there := !errors.Is(err, fs.ErrNotExist); {
 	case there && err != nil:
 		return fmt.Errorf("progress: %w", err)
 	case !there && put:
 		return f.Replace([]byte(text))
-	case there && was != text && put:
+	case there && string(was) != text && put:
 		return fmt.Errorf("progress: %s is not ours, move it away: %w", f.Path, fs.ErrExist)
-	case there && was == text && !put:
+	case there && string(was) == text && !put:
 		if err := os.Remove(f.Path); err != nil {
 			return fmt.Errorf("progress: %w", err)
 		}
 	}
 	return nil
-}
-
-// start reads so many bytes of it.
-func (f File) start(most int64) (string, error) {
-	from, err := file.Open("", f.Path)
-	if err != nil {
-		return "", err
-	}
-	defer from.Close() // it was only read
-	text, err := io.ReadAll(io.LimitReader(from, most))
-	return string(text), err
 }
 
 // SessionFile is where the process that decides about a session tells the session's hooks

@@ -23,12 +23,12 @@ var clientFiles embed.FS
 // A client is an agent's program whose hooks can keep a session going, as a row of
 // the table has it. In the texts, {NAME} is filled in.
 type client struct {
-	Name, Version      string   // the version that it was tried with
-	Settings, Commands string   // its file, and its folder, in a project
-	Note, Cap          string   // what to know of installed hooks, and of its sessions
-	Unit, Most         string   // of its hooks' time-outs: what they count, and the longest
-	Refused            []string // flags with which no hook of ours is run
-	Chooses, Installed bool     // it chooses its sessions' IDs; it has hooks from its settings alone
+	Name, Version      string        // the version that it was tried with
+	Settings, Commands string        // its file, and its folder, in a project
+	Note, Cap          string        // what to know of installed hooks, and of its sessions
+	Ticks, Most        time.Duration // of its hooks' time-outs: how many are a second, and the longest, in seconds
+	Refused            []string      // flags with which no hook of ours is run
+	Chooses, Installed bool          // it chooses its sessions' IDs; it has hooks from its settings alone
 	Base               json.RawMessage
 	Files              map[string]string // what is put into {FOLDER}
 	Hash               string            // the text that {HASH} is of
@@ -64,19 +64,21 @@ func clientFor(fits func(client) bool, what string) (client, error) {
 	return client{}, err
 }
 
+// clientOf is the client of a command line, if hooks of ours are run by it.
+func clientOf(program []string) (client, error) {
+	c, err := clientFor(func(c client) bool { return slices.ContainsFunc(program, c.is) }, strings.Join(program, " "))
+	for _, arg := range program {
+		if name, _, _ := strings.Cut(arg, "="); err == nil && slices.Contains(c.Refused, name) {
+			err = fail(exitUsage, "with %s %s runs no hook of ours", name, c.Name)
+		}
+	}
+	return c, err
+}
+
 func (c client) is(word string) bool { return filepath.Base(word) == c.Name }
 
 // line is the command line of a session, with what it needs in its folder.
 func (c client) line(program []string, is map[string]string, goesOn, typed bool, within time.Duration) ([]string, error) {
-	for _, flag := range c.Refused {
-		if slices.ContainsFunc(program, func(arg string) bool { name, _, _ := strings.Cut(arg, "="); return name == flag }) {
-			return nil, fail(exitUsage, "with %s %s runs no hook of ours", flag, c.Name)
-		}
-	}
-	within, err := c.longest(within)
-	if err != nil {
-		return nil, err
-	}
 	c.more = " --launched"
 	all, err := c.hooks(within, "stop", "end", "")
 	if err != nil {
@@ -120,15 +122,15 @@ func (c client) line(program []string, is map[string]string, goesOn, typed bool,
 
 // command is what starts a hook, as JSON.
 func (c client) command(hook string, within time.Duration) string {
-	return asText(fmt.Sprintf("%s%s%v%s", word(self()), c.mark(hook), within, c.more))
+	return asText(fmt.Sprintf("%s%s%v%s", word(self()), c.mark(hook), c.longest(within), c.more))
 }
 
 // mark is by what a hook of ours is known.
 func (c client) mark(hook string) string { return " hook " + hook + " " + c.Name + " --hook-timeout=" }
 
+// timeout is how long a hook may take, as its settings have it.
 func (c client) timeout(within time.Duration) string {
-	unit, _ := time.ParseDuration(c.Unit) // see longest
-	return fmt.Sprint(int64(within / max(unit, 1)))
+	return fmt.Sprint(int64(max(1, c.longest(within)*c.Ticks/time.Second)))
 }
 
 // hooks are what of these hooks stands in settings.
@@ -146,12 +148,11 @@ func (c client) hooks(within time.Duration, hooks ...string) (all []spec.Inserti
 }
 
 // longest is the time-out of its hooks, 0 = as long as it allows.
-func (c client) longest(within time.Duration) (time.Duration, error) {
-	most, err := time.ParseDuration(c.Most)
-	if within <= 0 || within > most {
-		within = most
+func (c client) longest(within time.Duration) time.Duration {
+	if most := c.Most * time.Second; within <= 0 || within > most {
+		return most
 	}
-	return within, err
+	return within
 }
 
 func self() string {

@@ -1,14 +1,11 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -26,37 +23,18 @@ const (
 	maxEvent   = 64 << 20            // bytes
 )
 
-// hookFlags are the flags of hook.
-type hookFlags struct {
-	shared
-	within   time.Duration
-	launched bool // by start, for its session alone
-}
-
-func (f *hookFlags) own(set *flag.FlagSet) {
-	set.BoolVar(&f.launched, "launched", false, "")
-	hookTimeout(set, &f.within)
-}
-
-func hookTimeout(set *flag.FlagSet, to *time.Duration) {
-	set.DurationVar(to, "hook-timeout", 0, "how long the client lets a hook take, a `TIME`; the verdict of a longer verification comes with the next (default: as long as the client allows)")
-}
-
-// run puts hooks into a client's settings, takes them out, or is one.
-func (f *hookFlags) run(e env, args []string) error {
+// hook puts hooks into a client's settings, takes them out, or is one.
+func hook(e env, s *shared, args []string) error {
 	name := cmp.Or(strings.Join(args[1:], ""), "claude")
 	c, err := clientFor(func(c client) bool { return c.Name == name }, name)
-	if err != nil {
-		return err
-	}
-	f.within, err = c.longest(f.within)
+	s.hookTimeout = c.longest(s.hookTimeout)
 	switch {
 	case err != nil:
 		return err
 	case args[0] == "install" || args[0] == "uninstall":
-		return f.edit(e, c, args[0] == "install")
+		return s.edit(e, c, args[0] == "install")
 	case slices.Contains([]string{"stop", "end", "command"}, args[0]):
-		return f.answer(e, c, args[0])
+		return s.answer(e, c, args[0])
 	}
 	return fail(exitUsage, "hook takes install or uninstall, not %q", args[0])
 }
@@ -75,16 +53,16 @@ type hookEvent struct {
 }
 
 // answer answers a client's event: by what the process says that decides.
-func (f *hookFlags) answer(e env, c client, hook string) error {
+func (s *shared) answer(e env, c client, hook string) error {
 	var ev hookEvent
 	err := json.NewDecoder(io.LimitReader(e.stdin, maxEvent)).Decode(&ev)
 	if ev.Session = cmp.Or(ev.Session, ev.SessionID); err != nil || ev.Session == "" {
 		return fail(exitConfig, "this is for the hooks of clients, which tell of a session on standard input")
 	}
 	if hook == "command" && ev.Command == "ralph" {
-		return f.begin(e, ev)
+		return begin(e, ev)
 	}
-	q := ralph.Ask{Kind: hook, Session: ev.Session, Text: cmp.Or(ev.Last, ev.Reason), Within: f.within - min(f.within/5, 5*time.Second)}
+	q := ralph.Ask{Kind: hook, Session: ev.Session, Text: cmp.Or(ev.Last, ev.Reason), Within: s.hookTimeout - min(s.hookTimeout/5, 5*time.Second)}
 	switch {
 	case hook == "command":
 		q.Kind = ralph.AskCancel
@@ -94,10 +72,10 @@ func (f *hookFlags) answer(e env, c client, hook string) error {
 		q.Turn = ev.Session + "/" + ralph.NewSession() // see launch
 	}
 	var places []string // where both kinds of hooks are there, one of them answers
-	if f.launched || hook == "command" || c.Installed {
+	if s.launched || hook == "command" || c.Installed {
 		places = append(places, os.Getenv(ralph.RelayPlace))
 	}
-	if text, err := readFile(progress.SessionFile(ev.Session), 1<<10); err == nil && !f.launched {
+	if text, err := ralph.ReadFile(progress.SessionFile(ev.Session), 1<<10); err == nil && !s.launched {
 		places = append(places, string(text))
 	}
 	a, err := ralph.AskRelay(e.ctx, q, places...)
@@ -105,13 +83,13 @@ func (f *hookFlags) answer(e env, c client, hook string) error {
 		a.Note = ours{err}.Error()
 	}
 	if hook == "command" {
-		return f.print(e, "block", cmp.Or(a.Note, "No Active Loop: No Ralph Loop is currently running"), "")
+		return printAnswer(e, "block", cmp.Or(a.Note, "No Active Loop: No Ralph Loop is currently running"), "")
 	}
-	return f.print(e, map[bool]string{true: "block"}[a.Prompt != ""], a.Prompt, a.Note)
+	return printAnswer(e, map[bool]string{true: "block"}[a.Prompt != ""], a.Prompt, a.Note)
 }
 
-// print answers in the words that all clients know.
-func (f *hookFlags) print(e env, decision, reason, note string) error {
+// printAnswer answers in the words that all clients know.
+func printAnswer(e env, decision, reason, note string) error {
 	return json.NewEncoder(e.stdout).Encode(struct {
 		Decision string `json:"decision,omitempty"`
 		Reason   string `json:"reason,omitempty"`
@@ -121,10 +99,10 @@ func (f *hookFlags) print(e env, decision, reason, note string) error {
 
 // begin starts a loop in the session whose user has typed /ralph. Who decides about it
 // goes on in the background.
-func (f *hookFlags) begin(e env, ev hookEvent) error {
+func begin(e env, ev hookEvent) error {
 	args, err := words(ev.Argument, "")
 	if err == nil && slices.Contains(args, "--") {
-		err = errors.New("/ralph takes a task and flags, and no client")
+		err = fail(exitUsage, "/ralph takes a task and flags, and no client")
 	}
 	var said string
 	if err == nil {
@@ -133,7 +111,7 @@ func (f *hookFlags) begin(e env, ev hookEvent) error {
 		said, err = ralph.StartApart(cmd)
 	}
 	if err != nil {
-		return f.print(e, "block", "ralph: "+strings.TrimPrefix(err.Error(), "ralph: "), "")
+		return printAnswer(e, "block", "ralph: "+strings.TrimPrefix(err.Error(), "ralph: "), "")
 	}
 	_, err = fmt.Fprintf(e.stdout, `{"hookSpecificOutput":{"hookEventName":"UserPromptExpansion","additionalContext":%s}}`+"\n", asText(said))
 	return err
@@ -149,19 +127,12 @@ func asText(text string) string {
 }
 
 // edit changes a client's settings, and nothing else in them.
-func (f *hookFlags) edit(e env, c client, install bool) error {
-	project, _, err := f.workspace(e.ctx)
-	if err != nil {
-		return err
-	}
-	path := named(filepath.Join(project, c.Settings))
-	was, text, err := c.edited(path, f.within, install)
-	switch {
-	case err != nil || bytes.Equal(text, was):
-	case text == nil:
-		err = os.Remove(path)
-	default:
-		err = progress.File{Path: path}.Replace(text)
+func (s *shared) edit(e env, c client, install bool) error {
+	project, _, err := s.workspace(e.ctx)
+	path := filepath.Join(project, c.Settings)
+	all, errHooks := c.hooks(s.hookTimeout, "stop", "end", "command", "")
+	if err = errors.Join(err, errHooks); err == nil {
+		err = spec.EditFile(path, install, all...)
 	}
 	for name, text := range map[string]string{"ralph": "", "cancel-ralph": "", "ralph-tasks": definitionsPrompt} {
 		if err == nil && c.Commands != "" {
@@ -171,23 +142,11 @@ func (f *hookFlags) edit(e env, c client, install bool) error {
 	}
 	switch {
 	case err != nil:
-		return fail(exitConfig, "%s: %w", path, err)
+		return fail(exitConfig, "%w", err)
 	case install:
 		e.say("the hooks are in %s%s", path, strings.TrimSuffix("; "+c.Note, "; "))
 	default:
 		e.say("no hook of ours is in %s any more", path)
 	}
 	return nil
-}
-
-// edited is the text of a settings file with all hooks of ours, or without any.
-func (c client) edited(path string, within time.Duration, install bool) (was, text []byte, err error) {
-	if was, err = readFile(path, 1<<20); errors.Is(err, fs.ErrNotExist) {
-		was, err = nil, nil
-	}
-	all, errHooks := c.hooks(within, "stop", "end", "command", "")
-	if err = errors.Join(err, errHooks); err == nil {
-		text, err = spec.EditJSON(was, install, all...)
-	}
-	return was, text, err
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -10,10 +11,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/progress"
@@ -24,7 +23,6 @@ import (
 type startFlags struct {
 	shared
 	session    string
-	within     time.Duration
 	background bool
 	program    []string // what stands after --
 
@@ -37,7 +35,6 @@ type startFlags struct {
 func (f *startFlags) own(set *flag.FlagSet) {
 	set.StringVar(&f.session, "session", "", "go on with the client's session of this `ID`; without a client: in one that runs, after ralph hook install")
 	set.BoolVar(&f.background, "background", false, "")
-	hookTimeout(set, &f.within)
 }
 
 func (f *startFlags) after(args []string) { f.program = args }
@@ -52,11 +49,7 @@ func (f *startFlags) run(e env, args []string) (err error) {
 	case strings.TrimSpace(prompt) == "" && f.session == "":
 		return fail(exitUsage, "start takes a PROMPT: what the agent is to do")
 	case len(f.program) > 0:
-		f.client, err = clientFor(func(c client) bool { return slices.ContainsFunc(f.program, c.is) }, strings.Join(f.program, " "))
-		if _, missing := exec.LookPath(f.program[0]); err == nil && missing != nil {
-			err = fail(exitAgent, "%w", missing)
-		}
-		if err != nil {
+		if f.client, err = clientOf(f.program); err != nil {
 			return err
 		}
 	}
@@ -92,13 +85,10 @@ func (f *startFlags) build(e env) (hold *progress.Hold, err error) {
 		return nil, err
 	}
 	f.session = cmp.Or(f.session, ralph.NewSession())
-	f.relay = &ralph.Relay{Session: f.session, Client: f.session}
-	if f.client.Chooses {
-		f.relay.Client = ""
-	}
+	f.relay = &ralph.Relay{Session: f.session, Client: map[bool]string{false: f.session}[f.client.Chooses]}
 	if f.program == nil {
 		f.relay.File = progress.SessionFile(f.session)
-	} else if was, text, err := f.client.edited(filepath.Join(project, f.client.Settings), 0, false); f.client.Installed && (err != nil || len(text) == len(was)) {
+	} else if text, _ := ralph.ReadFile(filepath.Join(project, f.client.Settings), 4<<20); f.client.Installed && !bytes.Contains(text, []byte(f.client.mark("stop"))) {
 		return nil, fail(exitConfig, "%s takes hooks from its settings alone, and ours are not there; 'ralph hook install %s' puts them into %s", f.client.Name, f.client.Name, f.client.Settings)
 	}
 	f.kept = &ralph.OwnStore{Store: &ralph.MemoryStore{}}
@@ -107,7 +97,7 @@ func (f *startFlags) build(e env) (hold *progress.Hold, err error) {
 		Task: ralph.Task{Dir: project, HowVerified: how, Match: ralph.Match(strings.ReplaceAll(f.match, "-", "_")), Blocked: f.blocked, Limits: f.limits()},
 		Notify: func(ctx context.Context, n ralph.Notice) {
 			f.relay.Notify(ctx, n)
-			if !f.background && (f.program == nil || !tty(e.stdin)) { // else the client has the screen, or nobody reads it
+			if !f.background && (f.program == nil || !tty(e.stdin)) { // else nobody reads it, or the client has the screen
 				e.say("%s: %s", n.Title, n.Message)
 			}
 		},
@@ -156,26 +146,30 @@ func (f *startFlags) launch(e env, x ralph.HookState, fresh bool) error {
 	if f.client.Chooses && !fresh {
 		session, _, goesOn = strings.Cut(x.Turn, "/")
 	}
+	cmd := &exec.Cmd{Env: append(os.Environ(), f.client.Env...), Dir: x.State.Task.Dir, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr}
 	folder, err := os.MkdirTemp("", "ralph-")
-	if err != nil {
-		return fail(exitConfig, "%w", err)
-	}
 	defer os.RemoveAll(folder)
-	is := map[string]string{"SESSION": session, "PROMPT": x.State.Opening(), "FOLDER": folder}
-	line, err := f.client.line(f.program, is, goesOn, tty(e.stdin), f.within)
-	if err != nil {
-		return err
+	if err == nil {
+		cmd.Path, err = exec.LookPath(f.program[0])
+		cmd.Path = absolute(cmd.Path)
 	}
-	cmd := exec.Command(line[0], line[1:]...)
-	cmd.Env, cmd.Dir = append(os.Environ(), f.client.Env...), x.State.Task.Dir
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
-	ended, err := f.relay.Launch(e.ctx, cmd)
+	if err == nil {
+		is := map[string]string{"SESSION": session, "PROMPT": x.State.Opening(), "FOLDER": folder}
+		cmd.Args, err = f.client.line(f.program, is, goesOn, tty(e.stdin), f.hookTimeout)
+	}
+	var ended []string
+	if err == nil {
+		ended, err = f.relay.Launch(e.ctx, cmd)
+	}
 	for _, command := range ended {
 		e.say("ended what the session has left running: %s", command)
 	}
 	if err != nil && cmd.Process == nil {
-		_, cancelled := f.relay.Hook.Cancel(context.WithoutCancel(e.ctx), f.session)
-		return fail(exitAgent, "%w", errors.Join(err, cancelled))
+		if fresh {
+			_, cancelled := f.relay.Hook.Cancel(context.WithoutCancel(e.ctx), f.session)
+			err = errors.Join(err, cancelled)
+		}
+		return fail(exitAgent, "%w", err)
 	}
 	return err
 }

@@ -5,7 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
+
+	"github.com/ralph-loop/ralph/internal/file"
 )
 
 // A part is a value in a text of JSON: where it stands, and, as a member of an object,
@@ -60,7 +65,7 @@ func find(text []byte, path ...string) (at part, ok bool, err error) {
 	return at, true, nil
 }
 
-var errNoJSON = errors.New("spec: it is not valid JSON")
+var errNoJSON = errors.New("spec: it is not valid JSON, so it is left as it is")
 
 // AddJSON puts a value into the list, or a member into the object, that stands at a
 // path of keys in a text of JSON: as the last one, and without changing anything else
@@ -194,4 +199,38 @@ func EditJSON(text []byte, put bool, all ...Insertion) (_ []byte, err error) {
 		}
 	}
 	return text, err
+}
+
+// maxSettings is how much is read of a file that is edited, in bytes.
+const maxSettings = 4 << 20
+
+// EditFile is [EditJSON] for a file, which is replaced as a whole and may be reached through
+// links, which stay. If it is not there it is made, private, and so is its folder; if
+// nothing is left of it, it is removed. What changes nothing writes nothing. The error
+// names the file.
+func EditFile(path string, put bool, all ...Insertion) error {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real
+	}
+	was, err := file.Read("", path, maxSettings)
+	if errors.Is(err, fs.ErrNotExist) {
+		was, err = nil, nil
+	}
+	if err != nil {
+		return fmt.Errorf("spec: %w", err)
+	}
+	text, err := EditJSON(was, put, all...)
+	switch {
+	case err != nil || bytes.Equal(text, was):
+	case text == nil:
+		err = os.Remove(path)
+	default:
+		if err = file.Folder(filepath.Dir(path)); err == nil {
+			err = file.Put("", path, text)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("spec: %s: %w", path, err)
+	}
+	return nil
 }
