@@ -71,11 +71,8 @@ func (s *shared) answer(e env, c client, hook string) error {
 	case hook == "stop" && c.Chooses:
 		q.Turn = ev.Session + "/" + ralph.NewSession() // see launch
 	}
-	places := []string{os.Getenv(ralph.RelayPlace)}
-	if text, err := ralph.ReadFile(progress.SessionFile(ev.Session), 1<<10); err == nil {
-		places = append(places, string(text))
-	}
-	a, err := ralph.AskRelay(e.ctx, q, places...)
+	place, _ := ralph.ReadFile(progress.SessionFile(ev.Session), 1<<10) // or there is none
+	a, err := ralph.AskRelay(e.ctx, q, os.Getenv(ralph.RelayPlace), string(place))
 	if err != nil {
 		a.Note = ours{err}.Error()
 	}
