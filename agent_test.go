@@ -39,6 +39,10 @@ func runAgent(mode string) {
 		fmt.Println(`{"type":"result","subtype":"success","is_error":false,"result":"Done.\n<promise>COMPLETE</promise>","total_cost_usd":0.5}`)
 	case "host":
 		runHost(size)
+	case "ask":
+		runAsk()
+	case "relay":
+		runRelay(n)
 	case "line": // one line of JSON, one string
 		fmt.Print(`{"type":"assistant","message":{"id":"m","content":[{"type":"text","text":"`)
 		repeat(`All is well, and \"quoted\" too.\n`, n)

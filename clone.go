@@ -2,6 +2,7 @@ package ralph
 
 import (
 	"maps"
+	"reflect"
 	"slices"
 )
 
@@ -43,4 +44,17 @@ func clonePointer[T any](p *T) *T {
 		return nil
 	}
 	return new(*p)
+}
+
+// whole returns the state that an event holds, which may leave out the task. What is
+// over stays so.
+func (s State) whole(from State) State {
+	if s.over() {
+		return s
+	}
+	task := s.Task
+	if s = from.clone(); reflect.ValueOf(from.Task).IsZero() {
+		s.Task = task
+	}
+	return s
 }

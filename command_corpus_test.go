@@ -23,7 +23,7 @@ func TestCommandCorpus(t *testing.T) {
 	n := 0
 	for _, c := range promiseCases(t) {
 		if c.Format == "" || c.Format == "messages-json" {
-			continue // words: TestFindPromiseCorpus; what a host's session holds has no detector here
+			continue // words: TestFindPromiseCorpus; sessions: TestHookWithMessageCases
 		}
 		n++
 		file := filepath.Join(dir, c.ID)

@@ -145,3 +145,36 @@ func ExampleRunnerFunc() {
 	fmt.Println(final.Stop, err)
 	// Output: verified <nil>
 }
+
+// A chat program owns its model and gets a loop in one of its sessions: it injects
+// prompts, and tells when the model has answered.
+func ExampleHook() {
+	ctx := context.Background()
+	model := ralph.Replay("I have begun.", "The tests pass now: <promise>DONE</promise>")
+	next := make(chan string, 1)
+	hook := &ralph.Hook{
+		Store:    &ralph.MemoryStore{},
+		Verifier: verify.String{},
+		Delay:    -1,
+		Inject:   func(_ context.Context, _, prompt string) error { next <- prompt; return nil },
+		Notify:   func(_ context.Context, n ralph.Notice) { fmt.Printf("%s: %s\n", n.Title, n.Message) },
+	}
+	if _, err := hook.Start(ctx, "chat 1", ralph.Task{Prompt: "Mend the tests."}); err != nil {
+		fmt.Println(err)
+		return
+	}
+	next <- "Mend the tests."
+	for turn := 1; ; turn++ {
+		answer, _ := model.Run(ctx, ralph.Request{Prompt: <-next, Iteration: turn})
+		state, err := hook.Idle(ctx, ralph.Turn{Session: "chat 1", ID: fmt.Sprint(turn), Text: answer.Output})
+		if err != nil || !state.Active() {
+			fmt.Println(state.State.Stop, err)
+			return
+		}
+	}
+	// Output:
+	// Ralph Loop Started: Max 100 iterations. Complete with <promise>DONE</promise>
+	// Ralph Loop: Iteration 2/100
+	// Ralph Loop Complete!: Task completed after 2 iteration(s)
+	// verified <nil>
+}

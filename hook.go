@@ -22,21 +22,26 @@ import (
 // Its methods may be called concurrently, and by many processes that share a Store: for
 // each event a new one may be started. What an event changes is in the store before
 // anything follows from it, so that a host that dies loses nothing: the next event goes
-// on from there. The fields must not be changed once a method was called.
+// on from there. The fields must not be changed once a method was called. Its functions
+// are called on the goroutines of the methods that need them; Idle takes as long as a
+// verification, so cancels come from another goroutine.
 //
-// Left to the host are its waits for rate limits and its budget of money and tokens: a
-// session's answers do not tell what they used.
+// Left to the host are the time-out of an iteration and the waits for rate limits. An
+// iteration's time ([Limits.Duration]) is that from its prompt to its verdict, also if
+// the host was not there in between.
 type Hook struct {
 	Store    Store    // required
 	Verifier Verifier // required; verify.String{} is the explicit choice to trust the agent's word
 
 	// Inject gives a session its next prompt, as if its user had typed it. It may
-	// return at once, or when the session is idle again, and may call the Hook's methods.
+	// return at once, or when the session is idle again, and may call the Hook's methods
+	// with the context that it is given.
 	// An error is kept ([HookState.Failed]), spends no iteration, and the same prompt is
 	// injected at the next idle event. Required.
 	Inject func(ctx context.Context, session, prompt string) error
 	// Messages returns a session's conversation, for turns that do not tell it and for
-	// Start, which notes how much there is. nil = turns tell.
+	// Start, which notes how much there is: what was said before counts for nothing then,
+	// also if it was said to the same prompt. nil = turns tell.
 	Messages func(ctx context.Context, session string) ([]Message, error)
 	// Notify shows a person what has happened. nil = nobody is told.
 	Notify func(ctx context.Context, n Notice)
@@ -70,7 +75,7 @@ type Hook struct {
 	Evidence  string
 
 	mu    sync.Mutex
-	waits map[string]map[string]context.CancelCauseFunc // by session and by who deals with an event
+	waits map[string]context.CancelCauseFunc // by who deals with an event
 }
 
 // HookTemplate is the prompt that a [Hook] injects, see [Hook.Template].
@@ -97,7 +102,8 @@ const (
 // Start starts a loop in a session, whose first prompt its caller injects: that is not
 // done here. What the task leaves zero is [Hook.Task]'s. It is an error if the session has
 // a loop that is active (the error wraps [ErrActive]), if the hook is disabled, if the
-// task is not valid, or the verifier cannot work on it: then nothing has changed.
+// task is not valid, or the verifier cannot work on it: then nothing has changed, and the
+// state is zero. With a state an error is that of Log: the loop has begun.
 func (h *Hook) Start(ctx context.Context, session string, t Task) (HookState, error) {
 	if err := h.usable(session); err != nil {
 		return HookState{}, err
@@ -109,6 +115,9 @@ func (h *Hook) Start(ctx context.Context, session string, t Task) (HookState, er
 	if err := s.Err(); err != nil {
 		return HookState{}, err
 	}
+	if strings.TrimSpace(s.Task.Prompt) == "" {
+		return HookState{}, errors.New("ralph: the task has no Prompt, which a session is told again and again")
+	}
 	s.Loop = session
 	if _, err := h.template(s); err != nil {
 		return HookState{}, err
@@ -117,16 +126,17 @@ func (h *Hook) Start(ctx context.Context, session string, t Task) (HookState, er
 	if err != nil {
 		return HookState{}, err
 	}
-	var messages []Message
-	if h.Messages != nil {
-		if messages, err = h.messages(ctx, session); err != nil {
-			return HookState{}, err
-		}
-	}
-	h.orphans(ctx, session)
 	now := time.Now().UTC().Round(0)
 	begun := Iteration{Number: s.Iteration, Attempt: s.Attempt, Start: now}
-	fresh := HookState{Session: session, State: s.Apply(Event{Kind: EventIterationStarted, Iteration: begun}), Asked: now, Seen: len(messages)}
+	fresh := HookState{Session: session, State: s.Apply(Event{Kind: EventIterationStarted, Iteration: begun}), Asked: now}
+	if h.Messages != nil {
+		messages, err := h.messages(ctx, session)
+		if err != nil {
+			return HookState{}, err
+		}
+		fresh.Seen, fresh.SeenSum = seen(messages)
+	}
+	h.orphans(ctx, session)
 	err = h.update(ctx, session, func(x HookState) (HookState, error) {
 		if x.Active() {
 			return x, fmt.Errorf("ralph: session %q: %w: iteration %d of %s; cancel it first", session, ErrActive, x.State.Iteration, x.State.maximum())
@@ -174,7 +184,8 @@ func (t Task) or(from Task) Task {
 
 // Cancel stops a session's loop, and reports whether there was one. It gets no further
 // prompt: one that waits for its delay is not injected, and a verification is broken
-// off. Cancelling twice is harmless.
+// off, also by another process, within a second. One whose injection has begun is the
+// session's. Cancelling twice is harmless.
 func (h *Hook) Cancel(ctx context.Context, session string) (bool, error) {
 	if err := h.usable(session); err != nil {
 		return false, err
@@ -192,6 +203,7 @@ func (h *Hook) Cancel(ctx context.Context, session string) (bool, error) {
 
 // end cancels a session's loop and clears its state. It returns what that was.
 func (h *Hook) end(ctx context.Context, session, reason string) (was HookState, err error) {
+	ctx = context.WithoutCancel(ctx) // what ends a session's context may be what ends its loop
 	err = h.update(ctx, session, func(x HookState) (HookState, error) {
 		if was = x; !x.Active() {
 			return x, nil
@@ -202,7 +214,7 @@ func (h *Hook) end(ctx context.Context, session, reason string) (was HookState, 
 	if err != nil {
 		return HookState{}, err
 	}
-	h.interrupt(session, fmt.Errorf("%w: %s", ErrCancelled, reason))
+	h.interrupt(was.Busy, fmt.Errorf("%w: %s", ErrCancelled, reason))
 	if !was.Active() {
 		return was, nil
 	}
@@ -234,25 +246,31 @@ func (h *Hook) State(ctx context.Context, session string) (HookState, error) {
 	}
 	var found HookState
 	err := h.update(ctx, session, func(x HookState) (HookState, error) {
-		if x.Active() {
-			found = x
-		}
+		found = x
 		return x, nil
 	})
+	if !found.Active() {
+		found = HookState{}
+	}
 	return found, err
 }
 
 func (h *Hook) newest(ctx context.Context) (HookState, error) {
 	var found HookState
-	for x, err := range h.Store.All(ctx) {
-		if err != nil {
-			return HookState{}, err
-		}
-		if x.Active() && !x.Asked.Before(found.Asked) {
+	err := h.all(ctx, func(x HookState) {
+		if x.Active() && !x.last().Before(found.last()) {
 			found = x
 		}
+	})
+	return found, err
+}
+
+// last is when something happened in a session's loop.
+func (x HookState) last() time.Time {
+	if x.State.Updated.After(x.Asked) {
+		return x.State.Updated
 	}
-	return found, nil
+	return x.Asked
 }
 
 // Active reports whether a session has a loop that goes on.
@@ -279,11 +297,6 @@ func (h *Hook) usable(session string) error {
 	return nil
 }
 
-// update is the store's, whose plug-in may panic.
-func (h *Hook) update(ctx context.Context, session string, change func(HookState) (HookState, error)) error {
-	return plugin.Call("Hook.Store", func() error { return h.Store.Update(ctx, session, change) })
-}
-
 // messages asks the host for a session's conversation.
 func (h *Hook) messages(ctx context.Context, session string) (m []Message, err error) {
 	err = plugin.Call("Hook.Messages", func() (err error) { m, err = h.Messages(ctx, session); return })
@@ -300,7 +313,12 @@ func (h *Hook) local(s State) *Local {
 		Runner: RunnerFunc(func(context.Context, Request) (Response, error) {
 			return Response{}, errors.New("the agent is the host's")
 		}),
-		Prompt: func(_ context.Context, s State) (string, error) { return h.prompt(s) },
+		Prompt: func(_ context.Context, s State) (string, error) {
+			if s.first() {
+				return s.Opening(), nil // which begins with what h.prompt says
+			}
+			return h.prompt(s)
+		},
 	}
 	if l.Workspace == nil && s.Task.Limits.Stalls == 0 {
 		l.Workspace = func(context.Context, string) (string, []string, error) { return "", nil, errors.New("nobody asks") }
@@ -311,11 +329,14 @@ func (h *Hook) local(s State) *Local {
 // prompt is what the session was given for the iteration that the state is at.
 func (h *Hook) prompt(s State) (string, error) {
 	s.Guidance = s.Guidance[:max(len(s.Guidance)-s.Late, 0)]
-	if s.Iteration <= 1 && s.Attempt <= 1 {
+	if s.first() {
 		return s.Task.Prompt, nil
 	}
 	return h.template(s)
 }
+
+// first reports whether the state is at the prompt that Start's caller injects.
+func (s State) first() bool { return s.Iteration <= 1 && s.Attempt <= 1 }
 
 func (h *Hook) template(s State) (string, error) {
 	return Template(cmp.Or(h.Template, HookTemplate), map[string]string{
@@ -353,14 +374,14 @@ func (h *Hook) orphans(ctx context.Context, but string) {
 	if h.Exists == nil {
 		return
 	}
-	for x, err := range h.Store.All(ctx) {
-		if err != nil || x.Session == but || !x.Active() {
-			continue
+	_ = h.all(ctx, func(x HookState) {
+		if x.Session == but || !x.Active() {
+			return
 		}
 		there := true
 		err := plugin.Call("Hook.Exists", func() (err error) { there, err = h.Exists(ctx, x.Session); return })
 		if err == nil && !there {
 			_, _ = h.end(ctx, x.Session, "the session has vanished")
 		}
-	}
+	})
 }

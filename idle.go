@@ -11,15 +11,6 @@ import (
 	"github.com/ralph-loop/ralph/internal/plugin"
 )
 
-const (
-	// hookLease is how long who deals with an event is waited for when he does not say
-	// that he still does; he says so each hookBeat.
-	hookLease = 10 * time.Second
-	hookBeat  = time.Second
-	// hookLook is how often is looked whether he has done.
-	hookLook = 50 * time.Millisecond
-)
-
 // A SessionError is an error of a session as hosts tell it, by its name. Those named
 // MessageAbortedError and AbortError say that a user has broken off the answer.
 type SessionError struct{ Name, Message string }
@@ -30,8 +21,8 @@ func (e *SessionError) Error() string {
 
 // Error tells of an error in a session. If the user has broken off the answer (a
 // [*SessionError] that says so, [context.Canceled], [ErrCancelled]), the loop is
-// cancelled. After any other the session may recover by itself: idle events are ignored
-// for [Hook.Recovery].
+// cancelled, also if ctx is done. After any other the session may recover by itself: idle
+// events are ignored for [Hook.Recovery], see [ErrRecovering].
 func (h *Hook) Error(ctx context.Context, session string, err error) error {
 	if bad := h.usable(session); bad != nil {
 		return bad
@@ -80,8 +71,8 @@ func (h *Hook) Deleted(ctx context.Context, session string) error {
 // first, and changes nothing. An event of a paused loop is judged, and the prompt waits
 // for the next one.
 //
-// The error is [ErrNoMessage] if there is no answer yet: nothing was decided, and the
-// host asks again. It is that of Inject or of Store; if ctx is done it is its cause, and
+// The error is [ErrNoMessage] if there is no answer yet, and [ErrRecovering] after an
+// error: nothing was decided, and the host asks again. It is that of Inject or of Store; if ctx is done it is its cause, and
 // the event can come again.
 func (h *Hook) Idle(ctx context.Context, t Turn) (HookState, error) {
 	if err := h.usable(t.Session); err != nil {
@@ -90,10 +81,7 @@ func (h *Hook) Idle(ctx context.Context, t Turn) (HookState, error) {
 	if h.Disabled {
 		return HookState{}, nil
 	}
-	t, err := t.read()
-	if err == nil && h.Messages != nil && t.Text == "" && t.Messages == nil {
-		t.Messages, err = h.messages(ctx, t.Session)
-	}
+	t, err := h.told(ctx, t)
 	if err != nil {
 		return HookState{}, err
 	}
@@ -103,12 +91,17 @@ func (h *Hook) Idle(ctx context.Context, t Turn) (HookState, error) {
 		return e.x, err
 	}
 	switch move {
+	case moveRecovering:
+		return e.x, ErrRecovering
 	case moveIgnore:
-		if !e.x.Active() {
-			h.orphans(ctx, t.Session)
-			return HookState{}, nil
+		if e.x.Active() {
+			return e.x, nil
 		}
-		return e.x, nil
+		if !e.x.IsZero() { // its host died when it was over, or it has new limits
+			err = h.clear(ctx, t.Session)
+		}
+		h.orphans(ctx, t.Session)
+		return HookState{}, err
 	case moveAsk:
 		return e.x, ErrNoMessage
 	case moveJudge:
@@ -120,6 +113,23 @@ func (h *Hook) Idle(ctx context.Context, t Turn) (HookState, error) {
 	return e.x, also(err, e.logErr)
 }
 
+// told reads what the turn does not say itself, if there is a loop that it is for.
+func (h *Hook) told(ctx context.Context, t Turn) (Turn, error) {
+	if t.Text != "" || t.Messages != nil || t.Transcript == "" && h.Messages == nil {
+		return t, nil
+	}
+	active, err := h.Active(ctx, t.Session)
+	switch {
+	case !active:
+		t.Messages = []Message{} // nothing is told of a loop that begins meanwhile
+	case t.Transcript != "":
+		t.Messages, err = t.read()
+	default:
+		t.Messages, err = h.messages(ctx, t.Session)
+	}
+	return t, err
+}
+
 // idle is one who deals with an idle event.
 type idle struct {
 	h    *Hook
@@ -128,6 +138,8 @@ type idle struct {
 	x    HookState // as it was last seen
 	said said
 	lost bool // somebody else deals with the session now, or its loop is over
+
+	begun Iteration // whose prompt this one injects, zero = none yet
 
 	logErr error
 }
@@ -139,37 +151,30 @@ const (
 	moveIgnore move = iota
 	moveWait        // somebody deals with the session
 	moveAsk         // there is no answer yet
+	moveRecovering
 	moveJudge
 	moveInject
 )
 
-// weigh decides what an idle event leads to.
-func (x HookState) weigh(t Turn, s said, now time.Time) move {
+// weigh decides what an idle event leads to; known = its answer was judged already.
+func (x HookState) weigh(t Turn, s said, known bool, now time.Time) move {
 	busy := x.Busy != "" && now.Before(x.Until)
-	known := t.ID != "" && t.ID == x.Turn
-	inject := moveInject
-	if x.State.Paused {
-		inject = moveIgnore
-	}
+	answered := !known && t.over(s)
+	// Who has died while he injected the prompt may have done it.
+	wanted := !x.State.Running || x.Injecting && !s.asked && !answered
 	switch {
-	case !x.Active() || now.Before(x.Recovering):
+	case !x.Active():
 		return moveIgnore
-	case busy && !x.Injecting:
+	case now.Before(x.Recovering):
+		return moveRecovering
+	case busy && !(x.Injecting && answered):
 		return moveWait
-	case !x.State.Running:
-		return inject
-	case x.Injecting && (known || !s.answered): // is it injected?
-		switch {
-		case busy:
-			return moveWait
-		case s.told && s.asked:
-			return moveAsk
-		}
-		return inject
-	case known:
-		return moveIgnore
-	case s.answered || t.Final && (!s.told || s.asked):
+	case wanted:
+		return moveInject
+	case answered:
 		return moveJudge
+	case known && !x.Injecting:
+		return moveIgnore
 	}
 	return moveAsk
 }
@@ -186,32 +191,30 @@ func (x HookState) point() point {
 }
 
 // take makes it this one's part to deal with the event, and waits if it is somebody
-// else's. What he has dealt with meanwhile was this event.
+// else's: what he has dealt with meanwhile was this event, if nothing says otherwise.
 func (e *idle) take(ctx context.Context) (m move, err error) {
-	var first *point
+	var first *HookState
 	for {
 		err = e.h.update(ctx, e.t.Session, func(x HookState) (HookState, error) {
 			prompt, err := e.h.prompt(x.State)
 			if err != nil {
 				return x, err
 			}
-			e.x, e.said = x, e.t.said(prompt, x.Seen)
-			now := time.Now()
-			if m = x.weigh(e.t, e.said, now); first != nil && *first != x.point() {
-				m = moveIgnore
-			}
-			if m == moveJudge || m == moveInject {
-				x.Busy, x.Until = e.me, lease(now)
+			e.x, e.said = x, e.t.said(prompt, x)
+			if m = e.part(first); m == moveJudge || m == moveInject {
+				x.Busy, x.Until = e.me, lease(time.Now())
 				x.Injecting = x.Injecting && m == moveInject
 				e.x = x
 			}
 			return x, nil
 		})
-		if err != nil || m != moveWait {
+		switch {
+		case err != nil || m != moveWait:
 			return m, err
-		}
-		if first == nil {
-			first = new(e.x.point())
+		case ctx.Value(injecting{}) == e.x.Busy: // he waits for us
+			return moveAsk, nil
+		case first == nil:
+			first = new(e.x)
 		}
 		if !pause(ctx, hookLook) {
 			return m, context.Cause(ctx)
@@ -219,69 +222,23 @@ func (e *idle) take(ctx context.Context) (m move, err error) {
 	}
 }
 
-func lease(now time.Time) time.Time { return now.UTC().Round(0).Add(hookLease) }
-
-// pause waits, and reports whether ctx has let it.
-func pause(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return true
+// part is what there is to do for this one, who has waited since the state was first;
+// nil = he has not.
+func (e *idle) part(first *HookState) move {
+	dealt := first != nil && first.point() != e.x.point()
+	known := e.t.ID != "" && e.t.ID == e.x.Turn || e.t.ID == "" && !e.said.told && dealt
+	m := e.x.weigh(e.t, e.said, known, time.Now())
+	switch {
+	case known && dealt && e.x.Busy != first.Busy: // who was waited for is through, or another event has come
+		return moveIgnore
+	case m == moveInject && e.x.State.Paused:
+		return moveIgnore
 	}
+	return m
 }
 
-// mine changes the state as long as it is this one's part and the loop goes on.
-func (e *idle) mine(ctx context.Context, change func(HookState) HookState) error {
-	return e.h.update(context.WithoutCancel(ctx), e.t.Session, func(x HookState) (HookState, error) {
-		if e.lost = x.Busy != e.me || !x.Active(); e.lost {
-			e.x = x
-			return x, nil
-		}
-		e.x = change(x)
-		return e.x, nil
-	})
-}
-
-// letGo leaves the event to whom it comes to next.
-func (e *idle) letGo(ctx context.Context) error {
-	return e.mine(ctx, func(x HookState) HookState {
-		x.Busy, x.Until = "", time.Time{}
-		return x
-	})
-}
-
-// keep says that this one still deals with the event, until stop is called. The context
-// is done when somebody has cancelled the loop, or has taken the event over.
-func (e *idle) keep(ctx context.Context) (kept context.Context, stop func()) {
-	kept, cancel := context.WithCancelCause(ctx)
-	e.h.wait(e.t.Session, e.me, cancel)
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		for pause(kept, hookBeat) {
-			err := e.h.update(kept, e.t.Session, func(x HookState) (HookState, error) {
-				if x.Busy != e.me || !x.Active() {
-					return x, errLost
-				}
-				x.Until = lease(time.Now())
-				return x, nil
-			})
-			if errors.Is(err, errLost) {
-				cancel(fmt.Errorf("%w: by another process", ErrCancelled))
-			}
-		}
-	}()
-	return kept, func() {
-		e.h.wait(e.t.Session, e.me, nil)
-		cancel(nil)
-		<-ended
-	}
-}
-
-var errLost = errors.New("it is somebody else's part")
+// injecting is the key of a context that [Hook.Inject] is given: by whom.
+type injecting struct{}
 
 // judge has the answer judged, and decides what follows.
 func (e *idle) judge(ctx context.Context) error {
@@ -296,7 +253,7 @@ func (e *idle) judge(ctx context.Context) error {
 		err = cmp.Or(context.Cause(ctx), cause)
 	}
 	if err != nil {
-		kept := e.letGo(ctx)
+		kept := e.letGo(ctx, it.Verdict.Usage)
 		if e.lost {
 			return nil
 		}
@@ -307,11 +264,15 @@ func (e *idle) judge(ctx context.Context) error {
 	}
 	err = e.mine(ctx, func(x HookState) HookState {
 		x.State, x.Last, x.Turn, x.Until = x.State.Next(it), it, e.t.ID, lease(time.Now())
+		x.Seen, x.SeenSum = 0, ""
 		if e.said.told {
-			x.Seen = e.said.seen
+			x.Seen, x.SeenSum = seen(e.t.Messages)
 		}
-		if x.State.Done() || x.State.Paused {
+		switch {
+		case x.State.Done() || x.State.Paused:
 			x.Busy, x.Until = "", time.Time{}
+		case e.h.delay() <= 0: // in one step, for each is a write that is waited for
+			x = e.begin(x)
 		}
 		return x
 	})
@@ -340,69 +301,53 @@ func (e *idle) log(ctx context.Context, s State, ev Event) {
 	e.logErr = also(e.logErr, e.h.log(ctx, s, ev))
 }
 
+// begin is the state in which the prompt of the iteration that is next is injected.
+func (e *idle) begin(x HookState) HookState {
+	e.begun = Iteration{Number: x.State.Iteration, Attempt: x.State.Attempt, Start: time.Now().UTC().Round(0)}
+	x.State = x.State.Apply(Event{Kind: EventIterationStarted, Iteration: e.begun})
+	x.Asked, x.Injecting, x.Until = e.begun.Start, true, lease(time.Now())
+	return x
+}
+
+// delay is how long it is until a prompt is injected.
+func (h *Hook) delay() time.Duration { return orDefault(h.Delay, hookDelay) }
+
 // inject gives the session the prompt of the iteration that is next, after the delay.
 func (e *idle) inject(ctx context.Context) error {
 	kept, stop := e.keep(ctx)
 	defer stop()
-	if d := orDefault(e.h.Delay, hookDelay); d > 0 && !pause(kept, d) && ctx.Err() != nil {
-		return also(context.Cause(ctx), e.letGo(ctx))
-	}
-	s := e.x.State
-	begun := Iteration{Number: s.Iteration, Attempt: s.Attempt, Start: time.Now().UTC().Round(0)}
-	err := e.mine(ctx, func(x HookState) HookState {
-		if x.State.Paused {
-			x.Busy, x.Until = "", time.Time{}
-			return x
+	if e.begun.Number == 0 {
+		pause(kept, e.h.delay())
+		if ctx.Err() != nil {
+			return also(context.Cause(ctx), e.letGo(ctx, Usage{}))
 		}
-		x.State, x.Asked, x.Injecting, x.Until = x.State.Apply(Event{Kind: EventIterationStarted, Iteration: begun}), begun.Start, true, lease(time.Now())
-		return x
-	})
-	if err != nil || e.lost || e.x.State.Paused {
-		return err
+		err := e.mine(ctx, func(x HookState) HookState {
+			if x.State.Paused {
+				x.Busy, x.Until = "", time.Time{}
+				return x
+			}
+			return e.begin(x)
+		})
+		if err != nil || e.lost || e.x.State.Paused {
+			return err
+		}
 	}
+	e.log(ctx, e.x.State, Event{Kind: EventIterationStarted, Iteration: e.begun})
 	prompt, err := e.h.prompt(e.x.State)
-	if err == nil {
-		err = plugin.Call("Hook.Inject", func() error { return e.h.Inject(ctx, e.t.Session, prompt) })
+	if err = also(err, context.Cause(ctx)); err == nil {
+		by := context.WithValue(ctx, injecting{}, e.me)
+		err = plugin.Call("Hook.Inject", func() error { return e.h.Inject(by, e.t.Session, prompt) })
 	}
 	failed := err
 	err = e.mine(ctx, func(x HookState) HookState {
 		x.Busy, x.Until, x.Injecting, x.Failed = "", time.Time{}, false, ""
 		if failed != nil {
-			x.State.Running, x.Asked, x.Failed = false, time.Time{}, clip(failed.Error(), maxDetail)
+			x.State.Running, x.Asked, x.Failed = false, time.Time{}, clip(plugin.Brief(failed), maxDetail)
 		}
 		return x
 	})
 	if failed != nil {
 		return also(&partError{fmt.Sprintf("the prompt for session %q", e.t.Session), failed}, err)
 	}
-	e.log(ctx, s, Event{Kind: EventIterationStarted, Iteration: begun})
 	return err
-}
-
-// wait notes how to interrupt who deals with an event; nil = no longer.
-func (h *Hook) wait(session, who string, cancel context.CancelCauseFunc) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if cancel == nil {
-		if delete(h.waits[session], who); len(h.waits[session]) == 0 {
-			delete(h.waits, session)
-		}
-		return
-	}
-	if h.waits == nil {
-		h.waits = map[string]map[string]context.CancelCauseFunc{}
-	}
-	if h.waits[session] == nil {
-		h.waits[session] = map[string]context.CancelCauseFunc{}
-	}
-	h.waits[session][who] = cancel
-}
-
-// interrupt interrupts those who deal with a session's events.
-func (h *Hook) interrupt(session string, cause error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for _, cancel := range h.waits[session] {
-		cancel(cause)
-	}
 }

@@ -17,6 +17,7 @@ type Notice struct {
 	Variant string        `json:"variant"`            // "info", "success" or "warning"
 	For     time.Duration `json:"duration,omitempty"` // how long it is shown; 0 = as the host likes
 	State   State         `json:"state,omitzero"`     // the zero State if there is no loop
+	Last    Iteration     `json:"last,omitzero"`      // what came of the last answer: its claim, and the verdict on it
 }
 
 // An occasion is one on which a person is told something.
@@ -61,6 +62,6 @@ func (h *Hook) notify(ctx context.Context, x HookState, o occasion) {
 		return
 	}
 	n := o.notice(x.State)
-	n.Session, n.State = x.Session, x.State.clone()
+	n.Session, n.State, n.Last = x.Session, x.State.clone(), x.Last.clone()
 	_ = plugin.Call("Hook.Notify", func() error { h.Notify(ctx, n); return nil })
 }

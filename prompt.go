@@ -14,11 +14,7 @@ import (
 // repeats its prompt claims nothing.
 func (s State) Prompt() string {
 	var b strings.Builder
-	if text := strings.TrimSpace(s.Task.Prompt); text != "" {
-		b.WriteString(text + "\n\n---\n\n")
-	} else if s.Task.Title != "" {
-		b.WriteString("# " + s.Task.Title + "\n\n---\n\n")
-	}
+	s.writeTask(&b)
 	s.writeStatus(&b)
 	s.writeDone(&b)
 	b.WriteString("\n" + s.Signal())
@@ -30,9 +26,22 @@ func (s State) Prompt() string {
 }
 
 // Opening returns the first prompt for a session, whose later ones come from a [Hook]:
-// the task's own text, and how the agent tells that it is done.
+// the task's own text, what done means, and how the agent tells that it is done. It is
+// [State.Prompt] without what holds for fresh context alone.
 func (s State) Opening() string {
-	return strings.TrimSpace(s.Task.Prompt) + "\n\n---\n\n" + s.Signal()
+	var b, end strings.Builder
+	s.writeTask(&b)
+	s.writeDone(&end)
+	end.WriteString("\n" + s.Signal())
+	return b.String() + strings.TrimPrefix(end.String(), "\n")
+}
+
+func (s State) writeTask(b *strings.Builder) {
+	if text := strings.TrimSpace(s.Task.Prompt); text != "" {
+		b.WriteString(text + "\n\n---\n\n")
+	} else if s.Task.Title != "" {
+		b.WriteString("# " + s.Task.Title + "\n\n---\n\n")
+	}
 }
 
 // Signal returns the part of the prompt that says how the agent tells that the task

@@ -105,3 +105,32 @@ func TestPromptShowsThePromiseThatIsLookedFor(t *testing.T) {
 		}
 	}
 }
+
+// TestOpening: a session's first prompt has all that [ralph.State.Prompt] says of the task,
+// and nothing of iterations; and the promise is not its last line.
+func TestOpening(t *testing.T) {
+	t.Parallel()
+	task := ralph.Task{Prompt: " Add JWT.\n", Outcome: "All endpoints need a token.", Acceptance: []string{"401 without"}, Promise: "AUTH DONE", HowVerified: "`go test` must pass"}
+	for name, tt := range map[string]struct {
+		change func(*ralph.Task)
+		begins string
+	}{
+		"a task":         {func(*ralph.Task) {}, "Add JWT.\n\n---\n\n## What done means\n\nAll endpoints need a token.\n\nAcceptance criteria:\n\n- [ ] 401 without\n\n## When you are done\n"},
+		"only a prompt":  {func(t *ralph.Task) { t.Outcome, t.Acceptance = "", nil }, "Add JWT.\n\n---\n\n## When you are done\n"},
+		"only a title":   {func(t *ralph.Task) { t.Prompt, t.Title, t.Outcome, t.Acceptance = "", "JWT", "", nil }, "# JWT\n\n---\n\n## When you are done\n"},
+		"nothing but it": {func(t *ralph.Task) { t.Prompt, t.Outcome, t.Acceptance = "", "", nil }, "## When you are done\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			task := task
+			tt.change(&task)
+			s := ralph.Start(task)
+			got := s.Opening()
+			if !strings.HasPrefix(got, tt.begins) || !strings.HasSuffix(got, s.Signal()) || !strings.Contains(got, "\n\n<promise>AUTH DONE</promise>\n\n") {
+				t.Errorf("%s", got)
+			}
+			if strings.Contains(got, "iteration") || strings.HasSuffix(strings.TrimSpace(got), "</promise>") || strings.Contains(got, "\n\n\n") {
+				t.Errorf("%s", got)
+			}
+		})
+	}
+}

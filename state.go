@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -385,19 +384,6 @@ func (s State) take(kind EventKind, from State) State {
 		s.Guidance, s.Late = slices.Clone(from.Guidance), min(max(s.Late, from.Late), len(from.Guidance))
 	case kind == EventLoopStopped && from.Done():
 		return s.stop(from.Stop, from.Detail).before(from.NextIteration, from.NextAttempt) // only a log written by another version can say more than the fold
-	}
-	return s
-}
-
-// whole returns the state that an event holds, which may leave out the task. What is
-// over stays so.
-func (s State) whole(from State) State {
-	if s.over() {
-		return s
-	}
-	task := s.Task
-	if s = from.clone(); reflect.ValueOf(from.Task).IsZero() {
-		s.Task = task
 	}
 	return s
 }

@@ -39,13 +39,16 @@ func TestApplySurvivesAnEditedLog(t *testing.T) {
 	}
 	for range 3000 {
 		var s ralph.State
-		for _, kind := range []ralph.EventKind{ralph.EventLoopStarted, ralph.EventGuided, ralph.EventLimitsChanged, ralph.EventWaiting, ralph.EventIterationStarted, ralph.EventRunning, ralph.EventIterationEnded, ralph.EventLoopStopped, ralph.EventReopened} {
+		for _, kind := range []ralph.EventKind{ralph.EventLoopStarted, ralph.EventGuided, ralph.EventLimitsChanged, ralph.EventWaiting, ralph.EventIterationStarted, ralph.EventRunning, ralph.EventIterationEnded, ralph.EventHook, ralph.EventLoopStopped, ralph.EventReopened} {
 			var ev ralph.Event
 			fault := []string{"", "error", "rate_limit", "interrupted", "budget", "timeout"}[rnd.IntN(6)]
 			if err := json.Unmarshal(fmt.Appendf(nil, `{"kind":%q,"state":%s,"iteration":{"fault":%q,"elapsed":%s,"retry_after":%s,"usage":{"requests":%s,"cost_usd":%s}}}`, kind, state(), fault, odd(), odd(), odd(), odd()), &ev); err != nil {
 				t.Fatal(err)
 			}
 			ev.Iteration.Number, ev.Iteration.Attempt = s.Iteration, s.Attempt
+			if kind == ralph.EventIterationEnded {
+				ev.State = nil // else it is as that of a hook
+			}
 			from := s
 			s = s.Apply(ev).Guide("c").Limit(ralph.Limits{})
 			from.Changes(s)
@@ -142,6 +145,47 @@ func TestLoopStopped(t *testing.T) {
 		if s.Stop != tt.reason || s.Detail != tt.detail || (s.Wait > 0) != tt.wait {
 			t.Errorf("%s: %s", tt.name, describe(s))
 		}
+	}
+}
+
+// TestHookEvents: what an event of a hook's loop says of the state is the state, but for the task,
+// which it may leave out; what is over stays so.
+func TestHookEvents(t *testing.T) {
+	t.Parallel()
+	task, other := ralph.Task{ID: "T", Prompt: "Do it."}, ralph.Task{ID: "T", Prompt: "Do it.", Limits: ralph.Limits{Iterations: 7}}
+	going := ralph.Start(task)
+	advised := going.Next(ralph.Iteration{Number: 1, Attempt: 1}).Guide("Use the store.")
+	alone := advised
+	alone.Task = ralph.Task{}
+	limited := advised
+	limited.Task = other
+	limit := going.Finish().Next(ralph.Iteration{Number: 1, Attempt: 1})
+	for _, tt := range []struct {
+		name          string
+		s, says, want ralph.State
+	}{
+		{"without its task", going, alone, advised},
+		{"with another one", going, limited, limited},
+		{"and then without", limited, alone, limited},
+		{"a limit was raised", limit, limited, limited},
+		{"cancelled", going.Cancel("enough"), limited, going.Cancel("enough")},
+	} {
+		for _, kind := range []ralph.EventKind{ralph.EventHook, ralph.EventIterationEnded} {
+			got := tt.s.Apply(ralph.Event{Kind: kind, State: &tt.says, Iteration: ralph.Iteration{Number: 1, Attempt: 1}})
+			if diff := cmp.Diff(asJSON(t, tt.want), asJSON(t, got)); diff != "" {
+				t.Errorf("%s, %s (-want +got):\n%s", tt.name, kind, diff)
+			}
+		}
+		if got := tt.s.Apply(ralph.Event{Kind: ralph.EventHook, Iteration: ralph.Iteration{Number: 1, Attempt: 1}}); asJSON(t, got) != asJSON(t, tt.s) {
+			t.Errorf("%s: an event without a state changes it: %s", tt.name, describe(got))
+		}
+	}
+	from := everything()
+	s := ralph.Start(task).Apply(ralph.Event{Kind: ralph.EventHook, State: &from})
+	want := asJSON(t, s)
+	spoil(from)
+	if diff := cmp.Diff(want, asJSON(t, s)); diff != "" {
+		t.Errorf("it is shared (-want +got):\n%s", diff)
 	}
 }
 

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/ralph-loop/ralph/internal/plugin"
 )
 
 // A HookState is where the loop of a session stands that a [Hook] drives. It is a
@@ -30,10 +32,12 @@ type HookState struct {
 	// Failed is why the last prompt could not be injected. "" = it was.
 	Failed string `json:"failed,omitempty"`
 
-	// Seen is how many messages the session had when its last turn was judged, as far as
-	// its host has said, and Turn is the ID of that turn.
-	Seen int    `json:"seen,omitempty"`
-	Turn string `json:"turn,omitempty"`
+	// Seen is how many messages the session had when its last turn was judged, or when
+	// the loop started, and SeenSum is a digest of the last of them; "" = its host has
+	// not said. Turn is the ID of that turn.
+	Seen    int    `json:"seen,omitempty"`
+	SeenSum string `json:"seen_sum,omitempty"`
+	Turn    string `json:"turn,omitempty"`
 	// Busy names who deals with an event of the session, until then; who dies in
 	// that is waited for no longer.
 	Busy  string    `json:"busy,omitempty"`
@@ -62,7 +66,7 @@ type Store interface {
 	// HookState if there is none, and what it returns removes it if that is zero. An
 	// error of change is returned as it is, and then nothing is changed. The state is
 	// durable when Update returns, as far as the store is. Change does not wait, and
-	// calls nothing of the store.
+	// calls nothing of the store; it may be called again, and the last call counts.
 	Update(ctx context.Context, session string, change func(HookState) (HookState, error)) error
 	// All yields the states that there are, in any order; with an error, for one that
 	// cannot be read, it goes on with the next.
@@ -121,6 +125,25 @@ func (m *MemoryStore) All(ctx context.Context) iter.Seq2[HookState, error] {
 	}
 }
 
+// update is the store's, whose plug-in may panic.
+func (h *Hook) update(ctx context.Context, session string, change func(HookState) (HookState, error)) error {
+	return plugin.Call("Hook.Store", func() error { return h.Store.Update(ctx, session, change) })
+}
+
+// all goes through the states of the store. One that cannot be read does not hide
+// the others.
+func (h *Hook) all(ctx context.Context, do func(HookState)) (failed error) {
+	err := plugin.Call("Hook.Store", func() error {
+		for x, err := range h.Store.All(ctx) {
+			if failed = also(failed, err); err == nil {
+				do(x)
+			}
+		}
+		return nil
+	})
+	return also(failed, err)
+}
+
 var (
 	// ErrNoSession says that an event or a command does not name its session. It is never
 	// taken for another one.
@@ -128,6 +151,9 @@ var (
 	// ErrNoMessage says that a session has no answer yet to its last prompt: the host
 	// asks again when it has. Nothing was decided.
 	ErrNoMessage = errors.New("ralph: the session has no answer yet to its last prompt")
+	// ErrRecovering says that an idle event was ignored, for the session recovers from an
+	// error: its host asks again after [HookState.Recovering].
+	ErrRecovering = errors.New("ralph: the session recovers from an error")
 	// ErrActive says that a session's loop goes on, so that none can be started.
 	ErrActive = errors.New("the session has an active loop")
 )

@@ -2,6 +2,8 @@ package ralph
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,21 +18,25 @@ import (
 // since the last prompt, in one of three forms. Text is taken first, then Messages.
 type Turn struct {
 	Session string // required
-	// ID is what the host calls this event, if it has a name for it: the same one twice,
-	// also by two processes, is one event. "" = none; then Messages and Transcript
-	// show by themselves that an answer was judged already, and Text does not.
+	// ID is what the host calls this event, if it has a name for it: the same one twice in
+	// a row, also by two processes, is one event. "" = none; then Messages and Transcript
+	// show by themselves that an answer was judged already, and Text does not: told
+	// again when the first has been dealt with, it is a new answer.
 	ID string
 	// Text is the newest text of the agent since the last prompt, for a host that is told
 	// just that.
 	Text string
 	// Messages is the conversation, oldest first, or the end of it that begins not later
-	// than the last prompt.
+	// than the last prompt: then, as when a session has compacted its conversation, a
+	// message must hold the prompt as it was injected.
 	Messages []Message
 	// Transcript is the path of a file with the conversation: a JSON array of messages,
 	// or one on each line. A message is an object with role and content, which is a
 	// string or a list of parts with a type and a text; these may stand in an object
 	// message or payload of it. An unfinished last line is not read, and what a
-	// sub-agent has said (isSidechain, parent_tool_use_id) is nobody's message.
+	// sub-agent has said (isSidechain, parent_tool_use_id) is nobody's message. Of more
+	// than 16 MiB of lines the end is read; such an array is an error. A file that does
+	// not exist has no messages yet.
 	Transcript string
 	// Usage is what the turn has used, for [Limits] of money and tokens; the zero value
 	// says that nobody knows.
@@ -49,21 +55,17 @@ type Message struct {
 // maxTranscript is how much of a transcript is read, from its end.
 const maxTranscript = 16 << 20
 
-// read reads the transcript, if the turn is told by one.
-func (t Turn) read() (Turn, error) {
-	if t.Transcript == "" || t.Text != "" || t.Messages != nil {
-		return t, nil
-	}
-	text, err := endOf(t.Transcript)
+// read reads the transcript.
+func (t Turn) read() ([]Message, error) {
+	text, err := transcriptEnd(t.Transcript)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) { // else it has not been written yet
-		return t, fmt.Errorf("ralph: the transcript of session %q: %w", t.Session, err)
+		return nil, fmt.Errorf("ralph: the transcript of session %q: %w", t.Session, err)
 	}
-	t.Messages = append([]Message{}, transcript(text)...)
-	return t, nil
+	return append([]Message{}, transcript(text)...), nil
 }
 
-// endOf reads the end of a file.
-func endOf(path string) ([]byte, error) {
+// transcriptEnd reads the end of a transcript, or all of it.
+func transcriptEnd(path string) ([]byte, error) {
 	f, err := file.Open("", path)
 	if err != nil {
 		return nil, err
@@ -74,6 +76,15 @@ func endOf(path string) ([]byte, error) {
 		return nil, err
 	}
 	from := max(info.Size()-maxTranscript, 0)
+	if begin := make([]byte, 64); from > 0 {
+		n, err := f.ReadAt(begin, 0)
+		if err != nil {
+			return nil, err
+		}
+		if isArray(begin[:n]) {
+			return nil, fmt.Errorf("an array of more than %d MiB; give it as lines", maxTranscript>>20)
+		}
+	}
 	return io.ReadAll(io.NewSectionReader(f, from, maxTranscript))
 }
 
@@ -88,16 +99,21 @@ type transcriptLine struct {
 	Parent    *string         `json:"parent_tool_use_id"`
 }
 
+func isArray(text []byte) bool { return bytes.HasPrefix(bytes.TrimSpace(text), []byte("[")) }
+
 // transcript returns the messages of a transcript. What is none is left out.
 func transcript(text []byte) (messages []Message) {
-	var lines []transcriptLine
-	if trimmed := bytes.TrimSpace(text); len(trimmed) > 0 && trimmed[0] == '[' && json.Unmarshal(trimmed, &lines) == nil {
-		for _, l := range lines {
-			messages = l.append(messages)
+	lines := bytes.Lines(text)
+	if array := []json.RawMessage(nil); isArray(text) && json.Unmarshal(text, &array) == nil {
+		lines = func(yield func([]byte) bool) {
+			for _, line := range array {
+				if !yield(line) {
+					return
+				}
+			}
 		}
-		return messages
 	}
-	for line := range bytes.Lines(text) {
+	for line := range lines {
 		var l transcriptLine
 		if json.Unmarshal(line, &l) == nil { // the first may be cut, and the last unfinished
 			messages = l.append(messages)
@@ -107,7 +123,7 @@ func transcript(text []byte) (messages []Message) {
 }
 
 func (l transcriptLine) append(to []Message) []Message {
-	if l.Sidechain || l.Parent != nil {
+	if l.Sidechain || l.Parent != nil && *l.Parent != "" {
 		return to
 	}
 	for _, inner := range []*transcriptLine{l.Message, l.Payload} {
@@ -127,13 +143,14 @@ func contentText(content json.RawMessage) string {
 	if json.Unmarshal(content, &text) == nil {
 		return text
 	}
-	var parts []struct{ Type, Text string }
+	var parts []json.RawMessage
 	if json.Unmarshal(content, &parts) != nil {
 		return ""
 	}
 	var texts []string
-	for _, p := range parts {
-		if p.Type == "text" || p.Type == "output_text" || p.Type == "input_text" {
+	for _, part := range parts {
+		var p struct{ Type, Text string }
+		if json.Unmarshal(part, &p) == nil && (p.Type == "text" || p.Type == "output_text" || p.Type == "input_text") {
 			texts = append(texts, p.Text)
 		}
 	}
@@ -145,21 +162,24 @@ type said struct {
 	text     string // the newest of the agent since then
 	answered bool   // there is such text
 	asked    bool   // the messages hold the prompt
-	told     bool   // by messages, of which seen are there
-	seen     int
+	told     bool   // by messages
 }
 
 // said looks for the newest text of the agent since a prompt was injected, when the
-// session had seen messages. Where that number is known, a prompt that its host has
-// changed is taken to be the newest message of a user that came since.
-func (t Turn) said(prompt string, seen int) said {
+// state was x. Where the messages go on from those that were seen then, a prompt that its
+// host has changed is taken to be the newest message of a user that came since. Where
+// they do not, they were cut or compacted, and hold the prompt or are no answer to it; so
+// is it with the first prompt, which nobody here has injected.
+func (t Turn) said(prompt string, x HookState) said {
 	if t.Text != "" || t.Messages == nil {
 		return said{text: t.Text, answered: strings.TrimSpace(t.Text) != ""}
 	}
-	s := said{told: true, seen: len(t.Messages)}
-	from := 0
-	if seen <= len(t.Messages) { // else the conversation was made shorter
-		from = seen
+	s := said{told: true}
+	from, goesOn := 0, false
+	if x.Seen >= 0 && x.Seen <= len(t.Messages) {
+		if _, sum := seen(t.Messages[:x.Seen]); sum == x.SeenSum {
+			from, goesOn = x.Seen, true
+		}
 	}
 	prompt = strings.TrimSpace(prompt)
 	for i := len(t.Messages) - 1; i >= from && !s.asked; i-- {
@@ -169,9 +189,22 @@ func (t Turn) said(prompt string, seen int) said {
 				s.text, s.answered = m.Content, true
 			}
 		case "user":
-			s.asked = strings.Contains(m.Content, prompt) || s.answered && seen > 0
+			s.asked = strings.Contains(m.Content, prompt) || s.answered && goesOn && !x.State.first()
 		}
 	}
 	s.answered = s.answered && s.asked
 	return s
+}
+
+// over reports whether the turn has an answer, be it that it says nothing.
+func (t Turn) over(s said) bool { return s.answered || t.Final && (!s.told || s.asked) }
+
+// seen says how many messages there are, and which is the last.
+func seen(messages []Message) (int, string) {
+	var last Message
+	if n := len(messages); n > 0 {
+		last = messages[n-1]
+	}
+	sum := sha256.Sum256([]byte(last.Role + "\n" + last.Content))
+	return len(messages), hex.EncodeToString(sum[:8])
 }

@@ -36,7 +36,7 @@ const (
 // the agent: what it tells is a claim.
 func (w Words) Last(ctx context.Context, transcript string, stamp json.RawMessage) (text, id string, err error) {
 	for end := time.Now().Add(wordsWait); ; {
-		lines, err := endOf(transcript)
+		lines, err := transcriptEnd(transcript)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return "", "", fmt.Errorf("ralph: the transcript: %w", err)
 		}

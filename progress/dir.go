@@ -30,7 +30,7 @@ import (
 // Without them a Dir is itself the Log of a [ralph.Local], whose Control and Pending are
 // its methods of these names, and whose raw writer is made by its Output. One Dir serves
 // many loops of a process, concurrently, and many processes may have a Dir on one
-// folder.
+// folder. It is also the Store of a [ralph.Hook], see [Dir.Update].
 //
 // An event is durable when Append returns: it survives the end of the process, and,
 // unless NoSync is set, that of the machine. A line that a crash has torn is taken out

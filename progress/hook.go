@@ -11,6 +11,7 @@ import (
 	"iter"
 	"maps"
 	"os"
+	"reflect"
 	"runtime"
 	"strings"
 	"sync"
@@ -101,6 +102,7 @@ func (u *updating) ask(from ralph.HookState) (ralph.HookState, error) {
 		to.Session = u.j.loop
 		ev := plainEvent(ralph.Event{State: &to.State, Iteration: to.Last})
 		to.State, to.Last = *ev.State, ev.Iteration
+		to.Asked, to.Until, to.Recovering = to.Asked.UTC(), to.Until.UTC(), to.Recovering.UTC()
 	case !from.IsZero():
 		to = from
 		to.State = to.State.Cancel("cleared")
@@ -194,6 +196,7 @@ func (u *updating) record(f file.Handle, t *telling, to ralph.HookState) error {
 	if err != nil {
 		return err
 	}
+	u.j.firm = t.hook.firm
 	return u.j.put(f, text, durable)
 }
 
@@ -215,22 +218,10 @@ func (u *updating) lines(t *telling, to ralph.HookState) (lines []journalLine, w
 	}
 	want.Failed = u.j.d.redacted(ralph.Event{Text: to.Failed}).Text
 
-	var kinds []ralph.EventKind
-	switch {
-	case starts:
-		kinds = append(kinds, ralph.EventLoopStarted)
-	case ended:
-		kinds = append(kinds, ralph.EventIterationEnded)
-	case !to.State.Done():
-		kinds = append(kinds, ralph.EventHook)
-	}
-	if to.State.Done() {
-		kinds = append(kinds, ralph.EventLoopStopped)
-	}
 	rest := want
 	rest.Session, rest.State, rest.Last, rest.Failed = "", ralph.State{}, ralph.Iteration{}, ""
 	ev := plainEvent(ralph.Event{Loop: u.j.loop, Task: to.State.Task.ID, Agent: to.State.Task.Agent, Text: want.Failed})
-	for _, kind := range kinds {
+	for _, kind := range hookKinds(starts, ended, to.State.Done()) {
 		line := journalLine{Kind: kind, Hook: &rest, Event: ev}
 		line.Event.Kind = kind
 		if whole {
@@ -248,8 +239,26 @@ func (u *updating) lines(t *telling, to ralph.HookState) (lines []journalLine, w
 	return lines, want, durable
 }
 
+// hookKinds are the events that tell what has become of a session.
+func hookKinds(starts, ended, stops bool) (kinds []ralph.EventKind) {
+	switch {
+	case starts:
+		kinds = append(kinds, ralph.EventLoopStarted)
+	case ended:
+		kinds = append(kinds, ralph.EventIterationEnded)
+	case !stops:
+		kinds = append(kinds, ralph.EventHook)
+	}
+	if stops {
+		kinds = append(kinds, ralph.EventLoopStopped)
+	}
+	return kinds
+}
+
 // same reports whether two values are the same on record.
-func same[T any](a, b T) bool { return bytes.Equal(asJSON(a), asJSON(b)) }
+func same[T any](a, b T) bool {
+	return reflect.DeepEqual(a, b) || bytes.Equal(asJSON(a), asJSON(b))
+}
 
 // asJSON is a value as it is recorded, nil if it cannot be.
 func asJSON(v any) []byte {

@@ -16,10 +16,14 @@ type hooked struct {
 	rest  ralph.HookState // but Session and State
 	first ralph.Task      // that of the loop's start
 	whole int64           // the end of the last line that holds a whole state
+	firm  int64           // that of the last line that was synced
 }
 
 // take takes note of a line.
 func (h *hooked) take(l foundLine, line journalLine) {
+	if line.Hook == nil || line.Event.State != nil {
+		h.firm = l.end
+	}
 	if line.Hook == nil {
 		return
 	}

@@ -71,6 +71,7 @@ type onFile struct {
 	ready    bool  // end is known
 	end      int64 // of what is known of the file
 	own      int64 // the end of the last line that was written here
+	firm     int64 // the lines after it need not have been synced; 0 = all have
 	asked    []request
 	handed   int64        // the end of the last request that was handed to the driver
 	cancel   *ralph.Event // by another process
@@ -374,11 +375,14 @@ func (j *journal) fixName() error {
 // put adds bytes to the file, durably if that is wanted, or nothing.
 func (j *journal) put(f file.Handle, text []byte, durable bool) error {
 	_, err := f.Write(text)
-	if err == nil && durable && !j.d.NoSync { // all lines: who fails to sync one loses the bytes before it that were not synced
-		err = f.Sync()
+	end := j.end
+	if err == nil && durable && !j.d.NoSync {
+		if err = f.Sync(); err != nil && j.firm > 0 { // who fails to sync a line loses the bytes before it that were not synced
+			end = j.firm
+		}
 	}
 	if err != nil {
-		if cut := f.Truncate(j.end); cut == nil {
+		if cut := f.Truncate(end); cut == nil {
 			_ = f.Sync() // else it is put aside when the file is next written to
 		}
 	}

@@ -15,7 +15,7 @@ const advice = "Use the store."
 const programMode = "PROGRESS_TEST_PROGRAM"
 
 // programs are what it can be.
-var programs = map[string]func(args []string) error{"loop": loopProgram, "crowd": crowdProgram, "no locks": withoutLocks}
+var programs = map[string]func(args []string) error{"loop": loopProgram, "crowd": crowdProgram, "no locks": withoutLocks, "hook": hookProgram, "cancel": cancelProgram}
 
 func TestMain(m *testing.M) {
 	mode := strings.Split(os.Getenv(programMode), "\n")

@@ -238,6 +238,7 @@ func (d *Dir) ask(loop string, of func(ralph.State) (ralph.Event, error)) (Entry
 	}
 	ev.Loop, ev.Task, ev.Agent = s.Loop, s.Task.ID, s.Task.Agent
 	ev = d.redacted(plainEvent(ev))
+	j.firm = t.hook.firm
 	text, err := jsonLine(journalLine{Kind: ev.Kind, Event: ev})
 	if err == nil {
 		err = j.put(f, text, true)

@@ -234,7 +234,7 @@ func TestSessionLimitsGoOn(t *testing.T) {
 					if report, at, err := d.stopAt(5, true, limited); at == "" || report.Status != tasks.SessionInterrupted { // in the second item's first attempt
 						t.Fatal(at, err)
 					}
-					time.Sleep(time.Hour) // counts for nothing
+					<-time.After(time.Hour) // counts for nothing
 				}
 				got, _, err := d.stopAt(-1, false, limited)
 				stop, ok := errors.AsType[*ralph.StopError](err)

@@ -78,12 +78,12 @@ func (c client) is(word string) bool { return filepath.Base(word) == c.Name }
 
 // line is the command line of a session, with what it needs in its folder.
 func (c client) line(program []string, is map[string]string, goesOn, typed bool, within time.Duration) ([]string, error) {
-	all, err := c.hooks(within, "stop", "end", "")
+	all, err := c.hooks(within, " --launched", "stop", "end", "")
 	if err != nil {
 		return nil, err
 	}
 	settings, err := spec.EditJSON(c.Base, true, all...)
-	is["SETTINGS"], is["COMMAND"], is["TIMEOUT"] = string(settings), c.command("stop", within), c.timeout(within)
+	is["SETTINGS"], is["COMMAND"], is["TIMEOUT"] = string(settings), c.command("stop", within, " --launched"), c.timeout(within)
 	fill := func(text string) (filled string) {
 		if err == nil {
 			filled, err = ralph.Template(text, is)
@@ -118,9 +118,9 @@ func (c client) line(program []string, is map[string]string, goesOn, typed bool,
 	return line, err
 }
 
-// command is what starts a hook, as JSON.
-func (c client) command(hook string, within time.Duration) string {
-	return asText(fmt.Sprintf("%s%s%v", word(self()), c.mark(hook), c.longest(within)))
+// command is what starts a hook, which ends with more, as JSON.
+func (c client) command(hook string, within time.Duration, more string) string {
+	return asText(fmt.Sprintf("%s%s%v%s", word(self()), c.mark(hook), c.longest(within), more))
 }
 
 // mark is by what a hook of ours is known.
@@ -131,14 +131,14 @@ func (c client) timeout(within time.Duration) string {
 	return fmt.Sprint(int64(max(1, c.longest(within)*c.Ticks/time.Second)))
 }
 
-// hooks are what of these hooks stands in settings.
-func (c client) hooks(within time.Duration, hooks ...string) (all []spec.Insertion, err error) {
+// hooks are what of these hooks, whose commands end with more, stands in settings.
+func (c client) hooks(within time.Duration, more string, hooks ...string) (all []spec.Insertion, err error) {
 	for _, a := range c.Add {
 		if err == nil && slices.Contains(hooks, a.Hook) {
 			if a.Hook != "" {
 				a.Mark = c.mark(a.Hook)
 			}
-			a.Value, err = ralph.Template(a.Value, map[string]string{"COMMAND": c.command(a.Hook, within), "TIMEOUT": c.timeout(within)})
+			a.Value, err = ralph.Template(a.Value, map[string]string{"COMMAND": c.command(a.Hook, within, more), "TIMEOUT": c.timeout(within)})
 			all = append(all, a.Insertion)
 		}
 	}

@@ -85,9 +85,10 @@ func (f *startFlags) build(e env) (hold *progress.Hold, err error) {
 	}
 	f.session = cmp.Or(f.session, ralph.NewSession())
 	f.relay = &ralph.Relay{Session: f.session, Client: map[bool]string{false: f.session}[f.client.Chooses]}
-	if f.program == nil {
+	if f.program == nil || f.client.Installed {
 		f.relay.File = progress.SessionFile(f.session)
-	} else if text, _ := ralph.ReadFile(filepath.Join(project, f.client.Settings), 4<<20); f.client.Installed && !bytes.Contains(text, []byte(f.client.mark("stop"))) {
+	}
+	if text, _ := ralph.ReadFile(filepath.Join(project, f.client.Settings), 4<<20); f.client.Installed && !bytes.Contains(text, []byte(f.client.mark("stop"))) {
 		return nil, fail(exitConfig, "%s takes hooks from its settings alone, and ours are not there; 'ralph hook install %s' puts them into %s", f.client.Name, f.client.Name, f.client.Settings)
 	}
 	h := &ralph.Hook{
@@ -145,13 +146,11 @@ func (f *startFlags) launch(e env, x ralph.HookState, fresh bool) error {
 		session, _, goesOn = strings.Cut(x.Turn, "/")
 	}
 	cmd := &exec.Cmd{Env: append(os.Environ(), f.client.Env...), Dir: x.State.Task.Dir, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr}
-	folder, err := os.MkdirTemp("", "ralph-")
+	folder, errFolder := os.MkdirTemp("", "ralph-")
 	defer os.RemoveAll(folder)
-	if err == nil {
-		cmd.Path, err = exec.LookPath(f.program[0])
-		cmd.Path = absolute(cmd.Path)
-	}
-	if err == nil {
+	path, err := exec.LookPath(f.program[0])
+	cmd.Path = absolute(path)
+	if err = errors.Join(err, errFolder); err == nil {
 		is := map[string]string{"SESSION": session, "PROMPT": x.State.Opening(), "FOLDER": folder}
 		cmd.Args, err = f.client.line(f.program, is, goesOn, tty(e.stdin), f.hookTimeout)
 	}

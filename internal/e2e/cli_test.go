@@ -22,20 +22,7 @@ import (
 
 // The built command line tool, with real clients.
 func TestE2ECLI(t *testing.T) {
-	bin := filepath.Join(t.TempDir(), "ralph")
-	build := sync.OnceValue(func() error { // not at all, if no client is there
-		if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", bin, "github.com/ralph-loop/ralph/examples/ralph").CombinedOutput(); err != nil {
-			return fmt.Errorf("%w: %s", err, out)
-		}
-		return nil
-	})
-	tool := func(e *e2eRun) string {
-		e.Helper()
-		if err := build(); err != nil {
-			e.Fatal(err)
-		}
-		return bin
-	}
+	tool := builtTool(t)
 	tests := []struct {
 		name   string
 		script func(dir string) []modelserver.Turn
@@ -82,6 +69,25 @@ func TestE2ECLI(t *testing.T) {
 		}
 	})
 	t.Run("waiting", func(t *testing.T) { testCLIWaiting(t, tool) })
+}
+
+// builtTool builds the tool when it is first asked for: not at all, if no client is
+// there.
+func builtTool(t *testing.T) func(*e2eRun) string {
+	bin := filepath.Join(t.TempDir(), "ralph")
+	build := sync.OnceValue(func() error {
+		if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", bin, "github.com/ralph-loop/ralph/examples/ralph").CombinedOutput(); err != nil {
+			return fmt.Errorf("%w: %s", err, out)
+		}
+		return nil
+	})
+	return func(e *e2eRun) string {
+		e.Helper()
+		if err := build(); err != nil {
+			e.Fatal(err)
+		}
+		return bin
+	}
 }
 
 // A signal in the middle of a tool ends all: the tool, the client, the loop. Then

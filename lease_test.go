@@ -1,0 +1,216 @@
+package ralph_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/verify"
+)
+
+// TestHookWithCancel cancels a loop in each part of an event.
+func TestHookWithCancel(t *testing.T) {
+	for _, when := range []struct {
+		name string
+		at   time.Duration
+	}{{"in the verification", time.Minute}, {"in the delay", 2*time.Minute + time.Second/4}, {"in the injection", 3 * time.Minute}} {
+		for _, other := range []bool{false, true} {
+			inBubble(t, fmt.Sprintf("%s/%v", when.name, other), func(t *testing.T) {
+				h := newHost()
+				h.hook.Verifier = slow(2*time.Minute, ralph.Pass())
+				if when.at > time.Minute {
+					h.hook.Verifier = slow(2*time.Minute, ralph.Reject("No."))
+				}
+				h.inject = func(context.Context, string, string) error { <-time.After(2 * time.Minute); return nil }
+				h.start(t, "s", ralph.Task{})
+				h.says("s", "assistant", claimed)
+				var ended time.Time
+				var first ralph.HookState
+				done := make(chan error, 1)
+				go func() {
+					var err error
+					first, err = h.hook.Idle(t.Context(), ralph.Turn{Session: "s"})
+					ended = time.Now()
+					done <- err
+				}()
+				<-time.After(when.at)
+				by := &h.hook
+				if other {
+					by = h.another()
+				}
+				injected := h.injected()
+				if was, err := by.Cancel(t.Context(), "s"); !was || err != nil {
+					t.Fatal(was, err)
+				}
+				cancelled := time.Now()
+				if was, err := by.Cancel(t.Context(), "s"); was || err != nil {
+					t.Error("cancelling twice is harmless:", was, err)
+				}
+				// A new loop, before the old event is through.
+				begun := h.start(t, "s", ralph.Task{Prompt: "Do that."})
+				if err := <-done; err != nil || first.State.Stop == ralph.StopVerified {
+					t.Error(err, first.State.Stop)
+				}
+				if by == &h.hook && when.at <= time.Minute && !ended.Equal(cancelled) {
+					t.Error("the verification went on for", ended.Sub(cancelled))
+				}
+				if ended.Sub(cancelled) > time.Minute && when.at <= time.Minute {
+					t.Error("it went on for", ended.Sub(cancelled))
+				}
+				if h.injected() != injected {
+					t.Error("a prompt for a cancelled loop:", h.prompts)
+				}
+				<-time.After(time.Hour)
+				if x := h.state(t, "s"); x.State.Iteration != 1 || x.Seen != begun.Seen || x.State.Task.Prompt != "Do that." || !x.Active() {
+					t.Errorf("the old event has changed the new loop: %+v", x)
+				}
+			})
+		}
+	}
+}
+
+// TestHookLeases has one deal with an event as long as it lives, and another when it
+// does not.
+func TestHookLeases(t *testing.T) {
+	inBubble(t, "a slow verifier", func(t *testing.T) {
+		h := newHost()
+		h.hook.Verifier = slow(5*time.Minute-1, ralph.Pass())
+		h.start(t, "s", ralph.Task{})
+		h.says("s", "assistant", claimed)
+		stops := make(chan ralph.StopReason)
+		for _, hook := range []*ralph.Hook{&h.hook, h.another(), h.another()} {
+			go func() {
+				x, err := hook.Idle(t.Context(), ralph.Turn{Session: "s"})
+				if err != nil {
+					t.Error(err)
+				}
+				stops <- x.State.Stop
+			}()
+		}
+		begun := time.Now()
+		got := []ralph.StopReason{<-stops, <-stops, <-stops}
+		slices.Sort(got)
+		if !slices.Equal(got, []ralph.StopReason{"", "", ralph.StopVerified}) || time.Since(begun) > 5*time.Minute+time.Second {
+			t.Error(got, time.Since(begun))
+		}
+	})
+	inBubble(t, "a dead holder", func(t *testing.T) {
+		h := newHost()
+		h.start(t, "s", ralph.Task{})
+		h.says("s", "assistant", claimed)
+		dies := h.another()
+		dies.Store = &mortal{MemoryStore: h.hook.Store.(*ralph.MemoryStore), n: 2}
+		if _, err := dies.Idle(t.Context(), ralph.Turn{Session: "s", Messages: h.messages["s"]}); !errors.Is(err, errDead) {
+			t.Fatal(err)
+		}
+		begun := time.Now()
+		if x := h.idle(t, "s"); x.State.Stop != ralph.StopVerified {
+			t.Errorf("%+v", x)
+		}
+		if d := time.Since(begun); d < 9*time.Second || d > 11*time.Second {
+			t.Error("waited", d)
+		}
+	})
+	for name, seconds := range map[string]time.Duration{"in verification": time.Minute, "in the delay": 5*time.Minute + time.Millisecond} {
+		inBubble(t, "a context that ends "+name, func(t *testing.T) {
+			h := newHost()
+			usage := ralph.Usage{InputTokens: 7}
+			h.hook.Verifier = ralph.VerifierFunc(func(ctx context.Context, c ralph.Claim) (ralph.Verdict, error) {
+				v, err := slow(5*time.Minute-1, ralph.Reject("No.")).Verify(ctx, c)
+				v.Usage = usage
+				return v, err
+			})
+			h.start(t, "s", ralph.Task{})
+			h.says("s", "assistant", claimed)
+			cause := errors.New("the host stops")
+			ctx, cancel := context.WithTimeoutCause(t.Context(), seconds, cause)
+			defer cancel()
+			if _, err := h.hook.Idle(ctx, ralph.Turn{Session: "s", ID: "e1"}); !errors.Is(err, cause) {
+				t.Error(err)
+			}
+			if x := h.state(t, "s"); x.Busy != "" || !x.Active() || h.injected() != 0 {
+				t.Errorf("%+v", x)
+			}
+			x, err := h.another().Idle(t.Context(), ralph.Turn{Session: "s", ID: "e1"})
+			if err != nil || x.State.Iteration != 2 || h.injected() != 1 {
+				t.Error(err, x, h.prompts)
+			}
+			if want := map[bool]int64{true: 14, false: 7}[seconds == time.Minute]; x.State.Verifying.InputTokens != want || x.State.Usage.InputTokens != want {
+				t.Errorf("what was spent is spent: %+v", x.State.Usage)
+			}
+		})
+	}
+}
+
+// TestHookWithFiftySessions has them all at once.
+func TestHookWithFiftySessions(t *testing.T) {
+	h := newHost()
+	h.hook.Delay = time.Microsecond
+	h.hook.Verifier = verify.String{Contains: []string{"really"}}
+	var all sync.WaitGroup
+	for i := range 50 {
+		session := fmt.Sprint("session ", i)
+		all.Go(func() {
+			h.start(t, session, ralph.Task{Promise: fmt.Sprint("P", i)})
+			for n := range i % 7 {
+				if x := h.answer(t, session, fmt.Sprintf("<promise>P%d</promise> <promise>P%d</promise>", i+1, i+100*n)); x.State.Iteration != n+2 {
+					t.Error(session, x)
+				}
+				all.Go(func() { h.hook.State(t.Context(), "") })
+			}
+			if x := h.answer(t, session, fmt.Sprintf("It is really done: <promise>P%d</promise>", i)); x.State.Stop != ralph.StopVerified || x.State.Iteration != i%7+1 || x.Session != session {
+				t.Errorf("%s: %+v", session, x)
+			}
+		})
+	}
+	all.Wait()
+	for x, err := range h.hook.Store.All(t.Context()) {
+		t.Error("left:", x, err)
+	}
+	want := 0
+	for i := range 50 {
+		want += i % 7
+	}
+	if h.injected() != want {
+		t.Error(h.injected(), "prompts, not", want)
+	}
+}
+
+// A counted store counts how often an update changes the loop of a session, which is a
+// write that its host waits for.
+type counted struct {
+	ralph.MemoryStore
+	t *testing.T
+	n int
+}
+
+func (c *counted) Update(ctx context.Context, session string, change func(ralph.HookState) (ralph.HookState, error)) error {
+	return c.MemoryStore.Update(ctx, session, func(x ralph.HookState) (ralph.HookState, error) {
+		to, err := change(x)
+		if asJSON(c.t, to.State) != asJSON(c.t, x.State) {
+			c.n++
+		}
+		return to, err
+	})
+}
+
+// TestHookWritesOnce: without a delay an answer and the prompt that follows it are one
+// change of the loop.
+func TestHookWritesOnce(t *testing.T) {
+	inBubble(t, "no delay", func(t *testing.T) {
+		h, store := newHost(), &counted{t: t}
+		h.hook.Store, h.hook.Delay = store, -1
+		h.start(t, "s", ralph.Task{})
+		for i := range 3 {
+			h.answer(t, "s", "More.")
+			if store.n != i+2 || h.injected() != i+1 {
+				t.Errorf("%d changes, %d prompts", store.n, h.injected())
+			}
+		}
+	})
+}

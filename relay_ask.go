@@ -1,0 +1,291 @@
+package ralph
+
+import (
+	"cmp"
+	"context"
+	"crypto/subtle"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// StillVerifying is what a session is told that cannot rest yet, for its claim is
+// being verified.
+const StillVerifying = "The verification of your claim is still running. Change nothing: end your answer, and wait for the result."
+
+// What a session's hooks may ask.
+const (
+	AskStop   = "stop"   // the agent wants to come to rest: with the next prompt it goes on
+	AskEnd    = "end"    // the session has ended
+	AskCancel = "cancel" // its user cancels the loop
+)
+
+// An Ask is what a hook tells a [Relay], and an [Answer] what it is told.
+type Ask struct {
+	Kind    string        `json:"kind"` // AskStop, AskEnd, AskCancel; others are answered with nothing
+	Session string        `json:"session"`
+	Text    string        `json:"text,omitempty"`   // AskStop: the agent's last words; AskEnd: why, clear = for good
+	Turn    string        `json:"turn,omitempty"`   // see [Turn.ID]
+	Within  time.Duration `json:"within,omitempty"` // AskStop: how long the hook can wait, 0 = for ever
+}
+
+// An Answer is what a hook makes known to its client. The zero value lets it go on as if
+// there were no hook.
+type Answer struct {
+	Prompt string `json:"prompt,omitempty"` // the session goes on with it
+	Note   string `json:"note,omitempty"`   // for its user
+	Ours   bool   `json:"ours,omitempty"`   // the session is the Relay's
+}
+
+const (
+	maxAsk = 64 << 20 // bytes, more than an agent says
+	// relayPatience is how long is waited for a question, and until an answer was read.
+	relayPatience = 5 * time.Second
+)
+
+// A relayHook is a hook that asks. It gets one answer, and says that it has read it.
+type relayHook struct {
+	conn net.Conn
+	gone chan struct{} // it has read the answer, or cannot any more:
+	err  error
+
+	mu       sync.Mutex
+	answered bool
+}
+
+// A relayTurn is what the Hook makes of a stop.
+type relayTurn struct {
+	done  chan struct{}
+	hooks []*relayHook // of this stop: one of them gets the prompt
+	past  bool         // it was given out: who comes now is another turn's
+	err   error
+}
+
+// Notify is a [Hook.Notify]: the session's user is told with the next answer.
+func (r *Relay) Notify(_ context.Context, n Notice) { r.tell(n.Title + ": " + n.Message) }
+
+func (r *Relay) tell(note string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.note = note
+}
+
+// Inject is a [Hook.Inject]: the prompt is the answer to the stop that waits for one. It
+// is an error if none does, or if nobody has read it: the Hook injects it at the next stop.
+func (r *Relay) Inject(_ context.Context, _, prompt string) error {
+	var hooks []*relayHook
+	r.mu.Lock()
+	if r.turn != nil {
+		hooks, r.turn.past = r.turn.hooks, true
+	}
+	r.mu.Unlock()
+	for _, h := range slices.Backward(hooks) { // earlier ones may be of an earlier stop
+		if r.answer(h, Answer{Prompt: prompt}) == nil {
+			return nil
+		}
+	}
+	return errors.New("ralph: no hook waits for it; the next one gets it")
+}
+
+// accept serves hooks until the socket is closed.
+func (r *Relay) accept(ctx context.Context, socket net.Listener) {
+	for {
+		conn, err := socket.Accept()
+		switch {
+		case err == nil:
+			r.running.Go(func() { r.serve(ctx, conn) })
+		case errors.Is(err, net.ErrClosed) || !pause(ctx, hookLook): // else there are too many
+			return
+		}
+	}
+}
+
+// serve answers one hook.
+func (r *Relay) serve(ctx context.Context, conn net.Conn) {
+	defer conn.Close()
+	_ = conn.SetReadDeadline(time.Now().Add(relayPatience))
+	stop := context.AfterFunc(ctx, func() { _ = conn.SetReadDeadline(time.Now()) })
+	secret := make([]byte, len(r.secret))
+	in := json.NewDecoder(io.LimitReader(conn, maxAsk))
+	var q Ask
+	if _, err := io.ReadFull(conn, secret); err != nil || subtle.ConstantTimeCompare(secret, []byte(r.secret)) != 1 {
+		return // nothing is kept of what comes without it
+	}
+	if in.Decode(&q) != nil || !stop() {
+		return
+	}
+	_ = conn.SetReadDeadline(time.Time{})
+	h := &relayHook{conn: conn, gone: make(chan struct{})}
+	r.running.Go(func() {
+		defer close(h.gone)
+		h.err = in.Decode(new(bool))
+	})
+	switch {
+	case !r.is(q):
+		_ = json.NewEncoder(conn).Encode(Answer{})
+	case q.Kind == AskStop:
+		r.rest(ctx, q, h)
+	case q.Kind == AskCancel:
+		if _, err := r.Hook.Cancel(ctx, r.Session); err != nil {
+			r.tell(err.Error())
+		}
+		_ = r.answer(h, Answer{}) // what it was asked for is done
+	case q.Kind == AskEnd:
+		if q.Text == "clear" {
+			_ = r.Hook.Deleted(ctx, r.Session) // the session is gone in any case
+		}
+		_ = r.answer(h, Answer{})
+		select {
+		case r.ended <- q.Text:
+		default:
+		}
+	default:
+		_ = r.answer(h, Answer{})
+	}
+}
+
+// is reports whether an event is of the session.
+func (r *Relay) is(q Ask) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.client == "" && q.Kind == AskStop {
+		r.client = q.Session
+	}
+	return q.Session != "" && q.Session == r.client
+}
+
+// answer answers a hook, once. The error says that it has not read the answer.
+func (r *Relay) answer(h *relayHook, a Answer) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.answered {
+		return errors.New("it has its answer")
+	}
+	h.answered = true
+	r.mu.Lock()
+	a.Note, r.note = strings.Trim(r.note+"\n"+a.Note, "\n"), ""
+	r.mu.Unlock()
+	a.Ours = true
+	_ = h.conn.SetDeadline(time.Now().Add(relayPatience))
+	err := json.NewEncoder(h.conn).Encode(a)
+	if err == nil {
+		<-h.gone
+		err = h.err
+	}
+	if err != nil && a.Note != "" {
+		r.mu.Lock()
+		r.note = cmp.Or(r.note, a.Note) // the newest
+		r.mu.Unlock()
+	}
+	return err
+}
+
+// rest answers a stop.
+func (r *Relay) rest(ctx context.Context, q Ask, h *relayHook) {
+	var due <-chan time.Time
+	if q.Within > 0 {
+		timer := time.NewTimer(q.Within)
+		defer timer.Stop()
+		due = timer.C
+	}
+	for {
+		turn, of := r.join(ctx, q, h)
+		a := Answer{} // the session may rest
+		select {
+		case <-turn.done:
+			if !of {
+				continue
+			}
+			if turn.err != nil {
+				a.Note = turn.err.Error()
+			}
+		case <-due:
+			a.Prompt = StillVerifying
+		case <-h.gone:
+			return
+		case <-ctx.Done():
+		}
+		_ = r.answer(h, a)
+		return
+	}
+}
+
+// join has a hook wait for what the Hook makes of its stop. If it is of another one than
+// that which the Hook still deals with, it waits for the end of that first.
+func (r *Relay) join(ctx context.Context, q Ask, h *relayHook) (t *relayTurn, of bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.turn == nil {
+		t := &relayTurn{done: make(chan struct{})}
+		r.turn = t
+		r.running.Go(func() {
+			defer close(t.done)
+			_, t.err = r.Hook.Idle(ctx, Turn{Session: r.Session, ID: q.Turn, Text: q.Text, Final: true})
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			r.turn = nil
+		})
+	}
+	if r.turn.past {
+		return r.turn, false
+	}
+	r.turn.hooks = append(r.turn.hooks, h)
+	return r.turn, true
+}
+
+// AskRelay asks a session's [Relay], and returns when it has answered: for AskStop, when
+// its verification has. The places are tried in turn: one whose Relay has another session
+// says so ([Answer.Ours]), and "" is none. Without any that has it the answer is zero; the
+// error says that the process which decides about the session does not answer, or it is
+// the cause of ctx.
+func AskRelay(ctx context.Context, q Ask, places ...string) (Answer, error) {
+	var errs []error
+	for _, place := range places {
+		if place == "" {
+			continue
+		}
+		a, err := askRelay(ctx, q, place)
+		if err == nil && a.Ours {
+			return a, nil
+		}
+		errs = append(errs, err)
+	}
+	if err := context.Cause(ctx); err != nil {
+		return Answer{}, err
+	}
+	if err := errors.Join(errs...); err != nil {
+		return Answer{}, fmt.Errorf("ralph: nobody drives this session any more: %w", err)
+	}
+	return Answer{}, nil
+}
+
+func askRelay(ctx context.Context, q Ask, place string) (a Answer, err error) {
+	secret, path, ok := strings.Cut(place, "@")
+	if !ok {
+		return a, errors.New("what should name its place does not")
+	}
+	text, err := json.Marshal(q)
+	if err != nil {
+		return a, err
+	}
+	conn, err := new(net.Dialer).DialContext(ctx, "unix", path)
+	if err != nil {
+		return a, err
+	}
+	defer conn.Close()
+	defer context.AfterFunc(ctx, func() { conn.Close() })()
+	if _, err = conn.Write(append([]byte(secret), text...)); err == nil {
+		err = json.NewDecoder(io.LimitReader(conn, maxAsk)).Decode(&a)
+	}
+	if err != nil {
+		return Answer{}, err
+	}
+	_, _ = io.WriteString(conn, "true\n") // it was read; if nobody waits for that, it was all the same
+	return a, nil
+}

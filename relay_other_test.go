@@ -1,0 +1,5 @@
+//go:build !linux
+
+package ralph_test
+
+func limitFiles(int) {}
