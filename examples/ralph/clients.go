@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"embed"
 	"encoding/json"
@@ -57,10 +58,7 @@ func clientFor(fits func(client) bool, what string) (client, error) {
 		}
 		names = append(names, c.Name)
 	}
-	if err == nil {
-		err = fail(exitUsage, "%s is none of the clients whose hooks are known: %s", what, strings.Join(names, ", "))
-	}
-	return client{}, err
+	return client{}, cmp.Or(err, fail(exitUsage, "%s is none of the clients whose hooks are known: %s", what, strings.Join(names, ", ")))
 }
 
 // clientOf is the client of a command line, if hooks of ours are run by it.

@@ -72,7 +72,7 @@ func (s *shared) answer(e env, c client, hook string) error {
 		q.Turn = ev.Session + "/" + ralph.NewSession() // see launch
 	}
 	// Where both kinds of hooks are there, one of them answers.
-	place := map[bool]string{true: os.Getenv(ralph.RelayPlace)}[s.launched || hook == "command"]
+	place := map[bool]string{true: os.Getenv(ralph.RelayPlace)}[s.launched || hook == "command" || c.Installed]
 	other, _ := ralph.ReadFile(progress.SessionFile(ev.Session), 1<<10) // or there is none
 	a, err := ralph.AskRelay(e.ctx, q, place, string(other))
 	if err != nil {

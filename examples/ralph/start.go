@@ -29,6 +29,7 @@ type startFlags struct {
 	client client
 	dir    *progress.Dir // nil = nothing is on record
 	relay  *ralph.Relay
+	kept   *ralph.OwnStore
 }
 
 func (f *startFlags) own(set *flag.FlagSet) {
@@ -85,14 +86,14 @@ func (f *startFlags) build(e env) (hold *progress.Hold, err error) {
 	}
 	f.session = cmp.Or(f.session, ralph.NewSession())
 	f.relay = &ralph.Relay{Session: f.session, Client: map[bool]string{false: f.session}[f.client.Chooses]}
-	if f.program == nil || f.client.Installed {
+	if f.program == nil {
 		f.relay.File = progress.SessionFile(f.session)
-	}
-	if text, _ := ralph.ReadFile(filepath.Join(project, f.client.Settings), 4<<20); f.client.Installed && !bytes.Contains(text, []byte(f.client.mark("stop"))) {
+	} else if text, _ := ralph.ReadFile(filepath.Join(project, f.client.Settings), 4<<20); f.client.Installed && !bytes.Contains(text, []byte(f.client.mark("stop"))) {
 		return nil, fail(exitConfig, "%s takes hooks from its settings alone, and ours are not there; 'ralph hook install %s' puts them into %s", f.client.Name, f.client.Name, f.client.Settings)
 	}
+	f.kept = &ralph.OwnStore{Store: &ralph.MemoryStore{}}
 	h := &ralph.Hook{
-		Store: &ralph.MemoryStore{}, Verifier: verifier, Inject: f.relay.Inject, Delay: -1, Recovery: -1,
+		Store: f.kept, Verifier: verifier, Inject: f.relay.Inject, Delay: -1, Recovery: -1,
 		Task: ralph.Task{Dir: project, HowVerified: how, Match: ralph.Match(strings.ReplaceAll(f.match, "-", "_")), Blocked: f.blocked, Limits: f.limits()},
 		Notify: func(ctx context.Context, n ralph.Notice) {
 			f.relay.Notify(ctx, n)
@@ -108,7 +109,7 @@ func (f *startFlags) build(e env) (hold *progress.Hold, err error) {
 	if f.dir == nil {
 		return nil, nil
 	}
-	h.Store, h.Evidence = f.dir, f.evidence(f.dir, f.dir.Path+"/log")
+	f.kept.Store, h.Evidence = f.dir, f.evidence(f.dir, f.dir.Path+"/log")
 	hold, err = f.dir.Hold(f.session, "ralph start")
 	return hold, wrong(err)
 }
@@ -189,18 +190,20 @@ func (f *startFlags) attend(e env, x ralph.HookState) error {
 	return err
 }
 
-// result turns what has become of the loop into an exit code.
+// result turns what has become of the loop into an exit code. That it is verified is
+// never taken from the record, to which its agent can write.
 func (f *startFlags) result(e env) error {
-	x, err := f.relay.Hook.State(context.WithoutCancel(e.ctx), f.session)
-	s := x.State
-	if f.dir != nil && err == nil {
-		var entry progress.Entry
-		entry, err = f.dir.Look(f.session)
-		s = entry.State
+	s := f.kept.Left(f.session).State
+	if f.dir != nil && !s.Done() {
+		entry, err := f.dir.Look(f.session)
+		if err != nil {
+			return wrong(err)
+		}
+		if entry.State.Done() && entry.State.Stop != ralph.StopVerified { // others have ended it
+			s = entry.State
+		}
 	}
 	switch {
-	case err != nil:
-		return wrong(err)
 	case !s.Done():
 		return fail(exitNotVerified, "the session has ended at iteration %d, and its task is not verified; %s%s", s.Iteration, *e.again, strings.TrimSuffix("; "+f.client.Cap, "; "))
 	}
