@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"time"
 )
@@ -37,7 +38,7 @@ func (w Words) Last(ctx context.Context, transcript string, stamp json.RawMessag
 	for end := time.Now().Add(wordsWait); ; {
 		lines, err := transcriptEnd(transcript)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return "", "", err
+			return "", "", fmt.Errorf("ralph: the transcript: %w", err)
 		}
 		if text, id, whole := w.last(lines, stamp); whole {
 			return text, id, nil

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"embed"
 	"encoding/json"
@@ -41,7 +42,6 @@ type client struct {
 		spec.Insertion        // into its settings; those with hooks come first
 		Hook           string // what of ralph hook it starts, if anything
 	}
-	more string // what the commands of its hooks end with
 }
 
 // clientFor is the first client of the table that fits.
@@ -58,10 +58,7 @@ func clientFor(fits func(client) bool, what string) (client, error) {
 		}
 		names = append(names, c.Name)
 	}
-	if err == nil {
-		err = fail(exitUsage, "%s is none of the clients whose hooks are known: %s", what, strings.Join(names, ", "))
-	}
-	return client{}, err
+	return client{}, cmp.Or(err, fail(exitUsage, "%s is none of the clients whose hooks are known: %s", what, strings.Join(names, ", ")))
 }
 
 // clientOf is the client of a command line, if hooks of ours are run by it.
@@ -79,13 +76,12 @@ func (c client) is(word string) bool { return filepath.Base(word) == c.Name }
 
 // line is the command line of a session, with what it needs in its folder.
 func (c client) line(program []string, is map[string]string, goesOn, typed bool, within time.Duration) ([]string, error) {
-	c.more = " --launched"
-	all, err := c.hooks(within, "stop", "end", "")
+	all, err := c.hooks(within, " --launched", "stop", "end", "")
 	if err != nil {
 		return nil, err
 	}
 	settings, err := spec.EditJSON(c.Base, true, all...)
-	is["SETTINGS"], is["COMMAND"], is["TIMEOUT"] = string(settings), c.command("stop", within), c.timeout(within)
+	is["SETTINGS"], is["COMMAND"], is["TIMEOUT"] = string(settings), c.command("stop", within, " --launched"), c.timeout(within)
 	fill := func(text string) (filled string) {
 		if err == nil {
 			filled, err = ralph.Template(text, is)
@@ -120,9 +116,9 @@ func (c client) line(program []string, is map[string]string, goesOn, typed bool,
 	return line, err
 }
 
-// command is what starts a hook, as JSON.
-func (c client) command(hook string, within time.Duration) string {
-	return asText(fmt.Sprintf("%s%s%v%s", word(self()), c.mark(hook), c.longest(within), c.more))
+// command is what starts a hook, which ends with more, as JSON.
+func (c client) command(hook string, within time.Duration, more string) string {
+	return asText(fmt.Sprintf("%s%s%v%s", word(self()), c.mark(hook), c.longest(within), more))
 }
 
 // mark is by what a hook of ours is known.
@@ -133,14 +129,14 @@ func (c client) timeout(within time.Duration) string {
 	return fmt.Sprint(int64(max(1, c.longest(within)*c.Ticks/time.Second)))
 }
 
-// hooks are what of these hooks stands in settings.
-func (c client) hooks(within time.Duration, hooks ...string) (all []spec.Insertion, err error) {
+// hooks are what of these hooks, whose commands end with more, stands in settings.
+func (c client) hooks(within time.Duration, more string, hooks ...string) (all []spec.Insertion, err error) {
 	for _, a := range c.Add {
 		if err == nil && slices.Contains(hooks, a.Hook) {
 			if a.Hook != "" {
 				a.Mark = c.mark(a.Hook)
 			}
-			a.Value, err = ralph.Template(a.Value, map[string]string{"COMMAND": c.command(a.Hook, within), "TIMEOUT": c.timeout(within)})
+			a.Value, err = ralph.Template(a.Value, map[string]string{"COMMAND": c.command(a.Hook, within, more), "TIMEOUT": c.timeout(within)})
 			all = append(all, a.Insertion)
 		}
 	}

@@ -13,24 +13,23 @@ import (
 // shared are the values of the flags that more than one command takes. Each
 // command's struct of flags embeds it; which of them it takes, handles says.
 type shared struct {
-	agent, agentCmd, format, model         string
-	stage, judge, judgeModel               string
-	verify, promise, match, blocked        string
-	dir, config, log, state, exam          string
-	id                                     string
-	verifyEnv                              string
-	sandbox                                optional
-	guard                                  list
-	always, strict, dryRun                 bool
-	acceptConfig, trust                    bool
-	allBoxes, anew, share, resumed, warned bool
+	agent, agentCmd, format, model                   string
+	stage, judge, judgeModel                         string
+	verify, promise, match, blocked                  string
+	dir, config, log, state, exam                    string
+	id                                               string
+	verifyEnv                                        string
+	sandbox                                          optional
+	guard                                            list
+	always, strict, dryRun                           bool
+	acceptConfig, trust                              bool
+	allBoxes, anew, share, resumed, warned, launched bool
 
 	max                                              int
 	maxTokens, judgeBytes                            int64
 	maxCost                                          float64
 	timeout, idleTimeout, verifyTimeout, maxDuration time.Duration
 	hookTimeout                                      time.Duration
-	launched                                         bool // the hook, by start, for its session alone
 
 	given map[string]bool // the flags that were given, whatever their value
 }

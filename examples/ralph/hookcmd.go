@@ -71,14 +71,10 @@ func (s *shared) answer(e env, c client, hook string) error {
 	case hook == "stop" && c.Chooses:
 		q.Turn = ev.Session + "/" + ralph.NewSession() // see launch
 	}
-	var places []string // where both kinds of hooks are there, one of them answers
-	if s.launched || hook == "command" || c.Installed {
-		places = append(places, os.Getenv(ralph.RelayPlace))
-	}
-	if text, err := ralph.ReadFile(progress.SessionFile(ev.Session), 1<<10); err == nil && !s.launched {
-		places = append(places, string(text))
-	}
-	a, err := ralph.AskRelay(e.ctx, q, places...)
+	// Where both kinds of hooks are there, one of them answers.
+	place := map[bool]string{true: os.Getenv(ralph.RelayPlace)}[s.launched || hook == "command" || c.Installed]
+	other, _ := ralph.ReadFile(progress.SessionFile(ev.Session), 1<<10) // or there is none
+	a, err := ralph.AskRelay(e.ctx, q, place, string(other))
 	if err != nil {
 		a.Note = ours{err}.Error()
 	}
@@ -130,7 +126,7 @@ func asText(text string) string {
 func (s *shared) edit(e env, c client, install bool) error {
 	project, _, err := s.workspace(e.ctx)
 	path := filepath.Join(project, c.Settings)
-	all, errHooks := c.hooks(s.hookTimeout, "stop", "end", "command", "")
+	all, errHooks := c.hooks(s.hookTimeout, "", "stop", "end", "command", "")
 	if err = errors.Join(err, errHooks); err == nil {
 		err = spec.EditFile(path, install, all...)
 	}

@@ -147,13 +147,11 @@ func (f *startFlags) launch(e env, x ralph.HookState, fresh bool) error {
 		session, _, goesOn = strings.Cut(x.Turn, "/")
 	}
 	cmd := &exec.Cmd{Env: append(os.Environ(), f.client.Env...), Dir: x.State.Task.Dir, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr}
-	folder, err := os.MkdirTemp("", "ralph-")
+	folder, errFolder := os.MkdirTemp("", "ralph-")
 	defer os.RemoveAll(folder)
-	if err == nil {
-		cmd.Path, err = exec.LookPath(f.program[0])
-		cmd.Path = absolute(cmd.Path)
-	}
-	if err == nil {
+	path, err := exec.LookPath(f.program[0])
+	cmd.Path = absolute(path)
+	if err = errors.Join(err, errFolder); err == nil {
 		is := map[string]string{"SESSION": session, "PROMPT": x.State.Opening(), "FOLDER": folder}
 		cmd.Args, err = f.client.line(f.program, is, goesOn, tty(e.stdin), f.hookTimeout)
 	}

@@ -168,6 +168,14 @@ type Insertion struct {
 	Mark string
 }
 
+// is reports whether a value is a version of it; one without a mark is found once.
+func (i Insertion) is(value []byte, found bool) bool {
+	if i.Mark == "" {
+		return !found && string(value) == i.Value
+	}
+	return bytes.Contains(value, []byte(i.Mark))
+}
+
 // EditJSON puts values into a text of JSON, as [AddJSON] does, in the place of other
 // versions of them, or takes them out. A text that has just these stays as it is; one
 // of which nothing is left is nil.
@@ -179,12 +187,13 @@ func EditJSON(text []byte, put bool, all ...Insertion) (_ []byte, err error) {
 		}
 		found := false
 		text, err = RemoveJSON(text, func(is []byte) bool {
-			same := string(is) == i.Value
-			ours := same && !found || i.Mark != "" && bytes.Contains(is, []byte(i.Mark))
-			if found = found || ours; ours && same {
+			if !i.is(is, found) {
+				return false
+			}
+			if found = true; string(is) == i.Value {
 				kept++
 			}
-			return ours
+			return true
 		}, i.Path...)
 	}
 	if err != nil || !put {
@@ -209,8 +218,10 @@ const maxSettings = 4 << 20
 // nothing is left of it, it is removed. What changes nothing writes nothing. The error
 // names the file.
 func EditFile(path string, put bool, all ...Insertion) error {
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		path = real
+	if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
+		if path, err = filepath.EvalSymlinks(path); err != nil {
+			return fmt.Errorf("spec: %w", err)
+		}
 	}
 	was, err := file.Read("", path, maxSettings)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -3,7 +3,10 @@ package spec_test
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -196,4 +199,97 @@ func tokens(t *testing.T, text string, path ...string) []byte {
 		t.Fatal(err)
 	}
 	return to.Bytes()[:to.Len()-1]
+}
+
+var insertions = []spec.Insertion{
+	{Path: []string{"hooks", "Stop"}, Value: `{"command":"/bin/ours stop 9"}`, Mark: "/ours stop "},
+	{Path: []string{"hooks", "End"}, Value: `{"command":"/bin/ours end 9"}`, Mark: "/ours end "},
+	{Path: []string{"env"}, Value: hookMember},
+}
+
+// TestEditJSON: what was put in is there once, in its newest version, wherever a
+// formatter or others have moved it; taken out, the text is what it was.
+func TestEditJSON(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []string{
+		"", "{}", "{\n  \"hooks\": {},\n  \"env\": {}\n}\n", `{"hooks":{"Stop":[],"End":[{"command":"theirs end"}]}}`,
+		`{"env":{"CAP":"0"}}`, `{"env":{"CAP":"0","CAP":"0"}}`, `{"env":{"CAP":"8"},"hooks":{"Stop":[{"command":"ours stop"}]}}`,
+	} {
+		was := whole(tt)
+		put, err := spec.EditJSON(was, true, insertions...)
+		if err != nil || !json.Valid(put) || strings.Count(string(put), "/bin/ours") != 2 {
+			t.Errorf("%q: put %s, %v", tt, put, err)
+		}
+		if again, err := spec.EditJSON(put, true, insertions...); err != nil || string(again) != string(put) {
+			t.Errorf("%q: twice: %s, %v", tt, again, err)
+		}
+		older := bytes.ReplaceAll(put, []byte("/bin/ours stop 9"), []byte("/old path/ours stop 8"))
+		if newer, err := spec.EditJSON(older, true, insertions...); err != nil || strings.Contains(string(newer), "old path") || strings.Count(string(newer), "/bin/ours") != 2 {
+			t.Errorf("%q: anew: %s, %v", tt, newer, err)
+		}
+		if left, err := spec.EditJSON(older, false, insertions...); err != nil || !bytes.Equal(left, was) {
+			t.Errorf("%q: left %q, %v", tt, left, err)
+		}
+		if left, err := spec.EditJSON(was, false, insertions...); err != nil || !bytes.Equal(left, was) {
+			t.Errorf("%q: nothing was there, and left is %q, %v", tt, left, err)
+		}
+		var indented bytes.Buffer
+		if err := json.Indent(&indented, put, "", "  "); err != nil {
+			t.Fatal(err)
+		}
+		if left, err := spec.EditJSON(indented.Bytes(), false, insertions...); err != nil || strings.Contains(string(left), "/bin/ours") || left != nil && !json.Valid(left) {
+			t.Errorf("%q: of an indented one %q is left, %v", tt, left, err)
+		}
+	}
+}
+
+// TestEditFile: a file is made and goes again; one that is there stays what and where it
+// is, but for what is put in.
+func TestEditFile(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	path, link := filepath.Join(dir, "new", "settings.json"), filepath.Join(dir, "link")
+	edit := func(path string, put bool) {
+		t.Helper()
+		if err := spec.EditFile(path, put, insertions...); err != nil {
+			t.Error(err)
+		}
+	}
+	edit(path, false)
+	if _, err := os.Stat(filepath.Dir(path)); err == nil {
+		t.Error("to take nothing out it makes a folder")
+	}
+	edit(path, true)
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+		t.Error(info, err)
+	}
+	edit(path, false)
+	if _, err := os.Lstat(path); err == nil {
+		t.Error("what was made is still there")
+	}
+	const theirs = "{\r\n\t\"a\": 1e400}"
+	if err := errors.Join(os.WriteFile(path, []byte(theirs), 0o640), os.Symlink(path, link)); err != nil {
+		t.Fatal(err)
+	}
+	edit(link, true)
+	info, err := os.Lstat(link)
+	if text, errText := os.ReadFile(path); err != nil || errText != nil || info.Mode().Type() != os.ModeSymlink || !strings.Contains(string(text), "/bin/ours") {
+		t.Errorf("through a link: %v, %s, %v, %v", info, text, err, errText)
+	}
+	edit(link, false)
+	info, err = os.Stat(path)
+	if text, errText := os.ReadFile(path); err != nil || errText != nil || string(text) != theirs || info.Mode().Perm() != 0o640 {
+		t.Errorf("%v, %q, %v, %v", info, text, err, errText)
+	}
+	for _, text := range []string{"", " ", "# no JSON"} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := spec.EditFile(path, true, insertions...); err == nil || !strings.Contains(err.Error(), path) {
+			t.Errorf("%q: %v", text, err)
+		}
+		if got, err := os.ReadFile(path); err != nil || string(got) != text {
+			t.Errorf("%q was changed to %q, %v", text, got, err)
+		}
+	}
 }
