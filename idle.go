@@ -333,8 +333,12 @@ func (e *idle) inject(ctx context.Context) error {
 		}
 	}
 	e.log(ctx, e.x.State, Event{Kind: EventIterationStarted, Iteration: e.begun})
-	prompt, err := e.h.prompt(e.x.State)
-	if err = also(err, context.Cause(ctx)); err == nil {
+	err := e.mine(ctx, func(x HookState) HookState { return x })
+	if e.lost { // cancelled since, be it by what was just called
+		return err
+	}
+	prompt, bad := e.h.prompt(e.x.State)
+	if err = cmp.Or(err, bad, context.Cause(ctx)); err == nil {
 		by := context.WithValue(ctx, injecting{}, e.me)
 		err = plugin.Call("Hook.Inject", func() error { return e.h.Inject(by, e.t.Session, prompt) })
 	}

@@ -74,6 +74,43 @@ func TestHookWithCancel(t *testing.T) {
 	}
 }
 
+// TestHookThatIsCancelledByItsHost cancels a loop from what the host is called for before a
+// prompt is injected.
+func TestHookThatIsCancelledByItsHost(t *testing.T) {
+	for _, delay := range []time.Duration{-1, 0} {
+		for _, by := range []string{"Notify", "Log"} {
+			inBubble(t, fmt.Sprint(by, delay), func(t *testing.T) {
+				h := newHost()
+				h.hook.Delay = delay
+				cancel := func(ctx context.Context) {
+					if was, err := h.hook.Cancel(ctx, "s"); !was || err != nil {
+						t.Error(was, err)
+					}
+				}
+				switch by {
+				case "Notify":
+					h.hook.Notify = func(ctx context.Context, n ralph.Notice) {
+						if n.Title == "Ralph Loop" {
+							cancel(ctx)
+						}
+					}
+				case "Log":
+					h.hook.Log = ralph.ProgressLogFunc(func(ctx context.Context, ev ralph.Event) error {
+						if ev.Kind == ralph.EventIterationStarted && ev.Iteration.Number == 2 {
+							cancel(ctx)
+						}
+						return nil
+					})
+				}
+				h.start(t, "s", ralph.Task{})
+				if x := h.answer(t, "s", "More."); x.Active() || h.injected() != 0 {
+					t.Errorf("active: %v, prompts: %q", x.Active(), h.prompts)
+				}
+			})
+		}
+	}
+}
+
 // TestHookLeases has one deal with an event as long as it lives, and another when it
 // does not.
 func TestHookLeases(t *testing.T) {
