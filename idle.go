@@ -72,8 +72,8 @@ func (h *Hook) Deleted(ctx context.Context, session string) error {
 // for the next one.
 //
 // The error is [ErrNoMessage] if there is no answer yet, and [ErrRecovering] after an
-// error: nothing was decided, and the host asks again. It is that of Inject or of Store; if ctx is done it is its cause, and
-// the event can come again.
+// error of the session: nothing was decided, and the host asks again. If ctx is done it is
+// the cause of that, and the event can come again. Else it is that of Inject, Store or Log.
 func (h *Hook) Idle(ctx context.Context, t Turn) (HookState, error) {
 	if err := h.usable(t.Session); err != nil {
 		return HookState{}, err
