@@ -19,3 +19,13 @@ func OpenFile(path string) (*os.File, error) {
 	}
 	return f, nil
 }
+
+// ReadFile reads all of a file that [OpenFile] opens. It is an error if that is more than
+// most, in bytes.
+func ReadFile(path string, most int) ([]byte, error) {
+	text, err := file.Read("", path, most)
+	if err != nil {
+		return nil, fmt.Errorf("ralph: %w", err)
+	}
+	return text, nil
+}

@@ -33,7 +33,7 @@ func TestHookSteered(t *testing.T) {
 		return e
 	}
 	e := at(progress.StatusRunning)
-	if line := other.Stand(t.Context(), e).Line(e.Active.Add(3 * time.Minute)); !strings.HasPrefix(line, "s: iteration 1/5, started 3m ago") || !strings.HasSuffix(line, ", last activity 3m ago") {
+	if line := other.Stand(t.Context(), e).Line(e.Active.Add(3 * time.Minute)); !strings.HasPrefix(line, "s: iteration 1/5, started 3m ago") || !strings.HasSuffix(line, ", last activity 3m ago, no process stays with it") {
 		t.Error(line)
 	}
 

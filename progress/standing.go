@@ -193,6 +193,9 @@ func (st Standing) Line(now time.Time) string {
 	if st.Status == StatusPaused || st.Status == StatusRunning && st.Kind == KindHook {
 		text += ", last activity " + Ago(st.Active, now)
 	}
+	if !st.State.Done() && st.Kind == KindHook && st.Holder == nil {
+		text += ", no process stays with it" // a host may have none
+	}
 	return text
 }
 

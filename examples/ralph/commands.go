@@ -34,6 +34,7 @@ func only(do func(e env, s *shared, args []string) error) func() action {
 
 type command struct {
 	name, args string // args in brackets may be left out
+	then       string // what follows them, after --
 	takes      string // args in words; "" = too few of them are for the command to see
 	short      string
 	example    string
@@ -75,9 +76,9 @@ func commands() []command {
 			example: "ralph prompt prompts/refactor.md 20 --verify 'go test ./...'"},
 		{name: "run", args: "[FILE]", action: func() action { return &runFlags{} }, example: "ralph run specs/001-shop/tasks.md --max 20",
 			short: "work off a task list, definitions or a prd.json, task by task; the commands that definitions name as their checks are run"},
-		{name: "start", args: "[PROMPT]", action: func() action { return &startFlags{} }, example: "ralph start 'Fix all tests' --max-iterations 25 --verify 'go test ./...' -- claude",
-			short: "start a loop in a client's own session, which goes on until its claim is verified: ralph start PROMPT [FLAGS] -- CLIENT …"},
-		{name: "hook", args: "ACTION [CLIENT]", takes: "install or uninstall and, if you like, the CLIENT (claude)", action: func() action { return &hookFlags{} }, example: "ralph hook install claude",
+		{name: "start", args: "[PROMPT]", then: " [-- CLIENT …]", action: func() action { return &startFlags{} }, example: "ralph start 'Fix all tests' --verify 'go test ./...' -- claude",
+			short: "start a loop in a client's own session (claude, codex, gemini, copilot), which goes on until its claim is verified"},
+		{name: "hook", args: "ACTION [CLIENT]", takes: "install or uninstall and, if you like, the CLIENT (claude)", action: only(hook), example: "ralph hook install claude",
 			short: "put the hooks into a client's settings by which ralph start can attach to its sessions, with its commands /ralph, /cancel-ralph and /ralph-tasks; or take them out"},
 		{name: "status", action: func() action { return &statusFlags{} }, example: "ralph status --watch",
 			short: "show which loops run in this workspace, which were interrupted and which ended last"},

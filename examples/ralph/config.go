@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/tasks/spec"
 )
 
@@ -28,7 +29,7 @@ func readConfig(file string, asked bool, lookup func(string) (string, bool), war
 	if !asked && (errors.Is(err, fs.ErrNotExist) || err == nil && info.IsDir()) {
 		return config{}, nil // none, or a folder of the project's own
 	}
-	data, err := readFile(file, maxConfig)
+	data, err := ralph.ReadFile(file, maxConfig)
 	if err != nil {
 		return nil, fail(exitConfig, "config: %w", err)
 	}

@@ -193,7 +193,7 @@ func didYouMean(word, sign string, known []string) string {
 
 // usage is the help of a command.
 func (f *flags) usage(w io.Writer) {
-	line := strings.TrimSpace("ralph " + f.cmd.name + " " + f.cmd.args)
+	line := strings.TrimSpace("ralph "+f.cmd.name+" "+f.cmd.args) + f.cmd.then
 	fmt.Fprintf(w, "%s\n\nFlags:\n", wrap(line+": "+f.cmd.short, 0))
 	if len(f.names()) == 0 {
 		fmt.Fprintln(w, "  none")

@@ -13,22 +13,23 @@ import (
 // shared are the values of the flags that more than one command takes. Each
 // command's struct of flags embeds it; which of them it takes, handles says.
 type shared struct {
-	agent, agentCmd, format, model         string
-	stage, judge, judgeModel               string
-	verify, promise, match, blocked        string
-	dir, config, log, state, exam          string
-	id                                     string
-	verifyEnv                              string
-	sandbox                                optional
-	guard                                  list
-	always, strict, dryRun                 bool
-	acceptConfig, trust                    bool
-	allBoxes, anew, share, resumed, warned bool
+	agent, agentCmd, format, model                   string
+	stage, judge, judgeModel                         string
+	verify, promise, match, blocked                  string
+	dir, config, log, state, exam                    string
+	id                                               string
+	verifyEnv                                        string
+	sandbox                                          optional
+	guard                                            list
+	always, strict, dryRun                           bool
+	acceptConfig, trust                              bool
+	allBoxes, anew, share, resumed, warned, launched bool
 
 	max                                              int
 	maxTokens, judgeBytes                            int64
 	maxCost                                          float64
 	timeout, idleTimeout, verifyTimeout, maxDuration time.Duration
+	hookTimeout                                      time.Duration
 
 	given map[string]bool // the flags that were given, whatever their value
 }
@@ -99,6 +100,8 @@ func (s *shared) handles() []handle {
 		{"timeout", verify, &s.timeout, "end a verification after this `TIME`, like 30m (0: never)", nil},
 		{"idle-timeout", loops, &s.idleTimeout, "end an iteration that prints nothing for this `TIME` (0: never)", nil},
 		{"verify-timeout", append(loops[:5:5], "start"), &s.verifyTimeout, "end a verification after this `TIME` (default: 5m; negative: never)", func() error { return nil }},
+		{"launched", []string{"hook"}, &s.launched, "", nil},
+		{"hook-timeout", []string{"start", "hook"}, &s.hookTimeout, "how long the client lets a hook take, a `TIME`; the verdict of a longer verification comes with the next (default: as long as the client allows)", nil},
 
 		// Where it happens, and what is written of it.
 		{"dir", append(hosted[:4:4], "hook"), &s.dir, "the `FOLDER` to work in (default: the current one)", nil},

@@ -1,14 +1,11 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,6 +15,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/progress"
+	"github.com/ralph-loop/ralph/tasks/spec"
 )
 
 const (
@@ -25,198 +23,126 @@ const (
 	maxEvent   = 64 << 20            // bytes
 )
 
-// hookFlags are the flags of hook.
-type hookFlags struct {
-	shared
-	within   time.Duration
-	launched bool // by start, for its session alone
-}
-
-func (f *hookFlags) own(set *flag.FlagSet) {
-	set.BoolVar(&f.launched, "launched", false, "")
-	hookTimeout(set, &f.within)
-}
-
-func hookTimeout(set *flag.FlagSet, to *time.Duration) {
-	set.DurationVar(to, "hook-timeout", 0, "how long the client lets a hook take, a `TIME`; the verdict of a longer verification comes with the next (default: as long as the client allows)")
-}
-
-// run puts hooks into a client's settings, takes them out, or is one.
-func (f *hookFlags) run(e env, args []string) error {
+// hook puts hooks into a client's settings, takes them out, or is one.
+func hook(e env, s *shared, args []string) error {
 	name := cmp.Or(strings.Join(args[1:], ""), "claude")
 	c, err := clientFor(func(c client) bool { return c.Name == name }, name)
-	if err != nil {
-		return err
-	}
-	f.within, err = c.longest(f.within)
+	s.hookTimeout = c.longest(s.hookTimeout)
 	switch {
 	case err != nil:
 		return err
 	case args[0] == "install" || args[0] == "uninstall":
-		return f.edit(e, c, args[0] == "install")
+		return s.edit(e, c, args[0] == "install")
 	case slices.Contains([]string{"stop", "end", "command"}, args[0]):
-		return f.answer(e, args[0])
+		return s.answer(e, c, args[0])
 	}
 	return fail(exitUsage, "hook takes install or uninstall, not %q", args[0])
 }
 
-// A hookEvent is what clients tell their hooks.
+// A hookEvent is what clients tell their hooks, by either of its names.
 type hookEvent struct {
-	Session  string `json:"session_id"`
-	Last     string `json:"last_assistant_message"`
-	Reason   string `json:"reason"`
-	Command  string `json:"command_name"`
-	Argument string `json:"command_args"`
+	Session     string          `json:"session_id"`
+	SessionID   string          `json:"sessionId"`
+	Transcript  string          `json:"transcript_path"`
+	Transcript2 string          `json:"transcriptPath"`
+	Time        json.RawMessage `json:"timestamp"`
+	Last        string          `json:"last_assistant_message"`
+	Reason      string          `json:"reason"`
+	Command     string          `json:"command_name"`
+	Argument    string          `json:"command_args"`
 }
 
 // answer answers a client's event: by what the process says that decides.
-func (f *hookFlags) answer(e env, hook string) error {
+func (s *shared) answer(e env, c client, hook string) error {
 	var ev hookEvent
-	if err := json.NewDecoder(io.LimitReader(e.stdin, maxEvent)).Decode(&ev); err != nil || ev.Session == "" {
+	err := json.NewDecoder(io.LimitReader(e.stdin, maxEvent)).Decode(&ev)
+	if ev.Session = cmp.Or(ev.Session, ev.SessionID); err != nil || ev.Session == "" {
 		return fail(exitConfig, "this is for the hooks of clients, which tell of a session on standard input")
 	}
 	if hook == "command" && ev.Command == "ralph" {
-		return f.begin(e, ev)
+		return begin(e, ev)
 	}
-	q := ralph.Ask{Kind: hook, Session: ev.Session, Text: cmp.Or(ev.Last, ev.Reason), Within: f.within - min(f.within/5, 5*time.Second)}
-	if hook == "command" {
+	q := ralph.Ask{Kind: hook, Session: ev.Session, Text: cmp.Or(ev.Last, ev.Reason), Within: s.hookTimeout - min(s.hookTimeout/5, 5*time.Second)}
+	switch {
+	case hook == "command":
 		q.Kind = ralph.AskCancel
+	case hook == "stop" && c.Words.Type != "":
+		q.Text, q.Turn, _ = c.Words.Last(e.ctx, cmp.Or(ev.Transcript, ev.Transcript2), ev.Time) // without any it claims nothing
+	case hook == "stop" && c.Chooses:
+		q.Turn = ev.Session + "/" + ralph.NewSession() // see launch
 	}
-	var places []string // where both kinds of hooks are there, one of them answers
-	if f.launched || hook == "command" {
-		places = append(places, os.Getenv(ralph.RelayPlace))
-	}
-	if text, err := readFile(sessionFile(ev.Session), 1<<10); err == nil && !f.launched {
-		places = append(places, string(text))
-	}
-	a, err := ralph.AskRelay(e.ctx, q, places...)
+	// Where both kinds of hooks are there, one of them answers.
+	place := map[bool]string{true: os.Getenv(ralph.RelayPlace)}[s.launched || hook == "command" || c.Installed]
+	other, _ := ralph.ReadFile(progress.SessionFile(ev.Session), 1<<10) // or there is none
+	a, err := ralph.AskRelay(e.ctx, q, place, string(other))
 	if err != nil {
 		a.Note = ours{err}.Error()
 	}
 	if hook == "command" {
-		return f.print(e, "block", cmp.Or(a.Note, "No Active Loop: No Ralph Loop is currently running"), "")
+		return printAnswer(e, "block", cmp.Or(a.Note, "No Active Loop: No Ralph Loop is currently running"), "")
 	}
-	return f.print(e, map[bool]string{true: "block"}[a.Prompt != ""], a.Prompt, a.Note)
+	return printAnswer(e, map[bool]string{true: "block"}[a.Prompt != ""], a.Prompt, a.Note)
 }
 
-// print answers in the words that all clients know.
-func (f *hookFlags) print(e env, decision, reason, note string) error {
-	text, err := json.Marshal(struct {
+// printAnswer answers in the words that all clients know.
+func printAnswer(e env, decision, reason, note string) error {
+	return json.NewEncoder(e.stdout).Encode(struct {
 		Decision string `json:"decision,omitempty"`
 		Reason   string `json:"reason,omitempty"`
 		Note     string `json:"systemMessage,omitempty"`
 	}{decision, reason, note})
-	if err == nil {
-		_, err = fmt.Fprintln(e.stdout, string(text))
-	}
-	return err
-}
-
-// sessionFile is where hooks find who decides about a session that was not launched.
-func sessionFile(session string) string {
-	dir, err := progress.WorkspaceDir(os.TempDir())
-	if err != nil {
-		return ""
-	}
-	dir.Path = filepath.Join(filepath.Dir(dir.Path), "sessions")
-	return strings.TrimSuffix(dir.File(session), ".jsonl")
 }
 
 // begin starts a loop in the session whose user has typed /ralph. Who decides about it
 // goes on in the background.
-func (f *hookFlags) begin(e env, ev hookEvent) error {
+func begin(e env, ev hookEvent) error {
 	args, err := words(ev.Argument, "")
 	if err == nil && slices.Contains(args, "--") {
-		err = errors.New("/ralph takes a task and flags, and no client")
+		err = fail(exitUsage, "/ralph takes a task and flags, and no client")
 	}
-	var stderr bytes.Buffer
-	var signal []byte
+	var said string
 	if err == nil {
 		cmd := exec.Command(self(), append([]string{"start", "--session", ev.Session, "--background"}, args...)...)
-		cmd.Env, cmd.Stderr, cmd.SysProcAttr = append(os.Environ(), clientName+"="+os.Getenv("CLAUDE_PID")), &stderr, apartFromUs()
-		var out io.ReadCloser
-		if out, err = cmd.StdoutPipe(); err == nil {
-			err = cmd.Start()
-		}
-		if err == nil {
-			signal, err = io.ReadAll(io.LimitReader(out, 64<<10))
-		}
-		if err == nil && len(signal) == 0 {
-			err = cmp.Or(cmd.Wait(), errors.New("nothing was said"))
-		}
+		cmd.Env = append(os.Environ(), clientName+"="+os.Getenv("CLAUDE_PID"))
+		said, err = ralph.StartApart(cmd)
 	}
 	if err != nil {
-		return f.print(e, "block", "ralph: "+cmp.Or(strings.TrimPrefix(strings.TrimSpace(stderr.String()), "ralph: "), err.Error()), "")
+		return printAnswer(e, "block", "ralph: "+strings.TrimPrefix(err.Error(), "ralph: "), "")
 	}
-	_, err = fmt.Fprintf(e.stdout, `{"hookSpecificOutput":{"hookEventName":"UserPromptExpansion","additionalContext":%s}}`+"\n", asText(string(signal)))
+	_, err = fmt.Fprintf(e.stdout, `{"hookSpecificOutput":{"hookEventName":"UserPromptExpansion","additionalContext":%s}}`+"\n", asText(said))
 	return err
 }
 
-// asText is text as JSON.
+// asText is text as JSON, with nothing escaped that need not be.
 func asText(text string) string {
-	quoted, _ := json.Marshal(text) // it is text
-	return string(quoted)
+	var to strings.Builder
+	enc := json.NewEncoder(&to)
+	enc.SetEscapeHTML(false)
+	_ = enc.Encode(text) // it is text
+	return strings.TrimSpace(to.String())
 }
 
 // edit changes a client's settings, and nothing else in them.
-func (f *hookFlags) edit(e env, c client, install bool) error {
-	project, _, err := f.workspace(e.ctx)
-	if err != nil {
-		return err
-	}
-	path := named(filepath.Join(project, c.Settings))
-	was, err := readFile(path, 1<<20)
-	missing := errors.Is(err, fs.ErrNotExist)
-	switch {
-	case missing || err == nil && len(bytes.TrimSpace(was)) == 0:
-		was = []byte("{}\n")
-	case err != nil:
-		return fail(exitConfig, "%w", err)
-	case !json.Valid(was):
-		return fail(exitConfig, "%s is not valid JSON, so it is left as it is", path)
-	}
-	text, err := c.without(was)
-	if err == nil && install {
-		text, err = c.with(text, f.within, "", "stop", "end", "command", "")
-	}
-	if err == nil && !bytes.Equal(text, was) {
-		err = progress.File{Path: path}.Replace(text)
+func (s *shared) edit(e env, c client, install bool) error {
+	project, _, err := s.workspace(e.ctx)
+	path := filepath.Join(project, c.Settings)
+	all, errHooks := c.hooks(s.hookTimeout, "", "stop", "end", "command", "")
+	if err = errors.Join(err, errHooks); err == nil {
+		err = spec.EditFile(path, install, all...)
 	}
 	for name, text := range map[string]string{"ralph": "", "cancel-ralph": "", "ralph-tasks": definitionsPrompt} {
 		if err == nil && c.Commands != "" {
-			err = putCommand(filepath.Join(project, c.Commands, name+".md"), text, install)
+			own, _ := clientFiles.ReadFile("clients/" + name + ".md") // or it is none
+			err = progress.File{Path: filepath.Join(project, c.Commands, name+".md")}.Own(cmp.Or(text, string(own)), install)
 		}
 	}
-	if err != nil {
-		return fail(exitConfig, "%s: %w", path, err)
-	}
-	e.say(map[bool]string{true: "the hooks are in %s", false: "no hook of ours is in %s any more"}[install], path)
-	return nil
-}
-
-// putCommand puts a command where a client finds it, or takes it away. One that is not
-// ours stays.
-func putCommand(path, text string, install bool) error {
-	if text == "" {
-		own, err := clientFiles.ReadFile("clients/" + filepath.Base(path))
-		if err != nil {
-			return err
-		}
-		text = string(own)
-	}
-	was, err := readFile(path, maxPrompt)
 	switch {
-	case err != nil && !errors.Is(err, fs.ErrNotExist):
-		return err
-	case err == nil && string(was) != text:
-		if install {
-			return fmt.Errorf("%s is there already and is not ours; move it away", path)
-		}
-		return nil
-	case !install && err == nil:
-		return os.Remove(path)
-	case install && err != nil:
-		return progress.File{Path: path}.Replace([]byte(text))
+	case err != nil:
+		return fail(exitConfig, "%w", err)
+	case install:
+		e.say("the hooks are in %s%s", path, strings.TrimSuffix("; "+c.Note, "; "))
+	default:
+		e.say("no hook of ours is in %s any more", path)
 	}
 	return nil
 }

@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
-	"io"
 	"maps"
 	"os"
 	"path/filepath"
@@ -90,20 +88,6 @@ func named(path string) string {
 		return real
 	}
 	return path
-}
-
-// readFile reads a file of at most so many bytes.
-func readFile(path string, most int64) ([]byte, error) {
-	file, err := ralph.OpenFile(path)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	text, err := io.ReadAll(io.LimitReader(file, most+1))
-	if err == nil && int64(len(text)) > most {
-		err = fmt.Errorf("%s has more than %d bytes, which is the most that is read", path, most)
-	}
-	return text, err
 }
 
 func absolute(path string) string {

@@ -316,7 +316,7 @@ const maxPrompt = 8 << 20
 
 // readPrompt reads a prompt file, which must be text.
 func readPrompt(file string) (string, error) {
-	data, err := readFile(file, maxPrompt)
+	data, err := ralph.ReadFile(file, maxPrompt)
 	switch {
 	case err != nil:
 		return "", fail(exitConfig, "prompt file %w", err)

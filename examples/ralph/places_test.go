@@ -60,6 +60,9 @@ func TestPlaces(t *testing.T) {
 		{name: "progress", file: "in/progress.txt", text: "x\n", args: append([]string{"run", "DIR/in/tasks.md", "--dir", "DIR"}, echo...), write: true},
 		{name: "progress of definitions", file: "in/progress.txt", text: "x\n", args: append([]string{"run", "DIR/in/tasks.yaml", "--dir", "DIR"}, echo...), write: true},
 		{name: "execution log of definitions", file: ".ralph/log.jsonl", text: aLog, args: append([]string{"run", "DIR/tasks.yaml", "--dir", "DIR"}, echo...), write: true},
+		{name: "hook install", file: ".claude/settings.json", text: `{"a":1}` + "\n", args: []string{"hook", "install", "--dir", "DIR"}, write: true, named: true},
+		{name: "hook uninstall", file: ".claude/settings.json", text: `{"a":1}` + "\n", args: []string{"hook", "uninstall", "--dir", "DIR"}, none: "a dangling link"},
+		{name: "hook command", file: ".claude/commands/ralph.md", text: "theirs\n", args: []string{"hook", "uninstall", "--dir", "DIR"}, none: "a dangling link"},
 		{name: "--progress", file: "in/p.txt", text: "x\n", args: append([]string{"run", "DIR/tasks.md", "--dir", "DIR", "--progress", "FILE"}, echo...), write: true, named: true},
 	} {
 		for _, p := range filetest.Places() {

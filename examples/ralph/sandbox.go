@@ -52,12 +52,12 @@ func (s *shared) checkBox() *ralph.Sandbox { return s.confined(ralph.ToolFolders
 // The repository must know the work tree: its .git alone is the agent's to write.
 func repository(project string) []string {
 	own := filepath.Join(resolved(project), ".git")
-	text, err := readFile(own, 1<<12)
+	text, err := ralph.ReadFile(own, 1<<12)
 	dir, ok := strings.CutPrefix(strings.TrimSpace(string(text)), "gitdir: ")
 	if err != nil || !ok || !filepath.IsAbs(dir) || filepath.Base(filepath.Dir(dir)) != "worktrees" {
 		return nil
 	}
-	back, err := readFile(filepath.Join(dir, "gitdir"), 1<<12)
+	back, err := ralph.ReadFile(filepath.Join(dir, "gitdir"), 1<<12)
 	if err != nil || resolved(strings.TrimSpace(string(back))) != own {
 		return nil
 	}

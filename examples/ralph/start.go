@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -9,10 +10,9 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"slices"
+	"path/filepath"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/progress"
@@ -23,19 +23,18 @@ import (
 type startFlags struct {
 	shared
 	session    string
-	within     time.Duration
 	background bool
 	program    []string // what stands after --
 
 	client client
 	dir    *progress.Dir // nil = nothing is on record
 	relay  *ralph.Relay
+	kept   *ralph.OwnStore
 }
 
 func (f *startFlags) own(set *flag.FlagSet) {
 	set.StringVar(&f.session, "session", "", "go on with the client's session of this `ID`; without a client: in one that runs, after ralph hook install")
 	set.BoolVar(&f.background, "background", false, "")
-	hookTimeout(set, &f.within)
 }
 
 func (f *startFlags) after(args []string) { f.program = args }
@@ -50,7 +49,7 @@ func (f *startFlags) run(e env, args []string) (err error) {
 	case strings.TrimSpace(prompt) == "" && f.session == "":
 		return fail(exitUsage, "start takes a PROMPT: what the agent is to do")
 	case len(f.program) > 0:
-		if f.client, err = clientFor(func(c client) bool { return slices.ContainsFunc(f.program, c.is) }, strings.Join(f.program, " ")); err != nil {
+		if f.client, err = clientOf(f.program); err != nil {
 			return err
 		}
 	}
@@ -59,10 +58,10 @@ func (f *startFlags) run(e env, args []string) (err error) {
 		return err
 	}
 	defer hold.Close()
-	*e.again = fmt.Sprintf("'ralph start --session %s', with the flags of this one, goes on", f.session)
+	*e.again = fmt.Sprintf("'ralph start --session %s', with the flags of this one, goes on", strings.TrimSuffix(word(f.session)+" -- "+strings.Join(f.program, " "), " -- "))
 	x, err := f.begin(e, prompt)
 	if err == nil && f.program != nil {
-		err = f.launch(e, x)
+		err = f.launch(e, x, prompt != "")
 	} else if err == nil {
 		err = f.attend(e, x)
 	}
@@ -85,18 +84,20 @@ func (f *startFlags) build(e env) (hold *progress.Hold, err error) {
 	if f.dir, err = f.records(e, project); err != nil {
 		return nil, err
 	}
-	given := f.session
 	f.session = cmp.Or(f.session, ralph.NewSession())
-	f.relay = &ralph.Relay{Session: f.session, Client: f.session}
+	f.relay = &ralph.Relay{Session: f.session, Client: map[bool]string{false: f.session}[f.client.Chooses]}
 	if f.program == nil {
-		f.relay.File = sessionFile(given)
+		f.relay.File = progress.SessionFile(f.session)
+	} else if text, _ := ralph.ReadFile(filepath.Join(project, f.client.Settings), 4<<20); f.client.Installed && !bytes.Contains(text, []byte(f.client.mark("stop"))) {
+		return nil, fail(exitConfig, "%s takes hooks from its settings alone, and ours are not there; 'ralph hook install %s' puts them into %s", f.client.Name, f.client.Name, f.client.Settings)
 	}
+	f.kept = &ralph.OwnStore{Store: &ralph.MemoryStore{}}
 	h := &ralph.Hook{
-		Store: &ralph.MemoryStore{}, Verifier: verifier, Inject: f.relay.Inject, Delay: -1, Recovery: -1,
+		Store: f.kept, Verifier: verifier, Inject: f.relay.Inject, Delay: -1, Recovery: -1,
 		Task: ralph.Task{Dir: project, HowVerified: how, Match: ralph.Match(strings.ReplaceAll(f.match, "-", "_")), Blocked: f.blocked, Limits: f.limits()},
 		Notify: func(ctx context.Context, n ralph.Notice) {
 			f.relay.Notify(ctx, n)
-			if !f.background && (f.program == nil || !tty(e.stdin)) { // else the client has the screen, or nobody reads it
+			if !f.background && (f.program == nil || !tty(e.stdin)) { // else nobody reads it, or the client has the screen
 				e.say("%s: %s", n.Title, n.Message)
 			}
 		},
@@ -108,7 +109,7 @@ func (f *startFlags) build(e env) (hold *progress.Hold, err error) {
 	if f.dir == nil {
 		return nil, nil
 	}
-	h.Store, h.Evidence = f.dir, f.evidence(f.dir, f.dir.Path+"/log")
+	f.kept.Store, h.Evidence = f.dir, f.evidence(f.dir, f.dir.Path+"/log")
 	hold, err = f.dir.Hold(f.session, "ralph start")
 	return hold, wrong(err)
 }
@@ -138,15 +139,22 @@ func (f *startFlags) begin(e env, prompt string) (ralph.HookState, error) {
 	return x, nil
 }
 
-// launch runs the client until it ends.
-func (f *startFlags) launch(e env, x ralph.HookState) error {
-	cmd := &exec.Cmd{}
-	line, err := f.client.line(f.program, f.session, x.State.Opening(), f.given["session"], f.within)
-	if err == nil {
-		cmd = exec.Command(line[0], line[1:]...)
+// launch runs the client until it ends. One that chooses its sessions' IDs has told its own
+// with the last turn, if there was any.
+func (f *startFlags) launch(e env, x ralph.HookState, fresh bool) error {
+	goesOn, session := f.given["session"], f.session
+	if f.client.Chooses && !fresh {
+		session, _, goesOn = strings.Cut(x.Turn, "/")
 	}
-	cmd.Env, cmd.Dir = append(os.Environ(), f.client.Env...), x.State.Task.Dir
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	cmd := &exec.Cmd{Env: append(os.Environ(), f.client.Env...), Dir: x.State.Task.Dir, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr}
+	folder, errFolder := os.MkdirTemp("", "ralph-")
+	defer os.RemoveAll(folder)
+	path, err := exec.LookPath(f.program[0])
+	cmd.Path = absolute(path)
+	if err = errors.Join(err, errFolder); err == nil {
+		is := map[string]string{"SESSION": session, "PROMPT": x.State.Opening(), "FOLDER": folder}
+		cmd.Args, err = f.client.line(f.program, is, goesOn, tty(e.stdin), f.hookTimeout)
+	}
 	var ended []string
 	if err == nil {
 		ended, err = f.relay.Launch(e.ctx, cmd)
@@ -155,8 +163,11 @@ func (f *startFlags) launch(e env, x ralph.HookState) error {
 		e.say("ended what the session has left running: %s", command)
 	}
 	if err != nil && cmd.Process == nil {
-		_, cancelled := f.relay.Hook.Cancel(context.WithoutCancel(e.ctx), f.session)
-		return fail(exitAgent, "%w", errors.Join(err, cancelled))
+		if fresh {
+			_, cancelled := f.relay.Hook.Cancel(context.WithoutCancel(e.ctx), f.session)
+			err = errors.Join(err, cancelled)
+		}
+		return fail(exitAgent, "%w", err)
 	}
 	return err
 }
@@ -179,20 +190,22 @@ func (f *startFlags) attend(e env, x ralph.HookState) error {
 	return err
 }
 
-// result turns what has become of the loop into an exit code.
+// result turns what has become of the loop into an exit code. That it is verified is
+// never taken from the record, to which its agent can write.
 func (f *startFlags) result(e env) error {
-	x, err := f.relay.Hook.State(context.WithoutCancel(e.ctx), f.session)
-	s := x.State
-	if f.dir != nil && err == nil {
-		var entry progress.Entry
-		entry, err = f.dir.Look(f.session)
-		s = entry.State
+	s := f.kept.Left(f.session).State
+	if f.dir != nil && !s.Done() {
+		entry, err := f.dir.Look(f.session)
+		if err != nil {
+			return wrong(err)
+		}
+		if entry.State.Done() && entry.State.Stop != ralph.StopVerified { // others have ended it
+			s = entry.State
+		}
 	}
 	switch {
-	case err != nil:
-		return wrong(err)
 	case !s.Done():
-		return fail(exitNotVerified, "the session has ended at iteration %d, and its task is not verified; %s", s.Iteration, *e.again)
+		return fail(exitNotVerified, "the session has ended at iteration %d, and its task is not verified; %s%s", s.Iteration, *e.again, strings.TrimSuffix("; "+f.client.Cap, "; "))
 	}
 	return exitFor(e, s, s.Err(), true)
 }

@@ -168,6 +168,8 @@ func resume(e env, s *shared, args []string) error {
 		does := map[bool]string{true: "goes on", false: "runs already,"}[paused]
 		_, err = fmt.Fprintf(e.stdout, "%s %s at %s: %s\n", name, does, where, who(*loop.Holder))
 		return err
+	case loop.Kind == progress.KindHook:
+		return fail(exitConfig, "%s is the loop of a client's session, at %s: 'ralph start --session %s -- CLIENT', with the flags that it was begun with, goes on with it", name, where, word(loop.Loop))
 	case loop.Reopened().Done():
 		return fail(exitNotVerified, "%s stays as it is, %s at %s: %s", name, loop.State.Stop, where, loop.State.Detail)
 	case json.Unmarshal([]byte(loop.Meta["args"]), &began) != nil || len(began) == 0:

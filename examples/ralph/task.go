@@ -121,7 +121,7 @@ func addDefinition(path string, def spec.Definition) error {
 	info, err := os.Stat(path)
 	first := errors.Is(err, fs.ErrNotExist)
 	if err == nil && info.Mode().IsRegular() {
-		text, err := readFile(path, maxConfig)
+		text, err := ralph.ReadFile(path, maxConfig)
 		first = err == nil && len(bytes.TrimSpace(text)) == 0
 	}
 	if first {

@@ -113,7 +113,7 @@ func trustFile() (known map[string]bool, place string) {
 		return known, ""
 	}
 	place = filepath.Join(filepath.Dir(dir.Path), "trust")
-	text, _ := readFile(place, maxTrust) // what cannot be read was not agreed to
+	text, _ := ralph.ReadFile(place, maxTrust) // what cannot be read was not agreed to
 	for entry := range strings.Lines(string(text)) {
 		digest, _, _ := strings.Cut(strings.TrimSpace(entry), " ")
 		known[digest] = true

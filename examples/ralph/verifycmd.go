@@ -167,22 +167,18 @@ const maxOutput = 8 << 20
 
 // said is the agent's answer, if there is one.
 func (f *verifyFlags) said(stdin io.Reader) (string, error) {
-	from := stdin
+	var text []byte
+	var err error
 	switch f.output {
 	case "":
 		return "", nil
 	case "-":
+		text, err = io.ReadAll(io.LimitReader(stdin, maxOutput+1))
 	default:
-		file, err := ralph.OpenFile(f.output)
-		if err != nil {
-			return "", fail(exitConfig, "--output: %w", err)
-		}
-		defer file.Close()
-		from = file
+		text, err = ralph.ReadFile(f.output, maxOutput)
 	}
-	text, err := io.ReadAll(io.LimitReader(from, maxOutput+1))
 	if err == nil && len(text) > maxOutput { // a part of it would be judged for the whole
-		err = fmt.Errorf("it has more than %d bytes; give what the agent said in the end, not the stream", maxOutput)
+		err = fmt.Errorf("it has more than %d bytes", maxOutput)
 	}
 	if err != nil {
 		err = fail(exitConfig, "--output: %w", err)

@@ -202,7 +202,12 @@ func watchdogsOf(program int) []int {
 // endedSoon checks that nothing of the run lives two seconds after a kill.
 func (e *e2eRun) endedSoon() {
 	e.Helper()
-	for deadline := time.Now().Add(2 * time.Second); len(e.runs("")) > 0 && time.Now().Before(deadline); {
+	e.endedWithin(2 * time.Second)
+}
+
+func (e *e2eRun) endedWithin(limit time.Duration) {
+	e.Helper()
+	for deadline := time.Now().Add(limit); len(e.runs("")) > 0 && time.Now().Before(deadline); {
 		exec.Command("true").Run() // something else
 	}
 	e.nothingRuns()

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -22,9 +21,9 @@ const theirSettings = "{\n   \"model\":   \"sonnet\",\n\t\"hooks\" : { \"Stop\":
 
 // A loop that the user of a session starts and cancels in it, by commands that ralph
 // hook install has put there. Who decides ends with the session.
-func TestE2EHookAttach(t *testing.T) {
+func hookAttach() []hookTest {
 	const fix = `/ralph "Fix it" --max-iterations=5 --verify "test -f done"`
-	hookTests(t, []string{"claude"}, []hookTest{
+	return []hookTest{
 		{"runs", func(dir string) []modelserver.Turn {
 			return []modelserver.Turn{{Text: "I have looked."}, {Text: hookDone}, {Shell: "touch " + filepath.Join(dir, "done")}, {Text: hookDone}}
 		}, func(h *hooked) {
@@ -35,7 +34,7 @@ func TestE2EHookAttach(t *testing.T) {
 				h.Errorf("there are %q", h.files())
 			}
 			h.run(h.session(fix)).ends(0)
-			h.endsSoon()
+			h.endedWithin(20 * time.Second)
 			h.stands(ralph.StopVerified, 3)
 			h.told(4, "2/5", "3/5")
 			if st := h.standing(); st.State.Task.Prompt != "Fix it" || st.State.Task.Promise != "DONE" {
@@ -63,7 +62,7 @@ func TestE2EHookAttach(t *testing.T) {
 			h.stands(ralph.StopCancelled, 1)
 			h.open(gate, 1)
 			r.ends(0)
-			h.endsSoon()
+			h.endedWithin(20 * time.Second)
 			h.told(2)
 			c = h.run(h.session("/cancel-ralph", "--resume", id))
 			c.ends(0)
@@ -82,7 +81,7 @@ func TestE2EHookAttach(t *testing.T) {
 			r.cmd.Process.Kill() // its hooks tell nobody
 			<-r.ended
 			h.open(gate, 1)
-			h.endsSoon()
+			h.endedWithin(20 * time.Second)
 			h.stands("", 1)
 		}},
 		{"is refused", turns(modelserver.Turn{Text: "What?", Repeat: true}), func(h *hooked) {
@@ -98,7 +97,7 @@ func TestE2EHookAttach(t *testing.T) {
 				h.Errorf("%d requests", n)
 			}
 		}},
-	})
+	}
 }
 
 // session is the client as its users start it.
@@ -129,13 +128,4 @@ func (h *hooked) files() map[string]string {
 		h.Error(err)
 	}
 	return files
-}
-
-// endsSoon checks that nothing of the run lives some seconds after its session.
-func (h *hooked) endsSoon() {
-	h.Helper()
-	for deadline := time.Now().Add(20 * time.Second); len(h.runs("")) > 0 && time.Now().Before(deadline); {
-		time.Sleep(50 * time.Millisecond)
-	}
-	h.nothingRuns()
 }

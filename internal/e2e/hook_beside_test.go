@@ -7,15 +7,14 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"testing"
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/modelserver"
 )
 
 // What else there may be in a session, or beside it.
-func TestE2EHookBeside(t *testing.T) {
-	hookTests(t, []string{"claude"}, []hookTest{
+func hookBeside() []hookTest {
+	return []hookTest{
 		{"two sessions", inTool(modelserver.Turn{Text: "I have looked at ALPHA."}, modelserver.Turn{Text: hookDone}), func(h *hooked) {
 			other, err := modelserver.Start(inTool(modelserver.Turn{Text: hookDone}, modelserver.Turn{Text: "I have looked at OMEGA."}, modelserver.Turn{Text: hookDone})(h.dir)...)
 			if err != nil {
@@ -65,16 +64,33 @@ func TestE2EHookBeside(t *testing.T) {
 				h.Errorf("the goal's reason is hidden: %q", q.User)
 			}
 		}},
+		{"a client in it", func(dir string) []modelserver.Turn {
+			return []modelserver.Turn{{Shell: "cd " + dir + "; claude -p --dangerously-skip-permissions Help. </dev/null"}, {Text: hookDone}, {Text: "I have looked."}, {Text: hookDone}}
+		}, func(h *hooked) {
+			h.install("install")
+			h.start("Fix it.", "--verify", "true").ends(0)
+			h.stands(ralph.StopVerified, 2)
+			h.told(4, "2/100")
+		}},
 		{"hooked twice", turns(modelserver.Turn{Text: "I have looked."}, modelserver.Turn{Text: "Not yet."}, modelserver.Turn{Text: hookDone}), func(h *hooked) {
-			for _, flags := range [][]string{nil, {"--hook-timeout", "1h"}} {
-				h.settings("{}")
-				h.run(h.ralph(h.tool, append([]string{"hook", "install", "claude"}, flags...)...)).ends(0)
-			}
+			h.install("install")
+			h.late()
 			h.start("Fix it.", "--verify", "true").ends(0)
 			h.stands(ralph.StopVerified, 3)
 			h.told(3, "2/100", "3/100")
 		}},
-	})
+	}
+}
+
+// late makes the installed hooks late.
+func (h *hooked) late() {
+	h.Helper()
+	const begin = `"command":"`
+	for path, text := range h.files() {
+		if strings.HasSuffix(path, "settings.json") {
+			h.settings(strings.ReplaceAll(text, begin+h.tool, begin+"sleep 0.3; "+h.tool))
+		}
+	}
 }
 
 // settings writes the client's settings of the workspace.

@@ -3,9 +3,10 @@
 package e2e_test
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
-	"testing"
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/modelserver"
@@ -19,8 +20,8 @@ func inTool(then ...modelserver.Turn) func(dir string) []modelserver.Turn {
 }
 
 // How sessions end without a proof, and how they go on.
-func TestE2EHookEnds(t *testing.T) {
-	hookTests(t, []string{"claude"}, []hookTest{
+func hookEnds() []hookTest {
+	return []hookTest{
 		{"maximum", turns(modelserver.Turn{Text: "Not yet.", Repeat: true}), func(h *hooked) {
 			h.start("Fix it.", "--verify", "true", "--max-iterations", "2").ends(3, "Max iterations (2) reached without completion")
 			h.stands(ralph.StopIterations, 2)
@@ -55,9 +56,14 @@ func TestE2EHookEnds(t *testing.T) {
 			h.goesOn(r, 130)
 		}},
 		{"SIGTERM in an answer", brokenOff, func(h *hooked) {
+			h.settings(`{"hooks": {"SessionEnd": [{"hooks": [{"type": "command", "command": "touch asked"}]}]}}`)
 			r := h.start("Fix it.", "--verify", "true")
 			r.asks(1)
 			r.cmd.Process.Signal(syscall.SIGTERM)
+			<-r.ended
+			if _, err := os.Stat(filepath.Join(h.dir, "asked")); err != nil {
+				h.Errorf("the client was not asked to end: %v", err)
+			}
 			h.goesOn(r, 143)
 		}},
 		{"SIGTERM in a tool", inTool(modelserver.Turn{Text: hookDone}), func(h *hooked) {
@@ -91,7 +97,7 @@ read x <up`
 				h.Error("it is not the same session")
 			}
 		}},
-	})
+	}
 }
 
 // brokenOff is an answer that comes to no end, and one that does.

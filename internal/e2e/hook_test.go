@@ -34,24 +34,38 @@ type hookTest struct {
 	test   func(h *hooked)
 }
 
-// hookTests runs tests with each of the real clients, in parallel.
-func hookTests(t *testing.T, agents []string, tests []hookTest) {
+// Real clients keep their sessions going, all at the same time.
+func TestE2EHook(t *testing.T) {
 	tool := builtTool(t)
-	for _, tt := range tests {
-		for _, agent := range agents {
-			t.Run(tt.name+"/"+agent, func(t *testing.T) {
-				t.Parallel()
-				dir, tmp := t.TempDir(), t.TempDir()
-				gitInit(t, dir)
-				e := newE2E(t, agent, dir, tt.script(dir))
-				e.env = append(e.env, "TMPDIR="+tmp)
-				h := &hooked{e, tool(e)}
-				tt.test(h)
-				if left, err := filepath.Glob(filepath.Join(tmp, "ralph-*")); err != nil || left != nil {
-					t.Errorf("left behind: %q, %v", left, err)
-				}
-			})
+	claude := []string{"claude"}
+	for _, group := range []struct {
+		name   string
+		agents []string
+		tests  []hookTest
+	}{
+		{"claim", []string{"claude", "codex", "copilot", "gemini"}, hookClaims()},
+		{"long", claude, hookLong()}, {"trap", claude, hookTraps()}, {"end", claude, hookEnds()}, {"beside", claude, hookBeside()},
+		{"attach", claude, hookAttach()}, {"trust", claude, hookTrust()}, {"terminal", claude, hookTerminals()},
+	} {
+		for _, tt := range group.tests {
+			for _, agent := range group.agents {
+				t.Run(group.name+"/"+tt.name+"/"+agent, func(t *testing.T) {
+					t.Parallel()
+					testHook(t, tool, tt, agent)
+				})
+			}
 		}
+	}
+}
+
+func testHook(t *testing.T, tool func(*e2eRun) string, tt hookTest, agent string) {
+	dir, tmp := t.TempDir(), t.TempDir()
+	gitInit(t, dir)
+	e := newE2E(t, agent, dir, tt.script(dir))
+	e.env = append(e.env, "TMPDIR="+tmp)
+	tt.test(&hooked{e, tool(e)})
+	if left, err := filepath.Glob(filepath.Join(tmp, "ralph-*")); err != nil || left != nil {
+		t.Errorf("left behind: %q, %v", left, err)
 	}
 }
 
@@ -95,7 +109,10 @@ func (h *hooked) starting(args ...string) *exec.Cmd {
 func (h *hooked) run(cmd *exec.Cmd) *hookedRun {
 	h.Helper()
 	r := &hookedRun{hooked: h, cmd: cmd, ended: make(chan struct{})}
-	cmd.Stdout, cmd.Stderr = &r.stdout, &r.stderr
+	if cmd.Stdout == nil {
+		cmd.Stdout = &r.stdout
+	}
+	cmd.Stderr = &r.stderr
 	if err := cmd.Start(); err != nil {
 		h.Fatal(err)
 	}
@@ -233,26 +250,67 @@ const (
 
 // A session goes on at a stop without a promise and at a false one, is told why, and
 // ends at the true one.
-func TestE2EHook(t *testing.T) {
-	hookTests(t, []string{"claude"}, []hookTest{{"false claim", func(dir string) []modelserver.Turn {
-		return []modelserver.Turn{{Text: "I have looked."}, {Text: hookDone}, {Text: "So it is.", Write: helloIn(dir)}, {Text: hookDone}}
-	}, func(h *hooked) {
-		h.start(hookPrompt, "--verify", hookVerify, "--max-iterations", "25").ends(0, "Task completed after 3 iteration(s)")
-		h.nothingRuns()
-		h.stands(ralph.StopVerified, 3)
-		h.told(4, "2/25", "3/25")
-		asked := h.server.Requests()
-		for i, q := range asked {
-			if text := strings.Join(q.User, "\n"); strings.Count(text, hookPrompt) != min(i+1, 3) || strings.Contains(text, "NO-GREETING\n") != (i > 1) {
-				h.Errorf("request %d has the task or the check's words not when it should: %q", i+1, text)
+func hookClaims() []hookTest {
+	return []hookTest{
+		{"false claim", func(dir string) []modelserver.Turn {
+			return []modelserver.Turn{{Text: "I have looked."}, {Text: hookDone}, {Text: "So it is.", Write: helloIn(dir)}, {Text: hookDone}}
+		}, func(h *hooked) {
+			if h.agent == "gemini" { // it has hooks from its settings alone
+				h.install("install")
 			}
-		}
-	}}})
+			h.start(hookPrompt, "--verify", hookVerify, "--max-iterations", "25").ends(0, "Task completed after 3 iteration(s)")
+			h.nothingRuns()
+			h.stands(ralph.StopVerified, 3)
+			h.told(4, "2/25", "3/25")
+			asked := h.server.Requests()
+			for i, q := range asked {
+				if text := strings.Join(q.User, "\n"); strings.Count(text, hookPrompt) != min(i+1, 3) || strings.Contains(text, "NO-GREETING\n") != (i > 1) {
+					h.Errorf("request %d has the task or the check's words not when it should: %q", i+1, text)
+				}
+			}
+		}},
+	}
+}
+
+// Sessions that take long.
+func hookLong() []hookTest {
+	twelve := append(slices.Repeat([]modelserver.Turn{{Text: "Not yet."}}, 12), modelserver.Turn{Text: hookDone})
+	return []hookTest{
+		// One goes on more often than its client allows hooks that want it to.
+		{"twelve stops", turns(twelve...), func(h *hooked) {
+			h.start("Fix it.", "--verify", "true").ends(0)
+			h.stands(ralph.StopVerified, 13)
+			if n := len(h.server.Requests()); n != 13 {
+				h.Errorf("%d requests, want 13", n)
+			}
+		}},
+		// A verifier that takes longer than the client lets a hook: the session is told to
+		// wait, and gets the verdict at its next stop. Nothing is verified twice.
+		{"slow verifier", func(dir string) []modelserver.Turn {
+			return []modelserver.Turn{{Text: hookDone}, {Text: "I wait."}, {Text: "So it is.", Write: helloIn(dir)}, {Text: hookDone}}
+		}, func(h *hooked) {
+			gate := h.fifo("gate")
+			r := h.start("Greet.", "--hook-timeout", "3s", "--verify", "echo run >>runs; read x <gate; "+hookVerify)
+			if q := r.asks(2); !q.Holds(ralph.StillVerifying) || q.Holds("ITERATION") {
+				h.Errorf("it is not told to wait: %q", q.User)
+			}
+			h.open(gate, 2)
+			r.ends(0)
+			h.stands(ralph.StopVerified, 2)
+			h.told(4, "wait", "2/100")
+			if q := h.server.Requests()[2]; !q.Holds("NO-GREETING\n") {
+				h.Errorf("the verdict is not told: %q", q.User)
+			}
+			if runs, err := os.ReadFile(filepath.Join(h.dir, "runs")); string(runs) != "run\nrun\n" {
+				h.Errorf("the verifier ran: %q, %v, want it once for each claim", runs, err)
+			}
+		}},
+	}
 }
 
 // The tag counts only in the agent's last words of its turn. The verifier takes
 // whatever is taken for a claim.
-func TestE2EHookTrap(t *testing.T) {
+func hookTraps() (tests []hookTest) {
 	traps := map[string]func(dir string) []modelserver.Turn{
 		"prompt": turns(modelserver.Turn{Text: "I have looked."}),
 		"tool":   turns(modelserver.Turn{Shell: "echo '" + hookTag + "'"}, modelserver.Turn{Text: "So it says."}),
@@ -262,7 +320,6 @@ func TestE2EHookTrap(t *testing.T) {
 		"earlier answer": turns(modelserver.Turn{Text: hookDone, Shell: "true"}, modelserver.Turn{Text: "That was too early."}),
 		"thinking":       turns(modelserver.Turn{Thinking: hookTag, Text: "I think so."}),
 	}
-	var tests []hookTest
 	for name, trap := range traps {
 		var before int
 		tests = append(tests, hookTest{name, func(dir string) []modelserver.Turn {
@@ -291,41 +348,5 @@ func TestE2EHookTrap(t *testing.T) {
 			h.Error("it is not the same session, so this proves nothing")
 		}
 	}})
-	hookTests(t, []string{"claude"}, tests)
-}
-
-// A session goes on more often than its client allows hooks that want it to.
-func TestE2EHookTwelve(t *testing.T) {
-	script := append(slices.Repeat([]modelserver.Turn{{Text: "Not yet."}}, 12), modelserver.Turn{Text: hookDone})
-	hookTests(t, []string{"claude"}, []hookTest{{"stops", turns(script...), func(h *hooked) {
-		h.start("Fix it.", "--verify", "true").ends(0)
-		h.stands(ralph.StopVerified, 13)
-		if n := len(h.server.Requests()); n != 13 {
-			h.Errorf("%d requests, want 13", n)
-		}
-	}}})
-}
-
-// A verifier that takes longer than the client lets a hook: the session is told to
-// wait, and gets the verdict at its next stop. Nothing is verified twice.
-func TestE2EHookSlowVerifier(t *testing.T) {
-	hookTests(t, []string{"claude"}, []hookTest{{"slow", func(dir string) []modelserver.Turn {
-		return []modelserver.Turn{{Text: hookDone}, {Text: "I wait."}, {Text: "So it is.", Write: helloIn(dir)}, {Text: hookDone}}
-	}, func(h *hooked) {
-		gate := h.fifo("gate")
-		r := h.start("Greet.", "--hook-timeout", "3s", "--verify", "echo run >>runs; read x <gate; "+hookVerify)
-		if q := r.asks(2); !q.Holds(ralph.StillVerifying) || q.Holds("ITERATION") {
-			h.Errorf("it is not told to wait: %q", q.User)
-		}
-		h.open(gate, 2)
-		r.ends(0)
-		h.stands(ralph.StopVerified, 2)
-		h.told(4, "wait", "2/100")
-		if q := h.server.Requests()[2]; !q.Holds("NO-GREETING\n") {
-			h.Errorf("the verdict is not told: %q", q.User)
-		}
-		if runs, err := os.ReadFile(filepath.Join(h.dir, "runs")); string(runs) != "run\nrun\n" {
-			h.Errorf("the verifier ran: %q, %v, want it once for each claim", runs, err)
-		}
-	}}})
+	return tests
 }

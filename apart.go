@@ -1,0 +1,38 @@
+package ralph
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"strings"
+
+	"github.com/ralph-loop/ralph/internal/process"
+)
+
+// StartApart starts a program that goes on when this one, and its terminal, have gone. It
+// returns what the program says first: all until it closes its standard output, at most
+// 64 KiB. If that is nothing, the error is what it said on standard error, or why it
+// ended. The command has no output of its own.
+func StartApart(cmd *exec.Cmd) (said string, err error) {
+	var stderr bytes.Buffer
+	cmd.Stderr, cmd.SysProcAttr = &stderr, process.Apart()
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		return "", fmt.Errorf("ralph: %w", err)
+	}
+	text, err := io.ReadAll(io.LimitReader(out, 64<<10))
+	if err == nil && len(text) > 0 {
+		return string(text), nil
+	}
+	err = errors.Join(err, cmd.Wait())
+	if why := strings.TrimSpace(stderr.String()); why != "" {
+		return "", errors.New(why)
+	}
+	return "", cmp.Or(err, fmt.Errorf("ralph: %s has said nothing", cmd.Args[0]))
+}

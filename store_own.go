@@ -1,0 +1,74 @@
+package ralph
+
+import (
+	"context"
+	"reflect"
+	"sync"
+)
+
+// An OwnStore is a [Store] for a process that alone deals with the events of its
+// sessions, whose agents can write to what Store keeps, as those with the rights of its
+// user can. What a loop is, what its task is and that it is verified it takes from its
+// own memory, once it has seen the session. Of what Store has it takes what others may
+// ask for: that the loop is over, paused, guided, limited.
+type OwnStore struct {
+	Store // required
+
+	mu   sync.Mutex
+	mine map[string]ownState
+}
+
+// An ownState is a session's state as this process has left it.
+type ownState struct {
+	left HookState
+	lost bool // others have ended its loop: what they begin is not this process's
+}
+
+// Update implements [Store]. A loop that others have begun in a session of this process
+// is none; what they have changed is put right with the next change.
+func (o *OwnStore) Update(ctx context.Context, session string, change func(HookState) (HookState, error)) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	var next ownState
+	err := o.Store.Update(ctx, session, func(x HookState) (HookState, error) {
+		next = o.mine[session]
+		is := next.as(x)
+		next.lost = next.left.Active() && is.IsZero()
+		to, err := change(is.clone())
+		if !to.IsZero() { // else it is kept how the loop has ended
+			next = ownState{left: to.clone()}
+		}
+		if err == nil && reflect.DeepEqual(to, is) && (x.Active() || !is.IsZero()) {
+			return x, nil
+		}
+		return to, err
+	})
+	if err == nil {
+		if o.mine == nil {
+			o.mine = map[string]ownState{}
+		}
+		o.mine[session] = next
+	}
+	return err
+}
+
+// as is what a stored state is to this process.
+func (o ownState) as(x HookState) HookState {
+	switch is := o.left.clone(); {
+	case is.IsZero():
+		return x
+	case o.lost || !is.Active() || !x.Active():
+		return HookState{}
+	default:
+		is.State.Paused, is.State.Guidance, is.State.Late, is.State.Task.Limits = x.State.Paused, x.State.Guidance, x.State.Late, x.State.Task.Limits
+		return is
+	}
+}
+
+// Left is a session's state as this process has left it, also when its loop is over;
+// zero = it has seen none. What others have done to it is not in it.
+func (o *OwnStore) Left(session string) HookState {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.mine[session].left.clone()
+}

@@ -1,0 +1,77 @@
+package ralph
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"time"
+)
+
+// Words says how a client's transcript, which has JSON on each line, tells what its agent
+// says: for clients whose hooks are given the path of it, and no text. The paths are the
+// names of members, from the outside in.
+type Words struct {
+	Type     string   // of the lines that are messages of the agent, in their member "type"
+	Text, ID []string // a message's text, and what tells it from others
+	// Until is the type of the line that tells of the hook's own event, and Stamp where that
+	// has the time that the hook is given: what comes before it is complete then. For
+	// clients that write their transcript late. "" = it is complete.
+	Until string
+	Stamp []string
+}
+
+const (
+	wordsWait = 2 * time.Second
+	wordsLook = 20 * time.Millisecond
+)
+
+// Last returns the text of the agent's last message, and its ID. The text is "" if that
+// says nothing, and both are if there is none, or if a transcript that is late has not
+// come within two seconds. Stamp is the time that the hook was given, as JSON.
+//
+// Of a long transcript only the last 16 MiB are read. A transcript can be written by
+// the agent: what it tells is a claim.
+func (w Words) Last(ctx context.Context, transcript string, stamp json.RawMessage) (text, id string, err error) {
+	for end := time.Now().Add(wordsWait); ; {
+		lines, err := transcriptEnd(transcript)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return "", "", fmt.Errorf("ralph: the transcript: %w", err)
+		}
+		if text, id, whole := w.last(lines, stamp); whole {
+			return text, id, nil
+		}
+		if !time.Now().Before(end) || !pause(ctx, wordsLook) {
+			return "", "", context.Cause(ctx)
+		}
+	}
+}
+
+// last reads the lines; whole = they tell of the event itself.
+func (w Words) last(lines []byte, stamp json.RawMessage) (text, id string, whole bool) {
+	for line := range bytes.Lines(lines) {
+		switch kind := member(line, "type"); {
+		case string(kind) == `"`+w.Type+`"`:
+			text, id = "", ""
+			_ = json.Unmarshal(member(line, w.Text...), &text) // else it has no text
+			_ = json.Unmarshal(member(line, w.ID...), &id)
+		case w.Until != "" && string(kind) == `"`+w.Until+`"` && bytes.Equal(member(line, w.Stamp...), stamp):
+			return text, id, true
+		}
+	}
+	return text, id, w.Until == ""
+}
+
+// member is what stands at a path in a text of JSON; nil = nothing.
+func member(text json.RawMessage, path ...string) json.RawMessage {
+	for _, name := range path {
+		var in map[string]json.RawMessage
+		if json.Unmarshal(text, &in) != nil {
+			return nil
+		}
+		text = in[name]
+	}
+	return text
+}
