@@ -72,8 +72,8 @@ func (h *Hook) Deleted(ctx context.Context, session string) error {
 // for the next one.
 //
 // The error is [ErrNoMessage] if there is no answer yet, and [ErrRecovering] after an
-// error: nothing was decided, and the host asks again. It is that of Inject or of Store; if ctx is done it is its cause, and
-// the event can come again.
+// error of the session: nothing was decided, and the host asks again. If ctx is done it is
+// the cause of that, and the event can come again. Else it is that of Inject, Store or Log.
 func (h *Hook) Idle(ctx context.Context, t Turn) (HookState, error) {
 	if err := h.usable(t.Session); err != nil {
 		return HookState{}, err
@@ -333,8 +333,12 @@ func (e *idle) inject(ctx context.Context) error {
 		}
 	}
 	e.log(ctx, e.x.State, Event{Kind: EventIterationStarted, Iteration: e.begun})
-	prompt, err := e.h.prompt(e.x.State)
-	if err = also(err, context.Cause(ctx)); err == nil {
+	err := e.mine(ctx, func(x HookState) HookState { return x })
+	if e.lost { // cancelled since, be it by what was just called
+		return err
+	}
+	prompt, bad := e.h.prompt(e.x.State)
+	if err = cmp.Or(err, bad, context.Cause(ctx)); err == nil {
 		by := context.WithValue(ctx, injecting{}, e.me)
 		err = plugin.Call("Hook.Inject", func() error { return e.h.Inject(by, e.t.Session, prompt) })
 	}

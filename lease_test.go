@@ -74,6 +74,70 @@ func TestHookWithCancel(t *testing.T) {
 	}
 }
 
+// TestHookThatIsCancelledByItsHost cancels a loop from what the host is called for before a
+// prompt is injected.
+func TestHookThatIsCancelledByItsHost(t *testing.T) {
+	for _, delay := range []time.Duration{-1, 0} {
+		for _, by := range []string{"Notify", "Log"} {
+			inBubble(t, fmt.Sprint(by, delay), func(t *testing.T) {
+				h := newHost()
+				h.hook.Delay = delay
+				cancel := func(ctx context.Context) {
+					if was, err := h.hook.Cancel(ctx, "s"); !was || err != nil {
+						t.Error(was, err)
+					}
+				}
+				switch by {
+				case "Notify":
+					h.hook.Notify = func(ctx context.Context, n ralph.Notice) {
+						if n.Title == "Ralph Loop" {
+							cancel(ctx)
+						}
+					}
+				case "Log":
+					h.hook.Log = ralph.ProgressLogFunc(func(ctx context.Context, ev ralph.Event) error {
+						if ev.Kind == ralph.EventIterationStarted && ev.Iteration.Number == 2 {
+							cancel(ctx)
+						}
+						return nil
+					})
+				}
+				h.start(t, "s", ralph.Task{})
+				if x := h.answer(t, "s", "More."); x.Active() || h.injected() != 0 {
+					t.Errorf("active: %v, prompts: %q", x.Active(), h.prompts)
+				}
+			})
+		}
+	}
+}
+
+// TestHookThatIsStartedAtTheEnd starts a loop where the last one of the session is told to be
+// over, before its state is cleared.
+func TestHookThatIsStartedAtTheEnd(t *testing.T) {
+	for name, end := range map[string]func(h *host) error{
+		"verified": func(h *host) error {
+			_, err := h.hook.Idle(t.Context(), ralph.Turn{Session: "s", Text: claimed})
+			return err
+		},
+		"cancelled": func(h *host) error { _, err := h.hook.Cancel(t.Context(), "s"); return err },
+	} {
+		h := newHost()
+		h.start(t, "s", ralph.Task{})
+		h.hook.Log = ralph.ProgressLogFunc(func(ctx context.Context, ev ralph.Event) error {
+			if ev.Kind == ralph.EventLoopStopped {
+				h.start(t, "s", ralph.Task{Prompt: "Do that."})
+			}
+			return nil
+		})
+		if err := end(h); err != nil {
+			t.Error(name, err)
+		}
+		if x := h.state(t, "s"); !x.Active() || x.State.Task.Prompt != "Do that." {
+			t.Errorf("%s: %+v", name, x)
+		}
+	}
+}
+
 // TestHookLeases has one deal with an event as long as it lives, and another when it
 // does not.
 func TestHookLeases(t *testing.T) {
@@ -114,6 +178,30 @@ func TestHookLeases(t *testing.T) {
 		}
 		if d := time.Since(begun); d < 9*time.Second || d > 11*time.Second {
 			t.Error("waited", d)
+		}
+	})
+	inBubble(t, "an injection that does not heed its context", func(t *testing.T) {
+		h := newHost()
+		h.inject = func(_ context.Context, session, prompt string) error {
+			<-time.After(time.Minute)
+			h.says(session, "user", prompt)
+			return nil
+		}
+		h.start(t, "s", ralph.Task{})
+		h.says("s", "assistant", "More.")
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		first := make(chan error, 1)
+		go func() {
+			_, err := h.hook.Idle(ctx, ralph.Turn{Session: "s"})
+			first <- err
+		}()
+		<-ctx.Done()
+		if x, err := h.another().Idle(t.Context(), ralph.Turn{Session: "s"}); !errors.Is(err, ralph.ErrNoMessage) || x.State.Iteration != 2 {
+			t.Error(err, x.State.Iteration)
+		}
+		if err := <-first; err != nil || h.injected() != 1 {
+			t.Errorf("%v, %d prompts", err, h.injected())
 		}
 	})
 	for name, seconds := range map[string]time.Duration{"in verification": time.Minute, "in the delay": 5*time.Minute + time.Millisecond} {

@@ -38,8 +38,8 @@ type HookState struct {
 	Seen    int    `json:"seen,omitempty"`
 	SeenSum string `json:"seen_sum,omitempty"`
 	Turn    string `json:"turn,omitempty"`
-	// Busy names who deals with an event of the session, until then; who dies in
-	// that is waited for no longer.
+	// Busy names who deals with an event of the session. Who dies in that is waited for
+	// until Until, which is put off as long as he lives.
 	Busy  string    `json:"busy,omitempty"`
 	Until time.Time `json:"until,omitzero"`
 	// Recovering is until when the session recovers from an error.
@@ -47,14 +47,14 @@ type HookState struct {
 }
 
 // IsZero reports whether there is no loop.
-func (h HookState) IsZero() bool { return reflect.ValueOf(h).IsZero() }
+func (x HookState) IsZero() bool { return reflect.ValueOf(x).IsZero() }
 
 // Active reports whether there is a loop that goes on.
-func (h HookState) Active() bool { return h.Session != "" && !h.State.Done() }
+func (x HookState) Active() bool { return x.Session != "" && !x.State.Done() }
 
-func (h HookState) clone() HookState {
-	h.State, h.Last = h.State.clone(), h.Last.clone()
-	return h
+func (x HookState) clone() HookState {
+	x.State, x.Last = x.State.clone(), x.Last.clone()
+	return x
 }
 
 // A Store keeps the states of a [Hook]'s sessions, for as long as their hosts live or

@@ -175,12 +175,7 @@ func (t Turn) said(prompt string, x HookState) said {
 		return said{text: t.Text, answered: strings.TrimSpace(t.Text) != ""}
 	}
 	s := said{told: true}
-	from, goesOn := 0, false
-	if x.Seen >= 0 && x.Seen <= len(t.Messages) {
-		if _, sum := seen(t.Messages[:x.Seen]); sum == x.SeenSum {
-			from, goesOn = x.Seen, true
-		}
-	}
+	from, goesOn := x.since(t.Messages)
 	prompt = strings.TrimSpace(prompt)
 	for i := len(t.Messages) - 1; i >= from && !s.asked; i-- {
 		switch m := t.Messages[i]; m.Role {
@@ -198,6 +193,18 @@ func (t Turn) said(prompt string, x HookState) said {
 
 // over reports whether the turn has an answer, be it that it says nothing.
 func (t Turn) over(s said) bool { return s.answered || t.Final && (!s.told || s.asked) }
+
+// since is where the messages begin that were not seen before; goesOn = those that were
+// are there. Else all may be new.
+func (x HookState) since(messages []Message) (from int, goesOn bool) {
+	if x.Seen < 0 || x.Seen > len(messages) {
+		return 0, false
+	}
+	if _, sum := seen(messages[:x.Seen]); sum != x.SeenSum {
+		return 0, false
+	}
+	return x.Seen, true
+}
 
 // seen says how many messages there are, and which is the last.
 func seen(messages []Message) (int, string) {
