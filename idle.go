@@ -194,6 +194,7 @@ func (x HookState) point() point {
 // else's: what he has dealt with meanwhile was this event, if nothing says otherwise.
 func (e *idle) take(ctx context.Context) (m move, err error) {
 	var first *HookState
+	var held watch
 	for {
 		err = e.h.update(ctx, e.t.Session, func(x HookState) (HookState, error) {
 			prompt, err := e.h.prompt(x.State)
@@ -201,6 +202,9 @@ func (e *idle) take(ctx context.Context) (m move, err error) {
 				return x, err
 			}
 			e.x, e.said = x, e.t.said(prompt, x)
+			if held.dead(x) {
+				e.x.Until = time.Time{}
+			}
 			if m = e.part(first); m == moveJudge || m == moveInject {
 				x.Busy, x.Until = e.me, lease(time.Now())
 				x.Injecting = x.Injecting && m == moveInject
@@ -227,7 +231,11 @@ func (e *idle) take(ctx context.Context) (m move, err error) {
 func (e *idle) part(first *HookState) move {
 	dealt := first != nil && first.point() != e.x.point()
 	known := e.t.ID != "" && e.t.ID == e.x.Turn || e.t.ID == "" && !e.said.told && dealt
-	m := e.x.weigh(e.t, e.said, known, time.Now())
+	now := time.Now()
+	if e.x.Recovering.After(now.Add(orDefault(e.h.Recovery, hookRecovery))) { // the clock was set back
+		e.x.Recovering = time.Time{}
+	}
+	m := e.x.weigh(e.t, e.said, known, now)
 	switch {
 	case known && dealt && e.x.Busy != first.Busy: // who was waited for is through, or another event has come
 		return moveIgnore
@@ -331,6 +339,8 @@ func (e *idle) inject(ctx context.Context) error {
 		if err != nil || e.lost || e.x.State.Paused {
 			return err
 		}
+	} else if err := e.mine(ctx, func(x HookState) HookState { return x }); err != nil || e.lost {
+		return err // else it is known what the store has kept, of which the prompt is made, also by those who look for it
 	}
 	e.log(ctx, e.x.State, Event{Kind: EventIterationStarted, Iteration: e.begun})
 	prompt, err := e.h.prompt(e.x.State)
