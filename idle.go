@@ -81,11 +81,11 @@ func (h *Hook) Idle(ctx context.Context, t Turn) (HookState, error) {
 	if h.Disabled {
 		return HookState{}, nil
 	}
-	t, err := h.told(ctx, t)
-	if err != nil {
+	e := &idle{h: h, event: t, me: unique()}
+	var err error
+	if e.t, err = h.told(ctx, t); err != nil {
 		return HookState{}, err
 	}
-	e := &idle{h: h, t: t, me: unique()}
 	move, err := e.take(ctx)
 	if err != nil {
 		return e.x, err
@@ -132,12 +132,13 @@ func (h *Hook) told(ctx context.Context, t Turn) (Turn, error) {
 
 // idle is one who deals with an idle event.
 type idle struct {
-	h    *Hook
-	t    Turn
-	me   string
-	x    HookState // as it was last seen
-	said said
-	lost bool // somebody else deals with the session now, or its loop is over
+	h     *Hook
+	event Turn
+	t     Turn // the event, with what was read of the conversation
+	me    string
+	x     HookState // as it was last seen
+	said  said
+	lost  bool // somebody else deals with the session now, or its loop is over
 
 	begun Iteration // whose prompt this one injects, zero = none yet
 
@@ -155,6 +156,9 @@ const (
 	moveJudge
 	moveInject
 )
+
+// takes reports whether who makes the move deals with the session.
+func (m move) takes() bool { return m == moveJudge || m == moveInject }
 
 // weigh decides what an idle event leads to; known = its answer was judged already.
 func (x HookState) weigh(t Turn, s said, known bool, now time.Time) move {
@@ -195,7 +199,7 @@ func (x HookState) point() point {
 func (e *idle) take(ctx context.Context) (m move, err error) {
 	var first *HookState
 	var held watch
-	for {
+	for fresh := true; ; {
 		err = e.h.update(ctx, e.t.Session, func(x HookState) (HookState, error) {
 			prompt, err := e.h.prompt(x.State)
 			if err != nil {
@@ -205,7 +209,7 @@ func (e *idle) take(ctx context.Context) (m move, err error) {
 			if held.dead(x) {
 				e.x.Until = time.Time{}
 			}
-			if m = e.part(first); m == moveJudge || m == moveInject {
+			if m = e.part(first); m.takes() && fresh {
 				x.Busy, x.Until = e.me, lease(time.Now())
 				x.Injecting = x.Injecting && m == moveInject
 				e.x = x
@@ -213,14 +217,20 @@ func (e *idle) take(ctx context.Context) (m move, err error) {
 			return x, nil
 		})
 		switch {
-		case err != nil || m != moveWait:
+		case err != nil || m != moveWait && (fresh || !m.takes()):
 			return m, err
+		case m != moveWait: // who was waited for may have done it before he died
+			if e.t, err = e.h.told(ctx, e.event); err != nil {
+				return m, err
+			}
+			fresh = true
+			continue
 		case ctx.Value(injecting{}) == e.x.Busy: // he waits for us
 			return moveAsk, nil
 		case first == nil:
 			first = new(e.x)
 		}
-		if !pause(ctx, hookLook) {
+		if fresh = false; !pause(ctx, hookLook) {
 			return m, context.Cause(ctx)
 		}
 	}
