@@ -1,7 +1,6 @@
 package ralph
 
 import (
-	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -17,8 +16,8 @@ import (
 // 64 KiB. If that is nothing, the error is what it said on standard error, or why it
 // ended. The command has no output of its own.
 func StartApart(cmd *exec.Cmd) (said string, err error) {
-	var stderr bytes.Buffer
-	cmd.Stderr, cmd.SysProcAttr = &stderr, process.Apart()
+	stderr := &firstBytes{}
+	cmd.Stderr, cmd.SysProcAttr = stderr, process.Apart()
 	out, err := cmd.StdoutPipe()
 	if err == nil {
 		err = cmd.Start()
@@ -26,13 +25,23 @@ func StartApart(cmd *exec.Cmd) (said string, err error) {
 	if err != nil {
 		return "", fmt.Errorf("ralph: %w", err)
 	}
-	text, err := io.ReadAll(io.LimitReader(out, 64<<10))
+	text, err := io.ReadAll(io.LimitReader(out, maxFirst))
 	if err == nil && len(text) > 0 {
 		return string(text), nil
 	}
 	err = errors.Join(err, cmd.Wait())
-	if why := strings.TrimSpace(stderr.String()); why != "" {
+	if why := strings.TrimSpace(string(stderr.text)); why != "" {
 		return "", errors.New(why)
 	}
 	return "", cmp.Or(err, fmt.Errorf("ralph: %s has said nothing", cmd.Args[0]))
+}
+
+const maxFirst = 64 << 10
+
+// firstBytes keeps the first of what is written.
+type firstBytes struct{ text []byte }
+
+func (f *firstBytes) Write(p []byte) (int, error) {
+	f.text = append(f.text, p[:min(len(p), maxFirst-len(f.text))]...)
+	return len(p), nil
 }

@@ -102,8 +102,8 @@ const (
 // Start starts a loop in a session, whose first prompt its caller injects: that is not
 // done here. What the task leaves zero is [Hook.Task]'s. It is an error if the session has
 // a loop that is active (the error wraps [ErrActive]), if the hook is disabled, if the
-// task is not valid, or the verifier cannot work on it: then nothing has changed, and the
-// state is zero. With a state an error is that of Log: the loop has begun.
+// task is not valid, if the verifier cannot work on it, or if the Store hides a part of
+// the prompt, by which answers are found: then there is no new loop, and the state is zero. With a state an error is that of Log: the loop has begun.
 func (h *Hook) Start(ctx context.Context, session string, t Task) (HookState, error) {
 	if err := h.usable(session); err != nil {
 		return HookState{}, err
@@ -137,18 +137,32 @@ func (h *Hook) Start(ctx context.Context, session string, t Task) (HookState, er
 		fresh.Seen, fresh.SeenSum = seen(messages)
 	}
 	h.orphans(ctx, session)
-	err = h.update(ctx, session, func(x HookState) (HookState, error) {
-		if x.Active() {
-			return x, fmt.Errorf("ralph: session %q: %w: iteration %d of %s; cancel it first", session, ErrActive, x.State.Iteration, x.State.maximum())
-		}
-		return fresh, nil
-	})
-	if err != nil {
+	if err := h.enter(ctx, fresh); err != nil {
 		return HookState{}, err
 	}
 	h.notify(ctx, fresh, noticeStarted)
 	err = h.log(ctx, s, Event{Kind: EventLoopStarted, State: &s})
 	return fresh, also(err, h.log(ctx, s, Event{Kind: EventIterationStarted, Iteration: begun}))
+}
+
+// enter puts a new loop into the store.
+func (h *Hook) enter(ctx context.Context, fresh HookState) error {
+	err := h.update(ctx, fresh.Session, func(x HookState) (HookState, error) {
+		if x.Active() {
+			return x, fmt.Errorf("ralph: session %q: %w: iteration %d of %s; cancel it first", fresh.Session, ErrActive, x.State.Iteration, x.State.maximum())
+		}
+		return fresh, nil
+	})
+	if err != nil {
+		return err
+	}
+	var kept HookState
+	err = h.update(ctx, fresh.Session, func(x HookState) (HookState, error) { kept = x; return x, nil })
+	if err != nil || !kept.Active() || !kept.Asked.Equal(fresh.Asked) || kept.State.Task.Prompt == fresh.State.Task.Prompt {
+		return nil // it is kept, or over already; what cannot be read now its first event tells
+	}
+	_, err = h.end(ctx, fresh.Session, "its prompt is not kept as it is")
+	return also(fmt.Errorf("ralph: session %q: the Store does not keep the Prompt as it is, by which the session's answers are found", fresh.Session), err)
 }
 
 // or fills what a task leaves zero.

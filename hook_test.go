@@ -118,13 +118,7 @@ func (h *host) state(t *testing.T, session string) (x ralph.HookState) {
 // change changes the state of a session as a person does, who steers the loop.
 func (h *host) change(t *testing.T, session string, f func(ralph.State) ralph.State) {
 	t.Helper()
-	err := h.hook.Store.Update(t.Context(), session, func(x ralph.HookState) (ralph.HookState, error) {
-		x.State = f(x.State)
-		return x, nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	h.changeAll(t, session, func(x *ralph.HookState) { x.State = f(x.State) })
 }
 
 // inBubble runs a subtest whose time is its own.

@@ -81,11 +81,11 @@ func (h *Hook) Idle(ctx context.Context, t Turn) (HookState, error) {
 	if h.Disabled {
 		return HookState{}, nil
 	}
-	t, err := h.told(ctx, t)
-	if err != nil {
+	e := &idle{h: h, event: t, me: unique()}
+	var err error
+	if e.t, err = h.told(ctx, t); err != nil {
 		return HookState{}, err
 	}
-	e := &idle{h: h, t: t, me: unique()}
 	move, err := e.take(ctx)
 	if err != nil {
 		return e.x, err
@@ -132,12 +132,13 @@ func (h *Hook) told(ctx context.Context, t Turn) (Turn, error) {
 
 // idle is one who deals with an idle event.
 type idle struct {
-	h    *Hook
-	t    Turn
-	me   string
-	x    HookState // as it was last seen
-	said said
-	lost bool // somebody else deals with the session now, or its loop is over
+	h     *Hook
+	event Turn
+	t     Turn // the event, with what was read of the conversation
+	me    string
+	x     HookState // as it was last seen
+	said  said
+	lost  bool // somebody else deals with the session now, or its loop is over
 
 	begun Iteration // whose prompt this one injects, zero = none yet
 
@@ -155,6 +156,9 @@ const (
 	moveJudge
 	moveInject
 )
+
+// takes reports whether who makes the move deals with the session.
+func (m move) takes() bool { return m == moveJudge || m == moveInject }
 
 // weigh decides what an idle event leads to; known = its answer was judged already.
 func (x HookState) weigh(t Turn, s said, known bool, now time.Time) move {
@@ -194,14 +198,18 @@ func (x HookState) point() point {
 // else's: what he has dealt with meanwhile was this event, if nothing says otherwise.
 func (e *idle) take(ctx context.Context) (m move, err error) {
 	var first *HookState
-	for {
+	var held watch
+	for fresh := true; ; {
 		err = e.h.update(ctx, e.t.Session, func(x HookState) (HookState, error) {
 			prompt, err := e.h.prompt(x.State)
 			if err != nil {
 				return x, err
 			}
 			e.x, e.said = x, e.t.said(prompt, x)
-			if m = e.part(first); m == moveJudge || m == moveInject {
+			if held.dead(x) {
+				e.x.Until = time.Time{}
+			}
+			if m = e.part(first); m.takes() && fresh {
 				x.Busy, x.Until = e.me, lease(time.Now())
 				x.Injecting = x.Injecting && m == moveInject
 				e.x = x
@@ -209,14 +217,20 @@ func (e *idle) take(ctx context.Context) (m move, err error) {
 			return x, nil
 		})
 		switch {
-		case err != nil || m != moveWait:
+		case err != nil || m != moveWait && (fresh || !m.takes()):
 			return m, err
+		case m != moveWait: // who was waited for may have done it before he died
+			if e.t, err = e.h.told(ctx, e.event); err != nil {
+				return m, err
+			}
+			fresh = true
+			continue
 		case ctx.Value(injecting{}) == e.x.Busy: // he waits for us
 			return moveAsk, nil
 		case first == nil:
 			first = new(e.x)
 		}
-		if !pause(ctx, hookLook) {
+		if fresh = false; !pause(ctx, hookLook) {
 			return m, context.Cause(ctx)
 		}
 	}
@@ -227,7 +241,11 @@ func (e *idle) take(ctx context.Context) (m move, err error) {
 func (e *idle) part(first *HookState) move {
 	dealt := first != nil && first.point() != e.x.point()
 	known := e.t.ID != "" && e.t.ID == e.x.Turn || e.t.ID == "" && !e.said.told && dealt
-	m := e.x.weigh(e.t, e.said, known, time.Now())
+	now := time.Now()
+	if e.x.Recovering.After(now.Add(orDefault(e.h.Recovery, hookRecovery))) { // the clock was set back
+		e.x.Recovering = time.Time{}
+	}
+	m := e.x.weigh(e.t, e.said, known, now)
 	switch {
 	case known && dealt && e.x.Busy != first.Busy: // who was waited for is through, or another event has come
 		return moveIgnore
@@ -331,6 +349,8 @@ func (e *idle) inject(ctx context.Context) error {
 		if err != nil || e.lost || e.x.State.Paused {
 			return err
 		}
+	} else if err := e.mine(ctx, func(x HookState) HookState { return x }); err != nil || e.lost {
+		return err // else it is known what the store has kept, of which the prompt is made, also by those who look for it
 	}
 	e.log(ctx, e.x.State, Event{Kind: EventIterationStarted, Iteration: e.begun})
 	err := e.mine(ctx, func(x HookState) HookState { return x })

@@ -362,3 +362,37 @@ func TestHookWhoseProcessDies(t *testing.T) {
 		}
 	}
 }
+
+// TestHookThatWaitedForOneWhoDied: who has waited for a process that died after its
+// injection looks at the conversation as it is now, and sees that the session has the prompt.
+func TestHookThatWaitedForOneWhoDied(t *testing.T) {
+	inBubble(t, "in the injection", func(t *testing.T) {
+		h := newHost()
+		h.start(t, "s", ralph.Task{})
+		h.says("s", "assistant", "So far.")
+		dies := &mortal{MemoryStore: h.hook.Store.(*ralph.MemoryStore)}
+		first := h.another()
+		first.Store = dies
+		first.Inject = func(ctx context.Context, session, prompt string) error {
+			<-time.After(time.Second) // the other waits
+			err := h.hook.Inject(ctx, session, prompt)
+			dies.mu.Lock()
+			defer dies.mu.Unlock()
+			dies.dead = true
+			return err
+		}
+		died := make(chan error)
+		go func() {
+			_, err := first.Idle(t.Context(), ralph.Turn{Session: "s"})
+			died <- err
+		}()
+		<-time.After(time.Second)
+		x, err := h.hook.Idle(t.Context(), ralph.Turn{Session: "s"})
+		if dead := <-died; !errors.Is(dead, errDead) || !errors.Is(err, ralph.ErrNoMessage) || x.State.Iteration != 2 || h.injected() != 1 {
+			t.Errorf("%v, %v, %+v, %q", dead, err, x, h.prompts)
+		}
+		if x := h.answer(t, "s", claimed); x.State.Stop != ralph.StopVerified || x.State.Iteration != 2 {
+			t.Errorf("%+v", x)
+		}
+	})
+}

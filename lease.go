@@ -18,6 +18,21 @@ const (
 
 func lease(now time.Time) time.Time { return now.UTC().Round(0).Add(hookLease) }
 
+// A watch is on who deals with an event.
+type watch struct {
+	busy         string
+	until, since time.Time // since is when it was first seen, by a clock that nobody sets
+}
+
+// dead reports whether he has not said for the time of a lease that he still does,
+// whatever his clock and ours say: they may be set, and differ.
+func (w *watch) dead(x HookState) bool {
+	if x.Busy != w.busy || !x.Until.Equal(w.until) {
+		*w = watch{x.Busy, x.Until, time.Now()}
+	}
+	return time.Since(w.since) >= hookLease
+}
+
 // pause waits, and reports whether ctx has let it.
 func pause(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)

@@ -163,21 +163,19 @@ func TestHookLeases(t *testing.T) {
 			t.Error(got, time.Since(begun))
 		}
 	})
-	inBubble(t, "a dead holder", func(t *testing.T) {
+	for name, ahead := range map[string]time.Duration{"a dead holder": 0, "a dead holder whose clock was set back since": 3 * time.Hour} {
+		aDeadHolder(t, name, ahead)
+	}
+	inBubble(t, "an error before the clock was set back", func(t *testing.T) {
 		h := newHost()
 		h.start(t, "s", ralph.Task{})
 		h.says("s", "assistant", claimed)
-		dies := h.another()
-		dies.Store = &mortal{MemoryStore: h.hook.Store.(*ralph.MemoryStore), n: 2}
-		if _, err := dies.Idle(t.Context(), ralph.Turn{Session: "s", Messages: h.messages["s"]}); !errors.Is(err, errDead) {
+		if err := h.hook.Error(t.Context(), "s", errors.New("overloaded")); err != nil {
 			t.Fatal(err)
 		}
-		begun := time.Now()
+		h.changeAll(t, "s", func(x *ralph.HookState) { x.Recovering = x.Recovering.Add(3 * time.Hour) })
 		if x := h.idle(t, "s"); x.State.Stop != ralph.StopVerified {
 			t.Errorf("%+v", x)
-		}
-		if d := time.Since(begun); d < 9*time.Second || d > 11*time.Second {
-			t.Error("waited", d)
 		}
 	})
 	inBubble(t, "an injection that does not heed its context", func(t *testing.T) {
@@ -232,6 +230,37 @@ func TestHookLeases(t *testing.T) {
 				t.Errorf("what was spent is spent: %+v", x.State.Usage)
 			}
 		})
+	}
+}
+
+// aDeadHolder has one die while he deals with an event, by a clock that is ahead.
+func aDeadHolder(t *testing.T, name string, ahead time.Duration) {
+	inBubble(t, name, func(t *testing.T) {
+		h := newHost()
+		h.start(t, "s", ralph.Task{})
+		h.says("s", "assistant", claimed)
+		dies := h.another()
+		dies.Store = &mortal{MemoryStore: h.hook.Store.(*ralph.MemoryStore), n: 2}
+		if _, err := dies.Idle(t.Context(), ralph.Turn{Session: "s", Messages: h.messages["s"]}); !errors.Is(err, errDead) {
+			t.Fatal(err)
+		}
+		h.changeAll(t, "s", func(x *ralph.HookState) { x.Until = x.Until.Add(ahead) })
+		begun := time.Now()
+		if x := h.idle(t, "s"); x.State.Stop != ralph.StopVerified {
+			t.Errorf("%+v", x)
+		}
+		if d := time.Since(begun); d < 9*time.Second || d > 11*time.Second {
+			t.Error("waited", d)
+		}
+	})
+}
+
+// changeAll changes a session's state behind the hook's back.
+func (h *host) changeAll(t *testing.T, session string, change func(*ralph.HookState)) {
+	t.Helper()
+	err := h.hook.Store.Update(t.Context(), session, func(x ralph.HookState) (ralph.HookState, error) { change(&x); return x, nil })
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -15,7 +15,7 @@ type Notice struct {
 	Title   string        `json:"title"`
 	Message string        `json:"message"`
 	Variant string        `json:"variant"`            // "info", "success" or "warning"
-	For     time.Duration `json:"duration,omitempty"` // how long it is shown; 0 = as the host likes
+	For     time.Duration `json:"duration,omitempty"` // how long it is shown, in JSON in nanoseconds; 0 = as the host likes
 	State   State         `json:"state,omitzero"`     // the zero State if there is no loop
 	Last    Iteration     `json:"last,omitzero"`      // what came of the last answer: its claim, and the verdict on it
 }

@@ -32,7 +32,8 @@ import (
 // hook has taken is given to the next one: that its answer came too late, or that it died,
 // spends no iteration.
 //
-// Its methods may be called concurrently; Listen, Launch and Attend exclude each other.
+// Its methods may be called concurrently, but for Listen, Launch and Attend, and for Close
+// beside one of these.
 type Relay struct {
 	Hook *Hook // its Inject must be the Relay's; required
 	// Session is the loop's, as Hook knows it. Client is the ID by which the client's
@@ -55,6 +56,7 @@ type Relay struct {
 	client  string             // Client, or what is taken for it
 	turn    *relayTurn         // nil = the Hook has done with the last stop
 	note    string             // for the next answer
+	unread  int                // how often in a row the last words could not be read
 }
 
 // RelayPlace is the variable in whose value a launched client's hooks find the place.
@@ -108,22 +110,13 @@ func (r *Relay) open() (socket net.Listener, err error) {
 	}
 	if err = file.Folder(filepath.Dir(r.File)); err == nil {
 		if err = os.Remove(r.File); err == nil || errors.Is(err, fs.ErrNotExist) { // its mode, too, is somebody else's
-			err = r.tellPlace()
+			err = file.Put("", r.File, []byte(r.place))
 		}
 	}
 	if err != nil {
 		return nil, errors.Join(err, socket.Close())
 	}
 	return socket, nil
-}
-
-func (r *Relay) tellPlace() error {
-	f, err := file.Create("", r.File, file.Private)
-	if err != nil {
-		return err
-	}
-	_, err = f.WriteString(r.place)
-	return errors.Join(err, f.Close())
 }
 
 // remove removes what open has made.
@@ -210,7 +203,7 @@ func (r *Relay) Attend(ctx context.Context, client int, ready func()) (why strin
 	}
 	defer func() { err = errors.Join(err, r.Close()) }()
 	ready()
-	for {
+	for failed := 0; ; {
 		select {
 		case <-ctx.Done():
 			return "", context.Cause(ctx)
@@ -218,7 +211,11 @@ func (r *Relay) Attend(ctx context.Context, client int, ready func()) (why strin
 			return cmp.Or(why, "ended"), nil
 		case <-time.After(time.Second):
 		}
-		if active, err := r.Hook.Active(ctx, r.Session); err != nil || !active {
+		active, err := r.Hook.Active(ctx, r.Session)
+		if failed++; err == nil {
+			failed = 0
+		}
+		if failed > attendFails || err == nil && !active {
 			r.settle(ctx)
 			return "", err
 		}
@@ -227,6 +224,9 @@ func (r *Relay) Attend(ctx context.Context, client int, ready func()) (why strin
 		}
 	}
 }
+
+// attendFails is how often in a row, once a second, Attend may fail to read the loop.
+const attendFails = 10
 
 // settle waits until the Hook has done with the last stop: what it says of the end is told.
 func (r *Relay) settle(ctx context.Context) {

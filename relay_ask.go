@@ -32,6 +32,7 @@ type Ask struct {
 	Session string        `json:"session"`
 	Text    string        `json:"text,omitempty"`   // AskStop: the agent's last words; AskEnd: why, clear = for good
 	Turn    string        `json:"turn,omitempty"`   // see [Turn.ID]
+	Unread  bool          `json:"unread,omitempty"` // AskStop: the agent's last words could not be read; the session is asked again, three times
 	Within  time.Duration `json:"within,omitempty"` // AskStop: how long the hook can wait, 0 = for ever
 }
 
@@ -66,6 +67,28 @@ type relayTurn struct {
 	past  bool         // it was given out: who comes now is another turn's
 	err   error
 }
+
+// askAgain is what a session is told whose last words could not be read.
+const askAgain = "Your last answer could not be read. Change nothing, and end with the last line of that answer once more."
+
+// again reports whether a session is to say its last words again. It spends no iteration.
+func (r *Relay) again(ctx context.Context, q Ask) bool {
+	active, err := false, error(nil)
+	if q.Unread {
+		active, err = r.Hook.Active(ctx, r.Session)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !active || err != nil || r.unread == maxUnread || r.turn != nil {
+		r.unread = 0
+		return false
+	}
+	r.unread++
+	return true
+}
+
+// maxUnread is how often in a row a session is asked again.
+const maxUnread = 3
 
 // Notify is a [Hook.Notify]: the session's user is told with the next answer.
 func (r *Relay) Notify(_ context.Context, n Notice) { r.tell(n.Title + ": " + n.Message) }
@@ -193,6 +216,10 @@ func (r *Relay) rest(ctx context.Context, q Ask, h *relayHook) {
 		timer := time.NewTimer(q.Within)
 		defer timer.Stop()
 		due = timer.C
+	}
+	if r.again(ctx, q) {
+		_ = r.answer(h, Answer{Prompt: askAgain})
+		return
 	}
 	for {
 		turn, of := r.join(ctx, q, h)

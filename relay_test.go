@@ -354,3 +354,33 @@ func TestRelayNextStop(t *testing.T) {
 		})
 	}
 }
+
+// TestRelayUnread: a session whose last words could not be read is asked for them, which
+// spends no iteration; but not for ever, and not when its loop is over.
+func TestRelayUnread(t *testing.T) {
+	t.Parallel()
+	r := newRelay(t, ralph.Task{})
+	ask := func(unread bool) ralph.Answer {
+		a, err := ralph.AskRelay(t.Context(), ralph.Ask{Kind: ralph.AskStop, Session: "c", Unread: unread}, r.place)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return a
+	}
+	for range 3 {
+		if a := ask(true); !strings.Contains(a.Prompt, "once more") {
+			t.Errorf("%+v", a)
+		}
+		r.iteration(t, 1)
+	}
+	if a := ask(true); !strings.Contains(a.Prompt, "ITERATION 2") {
+		t.Errorf("%+v", a)
+	}
+	r.iteration(t, 2)
+	if _, err := r.Hook.Cancel(t.Context(), "s"); err != nil {
+		t.Fatal(err)
+	}
+	if a := ask(true); a.Prompt != "" {
+		t.Errorf("cancelled: %+v", a)
+	}
+}

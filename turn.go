@@ -176,7 +176,7 @@ func (t Turn) said(prompt string, x HookState) said {
 	}
 	s := said{told: true}
 	from, goesOn := x.since(t.Messages)
-	prompt = strings.TrimSpace(prompt)
+	prompt = fold(prompt) // hosts store line ends and blanks in their own ways
 	for i := len(t.Messages) - 1; i >= from && !s.asked; i-- {
 		switch m := t.Messages[i]; m.Role {
 		case "assistant":
@@ -184,7 +184,7 @@ func (t Turn) said(prompt string, x HookState) said {
 				s.text, s.answered = m.Content, true
 			}
 		case "user":
-			s.asked = strings.Contains(m.Content, prompt) || s.answered && goesOn && !x.State.first()
+			s.asked = strings.Contains(fold(m.Content), prompt) || s.answered && goesOn && !x.State.first()
 		}
 	}
 	s.answered = s.answered && s.asked

@@ -71,6 +71,22 @@ func TestHookLooksInTheNewestAnswerOnly(t *testing.T) {
 	}
 }
 
+// TestHookOfAHostWithItsOwnBlanks has one that stores prompts with other line ends and
+// blanks than it was given.
+func TestHookOfAHostWithItsOwnBlanks(t *testing.T) {
+	for _, stored := range []string{"Do it.\r\nThen rest.", "Do it. \n Then rest.\n", "<user>Do it.\n\nThen rest.</user>"} {
+		inBubble(t, stored, func(t *testing.T) {
+			h := newHost()
+			if _, err := h.hook.Start(t.Context(), "s", ralph.Task{Prompt: " Do it.\nThen rest."}); err != nil {
+				t.Fatal(err)
+			}
+			h.says("s", "user", stored)
+			h.says("s", "assistant", claimed)
+			judge(t, h, ralph.Turn{Session: "s"}, "done")
+		})
+	}
+}
+
 // TestHookWithAnAgentThatRepeatsItsPrompt has one whose prompt holds the promise.
 func TestHookWithAnAgentThatRepeatsItsPrompt(t *testing.T) {
 	inBubble(t, "the opening", func(t *testing.T) {

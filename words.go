@@ -2,6 +2,7 @@ package ralph
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -29,8 +30,8 @@ const (
 )
 
 // Last returns the text of the agent's last message, and its ID. The text is "" if that
-// says nothing, and both are if there is none, or if a transcript that is late has not
-// come within two seconds. Stamp is the time that the hook was given, as JSON.
+// says nothing. The error is [ErrNoMessage] if there is none, or if a transcript that is
+// late has not come within two seconds. Stamp is the time that the hook was given, as JSON.
 //
 // Of a long transcript only the last 16 MiB are read. A transcript can be written by
 // the agent: what it tells is a claim.
@@ -40,11 +41,10 @@ func (w Words) Last(ctx context.Context, transcript string, stamp json.RawMessag
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return "", "", fmt.Errorf("ralph: the transcript: %w", err)
 		}
-		if text, id, whole := w.last(lines, stamp); whole {
+		if text, id, whole := w.last(lines, stamp); whole && (text != "" || id != "") {
 			return text, id, nil
-		}
-		if !time.Now().Before(end) || !pause(ctx, wordsLook) {
-			return "", "", context.Cause(ctx)
+		} else if whole || !time.Now().Before(end) || !pause(ctx, wordsLook) {
+			return "", "", cmp.Or(context.Cause(ctx), ErrNoMessage)
 		}
 	}
 }

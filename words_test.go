@@ -2,6 +2,7 @@ package ralph_test
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -47,7 +48,7 @@ func TestWords(t *testing.T) {
 		}
 		synctest.Test(t, func(t *testing.T) {
 			text, id, err := tt.words.Last(t.Context(), path, json.RawMessage("2"))
-			if err != nil || text != tt.text || id != tt.id {
+			if none := tt.text == "" && tt.id == ""; none != errors.Is(err, ralph.ErrNoMessage) || !none && err != nil || text != tt.text || id != tt.id {
 				t.Errorf("%s: got %q, %q, %v", tt.name, text, id, err)
 			}
 		})
@@ -61,7 +62,7 @@ func TestWordsLate(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "transcript")
 		begun := time.Now()
 		go func() {
-			time.Sleep(time.Second)
+			<-time.After(time.Second)
 			text := `{"type":"agent.message","id":"1","data":{"content":"a"}}` + "\n" + `{"type":"hook.start","data":{"input":{"time":2}}}` + "\n"
 			if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 				t.Error(err)
@@ -71,7 +72,7 @@ func TestWordsLate(t *testing.T) {
 			t.Errorf("after %v: %q, %v", time.Since(begun), text, err)
 		}
 		begun = time.Now()
-		if text, _, err := lateWords.Last(t.Context(), path, json.RawMessage("3")); err != nil || text != "" || time.Since(begun) > 3*time.Second {
+		if text, _, err := lateWords.Last(t.Context(), path, json.RawMessage("3")); !errors.Is(err, ralph.ErrNoMessage) || text != "" || time.Since(begun) > 3*time.Second {
 			t.Errorf("after %v: %q, %v", time.Since(begun), text, err)
 		}
 	})

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/progress"
+	"github.com/ralph-loop/ralph/verify"
 )
 
 // TestHookSteered: what other processes ask of a session's loop is in the state that the next
@@ -139,6 +140,31 @@ func TestHookRedacted(t *testing.T) {
 	is := state(t, d, "s")
 	if strings.Contains(read(t, d.File("s")), secret) || !strings.HasPrefix(is.State.Feedback, "it says ") || !strings.HasPrefix(is.Failed, "no window ") || is.Busy != "me.." {
 		t.Errorf("%+v", is)
+	}
+}
+
+// TestHookRedactedPrompts: a prompt says what is kept, so that its answer is found by it,
+// also when the session has compacted its conversation; and where the prompt itself is not
+// kept as it is, there is no loop whose answers nobody would find.
+func TestHookRedactedPrompts(t *testing.T) {
+	t.Parallel()
+	const secret = "correct-horse-battery"
+	for _, delay := range []time.Duration{-1, 1} {
+		d := &progress.Dir{Path: t.TempDir(), Redactor: progress.Redactor{Secrets: []string{secret}}}
+		c := newChat(d)
+		c.hook.Delay, c.hook.Verifier = delay, verify.String{Contains: []string{secret}}
+		c.start(t, "s", ralph.Task{Prompt: "Use " + secret})
+		c.answers(t, "s", "<promise>DONE</promise>")
+		x, err := c.hook.Idle(t.Context(), ralph.Turn{Session: "s", Messages: []ralph.Message{{Role: "user", Content: c.prompts["s"][0]}, {Role: "assistant", Content: "More."}}})
+		if err != nil || x.State.Iteration != 3 || !strings.Contains(c.prompts["s"][0], "Use "+secret) || strings.Count(c.prompts["s"][0], secret) != 1 {
+			t.Errorf("%v, %+v, %q", err, x.State, c.prompts)
+		}
+		d.Redactor.Task = true
+		c = newChat(&progress.Dir{Path: d.Path, Redactor: d.Redactor})
+		if x, err := c.hook.Start(t.Context(), "t", ralph.Task{Prompt: "Use " + secret}); err == nil || !x.IsZero() || !state(t, d, "t").IsZero() {
+			t.Errorf("%v, %+v", err, x)
+		}
+		c.start(t, "t", ralph.Task{Prompt: "Use none."})
 	}
 }
 

@@ -67,7 +67,8 @@ func (s *shared) answer(e env, c client, hook string) error {
 	case hook == "command":
 		q.Kind = ralph.AskCancel
 	case hook == "stop" && c.Words.Type != "":
-		q.Text, q.Turn, _ = c.Words.Last(e.ctx, cmp.Or(ev.Transcript, ev.Transcript2), ev.Time) // without any it claims nothing
+		q.Text, q.Turn, err = c.Words.Last(e.ctx, cmp.Or(ev.Transcript, ev.Transcript2), ev.Time)
+		q.Unread = err != nil
 	case hook == "stop" && c.Chooses:
 		q.Turn = ev.Session + "/" + ralph.NewSession() // see launch
 	}
@@ -127,7 +128,7 @@ func (s *shared) edit(e env, c client, install bool) error {
 	project, _, err := s.workspace(e.ctx)
 	path := filepath.Join(project, c.Settings)
 	all, errHooks := c.hooks(s.hookTimeout, "", "stop", "end", "command", "")
-	if err = errors.Join(err, errHooks); err == nil {
+	if err = errors.Join(err, errHooks, unless(within(path, project), exitConfig, "it is a link that leads out of the project: %s", path)); err == nil {
 		err = spec.EditFile(path, install, all...)
 	}
 	for name, text := range map[string]string{"ralph": "", "cancel-ralph": "", "ralph-tasks": definitionsPrompt} {

@@ -144,7 +144,7 @@ func (f *startFlags) begin(e env, prompt string) (ralph.HookState, error) {
 func (f *startFlags) launch(e env, x ralph.HookState, fresh bool) error {
 	goesOn, session := f.given["session"], f.session
 	if f.client.Chooses && !fresh {
-		session, _, goesOn = strings.Cut(x.Turn, "/")
+		session, _, goesOn = strings.Cut(strings.TrimLeft(x.Turn, "-"), "/") // it stands in the command line
 	}
 	cmd := &exec.Cmd{Env: append(os.Environ(), f.client.Env...), Dir: x.State.Task.Dir, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr}
 	folder, errFolder := os.MkdirTemp("", "ralph-")
@@ -203,8 +203,7 @@ func (f *startFlags) result(e env) error {
 			s = entry.State
 		}
 	}
-	switch {
-	case !s.Done():
+	if !s.Done() {
 		return fail(exitNotVerified, "the session has ended at iteration %d, and its task is not verified; %s%s", s.Iteration, *e.again, strings.TrimSuffix("; "+f.client.Cap, "; "))
 	}
 	return exitFor(e, s, s.Err(), true)

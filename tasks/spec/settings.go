@@ -2,6 +2,7 @@ package spec
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/ralph-loop/ralph/internal/file"
 )
@@ -164,7 +166,8 @@ type Insertion struct {
 	Value string
 	// Mark is what the value of each version of it holds, without blanks. "" = it is known
 	// by all of its value, and only after one with a mark was found in the text; of
-	// several that are the same the last one is ours.
+	// several that are the same the last one is ours. A value with a mark that has more
+	// than one member "type" has something of others in it, and is an error.
 	Mark string
 }
 
@@ -180,7 +183,7 @@ func (i Insertion) is(value []byte, found bool) bool {
 // versions of them, or takes them out. A text that has just these stays as it is; one
 // of which nothing is left is nil.
 func EditJSON(text []byte, put bool, all ...Insertion) (_ []byte, err error) {
-	was, kept := text, 0
+	was, kept, mixed := text, 0, error(nil)
 	for _, i := range all {
 		if err != nil || was == nil || i.Mark == "" && len(text) == len(was) {
 			continue
@@ -190,13 +193,17 @@ func EditJSON(text []byte, put bool, all ...Insertion) (_ []byte, err error) {
 			if !i.is(is, found) {
 				return false
 			}
+			if bytes.Count(is, []byte(`"type":`)) > 1 {
+				mixed = fmt.Errorf("in %s ours stands together with another one's: take it out by hand", strings.Join(i.Path, "."))
+				return false
+			}
 			if found = true; string(is) == i.Value {
 				kept++
 			}
 			return true
 		}, i.Path...)
 	}
-	if err != nil || !put {
+	if err = cmp.Or(err, mixed); err != nil || !put {
 		return text, err
 	}
 	if kept == len(all) {

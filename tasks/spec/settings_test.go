@@ -293,3 +293,16 @@ func TestEditFile(t *testing.T) {
 		}
 	}
 }
+
+// TestEditJSONTogether: where somebody has put a hook of his own beside ours, his is not
+// taken out with it.
+func TestEditJSONTogether(t *testing.T) {
+	t.Parallel()
+	ours := spec.Insertion{Path: []string{"hooks", "Stop"}, Mark: "ours stop", Value: `{"hooks":[{"type":"command","command":"ours stop"}]}`}
+	text := []byte(`{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"ours stop"},{"type":"command","command":"theirs"}]}]}}`)
+	for _, put := range []bool{false, true} {
+		if got, err := spec.EditJSON(text, put, ours); err == nil || !strings.Contains(err.Error(), "hooks.Stop") || !strings.Contains(string(got), "theirs") {
+			t.Errorf("%s, %v", got, err)
+		}
+	}
+}
