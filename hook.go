@@ -145,26 +145,6 @@ func (h *Hook) Start(ctx context.Context, session string, t Task) (HookState, er
 	return fresh, also(err, h.log(ctx, s, Event{Kind: EventIterationStarted, Iteration: begun}))
 }
 
-// enter puts a new loop into the store.
-func (h *Hook) enter(ctx context.Context, fresh HookState) error {
-	err := h.update(ctx, fresh.Session, func(x HookState) (HookState, error) {
-		if x.Active() {
-			return x, fmt.Errorf("ralph: session %q: %w: iteration %d of %s; cancel it first", fresh.Session, ErrActive, x.State.Iteration, x.State.maximum())
-		}
-		return fresh, nil
-	})
-	if err != nil {
-		return err
-	}
-	var kept HookState
-	err = h.update(ctx, fresh.Session, func(x HookState) (HookState, error) { kept = x; return x, nil })
-	if err != nil || !kept.Active() || !kept.Asked.Equal(fresh.Asked) || kept.State.Task.Prompt == fresh.State.Task.Prompt {
-		return nil // it is kept, or over already; what cannot be read now its first event tells
-	}
-	_, err = h.end(ctx, fresh.Session, "its prompt is not kept as it is")
-	return also(fmt.Errorf("ralph: session %q: the Store does not keep the Prompt as it is, by which the session's answers are found", fresh.Session), err)
-}
-
 // or fills what a task leaves zero.
 func (t Task) or(from Task) Task {
 	t = t.clone()

@@ -3,6 +3,7 @@ package ralph
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"maps"
 	"reflect"
@@ -128,6 +129,26 @@ func (m *MemoryStore) All(ctx context.Context) iter.Seq2[HookState, error] {
 // update is the store's, whose plug-in may panic.
 func (h *Hook) update(ctx context.Context, session string, change func(HookState) (HookState, error)) error {
 	return plugin.Call("Hook.Store", func() error { return h.Store.Update(ctx, session, change) })
+}
+
+// enter puts a new loop into the store.
+func (h *Hook) enter(ctx context.Context, fresh HookState) error {
+	err := h.update(ctx, fresh.Session, func(x HookState) (HookState, error) {
+		if x.Active() {
+			return x, fmt.Errorf("ralph: session %q: %w: iteration %d of %s; cancel it first", fresh.Session, ErrActive, x.State.Iteration, x.State.maximum())
+		}
+		return fresh, nil
+	})
+	if err != nil {
+		return err
+	}
+	var kept HookState
+	err = h.update(ctx, fresh.Session, func(x HookState) (HookState, error) { kept = x; return x, nil })
+	if err != nil || !kept.Active() || !kept.Asked.Equal(fresh.Asked) || kept.State.Task.Prompt == fresh.State.Task.Prompt {
+		return nil // it is kept, or over already; what cannot be read now its first event tells
+	}
+	_, err = h.end(ctx, fresh.Session, "its prompt is not kept as it is")
+	return also(fmt.Errorf("ralph: session %q: the Store does not keep the Prompt as it is, by which the session's answers are found", fresh.Session), err)
 }
 
 // all goes through the states of the store. One that cannot be read does not hide

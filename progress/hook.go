@@ -24,7 +24,9 @@ import (
 var _ ralph.Store = (*Dir)(nil)
 
 // Update implements [ralph.Store]: the loop of a session has a journal, of [KindHook], that
-// is named after the session. It is one step among all processes. What changes the loop is
+// is named after the session. It is one step among all processes; where the file system has
+// no locks, only among those that share the Dir. A process that is suspended in it holds up
+// the others, also beyond the end of their ctx. What changes the loop is
 // durable when it returns; what changes only who deals with an event need not survive
 // the machine. What is kept is redacted. Change may be called again if another process is
 // faster; the last call counts.
