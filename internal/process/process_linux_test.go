@@ -66,6 +66,8 @@ func env(t *testing.T) []string { return append(os.Environ(), own(t)) }
 
 func TestRun(t *testing.T) {
 	t.Parallel()
+	// What is left says that it is there before its parent ends, and keeps its name.
+	const stays, then = "sh -c 'echo >$FIFO; sleep 300; :'", "read x <$FIFO; echo a"
 	for _, tt := range []struct {
 		name, script string
 		want         Exit
@@ -76,15 +78,15 @@ func TestRun(t *testing.T) {
 		{"dies of a signal", "kill -9 $$", Exit{Code: -1, Signal: "killed"}, ""},
 		{"reads its input", "cat", Exit{}, "the prompt"},
 		{"closes its output early", "echo a; exec >&-; exec 2>&-; sleep 0; exit 3", Exit{Code: 3}, "a\n"},
-		{"leaves a child in a session of its own", "setsid sleep 300 >/dev/null 2>&1 </dev/null & echo a", Exit{}, "a\n"},
-		{"leaves a grandchild twice removed", "(setsid sh -c 'sleep 300 & sleep 300' >/dev/null 2>&1 &) ; echo a", Exit{}, "a\n"},
-		{"leaves one that ignores signals", "setsid sh -c 'trap \"\" INT TERM HUP; sleep 300; sleep 300' >/dev/null 2>&1 & echo a", Exit{}, "a\n"},
-		{"leaves one that holds its output", "setsid sleep 300 & echo a", Exit{Cut: true}, "a\n"},
-		{"leaves one that holds its output and cleared its environment", "env -i PROCESS_TEST=\"$PROCESS_TEST\" setsid sleep 300 & echo a", Exit{Cut: true}, "a\n"},
+		{"leaves a child in a session of its own", "setsid " + stays + " >/dev/null 2>&1 </dev/null & " + then, Exit{}, "a\n"},
+		{"leaves a grandchild twice removed", "(setsid sh -c 'sleep 300 & echo >$FIFO; sleep 300; :' >/dev/null 2>&1 &) ; " + then, Exit{}, "a\n"},
+		{"leaves one that ignores signals", "setsid sh -c 'trap \"\" INT TERM HUP; echo >$FIFO; sleep 300; sleep 300' >/dev/null 2>&1 & " + then, Exit{}, "a\n"},
+		{"leaves one that holds its output", "setsid " + stays + " & " + then, Exit{Cut: true}, "a\n"},
+		{"leaves one that holds its output and cleared its environment", "env -i PROCESS_TEST=\"$PROCESS_TEST\" FIFO=$FIFO setsid " + stays + " & " + then, Exit{Cut: true}, "a\n"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			got, out, err := sh(t, t.Context(), tt.script, Cmd{Stdin: []byte("the prompt"), Env: env(t), Drain: 200 * time.Millisecond})
+			got, out, err := sh(t, t.Context(), tt.script, Cmd{Stdin: []byte("the prompt"), Env: append(env(t), "FIFO="+fifo(t)), Drain: 200 * time.Millisecond})
 			left := got.Ended
 			got.Ended = nil
 			if err != nil || !reflect.DeepEqual(got, tt.want) || out != tt.out {
