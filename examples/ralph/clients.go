@@ -28,7 +28,7 @@ type client struct {
 	Settings, Commands string        // its file, and its folder, in a project
 	Note, Cap          string        // what to know of installed hooks, and of its sessions
 	Ticks, Most        time.Duration // of its hooks' time-outs: how many are a second, and the longest, in seconds
-	Refused            []string      // flags with which no hook of ours is run
+	Refused            []string      // flags with which no hook of ours is run, or the session is not ours
 	Chooses, Installed bool          // it chooses its sessions' IDs; it has hooks from its settings alone
 	Base               json.RawMessage
 	Files              map[string]string // what is put into {FOLDER}
@@ -64,9 +64,9 @@ func clientFor(fits func(client) bool, what string) (client, error) {
 // clientOf is the client of a command line, if hooks of ours are run by it.
 func clientOf(program []string) (client, error) {
 	c, err := clientFor(func(c client) bool { return slices.ContainsFunc(program, c.is) }, strings.Join(program, " "))
-	for _, arg := range program {
+	for _, arg := range program[slices.IndexFunc(program, c.is)+1:] {
 		if name, _, _ := strings.Cut(arg, "="); err == nil && slices.Contains(c.Refused, name) {
-			err = fail(exitUsage, "with %s %s runs no hook of ours", name, c.Name)
+			err = fail(exitUsage, "with %s %s runs no hook of ours, or has another session", name, c.Name)
 		}
 	}
 	return c, err

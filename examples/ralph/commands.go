@@ -54,7 +54,7 @@ func (c command) check(args []string) error {
 	case len(args) < least && c.takes != "":
 		return fail(exitUsage, "%s takes %s; 'ralph help %s' tells more", c.name, c.takes, c.name)
 	case len(args) > most:
-		return fail(exitUsage, "%q is one argument too many", args[most])
+		return fail(exitUsage, "%q is one argument too many; what has blanks in it needs quotes", args[most])
 	}
 	return nil
 }

@@ -88,8 +88,8 @@ func (f *flags) add(h handle) {
 }
 
 // parse returns the arguments that are no flags. "--" ends the flags, or what is ours
-// where another program's command line may follow, and -5 is no flag but a number that
-// is too small.
+// where another program's command line may follow; -5 is no flag but a number that is too
+// small, nor is the item of a list, with which a prompt may begin.
 func (f *flags) parse(args []string) (rest []string, err error) {
 	for len(args) > 0 {
 		arg := args[0]
@@ -102,7 +102,7 @@ func (f *flags) parse(args []string) (rest []string, err error) {
 			}
 			break
 		}
-		if _, err := strconv.ParseFloat(arg, 64); err == nil || arg == "-" || !strings.HasPrefix(arg, "-") {
+		if _, err := strconv.ParseFloat(arg, 64); err == nil || arg == "-" || strings.HasPrefix(arg, "- ") || !strings.HasPrefix(arg, "-") {
 			rest = append(rest, arg)
 			continue
 		}
