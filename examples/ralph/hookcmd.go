@@ -103,7 +103,7 @@ func begin(e env, ev hookEvent) error {
 	}
 	var said string
 	if err == nil {
-		cmd := exec.Command(self(), append([]string{"start", "--session", ev.Session, "--background"}, args...)...)
+		cmd := exec.Command(self(), append(append([]string{"start"}, args...), "--session", ev.Session, "--background")...) // the last one counts
 		cmd.Env = append(os.Environ(), clientName+"="+os.Getenv("CLAUDE_PID"))
 		said, err = ralph.StartApart(cmd)
 	}
