@@ -276,6 +276,28 @@ func (h *Hook) Active(ctx context.Context, session string) (bool, error) {
 	return x.Active(), err
 }
 
+// Prompt returns the prompt of the iteration that a session's loop is at, for a host that
+// opens the session again: its caller injects it, as after [Hook.Start], and the
+// iteration has begun. The error is [ErrNoLoop] if there is none.
+func (h *Hook) Prompt(ctx context.Context, session string) (prompt string, err error) {
+	if err := h.usable(session); err != nil {
+		return "", err
+	}
+	err = h.update(ctx, session, func(x HookState) (HookState, error) {
+		if !x.Active() {
+			return x, ErrNoLoop
+		}
+		now := time.Now().UTC().Round(0)
+		x.State = x.State.Apply(Event{Kind: EventIterationStarted, Iteration: Iteration{Number: x.State.Iteration, Attempt: x.State.Attempt, Start: now}})
+		x.Asked, x.Injecting, x.Failed, x.Busy, x.Until = now, false, "", "", time.Time{}
+		if prompt, err = h.prompt(x.State); x.State.first() {
+			prompt = x.State.Opening()
+		}
+		return x, err
+	})
+	return prompt, err
+}
+
 // usable refuses what cannot work.
 func (h *Hook) usable(session string) error {
 	switch {

@@ -339,3 +339,31 @@ func TestHookWithMessageCases(t *testing.T) {
 		t.Errorf("only %d cases", n)
 	}
 }
+
+// TestHookPrompt: who opens a session again gets the prompt that it is to have, also the
+// first, and one that could not be injected; the answer to it is judged.
+func TestHookPrompt(t *testing.T) {
+	inBubble(t, "again", func(t *testing.T) {
+		h := newHost()
+		if _, err := h.hook.Prompt(t.Context(), "s"); !errors.Is(err, ralph.ErrNoLoop) {
+			t.Error(err)
+		}
+		x := h.start(t, "s", ralph.Task{})
+		if got, err := h.hook.Prompt(t.Context(), "s"); err != nil || got != x.State.Opening() {
+			t.Errorf("%q, %v", got, err)
+		}
+		h.inject = func(context.Context, string, string) error { return errors.New("no connection") }
+		h.says("s", "assistant", "More.")
+		if _, err := h.hook.Idle(t.Context(), ralph.Turn{Session: "s"}); err == nil {
+			t.Fatal("injected")
+		}
+		got, err := h.hook.Prompt(t.Context(), "s")
+		if x := h.state(t, "s"); err != nil || !strings.HasPrefix(got, "[RALPH LOOP - ITERATION 2/100]") || !x.State.Running || x.Failed != "" {
+			t.Errorf("%q, %v, %+v", got, err, x)
+		}
+		h.says("s", "user", got)
+		if x := h.answer(t, "s", "<promise>DONE</promise>"); x.State.Stop != ralph.StopVerified || x.State.Iteration != 2 {
+			t.Error(x.State.Stop, x.State.Iteration)
+		}
+	})
+}

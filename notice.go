@@ -58,10 +58,13 @@ func (o occasion) notice(s State) Notice {
 
 // notify tells a person. Whether that works is the host's concern: nothing depends on it.
 func (h *Hook) notify(ctx context.Context, x HookState, o occasion) {
-	if h.Notify == nil {
-		return
-	}
 	n := o.notice(x.State)
 	n.Session, n.State, n.Last = x.Session, x.State.clone(), x.Last.clone()
-	_ = plugin.Call("Hook.Notify", func() error { h.Notify(ctx, n); return nil })
+	h.tell(ctx, n)
+}
+
+func (h *Hook) tell(ctx context.Context, n Notice) {
+	if h.Notify != nil {
+		_ = plugin.Call("Hook.Notify", func() error { h.Notify(ctx, n); return nil })
+	}
 }

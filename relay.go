@@ -46,17 +46,19 @@ type Relay struct {
 	// is there. "" = none.
 	File string
 
-	mu      sync.Mutex
-	place   string             // "" = it does not listen
-	secret  string             // what the place begins with
-	folder  string             // of the socket
-	cancel  context.CancelFunc // ends Listen
-	running sync.WaitGroup     // what Listen has begun
-	ended   chan string        // why the session has
-	client  string             // Client, or what is taken for it
-	turn    *relayTurn         // nil = the Hook has done with the last stop
-	note    string             // for the next answer
-	unread  int                // how often in a row the last words could not be read
+	mu       sync.Mutex
+	place    string             // "" = it does not listen
+	secret   string             // what the place begins with
+	folder   string             // of the socket
+	cancel   context.CancelFunc // ends Listen
+	running  sync.WaitGroup     // what Listen has begun
+	ended    chan string        // why the session has
+	client   string             // Client, or what is taken for it
+	turn     *relayTurn         // nil = the Hook has done with the last stop
+	note     string             // for the next answer
+	launched string             // mark of the client that was launched last
+	heard    bool               // a hook of the session has asked
+	unread   int                // how often in a row the last words could not be read
 }
 
 // RelayPlace is the variable in whose value a launched client's hooks find the place.
@@ -78,7 +80,7 @@ func (r *Relay) Listen(ctx context.Context) (place string, err error) {
 	if r.cancel != nil {
 		return "", errors.New("ralph: Relay: it listens already")
 	}
-	r.secret, r.ended, r.client = rand.Text(), make(chan string, 1), r.Client
+	r.secret, r.ended, r.client, r.heard = rand.Text(), make(chan string, 1), r.Client, false
 	socket, err := r.open()
 	if err != nil {
 		return "", errors.Join(fmt.Errorf("ralph: Relay: %w", err), r.remove())
@@ -165,10 +167,14 @@ func (r *Relay) Launch(ctx context.Context, cmd *exec.Cmd) (ended []string, err 
 		return nil, err
 	}
 	mark := NewMark()
+	ended, err = r.mark(ctx, mark)
+	if err != nil {
+		return ended, errors.Join(err, r.Close())
+	}
 	cmd.Env = append(cmd.Environ(), process.Under(mark), RelayPlace+"="+place)
 	cmd.WaitDelay = cmp.Or(cmd.WaitDelay, 2*time.Second)
 	if err := cmd.Start(); err != nil {
-		return nil, errors.Join(fmt.Errorf("ralph: Relay: %w", err), r.Close())
+		return ended, errors.Join(fmt.Errorf("ralph: Relay: %w", err), r.Close())
 	}
 	exited := make(chan struct{})
 	go func() {
@@ -187,11 +193,39 @@ func (r *Relay) Launch(ctx context.Context, cmd *exec.Cmd) (ended []string, err 
 	_ = cmd.Wait()
 	close(exited)
 	closed := r.Close() // what is left asks nothing more
-	ended, err = EndLeft(mark)
-	if errors.Is(err, errors.ErrUnsupported) {
-		err = nil
+	if ctx.Err() == nil && !r.asked() {
+		r.Hook.tell(ctx, Notice{Session: r.Session, Title: "Ralph Loop", Variant: "warning", Message: "No hook of the session has asked: are they switched off?"})
 	}
-	return ended, errors.Join(err, closed)
+	left, err := r.mark(ctx, "")
+	return append(ended, left...), errors.Join(err, closed)
+}
+
+func (r *Relay) asked() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.heard
+}
+
+// mark ends what is left of the client that was launched last, be it by a process that was
+// killed, and keeps the mark of the one that is next.
+func (r *Relay) mark(ctx context.Context, next string) (ended []string, err error) {
+	ctx = context.WithoutCancel(ctx)
+	err = r.Hook.update(ctx, r.Session, func(x HookState) (HookState, error) {
+		r.launched = cmp.Or(r.launched, x.Mark)
+		return x, nil
+	})
+	if err == nil && r.launched != "" {
+		if ended, err = EndLeft(r.launched); errors.Is(err, errors.ErrUnsupported) {
+			err = nil
+		}
+	}
+	r.launched = next
+	return ended, errors.Join(err, r.Hook.update(ctx, r.Session, func(x HookState) (HookState, error) {
+		if x.Active() {
+			x.Mark = next
+		}
+		return x, nil
+	}))
 }
 
 // Attend listens to a client that runs already, until the loop or the session ends, and

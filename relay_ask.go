@@ -113,7 +113,23 @@ func (r *Relay) Inject(_ context.Context, _, prompt string) error {
 			return nil
 		}
 	}
-	return errors.New("ralph: no hook waits for it; the next one gets it")
+	return errNoHook
+}
+
+var errNoHook = errors.New("ralph: no hook waits for it; the next one gets it")
+
+// warn tells people that a stop could not be dealt with, and returns what of that is not
+// in the note yet.
+func (r *Relay) warn(ctx context.Context, err error) string {
+	if !errors.Is(err, errNoHook) {
+		r.Hook.tell(ctx, Notice{Session: r.Session, Title: "Ralph Loop", Variant: "warning", Message: err.Error()})
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if strings.Contains(r.note, err.Error()) {
+		return ""
+	}
+	return err.Error()
 }
 
 // accept serves hooks until the socket is closed.
@@ -180,7 +196,9 @@ func (r *Relay) is(q Ask) bool {
 	if r.client == "" && q.Kind == AskStop {
 		r.client = q.Session
 	}
-	return q.Session != "" && q.Session == r.client
+	is := q.Session != "" && q.Session == r.client
+	r.heard = r.heard || is
+	return is
 }
 
 // answer answers a hook, once. The error says that it has not read the answer.
@@ -230,7 +248,7 @@ func (r *Relay) rest(ctx context.Context, q Ask, h *relayHook) {
 				continue
 			}
 			if turn.err != nil {
-				a.Note = turn.err.Error()
+				a.Note = r.warn(ctx, turn.err)
 			}
 		case <-due:
 			a.Prompt = StillVerifying

@@ -167,3 +167,51 @@ func TestRelayLaunchFails(t *testing.T) {
 	}
 	gone(t, r.File)
 }
+
+// TestRelayLaunchAgain: a client that was launched by a process which was killed is ended,
+// with what it has started, before another one is launched in its session.
+func TestRelayLaunchAgain(t *testing.T) {
+	needsProc(t)
+	t.Parallel()
+	r := newRelay(t, ralph.Task{})
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
+	mark := ralph.NewMark()
+	id, _, _ := strings.Cut(mark, "-")
+	old := exec.Command("sh", "-c", "echo up; sleep 300; :")
+	old.Env, old.SysProcAttr = append(os.Environ(), "RALPH_RUN_"+id+"=1"), &syscall.SysProcAttr{Setsid: true}
+	out, err := old.StdoutPipe()
+	if err := errors.Join(err, old.Start()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := bufio.NewReader(out).ReadString('\n'); err != nil {
+		t.Fatal(err)
+	}
+	err = r.store.Update(t.Context(), "s", func(x ralph.HookState) (ralph.HookState, error) {
+		x.Mark = mark // as the process that was killed has left it
+		return x, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var during string
+	r.Hook.Notify = func(ctx context.Context, n ralph.Notice) {
+		if x, err := r.Hook.State(ctx, "s"); err == nil {
+			during = x.Mark
+		}
+		if !strings.HasPrefix(n.Message, "No hook of the session has asked") {
+			t.Errorf("%+v", n)
+		}
+	}
+	ended, err := r.Launch(t.Context(), exec.Command("true"))
+	if err != nil || len(ended) == 0 || !strings.Contains(strings.Join(ended, "\n"), "sleep 300") {
+		t.Errorf("%q, %v", ended, err)
+	}
+	if err := old.Wait(); err == nil {
+		t.Error("the old client was not ended")
+	}
+	if x, err := r.Hook.State(t.Context(), "s"); err != nil || x.Mark != "" || during == "" || during == mark {
+		t.Errorf("the mark is %q, and was %q: %v", x.Mark, during, err)
+	}
+}

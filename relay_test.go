@@ -384,3 +384,22 @@ func TestRelayUnread(t *testing.T) {
 		t.Errorf("cancelled: %+v", a)
 	}
 }
+
+// TestRelayTellsErrors: that a stop could not be dealt with is told, for the session rests.
+func TestRelayTellsErrors(t *testing.T) {
+	t.Parallel()
+	r := newRelay(t, ralph.Task{})
+	told := make(chan ralph.Notice, 10)
+	r.Hook.Notify = func(_ context.Context, n ralph.Notice) { told <- n }
+	r.Hook.Template = "{{NOBODY}}" // a failure in the middle
+	if a := r.stop(t, "More.", 0); a.Prompt != "" || !strings.Contains(a.Note, "NOBODY") {
+		t.Errorf("%+v", a)
+	}
+	close(told)
+	var last ralph.Notice // after that of the iteration
+	for last = range told {
+	}
+	if last.Variant != "warning" || !strings.Contains(last.Message, "NOBODY") {
+		t.Errorf("%+v", last)
+	}
+}

@@ -43,6 +43,8 @@ type HookState struct {
 	// until Until, which is put off as long as he lives.
 	Busy  string    `json:"busy,omitempty"`
 	Until time.Time `json:"until,omitzero"`
+	// Mark is that of the client's processes which a [Relay] has launched, see [EndLeft].
+	Mark string `json:"mark,omitempty"`
 	// Recovering is until when the session recovers from an error.
 	Recovering time.Time `json:"recovering,omitzero"`
 }
@@ -175,6 +177,8 @@ var (
 	// ErrRecovering says that an idle event was ignored, for the session recovers from an
 	// error: its host asks again after [HookState.Recovering].
 	ErrRecovering = errors.New("ralph: the session recovers from an error")
+	// ErrNoLoop says that a session has no loop that goes on.
+	ErrNoLoop = errors.New("ralph: the session has no active loop")
 	// ErrActive says that a session's loop goes on, so that none can be started.
 	ErrActive = errors.New("the session has an active loop")
 )

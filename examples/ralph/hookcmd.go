@@ -137,13 +137,10 @@ func (s *shared) edit(e env, c client, install bool) error {
 			err = progress.File{Path: filepath.Join(project, c.Commands, name+".md")}.Own(cmp.Or(text, string(own)), install)
 		}
 	}
-	switch {
-	case err != nil:
+	if err != nil {
 		return fail(exitConfig, "%w", err)
-	case install:
-		e.say("the hooks are in %s%s", path, strings.TrimSuffix("; "+c.Note, "; "))
-	default:
-		e.say("no hook of ours is in %s any more", path)
 	}
+	done := map[bool]string{true: "the hooks are in %s" + strings.TrimSuffix("; "+c.Note, "; "), false: "no hook of ours is in %s any more"}
+	e.say(done[install], path)
 	return nil
 }

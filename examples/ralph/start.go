@@ -119,16 +119,16 @@ func (f *startFlags) begin(e env, prompt string) (ralph.HookState, error) {
 	h := f.relay.Hook
 	x, err := h.State(e.ctx, f.session)
 	switch {
-	case err != nil:
-		return x, wrong(err)
-	case !x.Active() && prompt == "":
+	case err == nil && !x.Active() && prompt == "":
 		return x, fail(exitConfig, "session %s has no loop to go on with; give start a PROMPT", f.session)
 	case x.Active() && prompt != "":
 		return x, fail(exitConfig, "session %s has an active loop, at iteration %d; leave the PROMPT out to go on with it, or end it with 'ralph cancel %s'", f.session, x.State.Iteration, word(f.session))
 	case x.Active() && (x.State.Task.HowVerified != h.Task.HowVerified || x.State.Task.Dir != h.Task.Dir): // what is on record could name any folder
 		return x, fail(exitConfig, "session %s began with other checks (%s), or in another folder than this one (%s); give the same ones", f.session, cmp.Or(x.State.Task.HowVerified, "none"), x.State.Task.Dir)
-	case x.Active():
-		return x, nil
+	case x.Active() && (f.given["max-iterations"] || f.given["max-duration"]):
+		return x, fail(exitUsage, "session %s has its limits; 'ralph limit %s' changes them", f.session, word(f.session))
+	case err != nil || x.Active():
+		return x, wrong(err)
 	}
 	if !f.proven() {
 		e.say("warning: nothing but the agent's word ends this loop; --verify names a command that checks its work")
@@ -151,8 +151,9 @@ func (f *startFlags) launch(e env, x ralph.HookState, fresh bool) error {
 	defer os.RemoveAll(folder)
 	path, err := exec.LookPath(f.program[0])
 	cmd.Path = absolute(path)
-	if err = errors.Join(err, errFolder); err == nil {
-		is := map[string]string{"SESSION": session, "PROMPT": x.State.Opening(), "FOLDER": folder}
+	prompt, errPrompt := f.relay.Hook.Prompt(e.ctx, f.session)
+	if err = errors.Join(err, errFolder, errPrompt); err == nil {
+		is := map[string]string{"SESSION": session, "PROMPT": prompt, "FOLDER": folder}
 		cmd.Args, err = f.client.line(f.program, is, goesOn, tty(e.stdin), f.hookTimeout)
 	}
 	var ended []string
