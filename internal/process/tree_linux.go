@@ -300,6 +300,7 @@ func End(text string) ([]string, error) {
 	if own, _ := t.marked(os.Getpid()); own {
 		return nil, errors.New("this program itself is of that run")
 	}
+	t.look() // what ends because another one of them does is told too
 	if !t.end() {
 		return t.ended, errors.New("some of the run's processes could not be ended")
 	}
@@ -312,6 +313,12 @@ func Left(text string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
+	t.look()
+	return t.ended, nil
+}
+
+// look names what there is of the run.
+func (t *tree) look() {
 	for range 10 {
 		unsure := false
 		for _, pid := range t.younger() {
@@ -326,7 +333,6 @@ func Left(text string) ([]string, error) {
 		}
 		time.Sleep(time.Millisecond) // one that is just starting a program will soon show what it is
 	}
-	return t.ended, nil
 }
 
 // treeOf is the tree of a run whose root is not known.
