@@ -110,16 +110,14 @@ func (e *e2eRun) crash(watchdog bool) {
 	}
 	defer j.Close()
 	log := e.newLog()
-	left, err := ralph.Left(seen.State.Mark) // a client whose output nobody reads ends its tools by itself
-	if err != nil {
-		e.Fatal(err)
-	}
 	s, err := j.Run(e.context(), numbered(e.command(), log))
 	if err != nil || s.Stop != ralph.StopVerified || s.Iteration != 2 || s.Attempt != 2 || len(log.ended) != 2 {
 		e.Fatalf("stopped: %s at %d.%d (%v), want verified at 2.2; faults %q", s.Stop, s.Iteration, s.Attempt, err, log.faults())
 	}
+	// Claude, whose output nobody reads any more, may have ended its tool by itself.
+	told := slices.ContainsFunc(log.ended[0].Ended, sleeper) || watchdog && e.agent == "claude"
 	if cut := log.ended[0]; cut.Number != 2 || cut.Attempt != 1 || cut.Fault != ralph.FaultInterrupted ||
-		slices.ContainsFunc(cut.Ended, sleeper) != slices.ContainsFunc(left, sleeper) {
+		told != watchdog {
 		e.Errorf("the attempt that was killed is recorded as %+v", cut)
 	}
 	if diff := cmp.Diff([]string{"1.1", "1.1", "2.1", "2.2", "2.2"}, e.askedFor()); diff != "" {
