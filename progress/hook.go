@@ -142,7 +142,7 @@ func (u *updating) try() (again bool, err error) {
 		return false, err
 	}
 	if again = from.IsZero() && t.end > 0; !again {
-		err = u.record(f, t, to)
+		err = u.record(f, t, now.session().State, to)
 	} else {
 		if runtime.GOOS == "windows" { // nothing that is open is renamed there
 			_, _ = f.Unlock(), f.Close()
@@ -170,8 +170,8 @@ func (u *updating) tell(f file.Handle) (*telling, error) {
 }
 
 // record writes what has become of a session.
-func (u *updating) record(f file.Handle, t *telling, to ralph.HookState) error {
-	lines, want, durable := u.lines(t, to)
+func (u *updating) record(f file.Handle, t *telling, asked ralph.State, to ralph.HookState) error {
+	lines, want, durable := u.lines(t, asked, to)
 	var text []byte
 	is := *t
 	is.taken = maps.Clone(t.taken)
@@ -208,11 +208,12 @@ const hookWhole = 64 << 10
 
 // lines are those that tell what has become of a session, and the state that is to be read
 // of them: one line, and one more for the end of a loop if it has also another event. They
-// are to be durable if they tell of the loop.
-func (u *updating) lines(t *telling, to ralph.HookState) (lines []journalLine, want ralph.HookState, durable bool) {
+// are to be durable if they tell of the loop. Asked is the loop with what others have asked
+// for: also who puts back what it was before takes that over.
+func (u *updating) lines(t *telling, asked ralph.State, to ralph.HookState) (lines []journalLine, want ralph.HookState, durable bool) {
 	before := t.session()
 	starts, ended := t.end == 0, !same(to.Last, before.Last)
-	durable = starts || ended || !same(to.State, before.State)
+	durable = starts || ended || !same(to.State, before.State) || !same(to.State, asked)
 	whole := durable || t.end-t.hook.whole > hookWhole
 	if want = to; whole {
 		ev := u.j.d.redacted(ralph.Event{State: &to.State, Iteration: to.Last})
