@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -163,6 +164,35 @@ func (r *hookedRun) reaches(pipe *os.File) {
 // asks waits for a request of the model, the first is 1, as long as the program runs.
 func (r *hookedRun) asks(n int) modelserver.Request {
 	r.Helper()
+	var q modelserver.Request
+	r.whileItRuns(func(ctx context.Context) (err error) { q, err = r.server.Wait(ctx, n); return err })
+	return q
+}
+
+// breaksOff waits until the client has broken off a request whose answer hangs.
+func (r *hookedRun) breaksOff(n int) {
+	r.Helper()
+	r.whileItRuns(func(ctx context.Context) error { return r.server.WaitGone(ctx, n) })
+}
+
+// comesTo waits until the only session has stopped.
+func (r *hookedRun) comesTo(stop ralph.StopReason) {
+	r.Helper()
+	r.whileItRuns(func(ctx context.Context) error {
+		for r.standing().State.Stop != stop {
+			select {
+			case <-time.After(100 * time.Millisecond):
+			case <-ctx.Done():
+				return context.Cause(ctx)
+			}
+		}
+		return nil
+	})
+}
+
+// whileItRuns does what waits, as long as the program runs.
+func (r *hookedRun) whileItRuns(wait func(context.Context) error) {
+	r.Helper()
 	ctx, cancel := context.WithCancelCause(r.context())
 	defer cancel(nil)
 	go func() {
@@ -172,11 +202,9 @@ func (r *hookedRun) asks(n int) modelserver.Request {
 		case <-ctx.Done():
 		}
 	}()
-	q, err := r.server.Wait(ctx, n)
-	if err != nil {
+	if err := wait(ctx); err != nil {
 		r.Fatal(err)
 	}
-	return q
 }
 
 // open lets go on, as often as given, who reads a line of a pipe.

@@ -52,7 +52,8 @@ type Server struct {
 	at       int           // of the next turn in script
 	taken    int           // turns that were taken, repeated ones included
 	requests []Request     // in the order they came
-	changed  chan struct{} // closed and replaced when requests grows
+	gone     []int         // turns whose clients went away while their answer hung
+	changed  chan struct{} // closed and replaced when requests or gone grows
 	escapes  []string
 }
 
@@ -121,20 +122,42 @@ func (s *Server) Left() int {
 // Wait blocks until n requests, from 1, have taken a turn, and returns the nth.
 // The request is recorded before it is answered. The error is ctx's cause.
 func (s *Server) Wait(ctx context.Context, n int) (Request, error) {
+	var q Request
+	err := s.wait(ctx, func() bool {
+		i := slices.IndexFunc(s.requests, func(r Request) bool { return r.Turn == n })
+		if i >= 0 {
+			q = s.requests[i]
+		}
+		return i >= 0
+	})
+	if err != nil {
+		return Request{}, fmt.Errorf("waiting for request %d of the agent: %w", n, err)
+	}
+	return q, nil
+}
+
+// WaitGone blocks until the client of the nth request, from 1, has gone away while its
+// answer hung ([BreakHang]). The error is ctx's cause.
+func (s *Server) WaitGone(ctx context.Context, n int) error {
+	if err := s.wait(ctx, func() bool { return slices.Contains(s.gone, n) }); err != nil {
+		return fmt.Errorf("waiting for the end of request %d of the agent: %w", n, err)
+	}
+	return nil
+}
+
+// wait blocks until holds, which is called under the lock, says true.
+func (s *Server) wait(ctx context.Context, holds func() bool) error {
 	for {
 		s.mu.Lock()
-		changed := s.changed
-		for _, r := range s.requests {
-			if r.Turn == n {
-				s.mu.Unlock()
-				return r, nil
-			}
-		}
+		changed, ok := s.changed, holds()
 		s.mu.Unlock()
+		if ok {
+			return nil
+		}
 		select {
 		case <-changed:
 		case <-ctx.Done():
-			return Request{}, fmt.Errorf("waiting for request %d of the agent: %w", n, context.Cause(ctx))
+			return context.Cause(ctx)
 		}
 	}
 }
@@ -196,6 +219,17 @@ func (s *Server) record(q *Request) {
 
 func (s *Server) recordLocked(q *Request) {
 	s.requests = append(s.requests, *q)
+	s.tellLocked()
+}
+
+func (s *Server) leave(turn int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.gone = append(s.gone, turn)
+	s.tellLocked()
+}
+
+func (s *Server) tellLocked() {
 	close(s.changed)
 	s.changed = make(chan struct{})
 }

@@ -210,6 +210,9 @@ func TestHang(t *testing.T) {
 	if err := <-done; !errors.Is(err, context.Canceled) {
 		t.Errorf("the client that goes away gets %v", err)
 	}
+	if err := s.WaitGone(t.Context(), 1); err != nil {
+		t.Error(err)
+	}
 	go ask(t.Context())
 	if _, err := s.Wait(t.Context(), 2); err != nil {
 		t.Fatal(err)

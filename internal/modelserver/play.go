@@ -65,15 +65,15 @@ func (s *Server) play(w http.ResponseWriter, r *http.Request, d dialect, q Reque
 	}
 	switch {
 	case t.Break == BreakHang && t.Text == "":
-		s.hang(w, r)
+		s.hang(w, r, q)
 	case t.Break != "" && !q.Stream && t.Break == BreakError:
 		d.fail(w, http.StatusInternalServerError, "broken (scripted)")
 	case t.Break != "" && !q.Stream:
-		s.breakOff(w, r, d, t.Break)
+		s.breakOff(w, r, d, q, t.Break)
 	case t.Break != "":
 		re.text, re.calls = firstHalf(re.text), nil
 		stream(w, d.events(re, true))
-		s.breakOff(w, r, d, t.Break)
+		s.breakOff(w, r, d, q, t.Break)
 	case q.Stream:
 		stream(w, d.events(re, false))
 	default:
@@ -82,21 +82,22 @@ func (s *Server) play(w http.ResponseWriter, r *http.Request, d dialect, q Reque
 }
 
 // breakOff ends, or does not end, an answer that was begun.
-func (s *Server) breakOff(w http.ResponseWriter, r *http.Request, d dialect, b Break) {
+func (s *Server) breakOff(w http.ResponseWriter, r *http.Request, d dialect, q Request, b Break) {
 	switch b {
 	case BreakError:
 		stream(w, []event{d.failure("broken (scripted)")})
 	case BreakHang:
-		s.hang(w, r)
+		s.hang(w, r, q)
 	case BreakDrop:
 		drop(w)
 	}
 }
 
 // hang returns when the client has gone away or the server is closed.
-func (s *Server) hang(w http.ResponseWriter, r *http.Request) {
+func (s *Server) hang(w http.ResponseWriter, r *http.Request, q Request) {
 	select {
 	case <-r.Context().Done():
+		s.leave(q.Turn)
 	case <-s.closed:
 		drop(w)
 	}
