@@ -1,0 +1,285 @@
+package pipeline
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/ralph-loop/ralph"
+)
+
+// A Kind says what an [Event] tells.
+type Kind string
+
+const (
+	EventStarted   Kind = "started"  // State, as a run begins or goes on with it
+	EventBegan     Kind = "began"    // a stage of a task: Task, Agent, Loop
+	EventReserve   Kind = "reserve"  // its next iteration is to begin: Usage so far, Last; see [State.Granted]
+	EventUsed      Kind = "used"     // by its loop so far: Usage
+	EventEnded     Kind = "ended"    // its loop: Stop ("" = interrupted), Usage, Iterations; with Unverified, of a single pass without a check
+	EventMerging   Kind = "merging"  // a task's branch: From main's commit To the merge
+	EventMerged    Kind = "merged"   // the task is done
+	EventUnmerged  Kind = "unmerged" // Text says why; Conflicts are the files that conflict
+	EventAltered   Kind = "altered"  // somebody else has changed the task's definition: Text says how
+	EventBroken    Kind = "broken"   // the task cannot be run: Text says why
+	EventAdded     Kind = "added"    // State holds further parts, with their orders, which run too
+	EventNoted     Kind = "noted"    // Text, for people; nothing changes
+	EventRules     Kind = "rules"    // other limits: State.Rules
+	EventPaused    Kind = "paused"
+	EventContinued Kind = "continued"
+	EventStopped   Kind = "stopped" // Stop and Text: nothing more begins
+)
+
+// An Event is something that happened in a pipeline. The events of one, folded by
+// [State.Apply], give its state.
+type Event struct {
+	Kind    Kind          `json:"kind"`
+	Time    time.Time     `json:"time"`              // UTC
+	Elapsed time.Duration `json:"elapsed,omitempty"` // of the run's wall clock, summed over resumes
+	Task    string        `json:"task,omitempty"`
+	Agent   string        `json:"agent,omitempty"`
+	Loop    string        `json:"loop,omitempty"` // the name of the stage's loop
+
+	Stop       ralph.StopReason `json:"stop,omitempty"`
+	Unverified bool             `json:"unverified,omitempty"`
+	Iterations int              `json:"iterations,omitempty"`
+	Usage      ralph.Usage      `json:"usage,omitzero"` // of the loop so far; of a merge, of its verifications
+	Last       *Amount          `json:"last,omitempty"` // what the loop's last iteration has used, nil = none has ended
+
+	From      string   `json:"from,omitempty"`
+	To        string   `json:"to,omitempty"`
+	Tree      string   `json:"tree,omitempty"` // what lay in the workspace when the stage was verified, as git names it
+	Conflicts []string `json:"conflicts,omitempty"`
+
+	Text   string `json:"text,omitempty"`   // for people
+	Output string `json:"output,omitempty"` // of a loop that ended, its agent's last words, at most 4 KiB
+	State  *State `json:"state,omitempty"`  // not to be changed
+}
+
+// Next returns the state after an event. What was told already, or is not of a step that
+// has begun, changes nothing; a stage that begins although it must not stops the
+// pipeline with [ralph.StopInvalid]: two drivers are at work, or the record has a hole.
+func (s State) Next(ev Event) State {
+	s.Elapsed = max(s.Elapsed, ev.Elapsed)
+	switch ev.Kind {
+	case EventStarted, EventAdded, EventRules:
+		s = s.agree(ev)
+	case EventPaused, EventContinued:
+		s.Paused = ev.Kind == EventPaused
+	case EventStopped:
+		s = s.stop(ev.Stop, ev.Text)
+	default:
+		if part := s.Find(ev.Task); part >= 0 {
+			s = s.next(part, ev)
+		}
+	}
+	return s.settle().over()
+}
+
+// Apply is Next, for the fold of a record.
+func (s State) Apply(ev Event) State { return s.Next(ev) }
+
+// agree takes over what an event's state says.
+func (s State) agree(ev Event) State {
+	switch from := ev.State; {
+	case from == nil:
+	case ev.Kind == EventStarted:
+		elapsed := s.Elapsed
+		s = from.clone()
+		s.Elapsed = max(s.Elapsed, elapsed)
+	case ev.Kind == EventRules:
+		s.Rules.CostUSD, s.Rules.Tokens, s.Rules.Duration = from.Rules.CostUSD, from.Rules.Tokens, from.Rules.Duration
+	default:
+		s = s.add(*from)
+	}
+	return s
+}
+
+// clone shares nothing with s that anybody writes to.
+func (s State) clone() State {
+	s.Parts, s.Stands, s.Running = slices.Clone(s.Parts), slices.Clone(s.Stands), slices.Clone(s.Running)
+	return s
+}
+
+// add appends parts, which wait for others by the indices that they will have.
+func (s State) add(from State) State {
+	s = s.clone()
+	s.Orders = slices.Concat(s.Orders, from.Orders)
+	for _, p := range from.Parts {
+		if s.Find(p.ID) >= 0 || slices.ContainsFunc(p.After, func(i int) bool { return i < 0 || i >= len(s.Parts) }) {
+			continue
+		}
+		p.Order += len(s.Orders) - len(from.Orders)
+		s.Parts, s.Stands = append(s.Parts, p), append(s.Stands, Stand{})
+	}
+	return s
+}
+
+// next is what an event about a task leads to.
+func (s State) next(part int, ev Event) State {
+	now, run := s.Stands[part], s.running(part)
+	switch ev.Kind {
+	case EventBegan:
+		return s.begin(part, ev)
+	case EventReserve, EventUsed:
+		if run >= 0 && ev.Loop == s.Loop(part) {
+			return s.use(run, ev)
+		}
+	case EventEnded:
+		if run >= 0 && ev.Loop == s.Loop(part) {
+			return s.end(part, run, ev)
+		}
+	case EventMerging:
+		if now.Phase == PhaseReady && s.merge() == part {
+			now.Phase = PhaseMerging
+			return s.set(part, now)
+		}
+	case EventMerged, EventUnmerged:
+		if now.Phase == PhaseMerging || now.Phase == PhaseReady {
+			return s.merged(part, ev)
+		}
+	case EventAltered, EventBroken:
+		if now.Phase != PhaseDone {
+			now.Phase = map[Kind]Phase{EventAltered: PhaseAltered, EventBroken: PhaseBroken}[ev.Kind]
+			return s.leave(run).set(part, now)
+		}
+	}
+	return s
+}
+
+// begin has a stage begin, or go on.
+func (s State) begin(part int, ev Event) State {
+	now, run := s.Stands[part], s.running(part)
+	agent, left := s.Agent(part)
+	switch {
+	case now.Phase == PhaseRunning && ev.Loop == s.Loop(part):
+		return s // told twice
+	case s.Done() || ev.Agent != agent || !left || s.working() >= s.Rules.slots():
+	case now.Phase == PhaseInterrupted:
+		now.Phase = PhaseRunning
+		return s.set(part, now)
+	case run < 0 && s.startable(part):
+		now.Phase = PhaseRunning
+		s = s.set(part, now)
+		s.Running = append(slices.Clip(s.Running), Running{Part: part})
+		return s
+	}
+	return s.stop(ralph.StopInvalid, fmt.Sprintf("%s of %s has begun, but must not: two drivers are at work, or the record has a hole", ev.Agent, ev.Task))
+}
+
+// end is how a stage's loop has ended.
+func (s State) end(part, run int, ev Event) State {
+	s = s.use(run, ev)
+	now := s.Stands[part]
+	agent, _ := s.Agent(part)
+	bit := uint64(1) << slices.Index(s.Orders[s.Parts[part].Order], agent)
+	switch reason := ev.Stop; {
+	case reason == ralph.StopVerified:
+		now.Verified |= bit
+		return s.leave(run).passed(part, now)
+	case ev.Unverified:
+		now.Passed |= bit
+		return s.leave(run).passed(part, now)
+	case reason == "" || reason == ralph.StopCost || reason == ralph.StopTokens || reason == ralph.StopDuration:
+		now.Phase = PhaseInterrupted // by somebody, or by what it was given of the budget
+		return s.set(part, now)
+	case reason == ralph.StopRateLimited:
+		now.Phase = PhaseInterrupted
+		return s.set(part, now).stop(reason, ev.Task+": "+ev.Text)
+	case reason == ralph.StopFailed: // retrying cannot help, whatever the task
+		now.Phase, now.Again = PhaseFailed, now.Again+1
+		return s.leave(run).set(part, now).stop(reason, ev.Task+": "+ev.Text)
+	case reason == ralph.StopInvalid:
+		now.Phase = PhaseBroken
+		return s.leave(run).set(part, now)
+	}
+	if reason := ev.Stop; reason == ralph.StopCancelled || !s.back(part, agent, &now) {
+		now.Phase, now.Again = PhaseFailed, now.Again+1
+	}
+	return s.leave(run).set(part, now)
+}
+
+// back sends a task back to an earlier agent, if that is agreed and it was not sent back
+// too often.
+func (s State) back(part int, agent string, now *Stand) bool {
+	b, agreed := s.Rules.Back[agent]
+	order := s.Orders[s.Parts[part].Order]
+	to := slices.Index(order, b.To)
+	if !agreed || to < 0 || to >= slices.Index(order, agent) || now.Rounds >= b.rounds() {
+		return false
+	}
+	before := uint64(1)<<to - 1
+	now.Phase, now.Verified, now.Passed = PhaseOpen, now.Verified&before, now.Passed&before
+	now.Rounds, now.Again = now.Rounds+1, now.Again+1
+	return true
+}
+
+// passed is what follows when a stage is over.
+func (s State) passed(part int, now Stand) State {
+	now.Phase = PhaseOpen
+	s = s.set(part, now)
+	if _, left := s.Agent(part); left {
+		return s
+	}
+	switch {
+	case now.Verified == 0 && !s.Rules.Unverified:
+		now.Phase = PhaseUnverified
+	case s.Rules.Merge:
+		now.Phase = PhaseReady
+	default:
+		now.Phase = PhaseDone
+	}
+	return s.set(part, now)
+}
+
+// merged is what follows when a task was merged, or could not be.
+func (s State) merged(part int, ev Event) State {
+	s.Settled = s.Settled.Add(ev.Usage)
+	now := s.Stands[part]
+	switch {
+	case ev.Kind == EventMerged:
+		now.Phase = PhaseDone
+	case len(ev.Conflicts) > 0 && s.Rules.Repair && now.Rounds < Back{}.rounds():
+		now.Phase, now.Rounds, now.Again = PhaseOpen, now.Rounds+1, now.Again+1
+		now.Verified, now.Passed = now.Verified&^1, now.Passed&^1
+	default:
+		now.Phase = PhaseUnmerged
+	}
+	return s.set(part, now)
+}
+
+func (s State) set(part int, now Stand) State {
+	s.Stands = slices.Clone(s.Stands)
+	s.Stands[part] = now
+	return s
+}
+
+// leave takes a loop that is over out of those that run, -1 = none.
+func (s State) leave(run int) State {
+	if run >= 0 {
+		s.Settled = s.Settled.Add(s.Running[run].Used)
+		s.Running = slices.Delete(slices.Clone(s.Running), run, run+1)
+	}
+	return s
+}
+
+func (s State) stop(reason ralph.StopReason, detail string) State {
+	if s.Stop == "" {
+		s.Stop, s.Detail = reason, cut(detail, 1<<10)
+	}
+	return s
+}
+
+// settle stops the pipeline when nothing runs and nothing can begin. That all is done
+// counts more than what has stopped it.
+func (s State) settle() State {
+	left := s.Remaining()
+	switch {
+	case len(s.Parts) == 0 || s.Stop == ralph.StopCancelled || s.Stop == ralph.StopInvalid:
+	case left == 0:
+		s.Stop, s.Detail = ralph.StopVerified, ""
+	case !s.Done() && !s.Paused && len(s.Running) == 0 && s.merging() < 0 && len(s.Ready()) == 0:
+		return s.stop(ralph.StopStalled, fmt.Sprintf("%d of %d tasks remain", left, len(s.Parts)))
+	}
+	return s
+}
