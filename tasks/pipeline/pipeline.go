@@ -1,3 +1,183 @@
-// Package pipeline works many tasks off with many agents, each in turn: a coder, a
-// reviewer, a tester, qa, several tasks at a time, each in a git worktree of its own.
+// Package pipeline works many tasks off with many agents: a coder, a reviewer, a tester,
+// qa, each in its turn, several tasks at a time, each in a git worktree of its own. What
+// was verified is merged into the main branch, and nothing else is.
+//
+//	p := pipeline.Pipeline{
+//		Source:    &pipeline.File{Path: "tasks.yaml"},
+//		Runner:    func(pipeline.Place) (ralph.Runner, error) { return ralph.Preset("claude") },
+//		Rules:     pipeline.Rules{Slots: 4, Merge: true},
+//	}
+//	final, err := p.Run(ctx)
+//
+// Each stage of a task is a loop, see package ralph, with a promise, a verifier and limits
+// of its own. What may begin, what a rejection leads to, and what may be spent is decided
+// by [State], which is pure; [Pipeline] is its driver in this process. Another one, for a
+// workflow engine, takes turns with the state as Pipeline does: [State.Ready],
+// [State.Next].
 package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/progress"
+	"github.com/ralph-loop/ralph/tasks/spec"
+)
+
+// A Pipeline runs tasks in this process. It is configuration: its fields must not be
+// changed while it runs, and it may be run again, but not twice at the same time.
+type Pipeline struct {
+	// Name is the run's: that of its record, and of its loops, which are Name, a slash,
+	// the task, a dot and the agent. "" = "pipeline".
+	Name string
+	// Source has the tasks. It is required.
+	Source Source
+	// Dir is the workspace. "" = the current folder. With Rules.Merge it is the top of a
+	// git work tree, whose branch the tasks are merged into.
+	Dir string
+	// Record is where it is recorded what was agreed and what came of it: after a crash the
+	// next run goes on from it. It must lie where no agent works, see
+	// [progress.WorkspaceDir]. nil = nothing is recorded, and each run is the first.
+	Record *progress.Dir
+	// Anew has what is on record of an earlier run not count.
+	Anew bool
+
+	// Runner is the client of an agent, which works in a place. It is required, is asked
+	// when a stage begins, and may return the same for all. Agents of a task differ by
+	// what they are told, and may be of different clients.
+	Runner func(Place) (ralph.Runner, error)
+	// Verifier verifies the tasks that Task returns. nil = [spec.Verifier], without a judge.
+	Verifier ralph.Verifier
+	// Config has the defaults of the agents, and who rejects whose work.
+	Config spec.Config
+	// Task is what a loop runs for an agent's stage of a definition; nil = [spec.Config.Task]
+	// of Config. Its Dir is set by the pipeline, and so are those of its limits that are 0.
+	Task func(d spec.Definition, agent string) (ralph.Task, error)
+	// Stages are the agents of this run; the others are left out. nil = all that Config
+	// and the definition have, see [spec.Config.Stages].
+	Stages []string
+	// Prompts are what agents are told. Prompt is used in its place, if it is set: see
+	// [ralph.Local.Prompt].
+	Prompts Prompts
+	Prompt  func(Stage) func(context.Context, ralph.State) (string, error)
+
+	// Rules say how many agents work at the same time, and what may be spent in all.
+	Rules Rules
+	// Limits are those of each loop, which a task's own go before. Retries, Failures and
+	// what Rules bound are ignored: an agent that fails, or a check that cannot run, is a
+	// failed iteration. IterationTimeout: 0 = one hour, negative = none.
+	Limits ralph.Limits
+	// Share lets several agents work at the same time in the same folder, without a
+	// worktree for each. They see and break each other's work.
+	Share bool
+	// Include are globs, as in a .gitignore, of untracked files of the workspace that come
+	// into each worktree, beside those that the file .worktreeinclude there names.
+	Include []string
+	// Follow has tasks that agents propose run in this run. They are added to the source
+	// all the same, if it can (see [Follower]).
+	Follow bool
+	// Trusted says whether the checks of such a task may run their commands, which an agent
+	// has written. It must not ask anybody. nil = only those that run none.
+	Trusted func(AgreedTask) bool
+
+	// Log, Output, Evidence and Meta are those of each loop, see [ralph.Local].
+	Log      ralph.ProgressLog
+	Output   func(ralph.Request) (display, raw io.Writer)
+	Evidence string
+	Meta     map[string]string
+	// Redact returns a text without its secrets; what is written to the source and to the
+	// record passes it. nil = nothing is hidden.
+	Redact func(string) string
+}
+
+// A Place is where an agent works.
+type Place struct {
+	Task  string
+	Agent string
+	Dir   string // its workspace
+	// Write is what it must be able to write to outside of Dir, to commit there: for
+	// [ralph.Sandbox]. nil = nothing.
+	Write []string
+	// Client names the program that the configuration wants for the agent. "" = any.
+	Client string
+}
+
+// Run runs the tasks until all are done or nothing more can be: it returns how they stand
+// then, and nil exactly if all are done, else a [*ralph.StopError] that says what stopped
+// it, context.Cause(ctx) if it was interrupted, or what went wrong. Run it again to go on:
+// loops that were interrupted go on, tasks that have failed get a new loop, and what was
+// verified is not run again.
+//
+// With ctx done, all agents are ended; with [ralph.ErrCancelled] as its cause the run is
+// cancelled for good, and so it is if another process cancels it in Record.
+func (p *Pipeline) Run(ctx context.Context) (State, error) {
+	a, err := p.Agree(ctx)
+	if err != nil {
+		return State{}, err
+	}
+	return a.Run(ctx)
+}
+
+// Events runs the tasks and yields what happens as it happens, one event after the other;
+// the last pair is the error that Run would have returned, if it is not nil, with a zero
+// Event. Breaking off interrupts the run, with [ralph.ErrAbandoned] as the cause, and
+// waits for its end. The sequence can be used once.
+func (p *Pipeline) Events(ctx context.Context) iter.Seq2[Event, error] {
+	return func(yield func(Event, error) bool) {
+		a, err := p.Agree(ctx)
+		if err != nil {
+			yield(Event{}, err)
+			return
+		}
+		a.Events(ctx)(yield)
+	}
+}
+
+// validate refuses what cannot be run.
+func (p *Pipeline) validate() error {
+	switch {
+	case p.Source == nil:
+		return errors.New("pipeline: there is no Source")
+	case p.Runner == nil:
+		return errors.New("pipeline: there is no Runner, which is the agent")
+	case p.Rules.slots() > 1 && !p.Rules.Merge && !p.Share:
+		return errors.New("pipeline: several agents in one folder break each other's work: give each task a worktree (Rules.Merge), or set Share")
+	}
+	l := p.Limits
+	l.IterationTimeout = max(l.IterationTimeout, 0)
+	if err := l.Validate(); err != nil {
+		return fmt.Errorf("pipeline: %w", err)
+	}
+	return nil
+}
+
+// name is the run's.
+func (p *Pipeline) name() string {
+	if p.Name == "" {
+		return "pipeline"
+	}
+	return p.Name
+}
+
+// workspace is the folder in which the tasks are worked on, or that they are merged into.
+func (p *Pipeline) workspace() (string, error) {
+	dir := p.Dir
+	if dir == "" {
+		dir = "."
+	}
+	dir, err := filepath.Abs(dir)
+	if err == nil {
+		_, err = os.ReadDir(dir)
+	}
+	if err != nil {
+		return "", fmt.Errorf("pipeline: workspace: %w", err)
+	}
+	return dir, nil
+}

@@ -162,16 +162,16 @@ func (s State) Agent(part int) (string, bool) {
 // Loop names the loop of a task's stage that runs or is next, after the task and the agent.
 func (s State) Loop(part int) string {
 	agent, _ := s.Agent(part)
-	return s.loop(part, agent)
+	return s.loop(part, agent, s.Stands[part].Again)
 }
 
-func (s State) loop(part int, agent string) string {
+func (s State) loop(part int, agent string, again int) string {
 	name := s.Parts[part].ID
 	if agent != "" {
 		name += "." + agent
 	}
-	if n := s.Stands[part].Again; n > 0 {
-		name += fmt.Sprintf(".%d", n+1)
+	if again > 0 {
+		name += fmt.Sprintf(".%d", again+1)
 	}
 	return name
 }

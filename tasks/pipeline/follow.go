@@ -1,0 +1,88 @@
+package pipeline
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/tasks/spec"
+)
+
+// A Follower is a Source to which tasks can be added that an agent proposes.
+type Follower interface {
+	// ReadFollowups reads what is proposed in a file; nil = there is none.
+	ReadFollowups(ctx context.Context, path string) ([]spec.Definition, error)
+	// AddFollowups adds it, and returns what was added.
+	AddFollowups(ctx context.Context, parent string, defs []spec.Definition) ([]spec.Definition, error)
+}
+
+// propose adds the tasks to the source that the agent of a stage proposes. That they are
+// wrong is told, and no error.
+func (r *run) propose(ctx context.Context, part int) error {
+	f, ok := r.p.Source.(Follower)
+	if !ok {
+		return nil
+	}
+	id, dir := r.agreed(part).Definition.ID, r.dir
+	if t := r.tree(part); t != nil {
+		dir = t.Dir
+	}
+	path := filepath.Join(dir, filepath.FromSlash(FollowupFile))
+	defs, err := f.ReadFollowups(ctx, path)
+	if err == nil && len(defs) > 0 {
+		if defs, err = f.AddFollowups(ctx, id, defs); err == nil {
+			err = os.Remove(path)
+		}
+	}
+	if err != nil {
+		r.say(ctx, id, "what it proposes as further tasks is not added: "+err.Error())
+		return nil
+	}
+	for _, d := range defs {
+		if err := r.follow(ctx, id, d); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// follow has a task that was proposed run in this run, if that is wanted.
+func (r *run) follow(ctx context.Context, parent string, d spec.Definition) error {
+	waits := "it waits for the next run"
+	planned, task, err := r.agree(d, nil)
+	switch {
+	case !r.p.Follow:
+	case err != nil:
+		waits = "it cannot be run: " + err.Error()
+	case !r.trusted(task):
+		waits = "its checks run commands that nobody has seen, so " + waits
+	default:
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		part := Part{ID: d.ID, Sum: planned.Sum}
+		for _, id := range d.Dependencies {
+			part.After = append(part.After, r.s.Find(id))
+		}
+		r.Tasks = append(r.Tasks, task)
+		return r.noteLocked(ctx, Event{Kind: EventAdded, Task: d.ID, Text: d.ID + " follows " + parent,
+			State: &State{Orders: [][]string{planned.Agents}, Parts: []Part{part}}})
+	}
+	r.say(ctx, d.ID, d.ID+" follows "+parent+" and was added; "+waits)
+	return nil
+}
+
+// trusted reports whether the checks of a task that was proposed may run.
+func (r *run) trusted(t AgreedTask) bool {
+	if r.p.Trusted != nil {
+		return r.p.Trusted(t)
+	}
+	v, ok := r.verifier.(interface{ Starts(ralph.Task) []string })
+	for _, task := range t.Stages {
+		if !ok || strings.Join(v.Starts(task), "") != "" {
+			return false
+		}
+	}
+	return true
+}

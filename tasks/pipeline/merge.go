@@ -1,0 +1,239 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"time"
+
+	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/git"
+	"github.com/ralph-loop/ralph/tasks/spec"
+)
+
+// An unmergedError says why a task cannot be merged.
+type unmergedError struct {
+	reason    string
+	conflicts []string
+}
+
+func (e *unmergedError) Error() string { return e.reason }
+
+// merge brings the branch of a task to the main branch, if its verifiers agree to what
+// comes of it. The error is none of the task's.
+func (r *run) merge(ctx context.Context, part int) error {
+	if err := errors.Join(r.look(ctx), r.tampered(ctx)); err != nil {
+		return err
+	}
+	d := r.agreed(part).Definition
+	used, err := r.bring(ctx, part)
+	switch un, is := errors.AsType[*unmergedError](err); {
+	case ctx.Err() != nil && err != nil:
+		return nil // it is ready in the next run
+	case err != nil && !is:
+		un = &unmergedError{reason: err.Error()}
+		fallthrough
+	case is:
+		if err := r.note(ctx, Event{Kind: EventUnmerged, Task: d.ID, Text: un.reason, Conflicts: un.conflicts, Usage: used}); err != nil {
+			return err
+		}
+		return r.write(ctx, part, Update{Status: spec.StatusRunning, Failure: &Failure{Stage: "merge", Reason: r.redact(un.reason)}})
+	}
+	return r.finished(ctx, part, used)
+}
+
+// finished notes that a task is on the main branch.
+func (r *run) finished(ctx context.Context, part int, used ralph.Usage) error {
+	if err := r.write(ctx, part, Update{Status: spec.StatusDone}); err != nil {
+		return err
+	}
+	err := r.note(ctx, Event{Kind: EventMerged, Task: r.agreed(part).Definition.ID, Usage: used})
+	r.remove(ctx, part)
+	return err
+}
+
+// bring makes the merge, has it verified, and moves the main branch.
+func (r *run) bring(ctx context.Context, part int) (used ralph.Usage, err error) {
+	t, err := r.worktree(ctx, part)
+	if err != nil {
+		return used, err
+	}
+	commit, _, err := r.keep(ctx, part, "merge")
+	if err != nil {
+		return used, err
+	}
+	head, err := r.repo.Head(ctx)
+	if err != nil {
+		return used, err
+	}
+	d := r.agreed(part).Definition
+	message := fmt.Sprintf("Merge %s: %s", d.ID, oneLine(d.Title))
+	drop := []string{r.listed()}
+	if drop[0] == "" {
+		drop = nil
+	}
+	m, err := r.repo.Merge(ctx, head, commit, message, nil, drop)
+	if err != nil {
+		return used, err
+	}
+	if len(m.Conflicts) > 0 {
+		return used, &unmergedError{"it conflicts with the main branch in " + some(m.Conflicts), m.Conflicts}
+	}
+	if used, err = r.verifyMerge(ctx, part, t, head, m); err != nil {
+		return used, err
+	}
+	if put := r.mark(ctx, head, d.ID); put != nil {
+		if m, err = r.repo.Merge(ctx, head, commit, message, put, drop); err != nil {
+			return used, err
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return used, err
+	}
+	if err := r.note(ctx, Event{Kind: EventMerging, Task: d.ID, From: head, To: m.Commit}); err != nil {
+		return used, err
+	}
+	return used, r.repo.Advance(context.WithoutCancel(ctx), head, m.Commit, drop)
+}
+
+// mark is the source's file as it is at a commit, with a task marked done; nil = its
+// status does not belong into the commit.
+func (r *run) mark(ctx context.Context, commit, id string) map[string][]byte {
+	in, ok := r.p.Source.(InCommit)
+	path := r.listed()
+	if !ok || path == "" {
+		return nil
+	}
+	text, err := r.repo.Text(ctx, commit, path)
+	if err == nil {
+		text, err = in.Mark(id, text)
+	}
+	if err != nil {
+		return nil // it is not in that commit: the box is ticked where it stands
+	}
+	return map[string][]byte{path: text}
+}
+
+// verifyMerge has the verifiers of the stages look at what comes of the merge, unless that
+// is just what they have seen.
+func (r *run) verifyMerge(ctx context.Context, part int, t *git.Tree, head string, m git.Merged) (used ralph.Usage, err error) {
+	s := r.state()
+	var again []string
+	for i, agent := range s.Orders[s.Parts[part].Order] {
+		if s.Stands[part].Verified&(1<<i) != 0 && r.knownOf(part, agent).tree != m.Tree {
+			again = append(again, agent)
+		}
+	}
+	if len(again) == 0 {
+		return used, nil
+	}
+	defer func() { err = errors.Join(err, t.Back(context.WithoutCancel(ctx))) }()
+	for _, agent := range again {
+		k := r.knownOf(part, agent)
+		if k.answer.Output == "" {
+			return used, fmt.Errorf("pipeline: %s of %s must be verified again after the merge, and %w", agent, s.Parts[part].ID, errNotOnRecord)
+		}
+		verdict, err := r.verifyAgain(ctx, k, t, head, m)
+		used = used.Add(verdict.Usage)
+		if err == nil && !verdict.Passed {
+			err = &unmergedError{reason: "after the merge with the main branch, " + agent + " is rejected: " + verdict.Feedback}
+		}
+		if err != nil {
+			return used, err
+		}
+	}
+	return used, nil
+}
+
+// verifyAgain asks the verifier of a stage about a merge: with the words that the agent
+// claimed with, in the worktree of the task. What is guarded must be as it was when the
+// stage began, or as the main branch has it by now.
+func (r *run) verifyAgain(ctx context.Context, k known, t *git.Tree, head string, m git.Merged) (ralph.Verdict, error) {
+	st := k.state
+	st.Stop, st.Detail, st.NextIteration, st.NextAttempt, st.Base = "", "", 0, 0, head
+	st.Loop += ".merge"
+	st.Task.Dir = t.Dir
+	guarded, err := r.guarded(ctx, st.Task, t, m.Base, head)
+	if err == nil {
+		err = t.Checkout(ctx, m.Commit)
+	}
+	if err != nil {
+		return ralph.Verdict{}, err
+	}
+	st.Task.Guarded = guarded
+	l := r.local
+	l.Runner = ralph.Replay()
+	now := time.Now().UTC().Round(0)
+	answer := k.answer
+	it, err := l.Judge(ctx, st, ralph.Event{Kind: ralph.EventAnswered, Time: now, Answer: &answer, Iteration: ralph.Iteration{
+		Number: st.Iteration, Attempt: st.Attempt, Start: now, End: now, Claimed: !st.Task.Always, Line: st.Line, Files: st.Files, Omitted: answer.Omitted,
+	}})
+	return it.Verdict, err
+}
+
+// guarded are the hashes that hold for a merge: those of the stage, and where the main
+// branch has changed something since, those of what it is there.
+func (r *run) guarded(ctx context.Context, task ralph.Task, t *git.Tree, base, head string) (map[string]string, error) {
+	p, ok := r.verifier.(interface {
+		Prepare(context.Context, ralph.Task) (ralph.Task, error)
+	})
+	all := task.Guarded
+	if !ok || len(all) == 0 || base == head {
+		return all, nil
+	}
+	var at [2]map[string]string
+	for i, commit := range []string{base, head} {
+		task.Guarded = nil
+		err := t.Checkout(ctx, commit)
+		if err == nil {
+			task, err = p.Prepare(ctx, task)
+		}
+		if err != nil {
+			return nil, err
+		}
+		at[i] = task.Guarded
+	}
+	all = maps.Clone(all)
+	for key, sum := range at[1] {
+		if at[0][key] != sum {
+			all[key] = sum
+		}
+	}
+	for key := range at[0] {
+		if _, still := at[1][key]; !still {
+			delete(all, key)
+		}
+	}
+	return all, nil
+}
+
+// finishMerge brings a merge to its end that a run which was killed had begun: what comes
+// of it was verified before.
+func (r *run) finishMerge(ctx context.Context) error {
+	ev := r.merging
+	if ev == nil || ev.To == "" || r.repo == nil {
+		return nil
+	}
+	r.merging = nil
+	part := r.s.Find(ev.Task)
+	head, err := r.repo.Head(ctx)
+	if err != nil {
+		return fmt.Errorf("pipeline: %w", err)
+	}
+	if part < 0 || r.s.Stands[part].Phase != PhaseReady || head != ev.From && head != ev.To {
+		return nil // the main branch is elsewhere by now: it is merged anew
+	}
+	var drop []string
+	if path := r.listed(); path != "" {
+		drop = []string{path}
+	}
+	if err := r.repo.Advance(ctx, ev.From, ev.To, drop); err != nil {
+		return fmt.Errorf("pipeline: a merge that was killed cannot be finished: %w", err)
+	}
+	r.ahead = append(r.ahead, part)
+	return nil
+}
+
+var _ = filepath.Join

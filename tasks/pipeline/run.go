@@ -1,0 +1,380 @@
+package pipeline
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"sync"
+	"time"
+
+	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/git"
+	"github.com/ralph-loop/ralph/internal/plugin"
+	"github.com/ralph-loop/ralph/progress"
+	"github.com/ralph-loop/ralph/tasks/spec"
+)
+
+// A run is one run of a pipeline. This file has its course: steps begin as the state says
+// that they may, each on a goroutine of its own, and what comes of them is recorded and
+// applied in turn (note). stage.go runs an agent's loop, merge.go brings a task to the
+// main branch, worktree.go has the folders.
+type run struct {
+	*Agreed
+	watch   func(Event) // nil = nobody
+	began   time.Time
+	journal *progress.Journal // nil = nothing is recorded
+	loops   *progress.Dir     // of the stages; nil with journal
+	repo    *git.Repo         // nil = there are no worktrees
+
+	mu      sync.Mutex
+	s       State
+	elapsed time.Duration // before this run
+	changed chan struct{} // closed and replaced when s changes
+	err     error         // what could not be recorded: nothing more begins
+	known   map[string]known
+	noted   map[string]bool // what was told already
+	local   ralph.Local     // what all loops have
+
+	gits  sync.Mutex // worktrees are made one at a time
+	trees map[int]*git.Tree
+	ahead []int // tasks that a run which was killed had all but merged
+}
+
+// known is what is known of the loop of a stage that is over, by its name.
+type known struct {
+	state  ralph.State
+	answer ralph.Response
+	tree   string // that it was verified with
+	commit string
+}
+
+// errHalted ends a loop, which goes on in another run: nothing more begins in this one.
+var errHalted = errors.New("pipeline: nothing more begins")
+
+func (a *Agreed) run(ctx context.Context, watch func(Event)) (State, error) {
+	r := &run{
+		Agreed: a, watch: watch, began: time.Now(), s: a.State, elapsed: a.State.Elapsed, changed: make(chan struct{}),
+		known: map[string]known{}, trees: map[int]*git.Tree{}, noted: map[string]bool{},
+	}
+	if ctx.Err() != nil {
+		return r.s, context.Cause(ctx)
+	}
+	if err := r.open(); err != nil {
+		return r.s, err
+	}
+	err := r.begin(ctx)
+	if err == nil {
+		err = r.drive(ctx)
+	}
+	return r.s, r.end(ctx, err)
+}
+
+// open opens the record, which nobody else may have meanwhile.
+func (r *run) open() error {
+	if r.p.Record == nil {
+		return nil
+	}
+	name := r.p.name()
+	j, err := r.p.Record.Under("").Open(name)
+	if err == nil && (j.State.Done() || r.p.Anew) {
+		if err = j.Close(); err == nil && !j.State.Done() {
+			_, _, err = r.p.Record.SetAside(name)
+		}
+		j = nil
+	}
+	goesOn := j != nil
+	if !goesOn && (err == nil || errors.Is(err, fs.ErrNotExist)) {
+		start := ralph.Start(ralph.Task{ID: name, Prompt: name, Dir: r.dir})
+		start.Loop = name
+		j, err = r.p.Record.Under("").Create(start, progress.KindPipeline)
+	}
+	if err != nil {
+		return err
+	}
+	j.State.Task.Limits = ralph.Limits{Iterations: unbounded, CostUSD: r.s.Rules.CostUSD, Tokens: r.s.Rules.Tokens, Duration: r.s.Rules.Duration}
+	r.journal, r.loops, j.Meta = j, r.p.Record.Under(name), r.p.Meta
+	return nil
+}
+
+// unbounded is the number of iterations of a pipeline's own record: a lower one asks it
+// to stop.
+const unbounded = 1<<31 - 1
+
+// begin records that the run begins, and brings to its end what a run that was killed has
+// left half done.
+func (r *run) begin(ctx context.Context) error {
+	if r.journal != nil {
+		if err := r.journal.Begin(ctx, r.journal.State.Begun()); err != nil {
+			return err
+		}
+	}
+	if err := r.openRepo(ctx); err != nil {
+		return err
+	}
+	s := r.s
+	if err := r.note(ctx, Event{Kind: EventStarted, State: &s}); err != nil {
+		return err
+	}
+	r.local = ralph.Local{Verifier: r.verifier, Log: r.p.Log, Output: r.output, Evidence: r.p.Evidence, Meta: r.p.Meta}
+	if r.loops != nil {
+		r.local.Log, r.local.Pending = progress.Multi(r.loops, r.p.Log), r.loops.Pending
+	}
+	return r.catchUp(ctx)
+}
+
+// drive has steps begin until none runs and none may begin.
+func (r *run) drive(ctx context.Context) error {
+	ctx, stop := r.steered(ctx)
+	defer stop()
+	done, running := make(chan error), 0
+	var failed error
+	for {
+		for _, step := range r.next(ctx, failed) {
+			began, err := r.beginStep(ctx, step)
+			if failed = cmp.Or(failed, err); err != nil || !began {
+				continue
+			}
+			running++
+			go func() {
+				done <- plugin.Call("pipeline: "+string(step.Kind)+" of "+step.Task, func() error { return r.step(ctx, step) })
+			}()
+		}
+		changed := r.waiting()
+		if running == 0 && len(r.next(ctx, failed)) == 0 && !(r.paused() && ctx.Err() == nil && failed == nil) {
+			break
+		}
+		select {
+		case err := <-done:
+			running--
+			failed = cmp.Or(failed, err)
+		case <-changed:
+		case <-r.over(ctx, running): // a pause ends with the context
+		}
+	}
+	switch err := context.Cause(ctx); {
+	case failed != nil:
+		return failed
+	case err != nil && errors.Is(err, ralph.ErrCancelled):
+		r.note(context.WithoutCancel(ctx), Event{Kind: EventStopped, Stop: ralph.StopCancelled, Text: err.Error()})
+	case err != nil && !r.state().Done():
+		return err
+	}
+	return r.state().Err()
+}
+
+// over is done with the context, if nothing runs that would end by it.
+func (r *run) over(ctx context.Context, running int) <-chan struct{} {
+	if running > 0 {
+		return nil
+	}
+	return ctx.Done()
+}
+
+// next are the steps that may begin.
+func (r *run) next(ctx context.Context, failed error) []Step {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if ctx.Err() != nil || failed != nil || r.err != nil {
+		return nil
+	}
+	return r.s.Ready()
+}
+
+func (r *run) state() State {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.s
+}
+
+// agreed is a task of the run.
+func (r *run) agreed(part int) AgreedTask {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.Tasks[part]
+}
+
+func (r *run) paused() bool { return r.state().Paused }
+
+// waiting is closed when the state has changed since.
+func (r *run) waiting() <-chan struct{} {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.changed
+}
+
+// note records an event and applies it: what is recorded and what is decided cannot come
+// apart. What a loop uses is on its own record.
+func (r *run) note(ctx context.Context, ev Event) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.noteLocked(ctx, ev)
+}
+
+func (r *run) noteLocked(ctx context.Context, ev Event) error {
+	ev.Time, ev.Elapsed = time.Now().UTC().Round(0), r.elapsed+time.Since(r.began)
+	ev.Text, ev.Output = r.redact(ev.Text), r.redact(ev.Output)
+	if r.journal != nil && ev.Kind != EventUsed && ev.Kind != EventReserve {
+		text, err := json.Marshal(ev)
+		if err == nil {
+			_, err = r.journal.Record(context.WithoutCancel(ctx), ralph.Event{
+				Kind: ralph.EventStep, Time: ev.Time, Task: ev.Task, Agent: ev.Agent, Text: ev.Text, Meta: map[string]string{metaEvent: string(text)},
+			})
+		}
+		if err != nil {
+			r.err = cmp.Or(r.err, fmt.Errorf("pipeline: %s of %s could not be recorded: %w", ev.Kind, cmp.Or(ev.Task, r.p.name()), err))
+			if ev.Kind == EventBegan || ev.Kind == EventMerging {
+				return r.err // it does not begin
+			}
+		}
+	}
+	if ev.rejects() {
+		r.rejected[ev.Task] = ev
+	}
+	before := r.s.Stop
+	if r.s = r.s.Next(ev); r.watch != nil {
+		r.watch(ev)
+	}
+	close(r.changed)
+	r.changed = make(chan struct{})
+	if r.s.Stop != before && ev.Kind != EventStopped && r.watch != nil { // what the state has decided
+		r.watch(Event{Kind: EventStopped, Time: ev.Time, Elapsed: ev.Elapsed, Stop: r.s.Stop, Text: r.s.Detail})
+	}
+	return r.err
+}
+
+func (r *run) redact(text string) string {
+	if r.p.Redact == nil {
+		return text
+	}
+	return r.p.Redact(text)
+}
+
+// end records how the run ended.
+func (r *run) end(ctx context.Context, err error) error {
+	if r.journal == nil {
+		return err
+	}
+	if r.err != nil {
+		err = cmp.Or(err, r.err)
+	}
+	told := r.journal.End(context.WithoutCancel(ctx), err)
+	return cmp.Or(err, told)
+}
+
+// write writes down how far a task is, where people look. That somebody else has changed
+// it is no error of the run.
+func (r *run) write(ctx context.Context, part int, u Update) error {
+	u.Time = time.Now().UTC().Round(time.Second)
+	err := r.p.Source.Write(context.WithoutCancel(ctx), r.agreed(part).Definition.ID, u)
+	if altered, ok := errors.AsType[*AlteredError](err); ok {
+		return r.altered(ctx, altered.ID, altered.What)
+	}
+	return err
+}
+
+// altered notes that somebody else has changed a task.
+func (r *run) altered(ctx context.Context, id, what string) error {
+	if i := r.state().Find(id); i < 0 || r.state().Stands[i].Phase == PhaseAltered {
+		return nil
+	}
+	return r.note(ctx, Event{Kind: EventAltered, Task: id, Text: what})
+}
+
+// look finds what somebody else has done to the tasks.
+func (r *run) look(ctx context.Context) error {
+	w, ok := r.p.Source.(Watcher)
+	if !ok {
+		return nil
+	}
+	altered, added, err := w.Changes(ctx)
+	if err != nil {
+		return err
+	}
+	for id, what := range altered {
+		if err := r.altered(ctx, id, what); err != nil {
+			return err
+		}
+	}
+	for _, d := range added {
+		r.say(ctx, d.ID, fmt.Sprintf("%s was added while this ran; it waits for the next run", d.ID))
+	}
+	return nil
+}
+
+// say tells people something, once.
+func (r *run) say(ctx context.Context, task, text string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.noted[text] {
+		r.noted[text] = true
+		r.noteLocked(ctx, Event{Kind: EventNoted, Task: task, Text: text}) // its error is in r.err
+	}
+}
+
+// steered is a context that is done when another process cancels the run, which is told
+// as others ask for it: to pause, for other limits, to stop.
+func (r *run) steered(ctx context.Context) (context.Context, func()) {
+	if r.journal == nil {
+		return context.WithCancel(ctx)
+	}
+	ctx, stop := r.journal.Watch(ctx)
+	over := make(chan struct{})
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		wake := r.journal.Wake(ctx)
+		for {
+			select {
+			case <-wake:
+				r.ask(ctx)
+			case <-over:
+				return
+			}
+		}
+	}()
+	return ctx, func() { close(over); <-ended; stop() }
+}
+
+// ask takes over what others have asked for.
+func (r *run) ask(ctx context.Context) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	before := r.journal.State
+	now, err := r.journal.Ask(context.WithoutCancel(ctx))
+	l := now.Task.Limits
+	switch {
+	case err != nil:
+		r.err = cmp.Or(r.err, err)
+	case l.CostUSD != before.Task.Limits.CostUSD || l.Tokens != before.Task.Limits.Tokens || l.Duration != before.Task.Limits.Duration:
+		r.noteLocked(ctx, Event{Kind: EventRules, State: &State{Rules: Rules{CostUSD: l.CostUSD, Tokens: l.Tokens, Duration: l.Duration}}})
+	}
+	if l.Iterations != unbounded && !now.Done() {
+		r.noteLocked(ctx, Event{Kind: EventStopped, Stop: ralph.StopIterations, Text: "somebody has stopped it"})
+	}
+	if now.Paused != r.s.Paused {
+		r.noteLocked(ctx, Event{Kind: map[bool]Kind{true: EventPaused, false: EventContinued}[now.Paused]})
+	}
+}
+
+// catchUp writes down what is on record of earlier runs and did not come to the source.
+func (r *run) catchUp(ctx context.Context) error {
+	for i, t := range r.Tasks {
+		if t.Stages != nil && r.s.Stands[i].Phase == PhaseDone {
+			if err := r.write(ctx, i, Update{Status: spec.StatusDone}); err != nil {
+				return err
+			}
+		}
+	}
+	for _, part := range r.ahead {
+		if _, err := r.worktree(ctx, part); err != nil {
+			return err
+		}
+		if err := r.finished(ctx, part, ralph.Usage{}); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,352 @@
+package pipeline
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/progress"
+	"github.com/ralph-loop/ralph/tasks/spec"
+)
+
+// beginStep records that a step begins. It is false if the task cannot be had.
+func (r *run) beginStep(ctx context.Context, step Step) (bool, error) {
+	if step.Kind == StepMerge {
+		return true, r.note(ctx, Event{Kind: EventMerging, Task: step.Task})
+	}
+	if now := r.state().Stands[step.Part]; !step.GoOn && now.Verified|now.Passed == 0 {
+		mine, err := r.p.Source.Take(ctx, step.Task)
+		if err != nil {
+			return false, err
+		}
+		if !mine {
+			return false, cmp.Or(r.look(ctx), r.altered(ctx, step.Task, "taken by somebody else"))
+		}
+	}
+	return true, r.note(ctx, Event{Kind: EventBegan, Task: step.Task, Agent: step.Agent, Loop: step.Loop})
+}
+
+// step does a step, and tells what came of it.
+func (r *run) step(ctx context.Context, step Step) error {
+	if step.Kind == StepMerge {
+		return r.merge(ctx, step.Part)
+	}
+	return r.stage(ctx, step)
+}
+
+// A brokenError says why a stage cannot be run as it is defined.
+type brokenError struct{ error }
+
+func (e brokenError) Unwrap() error { return e.error }
+
+// stage runs the loop of a stage, and tells what came of it. The error is none of the
+// task's: it ends the run.
+func (r *run) stage(ctx context.Context, step Step) error {
+	s := r.state()
+	at := slices.Index(s.Orders[s.Parts[step.Part].Order], step.Agent)
+	t := r.agreed(step.Part)
+	st := stage{run: r, Step: step, task: t.Stages[at], once: t.Once[at]}
+	final, err := st.loop(ctx)
+	ev := Event{Kind: EventEnded, Task: step.Task, Agent: step.Agent, Loop: step.Loop, Stop: final.Stop, Text: final.Detail,
+		Usage: final.Usage, Iterations: final.Completed(), Output: lastOf(st.answer.Output, maxOutput)}
+	if final.LastCost != nil {
+		ev.Last = &Amount{CostUSD: final.LastCost}
+	}
+	if broken, ok := errors.AsType[brokenError](err); ok {
+		ev.Stop, ev.Text, err = ralph.StopInvalid, broken.Error(), nil
+	}
+	ev.Unverified = st.once && final.Stop == ralph.StopIterations && final.Failures == 0 && !r.evidence(st.task)
+	if ev.Stop == ralph.StopVerified || ev.Unverified {
+		k := known{state: final, answer: st.answer}
+		var kept error
+		if k.commit, k.tree, kept = r.keep(ctx, step.Part, step.Agent); kept != nil {
+			ev.Stop, ev.Unverified, ev.Text = ralph.StopIterations, false, "its work could not be committed: "+kept.Error()
+		}
+		ev.Tree = k.tree
+		r.mu.Lock()
+		r.known[step.Loop] = k
+		r.mu.Unlock()
+	}
+	if told := r.note(ctx, ev); told != nil {
+		return told
+	}
+	if errors.Is(err, errHalted) || final.Done() || ctx.Err() != nil {
+		err = nil
+	}
+	return cmp.Or(err, r.propose(ctx, step.Part), r.settled(ctx, step, ev))
+}
+
+// maxOutput is how much of an agent's last words is kept with a failure, in bytes.
+const maxOutput = 4 << 10
+
+// A stage is a stage that runs.
+type stage struct {
+	*run
+	Step
+	task   ralph.Task
+	once   bool
+	answer ralph.Response // the last
+}
+
+// loop runs the loop, from the start or from where it was interrupted.
+func (st *stage) loop(ctx context.Context) (ralph.State, error) {
+	place, err := st.place(ctx, st.Step)
+	if err != nil {
+		return ralph.State{}, brokenError{err}
+	}
+	st.task.Dir = place.Dir
+	s, err := st.begun()
+	if err != nil || s.Done() { // before that was told
+		return s, err
+	}
+	l := st.local
+	if l.Runner, err = st.p.Runner(place); err != nil {
+		return s, brokenError{err}
+	}
+	if v, ok := l.Runner.(interface{ Validate(ralph.Task) error }); ok {
+		if err := v.Validate(st.task); err != nil { // whatever the task
+			s.Stop, s.Detail = ralph.StopFailed, err.Error()
+			return s, nil
+		}
+	}
+	if st.once && !st.evidence(st.task) {
+		l.Verifier = ralph.VerifierFunc(func(context.Context, ralph.Claim) (ralph.Verdict, error) {
+			return ralph.Reject("a single pass, which nothing has checked"), nil
+		})
+	}
+	l.Control = st.control()
+	l.Log = progress.Multi(l.Log, ralph.ProgressLogFunc(st.see))
+	if l.Prompt, err = st.prompt(st.Step, place.Dir); err != nil {
+		return s, brokenError{err}
+	}
+	if s, err = l.Prepare(ctx, s); err != nil {
+		if ctx.Err() == nil {
+			err = brokenError{err}
+		}
+		return s, err
+	}
+	err = st.write(ctx, st.Part, Update{Status: spec.StatusRunning, Running: &Running{
+		Stage: st.Agent, Iteration: s.Iteration, MaxIterations: s.Task.Limits.Iterations,
+		StartedAt: time.Now().UTC().Round(time.Second), CompletionPromise: cmp.Or(s.Task.Promise, ralph.DefaultPromise),
+	}})
+	if err != nil || st.state().Stands[st.Part].Phase == PhaseAltered {
+		return s, cmp.Or(err, errHalted)
+	}
+	return l.Run(ctx, s)
+}
+
+// begun is the state in which the loop begins, or goes on.
+func (st *stage) begun() (ralph.State, error) {
+	s := ralph.Start(st.task)
+	s.Loop = st.p.loopName(st.Loop)
+	if !st.GoOn || st.loops == nil {
+		return s, nil
+	}
+	e, err := st.loops.Look(s.Loop)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return s, nil
+	case err != nil:
+		return s, err
+	case e.State.Done():
+		e.State = e.Reopened()
+	}
+	if a, err := answered(st.loops, s.Loop); err == nil {
+		st.answer = a
+	}
+	return e.State, nil
+}
+
+// see notes what the agent has answered.
+func (st *stage) see(_ context.Context, ev ralph.Event) error {
+	if ev.Kind == ralph.EventAnswered && ev.Answer != nil {
+		st.answer = *ev.Answer
+	}
+	return nil
+}
+
+// evidence reports whether what verifies a task looks at more than the words.
+func (r *run) evidence(t ralph.Task) bool {
+	v, ok := r.verifier.(interface{ Evidence(ralph.Task) bool })
+	return !ok || v.Evidence(t)
+}
+
+// prompt is what makes the prompts of a stage.
+func (r *run) prompt(step Step, dir string) (func(context.Context, ralph.State) (string, error), error) {
+	s := r.state()
+	now := s.Stands[step.Part]
+	told := Stage{Definition: r.agreed(step.Part).Definition, Agent: step.Agent, Branch: r.branch(step.Part)}
+	for i, agent := range s.Orders[s.Parts[step.Part].Order] {
+		over := uint64(1) << i
+		if (now.Verified|now.Passed)&over == 0 {
+			continue
+		}
+		k := r.knownOf(step.Part, agent)
+		told.Before = append(told.Before, Record{
+			Agent: agent, Verified: now.Verified&over != 0, Unverified: now.Passed&over != 0,
+			Iterations: k.state.Completed(), Files: k.state.Files, Checks: k.state.Verdict.Checks, Commit: k.commit,
+		})
+	}
+	told.From, told.Feedback = r.rejection(step)
+	if r.p.Prompt != nil {
+		return r.p.Prompt(told), nil
+	}
+	return r.roles.Prompt(dir, told)
+}
+
+// rejection is why a stage was sent back to this one.
+func (r *run) rejection(step Step) (from, feedback string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	ev, s := r.rejected[step.Task], r.s
+	switch order := s.Orders[s.Parts[step.Part].Order]; {
+	case s.Stands[step.Part].Rounds == 0:
+	case ev.Kind == EventUnmerged && step.Agent == order[0]:
+		return "merge", "these files conflict with the main branch, which is being merged into this one: " + strings.Join(ev.Conflicts, ", ") +
+			"; mend them, so that both sides' changes are there, and conclude the merge with git commit"
+	case ev.Kind == EventEnded && s.Rules.Back[ev.Agent].To == step.Agent:
+		return ev.Agent, strings.TrimSpace(ev.Text + "\n\n" + ev.Output)
+	}
+	return "", ""
+}
+
+// knownOf is what is known of the stage of a task that is over.
+func (r *run) knownOf(part int, agent string) known {
+	s := r.state()
+	for again := s.Stands[part].Again; again >= 0; again-- {
+		loop := s.loop(part, agent, again)
+		r.mu.Lock()
+		k, ok := r.known[loop]
+		r.mu.Unlock()
+		if ok {
+			return k
+		}
+		if r.loops == nil {
+			continue
+		}
+		if e, err := r.loops.Look(r.p.loopName(loop)); err == nil && e.State.Done() {
+			k = known{state: e.State}
+			k.answer, _ = answered(r.loops, r.p.loopName(loop))
+			r.mu.Lock()
+			r.known[loop] = k
+			r.mu.Unlock()
+			return k
+		}
+	}
+	return known{}
+}
+
+// answered is the last answer of a loop that is on record.
+func answered(dir *progress.Dir, loop string) (last ralph.Response, err error) {
+	file, err := ralph.OpenFile(dir.File(loop))
+	if err != nil {
+		return last, err
+	}
+	defer file.Close()
+	for rec, err := range progress.ReadJSONL(file) {
+		if err != nil {
+			return last, err
+		}
+		if rec.Kind == ralph.EventAnswered && rec.Event.Answer != nil {
+			last = *rec.Event.Answer
+		}
+	}
+	return last, nil
+}
+
+// control lets others steer the loop, and has its iterations wait for the budget.
+func (st *stage) control() func(context.Context, ralph.State) (ralph.State, error) {
+	before := int64(-1) // tokens, when the last iteration was asked for
+	return func(ctx context.Context, s ralph.State) (ralph.State, error) {
+		if st.loops != nil {
+			var err error
+			if s, err = st.loops.Control(ctx, s); err != nil {
+				return s, err
+			}
+		}
+		if s.Done() || s.Running || s.Paused || time.Until(s.NotBefore()) > 0 {
+			return s, nil
+		}
+		ev := Event{Kind: EventReserve, Task: st.Task, Agent: st.Agent, Loop: st.Loop, Usage: s.Usage}
+		if before >= 0 {
+			ev.Last = &Amount{CostUSD: s.LastCost, Tokens: tokens(s.Usage) - before}
+		}
+		before = tokens(s.Usage)
+		for ctx.Err() == nil {
+			now, changed := st.reserve(ctx, st.Part, ev)
+			if l, granted := now.Granted(st.Task, s); granted {
+				return s.Limit(l), nil
+			}
+			if now.Done() || now.Stands[st.Part].Phase != PhaseRunning {
+				return s, errHalted
+			}
+			ev.Last = nil
+			select {
+			case <-changed:
+			case <-ctx.Done():
+			}
+		}
+		return s, nil // the loop sees what has ended it
+	}
+}
+
+// reserve asks for the next iteration of a loop. That it still has to wait is no news.
+func (r *run) reserve(ctx context.Context, part int, ev Event) (State, <-chan struct{}) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	next := r.s.Next(ev)
+	if i, j := r.s.running(part), next.running(part); i >= 0 && j >= 0 && r.s.Running[i].Waits && next.Running[j].Waits {
+		r.s = next
+	} else {
+		r.noteLocked(ctx, ev) // its error is in r.err
+	}
+	return r.s, r.changed
+}
+
+// settled writes down how a task stands after a stage.
+func (r *run) settled(ctx context.Context, step Step, ev Event) error {
+	s := r.state()
+	st := s.Stands[step.Part]
+	u := Update{Iteration: ev.Iterations}
+	switch st.Phase {
+	case PhaseFailed:
+		u.Status = spec.StatusTodo
+	case PhaseBroken:
+		u.Status = spec.StatusFailed
+	case PhaseDone:
+		u.Status = spec.StatusDone
+	default:
+		if ev.Stop == ralph.StopVerified || ev.Unverified || ev.Stop == "" {
+			return nil // it goes on
+		}
+		u.Status = spec.StatusRunning
+	}
+	if st.Phase != PhaseDone {
+		reason := string(ev.Stop)
+		if ev.Text != "" {
+			reason += ": " + ev.Text
+		}
+		u.Failure = &Failure{Stage: step.Agent, IterationsUsed: ev.Iterations, LastOutput: r.redact(ev.Output), Reason: r.redact(reason)}
+	}
+	return r.write(ctx, step.Part, u)
+}
+
+// output is where the agent's words go, and its raw output.
+func (r *run) output(req ralph.Request) (display, raw io.Writer) {
+	if r.p.Output != nil {
+		display, raw = r.p.Output(req)
+	}
+	if r.loops == nil {
+		return display, raw
+	}
+	if raw == nil {
+		return display, r.loops.Output(req)
+	}
+	return display, io.MultiWriter(raw, r.loops.Output(req))
+}

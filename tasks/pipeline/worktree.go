@@ -1,0 +1,193 @@
+package pipeline
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/ralph-loop/ralph/internal/git"
+)
+
+// openRepo opens the repository that tasks are merged into, and refuses one in which that
+// could cost the user something.
+func (r *run) openRepo(ctx context.Context) (err error) {
+	if !r.p.Rules.Merge {
+		return nil
+	}
+	if r.repo, err = git.OpenRepo(ctx, r.dir); err != nil {
+		return fmt.Errorf("pipeline: %w", err)
+	}
+	if r.merging != nil && r.merging.To != "" { // what a merge that was killed has changed is no change of the user's
+		if err := r.finishMerge(ctx); err != nil {
+			return err
+		}
+	}
+	dirty, err := r.repo.Dirty(ctx, r.own)
+	switch {
+	case err != nil:
+		return fmt.Errorf("pipeline: %w", err)
+	case len(dirty) > 0:
+		return fmt.Errorf("pipeline: %s has changes that are not committed, and tasks are to be merged into it: commit or stash them: %s", r.dir, some(dirty))
+	}
+	return nil
+}
+
+// some names the first of many.
+func some(names []string) string {
+	const most = 10
+	if len(names) > most {
+		return strings.Join(names[:most], ", ") + fmt.Sprintf(" and %d more", len(names)-most)
+	}
+	return strings.Join(names, ", ")
+}
+
+// own reports whether a changed file is one that the run itself writes.
+func (r *run) own(path string) bool { return git.OwnFile(path) || path == r.listed() }
+
+// listed is the path of the source's file in the repository, "" = it is not in it.
+func (r *run) listed() string {
+	f, ok := r.p.Source.(interface{ Filename() string })
+	if !ok || f.Filename() == "" || r.repo == nil {
+		return ""
+	}
+	name := f.Filename()
+	if dir, err := filepath.EvalSymlinks(filepath.Dir(name)); err == nil {
+		name = filepath.Join(dir, filepath.Base(name))
+	}
+	rel, err := filepath.Rel(r.repo.Top, name)
+	if err != nil || !filepath.IsLocal(rel) {
+		return ""
+	}
+	return filepath.ToSlash(rel)
+}
+
+// folder is the name of a task as a part of the names of files and branches.
+func folder(id string) string {
+	plain := strings.Map(func(c rune) rune {
+		if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_' {
+			return c
+		}
+		return '-'
+	}, cut(id, 80))
+	if plain != id {
+		h := sha256.Sum256([]byte(id))
+		plain += "-" + hex.EncodeToString(h[:3])
+	}
+	return plain
+}
+
+// tree is a task's worktree, if it has one by now.
+func (r *run) tree(part int) *git.Tree {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.trees[part]
+}
+
+// branch is the branch of a task, "" = it has none.
+func (r *run) branch(part int) string {
+	if r.repo == nil {
+		return ""
+	}
+	return "ralph/" + folder(r.agreed(part).Definition.ID)
+}
+
+// worktree is the worktree of a task; it is made where the main branch is now, if it is
+// not there.
+func (r *run) worktree(ctx context.Context, part int) (*git.Tree, error) {
+	if t := r.tree(part); t != nil {
+		return t, nil
+	}
+	r.gits.Lock()
+	defer r.gits.Unlock()
+	head, err := r.repo.Head(ctx)
+	if err != nil {
+		return nil, err
+	}
+	path := filepath.Join(r.dir, ".ralph", "worktrees", folder(r.agreed(part).Definition.ID))
+	t, err := r.repo.Add(ctx, path, r.branch(part), head)
+	if err == nil {
+		err = t.Include(ctx, r.p.Include)
+	}
+	if err != nil {
+		return nil, err
+	}
+	r.mu.Lock()
+	r.trees[part] = t
+	r.mu.Unlock()
+	return t, nil
+}
+
+// place is where the agent of a stage works.
+func (r *run) place(ctx context.Context, step Step) (Place, error) {
+	p := Place{Task: step.Task, Agent: step.Agent, Dir: r.dir, Client: r.p.client(step.Agent)}
+	if r.repo == nil {
+		return p, nil
+	}
+	t, err := r.worktree(ctx, step.Part)
+	if err != nil {
+		return p, err
+	}
+	p.Dir, p.Write = t.Dir, t.Writable()
+	if from, _ := r.rejection(step); from == "merge" && !step.GoOn {
+		head, err := r.repo.Head(ctx)
+		if err == nil {
+			_, err = t.StartMerge(ctx, head)
+		}
+		return p, err
+	}
+	return p, nil
+}
+
+// keep commits what an agent has left in the worktree of a task.
+func (r *run) keep(ctx context.Context, part int, agent string) (commit, tree string, err error) {
+	t := r.tree(part)
+	if t == nil {
+		return "", "", nil
+	}
+	d := r.agreed(part).Definition
+	return t.Commit(context.WithoutCancel(ctx), fmt.Sprintf("%s: %s\n\nStage: %s", d.ID, oneLine(d.Title), agent))
+}
+
+func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
+
+// filters are the programs that the workspace's own configuration has git run.
+func (a *Agreed) filters(ctx context.Context) (all []string, err error) {
+	repo, err := git.OpenRepo(ctx, a.dir)
+	if err != nil {
+		return nil, fmt.Errorf("pipeline: %w", err)
+	}
+	for _, p := range repo.Programs() {
+		all = append(all, p.String())
+	}
+	return all, nil
+}
+
+// tampered tells of what lies in the repository's own folder and is not as it was.
+func (r *run) tampered(ctx context.Context) error {
+	all, err := r.repo.Tampered(ctx)
+	for _, what := range all {
+		r.say(ctx, "", "somebody else has changed the repository while this ran: "+what)
+	}
+	return err
+}
+
+// remove takes away the worktree of a task that was merged, or says why it stays.
+func (r *run) remove(ctx context.Context, part int) {
+	t := r.tree(part)
+	if t == nil {
+		return
+	}
+	if err := t.Remove(context.WithoutCancel(ctx)); err != nil {
+		r.say(ctx, r.agreed(part).Definition.ID, "its worktree stays: "+err.Error())
+		return
+	}
+	r.mu.Lock()
+	delete(r.trees, part)
+	r.mu.Unlock()
+}
+
+var errNotOnRecord = errors.New("what was answered is not on record")
