@@ -2,11 +2,13 @@ package spec
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/ralph-loop/ralph/internal/doc"
 	"github.com/ralph-loop/ralph/internal/file"
@@ -121,7 +123,21 @@ func (f *File) Fragments() []Completion { return slices.Clone(f.parts) }
 func (f *File) Validate() error {
 	again := File{doc: f.doc, Methods: f.Methods} // which may have been set since
 	r := again.roots()
-	r.order(f.units)
+	r.order(f.units, nil)
+	return leaving(r.invalid.join())
+}
+
+// ValidateAdditions is Validate for definitions that are to be added to others: they
+// may depend on those, and each must say what done means.
+func (f *File) ValidateAdditions(to []Definition) error {
+	again := File{doc: f.doc, Methods: f.Methods}
+	r := again.roots()
+	r.order(f.units, to)
+	for _, u := range f.units {
+		if r.task = u.def.ID; u.def.Completion == nil {
+			r.refuse(u.node, "has no completion; its outcome and its acceptance_criteria say what done means")
+		}
+	}
 	return leaving(r.invalid.join())
 }
 
@@ -147,31 +163,74 @@ func (f *File) SetIteration(id string, n int) error {
 	return f.set(id, "iteration", doc.Int(n))
 }
 
+// SetUpdatedAt sets the updated_at of a task, in UTC and to the second, as SetStatus
+// does its status.
+func (f *File) SetUpdatedAt(id string, t time.Time) error {
+	return f.set(id, "updated_at", doc.String(t.UTC().Format(time.RFC3339)))
+}
+
+// SetMetadata sets one value in the metadata of a task, as SetStatus does its status;
+// nil removes it, and metadata in which nothing is left.
+func (f *File) SetMetadata(id, key string, value json.RawMessage) error {
+	target, err := f.node(id)
+	if err != nil {
+		return err
+	}
+	all := target.Get("metadata")
+	if value == nil && all.Get(key) == nil {
+		return nil
+	}
+	n, err := doc.FromJSON(value)
+	if err != nil {
+		return leaving(unread(key, err))
+	}
+	if all == nil || all.Kind == doc.Null {
+		whole := doc.Mapping()
+		whole.Add(key, n)
+		return f.set(id, "metadata", whole)
+	}
+	return f.refuse(all, id, "metadata cannot be changed yet")
+}
+
 func (f *File) refuse(n *doc.Node, id, format string, args ...any) error {
 	r := reader{doc: f.doc, task: id}
 	return leaving(r.problem(n, format, args...))
 }
 
-// set changes the value of a key of a task.
-func (f *File) set(id, key string, value *doc.Node) error {
+// node is where a task stands.
+func (f *File) node(id string) (*doc.Node, error) {
 	var target *doc.Node
 	for _, u := range f.units {
 		switch {
 		case u.def.ID != id:
 		case target != nil:
-			return f.refuse(u.node, id, "the ID is given twice, so it is not clear which task is meant")
+			return nil, f.refuse(u.node, id, "the ID is given twice, so it is not clear which task is meant")
 		default:
 			target = u.node
 		}
 	}
 	if target == nil {
-		return f.refuse(nil, "", "there is no task %s%s", doc.Quote(id), meantID(id, "", f.units))
+		return nil, f.refuse(nil, "", "there is no task %s%s", doc.Quote(id), meantID(id, "", f.units))
+	}
+	return target, nil
+}
+
+// set changes the value of a key of a task. A new one is put behind those that are
+// written down while a task is worked on.
+func (f *File) set(id, key string, value *doc.Node) error {
+	target, err := f.node(id)
+	if err != nil {
+		return err
 	}
 	old := target.Get(key)
 	if old != nil && old.Equal(value) {
 		return nil
 	}
-	if next, ok := f.doc.Set(target, "id", key, value); ok {
+	after := "id"
+	if key == "updated_at" && target.Has("status") {
+		after = "status"
+	}
+	if next, ok := f.doc.Set(target, after, key, value); ok {
 		return leaving(f.read(next))
 	}
 	if old == nil {
