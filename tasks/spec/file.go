@@ -170,26 +170,37 @@ func (f *File) SetUpdatedAt(id string, t time.Time) error {
 }
 
 // SetMetadata sets one value in the metadata of a task, as SetStatus does its status;
-// nil removes it, and metadata in which nothing is left.
+// nil removes it, and with it metadata in which there was nothing else.
 func (f *File) SetMetadata(id, key string, value json.RawMessage) error {
 	target, err := f.node(id)
 	if err != nil {
 		return err
 	}
 	all := target.Get("metadata")
-	if value == nil && all.Get(key) == nil {
-		return nil
+	old := all.Get(key)
+	if value == nil {
+		in, name := all, key
+		switch {
+		case old == nil:
+			return nil
+		case len(all.Keys) == 1:
+			in, name = target, "metadata"
+		}
+		return f.take(all, id, "metadata", func() (*doc.Doc, bool) { return f.doc.Remove(in, name) })
 	}
 	n, err := doc.FromJSON(value)
 	if err != nil {
 		return leaving(unread(key, err))
 	}
-	if all == nil || all.Kind == doc.Null {
+	if all == nil || len(all.Keys) == 0 {
 		whole := doc.Mapping()
 		whole.Add(key, n)
 		return f.set(id, "metadata", whole)
 	}
-	return f.refuse(all, id, "metadata cannot be changed yet")
+	if old != nil && old.Equal(n) {
+		return nil
+	}
+	return f.take(all, id, "metadata", func() (*doc.Doc, bool) { return f.doc.Set(all, all.Keys[len(all.Keys)-1].Text, key, n) })
 }
 
 func (f *File) refuse(n *doc.Node, id, format string, args ...any) error {
@@ -227,16 +238,26 @@ func (f *File) set(id, key string, value *doc.Node) error {
 		return nil
 	}
 	after := "id"
-	if key == "updated_at" && target.Has("status") {
-		after = "status"
-	}
-	if next, ok := f.doc.Set(target, after, key, value); ok {
-		return leaving(f.read(next))
+	if key == "updated_at" || key == "metadata" {
+		for _, one := range []string{"status", "iteration", "updated_at"} {
+			if target.Has(one) {
+				after = one
+			}
+		}
 	}
 	if old == nil {
 		old = target
 	}
-	return f.refuse(old, id, "%s cannot be changed without changing more than it; write it as %s: %s on a line of its own", key, key, value.Text)
+	return f.take(old, id, key, func() (*doc.Doc, bool) { return f.doc.Set(target, after, key, value) })
+}
+
+// take takes over a change of one key of a task, which stands at n.
+func (f *File) take(n *doc.Node, id, key string, change func() (*doc.Doc, bool)) error {
+	next, ok := change()
+	if !ok {
+		return f.refuse(n, id, "%s cannot be changed without changing more than it; write it in lines of its own, as in %s: …", key, key)
+	}
+	return leaving(f.read(next))
 }
 
 // Add appends a definition, and changes nothing that stands in the text: a list
