@@ -153,7 +153,7 @@ func (r *session) fresh(it Item, limits ralph.Limits) ralph.State {
 		Promise: r.Promise, Blocked: cmp.Or(r.Blocked, "BLOCKED"), Limits: limits, Guarded: r.guarded,
 	}
 	if r.Verifier != nil {
-		task.Prompt = it.describe() // for those who judge; the agent's prompt is made of the template
+		task.Prompt = it.Describe() // for those who judge; the agent's prompt is made of the template
 	}
 	s := ralph.Start(task)
 	if r.Name != "" {

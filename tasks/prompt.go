@@ -50,7 +50,7 @@ func (r *session) fill(it Item) (string, error) {
 		"SPEC_PATH":        cmp.Or(r.Spec, beside("spec.md")),
 		"TASKS_PATH":       r.path,
 		"PROGRESS_PATH":    cmp.Or(r.Progress, beside("progress.txt")),
-		"CURRENT_TASK":     it.describe(),
+		"CURRENT_TASK":     it.Describe(),
 		"ITERATION_NUMBER": fmt.Sprint(r.report.IterationsRun + 1),
 	}
 	maps.Copy(values, r.Values)
@@ -61,8 +61,8 @@ func (r *session) fill(it Item) (string, error) {
 	return text, nil
 }
 
-// describe says all that the list says of an item.
-func (it Item) describe() string {
+// Describe says all that the list says of an item, for the agent that works on it.
+func (it Item) Describe() string {
 	var b strings.Builder
 	if it.ID != "" {
 		b.WriteString(it.ID + " ")

@@ -139,3 +139,70 @@ func TestBadTexts(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// A mapping is written in lines where lines are around it, else in brackets.
+func TestSetMapping(t *testing.T) {
+	t.Parallel()
+	value, err := doc.FromJSON([]byte(`{"a":"x\n\ny: #\n","b":[1,{}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const lines = "k:\n  a: |\n    x\n\n    y: #\n  b:\n    - 1\n    - {}\n"
+	flow := string(value.JSON())
+	for _, test := range []struct{ name, in, set, removed string }{ // "" = it cannot be done; what was not there is removed again
+		{"missing", "id: 1 # c\nz: 2\n", "id: 1 # c\n" + lines + "z: 2\n", "id: 1 # c\nz: 2\n"},
+		{"missing at the end", "z: 2\nid: 1", "z: 2\nid: 1\n" + strings.TrimSuffix(lines, "\n"), "z: 2\nid: 1\n"},
+		{"indented", "- z: 2\n  id: 1\n- y\n", "- z: 2\n  id: 1\n" + strings.ReplaceAll(strings.ReplaceAll("  "+strings.TrimSuffix(lines, "\n"), "\n", "\n  "), "\n  \n", "\n\n") + "\n- y\n", "- z: 2\n  id: 1\n- y\n"},
+		{"CRLF", "id: 1\r\nz: 2\r\n", "id: 1\r\n" + strings.ReplaceAll(lines, "\n", "\r\n") + "z: 2\r\n", "id: 1\r\nz: 2\r\n"},
+		{"empty", "id: 1\nk:\nz: 2\n", "id: 1\n" + lines + "z: 2\n", "id: 1\nz: 2\n"},
+		{"null, first", "k: ~\nid: 1\n", lines + "id: 1\n", "id: 1\n"},
+		{"lines", "id: 1\nk: # c\n  a: 1\n  # c\n\n  b: |\n    x\n\n# of z\nz: 2\n", "id: 1\n" + lines + "\n# of z\nz: 2\n", "id: 1\n\n# of z\nz: 2\n"},
+		{"a list", "id: 1\nk:\n- 1\n- 2\nz: 2\n", "id: 1\n" + lines + "z: 2\n", "id: 1\nz: 2\n"},
+		{"brackets among lines", "id: 1\nk: {a: 'it''s }', b: [\"]\"]} # c\nz: 2\n", "id: 1\n" + strings.TrimSuffix(lines, "\n") + " # c\nz: 2\n", "id: 1\nz: 2\n"},
+		{"brackets over lines", "id: 1\nk: {\n  a: 1\n}\nz: 2\n", "id: 1\n" + lines + "z: 2\n", "id: 1\nz: 2\n"},
+		{"a text in lines", "id: 1\nk: >\n  a\n\n  b\nz: 2\n", "id: 1\n" + lines + "z: 2\n", "id: 1\nz: 2\n"},
+		{"the first in an item", "- k: 1\n  id: 1\n- x\n", "- " + strings.ReplaceAll(strings.ReplaceAll(lines, "\n", "\n  "), "\n  \n", "\n\n") + "id: 1\n- x\n", "- id: 1\n- x\n"},
+		{"an alias", "x: &x {a: 1}\nid: 1\nk: *x\n", "x: &x {a: 1}\nid: 1\n" + lines, "x: &x {a: 1}\nid: 1\n"},
+		{"an anchor in use", "id: 1\nk: &x {a: 1}\nz: *x\n", "", ""},
+		{"all in brackets", "{id: 1, z: 2}\n", "{id: 1, k: " + flow + ", z: 2}\n", "{id: 1, z: 2}\n"},
+		{"all in brackets, there", "{id: 1, k: [1, {a: b}], z: 2}\n", "{id: 1, k: " + flow + ", z: 2}\n", "{id: 1, z: 2}\n"},
+		{"all in brackets, first", "{k: {a: b}, id: 1}\n", "{k: " + flow + ", id: 1}\n", "{id: 1}\n"},
+		{"JSON", `{"id":1,"k":null,"z":2}`, `{"id":1,"k":` + flow + `,"z":2}`, `{"id":1,"z":2}`},
+		{"JSON over lines", "{\n  \"id\": 1,\n  \"z\": 2\n}\n", "{\n  \"id\": 1,\n  \"k\": " + flow + ",\n  \"z\": 2\n}\n", "{\n  \"id\": 1,\n  \"z\": 2\n}\n"},
+		{"JSON, first", `{"k": [], "id": 1}`, `{"k": ` + flow + `, "id": 1}`, `{"id": 1}`},
+	} {
+		d, err := doc.Parse("f", []byte(test.in))
+		if err != nil {
+			t.Fatal(test.name, err)
+		}
+		at := func(d *doc.Doc) *doc.Node {
+			if d.Roots[0].Kind == doc.List {
+				return d.Roots[0].Items[0]
+			}
+			return d.Roots[0]
+		}
+		set, ok := d.Set(at(d), "id", "k", value)
+		if ok != (test.set != "") {
+			t.Errorf("%s: set %t", test.name, ok)
+			continue
+		}
+		if ok {
+			if diff := cmp.Diff(test.set, string(set.Text)); diff != "" {
+				t.Errorf("%s: set (-want +got):\n%s", test.name, diff)
+			}
+		}
+		if !at(d).Has("k") {
+			d = set
+		}
+		rest, ok := d.Remove(at(d), "k")
+		if ok != (test.removed != "") {
+			t.Errorf("%s: removed %t", test.name, ok)
+			continue
+		}
+		if ok {
+			if diff := cmp.Diff(test.removed, string(rest.Text)); diff != "" {
+				t.Errorf("%s: removed (-want +got):\n%s", test.name, diff)
+			}
+		}
+	}
+}

@@ -15,17 +15,24 @@ type edit struct {
 }
 
 // Set returns the document with another value for a key of a mapping: a scalar
-// that is there is replaced in its own quotes, a key that is missing is put
-// behind the key after, laid out like that. All other bytes stay. Each way to
-// write it is tried, and taken only if what is read back differs in this value
-// and in nothing else; ok is false if there is no such way, because the value
-// stands in an anchor that is used elsewhere, say, or is written as a block.
+// that is there is replaced in its own quotes, a list or a mapping is written as
+// what is around it is, a key that is missing is put behind the key after, laid out
+// like that. All other bytes stay. Each way to write it is tried, and taken only if
+// what is read back differs in this value and in nothing else; ok is false if there
+// is no such way, because the value stands in an anchor that is used elsewhere, say,
+// or is a text that is written as a block.
 func (d *Doc) Set(m *Node, after, key string, value *Node) (next *Doc, ok bool) {
 	rest := m.without(key)
 	return d.try(d.edits(m, after, key, value), d.Roots, m, func(o *Node) bool {
 		got := o.Get(key)
 		return got != nil && got.Equal(value) && rest.Equal(o.without(key))
 	})
+}
+
+// Remove returns the document without a key of a mapping, which must have others.
+// See [Doc.Set].
+func (d *Doc) Remove(m *Node, key string) (next *Doc, ok bool) {
+	return d.try(d.removals(m, m.index(key)), d.Roots, m, m.without(key).Equal)
 }
 
 // Append returns the document with one more item in a list, in the list's own
@@ -78,10 +85,14 @@ func (d *Doc) edits(m *Node, after, key string, value *Node) []edit {
 		forms = forms[1:]
 	}
 	start, end, before := -1, -1, ""
+	block := !d.JSON && !m.Flow && (value.Kind == List || value.Kind == Map)
 	switch item := m.Get(key); {
 	case item == nil || item.merged:
 		end, before = d.insertion(m, after, key)
 		start = end
+	case block || !d.JSON && item.Flow:
+		start, end = d.afterKey(m, m.index(key))
+		before = " "
 	case d.JSON:
 		start, end = item.Start, item.End
 	default:
@@ -96,13 +107,55 @@ func (d *Doc) edits(m *Node, after, key string, value *Node) []edit {
 			forms[0] = "'" + strings.ReplaceAll(value.Text, "'", "''") + "'"
 		}
 	}
+	if end < 0 {
+		return nil
+	}
 	var all []edit
+	if block {
+		all = append(all, edit{start, end, strings.TrimRight(before, " ") + d.indented(value, m.Keys[0].column+1)})
+	}
 	for _, form := range forms {
-		if end >= 0 {
-			all = append(all, edit{start, end, before + form})
-		}
+		all = append(all, edit{start, end, before + form})
 	}
 	return all
+}
+
+// indented is a list or mapping in lines of its own below a key.
+func (d *Doc) indented(value *Node, indent int) string {
+	text, _ := value.YAMLText() // what cannot be written is not read back either
+	var b strings.Builder
+	for line := range strings.Lines(string(text)) {
+		b.WriteByte('\n')
+		if line = strings.TrimRight(line, "\n"); line != "" {
+			b.WriteString(strings.Repeat(" ", indent) + line)
+		}
+	}
+	return strings.ReplaceAll(b.String(), "\n", d.newline())
+}
+
+// removals are the ways to take a key and its value out of a mapping.
+func (d *Doc) removals(m *Node, i int) []edit {
+	if i < 0 {
+		return nil
+	}
+	at, end := d.keyAt(m, i), d.valueEnd(m, i)
+	var all []edit
+	if i+1 < len(m.Keys) { // up to the next key
+		all = append(all, edit{at, d.keyAt(m, i+1), ""})
+	}
+	if before := bytes.TrimRight(d.Text[:at], " \t\r\n"); m.Flow && bytes.HasSuffix(before, []byte(",")) {
+		return append([]edit{{len(before) - 1, end, ""}}, all...)
+	}
+	start := len(bytes.TrimRight(d.Text[:at], " "))
+	if m.Flow || start > 0 && d.Text[start-1] != '\n' {
+		return append(all, edit{at, end, ""})
+	}
+	if n := bytes.IndexByte(d.Text[end:], '\n'); n >= 0 {
+		end += n + 1
+	} else {
+		end = len(d.Text)
+	}
+	return append([]edit{{start, end, ""}}, all...)
 }
 
 // insertion returns what must stand before the value of a new key, and where, or
@@ -112,12 +165,8 @@ func (d *Doc) insertion(m *Node, after, key string) (end int, text string) {
 	if i < 0 {
 		return -1, ""
 	}
-	before, val := m.Keys[i], m.Items[i]
-	keyAt, end := before.Start, val.End
-	if !d.JSON {
-		keyAt = d.offsetOf(before.line, before.column)
-		_, end = d.scalarAt(val)
-	}
+	before := m.Keys[i]
+	keyAt, end := d.keyAt(m, i), d.valueEnd(m, i)
 	switch {
 	case end < 0 || m.Flow:
 		return end, d.flowKey(keyAt, max(keyAt, end), key)
@@ -209,6 +258,81 @@ func (d *Doc) scalarAt(n *Node) (start, end int) {
 		return start, start + len(n.raw)
 	}
 	return start, -1
+}
+
+// keyAt returns where the key of an entry stands.
+func (d *Doc) keyAt(m *Node, i int) int {
+	if d.JSON {
+		return m.Keys[i].Start
+	}
+	return d.offsetOf(m.Keys[i].line, m.Keys[i].column)
+}
+
+// valueEnd returns where the value of an entry ends, -1 = it is not known.
+func (d *Doc) valueEnd(m *Node, i int) int {
+	n := m.Items[i]
+	if d.JSON {
+		return n.End
+	}
+	if n.Kind != List && n.Kind != Map {
+		if _, end := d.scalarAt(n); end >= 0 {
+			return end
+		}
+	} else if n.Flow && !n.alias {
+		start, rest := skipProperties(0, string(d.Text[d.offsetOf(n.line, n.column):]))
+		if length := flowLength(rest); length > 0 {
+			return d.offsetOf(n.line, n.column) + start + length
+		}
+	}
+	return d.blockEnd(d.keyAt(m, i), m.Keys[i].column-1, n.Kind == List)
+}
+
+// afterKey returns where the value of an entry of YAML stands, from behind the colon.
+func (d *Doc) afterKey(m *Node, i int) (start, end int) {
+	_, key := d.scalarAt(m.Keys[i])
+	colon := bytes.IndexByte(d.Text[max(key, 0):], ':')
+	if key < 0 || colon < 0 {
+		return -1, -1
+	}
+	start = key + colon + 1
+	return start, max(start, d.valueEnd(m, i))
+}
+
+// blockEnd returns where the lines end that are indented more than the one at an
+// offset, without blank ones at their end. A list may be indented as its key is.
+func (d *Doc) blockEnd(at, indent int, list bool) int {
+	pos, end := at, at
+	for line := range bytes.Lines(d.Text[at:]) {
+		text := bytes.TrimRight(line, " \t\r\n")
+		depth := len(text) - len(bytes.TrimLeft(text, " "))
+		inside := depth > indent || list && depth == indent && bytes.HasPrefix(text[depth:], []byte("-"))
+		switch {
+		case pos == at || inside && len(text) > 0:
+			end = pos + len(text)
+		case len(text) > 0:
+			return end
+		}
+		pos += len(line)
+	}
+	return end
+}
+
+// flowLength is the length of a list or mapping in brackets, 0 = it is not known.
+func flowLength(s string) int {
+	depth := 0
+	for i := 0; i < len(s); i++ {
+		switch s[i] {
+		case '{', '[':
+			depth++
+		case '}', ']':
+			if depth--; depth == 0 {
+				return i + 1
+			}
+		case '"', '\'':
+			i += quotedLength(s[i:]) - 1
+		}
+	}
+	return 0
 }
 
 // skipProperties skips an anchor and a tag before a value.

@@ -18,8 +18,8 @@ import (
 type Config struct {
 	// Disabled says that agents run once, without a loop (enabled: false).
 	Disabled bool
-	// MaxIterations is default_max_iterations, for agents without a number of
-	// their own. 0 = 10.
+	// MaxIterations is default_max_iterations, for agents for which neither the
+	// task nor the configuration has a number. 0 = the agent's built-in one.
 	MaxIterations int
 	// Method is default_verification, for criteria without a method. "" = a
 	// judge is asked about the acceptance criteria where there is one, else the
@@ -42,6 +42,10 @@ type Config struct {
 type AgentConfig struct {
 	Agent         string
 	Disabled      bool
+	Skip          bool   // its stage is left out of a pipeline
+	Client        string // what does its work: a preset's name or a command
+	OnReject      string // on_reject: the agent that a task goes back to if this one's stage fails; "" = none
+	MaxRounds     int    // max_rounds: how often a task goes back so. 0 = 3
 	MaxIterations int
 	Promise       string // completion_promise
 	// Method and Config are verification_method and verification_config.
@@ -125,6 +129,10 @@ func (c *Config) fields(r *reader) []field {
 func (a *AgentConfig) fields(r *reader) []field {
 	return []field{
 		key("enabled", &a.Disabled, r.not),
+		key("skip", &a.Skip, r.boolean),
+		key("client", &a.Client, r.nonBlank),
+		key("on_reject", &a.OnReject, r.nonBlank),
+		key("max_rounds", &a.MaxRounds, r.whole(1, math.MaxInt32)),
 		key("max_iterations", &a.MaxIterations, r.whole(1, math.MaxInt32)),
 		key("completion_promise", &a.Promise, r.text),
 		key(methodKey, &a.Method, r.text),

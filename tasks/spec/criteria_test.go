@@ -97,7 +97,7 @@ ralph:
 		{agent: "coder", config: other, criteria: own, want: spec.Criteria{Promise: "IMPLEMENTATION_COMPLETE", MaxIterations: 2, Method: "external", Config: json.RawMessage(`{"command":"go test"}`)}},
 		{agent: "coder", config: other, criteria: "{promise: P, max_iterations: 1, verification_method: string_match}", want: spec.Criteria{Promise: "P", MaxIterations: 1, Method: "string_match"}},
 		{agent: "docs", config: other, want: spec.Criteria{Promise: "WRITTEN", MaxIterations: 4, Method: "string_match"}},
-		{agent: "qa", config: other, want: spec.Criteria{Promise: "QA_PASSED", MaxIterations: 5, Method: "string_match"}},
+		{agent: "qa", config: other, want: spec.Criteria{Promise: "QA_PASSED", MaxIterations: 4, Method: "string_match"}},
 	} {
 		text := shortTask
 		if test.criteria != "" {

@@ -2,11 +2,13 @@ package spec
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/ralph-loop/ralph/internal/doc"
 	"github.com/ralph-loop/ralph/internal/file"
@@ -121,7 +123,21 @@ func (f *File) Fragments() []Completion { return slices.Clone(f.parts) }
 func (f *File) Validate() error {
 	again := File{doc: f.doc, Methods: f.Methods} // which may have been set since
 	r := again.roots()
-	r.order(f.units)
+	r.order(f.units, nil)
+	return leaving(r.invalid.join())
+}
+
+// ValidateAdditions is Validate for definitions that are to be added to others: they
+// may depend on those, and each must say what done means.
+func (f *File) ValidateAdditions(to []Definition) error {
+	again := File{doc: f.doc, Methods: f.Methods}
+	r := again.roots()
+	r.order(f.units, to)
+	for _, u := range f.units {
+		if r.task = u.def.ID; u.def.Completion == nil {
+			r.refuse(u.node, "has no completion; its outcome and its acceptance_criteria say what done means")
+		}
+	}
 	return leaving(r.invalid.join())
 }
 
@@ -147,37 +163,101 @@ func (f *File) SetIteration(id string, n int) error {
 	return f.set(id, "iteration", doc.Int(n))
 }
 
+// SetUpdatedAt sets the updated_at of a task, in UTC and to the second, as SetStatus
+// does its status.
+func (f *File) SetUpdatedAt(id string, t time.Time) error {
+	return f.set(id, "updated_at", doc.String(t.UTC().Format(time.RFC3339)))
+}
+
+// SetMetadata sets one value in the metadata of a task, as SetStatus does its status;
+// nil removes it, and with it metadata in which there was nothing else.
+func (f *File) SetMetadata(id, key string, value json.RawMessage) error {
+	target, err := f.node(id)
+	if err != nil {
+		return err
+	}
+	all := target.Get("metadata")
+	old := all.Get(key)
+	if value == nil {
+		in, name := all, key
+		switch {
+		case old == nil:
+			return nil
+		case len(all.Keys) == 1:
+			in, name = target, "metadata"
+		}
+		return f.take(all, id, "metadata", func() (*doc.Doc, bool) { return f.doc.Remove(in, name) })
+	}
+	n, err := doc.FromJSON(value)
+	if err != nil {
+		return leaving(unread(key, err))
+	}
+	if all == nil || len(all.Keys) == 0 {
+		whole := doc.Mapping()
+		whole.Add(key, n)
+		return f.set(id, "metadata", whole)
+	}
+	if old != nil && old.Equal(n) {
+		return nil
+	}
+	return f.take(all, id, "metadata", func() (*doc.Doc, bool) { return f.doc.Set(all, all.Keys[len(all.Keys)-1].Text, key, n) })
+}
+
 func (f *File) refuse(n *doc.Node, id, format string, args ...any) error {
 	r := reader{doc: f.doc, task: id}
 	return leaving(r.problem(n, format, args...))
 }
 
-// set changes the value of a key of a task.
-func (f *File) set(id, key string, value *doc.Node) error {
+// node is where a task stands.
+func (f *File) node(id string) (*doc.Node, error) {
 	var target *doc.Node
 	for _, u := range f.units {
 		switch {
 		case u.def.ID != id:
 		case target != nil:
-			return f.refuse(u.node, id, "the ID is given twice, so it is not clear which task is meant")
+			return nil, f.refuse(u.node, id, "the ID is given twice, so it is not clear which task is meant")
 		default:
 			target = u.node
 		}
 	}
 	if target == nil {
-		return f.refuse(nil, "", "there is no task %s%s", doc.Quote(id), meantID(id, "", f.units))
+		return nil, f.refuse(nil, "", "there is no task %s%s", doc.Quote(id), meantID(id, "", f.units))
+	}
+	return target, nil
+}
+
+// set changes the value of a key of a task. A new one is put behind those that are
+// written down while a task is worked on.
+func (f *File) set(id, key string, value *doc.Node) error {
+	target, err := f.node(id)
+	if err != nil {
+		return err
 	}
 	old := target.Get(key)
 	if old != nil && old.Equal(value) {
 		return nil
 	}
-	if next, ok := f.doc.Set(target, "id", key, value); ok {
-		return leaving(f.read(next))
+	after := "id"
+	if key == "updated_at" || key == "metadata" {
+		for _, one := range []string{"status", "iteration", "updated_at"} {
+			if target.Has(one) {
+				after = one
+			}
+		}
 	}
 	if old == nil {
 		old = target
 	}
-	return f.refuse(old, id, "%s cannot be changed without changing more than it; write it as %s: %s on a line of its own", key, key, value.Text)
+	return f.take(old, id, key, func() (*doc.Doc, bool) { return f.doc.Set(target, after, key, value) })
+}
+
+// take takes over a change of one key of a task, which stands at n.
+func (f *File) take(n *doc.Node, id, key string, change func() (*doc.Doc, bool)) error {
+	next, ok := change()
+	if !ok {
+		return f.refuse(n, id, "%s cannot be changed without changing more than it; write it in lines of its own, as in %s: …", key, key)
+	}
+	return leaving(f.read(next))
 }
 
 // Add appends a definition, and changes nothing that stands in the text: a list

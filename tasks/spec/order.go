@@ -35,8 +35,8 @@ func (f *File) Ready() []Definition {
 	return ready
 }
 
-// order refuses tasks that do not fit together.
-func (r *reader) order(units []unit) {
+// order refuses tasks that do not fit together, or to those that are there already.
+func (r *reader) order(units []unit, there []Definition) {
 	byID := make(map[string]int, len(units))
 	for i, u := range units {
 		if u.def.ID == "" {
@@ -58,9 +58,11 @@ func (r *reader) order(units []unit) {
 	for i, u := range units {
 		r.task = u.def.ID
 		for j, id := range u.def.Dependencies {
-			if next, known := byID[id]; known {
+			switch next, known := byID[id]; {
+			case slices.ContainsFunc(there, func(d Definition) bool { return d.ID == id }):
+			case known:
 				g.next[i] = append(g.next[i], next)
-			} else if !r.invalid.full() { // a guess takes time
+			case !r.invalid.full(): // a guess takes time
 				r.refuse(u.node.Get("dependencies").Items[j], "depends on %s, which is not a task of this file%s", doc.Quote(id), meantID(id, r.task, units))
 			}
 		}

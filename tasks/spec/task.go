@@ -73,7 +73,7 @@ func (c Config) criteria(d Definition, agent string) (Criteria, *doc.Node, error
 	own, _ := c.agent(agent)
 	preset := defaultsOf(agent)
 	got.Promise = cmp.Or(got.Promise, own.Promise, preset.promise, ralph.DefaultPromise)
-	got.MaxIterations = cmp.Or(got.MaxIterations, own.MaxIterations, preset.iterations, c.MaxIterations, 10)
+	got.MaxIterations = cmp.Or(got.MaxIterations, own.MaxIterations, c.MaxIterations, preset.iterations, 10)
 	if got.Description == "" && agent != "" {
 		got.Description = "Complete the " + agent + " stage of: " + cmp.Or(d.Title, d.ID)
 	}

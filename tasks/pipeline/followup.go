@@ -1,0 +1,132 @@
+package pipeline
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/ralph-loop/ralph/internal/file"
+	"github.com/ralph-loop/ralph/tasks/spec"
+)
+
+// FollowupFile is the path, in a workspace, of the file in which an agent may propose
+// tasks that follow the one it works on.
+const FollowupFile = ".ralph/followup.yaml"
+
+// Bounds of a proposal: its size in bytes, and how many tasks it has.
+const (
+	maxProposal  = 64 << 10
+	maxFollowups = 20
+)
+
+// ReadFollowups reads the tasks that are proposed in a file, nil = there is none. They
+// are definitions as in any task file. Each has an outcome and at least one acceptance
+// criterion, and its dependencies are tasks of f or other proposed ones. What is wrong
+// is an error that names the file and the line.
+//
+// It comes from an agent: what it has verified is a stranger's command.
+func (f *File) ReadFollowups(ctx context.Context, path string) ([]spec.Definition, error) {
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	text, err := file.Read("follow-ups", path, maxProposal)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("pipeline: %w", err)
+	}
+	proposed, err := spec.Parse(path, text)
+	if err != nil {
+		return nil, err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	now, err := f.look()
+	if err != nil {
+		return nil, err
+	}
+	proposed.Methods = f.Methods
+	if err := proposed.ValidateAdditions(now.Definitions()); err != nil {
+		return nil, err
+	}
+	defs := proposed.Definitions()
+	if len(defs) > maxFollowups {
+		return nil, fmt.Errorf("pipeline: follow-ups %s: %d tasks are proposed; at most %d are taken", path, len(defs), maxFollowups)
+	}
+	return defs, nil
+}
+
+// AddFollowups adds tasks that follow a task of the file, and returns them as they
+// were added: to be done, as of now, dependent on the parent, and with its ID as
+// "parent" in their metadata. One whose ID is taken gets another: the parent's with
+// -F1, -F2 and so on. All are added or none. They are not somebody else's: [File.Changes]
+// does not name them.
+func (f *File) AddFollowups(ctx context.Context, parent string, defs []spec.Definition) (added []spec.Definition, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	err = f.edit(ctx, func(now *spec.File) error {
+		there := now.Definitions()
+		if !slices.ContainsFunc(there, func(d spec.Definition) bool { return d.ID == parent }) {
+			return fmt.Errorf("pipeline: there is no task %q in %s that others could follow", parent, f.Path)
+		}
+		added = nil
+		for _, d := range defs {
+			d, err := followup(parent, d, slices.Concat(there, defs), slices.Concat(there, added))
+			if err == nil {
+				err = now.Add(d)
+			}
+			if err != nil {
+				return err
+			}
+			added = append(added, d)
+		}
+		return now.Validate()
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range added {
+		f.was, f.shows[d.ID] = append(f.was, d), d.Status
+	}
+	return added, nil
+}
+
+// followup is a definition as it is added. Known are the tasks it may depend on, and
+// taken those whose IDs it cannot have.
+func followup(parent string, d spec.Definition, known, taken []spec.Definition) (spec.Definition, error) {
+	has := func(in []spec.Definition, id string) bool {
+		return slices.ContainsFunc(in, func(o spec.Definition) bool { return o.ID == id })
+	}
+	switch {
+	case d.Completion == nil || d.Completion.Outcome == "" || len(d.Completion.Acceptance) == 0:
+		return d, fmt.Errorf("pipeline: %s: a task that follows another needs an outcome and at least one acceptance criterion", d.ID)
+	}
+	for _, id := range d.Dependencies {
+		if !has(known, id) {
+			return d, fmt.Errorf("pipeline: %s depends on %q, which is not a task", d.ID, id)
+		}
+	}
+	if !slices.Contains(d.Dependencies, parent) {
+		d.Dependencies = append(slices.Clip(d.Dependencies), parent)
+	}
+	for n := 1; d.ID == "" || has(taken, d.ID); n++ {
+		d.ID = fmt.Sprintf("%s-F%d", parent, n)
+	}
+	d.Status, d.Iteration = spec.StatusTodo, 0
+	d.CreatedAt = time.Now().UTC().Truncate(time.Second)
+	d.UpdatedAt = d.CreatedAt
+	d.Metadata = maps.Clone(d.Metadata)
+	if d.Metadata == nil {
+		d.Metadata = map[string]json.RawMessage{}
+	}
+	delete(d.Metadata, metaRunning)
+	delete(d.Metadata, metaFailure)
+	d.Metadata[metaParent], _ = json.Marshal(parent)
+	return d, nil
+}

@@ -1,0 +1,162 @@
+package pipeline
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/ralph-loop/ralph/tasks"
+	"github.com/ralph-loop/ralph/tasks/spec"
+)
+
+// List is the [Source] of a list: a tasks.md or a prd.json, see [tasks.OpenSource].
+// Each item is a definition: its key is the ID, its text the title, and what the list
+// says of it the description; a story's acceptance criteria are its completion's. That
+// a task is done is written by ticking its box, or making its story pass; nothing else
+// is written.
+//
+// The order of the list is that of the work. Items marked [P] that follow each other
+// below the same heading are a group, whose items do not wait for each other; any
+// other item is a group of its own. The items of a group wait for all before it.
+// Stories have no such mark and are one after the other.
+type List struct {
+	// Source is a [tasks.ListFile], a [tasks.PRDFile], or one with a method
+	// Tick(key string) error.
+	Source tasks.Source
+}
+
+type ticker interface{ Tick(key string) error }
+
+var (
+	_    Source   = List{}
+	_    InCommit = List{}
+	_, _ ticker   = tasks.ListFile{}, tasks.PRDFile{}
+)
+
+// Read implements [Source]. The dependencies are what keeps the order: the items of
+// the group before, and where those are all done already, earlier ones that are open.
+func (l List) Read(ctx context.Context) ([]spec.Definition, error) {
+	if _, ok := l.Source.(ticker); !ok {
+		return nil, fmt.Errorf("pipeline: a list of %T cannot be told what is done: it needs a method Tick(key string) error", l.Source)
+	}
+	items, err := l.Source.Items(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var all []spec.Definition
+	var waits []string // of the group that is next
+	for _, group := range groups(items) {
+		var open, ids []string
+		for _, it := range group {
+			d := define(it)
+			d.Dependencies = waits
+			all, ids = append(all, d), append(ids, d.ID)
+			if !it.Done {
+				open = append(open, d.ID)
+			}
+		}
+		if len(open) > 0 {
+			waits = ids
+			continue
+		}
+		left := slices.DeleteFunc(slices.Clone(waits), func(id string) bool {
+			return slices.ContainsFunc(items, func(it tasks.Item) bool { return it.Key == id && it.Done })
+		})
+		waits = append(ids, left...)
+	}
+	return all, nil
+}
+
+// groups are the items that may be worked on at the same time, in their order.
+func groups(items []tasks.Item) [][]tasks.Item {
+	var all [][]tasks.Item
+	for i, it := range items {
+		if i > 0 && it.Parallel && items[i-1].Parallel && it.Phase == items[i-1].Phase {
+			all[len(all)-1] = append(all[len(all)-1], it)
+		} else {
+			all = append(all, []tasks.Item{it})
+		}
+	}
+	return all
+}
+
+// define is the definition of an item.
+func define(it tasks.Item) spec.Definition {
+	d := spec.Definition{ID: it.Key, Title: cmp.Or(it.Text, it.Key), Status: spec.StatusTodo, Priority: it.Priority}
+	if it.Done {
+		d.Status = spec.StatusDone
+	}
+	criteria := slices.DeleteFunc(slices.Clone(it.Acceptance), func(text string) bool { return strings.TrimSpace(text) == "" })
+	if it.Acceptance = nil; len(criteria) > 0 {
+		d.Completion = &spec.Completion{Outcome: d.Title, Acceptance: criteria}
+	}
+	d.Description = it.Describe()
+	return d
+}
+
+// Take implements [Source]: an item that is in the list and open is there to be taken.
+func (l List) Take(ctx context.Context, id string) (bool, error) {
+	items, err := l.Source.Items(ctx)
+	if err != nil {
+		return false, &LostError{err}
+	}
+	return slices.ContainsFunc(items, func(it tasks.Item) bool { return it.Key == id && !it.Done }), nil
+}
+
+// Write implements [Source].
+func (l List) Write(ctx context.Context, id string, u Update) error {
+	to, ok := l.Source.(ticker)
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case u.Status != spec.StatusDone || !ok:
+		return nil
+	}
+	return to.Tick(id)
+}
+
+// Filename implements [InCommit].
+func (l List) Filename() string {
+	var path string
+	switch src := l.Source.(type) {
+	case tasks.ListFile:
+		path = src.Path
+	case tasks.PRDFile:
+		path = src.Path
+	}
+	if path == "" {
+		return ""
+	}
+	abs, _ := filepath.Abs(path) // fails only if the current folder is gone
+	return cmp.Or(abs, path)
+}
+
+// Mark implements [InCommit]. The item is found by its key, wherever it stands.
+func (l List) Mark(id string, text []byte) ([]byte, error) {
+	var items []tasks.Item
+	tick := tasks.Tick
+	switch l.Source.(type) {
+	case tasks.ListFile:
+		list, err := tasks.ParseList(text)
+		if err != nil {
+			return nil, fmt.Errorf("pipeline: %s: %w", l.Filename(), err)
+		}
+		items = list.All()
+	case tasks.PRDFile:
+		prd, err := tasks.ParsePRD(text)
+		if err != nil {
+			return nil, fmt.Errorf("pipeline: %s: %w", l.Filename(), err)
+		}
+		items, tick = prd.Items, tasks.TickPRD
+	default:
+		return nil, fmt.Errorf("pipeline: a list of %T has no text", l.Source)
+	}
+	i := slices.IndexFunc(items, func(it tasks.Item) bool { return it.Key == id })
+	if i < 0 {
+		return nil, fmt.Errorf("pipeline: %s: there is no task %q any more", l.Filename(), id)
+	}
+	return tick(text, items[i])
+}

@@ -1,0 +1,100 @@
+package pipeline
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/ralph-loop/ralph/tasks/spec"
+)
+
+// A Source holds the definitions that a pipeline works on: [File] is one, and so is
+// [List]; programs write others, for a database or an issue tracker. Its methods may
+// be called concurrently.
+//
+// Read returns all definitions as they are now, in their order, also those that are
+// done; the caller does not change them. It is called when a run begins, and what it
+// returns is what the run agrees to.
+//
+// Take takes a task for this run. False means that it is not this run's to work on:
+// somebody else has it, has changed it, or it is gone. An error means that this cannot
+// be known.
+//
+// Write writes down how far a task is. What somebody else has changed since Read is
+// left as it is, and the error is an [*AlteredError]; if there is nothing left to
+// write to, it is a [*LostError]. Neither is the end of other tasks.
+type Source interface {
+	Read(ctx context.Context) ([]spec.Definition, error)
+	Take(ctx context.Context, id string) (bool, error)
+	Write(ctx context.Context, id string, u Update) error
+}
+
+// A Watcher is a Source that can say what somebody else has done to its definitions
+// since Read: of which tasks it is that they are altered, and how ("removed", "changed
+// (title)"), and which were added. What was altered once stays so until the next Read.
+type Watcher interface {
+	Changes(ctx context.Context) (altered map[string]string, added []spec.Definition, err error)
+}
+
+// InCommit is a Source whose statuses belong into the commit that brings the work:
+// a list, in which the box is ticked.
+type InCommit interface {
+	// Filename is the absolute path of the file, "" = there is none.
+	Filename() string
+	// Mark returns a text of that file in which the task is done, and nothing else
+	// differs. The text need not be the one that was read. It is pure.
+	Mark(id string, text []byte) ([]byte, error)
+}
+
+// An Update is what is written down of a task.
+type Update struct {
+	Status    spec.Status
+	Iteration int       // 0 = as it is
+	Time      time.Time // when that was, updated_at; zero = as it is
+
+	Running *Running // metadata "ralph"; nil = it is removed
+	Failure *Failure // metadata "ralph_failure"; nil = as it is, but removed where the task is done
+}
+
+// Running says what a task is doing.
+type Running struct {
+	Stage             string    `json:"stage"`
+	Iteration         int       `json:"iteration"`
+	MaxIterations     int       `json:"max_iterations"`
+	StartedAt         time.Time `json:"started_at"`
+	CompletionPromise string    `json:"completion_promise"`
+}
+
+// A Failure says why a stage of a task ended without a verified claim.
+type Failure struct {
+	Stage          string `json:"stage"`
+	IterationsUsed int    `json:"iterations_used"`
+	LastOutput     string `json:"last_output"` // without secrets; of more than 4 KiB the end is written
+	Reason         string `json:"reason"`
+}
+
+// An AlteredError says that somebody else has changed a task since it was read:
+// nothing is written to it.
+type AlteredError struct {
+	ID   string
+	What string // "removed", "given twice", "changed (title)", "set to done"
+}
+
+func (e *AlteredError) Error() string {
+	return fmt.Sprintf("pipeline: %s was %s by somebody else; it is left as it is", e.ID, e.What)
+}
+
+// A LostError says that what holds the definitions can no longer be read. Nothing is
+// written over it.
+type LostError struct{ Err error }
+
+func (e *LostError) Error() string {
+	return "pipeline: the task file can no longer be read, and nothing is written over it: " + e.Err.Error()
+}
+
+func (e *LostError) Unwrap() error { return e.Err }
+
+// open reports whether a task of this status is to be worked on.
+func open(s spec.Status) bool {
+	return s.Effective() == spec.StatusTodo || s == spec.StatusRunning
+}
