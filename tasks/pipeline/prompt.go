@@ -9,7 +9,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/file"
@@ -37,7 +39,7 @@ type Prompts struct {
 	Dir string
 	// Spec is the folder of the specifications, relative to the workspace. That of the
 	// spec_id auth is auth/spec.md in it, else auth.md. "" = the first that is found in
-	// specs, .specify/specs, .specflow/specs and docs/specs.
+	// specs, .specify/specs and docs/specs. What is blank is none.
 	Spec string
 }
 
@@ -120,8 +122,12 @@ func (p Prompts) own(agent string) (role, error) {
 		return role{}, nil
 	}
 	text, err := file.Read("prompt", r.file, maxRole)
-	if r.text = strings.TrimSpace(string(text)); err == nil && r.text == "" {
+	switch r.text = strings.TrimSpace(string(text)); {
+	case err != nil:
+	case r.text == "":
 		err = fmt.Errorf("prompt %s is blank: write what the %s is to do, or remove it", r.file, agent)
+	case !utf8.Valid(text):
+		err = fmt.Errorf("prompt %s is not valid UTF-8", r.file)
 	}
 	return r, err
 }
@@ -156,34 +162,47 @@ func (r role) fill(values map[string]string) (string, error) {
 // be verified, and what came of the iterations before. The task's own Prompt is not
 // used, and should be the description alone, for that is what judges are shown.
 //
-// The specification is looked for in workspace, now, and is a regular file to which
-// no link from outside of it leads, nor one with an absolute path; otherwise
-// that is an error. The first 64 KiB are told. That there is none is no error: it
-// is told too. To have an agent not write the specification of those who come after it,
-// the workspace is the one that tasks are merged into, and not the task's worktree.
+// The specification is looked for in workspace, now. What is there must be a regular
+// file, reached without links that leave the workspace or are absolute; else that is an
+// error. The first 64 KiB of it are told. That there is none is told too, and no error.
+// Let workspace be the folder that tasks are merged into, not the task's own worktree:
+// there a coder could write the specification for its reviewer.
 //
 // What people have not written for the agent is quoted, and the tags of promises in it
 // are told as [promise]: whoever copies them claims nothing.
 func (r Roles) Prompt(workspace string, s Stage) (func(context.Context, ralph.State) (string, error), error) {
+	found, err := r.specification(workspace, s.Definition.SpecID)
+	if err != nil {
+		return nil, fmt.Errorf("pipeline: %w", err)
+	}
 	own, there := r.of[s.Agent]
 	if !there {
 		own = builtinRole(s.Agent)
 	}
+	fixed, rules := s.task()+found.section()+records(s.Before)+s.sentBack(), s.rules()
 	return func(_ context.Context, st ralph.State) (string, error) {
-		text, err := own.fill(values(s, st, ""))
+		text, err := own.fill(values(s, st, found.path))
 		if err != nil {
 			return "", fmt.Errorf("pipeline: %w", err)
 		}
-		st.Task.Prompt = text
-		return st.Opening() + st.Continuation(), nil
+		st.Task.Prompt = s.information(st) + fixed + section("Your role", text) + rules
+		text = st.Opening()
+		if more := st.Continuation(); more != "" {
+			text += "\n" + more
+		}
+		return text, nil
 	}, nil
 }
 
 // values are what a role may name.
 func values(s Stage, st ralph.State, path string) map[string]string {
+	d := s.Definition
 	return map[string]string{
-		"TASK_ID": s.Definition.ID, "TASK_TITLE": cmp.Or(s.Definition.Title, s.Definition.ID), "STAGE": s.Agent,
-		"ITERATION": fmt.Sprint(st.Iteration), "MAX_ITERATIONS": fmt.Sprint(max(cmp.Or(st.Task.Limits.Iterations, 10), 0)),
-		"SPEC_ID": s.Definition.SpecID, "SPEC_PATH": path, "REJECT": "",
+		"TASK_ID": oneLine(d.ID), "TASK_TITLE": oneLine(cmp.Or(d.Title, d.ID)), "STAGE": oneLine(s.Agent),
+		"ITERATION": strconv.Itoa(st.Iteration), "MAX_ITERATIONS": strconv.Itoa(maximum(st)),
+		"SPEC_ID": oneLine(d.SpecID), "SPEC_PATH": oneLine(path), "REJECT": reject(st.Task),
 	}
 }
+
+// maximum is the number of iterations that a loop may have, 0 = any.
+func maximum(st ralph.State) int { return max(cmp.Or(st.Task.Limits.Iterations, 10), 0) }
