@@ -81,8 +81,10 @@ func (s Stage) rules() string {
 		where = "- You work in a git worktree that this task has for itself, on the branch " + oneLine(s.Branch) + ". Stay in it: do not switch, merge, rebase or push branches. What is not committed when every stage is verified is committed for you, and the branch is merged for you."
 	}
 	return section("What holds for everyone", fmt.Sprintf(`%s
-- The file that this task comes from is not yours: leave its text and the status of its tasks alone. So are the folder .ralph, but for the one file that is named here, and the configuration and the hooks of git.
-- Work that you find and that this task does not ask for, leave undone. You may propose it as a task of its own: add it to .ralph/followup.yaml, a list in this form. An outcome and at least one criterion that can be checked are required. People decide what becomes of it.
+- The file that this task comes from is not yours: leave its text and the status of its tasks alone. Neither are the configuration and the hooks of git, nor the folder .ralph but for the one file that is named here.
+- Work that you find and that this task does not ask for, leave undone. You may propose it as a task of its own in .ralph/followup.yaml: people decide what becomes of it.
+
+That file is a list of tasks in this form. An outcome and at least one criterion are required:
 
 %s`, where, quoted(`- id: a name that no task has
   title: what is to be done, in a few words
@@ -166,14 +168,14 @@ func (r Roles) specification(workspace, id string) (found, error) {
 	}
 	defer root.Close() // it was only read
 	folders := []string{"specs", ".specify/specs", "docs/specs"}
-	if r.spec != "" {
+	switch {
+	case !filepath.IsLocal(id): // the name of no file in them
+		folders = nil
+	case r.spec != "":
 		folders = []string{filepath.ToSlash(r.spec)}
 	}
 	for _, folder := range folders {
 		for _, name := range []string{path.Join(folder, id, "spec.md"), path.Join(folder, id+".md")} {
-			if !filepath.IsLocal(id) { // a name in another folder is none
-				continue
-			}
 			err := f.read(root, name)
 			if err == nil && strings.TrimSpace(f.text) != "" {
 				f.path = name
