@@ -24,18 +24,26 @@ import (
 )
 
 // Open opens a regular file for reading.
-func Open(what, path string) (*os.File, error) {
+func Open(what, path string) (*os.File, error) { return open(what, path, os.Stat, os.OpenFile) }
+
+// OpenIn opens a regular file for reading in a folder. Links on the way are relative and
+// do not leave it.
+func OpenIn(what string, root *os.Root, path string) (*os.File, error) {
+	return open(what, path, root.Stat, root.OpenFile)
+}
+
+func open(what, path string, stat func(string) (fs.FileInfo, error), openFile func(string, int, fs.FileMode) (*os.File, error)) (*os.File, error) {
 	if path == "" {
 		return nil, fmt.Errorf("no path of a %s is given", cmp.Or(what, "file"))
 	}
-	info, err := os.Stat(path)
+	info, err := stat(path)
 	if err != nil {
 		return nil, failed(what, path, err)
 	}
 	if wrong := regular(info); wrong != "" {
 		return nil, refused(what, path, wrong)
 	}
-	f, err := os.OpenFile(path, os.O_RDONLY|NonBlock, 0)
+	f, err := openFile(path, os.O_RDONLY|NonBlock, 0)
 	if err != nil {
 		return nil, failed(what, path, err)
 	}

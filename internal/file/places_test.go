@@ -4,6 +4,7 @@ package file_test
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -62,6 +63,14 @@ func TestPlaces(t *testing.T) {
 			}
 			p.Check(t, err, p.Read, path, text)
 		})
+		t.Run("OpenIn "+p.Name, func(t *testing.T) {
+			t.Parallel()
+			p := p
+			p.Says = ""
+			path := filepath.Join(t.TempDir(), "f")
+			p.Put(t, path, text)
+			p.Check(t, filetest.Within(t, func() error { return openIn(filepath.Dir(path), "f") }), p.Read, path, text)
+		})
 		t.Run("Create "+p.Name, func(t *testing.T) {
 			t.Parallel()
 			p := p
@@ -74,6 +83,37 @@ func TestPlaces(t *testing.T) {
 			p.Says = ""
 			p.Check(t, err, false, path, text)
 		})
+	}
+}
+
+func openIn(dir, name string) error {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	f, err := file.OpenIn("log", root, name)
+	if err == nil {
+		err = f.Close()
+	}
+	if err = errors.Join(err, root.Close()); err != nil {
+		err = fmt.Errorf("%s: %w", filepath.Join(dir, name), err) // it names the file as the folder does
+	}
+	return err
+}
+
+// TestOpenIn: a link that leads out of the folder leads nowhere.
+func TestOpenIn(t *testing.T) {
+	t.Parallel()
+	top := t.TempDir()
+	dir := filepath.Join(top, "in")
+	if err := errors.Join(os.Mkdir(dir, 0o700), os.WriteFile(filepath.Join(top, "out"), nil, 0o600), os.WriteFile(filepath.Join(dir, "f"), nil, 0o600),
+		os.Symlink("f", filepath.Join(dir, "within")), os.Symlink("../out", filepath.Join(dir, "away")), os.Symlink("..", filepath.Join(dir, "up"))); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]bool{"f": true, "within": true, "away": false, "up/out": false, "../out": false, "none": false, "": false} {
+		if err := openIn(dir, name); (err == nil) != want {
+			t.Errorf("%q: %v", name, err)
+		}
 	}
 }
 
