@@ -95,6 +95,7 @@ const (
 	EventRequested        EventKind = "requested"    // a change that another process asks for: the event it would be, its kind in Meta["kind"]; it changes nothing until the driver takes it over
 	EventCancelled        EventKind = "cancelled"    // Text is the reason
 	EventHook             EventKind = "hook"         // State as a [Hook] goes on by, with the zero Task if that is as before, and Iteration, the last one; without State the loop has not changed
+	EventStep             EventKind = "step"         // Meta and Text: what a driver of many loops records of itself; it changes nothing of a loop
 	EventLoopStopped      EventKind = "loop_stopped" // State at the end: the completion record
 )
 

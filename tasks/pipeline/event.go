@@ -161,7 +161,7 @@ func (s State) begin(part int, ev Event) State {
 	case run < 0 && s.startable(part):
 		now.Phase = PhaseRunning
 		s = s.set(part, now)
-		s.Running = append(slices.Clip(s.Running), Running{Part: part})
+		s.Running = append(slices.Clip(s.Running), Live{Part: part})
 		return s
 	}
 	return s.stop(ralph.StopInvalid, fmt.Sprintf("%s of %s has begun, but must not: two drivers are at work, or the record has a hole", ev.Agent, ev.Task))

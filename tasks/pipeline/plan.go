@@ -91,7 +91,7 @@ func (s *State) carry(part int, t Planned, last State, was int) {
 		case PhaseRunning, PhaseInterrupted:
 			if run >= 0 && s.Loop(part) == last.Loop(was) {
 				now.Phase = PhaseInterrupted
-				s.Running = append(s.Running, Running{Part: part, Used: last.Running[run].Used})
+				s.Running = append(s.Running, Live{Part: part, Used: last.Running[run].Used})
 				return
 			}
 		case PhaseFailed:

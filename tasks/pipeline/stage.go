@@ -82,9 +82,6 @@ func (r *run) stage(ctx context.Context, step Step) error {
 	return cmp.Or(err, r.propose(ctx, step.Part), r.settled(ctx, step, ev))
 }
 
-// maxOutput is how much of an agent's last words is kept with a failure, in bytes.
-const maxOutput = 4 << 10
-
 // A stage is a stage that runs.
 type stage struct {
 	*run
@@ -197,7 +194,7 @@ func (r *run) prompt(step Step, dir string) (func(context.Context, ralph.State) 
 	if r.p.Prompt != nil {
 		return r.p.Prompt(told), nil
 	}
-	return r.roles.Prompt(dir, told)
+	return r.roles.Prompt(r.dir, told) // not the worktree: one agent could write what another is told
 }
 
 // rejection is why a stage was sent back to this one.

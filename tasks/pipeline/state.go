@@ -33,7 +33,7 @@ type State struct {
 	Stands []Stand `json:"stands"`
 	// Running are the loops that have begun and have not ended, also those that were
 	// interrupted.
-	Running []Running `json:"running,omitempty"`
+	Running []Live `json:"running,omitempty"`
 
 	// Settled is what all has used but the loops in Running, see [State.Used].
 	Settled ralph.Usage `json:"settled,omitzero"`
@@ -122,8 +122,8 @@ type Stand struct {
 	Again    int    `json:"again,omitempty"`  // how many of its stages were begun anew: loops of the same name are told apart by it
 }
 
-// A Running is a loop that has begun.
-type Running struct {
+// A Live is a loop that has begun.
+type Live struct {
 	Part int         `json:"part"`
 	Used ralph.Usage `json:"used,omitzero"` // so far
 	// Reserved is what the iteration that runs may use, nil = none runs; Waits says that

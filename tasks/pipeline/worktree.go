@@ -152,8 +152,6 @@ func (r *run) keep(ctx context.Context, part int, agent string) (commit, tree st
 	return t.Commit(context.WithoutCancel(ctx), fmt.Sprintf("%s: %s\n\nStage: %s", d.ID, oneLine(d.Title), agent))
 }
 
-func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
-
 // filters are the programs that the workspace's own configuration has git run.
 func (a *Agreed) filters(ctx context.Context) (all []string, err error) {
 	repo, err := git.OpenRepo(ctx, a.dir)

@@ -167,6 +167,17 @@ func (v TaskVerifier) Takes(t ralph.Task) time.Duration {
 	return 0
 }
 
+// Evidence reports whether the verifier of a task looks at more than the words of the
+// answer: a command, a judge, files. Of one that cannot be built it is true.
+func (v TaskVerifier) Evidence(t ralph.Task) bool {
+	a, err := agreed(t)
+	if err != nil {
+		return true
+	}
+	judged := v.env.Judge != nil && len(a.acceptance) > 0
+	return len(a.guard) > 0 || a.check.method != stringMatch && (a.check.method != "" || judged)
+}
+
 // Starts returns the commands that the checks of a task run, and the judge's, as
 // lines for people, see [verify.External.Starts]. It runs nothing.
 func (v TaskVerifier) Starts(t ralph.Task) []string {
