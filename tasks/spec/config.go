@@ -98,6 +98,7 @@ func ParseConfig(name string, text []byte) (Config, error) {
 		r.misspeltRalph(d.Roots[0])
 		if n := given(d.Roots[0], "ralph"); n != nil {
 			r.mapping(n, "ralph", c.fields(&r), func(key, value *doc.Node) bool { return r.agentDefaults(&c, key, value) })
+			r.rejects(c, n)
 		}
 	}
 	if err := r.problems(); err != nil {
@@ -140,14 +141,25 @@ func (a *AgentConfig) fields(r *reader) []field {
 	}
 }
 
-// agentDefaults reads what stands under an agent's name.
+// agentDefaults reads what stands under an agent's name. A text under the name of a
+// known agent is its client.
 func (r *reader) agentDefaults(c *Config, key, n *doc.Node) bool {
-	if n.Kind != doc.Map || strings.TrimSpace(key.Text) == "" {
+	client := n.Kind == doc.Text
+	if n.Kind != doc.Map && !client || strings.TrimSpace(key.Text) == "" {
 		return false
 	}
+	wrong := len(r.wrong)
 	r.agentName(key)
 	a := AgentConfig{Agent: key.Text}
 	what := inside("ralph", key.Text)
+	switch {
+	case client && slices.Contains(knownAgents(), key.Text):
+		a.Client = r.nonBlank(n, what)
+		c.Agents = append(c.Agents, a)
+		return true
+	case client:
+		return len(r.wrong) > wrong
+	}
 	r.mapping(n, what, a.fields(r), nil)
 	if at := n.Get("completion_promise"); isText(at) {
 		r.promise(at, inside(what, "completion_promise"), ralph.Task{Promise: a.Promise})
@@ -157,4 +169,22 @@ func (r *reader) agentDefaults(c *Config, key, n *doc.Node) bool {
 	}
 	c.Agents = append(c.Agents, a)
 	return true
+}
+
+// rejects refuses agents to which no task could go back.
+func (r *reader) rejects(c Config, n *doc.Node) {
+	order := c.order(nil)
+	for _, a := range c.Agents {
+		own := n.Get(a.Agent)
+		at := slices.Index(order, a.OnReject)
+		switch what := inside("ralph", a.Agent); {
+		case a.OnReject == "" && a.MaxRounds > 0:
+			r.refuse(own.Get("max_rounds"), "%s.max_rounds: it needs on_reject, the agent that a task goes back to", what)
+		case a.OnReject == "":
+		case at < 0:
+			r.refuse(own.Get("on_reject"), "%s.on_reject: nothing is known of an agent %s%s", what, doc.Quote(a.OnReject), meant(a.OnReject, order))
+		case at >= slices.Index(order, a.Agent):
+			r.refuse(own.Get("on_reject"), "%s.on_reject: %s does not work before %s; the order is %s", what, a.OnReject, a.Agent, strings.Join(order, ", "))
+		}
+	}
 }
