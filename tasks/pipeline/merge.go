@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"path/filepath"
 	"time"
 
 	"github.com/ralph-loop/ralph"
@@ -81,7 +80,7 @@ func (r *run) bring(ctx context.Context, part int) (used ralph.Usage, err error)
 	if len(m.Conflicts) > 0 {
 		return used, &unmergedError{"it conflicts with the main branch in " + some(m.Conflicts), m.Conflicts}
 	}
-	if used, err = r.verifyMerge(ctx, part, t, head, m); err != nil {
+	if used, err = r.verifyMerge(ctx, part, t, head, commit, m); err != nil {
 		return used, err
 	}
 	if put := r.mark(ctx, head, d.ID); put != nil {
@@ -118,7 +117,7 @@ func (r *run) mark(ctx context.Context, commit, id string) map[string][]byte {
 
 // verifyMerge has the verifiers of the stages look at what comes of the merge, unless that
 // is just what they have seen.
-func (r *run) verifyMerge(ctx context.Context, part int, t *git.Tree, head string, m git.Merged) (used ralph.Usage, err error) {
+func (r *run) verifyMerge(ctx context.Context, part int, t *git.Tree, head, from string, m git.Merged) (used ralph.Usage, err error) {
 	s := r.state()
 	var again []string
 	for i, agent := range s.Orders[s.Parts[part].Order] {
@@ -135,7 +134,7 @@ func (r *run) verifyMerge(ctx context.Context, part int, t *git.Tree, head strin
 		if k.answer.Output == "" {
 			return used, fmt.Errorf("pipeline: %s of %s must be verified again after the merge, and %w", agent, s.Parts[part].ID, errNotOnRecord)
 		}
-		verdict, err := r.verifyAgain(ctx, k, t, head, m)
+		verdict, err := r.verifyAgain(ctx, k, t, head, from, m)
 		used = used.Add(verdict.Usage)
 		if err == nil && !verdict.Passed {
 			err = &unmergedError{reason: "after the merge with the main branch, " + agent + " is rejected: " + verdict.Feedback}
@@ -150,12 +149,16 @@ func (r *run) verifyMerge(ctx context.Context, part int, t *git.Tree, head strin
 // verifyAgain asks the verifier of a stage about a merge: with the words that the agent
 // claimed with, in the worktree of the task. What is guarded must be as it was when the
 // stage began, or as the main branch has it by now.
-func (r *run) verifyAgain(ctx context.Context, k known, t *git.Tree, head string, m git.Merged) (ralph.Verdict, error) {
+func (r *run) verifyAgain(ctx context.Context, k known, t *git.Tree, head, from string, m git.Merged) (ralph.Verdict, error) {
 	st := k.state
 	st.Stop, st.Detail, st.NextIteration, st.NextAttempt, st.Base = "", "", 0, 0, head
 	st.Loop += ".merge"
 	st.Task.Dir = t.Dir
-	guarded, err := r.guarded(ctx, st.Task, t, m.Base, head)
+	base, err := r.repo.Fork(ctx, head, from)
+	var guarded map[string]string
+	if err == nil {
+		guarded, err = r.guarded(ctx, st.Task, t, base, head)
+	}
 	if err == nil {
 		err = t.Checkout(ctx, m.Commit)
 	}
@@ -235,5 +238,3 @@ func (r *run) finishMerge(ctx context.Context) error {
 	r.ahead = append(r.ahead, part)
 	return nil
 }
-
-var _ = filepath.Join

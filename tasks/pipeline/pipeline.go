@@ -24,7 +24,6 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
-	"time"
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/progress"
@@ -180,4 +179,14 @@ func (p *Pipeline) workspace() (string, error) {
 		return "", fmt.Errorf("pipeline: workspace: %w", err)
 	}
 	return dir, nil
+}
+
+// client is the program that the configuration wants for an agent, "" = any.
+func (p *Pipeline) client(agent string) string {
+	for _, c := range p.Config.Agents {
+		if c.Agent == agent {
+			return c.Client
+		}
+	}
+	return ""
 }

@@ -194,7 +194,7 @@ func (s State) Remaining() int {
 
 // running is the index of a task's loop in Running, -1 = it has none.
 func (s State) running(part int) int {
-	return slices.IndexFunc(s.Running, func(r Running) bool { return r.Part == part })
+	return slices.IndexFunc(s.Running, func(r Live) bool { return r.Part == part })
 }
 
 // working is how many agents work.

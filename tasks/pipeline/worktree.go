@@ -159,7 +159,7 @@ func (a *Agreed) filters(ctx context.Context) (all []string, err error) {
 		return nil, fmt.Errorf("pipeline: %w", err)
 	}
 	for _, p := range repo.Programs() {
-		all = append(all, p.String())
+		all = append(all, p.Key+" = "+p.Command)
 	}
 	return all, nil
 }
