@@ -1,5 +1,5 @@
-// Package git asks git what it knows of a folder. It holds every call of git,
-// and reads only.
+// Package git asks git what it knows of a folder, and has it keep the work of agents
+// in work trees of their own: see [Repo]. It holds every call of git.
 //
 // A workspace's own configuration must not run anything because somebody looks at
 // it: see [Look].
@@ -17,6 +17,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/ralph-loop/ralph/internal/process"
 )
 
 // A NoneError says that a folder is in no work tree.
@@ -47,7 +49,11 @@ func TopLevel(ctx context.Context, dir string) (string, error) {
 // Branch returns the branch that is checked out in dir ("" = the current folder),
 // also one without commits; "" if none is.
 func Branch(ctx context.Context, dir string) (string, error) {
-	out, err := call{dir: dir}.run(ctx, "symbolic-ref", "--quiet", "--short", "HEAD")
+	return call{dir: dir}.branch(ctx)
+}
+
+func (c call) branch(ctx context.Context) (string, error) {
+	out, err := c.run(ctx, "symbolic-ref", "--quiet", "--short", "HEAD")
 	if exit, ok := errors.AsType[*exitError](err); ok && exit.code == 1 {
 		return "", nil
 	}
@@ -59,6 +65,7 @@ type exitError struct {
 	command string
 	code    int
 	said    string
+	out     string // what it had written until then
 }
 
 func (e *exitError) Error() string {
@@ -70,6 +77,9 @@ type call struct {
 	dir     string   // "" = the current folder
 	options []string // before the command
 	env     []string // beside what every call has
+	input   string
+	bound   time.Duration // 0 = patience
+	alone   bool          // without a terminal, or whatever else can ask a user
 }
 
 // run runs git on a folder, whatever the environment says: in a git hook it names
@@ -77,7 +87,7 @@ type call struct {
 // anything, speaks English, transfers nothing, and starts no program but those
 // that are configured as filters, see [Look].
 func (c call) run(ctx context.Context, args ...string) (string, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, patience, errPatience)
+	ctx, cancel := context.WithTimeoutCause(ctx, cmp.Or(c.bound, patience), errPatience)
 	defer cancel()
 	// What is off: a program that tells what changed; hooks; a file that is read;
 	// what has git take a file for unchanged that is not; and that a folder of
@@ -88,6 +98,13 @@ func (c call) run(ctx context.Context, args ...string) (string, error) {
 	var out, said bytes.Buffer
 	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = c.dir, slices.Concat(environ(), c.env), &out, &said
 	cmd.WaitDelay = 5 * time.Second
+	if c.input != "" {
+		cmd.Stdin = strings.NewReader(c.input)
+	}
+	if c.alone {
+		cmd.SysProcAttr = process.Apart()
+		cmd.Env = append(cmd.Env, "GIT_ASKPASS=", "SSH_ASKPASS=", "SSH_ASKPASS_REQUIRE=never", "GPG_TTY=", "DISPLAY=", "WAYLAND_DISPLAY=")
+	}
 	err := cmd.Run()
 	if err == nil {
 		return out.String(), nil
@@ -97,7 +114,7 @@ func (c call) run(ctx context.Context, args ...string) (string, error) {
 	}
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 		first, _, _ := strings.Cut(strings.TrimSpace(said.String()), "\n")
-		return "", &exitError{args[0], exit.ExitCode(), first}
+		return "", &exitError{args[0], exit.ExitCode(), first, out.String()}
 	}
 	return "", fmt.Errorf("git %s: %w", args[0], err)
 }

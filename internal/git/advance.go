@@ -1,0 +1,209 @@
+package git
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Advance moves the user's branch and the files of his work tree from one commit to
+// another. Called again, it finishes what a kill has left half done; if the branch is
+// at to already, it does nothing.
+//
+// Nothing of the user is written over: a file that is neither as it was in from nor as
+// it is in to, a file that git does not have and that is in the way, and what is staged
+// for such a path, are an error that names them, and nothing is changed. Other
+// changes stay as they are. Files of keep are left as they lie.
+//
+// Files that are not checked out, as sparse checkouts have it, are not written. The
+// folders of submodules are not gone into.
+func (r *Repo) Advance(ctx context.Context, from, to string, keep []string) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	a, err := r.advance(ctx, from, to, keep)
+	if err != nil {
+		return err
+	}
+	unlock, err := r.lock()
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	head, err := r.Head(ctx)
+	if err != nil {
+		return err
+	}
+	branch, err := r.own().branch(ctx)
+	switch {
+	case err != nil:
+		return err
+	case branch != r.Branch:
+		return fmt.Errorf("git: another branch is checked out now: %s, not %s", cmp.Or(branch, "none"), cmp.Or(r.Branch, "none"))
+	case head == a.to:
+		return nil
+	case head != a.from:
+		return fmt.Errorf("git: %s has moved: it is at %.10s, not %.10s", cmp.Or(r.Branch, "the head"), head, a.from)
+	}
+	for _, name := range begun {
+		if there(filepath.Join(r.dir, name)) {
+			return fmt.Errorf("git: in %s something is begun and not finished (%s): finish it first", r.Top, name)
+		}
+	}
+	return a.run(ctx)
+}
+
+// An advance is one move of the user's work tree.
+type advance struct {
+	repo     *Repo
+	from, to string
+	changes  []delta // without those of keep
+	kept     []delta
+}
+
+func (r *Repo) advance(ctx context.Context, from, to string, keep []string) (*advance, error) {
+	a := &advance{repo: r}
+	var err error
+	if a.from, err = r.own().commit(ctx, from); err != nil {
+		return nil, err
+	}
+	if a.to, err = r.own().commit(ctx, to); err != nil {
+		return nil, err
+	}
+	if on, err := r.own().within(ctx, a.from, a.to); err != nil || !on {
+		return nil, cmp.Or(err, fmt.Errorf("git: the commit %.10s does not go on from %.10s", a.to, a.from))
+	}
+	all, err := r.own().diff(ctx, "diff-tree", "-r", a.from, a.to)
+	for _, d := range all {
+		if slices.Contains(keep, d.path) {
+			a.kept = append(a.kept, d)
+		} else {
+			a.changes = append(a.changes, d)
+		}
+	}
+	return a, err
+}
+
+// run moves the files and the index, and then the branch: as long as that is not
+// moved, it can be done again. If it cannot be moved, everything goes back.
+func (a *advance) run(ctx context.Context) error {
+	if err := a.move(ctx); err != nil {
+		return err
+	}
+	ctx = context.WithoutCancel(ctx)
+	_, err := a.repo.own().run(ctx, "update-ref", "-m", "ralph: merge", "HEAD", a.to, a.from)
+	if err == nil {
+		return nil
+	}
+	back := &advance{repo: a.repo, from: a.to, to: a.from}
+	for _, d := range a.changes {
+		back.changes = append(back.changes, delta{d.path, d.new, d.old})
+	}
+	for _, d := range a.kept {
+		back.kept = append(back.kept, delta{d.path, d.new, d.old})
+	}
+	return errors.Join(err, back.move(ctx))
+}
+
+func (a *advance) move(ctx context.Context) error {
+	r := a.repo
+	old, err := os.ReadDir(r.dir)
+	for _, e := range old {
+		if strings.HasPrefix(e.Name(), "ralph-stage-") { // a kill has left it
+			err = errors.Join(err, os.RemoveAll(filepath.Join(r.dir, e.Name())))
+		}
+	}
+	staging, err2 := os.MkdirTemp(r.dir, "ralph-stage-")
+	if err = errors.Join(err, err2); err != nil {
+		return fmt.Errorf("git: %w", err)
+	}
+	defer os.RemoveAll(staging)
+	s, err := r.shadow(r.Top)
+	if err != nil {
+		return err
+	}
+	defer s.remove()
+	if err := a.stage(ctx, s, staging); err != nil {
+		return err
+	}
+	if err := a.check(ctx, staging); err != nil {
+		return err
+	}
+	ctx = context.WithoutCancel(ctx) // from here on it is better to finish
+	if err := a.files(staging); err != nil {
+		return fmt.Errorf("git: %w", err)
+	}
+	if _, err := s.refresh(ctx); err != nil {
+		return err
+	}
+	return s.lay(r.dir)
+}
+
+// stage has git work out the index, in the shadow, and the files that are to be
+// written, in staging. Entries of the index that are as they are in to already, because we
+// were killed, are put back to from.
+func (a *advance) stage(ctx context.Context, s *shadow, staging string) error {
+	if err := s.borrow(a.repo.dir); err != nil {
+		return err
+	}
+	have, err := s.staged(ctx)
+	if err != nil {
+		return err
+	}
+	var back, staged, again []string
+	for _, d := range a.changes {
+		switch e := have[d.path]; e {
+		case d.old:
+		case d.new:
+			back = append(back, d.old.line(d.path, len(a.to)))
+		default:
+			staged = append(staged, d.path)
+		}
+	}
+	if len(staged) > 0 {
+		return inWay(staged)
+	}
+	for _, d := range a.kept {
+		e := have[d.path]
+		back = append(back, d.old.line(d.path, len(a.to)))
+		if e == d.old || e == d.new {
+			e = d.new
+		}
+		again = append(again, e.line(d.path, len(a.to)))
+	}
+	if err := s.put(ctx, back); err != nil {
+		return err
+	}
+	c := *s
+	c.dir, c.env = staging, append(slices.Clone(s.env), "GIT_WORK_TREE="+staging)
+	if _, err := c.run(ctx, "read-tree", "-m", "-u", a.from, a.to); err != nil {
+		return err
+	}
+	return s.put(ctx, again)
+}
+
+// staged are the entries of the index, without paths that conflict.
+func (s *shadow) staged(ctx context.Context) (map[string]entry, error) {
+	lines, err := s.names(ctx, "ls-files", "--stage", "-z")
+	if err != nil {
+		return nil, err
+	}
+	all := map[string]entry{}
+	for _, line := range lines {
+		about, path, _ := strings.Cut(line, "\t")
+		f := strings.Fields(about)
+		switch {
+		case len(f) != 3:
+			return nil, fmt.Errorf("git: ls-files said %q", line)
+		case f[2] != "0":
+			all[path] = entry{"conflict", ""}
+		default:
+			all[path] = entry{f[0], f[1]}
+		}
+	}
+	return all, nil
+}

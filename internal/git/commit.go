@@ -1,0 +1,282 @@
+package git
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/ralph-loop/ralph/internal/file"
+)
+
+// Commit puts what lies in the work tree onto its branch, and returns the branch's
+// commit, and its tree; there is a new commit only if something was not committed.
+// Without what loops write themselves, and what git ignores. The index that the agent
+// has left does not count, only the files do: each is read.
+//
+// The commit is the user's, signed if the user has commits signed; no hook runs. A
+// merge that is begun is finished, once no file that it left open has conflict markers. If the agent has left
+// its branch, for another one or for none, the branch gets what it has committed there
+// if that goes on from the branch; otherwise it is an error, and so is a repository that
+// was made within.
+func (t *Tree) Commit(ctx context.Context, message string) (commit, tree string, err error) {
+	if t.away() {
+		return "", "", fmt.Errorf("git: the work tree %s is at another commit to be verified", t.Dir)
+	}
+	base, tip, err := t.base(ctx)
+	if err != nil {
+		return "", "", err
+	}
+	if err := t.resolved(ctx); err != nil {
+		return "", "", err
+	}
+	s, err := t.repo.shadow(t.Dir, t.extra...)
+	if err != nil {
+		return "", "", err
+	}
+	defer s.remove()
+	tree, changed, err := t.snapshot(ctx, s, base)
+	if err != nil {
+		return "", "", err
+	}
+	parents, err := t.merging(ctx, base)
+	if err != nil {
+		return "", "", err
+	}
+	commit = base
+	if changed || len(parents) > 1 {
+		if commit, err = t.repo.commitTree(ctx, s, tree, message, parents...); err != nil {
+			return "", "", err
+		}
+	}
+	return commit, tree, t.settle(ctx, s, commit, tip)
+}
+
+// base is the commit that the next one follows, and the one that the branch is at.
+func (t *Tree) base(ctx context.Context) (base, tip string, err error) {
+	c, ref := t.repo.own(), "refs/heads/"+t.Branch
+	if tip, err = c.refCommit(ctx, ref); err == nil && tip == "" {
+		err = fmt.Errorf("git: the branch %s is gone", t.Branch)
+	}
+	if err != nil {
+		return "", "", err
+	}
+	head, err := t.call().commit(ctx, "HEAD")
+	if err != nil {
+		return "", "", fmt.Errorf("git: the work tree %s is at no commit", t.Dir)
+	}
+	if on, err := c.within(ctx, tip, head); err != nil || on {
+		return head, tip, err
+	}
+	if behind, err := c.within(ctx, head, tip); err != nil || behind {
+		return tip, tip, err
+	}
+	why := "it left that branch"
+	if there(filepath.Join(t.git, "rebase-merge")) || there(filepath.Join(t.git, "rebase-apply")) {
+		why = "a rebase is not finished"
+	}
+	return "", "", fmt.Errorf("git: the work tree %s is at the commit %.10s, which does not hold its branch %s: %s", t.Dir, head, t.Branch, why)
+}
+
+// snapshot reads the files of the work tree into the shadow's index, and returns the
+// tree, and whether it is another than base's.
+func (t *Tree) snapshot(ctx context.Context, s *shadow, base string) (tree string, changed bool, err error) {
+	if err := s.tree(ctx, base); err != nil {
+		return "", false, err
+	}
+	if _, err := s.run(ctx, "add", "--all", "."); err != nil {
+		return "", false, fmt.Errorf("git: the files of %s cannot be committed: %w", t.Dir, err)
+	}
+	diff, err := s.diff(ctx, "diff-index", "--cached", base)
+	if err != nil {
+		return "", false, err
+	}
+	var inner, back []string
+	for _, d := range diff {
+		switch {
+		case OwnFile(d.path):
+			back = append(back, d.old.line(d.path, len(base)))
+		case d.new.mode == "160000":
+			inner = append(inner, d.path)
+		}
+	}
+	if len(inner) > 0 {
+		return "", false, fmt.Errorf("git: in %s there are repositories of their own, which cannot be committed: remove %s, or the .git in it", t.Dir, quoted(inner))
+	}
+	if err := s.put(ctx, back); err != nil {
+		return "", false, err
+	}
+	tree, err = s.write(ctx)
+	return tree, len(diff) > len(back), err
+}
+
+// committed is an error if the files are not those of a commit.
+func (t *Tree) committed(ctx context.Context, commit string) error {
+	s, err := t.repo.shadow(t.Dir, t.extra...)
+	if err != nil {
+		return err
+	}
+	defer s.remove()
+	_, changed, err := t.snapshot(ctx, s, commit)
+	if err == nil && changed {
+		err = fmt.Errorf("git: the work tree %s has changes that are not committed", t.Dir)
+	}
+	return err
+}
+
+// A delta is what differs between two trees, or a tree and the index, at one path.
+type delta struct {
+	path     string
+	old, new entry // without a mode: not there
+}
+
+// diff runs one of git's commands that compare, for its raw output.
+func (c call) diff(ctx context.Context, command string, args ...string) ([]delta, error) {
+	out, err := c.run(ctx, append([]string{command, "-z", "--raw", "--no-abbrev", "--no-renames", "--ignore-submodules=dirty"}, args...)...)
+	if err != nil {
+		return nil, err
+	}
+	var all []delta
+	parts := strings.Split(out, "\x00")
+	for i := 0; i+1 < len(parts); i += 2 {
+		f := strings.Fields(strings.TrimPrefix(parts[i], ":"))
+		if len(f) < 5 {
+			return nil, fmt.Errorf("git: %s said %q", command, parts[i])
+		}
+		d := delta{path: parts[i+1], old: entry{f[0], f[2]}, new: entry{f[1], f[3]}}
+		for _, e := range []*entry{&d.old, &d.new} {
+			if e.mode == "000000" {
+				*e = entry{}
+			}
+		}
+		all = append(all, d)
+	}
+	return all, nil
+}
+
+// merging are the parents of the next commit: of a merge that is begun, also the
+// commits that are merged.
+func (t *Tree) merging(ctx context.Context, base string) ([]string, error) {
+	parents := []string{base}
+	text, err := file.Read("", filepath.Join(t.git, "MERGE_HEAD"), 1<<16)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("git: %w", err)
+	}
+	for name := range strings.FieldsSeq(string(text)) {
+		if !isObject(name) {
+			return nil, fmt.Errorf("git: the work tree %s is in a merge of %q, which is no commit", t.Dir, name)
+		}
+		if held, err := t.repo.own().within(ctx, name, base); err != nil {
+			return nil, err
+		} else if !held {
+			parents = append(parents, name)
+		}
+	}
+	return parents, nil
+}
+
+// resolved is an error if a file that git holds for conflicting has conflict markers.
+func (t *Tree) resolved(ctx context.Context) error {
+	c := t.call()
+	c.env = append(slices.Clone(c.env), "GIT_INDEX_FILE="+filepath.Join(t.git, "index"))
+	entries, err := c.names(ctx, "ls-files", "--unmerged", "-z")
+	if err != nil {
+		return err
+	}
+	var open []string
+	for _, e := range entries {
+		_, p, _ := strings.Cut(e, "\t")
+		text, err := file.Read("", filepath.Join(t.Dir, filepath.FromSlash(p)), 64<<20)
+		if err == nil && hasLine(text, "<<<<<<< ") && hasLine(text, ">>>>>>> ") {
+			open = append(open, p)
+		}
+	}
+	if len(open) > 0 {
+		return fmt.Errorf("git: a merge in %s is not finished: there are conflict markers in %s", t.Dir, quoted(slices.Compact(open)))
+	}
+	return nil
+}
+
+func hasLine(text []byte, begins string) bool {
+	return bytes.HasPrefix(text, []byte(begins)) || bytes.Contains(text, []byte("\n"+begins))
+}
+
+// settle puts the work tree onto its branch, at a commit whose files it has.
+func (t *Tree) settle(ctx context.Context, s *shadow, commit, tip string) error {
+	ref := "refs/heads/" + t.Branch
+	// An agent that was ended may have left locks; it does not run any more.
+	for _, name := range []string{filepath.Join(t.git, "index.lock"), filepath.Join(t.git, "HEAD.lock"), filepath.Join(t.repo.Common, filepath.FromSlash(ref)+".lock")} {
+		os.Remove(name)
+	}
+	if commit != tip {
+		if _, err := t.repo.own().run(ctx, "update-ref", "-m", "ralph: commit", ref, commit, tip); err != nil {
+			return err
+		}
+	}
+	if _, err := t.call().run(ctx, "symbolic-ref", "HEAD", ref); err != nil {
+		return err
+	}
+	err := s.lay(t.git)
+	for _, name := range append([]string{"MERGE_MSG", "MERGE_MODE", "MERGE_RR", "AUTO_MERGE", "SQUASH_MSG"}, begun[:]...) {
+		err = cmp.Or(err, os.RemoveAll(filepath.Join(t.git, name)))
+	}
+	return err
+}
+
+// notice is the file that says that a work tree is at a commit to be verified.
+func (t *Tree) notice() string { return filepath.Join(t.git, "ralph-checkout") }
+
+func (t *Tree) away() bool { return there(t.notice()) }
+
+// Checkout has the work tree hold the files of a commit, to verify them, until
+// [Tree.Back]. What it holds must be committed; what changes there until Back is
+// called is lost.
+func (t *Tree) Checkout(ctx context.Context, commit string) error {
+	commit, err := t.repo.own().commit(ctx, commit)
+	if err == nil {
+		err = t.Back(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	head, err := t.call().commit(ctx, "HEAD")
+	if err == nil {
+		err = t.committed(ctx, head)
+	}
+	if err == nil {
+		err = place(t.notice(), []byte(commit+"\n"))
+	}
+	if err == nil {
+		err = t.fill(ctx, head, commit)
+	}
+	if err == nil {
+		_, err = t.call().run(ctx, "update-ref", "--no-deref", "HEAD", commit)
+	}
+	return err
+}
+
+// Back has the work tree hold the files of its branch again, if [Tree.Checkout] has
+// put it at another commit, also if that was not finished.
+func (t *Tree) Back(ctx context.Context) error {
+	text, err := file.Read("", t.notice(), 1<<10)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	ref := "refs/heads/" + t.Branch
+	if err == nil {
+		err = t.fill(ctx, strings.TrimSpace(string(text)), ref)
+	}
+	if err == nil {
+		_, err = t.call().run(ctx, "symbolic-ref", "HEAD", ref)
+	}
+	if err != nil {
+		return err
+	}
+	return os.Remove(t.notice())
+}

@@ -1,0 +1,201 @@
+package git
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/ralph-loop/ralph/internal/file"
+)
+
+// A shadow is a call of git with a folder of git's own that lasts as long as it: with
+// the configuration, attributes and excludes of the start, the objects of the
+// repository, an index that is nobody else's, and no refs. What an agent has written
+// into the repository's folder means nothing there.
+type shadow struct {
+	call
+	folder string
+	index  string
+}
+
+// shadow makes a shadow for the files in workTree. Only in the user's own work tree
+// can a part of the files be missing because it was asked for.
+func (r *Repo) shadow(workTree string, excludes ...string) (*shadow, error) {
+	folder, err := os.MkdirTemp("", "ralph-git-")
+	if err != nil {
+		return nil, fmt.Errorf("git: %w", err)
+	}
+	s := &shadow{folder: folder, index: filepath.Join(folder, "index")}
+	s.call = call{dir: workTree, bound: long, alone: true, env: []string{
+		"GIT_DIR=" + folder, "GIT_OBJECT_DIRECTORY=" + filepath.Join(r.Common, "objects"), "GIT_INDEX_FILE=" + s.index, "GIT_WORK_TREE=" + workTree,
+		"GIT_CONFIG_GLOBAL=" + os.DevNull, "GIT_CONFIG_NOSYSTEM=1",
+	}}
+	exclude := slices.Concat(r.info["exclude"], []byte(ownIgnored), []byte(strings.Join(excludes, "\n")))
+	err = errors.Join(os.Mkdir(filepath.Join(folder, "refs"), 0o700), os.Mkdir(filepath.Join(folder, "info"), 0o700),
+		os.WriteFile(filepath.Join(folder, "HEAD"), []byte("ref: refs/heads/none\n"), 0o600),
+		os.WriteFile(filepath.Join(folder, "config"), r.config.text(r.Common, workTree != r.Top), 0o600),
+		os.WriteFile(filepath.Join(folder, "info", "exclude"), exclude, 0o600))
+	for _, name := range []string{"attributes", "sparse-checkout"} {
+		if text, ok := r.info[name]; ok && err == nil && (name == "attributes" || workTree == r.Top) {
+			err = os.WriteFile(filepath.Join(folder, "info", name), text, 0o600)
+		}
+	}
+	if err == nil {
+		err = r.lend(folder)
+	}
+	if err != nil {
+		s.remove()
+		return nil, fmt.Errorf("git: %w", err)
+	}
+	return s, nil
+}
+
+// lend gives a shadow what lies in the repository's folder and is not git's own, so
+// that a filter finds its keys and its files, and what git needs to read objects.
+func (r *Repo) lend(folder string) error {
+	entries, err := os.ReadDir(r.Common)
+	if err != nil {
+		return err
+	}
+	own := []string{"HEAD", "config", "description", "index", "refs", "packed-refs", "objects", "info", "hooks", "logs", "worktrees", "modules", "branches", "lfs", "gc.pid", "commondir", "gitdir"}
+	for _, e := range entries {
+		name := e.Name()
+		switch {
+		case name == "shallow":
+			text, err := file.Read("", filepath.Join(r.Common, name), 64<<20)
+			if err == nil {
+				err = os.WriteFile(filepath.Join(folder, name), text, 0o600)
+			}
+			if err != nil {
+				return err
+			}
+		case slices.Contains(own, name) || !e.IsDir() || strings.HasPrefix(name, "ralph-") || strings.HasPrefix(name, "rebase-"):
+		default: // where there are no links, a filter does without
+			_ = os.Symlink(filepath.Join(r.Common, name), filepath.Join(folder, name))
+		}
+	}
+	return nil
+}
+
+func (s *shadow) remove() { os.RemoveAll(s.folder) }
+
+// borrow takes a copy of the index of a work tree, with what it shares.
+func (s *shadow) borrow(dir string) error {
+	shared, _ := filepath.Glob(filepath.Join(strings.NewReplacer("*", `\*`, "?", `\?`, "[", `\[`).Replace(dir), "sharedindex.*"))
+	for _, name := range append(shared, filepath.Join(dir, "index")) {
+		text, err := file.Read("", name, 1<<30)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err == nil {
+			err = os.WriteFile(filepath.Join(s.folder, filepath.Base(name)), text, 0o600)
+		}
+		if err != nil {
+			return fmt.Errorf("git: the index: %w", err)
+		}
+	}
+	return nil
+}
+
+// lay puts the shadow's index in the place of that of a work tree, at once.
+func (s *shadow) lay(dir string) error {
+	text, err := os.ReadFile(s.index)
+	if err == nil {
+		err = place(filepath.Join(dir, "index"), text)
+	}
+	return err
+}
+
+// place writes a file of git's folder as a whole.
+func place(name string, text []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(name), "ralph-"+filepath.Base(name)+"-")
+	if err != nil {
+		return fmt.Errorf("git: %w", err)
+	}
+	mode := fs.FileMode(0o644)
+	if info, err := os.Lstat(name); err == nil {
+		mode = info.Mode().Perm()
+	}
+	_, err = f.Write(text)
+	if err = errors.Join(err, f.Chmod(mode), f.Sync(), f.Close()); err == nil {
+		err = os.Rename(f.Name(), name)
+	}
+	if err != nil {
+		os.Remove(f.Name())
+		return fmt.Errorf("git: %w", err)
+	}
+	return nil
+}
+
+// fed is the same call with something to read.
+func (c call) fed(input string) call {
+	c.input = input
+	return c
+}
+
+// refresh looks at the files that the index has, and reports whether they are all as
+// it says.
+func (s *shadow) refresh(ctx context.Context) (bool, error) {
+	_, err := s.run(ctx, "update-index", "-q", "--refresh", "--really-refresh")
+	if exit, ok := errors.AsType[*exitError](err); ok && exit.code == 1 {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// tree reads a commit into the index, without a look at the files.
+func (s *shadow) tree(ctx context.Context, commit string) error {
+	_, err := s.run(ctx, "read-tree", commit)
+	return err
+}
+
+// put writes entries into the index: "<mode> <object>\t<path>", mode 0 to have none.
+func (s *shadow) put(ctx context.Context, entries []string) error {
+	if len(entries) == 0 {
+		return nil
+	}
+	_, err := s.fed(strings.Join(entries, "\x00")+"\x00").run(ctx, "update-index", "-z", "--index-info")
+	return err
+}
+
+// line is an entry for [shadow.put].
+func (e entry) line(path string, size int) string {
+	if e.mode == "" {
+		return "0 " + strings.Repeat("0", size) + "\t" + path
+	}
+	return e.mode + " " + e.object + "\t" + path
+}
+
+// write makes a tree of the index.
+func (s *shadow) write(ctx context.Context) (string, error) {
+	out, err := s.run(ctx, "write-tree")
+	return strings.TrimSpace(out), err
+}
+
+// commitTree makes a commit, signed if the user has his signed. Whoever signs cannot
+// ask anything, and has a minute.
+func (r *Repo) commitTree(ctx context.Context, s *shadow, tree, message string, parents ...string) (string, error) {
+	c := s.fed(message)
+	if message == "" {
+		return "", errors.New("git: a commit needs a message")
+	}
+	c.bound = patience
+	args := []string{"commit-tree", tree, "-F", "-"}
+	for _, p := range parents {
+		args = append(args, "-p", p)
+	}
+	signs := r.config.is("commit.gpgsign")
+	if signs {
+		args = append(args, "-S")
+	}
+	out, err := c.run(ctx, args...)
+	if err != nil && signs {
+		return "", fmt.Errorf("git: the commit cannot be signed without asking (commit.gpgSign): %w", err)
+	}
+	return strings.TrimSpace(out), err
+}

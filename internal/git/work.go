@@ -1,0 +1,248 @@
+package git
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/ralph-loop/ralph/internal/file"
+)
+
+// A Repo is a repository as it was when a run began. What its configuration, its
+// attributes and its hooks say afterwards, an agent may have written: commits, merges
+// and files that are written go by what was configured at the start, filters and
+// signatures too, and no hook runs. Its methods may be called concurrently.
+//
+// Git's own folder of the repository is named to git in each call, as it was found at
+// the start; a .git file or a commondir that names another one is not followed.
+type Repo struct {
+	Top    string // of the work tree that is the user's
+	Common string // git's folder, that all work trees of the repository share
+	Branch string // that is checked out there; "" = none, the head is detached
+
+	dir     string // git's folder of the user's work tree; Common, unless that is a linked one
+	config  settings
+	info    map[string][]byte // the files of info that git goes by, by name
+	include []byte            // .worktreeinclude
+	start   map[string]string // what is not to change: see [Repo.marks]
+
+	mu    sync.Mutex        // held by what changes the user's work tree, or the list of work trees
+	added map[string]string // git's folder of each work tree of ours → its top
+}
+
+// long is how long a call may take that writes files: a large work tree has many.
+const long = 30 * time.Minute
+
+// OpenRepo returns the repository whose work tree has dir as its top. The error says
+// why if there can be no work in it: there is no commit, git does not know who the
+// user is, or is older than 2.38; submodules are checked out, which a work tree of
+// another branch would not have.
+func OpenRepo(ctx context.Context, dir string) (*Repo, error) {
+	if err := newEnough(ctx); err != nil {
+		return nil, err
+	}
+	top, err := TopLevel(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
+	if here, err := filepath.EvalSymlinks(dir); err != nil {
+		return nil, err
+	} else if here, err = filepath.Abs(here); err != nil || here != top {
+		return nil, fmt.Errorf("git: %s lies within the work tree %s: work in its top", dir, top)
+	}
+	r := &Repo{Top: top, added: map[string]string{}}
+	for _, at := range []struct {
+		dir  *string
+		flag string
+	}{{&r.dir, "--absolute-git-dir"}, {&r.Common, "--git-common-dir"}} {
+		out, err := inTree(top).run(ctx, "rev-parse", "--path-format=absolute", at.flag)
+		if err != nil {
+			return nil, err
+		}
+		*at.dir = filepath.FromSlash(strings.TrimSuffix(out, "\n"))
+	}
+	if r.Branch, err = Branch(ctx, top); err != nil {
+		return nil, err
+	}
+	if _, err := r.Head(ctx); err != nil {
+		return nil, fmt.Errorf("git: %s has no commit yet: make a first one (git commit)", top)
+	}
+	if err := r.freeze(ctx); err != nil {
+		return nil, err
+	}
+	if err := r.usable(ctx); err != nil {
+		return nil, err
+	}
+	r.start, err = r.marks(ctx)
+	return r, err
+}
+
+// newEnough is an error if git cannot merge without a work tree.
+func newEnough(ctx context.Context) error {
+	out, err := call{}.run(ctx, "version")
+	if err != nil {
+		return err
+	}
+	var major, minor int
+	if _, err := fmt.Sscanf(out, "git version %d.%d", &major, &minor); err != nil || major < 2 || major == 2 && minor < 38 {
+		return fmt.Errorf("git: %s is too old: work trees are merged with git 2.38 and later", strings.TrimSpace(out))
+	}
+	return nil
+}
+
+// freeze keeps what git goes by.
+func (r *Repo) freeze(ctx context.Context) (err error) {
+	if r.config, err = r.settings(ctx); err != nil {
+		return err
+	}
+	r.info = map[string][]byte{}
+	for name, dir := range map[string]string{"attributes": r.Common, "exclude": r.Common, "sparse-checkout": r.dir} {
+		text, err := file.Read("", filepath.Join(dir, "info", name), 16<<20)
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			return fmt.Errorf("git: %w", err)
+		}
+		if err == nil {
+			r.info[name] = text
+		}
+	}
+	return r.included()
+}
+
+// usable is an error if there can be no work trees for agents, or no commits.
+func (r *Repo) usable(ctx context.Context) error {
+	s, err := r.shadow(r.Top)
+	if err != nil {
+		return err
+	}
+	defer s.remove()
+	for _, who := range []string{"GIT_AUTHOR_IDENT", "GIT_COMMITTER_IDENT"} {
+		if _, err := s.run(ctx, "var", who); err != nil {
+			return errors.New("git: git does not know who commits: set user.name and user.email (git config --global user.name …)")
+		}
+	}
+	head, err := r.Head(ctx)
+	if err != nil {
+		return err
+	}
+	entries, err := s.entries(ctx, head)
+	if err != nil {
+		return err
+	}
+	var out []string
+	for p, e := range entries {
+		if dir := filepath.Join(r.Top, filepath.FromSlash(p)); e.mode == "160000" && isTop(dir) {
+			out = append(out, p)
+		}
+	}
+	if len(out) > 0 {
+		slices.Sort(out)
+		return fmt.Errorf("git: the submodules %s are checked out, and would not be in the work trees of other branches: work without work trees", quoted(out))
+	}
+	return nil
+}
+
+// quoted names files in an error; of many, the first.
+func quoted(paths []string) string {
+	const most = 10
+	var b strings.Builder
+	for i, p := range paths {
+		if i == most {
+			fmt.Fprintf(&b, " and %d more", len(paths)-most)
+			break
+		}
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		fmt.Fprintf(&b, "%q", p)
+	}
+	return b.String()
+}
+
+// real is a call of git on the repository itself, for what concerns its refs and its
+// list of work trees; dir is git's folder of a work tree. What the repository's
+// configuration has come to say is read there, but runs nothing.
+func (r *Repo) real(dir, workTree string) call {
+	return call{dir: r.Top, alone: true, env: []string{"GIT_DIR=" + dir, "GIT_COMMON_DIR=" + r.Common, "GIT_WORK_TREE=" + workTree}}
+}
+
+func (r *Repo) own() call { return r.real(r.dir, r.Top) }
+
+// Head returns the commit that is checked out in the user's work tree.
+func (r *Repo) Head(ctx context.Context) (commit string, err error) {
+	return r.own().commit(ctx, "HEAD")
+}
+
+// commit is the commit that a name stands for.
+func (c call) commit(ctx context.Context, name string) (string, error) {
+	out, err := c.run(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", name+"^{commit}")
+	if _, ok := errors.AsType[*exitError](err); ok {
+		return "", fmt.Errorf("git: there is no commit %s", name)
+	}
+	return strings.TrimSpace(out), err
+}
+
+// refCommit is the commit of a ref, "" = there is no such ref.
+func (c call) refCommit(ctx context.Context, ref string) (string, error) {
+	out, err := c.run(ctx, "for-each-ref", "--format=%(objectname) %(refname)", ref)
+	for line := range strings.Lines(out) {
+		if commit, name, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " "); name == ref {
+			return commit, err
+		}
+	}
+	return "", err
+}
+
+// within reports whether the commit old is new, or one that new came from.
+func (c call) within(ctx context.Context, old, new string) (bool, error) {
+	_, err := c.run(ctx, "merge-base", "--is-ancestor", old, new)
+	if exit, ok := errors.AsType[*exitError](err); ok && exit.code == 1 {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// Dirty returns the files of the user's work tree that git has and that are changed,
+// staged or not, sorted. Paths for which own answers true are left out.
+func (r *Repo) Dirty(ctx context.Context, own func(path string) bool) ([]string, error) {
+	s, err := r.shadow(r.Top)
+	if err != nil {
+		return nil, err
+	}
+	defer s.remove()
+	if err := s.borrow(r.dir); err != nil {
+		return nil, err
+	}
+	head, err := r.Head(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := s.refresh(ctx); err != nil {
+		return nil, err
+	}
+	staged, err := s.names(ctx, "diff-index", "--cached", "--name-only", "-z", "--no-renames", "--ignore-submodules=dirty", head)
+	if err != nil {
+		return nil, err
+	}
+	changed, err := s.names(ctx, "diff-files", "--name-only", "-z", "--no-renames", "--ignore-submodules=dirty")
+	if err != nil {
+		return nil, err
+	}
+	all := slices.DeleteFunc(append(staged, changed...), own)
+	slices.Sort(all)
+	return slices.Compact(all), nil
+}
+
+// names runs git for a list of paths.
+func (c call) names(ctx context.Context, args ...string) ([]string, error) {
+	out, err := c.run(ctx, args...)
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(strings.Split(out, "\x00"), func(p string) bool { return p == "" }), nil
+}
