@@ -68,7 +68,7 @@ func (r *run) stage(ctx context.Context, step Step) error {
 		if k.commit, k.tree, kept = r.keep(ctx, step.Part, step.Agent); kept != nil {
 			ev.Stop, ev.Unverified, ev.Text = ralph.StopIterations, false, "its work could not be committed: "+kept.Error()
 		}
-		ev.Tree = k.tree
+		ev.To, ev.Tree = k.commit, k.tree
 		r.mu.Lock()
 		r.known[step.Loop] = k
 		r.mu.Unlock()
@@ -95,7 +95,7 @@ type stage struct {
 func (st *stage) loop(ctx context.Context) (ralph.State, error) {
 	place, err := st.place(ctx, st.Step)
 	if err != nil {
-		return ralph.State{}, brokenError{err}
+		return ralph.State{Stop: ralph.StopBlocked, Detail: "there is no folder to work in: " + err.Error()}, nil
 	}
 	st.task.Dir = place.Dir
 	s, err := st.begun()
@@ -228,7 +228,7 @@ func (r *run) knownOf(part int, agent string) known {
 			continue
 		}
 		if e, err := r.loops.Look(r.p.loopName(loop)); err == nil && e.State.Done() {
-			k = known{state: e.State}
+			k = known{state: e.State, tree: r.seen[loop].Tree, commit: r.seen[loop].To}
 			k.answer, _ = answered(r.loops, r.p.loopName(loop))
 			r.mu.Lock()
 			r.known[loop] = k
@@ -276,6 +276,9 @@ func (st *stage) control() func(context.Context, ralph.State) (ralph.State, erro
 		}
 		before = tokens(s.Usage)
 		for ctx.Err() == nil {
+			if st.failing() {
+				return s, errHalted
+			}
 			now, changed := st.reserve(ctx, st.Part, ev)
 			if l, granted := now.Granted(st.Task, s); granted {
 				return s.Limit(l), nil
@@ -291,6 +294,13 @@ func (st *stage) control() func(context.Context, ralph.State) (ralph.State, erro
 		}
 		return s, nil // the loop sees what has ended it
 	}
+}
+
+// failing reports whether the run ends by an error.
+func (r *run) failing() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.err != nil
 }
 
 // reserve asks for the next iteration of a loop. That it still has to wait is no news.
@@ -318,11 +328,10 @@ func (r *run) settled(ctx context.Context, step Step, ev Event) error {
 		u.Status = spec.StatusFailed
 	case PhaseDone:
 		u.Status = spec.StatusDone
+	case PhaseUnverified:
+		u.Status, ev.Text = spec.StatusRunning, "none of its stages was verified"
 	default:
-		if ev.Stop == ralph.StopVerified || ev.Unverified || ev.Stop == "" {
-			return nil // it goes on
-		}
-		u.Status = spec.StatusRunning
+		return nil // it goes on
 	}
 	if st.Phase != PhaseDone {
 		reason := string(ev.Stop)
