@@ -77,8 +77,10 @@ func (p *Pipeline) Agree(ctx context.Context) (*Agreed, error) {
 	slices.SortStableFunc(defs, func(a, b spec.Definition) int { // as an unsigned number, one less than 0 is the greatest
 		return cmp.Compare(uint(max(a.Priority, 0))-1, uint(max(b.Priority, 0))-1)
 	})
-	if _, err := p.Config.Stages(p.Stages, defs...); err != nil {
-		return nil, err
+	if !p.own() {
+		if _, err := p.Config.Stages(p.Stages, defs...); err != nil {
+			return nil, err
+		}
 	}
 	var all []Planned
 	agents := map[string]bool{}
@@ -133,8 +135,11 @@ func (a *Agreed) agree(d spec.Definition, last *State) (Planned, AgreedTask, err
 	t := AgreedTask{Definition: d}
 	planned := Planned{ID: d.ID, After: d.Dependencies}
 	every, err := a.p.Config.Stages(nil, d)
-	if err != nil {
+	if err != nil && !a.p.own() {
 		return planned, t, err
+	}
+	if a.p.own() {
+		every = a.p.Stages
 	}
 	for _, agent := range every {
 		if len(a.p.Stages) > 0 && !slices.Contains(a.p.Stages, agent) {
@@ -178,6 +183,9 @@ func (a *Agreed) agree(d spec.Definition, last *State) (Planned, AgreedTask, err
 	return planned, t, nil
 }
 
+// own reports whether the agents are the caller's own, of which Config knows nothing.
+func (p *Pipeline) own() bool { return p.Task != nil && len(p.Stages) > 0 }
+
 // once reports whether an agent's stage is a single pass.
 func (p *Pipeline) once(agent string) bool { return p.Task == nil && !p.Config.Enabled(agent) }
 
@@ -195,6 +203,7 @@ func (a *Agreed) task(d spec.Definition, agent string) (ralph.Task, error) {
 	if _, rejects := a.p.rules(map[string]bool{agent: true, a.p.onReject(agent): true}).Back[agent]; rejects && t.Blocked == "" {
 		t.Blocked = strings.ToUpper(agent) + "_REJECTED"
 	}
+	t.HowVerified = strings.Trim(t.HowVerified+"; "+a.p.HowVerified, "; ")
 	t.Limits = a.p.limits(t.Limits)
 	if a.p.once(agent) {
 		t.Always, t.Limits.Iterations = true, 1
