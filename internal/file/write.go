@@ -1,11 +1,14 @@
 package file
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 )
 
 // Modes of files that are made here.
@@ -186,6 +189,48 @@ func Replace(what, path string, text []byte) error {
 		return err
 	}
 	return replace(path, info, text)
+}
+
+// Swap is [Replace] for a file that still holds what was read of it. False means that
+// somebody else has changed it, or is about to with Swap: nothing is written. Where
+// there are no locks, and on Windows, where a file that is open cannot be replaced,
+// one of two who write at the very same time may win over the other.
+func Swap(what, path string, was, text []byte) (bool, error) {
+	info, err := keeps(what, path)
+	if err != nil {
+		return false, err
+	}
+	f, err := Open(what, path)
+	if err != nil {
+		return false, err
+	}
+	defer f.Close() // it was only read; the lock ends with it
+	if runtime.GOOS != "windows" {
+		if err = Lock(f, LockMode{Try: true}); errors.Is(err, ErrTaken) {
+			return false, nil
+		}
+		if err != nil && !errors.Is(err, errors.ErrUnsupported) {
+			return false, failed(what, path, err)
+		}
+	}
+	opened, err := f.Stat()
+	if err != nil {
+		return false, failed(what, path, err)
+	}
+	info, err = keeps(what, path) // which may have been replaced before it was locked
+	if err != nil || !os.SameFile(opened, info) {
+		return false, err
+	}
+	now, err := io.ReadAll(io.LimitReader(f, int64(len(was))+1))
+	switch {
+	case err != nil:
+		return false, failed(what, path, err)
+	case !bytes.Equal(now, was):
+		return false, nil
+	case runtime.GOOS == "windows":
+		_ = f.Close()
+	}
+	return true, replace(path, info, text)
 }
 
 // Put is [Replace] for a file that need not be there: it makes a private one. Its

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math/rand/v2"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -230,26 +231,33 @@ func (f *File) set(ctx context.Context, id string, s spec.Status, more func(*spe
 	return err
 }
 
-// tries is how often a write is tried where somebody else writes at the same time.
-const tries = 10
+// tries is how often a write is tried where somebody else writes at the same time, and
+// pause how long it waits at most after the first try.
+const (
+	tries = 10
+	pause = 20 * time.Millisecond
+)
 
 // edit changes the file as it is now.
 func (f *File) edit(ctx context.Context, change func(*spec.File) error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	var err error
-	for range tries {
-		var now *spec.File
-		if now, err = f.look(); err == nil {
+	for n := 1; ; n++ {
+		now, err := f.look()
+		if err == nil {
 			err = change(now)
 		}
-		if err != nil {
+		if err == nil {
+			err = now.Save()
+		}
+		if n == tries || !errors.Is(err, spec.ErrChanged) {
 			return err
 		}
-		if err = now.Save(); !errors.Is(err, spec.ErrChanged) {
-			return err
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(rand.N(time.Duration(n) * pause)):
 		}
 	}
-	return err
 }
