@@ -18,7 +18,7 @@ import (
 )
 
 // put writes a file into a folder of the test's own.
-func put(t *testing.T, name, text string) (path string) {
+func put(t testing.TB, name, text string) (path string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), name)
 	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {

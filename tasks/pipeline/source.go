@@ -94,7 +94,7 @@ func (e *LostError) Error() string {
 
 func (e *LostError) Unwrap() error { return e.Err }
 
-// open reports whether a task of this status is to be worked on.
-func open(s spec.Status) bool {
+// isOpen reports whether a task of this status is to be worked on.
+func isOpen(s spec.Status) bool {
 	return s.Effective() == spec.StatusTodo || s == spec.StatusRunning
 }
