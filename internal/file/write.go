@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"time"
 )
 
 // Modes of files that are made here.
@@ -192,12 +193,12 @@ func Replace(what, path string, text []byte) error {
 }
 
 // Swap is [Replace] for a file that still holds what was read of it. False means that
-// somebody else has changed it, or is about to with Swap: nothing is written. Where
-// there are no locks, and on Windows, where a file that is open cannot be replaced,
-// one of two who write at the very same time may win over the other.
+// somebody else has changed it: nothing is written. Of two who do this at the same time
+// one finds the other's text, but not where there are no locks, on Windows, where a
+// file that is open cannot be replaced, and while a third one holds the lock for longer
+// than this takes.
 func Swap(what, path string, was, text []byte) (bool, error) {
-	info, err := keeps(what, path)
-	if err != nil {
+	if _, err := keeps(what, path); err != nil {
 		return false, err
 	}
 	f, err := Open(what, path)
@@ -206,18 +207,13 @@ func Swap(what, path string, was, text []byte) (bool, error) {
 	}
 	defer f.Close() // it was only read; the lock ends with it
 	if runtime.GOOS != "windows" {
-		if err = Lock(f, LockMode{Try: true}); errors.Is(err, ErrTaken) {
-			return false, nil
-		}
-		if err != nil && !errors.Is(err, errors.ErrUnsupported) {
-			return false, failed(what, path, err)
-		}
+		await(f)
 	}
 	opened, err := f.Stat()
 	if err != nil {
 		return false, failed(what, path, err)
 	}
-	info, err = keeps(what, path) // which may have been replaced before it was locked
+	info, err := keeps(what, path) // which may have been replaced before it was locked
 	if err != nil || !os.SameFile(opened, info) {
 		return false, err
 	}
@@ -231,6 +227,17 @@ func Swap(what, path string, was, text []byte) (bool, error) {
 		_ = f.Close()
 	}
 	return true, replace(path, info, text)
+}
+
+// await locks a file, but waits for a second at most: a lock that is held longer is
+// for something else, and a stranger's must not keep us from working.
+func await(f *os.File) {
+	for range 100 {
+		if !errors.Is(Lock(f, LockMode{Try: true}), ErrTaken) {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
 }
 
 // Put is [Replace] for a file that need not be there: it makes a private one. Its

@@ -3,6 +3,7 @@ package pipeline
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/ralph-loop/ralph/tasks/spec"
@@ -89,7 +90,7 @@ func (e *AlteredError) Error() string {
 type LostError struct{ Err error }
 
 func (e *LostError) Error() string {
-	return "pipeline: the task file can no longer be read, and nothing is written over it: " + e.Err.Error()
+	return "pipeline: the task file can no longer be read, and nothing is written over it: " + strings.TrimPrefix(e.Err.Error(), "tasks: ")
 }
 
 func (e *LostError) Unwrap() error { return e.Err }
