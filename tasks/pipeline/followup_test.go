@@ -121,7 +121,8 @@ func TestAddFollowups(t *testing.T) {
 func TestAddFollowupsRefused(t *testing.T) {
 	t.Parallel()
 	good := spec.Definition{ID: "N", Title: "n", Completion: &spec.Completion{Outcome: "o", Acceptance: []string{"a"}}}
-	empty, missing, unnamed := good, good, good
+	empty, missing, unnamed, itself := good, good, good, good
+	itself.ID, itself.Dependencies = "M", []string{"M"}
 	empty.ID, empty.Completion = "M", &spec.Completion{Outcome: "o"}
 	missing.ID, missing.Dependencies = "M", []string{"X"}
 	unnamed.ID, unnamed.Title = "M", ""
@@ -133,6 +134,7 @@ func TestAddFollowupsRefused(t *testing.T) {
 		{"X", good, `pipeline: there is no task "X" in FILE that others could follow`},
 		{"A", empty, "pipeline: M: a task that follows another needs an outcome and at least one acceptance criterion"},
 		{"A", missing, `pipeline: M depends on "X", which is no task of FILE`},
+		{"A", itself, "FILE:29:5: M: the tasks wait for each other: M → M"},
 		{"A", unnamed, "spec: M: title is missing"},
 	} {
 		f := &pipeline.File{Path: put(t, "tasks.yaml", three[:strings.Index(three, "\n- {id: C")])}
