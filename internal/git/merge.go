@@ -66,8 +66,7 @@ func (r *Repo) Merge(ctx context.Context, into, from, message string, put map[st
 	return m, err
 }
 
-// apart has the shadow's work tree be an empty folder: attributes are read from the
-// index.
+// apart has the shadow's work tree be a folder of its own.
 func (s *shadow) apart() error {
 	dir := filepath.Join(s.folder, "empty")
 	s.dir, s.env = dir, append(s.env, "GIT_WORK_TREE="+dir)
@@ -75,6 +74,20 @@ func (s *shadow) apart() error {
 		return fmt.Errorf("git: %w", err)
 	}
 	return nil
+}
+
+// attributes writes the files that have attributes, as a commit has them: a merge
+// reads them in the work tree.
+func (s *shadow) attributes(ctx context.Context, commit string) error {
+	if err := s.tree(ctx, commit); err != nil {
+		return err
+	}
+	paths, err := s.names(ctx, "ls-files", "-z", "--", ":(glob)**/.gitattributes")
+	if err != nil || len(paths) == 0 {
+		return err
+	}
+	_, err = s.fed(strings.Join(paths, "\x00")+"\x00").run(ctx, "checkout-index", "--force", "-z", "--stdin")
+	return err
 }
 
 func (c call) treeOf(ctx context.Context, commit string) (string, error) {
@@ -87,7 +100,7 @@ func (r *Repo) merge(ctx context.Context, s *shadow, into, from string, as []str
 	if from, err = s.levelled(ctx, into, from, as); err != nil {
 		return "", nil, err
 	}
-	if err := s.tree(ctx, into); err != nil { // for the attributes
+	if err := s.attributes(ctx, into); err != nil {
 		return "", nil, err
 	}
 	tree, stages, err := s.mergeTree(ctx, into, from)
