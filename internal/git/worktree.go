@@ -270,7 +270,7 @@ func (t *Tree) Remove(ctx context.Context) error {
 // empty is an error if the folder has what is in no commit, or a commit that is in no
 // branch.
 func (t *Tree) empty(ctx context.Context, tip, main string) error {
-	if t.git == "" || tip == "" {
+	if t.git == "" || tip == "" || !there(t.git) {
 		return fmt.Errorf("git: %s is no work tree of %s with the branch %s", t.Dir, t.repo.Top, t.Branch)
 	}
 	if there(filepath.Join(t.git, "locked")) {
