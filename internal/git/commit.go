@@ -115,11 +115,15 @@ func (t *Tree) snapshot(ctx context.Context, s *shadow, base string) (tree strin
 }
 
 // whole is an error if the index has repositories that the user's branch does not
-// have, or not at that commit: what they hold would be lost.
+// have, or not at that commit: what they hold would be lost. So it is if the index has
+// files that were copied because git does not have them: they may be secret.
 func (t *Tree) whole(ctx context.Context, s *shadow, base string) error {
 	have, err := s.staged(ctx)
 	if err != nil {
 		return err
+	}
+	if i := slices.IndexFunc(t.copied, func(p string) bool { return have[p].mode != "" }); i >= 0 {
+		return fmt.Errorf("git: in %s there is a commit of %q, which was only copied there because the work needs it: make that commit again without it", t.Dir, t.copied[i])
 	}
 	maps.DeleteFunc(have, func(_ string, e entry) bool { return e.mode != "160000" })
 	if len(have) == 0 {

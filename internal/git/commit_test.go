@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -169,5 +170,119 @@ func TestSigning(t *testing.T) {
 				t.Errorf("%s", got)
 			}
 		})
+	}
+}
+
+// TestFilterFinds: what a filter keeps in git's folder is there when it runs, and what
+// it writes there stays.
+func TestFilterFinds(t *testing.T) {
+	t.Parallel()
+	dir := repo(t)
+	sh(t, dir, `mkdir .git/keys; echo 13 >.git/keys/k
+		git config filter.rot.clean 'd=$(git rev-parse --git-dir)/keys; test -e $d/k && tee $d/last | tr a-z n-za-m'
+		git config filter.rot.smudge 'test -e "$(git rev-parse --git-dir)/keys/k" && tr a-z n-za-m'; git config filter.rot.required true
+		echo '*.rot filter=rot' >.gitattributes; echo one >x.rot; git add -A; git commit -qm rot; rm .git/keys/last`)
+	r := openRepo(t, dir)
+	tree := add(t, r, "one")
+	sh(t, tree.Dir, "grep one x.rot; echo two >x.rot")
+	c := commit(t, tree)
+	if got := out(t, dir, "cat .git/keys/last; git cat-file -p "+c+":x.rot"); got != "two\ngjb" {
+		t.Errorf("%s", got)
+	}
+	sh(t, dir, "rm .git/keys/k")
+	if err := r.Advance(t.Context(), head(t, r), c, nil); err == nil {
+		t.Error("a required filter that fails is passed over")
+	}
+	if got := out(t, dir, "cat x.rot; git rev-parse HEAD; ls .git"); !strings.HasPrefix(got, "one\n"+head(t, r)+"\n") || strings.Contains(got, "index.lock") {
+		t.Errorf("%s", got)
+	}
+}
+
+// TestLFSStorage: files of Git LFS are kept in the repository, not in what goes after
+// a call.
+func TestLFSStorage(t *testing.T) {
+	t.Parallel()
+	dir := repo(t)
+	sh(t, dir, `git config filter.lfs.clean 'd=$(git config lfs.storage) && mkdir -p $d && cat >$d/object && echo pointer'
+		git config filter.lfs.smudge 'cat >/dev/null; cat $(git config lfs.storage)/object'; git config filter.lfs.required true
+		git config lfs.storage lfs; echo '*.bin filter=lfs' >.gitattributes; git add -A; git commit -qm lfs`)
+	r := openRepo(t, dir)
+	tree := add(t, r, "one")
+	sh(t, tree.Dir, "echo big >x.bin")
+	m := merge(t, r, commit(t, tree))
+	fine(t, r.Advance(t.Context(), head(t, r), m.Commit, nil))
+	if got := out(t, dir, "cat .git/lfs/object x.bin; git cat-file -p HEAD:x.bin"); got != "big\nbig\npointer" {
+		t.Errorf("%s", got)
+	}
+}
+
+// TestDirty: what is changed on the user's branch, whatever git is told.
+func TestDirty(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ script, want string }{
+		{"touch -d 2001-01-01 a; echo n >n", "[]"},
+		{"echo 2 >a", "[a]"},
+		{"echo 2 >a; git add a", "[a]"},
+		{"rm a; git rm -q --cached sub/b", "[a sub/b]"},
+		{"git update-index --assume-unchanged a; echo 2 >a", "[a]"},
+		{"echo n >n; git add -N n", "[n]"},
+		{"mkdir .ralph; echo x >.ralph/x; git add -f .ralph; echo 2 >progress.txt; git add progress.txt", "[]"},
+		{"git config core.fileMode false; chmod +x a", "[a]"},
+	} {
+		t.Run(tt.script, func(t *testing.T) {
+			t.Parallel()
+			dir := repo(t)
+			r := openRepo(t, dir)
+			sh(t, dir, tt.script)
+			got, err := r.Dirty(t.Context(), OwnFile)
+			fine(t, err)
+			if fmt.Sprint(got) != tt.want {
+				t.Errorf("%v, want %s", got, tt.want)
+			}
+		})
+	}
+}
+
+// TestTogether: many tasks at once.
+func TestTogether(t *testing.T) {
+	t.Parallel()
+	dir := repo(t)
+	r := openRepo(t, dir)
+	var all sync.WaitGroup
+	var merging sync.Mutex
+	for i := range 4 {
+		all.Go(func() {
+			task := fmt.Sprintf("task%d", i)
+			tree, err := r.Add(t.Context(), filepath.Join(r.Top, ".ralph", "worktrees", task), "ralph/"+task, "main")
+			if err == nil {
+				err = os.WriteFile(filepath.Join(tree.Dir, task), []byte("x\n"), 0o600)
+			}
+			var c, from string
+			if err == nil {
+				c, _, err = tree.Commit(t.Context(), task)
+			}
+			merging.Lock()
+			defer merging.Unlock()
+			if err == nil {
+				from, err = r.Head(t.Context())
+			}
+			var m Merged
+			if err == nil {
+				m, err = r.Merge(t.Context(), from, c, "merge", nil, nil)
+			}
+			if err == nil {
+				err = r.Advance(t.Context(), from, m.Commit, nil)
+			}
+			if err == nil {
+				err = tree.Remove(t.Context())
+			}
+			if err != nil {
+				t.Errorf("%s: %v", task, err)
+			}
+		})
+	}
+	all.Wait()
+	if got := out(t, dir, "git status --porcelain; git branch; git ls-files; git fsck --strict"); got != "* main\na\nsub/b\ntask0\ntask1\ntask2\ntask3" {
+		t.Errorf("%s", got)
 	}
 }

@@ -20,7 +20,8 @@ type Merged struct {
 
 // Merge merges the commit from into the commit into, without a work tree: there are
 // only new objects. The commit's parents are both, into first. Paths of drop are as
-// into has them, whatever from has made of them; put is what files hold in the
+// into has them, whatever from has made of them, and so are the files of loops
+// ([OwnFile]); put is what files hold in the
 // result, by path. If from is in into already, the commit is into, with a child if
 // there is something to put.
 func (r *Repo) Merge(ctx context.Context, into, from, message string, put map[string][]byte, drop []string) (Merged, error) {
@@ -97,6 +98,15 @@ func (c call) treeOf(ctx context.Context, commit string) (string, error) {
 
 // merge merges two commits, with the paths of as as they are in into.
 func (r *Repo) merge(ctx context.Context, s *shadow, into, from string, as []string) (tree string, conflicts []string, err error) {
+	diff, err := s.diff(ctx, "diff-tree", "-r", into, from)
+	if err != nil {
+		return "", nil, err
+	}
+	for _, d := range diff {
+		if OwnFile(d.path) {
+			as = append(as, d.path)
+		}
+	}
 	if from, err = s.levelled(ctx, into, from, as); err != nil {
 		return "", nil, err
 	}

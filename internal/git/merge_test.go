@@ -35,6 +35,7 @@ func TestMerge(t *testing.T) {
 		{name: "put beside a conflict", ours: "echo 2 >a; echo 2 >sub/b", theirs: "echo 3 >a; echo 3 >sub/b", put: map[string][]byte{"a": []byte("4\n")}, want: []string{"sub/b"}},
 		{name: "put in what is merged", ours: "echo 2 >a", theirs: "true", put: map[string][]byte{"a": []byte("4\n")}, files: "a:4 sub/b:1"},
 		{name: "merged", ours: "echo 2 >a", theirs: "true", files: "a:2 sub/b:1"},
+		{name: "files of loops", ours: "echo 2 >progress.txt", theirs: "echo 3 >progress.txt; mkdir .ralph; echo 3 >.ralph/x; git add -f .ralph; echo 3 >a", files: "a:3 progress.txt:2 sub/b:1"},
 		{name: "attributes", before: "echo 'a merge=union' >.gitattributes", ours: "echo 2 >>a", theirs: "echo 3 >>a", files: ".gitattributes:a merge=union a:1,2,3 sub/b:1"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

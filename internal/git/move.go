@@ -3,6 +3,7 @@ package git
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -98,7 +99,7 @@ func (a *advance) unlike(ctx context.Context, of func(delta) entry) (map[string]
 		info, err := os.Lstat(name)
 		switch gone := err != nil || linked(a.repo.Top, name); {
 		case err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR):
-			return nil, err
+			return nil, fmt.Errorf("git: %w", err)
 		case gone:
 			unlike[d.path] = e.isFile()
 		case e.mode == "160000":

@@ -1,6 +1,7 @@
 package git
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -51,7 +52,7 @@ func OpenRepo(ctx context.Context, dir string) (*Repo, error) {
 	if err != nil {
 		return nil, err
 	}
-	if here, err := filepath.EvalSymlinks(dir); err != nil {
+	if here, err := filepath.EvalSymlinks(cmp.Or(dir, ".")); err != nil {
 		return nil, err
 	} else if here, err = filepath.Abs(here); err != nil || here != top {
 		return nil, fmt.Errorf("git: %s lies within the work tree %s: work in its top", dir, top)

@@ -20,7 +20,8 @@ type Tree struct {
 	Branch string // without refs/heads/
 	repo   *Repo
 	git    string // git's folder of it; "" = there is none
-	extra  []string
+	copied []string // by Include
+	extra  []string // the same, as .gitignore names them
 }
 
 // Add returns the work tree at a path, on a branch that begins at a commit. One that
@@ -222,6 +223,9 @@ func (t *Tree) forget() error {
 // there. Other branches beside it are among them, and no configuration, hook or other
 // ref.
 func (t *Tree) Writable() []string {
+	for _, dir := range t.refs() {
+		_ = os.MkdirAll(dir, 0o777) // git removes them when refs are packed
+	}
 	return append(t.refs(), filepath.Join(t.repo.Common, "objects"), t.git)
 }
 

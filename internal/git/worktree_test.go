@@ -235,6 +235,10 @@ func TestInclude(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
+	sh(t, tree.Dir, "git add -f .env; git commit -qm secret")
+	if _, _, err := tree.Commit(t.Context(), "x"); err == nil || !strings.Contains(err.Error(), `a commit of ".env"`) {
+		t.Errorf("%v", err)
+	}
 }
 
 // TestTampered: what an agent does to the repository beside its own branch is told.
