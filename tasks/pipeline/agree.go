@@ -37,6 +37,7 @@ type Agreed struct {
 	roles    Roles
 	rejected map[string]Event // by the task's ID: why it was last sent back, or not merged
 	merging  *Event           // a merge that was killed
+	seen     map[string]Event // the ends of loops, by their names: of earlier runs, as far as they are on the same record
 }
 
 // An AgreedTask is a task of a run.
@@ -60,7 +61,7 @@ func (p *Pipeline) Agree(ctx context.Context) (*Agreed, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &Agreed{p: p, dir: dir, verifier: p.Verifier, rejected: map[string]Event{}}
+	a := &Agreed{p: p, dir: dir, verifier: p.Verifier, rejected: map[string]Event{}, seen: map[string]Event{}}
 	if a.verifier == nil {
 		a.verifier = spec.Verifier(spec.Env{Dir: dir, Redact: p.Redact})
 	}
@@ -282,6 +283,9 @@ func (a *Agreed) last(ctx context.Context) (*State, error) {
 	for _, ev := range events {
 		if ev.rejects() {
 			a.rejected[ev.Task] = ev
+		}
+		if ev.Kind == EventEnded {
+			a.seen[ev.Loop] = ev
 		}
 		if i := s.merging(); ev.Kind == EventMerging && i >= 0 && s.Parts[i].ID == ev.Task {
 			a.merging = &ev

@@ -26,6 +26,9 @@ func (r *run) merge(ctx context.Context, part int) error {
 	if err := errors.Join(r.look(ctx), r.tampered(ctx)); err != nil {
 		return err
 	}
+	if r.state().Stands[part].Phase != PhaseMerging { // somebody else has changed it
+		return nil
+	}
 	d := r.agreed(part).Definition
 	used, err := r.bring(ctx, part)
 	switch un, is := errors.AsType[*unmergedError](err); {

@@ -27,6 +27,7 @@ type run struct {
 	watch   func(Event) // nil = nobody
 	began   time.Time
 	journal *progress.Journal // nil = nothing is recorded
+	goesOn  bool              // it was begun by an earlier run
 	loops   *progress.Dir     // of the stages; nil with journal
 	repo    *git.Repo         // nil = there are no worktrees
 
@@ -86,8 +87,8 @@ func (r *run) open() error {
 		}
 		j = nil
 	}
-	goesOn := j != nil
-	if !goesOn && (err == nil || errors.Is(err, fs.ErrNotExist)) {
+	r.goesOn = j != nil
+	if !r.goesOn && (err == nil || errors.Is(err, fs.ErrNotExist)) {
 		start := ralph.Start(ralph.Task{ID: name, Prompt: name, Dir: r.dir})
 		start.Loop = name
 		j, err = r.p.Record.Under("").Create(start, progress.KindPipeline)
@@ -108,7 +109,7 @@ const unbounded = 1<<31 - 1
 // left half done.
 func (r *run) begin(ctx context.Context) error {
 	if r.journal != nil {
-		if err := r.journal.Begin(ctx, r.journal.State.Begun()); err != nil {
+		if err := r.journal.Begin(ctx, r.goesOn); err != nil {
 			return err
 		}
 	}
@@ -119,12 +120,12 @@ func (r *run) begin(ctx context.Context) error {
 	if err := r.openRepo(ctx); err != nil {
 		return err
 	}
-	if r.journal != nil {
-		r.ask(ctx) // what was asked for while nobody ran it
-	}
 	r.local = ralph.Local{Verifier: r.verifier, Log: r.p.Log, Output: r.output, Evidence: r.p.Evidence, Meta: r.p.Meta}
 	if r.loops != nil {
 		r.local.Log, r.local.Pending = progress.Multi(r.loops, r.p.Log), r.loops.Pending
+	}
+	if r.journal != nil {
+		r.ask(ctx) // what others have asked for since
 	}
 	return r.catchUp(ctx)
 }
@@ -139,7 +140,7 @@ func (r *run) drive(ctx context.Context) error {
 		changed := r.waiting() // first, so that no change is missed
 		for _, step := range r.next(ctx, failed, busy) {
 			began, err := r.beginStep(ctx, step)
-			if failed = cmp.Or(failed, err); err != nil || !began {
+			if failed = r.fails(failed, err); err != nil || !began {
 				continue
 			}
 			busy[step.Part] = true
@@ -157,7 +158,7 @@ func (r *run) drive(ctx context.Context) error {
 		select {
 		case one := <-done:
 			delete(busy, one.part)
-			failed = cmp.Or(failed, one.err)
+			failed = r.fails(failed, one.err)
 		case <-changed:
 		case <-ended:
 		}
@@ -171,6 +172,15 @@ func (r *run) drive(ctx context.Context) error {
 		return err
 	}
 	return r.state().Err()
+}
+
+// fails notes an error that is not of one task: no iteration begins after it.
+func (r *run) fails(failed, err error) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	failed = cmp.Or(failed, err)
+	r.err = cmp.Or(r.err, failed)
+	return failed
 }
 
 // over says that a step of a task is over.
@@ -354,13 +364,13 @@ func (r *run) steered(ctx context.Context) (context.Context, func()) {
 func (r *run) ask(ctx context.Context) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	before := r.journal.State
+	rules := r.s.Rules
 	now, err := r.journal.Ask(context.WithoutCancel(ctx))
 	l := now.Task.Limits
 	switch {
 	case err != nil:
 		r.err = cmp.Or(r.err, err)
-	case l.CostUSD != before.Task.Limits.CostUSD || l.Tokens != before.Task.Limits.Tokens || l.Duration != before.Task.Limits.Duration:
+	case l.CostUSD != rules.CostUSD || l.Tokens != rules.Tokens || l.Duration != rules.Duration:
 		r.noteLocked(ctx, Event{Kind: EventRules, State: &State{Rules: Rules{CostUSD: l.CostUSD, Tokens: l.Tokens, Duration: l.Duration}}})
 	}
 	if l.Iterations != unbounded && !now.Done() {

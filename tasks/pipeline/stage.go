@@ -80,7 +80,7 @@ func (r *run) stage(ctx context.Context, step Step) error {
 		if k.commit, k.tree, kept = r.keep(ctx, step.Part, step.Agent); kept != nil {
 			ev.Stop, ev.Unverified, ev.Text = ralph.StopIterations, false, "its work could not be committed: "+kept.Error()
 		}
-		ev.Tree = k.tree
+		ev.To, ev.Tree = k.commit, k.tree
 		r.mu.Lock()
 		r.known[step.Loop] = k
 		r.mu.Unlock()
@@ -108,7 +108,7 @@ type stage struct {
 func (st *stage) loop(ctx context.Context) (ralph.State, error) {
 	place, err := st.place(ctx, st.Step)
 	if err != nil {
-		return ralph.State{}, brokenError{fmt.Errorf("there is no place to work in: %w", err), ralph.StopIterations}
+		return ralph.State{}, brokenError{fmt.Errorf("there is no folder to work in: %w", err), ralph.StopBlocked}
 	}
 	st.task.Dir = place.Dir
 	s, err := st.begun()
@@ -238,7 +238,7 @@ func (r *run) knownOf(part int, agent string) known {
 			continue
 		}
 		if e, err := r.loops.Look(r.p.loopName(loop)); err == nil && e.State.Done() {
-			k = known{state: e.State}
+			k = known{state: e.State, tree: r.seen[loop].Tree, commit: r.seen[loop].To}
 			k.answer, _ = answered(r.loops, r.p.loopName(loop))
 			r.mu.Lock()
 			r.known[loop] = k
@@ -286,6 +286,9 @@ func (st *stage) control() func(context.Context, ralph.State) (ralph.State, erro
 				st.reserve(ctx, st.Part, ev)
 				return s, nil
 			}
+			if st.failing() {
+				return s, errHalted
+			}
 			now, changed := st.reserve(ctx, st.Part, ev)
 			if l, granted := now.Granted(st.Task, s); granted {
 				asked := s
@@ -303,6 +306,13 @@ func (st *stage) control() func(context.Context, ralph.State) (ralph.State, erro
 			}
 		}
 	}
+}
+
+// failing reports whether the run ends by an error.
+func (r *run) failing() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.err != nil
 }
 
 // last is what the last iteration of the loop has used, nil = none has ended here.
@@ -341,12 +351,9 @@ func (r *run) settled(ctx context.Context, step Step, ev Event) error {
 	case PhaseDone:
 		u.Status = spec.StatusDone
 	case PhaseUnverified:
-		u.Status, ev.Stop, ev.Text = spec.StatusRunning, "unverified", "nothing has checked what its stages did, and it is not merged"
+		u.Status, ev.Stop, ev.Text = spec.StatusRunning, "unverified", "none of its stages was verified"
 	default:
-		if ev.Stop == ralph.StopVerified || ev.Unverified || ev.Stop == "" {
-			return nil // it goes on
-		}
-		u.Status = spec.StatusRunning
+		return nil // it goes on
 	}
 	if st.Phase != PhaseDone {
 		reason := string(ev.Stop)
