@@ -134,27 +134,9 @@ func (p *Pipeline) rules(agents map[string]bool) Rules {
 func (a *Agreed) agree(d spec.Definition, last *State) (Planned, AgreedTask, error) {
 	t := AgreedTask{Definition: d}
 	planned := Planned{ID: d.ID, After: d.Dependencies}
-	every, err := a.p.Config.Stages(nil, d)
-	if err != nil && !a.p.own() {
+	var err error
+	if planned.Agents, t.Left, err = a.p.stages(d); err != nil {
 		return planned, t, err
-	}
-	if a.p.own() {
-		every = a.p.Stages
-	}
-	for _, agent := range every {
-		if len(a.p.Stages) > 0 && !slices.Contains(a.p.Stages, agent) {
-			t.Left = append(t.Left, agent)
-		} else {
-			planned.Agents = append(planned.Agents, agent)
-		}
-	}
-	for _, agent := range a.p.Stages { // one that the configuration skips
-		if !slices.Contains(every, agent) {
-			planned.Agents = append(planned.Agents, agent)
-		}
-	}
-	if len(planned.Agents) == 0 {
-		return planned, t, fmt.Errorf("pipeline: %s: none of its stages is to be run; it has %s", d.ID, strings.Join(every, ", "))
 	}
 	was := PhaseOpen
 	if last != nil {
@@ -163,14 +145,20 @@ func (a *Agreed) agree(d spec.Definition, last *State) (Planned, AgreedTask, err
 		}
 	}
 	switch {
-	case d.Status == spec.StatusDone:
-		planned.Phase = PhaseDone
-		return planned, t, nil
-	case !open(d.Status):
+	case !isOpen(d.Status):
 		planned.Phase = PhaseLeft
+		if d.Status == spec.StatusDone {
+			planned.Phase = PhaseDone
+		}
+		if len(planned.Agents) == 0 {
+			planned.Agents = t.Left
+		}
 		return planned, t, nil
-	case d.Status != spec.StatusRunning && slices.Contains([]Phase{PhaseDone, PhaseReady, PhaseUnmerged, PhaseUnverified}, was):
+	case d.Status != spec.StatusRunning && slices.Contains(a.p.over(), was):
 		planned.Anew = true // somebody wants it done again
+	}
+	if len(planned.Agents) == 0 {
+		return planned, t, fmt.Errorf("pipeline: %s: none of its stages is to be run; it has %s", d.ID, strings.Join(t.Left, ", "))
 	}
 	for _, agent := range planned.Agents {
 		task, err := a.task(d, agent)
@@ -185,6 +173,46 @@ func (a *Agreed) agree(d spec.Definition, last *State) (Planned, AgreedTask, err
 
 // own reports whether the agents are the caller's own, of which Config knows nothing.
 func (p *Pipeline) own() bool { return p.Task != nil && len(p.Stages) > 0 }
+
+// stages are the agents of a definition that are to work on it, and those that are not,
+// both in their order.
+func (p *Pipeline) stages(d spec.Definition) (run, left []string, err error) {
+	if p.own() {
+		return p.Stages, nil, nil
+	}
+	all := p.Config
+	all.Agents = slices.Clone(all.Agents)
+	for i := range all.Agents {
+		all.Agents[i].Skip = false
+	}
+	every, err := all.Stages(nil, d)
+	if err != nil {
+		return nil, nil, err
+	}
+	wanted := p.Stages
+	if len(wanted) == 0 {
+		if wanted, err = p.Config.Stages(nil, d); err != nil {
+			return nil, nil, err
+		}
+	}
+	for _, agent := range every {
+		if slices.Contains(wanted, agent) {
+			run = append(run, agent)
+		} else {
+			left = append(left, agent)
+		}
+	}
+	return run, left, nil
+}
+
+// over are the phases of tasks whose source would not call them open, unless somebody
+// wants them done again. A list calls open what is not on the main branch.
+func (p *Pipeline) over() []Phase {
+	if _, list := p.Source.(InCommit); list {
+		return []Phase{PhaseDone}
+	}
+	return []Phase{PhaseDone, PhaseReady, PhaseUnmerged, PhaseUnverified}
+}
 
 // once reports whether an agent's stage is a single pass.
 func (p *Pipeline) once(agent string) bool { return p.Task == nil && !p.Config.Enabled(agent) }
@@ -229,16 +257,17 @@ func (p *Pipeline) onReject(agent string) string {
 // limits are those of a loop.
 func (p *Pipeline) limits(own ralph.Limits) ralph.Limits {
 	l := p.Limits
-	l.Iterations = cmp.Or(l.Iterations, own.Iterations)
-	l.Retries, l.Failures = -1, -1
-	l.IterationTimeout = max(cmp.Or(own.IterationTimeout, l.IterationTimeout, time.Hour), 0)
-	l.CostUSD, l.Tokens, l.Duration = 0, 0, 0
-	return l
+	return ralph.Limits{
+		Iterations: cmp.Or(l.Iterations, own.Iterations), Retries: -1, Failures: -1, Stalls: cmp.Or(own.Stalls, l.Stalls),
+		IterationTimeout: max(cmp.Or(own.IterationTimeout, l.IterationTimeout, time.Hour), 0),
+		VerifyTimeout:    cmp.Or(own.VerifyTimeout, l.VerifyTimeout), Wait: cmp.Or(own.Wait, l.Wait),
+	}
 }
 
 // sum is a hash of what a definition asks for.
 func sum(d spec.Definition) string {
 	d.Status, d.Iteration, d.CreatedAt, d.UpdatedAt, d.Metadata = "", 0, time.Time{}, time.Time{}, nil
+	d.Priority, d.Dependencies = 0, nil // they say when
 	text, err := json.Marshal(d)
 	if err != nil {
 		text = []byte(fmt.Sprintf("%+v", d))
@@ -335,8 +364,12 @@ func (a *Agreed) Run(ctx context.Context) (State, error) { return a.run(ctx, nil
 func (a *Agreed) Events(ctx context.Context) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		ctx, cancel := context.WithCancelCause(ctx)
-		defer cancel(nil)
 		events, ended := make(chan Event), make(chan error, 1)
+		defer func() {
+			cancel(ralph.ErrAbandoned)
+			for range events { // also if yield has panicked
+			}
+		}()
 		go func() {
 			defer close(events)
 			_, err := a.run(ctx, func(ev Event) { events <- ev })

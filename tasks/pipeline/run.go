@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"sync"
 	"time"
 
@@ -112,11 +113,11 @@ func (r *run) begin(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := r.openRepo(ctx); err != nil {
+	s := r.s
+	if err := r.note(ctx, Event{Kind: EventStarted, State: &s}); err != nil { // first: what is on record stays so, also if there is nothing to run in
 		return err
 	}
-	s := r.s
-	if err := r.note(ctx, Event{Kind: EventStarted, State: &s}); err != nil {
+	if err := r.openRepo(ctx); err != nil {
 		return err
 	}
 	r.local = ralph.Local{Verifier: r.verifier, Log: r.p.Log, Output: r.output, Evidence: r.p.Evidence, Meta: r.p.Meta}
@@ -133,29 +134,33 @@ func (r *run) begin(ctx context.Context) error {
 func (r *run) drive(ctx context.Context) error {
 	ctx, stop := r.steered(ctx)
 	defer stop()
-	done, running := make(chan error), 0
+	done, busy := make(chan over), map[int]bool{}
 	var failed error
 	for {
-		for _, step := range r.next(ctx, failed) {
+		changed := r.waiting() // first, so that no change is missed
+		for _, step := range r.next(ctx, failed, busy) {
 			began, err := r.beginStep(ctx, step)
 			if failed = r.fails(failed, err); err != nil || !began {
 				continue
 			}
-			running++
+			busy[step.Part] = true
 			go func() {
-				done <- plugin.Call("pipeline: "+string(step.Kind)+" of "+step.Task, func() error { return r.step(ctx, step) })
+				done <- over{step.Part, plugin.Call("pipeline: "+string(step.Kind)+" of "+step.Task, func() error { return r.step(ctx, step) })}
 			}()
 		}
-		changed := r.waiting()
-		if running == 0 && len(r.next(ctx, failed)) == 0 && !(r.paused() && ctx.Err() == nil && failed == nil) {
+		if len(busy) == 0 && len(r.next(ctx, failed, busy)) == 0 && !r.waits(ctx, failed) {
 			break
 		}
+		var ended <-chan struct{}
+		if len(busy) == 0 { // a pause ends with the context; what runs ends by it
+			ended = ctx.Done()
+		}
 		select {
-		case err := <-done:
-			running--
-			failed = r.fails(failed, err)
+		case one := <-done:
+			delete(busy, one.part)
+			failed = r.fails(failed, one.err)
 		case <-changed:
-		case <-r.over(ctx, running): // a pause ends with the context
+		case <-ended:
 		}
 	}
 	if err := r.look(context.WithoutCancel(ctx)); ctx.Err() == nil {
@@ -181,22 +186,28 @@ func (r *run) fails(failed, err error) error {
 	return failed
 }
 
-// over is done with the context, if nothing runs that would end by it.
-func (r *run) over(ctx context.Context, running int) <-chan struct{} {
-	if running > 0 {
-		return nil
-	}
-	return ctx.Done()
+// over says that a step of a task is over.
+type over struct {
+	part int
+	err  error
 }
 
-// next are the steps that may begin.
-func (r *run) next(ctx context.Context, failed error) []Step {
+// next are the steps that may begin. A task's next step waits until what came of the one
+// before is written down.
+func (r *run) next(ctx context.Context, failed error, busy map[int]bool) []Step {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if ctx.Err() != nil || failed != nil || r.err != nil {
 		return nil
 	}
-	return r.s.Ready()
+	return slices.DeleteFunc(r.s.Ready(), func(s Step) bool { return busy[s.Part] })
+}
+
+// waits reports whether steps may begin later although none runs.
+func (r *run) waits(ctx context.Context, failed error) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.s.Paused && !r.s.Done() && ctx.Err() == nil && failed == nil && r.err == nil
 }
 
 func (r *run) state() State {
@@ -211,8 +222,6 @@ func (r *run) agreed(part int) AgreedTask {
 	defer r.mu.Unlock()
 	return r.Tasks[part]
 }
-
-func (r *run) paused() bool { return r.state().Paused }
 
 // waiting is closed when the state has changed since.
 func (r *run) waiting() <-chan struct{} {
