@@ -142,7 +142,7 @@ func (r *piped) close() {
 	for _, text := range slices.Compact(more) {
 		fmt.Fprintf(r.stdout, "  %s\n", text)
 	}
-	fmt.Fprintf(r.stdout, "%s: %d of %d done in %s%s, of at most %s\n", line(r.name()), len(r.s.Parts)-r.s.Remaining(), len(r.s.Parts),
+	fmt.Fprintf(r.stdout, "%s: %d of %d done in %s%s%s\n", line(r.name()), len(r.s.Parts)-r.s.Remaining(), len(r.s.Parts),
 		r.s.Elapsed.Round(time.Millisecond), spent(r.s.Used()), budget(r.s.Rules))
 }
 

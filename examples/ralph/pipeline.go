@@ -340,7 +340,7 @@ func (r *piped) preview() error {
 	}
 	fmt.Fprintln(r.stdout, "\nWhat the checks start:")
 	showStarts(r.stdout, r.strangers())
-	fmt.Fprintf(r.stdout, "\n%s at a time; in all at most %s\n\n== %s\n", plural(max(r.slots, 1), "task"), budget(r.s.Rules), line(rows[1][0]))
+	fmt.Fprintf(r.stdout, "\n%s at a time%s\n\n== %s\n", plural(max(r.slots, 1), "task"), budget(r.s.Rules), line(rows[1][0]))
 	_, err := dry.Run(r.ctx, ralph.Request{Prompt: prompt})
 	return dry.end(err)
 }
@@ -357,5 +357,5 @@ func budget(rules pipeline.Rules) string {
 	if rules.Duration > 0 {
 		all = append(all, rules.Duration.String())
 	}
-	return cmp.Or(strings.Join(all, ", "), "what the iterations of each use")
+	return strings.TrimSuffix("; in all at most "+strings.Join(all, ", "), "; in all at most ")
 }
