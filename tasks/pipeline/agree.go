@@ -345,7 +345,6 @@ func Recorded(ctx context.Context, dir *progress.Dir, name string) (State, []Eve
 		if err := json.Unmarshal([]byte(text), &ev); err != nil {
 			return s, events, fmt.Errorf("line %d: %w", rec.Line, err)
 		}
-		ev.Time, ev.Task, ev.Agent = rec.Event.Time, rec.Event.Task, rec.Event.Agent
 		s, events = s.Apply(ev), append(events, ev)
 	}
 	if len(events) == 0 {
