@@ -123,8 +123,10 @@ func (r *piped) list(kind tasks.Kind) (err error) {
 
 // agree finds out what is to be done: what cannot be is told now, and not after hours.
 func (r *piped) agree() (err error) {
-	if r.a, err = r.p.Agree(r.ctx); err != nil {
+	if r.a, err = r.p.Agree(r.ctx); errors.Is(err, spec.ErrNoJudge) {
 		return fail(exitConfig, "%s: %w", r.file, judgeless(err))
+	} else if err != nil {
+		return fail(exitConfig, "%w", err)
 	}
 	if f, ok := r.p.Source.(*pipeline.File); ok {
 		r.warn(f.Warnings())

@@ -192,6 +192,8 @@ func (r *piped) talk() ralph.ProgressLog {
 			}
 		case ev.Kind == ralph.EventLoopStopped && s != nil:
 			defer report(m.stdout, *s, false)
+		case ev.Kind == ralph.EventLimitsChanged && budget(r.p.Rules) != "": // what is left for its next iteration
+			return r.record.Append(ctx, ev)
 		}
 		return m.log.Append(ctx, ev)
 	})

@@ -37,6 +37,7 @@ type Agreed struct {
 	roles    Roles
 	rejected map[string]Event // by the task's ID: why it was last sent back, or not merged
 	merging  *Event           // a merge that was killed
+	ended    bool             // the last run has, and what came of it was written to the source
 	seen     map[string]Event // the ends of loops, by their names: of earlier runs, as far as they are on the same record
 }
 
@@ -102,6 +103,7 @@ func (p *Pipeline) Agree(ctx context.Context) (*Agreed, error) {
 			return nil, err
 		}
 	}
+	a.pin(ctx)
 	if p.Rules.Merge {
 		a.Filters, err = a.filters(ctx)
 	}
@@ -154,7 +156,7 @@ func (a *Agreed) agree(d spec.Definition, last *State) (Planned, AgreedTask, err
 			planned.Agents = t.Left
 		}
 		return planned, t, nil
-	case d.Status != spec.StatusRunning && slices.Contains(a.p.over(), was):
+	case was == PhaseDone && a.ended, d.Status != spec.StatusRunning && slices.Contains(a.p.over(), was):
 		planned.Anew = true // somebody wants it done again
 	}
 	if len(planned.Agents) == 0 {
@@ -299,6 +301,9 @@ func (a *Agreed) last(ctx context.Context) (*State, error) {
 		if i := s.merging(); ev.Kind == EventMerging && i >= 0 && s.Parts[i].ID == ev.Task {
 			a.merging = &ev
 		}
+	}
+	if e, err := p.Record.Look(p.name()); err == nil {
+		a.ended = e.State.Done()
 	}
 	end := events[len(events)-1]
 	for _, r := range s.Running { // what a process that died had not told

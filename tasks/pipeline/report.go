@@ -47,7 +47,16 @@ func (s State) Summaries(events []Event) []Summary {
 		loops map[string]Event
 	}
 	all := map[string]*total{}
+	agreed := map[string]string{}
 	for _, ev := range events {
+		if ev.Kind == EventStarted && ev.State != nil {
+			for _, p := range ev.State.Parts { // what was another task counts no more
+				if was := agreed[p.ID]; was != "" && p.Sum != was {
+					delete(all, p.ID)
+				}
+				agreed[p.ID] = p.Sum
+			}
+		}
 		t := all[ev.Task]
 		if t == nil {
 			t = &total{loops: map[string]Event{}}
