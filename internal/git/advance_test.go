@@ -39,7 +39,8 @@ var moves = []struct{ name, before, script string }{
 	{"a detached head", "git checkout -q --detach", "echo 2 >a"},
 }
 
-// TestAdvance: a move that is killed after any of its steps is finished by the next.
+// TestAdvance: a move that is killed after any of its steps is finished by the next, and
+// one that cannot go on is undone.
 func TestAdvance(t *testing.T) {
 	t.Parallel()
 	for _, tt := range moves {
@@ -58,6 +59,19 @@ func TestAdvance(t *testing.T) {
 					!strings.HasPrefix(got, to+"\nCOMMIT_EDITMSG\n") {
 					t.Errorf("killed after %d steps: want %s: %s", killed, to, got)
 				}
+				if !more { // the branch has moved
+					continue
+				}
+				sh(t, dir, "git reset -q --hard "+from)
+				half(t, r, from, to, killed)
+				a, err := r.advance(t.Context(), from, to, nil)
+				fine(t, err)
+				_, err = a.back().move(t.Context())
+				fine(t, err)
+				sh(t, dir, "rm .git/index.lock")
+				if got := out(t, dir, "git rev-parse HEAD; git update-index --really-refresh; git status --porcelain"); got != from {
+					t.Errorf("undone after %d steps: want %s: %s", killed, from, got)
+				}
 			}
 		})
 	}
@@ -70,6 +84,7 @@ func half(t *testing.T, r *Repo, from, to string, steps int) bool {
 	fine(t, err)
 	fine(t, lockIndex(filepath.Join(r.dir, "index.lock")))
 	staging := filepath.Join(r.dir, "ralph-stage-1")
+	os.RemoveAll(staging)
 	fine(t, os.Mkdir(staging, 0o700))
 	s, err := r.shadow(r.Top)
 	fine(t, err)
