@@ -12,7 +12,8 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 )
 
-// next makes a commit by a script, on main's commit, and returns it. The files stay as they were.
+// next makes a commit by a script, on main's commit, and returns it. The files of main
+// stay as they were.
 func next(t *testing.T, dir, script string) string {
 	t.Helper()
 	return out(t, dir, "git worktree add -q --detach ../next; cd ../next; ("+script+"); git add -A; git commit -qm next --allow-empty; git rev-parse HEAD; cd - >/dev/null; git worktree remove --force ../next")
@@ -98,7 +99,7 @@ func half(t *testing.T, r *Repo, from, to string, steps int) bool {
 	return steps < len(all)
 }
 
-// TestAdvanceSparesTheUser: what is the user's stays, and is named; what does not hinder does not.
+// TestAdvanceSparesTheUser: what is the user's stays, and is named if it hinders.
 func TestAdvanceSparesTheUser(t *testing.T) {
 	t.Parallel()
 	const to = "echo 2 >a; echo n >n; mkdir d; echo x >d/x; rm sub/b"

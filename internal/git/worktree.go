@@ -26,8 +26,8 @@ type Tree struct {
 
 // Add returns the work tree at a path, on a branch that begins at a commit. One that
 // is there already is returned as it is, and one that was not finished, because we
-// were killed, is made again; if somebody has removed the folder, it comes back with what the
-// branch has. A branch with commits of its own that no work tree of ours has is
+// were killed, is made again; if somebody has removed the folder, it comes back with
+// what the branch has. A branch with commits of its own that no work tree of ours has is
 // somebody else's, which is an error, and so is anything else that lies at the path.
 func (r *Repo) Add(ctx context.Context, path, branch, at string) (*Tree, error) {
 	r.mu.Lock()
