@@ -82,6 +82,7 @@ func OpenRepo(ctx context.Context, dir string) (*Repo, error) {
 	if err := r.usable(ctx); err != nil {
 		return nil, err
 	}
+	sweepShadows()
 	r.start, err = r.marks(ctx)
 	return r, err
 }
