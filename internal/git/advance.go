@@ -63,6 +63,7 @@ type advance struct {
 	from, to string
 	changes  []delta // without those of keep
 	kept     []delta
+	written  bool // some of the files may be
 }
 
 func (r *Repo) advance(ctx context.Context, from, to string, keep []string) (*advance, error) {
@@ -89,15 +90,15 @@ func (r *Repo) advance(ctx context.Context, from, to string, keep []string) (*ad
 }
 
 // run moves the files and the index, and then the branch: as long as that is not
-// moved, it can be done again. If it cannot be moved, everything goes back.
+// moved, it can be done again. If not all can be moved, everything goes back.
 func (a *advance) run(ctx context.Context) error {
-	if err := a.move(ctx); err != nil {
-		return err
-	}
+	err := a.move(ctx)
 	ctx = context.WithoutCancel(ctx)
-	_, err := a.repo.own().run(ctx, "update-ref", "-m", "ralph: merge", "HEAD", a.to, a.from)
 	if err == nil {
-		return nil
+		_, err = a.repo.own().run(ctx, "update-ref", "-m", "ralph: merge", "HEAD", a.to, a.from)
+	}
+	if err == nil || !a.written {
+		return err
 	}
 	back := &advance{repo: a.repo, from: a.to, to: a.from}
 	for _, d := range a.changes {
@@ -134,6 +135,7 @@ func (a *advance) move(ctx context.Context) error {
 		return err
 	}
 	ctx = context.WithoutCancel(ctx) // from here on it is better to finish
+	a.written = true
 	if err := a.files(staging); err != nil {
 		return fmt.Errorf("git: %w", err)
 	}

@@ -37,6 +37,7 @@ type Agreed struct {
 	roles    Roles
 	rejected map[string]Event // by the task's ID: why it was last sent back, or not merged
 	merging  *Event           // a merge that was killed
+	fresh    map[int]bool     // the tasks of which nothing that lies there counts: they are new, or others
 }
 
 // An AgreedTask is a task of a run.
@@ -60,13 +61,16 @@ func (p *Pipeline) Agree(ctx context.Context) (*Agreed, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &Agreed{p: p, dir: dir, verifier: p.Verifier, rejected: map[string]Event{}}
+	a := &Agreed{p: p, dir: dir, verifier: p.Verifier, rejected: map[string]Event{}, fresh: map[int]bool{}}
 	if a.verifier == nil {
 		a.verifier = spec.Verifier(spec.Env{Dir: dir, Redact: p.Redact})
 	}
 	last, err := a.last(ctx)
 	if err != nil {
 		return nil, err
+	}
+	if p.Anew {
+		last, a.rejected = nil, map[string]Event{}
 	}
 	defs, err := p.Source.Read(ctx)
 	if err != nil {
@@ -89,6 +93,7 @@ func (p *Pipeline) Agree(ctx context.Context) (*Agreed, error) {
 		for _, agent := range planned.Agents {
 			agents[agent] = true
 		}
+		a.fresh[len(all)] = task.Stages != nil && (planned.Anew || !last.has(planned))
 		all, a.Tasks = append(all, planned), append(a.Tasks, task)
 	}
 	if a.State, err = Plan(p.rules(agents), all, last); err != nil {
@@ -163,8 +168,8 @@ func (a *Agreed) agree(d spec.Definition, last *State) (Planned, AgreedTask, err
 	case !open(d.Status):
 		planned.Phase = PhaseLeft
 		return planned, t, nil
-	case d.Status != spec.StatusRunning && slices.Contains([]Phase{PhaseDone, PhaseReady, PhaseUnmerged, PhaseUnverified}, was):
-		planned.Anew = true // somebody wants it done again
+	case a.wantsAnew(d, was):
+		planned.Anew = true
 	}
 	for _, agent := range planned.Agents {
 		task, err := a.task(d, agent)
@@ -175,6 +180,25 @@ func (a *Agreed) agree(d spec.Definition, last *State) (Planned, AgreedTask, err
 	}
 	planned.Sum = sum(d)
 	return planned, t, nil
+}
+
+// wantsAnew reports whether somebody has put a task back that was over, to have it done
+// again. A list cannot say that a task is under way: there only what was done and is open
+// now was put back.
+func (a *Agreed) wantsAnew(d spec.Definition, was Phase) bool {
+	if _, list := a.p.Source.(InCommit); list {
+		return was == PhaseDone
+	}
+	return d.Status != spec.StatusRunning && slices.Contains([]Phase{PhaseDone, PhaseReady, PhaseUnmerged, PhaseUnverified}, was)
+}
+
+// has reports whether a state has a task as it is planned; nil has none.
+func (s *State) has(t Planned) bool {
+	if s == nil {
+		return false
+	}
+	i := s.Find(t.ID)
+	return i >= 0 && s.Parts[i].Sum == t.Sum
 }
 
 // once reports whether an agent's stage is a single pass.
@@ -237,13 +261,17 @@ func sum(d spec.Definition) string {
 	return hex.EncodeToString(h[:4])
 }
 
-// last is where the last run stands on record, nil = there is none, or it does not count.
+// last is where the last run stands on record, nil = there is none.
 func (a *Agreed) last(ctx context.Context) (*State, error) {
 	p := a.p
-	if p.Record == nil || p.Anew {
+	if p.Record == nil {
 		return nil, nil
 	}
-	s, events, err := Recorded(ctx, p.Record, p.name())
+	path := p.Record.File(p.name())
+	s, events, err := recorded(ctx, path)
+	if errors.Is(err, fs.ErrNotExist) { // a run that was killed before it has said where it begins
+		s, events, err = recorded(ctx, strings.TrimSuffix(path, ".jsonl")+".last.jsonl")
+	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -254,8 +282,11 @@ func (a *Agreed) last(ctx context.Context) (*State, error) {
 		if ev.rejects() {
 			a.rejected[ev.Task] = ev
 		}
-		if i := s.merging(); ev.Kind == EventMerging && i >= 0 && s.Parts[i].ID == ev.Task {
+		switch ev.Kind {
+		case EventMerging:
 			a.merging = &ev
+		case EventMerged, EventUnmerged:
+			a.merging = nil
 		}
 	}
 	end := events[len(events)-1]
@@ -281,7 +312,11 @@ func (p *Pipeline) loopName(loop string) string { return p.name() + "/" + loop }
 // Recorded returns where a pipeline stands on record, and its events, the first of the
 // last run first. The error wraps [fs.ErrNotExist] if there is none of this name.
 func Recorded(ctx context.Context, dir *progress.Dir, name string) (State, []Event, error) {
-	file, err := ralph.OpenFile(dir.File(name))
+	return recorded(ctx, dir.File(name))
+}
+
+func recorded(ctx context.Context, path string) (State, []Event, error) {
+	file, err := ralph.OpenFile(path)
 	if err != nil {
 		return State{}, nil, err
 	}
@@ -303,11 +338,11 @@ func Recorded(ctx context.Context, dir *progress.Dir, name string) (State, []Eve
 		if err := json.Unmarshal([]byte(text), &ev); err != nil {
 			return s, events, fmt.Errorf("line %d: %w", rec.Line, err)
 		}
-		ev.Time, ev.Task, ev.Agent = rec.Event.Time, rec.Event.Task, rec.Event.Agent
+		ev.Time = rec.Event.Time
 		s, events = s.Apply(ev), append(events, ev)
 	}
 	if len(events) == 0 {
-		return s, nil, fmt.Errorf("%s tells of no pipeline: %w", dir.File(name), fs.ErrNotExist)
+		return s, nil, fmt.Errorf("%s tells of no pipeline: %w", path, fs.ErrNotExist)
 	}
 	return s, events, nil
 }

@@ -58,14 +58,14 @@ func (r *run) stage(ctx context.Context, step Step) error {
 	if final.LastCost != nil {
 		ev.Last = &Amount{CostUSD: final.LastCost}
 	}
-	if broken, ok := errors.AsType[brokenError](err); ok {
+	if broken, ok := errors.AsType[brokenError](err); ok && ctx.Err() == nil {
 		ev.Stop, ev.Text, err = ralph.StopInvalid, broken.Error(), nil
 	}
 	ev.Unverified = st.once && final.Stop == ralph.StopIterations && final.Failures == 0 && !r.evidence(st.task)
 	if ev.Stop == ralph.StopVerified || ev.Unverified {
-		k := known{state: final, answer: st.answer}
+		k := known{state: final, answer: st.answer, tree: st.looks}
 		var kept error
-		if k.commit, k.tree, kept = r.keep(ctx, step.Part, step.Agent); kept != nil {
+		if k.commit, _, kept = r.keep(ctx, step.Part, step.Agent); kept != nil {
 			ev.Stop, ev.Unverified, ev.Text = ralph.StopIterations, false, "its work could not be committed: "+kept.Error()
 		}
 		ev.Tree = k.tree
@@ -89,6 +89,7 @@ type stage struct {
 	task   ralph.Task
 	once   bool
 	answer ralph.Response // the last
+	looks  string         // the files, as git names them, when it was given; "" = not known
 }
 
 // loop runs the loop, from the start or from where it was interrupted.
@@ -160,10 +161,15 @@ func (st *stage) begun() (ralph.State, error) {
 	return e.State, nil
 }
 
-// see notes what the agent has answered.
-func (st *stage) see(_ context.Context, ev ralph.Event) error {
-	if ev.Kind == ralph.EventAnswered && ev.Answer != nil {
-		st.answer = *ev.Answer
+// see notes what the agent has answered, and what is to be verified: what changes
+// afterwards was not.
+func (st *stage) see(ctx context.Context, ev ralph.Event) error {
+	if ev.Kind != ralph.EventAnswered || ev.Answer == nil {
+		return nil
+	}
+	st.answer, st.looks = *ev.Answer, ""
+	if t := st.tree(st.Part); t != nil && (ev.Iteration.Claimed || st.task.Always) {
+		st.looks, _ = t.Snapshot(ctx) // where that cannot be known, it is verified again before it is merged
 	}
 	return nil
 }
