@@ -15,3 +15,6 @@ func OwnFile(p string) bool {
 	session, _ := path.Match("session-*.log", path.Base(p))
 	return session && path.Base(path.Dir(p)) == "logs"
 }
+
+// ownIgnored names the same files as .gitignore does.
+const ownIgnored = "\n.ralph/\nprogress.txt\nralph-loop-state.json\n.ralph-loop-state.json.*\n**/logs/session-*.log\n.ralph-copy\n"

@@ -35,7 +35,7 @@ func (r *Repo) shadow(workTree string, excludes ...string) (*shadow, error) {
 		"GIT_DIR=" + folder, "GIT_OBJECT_DIRECTORY=" + filepath.Join(r.Common, "objects"), "GIT_INDEX_FILE=" + s.index, "GIT_WORK_TREE=" + workTree,
 		"GIT_CONFIG_GLOBAL=" + os.DevNull, "GIT_CONFIG_NOSYSTEM=1",
 	}}
-	exclude := slices.Concat(r.info["exclude"], []byte("\n.ralph/\n.ralph-copy\n"), []byte(strings.Join(excludes, "\n")))
+	exclude := slices.Concat(r.info["exclude"], []byte(ownIgnored), []byte(strings.Join(excludes, "\n")))
 	err = errors.Join(os.Mkdir(filepath.Join(folder, "refs"), 0o700), os.Mkdir(filepath.Join(folder, "info"), 0o700),
 		os.WriteFile(filepath.Join(folder, "HEAD"), []byte("ref: refs/heads/none\n"), 0o600),
 		os.WriteFile(filepath.Join(folder, "config"), r.config.text(r.Common, workTree != r.Top), 0o600),

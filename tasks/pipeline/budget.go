@@ -28,12 +28,14 @@ func (s State) Used() ralph.Usage {
 }
 
 // Granted returns the limits of a loop that has asked for its next iteration
-// ([EventReserve]): its own, with what the iteration may use of the run's budget. It is
+// ([EventReserve]): its own, but for cost, tokens and duration, which are what the
+// iteration may use of the run's budget. It is
 // false as long as the iteration must not begin: others have reserved what is left, and
 // it is to ask again when one of their iterations has ended; or the pipeline has
 // stopped.
 func (s State) Granted(task string, loop ralph.State) (ralph.Limits, bool) {
 	l := loop.Task.Limits
+	l.CostUSD, l.Tokens, l.Duration = 0, 0, 0 // of an earlier grant
 	run := s.running(s.Find(task))
 	if run < 0 || s.Done() || s.Running[run].Waits {
 		return l, false

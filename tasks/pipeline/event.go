@@ -46,8 +46,8 @@ type Event struct {
 	Usage      ralph.Usage      `json:"usage,omitzero"` // of the loop so far; of a merge, of its verifications
 	Last       *Amount          `json:"last,omitempty"` // what the loop's last iteration has used, nil = none has ended
 
-	From      string   `json:"from,omitempty"`
-	To        string   `json:"to,omitempty"`
+	From      string   `json:"from,omitempty"` // commits, as git names them
+	To        string   `json:"to,omitempty"`   // of a stage that ended, what it was verified with
 	Tree      string   `json:"tree,omitempty"` // what lay in the workspace when the stage was verified, as git names it
 	Conflicts []string `json:"conflicts,omitempty"`
 

@@ -279,7 +279,7 @@ func (k *killing) costs() {
 func TestKilledAnywhere(t *testing.T) {
 	k := kill(t, map[string]string{
 		"T6.coder": "echo six >shared; echo made >T6", "T7.coder": "echo seven >shared; echo made >T7", // whichever is second conflicts
-		"T8.coder": "true", // claims what is not so
+		"T8.coder": "true",                                         // claims what is not so
 		"T9.coder": "echo made >T9", "T10.coder": "echo made >T10", // whichever is second breaks the other's check
 	},
 		killedTask("T1", nil, ""),
@@ -320,4 +320,3 @@ func TestKilledAnywhere(t *testing.T) {
 	k.over(files, fmt.Sprintf("T1 done, T2 done, T3 done, T4 done, T5 done, T6 %s, T7 %s, T8 todo, T9 %s, T10 %s, T11 , T12 done",
 		status["T6"], status["T7"], status["T9"], status["T10"]), open...)
 }
-

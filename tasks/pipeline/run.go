@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"sync"
 	"time"
 
@@ -26,6 +27,7 @@ type run struct {
 	watch   func(Event) // nil = nobody
 	began   time.Time
 	journal *progress.Journal // nil = nothing is recorded
+	goesOn  bool              // it was begun by an earlier run
 	loops   *progress.Dir     // of the stages; nil with journal
 	repo    *git.Repo         // nil = there are no worktrees
 
@@ -88,8 +90,8 @@ func (r *run) open() error {
 		}
 		j = nil
 	}
-	goesOn := j != nil
-	if !goesOn && (err == nil || errors.Is(err, fs.ErrNotExist)) {
+	r.goesOn = j != nil
+	if !r.goesOn && (err == nil || errors.Is(err, fs.ErrNotExist)) {
 		start := ralph.Start(ralph.Task{ID: name, Prompt: name, Dir: r.dir})
 		start.Loop = name
 		j, err = r.p.Record.Under("").Create(start, progress.KindPipeline)
@@ -110,11 +112,11 @@ const unbounded = 1<<31 - 1
 // left half done.
 func (r *run) begin(ctx context.Context) error {
 	if r.journal != nil {
-		if err := r.journal.Begin(ctx, r.journal.State.Begun()); err != nil {
+		if err := r.journal.Begin(ctx, r.goesOn); err != nil {
 			return err
 		}
 	}
-	if err := r.openRepo(ctx); err != nil {
+	if err := r.openRepo(ctx); err != nil { // first: once a task is on record, what lies there is its own
 		return err
 	}
 	s := r.s
@@ -128,6 +130,9 @@ func (r *run) begin(ctx context.Context) error {
 	if r.loops != nil {
 		r.local.Log, r.local.Pending = progress.Multi(r.loops, r.p.Log), r.loops.Pending
 	}
+	if r.journal != nil {
+		r.ask(ctx) // what others have asked for since
+	}
 	return r.catchUp(ctx)
 }
 
@@ -135,29 +140,33 @@ func (r *run) begin(ctx context.Context) error {
 func (r *run) drive(ctx context.Context) error {
 	ctx, stop := r.steered(ctx)
 	defer stop()
-	done, running := make(chan error), 0
+	done, busy := make(chan over), map[int]bool{}
 	var failed error
 	for {
-		for _, step := range r.next(ctx, failed) {
+		changed := r.waiting() // first, so that no change is missed
+		for _, step := range r.next(ctx, failed, busy) {
 			began, err := r.beginStep(ctx, step)
-			if failed = cmp.Or(failed, err); err != nil || !began {
+			if failed = r.fails(failed, err); err != nil || !began {
 				continue
 			}
-			running++
+			busy[step.Part] = true
 			go func() {
-				done <- plugin.Call("pipeline: "+string(step.Kind)+" of "+step.Task, func() error { return r.step(ctx, step) })
+				done <- over{step.Part, plugin.Call("pipeline: "+string(step.Kind)+" of "+step.Task, func() error { return r.step(ctx, step) })}
 			}()
 		}
-		changed := r.waiting()
-		if running == 0 && len(r.next(ctx, failed)) == 0 && !(r.paused() && ctx.Err() == nil && failed == nil) {
+		if len(busy) == 0 && len(r.next(ctx, failed, busy)) == 0 && !r.waits(ctx, failed) {
 			break
 		}
+		var ended <-chan struct{}
+		if len(busy) == 0 { // a pause ends with the context; what runs ends by it
+			ended = ctx.Done()
+		}
 		select {
-		case err := <-done:
-			running--
-			failed = cmp.Or(failed, err)
+		case one := <-done:
+			delete(busy, one.part)
+			failed = r.fails(failed, one.err)
 		case <-changed:
-		case <-r.over(ctx, running): // a pause ends with the context
+		case <-ended:
 		}
 	}
 	if err := r.inspect(context.WithoutCancel(ctx)); err != nil && failed == nil {
@@ -174,22 +183,37 @@ func (r *run) drive(ctx context.Context) error {
 	return r.state().Err()
 }
 
-// over is done with the context, if nothing runs that would end by it.
-func (r *run) over(ctx context.Context, running int) <-chan struct{} {
-	if running > 0 {
-		return nil
-	}
-	return ctx.Done()
+// fails notes an error that is not of one task: no iteration begins after it.
+func (r *run) fails(failed, err error) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	failed = cmp.Or(failed, err)
+	r.err = cmp.Or(r.err, failed)
+	return failed
 }
 
-// next are the steps that may begin.
-func (r *run) next(ctx context.Context, failed error) []Step {
+// over says that a step of a task is over.
+type over struct {
+	part int
+	err  error
+}
+
+// next are the steps that may begin. A task's next step waits until what came of the one
+// before is written down.
+func (r *run) next(ctx context.Context, failed error, busy map[int]bool) []Step {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if ctx.Err() != nil || failed != nil || r.err != nil {
 		return nil
 	}
-	return r.s.Ready()
+	return slices.DeleteFunc(r.s.Ready(), func(s Step) bool { return busy[s.Part] })
+}
+
+// waits reports whether steps may begin later although none runs.
+func (r *run) waits(ctx context.Context, failed error) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.s.Paused && !r.s.Done() && ctx.Err() == nil && failed == nil && r.err == nil
 }
 
 func (r *run) state() State {
@@ -204,8 +228,6 @@ func (r *run) agreed(part int) AgreedTask {
 	defer r.mu.Unlock()
 	return r.Tasks[part]
 }
-
-func (r *run) paused() bool { return r.state().Paused }
 
 // waiting is closed when the state has changed since.
 func (r *run) waiting() <-chan struct{} {
@@ -351,13 +373,13 @@ func (r *run) steered(ctx context.Context) (context.Context, func()) {
 func (r *run) ask(ctx context.Context) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	before := r.journal.State
+	rules := r.s.Rules
 	now, err := r.journal.Ask(context.WithoutCancel(ctx))
 	l := now.Task.Limits
 	switch {
 	case err != nil:
 		r.err = cmp.Or(r.err, err)
-	case l.CostUSD != before.Task.Limits.CostUSD || l.Tokens != before.Task.Limits.Tokens || l.Duration != before.Task.Limits.Duration:
+	case l.CostUSD != rules.CostUSD || l.Tokens != rules.Tokens || l.Duration != rules.Duration:
 		r.noteLocked(ctx, Event{Kind: EventRules, State: &State{Rules: Rules{CostUSD: l.CostUSD, Tokens: l.Tokens, Duration: l.Duration}}})
 	}
 	if l.Iterations != unbounded && !now.Done() {
