@@ -34,6 +34,9 @@ func (r *Repo) Advance(ctx context.Context, from, to string, keep []string) erro
 		return err
 	}
 	defer unlock()
+	if err := r.sweep(); err != nil {
+		return err
+	}
 	head, err := r.Head(ctx)
 	if err != nil {
 		return err
@@ -110,16 +113,24 @@ func (a *advance) run(ctx context.Context) error {
 	return errors.Join(err, back.move(ctx))
 }
 
-func (a *advance) move(ctx context.Context) error {
-	r := a.repo
+// sweep removes what a kill has left.
+func (r *Repo) sweep() error {
 	old, err := os.ReadDir(r.dir)
 	for _, e := range old {
-		if strings.HasPrefix(e.Name(), "ralph-stage-") { // a kill has left it
+		if strings.HasPrefix(e.Name(), "ralph-stage-") || strings.HasPrefix(e.Name(), "ralph-index-") {
 			err = errors.Join(err, os.RemoveAll(filepath.Join(r.dir, e.Name())))
 		}
 	}
-	staging, err2 := os.MkdirTemp(r.dir, "ralph-stage-")
-	if err = errors.Join(err, err2); err != nil {
+	if err != nil {
+		return fmt.Errorf("git: %w", err)
+	}
+	return nil
+}
+
+func (a *advance) move(ctx context.Context) error {
+	r := a.repo
+	staging, err := os.MkdirTemp(r.dir, "ralph-stage-")
+	if err != nil {
 		return fmt.Errorf("git: %w", err)
 	}
 	defer os.RemoveAll(staging)

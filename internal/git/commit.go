@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -82,9 +83,9 @@ func (t *Tree) base(ctx context.Context) (base, tip string, err error) {
 	if err != nil {
 		return "", "", err
 	}
-	head, err := t.call().commit(ctx, "HEAD")
+	head, err := t.head(ctx)
 	if err != nil {
-		return "", "", fmt.Errorf("git: the work tree %s is at no commit", t.Dir)
+		return "", "", err
 	}
 	if on, err := c.within(ctx, tip, head); err != nil || on {
 		return head, tip, err
@@ -112,23 +113,56 @@ func (t *Tree) snapshot(ctx context.Context, s *shadow, base string) (tree strin
 	if err != nil {
 		return "", false, err
 	}
-	var inner, back []string
+	var back []string
 	for _, d := range diff {
-		switch {
-		case OwnFile(d.path):
+		if OwnFile(d.path) {
 			back = append(back, d.old.line(d.path, len(base)))
-		case d.new.mode == "160000":
-			inner = append(inner, d.path)
 		}
-	}
-	if len(inner) > 0 {
-		return "", false, fmt.Errorf("git: in %s there are repositories of their own, which cannot be committed: remove %s, or the .git in it", t.Dir, quoted(inner))
 	}
 	if err := s.put(ctx, back); err != nil {
 		return "", false, err
 	}
+	if err := t.whole(ctx, s, base); err != nil {
+		return "", false, err
+	}
 	tree, err = s.write(ctx)
 	return tree, len(diff) > len(back), err
+}
+
+// whole is an error if the index has repositories that the user's branch does not
+// have, or not at that commit: what they hold would be lost. So it is if the index has
+// files that were copied because git does not have them: they may be secret.
+func (t *Tree) whole(ctx context.Context, s *shadow, base string) error {
+	have, err := s.staged(ctx)
+	if err != nil {
+		return err
+	}
+	if i := slices.IndexFunc(t.copied, func(p string) bool { return have[p].mode != "" }); i >= 0 {
+		return fmt.Errorf("git: in %s there is a commit of %q, which was only copied there because the work needs it: make that commit again without it", t.Dir, t.copied[i])
+	}
+	maps.DeleteFunc(have, func(_ string, e entry) bool { return e.mode != "160000" })
+	if len(have) == 0 {
+		return nil
+	}
+	main, err := t.repo.Head(ctx)
+	if err != nil {
+		return err
+	}
+	common, err := s.names(ctx, "merge-base", "--all", base, main)
+	if err != nil {
+		return err
+	}
+	for _, c := range append(strings.Fields(strings.Join(common, " ")), main) {
+		known, err := s.entries(ctx, c)
+		if err != nil {
+			return err
+		}
+		maps.DeleteFunc(have, func(p string, e entry) bool { return known[p] == e })
+	}
+	if len(have) > 0 {
+		return fmt.Errorf("git: in %s there are repositories of their own, which cannot be committed: remove %s, or the .git in it", t.Dir, quoted(slices.Sorted(maps.Keys(have))))
+	}
+	return nil
 }
 
 // committed is an error if the files are not those of a commit.
@@ -198,7 +232,7 @@ func (t *Tree) merging(ctx context.Context, base string) ([]string, error) {
 
 // resolved is an error if a file that git holds for conflicting has conflict markers.
 func (t *Tree) resolved(ctx context.Context) error {
-	c := t.call()
+	c := t.repo.own()
 	c.env = append(slices.Clone(c.env), "GIT_INDEX_FILE="+filepath.Join(t.git, "index"))
 	entries, err := c.names(ctx, "ls-files", "--unmerged", "-z")
 	if err != nil {
@@ -234,7 +268,7 @@ func (t *Tree) settle(ctx context.Context, s *shadow, commit, tip string) error 
 			return err
 		}
 	}
-	if _, err := t.call().run(ctx, "symbolic-ref", "HEAD", ref); err != nil {
+	if err := t.point(""); err != nil {
 		return err
 	}
 	return cmp.Or(s.lay(t.git), t.finish())
@@ -264,7 +298,7 @@ func (t *Tree) Checkout(ctx context.Context, commit string) error {
 	if err != nil {
 		return err
 	}
-	head, err := t.call().commit(ctx, "HEAD")
+	head, err := t.head(ctx)
 	if err == nil {
 		err = t.committed(ctx, head)
 	}
@@ -275,7 +309,7 @@ func (t *Tree) Checkout(ctx context.Context, commit string) error {
 		err = t.fill(ctx, head, commit)
 	}
 	if err == nil {
-		_, err = t.call().run(ctx, "update-ref", "--no-deref", "HEAD", commit)
+		err = t.point(commit)
 	}
 	return err
 }
@@ -293,7 +327,7 @@ func (t *Tree) Back(ctx context.Context) error {
 		err = t.fill(ctx, strings.TrimSpace(string(text)), ref)
 	}
 	if err == nil {
-		_, err = t.call().run(ctx, "symbolic-ref", "HEAD", ref)
+		err = t.point("")
 	}
 	if err == nil {
 		err = t.finish()

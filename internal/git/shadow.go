@@ -141,7 +141,7 @@ func (c call) fed(input string) call {
 // refresh looks at the files that the index has, and reports whether they are all as
 // it says.
 func (s *shadow) refresh(ctx context.Context) (bool, error) {
-	_, err := s.run(ctx, "update-index", "-q", "--refresh", "--really-refresh")
+	_, err := s.run(ctx, "update-index", "-q", "--really-refresh")
 	if exit, ok := errors.AsType[*exitError](err); ok && exit.code == 1 {
 		return false, nil
 	}

@@ -23,6 +23,9 @@ import (
 func (r *Repo) Tampered(ctx context.Context) ([]string, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if err := r.intact(); err != nil {
+		return []string{err.Error()}, nil
+	}
 	now, err := r.marks(ctx)
 	if err != nil {
 		return nil, err

@@ -1,6 +1,7 @@
 package git
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -51,7 +52,7 @@ func OpenRepo(ctx context.Context, dir string) (*Repo, error) {
 	if err != nil {
 		return nil, err
 	}
-	if here, err := filepath.EvalSymlinks(dir); err != nil {
+	if here, err := filepath.EvalSymlinks(cmp.Or(dir, ".")); err != nil {
 		return nil, err
 	} else if here, err = filepath.Abs(here); err != nil || here != top {
 		return nil, fmt.Errorf("git: %s lies within the work tree %s: work in its top", dir, top)
@@ -164,14 +165,22 @@ func quoted(paths []string) string {
 	return b.String()
 }
 
-// real is a call of git on the repository itself, for what concerns its refs and its
-// list of work trees; dir is git's folder of a work tree. What the repository's
-// configuration has come to say is read there, but runs nothing.
-func (r *Repo) real(dir, workTree string) call {
-	return call{dir: r.Top, alone: true, env: []string{"GIT_DIR=" + dir, "GIT_COMMON_DIR=" + r.Common, "GIT_WORK_TREE=" + workTree}}
+// own is a call of git on the repository itself, for what concerns its refs and its
+// list of work trees. What the repository's configuration has come to say is read
+// there, but runs nothing.
+func (r *Repo) own() call {
+	return call{dir: r.Top, alone: true, guard: r.intact, env: []string{"GIT_DIR=" + r.dir, "GIT_COMMON_DIR=" + r.Common, "GIT_WORK_TREE=" + r.Top}}
 }
 
-func (r *Repo) own() call { return r.real(r.dir, r.Top) }
+// intact is an error if git's folder says that refs are elsewhere: git goes by that
+// whatever it is told.
+func (r *Repo) intact() error {
+	at := filepath.Join(r.dir, "commondir")
+	if r.dir == r.Common && !there(at) || r.dir != r.Common && names(at, r.dir) == r.Common && !there(filepath.Join(r.Common, "commondir")) {
+		return nil
+	}
+	return fmt.Errorf("git: %s names another repository, which it did not at the start", at)
+}
 
 // Head returns the commit that is checked out in the user's work tree.
 func (r *Repo) Head(ctx context.Context) (commit string, err error) {

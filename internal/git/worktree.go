@@ -20,7 +20,8 @@ type Tree struct {
 	Branch string // without refs/heads/
 	repo   *Repo
 	git    string // git's folder of it; "" = there is none
-	extra  []string
+	copied []string // by Include
+	extra  []string // the same, as .gitignore names them
 }
 
 // Add returns the work tree at a path, on a branch that begins at a commit. One that
@@ -226,6 +227,9 @@ func (t *Tree) forget() error {
 // there. Other branches beside it are among them, and no configuration, hook or other
 // ref.
 func (t *Tree) Writable() []string {
+	for _, dir := range t.refs() {
+		_ = os.MkdirAll(dir, 0o777) // git removes them when refs are packed
+	}
 	return append(t.refs(), filepath.Join(t.repo.Common, "objects"), t.git)
 }
 
@@ -268,13 +272,13 @@ func (t *Tree) Remove(ctx context.Context) error {
 // empty is an error if the folder has what is in no commit, or a commit that is in no
 // branch.
 func (t *Tree) empty(ctx context.Context, tip, main string) error {
-	if t.git == "" || tip == "" {
+	if t.git == "" || tip == "" || !there(t.git) {
 		return fmt.Errorf("git: %s is no work tree of %s with the branch %s", t.Dir, t.repo.Top, t.Branch)
 	}
 	if there(filepath.Join(t.git, "locked")) {
 		return fmt.Errorf("git: the work tree %s is locked: unlock it (git worktree unlock %[1]s)", t.Dir)
 	}
-	head, err := t.call().commit(ctx, "HEAD")
+	head, err := t.head(ctx)
 	if err != nil {
 		return err
 	}
@@ -284,8 +288,29 @@ func (t *Tree) empty(ctx context.Context, tip, main string) error {
 	return t.committed(ctx, head)
 }
 
-// call is a call of git on this work tree's refs.
-func (t *Tree) call() call { return t.repo.real(t.git, t.Dir) }
+// head is the commit that the work tree is at. Its HEAD is read without git, which
+// would look for refs where the agent says that they are.
+func (t *Tree) head(ctx context.Context) (string, error) {
+	text, err := file.Read("", filepath.Join(t.git, "HEAD"), 1<<16)
+	if err != nil {
+		return "", fmt.Errorf("git: %w", err)
+	}
+	head := strings.TrimSpace(string(text))
+	if ref, ok := strings.CutPrefix(head, "ref: "); ok {
+		if head, err = t.repo.own().refCommit(ctx, strings.TrimSpace(ref)); err != nil {
+			return "", err
+		}
+	}
+	if !isObject(head) {
+		return "", fmt.Errorf("git: the work tree %s is at no commit", t.Dir)
+	}
+	return t.repo.own().commit(ctx, head)
+}
+
+// point has the work tree be at a commit, or on its branch ("").
+func (t *Tree) point(commit string) error {
+	return place(filepath.Join(t.git, "HEAD"), []byte(cmp.Or(commit, "ref: refs/heads/"+t.Branch)+"\n"))
+}
 
 func there(name string) bool {
 	_, err := os.Lstat(name)

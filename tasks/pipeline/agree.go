@@ -145,7 +145,7 @@ func (a *Agreed) agree(d spec.Definition, last *State) (Planned, AgreedTask, err
 		}
 	}
 	switch {
-	case !open(d.Status):
+	case !isOpen(d.Status):
 		planned.Phase = PhaseLeft
 		if d.Status == spec.StatusDone {
 			planned.Phase = PhaseDone
