@@ -320,3 +320,38 @@ func TestKilledAnywhere(t *testing.T) {
 	k.over(files, fmt.Sprintf("T1 done, T2 done, T3 done, T4 done, T5 done, T6 %s, T7 %s, T8 todo, T9 %s, T10 %s, T11 , T12 done",
 		status["T6"], status["T7"], status["T9"], status["T10"]), open...)
 }
+
+// killedGit is a git that kills the program at its call number $N, before it does anything,
+// or when it has done it.
+const killedGit = `printf x >>$P/calls
+if [ $(($(wc -c <$P/calls))) != $N ]; then exec %[1]q "$@"; fi
+if [ $(($N %% 2)) = 0 ]; then kill -9 $(cat $P/pid); exit 1; fi
+%[1]q "$@"
+kill -9 $(cat $P/pid)
+`
+
+// TestKilledAtEachCall kills a run at each call of git, again and again: each life comes a
+// little further than the one before.
+func TestKilledAtEachCall(t *testing.T) {
+	git, err := exec.LookPath("git")
+	if err != nil {
+		t.Skip("no git")
+	}
+	for offset := range 2 {
+		t.Run(strconv.Itoa(offset), func(t *testing.T) {
+			k := kill(t, map[string]string{"T1.coder": "echo made >T1; echo one >shared", "T2.coder": "echo made >T2; rm -f README"},
+				killedTask("T1", nil, ""), killedTask("T2", []string{"T1"}, ""))
+			writeAll(t, k.folder, map[string]string{"bin/git": "#!/bin/sh\n" + fmt.Sprintf(killedGit, git)})
+			if err := os.Chmod(filepath.Join(k.folder, "bin", "git"), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			for n, over := 16+3*offset, false; !over; n += 5 {
+				os.Remove(filepath.Join(k.folder, "calls"))
+				over = k.live(0, 0, func(cmd *exec.Cmd) {
+					cmd.Env = append(cmd.Env, "N="+strconv.Itoa(n), "P="+k.folder, "PATH="+filepath.Join(k.folder, "bin")+":"+os.Getenv("PATH"))
+				})
+			}
+			k.over(map[string]string{"shared": "one", "T1": "made", "T1.test": "tested", "T2": "made", "T2.test": "tested"}, "T1 done, T2 done")
+		})
+	}
+}
