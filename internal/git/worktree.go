@@ -82,6 +82,10 @@ func (r *Repo) Add(ctx context.Context, path, branch, at string) (*Tree, error) 
 // Tree is the work tree at a path, whether it is there or not, to remove it.
 func (r *Repo) Tree(path, branch string) (*Tree, error) { return r.tree(path, branch) }
 
+// Known reports whether git has the work tree on its list, or something of it was not
+// removed because we were killed.
+func (t *Tree) Known() bool { return t.git != "" || there(t.beside("gone")) }
+
 func (r *Repo) tree(path, branch string) (*Tree, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -255,16 +259,10 @@ func (t *Tree) Remove(ctx context.Context) error {
 		if err := t.empty(ctx, tip, main); err != nil {
 			return err
 		}
-		if err := os.Rename(t.Dir, t.beside("gone")); err != nil {
-			return fmt.Errorf("git: %w", err)
-		}
 	}
-	if err := errors.Join(t.forget(), removeAll(t.beside("gone"))); err != nil {
+	if err := t.discard(); err != nil {
 		return err
 	}
-	r.ours(t)
-	delete(r.added, t.git)
-	t.git = ""
 	if tip != "" {
 		_, err = r.own().run(ctx, "update-ref", "-d", ref, tip)
 	}

@@ -75,9 +75,9 @@ func (r *run) stage(ctx context.Context, step Step) error {
 	}
 	ev.Unverified = st.once && final.Stop == ralph.StopIterations && final.Failures == 0 && !r.evidence(st.task)
 	if ev.Stop == ralph.StopVerified || ev.Unverified {
-		k := known{state: final, answer: st.answer}
+		k := known{state: final, answer: st.answer, tree: st.looks}
 		var kept error
-		if k.commit, k.tree, kept = r.keep(ctx, step.Part, step.Agent); kept != nil {
+		if k.commit, _, kept = r.keep(ctx, step.Part, step.Agent); kept != nil {
 			ev.Stop, ev.Unverified, ev.Text = ralph.StopIterations, false, "its work could not be committed: "+kept.Error()
 		}
 		ev.To, ev.Tree = k.commit, k.tree
@@ -101,6 +101,7 @@ type stage struct {
 	task   ralph.Task
 	once   bool
 	answer ralph.Response // the last
+	looks  string         // the files, as git names them, when it was given; "" = not known
 	asked  *ralph.State   // as its last iteration began here, nil = none has
 }
 
@@ -170,10 +171,15 @@ func (st *stage) begun() (ralph.State, error) {
 	return e.State, nil
 }
 
-// see notes what the agent has answered.
-func (st *stage) see(_ context.Context, ev ralph.Event) error {
-	if ev.Kind == ralph.EventAnswered && ev.Answer != nil {
-		st.answer = *ev.Answer
+// see notes what the agent has answered, and what is to be verified: what changes
+// afterwards was not.
+func (st *stage) see(ctx context.Context, ev ralph.Event) error {
+	if ev.Kind != ralph.EventAnswered || ev.Answer == nil {
+		return nil
+	}
+	st.answer, st.looks = *ev.Answer, ""
+	if t := st.tree(st.Part); t != nil && (ev.Iteration.Claimed || st.task.Always) {
+		st.looks, _ = t.Snapshot(ctx) // where that cannot be known, it is verified again before it is merged
 	}
 	return nil
 }
@@ -238,7 +244,7 @@ func (r *run) knownOf(part int, agent string) known {
 			continue
 		}
 		if e, err := r.loops.Look(r.p.loopName(loop)); err == nil && e.State.Done() {
-			k = known{state: e.State, tree: r.seen[loop].Tree, commit: r.seen[loop].To}
+			k = known{state: e.State, commit: r.seen[loop].To} // a record is no evidence: it is verified again
 			k.answer, _ = answered(r.loops, r.p.loopName(loop))
 			r.mu.Lock()
 			r.known[loop] = k
