@@ -252,8 +252,8 @@ func (r *run) noteLocked(ctx context.Context, ev Event) error {
 	}
 	close(r.changed)
 	r.changed = make(chan struct{})
-	if r.s.Stop != before && ev.Kind != EventStopped && r.watch != nil { // what the state has decided
-		r.watch(Event{Kind: EventStopped, Time: ev.Time, Elapsed: ev.Elapsed, Stop: r.s.Stop, Text: r.s.Detail})
+	if r.s.Stop != before && r.s.Done() && ev.Kind != EventStopped { // what the state has decided, maybe by what is not recorded
+		return r.noteLocked(ctx, Event{Kind: EventStopped, Stop: r.s.Stop, Text: r.s.Detail})
 	}
 	return r.err
 }

@@ -18,7 +18,8 @@ import (
 // beginStep records that a step begins. It is false if the task cannot be had.
 func (r *run) beginStep(ctx context.Context, step Step) (bool, error) {
 	if step.Kind == StepMerge {
-		return true, r.note(ctx, Event{Kind: EventMerging, Task: step.Task})
+		err := r.note(ctx, Event{Kind: EventMerging, Task: step.Task})
+		return r.state().Stands[step.Part].Phase == PhaseMerging, err
 	}
 	if now := r.state().Stands[step.Part]; !step.GoOn && now.Verified|now.Passed == 0 {
 		mine, err := r.p.Source.Take(ctx, step.Task)
@@ -29,7 +30,8 @@ func (r *run) beginStep(ctx context.Context, step Step) (bool, error) {
 			return false, cmp.Or(r.look(ctx), r.altered(ctx, step.Task, "taken by somebody else"))
 		}
 	}
-	return true, r.note(ctx, Event{Kind: EventBegan, Task: step.Task, Agent: step.Agent, Loop: step.Loop})
+	err := r.note(ctx, Event{Kind: EventBegan, Task: step.Task, Agent: step.Agent, Loop: step.Loop})
+	return r.state().Stands[step.Part].Phase == PhaseRunning, err
 }
 
 // step does a step, and tells what came of it.
@@ -151,8 +153,12 @@ func (st *stage) begun() (ralph.State, error) {
 		return s, nil
 	case err != nil:
 		return s, err
-	case e.State.Done():
-		e.State = e.Reopened()
+	case e.State.Done(): // what it was granted by then does not hold
+		l := e.State.Task.Limits
+		l.CostUSD, l.Tokens, l.Duration = 0, 0, 0
+		if e.State = e.State.Limit(l); e.State.Done() {
+			e.State = e.Reopened()
+		}
 	}
 	if a, err := answered(st.loops, s.Loop); err == nil {
 		st.answer = a
@@ -270,9 +276,9 @@ func (st *stage) control() func(context.Context, ralph.State) (ralph.State, erro
 		if s.Done() || s.Running || s.Paused || time.Until(s.NotBefore()) > 0 {
 			return s, nil
 		}
-		ev := Event{Kind: EventReserve, Task: st.Task, Agent: st.Agent, Loop: st.Loop, Usage: s.Usage}
+		ev := Event{Kind: EventReserve, Task: st.Task, Agent: st.Agent, Loop: st.Loop, Usage: s.Usage, Last: &Amount{CostUSD: s.LastCost}}
 		if before >= 0 {
-			ev.Last = &Amount{CostUSD: s.LastCost, Tokens: tokens(s.Usage) - before}
+			ev.Last.Tokens = tokens(s.Usage) - before
 		}
 		before = tokens(s.Usage)
 		for ctx.Err() == nil {
@@ -286,7 +292,6 @@ func (st *stage) control() func(context.Context, ralph.State) (ralph.State, erro
 			if now.Done() || now.Stands[st.Part].Phase != PhaseRunning {
 				return s, errHalted
 			}
-			ev.Last = nil
 			select {
 			case <-changed:
 			case <-ctx.Done():
