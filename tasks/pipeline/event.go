@@ -187,7 +187,7 @@ func (s State) begin(part int, ev Event) State {
 	case s.Done() || now.Phase == PhaseAltered || now.Phase == PhaseBroken:
 		return s // since it was ready
 	case ev.Agent != agent || ev.Loop != s.Loop(part) || s.working() >= s.Rules.slots():
-	case now.Phase == PhaseInterrupted:
+	case now.Phase == PhaseInterrupted && s.free(part):
 		now.Phase = PhaseRunning
 		return s.set(part, now)
 	case run < 0 && s.startable(part):
@@ -310,7 +310,7 @@ func (s State) stop(reason ralph.StopReason, detail string) State {
 func (s State) settle() State {
 	switch {
 	case s.V == 0 && len(s.Parts) == 0: // not started
-	case len(s.Running) > 0 || s.Stop == ralph.StopCancelled || s.Stop == ralph.StopInvalid:
+	case s.working() > 0 || s.Stop == ralph.StopCancelled || s.Stop == ralph.StopInvalid:
 	case !s.remains():
 		s.Stop, s.Detail = ralph.StopVerified, ""
 	case !s.Done() && !s.Paused && s.merging() < 0 && s.merge() < 0 && len(s.begins(1)) == 0:

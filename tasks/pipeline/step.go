@@ -53,7 +53,7 @@ func (s State) Ready() []Step {
 // begins are the tasks of which a stage may begin or go on, n at most.
 func (s State) begins(n int) (parts []int) {
 	for i := 0; i < len(s.Running) && len(parts) < n; i++ {
-		if part := s.Running[i].Part; s.phase(part) == PhaseInterrupted && part < len(s.Parts) {
+		if part := s.Running[i].Part; s.phase(part) == PhaseInterrupted && s.free(part) {
 			parts = append(parts, part)
 		}
 	}
@@ -90,7 +90,13 @@ func (s State) at(phase Phase) int {
 
 // startable reports whether the next stage of a task may begin, if there is a slot.
 func (s State) startable(part int) bool {
-	if s.phase(part) != PhaseOpen {
+	return s.phase(part) == PhaseOpen && s.free(part)
+}
+
+// free reports whether a task has a stage left and waits for no other; those that it waits
+// for may have become others since it was begun.
+func (s State) free(part int) bool {
+	if part >= len(s.Parts) {
 		return false
 	}
 	for _, i := range s.Parts[part].After {
