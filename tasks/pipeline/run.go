@@ -247,7 +247,7 @@ func (r *run) note(ctx context.Context, ev Event) error {
 func (r *run) noteLocked(ctx context.Context, ev Event) error {
 	ev.Time, ev.Elapsed = time.Now().UTC().Round(0), r.elapsed+time.Since(r.began)
 	ev.Text, ev.Output = r.redact(ev.Text), r.redact(ev.Output)
-	if r.journal != nil && ev.Kind != EventUsed && ev.Kind != EventReserve {
+	if r.journal != nil && !ev.loops() {
 		text, err := json.Marshal(ev)
 		if err == nil {
 			_, err = r.journal.Record(context.WithoutCancel(ctx), ralph.Event{
@@ -270,8 +270,8 @@ func (r *run) noteLocked(ctx context.Context, ev Event) error {
 	}
 	close(r.changed)
 	r.changed = make(chan struct{})
-	if r.s.Stop != before && ev.Kind != EventStopped && r.watch != nil { // what the state has decided
-		r.watch(Event{Kind: EventStopped, Time: ev.Time, Elapsed: ev.Elapsed, Stop: r.s.Stop, Text: r.s.Detail})
+	if r.s.Stop != before && r.s.Done() && ev.Kind != EventStopped { // what the state has decided, maybe by what is not recorded
+		return r.noteLocked(ctx, Event{Kind: EventStopped, Stop: r.s.Stop, Text: r.s.Detail})
 	}
 	return r.err
 }

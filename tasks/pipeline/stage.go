@@ -19,7 +19,8 @@ import (
 // beginStep records that a step begins. It is false if the task cannot be had.
 func (r *run) beginStep(ctx context.Context, step Step) (bool, error) {
 	if step.Kind == StepMerge {
-		return true, r.note(ctx, Event{Kind: EventMerging, Task: step.Task})
+		err := r.note(ctx, Event{Kind: EventMerging, Task: step.Task})
+		return r.state().Stands[step.Part].Phase == PhaseMerging, err
 	}
 	if now := r.state().Stands[step.Part]; !step.GoOn && now.Verified|now.Passed == 0 {
 		mine, err := r.p.Source.Take(ctx, step.Task)
@@ -162,8 +163,12 @@ func (st *stage) begun() (ralph.State, error) {
 		return s, nil
 	case err != nil:
 		return s, err
-	case e.State.Done():
-		e.State = e.Reopened()
+	case e.State.Done(): // what it was granted by then does not hold
+		l := e.State.Task.Limits
+		l.CostUSD, l.Tokens, l.Duration = 0, 0, 0
+		if e.State = e.State.Limit(l); e.State.Done() {
+			e.State = e.Reopened()
+		}
 	}
 	if a, err := answered(st.loops, s.Loop); err == nil {
 		st.answer = a
@@ -288,7 +293,7 @@ func (st *stage) control() func(context.Context, ralph.State) (ralph.State, erro
 			case s.Done() || s.Running:
 				return s, nil
 			case s.Paused || time.Until(s.NotBefore()) > 0:
-				ev.Kind = EventUsed // what it had reserved is for others meanwhile
+				ev.Kind = EventHeld // what it had reserved is for others meanwhile
 				st.reserve(ctx, st.Part, ev)
 				return s, nil
 			}
