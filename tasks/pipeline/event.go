@@ -172,7 +172,7 @@ func (s State) told(part, run int, ev Event) State {
 	case ev.Kind == EventEnded:
 		return s.end(part, run, ev)
 	case phase == PhaseRunning:
-		return s.use(run, ev).reserve(run, ev.Last)
+		return s.use(run, ev).reserve(run)
 	}
 	return s
 }
