@@ -102,17 +102,16 @@ func (a *Amount) or(b Amount) Amount {
 	return Amount{CostUSD: known, Tokens: cmp.Or(max(a.Tokens, 0), max(b.Tokens, 0))}
 }
 
-// reserve has the next iteration of a loop, whose last one has used so much, begin or
-// wait. The forecast is its own last one's, else the last of the agent. s.Running is
-// nobody else's.
-func (s State) reserve(run int, last *Amount) State {
+// reserve has the next iteration of a loop begin, or wait. The forecast is its last one,
+// which use has taken over, else the last one of its agent. s.Running is nobody else's.
+func (s State) reserve(run int) State {
 	r := &s.Running[run]
 	if s.Done() || s.Paused {
 		r.Waits = true
 		return s
 	}
 	agent, _ := s.Agent(r.Part)
-	reserved, short := s.give(run, last.or(s.Last[agent]))
+	reserved, short := s.give(run, s.Last[agent])
 	switch {
 	case short == "":
 		r.Reserved = &reserved

@@ -175,7 +175,7 @@ func (s State) told(part, run int, ev Event) State {
 	case ev.Kind == EventHeld:
 		return s.use(run, ev)
 	case phase == PhaseRunning:
-		return s.use(run, ev).reserve(run, ev.Last)
+		return s.use(run, ev).reserve(run)
 	}
 	return s
 }

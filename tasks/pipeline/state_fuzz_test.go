@@ -94,37 +94,40 @@ func FuzzState(f *testing.F) {
 		}
 		f.Add(seed)
 	}
-	f.Fuzz(func(t *testing.T, data []byte) {
-		d := &dice{data}
-		honest := d.roll(2) == 0
-		all := d.tasks()
-		s := begun(t, d.rules(), all, nil)
-		c := course{s: s, fold: s, names: map[string]bool{}}
-		for range 30 {
-			if !honest && d.roll(2) == 0 {
-				was, before := asJSON(t, c.s), c.s
-				c.s = c.s.Next(d.event(c.s))
-				if now := asJSON(t, before); now != was {
-					t.Fatalf("Next has written through:\nwas %s\nis  %s", was, now)
-				}
-				probe(c.s)
-				continue
+	f.Fuzz(play)
+}
+
+// play plays a pipeline.
+func play(t *testing.T, data []byte) {
+	d := &dice{data}
+	honest := d.roll(2) == 0
+	all := d.tasks()
+	s := begun(t, d.rules(), all, nil)
+	c := course{s: s, fold: s, names: map[string]bool{}}
+	for range 30 {
+		if !honest && d.roll(2) == 0 {
+			was, before := asJSON(t, c.s), c.s
+			c.s = c.s.Next(d.event(c.s))
+			if now := asJSON(t, before); now != was {
+				t.Fatalf("Next has written through:\nwas %s\nis  %s", was, now)
 			}
-			moves := c.moves([]pipeline.Event{verified, verified, rejected, broken, halted, unverified, reserve, used}, []pipeline.Event{altered, pause, goOn})
-			ev := moves[d.roll(len(moves))]
-			if !honest {
-				c.s = c.s.Next(ev)
-				continue
-			}
-			c = c.act(t, ev)
-			if d.roll(8) == 7 { // the process dies, and another goes on
-				c.replan(t, d, all)
-			}
+			probe(c.s)
+			continue
 		}
-		if honest {
-			c.finish(t, ralph.StopVerified, pipeline.Event{Kind: pipeline.EventMerged})
+		moves := c.moves([]pipeline.Event{verified, verified, rejected, broken, halted, unverified, reserve, used}, []pipeline.Event{altered, pause, goOn})
+		ev := moves[d.roll(len(moves))]
+		if !honest {
+			c.s = c.s.Next(ev)
+			continue
 		}
-	})
+		c = c.act(t, ev)
+		if d.roll(8) == 7 { // the process dies, and another goes on
+			c.replan(t, d, all)
+		}
+	}
+	if honest {
+		c.finish(t, ralph.StopVerified, pipeline.Event{Kind: pipeline.EventMerged})
+	}
 }
 
 // replan goes on in another run with the same tasks, or some of them changed.
