@@ -21,11 +21,11 @@ import (
 // Without what loops write themselves, and what git ignores. The index that the agent
 // has left does not count, only the files do: each is read.
 //
-// The commit is the user's, signed if the user has commits signed; no hook runs. A
-// merge that is begun is finished, once no file that it left open has conflict markers. If the agent has left
-// its branch, for another one or for none, the branch gets what it has committed there
-// if that goes on from the branch; otherwise it is an error, and so is a repository that
-// was made within.
+// The commit is the user's, signed if the user has commits signed, which cannot ask and
+// has a minute; no hook runs. A merge that is begun is finished, once no file that it
+// left open has conflict markers. If the agent has left its branch, for another one or
+// for none, the branch gets what was committed there if that goes on from the branch;
+// otherwise it is an error, and so is a repository that was made within.
 func (t *Tree) Commit(ctx context.Context, message string) (commit, tree string, err error) {
 	if t.away() {
 		return "", "", fmt.Errorf("git: the work tree %s is at another commit to be verified", t.Dir)

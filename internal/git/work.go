@@ -67,7 +67,9 @@ func OpenRepo(ctx context.Context, dir string) (*Repo, error) {
 		if err != nil {
 			return nil, err
 		}
-		*at.dir = filepath.FromSlash(strings.TrimSuffix(out, "\n"))
+		if *at.dir, err = filepath.EvalSymlinks(filepath.FromSlash(strings.TrimSuffix(out, "\n"))); err != nil {
+			return nil, fmt.Errorf("git: %w", err)
+		}
 	}
 	if r.Branch, err = Branch(ctx, top); err != nil {
 		return nil, err
@@ -81,6 +83,7 @@ func OpenRepo(ctx context.Context, dir string) (*Repo, error) {
 	if err := r.usable(ctx); err != nil {
 		return nil, err
 	}
+	sweepShadows()
 	r.start, err = r.marks(ctx)
 	return r, err
 }
@@ -177,6 +180,11 @@ func (r *Repo) own() call {
 // whatever it is told.
 func (r *Repo) intact() error {
 	at := filepath.Join(r.dir, "commondir")
+	for _, dir := range []string{r.dir, r.Common} {
+		if info, err := os.Lstat(dir); err != nil || !info.IsDir() {
+			return fmt.Errorf("git: %s is no folder any more", dir)
+		}
+	}
 	if r.dir == r.Common && !there(at) || r.dir != r.Common && names(at, r.dir) == r.Common && !there(filepath.Join(r.Common, "commondir")) {
 		return nil
 	}

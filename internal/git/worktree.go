@@ -19,15 +19,15 @@ type Tree struct {
 	Dir    string // its top
 	Branch string // without refs/heads/
 	repo   *Repo
-	git    string // git's folder of it; "" = there is none
+	git    string   // git's folder of it; "" = there is none
 	copied []string // by Include
 	extra  []string // the same, as .gitignore names them
 }
 
 // Add returns the work tree at a path, on a branch that begins at a commit. One that
 // is there already is returned as it is, and one that was not finished, because we
-// were killed, is made again; if somebody has removed the folder, it comes back with what the
-// branch has. A branch with commits of its own that no work tree of ours has is
+// were killed, is made again; if somebody has removed the folder, it comes back with
+// what the branch has. A branch with commits of its own that no work tree of ours has is
 // somebody else's, which is an error, and so is anything else that lies at the path.
 func (r *Repo) Add(ctx context.Context, path, branch, at string) (*Tree, error) {
 	r.mu.Lock()
@@ -101,7 +101,7 @@ func (r *Repo) tree(path, branch string) (*Tree, error) {
 	}
 	for _, e := range all {
 		dir := filepath.Join(r.Common, "worktrees", e.Name())
-		if names(filepath.Join(dir, "gitdir"), dir) == filepath.Join(path, ".git") {
+		if e.IsDir() && names(filepath.Join(dir, "gitdir"), dir) == filepath.Join(path, ".git") {
 			t.git = dir
 		}
 	}
@@ -158,8 +158,8 @@ func (t *Tree) beside(what string) string {
 // work tree. known: it is ours, and may have commits.
 func (r *Repo) begin(ctx context.Context, branch, at string, known bool) (args func(path string) []string, err error) {
 	ref := "refs/heads/" + branch
-	if _, err := r.own().run(ctx, "check-ref-format", ref); err != nil {
-		return nil, fmt.Errorf("git: %q can be no branch", branch)
+	if _, err := (call{}).run(ctx, "check-ref-format", ref); err != nil {
+		return nil, fmt.Errorf("git: %q can be no branch: %w", branch, err)
 	}
 	if at, err = r.own().commit(ctx, at); err != nil {
 		return nil, err
