@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -167,4 +168,59 @@ func TestTampering(t *testing.T) {
 func mainFiles(t *testing.T, dir string) map[string]string {
 	sh(t, dir, "git config --file .git/config core.repositoryformatversion 0 || sed -i '/^.evil/d' .git/config; rm -f .git/info/attributes .git/index.lock")
 	return there(t, dir, "main")
+}
+
+// changing is a verifier while which somebody else changes what is verified.
+type changing struct {
+	ralph.Verifier
+	script string
+	saw    []string // how the file was that it looked at
+}
+
+func (c *changing) Verify(ctx context.Context, claim ralph.Claim) (ralph.Verdict, error) {
+	text, err := os.ReadFile(filepath.Join(claim.Task.Dir, claim.Task.ID))
+	c.saw = append(c.saw, strings.TrimSpace(string(text)))
+	v, verr := c.Verifier.Verify(ctx, claim)
+	if len(c.saw) == 1 {
+		cmd := exec.Command("/bin/sh", "-ec", c.script)
+		cmd.Dir = claim.Task.Dir
+		err = errors.Join(err, cmd.Run())
+	}
+	return v, errors.Join(verr, err)
+}
+
+// TestVerifiedIsMerged: what changes while it is verified, or afterwards, is verified
+// again before it is merged, as it is then; and what does not change is verified once.
+func TestVerifiedIsMerged(t *testing.T) {
+	for _, tt := range []struct {
+		name, script, main string // main: the file there, "" = it is not merged
+		saw                []string
+	}{
+		{"nothing", "true", "coder", []string{"coder"}},
+		{"for the worse", "echo evil >T1", "", []string{"coder", "evil"}},
+		{"for the worse, committed", "echo evil >T1; git commit -qam evil || git add T1; git commit -qm evil", "", []string{"coder", "evil"}},
+		{"what still passes", "echo 'coder, too' >T1", "coder, too", []string{"coder", "coder, too"}},
+		{"another file", "echo x >by-product", "coder", []string{"coder", "coder"}},
+		{"what git ignores", "echo x >ignored", "coder", []string{"coder"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			dir := repo(t, map[string]string{".gitignore": "tasks.yaml\nignored\n"})
+			c := &changing{Verifier: ralph.VerifierFunc(func(_ context.Context, claim ralph.Claim) (ralph.Verdict, error) {
+				text, err := os.ReadFile(filepath.Join(claim.Task.Dir, "T1"))
+				if strings.Contains(string(text), "evil") {
+					return ralph.Reject("it is evil"), err
+				}
+				return ralph.Pass(), err
+			}), script: tt.script}
+			p := &pipeline.Pipeline{
+				Source: file(t, filepath.Join(dir, "tasks.yaml"), task("T1", "true", nil)), Dir: dir, Record: record(t), Verifier: c,
+				Runner: (&agents{do: makes(t)}).runner, Stages: []string{"coder"}, Rules: pipeline.Rules{Merge: true}, Limits: ralph.Limits{Iterations: 1},
+			}
+			_, err := p.Run(t.Context())
+			if got := there(t, dir, "main")["T1"]; got != tt.main || (err == nil) != (tt.main != "") || !slices.Equal(c.saw, tt.saw) {
+				t.Errorf("main has %q, the verifier saw %q; %v", got, c.saw, err)
+			}
+		})
+	}
 }
