@@ -93,6 +93,7 @@ func (t *Tree) discard() error {
 	if t.git != "" {
 		t.repo.ours(t)
 		delete(t.repo.added, t.git)
+		delete(t.repo.mine, t.Branch)
 		t.git = ""
 	}
 	return nil

@@ -35,6 +35,7 @@ type Repo struct {
 
 	mu    sync.Mutex        // held by what changes the user's work tree, or the list of work trees
 	added map[string]string // git's folder of each work tree of ours → its top
+	mine  map[string]bool   // the branches that work trees were made for
 }
 
 // long is how long a call may take that writes files: a large work tree has many.
@@ -57,7 +58,7 @@ func OpenRepo(ctx context.Context, dir string) (*Repo, error) {
 	} else if here, err = filepath.Abs(here); err != nil || here != top {
 		return nil, fmt.Errorf("git: %s lies within the work tree %s: work in its top", dir, top)
 	}
-	r := &Repo{Top: top, added: map[string]string{}}
+	r := &Repo{Top: top, added: map[string]string{}, mine: map[string]bool{}}
 	for _, at := range []struct {
 		dir  *string
 		flag string
@@ -198,7 +199,7 @@ func (r *Repo) Head(ctx context.Context) (commit string, err error) {
 // commit is the commit that a name stands for.
 func (c call) commit(ctx context.Context, name string) (string, error) {
 	out, err := c.run(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", name+"^{commit}")
-	if _, ok := errors.AsType[*exitError](err); ok {
+	if exit, ok := errors.AsType[*exitError](err); ok && exit.code == 1 {
 		return "", fmt.Errorf("git: there is no commit %s", name)
 	}
 	return strings.TrimSpace(out), err

@@ -58,7 +58,7 @@ func (r *Repo) Add(ctx context.Context, path, branch, at string) (*Tree, error) 
 	if left, err := os.ReadDir(t.Dir); len(left) > 0 || err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("git: %s is in the way of a work tree: remove it, or move it away", t.Dir)
 	}
-	from, err := r.begin(ctx, branch, at, known)
+	from, err := r.begin(ctx, branch, at, known || r.mine[branch])
 	if err != nil {
 		return nil, err
 	}
