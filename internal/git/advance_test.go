@@ -12,7 +12,8 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 )
 
-// next makes a commit by a script, on main's commit, and returns it. The files stay as they were.
+// next makes a commit by a script, on main's commit, and returns it. The files of main
+// stay as they were.
 func next(t *testing.T, dir, script string) string {
 	t.Helper()
 	return out(t, dir, "git worktree add -q --detach ../next; cd ../next; ("+script+"); git add -A; git commit -qm next --allow-empty; git rev-parse HEAD; cd - >/dev/null; git worktree remove --force ../next")
@@ -39,23 +40,38 @@ var moves = []struct{ name, before, script string }{
 	{"a detached head", "git checkout -q --detach", "echo 2 >a"},
 }
 
-// TestAdvance: a move that is killed after any of its steps is finished by the next.
+// TestAdvance: a move that is killed after any of its steps is finished by the next, and
+// one that cannot go on is undone.
 func TestAdvance(t *testing.T) {
 	t.Parallel()
 	for _, tt := range moves {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
+			dir := repo(t)
+			sh(t, dir, tt.before)
+			from := out(t, dir, "git rev-parse HEAD")
+			to := next(t, dir, tt.script)
 			for killed, more := 0, true; more; killed++ {
-				dir := repo(t)
-				sh(t, dir, tt.before)
-				from := out(t, dir, "git rev-parse HEAD")
-				to := next(t, dir, tt.script)
-				more = half(t, openRepo(t, dir), from, to, killed)
+				sh(t, dir, "git reset -q --hard "+from)
 				r := openRepo(t, dir)
+				more = half(t, r, from, to, killed)
 				fine(t, r.Advance(t.Context(), from, to, nil))
 				if got := out(t, dir, "git rev-parse HEAD; git update-index --really-refresh; git status --porcelain; git fsck --strict 2>/dev/null; ls .git"); strings.Contains(got, "ralph-stage") || strings.Contains(got, "index.lock") ||
-					!strings.HasPrefix(got, to+"\nHEAD\n") && !strings.HasPrefix(got, to+"\nCOMMIT_EDITMSG\n") {
+					!strings.HasPrefix(got, to+"\nCOMMIT_EDITMSG\n") {
 					t.Errorf("killed after %d steps: want %s: %s", killed, to, got)
+				}
+				if !more { // the branch has moved
+					continue
+				}
+				sh(t, dir, "git reset -q --hard "+from)
+				half(t, r, from, to, killed)
+				a, err := r.advance(t.Context(), from, to, nil)
+				fine(t, err)
+				_, err = a.back().move(t.Context())
+				fine(t, err)
+				sh(t, dir, "rm .git/index.lock")
+				if got := out(t, dir, "git rev-parse HEAD; git update-index --really-refresh; git status --porcelain"); got != from {
+					t.Errorf("undone after %d steps: want %s: %s", killed, from, got)
 				}
 			}
 		})
@@ -69,6 +85,7 @@ func half(t *testing.T, r *Repo, from, to string, steps int) bool {
 	fine(t, err)
 	fine(t, lockIndex(filepath.Join(r.dir, "index.lock")))
 	staging := filepath.Join(r.dir, "ralph-stage-1")
+	os.RemoveAll(staging)
 	fine(t, os.Mkdir(staging, 0o700))
 	s, err := r.shadow(r.Top)
 	fine(t, err)
@@ -82,7 +99,7 @@ func half(t *testing.T, r *Repo, from, to string, steps int) bool {
 	return steps < len(all)
 }
 
-// TestAdvanceSparesTheUser: what is the user's stays, and is named; what does not hinder does not.
+// TestAdvanceSparesTheUser: what is the user's stays, and is named if it hinders.
 func TestAdvanceSparesTheUser(t *testing.T) {
 	t.Parallel()
 	const to = "echo 2 >a; echo n >n; mkdir d; echo x >d/x; rm sub/b"

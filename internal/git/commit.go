@@ -21,11 +21,11 @@ import (
 // Without what loops write themselves, and what git ignores. The index that the agent
 // has left does not count, only the files do: each is read.
 //
-// The commit is the user's, signed if the user has commits signed; no hook runs. A
-// merge that is begun is finished, once no file that it left open has conflict markers. If the agent has left
-// its branch, for another one or for none, the branch gets what it has committed there
-// if that goes on from the branch; otherwise it is an error, and so is a repository that
-// was made within.
+// The commit is the user's, signed if the user has commits signed, which cannot ask and
+// has a minute; no hook runs. A merge that is begun is finished, once no file that it
+// left open has conflict markers. If the agent has left its branch, for another one or
+// for none, the branch gets what was committed there if that goes on from the branch;
+// otherwise it is an error, and so is a repository that was made within.
 func (t *Tree) Commit(ctx context.Context, message string) (commit, tree string, err error) {
 	if t.away() {
 		return "", "", fmt.Errorf("git: the work tree %s is at another commit to be verified", t.Dir)
@@ -57,6 +57,21 @@ func (t *Tree) Commit(ctx context.Context, message string) (commit, tree string,
 		}
 	}
 	return commit, tree, t.settle(ctx, s, commit, tip)
+}
+
+// Snapshot is the tree that [Tree.Commit] would commit now. It changes nothing.
+func (t *Tree) Snapshot(ctx context.Context) (tree string, err error) {
+	base, _, err := t.base(ctx)
+	if err != nil {
+		return "", err
+	}
+	s, err := t.repo.shadow(t.Dir, t.extra...)
+	if err != nil {
+		return "", err
+	}
+	defer s.remove()
+	tree, _, err = t.snapshot(ctx, s, base)
+	return tree, err
 }
 
 // base is the commit that the next one follows, and the one that the branch is at.
@@ -256,7 +271,11 @@ func (t *Tree) settle(ctx context.Context, s *shadow, commit, tip string) error 
 	if err := t.point(""); err != nil {
 		return err
 	}
-	err := s.lay(t.git)
+	return cmp.Or(s.lay(t.git), t.finish())
+}
+
+// finish takes away what says that something is begun in the work tree.
+func (t *Tree) finish() (err error) {
 	for _, name := range append([]string{"MERGE_MSG", "MERGE_MODE", "MERGE_RR", "AUTO_MERGE", "SQUASH_MSG"}, begun[:]...) {
 		err = cmp.Or(err, os.RemoveAll(filepath.Join(t.git, name)))
 	}
@@ -296,7 +315,8 @@ func (t *Tree) Checkout(ctx context.Context, commit string) error {
 }
 
 // Back has the work tree hold the files of its branch again, if [Tree.Checkout] has
-// put it at another commit, also if that was not finished.
+// put it at another commit, also if that was not finished. It undoes a
+// [Tree.StartMerge] that was not finished.
 func (t *Tree) Back(ctx context.Context) error {
 	text, err := file.Read("", t.notice(), 1<<10)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -308,6 +328,9 @@ func (t *Tree) Back(ctx context.Context) error {
 	}
 	if err == nil {
 		err = t.point("")
+	}
+	if err == nil {
+		err = t.finish()
 	}
 	if err != nil {
 		return err

@@ -203,11 +203,16 @@ func (s *shadow) with(ctx context.Context, tree string, put map[string][]byte) (
 // StartMerge begins to merge a commit into the work tree's branch, and leaves the
 // merge as git merge does: the files with their conflict markers, the index with what
 // conflicts, which is returned; [Tree.Commit] makes the commit once somebody has
-// resolved it. What the work tree holds must be committed. Without a conflict too it
-// is left to Commit.
+// resolved it. One that is begun already stays as it is. What the work tree holds must be
+// committed. Without a conflict too it
+// is left to Commit. One that was not finished, because we were killed, [Tree.Back]
+// undoes.
 func (t *Tree) StartMerge(ctx context.Context, commit string) (conflicts []string, err error) {
 	if t.away() {
 		return nil, fmt.Errorf("git: the work tree %s is at another commit to be verified", t.Dir)
+	}
+	if there(filepath.Join(t.git, "MERGE_HEAD")) {
+		return nil, nil
 	}
 	if commit, err = t.repo.own().commit(ctx, commit); err != nil {
 		return nil, err
@@ -228,16 +233,23 @@ func (t *Tree) StartMerge(ctx context.Context, commit string) (conflicts []strin
 	if err != nil {
 		return nil, err
 	}
-	if err := t.open(ctx, s, head, tree, stages); err != nil {
+	if err := place(t.notice(), []byte(commit+"\n")); err != nil { // until all is there, Back undoes it
 		return nil, err
+	}
+	if err := t.open(ctx, s, head, tree, stages); err != nil {
+		return nil, errors.Join(err, t.Back(context.WithoutCancel(ctx)))
 	}
 	for _, st := range stages {
 		conflicts = append(conflicts, st.path)
 	}
 	slices.Sort(conflicts)
-	return slices.Compact(conflicts), errors.Join(place(filepath.Join(t.git, "MERGE_MODE"), nil),
+	err = errors.Join(place(filepath.Join(t.git, "MERGE_MODE"), nil),
 		place(filepath.Join(t.git, "MERGE_MSG"), fmt.Appendf(nil, "Merge commit '%s' into %s\n", commit, t.Branch)),
 		place(filepath.Join(t.git, "MERGE_HEAD"), []byte(commit+"\n")))
+	if err == nil {
+		err = os.Remove(t.notice())
+	}
+	return slices.Compact(conflicts), err
 }
 
 // open writes the files and the index of a merge that has begun.

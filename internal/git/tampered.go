@@ -66,7 +66,7 @@ func (t *Tree) belongs() bool {
 
 // ours leaves a work tree out of what is not to change.
 func (r *Repo) ours(t *Tree) {
-	r.added[t.git] = t.Dir
+	r.added[t.git], r.mine[t.Branch] = t.Dir, true
 	delete(r.start, workTreeMark(t.git))
 }
 

@@ -35,6 +35,7 @@ type Repo struct {
 
 	mu    sync.Mutex        // held by what changes the user's work tree, or the list of work trees
 	added map[string]string // git's folder of each work tree of ours → its top
+	mine  map[string]bool   // the branches that work trees were made for
 }
 
 // long is how long a call may take that writes files: a large work tree has many.
@@ -57,7 +58,7 @@ func OpenRepo(ctx context.Context, dir string) (*Repo, error) {
 	} else if here, err = filepath.Abs(here); err != nil || here != top {
 		return nil, fmt.Errorf("git: %s lies within the work tree %s: work in its top", dir, top)
 	}
-	r := &Repo{Top: top, added: map[string]string{}}
+	r := &Repo{Top: top, added: map[string]string{}, mine: map[string]bool{}}
 	for _, at := range []struct {
 		dir  *string
 		flag string
@@ -66,7 +67,9 @@ func OpenRepo(ctx context.Context, dir string) (*Repo, error) {
 		if err != nil {
 			return nil, err
 		}
-		*at.dir = filepath.FromSlash(strings.TrimSuffix(out, "\n"))
+		if *at.dir, err = filepath.EvalSymlinks(filepath.FromSlash(strings.TrimSuffix(out, "\n"))); err != nil {
+			return nil, fmt.Errorf("git: %w", err)
+		}
 	}
 	if r.Branch, err = Branch(ctx, top); err != nil {
 		return nil, err
@@ -80,6 +83,7 @@ func OpenRepo(ctx context.Context, dir string) (*Repo, error) {
 	if err := r.usable(ctx); err != nil {
 		return nil, err
 	}
+	sweepShadows()
 	r.start, err = r.marks(ctx)
 	return r, err
 }
@@ -176,6 +180,11 @@ func (r *Repo) own() call {
 // whatever it is told.
 func (r *Repo) intact() error {
 	at := filepath.Join(r.dir, "commondir")
+	for _, dir := range []string{r.dir, r.Common} {
+		if info, err := os.Lstat(dir); err != nil || !info.IsDir() {
+			return fmt.Errorf("git: %s is no folder any more", dir)
+		}
+	}
 	if r.dir == r.Common && !there(at) || r.dir != r.Common && names(at, r.dir) == r.Common && !there(filepath.Join(r.Common, "commondir")) {
 		return nil
 	}
@@ -190,7 +199,7 @@ func (r *Repo) Head(ctx context.Context) (commit string, err error) {
 // commit is the commit that a name stands for.
 func (c call) commit(ctx context.Context, name string) (string, error) {
 	out, err := c.run(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", name+"^{commit}")
-	if _, ok := errors.AsType[*exitError](err); ok {
+	if exit, ok := errors.AsType[*exitError](err); ok && exit.code == 1 {
 		return "", fmt.Errorf("git: there is no commit %s", name)
 	}
 	return strings.TrimSpace(out), err

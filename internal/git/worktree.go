@@ -19,15 +19,15 @@ type Tree struct {
 	Dir    string // its top
 	Branch string // without refs/heads/
 	repo   *Repo
-	git    string // git's folder of it; "" = there is none
+	git    string   // git's folder of it; "" = there is none
 	copied []string // by Include
 	extra  []string // the same, as .gitignore names them
 }
 
 // Add returns the work tree at a path, on a branch that begins at a commit. One that
 // is there already is returned as it is, and one that was not finished, because we
-// were killed, is made again; if somebody has removed the folder, it comes back with what the
-// branch has. A branch with commits of its own that no work tree of ours has is
+// were killed, is made again; if somebody has removed the folder, it comes back with
+// what the branch has. A branch with commits of its own that no work tree of ours has is
 // somebody else's, which is an error, and so is anything else that lies at the path.
 func (r *Repo) Add(ctx context.Context, path, branch, at string) (*Tree, error) {
 	r.mu.Lock()
@@ -58,7 +58,7 @@ func (r *Repo) Add(ctx context.Context, path, branch, at string) (*Tree, error) 
 	if left, err := os.ReadDir(t.Dir); len(left) > 0 || err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("git: %s is in the way of a work tree: remove it, or move it away", t.Dir)
 	}
-	from, err := r.begin(ctx, branch, at, known)
+	from, err := r.begin(ctx, branch, at, known || r.mine[branch])
 	if err != nil {
 		return nil, err
 	}
@@ -82,6 +82,10 @@ func (r *Repo) Add(ctx context.Context, path, branch, at string) (*Tree, error) 
 // Tree is the work tree at a path, whether it is there or not, to remove it.
 func (r *Repo) Tree(path, branch string) (*Tree, error) { return r.tree(path, branch) }
 
+// Known reports whether git has the work tree on its list, or something of it was not
+// removed because we were killed.
+func (t *Tree) Known() bool { return t.git != "" || there(t.beside("gone")) }
+
 func (r *Repo) tree(path, branch string) (*Tree, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -97,7 +101,7 @@ func (r *Repo) tree(path, branch string) (*Tree, error) {
 	}
 	for _, e := range all {
 		dir := filepath.Join(r.Common, "worktrees", e.Name())
-		if names(filepath.Join(dir, "gitdir"), dir) == filepath.Join(path, ".git") {
+		if e.IsDir() && names(filepath.Join(dir, "gitdir"), dir) == filepath.Join(path, ".git") {
 			t.git = dir
 		}
 	}
@@ -154,8 +158,8 @@ func (t *Tree) beside(what string) string {
 // work tree. known: it is ours, and may have commits.
 func (r *Repo) begin(ctx context.Context, branch, at string, known bool) (args func(path string) []string, err error) {
 	ref := "refs/heads/" + branch
-	if _, err := r.own().run(ctx, "check-ref-format", ref); err != nil {
-		return nil, fmt.Errorf("git: %q can be no branch", branch)
+	if _, err := (call{}).run(ctx, "check-ref-format", ref); err != nil {
+		return nil, fmt.Errorf("git: %q can be no branch: %w", branch, err)
 	}
 	if at, err = r.own().commit(ctx, at); err != nil {
 		return nil, err
@@ -255,16 +259,10 @@ func (t *Tree) Remove(ctx context.Context) error {
 		if err := t.empty(ctx, tip, main); err != nil {
 			return err
 		}
-		if err := os.Rename(t.Dir, t.beside("gone")); err != nil {
-			return fmt.Errorf("git: %w", err)
-		}
 	}
-	if err := errors.Join(t.forget(), removeAll(t.beside("gone"))); err != nil {
+	if err := t.discard(); err != nil {
 		return err
 	}
-	r.ours(t)
-	delete(r.added, t.git)
-	t.git = ""
 	if tip != "" {
 		_, err = r.own().run(ctx, "update-ref", "-d", ref, tip)
 	}

@@ -47,6 +47,7 @@ func TestPlaces(t *testing.T) {
 		{"a bare folder .git", "mkdir ../p; git clone -q --bare . ../p/.git; cd ../p; git config user.name t; git config user.email t@example.com; git worktree add -q w main", "../p/w"},
 		{"a detached head", "git checkout -q --detach", "."},
 		{"a shallow clone", "git commit -q --allow-empty -m two; git clone -q --depth 1 file://$PWD ../w; cd ../w; git config user.name t; git config user.email t@example.com", "../w"},
+		{"a link to git's folder", "mv .git ../g; ln -s ../g .git", "."},
 		{"git's folder elsewhere", "git init -q --separate-git-dir ../g .", "."},
 		{"packed refs", "git branch x; git pack-refs --all; git gc -q", "."},
 		{"SHA-256", "rm -rf .git; git init -q --object-format=sha256 -b main; git config user.name t; git config user.email t@example.com; git add -A; git commit -qm one", "."},
@@ -263,6 +264,8 @@ func TestTampered(t *testing.T) {
 		{"the index", "git -C ../../.. update-index --assume-unchanged a", "what the index of TOP says not to look at was changed"},
 		{"another repository", "echo gitdir: /nonexistent >.git", "the work tree TOP/.ralph/worktrees/one names another repository"},
 		{"another common folder", "echo /nonexistent >../../../.git/worktrees/one/commondir", "the work tree TOP/.ralph/worktrees/one names another repository"},
+		{"git's folder elsewhere", "cd ../../..; mv .git ../g; echo gitdir: $PWD/../g >.git", "git: COMMON is no folder any more"},
+		{"git's folder behind a link", "cd ../../..; mv .git ../g; ln -s $PWD/../g .git", "git: COMMON is no folder any more"},
 		{"the common folder", "echo /nonexistent >../../../.git/commondir", "git: COMMON/commondir names another repository, which it did not at the start"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
