@@ -265,7 +265,10 @@ func (r *piped) resume() error {
 		}
 	}
 	e, err := r.p.Record.Look(r.name())
-	if err != nil || e.State.Done() && !r.resumes {
+	switch {
+	case err == nil && e.Holder != nil:
+		return wrong(&progress.HeldError{What: fmt.Sprintf("loop %q", e.Loop), Holder: *e.Holder})
+	case err != nil || e.State.Done() && !r.resumes:
 		return wrong(err)
 	}
 	r.events = events
@@ -276,10 +279,8 @@ func (r *piped) resume() error {
 // unrecorded refuses to begin what is said to run, and was begun elsewhere.
 func (r *piped) unrecorded() error {
 	for _, t := range r.a.Tasks {
-		for _, task := range t.Stages {
-			if t.Definition.Status == spec.StatusRunning && r.logged(r.name()+"/"+ralph.Start(task).Loop) {
-				return fail(exitConfig, "%s: %s was interrupted, and what was agreed for it is not on record in %s; a log in the workspace is not believed, for the agent can write to it. --state names the folder it was begun with, --new starts it over", r.file, line(task.ID), r.place.Path)
-			}
+		if t.Definition.Status == spec.StatusRunning && r.logged(t.Definition.ID) {
+			return fail(exitConfig, "%s: %s was interrupted, and what was agreed for it is not on record in %s; a log in the workspace is not believed, for the agent can write to it. --state names the folder it was begun with, --new starts it over", r.file, line(t.Definition.ID), r.place.Path)
 		}
 	}
 	return nil
