@@ -161,7 +161,9 @@ func (st *stage) begun() (ralph.State, error) {
 	case err != nil:
 		return s, err
 	case e.State.Done():
-		e.State = e.Reopened()
+		l := e.State.Task.Limits
+		l.CostUSD, l.Tokens, l.Duration = 0, 0, 0 // what it was given of the budget
+		e.State = e.State.Limit(l).Reopen()
 	}
 	if a, err := answered(st.loops, s.Loop); err == nil {
 		st.answer = a
