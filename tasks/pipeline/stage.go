@@ -123,8 +123,7 @@ func (st *stage) loop(ctx context.Context) (ralph.State, error) {
 	}
 	if v, ok := l.Runner.(interface{ Validate(ralph.Task) error }); ok {
 		if err := v.Validate(st.task); err != nil { // whatever the task
-			s.Stop, s.Detail = ralph.StopFailed, err.Error()
-			return s, nil
+			return s, brokenError{err, ralph.StopFailed}
 		}
 	}
 	if st.once && !st.evidence(st.task) {
