@@ -34,7 +34,7 @@ func played(t *testing.T, rules pipeline.Rules, events ...pipeline.Event) pipeli
 // its next loop, and whether that goes on.
 func describe(s pipeline.State) string {
 	st := s.Stands[0]
-	text := string(st.Phase)
+	text := st.Phase.String()
 	if text == "" {
 		text = "open"
 	}
