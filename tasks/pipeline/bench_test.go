@@ -22,12 +22,10 @@ func large(b *testing.B, n int) (pipeline.State, []pipeline.Planned) {
 		}
 		all = append(all, p)
 	}
-	s := begun(b, pipeline.Rules{Slots: 8, CostUSD: 1e6, Merge: true}, all, nil)
 	half := begun(b, pipeline.Rules{Slots: 8, CostUSD: 1e6, Merge: true}, all, nil)
 	for i := range n / 2 {
 		half.Stands[i] = pipeline.Stand{Phase: pipeline.PhaseDone, Verified: 1}
 	}
-	_ = s
 	return half, all
 }
 

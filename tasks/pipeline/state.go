@@ -160,22 +160,23 @@ func (s State) Find(id string) int {
 	return -1
 }
 
-// phase, stand and order are those of a part, also where an edited state has none.
-func (s State) phase(part int) Phase {
+// phase, stand and order are those of a part, also where an edited state has none. What is
+// asked of each task has a pointer: a State is too large to be copied ten thousand times.
+func (s *State) phase(part int) Phase {
 	if part < 0 || part >= len(s.Stands) {
 		return PhaseBroken
 	}
 	return s.Stands[part].Phase
 }
 
-func (s State) stand(part int) Stand {
+func (s *State) stand(part int) Stand {
 	if part < 0 || part >= len(s.Stands) {
 		return Stand{Phase: PhaseBroken}
 	}
 	return s.Stands[part]
 }
 
-func (s State) order(part int) []string {
+func (s *State) order(part int) []string {
 	if part < 0 || part >= len(s.Parts) || s.Parts[part].Order < 0 || s.Parts[part].Order >= len(s.Orders) {
 		return nil
 	}
