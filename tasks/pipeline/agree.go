@@ -6,16 +6,13 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
 	"iter"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/ralph-loop/ralph"
-	"github.com/ralph-loop/ralph/progress"
 	"github.com/ralph-loop/ralph/tasks/spec"
 )
 
@@ -37,6 +34,7 @@ type Agreed struct {
 	roles    Roles
 	rejected map[string]Event // by the task's ID: why it was last sent back, or not merged
 	merging  *Event           // a merge that was killed
+	fresh    map[int]bool     // the tasks of which nothing that lies there counts: they are new, or others
 	seen     map[string]Event // the ends of loops, by their names: of earlier runs, as far as they are on the same record
 }
 
@@ -61,13 +59,16 @@ func (p *Pipeline) Agree(ctx context.Context) (*Agreed, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &Agreed{p: p, dir: dir, verifier: p.Verifier, rejected: map[string]Event{}, seen: map[string]Event{}}
+	a := &Agreed{p: p, dir: dir, verifier: p.Verifier, rejected: map[string]Event{}, fresh: map[int]bool{}, seen: map[string]Event{}}
 	if a.verifier == nil {
 		a.verifier = spec.Verifier(spec.Env{Dir: dir, Redact: p.Redact})
 	}
 	last, err := a.last(ctx)
 	if err != nil {
 		return nil, err
+	}
+	if p.Anew {
+		last, a.rejected = nil, map[string]Event{}
 	}
 	defs, err := p.Source.Read(ctx)
 	if err != nil {
@@ -90,6 +91,7 @@ func (p *Pipeline) Agree(ctx context.Context) (*Agreed, error) {
 		for _, agent := range planned.Agents {
 			agents[agent] = true
 		}
+		a.fresh[len(all)] = task.Stages != nil && (planned.Anew || !last.has(planned))
 		all, a.Tasks = append(all, planned), append(a.Tasks, task)
 	}
 	if a.State, err = Plan(p.rules(agents), all, last); err != nil {
@@ -132,24 +134,9 @@ func (p *Pipeline) rules(agents map[string]bool) Rules {
 func (a *Agreed) agree(d spec.Definition, last *State) (Planned, AgreedTask, error) {
 	t := AgreedTask{Definition: d}
 	planned := Planned{ID: d.ID, After: d.Dependencies}
-	every, err := a.p.Config.Stages(nil, d)
-	if err != nil {
+	var err error
+	if planned.Agents, t.Left, err = a.p.stages(d); err != nil {
 		return planned, t, err
-	}
-	for _, agent := range every {
-		if len(a.p.Stages) > 0 && !slices.Contains(a.p.Stages, agent) {
-			t.Left = append(t.Left, agent)
-		} else {
-			planned.Agents = append(planned.Agents, agent)
-		}
-	}
-	for _, agent := range a.p.Stages { // one that the configuration skips
-		if !slices.Contains(every, agent) {
-			planned.Agents = append(planned.Agents, agent)
-		}
-	}
-	if len(planned.Agents) == 0 {
-		return planned, t, fmt.Errorf("pipeline: %s: none of its stages is to be run; it has %s", d.ID, strings.Join(every, ", "))
 	}
 	was := PhaseOpen
 	if last != nil {
@@ -158,14 +145,20 @@ func (a *Agreed) agree(d spec.Definition, last *State) (Planned, AgreedTask, err
 		}
 	}
 	switch {
-	case d.Status == spec.StatusDone:
-		planned.Phase = PhaseDone
-		return planned, t, nil
-	case !open(d.Status):
+	case !isOpen(d.Status):
 		planned.Phase = PhaseLeft
+		if d.Status == spec.StatusDone {
+			planned.Phase = PhaseDone
+		}
+		if len(planned.Agents) == 0 {
+			planned.Agents = t.Left
+		}
 		return planned, t, nil
-	case d.Status != spec.StatusRunning && slices.Contains([]Phase{PhaseDone, PhaseReady, PhaseUnmerged, PhaseUnverified}, was):
+	case d.Status != spec.StatusRunning && slices.Contains(a.p.over(), was):
 		planned.Anew = true // somebody wants it done again
+	}
+	if len(planned.Agents) == 0 {
+		return planned, t, fmt.Errorf("pipeline: %s: none of its stages is to be run; it has %s", d.ID, strings.Join(t.Left, ", "))
 	}
 	for _, agent := range planned.Agents {
 		task, err := a.task(d, agent)
@@ -176,6 +169,43 @@ func (a *Agreed) agree(d spec.Definition, last *State) (Planned, AgreedTask, err
 	}
 	planned.Sum = sum(d)
 	return planned, t, nil
+}
+
+// stages are the agents of a definition that are to work on it, and those that are not,
+// both in their order.
+func (p *Pipeline) stages(d spec.Definition) (run, left []string, err error) {
+	all := p.Config
+	all.Agents = slices.Clone(all.Agents)
+	for i := range all.Agents {
+		all.Agents[i].Skip = false
+	}
+	every, err := all.Stages(nil, d)
+	if err != nil {
+		return nil, nil, err
+	}
+	wanted := p.Stages
+	if len(wanted) == 0 {
+		if wanted, err = p.Config.Stages(nil, d); err != nil {
+			return nil, nil, err
+		}
+	}
+	for _, agent := range every {
+		if slices.Contains(wanted, agent) {
+			run = append(run, agent)
+		} else {
+			left = append(left, agent)
+		}
+	}
+	return run, left, nil
+}
+
+// over are the phases of tasks whose source would not call them open, unless somebody
+// wants them done again. A list calls open what is not on the main branch.
+func (p *Pipeline) over() []Phase {
+	if _, list := p.Source.(InCommit); list {
+		return []Phase{PhaseDone}
+	}
+	return []Phase{PhaseDone, PhaseReady, PhaseUnmerged, PhaseUnverified}
 }
 
 // once reports whether an agent's stage is a single pass.
@@ -220,16 +250,17 @@ func (p *Pipeline) onReject(agent string) string {
 // limits are those of a loop.
 func (p *Pipeline) limits(own ralph.Limits) ralph.Limits {
 	l := p.Limits
-	l.Iterations = cmp.Or(l.Iterations, own.Iterations)
-	l.Retries, l.Failures = -1, -1
-	l.IterationTimeout = max(cmp.Or(own.IterationTimeout, l.IterationTimeout, time.Hour), 0)
-	l.CostUSD, l.Tokens, l.Duration = 0, 0, 0
-	return l
+	return ralph.Limits{
+		Iterations: cmp.Or(l.Iterations, own.Iterations), Retries: -1, Failures: -1, Stalls: cmp.Or(own.Stalls, l.Stalls),
+		IterationTimeout: max(cmp.Or(own.IterationTimeout, l.IterationTimeout, time.Hour), 0),
+		VerifyTimeout:    cmp.Or(own.VerifyTimeout, l.VerifyTimeout), Wait: cmp.Or(own.Wait, l.Wait),
+	}
 }
 
 // sum is a hash of what a definition asks for.
 func sum(d spec.Definition) string {
 	d.Status, d.Iteration, d.CreatedAt, d.UpdatedAt, d.Metadata = "", 0, time.Time{}, time.Time{}, nil
+	d.Priority, d.Dependencies = 0, nil // they say when
 	text, err := json.Marshal(d)
 	if err != nil {
 		text = []byte(fmt.Sprintf("%+v", d))
@@ -238,87 +269,6 @@ func sum(d spec.Definition) string {
 	return hex.EncodeToString(h[:4])
 }
 
-// last is where the last run stands on record, nil = there is none, or it does not count.
-func (a *Agreed) last(ctx context.Context) (*State, error) {
-	p := a.p
-	if p.Record == nil || p.Anew {
-		return nil, nil
-	}
-	s, events, err := Recorded(ctx, p.Record, p.name())
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("pipeline: what is on record of %q cannot be read: %w", p.name(), err)
-	}
-	for _, ev := range events {
-		if ev.rejects() {
-			a.rejected[ev.Task] = ev
-		}
-		if ev.Kind == EventEnded {
-			a.seen[ev.Loop] = ev
-		}
-		if i := s.merging(); ev.Kind == EventMerging && i >= 0 && s.Parts[i].ID == ev.Task {
-			a.merging = &ev
-		}
-	}
-	end := events[len(events)-1]
-	for _, r := range s.Running { // what a process that died had not told
-		e, err := p.Record.Look(p.loopName(s.Loop(r.Part)))
-		if err != nil {
-			continue // it has not begun, or is told when it goes on
-		}
-		s = s.Apply(Event{Kind: EventUsed, Task: s.Parts[r.Part].ID, Loop: s.Loop(r.Part), Usage: e.State.Usage,
-			Elapsed: end.Elapsed + max(e.Active.Sub(end.Time), 0)})
-	}
-	return &s, nil
-}
-
-// rejects reports whether it tells why a task's work is not taken.
-func (ev Event) rejects() bool {
-	return ev.Kind == EventUnmerged || ev.Kind == EventEnded && ev.Stop != "" && ev.Stop != ralph.StopVerified
-}
-
-// loopName is the name on record of a stage's loop.
-func (p *Pipeline) loopName(loop string) string { return p.name() + "/" + loop }
-
-// Recorded returns where a pipeline stands on record, and its events, the first of the
-// last run first. The error wraps [fs.ErrNotExist] if there is none of this name.
-func Recorded(ctx context.Context, dir *progress.Dir, name string) (State, []Event, error) {
-	file, err := ralph.OpenFile(dir.File(name))
-	if err != nil {
-		return State{}, nil, err
-	}
-	defer file.Close()
-	var s State
-	var events []Event
-	for rec, err := range progress.ReadJSONL(file) {
-		if err != nil {
-			return s, events, err
-		}
-		if ctx.Err() != nil {
-			return s, events, context.Cause(ctx)
-		}
-		text := rec.Event.Meta[metaEvent]
-		if rec.Kind != ralph.EventStep || text == "" {
-			continue
-		}
-		var ev Event
-		if err := json.Unmarshal([]byte(text), &ev); err != nil {
-			return s, events, fmt.Errorf("line %d: %w", rec.Line, err)
-		}
-		ev.Time, ev.Task, ev.Agent = rec.Event.Time, rec.Event.Task, rec.Event.Agent
-		s, events = s.Apply(ev), append(events, ev)
-	}
-	if len(events) == 0 {
-		return s, nil, fmt.Errorf("%s tells of no pipeline: %w", dir.File(name), fs.ErrNotExist)
-	}
-	return s, events, nil
-}
-
-// metaEvent is the key under which an event of a pipeline is on record.
-const metaEvent = "event"
-
 // Run does what was agreed, see [Pipeline.Run].
 func (a *Agreed) Run(ctx context.Context) (State, error) { return a.run(ctx, nil) }
 
@@ -326,8 +276,12 @@ func (a *Agreed) Run(ctx context.Context) (State, error) { return a.run(ctx, nil
 func (a *Agreed) Events(ctx context.Context) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		ctx, cancel := context.WithCancelCause(ctx)
-		defer cancel(nil)
 		events, ended := make(chan Event), make(chan error, 1)
+		defer func() {
+			cancel(ralph.ErrAbandoned)
+			for range events { // also if yield has panicked
+			}
+		}()
 		go func() {
 			defer close(events)
 			_, err := a.run(ctx, func(ev Event) { events <- ev })

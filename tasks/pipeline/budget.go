@@ -38,6 +38,7 @@ func (s State) Used() ralph.Usage {
 // to end, as if it was interrupted.
 func (s State) Granted(task string, loop ralph.State) (ralph.Limits, bool) {
 	l := loop.Task.Limits
+	l.CostUSD, l.Tokens, l.Duration = 0, 0, 0 // of an earlier grant
 	part := s.Find(task)
 	run := s.running(part)
 	if run < 0 || s.Done() || s.phase(part) != PhaseRunning || s.Running[run].Reserved == nil {

@@ -16,6 +16,7 @@ const (
 	EventBegan     Kind = "began"    // a stage of a task: Task, Agent, Loop
 	EventReserve   Kind = "reserve"  // its next iteration is to begin: Usage so far, Last; see [State.Granted]
 	EventUsed      Kind = "used"     // by its loop so far: Usage
+	EventHeld      Kind = "held"     // its next iteration waits for a rate limit or for people: what it had reserved is for others
 	EventEnded     Kind = "ended"    // its loop: Stop ("" = interrupted), Usage, Iterations; with Unverified, of a single pass without a check
 	EventMerging   Kind = "merging"  // a task's branch: From main's commit To the merge
 	EventMerged    Kind = "merged"   // the task is done
@@ -136,7 +137,7 @@ func (s State) next(part int, ev Event) State {
 	switch ev.Kind {
 	case EventBegan:
 		return s.begin(part, ev)
-	case EventReserve, EventUsed, EventEnded:
+	case EventReserve, EventUsed, EventHeld, EventEnded:
 		if run >= 0 && ev.Loop == s.Loop(part) {
 			return s.told(part, run, ev)
 		}
@@ -171,6 +172,8 @@ func (s State) told(part, run int, ev Event) State {
 	case phase == PhaseInterrupted: // it has not begun again
 	case ev.Kind == EventEnded:
 		return s.end(part, run, ev)
+	case ev.Kind == EventHeld:
+		return s.use(run, ev)
 	case phase == PhaseRunning:
 		return s.use(run, ev).reserve(run)
 	}
@@ -317,4 +320,9 @@ func (s State) settle() State {
 		return s.stop(ralph.StopStalled, fmt.Sprintf("%d of %d tasks remain", s.Remaining(), len(s.Parts)))
 	}
 	return s
+}
+
+// loops reports whether what an event tells is on the record of the stage's loop itself.
+func (ev Event) loops() bool {
+	return ev.Kind == EventReserve || ev.Kind == EventUsed || ev.Kind == EventHeld
 }

@@ -36,6 +36,9 @@ func (r *run) propose(ctx context.Context, part int) error {
 			err = os.Remove(path)
 		}
 	}
+	if ctx.Err() != nil {
+		return nil // it is still there when its stage goes on, or the next has run
+	}
 	if err != nil {
 		r.say(ctx, id, "what it proposes as further tasks is not added: "+err.Error())
 		return nil
@@ -59,18 +62,34 @@ func (r *run) follow(ctx context.Context, parent string, d spec.Definition) erro
 	case !r.trusted(task):
 		waits = "its checks run commands that nobody has seen, so " + waits
 	default:
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		part := Part{ID: d.ID, Sum: planned.Sum}
-		for _, id := range d.Dependencies {
-			part.After = append(part.After, r.s.Find(id))
+		if on, added, err := r.add(ctx, parent, d, planned, task); added {
+			return err
+		} else if on != "" {
+			waits = on + ", which it depends on, is not in this run, so " + waits
 		}
-		r.Tasks = append(r.Tasks, task)
-		return r.noteLocked(ctx, Event{Kind: EventAdded, Task: d.ID, Text: d.ID + " follows " + parent,
-			State: &State{Orders: [][]string{planned.Agents}, Parts: []Part{part}}})
 	}
 	r.say(ctx, d.ID, d.ID+" follows "+parent+" and was added; "+waits)
 	return nil
+}
+
+// add adds a task to this run, unless it depends on one that is not in it.
+func (r *run) add(ctx context.Context, parent string, d spec.Definition, planned Planned, task AgreedTask) (missing string, added bool, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	part := Part{ID: d.ID, Sum: planned.Sum}
+	for _, id := range d.Dependencies {
+		at := r.s.Find(id)
+		if at < 0 {
+			return id, false, nil
+		}
+		part.After = append(part.After, at)
+	}
+	if r.s.Find(d.ID) >= 0 {
+		return "", false, nil
+	}
+	r.Tasks = append(r.Tasks, task)
+	return "", true, r.noteLocked(ctx, Event{Kind: EventAdded, Task: d.ID, Text: d.ID + " follows " + parent,
+		State: &State{Orders: [][]string{planned.Agents}, Parts: []Part{part}}})
 }
 
 // trusted reports whether the checks of a task that was proposed may run.

@@ -69,9 +69,10 @@ type Pipeline struct {
 
 	// Rules say how many agents work at the same time, and what may be spent in all.
 	Rules Rules
-	// Limits are those of each loop, which a task's own go before. Retries, Failures and
-	// what Rules bound are ignored: an agent that fails, or a check that cannot run, is a
-	// failed iteration. IterationTimeout: 0 = one hour, negative = none.
+	// Limits are those of each loop. Iterations go before a task's own, the others behind
+	// them. Retries, Failures and what Rules bound are ignored: an agent that fails, or a
+	// check that cannot run, is a failed iteration. IterationTimeout: 0 = one hour,
+	// negative = none.
 	Limits ralph.Limits
 	// Share lets several agents work at the same time in the same folder, without a
 	// worktree for each. They see and break each other's work.

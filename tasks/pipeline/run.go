@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"sync"
 	"time"
 
@@ -41,7 +42,10 @@ type run struct {
 
 	gits  sync.Mutex // worktrees are made one at a time
 	trees map[int]*git.Tree
-	ahead []int // tasks that a run which was killed had all but merged
+	tips  map[int]string // the commits that their branches were left at
+	lies  lies
+	ahead []int    // tasks that a run which was killed had all but merged
+	later []string // what is to be told when the run has begun
 }
 
 // known is what is known of the loop of a stage that is over, by its name.
@@ -58,7 +62,7 @@ var errHalted = errors.New("pipeline: nothing more begins")
 func (a *Agreed) run(ctx context.Context, watch func(Event)) (State, error) {
 	r := &run{
 		Agreed: a, watch: watch, began: time.Now(), s: a.State, elapsed: a.State.Elapsed, changed: make(chan struct{}),
-		known: map[string]known{}, trees: map[int]*git.Tree{}, noted: map[string]bool{},
+		known: map[string]known{}, trees: map[int]*git.Tree{}, tips: map[int]string{}, noted: map[string]bool{},
 	}
 	if ctx.Err() != nil {
 		return r.s, context.Cause(ctx)
@@ -112,12 +116,15 @@ func (r *run) begin(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := r.openRepo(ctx); err != nil {
+	if err := r.openRepo(ctx); err != nil { // first: once a task is on record, what lies there is its own
 		return err
 	}
 	s := r.s
 	if err := r.note(ctx, Event{Kind: EventStarted, State: &s}); err != nil {
 		return err
+	}
+	for _, text := range r.later {
+		r.say(ctx, "", text)
 	}
 	r.local = ralph.Local{Verifier: r.verifier, Log: r.p.Log, Output: r.output, Evidence: r.p.Evidence, Meta: r.p.Meta}
 	if r.loops != nil {
@@ -133,30 +140,37 @@ func (r *run) begin(ctx context.Context) error {
 func (r *run) drive(ctx context.Context) error {
 	ctx, stop := r.steered(ctx)
 	defer stop()
-	done, running := make(chan error), 0
+	done, busy := make(chan over), map[int]bool{}
 	var failed error
 	for {
-		for _, step := range r.next(ctx, failed) {
+		changed := r.waiting() // first, so that no change is missed
+		for _, step := range r.next(ctx, failed, busy) {
 			began, err := r.beginStep(ctx, step)
 			if failed = r.fails(failed, err); err != nil || !began {
 				continue
 			}
-			running++
+			busy[step.Part] = true
 			go func() {
-				done <- plugin.Call("pipeline: "+string(step.Kind)+" of "+step.Task, func() error { return r.step(ctx, step) })
+				done <- over{step.Part, plugin.Call("pipeline: "+string(step.Kind)+" of "+step.Task, func() error { return r.step(ctx, step) })}
 			}()
 		}
-		changed := r.waiting()
-		if running == 0 && len(r.next(ctx, failed)) == 0 && !(r.paused() && ctx.Err() == nil && failed == nil) {
+		if len(busy) == 0 && len(r.next(ctx, failed, busy)) == 0 && !r.waits(ctx, failed) {
 			break
 		}
-		select {
-		case err := <-done:
-			running--
-			failed = r.fails(failed, err)
-		case <-changed:
-		case <-r.over(ctx, running): // a pause ends with the context
+		var ended <-chan struct{}
+		if len(busy) == 0 { // a pause ends with the context; what runs ends by it
+			ended = ctx.Done()
 		}
+		select {
+		case one := <-done:
+			delete(busy, one.part)
+			failed = r.fails(failed, one.err)
+		case <-changed:
+		case <-ended:
+		}
+	}
+	if err := r.inspect(context.WithoutCancel(ctx)); err != nil && failed == nil {
+		r.say(ctx, "", err.Error())
 	}
 	switch err := context.Cause(ctx); {
 	case failed != nil:
@@ -178,22 +192,28 @@ func (r *run) fails(failed, err error) error {
 	return failed
 }
 
-// over is done with the context, if nothing runs that would end by it.
-func (r *run) over(ctx context.Context, running int) <-chan struct{} {
-	if running > 0 {
-		return nil
-	}
-	return ctx.Done()
+// over says that a step of a task is over.
+type over struct {
+	part int
+	err  error
 }
 
-// next are the steps that may begin.
-func (r *run) next(ctx context.Context, failed error) []Step {
+// next are the steps that may begin. A task's next step waits until what came of the one
+// before is written down.
+func (r *run) next(ctx context.Context, failed error, busy map[int]bool) []Step {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if ctx.Err() != nil || failed != nil || r.err != nil {
 		return nil
 	}
-	return r.s.Ready()
+	return slices.DeleteFunc(r.s.Ready(), func(s Step) bool { return busy[s.Part] })
+}
+
+// waits reports whether steps may begin later although none runs.
+func (r *run) waits(ctx context.Context, failed error) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.s.Paused && !r.s.Done() && ctx.Err() == nil && failed == nil && r.err == nil
 }
 
 func (r *run) state() State {
@@ -208,8 +228,6 @@ func (r *run) agreed(part int) AgreedTask {
 	defer r.mu.Unlock()
 	return r.Tasks[part]
 }
-
-func (r *run) paused() bool { return r.state().Paused }
 
 // waiting is closed when the state has changed since.
 func (r *run) waiting() <-chan struct{} {
@@ -229,7 +247,7 @@ func (r *run) note(ctx context.Context, ev Event) error {
 func (r *run) noteLocked(ctx context.Context, ev Event) error {
 	ev.Time, ev.Elapsed = time.Now().UTC().Round(0), r.elapsed+time.Since(r.began)
 	ev.Text, ev.Output = r.redact(ev.Text), r.redact(ev.Output)
-	if r.journal != nil && ev.Kind != EventUsed && ev.Kind != EventReserve {
+	if r.journal != nil && !ev.loops() {
 		text, err := json.Marshal(ev)
 		if err == nil {
 			_, err = r.journal.Record(context.WithoutCancel(ctx), ralph.Event{
@@ -382,9 +400,6 @@ func (r *run) catchUp(ctx context.Context) error {
 		}
 	}
 	for _, part := range r.ahead {
-		if _, err := r.worktree(ctx, part); err != nil {
-			return err
-		}
 		if err := r.finished(ctx, part, ralph.Usage{}); err != nil {
 			return err
 		}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"slices"
@@ -30,8 +31,12 @@ func (r *run) beginStep(ctx context.Context, step Step) (bool, error) {
 			return false, cmp.Or(r.look(ctx), r.altered(ctx, step.Task, "taken by somebody else"))
 		}
 	}
-	err := r.note(ctx, Event{Kind: EventBegan, Task: step.Task, Agent: step.Agent, Loop: step.Loop})
-	return r.state().Stands[step.Part].Phase == PhaseRunning, err
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !slices.Contains(r.s.Ready(), step) { // others have steered it meanwhile
+		return false, nil
+	}
+	return true, r.noteLocked(ctx, Event{Kind: EventBegan, Task: step.Task, Agent: step.Agent, Loop: step.Loop})
 }
 
 // step does a step, and tells what came of it.
@@ -42,10 +47,16 @@ func (r *run) step(ctx context.Context, step Step) error {
 	return r.stage(ctx, step)
 }
 
-// A brokenError says why a stage cannot be run as it is defined.
-type brokenError struct{ error }
+// A brokenError says why a stage's loop cannot be run, which is how it ends.
+type brokenError struct {
+	error
+	stop ralph.StopReason
+}
 
 func (e brokenError) Unwrap() error { return e.error }
+
+// broken is the error of a stage that cannot be run as it is defined.
+func broken(err error) error { return brokenError{err, ralph.StopInvalid} }
 
 // stage runs the loop of a stage, and tells what came of it. The error is none of the
 // task's: it ends the run.
@@ -55,19 +66,19 @@ func (r *run) stage(ctx context.Context, step Step) error {
 	t := r.agreed(step.Part)
 	st := stage{run: r, Step: step, task: t.Stages[at], once: t.Once[at]}
 	final, err := st.loop(ctx)
-	ev := Event{Kind: EventEnded, Task: step.Task, Agent: step.Agent, Loop: step.Loop, Stop: final.Stop, Text: final.Detail,
-		Usage: final.Usage, Iterations: final.Completed(), Output: lastOf(st.answer.Output, maxOutput)}
-	if final.LastCost != nil {
-		ev.Last = &Amount{CostUSD: final.LastCost}
+	if live := s.running(step.Part); final.V == 0 && live >= 0 { // it did not come to the loop
+		final.Usage = s.Running[live].Used
 	}
-	if broken, ok := errors.AsType[brokenError](err); ok {
-		ev.Stop, ev.Text, err = ralph.StopInvalid, broken.Error(), nil
+	ev := Event{Kind: EventEnded, Task: step.Task, Agent: step.Agent, Loop: step.Loop, Stop: final.Stop, Text: final.Detail,
+		Usage: final.Usage, Last: st.last(final), Iterations: final.Completed(), Output: lastOf(st.answer.Output, maxOutput)}
+	if broken, ok := errors.AsType[brokenError](err); ok && ctx.Err() == nil {
+		ev.Stop, ev.Text, err = broken.stop, broken.Error(), nil
 	}
 	ev.Unverified = st.once && final.Stop == ralph.StopIterations && final.Failures == 0 && !r.evidence(st.task)
 	if ev.Stop == ralph.StopVerified || ev.Unverified {
-		k := known{state: final, answer: st.answer}
+		k := known{state: final, answer: st.answer, tree: st.looks}
 		var kept error
-		if k.commit, k.tree, kept = r.keep(ctx, step.Part, step.Agent); kept != nil {
+		if k.commit, _, kept = r.keep(ctx, step.Part, step.Agent); kept != nil {
 			ev.Stop, ev.Unverified, ev.Text = ralph.StopIterations, false, "its work could not be committed: "+kept.Error()
 		}
 		ev.To, ev.Tree = k.commit, k.tree
@@ -91,13 +102,15 @@ type stage struct {
 	task   ralph.Task
 	once   bool
 	answer ralph.Response // the last
+	looks  string         // the files, as git names them, when it was given; "" = not known
+	asked  *ralph.State   // as its last iteration began here, nil = none has
 }
 
 // loop runs the loop, from the start or from where it was interrupted.
 func (st *stage) loop(ctx context.Context) (ralph.State, error) {
 	place, err := st.place(ctx, st.Step)
 	if err != nil {
-		return ralph.State{Stop: ralph.StopBlocked, Detail: "there is no folder to work in: " + err.Error()}, nil
+		return ralph.State{}, brokenError{fmt.Errorf("there is no folder to work in: %w", err), ralph.StopBlocked}
 	}
 	st.task.Dir = place.Dir
 	s, err := st.begun()
@@ -106,7 +119,7 @@ func (st *stage) loop(ctx context.Context) (ralph.State, error) {
 	}
 	l := st.local
 	if l.Runner, err = st.p.Runner(place); err != nil {
-		return s, brokenError{err}
+		return s, broken(err)
 	}
 	if v, ok := l.Runner.(interface{ Validate(ralph.Task) error }); ok {
 		if err := v.Validate(st.task); err != nil { // whatever the task
@@ -121,14 +134,11 @@ func (st *stage) loop(ctx context.Context) (ralph.State, error) {
 	}
 	l.Control = st.control()
 	l.Log = progress.Multi(l.Log, ralph.ProgressLogFunc(st.see))
-	if l.Prompt, err = st.prompt(st.Step, place.Dir); err != nil {
-		return s, brokenError{err}
+	if l.Prompt, err = st.prompt(st.Step); err != nil {
+		return s, broken(err)
 	}
 	if s, err = l.Prepare(ctx, s); err != nil {
-		if ctx.Err() == nil {
-			err = brokenError{err}
-		}
-		return s, err
+		return s, broken(err)
 	}
 	err = st.write(ctx, st.Part, Update{Status: spec.StatusRunning, Running: &Running{
 		Stage: st.Agent, Iteration: s.Iteration, MaxIterations: s.Task.Limits.Iterations,
@@ -166,10 +176,15 @@ func (st *stage) begun() (ralph.State, error) {
 	return e.State, nil
 }
 
-// see notes what the agent has answered.
-func (st *stage) see(_ context.Context, ev ralph.Event) error {
-	if ev.Kind == ralph.EventAnswered && ev.Answer != nil {
-		st.answer = *ev.Answer
+// see notes what the agent has answered, and what is to be verified: what changes
+// afterwards was not.
+func (st *stage) see(ctx context.Context, ev ralph.Event) error {
+	if ev.Kind != ralph.EventAnswered || ev.Answer == nil {
+		return nil
+	}
+	st.answer, st.looks = *ev.Answer, ""
+	if t := st.tree(st.Part); t != nil && (ev.Iteration.Claimed || st.task.Always) {
+		st.looks, _ = t.Snapshot(ctx) // where that cannot be known, it is verified again before it is merged
 	}
 	return nil
 }
@@ -181,7 +196,7 @@ func (r *run) evidence(t ralph.Task) bool {
 }
 
 // prompt is what makes the prompts of a stage.
-func (r *run) prompt(step Step, dir string) (func(context.Context, ralph.State) (string, error), error) {
+func (r *run) prompt(step Step) (func(context.Context, ralph.State) (string, error), error) {
 	s := r.state()
 	now := s.Stands[step.Part]
 	told := Stage{Definition: r.agreed(step.Part).Definition, Agent: step.Agent, Branch: r.branch(step.Part)}
@@ -234,7 +249,7 @@ func (r *run) knownOf(part int, agent string) known {
 			continue
 		}
 		if e, err := r.loops.Look(r.p.loopName(loop)); err == nil && e.State.Done() {
-			k = known{state: e.State, tree: r.seen[loop].Tree, commit: r.seen[loop].To}
+			k = known{state: e.State, commit: r.seen[loop].To} // a record is no evidence: it is verified again
 			k.answer, _ = answered(r.loops, r.p.loopName(loop))
 			r.mu.Lock()
 			r.known[loop] = k
@@ -265,28 +280,30 @@ func answered(dir *progress.Dir, loop string) (last ralph.Response, err error) {
 
 // control lets others steer the loop, and has its iterations wait for the budget.
 func (st *stage) control() func(context.Context, ralph.State) (ralph.State, error) {
-	before := int64(-1) // tokens, when the last iteration was asked for
 	return func(ctx context.Context, s ralph.State) (ralph.State, error) {
-		if st.loops != nil {
-			var err error
-			if s, err = st.loops.Control(ctx, s); err != nil {
-				return s, err
+		for {
+			if st.loops != nil {
+				var err error
+				if s, err = st.loops.Control(ctx, s); err != nil {
+					return s, err
+				}
 			}
-		}
-		if s.Done() || s.Running || s.Paused || time.Until(s.NotBefore()) > 0 {
-			return s, nil
-		}
-		ev := Event{Kind: EventReserve, Task: st.Task, Agent: st.Agent, Loop: st.Loop, Usage: s.Usage, Last: &Amount{CostUSD: s.LastCost}}
-		if before >= 0 {
-			ev.Last.Tokens = tokens(s.Usage) - before
-		}
-		before = tokens(s.Usage)
-		for ctx.Err() == nil {
+			ev := Event{Kind: EventReserve, Task: st.Task, Agent: st.Agent, Loop: st.Loop, Usage: s.Usage, Last: st.last(s)}
+			switch {
+			case s.Done() || s.Running:
+				return s, nil
+			case s.Paused || time.Until(s.NotBefore()) > 0:
+				ev.Kind = EventHeld // what it had reserved is for others meanwhile
+				st.reserve(ctx, st.Part, ev)
+				return s, nil
+			}
 			if st.failing() {
 				return s, errHalted
 			}
 			now, changed := st.reserve(ctx, st.Part, ev)
 			if l, granted := now.Granted(st.Task, s); granted {
+				asked := s
+				st.asked = &asked
 				return s.Limit(l), nil
 			}
 			if now.Done() || now.Stands[st.Part].Phase != PhaseRunning {
@@ -294,10 +311,11 @@ func (st *stage) control() func(context.Context, ralph.State) (ralph.State, erro
 			}
 			select {
 			case <-changed:
+			case <-time.After(time.Second / 2): // others may have steered the loop
 			case <-ctx.Done():
+				return s, nil // the loop sees what has ended it
 			}
 		}
-		return s, nil // the loop sees what has ended it
 	}
 }
 
@@ -308,12 +326,22 @@ func (r *run) failing() bool {
 	return r.err != nil
 }
 
-// reserve asks for the next iteration of a loop. That it still has to wait is no news.
+// last is what the last iteration of the loop has used, nil = none has ended here.
+func (st *stage) last(s ralph.State) *Amount {
+	if st.asked == nil || s.Completed() == st.asked.Completed() {
+		return nil
+	}
+	return &Amount{CostUSD: s.LastCost, Tokens: tokens(s.Usage) - tokens(st.asked.Usage)}
+}
+
+// reserve asks for the next iteration of a loop, or gives back what it had for the last.
+// That it still has to wait is no news, nor that it has nothing.
 func (r *run) reserve(ctx context.Context, part int, ev Event) (State, <-chan struct{}) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	next := r.s.Next(ev)
-	if i, j := r.s.running(part), next.running(part); i >= 0 && j >= 0 && r.s.Running[i].Waits && next.Running[j].Waits {
+	i, j := r.s.running(part), next.running(part)
+	if i >= 0 && j >= 0 && r.s.Running[i].Reserved == nil && next.Running[j].Reserved == nil && r.s.Running[i].Waits == next.Running[j].Waits && next.Stop == r.s.Stop {
 		r.s = next
 	} else {
 		r.noteLocked(ctx, ev) // its error is in r.err
@@ -334,7 +362,7 @@ func (r *run) settled(ctx context.Context, step Step, ev Event) error {
 	case PhaseDone:
 		u.Status = spec.StatusDone
 	case PhaseUnverified:
-		u.Status, ev.Text = spec.StatusRunning, "none of its stages was verified"
+		u.Status, ev.Stop, ev.Text = spec.StatusRunning, "unverified", "none of its stages was verified"
 	default:
 		return nil // it goes on
 	}

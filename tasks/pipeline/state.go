@@ -28,7 +28,7 @@ const Version = 1
 // then [EventMerged] or [EventUnmerged]. The driver is over when nothing is ready and
 // nothing runs, which is then so for good unless the pipeline is paused.
 //
-// What is recorded of it are all events but [EventReserve] and [EventUsed], whose figures
+// What is recorded of it are all events but [EventReserve], [EventUsed] and [EventHeld], whose figures
 // the loops have on record themselves. The fold of those by [State.Apply], and one
 // [EventUsed] for each loop in Running, is the state again, but for Last, and for what is
 // reserved: an iteration that was cut off asks again.
