@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"strings"
+	"time"
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/tasks"
@@ -90,7 +91,7 @@ func (f *createFlags) run(e env, args []string) error {
 		return fail(exitUsage, "--file %s: definitions are in a file that ends in .yaml, .yml or .json", f.file)
 	}
 	f.def.ID, f.def.SpecID, f.def.Title = args[0], args[1], args[2]
-	f.def.Status, f.def.Completion = spec.StatusTodo, &f.done
+	f.def.Status, f.def.Completion, f.def.CreatedAt = spec.StatusTodo, &f.done, time.Now().UTC().Truncate(time.Second)
 	if err := addDefinition(f.file, f.def); err != nil {
 		return err
 	}

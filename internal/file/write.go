@@ -1,11 +1,15 @@
 package file
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
+	"time"
 )
 
 // Modes of files that are made here.
@@ -186,6 +190,54 @@ func Replace(what, path string, text []byte) error {
 		return err
 	}
 	return replace(path, info, text)
+}
+
+// Swap is [Replace] for a file that still holds what was read of it. False means that
+// somebody else has changed it: nothing is written. Of two who do this at the same time
+// one finds the other's text, but not where there are no locks, on Windows, where a
+// file that is open cannot be replaced, and while a third one holds the lock for longer
+// than this takes.
+func Swap(what, path string, was, text []byte) (bool, error) {
+	if _, err := keeps(what, path); err != nil {
+		return false, err
+	}
+	f, err := Open(what, path)
+	if err != nil {
+		return false, err
+	}
+	defer f.Close() // it was only read; the lock ends with it
+	if runtime.GOOS != "windows" {
+		await(f)
+	}
+	opened, err := f.Stat()
+	if err != nil {
+		return false, failed(what, path, err)
+	}
+	info, err := keeps(what, path) // which may have been replaced before it was locked
+	if err != nil || !os.SameFile(opened, info) {
+		return false, err
+	}
+	now, err := io.ReadAll(io.LimitReader(f, int64(len(was))+1))
+	switch {
+	case err != nil:
+		return false, failed(what, path, err)
+	case !bytes.Equal(now, was):
+		return false, nil
+	case runtime.GOOS == "windows":
+		_ = f.Close()
+	}
+	return true, replace(path, info, text)
+}
+
+// await locks a file, but waits for a second at most: a lock that is held longer is
+// for something else, and a stranger's must not keep us from working.
+func await(f *os.File) {
+	for range 100 {
+		if !errors.Is(Lock(f, LockMode{Try: true}), ErrTaken) {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
 }
 
 // Put is [Replace] for a file that need not be there: it makes a private one. Its

@@ -34,6 +34,9 @@ func (r *Repo) Advance(ctx context.Context, from, to string, keep []string) erro
 		return err
 	}
 	defer unlock()
+	if err := r.sweep(); err != nil {
+		return err
+	}
 	head, err := r.Head(ctx)
 	if err != nil {
 		return err
@@ -89,16 +92,22 @@ func (r *Repo) advance(ctx context.Context, from, to string, keep []string) (*ad
 }
 
 // run moves the files and the index, and then the branch: as long as that is not
-// moved, it can be done again. If it cannot be moved, everything goes back.
+// moved, it can be done again. If it cannot be done, everything goes back.
 func (a *advance) run(ctx context.Context) error {
-	if err := a.move(ctx); err != nil {
+	begun, err := a.move(ctx)
+	if err == nil {
+		ctx = context.WithoutCancel(ctx)
+		_, err = a.repo.own().run(ctx, "update-ref", "-m", "ralph: merge", "HEAD", a.to, a.from)
+	}
+	if err == nil || !begun {
 		return err
 	}
-	ctx = context.WithoutCancel(ctx)
-	_, err := a.repo.own().run(ctx, "update-ref", "-m", "ralph: merge", "HEAD", a.to, a.from)
-	if err == nil {
-		return nil
-	}
+	_, undone := a.back().move(context.WithoutCancel(ctx))
+	return errors.Join(err, undone)
+}
+
+// back is the same move the other way.
+func (a *advance) back() *advance {
 	back := &advance{repo: a.repo, from: a.to, to: a.from}
 	for _, d := range a.changes {
 		back.changes = append(back.changes, delta{d.path, d.new, d.old})
@@ -106,46 +115,55 @@ func (a *advance) run(ctx context.Context) error {
 	for _, d := range a.kept {
 		back.kept = append(back.kept, delta{d.path, d.new, d.old})
 	}
-	return errors.Join(err, back.move(ctx))
+	return back
 }
 
-func (a *advance) move(ctx context.Context) error {
-	r := a.repo
+// sweep removes what a kill has left.
+func (r *Repo) sweep() error {
 	old, err := os.ReadDir(r.dir)
 	for _, e := range old {
-		if strings.HasPrefix(e.Name(), "ralph-stage-") { // a kill has left it
+		if strings.HasPrefix(e.Name(), "ralph-stage-") || strings.HasPrefix(e.Name(), "ralph-index-") {
 			err = errors.Join(err, os.RemoveAll(filepath.Join(r.dir, e.Name())))
 		}
 	}
-	staging, err2 := os.MkdirTemp(r.dir, "ralph-stage-")
-	if err = errors.Join(err, err2); err != nil {
+	if err != nil {
 		return fmt.Errorf("git: %w", err)
+	}
+	return nil
+}
+
+// move moves the files and the index; begun: some of it may be done.
+func (a *advance) move(ctx context.Context) (begun bool, err error) {
+	r := a.repo
+	staging, err := os.MkdirTemp(r.dir, "ralph-stage-")
+	if err != nil {
+		return false, fmt.Errorf("git: %w", err)
 	}
 	defer os.RemoveAll(staging)
 	s, err := r.shadow(r.Top)
 	if err != nil {
-		return err
+		return false, err
 	}
 	defer s.remove()
 	if err := a.stage(ctx, s, staging); err != nil {
-		return err
+		return false, err
 	}
 	if err := a.check(ctx, staging); err != nil {
-		return err
+		return false, err
 	}
 	ctx = context.WithoutCancel(ctx) // from here on it is better to finish
 	if err := a.files(staging); err != nil {
-		return fmt.Errorf("git: %w", err)
+		return true, fmt.Errorf("git: %w", err)
 	}
 	if _, err := s.refresh(ctx); err != nil {
-		return err
+		return true, err
 	}
-	return s.lay(r.dir)
+	return true, s.lay(r.dir)
 }
 
 // stage has git work out the index, in the shadow, and the files that are to be
-// written, in staging. Entries of the index that are as they are in to already, because we
-// were killed, are put back to from.
+// written, in staging. Entries of the index that are as they are in to already,
+// because we were killed, are put back to from.
 func (a *advance) stage(ctx context.Context, s *shadow, staging string) error {
 	if err := s.borrow(a.repo.dir); err != nil {
 		return err

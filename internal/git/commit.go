@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -20,11 +21,11 @@ import (
 // Without what loops write themselves, and what git ignores. The index that the agent
 // has left does not count, only the files do: each is read.
 //
-// The commit is the user's, signed if the user has commits signed; no hook runs. A
-// merge that is begun is finished, once no file that it left open has conflict markers. If the agent has left
-// its branch, for another one or for none, the branch gets what it has committed there
-// if that goes on from the branch; otherwise it is an error, and so is a repository that
-// was made within.
+// The commit is the user's, signed if the user has commits signed, which cannot ask and
+// has a minute; no hook runs. A merge that is begun is finished, once no file that it
+// left open has conflict markers. If the agent has left its branch, for another one or
+// for none, the branch gets what was committed there if that goes on from the branch;
+// otherwise it is an error, and so is a repository that was made within.
 func (t *Tree) Commit(ctx context.Context, message string) (commit, tree string, err error) {
 	if t.away() {
 		return "", "", fmt.Errorf("git: the work tree %s is at another commit to be verified", t.Dir)
@@ -58,6 +59,21 @@ func (t *Tree) Commit(ctx context.Context, message string) (commit, tree string,
 	return commit, tree, t.settle(ctx, s, commit, tip)
 }
 
+// Snapshot is the tree that [Tree.Commit] would commit now. It changes nothing.
+func (t *Tree) Snapshot(ctx context.Context) (tree string, err error) {
+	base, _, err := t.base(ctx)
+	if err != nil {
+		return "", err
+	}
+	s, err := t.repo.shadow(t.Dir, t.extra...)
+	if err != nil {
+		return "", err
+	}
+	defer s.remove()
+	tree, _, err = t.snapshot(ctx, s, base)
+	return tree, err
+}
+
 // base is the commit that the next one follows, and the one that the branch is at.
 func (t *Tree) base(ctx context.Context) (base, tip string, err error) {
 	c, ref := t.repo.own(), "refs/heads/"+t.Branch
@@ -67,9 +83,9 @@ func (t *Tree) base(ctx context.Context) (base, tip string, err error) {
 	if err != nil {
 		return "", "", err
 	}
-	head, err := t.call().commit(ctx, "HEAD")
+	head, err := t.head(ctx)
 	if err != nil {
-		return "", "", fmt.Errorf("git: the work tree %s is at no commit", t.Dir)
+		return "", "", err
 	}
 	if on, err := c.within(ctx, tip, head); err != nil || on {
 		return head, tip, err
@@ -97,23 +113,56 @@ func (t *Tree) snapshot(ctx context.Context, s *shadow, base string) (tree strin
 	if err != nil {
 		return "", false, err
 	}
-	var inner, back []string
+	var back []string
 	for _, d := range diff {
-		switch {
-		case OwnFile(d.path):
+		if OwnFile(d.path) {
 			back = append(back, d.old.line(d.path, len(base)))
-		case d.new.mode == "160000":
-			inner = append(inner, d.path)
 		}
-	}
-	if len(inner) > 0 {
-		return "", false, fmt.Errorf("git: in %s there are repositories of their own, which cannot be committed: remove %s, or the .git in it", t.Dir, quoted(inner))
 	}
 	if err := s.put(ctx, back); err != nil {
 		return "", false, err
 	}
+	if err := t.whole(ctx, s, base); err != nil {
+		return "", false, err
+	}
 	tree, err = s.write(ctx)
 	return tree, len(diff) > len(back), err
+}
+
+// whole is an error if the index has repositories that the user's branch does not
+// have, or not at that commit: what they hold would be lost. So it is if the index has
+// files that were copied because git does not have them: they may be secret.
+func (t *Tree) whole(ctx context.Context, s *shadow, base string) error {
+	have, err := s.staged(ctx)
+	if err != nil {
+		return err
+	}
+	if i := slices.IndexFunc(t.copied, func(p string) bool { return have[p].mode != "" }); i >= 0 {
+		return fmt.Errorf("git: in %s there is a commit of %q, which was only copied there because the work needs it: make that commit again without it", t.Dir, t.copied[i])
+	}
+	maps.DeleteFunc(have, func(_ string, e entry) bool { return e.mode != "160000" })
+	if len(have) == 0 {
+		return nil
+	}
+	main, err := t.repo.Head(ctx)
+	if err != nil {
+		return err
+	}
+	common, err := s.names(ctx, "merge-base", "--all", base, main)
+	if err != nil {
+		return err
+	}
+	for _, c := range append(strings.Fields(strings.Join(common, " ")), main) {
+		known, err := s.entries(ctx, c)
+		if err != nil {
+			return err
+		}
+		maps.DeleteFunc(have, func(p string, e entry) bool { return known[p] == e })
+	}
+	if len(have) > 0 {
+		return fmt.Errorf("git: in %s there are repositories of their own, which cannot be committed: remove %s, or the .git in it", t.Dir, quoted(slices.Sorted(maps.Keys(have))))
+	}
+	return nil
 }
 
 // committed is an error if the files are not those of a commit.
@@ -183,7 +232,7 @@ func (t *Tree) merging(ctx context.Context, base string) ([]string, error) {
 
 // resolved is an error if a file that git holds for conflicting has conflict markers.
 func (t *Tree) resolved(ctx context.Context) error {
-	c := t.call()
+	c := t.repo.own()
 	c.env = append(slices.Clone(c.env), "GIT_INDEX_FILE="+filepath.Join(t.git, "index"))
 	entries, err := c.names(ctx, "ls-files", "--unmerged", "-z")
 	if err != nil {
@@ -219,10 +268,14 @@ func (t *Tree) settle(ctx context.Context, s *shadow, commit, tip string) error 
 			return err
 		}
 	}
-	if _, err := t.call().run(ctx, "symbolic-ref", "HEAD", ref); err != nil {
+	if err := t.point(""); err != nil {
 		return err
 	}
-	err := s.lay(t.git)
+	return cmp.Or(s.lay(t.git), t.finish())
+}
+
+// finish takes away what says that something is begun in the work tree.
+func (t *Tree) finish() (err error) {
 	for _, name := range append([]string{"MERGE_MSG", "MERGE_MODE", "MERGE_RR", "AUTO_MERGE", "SQUASH_MSG"}, begun[:]...) {
 		err = cmp.Or(err, os.RemoveAll(filepath.Join(t.git, name)))
 	}
@@ -245,7 +298,7 @@ func (t *Tree) Checkout(ctx context.Context, commit string) error {
 	if err != nil {
 		return err
 	}
-	head, err := t.call().commit(ctx, "HEAD")
+	head, err := t.head(ctx)
 	if err == nil {
 		err = t.committed(ctx, head)
 	}
@@ -256,13 +309,14 @@ func (t *Tree) Checkout(ctx context.Context, commit string) error {
 		err = t.fill(ctx, head, commit)
 	}
 	if err == nil {
-		_, err = t.call().run(ctx, "update-ref", "--no-deref", "HEAD", commit)
+		err = t.point(commit)
 	}
 	return err
 }
 
 // Back has the work tree hold the files of its branch again, if [Tree.Checkout] has
-// put it at another commit, also if that was not finished.
+// put it at another commit, also if that was not finished. It undoes a
+// [Tree.StartMerge] that was not finished.
 func (t *Tree) Back(ctx context.Context) error {
 	text, err := file.Read("", t.notice(), 1<<10)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -273,7 +327,10 @@ func (t *Tree) Back(ctx context.Context) error {
 		err = t.fill(ctx, strings.TrimSpace(string(text)), ref)
 	}
 	if err == nil {
-		_, err = t.call().run(ctx, "symbolic-ref", "HEAD", ref)
+		err = t.point("")
+	}
+	if err == nil {
+		err = t.finish()
 	}
 	if err != nil {
 		return err

@@ -78,6 +78,7 @@ type call struct {
 	options []string // before the command
 	env     []string // beside what every call has
 	input   string
+	guard   func() error  // asked before; nil = nothing is asked
 	bound   time.Duration // 0 = patience
 	alone   bool          // without a terminal, or whatever else can ask a user
 }
@@ -87,6 +88,11 @@ type call struct {
 // anything, speaks English, transfers nothing, and starts no program but those
 // that are configured as filters, see [Look].
 func (c call) run(ctx context.Context, args ...string) (string, error) {
+	if c.guard != nil {
+		if err := c.guard(); err != nil {
+			return "", err
+		}
+	}
 	ctx, cancel := context.WithTimeoutCause(ctx, cmp.Or(c.bound, patience), errPatience)
 	defer cancel()
 	// What is off: a program that tells what changed; hooks; a file that is read;

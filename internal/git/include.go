@@ -15,8 +15,9 @@ import (
 // Include copies files into the work tree that git does not have and that the work
 // needs: those of the user's work tree that its .worktreeinclude names, as it is in
 // the user's branch's work tree at the start, or globs, both as .gitignore names
-// files. What is there already stays. [Tree.Commit] does not commit them. The files
-// of loops, and repositories within, are not copied.
+// files. What is there already stays. [Tree.Commit] does not commit them,
+// and it is an error there if the agent has. The files of loops, and repositories
+// within, are not copied.
 func (t *Tree) Include(ctx context.Context, globs []string) error {
 	r := t.repo
 	patterns := string(r.include) + "\n" + strings.Join(globs, "\n")
@@ -39,11 +40,12 @@ func (t *Tree) Include(ctx context.Context, globs []string) error {
 	if err != nil {
 		return err
 	}
-	t.extra = nil
+	t.extra, t.copied = nil, nil
 	for _, p := range paths {
 		if OwnFile(p) || strings.HasSuffix(p, "/") {
 			continue
 		}
+		t.copied = append(t.copied, p)
 		t.extra = append(t.extra, "/"+strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`, " ", `\ `).Replace(p))
 		from, to := filepath.Join(r.Top, filepath.FromSlash(p)), filepath.Join(t.Dir, filepath.FromSlash(p))
 		if err := ctx.Err(); err != nil {
@@ -85,5 +87,8 @@ func (r *Repo) included() (err error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	return err
+	if err != nil {
+		return fmt.Errorf("git: %w", err)
+	}
+	return nil
 }

@@ -47,7 +47,14 @@ func lockIndex(name string) error {
 		return err
 	}
 	defer os.Remove(temp)
-	err := os.Link(temp, name) // with what it holds, or not at all
+	err := os.Link(temp, name)                      // with what it holds, or not at all
+	if err != nil && !errors.Is(err, fs.ErrExist) { // the file system has no links
+		var f *os.File
+		if f, err = os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644); err == nil {
+			_, err = f.WriteString(lockText)
+			return errors.Join(err, f.Close())
+		}
+	}
 	if !errors.Is(err, fs.ErrExist) {
 		return err
 	}

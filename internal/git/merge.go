@@ -20,7 +20,8 @@ type Merged struct {
 
 // Merge merges the commit from into the commit into, without a work tree: there are
 // only new objects. The commit's parents are both, into first. Paths of drop are as
-// into has them, whatever from has made of them; put is what files hold in the
+// into has them, whatever from has made of them, and so are the files of loops
+// ([OwnFile]); put is what files hold in the
 // result, by path. If from is in into already, the commit is into, with a child if
 // there is something to put.
 func (r *Repo) Merge(ctx context.Context, into, from, message string, put map[string][]byte, drop []string) (Merged, error) {
@@ -66,8 +67,7 @@ func (r *Repo) Merge(ctx context.Context, into, from, message string, put map[st
 	return m, err
 }
 
-// apart has the shadow's work tree be an empty folder: attributes are read from the
-// index.
+// apart has the shadow's work tree be a folder of its own.
 func (s *shadow) apart() error {
 	dir := filepath.Join(s.folder, "empty")
 	s.dir, s.env = dir, append(s.env, "GIT_WORK_TREE="+dir)
@@ -77,6 +77,20 @@ func (s *shadow) apart() error {
 	return nil
 }
 
+// attributes writes the files that have attributes, as a commit has them: a merge
+// reads them in the work tree.
+func (s *shadow) attributes(ctx context.Context, commit string) error {
+	if err := s.tree(ctx, commit); err != nil {
+		return err
+	}
+	paths, err := s.names(ctx, "ls-files", "-z", "--", ":(glob)**/.gitattributes")
+	if err != nil || len(paths) == 0 {
+		return err
+	}
+	_, err = s.fed(strings.Join(paths, "\x00")+"\x00").run(ctx, "checkout-index", "--force", "-z", "--stdin")
+	return err
+}
+
 func (c call) treeOf(ctx context.Context, commit string) (string, error) {
 	out, err := c.run(ctx, "rev-parse", "--verify", commit+"^{tree}")
 	return strings.TrimSpace(out), err
@@ -84,10 +98,19 @@ func (c call) treeOf(ctx context.Context, commit string) (string, error) {
 
 // merge merges two commits, with the paths of as as they are in into.
 func (r *Repo) merge(ctx context.Context, s *shadow, into, from string, as []string) (tree string, conflicts []string, err error) {
+	diff, err := s.diff(ctx, "diff-tree", "-r", into, from)
+	if err != nil {
+		return "", nil, err
+	}
+	for _, d := range diff {
+		if OwnFile(d.path) {
+			as = append(as, d.path)
+		}
+	}
 	if from, err = s.levelled(ctx, into, from, as); err != nil {
 		return "", nil, err
 	}
-	if err := s.tree(ctx, into); err != nil { // for the attributes
+	if err := s.attributes(ctx, into); err != nil {
 		return "", nil, err
 	}
 	tree, stages, err := s.mergeTree(ctx, into, from)
@@ -180,11 +203,16 @@ func (s *shadow) with(ctx context.Context, tree string, put map[string][]byte) (
 // StartMerge begins to merge a commit into the work tree's branch, and leaves the
 // merge as git merge does: the files with their conflict markers, the index with what
 // conflicts, which is returned; [Tree.Commit] makes the commit once somebody has
-// resolved it. What the work tree holds must be committed. Without a conflict too it
-// is left to Commit.
+// resolved it. One that is begun already stays as it is. What the work tree holds must be
+// committed. Without a conflict too it
+// is left to Commit. One that was not finished, because we were killed, [Tree.Back]
+// undoes.
 func (t *Tree) StartMerge(ctx context.Context, commit string) (conflicts []string, err error) {
 	if t.away() {
 		return nil, fmt.Errorf("git: the work tree %s is at another commit to be verified", t.Dir)
+	}
+	if there(filepath.Join(t.git, "MERGE_HEAD")) {
+		return nil, nil
 	}
 	if commit, err = t.repo.own().commit(ctx, commit); err != nil {
 		return nil, err
@@ -205,16 +233,23 @@ func (t *Tree) StartMerge(ctx context.Context, commit string) (conflicts []strin
 	if err != nil {
 		return nil, err
 	}
-	if err := t.open(ctx, s, head, tree, stages); err != nil {
+	if err := place(t.notice(), []byte(commit+"\n")); err != nil { // until all is there, Back undoes it
 		return nil, err
+	}
+	if err := t.open(ctx, s, head, tree, stages); err != nil {
+		return nil, errors.Join(err, t.Back(context.WithoutCancel(ctx)))
 	}
 	for _, st := range stages {
 		conflicts = append(conflicts, st.path)
 	}
 	slices.Sort(conflicts)
-	return slices.Compact(conflicts), errors.Join(place(filepath.Join(t.git, "MERGE_MODE"), nil),
+	err = errors.Join(place(filepath.Join(t.git, "MERGE_MODE"), nil),
 		place(filepath.Join(t.git, "MERGE_MSG"), fmt.Appendf(nil, "Merge commit '%s' into %s\n", commit, t.Branch)),
 		place(filepath.Join(t.git, "MERGE_HEAD"), []byte(commit+"\n")))
+	if err == nil {
+		err = os.Remove(t.notice())
+	}
+	return slices.Compact(conflicts), err
 }
 
 // open writes the files and the index of a merge that has begun.

@@ -3,6 +3,7 @@ package git
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -98,7 +99,7 @@ func (a *advance) unlike(ctx context.Context, of func(delta) entry) (map[string]
 		info, err := os.Lstat(name)
 		switch gone := err != nil || linked(a.repo.Top, name); {
 		case err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR):
-			return nil, err
+			return nil, fmt.Errorf("git: %w", err)
 		case gone:
 			unlike[d.path] = e.isFile()
 		case e.mode == "160000":
@@ -157,35 +158,42 @@ func (a *advance) differs(ctx context.Context, s *shadow, path string, e entry) 
 	return strings.TrimSpace(out) != e.object, err
 }
 
-// files puts every file in its place, each at once.
+// files puts every file in its place.
 func (a *advance) files(staging string) error {
-	for _, d := range a.changes {
-		if d.new.mode == "" {
-			if err := a.drop(d); err != nil {
-				return err
-			}
-		}
-	}
-	changes := slices.Clone(a.changes) // attributes first: they say how others are read
-	slices.SortStableFunc(changes, func(x, y delta) int { return attributes(y) - attributes(x) })
-	for _, d := range changes {
-		from, to := a.in(staging, d.path), a.name(d.path)
-		var err error
-		switch {
-		case d.new.mode == "":
-		case d.new.mode == "160000":
-			err = os.MkdirAll(to, 0o777)
-		case there(from):
-			removeEmpty(to)
-			if err = os.MkdirAll(filepath.Dir(to), 0o777); err == nil {
-				err = move(from, to)
-			}
-		}
-		if err != nil {
+	for _, step := range a.steps(staging) {
+		if err := step(); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// steps move the files, each at once: a file is as it was, or as it will be. What goes
+// goes first, for a folder may come in its place.
+func (a *advance) steps(staging string) (steps []func() error) {
+	for _, d := range a.changes {
+		if d.new.mode == "" {
+			steps = append(steps, func() error { return a.drop(d) })
+		}
+	}
+	changes := slices.Clone(a.changes) // attributes before what is read by them
+	slices.SortStableFunc(changes, func(x, y delta) int { return attributes(y) - attributes(x) })
+	for _, d := range changes {
+		from, to := a.in(staging, d.path), a.name(d.path)
+		switch {
+		case d.new.mode == "160000":
+			steps = append(steps, func() error { return os.MkdirAll(to, 0o777) })
+		case d.new.mode != "" && there(from):
+			steps = append(steps, func() error {
+				removeEmpty(to)
+				if err := os.MkdirAll(filepath.Dir(to), 0o777); err != nil {
+					return err
+				}
+				return move(from, to)
+			})
+		}
+	}
+	return steps
 }
 
 func attributes(d delta) int {

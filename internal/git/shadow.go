@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/ralph-loop/ralph/internal/file"
 )
@@ -23,10 +24,13 @@ type shadow struct {
 	index  string
 }
 
+// shadowName begins the name of a shadow's folder.
+const shadowName = "ralph-git-"
+
 // shadow makes a shadow for the files in workTree. Only in the user's own work tree
 // can a part of the files be missing because it was asked for.
 func (r *Repo) shadow(workTree string, excludes ...string) (*shadow, error) {
-	folder, err := os.MkdirTemp("", "ralph-git-")
+	folder, err := os.MkdirTemp("", shadowName)
 	if err != nil {
 		return nil, fmt.Errorf("git: %w", err)
 	}
@@ -80,6 +84,17 @@ func (r *Repo) lend(folder string) error {
 		}
 	}
 	return nil
+}
+
+// sweepShadows removes what runs that were killed have left. No shadow is used for a
+// day.
+func sweepShadows() {
+	all, _ := os.ReadDir(os.TempDir())
+	for _, e := range all {
+		if info, err := e.Info(); err == nil && strings.HasPrefix(e.Name(), shadowName) && e.IsDir() && time.Since(info.ModTime()) > 24*time.Hour {
+			os.RemoveAll(filepath.Join(os.TempDir(), e.Name()))
+		}
+	}
 }
 
 func (s *shadow) remove() { os.RemoveAll(s.folder) }
@@ -141,7 +156,7 @@ func (c call) fed(input string) call {
 // refresh looks at the files that the index has, and reports whether they are all as
 // it says.
 func (s *shadow) refresh(ctx context.Context) (bool, error) {
-	_, err := s.run(ctx, "update-index", "-q", "--refresh", "--really-refresh")
+	_, err := s.run(ctx, "update-index", "-q", "--really-refresh")
 	if exit, ok := errors.AsType[*exitError](err); ok && exit.code == 1 {
 		return false, nil
 	}

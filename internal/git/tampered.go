@@ -23,6 +23,9 @@ import (
 func (r *Repo) Tampered(ctx context.Context) ([]string, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if err := r.intact(); err != nil {
+		return []string{err.Error()}, nil
+	}
 	now, err := r.marks(ctx)
 	if err != nil {
 		return nil, err
@@ -63,7 +66,7 @@ func (t *Tree) belongs() bool {
 
 // ours leaves a work tree out of what is not to change.
 func (r *Repo) ours(t *Tree) {
-	r.added[t.git] = t.Dir
+	r.added[t.git], r.mine[t.Branch] = t.Dir, true
 	delete(r.start, workTreeMark(t.git))
 }
 

@@ -1,6 +1,7 @@
 package git
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -34,6 +35,7 @@ type Repo struct {
 
 	mu    sync.Mutex        // held by what changes the user's work tree, or the list of work trees
 	added map[string]string // git's folder of each work tree of ours → its top
+	mine  map[string]bool   // the branches that work trees were made for
 }
 
 // long is how long a call may take that writes files: a large work tree has many.
@@ -51,12 +53,12 @@ func OpenRepo(ctx context.Context, dir string) (*Repo, error) {
 	if err != nil {
 		return nil, err
 	}
-	if here, err := filepath.EvalSymlinks(dir); err != nil {
+	if here, err := filepath.EvalSymlinks(cmp.Or(dir, ".")); err != nil {
 		return nil, err
 	} else if here, err = filepath.Abs(here); err != nil || here != top {
 		return nil, fmt.Errorf("git: %s lies within the work tree %s: work in its top", dir, top)
 	}
-	r := &Repo{Top: top, added: map[string]string{}}
+	r := &Repo{Top: top, added: map[string]string{}, mine: map[string]bool{}}
 	for _, at := range []struct {
 		dir  *string
 		flag string
@@ -65,7 +67,9 @@ func OpenRepo(ctx context.Context, dir string) (*Repo, error) {
 		if err != nil {
 			return nil, err
 		}
-		*at.dir = filepath.FromSlash(strings.TrimSuffix(out, "\n"))
+		if *at.dir, err = filepath.EvalSymlinks(filepath.FromSlash(strings.TrimSuffix(out, "\n"))); err != nil {
+			return nil, fmt.Errorf("git: %w", err)
+		}
 	}
 	if r.Branch, err = Branch(ctx, top); err != nil {
 		return nil, err
@@ -79,6 +83,7 @@ func OpenRepo(ctx context.Context, dir string) (*Repo, error) {
 	if err := r.usable(ctx); err != nil {
 		return nil, err
 	}
+	sweepShadows()
 	r.start, err = r.marks(ctx)
 	return r, err
 }
@@ -164,14 +169,27 @@ func quoted(paths []string) string {
 	return b.String()
 }
 
-// real is a call of git on the repository itself, for what concerns its refs and its
-// list of work trees; dir is git's folder of a work tree. What the repository's
-// configuration has come to say is read there, but runs nothing.
-func (r *Repo) real(dir, workTree string) call {
-	return call{dir: r.Top, alone: true, env: []string{"GIT_DIR=" + dir, "GIT_COMMON_DIR=" + r.Common, "GIT_WORK_TREE=" + workTree}}
+// own is a call of git on the repository itself, for what concerns its refs and its
+// list of work trees. What the repository's configuration has come to say is read
+// there, but runs nothing.
+func (r *Repo) own() call {
+	return call{dir: r.Top, alone: true, guard: r.intact, env: []string{"GIT_DIR=" + r.dir, "GIT_COMMON_DIR=" + r.Common, "GIT_WORK_TREE=" + r.Top}}
 }
 
-func (r *Repo) own() call { return r.real(r.dir, r.Top) }
+// intact is an error if git's folder says that refs are elsewhere: git goes by that
+// whatever it is told.
+func (r *Repo) intact() error {
+	at := filepath.Join(r.dir, "commondir")
+	for _, dir := range []string{r.dir, r.Common} {
+		if info, err := os.Lstat(dir); err != nil || !info.IsDir() {
+			return fmt.Errorf("git: %s is no folder any more", dir)
+		}
+	}
+	if r.dir == r.Common && !there(at) || r.dir != r.Common && names(at, r.dir) == r.Common && !there(filepath.Join(r.Common, "commondir")) {
+		return nil
+	}
+	return fmt.Errorf("git: %s names another repository, which it did not at the start", at)
+}
 
 // Head returns the commit that is checked out in the user's work tree.
 func (r *Repo) Head(ctx context.Context) (commit string, err error) {
@@ -181,7 +199,7 @@ func (r *Repo) Head(ctx context.Context) (commit string, err error) {
 // commit is the commit that a name stands for.
 func (c call) commit(ctx context.Context, name string) (string, error) {
 	out, err := c.run(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", name+"^{commit}")
-	if _, ok := errors.AsType[*exitError](err); ok {
+	if exit, ok := errors.AsType[*exitError](err); ok && exit.code == 1 {
 		return "", fmt.Errorf("git: there is no commit %s", name)
 	}
 	return strings.TrimSpace(out), err

@@ -134,3 +134,14 @@ func TestWork(t *testing.T) {
 		t.Errorf("left: %v", left)
 	}
 }
+
+// TestLeftShadows: a call leaves nothing, and what a kill has left goes.
+func TestLeftShadows(t *testing.T) {
+	dir, temp := repo(t), t.TempDir()
+	t.Setenv("TMPDIR", temp)
+	sh(t, temp, "mkdir -p ralph-git-1/refs ralph-git-2 other; touch -d 2001-01-01 ralph-git-1 other")
+	commit(t, add(t, openRepo(t, dir), "one"))
+	if got := out(t, temp, "ls"); got != "other\nralph-git-2" {
+		t.Errorf("%s", got)
+	}
+}

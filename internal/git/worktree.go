@@ -19,14 +19,15 @@ type Tree struct {
 	Dir    string // its top
 	Branch string // without refs/heads/
 	repo   *Repo
-	git    string // git's folder of it; "" = there is none
-	extra  []string
+	git    string   // git's folder of it; "" = there is none
+	copied []string // by Include
+	extra  []string // the same, as .gitignore names them
 }
 
 // Add returns the work tree at a path, on a branch that begins at a commit. One that
 // is there already is returned as it is, and one that was not finished, because we
-// were killed, is made again; if somebody has removed the folder, it comes back with what the
-// branch has. A branch with commits of its own that no work tree of ours has is
+// were killed, is made again; if somebody has removed the folder, it comes back with
+// what the branch has. A branch with commits of its own that no work tree of ours has is
 // somebody else's, which is an error, and so is anything else that lies at the path.
 func (r *Repo) Add(ctx context.Context, path, branch, at string) (*Tree, error) {
 	r.mu.Lock()
@@ -57,7 +58,7 @@ func (r *Repo) Add(ctx context.Context, path, branch, at string) (*Tree, error) 
 	if left, err := os.ReadDir(t.Dir); len(left) > 0 || err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("git: %s is in the way of a work tree: remove it, or move it away", t.Dir)
 	}
-	from, err := r.begin(ctx, branch, at, known)
+	from, err := r.begin(ctx, branch, at, known || r.mine[branch])
 	if err != nil {
 		return nil, err
 	}
@@ -81,6 +82,10 @@ func (r *Repo) Add(ctx context.Context, path, branch, at string) (*Tree, error) 
 // Tree is the work tree at a path, whether it is there or not, to remove it.
 func (r *Repo) Tree(path, branch string) (*Tree, error) { return r.tree(path, branch) }
 
+// Known reports whether git has the work tree on its list, or something of it was not
+// removed because we were killed.
+func (t *Tree) Known() bool { return t.git != "" || there(t.beside("gone")) }
+
 func (r *Repo) tree(path, branch string) (*Tree, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -96,7 +101,7 @@ func (r *Repo) tree(path, branch string) (*Tree, error) {
 	}
 	for _, e := range all {
 		dir := filepath.Join(r.Common, "worktrees", e.Name())
-		if names(filepath.Join(dir, "gitdir"), dir) == filepath.Join(path, ".git") {
+		if e.IsDir() && names(filepath.Join(dir, "gitdir"), dir) == filepath.Join(path, ".git") {
 			t.git = dir
 		}
 	}
@@ -153,8 +158,8 @@ func (t *Tree) beside(what string) string {
 // work tree. known: it is ours, and may have commits.
 func (r *Repo) begin(ctx context.Context, branch, at string, known bool) (args func(path string) []string, err error) {
 	ref := "refs/heads/" + branch
-	if _, err := r.own().run(ctx, "check-ref-format", ref); err != nil {
-		return nil, fmt.Errorf("git: %q can be no branch", branch)
+	if _, err := (call{}).run(ctx, "check-ref-format", ref); err != nil {
+		return nil, fmt.Errorf("git: %q can be no branch: %w", branch, err)
 	}
 	if at, err = r.own().commit(ctx, at); err != nil {
 		return nil, err
@@ -222,6 +227,9 @@ func (t *Tree) forget() error {
 // there. Other branches beside it are among them, and no configuration, hook or other
 // ref.
 func (t *Tree) Writable() []string {
+	for _, dir := range t.refs() {
+		_ = os.MkdirAll(dir, 0o777) // git removes them when refs are packed
+	}
 	return append(t.refs(), filepath.Join(t.repo.Common, "objects"), t.git)
 }
 
@@ -251,16 +259,10 @@ func (t *Tree) Remove(ctx context.Context) error {
 		if err := t.empty(ctx, tip, main); err != nil {
 			return err
 		}
-		if err := os.Rename(t.Dir, t.beside("gone")); err != nil {
-			return fmt.Errorf("git: %w", err)
-		}
 	}
-	if err := errors.Join(t.forget(), removeAll(t.beside("gone"))); err != nil {
+	if err := t.discard(); err != nil {
 		return err
 	}
-	r.ours(t)
-	delete(r.added, t.git)
-	t.git = ""
 	if tip != "" {
 		_, err = r.own().run(ctx, "update-ref", "-d", ref, tip)
 	}
@@ -270,13 +272,13 @@ func (t *Tree) Remove(ctx context.Context) error {
 // empty is an error if the folder has what is in no commit, or a commit that is in no
 // branch.
 func (t *Tree) empty(ctx context.Context, tip, main string) error {
-	if t.git == "" || tip == "" {
+	if t.git == "" || tip == "" || !there(t.git) {
 		return fmt.Errorf("git: %s is no work tree of %s with the branch %s", t.Dir, t.repo.Top, t.Branch)
 	}
 	if there(filepath.Join(t.git, "locked")) {
 		return fmt.Errorf("git: the work tree %s is locked: unlock it (git worktree unlock %[1]s)", t.Dir)
 	}
-	head, err := t.call().commit(ctx, "HEAD")
+	head, err := t.head(ctx)
 	if err != nil {
 		return err
 	}
@@ -286,8 +288,29 @@ func (t *Tree) empty(ctx context.Context, tip, main string) error {
 	return t.committed(ctx, head)
 }
 
-// call is a call of git on this work tree's refs.
-func (t *Tree) call() call { return t.repo.real(t.git, t.Dir) }
+// head is the commit that the work tree is at. Its HEAD is read without git, which
+// would look for refs where the agent says that they are.
+func (t *Tree) head(ctx context.Context) (string, error) {
+	text, err := file.Read("", filepath.Join(t.git, "HEAD"), 1<<16)
+	if err != nil {
+		return "", fmt.Errorf("git: %w", err)
+	}
+	head := strings.TrimSpace(string(text))
+	if ref, ok := strings.CutPrefix(head, "ref: "); ok {
+		if head, err = t.repo.own().refCommit(ctx, strings.TrimSpace(ref)); err != nil {
+			return "", err
+		}
+	}
+	if !isObject(head) {
+		return "", fmt.Errorf("git: the work tree %s is at no commit", t.Dir)
+	}
+	return t.repo.own().commit(ctx, head)
+}
+
+// point has the work tree be at a commit, or on its branch ("").
+func (t *Tree) point(commit string) error {
+	return place(filepath.Join(t.git, "HEAD"), []byte(cmp.Or(commit, "ref: refs/heads/"+t.Branch)+"\n"))
+}
 
 func there(name string) bool {
 	_, err := os.Lstat(name)

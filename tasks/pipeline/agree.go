@@ -6,16 +6,13 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
 	"iter"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/ralph-loop/ralph"
-	"github.com/ralph-loop/ralph/progress"
 	"github.com/ralph-loop/ralph/tasks/spec"
 )
 
@@ -37,6 +34,7 @@ type Agreed struct {
 	roles    Roles
 	rejected map[string]Event // by the task's ID: why it was last sent back, or not merged
 	merging  *Event           // a merge that was killed
+	fresh    map[int]bool     // the tasks of which nothing that lies there counts: they are new, or others
 	seen     map[string]Event // the ends of loops, by their names: of earlier runs, as far as they are on the same record
 }
 
@@ -61,13 +59,16 @@ func (p *Pipeline) Agree(ctx context.Context) (*Agreed, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &Agreed{p: p, dir: dir, verifier: p.Verifier, rejected: map[string]Event{}, seen: map[string]Event{}}
+	a := &Agreed{p: p, dir: dir, verifier: p.Verifier, rejected: map[string]Event{}, fresh: map[int]bool{}, seen: map[string]Event{}}
 	if a.verifier == nil {
 		a.verifier = spec.Verifier(spec.Env{Dir: dir, Redact: p.Redact})
 	}
 	last, err := a.last(ctx)
 	if err != nil {
 		return nil, err
+	}
+	if p.Anew {
+		last, a.rejected = nil, map[string]Event{}
 	}
 	defs, err := p.Source.Read(ctx)
 	if err != nil {
@@ -90,6 +91,7 @@ func (p *Pipeline) Agree(ctx context.Context) (*Agreed, error) {
 		for _, agent := range planned.Agents {
 			agents[agent] = true
 		}
+		a.fresh[len(all)] = task.Stages != nil && (planned.Anew || !last.has(planned))
 		all, a.Tasks = append(all, planned), append(a.Tasks, task)
 	}
 	if a.State, err = Plan(p.rules(agents), all, last); err != nil {
@@ -143,7 +145,7 @@ func (a *Agreed) agree(d spec.Definition, last *State) (Planned, AgreedTask, err
 		}
 	}
 	switch {
-	case !open(d.Status):
+	case !isOpen(d.Status):
 		planned.Phase = PhaseLeft
 		if d.Status == spec.StatusDone {
 			planned.Phase = PhaseDone
@@ -266,86 +268,6 @@ func sum(d spec.Definition) string {
 	h := sha256.Sum256(text)
 	return hex.EncodeToString(h[:4])
 }
-
-// last is where the last run stands on record, nil = there is none, or it does not count.
-func (a *Agreed) last(ctx context.Context) (*State, error) {
-	p := a.p
-	if p.Record == nil || p.Anew {
-		return nil, nil
-	}
-	s, events, err := Recorded(ctx, p.Record, p.name())
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("pipeline: what is on record of %q cannot be read: %w", p.name(), err)
-	}
-	for _, ev := range events {
-		if ev.rejects() {
-			a.rejected[ev.Task] = ev
-		}
-		if ev.Kind == EventEnded {
-			a.seen[ev.Loop] = ev
-		}
-		if i := s.merging(); ev.Kind == EventMerging && i >= 0 && s.Parts[i].ID == ev.Task {
-			a.merging = &ev
-		}
-	}
-	end := events[len(events)-1]
-	for _, r := range s.Running { // what a process that died had not told
-		e, err := p.Record.Look(p.loopName(s.Loop(r.Part)))
-		if err != nil {
-			continue // it has not begun, or is told when it goes on
-		}
-		s = s.Apply(Event{Kind: EventUsed, Task: s.Parts[r.Part].ID, Loop: s.Loop(r.Part), Usage: e.State.Usage,
-			Elapsed: end.Elapsed + max(e.Active.Sub(end.Time), 0)})
-	}
-	return &s, nil
-}
-
-// rejects reports whether it tells why a task's work is not taken.
-func (ev Event) rejects() bool {
-	return ev.Kind == EventUnmerged || ev.Kind == EventEnded && ev.Stop != "" && ev.Stop != ralph.StopVerified
-}
-
-// loopName is the name on record of a stage's loop.
-func (p *Pipeline) loopName(loop string) string { return p.name() + "/" + loop }
-
-// Recorded returns where a pipeline stands on record, and its events, the first of the
-// last run first. The error wraps [fs.ErrNotExist] if there is none of this name.
-func Recorded(ctx context.Context, dir *progress.Dir, name string) (State, []Event, error) {
-	file, err := ralph.OpenFile(dir.File(name))
-	if err != nil {
-		return State{}, nil, err
-	}
-	defer file.Close()
-	var s State
-	var events []Event
-	for rec, err := range progress.ReadJSONL(file) {
-		if err != nil {
-			return s, events, err
-		}
-		if ctx.Err() != nil {
-			return s, events, context.Cause(ctx)
-		}
-		text := rec.Event.Meta[metaEvent]
-		if rec.Kind != ralph.EventStep || text == "" {
-			continue
-		}
-		var ev Event
-		if err := json.Unmarshal([]byte(text), &ev); err != nil {
-			return s, events, fmt.Errorf("line %d: %w", rec.Line, err)
-		}
-		s, events = s.Apply(ev), append(events, ev)
-	}
-	if len(events) == 0 {
-		return s, nil, fmt.Errorf("%s tells of no pipeline: %w", dir.File(name), fs.ErrNotExist)
-	}
-	return s, events, nil
-}
-
-// metaEvent is the key under which an event of a pipeline is on record.
-const metaEvent = "event"
 
 // Run does what was agreed, see [Pipeline.Run].
 func (a *Agreed) Run(ctx context.Context) (State, error) { return a.run(ctx, nil) }

@@ -28,72 +28,94 @@ func (s State) Used() ralph.Usage {
 }
 
 // Granted returns the limits of a loop that has asked for its next iteration
-// ([EventReserve]): its own, but for cost, tokens and duration, which are what the
-// iteration may use of the run's budget. It is
-// false as long as the iteration must not begin: others have reserved what is left, and
-// it is to ask again when one of their iterations has ended; or the pipeline has
-// stopped.
+// ([EventReserve]): its own, but what [Rules] bound is what it may have used of the run's
+// budget when the iteration has ended. A loop that one of those stops, since its iteration
+// needs more than it was granted, is interrupted and goes on with more.
+//
+// It is false as long as the iteration must not begin: others have reserved what is left,
+// or the pipeline is paused, and it is to ask again when one of their iterations, or the
+// pause, has ended; or its task was altered, or the pipeline has stopped: then the loop is
+// to end, as if it was interrupted.
 func (s State) Granted(task string, loop ralph.State) (ralph.Limits, bool) {
 	l := loop.Task.Limits
 	l.CostUSD, l.Tokens, l.Duration = 0, 0, 0 // of an earlier grant
-	run := s.running(s.Find(task))
-	if run < 0 || s.Done() || s.Running[run].Waits {
+	part := s.Find(task)
+	run := s.running(part)
+	if run < 0 || s.Done() || s.phase(part) != PhaseRunning || s.Running[run].Reserved == nil {
 		return l, false
 	}
-	if a := s.Running[run].Reserved; a != nil && s.Rules.CostUSD > 0 && a.CostUSD != nil {
-		l.CostUSD = cost(loop.Usage) + *a.CostUSD
+	a := s.Running[run].Reserved
+	if s.Rules.CostUSD > 0 && a.CostUSD != nil {
+		l.CostUSD = *a.CostUSD
 	}
-	if a := s.Running[run].Reserved; a != nil && s.Rules.Tokens > 0 {
-		l.Tokens = tokens(loop.Usage) + a.Tokens
+	if s.Rules.Tokens > 0 && a.Tokens > 0 {
+		l.Tokens = a.Tokens
 	}
-	if s.Rules.Duration > 0 {
-		l.Duration = loop.Elapsed + s.Rules.Duration - s.Elapsed
+	if s.Rules.Duration > 0 { // Unwaited is still to come, and counted in advance
+		l.Duration = loop.Elapsed + loop.Unwaited + s.Rules.Duration - s.Elapsed
 	}
 	return l, true
 }
 
-// use takes over what a loop has used so far, and reserves its next iteration.
+// bound reports whether a loop that has stopped so was stopped by what it was granted of
+// the run's budget, and not by limits of its own.
+func (r Rules) bound(reason ralph.StopReason) bool {
+	switch reason {
+	case ralph.StopCost:
+		return r.CostUSD > 0
+	case ralph.StopTokens:
+		return r.Tokens > 0
+	case ralph.StopDuration:
+		return r.Duration > 0
+	}
+	return false
+}
+
+// use takes over what a loop has used so far.
 func (s State) use(run int, ev Event) State {
 	s.Running = slices.Clone(s.Running)
 	r := &s.Running[run]
-	r.Used, r.Reserved, r.Waits = ev.Usage, nil, false
-	agent, _ := s.Agent(r.Part)
-	if ev.Last != nil {
+	r.Used = ralph.Usage{}.Add(ev.Usage)
+	if ev.Kind != EventUsed { // no iteration runs
+		r.Reserved, r.Waits = nil, false
+	}
+	if agent, _ := s.Agent(r.Part); ev.Last != nil {
+		last := ev.Last.or(s.Last[agent])
 		s.Last = maps.Clone(s.Last)
 		if s.Last == nil {
 			s.Last = map[string]Amount{}
 		}
-		s.Last[agent] = *ev.Last
+		s.Last[agent] = last
 	}
-	if ev.Kind != EventReserve || s.Done() {
+	return s
+}
+
+// or is what is known of a, else of b.
+func (a *Amount) or(b Amount) Amount {
+	if a == nil {
+		a = &Amount{}
+	}
+	known := ralph.Usage{}.Add(ralph.Usage{CostUSD: a.CostUSD}).CostUSD
+	if known == nil {
+		known = ralph.Usage{}.Add(ralph.Usage{CostUSD: b.CostUSD}).CostUSD
+	}
+	return Amount{CostUSD: known, Tokens: cmp.Or(max(a.Tokens, 0), max(b.Tokens, 0))}
+}
+
+// reserve has the next iteration of a loop begin, or wait. The forecast is its last one,
+// which use has taken over, else the last one of its agent. s.Running is nobody else's.
+func (s State) reserve(run int) State {
+	r := &s.Running[run]
+	if s.Done() || s.Paused {
+		r.Waits = true
 		return s
 	}
-	others, reserving := Amount{CostUSD: new(float64)}, 0
-	for i, o := range s.Running {
-		if a := o.Reserved; i != run && a != nil {
-			others.Tokens += a.Tokens
-			*others.CostUSD += value(a.CostUSD)
-			reserving++
-		}
-	}
-	share := max(s.Rules.slots()-reserving, 1)
-	reserved, short := Amount{}, ralph.StopReason("")
-	if all := s.Rules.CostUSD; all > 0 {
-		give, enough := grant(all-cost(s.Used())-*others.CostUSD, value(s.Last[agent].CostUSD), share)
-		if reserved.CostUSD = &give; !enough {
-			short = ralph.StopCost
-		}
-	}
-	if all := s.Rules.Tokens; all > 0 {
-		give, enough := grant(float64(all-tokens(s.Used())-others.Tokens), float64(s.Last[agent].Tokens), share)
-		if reserved.Tokens = int64(give); !enough || give < 1 {
-			short = cmp.Or(short, ralph.StopTokens)
-		}
-	}
+	agent, _ := s.Agent(r.Part)
+	reserved, short := s.give(run, s.Last[agent])
 	switch {
 	case short == "":
 		r.Reserved = &reserved
-	case reserving > 0:
+	case slices.ContainsFunc(s.Running, func(o Live) bool { return o.Reserved != nil }):
 		r.Waits = true
 	default:
 		return s.stop(short, s.spent(short)+"; another iteration like the last would exceed it")
@@ -101,12 +123,59 @@ func (s State) use(run int, ev Event) State {
 	return s
 }
 
-// grant is what an iteration gets of what is left: an even share for each slot that has
-// reserved nothing, or, if that is less than what the last one like it has used, as much
-// as that.
-func grant(left, last float64, share int) (float64, bool) {
-	give := max(left/float64(share), min(left, last))
-	return give, give > 0 && give >= last
+// give is what a loop may have used in all when its next iteration has ended, and which
+// budget is too short for the iteration, "" = none.
+func (s State) give(run int, forecast Amount) (to Amount, short ralph.StopReason) {
+	if s.Rules.CostUSD <= 0 && s.Rules.Tokens <= 0 {
+		return to, ""
+	}
+	used, own, others, share := s.Used(), s.Running[run].Used, s.reserved(), s.share()
+	if all := s.Rules.CostUSD; all > 0 {
+		give, enough := grant(all-cost(used)-value(others.CostUSD), value(forecast.CostUSD), float64(share))
+		if give += cost(own); !enough || give <= cost(own) { // or too little to count
+			short = ralph.StopCost
+		}
+		to.CostUSD = &give
+	}
+	if all := s.Rules.Tokens; all > 0 {
+		give, enough := grant(max(all-tokens(used), 0)-min(others.Tokens, all), max(forecast.Tokens, 1), int64(share))
+		if !enough {
+			short = cmp.Or(short, ralph.StopTokens)
+		}
+		to.Tokens = tokens(own) + give
+	}
+	return to, short
+}
+
+// reserved is what the iterations that run may still use.
+func (s State) reserved() Amount {
+	var u ralph.Usage
+	for _, r := range s.Running {
+		if a := r.Reserved; a != nil {
+			more := max(value(a.CostUSD)-cost(r.Used), 0)
+			u = u.Add(ralph.Usage{CostUSD: &more, InputTokens: max(a.Tokens, 0) - min(tokens(r.Used), max(a.Tokens, 0))})
+		}
+	}
+	return Amount{CostUSD: u.CostUSD, Tokens: u.InputTokens}
+}
+
+// share is how many iterations share what nobody has reserved: of the loops that have
+// reserved nothing, and of those that may begin.
+func (s State) share() int {
+	n := 0
+	for _, r := range s.Running {
+		if r.Reserved == nil && s.phase(r.Part) == PhaseRunning {
+			n++
+		}
+	}
+	return max(n+len(s.begins(s.Rules.slots()-s.working())), 1)
+}
+
+// grant is what an iteration gets of what is left: an even share or, if that is less than
+// what is expected of it, as much as that.
+func grant[T float64 | int64](left, expected, share T) (give T, enough bool) {
+	give = max(left/share, min(left, expected))
+	return give, give > 0 && give >= expected
 }
 
 // over stops the pipeline when its budget is spent.

@@ -16,6 +16,7 @@ const (
 	EventBegan     Kind = "began"    // a stage of a task: Task, Agent, Loop
 	EventReserve   Kind = "reserve"  // its next iteration is to begin: Usage so far, Last; see [State.Granted]
 	EventUsed      Kind = "used"     // by its loop so far: Usage
+	EventHeld      Kind = "held"     // its next iteration waits for a rate limit or for people: what it had reserved is for others
 	EventEnded     Kind = "ended"    // its loop: Stop ("" = interrupted), Usage, Iterations; with Unverified, of a single pass without a check
 	EventMerging   Kind = "merging"  // a task's branch: From main's commit To the merge
 	EventMerged    Kind = "merged"   // the task is done
@@ -56,11 +57,18 @@ type Event struct {
 	State  *State `json:"state,omitempty"`  // not to be changed
 }
 
-// Next returns the state after an event. What was told already, or is not of a step that
-// has begun, changes nothing; a stage that begins although it must not stops the
-// pipeline with [ralph.StopInvalid]: two drivers are at work, or the record has a hole.
+// Next returns the state after an event. What was just told, is not of a step that has
+// begun, or makes no sense changes nothing; neither does a step that begins when the
+// pipeline has stopped or its task was altered, see [State.Ready]. A stage that begins
+// although it must not stops the pipeline with [ralph.StopInvalid]: two drivers are at
+// work, or the record has a hole.
+//
+// A pipeline stops once, and what has stopped it stays, but: that all is done counts more,
+// and where nothing more could begin it goes on with tasks that are added.
 func (s State) Next(ev Event) State {
-	s.Elapsed = max(s.Elapsed, ev.Elapsed)
+	if ev.Kind != EventStarted {
+		s.Elapsed = max(s.Elapsed, ev.Elapsed)
+	}
 	switch ev.Kind {
 	case EventStarted, EventAdded, EventRules:
 		s = s.agree(ev)
@@ -84,9 +92,8 @@ func (s State) agree(ev Event) State {
 	switch from := ev.State; {
 	case from == nil:
 	case ev.Kind == EventStarted:
-		elapsed := s.Elapsed
 		s = from.clone()
-		s.Elapsed = max(s.Elapsed, elapsed)
+		s.Elapsed = max(s.Elapsed, ev.Elapsed)
 	case ev.Kind == EventRules:
 		s.Rules.CostUSD, s.Rules.Tokens, s.Rules.Duration = from.Rules.CostUSD, from.Rules.Tokens, from.Rules.Duration
 	default:
@@ -101,33 +108,38 @@ func (s State) clone() State {
 	return s
 }
 
-// add appends parts, which wait for others by the indices that they will have.
+// add appends parts, which wait for others by the indices that they will have. Those of one
+// event are added together or, if one of them cannot be, not at all: then their indices
+// would be others.
 func (s State) add(from State) State {
-	s = s.clone()
-	s.Orders = slices.Concat(s.Orders, from.Orders)
-	for _, p := range from.Parts {
-		if s.Find(p.ID) >= 0 || slices.ContainsFunc(p.After, func(i int) bool { return i < 0 || i >= len(s.Parts) }) {
-			continue
+	n := len(s.Parts)
+	to := s.clone()
+	for i, p := range from.Parts {
+		order := from.order(i)
+		if to.Find(p.ID) >= 0 || sound(order) != nil || slices.ContainsFunc(p.After, func(i int) bool { return i < 0 || i >= n+len(from.Parts) }) {
+			return s
 		}
-		p.Order += len(s.Orders) - len(from.Orders)
-		s.Parts, s.Stands = append(s.Parts, p), append(s.Stands, Stand{})
+		p.Order = to.ordered(order)
+		to.Parts, to.Stands = append(to.Parts, p), append(to.Stands, Stand{Again: s.Gone[p.ID]})
 	}
-	return s
+	if circle(to.Parts, n) >= 0 {
+		return s
+	}
+	if (s.Stop == ralph.StopVerified || s.Stop == ralph.StopStalled) && len(from.Parts) > 0 {
+		to.Stop, to.Detail = "", ""
+	}
+	return to
 }
 
 // next is what an event about a task leads to.
 func (s State) next(part int, ev Event) State {
-	now, run := s.Stands[part], s.running(part)
+	now, run := s.stand(part), s.running(part)
 	switch ev.Kind {
 	case EventBegan:
 		return s.begin(part, ev)
-	case EventReserve, EventUsed:
+	case EventReserve, EventUsed, EventHeld, EventEnded:
 		if run >= 0 && ev.Loop == s.Loop(part) {
-			return s.use(run, ev)
-		}
-	case EventEnded:
-		if run >= 0 && ev.Loop == s.Loop(part) {
-			return s.end(part, run, ev)
+			return s.told(part, run, ev)
 		}
 	case EventMerging:
 		if now.Phase == PhaseReady && s.merge() == part {
@@ -139,23 +151,46 @@ func (s State) next(part int, ev Event) State {
 			return s.merged(part, ev)
 		}
 	case EventAltered, EventBroken:
-		if now.Phase != PhaseDone {
-			now.Phase = map[Kind]Phase{EventAltered: PhaseAltered, EventBroken: PhaseBroken}[ev.Kind]
-			return s.leave(run).set(part, now)
+		if now.Phase == PhaseDone {
+			return s
 		}
+		if now.Phase == PhaseInterrupted { // nobody works on it; else its agent still does
+			s, now.Again = s.leave(run), now.Again+1
+		}
+		now.Phase = map[Kind]Phase{EventAltered: PhaseAltered, EventBroken: PhaseBroken}[ev.Kind]
+		return s.set(part, now)
+	}
+	return s
+}
+
+// told is what an event about a task's loop leads to.
+func (s State) told(part, run int, ev Event) State {
+	phase := s.phase(part)
+	switch {
+	case ev.Kind == EventUsed:
+		return s.use(run, ev)
+	case phase == PhaseInterrupted: // it has not begun again
+	case ev.Kind == EventEnded:
+		return s.end(part, run, ev)
+	case ev.Kind == EventHeld:
+		return s.use(run, ev)
+	case phase == PhaseRunning:
+		return s.use(run, ev).reserve(run)
 	}
 	return s
 }
 
 // begin has a stage begin, or go on.
 func (s State) begin(part int, ev Event) State {
-	now, run := s.Stands[part], s.running(part)
-	agent, left := s.Agent(part)
+	now, run := s.stand(part), s.running(part)
+	agent, _ := s.Agent(part)
 	switch {
 	case now.Phase == PhaseRunning && ev.Loop == s.Loop(part):
 		return s // told twice
-	case s.Done() || ev.Agent != agent || !left || s.working() >= s.Rules.slots():
-	case now.Phase == PhaseInterrupted:
+	case s.Done() || now.Phase == PhaseAltered || now.Phase == PhaseBroken:
+		return s // since it was ready
+	case ev.Agent != agent || ev.Loop != s.Loop(part) || s.working() >= s.Rules.slots():
+	case now.Phase == PhaseInterrupted && s.free(part):
 		now.Phase = PhaseRunning
 		return s.set(part, now)
 	case run < 0 && s.startable(part):
@@ -170,18 +205,23 @@ func (s State) begin(part int, ev Event) State {
 // end is how a stage's loop has ended.
 func (s State) end(part, run int, ev Event) State {
 	s = s.use(run, ev)
-	now := s.Stands[part]
+	now := s.stand(part)
 	agent, _ := s.Agent(part)
-	bit := uint64(1) << slices.Index(s.Orders[s.Parts[part].Order], agent)
+	bit := uint64(1) << max(slices.Index(s.order(part), agent), 0)
 	switch reason := ev.Stop; {
+	case now.Phase != PhaseRunning: // altered meanwhile
+		now.Again++
+		return s.leave(run).set(part, now)
 	case reason == ralph.StopVerified:
 		now.Verified |= bit
-		return s.leave(run).passed(part, now)
+		now.Phase = s.passed(part, now)
+		return s.leave(run).set(part, now)
 	case ev.Unverified:
 		now.Passed |= bit
-		return s.leave(run).passed(part, now)
-	case reason == "" || reason == ralph.StopCost || reason == ralph.StopTokens || reason == ralph.StopDuration:
-		now.Phase = PhaseInterrupted // by somebody, or by what it was given of the budget
+		now.Phase = s.passed(part, now)
+		return s.leave(run).set(part, now)
+	case reason == "" || s.Rules.bound(reason):
+		now.Phase = PhaseInterrupted // by somebody, or by what it was granted of the budget
 		return s.set(part, now)
 	case reason == ralph.StopRateLimited:
 		now.Phase = PhaseInterrupted
@@ -190,10 +230,9 @@ func (s State) end(part, run int, ev Event) State {
 		now.Phase, now.Again = PhaseFailed, now.Again+1
 		return s.leave(run).set(part, now).stop(reason, ev.Task+": "+ev.Text)
 	case reason == ralph.StopInvalid:
-		now.Phase = PhaseBroken
+		now.Phase, now.Again = PhaseBroken, now.Again+1
 		return s.leave(run).set(part, now)
-	}
-	if reason := ev.Stop; reason == ralph.StopCancelled || !s.back(part, agent, &now) {
+	case reason == ralph.StopCancelled || !s.back(part, agent, &now):
 		now.Phase, now.Again = PhaseFailed, now.Again+1
 	}
 	return s.leave(run).set(part, now)
@@ -203,7 +242,7 @@ func (s State) end(part, run int, ev Event) State {
 // too often.
 func (s State) back(part int, agent string, now *Stand) bool {
 	b, agreed := s.Rules.Back[agent]
-	order := s.Orders[s.Parts[part].Order]
+	order := s.order(part)
 	to := slices.Index(order, b.To)
 	if !agreed || to < 0 || to >= slices.Index(order, agent) || now.Rounds >= b.rounds() {
 		return false
@@ -214,28 +253,24 @@ func (s State) back(part int, agent string, now *Stand) bool {
 	return true
 }
 
-// passed is what follows when a stage is over.
-func (s State) passed(part int, now Stand) State {
-	now.Phase = PhaseOpen
-	s = s.set(part, now)
-	if _, left := s.Agent(part); left {
-		return s
-	}
+// passed is the phase that follows when a stage is over.
+func (s State) passed(part int, now Stand) Phase {
+	_, more := left(s.order(part), now.Verified|now.Passed)
 	switch {
+	case more:
+		return PhaseOpen
 	case now.Verified == 0 && !s.Rules.Unverified:
-		now.Phase = PhaseUnverified
+		return PhaseUnverified
 	case s.Rules.Merge:
-		now.Phase = PhaseReady
-	default:
-		now.Phase = PhaseDone
+		return PhaseReady
 	}
-	return s.set(part, now)
+	return PhaseDone
 }
 
 // merged is what follows when a task was merged, or could not be.
 func (s State) merged(part int, ev Event) State {
 	s.Settled = s.Settled.Add(ev.Usage)
-	now := s.Stands[part]
+	now := s.stand(part)
 	switch {
 	case ev.Kind == EventMerged:
 		now.Phase = PhaseDone
@@ -249,8 +284,10 @@ func (s State) merged(part int, ev Event) State {
 }
 
 func (s State) set(part int, now Stand) State {
-	s.Stands = slices.Clone(s.Stands)
-	s.Stands[part] = now
+	if part < len(s.Stands) {
+		s.Stands = slices.Clone(s.Stands)
+		s.Stands[part] = now
+	}
 	return s
 }
 
@@ -263,8 +300,9 @@ func (s State) leave(run int) State {
 	return s
 }
 
+// stop stops the pipeline. That all is done nobody can say but settle.
 func (s State) stop(reason ralph.StopReason, detail string) State {
-	if s.Stop == "" {
+	if s.Stop == "" && reason != "" && reason != ralph.StopVerified {
 		s.Stop, s.Detail = reason, cut(detail, 1<<10)
 	}
 	return s
@@ -273,13 +311,18 @@ func (s State) stop(reason ralph.StopReason, detail string) State {
 // settle stops the pipeline when nothing runs and nothing can begin. That all is done
 // counts more than what has stopped it.
 func (s State) settle() State {
-	left := s.Remaining()
 	switch {
-	case len(s.Parts) == 0 || s.Stop == ralph.StopCancelled || s.Stop == ralph.StopInvalid:
-	case left == 0:
+	case s.V == 0 && len(s.Parts) == 0: // not started
+	case s.working() > 0 || s.Stop == ralph.StopCancelled || s.Stop == ralph.StopInvalid:
+	case !s.remains():
 		s.Stop, s.Detail = ralph.StopVerified, ""
-	case !s.Done() && !s.Paused && len(s.Running) == 0 && s.merging() < 0 && len(s.Ready()) == 0:
-		return s.stop(ralph.StopStalled, fmt.Sprintf("%d of %d tasks remain", left, len(s.Parts)))
+	case !s.Done() && !s.Paused && s.merging() < 0 && s.merge() < 0 && len(s.begins(1)) == 0:
+		return s.stop(ralph.StopStalled, fmt.Sprintf("%d of %d tasks remain", s.Remaining(), len(s.Parts)))
 	}
 	return s
+}
+
+// loops reports whether what an event tells is on the record of the stage's loop itself.
+func (ev Event) loops() bool {
+	return ev.Kind == EventReserve || ev.Kind == EventUsed || ev.Kind == EventHeld
 }

@@ -1,12 +1,14 @@
 package pipeline
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
+	"math/rand/v2"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -14,6 +16,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/ralph-loop/ralph/internal/doc"
+	"github.com/ralph-loop/ralph/internal/file"
 	"github.com/ralph-loop/ralph/tasks/spec"
 )
 
@@ -35,6 +39,7 @@ type File struct {
 	was      []spec.Definition      // as they were read, and what AddFollowups has added
 	shows    map[string]spec.Status // what the file says if nobody else has written it
 	altered  map[string]string
+	now      *spec.File // as we have written it last; nil = read it again
 	warnings []string
 }
 
@@ -65,7 +70,7 @@ func (f *File) Read(ctx context.Context) ([]spec.Definition, error) {
 	if err := now.Validate(); err != nil {
 		return nil, err
 	}
-	f.read, f.was, f.warnings = true, now.Definitions(), now.Warnings
+	f.read, f.was, f.now, f.warnings = true, now.Definitions(), nil, now.Warnings
 	f.shows, f.altered = map[string]spec.Status{}, map[string]string{}
 	for _, d := range f.was {
 		f.shows[d.ID] = d.Status
@@ -104,7 +109,14 @@ func (f *File) look() (*spec.File, error) {
 	if !f.read {
 		return nil, fmt.Errorf("pipeline: %s was not read yet", f.Path)
 	}
-	now, err := spec.Load(f.Path)
+	text, err := file.Read("task file", f.Path, doc.MaxText)
+	if err != nil {
+		return nil, &LostError{err}
+	}
+	if f.now != nil && bytes.Equal(text, f.now.Bytes()) { // nobody has written it since we did
+		return f.now, nil
+	}
+	now, err := spec.Parse(f.Path, text)
 	if err != nil {
 		return nil, &LostError{err}
 	}
@@ -143,7 +155,7 @@ func differs(d spec.Definition, shows spec.Status, now []spec.Definition) string
 func (f *File) Take(ctx context.Context, id string) (bool, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.read && !open(f.shows[id]) {
+	if f.read && !isOpen(f.shows[id]) {
 		return false, nil
 	}
 	err := f.set(ctx, id, spec.StatusRunning, func(now *spec.File) error {
@@ -230,26 +242,38 @@ func (f *File) set(ctx context.Context, id string, s spec.Status, more func(*spe
 	return err
 }
 
-// tries is how often a write is tried where somebody else writes at the same time.
-const tries = 10
+// tries is how often a write is tried where somebody else writes at the same time, and
+// pause how long it waits at most after the first try.
+const (
+	tries = 10
+	pause = 20 * time.Millisecond
+)
 
 // edit changes the file as it is now.
 func (f *File) edit(ctx context.Context, change func(*spec.File) error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	var err error
-	for range tries {
-		var now *spec.File
-		if now, err = f.look(); err == nil {
+	for n := 1; ; n++ {
+		now, err := f.look()
+		f.now = nil
+		if err == nil {
 			err = change(now)
 		}
-		if err != nil {
+		if err == nil {
+			err = now.Save()
+		}
+		if err == nil {
+			f.now = now
+			return nil
+		}
+		if n == tries || !errors.Is(err, spec.ErrChanged) {
 			return err
 		}
-		if err = now.Save(); !errors.Is(err, spec.ErrChanged) {
-			return err
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(rand.N(time.Duration(n) * pause)):
 		}
 	}
-	return err
 }

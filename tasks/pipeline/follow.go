@@ -36,6 +36,9 @@ func (r *run) propose(ctx context.Context, part int) error {
 			err = os.Remove(path)
 		}
 	}
+	if ctx.Err() != nil {
+		return nil // it is still there when its stage goes on, or the next has run
+	}
 	if err != nil {
 		r.say(ctx, id, "what it proposes as further tasks is not added: "+err.Error())
 		return nil

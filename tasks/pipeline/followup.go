@@ -56,7 +56,10 @@ func (f *File) ReadFollowups(ctx context.Context, path string) ([]spec.Definitio
 		return nil, err
 	}
 	defs := proposed.Definitions()
-	if len(defs) > maxFollowups {
+	switch n := len(proposed.Fragments()); {
+	case n > 0:
+		return nil, fmt.Errorf("pipeline: follow-ups %s: there is more in it than tasks; each has an id and a title", path)
+	case len(defs) > maxFollowups:
 		return nil, fmt.Errorf("pipeline: follow-ups %s: %d tasks are proposed; at most %d are taken", path, len(defs), maxFollowups)
 	}
 	return defs, nil
@@ -72,12 +75,17 @@ func (f *File) AddFollowups(ctx context.Context, parent string, defs []spec.Defi
 	defer f.mu.Unlock()
 	err = f.edit(ctx, func(now *spec.File) error {
 		there := now.Definitions()
-		if !slices.ContainsFunc(there, func(d spec.Definition) bool { return d.ID == parent }) {
+		if !has(there, parent) {
 			return fmt.Errorf("pipeline: there is no task %q in %s that others could follow", parent, f.Path)
 		}
 		added = nil
 		for _, d := range defs {
-			d, err := followup(parent, d, slices.Concat(there, defs), slices.Concat(there, added))
+			for _, id := range d.Dependencies {
+				if !has(there, id) && !has(defs, id) {
+					return fmt.Errorf("pipeline: %s depends on %q, which is no task of %s", d.ID, id, f.Path)
+				}
+			}
+			d, err := followup(parent, d, defs, slices.Concat(there, added))
 			if err == nil {
 				err = now.Add(d)
 			}
@@ -97,25 +105,19 @@ func (f *File) AddFollowups(ctx context.Context, parent string, defs []spec.Defi
 	return added, nil
 }
 
-// followup is a definition as it is added. Known are the tasks it may depend on, and
-// taken those whose IDs it cannot have.
-func followup(parent string, d spec.Definition, known, taken []spec.Definition) (spec.Definition, error) {
-	has := func(in []spec.Definition, id string) bool {
-		return slices.ContainsFunc(in, func(o spec.Definition) bool { return o.ID == id })
-	}
-	switch {
-	case d.Completion == nil || d.Completion.Outcome == "" || len(d.Completion.Acceptance) == 0:
+func has(in []spec.Definition, id string) bool {
+	return slices.ContainsFunc(in, func(d spec.Definition) bool { return d.ID == id })
+}
+
+// followup is one of those proposed as it is added; taken are those that are there.
+func followup(parent string, d spec.Definition, proposed, taken []spec.Definition) (spec.Definition, error) {
+	if d.Completion == nil || d.Completion.Outcome == "" || len(d.Completion.Acceptance) == 0 {
 		return d, fmt.Errorf("pipeline: %s: a task that follows another needs an outcome and at least one acceptance criterion", d.ID)
-	}
-	for _, id := range d.Dependencies {
-		if !has(known, id) {
-			return d, fmt.Errorf("pipeline: %s depends on %q, which is not a task", d.ID, id)
-		}
 	}
 	if !slices.Contains(d.Dependencies, parent) {
 		d.Dependencies = append(slices.Clip(d.Dependencies), parent)
 	}
-	for n := 1; d.ID == "" || has(taken, d.ID); n++ {
+	for n, own := 1, d.ID; d.ID == "" || has(taken, d.ID) || d.ID != own && has(proposed, d.ID); n++ {
 		d.ID = fmt.Sprintf("%s-F%d", parent, n)
 	}
 	d.Status, d.Iteration = spec.StatusTodo, 0

@@ -20,8 +20,8 @@ import (
 	"github.com/ralph-loop/ralph/tasks/spec"
 )
 
-// A planned is what the agents of a task do, and what becomes of it.
-type planned struct {
+// A fate is what the agents of a task do, and what becomes of it.
+type fate struct {
 	id    string
 	after []string
 	does  string // "" = the work, at once; see script.code
@@ -29,8 +29,8 @@ type planned struct {
 }
 
 // forty are four tasks that get in each other's way, and nine diamonds.
-func forty() []planned {
-	all := []planned{
+func forty() []fate {
+	all := []fate{
 		{id: "T01", does: "line"},                   // changes a line
 		{id: "T02", does: "line", ends: "unmerged"}, // and so does this one
 		{id: "T03", does: "test"},                   // a test of what
@@ -40,7 +40,7 @@ func forty() []planned {
 	waits := map[string]bool{"D2": true, "D3": true, "D5": true, "D6": true}
 	for n := 1; n <= 9; n++ {
 		a, b, c, d := fmt.Sprint("A", n), fmt.Sprint("B", n), fmt.Sprint("C", n), fmt.Sprint("D", n)
-		diamond := []planned{{id: a}, {id: b, after: []string{a}}, {id: c, after: []string{a}}, {id: d, after: []string{b, c}}}
+		diamond := []fate{{id: a}, {id: b, after: []string{a}}, {id: c, after: []string{a}}, {id: d, after: []string{b, c}}}
 		if n > 5 {
 			diamond[0].after = []string{fmt.Sprint("D", n-5)}
 		}
@@ -64,7 +64,7 @@ func forty() []planned {
 // A script is agents that work by a plan.
 type script struct {
 	t      *testing.T
-	plan   map[string]planned
+	plan   map[string]fate
 	began  map[string]chan struct{} // by task, of the first four: its agent works
 	merged map[string]chan struct{}
 }
@@ -82,7 +82,7 @@ func (s script) run(ctx context.Context, req ralph.Request) (string, error) {
 	return s.code(ctx, p, req)
 }
 
-func (s script) code(ctx context.Context, p planned, req ralph.Request) (string, error) {
+func (s script) code(ctx context.Context, p fate, req ralph.Request) (string, error) {
 	made := map[string]string{"out/" + p.id: p.id + "\n"}
 	switch p.does {
 	case "line":
@@ -154,7 +154,7 @@ func judged(t *testing.T) (dir string, src *pipeline.File) {
 func TestForty(t *testing.T) {
 	t.Parallel()
 	dir, src := judged(t)
-	s := script{t: t, plan: map[string]planned{}, began: map[string]chan struct{}{}, merged: map[string]chan struct{}{}}
+	s := script{t: t, plan: map[string]fate{}, began: map[string]chan struct{}{}, merged: map[string]chan struct{}{}}
 	want, ends := map[string]string{"line": "T01", "lib": "one", "tests/a.sh": "true", "tests/lib.sh": "grep -q one lib"}, map[string][]string{}
 	for _, p := range forty() {
 		s.plan[p.id], s.merged[p.id] = p, make(chan struct{})

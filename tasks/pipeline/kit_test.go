@@ -230,7 +230,7 @@ func journey(t testing.TB, p *pipeline.Pipeline) (all []string, final pipeline.S
 			break
 		}
 		switch ev.Kind {
-		case pipeline.EventReserve, pipeline.EventUsed, pipeline.EventNoted:
+		case pipeline.EventReserve, pipeline.EventUsed, pipeline.EventHeld, pipeline.EventNoted:
 			continue
 		}
 		final = final.Apply(ev)

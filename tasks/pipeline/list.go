@@ -63,7 +63,8 @@ func (l List) Read(ctx context.Context) ([]spec.Definition, error) {
 			continue
 		}
 		left := slices.DeleteFunc(slices.Clone(waits), func(id string) bool {
-			return slices.ContainsFunc(items, func(it tasks.Item) bool { return it.Key == id && it.Done })
+			it, _ := byKey(items, id)
+			return it.Done
 		})
 		waits = append(ids, left...)
 	}
@@ -97,23 +98,44 @@ func define(it tasks.Item) spec.Definition {
 	return d
 }
 
-// Take implements [Source]: an item that is in the list and open is there to be taken.
-func (l List) Take(ctx context.Context, id string) (bool, error) {
+// find is the item of a task as it is now.
+func (l List) find(ctx context.Context, id string) (it tasks.Item, ok bool, err error) {
 	items, err := l.Source.Items(ctx)
-	if err != nil {
-		return false, &LostError{err}
+	switch {
+	case ctx.Err() != nil:
+		return it, false, context.Cause(ctx)
+	case err != nil:
+		return it, false, &LostError{err}
 	}
-	return slices.ContainsFunc(items, func(it tasks.Item) bool { return it.Key == id && !it.Done }), nil
+	it, ok = byKey(items, id)
+	return it, ok, nil
+}
+
+func byKey(items []tasks.Item, key string) (it tasks.Item, ok bool) {
+	if i := slices.IndexFunc(items, func(it tasks.Item) bool { return it.Key == key }); i >= 0 {
+		return items[i], true
+	}
+	return it, false
+}
+
+// Take implements [Source]: an item that is in the list and open can be taken.
+func (l List) Take(ctx context.Context, id string) (bool, error) {
+	it, ok, err := l.find(ctx, id)
+	return ok && !it.Done, err
 }
 
 // Write implements [Source].
 func (l List) Write(ctx context.Context, id string, u Update) error {
-	to, ok := l.Source.(ticker)
-	switch {
-	case ctx.Err() != nil:
-		return context.Cause(ctx)
-	case u.Status != spec.StatusDone || !ok:
+	to, ticks := l.Source.(ticker)
+	if u.Status != spec.StatusDone || !ticks {
 		return nil
+	}
+	_, ok, err := l.find(ctx, id)
+	switch {
+	case err != nil:
+		return err
+	case !ok:
+		return &AlteredError{id, "removed"}
 	}
 	return to.Tick(id)
 }
@@ -154,9 +176,9 @@ func (l List) Mark(id string, text []byte) ([]byte, error) {
 	default:
 		return nil, fmt.Errorf("pipeline: a list of %T has no text", l.Source)
 	}
-	i := slices.IndexFunc(items, func(it tasks.Item) bool { return it.Key == id })
-	if i < 0 {
-		return nil, fmt.Errorf("pipeline: %s: there is no task %q any more", l.Filename(), id)
+	it, ok := byKey(items, id)
+	if !ok {
+		return nil, &AlteredError{id, "removed"}
 	}
-	return tick(text, items[i])
+	return tick(text, it)
 }

@@ -20,10 +20,13 @@ type unmergedError struct {
 
 func (e *unmergedError) Error() string { return e.reason }
 
+// errAltered says that a task does not count any more.
+var errAltered = errors.New("pipeline: the task was altered")
+
 // merge brings the branch of a task to the main branch, if its verifiers agree to what
 // comes of it. The error is none of the task's.
 func (r *run) merge(ctx context.Context, part int) error {
-	if err := errors.Join(r.look(ctx), r.tampered(ctx)); err != nil {
+	if err := r.inspect(ctx); err != nil || r.phase(part) != PhaseMerging {
 		return err
 	}
 	if r.state().Stands[part].Phase != PhaseMerging { // somebody else has changed it
@@ -32,8 +35,8 @@ func (r *run) merge(ctx context.Context, part int) error {
 	d := r.agreed(part).Definition
 	used, err := r.bring(ctx, part)
 	switch un, is := errors.AsType[*unmergedError](err); {
-	case ctx.Err() != nil && err != nil:
-		return nil // it is ready in the next run
+	case errors.Is(err, errAltered), ctx.Err() != nil && err != nil:
+		return nil // or it is ready in the next run
 	case err != nil && !is:
 		un = &unmergedError{reason: err.Error()}
 		fallthrough
@@ -46,11 +49,16 @@ func (r *run) merge(ctx context.Context, part int) error {
 	return r.finished(ctx, part, used)
 }
 
+func (r *run) phase(part int) Phase { return r.state().Stands[part].Phase }
+
 // finished notes that a task is on the main branch.
 func (r *run) finished(ctx context.Context, part int, used ralph.Usage) error {
 	if err := r.write(ctx, part, Update{Status: spec.StatusDone}); err != nil {
 		return err
 	}
+	r.mu.Lock()
+	delete(r.tips, part)
+	r.mu.Unlock()
 	err := r.note(ctx, Event{Kind: EventMerged, Task: r.agreed(part).Definition.ID, Usage: used})
 	r.remove(ctx, part)
 	return err
@@ -66,38 +74,77 @@ func (r *run) bring(ctx context.Context, part int) (used ralph.Usage, err error)
 	if err != nil {
 		return used, err
 	}
-	head, err := r.repo.Head(ctx)
+	for range tries { // as long as others move the main branch meanwhile
+		head, err := r.repo.Head(ctx)
+		if err != nil {
+			return used, err
+		}
+		to, more, err := r.verified(ctx, part, t, head, commit)
+		if used = used.Add(more); err != nil {
+			return used, err
+		}
+		if now, err := r.repo.Head(ctx); err == nil && now != head {
+			continue
+		}
+		return used, r.advance(ctx, part, head, to)
+	}
+	return used, errors.New("pipeline: the main branch moves faster than it is merged into")
+}
+
+// advance moves the main branch.
+func (r *run) advance(ctx context.Context, part int, from, to string) error {
+	if err := r.look(ctx); err != nil {
+		return err
+	}
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case r.phase(part) != PhaseMerging:
+		return errAltered
+	}
+	if err := r.note(ctx, Event{Kind: EventMerging, Task: r.agreed(part).Definition.ID, From: from, To: to}); err != nil {
+		return err
+	}
+	err := r.repo.Advance(context.WithoutCancel(ctx), from, to, r.drop())
+	if err == nil {
+		r.lies.head = to
+	}
+	return err
+}
+
+// verified is the commit of a merge that was verified.
+func (r *run) verified(ctx context.Context, part int, t *git.Tree, head, from string) (to string, used ralph.Usage, err error) {
+	apart, err := r.repo.Apart(ctx, from, t.Branch, head)
 	if err != nil {
-		return used, err
+		return "", used, err
+	}
+	if !apart {
+		return "", used, &unmergedError{reason: "its branch has commits of another task's: somebody else has moved one of them"}
 	}
 	d := r.agreed(part).Definition
 	message := fmt.Sprintf("Merge %s: %s", d.ID, oneLine(d.Title))
-	drop := []string{r.listed()}
-	if drop[0] == "" {
-		drop = nil
-	}
-	m, err := r.repo.Merge(ctx, head, commit, message, nil, drop)
+	m, err := r.repo.Merge(ctx, head, from, message, nil, r.drop())
 	if err != nil {
-		return used, err
+		return "", used, err
 	}
 	if len(m.Conflicts) > 0 {
-		return used, &unmergedError{"it conflicts with the main branch in " + some(m.Conflicts), m.Conflicts}
+		return "", used, &unmergedError{"it conflicts with the main branch in " + some(m.Conflicts), m.Conflicts}
 	}
-	if used, err = r.verifyMerge(ctx, part, t, head, commit, m); err != nil {
-		return used, err
+	if used, err = r.verifyMerge(ctx, part, t, head, from, m); err != nil {
+		return "", used, err
 	}
 	if put := r.mark(ctx, head, d.ID); put != nil {
-		if m, err = r.repo.Merge(ctx, head, commit, message, put, drop); err != nil {
-			return used, err
-		}
+		m, err = r.repo.Merge(ctx, head, from, message, put, r.drop())
 	}
-	if err := ctx.Err(); err != nil {
-		return used, err
+	return m.Commit, used, err
+}
+
+// drop are the files whose changes are not merged: the source writes its own.
+func (r *run) drop() []string {
+	if path := r.listed(); path != "" {
+		return []string{path}
 	}
-	if err := r.note(ctx, Event{Kind: EventMerging, Task: d.ID, From: head, To: m.Commit}); err != nil {
-		return used, err
-	}
-	return used, r.repo.Advance(context.WithoutCancel(ctx), head, m.Commit, drop)
+	return nil
 }
 
 // mark is the source's file as it is at a commit, with a task marked done; nil = its
@@ -216,28 +263,27 @@ func (r *run) guarded(ctx context.Context, task ralph.Task, t *git.Tree, base, h
 }
 
 // finishMerge brings a merge to its end that a run which was killed had begun: what comes
-// of it was verified before.
+// of it was verified before, and the main branch and its files are not left half moved.
 func (r *run) finishMerge(ctx context.Context) error {
 	ev := r.merging
-	if ev == nil || ev.To == "" || r.repo == nil {
+	if ev == nil || ev.To == "" {
 		return nil
 	}
-	r.merging = nil
-	part := r.s.Find(ev.Task)
 	head, err := r.repo.Head(ctx)
 	if err != nil {
 		return fmt.Errorf("pipeline: %w", err)
 	}
-	if part < 0 || r.s.Stands[part].Phase != PhaseReady || head != ev.From && head != ev.To {
+	if head != ev.From && head != ev.To {
 		return nil // the main branch is elsewhere by now: it is merged anew
 	}
-	var drop []string
-	if path := r.listed(); path != "" {
-		drop = []string{path}
-	}
-	if err := r.repo.Advance(ctx, ev.From, ev.To, drop); err != nil {
+	if err := r.repo.Advance(ctx, ev.From, ev.To, r.drop()); err != nil {
 		return fmt.Errorf("pipeline: a merge that was killed cannot be finished: %w", err)
 	}
-	r.ahead = append(r.ahead, part)
+	switch part := r.s.Find(ev.Task); {
+	case part >= 0 && r.s.Stands[part].Phase == PhaseReady:
+		r.ahead = append(r.ahead, part)
+	case part < 0 || r.s.Stands[part].Phase != PhaseDone:
+		r.later = append(r.later, "what an earlier run had made of "+ev.Task+", and verified, is merged")
+	}
 	return nil
 }

@@ -42,7 +42,10 @@ type run struct {
 
 	gits  sync.Mutex // worktrees are made one at a time
 	trees map[int]*git.Tree
-	ahead []int // tasks that a run which was killed had all but merged
+	tips  map[int]string // the commits that their branches were left at
+	lies  lies
+	ahead []int    // tasks that a run which was killed had all but merged
+	later []string // what is to be told when the run has begun
 }
 
 // known is what is known of the loop of a stage that is over, by its name.
@@ -59,7 +62,7 @@ var errHalted = errors.New("pipeline: nothing more begins")
 func (a *Agreed) run(ctx context.Context, watch func(Event)) (State, error) {
 	r := &run{
 		Agreed: a, watch: watch, began: time.Now(), s: a.State, elapsed: a.State.Elapsed, changed: make(chan struct{}),
-		known: map[string]known{}, trees: map[int]*git.Tree{}, noted: map[string]bool{},
+		known: map[string]known{}, trees: map[int]*git.Tree{}, tips: map[int]string{}, noted: map[string]bool{},
 	}
 	if ctx.Err() != nil {
 		return r.s, context.Cause(ctx)
@@ -113,12 +116,15 @@ func (r *run) begin(ctx context.Context) error {
 			return err
 		}
 	}
-	s := r.s
-	if err := r.note(ctx, Event{Kind: EventStarted, State: &s}); err != nil { // first: what is on record stays so, also if there is nothing to run in
+	if err := r.openRepo(ctx); err != nil { // first: once a task is on record, what lies there is its own
 		return err
 	}
-	if err := r.openRepo(ctx); err != nil {
+	s := r.s
+	if err := r.note(ctx, Event{Kind: EventStarted, State: &s}); err != nil {
 		return err
+	}
+	for _, text := range r.later {
+		r.say(ctx, "", text)
 	}
 	r.local = ralph.Local{Verifier: r.verifier, Log: r.p.Log, Output: r.output, Evidence: r.p.Evidence, Meta: r.p.Meta}
 	if r.loops != nil {
@@ -162,6 +168,9 @@ func (r *run) drive(ctx context.Context) error {
 		case <-changed:
 		case <-ended:
 		}
+	}
+	if err := r.inspect(context.WithoutCancel(ctx)); err != nil && failed == nil {
+		r.say(ctx, "", err.Error())
 	}
 	switch err := context.Cause(ctx); {
 	case failed != nil:
@@ -238,7 +247,7 @@ func (r *run) note(ctx context.Context, ev Event) error {
 func (r *run) noteLocked(ctx context.Context, ev Event) error {
 	ev.Time, ev.Elapsed = time.Now().UTC().Round(0), r.elapsed+time.Since(r.began)
 	ev.Text, ev.Output = r.redact(ev.Text), r.redact(ev.Output)
-	if r.journal != nil && ev.Kind != EventUsed && ev.Kind != EventReserve {
+	if r.journal != nil && !ev.loops() {
 		text, err := json.Marshal(ev)
 		if err == nil {
 			_, err = r.journal.Record(context.WithoutCancel(ctx), ralph.Event{
@@ -261,8 +270,8 @@ func (r *run) noteLocked(ctx context.Context, ev Event) error {
 	}
 	close(r.changed)
 	r.changed = make(chan struct{})
-	if r.s.Stop != before && ev.Kind != EventStopped && r.watch != nil { // what the state has decided
-		r.watch(Event{Kind: EventStopped, Time: ev.Time, Elapsed: ev.Elapsed, Stop: r.s.Stop, Text: r.s.Detail})
+	if r.s.Stop != before && r.s.Done() && ev.Kind != EventStopped { // what the state has decided, maybe by what is not recorded
+		return r.noteLocked(ctx, Event{Kind: EventStopped, Stop: r.s.Stop, Text: r.s.Detail})
 	}
 	return r.err
 }
@@ -391,9 +400,6 @@ func (r *run) catchUp(ctx context.Context) error {
 		}
 	}
 	for _, part := range r.ahead {
-		if _, err := r.worktree(ctx, part); err != nil {
-			return err
-		}
 		if err := r.finished(ctx, part, ralph.Usage{}); err != nil {
 			return err
 		}

@@ -3,6 +3,7 @@ package pipeline
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/ralph-loop/ralph/tasks/spec"
@@ -89,12 +90,12 @@ func (e *AlteredError) Error() string {
 type LostError struct{ Err error }
 
 func (e *LostError) Error() string {
-	return "pipeline: the task file can no longer be read, and nothing is written over it: " + e.Err.Error()
+	return "pipeline: the task file can no longer be read, and nothing is written over it: " + strings.TrimPrefix(e.Err.Error(), "tasks: ")
 }
 
 func (e *LostError) Unwrap() error { return e.Err }
 
-// open reports whether a task of this status is to be worked on.
-func open(s spec.Status) bool {
+// isOpen reports whether a task of this status is to be worked on.
+func isOpen(s spec.Status) bool {
 	return s.Effective() == spec.StatusTodo || s == spec.StatusRunning
 }

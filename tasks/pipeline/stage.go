@@ -19,7 +19,8 @@ import (
 // beginStep records that a step begins. It is false if the task cannot be had.
 func (r *run) beginStep(ctx context.Context, step Step) (bool, error) {
 	if step.Kind == StepMerge {
-		return true, r.note(ctx, Event{Kind: EventMerging, Task: step.Task})
+		err := r.note(ctx, Event{Kind: EventMerging, Task: step.Task})
+		return r.state().Stands[step.Part].Phase == PhaseMerging, err
 	}
 	if now := r.state().Stands[step.Part]; !step.GoOn && now.Verified|now.Passed == 0 {
 		mine, err := r.p.Source.Take(ctx, step.Task)
@@ -75,9 +76,9 @@ func (r *run) stage(ctx context.Context, step Step) error {
 	}
 	ev.Unverified = st.once && final.Stop == ralph.StopIterations && final.Failures == 0 && !r.evidence(st.task)
 	if ev.Stop == ralph.StopVerified || ev.Unverified {
-		k := known{state: final, answer: st.answer}
+		k := known{state: final, answer: st.answer, tree: st.looks}
 		var kept error
-		if k.commit, k.tree, kept = r.keep(ctx, step.Part, step.Agent); kept != nil {
+		if k.commit, _, kept = r.keep(ctx, step.Part, step.Agent); kept != nil {
 			ev.Stop, ev.Unverified, ev.Text = ralph.StopIterations, false, "its work could not be committed: "+kept.Error()
 		}
 		ev.To, ev.Tree = k.commit, k.tree
@@ -101,6 +102,7 @@ type stage struct {
 	task   ralph.Task
 	once   bool
 	answer ralph.Response // the last
+	looks  string         // the files, as git names them, when it was given; "" = not known
 	asked  *ralph.State   // as its last iteration began here, nil = none has
 }
 
@@ -160,10 +162,12 @@ func (st *stage) begun() (ralph.State, error) {
 		return s, nil
 	case err != nil:
 		return s, err
-	case e.State.Done():
+	case e.State.Done(): // what it was granted by then does not hold
 		l := e.State.Task.Limits
-		l.CostUSD, l.Tokens, l.Duration = 0, 0, 0 // what it was given of the budget
-		e.State = e.State.Limit(l).Reopen()
+		l.CostUSD, l.Tokens, l.Duration = 0, 0, 0
+		if e.State = e.State.Limit(l); e.State.Done() {
+			e.State = e.Reopened()
+		}
 	}
 	if a, err := answered(st.loops, s.Loop); err == nil {
 		st.answer = a
@@ -171,10 +175,15 @@ func (st *stage) begun() (ralph.State, error) {
 	return e.State, nil
 }
 
-// see notes what the agent has answered.
-func (st *stage) see(_ context.Context, ev ralph.Event) error {
-	if ev.Kind == ralph.EventAnswered && ev.Answer != nil {
-		st.answer = *ev.Answer
+// see notes what the agent has answered, and what is to be verified: what changes
+// afterwards was not.
+func (st *stage) see(ctx context.Context, ev ralph.Event) error {
+	if ev.Kind != ralph.EventAnswered || ev.Answer == nil {
+		return nil
+	}
+	st.answer, st.looks = *ev.Answer, ""
+	if t := st.tree(st.Part); t != nil && (ev.Iteration.Claimed || st.task.Always) {
+		st.looks, _ = t.Snapshot(ctx) // where that cannot be known, it is verified again before it is merged
 	}
 	return nil
 }
@@ -239,7 +248,7 @@ func (r *run) knownOf(part int, agent string) known {
 			continue
 		}
 		if e, err := r.loops.Look(r.p.loopName(loop)); err == nil && e.State.Done() {
-			k = known{state: e.State, tree: r.seen[loop].Tree, commit: r.seen[loop].To}
+			k = known{state: e.State, commit: r.seen[loop].To} // a record is no evidence: it is verified again
 			k.answer, _ = answered(r.loops, r.p.loopName(loop))
 			r.mu.Lock()
 			r.known[loop] = k
@@ -283,7 +292,7 @@ func (st *stage) control() func(context.Context, ralph.State) (ralph.State, erro
 			case s.Done() || s.Running:
 				return s, nil
 			case s.Paused || time.Until(s.NotBefore()) > 0:
-				ev.Kind = EventUsed // what it had reserved is for others meanwhile
+				ev.Kind = EventHeld // what it had reserved is for others meanwhile
 				st.reserve(ctx, st.Part, ev)
 				return s, nil
 			}

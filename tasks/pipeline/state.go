@@ -3,6 +3,7 @@ package pipeline
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/ralph-loop/ralph"
@@ -17,9 +18,22 @@ const Version = 1
 // compared and shared between goroutines. Why something failed is in the events, not
 // here: as JSON, a state of 500 tasks stays under 64 KiB.
 //
-// A driver takes turns with it: it asks [State.Ready] what may begin, does that, and
-// tells what came of it by [State.Next]. Every rule of a pipeline is here: the order,
-// the number of slots, what a rejection leads to, what may be spent.
+// A driver takes turns with it: it begins with the state that [Plan] returns, asks
+// [State.Ready] what may begin, does that, and tells what came of it by [State.Next], one
+// event after the other. Every rule of a pipeline is here: the order, the number of slots,
+// what a rejection leads to, what may be spent.
+//
+// For a stage that is [EventBegan]; [EventReserve] before each iteration of its loop, which
+// begins when [State.Granted] says so; and [EventEnded]. For a merge it is [EventMerging],
+// then [EventMerged] or [EventUnmerged]. The driver is over when nothing is ready and
+// nothing runs, which is then so for good unless the pipeline is paused.
+//
+// What is recorded of it are all events but [EventReserve], [EventUsed] and [EventHeld], whose figures
+// the loops have on record themselves. The fold of those by [State.Apply], and one
+// [EventUsed] for each loop in Running, is the state again, but for Last, and for what is
+// reserved: an iteration that was cut off asks again.
+//
+// A state that was edited by hand decides wrongly, but no method panics.
 type State struct {
 	V     int   `json:"v"`
 	Rules Rules `json:"rules"`
@@ -39,10 +53,13 @@ type State struct {
 	Settled ralph.Usage `json:"settled,omitzero"`
 	// Last is what the last iteration of each agent has used: the forecast for its next.
 	Last map[string]Amount `json:"last,omitempty"`
+	// Gone are tasks of earlier runs that are not among the Parts and whose loops were
+	// interrupted: their Again, should they come again.
+	Gone map[string]int `json:"gone,omitempty"`
 	// Elapsed is the wall clock of the run, summed over resumes.
 	Elapsed time.Duration `json:"elapsed,omitempty"`
 
-	Paused bool             `json:"paused,omitempty"`
+	Paused bool             `json:"paused,omitempty"` // nothing begins, no iteration either
 	Stop   ralph.StopReason `json:"stop,omitempty"`   // why nothing more begins: verified = all is done; "" = it goes on
 	Detail string           `json:"detail,omitempty"` // of Stop, for people
 }
@@ -64,7 +81,9 @@ type Rules struct {
 	Back map[string]Back `json:"back,omitempty"`
 
 	// CostUSD, Tokens (input and output) and Duration (of the wall clock) bound the run:
-	// all its loops, their verifications, and all its resumes. 0 = none.
+	// all its loops, their verifications, and all its resumes. 0 = none. Cost and tokens
+	// are kept by what is granted: they are exceeded only by what an iteration uses beyond
+	// that, and by verifications of merges.
 	CostUSD  float64       `json:"cost_usd,omitempty"`
 	Tokens   int64         `json:"tokens,omitempty"`
 	Duration time.Duration `json:"duration,omitempty"`
@@ -114,8 +133,8 @@ const (
 // A Stand is how far a task is.
 type Stand struct {
 	Phase Phase `json:"phase,omitempty"`
-	// Verified and Passed are the stages that are over, as bits in the part's order:
-	// Passed those that nothing has verified.
+	// Verified and Passed are the stages that are over, as bits: 1<<i is the agent of
+	// index i in the part's order. Passed are those that nothing has verified.
 	Verified uint64 `json:"verified,omitempty"`
 	Passed   uint64 `json:"passed,omitempty"`
 	Rounds   int    `json:"rounds,omitempty"` // how often it was sent back in this run
@@ -126,8 +145,9 @@ type Stand struct {
 type Live struct {
 	Part int         `json:"part"`
 	Used ralph.Usage `json:"used,omitzero"` // so far
-	// Reserved is what the iteration that runs may use, nil = none runs; Waits says that
-	// the next one waits for what others have reserved.
+	// Reserved is what the loop may have used in all when the iteration that runs has
+	// ended, nil = none runs; Waits says that the next one waits for what others have
+	// reserved, or for the end of a pause.
 	Reserved *Amount `json:"reserved,omitempty"`
 	Waits    bool    `json:"waits,omitempty"`
 }
@@ -145,13 +165,54 @@ func (s State) Err() error {
 
 // Find is the index of a task, -1 = there is none of this ID.
 func (s State) Find(id string) int {
-	return slices.IndexFunc(s.Parts, func(p Part) bool { return p.ID == id })
+	for _, r := range s.Running { // most events are of those
+		if r.Part >= 0 && r.Part < len(s.Parts) && s.Parts[r.Part].ID == id {
+			return r.Part
+		}
+	}
+	for i := range s.Parts {
+		if s.Parts[i].ID == id {
+			return i
+		}
+	}
+	return -1
 }
+
+// phase, stand and order are those of a part, also where an edited state has none.
+func (s State) phase(part int) Phase {
+	if part < 0 || part >= len(s.Stands) {
+		return PhaseBroken
+	}
+	return s.Stands[part].Phase
+}
+
+func (s State) stand(part int) Stand {
+	if part < 0 || part >= len(s.Stands) {
+		return Stand{Phase: PhaseBroken}
+	}
+	return s.Stands[part]
+}
+
+func (s State) order(part int) []string {
+	if part < 0 || part >= len(s.Parts) || s.Parts[part].Order < 0 || s.Parts[part].Order >= len(s.Orders) {
+		return nil
+	}
+	order := s.Orders[s.Parts[part].Order]
+	return order[:min(len(order), maxAgents)]
+}
+
+// maxAgents is how many bits a Stand has for them.
+const maxAgents = 64
 
 // Agent is the agent whose stage of a task runs or is next; "" and false if all are over.
 func (s State) Agent(part int) (string, bool) {
-	over := s.Stands[part].Verified | s.Stands[part].Passed
-	for i, agent := range s.Orders[s.Parts[part].Order] {
+	now := s.stand(part)
+	return left(s.order(part), now.Verified|now.Passed)
+}
+
+// left is the first agent whose stage is not over; "" and false if all are.
+func left(order []string, over uint64) (string, bool) {
+	for i, agent := range order {
 		if over&(1<<i) == 0 {
 			return agent, true
 		}
@@ -159,21 +220,37 @@ func (s State) Agent(part int) (string, bool) {
 	return "", false
 }
 
-// Loop names the loop of a task's stage that runs or is next, after the task and the agent.
+// Loop names the loop of a task's stage that runs or is next, after the task, the agent,
+// and how often it was begun: "T1.coder", "T1.coder.2". No two loops of a pipeline have the
+// same name, in this run or in those before it: in an agent's name a dot, a percent sign
+// and a digit at its beginning are written as %2E, %25, %3N.
 func (s State) Loop(part int) string {
 	agent, _ := s.Agent(part)
-	return s.loop(part, agent, s.Stands[part].Again)
+	return s.loop(part, agent, s.stand(part).Again)
 }
 
 func (s State) loop(part int, agent string, again int) string {
-	name := s.Parts[part].ID
+	name := ""
+	if part >= 0 && part < len(s.Parts) {
+		name = s.Parts[part].ID
+	}
 	if agent != "" {
-		name += "." + agent
+		name += "." + escaped(agent)
 	}
 	if again > 0 {
 		name += fmt.Sprintf(".%d", again+1)
 	}
 	return name
+}
+
+// escaped is an agent's name without dots and not like a number, so that a loop's name
+// can be taken apart from its end.
+func escaped(agent string) string {
+	agent = strings.NewReplacer("%", "%25", ".", "%2E").Replace(agent)
+	if agent[0] >= '0' && agent[0] <= '9' {
+		agent = fmt.Sprintf("%%%02X", agent[0]) + agent[1:]
+	}
+	return agent
 }
 
 // Open reports whether a task is not done and may still be, in this run or the next.
@@ -184,12 +261,22 @@ func (p Phase) Open() bool {
 // Remaining is the number of tasks that are not done.
 func (s State) Remaining() int {
 	n := 0
-	for _, st := range s.Stands {
-		if st.Phase != PhaseDone {
+	for i := range s.Parts {
+		if s.phase(i) != PhaseDone {
 			n++
 		}
 	}
 	return n
+}
+
+// remains reports whether a task is not done.
+func (s State) remains() bool {
+	for i := range s.Parts {
+		if s.phase(i) != PhaseDone {
+			return true
+		}
+	}
+	return false
 }
 
 // running is the index of a task's loop in Running, -1 = it has none.
@@ -197,11 +284,11 @@ func (s State) running(part int) int {
 	return slices.IndexFunc(s.Running, func(r Live) bool { return r.Part == part })
 }
 
-// working is how many agents work.
+// working is how many agents work, also on tasks that were altered meanwhile.
 func (s State) working() int {
 	n := 0
 	for _, r := range s.Running {
-		if s.Stands[r.Part].Phase == PhaseRunning {
+		if s.phase(r.Part) != PhaseInterrupted {
 			n++
 		}
 	}

@@ -1,10 +1,6 @@
 package pipeline
 
-import (
-	"slices"
-
-	"github.com/ralph-loop/ralph"
-)
+import "github.com/ralph-loop/ralph"
 
 // A StepKind says what a step is.
 type StepKind string
@@ -26,7 +22,9 @@ type Step struct {
 
 // Ready returns all steps that may begin now, at the same time: loops that were
 // interrupted first, else in the order of the tasks. Each that begins is told by
-// [State.Next]. Where nothing is ready and nothing runs the pipeline has stopped, unless
+// [State.Next], the driver of which then looks at its [Stand]: a step whose phase is not
+// [PhaseRunning], or [PhaseMerging], has not begun, for something else has happened since
+// Ready was asked. Where nothing is ready and nothing runs the pipeline has stopped, unless
 // it is paused.
 //
 // A stage begins only when all tasks that its task waits for are done: with
@@ -44,23 +42,27 @@ func (s State) Ready() []Step {
 	if s.Done() {
 		return steps
 	}
-	free := s.Rules.slots() - s.working()
-	for i := 0; i < len(s.Running) && free > 0; i++ {
-		if part := s.Running[i].Part; s.Stands[part].Phase == PhaseInterrupted {
-			steps, free = append(steps, s.stage(part, true)), free-1
-		}
-	}
-	for i := 0; i < len(s.Parts) && free > 0; i++ {
-		if s.startable(i) {
-			steps, free = append(steps, s.stage(i, false)), free-1
-		}
+	for _, part := range s.begins(s.Rules.slots() - s.working()) {
+		agent, _ := s.Agent(part)
+		steps = append(steps, Step{Kind: StepStage, Part: part, Task: s.Parts[part].ID, Agent: agent, Loop: s.Loop(part),
+			GoOn: s.phase(part) == PhaseInterrupted})
 	}
 	return steps
 }
 
-func (s State) stage(part int, goOn bool) Step {
-	agent, _ := s.Agent(part)
-	return Step{Kind: StepStage, Part: part, Task: s.Parts[part].ID, Agent: agent, Loop: s.Loop(part), GoOn: goOn}
+// begins are the tasks of which a stage may begin or go on, n at most.
+func (s State) begins(n int) (parts []int) {
+	for i := 0; i < len(s.Running) && len(parts) < n; i++ {
+		if part := s.Running[i].Part; s.phase(part) == PhaseInterrupted && s.free(part) {
+			parts = append(parts, part)
+		}
+	}
+	for i := 0; i < len(s.Parts) && len(parts) < n; i++ {
+		if s.startable(i) {
+			parts = append(parts, i)
+		}
+	}
+	return parts
 }
 
 // merge is the task that can be merged now, -1 = none can.
@@ -68,16 +70,40 @@ func (s State) merge() int {
 	if s.merging() >= 0 {
 		return -1
 	}
-	return slices.IndexFunc(s.Stands, func(st Stand) bool { return st.Phase == PhaseReady })
+	return s.at(PhaseReady)
 }
 
 // merging is the task that is being merged, -1 = none is.
 func (s State) merging() int {
-	return slices.IndexFunc(s.Stands, func(st Stand) bool { return st.Phase == PhaseMerging })
+	return s.at(PhaseMerging)
+}
+
+// at is the first task of a phase, -1 = there is none.
+func (s State) at(phase Phase) int {
+	for i := range min(len(s.Stands), len(s.Parts)) {
+		if s.Stands[i].Phase == phase {
+			return i
+		}
+	}
+	return -1
 }
 
 // startable reports whether the next stage of a task may begin, if there is a slot.
 func (s State) startable(part int) bool {
-	return s.Stands[part].Phase == PhaseOpen &&
-		!slices.ContainsFunc(s.Parts[part].After, func(i int) bool { return s.Stands[i].Phase != PhaseDone })
+	return s.phase(part) == PhaseOpen && s.free(part)
+}
+
+// free reports whether a task has a stage left and waits for no other; those that it waits
+// for may have become others since it was begun.
+func (s State) free(part int) bool {
+	if part >= len(s.Parts) {
+		return false
+	}
+	for _, i := range s.Parts[part].After {
+		if s.phase(i) != PhaseDone {
+			return false
+		}
+	}
+	_, left := s.Agent(part)
+	return left
 }

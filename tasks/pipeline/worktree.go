@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -21,10 +22,8 @@ func (r *run) openRepo(ctx context.Context) (err error) {
 	if r.repo, err = git.OpenRepo(ctx, r.dir); err != nil {
 		return fmt.Errorf("pipeline: %w", err)
 	}
-	if r.merging != nil && r.merging.To != "" { // what a merge that was killed has changed is no change of the user's
-		if err := r.finishMerge(ctx); err != nil {
-			return err
-		}
+	if err := r.finishMerge(ctx); err != nil { // what it has changed is no change of the user's
+		return err
 	}
 	dirty, err := r.repo.Dirty(ctx, r.own)
 	switch {
@@ -33,7 +32,51 @@ func (r *run) openRepo(ctx context.Context) (err error) {
 	case len(dirty) > 0:
 		return fmt.Errorf("pipeline: %s has changes that are not committed, and tasks are to be merged into it: commit or stash them: %s", r.dir, some(dirty))
 	}
+	if r.lies, err = r.lying(ctx); err != nil {
+		return fmt.Errorf("pipeline: %w", err)
+	}
+	return r.tidy(ctx)
+}
+
+// tidy takes away the worktrees of tasks that are done, which a run that was killed has
+// left, and makes room for those of tasks that begin anew: what lies there is kept.
+func (r *run) tidy(ctx context.Context) error {
+	branches, err := r.repo.Branches(ctx)
+	if err != nil {
+		return fmt.Errorf("pipeline: %w", err)
+	}
+	for part, t := range r.Tasks {
+		path, branch := r.path(part), r.branch(part)
+		_, wrong := os.Lstat(path)
+		tree, err := r.repo.Tree(path, branch)
+		if err != nil {
+			return fmt.Errorf("pipeline: %w", err)
+		}
+		if branches[branch] == "" && wrong != nil && !tree.Known() {
+			continue
+		}
+		id := t.Definition.ID
+		switch {
+		case r.s.Stands[part].Phase == PhaseDone:
+			if err := tree.Remove(ctx); err != nil {
+				r.later = append(r.later, id+" is done, and its worktree stays: "+err.Error())
+			}
+		case r.fresh[part]:
+			kept, err := r.repo.SetAside(ctx, path, branch, id+": what was left of it", r.p.Include)
+			if err != nil {
+				return fmt.Errorf("pipeline: %s begins anew, and what lies in %s cannot be set aside: %w", id, path, err)
+			}
+			if kept != "" {
+				r.later = append(r.later, fmt.Sprintf("%s begins anew; what was there of it is kept as the branch %s", id, kept))
+			}
+		}
+	}
 	return nil
+}
+
+// path is the folder of a task's worktree.
+func (r *run) path(part int) string {
+	return filepath.Join(r.dir, ".ralph", "worktrees", folder(r.agreed(part).Definition.ID))
 }
 
 // some names the first of many.
@@ -99,7 +142,10 @@ func (r *run) branch(part int) string {
 // not there.
 func (r *run) worktree(ctx context.Context, part int) (*git.Tree, error) {
 	if t := r.tree(part); t != nil {
-		return t, nil
+		if _, err := os.Lstat(filepath.Join(t.Dir, ".git")); err == nil {
+			return t, nil
+		}
+		r.say(ctx, r.agreed(part).Definition.ID, "somebody else has removed the worktree "+t.Dir+"; it has what is on its branch again")
 	}
 	r.gits.Lock()
 	defer r.gits.Unlock()
@@ -107,8 +153,7 @@ func (r *run) worktree(ctx context.Context, part int) (*git.Tree, error) {
 	if err != nil {
 		return nil, err
 	}
-	path := filepath.Join(r.dir, ".ralph", "worktrees", folder(r.agreed(part).Definition.ID))
-	t, err := r.repo.Add(ctx, path, r.branch(part), head)
+	t, err := r.repo.Add(ctx, r.path(part), r.branch(part), head)
 	if err == nil {
 		err = t.Include(ctx, r.p.Include)
 	}
@@ -132,7 +177,7 @@ func (r *run) place(ctx context.Context, step Step) (Place, error) {
 		return p, err
 	}
 	p.Dir, p.Write = t.Dir, t.Writable()
-	if from, _ := r.rejection(step); from == "merge" && !step.GoOn {
+	if from, _ := r.rejection(step); from == "merge" && !r.hasBegun(step) {
 		head, err := r.repo.Head(ctx)
 		if err == nil {
 			_, err = t.StartMerge(ctx, head)
@@ -142,6 +187,15 @@ func (r *run) place(ctx context.Context, step Step) (Place, error) {
 	return p, nil
 }
 
+// hasBegun reports whether the loop of a step has begun in an earlier run.
+func (r *run) hasBegun(step Step) bool {
+	if !step.GoOn || r.loops == nil {
+		return false
+	}
+	_, err := r.loops.Look(r.p.loopName(step.Loop))
+	return err == nil
+}
+
 // keep commits what an agent has left in the worktree of a task.
 func (r *run) keep(ctx context.Context, part int, agent string) (commit, tree string, err error) {
 	t := r.tree(part)
@@ -149,7 +203,13 @@ func (r *run) keep(ctx context.Context, part int, agent string) (commit, tree st
 		return "", "", nil
 	}
 	d := r.agreed(part).Definition
-	return t.Commit(context.WithoutCancel(ctx), fmt.Sprintf("%s: %s\n\nStage: %s", d.ID, oneLine(d.Title), agent))
+	commit, tree, err = t.Commit(context.WithoutCancel(ctx), fmt.Sprintf("%s: %s\n\nStage: %s", d.ID, oneLine(d.Title), agent))
+	if err == nil {
+		r.mu.Lock()
+		r.tips[part] = commit
+		r.mu.Unlock()
+	}
+	return commit, tree, err
 }
 
 // filters are the programs that the workspace's own configuration has git run.
@@ -164,20 +224,14 @@ func (a *Agreed) filters(ctx context.Context) (all []string, err error) {
 	return all, nil
 }
 
-// tampered tells of what lies in the repository's own folder and is not as it was.
-func (r *run) tampered(ctx context.Context) error {
-	all, err := r.repo.Tampered(ctx)
-	for _, what := range all {
-		r.say(ctx, "", "somebody else has changed the repository while this ran: "+what)
-	}
-	return err
-}
-
 // remove takes away the worktree of a task that was merged, or says why it stays.
 func (r *run) remove(ctx context.Context, part int) {
 	t := r.tree(part)
 	if t == nil {
-		return
+		var err error
+		if t, err = r.repo.Tree(r.path(part), r.branch(part)); err != nil {
+			return
+		}
 	}
 	if err := t.Remove(context.WithoutCancel(ctx)); err != nil {
 		r.say(ctx, r.agreed(part).Definition.ID, "its worktree stays: "+err.Error())

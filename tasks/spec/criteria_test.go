@@ -90,6 +90,8 @@ ralph:
 		{agent: "qa", want: spec.Criteria{Promise: "QA_PASSED", MaxIterations: 5}},
 		{agent: "docs", want: spec.Criteria{Promise: "COMPLETE", MaxIterations: 10}},
 		{agent: "coder", criteria: own, want: spec.Criteria{Promise: "IMPLEMENTATION_COMPLETE", MaxIterations: 15, Method: "external", Config: json.RawMessage(`{"command":"go test"}`)}},
+		// The keys of a configuration are those of a method: the default of all is none for it.
+		{agent: "coder", criteria: own, config: spec.Config{Method: "semantic"}, want: spec.Criteria{Promise: "IMPLEMENTATION_COMPLETE", MaxIterations: 15, Method: "external", Config: json.RawMessage(`{"command":"go test"}`)}},
 		{agent: "reviewer", config: s4, want: spec.Criteria{Promise: "REVIEW_COMPLETE", MaxIterations: 5}},
 		{agent: "tester", config: s4, want: spec.Criteria{Promise: "TESTS_COMPLETE", MaxIterations: 10}},
 		{agent: "docs", config: s4, want: spec.Criteria{Promise: "COMPLETE", MaxIterations: 10}},

@@ -332,15 +332,12 @@ func (f *File) Save() error {
 	if bytes.Equal(f.doc.Text, f.loaded) {
 		return nil
 	}
-	now, err := file.Read("task file", f.Name, doc.MaxText)
+	same, err := file.Swap("task file", f.Name, f.loaded, f.doc.Text)
 	if err != nil {
 		return leaving(err)
 	}
-	if !bytes.Equal(now, f.loaded) {
+	if !same {
 		return fmt.Errorf("spec: task file %s: %w", f.Name, ErrChanged)
-	}
-	if err := file.Replace("task file", f.Name, f.doc.Text); err != nil {
-		return leaving(err)
 	}
 	f.loaded = f.doc.Text
 	return nil

@@ -3,6 +3,7 @@ package spec_test
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"os"
 	"path/filepath"
 	"testing"
@@ -15,7 +16,7 @@ import (
 
 // Whatever the text: an error or a file that stays the same when it is read
 // again, that writes its definitions without loss, and in which setting a status
-// changes that status and nothing else.
+// or a value of the metadata changes that and nothing else.
 func FuzzParse(f *testing.F) {
 	files, err := filepath.Glob("testdata/definitions/*.yaml")
 	if err != nil {
@@ -50,6 +51,7 @@ func FuzzParse(f *testing.F) {
 		for i, d := range defs {
 			sameAgain(t, d)
 			setStatus(t, name, text, defs, i)
+			setMetadata(t, name, text, defs, i)
 		}
 		added := spec.Definition{ID: "an ID that nobody has", Title: "x: y"}
 		if file.Add(added) == nil {
@@ -110,6 +112,40 @@ func setStatus(t *testing.T, name string, text []byte, want []spec.Definition, i
 	want[i].Status = spec.StatusDone
 	for _, got := range [][]spec.Definition{file.Definitions(), again.Definitions()} {
 		if diff := cmp.Diff(want, got); diff != "" {
+			t.Fatalf("(-want +got):\n%s\n%q", diff, file.Bytes())
+		}
+	}
+}
+
+func setMetadata(t *testing.T, name string, text []byte, defs []spec.Definition, i int) {
+	t.Helper()
+	file, err := spec.Parse(name, text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, value := range []json.RawMessage{json.RawMessage(`{"last_output":" a\n# b\n\n","n":[{}]}`), nil} {
+		before := file.Bytes()
+		if file.SetMetadata(defs[i].ID, "ralph", value) != nil {
+			if !bytes.Equal(file.Bytes(), before) {
+				t.Fatalf("refused, and yet changed: %q", file.Bytes())
+			}
+			return
+		}
+		again, err := spec.Parse(name, file.Bytes())
+		if err != nil {
+			t.Fatalf("%v\n%q", err, file.Bytes())
+		}
+		want := append([]spec.Definition{}, defs...)
+		want[i].Metadata = maps.Clone(want[i].Metadata)
+		if delete(want[i].Metadata, "ralph"); value != nil {
+			if want[i].Metadata == nil {
+				want[i].Metadata = map[string]json.RawMessage{}
+			}
+			want[i].Metadata["ralph"] = value
+		} else if len(want[i].Metadata) == 0 {
+			want[i].Metadata = nil
+		}
+		if diff := cmp.Diff(want, again.Definitions()); diff != "" {
 			t.Fatalf("(-want +got):\n%s\n%q", diff, file.Bytes())
 		}
 	}

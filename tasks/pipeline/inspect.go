@@ -1,0 +1,82 @@
+package pipeline
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+)
+
+// lies is how the user's work tree lay when it was last looked at. It changes as tasks are
+// merged.
+type lies struct {
+	head      string
+	untracked []string
+}
+
+func (r *run) lying(ctx context.Context) (l lies, err error) {
+	if l.head, err = r.repo.Head(ctx); err == nil {
+		l.untracked, err = r.repo.Untracked(ctx)
+	}
+	return l, err
+}
+
+// inspect tells what somebody else has done, to the tasks and to the repository, since it
+// was looked at last. Agents may, and so may the user: nothing of it is undone, and
+// nothing of it is merged but what was verified.
+func (r *run) inspect(ctx context.Context) error {
+	if err := r.look(ctx); err != nil || r.repo == nil {
+		return err
+	}
+	now, err := r.lying(ctx)
+	if err != nil {
+		return err
+	}
+	if now.head != r.lies.head {
+		r.say(ctx, "", fmt.Sprintf("somebody else has moved %s while this ran: from %.10s to %.10s", r.repo.Branch, r.lies.head, now.head))
+	}
+	if came := slices.DeleteFunc(slices.Clone(now.untracked), func(p string) bool { return slices.Contains(r.lies.untracked, p) || r.own(p) }); len(came) > 0 {
+		r.say(ctx, "", fmt.Sprintf("somebody else has made files in %s while this ran, which are not committed: %s", r.dir, some(came)))
+	}
+	r.lies = now
+	dirty, err := r.repo.Dirty(ctx, r.own)
+	if err != nil {
+		return err
+	}
+	if len(dirty) > 0 {
+		r.say(ctx, "", fmt.Sprintf("somebody else has changed files in %s while this ran, which are not committed: %s", r.dir, some(dirty)))
+	}
+	if err := r.inspectBranches(ctx); err != nil {
+		return err
+	}
+	all, err := r.repo.Tampered(ctx)
+	for _, what := range all {
+		r.say(ctx, "", "somebody else has changed the repository while this ran: "+what)
+	}
+	return err
+}
+
+// inspectBranches tells which branches of tasks that nobody works on have moved.
+func (r *run) inspectBranches(ctx context.Context) error {
+	before := r.resting()
+	branches, err := r.repo.Branches(ctx)
+	if err != nil {
+		return err
+	}
+	after := r.resting()
+	for _, part := range slices.Sorted(maps.Keys(before)) {
+		if branch := r.branch(part); before[part] == after[part] && branches[branch] != before[part] {
+			r.say(ctx, r.agreed(part).Definition.ID, fmt.Sprintf("somebody else has moved the branch %s while this ran: from %.10s to %.10s", branch, before[part], branches[branch]))
+		}
+	}
+	return nil
+}
+
+// resting are the commits of the branches that nobody works on.
+func (r *run) resting() map[int]string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	all := maps.Clone(r.tips)
+	maps.DeleteFunc(all, func(part int, _ string) bool { return r.s.Stands[part].Phase == PhaseRunning })
+	return all
+}

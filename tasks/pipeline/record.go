@@ -1,0 +1,112 @@
+package pipeline
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/progress"
+)
+
+// last is where the last run stands on record, nil = there is none.
+func (a *Agreed) last(ctx context.Context) (*State, error) {
+	p := a.p
+	if p.Record == nil {
+		return nil, nil
+	}
+	path := p.Record.File(p.name())
+	s, events, err := recorded(ctx, path)
+	if errors.Is(err, fs.ErrNotExist) { // a run that was killed before it has said where it begins
+		s, events, err = recorded(ctx, strings.TrimSuffix(path, ".jsonl")+".last.jsonl")
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("pipeline: what is on record of %q cannot be read: %w", p.name(), err)
+	}
+	for _, ev := range events {
+		if ev.rejects() {
+			a.rejected[ev.Task] = ev
+		}
+		switch ev.Kind {
+		case EventEnded:
+			a.seen[ev.Loop] = ev
+		case EventMerging:
+			a.merging = &ev
+		case EventMerged, EventUnmerged:
+			a.merging = nil
+		}
+	}
+	end := events[len(events)-1]
+	for _, r := range s.Running { // what a process that died had not told
+		e, err := p.Record.Look(p.loopName(s.Loop(r.Part)))
+		if err != nil {
+			continue // it has not begun, or is told when it goes on
+		}
+		s = s.Apply(Event{Kind: EventUsed, Task: s.Parts[r.Part].ID, Loop: s.Loop(r.Part), Usage: e.State.Usage,
+			Elapsed: end.Elapsed + max(e.Active.Sub(end.Time), 0)})
+	}
+	return &s, nil
+}
+
+// rejects reports whether it tells why a task's work is not taken.
+func (ev Event) rejects() bool {
+	return ev.Kind == EventUnmerged || ev.Kind == EventEnded && ev.Stop != "" && ev.Stop != ralph.StopVerified
+}
+
+// loopName is the name on record of a stage's loop.
+func (p *Pipeline) loopName(loop string) string { return p.name() + "/" + loop }
+
+// Recorded returns where a pipeline stands on record, and its events, the first of the
+// last run first. The error wraps [fs.ErrNotExist] if there is none of this name.
+func Recorded(ctx context.Context, dir *progress.Dir, name string) (State, []Event, error) {
+	return recorded(ctx, dir.File(name))
+}
+
+func recorded(ctx context.Context, path string) (State, []Event, error) {
+	file, err := ralph.OpenFile(path)
+	if err != nil {
+		return State{}, nil, err
+	}
+	defer file.Close()
+	var s State
+	var events []Event
+	for rec, err := range progress.ReadJSONL(file) {
+		if err != nil {
+			return s, events, err
+		}
+		if ctx.Err() != nil {
+			return s, events, context.Cause(ctx)
+		}
+		text := rec.Event.Meta[metaEvent]
+		if rec.Kind != ralph.EventStep || text == "" {
+			continue
+		}
+		var ev Event
+		if err := json.Unmarshal([]byte(text), &ev); err != nil {
+			return s, events, fmt.Errorf("line %d: %w", rec.Line, err)
+		}
+		s, events = s.Apply(ev), append(events, ev)
+	}
+	if len(events) == 0 {
+		return s, nil, fmt.Errorf("%s tells of no pipeline: %w", path, fs.ErrNotExist)
+	}
+	return s, events, nil
+}
+
+// metaEvent is the key under which an event of a pipeline is on record.
+const metaEvent = "event"
+
+// has reports whether a state has a task as it is planned; nil has none.
+func (s *State) has(t Planned) bool {
+	if s == nil {
+		return false
+	}
+	i := s.Find(t.ID)
+	return i >= 0 && s.Parts[i].Sum == t.Sum
+}
