@@ -62,10 +62,13 @@ func (j *Journal) End(ctx context.Context, err error) error {
 func (e Entry) Reopened() ralph.State {
 	s := e.State
 	switch {
-	case e.Kind != KindSession && e.Kind != KindPipeline:
+	case !e.hasParts():
 		return s.Reopen()
 	case s.Stop != ralph.StopVerified && s.Stop != ralph.StopCancelled:
 		s.Stop, s.Detail = "", ""
 	}
 	return s
 }
+
+// hasParts reports whether it is not of one loop, but of several.
+func (e Entry) hasParts() bool { return e.Kind == KindSession || e.Kind == KindPipeline }

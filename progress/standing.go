@@ -28,11 +28,12 @@ type Standing struct {
 	// Left is what a loop whose process has died has left running, see [ralph.Left]; as
 	// far as that can be found out.
 	Left             []string `json:"left,omitempty"`
-	*SessionStanding          // nil = it is no session
+	*SessionStanding          // nil = it is no session, and no pipeline
 }
 
-// A SessionStanding is what a session's Standing tells beside that, by its entry and
-// its loops.
+// A SessionStanding is what the Standing of a session, or of a pipeline, tells beside
+// that, by its entry and its loops. Which tasks of a pipeline are done only its own
+// record tells, and none is counted here: package pipeline reads it.
 type SessionStanding struct {
 	FeatureBranch  string     `json:"feature_branch"` // the session's task
 	StartTime      time.Time  `json:"start_time"`
@@ -42,11 +43,11 @@ type SessionStanding struct {
 	TasksRemaining int        `json:"tasks_remaining"` // of Meta["tasks"], the number that were open at the start
 }
 
-// Stand returns where a loop or a session stands; for a session the folder is read, as
-// [Dir.Parts] does. A session whose Meta["unlimited"] is "true" has no number of
-// iterations of its own: MaxIterations is -1.
+// Stand returns where a loop, a session or a pipeline stands; for the latter two the
+// folder is read, as [Dir.Parts] does. A session whose Meta["unlimited"] is "true", or a
+// pipeline, has no number of iterations of its own: MaxIterations is -1.
 func (d *Dir) Stand(ctx context.Context, e Entry) Standing {
-	if e.Kind != KindSession {
+	if !e.hasParts() {
 		return stand(e, nil)
 	}
 	return stand(e, d.Parts(ctx, e))
@@ -105,7 +106,7 @@ func stand(e Entry, among []Entry) Standing {
 	if e.Status == StatusInterrupted && s.Running {
 		st.Left, _ = ralph.Left(s.Mark) // what cannot be found out is told when it goes on
 	}
-	if e.Kind != KindSession {
+	if !e.hasParts() {
 		return st
 	}
 	of := &SessionStanding{FeatureBranch: s.Task.ID, StartTime: e.Started}
@@ -122,7 +123,7 @@ func stand(e Entry, among []Entry) Standing {
 		}
 	}
 	for _, part := range last {
-		if part.State.Stop == ralph.StopVerified {
+		if part.State.Stop == ralph.StopVerified && e.Kind == KindSession {
 			of.TasksCompleted++
 		}
 	}
@@ -132,7 +133,7 @@ func stand(e Entry, among []Entry) Standing {
 	if e.Holder != nil && !s.Done() {
 		st.Iteration++
 	}
-	if e.Meta["unlimited"] == "true" {
+	if e.Kind == KindPipeline || e.Meta["unlimited"] == "true" {
 		st.MaxIterations = -1
 	}
 	return st
@@ -173,7 +174,7 @@ func (st Standing) Line(now time.Time) string {
 	}
 	text += ": "
 	how := string(st.State.Stop)
-	if st.Kind == KindSession {
+	if st.hasParts() {
 		how = string(st.Status)
 	}
 	switch st.Status {

@@ -29,7 +29,7 @@ func (d *Dir) Cancel(loop, reason string) (Entry, error) {
 		return e, err
 	}
 	parts := []Entry{e}
-	if e.Kind == KindSession || e.Kind == KindPipeline {
+	if e.hasParts() {
 		parts = append(parts, d.Parts(context.Background(), e)...)
 	}
 	for _, part := range parts {
@@ -142,7 +142,7 @@ func (d *Dir) had(loop string) (int, error) {
 // does. The error wraps [ErrOver] if the loop is over.
 func (d *Dir) Guide(loop, text string) (Entry, error) {
 	e, err := d.Look(loop)
-	if err != nil || e.Kind != KindSession && e.Kind != KindPipeline {
+	if err != nil || !e.hasParts() {
 		return d.guide(loop, text)
 	}
 	if err := going(e.State); err != nil {

@@ -63,7 +63,7 @@ func (o ours) Unwrap() error { return o.error }
 
 func (o ours) Error() string {
 	text := ": " + o.error.Error()
-	for _, name := range []string{"ralph: ", "tasks: ", "spec: ", "verify: ", "progress: "} {
+	for _, name := range []string{"ralph: ", "tasks: ", "spec: ", "verify: ", "progress: ", "pipeline: "} {
 		text = strings.ReplaceAll(text, ": "+name, ": ")
 	}
 	return progress.Printable(text[len(": "):])

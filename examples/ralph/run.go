@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"math"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -22,12 +21,23 @@ import (
 // runFlags are the flags of run.
 type runFlags struct {
 	shared
-	template, progress string
+	template, progress, stages            string
+	slots                                 int
+	worktrees, follow, unverified, repair bool
+	include                               list
 }
 
 func (f *runFlags) own(set *flag.FlagSet) {
 	set.StringVar(&f.template, "template", "", "the prompt `FILE` for the items of a list (default: templates/ralph-prompt.md, else built in)")
 	set.StringVar(&f.progress, "progress", "", "the progress `FILE` (default: progress.txt beside the task file)")
+	set.IntVar(&f.slots, "slots", 0, "how many tasks are worked on at the same time, a `NUMBER` (1)")
+	set.BoolVar(&f.worktrees, "worktrees", false, "give each task a git worktree and a branch of its own, which is merged when it is verified")
+	set.StringVar(&f.stages, "stages", "", "of definitions, the `AGENTS` through whose hands they go, with commas between (default: coder, reviewer, tester, qa)")
+	set.StringVar(&f.stages, "stage", "", "another name of --stages, for one `AGENT`")
+	set.BoolVar(&f.follow, "follow", false, "run the tasks that agents propose, if their commands were trusted before")
+	set.BoolVar(&f.unverified, "unverified", false, "take tasks for done of which nothing was verified")
+	set.BoolVar(&f.repair, "repair", false, "give a conflict with the main branch to the task's first agent")
+	set.Var(&f.include, "include", "`FILES` that git does not track and that come into each worktree, like .env; may be given several times")
 }
 
 // A work is a run of a task file.
@@ -44,7 +54,6 @@ type work struct {
 	run           *progress.Journal // its own; nil before it begins, too
 	earlier       []progress.Entry  // its loops, if it was interrupted
 	since         time.Time         // when that began
-	used          ralph.State       // what the tasks of definitions have used so far
 }
 
 func (f *runFlags) run(e env, args []string) error {
@@ -56,7 +65,11 @@ func (f *runFlags) run(e env, args []string) error {
 	if err != nil {
 		return fail(exitConfig, "%w", err)
 	}
-	if w.agent, err = f.command(e, nil, w.project); err != nil {
+	piped := kind == tasks.KindDefinitions || w.given["slots"] || w.worktrees
+	if !piped {
+		w.agent, err = f.command(e, nil, w.project)
+	}
+	if err != nil {
 		return err
 	}
 	dir, release, err := w.alone(e, w.project, "run "+w.file)
@@ -66,10 +79,10 @@ func (f *runFlags) run(e env, args []string) error {
 	defer release()
 	if dir != nil {
 		w.place = dir.Under(w.name())
-		w.recall(kind)
+		w.recall(piped)
 	}
-	if kind == tasks.KindDefinitions {
-		return w.definitions()
+	if piped {
+		return w.pipeline(kind)
 	}
 	return w.list(kind)
 }
@@ -78,25 +91,21 @@ func (f *runFlags) run(e env, args []string) error {
 func (w *work) name() string { return cmp.Or(w.id, relative(w.project, w.file)) }
 
 // recall finds what an interrupted run has left, and the limits it had.
-func (w *work) recall(kind tasks.Kind) {
+func (w *work) recall(piped bool) {
 	last, err := w.place.Look(w.name())
 	if err != nil || w.anew || last.State.Done() && !(w.resumes && !last.Reopened().Done()) {
 		return
 	}
-	w.earlier, w.since = w.place.Parts(w.ctx, last), last.Started
 	l := w.relimited(last.State.Task.Limits, w.limits())
-	w.maxCost, w.maxTokens, w.maxDuration, w.timeout, w.verifyTimeout = l.CostUSD, l.Tokens, l.Duration, l.IterationTimeout, l.VerifyTimeout
-	if kind != tasks.KindDefinitions {
-		w.max = l.Iterations
+	w.maxCost, w.maxTokens, w.maxDuration = l.CostUSD, l.Tokens, l.Duration
+	if !piped { // else each of its loops has the other ones
+		w.earlier, w.since = w.place.Parts(w.ctx, last), last.Started
+		w.max, w.timeout, w.verifyTimeout = l.Iterations, l.IterationTimeout, l.VerifyTimeout
 	}
 }
 
-// unbounded is the number of iterations of a run of definitions, where each task has
-// one of its own: a lower one asks it to stop.
-const unbounded = math.MaxInt32
-
 // begin begins the record of the run.
-func (w *work) begin(prompt string, open, most int, changed func(*progress.Journal) string) error {
+func (w *work) begin(prompt string, open, most int, changed func(progress.Entry) string) error {
 	if w.place == nil {
 		return nil
 	}
@@ -157,9 +166,6 @@ func (w *work) open() error {
 	text.Task = true
 	view := progress.Multi(text.Log(&progress.Markdown{Path: w.progress, Feature: w.feature()}), execution)
 	w.record = without(unexamined(view), w.project, w.progress, w.logPath)
-	if w.place != nil { // the first of them: what is not on record does not begin
-		w.record = progress.Multi(w.place, w.record)
-	}
 	return nil
 }
 
@@ -172,8 +178,8 @@ func (w *work) output(req ralph.Request) (display, raw io.Writer) {
 }
 
 // shown is a log that also shows what happens.
-func (w *work) shown(always bool) ralph.ProgressLog {
-	seen := w.viewed(ralph.Task{Always: always}, w.record)
+func (w *work) shown() ralph.ProgressLog {
+	seen := w.viewed(ralph.Task{Always: true}, w.record)
 	return ralph.ProgressLogFunc(func(ctx context.Context, ev ralph.Event) error {
 		if ev.Kind == ralph.EventLoopStarted && ev.State != nil {
 			fmt.Fprintf(w.stderr, "\n=== %s %s\n", line(ev.Task), line(ev.State.Task.Title))
@@ -239,7 +245,10 @@ func (w *work) list(kind tasks.Kind) error {
 			s.Begun[part.Loop] = part.State // an item may have a check beside its loop
 		}
 	}
-	s.Log, s.Evidence = w.shown(true), w.evidence(w.place, w.logPath)
+	if w.place != nil { // the first of them: what is not on record does not begin
+		w.record = progress.Multi(w.place, w.record)
+	}
+	s.Log, s.Evidence = w.shown(), w.evidence(w.place, w.logPath)
 	report, err := s.Run(w.ctx)
 	if !report.StartTime.IsZero() {
 		printSession(w.stdout, report)

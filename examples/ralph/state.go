@@ -14,7 +14,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/progress"
-	"github.com/ralph-loop/ralph/tasks/spec"
+	"github.com/ralph-loop/ralph/tasks/pipeline"
 )
 
 // records returns the folder in which it is on record what was agreed for the loops
@@ -105,7 +105,7 @@ func unlike(agreed, is map[string]string, anew map[string]bool) string {
 // begin holds the record of a loop, or of the run of a task file: that of one that was
 // interrupted and goes on, unless something is not as it was, or a new one. It
 // is nil if there can be none.
-func (s *shared) begin(e env, dir *progress.Dir, kind progress.Kind, start ralph.State, meta map[string]string, changed func(*progress.Journal) string) (j *progress.Journal, goesOn bool, err error) {
+func (s *shared) begin(e env, dir *progress.Dir, kind progress.Kind, start ralph.State, meta map[string]string, changed func(progress.Entry) string) (j *progress.Journal, goesOn bool, err error) {
 	if dir == nil {
 		return nil, false, nil
 	}
@@ -117,7 +117,14 @@ func (s *shared) begin(e env, dir *progress.Dir, kind progress.Kind, start ralph
 		j, err = dir.Open(start.Loop)
 	}
 	if err == nil {
-		if goesOn, err = s.goesOn(e, dir, j, last, changed); err != nil {
+		now := progress.Entry{Loop: start.Loop, Kind: j.Kind, State: j.State, Meta: j.Meta}
+		if e.resumes {
+			now.State = now.Reopened().Pause(false)
+		}
+		if j.State = now.State; !j.State.Done() && (j.Kind != progress.KindLoop || j.State.Begun()) {
+			goesOn, err = s.goesOn(e, dir, now, last, changed)
+		}
+		if err != nil {
 			return nil, false, errors.Join(err, j.Close())
 		}
 	}
@@ -165,16 +172,10 @@ func word(text string) string {
 }
 
 // goesOn reports whether what is on record goes on.
-func (s *shared) goesOn(e env, dir *progress.Dir, j *progress.Journal, last progress.Entry, changed func(*progress.Journal) string) (bool, error) {
-	if e.resumes {
-		j.State = progress.Entry{Kind: j.Kind, State: j.State}.Reopened()
-	}
-	if j.State.Done() || j.Kind == progress.KindLoop && !j.State.Begun() {
-		return false, nil
-	}
-	name := j.State.Loop
-	was := map[bool]string{true: "stopped", false: "interrupted"}[last.State.Done()] + " at " + dir.Stand(e.ctx, last).Where() + " " + progress.Ago(last.Active, time.Now())
-	switch what := changed(j); {
+func (s *shared) goesOn(e env, dir *progress.Dir, now, last progress.Entry, changed func(progress.Entry) string) (bool, error) {
+	name := last.Loop
+	was := map[bool]string{true: "stopped", false: "interrupted"}[last.State.Done()] + " at " + pipeline.StandingOf(e.ctx, dir, last).Where() + " " + progress.Ago(last.Active, time.Now())
+	switch what := changed(now); {
 	case what != "" && e.resumes:
 		return false, fail(exitConfig, "'%s' was %s, and since then %s; 'ralph %s' starts it anew", name, was, what, e.verb)
 	case what != "":
@@ -182,24 +183,22 @@ func (s *shared) goesOn(e env, dir *progress.Dir, j *progress.Journal, last prog
 		return false, nil
 	}
 	e.say("going on with '%s', %s; --new starts over", name, was)
-	if j.State.Paused && e.resumes {
-		j.State = j.State.Pause(false)
-	} else if j.State.Paused {
+	if now.State.Paused {
 		e.say("'%s' is paused; 'ralph resume %s' lets it go on", name, word(name))
 	}
 	return true, nil
 }
 
 // changed says what is no longer as it was when a loop began, "" = nothing.
-func changed(prompt, project string, meta map[string]string) func(*progress.Journal) string {
-	return func(j *progress.Journal) string {
-		switch was := j.State.Task; {
+func changed(prompt, project string, meta map[string]string) func(progress.Entry) string {
+	return func(e progress.Entry) string {
+		switch was := e.State.Task; {
 		case was.Prompt != prompt:
 			return "its prompt has changed"
 		case was.Dir != project:
 			return "the folder it works in has changed from " + line(was.Dir)
 		}
-		return unlike(j.Meta, meta, nil)
+		return unlike(e.Meta, meta, nil)
 	}
 }
 
@@ -254,60 +253,6 @@ func (c criteria) terms() map[string]string {
 	}
 	maps.DeleteFunc(terms, func(_, value string) bool { return value == "" })
 	return terms
-}
-
-// resume returns the state in which the loop of a task goes on that was
-// interrupted, or that of a new one. It is done if the loop has stopped, and
-// the process died before that was written to the task file. What is on record
-// outside the workspace is believed, and nothing else.
-func (a *agreed) resume(task ralph.Task, status spec.Status) (ralph.State, error) {
-	start := a.start(task)
-	if a.anew || a.place == nil {
-		return start, nil
-	}
-	runs := status == spec.StatusRunning
-	last, s, err := a.last(start.Loop)
-	switch {
-	case errors.Is(err, fs.ErrNotExist) && runs && a.logged(start.Loop):
-		return start, fail(exitConfig, "%s: %s was interrupted, and what was agreed for it is not on record in %s; a log in the workspace is not believed, for the agent can write to it. --state names the folder it was begun with, --new starts it over", a.file, line(task.ID), a.place.Path)
-	case errors.Is(err, fs.ErrNotExist):
-		return start, nil
-	case err != nil:
-		return start, fail(exitConfig, "%w; --new starts it over", err)
-	case s.Done() && !(runs && a.of(last)), !s.Done() && !s.Begun():
-		return start, nil // its end was written back, or nothing of it has run
-	}
-	what := a.unlike(s.Task, task, last.Meta)
-	switch {
-	case what == "":
-		return s, nil
-	case !runs:
-		return start, nil
-	}
-	return start, fail(exitConfig, "%s: %s was interrupted, and since it began %s; it goes on only as it was agreed. Put that back, or start it over with --new", a.file, line(task.ID), what)
-}
-
-// last is what is on record of a loop, and the state from which it goes on.
-func (a *agreed) last(loop string) (progress.Entry, ralph.State, error) {
-	e, err := a.place.Look(loop)
-	if a.resumes && a.of(e) {
-		return e, e.Reopened(), err
-	}
-	return e, e.State, err
-}
-
-// unlike says what is no longer as it was agreed, "" = nothing. What is given on
-// the command line is agreed anew.
-func (a *agreed) unlike(agreed, now ralph.Task, was map[string]string) string {
-	switch {
-	case agreed.Prompt != now.Prompt || string(agreed.Spec) != string(now.Spec):
-		return "its definition, or a default of the configuration, has changed"
-	case agreed.Dir != now.Dir:
-		return "the folder it works in has changed from " + line(agreed.Dir)
-	}
-	anew := maps.Clone(a.given)
-	anew["agent"], anew["command"], anew["file"] = true, true, true
-	return unlike(was, a.meta, anew)
 }
 
 // logged reports whether the log in the workspace tells of a loop that was

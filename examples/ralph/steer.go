@@ -12,6 +12,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/progress"
+	"github.com/ralph-loop/ralph/tasks/pipeline"
 )
 
 // found is the folder with the records of the workspace that --dir names, or of the
@@ -81,7 +82,7 @@ func (f *cancelFlags) run(e env, args []string) error {
 	}
 	dir, loops, err := f.chosen(e, args)
 	for _, loop := range loops {
-		st := dir.Stand(e.ctx, loop)
+		st := pipeline.StandingOf(e.ctx, dir, loop)
 		was, err := dir.Cancel(loop.Loop, "cancelled by ralph cancel")
 		if errors.Is(err, progress.ErrOver) {
 			fmt.Fprintf(e.stdout, "%s is over already: %s at %s\n", st.Name(), was.State.Stop, st.Where())
@@ -126,7 +127,7 @@ func steer(ask func(s *shared, dir *progress.Dir, loop progress.Entry, args []st
 			if err != nil {
 				return wrong(err)
 			}
-			st := dir.Stand(e.ctx, was)
+			st := pipeline.StandingOf(e.ctx, dir, was)
 			fmt.Fprintf(e.stdout, follows+"\n", st.Name(), st.Where())
 		}
 		return err
@@ -134,7 +135,7 @@ func steer(ask func(s *shared, dir *progress.Dir, loop progress.Entry, args []st
 }
 
 func (s *shared) limited(dir *progress.Dir, loop progress.Entry) (progress.Entry, error) {
-	if s.given["max"] && loop.Kind == progress.KindSession && loop.Meta["unlimited"] != "" {
+	if s.given["max"] && loop.Kind == progress.KindPipeline {
 		return loop, fail(exitUsage, "of definitions each task has its own number of iterations; 'ralph status' names their loops")
 	}
 	if s.given["max"] || s.given["max-cost"] || s.given["max-tokens"] || s.given["max-duration"] {
@@ -154,7 +155,7 @@ func resume(e env, s *shared, args []string) error {
 	if run, err := dir.Look(loop.Parent); loop.Parent != "" && loop.Holder == nil && err == nil {
 		loop = run
 	}
-	st := dir.Stand(e.ctx, loop)
+	st := pipeline.StandingOf(e.ctx, dir, loop)
 	name, where := st.Name(), st.Where()
 	var began []string
 	paused, err := dir.Continue(e.ctx, loop)

@@ -261,7 +261,7 @@ func checkTasks(e env, f *shared, args []string) error {
 	if err != nil {
 		return err
 	}
-	e.warn(file)
+	e.warn(file.Warnings)
 	defs := file.Definitions()
 	// A verifier that cannot be built is a mistake too; a judge is not asked for.
 	c := criteria{shared: f}
@@ -276,6 +276,6 @@ func checkTasks(e env, f *shared, args []string) error {
 			}
 		}
 	}
-	fmt.Fprintf(e.stdout, "%s: %s, %s\n", path, plural(len(defs), "task"), cmp.Or(counts(file), "no definition"))
+	fmt.Fprintf(e.stdout, "%s: %s, %s\n", path, plural(len(defs), "task"), cmp.Or(counts(defs), "no definition"))
 	return nil
 }

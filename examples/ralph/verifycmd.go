@@ -127,7 +127,7 @@ func (f *verifyFlags) parts(e env, args []string) (d spec.Definition, stages []s
 	if err != nil {
 		return d, nil, err
 	}
-	e.warn(file)
+	e.warn(file.Warnings)
 	defs := file.Definitions()
 	for _, c := range file.Fragments() {
 		c.Agents = slices.Clone(c.Agents)

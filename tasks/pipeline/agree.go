@@ -35,6 +35,7 @@ type Agreed struct {
 	rejected map[string]Event // by the task's ID: why it was last sent back, or not merged
 	merging  *Event           // a merge that was killed
 	fresh    map[int]bool     // the tasks of which nothing that lies there counts: they are new, or others
+	ended    bool             // the last run has, and what came of it was written to the source
 	seen     map[string]Event // the ends of loops, by their names: of earlier runs, as far as they are on the same record
 }
 
@@ -78,8 +79,10 @@ func (p *Pipeline) Agree(ctx context.Context) (*Agreed, error) {
 	slices.SortStableFunc(defs, func(a, b spec.Definition) int { // as an unsigned number, one less than 0 is the greatest
 		return cmp.Compare(uint(max(a.Priority, 0))-1, uint(max(b.Priority, 0))-1)
 	})
-	if _, err := p.Config.Stages(p.Stages, defs...); err != nil {
-		return nil, err
+	if !p.own() {
+		if _, err := p.Config.Stages(p.Stages, defs...); err != nil {
+			return nil, err
+		}
 	}
 	var all []Planned
 	agents := map[string]bool{}
@@ -102,6 +105,7 @@ func (p *Pipeline) Agree(ctx context.Context) (*Agreed, error) {
 			return nil, err
 		}
 	}
+	a.pin(ctx)
 	if p.Rules.Merge {
 		a.Filters, err = a.filters(ctx)
 	}
@@ -154,7 +158,7 @@ func (a *Agreed) agree(d spec.Definition, last *State) (Planned, AgreedTask, err
 			planned.Agents = t.Left
 		}
 		return planned, t, nil
-	case d.Status != spec.StatusRunning && slices.Contains(a.p.over(), was):
+	case was == PhaseDone && a.ended, d.Status != spec.StatusRunning && slices.Contains(a.p.over(), was):
 		planned.Anew = true // somebody wants it done again
 	}
 	if len(planned.Agents) == 0 {
@@ -171,9 +175,15 @@ func (a *Agreed) agree(d spec.Definition, last *State) (Planned, AgreedTask, err
 	return planned, t, nil
 }
 
+// own reports whether the agents are the caller's own, of which Config knows nothing.
+func (p *Pipeline) own() bool { return p.Task != nil && len(p.Stages) > 0 }
+
 // stages are the agents of a definition that are to work on it, and those that are not,
 // both in their order.
 func (p *Pipeline) stages(d spec.Definition) (run, left []string, err error) {
+	if p.own() {
+		return p.Stages, nil, nil
+	}
 	all := p.Config
 	all.Agents = slices.Clone(all.Agents)
 	for i := range all.Agents {
@@ -225,6 +235,7 @@ func (a *Agreed) task(d spec.Definition, agent string) (ralph.Task, error) {
 	if _, rejects := a.p.rules(map[string]bool{agent: true, a.p.onReject(agent): true}).Back[agent]; rejects && t.Blocked == "" {
 		t.Blocked = strings.ToUpper(agent) + "_REJECTED"
 	}
+	t.HowVerified = strings.Trim(t.HowVerified+"; "+a.p.HowVerified, "; ")
 	t.Limits = a.p.limits(t.Limits)
 	if a.p.once(agent) {
 		t.Always, t.Limits.Iterations = true, 1

@@ -59,8 +59,12 @@ type Pipeline struct {
 	// Task is what a loop runs for an agent's stage of a definition; nil = [spec.Config.Task]
 	// of Config. Its Dir is set by the pipeline, and so are those of its limits that are 0.
 	Task func(d spec.Definition, agent string) (ralph.Task, error)
+	// HowVerified tells the agents how their work is verified beside what the definitions
+	// say: "the command `go test ./...` must succeed". "" = by nothing else.
+	HowVerified string
 	// Stages are the agents of this run; the others are left out. nil = all that Config
-	// and the definition have, see [spec.Config.Stages].
+	// and the definition have, see [spec.Config.Stages]. With Task they may be any, in
+	// their order; "" is one that needs no name.
 	Stages []string
 	// Prompts are what agents are told. Prompt is used in its place, if it is set: see
 	// [ralph.Local.Prompt].

@@ -42,6 +42,9 @@ func (a *Agreed) last(ctx context.Context) (*State, error) {
 			a.merging = nil
 		}
 	}
+	if e, err := p.Record.Look(p.name()); err == nil {
+		a.ended = e.State.Done()
+	}
 	end := events[len(events)-1]
 	for _, r := range s.Running { // what a process that died had not told
 		e, err := p.Record.Look(p.loopName(s.Loop(r.Part)))

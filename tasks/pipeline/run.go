@@ -172,6 +172,9 @@ func (r *run) drive(ctx context.Context) error {
 	if err := r.inspect(context.WithoutCancel(ctx)); err != nil && failed == nil {
 		r.say(ctx, "", err.Error())
 	}
+	if err := r.look(context.WithoutCancel(ctx)); ctx.Err() == nil {
+		failed = cmp.Or(failed, err)
+	}
 	switch err := context.Cause(ctx); {
 	case failed != nil:
 		return failed
@@ -308,10 +311,13 @@ func (r *run) write(ctx context.Context, part int, u Update) error {
 
 // altered notes that somebody else has changed a task.
 func (r *run) altered(ctx context.Context, id, what string) error {
-	if i := r.state().Find(id); i < 0 || r.state().Stands[i].Phase == PhaseAltered {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.s.Find(id) < 0 || r.noted["altered "+id] {
 		return nil
 	}
-	return r.note(ctx, Event{Kind: EventAltered, Task: id, Text: what})
+	r.noted["altered "+id] = true
+	return r.noteLocked(ctx, Event{Kind: EventAltered, Task: id, Text: what})
 }
 
 // look finds what somebody else has done to the tasks.

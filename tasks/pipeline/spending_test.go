@@ -32,7 +32,7 @@ func (p priced) usage() ralph.Usage {
 
 // TestBudget has four agents at a time, and a judge of each claim, spend the budget of a
 // run: never more. With a higher one the next run goes on where this one was.
-func TestBudget(t *testing.T) {
+func TestSpending(t *testing.T) {
 	t.Parallel()
 	const n = 12
 	var tasks []string
@@ -146,7 +146,9 @@ func TestSteered(t *testing.T) {
 			then: func(d steering) error { return d.pause("pipeline", false) }, ends: "T1 done, T2 done", ran: "T1 1 T2 1"},
 		{name: "cancel", at: func(d steering) error { return d.cancel("pipeline") }, reason: ralph.StopCancelled, ends: "T1 todo, T2 ", ran: "T1 1"},
 		{name: "cancel a task", at: func(d steering) error { return d.cancel("pipeline/T1.coder") }, reason: ralph.StopStalled, ends: "T1 todo, T2 done", ran: "T1 1 T2 1"},
-		{name: "limit", at: func(d steering) error { return d.limit("pipeline", ralph.Limits{Iterations: 1<<31 - 1, CostUSD: 0.001}) }, until: pipeline.EventRules,
+		{name: "limit", at: func(d steering) error {
+			return d.limit("pipeline", ralph.Limits{Iterations: 1<<31 - 1, CostUSD: 0.001})
+		}, until: pipeline.EventRules,
 			then: func(steering) error { return nil }, ends: "T1 running, T2 ", ran: "T1 1", reason: ralph.StopCost},
 		{name: "stop", at: func(d steering) error { return d.limit("pipeline", ralph.Limits{Iterations: 1}) }, until: pipeline.EventStopped,
 			then: func(steering) error { return nil }, ends: "T1 running, T2 ", ran: "T1 1", reason: ralph.StopIterations},

@@ -136,15 +136,16 @@ func (st *stage) loop(ctx context.Context) (ralph.State, error) {
 	if l.Prompt, err = st.prompt(st.Step); err != nil {
 		return s, broken(err)
 	}
-	if s, err = l.Prepare(ctx, s); err != nil {
-		return s, broken(err)
-	}
+	// Before the files are looked at that are guarded: the source may be one of them.
 	err = st.write(ctx, st.Part, Update{Status: spec.StatusRunning, Running: &Running{
 		Stage: st.Agent, Iteration: s.Iteration, MaxIterations: s.Task.Limits.Iterations,
 		StartedAt: time.Now().UTC().Round(time.Second), CompletionPromise: cmp.Or(s.Task.Promise, ralph.DefaultPromise),
 	}})
 	if err != nil || st.state().Stands[st.Part].Phase == PhaseAltered {
 		return s, cmp.Or(err, errHalted)
+	}
+	if s, err = l.Prepare(ctx, s); err != nil {
+		return s, broken(err)
 	}
 	return l.Run(ctx, s)
 }

@@ -48,7 +48,7 @@ func (d *dice) rules() pipeline.Rules {
 func (d *dice) tasks() (all []pipeline.Planned) {
 	ids := []string{"a", "b", "c", "d", "e", "a.c"}
 	for i := range 1 + d.roll(len(ids)) {
-		p := pipeline.Planned{ID: ids[i], Sum: pick(d, "1", "1", "1", "2"), Phase: pick(d, "", "", "", "", pipeline.PhaseDone, pipeline.PhaseLeft),
+		p := pipeline.Planned{ID: ids[i], Sum: pick(d, "1", "1", "1", "2"), Phase: pick(d, 0, 0, 0, 0, pipeline.PhaseDone, pipeline.PhaseLeft),
 			Agents: pick(d, []string{"c", "r", "q"}, []string{"c"}, []string{"r", "c"}, []string{"q", "c.2", "2"}), Anew: d.roll(8) == 7}
 		for range d.roll(3) {
 			if i > 0 {
@@ -135,7 +135,7 @@ func (c *course) replan(t *testing.T, d *dice, all []pipeline.Planned) {
 	all = slices.Clone(all)
 	if i := d.roll(len(all)); d.roll(2) == 0 {
 		all[i].Sum, all[i].Anew = pick(d, "1", "2"), d.roll(4) == 0
-		all[i].Phase = pick(d, "", pipeline.PhaseLeft, pipeline.PhaseDone)
+		all[i].Phase = pick(d, pipeline.PhaseOpen, pipeline.PhaseLeft, pipeline.PhaseDone)
 	}
 	last := c.resumed()
 	next := begun(t, c.s.Rules, all, &last)

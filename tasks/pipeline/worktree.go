@@ -135,7 +135,8 @@ func (r *run) branch(part int) string {
 	if r.repo == nil {
 		return ""
 	}
-	return "ralph/" + folder(r.agreed(part).Definition.ID)
+	branch, _ := Branch(r.agreed(part).Definition.ID)
+	return branch
 }
 
 // worktree is the worktree of a task; it is made where the main branch is now, if it is

@@ -1,0 +1,211 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/tasks/pipeline"
+	"github.com/ralph-loop/ralph/tasks/spec"
+)
+
+// drive runs what was agreed, shows what happens, and what came of it.
+func (r *piped) drive() error {
+	if r.slots > 1 {
+		r.screen = &screen{Writer: r.stderr}
+		r.stderr = r.screen
+	}
+	r.p.Log, r.p.Evidence = r.talk(), r.evidence(r.place, r.logPath)
+	r.p.Output = func(req ralph.Request) (display, raw io.Writer) {
+		if r.screen != nil {
+			return r.screen.voice(strings.TrimSuffix(req.Task+"."+req.Agent, "."), r.screen.Writer), nil
+		}
+		return r.stderr, nil
+	}
+	quiet := func() {}
+	if r.screen != nil {
+		quiet = r.screen.live()
+	}
+	var end error
+	for ev, err := range r.a.Events(r.ctx) {
+		if end = err; err == nil {
+			r.s, r.events = r.s.Apply(ev), append(r.events, ev)
+			r.happened(ev)
+		}
+	}
+	quiet()
+	if r.s.V > 0 {
+		r.close()
+	}
+	return r.exit(end)
+}
+
+// happened shows an event of the pipeline; what happens in a loop its log shows.
+func (r *piped) happened(ev pipeline.Event) {
+	name := line(strings.TrimSuffix(ev.Task+"."+ev.Agent, "."))
+	if i := r.s.Find(ev.Task); i >= 0 && len(r.s.Orders[r.s.Parts[i].Order]) == 1 {
+		name = line(ev.Task)
+	}
+	if r.screen != nil {
+		most := 0
+		if i := r.s.Find(ev.Task); i >= 0 && ev.Kind == pipeline.EventBegan && i < len(r.a.Tasks) {
+			for _, task := range r.a.Tasks[i].Stages {
+				if task.Agent == ev.Agent {
+					most = cmp.Or(task.Limits.Iterations, 10)
+				}
+			}
+		}
+		r.screen.step(ev, most)
+	}
+	switch ev.Kind {
+	case pipeline.EventEnded:
+		switch {
+		case ev.Stop == "":
+			fmt.Fprintf(r.stdout, "interrupted after %s%s\n", plural(ev.Iterations, "iteration"), spent(ev.Usage))
+		case ev.Unverified:
+			r.say("%s: it is over, and nothing has checked it", name)
+		case ev.Stop != ralph.StopVerified:
+			r.say("%s: not verified (%s): %s", name, ev.Stop, line(ev.Text))
+		}
+	case pipeline.EventMerged:
+		if r.worktrees {
+			r.say("%s is merged", line(ev.Task))
+		}
+	case pipeline.EventUnmerged:
+		r.say("warning: %s is not merged: %s", line(ev.Task), ev.Text)
+	case pipeline.EventAltered:
+		r.say("warning: %s was %s while this ran; it is not verified, and its entry is left as it is", line(ev.Task), ev.Text)
+	case pipeline.EventBroken:
+		r.say("warning: %s cannot be run: %s", line(ev.Task), ev.Text)
+	case pipeline.EventNoted, pipeline.EventAdded:
+		r.say("%s", ev.Text)
+	case pipeline.EventPaused:
+		r.say("'%s' is paused; 'ralph resume %s' lets it go on", r.name(), word(r.name()))
+	}
+}
+
+// marks show how stages stand.
+var marks = map[pipeline.StageStatus]string{
+	pipeline.StageVerified: "✓", pipeline.StageUnverified: "?", pipeline.StageFailed: "✗", pipeline.StageRunning: "…", pipeline.StageOpen: "·",
+}
+
+// close prints what came of each task, what was left out, what stays, and what it took.
+func (r *piped) close() {
+	rows, left, altered := [][]string{{"TASK", "STATUS", "STAGES", "ITERATIONS", "COST", "TITLE"}}, map[string]int{}, r.altered()
+	var more []string
+	for i, sum := range r.s.Summaries(r.events) {
+		t := r.a.Tasks[i]
+		var stages []string
+		for _, st := range sum.Stages {
+			stages = append(stages, strings.TrimSpace(st.Agent+" "+marks[st.Status]))
+		}
+		status, iterations := standing(sum.Phase, t.Definition), sum.Iterations
+		if i < len(r.a.State.Stands) && t.Stages == nil {
+			stages, iterations = nil, t.Definition.Iteration
+			if sum.Phase == pipeline.PhaseDone {
+				status = "done before"
+			}
+		} else if len(t.Left) > 0 {
+			for _, agent := range t.Left {
+				stages = append(stages, agent+" –")
+			}
+			left[strings.Join(t.Left, ", ")]++
+		}
+		cost := strings.TrimPrefix(spent(ralph.Usage{CostUSD: sum.Usage.CostUSD}), ", ")
+		rows = append(rows, []string{sum.ID, cmp.Or(altered[sum.ID], status), strings.Join(stages, " "), fmt.Sprint(iterations), cost, t.Definition.Title})
+		if branch, dir := pipeline.Branch(sum.ID); r.worktrees && isFolder(absolute(r.project+"/"+dir)) == nil {
+			more = append(more, fmt.Sprintf("%s stays on the branch %s, in %s: %s", line(sum.ID), branch, dir, cmp.Or(line(altered[sum.ID]), line(sum.Why), "it goes on")))
+		}
+	}
+	if f, ok := r.p.Source.(*pipeline.File); ok {
+		_, added, _ := f.Changes(context.WithoutCancel(r.ctx)) // what cannot be read was told
+		for _, d := range added {
+			rows = append(rows, []string{d.ID, "added", "", fmt.Sprint(d.Iteration), "", d.Title})
+		}
+	}
+	columns(r.stdout, rows)
+	for _, agents := range slices.Sorted(maps.Keys(left)) {
+		more = append(more, fmt.Sprintf("left out: %s (%s)", line(agents), plural(left[agents], "task")))
+	}
+	for _, ev := range r.events {
+		if ev.Kind == pipeline.EventNoted || ev.Kind == pipeline.EventAdded {
+			more = append(more, line(ev.Text))
+		}
+	}
+	for _, text := range slices.Compact(more) {
+		fmt.Fprintf(r.stdout, "  %s\n", text)
+	}
+	fmt.Fprintf(r.stdout, "%s: %d of %d done in %s%s%s\n", line(r.name()), len(r.s.Parts)-r.s.Remaining(), len(r.s.Parts),
+		r.s.Elapsed.Round(time.Millisecond), spent(r.s.Used()), budget(r.s.Rules))
+}
+
+// standing is the status that the file shows, or would.
+func standing(phase pipeline.Phase, d spec.Definition) string {
+	switch phase {
+	case pipeline.PhaseDone:
+		return string(spec.StatusDone)
+	case pipeline.PhaseOpen, pipeline.PhaseFailed:
+		return string(spec.StatusTodo)
+	case pipeline.PhaseBroken:
+		return string(spec.StatusFailed)
+	case pipeline.PhaseLeft:
+		return string(d.Status)
+	}
+	return string(spec.StatusRunning)
+}
+
+// altered is what somebody else has done to tasks, which are not counted.
+func (r *piped) altered() map[string]string {
+	all := map[string]string{}
+	for _, ev := range r.events {
+		if ev.Kind == pipeline.EventAltered {
+			all[ev.Task] = ev.Text
+		}
+	}
+	return all
+}
+
+// exit is the end of a run.
+func (r *piped) exit(err error) error {
+	remaining, altered := r.s.Remaining(), r.altered()
+	var parts []string
+	for _, p := range r.s.Parts {
+		if what := altered[p.ID]; what != "" {
+			parts = append(parts, line(p.ID)+" was "+line(what))
+		}
+		if what := altered[p.ID]; what != "" && r.s.Stands[r.s.Find(p.ID)].Phase == pipeline.PhaseDone {
+			remaining++
+		}
+	}
+	stop, stopped := errors.AsType[*ralph.StopError](err)
+	if _, lost := errors.AsType[*pipeline.LostError](err); lost {
+		return fail(exitNotVerified, "%w", err)
+	}
+	switch {
+	case err != nil && !(stopped && stop.Reason == ralph.StopStalled):
+		return r.work.exit(err, remaining)
+	case len(parts) > 0:
+		return fail(exitNotVerified, "%s not counted as verified, for somebody else changed the task file while this ran: %s",
+			plural(len(parts), "task is", "tasks are"), strings.Join(parts, ", "))
+	case remaining > 0:
+		n, order := map[string]int{}, []string{}
+		for i, st := range r.s.Stands {
+			status := standing(st.Phase, r.a.Tasks[i].Definition)
+			if n[status]++; n[status] == 1 {
+				order = append(order, status)
+			}
+		}
+		for i, status := range order {
+			order[i] = fmt.Sprintf("%d %s", n[status], status)
+		}
+		return fail(exitNotVerified, "%s: %s", plural(remaining, "task remains", "tasks remain"), strings.Join(order, ", "))
+	}
+	return nil
+}

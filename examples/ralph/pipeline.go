@@ -1,0 +1,363 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/progress"
+	"github.com/ralph-loop/ralph/tasks"
+	"github.com/ralph-loop/ralph/tasks/pipeline"
+	"github.com/ralph-loop/ralph/tasks/spec"
+	"github.com/ralph-loop/ralph/verify"
+)
+
+// A piped is a run of a task file by a pipeline: of definitions, and of lists that
+// several agents work off.
+type piped struct {
+	*work
+	c      criteria
+	p      pipeline.Pipeline
+	a      *pipeline.Agreed
+	screen *screen
+
+	s      pipeline.State
+	events []pipeline.Event // of this run, and of what it goes on with
+}
+
+// pipeline works a task file off by a pipeline.
+func (w *work) pipeline(kind tasks.Kind) error {
+	w.file = named(w.file)
+	r, err := w.piped(kind)
+	if err == nil {
+		err = r.agree()
+	}
+	if err != nil {
+		return err
+	}
+	if w.dryRun {
+		return r.preview()
+	}
+	if err := w.trusted(w.env, w.file, r.strangers()...); err != nil {
+		return err
+	}
+	if err := r.resume(); err != nil {
+		return err
+	}
+	if err := w.open(); err != nil {
+		return err
+	}
+	return r.drive()
+}
+
+// piped is the pipeline that the flags ask for.
+func (w *work) piped(kind tasks.Kind) (*piped, error) {
+	r := &piped{work: w, c: criteria{shared: &w.shared}}
+	r.p = pipeline.Pipeline{
+		Name: w.name(), Dir: w.project, Anew: w.anew, Share: w.share, Include: w.include, Follow: w.follow,
+		Stages:  strings.FieldsFunc(w.stages, func(c rune) bool { return c == ',' || c == ' ' }),
+		Rules:   pipeline.Rules{Slots: w.slots, Merge: w.worktrees, Unverified: w.unverified, Repair: w.repair, CostUSD: w.maxCost, Tokens: w.maxTokens, Duration: w.maxDuration},
+		Limits:  w.limits(),
+		Prompts: pipeline.Prompts{Dir: filepath.Join(w.project, "prompts")},
+		Runner:  r.runner, Trusted: r.known, Redact: redact().String,
+	}
+	if own := filepath.Join(w.project, ".ralph", "prompts"); isFolder(own) == nil {
+		r.p.Prompts.Dir = own
+	}
+	if w.given["timeout"] && w.timeout == 0 {
+		r.p.Limits.IterationTimeout = -1
+	}
+	if w.place != nil {
+		r.p.Record = w.place.Under("")
+	}
+	if kind != tasks.KindDefinitions {
+		return r, r.list(kind)
+	}
+	c, err := w.criteria(w.project)
+	if err != nil {
+		return nil, err
+	}
+	c.env.Redact = r.p.Redact
+	r.c, r.p.Config, r.p.Source = c, c.config, &pipeline.File{Path: w.file}
+	r.p.Verifier, r.p.HowVerified, err = w.checks(c.verifier())
+	return r, err
+}
+
+// list has the items of a list as tasks: each is one agent's, who says when it is done.
+func (r *piped) list(kind tasks.Kind) (err error) {
+	r.p.Source, r.p.Stages = pipeline.List{Source: r.source(r.file, kind)}, []string{""}
+	if r.p.Verifier, r.p.HowVerified, err = r.checks(nil); r.p.Verifier == nil {
+		r.p.Verifier = verify.String{}
+	}
+	r.p.Task = func(d spec.Definition, _ string) (ralph.Task, error) {
+		t := ralph.Task{Title: d.Title, Prompt: d.Description, Limits: ralph.Limits{Iterations: 3}}
+		if d.Completion != nil {
+			t.Acceptance = d.Completion.Acceptance
+		}
+		return t, nil
+	}
+	text, errText := r.prompt()
+	if text != "" {
+		r.p.Prompt = func(st pipeline.Stage) func(context.Context, ralph.State) (string, error) {
+			return func(_ context.Context, s ralph.State) (string, error) {
+				beside := func(name string) string { return filepath.Join(filepath.Dir(absolute(r.file)), name) }
+				own, err := ralph.Template(text, map[string]string{
+					"FEATURE_NAME": r.feature(), "SPEC_PATH": beside("spec.md"), "TASKS_PATH": absolute(r.file), "PROGRESS_PATH": absolute(r.progress),
+					"CURRENT_TASK": st.Definition.Description, "ITERATION_NUMBER": fmt.Sprint(s.Iteration),
+				})
+				s.Task.Prompt = own
+				return s.Prompt(), err
+			}
+		}
+	}
+	return cmp.Or(err, errText)
+}
+
+// agree finds out what is to be done: what cannot be is told now, and not after hours.
+func (r *piped) agree() (err error) {
+	if r.a, err = r.p.Agree(r.ctx); errors.Is(err, spec.ErrNoJudge) {
+		return fail(exitConfig, "%s: %w", r.file, judgeless(err))
+	} else if err != nil {
+		return fail(exitConfig, "%w", err)
+	}
+	if f, ok := r.p.Source.(*pipeline.File); ok {
+		r.warn(f.Warnings())
+	}
+	r.s = r.a.State.Apply(pipeline.Event{Kind: pipeline.EventStarted, State: &r.a.State})
+	defs := make([]spec.Definition, len(r.a.Tasks))
+	for i, t := range r.a.Tasks {
+		defs[i] = t.Definition
+	}
+	done := func(d spec.Definition) bool { return d.Status != spec.StatusDone }
+	switch written := !slices.ContainsFunc(defs, done); {
+	case len(defs) == 0:
+		return fail(exitConfig, "%s: there is no task in it", r.file)
+	case r.s.Remaining() == 0 && written:
+		return fail(exitConfig, "%s: there is nothing to do: %s, all done; set the status of those that are to run again to todo", r.file, plural(len(defs), "task"))
+	case r.s.Remaining() > 0 && len(r.s.Ready()) == 0:
+		return fail(exitConfig, "%s: no task is ready: %s; set the status of those that are to run to todo", r.file, counts(defs))
+	}
+	for _, order := range r.s.Orders {
+		for _, agent := range order {
+			if _, err := r.client(r.c.config.Client(agent)); err != nil {
+				return err
+			}
+		}
+	}
+	r.logPath, r.meta = r.logFile(), r.shared.meta(r.env, r.file, r.agent, r.c.terms())
+	r.meta["worktrees"] = fmt.Sprint(r.worktrees)
+	r.p.Meta = r.meta
+	return nil
+}
+
+// client is the program that works for an agent: what the flags name goes before what the
+// configuration does, and that before the first one installed.
+func (r *piped) client(name string) (*ralph.Command, error) {
+	s := r.shared
+	_, unknown := ralph.Preset(name)
+	switch cmd, made := r.agent.(*ralph.Command); {
+	case name == "" || s.agent != "" || s.agentCmd != "":
+		if name = ""; made {
+			return cmd, nil
+		}
+	case unknown != nil:
+		s.agentCmd, s.format, s.model = name, "", ""
+	default:
+		s.agent, s.format, s.model = name, "", ""
+	}
+	cmd, err := s.command(r.env, nil, r.project)
+	if errors.Is(err, exec.ErrNotFound) {
+		return nil, fail(exitAgent, "%w", err)
+	}
+	if err == nil && name == "" {
+		r.agent = cmd
+	}
+	return cmd, err
+}
+
+// runner is the agent of a stage, in its folder.
+func (r *piped) runner(place pipeline.Place) (ralph.Runner, error) {
+	cmd, err := r.client(place.Client)
+	if err != nil || cmd.Sandbox == nil || place.Write == nil {
+		return cmd, err
+	}
+	own, box := *cmd, *cmd.Sandbox
+	box.Write = slices.Concat(slices.DeleteFunc(slices.Clone(box.Write), func(dir string) bool {
+		return slices.Contains(repository(r.project), dir) // of that it gets only what it needs
+	}), place.Write)
+	own.Sandbox = &box
+	return &own, nil
+}
+
+// called names a stage of a task, where there are several.
+func called(t pipeline.AgreedTask, task ralph.Task) string {
+	if len(t.Stages) > 1 {
+		return line(task.ID + "." + task.Agent)
+	}
+	return line(task.ID)
+}
+
+// strangers are what the tasks that are to be run start, and what else the workspace's
+// files have started.
+func (r *piped) strangers() (all []stranger) {
+	for _, t := range r.a.Tasks {
+		all = append(all, r.startsOf(t)...)
+	}
+	for _, filter := range r.a.Filters {
+		all = append(all, newStranger("git", filepath.Join(r.project, ".git", "config"), []string{filter}, filter))
+	}
+	for _, a := range r.c.config.Agents {
+		if _, err := ralph.Preset(a.Client); a.Client != "" && err != nil && r.shared.agent == "" && r.agentCmd == "" {
+			all = append(all, newStranger(a.Agent, r.file, []string{a.Client}, "client", a.Client))
+		}
+	}
+	return all
+}
+
+func (r *piped) startsOf(t pipeline.AgreedTask) (all []stranger) {
+	for _, task := range t.Stages {
+		if task.Spec != nil {
+			all = append(all, r.c.stranger(r.file, called(t, task), task))
+		}
+	}
+	return all
+}
+
+// known reports whether a person has agreed to what a task starts that an agent proposes.
+func (r *piped) known(t pipeline.AgreedTask) bool {
+	known, _ := trustFile()
+	return !slices.ContainsFunc(r.startsOf(t), func(s stranger) bool { return len(s.starts) > 0 && !known[s.digest] })
+}
+
+// resume finds what an interrupted run has left, and tells it. It goes on only as it was
+// agreed: what is on record outside the workspace is believed, and nothing else.
+func (r *piped) resume() error {
+	if r.place == nil {
+		return nil
+	}
+	*r.again = r.resuming(r.name())
+	if r.anew {
+		return r.aside(r.env, r.p.Record, r.name())
+	}
+	last, events, err := pipeline.Recorded(r.ctx, r.p.Record, r.name())
+	if errors.Is(err, fs.ErrNotExist) {
+		return r.unrecorded()
+	}
+	if err != nil {
+		return fail(exitConfig, "%w; --new starts it over", err)
+	}
+	for _, run := range last.Running {
+		if err := r.unlikeTask(last, run.Part); err != nil {
+			return err
+		}
+	}
+	for i, t := range r.a.Tasks {
+		if t.Stages != nil && r.s.Stands[i].Phase == pipeline.PhaseDone {
+			r.say("%s was stopped (verified) when this ended before; its status is written back", line(t.Definition.ID))
+		}
+	}
+	e, err := r.p.Record.Look(r.name())
+	if err != nil || e.State.Done() && !r.resumes {
+		return wrong(err)
+	}
+	r.events = events
+	_, err = r.goesOn(r.env, r.p.Record, e, e, func(progress.Entry) string { return "" })
+	return err
+}
+
+// unrecorded refuses to begin what is said to run, and was begun elsewhere.
+func (r *piped) unrecorded() error {
+	for _, t := range r.a.Tasks {
+		for _, task := range t.Stages {
+			if t.Definition.Status == spec.StatusRunning && r.logged(r.name()+"/"+ralph.Start(task).Loop) {
+				return fail(exitConfig, "%s: %s was interrupted, and what was agreed for it is not on record in %s; a log in the workspace is not believed, for the agent can write to it. --state names the folder it was begun with, --new starts it over", r.file, line(task.ID), r.place.Path)
+			}
+		}
+	}
+	return nil
+}
+
+// unlikeTask refuses a loop that is no longer what was agreed. What is given on the
+// command line is agreed anew.
+func (r *piped) unlikeTask(last pipeline.State, part int) error {
+	id := last.Parts[part].ID
+	agent, _ := last.Agent(part)
+	e, err := r.place.Look(r.name() + "/" + last.Loop(part))
+	now := r.s.Find(id)
+	if err != nil || e.State.Done() || now < 0 {
+		return nil
+	}
+	is := slices.IndexFunc(r.a.Tasks[now].Stages, func(t ralph.Task) bool { return t.Agent == agent })
+	if is < 0 {
+		return nil
+	}
+	task, what := r.a.Tasks[now].Stages[is], ""
+	anew := maps.Clone(r.given)
+	anew["agent"], anew["command"], anew["file"], anew["worktrees"] = true, true, true, false
+	switch was := e.State.Task; {
+	case was.Prompt != task.Prompt || string(was.Spec) != string(task.Spec):
+		what = "its definition, or a default of the configuration, has changed"
+	case !r.worktrees && was.Dir != task.Dir && e.Meta["worktrees"] == r.meta["worktrees"]:
+		what = "the folder it works in has changed from " + line(was.Dir)
+	default:
+		what = unlike(e.Meta, r.meta, anew)
+	}
+	if what == "" {
+		return nil
+	}
+	return fail(exitConfig, "%s: %s was interrupted, and since it began %s; it goes on only as it was agreed. Put that back, or start it over with --new", r.file, line(id), what)
+}
+
+// preview is --dry-run: what would be run in which order, by whom and how it would be
+// verified, and what the agent would first be told.
+func (r *piped) preview() error {
+	rows, prompt := [][]string{{"TASK", "VERIFIED", "ITERATIONS", "AGENT"}}, ""
+	dry := &printer{out: r.stdout}
+	for _, step := range r.s.Order() {
+		if step.Kind != pipeline.StepStage {
+			continue
+		}
+		t := r.a.Tasks[step.Part]
+		task := t.Stages[slices.IndexFunc(t.Stages, func(task ralph.Task) bool { return task.Agent == step.Agent })]
+		cmd, err := r.client(r.c.config.Client(step.Agent))
+		if err == nil && dry.agent == nil {
+			dry.agent = cmd
+			prompt, err = r.a.Prompt(r.ctx, step)
+		}
+		if err != nil {
+			return fail(exitConfig, "%w", err)
+		}
+		rows = append(rows, []string{called(t, task), task.HowVerified, fmt.Sprint(task.Limits.Iterations), strings.Join(cmd.Args, " ")})
+	}
+	if columns(r.stdout, rows); dry.agent == nil {
+		return nil
+	}
+	fmt.Fprintln(r.stdout, "\nWhat the checks start:")
+	showStarts(r.stdout, r.strangers())
+	fmt.Fprintf(r.stdout, "\n%s at a time%s\n\n== %s\n", plural(max(r.slots, 1), "task"), budget(r.s.Rules), line(rows[1][0]))
+	_, err := dry.Run(r.ctx, ralph.Request{Prompt: prompt})
+	return dry.end(err)
+}
+
+// budget says what a run may use.
+func budget(rules pipeline.Rules) string {
+	var all []string
+	if rules.CostUSD > 0 {
+		all = append(all, fmt.Sprintf("$%.4f", rules.CostUSD))
+	}
+	if rules.Tokens > 0 {
+		all = append(all, plural(int(rules.Tokens), "token"))
+	}
+	if rules.Duration > 0 {
+		all = append(all, rules.Duration.String())
+	}
+	return strings.TrimSuffix("; in all at most "+strings.Join(all, ", "), "; in all at most ")
+}
