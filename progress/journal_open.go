@@ -327,12 +327,13 @@ func (j *journal) cancelledBy() error {
 	return j.reason()
 }
 
-// changed reports whether there is something to read, or to find wrong.
+// changed reports whether there is something to read, or to find wrong, or was read with
+// a line of this process and is not handed out yet.
 func (j *journal) changed() bool {
 	info, err := os.Stat(j.path)
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return j.own > 0 && (err != nil || info.Size() != j.end)
+	return j.own > 0 && (err != nil || info.Size() != j.end || len(j.asked) > 0)
 }
 
 // Ask takes over what other processes have asked for, for a driver of its own: it

@@ -193,7 +193,7 @@ func (s State) begin(part int, ev Event) State {
 	case now.Phase == PhaseInterrupted && s.free(part):
 		now.Phase = PhaseRunning
 		return s.set(part, now)
-	case run < 0 && s.startable(part):
+	case run < 0 && now.Phase == PhaseOpen && s.free(part):
 		now.Phase = PhaseRunning
 		s = s.set(part, now)
 		s.Running = append(slices.Clip(s.Running), Live{Part: part})

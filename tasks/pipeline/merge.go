@@ -29,9 +29,6 @@ func (r *run) merge(ctx context.Context, part int) error {
 	if err := r.inspect(ctx); err != nil || r.phase(part) != PhaseMerging {
 		return err
 	}
-	if r.state().Stands[part].Phase != PhaseMerging { // somebody else has changed it
-		return nil
-	}
 	d := r.agreed(part).Definition
 	used, err := r.bring(ctx, part)
 	switch un, is := errors.AsType[*unmergedError](err); {

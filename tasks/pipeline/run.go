@@ -172,6 +172,9 @@ func (r *run) drive(ctx context.Context) error {
 	if err := r.inspect(context.WithoutCancel(ctx)); err != nil && failed == nil {
 		r.say(ctx, "", err.Error())
 	}
+	if err := r.look(context.WithoutCancel(ctx)); ctx.Err() == nil {
+		failed = cmp.Or(failed, err)
+	}
 	switch err := context.Cause(ctx); {
 	case failed != nil:
 		return failed

@@ -123,8 +123,7 @@ func (st *stage) loop(ctx context.Context) (ralph.State, error) {
 	}
 	if v, ok := l.Runner.(interface{ Validate(ralph.Task) error }); ok {
 		if err := v.Validate(st.task); err != nil { // whatever the task
-			s.Stop, s.Detail = ralph.StopFailed, err.Error()
-			return s, nil
+			return s, brokenError{err, ralph.StopFailed}
 		}
 	}
 	if st.once && !st.evidence(st.task) {
@@ -297,6 +296,9 @@ func (st *stage) control() func(context.Context, ralph.State) (ralph.State, erro
 				ev.Kind = EventHeld // what it had reserved is for others meanwhile
 				st.reserve(ctx, st.Part, ev)
 				return s, nil
+			}
+			if st.journal != nil {
+				st.ask(ctx) // what was asked of the run by now holds for this iteration
 			}
 			if st.failing() {
 				return s, errHalted

@@ -112,24 +112,6 @@ type Part struct {
 	Order int    `json:"order,omitempty"` // which of the orders it goes through
 }
 
-// A Phase says how far a task is.
-type Phase string
-
-const (
-	PhaseOpen        Phase = ""            // its next stage begins when the tasks before it are done
-	PhaseRunning     Phase = "running"     // an agent works on it
-	PhaseInterrupted Phase = "interrupted" // its loop was interrupted, and goes on
-	PhaseReady       Phase = "ready"       // its stages are over, and it waits to be merged
-	PhaseMerging     Phase = "merging"
-	PhaseDone        Phase = "done"
-	PhaseFailed      Phase = "failed"     // a stage ended without a verified claim; a new loop at the next run
-	PhaseUnmerged    Phase = "unmerged"   // it could not be merged: its branch is there
-	PhaseUnverified  Phase = "unverified" // none of its stages was verified: its branch is there
-	PhaseAltered     Phase = "altered"    // somebody else has changed it meanwhile: it does not count
-	PhaseBroken      Phase = "broken"     // it cannot be run as it is defined
-	PhaseLeft        Phase = "left"       // it is not to be run
-)
-
 // A Stand is how far a task is.
 type Stand struct {
 	Phase Phase `json:"phase,omitempty"`
@@ -178,22 +160,23 @@ func (s State) Find(id string) int {
 	return -1
 }
 
-// phase, stand and order are those of a part, also where an edited state has none.
-func (s State) phase(part int) Phase {
+// phase, stand and order are those of a part, also where an edited state has none. What is
+// asked of each task has a pointer: a State is too large to be copied ten thousand times.
+func (s *State) phase(part int) Phase {
 	if part < 0 || part >= len(s.Stands) {
 		return PhaseBroken
 	}
 	return s.Stands[part].Phase
 }
 
-func (s State) stand(part int) Stand {
+func (s *State) stand(part int) Stand {
 	if part < 0 || part >= len(s.Stands) {
 		return Stand{Phase: PhaseBroken}
 	}
 	return s.Stands[part]
 }
 
-func (s State) order(part int) []string {
+func (s *State) order(part int) []string {
 	if part < 0 || part >= len(s.Parts) || s.Parts[part].Order < 0 || s.Parts[part].Order >= len(s.Orders) {
 		return nil
 	}
@@ -251,11 +234,6 @@ func escaped(agent string) string {
 		agent = fmt.Sprintf("%%%02X", agent[0]) + agent[1:]
 	}
 	return agent
-}
-
-// Open reports whether a task is not done and may still be, in this run or the next.
-func (p Phase) Open() bool {
-	return !slices.Contains([]Phase{PhaseDone, PhaseBroken, PhaseLeft, PhaseAltered}, p)
 }
 
 // Remaining is the number of tasks that are not done.

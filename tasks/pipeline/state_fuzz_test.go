@@ -48,7 +48,7 @@ func (d *dice) rules() pipeline.Rules {
 func (d *dice) tasks() (all []pipeline.Planned) {
 	ids := []string{"a", "b", "c", "d", "e", "a.c"}
 	for i := range 1 + d.roll(len(ids)) {
-		p := pipeline.Planned{ID: ids[i], Sum: pick(d, "1", "1", "1", "2"), Phase: pick(d, "", "", "", "", pipeline.PhaseDone, pipeline.PhaseLeft),
+		p := pipeline.Planned{ID: ids[i], Sum: pick(d, "1", "1", "1", "2"), Phase: pick(d, 0, 0, 0, 0, pipeline.PhaseDone, pipeline.PhaseLeft),
 			Agents: pick(d, []string{"c", "r", "q"}, []string{"c"}, []string{"r", "c"}, []string{"q", "c.2", "2"}), Anew: d.roll(8) == 7}
 		for range d.roll(3) {
 			if i > 0 {
@@ -63,7 +63,7 @@ func (d *dice) tasks() (all []pipeline.Planned) {
 // event is one that a driver may tell, or not.
 func (d *dice) event(s pipeline.State) pipeline.Event {
 	ev := pipeline.Event{
-		Kind: pick(d, pipeline.EventBegan, pipeline.EventReserve, pipeline.EventUsed, pipeline.EventEnded, pipeline.EventMerging, pipeline.EventMerged,
+		Kind: pick(d, pipeline.EventBegan, pipeline.EventReserve, pipeline.EventUsed, pipeline.EventHeld, pipeline.EventEnded, pipeline.EventMerging, pipeline.EventMerged,
 			pipeline.EventUnmerged, pipeline.EventAltered, pipeline.EventBroken, pipeline.EventAdded, pipeline.EventRules, pipeline.EventPaused,
 			pipeline.EventContinued, pipeline.EventStopped, pipeline.EventStarted, pipeline.EventNoted, "odd"),
 		Elapsed: pick(d, 0, time.Second, -time.Hour, math.MaxInt64), Task: pick(d, "a", "b", "c", "nobody", ""), Agent: pick(d, "c", "r", "odd"),
@@ -114,7 +114,7 @@ func play(t *testing.T, data []byte) {
 			probe(c.s)
 			continue
 		}
-		moves := c.moves([]pipeline.Event{verified, verified, rejected, broken, halted, unverified, reserve, used}, []pipeline.Event{altered, pause, goOn})
+		moves := c.moves([]pipeline.Event{verified, verified, rejected, broken, halted, unverified, reserve, used, held}, []pipeline.Event{altered, pause, goOn})
 		ev := moves[d.roll(len(moves))]
 		if !honest {
 			c.s = c.s.Next(ev)
@@ -135,7 +135,7 @@ func (c *course) replan(t *testing.T, d *dice, all []pipeline.Planned) {
 	all = slices.Clone(all)
 	if i := d.roll(len(all)); d.roll(2) == 0 {
 		all[i].Sum, all[i].Anew = pick(d, "1", "2"), d.roll(4) == 0
-		all[i].Phase = pick(d, "", pipeline.PhaseLeft, pipeline.PhaseDone)
+		all[i].Phase = pick(d, pipeline.PhaseOpen, pipeline.PhaseLeft, pipeline.PhaseDone)
 	}
 	last := c.resumed()
 	next := begun(t, c.s.Rules, all, &last)
@@ -183,7 +183,7 @@ func FuzzStateEdited(f *testing.F) {
 		d := &dice{data}
 		probe(s)
 		for _, p := range append(slices.Clone(s.Parts), pipeline.Part{ID: "a"}) {
-			for _, kind := range []pipeline.Kind{pipeline.EventBegan, pipeline.EventReserve, pipeline.EventUsed, pipeline.EventEnded, pipeline.EventMerging,
+			for _, kind := range []pipeline.Kind{pipeline.EventBegan, pipeline.EventReserve, pipeline.EventUsed, pipeline.EventHeld, pipeline.EventEnded, pipeline.EventMerging,
 				pipeline.EventMerged, pipeline.EventUnmerged, pipeline.EventAltered, pipeline.EventBroken} {
 				ev := d.event(s)
 				ev.Kind, ev.Task, ev.Loop = kind, p.ID, s.Loop(s.Find(p.ID))

@@ -104,7 +104,7 @@ func (c *course) follow(ev pipeline.Event, fail func(string, ...any)) {
 
 // record folds what is recorded, with what the state has decided.
 func (c *course) record(ev pipeline.Event) {
-	if ev.Kind != pipeline.EventReserve && ev.Kind != pipeline.EventUsed {
+	if ev.Kind != pipeline.EventReserve && ev.Kind != pipeline.EventUsed && ev.Kind != pipeline.EventHeld {
 		c.fold = c.fold.Apply(ev)
 	}
 	if c.s.Done() {
@@ -268,6 +268,7 @@ var (
 	unverified = pipeline.Event{Kind: pipeline.EventEnded, Stop: ralph.StopIterations, Unverified: true}
 	reserve    = pipeline.Event{Kind: pipeline.EventReserve}
 	used       = pipeline.Event{Kind: pipeline.EventUsed}
+	held       = pipeline.Event{Kind: pipeline.EventHeld}
 	altered    = pipeline.Event{Kind: pipeline.EventAltered, Task: "a"}
 	pause      = pipeline.Event{Kind: pipeline.EventPaused}
 	goOn       = pipeline.Event{Kind: pipeline.EventContinued}
@@ -284,7 +285,7 @@ var exhaustive = []struct {
 	others []pipeline.Event
 }{
 	{"one task, all ends", pipeline.Rules{}, "a", []string{"c", "r"},
-		[]pipeline.Event{verified, rejected, broken, permanent, halted, cutOff, unverified, reserve, used}, []pipeline.Event{altered, pause, goOn, cancelled}},
+		[]pipeline.Event{verified, rejected, broken, permanent, halted, cutOff, unverified, reserve, used, held}, []pipeline.Event{altered, pause, goOn, cancelled}},
 	{"two slots, all ends", pipeline.Rules{Slots: 2, Merge: true}, "a b", []string{"c", "r"},
 		[]pipeline.Event{verified, rejected, broken, halted, permanent}, []pipeline.Event{altered}},
 	{"diamond", pipeline.Rules{Slots: 2}, "a b:a c:a d:b,c", []string{"c"}, []pipeline.Event{verified, rejected, halted}, []pipeline.Event{altered, cancelled}},
@@ -295,7 +296,7 @@ var exhaustive = []struct {
 	{"unverified", pipeline.Rules{Slots: 2, Merge: true}, "a b:a c", []string{"c", "r"}, []pipeline.Event{verified, unverified}, nil},
 	{"unverified is wanted", pipeline.Rules{Slots: 2, Unverified: true}, "a b:a c", []string{"c", "r"}, []pipeline.Event{verified, unverified, rejected}, nil},
 	{"budget", pipeline.Rules{Slots: 2, Tokens: 4}, "a b c", []string{"c"}, []pipeline.Event{verified, rejected, cutOff, reserve, used}, nil},
-	{"budget, merged", pipeline.Rules{Slots: 2, Tokens: 3, Merge: true}, "a b:a c", []string{"c"}, []pipeline.Event{verified, cutOff, reserve}, nil},
+	{"budget, merged", pipeline.Rules{Slots: 2, Tokens: 3, Merge: true}, "a b:a c", []string{"c"}, []pipeline.Event{verified, cutOff, reserve, held}, nil},
 	{"time", pipeline.Rules{Slots: 2, Duration: 5 * time.Second}, "a b:a", []string{"c"}, []pipeline.Event{verified, rejected, reserve}, nil},
 }
 
@@ -333,5 +334,64 @@ func TestExhaustive(t *testing.T) {
 			}
 			t.Logf("%d states", states)
 		})
+	}
+}
+
+// TestStateJSON shows what a state looks like, and that one of 500 tasks is under 64 KiB.
+func TestStateJSON(t *testing.T) {
+	cost := 0.25
+	s := begun(t, pipeline.Rules{Slots: 2, Merge: true, Unverified: true, Repair: true, CostUSD: 5, Tokens: 1000, Duration: time.Hour,
+		Back: map[string]pipeline.Back{"r": {To: "c", Rounds: 2}}}, planned("a b:a c", "c", "r"), nil)
+	for _, step := range s.Ready() {
+		s = s.Next(beginning(step))
+	}
+	s = s.Next(pipeline.Event{Kind: pipeline.EventEnded, Task: "a", Loop: "a.c", Stop: ralph.StopVerified, Usage: dollars(0.25, 10), Last: &pipeline.Amount{CostUSD: &cost, Tokens: 10}})
+	s = s.Next(beginning(s.Ready()[0])).Next(pipeline.Event{Kind: pipeline.EventEnded, Task: "a", Loop: "a.r", Stop: ralph.StopBlocked, Elapsed: time.Second})
+	s = s.Next(pipeline.Event{Kind: pipeline.EventReserve, Task: "c", Loop: "c.c"}).Next(pipeline.Event{Kind: pipeline.EventStopped, Stop: ralph.StopIterations, Text: "enough"})
+	want := `{"v":1,"rules":{"slots":2,"merge":true,"unverified":true,"repair":true,"back":{"r":{"to":"c","rounds":2}},"cost_usd":5,"tokens":1000,"duration":3600000000000},` +
+		`"orders":[["c","r"]],"parts":[{"id":"a","sum":"1"},{"id":"b","sum":"1","after":[0]},{"id":"c","sum":"1"}],"stands":[{"rounds":1,"again":1},{},{"phase":"running"}],` +
+		`"running":[{"part":2,"reserved":{"cost_usd":2.375,"tokens":495}}],"settled":{"input_tokens":10,"cost_usd":0.25},"last":{"c":{"cost_usd":0.25,"tokens":10}},"elapsed":1000000000,"stop":"iterations","detail":"enough"}`
+	if diff := cmp.Diff(want, asJSON(t, s)); diff != "" {
+		t.Error(diff)
+	}
+
+	var tasks strings.Builder
+	for i := range 500 {
+		fmt.Fprintf(&tasks, "TASK-AUTH%03d", i)
+		if i > 3 {
+			fmt.Fprintf(&tasks, ":TASK-AUTH%03d,TASK-AUTH%03d,TASK-AUTH%03d", i%3, i%2, i%4)
+		}
+		tasks.WriteByte(' ')
+	}
+	all := planned(tasks.String(), "coder", "reviewer", "tester", "qa")
+	for i := range all {
+		all[i].Sum = "0123abcd"
+	}
+	c := course{s: begun(t, pipeline.Rules{Slots: 8, CostUSD: 5000, Tokens: 1e9}, all, nil), names: map[string]bool{}}
+	for range 4 * 500 {
+		for _, step := range c.s.Ready() {
+			c.s = c.s.Next(beginning(step)).Next(pipeline.Event{Kind: pipeline.EventReserve, Task: step.Task, Loop: step.Loop, Usage: dollars(1.2345, 123456)})
+		}
+		i := c.s.Running[0].Part
+		agent, _ := c.s.Agent(i)
+		stop := ralph.StopVerified
+		if agent == "tester" && i > 3 && i%2 == 1 {
+			stop = ralph.StopIterations
+		}
+		if i == 495 {
+			break
+		}
+		c.s = c.s.Next(pipeline.Event{Kind: pipeline.EventEnded, Task: all[i].ID, Loop: c.s.Loop(i), Stop: stop, Usage: dollars(1.2345, 123456), Last: &pipeline.Amount{CostUSD: &cost, Tokens: 1234}})
+	}
+	failed := 0
+	for _, st := range c.s.Stands {
+		if st.Phase == pipeline.PhaseFailed {
+			failed++
+		}
+	}
+	text := asJSON(t, c.s)
+	t.Logf("500 tasks, %d of them failed, %d running: %d bytes", failed, len(c.s.Running), len(text))
+	if len(text) >= 64<<10 || failed < 240 || len(c.s.Running) < 5 {
+		t.Errorf("%d bytes, %d failed, %d running", len(text), failed, len(c.s.Running))
 	}
 }

@@ -57,8 +57,8 @@ func (s State) begins(n int) (parts []int) {
 			parts = append(parts, part)
 		}
 	}
-	for i := 0; i < len(s.Parts) && len(parts) < n; i++ {
-		if s.startable(i) {
+	for i := 0; i < min(len(s.Parts), len(s.Stands)) && len(parts) < n; i++ {
+		if s.Stands[i].Phase == PhaseOpen && s.free(i) {
 			parts = append(parts, i)
 		}
 	}
@@ -88,14 +88,9 @@ func (s State) at(phase Phase) int {
 	return -1
 }
 
-// startable reports whether the next stage of a task may begin, if there is a slot.
-func (s State) startable(part int) bool {
-	return s.phase(part) == PhaseOpen && s.free(part)
-}
-
 // free reports whether a task has a stage left and waits for no other; those that it waits
 // for may have become others since it was begun.
-func (s State) free(part int) bool {
+func (s *State) free(part int) bool {
 	if part >= len(s.Parts) {
 		return false
 	}
@@ -104,6 +99,7 @@ func (s State) free(part int) bool {
 			return false
 		}
 	}
-	_, left := s.Agent(part)
-	return left
+	now := s.stand(part)
+	_, more := left(s.order(part), now.Verified|now.Passed)
+	return more
 }

@@ -173,16 +173,16 @@ func mainFiles(t *testing.T, dir string) map[string]string {
 // changing is a verifier while which somebody else changes what is verified.
 type changing struct {
 	ralph.Verifier
-	script string
-	saw    []string // how the file was that it looked at
+	then [2]string // what they do after the first verification, and after the second
+	saw  []string  // how the file was that it looked at
 }
 
 func (c *changing) Verify(ctx context.Context, claim ralph.Claim) (ralph.Verdict, error) {
 	text, err := os.ReadFile(filepath.Join(claim.Task.Dir, claim.Task.ID))
 	c.saw = append(c.saw, strings.TrimSpace(string(text)))
 	v, verr := c.Verifier.Verify(ctx, claim)
-	if len(c.saw) == 1 {
-		cmd := exec.Command("/bin/sh", "-ec", c.script)
+	if n := len(c.saw); n <= len(c.then) {
+		cmd := exec.Command("/bin/sh", "-ec", c.then[n-1])
 		cmd.Dir = claim.Task.Dir
 		err = errors.Join(err, cmd.Run())
 	}
@@ -201,6 +201,7 @@ func TestVerifiedIsMerged(t *testing.T) {
 		{"for the worse, committed", "echo evil >T1; git commit -qam evil || git add T1; git commit -qm evil", "", []string{"coder", "evil"}},
 		{"what still passes", "echo 'coder, too' >T1", "coder, too", []string{"coder", "coder, too"}},
 		{"another file", "echo x >by-product", "coder", []string{"coder", "coder"}},
+		{"the task, in the end", "echo x >by-product", "", []string{"coder", "coder"}},
 		{"what git ignores", "echo x >ignored", "coder", []string{"coder"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -212,7 +213,10 @@ func TestVerifiedIsMerged(t *testing.T) {
 					return ralph.Reject("it is evil"), err
 				}
 				return ralph.Pass(), err
-			}), script: tt.script}
+			}), then: [2]string{tt.script, "true"}}
+			if strings.HasPrefix(tt.name, "the task") {
+				c.then[1] = "sed -i 's/Do T1/Do evil/' " + filepath.Join(dir, "tasks.yaml")
+			}
 			p := &pipeline.Pipeline{
 				Source: file(t, filepath.Join(dir, "tasks.yaml"), task("T1", "true", nil)), Dir: dir, Record: record(t), Verifier: c,
 				Runner: (&agents{do: makes(t)}).runner, Stages: []string{"coder"}, Rules: pipeline.Rules{Merge: true}, Limits: ralph.Limits{Iterations: 1},
