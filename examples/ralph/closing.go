@@ -51,10 +51,7 @@ func (r *piped) drive() error {
 
 // happened shows an event of the pipeline; what happens in a loop its log shows.
 func (r *piped) happened(ev pipeline.Event) {
-	name := line(strings.TrimSuffix(ev.Task+"."+ev.Agent, "."))
-	if i := r.s.Find(ev.Task); i >= 0 && len(r.s.Orders[r.s.Parts[i].Order]) == 1 {
-		name = line(ev.Task)
-	}
+	name := r.stage(ev.Task, ev.Agent)
 	if r.screen != nil {
 		most := 0
 		if i := r.s.Find(ev.Task); i >= 0 && ev.Kind == pipeline.EventBegan && i < len(r.a.Tasks) {

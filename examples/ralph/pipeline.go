@@ -197,12 +197,13 @@ func (r *piped) runner(place pipeline.Place) (ralph.Runner, error) {
 	return &own, nil
 }
 
-// called names a stage of a task, where there are several.
-func called(t pipeline.AgreedTask, task ralph.Task) string {
-	if len(t.Stages) > 1 {
-		return line(task.ID + "." + task.Agent)
+// stage names a stage of a task, where there are several.
+func (r *piped) stage(task, agent string) string {
+	s := r.a.State
+	if i := s.Find(task); i >= 0 && len(s.Orders[s.Parts[i].Order]) == 1 || agent == "" {
+		return line(task)
 	}
-	return line(task.ID)
+	return line(task + "." + agent)
 }
 
 // strangers are what the tasks that are to be run start, and what else the workspace's
@@ -225,7 +226,7 @@ func (r *piped) strangers() (all []stranger) {
 func (r *piped) startsOf(t pipeline.AgreedTask) (all []stranger) {
 	for _, task := range t.Stages {
 		if task.Spec != nil {
-			all = append(all, r.c.stranger(r.file, called(t, task), task))
+			all = append(all, r.c.stranger(r.file, r.stage(task.ID, task.Agent), task))
 		}
 	}
 	return all
@@ -336,7 +337,7 @@ func (r *piped) preview() error {
 		if err != nil {
 			return fail(exitConfig, "%w", err)
 		}
-		rows = append(rows, []string{called(t, task), task.HowVerified, fmt.Sprint(task.Limits.Iterations), strings.Join(cmd.Args, " ")})
+		rows = append(rows, []string{r.stage(task.ID, task.Agent), task.HowVerified, fmt.Sprint(task.Limits.Iterations), strings.Join(cmd.Args, " ")})
 	}
 	if columns(r.stdout, rows); dry.agent == nil {
 		return nil
