@@ -30,7 +30,7 @@ func (p priced) usage() ralph.Usage {
 	return ralph.Usage{Requests: 1, CostUSD: &p.cost, InputTokens: p.tokens / 2, OutputTokens: p.tokens - p.tokens/2}
 }
 
-// TestBudget has four agents at a time, and a judge of each claim, spend the budget of a
+// TestSpending has four agents at a time, and a judge of each claim, spend the budget of a
 // run: never more. With a higher one the next run goes on where this one was.
 func TestSpending(t *testing.T) {
 	t.Parallel()

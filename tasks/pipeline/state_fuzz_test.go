@@ -63,7 +63,7 @@ func (d *dice) tasks() (all []pipeline.Planned) {
 // event is one that a driver may tell, or not.
 func (d *dice) event(s pipeline.State) pipeline.Event {
 	ev := pipeline.Event{
-		Kind: pick(d, pipeline.EventBegan, pipeline.EventReserve, pipeline.EventUsed, pipeline.EventEnded, pipeline.EventMerging, pipeline.EventMerged,
+		Kind: pick(d, pipeline.EventBegan, pipeline.EventReserve, pipeline.EventUsed, pipeline.EventHeld, pipeline.EventEnded, pipeline.EventMerging, pipeline.EventMerged,
 			pipeline.EventUnmerged, pipeline.EventAltered, pipeline.EventBroken, pipeline.EventAdded, pipeline.EventRules, pipeline.EventPaused,
 			pipeline.EventContinued, pipeline.EventStopped, pipeline.EventStarted, pipeline.EventNoted, "odd"),
 		Elapsed: pick(d, 0, time.Second, -time.Hour, math.MaxInt64), Task: pick(d, "a", "b", "c", "nobody", ""), Agent: pick(d, "c", "r", "odd"),
@@ -114,7 +114,7 @@ func play(t *testing.T, data []byte) {
 			probe(c.s)
 			continue
 		}
-		moves := c.moves([]pipeline.Event{verified, verified, rejected, broken, halted, unverified, reserve, used}, []pipeline.Event{altered, pause, goOn})
+		moves := c.moves([]pipeline.Event{verified, verified, rejected, broken, halted, unverified, reserve, used, held}, []pipeline.Event{altered, pause, goOn})
 		ev := moves[d.roll(len(moves))]
 		if !honest {
 			c.s = c.s.Next(ev)
@@ -183,7 +183,7 @@ func FuzzStateEdited(f *testing.F) {
 		d := &dice{data}
 		probe(s)
 		for _, p := range append(slices.Clone(s.Parts), pipeline.Part{ID: "a"}) {
-			for _, kind := range []pipeline.Kind{pipeline.EventBegan, pipeline.EventReserve, pipeline.EventUsed, pipeline.EventEnded, pipeline.EventMerging,
+			for _, kind := range []pipeline.Kind{pipeline.EventBegan, pipeline.EventReserve, pipeline.EventUsed, pipeline.EventHeld, pipeline.EventEnded, pipeline.EventMerging,
 				pipeline.EventMerged, pipeline.EventUnmerged, pipeline.EventAltered, pipeline.EventBroken} {
 				ev := d.event(s)
 				ev.Kind, ev.Task, ev.Loop = kind, p.ID, s.Loop(s.Find(p.ID))

@@ -104,7 +104,7 @@ func (c *course) follow(ev pipeline.Event, fail func(string, ...any)) {
 
 // record folds what is recorded, with what the state has decided.
 func (c *course) record(ev pipeline.Event) {
-	if ev.Kind != pipeline.EventReserve && ev.Kind != pipeline.EventUsed {
+	if ev.Kind != pipeline.EventReserve && ev.Kind != pipeline.EventUsed && ev.Kind != pipeline.EventHeld {
 		c.fold = c.fold.Apply(ev)
 	}
 	if c.s.Done() {
@@ -268,6 +268,7 @@ var (
 	unverified = pipeline.Event{Kind: pipeline.EventEnded, Stop: ralph.StopIterations, Unverified: true}
 	reserve    = pipeline.Event{Kind: pipeline.EventReserve}
 	used       = pipeline.Event{Kind: pipeline.EventUsed}
+	held       = pipeline.Event{Kind: pipeline.EventHeld}
 	altered    = pipeline.Event{Kind: pipeline.EventAltered, Task: "a"}
 	pause      = pipeline.Event{Kind: pipeline.EventPaused}
 	goOn       = pipeline.Event{Kind: pipeline.EventContinued}
@@ -284,7 +285,7 @@ var exhaustive = []struct {
 	others []pipeline.Event
 }{
 	{"one task, all ends", pipeline.Rules{}, "a", []string{"c", "r"},
-		[]pipeline.Event{verified, rejected, broken, permanent, halted, cutOff, unverified, reserve, used}, []pipeline.Event{altered, pause, goOn, cancelled}},
+		[]pipeline.Event{verified, rejected, broken, permanent, halted, cutOff, unverified, reserve, used, held}, []pipeline.Event{altered, pause, goOn, cancelled}},
 	{"two slots, all ends", pipeline.Rules{Slots: 2, Merge: true}, "a b", []string{"c", "r"},
 		[]pipeline.Event{verified, rejected, broken, halted, permanent}, []pipeline.Event{altered}},
 	{"diamond", pipeline.Rules{Slots: 2}, "a b:a c:a d:b,c", []string{"c"}, []pipeline.Event{verified, rejected, halted}, []pipeline.Event{altered, cancelled}},
@@ -295,7 +296,7 @@ var exhaustive = []struct {
 	{"unverified", pipeline.Rules{Slots: 2, Merge: true}, "a b:a c", []string{"c", "r"}, []pipeline.Event{verified, unverified}, nil},
 	{"unverified is wanted", pipeline.Rules{Slots: 2, Unverified: true}, "a b:a c", []string{"c", "r"}, []pipeline.Event{verified, unverified, rejected}, nil},
 	{"budget", pipeline.Rules{Slots: 2, Tokens: 4}, "a b c", []string{"c"}, []pipeline.Event{verified, rejected, cutOff, reserve, used}, nil},
-	{"budget, merged", pipeline.Rules{Slots: 2, Tokens: 3, Merge: true}, "a b:a c", []string{"c"}, []pipeline.Event{verified, cutOff, reserve}, nil},
+	{"budget, merged", pipeline.Rules{Slots: 2, Tokens: 3, Merge: true}, "a b:a c", []string{"c"}, []pipeline.Event{verified, cutOff, reserve, held}, nil},
 	{"time", pipeline.Rules{Slots: 2, Duration: 5 * time.Second}, "a b:a", []string{"c"}, []pipeline.Event{verified, rejected, reserve}, nil},
 }
 
