@@ -49,7 +49,7 @@ eval "$2"
 func TestKilledProgram(t *testing.T) {
 	folder := os.Getenv(killedEnv)
 	if folder == "" {
-		t.Skip("the program of other tests")
+		return
 	}
 	t.Setenv("P", folder)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -334,7 +334,7 @@ kill -9 $(cat $P/pid)
 func TestKilledAtEachCall(t *testing.T) {
 	git, err := exec.LookPath("git")
 	if err != nil {
-		t.Skip("no git")
+		t.Fatal(err)
 	}
 	for offset := range 2 {
 		t.Run(strconv.Itoa(offset), func(t *testing.T) {
