@@ -297,6 +297,9 @@ func (st *stage) control() func(context.Context, ralph.State) (ralph.State, erro
 				st.reserve(ctx, st.Part, ev)
 				return s, nil
 			}
+			if st.journal != nil {
+				st.ask(ctx) // what was asked of the run by now holds for this iteration
+			}
 			if st.failing() {
 				return s, errHalted
 			}
