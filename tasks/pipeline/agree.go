@@ -34,8 +34,8 @@ type Agreed struct {
 	roles    Roles
 	rejected map[string]Event // by the task's ID: why it was last sent back, or not merged
 	merging  *Event           // a merge that was killed
-	ended    bool             // the last run has, and what came of it was written to the source
 	fresh    map[int]bool     // the tasks of which nothing that lies there counts: they are new, or others
+	ended    bool             // the last run has, and what came of it was written to the source
 	seen     map[string]Event // the ends of loops, by their names: of earlier runs, as far as they are on the same record
 }
 

@@ -175,6 +175,11 @@ func (r *run) drive(ctx context.Context) error {
 	if err := r.look(context.WithoutCancel(ctx)); ctx.Err() == nil {
 		failed = cmp.Or(failed, err)
 	}
+	return r.outcome(ctx, failed)
+}
+
+// outcome is the error of the run, nil = all is done.
+func (r *run) outcome(ctx context.Context, failed error) error {
 	switch err := context.Cause(ctx); {
 	case failed != nil:
 		return failed
@@ -309,38 +314,6 @@ func (r *run) write(ctx context.Context, part int, u Update) error {
 	return err
 }
 
-// altered notes that somebody else has changed a task.
-func (r *run) altered(ctx context.Context, id, what string) error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.s.Find(id) < 0 || r.noted["altered "+id] {
-		return nil
-	}
-	r.noted["altered "+id] = true
-	return r.noteLocked(ctx, Event{Kind: EventAltered, Task: id, Text: what})
-}
-
-// look finds what somebody else has done to the tasks.
-func (r *run) look(ctx context.Context) error {
-	w, ok := r.p.Source.(Watcher)
-	if !ok {
-		return nil
-	}
-	altered, added, err := w.Changes(ctx)
-	if err != nil {
-		return err
-	}
-	for id, what := range altered {
-		if err := r.altered(ctx, id, what); err != nil {
-			return err
-		}
-	}
-	for _, d := range added {
-		r.say(ctx, d.ID, fmt.Sprintf("%s was added while this ran; it waits for the next run", d.ID))
-	}
-	return nil
-}
-
 // say tells people something, once.
 func (r *run) say(ctx context.Context, task, text string) {
 	r.mu.Lock()
@@ -348,51 +321,6 @@ func (r *run) say(ctx context.Context, task, text string) {
 	if !r.noted[text] {
 		r.noted[text] = true
 		r.noteLocked(ctx, Event{Kind: EventNoted, Task: task, Text: text}) // its error is in r.err
-	}
-}
-
-// steered is a context that is done when another process cancels the run, which is told
-// as others ask for it: to pause, for other limits, to stop.
-func (r *run) steered(ctx context.Context) (context.Context, func()) {
-	if r.journal == nil {
-		return context.WithCancel(ctx)
-	}
-	ctx, stop := r.journal.Watch(ctx)
-	over := make(chan struct{})
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		wake := r.journal.Wake(ctx)
-		for {
-			select {
-			case <-wake:
-				r.ask(ctx)
-			case <-over:
-				return
-			}
-		}
-	}()
-	return ctx, func() { close(over); <-ended; stop() }
-}
-
-// ask takes over what others have asked for.
-func (r *run) ask(ctx context.Context) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	rules := r.s.Rules
-	now, err := r.journal.Ask(context.WithoutCancel(ctx))
-	l := now.Task.Limits
-	switch {
-	case err != nil:
-		r.err = cmp.Or(r.err, err)
-	case l.CostUSD != rules.CostUSD || l.Tokens != rules.Tokens || l.Duration != rules.Duration:
-		r.noteLocked(ctx, Event{Kind: EventRules, State: &State{Rules: Rules{CostUSD: l.CostUSD, Tokens: l.Tokens, Duration: l.Duration}}})
-	}
-	if l.Iterations != unbounded && !now.Done() {
-		r.noteLocked(ctx, Event{Kind: EventStopped, Stop: ralph.StopIterations, Text: "somebody has stopped it"})
-	}
-	if now.Paused != r.s.Paused {
-		r.noteLocked(ctx, Event{Kind: map[bool]Kind{true: EventPaused, false: EventContinued}[now.Paused]})
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 
@@ -89,7 +90,10 @@ func some(names []string) string {
 }
 
 // own reports whether a changed file is one that the run itself writes.
-func (r *run) own(path string) bool { return git.OwnFile(path) || path == r.listed() }
+func (r *run) own(name string) bool {
+	dir, base := path.Split(r.listed()) // beside which it lies while it is written, or after a kill
+	return git.OwnFile(name) || base != "" && (name == dir+base || strings.HasPrefix(name, dir+"."+base+"."))
+}
 
 // listed is the path of the source's file in the repository, "" = it is not in it.
 func (r *run) listed() string {
