@@ -34,6 +34,7 @@ func (r *piped) drive() error {
 		quiet = r.screen.live()
 	}
 	var end error
+	before := len(r.events)
 	for ev, err := range r.a.Events(r.ctx) {
 		if end = err; err == nil {
 			r.s, r.events = r.s.Apply(ev), append(r.events, ev)
@@ -41,18 +42,16 @@ func (r *piped) drive() error {
 		}
 	}
 	quiet()
-	if r.s.V > 0 {
-		r.close()
+	if len(r.events) == before { // it could not begin
+		return wrong(end)
 	}
+	r.close()
 	return r.exit(end)
 }
 
 // happened shows an event of the pipeline; what happens in a loop its log shows.
 func (r *piped) happened(ev pipeline.Event) {
-	name := line(strings.TrimSuffix(ev.Task+"."+ev.Agent, "."))
-	if i := r.s.Find(ev.Task); i >= 0 && len(r.s.Orders[r.s.Parts[i].Order]) == 1 {
-		name = line(ev.Task)
-	}
+	name := r.stage(ev.Task, ev.Agent)
 	if r.screen != nil {
 		most := 0
 		if i := r.s.Find(ev.Task); i >= 0 && ev.Kind == pipeline.EventBegan && i < len(r.a.Tasks) {
@@ -96,30 +95,33 @@ var marks = map[pipeline.StageStatus]string{
 	pipeline.StageVerified: "✓", pipeline.StageUnverified: "?", pipeline.StageFailed: "✗", pipeline.StageRunning: "…", pipeline.StageOpen: "·",
 }
 
+// staged shows how the stages of a task stand.
+func staged(t pipeline.Summary) string {
+	var all []string
+	for _, st := range t.Stages {
+		all = append(all, strings.TrimSpace(st.Agent+" "+marks[st.Status]))
+	}
+	return strings.Join(all, " ")
+}
+
 // close prints what came of each task, what was left out, what stays, and what it took.
 func (r *piped) close() {
 	rows, left, altered := [][]string{{"TASK", "STATUS", "STAGES", "ITERATIONS", "COST", "TITLE"}}, map[string]int{}, r.altered()
 	var more []string
 	for i, sum := range r.s.Summaries(r.events) {
 		t := r.a.Tasks[i]
-		var stages []string
-		for _, st := range sum.Stages {
-			stages = append(stages, strings.TrimSpace(st.Agent+" "+marks[st.Status]))
-		}
-		status, iterations := standing(sum.Phase, t.Definition), sum.Iterations
+		status, stages, iterations := standing(sum.Phase, t.Definition), staged(sum), sum.Iterations
 		if i < len(r.a.State.Stands) && t.Stages == nil {
-			stages, iterations = nil, t.Definition.Iteration
+			stages, iterations = "", t.Definition.Iteration
 			if sum.Phase == pipeline.PhaseDone {
 				status = "done before"
 			}
 		} else if len(t.Left) > 0 {
-			for _, agent := range t.Left {
-				stages = append(stages, agent+" –")
-			}
+			stages += " " + strings.Join(t.Left, " – ") + " –"
 			left[strings.Join(t.Left, ", ")]++
 		}
 		cost := strings.TrimPrefix(spent(ralph.Usage{CostUSD: sum.Usage.CostUSD}), ", ")
-		rows = append(rows, []string{sum.ID, cmp.Or(altered[sum.ID], status), strings.Join(stages, " "), fmt.Sprint(iterations), cost, t.Definition.Title})
+		rows = append(rows, []string{sum.ID, cmp.Or(altered[sum.ID], status), stages, fmt.Sprint(iterations), cost, t.Definition.Title})
 		if branch, dir := pipeline.Branch(sum.ID); r.worktrees && isFolder(absolute(r.project+"/"+dir)) == nil {
 			more = append(more, fmt.Sprintf("%s stays on the branch %s, in %s: %s", line(sum.ID), branch, dir, cmp.Or(line(altered[sum.ID]), line(sum.Why), "it goes on")))
 		}

@@ -108,6 +108,9 @@ func commands() []command {
 			short: "add a definition to a file", example: `ralph task create TASK-001 shop 'Add a cart' \
     --outcome 'Articles can be collected' \
     --acceptance 'POST /cart adds one' --coder-verify-cmd 'go test ./cart'`},
+		{name: "task followup", args: "PARENT ID SPEC TITLE", takes: "PARENT, ID, SPEC and TITLE", action: func() action { return &createFlags{} },
+			short: "add a definition that follows the task PARENT: it waits for that one, and names it", example: `ralph task followup TASK-001 TASK-002 shop 'Empty the cart' \
+    --outcome 'Articles can be removed' --acceptance 'DELETE /cart removes all'`},
 		{name: "task list", args: "FILE", takes: "one FILE", action: only(listTasks), example: "ralph task list tasks.yaml",
 			short: "list the tasks of a list, definitions or a prd.json"},
 		{name: "task check", args: "FILE", takes: "one FILE", action: only(checkTasks), example: "ralph task check tasks.yaml --strict",
@@ -142,7 +145,7 @@ func dispatch(e env, args []string) error {
 		usage(e.stdout, group+" ")
 		return nil
 	case name == group:
-		return fail(exitUsage, "task takes create, list, check or prompt; 'ralph help task' tells more")
+		return fail(exitUsage, "task takes create, followup, list, check or prompt; 'ralph help task' tells more")
 	case name == "-version" || name == "--version":
 		name = "version"
 	}

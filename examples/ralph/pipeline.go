@@ -197,12 +197,13 @@ func (r *piped) runner(place pipeline.Place) (ralph.Runner, error) {
 	return &own, nil
 }
 
-// called names a stage of a task, where there are several.
-func called(t pipeline.AgreedTask, task ralph.Task) string {
-	if len(t.Stages) > 1 {
-		return line(task.ID + "." + task.Agent)
+// stage names a stage of a task, where there are several.
+func (r *piped) stage(task, agent string) string {
+	s := r.a.State
+	if i := s.Find(task); i >= 0 && len(s.Orders[s.Parts[i].Order]) == 1 || agent == "" {
+		return line(task)
 	}
-	return line(task.ID)
+	return line(task + "." + agent)
 }
 
 // strangers are what the tasks that are to be run start, and what else the workspace's
@@ -225,7 +226,7 @@ func (r *piped) strangers() (all []stranger) {
 func (r *piped) startsOf(t pipeline.AgreedTask) (all []stranger) {
 	for _, task := range t.Stages {
 		if task.Spec != nil {
-			all = append(all, r.c.stranger(r.file, called(t, task), task))
+			all = append(all, r.c.stranger(r.file, r.stage(task.ID, task.Agent), task))
 		}
 	}
 	return all
@@ -265,7 +266,10 @@ func (r *piped) resume() error {
 		}
 	}
 	e, err := r.p.Record.Look(r.name())
-	if err != nil || e.State.Done() && !r.resumes {
+	switch {
+	case err == nil && e.Holder != nil:
+		return wrong(&progress.HeldError{What: fmt.Sprintf("loop %q", e.Loop), Holder: *e.Holder})
+	case err != nil || e.State.Done() && !r.resumes:
 		return wrong(err)
 	}
 	r.events = events
@@ -276,10 +280,8 @@ func (r *piped) resume() error {
 // unrecorded refuses to begin what is said to run, and was begun elsewhere.
 func (r *piped) unrecorded() error {
 	for _, t := range r.a.Tasks {
-		for _, task := range t.Stages {
-			if t.Definition.Status == spec.StatusRunning && r.logged(r.name()+"/"+ralph.Start(task).Loop) {
-				return fail(exitConfig, "%s: %s was interrupted, and what was agreed for it is not on record in %s; a log in the workspace is not believed, for the agent can write to it. --state names the folder it was begun with, --new starts it over", r.file, line(task.ID), r.place.Path)
-			}
+		if t.Definition.Status == spec.StatusRunning && r.logged(t.Definition.ID) {
+			return fail(exitConfig, "%s: %s was interrupted, and what was agreed for it is not on record in %s; a log in the workspace is not believed, for the agent can write to it. --state names the folder it was begun with, --new starts it over", r.file, line(t.Definition.ID), r.place.Path)
 		}
 	}
 	return nil
@@ -335,7 +337,7 @@ func (r *piped) preview() error {
 		if err != nil {
 			return fail(exitConfig, "%w", err)
 		}
-		rows = append(rows, []string{called(t, task), task.HowVerified, fmt.Sprint(task.Limits.Iterations), strings.Join(cmd.Args, " ")})
+		rows = append(rows, []string{r.stage(task.ID, task.Agent), task.HowVerified, fmt.Sprint(task.Limits.Iterations), strings.Join(cmd.Args, " ")})
 	}
 	if columns(r.stdout, rows); dry.agent == nil {
 		return nil

@@ -58,6 +58,9 @@ type work struct {
 
 func (f *runFlags) run(e env, args []string) error {
 	w := &work{env: e, runFlags: f}
+	if f.given["slots"] && f.slots < 1 {
+		return fail(exitUsage, "--slots is a number, 1 or more, not %d", f.slots)
+	}
 	if err := w.locate(args); err != nil {
 		return err
 	}

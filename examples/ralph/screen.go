@@ -142,7 +142,9 @@ func (v *voice) Write(p []byte) (int, error) {
 	at := bytes.LastIndexByte(v.rest, '\n') + 1
 	var text strings.Builder
 	for l := range bytes.Lines(v.rest[:at]) {
-		text.WriteString(v.before + string(l))
+		if len(bytes.TrimSpace(l)) > 0 {
+			text.WriteString(v.before + string(l))
+		}
 	}
 	v.rest = append(v.rest[:0], v.rest[at:]...)
 	_, err := io.WriteString(v.out, text.String())
@@ -186,9 +188,9 @@ func (r *piped) talk() ralph.ProgressLog {
 		}
 		switch s := ev.State; {
 		case ev.Kind == ralph.EventLoopStarted && s != nil:
-			fmt.Fprintf(m.stderr, "\n=== %s %s\n", line(ev.Task), line(s.Task.Title))
+			fmt.Fprintf(m.stderr, "\n=== %s %s\n", r.stage(ev.Task, ev.Agent), line(s.Task.Title))
 			if s.Begun() {
-				m.say("%s goes on at iteration %d", ev.Task, s.Iteration)
+				m.say("%s goes on at iteration %d", r.stage(ev.Task, ev.Agent), s.Iteration)
 			}
 		case ev.Kind == ralph.EventLoopStopped && s != nil:
 			defer report(m.stdout, *s, false)

@@ -255,16 +255,20 @@ func (c criteria) terms() map[string]string {
 	return terms
 }
 
-// logged reports whether the log in the workspace tells of a loop that was
+// logged reports whether the log in the workspace tells of a loop of a task that was
 // interrupted.
-func (w *work) logged(loop string) bool {
+func (w *work) logged(task string) (open bool) {
 	file, err := ralph.OpenFile(w.logPath)
 	if err != nil {
 		return false
 	}
 	defer file.Close()
-	s, err := progress.Resume(file, loop)
-	return err == nil && !s.Done()
+	for rec, err := range progress.ReadJSONL(file) {
+		if err == nil && rec.Event.Task == task {
+			open = rec.Kind != ralph.EventLoopStopped
+		}
+	}
+	return open
 }
 
 // sayEnded names what was ended that a run which was killed had left running.

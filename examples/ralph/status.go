@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph/progress"
+	"github.com/ralph-loop/ralph/tasks/pipeline"
 )
 
 // statusFlags are the flags of status.
@@ -30,7 +31,7 @@ func (f *statusFlags) run(e env, _ []string) error {
 		return err
 	}
 	for last := ""; ; {
-		all, unread := dir.Standings(e.ctx)
+		all, unread := pipeline.Standings(e.ctx, dir)
 		if e.ctx.Err() != nil { // who watched it has seen enough
 			return nil
 		}
@@ -57,7 +58,7 @@ func (f *statusFlags) run(e env, _ []string) error {
 
 // text is what is shown, and what of it tells whether something has changed: on a
 // terminal also that time has passed.
-func (f *statusFlags) text(all []progress.Standing, terminal bool) (text, key string, err error) {
+func (f *statusFlags) text(all []pipeline.Standing, terminal bool) (text, key string, err error) {
 	if f.json {
 		text, err = asJSON(all, "")
 		return text, text, err
@@ -83,9 +84,9 @@ func asJSON(v any, indent string) (string, error) {
 const endedShown = 5
 
 // table is what people are shown. Of a run that is not active its loops are not told.
-func table(all []progress.Standing, now time.Time) string {
+func table(all []pipeline.Standing, now time.Time) string {
 	var active, interrupted, ended []string
-	runs := map[string]progress.Standing{}
+	runs := map[string]pipeline.Standing{}
 	for _, st := range all {
 		runs[st.Loop] = st
 	}
@@ -104,11 +105,11 @@ func table(all []progress.Standing, now time.Time) string {
 			for _, left := range st.Left {
 				interrupted = append(interrupted, "    still running: "+short(left, 60)+again+"ends it")
 			}
-		case under && (st.State.Done() || st.Status == progress.StatusInterrupted): // told with the run
+		case under && (st.State.Done() || st.Status == progress.StatusInterrupted || run.Tasks != nil): // told with the run
 		case st.State.Done():
 			ended = append(ended, text)
 		default:
-			active = append(active, text)
+			active = append(append(active, text), branches(st, all, now)...)
 		}
 	}
 	var b strings.Builder
@@ -124,4 +125,21 @@ func table(all []progress.Standing, now time.Time) string {
 		}
 	}
 	return b.String()
+}
+
+// branches are what is below a pipeline in the tree: its tasks, but those that have not
+// begun or are done, and below them their loops that run.
+func branches(run pipeline.Standing, all []pipeline.Standing, now time.Time) (lines []string) {
+	for _, t := range run.Tasks {
+		if t.Phase == pipeline.PhaseOpen && t.Iterations == 0 || t.Phase == pipeline.PhaseDone || t.Phase == pipeline.PhaseLeft {
+			continue
+		}
+		lines = append(lines, strings.TrimSuffix(fmt.Sprintf("    %s: %s %s; %s", line(t.ID), t.Phase, staged(t), line(t.Why)), "; "))
+		for _, st := range all {
+			if st.Parent == run.Loop && st.Task == t.ID && !st.State.Done() {
+				lines = append(lines, "      "+st.Line(now))
+			}
+		}
+	}
+	return lines
 }

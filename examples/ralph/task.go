@@ -12,11 +12,13 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/tasks"
+	"github.com/ralph-loop/ralph/tasks/pipeline"
 	"github.com/ralph-loop/ralph/tasks/spec"
 )
 
@@ -90,9 +92,14 @@ func (f *createFlags) run(e env, args []string) error {
 	if ext := strings.ToLower(filepath.Ext(f.file)); ext != ".yaml" && ext != ".yml" && ext != ".json" {
 		return fail(exitUsage, "--file %s: definitions are in a file that ends in .yaml, .yml or .json", f.file)
 	}
+	add := addDefinition
+	if parent := args[0]; e.verb == "task followup" {
+		args = args[1:]
+		add = func(path string, def spec.Definition) error { return addFollowup(e, path, parent, def) }
+	}
 	f.def.ID, f.def.SpecID, f.def.Title = args[0], args[1], args[2]
 	f.def.Status, f.def.Completion, f.def.CreatedAt = spec.StatusTodo, &f.done, time.Now().UTC().Truncate(time.Second)
-	if err := addDefinition(f.file, f.def); err != nil {
+	if err := add(f.file, f.def); err != nil {
 		return err
 	}
 	fmt.Fprintf(e.stdout, "%s added to %s\n", line(f.def.ID), f.file)
@@ -113,6 +120,19 @@ func (c *criteriaFlags) configure(stage string) (err error) {
 	case c.config != "":
 		c.Config = json.RawMessage(c.config)
 		return unless(json.Valid(c.Config), exitUsage, "--%s-verify-config is not JSON", stage)
+	}
+	return err
+}
+
+// addFollowup adds a definition that follows another one of its file.
+func addFollowup(e env, path, parent string, def spec.Definition) error {
+	to := &pipeline.File{Path: named(path)}
+	there, err := to.Read(e.ctx)
+	if slices.ContainsFunc(there, func(d spec.Definition) bool { return d.ID == def.ID }) {
+		err = fail(exitConfig, "%s: the file has a task of this ID", def.ID)
+	}
+	if err == nil {
+		_, err = to.AddFollowups(e.ctx, parent, []spec.Definition{def})
 	}
 	return err
 }

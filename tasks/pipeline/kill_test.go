@@ -49,7 +49,7 @@ eval "$2"
 func TestKilledProgram(t *testing.T) {
 	folder := os.Getenv(killedEnv)
 	if folder == "" {
-		t.Skip("the program of other tests")
+		return
 	}
 	t.Setenv("P", folder)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -168,8 +168,7 @@ func (k *killing) live(sig syscall.Signal, events int, change ...func(*exec.Cmd)
 	}
 	to.Close()
 	fmt.Fprintf(&k.said, "--- %v after %d events; %s\n", sig, events, bytes.TrimSpace(k.read("kill")))
-	ended := make(chan error, 1)
-	go func() { ended <- cmd.Wait(); from.Close() }()
+	defer from.Close()
 	n := 0
 	for lines := bufio.NewScanner(from); lines.Scan(); {
 		fmt.Fprintln(&k.said, lines.Text())
@@ -178,7 +177,7 @@ func (k *killing) live(sig syscall.Signal, events int, change ...func(*exec.Cmd)
 			cmd.Process.Signal(sig)
 		}
 	}
-	<-ended
+	_ = cmd.Wait() // it was killed, as often as not
 	if sig == os.Interrupt && n >= events && events > 0 && !over {
 		k.Error("an interrupt is no clean end")
 	}
@@ -335,7 +334,7 @@ kill -9 $(cat $P/pid)
 func TestKilledAtEachCall(t *testing.T) {
 	git, err := exec.LookPath("git")
 	if err != nil {
-		t.Skip("no git")
+		t.Fatal(err)
 	}
 	for offset := range 2 {
 		t.Run(strconv.Itoa(offset), func(t *testing.T) {
@@ -345,60 +344,13 @@ func TestKilledAtEachCall(t *testing.T) {
 			if err := os.Chmod(filepath.Join(k.folder, "bin", "git"), 0o755); err != nil {
 				t.Fatal(err)
 			}
-			for n, over := 16+3*offset, false; !over; n += 5 {
+			for n, over := 16+3*offset, false; !over; n += 8 {
 				os.Remove(filepath.Join(k.folder, "calls"))
 				over = k.live(0, 0, func(cmd *exec.Cmd) {
 					cmd.Env = append(cmd.Env, "N="+strconv.Itoa(n), "P="+k.folder, "PATH="+filepath.Join(k.folder, "bin")+":"+os.Getenv("PATH"))
 				})
 			}
 			k.over(map[string]string{"shared": "one", "T1": "made", "T1.test": "tested", "T2": "made", "T2.test": "tested"}, "T1 done, T2 done")
-		})
-	}
-}
-
-// killedGitAt is a git that kills the program, once, when a command holds the words $AT, or
-// when the task file says that a task is done; before the command is run, or after.
-const killedGitAt = `case "$WHEN $*" in
-before*$AT*) if [ -e $P/armed ]; then rm $P/armed; kill -9 $(cat $P/pid); exit 1; fi ;;
-after*$AT*) if [ -e $P/armed ]; then %[1]q "$@"; rm $P/armed; kill -9 $(cat $P/pid); exit 1; fi ;;
-done*) if [ -e $P/armed ] && grep -q 'status: done' $P/ws/tasks.yaml; then rm $P/armed; kill -9 $(cat $P/pid); exit 1; fi ;;
-esac
-exec %[1]q "$@"
-`
-
-// TestKilledInMerge kills a merge before and after it is verified, recorded, made, written
-// down and cleared away: it is made once, and no agent runs again.
-func TestKilledInMerge(t *testing.T) {
-	git, err := exec.LookPath("git")
-	if err != nil {
-		t.Skip("no git")
-	}
-	for _, tt := range []struct{ when, at string }{
-		{"before", "merge-tree"}, {"after", "commit-tree"}, {"before", "read-tree -m -u"}, {"after", "read-tree -m -u"},
-		{"before", "ralph: merge"}, {"after", "ralph: merge"}, {"done", "anything"}, {"before", "update-ref -d"}, {"after", "update-ref -d"},
-	} {
-		t.Run(tt.when+" "+tt.at, func(t *testing.T) {
-			k := kill(t, map[string]string{"coder": "echo made >$T; echo more >>shared; rm -f README; mkdir -p a/b; echo deep >a/b/c"}, killedTask("T1", nil, ""))
-			writeAll(t, k.folder, map[string]string{"bin/git": "#!/bin/sh\n" + fmt.Sprintf(killedGitAt, git), "armed": ""})
-			if err := os.Chmod(filepath.Join(k.folder, "bin", "git"), 0o755); err != nil {
-				t.Fatal(err)
-			}
-			k.live(0, 0, func(cmd *exec.Cmd) {
-				cmd.Env = append(cmd.Env, "P="+k.folder, "WHEN="+tt.when, "AT="+tt.at, "PATH="+filepath.Join(k.folder, "bin")+":"+os.Getenv("PATH"))
-			})
-			if _, err := os.Lstat(filepath.Join(k.folder, "armed")); err == nil {
-				t.Fatal("it was not killed")
-			}
-			if !k.live(0, 0) {
-				t.Error("it is not over")
-			}
-			k.over(map[string]string{"shared": "one\ntwo\nthree\nmore", "T1": "made", "T1.test": "tested", "a/b/c": "deep"}, "T1 done")
-			if ran := strings.Fields(string(k.read("ran"))); !slices.Equal(ran, []string{"T1.coder", "T1.tester"}) {
-				t.Errorf("ran %q", ran)
-			}
-			if n := sh(t, k.ws, "git rev-list --count --min-parents=2 main"); n != "1" {
-				t.Errorf("%s merges", n)
-			}
 		})
 	}
 }

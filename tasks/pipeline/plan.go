@@ -15,7 +15,7 @@ import (
 type Planned struct {
 	ID, Sum string   // see [Part]
 	After   []string // the tasks that it waits for
-	Agents  []string // through which it goes, in their order: one at least, and none twice
+	Agents  []string // through which it goes, in their order: one at least, and none twice; one alone may be ""
 	// Phase is PhaseOpen, PhaseDone or PhaseLeft, as its source says.
 	Phase Phase
 	// Anew has what is on record of it not count: its source wants it done again.
@@ -91,7 +91,7 @@ func sound(agents []string) error {
 		return fmt.Errorf("has %d agents; it must have 1 to %d", len(agents), maxAgents)
 	}
 	for i, agent := range agents {
-		if agent == "" {
+		if agent == "" && len(agents) > 1 { // the only one needs none
 			return errors.New("has an agent without a name")
 		}
 		if slices.Contains(agents[:i], agent) {

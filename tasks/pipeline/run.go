@@ -323,39 +323,6 @@ func (r *run) write(ctx context.Context, part int, u Update) error {
 	return err
 }
 
-// altered notes that somebody else has changed a task.
-func (r *run) altered(ctx context.Context, id, what string) error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.s.Find(id) < 0 || r.noted["altered "+id] {
-		return nil
-	}
-	r.noted["altered "+id] = true
-	return r.noteLocked(ctx, Event{Kind: EventAltered, Task: id, Text: what})
-}
-
-// look finds what somebody else has done to the tasks.
-func (r *run) look(ctx context.Context) (err error) {
-	w, ok := r.p.Source.(Watcher)
-	if !ok {
-		return nil
-	}
-	var altered map[string]string
-	var added []spec.Definition
-	if err = plugin.Call("pipeline: Source.Changes", func() (err error) { altered, added, err = w.Changes(ctx); return }); err != nil {
-		return err
-	}
-	for id, what := range altered {
-		if err := r.altered(ctx, id, what); err != nil {
-			return err
-		}
-	}
-	for _, d := range added {
-		r.say(ctx, d.ID, fmt.Sprintf("%s was added while this ran; it waits for the next run", d.ID))
-	}
-	return nil
-}
-
 // say tells people something, once.
 func (r *run) say(ctx context.Context, task, text string) {
 	r.mu.Lock()

@@ -298,8 +298,11 @@ func (st *stage) control() func(context.Context, ralph.State) (ralph.State, erro
 				st.reserve(ctx, st.Part, ev)
 				return s, nil
 			}
+			if st.journal != nil {
+				st.ask(ctx) // what was asked of the run by now holds for this iteration
+			}
 			now, changed := st.reserve(ctx, st.Part, ev)
-			if l, granted := now.Granted(st.Task, s); granted {
+			if l, granted := now.Granted(st.Task, s); granted && !st.halted() {
 				asked := s
 				st.asked = &asked
 				return s.Limit(l), nil
@@ -320,9 +323,15 @@ func (st *stage) control() func(context.Context, ralph.State) (ralph.State, erro
 // halted reports whether no iteration of the loop begins any more, however long it would
 // wait: the run ends, or the task does not count.
 func (st *stage) halted() bool {
-	st.mu.Lock()
-	defer st.mu.Unlock()
-	return st.err != nil || st.s.Done() || st.s.Stands[st.Part].Phase != PhaseRunning
+	now := st.state()
+	return st.failing() || now.Done() || now.Stands[st.Part].Phase != PhaseRunning
+}
+
+// failing reports whether the run ends by an error.
+func (r *run) failing() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.err != nil
 }
 
 // last is what the last iteration of the loop has used, nil = none has ended here.
