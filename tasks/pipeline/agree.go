@@ -72,18 +72,9 @@ func (p *Pipeline) Agree(ctx context.Context) (*Agreed, error) {
 	if p.Anew {
 		last, a.rejected = nil, map[string]Event{}
 	}
-	var defs []spec.Definition
-	if err := plugin.Call("pipeline: Source.Read", func() (err error) { defs, err = p.Source.Read(ctx); return }); err != nil {
+	defs, err := p.read(ctx)
+	if err != nil {
 		return nil, err
-	}
-	defs = slices.Clone(defs)
-	slices.SortStableFunc(defs, func(a, b spec.Definition) int { // as an unsigned number, one less than 0 is the greatest
-		return cmp.Compare(uint(max(a.Priority, 0))-1, uint(max(b.Priority, 0))-1)
-	})
-	if !p.own() {
-		if _, err := p.Config.Stages(p.Stages, defs...); err != nil {
-			return nil, err
-		}
 	}
 	var all []Planned
 	agents := map[string]bool{}
@@ -101,16 +92,35 @@ func (p *Pipeline) Agree(ctx context.Context) (*Agreed, error) {
 	if a.State, err = Plan(p.rules(agents), all, last); err != nil {
 		return nil, err
 	}
-	if p.Prompt == nil {
-		if a.roles, err = p.Prompts.Load(sorted(agents)); err != nil {
-			return nil, err
-		}
+	return a, a.prepare(ctx, sorted(agents))
+}
+
+// prepare finds what else is agreed: what the agents are told, what lies outside, and what
+// git runs.
+func (a *Agreed) prepare(ctx context.Context, agents []string) (err error) {
+	if a.p.Prompt == nil {
+		a.roles, err = a.p.Prompts.Load(agents)
 	}
-	a.pin(ctx)
-	if p.Rules.Merge {
+	if err == nil && a.p.Rules.Merge {
 		a.Filters, err = a.filters(ctx)
 	}
-	return a, err
+	a.pin(ctx)
+	return err
+}
+
+// read reads the definitions, in the order in which they are to be begun.
+func (p *Pipeline) read(ctx context.Context) (defs []spec.Definition, err error) {
+	if err := plugin.Call("pipeline: Source.Read", func() (err error) { defs, err = p.Source.Read(ctx); return }); err != nil {
+		return nil, err
+	}
+	defs = slices.Clone(defs)
+	slices.SortStableFunc(defs, func(a, b spec.Definition) int { // as an unsigned number, one less than 0 is the greatest
+		return cmp.Compare(uint(max(a.Priority, 0))-1, uint(max(b.Priority, 0))-1)
+	})
+	if !p.own() {
+		_, err = p.Config.Stages(p.Stages, defs...)
+	}
+	return defs, err
 }
 
 func sorted(set map[string]bool) (all []string) {

@@ -50,41 +50,9 @@ const (
 // Summaries are those of all tasks, in their order. The events are those that led to s,
 // see [Recorded]; without them it is not known what was used, and why something failed.
 func (s State) Summaries(events []Event) []Summary {
-	type total struct {
-		why, altered string
-		loops        map[string]Event
-	}
-	all := map[string]*total{}
-	agreed := map[string]string{}
+	all := told{}
 	for _, ev := range events {
-		if ev.Kind == EventStarted && ev.State != nil {
-			for _, p := range ev.State.Parts { // what was another task counts no more
-				if was := agreed[p.ID]; was != "" && p.Sum != was {
-					delete(all, p.ID)
-				} else if t := all[p.ID]; t != nil {
-					t.altered = "" // it is agreed as it is
-				}
-				agreed[p.ID] = p.Sum
-			}
-		}
-		t := all[ev.Task]
-		if t == nil {
-			t = &total{loops: map[string]Event{}}
-			all[ev.Task] = t
-		}
-		switch ev.Kind {
-		case EventBegan:
-			t.why = ""
-		case EventEnded:
-			t.loops[ev.Loop] = ev
-			if t.why = ""; ev.rejects() {
-				t.why = ev.reason()
-			}
-		case EventAltered:
-			t.why, t.altered = ev.Text, ev.Text
-		case EventUnmerged, EventBroken:
-			t.why = ev.Text
-		}
+		all.tell(ev)
 	}
 	sums := make([]Summary, len(s.Parts))
 	for i, p := range s.Parts {
@@ -103,6 +71,46 @@ func (s State) Summaries(events []Event) []Summary {
 		sums[i] = sum
 	}
 	return sums
+}
+
+// told is what events tell of tasks, by their IDs.
+type told map[string]*tale
+
+type tale struct {
+	sum, why, altered string
+	loops             map[string]Event // their ends
+}
+
+func (all told) tell(ev Event) {
+	if ev.Kind == EventStarted && ev.State != nil {
+		for _, p := range ev.State.Parts {
+			was := all[p.ID]
+			switch {
+			case was == nil || was.sum != "" && was.sum != p.Sum: // what was another task counts no more
+				all[p.ID] = &tale{sum: p.Sum, loops: map[string]Event{}}
+			default:
+				was.sum, was.altered = p.Sum, "" // it is agreed as it is
+			}
+		}
+	}
+	t := all[ev.Task]
+	if t == nil {
+		t = &tale{loops: map[string]Event{}}
+		all[ev.Task] = t
+	}
+	switch ev.Kind {
+	case EventBegan:
+		t.why = ""
+	case EventEnded:
+		t.loops[ev.Loop] = ev
+		if t.why = ""; ev.rejects() {
+			t.why = ev.reason()
+		}
+	case EventAltered:
+		t.why, t.altered = ev.Text, ev.Text
+	case EventUnmerged, EventBroken:
+		t.why = ev.Text
+	}
 }
 
 // status is what a source shows of a task in such a phase.

@@ -298,9 +298,7 @@ func (st *stage) control() func(context.Context, ralph.State) (ralph.State, erro
 				st.reserve(ctx, st.Part, ev)
 				return s, nil
 			}
-			if st.journal != nil {
-				st.ask(ctx) // what was asked of the run by now holds for this iteration
-			}
+			st.ask(ctx) // what was asked of the run by now holds for this iteration
 			now, changed := st.reserve(ctx, st.Part, ev)
 			if l, granted := now.Granted(st.Task, s); granted && !st.halted() {
 				asked := s

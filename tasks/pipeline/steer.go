@@ -33,6 +33,9 @@ func (r *run) steered(ctx context.Context) (context.Context, func()) {
 
 // ask takes over what others have asked for.
 func (r *run) ask(ctx context.Context) {
+	if r.journal == nil {
+		return
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	rules := r.s.Rules
@@ -44,7 +47,7 @@ func (r *run) ask(ctx context.Context) {
 	case l.CostUSD != rules.CostUSD || l.Tokens != rules.Tokens || l.Duration != rules.Duration:
 		r.noteLocked(ctx, Event{Kind: EventRules, State: &State{Rules: Rules{CostUSD: l.CostUSD, Tokens: l.Tokens, Duration: l.Duration}}})
 	}
-	if l.Iterations != unbounded && !now.Done() {
+	if l.Iterations != unbounded && !now.Done() && !r.s.Done() {
 		r.noteLocked(ctx, Event{Kind: EventStopped, Stop: ralph.StopIterations, Text: "somebody has stopped it"})
 	}
 	if now.Paused != r.s.Paused {
