@@ -50,7 +50,10 @@ func (r *run) phase(part int) Phase { return r.state().Stands[part].Phase }
 
 // finished notes that a task is on the main branch.
 func (r *run) finished(ctx context.Context, part int, used ralph.Usage) error {
-	if err := r.write(ctx, part, Update{Status: spec.StatusDone}); err != nil {
+	now := r.state()
+	order := now.Orders[now.Parts[part].Order]
+	last := r.knownOf(part, order[len(order)-1])
+	if err := r.write(ctx, part, Update{Status: spec.StatusDone, Iteration: last.state.Completed()}); err != nil {
 		return err
 	}
 	r.mu.Lock()
