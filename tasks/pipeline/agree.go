@@ -65,25 +65,13 @@ func (p *Pipeline) Agree(ctx context.Context) (*Agreed, error) {
 	if a.verifier == nil {
 		a.verifier = spec.Verifier(spec.Env{Dir: dir, Redact: p.Redact})
 	}
-	last, err := a.last(ctx)
+	last, err := a.counts(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if p.Anew {
-		last, a.rejected = nil, map[string]Event{}
-	}
-	var defs []spec.Definition
-	if err := plugin.Call("pipeline: Source.Read", func() (err error) { defs, err = p.Source.Read(ctx); return }); err != nil {
+	defs, err := p.definitions(ctx)
+	if err != nil {
 		return nil, err
-	}
-	defs = slices.Clone(defs)
-	slices.SortStableFunc(defs, func(a, b spec.Definition) int { // as an unsigned number, one less than 0 is the greatest
-		return cmp.Compare(uint(max(a.Priority, 0))-1, uint(max(b.Priority, 0))-1)
-	})
-	if !p.own() {
-		if _, err := p.Config.Stages(p.Stages, defs...); err != nil {
-			return nil, err
-		}
 	}
 	var all []Planned
 	agents := map[string]bool{}
@@ -111,6 +99,22 @@ func (p *Pipeline) Agree(ctx context.Context) (*Agreed, error) {
 		a.Filters, err = a.filters(ctx)
 	}
 	return a, err
+}
+
+// definitions are those of the source, in the order of their priorities.
+func (p *Pipeline) definitions(ctx context.Context) (defs []spec.Definition, err error) {
+	err = plugin.Call("pipeline: Source.Read", func() (err error) { defs, err = p.Source.Read(ctx); return })
+	if err != nil {
+		return nil, err
+	}
+	defs = slices.Clone(defs)
+	slices.SortStableFunc(defs, func(a, b spec.Definition) int { // as an unsigned number, one less than 0 is the greatest
+		return cmp.Compare(uint(max(a.Priority, 0))-1, uint(max(b.Priority, 0))-1)
+	})
+	if !p.own() {
+		_, err = p.Config.Stages(p.Stages, defs...)
+	}
+	return defs, err
 }
 
 func sorted(set map[string]bool) (all []string) {

@@ -12,6 +12,15 @@ import (
 	"github.com/ralph-loop/ralph/progress"
 )
 
+// counts is last, as far as what is on record counts. A merge that was killed always does.
+func (a *Agreed) counts(ctx context.Context) (*State, error) {
+	last, err := a.last(ctx)
+	if a.p.Anew {
+		last, a.rejected = nil, map[string]Event{}
+	}
+	return last, err
+}
+
 // last is where the last run stands on record, nil = there is none.
 func (a *Agreed) last(ctx context.Context) (*State, error) {
 	p := a.p

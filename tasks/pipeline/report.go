@@ -49,13 +49,8 @@ func (s State) Summaries(events []Event) []Summary {
 	all := map[string]*total{}
 	agreed := map[string]string{}
 	for _, ev := range events {
-		if ev.Kind == EventStarted && ev.State != nil {
-			for _, p := range ev.State.Parts { // what was another task counts no more
-				if was := agreed[p.ID]; was != "" && p.Sum != was {
-					delete(all, p.ID)
-				}
-				agreed[p.ID] = p.Sum
-			}
+		for _, id := range ev.changed(agreed) { // what was another task counts no more
+			delete(all, id)
 		}
 		t := all[ev.Task]
 		if t == nil {
@@ -89,6 +84,20 @@ func (s State) Summaries(events []Event) []Summary {
 		sums[i] = sum
 	}
 	return sums
+}
+
+// changed are the tasks of a run that begins which were others before, by their sums.
+func (ev Event) changed(before map[string]string) (ids []string) {
+	if ev.Kind != EventStarted || ev.State == nil {
+		return nil
+	}
+	for _, p := range ev.State.Parts {
+		if was := before[p.ID]; was != "" && p.Sum != was {
+			ids = append(ids, p.ID)
+		}
+		before[p.ID] = p.Sum
+	}
+	return ids
 }
 
 // reason says for people why a stage has ended so.

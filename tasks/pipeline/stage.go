@@ -99,17 +99,23 @@ func (r *run) stage(ctx context.Context, step Step) error {
 		r.known[step.Loop] = k
 		r.mu.Unlock()
 	}
-	if ev.Stop == "" || ev.Stop == ralph.StopCancelled { // or the run would have stopped for want of tasks
-		r.cancelled(ctx) // its error is note's, too
-	}
-	r.look(context.WithoutCancel(ctx)) // what was altered does not count; its error is that of what is written
-	if told := r.note(ctx, ev); told != nil {
+	if told := r.tell(ctx, ev); told != nil {
 		return told
 	}
 	if errors.Is(err, errHalted) || final.Done() || ctx.Err() != nil {
 		err = nil
 	}
 	return cmp.Or(err, r.propose(ctx, step.Part), r.settled(ctx, step, ev))
+}
+
+// tell records how a stage has ended. That the run is cancelled comes before: else it would
+// have stopped for want of tasks. So does what somebody else has changed: it does not count.
+func (r *run) tell(ctx context.Context, ev Event) error {
+	if ev.Stop == "" || ev.Stop == ralph.StopCancelled {
+		r.cancelled(ctx) // its error is note's, too
+	}
+	r.look(context.WithoutCancel(ctx)) // its error is that of what is written next
+	return r.note(ctx, ev)
 }
 
 // A stage is a stage that runs.
@@ -275,86 +281,6 @@ func (r *run) knownOf(part int, agent string) known {
 		}
 	}
 	return known{}
-}
-
-// control lets others steer the loop, and has its iterations wait for the budget.
-func (st *stage) control() func(context.Context, ralph.State) (ralph.State, error) {
-	return func(ctx context.Context, s ralph.State) (ralph.State, error) {
-		for {
-			if st.loops != nil {
-				var err error
-				if s, err = st.loops.Control(ctx, s); err != nil {
-					return s, err
-				}
-			}
-			ev := Event{Kind: EventReserve, Task: st.Task, Agent: st.Agent, Loop: st.Loop, Usage: s.Usage, Last: st.last(s)}
-			switch {
-			case s.Done() || s.Running:
-				return s, nil
-			case st.halted():
-				return s, errHalted
-			case s.Paused || time.Until(s.NotBefore()) > 0:
-				ev.Kind = EventHeld // what it had reserved is for others meanwhile
-				st.reserve(ctx, st.Part, ev)
-				return s, nil
-			}
-			if st.journal != nil {
-				st.ask(ctx) // what was asked of the run by now holds for this iteration
-			}
-			now, changed := st.reserve(ctx, st.Part, ev)
-			if l, granted := now.Granted(st.Task, s); granted && !st.halted() {
-				asked := s
-				st.asked = &asked
-				return s.Limit(l), nil
-			}
-			if st.halted() {
-				return s, errHalted
-			}
-			select {
-			case <-changed:
-			case <-time.After(time.Second / 2): // others may have steered the loop
-			case <-ctx.Done():
-				return s, nil // the loop sees what has ended it
-			}
-		}
-	}
-}
-
-// halted reports whether no iteration of the loop begins any more, however long it would
-// wait: the run ends, or the task does not count.
-func (st *stage) halted() bool {
-	now := st.state()
-	return st.failing() || now.Done() || now.Stands[st.Part].Phase != PhaseRunning
-}
-
-// failing reports whether the run ends by an error.
-func (r *run) failing() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.err != nil
-}
-
-// last is what the last iteration of the loop has used, nil = none has ended here.
-func (st *stage) last(s ralph.State) *Amount {
-	if st.asked == nil || s.Completed() == st.asked.Completed() {
-		return nil
-	}
-	return &Amount{CostUSD: s.LastCost, Tokens: tokens(s.Usage) - tokens(st.asked.Usage)}
-}
-
-// reserve asks for the next iteration of a loop, or gives back what it had for the last.
-// That it still has to wait is no news, nor that it has nothing.
-func (r *run) reserve(ctx context.Context, part int, ev Event) (State, <-chan struct{}) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	next := r.s.Next(ev)
-	i, j := r.s.running(part), next.running(part)
-	if i >= 0 && j >= 0 && r.s.Running[i].Reserved == nil && next.Running[j].Reserved == nil && r.s.Running[i].Waits == next.Running[j].Waits && next.Stop == r.s.Stop {
-		r.s = next
-	} else {
-		r.noteLocked(ctx, ev) // its error is in r.err
-	}
-	return r.s, r.changed
 }
 
 // settled writes down how a task stands after a stage.
