@@ -45,7 +45,7 @@ func (r *run) ask(ctx context.Context) {
 	case l.CostUSD != rules.CostUSD || l.Tokens != rules.Tokens || l.Duration != rules.Duration:
 		r.noteLocked(ctx, Event{Kind: EventRules, State: &State{Rules: Rules{CostUSD: l.CostUSD, Tokens: l.Tokens, Duration: l.Duration}}})
 	}
-	if l.Iterations != unbounded && !now.Done() {
+	if l.Iterations != unbounded && !now.Done() && !r.s.Done() {
 		r.noteLocked(ctx, Event{Kind: EventStopped, Stop: ralph.StopIterations, Text: "somebody has stopped it"})
 	}
 	if now.Paused != r.s.Paused {
