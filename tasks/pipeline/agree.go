@@ -22,13 +22,14 @@ import (
 type Agreed struct {
 	// State is where the run begins, also with what is on record of earlier ones.
 	State State
-	// Tasks are its parts, by their index.
+	// Tasks are its parts, by their index; when it has run, also those that were added.
 	Tasks []AgreedTask
 	// Filters are the commands that the workspace's own git configuration runs on files
 	// that are committed and checked out, and those that it merges by: with Rules.Merge
 	// they run. Those of the user's configuration are not among them.
 	Filters []string
 
+	all      []AgreedTask // Tasks, once it has run
 	p        *Pipeline
 	dir      string
 	verifier ralph.Verifier
@@ -278,7 +279,18 @@ func sum(d spec.Definition) string {
 }
 
 // Run does what was agreed, see [Pipeline.Run].
-func (a *Agreed) Run(ctx context.Context) (State, error) { return a.run(ctx, nil) }
+func (a *Agreed) Run(ctx context.Context) (State, error) {
+	s, err := a.run(ctx, nil)
+	a.publish()
+	return s, err
+}
+
+// publish has Tasks hold those that were added. Not while it runs: callers read it.
+func (a *Agreed) publish() {
+	if a.all != nil {
+		a.Tasks = a.all
+	}
+}
 
 // Events does what was agreed, see [Pipeline.Events].
 func (a *Agreed) Events(ctx context.Context) iter.Seq2[Event, error] {
@@ -302,7 +314,9 @@ func (a *Agreed) Events(ctx context.Context) iter.Seq2[Event, error] {
 				cancel(ralph.ErrAbandoned)
 			}
 		}
-		if err := <-ended; err != nil && !broken {
+		err := <-ended
+		a.publish()
+		if err != nil && !broken {
 			yield(Event{}, err)
 		}
 	}

@@ -84,8 +84,9 @@ type Pipeline struct {
 	// Include are globs, as in a .gitignore, of untracked files of the workspace that come
 	// into each worktree, beside those that the file .worktreeinclude there names.
 	Include []string
-	// Follow has tasks that agents propose run in this run. They are added to the source
-	// all the same, if it can (see [Follower]).
+	// Follow has tasks that agents propose run in this run; what the agents of those propose
+	// waits for the next. They are added to the source all the same, if it can (see
+	// [Follower]).
 	Follow bool
 	// Trusted says whether the checks of such a task may run their commands, which an agent
 	// has written. It must not ask anybody. nil = only those that run none.
