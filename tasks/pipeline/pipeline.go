@@ -3,9 +3,9 @@
 // was verified is merged into the main branch, and nothing else is.
 //
 //	p := pipeline.Pipeline{
-//		Source:    &pipeline.File{Path: "tasks.yaml"},
-//		Runner:    func(pipeline.Place) (ralph.Runner, error) { return ralph.Preset("claude") },
-//		Rules:     pipeline.Rules{Slots: 4, Merge: true},
+//		Source: &pipeline.File{Path: "tasks.yaml"},
+//		Runner: func(pipeline.Place) (ralph.Runner, error) { return ralph.Preset("claude") },
+//		Rules:  pipeline.Rules{Slots: 4, Merge: true},
 //	}
 //	final, err := p.Run(ctx)
 //
@@ -57,7 +57,7 @@ type Pipeline struct {
 	// Config has the defaults of the agents, and who rejects whose work.
 	Config spec.Config
 	// Task is what a loop runs for an agent's stage of a definition; nil = [spec.Config.Task]
-	// of Config. Its Dir is set by the pipeline, and so are those of its limits that are 0.
+	// of Config. Its ID, Agent and Dir are set by the pipeline, and its limits as Limits says.
 	Task func(d spec.Definition, agent string) (ralph.Task, error)
 	// HowVerified tells the agents how their work is verified beside what the definitions
 	// say: "the command `go test ./...` must succeed". "" = by nothing else.
@@ -74,9 +74,9 @@ type Pipeline struct {
 	// Rules say how many agents work at the same time, and what may be spent in all.
 	Rules Rules
 	// Limits are those of each loop. Iterations go before a task's own, the others behind
-	// them. Retries, Failures and what Rules bound are ignored: an agent that fails, or a
-	// check that cannot run, is a failed iteration. IterationTimeout: 0 = one hour,
-	// negative = none.
+	// them. Retries and Failures are ignored, also a task's: an agent that fails, or a check
+	// that cannot run, is a failed iteration. So are CostUSD, Tokens and Duration, which
+	// Rules has for the whole run. IterationTimeout: 0 = one hour, negative = none.
 	Limits ralph.Limits
 	// Share lets several agents work at the same time in the same folder, without a
 	// worktree for each. They see and break each other's work.
