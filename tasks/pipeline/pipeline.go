@@ -50,7 +50,10 @@ type Pipeline struct {
 
 	// Runner is the client of an agent, which works in a place. It is required, is asked
 	// when a stage begins, and may return the same for all. Agents of a task differ by
-	// what they are told, and may be of different clients.
+	// what they are told, and may be of different clients. That it returns an error is a
+	// mistake in the task's definition: the task is set to [spec.StatusFailed], and waits
+	// for a person. What goes by itself is for [ralph.Runner.Run] to return; and if the
+	// Runner has a method Validate(ralph.Task) error, its error ends the run.
 	Runner func(Place) (ralph.Runner, error)
 	// Verifier verifies the tasks that Task returns. nil = [spec.Verifier], without a judge.
 	Verifier ralph.Verifier
@@ -85,7 +88,9 @@ type Pipeline struct {
 	// into each worktree, beside those that the file .worktreeinclude there names.
 	Include []string
 	// Follow has tasks that agents propose run in this run. They are added to the source
-	// all the same, if it can (see [Follower]).
+	// all the same, if it can (see [Follower]), and the next run runs them like any other,
+	// with the commands that an agent has written for their checks: have somebody look
+	// at them before, see [Pipeline.Agree] and [spec.TaskVerifier.Starts].
 	Follow bool
 	// Trusted says whether the checks of such a task may run their commands, which an agent
 	// has written. It must not ask anybody. nil = only those that run none.

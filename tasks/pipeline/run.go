@@ -38,6 +38,7 @@ type run struct {
 	err     error         // what could not be recorded: nothing more begins
 	known   map[string]known
 	noted   map[string]bool // what was told already
+	taken   map[int]bool    // the tasks that were taken for this run; of drive alone
 	local   ralph.Local     // what all loops have
 
 	gits  sync.Mutex // worktrees are made one at a time
@@ -62,7 +63,7 @@ var errHalted = errors.New("pipeline: nothing more begins")
 func (a *Agreed) run(ctx context.Context, watch func(Event)) (State, error) {
 	r := &run{
 		Agreed: a, watch: watch, began: time.Now(), s: a.State, elapsed: a.State.Elapsed, changed: make(chan struct{}),
-		known: map[string]known{}, trees: map[int]*git.Tree{}, tips: map[int]string{}, noted: map[string]bool{},
+		known: map[string]known{}, trees: map[int]*git.Tree{}, tips: map[int]string{}, noted: map[string]bool{}, taken: map[int]bool{},
 	}
 	if ctx.Err() != nil {
 		return r.s, context.Cause(ctx)
@@ -307,7 +308,9 @@ func (r *run) end(ctx context.Context, err error) error {
 // it is no error of the run.
 func (r *run) write(ctx context.Context, part int, u Update) error {
 	u.Time = time.Now().UTC().Round(time.Second)
-	err := r.p.Source.Write(context.WithoutCancel(ctx), r.agreed(part).Definition.ID, u)
+	err := plugin.Call("pipeline: Source", func() error {
+		return r.p.Source.Write(context.WithoutCancel(ctx), r.agreed(part).Definition.ID, u)
+	})
 	if altered, ok := errors.AsType[*AlteredError](err); ok {
 		return r.altered(ctx, altered.ID, altered.What)
 	}
@@ -331,7 +334,9 @@ func (r *run) look(ctx context.Context) error {
 	if !ok {
 		return nil
 	}
-	altered, added, err := w.Changes(ctx)
+	var altered map[string]string
+	var added []spec.Definition
+	err := plugin.Call("pipeline: Source", func() (err error) { altered, added, err = w.Changes(ctx); return })
 	if err != nil {
 		return err
 	}
