@@ -55,7 +55,8 @@ type Pipeline struct {
 	// for a person. What goes by itself is for [ralph.Runner.Run] to return; and if the
 	// Runner has a method Validate(ralph.Task) error, its error ends the run.
 	Runner func(Place) (ralph.Runner, error)
-	// Verifier verifies the tasks that Task returns. nil = [spec.Verifier], without a judge.
+	// Verifier verifies the tasks that Task returns. nil = [spec.Verifier], without a judge,
+	// which needs the Spec that [spec.Config.Task] gives a task.
 	Verifier ralph.Verifier
 	// Config has the defaults of the agents, and who rejects whose work.
 	Config spec.Config
@@ -65,8 +66,9 @@ type Pipeline struct {
 	// HowVerified tells the agents how their work is verified beside what the definitions
 	// say: "the command `go test ./...` must succeed". "" = by nothing else.
 	HowVerified string
-	// Stages are the agents of this run; the others are left out. nil = all that Config
-	// and the definition have, see [spec.Config.Stages]. With Task they may be any, in
+	// Stages are the agents of this run; the others are left out. nil = coder, reviewer,
+	// tester and qa, and what others Config and the definition have, see
+	// [spec.Config.Stages]. With Task they may be any, in
 	// their order; "" is one that needs no name.
 	Stages []string
 	// Prompts are what agents are told. Prompt is used in its place, if it is set: see

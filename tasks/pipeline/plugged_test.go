@@ -242,3 +242,17 @@ func TestLostWhileMerging(t *testing.T) {
 	}
 	sound(t, dir)
 }
+
+// TestBackwards: where a rejection cannot lead to is said at the start, and not after the
+// first rejection.
+func TestBackwards(t *testing.T) {
+	t.Parallel()
+	for to, want := range map[string]string{"coder": "", "reviewer": "does not work before it", "tester": "does not work before it"} {
+		a := &agents{do: makes(t)}
+		p, _ := plain(t, a, task("T1", "", nil))
+		p.Stages, p.Rules.Back = []string{"coder", "reviewer", "tester"}, map[string]pipeline.Back{"reviewer": {To: to}}
+		if _, err := p.Agree(t.Context()); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("back to %s: %v", to, err)
+		}
+	}
+}
