@@ -90,6 +90,9 @@ func (p *Pipeline) Agree(ctx context.Context) (*Agreed, error) {
 	if a.State, err = Plan(p.rules(agents), all, last); err != nil {
 		return nil, err
 	}
+	if err := a.State.rejects(); err != nil {
+		return nil, err
+	}
 	if p.Prompt == nil {
 		if a.roles, err = p.Prompts.Load(sorted(agents)); err != nil {
 			return nil, err
@@ -138,6 +141,18 @@ func (p *Pipeline) rules(agents map[string]bool) Rules {
 		}
 	}
 	return r
+}
+
+// rejects refuses rules by which no task would ever go back.
+func (s State) rejects() error {
+	for agent, b := range s.Rules.Back {
+		for _, order := range s.Orders {
+			if at, to := slices.Index(order, agent), slices.Index(order, b.To); at >= 0 && to >= at {
+				return fmt.Errorf("pipeline: what %s rejects cannot go back to %s, which does not work before it; the order is %s", agent, b.To, strings.Join(order, ", "))
+			}
+		}
+	}
+	return nil
 }
 
 // agree is what is agreed of one definition.

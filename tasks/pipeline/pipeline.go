@@ -50,9 +50,13 @@ type Pipeline struct {
 
 	// Runner is the client of an agent, which works in a place. It is required, is asked
 	// when a stage begins, and may return the same for all. Agents of a task differ by
-	// what they are told, and may be of different clients.
+	// what they are told, and may be of different clients. That it returns an error is a
+	// mistake in the task's definition: the task is set to [spec.StatusFailed], and waits
+	// for a person. What goes by itself is for [ralph.Runner.Run] to return; and if the
+	// Runner has a method Validate(ralph.Task) error, its error ends the run.
 	Runner func(Place) (ralph.Runner, error)
-	// Verifier verifies the tasks that Task returns. nil = [spec.Verifier], without a judge.
+	// Verifier verifies the tasks that Task returns. nil = [spec.Verifier], without a judge,
+	// which needs the Spec that [spec.Config.Task] gives a task.
 	Verifier ralph.Verifier
 	// Config has the defaults of the agents, and who rejects whose work.
 	Config spec.Config
@@ -62,8 +66,9 @@ type Pipeline struct {
 	// HowVerified tells the agents how their work is verified beside what the definitions
 	// say: "the command `go test ./...` must succeed". "" = by nothing else.
 	HowVerified string
-	// Stages are the agents of this run; the others are left out. nil = all that Config
-	// and the definition have, see [spec.Config.Stages]. With Task they may be any, in
+	// Stages are the agents of this run; the others are left out. nil = coder, reviewer,
+	// tester and qa, and what others Config and the definition have, see
+	// [spec.Config.Stages]. With Task they may be any, in
 	// their order; "" is one that needs no name.
 	Stages []string
 	// Prompts are what agents are told. Prompt is used in its place, if it is set: see
@@ -86,7 +91,9 @@ type Pipeline struct {
 	Include []string
 	// Follow has tasks that agents propose run in this run; what the agents of those propose
 	// waits for the next. They are added to the source all the same, if it can (see
-	// [Follower]).
+	// [Follower]), and the next run runs them like any other, with the commands that an
+	// agent has written for their checks: have somebody look at them before, see
+	// [Pipeline.Agree] and [spec.TaskVerifier.Starts].
 	Follow bool
 	// Trusted says whether the checks of such a task may run their commands, which an agent
 	// has written. It must not ask anybody. nil = only those that run none.

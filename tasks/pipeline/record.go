@@ -35,6 +35,9 @@ func (a *Agreed) last(ctx context.Context) (*State, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("pipeline: what is on record of %q cannot be read: %w", p.name(), err)
 	}
