@@ -46,9 +46,9 @@ func (h hooked) Changes(ctx context.Context) (map[string]string, []spec.Definiti
 	return h.File.Changes(ctx)
 }
 
-// TestTakenOnce: a task is taken once in a run, whatever comes of its stages, and again in the
+// TestTakenInEachRun: a task is taken once in a run, whatever comes of its stages, and again in the
 // next one, before anything is done to it: by then it may be somebody else's.
-func TestTakenOnce(t *testing.T) {
+func TestTakenInEachRun(t *testing.T) {
 	t.Parallel()
 	interrupted, interrupt := context.WithCancel(t.Context())
 	for name, tt := range map[string]struct {

@@ -137,9 +137,7 @@ func (r *run) begin(ctx context.Context) error {
 	if r.loops != nil {
 		r.local.Log, r.local.Pending = progress.Multi(r.loops, r.p.Log), r.loops.Pending
 	}
-	if r.journal != nil {
-		r.ask(ctx) // what others have asked for since
-	}
+	r.ask(ctx) // what others have asked for since
 	return r.catchUp(ctx)
 }
 

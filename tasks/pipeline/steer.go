@@ -34,6 +34,9 @@ func (r *run) steered(ctx context.Context) (context.Context, func()) {
 
 // ask takes over what others have asked for.
 func (r *run) ask(ctx context.Context) {
+	if r.journal == nil {
+		return
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	rules := r.s.Rules
