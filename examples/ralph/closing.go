@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -45,8 +46,9 @@ func (r *piped) drive() error {
 	if len(r.events) == before { // it could not begin
 		return wrong(end)
 	}
-	r.close()
-	return r.exit(end)
+	sums := r.a.Summaries(r.s, r.events)
+	r.close(sums)
+	return r.exit(end, sums)
 }
 
 // happened shows an event of the pipeline; what happens in a loop its log shows.
@@ -92,7 +94,7 @@ func (r *piped) happened(ev pipeline.Event) {
 
 // marks show how stages stand.
 var marks = map[pipeline.StageStatus]string{
-	pipeline.StageVerified: "✓", pipeline.StageUnverified: "?", pipeline.StageFailed: "✗", pipeline.StageRunning: "…", pipeline.StageOpen: "·",
+	pipeline.StageVerified: "✓", pipeline.StageUnverified: "?", pipeline.StageFailed: "✗", pipeline.StageRunning: "…", pipeline.StageOpen: "·", pipeline.StageLeft: "–",
 }
 
 // staged shows how the stages of a task stand.
@@ -105,25 +107,19 @@ func staged(t pipeline.Summary) string {
 }
 
 // close prints what came of each task, what was left out, what stays, and what it took.
-func (r *piped) close() {
-	rows, left, altered := [][]string{{"TASK", "STATUS", "STAGES", "ITERATIONS", "COST", "TITLE"}}, map[string]int{}, r.altered()
-	var more []string
-	for i, sum := range r.s.Summaries(r.events) {
-		t := r.a.Tasks[i]
-		status, stages, iterations := standing(sum.Phase, t.Definition), staged(sum), sum.Iterations
-		if i < len(r.a.State.Stands) && t.Stages == nil {
-			stages, iterations = "", t.Definition.Iteration
-			if sum.Phase == pipeline.PhaseDone {
-				status = "done before"
-			}
-		} else if len(t.Left) > 0 {
-			stages += " " + strings.Join(t.Left, " – ") + " –"
+func (r *piped) close(sums []pipeline.Summary) {
+	rows, left, more := [][]string{{"TASK", "STATUS", "STAGES", "ITERATIONS", "COST", "TITLE"}}, map[string]int{}, []string{}
+	for i, sum := range sums {
+		t, status := r.a.Tasks[i], string(sum.Status)
+		if t.Stages == nil && sum.Phase == pipeline.PhaseDone {
+			status = "done before"
+		} else if t.Stages != nil && len(t.Left) > 0 {
 			left[strings.Join(t.Left, ", ")]++
 		}
 		cost := strings.TrimPrefix(spent(ralph.Usage{CostUSD: sum.Usage.CostUSD}), ", ")
-		rows = append(rows, []string{sum.ID, cmp.Or(altered[sum.ID], status), stages, fmt.Sprint(iterations), cost, t.Definition.Title})
-		if branch, dir := pipeline.Branch(sum.ID); r.worktrees && isFolder(absolute(r.project+"/"+dir)) == nil {
-			more = append(more, fmt.Sprintf("%s stays on the branch %s, in %s: %s", line(sum.ID), branch, dir, cmp.Or(line(altered[sum.ID]), line(sum.Why), "it goes on")))
+		rows = append(rows, []string{sum.ID, cmp.Or(sum.Altered, status), staged(sum), fmt.Sprint(sum.Iterations), cost, t.Definition.Title})
+		if branch, dir := pipeline.Branch(sum.ID); r.worktrees && isFolder(filepath.Join(r.project, dir)) == nil {
+			more = append(more, fmt.Sprintf("%s stays on the branch %s, in %s: %s", line(sum.ID), branch, dir, cmp.Or(line(sum.Why), "it goes on")))
 		}
 	}
 	if f, ok := r.p.Source.(*pipeline.File); ok {
@@ -148,48 +144,27 @@ func (r *piped) close() {
 		r.s.Elapsed.Round(time.Millisecond), spent(r.s.Used()), budget(r.s.Rules))
 }
 
-// standing is the status that the file shows, or would.
-func standing(phase pipeline.Phase, d spec.Definition) string {
-	switch phase {
-	case pipeline.PhaseDone:
-		return string(spec.StatusDone)
-	case pipeline.PhaseOpen, pipeline.PhaseFailed:
-		return string(spec.StatusTodo)
-	case pipeline.PhaseBroken:
-		return string(spec.StatusFailed)
-	case pipeline.PhaseLeft:
-		return string(d.Status)
-	}
-	return string(spec.StatusRunning)
-}
-
-// altered is what somebody else has done to tasks, which are not counted.
-func (r *piped) altered() map[string]string {
-	all := map[string]string{}
-	for _, ev := range r.events {
-		if ev.Kind == pipeline.EventAltered {
-			all[ev.Task] = ev.Text
-		}
-	}
-	return all
-}
-
 // exit is the end of a run.
-func (r *piped) exit(err error) error {
-	remaining, altered := r.s.Remaining(), r.altered()
-	var parts []string
-	for _, p := range r.s.Parts {
-		if what := altered[p.ID]; what != "" {
-			parts = append(parts, line(p.ID)+" was "+line(what))
-		}
-		if what := altered[p.ID]; what != "" && r.s.Stands[r.s.Find(p.ID)].Phase == pipeline.PhaseDone {
-			remaining++
-		}
-	}
-	stop, stopped := errors.AsType[*ralph.StopError](err)
+func (r *piped) exit(err error, sums []pipeline.Summary) error {
 	if _, lost := errors.AsType[*pipeline.LostError](err); lost {
 		return fail(exitNotVerified, "%w", err)
 	}
+	remaining := r.s.Remaining()
+	var parts, counted []string
+	n := map[spec.Status]int{}
+	for _, sum := range sums {
+		if sum.Altered != "" {
+			parts = append(parts, line(sum.ID)+" was "+line(sum.Altered))
+		}
+		if sum.Altered != "" && sum.Phase == pipeline.PhaseDone {
+			remaining++
+		}
+		n[sum.Status]++
+	}
+	for _, status := range slices.Sorted(maps.Keys(n)) {
+		counted = append(counted, fmt.Sprintf("%d %s", n[status], line(string(status))))
+	}
+	stop, stopped := errors.AsType[*ralph.StopError](err)
 	switch {
 	case err != nil && !(stopped && stop.Reason == ralph.StopStalled):
 		return r.work.exit(err, remaining)
@@ -197,17 +172,7 @@ func (r *piped) exit(err error) error {
 		return fail(exitNotVerified, "%s not counted as verified, for somebody else changed the task file while this ran: %s",
 			plural(len(parts), "task is", "tasks are"), strings.Join(parts, ", "))
 	case remaining > 0:
-		n, order := map[string]int{}, []string{}
-		for i, st := range r.s.Stands {
-			status := standing(st.Phase, r.a.Tasks[i].Definition)
-			if n[status]++; n[status] == 1 {
-				order = append(order, status)
-			}
-		}
-		for i, status := range order {
-			order[i] = fmt.Sprintf("%d %s", n[status], status)
-		}
-		return fail(exitNotVerified, "%s: %s", plural(remaining, "task remains", "tasks remain"), strings.Join(order, ", "))
+		return fail(exitNotVerified, "%s: %s", plural(remaining, "task remains", "tasks remain"), strings.Join(counted, ", "))
 	}
 	return nil
 }

@@ -129,8 +129,8 @@ func (o *outlet) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// open reports whether its last line has no end.
-func (o *outlet) open() bool { return o.midLine }
+// Open reports whether its last line has no end.
+func (o *outlet) Open() bool { return o.midLine }
 
 // raw passes on what is ours.
 func (o *outlet) raw(text string) error {

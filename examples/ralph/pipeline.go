@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -93,30 +92,16 @@ func (w *work) piped(kind tasks.Kind) (*piped, error) {
 
 // list has the items of a list as tasks: each is one agent's, who says when it is done.
 func (r *piped) list(kind tasks.Kind) (err error) {
-	r.p.Source, r.p.Stages = pipeline.List{Source: r.source(r.file, kind)}, []string{""}
+	l := pipeline.List{Source: r.source(r.file, kind)}
+	r.p.Source, r.p.Task, r.p.Stages = l, l.Task, []string{""}
 	if r.p.Verifier, r.p.HowVerified, err = r.checks(nil); r.p.Verifier == nil {
 		r.p.Verifier = verify.String{}
 	}
-	r.p.Task = func(d spec.Definition, _ string) (ralph.Task, error) {
-		t := ralph.Task{Title: d.Title, Prompt: d.Description, Limits: ralph.Limits{Iterations: 3}}
-		if d.Completion != nil {
-			t.Acceptance = d.Completion.Acceptance
-		}
-		return t, nil
-	}
 	text, errText := r.prompt()
-	if text != "" {
-		r.p.Prompt = func(st pipeline.Stage) func(context.Context, ralph.State) (string, error) {
-			return func(_ context.Context, s ralph.State) (string, error) {
-				beside := func(name string) string { return filepath.Join(filepath.Dir(absolute(r.file)), name) }
-				own, err := ralph.Template(text, map[string]string{
-					"FEATURE_NAME": r.feature(), "SPEC_PATH": beside("spec.md"), "TASKS_PATH": absolute(r.file), "PROGRESS_PATH": absolute(r.progress),
-					"CURRENT_TASK": st.Definition.Description, "ITERATION_NUMBER": fmt.Sprint(s.Iteration),
-				})
-				s.Task.Prompt = own
-				return s.Prompt(), err
-			}
-		}
+	if beside := filepath.Dir(absolute(r.file)); text != "" {
+		r.p.Prompt = l.Prompt(text, map[string]string{
+			"FEATURE_NAME": r.feature(), "SPEC_PATH": filepath.Join(beside, "spec.md"), "TASKS_PATH": absolute(r.file), "PROGRESS_PATH": absolute(r.progress),
+		})
 	}
 	return cmp.Or(err, errText)
 }
@@ -248,15 +233,19 @@ func (r *piped) resume() error {
 	if r.anew {
 		return r.aside(r.env, r.p.Record, r.name())
 	}
-	last, events, err := pipeline.Recorded(r.ctx, r.p.Record, r.name())
+	_, events, err := pipeline.Recorded(r.ctx, r.p.Record, r.name())
 	if errors.Is(err, fs.ErrNotExist) {
 		return r.unrecorded()
+	}
+	var left []pipeline.Interrupted
+	if err == nil {
+		left, err = r.a.Interrupted(r.ctx)
 	}
 	if err != nil {
 		return fail(exitConfig, "%w; --new starts it over", err)
 	}
-	for _, run := range last.Running {
-		if err := r.unlikeTask(last, run.Part); err != nil {
+	for _, loop := range left {
+		if err := r.unlike(loop); err != nil {
 			return err
 		}
 	}
@@ -287,35 +276,20 @@ func (r *piped) unrecorded() error {
 	return nil
 }
 
-// unlikeTask refuses a loop that is no longer what was agreed. What is given on the
-// command line is agreed anew.
-func (r *piped) unlikeTask(last pipeline.State, part int) error {
-	id := last.Parts[part].ID
-	agent, _ := last.Agent(part)
-	e, err := r.place.Look(r.name() + "/" + last.Loop(part))
-	now := r.s.Find(id)
-	if err != nil || e.State.Done() || now < 0 {
-		return nil
-	}
-	is := slices.IndexFunc(r.a.Tasks[now].Stages, func(t ralph.Task) bool { return t.Agent == agent })
-	if is < 0 {
-		return nil
-	}
-	task, what := r.a.Tasks[now].Stages[is], ""
-	anew := maps.Clone(r.given)
+// unlike refuses a loop that is no longer what was agreed. What is given on the command
+// line is agreed anew.
+func (r *piped) unlike(loop pipeline.Interrupted) error {
+	anew, was, what := maps.Clone(r.given), loop.Entry.State.Task, ""
 	anew["agent"], anew["command"], anew["file"], anew["worktrees"] = true, true, true, false
-	switch was := e.State.Task; {
-	case was.Prompt != task.Prompt || string(was.Spec) != string(task.Spec):
+	switch what = unlike(loop.Entry.Meta, r.meta, anew); {
+	case loop.Changed:
 		what = "its definition, or a default of the configuration, has changed"
-	case !r.worktrees && was.Dir != task.Dir && e.Meta["worktrees"] == r.meta["worktrees"]:
+	case what == "" && !r.worktrees && was.Dir != loop.Now.Dir:
 		what = "the folder it works in has changed from " + line(was.Dir)
-	default:
-		what = unlike(e.Meta, r.meta, anew)
-	}
-	if what == "" {
+	case what == "":
 		return nil
 	}
-	return fail(exitConfig, "%s: %s was interrupted, and since it began %s; it goes on only as it was agreed. Put that back, or start it over with --new", r.file, line(id), what)
+	return fail(exitConfig, "%s: %s was interrupted, and since it began %s; it goes on only as it was agreed. Put that back, or start it over with --new", r.file, line(was.ID), what)
 }
 
 // preview is --dry-run: what would be run in which order, by whom and how it would be

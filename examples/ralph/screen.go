@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -11,6 +10,7 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/progress"
 	"github.com/ralph-loop/ralph/tasks/pipeline"
 )
 
@@ -119,43 +119,7 @@ func (s *screen) voice(name string, out io.Writer) io.Writer {
 	if tty(s.Writer) {
 		return io.Discard
 	}
-	return &voice{mu: &s.mu, out: out, before: line(name) + " | "}
-}
-
-// maxLine bounds a line that has no end, in bytes.
-const maxLine = 64 << 10
-
-// A voice puts a name before each line.
-type voice struct {
-	mu     *sync.Mutex
-	out    io.Writer
-	before string
-	rest   []byte // a line that has no end yet
-}
-
-func (v *voice) Write(p []byte) (int, error) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if v.rest = append(v.rest, p...); len(v.rest) > maxLine {
-		v.rest = append(v.rest, '\n')
-	}
-	at := bytes.LastIndexByte(v.rest, '\n') + 1
-	var text strings.Builder
-	for l := range bytes.Lines(v.rest[:at]) {
-		if len(bytes.TrimSpace(l)) > 0 {
-			text.WriteString(v.before + string(l))
-		}
-	}
-	v.rest = append(v.rest[:0], v.rest[at:]...)
-	_, err := io.WriteString(v.out, text.String())
-	return len(p), err
-}
-
-// open reports whether its last line has no end.
-func (v *voice) open() bool {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	return len(v.rest) > 0
+	return &progress.Prefix{W: out, Text: line(name) + " | ", Lock: &s.mu}
 }
 
 // talk is the log of a pipeline: it shows what happens in its loops.

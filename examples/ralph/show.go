@@ -69,7 +69,7 @@ func show(w io.Writer, t ralph.Task, ev ralph.Event) {
 	case ralph.EventGuided, ralph.EventLimitsChanged, ralph.EventContinued:
 		fmt.Fprintf(w, "-- %s\n", strings.ReplaceAll(string(ev.Kind), "_", " "))
 	case ralph.EventIterationEnded:
-		if o, ok := w.(interface{ open() bool }); ok && o.open() {
+		if o, ok := w.(interface{ Open() bool }); ok && o.Open() {
 			fmt.Fprintln(w) // the agent's last line has no end
 		}
 		fmt.Fprintf(w, "-- iteration %d: %s, %s%s\n", it.Number, outcome(t, it), it.Elapsed.Round(time.Millisecond), spent(it.Usage))

@@ -4,10 +4,13 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
+	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/tasks"
 	"github.com/ralph-loop/ralph/tasks/spec"
 )
@@ -138,6 +141,35 @@ func (l List) Write(ctx context.Context, id string, u Update) error {
 		return &AlteredError{id, "removed"}
 	}
 	return to.Tick(id)
+}
+
+// Task is a [Pipeline.Task] for items: three iterations, and what is in the list alone.
+func (l List) Task(d spec.Definition, _ string) (ralph.Task, error) {
+	t := ralph.Task{Title: d.Title, Prompt: d.Description, Limits: ralph.Limits{Iterations: 3}}
+	if d.Completion != nil {
+		t.Acceptance = d.Completion.Acceptance
+	}
+	return t, nil
+}
+
+// Prompt makes a [Pipeline.Prompt] of a template as [tasks.Session] has it. Values has
+// what it names beside CURRENT_TASK and ITERATION_NUMBER.
+func (l List) Prompt(template string, values map[string]string) func(Stage) func(context.Context, ralph.State) (string, error) {
+	return func(st Stage) func(context.Context, ralph.State) (string, error) {
+		return func(_ context.Context, s ralph.State) (string, error) {
+			all := maps.Clone(values)
+			if all == nil {
+				all = map[string]string{}
+			}
+			all["CURRENT_TASK"], all["ITERATION_NUMBER"] = st.Definition.Description, strconv.Itoa(s.Iteration)
+			text, err := ralph.Template(template, all)
+			if err != nil {
+				return "", fmt.Errorf("pipeline: prompt: %s", strings.TrimPrefix(err.Error(), "ralph: ")) // one package is enough
+			}
+			s.Task.Prompt = text
+			return s.Prompt(), nil
+		}
+	}
 }
 
 // Filename implements [InCommit].

@@ -2,24 +2,31 @@ package pipeline
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"path"
 	"slices"
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/progress"
+	"github.com/ralph-loop/ralph/tasks/spec"
 )
 
 // A Summary is how one task of a run stands, for people: a row of a closing table.
 type Summary struct {
 	ID     string         `json:"id"`
 	Phase  Phase          `json:"phase"`
+	Status spec.Status    `json:"status"` // as its source shows it, or would
 	Stages []StageSummary `json:"stages"` // in their order
 	// Iterations and Usage are those of its loops that have ended or were interrupted.
 	Iterations int         `json:"iterations"`
 	Usage      ralph.Usage `json:"usage,omitzero"`
 	// Why says why it is not done, if anything has kept it from that; "" = nothing has.
 	Why string `json:"why,omitempty"`
+	// Altered says what somebody else has done to it, see [AlteredError]: even if it is
+	// done, its source says something else. "" = nothing.
+	Altered string `json:"altered,omitempty"`
 }
 
 // A StageSummary is how one agent's part of a task stands.
@@ -37,14 +44,15 @@ const (
 	StageVerified   StageStatus = "verified"   // or it was before this run
 	StageUnverified StageStatus = "unverified" // it is over, and nothing has checked it
 	StageFailed     StageStatus = "failed"     // it has ended without a verified claim
+	StageLeft       StageStatus = "left"       // it is not to be run
 )
 
 // Summaries are those of all tasks, in their order. The events are those that led to s,
 // see [Recorded]; without them it is not known what was used, and why something failed.
 func (s State) Summaries(events []Event) []Summary {
 	type total struct {
-		why   string
-		loops map[string]Event
+		why, altered string
+		loops        map[string]Event
 	}
 	all := map[string]*total{}
 	agreed := map[string]string{}
@@ -53,6 +61,8 @@ func (s State) Summaries(events []Event) []Summary {
 			for _, p := range ev.State.Parts { // what was another task counts no more
 				if was := agreed[p.ID]; was != "" && p.Sum != was {
 					delete(all, p.ID)
+				} else if t := all[p.ID]; t != nil {
+					t.altered = "" // it is agreed as it is
 				}
 				agreed[p.ID] = p.Sum
 			}
@@ -70,14 +80,18 @@ func (s State) Summaries(events []Event) []Summary {
 			if t.why = ""; ev.rejects() {
 				t.why = ev.reason()
 			}
-		case EventUnmerged, EventAltered, EventBroken:
+		case EventAltered:
+			t.why, t.altered = ev.Text, ev.Text
+		case EventUnmerged, EventBroken:
 			t.why = ev.Text
 		}
 	}
 	sums := make([]Summary, len(s.Parts))
 	for i, p := range s.Parts {
 		sum := Summary{ID: p.ID, Phase: s.Stands[i].Phase, Stages: s.stages(i)}
+		sum.Status = sum.Phase.status()
 		if t := all[p.ID]; t != nil {
+			sum.Altered = t.altered
 			for _, ev := range t.loops {
 				sum.Iterations += ev.Iterations
 				sum.Usage = sum.Usage.Add(ev.Usage)
@@ -89,6 +103,79 @@ func (s State) Summaries(events []Event) []Summary {
 		sums[i] = sum
 	}
 	return sums
+}
+
+// status is what a source shows of a task in such a phase.
+func (p Phase) status() spec.Status {
+	switch p {
+	case PhaseDone:
+		return spec.StatusDone
+	case PhaseOpen, PhaseFailed:
+		return spec.StatusTodo
+	case PhaseBroken:
+		return spec.StatusFailed
+	case PhaseLeft:
+		return spec.StatusSkipped
+	}
+	return spec.StatusRunning
+}
+
+// Summaries are those of [State.Summaries], with what was agreed: also the stages that
+// are left out, and the status of tasks that are not to be run.
+func (a *Agreed) Summaries(s State, events []Event) []Summary {
+	sums := s.Summaries(events)
+	for i := range sums {
+		d := a.Tasks[i].Definition
+		if sums[i].Phase == PhaseLeft {
+			sums[i].Status = d.Status
+		}
+		if a.Tasks[i].Stages == nil { // nothing of it has run
+			sums[i].Stages, sums[i].Iterations = nil, d.Iteration
+			continue
+		}
+		for _, agent := range a.Tasks[i].Left {
+			sums[i].Stages = append(sums[i].Stages, StageSummary{agent, StageLeft})
+		}
+	}
+	return sums
+}
+
+// An Interrupted is a loop of an earlier run that had not ended, and what it would be by
+// now.
+type Interrupted struct {
+	Entry progress.Entry
+	Now   ralph.Task
+	// Changed says that the definition, or the configuration, is another one by now. The
+	// loop goes on as it was agreed, or, if the definition has changed, another one begins.
+	Changed bool
+}
+
+// Interrupted returns the loops of the last run that had not ended: for those who do not
+// want them to go on under other terms.
+func (a *Agreed) Interrupted(ctx context.Context) (all []Interrupted, err error) {
+	if a.p.Record == nil || a.p.Anew {
+		return nil, nil
+	}
+	last, _, err := Recorded(ctx, a.p.Record, a.p.name())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, run := range last.Running {
+		now := a.State.Find(last.Parts[run.Part].ID)
+		e, err := a.p.Record.Look(a.p.loopName(last.Loop(run.Part)))
+		if err != nil || e.State.Done() || now < 0 {
+			continue
+		}
+		for _, t := range a.Tasks[now].Stages {
+			if was := e.State.Task; t.Agent == was.Agent {
+				all = append(all, Interrupted{e, t, was.Prompt != t.Prompt || string(was.Spec) != string(t.Spec)})
+			}
+		}
+	}
+	return all, nil
 }
 
 // reason says for people why a stage has ended so.
