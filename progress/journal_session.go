@@ -32,7 +32,7 @@ func (j *Journal) Begin(ctx context.Context, goesOn bool) error {
 
 // End records how a session or a pipeline ended, by the error of its run, and closes
 // the journal. With nil it is completed; with a [*ralph.StopError] it has stopped for
-// that reason, or because somebody has cancelled it. If only one of its loops was
+// that reason, or because somebody has cancelled it. If only one of a session's loops was
 // cancelled, the reason is [ralph.StopStalled]: the rest can go on. With any other error
 // it has not ended, nothing is recorded, and it can go on.
 func (j *Journal) End(ctx context.Context, err error) error {
@@ -45,7 +45,7 @@ func (j *Journal) End(ctx context.Context, err error) error {
 	if !s.Done() {
 		s.Stop, s.Detail = stop.Reason, stop.Detail
 		s.NextIteration, s.NextAttempt = s.Iteration, s.Attempt // higher limits let it go on
-		if s.Stop == ralph.StopCancelled {
+		if s.Stop == ralph.StopCancelled && j.Kind != KindPipeline { // whose error is its own
 			s.Stop = ralph.StopStalled
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/plugin"
 	"github.com/ralph-loop/ralph/tasks/spec"
 )
 
@@ -71,8 +72,8 @@ func (p *Pipeline) Agree(ctx context.Context) (*Agreed, error) {
 	if p.Anew {
 		last, a.rejected = nil, map[string]Event{}
 	}
-	defs, err := p.Source.Read(ctx)
-	if err != nil {
+	var defs []spec.Definition
+	if err := plugin.Call("pipeline: Source.Read", func() (err error) { defs, err = p.Source.Read(ctx); return }); err != nil {
 		return nil, err
 	}
 	defs = slices.Clone(defs)
@@ -125,9 +126,9 @@ func (p *Pipeline) rules(agents map[string]bool) Rules {
 	r := p.Rules
 	if r.Back == nil {
 		r.Back = map[string]Back{}
-		for _, c := range p.Config.Agents {
-			if c.OnReject != "" && agents[c.Agent] && agents[c.OnReject] {
-				r.Back[c.Agent] = Back{To: c.OnReject, Rounds: c.MaxRounds}
+		for agent := range agents {
+			if to, rounds := p.Config.OnReject(agent); to != "" && agents[to] {
+				r.Back[agent] = Back{To: to, Rounds: rounds}
 			}
 		}
 	}
@@ -232,7 +233,8 @@ func (a *Agreed) task(d spec.Definition, agent string) (ralph.Task, error) {
 		return t, err
 	}
 	t.ID, t.Agent, t.Dir = d.ID, agent, a.dir
-	if _, rejects := a.p.rules(map[string]bool{agent: true, a.p.onReject(agent): true}).Back[agent]; rejects && t.Blocked == "" {
+	to, _ := a.p.Config.OnReject(agent)
+	if _, rejects := a.p.rules(map[string]bool{agent: true, to: true}).Back[agent]; rejects && t.Blocked == "" {
 		t.Blocked = strings.ToUpper(agent) + "_REJECTED"
 	}
 	t.HowVerified = strings.Trim(t.HowVerified+"; "+a.p.HowVerified, "; ")
@@ -247,15 +249,6 @@ func (a *Agreed) task(d spec.Definition, agent string) (ralph.Task, error) {
 		err = t.Validate()
 	}
 	return t, err
-}
-
-func (p *Pipeline) onReject(agent string) string {
-	for _, c := range p.Config.Agents {
-		if c.Agent == agent {
-			return c.OnReject
-		}
-	}
-	return ""
 }
 
 // limits are those of a loop.

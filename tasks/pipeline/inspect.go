@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+
+	"github.com/ralph-loop/ralph/internal/plugin"
+	"github.com/ralph-loop/ralph/tasks/spec"
 )
 
 // lies is how the user's work tree lay when it was last looked at. It changes as tasks are
@@ -98,8 +101,9 @@ func (r *run) look(ctx context.Context) error {
 	if !ok {
 		return nil
 	}
-	altered, added, err := w.Changes(ctx)
-	if err != nil {
+	var altered map[string]string
+	var added []spec.Definition
+	if err := plugin.Call("pipeline: Source.Changes", func() (err error) { altered, added, err = w.Changes(ctx); return }); err != nil {
 		return err
 	}
 	for id, what := range altered {

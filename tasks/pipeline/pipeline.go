@@ -185,13 +185,3 @@ func (p *Pipeline) workspace() (string, error) {
 	}
 	return dir, nil
 }
-
-// client is the program that the configuration wants for an agent, "" = any.
-func (p *Pipeline) client(agent string) string {
-	for _, c := range p.Config.Agents {
-		if c.Agent == agent {
-			return c.Client
-		}
-	}
-	return ""
-}

@@ -102,6 +102,24 @@ func recorded(ctx context.Context, path string) (State, []Event, error) {
 	return s, events, nil
 }
 
+// answered is the last answer of a loop that is on record.
+func answered(dir *progress.Dir, loop string) (last ralph.Response, err error) {
+	file, err := ralph.OpenFile(dir.File(loop))
+	if err != nil {
+		return last, err
+	}
+	defer file.Close()
+	for rec, err := range progress.ReadJSONL(file) {
+		if err != nil {
+			return last, err
+		}
+		if rec.Kind == ralph.EventAnswered && rec.Event.Answer != nil {
+			last = *rec.Event.Answer
+		}
+	}
+	return last, nil
+}
+
 // metaEvent is the key under which an event of a pipeline is on record.
 const metaEvent = "event"
 

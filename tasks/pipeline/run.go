@@ -38,6 +38,7 @@ type run struct {
 	err     error         // what could not be recorded: nothing more begins
 	known   map[string]known
 	noted   map[string]bool // what was told already
+	taken   map[int]bool    // the tasks that were taken for this run; of drive alone
 	local   ralph.Local     // what all loops have
 
 	gits  sync.Mutex // worktrees are made one at a time
@@ -62,7 +63,7 @@ var errHalted = errors.New("pipeline: nothing more begins")
 func (a *Agreed) run(ctx context.Context, watch func(Event)) (State, error) {
 	r := &run{
 		Agreed: a, watch: watch, began: time.Now(), s: a.State, elapsed: a.State.Elapsed, changed: make(chan struct{}),
-		known: map[string]known{}, trees: map[int]*git.Tree{}, tips: map[int]string{}, noted: map[string]bool{},
+		known: map[string]known{}, trees: map[int]*git.Tree{}, tips: map[int]string{}, noted: map[string]bool{}, taken: map[int]bool{},
 	}
 	if ctx.Err() != nil {
 		return r.s, context.Cause(ctx)
@@ -184,11 +185,19 @@ func (r *run) outcome(ctx context.Context, failed error) error {
 	case failed != nil:
 		return failed
 	case err != nil && errors.Is(err, ralph.ErrCancelled):
-		r.note(context.WithoutCancel(ctx), Event{Kind: EventStopped, Stop: ralph.StopCancelled, Text: err.Error()})
+		r.cancelled(ctx) // its error is in r.err
 	case err != nil && !r.state().Done():
 		return err
 	}
 	return r.state().Err()
+}
+
+// cancelled notes that the run is cancelled, if it is.
+func (r *run) cancelled(ctx context.Context) error {
+	if err := context.Cause(ctx); errors.Is(err, ralph.ErrCancelled) && !r.state().Done() {
+		return r.note(ctx, Event{Kind: EventStopped, Stop: ralph.StopCancelled, Text: err.Error()})
+	}
+	return nil
 }
 
 // fails notes an error that is not of one task: no iteration begins after it.
@@ -307,7 +316,7 @@ func (r *run) end(ctx context.Context, err error) error {
 // it is no error of the run.
 func (r *run) write(ctx context.Context, part int, u Update) error {
 	u.Time = time.Now().UTC().Round(time.Second)
-	err := r.p.Source.Write(context.WithoutCancel(ctx), r.agreed(part).Definition.ID, u)
+	err := plugin.Call("pipeline: Source.Write", func() error { return r.p.Source.Write(context.WithoutCancel(ctx), r.agreed(part).Definition.ID, u) })
 	if altered, ok := errors.AsType[*AlteredError](err); ok {
 		return r.altered(ctx, altered.ID, altered.What)
 	}

@@ -19,7 +19,8 @@ import (
 //
 // Take takes a task for this run. False means that it is not this run's to work on:
 // somebody else has it, has changed it, or it is gone. An error means that this cannot
-// be known.
+// be known. It is called once in a run for a task, before its first step, also if an
+// earlier run has begun it.
 //
 // Write writes down how far a task is. What somebody else has changed since Read is
 // left as it is, and the error is an [*AlteredError]; if there is nothing left to

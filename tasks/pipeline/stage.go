@@ -12,24 +12,19 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/plugin"
 	"github.com/ralph-loop/ralph/progress"
 	"github.com/ralph-loop/ralph/tasks/spec"
 )
 
 // beginStep records that a step begins. It is false if the task cannot be had.
 func (r *run) beginStep(ctx context.Context, step Step) (bool, error) {
+	if mine, err := r.take(ctx, step.Part); err != nil || !mine {
+		return false, err
+	}
 	if step.Kind == StepMerge {
 		err := r.note(ctx, Event{Kind: EventMerging, Task: step.Task})
 		return r.state().Stands[step.Part].Phase == PhaseMerging, err
-	}
-	if now := r.state().Stands[step.Part]; !step.GoOn && now.Verified|now.Passed == 0 {
-		mine, err := r.p.Source.Take(ctx, step.Task)
-		if err != nil {
-			return false, err
-		}
-		if !mine {
-			return false, cmp.Or(r.look(ctx), r.altered(ctx, step.Task, "taken by somebody else"))
-		}
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -37,6 +32,24 @@ func (r *run) beginStep(ctx context.Context, step Step) (bool, error) {
 		return false, nil
 	}
 	return true, r.noteLocked(ctx, Event{Kind: EventBegan, Task: step.Task, Agent: step.Agent, Loop: step.Loop})
+}
+
+// take takes a task for this run before its first step, whatever that is: what an earlier
+// run had of it may be somebody else's by now.
+func (r *run) take(ctx context.Context, part int) (mine bool, err error) {
+	if r.taken[part] {
+		return true, nil
+	}
+	id := r.agreed(part).Definition.ID
+	err = plugin.Call("pipeline: Source.Take", func() (err error) { mine, err = r.p.Source.Take(ctx, id); return })
+	switch {
+	case err != nil:
+		return false, err
+	case !mine:
+		return false, cmp.Or(r.look(ctx), r.altered(ctx, id, "taken by somebody else"))
+	}
+	r.taken[part] = true
+	return true, nil
 }
 
 // step does a step, and tells what came of it.
@@ -86,6 +99,10 @@ func (r *run) stage(ctx context.Context, step Step) error {
 		r.known[step.Loop] = k
 		r.mu.Unlock()
 	}
+	if ev.Stop == "" || ev.Stop == ralph.StopCancelled { // or the run would have stopped for want of tasks
+		r.cancelled(ctx) // its error is note's, too
+	}
+	r.look(context.WithoutCancel(ctx)) // what was altered does not count; its error is that of what is written
 	if told := r.note(ctx, ev); told != nil {
 		return told
 	}
@@ -260,24 +277,6 @@ func (r *run) knownOf(part int, agent string) known {
 	return known{}
 }
 
-// answered is the last answer of a loop that is on record.
-func answered(dir *progress.Dir, loop string) (last ralph.Response, err error) {
-	file, err := ralph.OpenFile(dir.File(loop))
-	if err != nil {
-		return last, err
-	}
-	defer file.Close()
-	for rec, err := range progress.ReadJSONL(file) {
-		if err != nil {
-			return last, err
-		}
-		if rec.Kind == ralph.EventAnswered && rec.Event.Answer != nil {
-			last = *rec.Event.Answer
-		}
-	}
-	return last, nil
-}
-
 // control lets others steer the loop, and has its iterations wait for the budget.
 func (st *stage) control() func(context.Context, ralph.State) (ralph.State, error) {
 	return func(ctx context.Context, s ralph.State) (ralph.State, error) {
@@ -292,6 +291,8 @@ func (st *stage) control() func(context.Context, ralph.State) (ralph.State, erro
 			switch {
 			case s.Done() || s.Running:
 				return s, nil
+			case st.halted():
+				return s, errHalted
 			case s.Paused || time.Until(s.NotBefore()) > 0:
 				ev.Kind = EventHeld // what it had reserved is for others meanwhile
 				st.reserve(ctx, st.Part, ev)
@@ -300,16 +301,13 @@ func (st *stage) control() func(context.Context, ralph.State) (ralph.State, erro
 			if st.journal != nil {
 				st.ask(ctx) // what was asked of the run by now holds for this iteration
 			}
-			if st.failing() {
-				return s, errHalted
-			}
 			now, changed := st.reserve(ctx, st.Part, ev)
-			if l, granted := now.Granted(st.Task, s); granted {
+			if l, granted := now.Granted(st.Task, s); granted && !st.halted() {
 				asked := s
 				st.asked = &asked
 				return s.Limit(l), nil
 			}
-			if now.Done() || now.Stands[st.Part].Phase != PhaseRunning {
+			if st.halted() {
 				return s, errHalted
 			}
 			select {
@@ -320,6 +318,13 @@ func (st *stage) control() func(context.Context, ralph.State) (ralph.State, erro
 			}
 		}
 	}
+}
+
+// halted reports whether no iteration of the loop begins any more, however long it would
+// wait: the run ends, or the task does not count.
+func (st *stage) halted() bool {
+	now := st.state()
+	return st.failing() || now.Done() || now.Stands[st.Part].Phase != PhaseRunning
 }
 
 // failing reports whether the run ends by an error.

@@ -173,7 +173,7 @@ func (r *run) worktree(ctx context.Context, part int) (*git.Tree, error) {
 
 // place is where the agent of a stage works.
 func (r *run) place(ctx context.Context, step Step) (Place, error) {
-	p := Place{Task: step.Task, Agent: step.Agent, Dir: r.dir, Client: r.p.client(step.Agent)}
+	p := Place{Task: step.Task, Agent: step.Agent, Dir: r.dir, Client: r.p.Config.Client(step.Agent)}
 	if r.repo == nil {
 		return p, nil
 	}
