@@ -50,9 +50,23 @@ const (
 // Summaries are those of all tasks, in their order. The events are those that led to s,
 // see [Recorded]; without them it is not known what was used, and why something failed.
 func (s State) Summaries(events []Event) []Summary {
-	all := told{}
+	all := map[string]*total{}
+	agreed := map[string]string{}
 	for _, ev := range events {
-		all.tell(ev)
+		for _, p := range ev.agreed() { // what was another task counts no more
+			if was := agreed[p.ID]; was != "" && p.Sum != was {
+				delete(all, p.ID)
+			} else if t := all[p.ID]; t != nil {
+				t.altered = "" // it is agreed as it is
+			}
+			agreed[p.ID] = p.Sum
+		}
+		t := all[ev.Task]
+		if t == nil {
+			t = &total{loops: map[string]Event{}}
+			all[ev.Task] = t
+		}
+		t.tell(ev)
 	}
 	sums := make([]Summary, len(s.Parts))
 	for i, p := range s.Parts {
@@ -73,31 +87,13 @@ func (s State) Summaries(events []Event) []Summary {
 	return sums
 }
 
-// told is what events tell of tasks, by their IDs.
-type told map[string]*tale
-
-type tale struct {
-	sum, why, altered string
-	loops             map[string]Event // their ends
+// A total is what events tell of a task.
+type total struct {
+	why, altered string
+	loops        map[string]Event // the ends of its loops, by their names
 }
 
-func (all told) tell(ev Event) {
-	if ev.Kind == EventStarted && ev.State != nil {
-		for _, p := range ev.State.Parts {
-			was := all[p.ID]
-			switch {
-			case was == nil || was.sum != "" && was.sum != p.Sum: // what was another task counts no more
-				all[p.ID] = &tale{sum: p.Sum, loops: map[string]Event{}}
-			default:
-				was.sum, was.altered = p.Sum, "" // it is agreed as it is
-			}
-		}
-	}
-	t := all[ev.Task]
-	if t == nil {
-		t = &tale{loops: map[string]Event{}}
-		all[ev.Task] = t
-	}
+func (t *total) tell(ev Event) {
 	switch ev.Kind {
 	case EventBegan:
 		t.why = ""
@@ -111,6 +107,14 @@ func (all told) tell(ev Event) {
 	case EventUnmerged, EventBroken:
 		t.why = ev.Text
 	}
+}
+
+// agreed are the tasks of a run that begins.
+func (ev Event) agreed() []Part {
+	if ev.Kind != EventStarted || ev.State == nil {
+		return nil
+	}
+	return ev.State.Parts
 }
 
 // status is what a source shows of a task in such a phase.
@@ -132,7 +136,7 @@ func (p Phase) status() spec.Status {
 // are left out, and the status of tasks that are not to be run.
 func (a *Agreed) Summaries(s State, events []Event) []Summary {
 	sums := s.Summaries(events)
-	for i := range sums {
+	for i := range min(len(sums), len(a.Tasks)) { // while it runs, without those that were added
 		d := a.Tasks[i].Definition
 		if sums[i].Phase == PhaseLeft {
 			sums[i].Status = d.Status

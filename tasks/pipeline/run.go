@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -41,12 +42,13 @@ type run struct {
 	taken   map[int]bool    // the tasks that were taken for this run; of drive alone
 	local   ralph.Local     // what all loops have
 
-	gits  sync.Mutex // worktrees are made one at a time
-	trees map[int]*git.Tree
-	tips  map[int]string // the commits that their branches were left at
-	lies  lies
-	ahead []int    // tasks that a run which was killed had all but merged
-	later []string // what is to be told when the run has begun
+	gits     sync.Mutex // worktrees are made one at a time
+	trees    map[int]*git.Tree
+	tips     map[int]string // the commits that their branches were left at
+	lies     lies
+	ahead    []int    // tasks that a run which was killed had all but merged
+	agreedTo int      // the number of tasks without those that were added
+	later    []string // what is to be told when the run has begun
 }
 
 // known is what is known of the loop of a stage that is over, by its name.
@@ -61,9 +63,12 @@ type known struct {
 var errHalted = errors.New("pipeline: nothing more begins")
 
 func (a *Agreed) run(ctx context.Context, watch func(Event)) (State, error) {
+	own := *a // others may read a meanwhile
+	own.Tasks, own.rejected = slices.Clone(a.Tasks), maps.Clone(a.rejected)
 	r := &run{
-		Agreed: a, watch: watch, began: time.Now(), s: a.State, elapsed: a.State.Elapsed, changed: make(chan struct{}),
+		Agreed: &own, watch: watch, began: time.Now(), s: a.State, elapsed: a.State.Elapsed, changed: make(chan struct{}),
 		known: map[string]known{}, trees: map[int]*git.Tree{}, tips: map[int]string{}, noted: map[string]bool{}, taken: map[int]bool{},
+		agreedTo: len(a.Tasks),
 	}
 	if ctx.Err() != nil {
 		return r.s, context.Cause(ctx)
@@ -75,6 +80,7 @@ func (a *Agreed) run(ctx context.Context, watch func(Event)) (State, error) {
 	if err == nil {
 		err = r.drive(ctx)
 	}
+	a.all = r.Tasks
 	return r.s, r.end(ctx, err)
 }
 
