@@ -44,7 +44,7 @@ func (j *Journal) End(ctx context.Context, err error) error {
 	s, err := j.Ask(ctx)
 	if !s.Done() {
 		s.Stop, s.Detail = stop.Reason, stop.Detail
-		s.NextIteration, s.NextAttempt = s.Iteration, s.Attempt // higher limits let it go on
+		s.NextIteration, s.NextAttempt = s.Iteration, s.Attempt      // higher limits let it go on
 		if s.Stop == ralph.StopCancelled && j.Kind != KindPipeline { // whose error is its own
 			s.Stop = ralph.StopStalled
 		}
