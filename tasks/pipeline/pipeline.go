@@ -3,9 +3,9 @@
 // was verified is merged into the main branch, and nothing else is.
 //
 //	p := pipeline.Pipeline{
-//		Source:    &pipeline.File{Path: "tasks.yaml"},
-//		Runner:    func(pipeline.Place) (ralph.Runner, error) { return ralph.Preset("claude") },
-//		Rules:     pipeline.Rules{Slots: 4, Merge: true},
+//		Source: &pipeline.File{Path: "tasks.yaml"},
+//		Runner: func(pipeline.Place) (ralph.Runner, error) { return ralph.Preset("claude") },
+//		Rules:  pipeline.Rules{Slots: 4, Merge: true},
 //	}
 //	final, err := p.Run(ctx)
 //
