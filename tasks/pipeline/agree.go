@@ -87,10 +87,7 @@ func (p *Pipeline) Agree(ctx context.Context) (*Agreed, error) {
 		a.fresh[len(all)] = task.Stages != nil && (planned.Anew || !last.has(planned))
 		all, a.Tasks = append(all, planned), append(a.Tasks, task)
 	}
-	if a.State, err = Plan(p.rules(agents), all, last); err != nil {
-		return nil, err
-	}
-	if err := a.State.rejects(); err != nil {
+	if a.State, err = p.plan(agents, all, last); err != nil {
 		return nil, err
 	}
 	if p.Prompt == nil {
@@ -143,16 +140,21 @@ func (p *Pipeline) rules(agents map[string]bool) Rules {
 	return r
 }
 
-// rejects refuses rules by which no task would ever go back.
-func (s State) rejects() error {
+// plan is the state in which the run begins. Rules by which no task would ever go back are
+// refused.
+func (p *Pipeline) plan(agents map[string]bool, all []Planned, last *State) (State, error) {
+	s, err := Plan(p.rules(agents), all, last)
+	if err != nil {
+		return s, err
+	}
 	for agent, b := range s.Rules.Back {
 		for _, order := range s.Orders {
 			if at, to := slices.Index(order, agent), slices.Index(order, b.To); at >= 0 && to >= at {
-				return fmt.Errorf("pipeline: what %s rejects cannot go back to %s, which does not work before it; the order is %s", agent, b.To, strings.Join(order, ", "))
+				return s, fmt.Errorf("pipeline: what %s rejects cannot go back to %s, which does not work before it; the order is %s", agent, b.To, strings.Join(order, ", "))
 			}
 		}
 	}
-	return nil
+	return s, nil
 }
 
 // agree is what is agreed of one definition.
