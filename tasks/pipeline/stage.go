@@ -82,7 +82,7 @@ func (r *run) stage(ctx context.Context, step Step) error {
 	if live := s.running(step.Part); final.V == 0 && live >= 0 { // it did not come to the loop
 		final.Usage = s.Running[live].Used
 	}
-	ev := Event{Kind: EventEnded, Task: step.Task, Agent: step.Agent, Loop: step.Loop, Stop: final.Stop, Text: final.Detail,
+	ev := Event{Kind: EventEnded, Task: step.Task, Agent: step.Agent, Loop: step.Loop, Stop: final.Stop, Text: st.why(final),
 		Usage: final.Usage, Last: st.last(final), Iterations: final.Completed(), Output: lastOf(st.answer.Output, maxOutput)}
 	if broken, ok := errors.AsType[brokenError](err); ok && ctx.Err() == nil {
 		ev.Stop, ev.Text, err = broken.stop, broken.Error(), nil
@@ -120,6 +120,7 @@ type stage struct {
 	once   bool
 	answer ralph.Response // the last
 	looks  string         // the files, as git names them, when it was given; "" = not known
+	fault  string         // of the last iteration
 	asked  *ralph.State   // as its last iteration began here, nil = none has
 }
 
@@ -193,9 +194,21 @@ func (st *stage) begun() (ralph.State, error) {
 	return e.State, nil
 }
 
+// why is why the loop has stopped; at its limit also what was wrong at last, for whoever
+// is to mend it.
+func (st *stage) why(final ralph.State) string {
+	if wrong := cmp.Or(st.fault, final.Feedback); final.Stop == ralph.StopIterations && wrong != "" {
+		return final.Detail + ":\n" + cut(wrong, maxOutput)
+	}
+	return final.Detail
+}
+
 // see notes what the agent has answered, and what is to be verified: what changes
 // afterwards was not.
 func (st *stage) see(ctx context.Context, ev ralph.Event) error {
+	if ev.Kind == ralph.EventIterationEnded {
+		st.fault = ev.Iteration.Error
+	}
 	if ev.Kind != ralph.EventAnswered || ev.Answer == nil {
 		return nil
 	}
