@@ -69,11 +69,16 @@ func (r *piped) happened(ev pipeline.Event) {
 	case pipeline.EventEnded:
 		switch {
 		case ev.Stop == "":
-			fmt.Fprintf(r.stdout, "interrupted after %s%s\n", plural(ev.Iterations, "iteration"), spent(ev.Usage))
+			out := r.stdout
+			if r.screen != nil {
+				out = r.screen.voice(strings.TrimSuffix(ev.Task+"."+ev.Agent, "."), out)
+			}
+			fmt.Fprintf(out, "interrupted after %s%s\n", plural(ev.Iterations, "iteration"), spent(ev.Usage))
 		case ev.Unverified:
 			r.say("%s: it is over, and nothing has checked it", name)
 		case ev.Stop != ralph.StopVerified:
-			r.say("%s: not verified (%s): %s", name, ev.Stop, line(ev.Text))
+			why, _, _ := strings.Cut(ev.Text, ":\n") // the rest its log has shown
+			r.say("%s: not verified (%s): %s", name, ev.Stop, line(why))
 		}
 	case pipeline.EventMerged:
 		if r.worktrees {
@@ -119,7 +124,7 @@ func (r *piped) close(sums []pipeline.Summary) {
 		cost := strings.TrimPrefix(spent(ralph.Usage{CostUSD: sum.Usage.CostUSD}), ", ")
 		rows = append(rows, []string{sum.ID, cmp.Or(sum.Altered, status), staged(sum), fmt.Sprint(sum.Iterations), cost, t.Definition.Title})
 		if branch, dir := pipeline.Branch(sum.ID); r.worktrees && isFolder(filepath.Join(r.project, dir)) == nil {
-			more = append(more, fmt.Sprintf("%s stays on the branch %s, in %s: %s", line(sum.ID), branch, dir, cmp.Or(line(sum.Why), "it goes on")))
+			more = append(more, fmt.Sprintf("%s stays on the branch %s, in %s: %s", line(sum.ID), branch, dir, cmp.Or(short(sum.Why, 300), "it goes on")))
 		}
 	}
 	if f, ok := r.p.Source.(*pipeline.File); ok {

@@ -125,7 +125,7 @@ func (r *piped) agree() (err error) {
 	switch written := !slices.ContainsFunc(defs, done); {
 	case len(defs) == 0:
 		return fail(exitConfig, "%s: there is no task in it", r.file)
-	case r.s.Remaining() == 0 && written:
+	case r.s.Remaining() == 0 && written && !r.unfinished():
 		return fail(exitConfig, "%s: there is nothing to do: %s, all done; set the status of those that are to run again to todo", r.file, plural(len(defs), "task"))
 	case r.s.Remaining() > 0 && len(r.s.Ready()) == 0:
 		return fail(exitConfig, "%s: no task is ready: %s; set the status of those that are to run to todo", r.file, counts(defs))
@@ -141,6 +141,16 @@ func (r *piped) agree() (err error) {
 	r.meta["worktrees"] = fmt.Sprint(r.worktrees)
 	r.p.Meta = r.meta
 	return nil
+}
+
+// unfinished reports whether a run was killed before its end was on record: it still has
+// to tidy up, though all of its tasks may be done.
+func (r *piped) unfinished() bool {
+	if r.place == nil || r.anew {
+		return false
+	}
+	e, err := r.p.Record.Look(r.name())
+	return err == nil && !e.State.Done()
 }
 
 // client is the program that works for an agent: what the flags name goes before what the
@@ -316,8 +326,10 @@ func (r *piped) preview() error {
 	if columns(r.stdout, rows); dry.agent == nil {
 		return nil
 	}
-	fmt.Fprintln(r.stdout, "\nWhat the checks start:")
-	showStarts(r.stdout, r.strangers())
+	if starts := r.strangers(); slices.ContainsFunc(starts, func(s stranger) bool { return len(s.starts) > 0 }) {
+		fmt.Fprintln(r.stdout, "\nWhat the files start:")
+		showStarts(r.stdout, starts)
+	}
 	fmt.Fprintf(r.stdout, "\n%s at a time%s\n\n== %s\n", plural(max(r.slots, 1), "task"), budget(r.s.Rules), line(rows[1][0]))
 	_, err := dry.Run(r.ctx, ralph.Request{Prompt: prompt})
 	return dry.end(err)

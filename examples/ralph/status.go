@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -134,7 +135,7 @@ func branches(run pipeline.Standing, all []pipeline.Standing, now time.Time) (li
 		if t.Phase == pipeline.PhaseOpen && t.Iterations == 0 || t.Phase == pipeline.PhaseDone || t.Phase == pipeline.PhaseLeft {
 			continue
 		}
-		lines = append(lines, strings.TrimSuffix(fmt.Sprintf("    %s: %s %s; %s", line(t.ID), t.Phase, staged(t), line(t.Why)), "; "))
+		lines = append(lines, strings.TrimSuffix(fmt.Sprintf("    %s: %s %s; %s", line(t.ID), cmp.Or(t.Phase.String(), "open"), staged(t), short(t.Why, 120)), "; "))
 		for _, st := range all {
 			if st.Parent == run.Loop && st.Task == t.ID && !st.State.Done() {
 				lines = append(lines, "      "+st.Line(now))

@@ -41,7 +41,7 @@ func (r *run) propose(ctx context.Context, part int) error {
 		return nil // it is still there when its stage goes on, or the next has run
 	}
 	if err != nil {
-		r.say(ctx, id, "what it proposes as further tasks is not added: "+err.Error())
+		r.say(ctx, id, id+": what it proposes as further tasks is not added: "+err.Error())
 		return nil
 	}
 	for len(defs) > 0 { // those that others wait for come first

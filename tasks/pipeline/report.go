@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -141,8 +142,8 @@ func (a *Agreed) Summaries(s State, events []Event) []Summary {
 		if sums[i].Phase == PhaseLeft {
 			sums[i].Status = d.Status
 		}
-		if a.Tasks[i].Stages == nil { // nothing of it has run
-			sums[i].Stages, sums[i].Iterations = nil, d.Iteration
+		if a.Tasks[i].Stages == nil { // nothing of it runs, though it may have before an interruption
+			sums[i].Stages, sums[i].Iterations = nil, cmp.Or(sums[i].Iterations, d.Iteration)
 			continue
 		}
 		for _, agent := range a.Tasks[i].Left {
