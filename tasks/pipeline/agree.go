@@ -22,13 +22,14 @@ import (
 type Agreed struct {
 	// State is where the run begins, also with what is on record of earlier ones.
 	State State
-	// Tasks are its parts, by their index.
+	// Tasks are its parts, by their index; when it has run, also those that were added.
 	Tasks []AgreedTask
 	// Filters are the commands that the workspace's own git configuration runs on files
 	// that are committed and checked out, and those that it merges by: with Rules.Merge
 	// they run. Those of the user's configuration are not among them.
 	Filters []string
 
+	all      []AgreedTask // Tasks, once it has run
 	p        *Pipeline
 	dir      string
 	verifier ralph.Verifier
@@ -65,25 +66,13 @@ func (p *Pipeline) Agree(ctx context.Context) (*Agreed, error) {
 	if a.verifier == nil {
 		a.verifier = spec.Verifier(spec.Env{Dir: dir, Redact: p.Redact})
 	}
-	last, err := a.last(ctx)
+	last, err := a.counts(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if p.Anew {
-		last, a.rejected = nil, map[string]Event{}
-	}
-	var defs []spec.Definition
-	if err := plugin.Call("pipeline: Source.Read", func() (err error) { defs, err = p.Source.Read(ctx); return }); err != nil {
+	defs, err := p.definitions(ctx)
+	if err != nil {
 		return nil, err
-	}
-	defs = slices.Clone(defs)
-	slices.SortStableFunc(defs, func(a, b spec.Definition) int { // as an unsigned number, one less than 0 is the greatest
-		return cmp.Compare(uint(max(a.Priority, 0))-1, uint(max(b.Priority, 0))-1)
-	})
-	if !p.own() {
-		if _, err := p.Config.Stages(p.Stages, defs...); err != nil {
-			return nil, err
-		}
 	}
 	var all []Planned
 	agents := map[string]bool{}
@@ -101,6 +90,9 @@ func (p *Pipeline) Agree(ctx context.Context) (*Agreed, error) {
 	if a.State, err = Plan(p.rules(agents), all, last); err != nil {
 		return nil, err
 	}
+	if err := a.State.rejects(); err != nil {
+		return nil, err
+	}
 	if p.Prompt == nil {
 		if a.roles, err = p.Prompts.Load(sorted(agents)); err != nil {
 			return nil, err
@@ -111,6 +103,22 @@ func (p *Pipeline) Agree(ctx context.Context) (*Agreed, error) {
 		a.Filters, err = a.filters(ctx)
 	}
 	return a, err
+}
+
+// definitions are those of the source, in the order of their priorities.
+func (p *Pipeline) definitions(ctx context.Context) (defs []spec.Definition, err error) {
+	err = plugin.Call("pipeline: Source.Read", func() (err error) { defs, err = p.Source.Read(ctx); return })
+	if err != nil {
+		return nil, err
+	}
+	defs = slices.Clone(defs)
+	slices.SortStableFunc(defs, func(a, b spec.Definition) int { // as an unsigned number, one less than 0 is the greatest
+		return cmp.Compare(uint(max(a.Priority, 0))-1, uint(max(b.Priority, 0))-1)
+	})
+	if !p.own() {
+		_, err = p.Config.Stages(p.Stages, defs...)
+	}
+	return defs, err
 }
 
 func sorted(set map[string]bool) (all []string) {
@@ -133,6 +141,18 @@ func (p *Pipeline) rules(agents map[string]bool) Rules {
 		}
 	}
 	return r
+}
+
+// rejects refuses rules by which no task would ever go back.
+func (s State) rejects() error {
+	for agent, b := range s.Rules.Back {
+		for _, order := range s.Orders {
+			if at, to := slices.Index(order, agent), slices.Index(order, b.To); at >= 0 && to >= at {
+				return fmt.Errorf("pipeline: what %s rejects cannot go back to %s, which does not work before it; the order is %s", agent, b.To, strings.Join(order, ", "))
+			}
+		}
+	}
+	return nil
 }
 
 // agree is what is agreed of one definition.
@@ -274,7 +294,18 @@ func sum(d spec.Definition) string {
 }
 
 // Run does what was agreed, see [Pipeline.Run].
-func (a *Agreed) Run(ctx context.Context) (State, error) { return a.run(ctx, nil) }
+func (a *Agreed) Run(ctx context.Context) (State, error) {
+	s, err := a.run(ctx, nil)
+	a.publish()
+	return s, err
+}
+
+// publish has Tasks hold those that were added. Not while it runs: callers read it.
+func (a *Agreed) publish() {
+	if a.all != nil {
+		a.Tasks = a.all
+	}
+}
 
 // Events does what was agreed, see [Pipeline.Events].
 func (a *Agreed) Events(ctx context.Context) iter.Seq2[Event, error] {
@@ -298,7 +329,9 @@ func (a *Agreed) Events(ctx context.Context) iter.Seq2[Event, error] {
 				cancel(ralph.ErrAbandoned)
 			}
 		}
-		if err := <-ended; err != nil && !broken {
+		err := <-ended
+		a.publish()
+		if err != nil && !broken {
 			yield(Event{}, err)
 		}
 	}

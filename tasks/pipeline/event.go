@@ -18,7 +18,7 @@ const (
 	EventUsed      Kind = "used"     // by its loop so far: Usage
 	EventHeld      Kind = "held"     // its next iteration waits for a rate limit or for people: what it had reserved is for others
 	EventEnded     Kind = "ended"    // its loop: Stop ("" = interrupted), Usage, Iterations; with Unverified, of a single pass without a check
-	EventMerging   Kind = "merging"  // a task's branch: From main's commit To the merge
+	EventMerging   Kind = "merging"  // a task's branch; told again, with From main's commit To the merge, before main moves
 	EventMerged    Kind = "merged"   // the task is done
 	EventUnmerged  Kind = "unmerged" // Text says why; Conflicts are the files that conflict
 	EventAltered   Kind = "altered"  // somebody else has changed the task's definition: Text says how

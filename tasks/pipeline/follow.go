@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/ralph-loop/ralph"
@@ -43,20 +44,26 @@ func (r *run) propose(ctx context.Context, part int) error {
 		r.say(ctx, id, id+": what it proposes as further tasks is not added: "+err.Error())
 		return nil
 	}
-	for _, d := range defs {
-		if err := r.follow(ctx, id, d); err != nil {
+	for len(defs) > 0 { // those that others wait for come first
+		i := max(0, slices.IndexFunc(defs, func(d spec.Definition) bool {
+			return !slices.ContainsFunc(defs, func(before spec.Definition) bool { return slices.Contains(d.Dependencies, before.ID) })
+		}))
+		if err := r.follow(ctx, part, defs[i]); err != nil {
 			return err
 		}
+		defs = slices.Delete(defs, i, i+1)
 	}
 	return nil
 }
 
-// follow has a task that was proposed run in this run, if that is wanted.
-func (r *run) follow(ctx context.Context, parent string, d spec.Definition) error {
+// follow has a task that was proposed run in this run, if that is wanted. One that follows
+// a task which was added itself waits, or a run might never end.
+func (r *run) follow(ctx context.Context, part int, d spec.Definition) error {
+	parent := r.agreed(part).Definition.ID
 	waits := "it waits for the next run"
 	planned, task, err := r.agree(d, nil)
 	switch {
-	case !r.p.Follow:
+	case !r.p.Follow || part >= r.agreedTo:
 	case err != nil:
 		waits = "it cannot be run: " + err.Error()
 	case !r.trusted(task):

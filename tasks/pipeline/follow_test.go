@@ -27,6 +27,7 @@ func TestFollowups(t *testing.T) {
 		{"trusted", two, true, true, "T done, F1 done, F2 done", "T F1 F2", ""},
 		{"on one that waits", "tasks:\n" + task("F2", "true", nil) + task("F1", "", []string{"F2"}), true, false, "T done, F2 todo, F1 todo", "T",
 			"F1 follows T and was added; F2, which it depends on, is not in this run"},
+		{"in another order", "tasks:\n" + task("F2", "", []string{"F1"}) + task("F1", "", nil), true, false, "T done, F2 done, F1 done", "T F1 F2", ""},
 		{"wrong", "tasks:\n  - {id: F1, title: x}\n", true, true, "T done", "T", "T: what it proposes as further tasks is not added"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -69,5 +70,34 @@ func TestFollowups(t *testing.T) {
 			}
 			sound(t, dir)
 		})
+	}
+}
+
+// TestFollowupsEnd: where each task proposes another, a run ends all the same. What it has
+// agreed to can be read while tasks are added.
+func TestFollowupsEnd(t *testing.T) {
+	t.Parallel()
+	a := &agents{}
+	a.do = func(_ context.Context, req ralph.Request) (string, error) {
+		writeAll(t, req.Dir, map[string]string{pipeline.FollowupFile: "tasks:\n" + task("F", "", nil)})
+		return claim(req), nil
+	}
+	p, path := plain(t, a, task("T", "", nil))
+	p.Stages, p.Follow = []string{"coder"}, true
+	agreed, err := p.Agree(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	began := 0
+	for ev, wrong := range agreed.Events(t.Context()) {
+		if err = wrong; ev.Kind == pipeline.EventBegan {
+			began++
+		}
+		if len(agreed.Tasks) != 1 && err == nil || began > 5 {
+			break
+		}
+	}
+	if got := statuses(t, path); err != nil || got != "T done, F done, F-F1 todo" || len(agreed.Tasks) != 2 {
+		t.Errorf("%v: %s; %d tasks", err, got, len(agreed.Tasks))
 	}
 }

@@ -32,8 +32,8 @@ func (r *run) merge(ctx context.Context, part int) error {
 	d := r.agreed(part).Definition
 	used, err := r.bring(ctx, part)
 	switch un, is := errors.AsType[*unmergedError](err); {
-	case errors.Is(err, errAltered), ctx.Err() != nil && err != nil:
-		return nil // or it is ready in the next run
+	case errors.Is(err, errAltered), err != nil && (ctx.Err() != nil || !is && r.failing()):
+		return nil // or it is ready in the next run: what ends this one is not of the task
 	case err != nil && !is:
 		un = &unmergedError{reason: err.Error()}
 		fallthrough

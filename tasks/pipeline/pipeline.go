@@ -3,9 +3,9 @@
 // was verified is merged into the main branch, and nothing else is.
 //
 //	p := pipeline.Pipeline{
-//		Source:    &pipeline.File{Path: "tasks.yaml"},
-//		Runner:    func(pipeline.Place) (ralph.Runner, error) { return ralph.Preset("claude") },
-//		Rules:     pipeline.Rules{Slots: 4, Merge: true},
+//		Source: &pipeline.File{Path: "tasks.yaml"},
+//		Runner: func(pipeline.Place) (ralph.Runner, error) { return ralph.Preset("claude") },
+//		Rules:  pipeline.Rules{Slots: 4, Merge: true},
 //	}
 //	final, err := p.Run(ctx)
 //
@@ -50,20 +50,25 @@ type Pipeline struct {
 
 	// Runner is the client of an agent, which works in a place. It is required, is asked
 	// when a stage begins, and may return the same for all. Agents of a task differ by
-	// what they are told, and may be of different clients.
+	// what they are told, and may be of different clients. That it returns an error is a
+	// mistake in the task's definition: the task is set to [spec.StatusFailed], and waits
+	// for a person. What goes by itself is for [ralph.Runner.Run] to return; and if the
+	// Runner has a method Validate(ralph.Task) error, its error ends the run.
 	Runner func(Place) (ralph.Runner, error)
-	// Verifier verifies the tasks that Task returns. nil = [spec.Verifier], without a judge.
+	// Verifier verifies the tasks that Task returns. nil = [spec.Verifier], without a judge,
+	// which needs the Spec that [spec.Config.Task] gives a task.
 	Verifier ralph.Verifier
 	// Config has the defaults of the agents, and who rejects whose work.
 	Config spec.Config
 	// Task is what a loop runs for an agent's stage of a definition; nil = [spec.Config.Task]
-	// of Config. Its Dir is set by the pipeline, and so are those of its limits that are 0.
+	// of Config. Its ID, Agent and Dir are set by the pipeline, and its limits as Limits says.
 	Task func(d spec.Definition, agent string) (ralph.Task, error)
 	// HowVerified tells the agents how their work is verified beside what the definitions
 	// say: "the command `go test ./...` must succeed". "" = by nothing else.
 	HowVerified string
-	// Stages are the agents of this run; the others are left out. nil = all that Config
-	// and the definition have, see [spec.Config.Stages]. With Task they may be any, in
+	// Stages are the agents of this run; the others are left out. nil = coder, reviewer,
+	// tester and qa, and what others Config and the definition have, see
+	// [spec.Config.Stages]. With Task they may be any, in
 	// their order; "" is one that needs no name.
 	Stages []string
 	// Prompts are what agents are told. Prompt is used in its place, if it is set: see
@@ -74,9 +79,9 @@ type Pipeline struct {
 	// Rules say how many agents work at the same time, and what may be spent in all.
 	Rules Rules
 	// Limits are those of each loop. Iterations go before a task's own, the others behind
-	// them. Retries, Failures and what Rules bound are ignored: an agent that fails, or a
-	// check that cannot run, is a failed iteration. IterationTimeout: 0 = one hour,
-	// negative = none.
+	// them. Retries and Failures are ignored, also a task's: an agent that fails, or a check
+	// that cannot run, is a failed iteration. So are CostUSD, Tokens and Duration, which
+	// Rules has for the whole run. IterationTimeout: 0 = one hour, negative = none.
 	Limits ralph.Limits
 	// Share lets several agents work at the same time in the same folder, without a
 	// worktree for each. They see and break each other's work.
@@ -84,8 +89,11 @@ type Pipeline struct {
 	// Include are globs, as in a .gitignore, of untracked files of the workspace that come
 	// into each worktree, beside those that the file .worktreeinclude there names.
 	Include []string
-	// Follow has tasks that agents propose run in this run. They are added to the source
-	// all the same, if it can (see [Follower]).
+	// Follow has tasks that agents propose run in this run; what the agents of those propose
+	// waits for the next. They are added to the source all the same, if it can (see
+	// [Follower]), and the next run runs them like any other, with the commands that an
+	// agent has written for their checks: have somebody look at them before, see
+	// [Pipeline.Agree] and [spec.TaskVerifier.Starts].
 	Follow bool
 	// Trusted says whether the checks of such a task may run their commands, which an agent
 	// has written. It must not ask anybody. nil = only those that run none.

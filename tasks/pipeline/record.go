@@ -12,6 +12,15 @@ import (
 	"github.com/ralph-loop/ralph/progress"
 )
 
+// counts is last, as far as what is on record counts. A merge that was killed always does.
+func (a *Agreed) counts(ctx context.Context) (*State, error) {
+	last, err := a.last(ctx)
+	if a.p.Anew {
+		last, a.rejected = nil, map[string]Event{}
+	}
+	return last, err
+}
+
 // last is where the last run stands on record, nil = there is none.
 func (a *Agreed) last(ctx context.Context) (*State, error) {
 	p := a.p
@@ -25,6 +34,9 @@ func (a *Agreed) last(ctx context.Context) (*State, error) {
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
+	}
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("pipeline: what is on record of %q cannot be read: %w", p.name(), err)

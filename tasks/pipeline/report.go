@@ -51,41 +51,23 @@ const (
 // Summaries are those of all tasks, in their order. The events are those that led to s,
 // see [Recorded]; without them it is not known what was used, and why something failed.
 func (s State) Summaries(events []Event) []Summary {
-	type total struct {
-		why, altered string
-		loops        map[string]Event
-	}
 	all := map[string]*total{}
 	agreed := map[string]string{}
 	for _, ev := range events {
-		if ev.Kind == EventStarted && ev.State != nil {
-			for _, p := range ev.State.Parts { // what was another task counts no more
-				if was := agreed[p.ID]; was != "" && p.Sum != was {
-					delete(all, p.ID)
-				} else if t := all[p.ID]; t != nil {
-					t.altered = "" // it is agreed as it is
-				}
-				agreed[p.ID] = p.Sum
+		for _, p := range ev.agreed() { // what was another task counts no more
+			if was := agreed[p.ID]; was != "" && p.Sum != was {
+				delete(all, p.ID)
+			} else if t := all[p.ID]; t != nil {
+				t.altered = "" // it is agreed as it is
 			}
+			agreed[p.ID] = p.Sum
 		}
 		t := all[ev.Task]
 		if t == nil {
 			t = &total{loops: map[string]Event{}}
 			all[ev.Task] = t
 		}
-		switch ev.Kind {
-		case EventBegan:
-			t.why = ""
-		case EventEnded:
-			t.loops[ev.Loop] = ev
-			if t.why = ""; ev.rejects() {
-				t.why = ev.reason()
-			}
-		case EventAltered:
-			t.why, t.altered = ev.Text, ev.Text
-		case EventUnmerged, EventBroken:
-			t.why = ev.Text
-		}
+		t.tell(ev)
 	}
 	sums := make([]Summary, len(s.Parts))
 	for i, p := range s.Parts {
@@ -104,6 +86,36 @@ func (s State) Summaries(events []Event) []Summary {
 		sums[i] = sum
 	}
 	return sums
+}
+
+// A total is what events tell of a task.
+type total struct {
+	why, altered string
+	loops        map[string]Event // the ends of its loops, by their names
+}
+
+func (t *total) tell(ev Event) {
+	switch ev.Kind {
+	case EventBegan:
+		t.why = ""
+	case EventEnded:
+		t.loops[ev.Loop] = ev
+		if t.why = ""; ev.rejects() {
+			t.why = ev.reason()
+		}
+	case EventAltered:
+		t.why, t.altered = ev.Text, ev.Text
+	case EventUnmerged, EventBroken:
+		t.why = ev.Text
+	}
+}
+
+// agreed are the tasks of a run that begins.
+func (ev Event) agreed() []Part {
+	if ev.Kind != EventStarted || ev.State == nil {
+		return nil
+	}
+	return ev.State.Parts
 }
 
 // status is what a source shows of a task in such a phase.
@@ -125,7 +137,7 @@ func (p Phase) status() spec.Status {
 // are left out, and the status of tasks that are not to be run.
 func (a *Agreed) Summaries(s State, events []Event) []Summary {
 	sums := s.Summaries(events)
-	for i := range sums {
+	for i := range min(len(sums), len(a.Tasks)) { // while it runs, without those that were added
 		d := a.Tasks[i].Definition
 		if sums[i].Phase == PhaseLeft {
 			sums[i].Status = d.Status

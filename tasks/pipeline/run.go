@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -41,12 +42,13 @@ type run struct {
 	taken   map[int]bool    // the tasks that were taken for this run; of drive alone
 	local   ralph.Local     // what all loops have
 
-	gits  sync.Mutex // worktrees are made one at a time
-	trees map[int]*git.Tree
-	tips  map[int]string // the commits that their branches were left at
-	lies  lies
-	ahead []int    // tasks that a run which was killed had all but merged
-	later []string // what is to be told when the run has begun
+	gits     sync.Mutex // worktrees are made one at a time
+	trees    map[int]*git.Tree
+	tips     map[int]string // the commits that their branches were left at
+	lies     lies
+	ahead    []int    // tasks that a run which was killed had all but merged
+	agreedTo int      // the number of tasks without those that were added
+	later    []string // what is to be told when the run has begun
 }
 
 // known is what is known of the loop of a stage that is over, by its name.
@@ -61,9 +63,12 @@ type known struct {
 var errHalted = errors.New("pipeline: nothing more begins")
 
 func (a *Agreed) run(ctx context.Context, watch func(Event)) (State, error) {
+	own := *a // others may read a meanwhile
+	own.Tasks, own.rejected = slices.Clone(a.Tasks), maps.Clone(a.rejected)
 	r := &run{
-		Agreed: a, watch: watch, began: time.Now(), s: a.State, elapsed: a.State.Elapsed, changed: make(chan struct{}),
+		Agreed: &own, watch: watch, began: time.Now(), s: a.State, elapsed: a.State.Elapsed, changed: make(chan struct{}),
 		known: map[string]known{}, trees: map[int]*git.Tree{}, tips: map[int]string{}, noted: map[string]bool{}, taken: map[int]bool{},
+		agreedTo: len(a.Tasks),
 	}
 	if ctx.Err() != nil {
 		return r.s, context.Cause(ctx)
@@ -75,6 +80,7 @@ func (a *Agreed) run(ctx context.Context, watch func(Event)) (State, error) {
 	if err == nil {
 		err = r.drive(ctx)
 	}
+	a.all = r.Tasks
 	return r.s, r.end(ctx, err)
 }
 
@@ -131,9 +137,7 @@ func (r *run) begin(ctx context.Context) error {
 	if r.loops != nil {
 		r.local.Log, r.local.Pending = progress.Multi(r.loops, r.p.Log), r.loops.Pending
 	}
-	if r.journal != nil {
-		r.ask(ctx) // what others have asked for since
-	}
+	r.ask(ctx) // what others have asked for since
 	return r.catchUp(ctx)
 }
 
@@ -185,10 +189,7 @@ func (r *run) outcome(ctx context.Context, failed error) error {
 	case failed != nil:
 		return failed
 	case err != nil && errors.Is(err, ralph.ErrCancelled):
-		r.cancelled(ctx)                         // its error is in r.err
-		if r.state().Stop == ralph.StopStalled { // for what ran was cancelled
-			return &ralph.StopError{Reason: ralph.StopCancelled, Detail: err.Error()}
-		}
+		r.cancelled(ctx) // its error is in r.err
 	case err != nil && !r.state().Done():
 		return err
 	}

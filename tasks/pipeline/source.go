@@ -15,16 +15,24 @@ import (
 //
 // Read returns all definitions as they are now, in their order, also those that are
 // done; the caller does not change them. It is called when a run begins, and what it
-// returns is what the run agrees to.
+// returns is what the run agrees to: those that are [spec.StatusTodo] or
+// [spec.StatusRunning] are worked on, as far as they can be taken.
 //
-// Take takes a task for this run. False means that it is not this run's to work on:
-// somebody else has it, has changed it, or it is gone. An error means that this cannot
-// be known. It is called once in a run for a task, before its first step, also if an
-// earlier run has begun it.
+// Take takes a task for this run. It is asked once in each run, before anything new is
+// done to the task, also if that is to go on with a loop which an earlier run has begun, or
+// to merge: what was taken by that one, this one can take. False means that it is not this run's to work on:
+// somebody else has it, has changed it, or it is gone. It is left alone then, and so is
+// what waits for it. An error means that this cannot be known.
 //
-// Write writes down how far a task is. What somebody else has changed since Read is
-// left as it is, and the error is an [*AlteredError]; if there is nothing left to
-// write to, it is a [*LostError]. Neither is the end of other tasks.
+// Write writes down how far a task is. With [spec.StatusTodo] and [spec.StatusFailed] the
+// run has given it back; what others may take from then on is the source's to say. What
+// somebody else has changed since Read is left as it is, and the error is an
+// [*AlteredError], which is not the end of other tasks.
+//
+// Any other error ends the run, which returns it: agents that work end their iteration,
+// and nothing more begins. Where there is nothing left to write to it is a [*LostError].
+// That a task is done is on [Pipeline.Record] too, and is written by the next run if it
+// could not be.
 type Source interface {
 	Read(ctx context.Context) ([]spec.Definition, error)
 	Take(ctx context.Context, id string) (bool, error)

@@ -17,41 +17,6 @@ import (
 	"github.com/ralph-loop/ralph/tasks/spec"
 )
 
-// beginStep records that a step begins. It is false if the task cannot be had.
-func (r *run) beginStep(ctx context.Context, step Step) (bool, error) {
-	if mine, err := r.take(ctx, step.Part); err != nil || !mine {
-		return false, err
-	}
-	if step.Kind == StepMerge {
-		err := r.note(ctx, Event{Kind: EventMerging, Task: step.Task})
-		return r.state().Stands[step.Part].Phase == PhaseMerging, err
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if !slices.Contains(r.s.Ready(), step) { // others have steered it meanwhile
-		return false, nil
-	}
-	return true, r.noteLocked(ctx, Event{Kind: EventBegan, Task: step.Task, Agent: step.Agent, Loop: step.Loop})
-}
-
-// take takes a task for this run before its first step, whatever that is: what an earlier
-// run had of it may be somebody else's by now.
-func (r *run) take(ctx context.Context, part int) (mine bool, err error) {
-	if r.taken[part] {
-		return true, nil
-	}
-	id := r.agreed(part).Definition.ID
-	err = plugin.Call("pipeline: Source.Take", func() (err error) { mine, err = r.p.Source.Take(ctx, id); return })
-	switch {
-	case err != nil:
-		return false, err
-	case !mine:
-		return false, cmp.Or(r.look(ctx), r.altered(ctx, id, "taken by somebody else"))
-	}
-	r.taken[part] = true
-	return true, nil
-}
-
 // step does a step, and tells what came of it.
 func (r *run) step(ctx context.Context, step Step) error {
 	if step.Kind == StepMerge {
@@ -99,17 +64,23 @@ func (r *run) stage(ctx context.Context, step Step) error {
 		r.known[step.Loop] = k
 		r.mu.Unlock()
 	}
-	if ev.Stop == "" || ev.Stop == ralph.StopCancelled { // or the run would have stopped for want of tasks
-		r.cancelled(ctx) // its error is note's, too
-	}
-	r.look(context.WithoutCancel(ctx)) // what was altered does not count; its error is that of what is written
-	if told := r.note(ctx, ev); told != nil {
+	if told := r.tell(ctx, ev); told != nil {
 		return told
 	}
 	if errors.Is(err, errHalted) || final.Done() || ctx.Err() != nil {
 		err = nil
 	}
 	return cmp.Or(err, r.propose(ctx, step.Part), r.settled(ctx, step, ev))
+}
+
+// tell records how a stage has ended. That the run is cancelled comes before: else it would
+// have stopped for want of tasks. So does what somebody else has changed: it does not count.
+func (r *run) tell(ctx context.Context, ev Event) error {
+	if ev.Stop == "" || ev.Stop == ralph.StopCancelled {
+		r.cancelled(ctx) // its error is note's, too
+	}
+	r.look(context.WithoutCancel(ctx)) // its error is that of what is written next
+	return r.note(ctx, ev)
 }
 
 // A stage is a stage that runs.
@@ -120,7 +91,7 @@ type stage struct {
 	once   bool
 	answer ralph.Response // the last
 	looks  string         // the files, as git names them, when it was given; "" = not known
-	fault  string         // of the last iteration
+	wrong  string         // what was wrong with its last iteration, as that said it
 	asked  *ralph.State   // as its last iteration began here, nil = none has
 }
 
@@ -136,11 +107,11 @@ func (st *stage) loop(ctx context.Context) (ralph.State, error) {
 		return s, err
 	}
 	l := st.local
-	if l.Runner, err = st.p.Runner(place); err != nil {
+	if err = plugin.Call("Pipeline.Runner", func() (err error) { l.Runner, err = st.p.Runner(place); return }); err != nil {
 		return s, broken(err)
 	}
 	if v, ok := l.Runner.(interface{ Validate(ralph.Task) error }); ok {
-		if err := v.Validate(st.task); err != nil { // whatever the task
+		if err := plugin.Call("Validate", func() error { return v.Validate(st.task) }); err != nil { // whatever the task
 			return s, brokenError{err, ralph.StopFailed}
 		}
 	}
@@ -194,11 +165,16 @@ func (st *stage) begun() (ralph.State, error) {
 	return e.State, nil
 }
 
-// why is why the loop has stopped; at its limit also what was wrong at last, for whoever
-// is to mend it.
+// why says for people, and for the agent that a task goes back to, why a loop has ended:
+// what stopped it, and what was wrong at last. That a limit is reached tells nobody what
+// to mend.
 func (st *stage) why(final ralph.State) string {
-	if wrong := cmp.Or(st.fault, final.Feedback); final.Stop == ralph.StopIterations && wrong != "" {
-		return final.Detail + ":\n" + cut(wrong, maxOutput)
+	wrong := cmp.Or(st.wrong, final.Feedback)
+	switch final.Stop {
+	case ralph.StopIterations, ralph.StopStalled:
+		if wrong != "" {
+			return final.Detail + "; at last: " + cut(wrong, maxOutput)
+		}
 	}
 	return final.Detail
 }
@@ -207,7 +183,7 @@ func (st *stage) why(final ralph.State) string {
 // afterwards was not.
 func (st *stage) see(ctx context.Context, ev ralph.Event) error {
 	if ev.Kind == ralph.EventIterationEnded {
-		st.fault = ev.Iteration.Error
+		st.wrong = cmp.Or(ev.Iteration.Error, ev.Iteration.Verdict.Feedback)
 	}
 	if ev.Kind != ralph.EventAnswered || ev.Answer == nil {
 		return nil
@@ -243,7 +219,9 @@ func (r *run) prompt(step Step) (func(context.Context, ralph.State) (string, err
 	}
 	told.From, told.Feedback = r.rejection(step)
 	if r.p.Prompt != nil {
-		return r.p.Prompt(told), nil
+		var prompt func(context.Context, ralph.State) (string, error)
+		err := plugin.Call("Pipeline.Prompt", func() error { prompt = r.p.Prompt(told); return nil })
+		return prompt, err
 	}
 	return r.roles.Prompt(r.dir, told) // not the worktree: one agent could write what another is told
 }
@@ -288,86 +266,6 @@ func (r *run) knownOf(part int, agent string) known {
 		}
 	}
 	return known{}
-}
-
-// control lets others steer the loop, and has its iterations wait for the budget.
-func (st *stage) control() func(context.Context, ralph.State) (ralph.State, error) {
-	return func(ctx context.Context, s ralph.State) (ralph.State, error) {
-		for {
-			if st.loops != nil {
-				var err error
-				if s, err = st.loops.Control(ctx, s); err != nil {
-					return s, err
-				}
-			}
-			ev := Event{Kind: EventReserve, Task: st.Task, Agent: st.Agent, Loop: st.Loop, Usage: s.Usage, Last: st.last(s)}
-			switch {
-			case s.Done() || s.Running:
-				return s, nil
-			case st.halted():
-				return s, errHalted
-			case s.Paused || time.Until(s.NotBefore()) > 0:
-				ev.Kind = EventHeld // what it had reserved is for others meanwhile
-				st.reserve(ctx, st.Part, ev)
-				return s, nil
-			}
-			if st.journal != nil {
-				st.ask(ctx) // what was asked of the run by now holds for this iteration
-			}
-			now, changed := st.reserve(ctx, st.Part, ev)
-			if l, granted := now.Granted(st.Task, s); granted && !st.halted() {
-				asked := s
-				st.asked = &asked
-				return s.Limit(l), nil
-			}
-			if st.halted() {
-				return s, errHalted
-			}
-			select {
-			case <-changed:
-			case <-time.After(time.Second / 2): // others may have steered the loop
-			case <-ctx.Done():
-				return s, nil // the loop sees what has ended it
-			}
-		}
-	}
-}
-
-// halted reports whether no iteration of the loop begins any more, however long it would
-// wait: the run ends, or the task does not count.
-func (st *stage) halted() bool {
-	now := st.state()
-	return st.failing() || now.Done() || now.Stands[st.Part].Phase != PhaseRunning
-}
-
-// failing reports whether the run ends by an error.
-func (r *run) failing() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.err != nil
-}
-
-// last is what the last iteration of the loop has used, nil = none has ended here.
-func (st *stage) last(s ralph.State) *Amount {
-	if st.asked == nil || s.Completed() == st.asked.Completed() {
-		return nil
-	}
-	return &Amount{CostUSD: s.LastCost, Tokens: tokens(s.Usage) - tokens(st.asked.Usage)}
-}
-
-// reserve asks for the next iteration of a loop, or gives back what it had for the last.
-// That it still has to wait is no news, nor that it has nothing.
-func (r *run) reserve(ctx context.Context, part int, ev Event) (State, <-chan struct{}) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	next := r.s.Next(ev)
-	i, j := r.s.running(part), next.running(part)
-	if i >= 0 && j >= 0 && r.s.Running[i].Reserved == nil && next.Running[j].Reserved == nil && r.s.Running[i].Waits == next.Running[j].Waits && next.Stop == r.s.Stop {
-		r.s = next
-	} else {
-		r.noteLocked(ctx, ev) // its error is in r.err
-	}
-	return r.s, r.changed
 }
 
 // settled writes down how a task stands after a stage.

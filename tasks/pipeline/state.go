@@ -28,10 +28,12 @@ const Version = 1
 // then [EventMerged] or [EventUnmerged]. The driver is over when nothing is ready and
 // nothing runs, which is then so for good unless the pipeline is paused.
 //
-// What is recorded of it are all events but [EventReserve], [EventUsed] and [EventHeld], whose figures
-// the loops have on record themselves. The fold of those by [State.Apply], and one
-// [EventUsed] for each loop in Running, is the state again, but for Last, and for what is
-// reserved: an iteration that was cut off asks again.
+// What is recorded of it are all events but [EventReserve], [EventUsed] and [EventHeld],
+// whose figures the loops have on record themselves. One of these may stop the pipeline, for
+// want of budget: then an [EventStopped] with Stop and Detail of the state is recorded in
+// its place. The fold of what is recorded by [State.Apply], and one [EventUsed] for each
+// loop in Running, is the state again, but for Last, and for what is reserved: an iteration
+// that was cut off asks again. To go on after a crash, give it to [Plan].
 //
 // A state that was edited by hand decides wrongly, but no method panics.
 type State struct {

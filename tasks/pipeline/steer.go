@@ -3,6 +3,7 @@ package pipeline
 import (
 	"cmp"
 	"context"
+	"time"
 
 	"github.com/ralph-loop/ralph"
 )
@@ -33,6 +34,9 @@ func (r *run) steered(ctx context.Context) (context.Context, func()) {
 
 // ask takes over what others have asked for.
 func (r *run) ask(ctx context.Context) {
+	if r.journal == nil {
+		return
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	rules := r.s.Rules
@@ -44,10 +48,88 @@ func (r *run) ask(ctx context.Context) {
 	case l.CostUSD != rules.CostUSD || l.Tokens != rules.Tokens || l.Duration != rules.Duration:
 		r.noteLocked(ctx, Event{Kind: EventRules, State: &State{Rules: Rules{CostUSD: l.CostUSD, Tokens: l.Tokens, Duration: l.Duration}}})
 	}
-	if l.Iterations != unbounded && !now.Done() {
+	if l.Iterations != unbounded && !now.Done() && !r.s.Done() {
 		r.noteLocked(ctx, Event{Kind: EventStopped, Stop: ralph.StopIterations, Text: "somebody has stopped it"})
 	}
 	if now.Paused != r.s.Paused {
 		r.noteLocked(ctx, Event{Kind: map[bool]Kind{true: EventPaused, false: EventContinued}[now.Paused]})
 	}
+}
+
+// control lets others steer the loop, and has its iterations wait for the budget.
+func (st *stage) control() func(context.Context, ralph.State) (ralph.State, error) {
+	return func(ctx context.Context, s ralph.State) (ralph.State, error) {
+		for {
+			if st.loops != nil {
+				var err error
+				if s, err = st.loops.Control(ctx, s); err != nil {
+					return s, err
+				}
+				st.ask(ctx) // what was asked of the run by now holds for this iteration
+			}
+			ev := Event{Kind: EventReserve, Task: st.Task, Agent: st.Agent, Loop: st.Loop, Usage: s.Usage, Last: st.last(s)}
+			switch {
+			case s.Done() || s.Running:
+				return s, nil
+			case st.halted():
+				return s, errHalted
+			case s.Paused || time.Until(s.NotBefore()) > 0:
+				ev.Kind = EventHeld // what it had reserved is for others meanwhile
+				st.reserve(ctx, st.Part, ev)
+				return s, nil
+			}
+			now, changed := st.reserve(ctx, st.Part, ev)
+			if l, granted := now.Granted(st.Task, s); granted {
+				asked := s
+				st.asked = &asked
+				return s.Limit(l), nil
+			}
+			if st.halted() {
+				return s, errHalted
+			}
+			select {
+			case <-changed:
+			case <-time.After(time.Second / 2): // others may have steered the loop
+			case <-ctx.Done():
+				return s, nil // the loop sees what has ended it
+			}
+		}
+	}
+}
+
+// halted reports whether no iteration of the loop begins any more, however long it would
+// wait: the run ends, or the task does not count.
+func (st *stage) halted() bool {
+	now := st.state()
+	return st.failing() || now.Done() || now.Stands[st.Part].Phase != PhaseRunning
+}
+
+// failing reports whether the run ends by an error.
+func (r *run) failing() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.err != nil
+}
+
+// last is what the last iteration of the loop has used, nil = none has ended here.
+func (st *stage) last(s ralph.State) *Amount {
+	if st.asked == nil || s.Completed() == st.asked.Completed() {
+		return nil
+	}
+	return &Amount{CostUSD: s.LastCost, Tokens: tokens(s.Usage) - tokens(st.asked.Usage)}
+}
+
+// reserve asks for the next iteration of a loop, or gives back what it had for the last.
+// That it still has to wait is no news, nor that it has nothing.
+func (r *run) reserve(ctx context.Context, part int, ev Event) (State, <-chan struct{}) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	next := r.s.Next(ev)
+	i, j := r.s.running(part), next.running(part)
+	if i >= 0 && j >= 0 && r.s.Running[i].Reserved == nil && next.Running[j].Reserved == nil && r.s.Running[i].Waits == next.Running[j].Waits && next.Stop == r.s.Stop {
+		r.s = next
+	} else {
+		r.noteLocked(ctx, ev) // its error is in r.err
+	}
+	return r.s, r.changed
 }
