@@ -77,8 +77,7 @@ func (r *piped) happened(ev pipeline.Event) {
 		case ev.Unverified:
 			r.say("%s: it is over, and nothing has checked it", name)
 		case ev.Stop != ralph.StopVerified:
-			why, _, _ := strings.Cut(ev.Text, ":\n") // the rest its log has shown
-			r.say("%s: not verified (%s): %s", name, ev.Stop, line(why))
+			r.say("%s: not verified (%s): %s", name, ev.Stop, short(ev.Text, 300))
 		}
 	case pipeline.EventMerged:
 		if r.worktrees {

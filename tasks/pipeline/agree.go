@@ -289,7 +289,7 @@ func sum(d spec.Definition) string {
 	d.Priority, d.Dependencies = 0, nil // they say when
 	text, err := json.Marshal(d)
 	if err != nil {
-		text = []byte(fmt.Sprintf("%+v", d))
+		text = fmt.Appendf(nil, "%+v", d)
 	}
 	h := sha256.Sum256(text)
 	return hex.EncodeToString(h[:4])

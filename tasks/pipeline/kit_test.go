@@ -76,18 +76,19 @@ func reopened(t testing.TB, path string) *progress.Dir {
 // task is a definition as YAML: more are further lines of it, and a coder's check is a
 // shell line; "" = its word is enough.
 func task(id, check string, after []string, more ...string) string {
-	text := fmt.Sprintf("  - id: %s\n    title: Do %s\n    description: Make %[1]s.\n", id, id)
+	var text strings.Builder
+	text.WriteString(fmt.Sprintf("  - id: %s\n    title: Do %s\n    description: Make %[1]s.\n", id, id))
 	if len(after) > 0 {
-		text += "    dependencies: [" + strings.Join(after, ", ") + "]\n"
+		text.WriteString("    dependencies: [" + strings.Join(after, ", ") + "]\n")
 	}
 	for _, line := range more {
-		text += "    " + line + "\n"
+		text.WriteString("    " + line + "\n")
 	}
-	text += "    completion:\n      outcome: it is there\n      acceptance_criteria: [it is there]\n      coder:\n        promise: CODED\n"
+	text.WriteString("    completion:\n      outcome: it is there\n      acceptance_criteria: [it is there]\n      coder:\n        promise: CODED\n")
 	if check == "" {
-		return text + "        verification_method: string_match\n"
+		return text.String() + "        verification_method: string_match\n"
 	}
-	return text + fmt.Sprintf("        verification_method: external\n        verification_config: {command: %q}\n", check)
+	return text.String() + fmt.Sprintf("        verification_method: external\n        verification_config: {command: %q}\n", check)
 }
 
 // file is a source of tasks in a file.

@@ -48,14 +48,15 @@ func TestSummaries(t *testing.T) {
 	var got []string
 	say := func(sums []pipeline.Summary) (all []string) {
 		for _, sum := range sums {
-			line := sum.ID + " " + string(sum.Status)
+			var line strings.Builder
+			line.WriteString(sum.ID + " " + string(sum.Status))
 			for _, st := range sum.Stages {
-				line += " " + st.Agent + ":" + string(st.Status)
+				line.WriteString(" " + st.Agent + ":" + string(st.Status))
 			}
 			if sum.Iterations > 0 {
-				line += " x" + strings.Repeat("I", sum.Iterations)
+				line.WriteString(" x" + strings.Repeat("I", sum.Iterations))
 			}
-			all = append(all, strings.TrimSpace(line+" "+sum.Altered))
+			all = append(all, strings.TrimSpace(line.String()+" "+sum.Altered))
 		}
 		return all
 	}

@@ -189,10 +189,7 @@ func (r *run) outcome(ctx context.Context, failed error) error {
 	case failed != nil:
 		return failed
 	case err != nil && errors.Is(err, ralph.ErrCancelled):
-		r.cancelled(ctx)                         // its error is in r.err
-		if r.state().Stop == ralph.StopStalled { // for what ran was cancelled
-			return &ralph.StopError{Reason: ralph.StopCancelled, Detail: err.Error()}
-		}
+		r.cancelled(ctx) // its error is in r.err
 	case err != nil && !r.state().Done():
 		return err
 	}
