@@ -200,3 +200,25 @@ func TestAlteredWhileVerified(t *testing.T) {
 		t.Errorf("%v, %v, ran %q", err, final.Stands, a.ran)
 	}
 }
+
+// TestOtherOrder: a task that has another priority, or waits for others, by the next run is
+// the same task: what was verified is not run again.
+func TestOtherOrder(t *testing.T) {
+	t.Parallel()
+	a := &agents{do: func(_ context.Context, req ralph.Request) (string, error) {
+		if req.Agent == "tester" {
+			return "Two tests fail.", nil
+		}
+		return claim(req), nil
+	}}
+	p, path := plain(t, a, task("T1", "", nil), task("T2", "", nil))
+	p.Stages, p.Limits.Iterations = []string{"coder", "tester"}, 1
+	if _, err := p.Run(t.Context()); reason(t, err) != ralph.StopStalled {
+		t.Fatal(err)
+	}
+	file(t, path, task("T1", "", []string{"T2"}, "priority: 2"), task("T2", "", nil))
+	b := &agents{do: makes(t)}
+	if _, err := again(t, p, b).Run(t.Context()); err != nil || !slices.Equal(b.ran, []string{"T2.tester 1", "T1.tester 1"}) {
+		t.Errorf("%v, ran %q", err, b.ran)
+	}
+}
