@@ -62,10 +62,7 @@ func (p *Pipeline) Agree(ctx context.Context) (*Agreed, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &Agreed{p: p, dir: dir, verifier: p.Verifier, rejected: map[string]Event{}, fresh: map[int]bool{}, seen: map[string]Event{}}
-	if a.verifier == nil {
-		a.verifier = spec.Verifier(spec.Env{Dir: dir, Redact: p.Redact})
-	}
+	a := &Agreed{p: p, dir: dir, verifier: p.verifier(dir), rejected: map[string]Event{}, fresh: map[int]bool{}, seen: map[string]Event{}}
 	last, err := a.counts(ctx)
 	if err != nil {
 		return nil, err
@@ -100,6 +97,14 @@ func (p *Pipeline) Agree(ctx context.Context) (*Agreed, error) {
 		a.Filters, err = a.filters(ctx)
 	}
 	return a, err
+}
+
+// verifier verifies the tasks in a workspace.
+func (p *Pipeline) verifier(dir string) ralph.Verifier {
+	if p.Verifier == nil {
+		return spec.Verifier(spec.Env{Dir: dir, Redact: p.Redact})
+	}
+	return p.Verifier
 }
 
 // definitions are those of the source, in the order of their priorities.

@@ -32,7 +32,7 @@ func (r *run) take(ctx context.Context, part int) (mine bool, err error) {
 		return true, nil
 	}
 	id := r.agreed(part).Definition.ID
-	err = plugin.Call("pipeline: Source", func() (err error) { mine, err = r.p.Source.Take(ctx, id); return })
+	err = plugin.Call("pipeline: Source.Take", func() (err error) { mine, err = r.p.Source.Take(ctx, id); return })
 	switch {
 	case err != nil:
 		return false, err

@@ -200,3 +200,49 @@ func TestAlteredWhileVerified(t *testing.T) {
 		t.Errorf("%v, %v, ran %q", err, final.Stands, a.ran)
 	}
 }
+
+// TestOtherOrder: a task that has another priority, or waits for others, by the next run is
+// the same task: what was verified is not run again.
+func TestOtherOrder(t *testing.T) {
+	t.Parallel()
+	a := &agents{do: func(_ context.Context, req ralph.Request) (string, error) {
+		if req.Agent == "tester" {
+			return "Two tests fail.", nil
+		}
+		return claim(req), nil
+	}}
+	p, path := plain(t, a, task("T1", "", nil), task("T2", "", nil))
+	p.Stages, p.Limits.Iterations = []string{"coder", "tester"}, 1
+	if _, err := p.Run(t.Context()); reason(t, err) != ralph.StopStalled {
+		t.Fatal(err)
+	}
+	file(t, path, task("T1", "", []string{"T2"}, "priority: 2"), task("T2", "", nil))
+	b := &agents{do: makes(t)}
+	if _, err := again(t, p, b).Run(t.Context()); err != nil || !slices.Equal(b.ran, []string{"T2.tester 1", "T1.tester 1"}) {
+		t.Errorf("%v, ran %q", err, b.ran)
+	}
+}
+
+// TestNotMergedAfterAll: a merge that was told as failed is not finished by the next run, in
+// which the task is another one.
+func TestNotMergedAfterAll(t *testing.T) {
+	t.Parallel()
+	dir := repo(t, map[string]string{".gitignore": "tasks.yaml\n"})
+	path := filepath.Join(dir, "tasks.yaml")
+	a := &agents{do: func(_ context.Context, req ralph.Request) (string, error) {
+		writeAll(t, req.Dir, map[string]string{"made": "old\n"})
+		return claim(req), nil
+	}}
+	p := &pipeline.Pipeline{Source: file(t, path, task("T1", "test -e made", nil)), Dir: dir, Record: record(t), Runner: a.runner, Stages: []string{"coder"}, Rules: pipeline.Rules{Merge: true}}
+	writeAll(t, dir, map[string]string{"made": "the user's\n"})
+	if _, err := p.Run(t.Context()); reason(t, err) != ralph.StopStalled {
+		t.Fatal(err)
+	}
+	sh(t, dir, "rm made; sed -i 's/Do T1/Do it/' "+path)
+	b := &agents{do: func(context.Context, ralph.Request) (string, error) { return "Not yet.", nil }}
+	next := again(t, p, b)
+	next.Limits.Iterations = 1
+	if _, err := next.Run(t.Context()); reason(t, err) != ralph.StopStalled || there(t, dir, "main")["made"] != "" {
+		t.Errorf("%v; main has %v", err, there(t, dir, "main"))
+	}
+}
