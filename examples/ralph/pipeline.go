@@ -108,6 +108,9 @@ func (r *piped) list(kind tasks.Kind) (err error) {
 
 // agree finds out what is to be done: what cannot be is told now, and not after hours.
 func (r *piped) agree() (err error) {
+	if r.p.Rules.Slots > 1 && !r.p.Rules.Merge && !r.p.Share {
+		return fail(exitConfig, "--slots %d: several agents in one folder break each other's work: give each task a git worktree with --worktrees, or let them share the folder with --share", r.p.Rules.Slots)
+	}
 	if r.a, err = r.p.Agree(r.ctx); errors.Is(err, spec.ErrNoJudge) {
 		return fail(exitConfig, "%s: %w", r.file, judgeless(err))
 	} else if err != nil {

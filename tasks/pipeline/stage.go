@@ -125,6 +125,9 @@ func (st *stage) loop(ctx context.Context) (ralph.State, error) {
 	if l.Prompt, err = st.prompt(st.Step); err != nil {
 		return s, broken(err)
 	}
+	if st.halted() { // since it was ready
+		return s, errHalted
+	}
 	// Before the files are looked at that are guarded: the source may be one of them.
 	err = st.write(ctx, st.Part, Update{Status: spec.StatusRunning, Running: &Running{
 		Stage: st.Agent, Iteration: s.Iteration, MaxIterations: s.Task.Limits.Iterations,
