@@ -204,13 +204,16 @@ func TestLostWhileMerging(t *testing.T) {
 	}
 	path := filepath.Join(dir, "tasks.yaml")
 	merging, halted := make(chan struct{}), make(chan struct{})
-	source := hooked{File: file(t, path, task("T1", "", nil), task("T2", "", nil), task("T3", "", nil)), changes: func() { <-halted },
-		write: func(id string, _ pipeline.Update) error {
-			if id != "T2" {
-				return nil
+	source := hooked{File: file(t, path, task("T1", "", nil), task("T2", "", nil), task("T3", "", nil)), changes: func() {},
+		write: func(id string, u pipeline.Update) error {
+			switch {
+			case id == "T1" && u.Status == spec.StatusDone:
+				<-halted
+			case id == "T2":
+				<-merging
+				return errors.New("connection lost")
 			}
-			<-merging
-			return errors.New("connection lost")
+			return nil
 		}}
 	p := &pipeline.Pipeline{Source: source, Dir: dir, Record: record(t), Runner: a.runner, Stages: []string{"coder"},
 		Rules: pipeline.Rules{Merge: true, Slots: 3}, Limits: ralph.Limits{Iterations: 1 << 20}}
