@@ -41,7 +41,7 @@ func (r *run) propose(ctx context.Context, part int) error {
 		return nil // it is still there when its stage goes on, or the next has run
 	}
 	if err != nil {
-		r.say(ctx, id, id+": what it proposes as further tasks is not added: "+err.Error())
+		r.say(ctx, id, id+": what it proposes as further tasks is not added"+r.setAside(id, path)+": "+err.Error())
 		return nil
 	}
 	for len(defs) > 0 { // those that others wait for come first
@@ -54,6 +54,25 @@ func (r *run) propose(ctx context.Context, part int) error {
 		defs = slices.Delete(defs, i, i+1)
 	}
 	return nil
+}
+
+// setAside keeps a proposal that is wrong where the worktree's end does not reach it, and
+// says so.
+func (r *run) setAside(id, path string) string {
+	root, err := os.OpenRoot(r.dir)
+	if err != nil {
+		return ""
+	}
+	defer root.Close()
+	from, err := filepath.Rel(r.dir, path)
+	kept := filepath.Join(".ralph", "worktrees", folder(id)+".followup.yaml")
+	if err == nil {
+		err = root.Rename(from, kept)
+	}
+	if err != nil {
+		return "" // it is left where it is
+	}
+	return " (it is kept in " + filepath.ToSlash(kept) + ")"
 }
 
 // follow has a task that was proposed run in this run, if that is wanted. One that follows

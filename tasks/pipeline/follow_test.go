@@ -2,6 +2,7 @@ package pipeline_test
 
 import (
 	"context"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -28,7 +29,7 @@ func TestFollowups(t *testing.T) {
 		{"on one that waits", "tasks:\n" + task("F2", "true", nil) + task("F1", "", []string{"F2"}), true, false, "T done, F2 todo, F1 todo", "T",
 			"F1 follows T and was added; F2, which it depends on, is not in this run"},
 		{"in another order", "tasks:\n" + task("F2", "", []string{"F1"}) + task("F1", "", nil), true, false, "T done, F2 done, F1 done", "T F1 F2", ""},
-		{"wrong", "tasks:\n  - {id: F1, title: x}\n", true, true, "T done", "T", "T: what it proposes as further tasks is not added"},
+		{"wrong", "tasks:\n  - {id: F1, title: x}\n", true, true, "T done", "T", "T: what it proposes as further tasks is not added (it is kept in .ralph/worktrees/T.followup.yaml)"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -69,6 +70,9 @@ func TestFollowups(t *testing.T) {
 				}
 			}
 			sound(t, dir)
+			if kept, _ := os.ReadFile(filepath.Join(dir, ".ralph", "worktrees", "T.followup.yaml")); test.name == "wrong" && string(kept) != test.proposes {
+				t.Errorf("kept: %q", kept)
+			}
 		})
 	}
 }
