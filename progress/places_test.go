@@ -78,6 +78,7 @@ func TestPlaces(t *testing.T) {
 		})
 		t.Run("Create "+p.Name, func(t *testing.T) {
 			t.Parallel()
+			p := p // which the one above reads meanwhile
 			path := filepath.Join(t.TempDir(), "log")
 			p.Put(t, path, text)
 			err := filetest.Within(t, func() error { _, err := progress.File{Path: path}.Create(); return err })
