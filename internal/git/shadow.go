@@ -107,8 +107,12 @@ func (s *shadow) borrow(dir string) error {
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
+		to := filepath.Join(s.folder, filepath.Base(name))
 		if err == nil {
-			err = os.WriteFile(filepath.Join(s.folder, filepath.Base(name)), text, 0o600)
+			err = os.WriteFile(to, text, 0o600)
+		}
+		if info, missing := os.Stat(name); err == nil && missing == nil { // files that are as old as it are read: they may have changed since
+			err = os.Chtimes(to, time.Time{}, info.ModTime())
 		}
 		if err != nil {
 			return fmt.Errorf("git: the index: %w", err)
@@ -119,9 +123,17 @@ func (s *shadow) borrow(dir string) error {
 
 // lay puts the shadow's index in the place of that of a work tree, at once.
 func (s *shadow) lay(dir string) error {
+	name := filepath.Join(dir, "index")
 	text, err := os.ReadFile(s.index)
+	if err != nil {
+		return fmt.Errorf("git: %w", err)
+	}
+	info, err := os.Stat(s.index)
 	if err == nil {
-		err = place(filepath.Join(dir, "index"), text)
+		err = place(name, text)
+	}
+	if err == nil { // as in borrow
+		err = os.Chtimes(name, time.Time{}, info.ModTime())
 	}
 	return err
 }
