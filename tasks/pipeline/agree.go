@@ -114,9 +114,7 @@ func (p *Pipeline) definitions(ctx context.Context) (defs []spec.Definition, err
 		return nil, err
 	}
 	defs = slices.Clone(defs)
-	slices.SortStableFunc(defs, func(a, b spec.Definition) int { // as an unsigned number, one less than 0 is the greatest
-		return cmp.Compare(uint(max(a.Priority, 0))-1, uint(max(b.Priority, 0))-1)
-	})
+	slices.SortStableFunc(defs, spec.ByPriority)
 	if !p.own() {
 		_, err = p.Config.Stages(p.Stages, defs...)
 	}

@@ -36,7 +36,7 @@ func BenchmarkPipeline(b *testing.B) {
 	b.Run("loop", func(b *testing.B) {
 		for b.Loop() {
 			dir, defs, _ := unchanged(b)
-			d := &progress.Dir{Path: filepath.Join(b.TempDir(), "record"), NoSync: true}
+			d := &progress.Dir{Path: filepath.Join(b.TempDir(), "record")}
 			t, err := defs[0].Task("coder")
 			if err != nil {
 				b.Fatal(err)
@@ -64,7 +64,7 @@ func BenchmarkPipeline(b *testing.B) {
 	b.Run("pipeline", func(b *testing.B) {
 		for b.Loop() {
 			dir, _, src := unchanged(b)
-			d := &progress.Dir{Path: filepath.Join(b.TempDir(), "record"), NoSync: true}
+			d := &progress.Dir{Path: filepath.Join(b.TempDir(), "record")}
 			p := pipeline.Pipeline{Source: src, Dir: dir, Record: d, Runner: func(pipeline.Place) (ralph.Runner, error) { return quiet, nil },
 				Stages: []string{"coder"}, Rules: pipeline.Rules{Slots: 4, Merge: false, Tokens: 1 << 40}, Share: true}
 			if _, err := p.Run(b.Context()); err != nil {

@@ -30,9 +30,9 @@ type Planned struct {
 // interrupted go on, what was not merged is merged, and what has failed is begun anew:
 // that stage, and not those before it. Stages are known by their agents, so the order of
 // these may be another one; those that are left out now are forgotten, and a loop that was
-// interrupted goes on only if its stage is the next. A task with another sum, or Anew, begins with its first stage; one that is done or
-// left now keeps what is on record of it for a later run, if it has no Sum or the same.
-// Loops get names that none of the earlier runs has used.
+// interrupted goes on only if its stage is the next. A task with another sum, or Anew,
+// begins with its first stage; one that is done or left now keeps what is on record of it
+// for a later run, if it has no Sum or the same.
 //
 // What the last run used counts if it had not come to its end (all was done, nothing more
 // could begin, it was cancelled, or invalid), or if its loop goes on.

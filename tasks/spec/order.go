@@ -28,11 +28,14 @@ func (f *File) Ready() []Definition {
 			ready = append(ready, u.def)
 		}
 	}
-	// As an unsigned number, one less than 0 is the greatest.
-	slices.SortStableFunc(ready, func(a, b Definition) int {
-		return cmp.Compare(uint(max(a.Priority, 0))-1, uint(max(b.Priority, 0))-1)
-	})
+	slices.SortStableFunc(ready, ByPriority)
 	return ready
+}
+
+// ByPriority orders definitions by how urgent they are, for [slices.SortStableFunc]: lower
+// priorities first, and 0, which is none, last.
+func ByPriority(a, b Definition) int { // as an unsigned number, one less than 0 is the greatest
+	return cmp.Compare(uint(max(a.Priority, 0))-1, uint(max(b.Priority, 0))-1)
 }
 
 // order refuses tasks that do not fit together, or to those that are there already.
