@@ -16,7 +16,7 @@ import (
 // loop of its own with the same record, agent and verifier (the floor): want at most 1.2
 // times as much.
 func BenchmarkPipeline(b *testing.B) {
-	const iterations = 200
+	const iterations = 1000
 	quiet := ralph.RunnerFunc(func(_ context.Context, req ralph.Request) (ralph.Response, error) {
 		text := "Not yet."
 		if req.Iteration == iterations {
@@ -26,7 +26,7 @@ func BenchmarkPipeline(b *testing.B) {
 	})
 	unchanged := func(b *testing.B) (string, []spec.Definition, *pipeline.File) {
 		dir := b.TempDir()
-		src := file(b, filepath.Join(dir, "tasks.yaml"), task("T", "", nil)+"        max_iterations: 200\n")
+		src := file(b, filepath.Join(dir, "tasks.yaml"), task("T", "", nil)+"        max_iterations: 1000\n")
 		defs, err := src.Read(b.Context())
 		if err != nil {
 			b.Fatal(err)
