@@ -39,7 +39,8 @@ const (
 // the raw sink.
 func (l *Local) attempt(ctx context.Context, s State, req Request, before *view, m *midrun) (Event, *view, error) {
 	if before == nil {
-		before = cmp.Or(l.view(ctx, s.Task.Dir), &view{})
+		before, _ = l.view(ctx, s.Task.Dir)
+		before = cmp.Or(before, &view{})
 	}
 	start := time.Now()
 	runCtx, cancel := context.WithCancelCause(ctx)
@@ -63,7 +64,10 @@ func (l *Local) attempt(ctx context.Context, s State, req Request, before *view,
 	it.Usage = Usage{}.Add(resp.Usage.atLeast(live))
 	it.Fault, it.Error, it.RetryAfter = classify(ctx, runCtx, resp, err)
 	told := context.WithoutCancel(ctx) // an interrupted attempt is told of too
-	after := l.view(told, s.Task.Dir)
+	after, unseen := l.view(told, s.Task.Dir)
+	if unseen != "" && s.Unseen == "" {
+		it.Unseen = unseen
+	}
 	if after != nil {
 		it.Workspace = after.digest
 		changed := relativeTo(s.Task.Dir, after.root, after.changedSince(told, *before))
@@ -100,13 +104,13 @@ func (s State) event(ev Event) Event {
 	return ev
 }
 
-// view looks at the workspace; nil = it cannot be looked at.
-func (l *Local) view(ctx context.Context, dir string) *view {
+// view looks at the workspace; nil = it cannot be looked at, and why.
+func (l *Local) view(ctx context.Context, dir string) (*view, string) {
 	v, err := l.look(ctx, dir)
 	if err != nil {
-		return nil
+		return nil, fit(cmp.Or(oneLine(plugin.Brief(err)), "it cannot be read"), maxUnseen)
 	}
-	return &v
+	return &v, ""
 }
 
 // output gives the request its sinks, which cannot disturb the agent, and returns
@@ -205,12 +209,24 @@ func (it *Iteration) findClaim(t Task, req Request, resp Response) {
 	if t.Blocked != "" {
 		if b := findPromise(text, t.Blocked, t.Match, said); b.Found {
 			it.Blocked, it.Line = true, b.Line
+			it.Obstacle = before(text, b.Line)
 			return
 		}
 	}
 	if p.Why != WhyNone && !t.Always {
 		it.NearMiss = p.Why
 	}
+}
+
+// before is what stands before a line of a text, the end of it.
+func before(text string, line int) string {
+	lines := strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
+	text = clip(strings.TrimSpace(strings.Join(lines[:min(max(line-1, 0), len(lines))], "\n")), len(text))
+	if len(text) > maxObstacle-len("…") {
+		text = text[len(text)-runeStart(text, maxObstacle-len("…")):]
+		text = "…" + strings.ToValidUTF8(text, "")
+	}
+	return text
 }
 
 // verify has a claim verified. That the verifier cannot tell is no verdict on the

@@ -19,7 +19,10 @@ const (
 	maxFeedback    = 8 << 10
 	maxKept        = 2 << 10 // of the feedback in a verdict that is kept as record
 	maxGuidance    = 6 << 10
+	maxLessons     = 2 << 10
 	maxDetail      = 1 << 10
+	maxObstacle    = 1 << 10
+	maxUnseen      = 300
 	maxChecks      = 64
 	maxChecksBytes = 8 << 10
 	maxFiles       = 200
@@ -109,6 +112,9 @@ func boundedGuidance(texts []string) []string {
 	}
 	return texts
 }
+
+// boundedLessons keeps the first ones of too many.
+func boundedLessons(texts []string) []string { return boundedList(texts, maxLessons) }
 
 // clip makes text fit to be kept and shown: valid UTF-8, no control characters
 // but line feed and tab, no control sequences, and at most limit bytes. What is too

@@ -10,10 +10,11 @@ import (
 func (s State) clone() State {
 	s.Task, s.Verdict = s.Task.clone(), s.Verdict.clone()
 	s.Usage.CostUSD, s.Verifying.CostUSD, s.LastCost = clonePointer(s.Usage.CostUSD), clonePointer(s.Verifying.CostUSD), clonePointer(s.LastCost)
+	s.Spent = clonePointer(s.Spent)
 	if s.Settled != nil {
 		s.Settled = new(Usage{}.Add(*s.Settled))
 	}
-	s.Guidance, s.Files, s.Ended = slices.Clone(s.Guidance), slices.Clone(s.Files), slices.Clone(s.Ended)
+	s.Guidance, s.Lessons, s.Files, s.Ended = slices.Clone(s.Guidance), slices.Clone(s.Lessons), slices.Clone(s.Files), slices.Clone(s.Ended)
 	return s
 }
 
@@ -46,9 +47,9 @@ func clonePointer[T any](p *T) *T {
 	return new(*p)
 }
 
-// whole returns the state that an event holds, which may leave out the task. What is
+// replaced returns the state that an event holds, which may leave out the task. What is
 // over stays so.
-func (s State) whole(from State) State {
+func (s State) replaced(from State) State {
 	if s.over() {
 		return s
 	}

@@ -63,6 +63,7 @@ type Iteration struct {
 
 	Claimed  bool    `json:"claimed,omitempty"`   // the agent made the promise
 	Blocked  bool    `json:"blocked,omitempty"`   // the agent made the blocked promise
+	Obstacle string  `json:"obstacle,omitempty"`  // its last words before that, at most 1 KiB
 	Line     int     `json:"line,omitempty"`      // of the promise in the answer, from 1
 	NearMiss string  `json:"near_miss,omitempty"` // why what was there is no promise, see [Promise]
 	Verdict  Verdict `json:"verdict,omitzero"`
@@ -73,6 +74,7 @@ type Iteration struct {
 	Files     []string `json:"files,omitempty"`     // changed in this attempt, at most 200
 	Learnings []string `json:"learnings,omitempty"` // what the agent says it learned
 	Workspace string   `json:"workspace,omitempty"` // digest after the attempt; "" = unknown
+	Unseen    string   `json:"unseen,omitempty"`    // why the workspace could not be looked at, told when it begins; "" = it could, or State.Unseen says it
 	Omitted   int64    `json:"omitted,omitempty"`   // bytes left out of the answer
 	Ended     []string `json:"ended,omitempty"`     // command lines of processes that the agent had left running and that were ended, at most 20
 }
@@ -87,6 +89,7 @@ const (
 	EventAnswered         EventKind = "answered"          // Answer, and Iteration: the whole attempt before its verdict
 	EventIterationEnded   EventKind = "iteration_ended"   // Iteration; of a [Hook]'s loop also State, as for EventHook
 	EventWaiting          EventKind = "waiting"           // until State.NotBefore, Text says why; with State, a wait ended early: its Elapsed, Waited and Unwaited
+	EventLearned          EventKind = "learned"           // what earlier loops have taught: State.Task.Limits, State.Lessons; Text says what it changed and why
 	EventGuided           EventKind = "guided"            // Text, or State.Guidance (and Late) as it stands now
 	EventLimitsChanged    EventKind = "limits_changed"    // State.Task.Limits
 	EventPaused           EventKind = "paused"

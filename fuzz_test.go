@@ -236,12 +236,12 @@ func checkStopped(t *testing.T, old, s ralph.State, kind ralph.EventKind) {
 	// Of what was done and used nothing changes.
 	same := s
 	same.Task.Limits, same.Iteration, same.Attempt, same.NextIteration, same.NextAttempt = old.Task.Limits, old.Iteration, old.Attempt, old.NextIteration, old.NextAttempt
-	same.Stop, same.Detail, same.Wait, same.Late = old.Stop, old.Detail, old.Wait, old.Late
+	same.Stop, same.Detail, same.Wait, same.Late, same.Blind = old.Stop, old.Detail, old.Wait, old.Late, old.Blind
 	if kind == ralph.EventReopened && gaveUp {
-		if s.Failures+s.Stalled+s.Retries > 0 {
+		if s.Failures+s.Stalled+s.Retries+s.Blocked > 0 {
 			fatal("does not count anew")
 		}
-		same.Failures, same.Stalled, same.Retries = old.Failures, old.Stalled, old.Retries
+		same.Failures, same.Stalled, same.Retries, same.Blocked = old.Failures, old.Stalled, old.Retries, old.Blocked
 	}
 	if diff := cmp.Diff(asJSON(t, old), asJSON(t, same)); diff != "" {
 		fatal(diff)

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -26,8 +27,13 @@ type Limits struct {
 	Failures int `json:"failures,omitempty"`
 	// Stalls is the number of consecutive iterations without any change in
 	// the workspace after which the loop stops. 0 = off. An iteration of which
-	// it is not known whether it changed anything is not a stall.
+	// it is not known whether it changed anything is not a stall, and what the agent
+	// says, be it the same as before, does not matter.
 	Stalls int `json:"stalls,omitempty"`
+	// Blocked is the number of consecutive iterations that must end with
+	// [Task.Blocked] before the loop stops and calls a person; before that the agent is
+	// asked for another way. 0 = 1, so that the first one stops it; negative = never.
+	Blocked int `json:"blocked,omitempty"`
 
 	// IterationTimeout bounds one run of the agent. 0 = none.
 	IterationTimeout time.Duration `json:"iteration_timeout,omitempty"`
@@ -48,17 +54,24 @@ type Limits struct {
 
 	// CostUSD and Tokens (input and output) bound what the loop spends, the
 	// verifications included, summed over resumes. They are checked before an
-	// iteration (with the last iteration's cost as the forecast), while it runs as
-	// far as the agent tells, and after it. 0 = none. They bound nothing if the agent does not
-	// tell what it uses; a loop that has no other bound stops then.
+	// attempt (with what the last whole iteration cost as the forecast), while it runs
+	// as far as the agent tells, and after it. 0 = none.
+	// They bound nothing if the agent does not tell what it uses; a loop that has no
+	// other bound stops then. A cost may also be estimated, see [Usage].
 	CostUSD float64 `json:"cost_usd,omitempty"`
 	Tokens  int64   `json:"tokens,omitempty"`
+	// Priced stops a loop that has a CostUSD after the first answer whose cost is not
+	// known, the agent's or that of a judge, for then CostUSD cannot be kept; an attempt
+	// that broke or was interrupted is no answer. [State.Reopen] and [State.Limit] let it
+	// go on to the next one. False = it goes on as long as another limit bounds it.
+	Priced bool `json:"priced,omitempty"`
 }
 
 // The effective limits.
 func (l Limits) iterations() int     { return orDefault(l.Iterations, 10) }
 func (l Limits) retries() int        { return max(orDefault(l.Retries, 3), 0) }
 func (l Limits) failures() int       { return orDefault(l.Failures, 3) }
+func (l Limits) blocked() int        { return orDefault(l.Blocked, 1) }
 func (l Limits) wait() time.Duration { return orDefault(l.Wait, 24*time.Hour) }
 
 // verifyTimeout is the time for a verification that may take as long as stated;
@@ -146,7 +159,7 @@ func (s State) budget() StopReason {
 func (s State) reached() (StopReason, string) {
 	l := s.Task.Limits
 	if l.Stalls > 0 && s.Stalled >= l.Stalls {
-		return StopStalled, fmt.Sprintf("%d iterations in a row changed nothing", s.Stalled)
+		return StopStalled, fmt.Sprintf("%d iterations in a row changed nothing: %s", s.Stalled, s.compared())
 	}
 	if n := l.failures(); n >= 0 && s.Failures >= n {
 		return StopFailed, fmt.Sprintf("%d failed iterations in a row", s.Failures)
@@ -168,10 +181,23 @@ func (s State) reached() (StopReason, string) {
 	return s.blind()
 }
 
-// blind reports whether an unlimited loop has no bound left that it can see: its
-// budgets are all of what the agent does not tell.
+// compared says what a stall was found by.
+func (s State) compared() string {
+	what := "the workspace"
+	if strings.HasPrefix(s.Workspace, "git:") {
+		what = "git's view of the workspace (the commit, and files that differ from it or are new; not those it ignores, nor what this loop writes)"
+	}
+	return fmt.Sprintf("%s was %s before and after each", what, s.Workspace)
+}
+
+// blind reports whether the loop goes on without seeing what it spends: costs must be
+// known, and are not, or it is unlimited, and its budgets are all of what the agent does
+// not tell.
 func (s State) blind() (StopReason, string) {
 	l := s.Task.Limits
+	if l.CostUSD > 0 && l.Priced && s.Blind != "" {
+		return StopCost, "cost_usd is a limit, but " + s.Blind
+	}
 	if l.iterations() >= 0 || l.Duration > 0 {
 		return "", ""
 	}
@@ -204,15 +230,31 @@ func (s State) spend(it Iteration) State {
 	if !it.End.IsZero() {
 		s.Updated = it.End.UTC().Round(0)
 	}
-	cost := used.cost()
-	if cost != nil {
-		cost = used.Add(it.Verdict.Usage).cost()
+	if it.Fault != FaultInterrupted && it.Fault != FaultRateLimit { // another iteration would not have that
+		s.Spent = Usage{CostUSD: s.Spent}.Add(used).Add(it.Verdict.Usage).cost()
 	}
-	if cost != nil && (*cost > 0 || it.Fault == "") {
-		s.LastCost = cost
+	unknown := ""
+	switch {
+	case used.cost() == nil && it.Model == "":
+		unknown = "what the last answer cost is not known: the agent does not tell it, nor its model"
+	case used.cost() == nil:
+		unknown = fmt.Sprintf("what the last answer cost is not known: the agent does not tell it, and there is no price for its model, %s, or the tokens that it used", it.Model)
+	case it.Verdict.Usage.unpriced():
+		unknown = "what the last verification cost is not known"
 	}
-	if (cost == nil || it.Verdict.Usage.unpriced()) && unpriced(it.Fault) {
+	if unknown != "" && unpriced(it.Fault) {
 		s.Unpriced++
+	}
+	if it.Fault == "" || it.Fault == FaultTimeout {
+		s.Blind = bound(unknown, maxDetail/2)
+	}
+	return s
+}
+
+// whole closes the account of an iteration that will not be run again.
+func (s State) whole() State {
+	if s.Spent != nil {
+		s.LastCost, s.Spent = s.Spent, nil
 	}
 	return s
 }

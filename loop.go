@@ -26,7 +26,8 @@ import (
 // what Run does, in this order:
 //
 //   - It gives a loop without a name one, calls [Local.Prepare], and records
-//     loop_started with the state that it got.
+//     loop_started with the state that it got, and, of a loop that begins, learned
+//     with what it has learned ([Lesson]), if anything.
 //   - If the state is Running, another process died in that attempt. It ends what is
 //     left of it, by State.Mark ([EndLeft]), and has its recorded answer judged
 //     ([Local.Judge]), or, if there is none, records iteration_ended with
@@ -77,6 +78,11 @@ type Local struct {
 	// interrupted, with what is known of its usage. An error ends Run before
 	// anything is recorded.
 	Pending func(context.Context, State) (*Event, error)
+
+	// Learn says what earlier loops have taught of a loop that begins, see [Lesson].
+	// Run asks it once, when the loop begins anew, and records what it changes as
+	// [EventLearned]. nil = nothing. An error ends Run before the agent is started.
+	Learn func(context.Context, State) (Lesson, error)
 
 	// Output returns the sinks for one attempt, see [Request]. Either may be
 	// nil. What cannot be displayed is lost; if the raw stream cannot be
@@ -272,7 +278,7 @@ func (l *Local) Observe(ctx context.Context, s State, answer Response) (Iteratio
 	start := time.Now()
 	it := answered(s, req, answer, start)
 	it.Fault, it.Error, it.RetryAfter = classify(ctx, nil, answer, nil)
-	if after := l.view(ctx, s.Task.Dir); after != nil {
+	if after, _ := l.view(ctx, s.Task.Dir); after != nil {
 		it.Workspace = after.digest
 	}
 	it.findClaim(s.Task, req, answer)

@@ -2,6 +2,7 @@ package ralph
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 )
 
@@ -108,13 +109,7 @@ When everything above is really done, end your answer with this line, alone and 
 	}
 	b.WriteString(" A claim that does not hold is found out, and the loop goes on; so make it only when it is true. Until then do not write that line, and do not talk about it.\n")
 	if t.Blocked != "" {
-		fmt.Fprintf(b, `
-If you are blocked and no further work of yours can help, say what is missing and end your answer with this line instead:
-
-%s
-
-That stops the loop and calls a person.
-`, t.tag(t.Blocked))
+		s.writeBlocked(b, " instead")
 	} else {
 		b.WriteString("\nIf you are blocked, say what prevents you from finishing, and leave the line out.\n")
 	}
@@ -127,14 +122,26 @@ func (s State) writeAlways(b *strings.Builder) {
 	}
 	fmt.Fprintf(b, "## When you are done\n\n%s. There is nothing to announce: end your answer when you have done what you can.\n", how)
 	if s.Task.Blocked != "" {
-		fmt.Fprintf(b, `
-If you are blocked and no further work of yours can help, say what is missing and end your answer with this line, alone:
+		s.writeBlocked(b, ", alone")
+	}
+}
+
+// writeBlocked says how the agent tells that it is blocked.
+func (s State) writeBlocked(b *strings.Builder, how string) {
+	stops := "That stops the loop and calls a person."
+	switch n := s.Task.Limits.blocked(); {
+	case n < 0:
+		stops = "Another iteration then looks for another way."
+	case n > s.Blocked+1:
+		stops = fmt.Sprintf("Another iteration then looks for another way; %d in a row that end so stop the loop and call a person.", n)
+	}
+	fmt.Fprintf(b, `
+If you are blocked and no further work of yours can help, say what is missing and end your answer with this line%s:
 
 %s
 
-That stops the loop and calls a person.
-`, s.Task.tag(s.Task.Blocked))
-	}
+%s
+`, how, s.Task.tag(s.Task.Blocked), stops)
 }
 
 // tag is the promise as it is looked for: MatchAnywhere takes the very text, the
@@ -163,33 +170,68 @@ func (s State) Continuation() string {
 	case s.Feedback != "":
 		b.WriteString("## What is missing\n\nThe work was verified after an earlier iteration, and it is not done yet. This is what the check said:\n\n")
 		quote(&b, s.Feedback)
+		if s.Repeated >= fewRepeated {
+			fmt.Fprintf(&b, "\nThis check has now failed %s times with the same output, whatever was changed in between: so the cause is elsewhere. Question what you take for granted about it before you change more.\n", inWords(s.Repeated))
+		}
 		b.WriteString("\nDo not start over: look at what is there, find out why the check failed and mend that.\n")
 		if miss := s.nearMiss(); miss != "" {
 			b.WriteString("\n" + miss + "\n")
 		}
-	case s.Task.Always || s.Iteration <= 1:
+	case s.Blocked > 0 || s.Task.Always || s.Iteration <= 1:
 	case s.nearMiss() != "":
 		b.WriteString("## About the last iteration\n\n" + s.nearMiss() + "\n")
 	default:
 		b.WriteString("## About the last iteration\n\nIt ended without the line that says the task is done. Review what has been achieved, go on from there, and do not stop before the task is really done.\n")
 	}
-	if len(s.Ended) > 0 {
+	section := func(title string) {
 		if b.Len() > 0 {
 			b.WriteByte('\n')
 		}
-		b.WriteString("## What was left running\n\nNothing that you start outlives your answer. After the last one this was done:\n\n")
+		b.WriteString("## " + title + "\n\n")
+	}
+	if s.Blocked > 0 {
+		section("What was in the way")
+		b.WriteString("The last iteration ended with the line that says that it is blocked.")
+		if s.Obstacle != "" {
+			b.WriteString(" These were its words:\n\n")
+			quote(&b, s.Obstacle)
+			b.WriteByte('\n')
+		} else {
+			b.WriteByte(' ')
+		}
+		b.WriteString("Look for another way to reach the goal. Only if there is none, say again what is missing, and that you are blocked.\n")
+	}
+	if len(s.Lessons) > 0 {
+		section("What earlier loops were told")
+		b.WriteString("Claims for tasks like this one were rejected before. These were the most frequent reasons; see that they do not hold for this task:\n")
+		for _, text := range s.Lessons {
+			b.WriteByte('\n')
+			quote(&b, text)
+		}
+	}
+	if len(s.Ended) > 0 {
+		section("What was left running")
+		b.WriteString("Nothing that you start outlives your answer. After the last one this was done:\n\n")
 		quote(&b, endedText(s.Ended, "you")+"; start it in the check itself, if that needs it")
 	}
 	if len(s.Guidance) > 0 {
-		if b.Len() > 0 {
-			b.WriteByte('\n')
-		}
-		b.WriteString("## Guidance from the people who run this loop\n\n")
+		section("Guidance from the people who run this loop")
 		for _, g := range s.Guidance {
 			fmt.Fprintf(&b, "- %s\n", strings.ReplaceAll(g, "\n", "\n  "))
 		}
 	}
 	return b.String()
+}
+
+// fewRepeated is how often the same rejection must have come before the agent is told.
+const fewRepeated = 3
+
+// inWords is a small number as people write it.
+func inWords(n int) string {
+	if words := []string{"three", "four", "five", "six", "seven", "eight", "nine", "ten"}; n >= 3 && n-3 < len(words) {
+		return words[n-3]
+	}
+	return strconv.Itoa(n)
 }
 
 // left takes over what was ended when the agent was. It stays until a prompt that

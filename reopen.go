@@ -4,11 +4,12 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // Reopen lets a loop that has stopped go on, at NextIteration and NextAttempt: one
-// that failed, was blocked or stalled, for which Failures, Stalled and Retries count
-// anew, and one that a limit has stopped which is no longer reached. If a limit
+// that failed, was blocked or stalled, for which Failures, Stalled, Blocked and Retries
+// count anew, and one that a limit has stopped which is no longer reached. If a limit
 // forbids the next attempt, the loop stays stopped, by that limit, until
 // [State.Limit] raises it. A loop that was verified, cancelled or not valid stays as
 // it is, and so does one that goes on.
@@ -18,7 +19,7 @@ func (s State) Reopen() State {
 		return s
 	}
 	if gaveUp {
-		s.Failures, s.Stalled, s.Retries = 0, 0, 0
+		s.Failures, s.Stalled, s.Retries, s.Blocked = 0, 0, 0, 0
 	}
 	return s.goOn()
 }
@@ -33,7 +34,7 @@ func (s State) Limit(l Limits) State {
 	if s.over() || l.Validate() != nil {
 		return s
 	}
-	s.Task.Limits = l
+	s.Task.Limits, s.Blind = l, ""
 	switch {
 	case s.Stop.isLimit() && s.resumable():
 		return s.goOn()
@@ -50,6 +51,40 @@ func (s State) Limit(l Limits) State {
 		stopped.Iteration-- // the last one that ran
 	}
 	return stopped
+}
+
+// Guide adds advice from a person to the next prompt. Advice that comes while
+// an attempt runs waits for the one after it. Blank text changes nothing; at
+// most 6 KiB are kept, the newest.
+func (s State) Guide(text string) State {
+	text = bound(strings.TrimSpace(text), maxGuidance)
+	if text == "" || s.Done() {
+		return s
+	}
+	s.Guidance = boundedGuidance(append(slices.Clone(s.Guidance), text))
+	if s.Running {
+		s.Late++
+	}
+	s.Late = min(s.Late, len(s.Guidance))
+	return s
+}
+
+// Pause pauses the loop before its next attempt, or lets it go on.
+func (s State) Pause(paused bool) State {
+	if !s.Done() {
+		s.Paused = paused
+	}
+	return s
+}
+
+// Cancel stops the loop with [StopCancelled]. Cancelling twice is harmless. If
+// an attempt is running, Next still counts what it spent.
+func (s State) Cancel(reason string) State {
+	if s.Done() {
+		return s
+	}
+	s.Uncounted = true
+	return s.stop(StopCancelled, reason)
 }
 
 // Finish ends the loop after the iteration that has begun: it lowers
@@ -95,9 +130,9 @@ func (s State) resumable() bool {
 func (s State) goOn() State {
 	n := s.before(0, 0)
 	n.Iteration, n.Attempt = s.NextIteration, s.NextAttempt
-	n.Stop, n.Detail = "", ""
-	n.Late = 0                          // its prompt will quote all there is
-	n.Wait = cmp.Or(s.Wait, s.Unwaited) // of a wait that was too long nothing was counted
+	n.Stop, n.Detail, n.Blind = "", "", "" // its next answer may tell what it costs
+	n.Late = 0                             // its prompt will quote all there is
+	n.Wait = cmp.Or(s.Wait, s.Unwaited)    // of a wait that was too long nothing was counted
 	if reason, detail := n.barred(); reason != "" {
 		s.Stop, s.Detail = reason, bound(detail, maxDetail)
 		return s

@@ -102,8 +102,10 @@ func (r *run) begin(ctx context.Context) error {
 		err = also(r.interrupted(ctx), err)
 	}
 	switch {
-	case err != nil || !s.Running:
+	case err != nil:
 		return err
+	case !s.Running:
+		return r.learn(ctx)
 	case pending != nil:
 		ev := *pending
 		ev.Iteration.Ended = boundedEnded(slices.Concat(ev.Iteration.Ended, ended))
@@ -113,6 +115,27 @@ func (r *run) begin(ctx context.Context) error {
 		Number: s.Iteration, Attempt: s.Attempt, Outcome: OutcomeInterrupted, Fault: FaultInterrupted,
 		Error: "the end of this attempt is not on record", Usage: s.counted(Usage{}), Elapsed: s.Ran, End: time.Now().UTC().Round(0), Ended: ended,
 	}})
+}
+
+// learn takes over what earlier loops have taught.
+func (r *run) learn(ctx context.Context) error {
+	if r.Learn == nil || r.s.Begun() || r.s.Done() {
+		return nil
+	}
+	var lesson Lesson
+	err := plugin.Call("Local.Learn", func() (err error) { lesson, err = r.Learn(ctx, r.s); return })
+	if err == nil && lesson.Why != "" {
+		err = lesson.Limits.Validate()
+	}
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return r.interrupted(ctx)
+	case err != nil:
+		return &partError{"learn", err}
+	case lesson.Why == "":
+		return nil
+	}
+	return r.record(ctx, lesson.Event(r.s))
 }
 
 // leftover ends what is left of an attempt that the state says is running, and asks

@@ -46,16 +46,26 @@ type State struct {
 	Failures   int `json:"failures,omitempty"`    // consecutive failed iterations
 	RateLimits int `json:"rate_limits,omitempty"` // consecutive rate limits
 	Stalled    int `json:"stalled,omitempty"`     // consecutive iterations without a change
+	Blocked    int `json:"blocked,omitempty"`     // consecutive iterations that said that they are blocked
+	// Repeated is how often in a row the last claim's rejection has come, although the
+	// workspace changed in between, or may have. Times, durations and addresses in
+	// it may differ.
+	Repeated int `json:"repeated,omitempty"`
 
 	// Usage is what was used in all, and Verifying what of it was used by
 	// verifications; CostUSD is the sum of what is known. While an attempt runs that
 	// has told what it uses, see [EventRunning], that is in Usage too, and Settled is
 	// what was used before it.
-	Usage     Usage    `json:"usage,omitzero"`
-	Settled   *Usage   `json:"settled,omitempty"`
-	Verifying Usage    `json:"verifying,omitzero"`
-	LastCost  *float64 `json:"last_cost,omitempty"` // USD, of the last attempt with a known cost, with its verification
-	Unpriced  int      `json:"unpriced,omitempty"`  // attempts of unknown cost, their own or their verification's
+	Usage     Usage  `json:"usage,omitzero"`
+	Settled   *Usage `json:"settled,omitempty"`
+	Verifying Usage  `json:"verifying,omitzero"`
+	// LastCost is what the last whole iteration cost in USD, with its retries and
+	// verifications, as far as known; Spent is what the one that is under way has cost
+	// by now. Attempts that were interrupted or rate limited are not in it. Nil is unknown.
+	LastCost *float64 `json:"last_cost,omitempty"`
+	Spent    *float64 `json:"spent,omitempty"`
+	Unpriced int      `json:"unpriced,omitempty"` // attempts of unknown cost, their own or their verification's
+	Blind    string   `json:"blind,omitempty"`    // why the cost of the last answer is not known; "" = it is
 
 	// Elapsed is the time spent running, verifying and waiting; Waited is how
 	// much of it was for rate limits. A wait is counted when it is decided on:
@@ -71,11 +81,14 @@ type State struct {
 
 	Feedback string   `json:"feedback,omitempty"`  // why the last claim was rejected
 	NearMiss string   `json:"near_miss,omitempty"` // why the last answer's tag was no promise
+	Obstacle string   `json:"obstacle,omitempty"`  // what the agent said of it when it was blocked
 	Guidance []string `json:"guidance,omitempty"`  // from people, for the next prompt
 	Late     int      `json:"late,omitempty"`      // how many of Guidance came while the attempt ran
+	Lessons  []string `json:"lessons,omitempty"`   // why claims in earlier loops were rejected, for the first prompt, see [Lesson]
 
 	Ended     []string `json:"ended,omitempty"`     // for the next prompt, see [Iteration.Ended]
 	Workspace string   `json:"workspace,omitempty"` // digest after the last iteration; "" = unknown
+	Unseen    string   `json:"unseen,omitempty"`    // see [Iteration.Unseen]; "" = the workspace could be read when it was last looked at
 	Paused    bool     `json:"paused,omitempty"`
 
 	// With Stop these are the completion record: the last verdict, the line of
@@ -166,11 +179,29 @@ func (s State) Next(it Iteration) State {
 	s = s.spend(it).judge(it).left(it)
 	switch {
 	case passed(s.Task, it):
-		return s.stop(StopVerified, "")
+		return s.whole().stop(StopVerified, "")
 	case it.Blocked:
-		return s.stop(StopBlocked, "the agent says that it cannot go on").before(s.Iteration+1, 1)
+		return s.blocked(it)
 	}
 	return s.follow(it)
+}
+
+// blocked decides what comes after the agent said that it cannot go on: a person is
+// called, or it is asked for another way.
+func (s State) blocked(it Iteration) State {
+	s.Blocked++
+	s.Obstacle = bound(it.Obstacle, maxObstacle)
+	if n := s.Task.Limits.blocked(); n >= 0 && s.Blocked >= n {
+		detail := "the agent says that it cannot go on"
+		if s.Blocked > 1 {
+			detail += fmt.Sprintf(", %d times in a row", s.Blocked)
+		}
+		return s.whole().stop(StopBlocked, strings.TrimSuffix(detail+": "+oneLine(s.Obstacle), ": ")).before(s.Iteration+1, 1)
+	}
+	if it.Fault == FaultBudget {
+		return s.follow(it)
+	}
+	return s.endIteration(it)
 }
 
 // unexpected returns the state after an attempt that it does not wait for.
@@ -212,35 +243,20 @@ func passed(t Task, it Iteration) bool {
 	return it.Verdict.Passed && (it.Claimed || t.Always)
 }
 
-// judge takes over the verdict on a claim.
-func (s State) judge(it Iteration) State {
-	if it.Fault != FaultRateLimit && it.Fault != FaultInterrupted {
-		s.RateLimits = 0
-	}
-	if it.Fault == FaultInterrupted || !it.Claimed && !s.Task.Always {
-		return s
-	}
-	s.Verdict = it.Verdict.bounded()
-	if it.Verdict.Passed {
-		s.Feedback = ""
-		return s
-	}
-	s.Feedback = it.Verdict.Feedback
-	if it.Verdict.Undecided() {
-		s.Feedback = undecidedNote + s.Feedback
-	}
-	s.Feedback = bound(s.Feedback, maxFeedback)
-	return s
+// unchanged reports whether it is known that an attempt changed nothing.
+func (s State) unchanged(it Iteration) bool {
+	return it.Workspace != "" && short(it.Workspace) == s.Workspace && len(it.Files) == 0
 }
-
-const undecidedNote = "The checks could not be run, so this says nothing about your work: "
 
 // endIteration counts an iteration that will not be run again.
 func (s State) endIteration(it Iteration) State {
 	workspace := short(it.Workspace)
-	known := workspace != "" && s.Workspace != ""
-	unchanged := known && workspace == s.Workspace && len(it.Files) == 0
-	s.Workspace = cmp.Or(workspace, s.Workspace)
+	unchanged := s.unchanged(it)
+	s.Workspace, s.Unseen = cmp.Or(workspace, s.Workspace), fit(it.Unseen, maxUnseen)
+	s = s.whole()
+	if !it.Blocked {
+		s.Blocked, s.Obstacle = 0, ""
+	}
 
 	failed := false
 	judged := it.Claimed || s.Task.Always
@@ -252,6 +268,7 @@ func (s State) endIteration(it Iteration) State {
 		}
 		s.NearMiss = fit(it.NearMiss, 64)
 		s.Guidance = slices.Clone(s.Guidance[len(s.Guidance)-min(max(s.Late, 0), len(s.Guidance)):])
+		s.Lessons = nil
 	case FaultTimeout:
 		failed = unchanged
 		s.NearMiss = fit(it.NearMiss, 64)
@@ -292,40 +309,6 @@ func (s State) stop(reason StopReason, detail string) State {
 	s.Stop, s.Detail = reason, bound(detail, maxDetail)
 	s.Wait, s.Unwaited = 0, 0
 	return s
-}
-
-// Guide adds advice from a person to the next prompt. Advice that comes while
-// an attempt runs waits for the one after it. Blank text changes nothing; at
-// most 6 KiB are kept, the newest.
-func (s State) Guide(text string) State {
-	text = bound(strings.TrimSpace(text), maxGuidance)
-	if text == "" || s.Done() {
-		return s
-	}
-	s.Guidance = boundedGuidance(append(slices.Clone(s.Guidance), text))
-	if s.Running {
-		s.Late++
-	}
-	s.Late = min(s.Late, len(s.Guidance))
-	return s
-}
-
-// Pause pauses the loop before its next attempt, or lets it go on.
-func (s State) Pause(paused bool) State {
-	if !s.Done() {
-		s.Paused = paused
-	}
-	return s
-}
-
-// Cancel stops the loop with [StopCancelled]. Cancelling twice is harmless. If
-// an attempt is running, Next still counts what it spent.
-func (s State) Cancel(reason string) State {
-	if s.Done() {
-		return s
-	}
-	s.Uncounted = true
-	return s.stop(StopCancelled, reason)
 }
 
 // Apply returns the state after an event: the fold of a loop's events is its
@@ -376,10 +359,13 @@ func (s State) take(kind EventKind, from State) State {
 	case kind == EventLimitsChanged: // also of a loop that has stopped
 		return s.Limit(from.Task.Limits)
 	case kind == EventHook || kind == EventIterationEnded:
-		return s.whole(from)
+		return s.replaced(from)
 	case s.Done():
 	case kind == EventLoopStarted:
 		return from.clone()
+	case kind == EventLearned:
+		s.Lessons = boundedLessons(from.Lessons)
+		return s.Limit(from.Task.Limits)
 	case kind == EventGuided:
 		s.Guidance, s.Late = slices.Clone(from.Guidance), min(max(s.Late, from.Late), len(from.Guidance))
 	case kind == EventLoopStopped && from.Done():

@@ -95,6 +95,7 @@ func (s State) validate() error {
 	}{
 		{"iteration", int64(s.Iteration)}, {"attempt", int64(s.Attempt)}, {"retries", int64(s.Retries)}, {"failures", int64(s.Failures)},
 		{"rate_limits", int64(s.RateLimits)}, {"stalled", int64(s.Stalled)}, {"unpriced", int64(s.Unpriced)},
+		{"blocked", int64(s.Blocked)}, {"repeated", int64(s.Repeated)},
 		{"next_iteration", int64(s.NextIteration)}, {"next_attempt", int64(s.NextAttempt)},
 	} {
 		if f.value > maxCount {
@@ -106,7 +107,7 @@ func (s State) validate() error {
 		value int64
 	}{
 		{"retries", int64(s.Retries)}, {"failures", int64(s.Failures)}, {"rate_limits", int64(s.RateLimits)}, {"stalled", int64(s.Stalled)},
-		{"unpriced", int64(s.Unpriced)}, {"elapsed", int64(s.Elapsed)}, {"ran", int64(s.Ran)}, {"waited", int64(s.Waited)}, {"unwaited", int64(s.Unwaited)},
+		{"blocked", int64(s.Blocked)}, {"repeated", int64(s.Repeated)}, {"unpriced", int64(s.Unpriced)}, {"elapsed", int64(s.Elapsed)}, {"ran", int64(s.Ran)}, {"waited", int64(s.Waited)}, {"unwaited", int64(s.Unwaited)},
 		{"wait", int64(s.Wait)}, {"line", int64(s.Line)}, {"next_iteration", int64(s.NextIteration)}, {"next_attempt", int64(s.NextAttempt)},
 	} {
 		if f.value < 0 {

@@ -1,0 +1,25 @@
+package ralph
+
+// A Lesson is what earlier loops have taught of a loop that begins: package progress
+// takes it from the loops on record. It changes nothing by itself; [Local] records it as
+// [EventLearned], and so does a driver of one's own, with [Lesson.Event].
+type Lesson struct {
+	// Limits replace the task's. The zero value leaves them as they are.
+	Limits Limits
+	// Rejections are the most frequent reasons for which claims were rejected. They
+	// are quoted in the prompts until an iteration is complete; at most 2 KiB of them,
+	// the first ones. They may hold what agents' programs have printed.
+	Rejections []string
+	// Why says for people what was learned, from what, and what it changes. "" = nothing
+	// was learned, and nothing is recorded.
+	Why string
+}
+
+// Event returns the event by which a state takes the lesson over.
+func (l Lesson) Event(s State) Event {
+	limits := l.Limits
+	if limits == (Limits{}) {
+		limits = s.Task.Limits
+	}
+	return Event{Kind: EventLearned, Text: clip(l.Why, maxDetail), State: &State{Task: Task{Limits: limits}, Lessons: boundedLessons(l.Rejections)}}
+}
