@@ -221,8 +221,10 @@ func TestLearn(t *testing.T) {
 		t.Errorf("going on: %v, asked %d times", err, asked)
 	}
 	for name, learn := range map[string]func(context.Context, ralph.State) (ralph.Lesson, error){
-		"an error": func(context.Context, ralph.State) (ralph.Lesson, error) { return ralph.Lesson{}, errors.New("no history") },
-		"a panic":  func(context.Context, ralph.State) (ralph.Lesson, error) { panic("no history") },
+		"an error": func(context.Context, ralph.State) (ralph.Lesson, error) {
+			return ralph.Lesson{}, errors.New("no history")
+		},
+		"a panic": func(context.Context, ralph.State) (ralph.Lesson, error) { panic("no history") },
 		"limits that are not valid": func(context.Context, ralph.State) (ralph.Lesson, error) {
 			return ralph.Lesson{Limits: ralph.Limits{Iterations: -1}, Why: "no history"}, nil
 		},
