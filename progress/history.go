@@ -76,14 +76,21 @@ const (
 //
 // Journals that cannot be read, or make no sense, are skipped and counted. The error is
 // that of the folder, or the cause of ctx. Memory does not grow with the number of loops.
-func (d *Dir) History(ctx context.Context) (History, error) {
+func (d *Dir) History(ctx context.Context) (History, error) { return d.history(ctx, "") }
+
+// history is History without a loop.
+func (d *Dir) history(ctx context.Context, but string) (History, error) {
 	h := newHistorian(d.Redactor)
 	for path, err := range d.paths(ctx) {
 		if err != nil {
 			return History{}, err
 		}
 		for _, end := range []string{".jsonl", ".last.jsonl"} {
-			if err := d.recall(h, strings.TrimSuffix(path, ".jsonl")+end, end); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			path := strings.TrimSuffix(path, ".jsonl") + end
+			if but != "" && path == d.File(but) {
+				continue
+			}
+			if err := d.recall(h, path, end); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				h.skipped++
 			}
 		}

@@ -147,7 +147,7 @@ func (s LoopStats) because(criteria int64, usual, is, most int) string {
 		need = t.times(criteria)
 		text = fmt.Sprintf("95%% of %s needed at most %s%s", s.loops(s.Verified, "verified"), t, each)
 	} else {
-		text = fmt.Sprintf("%d%s, for of %s only %d are on record, fewer than %d", usually(usual), each, s.loops(0, "verified"), s.Verified, enough)
+		text = fmt.Sprintf("%d%s, for fewer than %d %s are on record (%d)", usually(usual), each, enough, s.loops(0, "verified"), s.Verified)
 	}
 	switch {
 	case need <= int64(is):
@@ -184,14 +184,14 @@ func (s LoopStats) loops(n int, more ...string) string {
 	return strings.Join(words, " ")
 }
 
-// Learn says what a loop that begins can learn from the folder's [Dir.History], see
-// [History.Lesson]. With the numbers of its agent it is a [ralph.Local.Learn]:
+// Learn says what a loop that begins can learn from the folder's [Dir.History], of which it
+// is no part itself, see [History.Lesson]. With the numbers of its agent it is a [ralph.Local.Learn]:
 //
 //	local.Learn = func(ctx context.Context, s ralph.State) (ralph.Lesson, error) {
 //		return dir.Learn(ctx, s, 10, 0)
 //	}
 func (d *Dir) Learn(ctx context.Context, s ralph.State, usual, most int) (ralph.Lesson, error) {
-	h, err := d.History(ctx)
+	h, err := d.history(ctx, s.Loop)
 	if err != nil {
 		return ralph.Lesson{}, err
 	}
