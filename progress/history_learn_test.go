@@ -88,3 +88,35 @@ func TestLearnNothing(t *testing.T) {
 		t.Errorf("a file in place of the folder: %v", err)
 	}
 }
+
+// TestHistoryOfHooks: loops in sessions of hosts are loops as well, each of them one.
+func TestHistoryOfHooks(t *testing.T) {
+	t.Parallel()
+	dir := &progress.Dir{Path: filepath.Join(t.TempDir(), "records"), NoSync: true}
+	c := newChat(dir)
+	c.hook.Verifier = ralph.VerifierFunc(func(_ context.Context, claim ralph.Claim) (ralph.Verdict, error) {
+		if claim.Iteration == 2 {
+			return ralph.Reject("the tests fail"), nil
+		}
+		return ralph.Verdict{Passed: true}, nil
+	})
+	const claims = "<promise>DONE</promise>"
+	task := ralph.Task{Prompt: "Do it.", Promise: "DONE", Agent: "chat", Method: "external"}
+	for _, answers := range [][]string{{"Not yet.", claims, claims}, {claims}} {
+		c.start(t, "s", task)
+		if x := c.answers(t, "s", answers...); x.State.Stop != ralph.StopVerified {
+			t.Fatalf("%+v", x.State)
+		}
+	}
+	c.start(t, "s", task) // and another one goes on
+	c.start(t, "other", task)
+	c.answers(t, "other", "Not yet.", claims, "Not yet.")
+	h := historyOf(t, dir)
+	if h.Skipped != 0 || len(h.Stats) != 1 {
+		t.Fatalf("%+v", h)
+	}
+	s := h.Stats[0]
+	if s.Loops != 3 || s.Verified != 1 || s.Iterations(95, 1) != 1 || len(s.Rejections) != 1 || s.Rejections[0].Text != "the tests fail" {
+		t.Errorf("%+v", s)
+	}
+}

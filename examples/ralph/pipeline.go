@@ -81,9 +81,7 @@ func (w *work) piped(kind tasks.Kind) (*piped, error) {
 	if err != nil {
 		return nil, err
 	}
-	if c.learns() && w.place != nil {
-		r.p.Learn = w.place.Learn
-	}
+	r.p.Learn = w.learning(c)
 	if kind != tasks.KindDefinitions {
 		return r, r.list(kind)
 	}

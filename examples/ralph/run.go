@@ -215,9 +215,7 @@ func (w *work) list(kind tasks.Kind) error {
 	if err != nil {
 		return err
 	}
-	if c.learns() && w.place != nil {
-		s.Learn = w.place.Learn
-	}
+	s.Learn = w.learning(c)
 	kept := tasks.PendingFile{Redact: redact().String}
 	if w.place != nil {
 		kept.Path = strings.TrimSuffix(w.place.File(w.name()), ".jsonl") + ".pending.json"
@@ -264,6 +262,14 @@ func (w *work) list(kind tasks.Kind) error {
 		printSession(w.stdout, report)
 	}
 	return w.end(err, w.exit(err, report.TasksRemaining))
+}
+
+// learning says what a loop learns from earlier ones, nil = nothing.
+func (w *work) learning(c criteria) func(context.Context, ralph.State, int, int) (ralph.Lesson, error) {
+	if learns := c.learn || c.config.Learn && !c.given["learn"]; !learns || w.place == nil {
+		return nil
+	}
+	return w.place.Learn
 }
 
 // relimit takes over what others have asked of the run: other limits, to stop or to
