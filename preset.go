@@ -34,6 +34,7 @@ type client struct {
 	preset  string
 	command Command
 	judge   judging
+	login   loginCheck
 }
 
 // clients is all that is known of agents' clients beside their dialects, in the
@@ -51,6 +52,7 @@ func clients() []client {
 				ModelFlag: "--model",
 			},
 			judge: claudeJudge(),
+			login: claudeLogin(),
 		},
 		{
 			format: FormatCodex, tells: Capabilities{Tokens: true, Session: true},
@@ -60,6 +62,7 @@ func clients() []client {
 				ModelFlag: "--model",
 			},
 			judge: codexJudge(),
+			login: codexLogin(),
 		},
 		{
 			format: FormatGemini, tells: Capabilities{Tokens: true, Model: true, Session: true},

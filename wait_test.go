@@ -30,6 +30,7 @@ func TestWaitIsCountedAsItPasses(t *testing.T) {
 		l := ralph.Local{Runner: limited(5 * time.Hour)}
 		s := ralph.Start(ralph.Task{ID: "T", Prompt: "Do it."})
 		var due time.Time
+		const until = " for the rate limit, until 2000-01-01 05:00:00 UTC"
 		for i, want := range []struct{ run, elapsed, between time.Duration }{
 			{time.Hour, time.Hour, 30 * time.Minute},                // 3h30m are left
 			{time.Hour, 2 * time.Hour, 0},                           // 2h30m
@@ -42,7 +43,7 @@ func TestWaitIsCountedAsItPasses(t *testing.T) {
 			var err error
 			s, log, err = runLoop(t, ctx, l, s)
 			cancel()
-			if !strings.HasSuffix(waits(log.events(t))[0], " for the rate limit") {
+			if !strings.HasSuffix(waits(log.events(t))[0], until) {
 				t.Errorf("run %d: waits: %q", i+1, waits(log.events(t)))
 			}
 			if last := i == 4; last != (err == nil) || !last && !errors.Is(err, context.DeadlineExceeded) {

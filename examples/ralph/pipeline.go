@@ -48,6 +48,9 @@ func (w *work) pipeline(kind tasks.Kind) error {
 	if err := w.trusted(w.env, w.file, r.strangers()...); err != nil {
 		return err
 	}
+	if err := r.ready(); err != nil {
+		return err
+	}
 	if err := r.resume(); err != nil {
 		return err
 	}
@@ -179,6 +182,24 @@ func (r *piped) client(name string) (*ralph.Command, error) {
 		r.agent = cmd
 	}
 	return cmd, err
+}
+
+// ready asks the clients of all agents for their logins, each once.
+func (r *piped) ready() error {
+	asked := map[string]bool{}
+	for _, order := range r.s.Orders {
+		for _, agent := range order {
+			cmd, err := r.client(r.c.config.Client(agent))
+			if err == nil && !asked[cmd.Args[0]] {
+				asked[cmd.Args[0]] = true
+				err = r.env.ready(cmd)
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // runner is the agent of a stage, in its folder.

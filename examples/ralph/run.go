@@ -235,6 +235,9 @@ func (w *work) list(kind tasks.Kind) error {
 		_, err := s.Run(w.ctx)
 		return dry.end(err)
 	}
+	if err := w.ready(w.agent); err != nil {
+		return err
+	}
 	w.meta = w.shared.meta(w.env, w.file, w.agent, criteria{shared: &w.shared}.terms())
 	if err := w.begin(text, openItems(items), cmp.Or(w.max, 10), changed(text, w.project, w.meta)); err != nil {
 		return err
