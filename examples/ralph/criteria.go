@@ -52,6 +52,9 @@ func (s *shared) judgeNamed(name, model string) (ralph.Runner, error) {
 	return judge, nil
 }
 
+// learns reports whether loops are to learn from earlier ones.
+func (c criteria) learns() bool { return c.learn || c.config.Learn && !c.given["learn"] }
+
 func (c criteria) verifier() spec.TaskVerifier { return spec.Verifier(c.env) }
 
 // task returns what is run for one agent's part of a definition, if that can be

@@ -24,6 +24,7 @@ type shared struct {
 	always, strict, dryRun                           bool
 	acceptConfig, trust                              bool
 	allBoxes, anew, share, resumed, warned, launched bool
+	learn, summary                                   bool
 
 	max                                              int
 	maxTokens, judgeBytes                            int64
@@ -96,6 +97,9 @@ func (s *shared) handles() []handle {
 		{"max-cost", slices.Concat(loops, limit), &s.maxCost, "stop at this cost in `USD` (0: no limit)", nil},
 		{"max-tokens", slices.Concat(loops, limit), &s.maxTokens, "stop at this `NUMBER` of tokens, input and output (0: no limit)", nil},
 		{"max-duration", slices.Concat(loops, limit, start), &s.maxDuration, "stop after this `TIME` of running, verifying and waiting, like 8h (0: no limit)", nil},
+		{"learn", modes, &s.learn, "take the number of iterations, but no more than --max, and what the agent is to heed from what earlier loops here have shown ('ralph log --summary')", nil},
+		{"learn", run, &s.learn, "take the number of iterations and what the agent is to heed from what earlier loops here have shown ('ralph log --summary'); never more iterations than are configured; learn: true below ralph: in the configuration does so, too", nil},
+		{"summary", []string{"log"}, &s.summary, "print what loops have shown, by agent and method of verification: of a file or a loop, of a `FOLDER` of records, or of this workspace's", nil},
 		{"timeout", slices.Concat(modes, demo), &s.timeout, "end an iteration after this `TIME`, like 30m (0: never)", nil},
 		{"timeout", run, &s.timeout, "end an iteration after this `TIME`, like 30m (0: never; default of definitions, and with --slots or --worktrees: 1h)", nil},
 		{"timeout", verify, &s.timeout, "end a verification after this `TIME`, like 30m (0: never)", nil},

@@ -80,12 +80,15 @@ func (w *work) piped(kind tasks.Kind) (*piped, error) {
 	if w.place != nil {
 		r.p.Record = w.place.Under("")
 	}
-	if kind != tasks.KindDefinitions {
-		return r, r.list(kind)
-	}
 	c, err := w.criteria(w.project)
 	if err != nil {
 		return nil, err
+	}
+	if c.learns() && w.place != nil {
+		r.p.Learn = w.place.Learn
+	}
+	if kind != tasks.KindDefinitions {
+		return r, r.list(kind)
 	}
 	c.env.Redact = r.p.Redact
 	r.c, r.p.Config, r.p.Source = c, c.config, &pipeline.File{Path: w.file}
@@ -96,7 +99,12 @@ func (w *work) piped(kind tasks.Kind) (*piped, error) {
 // list has the items of a list as tasks: each is one agent's, who says when it is done.
 func (r *piped) list(kind tasks.Kind) (err error) {
 	l := pipeline.List{Source: r.source(r.file, kind)}
-	r.p.Source, r.p.Task, r.p.Stages = l, l.Task, []string{""}
+	r.p.Source, r.p.Stages = l, []string{""}
+	r.p.Task = func(d spec.Definition, agent string) (ralph.Task, error) {
+		t, err := l.Task(d, agent)
+		t.Method = r.method()
+		return t, err
+	}
 	if r.p.Verifier, r.p.HowVerified, err = r.checks(nil); r.p.Verifier == nil {
 		r.p.Verifier = verify.String{}
 	}

@@ -209,7 +209,14 @@ func (w *work) list(kind tasks.Kind) error {
 	}
 	s := &tasks.Session{
 		Source: source, Runner: w.agent, Dir: w.project, Template: text, Path: absolute(w.file), Feature: w.feature(),
-		Progress: absolute(w.progress), Output: w.output, Limits: w.limits(), Verifier: verifier, HowVerified: how,
+		Progress: absolute(w.progress), Output: w.output, Limits: w.limits(), Verifier: verifier, HowVerified: how, Method: w.method(),
+	}
+	c, err := w.criteria(w.project)
+	if err != nil {
+		return err
+	}
+	if c.learns() && w.place != nil {
+		s.Learn = w.place.Learn
 	}
 	kept := tasks.PendingFile{Redact: redact().String}
 	if w.place != nil {

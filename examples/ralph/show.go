@@ -64,6 +64,8 @@ func show(w io.Writer, t ralph.Task, ev ralph.Event) {
 		fmt.Fprintln(w)
 	case ralph.EventWaiting:
 		fmt.Fprintf(w, "-- %s\n", line(ev.Text))
+	case ralph.EventLearned:
+		fmt.Fprintf(w, "-- learned: %s\n", line(ev.Text))
 	case ralph.EventPaused:
 		fmt.Fprintf(w, "-- paused; 'ralph resume %s' lets it go on\n", word(ev.Loop))
 	case ralph.EventGuided, ralph.EventLimitsChanged, ralph.EventContinued:
