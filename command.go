@@ -82,6 +82,12 @@ type Command struct {
 	// "" = the client's default.
 	Model     string
 	ModelFlag string
+	// Prices are what tokens cost, for clients that tell no cost, or tell it late: what
+	// they use is then estimated, while they run and at their end, each message with
+	// its model's price as far as the client tells that, and [Usage.Estimated] says so.
+	// A cost that the client tells takes its place. If a part of the tokens has no
+	// price, the cost is unknown. Nil = nothing is estimated.
+	Prices Prices
 
 	// Grace is the time between interrupting, terminating and killing. 0 = 5 s.
 	Grace time.Duration
@@ -119,8 +125,9 @@ func Hurry(ctx context.Context, now <-chan struct{}) context.Context {
 }
 
 // Validate reports what can be known to be wrong before the client is run: there
-// are no Args, the Format is not known, Model cannot be passed on, or the program,
-// or the Filter's for the answer, is not installed.
+// are no Args, the Format is not known, Model cannot be passed on, the program, or the
+// Filter's for the answer, is not installed, or the task has no limit that could
+// be kept (see [Command.Bounds]).
 func (c *Command) Validate(t Task) error {
 	args, err := c.CommandLine()
 	if err != nil {
@@ -130,6 +137,9 @@ func (c *Command) Validate(t Task) error {
 		return err
 	}
 	if err := c.Sandbox.Validate(t.Dir); err != nil {
+		return err
+	}
+	if _, err := c.Bounds(t.Limits); err != nil {
 		return err
 	}
 	if _, err := process.LookPath(args[0], t.Dir, c.environ(os.TempDir())); err != nil {

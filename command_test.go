@@ -246,10 +246,10 @@ func TestHurry(t *testing.T) {
 
 func TestCapabilities(t *testing.T) {
 	t.Parallel()
-	all := ralph.Capabilities{Cost: true, Tokens: true, Session: true, RateLimits: true}
 	for format, want := range map[ralph.Format]ralph.Capabilities{
-		ralph.FormatClaude: all, ralph.FormatOpencode: all,
-		ralph.FormatCursor: {Tokens: true, Session: true}, ralph.FormatCline: {Cost: true, Tokens: true},
+		ralph.FormatClaude:   {Cost: true, Tokens: true, Model: true, Live: true, Session: true, RateLimits: true},
+		ralph.FormatOpencode: {Cost: true, Tokens: true, Live: true, Session: true, RateLimits: true},
+		ralph.FormatCursor:   {Tokens: true, Model: true, Session: true}, ralph.FormatCline: {Cost: true, Tokens: true, Model: true, Live: true},
 		ralph.FormatText: {}, "morse": {},
 	} {
 		if got := format.Capabilities(); got != want {

@@ -1,6 +1,7 @@
 package ralph
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"slices"
@@ -13,6 +14,8 @@ import (
 type Capabilities struct {
 	Cost       bool // in US dollars
 	Tokens     bool
+	Model      bool // which one answered
+	Live       bool // cost or tokens are told while it runs, after each model call
 	Session    bool // the agent's own session ID
 	RateLimits bool // structurally; elsewhere they are guessed from error messages
 }
@@ -24,6 +27,9 @@ type client struct {
 	// marks are the names in its environment by which it, or another client,
 	// knows that it runs inside a session, and then refuses or misbehaves.
 	marks []string
+	// zeros says that a cost of 0 may be that of a model for which the client has no
+	// price.
+	zeros bool
 	// preset is the name [Preset] knows it by; "" = only its stream is decoded.
 	preset  string
 	command Command
@@ -38,7 +44,7 @@ func clients() []client {
 	backend := []string{"CLINE_SESSION_BACKEND_MODE=local"} // otherwise it leaves a daemon behind
 	return []client{
 		{
-			format: FormatClaude, tells: Capabilities{Cost: true, Tokens: true, Session: true, RateLimits: true},
+			format: FormatClaude, tells: Capabilities{Cost: true, Tokens: true, Model: true, Live: true, Session: true, RateLimits: true},
 			marks:  []string{"CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SSE_PORT", "CLAUDE_CODE_SESSION_ID"},
 			preset: "claude", command: Command{
 				Args:      []string{"claude", "-p", "--verbose", "--output-format", "stream-json", "--dangerously-skip-permissions"},
@@ -56,7 +62,7 @@ func clients() []client {
 			judge: codexJudge(),
 		},
 		{
-			format: FormatGemini, tells: Capabilities{Tokens: true, Session: true},
+			format: FormatGemini, tells: Capabilities{Tokens: true, Model: true, Session: true},
 			marks:  []string{"GEMINI_CLI"},
 			preset: "gemini", command: Command{
 				Args:      []string{"gemini", "--output-format", "stream-json", "--yolo", "--skip-trust"},
@@ -65,7 +71,7 @@ func clients() []client {
 			judge: geminiJudge(),
 		},
 		{
-			format: FormatOpencode, tells: Capabilities{Cost: true, Tokens: true, Session: true, RateLimits: true},
+			format: FormatOpencode, zeros: true, tells: Capabilities{Cost: true, Tokens: true, Live: true, Session: true, RateLimits: true},
 			marks:  []string{"OPENCODE", "OPENCODE_RUN_ID", "OPENCODE_PID"},
 			preset: "opencode", command: Command{
 				Args:      []string{"opencode", "run", "--format", "json", "--auto"},
@@ -74,7 +80,7 @@ func clients() []client {
 			judge: opencodeJudge(),
 		},
 		{
-			format: FormatCopilot, tells: Capabilities{Session: true, RateLimits: true},
+			format: FormatCopilot, tells: Capabilities{Model: true, Session: true, RateLimits: true},
 			preset: "copilot", command: Command{
 				Args:      []string{"copilot", "--output-format", "json", "--allow-all-tools", "--allow-all-paths", "--no-ask-user", "--no-auto-update"},
 				ModelFlag: "--model",
@@ -82,12 +88,12 @@ func clients() []client {
 			judge: copilotJudge(),
 		},
 		{
-			format: FormatAmp, tells: Capabilities{Tokens: true, Session: true},
+			format: FormatAmp, tells: Capabilities{Tokens: true, Model: true, Live: true, Session: true},
 			marks:  []string{"AMP_CURRENT_THREAD_ID"},
 			preset: "amp", command: Command{Args: []string{"amp", "-x", "--stream-json", "--dangerously-allow-all"}},
 		},
 		{
-			format: FormatCline, tells: Capabilities{Cost: true, Tokens: true},
+			format: FormatCline, zeros: true, tells: Capabilities{Cost: true, Tokens: true, Model: true, Live: true},
 			marks:  []string{"CLINE_ACTIVE"},
 			preset: "cline", command: Command{
 				// It takes a prompt on a pipe only beside one in its arguments.
@@ -99,7 +105,7 @@ func clients() []client {
 			format: FormatText,
 			preset: "text", command: Command{Args: []string{"cline", "-y"}, Env: backend, ModelFlag: "--model"},
 		},
-		{format: FormatCursor, tells: Capabilities{Tokens: true, Session: true}},
+		{format: FormatCursor, tells: Capabilities{Tokens: true, Model: true, Session: true}},
 		{format: FormatKimi},
 	}
 }
@@ -118,12 +124,12 @@ func Presets() []string {
 
 // Preset returns a new [Command] for a known agent's client: amp, claude, cline,
 // codex, copilot, gemini, opencode, or text, which is any client that prints its
-// answer as plain text (as it comes, cline). Fields may be changed before it is
-// used. An unknown name is an error that lists the known ones.
+// answer as plain text (as it comes, cline). Its Prices are [DefaultPrices]. Fields
+// may be changed before it is used. An unknown name is an error that lists the known ones.
 func Preset(name string) (*Command, error) {
 	for _, c := range clients() {
 		if name != "" && c.preset == name {
-			c.command.Format = c.format
+			c.command.Format, c.command.Prices = c.format, DefaultPrices()
 			return &c.command, nil
 		}
 	}
@@ -140,13 +146,16 @@ func Formats() []Format {
 }
 
 // Capabilities returns what a format tells: nothing, if it is not known.
-func (f Format) Capabilities() Capabilities {
+func (f Format) Capabilities() Capabilities { return f.client().tells }
+
+// client returns what is known of the format's client: nothing, if it is not known.
+func (f Format) client() client {
 	for _, c := range clients() {
-		if c.format == f {
-			return c.tells
+		if c.format == cmp.Or(f, FormatText) {
+			return c
 		}
 	}
-	return Capabilities{}
+	return client{}
 }
 
 // Environ returns this process's environment without what marks a session of an

@@ -1,9 +1,9 @@
 package ralph
 
 import (
-	"cmp"
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -11,26 +11,36 @@ import (
 // Usage is what an attempt, its verification, or a loop so far, has used. Negative counts are
 // taken as 0.
 type Usage struct {
-	Requests     int64 `json:"requests,omitempty"` // calls to a model
-	Messages     int64 `json:"messages,omitempty"` // the agent's messages
-	InputTokens  int64 `json:"input_tokens,omitempty"`
+	Requests     int64 `json:"requests,omitempty"`     // calls to a model
+	Messages     int64 `json:"messages,omitempty"`     // the agent's messages
+	InputTokens  int64 `json:"input_tokens,omitempty"` // all of them, those of a cache included
 	OutputTokens int64 `json:"output_tokens,omitempty"`
+	// CacheRead and CacheWrite are the parts of InputTokens that were read from and
+	// written to the provider's cache, and are priced otherwise.
+	CacheRead  int64 `json:"cache_read,omitempty"`
+	CacheWrite int64 `json:"cache_write,omitempty"`
 	// CostUSD is the cost in US dollars. Nil is unknown, which is not 0; NaN,
 	// infinite and negative costs are unknown too.
 	CostUSD *float64 `json:"cost_usd,omitempty"`
+	// Estimated says that CostUSD, or a part of it, was computed from tokens and
+	// [Prices], and not told by the agent's client.
+	Estimated bool `json:"estimated,omitempty"`
 }
 
 // Add returns the sum. Counts stay at the largest number rather than overflow.
 // An unknown cost adds nothing and does not make the sum unknown, so the sum of
-// known and unknown costs is the known part: at least that was spent. The sum
-// shares nothing with u and v.
+// known and unknown costs is the known part: at least that was spent. A sum of which
+// a part is estimated is estimated. It shares nothing with u and v.
 func (u Usage) Add(v Usage) Usage {
 	sum := Usage{
 		Requests:     addSat(max(u.Requests, 0), max(v.Requests, 0)),
 		Messages:     addSat(max(u.Messages, 0), max(v.Messages, 0)),
 		InputTokens:  addSat(max(u.InputTokens, 0), max(v.InputTokens, 0)),
 		OutputTokens: addSat(max(u.OutputTokens, 0), max(v.OutputTokens, 0)),
+		CacheRead:    addSat(max(u.CacheRead, 0), max(v.CacheRead, 0)),
+		CacheWrite:   addSat(max(u.CacheWrite, 0), max(v.CacheWrite, 0)),
 		CostUSD:      u.cost(),
+		Estimated:    u.estimated() || v.estimated(),
 	}
 	if cost := v.cost(); sum.CostUSD == nil {
 		sum.CostUSD = cost
@@ -42,7 +52,7 @@ func (u Usage) Add(v Usage) Usage {
 
 // String returns the usage for people, as "3 requests, 1200 tokens in, 340 out,
 // $0.0123". Requests and tokens that were not told are left out; a cost that is
-// not known is said to be unknown.
+// estimated is "≈ $0.37", and one that is not known is "cost unknown".
 func (u Usage) String() string {
 	var parts []string
 	switch {
@@ -54,12 +64,35 @@ func (u Usage) String() string {
 	if u.tokens() > 0 {
 		parts = append(parts, fmt.Sprintf("%d tokens in, %d out", max(u.InputTokens, 0), max(u.OutputTokens, 0)))
 	}
-	if cost := u.cost(); cost != nil {
-		parts = append(parts, usd(*cost))
-	} else {
+	if u.cost() == nil {
 		parts = append(parts, "cost unknown")
+	} else {
+		parts = append(parts, u.Cost())
 	}
 	return strings.Join(parts, ", ")
+}
+
+// Cost returns the cost for people: "$0.0123" if it was told, "≈ $0.37" if it is
+// estimated, and "unknown". What is more than nothing is never shown as nothing.
+func (u Usage) Cost() string {
+	cost := u.cost()
+	switch {
+	case cost == nil:
+		return "unknown"
+	case *cost > 0 && *cost < 0.00005:
+		return "< $0.0001"
+	case !u.Estimated:
+		return usd(*cost)
+	case *cost == 0:
+		return "≈ $0"
+	}
+	decimals := 4
+	if *cost >= 0.0995 {
+		decimals = 2
+	} else if *cost >= 0.00995 {
+		decimals = 3
+	}
+	return "≈ $" + strconv.FormatFloat(*cost, 'f', decimals, 64)
 }
 
 // tokens is what Limits.Tokens bounds.
@@ -73,6 +106,9 @@ func (u Usage) cost() *float64 {
 	return new(*u.CostUSD)
 }
 
+// estimated reports whether there is a cost that was not told.
+func (u Usage) estimated() bool { return u.Estimated && u.cost() != nil }
+
 // unpriced reports whether something was used at a cost that is not told.
 func (u Usage) unpriced() bool {
 	u = Usage{}.Add(u)
@@ -80,13 +116,17 @@ func (u Usage) unpriced() bool {
 }
 
 // atLeast raises each count to what the stream reported while the agent ran. A
-// final cost stands, if it is known.
+// final cost stands, if it is known, and so does a told one before an estimate.
 func (u Usage) atLeast(live Usage) Usage {
 	u.Requests = max(u.Requests, live.Requests)
 	u.Messages = max(u.Messages, live.Messages)
 	u.InputTokens = max(u.InputTokens, live.InputTokens)
 	u.OutputTokens = max(u.OutputTokens, live.OutputTokens)
-	u.CostUSD = cmp.Or(u.cost(), live.cost())
+	u.CacheRead = max(u.CacheRead, live.CacheRead)
+	u.CacheWrite = max(u.CacheWrite, live.CacheWrite)
+	if u.CostUSD = u.cost(); u.CostUSD == nil || u.Estimated && live.cost() != nil && !live.Estimated {
+		u.CostUSD, u.Estimated = live.cost(), live.estimated()
+	}
 	return u
 }
 
@@ -97,11 +137,14 @@ func (u Usage) since(before Usage) Usage {
 		Messages:     max(u.Messages-before.Messages, 0),
 		InputTokens:  max(u.InputTokens-before.InputTokens, 0),
 		OutputTokens: max(u.OutputTokens-before.OutputTokens, 0),
+		CacheRead:    max(u.CacheRead-before.CacheRead, 0),
+		CacheWrite:   max(u.CacheWrite-before.CacheWrite, 0),
 		CostUSD:      u.cost(),
+		Estimated:    u.estimated(),
 	}
 	if cost := before.cost(); cost != nil && more.CostUSD != nil {
 		if *more.CostUSD -= *cost; *more.CostUSD <= 0 {
-			more.CostUSD = nil
+			more.CostUSD, more.Estimated = nil, false
 		}
 	}
 	return more

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -24,11 +25,24 @@ func TestUsageString(t *testing.T) {
 		{ralph.Usage{Requests: -1, InputTokens: -1, OutputTokens: 1, CostUSD: new(math.NaN())}, "0 tokens in, 1 out, cost unknown"},
 		{ralph.Usage{CostUSD: new(math.Inf(1))}, "cost unknown"},
 		{ralph.Usage{CostUSD: new(-1.0)}, "cost unknown"},
+		{ralph.Usage{Estimated: true}, "cost unknown"},
+		{ralph.Usage{CostUSD: new(0.00001)}, "< $0.0001"},
+		{ralph.Usage{CostUSD: new(0.00001), Estimated: true}, "< $0.0001"},
+		{ralph.Usage{CostUSD: new(0.0), Estimated: true}, "≈ $0"},
+		{ralph.Usage{CostUSD: new(0.00123), Estimated: true}, "≈ $0.0012"},
+		{ralph.Usage{CostUSD: new(0.00996), Estimated: true}, "≈ $0.010"},
+		{ralph.Usage{CostUSD: new(0.0123), Estimated: true}, "≈ $0.012"},
+		{ralph.Usage{CostUSD: new(0.0996), Estimated: true}, "≈ $0.10"},
+		{ralph.Usage{CostUSD: new(0.372), Estimated: true}, "≈ $0.37"},
+		{ralph.Usage{CostUSD: new(12.345), Estimated: true}, "≈ $12.35"},
 	} {
 		for _, verb := range []string{"%v", "%s", "%+v"} {
 			if got := fmt.Sprintf(verb, tt.u); got != tt.want {
 				t.Errorf("%s: %q, want %q", verb, got, tt.want)
 			}
+		}
+		if got := tt.u.Cost(); !strings.HasSuffix(tt.want, got) {
+			t.Errorf("the cost is %q, in %q", got, tt.want)
 		}
 	}
 }
@@ -45,6 +59,11 @@ func TestUsageAdd(t *testing.T) {
 		{ralph.Usage{CostUSD: new(math.NaN())}, ralph.Usage{CostUSD: new(-1.0)}, ralph.Usage{}},           // no amounts
 		{ralph.Usage{InputTokens: most}, ralph.Usage{InputTokens: 1}, ralph.Usage{InputTokens: most}},     // stays at the largest
 		{ralph.Usage{InputTokens: most - 1}, ralph.Usage{InputTokens: 1}, ralph.Usage{InputTokens: most}}, // which is reached
+		{ralph.Usage{CacheRead: 3, CacheWrite: most}, ralph.Usage{CacheRead: 4, CacheWrite: 1}, ralph.Usage{CacheRead: 7, CacheWrite: most}},
+		{ralph.Usage{CacheRead: -1}, ralph.Usage{CacheWrite: -1}, ralph.Usage{}},
+		{ralph.Usage{CostUSD: new(0.5), Estimated: true}, ralph.Usage{CostUSD: new(0.25)}, ralph.Usage{CostUSD: new(0.75), Estimated: true}},
+		{ralph.Usage{Estimated: true}, ralph.Usage{CostUSD: new(0.25)}, ralph.Usage{CostUSD: new(0.25)}}, // nothing was estimated
+		{ralph.Usage{CostUSD: new(math.NaN()), Estimated: true}, ralph.Usage{}, ralph.Usage{}},
 		{ralph.Usage{Requests: -5, OutputTokens: -5}, ralph.Usage{Requests: 2, OutputTokens: 3}, ralph.Usage{Requests: 2, OutputTokens: 3}},
 		{ralph.Usage{CostUSD: new(math.MaxFloat64)}, ralph.Usage{CostUSD: new(math.MaxFloat64)}, ralph.Usage{CostUSD: new(math.MaxFloat64)}},
 	} {
@@ -96,8 +115,9 @@ func TestUndecided(t *testing.T) {
 func TestUsageIsAtLeastWhatWasToldLive(t *testing.T) {
 	t.Parallel()
 	usage := func(n int64, cost float64) ralph.Usage {
-		return ralph.Usage{Requests: n, Messages: n + 1, InputTokens: n + 2, OutputTokens: n + 3, CostUSD: &cost}
+		return ralph.Usage{Requests: n, Messages: n + 1, InputTokens: n + 2, OutputTokens: n + 3, CacheRead: n / 2, CacheWrite: n / 5, CostUSD: &cost}
 	}
+	estimated := func(u ralph.Usage) ralph.Usage { u.Estimated = true; return u }
 	for _, tt := range []struct {
 		name            string
 		live, end, want ralph.Usage
@@ -105,6 +125,10 @@ func TestUsageIsAtLeastWhatWasToldLive(t *testing.T) {
 		{"the end tells less", usage(10, 2), usage(1, 1), usage(10, 1)},
 		{"the end tells more", usage(1, 1), usage(10, 2), usage(10, 2)},
 		{"the end tells nothing", usage(10, 2), ralph.Usage{}, usage(10, 2)},
+		{"the end tells what was estimated", estimated(usage(10, 2)), usage(10, 1), usage(10, 1)},
+		{"the end estimates what was told", usage(10, 2), estimated(usage(10, 1)), usage(10, 2)},
+		{"the end tells no cost", estimated(usage(10, 2)), ralph.Usage{Requests: 10}, estimated(usage(10, 2))},
+		{"all is estimated", estimated(usage(10, 1)), estimated(usage(10, 2)), estimated(usage(10, 2))},
 	} {
 		l := &ralph.Local{Verifier: verify.String{}, Runner: ralph.RunnerFunc(func(_ context.Context, req ralph.Request) (ralph.Response, error) {
 			req.Live(tt.live)

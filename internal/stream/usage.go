@@ -11,7 +11,9 @@ import (
 // and written to a cache included. A nil CostUSD is unknown.
 type Usage struct {
 	Requests, Messages, InputTokens, OutputTokens int64
+	CacheRead, CacheWrite                         int64 // of InputTokens
 	CostUSD                                       *float64
+	Estimated                                     bool // the cost, or a part of it, was not told
 }
 
 // usageOf is the usage of one message.

@@ -1,0 +1,71 @@
+package ralph
+
+import (
+	"cmp"
+	"fmt"
+)
+
+// Bounds says whether a client can be held to limits of money and tokens, as far as
+// that is known before it has answered. What it costs is known if it tells so, or if
+// it tells tokens and its model has a price; which model that is, it may tell only
+// with its first answer.
+//
+// The error is for limits of which none could be kept: CostUSD as the only one that
+// was set, where no cost will be known, and Tokens as the only one of unlimited
+// iterations, where the client tells none. It names what to set. The warning, "" =
+// none, is for a limit that may bound nothing: a loop with CostUSD stops after its
+// first answer of unknown cost.
+func (c *Command) Bounds(l Limits) (warning string, err error) {
+	name, tokens := c.name(), c.Format.Capabilities().Tokens
+	cost, why := c.costs()
+	money, counted := l.CostUSD > 0, l.Tokens > 0 && tokens
+	set := l.Iterations > 0 || l.Duration > 0 // what can be kept whatever it tells
+	const instead = "set a duration (--max-duration) or iterations (--max)"
+	switch {
+	case money && cost == costNever && !set && !counted && tokens:
+		return "", fmt.Errorf("ralph: limits: cost_usd is the only limit, and %s: set a price (--prices), tokens (--max-tokens), a duration (--max-duration) or iterations (--max)", why)
+	case money && cost == costNever && !set && !counted:
+		return "", fmt.Errorf("ralph: limits: cost_usd cannot be kept: %s: %s", why, instead)
+	case !money && l.Tokens > 0 && !tokens && !set && l.Iterations < 0:
+		return "", fmt.Errorf("ralph: limits: tokens is the only limit, and %s does not tell how many it uses: %s", name, instead)
+	case money && cost != costAlways:
+		return fmt.Sprintf("%s: a loop with a limit of cost stops after the first answer of which the cost is unknown", why), nil
+	case l.Tokens > 0 && !tokens:
+		return fmt.Sprintf("%s does not tell how many tokens it uses: the limit of tokens bounds nothing", name), nil
+	}
+	return "", nil
+}
+
+// A costKnown says whether it will be known what a client costs.
+type costKnown int
+
+const (
+	costNever costKnown = iota
+	costPerhaps
+	costAlways
+)
+
+// costs says whether it will be known what the client costs, and if not, why.
+func (c *Command) costs() (known costKnown, why string) {
+	name, tells := c.name(), c.Format.Capabilities()
+	_, priced := c.Prices.Find(c.Model)
+	switch {
+	case tells.Cost && !c.Format.client().zeros, tells.Tokens && priced:
+		return costAlways, ""
+	case tells.Cost, tells.Tokens && len(c.Prices) > 0 && c.Model == "":
+		return costPerhaps, fmt.Sprintf("it is not known yet which model %s uses, and whether that has a price", name)
+	case !tells.Tokens:
+		return costNever, fmt.Sprintf("%s tells neither its cost nor its tokens", name)
+	case c.Model == "":
+		return costNever, fmt.Sprintf("%s does not tell its cost, and there are no prices", name)
+	}
+	return costNever, fmt.Sprintf("%s does not tell its cost, and its model %q has no price", name, clip(c.Model, 80))
+}
+
+// name is what the client is called in messages.
+func (c *Command) name() string {
+	if len(c.Args) == 0 {
+		return "the agent"
+	}
+	return clip(cmp.Or(c.Args[0], "the agent"), 80)
+}
