@@ -108,9 +108,13 @@ func (s State) event(ev Event) Event {
 func (l *Local) view(ctx context.Context, dir string) (*view, string) {
 	v, err := l.look(ctx, dir)
 	if err != nil {
-		return nil, fit(cmp.Or(oneLine(plugin.Brief(err)), "it cannot be read"), maxUnseen)
+		return nil, unseen(err)
 	}
 	return &v, ""
+}
+
+func unseen(err error) string {
+	return fit(cmp.Or(oneLine(plugin.Brief(err)), "it cannot be read"), maxUnseen)
 }
 
 // output gives the request its sinks, which cannot disturb the agent, and returns

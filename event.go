@@ -74,7 +74,7 @@ type Iteration struct {
 	Files     []string `json:"files,omitempty"`     // changed in this attempt, at most 200
 	Learnings []string `json:"learnings,omitempty"` // what the agent says it learned
 	Workspace string   `json:"workspace,omitempty"` // digest after the attempt; "" = unknown
-	Unseen    string   `json:"unseen,omitempty"`    // why the workspace could not be looked at, told when it begins; "" = it could, or State.Unseen says it
+	Unseen    string   `json:"unseen,omitempty"`    // why the workspace could not be looked at; "" = it could, or State.Unseen has said it already
 	Omitted   int64    `json:"omitted,omitempty"`   // bytes left out of the answer
 	Ended     []string `json:"ended,omitempty"`     // command lines of processes that the agent had left running and that were ended, at most 20
 }

@@ -94,7 +94,9 @@ type Local struct {
 	// changed, for [Limits.Stalls] and [Iteration.Files]. nil = git's view of
 	// the files where dir is in a git work tree, without what loops write
 	// themselves, else unknown. Run asks once when it starts and once after each
-	// attempt: what it found then is what the next attempt is compared with.
+	// attempt: what it found then is what the next attempt is compared with. An error
+	// of it when Run starts is Run's; later ones, and git's, are told once, in
+	// [State.Unseen] and [Iteration.Unseen].
 	Workspace func(ctx context.Context, dir string) (digest string, files []string, err error)
 
 	// Evidence is a folder for the full outputs of checks; every attempt of every

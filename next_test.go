@@ -27,6 +27,7 @@ type step struct {
 	Reopen bool
 	Finish bool
 	Guide  string
+	Learn  *ralph.Lesson
 	Limit  *ralph.Limits
 	Pause  *bool
 	Cancel *string
@@ -46,6 +47,8 @@ func (st step) apply(s ralph.State) ralph.State {
 		return s.Finish()
 	case st.Guide != "":
 		return s.Guide(st.Guide)
+	case st.Learn != nil:
+		return s.Apply(st.Learn.Event(s))
 	case st.Limit != nil:
 		return s.Limit(*st.Limit)
 	case st.Pause != nil:
@@ -89,6 +92,12 @@ func describe(s ralph.State) string {
 	word(s.NearMiss != "", "near_miss=%s", s.NearMiss)
 	word(s.Feedback != "", "feedback=%q", s.Feedback)
 	word(len(s.Guidance) > 0, "guidance=%q", s.Guidance)
+	word(s.Blocked > 0 && s.Stop == "", "blocked=%d", s.Blocked)
+	word(s.Obstacle != "", "obstacle=%q", s.Obstacle)
+	word(s.Repeated > 1, "repeated=%d", s.Repeated)
+	word(len(s.Lessons) > 0, "lessons=%q", s.Lessons)
+	word(s.Unseen != "", "unseen=%q", s.Unseen)
+	word(s.Spent != nil && s.Stop == "", "spent=%s", cost(s.Spent))
 	word(s.Late > 0, "late=%d", s.Late)
 	word(len(s.Ended) > 0, "ended=%q", s.Ended)
 	return b.String()

@@ -170,7 +170,7 @@ func (s State) Continuation() string {
 	case s.Feedback != "":
 		b.WriteString("## What is missing\n\nThe work was verified after an earlier iteration, and it is not done yet. This is what the check said:\n\n")
 		quote(&b, s.Feedback)
-		if s.Repeated >= fewRepeated {
+		if s.Repeated >= fewRepeated && !s.Verdict.Undecided() {
 			fmt.Fprintf(&b, "\nThis check has now failed %s times with the same output, whatever was changed in between: so the cause is elsewhere. Question what you take for granted about it before you change more.\n", inWords(s.Repeated))
 		}
 		b.WriteString("\nDo not start over: look at what is there, find out why the check failed and mend that.\n")

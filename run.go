@@ -89,9 +89,12 @@ func (r *run) begin(ctx context.Context) error {
 	case ctx.Err() != nil && !errors.Is(context.Cause(ctx), ErrCancelled):
 		return context.Cause(ctx)
 	case ctx.Err() != nil: // the cancel is recorded
-	case err != nil:
+	case err != nil && r.Workspace != nil:
 		return &partError{"workspace", err}
+	case err != nil: // git cannot read it: the agent may mend that
+		r.s.Unseen = unseen(err)
 	default:
+		r.s.Unseen = ""
 		r.seen = &seen
 		r.s.Workspace = cmp.Or(r.s.Workspace, short(seen.digest))
 	}

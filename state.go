@@ -88,7 +88,7 @@ type State struct {
 
 	Ended     []string `json:"ended,omitempty"`     // for the next prompt, see [Iteration.Ended]
 	Workspace string   `json:"workspace,omitempty"` // digest after the last iteration; "" = unknown
-	Unseen    string   `json:"unseen,omitempty"`    // see [Iteration.Unseen]; "" = the workspace could be read when it was last looked at
+	Unseen    string   `json:"unseen,omitempty"`    // why the workspace could not be looked at when the loop started, or since; "" = it could
 	Paused    bool     `json:"paused,omitempty"`
 
 	// With Stop these are the completion record: the last verdict, the line of
@@ -252,7 +252,9 @@ func (s State) unchanged(it Iteration) bool {
 func (s State) endIteration(it Iteration) State {
 	workspace := short(it.Workspace)
 	unchanged := s.unchanged(it)
-	s.Workspace, s.Unseen = cmp.Or(workspace, s.Workspace), fit(it.Unseen, maxUnseen)
+	if s.Workspace = cmp.Or(workspace, s.Workspace); workspace != "" || it.Unseen != "" {
+		s.Unseen = fit(it.Unseen, maxUnseen)
+	}
 	s = s.whole()
 	if !it.Blocked {
 		s.Blocked, s.Obstacle = 0, ""

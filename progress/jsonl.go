@@ -217,7 +217,8 @@ func plainEvent(ev ralph.Event) ralph.Event {
 	if ev.State != nil {
 		s := *ev.State
 		s.Updated = s.Updated.UTC()
-		s.Usage.CostUSD, s.Verifying.CostUSD, s.LastCost = amount(s.Usage.CostUSD), amount(s.Verifying.CostUSD), amount(s.LastCost)
+		s.Usage.CostUSD, s.Verifying.CostUSD = amount(s.Usage.CostUSD), amount(s.Verifying.CostUSD)
+		s.LastCost, s.Spent = amount(s.LastCost), amount(s.Spent)
 		s.Verdict.Usage.CostUSD = amount(s.Verdict.Usage.CostUSD)
 		if s.Settled != nil {
 			settled := *s.Settled

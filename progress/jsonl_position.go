@@ -21,8 +21,9 @@ func (p *position) apply(ev ralph.Event) {
 	if ev.Kind == ralph.EventLoopStarted && ev.State != nil {
 		s, t := *ev.State, ev.State.Task
 		s.Task = ralph.Task{ID: t.ID, Agent: t.Agent, Always: t.Always, Limits: t.Limits}
-		s.Usage.CostUSD, s.Verifying.CostUSD, s.LastCost = amount(s.Usage.CostUSD), amount(s.Verifying.CostUSD), amount(s.LastCost)
-		s.Verdict, s.Guidance, s.Feedback, s.Detail = ralph.Verdict{}, nil, "", ""
+		s.Usage.CostUSD, s.Verifying.CostUSD = amount(s.Usage.CostUSD), amount(s.Verifying.CostUSD)
+		s.LastCost, s.Spent = amount(s.LastCost), amount(s.Spent)
+		s.Verdict, s.Guidance, s.Lessons, s.Feedback, s.Detail = ralph.Verdict{}, nil, nil, "", ""
 		p.known, p.s = true, s
 		return
 	}

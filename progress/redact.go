@@ -170,7 +170,7 @@ func (c eventRedactor) texts(list []string) []string {
 
 func (c eventRedactor) event(ev ralph.Event) ralph.Event {
 	ev.Text = c.Text(ev.Text)
-	ev.Iteration.Error = c.Text(ev.Iteration.Error)
+	ev.Iteration.Error, ev.Iteration.Obstacle, ev.Iteration.Unseen = c.Text(ev.Iteration.Error), c.Text(ev.Iteration.Obstacle), c.Text(ev.Iteration.Unseen)
 	ev.Iteration.Verdict = c.verdict(ev.Iteration.Verdict)
 	ev.Iteration.Files = c.texts(ev.Iteration.Files)
 	ev.Iteration.Learnings = c.texts(ev.Iteration.Learnings)
@@ -183,7 +183,8 @@ func (c eventRedactor) event(ev ralph.Event) ralph.Event {
 	if ev.State != nil {
 		s := *ev.State
 		s.Feedback, s.Detail = c.feedback(s.Feedback), c.Text(s.Detail)
-		s.Guidance, s.Ended = c.texts(s.Guidance), c.texts(s.Ended)
+		s.Obstacle, s.Unseen, s.Blind = c.Text(s.Obstacle), c.Text(s.Unseen), c.Text(s.Blind)
+		s.Guidance, s.Lessons, s.Ended = c.texts(s.Guidance), c.texts(s.Lessons), c.texts(s.Ended)
 		s.Verdict, s.Files = c.verdict(s.Verdict), c.texts(s.Files)
 		if c.task {
 			t := &s.Task

@@ -71,6 +71,7 @@ func (s *script) own() []ralph.Event {
 // is longer than the longest line that a bufio.Scanner reads by default.
 func verified() []ralph.Event {
 	s := newScript("kit.verified")
+	s.add(ralph.Lesson{Limits: ralph.Limits{Iterations: 8, CostUSD: 2.5}, Rejections: []string{"first", text}, Why: text}.Event(s.state))
 	s.attempt(ralph.Iteration{Outcome: ralph.OutcomeFailure, Fault: ralph.FaultError, Error: text}, "")
 	s.add(ralph.Event{Kind: ralph.EventWaiting, Text: "waiting 1s before the next retry"})
 	s.add(ralph.Event{Kind: ralph.EventGuided, Text: text})
