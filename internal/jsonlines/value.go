@@ -64,6 +64,9 @@ func (v *Value) Items() []*Value {
 	return v.list
 }
 
+// Key returns the key of an object's nth value.
+func (v *Value) Key(n int) string { return v.keys[n] }
+
 // IsArray reports whether the value is an array.
 func (v *Value) IsArray() bool { return v != nil && v.kind == '[' }
 

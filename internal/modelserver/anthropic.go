@@ -91,7 +91,7 @@ func anthropicMessage(r reply) doc {
 	return doc{
 		"id": "msg_" + r.id, "type": "message", "role": "assistant", "model": r.model,
 		"content": []doc{}, "stop_reason": nil, "stop_sequence": nil,
-		"usage": doc{"input_tokens": r.in, "output_tokens": r.out, "cache_creation_input_tokens": 0, "cache_read_input_tokens": 0},
+		"usage": doc{"input_tokens": r.in, "output_tokens": min(r.out, 1), "cache_creation_input_tokens": 0, "cache_read_input_tokens": 0},
 	}
 }
 

@@ -41,6 +41,9 @@ func (r Result) describe() string {
 	}
 	fmt.Fprintf(&b, "usage     requests %d, messages %d, input %d, output %d, cost %s\n",
 		r.Usage.Requests, r.Usage.Messages, r.Usage.InputTokens, r.Usage.OutputTokens, cost)
+	if r.Usage.CacheRead+r.Usage.CacheWrite > 0 {
+		fmt.Fprintf(&b, "cache     read %d, write %d\n", r.Usage.CacheRead, r.Usage.CacheWrite)
+	}
 	fmt.Fprintf(&b, "session   %s, model %s\n", r.Session, r.Model)
 	if len(r.Files) > 0 {
 		fmt.Fprintf(&b, "files     %s\n", strings.Join(r.Files, ", "))

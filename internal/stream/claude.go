@@ -11,18 +11,19 @@ import (
 // Each block of a message is a line of its own, with the message's id. Amp
 // repeats the prompt as a user line; user lines are of no use here.
 func claudeDialect() dialect {
-	usage := func() jsonlines.Filter {
-		return jsonlines.Keys("input_tokens", "output_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
-	}
 	content := jsonlines.Keys("type", "text", "name").With("input", toolInput())
-	message := jsonlines.Keys("id", "model").With("content", content).With("usage", usage())
+	message := jsonlines.Keys("id", "model").With("content", content).With("usage", claudeTokens())
 	want := jsonlines.Keys("type", "subtype", "session_id", "model", "parent_tool_use_id", "error", "is_api_error_message",
 		"api_error_status", "is_error", "result", "total_cost_usd", "terminal_reason", "num_turns", "isSidechain", "isReplay").
-		With("message", message).With("usage", usage()).With("errors", jsonlines.Filter{}).
+		With("message", message).With("usage", claudeTokens()).With("errors", jsonlines.Filter{}).
 		With("modelUsage", jsonlines.Filter{"*": jsonlines.Keys("inputTokens", "outputTokens", "cacheReadInputTokens", "cacheCreationInputTokens")}).
 		With("rate_limit_info", jsonlines.Keys("status", "resetsAt")).
 		With("event", jsonlines.Keys("type").With("delta", jsonlines.Keys("type", "text")).With("message", jsonlines.Keys("id")))
-	return dialect{want: want, line: claudeLine, drop: func(kind []byte) bool { return string(kind) == "user" }}
+	return dialect{want: want, line: claudeLine, drop: func(kind []byte) bool { return string(kind) == "user" }, ledger: claudeLedger()}
+}
+
+func claudeTokens() jsonlines.Filter {
+	return jsonlines.Keys("input_tokens", "output_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
 }
 
 func claudeLine(d *Decoder, v *jsonlines.Value) {
@@ -110,7 +111,7 @@ func claudeMessage(d *Decoder, v *jsonlines.Value, subAgent bool) {
 		}
 	}
 	if usage := m.Get("usage"); usage != nil {
-		d.using(m.Str("id"), subAgent, claudeUsage(usage))
+		d.using(m.Str("id"), m.Str("model"), subAgent, claudeUsage(usage))
 	}
 }
 
@@ -134,25 +135,23 @@ func claudeTool(d *Decoder, block *jsonlines.Value) {
 	}
 }
 
+// claudeUsage reads tokens; what a cache has to do with is not part of the input
+// there.
 func claudeUsage(u *jsonlines.Value) Usage {
-	return Usage{
-		InputTokens:  u.Int("input_tokens") + u.Int("cache_creation_input_tokens") + u.Int("cache_read_input_tokens"),
-		OutputTokens: u.Int("output_tokens"),
-	}
+	return apart(u.Int("input_tokens"), u.Int("output_tokens"), u.Int("cache_read_input_tokens"), u.Int("cache_creation_input_tokens"))
 }
 
 func claudeResult(d *Decoder, v *jsonlines.Value) {
 	d.end()
-	d.cost(v, "total_cost_usd")
 	told := claudeUsage(v.Get("usage"))
 	var models Usage // these include sub-agents
 	for _, m := range v.Get("modelUsage").Items() {
-		models.InputTokens += m.Int("inputTokens") + m.Int("cacheReadInputTokens") + m.Int("cacheCreationInputTokens")
-		models.OutputTokens += m.Int("outputTokens")
+		models = models.plus(apart(m.Int("inputTokens"), m.Int("outputTokens"), m.Int("cacheReadInputTokens"), m.Int("cacheCreationInputTokens")))
 	}
-	d.total(max(told.InputTokens, models.InputTokens), max(told.OutputTokens, models.OutputTokens))
-	if d.res.Usage.Requests == 0 && told.OutputTokens > 0 {
-		d.res.Usage.Requests = v.Int("num_turns")
+	d.told.total(portion{usage: told.atLeast(models)})
+	d.cost(v, "total_cost_usd")
+	if d.told.requests == 0 && told.OutputTokens > 0 {
+		d.told.requests = v.Int("num_turns")
 	}
 	d.tell()
 	// The subtype of a failure may be "success", if the failure is the provider's.

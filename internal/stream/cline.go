@@ -10,10 +10,10 @@ import (
 // clineDialect is that of cline --json: agent events and a run_result in newer
 // versions, lines of say and ask in older ones.
 func clineDialect() dialect {
-	event := jsonlines.Keys("type", "contentType", "text", "toolName", "totalInputTokens", "totalOutputTokens", "totalCost").
+	event := jsonlines.Keys("type", "contentType", "text", "toolName", "totalInputTokens", "totalOutputTokens", "totalCacheReadTokens", "totalCacheWriteTokens", "totalCost").
 		With("error", jsonlines.Keys("message")).With("input", toolInput().With("commands", jsonlines.Filter{}))
 	want := jsonlines.Keys("type", "say", "ask", "text", "partial", "finishReason", "parentAgentId").With("event", event).
-		With("usage", jsonlines.Keys("inputTokens", "outputTokens", "totalCost")).With("model", jsonlines.Keys("id"))
+		With("usage", jsonlines.Keys("inputTokens", "outputTokens", "cacheReadTokens", "cacheWriteTokens", "totalCost")).With("model", jsonlines.Keys("id"))
 	return dialect{want: want, line: clineLine, drop: func(kind []byte) bool { return string(kind) == "hook_event" }}
 }
 
@@ -62,12 +62,13 @@ func clineEvent(d *Decoder, e *jsonlines.Value) {
 		}
 	case "content_end":
 		if kind == "text" {
-			d.res.Usage.Messages++
+			d.told.messages++
 			d.say("", e.Get("text").Long())
 		}
 	case "usage":
-		d.res.Usage.Requests++
-		d.total(e.Int("totalInputTokens"), e.Int("totalOutputTokens"))
+		d.told.requests++
+		d.told.total(portion{usage: Usage{InputTokens: e.Int("totalInputTokens"), OutputTokens: e.Int("totalOutputTokens")}.
+			cached(e.Int("totalCacheReadTokens"), e.Int("totalCacheWriteTokens"))})
 		d.cost(e, "totalCost")
 		d.tell()
 	case "error":
@@ -91,7 +92,9 @@ func clineTool(d *Decoder, name string, input *jsonlines.Value) {
 func clineResult(d *Decoder, v *jsonlines.Value) {
 	d.end()
 	d.res.Model = v.Str("model", "id")
-	d.total(v.Int("usage", "inputTokens"), v.Int("usage", "outputTokens"))
+	u := v.Get("usage")
+	d.told.total(portion{usage: Usage{InputTokens: u.Int("inputTokens"), OutputTokens: u.Int("outputTokens")}.
+		cached(u.Int("cacheReadTokens"), u.Int("cacheWriteTokens"))})
 	d.cost(v, "usage", "totalCost")
 	d.tell()
 	switch reason, words := v.Str("finishReason"), v.Str("text"); {
@@ -120,7 +123,7 @@ func clineSay(d *Decoder, v *jsonlines.Value) {
 			return
 		}
 		t.TrimSuffix("HAS_CHANGES") // a mark for the client itself
-		d.res.Usage.Messages++
+		d.told.messages++
 		d.say("", t)
 		if v.Str("say") == "completion_result" {
 			d.end()
@@ -138,13 +141,8 @@ func clineSay(d *Decoder, v *jsonlines.Value) {
 }
 
 func clineRequest(d *Decoder, req *jsonlines.Value) {
-	u := &d.res.Usage
-	u.Requests++
-	u.InputTokens += req.Int("tokensIn") + req.Int("cacheWrites") + req.Int("cacheReads")
-	u.OutputTokens += req.Int("tokensOut")
-	if cost, ok := req.Number("cost"); ok {
-		d.addCost(cost)
-	}
+	d.told.requests++
+	d.step(apart(req.Int("tokensIn"), req.Int("tokensOut"), req.Int("cacheReads"), req.Int("cacheWrites")), req, "cost")
 	d.tell()
 }
 

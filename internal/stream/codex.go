@@ -7,12 +7,22 @@ import (
 )
 
 // codexDialect is that of codex exec --json. It tells tokens, not cost, and turns
-// but not the requests they took: each counts as one.
+// but not the requests they took: each counts as one. What each request took, and
+// the model, it writes into its ledger.
 func codexDialect() dialect {
 	item := jsonlines.Keys("type", "text", "command", "query", "tool").With("changes", jsonlines.Keys("path"))
 	want := jsonlines.Keys("type", "thread_id", "message").With("item", item).With("error", jsonlines.Keys("message")).
-		With("usage", jsonlines.Keys("input_tokens", "output_tokens"))
-	return dialect{want: want, line: codexLine}
+		With("usage", codexTokens())
+	return dialect{want: want, line: codexLine, ledger: codexLedger()}
+}
+
+func codexTokens() jsonlines.Filter {
+	return jsonlines.Keys("input_tokens", "output_tokens", "cached_input_tokens", "cache_write_input_tokens")
+}
+
+// codexUsage reads tokens; what a cache has to do with is part of the input there.
+func codexUsage(u *jsonlines.Value) Usage {
+	return Usage{InputTokens: u.Int("input_tokens"), OutputTokens: u.Int("output_tokens")}.cached(u.Int("cached_input_tokens"), u.Int("cache_write_input_tokens"))
 }
 
 func codexLine(d *Decoder, v *jsonlines.Value) {
@@ -31,9 +41,8 @@ func codexLine(d *Decoder, v *jsonlines.Value) {
 	case "turn.completed":
 		d.end()
 		d.overcome()
-		d.res.Usage.Requests++
-		d.res.Usage.InputTokens += v.Int("usage", "input_tokens") // what was cached is included
-		d.res.Usage.OutputTokens += v.Int("usage", "output_tokens")
+		d.told.requests++
+		d.told.spend("", codexUsage(v.Get("usage")))
 		d.tell()
 	case "turn.failed":
 		d.end()
@@ -50,7 +59,7 @@ func codexLine(d *Decoder, v *jsonlines.Value) {
 func codexItem(d *Decoder, item *jsonlines.Value) {
 	switch item.Str("type") {
 	case "agent_message":
-		d.res.Usage.Messages++
+		d.told.messages++
 		d.say("", item.Get("text").Long())
 	case "file_change":
 		for _, c := range item.Get("changes").Items() {

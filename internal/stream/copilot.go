@@ -7,13 +7,14 @@ import (
 // copilotDialect is that of copilot --output-format json. Messages come in
 // pieces and then whole, with the same id; a turn that is retried begins anew, with
 // another id. The prompt is repeated as user.message. Events of a sub-agent name
-// it, or the tool call that began it. It tells requests, neither tokens nor cost.
+// it, or the tool call that began it. It tells requests, of tokens at most the output,
+// and no cost; the tokens of each request it writes into its ledger.
 func copilotDialect() dialect {
 	data := jsonlines.Keys("messageId", "deltaContent", "model", "outputTokens", "inputTokens", "message", "statusCode", "errorType", "toolName", "parentToolCallId", "phase").
 		With("content", jsonlines.Keys("type", "text")).With("arguments", toolInput()).With("fileEdits", jsonlines.Keys("path"))
 	want := jsonlines.Keys("type", "sessionId", "exitCode", "agentId").With("data", data).
 		With("usage", jsonlines.Filter{"codeChanges": jsonlines.Filter{"filesModified": jsonlines.Filter{}}})
-	return dialect{want: want, line: copilotLine, drop: func(kind []byte) bool { return string(kind) == "user.message" }}
+	return dialect{want: want, line: copilotLine, drop: func(kind []byte) bool { return string(kind) == "user.message" }, ledger: copilotLedger()}
 }
 
 func copilotLine(d *Decoder, v *jsonlines.Value) {
@@ -69,7 +70,7 @@ func copilotMessage(d *Decoder, data *jsonlines.Value, subAgent bool) {
 			d.res.Model = s
 		}
 	}
-	d.using(data.Str("messageId"), subAgent, Usage{InputTokens: data.Int("inputTokens"), OutputTokens: data.Int("outputTokens")})
+	d.using(data.Str("messageId"), data.Str("model"), subAgent, Usage{InputTokens: data.Int("inputTokens"), OutputTokens: data.Int("outputTokens")})
 }
 
 func copilotResult(d *Decoder, v *jsonlines.Value) {

@@ -6,14 +6,17 @@ import (
 
 // geminiDialect is that of gemini --output-format stream-json. The agent's words
 // come in pieces that carry no id, up to a tool's use, the prompt or the end;
-// the prompt is repeated as a message of role user. It tells tokens, not cost.
+// the prompt is repeated as a message of role user. It tells tokens at the end, not
+// cost; those of each message it writes into its ledger.
 func geminiDialect() dialect {
-	tokens := func() jsonlines.Filter { return jsonlines.Keys("input_tokens", "output_tokens") }
+	tokens := func() jsonlines.Filter {
+		return jsonlines.Keys("input_tokens", "output_tokens", "total_tokens", "cached")
+	}
 	want := jsonlines.Keys("type", "role", "delta", "session_id", "model", "tool_name", "status", "severity", "message").
 		With("content", jsonlines.Keys("text", "type", "thought")).With("parameters", toolInput()).
 		With("error", jsonlines.Keys("type", "message", "code")).
 		With("stats", tokens().With("models", jsonlines.Filter{"*": tokens()}))
-	return dialect{want: want, line: geminiLine}
+	return dialect{want: want, line: geminiLine, ledger: geminiLedger()}
 }
 
 func geminiLine(d *Decoder, v *jsonlines.Value) {
@@ -56,7 +59,7 @@ func geminiLine(d *Decoder, v *jsonlines.Value) {
 func geminiTurn(d *Decoder) {
 	if !d.turn {
 		d.turn = true
-		d.res.Usage.Requests++
+		d.told.requests++
 	}
 }
 
@@ -70,25 +73,18 @@ func geminiMessage(d *Decoder, v *jsonlines.Value) {
 	words := textOf(v.Get("content"))
 	if v.True("delta") {
 		if len(d.pieces) == 0 {
-			d.res.Usage.Messages++
+			d.told.messages++
 		}
 		d.piece("", words)
 		return
 	}
-	d.res.Usage.Messages++
+	d.told.messages++
 	d.say("", words)
 }
 
 func geminiResult(d *Decoder, v *jsonlines.Value) {
 	d.end()
-	in, out := v.Int("stats", "input_tokens"), v.Int("stats", "output_tokens")
-	if in == 0 && out == 0 {
-		for _, m := range v.Get("stats", "models").Items() {
-			in += m.Int("input_tokens")
-			out += m.Int("output_tokens")
-		}
-	}
-	d.total(in, out)
+	geminiTotal(d, v.Get("stats"))
 	d.tell()
 	if v.Str("status") == "success" {
 		d.overcome()
@@ -97,4 +93,26 @@ func geminiResult(d *Decoder, v *jsonlines.Value) {
 	d.status(v.Int("error", "code"))
 	d.fail(v.Get("error").FirstOf("message", "type"))
 	d.notice(v.Str("error")) // in case it is a string
+}
+
+// geminiTotal takes over the tokens of the run, by model if that is all of them.
+func geminiTotal(d *Decoder, stats *jsonlines.Value) {
+	var parts []portion
+	var sum Usage
+	models := stats.Get("models")
+	for i, m := range models.Items() {
+		parts = append(parts, portion{model: models.Key(i), usage: geminiTokens(m)})
+		sum = sum.plus(geminiTokens(m))
+	}
+	if all := geminiTokens(stats); all.used() && (all.InputTokens != sum.InputTokens || all.OutputTokens != sum.OutputTokens) {
+		parts = []portion{{usage: all}}
+	}
+	d.told.total(parts...)
+}
+
+// geminiTokens reads tokens. The output does not count the model's thoughts, the total
+// does.
+func geminiTokens(v *jsonlines.Value) Usage {
+	in := v.Int("input_tokens")
+	return Usage{InputTokens: in, OutputTokens: max(v.Int("output_tokens"), v.Int("total_tokens")-in)}.cached(v.Int("cached"), 0)
 }

@@ -23,5 +23,5 @@ func kimiLine(d *Decoder, v *jsonlines.Value) {
 		d.tool(c.Str("function", "name"), "")
 	}
 	d.ended.Store(calls == 0)
-	d.using("", false, Usage{})
+	d.using("", "", false, Usage{})
 }

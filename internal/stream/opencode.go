@@ -61,16 +61,12 @@ func opencodeOwn(d *Decoder, kind string, v *jsonlines.Value) {
 }
 
 func opencodeStep(d *Decoder, part *jsonlines.Value, subAgent bool) {
-	u := &d.res.Usage
-	u.Requests++
+	d.told.requests++
 	if !subAgent {
-		u.Messages++
+		d.told.messages++
 	}
-	u.InputTokens += part.Int("tokens", "input") + part.Int("tokens", "cache", "read") + part.Int("tokens", "cache", "write")
-	u.OutputTokens += part.Int("tokens", "output") + part.Int("tokens", "reasoning")
-	if step, ok := part.Number("cost"); ok {
-		d.addCost(step)
-	}
+	t := part.Get("tokens")
+	d.step(apart(t.Int("input"), addSat(t.Int("output"), t.Int("reasoning")), t.Int("cache", "read"), t.Int("cache", "write")), part, "cost")
 	switch reason := part.Str("reason"); {
 	case subAgent || reason == "tool-calls":
 	case reason == "stop":

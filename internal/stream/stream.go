@@ -28,6 +28,16 @@ type Options struct {
 	Display io.Writer
 	// Live is told the usage so far whenever the stream tells it. nil = none.
 	Live func(Usage)
+	// Price estimates what the stream does not tell the cost of. nil = nothing is
+	// estimated.
+	Price Pricing
+	// Model is the run's, as far as the stream does not tell it.
+	Model string
+	// Zeros says that a cost of 0 is that of a model for which the client has no
+	// price, and so unknown.
+	Zeros bool
+	// Since is when the run began: what a ledger tells of before is not its.
+	Since time.Time
 }
 
 // A Result is what a stream said.
@@ -56,6 +66,8 @@ type dialect struct {
 	want jsonlines.Filter
 	drop func(kind []byte) bool // types of lines that are of no use; nil = none
 	line func(d *Decoder, v *jsonlines.Value)
+	// ledger is of what the client writes elsewhere; zero = nothing.
+	ledger ledger
 }
 
 func dialects() map[string]dialect {
@@ -94,7 +106,17 @@ type Decoder struct {
 	turn    bool        // a model call is under way
 	stream  string      // the id of the message that comes in pieces, if they do not say
 
-	open []usageOf // messages whose usage may be told again
+	price   Pricing
+	model   string // the run's, if the stream tells none
+	zeros   bool
+	since   time.Time
+	told    counter           // of the stream
+	beside  counter           // of the ledger
+	early   []portion         // what the ledger has told of messages
+	last    Usage             // as it was told last
+	ledger  *jsonlines.Reader // nil = nothing came of it
+	resumed bool              // it is of earlier runs too
+	records bool              // it tells each response
 }
 
 // A message is known by its id, "" if its dialect has none.
@@ -121,7 +143,7 @@ func New(format string, o Options) (*Decoder, error) {
 	if !ok {
 		return nil, fmt.Errorf("unknown format %q; the known ones are %s", format, strings.Join(Formats(), ", "))
 	}
-	d := &Decoder{dialect: dia, live: o.Live}
+	d := &Decoder{dialect: dia, live: o.Live, price: o.Price, model: o.Model, zeros: o.Zeros, since: o.Since}
 	if o.Display != nil {
 		d.show = term.Strip(o.Display)
 	}
