@@ -21,6 +21,7 @@ func (s State) Reopen() State {
 	if gaveUp {
 		s.Failures, s.Stalled, s.Retries, s.Blocked = 0, 0, 0, 0
 	}
+	s.Blind = "" // its next answer may tell what it costs
 	return s.goOn()
 }
 
@@ -34,7 +35,9 @@ func (s State) Limit(l Limits) State {
 	if s.over() || l.Validate() != nil {
 		return s
 	}
-	s.Task.Limits, s.Blind = l, ""
+	if s.Task.Limits != l {
+		s.Task.Limits, s.Blind = l, "" // its next answer may tell what it costs
+	}
 	switch {
 	case s.Stop.isLimit() && s.resumable():
 		return s.goOn()
@@ -130,7 +133,7 @@ func (s State) resumable() bool {
 func (s State) goOn() State {
 	n := s.before(0, 0)
 	n.Iteration, n.Attempt = s.NextIteration, s.NextAttempt
-	n.Stop, n.Detail, n.Blind = "", "", "" // its next answer may tell what it costs
+	n.Stop, n.Detail = "", ""
 	n.Late = 0                             // its prompt will quote all there is
 	n.Wait = cmp.Or(s.Wait, s.Unwaited)    // of a wait that was too long nothing was counted
 	if reason, detail := n.barred(); reason != "" {
