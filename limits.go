@@ -242,6 +242,9 @@ func (s State) spend(it Iteration) State {
 	case it.Verdict.Usage.unpriced():
 		unknown = "what the last verification cost is not known"
 	}
+	if unknown != "" {
+		unknown += "; set a price (--prices), or tokens (--max-tokens) or a duration (--max-duration) in place of the cost"
+	}
 	if unknown != "" && unpriced(it.Fault) {
 		s.Unpriced++
 	}
