@@ -35,9 +35,11 @@ func runDemo(e env, f *shared, _ []string) error {
 		if agent, err = f.command(e, nil, ""); err == nil {
 			err = e.ready(agent)
 		}
-		if err != nil {
-			return err
-		}
+	} else {
+		err = f.bounded("", agent)
+	}
+	if err != nil {
+		return err
 	}
 	base, err := demoFolder(f.dir)
 	if err != nil {

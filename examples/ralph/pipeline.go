@@ -66,7 +66,7 @@ func (w *work) piped(kind tasks.Kind) (*piped, error) {
 	r.p = pipeline.Pipeline{
 		Name: w.name(), Dir: w.project, Anew: w.anew, Share: w.share, Include: w.include, Follow: w.follow,
 		Stages:  strings.FieldsFunc(w.stages, func(c rune) bool { return c == ',' || c == ' ' }),
-		Rules:   pipeline.Rules{Slots: w.slots, Merge: w.worktrees, Unverified: w.unverified, Repair: w.repair, CostUSD: w.maxCost, Tokens: w.maxTokens, Duration: w.maxDuration},
+		Rules:   pipeline.Rules{Slots: w.slots, Merge: w.worktrees, Unverified: w.unverified, Repair: w.repair, CostUSD: w.maxCost, Tokens: w.maxTokens, Duration: w.maxDuration, Priced: w.maxCost > 0},
 		Limits:  w.limits(),
 		Prompts: pipeline.Prompts{Dir: filepath.Join(w.project, "prompts")},
 		Runner:  r.runner, Trusted: r.known, Redact: redact().String,
@@ -371,7 +371,7 @@ func (r *piped) preview() error {
 func budget(rules pipeline.Rules) string {
 	var all []string
 	if rules.CostUSD > 0 {
-		all = append(all, fmt.Sprintf("$%.4f", rules.CostUSD))
+		all = append(all, ralph.Usage{CostUSD: &rules.CostUSD}.Cost())
 	}
 	if rules.Tokens > 0 {
 		all = append(all, plural(int(rules.Tokens), "token"))

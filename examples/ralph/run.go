@@ -68,7 +68,8 @@ func (f *runFlags) run(e env, args []string) error {
 	if err != nil {
 		return fail(exitConfig, "%w", err)
 	}
-	piped := kind == tasks.KindDefinitions || w.given["slots"] || w.worktrees
+	w.stated = kind == tasks.KindDefinitions
+	piped := w.stated || w.given["slots"] || w.worktrees
 	if !piped {
 		w.agent, err = f.command(e, nil, w.project)
 	}
@@ -103,7 +104,7 @@ func (w *work) recall(piped bool) {
 	w.maxCost, w.maxTokens, w.maxDuration = l.CostUSD, l.Tokens, l.Duration
 	if !piped { // else each of its loops has the other ones
 		w.earlier, w.since = w.place.Parts(w.ctx, last), last.Started
-		w.max, w.timeout, w.verifyTimeout = l.Iterations, l.IterationTimeout, l.VerifyTimeout
+		w.max, w.timeout, w.verifyTimeout, w.stalls = l.Iterations, l.IterationTimeout, l.VerifyTimeout, l.Stalls
 	}
 }
 
