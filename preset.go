@@ -29,6 +29,9 @@ type client struct {
 	command Command
 	judge   judging
 	login   loginCheck
+	// commands says that it takes a prompt that begins with one of its commands, also
+	// of those that the workspace adds, for that and not for a prompt.
+	commands bool
 }
 
 // clients is all that is known of agents' clients beside their dialects, in the
@@ -46,7 +49,7 @@ func clients() []client {
 				ModelFlag: "--model",
 			},
 			judge: claudeJudge(),
-			login: claudeLogin(),
+			login: claudeLogin(), commands: true,
 		},
 		{
 			format: FormatCodex, tells: Capabilities{Tokens: true, Session: true},
@@ -65,7 +68,7 @@ func clients() []client {
 				Args:      []string{"gemini", "--output-format", "stream-json", "--yolo", "--skip-trust"},
 				ModelFlag: "--model",
 			},
-			judge: geminiJudge(),
+			judge: geminiJudge(), commands: true,
 		},
 		{
 			format: FormatOpencode, tells: Capabilities{Cost: true, Tokens: true, Session: true, RateLimits: true},
@@ -82,7 +85,7 @@ func clients() []client {
 				Args:      []string{"copilot", "--output-format", "json", "--allow-all-tools", "--allow-all-paths", "--no-ask-user", "--no-auto-update"},
 				ModelFlag: "--model",
 			},
-			judge: copilotJudge(),
+			judge: copilotJudge(), commands: true,
 		},
 		{
 			format: FormatAmp, tells: Capabilities{Tokens: true, Session: true},
