@@ -200,6 +200,9 @@ func (c *Command) run(ctx context.Context, req Request, args []string, filters *
 	}
 	defer f.watch()()
 	var warnings []string
+	if isCommand(req.Prompt) && c.client().commands {
+		warnings = append(warnings, "the prompt begins with "+firstWord(req.Prompt)+": if the client has a command of that name, it runs that, and the agent does not see the prompt as it is")
+	}
 	exit, err := process.Run(ctx, process.Cmd{
 		Args: args, Dir: req.Dir, Env: c.environ(tmp.Path), Stdin: []byte(req.Prompt), Grace: c.Grace,
 		Stdout: writerFunc(f.stdout), Stderr: writerFunc(f.stderr),

@@ -22,23 +22,17 @@ func (c *Command) fault(ctx context.Context, cause error, exit process.Exit, res
 		return err
 	}
 	bad := exit.Code != 0 && cause == nil // otherwise the exit is our doing
-	silent := blank(res.Text)
-	kind, words := res.Kind, res.Words
-	if kind == stream.Unknown && bad {
-		kind, words = c.explained(exit, res, f.tail.String())
-	}
-	if kind == stream.Unknown && silent && res.Usage.Requests == 0 && isCommand(f.prompt) && (res.Unasked || bad || f.count.Load() == 0) {
-		kind = stream.Command
-	}
-	if kind == stream.Limit {
-		return RetryAfter(failure(sentence(kind, f.prompt), said), until(res, words, time.Now()))
-	}
-	if kind.Lasts() {
-		return Permanent(failure(sentence(kind, f.prompt), said))
-	}
+	kind, words := c.about(bad, exit, res, f)
 	switch {
+	case kind == stream.Limit:
+		return RetryAfter(failure(sentence(kind, f.prompt), said), until(res, words, time.Now()))
+	case kind.Lasts():
+		return Permanent(failure(sentence(kind, f.prompt), said))
 	case res.Failed:
 		return failure("the agent reports a failure", said)
+	}
+	silent := blank(res.Text)
+	switch {
 	case bad && (silent || res.Ended):
 		return failure("the agent failed, "+exit.String(), said)
 	case silent && (res.Ended || f.count.Load() == 0):
@@ -47,6 +41,19 @@ func (c *Command) fault(ctx context.Context, cause error, exit process.Exit, res
 		return withWords(ErrIncomplete, said)
 	}
 	return nil
+}
+
+// about is what a run's failure is about, and in which words.
+func (c *Command) about(bad bool, exit process.Exit, res stream.Result, f *feed) (kind stream.Kind, words string) {
+	kind, words = res.Kind, res.Words
+	if kind == stream.Unknown && bad {
+		kind, words = c.explained(exit, res, f.tail.String())
+	}
+	unasked := blank(res.Text) && res.Usage.Requests == 0 && (res.Unasked || bad || f.count.Load() == 0)
+	if kind == stream.Unknown && unasked && isCommand(f.prompt) {
+		kind = stream.Command
+	}
+	return kind, words
 }
 
 // broken is why the client was not left to end by itself, nil if it was, or if it had
@@ -108,6 +115,11 @@ func isCommand(prompt string) bool {
 	return len(word) > 1 && (word[0] == '@' || word[0] == '/' && !strings.Contains(word[1:], "/"))
 }
 
+func firstWord(prompt string) string {
+	word, _, _ := strings.Cut(oneLine(clip(prompt, 80)), " ")
+	return word
+}
+
 // sentence is what a failure is about, in front of the client's own words.
 func sentence(kind stream.Kind, prompt string) string {
 	switch kind {
@@ -122,8 +134,7 @@ func sentence(kind stream.Kind, prompt string) string {
 	case stream.NoModel:
 		return "the model cannot be used"
 	case stream.Command:
-		word, _, _ := strings.Cut(oneLine(clip(prompt, 80)), " ")
-		return "the prompt begins with " + word + ", which the client takes for a command or a file of its own: no model was asked"
+		return "the prompt begins with " + firstWord(prompt) + ", which the client takes for a command or a file of its own: no model was asked"
 	}
 	return "the client refuses to run like this"
 }

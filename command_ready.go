@@ -86,7 +86,7 @@ func (c *Command) Ready(ctx context.Context) error {
 	if len(c.Args) == 0 {
 		return errNoArgs
 	}
-	check := c.login()
+	check := c.client().login
 	env := c.environ(os.TempDir())
 	if check.args == nil || check.other(c.Args, env) {
 		return nil
@@ -108,15 +108,15 @@ func (c *Command) Ready(ctx context.Context) error {
 	return nil
 }
 
-// login is the check of the client, if it is one of those that are known.
-func (c *Command) login() loginCheck {
+// client is what is known of the client, if it is one of the presets'.
+func (c *Command) client() client {
 	program := strings.TrimSuffix(filepath.Base(c.Args[0]), ".exe")
 	for _, known := range clients() {
 		if known.preset != "" && known.format == c.Format && known.command.Args[0] == program {
-			return known.login
+			return known
 		}
 	}
-	return loginCheck{}
+	return client{}
 }
 
 // other reports whether there are signs of a login that the check knows nothing of.
