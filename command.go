@@ -187,7 +187,10 @@ func (c *Command) run(ctx context.Context, req Request, args []string, filters *
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	f := &feed{raw: req.Raw, filters: filters, cancel: cancel, idle: c.IdleTimeout, linger: cmp.Or(c.ExitTimeout, 30*time.Second)}
-	options := stream.Options{Echo: req.Prompt}
+	known, env := c.Format.client(), c.environ(tmp.Path)
+	env = append(env, known.ledger.environ(env, tmp.Path)...)
+	started := time.Now()
+	options := stream.Options{Echo: req.Prompt, Price: c.pricing(), Model: c.Model, Zeros: known.zeros, Since: started}
 	if req.Display != nil && filters.display == nil {
 		options.Display = req.Display
 		f.display = term.Strip(req.Display)
@@ -199,12 +202,14 @@ func (c *Command) run(ctx context.Context, req Request, args []string, filters *
 		return Response{}, Permanent(err)
 	}
 	defer f.watch()()
+	settle := f.follow(known.ledger.reader(env, tmp.Path, started), req.Live != nil)
 	var warnings []string
 	exit, err := process.Run(ctx, process.Cmd{
-		Args: args, Dir: req.Dir, Env: c.environ(tmp.Path), Stdin: []byte(req.Prompt), Grace: c.Grace,
+		Args: args, Dir: req.Dir, Env: env, Stdin: []byte(req.Prompt), Grace: c.Grace,
 		Stdout: writerFunc(f.stdout), Stderr: writerFunc(f.stderr),
 		Sandbox: rules, Mark: req.Mark, Warn: func(text string) { warnings = append(warnings, text) },
 	})
+	panicked := settle()
 	if errors.Is(err, errors.ErrUnsupported) {
 		return Response{}, Permanent(fmt.Errorf("agent: %w", err))
 	}
@@ -212,15 +217,15 @@ func (c *Command) run(ctx context.Context, req Request, args []string, filters *
 		return Response{}, Permanent(fmt.Errorf("agent: %w (is it installed, and in PATH?)", err))
 	}
 	var res stream.Result
-	if panicked := plugin.Call("display", func() error { res = f.decoder.Result(); return nil }); err == nil {
-		err = panicked
+	if shown := plugin.Call("display", func() error { res = f.decoder.Result(); return nil }); err == nil {
+		err = shown
 	}
 	resp := Response{
 		Output: res.Text, Omitted: res.Omitted, Usage: Usage(res.Usage),
 		Model: res.Model, Session: res.Session, Files: res.Files,
 		Ended: boundedEnded(exit.Ended), Warnings: warnings,
 	}
-	return resp, c.fault(ctx, err, exit, res, f)
+	return resp, cmp.Or(panicked, c.fault(ctx, err, exit, res, f))
 }
 
 // Version asks the client for its version with --version, and returns the first
@@ -301,6 +306,7 @@ type feed struct {
 	tail    tail
 	count   atomic.Int64 // bytes of standard output
 	timer   *time.Timer
+	kick    chan struct{} // something was printed
 }
 
 // watch starts the timers that output resets; the function ends them.
@@ -339,6 +345,10 @@ func (f *feed) stdout(p []byte) {
 	f.filters.stdout(p)
 	f.decoder.Write(p)
 	f.reset()
+	select {
+	case f.kick <- struct{}{}:
+	default:
+	}
 }
 
 func (f *feed) stderr(p []byte) {
