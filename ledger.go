@@ -37,8 +37,8 @@ const (
 	ledgerEvery = 250 * time.Millisecond // looked at so often, and when the client prints
 	ledgerPause = 10 * time.Second       // the longest time between two searches for it
 	ledgerPiece = 64 << 10
-	ledgerLook  = 4 << 20   // bytes at a time
-	ledgerRest  = 256 << 20 // bytes at the end
+	ledgerLook  = 4 << 20  // bytes at a time
+	ledgerRest  = 64 << 20 // bytes at the end
 )
 
 // environ returns what makes a client with this environment write its ledger.

@@ -91,7 +91,7 @@ func clients() []client {
 			ledger: ledger{
 				folders: []string{"$tmp"}, file: "copilot-usage.jsonl",
 				env:    []string{"COPILOT_OTEL_EXPORTER_TYPE=file", "COPILOT_OTEL_FILE_EXPORTER_PATH={tmp}/copilot-usage.jsonl"},
-				unless: []string{"COPILOT_OTEL_", "OTEL_"},
+				unless: []string{"COPILOT_OTEL_", "OTEL_EXPORTER_"},
 			},
 			preset: "copilot", command: Command{
 				Args:      []string{"copilot", "--output-format", "json", "--allow-all-tools", "--allow-all-paths", "--no-ask-user", "--no-auto-update"},

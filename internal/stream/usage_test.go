@@ -2,6 +2,7 @@ package stream
 
 import (
 	"fmt"
+	"io"
 	"math"
 	"strings"
 	"testing"
@@ -191,4 +192,34 @@ func falls(t *testing.T, name string, list []Usage) {
 			t.Errorf("%s: %s", name, told(b))
 		}
 	}
+}
+
+// FuzzLedger: whatever is written down, and however it comes, what is told never
+// shrinks, and memory is bounded.
+func FuzzLedger(f *testing.F) {
+	for _, text := range []string{claudeWrites, codexWrites, codexOlder, geminiWrites, copilotWrites} {
+		f.Add([]byte(text), uint8(3))
+	}
+	formats := []string{"claude", "codex", "gemini", "copilot"}
+	begin := map[string]string{"claude": claudeInit + claudeWork, "codex": codexBegin, "gemini": geminiBegin, "copilot": copilotSays}
+	f.Fuzz(func(t *testing.T, text []byte, which uint8) {
+		format := formats[int(which)%len(formats)]
+		var live []Usage
+		d, err := New(format, Options{Price: func(_ string, u Usage) (float64, bool) {
+			return float64(u.InputTokens-u.CacheRead-u.CacheWrite) + float64(u.CacheRead+u.CacheWrite) + float64(u.OutputTokens), true
+		}, Live: func(u Usage) { live = append(live, u) }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		half := len(text) / 2
+		d.Ledger(text[:half])
+		io.WriteString(d, begin[format])
+		d.Ledger(text[half:])
+		falls(t, format, append(live, d.Result().Usage))
+		for _, c := range []counter{d.told, d.beside} {
+			if len(c.open) > maxOpen || len(c.rest) > maxModels || len(d.early) > maxOpen {
+				t.Errorf("%d open, %d models, %d early", len(c.open), len(c.rest), len(d.early))
+			}
+		}
+	})
 }
