@@ -58,6 +58,12 @@ const (
 // [Response.Warnings] and the display say so. A client that is a setuid program, or
 // has capabilities of its own, has the name alone.
 //
+// What a client uses is taken from its stream and, where that tells it only at the end,
+// also from the file in which the client writes it down as it goes: of claude, codex and
+// gemini the record of the session in the home folder, of copilot a file in its TMPDIR.
+// Only counts of tokens and names of models are read of that, and they only raise what
+// the stream tells.
+//
 // If a writer of the request or its Live panics, the run is ended, and the error
 // has the stack.
 //
