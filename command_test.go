@@ -249,6 +249,9 @@ func TestCapabilities(t *testing.T) {
 	for format, want := range map[ralph.Format]ralph.Capabilities{
 		ralph.FormatClaude:   {Cost: true, Tokens: true, Model: true, Live: true, Session: true, RateLimits: true},
 		ralph.FormatOpencode: {Cost: true, Tokens: true, Live: true, Session: true, RateLimits: true},
+		ralph.FormatCodex:    {Tokens: true, Model: true, Live: true, Session: true},
+		ralph.FormatGemini:   {Tokens: true, Model: true, Live: true, Session: true},
+		ralph.FormatCopilot:  {Tokens: true, Model: true, Live: true, Session: true, RateLimits: true},
 		ralph.FormatCursor:   {Tokens: true, Model: true, Session: true}, ralph.FormatCline: {Cost: true, Tokens: true, Model: true, Live: true},
 		ralph.FormatText: {}, "morse": {},
 	} {
