@@ -161,8 +161,11 @@ func (st Standing) Spent() string {
 	case known:
 		all = append(all, st.Used.Cost())
 	}
-	if l.Tokens > 0 {
-		all = append(all, fmt.Sprintf("%d of %d tokens", max(st.Used.InputTokens, 0)+max(st.Used.OutputTokens, 0), l.Tokens))
+	switch n := max(st.Used.InputTokens, 0) + max(st.Used.OutputTokens, 0); {
+	case l.Tokens > 0 && n > 0:
+		all = append(all, fmt.Sprintf("%d of %d tokens", n, l.Tokens))
+	case l.Tokens > 0: // none were told
+		all = append(all, fmt.Sprintf("an unknown part of %d tokens", l.Tokens))
 	}
 	if l.Duration > 0 {
 		all = append(all, fmt.Sprintf("%v of %v", st.Elapsed.Round(time.Second), l.Duration))

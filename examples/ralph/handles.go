@@ -200,10 +200,10 @@ func (s *shared) readPrices() error {
 		return nil
 	}
 	text, err := ralph.ReadFile(s.prices, maxConfig)
-	var own ralph.Prices
-	if err == nil {
-		own, err = ralph.ParsePrices(text)
+	if err != nil {
+		return fail(exitConfig, "--prices: %w", err)
 	}
+	own, err := ralph.ParsePrices(text)
 	if err != nil {
 		return fail(exitConfig, "--prices %s: %w", s.prices, err)
 	}

@@ -56,6 +56,8 @@ func quote(w io.Writer, text string, most int) {
 func show(w io.Writer, t ralph.Task, ev ralph.Event, s ralph.State) {
 	it := ev.Iteration
 	switch ev.Kind {
+	case ralph.EventLoopStarted:
+		unseen(w, s.Unseen)
 	case ralph.EventIterationStarted:
 		fmt.Fprintf(w, "\n== iteration %d", it.Number)
 		if it.Attempt > 1 {
@@ -75,10 +77,15 @@ func show(w io.Writer, t ralph.Task, ev ralph.Event, s ralph.State) {
 			fmt.Fprintln(w) // the agent's last line has no end
 		}
 		fmt.Fprintf(w, "-- iteration %d: %s, %s%s\n", it.Number, outcome(t, it)+again(it, s), it.Elapsed.Round(time.Millisecond), spent(it.Usage))
-		if it.Unseen != "" {
-			fmt.Fprintf(w, "-- warning: what changes in the workspace is not seen: %s\n", line(it.Unseen))
-		}
+		unseen(w, it.Unseen)
 		quote(w, it.Verdict.Feedback, 20)
+	}
+}
+
+// unseen warns of a workspace that cannot be looked at.
+func unseen(w io.Writer, why string) {
+	if why != "" {
+		fmt.Fprintf(w, "-- warning: what changes in the workspace is not seen: %s\n", line(why))
 	}
 }
 
