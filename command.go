@@ -5,12 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/ralph-loop/ralph/internal/environ"
@@ -60,6 +57,12 @@ const (
 // not allow that, the environment name is all there is, and once in a program
 // [Response.Warnings] and the display say so. A client that is a setuid program, or
 // has capabilities of its own, has the name alone.
+//
+// What a client uses is taken from its stream and, where that tells it only at the end,
+// also from the file in which the client writes it down as it goes: of claude, codex and
+// gemini the record of the session in the home folder, of copilot a file in its TMPDIR.
+// Only counts of tokens and names of models are read of that, and they only raise what
+// the stream tells.
 //
 // If a writer of the request or its Live panics, the run is ended, and the error
 // has the stack.
@@ -186,8 +189,11 @@ func (c *Command) run(ctx context.Context, req Request, args []string, filters *
 
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	f := &feed{raw: req.Raw, filters: filters, cancel: cancel, idle: c.IdleTimeout, linger: cmp.Or(c.ExitTimeout, 30*time.Second)}
-	options := stream.Options{Echo: req.Prompt}
+	f := &feed{prompt: req.Prompt, raw: req.Raw, filters: filters, cancel: cancel, idle: c.IdleTimeout, linger: cmp.Or(c.ExitTimeout, 30*time.Second)}
+	known, env := c.Format.client(), c.environ(tmp.Path)
+	env = append(env, known.ledger.environ(env, tmp.Path)...)
+	started := time.Now()
+	options := stream.Options{Echo: req.Prompt, Price: c.pricing(), Model: c.Model, Zeros: known.zeros, Since: started}
 	if req.Display != nil && filters.display == nil {
 		options.Display = req.Display
 		f.display = term.Strip(req.Display)
@@ -199,12 +205,17 @@ func (c *Command) run(ctx context.Context, req Request, args []string, filters *
 		return Response{}, Permanent(err)
 	}
 	defer f.watch()()
+	settle := f.follow(known.ledger.reader(env, tmp.Path, started), req.Live != nil)
 	var warnings []string
+	if isCommand(req.Prompt) && c.client().commands {
+		warnings = append(warnings, "the prompt begins with "+firstWord(req.Prompt)+": if the client has a command of that name, it runs that, and the agent does not see the prompt as it is")
+	}
 	exit, err := process.Run(ctx, process.Cmd{
-		Args: args, Dir: req.Dir, Env: c.environ(tmp.Path), Stdin: []byte(req.Prompt), Grace: c.Grace,
+		Args: args, Dir: req.Dir, Env: env, Stdin: []byte(req.Prompt), Grace: c.Grace,
 		Stdout: writerFunc(f.stdout), Stderr: writerFunc(f.stderr),
 		Sandbox: rules, Mark: req.Mark, Warn: func(text string) { warnings = append(warnings, text) },
 	})
+	panicked := settle()
 	if errors.Is(err, errors.ErrUnsupported) {
 		return Response{}, Permanent(fmt.Errorf("agent: %w", err))
 	}
@@ -212,15 +223,15 @@ func (c *Command) run(ctx context.Context, req Request, args []string, filters *
 		return Response{}, Permanent(fmt.Errorf("agent: %w (is it installed, and in PATH?)", err))
 	}
 	var res stream.Result
-	if panicked := plugin.Call("display", func() error { res = f.decoder.Result(); return nil }); err == nil {
-		err = panicked
+	if shown := plugin.Call("display", func() error { res = f.decoder.Result(); return nil }); err == nil {
+		err = shown
 	}
 	resp := Response{
 		Output: res.Text, Omitted: res.Omitted, Usage: Usage(res.Usage),
 		Model: res.Model, Session: res.Session, Files: res.Files,
 		Ended: boundedEnded(exit.Ended), Warnings: warnings,
 	}
-	return resp, c.fault(ctx, err, exit, res, f)
+	return resp, cmp.Or(panicked, c.fault(ctx, err, exit, res, f))
 }
 
 // Version asks the client for its version with --version, and returns the first
@@ -286,120 +297,4 @@ func (c *Command) environ(tmp string) []string {
 		env, _ = environ.Keep(env, c.Inherit)
 	}
 	return slices.Concat(env, []string{"TMPDIR=" + tmp}, c.Env)
-}
-
-// A feed takes what a client prints to where it belongs.
-type feed struct {
-	cancel       context.CancelCauseFunc
-	idle, linger time.Duration
-
-	mu      sync.Mutex // serialises the two streams
-	raw     io.Writer
-	filters *filters
-	display io.Writer
-	decoder *stream.Decoder
-	tail    tail
-	count   atomic.Int64 // bytes of standard output
-	timer   *time.Timer
-}
-
-// watch starts the timers that output resets; the function ends them.
-func (f *feed) watch() (stop func()) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.timer = time.AfterFunc(time.Hour, func() {
-		if f.decoder.Ended() {
-			f.cancel(errLingered)
-		} else {
-			f.cancel(errIdle)
-		}
-	})
-	f.reset()
-	return func() { f.timer.Stop() }
-}
-
-func (f *feed) reset() {
-	switch {
-	case f.decoder.Ended():
-		f.timer.Reset(f.linger)
-	case f.idle > 0:
-		f.timer.Reset(f.idle)
-	default:
-		f.timer.Stop()
-	}
-}
-
-func (f *feed) stdout(p []byte) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.count.Add(int64(len(p)))
-	if f.raw != nil {
-		f.raw.Write(p)
-	}
-	f.filters.stdout(p)
-	f.decoder.Write(p)
-	f.reset()
-}
-
-func (f *feed) stderr(p []byte) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.raw != nil {
-		f.raw.Write(p)
-	}
-	f.filters.stderr(p)
-	if f.display != nil {
-		f.display.Write(p)
-	}
-	f.tail.Write(p)
-	f.reset()
-}
-
-// lastWords are what explains a failure that nothing explains: the last lines of
-// standard error, else of what is not of the stream's dialect.
-func (f *feed) lastWords(res stream.Result) string {
-	if lines := lastLines(f.tail.String(), 3); len(lines) > 0 {
-		return strings.Join(lines, " | ")
-	}
-	if n := len(res.LastSkipped); n > 0 {
-		return res.LastSkipped[n-1]
-	}
-	return ""
-}
-
-func lastLines(text string, n int) []string {
-	var lines []string
-	for line := range strings.SplitSeq(text, "\n") {
-		if line = strings.TrimSpace(line); line != "" {
-			lines = append(lines, line)
-		}
-	}
-	return lines[max(len(lines)-n, 0):]
-}
-
-type writerFunc func(p []byte)
-
-func (f writerFunc) Write(p []byte) (int, error) {
-	f(p)
-	return len(p), nil
-}
-
-// A tail keeps the last few KiB of what is written to it.
-type tail struct{ b []byte }
-
-func (t *tail) Write(p []byte) {
-	const size = 8 << 10
-	if len(p) > size {
-		p = p[len(p)-size:]
-	}
-	t.b = append(t.b, p...)
-	if len(t.b) > 2*size {
-		t.b = append(t.b[:0], t.b[len(t.b)-size:]...)
-	}
-}
-
-func (t *tail) String() string {
-	var b strings.Builder
-	term.Strip(&b).Write(t.b)
-	return b.String()
 }

@@ -168,7 +168,7 @@ func (t Task) or(from Task) Task {
 	l := t.Limits
 	t.Limits = Limits{
 		Iterations: cmp.Or(l.Iterations, from.Limits.Iterations, hookIterations), Retries: -1,
-		Failures: cmp.Or(l.Failures, from.Limits.Failures), Stalls: cmp.Or(l.Stalls, from.Limits.Stalls),
+		Failures: cmp.Or(l.Failures, from.Limits.Failures), Stalls: cmp.Or(l.Stalls, from.Limits.Stalls), Blocked: cmp.Or(l.Blocked, from.Limits.Blocked),
 		IterationTimeout: cmp.Or(l.IterationTimeout, from.Limits.IterationTimeout), VerifyTimeout: cmp.Or(l.VerifyTimeout, from.Limits.VerifyTimeout),
 		Duration: cmp.Or(l.Duration, from.Limits.Duration), Wait: cmp.Or(l.Wait, from.Limits.Wait),
 		CostUSD: cmp.Or(l.CostUSD, from.Limits.CostUSD), Tokens: cmp.Or(l.Tokens, from.Limits.Tokens),

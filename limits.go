@@ -169,14 +169,14 @@ func (s State) reached() (StopReason, string) {
 	}
 	switch s.Over(Usage{}, 0) {
 	case StopCost:
-		return StopCost, fmt.Sprintf("spent %s of %s", usd(*s.Usage.CostUSD), usd(l.CostUSD))
+		return StopCost, fmt.Sprintf("spent %s of %s", s.Usage.Cost(), usd(l.CostUSD))
 	case StopTokens:
 		return StopTokens, fmt.Sprintf("used %d of %d tokens", s.Usage.tokens(), l.Tokens)
 	case StopDuration:
 		return StopDuration, fmt.Sprintf("used %v of %v", addSat(s.Elapsed, s.Unwaited), l.Duration)
 	}
 	if spent, last := s.Usage.cost(), s.LastCost; l.CostUSD > 0 && spent != nil && last != nil && *spent+*last > l.CostUSD {
-		return StopCost, fmt.Sprintf("spent %s of %s; another iteration like the last (%s) would exceed it", usd(*spent), usd(l.CostUSD), usd(*last))
+		return StopCost, fmt.Sprintf("spent %s of %s; another iteration like the last (%s) would exceed it", s.Usage.Cost(), usd(l.CostUSD), Usage{CostUSD: last, Estimated: s.Usage.Estimated}.Cost())
 	}
 	return s.blind()
 }
@@ -195,7 +195,7 @@ func (s State) compared() string {
 // not tell.
 func (s State) blind() (StopReason, string) {
 	l := s.Task.Limits
-	if l.CostUSD > 0 && l.Priced && s.Blind != "" {
+	if s.Blind != "" {
 		return StopCost, "cost_usd is a limit, but " + s.Blind
 	}
 	if l.iterations() >= 0 || l.Duration > 0 {
@@ -242,10 +242,13 @@ func (s State) spend(it Iteration) State {
 	case it.Verdict.Usage.unpriced():
 		unknown = "what the last verification cost is not known"
 	}
+	if unknown != "" {
+		unknown += "; set a price (--prices), or tokens (--max-tokens) or a duration (--max-duration) in place of the cost"
+	}
 	if unknown != "" && unpriced(it.Fault) {
 		s.Unpriced++
 	}
-	if it.Fault == "" || it.Fault == FaultTimeout {
+	if l := s.Task.Limits; l.Priced && l.CostUSD > 0 && (it.Fault == "" || it.Fault == FaultTimeout) {
 		s.Blind = bound(unknown, maxDetail/2)
 	}
 	return s

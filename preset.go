@@ -10,7 +10,9 @@ import (
 	"github.com/ralph-loop/ralph/internal/stream"
 )
 
-// Capabilities are what the streams of a [Format] tell of a run.
+// Capabilities are what the clients of a [Format] tell of a run: in their streams, and
+// of Tokens, Model and Live also in a file that they write beside it, as long as they
+// do (where a person has turned that off, the stream's end is all there is).
 type Capabilities struct {
 	Cost       bool // in US dollars
 	Tokens     bool
@@ -30,10 +32,16 @@ type client struct {
 	// zeros says that a cost of 0 may be that of a model for which the client has no
 	// price.
 	zeros bool
+	// ledger is where it writes down what it uses; zero = nowhere that is read.
+	ledger ledger
 	// preset is the name [Preset] knows it by; "" = only its stream is decoded.
 	preset  string
 	command Command
 	judge   judging
+	login   loginCheck
+	// commands says that it takes a prompt that begins with one of its commands, also
+	// of those that the workspace adds, for that and not for a prompt.
+	commands bool
 }
 
 // clients is all that is known of agents' clients beside their dialects, in the
@@ -45,30 +53,35 @@ func clients() []client {
 	return []client{
 		{
 			format: FormatClaude, tells: Capabilities{Cost: true, Tokens: true, Model: true, Live: true, Session: true, RateLimits: true},
+			ledger: ledger{folders: []string{"$CLAUDE_CONFIG_DIR", "$HOME/.claude"}, file: "projects/*/{session}.jsonl"},
 			marks:  []string{"CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SSE_PORT", "CLAUDE_CODE_SESSION_ID"},
 			preset: "claude", command: Command{
 				Args:      []string{"claude", "-p", "--verbose", "--output-format", "stream-json", "--dangerously-skip-permissions"},
 				ModelFlag: "--model",
 			},
 			judge: claudeJudge(),
+			login: claudeLogin(), commands: true,
 		},
 		{
-			format: FormatCodex, tells: Capabilities{Tokens: true, Session: true},
+			format: FormatCodex, tells: Capabilities{Tokens: true, Model: true, Live: true, Session: true},
+			ledger: ledger{folders: []string{"$CODEX_HOME", "$HOME/.codex"}, file: "sessions/{day}/rollout-*-{session}.jsonl"},
 			marks:  []string{"CODEX_SANDBOX", "CODEX_SANDBOX_NETWORK_DISABLED", "CODEX_THREAD_ID"},
 			preset: "codex", command: Command{
 				Args:      []string{"codex", "exec", "--json", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox", "-"},
 				ModelFlag: "--model",
 			},
 			judge: codexJudge(),
+			login: codexLogin(),
 		},
 		{
-			format: FormatGemini, tells: Capabilities{Tokens: true, Model: true, Session: true},
+			format: FormatGemini, tells: Capabilities{Tokens: true, Model: true, Live: true, Session: true},
+			ledger: ledger{folders: []string{"$GEMINI_CLI_HOME/.gemini", "$HOME/.gemini"}, file: "tmp/*/chats/session-*-{id}.jsonl"},
 			marks:  []string{"GEMINI_CLI"},
 			preset: "gemini", command: Command{
 				Args:      []string{"gemini", "--output-format", "stream-json", "--yolo", "--skip-trust"},
 				ModelFlag: "--model",
 			},
-			judge: geminiJudge(),
+			judge: geminiJudge(), commands: true,
 		},
 		{
 			format: FormatOpencode, zeros: true, tells: Capabilities{Cost: true, Tokens: true, Live: true, Session: true, RateLimits: true},
@@ -80,12 +93,17 @@ func clients() []client {
 			judge: opencodeJudge(),
 		},
 		{
-			format: FormatCopilot, tells: Capabilities{Model: true, Session: true, RateLimits: true},
+			format: FormatCopilot, tells: Capabilities{Tokens: true, Model: true, Live: true, Session: true, RateLimits: true},
+			ledger: ledger{
+				folders: []string{"$tmp"}, file: "copilot-usage.jsonl",
+				env:    []string{"COPILOT_OTEL_EXPORTER_TYPE=file", "COPILOT_OTEL_FILE_EXPORTER_PATH={tmp}/copilot-usage.jsonl"},
+				unless: []string{"COPILOT_OTEL_", "OTEL_EXPORTER_"},
+			},
 			preset: "copilot", command: Command{
 				Args:      []string{"copilot", "--output-format", "json", "--allow-all-tools", "--allow-all-paths", "--no-ask-user", "--no-auto-update"},
 				ModelFlag: "--model",
 			},
-			judge: copilotJudge(),
+			judge: copilotJudge(), commands: true,
 		},
 		{
 			format: FormatAmp, tells: Capabilities{Tokens: true, Model: true, Live: true, Session: true},

@@ -112,8 +112,8 @@ func (b *Banner) footer(it ralph.Iteration) {
 	if it.Usage.Messages > 0 {
 		b.print("Messages: %d\n", it.Usage.Messages)
 	}
-	if it.Usage.CostUSD != nil {
-		b.print("Cost: $%.4f\n", *it.Usage.CostUSD)
+	if it.Usage != (ralph.Usage{}) {
+		b.print("Cost: %s\n", it.Usage.Cost())
 	}
 	b.print("Retries: %d\nStatus: %s\n%s\n", b.attempts, status(it), doubleRule)
 }

@@ -25,6 +25,10 @@ type Standing struct {
 	StartedAt         time.Time `json:"started_at"`          // Entry.Started
 	CompletionPromise string    `json:"completion_promise"`  // never ""
 	NotBefore         time.Time `json:"not_before,omitzero"` // of one that waits: until when
+	// Used is what it has used, a session or a pipeline with all of its loops, and
+	// Elapsed the time that counts for [ralph.Limits.Duration].
+	Used    ralph.Usage   `json:"used,omitzero"`
+	Elapsed time.Duration `json:"elapsed,omitempty"`
 	// Left is what a loop whose process has died has left running, see [ralph.Left]; as
 	// far as that can be found out.
 	Left             []string `json:"left,omitempty"`
@@ -98,6 +102,7 @@ func stand(e Entry, among []Entry) Standing {
 	s := e.State
 	st := Standing{
 		Entry: e, Task: s.Task.ID, Stage: s.Task.Agent, Iteration: s.Iteration, MaxIterations: cmp.Or(s.Task.Limits.Iterations, 10),
+		Used: s.Usage, Elapsed: s.Elapsed,
 		StartedAt: e.Started, CompletionPromise: cmp.Or(s.Task.Promise, ralph.DefaultPromise),
 	}
 	if e.Status == StatusWaiting {
@@ -118,6 +123,9 @@ func stand(e Entry, among []Entry) Standing {
 		if !isCheck(part.Loop) { // of a box that was ticked before: no agent ran
 			of.IterationsRun += part.State.Completed()
 		}
+		if e.Kind == KindSession && part.State.Elapsed >= st.Elapsed { // each has what those before it have used
+			st.Used, st.Elapsed = part.State.Usage, part.State.Elapsed
+		}
 		if id := part.State.Task.ID; !part.Active.Before(last[id].Active) {
 			last[id] = part
 		}
@@ -137,6 +145,32 @@ func stand(e Entry, among []Entry) Standing {
 		st.MaxIterations = -1
 	}
 	return st
+}
+
+// Spent says for people what was used in money, and how much of the limits of money,
+// tokens and time: "≈ $0.37 of $5.0000, 1200 of 5000 tokens, 4m0s of 8h0m0s"; "" = nothing
+// is known of the cost, and there are no such limits.
+func (st Standing) Spent() string {
+	var all []string
+	l := st.State.Task.Limits
+	switch known := (ralph.Usage{}).Add(st.Used).CostUSD != nil; {
+	case l.CostUSD > 0 && known:
+		all = append(all, st.Used.Cost()+" of "+ralph.Usage{CostUSD: &l.CostUSD}.Cost())
+	case l.CostUSD > 0:
+		all = append(all, "an unknown part of "+ralph.Usage{CostUSD: &l.CostUSD}.Cost())
+	case known:
+		all = append(all, st.Used.Cost())
+	}
+	switch n := max(st.Used.InputTokens, 0) + max(st.Used.OutputTokens, 0); {
+	case l.Tokens > 0 && n > 0:
+		all = append(all, fmt.Sprintf("%d of %d tokens", n, l.Tokens))
+	case l.Tokens > 0: // none were told
+		all = append(all, fmt.Sprintf("an unknown part of %d tokens", l.Tokens))
+	}
+	if l.Duration > 0 {
+		all = append(all, fmt.Sprintf("%v of %v", st.Elapsed.Round(time.Second), l.Duration))
+	}
+	return strings.Join(all, ", ")
 }
 
 // Name is what people call it: a loop that is named after its task and agent, like
@@ -185,6 +219,7 @@ func (st Standing) Line(now time.Time) string {
 	default:
 		text += how + " at " + st.Where() + ", " + Ago(st.Active, now)
 	}
+	text += strings.TrimSuffix(", spent "+st.Spent(), ", spent ")
 	switch st.Status {
 	case StatusWaiting:
 		text += ", waiting until " + st.NotBefore.Local().Format(time.TimeOnly)

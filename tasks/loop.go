@@ -132,8 +132,15 @@ func (r *session) log(ctx, logCtx context.Context, ev ralph.Event) error {
 			ev.Text, l.asking = "the box was ticked before: verified without an attempt", nil
 		}
 	}
-	ran := IterationsRun(l.state)
+	ran, stalled := IterationsRun(l.state), l.state.Stalled
 	l.state = l.state.Apply(ev)
+	switch {
+	case ev.Kind != ralph.EventIterationEnded || l.check || !settled(ev.Iteration.Fault):
+	case l.state.Stalled > stalled && r.seen.newly == 0:
+		r.stalled++
+	default:
+		r.stalled = 0
+	}
 	r.report.IterationsRun += IterationsRun(l.state) - ran
 	if ev.Kind == ralph.EventIterationEnded && l.state.Stop == ralph.StopCancelled && settled(ev.Iteration.Fault) {
 		r.report.IterationsRun++ // it came to its end all the same, as the loop was cancelled
@@ -222,6 +229,10 @@ func (r *session) limits() error {
 		return &ralph.StopError{Task: r.report.FeatureBranch, Reason: reason, Detail: detail}
 	}
 	switch used, most := r.report.IterationsRun, r.report.MaxIterations; {
+	case r.spent.Blind != "" && l.Priced && l.CostUSD > 0: // it may have been the last answer of its loop
+		return stop(ralph.StopCost, "cost_usd is a limit, but "+r.spent.Blind)
+	case l.Stalls > 0 && r.stalled >= l.Stalls:
+		return stop(ralph.StopStalled, fmt.Sprintf("%d iterations in a row changed nothing: no box was ticked, and the workspace was %s before and after each", r.stalled, r.spent.Workspace))
 	case most > 0 && used >= most:
 		return stop(ralph.StopIterations, fmt.Sprintf("the limit of iterations, %d, is reached, and tasks are open", most))
 	case most < 0 && r.spent.Unpriced > 0 && l.CostUSD > 0 && l.Duration <= 0 && l.Tokens <= 0:
@@ -235,7 +246,7 @@ func (r *session) limits() error {
 // iterations.
 func (r *session) ofItem() ralph.Limits {
 	l := r.bounds
-	l.Retries, l.Failures, l.Stalls = -1, -1, 0
+	l.Retries, l.Failures, l.Stalls, l.Blocked = -1, -1, 0, 0
 	return l
 }
 
@@ -256,6 +267,9 @@ func (r *session) relimit(ctx context.Context) error {
 			return context.Cause(ctx)
 		}
 		return fmt.Errorf("tasks: limits of the session: %s", strings.TrimPrefix(err.Error(), "ralph: "))
+	}
+	if l != r.bounds {
+		r.spent.Blind = "" // as by State.Limit
 	}
 	r.bounds, r.report.MaxIterations = l, cmp.Or(l.Iterations, 10)
 	return nil

@@ -50,7 +50,7 @@ func (r *session) takeOver() (running []Item) {
 			running = append(running, r.known(s))
 		}
 	}
-	r.report.Usage = r.spent.Usage
+	r.report.Usage, r.spent.Blind = r.spent.Usage, ""  // its next answer may tell what it costs, as by State.Reopen
 	r.spent.Paused = r.spent.Paused && !r.spent.Done() // nobody can let a loop go on that is over
 	return running
 }

@@ -47,6 +47,8 @@ type session struct {
 	loops  map[string]ralph.State // of the items, as on record, by key
 	spent  ralph.State            // that of the last loop, which carries on what those before it have used
 
+	stalled int // iterations in a row, of this run, that have changed nothing
+
 	proof        // what is verified
 	item  Item   // the one that is worked on
 	loop  *loop  // that of the item

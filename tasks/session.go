@@ -63,9 +63,9 @@ type Session struct {
 
 	// Limits bound the session as a whole: Iterations over all items (0 = 10;
 	// negative = unlimited, which needs another limit), CostUSD, Tokens, Duration
-	// and Wait. Time-outs are those of an iteration; VerifyTimeout is for reading
-	// the list after it, and for the Verifier. Retries, Failures and Stalls are
-	// ignored; Misses replaces them.
+	// and Wait, and Stalls in a row whichever items they are of. Time-outs are those of
+	// an iteration; VerifyTimeout is for reading the list after it, and for the Verifier.
+	// Retries, Failures and Blocked are ignored; Misses replaces them.
 	Limits ralph.Limits
 	// Misses is the number of misses in a row after which an item is skipped. 0 =
 	// 3, negative = never.

@@ -194,6 +194,9 @@ func (r *session) ask(ctx context.Context, it Item) error {
 	if there && begun.Attempt > 1 && r.pending[it.Key] == "" {
 		return r.judge(ctx, it, a)
 	}
+	if err := r.limits(); err != nil && r.spent.Blind != "" {
+		return err // what it would cost is not known either
+	}
 	limits := r.bounds
 	limits.Iterations, limits.Retries, limits.Failures, limits.Stalls = 1, -1, -1, 0
 	s := r.fresh(it, limits)

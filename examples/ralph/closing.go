@@ -120,8 +120,7 @@ func (r *piped) close(sums []pipeline.Summary) {
 		} else if t.Stages != nil && len(t.Left) > 0 {
 			left[strings.Join(t.Left, ", ")]++
 		}
-		cost := strings.TrimPrefix(spent(ralph.Usage{CostUSD: sum.Usage.CostUSD}), ", ")
-		rows = append(rows, []string{sum.ID, cmp.Or(sum.Altered, status), staged(sum), fmt.Sprint(sum.Iterations), cost, t.Definition.Title})
+		rows = append(rows, []string{sum.ID, cmp.Or(sum.Altered, status), staged(sum), fmt.Sprint(sum.Iterations), cost(sum.Usage), t.Definition.Title})
 		if branch, dir := pipeline.Branch(sum.ID); r.worktrees && isFolder(filepath.Join(r.project, dir)) == nil {
 			more = append(more, fmt.Sprintf("%s stays on the branch %s, in %s: %s", line(sum.ID), branch, dir, cmp.Or(short(sum.Why, 300), "it goes on")))
 		}

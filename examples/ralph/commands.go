@@ -163,7 +163,8 @@ func dispatch(e env, args []string) error {
 			err = c.check(rest)
 		}
 		if err == nil {
-			e.verb, f.do.common().resumed = c.name, e.resumes
+			s := f.do.common()
+			e.verb, s.resumed, s.once = c.name, e.resumes, e.once()
 			err = f.do.run(e, rest)
 		}
 		return err

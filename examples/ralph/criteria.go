@@ -49,7 +49,10 @@ func (s *shared) judgeNamed(name, model string) (ralph.Runner, error) {
 	}
 	judge.Model, judge.Inherit = model, append(judge.Inherit, s.moreEnv()...)
 	judge.Sandbox = s.confined(ralph.ClientFolders(judge.Format)...)
-	return judge, nil
+	if s.table != nil {
+		judge.Prices = s.table
+	}
+	return judge, s.bounded("the judge: ", judge)
 }
 
 func (c criteria) verifier() spec.TaskVerifier { return spec.Verifier(c.env) }

@@ -32,9 +32,14 @@ func runDemo(e env, f *shared, _ []string) error {
 	}
 	agent := &ralph.Command{Args: []string{self, "demo-agent"}} // as an agent's client is run
 	if f.agent != "" || f.agentCmd != "" {
-		if agent, err = f.command(e, nil, ""); err != nil {
-			return err
+		if agent, err = f.command(e, nil, ""); err == nil {
+			err = e.ready(agent)
 		}
+	} else {
+		err = f.bounded("", agent)
+	}
+	if err != nil {
+		return err
 	}
 	base, err := demoFolder(f.dir)
 	if err != nil {

@@ -20,19 +20,23 @@ type shared struct {
 	id                                               string
 	verifyEnv                                        string
 	sandbox                                          optional
+	prices                                           string
 	guard                                            list
 	always, strict, dryRun                           bool
 	acceptConfig, trust                              bool
 	allBoxes, anew, share, resumed, warned, launched bool
 	learn, summary                                   bool
 
-	max                                              int
+	max, stalls, maxBlocked                          int
 	maxTokens, judgeBytes                            int64
 	maxCost                                          float64
 	timeout, idleTimeout, verifyTimeout, maxDuration time.Duration
 	hookTimeout                                      time.Duration
 
-	given map[string]bool // the flags that were given, whatever their value
+	given  map[string]bool      // the flags that were given, whatever their value
+	table  ralph.Prices         // the built-in prices with those of --prices over them; nil = the command has no such flag
+	stated bool                 // what is run has numbers of iterations of its own
+	once   func(string, ...any) // says a thing, once
 }
 
 func (s *shared) common() *shared { return s }
@@ -85,6 +89,8 @@ func (s *shared) handles() []handle {
 		{"completion-promise", start, &s.promise, "the `TEXT` of the completion promise (default: DONE)", s.isPromise},
 		{"match", hosted, &s.match, "which text counts as the promise, a `RULE`: last-line, own-line, anywhere, fold", nil},
 		{"blocked", hosted, &s.blocked, "the `TEXT` of a promise that says \"I cannot go on\"", nil},
+		{"max-blocked", hosted, &s.maxBlocked, "stop at the `N`th iteration in a row that says so with the promise of --blocked (1; negative: never); until then the agent is asked for another way", s.saysBlocked},
+		{"max-blocked", limit, &s.maxBlocked, "stop at the `N`th iteration in a row that says that it is blocked (1; negative: never)", s.isMaxBlocked},
 		{"strict", modes, &s.strict, "exit with 3 when the limit of iterations is reached, as it does with --verify, --judge and --guard", nil},
 		{"strict", check, &s.strict, "a task without a completion is an error", nil},
 		{"all-boxes", []string{"run", "task list", "task check"}, &s.allBoxes, "of a list, take every box for a task, also those without an ID", nil},
@@ -100,6 +106,9 @@ func (s *shared) handles() []handle {
 		{"learn", modes, &s.learn, "take the number of iterations, but no more than --max, and what the agent is to heed from what earlier loops here have shown ('ralph log --summary')", nil},
 		{"learn", run, &s.learn, "take the number of iterations and what the agent is to heed from what earlier loops here have shown ('ralph log --summary'); never more iterations than are configured; learn: true below ralph: in the configuration does so, too", nil},
 		{"summary", []string{"log"}, &s.summary, "print what loops have shown, by agent and method of verification: of a file or a loop, of a `FOLDER` of records, or of this workspace's", nil},
+		{"prices", loops, &s.prices, "a JSON `FILE` of what models cost, over the built-in prices (" + ralph.PricesDate + "): {\"MODEL\": {\"input\": 3, \"output\": 15}}, in USD for a million tokens; by it the cost of a client that tells none is estimated", s.readPrices},
+		{"stalls", slices.Concat(modes, demo, start, limit), &s.stalls, "stop after `N` iterations in a row that changed nothing in the workspace (0: never)", s.isStalls},
+		{"stalls", run, &s.stalls, "stop after `N` iterations in a row that changed nothing in the workspace (0: never); of definitions, or with --slots or --worktrees, each loop by itself", s.isStalls},
 		{"timeout", slices.Concat(modes, demo), &s.timeout, "end an iteration after this `TIME`, like 30m (0: never)", nil},
 		{"timeout", run, &s.timeout, "end an iteration after this `TIME`, like 30m (0: never; default of definitions, and with --slots or --worktrees: 1h)", nil},
 		{"timeout", verify, &s.timeout, "end a verification after this `TIME`, like 30m (0: never)", nil},
@@ -169,6 +178,39 @@ func (s *shared) isMax() error {
 	return unless(s.max > 0 || !s.given["max"] && !s.given["max-iterations"], exitUsage, "--max is the number of iterations, 1 or more, not %d", s.max)
 }
 
+func (s *shared) isStalls() error {
+	return unless(s.stalls >= 0, exitUsage, "--stalls is the number of iterations, 0 or more, not %d", s.stalls)
+}
+
+func (s *shared) isMaxBlocked() error {
+	return unless(s.maxBlocked != 0 || !s.given["max-blocked"], exitUsage, "--max-blocked is a number of iterations, 1 or more, or negative for never, not 0")
+}
+
+func (s *shared) saysBlocked() error {
+	if s.given["max-blocked"] && s.blocked == "" {
+		return fail(exitUsage, "--max-blocked needs --blocked, the promise by which an agent says so")
+	}
+	return s.isMaxBlocked()
+}
+
+// readPrices reads the prices.
+func (s *shared) readPrices() error {
+	s.table = ralph.DefaultPrices()
+	if !s.given["prices"] {
+		return nil
+	}
+	text, err := ralph.ReadFile(s.prices, maxConfig)
+	if err != nil {
+		return fail(exitConfig, "--prices: %w", err)
+	}
+	own, err := ralph.ParsePrices(text)
+	if err != nil {
+		return fail(exitConfig, "--prices %s: %w", s.prices, err)
+	}
+	s.table = s.table.With(own)
+	return nil
+}
+
 func (s *shared) isPromise() error {
 	return unless(s.promise != "", exitConfig, "--promise is empty")
 }
@@ -187,7 +229,27 @@ func formats() string {
 // limits are what the flags allow a loop, or a session, to spend.
 func (s *shared) limits() ralph.Limits {
 	return ralph.Limits{
-		Iterations: s.max, CostUSD: s.maxCost, Tokens: s.maxTokens, Duration: s.maxDuration,
-		IterationTimeout: s.timeout, VerifyTimeout: s.verifyTimeout,
+		Iterations: s.max, CostUSD: s.maxCost, Priced: s.maxCost > 0, Tokens: s.maxTokens, Duration: s.maxDuration,
+		IterationTimeout: s.timeout, VerifyTimeout: s.verifyTimeout, Stalls: s.stalls, Blocked: s.maxBlocked,
 	}
+}
+
+// bounded says once what limits of money and tokens a client cannot be held to. That none
+// of those that somebody has set can be kept is an error.
+func (s *shared) bounded(who string, c *ralph.Command) error {
+	l := s.limits()
+	if !s.given["max"] {
+		l.Iterations = 0
+	}
+	if s.stated || who != "" { // a judge's costs are not all there are
+		l.Iterations = 1
+	}
+	warning, err := c.Bounds(l)
+	if err != nil {
+		return fail(exitUsage, "%w", err)
+	}
+	if warning != "" {
+		s.once("warning: %s%s", who, line(warning))
+	}
+	return nil
 }

@@ -94,7 +94,7 @@ func TestHandles(t *testing.T) {
 			taken[name+" --"+h.name] = true
 		}
 	}
-	for _, name := range []string{"agent-cmd", "max", "max-cost", "max-tokens", "max-duration", "timeout", "idle-timeout", "verify-timeout", "log"} {
+	for _, name := range []string{"agent-cmd", "max", "max-cost", "max-tokens", "max-duration", "timeout", "idle-timeout", "verify-timeout", "prices", "stalls", "log"} {
 		for _, c := range []string{"plan", "build", "prompt", "run", "demo"} { // all that run loops
 			if !taken[c+" --"+name] {
 				t.Errorf("%s has no --%s", c, name)

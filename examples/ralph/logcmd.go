@@ -182,10 +182,9 @@ func logTable(file io.Reader) (rows [][]string, summary string, err error) {
 		if r.Attempt > 1 {
 			number += fmt.Sprintf(" (%d)", r.Attempt)
 		}
-		cost := strings.TrimPrefix(spent(ralph.Usage{CostUSD: r.Usage.CostUSD}), ", ")
 		usage = usage.Add(r.Usage)
 		took := time.Duration(r.DurationMS) * time.Millisecond
-		rows = append(rows, []string{short(task, 40), number, string(r.Outcome), took.String(), cost, short(why(r), 100)})
+		rows = append(rows, []string{short(task, 40), number, string(r.Outcome), took.String(), cost(r.Usage), short(why(r), 100)})
 	}
 	return rows, plural(len(rows)-1, "attempt") + spent(usage), nil
 }

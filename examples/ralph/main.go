@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/signal"
 	"strings"
+	"sync"
 	"syscall"
 
 	"github.com/ralph-loop/ralph"
@@ -34,6 +35,16 @@ type env struct {
 
 func (e env) say(format string, args ...any) {
 	fmt.Fprintf(e.stderr, "ralph: "+format+"\n", safe(args)...)
+}
+
+// once is say, but each text once; it may be called concurrently.
+func (e env) once() func(format string, args ...any) {
+	var said sync.Map
+	return func(format string, args ...any) {
+		if _, before := said.LoadOrStore(fmt.Sprintf(format, args...), true); !before {
+			e.say(format, args...)
+		}
+	}
 }
 
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {

@@ -82,6 +82,9 @@ func (f *modeFlags) run(e env, args []string) error {
 		_, err := local.Run(e.ctx, state)
 		return dry.end(err)
 	}
+	if err := s.ready(runner); err != nil {
+		return err
+	}
 	if specs := s.specs(); f.mode != "prompt" {
 		if !filepath.IsAbs(specs) {
 			specs = filepath.Join(s.project, specs)

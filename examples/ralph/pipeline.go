@@ -48,6 +48,9 @@ func (w *work) pipeline(kind tasks.Kind) error {
 	if err := w.trusted(w.env, w.file, r.strangers()...); err != nil {
 		return err
 	}
+	if err := r.ready(); err != nil {
+		return err
+	}
 	if err := r.resume(); err != nil {
 		return err
 	}
@@ -63,7 +66,7 @@ func (w *work) piped(kind tasks.Kind) (*piped, error) {
 	r.p = pipeline.Pipeline{
 		Name: w.name(), Dir: w.project, Anew: w.anew, Share: w.share, Include: w.include, Follow: w.follow,
 		Stages:  strings.FieldsFunc(w.stages, func(c rune) bool { return c == ',' || c == ' ' }),
-		Rules:   pipeline.Rules{Slots: w.slots, Merge: w.worktrees, Unverified: w.unverified, Repair: w.repair, CostUSD: w.maxCost, Tokens: w.maxTokens, Duration: w.maxDuration},
+		Rules:   pipeline.Rules{Slots: w.slots, Merge: w.worktrees, Unverified: w.unverified, Repair: w.repair, CostUSD: w.maxCost, Tokens: w.maxTokens, Duration: w.maxDuration, Priced: w.maxCost > 0},
 		Limits:  w.limits(),
 		Prompts: pipeline.Prompts{Dir: filepath.Join(w.project, "prompts")},
 		Runner:  r.runner, Trusted: r.known, Redact: redact().String,
@@ -185,6 +188,24 @@ func (r *piped) client(name string) (*ralph.Command, error) {
 		r.agent = cmd
 	}
 	return cmd, err
+}
+
+// ready asks the clients of all agents for their logins, each once.
+func (r *piped) ready() error {
+	asked := map[string]bool{}
+	for _, order := range r.s.Orders {
+		for _, agent := range order {
+			cmd, err := r.client(r.c.config.Client(agent))
+			if err == nil && !asked[cmd.Args[0]] {
+				asked[cmd.Args[0]] = true
+				err = r.env.ready(cmd)
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // runner is the agent of a stage, in its folder.
@@ -348,7 +369,7 @@ func (r *piped) preview() error {
 func budget(rules pipeline.Rules) string {
 	var all []string
 	if rules.CostUSD > 0 {
-		all = append(all, fmt.Sprintf("$%.4f", rules.CostUSD))
+		all = append(all, ralph.Usage{CostUSD: &rules.CostUSD}.Cost())
 	}
 	if rules.Tokens > 0 {
 		all = append(all, plural(int(rules.Tokens), "token"))

@@ -68,7 +68,8 @@ func (f *runFlags) run(e env, args []string) error {
 	if err != nil {
 		return fail(exitConfig, "%w", err)
 	}
-	piped := kind == tasks.KindDefinitions || w.given["slots"] || w.worktrees
+	w.stated = kind == tasks.KindDefinitions
+	piped := w.stated || w.given["slots"] || w.worktrees
 	if !piped {
 		w.agent, err = f.command(e, nil, w.project)
 	}
@@ -103,7 +104,7 @@ func (w *work) recall(piped bool) {
 	w.maxCost, w.maxTokens, w.maxDuration = l.CostUSD, l.Tokens, l.Duration
 	if !piped { // else each of its loops has the other ones
 		w.earlier, w.since = w.place.Parts(w.ctx, last), last.Started
-		w.max, w.timeout, w.verifyTimeout = l.Iterations, l.IterationTimeout, l.VerifyTimeout
+		w.max, w.timeout, w.verifyTimeout, w.stalls = l.Iterations, l.IterationTimeout, l.VerifyTimeout, l.Stalls
 	}
 }
 
@@ -239,6 +240,9 @@ func (w *work) list(kind tasks.Kind) error {
 		s.Runner = dry
 		_, err := s.Run(w.ctx)
 		return dry.end(err)
+	}
+	if err := w.ready(w.agent); err != nil {
+		return err
 	}
 	w.meta = w.shared.meta(w.env, w.file, w.agent, criteria{shared: &w.shared}.terms())
 	if err := w.begin(text, openItems(items), cmp.Or(w.max, 10), changed(text, w.project, w.meta)); err != nil {

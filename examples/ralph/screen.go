@@ -56,7 +56,7 @@ func (s *screen) draw() {
 	}
 	s.erase()
 	for _, r := range s.rows {
-		text := fmt.Sprintf("%s: iteration %d/%d, %s%s", r.name, r.at, r.most, time.Since(r.since).Round(time.Second), spent(ralph.Usage{CostUSD: r.used.CostUSD}))
+		text := fmt.Sprintf("%s: iteration %d/%d, %s%s", r.name, r.at, r.most, time.Since(r.since).Round(time.Second), strings.TrimSuffix(", "+cost(r.used), ", "))
 		fmt.Fprintln(s.Writer, short(text, width-1))
 		s.drawn++
 	}

@@ -52,10 +52,12 @@ func quote(w io.Writer, text string, most int) {
 	}
 }
 
-// show prints an event as it happens.
-func show(w io.Writer, t ralph.Task, ev ralph.Event) {
+// show prints an event as it happens, and s is how its loop stands then.
+func show(w io.Writer, t ralph.Task, ev ralph.Event, s ralph.State) {
 	it := ev.Iteration
 	switch ev.Kind {
+	case ralph.EventLoopStarted:
+		unseen(w, s.Unseen)
 	case ralph.EventIterationStarted:
 		fmt.Fprintf(w, "\n== iteration %d", it.Number)
 		if it.Attempt > 1 {
@@ -74,21 +76,31 @@ func show(w io.Writer, t ralph.Task, ev ralph.Event) {
 		if o, ok := w.(interface{ Open() bool }); ok && o.Open() {
 			fmt.Fprintln(w) // the agent's last line has no end
 		}
-		fmt.Fprintf(w, "-- iteration %d: %s, %s%s\n", it.Number, outcome(t, it), it.Elapsed.Round(time.Millisecond), spent(it.Usage))
+		fmt.Fprintf(w, "-- iteration %d: %s, %s%s\n", it.Number, outcome(t, it)+again(it, s), it.Elapsed.Round(time.Millisecond), spent(it.Usage))
+		unseen(w, it.Unseen)
 		quote(w, it.Verdict.Feedback, 20)
+	}
+}
+
+// unseen warns of a workspace that cannot be looked at.
+func unseen(w io.Writer, why string) {
+	if why != "" {
+		fmt.Fprintf(w, "-- warning: what changes in the workspace is not seen: %s\n", line(why))
 	}
 }
 
 // viewed adds to a log that people see what happens.
 func (e env) viewed(t ralph.Task, log ralph.ProgressLog) ralph.ProgressLog {
 	begun := map[string]bool{} // the loops of which an attempt has begun here
+	stands := map[string]ralph.State{}
 	return ralph.ProgressLogFunc(func(ctx context.Context, ev ralph.Event) error {
 		if begun[ev.Loop] = begun[ev.Loop] || ev.Kind == ralph.EventIterationStarted; !begun[ev.Loop] {
 			for _, command := range ev.Iteration.Ended {
 				e.say("ended what the last run has left running: %s", command)
 			}
 		}
-		show(e.stderr, t, ev)
+		stands[ev.Loop] = stands[ev.Loop].Apply(ev)
+		show(e.stderr, t, ev, stands[ev.Loop])
 		return log.Append(ctx, ev)
 	})
 }
@@ -113,6 +125,26 @@ func outcome(t ralph.Task, it ralph.Iteration) string {
 		return fmt.Sprintf("no claim (the promise was %s)", strings.ReplaceAll(it.NearMiss, "_", " "))
 	}
 	return "no claim"
+}
+
+// again is the how manieth iteration in a row says that it is blocked, where one is not
+// enough to stop the loop.
+func again(it ralph.Iteration, s ralph.State) string {
+	switch most := cmp.Or(s.Task.Limits.Blocked, 1); {
+	case it.Blocked && most > 1:
+		return fmt.Sprintf(", %d of %d", s.Blocked, most)
+	case it.Blocked && most < 0 && s.Blocked > 1:
+		return fmt.Sprintf(", %d times in a row", s.Blocked)
+	}
+	return ""
+}
+
+// cost is what was used in money, for a table: "" if nothing was told of it.
+func cost(u ralph.Usage) string {
+	if u == (ralph.Usage{}) {
+		return ""
+	}
+	return u.Cost()
 }
 
 // spent is what was used, as far as anybody told.

@@ -125,7 +125,7 @@ func (f *startFlags) begin(e env, prompt string) (ralph.HookState, error) {
 		return x, fail(exitConfig, "session %s has an active loop, at iteration %d; leave the PROMPT out to go on with it, or end it with 'ralph cancel %s'", f.session, x.State.Iteration, word(f.session))
 	case x.Active() && (x.State.Task.HowVerified != h.Task.HowVerified || x.State.Task.Dir != h.Task.Dir): // what is on record could name any folder
 		return x, fail(exitConfig, "session %s began with other checks (%s), or in another folder than this one (%s); give the same ones", f.session, cmp.Or(x.State.Task.HowVerified, "none"), x.State.Task.Dir)
-	case x.Active() && (f.given["max-iterations"] || f.given["max-duration"]):
+	case x.Active() && (f.given["max-iterations"] || f.given["max-duration"] || f.given["stalls"] || f.given["max-blocked"]):
 		return x, fail(exitUsage, "session %s has its limits; 'ralph limit %s' changes them", f.session, word(f.session))
 	case err != nil || x.Active():
 		return x, wrong(err)

@@ -284,11 +284,13 @@ func (e env) sayEnded(ended []string) {
 func (s *shared) relimited(agreed, now ralph.Limits) ralph.Limits {
 	for flag, take := range map[string]func(){
 		"max":            func() { agreed.Iterations = now.Iterations },
-		"max-cost":       func() { agreed.CostUSD = now.CostUSD },
+		"max-cost":       func() { agreed.CostUSD, agreed.Priced = now.CostUSD, now.Priced },
 		"max-tokens":     func() { agreed.Tokens = now.Tokens },
 		"max-duration":   func() { agreed.Duration = now.Duration },
 		"timeout":        func() { agreed.IterationTimeout = now.IterationTimeout },
 		"verify-timeout": func() { agreed.VerifyTimeout = now.VerifyTimeout },
+		"stalls":         func() { agreed.Stalls = now.Stalls },
+		"max-blocked":    func() { agreed.Blocked = now.Blocked },
 	} {
 		if s.given[flag] && !s.resumed {
 			take()

@@ -135,13 +135,16 @@ func steer(ask func(s *shared, dir *progress.Dir, loop progress.Entry, args []st
 }
 
 func (s *shared) limited(dir *progress.Dir, loop progress.Entry) (progress.Entry, error) {
-	if s.given["max"] && loop.Kind == progress.KindPipeline {
+	limits := []string{"max", "max-cost", "max-tokens", "max-duration", "stalls", "max-blocked"}
+	switch {
+	case loop.Kind == progress.KindPipeline && (s.given["max"] || s.given["stalls"] || s.given["max-blocked"]):
 		return loop, fail(exitUsage, "of definitions each task has its own number of iterations; 'ralph status' names their loops")
+	case loop.State.Task.Blocked == "" && s.given["max-blocked"]:
+		return loop, fail(exitUsage, "%s was begun without --blocked, so its agent cannot say that it is blocked", loop.Loop)
+	case !slices.ContainsFunc(limits, func(name string) bool { return s.given[name] }):
+		return loop, fail(exitUsage, "limit takes --%s", strings.Join(limits, ", --"))
 	}
-	if s.given["max"] || s.given["max-cost"] || s.given["max-tokens"] || s.given["max-duration"] {
-		return dir.Limit(loop.Loop, s.relimited(loop.State.Task.Limits, s.limits()))
-	}
-	return loop, fail(exitUsage, "limit takes --max, --max-cost, --max-tokens or --max-duration")
+	return dir.Limit(loop.Loop, s.relimited(loop.State.Task.Limits, s.limits()))
 }
 
 // resume lets a loop go on: one that is paused where it runs, one that nobody runs

@@ -18,49 +18,6 @@ import (
 	"github.com/ralph-loop/ralph/internal/reply"
 )
 
-// Options are what a Decoder needs besides the stream.
-type Options struct {
-	// Echo is the prompt. Verbatim copies of it in the stream are removed
-	// before anything else, in every format, if it holds a promise's tag.
-	Echo string
-	// Display gets readable text as it comes, without control sequences.
-	// nil = none. Its errors are ignored.
-	Display io.Writer
-	// Live is told the usage so far whenever the stream tells it. nil = none.
-	Live func(Usage)
-	// Price estimates what the stream does not tell the cost of. nil = nothing is
-	// estimated.
-	Price Pricing
-	// Model is the run's, as far as the stream does not tell it.
-	Model string
-	// Zeros says that a cost of 0 is that of a model for which the client has no
-	// price, and so unknown.
-	Zeros bool
-	// Since is when the run began: what a ledger tells of before is not its.
-	Since time.Time
-}
-
-// A Result is what a stream said.
-type Result struct {
-	Text           string // the agent's own final words, bounded
-	Omitted        int64  // bytes of them left out
-	Usage          Usage
-	Model, Session string
-	Files          []string // that the stream says were changed, at most 200
-
-	Ended   bool   // the stream's end event came; in plain text, always
-	Failed  bool   // the stream itself says that the run failed
-	Message string // the provider's words about that, one line
-
-	RateLimited bool          // the provider says so
-	RetryAfter  time.Duration // 0 = not said
-	ResetAt     time.Time     // zero = not said
-	Denied      bool          // not logged in, key not accepted: retrying cannot help
-
-	Skipped     int      // lines that are not of the dialect
-	LastSkipped []string // the last few, for diagnosis
-}
-
 // A dialect is one client's way to print.
 type dialect struct {
 	want jsonlines.Filter
@@ -97,7 +54,7 @@ type Decoder struct {
 	pieces  []message   // what came of messages that are not complete, as they began
 	final   *reply.Text // of the end event
 	plain   reply.Text  // of the plain format
-	limit   limit       // as told before the end
+	hint    hint        // of a failure, as told before the end
 	shown   bool        // the message being read was shown as it came
 	apart   bool        // something else has come since the last block of words
 	midLine bool        // the display is not at the beginning of a line
@@ -131,10 +88,11 @@ const (
 	maxOpen   = 16
 )
 
-// A limit is what the stream said about a rate limit.
-type limit struct {
-	hit   bool
+// What fields of the stream said about a failure.
+type hint struct {
+	kind  Kind
 	reset time.Time
+	after time.Duration
 }
 
 // New returns a Decoder for a format.
@@ -230,31 +188,27 @@ func (d *Decoder) words() *reply.Text {
 }
 
 // classify reads the words of a failure that was not overcome; an agent's words
-// never come here.
+// never come here. What a field tells decides, but the status of a rate limit also
+// comes when there is nothing left to pay with, which words tell.
 func (d *Decoder) classify() {
 	r := &d.res
-	r.RateLimited = d.limit.hit || !r.Denied && LimitText(r.Message)
-	if !r.RateLimited {
-		r.Denied = r.Denied || DeniedText(r.Message)
-		return
+	words := KindOf(r.Words)
+	r.Kind = d.hint.kind
+	if r.Kind == Unknown || words == Credit || r.Kind.Lasts() && words.Lasts() {
+		r.Kind = words
 	}
-	r.Denied = false
-	r.ResetAt = d.limit.reset
-	if r.ResetAt.IsZero() {
-		r.ResetAt = resetTime(r.Message)
-	}
-	if r.ResetAt.IsZero() {
-		r.RetryAfter = RetryHint(r.Message)
+	if r.Kind == Limit {
+		r.ResetAt, r.RetryAfter = d.hint.reset, d.hint.after
 	}
 }
 
 // status takes over an HTTP status that a failure names.
-func (d *Decoder) status(code int64) {
-	switch code {
-	case 429, 529:
-		d.limit.hit = true
-	case 401, 403:
-		d.res.Denied = true
+func (d *Decoder) status(code int64) { d.tells(statusKind(code)) }
+
+// tells takes over what a field says of a failure.
+func (d *Decoder) tells(kind Kind) {
+	if kind != Unknown {
+		d.hint.kind = kind
 	}
 }
 
@@ -262,14 +216,14 @@ func (d *Decoder) end() { d.ended.Store(true) }
 
 // overcome forgets errors and limits: the run went on in spite of them.
 func (d *Decoder) overcome() {
-	d.res.Failed, d.res.Message, d.res.Denied, d.limit = false, "", false, limit{}
+	d.res.Failed, d.res.Message, d.res.Words, d.hint = false, "", "", hint{}
 }
 
 // notice takes over the provider's words about something that may yet be
 // overcome.
 func (d *Decoder) notice(message string) {
-	if m := oneLine(message); m != "" {
-		d.res.Message = m
+	if m := oneLine(Unwrap(message)); m != "" {
+		d.res.Message, d.res.Words = m, message[:min(len(message), 8<<10)]
 	}
 }
 
@@ -277,6 +231,13 @@ func (d *Decoder) notice(message string) {
 func (d *Decoder) fail(message string) {
 	d.res.Failed = true
 	d.notice(message)
+}
+
+// more adds to the words of a failure what only its reader wants to know.
+func (d *Decoder) more(name, text string) {
+	if text != "" && len(d.res.Words)+len(text) < 8<<10 {
+		d.res.Words += "\n" + name + text
+	}
 }
 
 // own reports whether words are the agent's, which say nothing about a failure.

@@ -37,8 +37,7 @@ func (s State) Used() ralph.Usage {
 // pause, has ended; or its task was altered, or the pipeline has stopped: then the loop is
 // to end, as if it was interrupted.
 func (s State) Granted(task string, loop ralph.State) (ralph.Limits, bool) {
-	l := loop.Task.Limits
-	l.CostUSD, l.Tokens, l.Duration = 0, 0, 0 // of an earlier grant
+	l := ungranted(loop.Task.Limits)
 	part := s.Find(task)
 	run := s.running(part)
 	if run < 0 || s.Done() || s.phase(part) != PhaseRunning || s.Running[run].Reserved == nil {
@@ -46,7 +45,7 @@ func (s State) Granted(task string, loop ralph.State) (ralph.Limits, bool) {
 	}
 	a := s.Running[run].Reserved
 	if s.Rules.CostUSD > 0 && a.CostUSD != nil {
-		l.CostUSD = *a.CostUSD
+		l.CostUSD, l.Priced = *a.CostUSD, s.Rules.Priced
 	}
 	if s.Rules.Tokens > 0 && a.Tokens > 0 {
 		l.Tokens = a.Tokens
@@ -55,6 +54,12 @@ func (s State) Granted(task string, loop ralph.State) (ralph.Limits, bool) {
 		l.Duration = loop.Elapsed + loop.Unwaited + s.Rules.Duration - s.Elapsed
 	}
 	return l, true
+}
+
+// ungranted are the limits of a loop without what it was granted earlier.
+func ungranted(l ralph.Limits) ralph.Limits {
+	l.CostUSD, l.Tokens, l.Duration, l.Priced = 0, 0, 0, false
+	return l
 }
 
 // bound reports whether a loop that has stopped so was stopped by what it was granted of
@@ -191,11 +196,20 @@ func (s State) over() State {
 	return s
 }
 
+// blind stops the pipeline if its costs must be known, and those of an answer are not: the
+// loop itself was stopped by what it was granted, and would be granted more.
+func (s State) blind(ev Event) State {
+	if s.Rules.CostUSD <= 0 || !s.Rules.Priced || ev.Blind == "" {
+		return s
+	}
+	return s.stop(ralph.StopCost, ev.Task+": cost_usd is a limit, but "+ev.Blind)
+}
+
 // spent says what of a budget is spent.
 func (s State) spent(reason ralph.StopReason) string {
 	switch used := s.Used(); reason {
 	case ralph.StopCost:
-		return fmt.Sprintf("spent $%.4f of $%.4f", cost(used), s.Rules.CostUSD)
+		return fmt.Sprintf("spent %s of %s", used.Cost(), ralph.Usage{CostUSD: &s.Rules.CostUSD}.Cost())
 	case ralph.StopTokens:
 		return fmt.Sprintf("used %d of %d tokens", tokens(used), s.Rules.Tokens)
 	}

@@ -241,6 +241,68 @@ func TestGranted(t *testing.T) {
 	}
 }
 
+// TestPriced stops the run after the first answer of unknown cost, however its loop ended,
+// and that of a merge; but where all is done then it is.
+func TestPriced(t *testing.T) {
+	priced := pipeline.Rules{CostUSD: 5, Priced: true, Merge: true}
+	lax := priced
+	lax.Priced = false
+	free := priced
+	free.CostUSD = 0
+	tokens := ralph.Usage{InputTokens: 9}
+	tests := []struct {
+		name  string
+		rules pipeline.Rules
+		tasks string
+		ev    pipeline.Event
+		stop  ralph.StopReason
+		phase pipeline.Phase
+	}{
+		{"a loop that its grant has stopped", priced, "a b", priceless, ralph.StopCost, pipeline.PhaseInterrupted},
+		{"one that is verified", priced, "a b", unpriced, ralph.StopCost, pipeline.PhaseReady},
+		{"one that was interrupted", priced, "a b", pipeline.Event{Kind: pipeline.EventEnded, Blind: "nobody knows"}, ralph.StopCost, pipeline.PhaseInterrupted},
+		{"one that asks for its next iteration", priced, "a b", unknown, ralph.StopCost, pipeline.PhaseRunning},
+		{"costs need not be known", lax, "a b", priceless, "", pipeline.PhaseInterrupted},
+		{"there is no limit of them", free, "a b", unknown, "", pipeline.PhaseRunning},
+		{"they are known", priced, "a b", verified, "", pipeline.PhaseReady},
+		{"what runs has told nothing yet", priced, "a b", pipeline.Event{Kind: pipeline.EventUsed, Usage: tokens}, "", pipeline.PhaseRunning},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			s, granted := grants(t, begun(t, tt.rules, planned(tt.tasks, "c"), nil), "a")
+			if l, ok := s.Granted("a", ralph.State{Task: ralph.Task{Limits: ralph.Limits{Priced: true}}}); !ok || l.Priced != (tt.rules.Priced && tt.rules.CostUSD > 0) {
+				t.Errorf("granted %v: %v", granted, l)
+			}
+			tt.ev.Task, tt.ev.Loop = "a", "a.c"
+			s = s.Next(tt.ev)
+			if s.Stop != tt.stop || s.Stands[0].Phase != tt.phase || tt.stop != "" && s.Detail != "a: cost_usd is a limit, but nobody knows" {
+				t.Errorf("stopped %q (%s), %v; want %q, %v", s.Stop, s.Detail, s.Stands[0].Phase, tt.stop, tt.phase)
+			}
+		})
+	}
+	merged := func(u ralph.Usage) pipeline.State {
+		s, _ := grants(t, begun(t, priced, planned("a b", "c"), nil), "a")
+		s = s.Next(pipeline.Event{Kind: pipeline.EventEnded, Task: "a", Loop: "a.c", Stop: ralph.StopVerified})
+		return s.Next(pipeline.Event{Kind: pipeline.EventMerging, Task: "a"}).Next(pipeline.Event{Kind: pipeline.EventMerged, Task: "a", Usage: u})
+	}
+	for stop, u := range map[ralph.StopReason]ralph.Usage{ralph.StopCost: tokens, "": dollars(0.1, 9)} {
+		if s := merged(u); s.Stop != stop || s.Stands[0].Phase != pipeline.PhaseDone {
+			t.Errorf("a merge that used %v: stopped %q (%s), want %q", u, s.Stop, s.Detail, stop)
+		}
+	}
+	if s := merged(ralph.Usage{}); s.Stop != "" {
+		t.Errorf("a merge without a verification has stopped it: %s", s.Detail)
+	}
+	s, _ := grants(t, begun(t, pipeline.Rules{CostUSD: 5, Priced: true}, planned("a", "c"), nil), "a")
+	if s = s.Next(pipeline.Event{Kind: pipeline.EventEnded, Task: "a", Loop: "a.c", Stop: ralph.StopVerified, Blind: "nobody knows"}); s.Stop != ralph.StopVerified {
+		t.Errorf("all is done, and it has stopped with %q", s.Stop)
+	}
+	s = begun(t, pipeline.Rules{}, planned("a", "c"), nil).Next(pipeline.Event{Kind: pipeline.EventRules, State: &pipeline.State{Rules: priced}})
+	if !s.Rules.Priced || s.Rules.CostUSD != 5 || s.Rules.Merge {
+		t.Errorf("other limits: %+v", s.Rules)
+	}
+}
+
 // TestCutOff has an iteration need more than its share: it is interrupted, and goes on with
 // more when others have ended; where no budget of the run has stopped it, it has failed.
 func TestCutOff(t *testing.T) {

@@ -44,8 +44,9 @@ type Event struct {
 	Stop       ralph.StopReason `json:"stop,omitempty"`
 	Unverified bool             `json:"unverified,omitempty"`
 	Iterations int              `json:"iterations,omitempty"`
-	Usage      ralph.Usage      `json:"usage,omitzero"` // of the loop so far; of a merge, of its verifications
-	Last       *Amount          `json:"last,omitempty"` // what the loop's last iteration has used, nil = none has ended
+	Usage      ralph.Usage      `json:"usage,omitzero"`  // of the loop so far; of a merge, of its verifications
+	Last       *Amount          `json:"last,omitempty"`  // what the loop's last iteration has used, nil = none has ended
+	Blind      string           `json:"blind,omitempty"` // of one that has ended or asks for its next iteration: why the cost of its last answer in this run is not known, see [ralph.State]; "" = it is
 
 	From      string   `json:"from,omitempty"` // commits, as git names them
 	To        string   `json:"to,omitempty"`   // of a stage that ended, what it was verified with
@@ -95,7 +96,7 @@ func (s State) agree(ev Event) State {
 		s = from.clone()
 		s.Elapsed = max(s.Elapsed, ev.Elapsed)
 	case ev.Kind == EventRules:
-		s.Rules.CostUSD, s.Rules.Tokens, s.Rules.Duration = from.Rules.CostUSD, from.Rules.Tokens, from.Rules.Duration
+		s.Rules = s.Rules.with(from.Rules.limits())
 	default:
 		s = s.add(*from)
 	}
@@ -171,11 +172,11 @@ func (s State) told(part, run int, ev Event) State {
 		return s.use(run, ev)
 	case phase == PhaseInterrupted: // it has not begun again
 	case ev.Kind == EventEnded:
-		return s.end(part, run, ev)
+		return s.end(part, run, ev).blind(ev)
 	case ev.Kind == EventHeld:
 		return s.use(run, ev)
 	case phase == PhaseRunning:
-		return s.use(run, ev).reserve(run)
+		return s.use(run, ev).blind(ev).reserve(run)
 	}
 	return s
 }
@@ -270,6 +271,10 @@ func (s State) passed(part int, now Stand) Phase {
 // merged is what follows when a task was merged, or could not be.
 func (s State) merged(part int, ev Event) State {
 	s.Settled = s.Settled.Add(ev.Usage)
+	if used := (ralph.Usage{}).Add(ev.Usage); used.CostUSD == nil && used != (ralph.Usage{}) {
+		ev.Blind = "what the verification of the merge cost is not known"
+	}
+	s = s.blind(ev)
 	now := s.stand(part)
 	switch {
 	case ev.Kind == EventMerged:

@@ -41,7 +41,7 @@ type Planned struct {
 // twice, or more than 64, or waits for one that is not there, or for itself, also by way of
 // others.
 func Plan(rules Rules, all []Planned, last *State) (State, error) {
-	if err := (ralph.Limits{CostUSD: rules.CostUSD, Tokens: rules.Tokens, Duration: rules.Duration}).Validate(); err != nil {
+	if err := rules.limits().Validate(); err != nil {
 		return State{}, fmt.Errorf("pipeline: %w", err)
 	}
 	s := State{V: Version, Rules: rules}

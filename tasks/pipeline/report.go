@@ -304,6 +304,6 @@ func stood(ctx context.Context, dir *progress.Dir, st progress.Standing) Standin
 	of := *st.SessionStanding
 	of.TasksRemaining = s.Remaining()
 	of.TasksCompleted = len(s.Parts) - of.TasksRemaining
-	st.SessionStanding = &of
+	st.SessionStanding, st.Used, st.Elapsed = &of, s.Used(), s.Elapsed
 	return Standing{st, s.Summaries(events)}
 }

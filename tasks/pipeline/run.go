@@ -106,7 +106,8 @@ func (r *run) open() error {
 	if err != nil {
 		return err
 	}
-	j.State.Task.Limits = ralph.Limits{Iterations: unbounded, CostUSD: r.s.Rules.CostUSD, Tokens: r.s.Rules.Tokens, Duration: r.s.Rules.Duration}
+	j.State.Task.Limits = r.s.Rules.limits()
+	j.State.Task.Limits.Iterations = unbounded
 	r.journal, r.loops, j.Meta = j, r.p.Record.Under(name), r.p.Meta
 	return nil
 }

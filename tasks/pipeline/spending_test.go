@@ -2,6 +2,7 @@ package pipeline_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -91,6 +92,32 @@ func TestSpending(t *testing.T) {
 				t.Errorf("a higher one: %v, %d calls, used %v: %s", err, len(a.ran), final.Used(), statuses(t, path))
 			}
 		})
+	}
+}
+
+// TestUnknownCost has a run whose costs must be known stop after the first answer of which
+// they are not, though nothing of its budget is known to be spent; the next run goes on
+// to the next one, and so does one that need not know.
+func TestUnknownCost(t *testing.T) {
+	t.Parallel()
+	a := &agents{do: func(_ context.Context, req ralph.Request) (string, error) { return "Not yet.", nil }}
+	p, path := plain(t, a, task("T1", "", nil), task("T2", "", nil))
+	p.Stages, p.Rules = []string{"coder"}, pipeline.Rules{CostUSD: 5, Priced: true}
+	_, err := p.Run(t.Context())
+	const why = "T1: cost_usd is a limit, but what the last answer cost is not known"
+	if stop, ok := errors.AsType[*ralph.StopError](err); !ok || stop.Reason != ralph.StopCost || !strings.HasPrefix(stop.Detail, why) || len(a.ran) != 1 {
+		t.Errorf("%v, %d calls, %s", err, len(a.ran), statuses(t, path))
+	}
+	next := again(t, p, a)
+	next.Rules = p.Rules
+	if _, err := next.Run(t.Context()); reason(t, err) != ralph.StopCost || len(a.ran) != 2 {
+		t.Errorf("again: %v, %d calls", err, len(a.ran))
+	}
+	a.do = makes(t)
+	next = again(t, p, a)
+	next.Rules = pipeline.Rules{CostUSD: 5}
+	if _, err := next.Run(t.Context()); err != nil || len(a.ran) != 4 {
+		t.Errorf("it need not be known: %v, %d calls, %s", err, len(a.ran), statuses(t, path))
 	}
 }
 

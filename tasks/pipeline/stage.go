@@ -48,7 +48,7 @@ func (r *run) stage(ctx context.Context, step Step) error {
 		final.Usage = s.Running[live].Used
 	}
 	ev := Event{Kind: EventEnded, Task: step.Task, Agent: step.Agent, Loop: step.Loop, Stop: final.Stop, Text: st.why(final),
-		Usage: final.Usage, Last: st.last(final), Iterations: final.Completed(), Output: lastOf(st.answer.Output, maxOutput)}
+		Usage: final.Usage, Last: st.last(final), Blind: st.blind(final), Iterations: final.Completed(), Output: lastOf(st.answer.Output, maxOutput)}
 	if broken, ok := errors.AsType[brokenError](err); ok && ctx.Err() == nil {
 		ev.Stop, ev.Text, err = broken.stop, broken.Error(), nil
 	}
@@ -172,9 +172,7 @@ func (st *stage) begun() (ralph.State, error) {
 	case err != nil:
 		return s, err
 	case e.State.Done(): // what it was granted by then does not hold
-		l := e.State.Task.Limits
-		l.CostUSD, l.Tokens, l.Duration = 0, 0, 0
-		if e.State = e.State.Limit(l); e.State.Done() {
+		if e.State = e.State.Limit(ungranted(e.State.Task.Limits)); e.State.Done() {
 			e.State = e.Reopened()
 		}
 	}

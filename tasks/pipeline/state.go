@@ -89,6 +89,21 @@ type Rules struct {
 	CostUSD  float64       `json:"cost_usd,omitempty"`
 	Tokens   int64         `json:"tokens,omitempty"`
 	Duration time.Duration `json:"duration,omitempty"`
+	// Priced stops a run that has a CostUSD after the first answer, or the first
+	// verification, whose cost is not known: see [ralph.Limits]. What runs beside it
+	// comes to the end of its iteration. False = what is not known does not count.
+	Priced bool `json:"priced,omitempty"`
+}
+
+// limits are the budget as the limits of a loop.
+func (r Rules) limits() ralph.Limits {
+	return ralph.Limits{CostUSD: r.CostUSD, Tokens: r.Tokens, Duration: r.Duration, Priced: r.Priced}
+}
+
+// with are the rules with the budget of such limits.
+func (r Rules) with(l ralph.Limits) Rules {
+	r.CostUSD, r.Tokens, r.Duration, r.Priced = l.CostUSD, l.Tokens, l.Duration, l.Priced
+	return r
 }
 
 func (r Rules) slots() int { return max(r.Slots, 1) }

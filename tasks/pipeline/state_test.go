@@ -169,6 +169,9 @@ func checkState(s, before pipeline.State, ev pipeline.Event, fail func(string, .
 			fail("stopped by %s, and then by %q", stopped, s.Stop)
 		}
 	}
+	if s.Rules.Priced && ev.Blind != "" && !s.Done() && (ev.Kind == pipeline.EventEnded || ev.Kind == pipeline.EventReserve) && workingOn(before, ev) {
+		fail("it goes on without knowing what it costs")
+	}
 	if s.Stop == ralph.StopVerified && s.Remaining() > 0 {
 		fail("it says that all is done, and %d remain", s.Remaining())
 	}
@@ -178,6 +181,12 @@ func checkState(s, before pipeline.State, ev pipeline.Event, fail func(string, .
 	if !s.Done() && !s.Paused && len(s.Ready()) == 0 && !slices.ContainsFunc(s.Running, func(r pipeline.Live) bool { return s.Stands[r.Part].Phase != pipeline.PhaseInterrupted }) && merging == 0 {
 		fail("nothing is ready, nothing runs, and it has not stopped")
 	}
+}
+
+// workingOn reports whether an event is of a loop that runs.
+func workingOn(s pipeline.State, ev pipeline.Event) bool {
+	i := s.Find(ev.Task)
+	return i >= 0 && s.Stands[i].Phase == pipeline.PhaseRunning && s.Loop(i) == ev.Loop
 }
 
 // moves are the events that may come next: all that a driver can tell.
@@ -264,6 +273,9 @@ var (
 	broken     = pipeline.Event{Kind: pipeline.EventEnded, Stop: ralph.StopInvalid}
 	permanent  = pipeline.Event{Kind: pipeline.EventEnded, Stop: ralph.StopFailed}
 	halted     = pipeline.Event{Kind: pipeline.EventEnded}
+	priceless  = pipeline.Event{Kind: pipeline.EventEnded, Stop: ralph.StopCost, Blind: "nobody knows"}
+	unpriced   = pipeline.Event{Kind: pipeline.EventEnded, Stop: ralph.StopVerified, Blind: "nobody knows"}
+	unknown    = pipeline.Event{Kind: pipeline.EventReserve, Blind: "nobody knows"}
 	cutOff     = pipeline.Event{Kind: pipeline.EventEnded, Stop: ralph.StopTokens}
 	unverified = pipeline.Event{Kind: pipeline.EventEnded, Stop: ralph.StopIterations, Unverified: true}
 	reserve    = pipeline.Event{Kind: pipeline.EventReserve}
@@ -297,6 +309,8 @@ var exhaustive = []struct {
 	{"unverified is wanted", pipeline.Rules{Slots: 2, Unverified: true}, "a b:a c", []string{"c", "r"}, []pipeline.Event{verified, unverified, rejected}, nil},
 	{"budget", pipeline.Rules{Slots: 2, Tokens: 4}, "a b c", []string{"c"}, []pipeline.Event{verified, rejected, cutOff, reserve, used}, nil},
 	{"budget, merged", pipeline.Rules{Slots: 2, Tokens: 3, Merge: true}, "a b:a c", []string{"c"}, []pipeline.Event{verified, cutOff, reserve, held}, nil},
+	{"unknown costs", pipeline.Rules{Slots: 2, CostUSD: 4, Priced: true}, "a b:a c", []string{"c", "r"}, []pipeline.Event{verified, priceless, unpriced, unknown, reserve, halted}, []pipeline.Event{pause, goOn}},
+	{"unknown costs, merged", pipeline.Rules{CostUSD: 4, Priced: true, Merge: true}, "a b", []string{"c"}, []pipeline.Event{verified, priceless, unpriced, reserve}, []pipeline.Event{altered}},
 	{"time", pipeline.Rules{Slots: 2, Duration: 5 * time.Second}, "a b:a", []string{"c"}, []pipeline.Event{verified, rejected, reserve}, nil},
 }
 

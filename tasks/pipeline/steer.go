@@ -39,14 +39,13 @@ func (r *run) ask(ctx context.Context) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	rules := r.s.Rules
 	now, err := r.journal.Ask(context.WithoutCancel(ctx))
 	l := now.Task.Limits
-	switch {
+	switch rules := (Rules{}).with(l); {
 	case err != nil:
 		r.err = cmp.Or(r.err, err)
-	case l.CostUSD != rules.CostUSD || l.Tokens != rules.Tokens || l.Duration != rules.Duration:
-		r.noteLocked(ctx, Event{Kind: EventRules, State: &State{Rules: Rules{CostUSD: l.CostUSD, Tokens: l.Tokens, Duration: l.Duration}}})
+	case rules.limits() != r.s.Rules.limits():
+		r.noteLocked(ctx, Event{Kind: EventRules, State: &State{Rules: rules}})
 	}
 	if l.Iterations != unbounded && !now.Done() && !r.s.Done() {
 		r.noteLocked(ctx, Event{Kind: EventStopped, Stop: ralph.StopIterations, Text: "somebody has stopped it"})
@@ -67,7 +66,7 @@ func (st *stage) control() func(context.Context, ralph.State) (ralph.State, erro
 				}
 				st.ask(ctx) // what was asked of the run by now holds for this iteration
 			}
-			ev := Event{Kind: EventReserve, Task: st.Task, Agent: st.Agent, Loop: st.Loop, Usage: s.Usage, Last: st.last(s)}
+			ev := Event{Kind: EventReserve, Task: st.Task, Agent: st.Agent, Loop: st.Loop, Usage: s.Usage, Last: st.last(s), Blind: st.blind(s)}
 			switch {
 			case s.Done() || s.Running:
 				return s, nil
@@ -117,6 +116,15 @@ func (st *stage) last(s ralph.State) *Amount {
 		return nil
 	}
 	return &Amount{CostUSD: s.LastCost, Tokens: tokens(s.Usage) - tokens(st.asked.Usage)}
+}
+
+// blind is why the cost of the loop's last answer is not known; of an answer of an earlier
+// run nothing is told: the next one may tell it.
+func (st *stage) blind(s ralph.State) string {
+	if st.asked == nil {
+		return ""
+	}
+	return s.Blind
 }
 
 // reserve asks for the next iteration of a loop, or gives back what it had for the last.

@@ -78,8 +78,10 @@ type Runs struct {
 //	writers      Display and Raw are each written to by one goroutine at a time, and not after
 //	             Run has returned; that they cannot be written changes nothing
 //	live         the usage that Live is told never falls, it is told before Run returns, and the
-//	             final counts are not less; a final cost may be, but not unknown if it was known
-//	usage        counts are not negative; an unknown cost is nil: neither NaN, infinite or negative,
+//	             final counts are not less; a final cost may be, but not unknown if it was known;
+//	             an estimated cost may be replaced by any other, and be unknown after all
+//	usage        counts are not negative, CacheRead and CacheWrite are parts of InputTokens, only
+//	             a cost is estimated; an unknown cost is nil: neither NaN, infinite or negative,
 //	             nor 0 beside an answer or tokens unless Free
 //	echo         a promise that stands in the prompt alone is not found in the answer
 //	dir          Writes is in the folder that Request.Dir names; if it is told

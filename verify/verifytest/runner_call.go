@@ -120,6 +120,12 @@ func oddity(u ralph.Usage) string {
 	if min(u.Requests, u.Messages, u.InputTokens, u.OutputTokens) < 0 {
 		return fmt.Sprintf("a count is negative: %+v", u)
 	}
+	if u.CacheRead < 0 || u.CacheWrite < 0 || u.CacheRead > u.InputTokens || u.CacheWrite > u.InputTokens-u.CacheRead {
+		return fmt.Sprintf("CacheRead %d and CacheWrite %d are not parts of InputTokens, %d", u.CacheRead, u.CacheWrite, u.InputTokens)
+	}
+	if u.Estimated && u.CostUSD == nil {
+		return "the cost is estimated, and there is none"
+	}
 	if u.CostUSD != nil && (math.IsNaN(*u.CostUSD) || math.IsInf(*u.CostUSD, 0) || *u.CostUSD < 0) {
 		return fmt.Sprintf("the cost is %v; unknown is nil", *u.CostUSD)
 	}
@@ -127,7 +133,8 @@ func oddity(u ralph.Usage) string {
 }
 
 // lower says what of a usage is less in a later one. A cost may be corrected if it
-// is not strict, but not be forgotten.
+// is not strict, but not be forgotten. An estimate gives way to a cost that is told,
+// whatever that is, and to one that is unknown after all.
 func lower(before, after ralph.Usage, strict bool) string {
 	for _, n := range []struct {
 		name     string
@@ -135,10 +142,14 @@ func lower(before, after ralph.Usage, strict bool) string {
 	}{
 		{"Requests", before.Requests, after.Requests}, {"Messages", before.Messages, after.Messages},
 		{"InputTokens", before.InputTokens, after.InputTokens}, {"OutputTokens", before.OutputTokens, after.OutputTokens},
+		{"CacheRead", before.CacheRead, after.CacheRead}, {"CacheWrite", before.CacheWrite, after.CacheWrite},
 	} {
 		if n.to < n.from {
 			return fmt.Sprintf("%s %d, and then %d", n.name, n.from, n.to)
 		}
+	}
+	if before.Estimated && !after.Estimated {
+		return ""
 	}
 	if before.CostUSD != nil && (after.CostUSD == nil || strict && *after.CostUSD < *before.CostUSD) {
 		return fmt.Sprintf("a cost of %s, and then %s", priced(before), priced(after))

@@ -64,6 +64,14 @@ func TestBrokenRunners(t *testing.T) {
 		}))},
 		{"", "sound, does not stream", always(asked(func(req *ralph.Request) { req.Display, req.Raw, req.Live = nil, nil, nil }))},
 		{"", "sound, its final cost is less than it thought", answers(func(_ ralph.Request, r response) { *r.Usage.CostUSD /= 2 })},
+		{"", "sound, is told in the end what it had estimated", answers(func(req ralph.Request, r response) {
+			if req.Live != nil {
+				u := r.Usage
+				u.CostUSD, u.Estimated = new(100.0), true
+				req.Live(u)
+				req.Live(r.Usage)
+			}
+		})},
 		{"", "sound, had finished well when it was cancelled, if slowly", always(with(func(ctx context.Context, _ ralph.Request, r response, err *error) {
 			<-time.After(time.Second)
 		}))},
@@ -190,6 +198,29 @@ func TestBrokenRunners(t *testing.T) {
 		{"live", "forgets the cost in the end", answers(func(_ ralph.Request, r response) { r.Usage.CostUSD = nil })},
 		{"usage", "costs NaN", answers(func(_ ralph.Request, r response) { r.Usage.CostUSD = new(math.NaN()) })},
 		{"usage", "costs nothing", answers(func(_ ralph.Request, r response) { r.Usage.CostUSD = new(0.0) })},
+		{"live", "its estimate falls on its way", answers(func(req ralph.Request, r response) {
+			if req.Live != nil {
+				for _, cost := range []float64{2, 1} {
+					u := r.Usage
+					u.CostUSD, u.Estimated = &cost, true
+					req.Live(u)
+				}
+			}
+			r.Usage.Estimated = true
+		})},
+		{"live", "reads less from a cache in the end", answers(func(req ralph.Request, r response) {
+			if req.Live != nil {
+				u := r.Usage
+				u.CacheRead = 7
+				req.Live(u)
+			}
+		})},
+		{"usage", "reads more from a cache than it is told", answers(func(_ ralph.Request, r response) { r.Usage.CacheRead = r.Usage.InputTokens + 1 })},
+		{"usage", "reads from and writes to a cache more than it is told", answers(func(_ ralph.Request, r response) {
+			r.Usage.CacheRead, r.Usage.CacheWrite = r.Usage.InputTokens, 1
+		})},
+		{"usage", "a part is negative", answers(func(_ ralph.Request, r response) { r.Usage.CacheWrite = -1 })},
+		{"usage", "estimates no cost", answers(func(_ ralph.Request, r response) { r.Usage.CostUSD, r.Usage.Estimated = nil, true })},
 		{"usage", "a count is negative", answers(func(_ ralph.Request, r response) { r.Usage.Messages = -1 })},
 		{"usage", "tells a negative cost on its way", answers(func(req ralph.Request, r response) {
 			if req.Live != nil {

@@ -1,0 +1,125 @@
+package ralph
+
+import (
+	"context"
+	"io"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/ralph-loop/ralph/internal/stream"
+	"github.com/ralph-loop/ralph/internal/term"
+)
+
+// A feed takes what a client prints to where it belongs.
+type feed struct {
+	prompt       string
+	cancel       context.CancelCauseFunc
+	idle, linger time.Duration
+
+	mu      sync.Mutex // serialises the two streams
+	raw     io.Writer
+	filters *filters
+	display io.Writer
+	decoder *stream.Decoder
+	tail    tail
+	count   atomic.Int64 // bytes of standard output
+	timer   *time.Timer
+	kick    chan struct{} // something was printed
+}
+
+// watch starts the timers that output resets; the function ends them.
+func (f *feed) watch() (stop func()) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.timer = time.AfterFunc(time.Hour, func() {
+		if f.decoder.Ended() {
+			f.cancel(errLingered)
+		} else {
+			f.cancel(errIdle)
+		}
+	})
+	f.reset()
+	return func() { f.timer.Stop() }
+}
+
+func (f *feed) reset() {
+	switch {
+	case f.decoder.Ended():
+		f.timer.Reset(f.linger)
+	case f.idle > 0:
+		f.timer.Reset(f.idle)
+	default:
+		f.timer.Stop()
+	}
+}
+
+func (f *feed) stdout(p []byte) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.count.Add(int64(len(p)))
+	if f.raw != nil {
+		f.raw.Write(p)
+	}
+	f.filters.stdout(p)
+	f.decoder.Write(p)
+	f.reset()
+	select {
+	case f.kick <- struct{}{}:
+	default:
+	}
+}
+
+func (f *feed) stderr(p []byte) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.raw != nil {
+		f.raw.Write(p)
+	}
+	f.filters.stderr(p)
+	if f.display != nil {
+		f.display.Write(p)
+	}
+	f.tail.Write(p)
+	f.reset()
+}
+
+// lastWords are what explains a failure that nothing explains: the sentence of
+// standard error that does, else the last of what is not of the stream's dialect.
+func (f *feed) lastWords(res stream.Result) string {
+	if reason := stream.Reason(f.tail.String()); reason != "" {
+		return reason
+	}
+	if n := len(res.LastSkipped); n > 0 {
+		return res.LastSkipped[n-1]
+	}
+	return ""
+}
+
+type writerFunc func(p []byte)
+
+func (f writerFunc) Write(p []byte) (int, error) {
+	f(p)
+	return len(p), nil
+}
+
+// A tail keeps the last few KiB of what is written to it.
+type tail struct{ b []byte }
+
+func (t *tail) Write(p []byte) {
+	const size = 8 << 10
+	if len(p) > size {
+		p = p[len(p)-size:]
+	}
+	t.b = append(t.b, p...)
+	if len(t.b) > 2*size {
+		t.b = append(t.b[:0], t.b[len(t.b)-size:]...)
+	}
+}
+
+func (t *tail) String() string {
+	var b strings.Builder
+	term.Strip(&b).Write(t.b)
+	return b.String()
+}
