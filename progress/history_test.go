@@ -403,31 +403,3 @@ func TestReadHistory(t *testing.T) {
 		t.Errorf("begun anew under the same names: %+v, %v", h, err)
 	}
 }
-
-// many writes the journals of many loops: copies of one, under names of the same length.
-func many(tb testing.TB, n int) *progress.Dir {
-	tb.Helper()
-	dir := recorded(tb, pastLoop{name: "loop-00000", agent: "coder", method: "external", criteria: 3, rejected: []string{"lint fails", "the tests fail"}})
-	journal, err := os.ReadFile(dir.File("loop-00000"))
-	if err != nil {
-		tb.Fatal(err)
-	}
-	for i := 1; i < n; i++ {
-		name := fmt.Sprintf("loop-%05d", i)
-		if err := os.WriteFile(dir.File(name), bytes.ReplaceAll(journal, []byte("loop-00000"), []byte(name)), 0o600); err != nil {
-			tb.Fatal(err)
-		}
-	}
-	return dir
-}
-
-// TestHistoryOfMany: 10,000 loops.
-func TestHistoryOfMany(t *testing.T) {
-	t.Parallel()
-	const n = 10_000
-	h := historyOf(t, many(t, n))
-	s := h.Stats[0]
-	if s.Loops != n || s.Verified != n || h.Skipped != 0 || s.Iterations(95, 6) != 6 || len(s.Rejections) != 2 || s.Rejections[0].Loops != n {
-		t.Errorf("%+v", h)
-	}
-}
