@@ -87,7 +87,8 @@ func (e *e2eRun) noRights(c *ralph.Command, seen func() (env, files []string)) {
 			prefix, all := strings.CutSuffix(want, "*")
 			return name == want || all && strings.HasPrefix(name, prefix)
 		})
-		if !own && !needed && !strings.HasPrefix(name, "RALPH_RUN_") && !slices.Contains([]string{"TMPDIR", "PWD", "OLDPWD", "SHLVL", "_"}, name) {
+		ours := strings.HasPrefix(name, "RALPH_RUN_") || strings.HasPrefix(name, "COPILOT_OTEL_") // how it writes down what it uses
+		if !own && !needed && !ours && !slices.Contains([]string{"TMPDIR", "PWD", "OLDPWD", "SHLVL", "_"}, name) {
 			e.Errorf("the judge sees %s", name)
 		}
 	}
