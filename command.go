@@ -58,6 +58,12 @@ const (
 // [Response.Warnings] and the display say so. A client that is a setuid program, or
 // has capabilities of its own, has the name alone.
 //
+// What a client uses is taken from its stream and, where that tells it only at the end,
+// also from the file in which the client writes it down as it goes: of claude, codex and
+// gemini the record of the session in the home folder, of copilot a file in its TMPDIR.
+// Only counts of tokens and names of models are read of that, and they only raise what
+// the stream tells.
+//
 // If a writer of the request or its Live panics, the run is ended, and the error
 // has the stack.
 //
@@ -183,7 +189,7 @@ func (c *Command) run(ctx context.Context, req Request, args []string, filters *
 
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	f := &feed{raw: req.Raw, filters: filters, cancel: cancel, idle: c.IdleTimeout, linger: cmp.Or(c.ExitTimeout, 30*time.Second)}
+	f := &feed{prompt: req.Prompt, raw: req.Raw, filters: filters, cancel: cancel, idle: c.IdleTimeout, linger: cmp.Or(c.ExitTimeout, 30*time.Second)}
 	known, env := c.Format.client(), c.environ(tmp.Path)
 	env = append(env, known.ledger.environ(env, tmp.Path)...)
 	started := time.Now()
@@ -201,6 +207,9 @@ func (c *Command) run(ctx context.Context, req Request, args []string, filters *
 	defer f.watch()()
 	settle := f.follow(known.ledger.reader(env, tmp.Path, started), req.Live != nil)
 	var warnings []string
+	if isCommand(req.Prompt) && c.client().commands {
+		warnings = append(warnings, "the prompt begins with "+firstWord(req.Prompt)+": if the client has a command of that name, it runs that, and the agent does not see the prompt as it is")
+	}
 	exit, err := process.Run(ctx, process.Cmd{
 		Args: args, Dir: req.Dir, Env: env, Stdin: []byte(req.Prompt), Grace: c.Grace,
 		Stdout: writerFunc(f.stdout), Stderr: writerFunc(f.stderr),

@@ -18,14 +18,18 @@ import (
 // nothing about it.
 func (c *Command) fault(ctx context.Context, cause error, exit process.Exit, res stream.Result, f *feed) error {
 	said := cmp.Or(res.Message, f.lastWords(res))
-	if err := cmp.Or(c.broken(ctx, cause, res, f), reported(res, said)); err != nil {
+	if err := c.broken(ctx, cause, res, f); err != nil {
 		return err
 	}
 	bad := exit.Code != 0 && cause == nil // otherwise the exit is our doing
-	if bad && (!res.Ended || cmp.Or(c.Format, FormatText) == FormatText) {
-		if err := explained(f.tail.String(), said); err != nil {
-			return err
-		}
+	kind, words := c.about(bad, exit, res, f)
+	switch {
+	case kind == stream.Limit:
+		return RetryAfter(failure(sentence(kind, f.prompt), said), until(res, words, time.Now()))
+	case kind.Lasts():
+		return Permanent(failure(sentence(kind, f.prompt), said))
+	case res.Failed:
+		return failure("the agent reports a failure", said)
 	}
 	silent := blank(res.Text)
 	switch {
@@ -37,6 +41,19 @@ func (c *Command) fault(ctx context.Context, cause error, exit process.Exit, res
 		return withWords(ErrIncomplete, said)
 	}
 	return nil
+}
+
+// about is what a run's failure is about, and in which words.
+func (c *Command) about(bad bool, exit process.Exit, res stream.Result, f *feed) (kind stream.Kind, words string) {
+	kind, words = res.Kind, res.Words
+	if kind == stream.Unknown && bad {
+		kind, words = c.explained(exit, res, f.tail.String())
+	}
+	unasked := blank(res.Text) && res.Usage.Requests == 0 && (res.Unasked || bad || f.count.Load() == 0)
+	if kind == stream.Unknown && unasked && isCommand(f.prompt) {
+		kind = stream.Command
+	}
+	return kind, words
 }
 
 // broken is why the client was not left to end by itself, nil if it was, or if it had
@@ -54,40 +71,73 @@ func (c *Command) broken(ctx context.Context, cause error, res stream.Result, f 
 	return cause
 }
 
-// reported is the failure that a stream tells of; nil = none.
-func reported(res stream.Result, said string) error {
-	switch {
-	case res.RateLimited:
-		wait := res.RetryAfter
-		if !res.ResetAt.IsZero() {
-			wait = max(time.Until(res.ResetAt), time.Second)
-		}
-		return RetryAfter(failure(limited, said), wait)
-	case res.Denied:
-		return Permanent(failure(denied, said))
-	case res.Failed:
-		return failure("the agent reports a failure", said)
+// explained is what a failed exit is about, in the words of standard error if nobody
+// else explains it. Of those, only a limit and a login count once the agent has said
+// something: it was started well then.
+func (c *Command) explained(exit process.Exit, res stream.Result, stderr string) (kind stream.Kind, words string) {
+	format := cmp.Or(c.Format, FormatText)
+	if !res.Ended || format == FormatText {
+		words = stream.Reason(stderr)
+		kind = stream.KindOf(words)
 	}
-	return nil
+	if kind == stream.Unknown {
+		kind = stream.ExitKind(string(format), exit.Code)
+	}
+	if kind != stream.Limit && kind != stream.Denied && !blank(res.Text) {
+		kind = stream.Unknown
+	}
+	return kind, words
 }
 
-// explained is a failure that standard error explains in its last lines, if nobody
-// else does; nil = it does not.
-func explained(stderr, said string) error {
-	words := strings.Join(lastLines(stderr, 3), "\n")
+// until is how long a rate limit lasts, as the client tells it; 0 = it does not.
+func until(res stream.Result, words string, now time.Time) time.Duration {
+	at := res.ResetAt
 	switch {
-	case stream.LimitText(words):
-		return RetryAfter(failure(limited, said), stream.RetryHint(words))
-	case stream.DeniedText(words):
-		return Permanent(failure(denied, said))
+	case !at.IsZero():
+		return min(max(at.Sub(now), time.Second), longestHint)
+	case res.RetryAfter > 0:
+		return res.RetryAfter
 	}
-	return nil
+	if at = stream.ResetTime(words, now, time.Local); at.IsZero() {
+		return 0
+	}
+	return max(at.Sub(now), time.Second)
 }
 
-const (
-	limited = "rate limit"
-	denied  = "the provider does not accept the agent's login"
-)
+// longestHint bounds what is believed of a provider: the longest limits are of a week.
+const longestHint = 8 * 24 * time.Hour
+
+// isCommand reports whether a client may take a prompt for something else than a
+// prompt: "/clear", "@file", but not "/usr/bin is a folder".
+func isCommand(prompt string) bool {
+	word, _, _ := strings.Cut(prompt, "\n")
+	word, _, _ = strings.Cut(word, " ")
+	return len(word) > 1 && (word[0] == '@' || word[0] == '/' && !strings.Contains(word[1:], "/"))
+}
+
+func firstWord(prompt string) string {
+	word, _, _ := strings.Cut(oneLine(clip(prompt, 80)), " ")
+	return word
+}
+
+// sentence is what a failure is about, in front of the client's own words.
+func sentence(kind stream.Kind, prompt string) string {
+	switch kind {
+	case stream.Limit:
+		return "rate limit"
+	case stream.Denied:
+		return "the agent's login is missing, or the provider does not accept it"
+	case stream.Credit:
+		return "the provider's account has nothing left to pay with"
+	case stream.TooLong:
+		return "the prompt is too long"
+	case stream.NoModel:
+		return "the model cannot be used"
+	case stream.Command:
+		return "the prompt begins with " + firstWord(prompt) + ", which the client takes for a command or a file of its own: no model was asked"
+	}
+	return "the client refuses to run like this"
+}
 
 // failure is an error with the words of whoever knows more, if anybody does.
 func failure(kind, said string) error { return errors.New(strings.TrimSuffix(kind+": "+said, ": ")) }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/ralph-loop/ralph"
 )
@@ -97,4 +98,62 @@ type writes func()
 func (f writes) Write(p []byte) (int, error) {
 	f()
 	return len(p), nil
+}
+
+// TestLimitsEnd: what a client tells in a field goes before words, and is believed for
+// eight days.
+func TestLimitsEnd(t *testing.T) {
+	t.Parallel()
+	const failed = `{"type":"result","is_error":true,"api_error_status":429,"result":"You've hit your limit · resets in 2 hours"}`
+	event := func(at time.Time) string {
+		return fmt.Sprintf(`{"type":"rate_limit_event","rate_limit_info":{"status":"rejected","resetsAt":%d}}`, at.Unix())
+	}
+	retry := func(wait time.Duration) string {
+		return fmt.Sprintf(`{"type":"system","subtype":"api_retry","retry_delay_ms":%d,"error_status":429}`, wait.Milliseconds())
+	}
+	const day = 24 * time.Hour
+	for _, tt := range []struct {
+		name        string
+		agent       *ralph.Command
+		least, most time.Duration
+	}{
+		{"a field", sh("claude", says(event(time.Now().Add(day)), failed)), day - time.Hour, day},
+		{"one that has passed", sh("claude", says(event(time.Now().Add(-day)), failed)), time.Second, time.Second},
+		{"one that is far away", sh("claude", says(event(time.Now().Add(1000*day)), failed)), 8 * day, 8 * day},
+		{"words", sh("claude", says(failed)), time.Hour, 2 * time.Hour},
+		{"a long retry", sh("claude", says(retry(time.Hour), failed)), time.Hour, time.Hour},
+		{"the client's own pace", sh("claude", says(retry(500*time.Millisecond), failed)), time.Hour, 2 * time.Hour},
+		{"a header", sh("opencode", says(`{"type":"error","error":{"name":"APIError","data":{"message":"no","statusCode":429,"responseHeaders":{"retry-after":"7200"},"responseBody":"{}"}}}`)), time.Hour, 2 * time.Hour},
+		{"a header of a date that has passed", sh("opencode", says(`{"type":"error","error":{"data":{"message":"no","statusCode":429,"responseHeaders":{"retry-after":"Sun, 22 Nov 2020 23:15:00 GMT"}}}}`)), 0, 0},
+		{"standard error", sh("codex", "echo '429 Too Many Requests, retry after 2 hours' >&2; exit 1"), time.Hour, 2 * time.Hour},
+		{"nothing", sh("codex", "echo '429 Too Many Requests' >&2; exit 1"), 0, 0},
+		{"an exit status", sh("gemini", says(`{"type":"result","status":"error","error":{"message":"[API Error: no]"}}`)+"exit 173"), 0, 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			it := faultOf(t, tt.agent)
+			if it.Fault != ralph.FaultRateLimit || it.RetryAfter < tt.least || it.RetryAfter > tt.most {
+				t.Errorf("%s, %v, want %v to %v: %s", it.Fault, it.RetryAfter, tt.least, tt.most, it.Error)
+			}
+		})
+	}
+}
+
+// TestCommandPromptIsTold: before anything is known, that a client may not take a
+// prompt for one is a warning.
+func TestCommandPromptIsTold(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		preset, prompt string
+		warns          bool
+	}{
+		{"claude", "/review all of it", true}, {"claude", "/usr/bin is a folder", false}, {"claude", "Do /review", false},
+		{"gemini", "/init", true}, {"codex", "/review", false},
+	} {
+		c := named(t, tt.preset, "cat >/dev/null; echo done\n")
+		resp, _ := c.Run(t.Context(), ralph.Request{Dir: t.TempDir(), Prompt: tt.prompt})
+		if warns := strings.Contains(strings.Join(resp.Warnings, " "), "the prompt begins with /"); warns != tt.warns {
+			t.Errorf("%s, %q: %q", tt.preset, tt.prompt, resp.Warnings)
+		}
+	}
 }

@@ -14,6 +14,7 @@ import (
 
 // A feed takes what a client prints to where it belongs.
 type feed struct {
+	prompt       string
 	cancel       context.CancelCauseFunc
 	idle, linger time.Duration
 
@@ -84,26 +85,16 @@ func (f *feed) stderr(p []byte) {
 	f.reset()
 }
 
-// lastWords are what explains a failure that nothing explains: the last lines of
-// standard error, else of what is not of the stream's dialect.
+// lastWords are what explains a failure that nothing explains: the sentence of
+// standard error that does, else the last of what is not of the stream's dialect.
 func (f *feed) lastWords(res stream.Result) string {
-	if lines := lastLines(f.tail.String(), 3); len(lines) > 0 {
-		return strings.Join(lines, " | ")
+	if reason := stream.Reason(f.tail.String()); reason != "" {
+		return reason
 	}
 	if n := len(res.LastSkipped); n > 0 {
 		return res.LastSkipped[n-1]
 	}
 	return ""
-}
-
-func lastLines(text string, n int) []string {
-	var lines []string
-	for line := range strings.SplitSeq(text, "\n") {
-		if line = strings.TrimSpace(line); line != "" {
-			lines = append(lines, line)
-		}
-	}
-	return lines[max(len(lines)-n, 0):]
 }
 
 type writerFunc func(p []byte)

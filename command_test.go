@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -71,7 +72,9 @@ func TestCommandFaults(t *testing.T) {
 		{"stream, no end event", sh("claude", says(claudeDone)), ralph.FaultIncomplete, true, "without its end event"},
 		{"stream, cut line", sh("claude", "printf '%s' '"+claudeDone[:60]+"'"), ralph.FaultIncomplete, false, ""},
 		{"stream, exit 1 after its end event", sh("claude", says(claudeDone, claudeEnd)+"exit 1"), ralph.FaultError, true, "exit status 1"},
-		{"stream, dies at once", sh("claude", "echo 'unknown option' >&2; exit 2"), ralph.FaultError, false, "exit status 2: unknown option"},
+		{"stream, dies at once", sh("claude", "echo 'out of memory' >&2; exit 2"), ralph.FaultError, false, "exit status 2: out of memory"},
+		{"stream, does not know an option", sh("claude", "echo 'unknown option' >&2; exit 2"), ralph.FaultPermanent, false, "unknown option"},
+		{"stream, does not know an option that a tool of the agent named", sh("claude", says(claudeDone)+"echo 'unknown option' >&2; exit 2"), ralph.FaultIncomplete, true, "unknown option"},
 		{"not installed", &ralph.Command{Args: []string{"no-such-agent"}}, ralph.FaultPermanent, false, "no-such-agent"},
 		{"no arguments", &ralph.Command{}, ralph.FaultPermanent, false, "no Args"},
 		{"unknown format", sh("morse", "true"), ralph.FaultPermanent, false, "morse"},
@@ -205,7 +208,10 @@ func TestCommandVersion(t *testing.T) {
 		"leaves a child": {"setsid sleep 300 & echo $! >" + dir + "/pids; echo 1.0", "1.0", ""},
 	} {
 		program := filepath.Join(dir, strings.ReplaceAll(name, " ", "-"))
-		if err := os.WriteFile(program, []byte("#!/bin/sh\n"+tt.script+"\n"), 0o700); err != nil {
+		syscall.ForkLock.RLock() // a child of another test that inherits the file keeps it from being run
+		err := os.WriteFile(program, []byte("#!/bin/sh\n"+tt.script+"\n"), 0o700)
+		syscall.ForkLock.RUnlock()
+		if err != nil {
 			t.Fatal(err)
 		}
 		c := &ralph.Command{Args: []string{program, "--json"}, Env: []string{"EXTRA=1.0"}}

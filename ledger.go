@@ -176,11 +176,16 @@ func (f *feed) follow(r *ledgerReader, live bool) (end func() error) {
 	var panicked error
 	look := func(limit int) {
 		f.mu.Lock()
-		defer f.mu.Unlock()
-		panicked = cmp.Or(panicked, plugin.Call("Request.Live", func() error {
-			r.read(f.decoder.Session(), limit, f.decoder.Ledger)
+		session := f.decoder.Session()
+		f.mu.Unlock()
+		panicked = plugin.Call("Request.Live", func() error {
+			r.read(session, limit, func(p []byte) {
+				f.mu.Lock()
+				defer f.mu.Unlock()
+				f.decoder.Ledger(p)
+			})
 			return nil
-		}))
+		})
 	}
 	go func() {
 		defer close(stopped)

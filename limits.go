@@ -195,7 +195,7 @@ func (s State) compared() string {
 // not tell.
 func (s State) blind() (StopReason, string) {
 	l := s.Task.Limits
-	if l.CostUSD > 0 && l.Priced && s.Blind != "" {
+	if s.Blind != "" {
 		return StopCost, "cost_usd is a limit, but " + s.Blind
 	}
 	if l.iterations() >= 0 || l.Duration > 0 {
@@ -248,7 +248,7 @@ func (s State) spend(it Iteration) State {
 	if unknown != "" && unpriced(it.Fault) {
 		s.Unpriced++
 	}
-	if it.Fault == "" || it.Fault == FaultTimeout {
+	if l := s.Task.Limits; l.Priced && l.CostUSD > 0 && (it.Fault == "" || it.Fault == FaultTimeout) {
 		s.Blind = bound(unknown, maxDetail/2)
 	}
 	return s

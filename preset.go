@@ -38,6 +38,10 @@ type client struct {
 	preset  string
 	command Command
 	judge   judging
+	login   loginCheck
+	// commands says that it takes a prompt that begins with one of its commands, also
+	// of those that the workspace adds, for that and not for a prompt.
+	commands bool
 }
 
 // clients is all that is known of agents' clients beside their dialects, in the
@@ -56,6 +60,7 @@ func clients() []client {
 				ModelFlag: "--model",
 			},
 			judge: claudeJudge(),
+			login: claudeLogin(), commands: true,
 		},
 		{
 			format: FormatCodex, tells: Capabilities{Tokens: true, Model: true, Live: true, Session: true},
@@ -66,6 +71,7 @@ func clients() []client {
 				ModelFlag: "--model",
 			},
 			judge: codexJudge(),
+			login: codexLogin(),
 		},
 		{
 			format: FormatGemini, tells: Capabilities{Tokens: true, Model: true, Live: true, Session: true},
@@ -75,7 +81,7 @@ func clients() []client {
 				Args:      []string{"gemini", "--output-format", "stream-json", "--yolo", "--skip-trust"},
 				ModelFlag: "--model",
 			},
-			judge: geminiJudge(),
+			judge: geminiJudge(), commands: true,
 		},
 		{
 			format: FormatOpencode, zeros: true, tells: Capabilities{Cost: true, Tokens: true, Live: true, Session: true, RateLimits: true},
@@ -97,7 +103,7 @@ func clients() []client {
 				Args:      []string{"copilot", "--output-format", "json", "--allow-all-tools", "--allow-all-paths", "--no-ask-user", "--no-auto-update"},
 				ModelFlag: "--model",
 			},
-			judge: copilotJudge(),
+			judge: copilotJudge(), commands: true,
 		},
 		{
 			format: FormatAmp, tells: Capabilities{Tokens: true, Model: true, Live: true, Session: true},

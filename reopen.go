@@ -134,8 +134,8 @@ func (s State) goOn() State {
 	n := s.before(0, 0)
 	n.Iteration, n.Attempt = s.NextIteration, s.NextAttempt
 	n.Stop, n.Detail = "", ""
-	n.Late = 0                             // its prompt will quote all there is
-	n.Wait = cmp.Or(s.Wait, s.Unwaited)    // of a wait that was too long nothing was counted
+	n.Late = 0                          // its prompt will quote all there is
+	n.Wait = cmp.Or(s.Wait, s.Unwaited) // of a wait that was too long nothing was counted
 	if reason, detail := n.barred(); reason != "" {
 		s.Stop, s.Detail = reason, bound(detail, maxDetail)
 		return s

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph/internal/plugin"
+	"github.com/ralph-loop/ralph/internal/stream"
 )
 
 // A run is one call of Local.Run.
@@ -23,6 +24,7 @@ type run struct {
 	logErr     error       // the last
 	controlErr error       // of Control while an attempt ran
 	sinkErr    error       // of the last attempt's raw output
+	limit      string      // the words of the last rate limit; "" = the last attempt met none
 }
 
 // record appends an event and applies it: what is recorded and what is decided
@@ -236,11 +238,21 @@ func (r *run) await(ctx context.Context, left func() time.Duration) error {
 }
 
 func (r *run) waits(ctx context.Context, wait time.Duration) error {
-	why := "before the next retry"
+	text := fmt.Sprintf("waiting %v before the next retry", wait.Round(time.Millisecond))
 	if r.s.RateLimits > 0 {
-		why = "for the rate limit"
+		until := time.Now().Add(wait).In(r.zone()).Format("2006-01-02 15:04:05 MST")
+		text = fmt.Sprintf("waiting %v for the rate limit, until %s", wait.Round(time.Millisecond), until)
 	}
-	return r.record(ctx, Event{Kind: EventWaiting, Text: fmt.Sprintf("waiting %v %s", wait.Round(time.Millisecond), why)})
+	return r.record(ctx, Event{Kind: EventWaiting, Text: text})
+}
+
+// zone is the one in which the provider told when the limit is over, else UTC: the
+// words are those of this run, for an engine that resumes one knows none.
+func (r *run) zone() *time.Location {
+	if at := stream.ResetTime(r.limit, time.Now(), time.Local); !at.IsZero() {
+		return at.Location()
+	}
+	return time.UTC
 }
 
 // control lets Control change the state, and records what it changed.
@@ -302,6 +314,9 @@ func (r *run) iterate(ctx context.Context) error {
 // conclude has an answer judged and records the end of its attempt.
 func (r *run) conclude(ctx context.Context, m *midrun, ev Event) error {
 	it := r.judge(m.ctx, r.s, ev, m)
+	if r.limit = ""; it.Fault == FaultRateLimit {
+		r.limit = it.Error
+	}
 	if it.Fault == FaultInterrupted { // what was verified is verified
 		m.notice()
 	}

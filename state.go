@@ -65,7 +65,7 @@ type State struct {
 	LastCost *float64 `json:"last_cost,omitempty"`
 	Spent    *float64 `json:"spent,omitempty"`
 	Unpriced int      `json:"unpriced,omitempty"` // attempts of unknown cost, their own or their verification's
-	Blind    string   `json:"blind,omitempty"`    // why the cost of the last answer is not known; "" = it is
+	Blind    string   `json:"blind,omitempty"`    // why the cost of the last answer is not known, where Limits.Priced wants it; "" = it is
 
 	// Elapsed is the time spent running, verifying and waiting; Waited is how
 	// much of it was for rate limits. A wait is counted when it is decided on:

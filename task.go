@@ -31,6 +31,10 @@ type Task struct {
 	// how.
 	Success     string `json:"success,omitempty"`
 	HowVerified string `json:"how_verified,omitempty"`
+	// Method is how claims are verified in one word, the same for all tasks that are
+	// verified alike: external, semantic … It is for those who compare loops; nothing
+	// is decided by it. "" = nothing is said.
+	Method string `json:"method,omitempty"`
 	// Blocked is an optional second promise: "I cannot go on". "" = none.
 	Blocked string `json:"blocked,omitempty"`
 	// Match says which text counts as a promise. The zero value is

@@ -19,7 +19,7 @@ func (t Task) problems() []error {
 	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf("task: "+format, args...)) }
 	for _, f := range []struct{ name, text string }{
 		{"id", t.ID}, {"agent", t.Agent}, {"title", t.Title}, {"prompt", t.Prompt}, {"dir", t.Dir},
-		{"outcome", t.Outcome}, {"success", t.Success}, {"how_verified", t.HowVerified},
+		{"outcome", t.Outcome}, {"success", t.Success}, {"how_verified", t.HowVerified}, {"method", t.Method},
 	} {
 		if !utf8.ValidString(f.text) {
 			bad("%s is not valid UTF-8", f.name)

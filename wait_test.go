@@ -30,6 +30,7 @@ func TestWaitIsCountedAsItPasses(t *testing.T) {
 		l := ralph.Local{Runner: limited(5 * time.Hour)}
 		s := ralph.Start(ralph.Task{ID: "T", Prompt: "Do it."})
 		var due time.Time
+		const until = " for the rate limit, until 2000-01-01 05:00:00 UTC"
 		for i, want := range []struct{ run, elapsed, between time.Duration }{
 			{time.Hour, time.Hour, 30 * time.Minute},                // 3h30m are left
 			{time.Hour, 2 * time.Hour, 0},                           // 2h30m
@@ -42,7 +43,7 @@ func TestWaitIsCountedAsItPasses(t *testing.T) {
 			var err error
 			s, log, err = runLoop(t, ctx, l, s)
 			cancel()
-			if !strings.HasSuffix(waits(log.events(t))[0], " for the rate limit") {
+			if !strings.HasSuffix(waits(log.events(t))[0], until) {
 				t.Errorf("run %d: waits: %q", i+1, waits(log.events(t)))
 			}
 			if last := i == 4; last != (err == nil) || !last && !errors.Is(err, context.DeadlineExceeded) {
@@ -232,4 +233,27 @@ func waits(events []ralph.Event) []string {
 		}
 	}
 	return append(texts, "")
+}
+
+// TestWaitTellsTheProvidersTime: a wait says until when as the provider told it, which
+// is what a person can compare.
+func TestWaitTellsTheProvidersTime(t *testing.T) {
+	t.Parallel()
+	for words, want := range map[string]string{
+		"You've hit your limit · resets 9pm (America/New_York)": "waiting 2h0m0s for the rate limit, until 1999-12-31 21:00:00 EST",
+		"try again in 2 hours": "waiting 2h0m0s for the rate limit, until 2000-01-01 02:00:00 UTC",
+		"slow down":            "waiting 2h0m0s for the rate limit, until 2000-01-01 02:00:00 UTC",
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			l := ralph.Local{Runner: ralph.RunnerFunc(func(context.Context, ralph.Request) (ralph.Response, error) {
+				return ralph.Response{}, ralph.RetryAfter(errors.New(words), 2*time.Hour)
+			})}
+			_, log, _ := runLoop(t, ctx, l, ralph.Start(ralph.Task{ID: "T", Prompt: "Do it."}))
+			if got := waits(log.events(t))[0]; got != want {
+				t.Errorf("%q, want %q", got, want)
+			}
+		})
+	}
 }

@@ -130,6 +130,7 @@ type telling struct {
 	again           bool      // it was started more than once
 	end             int64     // of the last whole line
 	hook            hooked
+	each            func(ralph.Event, ralph.State) // nil = nobody; is told of each event that is applied, with the state after it
 }
 
 // tell reads a loop's journal. The error wraps [fs.ErrNotExist] if there is none, or
@@ -281,6 +282,9 @@ func (t *telling) line(l foundLine, line journalLine) error {
 	t.fold.apply(ev)
 	if ev.Kind == ralph.EventLoopStopped && ev.State != nil && ev.State.Stop == t.fold.s.Stop {
 		t.fold.s = *ev.State // whole, also if what came before could not be written
+	}
+	if t.each != nil {
+		t.each(ev, t.fold.s)
 	}
 	return nil
 }

@@ -130,8 +130,8 @@ func TestRedactLogFields(t *testing.T) {
 	t.Parallel()
 	said := []string{
 		"Answer.Ended", "Answer.Files", "Answer.Learnings", "Answer.Output",
-		"Iteration.Ended", "Iteration.Error", "Iteration.Files", "Iteration.Learnings", "Iteration.Verdict.Checks", "Iteration.Verdict.Feedback",
-		"State.Detail", "State.Ended", "State.Feedback", "State.Files", "State.Guidance", "State.Verdict.Checks", "State.Verdict.Feedback",
+		"Iteration.Ended", "Iteration.Error", "Iteration.Files", "Iteration.Learnings", "Iteration.Obstacle", "Iteration.Unseen", "Iteration.Verdict.Checks", "Iteration.Verdict.Feedback",
+		"State.Blind", "State.Detail", "State.Ended", "State.Feedback", "State.Files", "State.Guidance", "State.Lessons", "State.Obstacle", "State.Unseen", "State.Verdict.Checks", "State.Verdict.Feedback",
 		"Text",
 	}
 	task := []string{

@@ -120,7 +120,7 @@ func stand(e Entry, among []Entry) Standing {
 	}
 	last := map[string]Entry{} // of each task
 	for _, part := range partsOf(e, among) {
-		if !strings.HasSuffix(part.Loop, " (check)") { // of a box that was ticked before: no agent ran
+		if !isCheck(part.Loop) { // of a box that was ticked before: no agent ran
 			of.IterationsRun += part.State.Completed()
 		}
 		st.took(part)

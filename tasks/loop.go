@@ -67,6 +67,11 @@ func (r *session) drive(ctx context.Context, it Item, s ralph.State, l *loop) (r
 		Log:     ralph.ProgressLogFunc(func(logCtx context.Context, ev ralph.Event) error { return r.log(ctx, logCtx, ev) }),
 		Control: r.control, Output: r.Output, Workspace: r.Workspace, Evidence: r.Evidence,
 	}
+	if r.Learn != nil {
+		local.Learn = func(ctx context.Context, s ralph.State) (ralph.Lesson, error) {
+			return r.Learn(ctx, s, r.misses(), r.misses())
+		}
+	}
 	if l.check {
 		local.Workspace = func(context.Context, string) (string, []string, error) { return "", nil, nil }
 	}
@@ -157,7 +162,7 @@ func (r *session) append(ctx context.Context, ev ralph.Event) error {
 func (r *session) fresh(it Item, limits ralph.Limits) ralph.State {
 	task := ralph.Task{
 		ID: it.Key, Title: it.Text, Dir: r.Dir, Acceptance: it.Acceptance, Always: true,
-		Promise: r.Promise, Blocked: cmp.Or(r.Blocked, "BLOCKED"), Limits: limits, Guarded: r.guarded,
+		Promise: r.Promise, Blocked: cmp.Or(r.Blocked, "BLOCKED"), Limits: limits, Guarded: r.guarded, Method: r.Method,
 	}
 	if r.Verifier != nil {
 		task.Prompt = it.Describe() // for those who judge; the agent's prompt is made of the template

@@ -83,6 +83,13 @@ type Session struct {
 	// HowVerified tells the agent how an item is verified whose box is ticked: "the
 	// command `go test ./...` must succeed". "" = it is not told.
 	HowVerified string
+	// Method is the [ralph.Task.Method] of the items' loops.
+	Method string
+	// Learn says what the loop of an item that begins learns from earlier ones, see
+	// [ralph.Local.Learn]; progress.Dir.Learn is such a function. It is told how many
+	// iterations an item has, which is Misses, as its usual number and as the most that it
+	// may have. nil = nothing.
+	Learn func(ctx context.Context, s ralph.State, usual, most int) (ralph.Lesson, error)
 	// Pending are the items that are not verified, as an earlier run handed them to
 	// Keep: by key, why they were rejected, "" = nobody was asked. Of those, boxes
 	// that are ticked are no proof: the Verifier is asked first. One that was rejected

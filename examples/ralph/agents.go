@@ -137,10 +137,32 @@ func (s *session) runner() (*ralph.Command, error) {
 	return cmd, nil
 }
 
+// ready asks an agent's own check of its login, if it has one: a run that cannot work is
+// not begun. One that cannot be asked may work.
+func (e env) ready(agent ralph.Runner) error {
+	cmd, ok := agent.(*ralph.Command)
+	if !ok {
+		return nil
+	}
+	if err := cmd.Ready(e.ctx); errors.Is(err, ralph.ErrLogin) {
+		return fail(exitAgent, "%w", err)
+	}
+	return nil
+}
+
+// login is what an installed agent says of its login: no, if it says that; nothing else
+// is certain.
+func login(e env, c *ralph.Command) string {
+	if errors.Is(c.Ready(e.ctx), ralph.ErrLogin) {
+		return "no"
+	}
+	return ""
+}
+
 // runAgents prints a table of the known agents.
 func runAgents(e env, _ *shared, _ []string) error {
 	yes := map[bool]string{true: "yes"}
-	rows := [][]string{{"AGENT", "PROGRAM", "VERSION", "COST", "TOKENS", "SESSION", "RATE LIMITS"}}
+	rows := [][]string{{"AGENT", "PROGRAM", "VERSION", "COST", "TOKENS", "SESSION", "RATE LIMITS", "LOGIN"}}
 	for _, name := range ralph.Presets() {
 		c, err := ralph.Preset(name)
 		if err != nil {
@@ -154,7 +176,7 @@ func runAgents(e env, _ *shared, _ []string) error {
 			version = "installed"
 		}
 		tells := c.Format.Capabilities()
-		rows = append(rows, []string{name, c.Args[0], short(version, 40), yes[tells.Cost], yes[tells.Tokens], yes[tells.Session], yes[tells.RateLimits]})
+		rows = append(rows, []string{name, c.Args[0], short(version, 40), yes[tells.Cost], yes[tells.Tokens], yes[tells.Session], yes[tells.RateLimits], login(e, c)})
 	}
 	return columns(e.stdout, rows)
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"strings"
 
@@ -53,6 +54,21 @@ func (s *shared) checks(stated ralph.Verifier) (v ralph.Verifier, told string, e
 		v = verify.Guard{Verifier: v, Globs: s.guard}
 	}
 	return v, strings.Join(how, "; "), nil
+}
+
+// method names what the flags ask for beside what tasks say themselves, as definitions
+// name it, for those who compare loops.
+func (s *shared) method() string {
+	var all []string
+	for _, m := range []struct {
+		name  string
+		asked bool
+	}{{"external", s.verify != ""}, {"semantic", s.judge != ""}, {"held_out", s.exam != ""}, {"guard", len(s.guard) > 0}} {
+		if m.asked {
+			all = append(all, m.name)
+		}
+	}
+	return cmp.Or(strings.Join(all, "+"), "string_match")
 }
 
 // examined lays the exam over what a verifier looks at, if there is one.

@@ -117,7 +117,7 @@ func commands() []command {
 			short: "report everything that is wrong with a task file"},
 		{name: "task prompt", action: only(printPrompt), example: "ralph task prompt",
 			short: "print what an agent must be told to write definitions"},
-		{name: "log", args: "FILE", takes: "one FILE, an execution log or a progress.txt, or the ID of a loop", action: only(runLog), example: "ralph log .ralph/log.jsonl",
+		{name: "log", args: "[FILE]", takes: "one FILE, an execution log or a progress.txt, or the ID of a loop", action: only(runLog), example: "ralph log .ralph/log.jsonl",
 			short: "print an execution log, a progress.txt or what is on record of a loop as a table"},
 		{name: "agents", action: only(runAgents), example: "ralph agents",
 			short: "list the known agents, which are installed, and what each can tell"},

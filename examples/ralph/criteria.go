@@ -55,6 +55,9 @@ func (s *shared) judgeNamed(name, model string) (ralph.Runner, error) {
 	return judge, s.bounded("the judge: ", judge)
 }
 
+// learns reports whether loops are to learn from earlier ones.
+func (c criteria) learns() bool { return c.learn || c.config.Learn && !c.given["learn"] }
+
 func (c criteria) verifier() spec.TaskVerifier { return spec.Verifier(c.env) }
 
 // task returns what is run for one agent's part of a definition, if that can be

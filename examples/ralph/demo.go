@@ -32,7 +32,9 @@ func runDemo(e env, f *shared, _ []string) error {
 	}
 	agent := &ralph.Command{Args: []string{self, "demo-agent"}} // as an agent's client is run
 	if f.agent != "" || f.agentCmd != "" {
-		agent, err = f.command(e, nil, "")
+		if agent, err = f.command(e, nil, ""); err == nil {
+			err = e.ready(agent)
+		}
 	} else {
 		err = f.bounded("", agent)
 	}

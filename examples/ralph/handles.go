@@ -25,6 +25,7 @@ type shared struct {
 	always, strict, dryRun                           bool
 	acceptConfig, trust                              bool
 	allBoxes, anew, share, resumed, warned, launched bool
+	learn, summary                                   bool
 
 	max, stalls, maxBlocked                          int
 	maxTokens, judgeBytes                            int64
@@ -102,6 +103,9 @@ func (s *shared) handles() []handle {
 		{"max-cost", slices.Concat(loops, limit), &s.maxCost, "stop at this cost in `USD` (0: no limit)", nil},
 		{"max-tokens", slices.Concat(loops, limit), &s.maxTokens, "stop at this `NUMBER` of tokens, input and output (0: no limit)", nil},
 		{"max-duration", slices.Concat(loops, limit, start), &s.maxDuration, "stop after this `TIME` of running, verifying and waiting, like 8h (0: no limit)", nil},
+		{"learn", modes, &s.learn, "take the number of iterations, but no more than --max, and what the agent is to heed from what earlier loops here have shown ('ralph log --summary')", nil},
+		{"learn", run, &s.learn, "take the number of iterations and what the agent is to heed from what earlier loops here have shown ('ralph log --summary'); never more iterations than are configured; learn: true below ralph: in the configuration does so, too", nil},
+		{"summary", []string{"log"}, &s.summary, "print what loops have shown, by agent and method of verification: of a file or a loop, of a `FOLDER` of records, or of this workspace's", nil},
 		{"prices", loops, &s.prices, "a JSON `FILE` of what models cost, over the built-in prices (" + ralph.PricesDate + "): {\"MODEL\": {\"input\": 3, \"output\": 15}}, in USD for a million tokens; by it the cost of a client that tells none is estimated", s.readPrices},
 		{"stalls", slices.Concat(modes, demo, start, limit), &s.stalls, "stop after `N` iterations in a row that changed nothing in the workspace (0: never)", s.isStalls},
 		{"stalls", run, &s.stalls, "stop after `N` iterations in a row that changed nothing in the workspace (0: never); of definitions, or with --slots or --worktrees, each loop by itself", s.isStalls},

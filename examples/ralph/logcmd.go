@@ -15,12 +15,13 @@ import (
 
 // runLog prints an execution log, a progress.txt or a loop's journal as a table.
 func runLog(e env, s *shared, args []string) error {
-	file, err := ralph.OpenFile(args[0])
-	if errors.Is(err, fs.ErrNotExist) {
-		if dir, loops, found := s.meant(e, args[0]); found == nil {
-			file, err = ralph.OpenFile(dir.File(loops[0].Loop))
-		}
+	switch {
+	case s.summary:
+		return s.summarize(e, strings.Join(args, ""))
+	case len(args) == 0:
+		return fail(exitUsage, "log takes one FILE, an execution log or a progress.txt, or the ID of a loop, not 0 arguments; 'ralph help log' tells more")
 	}
+	file, _, err := s.openLog(e, args[0])
 	if err != nil {
 		return err
 	}
@@ -46,6 +47,75 @@ func runLog(e env, s *shared, args []string) error {
 	}
 	_, err = fmt.Fprintln(e.stdout, summary)
 	return err
+}
+
+// openLog opens a file, or the journal of a loop, of a kind.
+func (s *shared) openLog(e env, name string) (file *os.File, kind progress.Kind, err error) {
+	file, err = ralph.OpenFile(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		if dir, loops, found := s.meant(e, name); found == nil {
+			kind = loops[0].Kind
+			file, err = ralph.OpenFile(dir.File(loops[0].Loop))
+		}
+	}
+	return file, kind, err
+}
+
+// summarize prints what loops have shown: those of a file, a loop, a folder of records, or
+// this workspace.
+func (s *shared) summarize(e env, of string) error {
+	h, err := s.history(e, of)
+	if err != nil {
+		return wrong(err)
+	}
+	rows := [][]string{{"AGENT", "METHOD", "LOOPS", "VERIFIED", "ITERATIONS", "COST", "REJECTIONS"}}
+	loops := 0
+	for _, st := range h.Stats {
+		loops += st.Loops
+		iterations, why, n := "", "", 0
+		if st.Verified > 0 {
+			iterations = fmt.Sprintf("%d/%d", st.Iterations(50, 1), st.Iterations(95, 1))
+		}
+		cost := st.Usage.Cost()
+		if st.Unpriced > 0 && st.Usage.CostUSD != nil {
+			cost += fmt.Sprintf(" (unknown: %d)", st.Unpriced)
+		}
+		for _, r := range st.Rejections {
+			if n += r.Loops; why == "" {
+				why = fmt.Sprintf(", %dx: %s", r.Loops, short(r.Text, 80))
+			}
+		}
+		rows = append(rows, []string{st.Agent, st.Method, fmt.Sprint(st.Loops), fmt.Sprint(st.Verified), iterations, cost, fmt.Sprint(n) + why})
+	}
+	columns(e.stdout, rows)
+	skipped := ""
+	if h.Skipped > 0 {
+		skipped = fmt.Sprintf("; %s could not be read", plural(h.Skipped, "record"))
+	}
+	_, err = fmt.Fprintf(e.stdout, "%s%s; iterations are those of verified loops for each acceptance criterion: median/95th percentile\n", plural(loops, "loop"), skipped)
+	return err
+}
+
+func (s *shared) history(e env, of string) (progress.History, error) {
+	if of == "" {
+		dir, err := s.found(e)
+		if err != nil {
+			return progress.History{}, err
+		}
+		return dir.History(e.ctx)
+	}
+	if isFolder(of) == nil {
+		return (&progress.Dir{Path: of, Redactor: redact()}).History(e.ctx)
+	}
+	file, kind, err := s.openLog(e, of)
+	if err != nil {
+		return progress.History{}, err
+	}
+	defer file.Close()
+	if kind == progress.KindSession || kind == progress.KindPipeline {
+		return progress.History{}, fail(exitConfig, "%s is a run of many loops; 'ralph log --summary' tells of all here, and with an execution log of those in it", of)
+	}
+	return progress.ReadHistory(file)
 }
 
 // colour is that of what came of an iteration, 0 = none.

@@ -82,6 +82,9 @@ func (f *modeFlags) run(e env, args []string) error {
 		_, err := local.Run(e.ctx, state)
 		return dry.end(err)
 	}
+	if err := s.ready(runner); err != nil {
+		return err
+	}
 	if specs := s.specs(); f.mode != "prompt" {
 		if !filepath.IsAbs(specs) {
 			specs = filepath.Join(s.project, specs)
@@ -212,7 +215,7 @@ func (s *session) loop(runner ralph.Runner, text string) (*ralph.Local, ralph.St
 	limits := s.limits()
 	limits.Retries, limits.Failures = retries, 1
 	state := ralph.Start(ralph.Task{
-		ID: s.mode, Prompt: text, Dir: s.project, HowVerified: how, Promise: s.promise,
+		ID: s.mode, Prompt: text, Dir: s.project, HowVerified: how, Method: s.method(), Promise: s.promise,
 		Match: ralph.Match(strings.ReplaceAll(s.match, "-", "_")), Blocked: s.blocked, Always: s.always, Limits: limits,
 	})
 	if err := state.Err(); err != nil {
@@ -262,6 +265,13 @@ func (s *session) start(l *ralph.Local, state ralph.State) error {
 	if j != nil {
 		defer j.Close()
 		state = j.State
+	}
+	if s.learn && dir != nil {
+		most := 0
+		if s.given["max"] {
+			most = s.max
+		}
+		l.Learn = func(ctx context.Context, st ralph.State) (ralph.Lesson, error) { return dir.Learn(ctx, st, 10, most) }
 	}
 	file, err := newLog(filepath.Join(s.home, "logs"), time.Now())
 	if err != nil {

@@ -48,6 +48,9 @@ func (w *work) pipeline(kind tasks.Kind) error {
 	if err := w.trusted(w.env, w.file, r.strangers()...); err != nil {
 		return err
 	}
+	if err := r.ready(); err != nil {
+		return err
+	}
 	if err := r.resume(); err != nil {
 		return err
 	}
@@ -77,12 +80,15 @@ func (w *work) piped(kind tasks.Kind) (*piped, error) {
 	if w.place != nil {
 		r.p.Record = w.place.Under("")
 	}
-	if kind != tasks.KindDefinitions {
-		return r, r.list(kind)
-	}
 	c, err := w.criteria(w.project)
 	if err != nil {
 		return nil, err
+	}
+	if c.learns() && w.place != nil {
+		r.p.Learn = w.place.Learn
+	}
+	if kind != tasks.KindDefinitions {
+		return r, r.list(kind)
 	}
 	c.env.Redact = r.p.Redact
 	r.c, r.p.Config, r.p.Source = c, c.config, &pipeline.File{Path: w.file}
@@ -93,7 +99,12 @@ func (w *work) piped(kind tasks.Kind) (*piped, error) {
 // list has the items of a list as tasks: each is one agent's, who says when it is done.
 func (r *piped) list(kind tasks.Kind) (err error) {
 	l := pipeline.List{Source: r.source(r.file, kind)}
-	r.p.Source, r.p.Task, r.p.Stages = l, l.Task, []string{""}
+	r.p.Source, r.p.Stages = l, []string{""}
+	r.p.Task = func(d spec.Definition, agent string) (ralph.Task, error) {
+		t, err := l.Task(d, agent)
+		t.Method = r.method()
+		return t, err
+	}
 	if r.p.Verifier, r.p.HowVerified, err = r.checks(nil); r.p.Verifier == nil {
 		r.p.Verifier = verify.String{}
 	}
@@ -179,6 +190,24 @@ func (r *piped) client(name string) (*ralph.Command, error) {
 		r.agent = cmd
 	}
 	return cmd, err
+}
+
+// ready asks the clients of all agents for their logins, each once.
+func (r *piped) ready() error {
+	asked := map[string]bool{}
+	for _, order := range r.s.Orders {
+		for _, agent := range order {
+			cmd, err := r.client(r.c.config.Client(agent))
+			if err == nil && !asked[cmd.Args[0]] {
+				asked[cmd.Args[0]] = true
+				err = r.env.ready(cmd)
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // runner is the agent of a stage, in its folder.

@@ -210,7 +210,14 @@ func (w *work) list(kind tasks.Kind) error {
 	}
 	s := &tasks.Session{
 		Source: source, Runner: w.agent, Dir: w.project, Template: text, Path: absolute(w.file), Feature: w.feature(),
-		Progress: absolute(w.progress), Output: w.output, Limits: w.limits(), Verifier: verifier, HowVerified: how,
+		Progress: absolute(w.progress), Output: w.output, Limits: w.limits(), Verifier: verifier, HowVerified: how, Method: w.method(),
+	}
+	c, err := w.criteria(w.project)
+	if err != nil {
+		return err
+	}
+	if c.learns() && w.place != nil {
+		s.Learn = w.place.Learn
 	}
 	kept := tasks.PendingFile{Redact: redact().String}
 	if w.place != nil {
@@ -235,6 +242,9 @@ func (w *work) list(kind tasks.Kind) error {
 		s.Runner = dry
 		_, err := s.Run(w.ctx)
 		return dry.end(err)
+	}
+	if err := w.ready(w.agent); err != nil {
+		return err
 	}
 	w.meta = w.shared.meta(w.env, w.file, w.agent, criteria{shared: &w.shared}.terms())
 	if err := w.begin(text, openItems(items), cmp.Or(w.max, 10), changed(text, w.project, w.meta)); err != nil {

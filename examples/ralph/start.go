@@ -94,7 +94,7 @@ func (f *startFlags) build(e env) (hold *progress.Hold, err error) {
 	f.kept = &ralph.OwnStore{Store: &ralph.MemoryStore{}}
 	h := &ralph.Hook{
 		Store: f.kept, Verifier: verifier, Inject: f.relay.Inject, Delay: -1, Recovery: -1,
-		Task: ralph.Task{Dir: project, HowVerified: how, Match: ralph.Match(strings.ReplaceAll(f.match, "-", "_")), Blocked: f.blocked, Limits: f.limits()},
+		Task: ralph.Task{Dir: project, HowVerified: how, Method: f.method(), Match: ralph.Match(strings.ReplaceAll(f.match, "-", "_")), Blocked: f.blocked, Limits: f.limits()},
 		Notify: func(ctx context.Context, n ralph.Notice) {
 			f.relay.Notify(ctx, n)
 			if !f.background && (f.program == nil || !tty(e.stdin)) { // else nobody reads it, or the client has the screen

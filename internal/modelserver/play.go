@@ -55,6 +55,13 @@ func (s *Server) play(w http.ResponseWriter, r *http.Request, d dialect, q Reque
 		if t.RetryAfter > 0 {
 			w.Header().Set("Retry-After", strconv.Itoa(int(t.RetryAfter/time.Second)))
 		}
+		for name, value := range t.Header {
+			w.Header().Set(name, value)
+		}
+		if t.Body != "" {
+			writeJSON(w, t.Status, json.RawMessage(t.Body))
+			return
+		}
 		d.fail(w, t.Status, http.StatusText(t.Status)+" (scripted)")
 		return
 	}

@@ -27,6 +27,11 @@ type Turn struct {
 	// RetryAfter is told to the client along with Status, in whole seconds.
 	// 0 = not told.
 	RetryAfter time.Duration
+	// Body is what is sent with Status, as a vendor writes it. "" = a short error
+	// in the words of the API.
+	Body string
+	// Header is sent along with Status.
+	Header map[string]string
 	// Break is how the answer goes wrong after it has begun.
 	Break Break
 

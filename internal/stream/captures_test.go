@@ -32,6 +32,9 @@ func decode(t testing.TB, format string, data []byte, size int, o Options) Resul
 	return d.Result()
 }
 
+// captured is about when the real clients printed what is in the files.
+var captured = time.Date(2026, 11, 22, 13, 20, 0, 0, time.UTC)
+
 func (r Result) describe() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "text      %q\n", r.Text)
@@ -55,8 +58,8 @@ func (r Result) describe() string {
 	case r.Ended:
 		end = "ended well"
 	}
-	if r.RateLimited {
-		end += ", rate limited"
+	if r.Kind != Unknown {
+		end += ", " + string(r.Kind)
 	}
 	if !r.ResetAt.IsZero() {
 		end += " until " + r.ResetAt.Format(time.RFC3339)
@@ -64,8 +67,8 @@ func (r Result) describe() string {
 	if r.RetryAfter != 0 {
 		end += " for " + r.RetryAfter.String()
 	}
-	if r.Denied {
-		end += ", denied"
+	if at := ResetTime(r.Words, captured, time.UTC); !at.IsZero() {
+		end += " until, in words, " + at.Format(time.RFC3339)
 	}
 	fmt.Fprintf(&b, "end       %s\n", end)
 	if r.Message != "" {

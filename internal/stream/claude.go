@@ -14,7 +14,7 @@ func claudeDialect() dialect {
 	content := jsonlines.Keys("type", "text", "name").With("input", toolInput())
 	message := jsonlines.Keys("id", "model").With("content", content).With("usage", claudeTokens())
 	want := jsonlines.Keys("type", "subtype", "session_id", "model", "parent_tool_use_id", "error", "is_api_error_message",
-		"api_error_status", "is_error", "result", "total_cost_usd", "terminal_reason", "num_turns", "isSidechain", "isReplay").
+		"api_error_status", "error_status", "retry_delay_ms", "is_error", "result", "total_cost_usd", "terminal_reason", "num_turns", "isSidechain", "isReplay").
 		With("message", message).With("usage", claudeTokens()).With("errors", jsonlines.Filter{}).
 		With("modelUsage", jsonlines.Filter{"*": jsonlines.Keys("inputTokens", "outputTokens", "cacheReadInputTokens", "cacheCreationInputTokens")}).
 		With("rate_limit_info", jsonlines.Keys("status", "resetsAt")).
@@ -43,9 +43,9 @@ func claudeLine(d *Decoder, v *jsonlines.Value) {
 		}
 	case "rate_limit_event":
 		if v.Str("rate_limit_info", "status") == "rejected" {
-			d.limit = limit{hit: true}
+			d.hint = hint{kind: Limit}
 			if at := v.Int("rate_limit_info", "resetsAt"); at > 0 {
-				d.limit.reset = time.Unix(at, 0).UTC()
+				d.hint.reset = time.Unix(at, 0).UTC()
 			}
 		}
 	case "result":
@@ -82,6 +82,10 @@ func claudeSystem(d *Decoder, v *jsonlines.Value) {
 		}
 	case "api_retry":
 		d.retry()
+		// Shorter ones are the client's own pace, and are over when it gives up.
+		if wait := time.Duration(v.Int("retry_delay_ms")) * time.Millisecond; statusKind(v.Int("error_status")) == Limit && wait >= time.Minute {
+			d.hint.after = min(wait, maxWait)
+		}
 	}
 }
 
@@ -119,10 +123,17 @@ func claudeMessage(d *Decoder, v *jsonlines.Value, subAgent bool) {
 func claudeTrouble(d *Decoder, v *jsonlines.Value) {
 	d.status(v.Int("api_error_status"))
 	switch v.Str("error") {
-	case "rate_limit":
-		d.limit.hit = true
-	case "authentication_failed":
-		d.res.Denied = true
+	case "rate_limit", "overloaded":
+		d.tells(Limit)
+	case "authentication_failed", "oauth_org_not_allowed", "account_on_hold", "verification_required", "cloud_credential_error":
+		d.tells(Denied)
+	case "billing_error":
+		d.tells(Credit)
+	case "model_not_found":
+		d.tells(NoModel)
+	}
+	if v.Str("terminal_reason") == "prompt_too_long" {
+		d.tells(TooLong)
 	}
 }
 
@@ -161,6 +172,11 @@ func claudeResult(d *Decoder, v *jsonlines.Value) {
 		return
 	}
 	d.overcome()
+	if turns, ok := v.Number("num_turns"); ok && turns == 0 && d.full == nil && d.res.Usage.Requests == 0 {
+		d.res.Unasked = true // the prompt was a command of the client's, which answers itself
+		d.notice(v.Str("result"))
+		return
+	}
 	d.final = v.Get("result").Long()
 	if d.full == nil && d.final != nil && d.show != nil {
 		d.display(d.final.String())

@@ -10,7 +10,7 @@ import (
 // clineDialect is that of cline --json: agent events and a run_result in newer
 // versions, lines of say and ask in older ones.
 func clineDialect() dialect {
-	event := jsonlines.Keys("type", "contentType", "text", "toolName", "totalInputTokens", "totalOutputTokens", "totalCacheReadTokens", "totalCacheWriteTokens", "totalCost").
+	event := jsonlines.Keys("type", "contentType", "text", "toolName", "totalInputTokens", "totalOutputTokens", "totalCacheReadTokens", "totalCacheWriteTokens", "totalCost", "errorClass").
 		With("error", jsonlines.Keys("message")).With("input", toolInput().With("commands", jsonlines.Filter{}))
 	want := jsonlines.Keys("type", "say", "ask", "text", "partial", "finishReason", "parentAgentId").With("event", event).
 		With("usage", jsonlines.Keys("inputTokens", "outputTokens", "cacheReadTokens", "cacheWriteTokens", "totalCost")).With("model", jsonlines.Keys("id"))
@@ -73,6 +73,9 @@ func clineEvent(d *Decoder, e *jsonlines.Value) {
 		d.tell()
 	case "error":
 		d.notice(e.Str("error", "message"))
+		if e.Str("errorClass") == "auth" {
+			d.tells(Denied)
+		}
 	}
 }
 

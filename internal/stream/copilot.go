@@ -51,8 +51,11 @@ func copilotTurn(d *Decoder, kind string, data *jsonlines.Value) {
 		d.restart()
 	case "session.error":
 		d.status(data.Int("statusCode"))
-		if data.Str("errorType") == "rate_limit" {
-			d.limit.hit = true
+		switch data.Str("errorType") {
+		case "rate_limit":
+			d.tells(Limit)
+		case "authentication":
+			d.tells(Denied)
 		}
 		d.fail(data.Str("message"))
 	}

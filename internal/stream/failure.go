@@ -1,38 +1,144 @@
 package stream
 
-import (
-	"strconv"
-	"strings"
-	"time"
+import "strings"
+
+// A Kind is what a failure is about, as far as it decides what to do.
+type Kind string
+
+const (
+	Unknown Kind = ""                 // may pass: retried
+	Limit   Kind = "rate limit"       // passes: waited for
+	Denied  Kind = "login"            // the others do not pass by themselves
+	Credit  Kind = "credit"           // nothing left to pay with
+	TooLong Kind = "prompt too long"  // for the model, or for the client
+	NoModel Kind = "model"            // it does not exist, or not for this login
+	Setup   Kind = "set-up"           // how the client is called or configured
+	Command Kind = "client's command" // the prompt was taken for one
 )
 
-// LimitText reports whether a provider's error message is about a rate limit.
-// It is for error messages only: an agent may talk about limits for other
-// reasons. The limits of a context or of the number of turns are others.
-func LimitText(message string) bool {
-	m := strings.ToLower(message)
-	for _, sign := range []string{"rate limit", "rate_limit", "ratelimit", "too many requests", "usage limit", "resource_exhausted",
-		"out of extra usage", "quota exceeded", "exceeded your current quota", "session limit", "hour limit", "daily limit", "weekly limit", "monthly limit"} {
-		if strings.Contains(m, sign) {
-			return true
-		}
-	}
-	return hasNumber(m, "429") || hasNumber(m, "529") ||
-		strings.Contains(m, "hit your") && strings.Contains(m, "limit") ||
-		strings.Contains(m, "limit reached") && strings.Contains(m, "reset")
+// Lasts reports whether trying again cannot help.
+func (k Kind) Lasts() bool { return k != Unknown && k != Limit }
+
+// A sign is what marks words as a failure of a kind: all of the texts, in lower case.
+type sign struct {
+	kind  Kind
+	texts []string
 }
 
-// DeniedText reports whether a provider's error message says that the agent is
-// not logged in or that its key is not accepted.
-func DeniedText(message string) bool {
-	m := strings.ToLower(message)
-	for _, sign := range []string{"invalid api key", "invalid x-api-key", "incorrect api key", "please run /login", "not logged in", "authentication_error",
-		"not authenticated", "unauthorized", "login required", "please log in", "api key not valid", "no api key"} {
-		if strings.Contains(m, sign) {
-			return true
+// signs are the words of providers and clients, most telling first: the first row
+// that fits decides. What is not here is retried like any fault: errors in other
+// languages, of providers that nobody has met, and words that clients also use for
+// what passes.
+func signs() []sign {
+	rows := func(kind Kind, texts ...string) []sign {
+		var signs []sign
+		for _, text := range texts {
+			signs = append(signs, sign{kind, strings.Split(text, " … ")})
+		}
+		return signs
+	}
+	var all []sign
+	for _, group := range [][]sign{
+		// Google's limits of a minute and of a day have the words of others' empty accounts.
+		rows(Limit, "quota exceeded for metric", "ai.google.dev/gemini-api/docs/rate-limits", "exhausted your capacity", "exhausted your daily quota", "resource has been exhausted", "resource_exhausted"),
+		rows(Credit, "insufficient_quota", "check your plan and billing details", "credit balance is too low", "balance is too low", "payment required",
+			"requires more credits", "insufficient credits", "insufficient balance", "insufficient funds", "out of credits", "out of usage credits", "no credits left", "billing_error", "billing_not_active", "billing hard limit"),
+		rows(TooLong, "prompt is too long", "input is too long", "context_length_exceeded", "context_too_large", "maximum context length", "model's context window", "exceeds the context window", "exceeds the model's context",
+			"input token count … exceeds", "request too large", "request_too_large", "stdin input exceeds"),
+		rows(NoModel, "model_not_found", "model not found", "issue with the selected model", "model … does not exist", "model … is not found", "is not found for api version", "model … not found on provider", "require an explicit model", "model … is not available for your", "model … is not supported when", "unknown model", "no such model", "providermodelnotfounderror", "no model configured", "no model specified", "no model was specified"),
+		rows(Setup, "cannot be used with root", "not inside a trusted directory", "not running in a trusted directory", "unknown option", "unknown argument", "unexpected argument", "unrecognized option", "unknown flag", "unknown command",
+			"printed its usage", "requires a local model provider", "error loading config", "fix the configuration file", "configuration is invalid", "config file at … is not valid", "error in … settings.json"),
+		rows(Denied, "invalid api key", "invalid x-api-key", "incorrect api key", "api key not valid", "api_key_invalid", "no api key", "missing api key", "api key is missing", "api key required", "missing environment variable: `", "must specify the gemini_api_key",
+			"please run /login", "not logged in", "not authenticated", "not signed in", "unauthorized", "authentication_error", "authentication required", "failed to authenticate", "manual authorization is required", "invalid auth method", "no authentication information", "login required", "login expired", "please log in", "oauth token revoked", "oauth token has expired", "organization has been disabled",
+			"token_expired", "refresh token was already used", "access token could not be refreshed"),
+		rows(Limit, "rate limit", "rate_limit", "rate-limit", "ratelimit", "too many requests", "usage limit", "out of extra usage", "quota exceeded", "exceeded your current quota", "session limit", "hour limit", "daily limit", "weekly limit", "monthly limit",
+			"hit your … limit", "limit reached … reset", "limit exceeded … try again"),
+	} {
+		all = append(all, group...)
+	}
+	return all
+}
+
+// KindOf reads what an error message is about. It is for error messages only, of a
+// provider or a client: an agent may talk about limits for other reasons.
+func KindOf(message string) Kind {
+	m := plain(message)
+	for _, s := range signs() {
+		if holds(m, s.texts) {
+			return s.kind
 		}
 	}
-	return hasNumber(m, "401") || hasNumber(m, "403")
+	for _, status := range []struct {
+		number string
+		kind   Kind
+	}{{"402", Credit}, {"429", Limit}, {"529", Limit}, {"401", Denied}, {"403", Denied}} {
+		if hasNumber(m, status.number) {
+			return status.kind
+		}
+	}
+	return Unknown
+}
+
+// holds reports whether text holds the texts, one after the other.
+func holds(text string, texts []string) bool {
+	for _, t := range texts {
+		_, rest, ok := strings.Cut(text, t)
+		if !ok {
+			return false
+		}
+		text = rest
+	}
+	return true
+}
+
+// plain is a message in lower case, with plain spaces and apostrophes.
+func plain(message string) string { return lower(evened(message)) }
+
+func evened(message string) string {
+	return strings.NewReplacer("\u00a0", " ", "\u202f", " ", "\u2009", " ", "’", "'").Replace(message)
+}
+
+// lower does not change where a letter stands, whatever else is in the text.
+func lower(text string) string {
+	b := []byte(text)
+	for i, c := range b {
+		if c >= 'A' && c <= 'Z' {
+			b[i] = c + 'a' - 'A'
+		}
+	}
+	return string(b)
+}
+
+// statusKind is what an HTTP status says.
+func statusKind(code int64) Kind {
+	switch code {
+	case 429, 529:
+		return Limit
+	case 401, 403:
+		return Denied
+	case 402:
+		return Credit
+	case 413:
+		return TooLong
+	}
+	return Unknown
+}
+
+// ExitKind is what a client's exit status says beside its words. Gemini exits with
+// an HTTP status modulo 256, and has codes of its own from 41.
+func ExitKind(format string, code int) Kind {
+	if format != "gemini" {
+		return Unknown
+	}
+	switch code {
+	case 41:
+		return Denied
+	case 52, 55: // its configuration, a folder that it does not trust
+		return Setup
+	case 401 % 256, 402 % 256, 403 % 256, 429 % 256:
+		return statusKind(int64(code + 256))
+	}
+	return Unknown
 }
 
 // hasNumber reports whether a number stands by itself in text: not in a name, a
@@ -67,78 +173,4 @@ func partOfNumber(text string, before bool) bool {
 		return after >= '0' && after <= '9'
 	}
 	return next == '_' || next >= '0' && next <= '9' || next >= 'a' && next <= 'z'
-}
-
-// maxHint is the longest wait that a message's words are believed.
-const maxHint = 7 * 24 * time.Hour
-
-// RetryHint reads "try again in 3 hours 5 minutes", "retry after 20s" and the
-// like. 0 = no hint.
-func RetryHint(message string) time.Duration {
-	m := strings.ToLower(message)
-	at := -1
-	for _, lead := range []string{"try again in ", "retry after ", "retry in ", "resets in ", "reset in ", "reset after ", "retrydelay"} {
-		if n := strings.Index(m, lead); n >= 0 {
-			at = n + len(lead)
-			break
-		}
-	}
-	if at < 0 {
-		return 0
-	}
-	var total time.Duration
-	for rest := m[at:]; ; {
-		rest = strings.TrimLeft(rest, ` ,:"\`)
-		rest = strings.TrimPrefix(rest, "and ")
-		n := 0
-		for n < len(rest) && (rest[n] >= '0' && rest[n] <= '9' || rest[n] == '.') {
-			n++
-		}
-		amount, err := strconv.ParseFloat(strings.TrimRight(rest[:n], "."), 64)
-		if err != nil {
-			break
-		}
-		rest = strings.TrimLeft(rest[n:], " ")
-		u := 0
-		for u < len(rest) && rest[u] >= 'a' && rest[u] <= 'z' {
-			u++
-		}
-		unit := unitOf(rest[:u])
-		if unit == 0 {
-			break
-		}
-		total += time.Duration(min(amount*float64(unit), float64(maxHint)))
-		rest = rest[u:]
-		if total > maxHint {
-			return maxHint
-		}
-	}
-	return total
-}
-
-// resetTime reads the time, in Unix seconds, that follows a message after a bar:
-// "usage limit reached|1767225600". Zero = none.
-func resetTime(message string) time.Time {
-	digits := message[strings.LastIndexByte(message, '|')+1:]
-	at, err := strconv.ParseInt(digits, 10, 64)
-	if err != nil || len(digits) != 10 || len(digits) == len(message) || at < 0 {
-		return time.Time{}
-	}
-	return time.Unix(at, 0).UTC()
-}
-
-func unitOf(name string) time.Duration {
-	switch name {
-	case "ms", "milliseconds":
-		return time.Millisecond
-	case "s", "sec", "secs", "second", "seconds":
-		return time.Second
-	case "m", "min", "mins", "minute", "minutes":
-		return time.Minute
-	case "h", "hr", "hrs", "hour", "hours":
-		return time.Hour
-	case "d", "day", "days":
-		return 24 * time.Hour
-	}
-	return 0
 }

@@ -180,7 +180,7 @@ func TestOtherSessions(t *testing.T) {
 	} {
 		for _, size := range []int{0, 1} {
 			got := decode(t, tt.format, tt.data, size, Options{})
-			if got.Text != not || got.Session != tt.session || got.Ended != tt.ended || got.Failed || got.RateLimited {
+			if got.Text != not || got.Session != tt.session || got.Ended != tt.ended || got.Failed || got.Kind == Limit {
 				t.Errorf("%s: %s", tt.name, got.describe())
 			}
 		}

@@ -12,7 +12,8 @@ func opencodeDialect() dialect {
 		With("tokens", jsonlines.Keys("input", "output", "reasoning").With("cache", jsonlines.Keys("read", "write"))).
 		With("state", jsonlines.Filter{"input": toolInput()})
 	want := jsonlines.Keys("type", "sessionID").With("part", part).
-		With("error", jsonlines.Keys("name", "message").With("data", jsonlines.Keys("message", "statusCode")))
+		With("error", jsonlines.Keys("name", "message").With("data", jsonlines.Keys("message", "statusCode", "responseBody").
+			With("responseHeaders", jsonlines.Keys("retry-after", "retry-after-ms"))))
 	return dialect{want: want, line: opencodeLine, drop: func(kind []byte) bool { return string(kind) == "reasoning" }}
 }
 
@@ -57,6 +58,10 @@ func opencodeOwn(d *Decoder, kind string, v *jsonlines.Value) {
 			why = v.Get("error").FirstOf("message", "name")
 		}
 		d.fail(why)
+		data := v.Get("error", "data")
+		d.more("", data.Str("responseBody"))
+		d.more("retry-after: ", data.Str("responseHeaders", "retry-after"))
+		d.more("retry-after-ms: ", data.Str("responseHeaders", "retry-after-ms"))
 	}
 }
 

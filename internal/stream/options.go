@@ -39,10 +39,11 @@ type Result struct {
 	Failed  bool   // the stream itself says that the run failed
 	Message string // the provider's words about that, one line
 
-	RateLimited bool          // the provider says so
-	RetryAfter  time.Duration // 0 = not said
-	ResetAt     time.Time     // zero = not said
-	Denied      bool          // not logged in, key not accepted: retrying cannot help
+	Kind       Kind          // of a failure that was not overcome
+	Words      string        // Message as it came, in which [ResetTime] finds more
+	RetryAfter time.Duration // of a rate limit, as a field tells it; 0 = none does
+	ResetAt    time.Time     // the same
+	Unasked    bool          // it ended well, but no model was asked: Message is the client's
 
 	Skipped     int      // lines that are not of the dialect
 	LastSkipped []string // the last few, for diagnosis

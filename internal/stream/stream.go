@@ -54,7 +54,7 @@ type Decoder struct {
 	pieces  []message   // what came of messages that are not complete, as they began
 	final   *reply.Text // of the end event
 	plain   reply.Text  // of the plain format
-	limit   limit       // as told before the end
+	hint    hint        // of a failure, as told before the end
 	shown   bool        // the message being read was shown as it came
 	apart   bool        // something else has come since the last block of words
 	midLine bool        // the display is not at the beginning of a line
@@ -88,10 +88,11 @@ const (
 	maxOpen   = 16
 )
 
-// A limit is what the stream said about a rate limit.
-type limit struct {
-	hit   bool
+// What fields of the stream said about a failure.
+type hint struct {
+	kind  Kind
 	reset time.Time
+	after time.Duration
 }
 
 // New returns a Decoder for a format.
@@ -187,31 +188,27 @@ func (d *Decoder) words() *reply.Text {
 }
 
 // classify reads the words of a failure that was not overcome; an agent's words
-// never come here.
+// never come here. What a field tells decides, but the status of a rate limit also
+// comes when there is nothing left to pay with, which words tell.
 func (d *Decoder) classify() {
 	r := &d.res
-	r.RateLimited = d.limit.hit || !r.Denied && LimitText(r.Message)
-	if !r.RateLimited {
-		r.Denied = r.Denied || DeniedText(r.Message)
-		return
+	words := KindOf(r.Words)
+	r.Kind = d.hint.kind
+	if r.Kind == Unknown || words == Credit || r.Kind.Lasts() && words.Lasts() {
+		r.Kind = words
 	}
-	r.Denied = false
-	r.ResetAt = d.limit.reset
-	if r.ResetAt.IsZero() {
-		r.ResetAt = resetTime(r.Message)
-	}
-	if r.ResetAt.IsZero() {
-		r.RetryAfter = RetryHint(r.Message)
+	if r.Kind == Limit {
+		r.ResetAt, r.RetryAfter = d.hint.reset, d.hint.after
 	}
 }
 
 // status takes over an HTTP status that a failure names.
-func (d *Decoder) status(code int64) {
-	switch code {
-	case 429, 529:
-		d.limit.hit = true
-	case 401, 403:
-		d.res.Denied = true
+func (d *Decoder) status(code int64) { d.tells(statusKind(code)) }
+
+// tells takes over what a field says of a failure.
+func (d *Decoder) tells(kind Kind) {
+	if kind != Unknown {
+		d.hint.kind = kind
 	}
 }
 
@@ -219,14 +216,14 @@ func (d *Decoder) end() { d.ended.Store(true) }
 
 // overcome forgets errors and limits: the run went on in spite of them.
 func (d *Decoder) overcome() {
-	d.res.Failed, d.res.Message, d.res.Denied, d.limit = false, "", false, limit{}
+	d.res.Failed, d.res.Message, d.res.Words, d.hint = false, "", "", hint{}
 }
 
 // notice takes over the provider's words about something that may yet be
 // overcome.
 func (d *Decoder) notice(message string) {
-	if m := oneLine(message); m != "" {
-		d.res.Message = m
+	if m := oneLine(Unwrap(message)); m != "" {
+		d.res.Message, d.res.Words = m, message[:min(len(message), 8<<10)]
 	}
 }
 
@@ -234,6 +231,13 @@ func (d *Decoder) notice(message string) {
 func (d *Decoder) fail(message string) {
 	d.res.Failed = true
 	d.notice(message)
+}
+
+// more adds to the words of a failure what only its reader wants to know.
+func (d *Decoder) more(name, text string) {
+	if text != "" && len(d.res.Words)+len(text) < 8<<10 {
+		d.res.Words += "\n" + name + text
+	}
 }
 
 // own reports whether words are the agent's, which say nothing about a failure.

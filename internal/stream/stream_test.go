@@ -5,7 +5,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/ralph-loop/ralph/internal/reply"
@@ -95,36 +94,6 @@ func TestFormats(t *testing.T) {
 	for _, f := range Formats() {
 		if got := decode(t, f, nil, 0, Options{}); got.Text != "" || got.Ended != (f == "text") || got.Failed {
 			t.Errorf("%s, nothing: %+v", f, got)
-		}
-	}
-}
-
-func TestFailureWords(t *testing.T) {
-	t.Parallel()
-	for message, want := range map[string][2]bool{ // limit, denied
-		"API Error: 429 slow down":                   {true, false},
-		"Usage limit reached":                        {true, false},
-		"You've hit your session limit · resets 7pm": {true, false},
-		"read /tmp/429/x: 14290":                     {false, false},
-		"Invalid API key · Please run /login":        {false, true},
-		"unexpected status 401 Unauthorized":         {false, true},
-		"500 Internal Server Error":                  {false, false},
-	} {
-		if got := [2]bool{LimitText(message), DeniedText(message)}; got != want {
-			t.Errorf("%s: %v, want %v", message, got, want)
-		}
-	}
-	for message, want := range map[string]time.Duration{
-		"Try again in 3 hours 5 minutes.": 3*time.Hour + 5*time.Minute,
-		"try again in 20s":                20 * time.Second,
-		"please try again in 1.5s":        1500 * time.Millisecond,
-		"retry after 2 days, 1 hour":      49 * time.Hour,
-		"try again in 900 days":           7 * 24 * time.Hour,
-		"try again later":                 0,
-		"resets 7pm":                      0,
-	} {
-		if got := RetryHint(message); got != want {
-			t.Errorf("%s: %v, want %v", message, got, want)
 		}
 	}
 }

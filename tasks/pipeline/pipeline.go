@@ -83,6 +83,11 @@ type Pipeline struct {
 	// that cannot run, is a failed iteration. So are CostUSD, Tokens and Duration, which
 	// Rules has for the whole run. IterationTimeout: 0 = one hour, negative = none.
 	Limits ralph.Limits
+	// Learn says what a stage's loop that begins learns from earlier ones, see
+	// [ralph.Local.Learn]; [progress.Dir.Learn] is such a function. It is told how many
+	// iterations the agent usually has, and how many Limits, the definition or Config give
+	// it; 0 = none of them says. What Task says is both. nil = nothing.
+	Learn func(ctx context.Context, s ralph.State, usual, most int) (ralph.Lesson, error)
 	// Share lets several agents work at the same time in the same folder, without a
 	// worktree for each. They see and break each other's work.
 	Share bool

@@ -120,7 +120,7 @@ func (st *stage) loop(ctx context.Context) (ralph.State, error) {
 			return ralph.Reject("a single pass, which nothing has checked"), nil
 		})
 	}
-	l.Control = st.control()
+	l.Control, l.Learn = st.control(), st.learn()
 	l.Log = progress.Multi(l.Log, ralph.ProgressLogFunc(st.see))
 	if l.Prompt, err = st.prompt(st.Step); err != nil {
 		return s, broken(err)
@@ -140,6 +140,22 @@ func (st *stage) loop(ctx context.Context) (ralph.State, error) {
 		return s, broken(err)
 	}
 	return l.Run(ctx, s)
+}
+
+// learn asks what earlier loops have taught, with the iterations that the stage may have.
+func (st *stage) learn() func(context.Context, ralph.State) (ralph.Lesson, error) {
+	if st.p.Learn == nil {
+		return nil
+	}
+	usual := st.task.Limits.Iterations
+	most := usual
+	if st.p.Task == nil {
+		usual, most = st.p.Config.Iterations(st.agreed(st.Part).Definition, st.Agent)
+	}
+	if !st.once {
+		most = cmp.Or(st.p.Limits.Iterations, most)
+	}
+	return func(ctx context.Context, s ralph.State) (ralph.Lesson, error) { return st.p.Learn(ctx, s, usual, most) }
 }
 
 // begun is the state in which the loop begins, or goes on.

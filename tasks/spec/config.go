@@ -33,6 +33,10 @@ type Config struct {
 	// Judge and JudgeModel name the agent that judges. "" = none, and its own.
 	Judge      string
 	JudgeModel string
+	// Learn says that loops take limits and lessons from what earlier ones have shown
+	// (learn: true), see progress.Dir.Learn. For whoever runs them: nothing else here
+	// changes by it.
+	Learn bool
 	// Agents are the agents' own defaults, in the order of the file.
 	Agents []AgentConfig
 }
@@ -124,6 +128,7 @@ func (c *Config) fields(r *reader) []field {
 		key("verify_promises", &c.TakePromises, r.not),
 		key("judge", &c.Judge, r.nonBlank),
 		key("judge_model", &c.JudgeModel, r.nonBlank),
+		key("learn", &c.Learn, r.boolean),
 	}
 }
 

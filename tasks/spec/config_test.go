@@ -30,6 +30,7 @@ ralph:
   verify_promises: false
   judge: claude
   judge_model: haiku
+  learn: true
   writer:
     enabled: false
     max_iterations: 3
@@ -37,7 +38,7 @@ ralph:
     verification_method: external
     verification_config: {command: make docs}
 `, spec.Config{
-			Disabled: true, TakePromises: true, MaxIterations: 12, Method: "semantic", Judge: "claude", JudgeModel: "haiku",
+			Disabled: true, TakePromises: true, MaxIterations: 12, Method: "semantic", Judge: "claude", JudgeModel: "haiku", Learn: true,
 			Agents: []spec.AgentConfig{{Agent: "writer", Disabled: true, MaxIterations: 3, Promise: "WRITTEN", Method: "external", Config: json.RawMessage(`{"command":"make docs"}`)}},
 		}},
 		{"clients and rounds", "ralph:\n  coder: claude\n  reviewer: {client: codex, on_reject: coder, max_rounds: 2}\n  qa: {skip: true}\n", spec.Config{Agents: []spec.AgentConfig{
@@ -51,6 +52,40 @@ ralph:
 		}
 		if diff := cmp.Diff(test.want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", test.name, diff)
+		}
+	}
+}
+
+// TestIterations: how many iterations an agent usually has, and who has configured another
+// number.
+func TestIterations(t *testing.T) {
+	t.Parallel()
+	own := spec.Definition{ID: "T", Completion: &spec.Completion{Agents: []spec.AgentCriteria{{Agent: "coder", Criteria: spec.Criteria{MaxIterations: 15}}}}}
+	for _, test := range []struct {
+		name              string
+		config            spec.Config
+		def               spec.Definition
+		agent             string
+		usual, configured int
+	}{
+		{"nobody says", spec.Config{}, spec.Definition{}, "coder", 15, 0},
+		{"another agent", spec.Config{}, own, "writer", 10, 0},
+		{"the definition, the usual number", spec.Config{MaxIterations: 12}, own, "coder", 15, 15},
+		{"the configuration", spec.Config{MaxIterations: 12}, spec.Definition{}, "qa", 5, 12},
+		{"the agent's configuration", spec.Config{MaxIterations: 12, Agents: []spec.AgentConfig{{Agent: "qa", MaxIterations: 7}}}, spec.Definition{}, "qa", 5, 7},
+		{"a single pass", spec.Config{Disabled: true}, own, "coder", 1, 1},
+	} {
+		usual, configured := test.config.Iterations(test.def, test.agent)
+		if usual != test.usual || configured != test.configured {
+			t.Errorf("%s: %d, %d; want %d, %d", test.name, usual, configured, test.usual, test.configured)
+		}
+		c, err := test.config.Task(test.def, test.agent)
+		want := configured
+		if want == 0 {
+			want = usual
+		}
+		if err != nil || c.Limits.Iterations != want {
+			t.Errorf("%s: the task has %d iterations (%v), want %d", test.name, c.Limits.Iterations, err, want)
 		}
 	}
 }

@@ -51,7 +51,7 @@ func TestDefinitionTask(t *testing.T) {
 		Outcome: "it is done", Acceptance: []string{"first", "second & third"},
 		Promise: "MADE", Success: "it works", Blocked: "STUCK",
 		HowVerified: "external: the command `make test` must end with exit code 0; must not print FAIL; your answer must say that the work was committed",
-		Limits:      ralph.Limits{Iterations: 7},
+		Limits:      ralph.Limits{Iterations: 7}, Method: "external",
 		Spec: json.RawMessage(`{"v":1,"agent":"coder","verify_promises":true,"outcome":"it is done","acceptance_criteria":["first","second & third"],` +
 			`"criteria":{"promise":"MADE","description":"it works","verification_method":"external",` +
 			`"verification_config":{"command":"make test","output_not_contains":"FAIL"},"max_iterations":7,"blocked":"STUCK","guard":["x_test.go"]}}`),

@@ -73,7 +73,8 @@ func (c Config) criteria(d Definition, agent string) (Criteria, *doc.Node, error
 	own, _ := c.agent(agent)
 	preset := defaultsOf(agent)
 	got.Promise = cmp.Or(got.Promise, own.Promise, preset.promise, ralph.DefaultPromise)
-	got.MaxIterations = cmp.Or(got.MaxIterations, own.MaxIterations, c.MaxIterations, preset.iterations, 10)
+	usual, configured := c.iterations(got, agent)
+	got.MaxIterations = cmp.Or(configured, usual)
 	if got.Description == "" && agent != "" {
 		got.Description = "Complete the " + agent + " stage of: " + cmp.Or(d.Title, d.ID)
 	}
@@ -94,6 +95,25 @@ func (c Config) criteria(d Definition, agent string) (Criteria, *doc.Node, error
 		inject(config, d.acceptance())
 	}
 	return got, n, nil
+}
+
+// Iterations returns how many iterations an agent usually has (coder 15, reviewer 5,
+// tester 10, qa 5, others 10), and how many the definition or the configuration gives it; 0
+// = neither says. An agent that is not enabled has 1, and that is configured.
+func (c Config) Iterations(d Definition, agent string) (usual, configured int) {
+	if !c.Enabled(agent) {
+		return 1, 1
+	}
+	var got Criteria
+	if d.Completion != nil {
+		got, _ = d.Completion.Agent(agent)
+	}
+	return c.iterations(got, agent)
+}
+
+func (c Config) iterations(got Criteria, agent string) (usual, configured int) {
+	own, _ := c.agent(agent)
+	return cmp.Or(defaultsOf(agent).iterations, 10), cmp.Or(got.MaxIterations, own.MaxIterations, c.MaxIterations)
 }
 
 func (d Definition) acceptance() []string {
@@ -145,7 +165,7 @@ func (c Config) task(d Definition, agent string) (ralph.Task, error) {
 		Outcome: a.outcome, Acceptance: a.acceptance,
 		Promise: criteria.Promise, Success: criteria.Description,
 		HowVerified: shorten(strings.Join(strings.Fields(check.describe()), " "), 400), Blocked: criteria.Blocked,
-		Limits: ralph.Limits{Iterations: criteria.MaxIterations},
+		Limits: ralph.Limits{Iterations: criteria.MaxIterations}, Method: criteria.Method,
 	}
 	if asked := asks(agent); a.verifyPromises && asked != "" {
 		t.HowVerified = strings.TrimPrefix(sentence(t.HowVerified, asked), "; ")

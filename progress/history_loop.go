@@ -1,0 +1,91 @@
+package progress
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/steady"
+)
+
+// A past is what the record of one loop tells for its history.
+type past struct {
+	state     ralph.State // as it is after the last event
+	usage     ralph.Usage
+	estimated float64
+	unpriced  bool
+	reasons   map[string]string // why claims were rejected, by what of it does not differ each time
+}
+
+// endedBefore reports whether an event begins another loop of the same name.
+func (l *past) endedBefore(ev ralph.Event) bool {
+	return l.state.Done() && ev.Kind == ralph.EventLoopStarted && ev.State != nil && !ev.State.Begun()
+}
+
+// apply takes note of an event, after which the loop stands at s. What was used is taken
+// from its attempts: the state of an item's loop counts what those before it used, too.
+func (l *past) apply(ev ralph.Event, s ralph.State, hide eventRedactor) {
+	unpriced := l.state.Unpriced
+	if l.state = s; ev.Kind != ralph.EventIterationEnded {
+		return
+	}
+	it := ev.Iteration
+	l.unpriced = l.unpriced || s.Unpriced > unpriced
+	for _, u := range []ralph.Usage{it.Usage, it.Verdict.Usage} {
+		u = ralph.Usage{}.Add(u)
+		l.usage = l.usage.Add(u)
+		if u.Estimated && u.CostUSD != nil {
+			l.estimated += *u.CostUSD
+		}
+	}
+	rejected := it.Claimed && !it.Blocked && !it.Verdict.Passed && !it.Verdict.Undecided() && it.Fault != ralph.FaultInterrupted
+	if text := reason(it.Verdict, hide); rejected && text != "" && len(l.reasons) < maxReasons {
+		if l.reasons == nil {
+			l.reasons = map[string]string{}
+		}
+		key := steady.Text(text)
+		if was, known := l.reasons[key]; !known || text < was {
+			l.reasons[key] = text
+		}
+	}
+}
+
+// check reports whether it is the loop of a check, in which no agent was run.
+func (l *past) check() bool { return isCheck(l.state.Loop) }
+
+// isCheck reports whether a loop of a session is that of a box that was ticked before.
+func isCheck(loop string) bool { return strings.HasSuffix(loop, " (check)") }
+
+// sensible reports whether what is counted of the loop can be.
+func (l *past) sensible() bool {
+	return l.state.Iteration >= 1 && max(l.state.Iteration, l.state.Completed(), len(l.state.Task.Acceptance)) <= maxTook
+}
+
+// reason is why a claim was rejected: the line that says what is wrong. What programs have
+// printed follows it, and is another one each time.
+func reason(v ralph.Verdict, hide eventRedactor) string {
+	text := v.Feedback
+	for _, c := range v.Checks {
+		if text == "" && c.Status == ralph.CheckFailed {
+			text = c.Name + ": " + c.Detail
+		}
+	}
+	text = Printable(hide.Text(cut(text, maxReasonRead)))
+	first, rest, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	if strings.HasSuffix(strings.TrimSpace(first), ":") {
+		next, _, _ := strings.Cut(strings.TrimSpace(rest), "\n")
+		first += " " + next
+	}
+	return cut(PrintableLine(first), maxReason)
+}
+
+// cut is the beginning of a text, at the border of a character.
+func cut(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	for most > 0 && !utf8.RuneStart(text[most]) {
+		most--
+	}
+	return text[:most]
+}
