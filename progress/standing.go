@@ -123,9 +123,7 @@ func stand(e Entry, among []Entry) Standing {
 		if !isCheck(part.Loop) { // of a box that was ticked before: no agent ran
 			of.IterationsRun += part.State.Completed()
 		}
-		if e.Kind == KindSession && part.State.Elapsed >= st.Elapsed { // each has what those before it have used
-			st.Used, st.Elapsed = part.State.Usage, part.State.Elapsed
-		}
+		st.took(part)
 		if id := part.State.Task.ID; !part.Active.Before(last[id].Active) {
 			last[id] = part
 		}
@@ -145,6 +143,14 @@ func stand(e Entry, among []Entry) Standing {
 		st.MaxIterations = -1
 	}
 	return st
+}
+
+// took takes over what a session has used by one of its loops: each has what those
+// before it have used.
+func (st *Standing) took(part Entry) {
+	if s := part.State; st.Kind == KindSession && s.Elapsed >= st.Elapsed {
+		st.Used, st.Elapsed = s.Usage, s.Elapsed
+	}
 }
 
 // Spent says for people what was used in money, and how much of the limits of money,

@@ -98,6 +98,13 @@ func (d *spender) iterate(r pipeline.Live) {
 	}
 }
 
+func beginning(step pipeline.Step) pipeline.Event {
+	if step.Kind == pipeline.StepMerge {
+		return pipeline.Event{Kind: pipeline.EventMerging, Task: step.Task}
+	}
+	return pipeline.Event{Kind: pipeline.EventBegan, Task: step.Task, Agent: step.Agent, Loop: step.Loop}
+}
+
 func pick2[T any](r *rand.Rand, from ...T) T { return from[r.IntN(len(from))] }
 
 // working are the loops that have begun and have not ended.
@@ -239,6 +246,19 @@ func TestGranted(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Ends and requests of loops of which it is not known what they cost.
+var (
+	priceless = pipeline.Event{Kind: pipeline.EventEnded, Stop: ralph.StopCost, Blind: "nobody knows"}
+	unpriced  = pipeline.Event{Kind: pipeline.EventEnded, Stop: ralph.StopVerified, Blind: "nobody knows"}
+	unknown   = pipeline.Event{Kind: pipeline.EventReserve, Blind: "nobody knows"}
+)
+
+// workingOn reports whether an event is of a loop that runs.
+func workingOn(s pipeline.State, ev pipeline.Event) bool {
+	i := s.Find(ev.Task)
+	return i >= 0 && s.Stands[i].Phase == pipeline.PhaseRunning && s.Loop(i) == ev.Loop
 }
 
 // TestPriced stops the run after the first answer of unknown cost, however its loop ended,

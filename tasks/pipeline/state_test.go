@@ -183,12 +183,6 @@ func checkState(s, before pipeline.State, ev pipeline.Event, fail func(string, .
 	}
 }
 
-// workingOn reports whether an event is of a loop that runs.
-func workingOn(s pipeline.State, ev pipeline.Event) bool {
-	i := s.Find(ev.Task)
-	return i >= 0 && s.Stands[i].Phase == pipeline.PhaseRunning && s.Loop(i) == ev.Loop
-}
-
 // moves are the events that may come next: all that a driver can tell.
 func (c course) moves(ends []pipeline.Event, others []pipeline.Event) (all []pipeline.Event) {
 	s := c.s
@@ -213,13 +207,6 @@ func (c course) moves(ends []pipeline.Event, others []pipeline.Event) (all []pip
 		}
 	}
 	return append(all, others...)
-}
-
-func beginning(step pipeline.Step) pipeline.Event {
-	if step.Kind == pipeline.StepMerge {
-		return pipeline.Event{Kind: pipeline.EventMerging, Task: step.Task}
-	}
-	return pipeline.Event{Kind: pipeline.EventBegan, Task: step.Task, Agent: step.Agent, Loop: step.Loop}
 }
 
 // act tells an event of a driver; what an iteration has used is counted as it ends.
@@ -273,9 +260,6 @@ var (
 	broken     = pipeline.Event{Kind: pipeline.EventEnded, Stop: ralph.StopInvalid}
 	permanent  = pipeline.Event{Kind: pipeline.EventEnded, Stop: ralph.StopFailed}
 	halted     = pipeline.Event{Kind: pipeline.EventEnded}
-	priceless  = pipeline.Event{Kind: pipeline.EventEnded, Stop: ralph.StopCost, Blind: "nobody knows"}
-	unpriced   = pipeline.Event{Kind: pipeline.EventEnded, Stop: ralph.StopVerified, Blind: "nobody knows"}
-	unknown    = pipeline.Event{Kind: pipeline.EventReserve, Blind: "nobody knows"}
 	cutOff     = pipeline.Event{Kind: pipeline.EventEnded, Stop: ralph.StopTokens}
 	unverified = pipeline.Event{Kind: pipeline.EventEnded, Stop: ralph.StopIterations, Unverified: true}
 	reserve    = pipeline.Event{Kind: pipeline.EventReserve}
