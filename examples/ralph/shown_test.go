@@ -141,7 +141,7 @@ func TestColours(t *testing.T) {
 	for colours, want := range map[bool]int{true: 2, false: 0} {
 		var out bytes.Buffer
 		e := env{ctx: t.Context(), stdout: &outlet{Writer: &out, colours: colours}}
-		if err := runLog(e, nil, []string{log}); err != nil {
+		if err := runLog(e, &shared{}, []string{log}); err != nil {
 			t.Fatal(err)
 		}
 		if got := strings.Count(out.String(), "\x1b"); got != want || strings.Contains(out.String(), "[35m") {
