@@ -10,7 +10,7 @@ import (
 func (s State) clone() State {
 	s.Task, s.Verdict = s.Task.clone(), s.Verdict.clone()
 	s.Usage.CostUSD, s.Verifying.CostUSD, s.LastCost = clonePointer(s.Usage.CostUSD), clonePointer(s.Verifying.CostUSD), clonePointer(s.LastCost)
-	s.Spent = clonePointer(s.Spent)
+	s.Spent, s.Partial = clonePointer(s.Spent), clonePointer(s.Partial)
 	if s.Settled != nil {
 		s.Settled = new(Usage{}.Add(*s.Settled))
 	}

@@ -1,6 +1,7 @@
 package ralph
 
 import (
+	"cmp"
 	"fmt"
 	"hash/fnv"
 	"math"
@@ -54,8 +55,9 @@ type Limits struct {
 
 	// CostUSD and Tokens (input and output) bound what the loop spends, the
 	// verifications included, summed over resumes. They are checked before an
-	// attempt (with what the last whole iteration cost as the forecast), while it runs
-	// as far as the agent tells, and after it. 0 = none.
+	// attempt (with what the last whole iteration cost as the forecast, or, before there is
+	// one, the last attempt that was interrupted), while it runs as far as the agent tells,
+	// and after it. 0 = none.
 	// They bound nothing if the agent does not tell what it uses; a loop that has no
 	// other bound stops then. A cost may also be estimated, see [Usage].
 	CostUSD float64 `json:"cost_usd,omitempty"`
@@ -175,7 +177,7 @@ func (s State) reached() (StopReason, string) {
 	case StopDuration:
 		return StopDuration, fmt.Sprintf("used %v of %v", addSat(s.Elapsed, s.Unwaited), l.Duration)
 	}
-	if spent, last := s.Usage.cost(), s.LastCost; l.CostUSD > 0 && spent != nil && last != nil && *spent+*last > l.CostUSD {
+	if spent, last := s.Usage.cost(), s.forecast(); l.CostUSD > 0 && spent != nil && last != nil && *spent+*last > l.CostUSD {
 		return StopCost, fmt.Sprintf("spent %s of %s; another iteration like the last (%s) would exceed it", s.Usage.Cost(), usd(l.CostUSD), Usage{CostUSD: last, Estimated: s.Usage.Estimated}.Cost())
 	}
 	return s.blind()
@@ -230,8 +232,11 @@ func (s State) spend(it Iteration) State {
 	if !it.End.IsZero() {
 		s.Updated = it.End.UTC().Round(0)
 	}
-	if it.Fault != FaultInterrupted && it.Fault != FaultRateLimit { // another iteration would not have that
-		s.Spent = Usage{CostUSD: s.Spent}.Add(used).Add(it.Verdict.Usage).cost()
+	cost := used.Add(it.Verdict.Usage).cost()
+	if it.Fault == FaultInterrupted || it.Fault == FaultRateLimit { // another iteration would not have that
+		s.Partial = cmp.Or(cost, s.Partial)
+	} else {
+		s.Spent = Usage{CostUSD: s.Spent}.Add(Usage{CostUSD: cost}).cost()
 	}
 	unknown := ""
 	switch {
@@ -257,10 +262,13 @@ func (s State) spend(it Iteration) State {
 // whole closes the account of an iteration that will not be run again.
 func (s State) whole() State {
 	if s.Spent != nil {
-		s.LastCost, s.Spent = s.Spent, nil
+		s.LastCost, s.Spent, s.Partial = s.Spent, nil, nil
 	}
 	return s
 }
+
+// forecast is what another iteration may cost; nil = nobody knows.
+func (s State) forecast() *float64 { return cmp.Or(s.LastCost, s.Partial) }
 
 // unpriced reports whether an attempt that ended in f and does not tell all of
 // its cost may have cost something that the loop must allow for.

@@ -64,7 +64,7 @@ type world struct {
 	largest   spending // request, and judge's
 	judged    spending
 	iteration float64 // what the one that is under way has cost, as a forecast counts it
-	whole     float64 // the last one
+	whole     float64 // the last one, or before there is one the last attempt that was interrupted
 	completed int
 }
 
@@ -158,6 +158,8 @@ func (w *world) attempt(l ralph.Limits) {
 	w.spent = w.spent.plus(live).plus(judge)
 	if it.Fault != ralph.FaultInterrupted && it.Fault != ralph.FaultRateLimit {
 		w.iteration += live.cost + judge.cost
+	} else if w.completed == 0 {
+		w.whole = live.cost + judge.cost
 	}
 	w.record(ralph.Event{Kind: ralph.EventIterationEnded, Iteration: it})
 	if w.s.Wait > 0 && !w.s.Done() {

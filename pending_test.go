@@ -158,7 +158,7 @@ func TestNothingPending(t *testing.T) {
 		if !s.Running || pending != nil || s.Usage.InputTokens != 5 {
 			t.Fatalf("%s: %v", describe(s), pending)
 		}
-		s.Task.Limits.CostUSD = 9
+		s.Task.Limits.CostUSD = 10
 		local.Pending = func(context.Context, ralph.State) (*ralph.Event, error) { return nil, nil }
 		s, log, err := runLoop(t, t.Context(), local, s)
 		if stopReason(t, err) != ralph.StopCost || *s.Usage.CostUSD != 9 || s.Elapsed != time.Minute || log.kinds(t) != "loop_started iteration_ended loop_stopped" {

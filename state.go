@@ -61,9 +61,11 @@ type State struct {
 	Verifying Usage  `json:"verifying,omitzero"`
 	// LastCost is what the last whole iteration cost in USD, with its retries and
 	// verifications, as far as known; Spent is what the one that is under way has cost
-	// by now. Attempts that were interrupted or rate limited are not in it. Nil is unknown.
+	// by now. Attempts that were interrupted or rate limited are not in it; Partial is
+	// what the last one of these cost, since the last whole iteration. Nil is unknown.
 	LastCost *float64 `json:"last_cost,omitempty"`
 	Spent    *float64 `json:"spent,omitempty"`
+	Partial  *float64 `json:"partial,omitempty"`
 	Unpriced int      `json:"unpriced,omitempty"` // attempts of unknown cost, their own or their verification's
 	Blind    string   `json:"blind,omitempty"`    // why the cost of the last answer is not known, where Limits.Priced wants it; "" = it is
 

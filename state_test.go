@@ -73,7 +73,7 @@ func everything() ralph.State {
 	s.Usage.CostUSD, s.Verifying.CostUSD, s.LastCost, s.Verdict.Usage.CostUSD = new(1.0), new(1.0), new(1.0), new(1.0)
 	s.Settled = &ralph.Usage{Requests: 1, CostUSD: new(1.0)}
 	s.Verdict.Checks = []ralph.Check{{Name: "a", ExitCode: new(1)}}
-	s.Files, s.Lessons, s.Spent = []string{"a"}, []string{"a"}, new(1.0)
+	s.Files, s.Lessons, s.Spent, s.Partial = []string{"a"}, []string{"a"}, new(1.0), new(1.0)
 	return s
 }
 
@@ -84,7 +84,7 @@ func spoil(s ralph.State) {
 	*s.Usage.CostUSD, *s.Verifying.CostUSD, *s.LastCost, *s.Verdict.Usage.CostUSD, *s.Verdict.Checks[0].ExitCode = 9, 9, 9, 9, 9
 	s.Settled.Requests, *s.Settled.CostUSD = 9, 9
 	s.Verdict.Checks[0].Name, s.Files[0], s.Guidance[0] = "spoilt", "spoilt", "spoilt"
-	s.Lessons[0], *s.Spent = "spoilt", 9
+	s.Lessons[0], *s.Spent, *s.Partial = "spoilt", 9, 9
 }
 
 // TestStatesShareNothing with the task that a caller goes on to change, nor with

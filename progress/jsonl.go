@@ -218,7 +218,7 @@ func plainEvent(ev ralph.Event) ralph.Event {
 		s := *ev.State
 		s.Updated = s.Updated.UTC()
 		s.Usage.CostUSD, s.Verifying.CostUSD = amount(s.Usage.CostUSD), amount(s.Verifying.CostUSD)
-		s.LastCost, s.Spent = amount(s.LastCost), amount(s.Spent)
+		s.LastCost, s.Spent, s.Partial = amount(s.LastCost), amount(s.Spent), amount(s.Partial)
 		s.Verdict.Usage.CostUSD = amount(s.Verdict.Usage.CostUSD)
 		if s.Settled != nil {
 			settled := *s.Settled
