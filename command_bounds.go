@@ -13,28 +13,34 @@ import (
 // The error is for limits of which none could be kept: CostUSD as the only one that
 // was set, where no cost will be known, and Tokens as the only one of unlimited
 // iterations, where the client tells none. It names what to set. The warning, "" =
-// none, is for a limit that may bound nothing: a loop with CostUSD stops after its
-// first answer of unknown cost.
+// none, is for a limit that may bound nothing, or, with [Limits.Priced], stop the loop
+// after its first answer.
 func (c *Command) Bounds(l Limits) (warning string, err error) {
-	name, tokens := c.name(), c.Format.Capabilities().Tokens
-	cost, why := c.costs()
-	money, counted := l.CostUSD > 0, l.Tokens > 0 && tokens
-	set := l.Iterations > 0 || l.Duration > 0 // what can be kept whatever it tells
-	const instead = "set a duration (--max-duration) or iterations (--max)"
-	switch {
-	case money && cost == costNever && !set && !counted && tokens:
-		return "", fmt.Errorf("ralph: limits: cost_usd is the only limit, and %s: set a price (--prices), tokens (--max-tokens), a duration (--max-duration) or iterations (--max)", why)
-	case money && cost == costNever && !set && !counted:
-		return "", fmt.Errorf("ralph: limits: cost_usd cannot be kept: %s: %s", why, instead)
-	case !money && l.Tokens > 0 && !tokens && !set && l.Iterations < 0:
-		return "", fmt.Errorf("ralph: limits: tokens is the only limit, and %s does not tell how many it uses: %s", name, instead)
-	case money && cost != costAlways:
-		return fmt.Sprintf("%s: a loop with a limit of cost stops after the first answer of which the cost is unknown", why), nil
-	case l.Tokens > 0 && !tokens:
-		return fmt.Sprintf("%s does not tell how many tokens it uses: the limit of tokens bounds nothing", name), nil
+	tokens := c.Format.Capabilities().Tokens
+	others := l.Iterations > 0 || l.Duration > 0 // can be kept whatever it tells
+	if cost, why := c.costs(); l.CostUSD > 0 && cost != costAlways {
+		switch {
+		case cost == costPerhaps || others || l.Tokens > 0 && tokens:
+			then := "a limit of cost may then bound nothing"
+			if l.Priced {
+				then = "the loop stops after the first answer of unknown cost"
+			}
+			return why + ": " + then, nil
+		case tokens:
+			return "", fmt.Errorf("ralph: limits: cost_usd is the only limit, and %s: set a price (--prices), tokens (--max-tokens), a duration (--max-duration) or iterations (--max)", why)
+		}
+		return "", fmt.Errorf("ralph: limits: cost_usd cannot be kept: %s: %s", why, setInstead)
 	}
-	return "", nil
+	switch {
+	case l.Tokens <= 0 || tokens:
+		return "", nil
+	case l.Iterations < 0 && !others && l.CostUSD <= 0:
+		return "", fmt.Errorf("ralph: limits: tokens is the only limit, and %s does not tell how many it uses: %s", c.name(), setInstead)
+	}
+	return fmt.Sprintf("%s does not tell how many tokens it uses: the limit of tokens bounds nothing", c.name()), nil
 }
+
+const setInstead = "set a duration (--max-duration) or iterations (--max)"
 
 // A costKnown says whether it will be known what a client costs.
 type costKnown int

@@ -232,31 +232,40 @@ func (s State) spend(it Iteration) State {
 	if !it.End.IsZero() {
 		s.Updated = it.End.UTC().Round(0)
 	}
+	return s.price(it, used)
+}
+
+// price takes over what an attempt that used so much has cost.
+func (s State) price(it Iteration, used Usage) State {
 	cost := used.Add(it.Verdict.Usage).cost()
 	if it.Fault == FaultInterrupted || it.Fault == FaultRateLimit { // another iteration would not have that
 		s.Partial = cmp.Or(cost, s.Partial)
 	} else {
 		s.Spent = Usage{CostUSD: s.Spent}.Add(Usage{CostUSD: cost}).cost()
 	}
-	unknown := ""
-	switch {
-	case used.cost() == nil && it.Model == "":
-		unknown = "what the last answer cost is not known: the agent does not tell it, nor its model"
-	case used.cost() == nil:
-		unknown = fmt.Sprintf("what the last answer cost is not known: the agent does not tell it, and there is no price for its model, %s, or the tokens that it used", it.Model)
-	case it.Verdict.Usage.unpriced():
-		unknown = "what the last verification cost is not known"
-	}
-	if unknown != "" {
-		unknown += "; set a price (--prices), or tokens (--max-tokens) or a duration (--max-duration) in place of the cost"
-	}
+	unknown := it.unknown(used)
 	if unknown != "" && unpriced(it.Fault) {
 		s.Unpriced++
 	}
 	if l := s.Task.Limits; l.Priced && l.CostUSD > 0 && (it.Fault == "" || it.Fault == FaultTimeout) {
-		s.Blind = bound(unknown, maxDetail/2)
+		if s.Blind = bound(unknown, maxDetail/2); s.Blind != "" {
+			s.Blind += "; set a price (--prices), or tokens (--max-tokens) or a duration (--max-duration) in place of the cost"
+		}
 	}
 	return s
+}
+
+// unknown says why it is not known what an attempt that used so much cost; "" = it is.
+func (it Iteration) unknown(used Usage) string {
+	switch {
+	case used.cost() == nil && it.Model == "":
+		return "what the last answer cost is not known: the agent does not tell it, nor its model"
+	case used.cost() == nil:
+		return fmt.Sprintf("what the last answer cost is not known: the agent does not tell it, and there is no price for its model, %s, or the tokens that it used", it.Model)
+	case it.Verdict.Usage.unpriced():
+		return "what the last verification cost is not known"
+	}
+	return ""
 }
 
 // whole closes the account of an iteration that will not be run again.

@@ -166,23 +166,7 @@ func (s State) closing() string {
 // who send prompts of their own add it to them.
 func (s State) Continuation() string {
 	var b strings.Builder
-	switch {
-	case s.Feedback != "":
-		b.WriteString("## What is missing\n\nThe work was verified after an earlier iteration, and it is not done yet. This is what the check said:\n\n")
-		quote(&b, s.Feedback)
-		if s.Repeated >= fewRepeated && !s.Verdict.Undecided() {
-			fmt.Fprintf(&b, "\nThis check has now failed %s times with the same output, whatever was changed in between: so the cause is elsewhere. Question what you take for granted about it before you change more.\n", inWords(s.Repeated))
-		}
-		b.WriteString("\nDo not start over: look at what is there, find out why the check failed and mend that.\n")
-		if miss := s.nearMiss(); miss != "" {
-			b.WriteString("\n" + miss + "\n")
-		}
-	case s.Blocked > 0 || s.Task.Always || s.Iteration <= 1:
-	case s.nearMiss() != "":
-		b.WriteString("## About the last iteration\n\n" + s.nearMiss() + "\n")
-	default:
-		b.WriteString("## About the last iteration\n\nIt ended without the line that says the task is done. Review what has been achieved, go on from there, and do not stop before the task is really done.\n")
-	}
+	s.writeLast(&b)
 	section := func(title string) {
 		if b.Len() > 0 {
 			b.WriteByte('\n')
@@ -191,15 +175,7 @@ func (s State) Continuation() string {
 	}
 	if s.Blocked > 0 {
 		section("What was in the way")
-		b.WriteString("The last iteration ended with the line that says that it is blocked.")
-		if s.Obstacle != "" {
-			b.WriteString(" These were its words:\n\n")
-			quote(&b, s.Obstacle)
-			b.WriteByte('\n')
-		} else {
-			b.WriteByte(' ')
-		}
-		b.WriteString("Look for another way to reach the goal. Only if there is none, say again what is missing, and that you are blocked.\n")
+		s.writeObstacle(&b)
 	}
 	if len(s.Lessons) > 0 {
 		section("What earlier loops were told")
@@ -221,6 +197,40 @@ func (s State) Continuation() string {
 		}
 	}
 	return b.String()
+}
+
+// writeLast says what came of the last iteration.
+func (s State) writeLast(b *strings.Builder) {
+	switch {
+	case s.Feedback != "":
+		b.WriteString("## What is missing\n\nThe work was verified after an earlier iteration, and it is not done yet. This is what the check said:\n\n")
+		quote(b, s.Feedback)
+		if s.Repeated >= fewRepeated && !s.Verdict.Undecided() {
+			fmt.Fprintf(b, "\nThis check has now failed %s times with the same output, whatever was changed in between: so the cause is elsewhere. Question what you take for granted about it before you change more.\n", inWords(s.Repeated))
+		}
+		b.WriteString("\nDo not start over: look at what is there, find out why the check failed and mend that.\n")
+		if miss := s.nearMiss(); miss != "" {
+			b.WriteString("\n" + miss + "\n")
+		}
+	case s.Blocked > 0 || s.Task.Always || s.Iteration <= 1:
+	case s.nearMiss() != "":
+		b.WriteString("## About the last iteration\n\n" + s.nearMiss() + "\n")
+	default:
+		b.WriteString("## About the last iteration\n\nIt ended without the line that says the task is done. Review what has been achieved, go on from there, and do not stop before the task is really done.\n")
+	}
+}
+
+// writeObstacle says why the last iteration was blocked.
+func (s State) writeObstacle(b *strings.Builder) {
+	b.WriteString("The last iteration ended with the line that says that it is blocked.")
+	if s.Obstacle != "" {
+		b.WriteString(" These were its words:\n\n")
+		quote(b, s.Obstacle)
+		b.WriteByte('\n')
+	} else {
+		b.WriteByte(' ')
+	}
+	b.WriteString("Look for another way to reach the goal. Only if there is none, say again what is missing, and that you are blocked.\n")
 }
 
 // fewRepeated is how often the same rejection must have come before the agent is told.
