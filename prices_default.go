@@ -1,10 +1,11 @@
 package ralph
 
-// PricesDate is the day of which the prices of [DefaultPrices] are.
+// PricesDate is the day on which the prices of [DefaultPrices] were looked up.
 const PricesDate = "2026-11-22"
 
 // DefaultPrices returns list prices of the models that the presets' own vendors
-// (Anthropic, OpenAI, Google) offer for agents, as of [PricesDate]. Where a price
+// (Anthropic, OpenAI, Google) offer for agents, as a client's catalogue of models had
+// them on [PricesDate]: nobody has compared each with the vendors' own pages. Where a price
 // depends on how long the prompt is, it is the one for short prompts, and writing to a
 // cache is that for the shortest time. Prices change: a program lays newer ones over
 // these, with [Prices.With].
