@@ -55,8 +55,18 @@ func TestKindOf(t *testing.T) {
 		"[API Error: The model is overloaded. Please try again later.]":               Unknown,
 		"We’re currently experiencing high demand, which may cause temporary errors.": Unknown,
 		"stream disconnected before completion: error sending request":                Unknown,
-		"read /tmp/429/x: 14290":                                                      Unknown,
-		"open ratelimiter.go: no such file":                                           Limit, // what words alone cannot tell, in an error message
+		// A number is a status where it is said to be one.
+		"API Error: 403 {\"type\":\"error\"}":                                    Denied,
+		"request failed with status code 401":                                    Denied,
+		"Error: HTTP 402":                                                        Credit,
+		"The provider does not accept it (403)":                                  Denied,
+		"main.go:403:12: undefined: x":                                           Unknown,
+		"connect ECONNREFUSED 127.0.0.1:401":                                     Unknown,
+		"no answer after 402 ms":                                                 Unknown,
+		"stream disconnected at byte 401: connection reset":                      Unknown,
+		"ThrottlingException: Too many tokens, please wait before trying again.": Limit,
+		"read /tmp/429/x: 14290":                                                 Unknown,
+		"open ratelimiter.go: no such file":                                      Limit, // what words alone cannot tell, in an error message
 	} {
 		if got := KindOf(message); got != want {
 			t.Errorf("%s: %q, want %q", message, got, want)
