@@ -66,6 +66,7 @@ func (d *dice) limits() ralph.Limits {
 	return ralph.Limits{
 		Iterations: pick(d, 0, 1, 2, 3, -1), Retries: pick(d, 0, 1, -1), Failures: pick(d, 0, 1, -1), Stalls: pick(d, 0, 1, 2),
 		Duration: pick(d, 0, time.Hour), Wait: pick(d, 0, time.Minute, -1), CostUSD: pick(d, 0, 1.0), Tokens: pick(d, 0, int64(1000)),
+		Blocked: pick(d, 0, 2, -1), Priced: d.roll(2) == 0,
 	}
 }
 
@@ -76,6 +77,7 @@ func (d *dice) iteration(s ralph.State) ralph.Iteration {
 			ralph.FaultTimeout, ralph.FaultBudget, ralph.FaultInterrupted, "odd"),
 		Error: d.text(), RetryAfter: d.duration(), Elapsed: d.duration(), End: time.Unix(int64(d.roll(250)), 5),
 		Claimed: d.roll(2) == 0, Blocked: d.roll(20) == 0, Usage: d.usage(), Workspace: pick(d, "", "a", "b"), NearMiss: pick(d, "", ralph.WhyFenced),
+		Obstacle: d.text(), Unseen: d.text(), Model: d.text(),
 	}
 	if it.Claimed || d.roll(2) == 0 {
 		it.Verdict = d.verdict()
@@ -195,6 +197,12 @@ func checkStep(t *testing.T, old, s ralph.State, ev ralph.Event, counted map[[2]
 	}
 	if reason := s.Over(ralph.Usage{}, 0); reason != "" {
 		t.Fatalf("an attempt is requested although the %s is spent: %s", reason, describe(s))
+	}
+	if n := l.Blocked; n >= 0 && s.Blocked >= max(n, 1) {
+		t.Fatalf("an attempt is requested although the loop is blocked: %s", describe(s))
+	}
+	if s.Blind != "" {
+		t.Fatalf("an attempt is requested although costs must be known, and are not: %s", s.Blind)
 	}
 	if l.Stalls > 0 && s.Stalled >= l.Stalls {
 		t.Fatalf("an attempt is requested although the loop is stalled")

@@ -20,6 +20,7 @@ func (d *Decoder) newline() {
 
 // tool shows that the agent uses a tool.
 func (d *Decoder) tool(name, what string) {
+	d.worked = d.worked || name != ""
 	if d.show == nil || name == "" {
 		return
 	}

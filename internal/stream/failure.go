@@ -51,7 +51,7 @@ func signs() []sign {
 		rows(Denied, "invalid api key", "invalid x-api-key", "incorrect api key", "api key not valid", "api_key_invalid", "no api key", "missing api key", "api key is missing", "api key required", "missing environment variable: `", "must specify the gemini_api_key",
 			"please run /login", "not logged in", "not authenticated", "not signed in", "unauthorized", "authentication_error", "authentication required", "failed to authenticate", "manual authorization is required", "invalid auth method", "no authentication information", "login required", "login expired", "please log in", "oauth token revoked", "oauth token has expired", "organization has been disabled",
 			"token_expired", "refresh token was already used", "access token could not be refreshed"),
-		rows(Limit, "rate limit", "rate_limit", "rate-limit", "ratelimit", "too many requests", "usage limit", "out of extra usage", "quota exceeded", "exceeded your current quota", "session limit", "hour limit", "daily limit", "weekly limit", "monthly limit",
+		rows(Limit, "rate limit", "rate_limit", "rate-limit", "ratelimit", "too many requests", "throttlingexception", "request was throttled", "usage limit", "out of extra usage", "quota exceeded", "exceeded your current quota", "session limit", "hour limit", "daily limit", "weekly limit", "monthly limit",
 			"hit your … limit", "limit reached … reset", "limit exceeded … try again"),
 	} {
 		all = append(all, group...)
@@ -72,7 +72,7 @@ func KindOf(message string) Kind {
 		number string
 		kind   Kind
 	}{{"402", Credit}, {"429", Limit}, {"529", Limit}, {"401", Denied}, {"403", Denied}} {
-		if hasNumber(m, status.number) {
+		if hasNumber(m, status.number, func(before, after string) bool { return status.kind == Limit || isStatus(before, after) }) {
 			return status.kind
 		}
 	}
@@ -141,16 +141,28 @@ func ExitKind(format string, code int) Kind {
 	return Unknown
 }
 
-// hasNumber reports whether a number stands by itself in text: not in a name, a
-// path or a longer number.
-func hasNumber(text, number string) bool {
+// isStatus reports whether a number between two texts is said to be a status: the line
+// of a file, a port or a count is none, and nothing is given up for these.
+func isStatus(before, after string) bool {
+	bare := strings.TrimRight(before, " \t:=\"'`[(\\")
+	for _, word := range []string{"status", "code", "error", "http", "http/1.1", "http/2", "failed", "returned"} {
+		if strings.HasSuffix(bare, word) {
+			return true
+		}
+	}
+	return bare == "" || strings.HasSuffix(before, "(") && strings.HasPrefix(after, ")") || strings.HasPrefix(after, " forbidden")
+}
+
+// hasNumber reports whether a number stands by itself in text, not in a name, a
+// path or a longer number, where fits says so of what is before and behind it.
+func hasNumber(text, number string, fits func(before, after string) bool) bool {
 	for at := 0; ; at++ {
 		n := strings.Index(text[at:], number)
 		if n < 0 {
 			return false
 		}
 		at += n
-		if !partOfNumber(text[:at], true) && !partOfNumber(text[at+len(number):], false) {
+		if before, after := text[:at], text[at+len(number):]; !partOfNumber(before, true) && !partOfNumber(after, false) && fits(before, after) {
 			return true
 		}
 	}

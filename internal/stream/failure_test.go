@@ -55,8 +55,18 @@ func TestKindOf(t *testing.T) {
 		"[API Error: The model is overloaded. Please try again later.]":               Unknown,
 		"We’re currently experiencing high demand, which may cause temporary errors.": Unknown,
 		"stream disconnected before completion: error sending request":                Unknown,
-		"read /tmp/429/x: 14290":                                                      Unknown,
-		"open ratelimiter.go: no such file":                                           Limit, // what words alone cannot tell, in an error message
+		// A number is a status where it is said to be one.
+		"API Error: 403 {\"type\":\"error\"}":                                    Denied,
+		"request failed with status code 401":                                    Denied,
+		"Error: HTTP 402":                                                        Credit,
+		"The provider does not accept it (403)":                                  Denied,
+		"main.go:403:12: undefined: x":                                           Unknown,
+		"connect ECONNREFUSED 127.0.0.1:401":                                     Unknown,
+		"no answer after 402 ms":                                                 Unknown,
+		"stream disconnected at byte 401: connection reset":                      Unknown,
+		"ThrottlingException: Too many tokens, please wait before trying again.": Limit,
+		"read /tmp/429/x: 14290":                                                 Unknown,
+		"open ratelimiter.go: no such file":                                      Limit, // what words alone cannot tell, in an error message
 	} {
 		if got := KindOf(message); got != want {
 			t.Errorf("%s: %q, want %q", message, got, want)
@@ -111,6 +121,46 @@ func TestUnwrap(t *testing.T) {
 	} {
 		if got := Unwrap(message); got != want {
 			t.Errorf("%s: %q, want %q", message, got, want)
+		}
+	}
+}
+
+// TestKindOfAStream: what fields, words and what came before say together.
+func TestKindOfAStream(t *testing.T) {
+	t.Parallel()
+	const codexWorked = `{"type":"item.started","item":{"type":"command_execution","command":"make"}}` + "\n"
+	codex := func(words string) string { return `{"type":"turn.failed","error":{"message":"` + words + `"}}` + "\n" }
+	claude := func(status, words string) string {
+		return `{"type":"result","subtype":"success","is_error":true,"api_error_status":` + status + `,"result":"` + words + `"}` + "\n"
+	}
+	const claudeWorked = `{"type":"assistant","message":{"id":"m","model":"x","content":[{"type":"tool_use","name":"Bash","input":{}}]}}` + "\n"
+	const claudeSaid = `{"type":"assistant","message":{"id":"m","model":"x","content":[{"type":"text","text":"I begin."}]}}` + "\n"
+	const full = "Codex ran out of room in the model's context window. Start a new thread or clear earlier history before retrying."
+	for _, tt := range []struct {
+		name, format, stream string
+		want                 Kind
+	}{
+		{"a prompt that is too long", "codex", codex(full), TooLong},
+		{"a conversation that became too long", "codex", codexWorked + codex(full), Unknown},
+		{"the same, of another client", "claude", claudeWorked + claude("400", "Prompt is too long"), Unknown},
+		{"by its status", "claude", claudeWorked + claude("413", "no"), Unknown},
+		{"after words", "claude", claudeSaid + claude("400", "Prompt is too long"), Unknown},
+		{"at once", "claude", claude("400", "Prompt is too long"), TooLong},
+		{"what was said in another session is not the run's", "claude", `{"type":"system","subtype":"init","session_id":"a"}` + "\n" + claudeSaid + `{"type":"system","subtype":"init","session_id":"b"}` + "\n" + claude("400", "Prompt is too long"), TooLong},
+		{"a model that is not there for one of its calls", "claude", claudeWorked + claude("404", "model not found: x"), Unknown},
+		{"a login that ended", "claude", claudeWorked + claude("401", "no"), Denied},
+		{"an account that is empty now", "claude", claudeWorked + claude("400", "Credit balance is too low"), Credit},
+		{"a limit that comes as 403", "claude", claude("403", "Quota exceeded for requests per minute"), Limit},
+		{"403", "claude", claude("403", "Request not allowed"), Denied},
+		{"a limit of an empty account", "claude", claude("429", "insufficient_quota"), Credit},
+	} {
+		d, err := New(tt.format, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		d.Write([]byte(tt.stream))
+		if res := d.Result(); res.Kind != tt.want {
+			t.Errorf("%s: %q, want %q: %+v", tt.name, res.Kind, tt.want, res)
 		}
 	}
 }

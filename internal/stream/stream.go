@@ -74,6 +74,7 @@ type Decoder struct {
 	ledger  *jsonlines.Reader // nil = nothing came of it
 	resumed bool              // it is of earlier runs too
 	records bool              // it tells each response
+	worked  bool              // the agent has said something or used a tool
 }
 
 // A message is known by its id, "" if its dialect has none.
@@ -189,13 +190,18 @@ func (d *Decoder) words() *reply.Text {
 
 // classify reads the words of a failure that was not overcome; an agent's words
 // never come here. What a field tells decides, but the status of a rate limit also
-// comes when there is nothing left to pay with, which words tell.
+// comes when there is nothing left to pay with, and that of a login that may not, 403,
+// for limits, which words tell. How a run begins was right if the agent has worked: a
+// conversation that has become too long is over, and the next one begins short.
 func (d *Decoder) classify() {
 	r := &d.res
 	words := KindOf(r.Words)
 	r.Kind = d.hint.kind
-	if r.Kind == Unknown || words == Credit || r.Kind.Lasts() && words.Lasts() {
+	if r.Kind == Unknown || words == Credit || r.Kind.Lasts() && words.Lasts() || r.Kind == Denied && words == Limit {
 		r.Kind = words
+	}
+	if d.worked && (r.Kind == TooLong || r.Kind == NoModel || r.Kind == Setup) {
+		r.Kind = Unknown
 	}
 	if r.Kind == Limit {
 		r.ResetAt, r.RetryAfter = d.hint.reset, d.hint.after
@@ -266,6 +272,7 @@ func (d *Decoder) say(id string, t *reply.Text) {
 	if t.Blank() {
 		return
 	}
+	d.worked = true
 	d.final = nil
 	if !d.res.Failed {
 		d.overcome()
@@ -297,6 +304,7 @@ func (d *Decoder) piece(id string, t *reply.Text) {
 	if t == nil {
 		return
 	}
+	d.worked = d.worked || !t.Blank()
 	d.final = nil
 	n := slices.IndexFunc(d.pieces, func(m message) bool { return m.id == id })
 	if n < 0 {
@@ -324,7 +332,7 @@ func (d *Decoder) retry() {
 // restart forgets what was said before a run, which is not the run's.
 func (d *Decoder) restart() {
 	d.retry()
-	d.full, d.fullID, d.final = nil, "", nil
+	d.full, d.fullID, d.final, d.worked = nil, "", nil, false
 	d.ended.Store(false)
 }
 
