@@ -47,8 +47,8 @@ func TestEndedWellIsNoBudgetFault(t *testing.T) {
 		{"told after the claim, before the end", sh("cline", says(fmt.Sprintf(`{"type":"agent_event","event":{"type":"content_start","contentType":"text","text":%s}}`, said),
 			`{"type":"agent_event","event":{"type":"usage","totalCost":2}}`)+hang), ralph.Limits{CostUSD: 1}, true, ralph.StopVerified, "", ralph.FaultBudget},
 		{"told in the middle", sh("claude", says(`{"type":"assistant","message":{"id":"m","content":"Not yet.","usage":{"input_tokens":2000}}}`)+hang),
-			ralph.Limits{Tokens: 1000}, false, ralph.StopTokens, "ended in mid-run", ralph.FaultBudget},
-		{"ended badly", sh("claude", says(strings.Replace(claude, "false", "true", 1))+hang), ralph.Limits{CostUSD: 1}, false, ralph.StopCost, "ended in mid-run", ralph.FaultBudget},
+			ralph.Limits{Tokens: 1000}, false, ralph.StopTokens, "used 2000 of 1000 tokens; ended in mid-run", ralph.FaultBudget},
+		{"ended badly", sh("claude", says(strings.Replace(claude, "false", "true", 1))+hang), ralph.Limits{CostUSD: 1}, false, ralph.StopCost, "spent $2.0000 of $1.0000; ended in mid-run", ralph.FaultBudget},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

@@ -169,18 +169,35 @@ func (s State) reached() (StopReason, string) {
 	if n := l.iterations(); n >= 0 && s.Iteration > n {
 		return StopIterations, fmt.Sprintf("the limit of iterations, %d, is reached, and the task is not verified", n)
 	}
-	switch s.Over(Usage{}, 0) {
-	case StopCost:
-		return StopCost, fmt.Sprintf("spent %s of %s", s.Usage.Cost(), usd(l.CostUSD))
-	case StopTokens:
-		return StopTokens, fmt.Sprintf("used %d of %d tokens", s.Usage.tokens(), l.Tokens)
-	case StopDuration:
-		return StopDuration, fmt.Sprintf("used %v of %v", addSat(s.Elapsed, s.Unwaited), l.Duration)
+	if stop, spent := s.passed(); stop != "" {
+		return stop, spent
 	}
 	if spent, last := s.Usage.cost(), s.forecast(); l.CostUSD > 0 && spent != nil && last != nil && *spent+*last > l.CostUSD {
 		return StopCost, fmt.Sprintf("spent %s of %s; another iteration like the last (%s) would exceed it", s.Usage.Cost(), usd(l.CostUSD), Usage{CostUSD: last, Estimated: s.Usage.Estimated}.Cost())
 	}
 	return s.blind()
+}
+
+// passed reports the budget that is spent, with what was spent of it.
+func (s State) passed() (StopReason, string) {
+	l, stop := s.Task.Limits, s.Over(Usage{}, 0)
+	switch stop {
+	case StopCost:
+		return stop, fmt.Sprintf("spent %s of %s", s.Usage.Cost(), usd(l.CostUSD))
+	case StopTokens:
+		return stop, fmt.Sprintf("used %d of %d tokens", s.Usage.tokens(), l.Tokens)
+	case StopDuration:
+		return stop, fmt.Sprintf("used %v of %v", addSat(s.Elapsed, s.Unwaited), l.Duration)
+	}
+	return "", ""
+}
+
+// midrun reports the budget that ended an attempt while it ran.
+func (s State) midrun() (StopReason, string) {
+	if stop, spent := s.passed(); stop != "" {
+		return stop, spent + "; ended in mid-run"
+	}
+	return s.budget(), "ended in mid-run"
 }
 
 // compared says what a stall was found by.
@@ -248,22 +265,24 @@ func (s State) price(it Iteration, used Usage) State {
 		s.Unpriced++
 	}
 	if l := s.Task.Limits; l.Priced && l.CostUSD > 0 && (it.Fault == "" || it.Fault == FaultTimeout) {
-		if s.Blind = bound(unknown, maxDetail/2); s.Blind != "" {
-			s.Blind += "; set a price (--prices), or tokens (--max-tokens) or a duration (--max-duration) in place of the cost"
-		}
+		s.Blind = bound(unknown, maxDetail/2)
 	}
 	return s
 }
 
-// unknown says why it is not known what an attempt that used so much cost; "" = it is.
+// unknown says why it is not known what an attempt cost, and what to set; "" = it is known.
 func (it Iteration) unknown(used Usage) string {
+	const answer = "what the last answer cost is not known: the agent "
+	const instead = "; set a price (--prices), or tokens (--max-tokens) or a duration (--max-duration) in place of the cost"
 	switch {
+	case used.cost() == nil && used.tokens() == 0: // a price would not help
+		return answer + "told neither its cost nor its tokens; set a duration (--max-duration) or iterations (--max) in place of the cost"
 	case used.cost() == nil && it.Model == "":
-		return "what the last answer cost is not known: the agent does not tell it, nor its model"
+		return answer + "does not tell it, nor its model" + instead
 	case used.cost() == nil:
-		return fmt.Sprintf("what the last answer cost is not known: the agent does not tell it, and there is no price for its model, %s, or the tokens that it used", it.Model)
+		return answer + fmt.Sprintf("does not tell it, and there is no price for its model, %s, or the tokens that it used", it.Model) + instead
 	case it.Verdict.Usage.unpriced():
-		return "what the last verification cost is not known"
+		return "what the last verification cost is not known" + instead
 	}
 	return ""
 }
@@ -309,7 +328,14 @@ func (s State) counted(u Usage) Usage {
 	return u.atLeast(s.Usage.since(*s.Settled))
 }
 
-func usd(v float64) string { return "$" + strconv.FormatFloat(v, 'f', 4, 64) }
+// usd is an amount for people. What is more than nothing is not shown as nothing.
+func usd(v float64) string {
+	decimals := 4
+	if v < 0.00005 && v > 0 {
+		decimals = -1 // all that it has
+	}
+	return "$" + strconv.FormatFloat(v, 'f', decimals, 64)
+}
 
 // backoff grows with n, from base to bound. Its jitter comes from a hash of the
 // loop and the attempt, so that loops spread out and a replay waits the same.

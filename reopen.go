@@ -21,8 +21,12 @@ func (s State) Reopen() State {
 	if gaveUp {
 		s.Failures, s.Stalled, s.Retries, s.Blocked = 0, 0, 0, 0
 	}
-	s.Blind = "" // its next answer may tell what it costs
-	return s.goOn()
+	n := s
+	n.Blind = "" // its next answer may tell what it costs
+	if n = n.goOn(); n.Done() {
+		n.Blind = s.Blind
+	}
+	return n
 }
 
 // Limit replaces the limits. If the new ones are reached already, also by a wait

@@ -229,7 +229,7 @@ func (s State) follow(it Iteration) State {
 	case FaultPermanent:
 		return s.stop(StopFailed, it.Error).before(s.Iteration, s.Attempt+1)
 	case FaultBudget:
-		return s.stop(cmp.Or(s.Over(Usage{}, 0), s.budget()), "ended in mid-run").before(s.Iteration, s.Attempt+1)
+		return s.stop(s.midrun()).before(s.Iteration, s.Attempt+1)
 	case FaultRateLimit:
 		return s.rateLimited(it)
 	}

@@ -47,7 +47,7 @@ func TestTransitions(t *testing.T) {
 		{"fault: timeout, an iteration", last, it{Fault: ralph.FaultTimeout}, "1.1 STOP iterations (the limit of iterations, 1, is reached, and the task is not verified) unpriced=1"},
 		{"fault: budget, cost", ralph.Limits{CostUSD: 1}, it{Fault: ralph.FaultBudget}, "1.1 STOP cost (ended in mid-run) unpriced=1"},
 		{"fault: budget, tokens", ralph.Limits{Tokens: 1}, it{Fault: ralph.FaultBudget}, "1.1 STOP tokens (ended in mid-run) unpriced=1"},
-		{"fault: budget, duration", ralph.Limits{Duration: sec}, it{Fault: ralph.FaultBudget, Elapsed: sec}, "1.1 STOP duration (ended in mid-run) elapsed=1s unpriced=1"},
+		{"fault: budget, duration", ralph.Limits{Duration: sec}, it{Fault: ralph.FaultBudget, Elapsed: sec}, "1.1 STOP duration (used 1s of 1s; ended in mid-run) elapsed=1s unpriced=1"},
 		{"fault: interrupted", last, it{Fault: ralph.FaultInterrupted, Elapsed: sec, Usage: ralph.Usage{InputTokens: 3}}, "1.2 elapsed=1s tokens=3"},
 		{"blocked", ralph.Limits{}, it{Blocked: true}, "1.1 STOP blocked (the agent says that it cannot go on) unpriced=1"},
 	} {
