@@ -160,6 +160,9 @@ func (s State) budget() StopReason {
 // reached reports the limit that forbids the attempt s.Iteration, s.Attempt.
 func (s State) reached() (StopReason, string) {
 	l := s.Task.Limits
+	if reason, detail := s.stuck(); reason != "" {
+		return reason, detail
+	}
 	if l.Stalls > 0 && s.Stalled >= l.Stalls {
 		return StopStalled, fmt.Sprintf("%d iterations in a row changed nothing: %s", s.Stalled, s.compared())
 	}

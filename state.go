@@ -193,17 +193,25 @@ func (s State) Next(it Iteration) State {
 func (s State) blocked(it Iteration) State {
 	s.Blocked++
 	s.Obstacle = bound(it.Obstacle, maxObstacle)
-	if n := s.Task.Limits.blocked(); n >= 0 && s.Blocked >= n {
-		detail := "the agent says that it cannot go on"
-		if s.Blocked > 1 {
-			detail += fmt.Sprintf(", %d times in a row", s.Blocked)
-		}
-		return s.whole().stop(StopBlocked, strings.TrimSuffix(detail+": "+oneLine(s.Obstacle), ": ")).before(s.Iteration+1, 1)
+	if reason, detail := s.stuck(); reason != "" {
+		return s.whole().stop(reason, detail).before(s.Iteration+1, 1)
 	}
 	if it.Fault == FaultBudget {
 		return s.follow(it)
 	}
 	return s.endIteration(it)
+}
+
+// stuck reports whether enough iterations in a row have said that they are blocked.
+func (s State) stuck() (StopReason, string) {
+	if n := s.Task.Limits.blocked(); n < 0 || s.Blocked < max(n, 1) {
+		return "", ""
+	}
+	detail := "the agent says that it cannot go on"
+	if s.Blocked > 1 {
+		detail += fmt.Sprintf(", %d times in a row", s.Blocked)
+	}
+	return StopBlocked, strings.TrimSuffix(detail+": "+oneLine(s.Obstacle), ": ")
 }
 
 // unexpected returns the state after an attempt that it does not wait for.
