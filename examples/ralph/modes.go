@@ -82,7 +82,7 @@ func (f *modeFlags) run(e env, args []string) error {
 		_, err := local.Run(e.ctx, state)
 		return dry.end(err)
 	}
-	if err := s.ready(runner); err != nil {
+	if err := s.canBegin(e, runner); err != nil {
 		return err
 	}
 	if specs := s.specs(); f.mode != "prompt" {
