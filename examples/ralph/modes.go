@@ -297,6 +297,9 @@ func (s *session) start(l *ralph.Local, state ralph.State) error {
 	l.Output = func(ralph.Request) (io.Writer, io.Writer) { return s.stderr, banner }
 	final, err := drive(s.env, l, j, state, log)
 	err = exitFor(s.env, final, err, s.strict || s.proven())
+	if final.Done() && err != nil { // also if it was interrupted: it does not go on
+		*s.again = "the loop has ended, " + err.Error()
+	}
 	reason := string(final.Stop)
 	if !final.Done() {
 		reason = "interrupted"
