@@ -274,7 +274,7 @@ func (s State) endIteration(it Iteration) State {
 	judged := it.Claimed || s.Task.Always
 	switch it.Fault {
 	case "":
-		failed = judged && it.Verdict.Undecided()
+		failed = judged && it.Verdict.Undecided() && s.Over(Usage{}, 0) == "" // else the budget may have cut it off
 		if !judged {
 			s.Feedback = "" // the prompt that this answer followed quoted it
 		}

@@ -150,6 +150,20 @@ func (e env) ready(agent ralph.Runner) error {
 	return nil
 }
 
+// canBegin asks the agent and the judges of a run: what an agent does for a judge that
+// cannot work costs as much.
+func (s *shared) canBegin(e env, agent ralph.Runner) error {
+	if err := e.ready(agent); err != nil {
+		return err
+	}
+	for _, judge := range s.judges {
+		if err := e.ready(judge); err != nil {
+			return fail(exitAgent, "the judge: %w", err)
+		}
+	}
+	return nil
+}
+
 // login is what an installed agent says of its login: no, if it says that; nothing else
 // is certain.
 func login(e env, c *ralph.Command) string {

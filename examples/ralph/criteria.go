@@ -52,6 +52,7 @@ func (s *shared) judgeNamed(name, model string) (ralph.Runner, error) {
 	if s.table != nil {
 		judge.Prices = s.table
 	}
+	s.judges = append(s.judges, judge)
 	return judge, s.bounded("the judge: ", judge)
 }
 

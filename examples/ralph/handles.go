@@ -34,6 +34,7 @@ type shared struct {
 	hookTimeout                                      time.Duration
 
 	given  map[string]bool      // the flags that were given, whatever their value
+	judges []*ralph.Command     // those that the run has by now
 	table  ralph.Prices         // the built-in prices with those of --prices over them; nil = the command has no such flag
 	stated bool                 // what is run has numbers of iterations of its own
 	once   func(string, ...any) // says a thing, once
@@ -105,7 +106,7 @@ func (s *shared) handles() []handle {
 		{"max-duration", slices.Concat(loops, limit, start), &s.maxDuration, "stop after this `TIME` of running, verifying and waiting, like 8h (0: no limit)", nil},
 		{"learn", modes, &s.learn, "take the number of iterations, but no more than --max, and what the agent is to heed from what earlier loops here have shown ('ralph log --summary')", nil},
 		{"learn", run, &s.learn, "take the number of iterations and what the agent is to heed from what earlier loops here have shown ('ralph log --summary'); never more iterations than are configured; learn: true below ralph: in the configuration does so, too", nil},
-		{"summary", []string{"log"}, &s.summary, "print what loops have shown, by agent and method of verification: of a file or a loop, of a `FOLDER` of records, or of this workspace's", nil},
+		{"summary", []string{"log"}, &s.summary, "print what loops have shown, by agent and method of verification: of a file or a loop, of a folder of records, or of this workspace's", nil},
 		{"prices", loops, &s.prices, "a JSON `FILE` of what models cost, over the built-in prices (" + ralph.PricesDate + "): {\"MODEL\": {\"input\": 3, \"output\": 15}}, in USD for a million tokens; by it the cost of a client that tells none is estimated", s.readPrices},
 		{"stalls", slices.Concat(modes, demo, start, limit), &s.stalls, "stop after `N` iterations in a row that changed nothing in the workspace (0: never)", s.isStalls},
 		{"stalls", run, &s.stalls, "stop after `N` iterations in a row that changed nothing in the workspace (0: never); of definitions, or with --slots or --worktrees, each loop by itself", s.isStalls},

@@ -82,7 +82,7 @@ func (f *modeFlags) run(e env, args []string) error {
 		_, err := local.Run(e.ctx, state)
 		return dry.end(err)
 	}
-	if err := s.ready(runner); err != nil {
+	if err := s.canBegin(e, runner); err != nil {
 		return err
 	}
 	if specs := s.specs(); f.mode != "prompt" {
@@ -297,6 +297,9 @@ func (s *session) start(l *ralph.Local, state ralph.State) error {
 	l.Output = func(ralph.Request) (io.Writer, io.Writer) { return s.stderr, banner }
 	final, err := drive(s.env, l, j, state, log)
 	err = exitFor(s.env, final, err, s.strict || s.proven())
+	if final.Done() && err != nil { // also if it was interrupted: it does not go on
+		*s.again = "the loop has ended, " + err.Error()
+	}
 	reason := string(final.Stop)
 	if !final.Done() {
 		reason = "interrupted"

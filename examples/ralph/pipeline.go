@@ -205,7 +205,7 @@ func (r *piped) ready() error {
 			}
 		}
 	}
-	return nil
+	return r.canBegin(r.env, nil)
 }
 
 // runner is the agent of a stage, in its folder.

@@ -241,7 +241,7 @@ func (w *work) list(kind tasks.Kind) error {
 		_, err := s.Run(w.ctx)
 		return dry.end(err)
 	}
-	if err := w.ready(w.agent); err != nil {
+	if err := w.canBegin(w.env, w.agent); err != nil {
 		return err
 	}
 	w.meta = w.shared.meta(w.env, w.file, w.agent, criteria{shared: &w.shared}.terms())
