@@ -239,10 +239,11 @@ func (s State) spend(it Iteration) State {
 		s.Spent = Usage{CostUSD: s.Spent}.Add(Usage{CostUSD: cost}).cost()
 	}
 	unknown := ""
+	untold := used.cost() == nil || used.Estimated && it.Usage.unpriced() // what was estimated was only a part
 	switch {
-	case used.cost() == nil && it.Model == "":
+	case untold && it.Model == "":
 		unknown = "what the last answer cost is not known: the agent does not tell it, nor its model"
-	case used.cost() == nil:
+	case untold:
 		unknown = fmt.Sprintf("what the last answer cost is not known: the agent does not tell it, and there is no price for its model, %s, or the tokens that it used", it.Model)
 	case it.Verdict.Usage.unpriced():
 		unknown = "what the last verification cost is not known"
