@@ -129,8 +129,8 @@ func Hurry(ctx context.Context, now <-chan struct{}) context.Context {
 
 // Validate reports what can be known to be wrong before the client is run: there
 // are no Args, the Format is not known, Model cannot be passed on, the program, or the
-// Filter's for the answer, is not installed, or the task has no limit that could
-// be kept (see [Command.Bounds]).
+// Filter's for the answer, is not installed, a price is no amount (see
+// [Prices.Validate]), or the task has no limit that could be kept (see [Command.Bounds]).
 func (c *Command) Validate(t Task) error {
 	args, err := c.CommandLine()
 	if err != nil {
@@ -140,6 +140,9 @@ func (c *Command) Validate(t Task) error {
 		return err
 	}
 	if err := c.Sandbox.Validate(t.Dir); err != nil {
+		return err
+	}
+	if err := c.Prices.Validate(); err != nil {
 		return err
 	}
 	if _, err := c.Bounds(t.Limits); err != nil {

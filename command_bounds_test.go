@@ -1,6 +1,8 @@
 package ralph_test
 
 import (
+	"math"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -56,5 +58,18 @@ func TestCommandBounds(t *testing.T) {
 	c := ralph.Command{Args: []string{"true"}, Format: ralph.FormatCodex}
 	if err := c.Validate(ralph.Task{Prompt: "Do it.", Limits: money}); err == nil || !strings.Contains(err.Error(), "only limit") {
 		t.Errorf("Validate: %v", err)
+	}
+}
+
+// TestCommandValidatesPrices: a price that is no amount would leave a limit of cost
+// unkept, and nobody would be told.
+func TestCommandValidatesPrices(t *testing.T) {
+	t.Parallel()
+	for name, price := range map[string]ralph.Price{"NaN": {Input: math.NaN()}, "negative": {Output: -1}, "infinite": {CacheRead: math.Inf(1)}} {
+		c := &ralph.Command{Args: []string{os.Args[0]}, Format: ralph.FormatCodex, Prices: ralph.Prices{"m": price}}
+		err := c.Validate(ralph.Task{Prompt: "Do it.", Limits: ralph.Limits{Iterations: 3, CostUSD: 1}})
+		if want := c.Prices.Validate(); err == nil || err.Error() != want.Error() {
+			t.Errorf("%s: %v, want %v", name, err, want)
+		}
 	}
 }

@@ -4,7 +4,8 @@ package ralph
 // takes it from the loops on record. It changes nothing by itself; [Local] records it as
 // [EventLearned], and so does a driver of one's own, with [Lesson.Event].
 type Lesson struct {
-	// Limits replace the task's. The zero value leaves them as they are.
+	// Limits replace the task's, all of them: to change some, begin with State.Task.Limits,
+	// for a CostUSD of 0 is no limit. The zero value leaves them as they are.
 	Limits Limits
 	// Rejections are the most frequent reasons for which claims were rejected. They
 	// are quoted in the prompts until an iteration is complete; at most 2 KiB of them,

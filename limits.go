@@ -277,12 +277,13 @@ func (s State) price(it Iteration, used Usage) State {
 func (it Iteration) unknown(used Usage) string {
 	const answer = "what the last answer cost is not known: the agent "
 	const instead = "; set a price (--prices), or tokens (--max-tokens) or a duration (--max-duration) in place of the cost"
+	untold := used.cost() == nil || used.Estimated && it.Usage.unpriced() // what was estimated was only a part
 	switch {
-	case used.cost() == nil && used.tokens() == 0: // a price would not help
+	case untold && used.tokens() == 0: // a price would not help
 		return answer + "told neither its cost nor its tokens; set a duration (--max-duration) or iterations (--max) in place of the cost"
-	case used.cost() == nil && it.Model == "":
+	case untold && it.Model == "":
 		return answer + "does not tell it, nor its model" + instead
-	case used.cost() == nil:
+	case untold:
 		return answer + fmt.Sprintf("does not tell it, and there is no price for its model, %s, or the tokens that it used", it.Model) + instead
 	case it.Verdict.Usage.unpriced():
 		return "what the last verification cost is not known" + instead

@@ -26,11 +26,19 @@ func newMeter(s State, start time.Time, over context.CancelCauseFunc) *meter {
 	return m
 }
 
-// tell is Request.Live.
+// tell is Request.Live. Counts do not fall, and a cost that was told is not forgotten.
 func (m *meter) tell(u Usage) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.used = u
+	told := m.used.cost()
+	if m.used.Estimated {
+		told = nil // an estimate may be unknown after all
+	}
+	m.used.CostUSD = nil
+	m.used = Usage{}.Add(u).atLeast(m.used) // a copy: the runner may go on with what is its own
+	if m.used.CostUSD == nil {
+		m.used.CostUSD = told
+	}
 	m.check()
 	select {
 	case m.told <- struct{}{}:

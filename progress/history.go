@@ -20,7 +20,8 @@ import (
 // sets limits and adds words to prompts, and what it says of a loop is what the record says.
 //
 // It is the same for the same records, whenever and in whatever order they are read. The
-// zero value is that of no loops.
+// zero value is that of no loops. As JSON it is for reading: of one that was decoded, limits
+// are taken as if no loop had been verified.
 type History struct {
 	// Stats are those of each agent and method, in the order of their names.
 	Stats []LoopStats `json:"stats"`

@@ -2,6 +2,7 @@ package progress_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
@@ -118,5 +119,44 @@ func TestHistoryOfHooks(t *testing.T) {
 	s := h.Stats[0]
 	if s.Loops != 3 || s.Verified != 1 || s.Iterations(95, 1) != 1 || len(s.Rejections) != 1 || s.Rejections[0].Text != "the tests fail" {
 		t.Errorf("%+v", s)
+	}
+}
+
+// TestHistoryDecoded: as JSON a history does not hold what its loops took, and so gives
+// the limits, and the reasons for them, of no loops.
+func TestHistoryDecoded(t *testing.T) {
+	t.Parallel()
+	h := historyOf(t, recorded(t, several("a", "m", 1, 3, 3, 3, 3, 3)...))
+	text, err := json.Marshal(h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var decoded progress.History
+	if err := json.Unmarshal(text, &decoded); err != nil || decoded.Stats[0].Verified != 5 {
+		t.Fatalf("%+v, %v", decoded, err)
+	}
+	task := ralph.Task{Agent: "a", Method: "m", Prompt: "Do it."}
+	if got := decoded.Limits(task, 15, 0).Iterations; got != 15 {
+		t.Errorf("%d iterations, want 15", got)
+	}
+	if got := decoded.Lesson(ralph.Start(task), 15, 0).Why; !strings.Contains(got, "15, for fewer than 5 verified loops of a with m checks are on record (0)") {
+		t.Error(got)
+	}
+}
+
+// TestHistoryOfEndlessLine: a journal without the end of a line is not read to its end,
+// however long it is, and is counted as one that makes no sense.
+func TestHistoryOfEndlessLine(t *testing.T) {
+	t.Parallel()
+	dir := recorded(t, pastLoop{name: "a"})
+	path := filepath.Join(dir.Path, "endless.jsonl")
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(path, 65<<20); err != nil { // a hole, which needs no room
+		t.Fatal(err)
+	}
+	if h := historyOf(t, dir); h.Skipped != 1 || h.Stats[0].Loops != 1 {
+		t.Errorf("%+v", h)
 	}
 }

@@ -43,7 +43,8 @@ func (t took) times(criteria int64) int64 {
 }
 
 // Iterations is how many iterations for so many acceptance criteria were enough for p
-// percent of the verified loops, 0 < p <= 100; 0 = none was verified.
+// percent of the verified loops, 0 < p <= 100; 0 = none was verified, or the stats were
+// decoded from JSON, which does not hold it.
 //
 // It is the percentile of their iterations per criterion by nearest rank: of n loops, in
 // the order of iterations per criterion, that of the one at the place p·n/100, rounded up;
@@ -58,13 +59,28 @@ func (s LoopStats) Iterations(p, criteria int) int {
 
 // percentile is what the loop took at the p-th percentile.
 func (s LoopStats) percentile(p int) (took, bool) {
-	rank := (int64(s.Verified)*int64(min(max(p, 1), 100)) + 99) / 100
+	rank := (int64(s.known())*int64(min(max(p, 1), 100)) + 99) / 100
 	for _, t := range s.took {
 		if rank -= int64(t.loops); rank <= 0 {
 			return t, true
 		}
 	}
 	return took{}, false
+}
+
+// known is of how many verified loops it is known what they took: of none, if the stats
+// were decoded from JSON.
+func (s LoopStats) known() (n int) {
+	for _, t := range s.took {
+		n += t.loops
+	}
+	return n
+}
+
+// needed is what the loop at the 95th percentile took, if enough are known.
+func (s LoopStats) needed() (took, bool) {
+	t, ok := s.percentile(95)
+	return t, ok && s.known() >= enough
 }
 
 // of are the stats of a task's agent and method.
@@ -98,8 +114,8 @@ func (h History) Limits(t ralph.Task, usual, most int) ralph.Limits {
 	}
 	n := criteria(t)
 	need := usually(usual) * n
-	if s := h.of(t); s.Verified >= enough {
-		need = int64(s.Iterations(95, int(n)))
+	if t, ok := h.of(t).needed(); ok {
+		need = t.times(n)
 	}
 	l.Iterations = int(min(max(need, 1), int64(cmp.Or(most, mostUnbounded))))
 	return l
@@ -143,11 +159,11 @@ func (s LoopStats) because(criteria int64, usual, is, most int) string {
 		each = fmt.Sprintf(" for each of %d criteria", criteria)
 	}
 	need, text := usually(usual)*criteria, ""
-	if t, ok := s.percentile(95); ok && s.Verified >= enough {
+	if t, ok := s.needed(); ok {
 		need = t.times(criteria)
-		text = fmt.Sprintf("95%% of %s needed at most %s%s", s.loops(s.Verified, "verified"), t, each)
+		text = fmt.Sprintf("95%% of %s needed at most %s%s", s.loops(s.known(), "verified"), t, each)
 	} else {
-		text = fmt.Sprintf("%d%s, for fewer than %d %s are on record (%d)", usually(usual), each, enough, s.loops(0, "verified"), s.Verified)
+		text = fmt.Sprintf("%d%s, for fewer than %d %s are on record (%d)", usually(usual), each, enough, s.loops(0, "verified"), s.known())
 	}
 	switch {
 	case need <= int64(is):

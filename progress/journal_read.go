@@ -79,7 +79,7 @@ func journalLines(r io.Reader, path string, lines, offset int64) iter.Seq2[found
 	return func(yield func(foundLine, error) bool) {
 		in := bufio.NewReaderSize(r, 8<<10)
 		for {
-			text, err := in.ReadBytes('\n')
+			text, err := wholeLine(in)
 			lines++
 			l := foundLine{text: text, path: path, number: lines, start: offset, end: offset + int64(len(text))}
 			switch {
@@ -95,6 +95,21 @@ func journalLines(r io.Reader, path string, lines, offset int64) iter.Seq2[found
 				return
 			}
 			offset = l.end
+		}
+	}
+}
+
+// wholeLine returns the next line with its end, or the first bytes of one that is too
+// long, whether it ends or not.
+func wholeLine(in *bufio.Reader) (text []byte, err error) {
+	for {
+		var more []byte
+		more, err = in.ReadSlice('\n')
+		if text = append(text, more...); len(text) > maxJSONLine {
+			return text, nil
+		}
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return text, err
 		}
 	}
 }

@@ -186,6 +186,10 @@ func TestBrokenLogs(t *testing.T) {
 			}
 			return nil
 		}), partial},
+		{"fold", "forgets that a cost was estimated", of(ralph.EventIterationEnded, func(ev *ralph.Event) error { ev.Iteration.Usage.Estimated = false; return nil }), full},
+		{"fold", "loses what a cache was read for", of(ralph.EventIterationEnded, func(ev *ralph.Event) error { ev.Iteration.Usage.CacheRead = 0; return nil }), partial},
+		{"fold", "forgets what the agent was blocked by", of(ralph.EventIterationEnded, func(ev *ralph.Event) error { ev.Iteration.Obstacle = ""; return nil }), full},
+		{"fold", "loses what was learned", of(ralph.EventLearned, skip), partial},
 		{"fold", "loses advice", of(ralph.EventGuided, skip), partial},
 		{"whole", "loses the learnings", of(ralph.EventIterationEnded, func(ev *ralph.Event) error { ev.Iteration.Learnings = nil; return nil }), full},
 		{"whole", "keeps seconds", edited(func(_ context.Context, ev *ralph.Event) error { ev.Time = ev.Time.Truncate(time.Second); return nil }), full},

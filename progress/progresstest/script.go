@@ -31,7 +31,7 @@ func (s *script) add(ev ralph.Event) {
 func newScript(loop string) *script {
 	state := ralph.Start(ralph.Task{
 		ID: loop, Agent: "coder", Title: "a title", Prompt: text, Dir: "work", Outcome: text,
-		Acceptance: []string{"one", text}, Blocked: "BLOCKED", Limits: ralph.Limits{Iterations: 7, CostUSD: 2.5},
+		Acceptance: []string{"one", text}, Blocked: "BLOCKED", Limits: ralph.Limits{Iterations: 7, Blocked: 2, CostUSD: 2.5, Priced: true},
 		Spec: json.RawMessage(`{"a":[1,2]}`), Guarded: map[string]string{"a_test.go": "00"},
 	})
 	state.Loop = loop
@@ -47,7 +47,7 @@ func (s *script) attempt(it ralph.Iteration, output string) {
 	begun := ralph.Iteration{Number: it.Number, Attempt: it.Attempt, Start: it.Start}
 	s.add(ralph.Event{Kind: ralph.EventIterationStarted, Iteration: begun})
 	cost := 0.25
-	it.Usage = ralph.Usage{Requests: 2, Messages: 3, InputTokens: 1 << 40, OutputTokens: 17, CostUSD: &cost}
+	it.Usage = ralph.Usage{Requests: 2, Messages: 3, InputTokens: 1 << 40, OutputTokens: 17, CacheRead: 5, CacheWrite: 3, CostUSD: &cost, Estimated: true}
 	s.add(ralph.Event{Kind: ralph.EventAnswered, Iteration: begun, Answer: &ralph.Response{
 		Output: output, Usage: it.Usage, Model: "m", Session: "s", Files: []string{"b.go", "a.go"}, Learnings: []string{text},
 	}})
@@ -95,7 +95,11 @@ func verified() []ralph.Event {
 // cancelled is a short loop that a person cancels while an attempt runs.
 func cancelled() []ralph.Event {
 	s := newScript("kit.cancelled")
+	learned := s.state.Task.Limits
+	learned.Iterations = 5 // until the end, so that a log that keeps only states shows it
+	s.add(ralph.Lesson{Limits: learned, Rejections: []string{text}, Why: text}.Event(s.state))
 	s.attempt(ralph.Iteration{Outcome: ralph.OutcomeSuccess, NearMiss: "fenced"}, "so far")
+	s.attempt(ralph.Iteration{Outcome: ralph.OutcomeSuccess, Blocked: true, Obstacle: text, Unseen: text}, "<promise>BLOCKED</promise>")
 	begun := ralph.Iteration{Number: s.state.Iteration, Attempt: s.state.Attempt, Start: s.start}
 	s.add(ralph.Event{Kind: ralph.EventIterationStarted, Iteration: begun})
 	s.add(ralph.Event{Kind: ralph.EventCancelled, Text: text})
