@@ -53,11 +53,11 @@ func ExampleCommand_Bounds() {
 	agent := &ralph.Command{Args: []string{"my-agent"}, Format: ralph.FormatText}
 	_, err := agent.Bounds(ralph.Limits{CostUSD: 5})
 	fmt.Println(err)
-	warning, err := agent.Bounds(ralph.Limits{CostUSD: 5, Iterations: 20})
+	warning, err := agent.Bounds(ralph.Limits{CostUSD: 5, Iterations: 20, Priced: true})
 	fmt.Println(warning, err)
 	// Output:
 	// ralph: limits: cost_usd cannot be kept: my-agent tells neither its cost nor its tokens: set a duration (--max-duration) or iterations (--max)
-	// my-agent tells neither its cost nor its tokens: a loop with a limit of cost stops after the first answer of which the cost is unknown <nil>
+	// my-agent tells neither its cost nor its tokens: the loop stops after the first answer of unknown cost <nil>
 }
 
 // A client that is not logged in is found out before a run of it costs anything.
