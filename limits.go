@@ -241,18 +241,7 @@ func (s State) spend(it Iteration) State {
 	} else {
 		s.Spent = Usage{CostUSD: s.Spent}.Add(Usage{CostUSD: cost}).cost()
 	}
-	unknown := ""
-	switch {
-	case used.cost() == nil && it.Model == "":
-		unknown = "what the last answer cost is not known: the agent does not tell it, nor its model"
-	case used.cost() == nil:
-		unknown = fmt.Sprintf("what the last answer cost is not known: the agent does not tell it, and there is no price for its model, %s, or the tokens that it used", it.Model)
-	case it.Verdict.Usage.unpriced():
-		unknown = "what the last verification cost is not known"
-	}
-	if unknown != "" {
-		unknown += "; set a price (--prices), or tokens (--max-tokens) or a duration (--max-duration) in place of the cost"
-	}
+	unknown := it.unknownCost(used)
 	if unknown != "" && unpriced(it.Fault) {
 		s.Unpriced++
 	}
@@ -260,6 +249,23 @@ func (s State) spend(it Iteration) State {
 		s.Blind = bound(unknown, maxDetail/2)
 	}
 	return s
+}
+
+// unknownCost says why it is not known what an attempt that has used that, and its
+// verification, cost; "" = it is.
+func (it Iteration) unknownCost(used Usage) string {
+	why := ""
+	switch {
+	case used.cost() == nil && it.Model == "":
+		why = "what the last answer cost is not known: the agent does not tell it, nor its model"
+	case used.cost() == nil:
+		why = fmt.Sprintf("what the last answer cost is not known: the agent does not tell it, and there is no price for its model, %s, or the tokens that it used", it.Model)
+	case it.Verdict.Usage.unpriced():
+		why = "what the last verification cost is not known"
+	default:
+		return ""
+	}
+	return why + "; set a price (--prices), or tokens (--max-tokens) or a duration (--max-duration) in place of the cost"
 }
 
 // whole closes the account of an iteration that will not be run again.
