@@ -174,6 +174,9 @@ func checkStep(t *testing.T, old, s ralph.State, ev ralph.Event, counted map[[2]
 	if s.Stop == ralph.StopVerified && old.Stop == "" && !(ev.Kind == ralph.EventIterationEnded && it.Verdict.Passed && (it.Claimed || s.Task.Always)) {
 		t.Fatalf("verified without evidence: %+v", ev)
 	}
+	if s.Stop == ralph.StopVerified && !s.Verdict.Passed {
+		t.Fatalf("verified, and the verdict on record has not passed: %+v", ev)
+	}
 	if ev.Kind == ralph.EventIterationEnded && (settled(s).Requests > settled(old).Requests || s.Unpriced > old.Unpriced) {
 		key := [2]int{it.Number, it.Attempt}
 		if counted[key] {

@@ -235,3 +235,15 @@ func TestLearn(t *testing.T) {
 		}
 	}
 }
+
+// TestPassedAlthoughBlocked: where every answer is verified, the verdict that ends the
+// loop is the one on record, whatever the agent said.
+func TestPassedAlthoughBlocked(t *testing.T) {
+	t.Parallel()
+	s := ralph.Start(ralph.Task{Always: true, Blocked: "B"})
+	s = s.Next(ralph.Iteration{Number: 1, Attempt: 1, Claimed: true, Verdict: ralph.Reject("no")})
+	s = s.Next(ralph.Iteration{Number: 2, Attempt: 1, Blocked: true, Verdict: ralph.Pass()})
+	if s.Stop != ralph.StopVerified || !s.Verdict.Passed || s.Feedback != "" {
+		t.Errorf("%s; %+v", describe(s), s.Verdict)
+	}
+}

@@ -71,6 +71,7 @@ func TestResetTime(t *testing.T) {
 		{"retry-after: Sun, 22 Nov 2026 23:15:00 GMT", now, "2026-11-22T23:15:00Z"},
 		{`"resets_at":1795363562,`, now, "2026-11-22T16:06:02Z"},
 		{`{"resetsAt":1795363562}`, now, "2026-11-22T16:06:02Z"},
+		{`"retry_after":1795363562}`, now, "2026-11-22T16:06:02Z"},
 		{"usage limit reached|1795363562", now, "2026-11-22T16:06:02Z"},
 		{"usage limit reached|1767225600", now, ""},
 		{"retry-after: Sun, 22 Nov 2020 23:15:00 GMT", now, ""},

@@ -132,6 +132,29 @@ func TestLedgerOfEarlierRuns(t *testing.T) {
 	}
 }
 
+// TestTotalsOfEarlierRuns: older versions tell only the sum of a thread, which is not
+// the run's if it is resumed.
+func TestTotalsOfEarlierRuns(t *testing.T) {
+	t.Parallel()
+	for since, want := range map[int]string{
+		1: "0 requests, 4000 in (0 read, 0 written), 0 out, ≈ 0.040000",
+		3: "0 requests, 0 in (0 read, 0 written), 0 out, unknown",
+	} {
+		d, err := New("codex", Options{Since: time.Date(2026, 11, 22, 13, 0, since, 0, time.UTC), Model: "a", Price: prices})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for second, sum := range []int{2: 3000, 4: 4000} {
+			if sum > 0 {
+				d.Ledger(fmt.Appendf(nil, `{"timestamp":"2026-11-22T13:00:%02dZ","type":"event_msg","payload":{"type":"token_count","info":{"total_token_usage":{"input_tokens":%d}}}}`+"\n", second, sum))
+			}
+		}
+		if got := told(d.Result().Usage); got != want {
+			t.Errorf("since %d: %s", since, got)
+		}
+	}
+}
+
 // TestManyModels: of more models than are told apart the cost is not known, and what
 // is counted is all of them.
 func TestManyModels(t *testing.T) {
