@@ -245,6 +245,7 @@ func (s State) spend(it Iteration) State {
 	s.Elapsed = addSat(s.Elapsed, max(it.Elapsed, s.Ran, 0))
 	s.Running, s.Mark, s.Uncounted, s.Wait, s.Settled, s.Ran = false, "", false, 0, nil, 0
 	s.Verifying = s.Verifying.Add(it.Verdict.Usage)
+	s.Unseen = cmp.Or(fit(it.Unseen, maxUnseen), s.Unseen)
 	s.Files = boundedList(slices.Concat(s.Files, it.Files), maxRecordBytes)
 	if it.Claimed || it.Blocked {
 		s.Line = it.Line

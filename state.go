@@ -197,6 +197,7 @@ func (s State) blocked(it Iteration) State {
 		return s.whole().stop(reason, detail).before(s.Iteration+1, 1)
 	}
 	if it.Fault == FaultBudget {
+		s.Blocked-- // it is run again, and counts then
 		return s.follow(it)
 	}
 	return s.endIteration(it)
@@ -262,8 +263,8 @@ func (s State) unchanged(it Iteration) bool {
 func (s State) endIteration(it Iteration) State {
 	workspace := short(it.Workspace)
 	unchanged := s.unchanged(it)
-	if s.Workspace = cmp.Or(workspace, s.Workspace); workspace != "" || it.Unseen != "" {
-		s.Unseen = fit(it.Unseen, maxUnseen)
+	if s.Workspace = cmp.Or(workspace, s.Workspace); workspace != "" {
+		s.Unseen = ""
 	}
 	s = s.whole()
 	if !it.Blocked {
