@@ -157,7 +157,7 @@ func TestStallSaysWhatWasCompared(t *testing.T) {
 	local := ralph.Local{
 		Runner: ralph.RunnerFunc(func(_ context.Context, req ralph.Request) (ralph.Response, error) {
 			n++
-			return ralph.Response{Output: fmt.Sprint("other words, ", n)}, os.WriteFile(filepath.Join(req.Dir, "ignored"), []byte(fmt.Sprint(n)), 0o600)
+			return ralph.Response{Output: fmt.Sprint("other words, ", n)}, os.WriteFile(filepath.Join(req.Dir, "ignored"), fmt.Append(nil, n), 0o600)
 		}),
 		Verifier: ralph.VerifierFunc(func(context.Context, ralph.Claim) (ralph.Verdict, error) { return ralph.Pass(), nil }),
 	}
@@ -166,7 +166,7 @@ func TestStallSaysWhatWasCompared(t *testing.T) {
 		t.Errorf("%d runs, %v", n, err)
 	}
 	local.Runner = ralph.RunnerFunc(func(_ context.Context, req ralph.Request) (ralph.Response, error) {
-		return ralph.Response{Output: "the same words"}, os.WriteFile(filepath.Join(req.Dir, "a"), []byte(fmt.Sprint(req.Iteration, "x")), 0o600)
+		return ralph.Response{Output: "the same words"}, os.WriteFile(filepath.Join(req.Dir, "a"), fmt.Append(nil, req.Iteration, "x"), 0o600)
 	})
 	_, err = local.Run(t.Context(), ralph.Start(ralph.Task{Prompt: "Do it.", Dir: gitRepo(t), Limits: ralph.Limits{Iterations: 6, Stalls: 2}}))
 	if stopReason(t, err) != ralph.StopIterations {
