@@ -119,7 +119,7 @@ func testCLISignal(t *testing.T, tool func(*e2eRun) string, s syscall.Signal) {
 		}
 		calls := len(e.server.Requests())
 		status, err := e.ralph(bin, "status").CombinedOutput()
-		at := regexp.MustCompile(`(?m)\ANo active Ralph loops.\nInterrupted:\n  prompt:\S+prompt.md: iteration 1/2, last activity \d+s ago; 'ralph resume prompt:\S+' goes on\n\z`)
+		at := regexp.MustCompile(`(?m)\ANo active Ralph loops.\nInterrupted:\n  prompt:\S+prompt.md: iteration 1/2, last activity \d+s ago(?:, spent \S.*)?; 'ralph resume prompt:\S+' goes on\n\z`)
 		if err != nil || !at.Match(status) {
 			e.Errorf("status: %v\n%s", err, status)
 		}
