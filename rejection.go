@@ -11,7 +11,7 @@ func (s State) judge(it Iteration) State {
 	if it.Fault != FaultRateLimit && it.Fault != FaultInterrupted {
 		s.RateLimits = 0
 	}
-	if it.Fault == FaultInterrupted || it.Blocked && !it.Verdict.Passed || !it.Claimed && !s.Task.Always {
+	if !it.Verdict.Passed && (it.Fault == FaultInterrupted || it.Blocked) || !it.Claimed && !s.Task.Always {
 		return s
 	}
 	before := s.Verdict
