@@ -135,7 +135,7 @@ func (l loginCheck) other(args, env []string) bool {
 		return false
 	}
 	return slices.ContainsFunc(l.config(env), func(file string) bool {
-		text, err := os.ReadFile(file)
+		text, err := ReadFile(file, 1<<20) // one of them is in the workspace: it may be anything
 		return err == nil && strings.Contains(string(text), l.otherText)
 	})
 }

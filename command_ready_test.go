@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/ralph-loop/ralph"
@@ -20,7 +22,10 @@ func named(t *testing.T, preset, script string) *ralph.Command {
 	}
 	home := t.TempDir()
 	program := filepath.Join(home, c.Args[0])
-	if err := os.WriteFile(program, []byte("#!/bin/sh\necho \"$@\" >>"+filepath.Join(home, "asked")+"\n"+script), 0o755); err != nil {
+	syscall.ForkLock.RLock() // a child of another test that inherits the file keeps it from being run
+	err = os.WriteFile(program, []byte("#!/bin/sh\necho \"$@\" >>"+filepath.Join(home, "asked")+"\n"+script), 0o755)
+	syscall.ForkLock.RUnlock()
+	if err != nil {
 		t.Fatal(err)
 	}
 	c.Args[0] = program
@@ -71,6 +76,12 @@ func TestReady(t *testing.T) {
 		{"codex, in", "codex", "echo 'Logged in using ChatGPT' >&2", nil, "", "login status\n"},
 		{"codex, an older one", "codex", "echo \"error: unexpected argument 'status' found\" >&2; exit 2", nil, "", "login status\n"},
 		{"codex, a broken one", "codex", "echo 'Error checking login status: not logged in?' >&2; exit 1", nil, "", "login status\n"},
+		{"codex, a pipe for a configuration", "codex", codexOut, func(t *testing.T, c *ralph.Command) {
+			dir := filepath.Join(filepath.Dir(c.Args[0]), ".codex")
+			if out, err := exec.Command("sh", "-c", `mkdir "$0" && mkfifo "$0/config.toml"`, dir).CombinedOutput(); err != nil {
+				t.Fatalf("%v: %s", err, out)
+			}
+		}, "Not logged in", "login status\n"},
 		{"codex, a key", "codex", codexOut, with("OPENAI_API_KEY=x"), "", ""},
 		{"codex, an empty key", "codex", codexOut, with("OPENAI_API_KEY="), "Not logged in", "login status\n"},
 		{"codex, a provider in its configuration", "codex", codexOut, write(".codex/config.toml", `model_provider = "own"`), "", ""},

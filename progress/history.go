@@ -19,8 +19,9 @@ import (
 // [History.Lesson] makes of it what a loop that begins can learn. It is no evidence: it
 // sets limits and adds words to prompts, and what it says of a loop is what the record says.
 //
-// It is the same for the same records, whenever and in whatever order they are read. The
-// zero value is that of no loops. As JSON it is for reading: of one that was decoded, limits
+// It is the same for the same records, whenever and in whatever order they are read; but of
+// more than 1,000 different rejections of one agent and method it depends on the order of
+// the files which of the rare ones still count. The zero value is that of no loops. As JSON it is for reading: of one that was decoded, limits
 // are taken as if no loop had been verified.
 type History struct {
 	// Stats are those of each agent and method, in the order of their names.
@@ -76,7 +77,8 @@ const (
 // nor do the records of sessions and pipelines themselves, whose loops do.
 //
 // Journals that cannot be read, or make no sense, are skipped and counted. The error is
-// that of the folder, or the cause of ctx. Memory does not grow with the number of loops.
+// that of the folder, or the cause of ctx. Memory does not grow with the number of loops,
+// but with that of different rejections that came in more than one.
 func (d *Dir) History(ctx context.Context) (History, error) { return d.history(ctx, "") }
 
 // history is History without a loop.
