@@ -3,10 +3,10 @@ package pipeline
 import (
 	"context"
 	"maps"
-	"path/filepath"
 	"strings"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/verify"
 )
 
 // pin has the tasks agree now to what lies outside the workspace and decides whether they
@@ -40,12 +40,7 @@ func (a *Agreed) pin(ctx context.Context) {
 func outside(guarded map[string]string) map[string]string {
 	out := map[string]string{}
 	for key, sum := range guarded {
-		kind, special := strings.CutPrefix(key, "//")
-		kind, _, _ = strings.Cut(kind, "/")
-		switch {
-		case special && (kind == "config" || kind == "program" || kind == "exam"):
-			out[key] = sum
-		case !special && (filepath.IsAbs(key) || strings.HasPrefix(key, "~/")):
+		if verify.OfMachine(key) || strings.HasPrefix(key, "//exam/") {
 			out[key] = sum
 		}
 	}
