@@ -53,6 +53,13 @@ func (l *Local) attempt(ctx context.Context, s State, req Request, before *view,
 	}
 	raw := l.output(&req)
 	req.Live = used.tell
+	if l.Live != nil {
+		told := req
+		req.Live = func(u Usage) {
+			used.tell(u)
+			_ = plugin.Call("Local.Live", func() error { l.Live(told, used.sofar()); return nil }) // the attempt is not its
+		}
+	}
 	var resp Response
 	err := m.agent(used, func() error {
 		return plugin.Call("Runner", func() (err error) { resp, err = l.Runner.Run(runCtx, req); return })

@@ -90,6 +90,11 @@ type Local struct {
 	// error.
 	Output func(Request) (display, raw io.Writer)
 
+	// Live is told what the attempt that runs has used so far, each time that its agent
+	// tells: for those who pass it on, as a driver does in a heartbeat. It is called by the
+	// runner's goroutines and must return at once. nil = nobody is told.
+	Live func(Request, Usage)
+
 	// Workspace returns a digest of the workspace, "" = unknown, and the files
 	// changed, for [Limits.Stalls] and [Iteration.Files]. nil = git's view of
 	// the files where dir is in a git work tree, without what loops write

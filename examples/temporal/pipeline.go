@@ -1,0 +1,3 @@
+package temporal
+
+type stage struct{}
