@@ -182,7 +182,7 @@ func (r *run) place(ctx context.Context, step Step) (Place, error) {
 		return p, err
 	}
 	p.Dir, p.Write = t.Dir, t.Writable()
-	if from, _ := r.rejection(step); from == "merge" && !r.hasBegun(step) {
+	if from, _ := r.state().rejection(step, r.sent(step.Task)); from == "merge" && !r.hasBegun(step) {
 		head, err := r.repo.Head(ctx)
 		if err == nil {
 			_, err = t.StartMerge(ctx, head)
