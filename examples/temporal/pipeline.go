@@ -1,3 +1,357 @@
 package temporal
 
-type stage struct{}
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	enums "go.temporal.io/api/enums/v1"
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/tasks/pipeline"
+	"github.com/ralph-loop/ralph/tasks/spec"
+	"github.com/ralph-loop/ralph/verify"
+)
+
+const (
+	pipelineType  = "ralph.Pipeline"
+	iterationType = "ralph.Iteration"
+	mergeType     = "ralph.Merge"
+)
+
+// A Pipeline works many tasks off on the workers of a queue, which have Trees: the
+// iterations of its stages are child workflows, in the worktrees of their tasks. It takes
+// the signals SignalCancel and SignalPause, and QueryState returns a [pipeline.State].
+type Pipeline struct {
+	Loop
+	Name string // of its workflow, with which the names of its loops begin; "" = "pipeline"
+	// Pin has a stage stay with one worker, in a session, as long as that lives; it needs
+	// worker.Options.EnableSessionWorker. Else each iteration may be another worker's,
+	// which has the same disk or, by Worktrees.Remote, what the last one has pushed.
+	Pin bool
+	// Source is told at the end how its tasks stand. nil = nothing is.
+	Source pipeline.Source
+}
+
+// Run does what was agreed, or attaches to what runs under its name, and returns how the
+// tasks stand in the end, with the error of [pipeline.Pipeline.Run]. When ctx is done it
+// detaches.
+func (p *Pipeline) Run(ctx context.Context, a *pipeline.Agreed) (pipeline.State, error) {
+	in := plan{Course: a.Course(), Heartbeat: p.Heartbeat, Pin: p.Pin}
+	for _, t := range in.Course.Tasks {
+		for i := range t.Stages { // what is so on this machine, the workers find out on theirs
+			t.Stages[i].Guarded = without(t.Stages[i].Guarded, verify.OfMachine)
+		}
+	}
+	opts := client.StartWorkflowOptions{ID: cmp.Or(p.Name, "pipeline"), TaskQueue: p.Queue, WorkflowIDConflictPolicy: enums.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING}
+	h, err := p.Client.ExecuteWorkflow(ctx, opts, pipelineType, in)
+	final := a.State
+	if err == nil {
+		err = h.Get(ctx, &final)
+	}
+	if err != nil {
+		return final, cmp.Or(context.Cause(ctx), err)
+	}
+	for i, sum := range final.Summaries(nil) {
+		if p.Source != nil && a.Tasks[i].Stages != nil && sum.Status != spec.StatusTodo {
+			err = errors.Join(err, p.Source.Write(ctx, sum.ID, pipeline.Update{Status: sum.Status, Time: time.Now().UTC()}))
+		}
+	}
+	return final, cmp.Or(final.Err(), err)
+}
+
+func without(m map[string]string, drop func(key string) bool) map[string]string {
+	m = maps.Clone(m)
+	maps.DeleteFunc(m, func(key, _ string) bool { return drop(key) })
+	return m
+}
+
+// A plan is what the workflow of a pipeline is given, and goes on with.
+type plan struct {
+	Course    pipeline.Course `json:"course"`
+	Heartbeat time.Duration   `json:"heartbeat,omitempty"`
+	Pin       bool            `json:"pin,omitempty"`
+	Loops     map[string]run  `json:"loops,omitempty"` // that were interrupted
+}
+
+// A stage is what an iteration of a pipeline has beside others.
+type stage struct {
+	Told    pipeline.Stage    `json:"told"`
+	Once    bool              `json:"once,omitempty"`
+	Pin     bool              `json:"pin,omitempty"`
+	Session []byte            `json:"session,omitempty"` // of the worker that it is pinned to
+	End     pipeline.StageEnd `json:"end,omitzero"`      // so far, without its state
+}
+
+// iteration is the workflow of one iteration of a stage.
+func iteration(ctx workflow.Context, in run) (run, error) {
+	d := &driver{run: in, ctx: ctx}
+	err := d.drive()
+	if d.session != nil {
+		workflow.CompleteSession(d.session)
+	}
+	return d.run, err
+}
+
+// over reports whether an iteration of a stage has come to its end, or has to wait.
+func (d *driver) over(from ralph.State) bool {
+	return d.Stage != nil && (d.State.Iteration != from.Iteration || d.State.Wait > 0 && d.State.Attempt != from.Attempt)
+}
+
+// on is where the attempts of the loop are made: in a session of one worker, or by any.
+func (d *driver) on() (_ workflow.Context, err error) {
+	if d.Stage == nil || !d.Stage.Pin {
+		return d.ctx, nil
+	}
+	if d.session != nil && workflow.GetSessionInfo(d.session).SessionState == workflow.SessionStateOpen {
+		return d.session, nil
+	}
+	d.session, err = nil, errors.New("none yet")
+	if d.Stage.Session != nil {
+		d.session, err = workflow.RecreateSession(d.ctx, d.Stage.Session, &workflow.SessionOptions{CreationTimeout: time.Minute, ExecutionTimeout: forever})
+	}
+	if err != nil {
+		d.session, err = workflow.CreateSession(d.ctx, &workflow.SessionOptions{CreationTimeout: forever, ExecutionTimeout: forever})
+	}
+	if err == nil {
+		d.Stage.Session = workflow.GetSessionInfo(d.session).GetRecreateToken()
+	}
+	return d.session, err
+}
+
+// A planner is the workflow of a pipeline: it takes turns with [pipeline.Course].
+type planner struct {
+	plan
+	ctx     workflow.Context
+	began   time.Time
+	elapsed time.Duration
+	busy    int
+	changed bool
+}
+
+// work is the workflow of a pipeline.
+func work(ctx workflow.Context, in plan) (pipeline.State, error) {
+	p := &planner{plan: in, ctx: ctx, began: workflow.Now(ctx), elapsed: in.Course.State.Elapsed}
+	if p.Loops == nil {
+		p.Loops = map[string]run{}
+	}
+	err := workflow.SetQueryHandler(ctx, QueryState, func() (pipeline.State, error) { return p.Course.State, nil })
+	if err != nil {
+		return p.Course.State, err
+	}
+	receive(ctx, SignalCancel, func(reason string) {
+		p.note(pipeline.Event{Kind: pipeline.EventStopped, Stop: ralph.StopCancelled, Text: reason})
+	})
+	receive(ctx, SignalPause, func(paused bool) {
+		p.note(pipeline.Event{Kind: map[bool]pipeline.Kind{true: pipeline.EventPaused, false: pipeline.EventContinued}[paused]})
+	})
+	for {
+		p.changed = false
+		for _, step := range p.Course.State.Ready() {
+			if !p.full() {
+				p.begin(step)
+			}
+		}
+		switch now := p.Course.State; {
+		case p.busy > 0 || now.Paused && !now.Done() && !p.full():
+		case p.full() && len(now.Ready()) > 0:
+			return now, workflow.NewContinueAsNewError(ctx, pipelineType, p.plan)
+		default:
+			return now, nil
+		}
+		if err := workflow.Await(p.ctx, func() bool { return p.changed }); err != nil { // what runs ends as it does
+			p.note(pipeline.Event{Kind: pipeline.EventStopped, Stop: ralph.StopCancelled, Text: "the workflow was cancelled"})
+			p.ctx, _ = workflow.NewDisconnectedContext(ctx)
+		}
+	}
+}
+
+// full reports whether the history is long: nothing begins until all that runs has come to
+// the end of its iteration, and then it goes on in a new one.
+func (p *planner) full() bool { return workflow.GetInfo(p.ctx).GetContinueAsNewSuggested() }
+
+// note applies an event.
+func (p *planner) note(ev pipeline.Event) {
+	ev.Time, ev.Elapsed = workflow.Now(p.ctx), p.elapsed+workflow.Now(p.ctx).Sub(p.began)
+	p.Course, p.changed = p.Course.Next(ev), true
+}
+
+// begin begins a step.
+func (p *planner) begin(step pipeline.Step) {
+	do, phase, ev := p.merge, pipeline.PhaseMerging, pipeline.Event{Kind: pipeline.EventMerging, Task: step.Task}
+	if step.Kind == pipeline.StepStage {
+		do, phase, ev = p.stage, pipeline.PhaseRunning, pipeline.Event{Kind: pipeline.EventBegan, Task: step.Task, Agent: step.Agent, Loop: step.Loop}
+	}
+	if p.note(ev); p.Course.State.Stands[step.Part].Phase != phase {
+		return
+	}
+	p.busy++
+	workflow.Go(p.ctx, func(ctx workflow.Context) {
+		do(ctx, step)
+		p.busy, p.changed = p.busy-1, true
+	})
+}
+
+// stage runs the loop of a stage, an iteration after the other, each as it is granted.
+func (p *planner) stage(ctx workflow.Context, step pipeline.Step) {
+	was := p.Loops[step.Loop]
+	s, told := p.Course.Begin(step, was.State)
+	in := run{State: s, Hosts: was.Hosts, Heartbeat: p.Heartbeat, Stage: was.Stage}
+	if in.Stage == nil {
+		order := p.Course.State.Orders[p.Course.State.Parts[step.Part].Order]
+		in.Stage = &stage{Pin: p.Pin, Once: p.Course.Tasks[step.Part].Once[slices.Index(order, step.Agent)]}
+	}
+	in.Stage.Told = told
+	in.State.Loop = workflow.GetInfo(ctx).WorkflowExecution.ID + "/" + step.Loop
+	ctx = workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{WorkflowID: in.State.Loop, WaitForCancellation: true, ParentClosePolicy: enums.PARENT_CLOSE_POLICY_REQUEST_CANCEL})
+	var last *pipeline.Amount
+	for p.granted(ctx, step, &in, last) {
+		before := in.State
+		child, cancel := workflow.WithCancel(ctx)
+		done := workflow.ExecuteChildWorkflow(child, iterationType, in)
+		_ = workflow.Await(ctx, func() bool { return done.IsReady() || p.Course.State.Stop == ralph.StopCancelled })
+		cancel()
+		if err := done.Get(ctx, &in); err != nil { // as it was told, or by somebody who has ended it
+			if in.State = in.State.Cancel(err.Error()); !temporal.IsCanceledError(err) {
+				in.State.Stop = ralph.StopInvalid
+			}
+		}
+		last = &pipeline.Amount{CostUSD: in.State.LastCost, Tokens: tokens(in.State) - tokens(before)}
+	}
+	in.Stage.End.State = in.State
+	if p.Course, p.changed = p.Course.End(step, in.Stage.End, last), true; in.State.Done() {
+		delete(p.Loops, step.Loop)
+	} else {
+		p.Loops[step.Loop] = in
+	}
+}
+
+func tokens(s ralph.State) int64 { return s.Usage.InputTokens + s.Usage.OutputTokens }
+
+// granted waits until the next iteration of a stage may begin, and reports whether it does.
+func (p *planner) granted(ctx workflow.Context, step pipeline.Step, in *run, last *pipeline.Amount) bool {
+	ev := pipeline.Event{Kind: pipeline.EventHeld, Task: step.Task, Agent: step.Agent, Loop: step.Loop, Usage: in.State.Usage, Last: last, Blind: in.State.Blind}
+	halted := func() bool {
+		now := p.Course.State
+		return now.Done() || p.full() || now.Stands[step.Part].Phase != pipeline.PhaseRunning || ctx.Err() != nil
+	}
+	if left := in.State.NotBefore().Sub(workflow.Now(ctx)); left > 0 && !in.State.Done() {
+		p.note(ev)
+		_, _ = workflow.AwaitWithTimeout(ctx, left, halted)
+	}
+	if in.State.Done() || halted() {
+		return false
+	}
+	ev.Kind = pipeline.EventReserve
+	p.note(ev)
+	var l ralph.Limits
+	granted := false
+	_ = workflow.Await(ctx, func() bool {
+		l, granted = p.Course.State.Next(ev).Granted(step.Task, in.State)
+		return granted || halted()
+	})
+	if granted && !halted() {
+		p.note(ev)
+		in.State = in.State.Limit(l)
+	}
+	return granted && !halted() && !in.State.Done()
+}
+
+// merge brings a task's branch to the main branch.
+func (p *planner) merge(ctx workflow.Context, step pipeline.Step) {
+	in := merging{Task: step.Task, Message: fmt.Sprintf("Merge %s: %s", step.Task, p.Course.Tasks[step.Part].Definition.Title), Stages: p.Course.Verified(step.Part)}
+	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{StartToCloseTimeout: forever, HeartbeatTimeout: cmp.Or(p.Heartbeat, time.Minute),
+		RetryPolicy: &temporal.RetryPolicy{MaximumAttempts: 10}})
+	var m pipeline.Merge
+	err := workflow.ExecuteActivity(ctx, mergeType, in).Get(ctx, &m)
+	ev := pipeline.Event{Kind: pipeline.EventMerged, Task: step.Task, Usage: m.Usage, Conflicts: m.Conflicts, Text: m.Rejected}
+	if err != nil {
+		ev.Text = err.Error()
+	}
+	if m.Commit == "" {
+		ev.Kind = pipeline.EventUnmerged
+	}
+	p.note(ev)
+}
+
+// merging is what the activity of a merge is asked for.
+type merging struct {
+	Task    string                       `json:"task"`
+	Message string                       `json:"message"`
+	Stages  map[string]pipeline.StageEnd `json:"stages"`
+}
+
+// Merge is the activity that merges a task, once what comes of it is verified.
+func (w *Worker) Merge(ctx context.Context, in merging) (m pipeline.Merge, err error) {
+	var was beat
+	if activity.HasHeartbeatDetails(ctx) && activity.GetHeartbeatDetails(ctx, &was) == nil && was.To != "" { // its worker was lost in it
+		if err := w.Trees.Finish(ctx, was.From, was.To); err != nil {
+			return m, err
+		}
+	}
+	p := w.pulse(ctx)
+	ctx, stop, err := p.start(ctx)
+	if err != nil {
+		return m, err
+	}
+	defer stop()
+	return w.Trees.Merge(ctx, in.Task, in.Message, w.Local.Verifier, in.Stages, func(from, to string) error {
+		return p.tell(ctx, func(b *beat) { b.From, b.To = from, to })
+	})
+}
+
+// enter prepares an iteration of a stage on this machine: its workspace, its agent, and
+// what that is told.
+func (w *Worker) enter(ctx context.Context, l *ralph.Local, s *ralph.State, st *stage) (err error) {
+	place := pipeline.Place{Task: s.Task.ID, Dir: s.Task.Dir}
+	if w.Trees != nil {
+		if place, err = w.Trees.Place(ctx, s.Task.ID); err == nil && st.Told.From == "merge" && !s.Begun() {
+			err = w.Trees.Repair(ctx, s.Task.ID)
+		}
+	}
+	place.Agent, s.Task.Dir = s.Task.Agent, place.Dir
+	if w.Agent != nil && err == nil {
+		l.Runner, err = w.Agent(place)
+	}
+	if err != nil {
+		return err
+	}
+	if v, ok := l.Verifier.(interface{ Evidence(ralph.Task) bool }); st.Once && ok && !v.Evidence(s.Task) {
+		st.End.Unchecked = true
+		l.Verifier = ralph.VerifierFunc(func(context.Context, ralph.Claim) (ralph.Verdict, error) {
+			return ralph.Reject("a single pass, which nothing has checked"), nil
+		})
+	}
+	spec := place.Dir // of the specifications: not the worktree, where an agent could write what another is told
+	if w.Trees != nil {
+		spec = w.Trees.Dir
+	}
+	l.Prompt, err = w.Prompt.Prompt(spec, st.Told)
+	return err
+}
+
+// keep commits what the agent of a stage has left, before it is verified.
+func (w *Worker) keep(ctx context.Context, s ralph.State, st *stage, answered ralph.Event) (err error) {
+	st.End.Answer = *answered.Answer
+	if out := &st.End.Answer; len(out.Output) > maxAnswer {
+		out.Omitted += int64(len(out.Output) - maxAnswer)
+		out.Output = strings.ToValidUTF8(out.Output[len(out.Output)-maxAnswer:], "")
+	}
+	if w.Trees != nil {
+		message := fmt.Sprintf("%s: %s\n\nStage: %s", s.Task.ID, st.Told.Definition.Title, s.Task.Agent)
+		st.End.Commit, st.End.Tree, err = w.Trees.Commit(context.WithoutCancel(ctx), s.Task.ID, message)
+	}
+	return err
+}
+
+// maxAnswer is how much of a stage's last answer goes into histories, in bytes.
+const maxAnswer = 32 << 10

@@ -17,6 +17,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/progress"
+	"github.com/ralph-loop/ralph/tasks/pipeline"
 	"github.com/ralph-loop/ralph/verify"
 )
 
@@ -31,6 +32,12 @@ type Worker struct {
 	Host string
 	// Redactor hides secrets in what goes into histories. The task goes there as it is.
 	Redactor progress.Redactor
+
+	// For a [Pipeline]: the worktrees of its tasks, nil = they share a folder; who is the
+	// agent in a place, nil = Local's; and what agents are told of their part.
+	Trees  *pipeline.Worktrees
+	Agent  func(pipeline.Place) (ralph.Runner, error)
+	Prompt pipeline.Roles
 }
 
 // Register has a worker run loops.
@@ -50,18 +57,21 @@ func (w *Worker) Register(r worker.Registry) (err error) {
 		return fmt.Errorf("temporal: worker: %w", err)
 	}
 	r.RegisterWorkflowWithOptions(loop, workflow.RegisterOptions{Name: loopType})
+	r.RegisterWorkflowWithOptions(work, workflow.RegisterOptions{Name: pipelineType})
+	r.RegisterWorkflowWithOptions(iteration, workflow.RegisterOptions{Name: iterationType})
 	r.RegisterActivityWithOptions(own.Iterate, activity.RegisterOptions{Name: attemptType})
+	r.RegisterActivityWithOptions(own.Merge, activity.RegisterOptions{Name: mergeType})
 	return nil
 }
 
 // An outcome is what came of an attempt.
 type outcome struct {
-	Host      string            `json:"host"`
-	Prepared  *ralph.State      `json:"prepared,omitempty"` // on this machine; then there was no attempt
-	Here      map[string]string `json:"here,omitempty"`     // of what was prepared, what is so here alone
-	Learned   *ralph.Event      `json:"learned,omitempty"`
-	Iteration ralph.Iteration   `json:"iteration,omitzero"`
-	Answer    string            `json:"answer,omitempty"` // of a stage: the end of the agent's words
+	Host      string             `json:"host"`
+	Prepared  *ralph.State       `json:"prepared,omitempty"` // on this machine; then there was no attempt
+	Here      map[string]string  `json:"here,omitempty"`     // of what was prepared, what is so here alone
+	Learned   *ralph.Event       `json:"learned,omitempty"`
+	Iteration ralph.Iteration    `json:"iteration,omitzero"`
+	End       *pipeline.StageEnd `json:"end,omitempty"` // of a stage
 }
 
 // A beat is what a worker tells of an attempt while it runs. The first one is on record
@@ -72,6 +82,8 @@ type beat struct {
 	Usage    ralph.Usage   `json:"usage,omitzero"`
 	Elapsed  time.Duration `json:"elapsed,omitempty"`
 	Answered *ralph.Event  `json:"answered,omitempty"`
+	From     string        `json:"from,omitempty"` // of a merge: main is moved
+	To       string        `json:"to,omitempty"`
 }
 
 // event is the beat as an event of the attempt that runs.
@@ -83,13 +95,19 @@ func (b beat) event(s ralph.State) ralph.Event {
 func (w *Worker) Iterate(ctx context.Context, in run) (out outcome, err error) {
 	l, s := *w.Local, in.State
 	out.Host = w.Host
+	if in.Stage != nil {
+		if err := w.enter(ctx, &l, &s, in.Stage); err != nil {
+			return out, err
+		}
+		out.End = &in.Stage.End
+	}
 	here, known := in.Hosts[w.Host]
 	if !known {
 		return w.prepare(ctx, &l, s, in.Hosts == nil)
 	}
 	s.Task.Guarded = maps.Clone(s.Task.Guarded)
 	maps.Copy(s.Task.Guarded, here)
-	p := &pulse{every: activity.GetInfo(ctx).HeartbeatTimeout / 6, beat: beat{Host: w.Host, Mark: ralph.NewMark()}}
+	p := w.pulse(ctx)
 	held, err := progress.HoldAttempt(p.beat.Mark)
 	if err != nil {
 		return out, err
@@ -116,6 +134,13 @@ func (w *Worker) Iterate(ctx context.Context, in run) (out outcome, err error) {
 			_ = p.tell(ctx, func(b *beat) { b.Answered = new(w.redact(ev)) }) // or the attempt is made again if this worker is lost
 		}
 	}
+	if in.Stage != nil {
+		if err := w.keep(ctx, s, in.Stage, *in.Pending); err != nil {
+			l.Verifier = ralph.VerifierFunc(func(context.Context, ralph.Claim) (ralph.Verdict, error) {
+				return ralph.Reject("the work cannot be committed: " + err.Error()), nil
+			})
+		}
+	}
 	it, err := l.Judge(ctx, s, *in.Pending)
 	if err != nil {
 		return out, refused(err)
@@ -128,8 +153,7 @@ func (w *Worker) Iterate(ctx context.Context, in run) (out outcome, err error) {
 // here alone: what the workspace is by now, the agent has made.
 func (w *Worker) prepare(ctx context.Context, l *ralph.Local, s ralph.State, first bool) (out outcome, err error) {
 	if first && s.Prepared { // by a driver on another machine
-		s.Task.Guarded = maps.Clone(s.Task.Guarded)
-		maps.DeleteFunc(s.Task.Guarded, func(key, _ string) bool { return verify.OfMachine(key) })
+		s.Task.Guarded = without(s.Task.Guarded, verify.OfMachine)
 	}
 	out = outcome{Host: w.Host, Prepared: &s, Here: map[string]string{}}
 	fresh := s
@@ -146,7 +170,7 @@ func (w *Worker) prepare(ctx context.Context, l *ralph.Local, s ralph.State, fir
 	if !first || s.Prepared || s.Begun() {
 		return out, nil
 	}
-	maps.DeleteFunc(ready.Task.Guarded, func(key, _ string) bool { _, is := out.Here[key]; return is })
+	ready.Task.Guarded = without(ready.Task.Guarded, func(key string) bool { _, is := out.Here[key]; return is })
 	if out.Prepared = &ready; l.Learn == nil {
 		return out, nil
 	}
@@ -178,6 +202,10 @@ type pulse struct {
 	every time.Duration
 	mu    sync.Mutex
 	beat  beat
+}
+
+func (w *Worker) pulse(ctx context.Context) *pulse {
+	return &pulse{every: activity.GetInfo(ctx).HeartbeatTimeout / 6, beat: beat{Host: w.Host, Mark: ralph.NewMark()}}
 }
 
 // live is Local.Live.

@@ -66,7 +66,8 @@ func (d *driver) drive() error {
 	if d.State.Running {
 		d.lose(beat{}, "the process that ran it has ended")
 	}
-	for d.wait(); !d.State.Done(); d.wait() {
+	from := d.State
+	for d.wait(); !d.State.Done() && !d.over(from); d.wait() {
 		if workflow.GetInfo(d.ctx).GetContinueAsNewSuggested() {
 			return workflow.NewContinueAsNewError(d.ctx, workflow.GetInfo(d.ctx).WorkflowType.Name, d.run)
 		}
@@ -79,13 +80,16 @@ func (d *driver) drive() error {
 
 // listen takes signals of one kind as they come.
 func listen[T any](d *driver, name string, steer func(ralph.State, T) ralph.State) {
-	c := workflow.GetSignalChannel(d.ctx, name)
-	d.signals = append(d.signals, c.Len)
-	workflow.Go(d.ctx, func(ctx workflow.Context) {
+	d.signals = append(d.signals, workflow.GetSignalChannel(d.ctx, name).Len)
+	receive(d.ctx, name, func(v T) { d.State, d.changed = steer(d.State, v), true })
+}
+
+func receive[T any](ctx workflow.Context, name string, take func(T)) {
+	workflow.Go(ctx, func(ctx workflow.Context) {
 		for {
 			var v T
-			c.Receive(ctx, &v)
-			d.State, d.changed = steer(d.State, v), true
+			workflow.GetSignalChannel(ctx, name).Receive(ctx, &v)
+			take(v)
 		}
 	})
 }
@@ -123,7 +127,11 @@ func (d *driver) wait() {
 // the worker answers with what its verifier has prepared there, and no agent has run.
 func (d *driver) iterate() error {
 	in := d.run
-	ctx, cancel := workflow.WithCancel(d.ctx)
+	ctx, err := d.on()
+	if err != nil {
+		return d.index() // TODO
+	}
+	ctx, cancel := workflow.WithCancel(ctx)
 	defer cancel()
 	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		StartToCloseTimeout: forever, HeartbeatTimeout: cmp.Or(d.Heartbeat, time.Minute), WaitForCancellation: true,
@@ -142,14 +150,16 @@ func (d *driver) iterate() error {
 		cancel()
 	}
 	var out outcome
-	err := done.Get(d.ctx, &out)
+	err = done.Get(d.ctx, &out)
 	timeout, refused := (*temporal.TimeoutError)(nil), (*temporal.ApplicationError)(nil)
 	switch {
 	case err == nil && out.Prepared != nil:
 		d.prepared(out)
 	case err == nil:
 		out.Iteration.End, d.Lost, d.Pending = workflow.Now(d.ctx), 0, nil
-		d.State = d.State.Next(out.Iteration)
+		if d.State = d.State.Next(out.Iteration); d.Stage != nil {
+			d.Stage.End = *out.End
+		}
 	case errors.As(err, &refused) && refused.Type() == refusedType:
 		return err
 	case errors.As(err, &timeout) && timeout.TimeoutType() == enums.TIMEOUT_TYPE_HEARTBEAT, temporal.IsCanceledError(err):
