@@ -2,10 +2,12 @@ package ralph
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/ralph-loop/ralph/internal/plugin"
@@ -52,6 +54,44 @@ type Report struct {
 	Here      map[string]string `json:"here,omitempty"`     // what was prepared and holds on this machine alone
 	Learned   *Event            `json:"learned,omitempty"`  // see [Local.Learn]
 	Iteration Iteration         `json:"iteration,omitzero"`
+}
+
+// ErrGone says that an attempt is not this worker's any more, or is not wanted: for Pulse.
+var ErrGone = errors.New("the attempt is not this worker's any more")
+
+// Pulse tells somebody that a worker lives: it calls tell now, and each sixth of within from
+// then on, until stop is called. If within passes without, the work is another's, so the
+// context that it returns is done before: when tell could not for half of that time, or
+// returns [ErrGone]. An error of the first tell is Pulse's. Tell must return within a sixth
+// of within, too, and is not called concurrently; stop waits for it.
+func Pulse(ctx context.Context, within time.Duration, tell func(context.Context) error) (_ context.Context, stop func(), err error) {
+	heard := time.Now()
+	if err := tell(ctx); err != nil {
+		return ctx, func() {}, err
+	}
+	told := context.WithoutCancel(ctx)
+	ctx, cancel := context.WithCancelCause(ctx)
+	over, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		tick := time.NewTicker(max(within/6, 1))
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+			case <-over:
+				return
+			}
+			sent := time.Now()
+			switch err := tell(told); {
+			case err == nil:
+				heard = sent
+			case errors.Is(err, ErrGone) || time.Since(heard) >= within/2:
+				cancel(err)
+			}
+		}
+	}()
+	return ctx, sync.OnceFunc(func() { close(over); <-ended; cancel(nil) }), nil
 }
 
 // maxLost is how many workers in a row may be lost with an attempt: from there on the
@@ -140,14 +180,17 @@ func (d Dispatch) end(f Fault, why string, now time.Time) Dispatch {
 // Serve is what a worker does for a Dispatch: it makes one attempt on this machine, as
 // [Local.Iterate] does, or prepares the loop for this machine if it never was on it. The
 // beat has the machine's name, or the container's, and the attempt's mark; it must be on
-// record before. Tell is told the beat as it changes: by the agent's usage, from any
-// goroutine, at which it must return at once; and by its answer before that is verified,
-// for which the verification waits: it returns when that is on record, or cannot be.
+// record before.
+//
+// Tell is told the beat as it changes. By the agent's usage, from any goroutine: then it
+// must return at once. And by its answer, before that is judged, which waits for it: it
+// returns when that is on record, or cannot be. An error of it then says why the answer
+// cannot be verified: a claim is then not taken, as when the verifier fails.
 //
 // The times in the report are of this machine's clock. An error means that no worker can
 // do it: what is agreed makes no sense, or the verifier or the runner cannot work on the
 // task; or, beside a report that is not zero, that the raw output could not be written.
-func (l *Local) Serve(ctx context.Context, d Dispatch, b Beat, tell func(Beat)) (Report, error) {
+func (l *Local) Serve(ctx context.Context, d Dispatch, b Beat, tell func(Beat) error) (Report, error) {
 	here, known := d.Hosts[b.Host]
 	if !known {
 		return l.prepareHere(ctx, d.State, b.Host, d.Hosts == nil)
@@ -159,9 +202,10 @@ func (l *Local) Serve(ctx context.Context, d Dispatch, b Beat, tell func(Beat)) 
 	maps.Copy(s.Task.Guarded, here)
 	s = s.Apply(Event{Kind: EventIterationStarted, Meta: map[string]string{metaMark: b.Mark},
 		Iteration: Iteration{Number: s.Iteration, Attempt: s.Attempt, Start: start.UTC().Round(0)}})
-	told := func(b Beat) {
-		b.Elapsed = time.Since(start)
-		_ = plugin.Call("Serve", func() error { tell(b); return nil })
+	told := func(u Usage, ev *Event) error {
+		now := b
+		now.Usage, now.Answered, now.Elapsed = u, ev, time.Since(start)
+		return plugin.Call("Serve", func() error { return tell(now) })
 	}
 	var unwritten error
 	if d.Pending == nil {
@@ -170,22 +214,20 @@ func (l *Local) Serve(ctx context.Context, d Dispatch, b Beat, tell func(Beat)) 
 			if l.Live != nil {
 				l.Live(req, u)
 			}
-			now := b
-			now.Usage = u
-			told(now)
+			_ = told(u, nil)
 		}
 		ev, err := own.Attempt(ctx, s)
 		if ev.Kind == "" {
 			return Report{}, err
 		}
 		unwritten, d.Pending = err, &ev
-		if it := ev.Iteration; it.Fault.claims() && (it.Claimed || s.Task.Always && !it.Blocked) {
-			b.Usage, b.Answered = it.Usage, &ev
-			told(b)
-		}
+	}
+	judge := *l
+	if err := told(d.Pending.Iteration.Usage, d.Pending); err != nil {
+		judge.Verifier = VerifierFunc(func(context.Context, Claim) (Verdict, error) { return Verdict{}, err })
 	}
 	var err error
-	if r.Iteration, err = l.Judge(ctx, s, *d.Pending); err != nil {
+	if r.Iteration, err = judge.Judge(ctx, s, *d.Pending); err != nil {
 		return Report{}, err
 	}
 	return r, unwritten

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	enums "go.temporal.io/api/enums/v1"
@@ -19,7 +18,6 @@ import (
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/tasks/pipeline"
 	"github.com/ralph-loop/ralph/tasks/spec"
-	"github.com/ralph-loop/ralph/verify"
 )
 
 const (
@@ -49,7 +47,8 @@ func (p *Pipeline) Run(ctx context.Context, a *pipeline.Agreed) (pipeline.State,
 	in := plan{Course: a.Course(), Heartbeat: p.Heartbeat, Pin: p.Pin}
 	for _, t := range in.Course.Tasks {
 		for i := range t.Stages { // what is so on this machine, the workers find out on theirs
-			t.Stages[i].Guarded = without(t.Stages[i].Guarded, verify.OfMachine)
+			t.Stages[i].Guarded = maps.Clone(t.Stages[i].Guarded)
+			maps.DeleteFunc(t.Stages[i].Guarded, func(key, _ string) bool { return ralph.OfMachine(key) })
 		}
 	}
 	opts := client.StartWorkflowOptions{ID: cmp.Or(p.Name, "pipeline"), TaskQueue: p.Queue, WorkflowIDConflictPolicy: enums.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING}
@@ -67,12 +66,6 @@ func (p *Pipeline) Run(ctx context.Context, a *pipeline.Agreed) (pipeline.State,
 		}
 	}
 	return final, cmp.Or(final.Err(), err)
-}
-
-func without(m map[string]string, drop func(key string) bool) map[string]string {
-	m = maps.Clone(m)
-	maps.DeleteFunc(m, func(key, _ string) bool { return drop(key) })
-	return m
 }
 
 // A plan is what the workflow of a pipeline is given, and goes on with.
@@ -148,12 +141,6 @@ func work(ctx workflow.Context, in plan) (pipeline.State, error) {
 	if err != nil {
 		return p.Course.State, err
 	}
-	receive(ctx, SignalCancel, func(reason string) {
-		p.note(pipeline.Event{Kind: pipeline.EventStopped, Stop: ralph.StopCancelled, Text: reason})
-	})
-	receive(ctx, SignalPause, func(paused bool) {
-		p.note(pipeline.Event{Kind: map[bool]pipeline.Kind{true: pipeline.EventPaused, false: pipeline.EventContinued}[paused]})
-	})
 	for {
 		p.changed = false
 		for _, step := range p.Course.State.Ready() {
@@ -168,7 +155,7 @@ func work(ctx workflow.Context, in plan) (pipeline.State, error) {
 		default:
 			return now, nil
 		}
-		if err := workflow.Await(p.ctx, func() bool { return p.changed }); err != nil { // what runs ends as it does
+		if err := workflow.Await(p.ctx, p.steered); err != nil { // what runs ends as it does
 			p.note(pipeline.Event{Kind: pipeline.EventStopped, Stop: ralph.StopCancelled, Text: "the workflow was cancelled"})
 			p.ctx, _ = workflow.NewDisconnectedContext(ctx)
 		}
@@ -178,6 +165,17 @@ func work(ctx workflow.Context, in plan) (pipeline.State, error) {
 // full reports whether the history is long: nothing begins until all that runs has come to
 // the end of its iteration, and then it goes on in a new one.
 func (p *planner) full() bool { return workflow.GetInfo(p.ctx).GetContinueAsNewSuggested() }
+
+// steered takes all signals that have come, and reports whether anything has changed.
+func (p *planner) steered() bool {
+	take(p.ctx, SignalCancel, func(reason string) {
+		p.note(pipeline.Event{Kind: pipeline.EventStopped, Stop: ralph.StopCancelled, Text: reason})
+	})
+	take(p.ctx, SignalPause, func(paused bool) {
+		p.note(pipeline.Event{Kind: map[bool]pipeline.Kind{true: pipeline.EventPaused, false: pipeline.EventContinued}[paused]})
+	})
+	return p.changed
+}
 
 // note applies an event.
 func (p *planner) note(ev pipeline.Event) {
@@ -205,7 +203,8 @@ func (p *planner) begin(step pipeline.Step) {
 func (p *planner) stage(ctx workflow.Context, step pipeline.Step) {
 	was := p.Loops[step.Loop]
 	s, told := p.Course.Begin(step, was.State)
-	in := run{State: s, Hosts: was.Hosts, Heartbeat: p.Heartbeat, Stage: was.Stage}
+	in := was
+	in.State, in.Heartbeat = s, p.Heartbeat
 	if in.Stage == nil {
 		order := p.Course.State.Orders[p.Course.State.Parts[step.Part].Order]
 		in.Stage = &stage{Pin: p.Pin, Once: p.Course.Tasks[step.Part].Once[slices.Index(order, step.Agent)]}
@@ -292,66 +291,22 @@ type merging struct {
 
 // Merge is the activity that merges a task, once what comes of it is verified.
 func (w *Worker) Merge(ctx context.Context, in merging) (m pipeline.Merge, err error) {
-	var was beat
-	if activity.HasHeartbeatDetails(ctx) && activity.GetHeartbeatDetails(ctx, &was) == nil && was.To != "" { // its worker was lost in it
-		if err := w.Trees.Finish(ctx, was.From, was.To); err != nil {
-			return m, err
-		}
+	p := &pulse[[2]string]{}
+	if activity.HasHeartbeatDetails(ctx) {
+		_ = activity.GetHeartbeatDetails(ctx, &p.last)
 	}
-	p := w.pulse(ctx)
 	ctx, stop, err := p.start(ctx)
 	if err != nil {
 		return m, err
 	}
 	defer stop()
-	return w.Trees.Merge(ctx, in.Task, in.Message, w.Local.Verifier, in.Stages, func(from, to string) error {
-		return p.tell(ctx, func(b *beat) { b.From, b.To = from, to })
-	})
-}
-
-// enter prepares an iteration of a stage on this machine: its workspace, its agent, and
-// what that is told.
-func (w *Worker) enter(ctx context.Context, l *ralph.Local, s *ralph.State, st *stage) (err error) {
-	place := pipeline.Place{Task: s.Task.ID, Dir: s.Task.Dir}
-	if w.Trees != nil {
-		if place, err = w.Trees.Place(ctx, s.Task.ID); err == nil && st.Told.From == "merge" && !s.Begun() {
-			err = w.Trees.Repair(ctx, s.Task.ID)
+	if p.last[1] != "" { // its worker was lost while main was moved
+		if err := w.Trees.Finish(ctx, p.last[0], p.last[1]); err != nil {
+			return m, err
 		}
 	}
-	place.Agent, s.Task.Dir = s.Task.Agent, place.Dir
-	if w.Agent != nil && err == nil {
-		l.Runner, err = w.Agent(place)
-	}
-	if err != nil {
-		return err
-	}
-	if v, ok := l.Verifier.(interface{ Evidence(ralph.Task) bool }); st.Once && ok && !v.Evidence(s.Task) {
-		st.End.Unchecked = true
-		l.Verifier = ralph.VerifierFunc(func(context.Context, ralph.Claim) (ralph.Verdict, error) {
-			return ralph.Reject("a single pass, which nothing has checked"), nil
-		})
-	}
-	spec := place.Dir // of the specifications: not the worktree, where an agent could write what another is told
-	if w.Trees != nil {
-		spec = w.Trees.Dir
-	}
-	l.Prompt, err = w.Prompt.Prompt(spec, st.Told)
-	return err
+	return w.site().Merge(ctx, in.Task, in.Message, in.Stages, func(from, to string) error {
+		p.set([2]string{from, to})
+		return p.tell(ctx)
+	})
 }
-
-// keep commits what the agent of a stage has left, before it is verified.
-func (w *Worker) keep(ctx context.Context, s ralph.State, st *stage, answered ralph.Event) (err error) {
-	st.End.Answer = *answered.Answer
-	if out := &st.End.Answer; len(out.Output) > maxAnswer {
-		out.Omitted += int64(len(out.Output) - maxAnswer)
-		out.Output = strings.ToValidUTF8(out.Output[len(out.Output)-maxAnswer:], "")
-	}
-	if w.Trees != nil {
-		message := fmt.Sprintf("%s: %s\n\nStage: %s", s.Task.ID, st.Told.Definition.Title, s.Task.Agent)
-		st.End.Commit, st.End.Tree, err = w.Trees.Commit(context.WithoutCancel(ctx), s.Task.ID, message)
-	}
-	return err
-}
-
-// maxAnswer is how much of a stage's last answer goes into histories, in bytes.
-const maxAnswer = 32 << 10

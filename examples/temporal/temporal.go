@@ -48,7 +48,7 @@ type Loop struct {
 	Client client.Client
 	Queue  string // the workers' task queue
 	// Heartbeat is how long nothing is heard of a worker until its attempt is another's.
-	// 0 = one minute. A worker that cannot tell it ends its agent in two thirds of that.
+	// 0 = one minute. A worker that cannot tell it ends its agent once it could not for half of that.
 	Heartbeat time.Duration
 }
 
@@ -84,7 +84,7 @@ func (l *Loop) run(ctx context.Context, s ralph.State, reuse enums.WorkflowIdReu
 		StaticSummary: s.Task.Title, StaticDetails: sum,
 		TypedSearchAttributes: temporal.NewSearchAttributes(TaskKey.ValueSet(s.Task.ID), AgentKey.ValueSet(s.Task.Agent)),
 	}
-	h, err := l.Client.ExecuteWorkflow(ctx, opts, loopType, run{State: s, Heartbeat: l.Heartbeat})
+	h, err := l.Client.ExecuteWorkflow(ctx, opts, loopType, run{Dispatch: ralph.Dispatch{State: s}, Heartbeat: l.Heartbeat})
 	if err != nil {
 		return s, fmt.Errorf("temporal: loop %q cannot be started: %w", s.Loop, err)
 	}
@@ -129,9 +129,9 @@ func (l *Loop) State(ctx context.Context, name string) (s ralph.State, err error
 	}
 	desc, err := l.Client.DescribeWorkflowExecution(ctx, name, "")
 	for _, a := range desc.GetPendingActivities() {
-		var b beat
+		var b ralph.Beat
 		if converter.GetDefaultDataConverter().FromPayloads(a.GetHeartbeatDetails(), &b) == nil {
-			s = s.Apply(b.event(s))
+			s = ralph.Dispatch{State: s}.Heard(b)
 		}
 	}
 	return s, err
