@@ -66,10 +66,10 @@ func (m *Remote) call() (*shadow, error) {
 	}
 	var safe, ask string
 	for _, c := range r.config {
-		switch c.key {
-		case "safe.directory": // git's other half looks for it, if the remote is a path
+		switch {
+		case c.key == "safe.directory" && (c.scope == "system" || c.scope == "global"): // git's other half looks for it, if the remote is a path
 			safe += "[safe]\n\tdirectory = " + inQuotes(c.value) + "\n"
-		case "core.askpass":
+		case c.key == "core.askpass":
 			ask = c.value
 		}
 	}

@@ -54,7 +54,9 @@ func TestRemote(t *testing.T) {
 	for _, kind := range []string{"%s", "file://%s"} {
 		shared := bare(t)
 		url := fmt.Sprintf(kind, shared)
-		one, two := openRepo(t, clone(t, shared)), openRepo(t, clone(t, shared))
+		dir := clone(t, shared)
+		sh(t, dir, "git config gc.auto 1; git config gc.autoPackLimit 1; git config gc.autoDetach false; git config gc.pruneExpire now")
+		one, two := openRepo(t, dir), openRepo(t, clone(t, shared))
 		m, n := remote(t, one, url), remote(t, two, url)
 		base, none := fetch(t, m, "ralph/x")
 		if base != head(t, one) || none != "" {
@@ -78,6 +80,16 @@ func TestRemote(t *testing.T) {
 		if main, err := one.Main(t.Context()); err != nil || main != to.Commit || head(t, one) != base || out(t, one.Top, "git status --porcelain") != "" {
 			t.Errorf("%s, %v", main, err)
 		}
+		// Nothing is cleared away by the refs that a transfer sees.
+		tree = add(t, one, "z")
+		sh(t, tree.Dir, "echo z >z")
+		commit(t, tree)
+		for i := range 3 {
+			sh(t, shared, fmt.Sprintf("git update-ref refs/heads/ralph/n%d $(git commit-tree -m %d main^{tree})", i, i))
+			fetch(t, m, fmt.Sprintf("ralph/n%d", i))
+			sh(t, shared, fmt.Sprintf("git update-ref -d refs/heads/ralph/n%d", i))
+		}
+		sh(t, one.Top, "git fsck --full --strict --no-dangling")
 		// What has moved is not written over, nor taken away.
 		for _, push := range []struct{ branch, from, to string }{
 			{"main", base, out(t, one.Top, "git commit-tree -p "+base+" -m other "+base+"^{tree}")}, {"main", to.Commit, base},
@@ -166,7 +178,7 @@ func TestRemoteStartsNothing(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the programs are shell scripts")
 	}
-	const path, url, ssh, web = "path", "url", "ssh", "web"
+	const path, url, set, ssh, web, ask = "path", "url", "set", "ssh", "web", "ask"
 	for _, tt := range []struct{ name, kind, script string }{
 		{"a hook", path, `cp "$EVIL" .git/hooks/pre-push; cp "$EVIL" .git/hooks/reference-transaction; cp "$EVIL" .git/hooks/post-checkout`},
 		{"a folder of hooks", path, `mkdir h; cp "$EVIL" h/pre-push; git config core.hooksPath "$PWD/h"`},
@@ -174,10 +186,12 @@ func TestRemoteStartsNothing(t *testing.T) {
 		{"another URL to push to", path, `git config "url.ext::$EVIL #.pushInsteadOf" "$URL"; git config protocol.ext.allow always`},
 		{"the program of a remote", url, `git config "remote.$URL.url" "$URL"; git config "remote.$URL.uploadpack" "$EVIL"; git config "remote.$URL.receivepack" "$EVIL"`},
 		{"a transport of a remote", url, `git config "remote.$URL.url" x; git config "remote.$URL.vcs" evil; cp "$EVIL" "$TMP/git-remote-evil"; PATH=$TMP:$PATH`},
+		{"the program of a remote that was there", set, `git config "remote.$URL.url" "$URL"; git config "remote.$URL.uploadpack" "$EVIL"; git config "remote.$URL.receivepack" "$EVIL"`},
 		{"a program for SSH", ssh, `git config core.sshCommand "$EVIL"`},
 		{"a program for SSH, included", ssh, `git config -f more core.sshCommand "$EVIL"; git config include.path ../more`},
 		{"who knows the password", web, `git config --replace-all credential.helper "!$EVIL"`},
 		{"who is asked for the password", web, `git config --unset-all credential.helper; git config core.askPass "$EVIL"`},
+		{"another who is asked", ask, `git config core.askPass "$EVIL"`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -185,26 +199,32 @@ func TestRemoteStartsNothing(t *testing.T) {
 			dir := clone(t, shared)
 			at := shared
 			switch tt.kind {
-			case url:
+			case url, set:
 				at = "file://" + shared
 			case ssh:
 				at = "ssh://host" + shared
 				local := filepath.Join(t.TempDir(), "local")
 				fine(t, os.WriteFile(local, []byte("#!/bin/sh\nexec /bin/sh -c \"$2\"\n"), 0o700))
 				sh(t, dir, "git config ssh.variant simple; git config core.sshCommand '"+local+"'")
-			case web:
+			case web, ask:
 				sh(t, shared, "git config http.receivepack true")
 				at = served(t, filepath.Dir(shared)) + "/shared.git"
-				sh(t, dir, `git config credential.helper '!f() { echo username=u; echo password=secret; }; f'`)
+				helper := `credential.helper '!f() { echo username=u; echo password=secret; }; f'`
+				if tt.kind == ask {
+					helper = "core.askPass '" + filepath.Join(t.TempDir(), "ask") + "'; printf '#!/bin/sh\necho secret\n' >$(git config core.askPass); chmod +x $(git config core.askPass)"
+				}
+				sh(t, dir, "git config "+helper)
+			}
+			program, mark := evil(t)
+			hostile := fmt.Sprintf("EVIL='%s'; URL='%s'; TMP='%s'; cd '%s'; %s\n", program, at, t.TempDir(), dir, tt.script)
+			if tt.kind == set {
+				sh(t, dir, hostile)
 			}
 			r := openRepo(t, dir)
 			tree := add(t, r, "x")
 			sh(t, tree.Dir, "echo x >x")
 			work := commit(t, tree)
-
-			program, mark := evil(t)
-			set := fmt.Sprintf("EVIL='%s'; URL='%s'; TMP='%s'; cd '%s'; %s\n", program, at, t.TempDir(), dir, tt.script)
-			sh(t, dir, set+`export GIT_TERMINAL_PROMPT=0; git fetch -q "$URL" 2>/dev/null || true; git push -q "$URL" HEAD:refs/heads/probe 2>/dev/null || true`)
+			sh(t, dir, hostile+`export GIT_TERMINAL_PROMPT=0; git fetch -q "$URL" 2>/dev/null || true; git push -q "$URL" HEAD:refs/heads/probe 2>/dev/null || true`)
 			if !exists(mark) {
 				t.Fatal("git itself does not run it")
 			}
@@ -223,4 +243,22 @@ func TestRemoteStartsNothing(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestRemoteOfAnother: a path that belongs to another user is one that this user has to
+// have said is safe, as for git.
+func TestRemoteOfAnother(t *testing.T) {
+	shared := bare(t)
+	dir := clone(t, shared)
+	home := t.TempDir()
+	t.Setenv("HOME", home)
+	t.Setenv("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1")
+	if _, err := exec.Command("git", "ls-remote", shared).Output(); err == nil {
+		t.Skip("this git does not look who owns a repository")
+	}
+	if _, _, err := remote(t, openRepo(t, dir), shared).Fetch(t.Context(), ""); err == nil {
+		t.Error("a stranger's repository is used")
+	}
+	fine(t, os.WriteFile(filepath.Join(home, ".gitconfig"), []byte("[safe]\n\tdirectory = "+shared+"\n"), 0o600))
+	fetch(t, remote(t, openRepo(t, dir), shared), "")
 }
