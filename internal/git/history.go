@@ -3,7 +3,6 @@ package git
 import (
 	"context"
 	"errors"
-	"slices"
 	"strings"
 )
 
@@ -33,20 +32,29 @@ func (r *Repo) Knows(ctx context.Context, commit string) (bool, error) {
 	return err == nil, err
 }
 
-// MergedBy is the commit by which a commit was merged into another's history: into itself
-// if it came there without a merge. It is an error if it is not there.
-func (r *Repo) MergedBy(ctx context.Context, into, from string) (m Merged, err error) {
-	out, err := r.own().run(ctx, "rev-list", "--parents", "--min-parents=2", "--ancestry-path", into, "^"+from)
+// MergedBy is the first commit on the line of another that has a commit: the merge that
+// brought it there, or itself if it is on that line. It must be there.
+func (r *Repo) MergedBy(ctx context.Context, line, commit string) (m Merged, err error) {
+	c := r.own()
+	have, err := c.run(ctx, "rev-list", "--ancestry-path", line, "^"+commit)
 	if err != nil {
 		return m, err
 	}
-	m.Commit = into
-	for line := range strings.Lines(out) {
-		if f := strings.Fields(line); slices.Contains(f[2:], from) {
+	first, err := c.run(ctx, "rev-list", "--first-parent", "--parents", line, "^"+commit)
+	if err != nil {
+		return m, err
+	}
+	after := map[string]bool{}
+	for one := range strings.FieldsSeq(have) {
+		after[one] = true
+	}
+	m.Commit = commit
+	for one := range strings.Lines(first) {
+		if f := strings.Fields(one); after[f[0]] && (len(f) == 1 || f[1] != commit) {
 			m.Commit = f[0]
 		}
 	}
-	m.Tree, err = r.own().treeOf(ctx, m.Commit)
+	m.Tree, err = c.treeOf(ctx, m.Commit)
 	return m, err
 }
 

@@ -55,7 +55,7 @@ func TestRemote(t *testing.T) {
 		shared := bare(t)
 		url := fmt.Sprintf(kind, shared)
 		dir := clone(t, shared)
-		sh(t, dir, "git config gc.auto 1; git config gc.autoPackLimit 1; git config gc.autoDetach false; git config gc.pruneExpire now")
+		sh(t, dir, "git config gc.auto 1; git config gc.autoPackLimit 1; git config gc.autoDetach false; git config gc.pruneExpire now; git checkout -q -b mine; git commit -q --allow-empty -m mine; git checkout -q main")
 		one, two := openRepo(t, dir), openRepo(t, clone(t, shared))
 		m, n := remote(t, one, url), remote(t, two, url)
 		base, none := fetch(t, m, "ralph/x")
@@ -89,7 +89,7 @@ func TestRemote(t *testing.T) {
 			fetch(t, m, fmt.Sprintf("ralph/n%d", i))
 			sh(t, shared, fmt.Sprintf("git update-ref -d refs/heads/ralph/n%d", i))
 		}
-		sh(t, one.Top, "git fsck --full --strict --no-dangling")
+		sh(t, one.Top, "git fsck --full --strict --no-dangling; git show mine")
 		// What has moved is not written over, nor taken away.
 		for _, push := range []struct{ branch, from, to string }{
 			{"main", base, out(t, one.Top, "git commit-tree -p "+base+" -m other "+base+"^{tree}")}, {"main", to.Commit, base},
@@ -113,12 +113,13 @@ func TestRemoteRefuses(t *testing.T) {
 	t.Parallel()
 	shared := bare(t)
 	dir := clone(t, shared)
-	sh(t, dir, "git config protocol.ext.allow always")
+	sh(t, dir, "git config protocol.ext.allow always; git clone -q --bare . near")
 	program, mark := evil(t)
 	r := openRepo(t, dir)
 	for _, tt := range []struct{ url, want string }{
 		{"-", "can be no repository"}, {"--upload-pack=x", "can be no repository"}, {"", "can be no repository"}, {"a\nb", "can be no repository"},
-		{"ext::" + program, "not allowed"}, {"origin", "not appear to be a git repository"}, {shared + ".gone", "not appear to be a git repository"},
+		{"ext::" + program, "not allowed"}, {"origin", "not appear to be a git repository"},
+		{"near", "not appear to be a git repository"}, {shared + ".gone", "not appear to be a git repository"},
 	} {
 		m, err := r.Remote(tt.url)
 		if err == nil {

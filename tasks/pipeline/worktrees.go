@@ -51,8 +51,8 @@ type Worktrees struct {
 // A Merge is what came of a merge into the main branch.
 type Merge struct {
 	// Commit is the commit by which the main branch has the task's work, and Tree its files,
-	// as git names them. A task of which the main branch has everything already has that
-	// which brought it there.
+	// as git names them. Of a task that was merged before, and has its branch still, it is
+	// the merge of then; of one without work it is a commit of the main branch.
 	Commit, Tree string
 	// Conflicts are the paths, sorted, on which both sides do not agree: then there is no
 	// commit, and nothing has moved. See [Worktrees.Repair].

@@ -141,8 +141,12 @@ func TestWorktrees(t *testing.T) {
 				t.Error("the clone's own files have moved")
 			}
 
-			// What is done is not done again.
-			for _, w := range []treeWorker{two, opened(t, dir1, url)} {
+			// What is done is not done again, also when the main branch has gone on.
+			two.work("T2", "echo 2 >second")
+			two.merge("T2")
+			two.remove("T2")
+			both := []treeWorker{two, opened(t, dir1, url)}
+			for _, w := range both {
 				again, err := w.Merge(t.Context(), "T1", "Merge T1", func(context.Context, string, string) error { return errors.New("asked") },
 					func(string, string) error { return errors.New("told") })
 				if err != nil || again.Commit != m.Commit || again.Tree != m.Tree {
@@ -151,7 +155,8 @@ func TestWorktrees(t *testing.T) {
 				if err := w.Finish(t.Context(), before, m.Commit); err != nil {
 					t.Error(err)
 				}
-				w.remove("T1")
+			}
+			for _, w := range append(both, both...) {
 				w.remove("T1")
 			}
 			for _, dir := range []string{dir1, dir2, main} {
@@ -336,6 +341,7 @@ func TestWorktreesLost(t *testing.T) {
 		if _, _, err := w.Commit(t.Context(), "T1", "T1"); err == nil || !strings.Contains(err.Error(), "no worktree of T1") {
 			t.Errorf("%s: %v", script, err)
 		}
+		w = opened(t, w.Dir, url)
 		if got := sh(t, w.place("T1"), "git rev-parse HEAD; cat a"); got != commit+"\n1" {
 			t.Errorf("%s: it has %q", script, got)
 		}
