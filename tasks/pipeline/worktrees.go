@@ -165,21 +165,25 @@ func (w *Worktrees) share(ctx context.Context, task, branch, theirs, commit stri
 // it to its end. nil = nobody is told. Both are called again if it is done again.
 //
 // A conflict is no error, see [Merge]. A task that is merged already stays as it is, and
-// nobody is asked.
+// nobody is asked; one without a branch is an error.
 func (w *Worktrees) Merge(ctx context.Context, task, message string, verify func(ctx context.Context, dir, tree string) error, moving func(from, to string) error) (Merge, error) {
-	t, main, err := w.begin(ctx, task)
+	main, theirs, err := w.look(ctx, task)
 	if err != nil {
 		return Merge{}, ours(err)
 	}
-	tip, err := t.Tip(ctx)
+	tip, err := w.tip(ctx, task, theirs)
 	if err != nil {
 		return Merge{}, ours(err)
 	}
-	if merged, err := w.repo.Within(ctx, tip, main); err != nil {
-		return Merge{}, ours(err)
-	} else if merged {
-		m, err := w.repo.MergedBy(ctx, main, tip)
+	if m, is, err := w.merged(ctx, tip, main); err != nil || is {
 		return Merge(m), ours(err)
+	}
+	t, err := w.reach(ctx, task, main, theirs)
+	if err == nil {
+		tip, err = t.Tip(ctx)
+	}
+	if err != nil {
+		return Merge{}, ours(err)
 	}
 	m, err := w.merge(ctx, t, tip, message, merging{
 		verify: func(_ string, m git.Merged) error { return verified(ctx, t, m, verify) },

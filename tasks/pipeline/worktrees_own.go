@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -38,14 +39,52 @@ func (w *Worktrees) main(ctx context.Context) (string, error) {
 // there.
 func (w *Worktrees) begin(ctx context.Context, task string) (t *git.Tree, main string, err error) {
 	main, theirs, err := w.look(ctx, task)
-	at := main
-	if err == nil && theirs != "" {
-		at, err = w.follow(ctx, task, main, theirs)
-	}
 	if err == nil {
-		t, err = w.open(ctx, task, at)
+		t, err = w.reach(ctx, task, main, theirs)
 	}
 	return t, main, err
+}
+
+// reach is the worktree of a task, with all that the remote has of its branch.
+func (w *Worktrees) reach(ctx context.Context, task, main, theirs string) (*git.Tree, error) {
+	at := main
+	if theirs != "" {
+		var err error
+		if at, err = w.follow(ctx, task, main, theirs); err != nil {
+			return nil, err
+		}
+	}
+	return w.open(ctx, task, at)
+}
+
+// tip is the commit of a task's branch: of the one here, if all that the remote has is
+// in it.
+func (w *Worktrees) tip(ctx context.Context, task, theirs string) (string, error) {
+	t, err := w.repo.Tree(w.path(task))
+	if err != nil {
+		return "", err
+	}
+	tip, err := t.Tip(ctx)
+	switch {
+	case err != nil:
+		return "", err
+	case tip == "" && theirs == "":
+		return "", fmt.Errorf("%s has no branch: nothing of it was committed, or it was removed since", task)
+	case tip == "" || theirs == "":
+		return cmp.Or(tip, theirs), nil
+	}
+	if has, err := w.repo.Within(ctx, theirs, tip); err != nil || has {
+		return tip, err
+	}
+	return theirs, nil
+}
+
+// merged is the merge by which the main branch has a commit, if it has it.
+func (w *Worktrees) merged(ctx context.Context, commit, main string) (m git.Merged, is bool, err error) {
+	if is, err = w.repo.Within(ctx, commit, main); err == nil && is {
+		m, err = w.repo.MergedBy(ctx, main, commit)
+	}
+	return m, is, err
 }
 
 // open is the worktree of a task; it is made at a commit, if it is not there.
@@ -75,11 +114,9 @@ func (w *Worktrees) follow(ctx context.Context, task, main, theirs string) (at s
 	if err != nil {
 		return "", err
 	}
-	tip, err := t.Tip(ctx)
-	if err != nil {
+	if tip, err := t.Tip(ctx); err != nil {
 		return "", err
-	}
-	if tip != "" && t.Known() {
+	} else if tip != "" && t.Known() {
 		if has, err := w.repo.Within(ctx, theirs, tip); err != nil || has {
 			return main, err
 		}

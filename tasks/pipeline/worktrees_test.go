@@ -379,6 +379,9 @@ func TestWorktreesRefuse(t *testing.T) {
 		}
 	}
 	w := opened(t, dir, url)
+	if _, err := w.Merge(ctx, "T1", "Merge T1", nil, nil); err == nil || !strings.Contains(err.Error(), "T1 has no branch") {
+		t.Errorf("%v", err)
+	}
 	w.work("T1", "echo 1 >a")
 	if err := w.Remove(ctx, "T1"); err == nil || !strings.Contains(err.Error(), "commits that are not in main") || sh(t, w.place("T1"), "cat a") != "1" {
 		t.Errorf("%v", err)
