@@ -74,25 +74,29 @@ func (r *run) bring(ctx context.Context, part int) (used ralph.Usage, err error)
 	if err != nil {
 		return used, err
 	}
-	for range tries { // as long as others move the main branch meanwhile
-		head, err := r.repo.Head(ctx)
-		if err != nil {
-			return used, err
-		}
-		to, more, err := r.verified(ctx, part, t, head, commit)
-		if used = used.Add(more); err != nil {
-			return used, err
-		}
-		if now, err := r.repo.Head(ctx); err == nil && now != head {
-			continue
-		}
-		return used, r.advance(ctx, part, head, to)
+	d := r.agreed(part).Definition
+	m, err := r.trees.merge(ctx, t, commit, fmt.Sprintf("Merge %s: %s", d.ID, oneLine(d.Title)), merging{
+		drop: r.drop(),
+		put:  func(head string) map[string][]byte { return r.mark(ctx, head, d.ID) },
+		verify: func(head string, m git.Merged) error {
+			more, err := r.verifyMerge(ctx, part, t, head, commit, m)
+			used = used.Add(more)
+			return err
+		},
+		moving: func(from, to string) error { return r.moving(ctx, part, from, to) },
+	})
+	switch {
+	case err != nil:
+		return used, err
+	case len(m.Conflicts) > 0:
+		return used, &unmergedError{"it conflicts with the main branch in " + some(m.Conflicts), m.Conflicts}
 	}
-	return used, errors.New("pipeline: the main branch moves faster than it is merged into")
+	r.lies.head = m.Commit
+	return used, nil
 }
 
-// advance moves the main branch.
-func (r *run) advance(ctx context.Context, part int, from, to string) error {
+// moving records that the main branch is about to move, if it still may.
+func (r *run) moving(ctx context.Context, part int, from, to string) error {
 	if err := r.look(ctx); err != nil {
 		return err
 	}
@@ -102,41 +106,7 @@ func (r *run) advance(ctx context.Context, part int, from, to string) error {
 	case r.phase(part) != PhaseMerging:
 		return errAltered
 	}
-	if err := r.note(ctx, Event{Kind: EventMerging, Task: r.agreed(part).Definition.ID, From: from, To: to}); err != nil {
-		return err
-	}
-	err := r.repo.Advance(context.WithoutCancel(ctx), from, to, r.drop())
-	if err == nil {
-		r.lies.head = to
-	}
-	return err
-}
-
-// verified is the commit of a merge that was verified.
-func (r *run) verified(ctx context.Context, part int, t *git.Tree, head, from string) (to string, used ralph.Usage, err error) {
-	apart, err := r.repo.Apart(ctx, from, t.Branch, head)
-	if err != nil {
-		return "", used, err
-	}
-	if !apart {
-		return "", used, &unmergedError{reason: "its branch has commits of another task's: somebody else has moved one of them"}
-	}
-	d := r.agreed(part).Definition
-	message := fmt.Sprintf("Merge %s: %s", d.ID, oneLine(d.Title))
-	m, err := r.repo.Merge(ctx, head, from, message, nil, r.drop())
-	if err != nil {
-		return "", used, err
-	}
-	if len(m.Conflicts) > 0 {
-		return "", used, &unmergedError{"it conflicts with the main branch in " + some(m.Conflicts), m.Conflicts}
-	}
-	if used, err = r.verifyMerge(ctx, part, t, head, from, m); err != nil {
-		return "", used, err
-	}
-	if put := r.mark(ctx, head, d.ID); put != nil {
-		m, err = r.repo.Merge(ctx, head, from, message, put, r.drop())
-	}
-	return m.Commit, used, err
+	return r.note(ctx, Event{Kind: EventMerging, Task: r.agreed(part).Definition.ID, From: from, To: to})
 }
 
 // drop are the files whose changes are not merged: the source writes its own.

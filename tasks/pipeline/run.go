@@ -42,8 +42,7 @@ type run struct {
 	taken   map[int]bool    // the tasks that were taken for this run; of drive alone
 	local   ralph.Local     // what all loops have
 
-	gits     sync.Mutex // worktrees are made one at a time
-	trees    map[int]*git.Tree
+	trees    *Worktrees     // nil with repo
 	tips     map[int]string // the commits that their branches were left at
 	lies     lies
 	ahead    []int    // tasks that a run which was killed had all but merged
@@ -67,7 +66,7 @@ func (a *Agreed) run(ctx context.Context, watch func(Event)) (State, error) {
 	own.Tasks, own.rejected = slices.Clone(a.Tasks), maps.Clone(a.rejected)
 	r := &run{
 		Agreed: &own, watch: watch, began: time.Now(), s: a.State, elapsed: a.State.Elapsed, changed: make(chan struct{}),
-		known: map[string]known{}, trees: map[int]*git.Tree{}, tips: map[int]string{}, noted: map[string]bool{}, taken: map[int]bool{},
+		known: map[string]known{}, tips: map[int]string{}, noted: map[string]bool{}, taken: map[int]bool{},
 		agreedTo: len(a.Tasks),
 	}
 	if ctx.Err() != nil {
