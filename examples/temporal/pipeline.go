@@ -226,7 +226,7 @@ func (p *planner) stage(ctx workflow.Context, step pipeline.Step) {
 		}
 		last = &pipeline.Amount{CostUSD: in.State.LastCost, Tokens: tokens(in.State) - tokens(before)}
 	}
-	in.Stage.End.State = in.State
+	in.Stage.End.State, in.Stage.End.Hosts = in.State, in.Hosts
 	if p.Course, p.changed = p.Course.End(step, in.Stage.End, last), true; in.State.Done() {
 		delete(p.Loops, step.Loop)
 	} else {
@@ -267,10 +267,10 @@ func (p *planner) granted(ctx workflow.Context, step pipeline.Step, in *run, las
 
 // merge brings a task's branch to the main branch.
 func (p *planner) merge(ctx workflow.Context, step pipeline.Step) {
-	in := merging{Task: step.Task, Message: fmt.Sprintf("Merge %s: %s", step.Task, p.Course.Tasks[step.Part].Definition.Title), Stages: p.Course.Verified(step.Part)}
+	in := merging{step.Task, fmt.Sprintf("Merge %s: %s", step.Task, p.Course.Tasks[step.Part].Definition.Title), p.Course.Verified(step.Part)}
 	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{StartToCloseTimeout: forever, HeartbeatTimeout: cmp.Or(p.Heartbeat, time.Minute),
 		RetryPolicy: &temporal.RetryPolicy{MaximumAttempts: 10}})
-	var m pipeline.Merge
+	var m pipeline.SiteMerge
 	err := workflow.ExecuteActivity(ctx, mergeType, in).Get(ctx, &m)
 	ev := pipeline.Event{Kind: pipeline.EventMerged, Task: step.Task, Usage: m.Usage, Conflicts: m.Conflicts, Text: m.Rejected}
 	if err != nil {
@@ -284,13 +284,13 @@ func (p *planner) merge(ctx workflow.Context, step pipeline.Step) {
 
 // merging is what the activity of a merge is asked for.
 type merging struct {
-	Task    string                       `json:"task"`
-	Message string                       `json:"message"`
-	Stages  map[string]pipeline.StageEnd `json:"stages"`
+	Task    string              `json:"task"`
+	Message string              `json:"message"`
+	Ends    []pipeline.StageEnd `json:"ends"`
 }
 
 // Merge is the activity that merges a task, once what comes of it is verified.
-func (w *Worker) Merge(ctx context.Context, in merging) (m pipeline.Merge, err error) {
+func (w *Worker) Merge(ctx context.Context, in merging) (m pipeline.SiteMerge, err error) {
 	p := &pulse[[2]string]{}
 	if activity.HasHeartbeatDetails(ctx) {
 		_ = activity.GetHeartbeatDetails(ctx, &p.last)
@@ -300,12 +300,12 @@ func (w *Worker) Merge(ctx context.Context, in merging) (m pipeline.Merge, err e
 		return m, err
 	}
 	defer stop()
-	if p.last[1] != "" { // its worker was lost while main was moved
-		if err := w.Trees.Finish(ctx, p.last[0], p.last[1]); err != nil {
+	if p.last[1] != "" { // a worker was lost while main was moved
+		if m, done, err := w.site().Finish(ctx, in.Task, p.last[0], p.last[1]); done || err != nil {
 			return m, err
 		}
 	}
-	return w.site().Merge(ctx, in.Task, in.Message, in.Stages, func(from, to string) error {
+	return w.site().Merge(ctx, in.Task, in.Message, in.Ends, func(from, to string) error {
 		p.set([2]string{from, to})
 		return p.tell(ctx)
 	})

@@ -120,7 +120,7 @@ func (w *Worker) Iterate(ctx context.Context, in run) (out outcome, err error) {
 }
 
 func (w *Worker) site() *pipeline.Site {
-	return &pipeline.Site{Local: w.Local, Trees: w.Trees, Runner: w.Agent, Roles: w.Roles}
+	return &pipeline.Site{Local: w.Local, Trees: w.Trees, Runner: w.Agent, Roles: w.Roles, Host: w.Host}
 }
 
 // redact returns an event without secrets.

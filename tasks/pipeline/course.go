@@ -30,6 +30,8 @@ type StageEnd struct {
 	Answer ralph.Response `json:"answer,omitzero"` // the last
 	Commit string         `json:"commit,omitempty"`
 	Tree   string         `json:"tree,omitempty"` // the files that it was verified with, as git names them; "" = not known
+	// Hosts are those of its [ralph.Dispatch]: what is so on one machine, by machine.
+	Hosts map[string]map[string]string `json:"hosts,omitempty"`
 	// Unchecked says that nothing could check the work of a single pass, see
 	// [AgreedTask.Once].
 	Unchecked bool `json:"unchecked,omitempty"`
@@ -78,16 +80,15 @@ func (c Course) End(step Step, end StageEnd, last *Amount) Course {
 	return c.Next(ev)
 }
 
-// Verified are the stages of a task that were verified, by their agents: what a merge is
-// verified with, see [Worktrees.Merge].
-func (c Course) Verified(part int) map[string]StageEnd {
-	all := map[string]StageEnd{}
+// Verified are the stages of a task that were verified, in their order: what a merge is
+// verified with, see [Site.Merge].
+func (c Course) Verified(part int) (ends []StageEnd) {
 	for i, agent := range c.State.order(part) {
-		if end, ok := c.Ends[c.State.Parts[part].ID][agent]; ok && c.State.Stands[part].Verified&(1<<i) != 0 {
-			all[agent] = end
+		if c.State.stand(part).Verified&(1<<i) != 0 {
+			ends = append(ends, c.Ends[c.State.Parts[part].ID][agent])
 		}
 	}
-	return all
+	return ends
 }
 
 // with is a copy of a map with one more value.

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"time"
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/git"
@@ -53,7 +51,7 @@ func (r *run) finished(ctx context.Context, part int, used ralph.Usage) error {
 	now := r.state()
 	order := now.Orders[now.Parts[part].Order]
 	last := r.knownOf(part, order[len(order)-1])
-	if err := r.write(ctx, part, Update{Status: spec.StatusDone, Iteration: last.state.Completed()}); err != nil {
+	if err := r.write(ctx, part, Update{Status: spec.StatusDone, Iteration: last.State.Completed()}); err != nil {
 		return err
 	}
 	r.mu.Lock()
@@ -135,101 +133,16 @@ func (r *run) mark(ctx context.Context, commit, id string) map[string][]byte {
 	return map[string][]byte{path: text}
 }
 
-// verifyMerge has the verifiers of the stages look at what comes of the merge, unless that
-// is just what they have seen.
-func (r *run) verifyMerge(ctx context.Context, part int, t *git.Tree, head, from string, m git.Merged) (used ralph.Usage, err error) {
+// verifyMerge has the verifiers of the stages look at what comes of the merge.
+func (r *run) verifyMerge(ctx context.Context, part int, t *git.Tree, head, from string, m git.Merged) (ralph.Usage, error) {
 	s := r.state()
-	var again []string
+	var ends []StageEnd
 	for i, agent := range s.Orders[s.Parts[part].Order] {
-		if s.Stands[part].Verified&(1<<i) != 0 && r.knownOf(part, agent).tree != m.Tree {
-			again = append(again, agent)
+		if s.Stands[part].Verified&(1<<i) != 0 {
+			ends = append(ends, r.knownOf(part, agent))
 		}
 	}
-	if len(again) == 0 {
-		return used, nil
-	}
-	defer func() { err = errors.Join(err, t.Back(context.WithoutCancel(ctx))) }()
-	for _, agent := range again {
-		k := r.knownOf(part, agent)
-		if k.answer.Output == "" {
-			return used, fmt.Errorf("pipeline: %s of %s must be verified again after the merge, and %w", agent, s.Parts[part].ID, errNotOnRecord)
-		}
-		verdict, err := r.verifyAgain(ctx, k, t, head, from, m)
-		used = used.Add(verdict.Usage)
-		if err == nil && !verdict.Passed {
-			err = &unmergedError{reason: "after the merge with the main branch, " + agent + " is rejected: " + verdict.Feedback}
-		}
-		if err != nil {
-			return used, err
-		}
-	}
-	return used, nil
-}
-
-// verifyAgain asks the verifier of a stage about a merge: with the words that the agent
-// claimed with, in the worktree of the task. What is guarded must be as it was when the
-// stage began, or as the main branch has it by now.
-func (r *run) verifyAgain(ctx context.Context, k known, t *git.Tree, head, from string, m git.Merged) (ralph.Verdict, error) {
-	st := k.state
-	st.Stop, st.Detail, st.NextIteration, st.NextAttempt, st.Base = "", "", 0, 0, head
-	st.Loop += ".merge"
-	st.Task.Dir = t.Dir
-	base, err := r.repo.Fork(ctx, head, from)
-	var guarded map[string]string
-	if err == nil {
-		guarded, err = r.guarded(ctx, st.Task, t, base, head)
-	}
-	if err == nil {
-		err = t.Checkout(ctx, m.Commit)
-	}
-	if err != nil {
-		return ralph.Verdict{}, err
-	}
-	st.Task.Guarded = guarded
-	l := r.local
-	l.Runner = ralph.Replay()
-	now := time.Now().UTC().Round(0)
-	answer := k.answer
-	it, err := l.Judge(ctx, st, ralph.Event{Kind: ralph.EventAnswered, Time: now, Answer: &answer, Iteration: ralph.Iteration{
-		Number: st.Iteration, Attempt: st.Attempt, Start: now, End: now, Claimed: !st.Task.Always, Line: st.Line, Files: st.Files, Omitted: answer.Omitted,
-	}})
-	return it.Verdict, err
-}
-
-// guarded are the hashes that hold for a merge: those of the stage, and where the main
-// branch has changed something since, those of what it is there.
-func (r *run) guarded(ctx context.Context, task ralph.Task, t *git.Tree, base, head string) (map[string]string, error) {
-	p, ok := r.verifier.(interface {
-		Prepare(context.Context, ralph.Task) (ralph.Task, error)
-	})
-	all := task.Guarded
-	if !ok || len(all) == 0 || base == head {
-		return all, nil
-	}
-	var at [2]map[string]string
-	for i, commit := range []string{base, head} {
-		task.Guarded = nil
-		err := t.Checkout(ctx, commit)
-		if err == nil {
-			task, err = p.Prepare(ctx, task)
-		}
-		if err != nil {
-			return nil, err
-		}
-		at[i] = task.Guarded
-	}
-	all = maps.Clone(all)
-	for key, sum := range at[1] {
-		if at[0][key] != sum {
-			all[key] = sum
-		}
-	}
-	for key := range at[0] {
-		if _, still := at[1][key]; !still {
-			delete(all, key)
-		}
-	}
-	return all, nil
+	return again{r.repo, r.local}.verify(ctx, ends, t, head, from, m)
 }
 
 // finishMerge brings a merge to its end that a run which was killed had begun: what comes

@@ -2,9 +2,12 @@ package pipeline
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"maps"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/git"
 	"github.com/ralph-loop/ralph/internal/plugin"
 )
 
@@ -21,6 +24,8 @@ type Site struct {
 	Runner func(Place) (ralph.Runner, error)
 	// Roles are what agents are told of their part.
 	Roles Roles
+	// Host is the machine, as [ralph.Beat] names it.
+	Host string
 }
 
 // A Visit is one iteration of a stage at a Site. It has what its attempts are made with.
@@ -93,4 +98,61 @@ func (v *Visit) keep(ctx context.Context) (err error) {
 		v.end.Commit, v.end.Tree, err = v.site.Trees.Commit(context.WithoutCancel(ctx), d.ID, fmt.Sprintf("%s: %s\n\nStage: %s", d.ID, oneLine(d.Title), v.told.Agent))
 	}
 	return err
+}
+
+// Merge merges a task, see [Worktrees.Merge], if what comes of it is what its stages were
+// verified with, or their verifiers, who are asked again then, agree to that. The worktree
+// is removed then. That they do not, and a conflict, is no error.
+func (p *Site) Merge(ctx context.Context, task, message string, ends []StageEnd, moving func(from, to string) error) (SiteMerge, error) {
+	if p.Trees == nil {
+		return SiteMerge{}, errors.New("pipeline: there are no worktrees to merge from: Site has no Trees")
+	}
+	for i, end := range ends {
+		all := maps.Clone(end.Hosts[p.Host])
+		if all == nil {
+			all = map[string]string{}
+		}
+		maps.Copy(all, end.State.Task.Guarded)
+		ends[i].State.Task.Guarded = all
+	}
+	var out SiteMerge
+	var err error
+	out.Merge, err = p.Trees.bring(ctx, task, message, func(t *git.Tree, head, from string, m git.Merged) error {
+		used, err := again{p.Trees.repo, *p.Local}.verify(ctx, ends, t, head, from, m)
+		out.Usage = out.Usage.Add(used)
+		return err
+	}, moving)
+	if un, is := errors.AsType[*unmergedError](err); is {
+		out.Rejected, err = un.reason, nil
+	}
+	switch {
+	case err != nil:
+		return SiteMerge{Usage: out.Usage}, err
+	case len(out.Conflicts) > 0:
+		out.Rejected = "it conflicts with the main branch in " + some(out.Conflicts)
+	case out.Commit != "":
+		out.Stays = p.leave(ctx, task)
+	}
+	return out, nil
+}
+
+// Finish brings a merge to its end that was killed after moving was told, see
+// [Worktrees.Finish]: then Merge must not be called again. It is false if the main branch
+// has gone another way, and the task is to be merged anew.
+func (p *Site) Finish(ctx context.Context, task, from, to string) (SiteMerge, bool, error) {
+	if err := p.Trees.Finish(ctx, from, to); err != nil {
+		if errors.Is(err, ErrOvertaken) {
+			err = nil
+		}
+		return SiteMerge{}, false, err
+	}
+	return SiteMerge{Merge: Merge{Commit: to}, Stays: p.leave(ctx, task)}, true, nil
+}
+
+// leave removes the worktree of a task that was merged, or says why it stays.
+func (p *Site) leave(ctx context.Context, task string) string {
+	if err := p.Trees.Remove(context.WithoutCancel(ctx), task); err != nil {
+		return err.Error()
+	}
+	return ""
 }

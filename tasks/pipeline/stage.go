@@ -52,12 +52,12 @@ func (r *run) stage(ctx context.Context, step Step) error {
 		ev.Stop, ev.Text, err = broken.stop, broken.Error(), nil
 	}
 	if ev.Stop == ralph.StopVerified || ev.Unverified {
-		k := known{state: final, answer: st.answer, tree: st.looks}
+		k := StageEnd{State: final, Answer: st.answer, Tree: st.looks}
 		var kept error
-		if k.commit, _, kept = r.keep(ctx, step.Part, step.Agent); kept != nil {
+		if k.Commit, _, kept = r.keep(ctx, step.Part, step.Agent); kept != nil {
 			ev.Stop, ev.Unverified, ev.Text = ralph.StopIterations, false, "its work could not be committed: "+kept.Error()
 		}
-		ev.To, ev.Tree = k.commit, k.tree
+		ev.To, ev.Tree = k.Commit, k.Tree
 		r.mu.Lock()
 		r.known[step.Loop] = k
 		r.mu.Unlock()
@@ -200,10 +200,7 @@ func (r *run) evidence(t ralph.Task) bool {
 
 // prompt is what makes the prompts of a stage.
 func (r *run) prompt(step Step) (func(context.Context, ralph.State) (string, error), error) {
-	told := r.state().brief(step, r.agreed(step.Part).Definition, func(agent string) StageEnd {
-		k := r.knownOf(step.Part, agent)
-		return StageEnd{State: k.state, Commit: k.commit}
-	}, r.sent(step.Task))
+	told := r.state().brief(step, r.agreed(step.Part).Definition, func(agent string) StageEnd { return r.knownOf(step.Part, agent) }, r.sent(step.Task))
 	if r.p.Prompt != nil {
 		var prompt func(context.Context, ralph.State) (string, error)
 		err := plugin.Call("Pipeline.Prompt", func() error { prompt = r.p.Prompt(told); return nil })
@@ -220,7 +217,7 @@ func (r *run) sent(task string) Event {
 }
 
 // knownOf is what is known of the stage of a task that is over.
-func (r *run) knownOf(part int, agent string) known {
+func (r *run) knownOf(part int, agent string) StageEnd {
 	s := r.state()
 	for again := s.Stands[part].Again; again >= 0; again-- {
 		loop := s.loop(part, agent, again)
@@ -234,15 +231,15 @@ func (r *run) knownOf(part int, agent string) known {
 			continue
 		}
 		if e, err := r.loops.Look(r.p.loopName(loop)); err == nil && e.State.Done() {
-			k = known{state: e.State, commit: r.seen[loop].To} // a record is no evidence: it is verified again
-			k.answer, _ = answered(r.loops, r.p.loopName(loop))
+			k = StageEnd{State: e.State, Commit: r.seen[loop].To} // a record is no evidence: it is verified again
+			k.Answer, _ = answered(r.loops, r.p.loopName(loop))
 			r.mu.Lock()
 			r.known[loop] = k
 			r.mu.Unlock()
 			return k
 		}
 	}
-	return known{}
+	return StageEnd{}
 }
 
 // settled writes down how a task stands after a stage.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/git"
 	"github.com/ralph-loop/ralph/internal/plugin"
 )
@@ -53,10 +54,19 @@ type Merge struct {
 	// Commit is the commit by which the main branch has the task's work, and Tree its files,
 	// as git names them. Of a task that was merged before, and has its branch still, it is
 	// the merge of then; of one without work it is a commit of the main branch.
-	Commit, Tree string
+	Commit string `json:"commit,omitempty"`
+	Tree   string `json:"tree,omitempty"`
 	// Conflicts are the paths, sorted, on which both sides do not agree: then there is no
 	// commit, and nothing has moved. See [Worktrees.Repair].
-	Conflicts []string
+	Conflicts []string `json:"conflicts,omitempty"`
+}
+
+// A SiteMerge is what came of the merge of a task at a [Site].
+type SiteMerge struct {
+	Merge
+	Rejected string      `json:"rejected,omitempty"` // why nothing was merged, for people; "" = it was
+	Stays    string      `json:"stays,omitempty"`    // why its worktree was not removed; "" = it was
+	Usage    ralph.Usage `json:"usage,omitzero"`     // of its verifications
 }
 
 // ErrOvertaken is wrapped by the error of [Worktrees.Commit] if another worker has pushed
@@ -167,6 +177,11 @@ func (w *Worktrees) share(ctx context.Context, task, branch, theirs, commit stri
 // A conflict is no error, see [Merge]. A task that is merged already stays as it is, and
 // nobody is asked; one without a branch is an error.
 func (w *Worktrees) Merge(ctx context.Context, task, message string, verify func(ctx context.Context, dir, tree string) error, moving func(from, to string) error) (Merge, error) {
+	return w.bring(ctx, task, message, func(t *git.Tree, _, _ string, m git.Merged) error { return verified(ctx, t, m, verify) }, moving)
+}
+
+// bring is Merge, with a verification that knows what is merged: from into head.
+func (w *Worktrees) bring(ctx context.Context, task, message string, verify func(t *git.Tree, head, from string, m git.Merged) error, moving func(from, to string) error) (Merge, error) {
 	main, theirs, err := w.look(ctx, task)
 	if err != nil {
 		return Merge{}, ours(err)
@@ -176,7 +191,7 @@ func (w *Worktrees) Merge(ctx context.Context, task, message string, verify func
 		return Merge{}, ours(err)
 	}
 	if m, is, err := w.merged(ctx, tip, main); err != nil || is {
-		return Merge(m), ours(err)
+		return merge(m), ours(err)
 	}
 	t, err := w.reach(ctx, task, main, theirs)
 	if err == nil {
@@ -186,7 +201,7 @@ func (w *Worktrees) Merge(ctx context.Context, task, message string, verify func
 		return Merge{}, ours(err)
 	}
 	m, err := w.merge(ctx, t, tip, message, merging{
-		verify: func(_ string, m git.Merged) error { return verified(ctx, t, m, verify) },
+		verify: func(head string, m git.Merged) error { return verify(t, head, tip, m) },
 		moving: func(from, to string) error {
 			if moving == nil {
 				return nil
@@ -197,8 +212,10 @@ func (w *Worktrees) Merge(ctx context.Context, task, message string, verify func
 	if err != nil {
 		return Merge{}, ours(err)
 	}
-	return Merge(m), nil
+	return merge(m), nil
 }
+
+func merge(m git.Merged) Merge { return Merge{m.Commit, m.Tree, m.Conflicts} }
 
 // verified asks whether the main branch may move to a merge.
 func verified(ctx context.Context, t *git.Tree, m git.Merged, verify func(ctx context.Context, dir, tree string) error) error {
