@@ -17,7 +17,6 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/tasks/pipeline"
-	"github.com/ralph-loop/ralph/tasks/spec"
 )
 
 const (
@@ -51,17 +50,23 @@ func (p *Pipeline) Run(ctx context.Context, a *pipeline.Agreed) (pipeline.State,
 			maps.DeleteFunc(t.Stages[i].Guarded, func(key, _ string) bool { return ralph.OfMachine(key) })
 		}
 	}
-	opts := client.StartWorkflowOptions{ID: cmp.Or(p.Name, "pipeline"), TaskQueue: p.Queue, WorkflowIDConflictPolicy: enums.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING}
-	h, err := p.Client.ExecuteWorkflow(ctx, opts, pipelineType, in)
-	final := a.State
-	if err == nil {
-		err = h.Get(ctx, &final)
+	for _, t := range a.Tasks {
+		if p.Source == nil || t.Stages == nil {
+			continue
+		}
+		if mine, err := p.Source.Take(ctx, t.Definition.ID); err != nil {
+			return a.State, err
+		} else if !mine {
+			in.Course = in.Course.Next(pipeline.Event{Kind: pipeline.EventAltered, Task: t.Definition.ID, Text: "taken by somebody else"})
+		}
 	}
+	final := a.State
+	err := attach(ctx, p.Client, pipelineType, in, a.State.Parts, &final, client.StartWorkflowOptions{ID: cmp.Or(p.Name, "pipeline"), TaskQueue: p.Queue})
 	if err != nil {
-		return final, cmp.Or(context.Cause(ctx), err)
+		return final, err
 	}
 	for i, sum := range final.Summaries(nil) {
-		if p.Source != nil && a.Tasks[i].Stages != nil && sum.Status != spec.StatusTodo {
+		if p.Source != nil && a.Tasks[i].Stages != nil {
 			err = errors.Join(err, p.Source.Write(ctx, sum.ID, pipeline.Update{Status: sum.Status, Time: time.Now().UTC()}))
 		}
 	}
@@ -108,12 +113,10 @@ func (d *driver) on() (_ workflow.Context, err error) {
 	if d.session != nil && workflow.GetSessionInfo(d.session).SessionState == workflow.SessionStateOpen {
 		return d.session, nil
 	}
-	d.session, err = nil, errors.New("none yet")
-	if d.Stage.Session != nil {
-		d.session, err = workflow.RecreateSession(d.ctx, d.Stage.Session, &workflow.SessionOptions{CreationTimeout: time.Minute, ExecutionTimeout: forever})
-	}
-	if err != nil {
-		d.session, err = workflow.CreateSession(d.ctx, &workflow.SessionOptions{CreationTimeout: forever, ExecutionTimeout: forever})
+	opts := &workflow.SessionOptions{CreationTimeout: time.Minute, ExecutionTimeout: forever}
+	if d.session, err = workflow.RecreateSession(d.ctx, d.Stage.Session, opts); err != nil { // there was none, or its worker is gone
+		opts.CreationTimeout = forever
+		d.session, err = workflow.CreateSession(d.ctx, opts)
 	}
 	if err == nil {
 		d.Stage.Session = workflow.GetSessionInfo(d.session).GetRecreateToken()
@@ -150,7 +153,7 @@ func work(ctx workflow.Context, in plan) (pipeline.State, error) {
 		}
 		switch now := p.Course.State; {
 		case p.busy > 0 || now.Paused && !now.Done() && !p.full():
-		case p.full() && len(now.Ready()) > 0:
+		case p.full() && (len(now.Ready()) > 0 || !now.Done()):
 			return now, workflow.NewContinueAsNewError(ctx, pipelineType, p.plan)
 		default:
 			return now, nil
@@ -227,9 +230,8 @@ func (p *planner) stage(ctx workflow.Context, step pipeline.Step) {
 		last = &pipeline.Amount{CostUSD: in.State.LastCost, Tokens: tokens(in.State) - tokens(before)}
 	}
 	in.Stage.End.State, in.Stage.End.Hosts = in.State, in.Hosts
-	if p.Course, p.changed = p.Course.End(step, in.Stage.End, last), true; in.State.Done() {
-		delete(p.Loops, step.Loop)
-	} else {
+	p.Course, p.changed = p.Course.End(step, in.Stage.End, last), true
+	if delete(p.Loops, step.Loop); p.Course.State.Stands[step.Part].Phase == pipeline.PhaseInterrupted {
 		p.Loops[step.Loop] = in
 	}
 }

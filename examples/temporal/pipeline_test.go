@@ -74,7 +74,9 @@ func TestPipelineTry(t *testing.T) {
 	defer w.Stop()
 	src := &pipeline.File{Path: tasks}
 	agreed, err := (&pipeline.Pipeline{Source: src, Dir: repo, Stages: []string{"coder", "reviewer"}, Rules: pipeline.Rules{Slots: 2, Merge: true}, Verifier: verify.String{},
-		Task:   func(d spec.Definition, agent string) (ralph.Task, error) { return ralph.Task{Prompt: d.Title, Promise: "DONE"}, nil },
+		Task: func(d spec.Definition, agent string) (ralph.Task, error) {
+			return ralph.Task{Prompt: d.Title, Promise: "DONE"}, nil
+		},
 		Runner: func(pipeline.Place) (ralph.Runner, error) { return l.Runner, nil }}).Agree(t.Context())
 	if err != nil {
 		t.Fatal(err)
