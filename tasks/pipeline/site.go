@@ -47,13 +47,8 @@ func (p *Site) Enter(ctx context.Context, s ralph.State, told Stage, once bool) 
 	dir := place.Dir
 	if p.Trees != nil {
 		var err error
-		if place, err = p.Trees.Place(ctx, s.Task.ID); err != nil {
+		if place, err = p.place(ctx, s, told); err != nil {
 			return nil, err
-		}
-		if told.From == "merge" && !s.Begun() {
-			if err := p.Trees.Repair(ctx, s.Task.ID); err != nil {
-				return nil, err
-			}
 		}
 		dir = p.Trees.Dir // not the worktree: one agent could write what another is told
 	}
@@ -74,6 +69,20 @@ func (p *Site) Enter(ctx context.Context, s ralph.State, told Stage, once bool) 
 		})
 	}
 	return v, nil
+}
+
+// place is the worktree of a stage that goes on, or begins with s: a task's first one with
+// nothing that an earlier run has left.
+func (p *Site) place(ctx context.Context, s ralph.State, told Stage) (place Place, err error) {
+	if !s.Begun() && told.From == "" && len(told.Before) == 0 {
+		if _, err := p.Trees.Anew(ctx, s.Task.ID); err != nil {
+			return place, err
+		}
+	}
+	if place, err = p.Trees.Place(ctx, s.Task.ID); err == nil && !s.Begun() && told.From == "merge" {
+		err = p.Trees.Repair(ctx, s.Task.ID)
+	}
+	return place, err
 }
 
 // Answered is told the answer before it is verified: it commits what the agent has left, and
