@@ -109,11 +109,16 @@ func (w *Worker) Iterate(ctx context.Context, in run) (out outcome, err error) {
 		end, left := visit.Leave(ctx)
 		out.End, err = &end, left
 	}
-	if err != nil && out.Host == "" {
-		return out, temporal.NewNonRetryableApplicationError(err.Error(), refusedType, err)
-	}
-	if err != nil {
+	switch {
+	case err != nil && out.Host != "":
 		activity.GetLogger(ctx).Error("the attempt counts, but", "error", err)
+	case err != nil && ctx.Err() != nil: // it was ended
+		return out, temporal.NewCanceledError()
+	case err != nil:
+		return out, temporal.NewNonRetryableApplicationError(w.Redactor.String(err.Error()), refusedType, nil)
+	}
+	if out.Learned != nil {
+		out.Learned = w.redact(out.Learned)
 	}
 	out.Iteration = w.redact(&ralph.Event{Kind: ralph.EventIterationEnded, Iteration: out.Iteration}).Iteration
 	return out, nil
