@@ -83,28 +83,16 @@ func (w *Worker) Iterate(ctx context.Context, in run) (out outcome, err error) {
 	defer stop()
 	local, visit := w.Local, (*pipeline.Visit)(nil)
 	if in.Stage != nil {
-		if visit, err = w.site().Enter(ctx, in.State, in.Stage.Told, in.Stage.Once); err != nil {
-			return out, err
+		if visit, err = w.site().Enter(ctx, in.State, in.Stage.Told, in.Stage.Once); err != nil && !errors.Is(err, pipeline.ErrBroken) {
+			return out, err // which may be gone the next time
 		}
+	}
+	if visit != nil {
 		local, in.State = &visit.Local, visit.State
 	}
-	out.Report, err = local.Serve(ctx, in.Dispatch, p.last, func(b ralph.Beat) error {
-		ev := b.Answered
-		if ev == nil {
-			p.set(b)
-			return nil
-		}
-		if visit != nil {
-			if err := visit.Answered(ctx, *ev); err != nil {
-				return err
-			}
-		}
-		b.Answered = w.redact(ev)
-		if p.set(b); ev.Iteration.Claimed || in.State.Task.Always {
-			_ = p.tell(ctx) // or the attempt is made again, should this worker be lost now
-		}
-		return nil
-	})
+	if err == nil {
+		out.Report, err = local.Serve(ctx, in.Dispatch, p.last, func(b ralph.Beat) error { return w.told(ctx, p, visit, b) })
+	}
 	if visit != nil && err == nil {
 		end, left := visit.Leave(ctx)
 		out.End, err = &end, left
@@ -122,6 +110,21 @@ func (w *Worker) Iterate(ctx context.Context, in run) (out outcome, err error) {
 	}
 	out.Iteration = w.redact(&ralph.Event{Kind: ralph.EventIterationEnded, Iteration: out.Iteration}).Iteration
 	return out, nil
+}
+
+// told passes on what is known of an attempt: its answer at once, before it is verified.
+func (w *Worker) told(ctx context.Context, p *pulse[ralph.Beat], visit *pipeline.Visit, b ralph.Beat) (err error) {
+	ev := b.Answered
+	if ev != nil {
+		b.Answered = w.redact(ev)
+	}
+	if ev != nil && visit != nil {
+		err = visit.Answered(ctx, *ev)
+	}
+	if p.set(b); ev != nil && ev.Iteration.Claimed {
+		_ = p.tell(ctx) // or the attempt is made again, should this worker be lost now
+	}
+	return err
 }
 
 func (w *Worker) site() *pipeline.Site {

@@ -38,9 +38,12 @@ type Visit struct {
 	end  StageEnd
 }
 
+// ErrBroken says that a stage cannot be run as it was agreed: a person must mend that.
+var ErrBroken = errors.New("pipeline: the stage cannot be run as it was agreed")
+
 // Enter makes a stage ready for its next iteration, which begins with s: its worktree, its
 // agent, and what that is told. Once says that the stage is a single pass. An error that
-// is [ralph.Permanent] is a mistake in what was agreed; others may be gone the next time.
+// wraps [ErrBroken] is a mistake in what was agreed; others may be gone the next time.
 func (p *Site) Enter(ctx context.Context, s ralph.State, told Stage, once bool) (*Visit, error) {
 	v := &Visit{Local: *p.Local, State: s, site: p, told: told}
 	place := Place{Task: s.Task.ID, Dir: s.Task.Dir}
@@ -55,12 +58,12 @@ func (p *Site) Enter(ctx context.Context, s ralph.State, told Stage, once bool) 
 	place.Agent, v.State.Task.Dir = s.Task.Agent, place.Dir
 	if p.Runner != nil {
 		if err := plugin.Call("Site.Runner", func() (err error) { v.Local.Runner, err = p.Runner(place); return }); err != nil {
-			return nil, ralph.Permanent(err)
+			return nil, fmt.Errorf("%w: %w", ErrBroken, err)
 		}
 	}
 	var err error
 	if v.Local.Prompt, err = p.Roles.Prompt(dir, told); err != nil {
-		return nil, ralph.Permanent(err)
+		return nil, fmt.Errorf("%w: %w", ErrBroken, err)
 	}
 	if able, ok := p.Local.Verifier.(interface{ Evidence(ralph.Task) bool }); once && ok && !able.Evidence(s.Task) {
 		v.end.Unchecked = true
