@@ -81,7 +81,7 @@ func TestPipelineTry(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &temporal.Pipeline{Loop: temporal.Loop{Client: srv.Client(), Queue: "q", Heartbeat: 5 * time.Second}, Source: src, Pin: os.Getenv("PIN") != ""}
+	p := &temporal.Pipeline{Loop: temporal.Loop{Client: srv.Client(), Queue: "q", Heartbeat: 5 * time.Second}, Pin: os.Getenv("PIN") != ""}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	s, err := p.Run(ctx, agreed)

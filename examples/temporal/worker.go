@@ -83,7 +83,7 @@ func (w *Worker) Iterate(ctx context.Context, in run) (out outcome, err error) {
 	defer stop()
 	local, visit := w.Local, (*pipeline.Visit)(nil)
 	if in.Stage != nil {
-		if visit, err = w.site().Enter(ctx, in.State, in.Stage.Told, in.Stage.Once); err != nil && !errors.Is(err, pipeline.ErrBroken) {
+		if visit, err = w.site().Enter(ctx, in.State, in.Stage.Told); err != nil && !errors.Is(err, pipeline.ErrBroken) {
 			return out, err // which may be gone the next time
 		}
 	}

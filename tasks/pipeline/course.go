@@ -2,11 +2,15 @@ package pipeline
 
 import (
 	"cmp"
+	"context"
+	"errors"
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/plugin"
 	"github.com/ralph-loop/ralph/tasks/spec"
 )
 
@@ -37,11 +41,48 @@ type StageEnd struct {
 	Unchecked bool `json:"unchecked,omitempty"`
 }
 
-// Course returns where a run begins that does what was agreed.
-func (a *Agreed) Course() Course {
-	c := Course{Tasks: a.Tasks, Sent: maps.Clone(a.rejected)}
+// Course returns where a run begins that does what was agreed, with the tasks that can be
+// taken. What holds on this machine alone ([ralph.OfMachine]) is not agreed for others.
+func (a *Agreed) Course(ctx context.Context) (Course, error) {
 	s := a.State
-	return c.Next(Event{Kind: EventStarted, State: &s})
+	c := Course{Tasks: slices.Clone(a.Tasks), Sent: maps.Clone(a.rejected)}.Next(Event{Kind: EventStarted, State: &s})
+	for part, t := range c.Tasks {
+		c.Tasks[part].Stages = slices.Clone(t.Stages)
+		for i := range t.Stages {
+			all := maps.Clone(t.Stages[i].Guarded)
+			maps.DeleteFunc(all, func(key, _ string) bool { return ralph.OfMachine(key) })
+			c.Tasks[part].Stages[i].Guarded = all
+		}
+		if t.Stages == nil {
+			continue
+		}
+		var mine bool
+		err := plugin.Call("pipeline: Source.Take", func() (err error) { mine, err = a.p.Source.Take(ctx, t.Definition.ID); return })
+		if err != nil {
+			return c, err
+		}
+		if !mine {
+			c = c.Next(Event{Kind: EventAltered, Task: t.Definition.ID, Text: "taken by somebody else"})
+		}
+	}
+	return c, nil
+}
+
+// Settle writes down how the tasks stand that the run has taken, where their source shows
+// it. What somebody else has changed meanwhile stays as it is, which is no error.
+func (a *Agreed) Settle(ctx context.Context, final State) (err error) {
+	for part, sum := range final.Summaries(nil) {
+		if part >= len(a.Tasks) || a.Tasks[part].Stages == nil {
+			continue
+		}
+		wrote := plugin.Call("pipeline: Source.Write", func() error {
+			return a.p.Source.Write(ctx, sum.ID, Update{Status: sum.Status, Time: time.Now().UTC().Round(time.Second)})
+		})
+		if _, altered := errors.AsType[*AlteredError](wrote); !altered {
+			err = errors.Join(err, wrote)
+		}
+	}
+	return err
 }
 
 // Next returns the course after an event, see [State.Next]. That a stage has ended is told
@@ -64,12 +105,24 @@ func (c Course) Next(ev Event) Course {
 func (c Course) Begin(step Step, was ralph.State) (ralph.State, Stage) {
 	t := c.Tasks[step.Part]
 	told := c.State.brief(step, t.Definition, func(agent string) StageEnd { return c.Ends[step.Task][agent] }, c.Sent[step.Task])
+	told.Once = t.Once[c.State.stage(step)]
 	if step.GoOn && was.V > 0 {
 		return goesOn(was), told
 	}
 	s := ralph.Start(t.Stages[c.State.stage(step)])
 	s.Loop = step.Loop
 	return s, told
+}
+
+// Reserve is the event by which the next iteration of a loop is to begin, see
+// [State.Granted], or by which it is held, with what the last one has used.
+func (step Step) Reserve(kind Kind, s ralph.State, last *Amount) Event {
+	return Event{Kind: kind, Task: step.Task, Agent: step.Agent, Loop: step.Loop, Usage: s.Usage, Last: last, Blind: s.Blind}
+}
+
+// Used is what a loop has used from one state to a later one.
+func Used(from, to ralph.State) *Amount {
+	return &Amount{CostUSD: to.LastCost, Tokens: tokens(to.Usage) - tokens(from.Usage)}
 }
 
 // End returns the course after a stage whose loop has ended, or was interrupted.

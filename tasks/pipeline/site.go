@@ -42,9 +42,9 @@ type Visit struct {
 var ErrBroken = errors.New("pipeline: the stage cannot be run as it was agreed")
 
 // Enter makes a stage ready for its next iteration, which begins with s: its worktree, its
-// agent, and what that is told. Once says that the stage is a single pass. An error that
+// agent, and what that is told. An error that
 // wraps [ErrBroken] is a mistake in what was agreed; others may be gone the next time.
-func (p *Site) Enter(ctx context.Context, s ralph.State, told Stage, once bool) (*Visit, error) {
+func (p *Site) Enter(ctx context.Context, s ralph.State, told Stage) (*Visit, error) {
 	v := &Visit{Local: *p.Local, State: s, site: p, told: told}
 	place := Place{Task: s.Task.ID, Dir: s.Task.Dir}
 	dir := place.Dir
@@ -65,7 +65,7 @@ func (p *Site) Enter(ctx context.Context, s ralph.State, told Stage, once bool) 
 	if v.Local.Prompt, err = p.Roles.Prompt(dir, told); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrBroken, err)
 	}
-	if able, ok := p.Local.Verifier.(interface{ Evidence(ralph.Task) bool }); once && ok && !able.Evidence(s.Task) {
+	if able, ok := p.Local.Verifier.(interface{ Evidence(ralph.Task) bool }); told.Once && ok && !able.Evidence(s.Task) {
 		v.end.Unchecked = true
 		v.Local.Verifier = ralph.VerifierFunc(func(context.Context, ralph.Claim) (ralph.Verdict, error) {
 			return ralph.Reject("a single pass, which nothing has checked"), nil
@@ -114,10 +114,18 @@ func (v *Visit) keep(ctx context.Context) (err error) {
 
 // Merge merges a task, see [Worktrees.Merge], if what comes of it is what its stages were
 // verified with, or their verifiers, who are asked again then, agree to that. The worktree
-// is removed then. That they do not, and a conflict, is no error.
-func (p *Site) Merge(ctx context.Context, task, message string, ends []StageEnd, moving func(from, to string) error) (SiteMerge, error) {
+// is removed then. That they do not, and a conflict, is no error. Moved is what moving was
+// told last by a process that was killed in it: that merge is brought to its end first.
+func (p *Site) Merge(ctx context.Context, task, message string, ends []StageEnd, moved [2]string, moving func(move [2]string) error) (SiteMerge, error) {
 	if p.Trees == nil {
 		return SiteMerge{}, errors.New("pipeline: there are no worktrees to merge from: Site has no Trees")
+	}
+	if moved != [2]string{} {
+		if err := p.Trees.Finish(ctx, moved[0], moved[1]); err == nil {
+			return SiteMerge{Merge: Merge{Commit: moved[1]}, Stays: p.leave(ctx, task)}, nil
+		} else if !errors.Is(err, ErrOvertaken) {
+			return SiteMerge{}, err
+		}
 	}
 	for i, end := range ends {
 		all := maps.Clone(end.Hosts[p.Host])
@@ -133,7 +141,7 @@ func (p *Site) Merge(ctx context.Context, task, message string, ends []StageEnd,
 		used, err := again{p.Trees.repo, *p.Local}.verify(ctx, ends, t, head, from, m)
 		out.Usage = out.Usage.Add(used)
 		return err
-	}, moving)
+	}, func(from, to string) error { return moving([2]string{from, to}) })
 	if un, is := errors.AsType[*unmergedError](err); is {
 		out.Rejected, err = un.reason, nil
 	}
@@ -146,19 +154,6 @@ func (p *Site) Merge(ctx context.Context, task, message string, ends []StageEnd,
 		out.Stays = p.leave(ctx, task)
 	}
 	return out, nil
-}
-
-// Finish brings a merge to its end that was killed after moving was told, see
-// [Worktrees.Finish]: then Merge must not be called again. It is false if the main branch
-// has gone another way, and the task is to be merged anew.
-func (p *Site) Finish(ctx context.Context, task, from, to string) (SiteMerge, bool, error) {
-	if err := p.Trees.Finish(ctx, from, to); err != nil {
-		if errors.Is(err, ErrOvertaken) {
-			err = nil
-		}
-		return SiteMerge{}, false, err
-	}
-	return SiteMerge{Merge: Merge{Commit: to}, Stays: p.leave(ctx, task)}, true, nil
 }
 
 // leave removes the worktree of a task that was merged, or says why it stays.
