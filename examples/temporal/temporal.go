@@ -108,8 +108,8 @@ func (l *Loop) detach(ctx context.Context, s ralph.State, h client.WorkflowRun) 
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), max(l.Heartbeat, time.Minute))
 	defer cancel()
 	if errors.Is(cause, ralph.ErrCancelled) && l.Client.SignalWorkflow(ctx, s.Loop, "", SignalCancel, cause.Error()) == nil {
-		final := s
-		return final, h.Get(ctx, &final)
+		err := h.Get(ctx, &s)
+		return s, err
 	}
 	now, err := l.State(ctx, s.Loop)
 	if err != nil {

@@ -83,30 +83,30 @@ func (b beat) event(s ralph.State) ralph.Event {
 func (w *Worker) Iterate(ctx context.Context, in run) (out outcome, err error) {
 	l, s := *w.Local, in.State
 	out.Host = w.Host
+	p := &pulse{every: activity.GetInfo(ctx).HeartbeatTimeout / 6, beat: beat{Host: w.Host, Mark: ralph.NewMark()}}
+	ctx, stop, err := p.start(ctx)
+	if err != nil {
+		return out, err
+	}
+	defer stop()
 	here, known := in.Hosts[w.Host]
 	if !known {
 		return w.prepare(ctx, &l, s, in.Hosts == nil)
 	}
 	s.Task.Guarded = maps.Clone(s.Task.Guarded)
 	maps.Copy(s.Task.Guarded, here)
-	p := &pulse{every: activity.GetInfo(ctx).HeartbeatTimeout / 6, beat: beat{Host: w.Host, Mark: ralph.NewMark()}}
 	held, err := progress.HoldAttempt(p.beat.Mark)
 	if err != nil {
 		return out, err
 	}
 	defer held.Close()
-	ctx, stop, err := p.start(ctx)
-	if err != nil {
-		return out, err
-	}
-	defer stop()
 	l.Live = p.live
 	s = s.Apply(ralph.Event{Kind: ralph.EventIterationStarted, Meta: map[string]string{"mark": p.beat.Mark},
 		Iteration: ralph.Iteration{Number: s.Iteration, Attempt: s.Attempt, Start: time.Now()}})
 	if in.Pending == nil {
 		ev, err := l.Attempt(ctx, s)
 		if ev.Kind == "" {
-			return out, refused(err)
+			return out, w.refused(ctx, err)
 		}
 		if err != nil {
 			activity.GetLogger(ctx).Error("the attempt counts, but", "error", err)
@@ -118,7 +118,7 @@ func (w *Worker) Iterate(ctx context.Context, in run) (out outcome, err error) {
 	}
 	it, err := l.Judge(ctx, s, *in.Pending)
 	if err != nil {
-		return out, refused(err)
+		return out, w.refused(ctx, err)
 	}
 	out.Iteration = w.redact(ralph.Event{Kind: ralph.EventIterationEnded, Iteration: it}).Iteration
 	return out, nil
@@ -136,7 +136,7 @@ func (w *Worker) prepare(ctx context.Context, l *ralph.Local, s ralph.State, fir
 	fresh.Prepared, fresh.Running, fresh.Iteration, fresh.Attempt = false, false, 1, 1
 	ready, err := l.Prepare(ctx, fresh)
 	if err != nil {
-		return out, refused(err)
+		return out, w.refused(ctx, err)
 	}
 	for key, sum := range ready.Task.Guarded {
 		if _, agreed := s.Task.Guarded[key]; !agreed && verify.OfMachine(key) {
@@ -152,17 +152,21 @@ func (w *Worker) prepare(ctx context.Context, l *ralph.Local, s ralph.State, fir
 	}
 	lesson, err := l.Learn(ctx, ready)
 	if err != nil {
-		return out, refused(err)
+		return out, w.refused(ctx, err)
 	}
 	if lesson.Why != "" {
-		out.Learned = new(lesson.Event(ready))
+		out.Learned = new(w.redact(lesson.Event(ready)))
 	}
 	return out, nil
 }
 
-// refused is an error that no other worker is asked about: who reads it must mend it.
-func refused(err error) error {
-	return temporal.NewNonRetryableApplicationError(err.Error(), refusedType, err)
+// refused is an error that no other worker is asked about: who reads it must mend it. But
+// what was ended is.
+func (w *Worker) refused(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return temporal.NewNonRetryableApplicationError(w.Redactor.String(err.Error()), refusedType, nil)
 }
 
 // redact returns an event without secrets.
@@ -208,12 +212,13 @@ func (p *pulse) start(ctx context.Context) (context.Context, func(), error) {
 	over, ended := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended)
+		stops := activity.GetWorkerStopChannel(ctx)
 		for heard, tick := began, time.NewTicker(p.every); ; {
 			select {
 			case <-tick.C:
-			case <-activity.GetWorkerStopChannel(ctx):
+			case <-stops:
 				cancel(errors.New("the worker stops"))
-				return
+				stops = nil // its agent's end may take longer than a heartbeat
 			case <-over:
 				tick.Stop()
 				return
@@ -226,7 +231,7 @@ func (p *pulse) start(ctx context.Context) (context.Context, func(), error) {
 				heard = sent
 			case temporal.IsCanceledError(err):
 				cancel(errors.New("the loop was ended"))
-			case errors.As(err, &lost), errors.Is(err, activity.ErrActivityPaused), errors.Is(err, activity.ErrActivityReset), sent.Sub(heard) > 4*p.every-p.every/2:
+			case errors.As(err, &lost), errors.Is(err, activity.ErrActivityPaused), errors.Is(err, activity.ErrActivityReset), time.Since(heard) > 4*p.every-p.every/2:
 				cancel(fmt.Errorf("the attempt is not this worker's any more: %w", err))
 			}
 		}

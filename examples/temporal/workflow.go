@@ -63,7 +63,7 @@ func (d *driver) drive() error {
 	listen(d, SignalPause, ralph.State.Pause)
 	listen(d, SignalLimits, ralph.State.Limit)
 	listen(d, SignalGuide, ralph.State.Guide)
-	if d.State.Running {
+	if d.State.Running && d.Hosts == nil {
 		d.lose(beat{}, "the process that ran it has ended")
 	}
 	for d.wait(); !d.State.Done(); d.wait() {
@@ -152,12 +152,16 @@ func (d *driver) iterate() error {
 		d.State = d.State.Next(out.Iteration)
 	case errors.As(err, &refused) && refused.Type() == refusedType:
 		return err
+	case d.Hosts == nil: // nothing has begun
+		if d.Lost++; d.Lost >= most {
+			return err
+		}
 	case errors.As(err, &timeout) && timeout.TimeoutType() == enums.TIMEOUT_TYPE_HEARTBEAT, temporal.IsCanceledError(err):
 		var b beat
 		if timeout != nil && timeout.HasLastHeartbeatDetails() {
-			err = timeout.LastHeartbeatDetails(&b)
+			_ = timeout.LastHeartbeatDetails(&b)
 		}
-		d.lose(b, fmt.Sprintf("nothing was heard of its worker %s any more: %v", b.Host, err))
+		d.lose(b, "nothing was heard any more of its worker "+cmp.Or(b.Host, "(none yet)"))
 	default:
 		d.fail(ralph.FaultError, err.Error())
 	}
@@ -181,14 +185,12 @@ func (d *driver) prepared(out outcome) {
 // lose is what follows when the worker of an attempt was lost: what was answered is
 // verified by another, else the attempt was interrupted.
 func (d *driver) lose(b beat, why string) {
-	d.State = d.State.Apply(b.event(d.State))
+	d.State, d.Pending = d.State.Apply(b.event(d.State)), cmp.Or(b.Answered, d.Pending)
 	d.Lost++
 	switch {
 	case d.Lost >= most:
 		d.fail(ralph.FaultError, fmt.Sprintf("%d workers in a row were lost in it; the last: %s", d.Lost, why))
-	case b.Answered != nil && !d.State.Done():
-		d.Pending = b.Answered
-	default:
+	case d.Pending == nil || d.State.Done():
 		d.fail(ralph.FaultInterrupted, why)
 	}
 }
@@ -205,10 +207,11 @@ func (d *driver) fail(f ralph.Fault, why string) {
 // index tells how the loop stands, for those who look for it.
 func (d *driver) index() error {
 	var all []temporal.SearchAttributeUpdate
-	if was, ok := workflow.GetTypedSearchAttributes(d.ctx).GetFloat64(CostKey); d.State.Usage.CostUSD != nil && (!ok || was != *d.State.Usage.CostUSD) {
-		all = append(all, CostKey.ValueSet(*d.State.Usage.CostUSD))
+	known, cost := workflow.GetTypedSearchAttributes(d.ctx), d.State.Usage.CostUSD
+	if was, ok := known.GetFloat64(CostKey); cost != nil && (!ok || was != *cost) {
+		all = append(all, CostKey.ValueSet(*cost))
 	}
-	if d.State.Done() {
+	if _, ok := known.GetKeyword(StopKey); d.State.Done() && !ok {
 		all = append(all, StopKey.ValueSet(string(d.State.Stop)))
 	}
 	if len(all) == 0 {
