@@ -160,7 +160,7 @@ func (d Dispatch) Missed(b Beat, why string, now time.Time) Dispatch {
 	switch {
 	case d.Lost >= maxLost:
 		return d.end(FaultError, fmt.Sprintf("%d workers in a row were lost with it; the last: %s", d.Lost, why), now)
-	case d.Hosts == nil: // nothing has begun
+	case d.Hosts == nil && !d.State.Running: // nothing has begun
 		return d
 	case d.Pending != nil && !d.State.Done():
 		return d
