@@ -189,7 +189,10 @@ func (p *planner) stage(ctx workflow.Context, step pipeline.Step) {
 	}
 	in.Stage.Told = told
 	in.State.Loop = workflow.GetInfo(ctx).WorkflowExecution.ID + "/" + step.Loop
-	ctx = workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{WorkflowID: in.State.Loop, WaitForCancellation: true, ParentClosePolicy: enums.PARENT_CLOSE_POLICY_REQUEST_CANCEL})
+	ctx = workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{
+		WorkflowID: in.State.Loop, WaitForCancellation: true, ParentClosePolicy: enums.PARENT_CLOSE_POLICY_REQUEST_CANCEL,
+		TypedSearchAttributes: temporal.NewSearchAttributes(TaskKey.ValueSet(step.Task), AgentKey.ValueSet(step.Agent)),
+	})
 	var last *pipeline.Amount
 	for p.granted(ctx, step, &in, last) {
 		before := in.State

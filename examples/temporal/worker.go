@@ -114,14 +114,13 @@ func (w *Worker) Iterate(ctx context.Context, in run) (out outcome, err error) {
 
 // told passes on what is known of an attempt: its answer at once, before it is verified.
 func (w *Worker) told(ctx context.Context, p *pulse[ralph.Beat], visit *pipeline.Visit, b ralph.Beat) (err error) {
-	ev := b.Answered
-	if ev != nil {
-		b.Answered = w.redact(ev)
+	if b.Answered != nil {
+		b.Answered = w.redact(b.Answered)
 	}
-	if ev != nil && visit != nil {
-		err = visit.Answered(ctx, *ev)
+	if b.Answered != nil && visit != nil {
+		err = visit.Answered(ctx, *b.Answered)
 	}
-	if p.set(b); ev != nil && ev.Iteration.Claimed {
+	if p.set(b); b.Answered != nil && b.Answered.Iteration.Claimed {
 		_ = p.tell(ctx) // or the attempt is made again, should this worker be lost now
 	}
 	return err
