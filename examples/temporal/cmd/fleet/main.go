@@ -1,4 +1,4 @@
-// Command fleet runs many loops on Temporal, with worker processes of its own, and shows how
+// Command fleet runs many loops on Temporal, on worker processes of its own, and shows how
 // they stand. Their agent is a script that claims once too early, and is rejected. It is a
 // demonstration, and a load test.
 package main
@@ -20,7 +20,6 @@ import (
 	"syscall"
 	"time"
 
-	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/converter"
@@ -31,49 +30,52 @@ import (
 	"github.com/ralph-loop/ralph/examples/temporal/internal/dev"
 )
 
+// atOnce is how many loops run at the same time. The development server is one process.
+const atOnce = 250
+
 type fleet struct {
 	loops, workers, iterations int
-	server, dir                string // dir holds the evidence, and names the task queue
+	server, dir                string // dir holds the evidence; loops and queue are named after it
+	client                     client.Client
 }
 
 func main() {
 	var f fleet
-	flag.IntVar(&f.loops, "loops", 200, "")
-	flag.IntVar(&f.workers, "workers", 4, "")
-	flag.IntVar(&f.iterations, "iterations", 5, "")
-	flag.StringVar(&f.server, "server", "", "")
-	flag.StringVar(&f.dir, "work", "", "") // this is a worker
-	flag.Usage = func() {
-		fmt.Fprintln(os.Stderr, "usage: fleet [--loops 200] [--workers 4] [--iterations 5] [--server HOST:PORT]")
-	}
+	flag.IntVar(&f.loops, "loops", 200, "how many loops")
+	flag.IntVar(&f.workers, "workers", 4, "how many worker processes")
+	flag.IntVar(&f.iterations, "iterations", 5, "how many iterations each loop takes")
+	flag.StringVar(&f.server, "server", "", "the Temporal service at `HOST:PORT`, not one of its own")
+	flag.StringVar(&f.dir, "work", "", "be one of the workers, of the fleet in this `folder`")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // the second time it ends at once
-	run := f.run
-	if f.dir != "" {
-		run = f.work
+	err := errors.New("there are flags alone, and --loops, --workers and --iterations begin at 1")
+	switch {
+	case flag.NArg() > 0 || min(f.loops, f.workers, f.iterations) < 1:
+	case f.dir != "":
+		err = f.work()
+	default:
+		err = f.run(ctx)
 	}
-	if flag.NArg() > 0 || min(f.loops, f.workers, f.iterations) < 1 {
-		run = func(context.Context) error { return errors.New("it takes flags alone, and numbers from 1; -h tells which") }
-	}
-	if err := run(ctx); err != nil {
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "fleet:", err)
 		os.Exit(1)
 	}
 }
 
-// work is a worker process, until standard input ends.
-func (f fleet) work(context.Context) error {
-	agent := func(_ context.Context, r ralph.Request) (ralph.Response, error) {
-		out := fmt.Sprintf("Step %d of %d is done.", r.Iteration, f.iterations)
-		if r.Iteration >= f.iterations-1 {
-			out += "\n<promise>COMPLETE</promise>"
+// work is a worker process, until its standard input ends.
+func (f fleet) work() error {
+	signal.Ignore(os.Interrupt) // of the terminal: the fleet says when it ends
+	agent := func(_ context.Context, r ralph.Request) (out ralph.Response, err error) {
+		if out.Output = "Done: step " + strconv.Itoa(r.Iteration); r.Iteration >= f.iterations-1 {
+			out.Output += "\n<promise>COMPLETE</promise>"
 		}
-		return ralph.Response{Output: out}, os.WriteFile(filepath.Join(r.Dir, r.Task), []byte(strconv.Itoa(r.Iteration)), 0o600)
+		return out, os.WriteFile(filepath.Join(r.Dir, r.Task), []byte(out.Output), 0o600)
 	}
 	check := func(_ context.Context, c ralph.Claim) (ralph.Verdict, error) {
-		if steps, err := os.ReadFile(filepath.Join(c.Task.Dir, c.Task.ID)); err != nil || string(steps) != strconv.Itoa(f.iterations) {
-			return ralph.Reject(fmt.Sprintf("%s of %d steps are done", steps, f.iterations)), err
+		done, err := os.ReadFile(filepath.Join(c.Task.Dir, c.Task.ID))
+		if !strings.HasPrefix(string(done), fmt.Sprintf("Done: step %d\n", f.iterations)) {
+			return ralph.Reject(fmt.Sprintf("not all of %d steps are done", f.iterations)), err
 		}
 		return ralph.Pass(), nil
 	}
@@ -89,113 +91,99 @@ func (f fleet) work(context.Context) error {
 		_, err = io.Copy(io.Discard, os.Stdin)
 		w.Stop()
 	}
-	status, _ := os.ReadFile("/proc/self/status") // of Linux
+	status, _ := os.ReadFile("/proc/self/status") // Linux tells
 	_, peak, _ := strings.Cut(string(status), "VmHWM:")
-	fmt.Println("worker", os.Getpid(), "peak memory", strings.Fields(peak + " unknown")[0], "kB")
+	fmt.Printf("worker %d: peak memory %s kB\n", os.Getpid(), strings.Fields(peak + " ?")[0])
 	return err
 }
 
 // run starts what is needed, has the loops run, and ends what it has started.
-func (f fleet) run(ctx context.Context) (err error) {
-	var c client.Client
-	if own := f.server == ""; own {
-		srv, err := dev.Server(ctx, "", os.Stderr)
+func (f fleet) run(interrupt context.Context) (err error) {
+	own, kill := f.server == "", context.Background()
+	if own {
+		kill = interrupt // nothing can be told to the server then: a terminal has ended it too
+		srv, err := dev.Server(interrupt, "", os.Stderr)
 		if err != nil {
 			return err
 		}
 		defer srv.Stop()
-		c, f.server = srv.Client(), srv.FrontendHostPort()
-	} else if c, err = client.DialContext(ctx, client.Options{HostPort: f.server, Logger: dev.Quiet()}); err != nil {
+		f.client, f.server = srv.Client(), srv.FrontendHostPort()
+	} else if f.client, err = client.DialContext(interrupt, client.Options{HostPort: f.server, Logger: dev.Quiet()}); err != nil {
 		return err
 	}
 	if f.dir, err = os.MkdirTemp("", "fleet-"); err != nil {
 		return err
 	}
 	defer os.RemoveAll(f.dir)
-
-	workers, end := context.WithCancel(context.Background())
-	var group sync.WaitGroup
-	defer group.Wait()
-	defer end()
+	var workers sync.WaitGroup
+	defer workers.Wait()
 	for range f.workers {
-		w := exec.CommandContext(workers, os.Args[0], "--server", f.server, "--work", f.dir, "--iterations", strconv.Itoa(f.iterations))
-		w.Env, w.Stdout, w.Stderr, w.WaitDelay = append(os.Environ(), "XDG_STATE_HOME="+f.dir), os.Stdout, os.Stderr, 10*time.Second
+		w := exec.CommandContext(kill, os.Args[0], "--server", f.server, "--work", f.dir, "--iterations", strconv.Itoa(f.iterations))
+		w.Env, w.Stdout, w.Stderr = append(os.Environ(), "XDG_STATE_HOME="+f.dir), os.Stdout, os.Stderr
 		in, err := w.StdinPipe()
-		w.Cancel = func() error { return in.Close() }
 		if err = errors.Join(err, w.Start()); err != nil {
 			return err
 		}
-		group.Go(func() { _ = w.Wait() })
+		defer in.Close()
+		workers.Go(func() { _ = w.Wait() })
 	}
-	go func() { group.Wait(); end() }()
-
 	states := make([]ralph.State, f.loops)
 	for i := range states {
-		states[i] = ralph.Start(ralph.Task{ID: fmt.Sprintf("T%05d", i+1), Agent: "script", Prompt: "Do the steps.", Dir: f.dir, Limits: ralph.Limits{Iterations: f.iterations}})
-		states[i].Loop = filepath.Base(f.dir) + "-" + states[i].Task.ID
+		id := fmt.Sprintf("%s-%05d", filepath.Base(f.dir), i+1)
+		states[i] = ralph.Start(ralph.Task{ID: id, Agent: "script", Prompt: "Do the steps.", Dir: f.dir, Limits: ralph.Limits{Iterations: f.iterations}})
 	}
-	began, iterations, ends := time.Now(), 0, make(chan error)
+	ctx, cancel := context.WithCancelCause(context.Background())
+	context.AfterFunc(interrupt, func() { cancel(ralph.ErrCancelled) })
+	none, done, began, iterations := make(chan bool), make(chan error), time.Now(), 0
+	go func() { workers.Wait(); close(none) }()
 	go func() {
-		for s, err := range ralph.RunAll(ctx, again{&temporal.Loop{Client: c, Queue: filepath.Base(f.dir)}}, -1, states...) {
+		var failed error
+		for s, err := range ralph.RunAll(ctx, &temporal.Loop{Client: f.client, Queue: filepath.Base(f.dir)}, atOnce, states...) {
 			iterations += s.Iteration
-			ends <- err
+			failed = cmp.Or(failed, err)
 		}
-		close(ends)
+		done <- failed
 	}()
-	var failed error
-	took := time.Duration(0)
-	for tick, left := time.NewTicker(time.Second), ends; ; {
+	for tick, took := time.Tick(time.Second), 0.; ; {
 		select {
-		case err, more := <-left:
-			if failed = cmp.Or(failed, err); !more {
-				left, took = nil, time.Since(began)
+		case err = <-done:
+			took, done = time.Since(began).Seconds(), nil
+		case <-interrupt.Done():
+			if own {
+				return errors.New("interrupted: nothing is left of the loops")
 			}
-			continue
-		case <-tick.C:
-		case <-ctx.Done():
-			return errors.New("interrupted; nothing is left")
-		case <-workers.Done():
-			return errors.New("no worker is left")
+			interrupt = context.Background() // they are cancelled
+		case <-none:
+			return errors.New("all its workers have ended")
+		case <-tick:
 		}
-		n, events, bytes, err := f.stand(ctx, c)
-		fmt.Println(strings.Trim(fmt.Sprint(n), "map[]"), err)
-		if left == nil && n["Running"] == 0 && err == nil {
-			loops := float64(f.loops)
-			fmt.Printf("%d loops, %d iterations in %v: %.1f loops/s, %.1f iterations/s; history of a loop: %.0f events, %.0f bytes\n", f.loops, iterations, took.Round(time.Millisecond),
-				loops/took.Seconds(), float64(iterations)/took.Seconds(), float64(events)/loops, float64(bytes)/loops)
-			return failed
+		running, events, bytes := f.show()
+		if n := float64(f.loops); done == nil && running == 0 {
+			fmt.Printf("\n%d loops, %d iterations in %.1f s: %.1f loops/s, %.1f iterations/s; history of a loop: %.0f events, %.0f bytes\n", f.loops, iterations, took, n/took, float64(iterations)/took, float64(events)/n, float64(bytes)/n)
+			return err
 		}
 	}
 }
 
-// again is a loop that is attached to once more when the service was too busy to answer.
-type again struct{ *temporal.Loop }
-
-func (a again) Run(ctx context.Context, s ralph.State) (ralph.State, error) {
-	for {
-		final, err := a.Loop.Run(ctx, s)
-		if _, late := errors.AsType[*serviceerror.DeadlineExceeded](err); !late || ctx.Err() != nil {
-			return final, err
-		}
-		fmt.Println("again", err)
-	}
-}
-
-// stand tells how the loops stand: how many run, and why the others have stopped.
-func (f fleet) stand(ctx context.Context, c client.Client) (n map[string]int, events, bytes int64, err error) {
-	n = map[string]int{}
-	for page, more := []byte(nil), true; more; more = len(page) > 0 {
-		r, err := c.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{PageSize: 1000, NextPageToken: page, Query: "TaskQueue = '" + filepath.Base(f.dir) + "'"})
+// show shows how the loops stand: how many run, and why the others have stopped.
+func (f fleet) show() (running int, events, bytes int64) {
+	n, req := map[string]int{}, workflowservice.ListWorkflowExecutionsRequest{PageSize: 1000, Query: "TaskQueue = '" + filepath.Base(f.dir) + "'"}
+	for more := true; more; more = len(req.NextPageToken) > 0 {
+		page, err := f.client.ListWorkflow(context.Background(), &req)
 		if err != nil {
-			return n, 0, 0, err
+			return 1, 0, 0 // it is asked again
 		}
-		for _, e := range r.Executions {
+		for _, e := range page.Executions {
 			how := e.Status.String()
 			_ = converter.GetDefaultDataConverter().FromPayload(e.SearchAttributes.GetIndexedFields()[temporal.StopKey.GetName()], &how)
-			n[how]++
-			events, bytes = events+e.HistoryLength, bytes+e.HistorySizeBytes
+			n[how], events, bytes = n[how]+1, events+e.HistoryLength, bytes+e.HistorySizeBytes
 		}
-		page = r.NextPageToken
+		req.NextPageToken = page.NextPageToken
 	}
-	return n, events, bytes, nil
+	line := "%s\n"
+	if out, err := os.Stdout.Stat(); err == nil && out.Mode()&os.ModeCharDevice != 0 {
+		line = "\r\x1b[K%s"
+	}
+	fmt.Printf(line, strings.Trim(fmt.Sprint(n), "map[]"))
+	return n["Running"], events, bytes
 }
