@@ -127,20 +127,28 @@ func (r *run) learn(ctx context.Context) error {
 	if r.Learn == nil || r.s.Begun() || r.s.Done() {
 		return nil
 	}
-	var lesson Lesson
-	err := plugin.Call("Local.Learn", func() (err error) { lesson, err = r.Learn(ctx, r.s); return })
-	if err == nil && lesson.Why != "" {
-		err = lesson.Limits.Validate()
-	}
+	lesson, err := r.lesson(ctx, r.s)
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return r.interrupted(ctx)
 	case err != nil:
-		return &partError{"learn", err}
+		return err
 	case lesson.Why == "":
 		return nil
 	}
 	return r.record(ctx, lesson.Event(r.s))
+}
+
+// lesson asks what earlier loops have taught.
+func (l *Local) lesson(ctx context.Context, s State) (lesson Lesson, err error) {
+	err = plugin.Call("Local.Learn", func() (err error) { lesson, err = l.Learn(ctx, s); return })
+	if err == nil && lesson.Why != "" {
+		err = lesson.Limits.Validate()
+	}
+	if err != nil {
+		return Lesson{}, &partError{"learn", err}
+	}
+	return lesson, nil
 }
 
 // leftover ends what is left of an attempt that the state says is running, and asks

@@ -72,4 +72,3 @@ func attempts() (*Dir, error) {
 	}
 	return &Dir{Path: filepath.Join(home, "ralph", "attempts")}, nil
 }
-

@@ -48,7 +48,7 @@ type Loop struct {
 	Client client.Client
 	Queue  string // the workers' task queue
 	// Heartbeat is how long nothing is heard of a worker until its attempt is another's.
-	// 0 = one minute. A worker that cannot tell it ends its agent in two thirds of that.
+	// 0 = one minute. A worker that cannot tell it ends its agent once it could not for half of that.
 	Heartbeat time.Duration
 }
 
@@ -78,44 +78,49 @@ func (l *Loop) Run(ctx context.Context, s ralph.State) (ralph.State, error) {
 }
 
 func (l *Loop) run(ctx context.Context, s ralph.State, reuse enums.WorkflowIdReusePolicy) (ralph.State, error) {
-	sum := digest(s.Task)
-	opts := client.StartWorkflowOptions{
-		ID: s.Loop, TaskQueue: l.Queue, WorkflowIDReusePolicy: reuse, WorkflowIDConflictPolicy: enums.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
-		StaticSummary: s.Task.Title, StaticDetails: sum,
-		TypedSearchAttributes: temporal.NewSearchAttributes(TaskKey.ValueSet(s.Task.ID), AgentKey.ValueSet(s.Task.Agent)),
-	}
-	h, err := l.Client.ExecuteWorkflow(ctx, opts, loopType, run{State: s, Heartbeat: l.Heartbeat})
-	if err != nil {
-		return s, fmt.Errorf("temporal: loop %q cannot be started: %w", s.Loop, err)
-	}
-	desc, err := l.Client.DescribeWorkflow(ctx, s.Loop, h.GetRunID())
-	if err != nil {
-		return s, fmt.Errorf("temporal: loop %q: %w", s.Loop, err)
-	}
-	if was, err := desc.GetStaticDetails(); err != nil || was != sum {
-		return s, errors.Join(fmt.Errorf("temporal: the workflow %q is a loop of another task: give this one another name", s.Loop), err)
-	}
+	sum := s.Task
+	sum.Limits, sum.Guarded = ralph.Limits{}, nil // they may be changed
 	final := s
-	if err = h.Get(ctx, &final); ctx.Err() == nil {
-		return final, err
-	}
-	return l.detach(ctx, s, h)
+	return final, attach(ctx, l.Client, loopType, run{Dispatch: ralph.Dispatch{State: s}, Heartbeat: l.Heartbeat}, sum, &final, client.StartWorkflowOptions{
+		ID: s.Loop, TaskQueue: l.Queue, WorkflowIDReusePolicy: reuse, StaticSummary: s.Task.Title,
+		TypedSearchAttributes: temporal.NewSearchAttributes(TaskKey.ValueSet(s.Task.ID), AgentKey.ValueSet(s.Task.Agent)),
+	})
 }
 
-// detach returns the state of a loop that nobody waits for any more.
-func (l *Loop) detach(ctx context.Context, s ralph.State, h client.WorkflowRun) (ralph.State, error) {
-	cause := context.Cause(ctx)
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), max(l.Heartbeat, time.Minute))
-	defer cancel()
-	if errors.Is(cause, ralph.ErrCancelled) && l.Client.SignalWorkflow(ctx, s.Loop, "", SignalCancel, cause.Error()) == nil {
-		final := s
-		return final, h.Get(ctx, &final)
-	}
-	now, err := l.State(ctx, s.Loop)
+// attach starts a workflow, or finds that of the same name, which must be of the same
+// thing, and waits for what it returns in the end, or for ctx, and then asks where it
+// stands.
+func attach[In, Of, S any](ctx context.Context, c client.Client, kind string, in In, of Of, s *S, opts client.StartWorkflowOptions) error {
+	text, err := json.Marshal(of)
 	if err != nil {
-		return s, errors.Join(cause, err)
+		return fmt.Errorf("temporal: %q: %w", opts.ID, err)
 	}
-	return now, cause
+	opts.WorkflowIDConflictPolicy, opts.StaticDetails = enums.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING, fmt.Sprintf("sha256:%x", sha256.Sum256(text))
+	h, err := c.ExecuteWorkflow(ctx, opts, kind, in)
+	if err != nil {
+		return fmt.Errorf("temporal: %q cannot be started: %w", opts.ID, err)
+	}
+	desc, err := c.DescribeWorkflow(ctx, opts.ID, h.GetRunID())
+	if err != nil {
+		return fmt.Errorf("temporal: %q: %w", opts.ID, err)
+	}
+	if was, err := desc.GetStaticDetails(); err != nil || was != opts.StaticDetails {
+		return errors.Join(fmt.Errorf("temporal: the workflow %q is of something else: give this one another name", opts.ID), err)
+	}
+	if err = h.Get(ctx, s); ctx.Err() == nil {
+		return err
+	}
+	cause := context.Cause(ctx)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
+	defer cancel()
+	if errors.Is(cause, ralph.ErrCancelled) && c.SignalWorkflow(ctx, opts.ID, "", SignalCancel, cause.Error()) == nil {
+		return h.Get(ctx, s)
+	}
+	v, err := c.QueryWorkflow(ctx, opts.ID, "", QueryState)
+	if err == nil {
+		err = v.Get(s)
+	}
+	return errors.Join(cause, err)
 }
 
 // State returns where a loop stands, also with what its attempt has used by now.
@@ -129,17 +134,10 @@ func (l *Loop) State(ctx context.Context, name string) (s ralph.State, err error
 	}
 	desc, err := l.Client.DescribeWorkflowExecution(ctx, name, "")
 	for _, a := range desc.GetPendingActivities() {
-		var b beat
+		var b ralph.Beat
 		if converter.GetDefaultDataConverter().FromPayloads(a.GetHeartbeatDetails(), &b) == nil {
-			s = s.Apply(b.event(s))
+			s = ralph.Dispatch{State: s}.Heard(b)
 		}
 	}
 	return s, err
-}
-
-// digest is the same for tasks that differ in their limits alone, which may be changed.
-func digest(t ralph.Task) string {
-	t.Limits, t.Guarded = ralph.Limits{}, nil
-	text, _ := json.Marshal(t) // it is made of what JSON can say
-	return fmt.Sprintf("task sha256:%x", sha256.Sum256(text))
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"sync"
 	"time"
@@ -17,20 +16,26 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/progress"
-	"github.com/ralph-loop/ralph/verify"
+	"github.com/ralph-loop/ralph/tasks/pipeline"
 )
 
 // A Worker makes attempts on its machine. Give the worker that it is registered with a
 // WorkerStopTimeout: when it is told to stop, its agents are ended, and say so within it.
 type Worker struct {
-	// Local has the runner and the verifier. What a loop differs by is in its task: a
+	// Local has the runner and the verifier. What loops differ by is in their tasks: a
 	// verifier for all is spec.Verifier. Log, Control and Pending are not used.
 	Local *ralph.Local
-	// Host names the machine, or container: what a verifier has prepared of home files and
-	// programs holds for it. "" = its host name.
+	// Host names the machine, or the container: what a verifier has prepared of home files
+	// and programs holds for it. "" = its host name.
 	Host string
 	// Redactor hides secrets in what goes into histories. The task goes there as it is.
 	Redactor progress.Redactor
+
+	// For stages of a [Pipeline], see [pipeline.Site]: Trees are the worktrees, Agent is
+	// its Runner, Roles its Roles.
+	Trees *pipeline.Worktrees
+	Agent func(pipeline.Place) (ralph.Runner, error)
+	Roles pipeline.Roles
 }
 
 // Register has a worker run loops.
@@ -50,47 +55,23 @@ func (w *Worker) Register(r worker.Registry) (err error) {
 		return fmt.Errorf("temporal: worker: %w", err)
 	}
 	r.RegisterWorkflowWithOptions(loop, workflow.RegisterOptions{Name: loopType})
+	r.RegisterWorkflowWithOptions(work, workflow.RegisterOptions{Name: pipelineType})
+	r.RegisterWorkflowWithOptions(iteration, workflow.RegisterOptions{Name: iterationType})
 	r.RegisterActivityWithOptions(own.Iterate, activity.RegisterOptions{Name: attemptType})
+	r.RegisterActivityWithOptions(own.Merge, activity.RegisterOptions{Name: mergeType})
 	return nil
 }
 
-// An outcome is what came of an attempt.
+// An outcome is what the activity returns.
 type outcome struct {
-	Host      string            `json:"host"`
-	Prepared  *ralph.State      `json:"prepared,omitempty"` // on this machine; then there was no attempt
-	Here      map[string]string `json:"here,omitempty"`     // of what was prepared, what is so here alone
-	Learned   *ralph.Event      `json:"learned,omitempty"`
-	Iteration ralph.Iteration   `json:"iteration,omitzero"`
-	Answer    string            `json:"answer,omitempty"` // of a stage: the end of the agent's words
+	ralph.Report
+	End *pipeline.StageEnd `json:"end,omitempty"` // of a stage
 }
 
-// A beat is what a worker tells of an attempt while it runs. The first one is on record
-// before the agent starts, and one with the answer before that is verified.
-type beat struct {
-	Host     string        `json:"host"`
-	Mark     string        `json:"mark"`
-	Usage    ralph.Usage   `json:"usage,omitzero"`
-	Elapsed  time.Duration `json:"elapsed,omitempty"`
-	Answered *ralph.Event  `json:"answered,omitempty"`
-}
-
-// event is the beat as an event of the attempt that runs.
-func (b beat) event(s ralph.State) ralph.Event {
-	return ralph.Event{Kind: ralph.EventRunning, Iteration: ralph.Iteration{Number: s.Iteration, Attempt: s.Attempt, Usage: b.Usage, Elapsed: b.Elapsed}}
-}
-
-// Iterate is the activity: it makes one attempt, as Local.Iterate does.
+// Iterate is the activity: it makes one attempt, or prepares for it.
 func (w *Worker) Iterate(ctx context.Context, in run) (out outcome, err error) {
-	l, s := *w.Local, in.State
-	out.Host = w.Host
-	here, known := in.Hosts[w.Host]
-	if !known {
-		return w.prepare(ctx, &l, s, in.Hosts == nil)
-	}
-	s.Task.Guarded = maps.Clone(s.Task.Guarded)
-	maps.Copy(s.Task.Guarded, here)
-	p := &pulse{every: activity.GetInfo(ctx).HeartbeatTimeout / 6, beat: beat{Host: w.Host, Mark: ralph.NewMark()}}
-	held, err := progress.HoldAttempt(p.beat.Mark)
+	p := &pulse[ralph.Beat]{last: ralph.Beat{Host: w.Host, Mark: ralph.NewMark()}}
+	held, err := progress.HoldAttempt(p.last.Mark)
 	if err != nil {
 		return out, err
 	}
@@ -100,136 +81,100 @@ func (w *Worker) Iterate(ctx context.Context, in run) (out outcome, err error) {
 		return out, err
 	}
 	defer stop()
-	l.Live = p.live
-	s = s.Apply(ralph.Event{Kind: ralph.EventIterationStarted, Meta: map[string]string{"mark": p.beat.Mark},
-		Iteration: ralph.Iteration{Number: s.Iteration, Attempt: s.Attempt, Start: time.Now()}})
-	if in.Pending == nil {
-		ev, err := l.Attempt(ctx, s)
-		if ev.Kind == "" {
-			return out, refused(err)
-		}
-		if err != nil {
-			activity.GetLogger(ctx).Error("the attempt counts, but", "error", err)
-		}
-		in.Pending = &ev
-		if ev.Iteration.Claimed || s.Task.Always {
-			_ = p.tell(ctx, func(b *beat) { b.Answered = new(w.redact(ev)) }) // or the attempt is made again if this worker is lost
+	local, visit := w.Local, (*pipeline.Visit)(nil)
+	if in.Stage != nil {
+		if visit, err = w.site().Enter(ctx, in.State, in.Stage.Told); err != nil && !errors.Is(err, pipeline.ErrBroken) {
+			return out, err // which may be gone the next time
 		}
 	}
-	it, err := l.Judge(ctx, s, *in.Pending)
-	if err != nil {
-		return out, refused(err)
+	if visit != nil {
+		local, in.State = &visit.Local, visit.State
 	}
-	out.Iteration = w.redact(ralph.Event{Kind: ralph.EventIterationEnded, Iteration: it}).Iteration
+	if err == nil {
+		out.Report, err = local.Serve(ctx, in.Dispatch, p.last, func(b ralph.Beat) error { return w.told(ctx, p, visit, b) })
+	}
+	if visit != nil && err == nil {
+		end, left := visit.Leave(ctx)
+		out.End, err = &end, left
+	}
+	switch {
+	case err != nil && out.Host != "":
+		activity.GetLogger(ctx).Error("the attempt counts, but", "error", err)
+	case err != nil && ctx.Err() != nil: // it was ended
+		return out, temporal.NewCanceledError()
+	case err != nil:
+		return out, temporal.NewNonRetryableApplicationError(w.Redactor.String(err.Error()), refusedType, nil)
+	}
+	if out.Learned != nil {
+		out.Learned = w.redact(out.Learned)
+	}
+	out.Iteration = w.redact(&ralph.Event{Kind: ralph.EventIterationEnded, Iteration: out.Iteration}).Iteration
 	return out, nil
 }
 
-// prepare makes a loop ready on this machine. On all but the first that is only what is so
-// here alone: what the workspace is by now, the agent has made.
-func (w *Worker) prepare(ctx context.Context, l *ralph.Local, s ralph.State, first bool) (out outcome, err error) {
-	if first && s.Prepared { // by a driver on another machine
-		s.Task.Guarded = maps.Clone(s.Task.Guarded)
-		maps.DeleteFunc(s.Task.Guarded, func(key, _ string) bool { return verify.OfMachine(key) })
+// told passes on what is known of an attempt: its answer at once, before it is verified.
+func (w *Worker) told(ctx context.Context, p *pulse[ralph.Beat], visit *pipeline.Visit, b ralph.Beat) (err error) {
+	if b.Answered != nil {
+		b.Answered = w.redact(b.Answered)
 	}
-	out = outcome{Host: w.Host, Prepared: &s, Here: map[string]string{}}
-	fresh := s
-	fresh.Prepared, fresh.Running, fresh.Iteration, fresh.Attempt = false, false, 1, 1
-	ready, err := l.Prepare(ctx, fresh)
-	if err != nil {
-		return out, refused(err)
+	if b.Answered != nil && visit != nil {
+		err = visit.Answered(ctx, *b.Answered)
 	}
-	for key, sum := range ready.Task.Guarded {
-		if _, agreed := s.Task.Guarded[key]; !agreed && verify.OfMachine(key) {
-			out.Here[key] = sum
-		}
+	if p.set(b); b.Answered != nil && b.Answered.Iteration.Claimed {
+		_ = p.tell(ctx) // or the attempt is made again, should this worker be lost now
 	}
-	if !first || s.Prepared || s.Begun() {
-		return out, nil
-	}
-	maps.DeleteFunc(ready.Task.Guarded, func(key, _ string) bool { _, is := out.Here[key]; return is })
-	if out.Prepared = &ready; l.Learn == nil {
-		return out, nil
-	}
-	lesson, err := l.Learn(ctx, ready)
-	if err != nil {
-		return out, refused(err)
-	}
-	if lesson.Why != "" {
-		out.Learned = new(lesson.Event(ready))
-	}
-	return out, nil
+	return err
 }
 
-// refused is an error that no other worker is asked about: who reads it must mend it.
-func refused(err error) error {
-	return temporal.NewNonRetryableApplicationError(err.Error(), refusedType, err)
+func (w *Worker) site() *pipeline.Site {
+	return &pipeline.Site{Local: w.Local, Trees: w.Trees, Runner: w.Agent, Roles: w.Roles, Host: w.Host}
 }
 
 // redact returns an event without secrets.
-func (w *Worker) redact(ev ralph.Event) ralph.Event {
-	_ = w.Redactor.Log(ralph.ProgressLogFunc(func(_ context.Context, redacted ralph.Event) error { ev = redacted; return nil })).Append(context.Background(), ev)
-	return ev
+func (w *Worker) redact(ev *ralph.Event) *ralph.Event {
+	var out ralph.Event
+	_ = w.Redactor.Log(ralph.ProgressLogFunc(func(_ context.Context, ev ralph.Event) error { out = ev; return nil })).Append(context.Background(), *ev)
+	return &out
 }
 
-// A pulse tells the service that an attempt runs, and ends it when it is not this
-// worker's any more: when it was cancelled, the worker stops, or the service cannot be
-// told for two thirds of the heartbeat time-out, for then it is given to another.
-type pulse struct {
-	every time.Duration
-	mu    sync.Mutex
-	beat  beat
+// A pulse is what the service is told while an activity runs.
+type pulse[T any] struct {
+	mu   sync.Mutex
+	last T
 }
 
-// live is Local.Live.
-func (p *pulse) live(_ ralph.Request, u ralph.Usage) {
+func (p *pulse[T]) set(v T) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.beat.Usage = u
+	p.last = v
 }
 
-// tell sends a beat, at once.
-func (p *pulse) tell(ctx context.Context, change func(*beat)) error {
+// tell tells the last, now.
+func (p *pulse[T]) tell(ctx context.Context) error {
+	info := activity.GetInfo(ctx)
 	p.mu.Lock()
-	change(&p.beat)
-	b := p.beat
+	v := p.last
 	p.mu.Unlock()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), max(p.every, time.Second))
+	ctx, cancel := context.WithTimeout(ctx, max(info.HeartbeatTimeout/6, time.Second))
 	defer cancel()
-	return activity.GetClient(ctx).RecordActivityHeartbeat(ctx, activity.GetInfo(ctx).TaskToken, b)
+	err, lost := activity.GetClient(ctx).RecordActivityHeartbeat(ctx, info.TaskToken, v), (*serviceerror.NotFound)(nil)
+	if temporal.IsCanceledError(err) || errors.As(err, &lost) || errors.Is(err, activity.ErrActivityPaused) || errors.Is(err, activity.ErrActivityReset) {
+		return fmt.Errorf("%w: %w", ralph.ErrGone, err)
+	}
+	return err
 }
 
-// start returns a context that is done when the attempt is to end.
-func (p *pulse) start(ctx context.Context) (context.Context, func(), error) {
-	began := time.Now()
-	if err := p.tell(ctx, func(*beat) {}); err != nil {
-		return ctx, nil, err
-	}
+// start begins to tell, and returns a context that is done when the activity is to end.
+func (p *pulse[T]) start(ctx context.Context) (context.Context, func(), error) {
+	stopped := activity.GetWorkerStopChannel(ctx)
+	ctx, stop, err := ralph.Pulse(ctx, activity.GetInfo(ctx).HeartbeatTimeout, p.tell)
 	ctx, cancel := context.WithCancelCause(ctx)
-	over, ended := make(chan struct{}), make(chan struct{})
 	go func() {
-		defer close(ended)
-		for heard, tick := began, time.NewTicker(p.every); ; {
-			select {
-			case <-tick.C:
-			case <-activity.GetWorkerStopChannel(ctx):
-				cancel(errors.New("the worker stops"))
-				return
-			case <-over:
-				tick.Stop()
-				return
-			}
-			sent := time.Now()
-			err := p.tell(ctx, func(b *beat) { b.Elapsed = sent.Sub(began) })
-			var lost *serviceerror.NotFound
-			switch {
-			case err == nil:
-				heard = sent
-			case temporal.IsCanceledError(err):
-				cancel(errors.New("the loop was ended"))
-			case errors.As(err, &lost), errors.Is(err, activity.ErrActivityPaused), errors.Is(err, activity.ErrActivityReset), sent.Sub(heard) > 4*p.every-p.every/2:
-				cancel(fmt.Errorf("the attempt is not this worker's any more: %w", err))
-			}
+		select {
+		case <-stopped:
+			cancel(errors.New("the worker stops"))
+		case <-ctx.Done():
 		}
 	}()
-	return ctx, func() { close(over); <-ended; cancel(nil) }, nil
+	return ctx, func() { cancel(nil); stop() }, err
 }

@@ -3,8 +3,6 @@ package temporal
 import (
 	"cmp"
 	"errors"
-	"fmt"
-	"maps"
 	"time"
 
 	enums "go.temporal.io/api/enums/v1"
@@ -14,59 +12,49 @@ import (
 	"github.com/ralph-loop/ralph"
 )
 
-// The names of the workflow and of its activity. They are on record: what runs is known
-// by them.
+// The names of the workflow, of its activity, and of the error of one that nobody can do.
+// They are on record: what runs is known by them.
 const (
 	loopType    = "ralph.Loop"
 	attemptType = "ralph.Iterate"
-	refusedType = "refused" // an attempt that cannot be made, by nobody
+	refusedType = "refused"
 )
-
-// A run is what the workflow is given, and what it goes on with in a new history.
-type run struct {
-	State     ralph.State                  `json:"state"`
-	Heartbeat time.Duration                `json:"heartbeat,omitempty"`
-	Hosts     map[string]map[string]string `json:"hosts,omitempty"`   // by machine, what the verifier has prepared there and is so there alone
-	Pending   *ralph.Event                 `json:"pending,omitempty"` // an answer whose worker was lost before it was verified
-	Lost      int                          `json:"lost,omitempty"`    // workers in a row
-	Stage     *stage                       `json:"stage,omitempty"`   // of a pipeline; nil = a loop of its own
-}
-
-// most is how many workers in a row may be lost with an attempt: from there on it is taken
-// for what kills them, a fault, which has its limits.
-const most = 3
 
 const forever = 10 * 365 * 24 * time.Hour
 
-// A driver is the workflow of a loop: it takes turns with [ralph.State], as a driver does.
+// A run is what the workflow is given, and goes on with in a new history, and what the
+// activity is given.
+type run struct {
+	ralph.Dispatch
+	Heartbeat time.Duration `json:"heartbeat,omitempty"`
+	Stage     *stage        `json:"stage,omitempty"` // of a pipeline; nil = a loop of its own
+}
+
+// A driver is the workflow: it takes turns with [ralph.Dispatch].
 type driver struct {
 	run
 	ctx     workflow.Context
-	changed bool         // somebody has steered it
-	signals []func() int // how many of each wait to be taken
+	session workflow.Context // of the worker that a stage is pinned to; nil = none
 }
 
-// loop is the workflow.
+// loop is the workflow of a loop.
 func loop(ctx workflow.Context, in run) (ralph.State, error) {
 	d := &driver{run: in, ctx: ctx}
-	d.State.Loop = cmp.Or(d.State.Loop, workflow.GetInfo(ctx).WorkflowExecution.ID)
 	err := d.drive()
 	return d.State, err
 }
 
-// drive runs the loop until it has stopped.
+// drive runs the loop until it has stopped, or the iteration of a stage is over.
 func (d *driver) drive() error {
+	d.State.Loop = cmp.Or(d.State.Loop, workflow.GetInfo(d.ctx).WorkflowExecution.ID)
 	if err := workflow.SetQueryHandler(d.ctx, QueryState, func() (ralph.State, error) { return d.State, nil }); err != nil {
 		return err
 	}
-	listen(d, SignalCancel, func(s ralph.State, reason string) ralph.State { return s.Cancel(cmp.Or(reason, "cancelled")) })
-	listen(d, SignalPause, ralph.State.Pause)
-	listen(d, SignalLimits, ralph.State.Limit)
-	listen(d, SignalGuide, ralph.State.Guide)
-	if d.State.Running {
-		d.lose(beat{}, "the process that ran it has ended")
+	if d.State.Running && d.Hosts == nil { // it comes from another driver
+		d.Dispatch = d.Missed(ralph.Beat{}, "the process that ran it has ended", workflow.Now(d.ctx))
 	}
-	for d.wait(); !d.State.Done(); d.wait() {
+	from := d.State
+	for d.wait(); !d.State.Done() && !d.over(from); d.wait() {
 		if workflow.GetInfo(d.ctx).GetContinueAsNewSuggested() {
 			return workflow.NewContinueAsNewError(d.ctx, workflow.GetInfo(d.ctx).WorkflowType.Name, d.run)
 		}
@@ -77,138 +65,94 @@ func (d *driver) drive() error {
 	return d.index()
 }
 
-// listen takes signals of one kind as they come.
-func listen[T any](d *driver, name string, steer func(ralph.State, T) ralph.State) {
-	c := workflow.GetSignalChannel(d.ctx, name)
-	d.signals = append(d.signals, c.Len)
-	workflow.Go(d.ctx, func(ctx workflow.Context) {
-		for {
-			var v T
-			c.Receive(ctx, &v)
-			d.State, d.changed = steer(d.State, v), true
-		}
-	})
+// steered takes all signals that have come, and reports whether there were any.
+func (d *driver) steered() bool {
+	n := take(d.ctx, SignalCancel, func(reason string) { d.State = d.State.Cancel(cmp.Or(reason, "cancelled")) }) +
+		take(d.ctx, SignalPause, func(paused bool) { d.State = d.State.Pause(paused) }) +
+		take(d.ctx, SignalLimits, func(l ralph.Limits) { d.State = d.State.Limit(l) }) +
+		take(d.ctx, SignalGuide, func(text string) { d.State = d.State.Guide(text) })
+	return n > 0
 }
 
-// wait waits until the next attempt may begin, or the loop has stopped, and takes all
-// signals.
+func take[T any](ctx workflow.Context, name string, each func(T)) (n int) {
+	var v T
+	for c := workflow.GetSignalChannel(ctx, name); c.ReceiveAsync(&v); n++ {
+		each(v)
+		v = *new(T)
+	}
+	return n
+}
+
+// wait waits until the next attempt may begin, or the loop has stopped.
 func (d *driver) wait() {
-	steered := func() bool { return d.changed }
-	for !d.State.Done() {
-		_ = workflow.Await(d.ctx, func() bool {
-			for _, waiting := range d.signals {
-				if waiting() > 0 {
-					return false
-				}
-			}
-			return true
-		})
-		d.changed = false
+	for d.steered(); !d.State.Done(); {
+		var err error
 		left := min(d.State.NotBefore().Sub(workflow.Now(d.ctx)), d.State.Wait)
 		switch {
 		case d.ctx.Err() != nil:
-			d.State = d.State.Cancel("the workflow was cancelled")
-		case d.State.Done():
+			err = d.ctx.Err()
 		case d.State.Paused:
-			_ = workflow.Await(d.ctx, steered)
+			err = workflow.Await(d.ctx, d.steered)
 		case left > 0:
-			_, _ = workflow.AwaitWithTimeout(d.ctx, left, steered)
+			_, err = workflow.AwaitWithTimeout(d.ctx, left, d.steered)
 		default:
 			return
+		}
+		if err != nil {
+			d.State = d.State.Cancel("the workflow was cancelled")
 		}
 	}
 }
 
-// iterate has a worker make the next attempt. The first time, and on each further machine,
-// the worker answers with what its verifier has prepared there, and no agent has run.
+// iterate has a worker make the next attempt, or prepare for it.
 func (d *driver) iterate() error {
 	in := d.run
-	ctx, cancel := workflow.WithCancel(d.ctx)
-	defer cancel()
+	ctx, err := d.on()
+	if err != nil {
+		return err
+	}
+	ctx, cancel := workflow.WithCancel(ctx)
 	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		StartToCloseTimeout: forever, HeartbeatTimeout: cmp.Or(d.Heartbeat, time.Minute), WaitForCancellation: true,
-		RetryPolicy: &temporal.RetryPolicy{MaximumAttempts: 1}, // what follows is State.Next's to say
+		RetryPolicy: &temporal.RetryPolicy{MaximumAttempts: 1}, // what follows is for the state to say
 	})
-	if d.Hosts != nil {
-		d.State = d.State.Apply(ralph.Event{Kind: ralph.EventIterationStarted, Iteration: ralph.Iteration{
-			Number: d.State.Iteration, Attempt: d.State.Attempt, Start: workflow.Now(ctx)}})
-	}
+	d.Dispatch = d.Begin(workflow.Now(ctx))
 	done := workflow.ExecuteActivity(ctx, attemptType, in)
-	_ = workflow.Await(d.ctx, func() bool { return done.IsReady() || d.State.Done() })
-	if d.ctx.Err() != nil {
+	if workflow.Await(d.ctx, func() bool { d.steered(); return done.IsReady() || d.State.Done() }) != nil {
 		d.State = d.State.Cancel("the workflow was cancelled")
 	}
 	if d.State.Done() {
 		cancel()
 	}
 	var out outcome
-	err := done.Get(d.ctx, &out)
+	var b ralph.Beat
 	timeout, refused := (*temporal.TimeoutError)(nil), (*temporal.ApplicationError)(nil)
-	switch {
-	case err == nil && out.Prepared != nil:
-		d.prepared(out)
+	switch err, now := done.Get(d.ctx, &out), workflow.Now(d.ctx); {
 	case err == nil:
-		out.Iteration.End, d.Lost, d.Pending = workflow.Now(d.ctx), 0, nil
-		d.State = d.State.Next(out.Iteration)
+		if d.Dispatch = d.Told(out.Report, now); d.Stage != nil && out.End != nil {
+			d.Stage.End = *out.End
+		}
 	case errors.As(err, &refused) && refused.Type() == refusedType:
 		return err
 	case errors.As(err, &timeout) && timeout.TimeoutType() == enums.TIMEOUT_TYPE_HEARTBEAT, temporal.IsCanceledError(err):
-		var b beat
 		if timeout != nil && timeout.HasLastHeartbeatDetails() {
-			err = timeout.LastHeartbeatDetails(&b)
+			_ = timeout.LastHeartbeatDetails(&b)
 		}
-		d.lose(b, fmt.Sprintf("nothing was heard of its worker %s any more: %v", b.Host, err))
+		d.Dispatch = d.Missed(b, "nothing was heard any more of its worker "+b.Host, now)
 	default:
-		d.fail(ralph.FaultError, err.Error())
+		d.Dispatch = d.Failed(err.Error(), now)
 	}
 	return d.index()
-}
-
-// prepared takes over what was prepared on a machine: the first one's says what holds on
-// all.
-func (d *driver) prepared(out outcome) {
-	if d.Hosts == nil {
-		d.State.Task.Guarded, d.State.Base, d.State.Prepared = out.Prepared.Task.Guarded, out.Prepared.Base, out.Prepared.Prepared
-		if out.Learned != nil {
-			d.State = d.State.Apply(*out.Learned)
-		}
-		d.Hosts = map[string]map[string]string{}
-	}
-	d.Hosts = maps.Clone(d.Hosts)
-	d.Hosts[out.Host] = out.Here
-}
-
-// lose is what follows when the worker of an attempt was lost: what was answered is
-// verified by another, else the attempt was interrupted.
-func (d *driver) lose(b beat, why string) {
-	d.State = d.State.Apply(b.event(d.State))
-	d.Lost++
-	switch {
-	case d.Lost >= most:
-		d.fail(ralph.FaultError, fmt.Sprintf("%d workers in a row were lost in it; the last: %s", d.Lost, why))
-	case b.Answered != nil && !d.State.Done():
-		d.Pending = b.Answered
-	default:
-		d.fail(ralph.FaultInterrupted, why)
-	}
-}
-
-// fail ends an attempt that no worker has told the end of.
-func (d *driver) fail(f ralph.Fault, why string) {
-	it := ralph.Iteration{Number: d.State.Iteration, Attempt: d.State.Attempt, Outcome: ralph.OutcomeFailure, Fault: f, Error: why, End: workflow.Now(d.ctx)}
-	if d.Pending = nil; f == ralph.FaultInterrupted {
-		it.Outcome = ralph.OutcomeInterrupted
-	}
-	d.State = d.State.Next(it)
 }
 
 // index tells how the loop stands, for those who look for it.
 func (d *driver) index() error {
 	var all []temporal.SearchAttributeUpdate
-	if was, ok := workflow.GetTypedSearchAttributes(d.ctx).GetFloat64(CostKey); d.State.Usage.CostUSD != nil && (!ok || was != *d.State.Usage.CostUSD) {
-		all = append(all, CostKey.ValueSet(*d.State.Usage.CostUSD))
+	known, cost := workflow.GetTypedSearchAttributes(d.ctx), d.State.Usage.CostUSD
+	if was, ok := known.GetFloat64(CostKey); cost != nil && (!ok || was != *cost) {
+		all = append(all, CostKey.ValueSet(*cost))
 	}
-	if d.State.Done() {
+	if _, told := known.GetKeyword(StopKey); d.State.Done() && !told {
 		all = append(all, StopKey.ValueSet(string(d.State.Stop)))
 	}
 	if len(all) == 0 {

@@ -18,7 +18,8 @@ import (
 // Nothing of the user is written over: a file that is neither as it was in from nor as
 // it is in to, a file that git does not have and that is in the way, and what is staged
 // for such a path, are an error that names them, and nothing is changed. Other
-// changes stay as they are. Files of keep are left as they lie.
+// changes stay as they are. Files of keep are left as they lie. A branch that is at neither
+// is a [MovedError].
 //
 // Files that are not checked out, as sparse checkouts have it, are not written. The
 // folders of submodules are not gone into.
@@ -50,7 +51,7 @@ func (r *Repo) Advance(ctx context.Context, from, to string, keep []string) erro
 	case head == a.to:
 		return nil
 	case head != a.from:
-		return fmt.Errorf("git: %s has moved: it is at %.10s, not %.10s", cmp.Or(r.Branch, "the head"), head, a.from)
+		return &MovedError{cmp.Or(r.Branch, "the head"), head, a.from}
 	}
 	for _, name := range begun {
 		if there(filepath.Join(r.dir, name)) {

@@ -11,11 +11,12 @@ import (
 )
 
 // SetAside makes room for a new work tree at a path, on a new branch. What lies there, and
-// is not in the user's branch, is kept as another branch, which is returned: ralph/a is
-// kept as ralph/a.1, or the first number that is free. Files that were not committed are,
-// with the message, but those that globs name, see [Tree.Include]. If there is nothing to
-// keep, that is "". It finishes what was not finished because we were killed.
-func (r *Repo) SetAside(ctx context.Context, path, branch, message string, globs []string) (kept string, err error) {
+// is in none of the commits held nor in the user's branch, is kept as another branch, which
+// is returned: ralph/a is kept as ralph/a.1, or the first number that is free. Files that
+// were not committed are, with the message, but those that globs name, see [Tree.Include];
+// of a merge that is not finished, as they lie. If there is nothing to keep, that is "". It
+// finishes what was not finished because we were killed.
+func (r *Repo) SetAside(ctx context.Context, path, branch, message string, globs []string, held ...string) (kept string, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	t, err := r.tree(path, branch)
@@ -27,6 +28,11 @@ func (r *Repo) SetAside(ctx context.Context, path, branch, message string, globs
 		if err := cmp.Or(t.Back(ctx), t.Include(ctx, globs)); err != nil {
 			return "", err
 		}
+		if t.resolved(ctx) != nil { // Commit tells if it cannot be asked
+			if err := t.unmerge(ctx); err != nil {
+				return "", err
+			}
+		}
 		if _, _, err := t.Commit(ctx, message); err != nil {
 			return "", err
 		}
@@ -36,12 +42,12 @@ func (r *Repo) SetAside(ctx context.Context, path, branch, message string, globs
 	if err != nil {
 		return "", err
 	}
-	main, err := r.Head(ctx)
+	main, err := r.Main(ctx)
 	if err != nil {
 		return "", err
 	}
 	if tip != "" {
-		if kept, err = r.keep(ctx, branch, tip, main); err != nil {
+		if kept, err = r.keep(ctx, branch, tip, append(held, main)); err != nil {
 			return "", err
 		}
 	}
@@ -54,10 +60,29 @@ func (r *Repo) SetAside(ctx context.Context, path, branch, message string, globs
 	return kept, err
 }
 
-// keep gives a commit another branch, unless the user's has it.
-func (r *Repo) keep(ctx context.Context, branch, tip, main string) (kept string, err error) {
-	if merged, err := r.own().within(ctx, tip, main); err != nil || merged {
-		return "", err
+// unmerge has a merge that is begun be none any more. The files stay as they lie.
+func (t *Tree) unmerge(ctx context.Context) error {
+	head, _, err := t.base(ctx)
+	if err != nil {
+		return err
+	}
+	s, err := t.repo.shadow(t.Dir)
+	if err != nil {
+		return err
+	}
+	defer s.remove()
+	if err := s.tree(ctx, head); err != nil {
+		return err
+	}
+	return cmp.Or(s.lay(t.git), t.finish())
+}
+
+// keep gives a commit another branch, unless a commit of held has it.
+func (r *Repo) keep(ctx context.Context, branch, tip string, held []string) (kept string, err error) {
+	for _, in := range held {
+		if has, err := r.own().within(ctx, tip, in); err != nil || has {
+			return "", err
+		}
 	}
 	for n := 1; ; n++ {
 		kept = fmt.Sprintf("%s.%d", branch, n)
@@ -111,7 +136,8 @@ func (r *Repo) Branches(ctx context.Context) (map[string]string, error) {
 }
 
 // Apart reports whether a commit of a branch below ralph/ came from no commit that another
-// branch there has too, beside those that from came from.
+// branch there has too, beside those that from came from. What was set aside of the branch
+// is no other.
 func (r *Repo) Apart(ctx context.Context, commit, branch, from string) (bool, error) {
 	all, err := r.Branches(ctx)
 	if err != nil {
@@ -123,7 +149,7 @@ func (r *Repo) Apart(ctx context.Context, commit, branch, from string) (bool, er
 		return false, err
 	}
 	for name := range all {
-		if name != branch {
+		if name != branch && !strings.HasPrefix(name, branch+".") {
 			args = append(args, "refs/heads/"+name)
 		}
 	}

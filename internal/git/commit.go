@@ -144,7 +144,7 @@ func (t *Tree) whole(ctx context.Context, s *shadow, base string) error {
 	if len(have) == 0 {
 		return nil
 	}
-	main, err := t.repo.Head(ctx)
+	main, err := t.repo.Main(ctx)
 	if err != nil {
 		return err
 	}

@@ -102,15 +102,17 @@ func (c call) run(ctx context.Context, args ...string) (string, error) {
 		"-c", "core.trustctime=true", "-c", "core.checkStat=default", "-c", "safe.directory=*"}
 	cmd := exec.CommandContext(ctx, "git", slices.Concat(all, c.options, args)...)
 	var out, said bytes.Buffer
-	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = c.dir, slices.Concat(environ(), c.env), &out, &said
+	cmd.Dir, cmd.Stdout, cmd.Stderr = c.dir, &out, &said
 	cmd.WaitDelay = 5 * time.Second
 	if c.input != "" {
 		cmd.Stdin = strings.NewReader(c.input)
 	}
+	cmd.Env = environ()
 	if c.alone {
 		cmd.SysProcAttr = process.Apart()
 		cmd.Env = append(cmd.Env, "GIT_ASKPASS=", "SSH_ASKPASS=", "SSH_ASKPASS_REQUIRE=never", "GPG_TTY=", "DISPLAY=", "WAYLAND_DISPLAY=")
 	}
+	cmd.Env = append(cmd.Env, c.env...)
 	err := cmd.Run()
 	if err == nil {
 		return out.String(), nil

@@ -2,6 +2,7 @@ package git
 
 import (
 	"context"
+	"errors"
 	"strings"
 )
 
@@ -15,4 +16,49 @@ func (r *Repo) Text(ctx context.Context, commit, path string) ([]byte, error) {
 func (r *Repo) Fork(ctx context.Context, a, b string) (string, error) {
 	out, err := r.own().run(ctx, "merge-base", a, b)
 	return strings.TrimSpace(out), err
+}
+
+// Within reports whether the commit old is new, or one that new came from.
+func (r *Repo) Within(ctx context.Context, old, new string) (bool, error) {
+	return r.own().within(ctx, old, new)
+}
+
+// Knows reports whether a commit is in the repository.
+func (r *Repo) Knows(ctx context.Context, commit string) (bool, error) {
+	_, err := r.own().run(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", commit+"^{commit}")
+	if exit, ok := errors.AsType[*exitError](err); ok && exit.code == 1 {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// MergedBy is the first commit on the line of another that has a commit: the merge that
+// brought it there, or itself if it is on that line. It must be there.
+func (r *Repo) MergedBy(ctx context.Context, line, commit string) (m Merged, err error) {
+	c := r.own()
+	have, err := c.run(ctx, "rev-list", "--ancestry-path", line, "^"+commit)
+	if err != nil {
+		return m, err
+	}
+	first, err := c.run(ctx, "rev-list", "--first-parent", "--parents", line, "^"+commit)
+	if err != nil {
+		return m, err
+	}
+	after := map[string]bool{}
+	for one := range strings.FieldsSeq(have) {
+		after[one] = true
+	}
+	m.Commit = commit
+	for one := range strings.Lines(first) {
+		if f := strings.Fields(one); after[f[0]] && (len(f) == 1 || f[1] != commit) {
+			m.Commit = f[0]
+		}
+	}
+	m.Tree, err = c.treeOf(ctx, m.Commit)
+	return m, err
+}
+
+// Tip is the commit of the work tree's branch, "" = there is none.
+func (t *Tree) Tip(ctx context.Context) (string, error) {
+	return t.repo.own().refCommit(ctx, "refs/heads/"+t.Branch)
 }

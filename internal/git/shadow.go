@@ -66,7 +66,7 @@ func (r *Repo) lend(folder string) error {
 	if err != nil {
 		return err
 	}
-	own := []string{"HEAD", "config", "description", "index", "refs", "packed-refs", "objects", "info", "hooks", "logs", "worktrees", "modules", "branches", "lfs", "gc.pid", "commondir", "gitdir"}
+	own := []string{"HEAD", "config", "description", "index", "refs", "packed-refs", "objects", "info", "hooks", "logs", "worktrees", "modules", "branches", "remotes", "lfs", "gc.pid", "commondir", "gitdir"}
 	for _, e := range entries {
 		name := e.Name()
 		switch {

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/ralph-loop/ralph/internal/file"
@@ -29,9 +30,10 @@ type Repo struct {
 
 	dir     string // git's folder of the user's work tree; Common, unless that is a linked one
 	config  settings
-	info    map[string][]byte // the files of info that git goes by, by name
-	include []byte            // .worktreeinclude
-	start   map[string]string // what is not to change: see [Repo.marks]
+	info    map[string][]byte      // the files of info that git goes by, by name
+	include []byte                 // .worktreeinclude
+	start   map[string]string      // what is not to change: see [Repo.marks]
+	main    atomic.Pointer[string] // what a [Remote] has told of the user's branch; nil = nothing has
 
 	mu    sync.Mutex        // held by what changes the user's work tree, or the list of work trees
 	added map[string]string // git's folder of each work tree of ours → its top

@@ -86,6 +86,9 @@ func (r *Repo) Tree(path, branch string) (*Tree, error) { return r.tree(path, br
 // removed because we were killed.
 func (t *Tree) Known() bool { return t.git != "" || there(t.beside("gone")) }
 
+// Gone reports whether somebody else has removed the folder.
+func (t *Tree) Gone() bool { return !there(filepath.Join(t.Dir, ".git")) }
+
 func (r *Repo) tree(path, branch string) (*Tree, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -234,7 +237,7 @@ func (t *Tree) Writable() []string {
 }
 
 // Remove removes the work tree and its branch, if all that it has is in the user's
-// branch; otherwise it is an error, and everything stays. What is ignored, and was
+// branch (see [Repo.Main]); otherwise it is an error, and everything stays. What is ignored, and was
 // copied by [Tree.Include], goes. It finishes what was not finished because we were
 // killed.
 func (t *Tree) Remove(ctx context.Context) error {
@@ -246,7 +249,7 @@ func (t *Tree) Remove(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	main, err := r.Head(ctx)
+	main, err := r.Main(ctx)
 	if err != nil {
 		return err
 	}

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"time"
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/git"
@@ -53,7 +51,7 @@ func (r *run) finished(ctx context.Context, part int, used ralph.Usage) error {
 	now := r.state()
 	order := now.Orders[now.Parts[part].Order]
 	last := r.knownOf(part, order[len(order)-1])
-	if err := r.write(ctx, part, Update{Status: spec.StatusDone, Iteration: last.state.Completed()}); err != nil {
+	if err := r.write(ctx, part, Update{Status: spec.StatusDone, Iteration: last.State.Completed()}); err != nil {
 		return err
 	}
 	r.mu.Lock()
@@ -74,25 +72,29 @@ func (r *run) bring(ctx context.Context, part int) (used ralph.Usage, err error)
 	if err != nil {
 		return used, err
 	}
-	for range tries { // as long as others move the main branch meanwhile
-		head, err := r.repo.Head(ctx)
-		if err != nil {
-			return used, err
-		}
-		to, more, err := r.verified(ctx, part, t, head, commit)
-		if used = used.Add(more); err != nil {
-			return used, err
-		}
-		if now, err := r.repo.Head(ctx); err == nil && now != head {
-			continue
-		}
-		return used, r.advance(ctx, part, head, to)
+	d := r.agreed(part).Definition
+	m, err := r.trees.merge(ctx, t, commit, fmt.Sprintf("Merge %s: %s", d.ID, oneLine(d.Title)), merging{
+		drop: r.drop(),
+		put:  func(head string) map[string][]byte { return r.mark(ctx, head, d.ID) },
+		verify: func(head string, m git.Merged) error {
+			more, err := r.verifyMerge(ctx, part, t, head, commit, m)
+			used = used.Add(more)
+			return err
+		},
+		moving: func(from, to string) error { return r.moving(ctx, part, from, to) },
+	})
+	switch {
+	case err != nil:
+		return used, err
+	case len(m.Conflicts) > 0:
+		return used, &unmergedError{"it conflicts with the main branch in " + some(m.Conflicts), m.Conflicts}
 	}
-	return used, errors.New("pipeline: the main branch moves faster than it is merged into")
+	r.lies.head = m.Commit
+	return used, nil
 }
 
-// advance moves the main branch.
-func (r *run) advance(ctx context.Context, part int, from, to string) error {
+// moving records that the main branch is about to move, if it still may.
+func (r *run) moving(ctx context.Context, part int, from, to string) error {
 	if err := r.look(ctx); err != nil {
 		return err
 	}
@@ -102,41 +104,7 @@ func (r *run) advance(ctx context.Context, part int, from, to string) error {
 	case r.phase(part) != PhaseMerging:
 		return errAltered
 	}
-	if err := r.note(ctx, Event{Kind: EventMerging, Task: r.agreed(part).Definition.ID, From: from, To: to}); err != nil {
-		return err
-	}
-	err := r.repo.Advance(context.WithoutCancel(ctx), from, to, r.drop())
-	if err == nil {
-		r.lies.head = to
-	}
-	return err
-}
-
-// verified is the commit of a merge that was verified.
-func (r *run) verified(ctx context.Context, part int, t *git.Tree, head, from string) (to string, used ralph.Usage, err error) {
-	apart, err := r.repo.Apart(ctx, from, t.Branch, head)
-	if err != nil {
-		return "", used, err
-	}
-	if !apart {
-		return "", used, &unmergedError{reason: "its branch has commits of another task's: somebody else has moved one of them"}
-	}
-	d := r.agreed(part).Definition
-	message := fmt.Sprintf("Merge %s: %s", d.ID, oneLine(d.Title))
-	m, err := r.repo.Merge(ctx, head, from, message, nil, r.drop())
-	if err != nil {
-		return "", used, err
-	}
-	if len(m.Conflicts) > 0 {
-		return "", used, &unmergedError{"it conflicts with the main branch in " + some(m.Conflicts), m.Conflicts}
-	}
-	if used, err = r.verifyMerge(ctx, part, t, head, from, m); err != nil {
-		return "", used, err
-	}
-	if put := r.mark(ctx, head, d.ID); put != nil {
-		m, err = r.repo.Merge(ctx, head, from, message, put, r.drop())
-	}
-	return m.Commit, used, err
+	return r.note(ctx, Event{Kind: EventMerging, Task: r.agreed(part).Definition.ID, From: from, To: to})
 }
 
 // drop are the files whose changes are not merged: the source writes its own.
@@ -165,101 +133,16 @@ func (r *run) mark(ctx context.Context, commit, id string) map[string][]byte {
 	return map[string][]byte{path: text}
 }
 
-// verifyMerge has the verifiers of the stages look at what comes of the merge, unless that
-// is just what they have seen.
-func (r *run) verifyMerge(ctx context.Context, part int, t *git.Tree, head, from string, m git.Merged) (used ralph.Usage, err error) {
+// verifyMerge has the verifiers of the stages look at what comes of the merge.
+func (r *run) verifyMerge(ctx context.Context, part int, t *git.Tree, head, from string, m git.Merged) (ralph.Usage, error) {
 	s := r.state()
-	var again []string
+	var ends []StageEnd
 	for i, agent := range s.Orders[s.Parts[part].Order] {
-		if s.Stands[part].Verified&(1<<i) != 0 && r.knownOf(part, agent).tree != m.Tree {
-			again = append(again, agent)
+		if s.Stands[part].Verified&(1<<i) != 0 {
+			ends = append(ends, r.knownOf(part, agent))
 		}
 	}
-	if len(again) == 0 {
-		return used, nil
-	}
-	defer func() { err = errors.Join(err, t.Back(context.WithoutCancel(ctx))) }()
-	for _, agent := range again {
-		k := r.knownOf(part, agent)
-		if k.answer.Output == "" {
-			return used, fmt.Errorf("pipeline: %s of %s must be verified again after the merge, and %w", agent, s.Parts[part].ID, errNotOnRecord)
-		}
-		verdict, err := r.verifyAgain(ctx, k, t, head, from, m)
-		used = used.Add(verdict.Usage)
-		if err == nil && !verdict.Passed {
-			err = &unmergedError{reason: "after the merge with the main branch, " + agent + " is rejected: " + verdict.Feedback}
-		}
-		if err != nil {
-			return used, err
-		}
-	}
-	return used, nil
-}
-
-// verifyAgain asks the verifier of a stage about a merge: with the words that the agent
-// claimed with, in the worktree of the task. What is guarded must be as it was when the
-// stage began, or as the main branch has it by now.
-func (r *run) verifyAgain(ctx context.Context, k known, t *git.Tree, head, from string, m git.Merged) (ralph.Verdict, error) {
-	st := k.state
-	st.Stop, st.Detail, st.NextIteration, st.NextAttempt, st.Base = "", "", 0, 0, head
-	st.Loop += ".merge"
-	st.Task.Dir = t.Dir
-	base, err := r.repo.Fork(ctx, head, from)
-	var guarded map[string]string
-	if err == nil {
-		guarded, err = r.guarded(ctx, st.Task, t, base, head)
-	}
-	if err == nil {
-		err = t.Checkout(ctx, m.Commit)
-	}
-	if err != nil {
-		return ralph.Verdict{}, err
-	}
-	st.Task.Guarded = guarded
-	l := r.local
-	l.Runner = ralph.Replay()
-	now := time.Now().UTC().Round(0)
-	answer := k.answer
-	it, err := l.Judge(ctx, st, ralph.Event{Kind: ralph.EventAnswered, Time: now, Answer: &answer, Iteration: ralph.Iteration{
-		Number: st.Iteration, Attempt: st.Attempt, Start: now, End: now, Claimed: !st.Task.Always, Line: st.Line, Files: st.Files, Omitted: answer.Omitted,
-	}})
-	return it.Verdict, err
-}
-
-// guarded are the hashes that hold for a merge: those of the stage, and where the main
-// branch has changed something since, those of what it is there.
-func (r *run) guarded(ctx context.Context, task ralph.Task, t *git.Tree, base, head string) (map[string]string, error) {
-	p, ok := r.verifier.(interface {
-		Prepare(context.Context, ralph.Task) (ralph.Task, error)
-	})
-	all := task.Guarded
-	if !ok || len(all) == 0 || base == head {
-		return all, nil
-	}
-	var at [2]map[string]string
-	for i, commit := range []string{base, head} {
-		task.Guarded = nil
-		err := t.Checkout(ctx, commit)
-		if err == nil {
-			task, err = p.Prepare(ctx, task)
-		}
-		if err != nil {
-			return nil, err
-		}
-		at[i] = task.Guarded
-	}
-	all = maps.Clone(all)
-	for key, sum := range at[1] {
-		if at[0][key] != sum {
-			all[key] = sum
-		}
-	}
-	for key := range at[0] {
-		if _, still := at[1][key]; !still {
-			delete(all, key)
-		}
-	}
-	return all, nil
+	return again{r.repo, r.local}.verify(ctx, ends, t, head, from, m)
 }
 
 // finishMerge brings a merge to its end that a run which was killed had begun: what comes

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/ralph-loop/ralph"
-	"github.com/ralph-loop/ralph/verify"
 )
 
 // pin has the tasks agree now to what lies outside the workspace and decides whether they
@@ -40,7 +39,7 @@ func (a *Agreed) pin(ctx context.Context) {
 func outside(guarded map[string]string) map[string]string {
 	out := map[string]string{}
 	for key, sum := range guarded {
-		if verify.OfMachine(key) || strings.HasPrefix(key, "//exam/") {
+		if ralph.OfMachine(key) || strings.HasPrefix(key, "//exam/") {
 			out[key] = sum
 		}
 	}

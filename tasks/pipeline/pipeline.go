@@ -13,7 +13,7 @@
 // of its own. What may begin, what a rejection leads to, and what may be spent is decided
 // by [State], which is pure; [Pipeline] is its driver in this process. Another one, for a
 // workflow engine, takes turns with the state as Pipeline does: [State.Ready],
-// [State.Next].
+// [State.Next]. [Worktrees] are what it has done with git.
 package pipeline
 
 import (

@@ -34,29 +34,20 @@ type run struct {
 
 	mu      sync.Mutex
 	s       State
-	elapsed time.Duration // before this run
-	changed chan struct{} // closed and replaced when s changes
-	err     error         // what could not be recorded: nothing more begins
-	known   map[string]known
-	noted   map[string]bool // what was told already
-	taken   map[int]bool    // the tasks that were taken for this run; of drive alone
-	local   ralph.Local     // what all loops have
+	elapsed time.Duration       // before this run
+	changed chan struct{}       // closed and replaced when s changes
+	err     error               // what could not be recorded: nothing more begins
+	known   map[string]StageEnd // how loops have ended, by their names
+	noted   map[string]bool     // what was told already
+	taken   map[int]bool        // the tasks that were taken for this run; of drive alone
+	local   ralph.Local         // what all loops have
 
-	gits     sync.Mutex // worktrees are made one at a time
-	trees    map[int]*git.Tree
+	trees    *Worktrees     // nil with repo
 	tips     map[int]string // the commits that their branches were left at
 	lies     lies
 	ahead    []int    // tasks that a run which was killed had all but merged
 	agreedTo int      // the number of tasks without those that were added
 	later    []string // what is to be told when the run has begun
-}
-
-// known is what is known of the loop of a stage that is over, by its name.
-type known struct {
-	state  ralph.State
-	answer ralph.Response
-	tree   string // that it was verified with
-	commit string
 }
 
 // errHalted ends a loop, which goes on in another run: nothing more begins in this one.
@@ -67,7 +58,7 @@ func (a *Agreed) run(ctx context.Context, watch func(Event)) (State, error) {
 	own.Tasks, own.rejected = slices.Clone(a.Tasks), maps.Clone(a.rejected)
 	r := &run{
 		Agreed: &own, watch: watch, began: time.Now(), s: a.State, elapsed: a.State.Elapsed, changed: make(chan struct{}),
-		known: map[string]known{}, trees: map[int]*git.Tree{}, tips: map[int]string{}, noted: map[string]bool{}, taken: map[int]bool{},
+		known: map[string]StageEnd{}, tips: map[int]string{}, noted: map[string]bool{}, taken: map[int]bool{},
 		agreedTo: len(a.Tasks),
 	}
 	if ctx.Err() != nil {

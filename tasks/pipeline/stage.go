@@ -8,7 +8,6 @@ import (
 	"io"
 	"io/fs"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/ralph-loop/ralph"
@@ -47,19 +46,18 @@ func (r *run) stage(ctx context.Context, step Step) error {
 	if live := s.running(step.Part); final.V == 0 && live >= 0 { // it did not come to the loop
 		final.Usage = s.Running[live].Used
 	}
-	ev := Event{Kind: EventEnded, Task: step.Task, Agent: step.Agent, Loop: step.Loop, Stop: final.Stop, Text: st.why(final),
-		Usage: final.Usage, Last: st.last(final), Blind: st.blind(final), Iterations: final.Completed(), Output: lastOf(st.answer.Output, maxOutput)}
+	ev := StageEnd{State: final, Answer: st.answer, Unchecked: !r.evidence(st.task)}.event(step, st.once, st.wrong)
+	ev.Last, ev.Blind = st.last(final), st.blind(final)
 	if broken, ok := errors.AsType[brokenError](err); ok && ctx.Err() == nil {
 		ev.Stop, ev.Text, err = broken.stop, broken.Error(), nil
 	}
-	ev.Unverified = st.once && final.Stop == ralph.StopIterations && final.Failures == 0 && !r.evidence(st.task)
 	if ev.Stop == ralph.StopVerified || ev.Unverified {
-		k := known{state: final, answer: st.answer, tree: st.looks}
+		k := StageEnd{State: final, Answer: st.answer, Tree: st.looks}
 		var kept error
-		if k.commit, _, kept = r.keep(ctx, step.Part, step.Agent); kept != nil {
+		if k.Commit, _, kept = r.keep(ctx, step.Part, step.Agent); kept != nil {
 			ev.Stop, ev.Unverified, ev.Text = ralph.StopIterations, false, "its work could not be committed: "+kept.Error()
 		}
-		ev.To, ev.Tree = k.commit, k.tree
+		ev.To, ev.Tree = k.Commit, k.Tree
 		r.mu.Lock()
 		r.known[step.Loop] = k
 		r.mu.Unlock()
@@ -171,29 +169,11 @@ func (st *stage) begun() (ralph.State, error) {
 		return s, nil
 	case err != nil:
 		return s, err
-	case e.State.Done(): // what it was granted by then does not hold
-		if e.State = e.State.Limit(ungranted(e.State.Task.Limits)); e.State.Done() {
-			e.State = e.Reopened()
-		}
 	}
 	if a, err := answered(st.loops, s.Loop); err == nil {
 		st.answer = a
 	}
-	return e.State, nil
-}
-
-// why says for people, and for the agent that a task goes back to, why a loop has ended:
-// what stopped it, and what was wrong at last. That a limit is reached tells nobody what
-// to mend.
-func (st *stage) why(final ralph.State) string {
-	wrong := cmp.Or(st.wrong, final.Feedback)
-	switch final.Stop {
-	case ralph.StopIterations, ralph.StopStalled:
-		if wrong != "" {
-			return final.Detail + "; at last: " + cut(wrong, maxOutput)
-		}
-	}
-	return final.Detail
+	return goesOn(e.State), nil
 }
 
 // see notes what the agent has answered, and what is to be verified: what changes
@@ -220,21 +200,7 @@ func (r *run) evidence(t ralph.Task) bool {
 
 // prompt is what makes the prompts of a stage.
 func (r *run) prompt(step Step) (func(context.Context, ralph.State) (string, error), error) {
-	s := r.state()
-	now := s.Stands[step.Part]
-	told := Stage{Definition: r.agreed(step.Part).Definition, Agent: step.Agent, Branch: r.branch(step.Part)}
-	for i, agent := range s.Orders[s.Parts[step.Part].Order] {
-		over := uint64(1) << i
-		if (now.Verified|now.Passed)&over == 0 {
-			continue
-		}
-		k := r.knownOf(step.Part, agent)
-		told.Before = append(told.Before, Record{
-			Agent: agent, Verified: now.Verified&over != 0, Unverified: now.Passed&over != 0,
-			Iterations: k.state.Completed(), Files: k.state.Files, Checks: k.state.Verdict.Checks, Commit: k.commit,
-		})
-	}
-	told.From, told.Feedback = r.rejection(step)
+	told := r.state().brief(step, r.agreed(step.Part).Definition, func(agent string) StageEnd { return r.knownOf(step.Part, agent) }, r.sent(step.Task))
 	if r.p.Prompt != nil {
 		var prompt func(context.Context, ralph.State) (string, error)
 		err := plugin.Call("Pipeline.Prompt", func() error { prompt = r.p.Prompt(told); return nil })
@@ -243,24 +209,15 @@ func (r *run) prompt(step Step) (func(context.Context, ralph.State) (string, err
 	return r.roles.Prompt(r.dir, told) // not the worktree: one agent could write what another is told
 }
 
-// rejection is why a stage was sent back to this one.
-func (r *run) rejection(step Step) (from, feedback string) {
+// sent is why a task was last sent back.
+func (r *run) sent(task string) Event {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	ev, s := r.rejected[step.Task], r.s
-	switch order := s.Orders[s.Parts[step.Part].Order]; {
-	case s.Stands[step.Part].Rounds == 0:
-	case ev.Kind == EventUnmerged && step.Agent == order[0]:
-		return "merge", "these files conflict with the main branch, which is being merged into this one: " + strings.Join(ev.Conflicts, ", ") +
-			"; mend them, so that both sides' changes are there, and conclude the merge with git commit"
-	case ev.Kind == EventEnded && s.Rules.Back[ev.Agent].To == step.Agent:
-		return ev.Agent, strings.TrimSpace(ev.Text + "\n\n" + ev.Output)
-	}
-	return "", ""
+	return r.rejected[task]
 }
 
 // knownOf is what is known of the stage of a task that is over.
-func (r *run) knownOf(part int, agent string) known {
+func (r *run) knownOf(part int, agent string) StageEnd {
 	s := r.state()
 	for again := s.Stands[part].Again; again >= 0; again-- {
 		loop := s.loop(part, agent, again)
@@ -274,15 +231,15 @@ func (r *run) knownOf(part int, agent string) known {
 			continue
 		}
 		if e, err := r.loops.Look(r.p.loopName(loop)); err == nil && e.State.Done() {
-			k = known{state: e.State, commit: r.seen[loop].To} // a record is no evidence: it is verified again
-			k.answer, _ = answered(r.loops, r.p.loopName(loop))
+			k = StageEnd{State: e.State, Commit: r.seen[loop].To} // a record is no evidence: it is verified again
+			k.Answer, _ = answered(r.loops, r.p.loopName(loop))
 			r.mu.Lock()
 			r.known[loop] = k
 			r.mu.Unlock()
 			return k
 		}
 	}
-	return known{}
+	return StageEnd{}
 }
 
 // settled writes down how a task stands after a stage.

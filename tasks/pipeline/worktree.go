@@ -20,9 +20,11 @@ func (r *run) openRepo(ctx context.Context) (err error) {
 	if !r.p.Rules.Merge {
 		return nil
 	}
-	if r.repo, err = git.OpenRepo(ctx, r.dir); err != nil {
-		return fmt.Errorf("pipeline: %w", err)
+	r.trees = &Worktrees{Dir: r.dir, Include: r.p.Include}
+	if err := r.trees.Open(ctx); err != nil {
+		return err
 	}
+	r.repo = r.trees.repo
 	if err := r.finishMerge(ctx); err != nil { // what it has changed is no change of the user's
 		return err
 	}
@@ -47,7 +49,8 @@ func (r *run) tidy(ctx context.Context) error {
 		return fmt.Errorf("pipeline: %w", err)
 	}
 	for part, t := range r.Tasks {
-		path, branch := r.path(part), r.branch(part)
+		id := t.Definition.ID
+		path, branch := r.trees.path(id)
 		_, wrong := os.Lstat(path)
 		tree, err := r.repo.Tree(path, branch)
 		if err != nil {
@@ -56,7 +59,6 @@ func (r *run) tidy(ctx context.Context) error {
 		if branches[branch] == "" && wrong != nil && !tree.Known() {
 			continue
 		}
-		id := t.Definition.ID
 		switch {
 		case r.s.Stands[part].Phase == PhaseDone:
 			if err := tree.Remove(ctx); err != nil {
@@ -73,11 +75,6 @@ func (r *run) tidy(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-// path is the folder of a task's worktree.
-func (r *run) path(part int) string {
-	return filepath.Join(r.dir, ".ralph", "worktrees", folder(r.agreed(part).Definition.ID))
 }
 
 // some names the first of many.
@@ -129,9 +126,10 @@ func folder(id string) string {
 
 // tree is a task's worktree, if it has one by now.
 func (r *run) tree(part int) *git.Tree {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.trees[part]
+	if r.repo == nil {
+		return nil
+	}
+	return r.trees.tree(r.agreed(part).Definition.ID)
 }
 
 // branch is the branch of a task, "" = it has none.
@@ -146,29 +144,12 @@ func (r *run) branch(part int) string {
 // worktree is the worktree of a task; it is made where the main branch is now, if it is
 // not there.
 func (r *run) worktree(ctx context.Context, part int) (*git.Tree, error) {
-	if t := r.tree(part); t != nil {
-		if _, err := os.Lstat(filepath.Join(t.Dir, ".git")); err == nil {
-			return t, nil
-		}
-		r.say(ctx, r.agreed(part).Definition.ID, "somebody else has removed the worktree "+t.Dir+"; it has what is on its branch again")
+	id := r.agreed(part).Definition.ID
+	if t := r.tree(part); t != nil && t.Gone() {
+		r.say(ctx, id, "somebody else has removed the worktree "+t.Dir+"; it has what is on its branch again")
 	}
-	r.gits.Lock()
-	defer r.gits.Unlock()
-	head, err := r.repo.Head(ctx)
-	if err != nil {
-		return nil, err
-	}
-	t, err := r.repo.Add(ctx, r.path(part), r.branch(part), head)
-	if err == nil {
-		err = t.Include(ctx, r.p.Include)
-	}
-	if err != nil {
-		return nil, err
-	}
-	r.mu.Lock()
-	r.trees[part] = t
-	r.mu.Unlock()
-	return t, nil
+	t, _, err := r.trees.begin(ctx, id)
+	return t, err
 }
 
 // place is where the agent of a stage works.
@@ -182,7 +163,7 @@ func (r *run) place(ctx context.Context, step Step) (Place, error) {
 		return p, err
 	}
 	p.Dir, p.Write = t.Dir, t.Writable()
-	if from, _ := r.rejection(step); from == "merge" && !r.hasBegun(step) {
+	if from, _ := r.state().rejection(step, r.sent(step.Task)); from == "merge" && !r.hasBegun(step) {
 		head, err := r.repo.Head(ctx)
 		if err == nil {
 			_, err = t.StartMerge(ctx, head)
@@ -231,20 +212,10 @@ func (a *Agreed) filters(ctx context.Context) (all []string, err error) {
 
 // remove takes away the worktree of a task that was merged, or says why it stays.
 func (r *run) remove(ctx context.Context, part int) {
-	t := r.tree(part)
-	if t == nil {
-		var err error
-		if t, err = r.repo.Tree(r.path(part), r.branch(part)); err != nil {
-			return
-		}
+	id := r.agreed(part).Definition.ID
+	if err := r.trees.remove(context.WithoutCancel(ctx), id); err != nil {
+		r.say(ctx, id, "its worktree stays: "+err.Error())
 	}
-	if err := t.Remove(context.WithoutCancel(ctx)); err != nil {
-		r.say(ctx, r.agreed(part).Definition.ID, "its worktree stays: "+err.Error())
-		return
-	}
-	r.mu.Lock()
-	delete(r.trees, part)
-	r.mu.Unlock()
 }
 
 var errNotOnRecord = errors.New("what was answered is not on record")

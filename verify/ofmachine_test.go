@@ -32,7 +32,7 @@ func TestOfMachine(t *testing.T) {
 		}
 		all = slices.Sorted(maps.Keys(task.Guarded))
 		for _, key := range all {
-			if verify.OfMachine(key) {
+			if ralph.OfMachine(key) {
 				of = append(of, key)
 			}
 		}
@@ -49,7 +49,7 @@ func TestOfMachine(t *testing.T) {
 	if plain, _ := here(command); len(all) <= len(plain) || !slices.Equal(of, plain) {
 		t.Errorf("with an exam, %q of %q are of the machine", of, all)
 	}
-	if verify.OfMachine("a_test.go") || !verify.OfMachine("~/.npmrc") {
+	if ralph.OfMachine("a_test.go") || !ralph.OfMachine("~/.npmrc") {
 		t.Error("a file of the workspace is of the machine, or one of the home folder is not")
 	}
 }

@@ -1,0 +1,274 @@
+package ralph
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/ralph-loop/ralph/internal/plugin"
+)
+
+// A Dispatch is a loop whose attempts are made by workers, which may be lost, on whichever
+// machine: its [State], and what its driver must keep beside it. It is a plain value as
+// State is, and its methods are pure: for the driver of a queue or a workflow engine, whose
+// record it is.
+//
+// Such a driver does, in turns, until the state is done: it waits as [Sleep] does, applies
+// what people ask for, calls Begin, and hands the Dispatch to a worker, which calls
+// [Local.Serve]. It keeps the last [Beat] that the worker tells, and calls Told with its
+// [Report], or Missed if nothing is heard of it any more. A worker that was lost is not
+// waited for: it must end its own attempt when it cannot tell its beats, before another
+// one begins.
+type Dispatch struct {
+	State State `json:"state"`
+	// Hosts says by machine what the verifier has prepared there that holds on that machine
+	// alone, see [OfMachine]. What holds on all is in the task, as the first one found it.
+	Hosts map[string]map[string]string `json:"hosts,omitempty"`
+	// Pending is an answer whose worker was lost before it was verified. It is judged by
+	// the next one, and no agent runs for it. Nil = there is none.
+	Pending *Event `json:"pending,omitempty"`
+	// Lost is how many workers in a row were lost with an attempt.
+	Lost int `json:"lost,omitempty"`
+}
+
+// A Beat is what a worker tells of an attempt while it makes it. What is lost with the
+// worker is what it has not told.
+type Beat struct {
+	Host     string        `json:"host"`
+	Mark     string        `json:"mark"` // see [Request]
+	Usage    Usage         `json:"usage,omitzero"`
+	Elapsed  time.Duration `json:"elapsed,omitempty"`
+	Answered *Event        `json:"answered,omitempty"` // what is being verified; nil = the agent runs
+}
+
+// A Report is what came of a Dispatch: an attempt, or, the first time on each machine, what
+// was prepared there; then no agent has run.
+type Report struct {
+	Host      string            `json:"host"`
+	Prepared  *State            `json:"prepared,omitempty"` // as it goes on; nil = there was an attempt
+	Here      map[string]string `json:"here,omitempty"`     // what was prepared and holds on this machine alone
+	Learned   *Event            `json:"learned,omitempty"`  // see [Local.Learn]
+	Iteration Iteration         `json:"iteration,omitzero"`
+}
+
+// ErrGone says that an attempt is not this worker's any more, or is not wanted: for Pulse.
+var ErrGone = errors.New("the attempt is not this worker's any more")
+
+// Pulse tells somebody that a worker lives: it calls tell now, and each sixth of within from
+// then on, until stop is called. If within passes without, the work is another's, so the
+// context that it returns is done before: when tell could not for half of that time, or
+// returns [ErrGone]. An error of the first tell is Pulse's. Tell must return within a sixth
+// of within, too, and is not called concurrently; stop waits for it.
+func Pulse(ctx context.Context, within time.Duration, tell func(context.Context) error) (_ context.Context, stop func(), err error) {
+	heard := time.Now()
+	if err := tell(ctx); err != nil {
+		return ctx, func() {}, err
+	}
+	told := context.WithoutCancel(ctx)
+	ctx, cancel := context.WithCancelCause(ctx)
+	over, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		tick := time.NewTicker(max(within/6, 1))
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+			case <-over:
+				return
+			}
+			sent := time.Now()
+			switch err := tell(told); {
+			case err == nil:
+				heard = sent
+			case errors.Is(err, ErrGone) || time.Since(heard) >= within/2:
+				cancel(err)
+			}
+		}
+	}()
+	return ctx, sync.OnceFunc(func() { close(over); <-ended; cancel(nil) }), nil
+}
+
+// maxLost is how many workers in a row may be lost with an attempt: from there on the
+// attempt is taken for what kills them, which is a fault, and has its limits.
+const maxLost = 3
+
+// OfMachine reports whether a key of [Task.Guarded] is of something that is so on one
+// machine only: its programs, what tools read from its home folder, and files by an
+// absolute path or one that begins with "~/". What lies in the workspace, and an exam, is
+// as it was agreed on all.
+func OfMachine(key string) bool {
+	for _, prefix := range []string{"//config/", "//program/", "//pin/", "~/"} {
+		if strings.HasPrefix(key, prefix) {
+			return true
+		}
+	}
+	return filepath.IsAbs(key) && !strings.HasPrefix(key, "//")
+}
+
+// Begin returns the dispatch with its attempt begun, for the driver to show and to go on
+// with; what is handed to the worker is the one before. What is not prepared yet does not
+// begin.
+func (d Dispatch) Begin(now time.Time) Dispatch {
+	if d.Hosts != nil {
+		d.State = d.State.Apply(Event{Kind: EventIterationStarted, Iteration: Iteration{Number: d.State.Iteration, Attempt: d.State.Attempt, Start: now}})
+	}
+	return d
+}
+
+// Told returns the dispatch after a worker's report. The attempt has ended now, by the
+// driver's clock.
+func (d Dispatch) Told(r Report, now time.Time) Dispatch {
+	if r.Prepared == nil {
+		r.Iteration.End, d.Lost, d.Pending = now, 0, nil
+		d.State = d.State.Next(r.Iteration)
+		return d
+	}
+	if d.Hosts == nil {
+		d.State.Task.Guarded, d.State.Base, d.State.Prepared = maps.Clone(r.Prepared.Task.Guarded), r.Prepared.Base, r.Prepared.Prepared
+		if r.Learned != nil {
+			d.State = d.State.Apply(*r.Learned)
+		}
+	}
+	if d.Hosts = maps.Clone(d.Hosts); d.Hosts == nil {
+		d.Hosts = map[string]map[string]string{}
+	}
+	d.Hosts[r.Host] = maps.Clone(r.Here)
+	return d
+}
+
+// Heard returns the state with what its attempt has told.
+func (d Dispatch) Heard(b Beat) State {
+	return d.State.Apply(Event{Kind: EventRunning, Iteration: Iteration{Number: d.State.Iteration, Attempt: d.State.Attempt, Usage: b.Usage, Elapsed: b.Elapsed}})
+}
+
+// Missed returns the dispatch after a worker of which nothing is heard any more, with the
+// last that it has told, and why it is given up. An answer that it had told is verified by
+// another one. Else the attempt was interrupted, and is made anew; but the third time in a
+// row it counts as a fault, so that an attempt that kills its workers comes to an end.
+func (d Dispatch) Missed(b Beat, why string, now time.Time) Dispatch {
+	if b.Answered != nil && d.State.awaits(*b.Answered) == nil {
+		d.Pending = b.Answered
+	}
+	d.State = d.Heard(b)
+	d.Lost++
+	switch {
+	case d.Lost >= maxLost:
+		return d.end(FaultError, fmt.Sprintf("%d workers in a row were lost with it; the last: %s", d.Lost, why), now)
+	case d.Hosts == nil && !d.State.Running: // nothing has begun
+		return d
+	case d.Pending != nil && !d.State.Done():
+		return d
+	}
+	return d.end(FaultInterrupted, why, now)
+}
+
+// Failed returns the dispatch after an attempt that the driver could not have made, or of
+// which it was told an error in place of a report: a fault like any other.
+func (d Dispatch) Failed(why string, now time.Time) Dispatch { return d.end(FaultError, why, now) }
+
+func (d Dispatch) end(f Fault, why string, now time.Time) Dispatch {
+	it := Iteration{Number: d.State.Iteration, Attempt: d.State.Attempt, Outcome: OutcomeFailure, Fault: f, Error: why, End: now}
+	if d.Pending = nil; f == FaultInterrupted {
+		it.Outcome = OutcomeInterrupted
+	}
+	d.State = d.State.Next(it)
+	return d
+}
+
+// Serve is what a worker does for a Dispatch: it makes one attempt on this machine, as
+// [Local.Iterate] does, or prepares the loop for this machine if it never was on it. The
+// beat has the machine's name, or the container's, and the attempt's mark; it must be on
+// record before.
+//
+// Tell is told the beat as it changes. By the agent's usage, from any goroutine: then it
+// must return at once. And by its answer, before that is judged, which waits for it: it
+// returns when that is on record, or cannot be. An error of it then says why the answer
+// cannot be verified: a claim is then not taken, as when the verifier fails.
+//
+// The times in the report are of this machine's clock. An error means that no worker can
+// do it: what is agreed makes no sense, or the verifier or the runner cannot work on the
+// task; or, beside a report that is not zero, that the raw output could not be written.
+func (l *Local) Serve(ctx context.Context, d Dispatch, b Beat, tell func(Beat) error) (Report, error) {
+	here, known := d.Hosts[b.Host]
+	if !known {
+		return l.prepareHere(ctx, d.State, b.Host, d.Hosts == nil)
+	}
+	s, r, start := d.State, Report{Host: b.Host}, time.Now()
+	if s.Task.Guarded = maps.Clone(s.Task.Guarded); s.Task.Guarded == nil {
+		s.Task.Guarded = map[string]string{}
+	}
+	maps.Copy(s.Task.Guarded, here)
+	s = s.Apply(Event{Kind: EventIterationStarted, Meta: map[string]string{metaMark: b.Mark},
+		Iteration: Iteration{Number: s.Iteration, Attempt: s.Attempt, Start: start.UTC().Round(0)}})
+	told := func(u Usage, ev *Event) error {
+		now := b
+		now.Usage, now.Answered, now.Elapsed = u, ev, time.Since(start)
+		return plugin.Call("Serve", func() error { return tell(now) })
+	}
+	var unwritten error
+	if d.Pending == nil {
+		own := *l
+		own.Live = func(req Request, u Usage) {
+			if l.Live != nil {
+				l.Live(req, u)
+			}
+			_ = told(u, nil)
+		}
+		ev, err := own.Attempt(ctx, s)
+		if ev.Kind == "" {
+			return Report{}, err
+		}
+		unwritten, d.Pending = err, &ev
+	}
+	judge := *l
+	if err := told(d.Pending.Iteration.Usage, d.Pending); err != nil {
+		judge.Verifier = VerifierFunc(func(context.Context, Claim) (Verdict, error) { return Verdict{}, err })
+	}
+	var err error
+	if r.Iteration, err = judge.Judge(ctx, s, *d.Pending); err != nil {
+		return Report{}, err
+	}
+	return r, unwritten
+}
+
+// prepareHere makes a loop ready on a machine. On all but the first that is what holds
+// there alone: what the workspace is by now, the agent has made.
+func (l *Local) prepareHere(ctx context.Context, s State, host string, first bool) (Report, error) {
+	if first && s.Prepared { // by a driver on another machine
+		s.Task.Guarded = maps.Clone(s.Task.Guarded)
+		maps.DeleteFunc(s.Task.Guarded, func(key, _ string) bool { return OfMachine(key) })
+	}
+	fresh := s
+	fresh.Prepared, fresh.Running, fresh.Iteration, fresh.Attempt = false, false, 1, 1
+	ready, err := l.Prepare(ctx, fresh)
+	if err != nil {
+		return Report{}, err
+	}
+	r := Report{Host: host, Prepared: &s, Here: map[string]string{}}
+	for key, sum := range ready.Task.Guarded {
+		if _, agreed := s.Task.Guarded[key]; !agreed && OfMachine(key) {
+			r.Here[key] = sum
+		}
+	}
+	if !first || s.Prepared {
+		return r, nil
+	}
+	maps.DeleteFunc(ready.Task.Guarded, func(key, _ string) bool { _, is := r.Here[key]; return is })
+	r.Prepared = &ready
+	if l.Learn == nil {
+		return r, nil
+	}
+	lesson, err := l.lesson(ctx, ready)
+	if err != nil || lesson.Why == "" {
+		return r, err
+	}
+	ev := lesson.Event(ready)
+	r.Learned = &ev
+	return r, nil
+}

@@ -1,0 +1,225 @@
+package pipeline
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/plugin"
+	"github.com/ralph-loop/ralph/tasks/spec"
+)
+
+// A Course is a [State] and what its driver must know beside it to begin a step: the tasks
+// as they were agreed, how their stages have ended, and why a task was sent back. It is a
+// plain value as State is, and its methods are pure: for a driver that keeps no other
+// record than such a value, as one on a workflow engine does.
+type Course struct {
+	State State        `json:"state"`
+	Tasks []AgreedTask `json:"tasks"`
+	// Ends says by task and agent how the last loop of a stage has ended; those of a task
+	// that was merged are left out.
+	Ends map[string]map[string]StageEnd `json:"ends,omitempty"`
+	// Sent has by task the event that has last sent it back, or kept it from the main branch.
+	Sent map[string]Event `json:"sent,omitempty"`
+}
+
+// A StageEnd is how the loop of a stage has ended.
+type StageEnd struct {
+	State  ralph.State    `json:"state"`
+	Answer ralph.Response `json:"answer,omitzero"` // the last
+	Commit string         `json:"commit,omitempty"`
+	Tree   string         `json:"tree,omitempty"` // the files that it was verified with, as git names them; "" = not known
+	// Hosts are those of its [ralph.Dispatch]: what is so on one machine, by machine.
+	Hosts map[string]map[string]string `json:"hosts,omitempty"`
+	// Unchecked says that nothing could check the work of a single pass, see
+	// [AgreedTask.Once].
+	Unchecked bool `json:"unchecked,omitempty"`
+}
+
+// Course returns where a run begins that does what was agreed, with the tasks that can be
+// taken. What holds on this machine alone ([ralph.OfMachine]) is not agreed for others.
+func (a *Agreed) Course(ctx context.Context) (Course, error) {
+	s := a.State
+	c := Course{Tasks: slices.Clone(a.Tasks), Sent: maps.Clone(a.rejected)}.Next(Event{Kind: EventStarted, State: &s})
+	for part, t := range c.Tasks {
+		c.Tasks[part].Stages = slices.Clone(t.Stages)
+		for i := range t.Stages {
+			all := maps.Clone(t.Stages[i].Guarded)
+			maps.DeleteFunc(all, func(key, _ string) bool { return ralph.OfMachine(key) })
+			c.Tasks[part].Stages[i].Guarded = all
+		}
+		if t.Stages == nil {
+			continue
+		}
+		var mine bool
+		err := plugin.Call("pipeline: Source.Take", func() (err error) { mine, err = a.p.Source.Take(ctx, t.Definition.ID); return })
+		if err != nil {
+			return c, err
+		}
+		if !mine {
+			c = c.Next(Event{Kind: EventAltered, Task: t.Definition.ID, Text: "taken by somebody else"})
+		}
+	}
+	return c, nil
+}
+
+// Settle writes down how the tasks stand that the run has taken, where their source shows
+// it. What somebody else has changed meanwhile stays as it is, which is no error.
+func (a *Agreed) Settle(ctx context.Context, final State) (err error) {
+	for part, sum := range final.Summaries(nil) {
+		if part >= len(a.Tasks) || a.Tasks[part].Stages == nil {
+			continue
+		}
+		wrote := plugin.Call("pipeline: Source.Write", func() error {
+			return a.p.Source.Write(ctx, sum.ID, Update{Status: sum.Status, Time: time.Now().UTC().Round(time.Second)})
+		})
+		if _, altered := errors.AsType[*AlteredError](wrote); !altered {
+			err = errors.Join(err, wrote)
+		}
+	}
+	return err
+}
+
+// Next returns the course after an event, see [State.Next]. That a stage has ended is told
+// by [Course.End].
+func (c Course) Next(ev Event) Course {
+	c.State = c.State.Next(ev)
+	if ev.rejects() {
+		c.Sent = with(c.Sent, ev.Task, ev)
+	}
+	if part := c.State.Find(ev.Task); ev.Kind == EventMerged && part >= 0 && c.State.Stands[part].Phase == PhaseDone {
+		c.Ends = maps.Clone(c.Ends)
+		delete(c.Ends, ev.Task)
+	}
+	return c
+}
+
+// Begin returns the state in which the loop of a stage begins, and what its prompt is made
+// of. Was is where the loop was interrupted, if the step goes on with one; else it is not
+// looked at. The loop's name is the driver's to set: [State.Loop] says what it ends in.
+func (c Course) Begin(step Step, was ralph.State) (ralph.State, Stage) {
+	t := c.Tasks[step.Part]
+	told := c.State.brief(step, t.Definition, func(agent string) StageEnd { return c.Ends[step.Task][agent] }, c.Sent[step.Task])
+	told.Once = t.Once[c.State.stage(step)]
+	if step.GoOn && was.V > 0 {
+		return goesOn(was), told
+	}
+	s := ralph.Start(t.Stages[c.State.stage(step)])
+	s.Loop = step.Loop
+	return s, told
+}
+
+// Reserve is the event by which the next iteration of a loop is to begin, see
+// [State.Granted], or by which it is held, with what the last one has used.
+func (step Step) Reserve(kind Kind, s ralph.State, last *Amount) Event {
+	return Event{Kind: kind, Task: step.Task, Agent: step.Agent, Loop: step.Loop, Usage: s.Usage, Last: last, Blind: s.Blind}
+}
+
+// Used is what a loop has used from one state to a later one.
+func Used(from, to ralph.State) *Amount {
+	return &Amount{CostUSD: to.LastCost, Tokens: tokens(to.Usage) - tokens(from.Usage)}
+}
+
+// End returns the course after a stage whose loop has ended, or was interrupted.
+func (c Course) End(step Step, end StageEnd, last *Amount) Course {
+	ev := end.event(step, c.Tasks[step.Part].Once[c.State.stage(step)], end.State.Feedback)
+	ev.Last, ev.To, ev.Tree = last, end.Commit, end.Tree
+	c.Ends = with(c.Ends, step.Task, with(c.Ends[step.Task], step.Agent, end))
+	return c.Next(ev)
+}
+
+// Verified are the stages of a task that were verified, in their order: what a merge is
+// verified with, see [Site.Merge].
+func (c Course) Verified(part int) (ends []StageEnd) {
+	for i, agent := range c.State.order(part) {
+		if c.State.stand(part).Verified&(1<<i) != 0 {
+			ends = append(ends, c.Ends[c.State.Parts[part].ID][agent])
+		}
+	}
+	return ends
+}
+
+// with is a copy of a map with one more value.
+func with[V any](m map[string]V, key string, v V) map[string]V {
+	if m = maps.Clone(m); m == nil {
+		m = map[string]V{}
+	}
+	m[key] = v
+	return m
+}
+
+// stage is the index of a step's agent in the order of its task.
+func (s State) stage(step Step) int {
+	return slices.Index(s.order(step.Part), step.Agent)
+}
+
+// event tells that the loop has ended so; wrong is what was wrong with its last iteration.
+func (end StageEnd) event(step Step, once bool, wrong string) Event {
+	final := end.State
+	return Event{Kind: EventEnded, Task: step.Task, Agent: step.Agent, Loop: step.Loop, Stop: final.Stop, Text: why(final, wrong),
+		Unverified: once && end.Unchecked && final.Stop == ralph.StopIterations && final.Failures == 0,
+		Usage:      final.Usage, Blind: final.Blind, Iterations: final.Completed(), Output: lastOf(end.Answer.Output, maxOutput)}
+}
+
+// why says for people, and for the agent that a task goes back to, why a loop has ended:
+// what stopped it, and what was wrong at last. That a limit is reached tells nobody what
+// to mend.
+func why(final ralph.State, wrong string) string {
+	switch wrong = cmp.Or(wrong, final.Feedback); final.Stop {
+	case ralph.StopIterations, ralph.StopStalled:
+		if wrong != "" {
+			return final.Detail + "; at last: " + cut(wrong, maxOutput)
+		}
+	}
+	return final.Detail
+}
+
+// goesOn is where a loop goes on that was interrupted, or stopped by what it was granted
+// of the budget by then.
+func goesOn(s ralph.State) ralph.State {
+	if s.Done() {
+		if s = s.Limit(ungranted(s.Task.Limits)); s.Done() {
+			s = s.Reopen()
+		}
+	}
+	return s
+}
+
+// brief is what the prompt of a stage is made of. Of are the ends of the stages before it,
+// and sent is why its task was last sent back.
+func (s State) brief(step Step, d spec.Definition, of func(agent string) StageEnd, sent Event) Stage {
+	t := Stage{Definition: d, Agent: step.Agent}
+	if s.Rules.Merge {
+		t.Branch, _ = Branch(d.ID)
+	}
+	now := s.stand(step.Part)
+	for i, agent := range s.order(step.Part) {
+		if over := uint64(1) << i; (now.Verified|now.Passed)&over != 0 {
+			end := of(agent)
+			t.Before = append(t.Before, Record{
+				Agent: agent, Verified: now.Verified&over != 0, Unverified: now.Passed&over != 0,
+				Iterations: end.State.Completed(), Files: end.State.Files, Checks: end.State.Verdict.Checks, Commit: end.Commit,
+			})
+		}
+	}
+	t.From, t.Feedback = s.rejection(step, sent)
+	return t
+}
+
+// rejection is why a stage was sent back to this one.
+func (s State) rejection(step Step, sent Event) (from, feedback string) {
+	switch {
+	case s.stand(step.Part).Rounds == 0:
+	case sent.Kind == EventUnmerged && s.stage(step) == 0:
+		return "merge", "these files conflict with the main branch, which is being merged into this one: " + strings.Join(sent.Conflicts, ", ") +
+			"; mend them, so that both sides' changes are there, and conclude the merge with git commit"
+	case sent.Kind == EventEnded && s.Rules.Back[sent.Agent].To == step.Agent:
+		return sent.Agent, strings.TrimSpace(sent.Text + "\n\n" + sent.Output)
+	}
+	return "", ""
+}
