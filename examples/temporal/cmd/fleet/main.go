@@ -10,6 +10,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"log"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -30,12 +31,12 @@ import (
 	"github.com/ralph-loop/ralph/examples/temporal/internal/dev"
 )
 
-// atOnce is how many loops run at the same time. The development server is one process.
+// atOnce is how many loops run at the same time: a development server is one process.
 const atOnce = 250
 
 type fleet struct {
 	loops, workers, iterations int
-	server, dir                string // dir holds the evidence; loops and queue are named after it
+	server, dir                string // dir has the evidence; the task queue is named after it
 	client                     client.Client
 }
 
@@ -49,33 +50,27 @@ func main() {
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // the second time it ends at once
-	err := errors.New("there are flags alone, and --loops, --workers and --iterations begin at 1")
-	switch {
-	case flag.NArg() > 0 || min(f.loops, f.workers, f.iterations) < 1:
-	case f.dir != "":
-		err = f.work()
-	default:
-		err = f.run(ctx)
+	do := f.run
+	if f.dir != "" {
+		do = f.work
 	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "fleet:", err)
-		os.Exit(1)
+	log.SetFlags(0)
+	if err := do(ctx); err != nil {
+		log.Fatal("fleet: ", err)
 	}
 }
 
 // work is a worker process, until its standard input ends.
-func (f fleet) work() error {
-	signal.Ignore(os.Interrupt) // of the terminal: the fleet says when it ends
+func (f fleet) work(context.Context) error {
 	agent := func(_ context.Context, r ralph.Request) (out ralph.Response, err error) {
-		if out.Output = "Done: step " + strconv.Itoa(r.Iteration); r.Iteration >= f.iterations-1 {
-			out.Output += "\n<promise>COMPLETE</promise>"
+		if out.Output = "Not yet."; r.Iteration >= f.iterations-1 {
+			out.Output = "<promise>COMPLETE</promise>"
 		}
-		return out, os.WriteFile(filepath.Join(r.Dir, r.Task), []byte(out.Output), 0o600)
+		return out, os.WriteFile(filepath.Join(r.Dir, r.Task), []byte(strconv.Itoa(r.Iteration)), 0o600)
 	}
 	check := func(_ context.Context, c ralph.Claim) (ralph.Verdict, error) {
-		done, err := os.ReadFile(filepath.Join(c.Task.Dir, c.Task.ID))
-		if !strings.HasPrefix(string(done), fmt.Sprintf("Done: step %d\n", f.iterations)) {
-			return ralph.Reject(fmt.Sprintf("not all of %d steps are done", f.iterations)), err
+		if done, err := os.ReadFile(filepath.Join(c.Task.Dir, c.Task.ID)); err != nil || string(done) != strconv.Itoa(f.iterations) {
+			return ralph.Reject(fmt.Sprintf("%s of %d steps are done", done, f.iterations)), err
 		}
 		return ralph.Pass(), nil
 	}
@@ -84,41 +79,44 @@ func (f fleet) work() error {
 		return err
 	}
 	w := worker.New(c, filepath.Base(f.dir), worker.Options{WorkerStopTimeout: 5 * time.Second})
-	if err = temporal.Register(w, &ralph.Local{Runner: ralph.RunnerFunc(agent), Verifier: ralph.VerifierFunc(check)}); err == nil {
-		err = w.Start()
-	}
-	if err == nil {
+	if err = errors.Join(temporal.Register(w, &ralph.Local{Runner: ralph.RunnerFunc(agent), Verifier: ralph.VerifierFunc(check)}), w.Start()); err == nil {
 		_, err = io.Copy(io.Discard, os.Stdin)
 		w.Stop()
 	}
-	status, _ := os.ReadFile("/proc/self/status") // Linux tells
+	status, _ := os.ReadFile("/proc/self/status") // of Linux
 	_, peak, _ := strings.Cut(string(status), "VmHWM:")
 	fmt.Printf("worker %d: peak memory %s kB\n", os.Getpid(), strings.Fields(peak + " ?")[0])
 	return err
 }
 
 // run starts what is needed, has the loops run, and ends what it has started.
-func (f fleet) run(interrupt context.Context) (err error) {
-	own, kill := f.server == "", context.Background()
-	if own {
-		kill = interrupt // nothing can be told to the server then: a terminal has ended it too
-		srv, err := dev.Server(interrupt, "", os.Stderr)
-		if err != nil {
-			return err
-		}
-		defer srv.Stop()
-		f.client, f.server = srv.Client(), srv.FrontendHostPort()
-	} else if f.client, err = client.DialContext(interrupt, client.Options{HostPort: f.server, Logger: dev.Quiet()}); err != nil {
-		return err
+func (f fleet) run(ctx context.Context) (err error) {
+	if flag.NArg() > 0 || min(f.loops, f.workers, f.iterations) < 1 {
+		return errors.New("there are flags alone, and --loops, --workers and --iterations begin at 1")
 	}
 	if f.dir, err = os.MkdirTemp("", "fleet-"); err != nil {
 		return err
 	}
 	defer os.RemoveAll(f.dir)
+	queue, hint := filepath.Base(f.dir), "nothing is left"
+	if f.server != "" {
+		hint = fmt.Sprintf(`its loops wait for workers; end them: temporal workflow terminate --address %s --reason over --query "TaskQueue = '%s'"`, f.server, queue)
+		f.client, err = client.DialContext(ctx, client.Options{HostPort: f.server, Logger: dev.Quiet()})
+	} else if srv, failed := dev.Server(ctx, "", os.Stderr); failed == nil {
+		defer srv.Stop()
+		f.client, f.server = srv.Client(), srv.FrontendHostPort()
+	} else {
+		err = failed
+	}
+	if err != nil {
+		return err
+	}
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
 	var workers sync.WaitGroup
 	defer workers.Wait()
 	for range f.workers {
-		w := exec.CommandContext(kill, os.Args[0], "--server", f.server, "--work", f.dir, "--iterations", strconv.Itoa(f.iterations))
+		w := exec.CommandContext(ctx, os.Args[0], "--server", f.server, "--work", f.dir, "--iterations", strconv.Itoa(f.iterations))
 		w.Env, w.Stdout, w.Stderr = append(os.Environ(), "XDG_STATE_HOME="+f.dir), os.Stdout, os.Stderr
 		in, err := w.StdinPipe()
 		if err = errors.Join(err, w.Start()); err != nil {
@@ -127,49 +125,42 @@ func (f fleet) run(interrupt context.Context) (err error) {
 		defer in.Close()
 		workers.Go(func() { _ = w.Wait() })
 	}
+	go func() { workers.Wait(); stop(errors.New("all its workers have ended")) }()
 	states := make([]ralph.State, f.loops)
 	for i := range states {
-		id := fmt.Sprintf("%s-%05d", filepath.Base(f.dir), i+1)
-		states[i] = ralph.Start(ralph.Task{ID: id, Agent: "script", Prompt: "Do the steps.", Dir: f.dir, Limits: ralph.Limits{Iterations: f.iterations}})
+		states[i] = ralph.Start(ralph.Task{ID: fmt.Sprintf("%s-%05d", queue, i+1), Agent: "script", Prompt: "Do the steps.", Dir: f.dir, Limits: ralph.Limits{Iterations: f.iterations}})
 	}
-	ctx, cancel := context.WithCancelCause(context.Background())
-	context.AfterFunc(interrupt, func() { cancel(ralph.ErrCancelled) })
-	none, done, began, iterations := make(chan bool), make(chan error), time.Now(), 0
-	go func() { workers.Wait(); close(none) }()
+	began, iterations, ended := time.Now(), 0, make(chan error)
 	go func() {
 		var failed error
-		for s, err := range ralph.RunAll(ctx, &temporal.Loop{Client: f.client, Queue: filepath.Base(f.dir)}, atOnce, states...) {
+		for s, err := range ralph.RunAll(ctx, &temporal.Loop{Client: f.client, Queue: queue}, atOnce, states...) {
 			iterations += s.Iteration
 			failed = cmp.Or(failed, err)
 		}
-		done <- failed
+		ended <- failed
 	}()
 	for tick, took := time.Tick(time.Second), 0.; ; {
 		select {
-		case err = <-done:
-			took, done = time.Since(began).Seconds(), nil
-		case <-interrupt.Done():
-			if own {
-				return errors.New("interrupted: nothing is left of the loops")
-			}
-			interrupt = context.Background() // they are cancelled
-		case <-none:
-			return errors.New("all its workers have ended")
+		case err = <-ended:
+			took, ended = time.Since(began).Seconds(), nil
+		case <-ctx.Done():
+			return fmt.Errorf("%w: %s", context.Cause(ctx), hint)
 		case <-tick:
 		}
-		running, events, bytes := f.show()
-		if n := float64(f.loops); done == nil && running == 0 {
-			fmt.Printf("\n%d loops, %d iterations in %.1f s: %.1f loops/s, %.1f iterations/s; history of a loop: %.0f events, %.0f bytes\n", f.loops, iterations, took, n/took, float64(iterations)/took, float64(events)/n, float64(bytes)/n)
+		running, events, bytes := f.show(ctx)
+		if n := float64(f.loops); ended == nil && running == 0 {
+			fmt.Printf("\n%d loops, %d iterations in %.1f s: %.1f loops/s, %.1f iterations/s; history of a loop: %.0f events, %.0f bytes\n",
+				f.loops, iterations, took, n/took, float64(iterations)/took, float64(events)/n, float64(bytes)/n)
 			return err
 		}
 	}
 }
 
 // show shows how the loops stand: how many run, and why the others have stopped.
-func (f fleet) show() (running int, events, bytes int64) {
+func (f fleet) show(ctx context.Context) (running int, events, bytes int64) {
 	n, req := map[string]int{}, workflowservice.ListWorkflowExecutionsRequest{PageSize: 1000, Query: "TaskQueue = '" + filepath.Base(f.dir) + "'"}
 	for more := true; more; more = len(req.NextPageToken) > 0 {
-		page, err := f.client.ListWorkflow(context.Background(), &req)
+		page, err := f.client.ListWorkflow(ctx, &req)
 		if err != nil {
 			return 1, 0, 0 // it is asked again
 		}

@@ -69,7 +69,7 @@ func TestFleetInterrupted(t *testing.T) {
 		t.Fatal(err)
 	}
 	// The pipes end when all who have them have ended: the server and the worker too.
-	if err := cmd.Wait(); err == nil || !strings.Contains(out.String(), "fleet: interrupted: nothing is left of the loops\n") {
+	if err := cmd.Wait(); err == nil || !strings.Contains(out.String(), "fleet: interrupt signal received: nothing is left\n") {
 		t.Errorf("%v\n%s", err, out)
 	}
 }
