@@ -156,7 +156,9 @@ func (d Dispatch) Missed(b Beat, why string, now time.Time) Dispatch {
 		d.Pending = b.Answered
 	}
 	d.State = d.Heard(b)
-	d.Lost++
+	if b.Host != "" || d.Hosts == nil { // else no worker has begun it: whom it was given to has not heard of it
+		d.Lost++
+	}
 	switch {
 	case d.Lost >= maxLost:
 		return d.end(FaultError, fmt.Sprintf("%d workers in a row were lost with it; the last: %s", d.Lost, why), now)
