@@ -186,7 +186,9 @@ func (d *driver) prepared(out outcome) {
 // verified by another, else the attempt was interrupted.
 func (d *driver) lose(b beat, why string) {
 	d.State, d.Pending = d.State.Apply(b.event(d.State)), cmp.Or(b.Answered, d.Pending)
-	d.Lost++
+	if b.Host != "" { // else no worker has begun it: the one that it was given to did not hear of it
+		d.Lost++
+	}
 	switch {
 	case d.Lost >= most:
 		d.fail(ralph.FaultError, fmt.Sprintf("%d workers in a row were lost in it; the last: %s", d.Lost, why))
