@@ -68,6 +68,12 @@ func (w *workshop) worker(host string, env ...string) *program {
 // logged waits until a line is in the log.
 func (w *workshop) logged(line string) {
 	w.Helper()
+	defer func() {
+		if w.Failed() {
+			s, err := w.loop.State(context.WithoutCancel(w.Context()), w.state.Loop)
+			w.Logf("in the log is %q; the loop is %+v: %v", lines(w.log), s, err)
+		}
+	}()
 	until(w.T, "in the log: "+line, func() bool { return slices.Contains(lines(w.log), line) })
 }
 

@@ -184,15 +184,16 @@ func (r *running) recorded(run string, keep string) *historypb.History {
 		}
 		h.Events = append(h.Events, ev)
 	}
-	if diff, err := replays(h); err != nil || diff != "" {
-		r.Errorf("replayed, it does not go as it went (%v): %s", err, diff)
-	}
+	// Before it is replayed, which writes into it.
 	if *update && keep != "" {
 		text, err := temporalproto.CustomJSONMarshalOptions{Indent: " "}.Marshal(h)
 		if err != nil {
 			r.Fatal(err)
 		}
 		write(r.T, filepath.Join("testdata", "history", keep+".json"), r.nameless(string(text)))
+	}
+	if diff, err := replays(h); err != nil || diff != "" {
+		r.Errorf("replayed, it does not go as it went (%v): %s", err, diff)
 	}
 	return h
 }

@@ -58,7 +58,7 @@ func (w *Worker) Register(r worker.Registry) (err error) {
 type outcome struct {
 	Host      string            `json:"host"`
 	Prepared  *ralph.State      `json:"prepared,omitempty"` // on this machine; then there was no attempt
-	Here      map[string]string `json:"here,omitempty"`     // of what was prepared, what is so here alone
+	Here      map[string]string `json:"here,omitzero"`      // of what was prepared, what is so here alone
 	Learned   *ralph.Event      `json:"learned,omitempty"`
 	Iteration ralph.Iteration   `json:"iteration,omitzero"`
 	Answer    string            `json:"answer,omitempty"` // of a stage: the end of the agent's words
@@ -93,8 +93,8 @@ func (w *Worker) Iterate(ctx context.Context, in run) (out outcome, err error) {
 	if !known {
 		return w.prepare(ctx, &l, s, in.Hosts == nil)
 	}
-	s.Task.Guarded = maps.Clone(s.Task.Guarded)
-	maps.Copy(s.Task.Guarded, here)
+	maps.Copy(here, s.Task.Guarded)
+	s.Task.Guarded = here
 	held, err := progress.HoldAttempt(p.beat.Mark)
 	if err != nil {
 		return out, err
