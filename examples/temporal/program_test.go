@@ -13,6 +13,7 @@ import (
 
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/examples/temporal"
@@ -33,6 +34,7 @@ type machine struct {
 	Agent          string   // a shell script
 	Check          string   // a line of shell that verifies; "" = the agent's word is enough
 	Guard          []string // what the verifier guards
+	Hands          bool     // it makes attempts, one at a time, and runs no workflows
 }
 
 // prelude is what each agent begins with: it reads which attempt it is, and writes down
@@ -44,6 +46,11 @@ says() { printf '{"type":"result","subtype":"success","is_error":false,"result":
 claims() { says 'Done.\n<promise>COMPLETE</promise>'; }
 log agent $n
 `
+
+// hands registers no workflows.
+type hands struct{ worker.Registry }
+
+func (hands) RegisterWorkflowWithOptions(any, workflow.RegisterOptions) {}
 
 func workerProgram(text string) error {
 	var m machine
@@ -68,8 +75,16 @@ func workerProgram(text string) error {
 	if len(m.Guard) > 0 {
 		l.Verifier = verify.Guard{Verifier: l.Verifier, Globs: m.Guard}
 	}
-	w := worker.New(c, m.Queue, worker.Options{WorkerStopTimeout: 20 * time.Second, StickyScheduleToStartTimeout: time.Second})
-	if err := (&temporal.Worker{Local: l, Host: m.Host}).Register(w); err != nil {
+	options := worker.Options{WorkerStopTimeout: 20 * time.Second, StickyScheduleToStartTimeout: time.Second, DisableWorkflowWorker: m.Hands}
+	if m.Hands {
+		options.MaxConcurrentActivityTaskPollers = 1
+	}
+	w := worker.New(c, m.Queue, options)
+	var r worker.Registry = w
+	if m.Hands {
+		r = hands{w}
+	}
+	if err := (&temporal.Worker{Local: l, Host: m.Host}).Register(r); err != nil {
 		return err
 	}
 	if err := w.Start(); err != nil {
