@@ -80,8 +80,7 @@ func (l *Loop) Run(ctx context.Context, s ralph.State) (ralph.State, error) {
 func (l *Loop) run(ctx context.Context, s ralph.State, reuse enums.WorkflowIdReusePolicy) (ralph.State, error) {
 	sum := s.Task
 	sum.Limits, sum.Guarded = ralph.Limits{}, nil // they may be changed
-	final := s
-	return final, attach(ctx, l.Client, loopType, run{Dispatch: ralph.Dispatch{State: s}, Heartbeat: l.Heartbeat}, sum, &final, client.StartWorkflowOptions{
+	return attach(ctx, l.Client, loopType, run{Dispatch: ralph.Dispatch{State: s}, Heartbeat: l.Heartbeat}, sum, s, l.State, client.StartWorkflowOptions{
 		ID: s.Loop, TaskQueue: l.Queue, WorkflowIDReusePolicy: reuse, StaticSummary: s.Task.Title,
 		TypedSearchAttributes: temporal.NewSearchAttributes(TaskKey.ValueSet(s.Task.ID), AgentKey.ValueSet(s.Task.Agent)),
 	})
@@ -90,37 +89,35 @@ func (l *Loop) run(ctx context.Context, s ralph.State, reuse enums.WorkflowIdReu
 // attach starts a workflow, or finds that of the same name, which must be of the same
 // thing, and waits for what it returns in the end, or for ctx, and then asks where it
 // stands.
-func attach[In, Of, S any](ctx context.Context, c client.Client, kind string, in In, of Of, s *S, opts client.StartWorkflowOptions) error {
+func attach[In, Of, S any](ctx context.Context, c client.Client, kind string, in In, of Of, s S, now func(ctx context.Context, name string) (S, error), opts client.StartWorkflowOptions) (S, error) {
 	text, err := json.Marshal(of)
 	if err != nil {
-		return fmt.Errorf("temporal: %q: %w", opts.ID, err)
+		return s, fmt.Errorf("temporal: %q: %w", opts.ID, err)
 	}
 	opts.WorkflowIDConflictPolicy, opts.StaticDetails = enums.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING, fmt.Sprintf("sha256:%x", sha256.Sum256(text))
 	h, err := c.ExecuteWorkflow(ctx, opts, kind, in)
 	if err != nil {
-		return fmt.Errorf("temporal: %q cannot be started: %w", opts.ID, err)
+		return s, fmt.Errorf("temporal: %q cannot be started: %w", opts.ID, err)
 	}
 	desc, err := c.DescribeWorkflow(ctx, opts.ID, h.GetRunID())
 	if err != nil {
-		return fmt.Errorf("temporal: %q: %w", opts.ID, err)
+		return s, fmt.Errorf("temporal: %q: %w", opts.ID, err)
 	}
 	if was, err := desc.GetStaticDetails(); err != nil || was != opts.StaticDetails {
-		return errors.Join(fmt.Errorf("temporal: the workflow %q is of something else: give this one another name", opts.ID), err)
+		return s, errors.Join(fmt.Errorf("temporal: the workflow %q is of another task: give this one another name", opts.ID), err)
 	}
-	if err = h.Get(ctx, s); ctx.Err() == nil {
-		return err
+	if err = h.Get(ctx, &s); ctx.Err() == nil {
+		return s, err
 	}
 	cause := context.Cause(ctx)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 	defer cancel()
 	if errors.Is(cause, ralph.ErrCancelled) && c.SignalWorkflow(ctx, opts.ID, "", SignalCancel, cause.Error()) == nil {
-		return h.Get(ctx, s)
+		err = h.Get(ctx, &s)
+		return s, err
 	}
-	v, err := c.QueryWorkflow(ctx, opts.ID, "", QueryState)
-	if err == nil {
-		err = v.Get(s)
-	}
-	return errors.Join(cause, err)
+	s, err = now(ctx, opts.ID)
+	return s, errors.Join(cause, err)
 }
 
 // State returns where a loop stands, also with what its attempt has used by now.
