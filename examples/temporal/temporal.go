@@ -24,12 +24,13 @@ import (
 
 // What every loop is found by, in the Temporal service, which must know these names: see
 // the README. RalphStop is why a loop has stopped, RalphCost what it has cost, in US
-// dollars, as far as that is known.
+// dollars, as far as that is known, and RalphSum a hash of what was agreed.
 var (
 	TaskKey  = temporal.NewSearchAttributeKeyKeyword("RalphTask")
 	AgentKey = temporal.NewSearchAttributeKeyKeyword("RalphAgent")
 	StopKey  = temporal.NewSearchAttributeKeyKeyword("RalphStop")
 	CostKey  = temporal.NewSearchAttributeKeyFloat64("RalphCost")
+	SumKey   = temporal.NewSearchAttributeKeyKeyword("RalphSum")
 )
 
 // The workflow's signals, and what they carry, and its query, which returns a
@@ -82,19 +83,19 @@ func (l *Loop) run(ctx context.Context, s ralph.State, reuse enums.WorkflowIdReu
 	sum.Limits, sum.Guarded = ralph.Limits{}, nil // they may be changed
 	return attach(ctx, l.Client, loopType, run{Dispatch: ralph.Dispatch{State: s}, Heartbeat: l.Heartbeat}, sum, s, l.State, client.StartWorkflowOptions{
 		ID: s.Loop, TaskQueue: l.Queue, WorkflowIDReusePolicy: reuse, StaticSummary: s.Task.Title,
-		TypedSearchAttributes: temporal.NewSearchAttributes(TaskKey.ValueSet(s.Task.ID), AgentKey.ValueSet(s.Task.Agent)),
-	})
+	}, TaskKey.ValueSet(s.Task.ID), AgentKey.ValueSet(s.Task.Agent))
 }
 
 // attach starts a workflow, or finds that of the same name, which must be of the same
 // thing, and waits for what it returns in the end, or for ctx, and then asks where it
 // stands.
-func attach[In, Of, S any](ctx context.Context, c client.Client, kind string, in In, of Of, s S, now func(ctx context.Context, name string) (S, error), opts client.StartWorkflowOptions) (S, error) {
+func attach[In, Of, S any](ctx context.Context, c client.Client, kind string, in In, of Of, s S, now func(ctx context.Context, name string) (S, error), opts client.StartWorkflowOptions, found ...temporal.SearchAttributeUpdate) (S, error) {
 	text, err := json.Marshal(of)
 	if err != nil {
 		return s, fmt.Errorf("temporal: %q: %w", opts.ID, err)
 	}
-	opts.WorkflowIDConflictPolicy, opts.StaticDetails = enums.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING, fmt.Sprintf("sha256:%x", sha256.Sum256(text))
+	sum := fmt.Sprintf("%x", sha256.Sum256(text))
+	opts.WorkflowIDConflictPolicy, opts.TypedSearchAttributes = enums.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING, temporal.NewSearchAttributes(append(found, SumKey.ValueSet(sum))...)
 	h, err := c.ExecuteWorkflow(ctx, opts, kind, in)
 	if err != nil {
 		return s, fmt.Errorf("temporal: %q cannot be started: %w", opts.ID, err)
@@ -103,8 +104,8 @@ func attach[In, Of, S any](ctx context.Context, c client.Client, kind string, in
 	if err != nil {
 		return s, fmt.Errorf("temporal: %q: %w", opts.ID, err)
 	}
-	if was, err := desc.GetStaticDetails(); err != nil || was != opts.StaticDetails {
-		return s, errors.Join(fmt.Errorf("temporal: the workflow %q is of another task: give this one another name", opts.ID), err)
+	if was, _ := desc.TypedSearchAttributes.GetKeyword(SumKey); was != sum {
+		return s, fmt.Errorf("temporal: the workflow %q is of another task: give this one another name", opts.ID)
 	}
 	if err = h.Get(ctx, &s); ctx.Err() == nil {
 		return s, err
