@@ -42,6 +42,8 @@ const (
 	QueryState   = "state"
 )
 
+const taskMemo = "task" // digest of it
+
 // A Loop runs loops on the workers of a task queue. It is a [ralph.Loop], and may be used
 // concurrently. A loop's name is its workflow's ID.
 type Loop struct {
@@ -81,7 +83,7 @@ func (l *Loop) run(ctx context.Context, s ralph.State, reuse enums.WorkflowIdReu
 	sum := digest(s.Task)
 	opts := client.StartWorkflowOptions{
 		ID: s.Loop, TaskQueue: l.Queue, WorkflowIDReusePolicy: reuse, WorkflowIDConflictPolicy: enums.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
-		StaticSummary: s.Task.Title, StaticDetails: sum,
+		StaticSummary: s.Task.Title, Memo: map[string]any{taskMemo: sum}, // which a history hands on to the next one
 		TypedSearchAttributes: temporal.NewSearchAttributes(TaskKey.ValueSet(s.Task.ID), AgentKey.ValueSet(s.Task.Agent)),
 	}
 	h, err := l.Client.ExecuteWorkflow(ctx, opts, loopType, run{State: s, Heartbeat: l.Heartbeat})
@@ -92,7 +94,8 @@ func (l *Loop) run(ctx context.Context, s ralph.State, reuse enums.WorkflowIdReu
 	if err != nil {
 		return s, fmt.Errorf("temporal: loop %q: %w", s.Loop, err)
 	}
-	if was, err := desc.GetStaticDetails(); err != nil || was != sum {
+	var was string
+	if err := converter.GetDefaultDataConverter().FromPayload(desc.Memo.GetFields()[taskMemo], &was); err != nil || was != sum {
 		return s, errors.Join(fmt.Errorf("temporal: the workflow %q is a loop of another task: give this one another name", s.Loop), err)
 	}
 	final := s
