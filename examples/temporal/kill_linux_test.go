@@ -381,15 +381,15 @@ esac`)
 }
 
 // serve starts a development server on a database, and returns its process.
-func serve(t *testing.T, db, address string) *exec.Cmd {
+func serve(t *testing.T, db, address string, more ...string) *exec.Cmd {
 	t.Helper()
 	path, err := dev.Program(t.Context(), os.Stderr)
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, port, _ := net.SplitHostPort(address)
-	cmd := exec.Command(path, "server", "start-dev", "--headless", "--ip", "127.0.0.1", "--port", port, "--db-filename", db, "--log-level", "never",
-		"--search-attribute", "RalphTask=Keyword", "--search-attribute", "RalphAgent=Keyword", "--search-attribute", "RalphStop=Keyword", "--search-attribute", "RalphCost=Double")
+	cmd := exec.Command(path, append([]string{"server", "start-dev", "--headless", "--ip", "127.0.0.1", "--port", port, "--db-filename", db, "--log-level", "never",
+		"--search-attribute", "RalphTask=Keyword", "--search-attribute", "RalphAgent=Keyword", "--search-attribute", "RalphStop=Keyword", "--search-attribute", "RalphCost=Double"}, more...)...)
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -404,25 +404,73 @@ func serve(t *testing.T, db, address string) *exec.Cmd {
 	return cmd
 }
 
-// TestServerKilled: the server is killed while 50 loops run, and comes back: each comes to
-// its end, and no attempt that is on record is made twice.
-func TestServerKilled(t *testing.T) {
-	t.Parallel()
+// free is an address on which nobody listens.
+func free(t *testing.T) string {
+	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	address, db := l.Addr().String(), filepath.Join(t.TempDir(), "temporal.db")
-	l.Close()
-	first := serve(t, db, address)
+	defer l.Close()
+	return l.Addr().String()
+}
+
+// parkAt makes a park on a server of its own.
+func parkAt(t *testing.T, address string) *park {
+	t.Helper()
 	c, err := client.Dial(client.Options{HostPort: address, Logger: dev.Quiet()})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer c.Close()
+	t.Cleanup(c.Close)
+	return &park{T: t, address: address, queue: "q", loop: &temporal.Loop{Client: c, Queue: "q", Heartbeat: 30 * time.Second}}
+}
+
+// TestContinued: a loop whose history grows too long goes on in another one. It is the same
+// loop to those who wait for it, steer it, or look for it.
+func TestContinued(t *testing.T) {
+	t.Parallel()
+	address := free(t)
+	serve(t, filepath.Join(t.TempDir(), "temporal.db"), address, "--dynamic-config-value", "limit.historyCount.suggestContinueAsNew=20")
+	p, g := parkAt(t, address), newGate()
+	p.work(on(script{"1", "2", "3", "4", "5", g, claim}))
+	start := p.start("loop", ralph.Task{})
+	r := p.run(start)
+	begun, err := p.loop.Client.DescribeWorkflowExecution(within(t), start.Loop, "")
+	for err != nil {
+		begun, err = p.loop.Client.DescribeWorkflowExecution(within(t), start.Loop, "")
+	}
+	g.wait(t)
+	again := p.run(start) // attaches
+	r.signal(temporal.SignalGuide, "look at the parser")
+	r.at("the advice", func(s ralph.State) bool { return len(s.Guidance) == 1 })
+	close(g.goOn)
+	r.verified(7, 1)
+	again.verified(7, 1)
+	p.run(start).verified(7, 1)
+	first := begun.GetWorkflowExecutionInfo().GetExecution().GetRunId()
+	if kinds := fmt.Sprint(onRecord(r.recorded(first, "continued"))); !strings.Contains(kinds, "{anew ") {
+		t.Errorf("it does not go on in another history: %s", kinds)
+	}
+	r.recorded("", "continued-last")
+	desc, err := p.loop.Client.DescribeWorkflow(within(t), start.Loop, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if agent, _ := desc.TypedSearchAttributes.GetKeyword(temporal.TaskKey); agent != "loop" {
+		t.Errorf("it is found by the task %q", agent)
+	}
+}
+
+// TestServerKilled: the server is killed while 50 loops run, and comes back: each comes to
+// its end, and no attempt that is on record is made twice.
+func TestServerKilled(t *testing.T) {
+	t.Parallel()
+	db, address := filepath.Join(t.TempDir(), "temporal.db"), free(t)
+	first := serve(t, db, address)
 	const loops = 50
 	ran, holds := make(chan string, 100*loops), make(chan struct{})
-	p := &park{T: t, address: address, queue: "q", loop: &temporal.Loop{Client: c, Queue: "q", Heartbeat: 30 * time.Second}}
+	p := parkAt(t, address)
 	stop := p.work(temporal.Worker{Host: "a", Local: &ralph.Local{
 		Verifier: verify.String{},
 		Runner: ralph.RunnerFunc(func(ctx context.Context, req ralph.Request) (ralph.Response, error) {
