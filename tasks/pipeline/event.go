@@ -256,7 +256,7 @@ func (s State) back(part int, agent string, now *Stand) bool {
 
 // passed is the phase that follows when a stage is over.
 func (s State) passed(part int, now Stand) Phase {
-	_, more := left(s.order(part), now.Verified|now.Passed)
+	_, more := left(s.order(part), now.over())
 	switch {
 	case more:
 		return PhaseOpen
