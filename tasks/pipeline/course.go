@@ -66,6 +66,9 @@ func (c Course) tidy(task string) Course {
 			c.Ends = with(c.Ends, task, without(c.Ends[task], agent))
 		}
 	}
+	if len(c.Ends[task]) == 0 {
+		c.Ends = without(c.Ends, task)
+	}
 	return c
 }
 
@@ -83,12 +86,19 @@ func (c Course) Begin(step Step, was ralph.State) (ralph.State, Stage) {
 	if step.GoOn && was.V > 0 {
 		return goesOn(was), told
 	}
-	s := ralph.Start(t.Stages[i])
+	s := c.State.start(step.Part, t.Stages[i])
 	s.Loop = step.Loop
-	if live := c.State.running(step.Part); step.GoOn && live >= 0 {
-		s.Usage = ralph.Usage{}.Add(c.State.Running[live].Used) // it counts, though nobody knows where the loop was
-	}
 	return s, told
+}
+
+// start is the state in which the loop of a task's stage begins. What it has used counts,
+// though nobody knows where it was.
+func (s State) start(part int, task ralph.Task) ralph.State {
+	loop := ralph.Start(task)
+	if live := s.running(part); live >= 0 {
+		loop.Usage = ralph.Usage{}.Add(s.Running[live].Used)
+	}
+	return loop
 }
 
 // agreed is the task of a step, and the index of its stage; -1 = there is none.

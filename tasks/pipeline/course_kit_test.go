@@ -1,6 +1,7 @@
 package pipeline_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -132,7 +133,8 @@ func (e *engine) begin(step pipeline.Step) {
 	if step.Kind == pipeline.StepStage {
 		if was := e.Loops[step.Loop]; was != nil {
 			*j = *was
-			j.Step, j.Last = step, nil
+			j.Step = step
+			j.Last = &pipeline.Amount{CostUSD: cmp.Or(j.D.State.LastCost, j.D.State.Partial)} // what the loop itself expects
 		}
 		j.D.State, j.Told = e.Course.Begin(step, j.D.State)
 	}
@@ -165,6 +167,18 @@ func (e *engine) stage(j *job) bool {
 			return false
 		}
 	}
+	e.over(j)
+	return true
+}
+
+// interrupt ends a job between two iterations.
+func (e *engine) interrupt(i int) {
+	e.over(e.Jobs[i])
+	e.Jobs = slices.Delete(e.Jobs, i, i+1)
+}
+
+// over tells that the loop of a stage has ended, or was interrupted.
+func (e *engine) over(j *job) {
 	j.End.State, j.End.Hosts = j.D.State, j.D.Hosts
 	e.Course = e.Course.End(j.Step, j.End, j.Last)
 	if e.Loops == nil {
@@ -176,7 +190,6 @@ func (e *engine) stage(j *job) bool {
 	if e.ended != nil {
 		e.ended(e, j)
 	}
-	return true
 }
 
 // serve has a worker make an attempt, or prepare for it. One that is lost has told its

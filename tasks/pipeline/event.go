@@ -14,7 +14,7 @@ type Kind string
 const (
 	EventStarted   Kind = "started"  // State, as a run begins or goes on with it
 	EventBegan     Kind = "began"    // a stage of a task: Task, Agent, Loop
-	EventReserve   Kind = "reserve"  // its next iteration is to begin: Usage so far, Last; see [State.Granted]
+	EventReserve   Kind = "reserve"  // its next iteration is to begin: Usage so far, Last, also of a loop that goes on; see [State.Granted]
 	EventUsed      Kind = "used"     // by its loop so far: Usage
 	EventHeld      Kind = "held"     // its next iteration waits for a rate limit or for people: what it had reserved is for others
 	EventEnded     Kind = "ended"    // its loop: Stop ("" = interrupted), Usage, Iterations; with Unverified, of a single pass without a check

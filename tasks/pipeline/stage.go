@@ -156,7 +156,7 @@ func (st *stage) learn() func(context.Context, ralph.State) (ralph.Lesson, error
 
 // begun is the state in which the loop begins, or goes on.
 func (st *stage) begun() (ralph.State, error) {
-	s := ralph.Start(st.task)
+	s := st.state().start(st.Part, st.task)
 	s.Loop = st.p.loopName(st.Loop)
 	if !st.GoOn || st.loops == nil {
 		return s, nil
