@@ -258,7 +258,7 @@ func (l *Local) prepareHere(ctx context.Context, s State, host string, first boo
 			r.Here[key] = sum
 		}
 	}
-	if !first || s.Prepared {
+	if !first || s.Prepared || s.Base != "" { // not by Begun: a worker may have been lost, or have failed, before it was prepared
 		return r, nil
 	}
 	maps.DeleteFunc(ready.Task.Guarded, func(key, _ string) bool { _, is := r.Here[key]; return is })
