@@ -245,9 +245,9 @@ func TestSitePrepared(t *testing.T) {
 		} else {
 			dir = repo(t, files)
 		}
-		a := &agents{}
+		a, calls := &agents{}, 0
 		a.do = func(ctx context.Context, req ralph.Request) (string, error) {
-			if req.Iteration == 1 {
+			if calls++; calls == 1 {
 				writeAll(t, req.Dir, map[string]string{"check.sh": "true\n"})
 				return claim(req), nil
 			}
