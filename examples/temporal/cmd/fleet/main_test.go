@@ -30,8 +30,8 @@ func fleetCommand(t *testing.T, args ...string) (*exec.Cmd, *bytes.Buffer) {
 	return cmd, out
 }
 
-// TestFleet: all loops are verified, each in all of its iterations (a claim that came too
-// early was rejected), and nothing is left.
+// TestFleet: all loops are verified, each in all of its iterations: the claim before the
+// last one was rejected.
 func TestFleet(t *testing.T) {
 	t.Parallel()
 	cmd, out := fleetCommand(t, "--loops", "6", "--workers", "2", "--iterations", "3")
