@@ -105,8 +105,8 @@ func TestHistories(t *testing.T) {
 // uses.
 func TestSteered(t *testing.T) {
 	t.Parallel()
-	p, g, cut := newPark(t, 3*time.Second), newGate(), newGate()
-	p.work(on(script{g, cut}))
+	p, g, next, cut := newPark(t, 3*time.Second), newGate(), newGate(), newGate()
+	p.work(on(script{g, next, cut}))
 	r := p.run(p.start("loop", ralph.Task{}))
 	g.wait(t)
 	r.signal(temporal.SignalGuide, "look at the parser")
@@ -119,16 +119,25 @@ func TestSteered(t *testing.T) {
 	r.at("the pause after the attempt", func(s ralph.State) bool { return s.Paused && !s.Running && s.Iteration == 2 })
 	r.signal(temporal.SignalPause, false)
 	select {
-	case req := <-cut.began:
+	case req := <-next.began:
 		if !strings.Contains(req.Prompt, "look at the parser") {
 			t.Errorf("the prompt was %q", req.Prompt)
 		}
 	case <-within(t).Done():
 		t.Fatal("it does not go on")
 	}
+	close(next.goOn)
+	select {
+	case req := <-cut.began:
+		if strings.Contains(req.Prompt, "look at the parser") {
+			t.Errorf("the prompt after it was %q", req.Prompt)
+		}
+	case <-within(t).Done():
+		t.Fatal("it does not go on")
+	}
 	r.signal(temporal.SignalCancel, "no more")
 	s := r.end()
-	if s.Stop != ralph.StopCancelled || s.Detail != "no more" || s.Usage.InputTokens != 350 {
+	if s.Stop != ralph.StopCancelled || s.Detail != "no more" || s.Usage.InputTokens != 550 {
 		t.Errorf("it ended %q (%s), %v: %v", s.Stop, s.Detail, s.Usage, r.err)
 	}
 	r.recorded("", "steered")
