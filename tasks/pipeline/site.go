@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"maps"
-	"slices"
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/git"
@@ -137,8 +136,10 @@ func (v *Visit) keep(ctx context.Context) (tree string, err error) {
 
 // Merge merges a task, see [Worktrees.Merge], if what comes of it is what its stages were
 // verified with, or their verifiers, who are asked again then, agree to that. The worktree
-// is removed then. That they do not, and a conflict, is no error. Moved is what moving was
-// told last by a process that was killed in it: that merge is brought to its end first.
+// is removed then. That they do not, and a conflict, is no error. Ends are those that
+// [Course.Verified] has. What is so on one machine is held to be as it was when the stage
+// began on this one; if it never was here, as it is now. Moved is what moving was told last
+// by a process that was killed in it: that merge is brought to its end first.
 func (p *Site) Merge(ctx context.Context, task, message string, ends []StageEnd, moved [2]string, moving func(move [2]string) error) (SiteMerge, error) {
 	if p.Trees == nil {
 		return SiteMerge{}, errors.New("pipeline: there are no worktrees to merge from: Site has no Trees")
@@ -150,18 +151,13 @@ func (p *Site) Merge(ctx context.Context, task, message string, ends []StageEnd,
 			return SiteMerge{}, err
 		}
 	}
-	ends = slices.Clone(ends)
-	for i, end := range ends {
-		all := maps.Clone(end.Hosts[p.Host])
-		if all == nil {
-			all = map[string]string{}
-		}
-		maps.Copy(all, end.State.Task.Guarded)
-		ends[i].State.Task.Guarded = all
-	}
 	var out SiteMerge
 	var err error
 	out.Merge, err = p.Trees.bring(ctx, task, message, func(t *git.Tree, head, from string, m git.Merged) error {
+		ends, err := p.here(ctx, ends, t.Dir, m.Tree)
+		if err != nil {
+			return err
+		}
 		used, err := again{p.Trees.repo, *p.Local}.verify(ctx, ends, t, head, from, m)
 		out.Usage = out.Usage.Add(used)
 		return err
@@ -178,6 +174,34 @@ func (p *Site) Merge(ctx context.Context, task, message string, ends []StageEnd,
 		out.Stays = p.leave(ctx, task)
 	}
 	return out, nil
+}
+
+// here are the stages that have not seen a tree, with what their verifiers have prepared on
+// this machine. Of a stage that was never here, that is prepared now.
+func (p *Site) here(ctx context.Context, ends []StageEnd, dir, tree string) (all []StageEnd, err error) {
+	for _, end := range ends {
+		if end.Tree == tree {
+			continue
+		}
+		own, known := end.Hosts[p.Host]
+		guarded := maps.Clone(own)
+		if v, ok := p.Local.Verifier.(preparer); ok && !known {
+			task := end.State.Task
+			task.Dir, task.Guarded = dir, nil
+			if err := plugin.Call("Verifier", func() (err error) { task, err = v.Prepare(ctx, task); return }); err != nil {
+				return nil, err
+			}
+			guarded = maps.Clone(task.Guarded)
+			maps.DeleteFunc(guarded, func(key, _ string) bool { return !ralph.OfMachine(key) })
+		}
+		if guarded == nil {
+			guarded = map[string]string{}
+		}
+		maps.Copy(guarded, end.State.Task.Guarded)
+		end.State.Task.Guarded = guarded
+		all = append(all, end)
+	}
+	return all, nil
 }
 
 // leave removes the worktree of a task that was merged, or says why it stays.

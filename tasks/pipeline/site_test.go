@@ -236,7 +236,8 @@ func TestSiteRefused(t *testing.T) {
 // also where the worker that was to prepare it is lost, and where main goes on meanwhile.
 func TestSitePrepared(t *testing.T) {
 	t.Parallel()
-	for _, far := range []bool{false, true} {
+	for _, row := range [][2]bool{{false, true}, {false, false}, {true, true}} {
+		far, lost := row[0], row[1]
 		files := map[string]string{"check.sh": "test -s T1\n"}
 		dir, url := "", ""
 		if far {
@@ -256,9 +257,9 @@ func TestSitePrepared(t *testing.T) {
 		}
 		l := &ralph.Local{Runner: a, Verifier: verify.Guard{Verifier: verify.External{Shell: "sh check.sh"}, Globs: []string{"check.sh"}}}
 		e := engineOf(t, coding(t, a, dir, pipeline.Rules{}, "T1"), 1, workers(t, 2, l, dir, url)...)
-		step := e.Course.State.Ready()[0]
-		e.begin(step)
-		for !e.Jobs[0].D.State.Begun() { // it is lost before it has prepared anything
+		sh(t, e.sites[0].Trees.Dir, "git checkout -q -b ralph/T1; echo true > check.sh; echo x > stale; git add -A; git commit -qm stale; git checkout -q main") // of an earlier run
+		e.begin(e.Course.State.Ready()[0])
+		for lost && !e.Jobs[0].D.State.Begun() { // it is lost before it has prepared anything
 			e.loss = 10
 			e.stage(e.Jobs[0])
 		}
@@ -273,7 +274,41 @@ func TestSitePrepared(t *testing.T) {
 		sh(t, main, "echo 'test -s T1 # more' > check.sh; git commit -qam more"+map[bool]string{true: "; git push -q origin main"}[far])
 		final := e.run()
 		if s := final.Stands[0]; s.Phase != pipeline.PhaseDone || a.times("T1", "coder") != 2 {
-			t.Errorf("remote %v: %+v, ran %q: %+v", far, s, a.ran, e.merged)
+			t.Errorf("remote %v, lost %v: %+v, ran %q: %+v", far, lost, s, a.ran, e.merged)
+		}
+		if now := there(t, cmpOr(url, dir), "main"); now["stale"] != "" || now["check.sh"] != "test -s T1 # more" {
+			t.Errorf("remote %v, lost %v: main has %q", far, lost, now)
+		}
+	}
+}
+
+// TestSiteGuarded: a merge is verified with what was guarded of the stage, in the workspace
+// and on the machine; on one that has never had the stage, with what holds on all.
+func TestSiteGuarded(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		changed, host string
+		phase         pipeline.Phase
+	}{{"exam", "host1", pipeline.PhaseUnmerged}, {"exam", "host2", pipeline.PhaseUnmerged}, {"outside", "host1", pipeline.PhaseUnmerged}, {"outside", "host2", pipeline.PhaseDone}, {"else", "host1", pipeline.PhaseDone}} {
+		dir, outside := repo(t, map[string]string{"exam": "hard\n"}), filepath.Join(t.TempDir(), "outside")
+		writeAll(t, filepath.Dir(outside), map[string]string{"outside": "strict\n"})
+		a := &agents{do: makes(t)}
+		l := &ralph.Local{Runner: a, Verifier: verify.Guard{Verifier: verify.String{}, Globs: []string{"exam", outside}}}
+		e := engineOf(t, coding(t, a, dir, pipeline.Rules{}, "T1"), 1, workers(t, 1, l, dir, "")...)
+		e.ended = func(e *engine, j *job) { // as a process does that the agent has left; and the merge is another's
+			w := treeWorker{t, e.sites[0].Trees}
+			if test.changed == "outside" {
+				writeAll(t, filepath.Dir(outside), map[string]string{"outside": "lax\n"})
+				w.work("T1", "echo x > more")
+			} else {
+				w.work("T1", "echo easy > "+test.changed)
+			}
+			e.sites[0].Host = test.host
+		}
+		ends := e.Course.Verified(0)
+		final := e.run()
+		if got := final.Stands[0].Phase; got != test.phase || len(ends) > 0 {
+			t.Errorf("%s changed, merged on %s: %v, %+v", test.changed, test.host, got, e.merged)
 		}
 	}
 }
