@@ -107,7 +107,7 @@ func newPark(t *testing.T, heartbeat time.Duration) *park {
 // stop.
 func (p *park) work(w temporal.Worker) (stop func()) {
 	p.Helper()
-	r := worker.New(p.loop.Client, p.queue, worker.Options{WorkerStopTimeout: 20 * time.Second, StickyScheduleToStartTimeout: time.Second})
+	r := worker.New(p.loop.Client, p.queue, worker.Options{WorkerStopTimeout: 20 * time.Second, StickyScheduleToStartTimeout: time.Second, EnableSessionWorker: w.Trees != nil})
 	if err := w.Register(r); err != nil {
 		p.Fatal(err)
 	}
