@@ -107,7 +107,7 @@ func newPark(t *testing.T, heartbeat time.Duration) *park {
 // stop.
 func (p *park) work(w temporal.Worker) (stop func()) {
 	p.Helper()
-	return p.workAs(w, worker.Options{WorkerStopTimeout: 20 * time.Second, StickyScheduleToStartTimeout: time.Second})
+	return p.workAs(w, worker.Options{WorkerStopTimeout: 20 * time.Second, StickyScheduleToStartTimeout: time.Second, EnableSessionWorker: w.Trees != nil})
 }
 
 func (p *park) workAs(w temporal.Worker, options worker.Options) (stop func()) {

@@ -46,7 +46,7 @@ func (p *Pipeline) Run(ctx context.Context, a *pipeline.Agreed) (pipeline.State,
 	if err != nil {
 		return final, err
 	}
-	return final, cmp.Or(final.Err(), a.Settle(ctx, final))
+	return final, cmp.Or(final.Err(), a.Settle(context.WithoutCancel(ctx), final))
 }
 
 // State returns where a pipeline stands.
@@ -97,7 +97,8 @@ func (d *driver) on() (_ workflow.Context, err error) {
 	if d.session != nil && workflow.GetSessionInfo(d.session).SessionState == workflow.SessionStateOpen {
 		return d.session, nil
 	}
-	opts := &workflow.SessionOptions{CreationTimeout: time.Minute, ExecutionTimeout: forever}
+	beat := cmp.Or(d.Heartbeat, time.Minute)
+	opts := &workflow.SessionOptions{CreationTimeout: beat, ExecutionTimeout: forever, HeartbeatTimeout: beat}
 	if d.session, err = workflow.RecreateSession(d.ctx, d.Stage.Session, opts); err != nil { // there was none, or its worker is gone
 		opts.CreationTimeout = forever
 		d.session, err = workflow.CreateSession(d.ctx, opts)
@@ -252,7 +253,7 @@ func (p *planner) granted(ctx workflow.Context, step pipeline.Step, in *run, las
 
 // merge brings a task's branch to the main branch.
 func (p *planner) merge(ctx workflow.Context, step pipeline.Step) {
-	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{StartToCloseTimeout: forever, HeartbeatTimeout: cmp.Or(p.Heartbeat, time.Minute),
+	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{StartToCloseTimeout: forever, HeartbeatTimeout: cmp.Or(p.Heartbeat, time.Minute), WaitForCancellation: true,
 		RetryPolicy: &temporal.RetryPolicy{MaximumAttempts: 10}})
 	var m pipeline.SiteMerge
 	err := workflow.ExecuteActivity(ctx, mergeType, p.Course.Tasks[step.Part].Definition, p.Course.Verified(step.Part)).Get(ctx, &m)

@@ -18,7 +18,6 @@ import (
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/examples/temporal"
 	"github.com/ralph-loop/ralph/examples/temporal/internal/dev"
-	"github.com/ralph-loop/ralph/verify"
 )
 
 // workerMode makes this test binary a worker, of which it tells.
@@ -35,6 +34,7 @@ type machine struct {
 	Check          string   // a line of shell that verifies; "" = the agent's word is enough
 	Guard          []string // what the verifier guards
 	Hands          bool     // it makes attempts, one at a time, and runs no workflows
+	Dir, Remote    string   // of a pipeline; "" = loops alone
 }
 
 // prelude is what each agent begins with: it reads which attempt it is, and writes down
@@ -64,27 +64,27 @@ func workerProgram(text string) error {
 	defer c.Close()
 	l := &ralph.Local{
 		Runner:   &ralph.Command{Args: []string{"sh", "-c", prelude + m.Agent}, Format: ralph.FormatClaude, Grace: time.Second},
-		Verifier: verify.String{},
+		Verifier: m.verifier(),
 		Prompt: func(_ context.Context, s ralph.State) (string, error) {
 			return fmt.Sprintf("%d.%d\n%s\n", s.Iteration, s.Attempt, s.Prompt()), nil
 		},
 	}
-	if m.Check != "" {
-		l.Verifier = verify.External{Shell: m.Check, InheritEnv: []string{"*"}}
-	}
-	if len(m.Guard) > 0 {
-		l.Verifier = verify.Guard{Verifier: l.Verifier, Globs: m.Guard}
-	}
-	options := worker.Options{WorkerStopTimeout: 20 * time.Second, StickyScheduleToStartTimeout: time.Second, DisableWorkflowWorker: m.Hands}
+	options := worker.Options{WorkerStopTimeout: 20 * time.Second, StickyScheduleToStartTimeout: time.Second, EnableSessionWorker: m.Dir != "", DisableWorkflowWorker: m.Hands}
 	if m.Hands {
 		options.MaxConcurrentActivityTaskPollers = 1
 	}
 	w := worker.New(c, m.Queue, options)
+	own := &temporal.Worker{Local: l, Host: m.Host}
+	if m.Dir != "" {
+		if err := m.site(own); err != nil {
+			return err
+		}
+	}
 	var r worker.Registry = w
 	if m.Hands {
 		r = hands{w}
 	}
-	if err := (&temporal.Worker{Local: l, Host: m.Host}).Register(r); err != nil {
+	if err := own.Register(r); err != nil {
 		return err
 	}
 	if err := w.Start(); err != nil {

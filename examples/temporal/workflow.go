@@ -139,6 +139,10 @@ func (d *driver) iterate() error {
 			_ = timeout.LastHeartbeatDetails(&b)
 		}
 		d.Dispatch = d.Missed(b, "nothing was heard any more of its worker "+b.Host, now)
+		if d.session != nil { // the next attempt is another worker's
+			workflow.CompleteSession(d.session)
+			d.session, d.Stage.Session = nil, nil
+		}
 	default:
 		d.Dispatch = d.Failed(err.Error(), now)
 	}
