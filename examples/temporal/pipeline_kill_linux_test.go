@@ -26,24 +26,28 @@ case "$n" in
 *) echo $agent >$task.$agent; claims ;;
 esac`
 
-// halted waits until the coder works, and returns its processes.
-func (y *yard) halted() (pids []int) {
+// pids are the processes that the agents have told.
+func (y *yard) pids(n int) (pids []int) {
 	y.Helper()
-	y.logged("works")
 	for _, text := range y.wrote("pid ") {
 		pid, _ := strconv.Atoi(text)
 		if pids = append(pids, pid); !y.lives(pid) {
 			y.Errorf("the process %d is none of the agent's", pid)
 		}
 	}
-	until(y.T, "the usage", func() bool {
-		s, err := y.loop.State(within(y.T), y.queue+"/A.coder")
-		return err == nil && s.Usage.InputTokens == 300
-	})
-	if len(pids) != 2 {
-		y.Errorf("the agent's processes are %v", pids)
+	if len(pids) != n {
+		y.Errorf("the agents' processes are %v", pids)
 	}
 	return pids
+}
+
+// used waits until a loop is known to have used so many tokens.
+func (y *yard) used(loop string, tokens int64) {
+	y.Helper()
+	until(y.T, "the usage", func() bool {
+		s, err := y.loop.State(within(y.T), y.run.Name+"/"+loop)
+		return err == nil && s.Usage.InputTokens == tokens
+	})
 }
 
 // gone waits for the end of processes.
@@ -69,7 +73,9 @@ func TestPipelineKilled(t *testing.T) {
 			}
 			one := y.worker("a")
 			c := y.begin()
-			pids := y.halted()
+			y.logged("works")
+			y.used("A.coder", 300)
+			pids := y.pids(2)
 			one.kill()
 			y.gone(pids)
 			y.worker("b")

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/tasks/pipeline"
@@ -38,7 +37,7 @@ func (y *yard) office(used ralph.Usage, do func(stage string, turn int, dir stri
 	return o
 }
 
-// makes is an agent that makes a file of its own, and claims.
+// makesFile is an agent that makes a file of its own, and claims.
 func makesFile(stage string, _ int, dir string) (string, error) {
 	return claim, os.WriteFile(filepath.Join(dir, strings.ReplaceAll(stage, " ", ".")), []byte(stage), 0o600)
 }
@@ -96,18 +95,20 @@ func TestPipelineSentBack(t *testing.T) {
 // that run.
 func TestPipelineBudget(t *testing.T) {
 	for _, tt := range []struct {
-		name  string
-		rules pipeline.Rules
-		stop  ralph.StopReason
-		most  int // turns
+		name   string
+		rules  pipeline.Rules
+		stop   ralph.StopReason
+		stages []string
+		most   int // turns
 	}{
-		{"cost", pipeline.Rules{CostUSD: 2}, ralph.StopCost, 4},
-		{"tokens", pipeline.Rules{Tokens: 250}, ralph.StopTokens, 3},
+		{"cost", pipeline.Rules{CostUSD: 1.25}, ralph.StopCost, []string{"coder"}, 2},
+		{"tokens", pipeline.Rules{Tokens: 250}, ralph.StopTokens, []string{"coder"}, 2},
+		{"agents of which nothing is known", pipeline.Rules{Tokens: 250}, ralph.StopTokens, []string{"coder", "reviewer"}, 4},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			y := newYard(t, 0, "A B C D E F", "")
 			tt.rules.Slots, tt.rules.Merge = 2, true
-			y.tasks.Rules = tt.rules
+			y.tasks.Rules, y.tasks.Stages = tt.rules, tt.stages
 			o := y.office(ralph.Usage{InputTokens: 80, OutputTokens: 20, CostUSD: new(0.5)}, makesFile)
 			c := y.begin()
 			<-c.done
@@ -213,5 +214,3 @@ func TestPipelineVerified(t *testing.T) {
 		}
 	})
 }
-
-var _ time.Duration

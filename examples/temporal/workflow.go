@@ -54,11 +54,11 @@ func (d *driver) drive() error {
 		d.Dispatch = d.Missed(ralph.Beat{}, "the process that ran it has ended", workflow.Now(d.ctx))
 	}
 	from := d.State
-	for d.wait(); !d.State.Done() && !d.over(from); d.wait() {
+	for d.wait(); !d.State.Done(); d.wait() {
 		if workflow.GetInfo(d.ctx).GetContinueAsNewSuggested() {
 			return workflow.NewContinueAsNewError(d.ctx, workflow.GetInfo(d.ctx).WorkflowType.Name, d.run)
 		}
-		if err := d.iterate(); err != nil {
+		if err := d.iterate(); err != nil || d.over(from) {
 			return err
 		}
 	}

@@ -1,0 +1,88 @@
+package temporal_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/examples/temporal"
+	"github.com/ralph-loop/ralph/tasks/pipeline"
+	"github.com/ralph-loop/ralph/tasks/spec"
+)
+
+// TestPipelineCancelled: all agents are ended, what they have used counts, and nothing
+// more begins.
+func TestPipelineCancelled(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		cancel func(y *yard, c *course) error
+	}{
+		{"by a signal", func(y *yard, _ *course) error {
+			return y.run.Client.SignalWorkflow(y.Context(), y.run.Name, "", temporal.SignalCancel, "no more")
+		}},
+		{"the workflow", func(y *yard, _ *course) error { return y.run.Client.CancelWorkflow(y.Context(), y.run.Name, "") }},
+		{"by who waits", func(_ *yard, c *course) error { c.cancel(ralph.ErrCancelled); return nil }},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			y := newYard(t, 3*time.Second, "A B C", `works; setsid sleep 301 >/dev/null 2>&1 </dev/null & log pid $$; log pid $!; log works $task; sleep 302`)
+			y.worker("a")
+			c := y.begin()
+			for _, task := range []string{"A", "B"} {
+				y.logged("works " + task)
+				y.used(task+".coder", 100)
+			}
+			pids := y.pids(4)
+			if err := tt.cancel(y, c); err != nil {
+				t.Fatal(err)
+			}
+			if got := c.end(); got != "cancelled A=failed B=failed C=" || c.state.Used().InputTokens != 200 {
+				t.Errorf("it ended %s (%s), used %+v: %v", got, c.state.Detail, c.state.Used(), c.err)
+			}
+			y.gone(pids)
+			y.ran("A coder 1.1", "B coder 1.1")
+			for id, status := range y.statuses() {
+				if status == spec.StatusRunning {
+					t.Errorf("in the file %s is %s", id, status)
+				}
+			}
+		})
+	}
+}
+
+// TestPipelineAttached: who does not wait any more leaves it running, and may come back;
+// something else of the same name is refused.
+func TestPipelineAttached(t *testing.T) {
+	y := newYard(t, 10*time.Second, "A", `log works; until [ -e "$MARKS/go" ]; do sleep 0.1; done; echo 1 >one; claims`)
+	y.worker("a")
+	c := y.begin()
+	y.logged("works")
+	c.cancel(nil)
+	if got := c.end(); got != " A=running" || !errors.Is(c.err, context.Canceled) {
+		t.Errorf("it was left %s: %v", got, c.err)
+	}
+	was, err := os.ReadFile(y.file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, y.file, string(was)+"  - id: B\n    title: Do B\n")
+	if c := y.begin(); !strings.Contains(c.end(), "A=") || c.err == nil || !strings.Contains(c.err.Error(), "another name") {
+		t.Errorf("another one: %s: %v", standing(c.state), c.err)
+	}
+	write(t, y.file, string(was))
+	c = y.begin()
+	y.signal(temporal.SignalPause, true)
+	y.stands("the pause", func(s pipeline.State) bool { return s.Paused })
+	write(t, filepath.Join(y.log, "..", "go"), "")
+	y.stands("the end of the coder", func(s pipeline.State) bool { return s.Stands[0].Verified == 1 })
+	y.signal(temporal.SignalPause, false)
+	c.verified()
+	if log := lines(y.log); !slices.Equal(y.wrote("agent "), []string{"A coder 1.1", "A reviewer 1.1"}) {
+		t.Errorf("it ran %q", log)
+	}
+}
