@@ -117,7 +117,7 @@ func watchdogs(t *testing.T, of int) (pids []int) {
 	tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", of))
 	for _, file := range tasks {
 		children, _ := os.ReadFile(file)
-		for _, field := range strings.Fields(string(children)) {
+		for field := range strings.FieldsSeq(string(children)) {
 			args, _ := os.ReadFile("/proc/" + field + "/cmdline")
 			if pid, err := strconv.Atoi(field); err == nil && bytes.HasSuffix(args, []byte("ralph-watchdog\x00")) {
 				pids = append(pids, pid)
