@@ -13,7 +13,14 @@ import (
 // A Course is a [State] and what its driver must know beside it to begin a step: the tasks
 // as they were agreed, how their stages have ended, and why a task was sent back. It is a
 // plain value as State is, and its methods are pure: for a driver that keeps no other
-// record than such a value, as one on a workflow engine does.
+// record than such a value, as one on a workflow engine does. Workers do the steps at a
+// [Site].
+//
+// Of a step that is ready the driver tells that it begins ([State.Ready] says how that may
+// fail), calls Begin, has a worker run the loop, an iteration after the other as the state
+// grants them ([State.Granted]), and calls End; where the loop was interrupted, it keeps
+// where it is. A merge is told by events alone. A course that was edited by hand decides
+// wrongly, but no method panics.
 type Course struct {
 	State State        `json:"state"`
 	Tasks []AgreedTask `json:"tasks"`
@@ -37,9 +44,22 @@ type StageEnd struct {
 	Unchecked bool `json:"unchecked,omitempty"`
 }
 
-// Course returns where a run begins that does what was agreed.
+// Course returns where a run begins that does what was agreed, to be worked on by any
+// machine: what is so on this one alone is no part of it, see [ralph.OfMachine].
+//
+// Of runs of a [Pipeline] that are on record it has how the tasks stand, and not what
+// their loops were at: those that were interrupted begin again, and what was verified then
+// cannot be verified again after a merge.
 func (a *Agreed) Course() Course {
-	c := Course{Tasks: a.Tasks, Sent: maps.Clone(a.rejected)}
+	c := Course{Tasks: slices.Clone(a.Tasks), Sent: maps.Clone(a.rejected)}
+	for i := range c.Tasks {
+		c.Tasks[i].Stages = slices.Clone(c.Tasks[i].Stages)
+		for j := range c.Tasks[i].Stages {
+			task := &c.Tasks[i].Stages[j]
+			task.Guarded = maps.Clone(task.Guarded)
+			maps.DeleteFunc(task.Guarded, func(key, _ string) bool { return ralph.OfMachine(key) })
+		}
+	}
 	s := a.State
 	return c.Next(Event{Kind: EventStarted, State: &s})
 }
