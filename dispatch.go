@@ -152,13 +152,19 @@ func (d Dispatch) Heard(b Beat) State {
 // another one. Else the attempt was interrupted, and is made anew; but the third time in a
 // row it counts as a fault, so that an attempt that kills its workers comes to an end.
 func (d Dispatch) Missed(b Beat, why string, now time.Time) Dispatch {
+	if b.Answered != nil && d.State.awaits(*b.Answered) == nil {
+		d.Pending = b.Answered
+	}
 	d.State = d.Heard(b)
-	d.Lost++
+	if b.Host != "" || d.Hosts == nil { // else no worker has begun it: whom it was given to has not heard of it
+		d.Lost++
+	}
 	switch {
 	case d.Lost >= maxLost:
 		return d.end(FaultError, fmt.Sprintf("%d workers in a row were lost with it; the last: %s", d.Lost, why), now)
-	case b.Answered != nil && !d.State.Done() && d.State.awaits(*b.Answered) == nil:
-		d.Pending = b.Answered
+	case d.Hosts == nil && !d.State.Running: // nothing has begun
+		return d
+	case d.Pending != nil && !d.State.Done():
 		return d
 	}
 	return d.end(FaultInterrupted, why, now)

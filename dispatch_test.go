@@ -159,6 +159,17 @@ func TestDispatchMissed(t *testing.T) {
 	if d = begun().Failed("no worker can be reached", now); d.State.Stop != ralph.StopFailed {
 		t.Errorf("failed: %+v", d.State)
 	}
+	fresh := ralph.Dispatch{State: ralph.Start(ralph.Task{ID: "T", Prompt: "do", Limits: ralph.Limits{Retries: -1, Failures: 1}})}
+	if d = fresh.Missed(b, "gone", now); d.State.Attempt != 1 || d.Lost != 1 || d.State.Done() {
+		t.Errorf("lost while it prepared: %+v", d)
+	}
+	if d = d.Missed(b, "gone", now).Missed(b, "gone", now); d.State.Stop != ralph.StopFailed {
+		t.Errorf("lost three times while it prepared: %+v", d)
+	}
+	fresh.State.Running = true // of another driver, whose process has died
+	if d = fresh.Missed(ralph.Beat{}, "it has ended", now); d.State.Attempt != 2 || d.State.Running {
+		t.Errorf("of another driver: %+v", d)
+	}
 	if d = (ralph.Dispatch{State: ralph.Start(ralph.Task{ID: "T", Prompt: "do"})}).Begin(now); d.State.Running {
 		t.Error("an attempt has begun that nothing was prepared for")
 	}
@@ -283,8 +294,8 @@ func TestPulse(t *testing.T) {
 			return nil
 		}
 		ctx, stop, err := ralph.Pulse(t.Context(), time.Minute, tell)
-		if err != nil || len(at) != 1 {
-			t.Fatal(at, err)
+		if err != nil {
+			t.Fatal(err)
 		}
 		<-ctx.Done()
 		stop()

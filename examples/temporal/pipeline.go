@@ -3,10 +3,6 @@ package temporal
 import (
 	"cmp"
 	"context"
-	"errors"
-	"fmt"
-	"maps"
-	"slices"
 	"time"
 
 	enums "go.temporal.io/api/enums/v1"
@@ -17,6 +13,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/tasks/pipeline"
+	"github.com/ralph-loop/ralph/tasks/spec"
 )
 
 const (
@@ -35,42 +32,30 @@ type Pipeline struct {
 	// worker.Options.EnableSessionWorker. Else each iteration may be another worker's,
 	// which has the same disk or, by Worktrees.Remote, what the last one has pushed.
 	Pin bool
-	// Source is told at the end how its tasks stand. nil = nothing is.
-	Source pipeline.Source
 }
 
 // Run does what was agreed, or attaches to what runs under its name, and returns how the
 // tasks stand in the end, with the error of [pipeline.Pipeline.Run]. When ctx is done it
 // detaches.
 func (p *Pipeline) Run(ctx context.Context, a *pipeline.Agreed) (pipeline.State, error) {
-	in := plan{Course: a.Course(), Heartbeat: p.Heartbeat, Pin: p.Pin}
-	for _, t := range in.Course.Tasks {
-		for i := range t.Stages { // what is so on this machine, the workers find out on theirs
-			t.Stages[i].Guarded = maps.Clone(t.Stages[i].Guarded)
-			maps.DeleteFunc(t.Stages[i].Guarded, func(key, _ string) bool { return ralph.OfMachine(key) })
-		}
+	c, err := a.Course(ctx)
+	if err != nil {
+		return a.State, err
 	}
-	for _, t := range a.Tasks {
-		if p.Source == nil || t.Stages == nil {
-			continue
-		}
-		if mine, err := p.Source.Take(ctx, t.Definition.ID); err != nil {
-			return a.State, err
-		} else if !mine {
-			in.Course = in.Course.Next(pipeline.Event{Kind: pipeline.EventAltered, Task: t.Definition.ID, Text: "taken by somebody else"})
-		}
-	}
-	final := a.State
-	err := attach(ctx, p.Client, pipelineType, in, a.State.Parts, &final, client.StartWorkflowOptions{ID: cmp.Or(p.Name, "pipeline"), TaskQueue: p.Queue})
+	final, err := attach(ctx, p.Client, pipelineType, plan{Course: c, Heartbeat: p.Heartbeat, Pin: p.Pin}, a.State.Parts, a.State, p.State, client.StartWorkflowOptions{ID: cmp.Or(p.Name, "pipeline"), TaskQueue: p.Queue})
 	if err != nil {
 		return final, err
 	}
-	for i, sum := range final.Summaries(nil) {
-		if p.Source != nil && a.Tasks[i].Stages != nil {
-			err = errors.Join(err, p.Source.Write(ctx, sum.ID, pipeline.Update{Status: sum.Status, Time: time.Now().UTC()}))
-		}
+	return final, cmp.Or(final.Err(), a.Settle(context.WithoutCancel(ctx), final))
+}
+
+// State returns where a pipeline stands.
+func (p *Pipeline) State(ctx context.Context, name string) (s pipeline.State, err error) {
+	v, err := p.Client.QueryWorkflow(ctx, name, "", QueryState)
+	if err == nil {
+		err = v.Get(&s)
 	}
-	return final, cmp.Or(final.Err(), err)
+	return s, err
 }
 
 // A plan is what the workflow of a pipeline is given, and goes on with.
@@ -84,7 +69,6 @@ type plan struct {
 // A stage is what an iteration of a pipeline has beside others.
 type stage struct {
 	Told    pipeline.Stage    `json:"told"`
-	Once    bool              `json:"once,omitempty"`
 	Pin     bool              `json:"pin,omitempty"`
 	Session []byte            `json:"session,omitempty"` // of the worker that it is pinned to
 	End     pipeline.StageEnd `json:"end,omitzero"`      // so far, without its state
@@ -113,7 +97,8 @@ func (d *driver) on() (_ workflow.Context, err error) {
 	if d.session != nil && workflow.GetSessionInfo(d.session).SessionState == workflow.SessionStateOpen {
 		return d.session, nil
 	}
-	opts := &workflow.SessionOptions{CreationTimeout: time.Minute, ExecutionTimeout: forever}
+	beat := cmp.Or(d.Heartbeat, time.Minute)
+	opts := &workflow.SessionOptions{CreationTimeout: beat, ExecutionTimeout: forever, HeartbeatTimeout: beat}
 	if d.session, err = workflow.RecreateSession(d.ctx, d.Stage.Session, opts); err != nil { // there was none, or its worker is gone
 		opts.CreationTimeout = forever
 		d.session, err = workflow.CreateSession(d.ctx, opts)
@@ -209,12 +194,14 @@ func (p *planner) stage(ctx workflow.Context, step pipeline.Step) {
 	in := was
 	in.State, in.Heartbeat = s, p.Heartbeat
 	if in.Stage == nil {
-		order := p.Course.State.Orders[p.Course.State.Parts[step.Part].Order]
-		in.Stage = &stage{Pin: p.Pin, Once: p.Course.Tasks[step.Part].Once[slices.Index(order, step.Agent)]}
+		in.Stage = &stage{Pin: p.Pin}
 	}
 	in.Stage.Told = told
 	in.State.Loop = workflow.GetInfo(ctx).WorkflowExecution.ID + "/" + step.Loop
-	ctx = workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{WorkflowID: in.State.Loop, WaitForCancellation: true, ParentClosePolicy: enums.PARENT_CLOSE_POLICY_REQUEST_CANCEL})
+	ctx = workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{
+		WorkflowID: in.State.Loop, WaitForCancellation: true, ParentClosePolicy: enums.PARENT_CLOSE_POLICY_REQUEST_CANCEL,
+		TypedSearchAttributes: temporal.NewSearchAttributes(TaskKey.ValueSet(step.Task), AgentKey.ValueSet(step.Agent)),
+	})
 	var last *pipeline.Amount
 	for p.granted(ctx, step, &in, last) {
 		before := in.State
@@ -227,7 +214,7 @@ func (p *planner) stage(ctx workflow.Context, step pipeline.Step) {
 				in.State.Stop = ralph.StopInvalid
 			}
 		}
-		last = &pipeline.Amount{CostUSD: in.State.LastCost, Tokens: tokens(in.State) - tokens(before)}
+		last = pipeline.Used(before, in.State)
 	}
 	in.Stage.End.State, in.Stage.End.Hosts = in.State, in.Hosts
 	p.Course, p.changed = p.Course.End(step, in.Stage.End, last), true
@@ -236,23 +223,20 @@ func (p *planner) stage(ctx workflow.Context, step pipeline.Step) {
 	}
 }
 
-func tokens(s ralph.State) int64 { return s.Usage.InputTokens + s.Usage.OutputTokens }
-
 // granted waits until the next iteration of a stage may begin, and reports whether it does.
 func (p *planner) granted(ctx workflow.Context, step pipeline.Step, in *run, last *pipeline.Amount) bool {
-	ev := pipeline.Event{Kind: pipeline.EventHeld, Task: step.Task, Agent: step.Agent, Loop: step.Loop, Usage: in.State.Usage, Last: last, Blind: in.State.Blind}
+	ev := step.Reserve(pipeline.EventReserve, in.State, last)
 	halted := func() bool {
 		now := p.Course.State
 		return now.Done() || p.full() || now.Stands[step.Part].Phase != pipeline.PhaseRunning || ctx.Err() != nil
 	}
 	if left := in.State.NotBefore().Sub(workflow.Now(ctx)); left > 0 && !in.State.Done() {
-		p.note(ev)
+		p.note(step.Reserve(pipeline.EventHeld, in.State, last))
 		_, _ = workflow.AwaitWithTimeout(ctx, left, halted)
 	}
 	if in.State.Done() || halted() {
 		return false
 	}
-	ev.Kind = pipeline.EventReserve
 	p.note(ev)
 	var l ralph.Limits
 	granted := false
@@ -269,11 +253,10 @@ func (p *planner) granted(ctx workflow.Context, step pipeline.Step, in *run, las
 
 // merge brings a task's branch to the main branch.
 func (p *planner) merge(ctx workflow.Context, step pipeline.Step) {
-	in := merging{step.Task, fmt.Sprintf("Merge %s: %s", step.Task, p.Course.Tasks[step.Part].Definition.Title), p.Course.Verified(step.Part)}
-	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{StartToCloseTimeout: forever, HeartbeatTimeout: cmp.Or(p.Heartbeat, time.Minute),
+	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{StartToCloseTimeout: forever, HeartbeatTimeout: cmp.Or(p.Heartbeat, time.Minute), WaitForCancellation: true,
 		RetryPolicy: &temporal.RetryPolicy{MaximumAttempts: 10}})
 	var m pipeline.SiteMerge
-	err := workflow.ExecuteActivity(ctx, mergeType, in).Get(ctx, &m)
+	err := workflow.ExecuteActivity(ctx, mergeType, p.Course.Tasks[step.Part].Definition, p.Course.Verified(step.Part)).Get(ctx, &m)
 	ev := pipeline.Event{Kind: pipeline.EventMerged, Task: step.Task, Usage: m.Usage, Conflicts: m.Conflicts, Text: m.Rejected}
 	if err != nil {
 		ev.Text = err.Error()
@@ -284,15 +267,8 @@ func (p *planner) merge(ctx workflow.Context, step pipeline.Step) {
 	p.note(ev)
 }
 
-// merging is what the activity of a merge is asked for.
-type merging struct {
-	Task    string              `json:"task"`
-	Message string              `json:"message"`
-	Ends    []pipeline.StageEnd `json:"ends"`
-}
-
 // Merge is the activity that merges a task, once what comes of it is verified.
-func (w *Worker) Merge(ctx context.Context, in merging) (m pipeline.SiteMerge, err error) {
+func (w *Worker) Merge(ctx context.Context, d spec.Definition, ends []pipeline.StageEnd) (m pipeline.SiteMerge, err error) {
 	p := &pulse[[2]string]{}
 	if activity.HasHeartbeatDetails(ctx) {
 		_ = activity.GetHeartbeatDetails(ctx, &p.last)
@@ -302,13 +278,8 @@ func (w *Worker) Merge(ctx context.Context, in merging) (m pipeline.SiteMerge, e
 		return m, err
 	}
 	defer stop()
-	if p.last[1] != "" { // a worker was lost while main was moved
-		if m, done, err := w.site().Finish(ctx, in.Task, p.last[0], p.last[1]); done || err != nil {
-			return m, err
-		}
-	}
-	return w.site().Merge(ctx, in.Task, in.Message, in.Ends, func(from, to string) error {
-		p.set([2]string{from, to})
+	return w.site().Merge(ctx, d.ID, "Merge "+d.ID+": "+d.Title, ends, p.last, func(move [2]string) error {
+		p.set(move)
 		return p.tell(ctx)
 	})
 }

@@ -83,40 +83,43 @@ func (w *Worker) Iterate(ctx context.Context, in run) (out outcome, err error) {
 	defer stop()
 	local, visit := w.Local, (*pipeline.Visit)(nil)
 	if in.Stage != nil {
-		if visit, err = w.site().Enter(ctx, in.State, in.Stage.Told, in.Stage.Once); err != nil {
-			return out, err
+		if visit, err = w.site().Enter(ctx, in.State, in.Stage.Told); err != nil {
+			return out, err // which may be gone the next time
 		}
 		local, in.State = &visit.Local, visit.State
 	}
-	out.Report, err = local.Serve(ctx, in.Dispatch, p.last, func(b ralph.Beat) error {
-		ev := b.Answered
-		if ev == nil {
-			p.set(b)
-			return nil
-		}
-		if visit != nil {
-			if err := visit.Answered(ctx, *ev); err != nil {
-				return err
-			}
-		}
-		b.Answered = w.redact(ev)
-		if p.set(b); ev.Iteration.Claimed || in.State.Task.Always {
-			_ = p.tell(ctx) // or the attempt is made again, should this worker be lost now
-		}
-		return nil
-	})
+	out.Report, err = local.Serve(ctx, in.Dispatch, p.last, func(b ralph.Beat) error { return w.told(ctx, p, visit, b) })
 	if visit != nil && err == nil {
 		end, left := visit.Leave(ctx)
 		out.End, err = &end, left
 	}
-	if err != nil && out.Host == "" {
-		return out, temporal.NewNonRetryableApplicationError(err.Error(), refusedType, err)
-	}
-	if err != nil {
+	switch {
+	case err != nil && out.Host != "":
 		activity.GetLogger(ctx).Error("the attempt counts, but", "error", err)
+	case err != nil && ctx.Err() != nil: // it was ended
+		return out, temporal.NewCanceledError()
+	case err != nil:
+		return out, temporal.NewNonRetryableApplicationError(w.Redactor.String(err.Error()), refusedType, nil)
+	}
+	if out.Learned != nil {
+		out.Learned = w.redact(out.Learned)
 	}
 	out.Iteration = w.redact(&ralph.Event{Kind: ralph.EventIterationEnded, Iteration: out.Iteration}).Iteration
 	return out, nil
+}
+
+// told passes on what is known of an attempt: its answer at once, before it is verified.
+func (w *Worker) told(ctx context.Context, p *pulse[ralph.Beat], visit *pipeline.Visit, b ralph.Beat) (err error) {
+	if b.Answered != nil {
+		b.Answered = w.redact(b.Answered)
+	}
+	if b.Answered != nil && visit != nil {
+		err = visit.Answered(ctx, *b.Answered)
+	}
+	if p.set(b); b.Answered != nil && b.Answered.Iteration.Claimed {
+		_ = p.tell(ctx) // or the attempt is made again, should this worker be lost now
+	}
+	return err
 }
 
 func (w *Worker) site() *pipeline.Site {

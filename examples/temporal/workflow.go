@@ -50,7 +50,7 @@ func (d *driver) drive() error {
 	if err := workflow.SetQueryHandler(d.ctx, QueryState, func() (ralph.State, error) { return d.State, nil }); err != nil {
 		return err
 	}
-	if d.State.Running {
+	if d.State.Running && d.Hosts == nil { // it comes from another driver
 		d.Dispatch = d.Missed(ralph.Beat{}, "the process that ran it has ended", workflow.Now(d.ctx))
 	}
 	from := d.State
@@ -138,7 +138,11 @@ func (d *driver) iterate() error {
 		if timeout != nil && timeout.HasLastHeartbeatDetails() {
 			_ = timeout.LastHeartbeatDetails(&b)
 		}
-		d.Dispatch = d.Missed(b, "nothing was heard of its worker any more: "+b.Host, now)
+		d.Dispatch = d.Missed(b, "nothing was heard any more of its worker "+b.Host, now)
+		if d.session != nil { // the next attempt is another worker's
+			workflow.CompleteSession(d.session)
+			d.session, d.Stage.Session = nil, nil
+		}
 	default:
 		d.Dispatch = d.Failed(err.Error(), now)
 	}
@@ -148,10 +152,11 @@ func (d *driver) iterate() error {
 // index tells how the loop stands, for those who look for it.
 func (d *driver) index() error {
 	var all []temporal.SearchAttributeUpdate
-	if was, ok := workflow.GetTypedSearchAttributes(d.ctx).GetFloat64(CostKey); d.State.Usage.CostUSD != nil && (!ok || was != *d.State.Usage.CostUSD) {
-		all = append(all, CostKey.ValueSet(*d.State.Usage.CostUSD))
+	known, cost := workflow.GetTypedSearchAttributes(d.ctx), d.State.Usage.CostUSD
+	if was, ok := known.GetFloat64(CostKey); cost != nil && (!ok || was != *cost) {
+		all = append(all, CostKey.ValueSet(*cost))
 	}
-	if d.State.Done() {
+	if _, told := known.GetKeyword(StopKey); d.State.Done() && !told {
 		all = append(all, StopKey.ValueSet(string(d.State.Stop)))
 	}
 	if len(all) == 0 {

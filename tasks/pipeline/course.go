@@ -2,11 +2,15 @@ package pipeline
 
 import (
 	"cmp"
+	"context"
+	"errors"
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/plugin"
 	"github.com/ralph-loop/ralph/tasks/spec"
 )
 
@@ -44,24 +48,52 @@ type StageEnd struct {
 	Unchecked bool `json:"unchecked,omitempty"`
 }
 
-// Course returns where a run begins that does what was agreed, to be worked on by any
-// machine: what is so on this one alone is no part of it, see [ralph.OfMachine].
+// Course returns where a run begins that does what was agreed, with the tasks that can be
+// taken. What holds on this machine alone ([ralph.OfMachine]) is not agreed for others.
 //
 // Of runs of a [Pipeline] that are on record it has how the tasks stand, and not what
 // their loops were at: those that were interrupted begin again, and what was verified then
 // cannot be verified again after a merge.
-func (a *Agreed) Course() Course {
-	c := Course{Tasks: slices.Clone(a.Tasks), Sent: maps.Clone(a.rejected)}
-	for i := range c.Tasks {
-		c.Tasks[i].Stages = slices.Clone(c.Tasks[i].Stages)
-		for j := range c.Tasks[i].Stages {
-			task := &c.Tasks[i].Stages[j]
-			task.Guarded = maps.Clone(task.Guarded)
-			maps.DeleteFunc(task.Guarded, func(key, _ string) bool { return ralph.OfMachine(key) })
+func (a *Agreed) Course(ctx context.Context) (Course, error) {
+	s := a.State
+	c := Course{Tasks: slices.Clone(a.Tasks), Sent: maps.Clone(a.rejected)}.Next(Event{Kind: EventStarted, State: &s})
+	for part, t := range c.Tasks {
+		c.Tasks[part].Stages = slices.Clone(t.Stages)
+		for i := range t.Stages {
+			all := maps.Clone(t.Stages[i].Guarded)
+			maps.DeleteFunc(all, func(key, _ string) bool { return ralph.OfMachine(key) })
+			c.Tasks[part].Stages[i].Guarded = all
+		}
+		if t.Stages == nil {
+			continue
+		}
+		var mine bool
+		err := plugin.Call("pipeline: Source.Take", func() (err error) { mine, err = a.p.Source.Take(ctx, t.Definition.ID); return })
+		if err != nil {
+			return c, err
+		}
+		if !mine {
+			c = c.Next(Event{Kind: EventAltered, Task: t.Definition.ID, Text: "taken by somebody else"})
 		}
 	}
-	s := a.State
-	return c.Next(Event{Kind: EventStarted, State: &s})
+	return c, nil
+}
+
+// Settle writes down how the tasks stand that the run has taken, where their source shows
+// it. What somebody else has changed meanwhile stays as it is, which is no error.
+func (a *Agreed) Settle(ctx context.Context, final State) (err error) {
+	for part, sum := range final.Summaries(nil) {
+		if part >= len(a.Tasks) || a.Tasks[part].Stages == nil {
+			continue
+		}
+		wrote := plugin.Call("pipeline: Source.Write", func() error {
+			return a.p.Source.Write(ctx, sum.ID, Update{Status: sum.Status, Time: time.Now().UTC().Round(time.Second)})
+		})
+		if _, altered := errors.AsType[*AlteredError](wrote); !altered {
+			err = errors.Join(err, wrote)
+		}
+	}
+	return err
 }
 
 // Next returns the course after an event, see [State.Next]. That a stage has ended is told
@@ -103,12 +135,28 @@ func (c Course) Begin(step Step, was ralph.State) (ralph.State, Stage) {
 		return ralph.State{V: ralph.Version, Loop: step.Loop, Stop: ralph.StopInvalid, Detail: "nothing is agreed of such a stage"}, Stage{Agent: step.Agent}
 	}
 	told := c.State.brief(step, t.Definition, func(agent string) StageEnd { return c.Ends[step.Task][agent] }, c.Sent[step.Task])
+	told.Once = c.once(step)
 	if step.GoOn && was.V > 0 {
 		return goesOn(was), told
 	}
 	s := c.State.start(step.Part, t.Stages[i])
 	s.Loop = step.Loop
 	return s, told
+}
+
+// Reserve is the event by which the next iteration of a loop is to begin, see
+// [State.Granted], or by which it is held, with what the last one has used. Last is nil if none has
+// ended since it began or went on: then it is what the loop itself expects of the next.
+func (step Step) Reserve(kind Kind, s ralph.State, last *Amount) Event {
+	if cost := cmp.Or(s.LastCost, s.Partial); last == nil && cost != nil { // by which it stops if it is granted less
+		last = &Amount{CostUSD: cost}
+	}
+	return Event{Kind: kind, Task: step.Task, Agent: step.Agent, Loop: step.Loop, Usage: s.Usage, Last: last, Blind: s.Blind}
+}
+
+// Used is what a loop has used from one state to a later one.
+func Used(from, to ralph.State) *Amount {
+	return &Amount{CostUSD: to.LastCost, Tokens: tokens(to.Usage) - tokens(from.Usage)}
 }
 
 // start is the state in which the loop of a task's stage begins. What it has used counts,
@@ -129,8 +177,8 @@ func (c Course) agreed(step Step) (t AgreedTask, stage int) {
 	return c.Tasks[step.Part], c.State.stage(step)
 }
 
-// Once reports whether the stage of a step is a single pass, see [AgreedTask].
-func (c Course) Once(step Step) bool {
+// once reports whether the stage of a step is a single pass, see [AgreedTask].
+func (c Course) once(step Step) bool {
 	t, i := c.agreed(step)
 	return i >= 0 && i < len(t.Once) && t.Once[i]
 }
@@ -143,7 +191,7 @@ func (c Course) End(step Step, end StageEnd, last *Amount) Course {
 	if i < 0 {
 		return c
 	}
-	ev := end.event(step, c.Once(step), "")
+	ev := end.event(step, c.once(step), "")
 	ev.Last, ev.To, ev.Tree = last, end.Commit, end.Tree
 	was := c.State.stand(step.Part).over()
 	if c = c.Next(ev); c.State.stand(step.Part).over()&^was&(1<<i) != 0 {

@@ -1,7 +1,6 @@
 package pipeline_test
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -69,7 +68,11 @@ func engineOf(t *testing.T, p *pipeline.Pipeline, seed uint64, sites ...*pipelin
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &engine{T: t, Rand: rand.New(rand.NewPCG(seed, 3)), recordOf: recordOf{Course: a.Course()}, sites: sites, known: map[string]bool{}}
+	course, err := a.Course(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &engine{T: t, Rand: rand.New(rand.NewPCG(seed, 3)), recordOf: recordOf{Course: course}, sites: sites, known: map[string]bool{}}
 }
 
 func (e *engine) phase(part int) pipeline.Phase { return e.Course.State.Stands[part].Phase }
@@ -128,8 +131,7 @@ func (e *engine) begin(step pipeline.Step) {
 	if step.Kind == pipeline.StepStage {
 		if was := e.Loops[step.Loop]; was != nil {
 			*j = *was
-			j.Step = step
-			j.Last = &pipeline.Amount{CostUSD: cmp.Or(j.D.State.LastCost, j.D.State.Partial)} // what the loop itself expects
+			j.Step, j.Last = step, nil
 		}
 		j.D.State, j.Told = e.Course.Begin(step, j.D.State)
 	}
@@ -146,12 +148,12 @@ func (e *engine) stage(j *job) bool {
 		e.serve(j)
 		if j.D.State.Done() || j.D.State.Iteration != before.Iteration {
 			j.Before = nil
-			j.Last = &pipeline.Amount{CostUSD: j.D.State.LastCost, Tokens: j.D.State.Usage.InputTokens - before.Usage.InputTokens}
+			j.Last = pipeline.Used(*before, j.D.State)
 		}
 		return false
 	}
 	if !j.D.State.Done() && !e.Course.State.Done() && e.phase(j.Step.Part) == pipeline.PhaseRunning {
-		e.note(pipeline.Event{Kind: pipeline.EventReserve, Task: j.Step.Task, Agent: j.Step.Agent, Loop: j.Step.Loop, Usage: j.D.State.Usage, Last: j.Last, Blind: j.D.State.Blind})
+		e.note(j.Step.Reserve(pipeline.EventReserve, j.D.State, j.Last))
 		l, granted := e.Course.State.Granted(j.Step.Task, j.D.State)
 		if !granted {
 			return false
@@ -200,7 +202,7 @@ func (e *engine) serve(j *job) {
 	defer die()
 	b := ralph.Beat{Host: site.Host, Mark: ralph.NewMark()}
 	last := b
-	v, err := site.Enter(ctx, in.State, j.Told, e.Course.Once(j.Step))
+	v, err := site.Enter(ctx, in.State, j.Told)
 	if e.entered != nil {
 		e.entered(j, err)
 	}
@@ -252,27 +254,17 @@ func (e *engine) merge(j *job) bool {
 	e.Helper()
 	site := e.sites[e.IntN(len(e.sites))]
 	lost, told, dies := e.IntN(10) < e.loss, e.IntN(2) == 0, e.IntN(2) == 0
-	var m pipeline.SiteMerge
-	var err error
-	done := false
-	if j.Moving[1] != "" {
-		if m, done, err = site.Finish(e.Context(), j.Step.Task, j.Moving[0], j.Moving[1]); err != nil {
-			e.Fatal(err)
+	m, err := site.Merge(e.Context(), j.Step.Task, "Merge "+j.Step.Task, e.Course.Verified(j.Step.Part), j.Moving, func(move [2]string) error {
+		if !lost || told {
+			j.Moving = move
 		}
-	}
-	if !done {
-		m, err = site.Merge(e.Context(), j.Step.Task, "Merge "+j.Step.Task, e.Course.Verified(j.Step.Part), func(from, to string) error {
-			if !lost || told {
-				j.Moving = [2]string{from, to}
-			}
-			if lost && (dies || !told) { // what is not on record does not happen
-				return errors.New("killed")
-			}
-			return nil
-		})
-		if lost {
-			return false
+		if lost && (dies || !told) { // what is not on record does not happen
+			return errors.New("killed")
 		}
+		return nil
+	})
+	if lost {
+		return false
 	}
 	ev := pipeline.Event{Kind: pipeline.EventMerged, Task: j.Step.Task, Usage: m.Usage, Conflicts: m.Conflicts, Text: m.Rejected}
 	if err != nil {

@@ -358,8 +358,12 @@ func TestCourseMachine(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	c, err := a.Course(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
 	want := map[string]string{"//exam/x": "3"}
-	if got := a.Course().Tasks[0].Stages[0].Guarded; cmp.Diff(want, got) != "" || len(a.Tasks[0].Stages[0].Guarded) != 4 {
+	if got := c.Tasks[0].Stages[0].Guarded; cmp.Diff(want, got) != "" || len(a.Tasks[0].Stages[0].Guarded) != 4 {
 		t.Errorf("the course has %v, this machine %v", got, a.Tasks[0].Stages[0].Guarded)
 	}
 }

@@ -24,7 +24,7 @@ func ExampleCourse() {
 	site := pipeline.Site{Local: &ralph.Local{Runner: ralph.Replay("<promise>COMPLETE</promise>"), Verifier: verify.String{}}}
 	ctx := context.Background()
 	serve := func(d ralph.Dispatch, told pipeline.Stage) (ralph.Report, pipeline.StageEnd, error) {
-		v, err := site.Enter(ctx, d.State, told, false)
+		v, err := site.Enter(ctx, d.State, told)
 		if err != nil {
 			return ralph.Report{}, pipeline.StageEnd{}, err
 		}

@@ -61,6 +61,7 @@ type Stage struct {
 	Before     []Record // of the stages before it, in their order
 	Feedback   string   // why a later stage sent the task back to this one; "" = none did
 	From       string   // the agent of that stage
+	Once       bool     // it is a single pass, see [AgreedTask]
 }
 
 // A Record is what is known of a stage that is over, not what its agent said.

@@ -38,10 +38,9 @@ type Visit struct {
 }
 
 // Enter makes a stage ready for its next iteration, which begins with s: its worktree, its
-// agent, and what that is told. Once says that the stage is a single pass, see [Course.Once].
-// An error may be gone the next time, or on another worker. A mistake in what was agreed,
+// agent, and what that is told. An error may be gone the next time, or on another worker. A mistake in what was agreed,
 // such as a runner that cannot be had, is none: [ralph.Local.Serve] tells it.
-func (p *Site) Enter(ctx context.Context, s ralph.State, told Stage, once bool) (*Visit, error) {
+func (p *Site) Enter(ctx context.Context, s ralph.State, told Stage) (*Visit, error) {
 	v := &Visit{Local: *p.Local, State: s, site: p, told: told}
 	place := Place{Task: s.Task.ID, Dir: s.Task.Dir}
 	dir := place.Dir
@@ -65,7 +64,7 @@ func (p *Site) Enter(ctx context.Context, s ralph.State, told Stage, once bool) 
 	if v.Local.Prompt, err = p.Roles.Prompt(dir, told); err != nil {
 		v.Local.Runner = refused{err}
 	}
-	if once && !evidence(p.Local.Verifier, s.Task) {
+	if told.Once && !evidence(p.Local.Verifier, s.Task) {
 		v.end.Unchecked, v.Local.Verifier = true, unchecked()
 	}
 	return v, nil
@@ -139,10 +138,18 @@ func (v *Visit) keep(ctx context.Context) (tree string, err error) {
 // verified with, or their verifiers, who are asked again then, agree to that. The worktree
 // is removed then. That they do not, and a conflict, is no error. Ends are those that
 // [Course.Verified] has. What is so on one machine is held to be as it was when the stage
-// began on this one; if it never was here, as it is now.
-func (p *Site) Merge(ctx context.Context, task, message string, ends []StageEnd, moving func(from, to string) error) (SiteMerge, error) {
+// began on this one; if it never was here, as it is now. Moved is what moving was told last
+// by a process that was killed in it: that merge is brought to its end first.
+func (p *Site) Merge(ctx context.Context, task, message string, ends []StageEnd, moved [2]string, moving func(move [2]string) error) (SiteMerge, error) {
 	if p.Trees == nil {
 		return SiteMerge{}, errors.New("pipeline: there are no worktrees to merge from: Site has no Trees")
+	}
+	if moved != [2]string{} {
+		if err := p.Trees.Finish(ctx, moved[0], moved[1]); err == nil {
+			return SiteMerge{Merge: Merge{Commit: moved[1]}, Stays: p.leave(ctx, task)}, nil
+		} else if !errors.Is(err, ErrOvertaken) {
+			return SiteMerge{}, err
+		}
 	}
 	var out SiteMerge
 	var err error
@@ -154,7 +161,7 @@ func (p *Site) Merge(ctx context.Context, task, message string, ends []StageEnd,
 		used, err := again{p.Trees.repo, *p.Local}.verify(ctx, ends, t, head, from, m)
 		out.Usage = out.Usage.Add(used)
 		return err
-	}, moving)
+	}, func(from, to string) error { return moving([2]string{from, to}) })
 	if un, is := errors.AsType[*unmergedError](err); is {
 		out.Rejected, err = un.reason, nil
 	}
@@ -195,19 +202,6 @@ func (p *Site) here(ctx context.Context, ends []StageEnd, dir, tree string) (all
 		all = append(all, end)
 	}
 	return all, nil
-}
-
-// Finish brings a merge to its end that was killed after moving was told, see
-// [Worktrees.Finish]: then Merge must not be called again. It is false if the main branch
-// has gone another way, and the task is to be merged anew.
-func (p *Site) Finish(ctx context.Context, task, from, to string) (SiteMerge, bool, error) {
-	if err := p.Trees.Finish(ctx, from, to); err != nil {
-		if errors.Is(err, ErrOvertaken) {
-			err = nil
-		}
-		return SiteMerge{}, false, err
-	}
-	return SiteMerge{Merge: Merge{Commit: to}, Stays: p.leave(ctx, task)}, true, nil
 }
 
 // leave removes the worktree of a task that was merged, or says why it stays.

@@ -196,7 +196,7 @@ func TestSiteRefused(t *testing.T) {
 	}
 	serve := func(told pipeline.Stage) error {
 		t.Helper()
-		v, err := site.Enter(t.Context(), s, told, false)
+		v, err := site.Enter(t.Context(), s, told)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -223,11 +223,11 @@ func TestSiteRefused(t *testing.T) {
 		t.Errorf("a specification that leaves the workspace: %v", err)
 	}
 	site.Trees = &pipeline.Worktrees{Dir: dir}
-	if _, err := site.Enter(t.Context(), s, told, false); err == nil {
+	if _, err := site.Enter(t.Context(), s, told); err == nil {
 		t.Error("worktrees that are not open are no error")
 	}
 	site.Trees = nil
-	if _, err := site.Merge(t.Context(), "T1", "m", nil, nil); err == nil {
+	if _, err := site.Merge(t.Context(), "T1", "m", nil, [2]string{}, nil); err == nil {
 		t.Error("a merge without worktrees")
 	}
 }
@@ -246,9 +246,9 @@ func TestSitePrepared(t *testing.T) {
 		} else {
 			dir = repo(t, files)
 		}
-		a := &agents{}
+		a, calls := &agents{}, 0
 		a.do = func(ctx context.Context, req ralph.Request) (string, error) {
-			if req.Iteration == 1 {
+			if calls++; calls == 1 {
 				writeAll(t, req.Dir, map[string]string{"check.sh": "true\n"})
 				return claim(req), nil
 			}

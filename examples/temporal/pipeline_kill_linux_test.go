@@ -1,0 +1,131 @@
+package temporal_test
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"testing"
+	"time"
+)
+
+// lives reports whether a process of the test's agents lives.
+func (y *yard) lives(pid int) bool {
+	env, _ := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
+	return bytes.Contains(env, []byte(agentName+"="+y.Name()+"\x00"))
+}
+
+// halts is an agent whose coder leaves a file in its first iteration, and in its second
+// another one, and comes to no end: also not a process in a session of its own.
+const halts = `log sees $n $(ls)
+case "$n" in
+"A coder 1.1") echo 1 >one; says 'not yet' ;;
+"A coder 2.1") echo 2 >half; works; setsid sleep 301 >/dev/null 2>&1 </dev/null & log pid $$; log pid $!; log works; sleep 302 ;;
+*) echo $agent >$task.$agent; claims ;;
+esac`
+
+// halted waits until the coder works, and returns its processes.
+func (y *yard) halted() (pids []int) {
+	y.Helper()
+	y.logged("works")
+	for _, text := range y.wrote("pid ") {
+		pid, _ := strconv.Atoi(text)
+		if pids = append(pids, pid); !y.lives(pid) {
+			y.Errorf("the process %d is none of the agent's", pid)
+		}
+	}
+	until(y.T, "the usage", func() bool {
+		s, err := y.loop.State(within(y.T), y.queue+"/A.coder")
+		return err == nil && s.Usage.InputTokens == 300
+	})
+	if len(pids) != 2 {
+		y.Errorf("the agent's processes are %v", pids)
+	}
+	return pids
+}
+
+// gone waits for the end of processes.
+func (y *yard) gone(pids []int) {
+	y.Helper()
+	for _, pid := range pids {
+		until(y.T, "the end of the agent", func() bool { return !y.lives(pid) })
+	}
+}
+
+// TestPipelineKilled: a stage whose worker is killed goes on at another, with what lies in
+// the folder, or what was pushed.
+func TestPipelineKilled(t *testing.T) {
+	for _, tt := range []struct {
+		name        string
+		pin, remote bool
+		sees        string
+	}{{"one folder", false, false, "README half one"}, {"session", true, false, "README half one"}, {"clones", false, true, "README one"}} {
+		t.Run(tt.name, func(t *testing.T) {
+			y := newYard(t, 3*time.Second, "A", halts)
+			if y.run.Pin = tt.pin; tt.remote {
+				y.clones("a", "b")
+			}
+			one := y.worker("a")
+			c := y.begin()
+			pids := y.halted()
+			one.kill()
+			y.gone(pids)
+			y.worker("b")
+			c.verified()
+			y.ran("A coder 1.1", "A coder 2.1", "A coder 2.2", "A reviewer 1.1")
+			if sees := y.wrote("sees A coder 2.2 "); len(sees) != 1 || sees[0] != tt.sees {
+				t.Errorf("the second worker's agent sees %q, want %q", sees, tt.sees)
+			}
+			if u := c.state.Settled; u.InputTokens != 200+100+200+200 {
+				t.Errorf("it used %+v", u)
+			}
+		})
+	}
+}
+
+// killing is a git that kills its worker once, at a command.
+const killing = `#!/bin/sh
+case "$*" in *%s*)
+	[ -e "$MARKS/killed" ] || { [ -z %q ] || %[3]s "$@"; : >"$MARKS/killed"; kill -9 $PPID; } ;;
+esac
+exec %[3]s "$@"
+`
+
+// TestPipelineKilledMerge: a merge whose worker is killed in it comes to its end once, also
+// when the next one has done something else before.
+func TestPipelineKilledMerge(t *testing.T) {
+	git, err := exec.LookPath("git")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		name, command, after string
+		remote               bool
+	}{
+		{"before it is made", "merge-tree", "", false},
+		{"before main moves", `"update-ref -m ralph: merge"`, "", false},
+		{"when main has moved", `"update-ref -m ralph: merge"`, "1", false},
+		{"before main is pushed", ":refs/heads/main", "", true},
+		{"when main is pushed", ":refs/heads/main", "1", true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			y := newYard(t, 2*time.Second, "A B:A", makes)
+			if tt.remote {
+				y.clones("a", "b")
+			}
+			bin := filepath.Dir(write(t, filepath.Join(filepath.Dir(y.log), "bin", "git"), fmt.Sprintf(killing, tt.command, tt.after, git)))
+			path := "PATH=" + bin + ":" + os.Getenv("PATH")
+			one := y.worker("a", path)
+			c := y.begin()
+			<-one.ended
+			y.worker("b", path)
+			c.verified()
+			y.ran("A coder 1.1", "A reviewer 1.1", "B coder 1.1", "B reviewer 1.1")
+			if got := y.names(); got != "A.coder A.reviewer B.coder B.reviewer" {
+				t.Errorf("main has %s", got)
+			}
+		})
+	}
+}
