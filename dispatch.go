@@ -156,7 +156,9 @@ func (d Dispatch) Missed(b Beat, why string, now time.Time) Dispatch {
 		d.Pending = b.Answered
 	}
 	d.State = d.Heard(b)
-	d.Lost++
+	if b.Host != "" || d.Hosts == nil { // else no worker has begun it: whom it was given to has not heard of it
+		d.Lost++
+	}
 	switch {
 	case d.Lost >= maxLost:
 		return d.end(FaultError, fmt.Sprintf("%d workers in a row were lost with it; the last: %s", d.Lost, why), now)
@@ -256,7 +258,7 @@ func (l *Local) prepareHere(ctx context.Context, s State, host string, first boo
 			r.Here[key] = sum
 		}
 	}
-	if !first || s.Prepared {
+	if !first || s.Prepared || s.Base != "" { // not by Begun: a worker may have been lost, or have failed, before it was prepared
 		return r, nil
 	}
 	maps.DeleteFunc(ready.Task.Guarded, func(key, _ string) bool { _, is := r.Here[key]; return is })

@@ -107,7 +107,12 @@ func newPark(t *testing.T, heartbeat time.Duration) *park {
 // stop.
 func (p *park) work(w temporal.Worker) (stop func()) {
 	p.Helper()
-	r := worker.New(p.loop.Client, p.queue, worker.Options{WorkerStopTimeout: 20 * time.Second, StickyScheduleToStartTimeout: time.Second, EnableSessionWorker: w.Trees != nil})
+	return p.workAs(w, worker.Options{WorkerStopTimeout: 20 * time.Second, StickyScheduleToStartTimeout: time.Second, EnableSessionWorker: w.Trees != nil})
+}
+
+func (p *park) workAs(w temporal.Worker, options worker.Options) (stop func()) {
+	p.Helper()
+	r := worker.New(p.loop.Client, p.queue, options)
 	if err := w.Register(r); err != nil {
 		p.Fatal(err)
 	}
@@ -197,6 +202,14 @@ func (p *park) start(name string, t ralph.Task) ralph.State {
 type wire struct {
 	net.Listener
 	gate sync.RWMutex
+}
+
+// cut cuts it until the test is over, or it is mended.
+func (w *wire) cut(t *testing.T) (mend func()) {
+	w.gate.Lock()
+	mend = sync.OnceFunc(w.gate.Unlock)
+	t.Cleanup(mend)
+	return mend
 }
 
 // newWire makes one, which ends with the test.

@@ -42,12 +42,20 @@ func (p *Pipeline) Run(ctx context.Context, a *pipeline.Agreed) (pipeline.State,
 	if err != nil {
 		return a.State, err
 	}
-	final := a.State
-	err = attach(ctx, p.Client, pipelineType, plan{Course: c, Heartbeat: p.Heartbeat, Pin: p.Pin}, a.State.Parts, &final, client.StartWorkflowOptions{ID: cmp.Or(p.Name, "pipeline"), TaskQueue: p.Queue})
+	final, err := attach(ctx, p.Client, pipelineType, plan{Course: c, Heartbeat: p.Heartbeat, Pin: p.Pin}, a.State.Parts, a.State, p.State, client.StartWorkflowOptions{ID: cmp.Or(p.Name, "pipeline"), TaskQueue: p.Queue})
 	if err != nil {
 		return final, err
 	}
 	return final, cmp.Or(final.Err(), a.Settle(context.WithoutCancel(ctx), final))
+}
+
+// State returns where a pipeline stands.
+func (p *Pipeline) State(ctx context.Context, name string) (s pipeline.State, err error) {
+	v, err := p.Client.QueryWorkflow(ctx, name, "", QueryState)
+	if err == nil {
+		err = v.Get(&s)
+	}
+	return s, err
 }
 
 // A plan is what the workflow of a pipeline is given, and goes on with.

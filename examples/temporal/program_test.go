@@ -13,6 +13,7 @@ import (
 
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/examples/temporal"
@@ -32,6 +33,7 @@ type machine struct {
 	Agent          string   // a shell script
 	Check          string   // a line of shell that verifies; "" = the agent's word is enough
 	Guard          []string // what the verifier guards
+	Hands          bool     // it makes attempts, one at a time, and runs no workflows
 	Dir, Remote    string   // of a pipeline; "" = loops alone
 }
 
@@ -44,6 +46,11 @@ says() { printf '{"type":"result","subtype":"success","is_error":false,"result":
 claims() { says 'Done.\n<promise>COMPLETE</promise>'; }
 log agent $n
 `
+
+// hands registers no workflows.
+type hands struct{ worker.Registry }
+
+func (hands) RegisterWorkflowWithOptions(any, workflow.RegisterOptions) {}
 
 func workerProgram(text string) error {
 	var m machine
@@ -62,14 +69,22 @@ func workerProgram(text string) error {
 			return fmt.Sprintf("%d.%d\n%s\n", s.Iteration, s.Attempt, s.Prompt()), nil
 		},
 	}
-	w := worker.New(c, m.Queue, worker.Options{WorkerStopTimeout: 20 * time.Second, StickyScheduleToStartTimeout: time.Second, EnableSessionWorker: m.Dir != ""})
+	options := worker.Options{WorkerStopTimeout: 20 * time.Second, StickyScheduleToStartTimeout: time.Second, EnableSessionWorker: m.Dir != "", DisableWorkflowWorker: m.Hands}
+	if m.Hands {
+		options.MaxConcurrentActivityTaskPollers = 1
+	}
+	w := worker.New(c, m.Queue, options)
 	own := &temporal.Worker{Local: l, Host: m.Host}
 	if m.Dir != "" {
 		if err := m.site(own); err != nil {
 			return err
 		}
 	}
-	if err := own.Register(w); err != nil {
+	var r worker.Registry = w
+	if m.Hands {
+		r = hands{w}
+	}
+	if err := own.Register(r); err != nil {
 		return err
 	}
 	if err := w.Start(); err != nil {

@@ -301,7 +301,7 @@ func TestAnew(t *testing.T) {
 // TestLost: a worker that was lost before anything began has cost no attempt, and one
 // that is lost again and again ends the loop.
 func TestLost(t *testing.T) {
-	gone := sdk.NewHeartbeatTimeoutError()
+	gone := sdk.NewHeartbeatTimeoutError(map[string]string{"host": "a"})
 	prepared := map[string]any{"host": "a", "prepared": map[string]any{"prepared": true, "task": map[string]any{"guarded": map[string]string{"x_test.go": "1"}}}}
 	attempt := func(n int) map[string]any {
 		return map[string]any{"host": "a", "iteration": ralph.Iteration{Number: 1, Attempt: n, Outcome: ralph.OutcomeSuccess, Claimed: true, Verdict: ralph.Pass()}}

@@ -24,12 +24,13 @@ import (
 
 // What every loop is found by, in the Temporal service, which must know these names: see
 // the README. RalphStop is why a loop has stopped, RalphCost what it has cost, in US
-// dollars, as far as that is known.
+// dollars, as far as that is known, and RalphSum a hash of what was agreed.
 var (
 	TaskKey  = temporal.NewSearchAttributeKeyKeyword("RalphTask")
 	AgentKey = temporal.NewSearchAttributeKeyKeyword("RalphAgent")
 	StopKey  = temporal.NewSearchAttributeKeyKeyword("RalphStop")
 	CostKey  = temporal.NewSearchAttributeKeyFloat64("RalphCost")
+	SumKey   = temporal.NewSearchAttributeKeyKeyword("RalphSum")
 )
 
 // The workflow's signals, and what they carry, and its query, which returns a
@@ -80,47 +81,44 @@ func (l *Loop) Run(ctx context.Context, s ralph.State) (ralph.State, error) {
 func (l *Loop) run(ctx context.Context, s ralph.State, reuse enums.WorkflowIdReusePolicy) (ralph.State, error) {
 	sum := s.Task
 	sum.Limits, sum.Guarded = ralph.Limits{}, nil // they may be changed
-	final := s
-	return final, attach(ctx, l.Client, loopType, run{Dispatch: ralph.Dispatch{State: s}, Heartbeat: l.Heartbeat}, sum, &final, client.StartWorkflowOptions{
+	return attach(ctx, l.Client, loopType, run{Dispatch: ralph.Dispatch{State: s}, Heartbeat: l.Heartbeat}, sum, s, l.State, client.StartWorkflowOptions{
 		ID: s.Loop, TaskQueue: l.Queue, WorkflowIDReusePolicy: reuse, StaticSummary: s.Task.Title,
-		TypedSearchAttributes: temporal.NewSearchAttributes(TaskKey.ValueSet(s.Task.ID), AgentKey.ValueSet(s.Task.Agent)),
-	})
+	}, TaskKey.ValueSet(s.Task.ID), AgentKey.ValueSet(s.Task.Agent))
 }
 
 // attach starts a workflow, or finds that of the same name, which must be of the same
 // thing, and waits for what it returns in the end, or for ctx, and then asks where it
 // stands.
-func attach[In, Of, S any](ctx context.Context, c client.Client, kind string, in In, of Of, s *S, opts client.StartWorkflowOptions) error {
+func attach[In, Of, S any](ctx context.Context, c client.Client, kind string, in In, of Of, s S, now func(ctx context.Context, name string) (S, error), opts client.StartWorkflowOptions, found ...temporal.SearchAttributeUpdate) (S, error) {
 	text, err := json.Marshal(of)
 	if err != nil {
-		return fmt.Errorf("temporal: %q: %w", opts.ID, err)
+		return s, fmt.Errorf("temporal: %q: %w", opts.ID, err)
 	}
-	opts.WorkflowIDConflictPolicy, opts.StaticDetails = enums.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING, fmt.Sprintf("sha256:%x", sha256.Sum256(text))
+	sum := fmt.Sprintf("%x", sha256.Sum256(text))
+	opts.WorkflowIDConflictPolicy, opts.TypedSearchAttributes = enums.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING, temporal.NewSearchAttributes(append(found, SumKey.ValueSet(sum))...)
 	h, err := c.ExecuteWorkflow(ctx, opts, kind, in)
 	if err != nil {
-		return fmt.Errorf("temporal: %q cannot be started: %w", opts.ID, err)
+		return s, fmt.Errorf("temporal: %q cannot be started: %w", opts.ID, err)
 	}
 	desc, err := c.DescribeWorkflow(ctx, opts.ID, h.GetRunID())
 	if err != nil {
-		return fmt.Errorf("temporal: %q: %w", opts.ID, err)
+		return s, fmt.Errorf("temporal: %q: %w", opts.ID, err)
 	}
-	if was, err := desc.GetStaticDetails(); err != nil || was != opts.StaticDetails {
-		return errors.Join(fmt.Errorf("temporal: the workflow %q is of something else: give this one another name", opts.ID), err)
+	if was, _ := desc.TypedSearchAttributes.GetKeyword(SumKey); was != sum {
+		return s, fmt.Errorf("temporal: the workflow %q is of another task: give this one another name", opts.ID)
 	}
-	if err = h.Get(ctx, s); ctx.Err() == nil {
-		return err
+	if err = h.Get(ctx, &s); ctx.Err() == nil {
+		return s, err
 	}
 	cause := context.Cause(ctx)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 	defer cancel()
 	if errors.Is(cause, ralph.ErrCancelled) && c.SignalWorkflow(ctx, opts.ID, "", SignalCancel, cause.Error()) == nil {
-		return h.Get(ctx, s)
+		err = h.Get(ctx, &s)
+		return s, err
 	}
-	v, err := c.QueryWorkflow(ctx, opts.ID, "", QueryState)
-	if err == nil {
-		err = v.Get(s)
-	}
-	return errors.Join(cause, err)
+	s, err = now(ctx, opts.ID)
+	return s, errors.Join(cause, err)
 }
 
 // State returns where a loop stands, also with what its attempt has used by now.

@@ -83,16 +83,12 @@ func (w *Worker) Iterate(ctx context.Context, in run) (out outcome, err error) {
 	defer stop()
 	local, visit := w.Local, (*pipeline.Visit)(nil)
 	if in.Stage != nil {
-		if visit, err = w.site().Enter(ctx, in.State, in.Stage.Told); err != nil && !errors.Is(err, pipeline.ErrBroken) {
+		if visit, err = w.site().Enter(ctx, in.State, in.Stage.Told); err != nil {
 			return out, err // which may be gone the next time
 		}
-	}
-	if visit != nil {
 		local, in.State = &visit.Local, visit.State
 	}
-	if err == nil {
-		out.Report, err = local.Serve(ctx, in.Dispatch, p.last, func(b ralph.Beat) error { return w.told(ctx, p, visit, b) })
-	}
+	out.Report, err = local.Serve(ctx, in.Dispatch, p.last, func(b ralph.Beat) error { return w.told(ctx, p, visit, b) })
 	if visit != nil && err == nil {
 		end, left := visit.Leave(ctx)
 		out.End, err = &end, left

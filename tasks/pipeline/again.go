@@ -12,6 +12,11 @@ import (
 	"github.com/ralph-loop/ralph/internal/git"
 )
 
+// A preparer is a verifier that prepares a task, see [ralph.Verifier].
+type preparer interface {
+	Prepare(context.Context, ralph.Task) (ralph.Task, error)
+}
+
 // again verifies what comes of a merge.
 type again struct {
 	repo  *git.Repo
@@ -76,9 +81,7 @@ func (a again) stage(ctx context.Context, end StageEnd, t *git.Tree, head, from 
 // guarded are the hashes that hold for a merge: those of the stage, and where the main
 // branch has changed something since, those of what it is there.
 func (a again) guarded(ctx context.Context, task ralph.Task, t *git.Tree, base, head string) (map[string]string, error) {
-	p, ok := a.local.Verifier.(interface {
-		Prepare(context.Context, ralph.Task) (ralph.Task, error)
-	})
+	p, ok := a.local.Verifier.(preparer)
 	all := task.Guarded
 	if !ok || len(all) == 0 || base == head {
 		return all, nil

@@ -21,10 +21,10 @@ import (
 type Course struct {
 	State State        `json:"state"`
 	Tasks []AgreedTask `json:"tasks"`
-	// Ends says by task and agent how the last loop of a stage has ended; those of a task
-	// that was merged are left out.
+	// Ends says by task and agent how the loops have ended of the stages that are over.
+	// Those of a task of which nothing more runs in this course are left out.
 	Ends map[string]map[string]StageEnd `json:"ends,omitempty"`
-	// Sent has by task the event that has last sent it back, or kept it from the main branch.
+	// Sent has by task the event that has last sent it back, as long as that counts.
 	Sent map[string]Event `json:"sent,omitempty"`
 }
 
@@ -88,13 +88,27 @@ func (a *Agreed) Settle(ctx context.Context, final State) (err error) {
 // Next returns the course after an event, see [State.Next]. That a stage has ended is told
 // by [Course.End].
 func (c Course) Next(ev Event) Course {
-	c.State = c.State.Next(ev)
-	if ev.rejects() {
+	was := c.State
+	if c.State = was.Next(ev); c.State.sends(was, ev) {
 		c.Sent = with(c.Sent, ev.Task, ev)
 	}
-	if part := c.State.Find(ev.Task); ev.Kind == EventMerged && part >= 0 && c.State.Stands[part].Phase == PhaseDone {
-		c.Ends = maps.Clone(c.Ends)
-		delete(c.Ends, ev.Task)
+	return c.tidy(ev.Task)
+}
+
+// tidy leaves out what no step of a task needs any more.
+func (c Course) tidy(task string) Course {
+	part := c.State.Find(task)
+	now := c.State.stand(part)
+	if part >= 0 && now.Phase > PhaseMerging {
+		c.Ends, c.Sent = without(c.Ends, task), without(c.Sent, task)
+	}
+	for i, agent := range c.State.order(part) {
+		if _, known := c.Ends[task][agent]; known && now.over()&(1<<i) == 0 {
+			c.Ends = with(c.Ends, task, without(c.Ends[task], agent))
+		}
+	}
+	if len(c.Ends[task]) == 0 {
+		c.Ends = without(c.Ends, task)
 	}
 	return c
 }
@@ -102,14 +116,19 @@ func (c Course) Next(ev Event) Course {
 // Begin returns the state in which the loop of a stage begins, and what its prompt is made
 // of. Was is where the loop was interrupted, if the step goes on with one; else it is not
 // looked at. The loop's name is the driver's to set: [State.Loop] says what it ends in.
+//
+// The loop of a step that is none of this course is done, with [ralph.StopInvalid].
 func (c Course) Begin(step Step, was ralph.State) (ralph.State, Stage) {
-	t := c.Tasks[step.Part]
+	t, i := c.agreed(step)
+	if i < 0 || i >= len(t.Stages) {
+		return ralph.State{V: ralph.Version, Loop: step.Loop, Stop: ralph.StopInvalid, Detail: "nothing is agreed of such a stage"}, Stage{Agent: step.Agent}
+	}
 	told := c.State.brief(step, t.Definition, func(agent string) StageEnd { return c.Ends[step.Task][agent] }, c.Sent[step.Task])
-	told.Once = t.Once[c.State.stage(step)]
+	told.Once = c.once(step)
 	if step.GoOn && was.V > 0 {
 		return goesOn(was), told
 	}
-	s := ralph.Start(t.Stages[c.State.stage(step)])
+	s := c.State.start(step.Part, t.Stages[i])
 	s.Loop = step.Loop
 	return s, told
 }
@@ -125,12 +144,45 @@ func Used(from, to ralph.State) *Amount {
 	return &Amount{CostUSD: to.LastCost, Tokens: tokens(to.Usage) - tokens(from.Usage)}
 }
 
-// End returns the course after a stage whose loop has ended, or was interrupted.
+// start is the state in which the loop of a task's stage begins. What it has used counts,
+// though nobody knows where it was.
+func (s State) start(part int, task ralph.Task) ralph.State {
+	loop := ralph.Start(task)
+	if live := s.running(part); live >= 0 {
+		loop.Usage = ralph.Usage{}.Add(s.Running[live].Used)
+	}
+	return loop
+}
+
+// agreed is the task of a step, and the index of its stage; -1 = there is none.
+func (c Course) agreed(step Step) (t AgreedTask, stage int) {
+	if step.Part < 0 || step.Part >= min(len(c.Tasks), len(c.State.Parts)) || c.State.Parts[step.Part].ID != step.Task {
+		return t, -1
+	}
+	return c.Tasks[step.Part], c.State.stage(step)
+}
+
+// once reports whether the stage of a step is a single pass, see [AgreedTask].
+func (c Course) once(step Step) bool {
+	t, i := c.agreed(step)
+	return i >= 0 && i < len(t.Once) && t.Once[i]
+}
+
+// End returns the course after a stage whose loop has ended, or was interrupted: with where
+// the loop is then. Last is what its last iteration has used, nil = none has ended. A stage
+// that does not run, or whose end was told, changes nothing.
 func (c Course) End(step Step, end StageEnd, last *Amount) Course {
-	ev := end.event(step, c.Tasks[step.Part].Once[c.State.stage(step)], end.State.Feedback)
+	_, i := c.agreed(step)
+	if i < 0 {
+		return c
+	}
+	ev := end.event(step, c.once(step), "")
 	ev.Last, ev.To, ev.Tree = last, end.Commit, end.Tree
-	c.Ends = with(c.Ends, step.Task, with(c.Ends[step.Task], step.Agent, end))
-	return c.Next(ev)
+	was := c.State.stand(step.Part).over()
+	if c = c.Next(ev); c.State.stand(step.Part).over()&^was&(1<<i) != 0 {
+		c.Ends = with(c.Ends, step.Task, with(c.Ends[step.Task], step.Agent, end))
+	}
+	return c.tidy(step.Task)
 }
 
 // Verified are the stages of a task that were verified, in their order: what a merge is
@@ -150,6 +202,18 @@ func with[V any](m map[string]V, key string, v V) map[string]V {
 		m = map[string]V{}
 	}
 	m[key] = v
+	return m
+}
+
+// without is a map without a key; where that was in it, a copy.
+func without[V any](m map[string]V, key string) map[string]V {
+	if _, has := m[key]; !has {
+		return m
+	}
+	if m = maps.Clone(m); len(m) == 1 {
+		return nil
+	}
+	delete(m, key)
 	return m
 }
 
@@ -199,7 +263,7 @@ func (s State) brief(step Step, d spec.Definition, of func(agent string) StageEn
 	}
 	now := s.stand(step.Part)
 	for i, agent := range s.order(step.Part) {
-		if over := uint64(1) << i; (now.Verified|now.Passed)&over != 0 {
+		if over := uint64(1) << i; now.over()&over != 0 {
 			end := of(agent)
 			t.Before = append(t.Before, Record{
 				Agent: agent, Verified: now.Verified&over != 0, Unverified: now.Passed&over != 0,
@@ -211,12 +275,15 @@ func (s State) brief(step Step, d spec.Definition, of func(agent string) StageEn
 	return t
 }
 
+// fromMerge is what a stage was sent back by that a conflict is given to.
+const fromMerge = "merge"
+
 // rejection is why a stage was sent back to this one.
 func (s State) rejection(step Step, sent Event) (from, feedback string) {
 	switch {
 	case s.stand(step.Part).Rounds == 0:
 	case sent.Kind == EventUnmerged && s.stage(step) == 0:
-		return "merge", "these files conflict with the main branch, which is being merged into this one: " + strings.Join(sent.Conflicts, ", ") +
+		return fromMerge, "these files conflict with the main branch, which is being merged into this one: " + strings.Join(sent.Conflicts, ", ") +
 			"; mend them, so that both sides' changes are there, and conclude the merge with git commit"
 	case sent.Kind == EventEnded && s.Rules.Back[sent.Agent].To == step.Agent:
 		return sent.Agent, strings.TrimSpace(sent.Text + "\n\n" + sent.Output)

@@ -14,7 +14,7 @@ type Kind string
 const (
 	EventStarted   Kind = "started"  // State, as a run begins or goes on with it
 	EventBegan     Kind = "began"    // a stage of a task: Task, Agent, Loop
-	EventReserve   Kind = "reserve"  // its next iteration is to begin: Usage so far, Last; see [State.Granted]
+	EventReserve   Kind = "reserve"  // its next iteration is to begin: Usage so far, Last, also of a loop that goes on; see [State.Granted]
 	EventUsed      Kind = "used"     // by its loop so far: Usage
 	EventHeld      Kind = "held"     // its next iteration waits for a rate limit or for people: what it had reserved is for others
 	EventEnded     Kind = "ended"    // its loop: Stop ("" = interrupted), Usage, Iterations; with Unverified, of a single pass without a check
@@ -256,7 +256,7 @@ func (s State) back(part int, agent string, now *Stand) bool {
 
 // passed is the phase that follows when a stage is over.
 func (s State) passed(part int, now Stand) Phase {
-	_, more := left(s.order(part), now.Verified|now.Passed)
+	_, more := left(s.order(part), now.over())
 	switch {
 	case more:
 		return PhaseOpen

@@ -14,9 +14,7 @@ import (
 // to when they begin, for tasks before them work on it. What cannot be found out now
 // is told then.
 func (a *Agreed) pin(ctx context.Context) {
-	v, ok := a.verifier.(interface {
-		Prepare(context.Context, ralph.Task) (ralph.Task, error)
-	})
+	v, ok := a.verifier.(preparer)
 	if !ok {
 		return
 	}

@@ -201,7 +201,7 @@ func (s *State) carry(part int, t Planned, last State, was, run int) (goesOn boo
 			return true
 		}
 	}
-	if run >= 0 || bits.OnesCount64(before.Verified|before.Passed) > bits.OnesCount64(now.Verified|now.Passed) {
+	if run >= 0 || bits.OnesCount64(before.over()) > bits.OnesCount64(now.over()) {
 		now.Again++ // the loops that have begun keep their names
 	}
 	if same && t.Phase == PhaseOpen {

@@ -41,8 +41,10 @@ func (a *Agreed) last(ctx context.Context) (*State, error) {
 	if err != nil {
 		return nil, fmt.Errorf("pipeline: what is on record of %q cannot be read: %w", p.name(), err)
 	}
+	var now State
 	for _, ev := range events {
-		if ev.rejects() {
+		was := now
+		if now = was.Apply(ev); now.sends(was, ev) {
 			a.rejected[ev.Task] = ev
 		}
 		switch ev.Kind {
@@ -72,6 +74,17 @@ func (a *Agreed) last(ctx context.Context) (*State, error) {
 // rejects reports whether it tells why a task's work is not taken.
 func (ev Event) rejects() bool {
 	return ev.Kind == EventUnmerged || ev.Kind == EventEnded && ev.Stop != "" && ev.Stop != ralph.StopVerified
+}
+
+// sends reports whether an event, after which the pipeline stands so and before it as it
+// was, is why a task's work is not taken: not one that changes nothing, and not that a loop
+// waits for more of the budget, which knows nothing of the work.
+func (s State) sends(was State, ev Event) bool {
+	if !ev.rejects() {
+		return false
+	}
+	part := s.Find(ev.Task)
+	return s.stand(part) != was.stand(was.Find(ev.Task)) && s.phase(part) != PhaseInterrupted
 }
 
 // loopName is the name on record of a stage's loop.

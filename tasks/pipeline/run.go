@@ -274,16 +274,16 @@ func (r *run) noteLocked(ctx context.Context, ev Event) error {
 			}
 		}
 	}
-	if ev.rejects() {
+	before := r.s
+	if r.s = before.Next(ev); r.s.sends(before, ev) {
 		r.rejected[ev.Task] = ev
 	}
-	before := r.s.Stop
-	if r.s = r.s.Next(ev); r.watch != nil {
+	if r.watch != nil {
 		r.watch(ev)
 	}
 	close(r.changed)
 	r.changed = make(chan struct{})
-	if r.s.Stop != before && r.s.Done() && ev.Kind != EventStopped { // what the state has decided, maybe by what is not recorded
+	if r.s.Stop != before.Stop && r.s.Done() && ev.Kind != EventStopped { // what the state has decided, maybe by what is not recorded
 		return r.noteLocked(ctx, Event{Kind: EventStopped, Stop: r.s.Stop, Text: r.s.Detail})
 	}
 	return r.err

@@ -3,7 +3,6 @@ package pipeline
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 
 	"github.com/ralph-loop/ralph"
@@ -38,12 +37,9 @@ type Visit struct {
 	end  StageEnd
 }
 
-// ErrBroken says that a stage cannot be run as it was agreed: a person must mend that.
-var ErrBroken = errors.New("pipeline: the stage cannot be run as it was agreed")
-
 // Enter makes a stage ready for its next iteration, which begins with s: its worktree, its
-// agent, and what that is told. An error that
-// wraps [ErrBroken] is a mistake in what was agreed; others may be gone the next time.
+// agent, and what that is told. An error may be gone the next time, or on another worker. A mistake in what was agreed,
+// such as a runner that cannot be had, is none: [ralph.Local.Serve] tells it.
 func (p *Site) Enter(ctx context.Context, s ralph.State, told Stage) (*Visit, error) {
 	v := &Visit{Local: *p.Local, State: s, site: p, told: told}
 	place := Place{Task: s.Task.ID, Dir: s.Task.Dir}
@@ -54,68 +50,96 @@ func (p *Site) Enter(ctx context.Context, s ralph.State, told Stage) (*Visit, er
 			return nil, err
 		}
 		dir = p.Trees.Dir // not the worktree: one agent could write what another is told
+		if v.Local.Workspace == nil {
+			v.Local.Workspace = p.Trees.workspace(s.Task.ID)
+		}
 	}
 	place.Agent, v.State.Task.Dir = s.Task.Agent, place.Dir
 	if p.Runner != nil {
 		if err := plugin.Call("Site.Runner", func() (err error) { v.Local.Runner, err = p.Runner(place); return }); err != nil {
-			return nil, fmt.Errorf("%w: %w", ErrBroken, err)
+			v.Local.Runner = refused{err}
 		}
 	}
 	var err error
 	if v.Local.Prompt, err = p.Roles.Prompt(dir, told); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrBroken, err)
+		v.Local.Runner = refused{err}
 	}
-	if able, ok := p.Local.Verifier.(interface{ Evidence(ralph.Task) bool }); told.Once && ok && !able.Evidence(s.Task) {
-		v.end.Unchecked = true
-		v.Local.Verifier = ralph.VerifierFunc(func(context.Context, ralph.Claim) (ralph.Verdict, error) {
-			return ralph.Reject("a single pass, which nothing has checked"), nil
-		})
+	if told.Once && !evidence(p.Local.Verifier, s.Task) {
+		v.end.Unchecked, v.Local.Verifier = true, unchecked()
 	}
 	return v, nil
+}
+
+// A refused runner cannot work on any task, and says why.
+type refused struct{ error }
+
+func (r refused) Validate(ralph.Task) error { return r.error }
+func (r refused) Run(context.Context, ralph.Request) (ralph.Response, error) {
+	return ralph.Response{}, r.error
 }
 
 // place is the worktree of a stage that goes on, or begins with s: a task's first one with
 // nothing that an earlier run has left.
 func (p *Site) place(ctx context.Context, s ralph.State, told Stage) (place Place, err error) {
-	if !s.Begun() && told.From == "" && len(told.Before) == 0 {
-		if _, err := p.Trees.Anew(ctx, s.Task.ID); err != nil {
+	id := s.Task.ID
+	if s.Base == "" && s.Usage == (ralph.Usage{}) && told.From == "" && len(told.Before) == 0 { // nothing was prepared by now, and no agent has run
+		if _, err := p.Trees.Anew(ctx, id); err != nil {
 			return place, err
 		}
 	}
-	if place, err = p.Trees.Place(ctx, s.Task.ID); err == nil && !s.Begun() && told.From == "merge" {
-		err = p.Trees.Repair(ctx, s.Task.ID)
+	if place, err = p.Trees.Place(ctx, id); err != nil || told.From != fromMerge || s.Running {
+		return place, err
 	}
-	return place, err
+	if !s.Begun() {
+		return place, p.Trees.Repair(ctx, id)
+	}
+	// The merge that was begun may be lost with its worker, who has shared nothing of it.
+	if tip, err := p.Trees.tip(ctx, id, ""); err == nil && tip == s.Base {
+		_ = p.Trees.Repair(ctx, id) // which is an error where the agent has left the merge: that is its own
+	}
+	return place, nil
 }
 
 // Answered is told the answer before it is verified: it commits what the agent has left, and
 // shares it where Trees have a Remote, so that what is merged is what was verified. With an
 // error it cannot be, and the claim does not count.
-func (v *Visit) Answered(ctx context.Context, ev ralph.Event) error {
-	v.end.Answer = *ev.Answer
-	return v.keep(ctx)
+func (v *Visit) Answered(ctx context.Context, ev ralph.Event) (err error) {
+	if ev.Answer != nil {
+		v.end.Answer = *ev.Answer
+	}
+	v.end.Tree, err = v.keep(ctx)
+	return err
 }
 
-// Leave does so with what was left since, and returns how the stage would end if this was
-// its last iteration; the State in it is the caller's to set.
+// Leave commits and shares what was left since, and returns how the stage would end if this
+// was its last iteration; the State in it, and the Hosts, are the caller's to set. What was
+// left since nobody has verified, so a merge verifies it. With an error it is not shared,
+// and the rest holds.
 func (v *Visit) Leave(ctx context.Context) (StageEnd, error) {
-	err := v.keep(ctx)
+	_, err := v.keep(ctx)
 	return v.end, err
 }
 
-// keep commits what lies in the worktree.
-func (v *Visit) keep(ctx context.Context) (err error) {
-	if v.site.Trees != nil {
-		d := v.told.Definition
-		v.end.Commit, v.end.Tree, err = v.site.Trees.Commit(context.WithoutCancel(ctx), d.ID, fmt.Sprintf("%s: %s\n\nStage: %s", d.ID, oneLine(d.Title), v.told.Agent))
+// keep commits what lies in the worktree, and returns its files, as git names them.
+func (v *Visit) keep(ctx context.Context) (tree string, err error) {
+	if v.site.Trees == nil {
+		return "", nil
 	}
-	return err
+	d := v.told.Definition
+	commit, tree, err := v.site.Trees.Commit(context.WithoutCancel(ctx), d.ID, stageMessage(d, v.told.Agent))
+	if err != nil {
+		return "", err
+	}
+	v.end.Commit = commit
+	return tree, nil
 }
 
 // Merge merges a task, see [Worktrees.Merge], if what comes of it is what its stages were
 // verified with, or their verifiers, who are asked again then, agree to that. The worktree
-// is removed then. That they do not, and a conflict, is no error. Moved is what moving was
-// told last by a process that was killed in it: that merge is brought to its end first.
+// is removed then. That they do not, and a conflict, is no error. Ends are those that
+// [Course.Verified] has. What is so on one machine is held to be as it was when the stage
+// began on this one; if it never was here, as it is now. Moved is what moving was told last
+// by a process that was killed in it: that merge is brought to its end first.
 func (p *Site) Merge(ctx context.Context, task, message string, ends []StageEnd, moved [2]string, moving func(move [2]string) error) (SiteMerge, error) {
 	if p.Trees == nil {
 		return SiteMerge{}, errors.New("pipeline: there are no worktrees to merge from: Site has no Trees")
@@ -127,17 +151,13 @@ func (p *Site) Merge(ctx context.Context, task, message string, ends []StageEnd,
 			return SiteMerge{}, err
 		}
 	}
-	for i, end := range ends {
-		all := maps.Clone(end.Hosts[p.Host])
-		if all == nil {
-			all = map[string]string{}
-		}
-		maps.Copy(all, end.State.Task.Guarded)
-		ends[i].State.Task.Guarded = all
-	}
 	var out SiteMerge
 	var err error
 	out.Merge, err = p.Trees.bring(ctx, task, message, func(t *git.Tree, head, from string, m git.Merged) error {
+		ends, err := p.here(ctx, ends, t.Dir, m.Tree)
+		if err != nil {
+			return err
+		}
 		used, err := again{p.Trees.repo, *p.Local}.verify(ctx, ends, t, head, from, m)
 		out.Usage = out.Usage.Add(used)
 		return err
@@ -154,6 +174,34 @@ func (p *Site) Merge(ctx context.Context, task, message string, ends []StageEnd,
 		out.Stays = p.leave(ctx, task)
 	}
 	return out, nil
+}
+
+// here are the stages that have not seen a tree, with what their verifiers have prepared on
+// this machine. Of a stage that was never here, that is prepared now.
+func (p *Site) here(ctx context.Context, ends []StageEnd, dir, tree string) (all []StageEnd, err error) {
+	for _, end := range ends {
+		if end.Tree == tree {
+			continue
+		}
+		own, known := end.Hosts[p.Host]
+		guarded := maps.Clone(own)
+		if v, ok := p.Local.Verifier.(preparer); ok && !known {
+			task := end.State.Task
+			task.Dir, task.Guarded = dir, nil
+			if err := plugin.Call("Verifier", func() (err error) { task, err = v.Prepare(ctx, task); return }); err != nil {
+				return nil, err
+			}
+			guarded = maps.Clone(task.Guarded)
+			maps.DeleteFunc(guarded, func(key, _ string) bool { return !ralph.OfMachine(key) })
+		}
+		if guarded == nil {
+			guarded = map[string]string{}
+		}
+		maps.Copy(guarded, end.State.Task.Guarded)
+		end.State.Task.Guarded = guarded
+		all = append(all, end)
+	}
+	return all, nil
 }
 
 // leave removes the worktree of a task that was merged, or says why it stays.

@@ -46,7 +46,7 @@ func (r *run) stage(ctx context.Context, step Step) error {
 	if live := s.running(step.Part); final.V == 0 && live >= 0 { // it did not come to the loop
 		final.Usage = s.Running[live].Used
 	}
-	ev := StageEnd{State: final, Answer: st.answer, Unchecked: !r.evidence(st.task)}.event(step, st.once, st.wrong)
+	ev := StageEnd{State: final, Answer: st.answer, Unchecked: !evidence(r.verifier, st.task)}.event(step, st.once, st.wrong)
 	ev.Last, ev.Blind = st.last(final), st.blind(final)
 	if broken, ok := errors.AsType[brokenError](err); ok && ctx.Err() == nil {
 		ev.Stop, ev.Text, err = broken.stop, broken.Error(), nil
@@ -113,10 +113,8 @@ func (st *stage) loop(ctx context.Context) (ralph.State, error) {
 			return s, brokenError{err, ralph.StopFailed}
 		}
 	}
-	if st.once && !st.evidence(st.task) {
-		l.Verifier = ralph.VerifierFunc(func(context.Context, ralph.Claim) (ralph.Verdict, error) {
-			return ralph.Reject("a single pass, which nothing has checked"), nil
-		})
+	if st.once && !evidence(st.verifier, st.task) {
+		l.Verifier = unchecked()
 	}
 	l.Control, l.Learn = st.control(), st.learn()
 	l.Log = progress.Multi(l.Log, ralph.ProgressLogFunc(st.see))
@@ -158,7 +156,7 @@ func (st *stage) learn() func(context.Context, ralph.State) (ralph.Lesson, error
 
 // begun is the state in which the loop begins, or goes on.
 func (st *stage) begun() (ralph.State, error) {
-	s := ralph.Start(st.task)
+	s := st.state().start(st.Part, st.task)
 	s.Loop = st.p.loopName(st.Loop)
 	if !st.GoOn || st.loops == nil {
 		return s, nil
@@ -193,9 +191,16 @@ func (st *stage) see(ctx context.Context, ev ralph.Event) error {
 }
 
 // evidence reports whether what verifies a task looks at more than the words.
-func (r *run) evidence(t ralph.Task) bool {
-	v, ok := r.verifier.(interface{ Evidence(ralph.Task) bool })
-	return !ok || v.Evidence(t)
+func evidence(v ralph.Verifier, t ralph.Task) bool {
+	able, ok := v.(interface{ Evidence(ralph.Task) bool })
+	return !ok || able.Evidence(t)
+}
+
+// unchecked verifies a single pass without evidence: nothing can.
+func unchecked() ralph.Verifier {
+	return ralph.VerifierFunc(func(context.Context, ralph.Claim) (ralph.Verdict, error) {
+		return ralph.Reject("a single pass, which nothing has checked"), nil
+	})
 }
 
 // prompt is what makes the prompts of a stage.

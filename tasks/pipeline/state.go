@@ -140,6 +140,9 @@ type Stand struct {
 	Again    int    `json:"again,omitempty"`  // how many of its stages were begun anew: loops of the same name are told apart by it
 }
 
+// over are the stages that are over, as bits.
+func (st Stand) over() uint64 { return st.Verified | st.Passed }
+
 // A Live is a loop that has begun.
 type Live struct {
 	Part int         `json:"part"`
@@ -207,7 +210,7 @@ const maxAgents = 64
 // Agent is the agent whose stage of a task runs or is next; "" and false if all are over.
 func (s State) Agent(part int) (string, bool) {
 	now := s.stand(part)
-	return left(s.order(part), now.Verified|now.Passed)
+	return left(s.order(part), now.over())
 }
 
 // left is the first agent whose stage is not over; "" and false if all are.

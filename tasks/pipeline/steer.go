@@ -110,9 +110,13 @@ func (r *run) failing() bool {
 	return r.err != nil
 }
 
-// last is what the last iteration of the loop has used, nil = none has ended here.
+// last is what the last iteration of the loop has used. If none has ended here it is what
+// the loop itself expects of its next, by which it stops if it is granted less; nil = nothing.
 func (st *stage) last(s ralph.State) *Amount {
 	if st.asked == nil || s.Completed() == st.asked.Completed() {
+		if cost := cmp.Or(s.LastCost, s.Partial); cost != nil {
+			return &Amount{CostUSD: cost}
+		}
 		return nil
 	}
 	return &Amount{CostUSD: s.LastCost, Tokens: tokens(s.Usage) - tokens(st.asked.Usage)}

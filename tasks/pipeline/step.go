@@ -100,6 +100,6 @@ func (s *State) free(part int) bool {
 		}
 	}
 	now := s.stand(part)
-	_, more := left(s.order(part), now.Verified|now.Passed)
+	_, more := left(s.order(part), now.over())
 	return more
 }

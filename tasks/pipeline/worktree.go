@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/ralph-loop/ralph/internal/git"
+	"github.com/ralph-loop/ralph/tasks/spec"
 )
 
 // openRepo opens the repository that tasks are merged into, and refuses one in which that
@@ -163,7 +164,7 @@ func (r *run) place(ctx context.Context, step Step) (Place, error) {
 		return p, err
 	}
 	p.Dir, p.Write = t.Dir, t.Writable()
-	if from, _ := r.state().rejection(step, r.sent(step.Task)); from == "merge" && !r.hasBegun(step) {
+	if from, _ := r.state().rejection(step, r.sent(step.Task)); from == fromMerge && !r.hasBegun(step) {
 		head, err := r.repo.Head(ctx)
 		if err == nil {
 			_, err = t.StartMerge(ctx, head)
@@ -188,14 +189,18 @@ func (r *run) keep(ctx context.Context, part int, agent string) (commit, tree st
 	if t == nil {
 		return "", "", nil
 	}
-	d := r.agreed(part).Definition
-	commit, tree, err = t.Commit(context.WithoutCancel(ctx), fmt.Sprintf("%s: %s\n\nStage: %s", d.ID, oneLine(d.Title), agent))
+	commit, tree, err = t.Commit(context.WithoutCancel(ctx), stageMessage(r.agreed(part).Definition, agent))
 	if err == nil {
 		r.mu.Lock()
 		r.tips[part] = commit
 		r.mu.Unlock()
 	}
 	return commit, tree, err
+}
+
+// stageMessage is that of the commit of what an agent has left.
+func stageMessage(d spec.Definition, agent string) string {
+	return fmt.Sprintf("%s: %s\n\nStage: %s", d.ID, oneLine(d.Title), agent)
 }
 
 // filters are the programs that the workspace's own configuration has git run.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 
 	"github.com/ralph-loop/ralph/internal/git"
 )
@@ -125,9 +126,6 @@ func (w *Worktrees) follow(ctx context.Context, task, main, theirs string) (at s
 		return "", fmt.Errorf("another worker has gone on with %s, and what lies in %s cannot be set aside: %w", task, path, err)
 	}
 	w.forget(task)
-	if merged, err := w.repo.Within(ctx, theirs, main); err != nil || merged {
-		return main, err
-	}
 	return theirs, nil
 }
 
@@ -142,6 +140,26 @@ func (w *Worktrees) known(ctx context.Context, task string) (*git.Tree, error) {
 		return nil, err
 	}
 	return w.open(ctx, task, "HEAD")
+}
+
+// workspace looks at the worktree of a task before and after an attempt, as [ralph.Local]
+// has it, but for what is committed in between: that is no change.
+func (w *Worktrees) workspace(task string) func(ctx context.Context, dir string) (digest string, files []string, err error) {
+	var before git.View
+	return func(ctx context.Context, dir string) (digest string, files []string, err error) {
+		now, err := git.Look(ctx, dir, git.OwnFile)
+		if err != nil || before.Top == "" {
+			before = now
+			return "", nil, err
+		}
+		digest = now.Digest()
+		if t := w.tree(task); t != nil {
+			if tree, err := t.Snapshot(ctx); err == nil {
+				digest = tree
+			}
+		}
+		return digest, slices.DeleteFunc(now.ChangedSince(ctx, before), git.OwnFile), nil
+	}
 }
 
 // remove takes away the worktree of a task, and its branch, if they are merged.

@@ -49,10 +49,10 @@ func Server(ctx context.Context, db string, says io.Writer) (*testsuite.DevServe
 	if err != nil {
 		return nil, fmt.Errorf("temporal's development server: %w", err)
 	}
-	return testsuite.StartDevServer(ctx, testsuite.DevServerOptions{
-		ExistingPath: program, DBFilename: db, LogLevel: "error", Stdout: io.Discard, Stderr: says,
+	return testsuite.StartDevServer(context.WithoutCancel(ctx), testsuite.DevServerOptions{
+		ExistingPath: program, DBFilename: db, LogLevel: "never", Stdout: io.Discard, Stderr: says,
 		ClientOptions:    &client.Options{Logger: Quiet()},
-		SearchAttributes: sdk.NewSearchAttributes(temporal.TaskKey.ValueSet(""), temporal.AgentKey.ValueSet(""), temporal.StopKey.ValueSet(""), temporal.CostKey.ValueSet(0)),
+		SearchAttributes: sdk.NewSearchAttributes(temporal.TaskKey.ValueSet(""), temporal.AgentKey.ValueSet(""), temporal.StopKey.ValueSet(""), temporal.CostKey.ValueSet(0), temporal.SumKey.ValueSet("")),
 	})
 }
 
