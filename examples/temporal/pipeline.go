@@ -42,7 +42,7 @@ func (p *Pipeline) Run(ctx context.Context, a *pipeline.Agreed) (pipeline.State,
 	if err != nil {
 		return a.State, err
 	}
-	final, err := attach(ctx, p.Client, pipelineType, plan{Course: c, Heartbeat: p.Heartbeat, Pin: p.Pin}, a.State.Parts, a.State, p.State, client.StartWorkflowOptions{ID: cmp.Or(p.Name, "pipeline"), TaskQueue: p.Queue})
+	final, err := attach(ctx, p.Client, pipelineType, plan{Course: c, Heartbeat: p.Heartbeat, Pin: p.Pin, Loops: map[string]run{}}, a.State.Parts, a.State, p.State, client.StartWorkflowOptions{ID: cmp.Or(p.Name, "pipeline"), TaskQueue: p.Queue})
 	if err != nil {
 		return final, err
 	}
@@ -51,10 +51,7 @@ func (p *Pipeline) Run(ctx context.Context, a *pipeline.Agreed) (pipeline.State,
 
 // State returns where a pipeline stands.
 func (p *Pipeline) State(ctx context.Context, name string) (s pipeline.State, err error) {
-	v, err := p.Client.QueryWorkflow(ctx, name, "", QueryState)
-	if err == nil {
-		err = v.Get(&s)
-	}
+	err = query(ctx, p.Client, name, &s)
 	return s, err
 }
 
@@ -63,7 +60,7 @@ type plan struct {
 	Course    pipeline.Course `json:"course"`
 	Heartbeat time.Duration   `json:"heartbeat,omitempty"`
 	Pin       bool            `json:"pin,omitempty"`
-	Loops     map[string]run  `json:"loops,omitempty"` // that were interrupted
+	Loops     map[string]run  `json:"loops"` // that were interrupted
 }
 
 // A stage is what an iteration of a pipeline has beside others.
@@ -113,22 +110,15 @@ func (d *driver) on() (_ workflow.Context, err error) {
 type planner struct {
 	plan
 	ctx     workflow.Context
-	began   time.Time
-	elapsed time.Duration
+	began   time.Time // with what earlier histories took
 	busy    int
 	changed bool
 }
 
 // work is the workflow of a pipeline.
 func work(ctx workflow.Context, in plan) (pipeline.State, error) {
-	p := &planner{plan: in, ctx: ctx, began: workflow.Now(ctx), elapsed: in.Course.State.Elapsed}
-	if p.Loops == nil {
-		p.Loops = map[string]run{}
-	}
-	err := workflow.SetQueryHandler(ctx, QueryState, func() (pipeline.State, error) { return p.Course.State, nil })
-	if err != nil {
-		return p.Course.State, err
-	}
+	p := &planner{plan: in, ctx: ctx, began: workflow.Now(ctx).Add(-in.Course.State.Elapsed)}
+	_ = workflow.SetQueryHandler(ctx, QueryState, func() (pipeline.State, error) { return p.Course.State, nil }) // its name is allowed
 	for {
 		p.changed = false
 		for _, step := range p.Course.State.Ready() {
@@ -167,7 +157,7 @@ func (p *planner) steered() bool {
 
 // note applies an event.
 func (p *planner) note(ev pipeline.Event) {
-	ev.Time, ev.Elapsed = workflow.Now(p.ctx), p.elapsed+workflow.Now(p.ctx).Sub(p.began)
+	ev.Time, ev.Elapsed = workflow.Now(p.ctx), workflow.Now(p.ctx).Sub(p.began)
 	p.Course, p.changed = p.Course.Next(ev), true
 }
 
@@ -241,14 +231,17 @@ func (p *planner) granted(ctx workflow.Context, step pipeline.Step, in *run, las
 	var l ralph.Limits
 	granted := false
 	_ = workflow.Await(ctx, func() bool {
-		l, granted = p.Course.State.Next(ev).Granted(step.Task, in.State)
-		return granted || halted()
+		next := p.Course.State.Next(ev) // which may stop the pipeline for want of budget
+		l, granted = next.Granted(step.Task, in.State)
+		return granted || next.Done() || halted()
 	})
-	if granted && !halted() {
-		p.note(ev)
+	if halted() {
+		return false
+	}
+	if p.note(ev); granted {
 		in.State = in.State.Limit(l)
 	}
-	return granted && !halted() && !in.State.Done()
+	return granted && !in.State.Done()
 }
 
 // merge brings a task's branch to the main branch.
@@ -269,17 +262,18 @@ func (p *planner) merge(ctx workflow.Context, step pipeline.Step) {
 
 // Merge is the activity that merges a task, once what comes of it is verified.
 func (w *Worker) Merge(ctx context.Context, d spec.Definition, ends []pipeline.StageEnd) (m pipeline.SiteMerge, err error) {
-	p := &pulse[[2]string]{}
+	var move [2]string
 	if activity.HasHeartbeatDetails(ctx) {
-		_ = activity.GetHeartbeatDetails(ctx, &p.last)
+		_ = activity.GetHeartbeatDetails(ctx, &move)
 	}
-	ctx, stop, err := p.start(ctx)
+	p := &pulse[[2]string]{}
+	ctx, stop, err := p.start(ctx, move)
 	if err != nil {
 		return m, err
 	}
 	defer stop()
-	return w.site().Merge(ctx, d.ID, "Merge "+d.ID+": "+d.Title, ends, p.last, func(move [2]string) error {
-		p.set(move)
+	return w.site().Merge(ctx, d.ID, "Merge "+d.ID+": "+d.Title, ends, move, func(move [2]string) error {
+		p.last.Store(&move)
 		return p.tell(ctx)
 	})
 }
