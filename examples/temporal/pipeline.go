@@ -42,7 +42,7 @@ func (p *Pipeline) Run(ctx context.Context, a *pipeline.Agreed) (pipeline.State,
 	if err != nil {
 		return a.State, err
 	}
-	final, err := attach(ctx, p.Client, pipelineType, plan{Course: c, Heartbeat: p.Heartbeat, Pin: p.Pin, Loops: map[string]run{}}, a.State.Parts, a.State, p.State, client.StartWorkflowOptions{ID: cmp.Or(p.Name, "pipeline"), TaskQueue: p.Queue})
+	final, err := attach(ctx, p.Client, pipelineType, plan{Course: c, Heartbeat: p.Heartbeat, Pin: p.Pin}, a.State.Parts, a.State, p.State, client.StartWorkflowOptions{ID: cmp.Or(p.Name, "pipeline"), TaskQueue: p.Queue})
 	if err != nil {
 		return final, err
 	}
@@ -60,7 +60,7 @@ type plan struct {
 	Course    pipeline.Course `json:"course"`
 	Heartbeat time.Duration   `json:"heartbeat,omitempty"`
 	Pin       bool            `json:"pin,omitempty"`
-	Loops     map[string]run  `json:"loops"` // that were interrupted
+	Loops     map[string]run  `json:"loops,omitempty"` // that were interrupted
 }
 
 // A stage is what an iteration of a pipeline has beside others.
@@ -118,6 +118,9 @@ type planner struct {
 // work is the workflow of a pipeline.
 func work(ctx workflow.Context, in plan) (pipeline.State, error) {
 	p := &planner{plan: in, ctx: ctx, began: workflow.Now(ctx).Add(-in.Course.State.Elapsed)}
+	if p.Loops == nil {
+		p.Loops = map[string]run{}
+	}
 	_ = workflow.SetQueryHandler(ctx, QueryState, func() (pipeline.State, error) { return p.Course.State, nil }) // its name is allowed
 	for {
 		p.changed = false
@@ -263,9 +266,7 @@ func (p *planner) merge(ctx workflow.Context, step pipeline.Step) {
 // Merge is the activity that merges a task, once what comes of it is verified.
 func (w *Worker) Merge(ctx context.Context, d spec.Definition, ends []pipeline.StageEnd) (m pipeline.SiteMerge, err error) {
 	var move [2]string
-	if activity.HasHeartbeatDetails(ctx) {
-		_ = activity.GetHeartbeatDetails(ctx, &move)
-	}
+	_ = activity.GetHeartbeatDetails(ctx, &move) // of a worker that was lost, if there are any
 	p := &pulse[[2]string]{}
 	ctx, stop, err := p.start(ctx, move)
 	if err != nil {
