@@ -65,9 +65,9 @@ func (d *driver) drive() error {
 
 // steered takes all signals that have come, and reports whether there were any.
 func (d *driver) steered() bool {
-	return 0 < take(d.ctx, SignalCancel, func(reason string) { d.State = d.State.Cancel(cmp.Or(reason, "cancelled")) }) +
-		take(d.ctx, SignalPause, func(paused bool) { d.State = d.State.Pause(paused) }) +
-		take(d.ctx, SignalLimits, func(l ralph.Limits) { d.State = d.State.Limit(l) }) +
+	return 0 < take(d.ctx, SignalCancel, func(reason string) { d.State = d.State.Cancel(cmp.Or(reason, "cancelled")) })+
+		take(d.ctx, SignalPause, func(paused bool) { d.State = d.State.Pause(paused) })+
+		take(d.ctx, SignalLimits, func(l ralph.Limits) { d.State = d.State.Limit(l) })+
 		take(d.ctx, SignalGuide, func(text string) { d.State = d.State.Guide(text) })
 }
 
