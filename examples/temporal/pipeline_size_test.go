@@ -26,18 +26,18 @@ func (y *yard) described(n int) {
 	y.tasks.Task = nil
 }
 
-// A free source lets everybody have its tasks, and shows nothing of them.
-type free struct{ *pipeline.File }
+// An untaken source lets everybody have its tasks, and shows nothing of them.
+type untaken struct{ *pipeline.File }
 
-func (free) Take(context.Context, string) (bool, error)           { return true, nil }
-func (free) Write(context.Context, string, pipeline.Update) error { return nil }
+func (untaken) Take(context.Context, string) (bool, error)           { return true, nil }
+func (untaken) Write(context.Context, string, pipeline.Update) error { return nil }
 
 // TestPipelineSize: 250 tasks of two stages are within the two megabytes that Temporal
 // takes, and of more the error says that it is their size.
 func TestPipelineSize(t *testing.T) {
 	y := newYard(t, time.Minute, "", "")
 	y.described(300)
-	y.tasks.Source = free{&pipeline.File{Path: y.file}}
+	y.tasks.Source = untaken{&pipeline.File{Path: y.file}}
 	a, err := y.tasks.Agree(t.Context())
 	if err != nil {
 		t.Fatal(err)

@@ -28,7 +28,7 @@ func serve(t *testing.T, db, address string, more ...string) *exec.Cmd {
 	}
 	_, port, _ := net.SplitHostPort(address)
 	cmd := exec.Command(path, append([]string{"server", "start-dev", "--headless", "--ip", "127.0.0.1", "--port", port, "--db-filename", db, "--log-level", "never",
-		"--search-attribute", "RalphTask=Keyword", "--search-attribute", "RalphAgent=Keyword", "--search-attribute", "RalphStop=Keyword", "--search-attribute", "RalphCost=Double"}, more...)...)
+		"--search-attribute", "RalphTask=Keyword", "--search-attribute", "RalphAgent=Keyword", "--search-attribute", "RalphStop=Keyword", "--search-attribute", "RalphCost=Double", "--search-attribute", "RalphSum=Keyword"}, more...)...)
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
