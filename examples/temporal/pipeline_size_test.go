@@ -26,18 +26,18 @@ func (y *yard) described(n int) {
 	y.tasks.Task = nil
 }
 
-// An untaken source lets everybody have its tasks, and shows nothing of them.
-type untaken struct{ *pipeline.File }
+// An open source lets everybody have its tasks, and shows nothing of them.
+type open struct{ *pipeline.File }
 
-func (untaken) Take(context.Context, string) (bool, error)           { return true, nil }
-func (untaken) Write(context.Context, string, pipeline.Update) error { return nil }
+func (open) Take(context.Context, string) (bool, error)           { return true, nil }
+func (open) Write(context.Context, string, pipeline.Update) error { return nil }
 
 // TestPipelineSize: 250 tasks of two stages are within the two megabytes that Temporal
 // takes, and of more the error says that it is their size.
 func TestPipelineSize(t *testing.T) {
 	y := newYard(t, time.Minute, "", "")
 	y.described(300)
-	y.tasks.Source = untaken{&pipeline.File{Path: y.file}}
+	y.tasks.Source = open{&pipeline.File{Path: y.file}}
 	a, err := y.tasks.Agree(t.Context())
 	if err != nil {
 		t.Fatal(err)

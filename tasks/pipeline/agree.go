@@ -43,12 +43,12 @@ type Agreed struct {
 
 // An AgreedTask is a task of a run.
 type AgreedTask struct {
-	Definition spec.Definition
+	Definition spec.Definition `json:"definition"`
 	// Stages are what its loops run, in their order, those that are verified included.
 	// nil = it is not run: it is done, or left.
-	Stages []ralph.Task
-	Once   []bool   // of each stage: it is a single pass, see [spec.Config.Enabled]
-	Left   []string // the agents of its definition, and of the configuration, that are left out
+	Stages []ralph.Task `json:"stages,omitempty"`
+	Once   []bool       `json:"once,omitempty"` // of each stage: it is a single pass, see [spec.Config.Enabled]
+	Left   []string     `json:"left,omitempty"` // the agents of its definition, and of the configuration, that are left out
 }
 
 // Agree reads the source and the record, and returns what Run does: for those who want to

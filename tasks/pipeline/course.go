@@ -17,7 +17,14 @@ import (
 // A Course is a [State] and what its driver must know beside it to begin a step: the tasks
 // as they were agreed, how their stages have ended, and why a task was sent back. It is a
 // plain value as State is, and its methods are pure: for a driver that keeps no other
-// record than such a value, as one on a workflow engine does.
+// record than such a value, as one on a workflow engine does. Workers do the steps at a
+// [Site].
+//
+// Of a step that is ready the driver tells that it begins ([State.Ready] says how that may
+// fail), calls Begin, has a worker run the loop, an iteration after the other as the state
+// grants them ([State.Granted]), and calls End; where the loop was interrupted, it keeps
+// where it is. A merge is told by events alone. A course that was edited by hand decides
+// wrongly, but no method panics.
 type Course struct {
 	State State        `json:"state"`
 	Tasks []AgreedTask `json:"tasks"`
@@ -43,6 +50,10 @@ type StageEnd struct {
 
 // Course returns where a run begins that does what was agreed, with the tasks that can be
 // taken. What holds on this machine alone ([ralph.OfMachine]) is not agreed for others.
+//
+// Of runs of a [Pipeline] that are on record it has how the tasks stand, and not what
+// their loops were at: those that were interrupted begin again, and what was verified then
+// cannot be verified again after a merge.
 func (a *Agreed) Course(ctx context.Context) (Course, error) {
 	s := a.State
 	c := Course{Tasks: slices.Clone(a.Tasks), Sent: maps.Clone(a.rejected)}.Next(Event{Kind: EventStarted, State: &s})
@@ -134,8 +145,12 @@ func (c Course) Begin(step Step, was ralph.State) (ralph.State, Stage) {
 }
 
 // Reserve is the event by which the next iteration of a loop is to begin, see
-// [State.Granted], or by which it is held, with what the last one has used.
+// [State.Granted], or by which it is held, with what the last one has used. Last is nil if none has
+// ended since it began or went on: then it is what the loop itself expects of the next.
 func (step Step) Reserve(kind Kind, s ralph.State, last *Amount) Event {
+	if cost := cmp.Or(s.LastCost, s.Partial); last == nil && cost != nil { // by which it stops if it is granted less
+		last = &Amount{CostUSD: cost}
+	}
 	return Event{Kind: kind, Task: step.Task, Agent: step.Agent, Loop: step.Loop, Usage: s.Usage, Last: last, Blind: s.Blind}
 }
 

@@ -14,9 +14,9 @@ import (
 // like: no method panics or writes through, and what is written can be read again.
 func FuzzCourse(f *testing.F) {
 	for i, seed := range []string{
-		`{"state":{"v":1,"rules":{"merge":true,"repair":true,"back":{"r":{"to":"c"}}},"orders":[["c","r"]],"parts":[{"id":"a"},{"id":"b","after":[0]}],"stands":[{},{}]},"tasks":[{"Stages":[{"id":"a","prompt":"p"},{"id":"a","prompt":"p"}],"Once":[false,true]},{"Stages":[{}]}]}`,
+		`{"state":{"v":1,"rules":{"merge":true,"repair":true,"back":{"r":{"to":"c"}}},"orders":[["c","r"]],"parts":[{"id":"a"},{"id":"b","after":[0]}],"stands":[{},{}]},"tasks":[{"stages":[{"id":"a","prompt":"p"},{"id":"a","prompt":"p"}],"once":[false,true]},{"stages":[{}]}]}`,
 		`{"state":{"v":1,"orders":[["c","r"]],"parts":[{"id":"a"},{"id":"b"}],"stands":[{"phase":"ready","verified":3},{"phase":"interrupted","verified":1}],"running":[{"part":1,"used":{"input_tokens":4}}]},"ends":{"a":{"c":{"commit":"x"}},"nobody":{"":{}},"b":null},"sent":{"b":{"kind":"unmerged","conflicts":["f"]}}}`,
-		`{"state":{"v":1,"orders":[["c"]],"parts":[{"id":"a","after":[7,-1],"order":9},{"id":"b","order":-1},{"id":"c"}],"stands":[{"phase":"running"}],"running":[{"part":0},{"part":9},{"part":-1}]},"tasks":[{},{"Stages":[],"Once":[true]}]}`,
+		`{"state":{"v":1,"orders":[["c"]],"parts":[{"id":"a","after":[7,-1],"order":9},{"id":"b","order":-1},{"id":"c"}],"stands":[{"phase":"running"}],"running":[{"part":0},{"part":9},{"part":-1}]},"tasks":[{},{"stages":[],"once":[true]}]}`,
 		`{"state":{"orders":[["","c"]],"parts":[{"id":"a"},{"id":"a"}],"stands":[{"phase":"ready","verified":18446744073709551615,"rounds":-1}]}}`,
 	} {
 		for j := range 8 {

@@ -1,7 +1,6 @@
 package pipeline_test
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -69,11 +68,6 @@ func engineOf(t *testing.T, p *pipeline.Pipeline, seed uint64, sites ...*pipelin
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, task := range a.Tasks { // what is so on this machine, the workers find out on theirs
-		for i := range task.Stages {
-			task.Stages[i].Guarded = nil
-		}
-	}
 	course, err := a.Course(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -137,8 +131,7 @@ func (e *engine) begin(step pipeline.Step) {
 	if step.Kind == pipeline.StepStage {
 		if was := e.Loops[step.Loop]; was != nil {
 			*j = *was
-			j.Step = step
-			j.Last = &pipeline.Amount{CostUSD: cmp.Or(j.D.State.LastCost, j.D.State.Partial)} // what the loop itself expects
+			j.Step, j.Last = step, nil
 		}
 		j.D.State, j.Told = e.Course.Begin(step, j.D.State)
 	}
@@ -155,12 +148,12 @@ func (e *engine) stage(j *job) bool {
 		e.serve(j)
 		if j.D.State.Done() || j.D.State.Iteration != before.Iteration {
 			j.Before = nil
-			j.Last = &pipeline.Amount{CostUSD: j.D.State.LastCost, Tokens: j.D.State.Usage.InputTokens - before.Usage.InputTokens}
+			j.Last = pipeline.Used(*before, j.D.State)
 		}
 		return false
 	}
 	if !j.D.State.Done() && !e.Course.State.Done() && e.phase(j.Step.Part) == pipeline.PhaseRunning {
-		e.note(pipeline.Event{Kind: pipeline.EventReserve, Task: j.Step.Task, Agent: j.Step.Agent, Loop: j.Step.Loop, Usage: j.D.State.Usage, Last: j.Last, Blind: j.D.State.Blind})
+		e.note(j.Step.Reserve(pipeline.EventReserve, j.D.State, j.Last))
 		l, granted := e.Course.State.Granted(j.Step.Task, j.D.State)
 		if !granted {
 			return false

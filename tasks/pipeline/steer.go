@@ -66,7 +66,8 @@ func (st *stage) control() func(context.Context, ralph.State) (ralph.State, erro
 				}
 				st.ask(ctx) // what was asked of the run by now holds for this iteration
 			}
-			ev := Event{Kind: EventReserve, Task: st.Task, Agent: st.Agent, Loop: st.Loop, Usage: s.Usage, Last: st.last(s), Blind: st.blind(s)}
+			ev := st.Reserve(EventReserve, s, st.last(s))
+			ev.Blind = st.blind(s)
 			switch {
 			case s.Done() || s.Running:
 				return s, nil
@@ -110,13 +111,9 @@ func (r *run) failing() bool {
 	return r.err != nil
 }
 
-// last is what the last iteration of the loop has used. If none has ended here it is what
-// the loop itself expects of its next, by which it stops if it is granted less; nil = nothing.
+// last is what the last iteration of the loop has used, nil = none has ended here.
 func (st *stage) last(s ralph.State) *Amount {
 	if st.asked == nil || s.Completed() == st.asked.Completed() {
-		if cost := cmp.Or(s.LastCost, s.Partial); cost != nil {
-			return &Amount{CostUSD: cost}
-		}
 		return nil
 	}
 	return &Amount{CostUSD: s.LastCost, Tokens: tokens(s.Usage) - tokens(st.asked.Usage)}
