@@ -86,3 +86,28 @@ func TestPipelineAttached(t *testing.T) {
 		t.Errorf("it ran %q", log)
 	}
 }
+
+// TestPipelineServerKilled: the server is killed while agents work, and comes back: what
+// they have made is verified and merged, once.
+func TestPipelineServerKilled(t *testing.T) {
+	t.Parallel()
+	db, address := filepath.Join(t.TempDir(), "temporal.db"), free(t)
+	first := serve(t, db, address)
+	y := parkAt(t, address).yard("A B C:A,B", `log works $task; until [ -e "$MARKS/go" ]; do sleep 0.1; done; `+makes)
+	y.worker("a")
+	y.worker("b")
+	c := y.begin()
+	y.logged("works A")
+	y.logged("works B")
+	first.Process.Kill()
+	first.Wait()
+	write(t, filepath.Join(y.log, "..", "go"), "")
+	serve(t, db, address)
+	if c.end(); c.err != nil && c.state.Stop == "" { // the connection was lost: it is waited for again
+		t.Log(c.err)
+		c = y.begin()
+	}
+	c.verified()
+	y.ran("A coder 1.1", "A reviewer 1.1", "B coder 1.1", "B reviewer 1.1", "C coder 1.1", "C reviewer 1.1")
+	c.recorded("", "")
+}

@@ -80,6 +80,7 @@ func TestPipelineKilled(t *testing.T) {
 			y.gone(pids)
 			y.worker("b")
 			c.verified()
+			c.recorded("", "")
 			y.ran("A coder 1.1", "A coder 2.1", "A coder 2.2", "A reviewer 1.1")
 			if sees := y.wrote("sees A coder 2.2 "); len(sees) != 1 || sees[0] != tt.sees {
 				t.Errorf("the second worker's agent sees %q, want %q", sees, tt.sees)
@@ -128,6 +129,7 @@ func TestPipelineKilledMerge(t *testing.T) {
 			<-one.ended
 			y.worker("b", path)
 			c.verified()
+			c.recorded("", "")
 			y.ran("A coder 1.1", "A reviewer 1.1", "B coder 1.1", "B reviewer 1.1")
 			if got := y.names(); got != "A.coder A.reviewer B.coder B.reviewer" {
 				t.Errorf("main has %s", got)

@@ -49,7 +49,13 @@ func sh(t testing.TB, dir, script string) string {
 func newYard(t *testing.T, heartbeat time.Duration, tasks, agent string) *yard {
 	t.Helper()
 	t.Parallel()
-	p, dir := newPark(t, heartbeat), t.TempDir()
+	return newPark(t, heartbeat).yard(tasks, agent)
+}
+
+// yard makes one on the park's server.
+func (p *park) yard(tasks, agent string) *yard {
+	p.Helper()
+	t, dir := p.T, p.TempDir()
 	y := &yard{park: p, main: filepath.Join(dir, "main"), file: filepath.Join(dir, "tasks.yaml"), log: filepath.Join(dir, "log")}
 	write(t, filepath.Join(y.main, "README"), "first\n")
 	sh(t, y.main, `git init -q -b main; git config user.name user; git config user.email u@example.org; git add -A; git commit -qm first`)
@@ -252,19 +258,10 @@ func (y *yard) statuses() map[string]spec.Status {
 	return all
 }
 
-// now asks how the pipeline stands.
-func (y *yard) now() (s pipeline.State, err error) {
-	v, err := y.run.Client.QueryWorkflow(within(y.T), y.run.Name, "", temporal.QueryState)
-	if err == nil {
-		err = v.Get(&s)
-	}
-	return s, err
-}
-
 // stands waits until the pipeline stands as it should.
 func (y *yard) stands(what string, is func(pipeline.State) bool) {
 	y.Helper()
-	until(y.T, what, func() bool { s, err := y.now(); return err == nil && is(s) })
+	until(y.T, what, func() bool { s, err := y.run.State(within(y.T), y.run.Name); return err == nil && is(s) })
 }
 
 // signal steers the pipeline.
@@ -273,6 +270,12 @@ func (y *yard) signal(name string, v any) {
 	if err := y.run.Client.SignalWorkflow(within(y.T), y.run.Name, "", name, v); err != nil {
 		y.Fatal(err)
 	}
+}
+
+// recorded looks at the history of the pipeline, or of the last iteration of a loop of it.
+func (c *course) recorded(loop, keep string) {
+	c.Helper()
+	(&running{park: c.park, name: c.run.Name + loop}).recorded("", keep)
 }
 
 // logged waits until a line is in the log.

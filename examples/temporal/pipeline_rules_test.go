@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/tasks/pipeline"
@@ -89,6 +90,28 @@ func TestPipelineSentBack(t *testing.T) {
 			t.Errorf("main has %q", text)
 		}
 	})
+}
+
+// TestPipelineHistories: what is on record of pipelines, and of the iterations of their
+// stages, is what is replayed.
+func TestPipelineHistories(t *testing.T) {
+	y := newYard(t, 0, "A B C:A", "")
+	y.tasks.Rules.Back = map[string]pipeline.Back{"reviewer": {To: "coder"}}
+	y.office(ralph.Usage{InputTokens: 10}, func(stage string, turn int, dir string) (string, error) {
+		switch {
+		case stage == "A reviewer" && turn == 1:
+			return "The parser fails on line 7.\n<promise>REVIEWER_REJECTED</promise>", nil
+		case stage == "B coder" && turn == 1:
+			return "", ralph.RetryAfter(errors.New("too many requests"), time.Second)
+		case stage == "C coder" && turn == 1:
+			return "not yet", nil
+		}
+		return makesFile(stage, turn, dir)
+	})
+	c := y.begin()
+	c.verified()
+	c.recorded("", "pipeline")
+	c.recorded("/B.coder", "pipeline-stage")
 }
 
 // TestPipelineBudget: what is agreed for the run is exceeded by no more than the iterations

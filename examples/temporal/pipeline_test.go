@@ -29,6 +29,7 @@ func TestPipeline(t *testing.T) {
 			y.worker("b")
 			c := y.begin()
 			c.verified()
+			c.recorded("", "")
 			y.ran("A coder 1.1", "A reviewer 1.1", "B coder 1.1", "B reviewer 1.1", "C coder 1.1", "C reviewer 1.1")
 			if got := y.names(); got != "A.coder A.reviewer B.coder B.reviewer C.coder C.reviewer" {
 				t.Errorf("main has %s", got)

@@ -63,6 +63,8 @@ func onRecord(h *historypb.History) (made []decision) {
 		switch ev.EventType {
 		case enums.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED:
 			made = append(made, decision{"activity", payload(ev.GetActivityTaskScheduledEventAttributes().Input)})
+		case enums.EVENT_TYPE_START_CHILD_WORKFLOW_EXECUTION_INITIATED:
+			made = append(made, decision{"child", payload(ev.GetStartChildWorkflowExecutionInitiatedEventAttributes().Input)})
 		case enums.EVENT_TYPE_TIMER_STARTED:
 			made = append(made, decision{"timer", ev.GetTimerStartedEventAttributes().StartToFireTimeout.AsDuration()})
 		case enums.EVENT_TYPE_WORKFLOW_EXECUTION_CONTINUED_AS_NEW:
@@ -112,6 +114,11 @@ func (r *replayOut) ExecuteActivity(ctx workflow.Context, name string, args ...a
 	return r.Next.ExecuteActivity(ctx, name, args...)
 }
 
+func (r *replayOut) ExecuteChildWorkflow(ctx workflow.Context, kind string, args ...any) workflow.ChildWorkflowFuture {
+	r.made = append(r.made, decision{"child", asJSON(args[0])})
+	return r.Next.ExecuteChildWorkflow(ctx, kind, args...)
+}
+
 func (r *replayOut) AwaitWithTimeout(ctx workflow.Context, d time.Duration, is func() bool) (bool, error) {
 	r.made = append(r.made, decision{"timer", d})
 	return r.Next.AwaitWithTimeout(ctx, d, is)
@@ -144,7 +151,8 @@ func replays(h *historypb.History) (string, error) {
 	if err := temporal.Register(workflows{replayer: p}, &ralph.Local{}); err != nil {
 		return "", err
 	}
-	failed := p.ReplayWorkflowHistory(dev.Quiet(), h)
+	name := h.Events[0].GetWorkflowExecutionStartedEventAttributes().GetWorkflowId()
+	failed := p.ReplayWorkflowHistoryWithOptions(dev.Quiet(), h, worker.ReplayWorkflowHistoryOptions{OriginalExecution: workflow.Execution{ID: name}})
 	want := onRecord(h)
 	for i := range max(len(want), len(r.made)) {
 		switch {
