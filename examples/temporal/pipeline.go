@@ -113,20 +113,18 @@ func (d *driver) on() (_ workflow.Context, err error) {
 type planner struct {
 	plan
 	ctx     workflow.Context
-	began   time.Time
-	elapsed time.Duration
+	began   time.Time // less what has passed in earlier histories
 	busy    int
 	changed bool
 }
 
 // work is the workflow of a pipeline.
 func work(ctx workflow.Context, in plan) (pipeline.State, error) {
-	p := &planner{plan: in, ctx: ctx, began: workflow.Now(ctx), elapsed: in.Course.State.Elapsed}
+	p := &planner{plan: in, ctx: ctx, began: workflow.Now(ctx).Add(-in.Course.State.Elapsed)}
 	if p.Loops == nil {
 		p.Loops = map[string]run{}
 	}
-	err := workflow.SetQueryHandler(ctx, QueryState, func() (pipeline.State, error) { return p.Course.State, nil })
-	if err != nil {
+	if err := workflow.SetQueryHandler(ctx, QueryState, func() (pipeline.State, error) { return p.Course.State, nil }); err != nil {
 		return p.Course.State, err
 	}
 	for {
@@ -167,7 +165,7 @@ func (p *planner) steered() bool {
 
 // note applies an event.
 func (p *planner) note(ev pipeline.Event) {
-	ev.Time, ev.Elapsed = workflow.Now(p.ctx), p.elapsed+workflow.Now(p.ctx).Sub(p.began)
+	ev.Time, ev.Elapsed = workflow.Now(p.ctx), workflow.Now(p.ctx).Sub(p.began)
 	p.Course, p.changed = p.Course.Next(ev), true
 }
 
@@ -189,14 +187,11 @@ func (p *planner) begin(step pipeline.Step) {
 
 // stage runs the loop of a stage, an iteration after the other, each as it is granted.
 func (p *planner) stage(ctx workflow.Context, step pipeline.Step) {
-	was := p.Loops[step.Loop]
-	s, told := p.Course.Begin(step, was.State)
-	in := was
-	in.State, in.Heartbeat = s, p.Heartbeat
+	in := p.Loops[step.Loop]
 	if in.Stage == nil {
-		in.Stage = &stage{Pin: p.Pin}
+		in = run{Heartbeat: p.Heartbeat, Stage: &stage{Pin: p.Pin}}
 	}
-	in.Stage.Told = told
+	in.State, in.Stage.Told = p.Course.Begin(step, in.State)
 	in.State.Loop = workflow.GetInfo(ctx).WorkflowExecution.ID + "/" + step.Loop
 	ctx = workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{
 		WorkflowID: in.State.Loop, WaitForCancellation: true, ParentClosePolicy: enums.PARENT_CLOSE_POLICY_REQUEST_CANCEL,
@@ -224,31 +219,27 @@ func (p *planner) stage(ctx workflow.Context, step pipeline.Step) {
 }
 
 // granted waits until the next iteration of a stage may begin, and reports whether it does.
-func (p *planner) granted(ctx workflow.Context, step pipeline.Step, in *run, last *pipeline.Amount) bool {
-	ev := step.Reserve(pipeline.EventReserve, in.State, last)
+func (p *planner) granted(ctx workflow.Context, step pipeline.Step, in *run, last *pipeline.Amount) (is bool) {
+	held, ev := step.Reserve(pipeline.EventHeld, in.State, last), step.Reserve(pipeline.EventReserve, in.State, last)
 	halted := func() bool {
 		now := p.Course.State
-		return now.Done() || p.full() || now.Stands[step.Part].Phase != pipeline.PhaseRunning || ctx.Err() != nil
+		return in.State.Done() || now.Done() || p.full() || now.Stands[step.Part].Phase != pipeline.PhaseRunning || ctx.Err() != nil
 	}
-	if left := in.State.NotBefore().Sub(workflow.Now(ctx)); left > 0 && !in.State.Done() {
-		p.note(step.Reserve(pipeline.EventHeld, in.State, last))
-		_, _ = workflow.AwaitWithTimeout(ctx, left, halted)
+	for p.note(held); in.State.NotBefore().After(workflow.Now(ctx)) && !halted(); p.note(held) {
+		_, _ = workflow.AwaitWithTimeout(ctx, in.State.NotBefore().Sub(workflow.Now(ctx)), halted)
 	}
-	if in.State.Done() || halted() {
-		return false
-	}
-	p.note(ev)
 	var l ralph.Limits
-	granted := false
 	_ = workflow.Await(ctx, func() bool {
-		l, granted = p.Course.State.Next(ev).Granted(step.Task, in.State)
-		return granted || halted()
+		if is = !halted(); is {
+			p.Course = p.Course.Next(ev)
+			l, is = p.Course.State.Granted(step.Task, in.State)
+		}
+		return is || halted()
 	})
-	if granted && !halted() {
-		p.note(ev)
+	if is {
 		in.State = in.State.Limit(l)
 	}
-	return granted && !halted() && !in.State.Done()
+	return is && !in.State.Done()
 }
 
 // merge brings a task's branch to the main branch.
