@@ -3,6 +3,7 @@ package temporal
 import (
 	"cmp"
 	"context"
+	"errors"
 	"time"
 
 	enums "go.temporal.io/api/enums/v1"
@@ -29,8 +30,8 @@ type Pipeline struct {
 	Loop
 	Name string // of its workflow, with which the names of its loops begin; "" = "pipeline"
 	// Pin has a stage stay with one worker, in a session, as long as that lives; it needs
-	// worker.Options.EnableSessionWorker. Else each iteration may be another worker's,
-	// which has the same disk or, by Worktrees.Remote, what the last one has pushed.
+	// worker.Options.EnableSessionWorker. Else each iteration may be another worker's. In
+	// either case all workers have the same disk or, by Worktrees.Remote, what was pushed.
 	Pin bool
 }
 
@@ -42,7 +43,11 @@ func (p *Pipeline) Run(ctx context.Context, a *pipeline.Agreed) (pipeline.State,
 	if err != nil {
 		return a.State, err
 	}
-	final, err := attach(ctx, p.Client, pipelineType, plan{Course: c, Heartbeat: p.Heartbeat, Pin: p.Pin}, a.State.Parts, a.State, p.State, client.StartWorkflowOptions{ID: cmp.Or(p.Name, "pipeline"), TaskQueue: p.Queue})
+	opts := client.StartWorkflowOptions{ID: cmp.Or(p.Name, "pipeline"), TaskQueue: p.Queue}
+	if a.Unsettled() { // what has ended meanwhile is not begun anew
+		opts.WorkflowIDReusePolicy = enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE_FAILED_ONLY
+	}
+	final, err := attach(ctx, p.Client, pipelineType, plan{Course: c, Heartbeat: p.Heartbeat, Pin: p.Pin}, a.State.Parts, a.State, p.State, opts)
 	if err != nil {
 		return final, err
 	}
@@ -94,7 +99,7 @@ func (d *driver) on() (_ workflow.Context, err error) {
 	if d.session != nil && workflow.GetSessionInfo(d.session).SessionState == workflow.SessionStateOpen {
 		return d.session, nil
 	}
-	beat := cmp.Or(d.Heartbeat, time.Minute)
+	beat := cmp.Or(max(d.Heartbeat, 0), time.Minute)
 	opts := &workflow.SessionOptions{CreationTimeout: beat, ExecutionTimeout: forever, HeartbeatTimeout: beat}
 	if d.session, err = workflow.RecreateSession(d.ctx, d.Stage.Session, opts); err != nil { // there was none, or its worker is gone
 		opts.CreationTimeout = forever
@@ -182,14 +187,11 @@ func (p *planner) begin(step pipeline.Step) {
 
 // stage runs the loop of a stage, an iteration after the other, each as it is granted.
 func (p *planner) stage(ctx workflow.Context, step pipeline.Step) {
-	was := p.Loops[step.Loop]
-	s, told := p.Course.Begin(step, was.State)
-	in := was
-	in.State, in.Heartbeat = s, p.Heartbeat
+	in := p.Loops[step.Loop]
 	if in.Stage == nil {
-		in.Stage = &stage{Pin: p.Pin}
+		in = run{Heartbeat: p.Heartbeat, Stage: &stage{Pin: p.Pin}}
 	}
-	in.Stage.Told = told
+	in.State, in.Stage.Told = p.Course.Begin(step, in.State)
 	in.State.Loop = workflow.GetInfo(ctx).WorkflowExecution.ID + "/" + step.Loop
 	ctx = workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{
 		WorkflowID: in.State.Loop, WaitForCancellation: true, ParentClosePolicy: enums.PARENT_CLOSE_POLICY_REQUEST_CANCEL,
@@ -198,16 +200,16 @@ func (p *planner) stage(ctx workflow.Context, step pipeline.Step) {
 	var last *pipeline.Amount
 	for p.granted(ctx, step, &in, last) {
 		before := in.State
+		in.Known = p.Course.Machines
 		child, cancel := workflow.WithCancel(ctx)
 		done := workflow.ExecuteChildWorkflow(child, iterationType, in)
-		_ = workflow.Await(ctx, func() bool { return done.IsReady() || p.Course.State.Stop == ralph.StopCancelled })
-		cancel()
+		p.await(ctx, done, cancel)
 		if err := done.Get(ctx, &in); err != nil { // as it was told, or by somebody who has ended it
 			if in.State = in.State.Cancel(err.Error()); !temporal.IsCanceledError(err) {
 				in.State.Stop = ralph.StopInvalid
 			}
 		}
-		last = pipeline.Used(before, in.State)
+		p.Course, last = p.Course.Found(in.Hosts), pipeline.Used(before, in.State)
 	}
 	in.Stage.End.State, in.Stage.End.Hosts = in.State, in.Hosts
 	p.Course, p.changed = p.Course.End(step, in.Stage.End, last), true
@@ -216,43 +218,45 @@ func (p *planner) stage(ctx workflow.Context, step pipeline.Step) {
 	}
 }
 
+// await waits for what runs, and has it end if the pipeline is cancelled.
+func (p *planner) await(ctx workflow.Context, done workflow.Future, cancel workflow.CancelFunc) {
+	_ = workflow.Await(ctx, func() bool { return done.IsReady() || p.Course.State.Stop == ralph.StopCancelled })
+	cancel()
+}
+
 // granted waits until the next iteration of a stage may begin, and reports whether it does.
-func (p *planner) granted(ctx workflow.Context, step pipeline.Step, in *run, last *pipeline.Amount) bool {
-	ev := step.Reserve(pipeline.EventReserve, in.State, last)
+func (p *planner) granted(ctx workflow.Context, step pipeline.Step, in *run, last *pipeline.Amount) (is bool) {
+	held, ev := step.Reserve(pipeline.EventHeld, in.State, last), step.Reserve(pipeline.EventReserve, in.State, last)
 	halted := func() bool {
 		now := p.Course.State
-		return now.Done() || p.full() || now.Stands[step.Part].Phase != pipeline.PhaseRunning || ctx.Err() != nil
+		return in.State.Done() || now.Done() || p.full() || now.Stands[step.Part].Phase != pipeline.PhaseRunning || ctx.Err() != nil
 	}
-	if left := in.State.NotBefore().Sub(workflow.Now(ctx)); left > 0 && !in.State.Done() {
-		p.note(step.Reserve(pipeline.EventHeld, in.State, last))
-		_, _ = workflow.AwaitWithTimeout(ctx, left, halted)
+	for p.note(held); in.State.NotBefore().After(workflow.Now(ctx)) && !halted(); p.note(held) {
+		_, _ = workflow.AwaitWithTimeout(ctx, in.State.NotBefore().Sub(workflow.Now(ctx)), halted)
 	}
-	if in.State.Done() || halted() {
-		return false
-	}
-	p.note(ev)
 	var l ralph.Limits
-	granted := false
 	_ = workflow.Await(ctx, func() bool {
-		next := p.Course.State.Next(ev) // which may stop the pipeline for want of budget
-		l, granted = next.Granted(step.Task, in.State)
-		return granted || next.Done() || halted()
+		if is = !halted(); is {
+			p.Course = p.Course.Next(ev)
+			l, is = p.Course.State.Granted(step.Task, in.State)
+		}
+		return is || halted()
 	})
-	if halted() {
-		return false
-	}
-	if p.note(ev); granted {
+	if is {
 		in.State = in.State.Limit(l)
 	}
-	return granted && !in.State.Done()
+	return is && !in.State.Done()
 }
 
 // merge brings a task's branch to the main branch.
 func (p *planner) merge(ctx workflow.Context, step pipeline.Step) {
-	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{StartToCloseTimeout: forever, HeartbeatTimeout: cmp.Or(p.Heartbeat, time.Minute), WaitForCancellation: true,
+	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{StartToCloseTimeout: forever, HeartbeatTimeout: cmp.Or(max(p.Heartbeat, 0), time.Minute), WaitForCancellation: true,
 		RetryPolicy: &temporal.RetryPolicy{MaximumAttempts: 10}})
 	var m pipeline.SiteMerge
-	err := workflow.ExecuteActivity(ctx, mergeType, p.Course.Tasks[step.Part].Definition, p.Course.Verified(step.Part)).Get(ctx, &m)
+	child, cancel := workflow.WithCancel(ctx)
+	done := workflow.ExecuteActivity(child, mergeType, p.Course.Tasks[step.Part].Definition, p.Course.Verified(step.Part))
+	p.await(ctx, done, cancel)
+	err := done.Get(ctx, &m)
 	ev := pipeline.Event{Kind: pipeline.EventMerged, Task: step.Task, Usage: m.Usage, Conflicts: m.Conflicts, Text: m.Rejected}
 	if err != nil {
 		ev.Text = err.Error()
@@ -273,8 +277,12 @@ func (w *Worker) Merge(ctx context.Context, d spec.Definition, ends []pipeline.S
 		return m, err
 	}
 	defer stop()
-	return w.site().Merge(ctx, d.ID, "Merge "+d.ID+": "+d.Title, ends, move, func(move [2]string) error {
+	m, err = w.site().Merge(ctx, d.ID, "Merge "+d.ID+": "+d.Title, ends, move, func(move [2]string) error {
 		p.last.Store(&move)
 		return p.tell(ctx)
 	})
+	if m.Rejected = w.Redactor.String(m.Rejected); err != nil {
+		err = errors.New(w.Redactor.String(err.Error()))
+	}
+	return m, err
 }

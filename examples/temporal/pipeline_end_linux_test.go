@@ -111,3 +111,26 @@ func TestPipelineServerKilled(t *testing.T) {
 	y.ran("A coder 1.1", "A reviewer 1.1", "B coder 1.1", "B reviewer 1.1", "C coder 1.1", "C reviewer 1.1")
 	c.recorded("", "")
 }
+
+// TestPipelineCancelledMerge: a merge that is cancelled is waited for, and main is as it
+// was.
+func TestPipelineCancelledMerge(t *testing.T) {
+	y := newYard(t, 3*time.Second, "A B", `touch $task; log works $task; until [ -e $MARKS/log ] && [ "$(grep -c works $MARKS/log)" = 2 ]; do sleep 0.1; done; touch $task.part; claims`)
+	y.tasks.Stages = []string{"coder"}
+	y.Check = `[ "$(ls *.part | wc -l)" = 1 ] || { echo pid $$ >>$LOG; echo verifying >>$LOG; sleep 303; }`
+	y.worker("a")
+	c := y.begin()
+	y.logged("verifying")
+	pids := y.pids(1)
+	if err := y.run.Client.CancelWorkflow(t.Context(), y.run.Name, ""); err != nil {
+		t.Fatal(err)
+	}
+	if got := c.end(); got != "cancelled A=done B=unmerged" && got != "cancelled A=unmerged B=done" {
+		t.Errorf("it ended %s (%s): %v", got, c.state.Detail, c.err)
+	}
+	if y.lives(pids[0]) {
+		t.Error("the merge is still being verified")
+	}
+	c.merged()
+	c.recorded("", "")
+}

@@ -6,7 +6,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 )
@@ -135,5 +137,29 @@ func TestPipelineKilledMerge(t *testing.T) {
 				t.Errorf("main has %s", got)
 			}
 		})
+	}
+}
+
+// TestPipelineKilledVerifiedMerge: a merge that was about to move main when its worker was
+// killed is brought to its end as it was verified.
+func TestPipelineKilledVerifiedMerge(t *testing.T) {
+	git, err := exec.LookPath("git")
+	if err != nil {
+		t.Fatal(err)
+	}
+	y := newYard(t, 2*time.Second, "A B", `log works; until [ "$(grep -c works $LOG)" = 2 ]; do sleep 0.1; done; touch $task.part; claims`)
+	y.tasks.Stages = []string{"coder"}
+	y.Check = `echo verified $(ls *.part) >>$LOG`
+	bin := write(t, filepath.Join(filepath.Dir(y.log), "bin", "git"), fmt.Sprintf(killing, `"update-ref -m ralph: merge"`, "", git))
+	text := lines(bin)
+	text[0] += "\ngrep -q 'verified A.part B.part' $LOG || exec " + git + ` "$@"`
+	path := "PATH=" + filepath.Dir(write(t, bin, strings.Join(text, "\n")+"\n")) + ":" + os.Getenv("PATH")
+	one := y.worker("a", path)
+	c := y.begin()
+	<-one.ended
+	y.worker("b", path)
+	c.verified()
+	if got := y.wrote("verified "); !slices.Equal(got, []string{"A.part", "A.part B.part", "B.part"}) {
+		t.Errorf("what was verified is %q", got)
 	}
 }

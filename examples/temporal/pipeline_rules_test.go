@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -148,6 +149,30 @@ func TestPipelineBudget(t *testing.T) {
 			c.merged()
 		})
 	}
+}
+
+// TestPipelineBudgetAwaited: an iteration that waits for what others have reserved of the
+// budget does not wait for ever when they leave too little.
+func TestPipelineBudgetAwaited(t *testing.T) {
+	y := newYard(t, 0, "A B", "")
+	y.tasks.Rules.CostUSD, y.tasks.Stages = 1.25, []string{"coder"}
+	waits := make(chan struct{})
+	y.office(ralph.Usage{CostUSD: new(0.5)}, func(stage string, turn int, dir string) (string, error) {
+		if stage == "A coder" {
+			return "not yet", nil
+		}
+		<-waits
+		return makesFile(stage, turn, dir)
+	})
+	c := y.begin()
+	y.stands("that A waits", func(s pipeline.State) bool {
+		return slices.ContainsFunc(s.Running, func(r pipeline.Live) bool { return r.Part == 0 && r.Waits })
+	})
+	close(waits)
+	if got := c.end(); got != "cost A=interrupted B=done" || *c.state.Used().CostUSD != 1 {
+		t.Errorf("it ended %s (%s), used %v: %v", got, c.state.Detail, c.state.Used(), c.err)
+	}
+	c.merged()
 }
 
 // TestPipelineVerified: what is merged is what was verified.

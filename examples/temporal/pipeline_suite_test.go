@@ -27,6 +27,7 @@ type shift struct {
 	*suite
 	says  func(attempt string) ralph.Iteration // of "TASK ITERATION.ATTEMPT"
 	began []string                             // the same, and how much time had passed
+	most  map[string]float64                   // what each might cost
 }
 
 // A registry has a shift for workers, which need a server.
@@ -52,6 +53,7 @@ func (w *shift) attempt(_ context.Context, in input) (any, error) {
 	defer w.mu.Unlock()
 	name := fmt.Sprintf("%s %d.%d", in.State.Task.ID, in.State.Iteration, in.State.Attempt)
 	w.began = append(w.began, fmt.Sprintf("%s %s", name, w.Now().Sub(begin).Round(time.Second)))
+	w.most[name] = in.State.Task.Limits.CostUSD - *ralph.Usage{CostUSD: new(0.0)}.Add(in.State.Usage).CostUSD
 	it := w.says(name)
 	it.Number, it.Attempt = in.State.Iteration, in.State.Attempt
 	return map[string]any{"host": "a", "iteration": it, "end": pipeline.StageEnd{Commit: "c"}}, nil
@@ -59,7 +61,7 @@ func (w *shift) attempt(_ context.Context, in input) (any, error) {
 
 func newShift(t *testing.T, says func(attempt string) ralph.Iteration) *shift {
 	t.Helper()
-	w := &shift{suite: emptySuite(t), says: says}
+	w := &shift{suite: emptySuite(t), says: says, most: map[string]float64{}}
 	if err := temporal.Register(registry{w, w}, &ralph.Local{}); err != nil {
 		t.Fatal(err)
 	}
@@ -148,6 +150,9 @@ func TestPipelineWaits(t *testing.T) {
 		t.Errorf("it ended %s (%s)", standing(s), s.Detail)
 	}
 	w.ran("A 1.1 0s", "A 1.2 3h0m0s", "B 1.1 0s", "B 2.1 0s")
+	if w.most["A 1.1"] != 0.5 || w.most["B 1.1"] != 0.5 || w.most["B 2.1"] < 0.4 || w.most["B 2.1"] > 0.6 {
+		t.Errorf("of the budget they had %v", w.most)
+	}
 	if !slices.Contains(w.timers, 3*time.Hour) {
 		t.Errorf("the timers are %v", w.timers)
 	}
@@ -214,22 +219,24 @@ func TestPipelineAnew(t *testing.T) {
 	})
 	t.Run("in a wait, and paused", func(t *testing.T) {
 		w := newShift(t, said(map[string]ralph.Iteration{"A 1.1": limited}))
-		w.suite.after(time.Hour, func() {
-			w.SetContinueAsNewSuggested(true)
-			w.SignalWorkflow(temporal.SignalPause, true)
-		})
+		w.signals(time.Minute, temporal.SignalPause, true)
+		w.suite.after(time.Hour, func() { w.SetContinueAsNewSuggested(true) })
+		w.signals(time.Hour, temporal.SignalPause, true) // so that it looks
 		_, anew := w.ends(planned(t, pipeline.Rules{}, "A", "B"))
 		if anew == nil {
 			t.Fatal("it does not go on")
 		}
 		w.ran("A 1.1 0s")
+		if !strings.Contains(fmt.Sprintf("%s", anew), `"paused":true`) {
+			t.Errorf("it goes on with %s", anew)
+		}
 		w = newShift(t, said(nil))
 		w.SetStartTime(begin.Add(time.Hour))
-		w.signals(time.Hour, temporal.SignalPause, false)
+		w.signals(3*time.Hour, temporal.SignalPause, false)
 		s, _ := w.ends(anew)
 		if standing(s) != "verified A=done B=done" {
 			t.Errorf("it ended %s (%s)", standing(s), s.Detail)
 		}
-		w.ran("A 1.2 3h0m0s", "B 1.1 3h0m0s")
+		w.ran("A 1.2 4h0m0s", "B 1.1 4h0m0s")
 	})
 }
