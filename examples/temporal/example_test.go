@@ -18,6 +18,8 @@ import (
 	"github.com/ralph-loop/ralph/verify"
 )
 
+var _ ralph.Loop = (*temporal.Loop)(nil)
+
 func ExampleRegister() {
 	c, err := client.Dial(client.Options{HostPort: os.Getenv("TEMPORAL_ADDRESS")})
 	if err != nil {

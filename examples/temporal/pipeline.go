@@ -86,11 +86,6 @@ func iteration(ctx workflow.Context, in run) (run, error) {
 	return d.run, err
 }
 
-// over reports whether an iteration of a stage has come to its end, or has to wait.
-func (d *driver) over(from ralph.State) bool {
-	return d.Stage != nil && (d.State.Iteration != from.Iteration || d.State.Wait > 0 && d.State.Attempt != from.Attempt)
-}
-
 // on is where the attempts of the loop are made: in a session of one worker, or by any.
 func (d *driver) on() (_ workflow.Context, err error) {
 	if d.Stage == nil || !d.Stage.Pin {

@@ -53,8 +53,6 @@ type Loop struct {
 	Heartbeat time.Duration
 }
 
-var _ ralph.Loop = (*Loop)(nil)
-
 // Run starts the loop, or attaches to it if it runs, or has come to its end, and returns
 // how it ended. One of the same name with another task is an error. A state that is ahead
 // of where the loop has ended, see [ralph.State.Reopen], lets it go on, and one whose
@@ -101,23 +99,23 @@ func attach[In, Of, S any](ctx context.Context, c client.Client, kind string, in
 	if was, _ := desc.TypedSearchAttributes.GetKeyword(SumKey); was != sum {
 		return s, fmt.Errorf("temporal: the workflow %q is of another task: give this one another name", opts.ID)
 	}
-	if err = h.Get(ctx, &s); ctx.Err() == nil {
-		if err == nil {
-			return s, nil
-		} else if last, asked := now(ctx, opts.ID); asked == nil {
-			s = last // what was spent, which nobody has returned
-		}
-		return s, err
+	err = h.Get(ctx, &s)
+	if d, ok := ctx.Deadline(); err != nil && ok && time.Until(d) <= 0 {
+		<-ctx.Done() // the call may hear of it first
 	}
 	cause := context.Cause(ctx)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 	defer cancel()
 	if errors.Is(cause, ralph.ErrCancelled) && c.SignalWorkflow(ctx, opts.ID, "", SignalCancel, cause.Error()) == nil {
-		err = h.Get(ctx, &s)
-		return s, err
+		cause, err = nil, h.Get(ctx, &s)
 	}
-	s, err = now(ctx, opts.ID)
-	return s, errors.Join(cause, err)
+	if err == nil {
+		return s, nil
+	}
+	if last, asked := now(ctx, opts.ID); asked == nil { // what was spent, which nobody has returned
+		s = last
+	}
+	return s, cmp.Or(cause, err)
 }
 
 // State returns where a loop stands, also with what its attempt has used by now.

@@ -1,6 +1,7 @@
 package temporal
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -48,10 +49,8 @@ func (w *Worker) Register(r worker.Registry) (err error) {
 	if own.Host == "" {
 		own.Host, err = os.Hostname()
 	}
-	if err == nil {
-		_, err = progress.EndAttempts(context.Background())
-	}
-	if err != nil {
+	_, left := progress.EndAttempts(context.Background())
+	if err = cmp.Or(err, left); err != nil {
 		return fmt.Errorf("temporal: worker: %w", err)
 	}
 	r.RegisterWorkflowWithOptions(loop, workflow.RegisterOptions{Name: loopType})
@@ -71,16 +70,13 @@ type outcome struct {
 // Iterate is the activity: it makes one attempt, or prepares for it.
 func (w *Worker) Iterate(ctx context.Context, in run) (out outcome, err error) {
 	first, p := ralph.Beat{Host: w.Host, Mark: ralph.NewMark()}, &pulse[ralph.Beat]{}
-	held, err := progress.HoldAttempt(first.Mark)
-	if err != nil {
-		return out, err
-	}
+	held, failed := progress.HoldAttempt(first.Mark)
 	defer held.Close()
 	ctx, stop, err := p.start(ctx, first)
-	if err != nil {
+	defer stop()
+	if err = cmp.Or(failed, err); err != nil {
 		return out, err
 	}
-	defer stop()
 	local, visit := w.Local, (*pipeline.Visit)(nil)
 	if in.Stage != nil {
 		if visit, err = w.site().Enter(ctx, in.State, in.Stage.Told); err != nil && ctx.Err() == nil { // which is gone after a while, or on another worker

@@ -56,7 +56,8 @@ func (d *driver) drive() error {
 		if workflow.GetInfo(d.ctx).GetContinueAsNewSuggested() {
 			return workflow.NewContinueAsNewError(d.ctx, workflow.GetInfo(d.ctx).WorkflowType.Name, d.run)
 		}
-		if err := d.iterate(); err != nil || d.over(from) {
+		// Of a stage it returns when the iteration is over, or has to wait: its pipeline says when it goes on.
+		if err := d.iterate(); err != nil || d.Stage != nil && (d.State.Iteration != from.Iteration || d.State.Wait > 0 && d.State.Attempt != from.Attempt) {
 			return err
 		}
 	}
@@ -145,8 +146,7 @@ func (d *driver) iterate() error {
 
 // index tells how the loop stands, for those who look for it.
 func (d *driver) index() error {
-	var all []temporal.SearchAttributeUpdate
-	known, cost := workflow.GetTypedSearchAttributes(d.ctx), d.State.Usage.CostUSD
+	all, known, cost := []temporal.SearchAttributeUpdate(nil), workflow.GetTypedSearchAttributes(d.ctx), d.State.Usage.CostUSD
 	if was, ok := known.GetFloat64(CostKey); cost != nil && (!ok || was != *cost) {
 		all = append(all, CostKey.ValueSet(*cost))
 	}

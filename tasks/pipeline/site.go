@@ -46,7 +46,10 @@ func (p *Site) Enter(ctx context.Context, s ralph.State, told Stage) (*Visit, er
 	dir := place.Dir
 	if p.Trees != nil {
 		var err error
-		if place, err = p.place(ctx, s, told); err != nil {
+		if place, err = p.place(ctx, s, told); errors.Is(err, errNotOpen) {
+			v.Local.Runner = refused{err}
+			return v, nil
+		} else if err != nil {
 			return nil, err
 		}
 		dir = p.Trees.Dir // not the worktree: one agent could write what another is told
@@ -63,6 +66,9 @@ func (p *Site) Enter(ctx context.Context, s ralph.State, told Stage) (*Visit, er
 	var err error
 	if v.Local.Prompt, err = p.Roles.Prompt(dir, told); err != nil {
 		v.Local.Runner = refused{err}
+	}
+	if p.Trees == nil && told.Branch != "" {
+		v.Local.Runner = refused{errors.New("pipeline: the task is to be worked on in a worktree, and this Site has no Trees")}
 	}
 	if told.Once && !evidence(p.Local.Verifier, s.Task) {
 		v.end.Unchecked, v.Local.Verifier = true, unchecked()

@@ -224,8 +224,12 @@ func TestSiteRefused(t *testing.T) {
 		t.Errorf("a specification that leaves the workspace: %v", err)
 	}
 	site.Trees = &pipeline.Worktrees{Dir: dir}
-	if _, err := site.Enter(t.Context(), s, told); err == nil {
-		t.Error("worktrees that are not open are no error")
+	v, err := site.Enter(t.Context(), s, told)
+	if err == nil {
+		_, err = v.Local.Serve(t.Context(), ralph.Dispatch{State: v.State}, ralph.Beat{Host: "a", Mark: ralph.NewMark()}, func(ralph.Beat) error { return nil })
+	}
+	if err == nil || !strings.Contains(err.Error(), "not open") {
+		t.Errorf("worktrees that are not open: %v", err)
 	}
 	site.Trees = nil
 	if _, err := site.Merge(t.Context(), "T1", "m", nil, [2]string{}, nil); err == nil {
@@ -332,6 +336,16 @@ func TestSiteElsewhere(t *testing.T) {
 	told := pipeline.Stage{Definition: spec.Definition{ID: "T1"}, Agent: "reviewer", Before: []pipeline.Record{{Agent: "coder", Verified: true, Commit: commit}}}
 	if _, err := site.Enter(t.Context(), s, told); err == nil || !strings.Contains(err.Error(), "Remote") {
 		t.Errorf("a reviewer begins without the work: %v", err)
+	}
+	for _, trees := range []*pipeline.Worktrees{nil, {Dir: here}} { // none, and some that nobody has opened
+		site.Trees = trees
+		v, err := site.Enter(t.Context(), s, pipeline.Stage{Agent: "coder", Branch: "ralph/T1"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := v.Local.Serve(t.Context(), ralph.Dispatch{State: v.State}, ralph.Beat{Host: "a", Mark: ralph.NewMark()}, func(ralph.Beat) error { return nil }); err == nil {
+			t.Errorf("a worker without worktrees works in %q", v.State.Task.Dir)
+		}
 	}
 	site.Trees = opened(t, there, "").Worktrees
 	if m, err := site.Merge(t.Context(), "T1", "Merge T1", []pipeline.StageEnd{end}, [2]string{}, func([2]string) error { return nil }); err != nil || m.Commit == "" {
