@@ -71,7 +71,7 @@ type outcome struct {
 func (w *Worker) Iterate(ctx context.Context, in run) (out outcome, err error) {
 	first, p := ralph.Beat{Host: w.Host, Mark: ralph.NewMark()}, &pulse[ralph.Beat]{}
 	held, failed := progress.HoldAttempt(first.Mark)
-	defer held.Close()
+	defer func() { _ = held.Close() }()
 	ctx, stop, err := p.start(ctx, first)
 	defer stop()
 	if err = cmp.Or(failed, err); err != nil {
