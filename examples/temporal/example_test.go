@@ -14,6 +14,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/examples/temporal"
+	"github.com/ralph-loop/ralph/tasks/pipeline"
 	"github.com/ralph-loop/ralph/verify"
 )
 
@@ -49,6 +50,34 @@ func ExampleLoop_Run() {
 	fmt.Println(final.Stop, final.Iteration, err)
 }
 
+// A worker whose agents work in worktrees.
+func ExampleWorker() {
+	ctx := context.Background()
+	var w worker.Worker
+	local := &ralph.Local{}
+	trees := &pipeline.Worktrees{Dir: "/work/shop", Remote: "ssh://git.example.com/shop.git"}
+	if err := trees.Open(ctx); err != nil { // before any agent runs: git's configuration is that of this moment
+		log.Fatal(err)
+	}
+	err := (&temporal.Worker{Local: local, Trees: trees}).Register(w)
+	if err != nil {
+		log.Fatal(err)
+	}
+}
+
+// Many tasks, agreed where Run is called.
+func ExamplePipeline_Run() {
+	ctx := context.Background()
+	var c client.Client
+	var tasks pipeline.Pipeline
+	agreed, err := tasks.Agree(ctx) // tasks is a pipeline.Pipeline: Source, Dir, Rules, Config, Verifier
+	if err != nil {
+		log.Fatal(err)
+	}
+	final, err := (&temporal.Pipeline{Loop: temporal.Loop{Client: c, Queue: "agents"}, Name: "shop"}).Run(ctx, agreed)
+	fmt.Println(final.Stop, err)
+}
+
 // TestReadme: the README's Go code stands in the examples above.
 func TestReadme(t *testing.T) {
 	t.Parallel()
@@ -67,7 +96,7 @@ func TestReadme(t *testing.T) {
 			t.Errorf("example_test.go does not hold the README's code:\n%s", want)
 		}
 	}
-	if n := strings.Count(string(readme), "\n"); n > 150 || len(blocks) != 2 {
+	if n := strings.Count(string(readme), "\n"); n > 150 || len(blocks) != 4 {
 		t.Errorf("the README has %d lines, and %d blocks of Go code", n, len(blocks))
 	}
 }

@@ -17,7 +17,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/examples/temporal"
-	"github.com/ralph-loop/ralph/examples/temporal/internal/dev"
+	"github.com/ralph-loop/ralph/examples/temporal/dev"
 )
 
 // patience is how long a test waits for what must come, however busy the machine is.

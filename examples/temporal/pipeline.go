@@ -51,10 +51,7 @@ func (p *Pipeline) Run(ctx context.Context, a *pipeline.Agreed) (pipeline.State,
 
 // State returns where a pipeline stands.
 func (p *Pipeline) State(ctx context.Context, name string) (s pipeline.State, err error) {
-	v, err := p.Client.QueryWorkflow(ctx, name, "", QueryState)
-	if err == nil {
-		err = v.Get(&s)
-	}
+	err = query(ctx, p.Client, name, &s)
 	return s, err
 }
 
@@ -113,7 +110,7 @@ func (d *driver) on() (_ workflow.Context, err error) {
 type planner struct {
 	plan
 	ctx     workflow.Context
-	began   time.Time // less what has passed in earlier histories
+	began   time.Time // with what earlier histories took
 	busy    int
 	changed bool
 }
@@ -124,9 +121,7 @@ func work(ctx workflow.Context, in plan) (pipeline.State, error) {
 	if p.Loops == nil {
 		p.Loops = map[string]run{}
 	}
-	if err := workflow.SetQueryHandler(ctx, QueryState, func() (pipeline.State, error) { return p.Course.State, nil }); err != nil {
-		return p.Course.State, err
-	}
+	_ = workflow.SetQueryHandler(ctx, QueryState, func() (pipeline.State, error) { return p.Course.State, nil }) // its name is allowed
 	for {
 		p.changed = false
 		for _, step := range p.Course.State.Ready() {
@@ -260,17 +255,16 @@ func (p *planner) merge(ctx workflow.Context, step pipeline.Step) {
 
 // Merge is the activity that merges a task, once what comes of it is verified.
 func (w *Worker) Merge(ctx context.Context, d spec.Definition, ends []pipeline.StageEnd) (m pipeline.SiteMerge, err error) {
+	var move [2]string
+	_ = activity.GetHeartbeatDetails(ctx, &move) // of a worker that was lost, if there are any
 	p := &pulse[[2]string]{}
-	if activity.HasHeartbeatDetails(ctx) {
-		_ = activity.GetHeartbeatDetails(ctx, &p.last)
-	}
-	ctx, stop, err := p.start(ctx)
+	ctx, stop, err := p.start(ctx, move)
 	if err != nil {
 		return m, err
 	}
 	defer stop()
-	return w.site().Merge(ctx, d.ID, "Merge "+d.ID+": "+d.Title, ends, p.last, func(move [2]string) error {
-		p.set(move)
+	return w.site().Merge(ctx, d.ID, "Merge "+d.ID+": "+d.Title, ends, move, func(move [2]string) error {
+		p.last.Store(&move)
 		return p.tell(ctx)
 	})
 }

@@ -192,11 +192,12 @@ func (c *course) end() string {
 }
 
 func standing(s pipeline.State) string {
-	text := string(s.Stop)
+	var text strings.Builder
+	text.WriteString(string(s.Stop))
 	for i, p := range s.Parts {
-		text += " " + p.ID + "=" + s.Stands[i].Phase.String()
+		text.WriteString(" " + p.ID + "=" + s.Stands[i].Phase.String())
 	}
-	return text
+	return text.String()
 }
 
 // verified checks that all tasks are done, in the end, also where people look.

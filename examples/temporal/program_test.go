@@ -17,7 +17,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/examples/temporal"
-	"github.com/ralph-loop/ralph/examples/temporal/internal/dev"
+	"github.com/ralph-loop/ralph/examples/temporal/dev"
 )
 
 // workerMode makes this test binary a worker, of which it tells.

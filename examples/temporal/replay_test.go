@@ -26,7 +26,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/examples/temporal"
-	"github.com/ralph-loop/ralph/examples/temporal/internal/dev"
+	"github.com/ralph-loop/ralph/examples/temporal/dev"
 )
 
 var update = flag.Bool("update", false, "record the histories in testdata/history anew")

@@ -19,8 +19,8 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/examples/temporal"
-	//	"github.com/ralph-loop/ralph/examples/temporal/internal/dev"
-	"github.com/ralph-loop/ralph/examples/temporal/internal/dev"
+	//	"github.com/ralph-loop/ralph/examples/temporal/dev"
+	"github.com/ralph-loop/ralph/examples/temporal/dev"
 	"github.com/ralph-loop/ralph/verify"
 )
 

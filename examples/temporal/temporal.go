@@ -72,10 +72,7 @@ func (l *Loop) Run(ctx context.Context, s ralph.State) (ralph.State, error) {
 	if err == nil && final.Done() && s.Begun() && ahead {
 		final, err = l.run(ctx, s, enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE)
 	}
-	if err != nil {
-		return final, err
-	}
-	return final, final.Err()
+	return final, cmp.Or(err, final.Err())
 }
 
 func (l *Loop) run(ctx context.Context, s ralph.State, reuse enums.WorkflowIdReusePolicy) (ralph.State, error) {
@@ -90,10 +87,7 @@ func (l *Loop) run(ctx context.Context, s ralph.State, reuse enums.WorkflowIdReu
 // thing, and waits for what it returns in the end, or for ctx, and then asks where it
 // stands.
 func attach[In, Of, S any](ctx context.Context, c client.Client, kind string, in In, of Of, s S, now func(ctx context.Context, name string) (S, error), opts client.StartWorkflowOptions, found ...temporal.SearchAttributeUpdate) (S, error) {
-	text, err := json.Marshal(of)
-	if err != nil {
-		return s, fmt.Errorf("temporal: %q: %w", opts.ID, err)
-	}
+	text, _ := json.Marshal(of) // what cannot be written as JSON cannot be started
 	sum := fmt.Sprintf("%x", sha256.Sum256(text))
 	opts.WorkflowIDConflictPolicy, opts.TypedSearchAttributes = enums.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING, temporal.NewSearchAttributes(append(found, SumKey.ValueSet(sum))...)
 	h, err := c.ExecuteWorkflow(ctx, opts, kind, in)
@@ -123,12 +117,8 @@ func attach[In, Of, S any](ctx context.Context, c client.Client, kind string, in
 
 // State returns where a loop stands, also with what its attempt has used by now.
 func (l *Loop) State(ctx context.Context, name string) (s ralph.State, err error) {
-	v, err := l.Client.QueryWorkflow(ctx, name, "", QueryState)
-	if err == nil {
-		err = v.Get(&s)
-	}
-	if err != nil {
-		return s, fmt.Errorf("temporal: loop %q: %w", name, err)
+	if err = query(ctx, l.Client, name, &s); err != nil {
+		return s, err
 	}
 	desc, err := l.Client.DescribeWorkflowExecution(ctx, name, "")
 	for _, a := range desc.GetPendingActivities() {
@@ -138,4 +128,12 @@ func (l *Loop) State(ctx context.Context, name string) (s ralph.State, err error
 		}
 	}
 	return s, err
+}
+
+func query[S any](ctx context.Context, c client.Client, name string, s *S) error {
+	v, err := c.QueryWorkflow(ctx, name, "", QueryState)
+	if err == nil {
+		err = v.Get(s)
+	}
+	return err
 }

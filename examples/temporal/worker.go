@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.temporal.io/api/serviceerror"
@@ -70,13 +70,13 @@ type outcome struct {
 
 // Iterate is the activity: it makes one attempt, or prepares for it.
 func (w *Worker) Iterate(ctx context.Context, in run) (out outcome, err error) {
-	p := &pulse[ralph.Beat]{last: ralph.Beat{Host: w.Host, Mark: ralph.NewMark()}}
-	held, err := progress.HoldAttempt(p.last.Mark)
+	first, p := ralph.Beat{Host: w.Host, Mark: ralph.NewMark()}, &pulse[ralph.Beat]{}
+	held, err := progress.HoldAttempt(first.Mark)
 	if err != nil {
 		return out, err
 	}
 	defer held.Close()
-	ctx, stop, err := p.start(ctx)
+	ctx, stop, err := p.start(ctx, first)
 	if err != nil {
 		return out, err
 	}
@@ -88,7 +88,7 @@ func (w *Worker) Iterate(ctx context.Context, in run) (out outcome, err error) {
 		}
 		local, in.State = &visit.Local, visit.State
 	}
-	out.Report, err = local.Serve(ctx, in.Dispatch, p.last, func(b ralph.Beat) error { return w.told(ctx, p, visit, b) })
+	out.Report, err = local.Serve(ctx, in.Dispatch, first, func(b ralph.Beat) error { return w.told(ctx, p, visit, b) })
 	if visit != nil && err == nil {
 		end, left := visit.Leave(ctx)
 		out.End, err = &end, left
@@ -111,12 +111,11 @@ func (w *Worker) Iterate(ctx context.Context, in run) (out outcome, err error) {
 // told passes on what is known of an attempt: its answer at once, before it is verified.
 func (w *Worker) told(ctx context.Context, p *pulse[ralph.Beat], visit *pipeline.Visit, b ralph.Beat) (err error) {
 	if b.Answered != nil {
-		b.Answered = w.redact(b.Answered)
+		if b.Answered = w.redact(b.Answered); visit != nil {
+			err = visit.Answered(ctx, *b.Answered)
+		}
 	}
-	if b.Answered != nil && visit != nil {
-		err = visit.Answered(ctx, *b.Answered)
-	}
-	if p.set(b); b.Answered != nil && b.Answered.Iteration.Claimed {
+	if p.last.Store(&b); b.Answered != nil && b.Answered.Iteration.Claimed {
 		_ = p.tell(ctx) // or the attempt is made again, should this worker be lost now
 	}
 	return err
@@ -134,26 +133,14 @@ func (w *Worker) redact(ev *ralph.Event) *ralph.Event {
 }
 
 // A pulse is what the service is told while an activity runs.
-type pulse[T any] struct {
-	mu   sync.Mutex
-	last T
-}
-
-func (p *pulse[T]) set(v T) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.last = v
-}
+type pulse[T any] struct{ last atomic.Pointer[T] }
 
 // tell tells the last, now.
 func (p *pulse[T]) tell(ctx context.Context) error {
 	info := activity.GetInfo(ctx)
-	p.mu.Lock()
-	v := p.last
-	p.mu.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, max(info.HeartbeatTimeout/6, time.Second))
 	defer cancel()
-	err, lost := activity.GetClient(ctx).RecordActivityHeartbeat(ctx, info.TaskToken, v), (*serviceerror.NotFound)(nil)
+	err, lost := activity.GetClient(ctx).RecordActivityHeartbeat(ctx, info.TaskToken, *p.last.Load()), (*serviceerror.NotFound)(nil)
 	if temporal.IsCanceledError(err) || errors.As(err, &lost) || errors.Is(err, activity.ErrActivityPaused) || errors.Is(err, activity.ErrActivityReset) {
 		return fmt.Errorf("%w: %w", ralph.ErrGone, err)
 	}
@@ -161,7 +148,8 @@ func (p *pulse[T]) tell(ctx context.Context) error {
 }
 
 // start begins to tell, and returns a context that is done when the activity is to end.
-func (p *pulse[T]) start(ctx context.Context) (context.Context, func(), error) {
+func (p *pulse[T]) start(ctx context.Context, first T) (context.Context, func(), error) {
+	p.last.Store(&first)
 	stopped := activity.GetWorkerStopChannel(ctx)
 	ctx, stop, err := ralph.Pulse(ctx, activity.GetInfo(ctx).HeartbeatTimeout, p.tell)
 	ctx, cancel := context.WithCancelCause(ctx)

@@ -47,10 +47,8 @@ func loop(ctx workflow.Context, in run) (ralph.State, error) {
 // drive runs the loop until it has stopped, or the iteration of a stage is over.
 func (d *driver) drive() error {
 	d.State.Loop = cmp.Or(d.State.Loop, workflow.GetInfo(d.ctx).WorkflowExecution.ID)
-	if err := workflow.SetQueryHandler(d.ctx, QueryState, func() (ralph.State, error) { return d.State, nil }); err != nil {
-		return err
-	}
-	if d.State.Running && d.Hosts == nil { // it comes from another driver
+	_ = workflow.SetQueryHandler(d.ctx, QueryState, func() (ralph.State, error) { return d.State, nil }) // its name is allowed
+	if d.State.Running && d.Hosts == nil {                                                               // it comes from another driver
 		d.Dispatch = d.Missed(ralph.Beat{}, "the process that ran it has ended", workflow.Now(d.ctx))
 	}
 	from := d.State
@@ -67,11 +65,10 @@ func (d *driver) drive() error {
 
 // steered takes all signals that have come, and reports whether there were any.
 func (d *driver) steered() bool {
-	n := take(d.ctx, SignalCancel, func(reason string) { d.State = d.State.Cancel(cmp.Or(reason, "cancelled")) }) +
-		take(d.ctx, SignalPause, func(paused bool) { d.State = d.State.Pause(paused) }) +
-		take(d.ctx, SignalLimits, func(l ralph.Limits) { d.State = d.State.Limit(l) }) +
+	return 0 < take(d.ctx, SignalCancel, func(reason string) { d.State = d.State.Cancel(cmp.Or(reason, "cancelled")) })+
+		take(d.ctx, SignalPause, func(paused bool) { d.State = d.State.Pause(paused) })+
+		take(d.ctx, SignalLimits, func(l ralph.Limits) { d.State = d.State.Limit(l) })+
 		take(d.ctx, SignalGuide, func(text string) { d.State = d.State.Guide(text) })
-	return n > 0
 }
 
 func take[T any](ctx workflow.Context, name string, each func(T)) (n int) {
@@ -86,11 +83,9 @@ func take[T any](ctx workflow.Context, name string, each func(T)) (n int) {
 // wait waits until the next attempt may begin, or the loop has stopped.
 func (d *driver) wait() {
 	for d.steered(); !d.State.Done(); {
-		var err error
-		left := min(d.State.NotBefore().Sub(workflow.Now(d.ctx)), d.State.Wait)
+		err, left := d.ctx.Err(), min(d.State.NotBefore().Sub(workflow.Now(d.ctx)), d.State.Wait)
 		switch {
-		case d.ctx.Err() != nil:
-			err = d.ctx.Err()
+		case err != nil:
 		case d.State.Paused:
 			err = workflow.Await(d.ctx, d.steered)
 		case left > 0:
@@ -124,8 +119,7 @@ func (d *driver) iterate() error {
 	if d.State.Done() {
 		cancel()
 	}
-	var out outcome
-	var b ralph.Beat
+	out, b := outcome{}, ralph.Beat{}
 	timeout, refused := (*temporal.TimeoutError)(nil), (*temporal.ApplicationError)(nil)
 	switch err, now := done.Get(d.ctx, &out), workflow.Now(d.ctx); {
 	case err == nil:

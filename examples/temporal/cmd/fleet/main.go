@@ -28,7 +28,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/examples/temporal"
-	"github.com/ralph-loop/ralph/examples/temporal/internal/dev"
+	"github.com/ralph-loop/ralph/examples/temporal/dev"
 )
 
 // atOnce is how many loops run at the same time: a development server is one process.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ralph-loop/ralph/examples/temporal/internal/dev"
+	"github.com/ralph-loop/ralph/examples/temporal/dev"
 )
 
 // TestProgram has the server's program built if it is not there, and then it is.
