@@ -29,6 +29,9 @@ type Dispatch struct {
 	// Hosts says by machine what the verifier has prepared there that holds on that machine
 	// alone, see [OfMachine]. What holds on all is in the task, as the first one found it.
 	Hosts map[string]map[string]string `json:"hosts,omitempty"`
+	// Known are those of Hosts that other loops have found before, see [Report]: they go
+	// before what is found now, for an agent may have changed that meanwhile.
+	Known map[string]map[string]string `json:"known,omitempty"`
 	// Pending is an answer whose worker was lost before it was verified. It is judged by
 	// the next one, and no agent runs for it. Nil = there is none.
 	Pending *Event `json:"pending,omitempty"`
@@ -62,9 +65,10 @@ var ErrGone = errors.New("the attempt is not this worker's any more")
 // Pulse tells somebody that a worker lives: it calls tell now, and each sixth of within from
 // then on, until stop is called. If within passes without, the work is another's, so the
 // context that it returns is done before: when tell could not for half of that time, or
-// returns [ErrGone]. An error of the first tell is Pulse's. Tell must return within a sixth
+// returns [ErrGone]; and when stops is closed, for the worker is to end; nil = never. An
+// error of the first tell is Pulse's. Tell must return within a sixth
 // of within, too, and is not called concurrently; stop waits for it.
-func Pulse(ctx context.Context, within time.Duration, tell func(context.Context) error) (_ context.Context, stop func(), err error) {
+func Pulse(ctx context.Context, within time.Duration, stops <-chan struct{}, tell func(context.Context) error) (_ context.Context, stop func(), err error) {
 	heard := time.Now()
 	if err := tell(ctx); err != nil {
 		return ctx, func() {}, err
@@ -79,6 +83,10 @@ func Pulse(ctx context.Context, within time.Duration, tell func(context.Context)
 		for {
 			select {
 			case <-tick.C:
+			case <-stops:
+				cancel(errors.New("the worker stops"))
+				stops = nil // it goes on to tell, for to end the work may take its time
+				continue
 			case <-over:
 				return
 			}
@@ -199,7 +207,7 @@ func (d Dispatch) end(f Fault, why string, now time.Time) Dispatch {
 func (l *Local) Serve(ctx context.Context, d Dispatch, b Beat, tell func(Beat) error) (Report, error) {
 	here, known := d.Hosts[b.Host]
 	if !known {
-		return l.prepareHere(ctx, d.State, b.Host, d.Hosts == nil)
+		return l.prepareHere(ctx, d, b.Host)
 	}
 	s, r, start := d.State, Report{Host: b.Host}, time.Now()
 	if s.Task.Guarded = maps.Clone(s.Task.Guarded); s.Task.Guarded == nil {
@@ -208,7 +216,14 @@ func (l *Local) Serve(ctx context.Context, d Dispatch, b Beat, tell func(Beat) e
 	maps.Copy(s.Task.Guarded, here)
 	s = s.Apply(Event{Kind: EventIterationStarted, Meta: map[string]string{metaMark: b.Mark},
 		Iteration: Iteration{Number: s.Iteration, Attempt: s.Attempt, Start: start.UTC().Round(0)}})
+	var mu sync.Mutex
 	told := func(u Usage, ev *Event) error {
+		mu.Lock()
+		defer mu.Unlock()
+		if b.Answered != nil && ev == nil { // by a goroutine that the runner has left
+			return nil
+		}
+		b.Answered = ev
 		now := b
 		now.Usage, now.Answered, now.Elapsed = u, ev, time.Since(start)
 		return plugin.Call("Serve", func() error { return tell(now) })
@@ -241,7 +256,8 @@ func (l *Local) Serve(ctx context.Context, d Dispatch, b Beat, tell func(Beat) e
 
 // prepareHere makes a loop ready on a machine. On all but the first that is what holds
 // there alone: what the workspace is by now, the agent has made.
-func (l *Local) prepareHere(ctx context.Context, s State, host string, first bool) (Report, error) {
+func (l *Local) prepareHere(ctx context.Context, d Dispatch, host string) (Report, error) {
+	s, first := d.State, d.Hosts == nil
 	if first && s.Prepared { // by a driver on another machine
 		s.Task.Guarded = maps.Clone(s.Task.Guarded)
 		maps.DeleteFunc(s.Task.Guarded, func(key, _ string) bool { return OfMachine(key) })
@@ -256,6 +272,9 @@ func (l *Local) prepareHere(ctx context.Context, s State, host string, first boo
 	for key, sum := range ready.Task.Guarded {
 		if _, agreed := s.Task.Guarded[key]; !agreed && OfMachine(key) {
 			r.Here[key] = sum
+			if was, known := d.Known[host][key]; known {
+				r.Here[key] = was
+			}
 		}
 	}
 	if !first || s.Prepared || s.Base != "" { // not by Begun: a worker may have been lost, or have failed, before it was prepared

@@ -230,6 +230,10 @@ func TestServeMachines(t *testing.T) {
 	if r = serve(d, "first"); r.Iteration.Verdict.Passed {
 		t.Error("what has changed on the first machine was forgotten")
 	}
+	other := ralph.Dispatch{State: ralph.Start(ralph.Task{ID: "U", Prompt: "do", Dir: dir}), Known: d.Hosts}
+	if r = serve(other, "first"); r.Here[outside] != first {
+		t.Error("what has changed on the first machine is taken for found by another loop")
+	}
 }
 
 // TestServeAnswered: the answer is told before it is verified; with an error it is not.
@@ -293,7 +297,7 @@ func TestPulse(t *testing.T) {
 			}
 			return nil
 		}
-		ctx, stop, err := ralph.Pulse(t.Context(), time.Minute, tell)
+		ctx, stop, err := ralph.Pulse(t.Context(), time.Minute, nil, tell)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -307,7 +311,7 @@ func TestPulse(t *testing.T) {
 
 		start, at = time.Now(), nil
 		fails = func(n int) error { return map[bool]error{true: fmt.Errorf("%w: cancelled", ralph.ErrGone)}[n == 2] }
-		ctx, stop, err = ralph.Pulse(t.Context(), time.Minute, tell)
+		ctx, stop, err = ralph.Pulse(t.Context(), time.Minute, nil, tell)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -318,13 +322,20 @@ func TestPulse(t *testing.T) {
 
 		at = nil
 		fails = func(int) error { return errors.New("nobody is there") }
-		if _, stop, err := ralph.Pulse(t.Context(), time.Minute, tell); err == nil || len(at) != 1 {
+		if _, stop, err := ralph.Pulse(t.Context(), time.Minute, nil, tell); err == nil || len(at) != 1 {
 			t.Error("it begins although nobody was told")
 		} else {
 			stop()
 		}
 		fails = func(int) error { return nil }
-		ctx, stop, err = ralph.Pulse(t.Context(), time.Minute, tell)
+		stops := make(chan struct{})
+		close(stops)
+		ctx, stop, err = ralph.Pulse(t.Context(), time.Minute, stops, tell)
+		if <-ctx.Done(); err != nil || !strings.Contains(context.Cause(ctx).Error(), "stops") {
+			t.Errorf("the worker stops: %v, %v", context.Cause(ctx), err)
+		}
+		stop()
+		ctx, stop, err = ralph.Pulse(t.Context(), time.Minute, nil, tell)
 		if stop(); err != nil || ctx.Err() == nil {
 			t.Error("stopped, and its context goes on")
 		}

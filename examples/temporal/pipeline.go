@@ -3,6 +3,7 @@ package temporal
 import (
 	"cmp"
 	"context"
+	"errors"
 	"time"
 
 	enums "go.temporal.io/api/enums/v1"
@@ -29,8 +30,8 @@ type Pipeline struct {
 	Loop
 	Name string // of its workflow, with which the names of its loops begin; "" = "pipeline"
 	// Pin has a stage stay with one worker, in a session, as long as that lives; it needs
-	// worker.Options.EnableSessionWorker. Else each iteration may be another worker's,
-	// which has the same disk or, by Worktrees.Remote, what the last one has pushed.
+	// worker.Options.EnableSessionWorker. Else each iteration may be another worker's. In
+	// either case all workers have the same disk or, by Worktrees.Remote, what was pushed.
 	Pin bool
 }
 
@@ -42,7 +43,11 @@ func (p *Pipeline) Run(ctx context.Context, a *pipeline.Agreed) (pipeline.State,
 	if err != nil {
 		return a.State, err
 	}
-	final, err := attach(ctx, p.Client, pipelineType, plan{Course: c, Heartbeat: p.Heartbeat, Pin: p.Pin}, a.State.Parts, a.State, p.State, client.StartWorkflowOptions{ID: cmp.Or(p.Name, "pipeline"), TaskQueue: p.Queue})
+	opts := client.StartWorkflowOptions{ID: cmp.Or(p.Name, "pipeline"), TaskQueue: p.Queue}
+	if a.Unsettled() { // what has ended meanwhile is not begun anew
+		opts.WorkflowIDReusePolicy = enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE_FAILED_ONLY
+	}
+	final, err := attach(ctx, p.Client, pipelineType, plan{Course: c, Heartbeat: p.Heartbeat, Pin: p.Pin}, a.State.Parts, a.State, p.State, opts)
 	if err != nil {
 		return final, err
 	}
@@ -94,7 +99,7 @@ func (d *driver) on() (_ workflow.Context, err error) {
 	if d.session != nil && workflow.GetSessionInfo(d.session).SessionState == workflow.SessionStateOpen {
 		return d.session, nil
 	}
-	beat := cmp.Or(d.Heartbeat, time.Minute)
+	beat := cmp.Or(max(d.Heartbeat, 0), time.Minute)
 	opts := &workflow.SessionOptions{CreationTimeout: beat, ExecutionTimeout: forever, HeartbeatTimeout: beat}
 	if d.session, err = workflow.RecreateSession(d.ctx, d.Stage.Session, opts); err != nil { // there was none, or its worker is gone
 		opts.CreationTimeout = forever
@@ -195,22 +200,28 @@ func (p *planner) stage(ctx workflow.Context, step pipeline.Step) {
 	var last *pipeline.Amount
 	for p.granted(ctx, step, &in, last) {
 		before := in.State
+		in.Known = p.Course.Machines
 		child, cancel := workflow.WithCancel(ctx)
 		done := workflow.ExecuteChildWorkflow(child, iterationType, in)
-		_ = workflow.Await(ctx, func() bool { return done.IsReady() || p.Course.State.Stop == ralph.StopCancelled })
-		cancel()
+		p.await(ctx, done, cancel)
 		if err := done.Get(ctx, &in); err != nil { // as it was told, or by somebody who has ended it
 			if in.State = in.State.Cancel(err.Error()); !temporal.IsCanceledError(err) {
 				in.State.Stop = ralph.StopInvalid
 			}
 		}
-		last = pipeline.Used(before, in.State)
+		p.Course, last = p.Course.Found(in.Hosts), pipeline.Used(before, in.State)
 	}
 	in.Stage.End.State, in.Stage.End.Hosts = in.State, in.Hosts
 	p.Course, p.changed = p.Course.End(step, in.Stage.End, last), true
 	if delete(p.Loops, step.Loop); p.Course.State.Stands[step.Part].Phase == pipeline.PhaseInterrupted {
 		p.Loops[step.Loop] = in
 	}
+}
+
+// await waits for what runs, and has it end if the pipeline is cancelled.
+func (p *planner) await(ctx workflow.Context, done workflow.Future, cancel workflow.CancelFunc) {
+	_ = workflow.Await(ctx, func() bool { return done.IsReady() || p.Course.State.Stop == ralph.StopCancelled })
+	cancel()
 }
 
 // granted waits until the next iteration of a stage may begin, and reports whether it does.
@@ -239,10 +250,13 @@ func (p *planner) granted(ctx workflow.Context, step pipeline.Step, in *run, las
 
 // merge brings a task's branch to the main branch.
 func (p *planner) merge(ctx workflow.Context, step pipeline.Step) {
-	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{StartToCloseTimeout: forever, HeartbeatTimeout: cmp.Or(p.Heartbeat, time.Minute), WaitForCancellation: true,
+	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{StartToCloseTimeout: forever, HeartbeatTimeout: cmp.Or(max(p.Heartbeat, 0), time.Minute), WaitForCancellation: true,
 		RetryPolicy: &temporal.RetryPolicy{MaximumAttempts: 10}})
 	var m pipeline.SiteMerge
-	err := workflow.ExecuteActivity(ctx, mergeType, p.Course.Tasks[step.Part].Definition, p.Course.Verified(step.Part)).Get(ctx, &m)
+	child, cancel := workflow.WithCancel(ctx)
+	done := workflow.ExecuteActivity(child, mergeType, p.Course.Tasks[step.Part].Definition, p.Course.Verified(step.Part))
+	p.await(ctx, done, cancel)
+	err := done.Get(ctx, &m)
 	ev := pipeline.Event{Kind: pipeline.EventMerged, Task: step.Task, Usage: m.Usage, Conflicts: m.Conflicts, Text: m.Rejected}
 	if err != nil {
 		ev.Text = err.Error()
@@ -263,8 +277,12 @@ func (w *Worker) Merge(ctx context.Context, d spec.Definition, ends []pipeline.S
 		return m, err
 	}
 	defer stop()
-	return w.site().Merge(ctx, d.ID, "Merge "+d.ID+": "+d.Title, ends, move, func(move [2]string) error {
+	m, err = w.site().Merge(ctx, d.ID, "Merge "+d.ID+": "+d.Title, ends, move, func(move [2]string) error {
 		p.last.Store(&move)
 		return p.tell(ctx)
 	})
+	if m.Rejected = w.Redactor.String(m.Rejected); err != nil {
+		err = errors.New(w.Redactor.String(err.Error()))
+	}
+	return m, err
 }

@@ -82,6 +82,8 @@ func TestPipelineAttached(t *testing.T) {
 	y.stands("the end of the coder", func(s pipeline.State) bool { return s.Stands[0].Verified == 1 })
 	y.signal(temporal.SignalPause, false)
 	c.verified()
+	write(t, y.file, string(was)) // nobody was there when it ended: its source knows nothing of it
+	y.begin().verified()
 	if log := lines(y.log); !slices.Equal(y.wrote("agent "), []string{"A coder 1.1", "A reviewer 1.1"}) {
 		t.Errorf("it ran %q", log)
 	}

@@ -102,6 +102,11 @@ func attach[In, Of, S any](ctx context.Context, c client.Client, kind string, in
 		return s, fmt.Errorf("temporal: the workflow %q is of another task: give this one another name", opts.ID)
 	}
 	if err = h.Get(ctx, &s); ctx.Err() == nil {
+		if err == nil {
+			return s, nil
+		} else if last, asked := now(ctx, opts.ID); asked == nil {
+			s = last // what was spent, which nobody has returned
+		}
 		return s, err
 	}
 	cause := context.Cause(ctx)

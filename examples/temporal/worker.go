@@ -83,8 +83,11 @@ func (w *Worker) Iterate(ctx context.Context, in run) (out outcome, err error) {
 	defer stop()
 	local, visit := w.Local, (*pipeline.Visit)(nil)
 	if in.Stage != nil {
-		if visit, err = w.site().Enter(ctx, in.State, in.Stage.Told); err != nil {
-			return out, err // which may be gone the next time
+		if visit, err = w.site().Enter(ctx, in.State, in.Stage.Told); err != nil && ctx.Err() == nil { // which is gone after a while, or on another worker
+			out.Host, out.Iteration = w.Host, ralph.Iteration{Number: in.State.Iteration, Attempt: in.State.Attempt, Outcome: ralph.OutcomeInterrupted, Fault: ralph.FaultRateLimit, Error: w.Redactor.String(err.Error())}
+			return out, nil
+		} else if err != nil {
+			return out, temporal.NewCanceledError()
 		}
 		local, in.State = &visit.Local, visit.State
 	}
@@ -98,6 +101,8 @@ func (w *Worker) Iterate(ctx context.Context, in run) (out outcome, err error) {
 		activity.GetLogger(ctx).Error("the attempt counts, but", "error", err)
 	case err != nil && ctx.Err() != nil: // it was ended
 		return out, temporal.NewCanceledError()
+	case err != nil && in.Hosts != nil: // it could be run by now: maybe another worker can
+		return out, errors.New(w.Redactor.String(err.Error()))
 	case err != nil:
 		return out, temporal.NewNonRetryableApplicationError(w.Redactor.String(err.Error()), refusedType, nil)
 	}
@@ -109,16 +114,19 @@ func (w *Worker) Iterate(ctx context.Context, in run) (out outcome, err error) {
 }
 
 // told passes on what is known of an attempt: its answer at once, before it is verified.
-func (w *Worker) told(ctx context.Context, p *pulse[ralph.Beat], visit *pipeline.Visit, b ralph.Beat) (err error) {
+func (w *Worker) told(ctx context.Context, p *pulse[ralph.Beat], visit *pipeline.Visit, b ralph.Beat) error {
 	if b.Answered != nil {
-		if b.Answered = w.redact(b.Answered); visit != nil {
-			err = visit.Answered(ctx, *b.Answered)
+		b.Answered = w.redact(b.Answered)
+		if visit != nil {
+			if err := visit.Answered(ctx, *b.Answered); err != nil {
+				return err // nobody else has the work
+			}
 		}
 	}
 	if p.last.Store(&b); b.Answered != nil && b.Answered.Iteration.Claimed {
 		_ = p.tell(ctx) // or the attempt is made again, should this worker be lost now
 	}
-	return err
+	return nil
 }
 
 func (w *Worker) site() *pipeline.Site {
@@ -150,15 +158,5 @@ func (p *pulse[T]) tell(ctx context.Context) error {
 // start begins to tell, and returns a context that is done when the activity is to end.
 func (p *pulse[T]) start(ctx context.Context, first T) (context.Context, func(), error) {
 	p.last.Store(&first)
-	stopped := activity.GetWorkerStopChannel(ctx)
-	ctx, stop, err := ralph.Pulse(ctx, activity.GetInfo(ctx).HeartbeatTimeout, p.tell)
-	ctx, cancel := context.WithCancelCause(ctx)
-	go func() {
-		select {
-		case <-stopped:
-			cancel(errors.New("the worker stops"))
-		case <-ctx.Done():
-		}
-	}()
-	return ctx, func() { cancel(nil); stop() }, err
+	return ralph.Pulse(ctx, activity.GetInfo(ctx).HeartbeatTimeout, activity.GetWorkerStopChannel(ctx), p.tell)
 }

@@ -108,7 +108,7 @@ func (d *driver) iterate() error {
 	}
 	ctx, cancel := workflow.WithCancel(ctx)
 	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
-		StartToCloseTimeout: forever, HeartbeatTimeout: cmp.Or(d.Heartbeat, time.Minute), WaitForCancellation: true,
+		StartToCloseTimeout: forever, HeartbeatTimeout: cmp.Or(max(d.Heartbeat, 0), time.Minute), WaitForCancellation: true,
 		RetryPolicy: &temporal.RetryPolicy{MaximumAttempts: 1}, // what follows is for the state to say
 	})
 	d.Dispatch = d.Begin(workflow.Now(ctx))

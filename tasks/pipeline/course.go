@@ -31,6 +31,9 @@ type Course struct {
 	// Ends says by task and agent how the loops have ended of the stages that are over.
 	// Those of a task of which nothing more runs in this course are left out.
 	Ends map[string]map[string]StageEnd `json:"ends,omitempty"`
+	// Machines says by machine what holds there alone, as the first loop has found it: for
+	// the Known of each [ralph.Dispatch]. See [Course.Found].
+	Machines map[string]map[string]string `json:"machines,omitempty"`
 	// Sent has by task the event that has last sent it back, as long as that counts.
 	Sent map[string]Event `json:"sent,omitempty"`
 }
@@ -79,6 +82,12 @@ func (a *Agreed) Course(ctx context.Context) (Course, error) {
 	return c, nil
 }
 
+// Unsettled reports whether a task is running, as its source says: it was taken by a run
+// that has not written down how it ended.
+func (a *Agreed) Unsettled() bool {
+	return slices.ContainsFunc(a.Tasks, func(t AgreedTask) bool { return t.Definition.Status == spec.StatusRunning })
+}
+
 // Settle writes down how the tasks stand that the run has taken, where their source shows
 // it. What somebody else has changed meanwhile stays as it is, which is no error.
 func (a *Agreed) Settle(ctx context.Context, final State) (err error) {
@@ -120,6 +129,20 @@ func (c Course) tidy(task string) Course {
 	}
 	if len(c.Ends[task]) == 0 {
 		c.Ends = without(c.Ends, task)
+	}
+	return c
+}
+
+// Found returns the course with what a loop has found on machines, by its
+// [ralph.Dispatch], to be told after each iteration. What was found before stays.
+func (c Course) Found(hosts map[string]map[string]string) Course {
+	for host, found := range hosts {
+		all := maps.Clone(found)
+		if all == nil {
+			all = map[string]string{}
+		}
+		maps.Copy(all, c.Machines[host])
+		c.Machines = with(c.Machines, host, all)
 	}
 	return c
 }

@@ -87,8 +87,16 @@ func (p *Site) place(ctx context.Context, s ralph.State, told Stage) (place Plac
 			return place, err
 		}
 	}
-	if place, err = p.Trees.Place(ctx, id); err != nil || told.From != fromMerge || s.Running {
+	if place, err = p.Trees.Place(ctx, id); err != nil {
 		return place, err
+	}
+	for _, before := range told.Before {
+		if err := p.Trees.has(ctx, id, before.Commit); err != nil {
+			return place, err
+		}
+	}
+	if told.From != fromMerge || s.Running {
+		return place, nil
 	}
 	if !s.Begun() {
 		return place, p.Trees.Repair(ctx, id)
@@ -106,10 +114,17 @@ func (p *Site) place(ctx context.Context, s ralph.State, told Stage) (place Plac
 func (v *Visit) Answered(ctx context.Context, ev ralph.Event) (err error) {
 	if ev.Answer != nil {
 		v.end.Answer = *ev.Answer
+		if out := &v.end.Answer; len(out.Output) > maxAnswer {
+			kept := lastOf(out.Output, maxAnswer)
+			out.Output, out.Omitted = kept, out.Omitted+int64(len(out.Output)-len(kept))
+		}
 	}
 	v.end.Tree, err = v.keep(ctx)
 	return err
 }
+
+// maxAnswer is how much is kept of an answer, in bytes: its end, with the claim.
+const maxAnswer = 32 << 10
 
 // Leave commits and shares what was left since, and returns how the stage would end if this
 // was its last iteration; the State in it, and the Hosts, are the caller's to set. What was
@@ -148,6 +163,11 @@ func (p *Site) Merge(ctx context.Context, task, message string, ends []StageEnd,
 		if err := p.Trees.Finish(ctx, moved[0], moved[1]); err == nil {
 			return SiteMerge{Merge: Merge{Commit: moved[1]}, Stays: p.leave(ctx, task)}, nil
 		} else if !errors.Is(err, ErrOvertaken) {
+			return SiteMerge{}, err
+		}
+	}
+	for _, end := range ends {
+		if err := p.Trees.has(ctx, task, end.Commit); err != nil {
 			return SiteMerge{}, err
 		}
 	}

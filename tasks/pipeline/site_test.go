@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -310,5 +311,41 @@ func TestSiteGuarded(t *testing.T) {
 		if got := final.Stands[0].Phase; got != test.phase || len(ends) > 0 {
 			t.Errorf("%s changed, merged on %s: %v, %+v", test.changed, test.host, got, e.merged)
 		}
+	}
+}
+
+// TestSiteElsewhere: what was verified where nobody here can see it is not taken for merged,
+// and no later stage begins without it.
+func TestSiteElsewhere(t *testing.T) {
+	t.Parallel()
+	here, there := repo(t, map[string]string{"README": "a\n"}), repo(t, map[string]string{"README": "a\n"})
+	commit, tree := opened(t, there, "").work("T1", "echo work > T1")
+	w := opened(t, here, "")
+	w.place("T1") // as a reviewer's, who has changed nothing
+	site := &pipeline.Site{Local: &ralph.Local{Runner: ralph.Replay(), Verifier: verify.String{}}, Trees: w.Worktrees}
+	end := pipeline.StageEnd{State: ralph.Start(ralph.Task{ID: "T1", Agent: "coder", Prompt: "do"}), Commit: commit, Tree: tree}
+	m, err := site.Merge(t.Context(), "T1", "Merge T1", []pipeline.StageEnd{end}, [2]string{}, nil)
+	if err == nil || m.Commit != "" || !strings.Contains(err.Error(), "Remote") {
+		t.Errorf("merged: %+v, %v", m, err)
+	}
+	s := ralph.Start(ralph.Task{ID: "T1", Agent: "reviewer", Prompt: "look"})
+	told := pipeline.Stage{Definition: spec.Definition{ID: "T1"}, Agent: "reviewer", Before: []pipeline.Record{{Agent: "coder", Verified: true, Commit: commit}}}
+	if _, err := site.Enter(t.Context(), s, told); err == nil || !strings.Contains(err.Error(), "Remote") {
+		t.Errorf("a reviewer begins without the work: %v", err)
+	}
+	site.Trees = opened(t, there, "").Worktrees
+	if m, err := site.Merge(t.Context(), "T1", "Merge T1", []pipeline.StageEnd{end}, [2]string{}, func([2]string) error { return nil }); err != nil || m.Commit == "" {
+		t.Errorf("where it is: %+v, %v", m, err)
+	}
+}
+
+// TestCourseFound: what was found on a machine first stays, whatever is found later.
+func TestCourseFound(t *testing.T) {
+	t.Parallel()
+	first := pipeline.Course{}.Found(map[string]map[string]string{"a": {"//program/go": "1"}})
+	c := first.Found(map[string]map[string]string{"a": {"//program/go": "2", "//config/x": "3"}, "b": nil})
+	want := map[string]map[string]string{"a": {"//program/go": "1", "//config/x": "3"}, "b": {}}
+	if !reflect.DeepEqual(c.Machines, want) || len(first.Machines) != 1 || len(first.Machines["a"]) != 1 {
+		t.Errorf("%v, of %v", c.Machines, first.Machines)
 	}
 }

@@ -272,3 +272,27 @@ func (w *Worktrees) advance(ctx context.Context, from, to string, keep []string)
 	}
 	return w.repo.Advance(context.WithoutCancel(ctx), from, to, keep)
 }
+
+// has refuses a task of which a commit is on none of the branches here: another worker has
+// made it where this one cannot see it.
+func (w *Worktrees) has(ctx context.Context, task, commit string) error {
+	if commit == "" {
+		return nil
+	}
+	main, theirs, err := w.look(ctx, task)
+	if err != nil {
+		return ours(err)
+	}
+	known, err := w.repo.Knows(ctx, commit)
+	if err != nil {
+		return ours(err)
+	}
+	if tip, err := w.tip(ctx, task, theirs); known && err == nil {
+		for _, in := range []string{tip, main} {
+			if has, err := w.repo.Within(ctx, commit, in); err != nil || has {
+				return ours(err)
+			}
+		}
+	}
+	return fmt.Errorf("pipeline: the commit %.10s of %s, which was verified, is not on its branch in %s: workers have the folder in common, or a Remote", commit, task, w.repo.Top)
+}
