@@ -97,7 +97,7 @@ func TestPipelineKilled(t *testing.T) {
 // killing is a git that kills its worker once, at a command.
 const killing = `#!/bin/sh
 case "$*" in *%s*)
-	[ -e "$MARKS/killed" ] || { [ -z %q ] || %[3]s "$@"; : >"$MARKS/killed"; kill -9 $PPID; } ;;
+	[ -e "$MARKS/killed" ] || { [ -z %q ] || %[3]s "$@"; : >"$MARKS/killed"; kill -9 $PPID; exit 1; } ;;
 esac
 exec %[3]s "$@"
 `
