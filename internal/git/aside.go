@@ -104,8 +104,8 @@ func (t *Tree) discard() error {
 	if t.git == "" && !there(t.beside("gone")) {
 		return nil
 	}
-	if t.git != "" && there(filepath.Join(t.git, "locked")) {
-		return t.forget()
+	if err := t.locked(); err != nil {
+		return err
 	}
 	if there(filepath.Join(t.Dir, ".git")) || there(t.beside("new")) && there(t.Dir) {
 		if err := errors.Join(removeAll(t.beside("gone")), os.Rename(t.Dir, t.beside("gone"))); err != nil {

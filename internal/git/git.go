@@ -113,7 +113,7 @@ func (c call) run(ctx context.Context, args ...string) (string, error) {
 		cmd.Env = append(cmd.Env, "GIT_ASKPASS=", "SSH_ASKPASS=", "SSH_ASKPASS_REQUIRE=never", "GPG_TTY=", "DISPLAY=", "WAYLAND_DISPLAY=")
 	}
 	cmd.Env = append(cmd.Env, c.env...)
-	err := cmd.Run()
+	err := process.Brief(cmd)
 	if err == nil {
 		return out.String(), nil
 	}

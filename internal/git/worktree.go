@@ -66,7 +66,10 @@ func (r *Repo) Add(ctx context.Context, path, branch, at string) (*Tree, error) 
 		return nil, fmt.Errorf("git: %w", err)
 	}
 	if _, err := r.own().run(ctx, append([]string{"worktree", "add", "--quiet", "--no-checkout", "--no-guess-remote"}, from(t.Dir)...)...); err != nil {
-		os.Remove(begun)
+		// It may have been ended in the middle: what is there by then has no files.
+		if left, found := r.tree(path, branch); found == nil {
+			err = errors.Join(err, removeAll(left.Dir), left.forget(), os.Remove(begun))
+		}
 		return nil, err
 	}
 	if t, err = r.tree(path, branch); err != nil || t.git == "" {
@@ -219,10 +222,18 @@ func (t *Tree) forget() error {
 	if t.git == "" {
 		return nil
 	}
-	if there(filepath.Join(t.git, "locked")) {
-		return fmt.Errorf("git: the work tree %s is locked: unlock it (git worktree unlock %[1]s)", t.Dir)
+	if err := t.locked(); err != nil {
+		return err
 	}
 	return removeAll(t.git)
+}
+
+// locked is an error if somebody has locked the work tree. While it is made, git does.
+func (t *Tree) locked() error {
+	if t.git == "" || !there(filepath.Join(t.git, "locked")) || there(t.beside("new")) {
+		return nil
+	}
+	return fmt.Errorf("git: the work tree %s is locked: unlock it (git worktree unlock %[1]s)", t.Dir)
 }
 
 // Writable are the folders outside the work tree that git commit in it writes to:
@@ -278,8 +289,8 @@ func (t *Tree) empty(ctx context.Context, tip, main string) error {
 	if t.git == "" || tip == "" || !there(t.git) {
 		return fmt.Errorf("git: %s is no work tree of %s with the branch %s", t.Dir, t.repo.Top, t.Branch)
 	}
-	if there(filepath.Join(t.git, "locked")) {
-		return fmt.Errorf("git: the work tree %s is locked: unlock it (git worktree unlock %[1]s)", t.Dir)
+	if err := t.locked(); err != nil {
+		return err
 	}
 	head, err := t.head(ctx)
 	if err != nil {

@@ -1,7 +1,10 @@
 package git
 
 import (
+	"context"
+	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -100,6 +103,7 @@ func TestAdd(t *testing.T) {
 		{name: "killed at once", user: "mkdir -p .ralph/worktrees; touch .ralph/worktrees/.one.new; git branch ralph/one", text: "1"},
 		{name: "killed in the middle", agent: "rm sub/b; echo 2 >a; touch ../.one.new; rm .git", text: "1"},
 		{name: "killed after it", agent: "touch ../.one.new", text: "1"},
+		{name: "killed while git made it", user: "git worktree add -q --no-checkout -b ralph/one " + path + "; touch .ralph/worktrees/.one.new; echo initializing >.git/worktrees/one/locked", text: "1"},
 		{name: "removed by hand", agent: "echo 2 >a; git commit -qam x", user: "rm -rf " + path, text: "2"},
 		{name: "removed by hand and locked", agent: "git worktree lock .", user: "rm -rf " + path, want: "git worktree unlock"},
 		{name: "removed by git", agent: "true", user: "git worktree remove " + path, text: "1"},
@@ -139,6 +143,45 @@ func TestAdd(t *testing.T) {
 			}
 		})
 	}
+}
+
+// slowGit makes a work tree, as far as git has when it is ended in the middle.
+const slowGit = `#!/bin/sh
+case "$*" in *"worktree add"*) ;; *) exec "$GIT" "$@";; esac
+"$GIT" "$@"; echo initializing >$TOP/.git/worktrees/one/locked
+echo >$MADE; exec sleep 1000
+`
+
+// TestAddCancelled: a work tree that was being made when the context was done is made
+// again: an agent in one without its files would have removed them all.
+func TestAddCancelled(t *testing.T) {
+	git, err := exec.LookPath("git")
+	fine(t, err)
+	dir, bin, path := repo(t), t.TempDir(), os.Getenv("PATH")
+	made := filepath.Join(bin, "made")
+	sh(t, bin, "mkfifo made")
+	fine(t, os.WriteFile(filepath.Join(bin, "git"), []byte(slowGit), 0o755))
+	for name, value := range map[string]string{"GIT": git, "MADE": made, "TOP": dir, "PATH": bin + string(os.PathListSeparator) + path} {
+		t.Setenv(name, value)
+	}
+	r := openRepo(t, dir)
+	at := filepath.Join(dir, ".ralph", "worktrees", "one")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	stop := errors.New("stop")
+	go func() {
+		_, _ = os.ReadFile(made)
+		cancel(stop)
+	}()
+	if _, err := r.Add(ctx, at, "ralph/one", "HEAD"); !errors.Is(err, stop) {
+		t.Fatalf("%v", err)
+	}
+	t.Setenv("PATH", path)
+	tree, err := openRepo(t, dir).Add(t.Context(), at, "ralph/one", "HEAD")
+	fine(t, err)
+	if got := out(t, tree.Dir, "cat a sub/b; git status --porcelain; git worktree list --porcelain | grep -c -e ^worktree -e locked"); got != "1\n1\n2" {
+		t.Errorf("%s", got)
+	}
+	fine(t, tree.Remove(t.Context()))
 }
 
 // TestRemove: nothing is lost.
