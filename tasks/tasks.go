@@ -52,8 +52,17 @@ type Item struct {
 	// items marked so touch.
 	Parallel bool `json:"parallel,omitempty"`
 	Done     bool `json:"done,omitempty"`
-	Level    int  `json:"level,omitempty"` // how deep the item is nested in list items; 0 = not at all
-	Line     int  `json:"line,omitempty"`  // from 1
+	// Doing says that the item is open and that somebody has begun with it: a box
+	// like [-] or [~], or a status like "in-progress".
+	Doing bool `json:"doing,omitempty"`
+	// Parent is the key of the item that this one is a part of, which comes when all
+	// its parts are done; "" = none.
+	Parent string `json:"parent,omitempty"`
+	// After are the keys of the items that must be done before this one, as the file
+	// states them. Its parts are not among them.
+	After []string `json:"after,omitempty"`
+	Level int      `json:"level,omitempty"` // how deep the item is nested in list items; 0 = not at all
+	Line  int      `json:"line,omitempty"`  // from 1
 	// Offset is where the mark is, in bytes from the start of the file: in a
 	// list the character between the brackets; in a prd.json the value of
 	// passes, or, if there is none, the brace that opens the story.
