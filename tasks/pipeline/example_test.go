@@ -109,22 +109,26 @@ func ExamplePipeline_resume() {
 	defer os.RemoveAll(dir)
 	record := progress.Dir{Path: filepath.Join(dir, "record")} // progress.WorkspaceDir in a program of yours
 	defer record.Close()
+	ctx, interrupt := context.WithCancel(context.Background())
+	defer interrupt()
 	p := pipeline.Pipeline{
 		Source: &pipeline.File{Path: filepath.Join(dir, "tasks.yaml")},
 		Dir:    dir,
 		Record: &record,
-		Runner: worker,
+		Runner: func(place pipeline.Place) (ralph.Runner, error) {
+			if place.Task != "CART" {
+				interrupt() // as Ctrl-C does
+			}
+			return worker(place)
+		},
 		Stages: []string{"coder"},
 	}
-	ctx, interrupt := context.WithCancel(context.Background())
-	defer interrupt()
 	for ev, err := range p.Events(ctx) {
 		switch {
 		case errors.Is(err, context.Canceled):
 			fmt.Println("interrupted")
-		case ev.Kind == pipeline.EventEnded:
+		case ev.Kind == pipeline.EventEnded && ev.Stop != "":
 			fmt.Println(ev.Task, ev.Stop)
-			interrupt()
 		}
 	}
 	for ev, err := range p.Events(context.Background()) {

@@ -42,6 +42,25 @@ func TestCancelled(t *testing.T) {
 	}
 }
 
+// TestCancelledAtTheEnd: another process cancels the run while its last loop is in an
+// iteration. The loop sees it before its next one, and the run need not have seen it.
+func TestCancelledAtTheEnd(t *testing.T) {
+	t.Parallel()
+	var p *pipeline.Pipeline
+	a := &agents{do: func(context.Context, ralph.Request) (string, error) {
+		_, err := reopened(t, p.Record.Path).Cancel("pipeline", "enough")
+		return "Nothing.", err
+	}}
+	p, _ = plain(t, a, task("T1", "false", nil))
+	final, err := p.Run(t.Context())
+	if reason(t, err) != ralph.StopCancelled || final.Stop != ralph.StopCancelled || !strings.Contains(final.Detail, "enough") {
+		t.Errorf("%v, %v: %s", err, final.Stop, final.Detail)
+	}
+	if e, err := p.Record.Look("pipeline"); err != nil || e.State.Stop != ralph.StopCancelled {
+		t.Errorf("on record: %v, %v", e.State.Stop, err)
+	}
+}
+
 // once is a source that gives each task away once.
 type once struct {
 	*pipeline.File

@@ -77,6 +77,9 @@ func (r *run) tell(ctx context.Context, ev Event) error {
 	if ev.Stop == "" || ev.Stop == ralph.StopCancelled {
 		r.cancelled(ctx) // its error is note's, too
 	}
+	if ev.Stop == ralph.StopCancelled {
+		r.ask(ctx) // a loop may see sooner than its run that both are cancelled
+	}
 	r.look(context.WithoutCancel(ctx)) // its error is that of what is written next
 	return r.note(ctx, ev)
 }

@@ -47,6 +47,9 @@ func (r *run) ask(ctx context.Context) {
 	case rules.limits() != r.s.Rules.limits():
 		r.noteLocked(ctx, Event{Kind: EventRules, State: &State{Rules: rules}})
 	}
+	if now.Stop == ralph.StopCancelled && !r.s.Done() {
+		r.noteLocked(ctx, Event{Kind: EventStopped, Stop: now.Stop, Text: now.Detail})
+	}
 	if l.Iterations != unbounded && !now.Done() && !r.s.Done() {
 		r.noteLocked(ctx, Event{Kind: EventStopped, Stop: ralph.StopIterations, Text: "somebody has stopped it"})
 	}
