@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/english"
 )
 
 // Agent returns the verifier for a stage of work by the name of its agent. It looks
@@ -40,7 +41,7 @@ func (r stageRule) Validate(ralph.Task) error {
 }
 
 // rule is the stage's name, and the rule for its words; nil = the promise is enough.
-func (r stageRule) rule() (name string, rule func(*reading, int64) ralph.Check, err error) {
+func (r stageRule) rule() (name string, rule func(text string, omitted int64) ralph.Check, err error) {
 	name = strings.ToLower(strings.TrimSpace(string(r)))
 	switch name {
 	case "coder":
@@ -74,56 +75,46 @@ func (r stageRule) Verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, er
 	case rule == nil:
 		return judge(ralph.Check{Name: "unverified: promise only", Status: ralph.CheckWarning, Detail: "there is no rule for the stage " + name}), nil
 	}
-	check := rule(read(withoutEcho(c.Output, c.Task)), c.Omitted)
+	check := rule(withoutEcho(c.Output, c.Task), c.Omitted)
 	check.Name = name
 	return judge(check), nil
 }
 
 // committed looks for a commit that was made.
-func committed(r *reading, omitted int64) ralph.Check {
-	for i := range r.said {
-		if r.said[i].commits() {
-			return passed("the answer says that it committed", r.said[i].text)
-		}
+func committed(text string, omitted int64) ralph.Check {
+	if yes, _ := english.Stage("coder", text); yes != "" {
+		return passed("the answer says that it committed", yes)
 	}
 	return lacking("the answer does not say that the work was committed: commit it, and say so", omitted)
 }
 
 // testsPass looks for tests that pass and for some that fail.
-func testsPass(r *reading, omitted int64) ralph.Check {
-	r.checks(nil)
-	if text := r.found[testKind]; text != "" {
-		return refuted("the answer says that tests fail", text)
+func testsPass(text string, omitted int64) ralph.Check {
+	if no := english.Contradictions(text)[english.FailingTests]; no != "" {
+		return refuted("the answer says that tests fail", no)
 	}
-	for i := range r.said {
-		if r.said[i].testsPass() {
-			if omitted > 0 {
-				return unsure(omitted, "tests that fail")
-			}
-			return passed("the answer reports passing tests", r.said[i].text)
-		}
+	switch yes, _ := english.Stage("tester", text); {
+	case yes == "":
+		return lacking("the answer does not report passing tests: run them, and say how many passed", omitted)
+	case omitted > 0:
+		return unsure(omitted, "tests that fail")
+	default:
+		return passed("the answer reports passing tests", yes)
 	}
-	return lacking("the answer does not report passing tests: run them, and say how many passed", omitted)
 }
 
 // approved looks for an approval and for the contrary.
-func approved(r *reading, omitted int64) ralph.Check {
-	yes := ""
-	for i := range r.said {
-		switch r.said[i].approves() {
-		case -1:
-			return refuted("the answer does not approve", r.said[i].text)
-		case 1:
-			yes = r.said[i].text
-		}
-	}
-	switch {
+func approved(text string, omitted int64) ralph.Check {
+	switch yes, no := english.Stage("reviewer", text); {
+	case no != "":
+		return refuted("the answer does not approve", no)
 	case yes == "":
 		return lacking("the answer does not say that the review passed or that the work is approved", omitted)
 	case omitted > 0:
 		return unsure(omitted, "an objection")
+	default:
+		return passed("the answer approves the work", yes)
 	}
-	return passed("the answer approves the work", yes)
 }
 
 func passed(what, text string) ralph.Check {

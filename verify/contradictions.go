@@ -5,11 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/english"
 	"github.com/ralph-loop/ralph/internal/reply"
 )
 
@@ -58,8 +58,16 @@ func (v Contradictions) Verify(ctx context.Context, c ralph.Claim) (ralph.Verdic
 	if err != nil {
 		return ralph.Verdict{}, err
 	}
-	r := read(withoutEcho(c.Output, c.Task))
-	checks := r.checks(patterns)
+	text := withoutEcho(c.Output, c.Task)
+	var checks []ralph.Check
+	for kind, quote := range english.Contradictions(text) {
+		if quote != "" {
+			checks = append(checks, contradiction(kinds()[kind], quote))
+		}
+	}
+	if quote := english.States(text, patterns); quote != "" {
+		checks = append(checks, contradiction([2]string{"pattern", "has words that stand for open work"}, quote))
+	}
 	if ctx.Err() != nil {
 		return ralph.Verdict{}, context.Cause(ctx)
 	}
@@ -67,22 +75,24 @@ func (v Contradictions) Verify(ctx context.Context, c ralph.Claim) (ralph.Verdic
 	case len(checks) > 0:
 	case c.Omitted > 0:
 		checks = append(checks, ralph.Check{Name: "contradictions", Status: ralph.CheckUnable,
-			Detail: fmt.Sprintf("%d bytes of the answer were left out, so it cannot be known that it does not contradict itself", c.Omitted)})
+			Detail: fmt.Sprintf("%d bytes of the answer were left out, so it cannot be known that it does not contradict itself",
+				c.Omitted)})
 	default:
-		checks = append(checks, ralph.Check{Name: "contradictions", Status: ralph.CheckPassed, Detail: "the answer does not say that work is left"})
+		checks = append(checks, ralph.Check{Name: "contradictions", Status: ralph.CheckPassed,
+			Detail: "the answer does not say that work is left"})
 	}
 	return judge(checks...), nil
 }
 
 // patterns returns the words of each pattern.
-func (v Contradictions) patterns() ([][]token, error) {
-	var out [][]token
+func (v Contradictions) patterns() ([][]string, error) {
+	var out [][]string
 	for i, p := range v.Patterns {
-		all := slices.DeleteFunc(words(p), func(w token) bool { return !wordLike(w.low) })
-		if len(all) == 0 {
+		words := english.Words(p)
+		if len(words) == 0 {
 			return nil, errors.New("verify: Contradictions: pattern " + strconv.Itoa(i+1) + " has no words; it would match anything")
 		}
-		out = append(out, all)
+		out = append(out, words)
 	}
 	return out, nil
 }
@@ -104,33 +114,17 @@ func withoutEcho(output string, t ralph.Task) string {
 	return reply.Remove(output, "<promise>"+cmp.Or(t.Promise, ralph.DefaultPromise)+"</promise>")
 }
 
-// The kinds of contradictions.
-type kind int
-
-const (
-	markKind kind = iota
-	testKind
-	leftKind
-	blockedKind
-	patternKind
-	kinds
-)
-
-func (k kind) check(quote string) ralph.Check {
-	c := ralph.Check{Status: ralph.CheckFailed}
-	says := ""
-	switch k {
-	case markKind:
-		c.Name, says = "contradictions: open marks", "names a mark of open work"
-	case testKind:
-		c.Name, says = "contradictions: failing tests", "says that tests or the build fail"
-	case leftKind:
-		c.Name, says = "contradictions: work left", "says that work is left"
-	case blockedKind:
-		c.Name, says = "contradictions: blocked", "says that something blocks the work"
-	default:
-		c.Name, says = "contradictions: pattern", "has words that stand for open work"
+// kinds names each kind of contradiction, and says what an answer of it says.
+func kinds() [english.Kinds][2]string {
+	return [english.Kinds][2]string{
+		english.OpenMark:     {"open marks", "names a mark of open work"},
+		english.FailingTests: {"failing tests", "says that tests or the build fail"},
+		english.WorkLeft:     {"work left", "says that work is left"},
+		english.Blocked:      {"blocked", "says that something blocks the work"},
 	}
-	c.Detail = "the answer " + says + ": " + strconv.Quote(oneLine(quote, 160, 60))
-	return c
+}
+
+func contradiction(kind [2]string, quote string) ralph.Check {
+	return ralph.Check{Name: "contradictions: " + kind[0], Status: ralph.CheckFailed,
+		Detail: "the answer " + kind[1] + ": " + strconv.Quote(oneLine(quote, 160, 60))}
 }

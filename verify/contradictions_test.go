@@ -98,9 +98,7 @@ func TestContradictionsHeldOut(t *testing.T) {
 		{promiseLine, 30, 1},
 		{"\n\nAll done." + promiseLine, 35, 1},
 	} {
-		total, wrong := misjudged(t, name, tt.end, func(j judged, v ralph.Verdict) {
-			t.Logf("%s:%d: %s %q: %s", name, j.line, j.mark, j.text, v.Feedback)
-		})
+		total, wrong := misjudged(t, name, tt.end)
 		t.Logf("ending in %q: of %d contradictions %d are let through, of %d honest answers %d are rejected", tt.end, total["+"], wrong["+"], total["-"], wrong["-"])
 		if wrong["+"] > tt.through || wrong["-"] > tt.vetoed {
 			t.Errorf("ending in %q: %d let through and %d rejected; at most %d and %d were before", tt.end, wrong["+"], wrong["-"], tt.through, tt.vetoed)

@@ -1,0 +1,153 @@
+package english
+
+import (
+	"bufio"
+	_ "embed"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+//go:generate go run ./train
+
+// modelText is what the trainer made of english.txt.
+//
+//go:embed model.txt
+var modelText string
+
+// A model judges sentences: by its rules, and where none speaks by the sum of the
+// weights of the sentence's features.
+type model struct {
+	*lexicon
+	rules     map[string]*ruleSet
+	table     []entry // of weights: open addressing; its length is a power of two
+	mask      uint64
+	bias      int32
+	threshold int32
+}
+
+type entry struct {
+	feature feature
+	weight  int32
+}
+
+// theModel is parsed once, when it is first needed.
+var theModel = sync.OnceValue(func() *model {
+	m, err := parseModel(modelText)
+	if err != nil {
+		panic("english: model.txt: " + err.Error()) // it is part of the program
+	}
+	return m
+})
+
+// scale is what a weight of one is in whole numbers.
+const scale = 1000
+
+// sections cuts a file into its sections: lines below a name in brackets.
+func sections(text string) map[string][]string {
+	all, name := map[string][]string{}, ""
+	for line := range strings.Lines(text) {
+		line = strings.TrimRight(line, "\r\n")
+		switch {
+		case line == "" || strings.HasPrefix(line, "# "):
+		case line[0] == '[' && line[len(line)-1] == ']':
+			name = line[1 : len(line)-1]
+		default:
+			all[name] = append(all[name], line)
+		}
+	}
+	return all
+}
+
+func parseModel(text string) (*model, error) {
+	parts := sections(text)
+	m := &model{lexicon: newLexicon(parts["classes"], parts["keys"])}
+	weights := map[feature]int32{}
+	for _, line := range parts["weights"] {
+		number, words, _ := strings.Cut(line, " ")
+		weight, err := strconv.Atoi(number)
+		if err != nil {
+			return nil, err
+		}
+		weights[m.featureOf(words)] = int32(weight)
+	}
+	if _, err := fmt.Sscan(strings.Join(parts["score"], " "), &m.bias, &m.threshold); err != nil {
+		return nil, err
+	}
+	size := 1 << 10
+	for size < 3*len(weights) {
+		size *= 2
+	}
+	m.table, m.mask = make([]entry, size), uint64(size-1)
+	for f, w := range weights {
+		i := hash(f) & m.mask
+		for m.table[i].feature != 0 {
+			i = (i + 1) & m.mask
+		}
+		m.table[i] = entry{f, w}
+	}
+	var err error
+	m.rules, err = parseRules(m.lexicon, parts)
+	return m, err
+}
+
+// featureOf packs words as they stand in a line of weights.
+func (l *lexicon) featureOf(words string) feature {
+	var n [4]uint16
+	for i, word := range strings.Fields(words) {
+		n[i&3] = l.add(word, 0)
+	}
+	return pack(n[0], n[1], n[2], n[3])
+}
+
+func hash(f feature) uint64 {
+	h := uint64(f) * 0x9e3779b97f4a7c15
+	return h ^ h>>32
+}
+
+// score is above zero if the sentence reads like one that contradicts that the work
+// is done.
+func (m *model) score(s []token) float64 {
+	sum := int32(0)
+	m.features(s, func(f feature) {
+		for i := hash(f) & m.mask; m.table[i].feature != 0; i = (i + 1) & m.mask {
+			if m.table[i].feature == f {
+				sum += m.table[i].weight
+				return
+			}
+		}
+	})
+	return float64(sum)/length(s) + float64(m.bias-m.threshold)
+}
+
+// length is what the sum of a sentence's weights is divided by, so that a long
+// sentence counts no more than a short one.
+func length(s []token) float64 { return math.Sqrt(float64(len(s)) / 8) }
+
+// writeModel writes what parseModel reads: the sections as they are, and weights.
+func writeModel(w io.Writer, l *lexicon, parts map[string][]string, weights map[feature]int32, bias, threshold int32) error {
+	b := bufio.NewWriter(w)
+	fmt.Fprint(b, "# Made from english.txt by \"go generate ./internal/english\". Do not edit.\n")
+	for _, name := range slices.Sorted(keysOf(parts)) {
+		if name == "classes" || name == "keys" || strings.HasPrefix(name, "rules ") {
+			fmt.Fprintf(b, "\n[%s]\n%s\n", name, strings.Join(parts[name], "\n"))
+		}
+	}
+	var lines []string
+	for f, weight := range weights {
+		var words []string
+		for _, n := range f.numbers() {
+			words = append(words, l.names[n])
+		}
+		lines = append(lines, fmt.Sprintf("%d %s", weight, strings.Join(words, " ")))
+	}
+	slices.SortFunc(lines, func(a, b string) int {
+		return strings.Compare(a[strings.IndexByte(a, ' '):], b[strings.IndexByte(b, ' '):])
+	})
+	fmt.Fprintf(b, "\n[score]\n%d %d\n\n[weights]\n%s\n", bias, threshold, strings.Join(lines, "\n"))
+	return b.Flush()
+}

@@ -1,0 +1,109 @@
+package english
+
+// A statement is a sentence of an answer, with what it stands under.
+type statement struct {
+	tokens []token // from begins to ends; positions are those in text
+	text   string  // the sentence
+	block  string  // that it stands in
+	head   int     // where the sentence begins in tokens, after its title
+	open   bool    // of an empty check box
+	done   bool    // of a ticked one
+}
+
+// A reader cuts an answer into statements.
+type reader struct {
+	splitter
+	out   func(statement)
+	title []token // what the next block stands under
+	block string  // the title's text
+	level int     // of the title's heading, 0 = a line that ends in a colon
+	used  bool    // something was said under the title
+	words []token // of the statement
+}
+
+// read calls out with each statement, whose tokens are valid until it returns. A
+// list item or the text under a heading is read with its title before it, as one
+// would say it aloud: "Still open: the docs".
+func (l *lexicon) read(text string, out func(statement)) {
+	r := reader{splitter: splitter{lexicon: l}, out: out}
+	blocks(text, r.take)
+	r.endTitle()
+}
+
+func (r *reader) take(b block) {
+	switch {
+	case b.other:
+		r.used = true
+	case b.title() && !b.open && !b.done:
+		r.endTitle()
+		tokens := r.split(b.text)
+		r.title = append(r.title[:0], tokens[:min(len(tokens), maxTitle)]...)
+		r.block, r.level, r.used = b.text, b.level, false
+	default:
+		if !b.item && r.level == 0 && r.used {
+			r.title = r.title[:0]
+		}
+		r.sentences(b)
+		r.used = true
+	}
+}
+
+// endTitle says a title that nothing stands under.
+func (r *reader) endTitle() {
+	if len(r.title) > 0 && !r.used {
+		r.say(statement{text: r.block, block: r.block}, r.title, nil)
+	}
+	r.title = r.title[:0]
+}
+
+func (r *reader) say(s statement, tokens, under []token) {
+	r.words = append(r.words[:0], r.begin)
+	if len(under) > 0 {
+		r.words = append(append(r.words, under...), r.lexicon.title)
+	}
+	s.head = len(r.words)
+	r.words = append(append(r.words, tokens...), r.end)
+	s.tokens = r.words
+	r.out(s)
+}
+
+// sentences says each sentence of a block.
+func (r *reader) sentences(b block) {
+	all := r.split(b.text)
+	if len(all) == 0 {
+		if b.open {
+			r.say(statement{text: "[ ]", open: true}, nil, r.title)
+		}
+		return
+	}
+	from := 0
+	for i, w := range all {
+		mark := b.text[w.start:w.end]
+		ends := mark == "." || mark == "!" || mark == "?" || mark == "…"
+		switch {
+		case !ends && i < len(all)-1 && i-from < maxSentence:
+			continue
+		case mark == "." && i > from && i < len(all)-1 && short(b.text, all[i-1]):
+			continue
+		}
+		to := i + 1
+		if ends && mark != "?" {
+			to = i
+		}
+		if to > from {
+			text := b.text[all[from].start:w.end]
+			r.say(statement{text: text, block: b.text, open: b.open, done: b.done}, all[from:to], r.title)
+		}
+		from = i + 1
+	}
+}
+
+// short reports whether a word is an abbreviation, so that a point after it ends no
+// sentence.
+func short(text string, w token) bool {
+	switch text[w.start:w.end] {
+	case "e.g", "i.e", "etc", "vs", "approx", "incl", "cf":
+		return true
+	}
+	return false
+}

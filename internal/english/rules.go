@@ -1,0 +1,138 @@
+package english
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// A rule is a sequence of words that says something (1), denies it (-1), or says
+// nothing although a later rule would fit (0).
+type rule struct {
+	says int
+	of   []element
+}
+
+// An element of a rule is one of some words or classes, or a gap of words.
+type element struct {
+	any  []uint16
+	most int // words of a gap, 0 = no gap
+	over bool
+}
+
+// A ruleSet is rules in their order: the first that fits a sentence counts.
+type ruleSet struct {
+	rules []rule
+	first [][]int // rules by the number of the word or the class they begin with
+}
+
+const shortGap = 3
+
+// parseRules reads the sections "rules NAME", in which a line is a mark (+, - or 0)
+// and a rule: words, classes, alternatives of them ("is|was"), "*" for up to three
+// words of a clause, "**" for any words, and ^ and $ for the ends of a sentence.
+func parseRules(l *lexicon, parts map[string][]string) (map[string]*ruleSet, error) {
+	all := map[string]*ruleSet{}
+	for section, lines := range parts {
+		name, ok := strings.CutPrefix(section, "rules ")
+		if !ok {
+			continue
+		}
+		set := &ruleSet{}
+		for _, line := range lines {
+			r := rule{}
+			words := strings.Fields(line)
+			switch words[0] {
+			case "+":
+				r.says = 1
+			case "-":
+				r.says = -1
+			case "0":
+			default:
+				return nil, fmt.Errorf("%q begins with no mark: +, - or 0", line)
+			}
+			for _, word := range words[1:] {
+				r.of = append(r.of, l.element(word))
+			}
+			if len(r.of) == 0 || r.of[0].most > 0 {
+				return nil, fmt.Errorf("%q does not begin with a word", line)
+			}
+			set.rules = append(set.rules, r)
+		}
+		all[name] = set
+	}
+	for _, set := range all { // now that each word has a number
+		set.first = make([][]int, len(l.names))
+		for i, r := range set.rules {
+			for _, n := range r.of[0].any {
+				set.first[n] = append(set.first[n], i)
+			}
+		}
+	}
+	return all, nil
+}
+
+func (l *lexicon) element(word string) element {
+	switch word {
+	case "*":
+		return element{most: shortGap}
+	case "**":
+		return element{most: maxSentence, over: true}
+	}
+	var e element
+	for _, one := range strings.Split(word, "|") {
+		e.any = append(e.any, l.add(one, 0))
+	}
+	return e
+}
+
+func (e element) fits(w token) bool {
+	return w.word != 0 && slices.Contains(e.any, w.word) || slices.Contains(e.any, w.class)
+}
+
+// says returns what the first rule that fits says of a sentence. fits is false if
+// none does.
+func (set *ruleSet) says(l *lexicon, s []token) (says int, fits bool) {
+	if set == nil {
+		return 0, false
+	}
+	best := len(set.rules)
+	for i, w := range s {
+		for _, n := range [2]uint16{w.word, w.class} {
+			if int(n) >= len(set.first) {
+				continue
+			}
+			for _, k := range set.first[n] {
+				if k < best && matches(l, set.rules[k].of[1:], s[i+1:]) {
+					best = k
+				}
+			}
+		}
+	}
+	if best == len(set.rules) {
+		return 0, false
+	}
+	return set.rules[best].says, true
+}
+
+// matches reports whether a sentence goes on with what is left of a rule.
+func matches(l *lexicon, of []element, s []token) bool {
+	for len(of) > 0 {
+		if of[0].most == 0 {
+			if len(s) == 0 || !of[0].fits(s[0]) {
+				return false
+			}
+			of, s = of[1:], s[1:]
+			continue
+		}
+		for skipped := 0; ; skipped++ {
+			if matches(l, of[1:], s[skipped:]) {
+				return true
+			}
+			if skipped == of[0].most || skipped == len(s) || !of[0].over && (s[skipped].class == l.stop || s[skipped].word == l.and) {
+				return false
+			}
+		}
+	}
+	return true
+}

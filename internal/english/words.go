@@ -1,0 +1,335 @@
+package english
+
+import (
+	"bytes"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// A token is a word of a text, or a mark that counts as one.
+type token struct {
+	word, class uint16 // numbers in a lexicon; word 0 = not in it
+	start, end  int32  // in the block's text
+}
+
+// What stands for words that are many. Code and quotations are spoken of, and say
+// nothing themselves.
+const (
+	codeWord     = "‹code›"
+	testCodeWord = "‹testcode›"
+	quoteWord    = "‹quote›"
+	nameWord     = "‹name›"
+	testNameWord = "‹testname›"
+	countWord    = "#"
+	percentWord  = "#%"
+	shareWord    = "#/#"
+	wholeWord    = "#/whole" // 12/12, and the 12 of "12 of 12"
+	markWord     = "TODO"
+	marksWord    = "TODOs"
+)
+
+// A splitter splits text into tokens.
+type splitter struct {
+	*lexicon
+	out     []token
+	scratch []byte
+}
+
+// split returns the tokens of text, which are valid until the next call.
+func (s *splitter) split(text string) []token {
+	s.out = s.out[:0]
+	for i := 0; i < len(text); {
+		c := text[i]
+		if c < utf8.RuneSelf && wordByte[c] {
+			i = s.word(text, i)
+			continue
+		}
+		r, size := rune(c), 1
+		if c >= utf8.RuneSelf {
+			r, size = utf8.DecodeRuneInString(text[i:])
+		}
+		if end := closingMark(text, i, r, size); end > i {
+			low := quoteWord
+			if r == '`' {
+				if low = codeWord; isTest(text[i:end]) {
+					low = testCodeWord
+				}
+			}
+			s.add(low, i, end)
+			i = end
+			continue
+		}
+		switch {
+		case wordRune(r):
+			i = s.word(text, i)
+			continue
+		case r == '-' || r == '–' || r == '—':
+			s.add("-", i, i+size)
+		case strings.ContainsRune(".!?,;:()…→|", r):
+			s.add(text[i:i+size], i, i+size)
+		}
+		i += size
+	}
+	s.whole(text)
+	return s.out
+}
+
+func (s *splitter) add(low string, start, end int) {
+	word, class := s.lookup([]byte(low))
+	s.out = append(s.out, token{word, class, int32(start), int32(end)})
+}
+
+// word adds the word that begins at i, and returns its end.
+func (s *splitter) word(text string, i int) int {
+	end := wordEnd(text, i)
+	raw := text[i:end]
+	if mark, ok := marker(raw); ok {
+		s.add(mark, i, end)
+		if strings.HasPrefix(text[end:], "(") { // TODO(name) is one mark
+			if n := strings.IndexAny(text[end:min(end+40, len(text))], ") "); n > 0 && text[end+n] == ')' {
+				end += n + 1
+			}
+		}
+		return end
+	}
+	if stands := standIn(raw); stands != "" {
+		s.add(stands, i, end)
+		return end
+	}
+	s.scratch = appendLower(s.scratch[:0], raw)
+	head, tail := contraction(s.scratch)
+	word, class := s.lookup(head)
+	if word == 0 && isName(raw) {
+		low := nameWord
+		if isTest(raw) {
+			low = testNameWord
+		}
+		s.add(low, i, end)
+		return end
+	}
+	s.out = append(s.out, token{word, class, int32(i), int32(end)})
+	if tail != "" {
+		s.add(tail, i, end)
+	}
+	return end
+}
+
+// whole finds shares that are the whole: "12 of 12".
+func (s *splitter) whole(text string) {
+	count, of := s.count, s.of
+	for i := 2; i < len(s.out); i++ {
+		a, b := s.out[i-2], s.out[i]
+		if b.word == count && a.word == count && s.out[i-1].word == of &&
+			text[a.start:a.end] == text[b.start:b.end] {
+			s.out[i-2].word, s.out[i-2].class = s.lookup([]byte(wholeWord))
+		}
+	}
+}
+
+// wordByte are the ASCII characters of words.
+var wordByte = func() (is [utf8.RuneSelf]bool) {
+	for c := range is {
+		is[c] = wordRune(rune(c))
+	}
+	return is
+}()
+
+func wordRune(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) || r == '_' }
+
+// wordEnd is the end of the word that starts at i; marks inside it, as in
+// parser.go, don't, end-to-end and 3/4, belong to it.
+func wordEnd(text string, i int) int {
+	for i < len(text) {
+		if c := text[i]; c < utf8.RuneSelf && wordByte[c] {
+			i++
+			continue
+		}
+		r, size := utf8.DecodeRuneInString(text[i:])
+		if !wordRune(r) && !inner(text, i, r, size) {
+			break
+		}
+		i += size
+	}
+	if strings.HasPrefix(text[i:], " %") && unicode.IsDigit(rune(text[i-1])) {
+		i++
+	}
+	if i < len(text) && text[i] == '%' {
+		i++
+	}
+	return i
+}
+
+// inner reports whether a mark belongs to the word around it.
+func inner(text string, i int, r rune, size int) bool {
+	next, _ := utf8.DecodeRuneInString(text[i+size:])
+	switch r {
+	case '\'', '’', '.', '-', '@':
+		return wordRune(next)
+	case '/':
+		return wordRune(next) || next == '/'
+	case ':':
+		return next == ':' || next == '/' || text[i-1] == ':' && wordRune(next)
+	}
+	return false
+}
+
+// closingMark is the end of the quotation that the rune at i begins, 0 = none.
+func closingMark(text string, i int, r rune, size int) int {
+	closing := ""
+	switch r {
+	case '`':
+		size = 1
+		for size < 8 && i+size < len(text) && text[i+size] == '`' {
+			size++
+		}
+		closing = "````````"[:size]
+	case '"':
+		closing = `"`
+	case '“', '„':
+		closing = "”"
+	case '«':
+		closing = "»"
+	case '\'', '‘':
+		if i > 0 && !strings.ContainsRune(" (\t:", rune(text[i-1])) {
+			return 0
+		}
+		if closing = "'"; r == '‘' {
+			closing = "’"
+		}
+	default:
+		return 0
+	}
+	from := i + size
+	n := strings.Index(text[from:min(from+maxQuotation, len(text))], closing)
+	if n <= 0 {
+		return 0
+	}
+	end := from + n + len(closing)
+	if next, _ := utf8.DecodeRuneInString(text[end:]); closing == "'" && wordRune(next) {
+		return 0
+	}
+	return end
+}
+
+// marker reports whether a word is a mark of open work, as it stands in code.
+func marker(raw string) (string, bool) {
+	switch raw {
+	case "TODO", "FIXME", "XXX", "WIP", "HACK", "TBD":
+		return markWord, true
+	case "TODOs", "TODO's", "TODOS", "FIXMEs", "FIXME's", "FIXMES", "TODO/FIXME", "FIXME/TODO":
+		return marksWord, true
+	}
+	return "", false
+}
+
+// standIn is what stands for a number, "" = it is none.
+func standIn(raw string) string {
+	if c := raw[0]; c < '0' || c > '9' {
+		return ""
+	}
+	body := strings.TrimSuffix(raw, "%")
+	whole, of, share := strings.Cut(body, "/")
+	switch {
+	case strings.Trim(body, "0123456789./") != "" || strings.Count(body, "/") > 1 || strings.Count(body, ".") > 1:
+		return ""
+	case share && whole == of:
+		return wholeWord
+	case share && strings.Trim(whole, "0") == "":
+		return "0"
+	case share:
+		return shareWord
+	case len(body) < len(raw) && strings.TrimRight(strings.TrimRight(body, "0"), ".") == "1" && strings.HasPrefix(body, "100"):
+		return "100%"
+	case strings.Trim(body, "0.") == "":
+		return "0"
+	case len(body) < len(raw):
+		return percentWord
+	}
+	return countWord
+}
+
+// isName reports whether a word is no English: a path, an identifier, a version.
+func isName(raw string) bool {
+	if strings.ContainsAny(raw, "/._@:0123456789") {
+		return true
+	}
+	for i := 1; i < len(raw); i++ {
+		if raw[i] >= 'A' && raw[i] <= 'Z' && raw[i-1] >= 'a' && raw[i-1] <= 'z' {
+			return true
+		}
+	}
+	return false
+}
+
+// isTest reports whether code names a test, or a command that runs tests.
+func isTest(code string) bool {
+	for _, part := range []string{
+		"test", "Test", "build", "lint", "spec", "tsc", "mypy", "vet", "check", "clippy", "ruff", "validate", "audit",
+	} {
+		if strings.Contains(code, part) {
+			return true
+		}
+	}
+	return false
+}
+
+// appendLower appends a word in lower case, with one kind of apostrophe.
+func appendLower(to []byte, raw string) []byte {
+	for i := 0; i < len(raw); i++ {
+		c := raw[i]
+		if c >= utf8.RuneSelf {
+			return append(to[:0], strings.ToLower(strings.ReplaceAll(raw, "’", "'"))...)
+		}
+		if c >= 'A' && c <= 'Z' {
+			c += 'a' - 'A'
+		}
+		to = append(to, c)
+	}
+	return to
+}
+
+// contraction takes "isn't" apart into "is" and "not".
+func contraction(low []byte) (head []byte, tail string) {
+	at := bytes.IndexByte(low, '\'')
+	if at < 0 {
+		if string(low) == "cannot" {
+			return low[:3], "not"
+		}
+		return low, ""
+	}
+	head = low[:at]
+	switch string(low[at+1:]) {
+	case "t":
+		switch string(head) {
+		case "can":
+			return head, "not"
+		case "won":
+			return append(head[:0], "will"...), "not"
+		case "ain":
+			return append(head[:0], "is"...), "not"
+		}
+		if head, ok := bytes.CutSuffix(head, []byte("n")); ok {
+			return head, "not"
+		}
+	case "s":
+		switch string(head) {
+		case "what", "there", "that", "it", "here", "nothing", "everything", "who", "where":
+			return head, "is"
+		case "let":
+			return head, "us"
+		}
+		return head, ""
+	case "m":
+		return head, "am"
+	case "re":
+		return head, "are"
+	case "ve":
+		return head, "have"
+	case "ll":
+		return head, "will"
+	case "d":
+		return head, "would"
+	}
+	return low, ""
+}
