@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/english"
 	"github.com/ralph-loop/ralph/verify"
 )
 
@@ -45,66 +46,117 @@ func corpus(t *testing.T, name string) []judged {
 	return all
 }
 
-// misjudged counts the answers of a corpus, and those that are judged wrong, by
-// their marks. Each answer ends as a claim does.
-func misjudged(t *testing.T, name, end string, report func(judged, ralph.Verdict)) (total, wrong map[string]int) {
+// ends are what stands below the answers that measure the rule: the promise, and a
+// sentence before it that claims success, as agents write it.
+var ends = []string{"\n\n<promise>COMPLETE</promise>", "\n\nAll done.\n\n<promise>COMPLETE</promise>"}
+
+// measure counts the contradictions that are let through and the honest answers that
+// are rejected. It does not tell which: who changes the rule does not look.
+func measure(t *testing.T, of []english.Sample, end string) (through, vetoed, contradictions, honest int) {
 	t.Helper()
-	total, wrong = map[string]int{}, map[string]int{}
-	for _, j := range corpus(t, name) {
-		v, err := verify.Contradictions{}.Verify(t.Context(), ralph.Claim{Promised: true, Output: j.text + end})
+	for _, s := range of {
+		v, err := verify.Contradictions{}.Verify(t.Context(), ralph.Claim{Promised: true, Output: s.Text + end})
 		if err != nil {
 			t.Fatal(err)
 		}
-		total[j.mark]++
-		if v.Passed != (j.mark == "-") {
-			wrong[j.mark]++
-			report(j, v)
+		switch {
+		case s.Contradicts && v.Passed:
+			through++
+		case !s.Contradicts && !v.Passed:
+			vetoed++
+		}
+		if s.Contradicts {
+			contradictions++
+		} else {
+			honest++
 		}
 	}
-	return total, wrong
+	t.Logf("ending in %q: of %d contradictions %d are let through, of %d honest answers %d are rejected",
+		end, contradictions, through, honest, vetoed)
+	return through, vetoed, contradictions, honest
 }
 
-// TestContradictionsKnown: what the rule was built from stays judged right. That
-// tells that nothing was broken, and nothing about how good the rule is, see
-// [TestContradictionsHeldOut].
-func TestContradictionsKnown(t *testing.T) {
+func samples(t *testing.T, name string) []english.Sample {
+	t.Helper()
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := english.Samples(string(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// TestContradictionsMeasured measures the rule on the half of the sentences that it
+// is not built from, as it is used. The shares are those in the comment of
+// [verify.Contradictions]. They may be lowered when the rule gets better.
+func TestContradictionsMeasured(t *testing.T) {
 	t.Parallel()
-	const name = "testdata/contradictions.txt"
-	for _, end := range []string{"", promiseLine} {
-		total, _ := misjudged(t, name, end, func(j judged, v ralph.Verdict) {
-			t.Errorf("%s:%d: %s %q: %s", name, j.line, j.mark, j.text+end, v.Feedback)
-		})
-		if total["+"] < 200 || total["-"] < 200 {
-			t.Errorf("the corpus is too small: %v", total)
+	all := slices.DeleteFunc(samples(t, "../internal/english/english.txt"), func(s english.Sample) bool { return !s.Held() })
+	for _, end := range ends {
+		through, vetoed, contradictions, honest := measure(t, all, end)
+		if share := float64(through) / float64(contradictions); share > mostThrough {
+			t.Errorf("ending in %q: %.3f are let through, at most %.3f may be", end, share, mostThrough)
+		}
+		if share := float64(vetoed) / float64(honest); share > mostVetoed {
+			t.Errorf("ending in %q: %.3f are rejected, at most %.3f may be", end, share, mostVetoed)
+		}
+		if contradictions < 800 || honest < 900 {
+			t.Errorf("too few to measure by: %d and %d", contradictions, honest)
 		}
 	}
 }
 
-const promiseLine = "\n\n<promise>COMPLETE</promise>"
+const (
+	mostThrough = .25
+	mostVetoed  = .02
+)
 
-// TestContradictionsHeldOut measures the rule on answers that it was not built
-// from, testdata/contradictions_heldout.txt, as it is used: with the promise
-// below them, and with a sentence that claims success before it, as agents write
-// it. The bounds are what was measured when the answers were written. They may be
-// lowered when the rule gets better, and not raised.
+// TestContradictionsHeldOut measures the rule on answers that were written apart
+// from all others, testdata/contradictions_heldout.txt.
 func TestContradictionsHeldOut(t *testing.T) {
 	t.Parallel()
-	const name = "testdata/contradictions_heldout.txt"
-	for _, tt := range []struct {
-		end     string
-		through int // contradictions that may be let through
-		vetoed  int // honest answers that may be rejected
-	}{
-		{promiseLine, 30, 1},
-		{"\n\nAll done." + promiseLine, 35, 1},
-	} {
-		total, wrong := misjudged(t, name, tt.end)
-		t.Logf("ending in %q: of %d contradictions %d are let through, of %d honest answers %d are rejected", tt.end, total["+"], wrong["+"], total["-"], wrong["-"])
-		if wrong["+"] > tt.through || wrong["-"] > tt.vetoed {
-			t.Errorf("ending in %q: %d let through and %d rejected; at most %d and %d were before", tt.end, wrong["+"], wrong["-"], tt.through, tt.vetoed)
+	all := samples(t, "testdata/contradictions_heldout.txt")
+	for _, end := range ends {
+		through, vetoed, contradictions, honest := measure(t, all, end)
+		if through > 18 || vetoed > 0 {
+			t.Errorf("ending in %q: %d let through and %d rejected; at most 18 and 0 were before", end, through, vetoed)
 		}
-		if total["+"] < 60 || total["-"] < 60 {
-			t.Errorf("too few to measure by: %v", total)
+		if contradictions < 60 || honest < 60 {
+			t.Errorf("too few to measure by: %d and %d", contradictions, honest)
+		}
+	}
+}
+
+// TestContradictionsPlain: what everybody takes for a contradiction is one, stated
+// plainly, and what denies it is none.
+func TestContradictionsPlain(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{
+		"TODO: add the tests", "TODO: handle errors in the parser.", "FIXME: the lock is released twice",
+		"The parser is not yet implemented.", "Sorting is not yet implemented.", "I still need to migrate the tests.",
+		"We still need to update the docs.", "Remaining work: the docs.", "There is remaining work in the scheduler.",
+		"The work is blocked by the missing key.", "I am blocked by a permission error.", "I cannot complete the migration.",
+		"I cannot complete this task.", "The tests fail.", "Two tests fail.", "3 tests failed.", "The build failed.", "The build fails.",
+		"Tests failed: 2", "- [ ] write the docs",
+	} {
+		for _, end := range append(ends, "") {
+			if v, err := (verify.Contradictions{}).Verify(t.Context(), ralph.Claim{Promised: true, Output: text + end}); err != nil || v.Passed {
+				t.Errorf("%q: %+v, %v", text+end, v, err)
+			}
+		}
+	}
+	for _, text := range []string{
+		"Removed every TODO.", "0 tests failed.", "There are no TODOs left.", "I fixed the bug that made tests fail.",
+		"The script exits with 1 if a test fails.", "I am not blocked by anything.", "All tests pass.", "The rest was implemented.",
+		"`TODO: x` is what the linter finds.", "```\nTwo tests fail.\n```", "> TODO: docs", "- [x] write the docs",
+	} {
+		for _, end := range append(ends, "") {
+			if v, err := (verify.Contradictions{}).Verify(t.Context(), ralph.Claim{Promised: true, Output: text + end}); err != nil || !v.Passed {
+				t.Errorf("%q: %+v, %v", text+end, v, err)
+			}
 		}
 	}
 }
@@ -178,13 +230,17 @@ func TestContradictionsPrompt(t *testing.T) {
 // FuzzContradictions reads anything without a panic; blank lines at the end change
 // nothing.
 func FuzzContradictions(f *testing.F) {
-	data, err := os.ReadFile("testdata/contradictions.txt")
+	text, err := os.ReadFile("../internal/english/english.txt")
 	if err != nil {
 		f.Fatal(err)
 	}
-	for line := range strings.Lines(string(data)) {
-		if text, found := strings.CutPrefix(line, "+ "); found {
-			f.Add(strings.ReplaceAll(strings.TrimSpace(text), `\n`, "\n"))
+	all, err := english.Samples(string(text))
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, s := range all {
+		if s.Contradicts && !s.Held() {
+			f.Add(s.Text)
 		}
 	}
 	f.Add("`` ` ```\n\"“'… TODO(: [ ]|")
@@ -207,8 +263,18 @@ func FuzzContradictions(f *testing.F) {
 }
 
 // BenchmarkContradictions reads 1 MiB of texts that invite quadratic work: a
-// sentence, a quotation, a list or a word without end.
+// sentence, a quotation, a list or a word without end. Its floor is a look at each
+// byte of the first one.
 func BenchmarkContradictions(b *testing.B) {
+	b.Run("floor", func(b *testing.B) {
+		text := strings.Repeat("I fixed the parser, and all tests pass now. ", 1<<20/44)
+		b.SetBytes(int64(len(text)))
+		for b.Loop() {
+			if len(strings.Fields(text)) == 0 {
+				b.Fatal()
+			}
+		}
+	})
 	for _, bm := range []struct{ name, unit string }{
 		{"prose", "I fixed the parser, and all tests pass now. "},
 		{"no sentence ends", "the tests that fail when it is blocked "},

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -95,4 +96,49 @@ func TestBuildWrong(t *testing.T) {
 			fmt.Printf("RULES %v %q\n", s.Contradicts, s.Text)
 		}
 	}
+}
+
+func TestFolds(t *testing.T) {
+	data, _ := os.ReadFile("english.txt")
+	text := string(data)
+	i := strings.Index(text, "[sentences]")
+	all, _ := Samples(text)
+	const folds = 4
+	var scored []string
+	for k := range folds {
+		var b strings.Builder
+		b.WriteString(text[:i] + "[sentences]\n")
+		for n, s := range all {
+			if s.Held() || n%folds == k {
+				continue
+			}
+			mark := "-"
+			if s.Contradicts {
+				mark = "+"
+			}
+			b.WriteString(mark + " " + strings.ReplaceAll(s.Text, "\n", `\n`) + "\n")
+		}
+		out, err := Train(b.String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := parseModel(string(out))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for n, s := range all {
+			if s.Held() || n%folds != k {
+				continue
+			}
+			v := m.answer(s.Text)
+			if s.Contradicts && v < 300 {
+				scored = append(scored, fmt.Sprintf("THROUGH %05.0f %q", v+2000, s.Text))
+			}
+			if !s.Contradicts && v > 0 {
+				scored = append(scored, fmt.Sprintf("VETO %05.0f %q", v, s.Text))
+			}
+		}
+	}
+	slices.Sort(scored)
+	fmt.Println(strings.Join(scored, "\n"))
 }

@@ -20,7 +20,7 @@ const (
 	expansions  = 40    // sentences made of a pattern
 	softness    = .02   // of the margin: the cost of a sentence on its wrong side
 	rounds      = 30    // of descent
-	mostWeights = 60000 // that are kept
+	mostWeights = 20000 // that are kept
 	rareWord    = 3     // what is rarer is not known
 	threshold   = 460   // in thousandths, above which a sentence contradicts
 )
