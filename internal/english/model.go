@@ -26,6 +26,7 @@ type model struct {
 	rules     map[string]*ruleSet
 	table     []entry // of weights: open addressing; its length is a power of two
 	mask      uint64
+	maybe     [1 << 12]uint64 // a bit for each hash there is: most features have no weight
 	bias      int32
 	threshold int32
 }
@@ -84,7 +85,9 @@ func parseModel(text string) (*model, error) {
 	}
 	m.table, m.mask = make([]entry, size), uint64(size-1)
 	for f, w := range weights {
-		i := hash(f) & m.mask
+		h := hash(f)
+		m.maybe[h>>52] |= 1 << (h >> 46 & 63)
+		i := h & m.mask
 		for m.table[i].feature != 0 {
 			i = (i + 1) & m.mask
 		}
@@ -105,7 +108,8 @@ func (l *lexicon) featureOf(words string) feature {
 }
 
 func hash(f feature) uint64 {
-	h := uint64(f) * 0x9e3779b97f4a7c15
+	h := uint64(f)
+	h = (h ^ h>>31) * 0x9e3779b97f4a7c15
 	return h ^ h>>32
 }
 
@@ -114,7 +118,11 @@ func hash(f feature) uint64 {
 func (m *model) score(s []token) float64 {
 	sum := int32(0)
 	m.features(s, func(f feature) {
-		for i := hash(f) & m.mask; m.table[i].feature != 0; i = (i + 1) & m.mask {
+		h := hash(f)
+		if m.maybe[h>>52]&(1<<(h>>46&63)) == 0 {
+			return
+		}
+		for i := h & m.mask; m.table[i].feature != 0; i = (i + 1) & m.mask {
 			if m.table[i].feature == f {
 				sum += m.table[i].weight
 				return
