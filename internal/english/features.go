@@ -17,17 +17,6 @@ func pack(a, b, c, d uint16) feature {
 	return feature(a)<<48 | feature(b)<<32 | feature(c)<<16 | feature(d)
 }
 
-// numbers returns the words of a feature.
-func (f feature) numbers() []uint16 {
-	var all []uint16
-	for shift := 48; shift >= 0; shift -= 16 {
-		if n := uint16(f >> shift); n != 0 {
-			all = append(all, n)
-		}
-	}
-	return all
-}
-
 // A window is the last words of a sentence, and what they were said under.
 type window struct {
 	*lexicon

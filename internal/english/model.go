@@ -1,20 +1,17 @@
 package english
 
 import (
-	"bufio"
 	_ "embed"
 	"fmt"
-	"io"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
 )
 
-//go:generate go run ./train
+//go:generate go test -run TestModel -update .
 
-// modelText is what the trainer made of english.txt.
+// modelText is what the trainer, train_test.go, made of english.txt.
 //
 //go:embed model.txt
 var modelText string
@@ -135,27 +132,3 @@ func (m *model) score(s []token) float64 {
 // length is what the sum of a sentence's weights is divided by, so that a long
 // sentence counts no more than a short one.
 func length(s []token) float64 { return math.Sqrt(float64(len(s)) / 8) }
-
-// writeModel writes what parseModel reads: the sections as they are, and weights.
-func writeModel(w io.Writer, l *lexicon, parts map[string][]string, weights map[feature]int32, bias, threshold int32) error {
-	b := bufio.NewWriter(w)
-	fmt.Fprint(b, "# Made from english.txt by \"go generate ./internal/english\". Do not edit.\n")
-	for _, name := range slices.Sorted(keysOf(parts)) {
-		if name == "classes" || name == "keys" || strings.HasPrefix(name, "rules ") {
-			fmt.Fprintf(b, "\n[%s]\n%s\n", name, strings.Join(parts[name], "\n"))
-		}
-	}
-	var lines []string
-	for f, weight := range weights {
-		var words []string
-		for _, n := range f.numbers() {
-			words = append(words, l.names[n])
-		}
-		lines = append(lines, fmt.Sprintf("%d %s", weight, strings.Join(words, " ")))
-	}
-	slices.SortFunc(lines, func(a, b string) int {
-		return strings.Compare(a[strings.IndexByte(a, ' '):], b[strings.IndexByte(b, ' '):])
-	})
-	fmt.Fprintf(b, "\n[score]\n%d %d\n\n[weights]\n%s\n", bias, threshold, strings.Join(lines, "\n"))
-	return b.Flush()
-}

@@ -174,34 +174,23 @@ func inner(text string, i int, r rune, size int) bool {
 	return false
 }
 
+// quotes are the marks that begin a quotation, each before the one that ends it.
+const quotes = "``\"\"“”„”«»''‘’"
+
 // closingMark is the end of the quotation that the rune at i begins, 0 = none.
 func closingMark(text string, i int, r rune, size int) int {
-	closing := ""
-	switch r {
-	case '`':
-		size = 1
-		for size < 8 && i+size < len(text) && text[i+size] == '`' {
-			size++
-		}
-		closing = "````````"[:size]
-	case '"':
-		closing = `"`
-	case '“', '„':
-		closing = "”"
-	case '«':
-		closing = "»"
-	case '\'', '‘':
-		if i > 0 && !strings.ContainsRune(" (\t:", rune(text[i-1])) {
-			return 0
-		}
-		if closing = "'"; r == '‘' {
-			closing = "’"
-		}
-	default:
+	at := strings.IndexRune(quotes, r)
+	if at < 0 || (r == '\'' || r == '‘') && i > 0 && !strings.ContainsRune(" (\t:", rune(text[i-1])) {
 		return 0
 	}
+	_, n := utf8.DecodeRuneInString(quotes[at+size:])
+	closing := quotes[at+size : at+size+n]
+	for r == '`' && size < 8 && strings.HasPrefix(text[i+size:], "`") {
+		size++
+		closing = text[i : i+size]
+	}
 	from := i + size
-	n := strings.Index(text[from:min(from+maxQuotation, len(text))], closing)
+	n = strings.Index(text[from:min(from+maxQuotation, len(text))], closing)
 	if n <= 0 {
 		return 0
 	}
@@ -225,24 +214,19 @@ func marker(raw string) (string, bool) {
 
 // standIn is what stands for a number, "" = it is none.
 func standIn(raw string) string {
-	if c := raw[0]; c < '0' || c > '9' {
-		return ""
-	}
 	body := strings.TrimSuffix(raw, "%")
-	whole, of, share := strings.Cut(body, "/")
+	part, of, share := strings.Cut(body, "/")
 	switch {
-	case strings.Trim(body, "0123456789./") != "" || strings.Count(body, "/") > 1 || strings.Count(body, ".") > 1:
+	case raw[0] < '0' || raw[0] > '9' || strings.Trim(body, "0123456789./") != "" || strings.Count(body, ".") > 1:
 		return ""
-	case share && whole == of:
+	case share && part == of:
 		return wholeWord
-	case share && strings.Trim(whole, "0") == "":
+	case strings.Trim(part, "0.") == "":
 		return "0"
 	case share:
 		return shareWord
-	case len(body) < len(raw) && strings.TrimRight(strings.TrimRight(body, "0"), ".") == "1" && strings.HasPrefix(body, "100"):
+	case raw == "100%" || raw == "100 %":
 		return "100%"
-	case strings.Trim(body, "0.") == "":
-		return "0"
 	case len(body) < len(raw):
 		return percentWord
 	}
@@ -299,37 +283,22 @@ func contraction(low []byte) (head []byte, tail string) {
 		return low, ""
 	}
 	head = low[:at]
-	switch string(low[at+1:]) {
+	switch end := string(low[at+1:]); end {
 	case "t":
 		switch string(head) {
 		case "can":
-			return head, "not"
 		case "won":
-			return append(head[:0], "will"...), "not"
+			head = append(head[:0], "will"...)
 		case "ain":
-			return append(head[:0], "is"...), "not"
+			head = append(head[:0], "is"...)
+		default:
+			head = bytes.TrimSuffix(head, []byte("n"))
 		}
-		if head, ok := bytes.CutSuffix(head, []byte("n")); ok {
-			return head, "not"
-		}
+		return head, "not"
 	case "s":
-		switch string(head) {
-		case "what", "there", "that", "it", "here", "nothing", "everything", "who", "where":
-			return head, "is"
-		case "let":
-			return head, "us"
-		}
 		return head, ""
-	case "m":
-		return head, "am"
-	case "re":
-		return head, "are"
-	case "ve":
-		return head, "have"
-	case "ll":
-		return head, "will"
-	case "d":
-		return head, "would"
+	case "m", "re", "ve", "ll", "d":
+		return head, map[string]string{"m": "am", "re": "are", "ve": "have", "ll": "will", "d": "would"}[end]
 	}
 	return low, ""
 }

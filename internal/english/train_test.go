@@ -1,17 +1,19 @@
 package english
 
 import (
+	"bufio"
 	"bytes"
 	"fmt"
 	"hash/fnv"
-	"iter"
+	"io"
 	"maps"
 	"math"
 	"slices"
 	"strings"
 )
 
-// The trainer: from english.txt to model.txt, the same for the same text. It is a
+// The trainer: from english.txt to model.txt, the same for the same text. It is no part
+// of the library, and like the makers of other golden files it is a test. It is a
 // support vector machine with a squared hinge loss, trained by dual coordinate
 // descent, which needs nothing but sums and products.
 
@@ -24,8 +26,6 @@ const (
 	rareWord    = 3     // what is rarer is not known
 	threshold   = 460   // in thousandths, above which a sentence contradicts
 )
-
-func keysOf[V any](m map[string]V) iter.Seq[string] { return maps.Keys(m) }
 
 // A Sample is an answer, and whether it contradicts that the work is done.
 type Sample struct {
@@ -127,7 +127,7 @@ func (t *trainer) learnWords(samples []Sample) {
 			}
 		}
 	}
-	for _, word := range slices.Sorted(keysOf(counts)) {
+	for _, word := range slices.Sorted(maps.Keys(counts)) {
 		if counts[word] >= rareWord {
 			t.add(word, 0)
 		}
@@ -341,4 +341,39 @@ func choose(text string, lists map[string][]string, seed *uint64) (string, error
 		return "", fmt.Errorf("it can be empty")
 	}
 	return strings.ToUpper(text[:1]) + text[1:], nil
+}
+
+// numbers returns the words of a feature.
+func (f feature) numbers() []uint16 {
+	var all []uint16
+	for shift := 48; shift >= 0; shift -= 16 {
+		if n := uint16(f >> shift); n != 0 {
+			all = append(all, n)
+		}
+	}
+	return all
+}
+
+// writeModel writes what parseModel reads: the sections as they are, and weights.
+func writeModel(w io.Writer, l *lexicon, parts map[string][]string, weights map[feature]int32, bias, threshold int32) error {
+	b := bufio.NewWriter(w)
+	fmt.Fprint(b, "# Made from english.txt by \"go generate ./internal/english\". Do not edit.\n")
+	for _, name := range slices.Sorted(maps.Keys(parts)) {
+		if name == "classes" || name == "keys" || strings.HasPrefix(name, "rules ") {
+			fmt.Fprintf(b, "\n[%s]\n%s\n", name, strings.Join(parts[name], "\n"))
+		}
+	}
+	var lines []string
+	for f, weight := range weights {
+		var words []string
+		for _, n := range f.numbers() {
+			words = append(words, l.names[n])
+		}
+		lines = append(lines, fmt.Sprintf("%d %s", weight, strings.Join(words, " ")))
+	}
+	slices.SortFunc(lines, func(a, b string) int {
+		return strings.Compare(a[strings.IndexByte(a, ' '):], b[strings.IndexByte(b, ' '):])
+	})
+	fmt.Fprintf(b, "\n[score]\n%d %d\n\n[weights]\n%s\n", bias, threshold, strings.Join(lines, "\n"))
+	return b.Flush()
 }
