@@ -1,5 +1,15 @@
 package english
 
+import "github.com/ralph-loop/ralph/internal/reply"
+
+// Bounds that keep the work linear in the length of a text: no sentence or quotation
+// is longer than a person would write it.
+const (
+	maxSentence  = 120 // words
+	maxTitle     = 8   // words
+	maxQuotation = 300 // bytes
+)
+
 // A statement is a sentence of an answer, with what it stands under.
 type statement struct {
 	tokens []token // from begins to ends; positions are those in text
@@ -26,21 +36,21 @@ type reader struct {
 // would say it aloud: "Still open: the docs".
 func (l *lexicon) read(text string, out func(statement)) {
 	r := reader{splitter: splitter{lexicon: l}, out: out}
-	blocks(text, r.take)
+	reply.EachBlock(text, r.take)
 	r.endTitle()
 }
 
-func (r *reader) take(b block) {
+func (r *reader) take(b reply.Block) {
 	switch {
-	case b.other:
+	case b.Other:
 		r.used = true
-	case b.title() && !b.open && !b.done:
+	case b.Title() && !b.Open && !b.Done:
 		r.endTitle()
-		tokens := r.split(b.text)
+		tokens := r.split(b.Text)
 		r.title = append(r.title[:0], tokens[:min(len(tokens), maxTitle)]...)
-		r.block, r.level, r.used = b.text, b.level, false
+		r.block, r.level, r.used = b.Text, b.Level, false
 	default:
-		if !b.item && r.level == 0 && r.used {
+		if !b.Item && r.level == 0 && r.used {
 			r.title = r.title[:0]
 		}
 		r.sentences(b)
@@ -68,22 +78,22 @@ func (r *reader) say(s statement, tokens, under []token) {
 }
 
 // sentences says each sentence of a block.
-func (r *reader) sentences(b block) {
-	all := r.split(b.text)
+func (r *reader) sentences(b reply.Block) {
+	all := r.split(b.Text)
 	if len(all) == 0 {
-		if b.open {
+		if b.Open {
 			r.say(statement{text: "[ ]", open: true}, nil, r.title)
 		}
 		return
 	}
 	from := 0
 	for i, w := range all {
-		mark := b.text[w.start:w.end]
+		mark := b.Text[w.start:w.end]
 		ends := mark == "." || mark == "!" || mark == "?" || mark == "…"
 		switch {
 		case !ends && i < len(all)-1 && i-from < maxSentence:
 			continue
-		case mark == "." && i > from && i < len(all)-1 && short(b.text, all[i-1]):
+		case mark == "." && i > from && i < len(all)-1 && short(b.Text, all[i-1]):
 			continue
 		}
 		to := i + 1
@@ -91,8 +101,8 @@ func (r *reader) sentences(b block) {
 			to = i
 		}
 		if to > from {
-			text := b.text[all[from].start:w.end]
-			r.say(statement{text: text, block: b.text, open: b.open, done: b.done}, all[from:to], r.title)
+			text := b.Text[all[from].start:w.end]
+			r.say(statement{text: text, block: b.Text, open: b.Open, done: b.Done}, all[from:to], r.title)
 		}
 		from = i + 1
 	}

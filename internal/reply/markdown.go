@@ -1,50 +1,43 @@
-package english
+package reply
 
 import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
-
-	"github.com/ralph-loop/ralph/internal/reply"
 )
 
-// Bounds that keep the work linear in the length of a text: no sentence, quotation
-// or wrapped line is longer than a person would write it.
-const (
-	maxSentence  = 120 // words
-	maxTitle     = 8   // words
-	maxQuotation = 300 // bytes
-	maxParagraph = 4 << 10
-)
+// maxParagraph bounds wrapped lines, so that the work stays linear: 4 KiB are more than
+// a person writes.
+const maxParagraph = 4 << 10
 
-// A block is a piece of an answer that is read on its own: a heading, a list
-// item, a row of a table, a paragraph.
-type block struct {
-	text  string
-	level int  // of a heading, 1 to 6; 7 for a line in bold; 0 = no heading
-	item  bool // a list item or a row
-	open  bool // an empty check box, or a mark that says "no"
-	done  bool // a ticked box, a mark that says "yes", text that is struck out
-	other bool // a quotation or a fence: not the agent's statement
+// A Block is a piece of an answer in Markdown that is read on its own: a heading, a
+// list item, a row of a table, a paragraph.
+type Block struct {
+	Text  string
+	Level int  // of a heading, 1 to 6; 7 for a line in bold; 0 = no heading
+	Item  bool // a list item or a row
+	Open  bool // an empty check box, or a mark that says "no"
+	Done  bool // a ticked box, a mark that says "yes", text that is struck out
+	Other bool // a quotation or a fence: not the writer's own words
 }
 
-// title reports whether what follows the block is said under it.
-func (b block) title() bool {
-	return b.level > 0 || strings.HasSuffix(b.text, ":") && len(b.text) < 100 && !strings.Contains(b.text, ". ")
+// Title reports whether what follows the block is said under it.
+func (b Block) Title() bool {
+	return b.Level > 0 || strings.HasSuffix(b.Text, ":") && len(b.Text) < 100 && !strings.Contains(b.Text, ". ")
 }
 
 // A cutter cuts an answer in Markdown into blocks.
 type cutter struct {
-	out   func(block)
-	fence reply.Fence
-	last  block    // text that the next line may continue, if there are parts
+	out   func(Block)
+	fence Fence
+	last  Block    // text that the next line may continue, if there are parts
 	parts []string // of last
 	size  int
 }
 
-// blocks calls out with each block. The text of code fences and block quotations
+// EachBlock calls out with each block. The text of code fences and block quotations
 // is left out. Lines that continue a paragraph are joined to it.
-func blocks(text string, out func(block)) {
+func EachBlock(text string, out func(Block)) {
 	c := cutter{out: out}
 	for line := range strings.SplitSeq(text, "\n") {
 		c.line(line)
@@ -59,7 +52,7 @@ func (c *cutter) line(line string) {
 	switch {
 	case was != "" || c.fence.Open() != "" || strings.HasPrefix(line, ">"):
 		c.flush()
-		c.out(block{other: true})
+		c.out(Block{Other: true})
 	case line == "":
 		c.flush()
 	case c.continues(line):
@@ -69,20 +62,20 @@ func (c *cutter) line(line string) {
 		c.flush()
 		if row := strings.Trim(line, "| "); strings.Trim(row, "|-: ") != "" {
 			b := blockOf(row)
-			b.item = true
+			b.Item = true
 			c.out(b)
 		}
 	default:
 		c.flush()
 		b := blockOf(line)
 		switch {
-		case b.level > 0 || b.text == "":
-			if b.text != "" || b.open {
+		case b.Level > 0 || b.Text == "":
+			if b.Text != "" || b.Open {
 				c.out(b)
 			}
 		default:
-			c.last, c.size = b, len(b.text)
-			c.parts = append(c.parts, b.text)
+			c.last, c.size = b, len(b.Text)
+			c.parts = append(c.parts, b.Text)
 		}
 	}
 }
@@ -101,33 +94,33 @@ func (c *cutter) flush() {
 	if len(c.parts) == 0 {
 		return
 	}
-	c.last.text = c.parts[0]
+	c.last.Text = c.parts[0]
 	if len(c.parts) > 1 {
-		c.last.text = strings.Join(c.parts, " ")
+		c.last.Text = strings.Join(c.parts, " ")
 	}
 	c.out(c.last)
 	c.parts = c.parts[:0]
 }
 
 // blockOf reads the marks a line begins with.
-func blockOf(line string) block {
-	var b block
+func blockOf(line string) Block {
+	var b Block
 	if n := len(line) - len(strings.TrimLeft(line, "#")); n > 0 && n <= 6 && strings.HasPrefix(line[n:], " ") {
-		b.level, b.text = n, strings.Trim(line[n:], "# *")
+		b.Level, b.Text = n, strings.Trim(line[n:], "# *")
 		return b
 	}
 	rest, item := listItem(line)
 	rest, boxed := b.box(rest)
-	b.item = item || boxed
-	b.done = b.done || len(rest) > 4 && strings.HasPrefix(rest, "~~") && strings.HasSuffix(rest, "~~")
-	if bold := strings.TrimSuffix(rest, ":"); !b.item && len(bold) > 4 && strings.HasPrefix(bold, "**") &&
+	b.Item = item || boxed
+	b.Done = b.Done || len(rest) > 4 && strings.HasPrefix(rest, "~~") && strings.HasSuffix(rest, "~~")
+	if bold := strings.TrimSuffix(rest, ":"); !b.Item && len(bold) > 4 && strings.HasPrefix(bold, "**") &&
 		strings.HasSuffix(bold, "**") && !strings.Contains(bold[2:len(bold)-2], "**") && !strings.HasSuffix(bold, ".**") {
-		b.level = 7
+		b.Level = 7
 	}
 	if strings.Contains(rest, "**") || strings.Contains(rest, "__") || strings.Contains(rest, "~~") {
 		rest = emphasis.Replace(rest)
 	}
-	b.text = strings.TrimSpace(rest)
+	b.Text = strings.TrimSpace(rest)
 	return b
 }
 
@@ -155,25 +148,25 @@ var (
 )
 
 // box takes off a check box or a sign that is used as one.
-func (b *block) box(text string) (string, bool) {
+func (b *Block) box(text string) (string, bool) {
 	if text == "" || text[0] != '[' && text[0] < utf8.RuneSelf && text[len(text)-1] < utf8.RuneSelf {
 		return text, false
 	}
 	for _, mark := range emptyBoxes {
 		if rest, ok := strings.CutPrefix(text, mark); ok && (rest == "" || rest[0] != '(') {
-			b.open = !strings.Contains(rest, "✅")
+			b.Open = !strings.Contains(rest, "✅")
 			return strings.TrimLeft(rest, " \uFE0F"), true
 		}
 	}
 	for _, mark := range tickedBoxes {
 		if rest, ok := strings.CutPrefix(text, mark); ok {
-			b.done = true
+			b.Done = true
 			return strings.TrimLeft(rest, " \uFE0F"), true
 		}
 	}
 	for _, mark := range failedSigns {
 		if rest, ok := strings.CutSuffix(text, mark); ok {
-			b.open = !strings.Contains(rest, "✅")
+			b.Open = !strings.Contains(rest, "✅")
 			return strings.TrimSpace(rest), true
 		}
 	}
