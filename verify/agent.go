@@ -68,12 +68,14 @@ func (r stageRule) Verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, er
 	}
 	switch {
 	case !c.Promised:
-		return judge(ralph.Check{Name: name, Status: ralph.CheckFailed, Detail: "the answer does not claim that the task is done"}), nil
+		return judge(ralph.Check{Name: name, Status: ralph.CheckFailed,
+			Detail: "the answer does not claim that the task is done"}), nil
 	case c.Fault != "":
 		return judge(ralph.Check{Name: name, Status: ralph.CheckFailed,
 			Detail: fmt.Sprintf("the run ended with a fault (%s), so its words are not taken", c.Fault)}), nil
 	case rule == nil:
-		return judge(ralph.Check{Name: "unverified: promise only", Status: ralph.CheckWarning, Detail: "there is no rule for the stage " + name}), nil
+		return judge(ralph.Check{Name: "unverified: promise only", Status: ralph.CheckWarning,
+			Detail: "there is no rule for the stage " + name}), nil
 	}
 	check := rule(withoutEcho(c.Output, c.Task), c.Omitted)
 	check.Name = name
@@ -129,12 +131,14 @@ func refuted(what, text string) ralph.Check {
 // part of the answer was left out.
 func lacking(what string, omitted int64) ralph.Check {
 	if omitted > 0 {
-		return ralph.Check{Status: ralph.CheckUnable, Detail: fmt.Sprintf("%s (%d bytes of the answer were left out)", what, omitted)}
+		return ralph.Check{Status: ralph.CheckUnable,
+			Detail: fmt.Sprintf("%s (%d bytes of the answer were left out)", what, omitted)}
 	}
 	return ralph.Check{Status: ralph.CheckFailed, Detail: what}
 }
 
 // unsure is the check of words that must not be there.
 func unsure(omitted int64, what string) ralph.Check {
-	return ralph.Check{Status: ralph.CheckUnable, Detail: fmt.Sprintf("%d bytes of the answer were left out, so it cannot be known that it does not report %s", omitted, what)}
+	return ralph.Check{Status: ralph.CheckUnable, Detail: fmt.Sprintf(
+		"%d bytes of the answer were left out, so it cannot be known that it does not report %s", omitted, what)}
 }

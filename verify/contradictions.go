@@ -3,7 +3,6 @@ package verify
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -92,7 +91,7 @@ func (v Contradictions) patterns() ([][]string, error) {
 	for i, p := range v.Patterns {
 		words := english.Words(p)
 		if len(words) == 0 {
-			return nil, errors.New("verify: Contradictions: pattern " + strconv.Itoa(i+1) + " has no words; it would match anything")
+			return nil, fmt.Errorf("verify: Contradictions: pattern %d has no words; it would match anything", i+1)
 		}
 		out = append(out, words)
 	}

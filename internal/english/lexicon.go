@@ -39,13 +39,14 @@ func newLexicon(classes, keys []string) *lexicon {
 	}
 	for _, word := range []string{
 		codeWord, testCodeWord, quoteWord, nameWord, testNameWord, countWord, percentWord, shareWord, wholeWord,
-		markWord, marksWord, ".", "!", "?", ",", ";", ":", "(", ")", "-", "…", "→", "|", begins, ends, gap, reach, far, title,
+		markWord, marksWord, ".", "!", "?", ",", ";", ":", "(", ")", "-", "…", "→", "|",
+		begins, ends, gap, reach, far, title,
 	} {
 		l.add(word, 0)
 	}
-	for _, e := range []ending{{"un", "ed", l.add("@open", 0)}, {"", "ed", l.add("@ed", 0)}, {"", "ing", l.add("@ing", 0)},
-		{"", "ly", l.add("@ly", 0)}, {"", "s", l.add("@s", 0)}} {
-		l.endings = append(l.endings, e)
+	l.endings = []ending{
+		{"un", "ed", l.add("@open", 0)}, {"", "ed", l.add("@ed", 0)}, {"", "ing", l.add("@ing", 0)},
+		{"", "ly", l.add("@ly", 0)}, {"", "s", l.add("@s", 0)},
 	}
 	l.other = l.add("@", 0)
 	for word, n := range map[string]*uint16{
@@ -97,7 +98,8 @@ func (l *lexicon) lookup(low []byte) (word, class uint16) {
 
 func (l *lexicon) byEnding(word string) uint16 {
 	for _, e := range l.endings {
-		if len(word) > len(e.prefix)+len(e.suffix)+2 && strings.HasPrefix(word, e.prefix) && strings.HasSuffix(word, e.suffix) {
+		if len(word) > len(e.prefix)+len(e.suffix)+2 &&
+			strings.HasPrefix(word, e.prefix) && strings.HasSuffix(word, e.suffix) {
 			return e.class
 		}
 	}

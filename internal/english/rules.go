@@ -129,7 +129,8 @@ func matches(l *lexicon, of []element, s []token) bool {
 			if matches(l, of[1:], s[skipped:]) {
 				return true
 			}
-			if skipped == of[0].most || skipped == len(s) || !of[0].over && (s[skipped].class == l.stop || s[skipped].word == l.and) {
+			if skipped == of[0].most || skipped == len(s) ||
+				!of[0].over && (s[skipped].class == l.stop || s[skipped].word == l.and) {
 				return false
 			}
 		}

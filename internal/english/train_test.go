@@ -122,7 +122,8 @@ func Train(text string) ([]byte, error) {
 func (t *trainer) learnWords(samples []Sample) {
 	counts := map[string]int{}
 	for _, s := range samples {
-		for word := range strings.FieldsFuncSeq(s.Text, func(r rune) bool { return !wordRune(r) && !strings.ContainsRune("'’.-/@:", r) }) {
+		apart := func(r rune) bool { return !wordRune(r) && !strings.ContainsRune("'’.-/@:", r) }
+		for word := range strings.FieldsFuncSeq(s.Text, apart) {
 			if word = strings.Trim(word, "'’.-/@:"); word != "" && !isName(word) {
 				head, _ := contraction(appendLower(nil, word))
 				counts[string(head)]++
@@ -357,7 +358,9 @@ func (f feature) numbers() []uint16 {
 }
 
 // writeModel writes what parseModel reads: the sections as they are, and weights.
-func writeModel(w io.Writer, l *lexicon, parts map[string][]string, weights map[feature]int32, bias, threshold int32) error {
+func writeModel(
+	w io.Writer, l *lexicon, parts map[string][]string, weights map[feature]int32, bias, threshold int32,
+) error {
 	b := bufio.NewWriter(w)
 	fmt.Fprint(b, "# Made from english.txt by \"go generate ./internal/english\". Do not edit.\n")
 	for _, name := range slices.Sorted(maps.Keys(parts)) {
