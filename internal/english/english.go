@@ -9,8 +9,8 @@
 // the weights of its features: the words and classes that follow each other in it.
 //
 // The weights in model.txt are learnt from half of the sentences in english.txt, and
-// from its patterns, by "go generate ./internal/english". The other half measures
-// them.
+// from its patterns, by "go generate ./internal/english" (train_test.go). The other
+// half measures them.
 package english
 
 import "strings"

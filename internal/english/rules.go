@@ -2,6 +2,7 @@ package english
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -33,7 +34,8 @@ const shortGap = 3
 // words of a clause, "**" for any words, and ^ and $ for the ends of a sentence.
 func parseRules(l *lexicon, parts map[string][]string) (map[string]*ruleSet, error) {
 	all := map[string]*ruleSet{}
-	for section, lines := range parts {
+	for _, section := range slices.Sorted(maps.Keys(parts)) {
+		lines := parts[section]
 		name, ok := strings.CutPrefix(section, "rules ")
 		if !ok {
 			continue
