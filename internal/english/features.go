@@ -44,7 +44,9 @@ func (l *lexicon) features(s []token, each func(feature)) {
 
 func (w *window) words(d token, each func(feature)) {
 	each(pack(d.word, 0, 0, 0))
-	each(pack(w.c.class, d.word, 0, 0))
+	if w.c.class != 0 {
+		each(pack(w.c.class, d.word, 0, 0))
+	}
 	if w.c.word != 0 {
 		each(pack(w.c.word, d.word, 0, 0))
 		if w.b.word != 0 {
@@ -66,7 +68,9 @@ func (w *window) words(d token, each func(feature)) {
 }
 
 func (w *window) classes(d token, each func(feature)) {
-	each(pack(w.c.class, d.class, 0, 0))
+	if w.c.class != 0 {
+		each(pack(w.c.class, d.class, 0, 0))
+	}
 	if w.c.word != 0 {
 		each(pack(w.c.word, d.class, 0, 0))
 	}

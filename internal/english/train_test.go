@@ -26,7 +26,7 @@ const (
 	mostWeights = 20000 // that are kept
 	emphasised  = 4     // how often a sentence counts that is not made of a pattern
 	rareWord    = 3     // what is rarer is not known
-	threshold   = 500   // in thousandths, above which a sentence contradicts
+	threshold   = 440   // in thousandths, above which a sentence contradicts
 )
 
 // A Sample is an answer, and whether it contradicts that the work is done.
