@@ -58,7 +58,7 @@ func newLexicon(classes, keys []string) *lexicon {
 	l.begin, l.end, l.title = l.token(begins), l.token(ends), l.token(title)
 	l.key = make([]bool, 1<<16)
 	for _, line := range keys {
-		for _, class := range strings.Fields(line) {
+		for class := range strings.FieldsSeq(line) {
 			l.key[l.add(class, 0)] = true
 		}
 	}

@@ -82,7 +82,7 @@ func (l *lexicon) element(word string) element {
 		return element{most: maxSentence, over: true}
 	}
 	var e element
-	for _, one := range strings.Split(word, "|") {
+	for one := range strings.SplitSeq(word, "|") {
 		e.any = append(e.any, l.add(one, 0))
 	}
 	return e

@@ -275,15 +275,15 @@ func appendLower(to []byte, raw string) []byte {
 
 // contraction takes "isn't" apart into "is" and "not".
 func contraction(low []byte) (head []byte, tail string) {
-	at := bytes.IndexByte(low, '\'')
-	if at < 0 {
+	before, after, ok := bytes.Cut(low, []byte{'\''})
+	if !ok {
 		if string(low) == "cannot" {
 			return low[:3], "not"
 		}
 		return low, ""
 	}
-	head = low[:at]
-	switch end := string(low[at+1:]); end {
+	head = before
+	switch end := string(after); end {
 	case "t":
 		switch string(head) {
 		case "can":
