@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -96,8 +97,14 @@ func (w *work) piped(kind tasks.Kind) (*piped, error) {
 
 // list has the items of a list as tasks: each is one agent's, who says when it is done.
 func (r *piped) list(kind tasks.Kind) (err error) {
-	l := pipeline.List{Source: r.source(r.file, kind)}
+	if err := r.settle(kind); err != nil {
+		return err
+	}
+	l := pipeline.List{Source: r.tasks}
 	r.p.Source, r.p.Stages = l, []string{""}
+	if r.worktrees {
+		r.p.Branch = r.onto
+	}
 	r.p.Task = func(d spec.Definition, agent string) (ralph.Task, error) {
 		t, err := l.Task(d, agent)
 		t.Method = r.method()
@@ -107,10 +114,23 @@ func (r *piped) list(kind tasks.Kind) (err error) {
 		r.p.Verifier = verify.String{}
 	}
 	text, errText := r.prompt()
-	if beside := filepath.Dir(absolute(r.file)); text != "" {
+	documents := strings.Join(r.shownDocuments(), ", ")
+	if text != "" {
 		r.p.Prompt = l.Prompt(text, map[string]string{
-			"FEATURE_NAME": r.feature(), "SPEC_PATH": filepath.Join(beside, "spec.md"), "TASKS_PATH": absolute(r.file), "PROGRESS_PATH": absolute(r.progress),
+			"FEATURE_NAME": r.feature(), "SPEC_PATH": r.specPath(), "TASKS_PATH": absolute(r.file), "PROGRESS_PATH": absolute(r.progress),
+			"DOCUMENTS": documents, "HOW_DONE": "say so: that it is done is written for you",
 		})
+	} else if documents != "" {
+		roles, errRoles := r.p.Prompts.Load(r.p.Stages)
+		errText = cmp.Or(errText, errRoles)
+		r.p.Prompt = func(st pipeline.Stage) func(context.Context, ralph.State) (string, error) {
+			st.Definition.Description += "\n\nDocuments of it, to be read as far as the task needs them: " + documents
+			prompt, err := roles.Prompt(r.project, st)
+			if err != nil {
+				return func(context.Context, ralph.State) (string, error) { return "", err }
+			}
+			return prompt
+		}
 	}
 	return cmp.Or(err, errText)
 }
@@ -149,7 +169,7 @@ func (r *piped) agree() (err error) {
 			}
 		}
 	}
-	r.logPath, r.meta = r.logFile(), r.shared.meta(r.env, r.file, r.agent, r.c.terms())
+	r.logPath, r.meta = r.logFile(), r.shared.meta(r.env, r.file, r.agent, r.boxTerms(r.c.terms()))
 	r.meta["worktrees"] = fmt.Sprint(r.worktrees)
 	r.p.Meta = r.meta
 	return nil
