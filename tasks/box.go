@@ -21,28 +21,63 @@ func (s *scanner) box(i, end, col int) bool {
 	var it Item
 	it.read(text)
 	it.Key = cmp.Or(it.ID, it.Text)
-	it.Phase, it.Done, it.Level, it.Line, it.Offset = s.phase, t[1] != ' ', len(s.open)-2, s.line, i+1
+	it.Phase, it.Done, it.Level, it.Line, it.Offset = s.phase, isDone(t[1]), len(s.open)-2, s.line, i+1
+	it.Doing = !it.Done && t[1] != ' '
 
 	s.other.end(s)
-	list, d := &s.list.Others, &s.other
-	criterion := strings.HasPrefix(it.ID, "AC-") || strings.HasPrefix(it.ID, "SC-")
-	if it.ID != "" && s.criteria == 0 && !optional && !criterion {
-		s.task.end(s)
-		list, d = &s.list.Items, &s.task
-		if n := len(*list); n > 0 { // IDs mostly rise through a file: then none is there twice, and none is looked up
-			last := (*list)[n-1].ID
-			s.unsorted = s.unsorted || len(it.ID) < len(last) || len(it.ID) == len(last) && it.ID <= last
-		}
+	criterion := s.criteria > 0 || strings.HasPrefix(it.ID, "AC-") || strings.HasPrefix(it.ID, "SC-")
+	if why := cmp.Or(pick(criterion, WhyCriterion), pick(optional, WhyOptional), pick(it.ID == "", WhyNoID)); why != "" {
+		s.list.Others = append(s.list.Others, Finding{Item: it, Why: why})
+		s.other = detail{into: &s.list.Others[len(s.list.Others)-1].Item.Details, at: s.line, col: col}
+		return true
+	}
+	s.task.end(s)
+	list := &s.list.Items
+	if n := len(*list); n > 0 { // IDs mostly rise through a file: then none is there twice, and none is looked up
+		last := (*list)[n-1].ID
+		s.unsorted = s.unsorted || len(it.ID) < len(last) || len(it.ID) == len(last) && it.ID <= last
 	}
 	if n := len(*list); n == cap(*list) { // make room for what there will be if the rest is like what was read
 		*list = slices.Grow(*list, 16+min(8*n, n*(len(s.text)-i)/i))
 	}
 	*list = append(*list, it)
-	*d = detail{into: &(*list)[len(*list)-1].Details, at: s.line, col: col}
+	s.task = detail{into: &(*list)[len(*list)-1].Details, at: s.line, col: col}
 	return true
 }
 
-func isMark(c byte) bool { return c == ' ' || c == 'x' || c == 'X' }
+func pick(ok bool, why Why) Why {
+	if ok {
+		return why
+	}
+	return ""
+}
+
+// setParents says of each item which one it is a part of: the one that it is nested
+// below, else that whose number it goes on, as 1.2 does with 1.
+func setParents(items []Item) {
+	var within []int
+	ids := map[string]int{}
+	for i := range items {
+		it := &items[i]
+		for len(within) > 0 && items[within[len(within)-1]].Level >= it.Level {
+			within = within[:len(within)-1]
+		}
+		if len(within) > 0 {
+			it.Parent = items[within[len(within)-1]].Key
+		} else if dot := strings.LastIndexByte(it.ID, '.'); dot > 0 {
+			if p, ok := ids[it.ID[:dot]]; ok {
+				it.Parent = items[p].Key
+			}
+		}
+		within = append(within, i)
+		if it.Parent == "" {
+			ids[it.ID] = i
+		}
+	}
+}
+
+func isMark(c byte) bool { return strings.IndexByte(" xX-~/", c) >= 0 }
+func isDone(c byte) bool { return c == 'x' || c == 'X' }
 
 // boxText returns the text behind the brackets of a box, up to the end of the
 // line; "" if there is none, or no white space before it. Kiro puts an asterisk
@@ -59,15 +94,19 @@ func boxText(t string) (text string, optional bool) {
 // criterion never takes a task's name.
 func setKeys(l List) {
 	last := make(map[string]int) // by key, the last number that was given to it; 0 = the key is free
-	for _, items := range [...][]Item{l.Items, l.Others} {
-		for i := range items {
-			key, base := &items[i].Key, items[i].Key
-			for last[*key] > 0 {
-				last[base]++
-				*key = base + "#" + strconv.Itoa(last[base])
-			}
-			last[*key] = 1
+	name := func(it *Item) {
+		base := it.Key
+		for last[it.Key] > 0 {
+			last[base]++
+			it.Key = base + "#" + strconv.Itoa(last[base])
 		}
+		last[it.Key] = 1
+	}
+	for i := range l.Items {
+		name(&l.Items[i])
+	}
+	for i := range l.Others {
+		name(&l.Others[i].Item)
 	}
 }
 

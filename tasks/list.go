@@ -2,9 +2,13 @@ package tasks
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -16,16 +20,21 @@ import (
 type List struct {
 	// Items are the tasks: boxes with an ID.
 	Items []Item
-	// Others are boxes that are no tasks by the strict rule: those without an
-	// ID, and all under a heading like "Success criteria" or "Definition of
-	// done" and its subsections. They say how the work is judged, and a loop
-	// that waits for them never ends.
-	Others []Item
+	// Others are boxes that are no tasks by the strict rule, each with the reason: those
+	// without an ID, optional ones, and all under a heading like "Success criteria" or
+	// "Definition of done" and its subsections. The latter say how the work is judged, and
+	// a loop that waits for them never ends.
+	Others []Finding
 }
 
-// All returns the items and the others in the order of the file.
+// All returns the items and the others that are boxes, in the order of the file.
 func (l List) All() []Item {
-	all := slices.Concat(l.Items, l.Others)
+	all := slices.Clone(l.Items)
+	for _, f := range l.Others {
+		if f.Why != WhyNoBox {
+			all = append(all, f.Item)
+		}
+	}
 	slices.SortFunc(all, func(a, b Item) int { return a.Offset - b.Offset })
 	return all
 }
@@ -54,6 +63,7 @@ func ParseList(text []byte) (List, error) {
 	if s.unsorted || len(s.list.Others) > 0 {
 		setKeys(s.list)
 	}
+	setParents(s.list.Items)
 	return s.list, nil
 }
 
@@ -71,7 +81,7 @@ func Tick(text []byte, it Item) ([]byte, error) {
 		var is Item
 		if is.read(now); now != "" && is.ID == it.ID && is.Text == it.Text {
 			ticked := bytes.Clone(text)
-			if ticked[at] == ' ' {
+			if !isDone(ticked[at]) {
 				ticked[at] = 'x'
 			}
 			return ticked, nil
@@ -100,35 +110,109 @@ func notUTF8(text []byte) error {
 // called concurrently.
 type ListFile struct {
 	// Path of the file, which has at most 16 MiB. Items follows a symbolic link, Tick
-	// does not: resolve it once, as [OpenSource] does.
+	// does not: resolve it once, as [ListFile.Resolve] and [OpenSource] do.
 	Path string
-	// AllBoxes takes every box for a task: also those without an ID, and those
-	// under headings like "Success criteria".
+	// AllBoxes takes boxes without an ID for tasks too, but no criteria and no optional
+	// ones.
 	AllBoxes bool
+	// OnlyIDs takes the boxes with an ID alone, also where they are few among many. If
+	// neither AllBoxes nor OnlyIDs is set, such a list is refused.
+	OnlyIDs bool
+	// Criteria takes the boxes under headings like "Success criteria" too.
+	Criteria bool
+	// Optional takes the boxes that are marked as optional too: "[ ]*".
+	Optional bool
 }
 
 // Items reads the file. It is an error if it is missing, is no regular file, is
 // not UTF-8, is empty, or holds no task. That all tasks are done is none.
 func (f ListFile) Items(ctx context.Context) ([]Item, error) {
-	if ctx.Err() != nil {
-		return nil, context.Cause(ctx)
-	}
-	text, err := read("task list", f.Path)
+	list, err := f.read(ctx)
 	if err != nil {
 		return nil, err
-	}
-	list, err := f.parse(text)
-	if err != nil {
-		return nil, err
-	}
-	if f.AllBoxes {
-		return list.All(), nil
 	}
 	if len(list.Items) == 0 {
 		return nil, fmt.Errorf("tasks: task list %s: none of its boxes (%d) is a task: give them an ID, as in \"- [ ] T001 Write the parser\", or take all boxes (AllBoxes; --all-boxes)",
-			f.Path, len(list.Others))
+			f.Path, len(list.All()))
 	}
 	return list.Items, nil
+}
+
+// Check says of each box of the file, in its order, whether it is a task, and why not.
+// It does so also for a list that Items refuses; the error is for one that cannot be
+// read, and for one without boxes.
+func (f ListFile) Check(ctx context.Context) ([]Finding, error) {
+	list, err := f.read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	all := list.Others
+	for _, it := range list.Items {
+		all = append(all, Finding{Item: it})
+	}
+	slices.SortFunc(all, func(a, b Finding) int { return a.Item.Line - b.Item.Line })
+	return all, nil
+}
+
+// Resolve returns the list as it is to be read from now on, however its file changes:
+// a symbolic link is the file that it leads to.
+func (f ListFile) Resolve(context.Context) (ListFile, error) {
+	info, err := os.Lstat(f.Path)
+	if err != nil || info.Mode()&fs.ModeSymlink == 0 {
+		return f, nil // what else is wrong with it is said by Items
+	}
+	if f.Path, err = filepath.EvalSymlinks(f.Path); err != nil {
+		return f, fmt.Errorf("tasks: %w", err)
+	}
+	return f, nil
+}
+
+// Filename is the absolute path of the file; "" = none is given.
+func (f ListFile) Filename() string {
+	if f.Path == "" {
+		return ""
+	}
+	abs, _ := filepath.Abs(f.Path) // fails only if the current folder is gone
+	return cmp.Or(abs, f.Path)
+}
+
+// HowDone says how an item is marked as done, for the agent: half a sentence that begins
+// with a verb.
+func (f ListFile) HowDone(it Item) string {
+	if it.Doing {
+		return fmt.Sprintf("tick its box in %s: what stands between its brackets becomes \"x\"", f.Path)
+	}
+	return fmt.Sprintf("tick its box in %s: \"[ ]\" becomes \"[x]\"", f.Path)
+}
+
+// read reads the file, and takes for items what the fields say.
+func (f ListFile) read(ctx context.Context) (List, error) {
+	if ctx.Err() != nil {
+		return List{}, context.Cause(ctx)
+	}
+	text, err := read("task list", f.Path)
+	if err != nil {
+		return List{}, err
+	}
+	list, err := f.parse(text)
+	if err != nil {
+		return List{}, err
+	}
+	takes := map[Why]bool{WhyNoID: f.AllBoxes, WhyPart: f.AllBoxes, WhyCriterion: f.Criteria, WhyOptional: f.Optional}
+	n := len(list.Items)
+	var others []Finding
+	for _, o := range list.Others {
+		if takes[o.Why] {
+			list.Items = append(list.Items, o.Item)
+		} else {
+			others = append(others, o)
+		}
+	}
+	list.Others = others
+	if len(list.Items) > n {
+		slices.SortFunc(list.Items, func(a, b Item) int { return a.Offset - b.Offset })
+	}
+	return list, nil
 }
 
 func (f ListFile) parse(text []byte) (List, error) {
@@ -148,7 +232,8 @@ func (f ListFile) parse(text []byte) (List, error) {
 // writes one byte of it, in place, so that its mode and all that others write
 // elsewhere in the file stay. It must be a regular file with one name, ours, root's
 // or the folder's owner's. If the box is ticked already, nothing
-// is written. An item of [List.Others] can be ticked too.
+// is written. An item of [List.Others] can be ticked too. If there is no such item,
+// the error is a *[NoItemError].
 func (f ListFile) Tick(key string) (err error) {
 	out, err := file.Edit("task list", f.Path)
 	if err != nil {
@@ -159,15 +244,7 @@ func (f ListFile) Tick(key string) (err error) {
 	if err != nil {
 		return fmt.Errorf("tasks: %w", err)
 	}
-	list, err := f.parse(text)
-	if err != nil {
-		return err
-	}
-	it, ok := find(list.All(), key)
-	if !ok {
-		return fmt.Errorf("tasks: task list %s: there is no item %q to tick", f.Path, key)
-	}
-	ticked, err := Tick(text, it)
+	ticked, it, err := f.mark(key, text)
 	if err != nil || it.Done {
 		return err
 	}
@@ -175,4 +252,36 @@ func (f ListFile) Tick(key string) (err error) {
 		return fmt.Errorf("tasks: tick %q: %w", key, err)
 	}
 	return nil
+}
+
+// Mark returns a copy of a text of the list in which the item with this key is ticked,
+// wherever it stands there. If there is none, the error is a *[NoItemError].
+func (f ListFile) Mark(key string, text []byte) ([]byte, error) {
+	ticked, _, err := f.mark(key, text)
+	return ticked, err
+}
+
+func (f ListFile) mark(key string, text []byte) ([]byte, Item, error) {
+	list, err := ParseList(text)
+	if err != nil {
+		return nil, Item{}, fmt.Errorf("task list %s: %w", f.Path, err)
+	}
+	it, ok := find(list.All(), key)
+	if !ok {
+		return nil, Item{}, &NoItemError{Path: f.Path, Key: key, file: "task list"}
+	}
+	ticked, err := Tick(text, it)
+	return ticked, it, err
+}
+
+// A NoItemError says that the item which is to be marked as done is not in the file.
+type NoItemError struct {
+	Path string // of the file
+	Key  string // of the item
+
+	file, item string // what they are called; "" = nothing, and "item"
+}
+
+func (e *NoItemError) Error() string {
+	return fmt.Sprintf("tasks: %s: there is no %s %q to tick", strings.TrimSpace(e.file+" "+e.Path), cmp.Or(e.item, "item"), e.Key)
 }

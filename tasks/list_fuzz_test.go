@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -51,7 +52,7 @@ func FuzzParseList(f *testing.F) {
 			}
 			keys[it.Key] = true
 			mark := text[it.Offset]
-			if text[it.Offset-1] != '[' || text[it.Offset+1] != ']' || it.Done != (mark != ' ') || bytes.IndexByte([]byte(" xX"), mark) < 0 {
+			if text[it.Offset-1] != '[' || text[it.Offset+1] != ']' || it.Done != (mark|0x20 == 'x') || it.Doing != (!it.Done && mark != ' ') || bytes.IndexByte([]byte(" xX-~/"), mark) < 0 {
 				t.Fatalf("the offset of %q is at %q", it.Key, text[it.Offset-1:it.Offset+2])
 			}
 			if i > 0 && (all[i-1].Offset >= it.Offset || all[i-1].Line >= it.Line) {
@@ -87,21 +88,24 @@ func checkTick(t *testing.T, text []byte, list tasks.List, it tasks.Item) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := tasks.List{Items: append([]tasks.Item(nil), list.Items...), Others: append([]tasks.Item(nil), list.Others...)}
-	for _, items := range [][]tasks.Item{want.Items, want.Others} {
-		for i := range items {
-			if items[i].Offset == it.Offset {
-				items[i].Done = true
-			}
-			items[i].Details = ""
+	want := tasks.List{Items: slices.Clone(list.Items), Others: slices.Clone(list.Others)}
+	each(want, func(now *tasks.Item) {
+		if now.Offset == it.Offset {
+			now.Done, now.Doing = true, false
 		}
-	}
-	for _, items := range [][]tasks.Item{got.Items, got.Others} {
-		for i := range items {
-			items[i].Details = "" // quotes the boxes below an item
-		}
-	}
+		now.Details = ""
+	})
+	each(got, func(now *tasks.Item) { now.Details = "" }) // quotes the boxes below an item
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Fatalf("ticking %q: %s", it.Key, diff)
+	}
+}
+
+func each(l tasks.List, do func(*tasks.Item)) {
+	for i := range l.Items {
+		do(&l.Items[i])
+	}
+	for i := range l.Others {
+		do(&l.Others[i].Item)
 	}
 }

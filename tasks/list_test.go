@@ -72,7 +72,7 @@ func table(t *testing.T, file txtar.File) string {
 		return err.Error() + "\n"
 	}
 	rows(&b, "tasks", list.Items)
-	rows(&b, "others", list.Others)
+	rows(&b, "others", items(list.Others))
 	for _, it := range list.All() {
 		line := bytes.Split(file.Data, []byte("\n"))[it.Line-1]
 		at := it.Offset - (len(bytes.Join(bytes.SplitN(file.Data, []byte("\n"), it.Line)[:it.Line-1], []byte("\n"))))
@@ -126,4 +126,12 @@ func rows(b *strings.Builder, title string, items []tasks.Item) {
 			fmt.Fprintf(b, "         = %s\n", text)
 		}
 	}
+}
+
+func items(all []tasks.Finding) []tasks.Item {
+	var items []tasks.Item
+	for _, f := range all {
+		items = append(items, f.Item)
+	}
+	return items
 }
