@@ -2,192 +2,13 @@ package main
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/ralph-loop/ralph/tasks"
 )
-
-// A source is a task file, or a folder of them, that has no definitions: what there is
-// to do, what is made of each box, and how it is told that one is done.
-type source interface {
-	tasks.Source
-	Check(ctx context.Context) ([]tasks.Finding, error)
-	Tick(key string) error
-	Mark(key string, text []byte) ([]byte, error)
-	Filename() string
-	HowDone(it tasks.Item) string
-}
-
-// kindFlags are the flags that mean something for one kind of task file alone, and what
-// that is called.
-var kindFlags = []struct {
-	kind  tasks.Kind
-	what  string
-	flags []string
-}{
-	{tasks.KindList, "Markdown lists", []string{"all-boxes", "criteria", "optional"}},
-	{tasks.KindTaskmaster, "Taskmaster's tasks.json", []string{"tag"}},
-}
-
-// fits refuses flags that would be ignored.
-func (s *shared) fits(path string, kind tasks.Kind) error {
-	for _, k := range kindFlags {
-		for _, flag := range k.flags {
-			if s.given[flag] && kind != k.kind {
-				return fail(exitUsage, "--%s is for %s, and %s is none", flag, k.what, path)
-			}
-		}
-	}
-	return nil
-}
-
-// source is what a path is by its kind, with the flags that say what of it is a task.
-// Definitions are none.
-func (s *shared) source(path string, kind tasks.Kind) (source, error) {
-	if err := s.fits(path, kind); err != nil {
-		return nil, err
-	}
-	switch kind {
-	case tasks.KindList:
-		return tasks.ListFile{Path: path, AllBoxes: s.allBoxes, OnlyIDs: s.given["all-boxes"] && !s.allBoxes || s.onlyIDs,
-			Criteria: s.criteriaToo, Optional: s.optionalToo}, nil
-	case tasks.KindPRD:
-		return tasks.PRDFile{Path: path}, nil
-	case tasks.KindTaskmaster:
-		return tasks.TaskmasterFile{Path: path, Tag: s.tag}, nil
-	case tasks.KindBacklog:
-		return tasks.Backlog{Path: path}, nil
-	}
-	return nil, fail(exitConfig, "%s: its kind, %s, has no boxes", path, string(kind))
-}
-
-// resolve fixes what a source would look up again in the workspace, to which the agent
-// writes.
-func resolve(ctx context.Context, from source) (to source, err error) {
-	switch src := from.(type) {
-	case tasks.ListFile:
-		to, err = src.Resolve(ctx)
-	case tasks.PRDFile:
-		to, err = src.Resolve(ctx)
-	case tasks.TaskmasterFile:
-		to, err = src.Resolve(ctx)
-	case tasks.Backlog:
-		to, err = src.Resolve(ctx)
-	}
-	if err != nil {
-		return nil, fail(exitConfig, "%w", err)
-	}
-	return to, nil
-}
-
-// settle makes the source of a run and says of it what a person should know before
-// anything begins: what is left out, what the prompt names, and on which branch.
-func (w *work) settle(kind tasks.Kind) error {
-	src, err := w.source(w.file, kind)
-	if err == nil {
-		w.tasks, err = resolve(w.ctx, src)
-	}
-	if err != nil {
-		return err
-	}
-	if w.items, err = w.tasks.Items(w.ctx); err != nil {
-		return fail(exitConfig, "%w", err)
-	}
-	if file, ok := w.tasks.(tasks.TaskmasterFile); ok {
-		if w.tag = file.Tag; w.tag != "" {
-			w.say("%s: tag %s", w.file, w.tag)
-		}
-	}
-	w.sayLeft(w.env, w.file, kind, w.tasks)
-	if err := w.specify(); err != nil {
-		return err
-	}
-	return w.sayBranch()
-}
-
-// specify finds the documents that the prompt names: those of --spec, then those beside
-// the task file.
-func (w *work) specify() error {
-	for _, path := range w.spec {
-		if _, err := os.Stat(path); err != nil {
-			return fail(exitConfig, "--spec %s: there is no such file or folder", path)
-		}
-		w.documents = append(w.documents, absolute(path))
-	}
-	for _, path := range tasks.Documents(absolute(w.file)) {
-		if !slices.Contains(w.documents, path) {
-			w.documents = append(w.documents, path)
-		}
-	}
-	if w.documents == nil {
-		w.documents = []string{} // none, and not those that are there by then
-		return nil
-	}
-	w.say("the prompt names %s", strings.Join(w.shownDocuments(), ", "))
-	return nil
-}
-
-// specPath is the specification of a template that names one.
-func (w *work) specPath() string {
-	if len(w.spec) > 0 {
-		return absolute(w.spec[0])
-	}
-	return filepath.Join(filepath.Dir(absolute(w.file)), "spec.md")
-}
-
-// shownDocuments are the documents as they are called in the project's folder, which is
-// the agent's, or a worktree's too.
-func (w *work) shownDocuments() (names []string) {
-	for _, path := range w.documents {
-		name := relative(w.project, path)
-		if !filepath.IsLocal(filepath.FromSlash(name)) {
-			name = path
-		}
-		names = append(names, name)
-	}
-	return names
-}
-
-// sayBranch tells of the branch that a prd.json names.
-func (w *work) sayBranch() error {
-	file, ok := w.tasks.(tasks.PRDFile)
-	if !ok {
-		return nil
-	}
-	prd, err := file.Read()
-	if err != nil {
-		return fail(exitConfig, "%w", err)
-	}
-	switch w.onto = prd.Branch; {
-	case w.onto == "":
-	case w.worktrees:
-		w.say("%s: it is worked on the branch %s", w.file, w.onto)
-	case w.branch == w.onto:
-		w.say("%s: branch %s", w.file, w.onto)
-	default:
-		w.say("warning: %s names the branch %s, and %s is checked out; switch to it, or have it worked on with --worktrees", w.file, w.onto, cmp.Or(w.branch, "none"))
-	}
-	return nil
-}
-
-// boxTerms adds what was agreed of the boxes, for the record.
-func (w *work) boxTerms(terms map[string]string) map[string]string {
-	for flag, value := range map[string]string{"all-boxes": fmt.Sprint(w.allBoxes), "criteria": fmt.Sprint(w.criteriaToo), "optional": fmt.Sprint(w.optionalToo), "spec": w.spec.String()} {
-		if w.given[flag] {
-			terms[flag] = value
-		}
-	}
-	if w.tag != "" {
-		terms["tag"] = w.tag
-	}
-	return terms
-}
 
 // A because is a reason why something is no task: in a count of one and of several, in a
 // table, and with which flag it is one.
@@ -348,17 +169,12 @@ func (s *shared) listBoxes(e env, path string, kind tasks.Kind) error {
 	if err != nil {
 		return fail(exitConfig, "%w", err)
 	}
-	parents := map[string]bool{}
-	for _, it := range items {
-		parents[it.Parent] = true
-	}
+	waiting := tasks.Waiting(items)
 	rows := [][]string{{"TASK", "STATUS", "PART OF", "AFTER", "PHASE", "TEXT"}}
 	for _, it := range items {
 		var before []string // what it waits for
-		if !it.Done && (len(it.After) > 0 || parents[it.Key]) {
-			for _, open := range tasks.Waits(items, it) {
-				before = append(before, open.Key)
-			}
+		for _, open := range waiting[it.Key] {
+			before = append(before, open.Key)
 		}
 		rows = append(rows, []string{it.ID, status(it, before != nil), it.Parent, short(strings.Join(before, ", "), 30), short(it.Phase, 30), short(it.Text, 80)})
 	}

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -17,7 +15,6 @@ import (
 	"github.com/ralph-loop/ralph/tasks"
 	"github.com/ralph-loop/ralph/tasks/pipeline"
 	"github.com/ralph-loop/ralph/tasks/spec"
-	"github.com/ralph-loop/ralph/verify"
 )
 
 // A piped is a run of a task file by a pipeline: of definitions, and of lists that
@@ -93,46 +90,6 @@ func (w *work) piped(kind tasks.Kind) (*piped, error) {
 	r.c, r.p.Config, r.p.Source = c, c.config, &pipeline.File{Path: w.file}
 	r.p.Verifier, r.p.HowVerified, err = w.checks(c.verifier())
 	return r, err
-}
-
-// list has the items of a list as tasks: each is one agent's, who says when it is done.
-func (r *piped) list(kind tasks.Kind) (err error) {
-	if err := r.settle(kind); err != nil {
-		return err
-	}
-	l := pipeline.List{Source: r.tasks}
-	r.p.Source, r.p.Stages = l, []string{""}
-	if r.worktrees {
-		r.p.Branch = r.onto
-	}
-	r.p.Task = func(d spec.Definition, agent string) (ralph.Task, error) {
-		t, err := l.Task(d, agent)
-		t.Method = r.method()
-		return t, err
-	}
-	if r.p.Verifier, r.p.HowVerified, err = r.checks(nil); r.p.Verifier == nil {
-		r.p.Verifier = verify.String{}
-	}
-	text, errText := r.prompt()
-	documents := strings.Join(r.shownDocuments(), ", ")
-	if text != "" {
-		r.p.Prompt = l.Prompt(text, map[string]string{
-			"FEATURE_NAME": r.feature(), "SPEC_PATH": r.specPath(), "TASKS_PATH": absolute(r.file), "PROGRESS_PATH": absolute(r.progress),
-			"DOCUMENTS": documents, "HOW_DONE": "say so: that it is done is written for you",
-		})
-	} else if documents != "" {
-		roles, errRoles := r.p.Prompts.Load(r.p.Stages)
-		errText = cmp.Or(errText, errRoles)
-		r.p.Prompt = func(st pipeline.Stage) func(context.Context, ralph.State) (string, error) {
-			st.Definition.Description += "\n\nDocuments of it, to be read as far as the task needs them: " + documents
-			prompt, err := roles.Prompt(r.project, st)
-			if err != nil {
-				return func(context.Context, ralph.State) (string, error) { return "", err }
-			}
-			return prompt
-		}
-	}
-	return cmp.Or(err, errText)
 }
 
 // agree finds out what is to be done: what cannot be is told now, and not after hours.

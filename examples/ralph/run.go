@@ -218,6 +218,7 @@ func (w *work) list(kind tasks.Kind) error {
 	if err != nil {
 		return err
 	}
+	w.sayDocuments(text)
 	verifier, how, err := w.checks(nil)
 	if err != nil {
 		return err
