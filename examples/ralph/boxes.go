@@ -82,7 +82,7 @@ func leftOut(found []tasks.Finding, files bool) string {
 	all := slices.Clone(becauses)
 	for _, why := range slices.Sorted(maps.Keys(at)) {
 		if !slices.ContainsFunc(all, func(b because) bool { return b.why == why }) {
-			all = append(all, because{why: why, one: string(why), many: string(why)}) // of a source that knows more
+			all = append(all, because{why: why, one: line(string(why)), many: line(string(why))}) // of a source that knows more
 		}
 	}
 	var parts []string
