@@ -223,7 +223,7 @@ func (r *piped) list(kind tasks.Kind) (err error) {
 	if text != "" {
 		r.p.Prompt = l.Prompt(text, map[string]string{
 			"FEATURE_NAME": r.feature(), "SPEC_PATH": r.specPath(), "TASKS_PATH": absolute(r.file), "PROGRESS_PATH": absolute(r.progress),
-			"DOCUMENTS": documents, "HOW_DONE": "say so: that it is done is written for you",
+			"DOCUMENTS": cmp.Or(documents, r.specPath()), "HOW_DONE": "say so: that it is done is written for you",
 		})
 	} else if documents != "" {
 		roles, errRoles := r.p.Prompts.Load(r.p.Stages)
