@@ -16,15 +16,11 @@ import (
 	"github.com/ralph-loop/ralph/verify"
 )
 
-// A source is a task file, or a folder of them, that has no definitions: what there is
-// to do, what is made of each box, and how it is told that one is done.
+// A source is a task file, or a folder of them, that has no definitions: what there is to
+// do, and what is made of each box.
 type source interface {
 	tasks.Source
 	Check(ctx context.Context) ([]tasks.Finding, error)
-	Tick(key string) error
-	Mark(key string, text []byte) ([]byte, error)
-	Filename() string
-	HowDone(it tasks.Item) string
 }
 
 // kindFlags are the flags that mean something for one kind of task file alone, and what
