@@ -96,42 +96,6 @@ func OpenSource(path string) (Source, error) {
 	return src, nil
 }
 
-// Find returns the path of the task file of the project in a folder: the first
-// there is of tasks.md, prd.json, tasks.yaml, tasks.yml, tasks.json and, on a git
-// branch, specs/BRANCH/tasks.md. A link to a file in the folder is that file's path,
-// so that it can be written back. If there is none, the error lists what was
-// looked for.
-func Find(ctx context.Context, dir string) (path string, err error) {
-	names := []string{"tasks.md", "prd.json", "tasks.yaml", "tasks.yml", "tasks.json"}
-	if name := branch(ctx, dir); name != "" {
-		names = append(names, filepath.Join("specs", name, "tasks.md"))
-	}
-	for _, name := range names {
-		path := filepath.Join(dir, name)
-		if info, err := os.Stat(path); err == nil && !info.IsDir() { // what is no file is for its reader to refuse
-			return inside(dir, path), nil
-		}
-	}
-	return "", fmt.Errorf("tasks: there is no task file: none of %s is in %s; name one", strings.Join(names, ", "), filepath.Clean(dir))
-}
-
-// inside is the path that a link leads to, if that is in the folder; another path,
-// which is for a person to name, stays as it is.
-func inside(dir, path string) string {
-	if info, err := os.Lstat(path); err != nil || info.Mode()&fs.ModeSymlink == 0 {
-		return path
-	}
-	top, err := filepath.EvalSymlinks(dir)
-	real, errReal := filepath.EvalSymlinks(path)
-	if err != nil || errReal != nil {
-		return path
-	}
-	if name, err := filepath.Rel(top, real); err == nil && filepath.IsLocal(name) {
-		return filepath.Join(dir, name)
-	}
-	return path
-}
-
 // branch is the git branch that is checked out in a folder, "" if there is none.
 func branch(ctx context.Context, dir string) string {
 	name, _ := git.Branch(ctx, dir) // none if it fails
