@@ -139,12 +139,13 @@ func (w *work) sayDocuments(template string) {
 	}
 }
 
-// specPath is the specification of a template that names one.
+// specPath is the document that a template has as the specification: the first of --spec;
+// "" = none was named.
 func (w *work) specPath() string {
-	if len(w.spec) > 0 {
-		return absolute(w.spec[0])
+	if len(w.spec) == 0 {
+		return ""
 	}
-	return filepath.Join(filepath.Dir(absolute(w.file)), "spec.md")
+	return absolute(w.spec[0])
 }
 
 // shownDocuments are the documents as they are called in the project's folder, which is
@@ -216,10 +217,10 @@ func (r *piped) list(kind tasks.Kind) (err error) {
 	text, errText := r.prompt()
 	r.sayDocuments(text)
 	documents := strings.Join(r.shownDocuments(), ", ")
-	if text != "" {
+	if spec := cmp.Or(r.specPath(), filepath.Join(filepath.Dir(absolute(r.file)), "spec.md")); text != "" {
 		r.p.Prompt = l.Prompt(text, map[string]string{
-			"FEATURE_NAME": r.feature(), "SPEC_PATH": r.specPath(), "TASKS_PATH": absolute(r.file), "PROGRESS_PATH": absolute(r.progress),
-			"DOCUMENTS": cmp.Or(documents, r.specPath()), "HOW_DONE": "say so: that it is done is written for you",
+			"FEATURE_NAME": r.feature(), "SPEC_PATH": spec, "TASKS_PATH": absolute(r.file), "PROGRESS_PATH": absolute(r.progress),
+			"DOCUMENTS": cmp.Or(documents, spec), "HOW_DONE": "say so: that it is done is written for you",
 		})
 	} else if documents != "" {
 		roles, errRoles := r.p.Prompts.Load(r.p.Stages)
