@@ -60,7 +60,7 @@ func (r *session) fill(it Item) (string, error) {
 		"FEATURE_NAME":     r.report.FeatureBranch,
 		"SPEC_PATH":        spec,
 		"DOCUMENTS":        cmp.Or(strings.Join(documents, ", "), spec+", if it is there"),
-		"TASKS_PATH":       r.path,
+		"TASKS_PATH":       cmp.Or(r.path, "the list of tasks"),
 		"PROGRESS_PATH":    cmp.Or(r.Progress, beside("progress.txt")),
 		"CURRENT_TASK":     it.DescribeIn(r.items),
 		"HOW_DONE":         how,
