@@ -62,7 +62,7 @@ func TestShown(t *testing.T) {
 				"plain.json": `[{"id":"T1","title":"` + title + `","status":"` + title + `","completion":{"outcome":"o","acceptance_criteria":["a"],` +
 					`"coder":{"promise":"COMPLETE","description":"d","verification_method":"external","verification_config":{"command":"cat said; cat said >&2; exit 1"}}}}]`,
 				"prd.json":                `{"branchName":"` + title + `","userStories":[{"id":"A","title":"` + title + `","passes":false}, {"id":"B","title":"` + title + `","status":"` + title + `"}]}`,
-				"boxes.md":                "- [ ] T001 One\n  - [ ] " + flat + "\n-[ ] " + flat + "\n- [" + flat + "] x\n- [ ]* T002 " + flat + "\n## Definition of done " + flat + "\n- [ ] " + flat + "\n",
+				"boxes.md":                strings.ToValidUTF8("- [ ] T001 One\n  - [ ] "+flat+"\n-[ ] "+flat+"\n- ["+flat+"] x\n- [ ]* T002 "+flat+"\n## Definition of done "+flat+"\n- [ ] "+flat+"\n", "\uFFFD"),
 				"tm.json":                 `{"` + title + `":{"tasks":[{"id":1,"title":"` + title + `","status":"` + title + `","dependencies":[],"subtasks":[{"id":1,"title":"` + title + `","status":"cancelled"}]}]},"b":{"tasks":[]}}`,
 				"backlog/config.yml":      "statuses: [\"To Do\", \"Done\"]\n",
 				"backlog/tasks/task-1.md": "---\nid: task-1\ntitle: \"" + title + "\"\nstatus: \"" + title + "\"\ndependencies: [\"" + title + "\"]\n---\n" + text + "\n",
