@@ -78,7 +78,7 @@ func table() [12]row {
 		// What is reviewed or tested is not done before somebody has said so.
 		{Doing, []string{"review", "in review", "under review", "needs review", "ready for review", "awaiting review", "pending review", "code review", "reviewing", "testing", "in testing", "in test", "ready for testing", "ready for test", "qa", "in qa", "ready for qa", "verifying", "validating", "needs verification", "interrupted"}},
 		{Done, []string{"done", "completed", "complete", "closed", "finished", "passed", "passing", "pass", "passes", "merged", "resolved", "fixed", "shipped", "verified", "success", "succeeded", "successful", "implemented"}},
-		{Done, []string{"released", "deployed", "delivered", "all done", "fully implemented", "ready for done", "✅", "✓", "✔", "☑", "🎉", "x"}},
+		{Done, []string{"released", "deployed", "delivered", "all done", "fully implemented", "ready for done", "✅", "✓", "✔", "☑", "🎉"}},
 		{Failed, []string{"failed", "failure", "error", "errored", "broken", "crashed", "timed out", "aborted"}},
 		{Skipped, []string{"skipped", "cancelled", "canceled", "wontfix", "won't do", "obsolete", "dropped", "duplicate", "archived", "removed", "superseded", "abandoned", "skip"}},
 		{Skipped, []string{"deprecated", "deleted", "discarded", "disabled", "excluded", "ignored", "invalid", "n/a", "not applicable", "not needed", "not planned", "out of scope", "🚫"}},

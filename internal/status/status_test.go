@@ -13,7 +13,7 @@ func TestOf(t *testing.T) {
 	for want, words := range map[status.Status][]string{
 		status.Todo:    {"todo", "To Do", "○ To Do", "TODO", "Open", "pending", "backlog", "Not Started", "not-done", "Draft", "Approved", "failing", "blocked", "incomplete"},
 		status.Doing:   {"in-progress", "in_progress", "In Progress", "inProgress", "◒ In Progress", "WIP", "started", "Review", "Ready for Review", "QA", "testing"},
-		status.Done:    {"done", "Done", "DONE.", "✅ Done", "Completed", "closed", "Finished", "passed", "✅", "✔️", " ✔ ", "[x]", "merged"},
+		status.Done:    {"done", "Done", "DONE.", "✅ Done", "Completed", "closed", "Finished", "passed", "✅", "✔️", " ✔ ", "merged"},
 		status.Failed:  {"failed", "Error", "broken"},
 		status.Skipped: {"skipped", "cancelled", "Canceled", "won't fix", "Won’t Do", "deferred", "On Hold", "paused", "archived", "N/A", "duplicate"},
 	} {

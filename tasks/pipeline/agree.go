@@ -43,6 +43,8 @@ type Agreed struct {
 
 // An AgreedTask is a task of a run.
 type AgreedTask struct {
+	// Definition is as the source has it, but for a status of other words, which is here
+	// what it is taken for.
 	Definition spec.Definition `json:"definition"`
 	// Stages are what its loops run, in their order, those that are verified included.
 	// nil = it is not run: it is done, or left.
@@ -162,6 +164,7 @@ func (p *Pipeline) plan(agents map[string]bool, all []Planned, last *State) (Sta
 
 // agree is what is agreed of one definition.
 func (a *Agreed) agree(d spec.Definition, last *State) (Planned, AgreedTask, error) {
+	d.Status = taken(d.Status)
 	t := AgreedTask{Definition: d}
 	planned := Planned{ID: d.ID, After: d.Dependencies}
 	var err error

@@ -3,6 +3,7 @@ package pipeline
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -16,7 +17,8 @@ import (
 // Read returns all definitions as they are now, in their order, also those that are
 // done; the caller does not change them. It is called when a run begins, and what it
 // returns is what the run agrees to: those that are [spec.StatusTodo] or
-// [spec.StatusRunning] are worked on, as far as they can be taken.
+// [spec.StatusRunning], by [spec.Status.Effective], are worked on, as far as they can be
+// taken.
 //
 // Take takes a task for this run. It is asked once in each run, before anything new is
 // done to the task, also if that is to go on with a loop which an earlier run has begun, or
@@ -106,5 +108,16 @@ func (e *LostError) Unwrap() error { return e.Err }
 
 // isOpen reports whether a task of this status is to be worked on.
 func isOpen(s spec.Status) bool {
-	return s.Effective() == spec.StatusTodo || s == spec.StatusRunning
+	return slices.Contains([]spec.Status{spec.StatusTodo, spec.StatusRunning}, s.Effective())
+}
+
+// taken is what a run takes a status for. [spec.StatusRunning] is what a run has written
+// that has taken the task; the "in progress" of others is no such thing, and the task is to
+// be done as any other.
+func taken(s spec.Status) spec.Status {
+	now := s.Effective()
+	if now == spec.StatusRunning && s != spec.StatusRunning {
+		return spec.StatusTodo
+	}
+	return now
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -40,62 +39,6 @@ type Definition struct {
 	// Completion says what done means. Nil = nothing is said; the defaults of
 	// each agent apply.
 	Completion *Completion
-}
-
-// Status says how far a task is. Other values than the known ones are kept as
-// they are and taken as [StatusTodo].
-type Status string
-
-const (
-	StatusTodo    Status = "todo"
-	StatusRunning Status = "running"
-	StatusDone    Status = "done"
-	StatusFailed  Status = "failed"
-	StatusSkipped Status = "skipped"
-)
-
-// Known says whether s is one of the constants.
-func (s Status) Known() bool {
-	return slices.Contains([]Status{StatusTodo, StatusRunning, StatusDone, StatusFailed, StatusSkipped}, s)
-}
-
-// Effective is s if it is known, else StatusTodo.
-func (s Status) Effective() Status {
-	if s.Known() {
-		return s
-	}
-	return StatusTodo
-}
-
-// meantStatus are words that people and programs write for a status.
-func meantStatus() [][]string {
-	return [][]string{
-		{string(StatusTodo), "to do", "open", "pending", "new", "ready", "planned", "backlog", "not started"},
-		{string(StatusRunning), "in progress", "doing", "started", "active", "working"},
-		{string(StatusDone), "complete", "completed", "finished", "closed", "passed", "verified", "success"},
-		{string(StatusFailed), "error", "broken", "blocked"},
-		{string(StatusSkipped), "cancelled", "canceled", "ignored", "deferred", "wontfix"},
-	}
-}
-
-// unknownStatus warns of a status that is none: a task that somebody takes for
-// done would be run again.
-func (r *reader) unknownStatus(n *doc.Node, s Status) {
-	if s == "" || s.Known() || len(r.warnings) >= maxProblems {
-		return
-	}
-	var known, all []string
-	for _, words := range meantStatus() {
-		known, all = append(known, words[0]), append(all, words...)
-	}
-	end := "; known are " + strings.Join(known, ", ")
-	near := Nearest(string(s), all...)
-	for _, words := range meantStatus() {
-		if slices.Contains(words, near) {
-			end = "; did you mean " + strconv.Quote(words[0]) + "?"
-		}
-	}
-	r.warnings = append(r.warnings, r.problem(n.Get("status"), "the status %s is not known and taken as todo%s", doc.Quote(string(s)), end).Error())
 }
 
 // fields are the keys of a definition, in the order in which they are written.
@@ -135,9 +78,9 @@ func (r *reader) definition(n *doc.Node) Definition {
 	r.required(n, "id")
 	r.required(n, "title")
 	r.mapping(n, "", d.fields(r), r.outdented)
-	r.unknownStatus(n, d.Status)
-	if n.Kind == doc.Map && d.Completion == nil && len(r.warnings) < maxProblems {
-		r.warnings = append(r.warnings, r.problem(n, "has no completion, so it is not said what done means; the defaults of each agent apply").Error())
+	r.foreignStatus(n, d.Status)
+	if n.Kind == doc.Map && d.Completion == nil {
+		r.warn(n, "has no completion, so it is not said what done means; the defaults of each agent apply")
 	}
 	return d
 }

@@ -25,7 +25,8 @@ type File struct {
 	// Name is the path the file was loaded from, and where Save writes it.
 	Name string
 	// Warnings are what a person should know but what stops nothing: a
-	// definition that does not say what done means, a status that is not known.
+	// definition that does not say what done means, a status that is none of the
+	// constants and what it is taken for. At most 100, and then "and more".
 	Warnings []string
 	// Methods are the verification methods that Validate takes as known besides
 	// the built-in ones.

@@ -16,13 +16,13 @@ import (
 func (f *File) Ready() []Definition {
 	done := map[string]bool{}
 	for _, u := range f.units {
-		if u.def.Status == StatusDone {
+		if u.def.Status.Effective() == StatusDone {
 			done[u.def.ID] = true
 		}
 	}
 	var ready []Definition
 	for _, u := range f.units {
-		open := u.def.Status.Effective() == StatusTodo || u.def.Status == StatusRunning
+		open := slices.Contains([]Status{StatusTodo, StatusRunning}, u.def.Status.Effective())
 		waits := slices.ContainsFunc(u.def.Dependencies, func(id string) bool { return !done[id] })
 		if open && !waits {
 			ready = append(ready, u.def)

@@ -33,6 +33,17 @@ func (r *reader) problem(n *doc.Node, format string, args ...any) *Problem {
 	return &Problem{File: r.doc.Name, Line: line, Column: column, Task: r.task, Text: fmt.Sprintf(format, args...)}
 }
 
+// warn notes what stops nothing. What is more than can be read is said in one word.
+func (r *reader) warn(n *doc.Node, format string, args ...any) {
+	switch len(r.warnings) {
+	case maxProblems + 1:
+	case maxProblems:
+		r.warnings = append(r.warnings, "and more")
+	default:
+		r.warnings = append(r.warnings, r.problem(n, format, args...).Error())
+	}
+}
+
 func (r *reader) bad(n *doc.Node, format string, args ...any) {
 	if !r.wrong.full() { // to find a place takes time
 		r.wrong = append(r.wrong, r.problem(n, format, args...))
