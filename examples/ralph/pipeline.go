@@ -26,8 +26,9 @@ type piped struct {
 	a      *pipeline.Agreed
 	screen *screen
 
-	s      pipeline.State
-	events []pipeline.Event // of this run, and of what it goes on with
+	dropped int // how many tasks nobody is to do: they do not remain
+	s       pipeline.State
+	events  []pipeline.Event // of this run, and of what it goes on with
 }
 
 // pipeline works a task file off by a pipeline.
@@ -110,12 +111,24 @@ func (r *piped) agree() (err error) {
 	for i, t := range r.a.Tasks {
 		defs[i] = t.Definition
 	}
-	done := func(d spec.Definition) bool { return d.Status != spec.StatusDone }
-	switch written := !slices.ContainsFunc(defs, done); {
+	for _, d := range defs {
+		if d.Status.Effective() == spec.StatusSkipped {
+			r.dropped++
+		}
+	}
+	open := func(d spec.Definition) bool {
+		s := d.Status.Effective()
+		return s != spec.StatusDone && s != spec.StatusSkipped
+	}
+	switch written := !slices.ContainsFunc(defs, open); {
 	case len(defs) == 0:
 		return fail(exitConfig, "%s: there is no task in it", r.file)
-	case r.s.Remaining() == 0 && written && !r.unfinished():
-		return fail(exitConfig, "%s: there is nothing to do: %s, all done; set the status of those that are to run again to todo", r.file, plural(len(defs), "task"))
+	case r.s.Remaining() == r.dropped && written && !r.unfinished():
+		all := "all done"
+		if r.dropped > 0 {
+			all = counts(defs)
+		}
+		return fail(exitConfig, "%s: there is nothing to do: %s, %s; set the status of those that are to run again to todo", r.file, plural(len(defs), "task"), all)
 	case r.s.Remaining() > 0 && len(r.s.Ready()) == 0:
 		return fail(exitConfig, "%s: no task is ready: %s; set the status of those that are to run to todo", r.file, counts(defs))
 	}
