@@ -111,7 +111,7 @@ func (r *session) known(s ralph.State) Item {
 // hasID reports whether a key is an item's ID, rather than its text.
 func hasID(key string) bool {
 	var it Item
-	it.read(key + " .")
+	it.read(key+" .", true)
 	return it.ID == key
 }
 
