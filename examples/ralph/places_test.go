@@ -51,7 +51,7 @@ func TestPlaces(t *testing.T) {
 		{name: "task check", file: "in/prd.json", text: aPRD, args: []string{"task", "check", "FILE"}},
 		{name: "prd", file: "in/prd.json", text: aPRD, args: append([]string{"run", "FILE", "--dir", "DIR"}, echo...)},
 		{name: "taskmaster", file: "in/tm.json", text: aTaskmaster, args: append([]string{"run", "FILE", "--dir", "DIR"}, echo...)},
-		{name: "backlog", file: "in/backlog/tasks/task-1.md", text: aBacklog, args: append([]string{"run", "DIR/in/backlog", "--dir", "DIR"}, echo...)},
+		{name: "backlog", file: "in/backlog/tasks/task-1.md", text: aBacklog, args: append([]string{"run", "DIR/in/backlog", "--dir", "DIR"}, echo...), none: "a folder"},
 		{name: "verify", file: "in/tasks.yaml", text: aTask, args: []string{"verify", "FILE", "--dir", "DIR"}},
 		{name: "output", file: "in/said", text: "Done.\n<promise>COMPLETE</promise>\n", args: []string{"verify", "DIR/tasks.yaml", "--dir", "DIR", "--output", "FILE"}},
 		{name: "log", file: "in/log.jsonl", text: aLog, args: []string{"log", "FILE"}},
@@ -72,7 +72,7 @@ func TestPlaces(t *testing.T) {
 		for _, p := range filetest.Places() {
 			t.Run(tt.name+" "+p.Name, func(t *testing.T) {
 				t.Parallel()
-				dir := project(t, map[string]string{"tasks.md": aList, "tasks.yaml": aTask, "p.md": aPrompt, "in/tasks.md": aList, "in/tasks.yaml": aTask, filepath.Dir(tt.file) + "/other": ""})
+				dir := project(t, map[string]string{"tasks.md": aList, "tasks.yaml": aTask, "p.md": aPrompt, "in/tasks.md": aList, "in/tasks.yaml": aTask, "in/backlog/tasks/task-2.md": strings.ReplaceAll(aBacklog, "task-1", "task-2"), filepath.Dir(tt.file) + "/other": ""})
 				path := filepath.Join(dir, tt.file)
 				p.Put(t, path, tt.text)
 				var args []string

@@ -161,7 +161,10 @@ func (w *work) locate(args []string) error {
 	} else if w.file, err = tasks.Find(w.ctx, w.project); err != nil {
 		return err
 	} else {
-		w.say("task file: %s", relative(w.project, w.file))
+		if name, err := filepath.Rel(absolute("."), w.file); err == nil && filepath.IsLocal(name) {
+			w.file = name
+		}
+		w.say("task file: %s", w.file)
 	}
 	w.progress = cmp.Or(named(w.progress), filepath.Join(filepath.Dir(w.file), "progress.txt"))
 	return nil
