@@ -32,7 +32,7 @@ func what(f tasks.Finding) string {
 	text, flag := "task", ""
 	switch i := slices.IndexFunc(becauses, func(b because) bool { return b.why == f.Why }); {
 	case f.Why == tasks.WhyWaits:
-		text = "task, after others"
+		text = "task, waits"
 	case i >= 0:
 		text, flag = becauses[i].row, becauses[i].flag
 	case !f.Task():

@@ -104,7 +104,7 @@ func TestWhat(t *testing.T) {
 		detail, want string
 	}{
 		{"", "", "task"},
-		{tasks.WhyWaits, "2.1", "task, after others (2.1)"},
+		{tasks.WhyWaits, "2.1", "task, waits (2.1)"},
 		{tasks.WhyNoID, "", "no task: it has no ID; --all-boxes takes it"},
 		{tasks.WhyPart, "of T004", "part of a task: it is in its prompt (of T004); --all-boxes takes it"},
 		{tasks.WhyCriterion, "", "no task: it says how work is judged; --criteria takes it"},
