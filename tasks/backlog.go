@@ -24,8 +24,8 @@ import (
 // parent_task_id, a priority and an ordinal. A task is done if its status is a word for
 // that; one that is not known is done if it is the last of the statuses in config.yml, and
 // begun if it stands between the first and the last. The sections Description and
-// Implementation Plan are the item's Details, the boxes of Acceptance Criteria and
-// Definition of Done its Acceptance.
+// Implementation Plan, and those of the author's own, are the item's Details, the boxes of
+// Acceptance Criteria and Definition of Done its Acceptance.
 //
 // Items has the tasks in the order of Backlog.md's board: by ordinal, those without one
 // last, then by priority, then by the numbers in their ids (task-2 before task-10); but
@@ -101,7 +101,7 @@ func (b Backlog) Check(ctx context.Context) ([]Finding, error) {
 		}
 		for _, key := range t.After {
 			if keys[key] == nil && !t.Done {
-				details = append(details, fmt.Sprintf("it depends on %s, which is not in the folder: not waited for", key))
+				details = append(details, fmt.Sprintf("it depends on %s, which is not in this folder: not waited for", key))
 			}
 		}
 		found.Detail = strings.Join(details, "; ")
@@ -297,8 +297,8 @@ func (b Backlog) configured(above string) *backlogFolder {
 }
 
 // Tick gives the task with this key the status Done: one value in the front matter of its
-// file, where all other bytes stay, but for a byte order mark or quotes nothing at all.
-// The file is replaced as a whole, and what others write at the same time stays. It must
+// file, in the quotes that are there. All other bytes stay; a status that is missing is
+// added. The file is replaced as a whole, and what others write at the same time stays. It must
 // be a regular file with one name, ours, root's or the folder's owner's. If the task is
 // done already, nothing is written. If there is no such task, the error is a
 // *[NoItemError].

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -63,43 +64,73 @@ func (f *backlogFolder) state(t *backlogTask, word string) {
 	t.note = statusNote(word, is, known)
 }
 
-// describe reads the sections of a file. They are headings of the second level; what
-// stands between the marks of a section is in it, headings or not.
+// describe reads the sections of a file. What was noted while the task was worked on is
+// left alone.
 func (t *backlogTask) describe(body []byte) {
-	sections, title, marked, fence := map[string][]string{}, "", "", ""
+	var details, plan string
+	for _, s := range sectionsOf(body) {
+		text := strings.TrimSpace(strings.Join(s.lines, "\n"))
+		switch name := strings.ToLower(strings.TrimSpace(strings.TrimSuffix(s.title, "(Optional)"))); {
+		case name == "acceptance criteria", name == "definition of done":
+			t.Acceptance = append(t.Acceptance, criteriaOf(s.lines)...)
+		case text == "", slices.Contains([]string{"implementation notes", "notes", "comments", "final summary"}, name):
+		case name == "implementation plan":
+			plan = clipText("Implementation plan:\n"+text, maxDetails/2)
+		case name == "", name == "description":
+			details += text + "\n\n"
+		default:
+			details += s.title + ":\n" + text + "\n\n"
+		}
+	}
+	details = clipText(strings.TrimSpace(details), maxDetails-len(plan)-len("\n\n"))
+	t.Details = strings.TrimSpace(details + "\n\n" + plan)
+}
+
+// A section is a heading of the second level and the lines below it.
+type section struct {
+	title string
+	lines []string
+}
+
+// sectionsOf are the sections of a file; the first is what stands before any heading.
+// What stands between the marks of a section ("<!-- SECTION:PLAN:BEGIN -->"), or in a
+// block of code, is within that, headings or not.
+func sectionsOf(body []byte) []section {
+	all, marked, fence := []section{{}}, "", ""
 	for row := range bytes.Lines(body) {
 		line := strings.TrimRight(string(row), " \t\r\n")
 		trimmed := strings.TrimSpace(line)
-		mark, isMark := strings.CutPrefix(trimmed, "<!-- ")
-		mark, closed := strings.CutSuffix(mark, " -->")
-		switch begun, begins := strings.CutSuffix(mark, ":BEGIN"); {
-		case isMark && closed && begins && marked == "":
-			marked = begun
-			continue
-		case isMark && closed && marked != "" && mark == marked+":END":
-			marked = ""
-			continue
+		if mark, ok := markOf(trimmed); ok {
+			switch begun, begins := strings.CutSuffix(mark, ":BEGIN"); {
+			case begins && marked == "":
+				marked = begun
+				continue
+			case marked != "" && mark == marked+":END":
+				marked = ""
+				continue
+			}
 		}
-		if fence == "" && (strings.HasPrefix(trimmed, "```") || strings.HasPrefix(trimmed, "~~~")) {
-			fence = trimmed[:3]
-		} else if fence != "" && strings.HasPrefix(trimmed, fence) {
+		switch {
+		case fence != "" && strings.HasPrefix(trimmed, fence):
 			fence = ""
+		case fence == "" && (strings.HasPrefix(trimmed, "```") || strings.HasPrefix(trimmed, "~~~")):
+			fence = trimmed[:3]
 		}
-		heading, isHeading := strings.CutPrefix(line, "## ")
-		if isHeading && marked == "" && fence == "" {
-			title = strings.ToLower(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(heading), "(Optional)")))
+		if heading, ok := strings.CutPrefix(line, "## "); ok && marked == "" && fence == "" {
+			all = append(all, section{title: strings.TrimSpace(heading)})
 			continue
 		}
-		sections[title] = append(sections[title], line)
+		last := &all[len(all)-1]
+		last.lines = append(last.lines, line)
 	}
-	text := func(title string) string { return strings.TrimSpace(strings.Join(sections[title], "\n")) }
-	details := strings.TrimSpace(text("") + "\n\n" + text("description"))
-	if plan := text("implementation plan"); plan != "" {
-		plan = clipText("Implementation plan:\n"+plan, maxDetails/2)
-		details = clipText(details, maxDetails-len(plan)-len("\n\n")) + "\n\n" + plan
-	}
-	t.Details = clipText(strings.TrimSpace(details), maxDetails)
-	t.Acceptance = append(criteriaOf(sections["acceptance criteria"]), criteriaOf(sections["definition of done"])...)
+	return all
+}
+
+// markOf is what a comment says that is a line of its own.
+func markOf(line string) (string, bool) {
+	mark, begins := strings.CutPrefix(line, "<!-- ")
+	mark, ends := strings.CutSuffix(mark, " -->")
+	return mark, begins && ends
 }
 
 // criteriaOf are the boxes among lines, without their numbers ("#1"); what is indented

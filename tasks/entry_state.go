@@ -124,7 +124,10 @@ func (p *jsonText) weigh(e *entry, s state) {
 func (p *jsonText) settle() {
 	lines := make(map[string]int)
 	for e := range written(p.entries) {
-		if line, again := lines[e.ID]; again {
+		if line, again := lines[e.ID]; again && p.twins {
+			e.note = fmt.Sprintf("the %s in line %d has the same id", p.what, line)
+			continue
+		} else if again {
 			p.fail(e.node, "the %s %q stands in line %d already: each needs an id of its own", p.what, e.ID, line)
 		}
 		if e.ID != "" {
@@ -134,7 +137,7 @@ func (p *jsonText) settle() {
 	last := make(map[string]int) // by key, the last number that was given to it; 0 = the key is free
 	for e := range written(p.entries) {
 		base := e.Key
-		for last[e.Key] > 0 || e.ID == "" && lines[e.Key] > 0 {
+		for last[e.Key] > 0 || e.ID == "" && lines[e.Key] > 0 { // an id goes before a text
 			last[base] = max(last[base], 1) + 1
 			e.Key = base + "#" + strconv.Itoa(last[base])
 		}
@@ -234,5 +237,9 @@ func (read jsonReader) howDone(path, what string, text []byte, it Item) string {
 			}
 		}
 	}
-	return fmt.Sprintf("set %q of the %s %s to %s in %s", key, what, strconv.Quote(cmp.Or(it.ID, it.Key)), done, path)
+	name := strconv.Quote(cmp.Or(it.ID, it.Key))
+	if it.ID != "" && it.ID != it.Key {
+		name += fmt.Sprintf(" (%s)", it.Text)
+	}
+	return fmt.Sprintf("set %q of the %s %s to %s in %s", key, what, name, done, path)
 }

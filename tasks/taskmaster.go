@@ -96,7 +96,7 @@ func (f TaskmasterFile) parse(text []byte) (*jsonText, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.compare = nextInTaskmaster
+	p.compare, p.twins = nextInTaskmaster, true // it has written such files
 	tags := tagsOf(p.Roots[0])
 	tag, err := f.choose(tagNames(tags))
 	if err != nil {
