@@ -68,7 +68,7 @@ func (f *backlogFolder) state(t *backlogTask, word string) {
 // left alone.
 func (t *backlogTask) describe(body []byte) {
 	var details, plan string
-	for _, s := range sectionsOf(body) {
+	for _, s := range chaptersOf(body) {
 		text := strings.TrimSpace(strings.Join(s.lines, "\n"))
 		switch name := strings.ToLower(strings.TrimSpace(strings.TrimSuffix(s.title, "(Optional)"))); {
 		case name == "acceptance criteria", name == "definition of done":
@@ -86,17 +86,17 @@ func (t *backlogTask) describe(body []byte) {
 	t.Details = strings.TrimSpace(details + "\n\n" + plan)
 }
 
-// A section is a heading of the second level and the lines below it.
-type section struct {
+// A chapter is a heading of the second level and the lines below it.
+type chapter struct {
 	title string
 	lines []string
 }
 
-// sectionsOf are the sections of a file; the first is what stands before any heading.
+// chaptersOf are the sections of a file; the first is what stands before any heading.
 // What stands between the marks of a section ("<!-- SECTION:PLAN:BEGIN -->"), or in a
 // block of code, is within that, headings or not.
-func sectionsOf(body []byte) []section {
-	all, marked, fence := []section{{}}, "", ""
+func chaptersOf(body []byte) []chapter {
+	all, marked, fence := []chapter{{}}, "", ""
 	for row := range bytes.Lines(body) {
 		line := strings.TrimRight(string(row), " \t\r\n")
 		trimmed := strings.TrimSpace(line)
@@ -117,7 +117,7 @@ func sectionsOf(body []byte) []section {
 			fence = trimmed[:3]
 		}
 		if heading, ok := strings.CutPrefix(line, "## "); ok && marked == "" && fence == "" {
-			all = append(all, section{title: strings.TrimSpace(heading)})
+			all = append(all, chapter{title: strings.TrimSpace(heading)})
 			continue
 		}
 		last := &all[len(all)-1]
