@@ -34,7 +34,7 @@ func InOrder(items []Item) []Item {
 func Waits(items []Item, it Item) []Item {
 	if w := waitsOf(items); w != nil {
 		if i, ok := w.at[it.Key]; ok {
-			return w.open(i, isDone)
+			return w.open(i, isDoneItem)
 		}
 	}
 	return nil
@@ -49,14 +49,14 @@ func Waiting(items []Item) map[string][]Item {
 		if it.Done || w == nil {
 			continue
 		}
-		if open := w.open(i, isDone); len(open) > 0 {
+		if open := w.open(i, isDoneItem); len(open) > 0 {
 			waiting[it.Key] = open
 		}
 	}
 	return waiting
 }
 
-func isDone(it Item) bool { return it.Done }
+func isDoneItem(it Item) bool { return it.Done }
 
 // waits says which items wait for which. Items are known by their index.
 type waits struct {
@@ -279,9 +279,9 @@ func (it Item) DescribeIn(items []Item) string {
 	}
 	var parts []Item
 	open := false
-	for _, part := range items {
-		if part.Parent == it.Key && it.Key != "" && part.Key != it.Key {
-			parts, open = append(parts, part), open || !part.Done
+	for i := range items {
+		if part := &items[i]; part.Parent == it.Key && it.Key != "" && part.Key != it.Key {
+			parts, open = append(parts, *part), open || !part.Done
 		}
 	}
 	switch {
