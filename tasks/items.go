@@ -45,7 +45,7 @@ func parseIn(text []byte, taken map[Why]bool, size int) (List, error) {
 	setKeys(list, chunks)
 	dotted := false
 	for i := range chunks {
-		chunks[i].setParents()
+		chunks[i].setParents(parts[i].Others)
 		dotted = dotted || chunks[i].dotted
 	}
 	if dotted {
@@ -242,11 +242,17 @@ func setKeys(list List, chunks []chunk) {
 }
 
 // setParents says of boxes that are nested below a task that they are parts of it.
-func (c *chunk) setParents() {
+func (c *chunk) setParents(others []Finding) {
 	for i, it := range c.made {
 		b := &c.boxes[i]
 		if p := c.taskAbove(b); p >= 0 {
 			it.Parent = c.made[p].Key
+		}
+		if !b.task {
+			if b.why == isPart {
+				others[0].Detail = "below " + it.Parent
+			}
+			others = others[1:]
 		}
 	}
 }
