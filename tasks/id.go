@@ -27,7 +27,7 @@ func (it *Item) read(t string, ids bool) (sure bool) {
 // markers takes [P], (P) and [US1] off the front of a text. Other words in
 // brackets stay, but do not hide the markers behind them.
 func (it *Item) markers(t string) string {
-	var kept string
+	var kept strings.Builder
 	for range 16 { // more are a text of brackets
 		word := bracketed(t)
 		if word == "" {
@@ -43,14 +43,14 @@ func (it *Item) markers(t string) string {
 			}
 			it.Story += word[1 : len(word)-1]
 		case word[0] == '[' && (strings.HasPrefix(rest, "[P]") || strings.HasPrefix(rest, "(P)") || strings.HasPrefix(rest, "[US")):
-			kept += word + " "
+			kept.WriteString(word + " ")
 		default:
-			return kept + t
+			return kept.String() + t
 		}
 		t = rest
 	}
-	if kept != "" {
-		t = kept + t
+	if kept.String() != "" {
+		t = kept.String() + t
 	}
 	return t
 }
