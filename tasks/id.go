@@ -147,7 +147,7 @@ func unwrap(t string) (inner string, closing []string) {
 }
 
 // cutSeparator handles T001 text, T001: text and T001. text. A number needs more than a
-// blank, but "Task 2 (AC: 1, 3)", as BMAD writes it, is no "Task 2 of the plan".
+// blank, and "Task 2 of the plan" is none, but "Task 2 (AC: 1, 3)" is, as BMAD writes it.
 func cutSeparator(rest string, number, named bool) (text string, set, ok bool) {
 	switch colon := strings.TrimPrefix(rest, "："); {
 	case rest == "" || rest[0] >= utf8.RuneSelf && colon == rest: // 1.1（…
@@ -156,7 +156,7 @@ func cutSeparator(rest string, number, named bool) (text string, set, ok bool) {
 		return trimBlanksLeft(colon), true, true
 	case isBlank(rest[0]):
 		text = separator(rest)
-		return text, false, !number || named && (text != trimBlanksLeft(rest) || text[0] == '(')
+		return text, false, !number || text != trimBlanksLeft(rest) || named && text[0] == '('
 	case rest[0] == ':' && !number:
 		return trimBlanksLeft(rest[1:]), true, true
 	case strings.IndexByte(".:)", rest[0]) >= 0 && (len(rest) == 1 || isBlank(rest[1])):

@@ -145,7 +145,7 @@ func (f ListFile) refuse(list List) error {
 	}
 	if len(list.Items) > 0 {
 		n, all := len(list.Items), len(list.Items)+count[WhyNoID]
-		if f.AllBoxes || f.OnlyIDs || n*3 >= all || n >= 5 && list.apart() {
+		if f.AllBoxes || f.OnlyIDs || n*3 > all || n >= 5 && list.apart() {
 			return nil
 		}
 		var lines []string

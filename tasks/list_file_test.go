@@ -114,7 +114,15 @@ func TestListFew(t *testing.T) {
 		}
 	}
 	for name, text := range map[string]string{
-		"a third":            "- [ ] T001 a\n- [ ] T002 b\n- [ ] c\n- [ ] d\n- [ ] e\n- [ ] f\n",
+		"one of three":   "- [ ] a\n  - [ ] MODEL-001 b\n- [ ] c\n",
+		"in one section": "# A\n" + numbered(4) + "# B\n" + boxes,
+	} {
+		if _, err := (tasks.ListFile{Path: write(t, "tasks.md", text)}).Items(t.Context()); err == nil || !strings.Contains(err.Error(), "few of its boxes") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for name, text := range map[string]string{
+		"more than a third":  "- [ ] T001 a\n- [ ] T002 b\n- [ ] c\n- [ ] d\n- [ ] e\n",
 		"a report elsewhere": "# Tasks\n" + numbered(5) + "# Report\n" + boxes + boxes,
 		"parts":              "- [ ] T001 a\n" + strings.ReplaceAll(boxes, "-", "  -"),
 	} {
