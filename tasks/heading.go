@@ -1,9 +1,6 @@
 package tasks
 
-import (
-	"slices"
-	"strings"
-)
+import "strings"
 
 // atx returns the level and the text of a heading like "## Phase 1 ##"; level 0
 // if it is none.
@@ -35,46 +32,14 @@ func (s *scanner) heading(level int, title string) {
 	if len(s.open) > 1 {
 		return
 	}
-	s.phase = title
-	if s.criteria == 0 || level <= s.criteria {
+	next := section{title: title}
+	switch {
+	case s.criteria > 0 && level > s.criteria:
+		next.criteria = s.sections[len(s.sections)-1].criteria
+	case isCriteria(title):
+		s.criteria, next.criteria = level, title
+	default:
 		s.criteria = 0
-		if isCriteria(title) {
-			s.criteria = level
-		}
 	}
-}
-
-// isCriteria reports whether a section holds criteria and not tasks: "Success
-// criteria", "3. Definition of Done (US1)", "Phase 2: Acceptance criteria". A
-// heading that says to do something about them, "Verify success criteria", is
-// one of tasks.
-func isCriteria(title string) bool {
-	title = strings.ToLower(title)
-	for _, mark := range [...]string{"*", "_", "`"} {
-		title = strings.ReplaceAll(title, mark, "")
-	}
-	for _, end := range [...]string{"(", "[", " - ", " – ", " — "} {
-		title, _, _ = strings.Cut(title, end)
-	}
-	title = strings.TrimRight(title, ": .")
-	if _, name, found := strings.Cut(title, ":"); found {
-		title = name
-	}
-	title = strings.TrimLeftFunc(title, func(c rune) bool { return !isLetter(c) }) // numbers and emoji
-	title = strings.Join(strings.Fields(title), " ")
-	first, rest, _ := strings.Cut(title, " ")
-	doing := [...]string{"add", "define", "write", "create", "update", "implement", "verify", "validate", "check", "review", "document", "meet", "test"}
-	if slices.Contains(doing[:], first) {
-		return rest == "checklist"
-	}
-	for _, name := range [...]string{
-		"success criteria", "acceptance criteria", "completion criteria", "exit criteria", "done criteria", "success metrics",
-		"definition of done", "definition of ready",
-		"acceptance checklist", "verification checklist", "validation checklist", "review checklist", "quality checklist",
-	} {
-		if title == name || strings.HasPrefix(title, name+" ") || strings.HasSuffix(title, " "+name) {
-			return true
-		}
-	}
-	return title == "checklist"
+	s.sections = append(s.sections, next)
 }

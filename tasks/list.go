@@ -55,16 +55,7 @@ func (l List) All() []Item {
 // SC-001 are criteria and no tasks. Markers like [P] and [US1] may follow in any
 // order.
 func ParseList(text []byte) (List, error) {
-	if !utf8.Valid(text) {
-		return List{}, notUTF8(text)
-	}
-	var s scanner
-	s.scan(string(text))
-	if s.unsorted || len(s.list.Others) > 0 {
-		setKeys(s.list)
-	}
-	setParents(s.list.Items)
-	return s.list, nil
+	return parse(text, nil)
 }
 
 // Tick returns a copy of a list in which the item's box is ticked. It differs in
@@ -77,11 +68,11 @@ func Tick(text []byte, it Item) ([]byte, error) {
 		if n := bytes.IndexAny(rest, "\r\n"); n >= 0 {
 			rest = rest[:n]
 		}
-		now, _ := boxText(string(rest))
+		now, _ := boxText(string(text[at-1 : at+2+len(rest)]))
 		var is Item
-		if is.read(now); now != "" && is.ID == it.ID && is.Text == it.Text {
+		if is.read(now, it.ID != ""); now != "" && is.ID == it.ID && is.Text == it.Text {
 			ticked := bytes.Clone(text)
-			if !isDone(ticked[at]) {
+			if !isTicked(ticked[at]) {
 				ticked[at] = 'x'
 			}
 			return ticked, nil
@@ -131,11 +122,48 @@ func (f ListFile) Items(ctx context.Context) ([]Item, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(list.Items) == 0 {
-		return nil, fmt.Errorf("tasks: task list %s: none of its boxes (%d) is a task: give them an ID, as in \"- [ ] T001 Write the parser\", or take all boxes (AllBoxes; --all-boxes)",
-			f.Path, len(list.All()))
+	if err := f.refuse(list); err != nil {
+		return nil, err
 	}
-	return list.Items, nil
+	return InOrder(list.Items), nil
+}
+
+// refuse says why nobody can work on a list: no box is a task, or few among many have an
+// ID, so that it is not clear what the others are.
+func (f ListFile) refuse(list List) error {
+	count := map[Why]int{}
+	for _, o := range list.Others {
+		count[o.Why]++
+	}
+	if len(list.Items) > 0 {
+		n, all := len(list.Items), len(list.Items)+count[WhyNoID]
+		if f.AllBoxes || f.OnlyIDs || n*3 >= all {
+			return nil
+		}
+		var lines []string
+		for _, it := range list.Items[:min(n, 5)] {
+			lines = append(lines, fmt.Sprintf("line %d: %s", it.Line, it.Key))
+		}
+		if n > len(lines) {
+			lines = append(lines, "…")
+		}
+		return fmt.Errorf("tasks: task list %s: few of its boxes have an ID, %d of %d (%s): take them all (AllBoxes; --all-boxes), or only those with an ID (OnlyIDs; --all-boxes=false)",
+			f.Path, n, all, strings.Join(lines, ", "))
+	}
+	ways := []string{"give them an ID, as in \"- [ ] T001 Write the parser\""}
+	for _, way := range [...]struct {
+		why  Why
+		says string
+	}{
+		{WhyNoID, "take those without one (AllBoxes; --all-boxes)"},
+		{WhyCriterion, "take criteria (Criteria; --criteria)"},
+		{WhyOptional, "take optional ones (Optional; --optional)"},
+	} {
+		if count[way.why] > 0 {
+			ways = append(ways, way.says)
+		}
+	}
+	return fmt.Errorf("tasks: task list %s: none of its boxes (%d) is a task: %s", f.Path, len(list.Others)-count[WhyNoBox], strings.Join(ways, ", or "))
 }
 
 // Check says of each box of the file, in its order, whether it is a task, and why not.
@@ -146,25 +174,39 @@ func (f ListFile) Check(ctx context.Context) ([]Finding, error) {
 	if err != nil {
 		return nil, err
 	}
+	waiting := Waiting(list.Items)
 	all := list.Others
 	for _, it := range list.Items {
-		all = append(all, Finding{Item: it})
+		f := Finding{Item: it}
+		if on := waiting[it.Key]; len(on) > 0 {
+			f.Why, f.Detail = WhyWaits, "for "+on[0].Key
+			if len(on) > 1 {
+				f.Detail += fmt.Sprintf(" and %d more", len(on)-1)
+			}
+		}
+		all = append(all, f)
 	}
 	slices.SortFunc(all, func(a, b Finding) int { return a.Item.Line - b.Item.Line })
 	return all, nil
 }
 
-// Resolve returns the list as it is to be read from now on, however its file changes:
-// a symbolic link is the file that it leads to.
-func (f ListFile) Resolve(context.Context) (ListFile, error) {
-	info, err := os.Lstat(f.Path)
-	if err != nil || info.Mode()&fs.ModeSymlink == 0 {
-		return f, nil // what else is wrong with it is said by Items
+// Resolve returns the list as it is to be read from now on, however its file changes: a
+// symbolic link is the file that it leads to, and a list that Items takes now is not
+// refused because boxes without an ID are added to it. The error is that of Items.
+func (f ListFile) Resolve(ctx context.Context) (ListFile, error) {
+	if info, err := os.Lstat(f.Path); err == nil && info.Mode()&fs.ModeSymlink != 0 {
+		if f.Path, err = filepath.EvalSymlinks(f.Path); err != nil {
+			return f, fmt.Errorf("tasks: %w", err)
+		}
 	}
-	if f.Path, err = filepath.EvalSymlinks(f.Path); err != nil {
-		return f, fmt.Errorf("tasks: %w", err)
+	list, err := f.read(ctx)
+	if err == nil {
+		err = f.refuse(list)
 	}
-	return f, nil
+	if err == nil && !f.AllBoxes {
+		f.OnlyIDs = true
+	}
+	return f, err
 }
 
 // Filename is the absolute path of the file; "" = none is given.
@@ -194,29 +236,16 @@ func (f ListFile) read(ctx context.Context) (List, error) {
 	if err != nil {
 		return List{}, err
 	}
-	list, err := f.parse(text)
-	if err != nil {
-		return List{}, err
-	}
-	takes := map[Why]bool{WhyNoID: f.AllBoxes, WhyPart: f.AllBoxes, WhyCriterion: f.Criteria, WhyOptional: f.Optional}
-	n := len(list.Items)
-	var others []Finding
-	for _, o := range list.Others {
-		if takes[o.Why] {
-			list.Items = append(list.Items, o.Item)
-		} else {
-			others = append(others, o)
-		}
-	}
-	list.Others = others
-	if len(list.Items) > n {
-		slices.SortFunc(list.Items, func(a, b Item) int { return a.Offset - b.Offset })
-	}
-	return list, nil
+	return f.parse(text)
+}
+
+// takes are the reasons for which a box is no task, and one of this list yet.
+func (f ListFile) takes() map[Why]bool {
+	return map[Why]bool{WhyNoID: f.AllBoxes, WhyPart: f.AllBoxes, WhyCriterion: f.Criteria, WhyOptional: f.Optional}
 }
 
 func (f ListFile) parse(text []byte) (List, error) {
-	list, err := ParseList(text)
+	list, err := parse(text, f.takes())
 	switch {
 	case err != nil:
 		return List{}, fmt.Errorf("task list %s: %w", f.Path, err)
@@ -262,7 +291,7 @@ func (f ListFile) Mark(key string, text []byte) ([]byte, error) {
 }
 
 func (f ListFile) mark(key string, text []byte) ([]byte, Item, error) {
-	list, err := ParseList(text)
+	list, err := parse(text, f.takes())
 	if err != nil {
 		return nil, Item{}, fmt.Errorf("task list %s: %w", f.Path, err)
 	}

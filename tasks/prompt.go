@@ -60,7 +60,7 @@ func (r *session) fill(it Item) (string, error) {
 		"FEATURE_NAME":     r.report.FeatureBranch,
 		"SPEC_PATH":        spec,
 		"DOCUMENTS":        cmp.Or(strings.Join(documents, ", "), spec+", if it is there"),
-		"TASKS_PATH":       r.path,
+		"TASKS_PATH":       cmp.Or(r.path, "the list of tasks"),
 		"PROGRESS_PATH":    cmp.Or(r.Progress, beside("progress.txt")),
 		"CURRENT_TASK":     it.DescribeIn(r.items),
 		"HOW_DONE":         how,
@@ -89,28 +89,25 @@ func (r *session) documents() []string {
 // howDone says how the agent marks an item as done. The path is that of the prompt, by
 // which the agent may know the file from where it is.
 func (r *session) howDone(it Item) (how string, err error) {
-	src, ok := at(r.Source, r.path).(interface{ HowDone(it Item) string })
-	if !ok {
-		if r.path == "" {
-			return "mark it as done where the tasks are kept", nil
-		}
+	src, ok := r.Source.(interface{ HowDone(it Item) string })
+	switch {
+	case !ok && r.path == "":
+		return "mark it as done where the tasks are kept", nil
+	case !ok:
 		return "tick its box in " + r.path + ": \"[ ]\" becomes \"[x]\"", nil
 	}
-	err = plugin.Call("tasks: Source", func() error { how = src.HowDone(it); return nil })
-	return how, err
-}
-
-// at is a source of ours whose file is known by another path.
-func at(src Source, path string) Source {
-	switch src := src.(type) {
-	case ListFile:
-		src.Path = path
-		return src
-	case PRDFile:
-		src.Path = path
-		return src
+	if list, is := r.Source.(ListFile); is { // so that it names its file as Filename does
+		list.Path = list.Filename()
+		src = list
 	}
-	return src
+	err = plugin.Call("tasks: Source", func() error {
+		how = src.HowDone(it)
+		if file, ok := r.Source.(interface{ Filename() string }); ok && file.Filename() != "" {
+			how = strings.ReplaceAll(how, file.Filename(), r.path)
+		}
+		return nil
+	})
+	return how, err
 }
 
 // filename is the path of the file that a source reads; "" = it says none.

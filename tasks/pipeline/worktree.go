@@ -7,8 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/ralph-loop/ralph/internal/git"
@@ -21,11 +21,24 @@ func (r *run) openRepo(ctx context.Context) (err error) {
 	if !r.p.Rules.Merge {
 		return nil
 	}
+	if r.p.Branch != "" { // it is that which is checked out, or has the same files, or is not there yet
+		if err := r.branched(ctx); err != nil {
+			return err
+		}
+		if err := r.p.toBranch(ctx, true); err != nil {
+			return err
+		}
+	}
 	r.trees = &Worktrees{Dir: r.dir, Include: r.p.Include}
 	if err := r.trees.Open(ctx); err != nil {
 		return err
 	}
 	r.repo = r.trees.repo
+	for _, t := range r.Tasks {
+		if name := r.p.listed(r.repo, t.Definition.ID); name != "" && !slices.Contains(r.files, name) {
+			r.files = append(r.files, name)
+		}
+	}
 	if err := r.finishMerge(ctx); err != nil { // what it has changed is no change of the user's
 		return err
 	}
@@ -88,22 +101,25 @@ func some(names []string) string {
 }
 
 // own reports whether a changed file is one that the run itself writes.
-func (r *run) own(name string) bool {
-	dir, base := path.Split(r.listed()) // beside which it lies while it is written, or after a kill
-	return git.OwnFile(name) || base != "" && (name == dir+base || strings.HasPrefix(name, dir+"."+base+"."))
-}
+func (r *run) own(name string) bool { return owned(r.files, name) }
 
-// listed is the path of the source's file in the repository, "" = it is not in it.
-func (r *run) listed() string {
-	f, ok := r.p.Source.(interface{ Filename() string })
-	if !ok || f.Filename() == "" || r.repo == nil {
+// listed is the path in the repository of the source's file that has a task, "" = it is not
+// in it.
+func (p *Pipeline) listed(repo *git.Repo, id string) string {
+	name := ""
+	switch src := p.Source.(type) {
+	case interface{ FilenameOf(id string) string }:
+		name = src.FilenameOf(id)
+	case interface{ Filename() string }:
+		name = src.Filename()
+	}
+	if name == "" {
 		return ""
 	}
-	name := f.Filename()
 	if dir, err := filepath.EvalSymlinks(filepath.Dir(name)); err == nil {
 		name = filepath.Join(dir, filepath.Base(name))
 	}
-	rel, err := filepath.Rel(r.repo.Top, name)
+	rel, err := filepath.Rel(repo.Top, name)
 	if err != nil || !filepath.IsLocal(rel) {
 		return ""
 	}

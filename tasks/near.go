@@ -1,0 +1,3 @@
+package tasks
+
+func (s *scanner) nearBox(i, end int) {}
