@@ -51,8 +51,10 @@ func parseIn(text []byte, taken map[Why]bool, size int) (List, error) {
 	if dotted {
 		setNumbered(list.Items)
 	}
+	told := 0
 	for i := range chunks {
-		for _, f := range chunks[i].near {
+		for _, f := range chunks[i].near[:min(len(chunks[i].near), maxNear-told)] {
+			told++
 			f.Item.Line, f.Item.Offset = f.Item.Line+chunks[i].above, f.Item.Offset+chunks[i].offset
 			list.Others = append(list.Others, f)
 		}
