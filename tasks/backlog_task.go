@@ -86,8 +86,8 @@ func (t *backlogTask) describe(body []byte) {
 	t.Details = strings.TrimSpace(details + "\n\n" + plan)
 }
 
-// A section is a heading of the second level and the lines below it.
-type section struct {
+// A backlogSection is a heading of the second level and the lines below it.
+type backlogSection struct {
 	title string
 	lines []string
 }
@@ -95,8 +95,8 @@ type section struct {
 // sectionsOf are the sections of a file; the first is what stands before any heading.
 // What stands between the marks of a section ("<!-- SECTION:PLAN:BEGIN -->"), or in a
 // block of code, is within that, headings or not.
-func sectionsOf(body []byte) []section {
-	all, marked, fence := []section{{}}, "", ""
+func sectionsOf(body []byte) []backlogSection {
+	all, marked, fence := []backlogSection{{}}, "", ""
 	for row := range bytes.Lines(body) {
 		line := strings.TrimRight(string(row), " \t\r\n")
 		trimmed := strings.TrimSpace(line)
@@ -117,7 +117,7 @@ func sectionsOf(body []byte) []section {
 			fence = trimmed[:3]
 		}
 		if heading, ok := strings.CutPrefix(line, "## "); ok && marked == "" && fence == "" {
-			all = append(all, section{title: strings.TrimSpace(heading)})
+			all = append(all, backlogSection{title: strings.TrimSpace(heading)})
 			continue
 		}
 		last := &all[len(all)-1]

@@ -230,7 +230,7 @@ func (f TaskmasterFile) Filename() string { return absolute(f.Path) }
 // with a verb.
 func (f TaskmasterFile) HowDone(it Item) string {
 	text, _ := read("tasks.json", f.Path) // without it the usual way is told
-	how := jsonReader(f.parse).howDone(f.Path, "task", text, it)
+	how := jsonReader(f.parse).howDone(f.Filename(), "task", text, it)
 	if f.Tag != "" {
 		how += fmt.Sprintf(", below the tag %q", f.Tag)
 	}
