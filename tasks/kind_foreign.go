@@ -135,10 +135,14 @@ func hasLine(text []byte, want string) bool {
 	return false
 }
 
-// isBacklog reports whether a folder is one of Backlog.md, or its folder tasks.
+// isBacklog reports whether a folder is one of Backlog.md, or the tasks of one.
 func isBacklog(path string) bool {
 	_, above := Backlog{Path: path}.folder()
-	return above != "" && isBacklogDir(above)
+	if above != "" {
+		return isBacklogDir(above)
+	}
+	base := filepath.Base(absolute(path)) // which may have no tasks yet
+	return (base == "backlog" || base == ".backlog") && statusesOf(path) != nil
 }
 
 // isBacklogDir reports whether a folder has the configuration of Backlog.md and a folder
