@@ -30,10 +30,11 @@ func (it *Item) markers(t string) string {
 	var kept string
 	for range 16 { // more are a text of brackets
 		word := bracketed(t)
+		if word == "" {
+			break
+		}
 		rest := trimBlanksLeft(t[len(word):])
 		switch {
-		case word == "":
-			return kept + t
 		case word == "[P]" || word == "(P)":
 			it.Parallel = true
 		case isStory(word):
@@ -48,7 +49,10 @@ func (it *Item) markers(t string) string {
 		}
 		t = rest
 	}
-	return kept + t
+	if kept != "" {
+		t = kept + t
+	}
+	return t
 }
 
 // bracketed returns the word in brackets that a text begins with, if it is not
@@ -71,8 +75,12 @@ func bracketed(t string) string {
 // isStory recognizes [US1], [US-2a] and lists like [US1, US2].
 func isStory(word string) bool {
 	stories, found := strings.CutPrefix(word, "[US")
-	known := func(c rune) bool { return strings.ContainsRune("0123456789abcdeUS-,/&+ ", c) }
-	return found && strings.ContainsFunc(stories, isDigit) && strings.TrimLeftFunc(stories, known) == "]"
+	digit := false
+	for i := 0; found && i < len(stories)-1; i++ {
+		digit = digit || isDigit(rune(stories[i]))
+		found = strings.IndexByte("0123456789abcdeUS-,/&+ ", stories[i]) >= 0
+	}
+	return found && digit && strings.HasSuffix(stories, "]")
 }
 
 // plainID returns the length of the ID in a text like most in a long list, "T001 Do it";
@@ -120,7 +128,7 @@ func cutID(t string) (id, rest string, sure bool) {
 		return "", t, false
 	}
 	id, rest = inner[:n], inner[n:]
-	plain := digits(id) == n // 1, but not 1.1
+	plain := isDigit(rune(id[0])) && !strings.Contains(id, ".") // 1 and 1a, but not 1.1
 	sure = named || !plain && isPadded(id)
 	if depth > 0 {
 		text, set, ok := cutWraps(rest, closing[:depth], plain && !named)
@@ -136,6 +144,10 @@ func cutID(t string) (id, rest string, sure bool) {
 		}
 	case colon != rest:
 		return id, trimBlanksLeft(colon), true
+	case rest[0] >= utf8.RuneSelf: // 1.1（…
+		if !plain {
+			return id, rest, sure
+		}
 	case isBlank(rest[0]):
 		// "Task 2 (AC: 1, 3)", as BMAD writes it, but not "Task 2 of the plan".
 		if text := separator(rest); !plain || named && (text != trimBlanksLeft(rest) || text[0] == '(') {
@@ -252,18 +264,12 @@ func isWord(t string) bool {
 	return unicode.IsLetter(c)
 }
 
-// numberLen is the length of 1, 1.1, 2.3.1 or 4.2a. Longer numbers are years and
-// sizes.
+// numberLen is the length of 1, 1.1, 2.3.1, 4.2a or 4a.2, else 0. Longer numbers are
+// years and sizes.
 func numberLen(word string) int {
-	if n := len(word); letters(word[n-1:]) > 0 && word[n-1] >= 'a' {
-		word = word[:n-1]
-		if n = numberLen(word); n > 0 {
-			n++
-		}
-		return n
-	}
 	for part := range strings.SplitSeq(word, ".") {
-		if n := digits(part); n != len(part) || n == 0 || n > 3 {
+		n := digits(part)
+		if n == 0 || n > 3 || len(part)-n > 1 || n < len(part) && (part[n] < 'a' || part[n] > 'z') {
 			return 0
 		}
 	}
@@ -298,10 +304,18 @@ func isJoined(id string) bool {
 	return numbered && (parts == 1 || strings.Count(id, "-")+strings.Count(id, "_") == parts-1)
 }
 
-// isPadded recognizes IDs that nothing else is written like: T12, F001, TASK-1.
+// isPadded recognizes IDs that nothing else is written like: T12, F001, TASK-1, A.1.1.
 func isPadded(id string) bool {
 	n := strings.IndexAny(id, "0123456789")
-	return n > 0 && (digits(id[n:]) > 1 && (id[n] == '0' || id[:n] == "T") || strings.EqualFold(id[:letters(id)], "task"))
+	switch {
+	case n <= 0:
+		return false
+	case id[n-1] == '.':
+		return strings.Count(id, ".") > 1
+	case digits(id[n:]) > 1 && (id[n] == '0' || id[:n] == "T"):
+		return true
+	}
+	return strings.EqualFold(id[:letters(id)], "task")
 }
 
 // digits and letters return how many of them a text begins with.

@@ -137,7 +137,7 @@ func (f ListFile) refuse(list List) error {
 	}
 	if len(list.Items) > 0 {
 		n, all := len(list.Items), len(list.Items)+count[WhyNoID]
-		if f.AllBoxes || f.OnlyIDs || n*3 >= all {
+		if f.AllBoxes || f.OnlyIDs || n*3 >= all || n >= 5 && list.apart() {
 			return nil
 		}
 		var lines []string
@@ -149,6 +149,11 @@ func (f ListFile) refuse(list List) error {
 		}
 		return fmt.Errorf("tasks: task list %s: few of its boxes have an ID, %d of %d (%s): take them all (AllBoxes; --all-boxes), or only those with an ID (OnlyIDs; --all-boxes=false)",
 			f.Path, n, all, strings.Join(lines, ", "))
+	}
+	if n := len(list.Others); n == count[WhyNoBox] {
+		first := list.Others[0]
+		return fmt.Errorf("tasks: task list %s: there is no box in it, but what is nearly one (%d): line %d: %s; a task is a list item like \"- [ ] T001 Write the parser\"",
+			f.Path, n, first.Item.Line, first.Detail)
 	}
 	ways := []string{"give them an ID, as in \"- [ ] T001 Write the parser\""}
 	for _, way := range [...]struct {
@@ -164,6 +169,21 @@ func (f ListFile) refuse(list List) error {
 		}
 	}
 	return fmt.Errorf("tasks: task list %s: none of its boxes (%d) is a task: %s", f.Path, len(list.Others)-count[WhyNoBox], strings.Join(ways, ", or "))
+}
+
+// apart reports whether most boxes below the headings with tasks have an ID: those
+// without one are elsewhere, as in a report at the end.
+func (l List) apart() bool {
+	phases, without := map[string]bool{}, 0
+	for _, it := range l.Items {
+		phases[it.Phase] = true
+	}
+	for _, o := range l.Others {
+		if o.Why == WhyNoID && phases[o.Item.Phase] {
+			without++
+		}
+	}
+	return without <= len(l.Items)
 }
 
 // Check says of each box of the file, in its order, whether it is a task, and why not.

@@ -117,8 +117,8 @@ func (s *schemes) join(behind schemes) []int32 {
 // choose decides which schemes are the list's.
 //
 // At the top those are that most boxes follow, that are surely meant, and that rise
-// through the file. If no single one has most boxes, but all together have, as where
-// each part of a system has its own, all are.
+// through the file. If those have not most boxes, but all schemes together have, as where
+// each part of a system has its own, all are, unless they are single words.
 //
 // Among nested boxes it is those of the top too. Others, such as MODEL-1 below T001, name
 // parts of a task, unless most nested boxes follow one and its numbers do not begin anew
@@ -135,7 +135,7 @@ func (s *schemes) choose() {
 			mine += u.n
 		}
 	}
-	if mine*2 < s.boxes[0] && together > 1 && together*2 >= s.boxes[0] {
+	if mine*2 < s.boxes[0] && together >= 2*(len(s.all)-1) && together*2 >= s.boxes[0] {
 		for i := 1; i < len(s.all); i++ {
 			s.all[i].mine[0] = s.all[i].at[0].n > 0
 			mine++
