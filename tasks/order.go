@@ -279,9 +279,9 @@ func (it Item) DescribeIn(items []Item) string {
 	}
 	var parts []Item
 	open := false
-	for _, part := range items {
-		if part.Parent == it.Key && it.Key != "" && part.Key != it.Key {
-			parts, open = append(parts, part), open || !part.Done
+	for i := range items {
+		if part := &items[i]; part.Parent == it.Key && it.Key != "" && part.Key != it.Key {
+			parts, open = append(parts, *part), open || !part.Done
 		}
 	}
 	switch {

@@ -96,6 +96,10 @@ func (r *session) howDone(it Item) (how string, err error) {
 	case !ok:
 		return "tick its box in " + r.path + ": \"[ ]\" becomes \"[x]\"", nil
 	}
+	if list, is := r.Source.(ListFile); is { // so that it names its file as Filename does
+		list.Path = list.Filename()
+		src = list
+	}
 	err = plugin.Call("tasks: Source", func() error {
 		how = src.HowDone(it)
 		if file, ok := r.Source.(interface{ Filename() string }); ok && file.Filename() != "" {

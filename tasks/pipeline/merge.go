@@ -108,18 +108,13 @@ func (r *run) moving(ctx context.Context, part int, from, to string) error {
 }
 
 // drop are the files whose changes are not merged: the source writes its own.
-func (r *run) drop() []string {
-	if path := r.listed(); path != "" {
-		return []string{path}
-	}
-	return nil
-}
+func (r *run) drop() []string { return r.files }
 
 // mark is the source's file as it is at a commit, with a task marked done; nil = its
 // status does not belong into the commit.
 func (r *run) mark(ctx context.Context, commit, id string) map[string][]byte {
 	in, ok := r.p.Source.(InCommit)
-	path := r.listed()
+	path := r.listed(id)
 	if !ok || path == "" {
 		return nil
 	}

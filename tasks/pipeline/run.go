@@ -31,6 +31,7 @@ type run struct {
 	goesOn  bool              // it was begun by an earlier run
 	loops   *progress.Dir     // of the stages; nil with journal
 	repo    *git.Repo         // nil = there are no worktrees
+	files   []string          // those of the source, as paths in the repository
 
 	mu      sync.Mutex
 	s       State

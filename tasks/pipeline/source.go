@@ -49,7 +49,9 @@ type Watcher interface {
 }
 
 // InCommit is a Source whose statuses belong into the commit that brings the work:
-// a list, in which the box is ticked.
+// a list, in which the box is ticked. If its tasks are in several files, it has a method
+// FilenameOf(id string) string too, which is asked in place of Filename: the absolute path
+// of the file that has the task, "" = there is none.
 type InCommit interface {
 	// Filename is the absolute path of the file, "" = there is none.
 	Filename() string

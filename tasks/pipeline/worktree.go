@@ -9,6 +9,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/ralph-loop/ralph/internal/git"
@@ -26,6 +27,7 @@ func (r *run) openRepo(ctx context.Context) (err error) {
 		return err
 	}
 	r.repo = r.trees.repo
+	r.list()
 	if err := r.finishMerge(ctx); err != nil { // what it has changed is no change of the user's
 		return err
 	}
@@ -89,17 +91,40 @@ func some(names []string) string {
 
 // own reports whether a changed file is one that the run itself writes.
 func (r *run) own(name string) bool {
-	dir, base := path.Split(r.listed()) // beside which it lies while it is written, or after a kill
-	return git.OwnFile(name) || base != "" && (name == dir+base || strings.HasPrefix(name, dir+"."+base+"."))
+	if git.OwnFile(name) {
+		return true
+	}
+	for _, file := range r.drop() {
+		dir, base := path.Split(file) // beside which it lies while it is written, or after a kill
+		if name == file || strings.HasPrefix(name, dir+"."+base+".") {
+			return true
+		}
+	}
+	return false
 }
 
-// listed is the path of the source's file in the repository, "" = it is not in it.
-func (r *run) listed() string {
-	f, ok := r.p.Source.(interface{ Filename() string })
-	if !ok || f.Filename() == "" || r.repo == nil {
+// list finds the files of the source that are in the repository.
+func (r *run) list() {
+	for _, t := range r.Tasks {
+		if name := r.listed(t.Definition.ID); name != "" && !slices.Contains(r.files, name) {
+			r.files = append(r.files, name)
+		}
+	}
+}
+
+// listed is the path in the repository of the source's file that has a task, "" = it is not
+// in it.
+func (r *run) listed(id string) string {
+	name := ""
+	switch src := r.p.Source.(type) {
+	case interface{ FilenameOf(id string) string }:
+		name = src.FilenameOf(id)
+	case interface{ Filename() string }:
+		name = src.Filename()
+	}
+	if name == "" || r.repo == nil {
 		return ""
 	}
-	name := f.Filename()
 	if dir, err := filepath.EvalSymlinks(filepath.Dir(name)); err == nil {
 		name = filepath.Join(dir, filepath.Base(name))
 	}
