@@ -1,6 +1,9 @@
 package tasks
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // A box is what the scanner notes of a box. What it says is read when it is known
 // whether it is a task. Offsets are those of the scanner's text.
@@ -63,6 +66,9 @@ func (s *scanner) box(i, end, col int) bool {
 	s.dotted = s.dotted || strings.IndexByte(id, '.') >= 0
 	b.scheme = s.schemes.add(id, sure, b.parent >= 0, b.why == isCriterion)
 	s.growing = append(s.growing, int32(len(s.boxes)))
+	if n := len(s.boxes); n == cap(s.boxes) { // make room for what there will be if the rest is like what was read
+		s.boxes = slices.Grow(s.boxes, 16+min(8*n, n*(len(s.text)-i)/(i+1)+n/64))
+	}
 	s.boxes = append(s.boxes, b)
 	return true
 }

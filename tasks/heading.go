@@ -7,7 +7,7 @@ import "strings"
 func atx(t string) (int, string) {
 	level := run(t, '#')
 	rest := t[level:]
-	if level > 6 || rest != "" && !isBlank(rest[0]) {
+	if level == 0 || level > 6 || rest != "" && !isBlank(rest[0]) {
 		return 0, ""
 	}
 	rest = trimBlanks(rest)

@@ -30,10 +30,11 @@ func (it *Item) markers(t string) string {
 	var kept string
 	for range 16 { // more are a text of brackets
 		word := bracketed(t)
+		if word == "" {
+			break
+		}
 		rest := trimBlanksLeft(t[len(word):])
 		switch {
-		case word == "":
-			return kept + t
 		case word == "[P]" || word == "(P)":
 			it.Parallel = true
 		case isStory(word):
@@ -48,7 +49,10 @@ func (it *Item) markers(t string) string {
 		}
 		t = rest
 	}
-	return kept + t
+	if kept != "" {
+		t = kept + t
+	}
+	return t
 }
 
 // bracketed returns the word in brackets that a text begins with, if it is not
@@ -71,8 +75,12 @@ func bracketed(t string) string {
 // isStory recognizes [US1], [US-2a] and lists like [US1, US2].
 func isStory(word string) bool {
 	stories, found := strings.CutPrefix(word, "[US")
-	known := func(c rune) bool { return strings.ContainsRune("0123456789abcdeUS-,/&+ ", c) }
-	return found && strings.ContainsFunc(stories, isDigit) && strings.TrimLeftFunc(stories, known) == "]"
+	digit := false
+	for i := 0; found && i < len(stories)-1; i++ {
+		digit = digit || isDigit(rune(stories[i]))
+		found = strings.IndexByte("0123456789abcdeUS-,/&+ ", stories[i]) >= 0
+	}
+	return found && digit && strings.HasSuffix(stories, "]")
 }
 
 // plainID returns the length of the ID in a text like most in a long list, "T001 Do it";

@@ -61,7 +61,7 @@ func FuzzParseList(f *testing.F) {
 			if len(it.Details) > 4<<10 {
 				t.Fatalf("%d bytes of details", len(it.Details))
 			}
-			if i < 20 {
+			if i < 20 && !struckOut(list, it) { // that would be done then
 				checkTick(t, text, list, it)
 			}
 		}
@@ -108,4 +108,8 @@ func each(l tasks.List, do func(*tasks.Item)) {
 	for i := range l.Others {
 		do(&l.Others[i].Item)
 	}
+}
+
+func struckOut(l tasks.List, it tasks.Item) bool {
+	return slices.ContainsFunc(l.Others, func(f tasks.Finding) bool { return f.Item.Key == it.Key && f.Why == tasks.WhySkipped })
 }

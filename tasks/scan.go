@@ -1,6 +1,9 @@
 package tasks
 
-import "strings"
+import (
+	"math"
+	"strings"
+)
 
 // A scanner finds the boxes of a Markdown text in one pass over its lines. It
 // knows as much of CommonMark's block structure as decides what is a list item
@@ -169,7 +172,7 @@ func (s *scanner) scanBlock(i, end, col, depth int) bool {
 			return false
 		}
 	case '>':
-		s.enter(depth)
+		s.quote(rest, depth)
 		return false
 	case '<':
 		if strings.HasPrefix(rest, "<!--") {
@@ -197,6 +200,15 @@ func (s *scanner) scanBlock(i, end, col, depth int) bool {
 		s.para, s.begin = true, i
 	}
 	return false
+}
+
+// quote opens a block quote, in which no box counts. If a paragraph ends its line, text
+// goes on with it.
+func (s *scanner) quote(rest string, depth int) {
+	s.enter(depth)
+	s.open = append(s.open, container{math.MaxInt, -1})
+	rest = strings.TrimLeft(rest, "> \t")
+	s.para, s.begin = rest != "" && !leaf(rest), -1
 }
 
 // enter closes the paragraph and the list items deeper than depth.
@@ -252,6 +264,12 @@ func thematicBreak(t string) bool {
 		}
 	}
 	return n >= 3
+}
+
+// leaf reports whether a line is a block by itself, or begins one of no Markdown.
+func leaf(t string) bool {
+	level, _ := atx(t)
+	return level > 0 || (t[0] == '`' || t[0] == '~') && opens(t) > 0 || strings.HasPrefix(t, "<!--") || thematicBreak(t)
 }
 
 // A raw is a block whose lines are no Markdown, so that no box is in it: a code
