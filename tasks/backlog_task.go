@@ -192,7 +192,9 @@ func (f *backlogFolder) link() {
 		}
 		return ""
 	}
-	for _, t := range f.tasks {
+	whole := make(map[string]*backlogTask)
+	for _, t := range f.tasks { // a task comes before its parts
+		whole[t.Key] = t
 		for i, id := range t.After {
 			t.After[i] = cmp.Or(find(id), id)
 		}
@@ -203,6 +205,9 @@ func (f *backlogFolder) link() {
 		}
 		if t.Parent = find(t.Parent); t.Parent == t.Key {
 			t.Parent = ""
+		}
+		if of := whole[t.Parent]; of != nil && t.ordinal == nil {
+			t.ordinal, t.order = of.ordinal, min(t.order, of.order) // its turn is theirs
 		}
 	}
 }
