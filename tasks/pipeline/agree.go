@@ -95,6 +95,9 @@ func (p *Pipeline) Agree(ctx context.Context) (*Agreed, error) {
 		}
 	}
 	a.pin(ctx)
+	if err := a.branched(ctx); err != nil {
+		return nil, err
+	}
 	if p.Rules.Merge {
 		a.Filters, err = a.filters(ctx)
 	}

@@ -114,7 +114,7 @@ func (r *run) drop() []string { return r.files }
 // status does not belong into the commit.
 func (r *run) mark(ctx context.Context, commit, id string) map[string][]byte {
 	in, ok := r.p.Source.(InCommit)
-	path := r.listed(id)
+	path := r.p.listed(r.repo, id)
 	if !ok || path == "" {
 		return nil
 	}
