@@ -21,14 +21,14 @@ func (f *backlogFolder) task(name string, text []byte) *backlogTask {
 	id, there := head.entry("id")
 	switch t.ID = head.value("id"); {
 	case !utf8.Valid(text):
-		t.ID, ok, t.note = "", false, "it is not UTF-8"
+		ok, t.note = false, "it is not UTF-8"
 	case !ok:
 		t.note = "it has no front matter"
 	case !there || t.ID == "":
-		t.ID, ok, t.note = "", false, "its front matter has no id"
+		ok, t.note = false, "its front matter has no id"
 	}
 	if !ok {
-		t.why, t.Text, t.Key = WhyNoFront, name, name
+		t.ID, t.why, t.Text, t.Key = "", WhyNoFront, name, name
 		return t
 	}
 	t.Key, t.Line = t.ID, id.line
