@@ -97,6 +97,12 @@ func TestBacklog(t *testing.T) {
 	if diff := cmp.Diff(want, said(all)); diff != "" {
 		t.Error(diff)
 	}
+	if got := src.FilenameOf("task-8#2"); got != filepath.Join(dir, "tasks", "task-8b - Eight.md") || src.FilenameOf("x") != "" || src.Filename() != "" {
+		t.Error(got)
+	}
+	if _, err := src.Mark("task-8#2", []byte(front("id: task-8"))); err != nil {
+		t.Error(err)
+	}
 	if got, want := src.HowDone(items[0]), `set status to "Done" in the front matter of `+filepath.Join(dir, "tasks", "task-5.1 - Part.md"); got != want {
 		t.Errorf("%s, want %s", got, want)
 	}

@@ -52,9 +52,14 @@ func TestKindOfTools(t *testing.T) {
 func TestKindOfFolders(t *testing.T) {
 	t.Parallel()
 	task := map[string]string{"README.md": "# a", "task-1 - a.md": front("id: task-1", "title: a", "status: To Do")}
+	none := putBacklog(t, boards, nil)
+	if err := os.Remove(filepath.Join(none, "tasks")); err != nil {
+		t.Fatal(err)
+	}
 	for path, want := range map[string]tasks.Kind{
-		putBacklog(t, boards, nil):                                               tasks.KindBacklog,
-		putBacklog(t, "", task):                                                  tasks.KindBacklog,
+		none:                       tasks.KindBacklog, // its reader says that it has no tasks
+		putBacklog(t, boards, nil): tasks.KindBacklog,
+		putBacklog(t, "", task):    tasks.KindBacklog,
 		filepath.Join(putBacklog(t, boards, task), "tasks"):                      tasks.KindBacklog,
 		putBacklog(t, "a: b\n", map[string]string{"tasks.md": "- [ ] T001 a\n"}): "",
 		filepath.Dir(putBacklog(t, boards, task)):                                "",

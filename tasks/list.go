@@ -150,6 +150,11 @@ func (f ListFile) refuse(list List) error {
 		return fmt.Errorf("tasks: task list %s: few of its boxes have an ID, %d of %d (%s): take them all (AllBoxes; --all-boxes), or only those with an ID (OnlyIDs; --all-boxes=false)",
 			f.Path, n, all, strings.Join(lines, ", "))
 	}
+	if n := len(list.Others); n == count[WhyNoBox] {
+		first := list.Others[0]
+		return fmt.Errorf("tasks: task list %s: there is no box in it, but what is nearly one (%d): line %d: %s; a task is a list item like \"- [ ] T001 Write the parser\"",
+			f.Path, n, first.Item.Line, first.Detail)
+	}
 	ways := []string{"give them an ID, as in \"- [ ] T001 Write the parser\""}
 	for _, way := range [...]struct {
 		why  Why

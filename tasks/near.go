@@ -9,14 +9,20 @@ import (
 // maxNear bounds how many lines that are nearly boxes are told of.
 const maxNear = 1000
 
-// nearBox notes a line that somebody may have meant as a box, though it is none.
-func (s *scanner) nearBox(i, end int) {
+// A nearBox is such a line, and the index of the section that it is in.
+type nearBox struct {
+	Finding
+	section int
+}
+
+// noteNear notes a line that somebody may have meant as a box, though it is none.
+func (s *scanner) noteNear(i, end int) {
 	if len(s.near) == maxNear {
 		return
 	}
 	if detail, text := near(s.text[i:end]); detail != "" {
-		it := Item{Text: text, Line: s.line, Offset: i, Phase: s.sections[len(s.sections)-1].title}
-		s.near = append(s.near, Finding{Item: it, Why: WhyNoBox, Detail: detail})
+		f := Finding{Item: Item{Text: text, Line: s.line, Offset: i}, Why: WhyNoBox, Detail: detail}
+		s.near = append(s.near, nearBox{f, len(s.sections) - 1})
 	}
 }
 

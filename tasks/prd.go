@@ -233,7 +233,7 @@ func (f PRDFile) Filename() string { return absolute(f.Path) }
 // with a verb. It reads the file to find out which key says so.
 func (f PRDFile) HowDone(it Item) string {
 	text, _ := read("prd.json", f.Path) // without it the usual way is told
-	return jsonReader(readPRD).howDone(f.Path, "story", text, it)
+	return jsonReader(readPRD).howDone(f.Filename(), "story", text, it)
 }
 
 // Resolve returns the source as it is to be read from now on: a symbolic link is the file

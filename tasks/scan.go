@@ -13,7 +13,7 @@ type scanner struct {
 	text     string // its lines end in \n
 	line     int    // from 1
 	boxes    []box
-	near     []Finding // lines that are nearly boxes
+	near     []nearBox // lines that are nearly boxes
 	sections []section // the headings so far; the first is what comes before any
 	schemes  schemes
 	nested   bool // some boxes are nested below boxes
@@ -114,7 +114,7 @@ func (s *scanner) scanLine(pos, end int) {
 		at, from = indent(s.text, s.begin, end, s.open[depth].col)
 	}
 	if len(s.boxes) == n {
-		s.nearBox(i, end)
+		s.noteNear(i, end)
 	}
 }
 

@@ -58,9 +58,9 @@ func TestTaskmaster(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []string{
-		"[-] 6 | Review",
 		"[x] 1 | Set up",
 		"[ ] 5 | Write after 1, 4",
+		"[-] 6 | Review",
 		"[ ] 2 | Later after 1",
 		"[x] 3.1 | Lexer of 3",
 		"[ ] 3.3 | Tokens of 3 after 3.1",
@@ -70,7 +70,7 @@ func TestTaskmaster(t *testing.T) {
 	if diff := cmp.Diff(want, lines(items)); diff != "" {
 		t.Error(diff)
 	}
-	if it := items[1]; it.Details != "Module\n\ngo mod init\n\nTest strategy: go build" || it.Priority != 2 || it.Line != 4 {
+	if it := items[0]; it.Details != "Module\n\ngo mod init\n\nTest strategy: go build" || it.Priority != 2 || it.Line != 4 {
 		t.Errorf("%+v", it)
 	}
 	if diff := cmp.Diff([]string{"All tokens"}, items[5].Acceptance); diff != "" {
@@ -119,6 +119,8 @@ func TestTaskmasterTags(t *testing.T) {
 		"an empty one":                {`{"x":{"tasks":[]}}`, "", "", "tasks is empty: have Taskmaster write tasks into it"},
 		"a state that cannot be read": {`{"x":{"tasks":[` + b + `]},"master":{"tasks":[` + a + `]}}`, `{`, "", "a"},
 		"a list":                      {`[` + a + `]`, "", "", "there are no tasks of Taskmaster in it"},
+		"a tag twice":                 {`{"x":{"tasks":[` + a + `]},` + "\n" + `"x":{"tasks":[` + b + `]}}`, "", "", `line 2, column 1: a second "x"`},
+		"tasks twice":                 {`{"tasks":[` + a + `],"tasks":[` + b + `]}`, "", "", `column 52: a second "tasks"`},
 		"no JSON":                     {`{"x":`, "", "", "line 1, column 6: bad JSON"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -187,6 +189,20 @@ func TestTaskmasterTick(t *testing.T) {
 	}
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o640 {
 		t.Errorf("%v, %v", info, err)
+	}
+}
+
+// TestTaskmasterBegun: the subtasks of what is in progress come first, as with Taskmaster.
+func TestTaskmasterBegun(t *testing.T) {
+	t.Parallel()
+	src := tasks.TaskmasterFile{Path: putTaskmaster(t, `{"tasks":[{"id":1,"title":"a","status":"pending","priority":"high"},
+{"id":2,"title":"b","status":"in-progress","priority":"low","subtasks":[{"id":1,"title":"c","status":"pending"}]}]}`, ""), Tag: "master"}
+	items, err := src.Items(t.Context())
+	if diff := cmp.Diff([]string{"[ ] 2.1 | c of 2", "[-] 2 | b", "[ ] 1 | a"}, lines(items)); diff != "" || err != nil {
+		t.Error(err, diff)
+	}
+	if got, want := src.HowDone(items[0]), `set "status" of the task "2.1" to "done" in `+src.Path; got != want {
+		t.Errorf("%s, want %s", got, want) // and no tag, since there is none in the file
 	}
 }
 
