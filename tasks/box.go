@@ -77,8 +77,8 @@ func isMark(c byte) bool   { return c == ' ' || c == 'x' || c == 'X' || c == '-'
 func isTicked(c byte) bool { return c == 'x' || c == 'X' }
 
 // boxText returns the text of the box that a line begins with; "" if it has none, or no
-// white space before it, and if there is no box. Kiro puts an asterisk between the two
-// if the task is optional, and formatters a backslash before that.
+// white space before it, and if there is no box. Kiro puts an asterisk between the two,
+// or behind the ID, if the task is optional, and formatters a backslash before that.
 func boxText(t string) (text string, optional bool) {
 	if len(t) < 5 || t[0] != '[' || t[2] != ']' || !isMark(t[1]) {
 		return "", false
@@ -90,5 +90,9 @@ func boxText(t string) (text string, optional bool) {
 	if t == "" || !isBlank(t[0]) {
 		return "", false
 	}
-	return trimBlanks(t), optional
+	t = trimBlanks(t)
+	if n := strings.IndexByte(t, ' ') - 1; n > 0 && t[n] == '*' && isAlnum(t[n-1]) && isAlnum(t[0]) { // 1.2* Test it
+		return t[:n] + t[n+1:], true
+	}
+	return t, optional
 }

@@ -158,39 +158,8 @@ func (s *scanner) scanBlock(i, end, col, depth int) bool {
 		}
 		return false
 	}
-	switch c := rest[0]; c {
-	case '#':
-		if level, title := atx(rest); level > 0 {
-			s.enter(depth)
-			s.heading(level, title)
-			return false
-		}
-	case '`', '~':
-		if n := opens(rest); n > 0 {
-			s.enter(depth)
-			s.raw = raw{end: rest[:1], size: n, col: s.open[depth].col}
-			return false
-		}
-	case '>':
-		s.quote(rest, depth)
+	if s.leafBlock(i, rest, interrupts, depth) {
 		return false
-	case '<':
-		if strings.HasPrefix(rest, "<!--") {
-			s.enter(depth)
-			if r := (raw{end: "-->", col: s.open[depth].col}); !r.closes(rest[len("<!"):], 0) {
-				s.raw = r
-			}
-			return false
-		}
-	case '=', '-', '*', '_':
-		if interrupts && (c == '=' || c == '-') && strings.Trim(trimBlanks(rest), rest[:1]) == "" {
-			s.setext(i, 1+strings.IndexByte("=-", c), depth)
-			return false
-		}
-		if c != '=' && thematicBreak(rest) {
-			s.enter(depth)
-			return false
-		}
 	}
 	if n := marker(rest, interrupts); n > 0 && depth < maxNesting {
 		return s.listItem(i, n, end, col, depth)
@@ -200,6 +169,51 @@ func (s *scanner) scanBlock(i, end, col, depth int) bool {
 		s.para, s.begin = true, i
 	}
 	return false
+}
+
+// leafBlock takes a line that is a block by itself, or begins one of no Markdown, or a
+// block quote; false = it is none.
+func (s *scanner) leafBlock(i int, rest string, interrupts bool, depth int) bool {
+	switch c := rest[0]; c {
+	case '#':
+		level, title := atx(rest)
+		if level > 0 {
+			s.enter(depth)
+			s.heading(level, title)
+		}
+		return level > 0
+	case '`', '~', '<':
+		return s.verbatim(rest, depth)
+	case '>':
+		s.quote(rest, depth)
+		return true
+	case '=', '-', '*', '_':
+		if interrupts && s.setext(i, rest, depth) {
+			return true
+		}
+		if c != '=' && thematicBreak(rest) {
+			s.enter(depth)
+			return true
+		}
+	}
+	return false
+}
+
+// verbatim opens the code fence or the comment that a line begins with; false = none.
+func (s *scanner) verbatim(line string, depth int) bool {
+	r := raw{end: "-->", col: s.open[depth].col}
+	comment := strings.HasPrefix(line, "<!--")
+	if !comment {
+		r.end, r.size = line[:1], opens(line)
+	}
+	if !comment && (line[0] == '<' || r.size == 0) {
+		return false
+	}
+	s.enter(depth)
+	if !comment || !r.closes(line[len("<!"):], 0) {
+		s.raw = r
+	}
+	return true
 }
 
 // quote opens a block quote, in which no box counts. If a paragraph ends its line, text
