@@ -24,8 +24,8 @@ import (
 // parent_task_id, a priority and an ordinal. A task is done if its status is a word for
 // that; one that is not known is done if it is the last of the statuses in config.yml, and
 // begun if it stands between the first and the last. The sections Description and
-// Implementation Plan are the item's Details, the boxes of Acceptance Criteria and
-// Definition of Done its Acceptance.
+// Implementation Plan, and those of the author's own, are the item's Details, the boxes of
+// Acceptance Criteria and Definition of Done its Acceptance.
 //
 // Items has the tasks in the order of Backlog.md's board: by ordinal, those without one
 // last, then by priority, then by the numbers in their ids (task-2 before task-10); but
@@ -101,7 +101,7 @@ func (b Backlog) Check(ctx context.Context) ([]Finding, error) {
 		}
 		for _, key := range t.After {
 			if keys[key] == nil && !t.Done {
-				details = append(details, fmt.Sprintf("it depends on %s, which is not in the folder: not waited for", key))
+				details = append(details, fmt.Sprintf("it depends on %s, which is not in this folder: not waited for", key))
 			}
 		}
 		found.Detail = strings.Join(details, "; ")
@@ -195,7 +195,7 @@ func (b Backlog) read(ctx context.Context) (*backlogFolder, error) {
 		}
 		text, err := readIn(root, name, left)
 		if err != nil {
-			return nil, fmt.Errorf("tasks: %s: %w", dir, err)
+			return nil, fmt.Errorf("tasks: %s: %w", filepath.Join(dir, name), err)
 		}
 		left -= len(text)
 		f.tasks = append(f.tasks, f.task(name, text))
@@ -247,13 +247,14 @@ func markdownIn(root *os.Root) ([]string, error) {
 	}
 }
 
+// readIn reads a file of a folder. Links on the way do not leave that.
 func readIn(root *os.Root, name string, most int) ([]byte, error) {
-	f, err := file.OpenIn("task", root, name)
+	f, err := file.OpenIn("", root, name)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close() // it was only read
-	return file.Rest("task", f, most)
+	return file.Rest("", f, most)
 }
 
 // meaning is what a status says in this folder.
@@ -297,8 +298,8 @@ func (b Backlog) configured(above string) *backlogFolder {
 }
 
 // Tick gives the task with this key the status Done: one value in the front matter of its
-// file, where all other bytes stay, but for a byte order mark or quotes nothing at all.
-// The file is replaced as a whole, and what others write at the same time stays. It must
+// file, in the quotes that are there. All other bytes stay; a status that is missing is
+// added. The file is replaced as a whole, and what others write at the same time stays. It must
 // be a regular file with one name, ours, root's or the folder's owner's. If the task is
 // done already, nothing is written. If there is no such task, the error is a
 // *[NoItemError].
@@ -326,7 +327,7 @@ func (b Backlog) Tick(key string) error {
 func (b Backlog) Mark(key string, text []byte) ([]byte, error) {
 	_, above := b.folder()
 	f := b.configured(above)
-	if id := f.task("", text).ID; id == "" || id != key {
+	if id := f.task("", text).ID; id == "" || id != key && !strings.HasPrefix(key, id+"#") {
 		return nil, &NoItemError{Path: b.Path, Key: key, item: "task"}
 	}
 	return b.mark(f, b.Path, text)
@@ -344,21 +345,35 @@ func (b Backlog) mark(f *backlogFolder, path string, text []byte) ([]byte, error
 	return ticked, nil
 }
 
-// Filename is "": each task has a file of its own.
+// Filename is "": each task has a file of its own, see [Backlog.FilenameOf].
 func (b Backlog) Filename() string { return "" }
+
+// FilenameOf is the absolute path of the file of the task with this key; "" = there is
+// none, or the folder cannot be read.
+func (b Backlog) FilenameOf(key string) string {
+	f, err := b.read(context.Background())
+	if err != nil {
+		return ""
+	}
+	return f.path(key)
+}
+
+// path is the path of the file of a task; "" = there is none.
+func (f *backlogFolder) path(key string) string {
+	if i := slices.IndexFunc(f.tasks, func(t *backlogTask) bool { return t.Key == key }); i >= 0 {
+		return filepath.Join(f.dir, f.tasks[i].name)
+	}
+	return ""
+}
 
 // HowDone says how a task is marked as done, for the agent: half a sentence that begins
 // with a verb.
 func (b Backlog) HowDone(it Item) string {
 	f, err := b.read(context.Background())
-	where := fmt.Sprintf("the file of %s in %s", it.Key, b.Path)
 	if err != nil {
 		f = b.configured("")
-	} else {
-		if i := slices.IndexFunc(f.tasks, func(t *backlogTask) bool { return t.Key == it.Key }); i >= 0 {
-			where = filepath.Join(f.dir, f.tasks[i].name)
-		}
 	}
+	where := cmp.Or(f.path(it.Key), fmt.Sprintf("the file of %s in %s", it.Key, b.Path))
 	return fmt.Sprintf("set status to %q in the front matter of %s", f.done, where)
 }
 

@@ -22,6 +22,7 @@ type jsonText struct {
 	*doc.Doc
 	what    string // "story" or "task"
 	list    string // the key of the list of them
+	twins   bool   // an id may be there twice
 	keys    entryKeys
 	entries []*entry // in the order of the file, those that are parts of others not among them
 	// stateKey is the first key that says how far something is, as it is written; doneWord

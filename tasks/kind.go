@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/ralph-loop/ralph/internal/nearest"
 )
 
 // A Kind is what a file of tasks holds.
@@ -21,6 +23,8 @@ const (
 	KindBacklog     Kind = "backlog"     // a folder of Backlog.md, see [Backlog]
 	KindDefinitions Kind = "definitions" // definitions in YAML or JSON, which package tasks/spec reads
 )
+
+var _, _ Source = TaskmasterFile{}, Backlog{}
 
 // Source is the source of this kind at a path, which is taken as it is: what [KindOf] says
 // of the path, and its Resolve method, are for the caller to ask. Definitions have none:
@@ -112,6 +116,9 @@ func kindOfJSON(path string, text []byte) Kind {
 	}
 	var root object
 	if err := json.Unmarshal(text, &root); err != nil {
+		if base := filepath.Base(path); base == "prd.json" || base == "feature_list.json" {
+			return KindPRD
+		}
 		return KindDefinitions
 	}
 	for _, name := range []string{"user_stories", "stories", "features"} {
@@ -144,7 +151,7 @@ func kindOfTasks(path string, list []object, bare bool) Kind {
 			return KindDefinitions
 		}
 		taskmaster = taskmaster || !bare && o.has("test_strategy", "subtasks", "details") && !o.has("passes", "passed")
-		story = story || o.has("passes", "passed", "done", "completed", "acceptance_criteria", "acceptance", "criteria", "steps")
+		story = story || o.has("passes", "passed", "done", "completed", "acceptance_criteria", "acceptance", "criteria", "steps") || o.has("status", "state") && o.isForeign()
 		nameless = nameless && !o.has("id", "task") && o.has("title", "description")
 	}
 	switch {
@@ -154,6 +161,18 @@ func kindOfTasks(path string, list []object, bare bool) Kind {
 		return KindPRD
 	}
 	return KindDefinitions
+}
+
+// isForeign reports whether an object has a key that definitions do not have, and that is
+// no slip of the pen for one of theirs.
+func (o object) isForeign() bool {
+	known := []string{"id", "spec_id", "title", "description", "status", "priority", "dependencies", "assignee", "created_at", "updated_at", "metadata", "iteration", "completion", "completion_spec", "task"}
+	for key := range o {
+		if !slices.Contains(known, key) && nearest.Of(key, known) == "" {
+			return true
+		}
+	}
+	return false
 }
 
 // isTaskmaster reports whether a path is where Taskmaster keeps its tasks.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/ralph-loop/ralph/internal/doc"
 )
@@ -132,10 +133,20 @@ func (p *jsonText) stories(n *doc.Node) {
 		}
 	}
 	if list == nil {
-		p.fail(n, "there is no list of stories: the key is \"userStories\"")
+		more := ""
+		if i := slices.IndexFunc(n.Items, isObjects); i >= 0 {
+			line, _ := p.Place(n.Keys[i])
+			more = fmt.Sprintf(", \"stories\" or \"features\"; what %s in line %d holds is not known", doc.Quote(n.Keys[i].Text), line)
+		}
+		p.fail(n, "there is no list of stories: the key is \"userStories\"%s", more)
 		return
 	}
 	p.read(list)
+}
+
+// isObjects reports whether it is a list of objects.
+func isObjects(n *doc.Node) bool {
+	return n.Kind == doc.List && len(n.Items) > 0 && n.Items[0].Kind == doc.Map
 }
 
 // storyLists are the keys under which stories stand, the best first.
@@ -222,7 +233,7 @@ func (f PRDFile) Filename() string { return absolute(f.Path) }
 // with a verb. It reads the file to find out which key says so.
 func (f PRDFile) HowDone(it Item) string {
 	text, _ := read("prd.json", f.Path) // without it the usual way is told
-	return jsonReader(readPRD).howDone(f.Path, "story", text, it)
+	return jsonReader(readPRD).howDone(f.Filename(), "story", text, it)
 }
 
 // Resolve returns the source as it is to be read from now on: a symbolic link is the file
