@@ -90,7 +90,7 @@ func (b Backlog) Check(ctx context.Context) ([]Finding, error) {
 	}
 	var findings []Finding
 	for _, t := range f.tasks {
-		details := []string{filepath.Join("tasks", t.name)}
+		details := []string{"tasks/" + t.name}
 		if t.note != "" {
 			details = append(details, t.note)
 		}

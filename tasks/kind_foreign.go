@@ -49,6 +49,7 @@ func foreigners() []foreigner {
 		{look.isBacklogTask, "one task of Backlog.md; name the folder that its folder tasks is in"},
 		{look.isSprint, "BMAD's list of stories and their status; the tasks are boxes in the files of the stories: name one of these"},
 		{look.isPackage, "a setting of a package, and holds no tasks: name the file with the tasks"},
+		{look.isEditor, "a setting of VS Code, whose tasks are commands: name the file with the tasks"},
 		{look.isEpics, "BMAD's epics, which have no boxes: the tasks are boxes in the files of the stories: name one of these"},
 		{look.isStory, "a story of BMAD without boxes: write its tasks as boxes below \"Tasks / Subtasks\" (\"- [ ] Task 1: Write the parser\")"},
 		{document("spec.md", "plan.md"), "a specification or plan without boxes" + beside},
@@ -84,6 +85,8 @@ func (f look) isSprint() bool {
 func (f look) isPackage() bool {
 	return slices.Contains([]string{"package.json", "package-lock.json", "tsconfig.json", "composer.json", "deno.json"}, f.base) || f.hasKeys("name", "version", "scripts")
 }
+
+func (f look) isEditor() bool { return f.dir == ".vscode" && filepath.Ext(f.base) == ".json" }
 
 // isEpics reports whether it is so called, or has headings of epics and of their stories.
 func (f look) isEpics() bool {

@@ -19,6 +19,7 @@ func TestToolPlaces(t *testing.T) {
 	for _, p := range filetest.Places() {
 		t.Run("tasks.json "+p.Name, func(t *testing.T) {
 			t.Parallel()
+			p := p // the other one changes it too
 			const text = `{"master":{"tasks":[{"id":1,"title":"a","status":"pending"}]}}`
 			path := filepath.Join(t.TempDir(), "tasks.json")
 			p.Put(t, path, text)
@@ -33,6 +34,7 @@ func TestToolPlaces(t *testing.T) {
 		}
 		t.Run("backlog "+p.Name, func(t *testing.T) {
 			t.Parallel()
+			p := p
 			text := front("id: task-1", "title: a", "status: To Do")
 			dir := filepath.Join(t.TempDir(), "backlog")
 			path := filepath.Join(dir, "tasks", "task-1 - a.md")

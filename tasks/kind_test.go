@@ -83,6 +83,7 @@ func TestKindOfStrangers(t *testing.T) {
 		{".taskmaster/tasks/task_001.txt", "# Task ID: 1", "a copy of one task that Taskmaster writes"},
 		{"package.json", `{"name":"x"}`, "a setting of a package"},
 		{"other.json", `{"name":"x","version":"1","scripts":{}}`, "a setting of a package"},
+		{".vscode/tasks.json", `{"version":"2.0.0","tasks":[{"label":"a"}]}`, "a setting of VS Code"},
 		{"sprint-status.yaml", "a: b\n", "BMAD's list of stories and their status"},
 		{"s.yaml", "x: 1\ndevelopment_status:\n  epic-1: done\n", "BMAD's list of stories and their status"},
 		{"epics.md", "# Epics\n", "BMAD's epics, which have no boxes"},

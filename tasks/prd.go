@@ -12,7 +12,7 @@ import (
 // A PRD is what a prd.json holds, the file of the bash loops: a project and its
 // user stories.
 type PRD struct {
-	Project     string // "" if it is not given as a text
+	Project     string // "project" or "projectName"; "" if it is not given as a text
 	Branch      string // "branchName" or "branch": the git branch to work on
 	Description string
 	// Items are the user stories that are tasks: parts before the story that they are a
@@ -102,7 +102,7 @@ func (p *jsonText) prd() PRD {
 	for i := len(root.Keys) - 1; i >= 0; i-- { // of two the first counts; they are only shown
 		into, value := (*string)(nil), root.Items[i]
 		switch snake(root.Keys[i].Text) {
-		case "project":
+		case "project", "project_name":
 			into = &prd.Project
 		case "branch_name", "branch":
 			into = &prd.Branch

@@ -177,7 +177,7 @@ func TestPRDContradictions(t *testing.T) {
 // TestPRDCheck: for each story one reads why it is a task or none.
 func TestPRDCheck(t *testing.T) {
 	t.Parallel()
-	path := write(t, "prd.json", `{"branch": "feat/x", "stories": [
+	path := write(t, "prd.json", `{"branch": "feat/x", "projectName": "shop", "stories": [
 {"id": "A", "title": "a", "status": "cancelled", "subtasks": [{"id": 1, "title": "p", "status": "todo"}]},
 {"id": "B", "title": "b", "status": "finshed", "dependencies": ["A", "Z", "C"]},
 {"id": "C", "title": "c", "status": "blocked"},
@@ -209,7 +209,7 @@ func TestPRDCheck(t *testing.T) {
 	if diff := cmp.Diff([]string{"[ ] C | c", "[ ] B | b after A, Z, C", "[x] D | d", "[x] E.2 | p of E", "[x] E | e"}, lines(prd.Items)); diff != "" {
 		t.Error(diff)
 	}
-	if prd.Branch != "feat/x" || len(prd.Others) != 3 {
+	if prd.Branch != "feat/x" || prd.Project != "shop" || len(prd.Others) != 3 {
 		t.Errorf("%q, %v", prd.Branch, said(prd.Others))
 	}
 }

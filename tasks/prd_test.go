@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -22,6 +23,8 @@ func TestParsePRDErrors(t *testing.T) {
 		"empty":              {"", "line 1, column 1: bad JSON: unexpected end of JSON input"},
 		"bad JSON":           {"{\n  \"a\": é\n}", "line 2, column 8: bad JSON: invalid character 'Ã' looking for beginning of value"},
 		"trailing comma":     {"{\"userStories\": [\n  {\"id\": \"A\", \"title\": \"a\"},\n]}", "line 3, column 1: bad JSON: invalid character ']' looking for beginning of value"},
+		"too large":          {strings.Repeat(" ", 4<<20) + "[]", "the file has more than 4194304 bytes, which is the most that is read"},
+		"epics":              {"{\"a\": 1,\n \"epics\": [{}]}", "line 1, column 1: there is no list of stories: the key is \"userStories\", \"stories\" or \"features\"; what \"epics\" in line 2 holds is not known"},
 		"not UTF-8":          {"{\n\"a\": \"\xe9\"}", "line 2: not UTF-8"},
 		"a number":           {" 3", "line 1, column 2: the file: want an object with userStories, found a number"},
 		"no stories":         {"{\"tasks\": []}", "line 1, column 1: there is no list of stories: the key is \"userStories\""},
