@@ -16,7 +16,9 @@ import (
 	"github.com/ralph-loop/ralph/internal/plugin"
 )
 
-// Causes with which this driver ends a run of the agent.
+// Causes with which this driver ends a run of the agent. They are compared by identity
+// with context.Cause, so an agent that prints the same words, or a caller with a
+// deadline of its own, is never mistaken for them.
 var (
 	errIterationTimeout = errors.New("the iteration time-out has passed")
 	errVerifyTimeout    = errors.New("the verification time-out has passed")
@@ -37,6 +39,9 @@ const (
 // whole attempt before its verdict. The view is the workspace as it is now, nil =
 // not known, and before the one as it was, nil = to be looked at. The error is of
 // the raw sink.
+//
+// Once the runner was called nothing here fails any more: whatever went wrong is a
+// field of the event, for money was spent and the loop has to know.
 func (l *Local) attempt(ctx context.Context, s State, req Request, before *view, m *midrun) (Event, *view, error) {
 	if before == nil {
 		before, _ = l.view(ctx, s.Task.Dir)
@@ -45,6 +50,8 @@ func (l *Local) attempt(ctx context.Context, s State, req Request, before *view,
 	start := time.Now()
 	runCtx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
+	// A budget ends the run while it streams. Checked only between iterations, one long
+	// iteration could spend it many times over.
 	used := newMeter(s, start, cancel)
 	if d := s.Task.Limits.IterationTimeout; d > 0 {
 		var stop context.CancelFunc
@@ -64,6 +71,8 @@ func (l *Local) attempt(ctx context.Context, s State, req Request, before *view,
 	err := m.agent(used, func() error {
 		return plugin.Call("Runner", func() (err error) { resp, err = l.Runner.Run(runCtx, req); return })
 	})
+	// A stream that broke off has told usage that the final report lacks, so the larger
+	// of both counts.
 	live := used.end()
 
 	resp.Usage = Usage{}.Add(resp.Usage) // without what is no amount, for it is recorded
@@ -72,11 +81,14 @@ func (l *Local) attempt(ctx context.Context, s State, req Request, before *view,
 	it.Fault, it.Error, it.RetryAfter = classify(ctx, runCtx, resp, err)
 	told := context.WithoutCancel(ctx) // an interrupted attempt is told of too
 	after, unseen := l.view(told, s.Task.Dir)
+	// Said once, not once in each iteration: the state remembers.
 	if unseen != "" && s.Unseen == "" {
 		it.Unseen = unseen
 	}
 	if after != nil {
 		it.Workspace = after.digest
+		// What git sees goes beside what the agent says: either may know of files that
+		// the other does not.
 		changed := relativeTo(s.Task.Dir, after.root, after.changedSince(told, *before))
 		it.Files = boundedList(append(it.Files, changed...), maxFilesBytes)
 	}
@@ -89,6 +101,9 @@ func (l *Local) attempt(ctx context.Context, s State, req Request, before *view,
 }
 
 // answered is what a response alone says of an attempt.
+//
+// Texts and lists of an agent are cut here, before they are recorded: a state has to
+// stay small whatever an agent prints, and nothing here decides anything by them.
 func answered(s State, req Request, resp Response, start time.Time) Iteration {
 	return Iteration{
 		Number: req.Iteration, Attempt: req.Attempt, Start: start.UTC().Round(0),
@@ -104,14 +119,17 @@ func (it Iteration) answer(s State, resp Response) Event {
 	return s.event(Event{Kind: EventAnswered, Iteration: it, Answer: &resp})
 }
 
-// event says of which loop an event is, and when it was.
+// event says of which loop an event is, and when it was. Times are UTC, without Go's
+// monotonic clock, so that an event equals what is read back of it.
 func (s State) event(ev Event) Event {
 	ev.V, ev.Time = Version, time.Now().UTC().Round(0)
 	ev.Loop, ev.Task, ev.Agent = s.Loop, s.Task.ID, s.Task.Agent
 	return ev
 }
 
-// view looks at the workspace; nil = it cannot be looked at, and why.
+// view looks at the workspace. A nil view says that it could not be looked at, and the
+// text says why. That is never an error of the attempt: whether anything changed is
+// unknown then, which is not the same as unchanged.
 func (l *Local) view(ctx context.Context, dir string) (*view, string) {
 	v, err := l.look(ctx, dir)
 	if err != nil {
@@ -120,12 +138,18 @@ func (l *Local) view(ctx context.Context, dir string) (*view, string) {
 	return &v, ""
 }
 
+// unseen is why a look failed, in one bounded line that is never empty: an empty text
+// would say that the look went well.
 func unseen(err error) string {
 	return fit(cmp.Or(oneLine(plugin.Brief(err)), "it cannot be read"), maxUnseen)
 }
 
 // output gives the request its sinks, which cannot disturb the agent, and returns
 // the raw one.
+//
+// A terminal that was closed or a disk that is full must not end a run that was paid
+// for, so errors of both are kept from the runner. That nobody can watch is harmless;
+// that the raw stream is not on disk is told at the end.
 func (l *Local) output(req *Request) *sink {
 	raw := &sink{}
 	if l.Output == nil {
@@ -144,10 +168,16 @@ func (l *Local) output(req *Request) *sink {
 
 // classify says how a run ended. The contexts come first: what an agent says
 // after it was told to stop does not say why it stopped. ran may be nil.
+//
+// The order was learned from loops that slept for hours because a time-out, or a file
+// that an agent printed, spoke of a rate limit: first what this driver did itself, then
+// the kind of the error that the runner chose, and never the words of either.
 func classify(ctx, ran context.Context, resp Response, err error) (f Fault, text string, after time.Duration) {
 	if ctx.Err() != nil {
 		return FaultInterrupted, context.Cause(ctx).Error(), 0
 	}
+	// No error and no text is not success: an agent that says nothing has claimed
+	// nothing, and a second try may help.
 	if err == nil {
 		if blank(resp.Output) {
 			return FaultEmpty, ErrEmpty.Error(), 0
@@ -180,18 +210,24 @@ func classify(ctx, ran context.Context, resp Response, err error) (f Fault, text
 	return FaultError, text, 0
 }
 
-// claims reports whether an answer that ended in f may hold a claim. What came
-// with a rate limit, or when the agent could not even start, is no answer.
+// claims reports whether an answer that ended in f may hold a claim. What came with a
+// rate limit, or when the agent could not even start, is no answer. A time-out, a
+// budget or a broken stream may come after the claim was made: then the evidence
+// decides, and work that is done is not thrown away.
 func (f Fault) claims() bool {
 	return f != FaultInterrupted && f != FaultRateLimit && f != FaultPermanent
 }
 
 // judge has what was claimed in an answer verified and returns the whole attempt.
+//
+// It takes the event as a record has it, with nothing from the memory of the process
+// that ran the agent: so another process can judge the answer after a crash.
 func (l *Local) judge(ctx context.Context, s State, ev Event, m *midrun) Iteration {
 	it, start := ev.Iteration, time.Now()
 	if it.Fault.claims() && (it.Claimed || s.Task.Always && !it.Blocked) {
 		l.verify(ctx, s, *ev.Answer, &it, m)
 	}
+	// For people only. Next decides by Claimed, Verdict and Fault.
 	it.Outcome = OutcomeSuccess
 	switch {
 	case it.Fault == FaultInterrupted || it.Fault == FaultRateLimit:
@@ -207,6 +243,9 @@ func (l *Local) judge(ctx context.Context, s State, ev Event, m *midrun) Iterati
 
 // findClaim looks for the promises in the agent's own words: the output without
 // copies of the prompt, in which the promise always stands.
+//
+// The promise is looked for first: an answer that holds both it and the blocked promise
+// is a claim, and evidence can settle that; a false alarm would call a person.
 func (it *Iteration) findClaim(t Task, req Request, resp Response) {
 	if !it.Fault.claims() {
 		return
@@ -229,7 +268,8 @@ func (it *Iteration) findClaim(t Task, req Request, resp Response) {
 	}
 }
 
-// before is what stands before a line of a text, the end of it.
+// before is the end of what stands before a line of a text. The beginning is left out:
+// what an agent says last before it gives up is why.
 func before(text string, line int) string {
 	lines := strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
 	text = clip(strings.TrimSpace(strings.Join(lines[:min(max(line-1, 0), len(lines))], "\n")), len(text))
@@ -242,12 +282,17 @@ func before(text string, line int) string {
 
 // verify has a claim verified. That the verifier cannot tell is no verdict on the
 // work.
+//
+// The claim gets copies of what the iteration records: a verifier that sorts or cuts
+// its list changes no record.
 func (l *Local) verify(ctx context.Context, s State, resp Response, it *Iteration, m *midrun) {
 	claim := Claim{
 		Task: s.Task, Iteration: it.Number, Attempt: it.Attempt, Start: it.Start,
 		Output: resp.Output, Omitted: resp.Omitted, Files: slices.Clone(it.Files),
 		Promised: it.Claimed, Fault: it.Fault, Base: s.Base, Mark: s.Mark,
 	}
+	// The folder has the loop, the iteration and the attempt in its name: a retry must
+	// not overwrite the evidence of the attempt before it.
 	if l.Evidence != "" {
 		claim.Evidence = filepath.Join(l.Evidence, folder(s.Loop), fmt.Sprintf("%03d.%d", it.Number, it.Attempt))
 	}
@@ -259,6 +304,9 @@ func (l *Local) verify(ctx context.Context, s State, resp Response, it *Iteratio
 	}
 	v, late, err := l.ask(verifyCtx, claim, m)
 	v.Usage = it.Verdict.Usage.Add(v.Usage) // that of a verification before, which a crash has ended, too
+	// Whether the rejection is the verifier's judgment or only says that it was ended
+	// cannot be told, so it counts for nothing; the iteration is made again. A pass
+	// that was reached in time stands.
 	if ctx.Err() != nil && (err != nil || late || !v.Passed) {
 		it.Fault, it.Error = FaultInterrupted, context.Cause(ctx).Error()
 		it.Claimed, it.Line = false, 0
@@ -271,6 +319,8 @@ func (l *Local) verify(ctx context.Context, s State, resp Response, it *Iteratio
 			v = Verdict{Usage: v.Usage} // what it found comes too late
 		}
 	}
+	// The agent is told the short form. The stack of a panic is for the people who read
+	// the check.
 	if err != nil {
 		status := CheckUnable
 		if late || errors.Is(err, context.DeadlineExceeded) {
@@ -286,6 +336,11 @@ func (l *Local) verify(ctx context.Context, s State, resp Response, it *Iteratio
 
 // verifyTime returns how long a verification may take, and what ends it then; 0 or
 // less = nothing does.
+//
+// A verifier may state how long its own parts may take (its method Takes), so that the
+// default of five minutes does not cut off a build which was given twenty. What is left
+// of Duration bounds all of them; a claim that was made just as the time ran out gets
+// budgetGrace.
 func (l *Local) verifyTime(s State, it *Iteration) (time.Duration, error) {
 	stated := time.Duration(0)
 	if v, ok := l.Verifier.(interface{ Takes(Task) time.Duration }); ok {
@@ -309,12 +364,18 @@ func (l *Local) verifyTime(s State, it *Iteration) (time.Duration, error) {
 
 // ask asks the verifier, and gives up one that does not return although its
 // context is done. late says that a time-out had passed when it answered.
+//
+// Go cannot end a goroutine. One that ignores its context is therefore left behind:
+// that leaks it, and it is still better than a loop that hangs for ever over somebody's
+// verifier. Its late answer goes to variables that nobody reads any more.
 func (l *Local) ask(ctx context.Context, c Claim, m *midrun) (Verdict, bool, error) {
 	var a struct {
 		v    Verdict
 		late bool
 		err  error
 	}
+	// What stands if the verifier calls runtime.Goexit, as t.FailNow does in a test:
+	// then the call never returns, but its deferred functions run.
 	a.err = errors.New("the verifier ended its goroutine")
 	done := make(chan struct{})
 	go func() {
@@ -340,9 +401,10 @@ func (l *Local) ask(ctx context.Context, c Claim, m *midrun) (Verdict, bool, err
 	}
 }
 
-// folder names a loop's folder: what people can read of the loop's name, and a
-// hash, by which distinct names stay distinct, also to file systems that ignore
-// case.
+// folder names a loop's folder: what people can read of the loop's name, and a hash, by
+// which distinct names stay distinct, also to file systems that ignore case. Evidence
+// of two loops in one folder would overwrite each other, and a name with a slash would
+// leave the folder.
 func folder(loop string) string {
 	readable := strings.Map(func(r rune) rune {
 		if r < 0x80 && (unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("-_.", r)) {
@@ -362,6 +424,8 @@ type sink struct {
 	err error
 }
 
+// It reports success whatever happens: a Runner that sees an error of its writer may
+// end the run, which it should not.
 func (s *sink) Write(p []byte) (int, error) {
 	if s.err == nil {
 		s.err = plugin.Call("output", func() error { _, err := s.w.Write(p); return err })

@@ -13,10 +13,11 @@ import (
 	"github.com/ralph-loop/ralph/internal/plugin"
 )
 
-// A Dispatch is a loop whose attempts are made by workers, which may be lost, on whichever
-// machine: its [State], and what its driver must keep beside it. It is a plain value as
-// State is, and its methods are pure: for the driver of a queue or a workflow engine, whose
-// record it is.
+// A Dispatch is a loop whose attempts are made by workers, on any machine, which may be
+// lost with what they do: its [State], and what its driver must keep beside that. It is
+// for drivers of a queue or a workflow engine, which record it. It is a plain value as
+// State is, and its methods are pure: they change no receiver and may be called
+// concurrently.
 //
 // Such a driver does, in turns, until the state is done: it waits as [Sleep] does, applies
 // what people ask for, calls Begin, and hands the Dispatch to a worker, which calls
@@ -26,11 +27,14 @@ import (
 // one begins.
 type Dispatch struct {
 	State State `json:"state"`
-	// Hosts says by machine what the verifier has prepared there that holds on that machine
-	// alone, see [OfMachine]. What holds on all is in the task, as the first one found it.
+	// Hosts holds, by the machine's name, the part of [Task.Guarded] that is true on
+	// that machine alone, see [OfMachine]: the compiler there, say. What is true on all
+	// machines is in the task, as the first one found it. Nil = no machine has prepared
+	// the loop yet.
 	Hosts map[string]map[string]string `json:"hosts,omitempty"`
-	// Known are those of Hosts that other loops have found before, see [Report]: they go
-	// before what is found now, for an agent may have changed that meanwhile.
+	// Known is what other loops have found on these machines before, in the form of
+	// Hosts: it takes precedence over what is found now, for an agent may have changed
+	// that since. Nil = nothing.
 	Known map[string]map[string]string `json:"known,omitempty"`
 	// Pending is an answer whose worker was lost before it was verified. It is judged by
 	// the next one, and no agent runs for it. Nil = there is none.
@@ -49,8 +53,8 @@ type Beat struct {
 	Answered *Event        `json:"answered,omitempty"` // what is being verified; nil = the agent runs
 }
 
-// A Report is what came of a Dispatch: an attempt, or, the first time on each machine, what
-// was prepared there; then no agent has run.
+// A Report is what a worker did with a Dispatch: it made an attempt, or, the first time
+// on each machine, prepared the loop there, and then no agent has run.
 type Report struct {
 	Host      string            `json:"host"`
 	Prepared  *State            `json:"prepared,omitempty"` // as it goes on; nil = there was an attempt
@@ -59,7 +63,8 @@ type Report struct {
 	Iteration Iteration         `json:"iteration,omitzero"`
 }
 
-// ErrGone says that an attempt is not this worker's any more, or is not wanted: for Pulse.
+// ErrGone is what the tell function of [Pulse] returns when the attempt is no longer
+// this worker's, or no longer wanted: the worker then ends it at once.
 var ErrGone = errors.New("the attempt is not this worker's any more")
 
 // Pulse tells somebody that a worker lives: it calls tell now, and each sixth of within from
@@ -106,10 +111,10 @@ func Pulse(ctx context.Context, within time.Duration, stops <-chan struct{}, tel
 // attempt is taken for what kills them, which is a fault, and has its limits.
 const maxLost = 3
 
-// OfMachine reports whether a key of [Task.Guarded] is of something that is so on one
-// machine only: its programs, what tools read from its home folder, and files by an
-// absolute path or one that begins with "~/". What lies in the workspace, and an exam, is
-// as it was agreed on all.
+// OfMachine reports whether a key of [Task.Guarded] names something that differs from
+// machine to machine: its programs, what tools read from its home folder, and files by
+// an absolute path or one that begins with "~/". Everything else, what lies in the
+// workspace and the files of an exam, must be the same on all of them.
 func OfMachine(key string) bool {
 	for _, prefix := range []string{"//config/", "//program/", "//pin/", "~/"} {
 		if strings.HasPrefix(key, prefix) {
@@ -178,8 +183,9 @@ func (d Dispatch) Missed(b Beat, why string, now time.Time) Dispatch {
 	return d.end(FaultInterrupted, why, now)
 }
 
-// Failed returns the dispatch after an attempt that the driver could not have made, or of
-// which it was told an error in place of a report: a fault like any other.
+// Failed returns the dispatch after an attempt that the driver could not have made, or
+// of which it was told an error in place of a report: a fault like any other. It has
+// the limits of a fault: it is retried, and ends the loop when it goes on.
 func (d Dispatch) Failed(why string, now time.Time) Dispatch { return d.end(FaultError, why, now) }
 
 func (d Dispatch) end(f Fault, why string, now time.Time) Dispatch {

@@ -100,10 +100,12 @@ const (
 )
 
 // Start starts a loop in a session, whose first prompt its caller injects: that is not
-// done here. What the task leaves zero is [Hook.Task]'s. It is an error if the session has
-// a loop that is active (the error wraps [ErrActive]), if the hook is disabled, if the
-// task is not valid, if the verifier cannot work on it, or if the Store hides a part of
-// the prompt, by which answers are found: then there is no new loop, and the state is zero. With a state an error is that of Log: the loop has begun.
+// done here. What the task leaves zero is [Hook.Task]'s. It is an error if the session
+// has a loop that is active (the error wraps [ErrActive]), if the hook is disabled, if
+// the task is not valid, if the verifier cannot work on it, or if the Store does not
+// keep the prompt as it is, for instance because it hides a secret in it: answers are
+// found by the prompt that they follow. Then there is no new loop, and the state is
+// zero. An error that comes with a state is that of Log: the loop has begun.
 func (h *Hook) Start(ctx context.Context, session string, t Task) (HookState, error) {
 	if err := h.usable(session); err != nil {
 		return HookState{}, err
@@ -145,7 +147,8 @@ func (h *Hook) Start(ctx context.Context, session string, t Task) (HookState, er
 	return fresh, also(err, h.log(ctx, s, Event{Kind: EventIterationStarted, Iteration: begun}))
 }
 
-// or fills what a task leaves zero.
+// or fills what a task leaves zero. Retries are not taken over: a session's
+// conversation goes on, so the next prompt is the retry.
 func (t Task) or(from Task) Task {
 	t = t.clone()
 	from = from.clone()
@@ -178,8 +181,8 @@ func (t Task) or(from Task) Task {
 
 // Cancel stops a session's loop, and reports whether there was one. It gets no further
 // prompt: one that waits for its delay is not injected, and a verification is broken
-// off, also by another process, within a second. One whose injection has begun is the
-// session's. Cancelling twice is harmless.
+// off, also one of another process, within a second. A prompt whose injection has begun
+// still reaches the session. Cancelling twice is harmless.
 func (h *Hook) Cancel(ctx context.Context, session string) (bool, error) {
 	if err := h.usable(session); err != nil {
 		return false, err
@@ -195,7 +198,10 @@ func (h *Hook) Cancel(ctx context.Context, session string) (bool, error) {
 	return was.Active(), err
 }
 
-// end cancels a session's loop and clears its state. It returns what that was.
+// end cancels a session's loop and clears its state. It returns what that was. The
+// state is stopped first, which every process sees, and removed last: one that is about
+// to inject finds a cancelled loop and not an empty place in which it could start
+// again.
 func (h *Hook) end(ctx context.Context, session, reason string) (was HookState, err error) {
 	ctx = context.WithoutCancel(ctx) // what ends a session's context may be what ends its loop
 	err = h.update(ctx, session, func(x HookState) (HookState, error) {
@@ -249,6 +255,8 @@ func (h *Hook) State(ctx context.Context, session string) (HookState, error) {
 	return found, err
 }
 
+// newest is the loop in which something happened last, for commands that name no
+// session.
 func (h *Hook) newest(ctx context.Context) (HookState, error) {
 	var found HookState
 	err := h.all(ctx, func(x HookState) {
@@ -298,7 +306,8 @@ func (h *Hook) Prompt(ctx context.Context, session string) (prompt string, err e
 	return prompt, err
 }
 
-// usable refuses what cannot work.
+// usable refuses what cannot work. An empty session is never taken for the newest one:
+// it would be a stranger's loop that is cancelled.
 func (h *Hook) usable(session string) error {
 	switch {
 	case h.Store == nil:
@@ -322,7 +331,8 @@ func (h *Hook) messages(ctx context.Context, session string) (m []Message, err e
 	return append([]Message{}, m...), nil
 }
 
-// local judges the answers of a loop.
+// local judges the answers of a loop. It has no agent: a Hook never runs one, and a
+// Runner that fails says so if that ever changes.
 func (h *Hook) local(s State) *Local {
 	l := &Local{
 		Verifier: h.Verifier, Workspace: h.Workspace, Evidence: h.Evidence,
@@ -342,7 +352,9 @@ func (h *Hook) local(s State) *Local {
 	return l
 }
 
-// prompt is what the session was given for the iteration that the state is at.
+// prompt is what the session was given for the iteration that the state is at. It must
+// come out the same whenever it is asked for, since it is also what the session's
+// answers are found by.
 func (h *Hook) prompt(s State) (string, error) {
 	s.Guidance = s.Guidance[:max(len(s.Guidance)-s.Late, 0)]
 	if s.first() {
@@ -354,6 +366,8 @@ func (h *Hook) prompt(s State) (string, error) {
 // first reports whether the state is at the prompt that Start's caller injects.
 func (s State) first() bool { return s.Iteration <= 1 && s.Attempt <= 1 }
 
+// template fills the prompt of a later iteration. Start calls it too, with nobody to
+// see the result, so that a mistake in the template is found before the loop begins.
 func (h *Hook) template(s State) (string, error) {
 	return Template(cmp.Or(h.Template, HookTemplate), map[string]string{
 		"ITERATION": strconv.Itoa(s.Iteration), "MAX": s.maximum(), "PROMISE": s.Task.promise(), "PROMPT": s.Task.Prompt, "FEEDBACK": s.told(),
@@ -385,7 +399,8 @@ func (h *Hook) log(ctx context.Context, s State, ev Event) error {
 }
 
 // orphans clears the loops of sessions that exist no longer. What cannot be found out
-// is left for the next time.
+// is left for the next time. Hosts do not tell of every session that they drop, and a
+// state that nobody clears would be somebody's active loop for ever.
 func (h *Hook) orphans(ctx context.Context, but string) {
 	if h.Exists == nil {
 		return

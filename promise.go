@@ -14,6 +14,9 @@ import (
 // [MatchLastLine], the only one that cannot be met by an agent that merely
 // talks about the promise; the others are there for those who come from tools
 // that have them.
+//
+// It is compared as text, and the strict rules also follow Markdown and terminals: what
+// a person would not read as the agent's own last word is no promise.
 type Match string
 
 const (
@@ -85,8 +88,10 @@ const (
 	closeTag = "</promise>"
 )
 
-// NoncePromise returns base with a random suffix, so that nobody can quote the
-// promise from an old transcript.
+// NoncePromise returns base with a random suffix, so that nobody can quote the promise
+// from an old transcript. The suffix is a hyphen and ten random letters and digits. It
+// is of use where old answers can come back, by a cache or a transcript that is read
+// again; a fresh context alone does not need it.
 func NoncePromise(base string) string { return base + "-" + rand.Text()[:10] }
 
 // FindPromise looks for a promise in an agent's final words. It is the one
@@ -148,7 +153,9 @@ func (m Match) seen(text string) string {
 	return term.Visible(text)
 }
 
-// A rank orders tags by how near they come to a promise.
+// A rank orders tags by how near they come to a promise. The order is that of how
+// little the agent would have to change, so that the near miss which it is told of is
+// the one to mend.
 type rank int
 
 const (
@@ -346,8 +353,9 @@ func scan(text string) (tagged, escaped bool) {
 	return tagged, escaped
 }
 
-// looksPromised reports whether the end of an answer without a tag was meant as
-// one: &lt;promise&gt;, (promise), <completion-promise>.
+// looksPromised reports whether the end of an answer without a tag was meant as one:
+// &lt;promise&gt;, (promise), <completion-promise>. Only the end is searched: an answer
+// about promises in code is not a failed claim.
 func looksPromised(text string) bool {
 	tail := strings.ToLower(text[max(len(text)-1<<10, 0):])
 	for at := 0; ; at++ {

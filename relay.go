@@ -21,16 +21,16 @@ import (
 
 // A Relay drives the loop of one session whose events come from other processes: from
 // the hooks of a client, each of which is a program that it starts, waits for, and does
-// what it prints. They ask by [AskRelay], through a Unix socket and with a secret of the
-// session; who decides and verifies is the process that has the Relay, which need not be
-// one of the client's. What asks can only claim, cancel and end: a Relay takes nothing
-// else from it.
+// what it prints. They ask by [AskRelay], through a Unix socket and with a secret of
+// the session; who decides and verifies is the process that has the Relay, which need
+// not be one of the client's. A hook can only claim, cancel and end: the agent can
+// start hooks too, so a Relay takes nothing else from them, above all no verdict.
 //
 // The client's session is kept from coming to rest by the answer to its stop event,
 // which is the next prompt. A hook that must answer before the verification has ended
-// is answered with [StillVerifying], and the next one gets the verdict. A prompt that no
-// hook has taken is given to the next one: that its answer came too late, or that it died,
-// spends no iteration.
+// is answered with [StillVerifying], and the next one gets the verdict. A prompt that
+// no hook has taken is given to the next one: a hook that died, or whose answer came
+// too late, spends no iteration.
 //
 // Its methods may be called concurrently, but for Listen, Launch and Attend, and for Close
 // beside one of these.
@@ -62,6 +62,8 @@ type Relay struct {
 }
 
 // RelayPlace is the variable in whose value a launched client's hooks find the place.
+// An environment variable reaches the client's hooks and no other session, as a file
+// would.
 const RelayPlace = "RALPH_HOOK"
 
 // Listen lets hooks ask, until Close or the end of ctx, which also ends what their
@@ -92,6 +94,10 @@ func (r *Relay) Listen(ctx context.Context) (place string, err error) {
 }
 
 // open makes what Listen needs on disk, which remove removes.
+//
+// A Unix socket in a folder of this user alone, and no port: nobody else can connect,
+// and no firewall is in the way. Its path must be short, for the kernel's address has
+// little room; a long TMPDIR is passed over for /tmp.
 func (r *Relay) open() (socket net.Listener, err error) {
 	const longest = 90 // bytes: systems have room for little more than a hundred
 	for _, dir := range []string{os.TempDir(), "/tmp"} {
@@ -121,7 +127,8 @@ func (r *Relay) open() (socket net.Listener, err error) {
 	return socket, nil
 }
 
-// remove removes what open has made.
+// remove removes what open has made. The file is removed only if it is still this
+// Relay's: another one may have begun to listen since.
 func (r *Relay) remove() (err error) {
 	if r.File != "" && r.place != "" {
 		if text, _ := file.Read("", r.File, len(r.place)); string(text) == r.place { // else it is another Relay's
@@ -136,7 +143,8 @@ func (r *Relay) remove() (err error) {
 }
 
 // Close ends Listen, waits for what the events have begun, and removes what it left on
-// disk. So it must not be called by what the Hook calls.
+// disk. So it must not be called by what the Hook calls. A Relay that does not listen
+// is closed already, which is no error.
 func (r *Relay) Close() error {
 	r.mu.Lock()
 	cancel := r.cancel
@@ -200,6 +208,8 @@ func (r *Relay) Launch(ctx context.Context, cmd *exec.Cmd) (ended []string, err 
 	return append(ended, left...), errors.Join(err, closed)
 }
 
+// asked reports whether a hook of the session has asked since Listen. A client that
+// ended without a single question has its hooks switched off, and no loop ran at all.
 func (r *Relay) asked() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -208,6 +218,10 @@ func (r *Relay) asked() bool {
 
 // mark ends what is left of the client that was launched last, be it by a process that was
 // killed, and keeps the mark of the one that is next.
+//
+// The mark is in the store before the client runs: if this process is killed, the one
+// that goes on with the session finds the client, which would otherwise work on unseen
+// beside the new one.
 func (r *Relay) mark(ctx context.Context, next string) (ended []string, err error) {
 	ctx = context.WithoutCancel(ctx)
 	err = r.Hook.update(ctx, r.Session, func(x HookState) (HookState, error) {
@@ -259,7 +273,9 @@ func (r *Relay) Attend(ctx context.Context, client int, ready func()) (why strin
 	}
 }
 
-// attendFails is how often in a row, once a second, Attend may fail to read the loop.
+// attendFails is how often in a row, once a second, Attend may fail to read the loop. A
+// store on a network may be away for a moment; a loop that nobody can read for longer
+// is given up.
 const attendFails = 10
 
 // settle waits until the Hook has done with the last stop: what it says of the end is told.

@@ -15,8 +15,9 @@ import (
 	"time"
 )
 
-// StillVerifying is what a session is told that cannot rest yet, for its claim is
-// being verified.
+// StillVerifying is the prompt for a session whose claim is still being verified when
+// its hook has to answer: clients end hooks that take too long. It tells the agent to
+// do nothing, since what it changed now would be verified too.
 const StillVerifying = "The verification of your claim is still running. Change nothing: end your answer, and wait for the result."
 
 // What a session's hooks may ask.
@@ -27,6 +28,9 @@ const (
 )
 
 // An Ask is what a hook tells a [Relay], and an [Answer] what it is told.
+//
+// It is data, and not to be trusted: the agent can send one as well as a hook can.
+// Session must be the Relay's, and text is only looked at for the promise.
 type Ask struct {
 	Kind    string        `json:"kind"` // AskStop, AskEnd, AskCancel; others are answered with nothing
 	Session string        `json:"session"`
@@ -50,7 +54,9 @@ const (
 	relayPatience = 5 * time.Second
 )
 
-// A relayHook is a hook that asks. It gets one answer, and says that it has read it.
+// A relayHook is a hook that asks. It gets one answer, and says that it has read it: a
+// prompt that was written to a socket whose reader has died would be lost, and the
+// session would rest with its loop unfinished.
 type relayHook struct {
 	conn net.Conn
 	gone chan struct{} // it has read the answer, or cannot any more:
@@ -60,7 +66,8 @@ type relayHook struct {
 	answered bool
 }
 
-// A relayTurn is what the Hook makes of a stop.
+// A relayTurn is what the Hook makes of a stop. Clients that run several hooks for one
+// stop ask several times: they share a turn, so that the claim is verified once.
 type relayTurn struct {
 	done  chan struct{}
 	hooks []*relayHook // of this stop: one of them gets the prompt
@@ -72,6 +79,11 @@ type relayTurn struct {
 const askAgain = "Your last answer could not be read. Change nothing, and end with the last line of that answer once more."
 
 // again reports whether a session is to say its last words again. It spends no iteration.
+//
+// Clients write their transcript late, or in a form that is not known yet: the agent
+// can repeat its last line, while an answer that was not read would be taken for one
+// without the promise. It is asked at most maxUnread times, since a client that never
+// can be read would go on for ever.
 func (r *Relay) again(ctx context.Context, q Ask) bool {
 	active, err := false, error(nil)
 	if q.Unread {
@@ -93,6 +105,8 @@ const maxUnread = 3
 // Notify is a [Hook.Notify]: the session's user is told with the next answer.
 func (r *Relay) Notify(_ context.Context, n Notice) { r.tell(n.Title + ": " + n.Message) }
 
+// tell keeps what the user is to be told with the next answer. Only the newest is kept:
+// what was told before it is out of date.
 func (r *Relay) tell(note string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -116,10 +130,13 @@ func (r *Relay) Inject(_ context.Context, _, prompt string) error {
 	return errNoHook
 }
 
+// errNoHook is no failure: it happens whenever a hook is ended while the claim is
+// verified. The Hook keeps the prompt and injects it at the next stop.
 var errNoHook = errors.New("ralph: no hook waits for it; the next one gets it")
 
-// warn tells people that a stop could not be dealt with, and returns what of that is not
-// in the note yet.
+// warn tells people that a stop could not be dealt with, and returns what of that is
+// not in the note yet. It is told as a notice too, for the answer is read only by a
+// hook that is still there.
 func (r *Relay) warn(ctx context.Context, err error) string {
 	if !errors.Is(err, errNoHook) {
 		r.Hook.tell(ctx, Notice{Session: r.Session, Title: "Ralph Loop", Variant: "warning", Message: err.Error()})
@@ -132,7 +149,8 @@ func (r *Relay) warn(ctx context.Context, err error) string {
 	return err.Error()
 }
 
-// accept serves hooks until the socket is closed.
+// accept serves hooks until the socket is closed. Running out of file descriptors is no
+// reason to stop: the session would rest unjudged.
 func (r *Relay) accept(ctx context.Context, socket net.Listener) {
 	for {
 		conn, err := socket.Accept()
@@ -146,6 +164,10 @@ func (r *Relay) accept(ctx context.Context, socket net.Listener) {
 }
 
 // serve answers one hook.
+//
+// The secret comes first and has a fixed length, so that nothing of a stranger's is
+// decoded before it is known to be none. The deadline is for those who connect and say
+// nothing: they must not hold a goroutine for good.
 func (r *Relay) serve(ctx context.Context, conn net.Conn) {
 	defer conn.Close()
 	_ = conn.SetReadDeadline(time.Now().Add(relayPatience))
@@ -189,7 +211,9 @@ func (r *Relay) serve(ctx context.Context, conn net.Conn) {
 	}
 }
 
-// is reports whether an event is of the session.
+// is reports whether an event is of the session. Without a Client the first session
+// that stops is taken for it: clients that the agent starts later have other IDs, and
+// get no say.
 func (r *Relay) is(q Ask) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -201,7 +225,8 @@ func (r *Relay) is(q Ask) bool {
 	return is
 }
 
-// answer answers a hook, once. The error says that it has not read the answer.
+// answer answers a hook, once. The error says that it has not read the answer. What
+// could not be told is kept for the next answer.
 func (r *Relay) answer(h *relayHook, a Answer) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -227,7 +252,9 @@ func (r *Relay) answer(h *relayHook, a Answer) error {
 	return err
 }
 
-// rest answers a stop.
+// rest answers a stop: with the prompt, which Inject gives out while the Hook deals
+// with the stop; with nothing, when the Hook has done and the session may rest; or,
+// when the hook has no more time, with StillVerifying.
 func (r *Relay) rest(ctx context.Context, q Ask, h *relayHook) {
 	var due <-chan time.Time
 	if q.Within > 0 {
@@ -261,8 +288,10 @@ func (r *Relay) rest(ctx context.Context, q Ask, h *relayHook) {
 	}
 }
 
-// join has a hook wait for what the Hook makes of its stop. If it is of another one than
-// that which the Hook still deals with, it waits for the end of that first.
+// join has a hook wait for what the Hook makes of its stop. If it is of another one
+// than that which the Hook still deals with, it waits for the end of that first. The
+// Hook works on one stop at a time in a goroutine that outlives the hook which asked:
+// the verification goes on while that is told to wait.
 func (r *Relay) join(ctx context.Context, q Ask, h *relayHook) (t *relayTurn, of bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

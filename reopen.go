@@ -13,6 +13,8 @@ import (
 // forbids the next attempt, the loop stays stopped, by that limit, until
 // [State.Limit] raises it. A loop that was verified, cancelled or not valid stays as
 // it is, and so does one that goes on.
+//
+// What is spent stays spent: a loop that goes on does so within the same limits.
 func (s State) Reopen() State {
 	gaveUp := s.Stop == StopFailed || s.Stop == StopBlocked || s.Stop == StopStalled
 	if !gaveUp && !s.Stop.isLimit() || !s.resumable() {
@@ -76,7 +78,9 @@ func (s State) Guide(text string) State {
 	return s
 }
 
-// Pause pauses the loop before its next attempt, or lets it go on.
+// Pause pauses the loop before its next attempt, or lets it go on. An attempt that runs
+// comes to its end, for half an answer is of no use. A loop that has stopped stays as
+// it is.
 func (s State) Pause(paused bool) State {
 	if !s.Done() {
 		s.Paused = paused
@@ -84,8 +88,10 @@ func (s State) Pause(paused bool) State {
 	return s
 }
 
-// Cancel stops the loop with [StopCancelled]. Cancelling twice is harmless. If
-// an attempt is running, Next still counts what it spent.
+// Cancel stops the loop with [StopCancelled]. Cancelling twice is harmless. If an
+// attempt is running, Next still counts what it spent. It is for good, unlike a limit:
+// [State.Reopen] leaves a cancelled loop alone, so that no process that has not heard
+// of it brings it back.
 func (s State) Cancel(reason string) State {
 	if s.Done() {
 		return s

@@ -27,8 +27,9 @@ type HookState struct {
 	Last Iteration `json:"last,omitzero"`
 	// Asked is when the session got the prompt of the iteration that runs.
 	Asked time.Time `json:"asked,omitzero"`
-	// Injecting says that the prompt is being injected, by Busy; after that it says that
-	// whoever did so died in it, so that it is not known whether the session has it.
+	// Injecting says that the process named by Busy is injecting the prompt. If Until
+	// has passed it has died in that, and it is not known whether the session has the
+	// prompt.
 	Injecting bool `json:"injecting,omitempty"`
 	// Failed is why the last prompt could not be injected. "" = it was.
 	Failed string `json:"failed,omitempty"`
@@ -39,8 +40,8 @@ type HookState struct {
 	Seen    int    `json:"seen,omitempty"`
 	SeenSum string `json:"seen_sum,omitempty"`
 	Turn    string `json:"turn,omitempty"`
-	// Busy names who deals with an event of the session. Who dies in that is waited for
-	// until Until, which is put off as long as he lives.
+	// Busy names the process that deals with an event of the session; "" = none. Others
+	// wait for it until Until, which it puts off as long as it lives.
 	Busy  string    `json:"busy,omitempty"`
 	Until time.Time `json:"until,omitzero"`
 	// Mark is that of the client's processes which a [Relay] has launched, see [EndLeft].
