@@ -26,12 +26,12 @@ import (
 //
 // The client's Format still decides how its run ended and what it cost.
 type Filter struct {
-	// Response is a program with its arguments. What it makes of the client's
-	// standard output is the answer, read as plain text; the client's own is
-	// then none. If it cannot be started, the run fails for good; if it ends
-	// with another exit status than 0 or Skipped, or takes longer than a minute
-	// to read or, after the end of its input, to end, that is the run's error,
-	// unless the client failed too.
+	// Response is a program with its arguments. What it makes of the client's standard
+	// output is taken for the agent's answer, read as plain text; what the Format finds
+	// there is then not. If it cannot be started, the run fails for good; if it ends
+	// with another exit status than 0 or Skipped, or takes longer than a minute to read
+	// or, after the end of its input, to end, that is the run's error, unless the
+	// client failed too.
 	Response []string
 	// Skipped is an exit status with which Response says that it could make
 	// nothing of some lines. jq's is 5. It matters only if there is no answer.

@@ -26,11 +26,11 @@ import (
 // are called on the goroutines of the methods that need them; Idle takes as long as a
 // verification, so cancels come from another goroutine.
 //
-// Left to the host are the time-out of an iteration and the waits for rate limits. An
-// iteration's time ([Limits.Duration]) is that from its prompt to its verdict, also if
-// the host was not there in between.
+// Two things are the host's: to end an iteration that takes too long, and to wait for
+// rate limits. The time of an iteration, for [Limits.Duration], is that from its prompt
+// to its verdict, even if the host was not running in between.
 type Hook struct {
-	Store    Store    // required
+	Store    Store    // required; [MemoryStore], progress.Dir or your own
 	Verifier Verifier // required; verify.String{} is the explicit choice to trust the agent's word
 
 	// Inject gives a session its next prompt, as if its user had typed it. It may
@@ -39,9 +39,10 @@ type Hook struct {
 	// An error is kept ([HookState.Failed]), spends no iteration, and the same prompt is
 	// injected at the next idle event. Required.
 	Inject func(ctx context.Context, session, prompt string) error
-	// Messages returns a session's conversation, for turns that do not tell it and for
-	// Start, which notes how much there is: what was said before counts for nothing then,
-	// also if it was said to the same prompt. nil = turns tell.
+	// Messages returns a session's conversation. It is asked for turns that do not hold
+	// it, and by Start, which notes how long the conversation is: what was said before
+	// counts for nothing, even if it was an answer to the same prompt. nil = every turn
+	// tells what was said.
 	Messages func(ctx context.Context, session string) ([]Message, error)
 	// Notify shows a person what has happened. nil = nobody is told.
 	Notify func(ctx context.Context, n Notice)
@@ -77,20 +78,6 @@ type Hook struct {
 	mu    sync.Mutex
 	waits map[string]context.CancelCauseFunc // by who deals with an event
 }
-
-// HookTemplate is the prompt that a [Hook] injects, see [Hook.Template].
-const HookTemplate = `[RALPH LOOP - ITERATION {{ITERATION}}/{{MAX}}]
-
-{{FEEDBACK}}
-
-IMPORTANT:
-- Review your progress so far
-- Continue from where you left off
-- When FULLY complete, output: <promise>{{PROMISE}}</promise>
-- Do not stop until the task is truly done
-
-Original task:
-{{PROMPT}}`
 
 const (
 	hookIterations = 100
@@ -284,28 +271,6 @@ func (h *Hook) Active(ctx context.Context, session string) (bool, error) {
 	return x.Active(), err
 }
 
-// Prompt returns the prompt of the iteration that a session's loop is at, for a host that
-// opens the session again: its caller injects it, as after [Hook.Start], and the
-// iteration has begun. The error is [ErrNoLoop] if there is none.
-func (h *Hook) Prompt(ctx context.Context, session string) (prompt string, err error) {
-	if err := h.usable(session); err != nil {
-		return "", err
-	}
-	err = h.update(ctx, session, func(x HookState) (HookState, error) {
-		if !x.Active() {
-			return x, ErrNoLoop
-		}
-		now := time.Now().UTC().Round(0)
-		x.State = x.State.Apply(Event{Kind: EventIterationStarted, Iteration: Iteration{Number: x.State.Iteration, Attempt: x.State.Attempt, Start: now}})
-		x.Asked, x.Injecting, x.Failed, x.Busy, x.Until = now, false, "", "", time.Time{}
-		if prompt, err = h.prompt(x.State); x.State.first() {
-			prompt = x.State.Opening()
-		}
-		return x, err
-	})
-	return prompt, err
-}
-
 // usable refuses what cannot work. An empty session is never taken for the newest one:
 // it would be a stranger's loop that is cancelled.
 func (h *Hook) usable(session string) error {
@@ -350,44 +315,6 @@ func (h *Hook) local(s State) *Local {
 		l.Workspace = func(context.Context, string) (string, []string, error) { return "", nil, errors.New("nobody asks") }
 	}
 	return l
-}
-
-// prompt is what the session was given for the iteration that the state is at. It must
-// come out the same whenever it is asked for, since it is also what the session's
-// answers are found by.
-func (h *Hook) prompt(s State) (string, error) {
-	s.Guidance = s.Guidance[:max(len(s.Guidance)-s.Late, 0)]
-	if s.first() {
-		return s.Task.Prompt, nil
-	}
-	return h.template(s)
-}
-
-// first reports whether the state is at the prompt that Start's caller injects.
-func (s State) first() bool { return s.Iteration <= 1 && s.Attempt <= 1 }
-
-// template fills the prompt of a later iteration. Start calls it too, with nobody to
-// see the result, so that a mistake in the template is found before the loop begins.
-func (h *Hook) template(s State) (string, error) {
-	return Template(cmp.Or(h.Template, HookTemplate), map[string]string{
-		"ITERATION": strconv.Itoa(s.Iteration), "MAX": s.maximum(), "PROMISE": s.Task.promise(), "PROMPT": s.Task.Prompt, "FEEDBACK": s.told(),
-	})
-}
-
-// maximum is the number of iterations for people.
-func (s State) maximum() string {
-	if n := s.Task.Limits.iterations(); n > 0 {
-		return strconv.Itoa(n)
-	}
-	return "∞"
-}
-
-// told is what a session is told of its last answer.
-func (s State) told() string {
-	if s.Feedback != "" || s.Task.Always || s.nearMiss() != "" || len(s.Guidance) > 0 {
-		return strings.TrimSpace(s.Continuation())
-	}
-	return "Your previous attempt did not output the completion promise. Continue working on the task."
 }
 
 // log records an event beside the store.

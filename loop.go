@@ -92,9 +92,10 @@ type Local struct {
 	// error.
 	Output func(Request) (display, raw io.Writer)
 
-	// Live is told what the attempt that runs has used so far, each time that its agent
-	// tells: for those who pass it on, as a driver does in a heartbeat. It is called by the
-	// runner's goroutines and must return at once. nil = nobody is told.
+	// Live is called with what the attempt that runs has used in all so far, each time
+	// that its agent tells: for a driver that passes it on in a heartbeat, say. It is
+	// called from the runner's goroutines, perhaps concurrently, and must return at
+	// once. nil = nobody is told.
 	Live func(Request, Usage)
 
 	// Workspace returns a digest of the workspace, "" = unknown, and the files
@@ -264,11 +265,11 @@ func (l *Local) Attempt(ctx context.Context, s State) (Event, error) {
 }
 
 // Judge is the second half of [Local.Iterate]: it has what was claimed in an answer
-// verified and returns the whole attempt, for [EventIterationEnded]. The event is
-// what [Local.Attempt] has returned for the state's iteration and attempt, in this
-// process or in one that died since; what its Verdict says was used by a verification
-// that did not come to its end counts, and nothing else of it. Whether the promise was
-// made is what the event says: Judge does not ask again, and needs no prompt.
+// verified and returns the whole attempt, for [EventIterationEnded]. The event is what
+// [Local.Attempt] has returned for the state's iteration and attempt, in this process
+// or in one that has died since. Whether the promise was made is taken from the event,
+// so Judge needs no prompt. Of a Verdict in the event only the Usage counts: that of an
+// earlier verification which was cut off.
 //
 // An error means that there is nothing to judge: the state is done or makes no
 // sense, the event is of another attempt or another kind, or the verifier says that

@@ -187,9 +187,10 @@ func (f Format) client() client {
 	return client{}
 }
 
-// Environ returns this process's environment without what marks a session of an agent's
-// client, of any that is known: a program that sees it takes itself for a part of that
-// session. [Command] and verify.External start from it. It is read anew at each call.
+// Environ returns this process's environment without the variables by which a client of
+// any known agent marks its session: a client that finds them takes itself for a part
+// of that session. [Command] and verify.External start from it. It is read anew at each
+// call.
 func Environ() []string {
 	var marks []string
 	for _, c := range clients() {

@@ -27,17 +27,24 @@ const (
 	AskCancel = "cancel" // its user cancels the loop
 )
 
-// An Ask is what a hook tells a [Relay], and an [Answer] what it is told.
+// An Ask is what a hook tells a [Relay] of its session; the Relay's [Answer] is what
+// the hook is to do.
 //
 // It is data, and not to be trusted: the agent can send one as well as a hook can.
 // Session must be the Relay's, and text is only looked at for the promise.
 type Ask struct {
-	Kind    string        `json:"kind"` // AskStop, AskEnd, AskCancel; others are answered with nothing
-	Session string        `json:"session"`
-	Text    string        `json:"text,omitempty"`   // AskStop: the agent's last words; AskEnd: why, clear = for good
-	Turn    string        `json:"turn,omitempty"`   // see [Turn.ID]
-	Unread  bool          `json:"unread,omitempty"` // AskStop: the agent's last words could not be read; the session is asked again, three times
-	Within  time.Duration `json:"within,omitempty"` // AskStop: how long the hook can wait, 0 = for ever
+	Kind    string `json:"kind"`    // AskStop, AskEnd or AskCancel; others are answered with nothing
+	Session string `json:"session"` // the client's ID of it, see [Relay.Client]
+	// Text is the agent's last words, for AskStop, or why the session has ended, for
+	// AskEnd; "clear" says that it will not be opened again.
+	Text string `json:"text,omitempty"`
+	Turn string `json:"turn,omitempty"` // see [Turn.ID]
+	// Unread says that the agent's last words could not be read, for AskStop: the session
+	// is told to say them again, at most three times.
+	Unread bool `json:"unread,omitempty"`
+	// Within is how long the hook can wait for an answer to AskStop; 0 = for ever. In JSON
+	// it is in nanoseconds.
+	Within time.Duration `json:"within,omitempty"`
 }
 
 // An Answer is what a hook makes known to its client. The zero value lets it go on as if
@@ -313,11 +320,12 @@ func (r *Relay) join(ctx context.Context, q Ask, h *relayHook) (t *relayTurn, of
 	return r.turn, true
 }
 
-// AskRelay asks a session's [Relay], and returns when it has answered: for AskStop, when
-// its verification has. The places are tried in turn: one whose Relay has another session
-// says so ([Answer.Ours]), and "" is none. Without any that has it the answer is zero; the
-// error says that the process which decides about the session does not answer, or it is
-// the cause of ctx.
+// AskRelay asks the [Relay] of a session, and blocks until that has answered: for
+// AskStop that is after the verification. The places are tried in turn, those that are
+// "" left out, until one's Relay has the session ([Answer.Ours]). If none has, the
+// answer is zero and the error nil: the session is nobody's. An error says that a place
+// does not answer, so nobody may be driving the session any more, or it is the cause of
+// ctx.
 func AskRelay(ctx context.Context, q Ask, places ...string) (Answer, error) {
 	var errs []error
 	for _, place := range places {

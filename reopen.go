@@ -163,14 +163,14 @@ func (s State) barred() (StopReason, string) {
 	return reason, detail
 }
 
-// Changes returns the events that make to of s, in the order in which they are to
-// be recorded, where to came of s by [State.Guide], [State.Limit], [State.Pause],
+// Changes returns the events that turn s into to, in the order in which they are to be
+// recorded, where to was made of s by [State.Guide], [State.Limit], [State.Pause],
 // [State.Cancel] and [State.Reopen], in any combination. It is for drivers that let
 // somebody else change the state: what they record is what Apply makes of it.
 //
-// What else was changed is told by no event, and neither is what the last of
-// several changes has hidden. So a driver that does not know how to came about
-// applies the events and compares.
+// Any other change is told by no event, and neither is a change that a later one has
+// undone. So a driver that does not know how to came about applies the events and
+// compares the result with it.
 func (s State) Changes(to State) []Event {
 	var events []Event
 	add := func(ev Event) { events, s = append(events, ev), s.Apply(ev) }

@@ -65,15 +65,16 @@ func (x HookState) clone() HookState {
 // longer. Its methods may be called concurrently, also by several processes where
 // these share it. [MemoryStore] is one for a single process, progress.Dir one on disk.
 type Store interface {
-	// Update changes the state of a session as one step: what change returns takes the
-	// place of what it was given, and nobody changes it in between. It is given the zero
-	// HookState if there is none, and what it returns removes it if that is zero. An
-	// error of change is returned as it is, and then nothing is changed. The state is
-	// durable when Update returns, as far as the store is. Change does not wait, and
-	// calls nothing of the store; it may be called again, and the last call counts.
+	// Update replaces the state of a session by what change makes of it, in one step
+	// that nobody else can come between. change is given the zero HookState if the
+	// session has none, and removes the state by returning the zero HookState. If it
+	// returns an error, nothing is changed, and Update returns that error as it is. The
+	// state is as durable as the store makes it when Update returns. change must not
+	// block nor call the store; it may be called more than once, and the last call
+	// counts.
 	Update(ctx context.Context, session string, change func(HookState) (HookState, error)) error
-	// All yields the states that there are, in any order; with an error, for one that
-	// cannot be read, it goes on with the next.
+	// All yields the states that there are, in any order. A state that cannot be read
+	// is yielded as an error, and the next ones follow.
 	All(ctx context.Context) iter.Seq2[HookState, error]
 }
 

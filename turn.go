@@ -18,17 +18,17 @@ import (
 // since the last prompt, in one of three forms. Text is taken first, then Messages.
 type Turn struct {
 	Session string // required
-	// ID is what the host calls this event, if it has a name for it: the same one twice in
-	// a row, also by two processes, is one event. "" = none; then Messages and Transcript
-	// show by themselves that an answer was judged already, and Text does not: told
-	// again when the first has been dealt with, it is a new answer.
+	// ID is the host's own name for this event, "" = it has none. An ID that comes
+	// twice in a row, perhaps from two processes, is one event. Without an ID, Messages
+	// and Transcript show whether an answer was judged already; Text does not, so a
+	// text that comes again after it was judged is a new answer.
 	ID string
 	// Text is the newest text of the agent since the last prompt, for a host that is told
 	// just that.
 	Text string
-	// Messages is the conversation, oldest first, or the end of it that begins not later
-	// than the last prompt: then, as when a session has compacted its conversation, a
-	// message must hold the prompt as it was injected.
+	// Messages is the conversation, oldest first. It may be only the end of the
+	// conversation, or one that was compacted; then a message must hold the last prompt
+	// as it was injected.
 	Messages []Message
 	// Transcript is the path of a file with the conversation: a JSON array of messages,
 	// or one on each line. A message is an object with role and content, which is a
