@@ -1,4 +1,3 @@
-// Package progress holds logs of what happens in loops.
 package progress
 
 import (

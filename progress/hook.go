@@ -23,12 +23,13 @@ import (
 
 var _ ralph.Store = (*Dir)(nil)
 
-// Update implements [ralph.Store]: the loop of a session has a journal, of [KindHook], that
-// is named after the session. It is one step among all processes; where the file system has
-// no locks, only among those that share the Dir. A process that is suspended in it holds up
-// the others, also beyond the end of their ctx. What changes the loop is
-// durable when it returns; what changes only who deals with an event need not survive
-// the machine. What is kept is redacted. Change may be called again if another process is
+// Update implements [ralph.Store]: the loop of a session has a journal, of [KindHook],
+// that is named after the session. An update is one step among all processes; where the
+// file system has no locks, only among those that share the Dir. It waits for the
+// updates of others, also beyond the end of ctx: a process that is suspended in one
+// holds up the rest. A change of the loop is durable when Update returns. A change of
+// who deals with an event is not forced to the disk, since after a loss of power nobody
+// does. What is kept is redacted. change may be called again if another process is
 // faster; the last call counts.
 //
 // What other processes ask for, see [Dir.Pause] and its like, is in the state that change is
@@ -71,20 +72,26 @@ func (d *Dir) Update(ctx context.Context, session string, change func(ralph.Hook
 }
 
 // turn is the lock by which the updates of a session by this process follow each other.
+// There are a few of them for all sessions, so that they need no clean-up; two sessions
+// that share one wait for each other for the time of a write.
 func (d *Dir) turn(session string) *sync.Mutex {
 	h := fnv.New32a()
 	h.Write([]byte(session))
 	return &d.turns[h.Sum32()%uint32(len(d.turns))]
 }
 
-// updating is one Update.
+// updating is one Update. The call of change for a session without a loop is kept:
+// whether there is an earlier journal to put away is known only under the lock, and
+// change should not be called for that twice.
 type updating struct {
 	j      *journal
 	change func(ralph.HookState) (ralph.HookState, error)
 	anew   *ralph.HookState // what change makes of no loop
 }
 
-// ask returns what is to become of a state.
+// ask returns what change makes of a state. change gets a copy made through JSON, so
+// that it can neither keep a part of what is compared afterwards nor see what the
+// record would not hold.
 func (u *updating) ask(from ralph.HookState) (ralph.HookState, error) {
 	if from.IsZero() && u.anew != nil {
 		return *u.anew, nil
@@ -115,8 +122,9 @@ func (u *updating) ask(from ralph.HookState) (ralph.HookState, error) {
 	return to, nil
 }
 
-// try changes the state, unless there is a journal of an earlier loop, which it puts out
-// of the way.
+// try changes the state, unless there is a journal of an earlier loop, which it puts
+// out of the way. Nothing is written if nothing has changed: most events of a host
+// concern sessions without a loop.
 func (u *updating) try() (again bool, err error) {
 	u.j.onFile = onFile{}
 	f, err := u.j.writing()
@@ -170,6 +178,10 @@ func (u *updating) tell(f file.Handle) (*telling, error) {
 }
 
 // record writes what has become of a session.
+//
+// Before it is written the lines are read back, as the next process will read them, and
+// compared with what was wanted. A state that JSON cannot hold is thus an error here
+// and not a surprise there.
 func (u *updating) record(f file.Handle, t *telling, asked ralph.State, to ralph.HookState) error {
 	lines, want, durable := u.lines(t, asked, to)
 	var text []byte
@@ -202,8 +214,10 @@ func (u *updating) record(f file.Handle, t *telling, asked ralph.State, to ralph
 	return u.j.put(f, text, durable)
 }
 
-// hookWhole is how many bytes there may be in a journal after a whole state of a session,
-// before it is written again: it is looked for from the end.
+// hookWhole is how many bytes there may be in a journal after a whole state of a
+// session, before it is written again: it is looked for from the end. Without that a
+// session of weeks would be read from its beginning at each event; with a whole state
+// on every line the journal would be as large as all states together.
 const hookWhole = 64 << 10
 
 // lines are those that tell what has become of a session, and the state that is to be read
@@ -242,7 +256,8 @@ func (u *updating) lines(t *telling, asked ralph.State, to ralph.HookState) (lin
 	return lines, want, durable
 }
 
-// hookKinds are the events that tell what has become of a session.
+// hookKinds are the events that tell what has become of a session. They are those that
+// a loop of ralph.Local would have, so that everything that reads journals reads these.
 func hookKinds(starts, ended, stops bool) (kinds []ralph.EventKind) {
 	switch {
 	case starts:
@@ -285,7 +300,9 @@ func (d *Dir) All(ctx context.Context) iter.Seq2[ralph.HookState, error] {
 	}
 }
 
-// sessionAt is where a session stands whose journal a file is; zero = it is none.
+// sessionAt is where a session stands whose journal a file is; zero = it is none. Most
+// files in a folder are of other kinds, so the first line is looked at before the rest
+// is read.
 func (d *Dir) sessionAt(path string) (x ralph.HookState, err error) {
 	f, err := d.on().Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -316,10 +333,11 @@ func (d *Dir) sessionAt(path string) (x ralph.HookState, err error) {
 	return t.session(), nil
 }
 
-// Hold holds a loop, or a session, for a process that stays with it and does not drive it by a
-// [Journal]: who looks is told of it as its Holder, nobody else can hold it, and it cannot
-// be removed. What says for others what the process does. [Dir.Update] works for all,
-// whoever holds the session.
+// Hold holds a loop, or a session, for a process that stays with it without driving it
+// by a [Journal], as one that listens to a client's hooks does. It is the Holder that
+// others are told of; nobody else can hold the loop, and it cannot be removed. what
+// tells others what the process does. [Dir.Update] works for all processes, whoever
+// holds the session.
 //
 // The error is a [*HeldError] if another process has it, also if it is this one; it wraps
 // [errors.ErrUnsupported] where the file system has no locks.

@@ -11,7 +11,8 @@ import (
 	"github.com/ralph-loop/ralph/internal/file"
 )
 
-// hooked is what a session's journal tells beside its loop.
+// hooked is what a session's journal tells beside its loop: who deals with an event,
+// and what its host has told. It changes far more often than the loop.
 type hooked struct {
 	rest  ralph.HookState // but Session and State
 	first ralph.Task      // that of the loop's start
@@ -19,7 +20,8 @@ type hooked struct {
 	firm  int64           // that of the last line that was synced
 }
 
-// take takes note of a line.
+// take takes note of a line. A line without a state is of an event that changes nothing
+// of the loop, and was not synced.
 func (h *hooked) take(l foundLine, line journalLine) {
 	if line.Hook == nil || line.Event.State != nil {
 		h.firm = l.end
@@ -38,7 +40,8 @@ func (h *hooked) take(l foundLine, line journalLine) {
 	}
 }
 
-// session is where a session stands; zero = it is none's journal.
+// session is where a session stands; zero = it is none's journal. It is the state of
+// the loop, which the events give, put together with the rest, which the last line has.
 func (t *telling) session() ralph.HookState {
 	if t.end == 0 {
 		return ralph.HookState{}
@@ -50,6 +53,9 @@ func (t *telling) session() ralph.HookState {
 
 // late is what a session's journal tells by its first line, which was read, and by those from
 // the last one on that holds a whole state.
+//
+// The result is the same as of reading all lines, since a whole state stands for
+// everything before it; only it does not take longer the older a session is.
 func (t *telling) late(f file.Handle, first foundLine) (*telling, error) {
 	info, err := f.Stat()
 	if err != nil {
@@ -72,8 +78,9 @@ func (t *telling) late(f file.Handle, first foundLine) (*telling, error) {
 	return &late, nil
 }
 
-// lastWhole returns where the last line begins that holds a whole state of a session, of
-// those between two places; the first of them if there is none.
+// lastWhole returns where the last line begins that holds a whole state of a session,
+// of those between two places; the first of them if there is none. It reads pieces of
+// growing size from the end: usually the first is enough.
 func lastWhole(f io.ReaderAt, from, to int64) (int64, error) {
 	for n := int64(16 << 10); ; n *= 4 {
 		start := max(to-n, from)
@@ -103,7 +110,8 @@ func holdsWhole(line []byte) bool {
 	return bytes.Contains(line, []byte(`"hook":{`)) && bytes.Contains(line, []byte(`"state":{"v":`))
 }
 
-// misplaced is the error of a journal that has another name than it should.
+// misplaced is the error of a journal that has another name than it should. Somebody
+// has renamed or copied a file; to go on with it would run one loop twice.
 func misplaced(path, loop string) error {
 	return &CorruptError{Path: path, Line: 1, Err: fmt.Errorf("it is the journal of loop %q, under another name", loop)}
 }

@@ -38,7 +38,8 @@ type journalLine struct {
 	Event ralph.Event      `json:"event"`
 }
 
-// about is what a journal tells of itself.
+// about is what a journal tells of itself. It stands on the first line, so that a file
+// which was renamed, or copied from elsewhere, is known for what it is.
 type about struct {
 	V      int    `json:"v"`
 	Kind   Kind   `json:"kind"`
@@ -48,6 +49,10 @@ type about struct {
 
 // A journal is what a Dir knows of a loop's journal. Its file may be written to by
 // other processes: what they ask for stands in it after end.
+//
+// Reader and writer are one type because they must agree on where the file ends: what
+// lies between that place and the file's size was written by others, and is read before
+// a line is added.
 type journal struct {
 	d          *Dir
 	loop, path string
@@ -82,12 +87,17 @@ type onFile struct {
 	answered *ralph.Event // an attempt that is to be verified
 }
 
+// Error is the reason for which another process has cancelled the loop, in its words.
 func (e cancelledError) Error() string { return e.reason }
 func (e cancelledError) Unwrap() error { return ralph.ErrCancelled }
 
 func (j *journal) name() string { return fmt.Sprintf("loop %q", j.loop) }
 
 // take locks the loop for this process.
+//
+// A loop with a parent needs no lock of its own, since whoever runs the parent holds
+// that. A file system without locks is no reason not to work at all: that nobody else
+// is kept out is told, in Journal.Unlocked.
 func (j *journal) take(what string) error {
 	if j.lock != nil || j.d.Parent != "" {
 		return nil
@@ -104,13 +114,15 @@ func (j *journal) take(what string) error {
 	return err
 }
 
+// release lets go of the loop. The file is closed before the lock, so that the next
+// holder does not meet a handle of this one.
 func (j *journal) release() error {
 	err := errors.Join(j.shut(), j.lock.Close())
 	j.lock, j.open, j.goesOn, j.fresh = nil, false, false, false
 	return err
 }
 
-// shut closes the file.
+// shut closes the file. The next line opens it again.
 func (j *journal) shut() error {
 	f := j.file
 	if j.file = nil; f == nil {
@@ -121,6 +133,11 @@ func (j *journal) shut() error {
 
 // writing opens the file for a line, locked. What is unfinished at its end is put
 // aside, and what others have written is noted.
+//
+// The lock is on the file and is held for one line only; it is not the lock that says
+// who runs the loop. So other processes can ask for something at any time, and two
+// lines never mix. A journal that was moved away while the lock was waited for is
+// opened anew, since what is written to the old file nobody reads.
 func (j *journal) writing() (file.Handle, error) {
 	f := j.file
 	j.file = nil
@@ -174,6 +191,10 @@ func (j *journal) catchUp(f file.Handle) error {
 }
 
 // read notes the lines between what is known and size.
+//
+// A file that has become shorter than what this process has written was tampered with
+// or restored from elsewhere. To go on would mix two histories, so the loop ends with
+// an error.
 func (j *journal) read(f io.ReaderAt, size int64) error {
 	if size < j.own {
 		return fmt.Errorf("%s was cut or removed while the loop ran", j.path)
@@ -193,6 +214,10 @@ func (j *journal) read(f io.ReaderAt, size int64) error {
 }
 
 // putAside takes out what a crash has left of a line, and keeps its bytes.
+//
+// The order is that of a move between files: first the copy, durably with its name,
+// then the cut. A loss of power in between leaves the bytes in both places, and never
+// in none.
 func (j *journal) putAside(f file.Handle, size int64) error {
 	torn := make([]byte, size-j.end)
 	if _, err := io.ReadFull(io.NewSectionReader(f, j.end, size-j.end), torn); err != nil {
@@ -218,6 +243,9 @@ func (j *journal) putAside(f file.Handle, size int64) error {
 }
 
 // append records an event.
+//
+// That another process has cancelled the loop is told once, by an error that says the
+// event is recorded all the same. An event that is itself the cancel needs no telling.
 func (j *journal) append(ctx context.Context, ev ralph.Event) error {
 	ev = j.d.redacted(plainEvent(ev))
 	if ev.Kind == ralph.EventLoopStarted {
@@ -242,6 +270,8 @@ func (j *journal) append(ctx context.Context, ev ralph.Event) error {
 	return nil
 }
 
+// failed says which loop an error is about, unless the error is one of this package and
+// says so already.
 func (j *journal) failed(err error) error {
 	if of := own(err); of == err {
 		return err
@@ -249,7 +279,8 @@ func (j *journal) failed(err error) error {
 	return fmt.Errorf("progress: %s: %w", j.name(), err)
 }
 
-// own is an error of this package, which begins with its name.
+// own is an error of this package, which begins with its name. The prefix stands once,
+// however many layers an error has come through.
 func own(err error) error {
 	if strings.HasPrefix(err.Error(), "progress: ") {
 		return err
@@ -259,6 +290,11 @@ func own(err error) error {
 
 // start makes sure that nobody else runs the loop, and that a new loop has a journal
 // of its own.
+//
+// A loop that begins anew puts the journal of the one before it out of the way, unless
+// that one can go on: two loops of one name in one journal could not be told apart.
+// Loops of a parent are an exception, for the parent's own record says which of them
+// begin again.
 func (j *journal) start(ev ralph.Event) error {
 	if err := j.take("running"); err != nil {
 		return err
@@ -285,12 +321,18 @@ func (j *journal) start(ev ralph.Event) error {
 	return j.archive()
 }
 
+// isCorrupt reports whether an error is that of a journal that cannot be read. Whoever
+// only appends need not care; whoever opens it is told.
 func isCorrupt(err error) bool {
 	_, is := errors.AsType[*CorruptError](err)
 	return is
 }
 
 // archive keeps the journal as that of the last loop of its name.
+//
+// The raw output moves first: a crash in between leaves the journal where it is, with
+// its raw output under the last one's name, which costs a look at old output and no
+// loop.
 func (j *journal) archive() error {
 	disk, base := j.d.on(), strings.TrimSuffix(j.path, ".jsonl")
 	err := j.shut()
@@ -313,6 +355,10 @@ func (j *journal) archive() error {
 }
 
 // write writes a line. Nothing of one that could not be written whole is left.
+//
+// Each line that takes over requests says up to which place in the file it does. So a
+// reader needs no second record of what was dealt with, and a crash between a request
+// and its effect loses neither: what lies behind that place is still to be done.
 func (j *journal) write(ev ralph.Event) error {
 	known, ready := j.end, j.ready
 	f, err := j.writing()
@@ -362,7 +408,8 @@ func (j *journal) write(ev ralph.Event) error {
 	return j.fixName()
 }
 
-// fixName makes the file's name durable: who made the file may have died before that.
+// fixName makes the file's name durable: who made the file may have died before that. A
+// file that is synced and whose name is not is lost with the power.
 func (j *journal) fixName() error {
 	if j.named {
 		return nil
@@ -372,7 +419,9 @@ func (j *journal) fixName() error {
 	return err
 }
 
-// put adds bytes to the file, durably if that is wanted, or nothing.
+// put adds bytes to the file, durably if that is wanted, or nothing. A line that is
+// there in part, or is there though Append has said that it is not, would be believed
+// by the next reader.
 func (j *journal) put(f file.Handle, text []byte, durable bool) error {
 	_, err := f.Write(text)
 	end := j.end

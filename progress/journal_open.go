@@ -15,22 +15,26 @@ import (
 	"github.com/ralph-loop/ralph"
 )
 
-// A Journal is a loop that this process holds: nobody else can run it until Close,
-// or until the process ends, however that happens. [Journal.Run] runs it by a
-// [ralph.Local]; a driver of its own uses Ask, Wake and Record in turns. It is made by
-// [Dir.Create] and [Dir.Open], and its methods must not be called concurrently.
+// A Journal is a loop that this process holds: nobody else can run it until Close, or
+// until the process ends, however that happens. [Journal.Run] runs it by a
+// [ralph.Local]; a driver of your own uses [Journal.Ask], [Journal.Wake] and
+// [Journal.Record] in turns. It is made by [Dir.Create] and [Dir.Open], and its methods
+// must not be called concurrently.
 type Journal struct {
 	// State is where the loop stands; give it to a driver to go on. If it is
 	// Running, the process that ran the attempt has died.
 	State ralph.State
-	// Meta is what the loop was last started with.
+	// Meta is what the loop was last started with: see [ralph.Local.Meta]. Nil =
+	// nothing.
 	Meta map[string]string
-	// Pending is what has been answered in the attempt that is Running: its answer is
-	// still to be verified, and no agent need be run for it. nil = the attempt has no
-	// answer.
+	// Pending is the event with the answer that was given in the attempt that is
+	// Running: it is still to be verified, and the agent need not be run again for it.
+	// Nil = the agent had not answered.
 	Pending *ralph.Event
-	Kind    Kind
-	Parent  string
+	// Kind is what the journal is of, and Parent the name of the session or pipeline that
+	// it belongs to; "" = none.
+	Kind   Kind
+	Parent string
 	// Unlocked says why nobody is kept from running the loop as well: the file
 	// system has no locks. nil = it is locked.
 	Unlocked error
@@ -39,11 +43,12 @@ type Journal struct {
 	j *journal
 }
 
-// Create holds a new loop, which has not run yet; its journal begins with what its
-// driver records first, and until then nothing is on record of it: who promises a loop
-// before it runs calls [Journal.Begin]. One without a name gets one, see State. The
-// error wraps [fs.ErrExist] if a loop of this name is not finished: open it, or have it
-// set aside; it is a [*HeldError] if another process holds it.
+// Create holds a new loop, which has not run yet. Nothing is on record of it until its
+// driver records the first event; to put it on record before that, call
+// [Journal.Begin]. A loop without a name gets one, which is in the Journal's State:
+// "loop-" and ten random letters and digits. The error wraps [fs.ErrExist] if a loop of
+// this name is not finished: open it, or have it set aside; it is a [*HeldError] if
+// another process holds it.
 func (d *Dir) Create(s ralph.State, kind Kind) (*Journal, error) {
 	if s.Loop == "" {
 		s.Loop = "loop-" + strings.ToLower(rand.Text()[:10])
@@ -59,7 +64,9 @@ func (d *Dir) Create(s ralph.State, kind Kind) (*Journal, error) {
 	return &Journal{State: s, Kind: kind, Parent: d.Parent, Unlocked: j.unlocked, d: d, j: j}, nil
 }
 
-// finished refuses to begin a loop anew that can go on.
+// finished refuses to begin a loop anew that can go on. To begin it anew would throw
+// away what was paid for, and is usually a mistake in a name. A loop on record that has
+// not begun its first attempt is no loss.
 func (d *Dir) finished(loop string) error {
 	t, err := d.tell(loop)
 	switch {
@@ -71,11 +78,11 @@ func (d *Dir) finished(loop string) error {
 	return err
 }
 
-// Open holds a loop that is on record, and returns where it stands: to be run again,
-// also if it is done, as long as nobody else holds it. What other processes have asked
-// for is in the state. The error wraps [fs.ErrNotExist] if nothing is on record of it,
-// is a [*HeldError] if it is held, by another process or this one, and a
-// [*CorruptError] if its journal cannot be read.
+// Open holds a loop that is on record, and returns where it stands, to be run again. It
+// also opens a loop that is done, for limits may have been raised since. What other
+// processes have asked for is in the state already. The error wraps [fs.ErrNotExist] if
+// nothing is on record of it, is a [*HeldError] if it is held, by another process or
+// this one, and a [*CorruptError] if its journal cannot be read.
 func (d *Dir) Open(loop string) (*Journal, error) {
 	if _, err := os.Lstat(d.File(loop)); err != nil {
 		return nil, fmt.Errorf("progress: loop %q: %w", loop, notThere(err))
@@ -107,7 +114,8 @@ func (d *Dir) Open(loop string) (*Journal, error) {
 	}, nil
 }
 
-// hold locks a loop for a Journal.
+// hold locks a loop for a Journal. What was known of the journal is forgotten before:
+// while this process did not hold the loop, another one may have run it to its end.
 func (d *Dir) hold(loop string) (*journal, error) {
 	d.forgetUnheld(loop)
 	j := d.journal(loop)
@@ -123,7 +131,8 @@ func (d *Dir) hold(loop string) (*journal, error) {
 	return j, nil
 }
 
-// forgetUnheld forgets what is known of a journal that is opened anew.
+// forgetUnheld forgets what is known of a journal that is opened anew. One whose lock
+// is taken at this moment is in use, so it is left alone.
 func (d *Dir) forgetUnheld(loop string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -136,8 +145,9 @@ func (d *Dir) forgetUnheld(loop string) {
 	}
 }
 
-// repair puts aside what a crash has torn, and makes durable what is left: who wrote
-// it may have died before that.
+// repair puts aside what a crash has torn, and makes durable what is left: who wrote it
+// may have died before that. A driver decides by what it reads, so that must not vanish
+// with the power afterwards.
 func (j *journal) repair() error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -157,6 +167,8 @@ func (j *journal) repair() error {
 	return nil
 }
 
+// letGo is the end of a Journal. The raw output is closed too, for the attempt that it
+// is of may not have come to its end.
 func (j *journal) letGo() error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -165,13 +177,18 @@ func (j *journal) letGo() error {
 	return err
 }
 
-// Close lets go of the loop.
+// Close lets go of the loop, so that others can run it. What is on record stays. It may
+// be called again.
 func (j *Journal) Close() error { return j.j.letGo() }
 
 // Run runs the loop by a driver, from State on, and sets State to what came of it. It
 // is l.Run with the journal as the first of its logs, and with its Control, Pending
 // and Output, beside those that l has; without Meta of its own l gets that of the
 // journal.
+//
+// It blocks as [ralph.Local.Run] does, and returns its errors; l itself is not changed.
+// The journal comes first among the logs, so that no other log tells of what is not on
+// record.
 func (j *Journal) Run(ctx context.Context, l *ralph.Local) (ralph.State, error) {
 	if j.State.Done() {
 		if err := j.stop(ctx); err != nil {
@@ -210,7 +227,8 @@ func (j *Journal) Run(ctx context.Context, l *ralph.Local) (ralph.State, error) 
 }
 
 // stop records the end of a loop that its caller has stopped before it ran, as by
-// limits that are reached already.
+// limits that are reached already. Without that the record would say that the loop goes
+// on, and everybody who looks would wait for it.
 func (j *Journal) stop(ctx context.Context) error {
 	on, err := j.d.Look(j.State.Loop)
 	if err != nil || on.State.Done() {
@@ -249,6 +267,9 @@ func (j *Journal) Append(ctx context.Context, ev ralph.Event) error {
 // apart. The event's version, loop, task and agent are filled in. An event that could
 // not be recorded is not applied, and the error says why. If another process has
 // cancelled the loop meanwhile, that is no error: the state is done.
+//
+// It blocks until the event is durable. Between two calls nothing happens to the loop
+// but what others ask for, which [Journal.Ask] takes over.
 func (j *Journal) Record(ctx context.Context, ev ralph.Event) (ralph.State, error) {
 	s := j.State
 	ev.V, ev.Loop, ev.Task, ev.Agent = ralph.Version, s.Loop, s.Task.ID, s.Task.Agent
@@ -260,7 +281,10 @@ func (j *Journal) Record(ctx context.Context, ev ralph.Event) (ralph.State, erro
 }
 
 // Wake returns a channel that has something to receive when another process has asked
-// for something, within a second: for [ralph.Sleep]. It serves until ctx is done.
+// for something, within a second: for [ralph.Sleep]. It serves until ctx is done. It
+// looks at the size of a file twice a second. Notifications of the file system were not
+// taken: they do not work on all of them, and half a second is soon enough for a
+// person.
 func (j *Journal) Wake(ctx context.Context) <-chan struct{} {
 	wake := make(chan struct{}, 1)
 	go func() {
@@ -280,7 +304,8 @@ func (j *Journal) Wake(ctx context.Context) <-chan struct{} {
 	return wake
 }
 
-// lookEvery is how often a driver looks for what other processes ask for.
+// lookEvery is how often a driver looks for what other processes ask for. The look
+// costs a call of the system and no read.
 const lookEvery = 500 * time.Millisecond
 
 // Watch returns a context that is done, within a second and with a cause that wraps
@@ -304,7 +329,8 @@ func (j *Journal) Watch(ctx context.Context) (watched context.Context, stop cont
 }
 
 // cancelled says why another process has cancelled the loop, or its parent; nil = none
-// has. What cannot be read is found out by who writes next.
+// has. What cannot be read is found out by who writes next. It is asked from another
+// goroutine while an attempt runs, so an error must not end anything.
 func (j *journal) cancelled() error {
 	all := []*journal{j}
 	if j.d.Parent != "" {
@@ -327,8 +353,9 @@ func (j *journal) cancelledBy() error {
 	return j.reason()
 }
 
-// changed reports whether there is something to read, or to find wrong, or was read with
-// a line of this process and is not handed out yet.
+// changed reports whether there is something to read, or to find wrong, or was read
+// with a line of this process and is not handed out yet. A file that has gone counts:
+// whoever reads next says what is wrong.
 func (j *journal) changed() bool {
 	info, err := os.Stat(j.path)
 	j.mu.Lock()
@@ -336,9 +363,10 @@ func (j *journal) changed() bool {
 	return j.own > 0 && (err != nil || info.Size() != j.end || len(j.asked) > 0)
 }
 
-// Ask takes over what other processes have asked for, for a driver of its own: it
-// records that, applies it to State, and returns State. It does not wait; [Journal.Wake]
-// tells when it is worth asking.
+// Ask takes over what other processes have asked for: it records that, applies it to
+// State, and returns State. It is for a driver of your own, between two attempts; it
+// does not wait, and [Journal.Wake] tells when it is worth asking. With an error State
+// is what could be recorded.
 func (j *Journal) Ask(ctx context.Context) (ralph.State, error) {
 	to, err := j.d.Control(ctx, j.State)
 	if err != nil {

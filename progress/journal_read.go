@@ -19,6 +19,9 @@ import (
 // A CorruptError says where a journal cannot be read. It stays as it is: nothing is
 // made of what is left of it, for a loop that goes on from a hole goes wrong.
 // [Dir.SetAside] moves it away.
+//
+// A torn last line is no corruption: a crash leaves one, and it is put aside. This is
+// about a line in the middle, or a file of something else.
 type CorruptError struct {
 	Path   string
 	Line   int64 // from 1
@@ -49,11 +52,15 @@ func (l foundLine) newer(v int) error {
 	return l.corrupt(fmt.Errorf("it was written by a newer version (%d; this program knows %d)", v, ralph.Version))
 }
 
-// is reports whether a line is of a kind, without decoding it.
+// is reports whether a line is of a kind, without decoding it. Answers can be megabytes
+// long, and most readers do not need them: that the kind stands first on the line makes
+// it cheap to pass over them.
 func (l foundLine) is(kind ralph.EventKind) bool {
 	return bytes.HasPrefix(l.text, []byte(`{"kind":"`+string(kind)+`"`))
 }
 
+// decode decodes the line. The kind stands there twice, and must be the same: the first
+// one is what decides whether a line is decoded at all.
 func (l foundLine) decode() (journalLine, error) {
 	var line journalLine
 	if err := json.Unmarshal(l.text, &line); err != nil {
@@ -68,6 +75,7 @@ func (l foundLine) decode() (journalLine, error) {
 	return line, nil
 }
 
+// event is the event of the line, for those to whom the rest says nothing.
 func (l foundLine) event() (ralph.Event, error) {
 	line, err := l.decode()
 	return line.Event, err
@@ -75,6 +83,10 @@ func (l foundLine) event() (ralph.Event, error) {
 
 // journalLines yields the whole lines of a journal, or of the part of it that begins
 // at offset, after so many lines. What follows the last one is left out.
+//
+// What follows the last line feed is not yielded. It may be a line that another process
+// is writing right now, or one that a crash has torn; in either case it has not
+// happened.
 func journalLines(r io.Reader, path string, lines, offset int64) iter.Seq2[foundLine, error] {
 	return func(yield func(foundLine, error) bool) {
 		in := bufio.NewReaderSize(r, 8<<10)
@@ -100,7 +112,8 @@ func journalLines(r io.Reader, path string, lines, offset int64) iter.Seq2[found
 }
 
 // wholeLine returns the next line with its end, or the first bytes of one that is too
-// long, whether it ends or not.
+// long, whether it ends or not. The bound keeps a file without line feeds, which may be
+// anything, out of memory.
 func wholeLine(in *bufio.Reader) (text []byte, err error) {
 	for {
 		var more []byte
@@ -114,7 +127,8 @@ func wholeLine(in *bufio.Reader) (text []byte, err error) {
 	}
 }
 
-// lastLine returns where the last whole line of a file ends.
+// lastLine returns where the last whole line of a file ends. It reads from the end, so
+// that a journal of months costs no more than one of minutes.
 func lastLine(f io.ReaderAt, size int64) (int64, error) {
 	buf := make([]byte, 4<<10)
 	for end := size; end > 0; {
@@ -150,6 +164,9 @@ type telling struct {
 
 // tell reads a loop's journal. The error wraps [fs.ErrNotExist] if there is none, or
 // none that has begun, and is a [*CorruptError] if it cannot be read.
+//
+// The first line must name the loop whose file this is: a journal that was copied over
+// another one's would otherwise be gone on with.
 func (d *Dir) tell(loop string) (*telling, error) {
 	f, err := d.on().Open(d.File(loop))
 	if err != nil {
@@ -167,7 +184,8 @@ func (d *Dir) tell(loop string) (*telling, error) {
 }
 
 // tellFrom reads a journal. Answers, which may be long, are looked at only if that is
-// wanted, or if one is the last word.
+// wanted, or if one is the last word. To list a hundred loops must not cost the
+// decoding of a thousand answers.
 func tellFrom(f file.Handle, path string, whole bool) (*telling, error) {
 	t, err := tellLines(f, path, whole)
 	if err == nil {
@@ -201,6 +219,10 @@ func tellLines(f file.Handle, path string, whole bool) (*telling, error) {
 }
 
 // finish takes into account what is still open when the last line is read.
+//
+// A verdict that passed without the loop's end behind it is not believed: the process
+// died between the two, or somebody has added the line. It is given again, by the
+// answer that is on record.
 func (t *telling) finish() error {
 	if t.held.text != nil && t.fold.s.Running {
 		ev, err := t.held.event()
@@ -242,7 +264,9 @@ func (t *telling) read(l foundLine, whole bool) error {
 	return err
 }
 
-// hold decides what becomes of an answer after an event of a kind.
+// hold decides what becomes of an answer after an event of a kind. An answer is of use
+// in two cases: nothing follows it, so that it is still to be verified; or what follows
+// is a verdict that is not proven.
 func (t *telling) hold(kind ralph.EventKind) error {
 	switch kind {
 	case ralph.EventIterationStarted:
@@ -265,6 +289,9 @@ func (t *telling) hold(kind ralph.EventKind) error {
 }
 
 // line takes note of a line that is not an answer.
+//
+// Requests change nothing here yet: whether the loop's driver has taken them over is
+// known only when all lines are read.
 func (t *telling) line(l foundLine, line journalLine) error {
 	ev := line.Event
 	if err := t.belongs(l, line); err != nil {
@@ -304,7 +331,8 @@ func (t *telling) line(l foundLine, line journalLine) error {
 	return nil
 }
 
-// belongs refuses a line that cannot be in this journal, at its place.
+// belongs refuses a line that cannot be in this journal, at its place. Each loop has a
+// journal to itself, so a line of another one was put there by somebody.
 func (t *telling) belongs(l foundLine, line journalLine) error {
 	switch {
 	case l.number > 1:
@@ -323,7 +351,8 @@ func (t *telling) belongs(l foundLine, line journalLine) error {
 	return nil
 }
 
-// takes notes which requests have been taken over with a line.
+// takes notes which requests have been taken over with a line. Only the furthest place
+// counts: lines can be told twice.
 func (t *telling) takes(line journalLine) {
 	take := func(kind ralph.EventKind, upTo int64) { t.taken[kind] = max(t.taken[kind], upTo) }
 	if line.Kind != ralph.EventLoopStarted && line.Hook == nil {
@@ -338,6 +367,9 @@ func (t *telling) takes(line journalLine) {
 
 // askedFor applies what was asked for and not taken over. Advice to a loop that is
 // over waits until it goes on.
+//
+// Everything else holds for a loop that is over, too: limits may let it go on. Advice
+// is for a prompt, and there is none to come.
 func (t *telling) askedFor() {
 	var left, advice []request
 	for _, r := range t.asked {
