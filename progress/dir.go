@@ -117,8 +117,8 @@ func fileName(text string) string {
 	return legible[:min(len(legible), 60)] + "-" + hex.EncodeToString(sum[:6])
 }
 
-// Make makes the folder, if it is not there, as Append does: for those who want to
-// know before a loop starts whether that can be done.
+// Make makes the folder, if it is not there. Append does so by itself; call Make to
+// find out before a loop starts whether it can be done.
 //
 // All folders above that it makes are synced into theirs: a journal that is durable in
 // a folder whose own name is not would be gone after a loss of power.
@@ -218,14 +218,15 @@ func (d *Dir) forget(loop string) {
 }
 
 // Append implements [ralph.ProgressLog]. The start of a loop that has not run yet
-// begins a journal; that of an earlier loop of its name is kept as the last one, in
-// File with .last before its end, and what was the last one is removed. A loop that
-// starts is held by this process until it stops, or the Dir is closed; one with a Parent
-// is held by who holds that. An event without a time gets one.
+// begins a new journal. The journal of an earlier loop of that name is kept, with .last
+// before the end of its file's name, and replaces the one that was kept before. A loop
+// that starts is held by this process until it stops or the Dir is closed; a loop with
+// a Parent is held by whoever holds the parent. An event without a time gets one.
 //
 // An error that wraps [ralph.ErrCancelled] says that the event is recorded, and that
-// another process has cancelled the loop before. The error is a [*HeldError] if another
-// process holds the loop. After any other the event counts as not recorded.
+// another process has cancelled the loop before it. The error is a [*HeldError] if
+// another process holds the loop. After every error but the first the event counts as
+// not recorded.
 //
 // The journal of the loop before is kept because a new loop of the same name is often
 // begun by mistake, or to compare; only one is kept, so that the folder does not grow
@@ -317,129 +318,4 @@ func (d *Dir) redacted(ev ralph.Event) ralph.Event {
 	r := d.redactor
 	d.mu.Unlock()
 	return r.event(ev)
-}
-
-// SetAside moves a loop's journal away, whatever is in it, and returns its path there.
-// It is for one that is corrupt, and for starting over what was not finished: after it
-// there is no such loop. What its dead process has left running is ended first, and
-// named, see [ralph.EndLeft]. The error is a [*HeldError] if a process holds the loop, and
-// wraps [fs.ErrNotExist] if there is none.
-func (d *Dir) SetAside(loop string) (to string, ended []string, err error) {
-	ended, err = d.withLock(loop, func() error {
-		from := d.File(loop)
-		for n := 1; ; n++ {
-			to = strings.TrimSuffix(from, ".jsonl") + fmt.Sprintf(".aside-%d.jsonl", n)
-			if _, err := os.Lstat(to); errors.Is(err, fs.ErrNotExist) {
-				break
-			}
-		}
-		err := d.on().Rename(from, to)
-		if err == nil {
-			err = d.moveRaw(d.file(loop, ".raw"), strings.TrimSuffix(to, ".jsonl")+".raw")
-		}
-		if err == nil {
-			err = d.sync(d.Path)
-		}
-		return err
-	})
-	if err != nil {
-		to = ""
-	}
-	return to, ended, err
-}
-
-// moveRaw moves the raw output of a loop with its journal. There may be none: an agent
-// that never ran has printed nothing.
-func (d *Dir) moveRaw(from, to string) error {
-	if err := d.on().Rename(from, to); !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return nil
-}
-
-// Remove removes what there is of a loop that is not being run: its journal, the last
-// one before it, and the raw output; what was set aside, or torn, stays. What its dead
-// process has left running is ended first, and named. The error is a
-// [*HeldError] if a process holds the loop, and wraps [fs.ErrNotExist] if there is none.
-func (d *Dir) Remove(loop string) (ended []string, err error) {
-	return d.withLock(loop, func() error {
-		err := d.on().Remove(d.File(loop))
-		for _, end := range []string{".raw", ".last.jsonl", ".last.raw"} {
-			if err == nil {
-				err = d.on().RemoveAll(d.file(loop, end))
-			}
-		}
-		if err == nil {
-			err = d.sync(d.Path)
-		}
-		return err
-	})
-}
-
-// withLock does something to a journal that no process holds.
-//
-// It takes the same lock as a run does, so a loop cannot be removed under a process
-// that has just begun to run it. Whoever holds the parent holds the loop, too, although
-// its own lock is free.
-func (d *Dir) withLock(loop string, do func() error) (ended []string, err error) {
-	if _, err := os.Lstat(d.File(loop)); err != nil {
-		return nil, fmt.Errorf("progress: loop %q: %w", loop, notThere(err))
-	}
-	j := d.journal(loop)
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	if j.lock != nil {
-		return nil, &HeldError{What: j.name(), Holder: us()}
-	}
-	if e, err := d.Look(loop); err == nil && e.Holder != nil {
-		return nil, &HeldError{What: j.name(), Holder: *e.Holder}
-	}
-	if err := j.take("to remove it"); err != nil && !errors.Is(err, errors.ErrUnsupported) {
-		return nil, err
-	}
-	defer d.forget(loop)
-	ended, err = d.endLeft(loop)
-	if err == nil {
-		err = do()
-	}
-	if err = errors.Join(err, j.release()); err != nil {
-		return ended, fmt.Errorf("progress: loop %q: %w", loop, err)
-	}
-	return ended, nil
-}
-
-// endLeft ends what dead processes have left running of a loop, and of its parts. What
-// cannot be read tells of nothing. Once the journal is gone nobody knows the marks any
-// more, so it is done before.
-func (d *Dir) endLeft(loop string) (all []string, err error) {
-	t, err := d.tell(loop)
-	if err != nil {
-		return nil, nil
-	}
-	marks := []string{t.fold.s.Mark}
-	if t.about.Kind == KindSession || t.about.Kind == KindPipeline {
-		for _, part := range d.Parts(context.Background(), Entry{Loop: loop, Started: t.started}) {
-			marks = append(marks, part.State.Mark)
-		}
-	}
-	for _, mark := range marks {
-		if mark == "" {
-			continue
-		}
-		ended, err := ralph.EndLeft(mark)
-		all = append(all, ended...)
-		if err != nil && !errors.Is(err, errors.ErrUnsupported) {
-			return all, err
-		}
-	}
-	return all, nil
-}
-
-// notThere replaces the error of a file that is not there. Its path, with a hash in it,
-// says nothing to people.
-func notThere(err error) error {
-	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("nothing is on record of it: %w", fs.ErrNotExist)
-	}
-	return err
 }

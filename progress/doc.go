@@ -27,6 +27,6 @@
 // tells what many loops have shown, and what the next one can learn of it.
 //
 // What agents and their programs print is not trusted: it is written so that no
-// terminal takes it for a command ([Printable]), in bounded sizes, and without secrets
-// where a [Redactor] stands before the log.
+// terminal takes it for a command ([Printable]), and without secrets where a [Redactor]
+// stands before the log, as it does in a [Dir].
 package progress

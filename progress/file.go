@@ -18,9 +18,10 @@ import (
 // .ralph that holds it. Lines of [JSONL] that concurrent loops or processes write stay
 // whole. What may stand at Path, and who may read it, says [OpenJSONL]. Folders that
 // are made are for their owner alone, 0700, and a .gitignore in them says that they are
-// no part of the project. A folder .ralph or logs that is there without one gets one,
-// too: if it holds files of others, it hides the log alone, or all session-*.log. One
-// that is there stays as it is; who wants the logs in the project leaves an empty one.
+// no part of the project. A folder .ralph or logs that has no .gitignore gets one, too;
+// if the folder holds files of others, that hides the log alone, or all session-*.log.
+// A .gitignore that is there stays as it is: to have the logs in the project, leave an
+// empty one.
 //
 // It is an [io.Writer], for [JSONL.W] above all. It has no state, so its methods may be
 // called concurrently.

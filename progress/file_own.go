@@ -11,7 +11,8 @@ import (
 	"github.com/ralph-loop/ralph/internal/file"
 )
 
-const maxOwn = 1 << 20 // bytes
+// maxOwn bounds what is read to compare, in bytes: a longer file is nobody's but its owner's.
+const maxOwn = 1 << 20
 
 // Own puts a file with this text into somebody else's folder, or, with put false, takes
 // it away again. The text itself shows whose the file is: one with another text is not

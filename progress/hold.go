@@ -53,7 +53,7 @@ func us() Holder {
 // it: another one, or another part of this one. It is no failure: try again later, or
 // ask the Holder.
 type HeldError struct {
-	What   string // loop "T001", workspace /src
+	What   string // what cannot be had, for people: loop "T001", workspace /src
 	Holder Holder
 }
 
@@ -164,7 +164,8 @@ func tryHold(path string) (*Hold, error) {
 
 // lives reports whether the holder is known and, as far as that can be told, not gone.
 // A process that was killed while it started another one keeps its locks until that is
-// another program.
+// another program. Of another machine's process nothing can be found out, so it is
+// taken to live.
 func (h Holder) lives() bool {
 	if host, _ := os.Hostname(); h.PID <= 0 || h.Host != host {
 		return h.PID > 0

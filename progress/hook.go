@@ -32,11 +32,11 @@ var _ ralph.Store = (*Dir)(nil)
 // does. What is kept is redacted. change may be called again if another process is
 // faster; the last call counts.
 //
-// What other processes ask for, see [Dir.Pause] and its like, is in the state that change is
-// given, and recorded as done by the next change. A loop that is over is none here, also if
-// another process has cancelled it; [Dir.Look] still tells of it, and the next loop of the
-// session begins another journal, as that of another loop does. A state that is removed
-// before its loop is over counts as cancelled.
+// The state that change is given holds what other processes have asked for by
+// [Dir.Pause] and its like; the next change records that as done. For a loop that is
+// over, also by another process's cancel, change is given the zero HookState;
+// [Dir.Look] still tells of that loop, and the session's next one begins another
+// journal. A state that is removed before its loop is over counts as cancelled.
 //
 // It works whoever holds the session, see [Dir.Hold]. The Dir must not be a Log of the same
 // [ralph.Hook]. The error is a [*CorruptError] if the journal cannot be read.
@@ -55,6 +55,8 @@ func (d *Dir) Update(ctx context.Context, session string, change func(ralph.Hook
 	turn.Lock()
 	defer turn.Unlock()
 	u := &updating{j: &journal{d: d, loop: session, path: d.File(session)}, change: change}
+	// A session without a loop is asked about at each of its events: no file must be
+	// made for it, and no lock taken.
 	if _, err := os.Lstat(u.j.path); errors.Is(err, fs.ErrNotExist) {
 		if to, err := u.ask(ralph.HookState{}); err != nil || to.IsZero() {
 			return err
@@ -112,6 +114,8 @@ func (u *updating) ask(from ralph.HookState) (ralph.HookState, error) {
 		ev := plainEvent(ralph.Event{State: &to.State, Iteration: to.Last})
 		to.State, to.Last = *ev.State, ev.Iteration
 		to.Asked, to.Until, to.Recovering = to.Asked.UTC(), to.Until.UTC(), to.Recovering.UTC()
+	// A state that is removed while its loop goes on was cancelled by whoever removed
+	// it: a journal cannot say "nothing".
 	case !from.IsZero():
 		to = from
 		to.State = to.State.Cancel("cleared")
@@ -149,6 +153,8 @@ func (u *updating) try() (again bool, err error) {
 	if err != nil || same(from, to) {
 		return false, err
 	}
+	// The journal is that of a loop which is over. It is put away first, and the update
+	// is tried again, on a file of its own.
 	if again = from.IsZero() && t.end > 0; !again {
 		err = u.record(f, t, now.session().State, to)
 	} else {
@@ -163,7 +169,8 @@ func (u *updating) try() (again bool, err error) {
 	return again, nil
 }
 
-// tell reads the journal as far as it tells of the session as it is.
+// tell reads the journal as far as it tells of the session as it is. A loop of another
+// kind under the session's name is refused, and not overwritten.
 func (u *updating) tell(f file.Handle) (*telling, error) {
 	t, err := tellLines(f, u.j.path, false)
 	switch {
@@ -189,6 +196,7 @@ func (u *updating) record(f file.Handle, t *telling, asked ralph.State, to ralph
 	is.taken = maps.Clone(t.taken)
 	for _, line := range lines {
 		one, err := jsonLine(line)
+		// A line that cannot be read back would end the session for good.
 		if err == nil && len(one) > maxJSONLine {
 			err = fmt.Errorf("its state has more than %d bytes", maxJSONLine)
 		}
@@ -224,6 +232,9 @@ const hookWhole = 64 << 10
 // of them: one line, and one more for the end of a loop if it has also another event. They
 // are to be durable if they tell of the loop. Asked is the loop with what others have asked
 // for: also who puts back what it was before takes that over.
+//
+// What is redacted is what will be read, so it is that which must equal the state that
+// was wanted.
 func (u *updating) lines(t *telling, asked ralph.State, to ralph.HookState) (lines []journalLine, want ralph.HookState, durable bool) {
 	before := t.session()
 	starts, ended := t.end == 0, !same(to.Last, before.Last)
@@ -243,6 +254,8 @@ func (u *updating) lines(t *telling, asked ralph.State, to ralph.HookState) (lin
 		line.Event.Kind = kind
 		if whole {
 			s := want.State
+			// The task is by far the largest part and does not change: only the first
+			// and the last line have it, which are read by themselves.
 			if kind != ralph.EventLoopStarted && kind != ralph.EventLoopStopped && same(s.Task, t.hook.first) && same(s.Task, before.State.Task) {
 				s.Task = ralph.Task{}
 			}
@@ -273,19 +286,22 @@ func hookKinds(starts, ended, stops bool) (kinds []ralph.EventKind) {
 	return kinds
 }
 
-// same reports whether two values are the same on record.
+// same reports whether two values are the same on record. What differs only in the zone
+// of a time, or in nil for an empty list, is the same there.
 func same[T any](a, b T) bool {
 	return reflect.DeepEqual(a, b) || bytes.Equal(asJSON(a), asJSON(b))
 }
 
-// asJSON is a value as it is recorded, nil if it cannot be.
+// asJSON is a value as it is recorded, nil if it cannot be. It is compared and copied,
+// and never written as it is.
 func asJSON(v any) []byte {
 	text, _ := json.Marshal(v) // what cannot be recorded is told by who records it
 	return text
 }
 
-// All implements [ralph.Store]: it yields the states of the sessions whose loops are not
-// over, and errors as [Dir.Loops] does.
+// All implements [ralph.Store]: it yields the states of the sessions whose loops are
+// not over, and errors as [Dir.Loops] does. They are read one after the other, as they
+// are at that moment.
 func (d *Dir) All(ctx context.Context) iter.Seq2[ralph.HookState, error] {
 	return func(yield func(ralph.HookState, error) bool) {
 		for path, err := range d.paths(ctx) {

@@ -65,6 +65,7 @@ func (t *telling) late(f file.Handle, first foundLine) (*telling, error) {
 	if err != nil {
 		return nil, err
 	}
+	// A copy, for if this fails the lines are read from the beginning after all.
 	late := *t
 	late.taken = maps.Clone(t.taken)
 	for l, err := range journalLines(io.NewSectionReader(f, at, info.Size()-at), first.path, first.number, at) {
@@ -104,8 +105,9 @@ func lastWhole(f io.ReaderAt, from, to int64) (int64, error) {
 	}
 }
 
-// holdsWhole reports whether a line holds a whole state of a session, without decoding it:
-// in a text these words cannot stand, for its quotes are escaped.
+// holdsWhole reports whether a line holds a whole state of a session, without decoding
+// it: in a text these words cannot stand, for its quotes are escaped. It is asked of
+// many lines to find one.
 func holdsWhole(line []byte) bool {
 	return bytes.Contains(line, []byte(`"hook":{`)) && bytes.Contains(line, []byte(`"state":{"v":`))
 }

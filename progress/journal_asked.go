@@ -107,6 +107,7 @@ func (j *journal) refresh() error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && j.own == 0:
 		return nil
+	// The usual case: nobody has written.
 	case err == nil && j.ready && info.Size() == j.end:
 		return nil
 	case err != nil:
@@ -135,6 +136,7 @@ func (j *journal) known(t *telling) {
 	j.ready, j.end, j.own, j.kind = true, t.end, t.end, t.about.Kind
 	j.asked, j.paused, j.again = t.asked, t.paused, t.again
 	j.answered = t.pending
+	// The state holds it; the driver is still to be told.
 	if t.fold.s.Stop == ralph.StopCancelled {
 		j.cancel = &ralph.Event{Text: t.fold.s.Detail}
 	}

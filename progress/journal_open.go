@@ -10,7 +10,6 @@ import (
 	"maps"
 	"os"
 	"strings"
-	"time"
 
 	"github.com/ralph-loop/ralph"
 )
@@ -195,6 +194,7 @@ func (j *Journal) Run(ctx context.Context, l *ralph.Local) (ralph.State, error) 
 			return j.State, err
 		}
 	}
+	// A copy: the caller may run other loops by l at the same time.
 	local := *l
 	local.Log = j.d
 	if l.Log != nil {
@@ -234,6 +234,8 @@ func (j *Journal) stop(ctx context.Context) error {
 	if err != nil || on.State.Done() {
 		return err
 	}
+	// What the caller has changed is recorded as the events that it would have been,
+	// and by nothing else.
 	changes := on.State.Changes(j.State)
 	j.State = on.State
 	for _, ev := range changes {
@@ -246,9 +248,9 @@ func (j *Journal) stop(ctx context.Context) error {
 	return err
 }
 
-// Append is the Dir's, for a driver that has the journal as its log, such as
-// [ralph.Local.Events]: it sets State too, which is not to be read until the driver has
-// ended. Control, Pending and Output for that driver are the Dir's.
+// Append is [Dir.Append] of the loop's Dir, for a driver that takes the journal as its
+// log, such as [ralph.Local.Events]. It also sets State, which must not be read until
+// the driver has ended. Give that driver the Dir's Control, Pending and Output.
 func (j *Journal) Append(ctx context.Context, ev ralph.Event) error {
 	err := j.d.Append(ctx, ev)
 	cancelled, isCancelled := errors.AsType[cancelledError](err)
@@ -262,10 +264,10 @@ func (j *Journal) Append(ctx context.Context, ev ralph.Event) error {
 	return err
 }
 
-// Record appends an event and applies it to State, for a driver of its own, in the
-// order that [ralph.Local] describes: what is recorded and what is decided cannot come
-// apart. The event's version, loop, task and agent are filled in. An event that could
-// not be recorded is not applied, and the error says why. If another process has
+// Record appends an event and applies it to State, for a driver of your own, in the
+// order that [ralph.Local] describes: so what is recorded and what is decided cannot
+// come apart. The event's version, loop, task and agent are filled in. An event that
+// could not be recorded is not applied, and the error says why. If another process has
 // cancelled the loop meanwhile, that is no error: the state is done.
 //
 // It blocks until the event is durable. Between two calls nothing happens to the loop
@@ -278,106 +280,6 @@ func (j *Journal) Record(ctx context.Context, ev ralph.Event) (ralph.State, erro
 		err = nil
 	}
 	return j.State, err
-}
-
-// Wake returns a channel that has something to receive when another process has asked
-// for something, within a second: for [ralph.Sleep]. It serves until ctx is done. It
-// looks at the size of a file twice a second. Notifications of the file system were not
-// taken: they do not work on all of them, and half a second is soon enough for a
-// person.
-func (j *Journal) Wake(ctx context.Context) <-chan struct{} {
-	wake := make(chan struct{}, 1)
-	go func() {
-		for ctx.Err() == nil {
-			if j.j.changed() {
-				select {
-				case wake <- struct{}{}:
-				default:
-				}
-			}
-			select {
-			case <-ctx.Done():
-			case <-time.After(lookEvery):
-			}
-		}
-	}()
-	return wake
-}
-
-// lookEvery is how often a driver looks for what other processes ask for. The look
-// costs a call of the system and no read.
-const lookEvery = 500 * time.Millisecond
-
-// Watch returns a context that is done, within a second and with a cause that wraps
-// [ralph.ErrCancelled], when another process cancels the loop: for the attempts and
-// verifications of a driver of its own, which then records their ends. Call stop when
-// it is no longer needed.
-func (j *Journal) Watch(ctx context.Context) (watched context.Context, stop context.CancelFunc) {
-	watched, cancel := context.WithCancelCause(ctx)
-	go func() {
-		for watched.Err() == nil {
-			if reason := j.j.cancelled(); reason != nil {
-				cancel(fmt.Errorf("%w: %w", ralph.ErrCancelled, reason))
-			}
-			select {
-			case <-watched.Done():
-			case <-time.After(lookEvery):
-			}
-		}
-	}()
-	return watched, func() { cancel(nil) }
-}
-
-// cancelled says why another process has cancelled the loop, or its parent; nil = none
-// has. What cannot be read is found out by who writes next. It is asked from another
-// goroutine while an attempt runs, so an error must not end anything.
-func (j *journal) cancelled() error {
-	all := []*journal{j}
-	if j.d.Parent != "" {
-		all = append(all, j.d.journal(j.d.Parent))
-	}
-	for _, one := range all {
-		if reason := one.cancelledBy(); reason != nil {
-			return reason
-		}
-	}
-	return nil
-}
-
-func (j *journal) cancelledBy() error {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	if j.refresh() != nil || j.cancel == nil {
-		return nil
-	}
-	return j.reason()
-}
-
-// changed reports whether there is something to read, or to find wrong, or was read
-// with a line of this process and is not handed out yet. A file that has gone counts:
-// whoever reads next says what is wrong.
-func (j *journal) changed() bool {
-	info, err := os.Stat(j.path)
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.own > 0 && (err != nil || info.Size() != j.end || len(j.asked) > 0)
-}
-
-// Ask takes over what other processes have asked for: it records that, applies it to
-// State, and returns State. It is for a driver of your own, between two attempts; it
-// does not wait, and [Journal.Wake] tells when it is worth asking. With an error State
-// is what could be recorded.
-func (j *Journal) Ask(ctx context.Context) (ralph.State, error) {
-	to, err := j.d.Control(ctx, j.State)
-	if err != nil {
-		return j.State, err
-	}
-	for _, ev := range j.State.Changes(to) {
-		if _, err := j.Record(ctx, ev); err != nil {
-			return j.State, err
-		}
-	}
-	return j.State, nil
 }
 
 // earlier reports whether an earlier loop of this name has left a journal. What stands

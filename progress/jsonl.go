@@ -72,8 +72,9 @@ type Record struct {
 	Line int64 `json:"-"` // in the file, from 1; gaps are lines that could not be read
 }
 
-// note is the line of an event that is not an attempt's end. It leaves out what
-// would look like an attempt to a program that reads only the first keys of a Record.
+// note is the line of an event that is not an attempt's end. It leaves out what would
+// look like an attempt to a program that reads only the first keys of a Record. A
+// script that counts lines with ralph_iteration would count a start as an attempt.
 type note struct {
 	TaskID    string          `json:"task_id"`
 	Stage     string          `json:"stage"`
@@ -178,7 +179,8 @@ func (l *JSONL) write(text []byte) error {
 	return err
 }
 
-// record is an event as a Record.
+// record is an event as a Record. It is for readers of a journal, whose lines are
+// events alone.
 func (l *JSONL) record(ev ralph.Event) Record {
 	at := l.position(ev)
 	if ev.Kind == ralph.EventIterationEnded {

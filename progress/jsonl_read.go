@@ -152,7 +152,8 @@ func (f *fold) apply(ev ralph.Event) {
 }
 
 // cancelled reports whether the loop is cancelled, unless an end that is still to come
-// says that its verdict has come before.
+// says that its verdict has come before. A cancel that comes between a verdict and its
+// end finds the loop verified if the end follows, and cancelled if it does not.
 func (f *fold) cancelled() bool {
 	return f.s.Stop == ralph.StopCancelled || f.unproven != nil && f.unproven.Stop == ralph.StopCancelled
 }
@@ -183,8 +184,9 @@ func (f *fold) end() {
 	f.s, f.unproven = s, nil
 }
 
-// interrupted is an attempt as if the process had ended before its verdict: what it
-// has spent counts.
+// interrupted is an attempt as if the process had ended before its verdict: what it has
+// spent counts. Its claim is taken back: it is made again by the next attempt, or by
+// the answer.
 func interrupted(it ralph.Iteration) ralph.Iteration {
 	it.Outcome, it.Fault, it.Error = ralph.OutcomeInterrupted, ralph.FaultInterrupted, "the process ended before the loop's end was on record"
 	it.Claimed, it.Blocked, it.Verdict = false, false, ralph.Verdict{Usage: it.Verdict.Usage}

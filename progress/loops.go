@@ -24,10 +24,12 @@ import (
 type Kind string
 
 const (
-	KindLoop     Kind = "loop"     // one loop
-	KindSession  Kind = "session"  // a list that is worked off, whose items are loops
-	KindPipeline Kind = "pipeline" // tasks and their stages, which are loops
-	KindHook     Kind = "hook"     // a loop whose agent belongs to a host
+	KindLoop    Kind = "loop"    // one loop
+	KindSession Kind = "session" // a list that is worked off, whose items are loops
+	// KindPipeline: tasks and their stages, which are loops; see package pipeline.
+	KindPipeline Kind = "pipeline"
+	// KindHook: a loop whose agent belongs to a host, see [ralph.Hook] and [Dir.Update].
+	KindHook Kind = "hook"
 )
 
 // A Status says in one word how it is with a loop, for people and for lists. It is made
@@ -122,9 +124,9 @@ func (d *Dir) paths(ctx context.Context) iter.Seq2[string, error] {
 	}
 }
 
-// Look returns what is on record of a loop. The error wraps [fs.ErrNotExist] if that is
-// nothing. It takes no lock and may be called at any time, from any process; see
-// [Entry].
+// Look returns what is on record of a loop. The error wraps [fs.ErrNotExist] if nothing
+// is, and is a [*CorruptError] if its journal cannot be read. It takes no lock and may
+// be called at any time, from any process; see [Entry].
 func (d *Dir) Look(loop string) (Entry, error) {
 	e, err := d.entry(d.File(loop))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -133,7 +135,7 @@ func (d *Dir) Look(loop string) (Entry, error) {
 	return e, err
 }
 
-// entry reads a journal.
+// entry reads a journal, and says in an error whose it is.
 func (d *Dir) entry(path string) (Entry, error) {
 	e, err := d.entryOf(path)
 	if err != nil {
@@ -164,6 +166,7 @@ func (d *Dir) entryOf(path string) (Entry, error) {
 			Started: t.started, Active: t.active,
 		}
 	}
+	// A copy of a journal under another name would be listed as a second loop.
 	if path != d.File(e.Loop) {
 		return Entry{}, misplaced(path, e.Loop)
 	}
@@ -214,6 +217,7 @@ func over(f file.Handle, path string) (Entry, bool) {
 // told by the lines before it. An end that is longer than what is read of the file is
 // read the long way.
 func stopOf(f io.ReaderAt, path string, size int64) (ralph.Event, bool) {
+	// A state stays below half of that without its task.
 	const tail = 128 << 10
 	from := max(size-tail, 0)
 	text := make([]byte, size-from)
@@ -234,7 +238,8 @@ func stopOf(f io.ReaderAt, path string, size int64) (ralph.Event, bool) {
 // errNothing says that a journal has no whole line.
 var errNothing = errors.New("nothing has begun in it")
 
-// beginning decodes the first line of a journal.
+// beginning decodes the first line of a journal. No more of the file is read than that
+// line.
 func beginning(f io.ReaderAt, path string, size int64) (journalLine, error) {
 	for l, err := range journalLines(io.NewSectionReader(f, 0, size), path, 0, 0) {
 		if err != nil {
@@ -274,6 +279,7 @@ func statusOf(e Entry, now time.Time) Status {
 // the caller to refuse, or to show. Loops whose journals cannot be read are not among
 // them.
 func (d *Dir) Find(ctx context.Context, what string) ([]Entry, error) {
+	// A name goes before a task's ID, for it is exact.
 	if e, err := d.Look(what); err == nil {
 		return []Entry{e}, nil
 	} else if !errors.Is(err, fs.ErrNotExist) {
@@ -288,6 +294,7 @@ func (d *Dir) Find(ctx context.Context, what string) ([]Entry, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, context.Cause(ctx)
 	}
+	// Who names a task means the loop that goes on, if there is one; old ones are many.
 	if going := slices.DeleteFunc(slices.Clone(found), func(e Entry) bool { return e.State.Done() }); len(going) > 0 {
 		found = going
 	}

@@ -153,6 +153,7 @@ func stand(e Entry, among []Entry) Standing {
 	open, _ := strconv.Atoi(e.Meta["tasks"])
 	of.TasksRemaining = max(open-of.TasksCompleted, 0)
 	st.Iteration, st.SessionStanding = of.IterationsRun, of
+	// The iteration that is under way has not been completed by any loop yet.
 	if e.Holder != nil && !s.Done() {
 		st.Iteration++
 	}
@@ -202,6 +203,8 @@ func (st Standing) Spent() string {
 // TASK-001.coder, also in a session, by its task; else its name.
 func (st Standing) Name() string {
 	name, usual := st.Loop, ralph.Start(st.State.Task).Loop
+	// The loop's name is made of both, so the task alone says as much, and the agent
+	// stands beside it.
 	if st.Kind == KindLoop && (name == usual || strings.HasSuffix(name, "/"+usual)) {
 		name = st.Task
 	}

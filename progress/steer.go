@@ -28,9 +28,11 @@ func (d *Dir) Cancel(loop, reason string) (Entry, error) {
 	e, err := d.ask(loop, func(s ralph.State) (ralph.Event, error) {
 		return ralph.Event{Kind: ralph.EventCancelled, Text: reason}, going(s)
 	})
+	// Whoever runs the loop ends its agent, and records that.
 	if err != nil || e.Holder != nil {
 		return e, err
 	}
+	// Its loops belong to the same dead process, and nobody will run them again.
 	parts := []Entry{e}
 	if e.hasParts() {
 		parts = append(parts, d.Parts(context.Background(), e)...)
@@ -58,6 +60,7 @@ func (d *Dir) bury(loop string) ([]string, error) {
 	}
 	s := j.State
 	var ended []string
+	// Before the end is recorded, for afterwards the mark is no longer in the state.
 	if s.Running && s.Mark != "" {
 		if ended, err = ralph.EndLeft(s.Mark); errors.Is(err, errors.ErrUnsupported) {
 			err = nil
@@ -79,7 +82,9 @@ func (d *Dir) bury(loop string) ([]string, error) {
 // Pause has a loop wait once the attempt that runs has ended, or lets it go on. It is
 // on record: a loop that nobody runs is paused, or goes on, when it is run again. The
 // error wraps [ErrOver] if the loop is over; to let a loop go on that a limit has
-// stopped is no error, and reopens nothing by itself.
+// stopped is no error, and reopens nothing by itself. The entry is the loop as it will
+// be when its process has taken the request over. The same holds for the entries of
+// [Dir.Stop], [Dir.Guide] and [Dir.Limit].
 func (d *Dir) Pause(loop string, paused bool) (Entry, error) {
 	return d.ask(loop, func(s ralph.State) (ralph.Event, error) {
 		kind := ralph.EventContinued
@@ -122,6 +127,8 @@ func (d *Dir) Stop(loop string) (Entry, error) {
 	return d.ask(loop, func(s ralph.State) (ralph.Event, error) {
 		ev := asked(ralph.EventLimitsChanged)
 		l := s.Finish().Task.Limits
+		// The limit of a session counts over its loops, so its own iteration says
+		// nothing.
 		l.Iterations = max(l.Iterations, had)
 		ev.State = &ralph.State{Task: ralph.Task{Limits: l}}
 		return ev, going(s)
@@ -201,13 +208,15 @@ func (d *Dir) Limit(loop string, l ralph.Limits) (Entry, error) {
 	})
 }
 
-// asked is a request for a change: the event that it would be is in its Meta, and in
-// the fields which that event uses.
+// asked is a request for a change. The kind of the event that it would be is in its
+// Meta; the fields that such an event has are for the caller to fill in.
 func asked(kind ralph.EventKind) ralph.Event {
 	return ralph.Event{Kind: ralph.EventRequested, Meta: map[string]string{"kind": string(kind)}}
 }
 
-// going refuses what is asked of a loop that is over.
+// going refuses what is asked of a loop that is over. The error names the reason, for
+// what to do next depends on it: a loop that a limit has stopped can go on, one that
+// was cancelled cannot.
 func going(s ralph.State) error {
 	switch s.Stop {
 	case "":
@@ -246,6 +255,8 @@ func (d *Dir) ask(loop string, of func(ralph.State) (ralph.Event, error)) (Entry
 		return e, err
 	}
 	s := t.fold.s
+	// The verdict has passed and only the end is not written yet: to cancel now would
+	// take back what is done.
 	if t.proving && e.Holder != nil && e.Holder.Since.Before(t.active) { // its end is what is recorded next
 		s.Stop = ralph.StopVerified
 	}
@@ -264,6 +275,8 @@ func (d *Dir) ask(loop string, of func(ralph.State) (ralph.Event, error)) (Entry
 	if err != nil {
 		return e, j.failed(err)
 	}
+	// The caller is told how it will be; the loop's own process still has to take the
+	// request over.
 	if e.State = s.Apply(ev); ev.Kind == ralph.EventRequested {
 		e.State = request{ev: ev}.does(s)
 	}
