@@ -33,6 +33,10 @@ type History struct {
 }
 
 // LoopStats are what the loops of one agent have shown that were verified by one method.
+//
+// Verified against Loops tells how often the agent gets there at all; a high count of
+// [ralph.StopIterations] in Stopped says that its limit is too low, or the task too
+// large.
 type LoopStats struct {
 	Agent  string `json:"agent,omitempty"`  // [ralph.Task.Agent]
 	Method string `json:"method,omitempty"` // [ralph.Task.Method]
@@ -59,7 +63,8 @@ type LoopStats struct {
 }
 
 // A Rejection is why claims were rejected. Reasons that differ only in durations, clock
-// times and addresses are one.
+// times and addresses are one. It is counted by loops and not by claims, so that one
+// loop which claims the same twenty times is one.
 type Rejection struct {
 	// Text is the first line of the feedback, with the next one if it ends with a colon:
 	// printable, without secrets, at most 300 bytes.

@@ -17,7 +17,9 @@ type hooked struct {
 	rest  ralph.HookState // but Session and State
 	first ralph.Task      // that of the loop's start
 	whole int64           // the end of the last line that holds a whole state
-	firm  int64           // that of the last line that was synced
+	// firm is the end of the last line that was synced. What follows it may vanish with the
+	// power, and so must go when a line after it cannot be synced.
+	firm int64
 }
 
 // take takes note of a line. A line without a state is of an event that changes nothing

@@ -141,7 +141,8 @@ func (t *telling) read(l foundLine, whole bool) error {
 
 // hold decides what becomes of an answer after an event of a kind. An answer is of use
 // in two cases: nothing follows it, so that it is still to be verified; or what follows
-// is a verdict that is not proven.
+// is a verdict that is not proven. Holding its bytes and not its event keeps what is
+// decoded to one answer of a journal, however many there are.
 func (t *telling) hold(kind ralph.EventKind) error {
 	switch kind {
 	case ralph.EventIterationStarted:

@@ -55,13 +55,16 @@ type Record struct {
 	// DurationMS is the time of running and verifying, in milliseconds.
 	DurationMS int64 `json:"duration_ms"`
 
-	Attempt  int           `json:"attempt"`
-	Outcome  ralph.Outcome `json:"outcome"`
-	Fault    ralph.Fault   `json:"fault,omitempty"`
-	Error    string        `json:"error,omitempty"`
-	Verified bool          `json:"verified"`           // the verdict; true without PromiseFound only under Task.Always
-	Reason   string        `json:"reason,omitempty"`   // why what was there is no promise, see ralph.Promise
-	Feedback string        `json:"feedback,omitempty"` // why a claim was rejected
+	Attempt int           `json:"attempt"`
+	Outcome ralph.Outcome `json:"outcome"`
+	Fault   ralph.Fault   `json:"fault,omitempty"`
+	Error   string        `json:"error,omitempty"`
+	// Verified is the verdict. It is true without PromiseFound only under
+	// [ralph.Task.Always]. Reason is why what was there is no promise, see [ralph.Promise],
+	// and Feedback why a claim was rejected; "" = it is not so.
+	Verified bool          `json:"verified"`
+	Reason   string        `json:"reason,omitempty"`
+	Feedback string        `json:"feedback,omitempty"`
 	Checks   []ralph.Check `json:"checks,omitempty"`
 	Usage    ralph.Usage   `json:"usage,omitzero"`
 

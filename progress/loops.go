@@ -40,13 +40,17 @@ type Status string
 const (
 	// StatusRunning: a process runs it, or its agent belongs to a host ([KindHook]), of
 	// which nothing is heard between two events.
-	StatusRunning     Status = "running"
-	StatusWaiting     Status = "waiting"     // for a rate limit, or before a retry
-	StatusPaused      Status = "paused"      // between two iterations, until somebody lets it go on
-	StatusCompleted   Status = "completed"   // verified
-	StatusInterrupted Status = "interrupted" // no process runs it, and it is not over
-	StatusFailed      Status = "failed"      // a limit or a failure has stopped it; State.Stop says which
-	StatusCancelled   Status = "cancelled"
+	StatusRunning   Status = "running"
+	StatusWaiting   Status = "waiting"   // for a rate limit, or before a retry
+	StatusPaused    Status = "paused"    // between two iterations, until somebody lets it go on
+	StatusCompleted Status = "completed" // verified
+	// StatusInterrupted: no process runs it, and it is not over. It was interrupted, or its
+	// process has died, and it can be run again.
+	StatusInterrupted Status = "interrupted"
+	// StatusFailed: a limit or a failure has stopped it, and State.Stop says which. It can
+	// go on once the limit is raised, or the cause is mended.
+	StatusFailed    Status = "failed"
+	StatusCancelled Status = "cancelled" // for good
 )
 
 // An Entry is what is on record of a loop, a session or a pipeline, as [Dir.Loops] and

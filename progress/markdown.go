@@ -213,7 +213,9 @@ func (p *pending) end(ev ralph.Event) {
 	p.last = ralph.Iteration{Number: it.Number, Attempt: it.Attempt, Outcome: it.Outcome}
 }
 
-// union adds what is new to a list that is bounded whatever comes.
+// union adds what is new to a list that is bounded whatever comes. Without the bound an
+// agent that touches a million files would be kept in memory until its iteration is
+// settled.
 func union(list, more []string) []string {
 	for _, text := range more {
 		if len(list) >= maxFiles {

@@ -108,8 +108,9 @@ func (e ending) next(s Section) string {
 	return text
 }
 
-// The end of a file is read in windows, the last one first, each larger than
-// the one after it. They overlap by more than what makes a line a heading.
+// The end of a file is read in windows, the last one first, each larger than the one
+// after it. They overlap by more than what makes a line a heading. Most sections fit
+// into the first; one with hundreds of files needs a few more.
 const (
 	firstWindow = 1 << 10
 	lastWindow  = 64 << 10

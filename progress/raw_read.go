@@ -56,7 +56,8 @@ func OpenRaw(path string) (*Raw, error) {
 	return r, nil
 }
 
-// Close closes the file. It ends no [Raw.Tail].
+// Close closes the file. It ends no [Raw.Tail]. A Tail that goes on reads from a closed
+// file, which is an error of that.
 func (r *Raw) Close() error { return r.f.Close() }
 
 // Size is the number of bytes that were written so far, kept or not. It grows while the

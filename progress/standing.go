@@ -38,8 +38,9 @@ type Standing struct {
 	// Left are the command lines of what a process that has died has left running of
 	// the loop, see [ralph.Left], as far as that can be found out. They still work in
 	// its workspace: [Dir.Cancel], or running the loop again, ends them.
-	Left             []string `json:"left,omitempty"`
-	*SessionStanding          // nil = it is no session, and no pipeline
+	Left []string `json:"left,omitempty"`
+	// What only a session or a pipeline has; nil = it is neither.
+	*SessionStanding
 }
 
 // A SessionStanding is the part of a [Standing] that only sessions and pipelines have.

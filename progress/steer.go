@@ -196,7 +196,8 @@ func (d *Dir) guide(loop, text string) (Entry, error) {
 // Limit replaces a loop's limits, see [ralph.State.Limit]: a loop that a limit has
 // stopped is reopened by a higher one, and goes on when it is run again. The error
 // wraps [ErrOver] if the loop is verified or cancelled. Limits that are not valid are
-// an error, and nothing is asked for.
+// an error, and nothing is asked for. They replace all that there were: begin with
+// those of the Entry's State to change a single one.
 func (d *Dir) Limit(loop string, l ralph.Limits) (Entry, error) {
 	return d.ask(loop, func(s ralph.State) (ralph.Event, error) {
 		ev := asked(ralph.EventLimitsChanged)

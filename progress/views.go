@@ -38,7 +38,8 @@ import (
 // The keys are those of a file that other tools write under that name, so what reads
 // theirs reads this.
 type StateFile struct {
-	Path string // required
+	// Path is the file, required. It must not be one that the agent needs: it is replaced.
+	Path string
 
 	view view
 }
