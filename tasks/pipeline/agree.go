@@ -19,6 +19,10 @@ import (
 
 // An Agreed is what a run will do: all that is decided before it begins. Nothing that is
 // written to the source later changes it.
+//
+// It is the moment in which a person, or a program, can say no: nothing has run and
+// nothing is written yet. Agents may write to the source while the run goes on, so all
+// of it is read once.
 type Agreed struct {
 	// State is where the run begins, also with what is on record of earlier ones.
 	State State
@@ -99,7 +103,8 @@ func (p *Pipeline) Agree(ctx context.Context) (*Agreed, error) {
 	return a, err
 }
 
-// verifier verifies the tasks in a workspace.
+// verifier verifies the tasks in a workspace. It is built once, since building it reads
+// files that an agent could change later.
 func (p *Pipeline) verifier(dir string) ralph.Verifier {
 	if p.Verifier == nil {
 		return spec.Verifier(spec.Env{Dir: dir, Redact: p.Redact})
@@ -107,7 +112,8 @@ func (p *Pipeline) verifier(dir string) ralph.Verifier {
 	return p.Verifier
 }
 
-// definitions are those of the source, in the order of their priorities.
+// definitions are those of the source, in the order of their priorities. Those with the
+// same priority keep the order of the source.
 func (p *Pipeline) definitions(ctx context.Context) (defs []spec.Definition, err error) {
 	err = plugin.Call("pipeline: Source.Read", func() (err error) { defs, err = p.Source.Read(ctx); return })
 	if err != nil {
@@ -121,6 +127,8 @@ func (p *Pipeline) definitions(ctx context.Context) (defs []spec.Definition, err
 	return defs, err
 }
 
+// sorted are the names of a set in order, so that errors come in the same order each
+// time.
 func sorted(set map[string]bool) (all []string) {
 	for name := range set {
 		all = append(all, name)
@@ -129,7 +137,8 @@ func sorted(set map[string]bool) (all []string) {
 	return all
 }
 
-// rules are those of the run, with who rejects whose work.
+// rules are those of the run, with who rejects whose work. Rules that the caller has
+// set stay as they are; Config is only the default.
 func (p *Pipeline) rules(agents map[string]bool) Rules {
 	r := p.Rules
 	if r.Back == nil {
@@ -143,8 +152,8 @@ func (p *Pipeline) rules(agents map[string]bool) Rules {
 	return r
 }
 
-// plan is the state in which the run begins. Rules by which no task would ever go back are
-// refused.
+// plan is the state in which the run begins. Rules by which no task would ever go back
+// are refused. Found out after the first rejection it would have cost hours.
 func (p *Pipeline) plan(agents map[string]bool, all []Planned, last *State) (State, error) {
 	s, err := Plan(p.rules(agents), all, last)
 	if err != nil {
@@ -161,6 +170,10 @@ func (p *Pipeline) plan(agents map[string]bool, all []Planned, last *State) (Sta
 }
 
 // agree is what is agreed of one definition.
+//
+// A task that is on record as done and open in its source was opened again by somebody:
+// it is done anew. One that is "running" there was taken by an earlier run, which was
+// killed, and goes on.
 func (a *Agreed) agree(d spec.Definition, last *State) (Planned, AgreedTask, error) {
 	t := AgreedTask{Definition: d}
 	planned := Planned{ID: d.ID, After: d.Dependencies}
@@ -205,7 +218,8 @@ func (a *Agreed) agree(d spec.Definition, last *State) (Planned, AgreedTask, err
 func (p *Pipeline) own() bool { return p.Task != nil && len(p.Stages) > 0 }
 
 // stages are the agents of a definition that are to work on it, and those that are not,
-// both in their order.
+// both in their order. Agents that are switched off in the configuration are among
+// those that are left, so that people see what does not run.
 func (p *Pipeline) stages(d spec.Definition) (run, left []string, err error) {
 	if p.own() {
 		return p.Stages, nil, nil
@@ -236,7 +250,9 @@ func (p *Pipeline) stages(d spec.Definition) (run, left []string, err error) {
 }
 
 // over are the phases of tasks whose source would not call them open, unless somebody
-// wants them done again. A list calls open what is not on the main branch.
+// wants them done again. A list calls open what is not on the main branch. In a list
+// the box belongs to the commit, so a task that is verified and not merged is still
+// open there.
 func (p *Pipeline) over() []Phase {
 	if _, list := p.Source.(InCommit); list {
 		return []Phase{PhaseDone}
@@ -244,10 +260,15 @@ func (p *Pipeline) over() []Phase {
 	return []Phase{PhaseDone, PhaseReady, PhaseUnmerged, PhaseUnverified}
 }
 
-// once reports whether an agent's stage is a single pass.
+// once reports whether an agent's stage is a single pass. Its agent works once, without
+// a promise to make: see [spec.Config.Enabled].
 func (p *Pipeline) once(agent string) bool { return p.Task == nil && !p.Config.Enabled(agent) }
 
 // task is what the loop of a stage runs.
+//
+// A later agent that may reject work gets a promise to say so with, if its definition
+// has none: without a word for "no" it could only leave out the "yes", which looks like
+// work that is not finished.
 func (a *Agreed) task(d spec.Definition, agent string) (ralph.Task, error) {
 	build := a.p.Task
 	if build == nil {
@@ -277,6 +298,9 @@ func (a *Agreed) task(d spec.Definition, agent string) (ralph.Task, error) {
 }
 
 // limits are those of a loop.
+//
+// Retries and Failures are off, because a pipeline has its own rule for what fails;
+// money and tokens are granted by the state, and a loop's own would count against that.
 func (p *Pipeline) limits(own ralph.Limits) ralph.Limits {
 	l := p.Limits
 	return ralph.Limits{
@@ -286,7 +310,8 @@ func (p *Pipeline) limits(own ralph.Limits) ralph.Limits {
 	}
 }
 
-// sum is a hash of what a definition asks for.
+// sum is a hash of what a definition asks for. Status, times and order are no part of
+// it: they change while nothing of what is asked for does.
 func sum(d spec.Definition) string {
 	d.Status, d.Iteration, d.CreatedAt, d.UpdatedAt, d.Metadata = "", 0, time.Time{}, time.Time{}, nil
 	d.Priority, d.Dependencies = 0, nil // they say when
@@ -305,7 +330,8 @@ func (a *Agreed) Run(ctx context.Context) (State, error) {
 	return s, err
 }
 
-// publish has Tasks hold those that were added. Not while it runs: callers read it.
+// publish has Tasks hold those that were added. Not while it runs: callers read it. It
+// comes after the run has ended.
 func (a *Agreed) publish() {
 	if a.all != nil {
 		a.Tasks = a.all
@@ -313,6 +339,9 @@ func (a *Agreed) publish() {
 }
 
 // Events does what was agreed, see [Pipeline.Events].
+//
+// The run has a goroutine of its own here, because steps tell events from theirs: yield
+// is called from the caller's alone.
 func (a *Agreed) Events(ctx context.Context) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		ctx, cancel := context.WithCancelCause(ctx)

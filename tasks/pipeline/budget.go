@@ -12,13 +12,15 @@ import (
 	"github.com/ralph-loop/ralph"
 )
 
-// An Amount is what an iteration uses, or may use.
+// An Amount is what an iteration uses, or may use. The zero value is unknown in both,
+// or without bound, depending on where it stands.
 type Amount struct {
 	CostUSD *float64 `json:"cost_usd,omitempty"` // nil = unknown, or without bound
 	Tokens  int64    `json:"tokens,omitempty"`   // input and output; 0 = unknown, or without bound
 }
 
-// Used is what the whole run has used, with all that runs.
+// Used is what the whole run has used, with all that runs. Its CostUSD is what is known
+// of the cost.
 func (s State) Used() ralph.Usage {
 	u := s.Settled
 	for _, r := range s.Running {
@@ -56,14 +58,16 @@ func (s State) Granted(task string, loop ralph.State) (ralph.Limits, bool) {
 	return l, true
 }
 
-// ungranted are the limits of a loop without what it was granted earlier.
+// ungranted are the limits of a loop without what it was granted earlier: each
+// iteration is granted anew.
 func ungranted(l ralph.Limits) ralph.Limits {
 	l.CostUSD, l.Tokens, l.Duration, l.Priced = 0, 0, 0, false
 	return l
 }
 
-// bound reports whether a loop that has stopped so was stopped by what it was granted of
-// the run's budget, and not by limits of its own.
+// bound reports whether a loop that has stopped so was stopped by what it was granted
+// of the run's budget, and not by limits of its own. Such a loop is not over: it goes
+// on when there is more.
 func (r Rules) bound(reason ralph.StopReason) bool {
 	switch reason {
 	case ralph.StopCost:
@@ -76,7 +80,8 @@ func (r Rules) bound(reason ralph.StopReason) bool {
 	return false
 }
 
-// use takes over what a loop has used so far.
+// use takes over what a loop has used so far. Figures replace each other and are not
+// added up, so an event that comes twice changes nothing.
 func (s State) use(run int, ev Event) State {
 	s.Running = slices.Clone(s.Running)
 	r := &s.Running[run]
@@ -95,7 +100,8 @@ func (s State) use(run int, ev Event) State {
 	return s
 }
 
-// or is what is known of a, else of b.
+// or is what is known of a, else of b. A client that tells its cost only now and then
+// has a forecast all the same.
 func (a *Amount) or(b Amount) Amount {
 	if a == nil {
 		a = &Amount{}
@@ -109,6 +115,10 @@ func (a *Amount) or(b Amount) Amount {
 
 // reserve has the next iteration of a loop begin, or wait. The forecast is its last one,
 // which use has taken over, else the last one of its agent. s.Running is nobody else's.
+//
+// An iteration that others keep from its budget waits as long as one of them runs,
+// since it may use less than it has reserved. If nobody runs and it is still too
+// little, waiting would not help.
 func (s State) reserve(run int) State {
 	r := &s.Running[run]
 	if s.Done() || s.Paused {
@@ -130,6 +140,9 @@ func (s State) reserve(run int) State {
 
 // give is what a loop may have used in all when its next iteration has ended, and which
 // budget is too short for the iteration, "" = none.
+//
+// Everything is counted against the whole run: what is used, and what iterations that
+// run have reserved. So the sum cannot exceed the budget, whatever order they end in.
 func (s State) give(run int, forecast Amount) (to Amount, short ralph.StopReason) {
 	if s.Rules.CostUSD <= 0 && s.Rules.Tokens <= 0 {
 		return to, ""
@@ -152,7 +165,8 @@ func (s State) give(run int, forecast Amount) (to Amount, short ralph.StopReason
 	return to, short
 }
 
-// reserved is what the iterations that run may still use.
+// reserved is what the iterations that run may still use. What they have used by now is
+// in Used already.
 func (s State) reserved() Amount {
 	var u ralph.Usage
 	for _, r := range s.Running {
@@ -165,7 +179,8 @@ func (s State) reserved() Amount {
 }
 
 // share is how many iterations share what nobody has reserved: of the loops that have
-// reserved nothing, and of those that may begin.
+// reserved nothing, and of those that may begin. Otherwise the first one would reserve
+// all there is.
 func (s State) share() int {
 	n := 0
 	for _, r := range s.Running {
@@ -176,14 +191,16 @@ func (s State) share() int {
 	return max(n+len(s.begins(s.Rules.slots()-s.working())), 1)
 }
 
-// grant is what an iteration gets of what is left: an even share or, if that is less than
-// what is expected of it, as much as that.
+// grant is what an iteration gets of what is left: an even share or, if that is less
+// than what is expected of it, as much as that. An expensive agent may thus take more
+// than its share, as long as there is something left.
 func grant[T float64 | int64](left, expected, share T) (give T, enough bool) {
 	give = max(left/share, min(left, expected))
 	return give, give > 0 && give >= expected
 }
 
-// over stops the pipeline when its budget is spent.
+// over stops the pipeline when its budget is spent. It is asked after every event, also
+// of what came from an earlier run.
 func (s State) over() State {
 	switch used := s.Used(); {
 	case s.Rules.CostUSD > 0 && cost(used) >= s.Rules.CostUSD:
@@ -205,7 +222,7 @@ func (s State) blind(ev Event) State {
 	return s.stop(ralph.StopCost, ev.Task+": cost_usd is a limit, but "+ev.Blind)
 }
 
-// spent says what of a budget is spent.
+// spent says what of a budget is spent. It is for people, in the run's own figures.
 func (s State) spent(reason ralph.StopReason) string {
 	switch used := s.Used(); reason {
 	case ralph.StopCost:
@@ -219,6 +236,8 @@ func (s State) spent(reason ralph.StopReason) string {
 // cost is what is known of a usage's cost.
 func cost(u ralph.Usage) float64 { return value(ralph.Usage{}.Add(u).CostUSD) }
 
+// tokens is what Rules.Tokens bounds, and stays at the largest number rather than
+// overflow.
 func tokens(u ralph.Usage) int64 {
 	u = ralph.Usage{}.Add(u)
 	if u.InputTokens > math.MaxInt64-u.OutputTokens {
@@ -227,6 +246,7 @@ func tokens(u ralph.Usage) int64 {
 	return u.InputTokens + u.OutputTokens
 }
 
+// value is an amount that is known, or nothing.
 func value(v *float64) float64 {
 	if v == nil {
 		return 0

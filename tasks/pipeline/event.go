@@ -12,27 +12,50 @@ import (
 type Kind string
 
 const (
-	EventStarted   Kind = "started"  // State, as a run begins or goes on with it
-	EventBegan     Kind = "began"    // a stage of a task: Task, Agent, Loop
-	EventReserve   Kind = "reserve"  // its next iteration is to begin: Usage so far, Last, also of a loop that goes on; see [State.Granted]
-	EventUsed      Kind = "used"     // by its loop so far: Usage
-	EventHeld      Kind = "held"     // its next iteration waits for a rate limit or for people: what it had reserved is for others
-	EventEnded     Kind = "ended"    // its loop: Stop ("" = interrupted), Usage, Iterations; with Unverified, of a single pass without a check
-	EventMerging   Kind = "merging"  // a task's branch; told again, with From main's commit To the merge, before main moves
-	EventMerged    Kind = "merged"   // the task is done
-	EventUnmerged  Kind = "unmerged" // Text says why; Conflicts are the files that conflict
-	EventAltered   Kind = "altered"  // somebody else has changed the task's definition: Text says how
-	EventBroken    Kind = "broken"   // the task cannot be run: Text says why
-	EventAdded     Kind = "added"    // State holds further parts, with their orders, which run too
-	EventNoted     Kind = "noted"    // Text, for people; nothing changes
-	EventRules     Kind = "rules"    // other limits: State.Rules
-	EventPaused    Kind = "paused"
-	EventContinued Kind = "continued"
-	EventStopped   Kind = "stopped" // Stop and Text: nothing more begins
+	// EventStarted has the State in which a run begins, or goes on.
+	EventStarted Kind = "started"
+	// EventBegan: a stage has begun, or goes on: Task, Agent and Loop.
+	EventBegan Kind = "began"
+	// EventReserve: the next iteration of a stage's loop is to begin, with what it has used
+	// so far (Usage) and what its last iteration has used (Last), also of a loop that goes
+	// on. Whether it may begin says [State.Granted].
+	EventReserve Kind = "reserve"
+	// EventUsed has what a stage's loop has used so far: Usage.
+	EventUsed Kind = "used"
+	// EventHeld: the next iteration of a loop waits for a rate limit or for people. What it
+	// had reserved is for others meanwhile.
+	EventHeld Kind = "held"
+	// EventEnded: a stage's loop has ended: Stop ("" = it was interrupted), Usage and
+	// Iterations; Unverified of a single pass that nothing has checked.
+	EventEnded Kind = "ended"
+	// EventMerging: a task's branch is being merged. It is told twice: when that begins, and,
+	// with the main branch's commit in From and the merge in To, right before the main branch
+	// moves, so that a run which was killed in between can be finished.
+	EventMerging Kind = "merging"
+	// EventMerged: the task is on the main branch, and done.
+	EventMerged Kind = "merged"
+	// EventUnmerged: the task could not be merged. Text says why, and Conflicts are the
+	// files that conflict.
+	EventUnmerged Kind = "unmerged"
+	// EventAltered: somebody else has changed the task's definition. Text says how.
+	EventAltered Kind = "altered"
+	// EventBroken: the task cannot be run as it is defined. Text says why.
+	EventBroken Kind = "broken"
+	// EventAdded has further parts in State, with their orders, which run too.
+	EventAdded Kind = "added"
+	// EventNoted has something for people in Text, and changes nothing.
+	EventNoted Kind = "noted"
+	// EventRules has other limits for the run in State.Rules.
+	EventRules     Kind = "rules"
+	EventPaused    Kind = "paused"    // nothing more begins, no iteration either
+	EventContinued Kind = "continued" // the pause has ended
+	// EventStopped: nothing more begins, for the reason in Stop; Text is for people.
+	EventStopped Kind = "stopped"
 )
 
 // An Event is something that happened in a pipeline. The events of one, folded by
-// [State.Apply], give its state.
+// [State.Apply], give its state. Which fields it has depends on its Kind; the others
+// are zero.
 type Event struct {
 	Kind    Kind          `json:"kind"`
 	Time    time.Time     `json:"time"`              // UTC
@@ -44,18 +67,28 @@ type Event struct {
 	Stop       ralph.StopReason `json:"stop,omitempty"`
 	Unverified bool             `json:"unverified,omitempty"`
 	Iterations int              `json:"iterations,omitempty"`
-	Usage      ralph.Usage      `json:"usage,omitzero"`  // of the loop so far; of a merge, of its verifications
-	Last       *Amount          `json:"last,omitempty"`  // what the loop's last iteration has used, nil = none has ended
-	Blind      string           `json:"blind,omitempty"` // of one that has ended or asks for its next iteration: why the cost of its last answer in this run is not known, see [ralph.State]; "" = it is
+	// Usage is what a loop has used so far, or the verifications of a merge. Last is what the
+	// loop's last iteration has used; nil = none has ended.
+	Usage ralph.Usage `json:"usage,omitzero"`
+	Last  *Amount     `json:"last,omitempty"`
+	// Blind is why the cost of the loop's last answer in this run is not known, of a loop
+	// that has ended or asks for its next iteration, see [ralph.State]; "" = it is known.
+	Blind string `json:"blind,omitempty"`
 
-	From      string   `json:"from,omitempty"` // commits, as git names them
-	To        string   `json:"to,omitempty"`   // of a stage that ended, what it was verified with
-	Tree      string   `json:"tree,omitempty"` // what lay in the workspace when the stage was verified, as git names it
+	// From and To are commits, as git names them; of a stage that ended, To is what it was
+	// verified with. Tree names the files that lay in the workspace then. Conflicts are
+	// paths.
+	From      string   `json:"from,omitempty"`
+	To        string   `json:"to,omitempty"`
+	Tree      string   `json:"tree,omitempty"`
 	Conflicts []string `json:"conflicts,omitempty"`
 
-	Text   string `json:"text,omitempty"`   // for people
-	Output string `json:"output,omitempty"` // of a loop that ended, its agent's last words, at most 4 KiB
-	State  *State `json:"state,omitempty"`  // not to be changed
+	// Text is for people. Output are the last words of the agent of a loop that ended, at
+	// most 4 KiB.
+	Text   string `json:"text,omitempty"`
+	Output string `json:"output,omitempty"`
+	// State is shared by all who get the event, and not to be changed. Nil = none.
+	State *State `json:"state,omitempty"`
 }
 
 // Next returns the state after an event. What was just told, is not of a step that has
@@ -85,10 +118,12 @@ func (s State) Next(ev Event) State {
 	return s.settle().over()
 }
 
-// Apply is Next, for the fold of a record.
+// Apply is Next, for the fold of a record. There is no difference between what happens
+// and what is read back, so a run that goes on decides as it would have.
 func (s State) Apply(ev Event) State { return s.Next(ev) }
 
-// agree takes over what an event's state says.
+// agree takes over what an event's state says. New limits replace only the budget: who
+// may work and in which order was agreed at the start.
 func (s State) agree(ev Event) State {
 	switch from := ev.State; {
 	case from == nil:
@@ -133,6 +168,9 @@ func (s State) add(from State) State {
 }
 
 // next is what an event about a task leads to.
+//
+// An event that does not fit the task's phase changes nothing: a worker that was given
+// up may still report.
 func (s State) next(part int, ev Event) State {
 	now, run := s.stand(part), s.running(part)
 	switch ev.Kind {
@@ -164,7 +202,9 @@ func (s State) next(part int, ev Event) State {
 	return s
 }
 
-// told is what an event about a task's loop leads to.
+// told is what an event about a task's loop leads to. A loop that has not begun again
+// in this run can only tell what it has used: everything else would be of the run
+// before.
 func (s State) told(part, run int, ev Event) State {
 	phase := s.phase(part)
 	switch {
@@ -182,6 +222,10 @@ func (s State) told(part, run int, ev Event) State {
 }
 
 // begin has a stage begin, or go on.
+//
+// That a stage begins although it must not is the one thing that stops a pipeline as
+// invalid: two drivers on one state would pay for everything twice, and merge over each
+// other.
 func (s State) begin(part int, ev Event) State {
 	now, run := s.stand(part), s.running(part)
 	agent, _ := s.Agent(part)
@@ -204,6 +248,10 @@ func (s State) begin(part int, ev Event) State {
 }
 
 // end is how a stage's loop has ended.
+//
+// Only a failure of this task is held against it. A rate limit and an error that no
+// retry can help are not about the task, and stop the run: the next task would meet the
+// same.
 func (s State) end(part, run int, ev Event) State {
 	s = s.use(run, ev)
 	now := s.stand(part)
@@ -239,8 +287,9 @@ func (s State) end(part, run int, ev Event) State {
 	return s.leave(run).set(part, now)
 }
 
-// back sends a task back to an earlier agent, if that is agreed and it was not sent back
-// too often.
+// back sends a task back to an earlier agent, if that is agreed and it was not sent
+// back too often. The stages between the two have to pass anew, for what they have
+// verified is going to change.
 func (s State) back(part int, agent string, now *Stand) bool {
 	b, agreed := s.Rules.Back[agent]
 	order := s.order(part)
@@ -254,7 +303,8 @@ func (s State) back(part int, agent string, now *Stand) bool {
 	return true
 }
 
-// passed is the phase that follows when a stage is over.
+// passed is the phase that follows when a stage is over. A task that nothing has
+// verified is not done, unless the rules say that this is meant.
 func (s State) passed(part int, now Stand) Phase {
 	_, more := left(s.order(part), now.over())
 	switch {
@@ -269,6 +319,9 @@ func (s State) passed(part int, now Stand) Phase {
 }
 
 // merged is what follows when a task was merged, or could not be.
+//
+// A conflict is the task's own only if it may be repaired: its first agent then gets it
+// as a further round, and its stages pass anew from there.
 func (s State) merged(part int, ev Event) State {
 	s.Settled = s.Settled.Add(ev.Usage)
 	if used := (ralph.Usage{}).Add(ev.Usage); used.CostUSD == nil && used != (ralph.Usage{}) {
@@ -288,6 +341,7 @@ func (s State) merged(part int, ev Event) State {
 	return s.set(part, now)
 }
 
+// set replaces the stand of a task in a copy: states that others hold do not change.
 func (s State) set(part int, now Stand) State {
 	if part < len(s.Stands) {
 		s.Stands = slices.Clone(s.Stands)
@@ -296,7 +350,8 @@ func (s State) set(part int, now Stand) State {
 	return s
 }
 
-// leave takes a loop that is over out of those that run, -1 = none.
+// leave takes a loop that is over out of those that run, -1 = none. What it has used
+// stays counted.
 func (s State) leave(run int) State {
 	if run >= 0 {
 		s.Settled = s.Settled.Add(s.Running[run].Used)
@@ -305,7 +360,8 @@ func (s State) leave(run int) State {
 	return s
 }
 
-// stop stops the pipeline. That all is done nobody can say but settle.
+// stop stops the pipeline. That all is done nobody can say but settle. The first reason
+// stays: what follows from it would hide it.
 func (s State) stop(reason ralph.StopReason, detail string) State {
 	if s.Stop == "" && reason != "" && reason != ralph.StopVerified {
 		s.Stop, s.Detail = reason, cut(detail, 1<<10)
@@ -314,7 +370,8 @@ func (s State) stop(reason ralph.StopReason, detail string) State {
 }
 
 // settle stops the pipeline when nothing runs and nothing can begin. That all is done
-// counts more than what has stopped it.
+// counts more than what has stopped it. It is asked after every event, so that no
+// driver can forget to ask.
 func (s State) settle() State {
 	switch {
 	case s.V == 0 && len(s.Parts) == 0: // not started
@@ -327,7 +384,9 @@ func (s State) settle() State {
 	return s
 }
 
-// loops reports whether what an event tells is on the record of the stage's loop itself.
+// loops reports whether what an event tells is on the record of the stage's loop
+// itself. Recorded here too, the same figures would stand in two places, and could
+// differ after a crash.
 func (ev Event) loops() bool {
 	return ev.Kind == EventReserve || ev.Kind == EventUsed || ev.Kind == EventHeld
 }

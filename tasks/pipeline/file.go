@@ -55,7 +55,8 @@ func (f *File) Filename() string {
 }
 
 // Read reads the file, which must be valid, see [spec.File.Validate]. From here on it
-// is known what is of others.
+// is known what is of others. A file that is not valid is refused as a whole: half of a
+// plan is none.
 func (f *File) Read(ctx context.Context) ([]spec.Definition, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
@@ -105,6 +106,10 @@ func (f *File) Changes(ctx context.Context) (altered map[string]string, added []
 }
 
 // look reads the file as it is now, and notes what somebody else has done to it.
+//
+// Each write changes the bytes of one task, so what this File wrote last is known; if
+// the file still has exactly those bytes, nobody else was there, and it need not be
+// read again.
 func (f *File) look() (*spec.File, error) {
 	if !f.read {
 		return nil, fmt.Errorf("pipeline: %s was not read yet", f.Path)
@@ -133,7 +138,8 @@ func (f *File) look() (*spec.File, error) {
 	return now, nil
 }
 
-// differs says what somebody else has done to a task, "" = nothing.
+// differs says what somebody else has done to a task, "" = nothing. The status counts,
+// too: somebody who sets a running task to done has decided something.
 func differs(d spec.Definition, shows spec.Status, now []spec.Definition) string {
 	switch {
 	case len(now) == 0:
@@ -151,7 +157,8 @@ func differs(d spec.Definition, shows spec.Status, now []spec.Definition) string
 }
 
 // Take implements [Source]: a task that is open, and is as it was read, is set to
-// running.
+// running. That it says "running" from then on is how another program, or a person,
+// sees that it is being worked on.
 func (f *File) Take(ctx context.Context, id string) (bool, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -200,7 +207,8 @@ func (f *File) Write(ctx context.Context, id string, u Update) error {
 	})
 }
 
-// The keys of what is ours in a definition's metadata.
+// The keys of what is ours in a definition's metadata. Everything else in there belongs to
+// others, and stays.
 const (
 	metaRunning = "ralph"
 	metaFailure = "ralph_failure"
@@ -222,7 +230,8 @@ func lastOf(text string, most int) string {
 	return text[at:]
 }
 
-// set writes a status, and what more does, into one task of the file.
+// set writes a status, and what more does, into one task of the file. A task that
+// somebody else has altered is never written to again in this run.
 func (f *File) set(ctx context.Context, id string, s spec.Status, more func(*spec.File) error) error {
 	err := f.edit(ctx, func(now *spec.File) error {
 		if _, known := f.shows[id]; !known {
@@ -250,6 +259,10 @@ const (
 )
 
 // edit changes the file as it is now.
+//
+// A write fails if the file has changed since it was read; then it is read again and
+// the change made anew. The pauses are random, so that two programs which write at the
+// same time do not stay in step.
 func (f *File) edit(ctx context.Context, change func(*spec.File) error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)

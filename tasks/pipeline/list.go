@@ -25,12 +25,16 @@ import (
 // below the same heading are a group, whose items do not wait for each other; any
 // other item is a group of its own. The items of a group wait for all before it.
 // Stories have no such mark and are one after the other.
+//
+// It is a plain value and may be copied. A list is rewritten by people and agents while
+// the run goes on, so an item is always found by its key, and never by its line.
 type List struct {
 	// Source is a [tasks.ListFile], a [tasks.PRDFile], or one with a method
 	// Tick(key string) error.
 	Source tasks.Source
 }
 
+// A ticker can write that an item is done, which is all that a list has to say.
 type ticker interface{ Tick(key string) error }
 
 var (
@@ -74,7 +78,8 @@ func (l List) Read(ctx context.Context) ([]spec.Definition, error) {
 	return all, nil
 }
 
-// groups are the items that may be worked on at the same time, in their order.
+// groups are the items that may be worked on at the same time, in their order. A [P] by
+// itself is a group of one: there is nothing that it could be parallel to.
 func groups(items []tasks.Item) [][]tasks.Item {
 	var all [][]tasks.Item
 	for i, it := range items {
@@ -87,7 +92,8 @@ func groups(items []tasks.Item) [][]tasks.Item {
 	return all
 }
 
-// define is the definition of an item.
+// define is the definition of an item. Acceptance criteria that are blank are left out:
+// they would be shown as something to fulfil.
 func define(it tasks.Item) spec.Definition {
 	d := spec.Definition{ID: it.Key, Title: cmp.Or(it.Text, it.Key), Status: spec.StatusTodo, Priority: it.Priority}
 	if it.Done {
@@ -101,7 +107,7 @@ func define(it tasks.Item) spec.Definition {
 	return d
 }
 
-// find is the item of a task as it is now.
+// find is the item of a task as it is now. The list is read anew each time.
 func (l List) find(ctx context.Context, id string) (it tasks.Item, ok bool, err error) {
 	items, err := l.Source.Items(ctx)
 	switch {
@@ -114,6 +120,7 @@ func (l List) find(ctx context.Context, id string) (it tasks.Item, ok bool, err 
 	return it, ok, nil
 }
 
+// byKey is the item of a key. Keys are unique in a list.
 func byKey(items []tasks.Item, key string) (it tasks.Item, ok bool) {
 	if i := slices.IndexFunc(items, func(it tasks.Item) bool { return it.Key == key }); i >= 0 {
 		return items[i], true
@@ -121,13 +128,15 @@ func byKey(items []tasks.Item, key string) (it tasks.Item, ok bool) {
 	return it, false
 }
 
-// Take implements [Source]: an item that is in the list and open can be taken.
+// Take implements [Source]: an item that is in the list and open can be taken. There is
+// no mark for a list's items in progress that everybody knows, so nothing is written.
 func (l List) Take(ctx context.Context, id string) (bool, error) {
 	it, ok, err := l.find(ctx, id)
 	return ok && !it.Done, err
 }
 
-// Write implements [Source].
+// Write implements [Source]. Everything but done is left out: a list has a box, and no
+// place for more.
 func (l List) Write(ctx context.Context, id string, u Update) error {
 	to, ticks := l.Source.(ticker)
 	if u.Status != spec.StatusDone || !ticks {
@@ -188,7 +197,8 @@ func (l List) Filename() string {
 	return cmp.Or(abs, path)
 }
 
-// Mark implements [InCommit]. The item is found by its key, wherever it stands.
+// Mark implements [InCommit]. The item is found by its key, wherever it stands. In
+// another commit it may stand on another line.
 func (l List) Mark(id string, text []byte) ([]byte, error) {
 	var items []tasks.Item
 	tick := tasks.Tick

@@ -10,7 +10,8 @@ import (
 	"github.com/ralph-loop/ralph/tasks/spec"
 )
 
-// An unmergedError says why a task cannot be merged.
+// An unmergedError says why a task cannot be merged. It is of the task alone; any other
+// error of a merge may end the run.
 type unmergedError struct {
 	reason    string
 	conflicts []string
@@ -23,6 +24,10 @@ var errAltered = errors.New("pipeline: the task was altered")
 
 // merge brings the branch of a task to the main branch, if its verifiers agree to what
 // comes of it. The error is none of the task's.
+//
+// Somebody may have changed the task, or the repository, while its stages ran: that is
+// looked for first, and what was altered is not merged. If the run itself is ending,
+// the task stays ready, and the next run merges it.
 func (r *run) merge(ctx context.Context, part int) error {
 	if err := r.inspect(ctx); err != nil || r.phase(part) != PhaseMerging {
 		return err
@@ -44,9 +49,12 @@ func (r *run) merge(ctx context.Context, part int) error {
 	return r.finished(ctx, part, used)
 }
 
+// phase is that of a task as it is now.
 func (r *run) phase(part int) Phase { return r.state().Stands[part].Phase }
 
-// finished notes that a task is on the main branch.
+// finished notes that a task is on the main branch. The source is told before the
+// record: a kill in between has the next run tell it again, while the other way round
+// nobody would.
 func (r *run) finished(ctx context.Context, part int, used ralph.Usage) error {
 	now := r.state()
 	order := now.Orders[now.Parts[part].Order]
@@ -62,7 +70,8 @@ func (r *run) finished(ctx context.Context, part int, used ralph.Usage) error {
 	return err
 }
 
-// bring makes the merge, has it verified, and moves the main branch.
+// bring makes the merge, has it verified, and moves the main branch. What is left in
+// the worktree is committed before, and so verified with the rest.
 func (r *run) bring(ctx context.Context, part int) (used ralph.Usage, err error) {
 	t, err := r.worktree(ctx, part)
 	if err != nil {
@@ -93,7 +102,8 @@ func (r *run) bring(ctx context.Context, part int) (used ralph.Usage, err error)
 	return used, nil
 }
 
-// moving records that the main branch is about to move, if it still may.
+// moving records that the main branch is about to move, if it still may. It is the last
+// moment in which a change by others, or a cancel, can still keep the work out.
 func (r *run) moving(ctx context.Context, part int, from, to string) error {
 	if err := r.look(ctx); err != nil {
 		return err
@@ -107,7 +117,8 @@ func (r *run) moving(ctx context.Context, part int, from, to string) error {
 	return r.note(ctx, Event{Kind: EventMerging, Task: r.agreed(part).Definition.ID, From: from, To: to})
 }
 
-// drop are the files whose changes are not merged: the source writes its own.
+// drop are the files whose changes are not merged: the source writes its own. Every
+// task would conflict with every other in that file.
 func (r *run) drop() []string {
 	if path := r.listed(); path != "" {
 		return []string{path}
@@ -116,7 +127,8 @@ func (r *run) drop() []string {
 }
 
 // mark is the source's file as it is at a commit, with a task marked done; nil = its
-// status does not belong into the commit.
+// status does not belong into the commit. So the box is ticked by the commit that
+// brings the work, and whoever reverts that opens the box again.
 func (r *run) mark(ctx context.Context, commit, id string) map[string][]byte {
 	in, ok := r.p.Source.(InCommit)
 	path := r.listed()
@@ -133,7 +145,8 @@ func (r *run) mark(ctx context.Context, commit, id string) map[string][]byte {
 	return map[string][]byte{path: text}
 }
 
-// verifyMerge has the verifiers of the stages look at what comes of the merge.
+// verifyMerge has the verifiers of the stages look at what comes of the merge. Two
+// tasks that are right each for itself can be wrong together.
 func (r *run) verifyMerge(ctx context.Context, part int, t *git.Tree, head, from string, m git.Merged) (ralph.Usage, error) {
 	s := r.state()
 	var ends []StageEnd
@@ -147,6 +160,10 @@ func (r *run) verifyMerge(ctx context.Context, part int, t *git.Tree, head, from
 
 // finishMerge brings a merge to its end that a run which was killed had begun: what comes
 // of it was verified before, and the main branch and its files are not left half moved.
+//
+// It acts only if the main branch is still at one of the two commits on record.
+// Anything else means that somebody has gone on, and then the task is merged like any
+// other.
 func (r *run) finishMerge(ctx context.Context) error {
 	ev := r.merging
 	if ev == nil || ev.To == "" {

@@ -157,7 +157,9 @@ func (p *Pipeline) Events(ctx context.Context) iter.Seq2[Event, error] {
 	}
 }
 
-// validate refuses what cannot be run.
+// validate refuses what cannot be run, before anything is read. Several agents in one
+// folder are refused unless somebody has said so: it is the mistake that costs most,
+// and shows last.
 func (p *Pipeline) validate() error {
 	switch {
 	case p.Source == nil:

@@ -11,7 +11,8 @@ import (
 	"github.com/ralph-loop/ralph"
 )
 
-// A Planned is a task of a run, as [Plan] makes a part of it.
+// A Planned is a task of a run, as [Plan] makes a part of it. It is made by who knows
+// the source; Plan knows only states.
 type Planned struct {
 	ID, Sum string   // see [Part]
 	After   []string // the tasks that it waits for
@@ -68,7 +69,8 @@ func Plan(rules Rules, all []Planned, last *State) (State, error) {
 	return s, nil
 }
 
-// part is a task as a part of the state.
+// part is a task as a part of the state. A task that waits for one which is not there
+// would wait for ever, and nobody would know why.
 func (s *State) part(t Planned, at map[string]int) (Part, error) {
 	p := Part{ID: t.ID, Sum: t.Sum}
 	if err := sound(t.Agents); err != nil {
@@ -101,7 +103,8 @@ func sound(agents []string) error {
 	return nil
 }
 
-// ordered is the index of an order, which is added if it is not there.
+// ordered is the index of an order, which is added if it is not there. Most tasks have
+// the same, so a state of thousands of tasks holds it once.
 func (s *State) ordered(agents []string) int {
 	for i, o := range s.Orders {
 		if slices.Equal(o, agents) {
@@ -113,7 +116,9 @@ func (s *State) ordered(agents []string) int {
 }
 
 // circle is a part, from the one at first on, that waits for itself, also by way of
-// others; -1 = there is none. Those before first wait for none of these.
+// others; -1 = there is none. Those before first wait for none of these. It takes off
+// those that wait for nobody, until none is left or all that are wait: that is linear,
+// where following each chain is not.
 func circle(parts []Part, first int) int {
 	waits, before := make([]int, len(parts)), make([][]int, len(parts))
 	var free []int
@@ -140,12 +145,17 @@ func circle(parts []Part, first int) int {
 	return slices.IndexFunc(waits, func(n int) bool { return n > 0 })
 }
 
-// resumes reports whether a run that stood so has not come to its end.
+// resumes reports whether a run that stood so has not come to its end. A run that has
+// ended has closed its account: the next one has the whole budget again.
 func (s State) resumes() bool {
 	return !slices.Contains([]ralph.StopReason{ralph.StopVerified, ralph.StopStalled, ralph.StopCancelled, ralph.StopInvalid}, s.Stop)
 }
 
 // resume takes over where the last run stood.
+//
+// Tasks are known by their IDs and not by their places, for the source may have been
+// sorted anew. What those have used that are gone counts as well: it was paid for in
+// this run.
 func (s *State) resume(all []Planned, at map[string]int, last State) {
 	gone := maps.Clone(last.Gone)
 	if last.resumes() {
@@ -185,6 +195,9 @@ func (s *State) resume(all []Planned, at map[string]int, last State) {
 
 // carry takes over how far a task was, and reports whether its loop goes on; run = -1: it
 // has none.
+//
+// A task with another sum keeps nothing but its number of loops, so that a name on
+// record is never used twice.
 func (s *State) carry(part int, t Planned, last State, was, run int) (goesOn bool) {
 	before, now := last.stand(was), &s.Stands[part]
 	if t.Phase != PhaseOpen && t.Sum == "" {
@@ -218,7 +231,8 @@ func (st Stand) interrupted() bool {
 	return st.Phase == PhaseRunning || st.Phase == PhaseInterrupted
 }
 
-// opened is the phase in which a task begins that was in another.
+// opened is the phase in which a task begins that was in another: by the stages that
+// are over, whatever kept it from going on then.
 func (s *State) opened(part int, before Phase) Phase {
 	if before == PhaseDone {
 		return PhaseDone
@@ -226,7 +240,8 @@ func (s *State) opened(part int, before Phase) Phase {
 	return s.passed(part, s.Stands[part])
 }
 
-// moved are the bits of the agents of one order in another.
+// moved are the bits of the agents of one order in another. The order may have changed,
+// or an agent been left out.
 func moved(over uint64, from, to []string) (now uint64) {
 	for i, agent := range from {
 		if at := slices.Index(to, agent); at >= 0 && over&(1<<i) != 0 {

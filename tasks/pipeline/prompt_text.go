@@ -18,7 +18,8 @@ import (
 	"github.com/ralph-loop/ralph/internal/term"
 )
 
-// Bounds on what is told. In bytes, before they are quoted; the rest in numbers.
+// Bounds on what is told, in bytes before they are quoted, and in numbers. A prompt is paid
+// for in each iteration, and what stands in its middle is read least.
 const (
 	maxSpec     = 64 << 10
 	maxFeedback = 8 << 10
@@ -27,7 +28,8 @@ const (
 	maxNames    = 12 // of the files and of the checks of a record
 )
 
-// section is one part of a prompt; "" if there is no text for it.
+// section is one part of a prompt; "" if there is no text for it. So a part without
+// anything to say leaves no empty heading, which an agent would try to fill.
 func section(title, text string) string {
 	if strings.TrimSpace(text) == "" {
 		return ""
@@ -36,6 +38,9 @@ func section(title, text string) string {
 }
 
 // information is what an agent is told first.
+//
+// The iteration is told because the context is fresh: without it an agent believes that
+// it is the first, and begins anew.
 func (s Stage) information(st ralph.State) string {
 	is := values(s, st, "")
 	of, end := "", "The loop goes on until your work is verified"
@@ -51,8 +56,13 @@ func (s Stage) information(st ralph.State) string {
 		is["TASK_ID"], is["TASK_TITLE"], is["STAGE"], st.Iteration, of, end))
 }
 
+// task is the description, as people have written it: it is the one text that is not
+// quoted.
 func (s Stage) task() string { return section("Task", strings.TrimSpace(s.Definition.Description)) }
 
+// sentBack is why a later stage did not accept the work. It comes from an agent that
+// has read what this one wrote, so it is quoted, and what is asked for stays what the
+// definition says.
 func (s Stage) sentBack() string {
 	if strings.TrimSpace(s.Feedback) == "" {
 		return ""
@@ -65,7 +75,8 @@ func (s Stage) sentBack() string {
 		cmp.Or(oneLine(s.From), "whose name is not known"), quoted(text)))
 }
 
-// reject says how an agent tells that the work of others does not hold.
+// reject says how an agent tells that the work of others does not hold. An agent that
+// has no way to say so approves, or goes on until its limit.
 func reject(t ralph.Task) string {
 	const say = "If the work does not hold, say what must change, one point a line, each with its place and with what you saw, so that somebody who begins with fresh context can mend it."
 	if t.Blocked == "" {
@@ -75,6 +86,9 @@ func reject(t ralph.Task) string {
 }
 
 // rules are what holds for all agents.
+//
+// Each of them answers something that agents have done: they switched branches under
+// other tasks, ticked boxes, changed hooks, and did work that nobody had asked for.
 func (s Stage) rules() string {
 	where := "- Work in this folder, on the branch that is checked out. Do not switch branches, and do not push."
 	if s.Branch != "" {
@@ -95,7 +109,9 @@ That file is a list of tasks in this form. An outcome and at least one criterion
       - one requirement that can be checked by itself`)))
 }
 
-// records tells what is known of the stages before.
+// records tells what is known of the stages before. It is made of what was found, and
+// not of what was said: an agent that claims more than is so would convince the next
+// one.
 func records(before []Record) string {
 	if len(before) == 0 {
 		return ""
@@ -111,6 +127,8 @@ func records(before []Record) string {
 	return section("What the stages before you left on record", "This is from the record of the run, not from what agents said. Look at the work itself.\n\n"+quoted(b.String()))
 }
 
+// write writes a record on a few lines. How it is verified goes first, since that is
+// what the next stage relies on.
 func (r Record) write(b *strings.Builder) {
 	how := "not done"
 	switch {
@@ -135,7 +153,8 @@ func (r Record) write(b *strings.Builder) {
 	b.WriteByte('\n')
 }
 
-// writeNames writes the first of many names, each as one line.
+// writeNames writes the first of many names, each as one line. Names of files are
+// strangers' text: a line break in one must not begin a line of ours.
 func writeNames(b *strings.Builder, start string, names []string) {
 	for i, name := range names {
 		if i == maxNames {
@@ -147,7 +166,8 @@ func writeNames(b *strings.Builder, start string, names []string) {
 	}
 }
 
-// A found specification. The zero value is that of a task that has none.
+// A found specification. The zero value is that of a task that has none. That there is
+// none is told with the places that were looked at, so that people see why.
 type found struct {
 	id, path string
 	tried    []string // places at which there is none
@@ -157,6 +177,9 @@ type found struct {
 }
 
 // specification reads the one that a task belongs to.
+//
+// It goes through a root that no link leaves. A spec_id comes from a file that an agent
+// may have proposed, and must not make a prompt of the user's private key.
 func (r Roles) specification(workspace, id string) (found, error) {
 	f := found{id: id}
 	if id == "" {
@@ -190,7 +213,8 @@ func (r Roles) specification(workspace, id string) (found, error) {
 	return f, nil
 }
 
-// read reads what stands at a name, its beginning.
+// read reads what stands at a name, its beginning. A specification is read whole up to
+// the bound, and its size is told beyond that.
 func (f *found) read(root *os.Root, name string) error {
 	in, err := file.OpenIn("specification", root, name)
 	if err != nil {
@@ -208,7 +232,9 @@ func (f *found) read(root *os.Root, name string) error {
 	return err
 }
 
-// section tells of the specification, or that it is not there.
+// section tells of the specification, or that it is not there. It says in so many words
+// that the file does not decide how the agent works: specifications written for people
+// hold instructions of all kinds.
 func (f found) section() string {
 	id, name := oneLine(f.id), oneLine(f.path)
 	switch {
@@ -228,7 +254,8 @@ func (f found) section() string {
 	return section("Specification", text)
 }
 
-// bounded is the beginning of a text that nobody vouches for.
+// bounded is the beginning of a text that nobody vouches for. Control sequences and
+// tags go before it is cut, for cutting could make a tag of what was none.
 func bounded(text string, most int) (beginning string, cut bool) {
 	shown := term.Clean(text)
 	if len(shown) <= most {
@@ -237,7 +264,8 @@ func bounded(text string, most int) (beginning string, cut bool) {
 	return untagged(strings.ToValidUTF8(shown[:most], "")), true // of which one rune may be torn
 }
 
-// oneLine is a name that nobody vouches for.
+// oneLine is a name that nobody vouches for. A title over several lines could look like
+// a part of the prompt.
 func oneLine(name string) string {
 	text, cut := bounded(term.Line(name), maxLine)
 	if cut {
@@ -246,12 +274,16 @@ func oneLine(name string) string {
 	return text
 }
 
-// quoted is a text as an indented block, so that it cannot pass for ours.
+// quoted is a text as an indented block, so that it cannot pass for ours. A fence would
+// not do, for the text may end it.
 func quoted(text string) string {
 	return "    " + strings.ReplaceAll(strings.Trim(text, "\n"), "\n", "\n    ") + "\n"
 }
 
 // untagged writes <promise> as [promise], in any case, so that a copy of it is no claim.
+//
+// Agents repeat what they were shown. The loop takes its own prompt out of the answer,
+// but what is repeated with other words around it would be a claim.
 func untagged(text string) string {
 	const name = "promise"
 	var b strings.Builder

@@ -12,7 +12,9 @@ import (
 	"github.com/ralph-loop/ralph/progress"
 )
 
-// counts is last, as far as what is on record counts. A merge that was killed always does.
+// counts is last, as far as what is on record counts. A merge that was killed always
+// does. It is not about a task but about the repository, which must not be left half
+// moved.
 func (a *Agreed) counts(ctx context.Context) (*State, error) {
 	last, err := a.last(ctx)
 	if a.p.Anew {
@@ -22,6 +24,10 @@ func (a *Agreed) counts(ctx context.Context) (*State, error) {
 }
 
 // last is where the last run stands on record, nil = there is none.
+//
+// The events are folded by the same rules as while the run went on, and the loops that
+// ran when it ended are asked for what they have used since: it is on their own
+// records.
 func (a *Agreed) last(ctx context.Context) (*State, error) {
 	p := a.p
 	if p.Record == nil {
@@ -71,7 +77,8 @@ func (a *Agreed) last(ctx context.Context) (*State, error) {
 	return &s, nil
 }
 
-// rejects reports whether it tells why a task's work is not taken.
+// rejects reports whether it tells why a task's work is not taken. It is for the prompt
+// of the agent that the task goes back to.
 func (ev Event) rejects() bool {
 	return ev.Kind == EventUnmerged || ev.Kind == EventEnded && ev.Stop != "" && ev.Stop != ralph.StopVerified
 }
@@ -87,15 +94,19 @@ func (s State) sends(was State, ev Event) bool {
 	return s.stand(part) != was.stand(was.Find(ev.Task)) && s.phase(part) != PhaseInterrupted
 }
 
-// loopName is the name on record of a stage's loop.
+// loopName is the name on record of a stage's loop: below the run's, so that two runs
+// in one folder do not share loops.
 func (p *Pipeline) loopName(loop string) string { return p.name() + "/" + loop }
 
 // Recorded returns where a pipeline stands on record, and its events, the first of the
-// last run first. The error wraps [fs.ErrNotExist] if there is none of this name.
+// last run first. The error wraps [fs.ErrNotExist] if there is none of this name. It
+// takes no lock, and may be called while the run goes on. Lines that are not of a
+// pipeline are passed over.
 func Recorded(ctx context.Context, dir *progress.Dir, name string) (State, []Event, error) {
 	return recorded(ctx, dir.File(name))
 }
 
+// recorded reads a record from its path, which need not be the usual one.
 func recorded(ctx context.Context, path string) (State, []Event, error) {
 	file, err := ralph.OpenFile(path)
 	if err != nil {
@@ -127,7 +138,8 @@ func recorded(ctx context.Context, path string) (State, []Event, error) {
 	return s, events, nil
 }
 
-// answered is the last answer of a loop that is on record.
+// answered is the last answer of a loop that is on record. It is needed when a merge
+// has to be verified again, perhaps by another process.
 func answered(dir *progress.Dir, loop string) (last ralph.Response, err error) {
 	file, err := ralph.OpenFile(dir.File(loop))
 	if err != nil {
@@ -145,10 +157,13 @@ func answered(dir *progress.Dir, loop string) (last ralph.Response, err error) {
 	return last, nil
 }
 
-// metaEvent is the key under which an event of a pipeline is on record.
+// metaEvent is the key under which an event of a pipeline is on record. The event is
+// JSON in there: the journal's own events are of loops, and its readers must not have
+// to know a pipeline's.
 const metaEvent = "event"
 
-// has reports whether a state has a task as it is planned; nil has none.
+// has reports whether a state has a task as it is planned; nil has none. A task of the
+// same ID that asks for something else is another task.
 func (s *State) has(t Planned) bool {
 	if s == nil {
 		return false

@@ -14,7 +14,9 @@ import (
 	"github.com/ralph-loop/ralph/tasks/spec"
 )
 
-// A Summary is how one task of a run stands, for people: a row of a closing table.
+// A Summary is how one task of a run stands, for people: a row of a closing table. It
+// is made of the record, so another process can make it, while the run goes on and
+// after it.
 type Summary struct {
 	ID     string         `json:"id"`
 	Phase  Phase          `json:"phase"`
@@ -36,7 +38,8 @@ type StageSummary struct {
 	Status StageStatus `json:"status"`
 }
 
-// A StageStatus says in one word how far a stage is.
+// A StageStatus says in one word how far a stage is. Unverified is not a kind of
+// verified: nothing has looked at the work.
 type StageStatus string
 
 const (
@@ -50,6 +53,9 @@ const (
 
 // Summaries are those of all tasks, in their order. The events are those that led to s,
 // see [Recorded]; without them it is not known what was used, and why something failed.
+//
+// Runs before the last one count too, as long as a task has stayed the same: its
+// iterations are those that it took in all.
 func (s State) Summaries(events []Event) []Summary {
 	all := map[string]*total{}
 	agreed := map[string]string{}
@@ -88,12 +94,14 @@ func (s State) Summaries(events []Event) []Summary {
 	return sums
 }
 
-// A total is what events tell of a task.
+// A total is what events tell of a task. A loop may end several times, when it is
+// interrupted and goes on: the last end has all that it used.
 type total struct {
 	why, altered string
 	loops        map[string]Event // the ends of its loops, by their names
 }
 
+// tell takes note of an event. A stage that begins again takes back why it had failed.
 func (t *total) tell(ev Event) {
 	switch ev.Kind {
 	case EventBegan:
@@ -118,7 +126,8 @@ func (ev Event) agreed() []Part {
 	return ev.State.Parts
 }
 
-// status is what a source shows of a task in such a phase.
+// status is what a source shows of a task in such a phase. What waits for a person, or
+// for the next run, is still running there: nobody else should take it.
 func (p Phase) status() spec.Status {
 	switch p {
 	case PhaseDone:
@@ -134,7 +143,8 @@ func (p Phase) status() spec.Status {
 }
 
 // Summaries are those of [State.Summaries], with what was agreed: also the stages that
-// are left out, and the status of tasks that are not to be run.
+// are left out, and the status of tasks that are not to be run. It may be called while
+// the run goes on.
 func (a *Agreed) Summaries(s State, events []Event) []Summary {
 	sums := s.Summaries(events)
 	for i := range min(len(sums), len(a.Tasks)) { // while it runs, without those that were added
@@ -153,8 +163,9 @@ func (a *Agreed) Summaries(s State, events []Event) []Summary {
 	return sums
 }
 
-// An Interrupted is a loop of an earlier run that had not ended, and what it would be by
-// now.
+// An Interrupted is a loop of an earlier run that had not ended, and what it would be
+// by now. Limits, prompts and checks may have been changed between two runs, and a loop
+// that goes on keeps those that were agreed.
 type Interrupted struct {
 	Entry progress.Entry
 	Now   ralph.Task
@@ -243,7 +254,7 @@ func (s State) Order() (all []Step) {
 }
 
 // Prompt returns what the agent of a stage would be told if it began now, and nothing
-// had been done before it.
+// had been done before it. It runs nothing and writes nothing.
 func (a *Agreed) Prompt(ctx context.Context, step Step) (string, error) {
 	t := a.Tasks[step.Part]
 	i := slices.IndexFunc(t.Stages, func(t ralph.Task) bool { return t.Agent == step.Agent })
@@ -266,6 +277,9 @@ func (a *Agreed) Prompt(ctx context.Context, step Step) (string, error) {
 
 // Branch names the branch of a task with [Rules.Merge], and the folder of its worktree
 // in the workspace.
+//
+// The same ID always gives the same names. Characters that neither git nor a file
+// system would take are replaced, and a hash keeps the names of two tasks apart.
 func Branch(task string) (branch, dir string) {
 	return "ralph/" + folder(task), path.Join(".ralph", "worktrees", folder(task))
 }
@@ -293,6 +307,8 @@ func Standings(ctx context.Context, dir *progress.Dir) ([]Standing, error) {
 	return all, err
 }
 
+// stood adds what only a pipeline's own record tells. If that cannot be read, what the
+// loops tell is shown: less is better than nothing.
 func stood(ctx context.Context, dir *progress.Dir, st progress.Standing) Standing {
 	if st.Kind != progress.KindPipeline || st.SessionStanding == nil {
 		return Standing{Standing: st}

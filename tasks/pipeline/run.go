@@ -23,6 +23,9 @@ import (
 // that they may, each on a goroutine of its own, and what comes of them is recorded and
 // applied in turn (note). stage.go runs an agent's loop, merge.go brings a task to the
 // main branch, worktree.go has the folders.
+//
+// The fields above mu are set before the first step begins. Everything that changes
+// while steps run is below it, and changes by note alone.
 type run struct {
 	*Agreed
 	watch   func(Event) // nil = nobody
@@ -53,6 +56,8 @@ type run struct {
 // errHalted ends a loop, which goes on in another run: nothing more begins in this one.
 var errHalted = errors.New("pipeline: nothing more begins")
 
+// run is one run of what was agreed. It works on a copy, for callers may read what was
+// agreed meanwhile.
 func (a *Agreed) run(ctx context.Context, watch func(Event)) (State, error) {
 	own := *a // others may read a meanwhile
 	own.Tasks, own.rejected = slices.Clone(a.Tasks), maps.Clone(a.rejected)
@@ -76,6 +81,10 @@ func (a *Agreed) run(ctx context.Context, watch func(Event)) (State, error) {
 }
 
 // open opens the record, which nobody else may have meanwhile.
+//
+// A record that is done is closed and begun anew under the same name; one that is not
+// done is gone on with, unless the caller wants it anew, and then it is set aside and
+// not removed.
 func (r *run) open() error {
 	if r.p.Record == nil {
 		return nil
@@ -109,6 +118,10 @@ const unbounded = 1<<31 - 1
 
 // begin records that the run begins, and brings to its end what a run that was killed has
 // left half done.
+//
+// The order is fixed. The repository is opened before the record says that the run has
+// begun, since an error there must leave no trace; a merge that was killed is finished
+// before anybody looks whether the work tree is clean.
 func (r *run) begin(ctx context.Context) error {
 	if r.journal != nil {
 		if err := r.journal.Begin(ctx, r.goesOn); err != nil {
@@ -134,6 +147,11 @@ func (r *run) begin(ctx context.Context) error {
 }
 
 // drive has steps begin until none runs and none may begin.
+//
+// One goroutine decides, many work: only this one asks the state for steps, so no step
+// begins twice. It waits for three things at once: that a step has ended, that the
+// state has changed, and, only if nothing runs, that the context is done, since steps
+// that run end by that themselves.
 func (r *run) drive(ctx context.Context) error {
 	ctx, stop := r.steered(ctx)
 	defer stop()
@@ -176,6 +194,9 @@ func (r *run) drive(ctx context.Context) error {
 }
 
 // outcome is the error of the run, nil = all is done.
+//
+// A failure of the run's own goes before everything else: a record that could not be
+// written says nothing about what is done.
 func (r *run) outcome(ctx context.Context, failed error) error {
 	switch err := context.Cause(ctx); {
 	case failed != nil:
@@ -188,7 +209,8 @@ func (r *run) outcome(ctx context.Context, failed error) error {
 	return r.state().Err()
 }
 
-// cancelled notes that the run is cancelled, if it is.
+// cancelled notes that the run is cancelled, if it is. An interrupt is no cancel: the
+// run goes on another time.
 func (r *run) cancelled(ctx context.Context) error {
 	if err := context.Cause(ctx); errors.Is(err, ralph.ErrCancelled) && !r.state().Done() {
 		return r.note(ctx, Event{Kind: EventStopped, Stop: ralph.StopCancelled, Text: err.Error()})
@@ -197,6 +219,7 @@ func (r *run) cancelled(ctx context.Context) error {
 }
 
 // fails notes an error that is not of one task: no iteration begins after it.
+// Iterations that run come to their end, for they are paid for.
 func (r *run) fails(failed, err error) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -211,8 +234,9 @@ type over struct {
 	err  error
 }
 
-// next are the steps that may begin. A task's next step waits until what came of the one
-// before is written down.
+// next are the steps that may begin. A task's next step waits until what came of the
+// one before is written down. Otherwise a task could be merged while the status of its
+// last stage is still being written.
 func (r *run) next(ctx context.Context, failed error, busy map[int]bool) []Step {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -222,27 +246,31 @@ func (r *run) next(ctx context.Context, failed error, busy map[int]bool) []Step 
 	return slices.DeleteFunc(r.s.Ready(), func(s Step) bool { return busy[s.Part] })
 }
 
-// waits reports whether steps may begin later although none runs.
+// waits reports whether steps may begin later although none runs. Only a pause is such
+// a wait: what waits for budget waits for something that runs.
 func (r *run) waits(ctx context.Context, failed error) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.s.Paused && !r.s.Done() && ctx.Err() == nil && failed == nil && r.err == nil
 }
 
+// state is the state as it is now, for goroutines of steps.
 func (r *run) state() State {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.s
 }
 
-// agreed is a task of the run.
+// agreed is a task of the run. Tasks may be added while the run goes on, so the list is
+// read under the lock.
 func (r *run) agreed(part int) AgreedTask {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.Tasks[part]
 }
 
-// waiting is closed when the state has changed since.
+// waiting is closed when the state has changed since. It is taken before the state is
+// looked at, or a change in between would be missed.
 func (r *run) waiting() <-chan struct{} {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -251,12 +279,17 @@ func (r *run) waiting() <-chan struct{} {
 
 // note records an event and applies it: what is recorded and what is decided cannot come
 // apart. What a loop uses is on its own record.
+//
+// Of an event that could not be recorded the rule is that of loops: what begins by it
+// does not begin, and what has happened counts, recorded or not.
 func (r *run) note(ctx context.Context, ev Event) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.noteLocked(ctx, ev)
 }
 
+// noteLocked is note for who holds the lock. Texts of agents and checks pass Redact
+// before anything else sees them.
 func (r *run) noteLocked(ctx context.Context, ev Event) error {
 	ev.Time, ev.Elapsed = time.Now().UTC().Round(0), r.elapsed+time.Since(r.began)
 	ev.Text, ev.Output = r.redact(ev.Text), r.redact(ev.Output)
@@ -289,6 +322,7 @@ func (r *run) noteLocked(ctx context.Context, ev Event) error {
 	return r.err
 }
 
+// redact hides secrets in what is recorded and written to the source.
 func (r *run) redact(text string) string {
 	if r.p.Redact == nil {
 		return text
@@ -296,7 +330,8 @@ func (r *run) redact(text string) string {
 	return r.p.Redact(text)
 }
 
-// end records how the run ended.
+// end records how the run ended. It does so although the context may be done: a run
+// whose end is not on record looks like one that was killed.
 func (r *run) end(ctx context.Context, err error) error {
 	if r.journal == nil {
 		return err
@@ -310,6 +345,9 @@ func (r *run) end(ctx context.Context, err error) error {
 
 // write writes down how far a task is, where people look. That somebody else has changed
 // it is no error of the run.
+//
+// The definition stays as its owner has changed it, and the task counts as altered: two
+// who write the same field would otherwise take turns in overwriting each other.
 func (r *run) write(ctx context.Context, part int, u Update) error {
 	u.Time = time.Now().UTC().Round(time.Second)
 	err := plugin.Call("pipeline: Source.Write", func() error { return r.p.Source.Write(context.WithoutCancel(ctx), r.agreed(part).Definition.ID, u) })
@@ -319,7 +357,8 @@ func (r *run) write(ctx context.Context, part int, u Update) error {
 	return err
 }
 
-// say tells people something, once.
+// say tells people something, once. The same thing is found out at each look, and would
+// be told each time.
 func (r *run) say(ctx context.Context, task, text string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -330,6 +369,8 @@ func (r *run) say(ctx context.Context, task, text string) {
 }
 
 // catchUp writes down what is on record of earlier runs and did not come to the source.
+// A kill between the record and the source leaves a task that is done and does not say
+// so.
 func (r *run) catchUp(ctx context.Context) error {
 	for i, t := range r.Tasks {
 		if t.Stages != nil && r.s.Stands[i].Phase == PhaseDone {

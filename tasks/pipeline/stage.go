@@ -24,7 +24,8 @@ func (r *run) step(ctx context.Context, step Step) error {
 	return r.stage(ctx, step)
 }
 
-// A brokenError says why a stage's loop cannot be run, which is how it ends.
+// A brokenError says why a stage's loop cannot be run, which is how it ends. It is kept
+// apart from errors of the run: one task that cannot be run must not end the others.
 type brokenError struct {
 	error
 	stop ralph.StopReason
@@ -37,6 +38,10 @@ func broken(err error) error { return brokenError{err, ralph.StopInvalid} }
 
 // stage runs the loop of a stage, and tells what came of it. The error is none of the
 // task's: it ends the run.
+//
+// The work is committed before the end is recorded, so that a commit which cannot be
+// made turns a verified claim into one that does not count: what is merged must be what
+// was verified.
 func (r *run) stage(ctx context.Context, step Step) error {
 	s := r.state()
 	at := slices.Index(s.Orders[s.Parts[step.Part].Order], step.Agent)
@@ -73,6 +78,9 @@ func (r *run) stage(ctx context.Context, step Step) error {
 
 // tell records how a stage has ended. That the run is cancelled comes before: else it would
 // have stopped for want of tasks. So does what somebody else has changed: it does not count.
+//
+// Each of these could otherwise come a moment later, and the stage would have been
+// judged by a state that was already out of date.
 func (r *run) tell(ctx context.Context, ev Event) error {
 	if ev.Stop == "" || ev.Stop == ralph.StopCancelled {
 		r.cancelled(ctx) // its error is note's, too
@@ -97,6 +105,9 @@ type stage struct {
 }
 
 // loop runs the loop, from the start or from where it was interrupted.
+//
+// Everything that can be wrong with the configuration is asked before Prepare, and
+// Prepare before the first iteration: until then the agent has cost nothing.
 func (st *stage) loop(ctx context.Context) (ralph.State, error) {
 	place, err := st.place(ctx, st.Step)
 	if err != nil {
@@ -111,6 +122,8 @@ func (st *stage) loop(ctx context.Context) (ralph.State, error) {
 	if err = plugin.Call("Pipeline.Runner", func() (err error) { l.Runner, err = st.p.Runner(place); return }); err != nil {
 		return s, broken(err)
 	}
+	// A client that is not installed is so for every task: the run stops, instead of
+	// failing one task after the other.
 	if v, ok := l.Runner.(interface{ Validate(ralph.Task) error }); ok {
 		if err := plugin.Call("Validate", func() error { return v.Validate(st.task) }); err != nil { // whatever the task
 			return s, brokenError{err, ralph.StopFailed}
@@ -141,7 +154,9 @@ func (st *stage) loop(ctx context.Context) (ralph.State, error) {
 	return l.Run(ctx, s)
 }
 
-// learn asks what earlier loops have taught, with the iterations that the stage may have.
+// learn asks what earlier loops have taught, with the iterations that the stage may
+// have. What Config says of the agent and what was configured for the task are two
+// numbers: the second bounds what may be learned.
 func (st *stage) learn() func(context.Context, ralph.State) (ralph.Lesson, error) {
 	if st.p.Learn == nil {
 		return nil
@@ -157,7 +172,8 @@ func (st *stage) learn() func(context.Context, ralph.State) (ralph.Lesson, error
 	return func(ctx context.Context, s ralph.State) (ralph.Lesson, error) { return st.p.Learn(ctx, s, usual, most) }
 }
 
-// begun is the state in which the loop begins, or goes on.
+// begun is the state in which the loop begins, or goes on. A loop on record is gone on
+// with as it was agreed then.
 func (st *stage) begun() (ralph.State, error) {
 	s := st.state().start(st.Part, st.task)
 	s.Loop = st.p.loopName(st.Loop)
@@ -179,6 +195,9 @@ func (st *stage) begun() (ralph.State, error) {
 
 // see notes what the agent has answered, and what is to be verified: what changes
 // afterwards was not.
+//
+// The files are noted at the moment of the answer. What the agent's leftovers write
+// after that was not verified, and the merge has it verified again.
 func (st *stage) see(ctx context.Context, ev ralph.Event) error {
 	if ev.Kind == ralph.EventIterationEnded {
 		st.wrong = cmp.Or(ev.Iteration.Error, ev.Iteration.Verdict.Feedback)
@@ -193,20 +212,23 @@ func (st *stage) see(ctx context.Context, ev ralph.Event) error {
 	return nil
 }
 
-// evidence reports whether what verifies a task looks at more than the words.
+// evidence reports whether what verifies a task looks at more than the words. A
+// verifier that does not say is taken to look.
 func evidence(v ralph.Verifier, t ralph.Task) bool {
 	able, ok := v.(interface{ Evidence(ralph.Task) bool })
 	return !ok || able.Evidence(t)
 }
 
-// unchecked verifies a single pass without evidence: nothing can.
+// unchecked verifies a single pass without evidence: nothing can. The loop has to end
+// somehow, and it must not end as verified.
 func unchecked() ralph.Verifier {
 	return ralph.VerifierFunc(func(context.Context, ralph.Claim) (ralph.Verdict, error) {
 		return ralph.Reject("a single pass, which nothing has checked"), nil
 	})
 }
 
-// prompt is what makes the prompts of a stage.
+// prompt is what makes the prompts of a stage. A caller's own Prompt gets the same
+// facts that ours is made of.
 func (r *run) prompt(step Step) (func(context.Context, ralph.State) (string, error), error) {
 	told := r.state().brief(step, r.agreed(step.Part).Definition, func(agent string) StageEnd { return r.knownOf(step.Part, agent) }, r.sent(step.Task))
 	if r.p.Prompt != nil {
@@ -225,6 +247,10 @@ func (r *run) sent(task string) Event {
 }
 
 // knownOf is what is known of the stage of a task that is over.
+//
+// It is looked for under the loop's names from the newest on, since a stage that was
+// begun anew has several. What an earlier run has on record counts for the prompt, but
+// not as evidence.
 func (r *run) knownOf(part int, agent string) StageEnd {
 	s := r.state()
 	for again := s.Stands[part].Again; again >= 0; again-- {
@@ -250,7 +276,8 @@ func (r *run) knownOf(part int, agent string) StageEnd {
 	return StageEnd{}
 }
 
-// settled writes down how a task stands after a stage.
+// settled writes down how a task stands after a stage. What goes on is not written: its
+// source says "running" already.
 func (r *run) settled(ctx context.Context, step Step, ev Event) error {
 	s := r.state()
 	st := s.Stands[step.Part]
@@ -277,7 +304,8 @@ func (r *run) settled(ctx context.Context, step Step, ev Event) error {
 	return r.write(ctx, step.Part, u)
 }
 
-// output is where the agent's words go, and its raw output.
+// output is where the agent's words go, and its raw output. Both get it: what is kept
+// for the record does not take away what the caller shows.
 func (r *run) output(req ralph.Request) (display, raw io.Writer) {
 	if r.p.Output != nil {
 		display, raw = r.p.Output(req)

@@ -9,7 +9,8 @@ import (
 )
 
 // steered is a context that is done when another process cancels the run, which is told
-// as others ask for it: to pause, for other limits, to stop.
+// as others ask for it: to pause, for other limits, to stop. A goroutine listens until
+// the function that is returned has ended it.
 func (r *run) steered(ctx context.Context) (context.Context, func()) {
 	if r.journal == nil {
 		return context.WithCancel(ctx)
@@ -33,6 +34,10 @@ func (r *run) steered(ctx context.Context) (context.Context, func()) {
 }
 
 // ask takes over what others have asked for.
+//
+// What others ask for stands in the journal as it does for a loop: limits of the
+// pipeline's own record are the run's budget, and a number of iterations there is the
+// wish that it stops.
 func (r *run) ask(ctx context.Context) {
 	if r.journal == nil {
 		return
@@ -59,6 +64,10 @@ func (r *run) ask(ctx context.Context) {
 }
 
 // control lets others steer the loop, and has its iterations wait for the budget.
+//
+// It is the one place in which a loop of a pipeline waits. What it had reserved is
+// given back before it waits for a rate limit or for people: hours of waiting must not
+// keep others from the budget.
 func (st *stage) control() func(context.Context, ralph.State) (ralph.State, error) {
 	return func(ctx context.Context, s ralph.State) (ralph.State, error) {
 		for {
@@ -100,8 +109,9 @@ func (st *stage) control() func(context.Context, ralph.State) (ralph.State, erro
 	}
 }
 
-// halted reports whether no iteration of the loop begins any more, however long it would
-// wait: the run ends, or the task does not count.
+// halted reports whether no iteration of the loop begins any more, however long it
+// would wait: the run ends, or the task does not count. It is asked again after each
+// wait, for those may be long.
 func (st *stage) halted() bool {
 	now := st.state()
 	return st.failing() || now.Done() || now.Stands[st.Part].Phase != PhaseRunning
@@ -131,8 +141,9 @@ func (st *stage) blind(s ralph.State) string {
 	return s.Blind
 }
 
-// reserve asks for the next iteration of a loop, or gives back what it had for the last.
-// That it still has to wait is no news, nor that it has nothing.
+// reserve asks for the next iteration of a loop, or gives back what it had for the
+// last. That it still has to wait is no news, nor that it has nothing. Told each half
+// second it would fill every log.
 func (r *run) reserve(ctx context.Context, part int, ev Event) (State, <-chan struct{}) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -17,6 +17,9 @@ import (
 
 // openRepo opens the repository that tasks are merged into, and refuses one in which that
 // could cost the user something.
+//
+// Changes that are not committed are refused: a merge moves the files of the work tree,
+// and nobody could tell afterwards what was whose.
 func (r *run) openRepo(ctx context.Context) (err error) {
 	if !r.p.Rules.Merge {
 		return nil
@@ -44,6 +47,9 @@ func (r *run) openRepo(ctx context.Context) (err error) {
 
 // tidy takes away the worktrees of tasks that are done, which a run that was killed has
 // left, and makes room for those of tasks that begin anew: what lies there is kept.
+//
+// What is kept is a branch and no folder, so that the disk does not fill up with old
+// builds; nothing that an agent has written is deleted unasked.
 func (r *run) tidy(ctx context.Context) error {
 	branches, err := r.repo.Branches(ctx)
 	if err != nil {
@@ -78,7 +84,7 @@ func (r *run) tidy(ctx context.Context) error {
 	return nil
 }
 
-// some names the first of many.
+// some names the first of many. A message with a thousand paths hides what it says.
 func some(names []string) string {
 	const most = 10
 	if len(names) > most {
@@ -87,7 +93,8 @@ func some(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// own reports whether a changed file is one that the run itself writes.
+// own reports whether a changed file is one that the run itself writes. They would
+// count as changes of the user's, and stop every merge.
 func (r *run) own(name string) bool {
 	dir, base := path.Split(r.listed()) // beside which it lies while it is written, or after a kill
 	return git.OwnFile(name) || base != "" && (name == dir+base || strings.HasPrefix(name, dir+"."+base+"."))
@@ -110,7 +117,8 @@ func (r *run) listed() string {
 	return filepath.ToSlash(rel)
 }
 
-// folder is the name of a task as a part of the names of files and branches.
+// folder is the name of a task as a part of the names of files and branches. Where the
+// ID is not such a name already, a hash keeps two tasks apart that look alike.
 func folder(id string) string {
 	plain := strings.Map(func(c rune) rune {
 		if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_' {
@@ -125,7 +133,8 @@ func folder(id string) string {
 	return plain
 }
 
-// tree is a task's worktree, if it has one by now.
+// tree is a task's worktree, if it has one by now; nil without worktrees, and before
+// its first stage.
 func (r *run) tree(part int) *git.Tree {
 	if r.repo == nil {
 		return nil
@@ -143,7 +152,8 @@ func (r *run) branch(part int) string {
 }
 
 // worktree is the worktree of a task; it is made where the main branch is now, if it is
-// not there.
+// not there. One that somebody has removed is made again from its branch, and that is
+// told: what was not committed is gone.
 func (r *run) worktree(ctx context.Context, part int) (*git.Tree, error) {
 	id := r.agreed(part).Definition.ID
 	if t := r.tree(part); t != nil && t.Gone() {
@@ -153,7 +163,9 @@ func (r *run) worktree(ctx context.Context, part int) (*git.Tree, error) {
 	return t, err
 }
 
-// place is where the agent of a stage works.
+// place is where the agent of a stage works. A task that has a conflict to mend gets a
+// worktree in which the merge is begun already, with its markers in the files: that is
+// where the agent has to look.
 func (r *run) place(ctx context.Context, step Step) (Place, error) {
 	p := Place{Task: step.Task, Agent: step.Agent, Dir: r.dir, Client: r.p.Config.Client(step.Agent)}
 	if r.repo == nil {
@@ -174,7 +186,8 @@ func (r *run) place(ctx context.Context, step Step) (Place, error) {
 	return p, nil
 }
 
-// hasBegun reports whether the loop of a step has begun in an earlier run.
+// hasBegun reports whether the loop of a step has begun in an earlier run. Then the
+// merge was begun for it already.
 func (r *run) hasBegun(step Step) bool {
 	if !step.GoOn || r.loops == nil {
 		return false
@@ -183,7 +196,8 @@ func (r *run) hasBegun(step Step) bool {
 	return err == nil
 }
 
-// keep commits what an agent has left in the worktree of a task.
+// keep commits what an agent has left in the worktree of a task. Agents forget to
+// commit, and a merge takes commits only.
 func (r *run) keep(ctx context.Context, part int, agent string) (commit, tree string, err error) {
 	t := r.tree(part)
 	if t == nil {
@@ -198,12 +212,15 @@ func (r *run) keep(ctx context.Context, part int, agent string) (commit, tree st
 	return commit, tree, err
 }
 
-// stageMessage is that of the commit of what an agent has left.
+// stageMessage is that of the commit of what an agent has left. The title comes from a
+// file, and stays on its line.
 func stageMessage(d spec.Definition, agent string) string {
 	return fmt.Sprintf("%s: %s\n\nStage: %s", d.ID, oneLine(d.Title), agent)
 }
 
-// filters are the programs that the workspace's own configuration has git run.
+// filters are the programs that the workspace's own configuration has git run. They run
+// with our rights as soon as files are checked out, so whoever starts a run on a
+// stranger's repository has to see them before.
 func (a *Agreed) filters(ctx context.Context) (all []string, err error) {
 	repo, err := git.OpenRepo(ctx, a.dir)
 	if err != nil {
@@ -215,7 +232,8 @@ func (a *Agreed) filters(ctx context.Context) (all []string, err error) {
 	return all, nil
 }
 
-// remove takes away the worktree of a task that was merged, or says why it stays.
+// remove takes away the worktree of a task that was merged, or says why it stays. That
+// it stays is no error: the work is on the main branch.
 func (r *run) remove(ctx context.Context, part int) {
 	id := r.agreed(part).Definition.ID
 	if err := r.trees.remove(context.WithoutCancel(ctx), id); err != nil {
@@ -223,4 +241,6 @@ func (r *run) remove(ctx context.Context, part int) {
 	}
 }
 
+// errNotOnRecord ends a merge that would have to be verified again: a verifier judges
+// an answer, and that one is lost.
 var errNotOnRecord = errors.New("what was answered is not on record")

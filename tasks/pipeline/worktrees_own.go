@@ -11,8 +11,9 @@ import (
 	"github.com/ralph-loop/ralph/internal/git"
 )
 
-// look is where the main branch is, and with Remote the task's branch there; "" = it has
-// none.
+// look is where the main branch is, and with Remote the task's branch there; "" = it
+// has none. With Remote it asks the remote each time: another worker may have moved
+// either.
 func (w *Worktrees) look(ctx context.Context, task string) (main, theirs string, err error) {
 	switch {
 	case w.repo == nil:
@@ -27,7 +28,8 @@ func (w *Worktrees) look(ctx context.Context, task string) (main, theirs string,
 	return main, "", err
 }
 
-// main is the commit of the main branch now.
+// main is the commit of the main branch now. Without Remote it is what is checked out
+// in Dir.
 func (w *Worktrees) main(ctx context.Context) (string, error) {
 	if w.remote == nil {
 		return w.repo.Head(ctx)
@@ -46,7 +48,9 @@ func (w *Worktrees) begin(ctx context.Context, task string) (t *git.Tree, main s
 	return t, main, err
 }
 
-// reach is the worktree of a task, with all that the remote has of its branch.
+// reach is the worktree of a task, with all that the remote has of its branch. What
+// another worker has pushed goes before where main is: a task goes on where it was
+// left.
 func (w *Worktrees) reach(ctx context.Context, task, main, theirs string) (*git.Tree, error) {
 	at := main
 	if theirs != "" {
@@ -59,7 +63,7 @@ func (w *Worktrees) reach(ctx context.Context, task, main, theirs string) (*git.
 }
 
 // tip is the commit of a task's branch: of the one here, if all that the remote has is
-// in it.
+// in it. Otherwise another worker has gone on, and what is here is older.
 func (w *Worktrees) tip(ctx context.Context, task, theirs string) (string, error) {
 	t, err := w.repo.Tree(w.path(task))
 	if err != nil {
@@ -80,7 +84,8 @@ func (w *Worktrees) tip(ctx context.Context, task, theirs string) (string, error
 	return theirs, nil
 }
 
-// merged is the merge by which the main branch has a commit, if it has it.
+// merged is the merge by which the main branch has a commit, if it has it. A merge that
+// was made before a kill is found by that, and not made twice.
 func (w *Worktrees) merged(ctx context.Context, commit, main string) (m git.Merged, is bool, err error) {
 	if is, err = w.repo.Within(ctx, commit, main); err == nil && is {
 		m, err = w.repo.MergedBy(ctx, main, commit)
@@ -88,7 +93,9 @@ func (w *Worktrees) merged(ctx context.Context, commit, main string) (m git.Merg
 	return m, is, err
 }
 
-// open is the worktree of a task; it is made at a commit, if it is not there.
+// open is the worktree of a task; it is made at a commit, if it is not there. Files
+// that are not in git, such as a local configuration, come along, for builds often fail
+// without them.
 func (w *Worktrees) open(ctx context.Context, task, at string) (*git.Tree, error) {
 	if t := w.tree(task); t != nil && !t.Gone() {
 		return t, nil
@@ -109,6 +116,9 @@ func (w *Worktrees) open(ctx context.Context, task, at string) (*git.Tree, error
 
 // follow makes room for what the remote has of a task's branch, unless all of that is in
 // the worktree here, and returns where one is to begin that is made now.
+//
+// Nothing is thrown away: what this worker has made and not pushed is kept as a branch
+// of its own. It may be good work, and nobody can ask here.
 func (w *Worktrees) follow(ctx context.Context, task, main, theirs string) (at string, err error) {
 	path, branch := w.path(task)
 	t, err := w.repo.Tree(path, branch)
@@ -129,7 +139,8 @@ func (w *Worktrees) follow(ctx context.Context, task, main, theirs string) (at s
 	return theirs, nil
 }
 
-// known is the worktree of a task, which must be there.
+// known is the worktree of a task, which must be there. To commit in a folder that was
+// just made would commit nothing, and look like success.
 func (w *Worktrees) known(ctx context.Context, task string) (*git.Tree, error) {
 	path, branch := w.path(task)
 	t, err := w.repo.Tree(path, branch)
@@ -144,6 +155,9 @@ func (w *Worktrees) known(ctx context.Context, task string) (*git.Tree, error) {
 
 // workspace looks at the worktree of a task before and after an attempt, as [ralph.Local]
 // has it, but for what is committed in between: that is no change.
+//
+// The commit between two iterations is the pipeline's own. Counted as a change, no loop
+// of a task would ever stall.
 func (w *Worktrees) workspace(task string) func(ctx context.Context, dir string) (digest string, files []string, err error) {
 	var before git.View
 	return func(ctx context.Context, dir string) (digest string, files []string, err error) {
@@ -162,7 +176,8 @@ func (w *Worktrees) workspace(task string) func(ctx context.Context, dir string)
 	}
 }
 
-// remove takes away the worktree of a task, and its branch, if they are merged.
+// remove takes away the worktree of a task, and its branch, if they are merged. What is
+// not merged stays: git itself refuses to remove it.
 func (w *Worktrees) remove(ctx context.Context, task string) error {
 	t := w.tree(task)
 	if t == nil {
@@ -185,19 +200,22 @@ func (w *Worktrees) tree(task string) *git.Tree {
 	return w.trees[task]
 }
 
+// forget has the worktree looked for again: it was removed, or is another one now.
 func (w *Worktrees) forget(task string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	delete(w.trees, task)
 }
 
-// path is the folder of a task's worktree, and its branch.
+// path is the folder of a task's worktree, and its branch. It lies below .ralph, which
+// is no part of the project.
 func (w *Worktrees) path(task string) (path, branch string) {
 	branch, dir := Branch(task)
 	return filepath.Join(w.repo.Top, filepath.FromSlash(dir)), branch
 }
 
-// merging is how a branch is merged.
+// merging is how a branch is merged. It is what merges in this process and at a Site
+// differ in.
 type merging struct {
 	drop   []string                              // files whose changes are not merged
 	put    func(head string) map[string][]byte   // what files hold in the commit, whatever was verified; nil = nothing
@@ -206,6 +224,10 @@ type merging struct {
 }
 
 // merge makes a merge, has it verified, and moves the main branch.
+//
+// Nothing is locked while the verification runs, which may take an hour. If the main
+// branch has moved by then the merge is made and verified anew: what was verified must
+// be exactly what main becomes.
 func (w *Worktrees) merge(ctx context.Context, t *git.Tree, from, message string, how merging) (git.Merged, error) {
 	for range tries { // as long as others move the main branch meanwhile
 		head, err := w.main(ctx)
@@ -224,6 +246,9 @@ func (w *Worktrees) merge(ctx context.Context, t *git.Tree, from, message string
 }
 
 // made is a merge that was verified, or has conflicts.
+//
+// An agent that has moved its branch onto another task's work would bring that in with
+// its own, although nobody has verified it; so commits of other tasks are refused.
 func (w *Worktrees) made(ctx context.Context, t *git.Tree, head, from, message string, how merging) (git.Merged, error) {
 	apart, err := w.repo.Apart(ctx, from, t.Branch, head)
 	if err != nil {
@@ -248,7 +273,9 @@ func (w *Worktrees) made(ctx context.Context, t *git.Tree, head, from, message s
 	return m, err
 }
 
-// move moves the main branch, and reports whether it has: not if somebody else was faster.
+// move moves the main branch, and reports whether it has: not if somebody else was
+// faster. The lock is for merges of this process; against others the move itself says
+// from where it is made.
 func (w *Worktrees) move(ctx context.Context, from, to string, how merging) (bool, error) {
 	w.moves.Lock()
 	defer w.moves.Unlock()
@@ -266,6 +293,7 @@ func (w *Worktrees) move(ctx context.Context, from, to string, how merging) (boo
 }
 
 // advance moves the main branch from one commit to another, and the files that are its.
+// Nothing interrupts it: half a checkout would look like changes of the user's.
 func (w *Worktrees) advance(ctx context.Context, from, to string, keep []string) error {
 	if w.remote != nil {
 		return w.remote.Push(ctx, w.repo.Branch, from, to)
@@ -273,8 +301,9 @@ func (w *Worktrees) advance(ctx context.Context, from, to string, keep []string)
 	return w.repo.Advance(context.WithoutCancel(ctx), from, to, keep)
 }
 
-// has refuses a task of which a commit is on none of the branches here: another worker has
-// made it where this one cannot see it.
+// has refuses a task of which a commit is on none of the branches here: another worker
+// has made it where this one cannot see it. What cannot be seen here must not be taken
+// for merged, nor be built upon.
 func (w *Worktrees) has(ctx context.Context, task, commit string) error {
 	if commit == "" {
 		return nil
