@@ -12,12 +12,14 @@ import (
 	"github.com/ralph-loop/ralph/internal/git"
 )
 
-// A preparer is a verifier that prepares a task, see [ralph.Verifier].
+// A preparer is a verifier that prepares a task, see [ralph.Verifier]. One that does
+// not has nothing guarded.
 type preparer interface {
 	Prepare(context.Context, ralph.Task) (ralph.Task, error)
 }
 
-// again verifies what comes of a merge.
+// again verifies what comes of a merge. It is shared by the pipeline in this process
+// and by a Site, so that both have the same rule for what may be merged.
 type again struct {
 	repo  *git.Repo
 	local ralph.Local
@@ -25,6 +27,10 @@ type again struct {
 
 // verify has the verifiers of stages look at a merge, but of those that have seen just
 // that. An [*unmergedError] says that one of them rejects it.
+//
+// Where the merge holds exactly the files that a stage was verified with, nothing new
+// could be found, and its verifier is not asked: most merges of a single worker cost
+// nothing. What one of them used counts, also if the next rejects.
 func (a again) verify(ctx context.Context, ends []StageEnd, t *git.Tree, head, from string, m git.Merged) (used ralph.Usage, err error) {
 	ends = slices.DeleteFunc(slices.Clone(ends), func(end StageEnd) bool { return end.Tree == m.Tree })
 	if len(ends) == 0 {
@@ -51,6 +57,10 @@ func (a again) verify(ctx context.Context, ends []StageEnd, t *git.Tree, head, f
 // stage asks the verifier of a stage about a merge: with the words that the agent claimed
 // with, in the worktree of the task. What is guarded must be as it was when the stage
 // began, or as the main branch has it by now.
+//
+// The agent is not asked again: its answer stands, and the question is only whether it
+// still holds in these files. The loop has another name for this, so that the evidence
+// of the stage is not overwritten.
 func (a again) stage(ctx context.Context, end StageEnd, t *git.Tree, head, from string, m git.Merged) (ralph.Verdict, error) {
 	st := end.State
 	st.Stop, st.Detail, st.NextIteration, st.NextAttempt, st.Base = "", "", 0, 0, head
@@ -80,6 +90,10 @@ func (a again) stage(ctx context.Context, end StageEnd, t *git.Tree, head, from 
 
 // guarded are the hashes that hold for a merge: those of the stage, and where the main
 // branch has changed something since, those of what it is there.
+//
+// A test that another task has changed, and that was merged, is the test which now
+// holds; one that this task's agent has changed is not. So both commits are checked
+// out, and their hashes compared.
 func (a again) guarded(ctx context.Context, task ralph.Task, t *git.Tree, base, head string) (map[string]string, error) {
 	p, ok := a.local.Verifier.(preparer)
 	all := task.Guarded

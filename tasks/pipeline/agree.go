@@ -51,8 +51,10 @@ type AgreedTask struct {
 	// Stages are what its loops run, in their order, those that are verified included.
 	// nil = it is not run: it is done, or left.
 	Stages []ralph.Task `json:"stages,omitempty"`
-	Once   []bool       `json:"once,omitempty"` // of each stage: it is a single pass, see [spec.Config.Enabled]
-	Left   []string     `json:"left,omitempty"` // the agents of its definition, and of the configuration, that are left out
+	// Once says of each stage whether it is a single pass, see [spec.Config.Enabled].
+	Once []bool `json:"once,omitempty"`
+	// Left are the agents of its definition, and of the configuration, that are left out.
+	Left []string `json:"left,omitempty"`
 }
 
 // Agree reads the source and the record, and returns what Run does: for those who want to
@@ -197,6 +199,8 @@ func (a *Agreed) agree(d spec.Definition, last *State) (Planned, AgreedTask, err
 			planned.Agents = t.Left
 		}
 		return planned, t, nil
+	// A run that was killed before it could write the status does not count: then the
+	// source is behind, and nobody has opened anything.
 	case was == PhaseDone && a.ended, d.Status != spec.StatusRunning && slices.Contains(a.p.over(), was):
 		planned.Anew = true // somebody wants it done again
 	}
@@ -280,6 +284,7 @@ func (a *Agreed) task(d spec.Definition, agent string) (ralph.Task, error) {
 	}
 	t.ID, t.Agent, t.Dir = d.ID, agent, a.dir
 	to, _ := a.p.Config.OnReject(agent)
+	// The name says whose it is, for two agents of a task may both reject.
 	if _, rejects := a.p.rules(map[string]bool{agent: true, to: true}).Back[agent]; rejects && t.Blocked == "" {
 		t.Blocked = strings.ToUpper(agent) + "_REJECTED"
 	}

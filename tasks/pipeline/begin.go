@@ -9,6 +9,9 @@ import (
 )
 
 // beginStep records that a step begins. It is false if the task cannot be had.
+//
+// Between the moment in which the state said that a step is ready and this one, others
+// may have paused the run or altered the task: it is asked again under the lock.
 func (r *run) beginStep(ctx context.Context, step Step) (bool, error) {
 	if mine, err := r.take(ctx, step.Part); err != nil || !mine {
 		return false, err
@@ -25,8 +28,10 @@ func (r *run) beginStep(ctx context.Context, step Step) (bool, error) {
 	return true, r.noteLocked(ctx, Event{Kind: EventBegan, Task: step.Task, Agent: step.Agent, Loop: step.Loop})
 }
 
-// take takes a task for this run before its first step, whatever that is: what an earlier
-// run had of it may be somebody else's by now.
+// take takes a task for this run before its first step, whatever that is: what an
+// earlier run had of it may be somebody else's by now. It is asked once for a task, for
+// what this run has it need not take again; a task that is refused is looked at, to say
+// what became of it.
 func (r *run) take(ctx context.Context, part int) (mine bool, err error) {
 	if r.taken[part] {
 		return true, nil

@@ -213,8 +213,9 @@ func (s State) over() State {
 	return s
 }
 
-// blind stops the pipeline if its costs must be known, and those of an answer are not: the
-// loop itself was stopped by what it was granted, and would be granted more.
+// blind stops the pipeline if its costs must be known, and those of an answer are not:
+// the loop itself was stopped by what it was granted, and would be granted more. More
+// money would not help: without a figure nobody knows when to stop.
 func (s State) blind(ev Event) State {
 	if s.Rules.CostUSD <= 0 || !s.Rules.Priced || ev.Blind == "" {
 		return s

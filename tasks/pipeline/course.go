@@ -20,11 +20,12 @@ import (
 // record than such a value, as one on a workflow engine does. Workers do the steps at a
 // [Site].
 //
-// Of a step that is ready the driver tells that it begins ([State.Ready] says how that may
-// fail), calls Begin, has a worker run the loop, an iteration after the other as the state
-// grants them ([State.Granted]), and calls End; where the loop was interrupted, it keeps
-// where it is. A merge is told by events alone. A course that was edited by hand decides
-// wrongly, but no method panics.
+// For each step that is ready the driver tells, by Next, that it begins ([State.Ready]
+// says how that may fail), and calls Begin. Then workers run the loop, one iteration
+// after the other as the state grants them ([State.Granted]), and the driver calls End.
+// If the loop was interrupted, it keeps the loop's state for the next Begin. A merge is
+// told by events alone. A course that was edited by hand decides wrongly, but no method
+// panics.
 type Course struct {
 	State State        `json:"state"`
 	Tasks []AgreedTask `json:"tasks"`
@@ -281,8 +282,9 @@ func why(final ralph.State, wrong string) string {
 	return final.Detail
 }
 
-// goesOn is where a loop goes on that was interrupted, or stopped by what it was granted
-// of the budget by then.
+// goesOn is where a loop goes on that was interrupted, or stopped by what it was
+// granted of the budget by then. The limits of then are taken away, for new ones are
+// granted before the next iteration.
 func goesOn(s ralph.State) ralph.State {
 	if s.Done() {
 		if s = s.Limit(ungranted(s.Task.Limits)); s.Done() {
@@ -292,8 +294,9 @@ func goesOn(s ralph.State) ralph.State {
 	return s
 }
 
-// brief is what the prompt of a stage is made of. Of are the ends of the stages before it,
-// and sent is why its task was last sent back.
+// brief is what the prompt of a stage is made of. Of are the ends of the stages before
+// it, and sent is why its task was last sent back. It is made of the record: what the
+// agents before have said is not in it.
 func (s State) brief(step Step, d spec.Definition, of func(agent string) StageEnd, sent Event) Stage {
 	t := Stage{Definition: d, Agent: step.Agent}
 	if s.Rules.Merge {
@@ -317,6 +320,9 @@ func (s State) brief(step Step, d spec.Definition, of func(agent string) StageEn
 const fromMerge = "merge"
 
 // rejection is why a stage was sent back to this one.
+//
+// A reason counts only for the agent that it goes to, and only in this round: what was
+// wrong two rounds ago may be mended.
 func (s State) rejection(step Step, sent Event) (from, feedback string) {
 	switch {
 	case s.stand(step.Part).Rounds == 0:

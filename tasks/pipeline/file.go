@@ -28,6 +28,8 @@ import (
 // take a task that was left running both.
 //
 // A File must not be copied once it is used.
+//
+// Its methods may be called concurrently.
 type File struct {
 	// Path of the file. It is written through no symbolic link: resolve it before.
 	Path string
@@ -162,6 +164,8 @@ func differs(d spec.Definition, shows spec.Status, now []spec.Definition) string
 func (f *File) Take(ctx context.Context, id string) (bool, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	// What was done when it was read is not taken, even if somebody opens it again
+	// meanwhile: that is for the next run.
 	if f.read && !isOpen(f.shows[id]) {
 		return false, nil
 	}
@@ -194,6 +198,8 @@ func (f *File) Write(ctx context.Context, id string, u Update) error {
 		if u.Running != nil {
 			running, _ = json.Marshal(u.Running)
 		}
+		// What cannot be written here without changing more of the file is left out:
+		// the record has it.
 		_ = now.SetMetadata(id, metaRunning, running)
 		if u.Failure != nil {
 			said := *u.Failure
@@ -215,7 +221,7 @@ const (
 	metaParent  = "parent"
 )
 
-// maxOutput bounds Failure.LastOutput, in bytes.
+// maxOutput bounds Failure.LastOutput, in bytes. It stands in a file that people read.
 const maxOutput = 4 << 10
 
 // lastOf is the end of a text that is too long, from the beginning of a rune.

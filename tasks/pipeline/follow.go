@@ -11,16 +11,24 @@ import (
 	"github.com/ralph-loop/ralph/tasks/spec"
 )
 
-// A Follower is a Source to which tasks can be added that an agent proposes.
+// A Follower is a [Source] that takes tasks which an agent proposes while it works, see
+// [FollowupFile]. The methods may be called concurrently. What is proposed comes from
+// an agent and is not trusted: whether it runs, and whether the commands of its checks
+// do, is decided elsewhere ([Pipeline.Follow], [Pipeline.Trusted]).
 type Follower interface {
-	// ReadFollowups reads what is proposed in a file; nil = there is none.
+	// ReadFollowups reads the tasks that are proposed in a file, and refuses the whole
+	// file if one of them is wrong. nil = there is no such file.
 	ReadFollowups(ctx context.Context, path string) ([]spec.Definition, error)
-	// AddFollowups adds it, and returns what was added.
+	// AddFollowups adds them behind the task that they follow, all or none, and returns
+	// them as they were added: their IDs may be others.
 	AddFollowups(ctx context.Context, parent string, defs []spec.Definition) ([]spec.Definition, error)
 }
 
 // propose adds the tasks to the source that the agent of a stage proposes. That they are
 // wrong is told, and no error.
+//
+// A proposal must not cost the task that it comes with: that one is done, whatever its
+// agent has written into that file.
 func (r *run) propose(ctx context.Context, part int) error {
 	f, ok := r.p.Source.(Follower)
 	if !ok {
@@ -30,6 +38,8 @@ func (r *run) propose(ctx context.Context, part int) error {
 	if t := r.tree(part); t != nil {
 		dir = t.Dir
 	}
+	// The file is removed once its tasks are in the source, or the next stage would
+	// propose them again.
 	path := filepath.Join(dir, filepath.FromSlash(FollowupFile))
 	defs, err := f.ReadFollowups(ctx, path)
 	if err == nil && len(defs) > 0 {
@@ -37,6 +47,7 @@ func (r *run) propose(ctx context.Context, part int) error {
 			err = os.Remove(path)
 		}
 	}
+	// An interrupt in the middle of it must not be taken for a wrong proposal.
 	if ctx.Err() != nil {
 		return nil // it is still there when its stage goes on, or the next has run
 	}
@@ -44,6 +55,7 @@ func (r *run) propose(ctx context.Context, part int) error {
 		r.say(ctx, id, id+": what it proposes as further tasks is not added"+r.setAside(id, path)+": "+err.Error())
 		return nil
 	}
+	// A task that waits for one which is not in the run cannot be added to it.
 	for len(defs) > 0 { // those that others wait for come first
 		i := max(0, slices.IndexFunc(defs, func(d spec.Definition) bool {
 			return !slices.ContainsFunc(defs, func(before spec.Definition) bool { return slices.Contains(d.Dependencies, before.ID) })
@@ -56,8 +68,9 @@ func (r *run) propose(ctx context.Context, part int) error {
 	return nil
 }
 
-// setAside keeps a proposal that is wrong where the worktree's end does not reach it, and
-// says so.
+// setAside keeps a proposal that is wrong where the worktree's end does not reach it,
+// and says so. Somebody may want to see what was proposed, and the next stage must not
+// meet it again.
 func (r *run) setAside(id, path string) string {
 	root, err := os.OpenRoot(r.dir)
 	if err != nil {
@@ -77,6 +90,9 @@ func (r *run) setAside(id, path string) string {
 
 // follow has a task that was proposed run in this run, if that is wanted. One that follows
 // a task which was added itself waits, or a run might never end.
+//
+// Each reason why it does not run now is told: a person who wonders finds the task in
+// the source, and the reason in the record.
 func (r *run) follow(ctx context.Context, part int, d spec.Definition) error {
 	parent := r.agreed(part).Definition.ID
 	waits := "it waits for the next run"
@@ -98,7 +114,9 @@ func (r *run) follow(ctx context.Context, part int, d spec.Definition) error {
 	return nil
 }
 
-// add adds a task to this run, unless it depends on one that is not in it.
+// add adds a task to this run, unless it depends on one that is not in it. It is added
+// under the lock, so that the task it waits for cannot be finished and forgotten in
+// between.
 func (r *run) add(ctx context.Context, parent string, d spec.Definition, planned Planned, task AgreedTask) (missing string, added bool, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -118,7 +136,9 @@ func (r *run) add(ctx context.Context, parent string, d spec.Definition, planned
 		State: &State{Orders: [][]string{planned.Agents}, Parts: []Part{part}}})
 }
 
-// trusted reports whether the checks of a task that was proposed may run.
+// trusted reports whether the checks of a task that was proposed may run. A verifier
+// that cannot say what it starts is taken to start something: the safe answer is that
+// somebody looks first.
 func (r *run) trusted(t AgreedTask) bool {
 	if r.p.Trusted != nil {
 		return r.p.Trusted(t)

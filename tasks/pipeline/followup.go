@@ -18,7 +18,8 @@ import (
 // tasks that follow the one it works on.
 const FollowupFile = ".ralph/followup.yaml"
 
-// Bounds of a proposal: its size in bytes, and how many tasks it has.
+// Bounds of a proposal: its size in bytes, and how many tasks it has. An agent that
+// proposes more has lost its way, and each task costs as much as the first.
 const (
 	maxProposal  = 64 << 10
 	maxFollowups = 20
@@ -51,6 +52,8 @@ func (f *File) ReadFollowups(ctx context.Context, path string) ([]spec.Definitio
 	if err != nil {
 		return nil, err
 	}
+	// It is checked against the file as it is now, which others may have changed since
+	// the run began.
 	proposed.Methods = f.Methods
 	if err := proposed.ValidateAdditions(now.Definitions()); err != nil {
 		return nil, err
@@ -70,6 +73,9 @@ func (f *File) ReadFollowups(ctx context.Context, path string) ([]spec.Definitio
 // "parent" in their metadata. One whose ID is taken gets another: the parent's with
 // -F1, -F2 and so on. All are added or none. They are not somebody else's: [File.Changes]
 // does not name them.
+//
+// It is one change of the file: a reader never sees a half of the tasks, of which one
+// waits for another that is not there yet.
 func (f *File) AddFollowups(ctx context.Context, parent string, defs []spec.Definition) (added []spec.Definition, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -105,11 +111,14 @@ func (f *File) AddFollowups(ctx context.Context, parent string, defs []spec.Defi
 	return added, nil
 }
 
+// has reports whether there is a definition of that ID.
 func has(in []spec.Definition, id string) bool {
 	return slices.ContainsFunc(in, func(d spec.Definition) bool { return d.ID == id })
 }
 
 // followup is one of those proposed as it is added; taken are those that are there.
+// Agents name their proposals without knowing what is there, so an ID that is taken
+// gets a number; what they say of status and time is replaced.
 func followup(parent string, d spec.Definition, proposed, taken []spec.Definition) (spec.Definition, error) {
 	if d.Completion == nil || d.Completion.Outcome == "" || len(d.Completion.Acceptance) == 0 {
 		return d, fmt.Errorf("pipeline: %s: a task that follows another needs an outcome and at least one acceptance criterion", d.ID)

@@ -10,13 +10,15 @@ import (
 	"github.com/ralph-loop/ralph/tasks/spec"
 )
 
-// lies is how the user's work tree lay when it was last looked at. It changes as tasks are
-// merged.
+// lies is how the user's work tree lay when it was last looked at. It changes as tasks
+// are merged. It is compared and not guarded: the user may commit while a run goes on.
 type lies struct {
 	head      string
 	untracked []string
 }
 
+// lying is how it lies now: where its branch is, and which files in it belong to
+// nobody.
 func (r *run) lying(ctx context.Context) (l lies, err error) {
 	if l.head, err = r.repo.Head(ctx); err == nil {
 		l.untracked, err = r.repo.Untracked(ctx)
@@ -27,7 +29,11 @@ func (r *run) lying(ctx context.Context) (l lies, err error) {
 // inspect tells what somebody else has done, to the tasks and to the repository, since it
 // was looked at last. Agents may, and so may the user: nothing of it is undone, and
 // nothing of it is merged but what was verified.
+//
+// To undo it would take away what a user has done on purpose. To say so is enough: an
+// agent that reaches out of its worktree shows in the record.
 func (r *run) inspect(ctx context.Context) error {
+	// Without worktrees there is nothing of ours that could be compared.
 	if err := r.look(ctx); err != nil || r.repo == nil {
 		return err
 	}
@@ -35,6 +41,7 @@ func (r *run) inspect(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	// Our own merges note where they have moved it to, so this is somebody else's.
 	if now.head != r.lies.head {
 		r.say(ctx, "", fmt.Sprintf("somebody else has moved %s while this ran: from %.10s to %.10s", r.repo.Branch, r.lies.head, now.head))
 	}
@@ -59,7 +66,8 @@ func (r *run) inspect(ctx context.Context) error {
 	return err
 }
 
-// inspectBranches tells which branches of tasks that nobody works on have moved.
+// inspectBranches tells which branches of tasks that nobody works on have moved. Where
+// they rest is asked before and after git is, for a stage may begin in between.
 func (r *run) inspectBranches(ctx context.Context) error {
 	before := r.resting()
 	branches, err := r.repo.Branches(ctx)
@@ -75,7 +83,8 @@ func (r *run) inspectBranches(ctx context.Context) error {
 	return nil
 }
 
-// resting are the commits of the branches that nobody works on.
+// resting are the commits of the branches that nobody works on. A branch that an agent
+// works on moves by its commits.
 func (r *run) resting() map[int]string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -84,7 +93,8 @@ func (r *run) resting() map[int]string {
 	return all
 }
 
-// altered notes that somebody else has changed a task.
+// altered notes that somebody else has changed a task. It is told once, and counts from
+// then on: the task cannot come back in this run, even if the change is taken back.
 func (r *run) altered(ctx context.Context, id, what string) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -95,7 +105,8 @@ func (r *run) altered(ctx context.Context, id, what string) error {
 	return r.noteLocked(ctx, Event{Kind: EventAltered, Task: id, Text: what})
 }
 
-// look finds what somebody else has done to the tasks.
+// look finds what somebody else has done to the tasks. A source that cannot tell is
+// believed not to change.
 func (r *run) look(ctx context.Context) error {
 	w, ok := r.p.Source.(Watcher)
 	if !ok {

@@ -170,6 +170,8 @@ func (l List) Prompt(template string, values map[string]string) func(Stage) func
 			if all == nil {
 				all = map[string]string{}
 			}
+			// Ours go over the caller's: they are what makes the prompt that of this
+			// task.
 			all["CURRENT_TASK"], all["ITERATION_NUMBER"] = st.Definition.Description, strconv.Itoa(s.Iteration)
 			text, err := ralph.Template(template, all)
 			if err != nil {

@@ -38,6 +38,7 @@ func (r *run) merge(ctx context.Context, part int) error {
 	case errors.Is(err, errAltered), err != nil && (ctx.Err() != nil || !is && r.failing()):
 		return nil // or it is ready in the next run: what ends this one is not of the task
 	case err != nil && !is:
+		// An error of git in this task's merge says nothing about the others.
 		un = &unmergedError{reason: err.Error()}
 		fallthrough
 	case is:

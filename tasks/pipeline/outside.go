@@ -33,7 +33,8 @@ func (a *Agreed) pin(ctx context.Context) {
 	}
 }
 
-// outside are those of guarded things that lie outside the workspace.
+// outside are those of guarded things that lie outside the workspace. An exam is agreed
+// now wherever it lies, for it alone decides whether the work is done.
 func outside(guarded map[string]string) map[string]string {
 	out := map[string]string{}
 	for key, sum := range guarded {

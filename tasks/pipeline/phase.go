@@ -7,6 +7,9 @@ import (
 
 // A Phase says how far a task is. As text, and in JSON, it is its name. It is a number so
 // that what stands of many tasks is small, and copied fast.
+//
+// Done, broken, left and altered are final in a run; failed, unmerged and unverified
+// wait for the next one, or for a person.
 type Phase uint8
 
 const (
@@ -37,7 +40,8 @@ func (p Phase) String() string {
 	return fmt.Sprintf("phase %d", uint8(p))
 }
 
-// MarshalText is String, as an error for a number that is no phase.
+// MarshalText is String, as an error for a number that is no phase. A number that
+// nothing stands for would be read as another one by the next version.
 func (p Phase) MarshalText() ([]byte, error) {
 	if int(p) >= len(phases()) {
 		return nil, fmt.Errorf("pipeline: there is no %s", p)
@@ -45,7 +49,8 @@ func (p Phase) MarshalText() ([]byte, error) {
 	return []byte(p.String()), nil
 }
 
-// UnmarshalText reads what MarshalText has written.
+// UnmarshalText reads what MarshalText has written. A name that is not known is an
+// error.
 func (p *Phase) UnmarshalText(text []byte) error {
 	i := slices.Index(phases(), string(text))
 	if i < 0 {

@@ -45,15 +45,17 @@ type Pipeline struct {
 	// next run goes on from it. It must lie where no agent works, see
 	// [progress.WorkspaceDir]. nil = nothing is recorded, and each run is the first.
 	Record *progress.Dir
-	// Anew has what is on record of an earlier run not count.
+	// Anew begins as if there had been no earlier run: what is on record of one does
+	// not count, and is kept beside the new record.
 	Anew bool
 
-	// Runner is the client of an agent, which works in a place. It is required, is asked
-	// when a stage begins, and may return the same for all. Agents of a task differ by
-	// what they are told, and may be of different clients. That it returns an error is a
-	// mistake in the task's definition: the task is set to [spec.StatusFailed], and waits
-	// for a person. What goes by itself is for [ralph.Runner.Run] to return; and if the
-	// Runner has a method Validate(ralph.Task) error, its error ends the run.
+	// Runner returns the client of the agent that works at a place. It is required, is
+	// asked when a stage begins, and may return the same client each time: the agents
+	// of a task differ by what they are told, and only if you like by their clients. An
+	// error means that the task's definition asks for something that cannot be: the
+	// task is set to [spec.StatusFailed], and waits for a person. An error that may
+	// pass by itself is for [ralph.Runner.Run] to return. If the Runner has a method
+	// Validate(ralph.Task) error, its error ends the run.
 	Runner func(Place) (ralph.Runner, error)
 	// Verifier verifies the tasks that Task returns. nil = [spec.Verifier], without a judge,
 	// which needs the Spec that [spec.Config.Task] gives a task.
@@ -94,11 +96,12 @@ type Pipeline struct {
 	// Include are globs, as in a .gitignore, of untracked files of the workspace that come
 	// into each worktree, beside those that the file .worktreeinclude there names.
 	Include []string
-	// Follow has tasks that agents propose run in this run; what the agents of those propose
-	// waits for the next. They are added to the source all the same, if it can (see
-	// [Follower]), and the next run runs them like any other, with the commands that an
-	// agent has written for their checks: have somebody look at them before, see
-	// [Pipeline.Agree] and [spec.TaskVerifier.Starts].
+	// Follow runs tasks that agents propose in this run; what the agents of those tasks
+	// propose waits for the next run, so that a run comes to an end. Without Follow,
+	// too, they are added to the source, if it is a [Follower], and the next run treats
+	// them like any other task. Their checks may run commands that an agent has
+	// written: have somebody look at them before, see [Pipeline.Agree] and
+	// [spec.TaskVerifier.Starts].
 	Follow bool
 	// Trusted says whether the checks of such a task may run their commands, which an agent
 	// has written. It must not ask anybody. nil = only those that run none.
@@ -109,16 +112,19 @@ type Pipeline struct {
 	Output   func(ralph.Request) (display, raw io.Writer)
 	Evidence string
 	Meta     map[string]string
-	// Redact returns a text without its secrets; what is written to the source and to the
-	// record passes it. nil = nothing is hidden.
+	// Redact returns a text without its secrets. What is written to the source and to
+	// the record passes it; it may be called concurrently. nil = nothing is hidden.
 	Redact func(string) string
 }
 
 // A Place is where an agent works.
 type Place struct {
+	// Task is the task's ID, and Agent its role, which names the stage. Dir is the folder
+	// that it works in: with Rules.Merge the worktree of the task, which all of its stages
+	// share.
 	Task  string
 	Agent string
-	Dir   string // its workspace
+	Dir   string
 	// Write is what it must be able to write to outside of Dir, to commit there: for
 	// [ralph.Sandbox]. nil = nothing.
 	Write []string

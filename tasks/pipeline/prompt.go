@@ -53,26 +53,36 @@ type Roles struct {
 // A role is a text and the file it is from.
 type role struct{ file, text string }
 
-// A Stage is what a prompt is made of: one agent's part of a task.
+// A Stage is one agent's part of a task, with all that its prompt is made of. It is a
+// plain value.
 type Stage struct {
 	Definition spec.Definition
 	Agent      string
-	Branch     string   // of the git worktree that the task has for itself; "" = it has none
-	Before     []Record // of the stages before it, in their order
-	Feedback   string   // why a later stage sent the task back to this one; "" = none did
-	From       string   // the agent of that stage
-	Once       bool     // it is a single pass, see [AgreedTask]
+	// Branch is that of the git worktree which the task has for itself; "" = it has none.
+	Branch string
+	// Before has what is on record of the stages before it, in their order.
+	Before []Record
+	// Feedback is why a later stage sent the task back to this one, and From the agent of
+	// that stage; "" = none did.
+	Feedback string
+	From     string
+	// Once says that it is a single pass, see [AgreedTask].
+	Once bool
 }
 
 // A Record is what is known of a stage that is over, not what its agent said.
 type Record struct {
-	Agent      string        `json:"agent"`
-	Verified   bool          `json:"verified,omitempty"`
-	Unverified bool          `json:"unverified,omitempty"` // it was done, and nothing has checked it
-	Iterations int           `json:"iterations,omitempty"`
-	Files      []string      `json:"files,omitempty"` // that it has changed
-	Checks     []ralph.Check `json:"checks,omitempty"`
-	Commit     string        `json:"commit,omitempty"`
+	Agent string `json:"agent"`
+	// Verified says that its claim was verified; Unverified that it was done and nothing has
+	// checked it. Neither = it is not over.
+	Verified   bool `json:"verified,omitempty"`
+	Unverified bool `json:"unverified,omitempty"`
+	Iterations int  `json:"iterations,omitempty"`
+	// Files are those that it has changed, Checks the evidence of its verdict, and Commit
+	// what it has left on the task's branch; "" = there is none.
+	Files  []string      `json:"files,omitempty"`
+	Checks []ralph.Check `json:"checks,omitempty"`
+	Commit string        `json:"commit,omitempty"`
 }
 
 // Load reads the roles of agents, once, when a run begins: nothing that is written

@@ -117,6 +117,7 @@ func records(before []Record) string {
 		return ""
 	}
 	var b strings.Builder
+	// The last ones are the nearest to what this agent has to do.
 	if more := len(before) - maxRecords; more > 0 {
 		fmt.Fprintf(&b, "… %d earlier ones are left out\n", more)
 		before = before[more:]
@@ -204,6 +205,8 @@ func (r Roles) specification(workspace, id string) (found, error) {
 				f.path = name
 				return f, nil
 			}
+			// Something stands there that is not a specification: to go on without it
+			// would hide that.
 			if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) {
 				return f, err
 			}

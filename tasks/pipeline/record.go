@@ -62,6 +62,7 @@ func (a *Agreed) last(ctx context.Context) (*State, error) {
 			a.merging = nil
 		}
 	}
+	// Only a run that has ended has written down all that came of it.
 	if e, err := p.Record.Look(p.name()); err == nil {
 		a.ended = e.State.Done()
 	}

@@ -18,10 +18,12 @@ import (
 // is made of the record, so another process can make it, while the run goes on and
 // after it.
 type Summary struct {
-	ID     string         `json:"id"`
-	Phase  Phase          `json:"phase"`
-	Status spec.Status    `json:"status"` // as its source shows it, or would
-	Stages []StageSummary `json:"stages"` // in their order
+	ID    string `json:"id"`
+	Phase Phase  `json:"phase"`
+	// Status is that which its source shows, or would show if it could be written.
+	Status spec.Status `json:"status"`
+	// Stages are in their order; nil = nothing of it is run.
+	Stages []StageSummary `json:"stages"`
 	// Iterations and Usage are those of its loops that have ended or were interrupted.
 	Iterations int         `json:"iterations"`
 	Usage      ralph.Usage `json:"usage,omitzero"`
@@ -174,8 +176,8 @@ type Interrupted struct {
 	Changed bool
 }
 
-// Interrupted returns the loops of the last run that had not ended: for those who do not
-// want them to go on under other terms.
+// Interrupted returns the loops of the last run that had not ended: for those who do
+// not want them to go on under other terms.
 func (a *Agreed) Interrupted(ctx context.Context) (all []Interrupted, err error) {
 	if a.p.Record == nil || a.p.Anew {
 		return nil, nil
@@ -284,7 +286,8 @@ func Branch(task string) (branch, dir string) {
 	return "ralph/" + folder(task), path.Join(".ralph", "worktrees", folder(task))
 }
 
-// A Standing is a [progress.Standing], and of a pipeline how its tasks stand.
+// A Standing is a [progress.Standing], and of a pipeline how its tasks stand. Tasks is
+// nil for a loop and a session.
 type Standing struct {
 	progress.Standing
 	Tasks []Summary `json:"tasks,omitempty"`

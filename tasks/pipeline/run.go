@@ -54,6 +54,7 @@ type run struct {
 }
 
 // errHalted ends a loop, which goes on in another run: nothing more begins in this one.
+// It is no failure of the loop, so nothing is counted against its task.
 var errHalted = errors.New("pipeline: nothing more begins")
 
 // run is one run of what was agreed. It works on a copy, for callers may read what was
@@ -113,7 +114,7 @@ func (r *run) open() error {
 }
 
 // unbounded is the number of iterations of a pipeline's own record: a lower one asks it
-// to stop.
+// to stop. A real limit can never be as high.
 const unbounded = 1<<31 - 1
 
 // begin records that the run begins, and brings to its end what a run that was killed has
@@ -138,6 +139,7 @@ func (r *run) begin(ctx context.Context) error {
 	for _, text := range r.later {
 		r.say(ctx, "", text)
 	}
+	// What all loops of the run have in common; each takes a copy.
 	r.local = ralph.Local{Verifier: r.verifier, Log: r.p.Log, Output: r.output, Evidence: r.p.Evidence, Meta: r.p.Meta}
 	if r.loops != nil {
 		r.local.Log, r.local.Pending = progress.Multi(r.loops, r.p.Log), r.loops.Pending
@@ -311,6 +313,7 @@ func (r *run) noteLocked(ctx context.Context, ev Event) error {
 	if r.s = before.Next(ev); r.s.sends(before, ev) {
 		r.rejected[ev.Task] = ev
 	}
+	// The watcher is told after the state has changed, and before anybody acts on that.
 	if r.watch != nil {
 		r.watch(ev)
 	}

@@ -10,9 +10,11 @@ import (
 	"github.com/ralph-loop/ralph/internal/plugin"
 )
 
-// A Site is where the stages of a pipeline are worked on, one iteration after the other,
-// if that is not where it is decided on: what a worker has for them. Its methods may be
-// called concurrently for different tasks.
+// A Site is what a worker has for the stages of a pipeline, where these are worked on
+// elsewhere than they are decided on: its folder, its agents and its verifier. A driver
+// of a [Course] has each iteration made at a Site, which need not be the same each
+// time. Its methods may be called concurrently for different tasks, and its fields must
+// not be changed after the first call.
 type Site struct {
 	// Local has the runner and the verifier. It is required. Its Prompt is not used.
 	Local *ralph.Local
@@ -27,7 +29,9 @@ type Site struct {
 	Host string
 }
 
-// A Visit is one iteration of a stage at a Site. It has what its attempts are made with.
+// A Visit is one iteration of a stage at a [Site], made by [Site.Enter]: give its Local
+// and State to [ralph.Local.Serve], have [Visit.Answered] called with the answer, and
+// call [Visit.Leave] at the end. It is for one iteration and one goroutine at a time.
 type Visit struct {
 	Local ralph.Local
 	State ralph.State // in the workspace of this site
@@ -38,8 +42,10 @@ type Visit struct {
 }
 
 // Enter makes a stage ready for its next iteration, which begins with s: its worktree, its
-// agent, and what that is told. An error may be gone the next time, or on another worker. A mistake in what was agreed,
-// such as a runner that cannot be had, is none: [ralph.Local.Serve] tells it.
+// agent, and what that is told. An error may be gone the next time, or on another worker. A
+// mistake in what was agreed, such as a runner that cannot be had, is no error here:
+// [ralph.Local.Serve] tells it, as one that no worker can mend. It blocks as long as git
+// needs for the worktree.
 func (p *Site) Enter(ctx context.Context, s ralph.State, told Stage) (*Visit, error) {
 	v := &Visit{Local: *p.Local, State: s, site: p, told: told}
 	place := Place{Task: s.Task.ID, Dir: s.Task.Dir}
@@ -76,7 +82,8 @@ func (p *Site) Enter(ctx context.Context, s ralph.State, told Stage) (*Visit, er
 	return v, nil
 }
 
-// A refused runner cannot work on any task, and says why.
+// A refused runner cannot work on any task, and says why. An error of Enter would have
+// the driver try again on other workers, one after the other, where none can help.
 type refused struct{ error }
 
 func (r refused) Validate(ralph.Task) error { return r.error }
@@ -86,6 +93,9 @@ func (r refused) Run(context.Context, ralph.Request) (ralph.Response, error) {
 
 // place is the worktree of a stage that goes on, or begins with s: a task's first one with
 // nothing that an earlier run has left.
+//
+// The commits that earlier stages were verified with must be there: a worker without
+// them would verify, and merge, something else.
 func (p *Site) place(ctx context.Context, s ralph.State, told Stage) (place Place, err error) {
 	id := s.Task.ID
 	if s.Base == "" && s.Usage == (ralph.Usage{}) && told.From == "" && len(told.Before) == 0 { // nothing was prepared by now, and no agent has run
@@ -117,6 +127,9 @@ func (p *Site) place(ctx context.Context, s ralph.State, told Stage) (place Plac
 // Answered is told the answer before it is verified: it commits what the agent has left, and
 // shares it where Trees have a Remote, so that what is merged is what was verified. With an
 // error it cannot be, and the claim does not count.
+//
+// Call it before the verification, as [ralph.Local.Serve] does with the function that
+// it is given: a worker that is lost while it verifies then loses nothing.
 func (v *Visit) Answered(ctx context.Context, ev ralph.Event) (err error) {
 	if ev.Answer != nil {
 		v.end.Answer = *ev.Answer
@@ -129,7 +142,8 @@ func (v *Visit) Answered(ctx context.Context, ev ralph.Event) (err error) {
 	return err
 }
 
-// maxAnswer is how much is kept of an answer, in bytes: its end, with the claim.
+// maxAnswer is how much is kept of an answer, in bytes: its end, with the claim. A
+// driver keeps it for each stage, in its own record.
 const maxAnswer = 32 << 10
 
 // Leave commits and shares what was left since, and returns how the stage would end if this
@@ -141,7 +155,8 @@ func (v *Visit) Leave(ctx context.Context) (StageEnd, error) {
 	return v.end, err
 }
 
-// keep commits what lies in the worktree, and returns its files, as git names them.
+// keep commits what lies in the worktree, and returns its files, as git names them. It
+// goes on when the context is done: what an agent has made is worth a moment.
 func (v *Visit) keep(ctx context.Context) (tree string, err error) {
 	if v.site.Trees == nil {
 		return "", nil
@@ -161,6 +176,10 @@ func (v *Visit) keep(ctx context.Context) (tree string, err error) {
 // [Course.Verified] has. What is so on one machine is held to be as it was when the stage
 // began on this one; if it never was here, as it is now. Moved is what moving was told last
 // by a process that was killed in it: that merge is brought to its end first.
+//
+// moving is called right before the main branch moves, with its commits before and
+// after; record them before it returns, for they are moved of the next call after a
+// kill. An error of it ends the merge.
 func (p *Site) Merge(ctx context.Context, task, message string, ends []StageEnd, moved [2]string, moving func(move [2]string) error) (SiteMerge, error) {
 	if p.Trees == nil {
 		return SiteMerge{}, errors.New("pipeline: there are no worktrees to merge from: Site has no Trees")
@@ -202,8 +221,9 @@ func (p *Site) Merge(ctx context.Context, task, message string, ends []StageEnd,
 	return out, nil
 }
 
-// here are the stages that have not seen a tree, with what their verifiers have prepared on
-// this machine. Of a stage that was never here, that is prepared now.
+// here are the stages that have not seen a tree, with what their verifiers have
+// prepared on this machine. Of a stage that was never here, that is prepared now. A
+// hash of a compiler on another machine would reject every merge here.
 func (p *Site) here(ctx context.Context, ends []StageEnd, dir, tree string) (all []StageEnd, err error) {
 	for _, end := range ends {
 		if end.Tree == tree {
@@ -230,7 +250,8 @@ func (p *Site) here(ctx context.Context, ends []StageEnd, dir, tree string) (all
 	return all, nil
 }
 
-// leave removes the worktree of a task that was merged, or says why it stays.
+// leave removes the worktree of a task that was merged, or says why it stays. That it
+// stays is no failure: what it holds is merged.
 func (p *Site) leave(ctx context.Context, task string) string {
 	if err := p.Trees.Remove(context.WithoutCancel(ctx), task); err != nil {
 		return err.Error()

@@ -58,15 +58,20 @@ type InCommit interface {
 
 // An Update is what is written down of a task.
 type Update struct {
-	Status    spec.Status
-	Iteration int       // 0 = as it is
-	Time      time.Time // when that was, updated_at; zero = as it is
+	Status spec.Status
+	// Iteration is how many iterations it took; 0 = it stays as it is.
+	Iteration int
+	// Time is when that was, in UTC and whole seconds (updated_at); zero = it stays as it is.
+	Time time.Time
 
-	Running *Running // metadata "ralph"; nil = it is removed
-	Failure *Failure // metadata "ralph_failure"; nil = as it is, but removed where the task is done
+	// Running is what the task is doing (metadata "ralph"); nil = it is removed.
+	Running *Running
+	// Failure is why its last stage failed (metadata "ralph_failure"); nil = it stays as it
+	// is, but is removed where the task is done.
+	Failure *Failure
 }
 
-// Running says what a task is doing.
+// Running says what a task is doing. The keys are those that other tools show.
 type Running struct {
 	Stage             string    `json:"stage"`
 	Iteration         int       `json:"iteration"`
@@ -75,7 +80,8 @@ type Running struct {
 	CompletionPromise string    `json:"completion_promise"`
 }
 
-// A Failure says why a stage of a task ended without a verified claim.
+// A Failure says why a stage of a task ended without a verified claim: for the person
+// who opens the task's file. Programs read the record.
 type Failure struct {
 	Stage          string `json:"stage"`
 	IterationsUsed int    `json:"iterations_used"`

@@ -48,6 +48,8 @@ func (r *run) stage(ctx context.Context, step Step) error {
 	t := r.agreed(step.Part)
 	st := stage{run: r, Step: step, task: t.Stages[at], once: t.Once[at]}
 	final, err := st.loop(ctx)
+	// What an interrupted loop had used before must not be forgotten because its folder
+	// could not be had this time.
 	if live := s.running(step.Part); final.V == 0 && live >= 0 { // it did not come to the loop
 		final.Usage = s.Running[live].Used
 	}
@@ -60,6 +62,7 @@ func (r *run) stage(ctx context.Context, step Step) error {
 		k := StageEnd{State: final, Answer: st.answer, Tree: st.looks}
 		var kept error
 		if k.Commit, _, kept = r.keep(ctx, step.Part, step.Agent); kept != nil {
+			// As if it had never claimed: the work is there, but nobody could merge it.
 			ev.Stop, ev.Unverified, ev.Text = ralph.StopIterations, false, "its work could not be committed: "+kept.Error()
 		}
 		ev.To, ev.Tree = k.Commit, k.Tree
@@ -70,6 +73,8 @@ func (r *run) stage(ctx context.Context, step Step) error {
 	if told := r.tell(ctx, ev); told != nil {
 		return told
 	}
+	// None of these is news to the run, which has caused them or has been told by the
+	// event.
 	if errors.Is(err, errHalted) || final.Done() || ctx.Err() != nil {
 		err = nil
 	}
@@ -92,7 +97,8 @@ func (r *run) tell(ctx context.Context, ev Event) error {
 	return r.note(ctx, ev)
 }
 
-// A stage is a stage that runs.
+// A stage is a stage that runs. It lives for one step; what outlives it is in the run
+// and on record.
 type stage struct {
 	*run
 	Step

@@ -61,9 +61,12 @@ type State struct {
 	// Elapsed is the wall clock of the run, summed over resumes.
 	Elapsed time.Duration `json:"elapsed,omitempty"`
 
-	Paused bool             `json:"paused,omitempty"` // nothing begins, no iteration either
-	Stop   ralph.StopReason `json:"stop,omitempty"`   // why nothing more begins: verified = all is done; "" = it goes on
-	Detail string           `json:"detail,omitempty"` // of Stop, for people
+	// Paused says that nothing begins, no iteration either; iterations that run go on.
+	Paused bool `json:"paused,omitempty"`
+	// Stop is why nothing more begins: verified = all is done; "" = it goes on. Detail says
+	// more of it, for people. What runs when it stops still ends.
+	Stop   ralph.StopReason `json:"stop,omitempty"`
+	Detail string           `json:"detail,omitempty"`
 }
 
 // Rules are what was agreed for a run. The zero value is one task at a time, in one
@@ -110,8 +113,11 @@ func (r Rules) slots() int { return max(r.Slots, 1) }
 
 // Back is where a rejection leads to.
 type Back struct {
-	To     string `json:"to"`               // an agent before it
-	Rounds int    `json:"rounds,omitempty"` // at most, for each task; 0 = 3
+	// To is the agent that gets the task back: one that works before the one who rejects.
+	To string `json:"to"`
+	// Rounds is how often at most, for each task; 0 = 3. After that the task has failed: two
+	// agents that do not agree would go on for as long as there is budget.
+	Rounds int `json:"rounds,omitempty"`
 }
 
 func (b Back) rounds() int {
@@ -123,10 +129,14 @@ func (b Back) rounds() int {
 
 // A Part is a task, as it was agreed.
 type Part struct {
-	ID    string `json:"id"`
-	Sum   string `json:"sum,omitempty"`   // of what was agreed: another one is another task
-	After []int  `json:"after,omitempty"` // the parts that must be done before
-	Order int    `json:"order,omitempty"` // which of the orders it goes through
+	ID string `json:"id"`
+	// Sum is a digest of what was agreed: a task with another one is another task.
+	Sum string `json:"sum,omitempty"`
+	// After are the parts, by their index, that must be done before; with Rules.Merge,
+	// merged.
+	After []int `json:"after,omitempty"`
+	// Order is the index in Orders of the agents that it goes through.
+	Order int `json:"order,omitempty"`
 }
 
 // A Stand is how far a task is.
@@ -136,8 +146,11 @@ type Stand struct {
 	// index i in the part's order. Passed are those that nothing has verified.
 	Verified uint64 `json:"verified,omitempty"`
 	Passed   uint64 `json:"passed,omitempty"`
-	Rounds   int    `json:"rounds,omitempty"` // how often it was sent back in this run
-	Again    int    `json:"again,omitempty"`  // how many of its stages were begun anew: loops of the same name are told apart by it
+	// Rounds is how often it was sent back in this run.
+	Rounds int `json:"rounds,omitempty"`
+	// Again is how many of its stages were begun anew, over all runs: it is a part of the
+	// names of their loops, so that no two have the same.
+	Again int `json:"again,omitempty"`
 }
 
 // over are the stages that are over, as bits.

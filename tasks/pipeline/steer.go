@@ -55,6 +55,8 @@ func (r *run) ask(ctx context.Context) {
 	if now.Stop == ralph.StopCancelled && !r.s.Done() {
 		r.noteLocked(ctx, Event{Kind: EventStopped, Stop: now.Stop, Text: now.Detail})
 	}
+	// A lower number is the wish that it stops after what has begun, see
+	// [progress.Dir.Stop].
 	if l.Iterations != unbounded && !now.Done() && !r.s.Done() {
 		r.noteLocked(ctx, Event{Kind: EventStopped, Stop: ralph.StopIterations, Text: "somebody has stopped it"})
 	}

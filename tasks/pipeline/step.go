@@ -12,20 +12,24 @@ const (
 
 // A Step is something that may begin now.
 type Step struct {
-	Kind  StepKind `json:"kind"`
-	Part  int      `json:"part"`
-	Task  string   `json:"task"`
-	Agent string   `json:"agent,omitempty"` // of a stage
-	Loop  string   `json:"loop,omitempty"`  // its name
-	GoOn  bool     `json:"go_on,omitempty"` // a loop that was interrupted
+	Kind StepKind `json:"kind"`
+	// Part is the task's index, and Task its ID.
+	Part int    `json:"part"`
+	Task string `json:"task"`
+	// Agent and Loop are those of a stage: who works, and the name of the loop without that
+	// of the run.
+	Agent string `json:"agent,omitempty"`
+	Loop  string `json:"loop,omitempty"`
+	// GoOn says that the loop was interrupted and goes on. False = it is new.
+	GoOn bool `json:"go_on,omitempty"`
 }
 
 // Ready returns all steps that may begin now, at the same time: loops that were
-// interrupted first, else in the order of the tasks. Each that begins is told by
-// [State.Next], the driver of which then looks at its [Stand]: a step whose phase is not
-// [PhaseRunning], or [PhaseMerging], has not begun, for something else has happened since
-// Ready was asked. Where nothing is ready and nothing runs the pipeline has stopped, unless
-// it is paused.
+// interrupted first, else in the order of the tasks. The driver tells by [State.Next]
+// that a step begins, and then looks at the task's [Stand]: if its phase is not
+// [PhaseRunning], or for a merge [PhaseMerging], the step has not begun, because
+// something else has happened since Ready was asked. Where nothing is ready and nothing
+// runs the pipeline has stopped, unless it is paused.
 //
 // A stage begins only when all tasks that its task waits for are done: with
 // [Rules.Merge], merged. One task is merged at a time, the first of those whose stages
@@ -50,7 +54,8 @@ func (s State) Ready() []Step {
 	return steps
 }
 
-// begins are the tasks of which a stage may begin or go on, n at most.
+// begins are the tasks of which a stage may begin or go on, n at most. Interrupted
+// loops go first: what they have begun is paid for, and others may wait for it.
 func (s State) begins(n int) (parts []int) {
 	for i := 0; i < len(s.Running) && len(parts) < n; i++ {
 		if part := s.Running[i].Part; s.phase(part) == PhaseInterrupted && s.free(part) {

@@ -63,6 +63,8 @@ func (r *run) tidy(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("pipeline: %w", err)
 		}
+		// Nothing of it is there: neither a branch, nor a folder, nor what git knows of
+		// one.
 		if branches[branch] == "" && wrong != nil && !tree.Known() {
 			continue
 		}

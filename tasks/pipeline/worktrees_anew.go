@@ -10,6 +10,9 @@ import (
 // beside it, as the branch ralph/NAME.1, or the first number that is free, which is
 // returned; "" = there was nothing. With Remote the branch goes there too. Nobody must be
 // at work in the worktree.
+//
+// It deletes nothing that the main branch does not have, so calling it by mistake costs
+// a branch. Called again it finds nothing, and returns "".
 func (w *Worktrees) Anew(ctx context.Context, task string) (kept string, err error) {
 	main, theirs, err := w.look(ctx, task)
 	if err != nil {

@@ -177,7 +177,7 @@ func (w *Worktrees) workspace(task string) func(ctx context.Context, dir string)
 }
 
 // remove takes away the worktree of a task, and its branch, if they are merged. What is
-// not merged stays: git itself refuses to remove it.
+// not merged stays, and is an error.
 func (w *Worktrees) remove(ctx context.Context, task string) error {
 	t := w.tree(task)
 	if t == nil {
