@@ -12,8 +12,12 @@ import (
 	"github.com/ralph-loop/ralph/verify"
 )
 
-// The methods that look at the answer alone, or have a judge look at the work.
+// The methods that look at the answer alone, or have a judge look at the work. Words are
+// cheap to check and easy to say: they are for what nothing else can tell, and beside
+// evidence.
 
+// stringSettings are those of string_match. Without any of them the promise alone is
+// enough, which is the explicit choice to take the agent's word.
 type stringSettings struct {
 	plain
 	contains, excludes []string
@@ -26,6 +30,8 @@ func (s *stringSettings) fields(r *reader) []field {
 	}
 }
 
+// What must not be there is told, too: an agent that can read the rule need not guess
+// it.
 func (s *stringSettings) describe() string {
 	return sentence(": the promise", clause("your answer must contain", s.contains), clause("your answer must not contain", s.excludes))
 }
@@ -34,6 +40,8 @@ func (s *stringSettings) build(Env) (ralph.Verifier, error) {
 	return verify.String{Contains: s.contains, Excludes: s.excludes}, nil
 }
 
+// contradictionsSettings are those of contradictions. The patterns come beside those
+// that package verify has, and do not replace them.
 type contradictionsSettings struct {
 	plain
 	patterns []string
@@ -43,6 +51,8 @@ func (s *contradictionsSettings) fields(r *reader) []field {
 	return []field{key("patterns", &s.patterns, r.patterns)}
 }
 
+// describe names no pattern: a list of forbidden words teaches an agent to avoid the
+// words.
 func (s *contradictionsSettings) describe() string {
 	return ": your answer must not say that work is left"
 }
@@ -51,6 +61,8 @@ func (s *contradictionsSettings) build(Env) (ralph.Verifier, error) {
 	return verify.Contradictions{Patterns: s.patterns}, nil
 }
 
+// agentSettings are those of agent. "" = the rule of the agent whose criteria these
+// are.
 type agentSettings struct {
 	plain
 	agent string
@@ -66,6 +78,8 @@ func (s *agentSettings) fields(r *reader) []field {
 	})}
 }
 
+// describe says nothing: what the rule asks for is said wherever there is one, see
+// asks.
 func (s *agentSettings) describe() string { return "" }
 
 // build uses the rule of the agent that is named, else of the agent whose
@@ -81,7 +95,8 @@ func (s *agentSettings) build(env Env) (ralph.Verifier, error) {
 	return verify.Agent(agent), nil
 }
 
-// rules are the agents for which [verify.Agent] has a rule, and what it asks for.
+// rules are the agents for which [verify.Agent] has a rule, and what it asks for. They
+// stand here for what agents are told, and must say what package verify asks.
 func rules() []struct{ agent, asks string } {
 	return []struct{ agent, asks string }{
 		{"coder", "your answer must say that the work was committed"},
@@ -90,6 +105,7 @@ func rules() []struct{ agent, asks string } {
 	}
 }
 
+// ruled are the names of agents that have a rule.
 func ruled() (agents []string) {
 	for _, r := range rules() {
 		agents = append(agents, r.agent)
@@ -97,6 +113,7 @@ func ruled() (agents []string) {
 	return agents
 }
 
+// hasRule reports whether an agent has a rule. Others are free to say what they like.
 func hasRule(agent string) bool { return slices.Contains(ruled(), agent) }
 
 // asks is what an agent is told of its rule, "" if there is none.
@@ -107,14 +124,19 @@ func asks(agent string) string {
 	return ""
 }
 
+// noRule is the error for an agent without a rule. It is one where the rule was asked
+// for by name: a check that checks nothing would pass everything.
 func noRule(agent string) error {
 	return fmt.Errorf("there is no rule for %s%s", doc.Quote(agent), meant(agent, ruled()))
 }
 
-// ErrNoJudge is wrapped by the error for a method that needs a judge where
-// [Env] has none.
+// ErrNoJudge is wrapped by the error for a method that needs a judge where [Env] has
+// none. A program can tell it from other mistakes, and say how a judge is configured:
+// the definition itself is right.
 var ErrNoJudge = errors.New("no judge is configured")
 
+// semanticSettings are those of semantic. maxBytes bounds what the judge is shown; 0 =
+// as [verify.Semantic] has it.
 type semanticSettings struct {
 	plain
 	checkFor, negative []string
@@ -128,6 +150,8 @@ func (s *semanticSettings) fields(r *reader) []field {
 		key("negative_patterns", &s.negative, r.patterns),
 		key("model", &s.model, r.text),
 		key("max_bytes", &s.maxBytes, r.whole(1, math.MaxInt)),
+		// A judge that cannot be asked is no pass; only somebody who says so in so many
+		// words gets the agent's own word instead.
 		key("fallback", &s.fallback, func(n *doc.Node, what string) string {
 			fallback := r.text(n, what)
 			if n.Kind == doc.Text && fallback != stringMatch {
@@ -145,6 +169,9 @@ func (s *semanticSettings) describe() string {
 // build needs no judge where there are only negative patterns to look for.
 // Without anything to look for, the task's acceptance criteria are what is asked
 // about.
+//
+// An answer is judged once for each attempt, however often the method stands in the
+// criteria: a judge is paid like the agent.
 func (s *semanticSettings) build(env Env) (ralph.Verifier, error) {
 	v := verify.Semantic{Criteria: s.checkFor, Excludes: s.negative, Evidence: env.Evidence, Redact: env.Redact, MaxBytes: s.maxBytes}
 	if len(v.Criteria) == 0 {

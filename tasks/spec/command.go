@@ -11,8 +11,11 @@ import (
 	"github.com/ralph-loop/ralph/verify"
 )
 
-// The methods that run a command.
+// The methods that run a command: the strongest evidence there is, and the only kind that
+// an agent cannot talk its way around.
 
+// externalSettings are those of external. A time-out of 0 is the one that
+// [verify.External] has, and an exit code of 0 is success, as everywhere.
 type externalSettings struct {
 	shell              string   // a line for the shell, or the program if there are args
 	args               []string // a program and its arguments, or only these
@@ -23,6 +26,8 @@ type externalSettings struct {
 	contains, excludes []string
 }
 
+// fields reads command and args by hand, since they depend on each other: one is
+// completed by the other, in whichever order they stand.
 func (s *externalSettings) fields(r *reader) []field {
 	return []field{
 		{"command", func(n *doc.Node, what string) { s.command(r, n, what) }, nil},
@@ -36,7 +41,9 @@ func (s *externalSettings) fields(r *reader) []field {
 	}
 }
 
-// command is one line for the shell, or a list of a program and its arguments.
+// command is one line for the shell, or a list of a program and its arguments. A line
+// goes to the shell, with all that a shell does; a list is a program, and nothing in it
+// is interpreted. Which of the two is meant shows by the type and is never guessed.
 func (s *externalSettings) command(r *reader, n *doc.Node, what string) {
 	switch n.Kind {
 	case doc.Text:
@@ -48,6 +55,8 @@ func (s *externalSettings) command(r *reader, n *doc.Node, what string) {
 	}
 }
 
+// complete makes one program of command and args. A program with args but without any
+// text is refused: it would run nothing, and running nothing succeeds.
 func (s *externalSettings) complete(r *reader, n *doc.Node, what string) {
 	if n.Has("args") && strings.TrimSpace(s.shell) != "" { // a program and its arguments, no shell
 		s.args, s.shell = append([]string{s.shell}, s.args...), ""
@@ -55,6 +64,9 @@ func (s *externalSettings) complete(r *reader, n *doc.Node, what string) {
 	r.needed(n, what, "command", strings.TrimSpace(s.shell) == "" && (len(s.args) == 0 || s.args[0] == ""), "")
 }
 
+// describe tells the agent the command, so that it can run that itself before it
+// claims. Secrets are taken out of the whole line first: cut in the middle one would
+// not be known any more, and the prompt goes to a stranger's server.
 func (s *externalSettings) describe() string {
 	line := s.shell
 	if line == "" {
@@ -65,6 +77,8 @@ func (s *externalSettings) describe() string {
 		clause("must print", s.contains), clause("must not print", s.excludes))
 }
 
+// build caches the verifier for the attempt, so that a command which stands in several
+// stages runs once.
 func (s *externalSettings) build(env Env) (ralph.Verifier, error) {
 	return verify.Cache(verify.External{
 		Args: s.args, Shell: s.shell, Dir: s.dir, Env: s.env, Timeout: s.timeout,
@@ -72,6 +86,8 @@ func (s *externalSettings) build(env Env) (ralph.Verifier, error) {
 	}), nil
 }
 
+// templateSettings are those of template: the name of one of the commands that package
+// verify knows, and what it is given.
 type templateSettings struct {
 	name string
 	args []string
@@ -84,6 +100,8 @@ func (s *templateSettings) fields(r *reader) []field {
 	}
 }
 
+// complete finds out at once whether there is such a template, except where acceptance
+// criteria are still to be filled in: then nobody can know yet.
 func (s *templateSettings) complete(r *reader, n *doc.Node, what string) {
 	switch at := n.Get("name"); {
 	case at != nil && at.Kind != doc.Text:
@@ -96,12 +114,14 @@ func (s *templateSettings) complete(r *reader, n *doc.Node, what string) {
 	}
 }
 
+// template is the verifier as far as the configuration says.
 func (s *templateSettings) template() verify.Template {
 	return verify.Template{Name: s.name, Args: s.args}
 }
 
 func (s *templateSettings) describe() string { return ": " + s.name }
 
+// build asks again what complete has asked, for by now everything is filled in.
 func (s *templateSettings) build(env Env) (ralph.Verifier, error) {
 	v := s.template()
 	v.Redact, v.AcceptConfig, v.InheritEnv, v.Sandbox = env.Redact, env.AcceptConfig, env.InheritEnv, env.Sandbox

@@ -11,20 +11,27 @@ import (
 	"github.com/ralph-loop/ralph/verify"
 )
 
-// The methods that are made of others.
+// The methods that are made of others. They read what is inside of them by the same
+// reader, so a mistake three levels deep is told with its line like any other.
 
+// stagesSettings are those of multi_stage. Its zero value asks all stages, one after
+// the other. parallel is how many run at the same time, negative = all.
 type stagesSettings struct {
 	stages   []stage
 	anyOne   bool
 	parallel int
 }
 
+// A stage is one of them. An advisory one is told and decides nothing (required:
+// false).
 type stage struct {
 	name     string
 	check    check
 	advisory bool
 }
 
+// fields keeps the opposite of require_all and required, so that what is left out is
+// the strict choice.
 func (s *stagesSettings) fields(r *reader) []field {
 	return []field{
 		key("stages", &s.stages, func(n *doc.Node, what string) []stage { return list(r, n, what, "a list", r.stage) }),
@@ -38,6 +45,8 @@ func (s *stagesSettings) fields(r *reader) []field {
 	}
 }
 
+// stage reads a stage. One without a method is a string_match, as a definition without
+// one is; a config without a method is refused, for it was meant for something.
 func (r *reader) stage(n *doc.Node, what string) stage {
 	var s stage
 	var method string
@@ -62,6 +71,8 @@ func (r *reader) stage(n *doc.Node, what string) stage {
 	return s
 }
 
+// complete refuses stages of which none is required: they would pass whatever they
+// find, and look like a check.
 func (s *stagesSettings) complete(r *reader, n *doc.Node, what string) {
 	r.needed(n, what, "stages", len(s.stages) == 0, "; it needs at least one stage")
 	if len(s.stages) > 0 && !slices.ContainsFunc(s.stages, func(s stage) bool { return !s.advisory }) {
@@ -69,6 +80,8 @@ func (s *stagesSettings) complete(r *reader, n *doc.Node, what string) {
 	}
 }
 
+// describe names the stages and not what is in them: one command of many would be taken
+// for all that counts.
 func (s *stagesSettings) describe() string {
 	stages := make([]string, len(s.stages))
 	for i, s := range s.stages {
@@ -87,6 +100,9 @@ func (s *stagesSettings) describe() string {
 
 // build builds equal stages once, so that a command that several of them run
 // runs once for each attempt.
+//
+// Equal means the same method with the same configuration, whatever their names. The
+// error says which stage it is, by its number and its name, for names may be missing.
 func (s *stagesSettings) build(env Env) (ralph.Verifier, error) {
 	type key struct{ method, config string }
 	built := make(map[key]ralph.Verifier, len(s.stages))
@@ -105,7 +121,8 @@ func (s *stagesSettings) build(env Env) (ralph.Verifier, error) {
 	return all, nil
 }
 
-// guardSettings name files that must not change, and what else must hold.
+// guardSettings name files that must not change, and what else must hold. Without a
+// method the files alone are guarded, and the promise is enough for the rest.
 type guardSettings struct {
 	files  []string
 	method string
@@ -121,6 +138,7 @@ func (s *guardSettings) fields(r *reader) []field {
 	}
 }
 
+// complete refuses a guard of nothing, and a config that no method would read.
 func (s *guardSettings) complete(r *reader, n *doc.Node, what string) {
 	r.needed(n, what, "files", len(s.files) == 0, "")
 	switch {
@@ -131,6 +149,8 @@ func (s *guardSettings) complete(r *reader, n *doc.Node, what string) {
 	}
 }
 
+// describe tells the agent which files are not its: most of them are left alone once
+// that is said.
 func (s *guardSettings) describe() string {
 	text := ": " + strings.Join(s.files, ", ") + " must not change"
 	if s.check.method != "" {
@@ -139,6 +159,8 @@ func (s *guardSettings) describe() string {
 	return text
 }
 
+// build puts the guard around the other method, so that a changed exam is found before
+// it is run.
 func (s *guardSettings) build(env Env) (ralph.Verifier, error) {
 	if s.check.method == "" {
 		return guarded(verify.String{}, s.files), nil
@@ -147,7 +169,8 @@ func (s *guardSettings) build(env Env) (ralph.Verifier, error) {
 	return guarded(v, s.files), err
 }
 
-// guarded adds a guard, if there is something to guard.
+// guarded adds a guard, if there is something to guard. A guard of nothing would be
+// refused when it is asked.
 func guarded(v ralph.Verifier, globs []string) ralph.Verifier {
 	if len(globs) == 0 {
 		return v
@@ -155,8 +178,9 @@ func guarded(v ralph.Verifier, globs []string) ralph.Verifier {
 	return verify.Guard{Verifier: v, Globs: globs}
 }
 
-// heldOutSettings name an exam that the agent has not seen, and what runs it. A
-// path that is not absolute is from the workspace on, which it must lead out of.
+// heldOutSettings name an exam that the agent has not seen, and what runs it. A path
+// that is not absolute is from the workspace on, which it must lead out of. An exam in
+// the workspace is one that the agent can read, and so not held out.
 type heldOutSettings struct {
 	exam    string
 	include []string
@@ -176,7 +200,8 @@ func (s *heldOutSettings) fields(r *reader) []field {
 	}
 }
 
-// reveal reads how much the agent is told.
+// reveal reads how much the agent is told. Counts is what is told if nothing is said:
+// enough to know how far it is, and too little to write code for the exam alone.
 func (r *reader) reveal(n *doc.Node, what string) verify.Reveal {
 	known := []string{string(verify.RevealPassed), "counts", string(verify.RevealNames), string(verify.RevealAll)}
 	text := r.text(n, what)
@@ -189,6 +214,7 @@ func (r *reader) reveal(n *doc.Node, what string) verify.Reveal {
 	return verify.Reveal(text)
 }
 
+// complete refuses an exam without a method that runs it.
 func (s *heldOutSettings) complete(r *reader, n *doc.Node, what string) {
 	r.needed(n, what, "exam", strings.TrimSpace(s.exam) == "", "")
 	r.needed(n, what, "method", strings.TrimSpace(s.method) == "", "; it says what runs the exam")
@@ -203,6 +229,8 @@ func (s *heldOutSettings) describe() string {
 	return ": " + s.check.method + ", run in a copy of the workspace with an exam that you have not seen"
 }
 
+// build makes the path of the exam absolute, for the copy of the workspace in which it
+// runs lies elsewhere.
 func (s *heldOutSettings) build(env Env) (ralph.Verifier, error) {
 	v, err := s.check.build(env)
 	exam := s.exam

@@ -44,12 +44,17 @@ type Config struct {
 // AgentConfig holds the defaults of one agent. What is zero is
 // the default of [Definition.Criteria].
 type AgentConfig struct {
-	Agent         string
-	Disabled      bool
-	Skip          bool   // its stage is left out of a pipeline
-	Client        string // what does its work: a preset's name or a command
-	OnReject      string // on_reject: the agent that a task goes back to if this one's stage fails; "" = none
-	MaxRounds     int    // max_rounds: how often a task goes back so. 0 = 3
+	Agent    string
+	Disabled bool
+	// Skip leaves its stage out of a pipeline.
+	Skip bool
+	// Client is what does its work: a preset's name or a command; "" = it is not said.
+	Client string
+	// OnReject (on_reject) is the agent that a task goes back to if this one's stage fails;
+	// "" = none. MaxRounds (max_rounds) is how often at most; 0 = 3.
+	OnReject  string
+	MaxRounds int
+	// MaxIterations is its number of iterations; 0 = that of the project, or its own.
 	MaxIterations int
 	Promise       string // completion_promise
 	// Method and Config are verification_method and verification_config.
@@ -111,7 +116,8 @@ func ParseConfig(name string, text []byte) (Config, error) {
 	return c, nil
 }
 
-// misspeltRalph refuses a section that was clearly meant to be ours.
+// misspeltRalph refuses a section that was clearly meant to be ours. A section that
+// only looks like it may be another program's, so the keys in it are asked, too.
 func (r *reader) misspeltRalph(n *doc.Node) {
 	for i, key := range n.Keys {
 		if key.Text != "ralph" && Nearest(key.Text, "ralph") != "" && n.Items[i].Has("default_max_iterations", "verify_promises", "default_verification", "coder") {
@@ -147,7 +153,8 @@ func (a *AgentConfig) fields(r *reader) []field {
 }
 
 // agentDefaults reads what stands under an agent's name. A text under the name of a
-// known agent is its client.
+// known agent is its client. It is the short form for those who only want to say which
+// client is the coder.
 func (r *reader) agentDefaults(c *Config, key, n *doc.Node) bool {
 	client := n.Kind == doc.Text
 	if n.Kind != doc.Map && !client || strings.TrimSpace(key.Text) == "" {
@@ -176,7 +183,8 @@ func (r *reader) agentDefaults(c *Config, key, n *doc.Node) bool {
 	return true
 }
 
-// rejects refuses agents to which no task could go back.
+// rejects refuses agents to which no task could go back. Found out in the middle of a
+// run it would be too late.
 func (r *reader) rejects(c Config, n *doc.Node) {
 	order := c.order(nil)
 	for _, a := range c.Agents {

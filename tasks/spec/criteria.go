@@ -15,8 +15,9 @@ type AgentCriteria struct {
 	Criteria Criteria
 }
 
-// Criteria say when one agent's part of a task is done and how that is checked.
-// What is left out is the agent's default, see [Definition.Task].
+// Criteria say when one agent's part of a task is done and how that is checked. The
+// zero value says nothing, and what is left out is the agent's default, see
+// [Definition.Task].
 type Criteria struct {
 	Promise     string // the text of the completion promise
 	Description string // what success means, for the agent
@@ -56,6 +57,8 @@ func (c *Criteria) fields(r *reader) []field {
 	}
 }
 
+// criteriaKeys are the keys of criteria, by which these are known where nothing else
+// says what a mapping is.
 func criteriaKeys() []string { return names(new(Criteria).fields(&reader{})) }
 
 // criteria reads the criteria of an agent, "" is one that is not known, and the
@@ -77,9 +80,12 @@ func (r *reader) criteria(n *doc.Node, what, agent string) (Criteria, check) {
 	return c, r.criteriaCheck(n, what, agent)
 }
 
+// isText reports whether there is a value, and it is text. What is of another type was
+// reported already.
 func isText(n *doc.Node) bool { return n != nil && n.Kind == doc.Text }
 
-// promise refuses a promise that no answer could ever hold.
+// promise refuses a promise that no answer could ever hold. A promise that cannot be
+// met would cost all iterations there are.
 func (r *reader) promise(at *doc.Node, what string, t ralph.Task) (ok bool) {
 	err := t.Validate()
 	switch {
@@ -94,6 +100,10 @@ func (r *reader) promise(at *doc.Node, what string, t ralph.Task) (ok bool) {
 }
 
 // criteriaCheck reads the method and the configuration of criteria.
+//
+// A configuration without a method belongs to the agent's default one. Where it is not
+// known whose it is, the method is guessed by its keys, only to find mistakes in it:
+// nothing is built by a guess.
 func (r *reader) criteriaCheck(n *doc.Node, what, agent string) check {
 	method, config := given(n, methodKey), given(n, configKey)
 	if config != nil && config.Kind != doc.Map {
@@ -122,7 +132,8 @@ func (r *reader) criteriaCheck(n *doc.Node, what, agent string) check {
 	return check{}
 }
 
-// given is the value of a key, nil if there is none or it is null.
+// given is the value of a key, nil if there is none or it is null. Programs write null
+// for what is not set.
 func given(n *doc.Node, key string) *doc.Node {
 	if value := n.Get(key); value != nil && value.Kind != doc.Null {
 		return value

@@ -4,37 +4,44 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"encoding/json"
-	"fmt"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
-	"go.yaml.in/yaml/v4"
-
 	"github.com/ralph-loop/ralph/internal/doc"
+	"go.yaml.in/yaml/v4"
 )
 
-// A Definition is a task as a person writes it down, with what done means. YAML
-// and JSON use the same keys. Writing one and reading it back loses nothing: an
-// empty list stays apart from none, numbers in metadata keep their digits.
+// A Definition is a task as a person writes it down, with what done means. YAML and
+// JSON use the same keys. Writing one and reading it back loses nothing: an empty list
+// stays apart from none, numbers in metadata keep their digits. It is a plain value;
+// copies share its slices, its map and Completion, which are not to be changed.
 type Definition struct {
+	// ID and Title are required. SpecID (spec_id) names the feature, or the specification,
+	// that the task belongs to. Description is what the agent is told.
 	ID          string
-	SpecID      string // spec_id: the feature that the task belongs to
+	SpecID      string
 	Title       string
 	Description string
-	Status      Status
-	Priority    int // lower is more urgent, as the documents use it
+	// Status says how far it is; "" = todo. A lower Priority is more urgent; 0 = none, which
+	// comes last.
+	Status   Status
+	Priority int
 
-	Dependencies []string // IDs of tasks that must be done before
+	// Dependencies are the IDs of tasks that must be done before.
+	Dependencies []string
 	Assignee     string
-	CreatedAt    time.Time // created_at; a time without a zone is UTC
-	UpdatedAt    time.Time // updated_at
+	// CreatedAt and UpdatedAt (created_at, updated_at) are in UTC; a time without a zone is
+	// read as UTC. Zero = not said.
+	CreatedAt time.Time
+	UpdatedAt time.Time
 
 	// Metadata is whatever else people and programs keep with a task, each
 	// value as JSON. It is not looked at.
-	Metadata  map[string]json.RawMessage
+	Metadata map[string]json.RawMessage
+	// Iteration is how many iterations the last stage took, for people.
 	Iteration int
 
 	// Completion says what done means. Nil = nothing is said; the defaults of
@@ -42,8 +49,9 @@ type Definition struct {
 	Completion *Completion
 }
 
-// Status says how far a task is. Other values than the known ones are kept as
-// they are and taken as [StatusTodo].
+// Status says how far a task is. Values that are not known are kept as they are, and
+// taken as [StatusTodo]: a file with words of its own can still be read, and
+// [File.Warnings] says so.
 type Status string
 
 const (
@@ -59,7 +67,8 @@ func (s Status) Known() bool {
 	return slices.Contains([]Status{StatusTodo, StatusRunning, StatusDone, StatusFailed, StatusSkipped}, s)
 }
 
-// Effective is s if it is known, else StatusTodo.
+// Effective is s if it is known, else StatusTodo. That errs to doing a task again,
+// rather than to taking for done what nobody has verified.
 func (s Status) Effective() Status {
 	if s.Known() {
 		return s
@@ -67,7 +76,8 @@ func (s Status) Effective() Status {
 	return StatusTodo
 }
 
-// meantStatus are words that people and programs write for a status.
+// meantStatus are words that people and programs write for a status. They are only for
+// a hint: to take "complete" for done would be a guess about somebody's work.
 func meantStatus() [][]string {
 	return [][]string{
 		{string(StatusTodo), "to do", "open", "pending", "new", "ready", "planned", "backlog", "not started"},
@@ -99,6 +109,9 @@ func (r *reader) unknownStatus(n *doc.Node, s Status) {
 }
 
 // fields are the keys of a definition, in the order in which they are written.
+//
+// Reading and writing, the hints for misspelt keys and what counts as a change all go
+// by this one table.
 func (d *Definition) fields(r *reader) []field {
 	completion := func(n *doc.Node, _ string) *Completion {
 		c := r.completion(n)
@@ -125,7 +138,8 @@ func (d *Definition) fields(r *reader) []field {
 	}
 }
 
-// definition reads a task.
+// definition reads a task. What is wrong does not end it: all mistakes of a file are
+// told at once.
 func (r *reader) definition(n *doc.Node) Definition {
 	var d Definition
 	if id := n.Get("id"); id != nil && id.Kind != doc.List && id.Kind != doc.Map {
@@ -142,7 +156,8 @@ func (r *reader) definition(n *doc.Node) Definition {
 	return d
 }
 
-// outdented says where a key of a completion belongs that is one level too high.
+// outdented says where a key of a completion belongs that is one level too high. It is
+// the most frequent slip with indented text, and "unknown key" alone would not help.
 func (r *reader) outdented(key, _ *doc.Node) bool {
 	if slices.Contains(completionKeys(), key.Text) || slices.Contains(knownAgents(), key.Text) {
 		r.bad(key, "the key %s belongs below completion", doc.Quote(key.Text))
@@ -222,6 +237,8 @@ func (d Definition) YAML() ([]byte, error) {
 	return text, leaving(err)
 }
 
+// belowTask puts a definition below the key task, which says to a reader what the
+// document is.
 func belowTask(n *doc.Node) *doc.Node {
 	wrapped := doc.Mapping()
 	wrapped.Add("task", n)
@@ -229,7 +246,8 @@ func belowTask(n *doc.Node) *doc.Node {
 }
 
 // Validate reports everything that keeps the definition from being used, as
-// [File.Validate] does for a file. Dependencies are not looked up.
+// [File.Validate] does for a file. Dependencies are not looked up. It runs nothing and
+// reads no other file.
 func (d Definition) Validate(methods Methods) error {
 	n, err := d.node()
 	if err != nil {
@@ -240,149 +258,7 @@ func (d Definition) Validate(methods Methods) error {
 	return leaving(r.problems())
 }
 
-// A Completion says what done means for a task. In YAML and JSON each agent's
-// criteria stand under the agent's name, beside outcome and acceptance_criteria.
-// In a database it is a column of JSON.
-type Completion struct {
-	// Outcome is one sentence that can be checked.
-	Outcome string
-	// Acceptance is the list of requirements, acceptance_criteria.
-	Acceptance []string
-	// Agents holds the criteria of the agents that have some, in the order in
-	// which they work. Any name will do.
-	Agents []AgentCriteria
-}
-
 var (
 	_ driver.Valuer = Completion{}
 	_ sql.Scanner   = (*Completion)(nil)
 )
-
-// Agent returns the criteria of an agent.
-func (c Completion) Agent(name string) (Criteria, bool) {
-	i := slices.IndexFunc(c.Agents, func(a AgentCriteria) bool { return a.Agent == name })
-	if i < 0 {
-		return Criteria{}, false
-	}
-	return c.Agents[i].Criteria, true
-}
-
-func (c *Completion) fields(r *reader) []field {
-	return []field{
-		key("outcome", &c.Outcome, r.text),
-		key("acceptance_criteria", &c.Acceptance, func(n *doc.Node, what string) []string {
-			all := r.texts(n, what)
-			for i, text := range all {
-				if strings.TrimSpace(text) == "" && n.Items[i].Kind == doc.Text {
-					r.refuse(n.Items[i], "acceptance_criteria[%d] is empty", i)
-				}
-			}
-			return all
-		}),
-	}
-}
-
-func completionKeys() []string { return names(new(Completion).fields(&reader{})) }
-
-// completion reads what stands below completion.
-func (r *reader) completion(n *doc.Node) Completion {
-	var c Completion
-	r.required(n, "outcome")
-	r.mapping(n, "completion", c.fields(r), func(key, value *doc.Node) bool { return r.agent(&c, key, value) })
-	switch at := given(n, "acceptance_criteria"); {
-	case n.Kind != doc.Map:
-	case at == nil:
-		r.refuse(n, "acceptance_criteria is missing; it lists what must be true when the task is done")
-	case at.Kind == doc.List && len(at.Items) == 0:
-		r.refuse(at, "acceptance_criteria is empty; it needs at least one entry")
-	}
-	return c
-}
-
-// agent reads the criteria under an agent's name. Any name will do, but one
-// that looks like a slip of the pen would leave an agent without its criteria.
-func (r *reader) agent(c *Completion, key, value *doc.Node) bool {
-	switch {
-	case value.Kind == doc.Null:
-		// Programs write null for an agent without criteria.
-		return Nearest(key.Text, completionKeys()...) == ""
-	case value.Kind != doc.Map || strings.TrimSpace(key.Text) == "":
-		return false
-	}
-	r.agentName(key)
-	criteria, _ := r.criteria(value, key.Text, key.Text)
-	c.Agents = append(c.Agents, AgentCriteria{key.Text, criteria})
-	return true
-}
-
-// agentName refuses a misspelt name of a known agent. A name that a known one
-// begins is a name of its own, and so is one that only begins a known one (test).
-func (r *reader) agentName(key *doc.Node) {
-	name := Nearest(key.Text, knownAgents()...)
-	begun := strings.HasPrefix(name, key.Text) && len(name)-len(key.Text) > max(1, len(key.Text)/3)
-	if len(name) >= 4 && !strings.HasPrefix(key.Text, name) && !begun {
-		r.bad(key, "unknown agent %s; did you mean %q?", doc.Quote(key.Text), name)
-	}
-}
-
-func (c Completion) node() (*doc.Node, error) {
-	n, err := write(c.fields(&reader{}))
-	for _, a := range c.Agents {
-		if err != nil {
-			return nil, err
-		}
-		if slices.Contains(completionKeys(), a.Agent) || a.Agent == "" || n.Has(a.Agent) {
-			return nil, fmt.Errorf("completion: %q cannot be the name of one more agent", a.Agent)
-		}
-		var criteria *doc.Node
-		criteria, err = a.Criteria.node()
-		n.Add(a.Agent, criteria)
-	}
-	return n, err
-}
-
-// MarshalJSON implements [json.Marshaler].
-func (c Completion) MarshalJSON() ([]byte, error) { return toJSON(c.node()) }
-
-// UnmarshalJSON implements [json.Unmarshaler]. Unknown keys and wrong types are
-// errors.
-func (c *Completion) UnmarshalJSON(text []byte) error {
-	return fromJSON("completion", text, c, (*reader).completion)
-}
-
-// MarshalYAML makes a Completion a value for package yaml.
-func (c Completion) MarshalYAML() (any, error) { return toYAML(c.node()) }
-
-// UnmarshalYAML is UnmarshalJSON for package yaml.
-func (c *Completion) UnmarshalYAML(y *yaml.Node) error {
-	return fromYAML("completion", y, c, (*reader).completion)
-}
-
-// Value implements [driver.Valuer]: JSON as text, or NULL for the zero value.
-func (c Completion) Value() (driver.Value, error) {
-	if c.Outcome == "" && c.Acceptance == nil && c.Agents == nil {
-		return nil, nil
-	}
-	text, err := c.MarshalJSON()
-	return string(text), err
-}
-
-// Scan implements [sql.Scanner]: it reads JSON from text or bytes. NULL is the
-// zero value.
-func (c *Completion) Scan(src any) error {
-	var err error
-	switch v := src.(type) {
-	case nil:
-		*c = Completion{}
-	case string:
-		err = c.UnmarshalJSON([]byte(v))
-	case []byte:
-		err = c.UnmarshalJSON(v)
-	default:
-		err = fmt.Errorf("a completion is a column of JSON text, found %T", src)
-	}
-	if err != nil {
-		return fmt.Errorf("spec: completion column: %w", bare(err))
-	}
-	return nil
-}

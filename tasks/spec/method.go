@@ -17,8 +17,10 @@ import (
 // if none is given; the acceptance criteria are already filled in. Env.Verifier
 // builds other methods that this one is made of.
 //
-// A key that the method does not know and a value it cannot use are errors: a
-// verifier that is configured but cannot be built keeps the loop from starting.
+// A key that the method does not know and a value it cannot use are errors: a verifier
+// that is configured but cannot be built keeps the loop from starting. It may be called
+// concurrently, runs nothing and asks nobody: drivers build verifiers to find out
+// whether they can be built.
 type Method func(config json.RawMessage, env Env) (ralph.Verifier, error)
 
 // Methods are a program's own verification methods, by the names that
@@ -103,6 +105,8 @@ func methodNames(methods Methods) []string {
 	return append(all, slices.Sorted(maps.Keys(methods))...)
 }
 
+// unknownMethod is an error and no default: a check that nobody knows would otherwise
+// be no check.
 func unknownMethod(name string, methods Methods) error {
 	return fmt.Errorf("unknown verification method %s%s", doc.Quote(name), meant(name, methodNames(methods)))
 }
@@ -193,6 +197,7 @@ func sentence(start string, clauses ...string) string {
 	return start
 }
 
+// clause is one thing that is said of a method; "" if there is nothing to say.
 func clause(verb string, texts []string) string {
 	if len(texts) == 0 {
 		return ""

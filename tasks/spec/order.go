@@ -10,9 +10,10 @@ import (
 	"github.com/ralph-loop/ralph/internal/doc"
 )
 
-// Ready returns the definitions that can be worked on now: those that are to be
-// done or were begun, and whose dependencies are done, by priority (lower first;
-// 0, which is none, last) and else in the order of the file.
+// Ready returns the definitions that can be worked on now: those that are to be done or
+// were begun, and whose dependencies are done, by priority (lower first; 0, which is
+// none, last) and else in the order of the file. A task that depends on one which is
+// not in the file never is: [File.Validate] says so.
 func (f *File) Ready() []Definition {
 	done := map[string]bool{}
 	for _, u := range f.units {
@@ -32,13 +33,17 @@ func (f *File) Ready() []Definition {
 	return ready
 }
 
-// ByPriority orders definitions by how urgent they are, for [slices.SortStableFunc]: lower
-// priorities first, and 0, which is none, last.
+// ByPriority orders definitions by how urgent they are, for [slices.SortStableFunc]:
+// lower priorities first, and 0, which is none, last. Tasks of the same priority keep
+// the order in which they stand.
 func ByPriority(a, b Definition) int { // as an unsigned number, one less than 0 is the greatest
 	return cmp.Compare(uint(max(a.Priority, 0))-1, uint(max(b.Priority, 0))-1)
 }
 
 // order refuses tasks that do not fit together, or to those that are there already.
+//
+// All of it is looked at, for a person mends a file once: IDs first, since dependencies
+// cannot be understood where one is given twice.
 func (r *reader) order(units []unit, there []Definition) {
 	byID := make(map[string]int, len(units))
 	for i, u := range units {
@@ -79,6 +84,7 @@ func (r *reader) order(units []unit, there []Definition) {
 		for _, i := range append(cycle, cycle[0]) {
 			path = append(path, units[i].def.ID)
 		}
+		// A cycle of a thousand tasks is told by its beginning.
 		if len(path) > 21 {
 			path = slices.Concat(path[:20], []string{"…", path[0]})
 		}
@@ -88,8 +94,8 @@ func (r *reader) order(units []unit, there []Definition) {
 	r.task = ""
 }
 
-// meantID looks for the nearest ID where there are not too many; but is the
-// task's own.
+// meantID looks for the nearest ID where there are not too many; but is the task's own.
+// A guess among a thousand names takes long and is seldom right.
 func meantID(id, but string, units []unit) string {
 	if len(units) > 1000 || utf8.RuneCountInString(id) < 5 { // T1 and T2 are no slips of the pen
 		return ""
@@ -106,12 +112,15 @@ func meantID(id, but string, units []unit) string {
 	return ""
 }
 
-// A graph looks for cycles: each task is gone through once.
+// A graph looks for cycles: each task is gone through once. Each task is visited once,
+// so files with many tasks that depend on many are no matter.
 type graph struct {
 	next [][]int // the tasks that a task waits for
 	seen []visit
 }
 
+// A visit says how far a task was gone through: a task that is met on the way that
+// leads to it is in a cycle.
 type visit int8
 
 const (

@@ -16,6 +16,9 @@ const placeholder = "acceptance_criteria"
 // stands in a configuration: as a list where it is all of a value, as entries
 // where it is all of a list's entry, and as lines with bullets inside a longer
 // text. What was filled in is not looked at again.
+//
+// Criteria are texts of people. What looks like a placeholder in them stays what it is,
+// so a criterion about templates is not replaced by itself.
 func inject(n *doc.Node, acceptance []string) {
 	if n.Kind == doc.Text {
 		whole := expand(strings.TrimSpace(n.Text), func(name string) (string, bool) { return "", name == placeholder })
@@ -38,7 +41,8 @@ func inject(n *doc.Node, acceptance []string) {
 	n.Items = items
 }
 
-// expand replaces each {{name}} in a text whose name is known.
+// expand replaces each {{name}} in a text whose name is known. A pair of braces that is
+// not closed soon is none: the search stays linear in a text that is full of them.
 func expand(text string, value func(name string) (text string, known bool)) string {
 	const longest = 100
 	var b strings.Builder

@@ -15,6 +15,9 @@ import (
 // A Problem is one thing that is wrong with a definition or a configuration,
 // and where. The errors of [Parse], [Load], [File.Validate] and [ParseConfig]
 // are joined Problems, one for each mistake.
+//
+// They are found by [errors.AsType], or by going through what errors.Join has joined;
+// an editor can show each at its place.
 type Problem struct {
 	File         string // as it was named; "" = not from a file
 	Line, Column int    // from 1, in characters; 0 = not known
@@ -43,8 +46,9 @@ type unlocated struct{ err error }
 func (e unlocated) Error() string { return "spec: " + e.err.Error() }
 func (e unlocated) Unwrap() error { return e.err }
 
-// leaving is err as it leaves the package: with the package's name, unless it
-// begins with the place in a file.
+// leaving is err as it leaves the package: with the package's name, unless it begins
+// with the place in a file. A place in a file begins the line, as editors and terminals
+// want it.
 func leaving(err error) error {
 	if p, ok := errors.AsType[*Problem](err); err == nil || ok && p.File != "" {
 		return err
@@ -60,7 +64,8 @@ func bare(err error) error {
 	return err
 }
 
-// maxProblems bounds how many problems of one text are reported.
+// maxProblems bounds how many problems of one text are reported. A file of another kind
+// would give thousands.
 const maxProblems = 100
 
 // problems collects what is wrong.

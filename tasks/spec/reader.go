@@ -16,6 +16,10 @@ import (
 // A reader makes definitions of nodes. What is wrong with their shape (unknown
 // keys, wrong types) goes to wrong and keeps a text from being loaded; what is
 // missing or out of range goes to invalid, for Validate.
+//
+// The two are apart so that a file with a missing title can be loaded, shown and
+// edited, while one with a key nobody knows cannot: what stands there was meant to do
+// something, and would be lost.
 type reader struct {
 	doc  *doc.Doc
 	task string // the task being read, for messages
@@ -28,17 +32,21 @@ type reader struct {
 	anyMethod bool
 }
 
+// problem is a mistake with its place and its task. Every message goes through it, so
+// none is without a line where there is one.
 func (r *reader) problem(n *doc.Node, format string, args ...any) *Problem {
 	line, column := r.doc.Place(n)
 	return &Problem{File: r.doc.Name, Line: line, Column: column, Task: r.task, Text: fmt.Sprintf(format, args...)}
 }
 
+// bad notes a mistake of shape, up to a number.
 func (r *reader) bad(n *doc.Node, format string, args ...any) {
 	if !r.wrong.full() { // to find a place takes time
 		r.wrong = append(r.wrong, r.problem(n, format, args...))
 	}
 }
 
+// refuse notes a mistake of content, up to a number.
 func (r *reader) refuse(n *doc.Node, format string, args ...any) {
 	if !r.invalid.full() {
 		r.invalid = append(r.invalid, r.problem(n, format, args...))
@@ -48,6 +56,8 @@ func (r *reader) refuse(n *doc.Node, format string, args ...any) {
 // problems is everything that was found.
 func (r *reader) problems() error { return append(r.wrong, r.invalid...).join() }
 
+// expected notes that a value has the wrong type, with a hint at the two slips that
+// YAML invites: a number, or a text with a colon, that should be in quotes.
 func (r *reader) expected(n *doc.Node, what, want string) {
 	hint := ""
 	switch {
@@ -63,8 +73,9 @@ func (r *reader) expected(n *doc.Node, what, want string) {
 	r.bad(n, "%sexpected %s, found %s%s", what, want, n.Found(), hint)
 }
 
-// A field is a key that a mapping may have, how it is read, and where its value
-// is kept. A null value is as good as none.
+// A field is a key that a mapping may have, how it is read, and where its value is
+// kept. A null value is as good as none. One list of them serves reading, writing and
+// the hints, so the three cannot differ.
 type field struct {
 	name string
 	read func(n *doc.Node, what string)
@@ -76,6 +87,7 @@ func key[T any](name string, to *T, read func(n *doc.Node, what string) T) field
 	return field{name, func(n *doc.Node, what string) { *to = read(n, what) }, to}
 }
 
+// names are the keys of fields, in their order.
 func names(fields []field) []string {
 	all := make([]string, len(fields))
 	for i, f := range fields {
@@ -84,8 +96,10 @@ func names(fields []field) []string {
 	return all
 }
 
-// mapping reads the fields of a mapping. what names the mapping in messages; ""
-// is the whole. other, which may be nil, is asked about unknown keys.
+// mapping reads the fields of a mapping. what names the mapping in messages; "" is the
+// whole. other, which may be nil, is asked about unknown keys. A key that nobody knows
+// is a mistake, with the nearest known one as a hint: passed over in silence, a
+// misspelt criterion would not be checked.
 func (r *reader) mapping(n *doc.Node, what string, fields []field, other func(key, value *doc.Node) bool) {
 	if n.Kind != doc.Map {
 		r.expected(n, what, "a mapping")
@@ -108,6 +122,7 @@ func (r *reader) mapping(n *doc.Node, what string, fields []field, other func(ke
 	}
 }
 
+// inside is the path of a key, as messages name it: completion.coder.promise.
 func inside(what, key string) string {
 	if what == "" {
 		return key
@@ -116,7 +131,7 @@ func inside(what, key string) string {
 }
 
 // write makes a mapping of fields. What is zero is left out, but an empty list or
-// mapping is not.
+// mapping is not. So a file that is written holds no keys that nobody has set.
 func write(fields []field) (*doc.Node, error) {
 	n := doc.Mapping()
 	for _, f := range fields {
@@ -129,7 +144,9 @@ func write(fields []field) (*doc.Node, error) {
 	return n, nil
 }
 
-// valueOf is the node of a variable, nil if it is to be left out.
+// valueOf is the node of a variable, nil if it is to be left out. It is a switch over
+// the few types there are, and an error for any other: reflection all the way would
+// write fields that nobody has thought about.
 func valueOf(from any) (*doc.Node, error) {
 	if from == nil || reflect.ValueOf(from).Elem().IsZero() {
 		return nil, nil
@@ -178,7 +195,8 @@ func toYAML(n *doc.Node, err error) (any, error) {
 	return n.YAML(), nil
 }
 
-// fromJSON is UnmarshalJSON for a value that read reads; what names it.
+// fromJSON is UnmarshalJSON for a value that read reads; what names it. Methods are not
+// looked up there: the programs that know them may be others.
 func fromJSON[T any](what string, text []byte, to *T, read func(*reader, *doc.Node) T) error {
 	n, err := doc.FromJSON(text)
 	return fromNode(what, n, err, to, read)
@@ -190,6 +208,8 @@ func fromYAML[T any](what string, y *yaml.Node, to *T, read func(*reader, *doc.N
 	return fromNode(what, n, err, to, read)
 }
 
+// fromNode reads a value that stands by itself. On an error nothing is taken over, so
+// that half of a definition is never used.
 func fromNode[T any](what string, n *doc.Node, err error, to *T, read func(*reader, *doc.Node) T) error {
 	if err != nil {
 		return leaving(unread(what, err))

@@ -16,7 +16,8 @@ import (
 )
 
 // A part is a value in a text of JSON: where it stands, and, as a member of an object,
-// its name and where that begins.
+// its name and where that begins. The text is never decoded and written again: that
+// would lose a person's order, layout and large numbers.
 type part struct {
 	key            string
 	name, from, to int
@@ -24,7 +25,9 @@ type part struct {
 
 const jsonBlanks = " \t\r\n"
 
-// parts are the values in the object or list that stands at in, of a text that is valid.
+// parts are the values in the object or list that stands at in, of a text that is
+// valid. The decoder says only where it is, so the beginning of a value is found by its
+// length.
 func parts(text []byte, in part) (found []part, err error) {
 	d := json.NewDecoder(bytes.NewReader(text[in.from:in.to]))
 	open, err := d.Token()
@@ -47,7 +50,8 @@ func parts(text []byte, in part) (found []part, err error) {
 	return found, err
 }
 
-// find is the value at a path of keys, of which the last of a name counts; ok = it is there.
+// find is the value at a path of keys, of which the last of a name counts; ok = it is
+// there. It is what programs take that decode it.
 func find(text []byte, path ...string) (at part, ok bool, err error) {
 	at.to = len(bytes.TrimRight(text, jsonBlanks))
 	at.from = at.to - len(bytes.TrimLeft(text[:at.to], jsonBlanks))
@@ -67,6 +71,8 @@ func find(text []byte, path ...string) (at part, ok bool, err error) {
 	return at, true, nil
 }
 
+// errNoJSON leaves alone what cannot be understood: it is somebody's settings, and
+// perhaps in the middle of being edited.
 var errNoJSON = errors.New("spec: it is not valid JSON, so it is left as it is")
 
 // AddJSON puts a value into the list, or a member into the object, that stands at a
@@ -79,6 +85,9 @@ var errNoJSON = errors.New("spec: it is not valid JSON, so it is left as it is")
 // again, to the byte: for that, a blank is put before what goes into something empty,
 // and none into what is made. It is an error if the text is not valid JSON, or if
 // something of the path is not what it would have to be.
+//
+// It is pure: the text that it is given does not change. Value and path must be JSON by
+// themselves; they come from a program and not from people.
 func AddJSON(text []byte, value string, path ...string) ([]byte, error) {
 	wrapped := func() string {
 		return map[bool]string{true: "[" + value + "]", false: "{" + value + "}"}[value[0] == '{']
@@ -113,6 +122,8 @@ func AddJSON(text []byte, value string, path ...string) ([]byte, error) {
 // at a path, and what AddJSON has made around them: of a whole text that it has made,
 // nothing is left. Ours is asked about each, the last one first, and is given it without
 // the blanks that mean nothing.
+//
+// It is pure, and finds what a formatter has laid out anew since.
 func RemoveJSON(text []byte, ours func(value []byte) bool, path ...string) ([]byte, error) {
 	if !json.Valid(text) {
 		return nil, errNoJSON
@@ -130,7 +141,8 @@ func RemoveJSON(text []byte, ours func(value []byte) bool, path ...string) ([]by
 	return text, err
 }
 
-// compact is an element or a member without the blanks around its parts.
+// compact is an element or a member without the blanks around its parts. Formatters
+// change blanks, and nothing else.
 func compact(open byte, value []byte) []byte {
 	var to bytes.Buffer
 	_ = json.Compact(&to, slices.Concat([]byte{open}, value, []byte{open + 2})) // [ and ], { and }
@@ -138,6 +150,8 @@ func compact(open byte, value []byte) []byte {
 }
 
 // remove takes out a value that AddJSON has put in, and what it has made around it.
+// Commas tell what was there before: what stands alone, without a blank in front, was
+// made by AddJSON with all around it.
 func remove(text []byte, p part, path ...string) ([]byte, error) {
 	before, after := bytes.TrimRight(text[:p.name], jsonBlanks), bytes.TrimLeft(text[p.to:], jsonBlanks)
 	from, to := p.name, p.to
@@ -171,7 +185,8 @@ type Insertion struct {
 	Mark string
 }
 
-// is reports whether a value is a version of it; one without a mark is found once.
+// is reports whether a value is a version of it; one without a mark is found once. Of
+// several equal values the others may be somebody's own.
 func (i Insertion) is(value []byte, found bool) bool {
 	if i.Mark == "" {
 		return !found && string(value) == i.Value
@@ -182,6 +197,10 @@ func (i Insertion) is(value []byte, found bool) bool {
 // EditJSON puts values into a text of JSON, as [AddJSON] does, in the place of other
 // versions of them, or takes them out. A text that has just these stays as it is; one
 // of which nothing is left is nil.
+//
+// It is pure. Where somebody has put something of his own into one of our values, the
+// text is left as it is, and the error says so: to guess which half is whose could take
+// away another program's settings.
 func EditJSON(text []byte, put bool, all ...Insertion) (_ []byte, err error) {
 	was, kept, mixed := text, 0, error(nil)
 	for _, i := range all {
@@ -224,6 +243,8 @@ const maxSettings = 4 << 20
 // links, which stay. If it is not there it is made, private, and so is its folder; if
 // nothing is left of it, it is removed. What changes nothing writes nothing. The error
 // names the file.
+//
+// It must not be called for the same file by two processes at once: the later one wins.
 func EditFile(path string, put bool, all ...Insertion) error {
 	if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
 		if path, err = filepath.EvalSymlinks(path); err != nil {

@@ -7,6 +7,10 @@ import (
 )
 
 // root reads one document, whatever its shape.
+//
+// People and programs write task files in several shapes, all of which can be told
+// apart by their keys; asking them to choose one would only make them write a
+// converter.
 func (r *reader) root(f *File, n *doc.Node) {
 	switch {
 	case n.Kind == doc.List:
@@ -24,18 +28,22 @@ func (r *reader) root(f *File, n *doc.Node) {
 	}
 }
 
-// version accepts a version beside tasks: or task:, which many formats have.
+// version accepts a version beside tasks: or task:, which many formats have. It is not
+// read: nothing depends on it.
 func version(key, value *doc.Node) bool {
 	return key.Text == "version" && value.Kind != doc.List && value.Kind != doc.Map
 }
 
-// onlyTask are the keys that make a mapping a definition, whatever else is in it.
+// onlyTask are the keys that make a mapping a definition, whatever else is in it. The
+// two that are left out stand in parts of a definition, too.
 func onlyTask() []string {
 	return slices.DeleteFunc(names(new(Definition).fields(&reader{})), func(name string) bool {
 		return name == "description" || name == "completion"
 	})
 }
 
+// units reads a list of definitions, each with or without task: above it. An empty list
+// is a mistake: a run that has nothing to do would end as a success.
 func (r *reader) units(f *File, n *doc.Node, what string) {
 	if n.Kind != doc.List {
 		r.expected(n, what, "a list")
@@ -50,11 +58,15 @@ func (r *reader) units(f *File, n *doc.Node, what string) {
 	}
 }
 
+// unit reads one definition and notes where it stands, for changes of its status.
 func (r *reader) unit(f *File, n *doc.Node) {
 	f.units = append(f.units, unit{n, r.definition(n)})
 }
 
 // part reads a mapping that is not a definition as what its keys say.
+//
+// It is for documentation and tests, which show a completion without a task around it.
+// The order of the questions is from the surest sign to the weakest.
 func (r *reader) part(f *File, n *doc.Node) {
 	add := func(c Completion) { f.parts = append(f.parts, c) }
 	wrappers := []string{"task", "tasks"}
@@ -85,6 +97,7 @@ func (r *reader) part(f *File, n *doc.Node) {
 	}
 }
 
+// notCriteria reports whether a value cannot be an agent's criteria.
 func notCriteria(n *doc.Node) bool {
 	return n.Kind != doc.Map || !n.Has(criteriaKeys()...)
 }

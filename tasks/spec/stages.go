@@ -32,7 +32,8 @@ func (c Config) Stages(only []string, defs ...Definition) ([]string, error) {
 	return stages, nil
 }
 
-// order are all agents that are known, in their order.
+// order are all agents that are known, in their order. It depends on nothing but what
+// was read, so all workers agree on it.
 func (c Config) order(defs []Definition) []string {
 	all := knownAgents()
 	add := func(agent string) {
@@ -53,7 +54,8 @@ func (c Config) order(defs []Definition) []string {
 	return all
 }
 
-// defaultRounds is how often a task goes back where it is not said.
+// defaultRounds is how often a task goes back where it is not said. Agents that have
+// not agreed by then do not agree by themselves.
 const defaultRounds = 3
 
 // OnReject returns the agent that a task goes back to if the stage of agent fails, "" =
@@ -69,7 +71,8 @@ func (c Config) OnReject(agent string) (to string, rounds int) {
 	return own.OnReject, own.MaxRounds
 }
 
-// Client returns the client that does an agent's work, "" = it is not said.
+// Client returns the client that does an agent's work, "" = it is not said. What the
+// name means is for the caller: [ralph.Preset], or a program.
 func (c Config) Client(agent string) string {
 	own, _ := c.agent(agent)
 	return own.Client

@@ -11,7 +11,9 @@ import (
 	"github.com/ralph-loop/ralph/internal/doc"
 )
 
-// defaults are what holds for an agent that a definition says nothing about.
+// defaults are what holds for an agent that a definition says nothing about. A reviewer
+// needs fewer iterations than a coder, since it writes less; the promises differ, so
+// that one agent's answer cannot pass for another's.
 type defaults struct {
 	agent      string
 	iterations int
@@ -19,6 +21,8 @@ type defaults struct {
 	method     string // of a configuration without one
 }
 
+// agentDefaults is the table of agents that have some, in the order in which they work
+// on a task.
 func agentDefaults() []defaults {
 	return []defaults{
 		{"coder", 15, "IMPLEMENTATION_COMPLETE", external},
@@ -36,6 +40,7 @@ func defaultsOf(agent string) defaults {
 	return defaults{}
 }
 
+// knownAgents are the agents of that table. Any other name will do as well.
 func knownAgents() []string {
 	var all []string
 	for _, d := range agentDefaults() {
@@ -65,6 +70,9 @@ func (d Definition) Criteria(agent string) (Criteria, error) {
 
 // criteria returns what holds for an agent, also as a tree, in which the
 // acceptance criteria are filled in.
+//
+// The definition goes before the agent's configuration, that before the project's, and
+// that before what is built in: who knows the task best decides.
 func (c Config) criteria(d Definition, agent string) (Criteria, *doc.Node, error) {
 	var got Criteria
 	if d.Completion != nil {
@@ -111,6 +119,7 @@ func (c Config) Iterations(d Definition, agent string) (usual, configured int) {
 	return c.iterations(got, agent)
 }
 
+// iterations are both numbers of Iterations, whether the agent is enabled or not.
 func (c Config) iterations(got Criteria, agent string) (usual, configured int) {
 	own, _ := c.agent(agent)
 	return cmp.Or(defaultsOf(agent).iterations, 10), cmp.Or(got.MaxIterations, own.MaxIterations, c.MaxIterations)
@@ -146,6 +155,7 @@ func (c Config) Task(d Definition, agent string) (ralph.Task, error) {
 	return t, leaving(err)
 }
 
+// task is Task. The error has no name of the task yet, which may be missing.
 func (c Config) task(d Definition, agent string) (ralph.Task, error) {
 	_, n, err := c.criteria(d, agent)
 	if err != nil {

@@ -15,7 +15,9 @@ import (
 	"github.com/ralph-loop/ralph/verify"
 )
 
-// Env is what verifiers are built with: what a definition does not say.
+// Env is what verifiers are built with: what a definition does not say, because it
+// depends on the machine and on who runs it. The zero value works in the current
+// directory, without a judge. Its functions may be called concurrently.
 type Env struct {
 	// Dir is the workspace of tasks that name none. "" = the current directory.
 	Dir string
@@ -188,11 +190,14 @@ func (v TaskVerifier) Starts(t ralph.Task) []string {
 	return nil
 }
 
+// ofTask says which task an error is about: one verifier serves all of them.
 func ofTask(t ralph.Task, err error) error {
 	return leaving(fmt.Errorf("task %s: %w", t.ID, bare(err)))
 }
 
-// build makes the verifier of a task's Spec.
+// build makes the verifier of a task's Spec. It is built for each question and not
+// kept: it costs little, and a value that keeps nothing can be used by all loops at
+// once.
 func (v TaskVerifier) build(t ralph.Task) (ralph.Verifier, error) {
 	a, err := agreed(t)
 	if err != nil {
@@ -227,9 +232,9 @@ func (a agreement) build(env Env) (ralph.Verifier, error) {
 	return verify.String{}, nil
 }
 
-// afterPromise has the words of the answer looked at before the evidence: it must
-// not say that work is left, and must say what is wanted of that agent, where
-// there is a rule.
+// afterPromise has the words of the answer looked at before the evidence: it must not
+// say that work is left, and must say what is wanted of that agent, where there is a
+// rule. An answer that says itself that tests were not run need not cost a test run.
 func afterPromise(v ralph.Verifier, env Env) (ralph.Verifier, error) {
 	var words verify.MultiStage
 	for _, before := range []struct{ name, method string }{{"no contradictions", contradictions}, {"the rule for " + env.agent, agentRule}} {
@@ -245,8 +250,9 @@ func afterPromise(v ralph.Verifier, env Env) (ralph.Verifier, error) {
 	return afterWords{words, v}, nil
 }
 
-// afterWords asks for the evidence when the words of the answer have passed. The
-// checks of the evidence come first, for they are what a verdict is about.
+// afterWords asks for the evidence when the words of the answer have passed. The checks
+// of the evidence come first, for they are what a verdict is about. It hands on the
+// optional methods of the evidence, for the words need none.
 type afterWords struct {
 	words    verify.MultiStage
 	evidence ralph.Verifier
@@ -301,8 +307,9 @@ func (a afterWords) Starts(t ralph.Task) []string {
 	return nil
 }
 
-// An agreement is what is kept of a definition in Task.Spec, so that any worker
-// can build the verifier of the task.
+// An agreement is what is kept of a definition in Task.Spec, so that any worker can
+// build the verifier of the task. It holds the criteria as they were agreed, so that a
+// file which is changed later, by an agent for example, changes no check.
 type agreement struct {
 	version        int
 	agent          string
@@ -314,6 +321,8 @@ type agreement struct {
 	check          check
 }
 
+// agreementVersion is that of a Spec. A worker that does not know it builds nothing,
+// instead of a weaker check.
 const agreementVersion = 1
 
 func (a *agreement) fields(r *reader) []field {
@@ -327,6 +336,7 @@ func (a *agreement) fields(r *reader) []field {
 	}
 }
 
+// encode writes the agreement. No criteria and an empty list are the same here.
 func (a agreement) encode() (json.RawMessage, error) {
 	if len(a.acceptance) == 0 {
 		a.acceptance = nil
