@@ -193,6 +193,9 @@ func (j *journal) fixName() error {
 // put adds bytes to the file, durably if that is wanted, or nothing. A line that is
 // there in part, or is there though Append has said that it is not, would be believed
 // by the next reader.
+//
+// If it cannot be taken away either, the next writer finds a line without an end and
+// puts it aside.
 func (j *journal) put(f file.Handle, text []byte, durable bool) error {
 	_, err := f.Write(text)
 	end := j.end

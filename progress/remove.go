@@ -19,6 +19,7 @@ import (
 // [fs.ErrNotExist] if there is none.
 func (d *Dir) SetAside(loop string) (to string, ended []string, err error) {
 	ended, err = d.withLock(loop, func() error {
+		// Under a name of its own, so that several can be kept.
 		from := d.File(loop)
 		for n := 1; ; n++ {
 			to = strings.TrimSuffix(from, ".jsonl") + fmt.Sprintf(".aside-%d.jsonl", n)

@@ -63,6 +63,7 @@ func (a again) verify(ctx context.Context, ends []StageEnd, t *git.Tree, head, f
 // of the stage is not overwritten.
 func (a again) stage(ctx context.Context, end StageEnd, t *git.Tree, head, from string, m git.Merged) (ralph.Verdict, error) {
 	st := end.State
+	// The stage has ended, and a loop that has stopped cannot be judged.
 	st.Stop, st.Detail, st.NextIteration, st.NextAttempt, st.Base = "", "", 0, 0, head
 	st.Loop += ".merge"
 	st.Task.Dir = t.Dir
@@ -79,6 +80,7 @@ func (a again) stage(ctx context.Context, end StageEnd, t *git.Tree, head, from 
 	}
 	st.Task.Guarded = guarded
 	l := a.local
+	// No agent is run here; a Local without a Runner would be refused.
 	l.Runner = ralph.Replay()
 	now := time.Now().UTC().Round(0)
 	answer := end.Answer
@@ -118,6 +120,7 @@ func (a again) guarded(ctx context.Context, task ralph.Task, t *git.Tree, base, 
 			all[key] = sum
 		}
 	}
+	// What the main branch has removed since need not be there any more.
 	for key := range at[0] {
 		if _, still := at[1][key]; !still {
 			delete(all, key)

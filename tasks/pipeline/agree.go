@@ -98,6 +98,8 @@ func (p *Pipeline) Agree(ctx context.Context) (*Agreed, error) {
 			return nil, err
 		}
 	}
+	// Now, and not when each task begins: agents of the tasks before have the same home
+	// folder.
 	a.pin(ctx)
 	if p.Rules.Merge {
 		a.Filters, err = a.filters(ctx)
@@ -183,6 +185,7 @@ func (a *Agreed) agree(d spec.Definition, last *State) (Planned, AgreedTask, err
 	if planned.Agents, t.Left, err = a.p.stages(d); err != nil {
 		return planned, t, err
 	}
+	// How the last run has left the task. Whether that still counts, Plan decides.
 	was := PhaseOpen
 	if last != nil {
 		if i := last.Find(d.ID); i >= 0 {
@@ -228,6 +231,7 @@ func (p *Pipeline) stages(d spec.Definition) (run, left []string, err error) {
 	if p.own() {
 		return p.Stages, nil, nil
 	}
+	// A copy in which nothing is skipped: it tells of all agents that there are.
 	all := p.Config
 	all.Agents = slices.Clone(all.Agents)
 	for i := range all.Agents {
@@ -320,6 +324,7 @@ func (p *Pipeline) limits(own ralph.Limits) ralph.Limits {
 func sum(d spec.Definition) string {
 	d.Status, d.Iteration, d.CreatedAt, d.UpdatedAt, d.Metadata = "", 0, time.Time{}, time.Time{}, nil
 	d.Priority, d.Dependencies = 0, nil // they say when
+	// JSON, for it is the same for definitions that were laid out differently.
 	text, err := json.Marshal(d)
 	if err != nil {
 		text = fmt.Appendf(nil, "%+v", d)
@@ -328,7 +333,8 @@ func sum(d spec.Definition) string {
 	return hex.EncodeToString(h[:4])
 }
 
-// Run does what was agreed, see [Pipeline.Run].
+// Run does what was agreed, see [Pipeline.Run]. To run again, agree again: what is on
+// record by then counts.
 func (a *Agreed) Run(ctx context.Context) (State, error) {
 	s, err := a.run(ctx, nil)
 	a.publish()

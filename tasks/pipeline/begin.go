@@ -16,6 +16,7 @@ func (r *run) beginStep(ctx context.Context, step Step) (bool, error) {
 	if mine, err := r.take(ctx, step.Part); err != nil || !mine {
 		return false, err
 	}
+	// The state itself says whether the merge may begin: only one does at a time.
 	if step.Kind == StepMerge {
 		err := r.note(ctx, Event{Kind: EventMerging, Task: step.Task})
 		return r.state().Stands[step.Part].Phase == PhaseMerging, err

@@ -15,8 +15,10 @@ import (
 // An Amount is what an iteration uses, or may use. The zero value is unknown in both,
 // or without bound, depending on where it stands.
 type Amount struct {
-	CostUSD *float64 `json:"cost_usd,omitempty"` // nil = unknown, or without bound
-	Tokens  int64    `json:"tokens,omitempty"`   // input and output; 0 = unknown, or without bound
+	// CostUSD is in US dollars; nil = unknown, or without bound.
+	CostUSD *float64 `json:"cost_usd,omitempty"`
+	// Tokens are input and output; 0 = unknown, or without bound.
+	Tokens int64 `json:"tokens,omitempty"`
 }
 
 // Used is what the whole run has used, with all that runs. Its CostUSD is what is known
@@ -130,6 +132,7 @@ func (s State) reserve(run int) State {
 	switch {
 	case short == "":
 		r.Reserved = &reserved
+	// One of them will end, and may have used less than it has reserved.
 	case slices.ContainsFunc(s.Running, func(o Live) bool { return o.Reserved != nil }):
 		r.Waits = true
 	default:

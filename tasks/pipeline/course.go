@@ -39,12 +39,16 @@ type Course struct {
 	Sent map[string]Event `json:"sent,omitempty"`
 }
 
-// A StageEnd is how the loop of a stage has ended.
+// A StageEnd is how the loop of a stage has ended: what a merge needs to have the work
+// verified again, where the files are no longer those that were.
 type StageEnd struct {
-	State  ralph.State    `json:"state"`
-	Answer ralph.Response `json:"answer,omitzero"` // the last
-	Commit string         `json:"commit,omitempty"`
-	Tree   string         `json:"tree,omitempty"` // the files that it was verified with, as git names them; "" = not known
+	State ralph.State `json:"state"`
+	// Answer is the agent's last, with which it claimed.
+	Answer ralph.Response `json:"answer,omitzero"`
+	// Commit is what the stage has left on the task's branch. Tree are the files that it was
+	// verified with, as git names them; "" = not known, and a merge is verified again.
+	Commit string `json:"commit,omitempty"`
+	Tree   string `json:"tree,omitempty"`
 	// Hosts are those of its [ralph.Dispatch]: what is so on one machine, by machine.
 	Hosts map[string]map[string]string `json:"hosts,omitempty"`
 	// Unchecked says that nothing could check the work of a single pass, see
@@ -58,6 +62,8 @@ type StageEnd struct {
 // Of runs of a [Pipeline] that are on record it has how the tasks stand, and not what
 // their loops were at: those that were interrupted begin again, and what was verified then
 // cannot be verified again after a merge.
+//
+// It writes to the source, for it takes the tasks: call it once, when the run begins.
 func (a *Agreed) Course(ctx context.Context) (Course, error) {
 	s := a.State
 	c := Course{Tasks: slices.Clone(a.Tasks), Sent: maps.Clone(a.rejected)}.Next(Event{Kind: EventStarted, State: &s})
@@ -106,8 +112,9 @@ func (a *Agreed) Settle(ctx context.Context, final State) (err error) {
 	return err
 }
 
-// Next returns the course after an event, see [State.Next]. That a stage has ended is told
-// by [Course.End].
+// Next returns the course after an event, see [State.Next]. That a stage has ended is
+// told by [Course.End]. It blocks on nothing and may be called again with the same
+// event, which then changes nothing.
 func (c Course) Next(ev Event) Course {
 	was := c.State
 	if c.State = was.Next(ev); c.State.sends(was, ev) {
@@ -116,7 +123,8 @@ func (c Course) Next(ev Event) Course {
 	return c.tidy(ev.Task)
 }
 
-// tidy leaves out what no step of a task needs any more.
+// tidy leaves out what no step of a task needs any more. A course is kept by engines
+// that bound the size of a value, so it must not grow with what was done.
 func (c Course) tidy(task string) Course {
 	part := c.State.Find(task)
 	now := c.State.stand(part)
@@ -269,9 +277,9 @@ func (end StageEnd) event(step Step, once bool, wrong string) Event {
 		Usage:      final.Usage, Blind: final.Blind, Iterations: final.Completed(), Output: lastOf(end.Answer.Output, maxOutput)}
 }
 
-// why says for people, and for the agent that a task goes back to, why a loop has ended:
-// what stopped it, and what was wrong at last. That a limit is reached tells nobody what
-// to mend.
+// why says for people, and for the agent that a task goes back to, why a loop has
+// ended: what stopped it, and what was wrong at last. That a limit is reached tells
+// nobody what to mend. The check's own words are what the next agent can work with.
 func why(final ralph.State, wrong string) string {
 	switch wrong = cmp.Or(wrong, final.Feedback); final.Stop {
 	case ralph.StopIterations, ralph.StopStalled:

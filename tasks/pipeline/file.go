@@ -65,6 +65,8 @@ func (f *File) Read(ctx context.Context) ([]spec.Definition, error) {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	// It is read without a lock: a file is replaced as a whole, so there is no half of
+	// one.
 	now, err := spec.Load(f.Path)
 	if err != nil {
 		return nil, err
@@ -128,6 +130,7 @@ func (f *File) look() (*spec.File, error) {
 		return nil, &LostError{err}
 	}
 	now.Methods = f.Methods
+	// An ID may be given twice by now: then nobody can tell which task it is.
 	found := map[string][]spec.Definition{}
 	for _, d := range now.Definitions() {
 		found[d.ID] = append(found[d.ID], d)
@@ -186,6 +189,7 @@ func (f *File) Write(ctx context.Context, id string, u Update) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.set(ctx, id, u.Status, func(now *spec.File) error {
+		// An error here would keep the status from being written for want of a time.
 		if !u.Time.IsZero() {
 			_ = now.SetUpdatedAt(id, u.Time)
 		}
@@ -224,7 +228,8 @@ const (
 // maxOutput bounds Failure.LastOutput, in bytes. It stands in a file that people read.
 const maxOutput = 4 << 10
 
-// lastOf is the end of a text that is too long, from the beginning of a rune.
+// lastOf is the end of a text that is too long, from the beginning of a rune. What an
+// agent says last tells most of why it stopped.
 func lastOf(text string, most int) string {
 	if len(text) <= most {
 		return text

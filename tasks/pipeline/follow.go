@@ -98,6 +98,7 @@ func (r *run) follow(ctx context.Context, part int, d spec.Definition) error {
 	waits := "it waits for the next run"
 	planned, task, err := r.agree(d, nil)
 	switch {
+	// Those behind agreedTo were proposed themselves.
 	case !r.p.Follow || part >= r.agreedTo:
 	case err != nil:
 		waits = "it cannot be run: " + err.Error()
@@ -110,6 +111,7 @@ func (r *run) follow(ctx context.Context, part int, d spec.Definition) error {
 			waits = on + ", which it depends on, is not in this run, so " + waits
 		}
 	}
+	// Whatever became of it, it is in the source by now.
 	r.say(ctx, d.ID, d.ID+" follows "+parent+" and was added; "+waits)
 	return nil
 }
@@ -123,6 +125,8 @@ func (r *run) add(ctx context.Context, parent string, d spec.Definition, planned
 	part := Part{ID: d.ID, Sum: planned.Sum}
 	for _, id := range d.Dependencies {
 		at := r.s.Find(id)
+		// It may be done, and so no part of this run, or wait for the next like this
+		// one.
 		if at < 0 {
 			return id, false, nil
 		}

@@ -60,6 +60,7 @@ func (f *File) ReadFollowups(ctx context.Context, path string) ([]spec.Definitio
 	}
 	defs := proposed.Definitions()
 	switch n := len(proposed.Fragments()); {
+	// A part of a definition would be left out in silence.
 	case n > 0:
 		return nil, fmt.Errorf("pipeline: follow-ups %s: there is more in it than tasks; each has an id and a title", path)
 	case len(defs) > maxFollowups:
@@ -123,6 +124,7 @@ func followup(parent string, d spec.Definition, proposed, taken []spec.Definitio
 	if d.Completion == nil || d.Completion.Outcome == "" || len(d.Completion.Acceptance) == 0 {
 		return d, fmt.Errorf("pipeline: %s: a task that follows another needs an outcome and at least one acceptance criterion", d.ID)
 	}
+	// What follows a task begins with its work merged.
 	if !slices.Contains(d.Dependencies, parent) {
 		d.Dependencies = append(slices.Clip(d.Dependencies), parent)
 	}
@@ -136,6 +138,7 @@ func followup(parent string, d spec.Definition, proposed, taken []spec.Definitio
 	if d.Metadata == nil {
 		d.Metadata = map[string]json.RawMessage{}
 	}
+	// An agent could otherwise show a task as running that nobody runs.
 	delete(d.Metadata, metaRunning)
 	delete(d.Metadata, metaFailure)
 	d.Metadata[metaParent], _ = json.Marshal(parent)

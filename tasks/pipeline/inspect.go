@@ -49,6 +49,7 @@ func (r *run) inspect(ctx context.Context) error {
 		r.say(ctx, "", fmt.Sprintf("somebody else has made files in %s while this ran, which are not committed: %s", r.dir, some(came)))
 	}
 	r.lies = now
+	// These keep the next merge from moving the files, which then says so itself.
 	dirty, err := r.repo.Dirty(ctx, r.own)
 	if err != nil {
 		return err
@@ -59,6 +60,7 @@ func (r *run) inspect(ctx context.Context) error {
 	if err := r.inspectBranches(ctx); err != nil {
 		return err
 	}
+	// Configuration, hooks and the like: what git reads before it does anything.
 	all, err := r.repo.Tampered(ctx)
 	for _, what := range all {
 		r.say(ctx, "", "somebody else has changed the repository while this ran: "+what)

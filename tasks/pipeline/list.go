@@ -46,6 +46,7 @@ var (
 // Read implements [Source]. The dependencies are what keeps the order: the items of
 // the group before, and where those are all done already, earlier ones that are open.
 func (l List) Read(ctx context.Context) ([]spec.Definition, error) {
+	// Found out at the start, and not when the first task is done.
 	if _, ok := l.Source.(ticker); !ok {
 		return nil, fmt.Errorf("pipeline: a list of %T cannot be told what is done: it needs a method Tick(key string) error", l.Source)
 	}

@@ -58,6 +58,8 @@ func (r *run) phase(part int) Phase { return r.state().Stands[part].Phase }
 // nobody would.
 func (r *run) finished(ctx context.Context, part int, used ralph.Usage) error {
 	now := r.state()
+	// The number that is written is that of the last stage, as it is for a task without
+	// a merge.
 	order := now.Orders[now.Parts[part].Order]
 	last := r.knownOf(part, order[len(order)-1])
 	if err := r.write(ctx, part, Update{Status: spec.StatusDone, Iteration: last.State.Completed()}); err != nil {

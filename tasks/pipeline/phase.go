@@ -60,7 +60,8 @@ func (p *Phase) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Open reports whether a task is not done and may still be, in this run or the next.
+// Open reports whether a task is not done and may still be, in this run or the next. A
+// task that was altered is not, for what it is now nobody has agreed to.
 func (p Phase) Open() bool {
 	return !slices.Contains([]Phase{PhaseDone, PhaseBroken, PhaseLeft, PhaseAltered}, p)
 }

@@ -14,9 +14,12 @@ import (
 // A Planned is a task of a run, as [Plan] makes a part of it. It is made by who knows
 // the source; Plan knows only states.
 type Planned struct {
-	ID, Sum string   // see [Part]
-	After   []string // the tasks that it waits for
-	Agents  []string // through which it goes, in their order: one at least, and none twice; one alone may be ""
+	ID, Sum string // see [Part]
+	// After are the IDs of the tasks that it waits for.
+	After []string
+	// Agents are those that work on it, in their order: one at least, and none twice. One
+	// alone may be "".
+	Agents []string
 	// Phase is PhaseOpen, PhaseDone or PhaseLeft, as its source says.
 	Phase Phase
 	// Anew has what is on record of it not count: its source wants it done again.
@@ -204,6 +207,7 @@ func (s *State) carry(part int, t Planned, last State, was, run int) (goesOn boo
 		s.Parts[part].Sum = last.Parts[was].Sum
 	}
 	same := !t.Anew && s.Parts[part].Sum == last.Parts[was].Sum
+	// Also of another task by that ID: its loops' names are taken.
 	now.Again = before.Again
 	if same {
 		now.Rounds = before.Rounds
@@ -219,6 +223,8 @@ func (s *State) carry(part int, t Planned, last State, was, run int) (goesOn boo
 	}
 	if same && t.Phase == PhaseOpen {
 		now.Phase = s.opened(part, before.Phase)
+		// A new run is a new chance; how often it was sent back in the last one says
+		// nothing about this.
 		if before.Phase == PhaseFailed || before.Phase == PhaseUnmerged {
 			now.Rounds = 0
 		}

@@ -110,7 +110,8 @@ func (p Prompts) Load(agents []string) (Roles, error) {
 	return r, nil
 }
 
-// role finds the role of an agent.
+// role finds the role of an agent. The user's own file for the agent goes first, then
+// the built-in one of that name, then the user's for all, then ours for all.
 func (p Prompts) role(agent string) (role, error) {
 	own, err := p.own(agent)
 	if err == nil && own.text == "" && !builtin(agent) {
@@ -122,7 +123,8 @@ func (p Prompts) role(agent string) (role, error) {
 	return own, err
 }
 
-// own reads a role of the user's; no text = there is none.
+// own reads a role of the user's; no text = there is none. A name that is a path is no
+// file's: it comes from a definition, and must not lead out of the folder.
 func (p Prompts) own(agent string) (role, error) {
 	name := agent + ".md"
 	if p.Dir == "" || filepath.Base(name) != name || !filepath.IsLocal(name) {
@@ -156,7 +158,7 @@ func builtinRole(agent string) role {
 	return role{"the built-in " + agent + ".md", strings.TrimSpace(string(text))}
 }
 
-// fill puts values into the role.
+// fill puts values into the role. The error names the file that has to be mended.
 func (r role) fill(values map[string]string) (string, error) {
 	text, err := ralph.Template(r.text, values)
 	if err != nil {

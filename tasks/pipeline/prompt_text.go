@@ -67,6 +67,7 @@ func (s Stage) sentBack() string {
 	if strings.TrimSpace(s.Feedback) == "" {
 		return ""
 	}
+	// A check may print megabytes, of which the beginning names what failed.
 	text, cut := bounded(s.Feedback, maxFeedback)
 	if cut {
 		text += "\n… the rest is left out"
@@ -199,6 +200,8 @@ func (r Roles) specification(workspace, id string) (found, error) {
 		folders = []string{filepath.ToSlash(r.spec)}
 	}
 	for _, folder := range folders {
+		// A folder of its own goes first: there the specification has its plan and its
+		// data beside it.
 		for _, name := range []string{path.Join(folder, id, "spec.md"), path.Join(folder, id+".md")} {
 			err := f.read(root, name)
 			if err == nil && strings.TrimSpace(f.text) != "" {
@@ -298,6 +301,7 @@ func untagged(text string) string {
 		}
 		slash := strings.HasPrefix(after, "/")
 		text = strings.TrimPrefix(after, "/")
+		// In any case, for some rules of what counts as a promise ignore it.
 		tag := len(text) >= len(name) && strings.EqualFold(text[:len(name)], name)
 		switch {
 		case tag && slash:

@@ -124,6 +124,7 @@ func recorded(ctx context.Context, path string) (State, []Event, error) {
 			return s, events, context.Cause(ctx)
 		}
 		text := rec.Event.Meta[metaEvent]
+		// The journal also holds what others have asked of the run.
 		if rec.Kind != ralph.EventStep || text == "" {
 			continue
 		}

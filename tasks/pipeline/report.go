@@ -34,9 +34,11 @@ type Summary struct {
 	Altered string `json:"altered,omitempty"`
 }
 
-// A StageSummary is how one agent's part of a task stands.
+// A StageSummary is how one agent's part of a task stands. Agents that were left out
+// are told with their tasks, see [Agreed.Summaries].
 type StageSummary struct {
-	Agent  string      `json:"agent"`
+	Agent string `json:"agent"`
+	// Status is as far as the run knows: what an earlier run has verified counts.
 	Status StageStatus `json:"status"`
 }
 
@@ -83,6 +85,7 @@ func (s State) Summaries(events []Event) []Summary {
 		sum.Status = sum.Phase.status()
 		if t := all[p.ID]; t != nil {
 			sum.Altered = t.altered
+			// Each loop once, by its last end.
 			for _, ev := range t.loops {
 				sum.Iterations += ev.Iterations
 				sum.Usage = sum.Usage.Add(ev.Usage)
@@ -192,6 +195,8 @@ func (a *Agreed) Interrupted(ctx context.Context) (all []Interrupted, err error)
 	for _, run := range last.Running {
 		now := a.State.Find(last.Parts[run.Part].ID)
 		e, err := a.p.Record.Look(a.p.loopName(last.Loop(run.Part)))
+		// One that nobody can read, that is over, or whose task is gone, does not go
+		// on.
 		if err != nil || e.State.Done() || now < 0 {
 			continue
 		}
@@ -260,6 +265,7 @@ func (s State) Order() (all []Step) {
 func (a *Agreed) Prompt(ctx context.Context, step Step) (string, error) {
 	t := a.Tasks[step.Part]
 	i := slices.IndexFunc(t.Stages, func(t ralph.Task) bool { return t.Agent == step.Agent })
+	// A merge has no agent that could be told anything.
 	if step.Kind != StepStage || i < 0 {
 		return "", fmt.Errorf("pipeline: %s has no stage of %q to run", step.Task, step.Agent)
 	}
@@ -300,7 +306,8 @@ func StandingOf(ctx context.Context, dir *progress.Dir, e progress.Entry) Standi
 	return stood(ctx, dir, dir.Stand(ctx, e))
 }
 
-// Standings returns where all stand, as [progress.Dir.Standings] does.
+// Standings returns where all stand, as [progress.Dir.Standings] does. The error is
+// that of [progress.Dir.Standings]; what can be read is returned beside it.
 func Standings(ctx context.Context, dir *progress.Dir) ([]Standing, error) {
 	found, err := dir.Standings(ctx)
 	all := make([]Standing, len(found))

@@ -67,6 +67,7 @@ func (a *Agreed) run(ctx context.Context, watch func(Event)) (State, error) {
 		known: map[string]StageEnd{}, tips: map[int]string{}, noted: map[string]bool{}, taken: map[int]bool{},
 		agreedTo: len(a.Tasks),
 	}
+	// A run that is over before it begins leaves no trace.
 	if ctx.Err() != nil {
 		return r.s, context.Cause(ctx)
 	}
@@ -304,6 +305,7 @@ func (r *run) noteLocked(ctx context.Context, ev Event) error {
 		}
 		if err != nil {
 			r.err = cmp.Or(r.err, fmt.Errorf("pipeline: %s of %s could not be recorded: %w", ev.Kind, cmp.Or(ev.Task, r.p.name()), err))
+			// Both would do something that nobody could find again after a crash.
 			if ev.Kind == EventBegan || ev.Kind == EventMerging {
 				return r.err // it does not begin
 			}
@@ -382,6 +384,7 @@ func (r *run) catchUp(ctx context.Context) error {
 			}
 		}
 	}
+	// Their merge was made, and only what follows it is missing.
 	for _, part := range r.ahead {
 		if err := r.finished(ctx, part, ralph.Usage{}); err != nil {
 			return err

@@ -33,8 +33,10 @@ type Site struct {
 // and State to [ralph.Local.Serve], have [Visit.Answered] called with the answer, and
 // call [Visit.Leave] at the end. It is for one iteration and one goroutine at a time.
 type Visit struct {
+	// Local makes the attempt, and State is where the loop stands, in the workspace of this
+	// site: both are for [ralph.Local.Serve].
 	Local ralph.Local
-	State ralph.State // in the workspace of this site
+	State ralph.State
 
 	site *Site
 	told Stage
@@ -73,6 +75,7 @@ func (p *Site) Enter(ctx context.Context, s ralph.State, told Stage) (*Visit, er
 	if v.Local.Prompt, err = p.Roles.Prompt(dir, told); err != nil {
 		v.Local.Runner = refused{err}
 	}
+	// To work in the common folder instead would mix tasks.
 	if p.Trees == nil && told.Branch != "" {
 		v.Local.Runner = refused{errors.New("pipeline: the task is to be worked on in a worktree, and this Site has no Trees")}
 	}

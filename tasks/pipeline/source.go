@@ -110,7 +110,8 @@ func (e *LostError) Error() string {
 
 func (e *LostError) Unwrap() error { return e.Err }
 
-// isOpen reports whether a task of this status is to be worked on.
+// isOpen reports whether a task of this status is to be worked on. One that is running
+// was left so by a run that was killed, or belongs to somebody: Take tells which.
 func isOpen(s spec.Status) bool {
 	return s.Effective() == spec.StatusTodo || s == spec.StatusRunning
 }

@@ -124,6 +124,7 @@ func (st *stage) loop(ctx context.Context) (ralph.State, error) {
 	if err != nil || s.Done() { // before that was told
 		return s, err
 	}
+	// A copy: runner, prompt and control are this stage's alone.
 	l := st.local
 	if err = plugin.Call("Pipeline.Runner", func() (err error) { l.Runner, err = st.p.Runner(place); return }); err != nil {
 		return s, broken(err)
@@ -188,11 +189,13 @@ func (st *stage) begun() (ralph.State, error) {
 	}
 	e, err := st.loops.Look(s.Loop)
 	switch {
+	// It was interrupted before it had begun.
 	case errors.Is(err, fs.ErrNotExist):
 		return s, nil
 	case err != nil:
 		return s, err
 	}
+	// Without it a merge would have nothing to have verified again.
 	if a, err := answered(st.loops, s.Loop); err == nil {
 		st.answer = a
 	}
@@ -295,6 +298,7 @@ func (r *run) settled(ctx context.Context, step Step, ev Event) error {
 		u.Status = spec.StatusFailed
 	case PhaseDone:
 		u.Status = spec.StatusDone
+	// It is neither done nor failed: a person has to look, and sees why.
 	case PhaseUnverified:
 		u.Status, ev.Stop, ev.Text = spec.StatusRunning, "unverified", "none of its stages was verified"
 	default:

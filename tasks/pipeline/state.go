@@ -226,7 +226,9 @@ func (s State) Agent(part int) (string, bool) {
 	return left(s.order(part), now.over())
 }
 
-// left is the first agent whose stage is not over; "" and false if all are.
+// left is the first agent whose stage is not over; "" and false if all are. It is the
+// first in the order and not the one after the last that is over: a task that was sent
+// back has a gap.
 func left(order []string, over uint64) (string, bool) {
 	for i, agent := range order {
 		if over&(1<<i) == 0 {
@@ -260,7 +262,8 @@ func (s State) loop(part int, agent string, again int) string {
 }
 
 // escaped is an agent's name without dots and not like a number, so that a loop's name
-// can be taken apart from its end.
+// can be taken apart from its end. Two agents whose names differ must not give the same
+// loop.
 func escaped(agent string) string {
 	agent = strings.NewReplacer("%", "%25", ".", "%2E").Replace(agent)
 	if agent[0] >= '0' && agent[0] <= '9' {
@@ -280,7 +283,8 @@ func (s State) Remaining() int {
 	return n
 }
 
-// remains reports whether a task is not done.
+// remains reports whether a task is not done. It ends at the first, for it is asked
+// after every event.
 func (s State) remains() bool {
 	for i := range s.Parts {
 		if s.phase(i) != PhaseDone {

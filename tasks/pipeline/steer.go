@@ -83,6 +83,7 @@ func (st *stage) control() func(context.Context, ralph.State) (ralph.State, erro
 			ev := st.Reserve(EventReserve, s, st.last(s))
 			ev.Blind = st.blind(s)
 			switch {
+			// In the middle of an iteration there is nothing to grant.
 			case s.Done() || s.Running:
 				return s, nil
 			case st.halted():
@@ -93,6 +94,8 @@ func (st *stage) control() func(context.Context, ralph.State) (ralph.State, erro
 				return s, nil
 			}
 			now, changed := st.reserve(ctx, st.Part, ev)
+			// Granted once, the limits hold for this iteration; the next one asks
+			// again.
 			if l, granted := now.Granted(st.Task, s); granted {
 				asked := s
 				st.asked = &asked
@@ -126,7 +129,8 @@ func (r *run) failing() bool {
 	return r.err != nil
 }
 
-// last is what the last iteration of the loop has used, nil = none has ended here.
+// last is what the last iteration of the loop has used, nil = none has ended here. An
+// iteration of an earlier run is on that one's record, and was told then.
 func (st *stage) last(s ralph.State) *Amount {
 	if st.asked == nil || s.Completed() == st.asked.Completed() {
 		return nil

@@ -6,8 +6,10 @@ import "github.com/ralph-loop/ralph"
 type StepKind string
 
 const (
-	StepStage StepKind = "stage" // a loop of an agent, new or one that was interrupted
-	StepMerge StepKind = "merge" // a task's branch is merged
+	// StepStage: a loop of an agent, new or one that was interrupted.
+	StepStage StepKind = "stage"
+	// StepMerge: a task's branch is merged into the main branch.
+	StepMerge StepKind = "merge"
 )
 
 // A Step is something that may begin now.

@@ -178,6 +178,8 @@ func (r *run) place(ctx context.Context, step Step) (Place, error) {
 		return p, err
 	}
 	p.Dir, p.Write = t.Dir, t.Writable()
+	// A loop that goes on has the merge in its worktree already, as its agent has left
+	// it.
 	if from, _ := r.state().rejection(step, r.sent(step.Task)); from == fromMerge && !r.hasBegun(step) {
 		head, err := r.repo.Head(ctx)
 		if err == nil {

@@ -64,9 +64,12 @@ type Merge struct {
 // A SiteMerge is what came of the merge of a task at a [Site].
 type SiteMerge struct {
 	Merge
-	Rejected string      `json:"rejected,omitempty"` // why nothing was merged, for people; "" = it was
-	Stays    string      `json:"stays,omitempty"`    // why its worktree was not removed; "" = it was
-	Usage    ralph.Usage `json:"usage,omitzero"`     // of its verifications
+	// Rejected is why nothing was merged, for people; "" = it was.
+	Rejected string `json:"rejected,omitempty"`
+	// Stays is why the worktree was not removed; "" = it was.
+	Stays string `json:"stays,omitempty"`
+	// Usage is what its verifications have used, also of one that rejects.
+	Usage ralph.Usage `json:"usage,omitzero"`
 }
 
 // ErrOvertaken is wrapped by the error of [Worktrees.Commit] if another worker has pushed
@@ -217,7 +220,8 @@ func (w *Worktrees) bring(ctx context.Context, task, message string, verify func
 
 func merge(m git.Merged) Merge { return Merge{m.Commit, m.Tree, m.Conflicts} }
 
-// verified asks whether the main branch may move to a merge.
+// verified asks whether the main branch may move to a merge. The files lie in the
+// task's own worktree for that, which is put back afterwards.
 func verified(ctx context.Context, t *git.Tree, m git.Merged, verify func(ctx context.Context, dir, tree string) error) error {
 	if verify == nil {
 		return nil
@@ -289,4 +293,6 @@ func (w *Worktrees) Remove(ctx context.Context, task string) error {
 	return ours(err)
 }
 
+// errNotOpen is a mistake of the program: what git's configuration was before any agent
+// ran is known only by Open.
 var errNotOpen = errors.New("these Worktrees are not open: call Open first")

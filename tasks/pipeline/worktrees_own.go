@@ -97,6 +97,7 @@ func (w *Worktrees) merged(ctx context.Context, commit, main string) (m git.Merg
 // that are not in git, such as a local configuration, come along, for builds often fail
 // without them.
 func (w *Worktrees) open(ctx context.Context, task, at string) (*git.Tree, error) {
+	// It is kept in memory, since git needs several calls to describe one.
 	if t := w.tree(task); t != nil && !t.Gone() {
 		return t, nil
 	}
@@ -128,6 +129,7 @@ func (w *Worktrees) follow(ctx context.Context, task, main, theirs string) (at s
 	if tip, err := t.Tip(ctx); err != nil {
 		return "", err
 	} else if tip != "" && t.Known() {
+		// All that they have is here already: only we have gone on.
 		if has, err := w.repo.Within(ctx, theirs, tip); err != nil || has {
 			return main, err
 		}
@@ -162,6 +164,7 @@ func (w *Worktrees) workspace(task string) func(ctx context.Context, dir string)
 	var before git.View
 	return func(ctx context.Context, dir string) (digest string, files []string, err error) {
 		now, err := git.Look(ctx, dir, git.OwnFile)
+		// The first look has nothing to be compared with.
 		if err != nil || before.Top == "" {
 			before = now
 			return "", nil, err
@@ -193,7 +196,8 @@ func (w *Worktrees) remove(ctx context.Context, task string) error {
 	return nil
 }
 
-// tree is a task's worktree, if it was asked for by now.
+// tree is a task's worktree, if it was asked for by now. Stages of several tasks ask at
+// the same time.
 func (w *Worktrees) tree(task string) *git.Tree {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -267,6 +271,8 @@ func (w *Worktrees) made(ctx context.Context, t *git.Tree, head, from, message s
 	if how.put == nil {
 		return m, nil
 	}
+	// It is added after the verification, for verifiers judge the work and not the list
+	// it is ticked in.
 	if put := how.put(head); put != nil {
 		m, err = w.repo.Merge(ctx, head, from, message, put, how.drop)
 	}

@@ -86,6 +86,7 @@ func (s *agentSettings) describe() string { return "" }
 // criteria these are.
 func (s *agentSettings) build(env Env) (ralph.Verifier, error) {
 	agent := s.agent
+	// So the same criteria can be copied from one agent to another.
 	if agent == "" {
 		agent = env.agent
 	}
@@ -193,6 +194,7 @@ func (s *semanticSettings) build(env Env) (ralph.Verifier, error) {
 	if err != nil {
 		return nil, fmt.Errorf("judge: %w", err)
 	}
+	// A nil runner would be found out when the first claim is judged, after hours.
 	if v.Judge == nil {
 		return nil, fmt.Errorf("there is no judge for the model %s", doc.Quote(s.model))
 	}

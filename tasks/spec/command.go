@@ -58,6 +58,7 @@ func (s *externalSettings) command(r *reader, n *doc.Node, what string) {
 // complete makes one program of command and args. A program with args but without any
 // text is refused: it would run nothing, and running nothing succeeds.
 func (s *externalSettings) complete(r *reader, n *doc.Node, what string) {
+	// A shell line with args behind it would have them quoted by nobody.
 	if n.Has("args") && strings.TrimSpace(s.shell) != "" { // a program and its arguments, no shell
 		s.args, s.shell = append([]string{s.shell}, s.args...), ""
 	}

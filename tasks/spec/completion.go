@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"database/sql"
 	"database/sql/driver"
 	"fmt"
 	"slices"
@@ -10,9 +11,9 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// A Completion says what done means for a task. In YAML and JSON each agent's
-// criteria stand under the agent's name, beside outcome and acceptance_criteria.
-// In a database it is a column of JSON.
+// A Completion says what done means for a task. In YAML and JSON each agent's criteria
+// stand under the agent's name, beside outcome and acceptance_criteria. In a database
+// it is a column of JSON. The zero value says nothing; in a database it is NULL.
 type Completion struct {
 	// Outcome is one sentence that can be checked.
 	Outcome string
@@ -22,6 +23,11 @@ type Completion struct {
 	// which they work. Any name will do.
 	Agents []AgentCriteria
 }
+
+var (
+	_ driver.Valuer = Completion{}
+	_ sql.Scanner   = (*Completion)(nil)
+)
 
 // Agent returns the criteria of an agent. false = there are none, and the agent's
 // defaults apply.
@@ -38,6 +44,8 @@ func (c *Completion) fields(r *reader) []field {
 		key("outcome", &c.Outcome, r.text),
 		key("acceptance_criteria", &c.Acceptance, func(n *doc.Node, what string) []string {
 			all := r.texts(n, what)
+			// A blank criterion is met by anything, and a judge that is asked about it
+			// says so.
 			for i, text := range all {
 				if strings.TrimSpace(text) == "" && n.Items[i].Kind == doc.Text {
 					r.refuse(n.Items[i], "acceptance_criteria[%d] is empty", i)
@@ -60,6 +68,7 @@ func (r *reader) completion(n *doc.Node) Completion {
 	case n.Kind != doc.Map:
 	case at == nil:
 		r.refuse(n, "acceptance_criteria is missing; it lists what must be true when the task is done")
+	// Nothing to fulfil is fulfilled at once.
 	case at.Kind == doc.List && len(at.Items) == 0:
 		r.refuse(at, "acceptance_criteria is empty; it needs at least one entry")
 	}
@@ -68,6 +77,9 @@ func (r *reader) completion(n *doc.Node) Completion {
 
 // agent reads the criteria under an agent's name. Any name will do, but one
 // that looks like a slip of the pen would leave an agent without its criteria.
+//
+// It is not a mistake to name an agent that nobody knows: roles differ from project to
+// project.
 func (r *reader) agent(c *Completion, key, value *doc.Node) bool {
 	switch {
 	case value.Kind == doc.Null:
@@ -99,6 +111,7 @@ func (c Completion) node() (*doc.Node, error) {
 		if err != nil {
 			return nil, err
 		}
+		// It would be read back as something else.
 		if slices.Contains(completionKeys(), a.Agent) || a.Agent == "" || n.Has(a.Agent) {
 			return nil, fmt.Errorf("completion: %q cannot be the name of one more agent", a.Agent)
 		}
@@ -135,8 +148,8 @@ func (c Completion) Value() (driver.Value, error) {
 	return string(text), err
 }
 
-// Scan implements [sql.Scanner]: it reads JSON from text or bytes. NULL is the
-// zero value.
+// Scan implements [sql.Scanner]: it reads JSON from text or bytes. NULL is the zero
+// value. On an error the value stays as it was.
 func (c *Completion) Scan(src any) error {
 	var err error
 	switch v := src.(type) {

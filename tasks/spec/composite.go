@@ -37,6 +37,8 @@ func (s *stagesSettings) fields(r *reader) []field {
 		key("stages", &s.stages, func(n *doc.Node, what string) []stage { return list(r, n, what, "a list", r.stage) }),
 		key("require_all", &s.anyOne, r.not),
 		key("parallel", &s.parallel, func(n *doc.Node, what string) int {
+			// true and false are how most people would write it; a number is for those
+			// who share a machine.
 			if n.Kind == doc.Bool {
 				return map[string]int{"true": -1}[n.Text] // all at once
 			}
@@ -59,6 +61,8 @@ func (r *reader) stage(n *doc.Node, what string) stage {
 	}, nil)
 	switch at := given(n, "method"); {
 	case n.Kind != doc.Map:
+	// To guess the method by the keys would change its meaning with each key that is
+	// added.
 	case at == nil && config != nil && len(config.Keys) > 0:
 		r.refuse(n, "%s has a config but no method", what)
 	case at == nil:
@@ -75,13 +79,15 @@ func (r *reader) stage(n *doc.Node, what string) stage {
 // find, and look like a check.
 func (s *stagesSettings) complete(r *reader, n *doc.Node, what string) {
 	r.needed(n, what, "stages", len(s.stages) == 0, "; it needs at least one stage")
+	// An empty list was refused above.
 	if len(s.stages) > 0 && !slices.ContainsFunc(s.stages, func(s stage) bool { return !s.advisory }) {
 		r.refuse(n.Get("stages"), "%s: no stage is required, so nothing could ever be verified", inside(what, "stages"))
 	}
 }
 
 // describe names the stages and not what is in them: one command of many would be taken
-// for all that counts.
+// for all that counts. An advisory stage is named as that, or agents spend iterations
+// on it.
 func (s *stagesSettings) describe() string {
 	stages := make([]string, len(s.stages))
 	for i, s := range s.stages {
@@ -94,6 +100,7 @@ func (s *stagesSettings) describe() string {
 		}
 		stages[i] += ")"
 	}
+	// Which of the two it is changes what an agent should do first.
 	which := map[bool]string{false: "all", true: "one"}[s.anyOne]
 	return ": " + which + " of " + strings.Join(stages, ", ") + " must pass"
 }
@@ -108,6 +115,7 @@ func (s *stagesSettings) build(env Env) (ralph.Verifier, error) {
 	built := make(map[key]ralph.Verifier, len(s.stages))
 	all := verify.MultiStage{Any: s.anyOne, Parallel: s.parallel}
 	for i, s := range s.stages {
+		// As JSON, so that layout and order of the keys make no difference.
 		k := key{s.check.method, string(s.check.config.JSON())}
 		if built[k] == nil {
 			v, err := s.check.build(env)
@@ -130,6 +138,7 @@ type guardSettings struct {
 	check  check
 }
 
+// fields takes files as paths and globs, of which one alone need not be a list.
 func (s *guardSettings) fields(r *reader) []field {
 	return []field{
 		key("files", &s.files, r.patterns),
@@ -206,6 +215,7 @@ func (r *reader) reveal(n *doc.Node, what string) verify.Reveal {
 	known := []string{string(verify.RevealPassed), "counts", string(verify.RevealNames), string(verify.RevealAll)}
 	text := r.text(n, what)
 	switch {
+	// What is no text was refused by the reader.
 	case text == "counts" || n.Kind != doc.Text:
 		return verify.RevealCounts
 	case !slices.Contains(known, text):
@@ -234,6 +244,8 @@ func (s *heldOutSettings) describe() string {
 func (s *heldOutSettings) build(env Env) (ralph.Verifier, error) {
 	v, err := s.check.build(env)
 	exam := s.exam
+	// Relative paths are for task files that are shared: each person has the exam
+	// beside the workspace.
 	if !filepath.IsAbs(exam) {
 		exam = filepath.Join(env.Dir, exam)
 	}

@@ -12,9 +12,10 @@ import (
 	"github.com/ralph-loop/ralph/internal/file"
 )
 
-// A Config holds the defaults of a project: what is below ralph: in its
-// configuration file. The zero value changes nothing of what
-// [Definition.Task] does.
+// A Config holds the defaults of a project: what is below ralph: in its configuration
+// file. The zero value changes nothing of what [Definition.Task] does. It is a plain
+// value and may be used concurrently. Where a key of the file is true by default, the
+// field says the opposite, so that zero is what holds without a file.
 type Config struct {
 	// Disabled says that agents run once, without a loop (enabled: false).
 	Disabled bool
@@ -62,8 +63,8 @@ type AgentConfig struct {
 	Config json.RawMessage
 }
 
-// Enabled says whether an agent's work is looped. If not, it is done in one
-// iteration, which is verified like any other.
+// Enabled says whether an agent's work is looped. If not, it is done in one iteration,
+// which is verified like any other: for work that gets no better by being repeated.
 func (c Config) Enabled(agent string) bool {
 	own, _ := c.agent(agent)
 	return !c.Disabled && !own.Disabled
@@ -77,8 +78,8 @@ func (c Config) agent(name string) (AgentConfig, bool) {
 	return c.Agents[i], true
 }
 
-// LoadConfig reads a configuration file, which must be a regular one. See
-// [ParseConfig].
+// LoadConfig reads a configuration file, which must be a regular one and is read
+// bounded. The error wraps [fs.ErrNotExist] if it is not there. See [ParseConfig].
 func LoadConfig(path string) (Config, error) {
 	text, err := file.Read("configuration", path, doc.MaxText)
 	if err != nil {

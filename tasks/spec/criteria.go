@@ -9,7 +9,8 @@ import (
 	"github.com/ralph-loop/ralph/internal/doc"
 )
 
-// AgentCriteria are the criteria for one agent's part of a task.
+// AgentCriteria are the criteria for one agent's part of a task. The name may be any;
+// those that are known have defaults, see [Definition.Criteria].
 type AgentCriteria struct {
 	Agent    string
 	Criteria Criteria

@@ -1,8 +1,6 @@
 package spec
 
 import (
-	"database/sql"
-	"database/sql/driver"
 	"encoding/json"
 	"math"
 	"slices"
@@ -142,6 +140,7 @@ func (d *Definition) fields(r *reader) []field {
 // told at once.
 func (r *reader) definition(n *doc.Node) Definition {
 	var d Definition
+	// The messages name the task by what stands there, even if it is no valid ID.
 	if id := n.Get("id"); id != nil && id.Kind != doc.List && id.Kind != doc.Map {
 		r.task = id.Written()
 	}
@@ -150,6 +149,7 @@ func (r *reader) definition(n *doc.Node) Definition {
 	r.required(n, "title")
 	r.mapping(n, "", d.fields(r), r.outdented)
 	r.unknownStatus(n, d.Status)
+	// It can be run, so it is no mistake; but the promise alone may then be enough.
 	if n.Kind == doc.Map && d.Completion == nil && len(r.warnings) < maxProblems {
 		r.warnings = append(r.warnings, r.problem(n, "has no completion, so it is not said what done means; the defaults of each agent apply").Error())
 	}
@@ -173,6 +173,7 @@ func (d Definition) node() (*doc.Node, error) { return write(d.fields(&reader{})
 // updated_at and metadata are what is written down while a task is worked on, and
 // not compared. Empty = both ask for the same.
 func (d Definition) Changed(now Definition) []string {
+	// These belong to whoever works on the task, and change all the time.
 	for _, one := range []*Definition{&d, &now} {
 		one.Status, one.Iteration, one.UpdatedAt, one.Metadata = "", 0, time.Time{}, nil
 	}
@@ -227,7 +228,8 @@ func (d *Definition) UnmarshalYAML(y *yaml.Node) error {
 	return fromYAML("definition", y, d, (*reader).definition)
 }
 
-// YAML returns the definition as a YAML document of its own, below the key task.
+// YAML returns the definition as a YAML document of its own, below the key task: a file
+// with one task, which [Parse] reads. It is an error if a value in Metadata is no JSON.
 func (d Definition) YAML() ([]byte, error) {
 	n, err := d.node()
 	if err != nil {
@@ -257,8 +259,3 @@ func (d Definition) Validate(methods Methods) error {
 	r.definition(n)
 	return leaving(r.problems())
 }
-
-var (
-	_ driver.Valuer = Completion{}
-	_ sql.Scanner   = (*Completion)(nil)
-)

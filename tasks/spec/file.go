@@ -37,13 +37,15 @@ type File struct {
 	parts  []Completion
 }
 
-// A unit is a definition and where it stands.
+// A unit is a definition and where it stands. The place is kept because a status is
+// written there, and nowhere else.
 type unit struct {
 	node *doc.Node
 	def  Definition
 }
 
-// Load reads a file, which must be a regular one. See [Parse].
+// Load reads a file, which must be a regular one and is read bounded. The error wraps
+// [fs.ErrNotExist] if it is not there. See [Parse].
 func Load(path string) (*File, error) {
 	text, err := file.Read("task file", path, doc.MaxText)
 	if err != nil {
@@ -208,7 +210,8 @@ func (f *File) refuse(n *doc.Node, id, format string, args ...any) error {
 	return leaving(r.problem(n, format, args...))
 }
 
-// node is where a task stands.
+// node is where a task stands. An ID that is given twice is refused: to change the
+// first of them would be a guess.
 func (f *File) node(id string) (*doc.Node, error) {
 	var target *doc.Node
 	for _, u := range f.units {

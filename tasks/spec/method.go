@@ -42,17 +42,19 @@ type Method func(config json.RawMessage, env Env) (ralph.Verifier, error)
 // implementation; it gets the same configuration.
 type Methods map[string]Method
 
-// A builtin is an entry of the table of built-in methods. A further method is one
-// more entry, and one type with its keys, what must be given, what the agent is
-// told of it, and how it is built.
+// A builtin is an entry of the table of built-in methods. A further method is one more
+// entry, and one type with its keys, what must be given, what the agent is told of it,
+// and how it is built. It is a table because methods come and go, and nothing else
+// should have to know them by name.
 type builtin struct {
 	name string
 	make func() settings
 }
 
-// Settings are the configuration of a method, read: first the fields, then
-// complete, which refuses what is missing or does not fit together in the mapping
-// n that messages call what.
+// Settings are the configuration of a method, read: first the fields, then complete,
+// which refuses what is missing or does not fit together in the mapping n that messages
+// call what. It has four methods because they answer four questions, at different
+// times: read, check, tell, build.
 type settings interface {
 	fields(r *reader) []field
 	complete(r *reader, n *doc.Node, what string)

@@ -23,6 +23,8 @@ func (f *File) Ready() []Definition {
 	}
 	var ready []Definition
 	for _, u := range f.units {
+		// A task that is running was begun by somebody who may have died: who takes it
+		// finds out whether it is free.
 		open := u.def.Status.Effective() == StatusTodo || u.def.Status == StatusRunning
 		waits := slices.ContainsFunc(u.def.Dependencies, func(id string) bool { return !done[id] })
 		if open && !waits {
@@ -45,6 +47,8 @@ func ByPriority(a, b Definition) int { // as an unsigned number, one less than 0
 // All of it is looked at, for a person mends a file once: IDs first, since dependencies
 // cannot be understood where one is given twice.
 func (r *reader) order(units []unit, there []Definition) {
+	// The first task of an ID keeps it: the message is told at the second, and names the line
+	// of the first.
 	byID := make(map[string]int, len(units))
 	for i, u := range units {
 		if u.def.ID == "" {
@@ -57,11 +61,14 @@ func (r *reader) order(units []unit, there []Definition) {
 			continue
 		}
 		where := ""
+		// A definition that is no file's has no lines.
 		if line, _ := r.doc.Place(units[first].node); line > 0 {
 			where = " on line " + strconv.Itoa(line)
 		}
 		r.refuse(u.node.Get("id"), "the ID %s is given twice: task %d%s has it too", doc.Quote(u.def.ID), first+1, where)
 	}
+	// Tasks that are there already wait for none of the new ones, so no cycle leads
+	// through them.
 	g := graph{next: make([][]int, len(units)), seen: make([]visit, len(units))}
 	for i, u := range units {
 		r.task = u.def.ID
@@ -128,8 +135,9 @@ const (
 	visitDone
 )
 
-// cycle returns the tasks of the first cycle that can be reached from a task,
-// over tasks that were not gone through before. way leads there.
+// cycle returns the tasks of the first cycle that can be reached from a task, over
+// tasks that were not gone through before. way leads there. One cycle is told for each
+// group of tasks: mending it usually mends the others.
 func (g *graph) cycle(task int, way []int) (cycle []int) {
 	if g.seen[task] == visitNow {
 		return slices.Clone(way[slices.Index(way, task):])
@@ -139,6 +147,7 @@ func (g *graph) cycle(task int, way []int) (cycle []int) {
 	}
 	g.seen[task] = visitNow
 	for _, next := range g.next[task] {
+		// The others are gone through all the same, so that each task is seen once.
 		if found := g.cycle(next, append(way, task)); cycle == nil {
 			cycle = found
 		}

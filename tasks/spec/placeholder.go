@@ -8,8 +8,9 @@ import (
 	"github.com/ralph-loop/ralph/internal/doc"
 )
 
-// placeholder is what stands for the acceptance criteria in a configuration, in
-// double braces. White space inside the braces does not matter.
+// placeholder is what stands for the acceptance criteria in a configuration, in double
+// braces. White space inside the braces does not matter. It saves people from writing
+// every criterion twice, once for the agent and once for the judge.
 const placeholder = "acceptance_criteria"
 
 // inject fills in the acceptance criteria wherever {{acceptance_criteria}}
@@ -22,6 +23,8 @@ const placeholder = "acceptance_criteria"
 func inject(n *doc.Node, acceptance []string) {
 	if n.Kind == doc.Text {
 		whole := expand(strings.TrimSpace(n.Text), func(name string) (string, bool) { return "", name == placeholder })
+		// All of a value becomes a list, since a judge is asked about each criterion by
+		// itself.
 		if whole == "" && hasPlaceholder(n) {
 			*n = *doc.Texts(acceptance)
 			return
@@ -44,6 +47,7 @@ func inject(n *doc.Node, acceptance []string) {
 // expand replaces each {{name}} in a text whose name is known. A pair of braces that is
 // not closed soon is none: the search stays linear in a text that is full of them.
 func expand(text string, value func(name string) (text string, known bool)) string {
+	// In bytes: no name is as long.
 	const longest = 100
 	var b strings.Builder
 	for {
@@ -60,12 +64,14 @@ func expand(text string, value func(name string) (text string, known bool)) stri
 				continue
 			}
 		}
+		// One brace only, for the second may begin a placeholder.
 		b.WriteString(text[:at+1])
 		text = text[at+1:]
 	}
 }
 
-// hasPlaceholder says whether something is still to be filled in.
+// hasPlaceholder says whether something is still to be filled in. A verifier that is
+// built with one would look for the braces.
 func hasPlaceholder(n *doc.Node) bool {
 	found := false
 	if n.Kind == doc.Text {
@@ -79,6 +85,7 @@ func hasPlaceholder(n *doc.Node) bool {
 func (r *reader) placeholders(n *doc.Node, what string) {
 	if n.Kind == doc.Text {
 		expand(n.Text, func(name string) (string, bool) {
+			// A template of another program has dots, blanks or calls in its braces.
 			word := !strings.ContainsFunc(name, func(c rune) bool { return c != '_' && c != '-' && !unicode.IsLetter(c) })
 			if word && name != placeholder && Nearest(name, placeholder) != "" {
 				r.refuse(n, "%s: {{%s}} is unknown; did you mean {{%s}}?", what, name, placeholder)

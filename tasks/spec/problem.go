@@ -19,10 +19,14 @@ import (
 // They are found by [errors.AsType], or by going through what errors.Join has joined;
 // an editor can show each at its place.
 type Problem struct {
-	File         string // as it was named; "" = not from a file
-	Line, Column int    // from 1, in characters; 0 = not known
-	Task         string // the task's ID; "" = not known
-	Text         string
+	// File is the name that the text was given; "" = it is not from a file.
+	File string
+	// Line and Column count from 1, the column in characters; 0 = not known.
+	Line, Column int
+	// Task is the ID of the task; "" = not known. Text says what is wrong, and what would be
+	// right.
+	Task string
+	Text string
 }
 
 // Error returns "file:line:column: task: text".
@@ -56,7 +60,8 @@ func leaving(err error) error {
 	return unlocated{bare(err)}
 }
 
-// bare is an error of this package that came back, from a caller's [Method] say.
+// bare is an error of this package that came back, from a caller's [Method] say. The
+// prefix stands in front once, however often an error goes in and out.
 func bare(err error) error {
 	if e, ok := err.(unlocated); ok {
 		return e.err

@@ -61,6 +61,7 @@ func (r *reader) problems() error { return append(r.wrong, r.invalid...).join() 
 func (r *reader) expected(n *doc.Node, what, want string) {
 	hint := ""
 	switch {
+	// Only where text was wanted do quotes help.
 	case want != "text":
 	case n.Kind == doc.Bool || n.Kind == doc.Integer || n.Kind == doc.Float:
 		hint = "; put it in quotes"
@@ -111,6 +112,8 @@ func (r *reader) mapping(n *doc.Node, what string, fields []field, other func(ke
 		switch {
 		case at >= 0 && value.Kind != doc.Null:
 			fields[at].read(value, inside(what, key.Text))
+		// A null value is read as if the key were not there; others, such as agents'
+		// names, are the caller's to know.
 		case at >= 0, other != nil && other(key, value), r.wrong.full():
 		default:
 			in := ""
@@ -148,6 +151,7 @@ func write(fields []field) (*doc.Node, error) {
 // the few types there are, and an error for any other: reflection all the way would
 // write fields that nobody has thought about.
 func valueOf(from any) (*doc.Node, error) {
+	// A key that is only read, such as an older name, is never written.
 	if from == nil || reflect.ValueOf(from).Elem().IsZero() {
 		return nil, nil
 	}
@@ -156,6 +160,7 @@ func valueOf(from any) (*doc.Node, error) {
 		return doc.String(*v), nil
 	case *int:
 		return doc.Int(*v), nil
+	// A false one is zero, and left out above.
 	case *bool:
 		return &doc.Node{Kind: doc.Bool, Text: "true", Start: -1}, nil
 	case *[]string:
@@ -173,6 +178,7 @@ func valueOf(from any) (*doc.Node, error) {
 		return *v, nil
 	case *map[string]json.RawMessage:
 		n := doc.Mapping()
+		// In order, so that the same definition always gives the same text.
 		for _, key := range slices.Sorted(maps.Keys(*v)) {
 			value, err := doc.FromJSON((*v)[key])
 			if err != nil {
@@ -185,9 +191,11 @@ func valueOf(from any) (*doc.Node, error) {
 	return nil, fmt.Errorf("a %T cannot be written", from)
 }
 
-// toJSON and toYAML end a MarshalJSON and a MarshalYAML.
+// toJSON ends a MarshalJSON.
 func toJSON(n *doc.Node, err error) ([]byte, error) { return n.JSON(), leaving(err) }
 
+// toYAML ends a MarshalYAML. What package yaml writes of it has our order of keys and
+// our quoting.
 func toYAML(n *doc.Node, err error) (any, error) {
 	if err != nil {
 		return nil, leaving(err)

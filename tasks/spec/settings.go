@@ -23,6 +23,7 @@ type part struct {
 	name, from, to int
 }
 
+// jsonBlanks is the white space that means nothing in JSON; Unicode has more.
 const jsonBlanks = " \t\r\n"
 
 // parts are the values in the object or list that stands at in, of a text that is
@@ -101,6 +102,8 @@ func AddJSON(text []byte, value string, path ...string) ([]byte, error) {
 	if !json.Valid(text) {
 		return nil, errNoJSON
 	}
+	// From the inside out: the first part of the path that is there gets the rest as a
+	// new member.
 	for n := len(path); ; n-- {
 		at, ok, err := find(text, path[:n]...)
 		switch open := wrapped()[0]; {
@@ -202,6 +205,8 @@ func (i Insertion) is(value []byte, found bool) bool {
 // text is left as it is, and the error says so: to guess which half is whose could take
 // away another program's settings.
 func EditJSON(text []byte, put bool, all ...Insertion) (_ []byte, err error) {
+	// What was there already in the newest version need not be written again: an editor
+	// that has the file open would be told of a change.
 	was, kept, mixed := text, 0, error(nil)
 	for _, i := range all {
 		if err != nil || was == nil || i.Mark == "" && len(text) == len(was) {
@@ -212,6 +217,7 @@ func EditJSON(text []byte, put bool, all ...Insertion) (_ []byte, err error) {
 			if !i.is(is, found) {
 				return false
 			}
+			// It is how the settings of clients tell one hook from the next.
 			if bytes.Count(is, []byte(`"type":`)) > 1 {
 				mixed = fmt.Errorf("in %s ours stands together with another one's: take it out by hand", strings.Join(i.Path, "."))
 				return false
@@ -236,7 +242,8 @@ func EditJSON(text []byte, put bool, all ...Insertion) (_ []byte, err error) {
 	return text, err
 }
 
-// maxSettings is how much is read of a file that is edited, in bytes.
+// maxSettings is how much is read of a file that is edited, in bytes. A file beyond it
+// is not somebody's settings.
 const maxSettings = 4 << 20
 
 // EditFile is [EditJSON] for a file, which is replaced as a whole and may be reached through

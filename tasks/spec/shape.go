@@ -51,6 +51,7 @@ func (r *reader) units(f *File, n *doc.Node, what string) {
 		r.bad(n, "there is no task in the list")
 	}
 	for _, item := range n.Items {
+		// Some programs write task: above each entry.
 		if item.Kind == doc.Map && len(item.Keys) == 1 && item.Has("task") {
 			item = item.Items[0]
 		}
@@ -58,7 +59,8 @@ func (r *reader) units(f *File, n *doc.Node, what string) {
 	}
 }
 
-// unit reads one definition and notes where it stands, for changes of its status.
+// unit reads one definition and notes where it stands, for changes of its status. A
+// definition with mistakes is one, too, so that all of them are told.
 func (r *reader) unit(f *File, n *doc.Node) {
 	f.units = append(f.units, unit{n, r.definition(n)})
 }
@@ -71,6 +73,7 @@ func (r *reader) part(f *File, n *doc.Node) {
 	add := func(c Completion) { f.parts = append(f.parts, c) }
 	wrappers := []string{"task", "tasks"}
 	switch {
+	// The two files are easily mixed up: both say ralph, and lie side by side.
 	case n.Has("ralph"):
 		r.bad(n.Key("ralph"), "this is a configuration and not a task; see ParseConfig")
 	case n.Has("completion") && len(n.Keys) == 1:

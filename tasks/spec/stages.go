@@ -8,15 +8,16 @@ import (
 	"github.com/ralph-loop/ralph/internal/doc"
 )
 
-// Stages returns the agents through whose hands a task goes, in their order: coder,
-// reviewer, tester, qa, then those that the configuration names, then those for which
-// only the definitions have criteria. Those that are skipped are left out. If only is
-// not empty, it says which agents there are, skipped or not; their order stays the
-// same. It is an error if nothing is known of one of them, or if none is left.
+// Stages returns the agents that work on a task, one after the other, in their order:
+// coder, reviewer, tester, qa, then those that the configuration names, then those for
+// which only the definitions have criteria. Those that are skipped are left out. If
+// only is not empty, it says which agents there are, skipped or not; their order stays
+// the same. It is an error if nothing is known of one of them, or if none is left.
 func (c Config) Stages(only []string, defs ...Definition) ([]string, error) {
 	var stages []string
 	for _, agent := range c.order(defs) {
 		own, _ := c.agent(agent)
+		// Who names an agent wants it, whatever the configuration leaves out.
 		if len(only) == 0 && !own.Skip || slices.Contains(only, agent) {
 			stages = append(stages, agent)
 		}
@@ -26,6 +27,7 @@ func (c Config) Stages(only []string, defs ...Definition) ([]string, error) {
 			return nil, leaving(fmt.Errorf("nothing is known of an agent %s%s", doc.Quote(agent), meant(agent, c.order(defs))))
 		}
 	}
+	// A pipeline without stages would call every task done.
 	if len(stages) == 0 {
 		return nil, leaving(fmt.Errorf("each of the agents is skipped: %s", strings.Join(c.order(defs), ", ")))
 	}
@@ -59,7 +61,8 @@ func (c Config) order(defs []Definition) []string {
 const defaultRounds = 3
 
 // OnReject returns the agent that a task goes back to if the stage of agent fails, "" =
-// none, and how often it does at most.
+// none, and how often at most that happens to one task. Without such an agent rounds is
+// 0.
 func (c Config) OnReject(agent string) (to string, rounds int) {
 	own, _ := c.agent(agent)
 	if own.OnReject == "" {

@@ -105,9 +105,11 @@ func (c Config) criteria(d Definition, agent string) (Criteria, *doc.Node, error
 	return got, n, nil
 }
 
-// Iterations returns how many iterations an agent usually has (coder 15, reviewer 5,
-// tester 10, qa 5, others 10), and how many the definition or the configuration gives it; 0
-// = neither says. An agent that is not enabled has 1, and that is configured.
+// Iterations returns two numbers for an agent: how many iterations it usually has
+// (coder 15, reviewer 5, tester 10, qa 5, others 10), and how many the definition or
+// the configuration gives it; 0 = neither says. The first may be corrected by what
+// loops have shown, the second is somebody's decision, see progress.History. An agent
+// that is not enabled has 1 of both.
 func (c Config) Iterations(d Definition, agent string) (usual, configured int) {
 	if !c.Enabled(agent) {
 		return 1, 1
@@ -145,8 +147,8 @@ func (d Definition) acceptance() []string {
 // [TaskVerifier.Validate].
 func (d Definition) Task(agent string) (ralph.Task, error) { return Config{}.Task(d, agent) }
 
-// Task is [Definition.Task] with the defaults of a configuration. An agent that
-// is not enabled runs once.
+// Task is [Definition.Task] with the defaults of a configuration. An agent that is not
+// enabled runs once. It is what a pipeline and a program for single tasks both use.
 func (c Config) Task(d Definition, agent string) (ralph.Task, error) {
 	t, err := c.task(d, agent)
 	if p, ok := errors.AsType[*Problem](err); err != nil && (!ok || p.Task == "" && d.ID != "") {

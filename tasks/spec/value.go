@@ -81,6 +81,7 @@ func (r *reader) patterns(n *doc.Node, what string) []string {
 	all := r.oneOrMore(n, what)
 	for _, text := range all {
 		if strings.TrimSpace(text) == "" {
+			// One message is enough: the rest of the list is blank for the same reason.
 			r.refuse(n, "%s: an entry is blank; it would match anything", what)
 			break
 		}
@@ -105,6 +106,8 @@ func (r *reader) not(n *doc.Node, what string) bool { return !r.boolean(n, what)
 // whole one is a mistake of shape, and told at once; a range is for Validate.
 func (r *reader) whole(least, most int) func(n *doc.Node, what string) int {
 	return func(n *doc.Node, what string) int {
+		// Of a number that is no whole one the error does not matter: the kind is asked
+		// first.
 		i, err := strconv.Atoi(n.Text)
 		switch {
 		case n.Kind != doc.Integer:
@@ -115,6 +118,7 @@ func (r *reader) whole(least, most int) func(n *doc.Node, what string) int {
 			return 0
 		case i < least || i > most:
 			between := fmt.Sprintf("between %d and %d", least, most)
+			// Nobody is helped by a range with nineteen digits.
 			if most == math.MaxInt {
 				between = fmt.Sprintf("%d or more", least)
 			}
@@ -136,6 +140,8 @@ func (r *reader) seconds(n *doc.Node, what string) time.Duration {
 	var err error
 	switch n.Kind {
 	case doc.Integer, doc.Float:
+		// Out of range, unless it turns out to be within: a float of any size would
+		// overflow a duration.
 		d = maxTimeout + 1
 		if f, err := strconv.ParseFloat(n.Text, 64); err == nil && f <= maxTimeout.Seconds() {
 			d = time.Duration(max(f, -1) * float64(time.Second))
@@ -144,6 +150,7 @@ func (r *reader) seconds(n *doc.Node, what string) time.Duration {
 		d, err = time.ParseDuration(n.Text)
 	}
 	switch {
+	// The hint names both forms, for people who have seen only one.
 	case err != nil || n.Kind == doc.List || n.Kind == doc.Map:
 		r.expected(n, what, "a number of seconds, or a duration like 5m")
 		return 0
@@ -158,6 +165,7 @@ func (r *reader) seconds(n *doc.Node, what string) time.Duration {
 func (r *reader) time(n *doc.Node, what string) time.Time {
 	if n.Kind == doc.Text {
 		for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02 15:04:05Z07:00", "2006-01-02 15:04:05", "2006-01-02T15:04", "2006-01-02 15:04", time.DateOnly} {
+			// In UTC, so that two definitions with the same moment are the same.
 			if t, err := time.Parse(layout, strings.TrimSpace(n.Text)); err == nil {
 				return t.UTC()
 			}
@@ -203,6 +211,7 @@ func (r *reader) environment(n *doc.Node, what string) []string {
 	for i, key := range n.Keys {
 		value := n.Items[i]
 		switch {
+		// Such a name would set another variable, or none.
 		case key.Text == "" || strings.ContainsAny(key.Text, "=\x00"):
 			r.refuse(key, "%s: %s is not the name of an environment variable", what, doc.Quote(key.Text))
 		case value.Kind == doc.List || value.Kind == doc.Map:

@@ -31,8 +31,10 @@ type Env struct {
 	// Redact returns a text without its secrets; all that leaves a verifier
 	// passes it, see [verify.External]. Nil = nothing is hidden.
 	Redact func(string) string
-	// AcceptConfig has commands and templates take as it is now what their tools
-	// read and what they run, see [verify.External].
+	// AcceptConfig has commands and templates run although what their tools read from
+	// the home folder, or a program itself, has changed since the loop started; a
+	// warning says what. See [verify.External]. False = such a check does not run, for
+	// an agent could have made it pass.
 	AcceptConfig bool
 	// InheritEnv names the variables that commands and templates get, see
 	// [verify.External]. Nil = the usual ones.
@@ -59,6 +61,8 @@ func (e Env) Verifier(method string, config json.RawMessage) (v ralph.Verifier, 
 		if n, err = doc.FromJSON(config); err != nil {
 			return nil, unread(method, err)
 		}
+		// The judge would be asked whether {{acceptance_criteria}} holds, and may well
+		// say yes.
 		if !e.filled && hasPlaceholder(n) {
 			return nil, fmt.Errorf("%s: {{%s}} is not filled in", method, placeholder)
 		}
@@ -124,12 +128,11 @@ func (v TaskVerifier) Validate(t ralph.Task) error {
 	return nil
 }
 
-// Prepare returns the task with what must stay as it is now, before the first
-// iteration: the hashes of the files that its Spec guards (guard, and the method of
-// that name), and what else is noted by what is built of it. Drivers call it when a
-// loop starts, see [ralph.Verifier]. A task that guards nothing is returned as it is,
-// and so is one for which nothing can be built, of which Validate tells. See
-// [verify.Snapshot].
+// Prepare notes in the task, before the first iteration, what the agent must not
+// change: the hashes of the files that its Spec guards (by guard, and by the method of
+// that name), and whatever the verifiers built of it want to note. Drivers call it when
+// a loop starts, see [ralph.Verifier]. A task that guards nothing is returned as it is.
+// So is one for which nothing can be built: Validate says why. See [verify.Snapshot].
 func (v TaskVerifier) Prepare(ctx context.Context, t ralph.Task) (ralph.Task, error) {
 	if ctx.Err() != nil {
 		return t, context.Cause(ctx)
@@ -153,9 +156,9 @@ func (v TaskVerifier) Prepare(ctx context.Context, t ralph.Task) (ralph.Task, er
 	return prepared, nil
 }
 
-// Takes returns the longest time that the checks of a task may take, stages added
-// up; 0 = it is not said, negative = any. A loop without a time-out of its own
-// gives a verification at least that.
+// Takes returns the longest time that the checks of a task may take, their stages added
+// up; 0 = it is not said, negative = there is no bound. A loop without a VerifyTimeout
+// of its own gives a verification at least that, see [ralph.Limits].
 func (v TaskVerifier) Takes(t ralph.Task) time.Duration {
 	built, err := v.build(t)
 	if err != nil {
@@ -170,18 +173,23 @@ func (v TaskVerifier) Takes(t ralph.Task) time.Duration {
 }
 
 // Evidence reports whether the verifier of a task looks at more than the words of the
-// answer: a command, a judge, files. Of one that cannot be built it is true.
+// answer: at what a command says, a judge, or files. For programs that do not want to
+// call done what only the agent has called so. It is true of one that cannot be built:
+// Validate says what is wrong with it.
 func (v TaskVerifier) Evidence(t ralph.Task) bool {
 	a, err := agreed(t)
 	if err != nil {
 		return true
 	}
+	// Without a method a judge is asked, if there is one and something to ask about.
 	judged := v.env.Judge != nil && len(a.acceptance) > 0
 	return len(a.guard) > 0 || a.check.method != stringMatch && (a.check.method != "" || judged)
 }
 
-// Starts returns the commands that the checks of a task run, and the judge's, as
-// lines for people, see [verify.External.Starts]. It runs nothing.
+// Starts returns the commands that the checks of a task run, and that of the judge, as
+// lines for people, see [verify.External.Starts]. It runs nothing. Show them before a
+// task file from elsewhere is run: its author decides what runs on this machine. Nil =
+// none, or the verifier cannot be built.
 func (v TaskVerifier) Starts(t ralph.Task) []string {
 	built, err := v.build(t)
 	if s, ok := built.(interface{ Starts(ralph.Task) []string }); ok && err == nil {
@@ -224,6 +232,7 @@ func (a agreement) build(env Env) (ralph.Verifier, error) {
 	switch {
 	case a.check.method != "":
 		return a.check.build(env)
+	// To take the promise for enough would leave out a check that somebody has written.
 	case a.check.config != nil:
 		return nil, errors.New("there is a verification_config but no verification_method")
 	case env.Judge != nil && len(a.acceptance) > 0:
