@@ -45,7 +45,8 @@ type Agreed struct {
 	seen     map[string]Event // the ends of loops, by their names: of earlier runs, as far as they are on the same record
 }
 
-// An AgreedTask is a task of a run.
+// An AgreedTask is a task of a run, with all that was decided about it before the run
+// began. It is a plain value.
 type AgreedTask struct {
 	Definition spec.Definition `json:"definition"`
 	// Stages are what its loops run, in their order, those that are verified included.
@@ -351,8 +352,8 @@ func (a *Agreed) publish() {
 
 // Events does what was agreed, see [Pipeline.Events].
 //
-// The run has a goroutine of its own here, because steps tell events from theirs: yield
-// is called from the caller's alone.
+// Steps tell of events on goroutines of their own; yield is called on the caller's
+// alone, one event after the other.
 func (a *Agreed) Events(ctx context.Context) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		ctx, cancel := context.WithCancelCause(ctx)

@@ -31,15 +31,16 @@ func (s State) Used() ralph.Usage {
 	return u
 }
 
-// Granted returns the limits of a loop that has asked for its next iteration
-// ([EventReserve]): its own, but what [Rules] bound is what it may have used of the run's
-// budget when the iteration has ended. A loop that one of those stops, since its iteration
-// needs more than it was granted, is interrupted and goes on with more.
+// Granted returns the limits for the next iteration of a loop that has asked for it
+// ([EventReserve]). They are the loop's own, but for money, tokens and time that
+// [Rules] bound: those say how much of the run's budget the loop may have used when the
+// iteration has ended. A loop that is stopped by them needed more than it was granted;
+// it counts as interrupted, and goes on when there is more.
 //
-// It is false as long as the iteration must not begin: others have reserved what is left,
-// or the pipeline is paused, and it is to ask again when one of their iterations, or the
-// pause, has ended; or its task was altered, or the pipeline has stopped: then the loop is
-// to end, as if it was interrupted.
+// It is false as long as the iteration must not begin. If others have reserved what is
+// left, or the pipeline is paused, ask again when one of their iterations, or the
+// pause, has ended. If the task was altered, or the pipeline has stopped, the loop is
+// to end as if it was interrupted.
 func (s State) Granted(task string, loop ralph.State) (ralph.Limits, bool) {
 	l := ungranted(loop.Task.Limits)
 	part := s.Find(task)

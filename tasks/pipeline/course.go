@@ -29,13 +29,14 @@ import (
 type Course struct {
 	State State        `json:"state"`
 	Tasks []AgreedTask `json:"tasks"`
-	// Ends says by task and agent how the loops have ended of the stages that are over.
-	// Those of a task of which nothing more runs in this course are left out.
+	// Ends holds, by task and agent, how the loops of stages that are over have ended.
+	// It leaves out tasks of which nothing more runs in this course.
 	Ends map[string]map[string]StageEnd `json:"ends,omitempty"`
-	// Machines says by machine what holds there alone, as the first loop has found it: for
-	// the Known of each [ralph.Dispatch]. See [Course.Found].
+	// Machines holds, by machine, what is true there alone, as the first loop has found
+	// it: give it to each [ralph.Dispatch] as Known. See [Course.Found].
 	Machines map[string]map[string]string `json:"machines,omitempty"`
-	// Sent has by task the event that has last sent it back, as long as that counts.
+	// Sent holds, by task, the event that has last sent it back, as long as that
+	// counts.
 	Sent map[string]Event `json:"sent,omitempty"`
 }
 
@@ -113,8 +114,7 @@ func (a *Agreed) Settle(ctx context.Context, final State) (err error) {
 }
 
 // Next returns the course after an event, see [State.Next]. That a stage has ended is
-// told by [Course.End]. It blocks on nothing and may be called again with the same
-// event, which then changes nothing.
+// told by [Course.End]. An event that is told twice changes nothing.
 func (c Course) Next(ev Event) Course {
 	was := c.State
 	if c.State = was.Next(ev); c.State.sends(was, ev) {
@@ -142,8 +142,9 @@ func (c Course) tidy(task string) Course {
 	return c
 }
 
-// Found returns the course with what a loop has found on machines, by its
-// [ralph.Dispatch], to be told after each iteration. What was found before stays.
+// Found returns the course with what a loop has found on machines: call it after each
+// iteration with the Hosts of the loop's [ralph.Dispatch]. What was found before stays,
+// for an agent may have changed it since.
 func (c Course) Found(hosts map[string]map[string]string) Course {
 	for host, found := range hosts {
 		all := maps.Clone(found)
@@ -156,11 +157,12 @@ func (c Course) Found(hosts map[string]map[string]string) Course {
 	return c
 }
 
-// Begin returns the state in which the loop of a stage begins, and what its prompt is made
-// of. Was is where the loop was interrupted, if the step goes on with one; else it is not
-// looked at. The loop's name is the driver's to set: [State.Loop] says what it ends in.
+// Begin returns the state in which the loop of a stage begins, and what its prompt is
+// made of. If the step goes on with a loop that was interrupted, was is the state of
+// that loop; otherwise it is ignored. The driver may put something in front of the
+// loop's name, but the name must end as [State.Loop] says.
 //
-// The loop of a step that is none of this course is done, with [ralph.StopInvalid].
+// For a step that is not of this course, the state is done, with [ralph.StopInvalid].
 func (c Course) Begin(step Step, was ralph.State) (ralph.State, Stage) {
 	t, i := c.agreed(step)
 	if i < 0 || i >= len(t.Stages) {
@@ -186,7 +188,8 @@ func (step Step) Reserve(kind Kind, s ralph.State, last *Amount) Event {
 	return Event{Kind: kind, Task: step.Task, Agent: step.Agent, Loop: step.Loop, Usage: s.Usage, Last: last, Blind: s.Blind}
 }
 
-// Used is what a loop has used from one state to a later one.
+// Used returns what a loop has used from one state to a later one, for [Step.Reserve]
+// and [Course.End]. Its cost is that of the last whole iteration.
 func Used(from, to ralph.State) *Amount {
 	return &Amount{CostUSD: to.LastCost, Tokens: tokens(to.Usage) - tokens(from.Usage)}
 }

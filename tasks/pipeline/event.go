@@ -91,14 +91,15 @@ type Event struct {
 	State *State `json:"state,omitempty"`
 }
 
-// Next returns the state after an event. What was just told, is not of a step that has
-// begun, or makes no sense changes nothing; neither does a step that begins when the
-// pipeline has stopped or its task was altered, see [State.Ready]. A stage that begins
-// although it must not stops the pipeline with [ralph.StopInvalid]: two drivers are at
-// work, or the record has a hole.
+// Next returns the state after an event. An event that was told already, that is not of
+// a step which has begun, or that makes no sense, changes nothing. Neither does the
+// beginning of a step when the pipeline has stopped or the task was altered meanwhile,
+// see [State.Ready]. A stage that begins although it must not stops the pipeline with
+// [ralph.StopInvalid]: two drivers are at work, or the record has a hole.
 //
-// A pipeline stops once, and what has stopped it stays, but: that all is done counts more,
-// and where nothing more could begin it goes on with tasks that are added.
+// A pipeline stops once, and the reason stays, with two exceptions: if all turns out to
+// be done, that counts more; and a pipeline in which nothing more could begin goes on
+// when tasks are added.
 func (s State) Next(ev Event) State {
 	if ev.Kind != EventStarted {
 		s.Elapsed = max(s.Elapsed, ev.Elapsed)

@@ -56,9 +56,9 @@ func (f *File) Filename() string {
 	return cmp.Or(abs, f.Path)
 }
 
-// Read reads the file, which must be valid, see [spec.File.Validate]. From here on it
-// is known what is of others. A file that is not valid is refused as a whole: half of a
-// plan is none.
+// Read reads the file, which must be valid, see [spec.File.Validate]. From then on,
+// what others write into the file is told apart from what the run writes. A file that
+// is not valid is refused as a whole: half of a plan is none.
 func (f *File) Read(ctx context.Context) ([]spec.Definition, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)

@@ -30,7 +30,8 @@ const (
 // criterion, and its dependencies are tasks of f or other proposed ones. What is wrong
 // is an error that names the file and the line.
 //
-// It comes from an agent: what it has verified is a stranger's command.
+// They come from an agent, so the commands of their checks are a stranger's: see
+// [Pipeline.Trusted].
 func (f *File) ReadFollowups(ctx context.Context, path string) ([]spec.Definition, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)

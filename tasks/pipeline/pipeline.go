@@ -79,6 +79,7 @@ type Pipeline struct {
 	Prompt  func(Stage) func(context.Context, ralph.State) (string, error)
 
 	// Rules say how many agents work at the same time, and what may be spent in all.
+	// The zero value is one agent, in Dir, without a budget.
 	Rules Rules
 	// Limits are those of each loop. Iterations go before a task's own, the others behind
 	// them. Retries and Failures are ignored, also a task's: an agent that fails, or a check
@@ -87,8 +88,9 @@ type Pipeline struct {
 	Limits ralph.Limits
 	// Learn says what a stage's loop that begins learns from earlier ones, see
 	// [ralph.Local.Learn]; [progress.Dir.Learn] is such a function. It is told how many
-	// iterations the agent usually has, and how many Limits, the definition or Config give
-	// it; 0 = none of them says. What Task says is both. nil = nothing.
+	// iterations the agent usually has, and how many Limits, the definition or Config
+	// give it; 0 = none of them says. If Task is set, both are the iterations of the
+	// task that it returns. nil = nothing is learned.
 	Learn func(ctx context.Context, s ralph.State, usual, most int) (ralph.Lesson, error)
 	// Share lets several agents work at the same time in the same folder, without a
 	// worktree for each. They see and break each other's work.

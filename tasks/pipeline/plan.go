@@ -22,7 +22,8 @@ type Planned struct {
 	Agents []string
 	// Phase is PhaseOpen, PhaseDone or PhaseLeft, as its source says.
 	Phase Phase
-	// Anew has what is on record of it not count: its source wants it done again.
+	// Anew says that its source wants it done again: what is on record of it does not
+	// count.
 	Anew bool
 }
 

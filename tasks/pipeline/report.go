@@ -306,8 +306,9 @@ func StandingOf(ctx context.Context, dir *progress.Dir, e progress.Entry) Standi
 	return stood(ctx, dir, dir.Stand(ctx, e))
 }
 
-// Standings returns where all stand, as [progress.Dir.Standings] does. The error is
-// that of [progress.Dir.Standings]; what can be read is returned beside it.
+// Standings returns where all loops, sessions and pipelines in a folder stand, as
+// [progress.Dir.Standings] does. The error is that of [progress.Dir.Standings]; what
+// can be read is returned beside it.
 func Standings(ctx context.Context, dir *progress.Dir) ([]Standing, error) {
 	found, err := dir.Standings(ctx)
 	all := make([]Standing, len(found))

@@ -173,12 +173,14 @@ func (v *Visit) keep(ctx context.Context) (tree string, err error) {
 	return tree, nil
 }
 
-// Merge merges a task, see [Worktrees.Merge], if what comes of it is what its stages were
-// verified with, or their verifiers, who are asked again then, agree to that. The worktree
-// is removed then. That they do not, and a conflict, is no error. Ends are those that
-// [Course.Verified] has. What is so on one machine is held to be as it was when the stage
-// began on this one; if it never was here, as it is now. Moved is what moving was told last
-// by a process that was killed in it: that merge is brought to its end first.
+// Merge merges a task, see [Worktrees.Merge], and then removes its worktree. If the
+// files that come of the merge are not those that its stages were verified with, the
+// stages' verifiers are asked again first. A verifier that rejects, and a conflict, are
+// no errors: [SiteMerge] tells of them. ends are what [Course.Verified] returns. What
+// is true on one machine only is compared with what it was when the stage began on this
+// machine, or, if the stage was never here, with what it is now. moved is what moving
+// was last called with by a process that was killed in this merge, which is then
+// finished first; the zero value = there was none.
 //
 // moving is called right before the main branch moves, with its commits before and
 // after; record them before it returns, for they are moved of the next call after a

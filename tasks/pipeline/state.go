@@ -77,7 +77,8 @@ type Rules struct {
 	// Merge says that each task has a branch of its own, and is done only when that was
 	// merged.
 	Merge bool `json:"merge,omitempty"`
-	// Unverified has tasks done of which no stage was verified.
+	// Unverified lets a task be done although none of its stages was verified. False =
+	// it waits for a person, see [PhaseUnverified].
 	Unverified bool `json:"unverified,omitempty"`
 	// Repair gives a conflict to the task's first agent, as a further round.
 	Repair bool `json:"repair,omitempty"`
@@ -156,7 +157,7 @@ type Stand struct {
 // over are the stages that are over, as bits.
 func (st Stand) over() uint64 { return st.Verified | st.Passed }
 
-// A Live is a loop that has begun.
+// A Live is a loop that has begun and has not ended, with what it has used and may use.
 type Live struct {
 	Part int         `json:"part"`
 	Used ralph.Usage `json:"used,omitzero"` // so far

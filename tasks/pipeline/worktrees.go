@@ -72,9 +72,10 @@ type SiteMerge struct {
 	Usage ralph.Usage `json:"usage,omitzero"`
 }
 
-// ErrOvertaken is wrapped by the error of [Worktrees.Commit] if another worker has pushed
-// the task's branch meanwhile, and by that of [Worktrees.Finish] if the main branch has
-// gone another way. What holds now has [Worktrees.Place], or [Worktrees.Merge].
+// ErrOvertaken is wrapped by the error of [Worktrees.Commit] if another worker has
+// pushed the task's branch meanwhile, and by that of [Worktrees.Finish] if the main
+// branch has gone another way. Call [Worktrees.Place], or [Worktrees.Merge], again:
+// they go on from what holds now.
 var ErrOvertaken = errors.New("overtaken by somebody else")
 
 // Open opens the repository, once, before anything else and before any agent runs. With
