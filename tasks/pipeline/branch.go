@@ -10,17 +10,20 @@ import (
 )
 
 // Switch checks out Branch in the workspace, or makes it where the head is, if there is
-// none; without Branch, and if it is checked out, it does nothing. Run and Events begin
-// with it. Who calls [Pipeline.Agree] calls it before, for the tasks are read from the
-// files of the branch.
+// none. If no Branch is named, or it is checked out, it does nothing. Run and Events
+// begin with it. Call it before [Pipeline.Agree], which reads the tasks from the files
+// of the branch.
 //
-// The error says what is in the way, and nothing is changed then: files that are changed
-// and not committed, but the source's; files that git does not have and the branch has; a
-// work tree that has the branch already. No hook runs. Where files change and the
-// workspace's own git configuration has programs run on them (see [Agreed.Filters]), it is
-// an error too: switch yourself, if you know them, or call Run.
+// If something is in the way, the error says what, and nothing is changed: files that
+// are changed and not committed, except the source's; files that git does not have and
+// the branch has; another work tree that has the branch. No hook runs. If files would
+// change on which the workspace's own git configuration runs programs (see
+// [Agreed.Filters]), that is an error too: switch yourself if you know these programs,
+// or call Run.
 func (p *Pipeline) Switch(ctx context.Context) error { return p.toBranch(ctx, false) }
 
+// toBranch is Switch, for a caller who trusts the programs that git's configuration
+// names, as one does who has been shown them and runs the pipeline.
 func (p *Pipeline) toBranch(ctx context.Context, trusted bool) error {
 	if p.Branch == "" {
 		return nil
@@ -56,7 +59,8 @@ func (p *Pipeline) toBranch(ctx context.Context, trusted bool) error {
 }
 
 // elsewhere reports whether Branch is there, and has other files than those that are
-// checked out.
+// checked out. A branch at the same commit changes no file, so it is no danger to
+// anything.
 func (p *Pipeline) elsewhere(ctx context.Context, repo *git.Repo) (bool, error) {
 	if err := git.CheckBranch(ctx, p.Branch); err != nil {
 		return false, ours(err)
@@ -69,7 +73,8 @@ func (p *Pipeline) elsewhere(ctx context.Context, repo *git.Repo) (bool, error) 
 	return head != tip, ours(err)
 }
 
-// apart refuses a Branch beside which there can be none of a task.
+// apart refuses a Branch beside which there can be none of a task: git keeps branches
+// as files, so a name cannot be a branch and the folder of others.
 func (p *Pipeline) apart(task string) error {
 	if branch, _ := Branch(task); branch == p.Branch || strings.HasPrefix(branch, p.Branch+"/") {
 		return fmt.Errorf("pipeline: the branch %s cannot be worked on: %s has the branch %s", p.Branch, task, branch)
@@ -77,8 +82,8 @@ func (p *Pipeline) apart(task string) error {
 	return nil
 }
 
-// branched refuses a Branch that the tasks cannot be merged into, and one whose tasks are
-// not those that were read.
+// branched refuses a Branch that the tasks cannot be merged into, and one whose tasks
+// are not those that were read: what was agreed would be about another list.
 func (a *Agreed) branched(ctx context.Context) error {
 	if a.p.Branch == "" {
 		return nil
@@ -100,7 +105,7 @@ func (a *Agreed) branched(ctx context.Context) error {
 }
 
 // owned reports whether a changed file is one of the source's, or lies beside one while
-// that is written, or after a kill.
+// that is written, or after a kill. Such a change is no work of anybody.
 func owned(files []string, name string) bool {
 	if git.OwnFile(name) {
 		return true
