@@ -18,7 +18,9 @@ import (
 // or a program with its arguments under args. Only the first involves a shell.
 type externalSettings struct {
 	shell string // a line for the shell, or the program if there are args
-	args  []string
+	// args are a program and its arguments, or only these while command is still to be
+	// read.
+	args []string
 	// dir is a folder inside the workspace; "" = the workspace.
 	dir string
 	// env holds NAME=value, in the order in which they were written.

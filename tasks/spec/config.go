@@ -50,15 +50,22 @@ type AgentConfig struct {
 	// Agent is the name that definitions use. Any name will do.
 	Agent string
 	// Disabled has the agent run once, without a loop (enabled: false), as in Config.
-	Disabled  bool
-	Skip      bool
-	Client    string
-	OnReject  string
+	Disabled bool
+	// Skip leaves the agent's stage out of a pipeline, see [Config.Stages].
+	Skip bool
+	// Client is what does the agent's work: a preset's name or a command. "" = it is
+	// not said.
+	Client string
+	// OnReject is on_reject: the agent that a task goes back to if this one's stage
+	// fails. "" = none, and the task has failed then.
+	OnReject string
+	// MaxRounds is max_rounds: how often a task goes back so, at most. 0 = 3.
 	MaxRounds int
 	// MaxIterations is the number of iterations for tasks that do not say. 0 =
 	// Config's.
 	MaxIterations int
-	Promise       string
+	// Promise is completion_promise, one line. "" = the agent's built-in one.
+	Promise string
 	// Method and Config are verification_method and verification_config.
 	Method string
 	Config json.RawMessage

@@ -9,9 +9,9 @@ import (
 	"github.com/ralph-loop/ralph/internal/doc"
 )
 
-// AgentCriteria are the criteria for one agent's part of a task. They stand in a list
-// and not in a map, because a file's order is kept: agents that this package does not
-// know work in it, see [Config.Stages].
+// AgentCriteria are the criteria for one agent's part of a task. A list of them keeps
+// the order of the file, which a map would lose: agents that are not built in work in
+// that order, see [Config.Stages].
 type AgentCriteria struct {
 	Agent    string
 	Criteria Criteria
@@ -21,8 +21,10 @@ type AgentCriteria struct {
 // left out is the agent's default, see [Definition.Criteria]; the zero value leaves out
 // everything.
 type Criteria struct {
-	Promise     string // the text of the completion promise
-	Description string // what success means, for the agent
+	// Promise is the text of the completion promise, one line, without its tag.
+	Promise string
+	// Description is what success means, for the agent.
+	Description string
 
 	// Method is verification_method, and Config is verification_config, what
 	// the method needs, as JSON. See [Methods].

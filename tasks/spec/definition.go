@@ -25,18 +25,24 @@ import (
 type Definition struct {
 	// ID names the task for dependencies and on the record of every run. It is text:
 	// 007 and 7 are two tasks.
-	ID     string
+	ID string
+	// SpecID is spec_id: the feature that the task belongs to, for people.
 	SpecID string
 	Title  string
 	// Description is what the agent is asked to do, [ralph.Task.Prompt].
 	Description string
 	// Status as it was written; "" counts as StatusTodo.
-	Status   Status
+	Status Status
+	// Priority: lower is more urgent, as in most trackers; 0 = none, which comes last.
+	// See [ByPriority].
 	Priority int
 
-	Dependencies []string // IDs of tasks that must be done before
+	// Dependencies are IDs of tasks that must be done before.
+	Dependencies []string
 	// Assignee is kept for people. Nothing here looks at it.
-	Assignee  string
+	Assignee string
+	// CreatedAt and UpdatedAt are created_at and updated_at. A time without a zone is
+	// read as UTC. They decide nothing.
 	CreatedAt time.Time
 	UpdatedAt time.Time
 
@@ -318,7 +324,8 @@ func (c Completion) node() (*doc.Node, error) {
 	return n, err
 }
 
-// MarshalJSON implements [json.Marshaler].
+// MarshalJSON implements [json.Marshaler]. It fails if a method's configuration is not
+// valid JSON, or if an agent has no name, that of another one, or that of another key.
 func (c Completion) MarshalJSON() ([]byte, error) { return toJSON(c.node()) }
 
 // UnmarshalJSON implements [json.Unmarshaler]. Unknown keys and wrong types are errors;
@@ -327,7 +334,8 @@ func (c *Completion) UnmarshalJSON(text []byte) error {
 	return fromJSON("completion", text, c, (*reader).completion)
 }
 
-// MarshalYAML makes a Completion a value for package yaml.
+// MarshalYAML makes a Completion a value for package yaml. It fails as MarshalJSON
+// does.
 func (c Completion) MarshalYAML() (any, error) { return toYAML(c.node()) }
 
 // UnmarshalYAML is UnmarshalJSON for package yaml.

@@ -24,8 +24,8 @@ import (
 // quoting and layout stay. The other way, to write all of the file anew from values,
 // would lose the comments, which in such files are often what matters to people.
 //
-// A File is not safe for concurrent use. Two Files of the same path are: whoever saves
-// last gets [ErrChanged].
+// A File is not safe for concurrent use. Several Files may have the same path, here or
+// in other programs: the second to save gets [ErrChanged].
 type File struct {
 	// Name is the path the file was loaded from, and where Save writes it.
 	Name string
@@ -182,7 +182,7 @@ func (f *File) SetIteration(id string, n int) error {
 }
 
 // SetUpdatedAt sets the updated_at of a task, in UTC and to the second, as SetStatus
-// does its status. Finer times would make every write differ, and are read by nobody.
+// does its status: it is a time for people, not one to order events by.
 func (f *File) SetUpdatedAt(id string, t time.Time) error {
 	return f.set(id, "updated_at", doc.String(t.UTC().Format(time.RFC3339)))
 }
@@ -327,9 +327,8 @@ func (f *File) Bytes() []byte { return bytes.Clone(f.doc.Text) }
 var ErrChanged = errors.New("the file was changed by somebody else since it was read; load it again")
 
 // Create writes a new file with the text of definitions, which is not looked at. A file
-// that is there must hold nothing but white space; otherwise the error wraps
-// [io/fs.ErrExist] and the file stays as it is. An empty file counts as none since
-// editors and temporary-file programs make it before they know what goes in.
+// that is there must hold nothing but white space, as one does that somebody has only
+// touched; otherwise the error wraps [io/fs.ErrExist] and the file stays as it is.
 func Create(path string, text []byte) error {
 	f, err := file.Create("task file", path, file.Shared)
 	if errors.Is(err, fs.ErrExist) {
@@ -349,13 +348,19 @@ func Create(path string, text []byte) error {
 	return leaving(err)
 }
 
-// Save writes the text to the file it was loaded from, all or nothing: the file
-// is replaced, and its mode stays. Nothing is written through a symbolic link:
-// resolve it once, before Load. The file must be regular, with one name, and ours,
-// root's or its folder's owner's. If the file no
-// longer holds what was read, nothing is written and the error wraps
-// [ErrChanged]; a file that is gone is an error too. Nothing is written if
-// nothing was changed.
+// Save writes the text to the file it was loaded from, all or nothing: the file is
+// replaced, and its mode stays. Nothing is written if nothing was changed.
+//
+// If the file no longer holds what was read, nothing is written and the error wraps
+// [ErrChanged]: load it again, make the change again, and save. Of two programs that
+// write at the same time one gets that error, where the system has locks. Merging two
+// versions is left to people, who know which of them is meant. A file that is gone is
+// an error too.
+//
+// Nothing is written through a symbolic link: resolve it once, before Load. The file
+// must be a regular one without further names (hard links), owned by this user, by root
+// or by the owner of its folder, for otherwise the write may change a file that
+// somebody else put in its way.
 func (f *File) Save() error {
 	if bytes.Equal(f.doc.Text, f.loaded) {
 		return nil
