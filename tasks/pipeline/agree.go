@@ -17,8 +17,13 @@ import (
 	"github.com/ralph-loop/ralph/tasks/spec"
 )
 
-// An Agreed is what a run will do: all that is decided before it begins. Nothing that is
-// written to the source later changes it.
+// An Agreed is what a run will do: all that is decided before it begins. Nothing that
+// is written to the source later changes it: an agent that can write to the task file
+// could otherwise change what it is measured by. [Pipeline.Agree] makes it; the zero
+// value cannot be run.
+//
+// It can be run once at a time. Its fields may be read while it runs, and do not change
+// until it has ended.
 type Agreed struct {
 	// State is where the run begins, also with what is on record of earlier ones.
 	State State
@@ -29,16 +34,24 @@ type Agreed struct {
 	// they run. Those of the user's configuration are not among them.
 	Filters []string
 
-	all      []AgreedTask // Tasks, once it has run
+	// Tasks, once it has run
+	all      []AgreedTask
 	p        *Pipeline
 	dir      string
 	verifier ralph.Verifier
 	roles    Roles
-	rejected map[string]Event // by the task's ID: why it was last sent back, or not merged
-	merging  *Event           // a merge that was killed
-	fresh    map[int]bool     // the tasks of which nothing that lies there counts: they are new, or others
-	ended    bool             // the last run has, and what came of it was written to the source
-	seen     map[string]Event // the ends of loops, by their names: of earlier runs, as far as they are on the same record
+	// by the task's ID: why it was last sent back, or not merged
+	rejected map[string]Event
+	// a merge that was killed
+	merging *Event
+	// the tasks of which nothing that lies there counts: they are new, or others
+	fresh map[int]bool
+	// ended says that the last run has ended, and that what came of it was written to
+	// the source.
+	ended bool
+	// the ends of loops, by their names: of earlier runs, as far as they are on the
+	// same record
+	seen map[string]Event
 }
 
 // An AgreedTask is a task of a run.
@@ -49,13 +62,17 @@ type AgreedTask struct {
 	// Stages are what its loops run, in their order, those that are verified included.
 	// nil = it is not run: it is done, or left.
 	Stages []ralph.Task `json:"stages,omitempty"`
-	Once   []bool       `json:"once,omitempty"` // of each stage: it is a single pass, see [spec.Config.Enabled]
-	Left   []string     `json:"left,omitempty"` // the agents of its definition, and of the configuration, that are left out
+	// Once says of each stage whether it is a single pass, see [spec.Config.Enabled].
+	Once []bool `json:"once,omitempty"`
+	// Left are the agents of its definition, and of the configuration, that are left
+	// out.
+	Left []string `json:"left,omitempty"`
 }
 
-// Agree reads the source and the record, and returns what Run does: for those who want to
-// show it before. It runs and writes nothing. Definitions that cannot be run, and
-// verifiers that cannot be built, are errors here, and not after hours.
+// Agree reads the source and the record, and returns what Run does: for those who want
+// to show it, or ask somebody, before. It runs and writes nothing. Definitions that
+// cannot be run, and verifiers that cannot be built, are errors here, and not after
+// hours of work.
 func (p *Pipeline) Agree(ctx context.Context) (*Agreed, error) {
 	if err := p.validate(); err != nil {
 		return nil, err
@@ -94,6 +111,8 @@ func (p *Pipeline) Agree(ctx context.Context) (*Agreed, error) {
 			return nil, err
 		}
 	}
+	// Last, for it looks at the machine once for each kind of check: mistakes that can
+	// be found by reading are told before that.
 	a.pin(ctx)
 	if p.Rules.Merge {
 		a.Filters, err = a.filters(ctx)
@@ -101,7 +120,8 @@ func (p *Pipeline) Agree(ctx context.Context) (*Agreed, error) {
 	return a, err
 }
 
-// verifier verifies the tasks in a workspace.
+// verifier verifies the tasks in a workspace. The default has no judge: a model that
+// nobody has chosen would cost money that nobody has agreed to.
 func (p *Pipeline) verifier(dir string) ralph.Verifier {
 	if p.Verifier == nil {
 		return spec.Verifier(spec.Env{Dir: dir, Redact: p.Redact})
@@ -109,7 +129,9 @@ func (p *Pipeline) verifier(dir string) ralph.Verifier {
 	return p.Verifier
 }
 
-// definitions are those of the source, in the order of their priorities.
+// definitions are those of the source, in the order of their priorities. That the
+// wanted stages are known is asked of all definitions together: a stage may be one that
+// only some of them have.
 func (p *Pipeline) definitions(ctx context.Context) (defs []spec.Definition, err error) {
 	err = plugin.Call("pipeline: Source.Read", func() (err error) { defs, err = p.Source.Read(ctx); return })
 	if err != nil {
@@ -123,6 +145,7 @@ func (p *Pipeline) definitions(ctx context.Context) (defs []spec.Definition, err
 	return defs, err
 }
 
+// sorted has what depends on a set be the same each time.
 func sorted(set map[string]bool) (all []string) {
 	for name := range set {
 		all = append(all, name)
@@ -131,7 +154,9 @@ func sorted(set map[string]bool) (all []string) {
 	return all
 }
 
-// rules are those of the run, with who rejects whose work.
+// rules are those of the run, with who rejects whose work. Rules of the caller's own
+// stay as they are; else they come from the configuration, but only where the agent
+// that the work would go back to takes part.
 func (p *Pipeline) rules(agents map[string]bool) Rules {
 	r := p.Rules
 	if r.Back == nil {
@@ -145,8 +170,9 @@ func (p *Pipeline) rules(agents map[string]bool) Rules {
 	return r
 }
 
-// plan is the state in which the run begins. Rules by which no task would ever go back are
-// refused.
+// plan is the state in which the run begins. Rules by which no task would ever go back
+// are refused: else the first rejection would show the mistake, when the work is paid
+// for.
 func (p *Pipeline) plan(agents map[string]bool, all []Planned, last *State) (State, error) {
 	s, err := Plan(p.rules(agents), all, last)
 	if err != nil {
@@ -162,7 +188,9 @@ func (p *Pipeline) plan(agents map[string]bool, all []Planned, last *State) (Sta
 	return s, nil
 }
 
-// agree is what is agreed of one definition.
+// agree is what is agreed of one definition: that it is run, by whom and how often, or
+// that it is not. All of its stages are built now, also those that were verified
+// before, for a later rejection may bring them back.
 func (a *Agreed) agree(d spec.Definition, last *State) (Planned, AgreedTask, error) {
 	d.Status = taken(d.Status)
 	t := AgreedTask{Definition: d}
@@ -187,6 +215,10 @@ func (a *Agreed) agree(d spec.Definition, last *State) (Planned, AgreedTask, err
 			planned.Agents = t.Left
 		}
 		return planned, t, nil
+	// The source calls a task open that is over on record. Somebody wants it again if
+	// its status is another than the one a run writes, or if the last run had written
+	// down that it is done. What a killed run has left running is only not written down
+	// yet.
 	case was == PhaseDone && a.ended, d.Status != spec.StatusRunning && slices.Contains(a.p.over(), was):
 		planned.Anew = true // somebody wants it done again
 	}
@@ -208,7 +240,8 @@ func (a *Agreed) agree(d spec.Definition, last *State) (Planned, AgreedTask, err
 func (p *Pipeline) own() bool { return p.Task != nil && len(p.Stages) > 0 }
 
 // stages are the agents of a definition that are to work on it, and those that are not,
-// both in their order.
+// both in their order. The latter are kept to be shown: a person who looks at a task
+// should see that its review was left out, and not that it has none.
 func (p *Pipeline) stages(d spec.Definition) (run, left []string, err error) {
 	if p.own() {
 		return p.Stages, nil, nil
@@ -250,7 +283,9 @@ func (p *Pipeline) over() []Phase {
 // once reports whether an agent's stage is a single pass.
 func (p *Pipeline) once(agent string) bool { return p.Task == nil && !p.Config.Enabled(agent) }
 
-// task is what the loop of a stage runs.
+// task is what the loop of a stage runs. What the pipeline must be able to rely on is
+// set here, whoever has built the task: whose it is, where it is worked on, and its
+// limits.
 func (a *Agreed) task(d spec.Definition, agent string) (ralph.Task, error) {
 	build := a.p.Task
 	if build == nil {
@@ -261,12 +296,16 @@ func (a *Agreed) task(d spec.Definition, agent string) (ralph.Task, error) {
 		return t, err
 	}
 	t.ID, t.Agent, t.Dir = d.ID, agent, a.dir
+	// An agent that may reject needs words for it: "I cannot go on" is what a loop
+	// understands, so that is what a rejection is.
 	to, _ := a.p.Config.OnReject(agent)
 	if _, rejects := a.p.rules(map[string]bool{agent: true, to: true}).Back[agent]; rejects && t.Blocked == "" {
 		t.Blocked = strings.ToUpper(agent) + "_REJECTED"
 	}
 	t.HowVerified = strings.Trim(t.HowVerified+"; "+a.p.HowVerified, "; ")
 	t.Limits = a.p.limits(t.Limits)
+	// A single pass is verified whatever the agent says, as there is no second
+	// iteration in which a missing promise could be made up for.
 	if a.p.once(agent) {
 		t.Always, t.Limits.Iterations = true, 1
 	}
@@ -279,7 +318,9 @@ func (a *Agreed) task(d spec.Definition, agent string) (ralph.Task, error) {
 	return t, err
 }
 
-// limits are those of a loop.
+// limits are those of a loop. Retries and failures are off: a pipeline has other tasks
+// to turn to, and an agent that fails should use up its iterations and not the run. An
+// iteration ends after an hour where nothing is said, for one that hangs holds a slot.
 func (p *Pipeline) limits(own ralph.Limits) ralph.Limits {
 	l := p.Limits
 	return ralph.Limits{
@@ -289,7 +330,9 @@ func (p *Pipeline) limits(own ralph.Limits) ralph.Limits {
 	}
 }
 
-// sum is a hash of what a definition asks for.
+// sum is a hash of what a definition asks for. A task with another sum is another task,
+// of which nothing that was verified counts. When it is to be done, and what programs
+// have written into it, is not part of it: else each run would undo the one before.
 func sum(d spec.Definition) string {
 	d.Status, d.Iteration, d.CreatedAt, d.UpdatedAt, d.Metadata = "", 0, time.Time{}, time.Time{}, nil
 	d.Priority, d.Dependencies = 0, nil // they say when
@@ -301,7 +344,8 @@ func sum(d spec.Definition) string {
 	return hex.EncodeToString(h[:4])
 }
 
-// Run does what was agreed, see [Pipeline.Run].
+// Run does what was agreed, see [Pipeline.Run]. It must not be called twice at the same
+// time.
 func (a *Agreed) Run(ctx context.Context) (State, error) {
 	s, err := a.run(ctx, nil)
 	a.publish()
@@ -315,10 +359,14 @@ func (a *Agreed) publish() {
 	}
 }
 
-// Events does what was agreed, see [Pipeline.Events].
+// Events does what was agreed, see [Pipeline.Events]. The run has ended when the
+// sequence has, also if it was broken off.
 func (a *Agreed) Events(ctx context.Context) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		ctx, cancel := context.WithCancelCause(ctx)
+		// The run has a goroutine, since the caller's is in yield. An event is handed
+		// over before the next thing happens, so a caller that is slow slows the run
+		// down and loses nothing.
 		events, ended := make(chan Event), make(chan error, 1)
 		defer func() {
 			cancel(ralph.ErrAbandoned)

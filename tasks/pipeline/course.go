@@ -88,8 +88,9 @@ func (a *Agreed) Unsettled() bool {
 	return slices.ContainsFunc(a.Tasks, func(t AgreedTask) bool { return t.Definition.Status == spec.StatusRunning })
 }
 
-// Settle writes down how the tasks stand that the run has taken, where their source shows
-// it. What somebody else has changed meanwhile stays as it is, which is no error.
+// Settle writes down how the tasks stand that the run has taken, where their source
+// shows it: for drivers of a [Course], as [Agreed.Run] does it itself. What somebody
+// else has changed meanwhile stays as it is, which is no error. It may be called again.
 func (a *Agreed) Settle(ctx context.Context, final State) (err error) {
 	for part, sum := range final.Summaries(nil) {
 		if part >= len(a.Tasks) || a.Tasks[part].Stages == nil {
@@ -115,7 +116,8 @@ func (c Course) Next(ev Event) Course {
 	return c.tidy(ev.Task)
 }
 
-// tidy leaves out what no step of a task needs any more.
+// tidy leaves out what no step of a task needs any more. A workflow engine carries the
+// course in its history and bounds its size, so that must not grow with what is done.
 func (c Course) tidy(task string) Course {
 	part := c.State.Find(task)
 	now := c.State.stand(part)
@@ -134,7 +136,9 @@ func (c Course) tidy(task string) Course {
 }
 
 // Found returns the course with what a loop has found on machines, by its
-// [ralph.Dispatch], to be told after each iteration. What was found before stays.
+// [ralph.Dispatch], to be told after each iteration. What was found before stays: an
+// agent that changes a tool on the machine would otherwise be measured by the changed
+// one.
 func (c Course) Found(hosts map[string]map[string]string) Course {
 	for host, found := range hosts {
 		all := maps.Clone(found)
@@ -234,7 +238,8 @@ func (c Course) Verified(part int) (ends []StageEnd) {
 	return ends
 }
 
-// with is a copy of a map with one more value.
+// with is a copy of a map with one more value. A course is shared between goroutines
+// and kept by engines, so no map in it is ever written to.
 func with[V any](m map[string]V, key string, v V) map[string]V {
 	if m = maps.Clone(m); m == nil {
 		m = map[string]V{}
@@ -281,8 +286,9 @@ func why(final ralph.State, wrong string) string {
 	return final.Detail
 }
 
-// goesOn is where a loop goes on that was interrupted, or stopped by what it was granted
-// of the budget by then.
+// goesOn is where a loop goes on that was interrupted, or stopped by what it was
+// granted of the budget by then. It is the same loop with other limits, and not a new
+// one, so that its iterations and what it has learned count.
 func goesOn(s ralph.State) ralph.State {
 	if s.Done() {
 		if s = s.Limit(ungranted(s.Task.Limits)); s.Done() {

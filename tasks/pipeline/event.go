@@ -8,64 +8,115 @@ import (
 	"github.com/ralph-loop/ralph"
 )
 
-// A Kind says what an [Event] tells.
+// A Kind says what an [Event] tells. Each constant names the fields of the event that
+// it uses; the others are left zero.
 type Kind string
 
 const (
-	EventStarted   Kind = "started"  // State, as a run begins or goes on with it
-	EventBegan     Kind = "began"    // a stage of a task: Task, Agent, Loop
-	EventReserve   Kind = "reserve"  // its next iteration is to begin: Usage so far, Last, also of a loop that goes on; see [State.Granted]
-	EventUsed      Kind = "used"     // by its loop so far: Usage
-	EventHeld      Kind = "held"     // its next iteration waits for a rate limit or for people: what it had reserved is for others
-	EventEnded     Kind = "ended"    // its loop: Stop ("" = interrupted), Usage, Iterations; with Unverified, of a single pass without a check
-	EventMerging   Kind = "merging"  // a task's branch; told again, with From main's commit To the merge, before main moves
-	EventMerged    Kind = "merged"   // the task is done
-	EventUnmerged  Kind = "unmerged" // Text says why; Conflicts are the files that conflict
-	EventAltered   Kind = "altered"  // somebody else has changed the task's definition: Text says how
-	EventBroken    Kind = "broken"   // the task cannot be run: Text says why
-	EventAdded     Kind = "added"    // State holds further parts, with their orders, which run too
-	EventNoted     Kind = "noted"    // Text, for people; nothing changes
-	EventRules     Kind = "rules"    // other limits: State.Rules
+	// A run begins, or goes on, with State.
+	EventStarted Kind = "started"
+	// A stage of a task begins, or goes on: Task, Agent, Loop.
+	EventBegan Kind = "began"
+	// Its loop asks for its next iteration, also when it goes on: Usage so far, Last.
+	// It begins when [State.Granted] says so.
+	EventReserve Kind = "reserve"
+	// What its loop has used so far: Usage. It is told as it comes and need not be
+	// exact; the end of the loop is.
+	EventUsed Kind = "used"
+	// Its next iteration waits for a rate limit or for people: Usage, Last. What it had
+	// reserved is for others meanwhile.
+	EventHeld Kind = "held"
+	// Its loop has ended: Stop ("" = it was interrupted, and goes on), Usage,
+	// Iterations; with Unverified, of a single pass that nothing has checked.
+	EventEnded Kind = "ended"
+	// A task's branch is being merged. It is told again, with From, main's commit, and
+	// To, the merge, before main moves: what a run that is killed then must finish.
+	EventMerging Kind = "merging"
+	// The merge is on the main branch, and the task is done.
+	EventMerged Kind = "merged"
+	// It could not be merged: Text says why; Conflicts are the files that conflict.
+	EventUnmerged Kind = "unmerged"
+	// Somebody else has changed the task's definition or status: Text says how.
+	EventAltered Kind = "altered"
+	// The task cannot be run as it is defined: Text says why.
+	EventBroken Kind = "broken"
+	// State holds further parts, with their orders, which run too.
+	EventAdded Kind = "added"
+	// Text, for people; nothing changes.
+	EventNoted Kind = "noted"
+	// Somebody has set another budget: CostUSD, Tokens, Duration and Priced of
+	// State.Rules, all four.
+	EventRules Kind = "rules"
+	// Nothing more begins until EventContinued, no iteration either. What runs ends.
 	EventPaused    Kind = "paused"
 	EventContinued Kind = "continued"
-	EventStopped   Kind = "stopped" // Stop and Text: nothing more begins
+	// Nothing more begins, for good: Stop and Text.
+	EventStopped Kind = "stopped"
 )
 
 // An Event is something that happened in a pipeline. The events of one, folded by
 // [State.Apply], give its state.
+//
+// It is a plain value and says what happened, never what is to be done: a record of
+// events can be read by later versions whose rules are others.
 type Event struct {
-	Kind    Kind          `json:"kind"`
-	Time    time.Time     `json:"time"`              // UTC
-	Elapsed time.Duration `json:"elapsed,omitempty"` // of the run's wall clock, summed over resumes
+	Kind Kind `json:"kind"`
+	// Time in UTC. No rule looks at it.
+	Time time.Time `json:"time"`
+	// Elapsed is the run's wall clock, summed over resumes. It comes with the event
+	// because [State.Next] has no clock.
+	Elapsed time.Duration `json:"elapsed,omitempty"`
 	Task    string        `json:"task,omitempty"`
 	Agent   string        `json:"agent,omitempty"`
-	Loop    string        `json:"loop,omitempty"` // the name of the stage's loop
+	// Loop is the name of the stage's loop, see [State.Loop]. An event of an earlier
+	// loop of the same stage is told from one of this by it.
+	Loop string `json:"loop,omitempty"`
 
-	Stop       ralph.StopReason `json:"stop,omitempty"`
-	Unverified bool             `json:"unverified,omitempty"`
-	Iterations int              `json:"iterations,omitempty"`
-	Usage      ralph.Usage      `json:"usage,omitzero"`  // of the loop so far; of a merge, of its verifications
-	Last       *Amount          `json:"last,omitempty"`  // what the loop's last iteration has used, nil = none has ended
-	Blind      string           `json:"blind,omitempty"` // of one that has ended or asks for its next iteration: why the cost of its last answer in this run is not known, see [ralph.State]; "" = it is
+	// Stop is why a loop, or the pipeline, has stopped.
+	Stop ralph.StopReason `json:"stop,omitempty"`
+	// Unverified says of a single pass that it was done and nothing has checked it.
+	Unverified bool `json:"unverified,omitempty"`
+	// Iterations is how many the loop had when it ended.
+	Iterations int `json:"iterations,omitempty"`
+	// Usage is that of the loop so far; of a merge, that of its verifications.
+	Usage ralph.Usage `json:"usage,omitzero"`
+	// Last is what the loop's last iteration has used. nil = none has ended.
+	Last *Amount `json:"last,omitempty"`
+	// Blind says, of a loop that has ended or asks for its next iteration, why the cost
+	// of its last answer in this run is not known, see [ralph.State]. "" = it is known.
+	Blind string `json:"blind,omitempty"`
 
-	From      string   `json:"from,omitempty"` // commits, as git names them
-	To        string   `json:"to,omitempty"`   // of a stage that ended, what it was verified with
-	Tree      string   `json:"tree,omitempty"` // what lay in the workspace when the stage was verified, as git names it
+	// From and To are commits, as git names them. Of a stage that ended, To is the
+	// commit it was verified with.
+	From string `json:"from,omitempty"`
+	To   string `json:"to,omitempty"`
+	// Tree is what lay in the workspace when the stage was verified, as git names it. A
+	// merge of just these files need not be verified again.
+	Tree string `json:"tree,omitempty"`
+	// Conflicts are paths in the repository, sorted.
 	Conflicts []string `json:"conflicts,omitempty"`
 
-	Text   string `json:"text,omitempty"`   // for people
-	Output string `json:"output,omitempty"` // of a loop that ended, its agent's last words, at most 4 KiB
-	State  *State `json:"state,omitempty"`  // not to be changed
+	// Text is for people. Nothing is decided by it.
+	Text string `json:"text,omitempty"`
+	// Output is the end of the last words of a loop's agent, at most 4 KiB: for the
+	// agent that its work goes back to.
+	Output string `json:"output,omitempty"`
+	// State is that of EventStarted, EventAdded and EventRules. It must not be changed.
+	State *State `json:"state,omitempty"`
 }
 
-// Next returns the state after an event. What was just told, is not of a step that has
-// begun, or makes no sense changes nothing; neither does a step that begins when the
-// pipeline has stopped or its task was altered, see [State.Ready]. A stage that begins
-// although it must not stops the pipeline with [ralph.StopInvalid]: two drivers are at
-// work, or the record has a hole.
+// Next returns the state after an event. It never fails: an event that was just told,
+// that is not of a step that has begun, or that makes no sense, changes nothing.
+// Neither does a step that begins when the pipeline has stopped or its task was
+// altered: that happens to drivers which do several things at a time, see
+// [State.Ready].
 //
-// A pipeline stops once, and what has stopped it stays, but: that all is done counts more,
-// and where nothing more could begin it goes on with tasks that are added.
+// A stage that begins although it must not stops the pipeline with [ralph.StopInvalid]:
+// two drivers are at work, or the record has a hole, and going on would do work twice.
+//
+// A pipeline stops once, and what has stopped it stays, with two exceptions: that all
+// is done counts more, and a pipeline in which nothing more could begin goes on with
+// tasks that are added.
 func (s State) Next(ev Event) State {
 	if ev.Kind != EventStarted {
 		s.Elapsed = max(s.Elapsed, ev.Elapsed)
@@ -85,10 +136,12 @@ func (s State) Next(ev Event) State {
 	return s.settle().over()
 }
 
-// Apply is Next, for the fold of a record.
+// Apply is Next, for the fold of a record. There is one function for what happens and
+// for what has happened, so a resume cannot decide otherwise than the run did.
 func (s State) Apply(ev Event) State { return s.Next(ev) }
 
-// agree takes over what an event's state says.
+// agree takes over what an event's state says. Of rules only the budget: the order of
+// work was agreed, and cannot become another one while it is under way.
 func (s State) agree(ev Event) State {
 	switch from := ev.State; {
 	case from == nil:
@@ -103,7 +156,8 @@ func (s State) agree(ev Event) State {
 	return s
 }
 
-// clone shares nothing with s that anybody writes to.
+// clone shares nothing with s that anybody writes to. Orders and maps are never written
+// to in place, so they are shared.
 func (s State) clone() State {
 	s.Parts, s.Stands, s.Running = slices.Clone(s.Parts), slices.Clone(s.Stands), slices.Clone(s.Running)
 	return s
@@ -132,7 +186,9 @@ func (s State) add(from State) State {
 	return to
 }
 
-// next is what an event about a task leads to.
+// next is what an event about a task leads to. An event of a loop counts only if it has
+// the name of the loop that runs: after a rejection the end of the one before may still
+// come.
 func (s State) next(part int, ev Event) State {
 	now, run := s.stand(part), s.running(part)
 	switch ev.Kind {
@@ -186,6 +242,7 @@ func (s State) begin(part int, ev Event) State {
 	now, run := s.stand(part), s.running(part)
 	agent, _ := s.Agent(part)
 	switch {
+	// A driver that was killed between telling and doing tells again.
 	case now.Phase == PhaseRunning && ev.Loop == s.Loop(part):
 		return s // told twice
 	case s.Done() || now.Phase == PhaseAltered || now.Phase == PhaseBroken:
@@ -203,7 +260,9 @@ func (s State) begin(part int, ev Event) State {
 	return s.stop(ralph.StopInvalid, fmt.Sprintf("%s of %s has begun, but must not: two drivers are at work, or the record has a hole", ev.Agent, ev.Task))
 }
 
-// end is how a stage's loop has ended.
+// end is how a stage's loop has ended. What it has used counts in any case. An
+// interrupted loop stays in Running, to go on; every other end leaves it, and the stage
+// is over, goes back, or has failed.
 func (s State) end(part, run int, ev Event) State {
 	s = s.use(run, ev)
 	now := s.stand(part)
@@ -224,6 +283,8 @@ func (s State) end(part, run int, ev Event) State {
 	case reason == "" || s.Rules.bound(reason):
 		now.Phase = PhaseInterrupted // by somebody, or by what it was granted of the budget
 		return s.set(part, now)
+	// Other tasks would meet the same limit, so the run stops and this loop keeps its
+	// place.
 	case reason == ralph.StopRateLimited:
 		now.Phase = PhaseInterrupted
 		return s.set(part, now).stop(reason, ev.Task+": "+ev.Text)
@@ -239,8 +300,9 @@ func (s State) end(part, run int, ev Event) State {
 	return s.leave(run).set(part, now)
 }
 
-// back sends a task back to an earlier agent, if that is agreed and it was not sent back
-// too often.
+// back sends a task back to an earlier agent, if that is agreed and it was not sent
+// back too often. That agent's stage and those after it are to be done again: what they
+// have verified was other work.
 func (s State) back(part int, agent string, now *Stand) bool {
 	b, agreed := s.Rules.Back[agent]
 	order := s.order(part)
@@ -254,7 +316,8 @@ func (s State) back(part int, agent string, now *Stand) bool {
 	return true
 }
 
-// passed is the phase that follows when a stage is over.
+// passed is the phase that follows when a stage is over. A task of which nothing was
+// verified is not done, whatever its agents say, unless the rules allow it.
 func (s State) passed(part int, now Stand) Phase {
 	_, more := left(s.order(part), now.over())
 	switch {
@@ -268,7 +331,9 @@ func (s State) passed(part int, now Stand) Phase {
 	return PhaseDone
 }
 
-// merged is what follows when a task was merged, or could not be.
+// merged is what follows when a task was merged, or could not be. A conflict may be the
+// first agent's to mend, as one more round; then what it had verified has to be
+// verified with the other side's changes.
 func (s State) merged(part int, ev Event) State {
 	s.Settled = s.Settled.Add(ev.Usage)
 	if used := (ralph.Usage{}).Add(ev.Usage); used.CostUSD == nil && used != (ralph.Usage{}) {
@@ -288,6 +353,7 @@ func (s State) merged(part int, ev Event) State {
 	return s.set(part, now)
 }
 
+// set writes to a copy: states are values, and others may hold this one.
 func (s State) set(part int, now Stand) State {
 	if part < len(s.Stands) {
 		s.Stands = slices.Clone(s.Stands)
@@ -305,7 +371,8 @@ func (s State) leave(run int) State {
 	return s
 }
 
-// stop stops the pipeline. That all is done nobody can say but settle.
+// stop stops the pipeline, if nothing has before. That all is done nobody can say but
+// settle, which counts the tasks; an event that claims it changes nothing.
 func (s State) stop(reason ralph.StopReason, detail string) State {
 	if s.Stop == "" && reason != "" && reason != ralph.StopVerified {
 		s.Stop, s.Detail = reason, cut(detail, 1<<10)
@@ -314,7 +381,8 @@ func (s State) stop(reason ralph.StopReason, detail string) State {
 }
 
 // settle stops the pipeline when nothing runs and nothing can begin. That all is done
-// counts more than what has stopped it.
+// counts more than what has stopped it: a budget that was spent by the last verified
+// task is no reason to call the run a failure.
 func (s State) settle() State {
 	switch {
 	case s.V == 0 && len(s.Parts) == 0: // not started
@@ -327,7 +395,9 @@ func (s State) settle() State {
 	return s
 }
 
-// loops reports whether what an event tells is on the record of the stage's loop itself.
+// loops reports whether what an event tells is on the record of the stage's loop
+// itself. Such events come with each iteration, and two records could contradict each
+// other.
 func (ev Event) loops() bool {
 	return ev.Kind == EventReserve || ev.Kind == EventUsed || ev.Kind == EventHeld
 }

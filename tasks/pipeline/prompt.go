@@ -21,7 +21,7 @@ import (
 //go:embed prompts/*.md
 var builtinRoles embed.FS
 
-// maxRole is the most that is read of a role, in bytes.
+// maxRole is the most that is read of a role, in bytes. Every prompt has it.
 const maxRole = 64 << 10
 
 // Prompts says where the texts come from that agents are told. The zero value has roles
@@ -53,26 +53,43 @@ type Roles struct {
 // A role is a text and the file it is from.
 type role struct{ file, text string }
 
-// A Stage is what a prompt is made of: one agent's part of a task.
+// A Stage is what a prompt is made of: one agent's part of a task. It holds what is on
+// record, and nothing that an earlier agent said of its own work, except why it rejects
+// another's.
 type Stage struct {
+	// Definition is the task's, as it was agreed.
 	Definition spec.Definition
 	Agent      string
-	Branch     string   // of the git worktree that the task has for itself; "" = it has none
-	Before     []Record // of the stages before it, in their order
-	Feedback   string   // why a later stage sent the task back to this one; "" = none did
-	From       string   // the agent of that stage
-	Once       bool     // it is a single pass, see [AgreedTask]
+	// Branch is that of the git worktree that the task has for itself; "" = it has
+	// none.
+	Branch string
+	// Before are the stages before it, in their order.
+	Before []Record
+	// Feedback is why a later stage sent the task back to this one; "" = none did. It
+	// is an agent's text.
+	Feedback string
+	// From is the agent of that stage.
+	From string
+	// Once says that it is a single pass, see [AgreedTask].
+	Once bool
 }
 
-// A Record is what is known of a stage that is over, not what its agent said.
+// A Record is what is known of a stage that is over, not what its agent said: a
+// reviewer who reads that the tests pass is inclined to believe it.
 type Record struct {
-	Agent      string        `json:"agent"`
-	Verified   bool          `json:"verified,omitempty"`
-	Unverified bool          `json:"unverified,omitempty"` // it was done, and nothing has checked it
-	Iterations int           `json:"iterations,omitempty"`
-	Files      []string      `json:"files,omitempty"` // that it has changed
-	Checks     []ralph.Check `json:"checks,omitempty"`
-	Commit     string        `json:"commit,omitempty"`
+	Agent string `json:"agent"`
+	// Verified says that its verifier agreed.
+	Verified bool `json:"verified,omitempty"`
+	// Unverified says that it was done, and nothing has checked it.
+	Unverified bool `json:"unverified,omitempty"`
+	// Iterations is how many it took.
+	Iterations int `json:"iterations,omitempty"`
+	// Files are those that it has changed, as paths in the workspace.
+	Files []string `json:"files,omitempty"`
+	// Checks are those of its last verdict.
+	Checks []ralph.Check `json:"checks,omitempty"`
+	// Commit is the one that it was verified with; "" = there is no worktree.
+	Commit string `json:"commit,omitempty"`
 }
 
 // Load reads the roles of agents, once, when a run begins: nothing that is written
