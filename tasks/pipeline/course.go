@@ -14,17 +14,18 @@ import (
 	"github.com/ralph-loop/ralph/tasks/spec"
 )
 
-// A Course is a [State] and what its driver must know beside it to begin a step: the tasks
-// as they were agreed, how their stages have ended, and why a task was sent back. It is a
-// plain value as State is, and its methods are pure: for a driver that keeps no other
-// record than such a value, as one on a workflow engine does. Workers do the steps at a
-// [Site].
+// A Course is a [State] and what its driver must know beside it to begin a step: the
+// tasks as they were agreed, how their stages have ended, and why a task was sent back.
+// It is a plain value as State is, and its methods are pure: for a driver that keeps no
+// other record than such a value, as one on a workflow engine does. Workers do the
+// steps at a [Site]. [Agreed.Course] makes it.
 //
-// Of a step that is ready the driver tells that it begins ([State.Ready] says how that may
-// fail), calls Begin, has a worker run the loop, an iteration after the other as the state
-// grants them ([State.Granted]), and calls End; where the loop was interrupted, it keeps
-// where it is. A merge is told by events alone. A course that was edited by hand decides
-// wrongly, but no method panics.
+// For a stage that is ready the driver tells [Course.Next] that it begins
+// ([State.Ready] says how that may fail), calls Begin, has a worker run the loop, one
+// iteration after the other as the state grants them ([State.Granted]), and calls End.
+// Where the loop was interrupted, the driver keeps where it is, to hand it to Begin. A
+// merge is told by events alone. A course that was edited by hand decides wrongly, but
+// no method panics.
 type Course struct {
 	State State        `json:"state"`
 	Tasks []AgreedTask `json:"tasks"`
@@ -38,12 +39,17 @@ type Course struct {
 	Sent map[string]Event `json:"sent,omitempty"`
 }
 
-// A StageEnd is how the loop of a stage has ended.
+// A StageEnd is how the loop of a stage has ended: enough to verify a merge with the
+// same claim, without the agent and without the record.
 type StageEnd struct {
-	State  ralph.State    `json:"state"`
-	Answer ralph.Response `json:"answer,omitzero"` // the last
-	Commit string         `json:"commit,omitempty"`
-	Tree   string         `json:"tree,omitempty"` // the files that it was verified with, as git names them; "" = not known
+	// State is where the loop stopped.
+	State ralph.State `json:"state"`
+	// Answer is the last one, what a verifier is asked about.
+	Answer ralph.Response `json:"answer,omitzero"`
+	// Commit is the one it was verified with; "" = there is no worktree.
+	Commit string `json:"commit,omitempty"`
+	// Tree is the files that it was verified with, as git names them; "" = not known.
+	Tree string `json:"tree,omitempty"`
 	// Hosts are those of its [ralph.Dispatch]: what is so on one machine, by machine.
 	Hosts map[string]map[string]string `json:"hosts,omitempty"`
 	// Unchecked says that nothing could check the work of a single pass, see
@@ -51,11 +57,12 @@ type StageEnd struct {
 	Unchecked bool `json:"unchecked,omitempty"`
 }
 
-// Course returns where a run begins that does what was agreed, with the tasks that can be
-// taken. What holds on this machine alone ([ralph.OfMachine]) is not agreed for others.
+// Course returns where a run begins that does what was agreed, with the tasks that can
+// be taken: it takes them from the source. What holds on this machine alone
+// ([ralph.OfMachine]) is not agreed for others.
 //
-// Of runs of a [Pipeline] that are on record it has how the tasks stand, and not what
-// their loops were at: those that were interrupted begin again, and what was verified then
+// Of runs of a [Pipeline] that are on record it has how the tasks stand, and not where
+// their loops were: those that were interrupted begin again, and what was verified then
 // cannot be verified again after a merge.
 func (a *Agreed) Course(ctx context.Context) (Course, error) {
 	s := a.State
@@ -171,9 +178,11 @@ func (c Course) Begin(step Step, was ralph.State) (ralph.State, Stage) {
 	return s, told
 }
 
-// Reserve is the event by which the next iteration of a loop is to begin, see
-// [State.Granted], or by which it is held, with what the last one has used. Last is nil if none has
-// ended since it began or went on: then it is what the loop itself expects of the next.
+// Reserve is the event by which the next iteration of a loop is to begin
+// ([EventReserve], see [State.Granted]), or by which the loop is held ([EventHeld]),
+// with what it has used. Last is what its last iteration has used, see [Used]; nil if
+// none has ended since the loop began or went on: then it is what the loop itself
+// expects of the next.
 func (step Step) Reserve(kind Kind, s ralph.State, last *Amount) Event {
 	if cost := cmp.Or(s.LastCost, s.Partial); last == nil && cost != nil { // by which it stops if it is granted less
 		last = &Amount{CostUSD: cost}
@@ -181,7 +190,9 @@ func (step Step) Reserve(kind Kind, s ralph.State, last *Amount) Event {
 	return Event{Kind: kind, Task: step.Task, Agent: step.Agent, Loop: step.Loop, Usage: s.Usage, Last: last, Blind: s.Blind}
 }
 
-// Used is what a loop has used from one state to a later one.
+// Used is what a loop has used from one state to a later one: the cost is that of the
+// last iteration, as the loop tells it, and the tokens are the difference. One
+// iteration should lie between the two.
 func Used(from, to ralph.State) *Amount {
 	return &Amount{CostUSD: to.LastCost, Tokens: tokens(to.Usage) - tokens(from.Usage)}
 }

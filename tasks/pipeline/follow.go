@@ -17,8 +17,8 @@ type Follower interface {
 	// ReadFollowups reads what is proposed in a file; nil = there is none. The file is
 	// an agent's: it may be anything, of any size, in the place of a file.
 	ReadFollowups(ctx context.Context, path string) ([]spec.Definition, error)
-	// AddFollowups adds it behind the task parent, all of it or nothing, and returns it
-	// as it was added. [Watcher.Changes] does not tell of it.
+	// AddFollowups adds what follows the task parent, all of it or nothing, and returns
+	// it as it was added. [Watcher.Changes] does not tell of it.
 	AddFollowups(ctx context.Context, parent string, defs []spec.Definition) ([]spec.Definition, error)
 }
 

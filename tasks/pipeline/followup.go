@@ -27,9 +27,9 @@ const (
 
 // ReadFollowups reads the tasks that are proposed in a file of at most 64 KiB, nil =
 // there is none. They are definitions as in any task file, 20 at most. Each has an
-// outcome and at least one acceptance criterion, and its dependencies are tasks of f or
-// other proposed ones. What is wrong is an error that names the file and the line. Read
-// comes before.
+// outcome and at least one acceptance criterion, and its dependencies are tasks of f,
+// which must have been read, or other proposed ones. What is wrong is an error that
+// names the file and the line.
 //
 // What is returned comes from an agent: a command in it is a stranger's. Nothing here
 // runs it.

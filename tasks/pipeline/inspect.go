@@ -13,6 +13,7 @@ import (
 // lies is how the user's work tree lay when it was last looked at. It changes as tasks
 // are merged, which is why it is compared with the last look and not with the first.
 type lies struct {
+	// head is the commit of the main branch.
 	head string
 	// untracked are the files that are not committed and not ignored.
 	untracked []string
