@@ -90,7 +90,7 @@ func (b Backlog) Check(ctx context.Context) ([]Finding, error) {
 	}
 	var findings []Finding
 	for _, t := range f.tasks {
-		details := []string{filepath.Join("tasks", t.name)}
+		details := []string{"tasks/" + t.name}
 		if t.note != "" {
 			details = append(details, t.note)
 		}
@@ -195,7 +195,7 @@ func (b Backlog) read(ctx context.Context) (*backlogFolder, error) {
 		}
 		text, err := readIn(root, name, left)
 		if err != nil {
-			return nil, fmt.Errorf("tasks: %s: %w", dir, err)
+			return nil, fmt.Errorf("tasks: %s: %w", filepath.Join(dir, name), err)
 		}
 		left -= len(text)
 		f.tasks = append(f.tasks, f.task(name, text))
@@ -247,13 +247,14 @@ func markdownIn(root *os.Root) ([]string, error) {
 	}
 }
 
+// readIn reads a file of a folder. Links on the way do not leave that.
 func readIn(root *os.Root, name string, most int) ([]byte, error) {
-	f, err := file.OpenIn("task", root, name)
+	f, err := file.OpenIn("", root, name)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close() // it was only read
-	return file.Rest("task", f, most)
+	return file.Rest("", f, most)
 }
 
 // meaning is what a status says in this folder.
@@ -326,7 +327,7 @@ func (b Backlog) Tick(key string) error {
 func (b Backlog) Mark(key string, text []byte) ([]byte, error) {
 	_, above := b.folder()
 	f := b.configured(above)
-	if id := f.task("", text).ID; id == "" || id != key {
+	if id := f.task("", text).ID; id == "" || id != key && !strings.HasPrefix(key, id+"#") {
 		return nil, &NoItemError{Path: b.Path, Key: key, item: "task"}
 	}
 	return b.mark(f, b.Path, text)
@@ -344,21 +345,35 @@ func (b Backlog) mark(f *backlogFolder, path string, text []byte) ([]byte, error
 	return ticked, nil
 }
 
-// Filename is "": each task has a file of its own.
+// Filename is "": each task has a file of its own, see [Backlog.FilenameOf].
 func (b Backlog) Filename() string { return "" }
+
+// FilenameOf is the absolute path of the file of the task with this key; "" = there is
+// none, or the folder cannot be read.
+func (b Backlog) FilenameOf(key string) string {
+	f, err := b.read(context.Background())
+	if err != nil {
+		return ""
+	}
+	return f.path(key)
+}
+
+// path is the path of the file of a task; "" = there is none.
+func (f *backlogFolder) path(key string) string {
+	if i := slices.IndexFunc(f.tasks, func(t *backlogTask) bool { return t.Key == key }); i >= 0 {
+		return filepath.Join(f.dir, f.tasks[i].name)
+	}
+	return ""
+}
 
 // HowDone says how a task is marked as done, for the agent: half a sentence that begins
 // with a verb.
 func (b Backlog) HowDone(it Item) string {
 	f, err := b.read(context.Background())
-	where := fmt.Sprintf("the file of %s in %s", it.Key, b.Path)
 	if err != nil {
 		f = b.configured("")
-	} else {
-		if i := slices.IndexFunc(f.tasks, func(t *backlogTask) bool { return t.Key == it.Key }); i >= 0 {
-			where = filepath.Join(f.dir, f.tasks[i].name)
-		}
 	}
+	where := cmp.Or(f.path(it.Key), fmt.Sprintf("the file of %s in %s", it.Key, b.Path))
 	return fmt.Sprintf("set status to %q in the front matter of %s", f.done, where)
 }
 

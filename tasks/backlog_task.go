@@ -21,14 +21,14 @@ func (f *backlogFolder) task(name string, text []byte) *backlogTask {
 	id, there := head.entry("id")
 	switch t.ID = head.value("id"); {
 	case !utf8.Valid(text):
-		t.ID, ok, t.note = "", false, "it is not UTF-8"
+		ok, t.note = false, "it is not UTF-8"
 	case !ok:
 		t.note = "it has no front matter"
 	case !there || t.ID == "":
-		t.ID, ok, t.note = "", false, "its front matter has no id"
+		ok, t.note = false, "its front matter has no id"
 	}
 	if !ok {
-		t.why, t.Text, t.Key = WhyNoFront, name, name
+		t.ID, t.why, t.Text, t.Key = "", WhyNoFront, name, name
 		return t
 	}
 	t.Key, t.Line = t.ID, id.line
@@ -68,7 +68,7 @@ func (f *backlogFolder) state(t *backlogTask, word string) {
 // left alone.
 func (t *backlogTask) describe(body []byte) {
 	var details, plan string
-	for _, s := range chaptersOf(body) {
+	for _, s := range sectionsOf(body) {
 		text := strings.TrimSpace(strings.Join(s.lines, "\n"))
 		switch name := strings.ToLower(strings.TrimSpace(strings.TrimSuffix(s.title, "(Optional)"))); {
 		case name == "acceptance criteria", name == "definition of done":
@@ -86,17 +86,17 @@ func (t *backlogTask) describe(body []byte) {
 	t.Details = strings.TrimSpace(details + "\n\n" + plan)
 }
 
-// A chapter is a heading of the second level and the lines below it.
-type chapter struct {
+// A backlogSection is a heading of the second level and the lines below it.
+type backlogSection struct {
 	title string
 	lines []string
 }
 
-// chaptersOf are the sections of a file; the first is what stands before any heading.
+// sectionsOf are the sections of a file; the first is what stands before any heading.
 // What stands between the marks of a section ("<!-- SECTION:PLAN:BEGIN -->"), or in a
 // block of code, is within that, headings or not.
-func chaptersOf(body []byte) []chapter {
-	all, marked, fence := []chapter{{}}, "", ""
+func sectionsOf(body []byte) []backlogSection {
+	all, marked, fence := []backlogSection{{}}, "", ""
 	for row := range bytes.Lines(body) {
 		line := strings.TrimRight(string(row), " \t\r\n")
 		trimmed := strings.TrimSpace(line)
@@ -117,7 +117,7 @@ func chaptersOf(body []byte) []chapter {
 			fence = trimmed[:3]
 		}
 		if heading, ok := strings.CutPrefix(line, "## "); ok && marked == "" && fence == "" {
-			all = append(all, chapter{title: strings.TrimSpace(heading)})
+			all = append(all, backlogSection{title: strings.TrimSpace(heading)})
 			continue
 		}
 		last := &all[len(all)-1]
@@ -158,51 +158,60 @@ func isBox(text string) bool {
 	return len(text) > len("- [ ]") && strings.ContainsRune("-*+", rune(text[0])) && text[1:3] == " [" && strings.ContainsRune(" xX", rune(text[3])) && text[4] == ']'
 }
 
-// link gives tasks their keys, and finds the keys of those that they name.
-func (f *backlogFolder) link() {
-	keys, bodies := make(map[string]string), make(map[string]string)
-	taken := make(map[string]int)
+// ids are the keys of tasks by how their ids may be written.
+type ids struct{ names, bodies map[string]string }
+
+// key is the key of the task that is meant by an id; "" = there is none. An id may be
+// written in another case, without its prefix, with zeros before its numbers, or with the
+// prefix of before the project chose one of its own.
+func (x ids) key(id string) string {
+	name := canonical(id)
+	if key := x.names[name]; key != "" {
+		return key
+	}
+	if prefix := strings.TrimSuffix(name, bodyOf(name)); prefix == "" || prefix == "task-" {
+		return x.bodies[bodyOf(name)]
+	}
+	return ""
+}
+
+// identify gives tasks their keys.
+func (f *backlogFolder) identify() ids {
+	x := ids{make(map[string]string), make(map[string]string)}
+	last := make(map[string]int) // by key, the last number that was given to it; 0 = the key is free
 	for _, t := range f.tasks {
 		if t.why == WhyNoFront {
 			continue
 		}
-		for taken[t.Key] > 0 || taken[t.ID] > 0 && t.Key == t.ID {
-			taken[t.ID]++
-			t.Key = t.ID + "#" + strconv.Itoa(taken[t.ID])
+		for last[t.Key] > 0 {
+			last[t.ID]++
+			t.Key = t.ID + "#" + strconv.Itoa(last[t.ID])
 			t.note = "another file has the same id"
 		}
-		taken[t.Key] = max(taken[t.Key], 1)
+		last[t.Key] = 1
 		name := canonical(t.ID)
-		if keys[name] == "" {
-			keys[name] = t.Key
-		}
-		if body := bodyOf(name); bodies[body] == "" {
-			bodies[body] = t.Key
-		}
+		x.names[name] = cmp.Or(x.names[name], t.Key)
+		x.bodies[bodyOf(name)] = cmp.Or(x.bodies[bodyOf(name)], t.Key)
 	}
-	// An id may be written in another case, without its prefix, with zeros before its
-	// numbers, or with the prefix of before the project chose one of its own.
-	find := func(id string) string {
-		name := canonical(id)
-		if key := keys[name]; key != "" {
-			return key
-		}
-		if prefix := strings.TrimSuffix(name, bodyOf(name)); prefix == "" || prefix == "task-" {
-			return bodies[bodyOf(name)]
-		}
-		return ""
-	}
-	for _, t := range f.tasks {
+	return x
+}
+
+// link finds the keys of what tasks are parts of, and come after.
+func (f *backlogFolder) link() {
+	x, known := f.identify(), make(map[string]*backlogTask)
+	for _, t := range f.tasks { // a task comes before its parts
+		known[t.Key] = t
 		for i, id := range t.After {
-			t.After[i] = cmp.Or(find(id), id)
+			t.After[i] = cmp.Or(x.key(id), id)
 		}
-		if t.Parent == "" {
-			if i := strings.LastIndexByte(t.ID, '.'); i > 0 {
-				t.Parent = t.ID[:i]
-			}
+		if i := strings.LastIndexByte(t.ID, '.'); t.Parent == "" && i > 0 {
+			t.Parent = t.ID[:i]
 		}
-		if t.Parent = find(t.Parent); t.Parent == t.Key {
+		if t.Parent = x.key(t.Parent); t.Parent == t.Key {
 			t.Parent = ""
+		}
+		if whole := known[t.Parent]; whole != nil && t.ordinal == nil { // its turn is theirs
+			t.ordinal, t.order = whole.ordinal, min(t.order, whole.order)
 		}
 	}
 }

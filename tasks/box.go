@@ -1,6 +1,9 @@
 package tasks
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // A box is what the scanner notes of a box. What it says is read when it is known
 // whether it is a task. Offsets are those of the scanner's text.
@@ -63,6 +66,9 @@ func (s *scanner) box(i, end, col int) bool {
 	s.dotted = s.dotted || strings.IndexByte(id, '.') >= 0
 	b.scheme = s.schemes.add(id, sure, b.parent >= 0, b.why == isCriterion)
 	s.growing = append(s.growing, int32(len(s.boxes)))
+	if n := len(s.boxes); n == cap(s.boxes) { // make room for what there will be if the rest is like what was read
+		s.boxes = slices.Grow(s.boxes, 16+min(8*n, n*(len(s.text)-i)/(i+1)+n/64))
+	}
 	s.boxes = append(s.boxes, b)
 	return true
 }
@@ -71,8 +77,8 @@ func isMark(c byte) bool   { return c == ' ' || c == 'x' || c == 'X' || c == '-'
 func isTicked(c byte) bool { return c == 'x' || c == 'X' }
 
 // boxText returns the text of the box that a line begins with; "" if it has none, or no
-// white space before it, and if there is no box. Kiro puts an asterisk between the two
-// if the task is optional, and formatters a backslash before that.
+// white space before it, and if there is no box. Kiro puts an asterisk between the two,
+// or behind the ID, if the task is optional, and formatters a backslash before that.
 func boxText(t string) (text string, optional bool) {
 	if len(t) < 5 || t[0] != '[' || t[2] != ']' || !isMark(t[1]) {
 		return "", false
@@ -84,5 +90,9 @@ func boxText(t string) (text string, optional bool) {
 	if t == "" || !isBlank(t[0]) {
 		return "", false
 	}
-	return trimBlanks(t), optional
+	t = trimBlanks(t)
+	if n := strings.IndexByte(t, ' ') - 1; n > 0 && t[n] == '*' && isAlnum(t[n-1]) && isAlnum(t[0]) { // 1.2* Test it
+		return t[:n] + t[n+1:], true
+	}
+	return t, optional
 }

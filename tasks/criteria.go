@@ -47,6 +47,7 @@ func isCriteria(title string) bool {
 	for _, mark := range [...]string{"*", "_", "`"} {
 		title = strings.ReplaceAll(title, mark, "")
 	}
+	whole := title
 	for _, end := range [...]string{"(", "（", "[", " - ", " – ", " — "} {
 		title, _, _ = strings.Cut(title, end)
 	}
@@ -70,5 +71,5 @@ func isCriteria(title string) bool {
 			return true
 		}
 	}
-	return title == "checklist"
+	return title == "checklist" && !strings.Contains(whole, "(")
 }

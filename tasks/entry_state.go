@@ -122,18 +122,7 @@ func (p *jsonText) weigh(e *entry, s state) {
 // settle gives entries their keys, finds what they come after, and takes out the parts of
 // what is not to be done, or is.
 func (p *jsonText) settle() {
-	lines := make(map[string]int)
-	for e := range written(p.entries) {
-		if line, again := lines[e.ID]; again && p.twins {
-			e.note = fmt.Sprintf("the %s in line %d has the same id", p.what, line)
-			continue
-		} else if again {
-			p.fail(e.node, "the %s %q stands in line %d already: each needs an id of its own", p.what, e.ID, line)
-		}
-		if e.ID != "" {
-			lines[e.ID] = e.Line
-		}
-	}
+	lines := p.lines()
 	last := make(map[string]int) // by key, the last number that was given to it; 0 = the key is free
 	for e := range written(p.entries) {
 		base := e.Key
@@ -143,20 +132,43 @@ func (p *jsonText) settle() {
 		}
 		last[e.Key] = max(last[e.Key], 1)
 		for _, part := range e.parts {
-			part.Parent = e.Key
-			for i, id := range part.After { // what is beside it comes before what is at the top
-				if beside := below(e.ID, id); !strings.Contains(id, ".") && (lines[beside] > 0 || lines[id] == 0) {
-					part.After[i] = beside
-				}
-			}
-			switch {
-			case part.Done || part.why != "":
-			case e.why != "":
-				part.why, part.note = e.why, "it is a part of "+e.Key+": "+e.note
-			case e.Done:
-				part.why, part.note = WhySkipped, "it is a part of "+e.Key+", which is done"
-			}
+			part.belongs(e, lines)
 		}
+	}
+}
+
+// lines are where the ids stand, which are there once.
+func (p *jsonText) lines() map[string]int {
+	lines := make(map[string]int)
+	for e := range written(p.entries) {
+		line, again := lines[e.ID]
+		switch {
+		case e.ID == "":
+		case !again:
+			lines[e.ID] = e.Line
+		case p.twins:
+			e.note = fmt.Sprintf("the %s in line %d has the same id", p.what, line)
+		default:
+			p.fail(e.node, "the %s %q stands in line %d already: each needs an id of its own", p.what, e.ID, line)
+		}
+	}
+	return lines
+}
+
+// belongs says what follows for an entry from what it is a part of.
+func (e *entry) belongs(whole *entry, lines map[string]int) {
+	e.Parent = whole.Key
+	for i, id := range e.After { // what is beside it comes before what is at the top
+		if beside := below(whole.ID, id); !strings.Contains(id, ".") && (lines[beside] > 0 || lines[id] == 0) {
+			e.After[i] = beside
+		}
+	}
+	switch {
+	case e.Done || e.why != "":
+	case whole.why != "":
+		e.why, e.note = whole.why, "it is a part of "+whole.Key+": "+whole.note
+	case whole.Done:
+		e.why, e.note = WhySkipped, "it is a part of "+whole.Key+", which is done"
 	}
 }
 

@@ -7,7 +7,7 @@ import "strings"
 func atx(t string) (int, string) {
 	level := run(t, '#')
 	rest := t[level:]
-	if level > 6 || rest != "" && !isBlank(rest[0]) {
+	if level == 0 || level > 6 || rest != "" && !isBlank(rest[0]) {
 		return 0, ""
 	}
 	rest = trimBlanks(rest)
@@ -17,14 +17,17 @@ func atx(t string) (int, string) {
 	return level, rest
 }
 
-// setext takes the paragraph that ends before i, where its underline begins, as
-// a heading.
-func (s *scanner) setext(i, level, depth int) {
+// setext takes the paragraph that ends before i for a heading if a line underlines it.
+func (s *scanner) setext(i int, line string, depth int) bool {
+	level := 1 + strings.IndexByte("=-", line[0])
+	if level == 0 || strings.Trim(trimBlanks(line), line[:1]) != "" {
+		return false
+	}
 	begin := s.begin
-	s.enter(depth)
-	if begin >= 0 {
+	if s.enter(depth); begin >= 0 {
 		s.heading(level, strings.Join(strings.Fields(s.text[begin:i]), " "))
 	}
+	return true
 }
 
 // heading begins a section. A heading in a list item is part of the item.

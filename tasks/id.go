@@ -27,13 +27,14 @@ func (it *Item) read(t string, ids bool) (sure bool) {
 // markers takes [P], (P) and [US1] off the front of a text. Other words in
 // brackets stay, but do not hide the markers behind them.
 func (it *Item) markers(t string) string {
-	var kept string
+	var kept strings.Builder
 	for range 16 { // more are a text of brackets
 		word := bracketed(t)
+		if word == "" {
+			break
+		}
 		rest := trimBlanksLeft(t[len(word):])
 		switch {
-		case word == "":
-			return kept + t
 		case word == "[P]" || word == "(P)":
 			it.Parallel = true
 		case isStory(word):
@@ -42,13 +43,16 @@ func (it *Item) markers(t string) string {
 			}
 			it.Story += word[1 : len(word)-1]
 		case word[0] == '[' && (strings.HasPrefix(rest, "[P]") || strings.HasPrefix(rest, "(P)") || strings.HasPrefix(rest, "[US")):
-			kept += word + " "
+			kept.WriteString(word + " ")
 		default:
-			return kept + t
+			return kept.String() + t
 		}
 		t = rest
 	}
-	return kept + t
+	if kept.String() != "" {
+		t = kept.String() + t
+	}
+	return t
 }
 
 // bracketed returns the word in brackets that a text begins with, if it is not
@@ -71,8 +75,12 @@ func bracketed(t string) string {
 // isStory recognizes [US1], [US-2a] and lists like [US1, US2].
 func isStory(word string) bool {
 	stories, found := strings.CutPrefix(word, "[US")
-	known := func(c rune) bool { return strings.ContainsRune("0123456789abcdeUS-,/&+ ", c) }
-	return found && strings.ContainsFunc(stories, isDigit) && strings.TrimLeftFunc(stories, known) == "]"
+	digit := false
+	for i := 0; found && i < len(stories)-1; i++ {
+		digit = digit || isDigit(rune(stories[i]))
+		found = strings.IndexByte("0123456789abcdeUS-,/&+ ", stories[i]) >= 0
+	}
+	return found && digit && strings.HasSuffix(stories, "]")
 }
 
 // plainID returns the length of the ID in a text like most in a long list, "T001 Do it";
@@ -100,17 +108,7 @@ func cutID(t string) (id, rest string, sure bool) {
 	if n := plainID(t); n > 0 {
 		return t[:n], separator(t[n:]), true
 	}
-	inner, closing := t, [3]string{}
-	for c, size := utf8.DecodeRuneInString(inner); size > 1 && !unicode.IsLetter(c) && inner != ""; c, size = utf8.DecodeRuneInString(inner) {
-		inner = trimBlanksLeft(inner[size:]) // emoji
-	}
-	depth := 0
-	for i := 0; i < len(wraps) && depth < len(closing) && inner != "" && !isAlnum(inner[0]); i++ {
-		if after, found := strings.CutPrefix(inner, wraps[i][0]); found {
-			inner, closing[depth] = after, wraps[i][1]
-			depth, i = depth+1, -1
-		}
-	}
+	inner, closing := unwrap(strings.TrimLeftFunc(t, isSign))
 	named := len(inner) > 5 && strings.EqualFold(inner[:5], "task ") // "Task 1: …"
 	if named {
 		inner = trimBlanksLeft(inner[5:])
@@ -120,70 +118,84 @@ func cutID(t string) (id, rest string, sure bool) {
 		return "", t, false
 	}
 	id, rest = inner[:n], inner[n:]
-	plain := isDigit(rune(id[0])) && !strings.Contains(id, ".") // 1 and 1a, but not 1.1
-	sure = named || !plain && isPadded(id)
-	if depth > 0 {
-		text, set, ok := cutWraps(rest, closing[:depth], plain && !named)
-		if !ok {
-			return "", t, false
+	number := isDigit(rune(id[0])) && !strings.Contains(id, ".") // 1 and 1a, but not 1.1
+	cut := cutSeparator
+	if len(closing) > 0 {
+		cut = func(rest string, number, named bool) (string, bool, bool) {
+			return cutWraps(rest, closing, number && !named)
 		}
-		return id, text, sure || set
 	}
+	text, set, ok := cut(rest, number, named)
+	if !ok {
+		return "", t, false
+	}
+	return id, text, set || named || isPadded(id)
+}
+
+// isSign recognizes emoji and the blanks behind them.
+func isSign(c rune) bool { return c == ' ' || c >= utf8.RuneSelf && !unicode.IsLetter(c) }
+
+// unwrap takes off the marks that a text begins with, and returns those that end them, the
+// innermost last.
+func unwrap(t string) (inner string, closing []string) {
+	for i := 0; i < len(wraps) && len(closing) < 3 && t != "" && !isAlnum(t[0]); i++ {
+		if after, found := strings.CutPrefix(t, wraps[i][0]); found {
+			t, closing, i = after, append(closing, wraps[i][1]), -1
+		}
+	}
+	return t, closing
+}
+
+// cutSeparator handles T001 text, T001: text and T001. text. A number needs more than a
+// blank, and "Task 2 of the plan" is none, but "Task 2 (AC: 1, 3)" is, as BMAD writes it.
+func cutSeparator(rest string, number, named bool) (text string, set, ok bool) {
 	switch colon := strings.TrimPrefix(rest, "："); {
-	case rest == "":
-		if !plain {
-			return id, "", sure
-		}
+	case rest == "" || rest[0] >= utf8.RuneSelf && colon == rest: // 1.1（…
+		return rest, false, !number
 	case colon != rest:
-		return id, trimBlanksLeft(colon), true
-	case rest[0] >= utf8.RuneSelf: // 1.1（…
-		if !plain {
-			return id, rest, sure
-		}
+		return trimBlanksLeft(colon), true, true
 	case isBlank(rest[0]):
-		// "Task 2 (AC: 1, 3)", as BMAD writes it, but not "Task 2 of the plan".
-		if text := separator(rest); !plain || named && (text != trimBlanksLeft(rest) || text[0] == '(') {
-			return id, text, sure
-		}
-	case rest[0] == ':' && !isDigit(rune(id[0])):
-		return id, trimBlanksLeft(rest[1:]), true
+		text = separator(rest)
+		return text, false, !number || text != trimBlanksLeft(rest) || named && text[0] == '('
+	case rest[0] == ':' && !number:
+		return trimBlanksLeft(rest[1:]), true, true
 	case strings.IndexByte(".:)", rest[0]) >= 0 && (len(rest) == 1 || isBlank(rest[1])):
-		return id, separator(rest[1:]), true
+		return separator(rest[1:]), true, true
 	}
-	return "", t, false
+	return "", false, false
 }
 
 // cutWraps handles what stands behind an ID in **T001** text, **T001:** text, **T001:
 // title** text and [T001](file) text. The innermost mark is the last. Set reports whether
-// the ID is set off from the text, which a plain number must be.
-func cutWraps(rest string, closing []string, plain bool) (text string, set, ok bool) {
+// the ID is set off from the text, which a number must be.
+func cutWraps(rest string, closing []string, number bool) (text string, set, ok bool) {
 	for ; len(closing) > 0; closing = closing[:len(closing)-1] {
 		mark := closing[len(closing)-1]
 		after, found := strings.CutPrefix(strings.TrimLeft(rest, ".:)"), mark)
 		if !found {
-			break
+			return cutTitle(rest, closing, set, number)
 		}
-		if plain = plain && len(mark) == 1; plain {
+		if number && len(mark) == 1 {
 			return "", false, false // [1] and `1`
 		}
-		if strings.HasPrefix(after, "(") && mark == "]" {
-			if _, after, found = strings.Cut(after, ")"); !found {
-				return "", false, false
-			}
+		if mark == "]" && strings.HasPrefix(after, "(") {
+			_, after, _ = strings.Cut(after, ")")
 		}
 		rest, set = after, true
 	}
-	if len(closing) == 0 {
-		return separator(strings.TrimLeft(rest, ":")), true, true
-	}
-	text = separator(strings.TrimLeft(rest, ".:)"))
+	return separator(strings.TrimLeft(rest, ":")), true, true
+}
+
+// cutTitle handles what stands behind an ID if marks end later: behind a title.
+func cutTitle(rest string, closing []string, set, number bool) (string, bool, bool) {
+	text := separator(strings.TrimLeft(rest, ".:)"))
 	set = set || text != trimBlanksLeft(rest)
-	if rest == text || plain && !set {
+	if rest == text || number && !set {
 		return "", false, false
 	}
-	for len(closing) > 0 {
-		mark := closing[len(closing)-1]
-		if closing = closing[:len(closing)-1]; mark == "]" || mark == "`" {
+	for i := range closing {
+		mark := closing[len(closing)-1-i]
+		if mark == "]" || mark == "`" {
 			return "", false, false
 		}
 		title, behind, _ := strings.Cut(text, mark)
@@ -214,12 +226,7 @@ func separator(t string) string {
 func isBlank(c byte) bool { return c == ' ' || c == '\t' }
 
 // trimBlanks takes spaces and tabs off both ends, and nothing else: a NBSP is text.
-func trimBlanks(t string) string {
-	for t != "" && isBlank(t[len(t)-1]) {
-		t = t[:len(t)-1]
-	}
-	return trimBlanksLeft(t)
-}
+func trimBlanks(t string) string { return trimBlanksLeft(strings.TrimRight(t, " \t")) }
 
 func trimBlanksLeft(t string) string {
 	for t != "" && isBlank(t[0]) {
@@ -232,68 +239,63 @@ func trimBlanksLeft(t string) string {
 // number, or a word of letters and numbers, like T001, A.1.1, US-001-T2, TASK_25, #1.
 // What looks like one is an ID only where others do too, see schemes.
 func idLen(t string) int {
-	n := 0
-	for n < len(t) && n <= 32 && (isAlnum(t[n]) || t[n] == '.' || t[n] == '-' || t[n] == '_' || t[n] == '#' && n == 0) {
+	sign := len(t) - len(strings.TrimPrefix(t, "#"))
+	n := sign
+	for n < len(t) && n <= 32 && (isAlnum(t[n]) || strings.IndexByte(".-_", t[n]) >= 0) {
 		n++
 	}
-	word := strings.TrimRight(t[:n], ".-_")
-	switch {
-	case word == "" || len(word) > 32 || len(word) < len(t) && t[len(word)] >= 0x80 && isWord(t[len(word):]):
-	case word[0] == '#':
-		if n := digits(word[1:]); 0 < n && n < 7 && n == len(word)-1 {
-			return len(word)
-		}
-	case digits(word) > 0:
-		return numberLen(word)
-	case isJoined(word):
-		return len(word)
+	word := strings.TrimRight(t[sign:n], ".-_")
+	n = sign + len(word)
+	if c, _ := utf8.DecodeRuneInString(t[n:]); word == "" || n > 32 || unicode.IsLetter(c) {
+		return 0
+	}
+	if sign > 0 && digits(word) == len(word) || sign == 0 && (isNumber(word) || isJoined(word)) {
+		return n
 	}
 	return 0
 }
 
-func isWord(t string) bool {
-	c, _ := utf8.DecodeRuneInString(t)
-	return unicode.IsLetter(c)
-}
-
-// numberLen is the length of 1, 1.1, 2.3.1, 4.2a or 4a.2, else 0. Longer numbers are
-// years and sizes.
-func numberLen(word string) int {
+// isNumber recognizes 1, 1.1, 2.3.1, 4.2a and 4a.2. Longer numbers are years and sizes.
+func isNumber(word string) bool {
 	for part := range strings.SplitSeq(word, ".") {
 		n := digits(part)
 		if n == 0 || n > 3 || len(part)-n > 1 || n < len(part) && (part[n] < 'a' || part[n] > 'z') {
-			return 0
+			return false
 		}
 	}
-	return len(word)
+	return true
 }
 
 // isJoined recognizes IDs of letters and a number, behind which two letters may stand,
 // and numbers after dots: T001, T5a, T12.3, A.1.1; and such parts joined by hyphens and
 // underlines, of which one has a number: TASK-12, ABC-7a, US-001-T2, T031-MIN, Task-3.
 func isJoined(id string) bool {
-	numbered, parts := false, 0
+	numbered, first := false, true
 	for part := range strings.FieldsFuncSeq(id, func(c rune) bool { return c == '-' || c == '_' }) {
 		n := letters(part)
-		d := digits(part[n:])
-		rest := part[n+d:]
-		if d > 0 {
-			rest = rest[min(letters(rest), 2):]
-		}
-		for strings.HasPrefix(rest, ".") && digits(rest[1:]) > 0 {
-			d, rest = d+1, rest[1+digits(rest[1:]):]
-		}
 		capital := part[:n] == strings.ToUpper(part[:n])
-		switch {
-		case rest != "" || n > 5 && d > 0 || parts > 0 && !capital:
-			return false // 100ms, e2e-tests
-		case !capital && (n > 1 || part[0] != 't' || d < 3) && d > 0:
-			return false // OAuth2, v1.2, but t001
+		if n < len(part) && !hasNumber(part, n, capital) || !first && !capital || first && n == 0 {
+			return false
 		}
-		numbered = numbered || d > 0
-		parts++
+		numbered, first = numbered || n < len(part), false
 	}
-	return numbered && (parts == 1 || strings.Count(id, "-")+strings.Count(id, "_") == parts-1)
+	return numbered
+}
+
+// hasNumber reports whether what stands behind the n letters of a part is a number.
+func hasNumber(part string, n int, capital bool) bool {
+	d := digits(part[n:])
+	if n > 5 || !capital && (part[:n] != "t" || d < 3) {
+		return false // OAuth2, v1.2, but t001
+	}
+	rest := part[n+d:]
+	if d > 0 {
+		rest = rest[min(letters(rest), 2):]
+	}
+	for strings.HasPrefix(rest, ".") && digits(rest[1:]) > 0 {
+		rest = rest[1+digits(rest[1:]):]
+	}
+	return rest == ""
 }
 
 // isPadded recognizes IDs that nothing else is written like: T12, F001, TASK-1, A.1.1.
@@ -311,21 +313,8 @@ func isPadded(id string) bool {
 }
 
 // digits and letters return how many of them a text begins with.
-func digits(t string) int {
-	n := 0
-	for n < len(t) && isDigit(rune(t[n])) {
-		n++
-	}
-	return n
-}
-
-func letters(t string) int {
-	n := 0
-	for n < len(t) && isLetter(rune(t[n])) {
-		n++
-	}
-	return n
-}
+func digits(t string) int  { return len(t) - len(strings.TrimLeft(t, "0123456789")) }
+func letters(t string) int { return len(t) - len(strings.TrimLeftFunc(t, isLetter)) }
 
 func isDigit(c rune) bool  { return '0' <= c && c <= '9' }
 func isLetter(c rune) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }

@@ -45,7 +45,7 @@ func parseIn(text []byte, taken map[Why]bool, size int) (List, error) {
 	setKeys(list, chunks)
 	dotted := false
 	for i := range chunks {
-		chunks[i].setParents()
+		chunks[i].setParents(parts[i].Others)
 		dotted = dotted || chunks[i].dotted
 	}
 	if dotted {
@@ -56,7 +56,8 @@ func parseIn(text []byte, taken map[Why]bool, size int) (List, error) {
 		for _, f := range chunks[i].near[:min(len(chunks[i].near), maxNear-told)] {
 			told++
 			f.Item.Line, f.Item.Offset = f.Item.Line+chunks[i].above, f.Item.Offset+chunks[i].offset
-			list.Others = append(list.Others, f)
+			f.Item.Phase = chunks[i].title(f.section)
+			list.Others = append(list.Others, f.Finding)
 		}
 	}
 	slices.SortStableFunc(list.Others, func(a, b Finding) int { return a.Item.Line - b.Item.Line })
@@ -151,14 +152,19 @@ func (c *chunk) fill(list *schemes, into List) {
 func (c *chunk) read(it *Item, b *box, id bool) {
 	text, _ := boxText(c.text[b.at-1 : b.end])
 	it.read(text, id)
-	it.Phase = c.first.title
-	if b.section > 0 {
-		it.Phase = c.sections[b.section].title
-	}
+	it.Phase = c.title(int(b.section))
 	mark := c.text[b.at]
 	it.Done = isTicked(mark)
 	it.Doing = !it.Done && mark != ' '
 	it.Level, it.Line, it.Offset = int(b.level), c.above+int(b.line), c.offset+int(b.at)
+}
+
+// title is that of a section.
+func (c *chunk) title(section int) string {
+	if section == 0 {
+		return c.first.title
+	}
+	return c.sections[section].title
 }
 
 // detail says more about why a box is no task.
@@ -236,11 +242,17 @@ func setKeys(list List, chunks []chunk) {
 }
 
 // setParents says of boxes that are nested below a task that they are parts of it.
-func (c *chunk) setParents() {
+func (c *chunk) setParents(others []Finding) {
 	for i, it := range c.made {
 		b := &c.boxes[i]
 		if p := c.taskAbove(b); p >= 0 {
 			it.Parent = c.made[p].Key
+		}
+		if !b.task {
+			if b.why == isPart {
+				others[0].Detail = "below " + it.Parent
+			}
+			others = others[1:]
 		}
 	}
 }

@@ -49,7 +49,9 @@ func readJSON(what, list string, text []byte) (*jsonText, error) {
 		return nil, p.err
 	}
 	d, err := doc.ParseJSON("", text)
-	if bad, ok := errors.AsType[doc.Problems](err); ok {
+	if bad, ok := errors.AsType[doc.Problems](err); ok && bad[0].Line == 0 { // it is about the file
+		return nil, errors.New(bad[0].Text)
+	} else if ok {
 		return nil, fmt.Errorf("line %d, column %d: %s", bad[0].Line, bad[0].Column, bad[0].Text)
 	} else if err != nil {
 		return nil, err

@@ -37,41 +37,65 @@ type foreigner struct {
 // foreigners are the files that people give who have their tasks elsewhere.
 func foreigners() []foreigner {
 	const beside = "; the tasks are in the tasks.md beside it: name that"
-	return []foreigner{
-		{func(f look) bool { return f.dir == ".beads" || f.base == "beads.jsonl" || f.base == "issues.jsonl" },
-			"the database of beads, which is not read: write the issues as boxes into a list (\"- [ ] bd-1 Write the parser\") and name that"},
-		{func(f look) bool {
-			return strings.HasPrefix(f.base, "task-complexity-report") || f.hasKeys("meta", "complexity_analysis")
-		},
-			"Taskmaster's report on complexity; its tasks are in .taskmaster/tasks/tasks.json: name that"},
-		{func(f look) bool {
-			return f.dir == ".taskmaster" && slices.Contains([]string{"state.json", "config.json"}, f.base)
-		},
-			"a setting of Taskmaster; its tasks are in .taskmaster/tasks/tasks.json: name that"},
-		{func(f look) bool {
-			return isTaskmaster(f.path) && strings.HasPrefix(f.base, "task_") && (strings.HasSuffix(f.base, ".txt") || strings.HasSuffix(f.base, ".md"))
-		},
-			"a copy of one task that Taskmaster writes; its tasks are in tasks.json beside it: name that"},
-		{func(f look) bool {
-			return isBacklogDir(filepath.Dir(filepath.Dir(absolute(f.path)))) && f.dir == "tasks" && isFrontTask(f.text)
-		},
-			"one task of Backlog.md; name the folder that its folder tasks is in"},
-		{func(f look) bool {
-			return f.base == "sprint-status.yaml" || strings.HasSuffix(f.base, ".yaml") && hasLine(f.text, "development_status:")
-		},
-			"BMAD's list of stories and their status; the tasks are boxes in the files of the stories: name one of these"},
-		{func(f look) bool {
-			return slices.Contains([]string{"package.json", "package-lock.json", "tsconfig.json", "composer.json", "deno.json"}, f.base) || f.hasKeys("name", "version", "scripts")
-		},
-			"a setting of a package, and holds no tasks: name the file with the tasks"},
-		{func(f look) bool { return f.isDocument("epics.md", "epic.md") || f.isMarkdown() && f.hasStories() },
-			"BMAD's epics, which have no boxes: the tasks are boxes in the files of the stories: name one of these"},
-		{func(f look) bool { return f.isMarkdown() && f.isStory() },
-			"a story of BMAD without boxes: write its tasks as boxes below \"Tasks / Subtasks\" (\"- [ ] Task 1: Write the parser\")"},
-		{func(f look) bool { return f.isDocument("spec.md", "plan.md") }, "a specification or plan without boxes" + beside},
-		{func(f look) bool { return f.isDocument("requirements.md", "design.md") }, "a document of Kiro without boxes" + beside},
-		{func(f look) bool { return f.isDocument("proposal.md") }, "a proposal of OpenSpec without boxes" + beside},
+	const taskmaster = "; its tasks are in .taskmaster/tasks/tasks.json: name that"
+	document := func(names ...string) func(look) bool {
+		return func(f look) bool { return f.isDocument(names...) }
 	}
+	return []foreigner{
+		{look.isBeads, "the database of beads, which is not read: write the issues as boxes into a list (\"- [ ] bd-1 Write the parser\") and name that"},
+		{look.isComplexity, "Taskmaster's report on complexity" + taskmaster},
+		{look.isTaskmasterSetting, "a setting of Taskmaster" + taskmaster},
+		{look.isTaskmasterCopy, "a copy of one task that Taskmaster writes; its tasks are in tasks.json beside it: name that"},
+		{look.isBacklogTask, "one task of Backlog.md; name the folder that its folder tasks is in"},
+		{look.isSprint, "BMAD's list of stories and their status; the tasks are boxes in the files of the stories: name one of these"},
+		{look.isPackage, "a setting of a package, and holds no tasks: name the file with the tasks"},
+		{look.isEditor, "a setting of VS Code, whose tasks are commands: name the file with the tasks"},
+		{look.isEpics, "BMAD's epics, which have no boxes: the tasks are boxes in the files of the stories: name one of these"},
+		{look.isStory, "a story of BMAD without boxes: write its tasks as boxes below \"Tasks / Subtasks\" (\"- [ ] Task 1: Write the parser\")"},
+		{document("spec.md", "plan.md"), "a specification or plan without boxes" + beside},
+		{document("requirements.md", "design.md"), "a document of Kiro without boxes" + beside},
+		{document("proposal.md"), "a proposal of OpenSpec without boxes" + beside},
+	}
+}
+
+func (f look) isBeads() bool {
+	return f.dir == ".beads" || slices.Contains([]string{"beads.jsonl", "issues.jsonl"}, f.base)
+}
+
+func (f look) isComplexity() bool {
+	return strings.HasPrefix(f.base, "task-complexity-report") || f.hasKeys("meta", "complexity_analysis")
+}
+
+func (f look) isTaskmasterSetting() bool {
+	return f.dir == ".taskmaster" && slices.Contains([]string{"state.json", "config.json"}, f.base)
+}
+
+func (f look) isTaskmasterCopy() bool {
+	return isTaskmaster(f.path) && strings.HasPrefix(f.base, "task_") && slices.Contains([]string{".txt", ".md"}, filepath.Ext(f.base))
+}
+
+func (f look) isBacklogTask() bool {
+	return f.dir == "tasks" && isFrontTask(f.text) && isBacklogDir(filepath.Dir(filepath.Dir(absolute(f.path))))
+}
+
+func (f look) isSprint() bool {
+	return f.base == "sprint-status.yaml" || filepath.Ext(f.base) == ".yaml" && hasLine(f.text, "development_status:")
+}
+
+func (f look) isPackage() bool {
+	return slices.Contains([]string{"package.json", "package-lock.json", "tsconfig.json", "composer.json", "deno.json"}, f.base) || f.hasKeys("name", "version", "scripts")
+}
+
+func (f look) isEditor() bool { return f.dir == ".vscode" && filepath.Ext(f.base) == ".json" }
+
+// isEpics reports whether it is so called, or has headings of epics and of their stories.
+func (f look) isEpics() bool {
+	return f.isDocument("epics.md", "epic.md") || f.isMarkdown() && hasHeading(f.text, "epic ") && hasHeading(f.text, "story ")
+}
+
+// isStory reports whether there are the headings that a story has.
+func (f look) isStory() bool {
+	return f.isMarkdown() && hasHeading(f.text, "acceptance criteria") && (hasHeading(f.text, "story") || hasHeading(f.text, "dev notes"))
 }
 
 // isMarkdown reports whether it is Markdown without any box.
@@ -83,14 +107,6 @@ func (f look) isMarkdown() bool {
 // isDocument reports whether it is Markdown of such a name without any box, and not empty.
 func (f look) isDocument(names ...string) bool {
 	return slices.Contains(names, f.base) && f.isMarkdown() && len(bytes.TrimSpace(f.text)) > 0
-}
-
-// hasStories reports whether there are headings of epics and of their stories.
-func (f look) hasStories() bool { return hasHeading(f.text, "epic ") && hasHeading(f.text, "story ") }
-
-// isStory reports whether there are the headings that a story has.
-func (f look) isStory() bool {
-	return hasHeading(f.text, "acceptance criteria") && (hasHeading(f.text, "story") || hasHeading(f.text, "dev notes"))
 }
 
 // hasKeys reports whether it is an object of JSON with these keys.
@@ -122,10 +138,14 @@ func hasLine(text []byte, want string) bool {
 	return false
 }
 
-// isBacklog reports whether a folder is one of Backlog.md, or its folder tasks.
+// isBacklog reports whether a folder is one of Backlog.md, or the tasks of one.
 func isBacklog(path string) bool {
 	_, above := Backlog{Path: path}.folder()
-	return above != "" && isBacklogDir(above)
+	if above != "" {
+		return isBacklogDir(above)
+	}
+	base := filepath.Base(absolute(path)) // which may have no tasks yet
+	return (base == "backlog" || base == ".backlog") && statusesOf(path) != nil
 }
 
 // isBacklogDir reports whether a folder has the configuration of Backlog.md and a folder

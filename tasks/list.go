@@ -40,20 +40,28 @@ func (l List) All() []Item {
 }
 
 // ParseList reads a Markdown task list, tasks.md. An empty text is an empty
-// list; the error is for a text that is not UTF-8.
+// list; the error is for a text that is not UTF-8, or has more than 2 GiB.
 //
 // A box is what GitHub renders as one: a list item ("-", "*", "+", "1." or "1)")
 // that begins with "[ ]", "[x]" or "[X]", then a space or a tab, then text. Lists
 // may be nested. Nothing is a box in a code block, fenced or indented, in an
-// HTML comment, a block quote or front matter. Three rules are not GitHub's: a
-// comment that opens in the middle of a line hides the lines up to its end; a tag
-// like <details> hides nothing; and "[ ]*" marks an optional task, as Kiro writes
-// them, which is one of [List.Others].
+// HTML comment or in a block quote. Not GitHub's are "[-]", "[~]" and "[/]", which are
+// open boxes that somebody has begun with; "[ ]*", an optional task, as Kiro writes
+// them; and that an HTML element like <details> hides nothing. Lines that are nearly
+// boxes, such as "-[ ] text", are among [List.Others], the first 1,000 of them.
 //
-// A box is a task if its text begins with an ID, in bold or not: T001, T12.3,
-// TASK-12, ABC-7a, [T001], "Task 1.1:" (the ID is 1.1), "1.", "2.3.1". AC-1 and
-// SC-001 are criteria and no tasks. Markers like [P] and [US1] may follow in any
-// order.
+// A box is a task if its text begins with an ID, in bold or not: T001, T12.3a,
+// TASK-12, TASK_25, T031-MIN, A.1.1, #7, [T001], "Task 1.1:" (the ID is 1.1), "1.",
+// "2.3.1". Since "H2 database" and "TLS-1.3" look the same, the file decides: IDs are
+// those of a form that most boxes have, or of which several rise through the file, or
+// that is written as nothing else is. Below a task, boxes with an ID of the same kind
+// are tasks; others, with a form of their own or none, are parts of it. AC-1 and SC-001
+// are criteria and no tasks. Markers like [P] and [US1] may follow in any order.
+//
+// An item is a part of the task that it is nested below; an item that is not nested, 1.2,
+// of the one with the ID 1, or else 1.0.
+//
+// Large lists are read on several goroutines.
 func ParseList(text []byte) (List, error) {
 	return parse(text, nil)
 }
@@ -137,7 +145,7 @@ func (f ListFile) refuse(list List) error {
 	}
 	if len(list.Items) > 0 {
 		n, all := len(list.Items), len(list.Items)+count[WhyNoID]
-		if f.AllBoxes || f.OnlyIDs || n*3 >= all || n >= 5 && list.apart() {
+		if f.AllBoxes || f.OnlyIDs || n*3 > all || n >= 5 && list.apart() {
 			return nil
 		}
 		var lines []string
@@ -149,6 +157,11 @@ func (f ListFile) refuse(list List) error {
 		}
 		return fmt.Errorf("tasks: task list %s: few of its boxes have an ID, %d of %d (%s): take them all (AllBoxes; --all-boxes), or only those with an ID (OnlyIDs; --all-boxes=false)",
 			f.Path, n, all, strings.Join(lines, ", "))
+	}
+	if n := len(list.Others); n == count[WhyNoBox] {
+		first := list.Others[0]
+		return fmt.Errorf("tasks: task list %s: there is no box in it, but what is nearly one (%d): line %d: %s; a task is a list item like \"- [ ] T001 Write the parser\"",
+			f.Path, n, first.Item.Line, first.Detail)
 	}
 	ways := []string{"give them an ID, as in \"- [ ] T001 Write the parser\""}
 	for _, way := range [...]struct {

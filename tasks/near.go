@@ -1,6 +1,7 @@
 package tasks
 
 import (
+	"cmp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -9,14 +10,20 @@ import (
 // maxNear bounds how many lines that are nearly boxes are told of.
 const maxNear = 1000
 
-// nearBox notes a line that somebody may have meant as a box, though it is none.
-func (s *scanner) nearBox(i, end int) {
+// A nearBox is such a line, and the index of the section that it is in.
+type nearBox struct {
+	Finding
+	section int
+}
+
+// noteNear notes a line that somebody may have meant as a box, though it is none.
+func (s *scanner) noteNear(i, end int) {
 	if len(s.near) == maxNear {
 		return
 	}
 	if detail, text := near(s.text[i:end]); detail != "" {
-		it := Item{Text: text, Line: s.line, Offset: i, Phase: s.sections[len(s.sections)-1].title}
-		s.near = append(s.near, Finding{Item: it, Why: WhyNoBox, Detail: detail})
+		f := Finding{Item: Item{Text: text, Line: s.line, Offset: i}, Why: WhyNoBox, Detail: detail}
+		s.near = append(s.near, nearBox{f, len(s.sections) - 1})
 	}
 }
 
@@ -26,42 +33,53 @@ func near(line string) (detail, text string) {
 	place, item := placeOf(line)
 	bullet := bulletOf(item)
 	rest := trimBlanksLeft(item[len(bullet):])
-	listed, blanks := bullet != "" && bullet[0] < utf8.RuneSelf, len(rest) < len(item)-len(bullet)
+	listed, apart := bullet != "" && bullet[0] < utf8.RuneSelf, len(rest) < len(item)-len(bullet)
 	if c, size := utf8.DecodeRuneInString(rest); c == '☐' || c == '☑' || c == '☒' {
 		return `"` + string(c) + `" is a sign: a box is "- [ ]"`, trimBlanks(rest[size:])
 	}
-	inner, behind, found := "", "", false
-	if strings.HasPrefix(rest, "[") {
-		inner, behind, found = strings.Cut(rest[1:min(len(rest), 16)], "]")
-		behind = rest[min(len(rest), 1+len(inner)+1):]
+	inner, behind, found := strings.Cut(rest[:min(len(rest), 16)], "]")
+	if !found || inner == "" || inner[0] != '[' || behind != "" && strings.IndexByte("([:", behind[0]) >= 0 {
+		return "", "" // a link
 	}
-	if !found || strings.HasPrefix(behind, "(") || strings.HasPrefix(behind, "[") || strings.HasPrefix(behind, ":") {
+	inner, behind = inner[1:], rest[len(inner)+1:]
+	text = trimBlanks(behind)
+	if len(inner) == 1 && isMark(inner[0]) {
+		return cmp.Or(place, misplaced(behind, listed, apart)), text
+	}
+	if !listed {
 		return "", ""
 	}
-	text = trimBlanks(behind)
+	return wrongMark(inner), text
+}
+
+// misplaced says what is wrong around brackets with a mark.
+func misplaced(behind string, listed, apart bool) string {
+	switch {
+	case !listed:
+		return `no list marker is before it: "- [ ]"`
+	case !apart:
+		return "there is no blank before its brackets"
+	case trimBlanks(behind) == "":
+		return "nothing is behind it"
+	case !isBlank(behind[0]):
+		return "there is no blank behind its brackets"
+	}
+	return "it is indented so far that it is code, or goes on the text above"
+}
+
+// wrongMark says what is wrong with what stands between brackets; "" if that is no mark.
+func wrongMark(inner string) string {
 	mark := strings.TrimFunc(inner, unicode.IsSpace)
 	c, size := utf8.DecodeRuneInString(mark)
-	switch one := len(inner) == 1 && isMark(inner[0]); {
-	case one && place != "":
-		return place, text
-	case one && !listed:
-		return `no list marker is before it: "- [ ]"`, text
-	case one && !blanks:
-		return "there is no blank before its brackets", text
-	case one && text == "":
-		return "nothing is behind it", text
-	case one && !isBlank(behind[0]):
-		return "there is no blank behind its brackets", text
-	case one:
-		return "it is indented so far that it is code, or goes on the text above", text
-	case mark == "" && listed:
-		return "between its brackets there is not one blank", text
+	switch {
+	case mark == "":
+		return "between its brackets there is not one blank"
 	case len(mark) == 1 && isMark(mark[0]):
-		return "between its brackets there is more than the mark", text
-	case size == len(mark) && mark != "" && (!unicode.IsLetter(c) && !unicode.IsDigit(c) || strings.ContainsRune("vVoOyY", c)) && listed:
-		return `"` + mark + `" is no mark: "x" is`, text
+		return "between its brackets there is more than the mark"
+	case size == len(mark) && (!unicode.IsLetter(c) && !unicode.IsDigit(c) || strings.ContainsRune("vVoOyY", c)):
+		return `"` + mark + `" is no mark: "x" is`
 	}
-	return "", ""
+	return ""
 }
 
 // placeOf says what else a line is than a list item, and returns what stands there.

@@ -81,7 +81,7 @@ func Find(ctx context.Context, dir string) (path string, err error) {
 		return "", fmt.Errorf("tasks: there are several task files in %s; name one: %s", filepath.Clean(dir), s.list(ctx, found))
 	}
 	if s.unread != nil {
-		return "", fmt.Errorf("tasks: there is no task file in %s that can be read: %w", filepath.Clean(dir), errors.Join(s.unread...))
+		return "", fmt.Errorf("tasks: there is no task file in %s that can be read: %s", filepath.Clean(dir), strings.Join(s.unread, "; "))
 	}
 	var names []string
 	for _, u := range usuals {
@@ -98,7 +98,7 @@ type search struct {
 	dir    string
 	root   *os.Root // of dir
 	branch string
-	unread []error
+	unread []string // what could not be looked at, and why
 }
 
 // A found is a file that may be the project's task file.
@@ -164,12 +164,17 @@ func (s *search) entries(folder string) []string {
 
 // fails notes what could not be looked at.
 func (s *search) fails(name string, err error) {
-	if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) {
-		if bad, ok := errors.AsType[*fs.PathError](err); ok {
-			err = bad.Err // without the name
-		}
-		s.unread = append(s.unread, fmt.Errorf("%s: %w", name, err))
+	top, errTop := filepath.EvalSymlinks(s.dir)
+	real, errReal := filepath.EvalSymlinks(filepath.Join(s.dir, filepath.FromSlash(name)))
+	switch bad, ok := errors.AsType[*fs.PathError](err); {
+	case errors.Is(err, fs.ErrNotExist), errors.Is(errReal, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
+		return
+	case errTop == nil && errReal == nil && !file.Within(top, real):
+		err = errors.New("is a link that leads out of the project, and is not followed")
+	case ok:
+		err = bad.Err // without the name
 	}
+	s.unread = append(s.unread, fmt.Sprintf("%s: %v", name, err))
 }
 
 // isThere reports whether something lies at a place that may be the task file.
@@ -246,10 +251,7 @@ func (s *search) list(ctx context.Context, all []found) string {
 		}
 		fmt.Fprintf(&b, "%s (%s)", filepath.FromSlash(f.name), standing(ctx, f.path))
 	}
-	for _, err := range s.unread {
-		fmt.Fprintf(&b, "; %v", err)
-	}
-	return b.String()
+	return strings.Join(append([]string{b.String()}, s.unread...), "; ")
 }
 
 // standing says how much of a task file is open: "3 of 12 open".

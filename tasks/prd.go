@@ -12,7 +12,7 @@ import (
 // A PRD is what a prd.json holds, the file of the bash loops: a project and its
 // user stories.
 type PRD struct {
-	Project     string // "" if it is not given as a text
+	Project     string // "project" or "projectName"; "" if it is not given as a text
 	Branch      string // "branchName" or "branch": the git branch to work on
 	Description string
 	// Items are the user stories that are tasks: parts before the story that they are a
@@ -102,7 +102,7 @@ func (p *jsonText) prd() PRD {
 	for i := len(root.Keys) - 1; i >= 0; i-- { // of two the first counts; they are only shown
 		into, value := (*string)(nil), root.Items[i]
 		switch snake(root.Keys[i].Text) {
-		case "project":
+		case "project", "project_name":
 			into = &prd.Project
 		case "branch_name", "branch":
 			into = &prd.Branch
@@ -233,7 +233,7 @@ func (f PRDFile) Filename() string { return absolute(f.Path) }
 // with a verb. It reads the file to find out which key says so.
 func (f PRDFile) HowDone(it Item) string {
 	text, _ := read("prd.json", f.Path) // without it the usual way is told
-	return jsonReader(readPRD).howDone(f.Path, "story", text, it)
+	return jsonReader(readPRD).howDone(f.Filename(), "story", text, it)
 }
 
 // Resolve returns the source as it is to be read from now on: a symbolic link is the file

@@ -1,6 +1,9 @@
 package tasks
 
-import "strings"
+import (
+	"math"
+	"strings"
+)
 
 // A scanner finds the boxes of a Markdown text in one pass over its lines. It
 // knows as much of CommonMark's block structure as decides what is a list item
@@ -10,7 +13,7 @@ type scanner struct {
 	text     string // its lines end in \n
 	line     int    // from 1
 	boxes    []box
-	near     []Finding // lines that are nearly boxes
+	near     []nearBox // lines that are nearly boxes
 	sections []section // the headings so far; the first is what comes before any
 	schemes  schemes
 	nested   bool // some boxes are nested below boxes
@@ -111,7 +114,7 @@ func (s *scanner) scanLine(pos, end int) {
 		at, from = indent(s.text, s.begin, end, s.open[depth].col)
 	}
 	if len(s.boxes) == n {
-		s.nearBox(i, end)
+		s.noteNear(i, end)
 	}
 }
 
@@ -155,39 +158,8 @@ func (s *scanner) scanBlock(i, end, col, depth int) bool {
 		}
 		return false
 	}
-	switch c := rest[0]; c {
-	case '#':
-		if level, title := atx(rest); level > 0 {
-			s.enter(depth)
-			s.heading(level, title)
-			return false
-		}
-	case '`', '~':
-		if n := opens(rest); n > 0 {
-			s.enter(depth)
-			s.raw = raw{end: rest[:1], size: n, col: s.open[depth].col}
-			return false
-		}
-	case '>':
-		s.enter(depth)
+	if s.leafBlock(i, rest, interrupts, depth) {
 		return false
-	case '<':
-		if strings.HasPrefix(rest, "<!--") {
-			s.enter(depth)
-			if r := (raw{end: "-->", col: s.open[depth].col}); !r.closes(rest[len("<!"):], 0) {
-				s.raw = r
-			}
-			return false
-		}
-	case '=', '-', '*', '_':
-		if interrupts && (c == '=' || c == '-') && strings.Trim(trimBlanks(rest), rest[:1]) == "" {
-			s.setext(i, 1+strings.IndexByte("=-", c), depth)
-			return false
-		}
-		if c != '=' && thematicBreak(rest) {
-			s.enter(depth)
-			return false
-		}
 	}
 	if n := marker(rest, interrupts); n > 0 && depth < maxNesting {
 		return s.listItem(i, n, end, col, depth)
@@ -197,6 +169,60 @@ func (s *scanner) scanBlock(i, end, col, depth int) bool {
 		s.para, s.begin = true, i
 	}
 	return false
+}
+
+// leafBlock takes a line that is a block by itself, or begins one of no Markdown, or a
+// block quote; false = it is none.
+func (s *scanner) leafBlock(i int, rest string, interrupts bool, depth int) bool {
+	switch c := rest[0]; c {
+	case '#':
+		level, title := atx(rest)
+		if level > 0 {
+			s.enter(depth)
+			s.heading(level, title)
+		}
+		return level > 0
+	case '`', '~', '<':
+		return s.verbatim(rest, depth)
+	case '>':
+		s.quote(rest, depth)
+		return true
+	case '=', '-', '*', '_':
+		if interrupts && s.setext(i, rest, depth) {
+			return true
+		}
+		if c != '=' && thematicBreak(rest) {
+			s.enter(depth)
+			return true
+		}
+	}
+	return false
+}
+
+// verbatim opens the code fence or the comment that a line begins with; false = none.
+func (s *scanner) verbatim(line string, depth int) bool {
+	r := raw{end: "-->", col: s.open[depth].col}
+	comment := strings.HasPrefix(line, "<!--")
+	if !comment {
+		r.end, r.size = line[:1], opens(line)
+	}
+	if !comment && (line[0] == '<' || r.size == 0) {
+		return false
+	}
+	s.enter(depth)
+	if !comment || !r.closes(line[len("<!"):], 0) {
+		s.raw = r
+	}
+	return true
+}
+
+// quote opens a block quote, in which no box counts. If a paragraph ends its line, text
+// goes on with it.
+func (s *scanner) quote(rest string, depth int) {
+	s.enter(depth)
+	s.open = append(s.open, container{math.MaxInt, -1})
+	rest = strings.TrimLeft(rest, "> \t")
+	s.para, s.begin = rest != "" && !leaf(rest), -1
 }
 
 // enter closes the paragraph and the list items deeper than depth.
@@ -252,6 +278,12 @@ func thematicBreak(t string) bool {
 		}
 	}
 	return n >= 3
+}
+
+// leaf reports whether a line is a block by itself, or begins one of no Markdown.
+func leaf(t string) bool {
+	level, _ := atx(t)
+	return level > 0 || (t[0] == '`' || t[0] == '~') && opens(t) > 0 || strings.HasPrefix(t, "<!--") || thematicBreak(t)
 }
 
 // A raw is a block whose lines are no Markdown, so that no box is in it: a code

@@ -125,40 +125,44 @@ func (s *schemes) join(behind schemes) []int32 {
 // below each task; or unless there is none at the top.
 func (s *schemes) choose() {
 	mine, together := 0, 0
-	for i := 1; i < len(s.all); i++ {
+	for i := range s.all {
 		f := &s.all[i]
-		u := f.at[0]
-		known := f.name == "" || f.name == "T" || strings.HasSuffix(f.name, "-")
-		most := u.rises*2 >= s.boxes[0] && (u.rises > 1 || known)
-		f.mine[0] = u.n > 0 && (most || u.sure > 0 || u.rises > 2)
-		if together += u.rises; f.mine[0] {
-			mine += u.n
+		f.mine[0] = f.top(s.boxes[0])
+		if together += f.at[0].rises; f.mine[0] {
+			mine += f.at[0].n
 		}
 	}
-	if mine*2 < s.boxes[0] && together >= 2*(len(s.all)-1) && together*2 >= s.boxes[0] {
-		for i := 1; i < len(s.all); i++ {
-			s.all[i].mine[0] = s.all[i].at[0].n > 0
-			mine++
-		}
-	}
-	for i := 1; i < len(s.all); i++ {
-		f := &s.all[i]
-		u := f.at[1]
-		most := u.n*2 >= s.boxes[1] && u.rises*2 >= u.n && !u.anew
-		f.mine[1] = f.mine[0] || u.n > 0 && (most || mine == 0 && (u.sure > 0 || u.rises > 2))
+	all := mine*2 < s.boxes[0] && together >= 2*(len(s.all)-1) && together*2 >= s.boxes[0]
+	for i := range s.all {
+		f, u := &s.all[i], s.all[i].at[1]
+		f.mine[0] = f.mine[0] || all && f.at[0].n > 0
+		f.mine[1] = f.mine[0] || u.n > 0 && u.most(s.boxes[1]) || mine == 0 && !all && u.clear()
 	}
 }
+
+// top reports whether a scheme is the list's by itself, among so many boxes that are not
+// nested.
+func (f *scheme) top(boxes int) bool {
+	u := f.at[0]
+	known := f.name == "" || f.name == "T" || strings.HasSuffix(f.name, "-")
+	most := u.rises*2 >= boxes && (u.rises > 1 || known)
+	return u.n > 0 && most || u.clear()
+}
+
+// most reports whether most of so many nested boxes have an ID of the scheme.
+func (u usage) most(boxes int) bool { return u.n*2 >= boxes && u.rises*2 >= u.n && !u.anew }
+
+// clear reports whether the IDs are meant as such, few or many.
+func (u usage) clear() bool { return u.sure > 0 || u.rises > 2 }
 
 // has reports whether a box has an ID.
 func (s *schemes) has(b *box) bool {
 	if b.scheme == 0 {
 		return false
 	}
-	if b.why == isCriterion && isCriterionScheme(s.all[b.scheme].name) {
+	f := &s.all[b.scheme]
+	if b.why == isCriterion && isCriterionScheme(f.name) {
 		return true
 	}
-	if b.parent >= 0 {
-		return s.all[b.scheme].mine[1]
-	}
-	return s.all[b.scheme].mine[0]
+	return b.parent < 0 && f.mine[0] || b.parent >= 0 && f.mine[1]
 }

@@ -25,10 +25,11 @@ import (
 // siblings, unless a number with a point says otherwise.
 //
 // Tasks that are cancelled or deferred are none, and neither are open subtasks of a task
-// that is done or that is none: Taskmaster does not hand them out either. Like Taskmaster
-// Items has tasks that are in progress first, then those of the highest priority ("medium"
-// if it is not given), then those with the fewest dependencies, then the order of the
-// file, and never one before what it depends on; but all subtasks come before their task.
+// that is done or that is none: Taskmaster does not hand them out either. In the order of
+// Items the subtasks of a task that is in progress come first, then tasks of the highest
+// priority ("medium" if it is not given), then those with the fewest dependencies, then
+// what is first in the file, as Taskmaster does it; but never one before what it depends
+// on, and all subtasks before their task.
 type TaskmasterFile struct {
 	// Path of the file, which has at most 4 MiB. Items follows a symbolic link, Tick does
 	// not: resolve it once, as [TaskmasterFile.Resolve] and [OpenSource] do.
@@ -103,7 +104,9 @@ func (f TaskmasterFile) parse(text []byte) (*jsonText, error) {
 		return nil, err
 	}
 	i := slices.IndexFunc(tags, func(t tagged) bool { return t.name == tag })
-	p.read(tags[i].tasks)
+	p.once(p.Roots[0], tag)
+	p.once(tags[i].node, "tasks")
+	p.read(tags[i].node.Get("tasks"))
 	p.stateKey, p.doneWord = "status", "done" // the words of Taskmaster
 	for e := range written(p.entries) {
 		if math.IsInf(e.order, 1) {
@@ -120,8 +123,8 @@ func (f TaskmasterFile) parse(text []byte) (*jsonText, error) {
 
 // A tagged is the list of tasks of a tag.
 type tagged struct {
-	name  string
-	tasks *doc.Node
+	name string
+	node *doc.Node // with the tasks in it
 }
 
 // tagsOf are the lists of tasks in a file.
@@ -130,15 +133,24 @@ func tagsOf(root *doc.Node) (tags []tagged) {
 		return nil
 	}
 	if tasks := root.Get("tasks"); tasks != nil && tasks.Kind == doc.List {
-		tags = append(tags, tagged{"master", tasks})
+		tags = append(tags, tagged{"master", root})
 	}
 	for i, key := range root.Keys {
 		taken := slices.ContainsFunc(tags, func(t tagged) bool { return t.name == key.Text })
 		if tasks := root.Items[i].Get("tasks"); tasks != nil && tasks.Kind == doc.List && !taken {
-			tags = append(tags, tagged{key.Text, tasks})
+			tags = append(tags, tagged{key.Text, root.Items[i]})
 		}
 	}
 	return tags
+}
+
+// once fails if a key is there twice: one program takes the first, another the last.
+func (p *jsonText) once(n *doc.Node, name string) {
+	for _, key := range n.Keys {
+		if key.Text == name && key != n.Key(name) {
+			p.fail(key, "a second %q", name)
+		}
+	}
 }
 
 func tagNames(tags []tagged) (names []string) {
@@ -200,7 +212,7 @@ func some(names []string) string {
 // nextInTaskmaster compares tasks as Taskmaster does to find the next one.
 func nextInTaskmaster(a, b *entry) int {
 	begun := func(e *entry) int {
-		if e.Doing {
+		if e.Doing && len(e.parts) > 0 {
 			return 0
 		}
 		return 1
@@ -230,8 +242,8 @@ func (f TaskmasterFile) Filename() string { return absolute(f.Path) }
 // with a verb.
 func (f TaskmasterFile) HowDone(it Item) string {
 	text, _ := read("tasks.json", f.Path) // without it the usual way is told
-	how := jsonReader(f.parse).howDone(f.Path, "task", text, it)
-	if f.Tag != "" {
+	how := jsonReader(f.parse).howDone(f.Filename(), "task", text, it)
+	if p, err := readJSON("task", "tasks", text); err == nil && p.Roots[0].Has(f.Tag) {
 		how += fmt.Sprintf(", below the tag %q", f.Tag)
 	}
 	return how

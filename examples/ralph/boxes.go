@@ -19,7 +19,7 @@ type because struct {
 
 var becauses = []because{
 	{tasks.WhyNoID, "box without an ID", "boxes without an ID", "no task: it has no ID", "--all-boxes"},
-	{tasks.WhyPart, "open part of a task that is done", "open parts of tasks that are done", "part of a task: it is in its prompt", "--all-boxes"},
+	{tasks.WhyPart, "open part of a task that is done", "open parts of tasks that are done", "part of a task, and in its prompt", "--all-boxes"},
 	{tasks.WhyCriterion, "criterion", "criteria", "no task: it says how work is judged", "--criteria"},
 	{tasks.WhyOptional, "optional box", "optional boxes", "no task: it is optional", "--optional"},
 	{tasks.WhyNoBox, "near-box", "near-boxes", "no box: nothing renders it as one", ""},

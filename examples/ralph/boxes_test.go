@@ -106,7 +106,7 @@ func TestWhat(t *testing.T) {
 		{"", "", "task"},
 		{tasks.WhyWaits, "2.1", "task, waits (2.1)"},
 		{tasks.WhyNoID, "", "no task: it has no ID; --all-boxes takes it"},
-		{tasks.WhyPart, "of T004", "part of a task: it is in its prompt (of T004); --all-boxes takes it"},
+		{tasks.WhyPart, "of T004", "part of a task, and in its prompt (of T004); --all-boxes takes it"},
 		{tasks.WhyCriterion, "", "no task: it says how work is judged; --criteria takes it"},
 		{tasks.WhyOptional, "", "no task: it is optional; --optional takes it"},
 		{tasks.WhyNoBox, "no blank after the bullet", "no box: nothing renders it as one (no blank after the bullet)"},

@@ -35,6 +35,9 @@ type piped struct {
 func (w *work) pipeline(kind tasks.Kind) error {
 	w.file = named(w.file)
 	r, err := w.piped(kind)
+	if err == nil && !w.dryRun {
+		err = wrong(r.p.Switch(w.ctx)) // before the tasks are read, which are those of the branch
+	}
 	if err == nil {
 		err = r.agree()
 	}

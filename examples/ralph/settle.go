@@ -203,8 +203,8 @@ func (r *piped) list(kind tasks.Kind) (err error) {
 	}
 	l := pipeline.List{Source: r.tasks}
 	r.p.Source, r.p.Stages = l, []string{""}
-	if r.worktrees {
-		r.p.Branch = r.onto
+	if r.worktrees && r.onto != "" {
+		r.p.Branch, r.branch = r.onto, r.onto
 	}
 	r.p.Task = func(d spec.Definition, agent string) (ralph.Task, error) {
 		t, err := l.Task(d, agent)

@@ -80,20 +80,14 @@ func (r *Repo) leave(ctx context.Context, now, branch string, own func(path stri
 	}
 	to, err := r.own().refCommit(ctx, "refs/heads/"+branch)
 	if err == nil && to != "" {
-		err = r.free(ctx, now, head, branch, to)
+		err = r.free(ctx, now, head, branch)
 	}
 	if err != nil {
 		return err
 	}
 	note := head + " " + branch + "\n" // what was left half done is no change of the user's
-	if left, err := file.Read("", r.switching(), 1<<16); err != nil || string(left) != note {
-		dirty, err := r.Dirty(ctx, own)
-		if err != nil {
-			return err
-		}
-		if len(dirty) > 0 {
-			return fmt.Errorf("git: %s has changes that are not committed, and the branch %s is to be checked out: commit or stash them: %s", r.Top, branch, quoted(dirty))
-		}
+	if err := r.clean(ctx, branch, note, own); err != nil {
+		return err
 	}
 	point := func(ctx context.Context) error {
 		_, err := r.own().run(ctx, "symbolic-ref", "-m", "ralph: switch to "+branch, "HEAD", "refs/heads/"+branch)
@@ -122,8 +116,20 @@ func (r *Repo) leave(ctx context.Context, now, branch string, own func(path stri
 	return err
 }
 
+// clean is an error if files of git's are changed.
+func (r *Repo) clean(ctx context.Context, branch, note string, own func(path string) bool) error {
+	if left, err := file.Read("", r.switching(), 1<<16); err == nil && string(left) == note {
+		return nil
+	}
+	dirty, err := r.Dirty(ctx, own)
+	if err == nil && len(dirty) > 0 {
+		err = fmt.Errorf("git: %s has changes that are not committed, and the branch %s is to be checked out: commit or stash them: %s", r.Top, branch, quoted(dirty))
+	}
+	return err
+}
+
 // free is an error if a branch that is there cannot be checked out.
-func (r *Repo) free(ctx context.Context, now, head, branch, to string) error {
+func (r *Repo) free(ctx context.Context, now, head, branch string) error {
 	out, err := r.own().run(ctx, "for-each-ref", "--format=%(refname)%00%(worktreepath)", "refs/heads/"+branch)
 	if err != nil {
 		return err

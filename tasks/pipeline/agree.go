@@ -114,6 +114,9 @@ func (p *Pipeline) Agree(ctx context.Context) (*Agreed, error) {
 	// Last, for it looks at the machine once for each kind of check: mistakes that can
 	// be found by reading are told before that.
 	a.pin(ctx)
+	if err := a.branched(ctx); err != nil {
+		return nil, err
+	}
 	if p.Rules.Merge {
 		a.Filters, err = a.filters(ctx)
 	}

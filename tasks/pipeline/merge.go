@@ -124,7 +124,7 @@ func (r *run) drop() []string { return r.files }
 // text of that commit and not of the file, in which other work of the user may stand.
 func (r *run) mark(ctx context.Context, commit, id string) map[string][]byte {
 	in, ok := r.p.Source.(InCommit)
-	path := r.listed(id)
+	path := r.p.listed(r.repo, id)
 	if !ok || path == "" {
 		return nil
 	}

@@ -41,6 +41,10 @@ type Pipeline struct {
 	// Dir is the workspace. "" = the current folder. With Rules.Merge it is the top of a
 	// git work tree, whose branch the tasks are merged into.
 	Dir string
+	// Branch is that branch, for Rules.Merge: it is checked out before anything begins, and
+	// made where the head is, if there is none. See [Pipeline.Switch]. "" = the one that is
+	// checked out.
+	Branch string
 	// Record is where it is recorded what was agreed and what came of it: after a crash the
 	// next run goes on from it. It must lie where no agent works, see
 	// [progress.WorkspaceDir]. nil = nothing is recorded, and each run is the first.
@@ -135,6 +139,9 @@ type Place struct {
 // With ctx done, all agents are ended; with [ralph.ErrCancelled] as its cause the run is
 // cancelled for good, and so it is if another process cancels it in Record.
 func (p *Pipeline) Run(ctx context.Context) (State, error) {
+	if err := p.toBranch(ctx, true); err != nil {
+		return State{}, err
+	}
 	a, err := p.Agree(ctx)
 	if err != nil {
 		return State{}, err
@@ -148,7 +155,10 @@ func (p *Pipeline) Run(ctx context.Context) (State, error) {
 // waits for its end. The sequence can be used once.
 func (p *Pipeline) Events(ctx context.Context) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
-		a, err := p.Agree(ctx)
+		a, err := (*Agreed)(nil), p.toBranch(ctx, true)
+		if err == nil {
+			a, err = p.Agree(ctx)
+		}
 		if err != nil {
 			yield(Event{}, err)
 			return
@@ -164,6 +174,8 @@ func (p *Pipeline) validate() error {
 		return errors.New("pipeline: there is no Source")
 	case p.Runner == nil:
 		return errors.New("pipeline: there is no Runner, which is the agent")
+	case p.Branch != "" && !p.Rules.Merge:
+		return fmt.Errorf("pipeline: the branch %s is to be worked on, but nothing is merged into it: set Rules.Merge", p.Branch)
 	case p.Rules.slots() > 1 && !p.Rules.Merge && !p.Share:
 		return errors.New("pipeline: several agents in one folder break each other's work: give each task a worktree (Rules.Merge), or set Share")
 	}

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -23,12 +22,24 @@ func (r *run) openRepo(ctx context.Context) (err error) {
 	if !r.p.Rules.Merge {
 		return nil
 	}
+	if r.p.Branch != "" { // it is that which is checked out, or has the same files, or is not there yet
+		if err := r.branched(ctx); err != nil {
+			return err
+		}
+		if err := r.p.toBranch(ctx, true); err != nil {
+			return err
+		}
+	}
 	r.trees = &Worktrees{Dir: r.dir, Include: r.p.Include}
 	if err := r.trees.Open(ctx); err != nil {
 		return err
 	}
 	r.repo = r.trees.repo
-	r.list()
+	for _, t := range r.Tasks {
+		if name := r.p.listed(r.repo, t.Definition.ID); name != "" && !slices.Contains(r.files, name) {
+			r.files = append(r.files, name)
+		}
+	}
 	if err := r.finishMerge(ctx); err != nil { // what it has changed is no change of the user's
 		return err
 	}
@@ -93,47 +104,26 @@ func some(names []string) string {
 
 // own reports whether a changed file is one that the run itself writes. Such a change
 // is no work of anybody.
-func (r *run) own(name string) bool {
-	if git.OwnFile(name) {
-		return true
-	}
-	for _, file := range r.drop() {
-		dir, base := path.Split(file) // beside which it lies while it is written, or after a kill
-		if name == file || strings.HasPrefix(name, dir+"."+base+".") {
-			return true
-		}
-	}
-	return false
-}
-
-// list finds the files of the source that are in the repository, once: tasks that are
-// added later are in one of them.
-func (r *run) list() {
-	for _, t := range r.Tasks {
-		if name := r.listed(t.Definition.ID); name != "" && !slices.Contains(r.files, name) {
-			r.files = append(r.files, name)
-		}
-	}
-}
+func (r *run) own(name string) bool { return owned(r.files, name) }
 
 // listed is the path in the repository of the source's file that has a task, "" = it is
 // not in the repository. Links are followed to the folder and not to the file, as the
 // file itself is written through none.
-func (r *run) listed(id string) string {
+func (p *Pipeline) listed(repo *git.Repo, id string) string {
 	name := ""
-	switch src := r.p.Source.(type) {
+	switch src := p.Source.(type) {
 	case interface{ FilenameOf(id string) string }:
 		name = src.FilenameOf(id)
 	case interface{ Filename() string }:
 		name = src.Filename()
 	}
-	if name == "" || r.repo == nil {
+	if name == "" {
 		return ""
 	}
 	if dir, err := filepath.EvalSymlinks(filepath.Dir(name)); err == nil {
 		name = filepath.Join(dir, filepath.Base(name))
 	}
-	rel, err := filepath.Rel(r.repo.Top, name)
+	rel, err := filepath.Rel(repo.Top, name)
 	if err != nil || !filepath.IsLocal(rel) {
 		return ""
 	}
