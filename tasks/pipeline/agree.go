@@ -275,7 +275,8 @@ func (p *Pipeline) stages(d spec.Definition) (run, left []string, err error) {
 }
 
 // over are the phases of tasks whose source would not call them open, unless somebody
-// wants them done again. A list calls open what is not on the main branch.
+// wants them done again. A list calls open what is not on the main branch: its box
+// belongs to the commit, so what is verified and not merged has none.
 func (p *Pipeline) over() []Phase {
 	if _, list := p.Source.(InCommit); list {
 		return []Phase{PhaseDone}
@@ -283,7 +284,8 @@ func (p *Pipeline) over() []Phase {
 	return []Phase{PhaseDone, PhaseReady, PhaseUnmerged, PhaseUnverified}
 }
 
-// once reports whether an agent's stage is a single pass.
+// once reports whether an agent's stage is a single pass: its agent works once, without
+// a promise to make, see [spec.Config.Enabled].
 func (p *Pipeline) once(agent string) bool { return p.Task == nil && !p.Config.Enabled(agent) }
 
 // task is what the loop of a stage runs. What the pipeline must be able to rely on is
@@ -303,6 +305,7 @@ func (a *Agreed) task(d spec.Definition, agent string) (ralph.Task, error) {
 	// understands, so that is what a rejection is.
 	to, _ := a.p.Config.OnReject(agent)
 	if _, rejects := a.p.rules(map[string]bool{agent: true, to: true}).Back[agent]; rejects && t.Blocked == "" {
+		// The name says whose it is, for two agents of a task may both reject.
 		t.Blocked = strings.ToUpper(agent) + "_REJECTED"
 	}
 	t.HowVerified = strings.Trim(t.HowVerified+"; "+a.p.HowVerified, "; ")

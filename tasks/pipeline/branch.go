@@ -21,6 +21,8 @@ import (
 // an error too: switch yourself, if you know them, or call Run.
 func (p *Pipeline) Switch(ctx context.Context) error { return p.toBranch(ctx, false) }
 
+// toBranch is Switch, for a caller who trusts the programs that git's configuration
+// names, as one does who has been shown them and runs the pipeline.
 func (p *Pipeline) toBranch(ctx context.Context, trusted bool) error {
 	if p.Branch == "" {
 		return nil
@@ -56,7 +58,8 @@ func (p *Pipeline) toBranch(ctx context.Context, trusted bool) error {
 }
 
 // elsewhere reports whether Branch is there, and has other files than those that are
-// checked out.
+// checked out. A branch at the same commit changes no file, so it is no danger to
+// anything.
 func (p *Pipeline) elsewhere(ctx context.Context, repo *git.Repo) (bool, error) {
 	if err := git.CheckBranch(ctx, p.Branch); err != nil {
 		return false, ours(err)
@@ -69,7 +72,8 @@ func (p *Pipeline) elsewhere(ctx context.Context, repo *git.Repo) (bool, error) 
 	return head != tip, ours(err)
 }
 
-// apart refuses a Branch beside which there can be none of a task.
+// apart refuses a Branch beside which there can be none of a task: git keeps branches
+// as files, so a name cannot be a branch and the folder of others.
 func (p *Pipeline) apart(task string) error {
 	if branch, _ := Branch(task); branch == p.Branch || strings.HasPrefix(branch, p.Branch+"/") {
 		return fmt.Errorf("pipeline: the branch %s cannot be worked on: %s has the branch %s", p.Branch, task, branch)
@@ -77,8 +81,8 @@ func (p *Pipeline) apart(task string) error {
 	return nil
 }
 
-// branched refuses a Branch that the tasks cannot be merged into, and one whose tasks are
-// not those that were read.
+// branched refuses a Branch that the tasks cannot be merged into, and one whose tasks
+// are not those that were read: what was agreed would be about another list.
 func (a *Agreed) branched(ctx context.Context) error {
 	if a.p.Branch == "" {
 		return nil
@@ -100,7 +104,7 @@ func (a *Agreed) branched(ctx context.Context) error {
 }
 
 // owned reports whether a changed file is one of the source's, or lies beside one while
-// that is written, or after a kill.
+// that is written, or after a kill. Such a change is no work of anybody.
 func owned(files []string, name string) bool {
 	if git.OwnFile(name) {
 		return true

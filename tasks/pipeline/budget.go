@@ -72,8 +72,9 @@ func ungranted(l ralph.Limits) ralph.Limits {
 	return l
 }
 
-// bound reports whether a loop that has stopped so was stopped by what it was granted of
-// the run's budget, and not by limits of its own.
+// bound reports whether a loop that has stopped so was stopped by what it was granted
+// of the run's budget, and not by limits of its own. Such a loop is not over: it goes
+// on when there is more.
 func (r Rules) bound(reason ralph.StopReason) bool {
 	switch reason {
 	case ralph.StopCost:
@@ -220,8 +221,9 @@ func (s State) over() State {
 	return s
 }
 
-// blind stops the pipeline if its costs must be known, and those of an answer are not: the
-// loop itself was stopped by what it was granted, and would be granted more.
+// blind stops the pipeline if its costs must be known, and those of an answer are not:
+// the loop itself was stopped by what it was granted, and would be granted more. More
+// money does not help where nobody knows what was spent.
 func (s State) blind(ev Event) State {
 	if s.Rules.CostUSD <= 0 || !s.Rules.Priced || ev.Blind == "" {
 		return s

@@ -197,8 +197,9 @@ func Used(from, to ralph.State) *Amount {
 	return &Amount{CostUSD: to.LastCost, Tokens: tokens(to.Usage) - tokens(from.Usage)}
 }
 
-// start is the state in which the loop of a task's stage begins. What it has used counts,
-// though nobody knows where it was.
+// start is the state in which the loop of a task's stage begins. What it has used
+// counts, though nobody knows where it was: a loop without a record has cost money all
+// the same.
 func (s State) start(part int, task ralph.Task) ralph.State {
 	loop := ralph.Start(task)
 	if live := s.running(part); live >= 0 {
@@ -276,7 +277,9 @@ func (s State) stage(step Step) int {
 	return slices.Index(s.order(step.Part), step.Agent)
 }
 
-// event tells that the loop has ended so; wrong is what was wrong with its last iteration.
+// event tells that the loop has ended so; wrong is what was wrong with its last
+// iteration. A single pass that ran to its end is over without a verdict, unless
+// something failed in it.
 func (end StageEnd) event(step Step, once bool, wrong string) Event {
 	final := end.State
 	return Event{Kind: EventEnded, Task: step.Task, Agent: step.Agent, Loop: step.Loop, Stop: final.Stop, Text: why(final, wrong),
@@ -309,8 +312,9 @@ func goesOn(s ralph.State) ralph.State {
 	return s
 }
 
-// brief is what the prompt of a stage is made of. Of are the ends of the stages before it,
-// and sent is why its task was last sent back.
+// brief is what the prompt of a stage is made of. Of are the ends of the stages before
+// it, and sent is why its task was last sent back. What the agents before have said is
+// not in it, but for a rejection.
 func (s State) brief(step Step, d spec.Definition, of func(agent string) StageEnd, sent Event) Stage {
 	t := Stage{Definition: d, Agent: step.Agent}
 	if s.Rules.Merge {
@@ -333,7 +337,9 @@ func (s State) brief(step Step, d spec.Definition, of func(agent string) StageEn
 // fromMerge is what a stage was sent back by that a conflict is given to.
 const fromMerge = "merge"
 
-// rejection is why a stage was sent back to this one.
+// rejection is why a stage was sent back to this one. A reason counts only for the
+// agent that it goes to: what was wrong with the work of another is not this one's to
+// mend.
 func (s State) rejection(step Step, sent Event) (from, feedback string) {
 	switch {
 	case s.stand(step.Part).Rounds == 0:

@@ -94,8 +94,8 @@ func (f *File) Warnings() []string {
 	return slices.Clone(f.warnings)
 }
 
-// Changes implements [Watcher]. It reads the file, and nothing if nobody has written
-// it. A file that cannot be read or parsed any more is a [*LostError].
+// Changes implements [Watcher]. It reads the file, and parses it only if somebody else
+// has written it. A file that cannot be read or parsed any more is a [*LostError].
 func (f *File) Changes(ctx context.Context) (altered map[string]string, added []spec.Definition, err error) {
 	if ctx.Err() != nil {
 		return nil, nil, context.Cause(ctx)
@@ -168,6 +168,8 @@ func differs(d spec.Definition, shows spec.Status, now []spec.Definition) string
 func (f *File) Take(ctx context.Context, id string) (bool, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	// What was done when it was read is not taken, even if somebody has opened it again
+	// meanwhile: that is for the next run, which reads the task as it is then.
 	if f.read && !isOpen(f.shows[id]) {
 		return false, nil
 	}

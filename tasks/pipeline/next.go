@@ -122,7 +122,9 @@ func (s State) next(part int, ev Event) State {
 	return s
 }
 
-// told is what an event about a task's loop leads to.
+// told is what an event about a task's loop leads to. Of a loop that was interrupted
+// and has not begun again only the figures count: the rest is of before the
+// interruption.
 func (s State) told(part, run int, ev Event) State {
 	phase := s.phase(part)
 	switch {
@@ -139,7 +141,8 @@ func (s State) told(part, run int, ev Event) State {
 	return s
 }
 
-// begin has a stage begin, or go on.
+// begin has a stage begin, or go on. It is one of the few places that can tell a driver
+// that it is not alone, since nothing else would begin the same stage twice.
 func (s State) begin(part int, ev Event) State {
 	now, run := s.stand(part), s.running(part)
 	agent, _ := s.Agent(part)
@@ -264,7 +267,8 @@ func (s State) set(part int, now Stand) State {
 	return s
 }
 
-// leave takes a loop that is over out of those that run, -1 = none.
+// leave takes a loop that is over out of those that run, -1 = none. What it has used
+// stays counted.
 func (s State) leave(run int) State {
 	if run >= 0 {
 		s.Settled = s.Settled.Add(s.Running[run].Used)

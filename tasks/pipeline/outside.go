@@ -35,7 +35,8 @@ func (a *Agreed) pin(ctx context.Context) {
 	}
 }
 
-// outside are those of guarded things that lie outside the workspace.
+// outside are those of guarded things that lie outside the workspace: programs and
+// settings of the machine, and exams, which have their own kind of key.
 func outside(guarded map[string]string) map[string]string {
 	out := map[string]string{}
 	for key, sum := range guarded {

@@ -91,7 +91,8 @@ func (s *State) part(t Planned, at map[string]int) (Part, error) {
 	return p, nil
 }
 
-// sound refuses agents through which no task can go.
+// sound refuses agents through which no task can go. One that is named twice would be
+// over with its first stage: stages are known by their agents.
 func sound(agents []string) error {
 	if len(agents) == 0 || len(agents) > maxAgents {
 		return fmt.Errorf("has %d agents; it must have 1 to %d", len(agents), maxAgents)
@@ -107,7 +108,8 @@ func sound(agents []string) error {
 	return nil
 }
 
-// ordered is the index of an order, which is added if it is not there.
+// ordered is the index of an order, which is added if it is not there. Tasks usually
+// have one or two orders in all.
 func (s *State) ordered(agents []string) int {
 	for i, o := range s.Orders {
 		if slices.Equal(o, agents) {
@@ -226,7 +228,8 @@ func (s *State) carry(part int, t Planned, last State, was, run int) (goesOn boo
 	return false
 }
 
-// interrupted reports whether a loop had begun when the run ended.
+// interrupted reports whether a loop had begun when the run ended. A task that was
+// running then is one: the process has died over it.
 func (st Stand) interrupted() bool {
 	return st.Phase == PhaseRunning || st.Phase == PhaseInterrupted
 }

@@ -117,7 +117,9 @@ func (p Prompts) Load(agents []string) (Roles, error) {
 	return r, nil
 }
 
-// role finds the role of an agent.
+// role finds the role of an agent: the user's own for it, the built-in one for it, the
+// user's for all others, the built-in one for all others. The user's agent.md does not
+// replace a built-in reviewer, which says more than a text for everybody can.
 func (p Prompts) role(agent string) (role, error) {
 	own, err := p.own(agent)
 	if err == nil && own.text == "" && !builtin(agent) {
@@ -129,7 +131,8 @@ func (p Prompts) role(agent string) (role, error) {
 	return own, err
 }
 
-// own reads a role of the user's; no text = there is none.
+// own reads a role of the user's; no text = there is none. An agent's name is a
+// stranger's text, so one that is no plain file name has no role of its own.
 func (p Prompts) own(agent string) (role, error) {
 	name := agent + ".md"
 	if p.Dir == "" || filepath.Base(name) != name || !filepath.IsLocal(name) {
@@ -163,7 +166,8 @@ func builtinRole(agent string) role {
 	return role{"the built-in " + agent + ".md", strings.TrimSpace(string(text))}
 }
 
-// fill puts values into the role.
+// fill puts values into the role. They are put in once and not looked at again: a title
+// with braces in it is a title.
 func (r role) fill(values map[string]string) (string, error) {
 	text, err := ralph.Template(r.text, values)
 	if err != nil {
@@ -212,7 +216,8 @@ func (r Roles) Prompt(workspace string, s Stage) (func(context.Context, ralph.St
 	}, nil
 }
 
-// values are what a role may name.
+// values are what a role may name. Those that come from a definition are on one line
+// each.
 func values(s Stage, st ralph.State, path string) map[string]string {
 	d := s.Definition
 	return map[string]string{
@@ -222,5 +227,6 @@ func values(s Stage, st ralph.State, path string) map[string]string {
 	}
 }
 
-// maximum is the number of iterations that a loop may have, 0 = any.
+// maximum is the number of iterations that a loop may have, 0 = any: ten where it is
+// not said, as in every loop.
 func maximum(st ralph.State) int { return max(cmp.Or(st.Task.Limits.Iterations, 10), 0) }

@@ -213,7 +213,8 @@ func (r *run) outcome(ctx context.Context, failed error) error {
 	return r.state().Err()
 }
 
-// cancelled notes that the run is cancelled, if it is.
+// cancelled notes that the run is cancelled, if it is. An interrupt is no cancel: the
+// run goes on another time.
 func (r *run) cancelled(ctx context.Context) error {
 	if err := context.Cause(ctx); errors.Is(err, ralph.ErrCancelled) && !r.state().Done() {
 		return r.note(ctx, Event{Kind: EventStopped, Stop: ralph.StopCancelled, Text: err.Error()})
@@ -237,8 +238,9 @@ type over struct {
 	err  error
 }
 
-// next are the steps that may begin. A task's next step waits until what came of the one
-// before is written down.
+// next are the steps that may begin. A task's next step waits until what came of the
+// one before is written down: it could otherwise be merged while the status of its last
+// stage is still being written.
 func (r *run) next(ctx context.Context, failed error, busy map[int]bool) []Step {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -248,7 +250,8 @@ func (r *run) next(ctx context.Context, failed error, busy map[int]bool) []Step 
 	return slices.DeleteFunc(r.s.Ready(), func(s Step) bool { return busy[s.Part] })
 }
 
-// waits reports whether steps may begin later although none runs.
+// waits reports whether steps may begin later although none runs. Only a pause is such
+// a wait: what waits for budget waits for something that runs.
 func (r *run) waits(ctx context.Context, failed error) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -261,7 +264,8 @@ func (r *run) state() State {
 	return r.s
 }
 
-// agreed is a task of the run.
+// agreed is a task of the run. Tasks may be added while the run goes on, so the list is
+// read under the lock.
 func (r *run) agreed(part int) AgreedTask {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -327,7 +331,8 @@ func (r *run) redact(text string) string {
 	return r.p.Redact(text)
 }
 
-// end records how the run ended.
+// end records how the run ended, also when ctx is done: a run whose end is not on
+// record looks like one that was killed.
 func (r *run) end(ctx context.Context, err error) error {
 	if r.journal == nil {
 		return err

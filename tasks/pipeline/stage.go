@@ -154,7 +154,9 @@ func (st *stage) loop(ctx context.Context) (ralph.State, error) {
 	return l.Run(ctx, s)
 }
 
-// learn asks what earlier loops have taught, with the iterations that the stage may have.
+// learn asks what earlier loops have taught, with two numbers: how many iterations the
+// agent usually has, which may be learned, and how many somebody has configured, which
+// bounds it.
 func (st *stage) learn() func(context.Context, ralph.State) (ralph.Lesson, error) {
 	if st.p.Learn == nil {
 		return nil
