@@ -10,15 +10,16 @@ import (
 )
 
 // Switch checks out Branch in the workspace, or makes it where the head is, if there is
-// none; without Branch, and if it is checked out, it does nothing. Run and Events begin
-// with it. Who calls [Pipeline.Agree] calls it before, for the tasks are read from the
-// files of the branch.
+// none. If no Branch is named, or it is checked out, it does nothing. Run and Events
+// begin with it. Call it before [Pipeline.Agree], which reads the tasks from the files
+// of the branch.
 //
-// The error says what is in the way, and nothing is changed then: files that are changed
-// and not committed, but the source's; files that git does not have and the branch has; a
-// work tree that has the branch already. No hook runs. Where files change and the
-// workspace's own git configuration has programs run on them (see [Agreed.Filters]), it is
-// an error too: switch yourself, if you know them, or call Run.
+// If something is in the way, the error says what, and nothing is changed: files that
+// are changed and not committed, except the source's; files that git does not have and
+// the branch has; another work tree that has the branch. No hook runs. If files would
+// change on which the workspace's own git configuration runs programs (see
+// [Agreed.Filters]), that is an error too: switch yourself if you know these programs,
+// or call Run.
 func (p *Pipeline) Switch(ctx context.Context) error { return p.toBranch(ctx, false) }
 
 // toBranch is Switch, for a caller who trusts the programs that git's configuration

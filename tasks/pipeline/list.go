@@ -15,18 +15,21 @@ import (
 	"github.com/ralph-loop/ralph/tasks/spec"
 )
 
-// List is the [Source] of a list: a tasks.md, a prd.json or what else package tasks has a
-// source for, see [tasks.OpenSource]. Each item is a definition: its key is the ID, its
-// text the title, and what the list says of it the description; a story's acceptance
-// criteria are its completion's. That a task is done is written by ticking its box, or
-// making its story pass; nothing else is written.
+// List is the [Source] of a list: a tasks.md, a prd.json or what else package tasks has
+// a source for, see [tasks.OpenSource]. Each item is a definition: its key is the ID,
+// its text the title, and what the list says of it the description; a story's
+// acceptance criteria are its completion's. That a task is done is written by ticking
+// its box, or by making its story pass; nothing else is written.
 //
-// The order is that of [tasks.InOrder], in which an item waits for its parts and for what
-// it comes after. Items marked [P] that follow each other below the same heading are a
-// group, whose items do not wait for each other otherwise; any other item is a group of
-// its own. The items of a group wait for all before it. Stories have no such mark and are
-// one after the other. The tasks of Taskmaster and of Backlog.md, where people state what
-// waits for what, wait for that alone.
+// The order is that of [tasks.InOrder], in which an item waits for its parts and for
+// what it comes after. Items marked [P] that follow each other below the same heading
+// are a group: they do not wait for each other otherwise. Any other item is a group of
+// its own. The items of a group wait for all groups before it. Stories have no such
+// mark and come one after the other. In the tasks of Taskmaster and of Backlog.md
+// people state what waits for what, so these wait for that alone.
+//
+// It is a value and keeps nothing; its methods may be called concurrently if those of
+// its Source may be.
 type List struct {
 	// Source is one of package tasks, such as a [tasks.ListFile], or one of your own with
 	// a method Tick(key string) error.
@@ -38,6 +41,8 @@ type List struct {
 	Source tasks.Source
 }
 
+// A ticker can be told that an item is done. Without that a list would call open what
+// is done, and the next run would do it again.
 type ticker interface{ Tick(key string) error }
 
 var (
@@ -46,9 +51,10 @@ var (
 	_, _, _, _ ticker   = tasks.ListFile{}, tasks.PRDFile{}, tasks.TaskmasterFile{}, tasks.Backlog{}
 )
 
-// Read implements [Source]. The dependencies are what keeps the order: the items of
-// the group before, and where those are all done already, earlier ones that are open; and
-// an item's parts, and what it comes after.
+// Read implements [Source]. The dependencies are what keeps the order: the items of the
+// group before, and where those are all done already, earlier ones that are open; and
+// an item's parts, and what it comes after. The order of a list is what its author has
+// thought of, so only items that are marked for it leave it.
 func (l List) Read(ctx context.Context) ([]spec.Definition, error) {
 	if _, ok := l.Source.(ticker); !ok {
 		return nil, fmt.Errorf("pipeline: a list of %T cannot be told what is done: it needs a method Tick(key string) error", l.Source)
@@ -88,6 +94,7 @@ func (l List) Read(ctx context.Context) ([]spec.Definition, error) {
 	return all, nil
 }
 
+// union is a, and what of b is not in it; neither is written to.
 func union(a, b []string) []string {
 	for _, id := range b {
 		if !slices.Contains(a, id) {
@@ -97,7 +104,9 @@ func union(a, b []string) []string {
 	return a
 }
 
-// groups are the items that may be worked on at the same time, in their order.
+// groups are the items that may be worked on at the same time, in their order. A
+// heading between two marked items ends the group: the mark is about what stands
+// together.
 func groups(items []tasks.Item) [][]tasks.Item {
 	var all [][]tasks.Item
 	for i, it := range items {
@@ -136,7 +145,8 @@ func defineAll(items []tasks.Item) []spec.Definition {
 	return all
 }
 
-// define is the definition of an item.
+// define is the definition of an item. A story has criteria and a checkbox has none;
+// then nothing is made up for it, and the item's text is what is asked for.
 func define(it tasks.Item) spec.Definition {
 	d := spec.Definition{ID: it.Key, Title: cmp.Or(it.Text, it.Key), Status: spec.StatusTodo, Priority: it.Priority}
 	if it.Done {
@@ -150,13 +160,15 @@ func define(it tasks.Item) spec.Definition {
 	return d
 }
 
-// bare is an item without what is told of it elsewhere, or changes.
+// bare is an item without what is told of it elsewhere, or changes: a description that
+// said how far the work is would be another one in each run.
 func bare(it tasks.Item) tasks.Item {
 	it.Acceptance, it.Doing = nil, false
 	return it
 }
 
-// find is the item of a task as it is now.
+// find is the item of a task as it is now. A list that cannot be read any more is a
+// [*LostError].
 func (l List) find(ctx context.Context, id string) (it tasks.Item, ok bool, err error) {
 	items, err := l.Source.Items(ctx)
 	switch {
@@ -176,13 +188,16 @@ func byKey(items []tasks.Item, key string) (it tasks.Item, ok bool) {
 	return it, false
 }
 
-// Take implements [Source]: an item that is in the list and open can be taken.
+// Take implements [Source]: an item that is in the list and open can be taken. Nothing
+// is written for it, since a checkbox has no third state: two runs on one list would
+// both take the same item.
 func (l List) Take(ctx context.Context, id string) (bool, error) {
 	it, ok, err := l.find(ctx, id)
 	return ok && !it.Done, err
 }
 
-// Write implements [Source].
+// Write implements [Source]. Only that a task is done is written; a list has no place
+// for anything else, and no error is made of that.
 func (l List) Write(ctx context.Context, id string, u Update) error {
 	to, ticks := l.Source.(ticker)
 	if u.Status != spec.StatusDone || !ticks {
@@ -199,6 +214,8 @@ func (l List) Write(ctx context.Context, id string, u Update) error {
 }
 
 // Task is a [Pipeline.Task] for items: three iterations, and what is in the list alone.
+// An item is a small piece of work; one that three iterations do not finish wants a
+// person more than a fourth.
 func (l List) Task(d spec.Definition, _ string) (ralph.Task, error) {
 	t := ralph.Task{Title: d.Title, Prompt: d.Description, Limits: ralph.Limits{Iterations: 3}}
 	if d.Completion != nil {
@@ -209,7 +226,8 @@ func (l List) Task(d spec.Definition, _ string) (ralph.Task, error) {
 
 // Prompt makes a [Pipeline.Prompt] of a template as [tasks.Session] has it. Values has
 // what it names beside CURRENT_TASK and ITERATION_NUMBER, and may have HOW_DONE and
-// DOCUMENTS; else these are what the source says.
+// DOCUMENTS; else these are what the source says. A template that names anything else
+// is an error when the first prompt is made. Values must not be changed afterwards.
 func (l List) Prompt(template string, values map[string]string) func(Stage) func(context.Context, ralph.State) (string, error) {
 	return func(st Stage) func(context.Context, ralph.State) (string, error) {
 		return func(_ context.Context, s ralph.State) (string, error) {
@@ -233,7 +251,8 @@ func (l List) Prompt(template string, values map[string]string) func(Stage) func
 	}
 }
 
-// told is what the source says of a task.
+// told is what the source says of a task: how it is marked as done, and what there is
+// to read.
 func (l List) told(d spec.Definition, path string) map[string]string {
 	told := map[string]string{"HOW_DONE": "mark it as done where the tasks are kept", "DOCUMENTS": cmp.Or(path, "spec.md") + ", if it is there"}
 	if list := strings.Join(tasks.Documents(l.FilenameOf(d.ID)), ", "); list != "" {
@@ -245,7 +264,7 @@ func (l List) told(d spec.Definition, path string) map[string]string {
 	return told
 }
 
-// Filename implements [InCommit].
+// Filename implements [InCommit]; "" for a Source of your own without this method.
 func (l List) Filename() string {
 	if src, ok := l.Source.(interface{ Filename() string }); ok {
 		return src.Filename()

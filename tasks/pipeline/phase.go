@@ -29,8 +29,8 @@ const (
 	// PhaseUnmerged: it could not be merged. Its branch is there, and the next run
 	// tries again.
 	PhaseUnmerged
-	// PhaseUnverified: its stages are over, and nothing has verified one of them. Its
-	// branch is there, for a person to look at.
+	// PhaseUnverified: its stages are over, and none of them was verified. Its branch
+	// is there, for a person to look at.
 	PhaseUnverified
 	// PhaseAltered: somebody else has changed it meanwhile, so what was done does not
 	// count.
@@ -55,7 +55,7 @@ func (p Phase) String() string {
 	return fmt.Sprintf("phase %d", uint8(p))
 }
 
-// MarshalText is String, as an error for a number that is no phase.
+// MarshalText returns the name. A number that is no phase is an error.
 func (p Phase) MarshalText() ([]byte, error) {
 	if int(p) >= len(phases()) {
 		return nil, fmt.Errorf("pipeline: there is no %s", p)

@@ -238,14 +238,16 @@ func (r *run) prompt(step Step) (func(context.Context, ralph.State) (string, err
 	return r.roles.Prompt(r.dir, told) // not the worktree: one agent could write what another is told
 }
 
-// sent is why a task was last sent back.
+// sent is why a task was last sent back; the zero Event if it was not.
 func (r *run) sent(task string) Event {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.rejected[task]
 }
 
-// knownOf is what is known of the stage of a task that is over.
+// knownOf is what is known of the stage of a task that is over. It is looked for under
+// the names of its loops from the newest on, since a stage that was begun anew has
+// several.
 func (r *run) knownOf(part int, agent string) StageEnd {
 	s := r.state()
 	for again := s.Stands[part].Again; again >= 0; again-- {

@@ -84,18 +84,20 @@ type Rules struct {
 	// Merge says that each task has a branch of its own, and is done only when that was
 	// merged.
 	Merge bool `json:"merge,omitempty"`
-	// Unverified has tasks done of which no stage was verified.
+	// Unverified lets a task count as done although none of its stages was verified.
 	Unverified bool `json:"unverified,omitempty"`
 	// Repair gives a conflict to the task's first agent, as a further round.
 	Repair bool `json:"repair,omitempty"`
-	// Back says, by agent, whose work it is that the agent may reject. An agent that is
-	// not in it fails the stage.
+	// Back says, by agent, whose work the agent may reject. If an agent that is not in
+	// it rejects, its stage has failed.
 	Back map[string]Back `json:"back,omitempty"`
 
-	// CostUSD, Tokens (input and output) and Duration (of the wall clock) bound the run:
-	// all its loops, their verifications, and all its resumes. 0 = none. Cost and tokens
-	// are kept by what is granted: they are exceeded only by what an iteration uses beyond
-	// that, and by verifications of merges.
+	// CostUSD (US dollars), Tokens (input and output) and Duration (wall clock) bound
+	// the run: all its loops, their verifications, and all its resumes. 0 = no bound.
+	//
+	// Each iteration is granted a part of the cost and of the tokens before it begins.
+	// So they are exceeded only by what an iteration uses beyond what it was granted
+	// before it can be stopped, and by the verifications of merges.
 	CostUSD  float64       `json:"cost_usd,omitempty"`
 	Tokens   int64         `json:"tokens,omitempty"`
 	Duration time.Duration `json:"duration,omitempty"`
@@ -175,10 +177,11 @@ type Live struct {
 	// Used is what the loop has used so far, since its first iteration.
 	Used ralph.Usage `json:"used,omitzero"`
 	// Reserved is what the loop may have used in all when the iteration that runs has
-	// ended, nil = none runs; Waits says that the next one waits for what others have
-	// reserved, or for the end of a pause.
+	// ended; nil = none runs.
 	Reserved *Amount `json:"reserved,omitempty"`
-	Waits    bool    `json:"waits,omitempty"`
+	// Waits says that the next iteration waits for what others have reserved, or for
+	// the end of a pause.
+	Waits bool `json:"waits,omitempty"`
 }
 
 // Done reports whether nothing more begins. What runs still ends, and is to be told: a
