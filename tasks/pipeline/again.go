@@ -20,7 +20,8 @@ type preparer interface {
 
 // again verifies what comes of a merge. Two tasks can each be right and break each
 // other when they come together, so that a stage was verified says nothing of a merge
-// whose files nobody has looked at.
+// whose files nobody has looked at. The pipeline in this process and a [Site] share it,
+// so that there is one rule for what may be merged.
 type again struct {
 	repo  *git.Repo
 	local ralph.Local

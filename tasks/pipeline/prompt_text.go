@@ -174,6 +174,9 @@ type found struct {
 // specification reads the one that a task belongs to. It is looked for anew for each
 // stage, since a task before it may have been asked to write it. A file that is there
 // and cannot be read is an error, for an agent without it would build something else.
+//
+// The spec_id may be one that an agent has proposed. So it is looked for in a root that
+// no link leaves: a prompt must not show what lies elsewhere on the machine.
 func (r Roles) specification(workspace, id string) (found, error) {
 	f := found{id: id}
 	if id == "" {
@@ -226,7 +229,8 @@ func (f *found) read(root *os.Root, name string) error {
 	return err
 }
 
-// section tells of the specification, or that it is not there.
+// section tells of the specification, or that it is not there. It says that the file
+// does not decide how the agent works: specifications hold instructions of all kinds.
 func (f found) section() string {
 	id, name := oneLine(f.id), oneLine(f.path)
 	switch {
@@ -247,7 +251,8 @@ func (f found) section() string {
 }
 
 // bounded is the beginning of a text that nobody vouches for, without control sequences
-// and without the tags of promises.
+// and without the tags of promises. Control sequences go before the cut, since half of
+// one would not be known for what it is.
 func bounded(text string, most int) (beginning string, cut bool) {
 	shown := term.Clean(text)
 	if len(shown) <= most {
@@ -266,7 +271,8 @@ func oneLine(name string) string {
 	return text
 }
 
-// quoted is a text as an indented block, so that it cannot pass for ours.
+// quoted is a text as an indented block, so that it cannot pass for ours. A fence would
+// not do, for the text may end it.
 func quoted(text string) string {
 	return "    " + strings.ReplaceAll(strings.Trim(text, "\n"), "\n", "\n    ") + "\n"
 }

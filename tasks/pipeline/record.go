@@ -25,6 +25,9 @@ func (a *Agreed) counts(ctx context.Context) (*State, error) {
 // last is where the last run stands on record, nil = there is none. A record that is
 // there and cannot be read is an error: to begin anew would do verified work twice, and
 // pay twice.
+//
+// What loops had used when the process died is on their own records, which are asked:
+// the budget would otherwise forget what was spent since the last event.
 func (a *Agreed) last(ctx context.Context) (*State, error) {
 	p := a.p
 	if p.Record == nil {

@@ -297,7 +297,8 @@ func Branch(task string) (branch, dir string) {
 	return "ralph/" + folder(task), path.Join(".ralph", "worktrees", folder(task))
 }
 
-// A Standing is a [progress.Standing], and of a pipeline how its tasks stand.
+// A Standing is a [progress.Standing], and of a pipeline how its tasks stand. Tasks is
+// nil for a loop and for a session.
 type Standing struct {
 	progress.Standing
 	Tasks []Summary `json:"tasks,omitempty"`

@@ -128,7 +128,9 @@ func (r *run) open() error {
 const unbounded = 1<<31 - 1
 
 // begin records that the run begins, and brings to its end what a run that was killed
-// has left half done.
+// has left half done. The order matters: a merge that was killed is finished before
+// anybody looks whether the work tree is clean, and all that before a task is on
+// record, since from then on what lies in its worktree is its own.
 func (r *run) begin(ctx context.Context) error {
 	if r.journal != nil {
 		if err := r.journal.Begin(ctx, r.goesOn); err != nil {
@@ -154,7 +156,11 @@ func (r *run) begin(ctx context.Context) error {
 }
 
 // drive has steps begin until none runs and none may begin. Everything that begins does
-// so on this goroutine, so what may begin is asked and done without a lock in between.
+// so on this goroutine, so no step begins twice.
+//
+// It waits for a step to end or for the state to change. Only while nothing runs, as in
+// a pause, does it wait for ctx itself: steps that run end by it, and their ends are
+// told.
 //
 // An error that is not of one task lets what runs come to its end: an agent that is cut
 // off has been paid for in vain.
@@ -323,7 +329,7 @@ func (r *run) noteLocked(ctx context.Context, ev Event) error {
 	return r.err
 }
 
-// redact hides the caller's secrets in what is written and shown.
+// redact hides the caller's secrets in what is recorded and written to the source.
 func (r *run) redact(text string) string {
 	if r.p.Redact == nil {
 		return text

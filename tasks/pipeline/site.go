@@ -88,8 +88,8 @@ func (p *Site) Enter(ctx context.Context, s ralph.State, told Stage) (*Visit, er
 	return v, nil
 }
 
-// A refused runner cannot work on any task, and says why. With it a mistake takes the
-// way of all mistakes of runners, and needs no second one.
+// A refused runner cannot work on any task, and says why. An error of Enter would have
+// the driver try the same on other workers, one after the other, where none can help.
 type refused struct{ error }
 
 func (r refused) Validate(ralph.Task) error { return r.error }

@@ -110,6 +110,9 @@ type stage struct {
 // loop runs the loop, from the start or from where it was interrupted. Each error says
 // by its kind whose it is: the folder's (blocked), the definition's (invalid), the
 // runner's, which is the same for all tasks (failed), or none of these (the run ends).
+//
+// Whatever can be wrong with the configuration is asked before the task is prepared,
+// and it is prepared before the first iteration: until then no agent has cost anything.
 func (st *stage) loop(ctx context.Context) (ralph.State, error) {
 	place, err := st.place(ctx, st.Step)
 	if err != nil {

@@ -133,13 +133,14 @@ func (w *Worktrees) Repair(ctx context.Context, task string) error {
 	return ours(err)
 }
 
-// Commit commits what lies in the worktree of a task, which [Worktrees.Place] has made, and
-// returns the commit, and its files as git names them. There is a new commit only if
-// something was not committed. No agent may be at work in it.
+// Commit commits what lies in the worktree of a task, which [Worktrees.Place] has made,
+// and returns the commit, and its files as git names them. If nothing has changed there
+// is no new commit, and the last one is returned. No agent may be at work in the
+// worktree.
 //
 // With Remote the branch is pushed, so that another worker can go on. The error wraps
-// [ErrOvertaken] if another one has pushed something else meanwhile: the commit is in this
-// clone then.
+// [ErrOvertaken] if another one has pushed something else meanwhile: then the commit is
+// in this clone only.
 func (w *Worktrees) Commit(ctx context.Context, task, message string) (commit, tree string, err error) {
 	_, theirs, err := w.look(ctx, task)
 	if err != nil {
