@@ -41,11 +41,15 @@ func RunAll(ctx context.Context, l Loop, limit int, states ...State) iter.Seq2[S
 		}
 		ctx, cancel := context.WithCancelCause(ctx)
 		defer cancel(nil)
+		// Without a buffer: a loop's result is held back until the caller has taken the
+		// one before, but a loop that runs is never held up by that.
 		results := make(chan result)
 		var group errgroup.Group
 		group.SetLimit(limit)
 		go func() {
 			for i, s := range states {
+				// Not even the first of them: which one that is would depend on the
+				// order of a map or a folder somewhere.
 				if s.Loop != "" && named[s.Loop] > 1 {
 					results <- result{s, fmt.Errorf("ralph: %d loops are named %q; none of them was run", named[s.Loop], s.Loop)}
 					continue

@@ -3,20 +3,17 @@ package ralph
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
 	"errors"
-	"fmt"
 	"io"
-	"path/filepath"
-	"slices"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/ralph-loop/ralph/internal/plugin"
 )
 
-// Causes with which this driver ends a run of the agent.
+// Causes with which this driver ends a run of the agent. They are compared by identity
+// with context.Cause, so an agent that prints the same words, or a caller with a
+// deadline of its own, is never mistaken for them.
 var (
 	errIterationTimeout = errors.New("the iteration time-out has passed")
 	errVerifyTimeout    = errors.New("the verification time-out has passed")
@@ -37,6 +34,9 @@ const (
 // whole attempt before its verdict. The view is the workspace as it is now, nil =
 // not known, and before the one as it was, nil = to be looked at. The error is of
 // the raw sink.
+//
+// Once the runner was called nothing here fails any more: whatever went wrong is a
+// field of the event, for money was spent and the loop has to know.
 func (l *Local) attempt(ctx context.Context, s State, req Request, before *view, m *midrun) (Event, *view, error) {
 	if before == nil {
 		before, _ = l.view(ctx, s.Task.Dir)
@@ -45,6 +45,8 @@ func (l *Local) attempt(ctx context.Context, s State, req Request, before *view,
 	start := time.Now()
 	runCtx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
+	// A budget ends the run while it streams. Checked only between iterations, one long
+	// iteration could spend it many times over.
 	used := newMeter(s, start, cancel)
 	if d := s.Task.Limits.IterationTimeout; d > 0 {
 		var stop context.CancelFunc
@@ -64,6 +66,8 @@ func (l *Local) attempt(ctx context.Context, s State, req Request, before *view,
 	err := m.agent(used, func() error {
 		return plugin.Call("Runner", func() (err error) { resp, err = l.Runner.Run(runCtx, req); return })
 	})
+	// A stream that broke off has told usage that the final report lacks, so the larger
+	// of both counts.
 	live := used.end()
 
 	resp.Usage = Usage{}.Add(resp.Usage) // without what is no amount, for it is recorded
@@ -72,11 +76,14 @@ func (l *Local) attempt(ctx context.Context, s State, req Request, before *view,
 	it.Fault, it.Error, it.RetryAfter = classify(ctx, runCtx, resp, err)
 	told := context.WithoutCancel(ctx) // an interrupted attempt is told of too
 	after, unseen := l.view(told, s.Task.Dir)
+	// Said once, not once in each iteration: the state remembers.
 	if unseen != "" && s.Unseen == "" {
 		it.Unseen = unseen
 	}
 	if after != nil {
 		it.Workspace = after.digest
+		// What git sees goes beside what the agent says: either may know of files that
+		// the other does not.
 		changed := relativeTo(s.Task.Dir, after.root, after.changedSince(told, *before))
 		it.Files = boundedList(append(it.Files, changed...), maxFilesBytes)
 	}
@@ -89,6 +96,9 @@ func (l *Local) attempt(ctx context.Context, s State, req Request, before *view,
 }
 
 // answered is what a response alone says of an attempt.
+//
+// Texts and lists of an agent are cut here, before they are recorded: a state has to
+// stay small whatever an agent prints, and nothing here decides anything by them.
 func answered(s State, req Request, resp Response, start time.Time) Iteration {
 	return Iteration{
 		Number: req.Iteration, Attempt: req.Attempt, Start: start.UTC().Round(0),
@@ -104,14 +114,17 @@ func (it Iteration) answer(s State, resp Response) Event {
 	return s.event(Event{Kind: EventAnswered, Iteration: it, Answer: &resp})
 }
 
-// event says of which loop an event is, and when it was.
+// event says of which loop an event is, and when it was. Times are UTC, without Go's
+// monotonic clock, so that an event equals what is read back of it.
 func (s State) event(ev Event) Event {
 	ev.V, ev.Time = Version, time.Now().UTC().Round(0)
 	ev.Loop, ev.Task, ev.Agent = s.Loop, s.Task.ID, s.Task.Agent
 	return ev
 }
 
-// view looks at the workspace; nil = it cannot be looked at, and why.
+// view looks at the workspace. A nil view says that it could not be looked at, and the
+// text says why. That is never an error of the attempt: whether anything changed is
+// unknown then, which is not the same as unchanged.
 func (l *Local) view(ctx context.Context, dir string) (*view, string) {
 	v, err := l.look(ctx, dir)
 	if err != nil {
@@ -120,12 +133,18 @@ func (l *Local) view(ctx context.Context, dir string) (*view, string) {
 	return &v, ""
 }
 
+// unseen is why a look failed, in one bounded line that is never empty: an empty text
+// would say that the look went well.
 func unseen(err error) string {
 	return fit(cmp.Or(oneLine(plugin.Brief(err)), "it cannot be read"), maxUnseen)
 }
 
 // output gives the request its sinks, which cannot disturb the agent, and returns
 // the raw one.
+//
+// A terminal that was closed or a disk that is full must not end a run that was paid
+// for, so errors of both are kept from the runner. That nobody can watch is harmless;
+// that the raw stream is not on disk is told at the end.
 func (l *Local) output(req *Request) *sink {
 	raw := &sink{}
 	if l.Output == nil {
@@ -144,10 +163,16 @@ func (l *Local) output(req *Request) *sink {
 
 // classify says how a run ended. The contexts come first: what an agent says
 // after it was told to stop does not say why it stopped. ran may be nil.
+//
+// The order was learned from loops that slept for hours because a time-out, or a file
+// that an agent printed, spoke of a rate limit: first what this driver did itself, then
+// the kind of the error that the runner chose, and never the words of either.
 func classify(ctx, ran context.Context, resp Response, err error) (f Fault, text string, after time.Duration) {
 	if ctx.Err() != nil {
 		return FaultInterrupted, context.Cause(ctx).Error(), 0
 	}
+	// No error and no text is not success: an agent that says nothing has claimed
+	// nothing, and a second try may help.
 	if err == nil {
 		if blank(resp.Output) {
 			return FaultEmpty, ErrEmpty.Error(), 0
@@ -180,33 +205,19 @@ func classify(ctx, ran context.Context, resp Response, err error) (f Fault, text
 	return FaultError, text, 0
 }
 
-// claims reports whether an answer that ended in f may hold a claim. What came
-// with a rate limit, or when the agent could not even start, is no answer.
+// claims reports whether an answer that ended in f may hold a claim. What came with a
+// rate limit, or when the agent could not even start, is no answer. A time-out, a
+// budget or a broken stream may come after the claim was made: then the evidence
+// decides, and work that is done is not thrown away.
 func (f Fault) claims() bool {
 	return f != FaultInterrupted && f != FaultRateLimit && f != FaultPermanent
 }
 
-// judge has what was claimed in an answer verified and returns the whole attempt.
-func (l *Local) judge(ctx context.Context, s State, ev Event, m *midrun) Iteration {
-	it, start := ev.Iteration, time.Now()
-	if it.Fault.claims() && (it.Claimed || s.Task.Always && !it.Blocked) {
-		l.verify(ctx, s, *ev.Answer, &it, m)
-	}
-	it.Outcome = OutcomeSuccess
-	switch {
-	case it.Fault == FaultInterrupted || it.Fault == FaultRateLimit:
-		it.Outcome = OutcomeInterrupted
-	case passed(s.Task, it):
-	case it.Fault != "" || it.Claimed || s.Task.Always:
-		it.Outcome = OutcomeFailure
-	}
-	it.Elapsed = addSat(it.Elapsed, time.Since(start))
-	it.End = time.Now().UTC().Round(0)
-	return it
-}
-
 // findClaim looks for the promises in the agent's own words: the output without
 // copies of the prompt, in which the promise always stands.
+//
+// The promise is looked for first: an answer that holds both it and the blocked promise
+// is a claim, and evidence can settle that; a false alarm would call a person.
 func (it *Iteration) findClaim(t Task, req Request, resp Response) {
 	if !it.Fault.claims() {
 		return
@@ -229,7 +240,8 @@ func (it *Iteration) findClaim(t Task, req Request, resp Response) {
 	}
 }
 
-// before is what stands before a line of a text, the end of it.
+// before is the end of what stands before a line of a text. The beginning is left out:
+// what an agent says last before it gives up is why.
 func before(text string, line int) string {
 	lines := strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
 	text = clip(strings.TrimSpace(strings.Join(lines[:min(max(line-1, 0), len(lines))], "\n")), len(text))
@@ -240,121 +252,6 @@ func before(text string, line int) string {
 	return text
 }
 
-// verify has a claim verified. That the verifier cannot tell is no verdict on the
-// work.
-func (l *Local) verify(ctx context.Context, s State, resp Response, it *Iteration, m *midrun) {
-	claim := Claim{
-		Task: s.Task, Iteration: it.Number, Attempt: it.Attempt, Start: it.Start,
-		Output: resp.Output, Omitted: resp.Omitted, Files: slices.Clone(it.Files),
-		Promised: it.Claimed, Fault: it.Fault, Base: s.Base, Mark: s.Mark,
-	}
-	if l.Evidence != "" {
-		claim.Evidence = filepath.Join(l.Evidence, folder(s.Loop), fmt.Sprintf("%03d.%d", it.Number, it.Attempt))
-	}
-	verifyCtx := ctx
-	if d, cause := l.verifyTime(s, it); d > 0 {
-		var stop context.CancelFunc
-		verifyCtx, stop = context.WithTimeoutCause(ctx, d, cause)
-		defer stop()
-	}
-	v, late, err := l.ask(verifyCtx, claim, m)
-	v.Usage = it.Verdict.Usage.Add(v.Usage) // that of a verification before, which a crash has ended, too
-	if ctx.Err() != nil && (err != nil || late || !v.Passed) {
-		it.Fault, it.Error = FaultInterrupted, context.Cause(ctx).Error()
-		it.Claimed, it.Line = false, 0
-		it.Verdict = Verdict{Usage: v.Usage}.bounded() // what was spent is spent
-		return
-	}
-	if late {
-		err = context.Cause(verifyCtx)
-		if !v.Undecided() {
-			v = Verdict{Usage: v.Usage} // what it found comes too late
-		}
-	}
-	if err != nil {
-		status := CheckUnable
-		if late || errors.Is(err, context.DeadlineExceeded) {
-			status = CheckTimeout
-		}
-		v.Passed = false
-		v.Feedback = cmp.Or(v.Feedback, plugin.Brief(err))
-		v.Checks = append(slices.Clone(v.Checks), Check{Name: "verifier", Status: status, Detail: err.Error()})
-	}
-	it.Verdict = v.bounded()
-	it.Verdict.Feedback = clip(v.Feedback, maxFeedback)
-}
-
-// verifyTime returns how long a verification may take, and what ends it then; 0 or
-// less = nothing does.
-func (l *Local) verifyTime(s State, it *Iteration) (time.Duration, error) {
-	stated := time.Duration(0)
-	if v, ok := l.Verifier.(interface{ Takes(Task) time.Duration }); ok {
-		plugin.Call("the verifier's Takes", func() error { // if it cannot say, it is not said
-			stated = v.Takes(s.Task)
-			return nil
-		})
-	}
-	d, cause := s.Task.Limits.verifyTimeout(stated), errVerifyTimeout
-	if s.Task.Limits.Duration > 0 {
-		left := s.Task.Limits.Duration - s.Elapsed - it.Elapsed
-		if it.Fault == FaultBudget || left <= 0 {
-			left = budgetGrace
-		}
-		if d <= 0 || left < d {
-			d, cause = left, errBudget
-		}
-	}
-	return d, cause
-}
-
-// ask asks the verifier, and gives up one that does not return although its
-// context is done. late says that a time-out had passed when it answered.
-func (l *Local) ask(ctx context.Context, c Claim, m *midrun) (Verdict, bool, error) {
-	var a struct {
-		v    Verdict
-		late bool
-		err  error
-	}
-	a.err = errors.New("the verifier ended its goroutine")
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		a.err = plugin.Call("Verifier", func() (err error) { a.v, err = l.Verifier.Verify(ctx, c); return })
-		cause := context.Cause(ctx)
-		a.late = cause == errVerifyTimeout || cause == errBudget
-	}()
-	m.wait(done, ctx.Done())
-	select {
-	case <-done:
-		return a.v, a.late, a.err
-	default:
-	}
-	grace, stop := context.WithTimeout(context.Background(), verifyGrace)
-	defer stop()
-	m.wait(done, grace.Done())
-	select {
-	case <-done:
-		return a.v, a.late, a.err
-	default:
-		return Verdict{}, true, errors.New("the verifier does not return")
-	}
-}
-
-// folder names a loop's folder: what people can read of the loop's name, and a
-// hash, by which distinct names stay distinct, also to file systems that ignore
-// case.
-func folder(loop string) string {
-	readable := strings.Map(func(r rune) rune {
-		if r < 0x80 && (unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("-_.", r)) {
-			return r
-		}
-		return '_'
-	}, loop)
-	readable = strings.TrimLeft(readable[:min(len(readable), 64)], ".-")
-	hash := sha256.Sum256([]byte(loop))
-	return fmt.Sprintf("%s-%x", cmp.Or(readable, "loop"), hash[:8])
-}
-
 // A sink remembers that it could not be written, and lets the agent go on. Its
 // zero value takes nothing.
 type sink struct {
@@ -362,6 +259,8 @@ type sink struct {
 	err error
 }
 
+// It reports success whatever happens: a Runner that sees an error of its writer may
+// end the run, which it should not.
 func (s *sink) Write(p []byte) (int, error) {
 	if s.err == nil {
 		s.err = plugin.Call("output", func() error { _, err := s.w.Write(p); return err })

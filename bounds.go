@@ -15,6 +15,10 @@ import (
 
 // Bounds on what a state carries, in bytes and numbers. Together they keep a
 // State without its Task below 64 KiB as JSON, however its text is escaped.
+//
+// A state is in every record of its loop's start and end, and engines hand it on as a
+// message, so it has to stay small. Each text has its own share, so that a verifier
+// which prints much cannot push out what people have said.
 const (
 	maxFeedback    = 8 << 10
 	maxKept        = 2 << 10 // of the feedback in a verdict that is kept as record
@@ -32,7 +36,9 @@ const (
 	maxEndedLine   = 120
 )
 
-// bounded returns a copy of the verdict that is small enough to be kept.
+// bounded returns a copy of the verdict that is small enough to be kept. It is cut when
+// it is recorded and not when it is shown, so that what a fold gives is what the loop
+// had.
 func (v Verdict) bounded() Verdict {
 	v.Feedback = bound(v.Feedback, maxKept)
 	v.Usage = Usage{}.Add(v.Usage) // without what is no amount, and a copy
@@ -74,8 +80,9 @@ func keep(checks []Check) []Check {
 	return out
 }
 
-// boundedList returns the distinct lines of a list, as many as fit into limit
-// bytes of JSON.
+// boundedList returns the distinct lines of a list, as many as fit into limit bytes of
+// JSON. It stops at the first that does not fit, rather than look for shorter ones
+// behind it: a list with holes would look complete.
 func boundedList(list []string, limit int) []string {
 	var kept []string
 	size := 0
@@ -101,7 +108,8 @@ func boundedEnded(lines []string) []string {
 	return kept
 }
 
-// boundedGuidance drops the oldest of too much advice. The newest stays.
+// boundedGuidance drops the oldest of too much advice. The newest stays. What a person
+// says last usually corrects what was said before.
 func boundedGuidance(texts []string) []string {
 	size := func(text string) int { return max(len(text), (jsonSize(text)+1)/2) + len(`,"`) }
 	total := 0
@@ -113,12 +121,16 @@ func boundedGuidance(texts []string) []string {
 	return texts
 }
 
-// boundedLessons keeps the first ones of too many.
+// boundedLessons keeps the first ones of too many. They come in the order of their
+// frequency.
 func boundedLessons(texts []string) []string { return boundedList(texts, maxLessons) }
 
 // clip makes text fit to be kept and shown: valid UTF-8, no control characters
 // but line feed and tab, no control sequences, and at most limit bytes. What is too
 // long loses its middle, for the first and the last lines say most.
+//
+// It cuts at borders of characters, since half a character makes invalid JSON, and says
+// how much is missing, since a reader takes a text without a mark for the whole.
 func clip(text string, limit int) string {
 	if !utf8.ValidString(text) || strings.ContainsFunc(text, isControl) {
 		text = term.Clean(text)
@@ -146,8 +158,9 @@ func bound(text string, limit int) string { return escaped(text, clip(text, limi
 // fit is clip for the bytes that a text has as JSON.
 func fit(text string, limit int) string { return escaped(text, clip(text, limit), limit) }
 
-// escaped cuts text, of which kept was kept so far, until it has at most limit
-// bytes as JSON.
+// escaped cuts text, of which kept was kept so far, until it has at most limit bytes as
+// JSON. It goes in proportion and so converges in a few steps, without a search through
+// the text at each.
 func escaped(text, kept string, limit int) string {
 	if 6*len(kept) <= limit {
 		return kept
@@ -158,8 +171,9 @@ func escaped(text, kept string, limit int) string {
 	return kept
 }
 
-// jsonSize is the size of clipped text in a JSON string, as encoding/json
-// writes it by default: with <, > and & escaped, for HTML.
+// jsonSize is the size of clipped text in a JSON string, as encoding/json writes it by
+// default: with <, > and & escaped, for HTML. Escapes can make a text six times as
+// long, which a bound on the text alone would miss.
 func jsonSize(text string) int {
 	size := len(text)
 	for _, r := range text {
@@ -175,7 +189,8 @@ func jsonSize(text string) int {
 	return size
 }
 
-// short hashes digests and names over 128 bytes.
+// short hashes digests and names over 128 bytes. Digests of a caller's Workspace may be
+// of any length, and are only compared.
 func short(digest string) string {
 	if len(digest) <= 128 {
 		return digest

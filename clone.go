@@ -6,7 +6,8 @@ import (
 	"slices"
 )
 
-// clone returns a state that shares nothing with s.
+// clone returns a state that shares nothing with s. A caller that changes a map of a
+// state which it has handed over would otherwise change the record of a loop that runs.
 func (s State) clone() State {
 	s.Task, s.Verdict = s.Task.clone(), s.Verdict.clone()
 	s.Usage.CostUSD, s.Verifying.CostUSD, s.LastCost = clonePointer(s.Usage.CostUSD), clonePointer(s.Verifying.CostUSD), clonePointer(s.LastCost)
@@ -40,6 +41,8 @@ func (v Verdict) clone() Verdict {
 	return v
 }
 
+// clonePointer copies what a pointer points to. Costs and exit codes are pointers only
+// because they can be unknown.
 func clonePointer[T any](p *T) *T {
 	if p == nil {
 		return nil
@@ -48,7 +51,8 @@ func clonePointer[T any](p *T) *T {
 }
 
 // replaced returns the state that an event holds, which may leave out the task. What is
-// over stays so.
+// over stays so. A task is large and does not change, so a session's events leave it
+// out.
 func (s State) replaced(from State) State {
 	if s.over() {
 		return s

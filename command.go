@@ -67,18 +67,18 @@ const (
 // If a writer of the request or its Live panics, the run is ended, and the error
 // has the stack.
 //
-// An exit status alone proves nothing, and after a signal of ours nothing does:
-// a stream counts as complete only with its end event, and then it does, also if
-// the context was done before the client had exited: some tell only in that event
-// what they have cost, and are ended for it. A Command must not be
-// changed while it runs and may be used concurrently.
+// An exit status alone proves nothing, and after a signal that the Command has sent it
+// means nothing at all. A stream counts as complete if it holds its end event, and only
+// then; also if the context was done before the client had exited, for some clients
+// tell their cost only in that event, and are ended because of it. A Command must not
+// be changed while it runs and may be used concurrently.
 type Command struct {
 	Args   []string // program and arguments
 	Env    []string // "NAME=value", added to the environment
 	Format Format   // "" = text
-	// Inherit names the variables of this process's environment that the client
-	// gets; a name that ends in * stands for all that begin so. nil = all of them.
-	// The marks of other sessions are no part of it in any case.
+	// Inherit names the variables of this process's environment that the client gets; a
+	// name that ends in * stands for all names with that beginning. nil = all of them.
+	// The variables that [Environ] leaves out are never among them.
 	Inherit []string
 
 	// Model is passed on as ModelFlag and Model, before a last argument "-".
@@ -119,10 +119,10 @@ var (
 	errLingered = errors.New("did not exit after its end event")
 )
 
-// Hurry returns a context for the second Ctrl-C: a command that a runner or a
-// verifier of this module runs with it is no longer asked to end, nor waited for,
-// but killed, once now is closed and the context done. Closing now alone ends
-// nothing.
+// Hurry returns a context for the second Ctrl-C of a user who does not want to wait. A
+// command that a runner or a verifier of this module runs with it is killed as soon as
+// now is closed and the context is done; before that, a done context asks the command
+// to end and waits for it. Closing now alone ends nothing.
 func Hurry(ctx context.Context, now <-chan struct{}) context.Context {
 	return process.Hurry(ctx, now)
 }
@@ -159,7 +159,8 @@ func (c *Command) Validate(t Task) error {
 	return nil
 }
 
-// Run runs the client once. Its errors are of the kinds [Runner] names.
+// Run runs the client once, and blocks until it has ended and none of its processes is
+// left. Its errors are of the kinds that [Runner] names.
 func (c *Command) Run(ctx context.Context, req Request) (Response, error) {
 	args, err := c.CommandLine()
 	if err != nil {
@@ -269,8 +270,9 @@ func (c *Command) Version(ctx context.Context) (string, error) {
 
 var errNoArgs = errors.New("ralph: the Command has no Args")
 
-// CommandLine returns the program and the arguments that Run starts, with the
-// model in its place, and what Sandbox.Wrap has in front.
+// CommandLine returns the program and the arguments that Run starts, with ModelFlag and
+// Model among them, and with what Sandbox.Wrap puts in front. It is an error if there
+// are no Args, or if Model is set without a ModelFlag.
 func (c *Command) CommandLine() ([]string, error) {
 	args, err := c.clientLine()
 	return (*sandbox.Spec)(c.Sandbox).Args(args), err

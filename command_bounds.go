@@ -15,6 +15,9 @@ import (
 // iterations, where the client tells none. It names what to set. The warning, "" =
 // none, is for a limit that may bound nothing, or, with [Limits.Priced], stop the loop
 // after its first answer.
+//
+// It runs nothing and may be called concurrently. [Command.Validate] calls it, so a
+// driver sees the error in any case, and the warning only here.
 func (c *Command) Bounds(l Limits) (warning string, err error) {
 	tokens := c.Format.Capabilities().Tokens
 	others := l.Iterations > 0 || l.Duration > 0 // can be kept whatever it tells
@@ -42,7 +45,8 @@ func (c *Command) Bounds(l Limits) (warning string, err error) {
 
 const setInstead = "set a duration (--max-duration) or iterations (--max)"
 
-// A costKnown says whether it will be known what a client costs.
+// A costKnown says whether it will be known what a client costs. It is not a bool:
+// "perhaps" is a warning, and only "never" is an error.
 type costKnown int
 
 const (

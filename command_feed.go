@@ -12,7 +12,10 @@ import (
 	"github.com/ralph-loop/ralph/internal/term"
 )
 
-// A feed takes what a client prints to where it belongs.
+// A feed takes what a client prints to where it belongs: to the raw sink, the filters,
+// the decoder, and the display. The two streams come on two goroutines; one lock keeps
+// their pieces whole and in order, for a display in which half a line of each is mixed
+// is of no use.
 type feed struct {
 	prompt       string
 	cancel       context.CancelCauseFunc
@@ -30,6 +33,9 @@ type feed struct {
 }
 
 // watch starts the timers that output resets; the function ends them.
+//
+// One timer serves two purposes, since at any time only one of them applies: before the
+// end event the client may be idle too long, after it may fail to exit.
 func (f *feed) watch() (stop func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -44,6 +50,9 @@ func (f *feed) watch() (stop func()) {
 	return func() { f.timer.Stop() }
 }
 
+// reset puts the timer off: there was output. A client that has told its end gets a
+// time to exit in any case; one that has not is ended for its silence only if the
+// caller wants that, for builds are silent too.
 func (f *feed) reset() {
 	switch {
 	case f.decoder.Ended():
@@ -55,6 +64,9 @@ func (f *feed) reset() {
 	}
 }
 
+// stdout takes what the client prints. The raw sink comes first: what a decoder makes
+// of the bytes can be made again from there, the bytes themselves cannot. That a sink
+// cannot be written does not end the run, see [Request].
 func (f *feed) stdout(p []byte) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -71,6 +83,8 @@ func (f *feed) stdout(p []byte) {
 	}
 }
 
+// stderr takes what the client complains of. It is shown and kept, and its end may
+// explain a failure, but it never reaches the decoder: nothing on it is an answer.
 func (f *feed) stderr(p []byte) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -97,6 +111,7 @@ func (f *feed) lastWords(res stream.Result) string {
 	return ""
 }
 
+// A writerFunc makes a writer of a function that takes all it is given.
 type writerFunc func(p []byte)
 
 func (f writerFunc) Write(p []byte) (int, error) {
@@ -104,9 +119,12 @@ func (f writerFunc) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// A tail keeps the last few KiB of what is written to it.
+// A tail keeps the last few KiB of what is written to it. The end of standard error
+// explains most failures, and a client may print gigabytes of it.
 type tail struct{ b []byte }
 
+// Write copies the buffer down only when it is twice too long: once for each piece
+// would be quadratic for a client that prints byte by byte.
 func (t *tail) Write(p []byte) {
 	const size = 8 << 10
 	if len(p) > size {
@@ -118,6 +136,8 @@ func (t *tail) Write(p []byte) {
 	}
 }
 
+// String is the text without control sequences, for it goes into errors that people see
+// on terminals.
 func (t *tail) String() string {
 	var b strings.Builder
 	term.Strip(&b).Write(t.b)

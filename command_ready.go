@@ -35,6 +35,9 @@ type loginCheck struct {
 	otherText           string
 }
 
+// claudeLogin asks claude auth status. Older versions take these words for a prompt and
+// call a model, so its help is asked first. Only the method "none" is a no: another one
+// that it names may still be a login.
 func claudeLogin() loginCheck {
 	return loginCheck{
 		args: []string{"auth", "status"}, knows: []string{"auth", "--help"}, shows: "claude auth", otherArgs: []string{"--settings", "--bare"},
@@ -51,6 +54,8 @@ func claudeLogin() loginCheck {
 	}
 }
 
+// codexLogin asks codex login status, which knows of OpenAI's login alone: where a
+// configuration or an argument names another provider, nothing is concluded from it.
 func codexLogin() loginCheck {
 	return loginCheck{
 		args: []string{"login", "status"},
@@ -82,6 +87,9 @@ func codexLogin() loginCheck {
 // sandbox; it takes at most twenty seconds, and nothing of it is left running.
 //
 // A login that is there may still not be accepted: only a run shows that.
+//
+// It never calls a model, so it costs nothing and can be asked before each loop.
+// [Command.Validate] looks at less, and starts no program.
 func (c *Command) Ready(ctx context.Context) error {
 	if len(c.Args) == 0 {
 		return errNoArgs
@@ -108,7 +116,9 @@ func (c *Command) Ready(ctx context.Context) error {
 	return nil
 }
 
-// client is what is known of the client, if it is one of the presets'.
+// client is what is known of the client, if it is one of the presets'. It goes by the
+// program's name and the format together: a script that is called claude but prints
+// text is somebody's own.
 func (c *Command) client() client {
 	program := strings.TrimSuffix(filepath.Base(c.Args[0]), ".exe")
 	for _, known := range clients() {
@@ -121,6 +131,9 @@ func (c *Command) client() client {
 
 // other reports whether there are signs of a login that the check knows nothing of.
 // A file that cannot be read has none.
+//
+// The check must never refuse a client that works. So whatever might be a login counts
+// as one, and the run shows the truth.
 func (l loginCheck) other(args, env []string) bool {
 	if slices.ContainsFunc(l.otherEnv, func(name string) bool { return lookup(env, name) != "" }) {
 		return true

@@ -13,10 +13,11 @@ import (
 	"github.com/ralph-loop/ralph/internal/plugin"
 )
 
-// A Dispatch is a loop whose attempts are made by workers, which may be lost, on whichever
-// machine: its [State], and what its driver must keep beside it. It is a plain value as
-// State is, and its methods are pure: for the driver of a queue or a workflow engine, whose
-// record it is.
+// A Dispatch is a loop whose attempts are made by workers, on any machine, which may be
+// lost with what they do: its [State], and what its driver must keep beside that. It is
+// for drivers of a queue or a workflow engine, which record it. It is a plain value as
+// State is, and its methods are pure: they change no receiver and may be called
+// concurrently.
 //
 // Such a driver does, in turns, until the state is done: it waits as [Sleep] does, applies
 // what people ask for, calls Begin, and hands the Dispatch to a worker, which calls
@@ -26,11 +27,14 @@ import (
 // one begins.
 type Dispatch struct {
 	State State `json:"state"`
-	// Hosts says by machine what the verifier has prepared there that holds on that machine
-	// alone, see [OfMachine]. What holds on all is in the task, as the first one found it.
+	// Hosts holds, by the machine's name, the part of [Task.Guarded] that is true on
+	// that machine alone, see [OfMachine]: the compiler there, say. What is true on all
+	// machines is in the task, as the first one found it. Nil = no machine has prepared
+	// the loop yet.
 	Hosts map[string]map[string]string `json:"hosts,omitempty"`
-	// Known are those of Hosts that other loops have found before, see [Report]: they go
-	// before what is found now, for an agent may have changed that meanwhile.
+	// Known is what other loops have found on these machines before, in the form of
+	// Hosts: it takes precedence over what is found now, for an agent may have changed
+	// that since. Nil = nothing.
 	Known map[string]map[string]string `json:"known,omitempty"`
 	// Pending is an answer whose worker was lost before it was verified. It is judged by
 	// the next one, and no agent runs for it. Nil = there is none.
@@ -39,8 +43,9 @@ type Dispatch struct {
 	Lost int `json:"lost,omitempty"`
 }
 
-// A Beat is what a worker tells of an attempt while it makes it. What is lost with the
-// worker is what it has not told.
+// A Beat is what a worker tells of an attempt while it makes it: its machine, the
+// attempt's mark, and what it has used in all so far. If the worker is lost, this is
+// all that is known of the attempt.
 type Beat struct {
 	Host     string        `json:"host"`
 	Mark     string        `json:"mark"` // see [Request]
@@ -49,8 +54,8 @@ type Beat struct {
 	Answered *Event        `json:"answered,omitempty"` // what is being verified; nil = the agent runs
 }
 
-// A Report is what came of a Dispatch: an attempt, or, the first time on each machine, what
-// was prepared there; then no agent has run.
+// A Report is what a worker did with a Dispatch: it made an attempt, or, the first time
+// on each machine, prepared the loop there, and then no agent has run.
 type Report struct {
 	Host      string            `json:"host"`
 	Prepared  *State            `json:"prepared,omitempty"` // as it goes on; nil = there was an attempt
@@ -59,15 +64,19 @@ type Report struct {
 	Iteration Iteration         `json:"iteration,omitzero"`
 }
 
-// ErrGone says that an attempt is not this worker's any more, or is not wanted: for Pulse.
+// ErrGone is what the tell function of [Pulse] returns when the attempt is no longer
+// this worker's, or no longer wanted: the worker then ends it at once.
 var ErrGone = errors.New("the attempt is not this worker's any more")
 
-// Pulse tells somebody that a worker lives: it calls tell now, and each sixth of within from
-// then on, until stop is called. If within passes without, the work is another's, so the
-// context that it returns is done before: when tell could not for half of that time, or
-// returns [ErrGone]; and when stops is closed, for the worker is to end; nil = never. An
-// error of the first tell is Pulse's. Tell must return within a sixth
-// of within, too, and is not called concurrently; stop waits for it.
+// Pulse lets a worker show that it lives. It calls tell at once, and then six times in
+// each period of the length within, until stop is called; stop waits for the call that
+// is in progress. Whoever hears nothing for that long gives the work to another worker,
+// so the context that Pulse returns must be done before: it is when tell has failed for
+// half of that time, when tell returns [ErrGone], and when stops is closed because the
+// worker is to end (nil = it never is). Its cause is the error of tell.
+//
+// tell is never called concurrently and must return within a sixth of within. If the
+// first call fails, its error is returned, and nothing was started.
 func Pulse(ctx context.Context, within time.Duration, stops <-chan struct{}, tell func(context.Context) error) (_ context.Context, stop func(), err error) {
 	heard := time.Now()
 	if err := tell(ctx); err != nil {
@@ -106,10 +115,10 @@ func Pulse(ctx context.Context, within time.Duration, stops <-chan struct{}, tel
 // attempt is taken for what kills them, which is a fault, and has its limits.
 const maxLost = 3
 
-// OfMachine reports whether a key of [Task.Guarded] is of something that is so on one
-// machine only: its programs, what tools read from its home folder, and files by an
-// absolute path or one that begins with "~/". What lies in the workspace, and an exam, is
-// as it was agreed on all.
+// OfMachine reports whether a key of [Task.Guarded] names something that differs from
+// machine to machine: its programs, what tools read from its home folder, and files by
+// an absolute path or one that begins with "~/". Everything else, what lies in the
+// workspace and the files of an exam, must be the same on all of them.
 func OfMachine(key string) bool {
 	for _, prefix := range []string{"//config/", "//program/", "//pin/", "~/"} {
 		if strings.HasPrefix(key, prefix) {
@@ -119,9 +128,10 @@ func OfMachine(key string) bool {
 	return filepath.IsAbs(key) && !strings.HasPrefix(key, "//")
 }
 
-// Begin returns the dispatch with its attempt begun, for the driver to show and to go on
-// with; what is handed to the worker is the one before. What is not prepared yet does not
-// begin.
+// Begin returns the dispatch with its attempt begun, which the driver keeps. The worker
+// is handed the dispatch as it was before Begin, since [Local.Serve] begins the attempt
+// there. A loop that no machine has prepared yet does not begin: the worker prepares it
+// first.
 func (d Dispatch) Begin(now time.Time) Dispatch {
 	if d.Hosts != nil {
 		d.State = d.State.Apply(Event{Kind: EventIterationStarted, Iteration: Iteration{Number: d.State.Iteration, Attempt: d.State.Attempt, Start: now}})
@@ -150,15 +160,17 @@ func (d Dispatch) Told(r Report, now time.Time) Dispatch {
 	return d
 }
 
-// Heard returns the state with what its attempt has told.
+// Heard returns the state with what its attempt has told by a beat, for the driver to
+// show and to ask [State.Over] of.
 func (d Dispatch) Heard(b Beat) State {
 	return d.State.Apply(Event{Kind: EventRunning, Iteration: Iteration{Number: d.State.Iteration, Attempt: d.State.Attempt, Usage: b.Usage, Elapsed: b.Elapsed}})
 }
 
-// Missed returns the dispatch after a worker of which nothing is heard any more, with the
-// last that it has told, and why it is given up. An answer that it had told is verified by
-// another one. Else the attempt was interrupted, and is made anew; but the third time in a
-// row it counts as a fault, so that an attempt that kills its workers comes to an end.
+// Missed returns the dispatch after a worker was lost: b is the last beat that it told,
+// and why says, for people, why it is given up. If it had told an answer, the next
+// worker verifies that. Otherwise the attempt was interrupted and is made again; but
+// the third loss in a row counts as a fault, so that an attempt which kills its workers
+// comes to an end.
 func (d Dispatch) Missed(b Beat, why string, now time.Time) Dispatch {
 	if b.Answered != nil && d.State.awaits(*b.Answered) == nil {
 		d.Pending = b.Answered
@@ -178,8 +190,9 @@ func (d Dispatch) Missed(b Beat, why string, now time.Time) Dispatch {
 	return d.end(FaultInterrupted, why, now)
 }
 
-// Failed returns the dispatch after an attempt that the driver could not have made, or of
-// which it was told an error in place of a report: a fault like any other.
+// Failed returns the dispatch after an attempt for which the driver found no worker, or
+// got an error in place of a report; why is for people. It is a fault like any other,
+// with the limits of one: it is retried, and too many of them end the loop.
 func (d Dispatch) Failed(why string, now time.Time) Dispatch { return d.end(FaultError, why, now) }
 
 func (d Dispatch) end(f Fault, why string, now time.Time) Dispatch {
@@ -196,14 +209,17 @@ func (d Dispatch) end(f Fault, why string, now time.Time) Dispatch {
 // beat has the machine's name, or the container's, and the attempt's mark; it must be on
 // record before.
 //
-// Tell is told the beat as it changes. By the agent's usage, from any goroutine: then it
-// must return at once. And by its answer, before that is judged, which waits for it: it
-// returns when that is on record, or cannot be. An error of it then says why the answer
-// cannot be verified: a claim is then not taken, as when the verifier fails.
+// tell is called with the beat whenever that changes. With the agent's usage it is
+// called from any goroutine and must return at once; what it returns then does not
+// matter. With the agent's answer it is called before the verification, which waits for
+// it: it returns when the answer is on record. If it returns an error instead, the
+// answer is not verified, and a claim in it counts as when a verifier fails: a verdict
+// that could be lost with its worker must not be paid for.
 //
-// The times in the report are of this machine's clock. An error means that no worker can
-// do it: what is agreed makes no sense, or the verifier or the runner cannot work on the
-// task; or, beside a report that is not zero, that the raw output could not be written.
+// The times in the report are of this machine's clock. An error with a zero report
+// means that no worker can do it: the dispatch makes no sense, or the verifier or the
+// runner cannot work on the task. An error beside a report says that the raw output
+// could not be written.
 func (l *Local) Serve(ctx context.Context, d Dispatch, b Beat, tell func(Beat) error) (Report, error) {
 	here, known := d.Hosts[b.Host]
 	if !known {

@@ -13,6 +13,9 @@ import (
 // withoutPrompt removes verbatim copies of the prompt from the output, line
 // numbers unchanged, and returns what the prompt says before its tags, for copies
 // that are not verbatim. Only a prompt that holds a tag can do harm.
+//
+// Without it an agent that prints its prompt before it answers would finish the loop in
+// the first iteration: the promise always stands in there.
 func (m Match) withoutPrompt(output, prompt string) (string, []passage) {
 	prompt = term.Plain(prompt)
 	if tagged, escaped := scan(output); !tagged && !escaped || !reply.HasTag(prompt) {
@@ -25,20 +28,27 @@ func (m Match) withoutPrompt(output, prompt string) (string, []passage) {
 // comes after the same words repeats the prompt, however it came there: cut, with
 // other white space or line ends, with characters that are not ASCII broken by
 // another encoding.
+//
+// Exact comparison was not enough: clients wrap lines, Windows changes line ends, and
+// terminals that decode Latin-1 turn one character into two.
 type passage struct {
 	words  []rune // from the end, without white space and what is no UTF-8
 	coarse []rune // the same, but each run of characters that are not ASCII is one, other
 }
 
 const (
-	saidLetters = 256 // of ASCII: so much of a passage is compared, the tag's own included
+	// saidLetters is how much of a passage is compared, in letters of ASCII, the tag's own
+	// included: enough that no answer says the same by chance, and little enough that a
+	// prompt of which the client keeps only the end is still known.
+	saidLetters = 256
 	saidRunes   = 2048
 	saidLeast   = 8  // with less before the tag nobody can tell
 	saidTags    = 32 // of a prompt, the last ones
 	other       = utf8.RuneError
 )
 
-// passages returns those of a prompt.
+// passages returns those of a prompt. Only the last tags are looked at, so that the
+// time does not grow with their number.
 func passages(prompt string) []passage {
 	var last []tag
 	for t := range tags(prompt) {
@@ -81,6 +91,8 @@ func (p passage) repeated(text string) bool {
 	return p.verbatim(text) || p.garbled(text)
 }
 
+// verbatim compares all characters that show. White space does not count, for clients
+// wrap what they print.
 func (p passage) verbatim(text string) bool {
 	left := p.words
 	for r := range backwards(text) {
@@ -95,6 +107,8 @@ func (p passage) verbatim(text string) bool {
 	return len(left) == 0
 }
 
+// garbled compares ASCII alone, but only where the text shows the marks of a wrong
+// decoding: otherwise two different words of another script would be the same.
 func (p passage) garbled(text string) bool {
 	left, broken, last := p.coarse, false, rune(0)
 	for r := range backwards(text) {

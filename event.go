@@ -6,7 +6,9 @@ import "time"
 // added, never renamed.
 const Version = 1
 
-// An Outcome is what is shown of an iteration. Nothing is decided by it.
+// An Outcome is what is shown of an iteration, in logs and on terminals. Nothing is
+// decided by it: a program reads [Iteration.Fault], [Iteration.Claimed] and
+// [Iteration.Verdict].
 type Outcome string
 
 const (
@@ -17,6 +19,9 @@ const (
 )
 
 // A Fault is how a run of the agent ended, if not well. "" = it ended well.
+//
+// What is retried is run again as another attempt of the same iteration, at most
+// [Limits.Retries] times.
 type Fault string
 
 const (
@@ -31,6 +36,10 @@ const (
 )
 
 // A StopReason is why a loop stopped. "" = it has not.
+//
+// Verified is the only success. After blocked, stalled and failed a person has to look
+// before [State.Reopen]; after a limit it is enough to raise it; cancelled and invalid
+// are final.
 type StopReason string
 
 const (
@@ -49,6 +58,9 @@ const (
 
 // An Iteration is what happened in one attempt at an iteration, which is not
 // always a whole one: an iteration that is retried gives several.
+//
+// It is all that [State.Next] learns of an attempt, so a driver that fills it in is a
+// driver: what the agent said is not in it, only what was found in that.
 type Iteration struct {
 	Number  int           `json:"number"`  // of the iteration, from 1
 	Attempt int           `json:"attempt"` // at this iteration, from 1
@@ -56,64 +68,107 @@ type Iteration struct {
 	End     time.Time     `json:"end,omitzero"`
 	Elapsed time.Duration `json:"elapsed,omitempty"` // of running and verifying
 
+	// Fault is how the run of the agent ended, "" = well; Error is its text for people.
+	// RetryAfter is how long a rate limit lasts; 0 = the provider did not say.
 	Outcome    Outcome       `json:"outcome,omitempty"`
 	Fault      Fault         `json:"fault,omitempty"`
-	Error      string        `json:"error,omitempty"`       // of the fault, for people
-	RetryAfter time.Duration `json:"retry_after,omitempty"` // of a rate limit; 0 = not said
+	Error      string        `json:"error,omitempty"`
+	RetryAfter time.Duration `json:"retry_after,omitempty"`
 
-	Claimed  bool    `json:"claimed,omitempty"`   // the agent made the promise
-	Blocked  bool    `json:"blocked,omitempty"`   // the agent made the blocked promise
-	Obstacle string  `json:"obstacle,omitempty"`  // its last words before that, at most 1 KiB
-	Line     int     `json:"line,omitempty"`      // of the promise in the answer, from 1
-	NearMiss string  `json:"near_miss,omitempty"` // why what was there is no promise, see [Promise]
+	// Claimed says that the agent made the promise, Blocked that it made the blocked one;
+	// never both. Obstacle is what it said last before that, at most 1 KiB. Line is where
+	// the promise stands in the answer, from 1. NearMiss is why what was there is no
+	// promise, a Why of [Promise]; "" = there was one, or nothing like it. Verdict is what
+	// the verifier found; the zero Verdict if nothing was verified.
+	Claimed  bool    `json:"claimed,omitempty"`
+	Blocked  bool    `json:"blocked,omitempty"`
+	Obstacle string  `json:"obstacle,omitempty"`
+	Line     int     `json:"line,omitempty"`
+	NearMiss string  `json:"near_miss,omitempty"`
 	Verdict  Verdict `json:"verdict,omitzero"`
 
-	Usage     Usage    `json:"usage,omitzero"`
-	Model     string   `json:"model,omitempty"`
-	Session   string   `json:"session,omitempty"`   // the agent's own session ID
-	Files     []string `json:"files,omitempty"`     // changed in this attempt, at most 200
-	Learnings []string `json:"learnings,omitempty"` // what the agent says it learned
-	Workspace string   `json:"workspace,omitempty"` // digest after the attempt; "" = unknown
-	Unseen    string   `json:"unseen,omitempty"`    // why the workspace could not be looked at; "" = it could, or State.Unseen has said it already
-	Omitted   int64    `json:"omitted,omitempty"`   // bytes left out of the answer
-	Ended     []string `json:"ended,omitempty"`     // command lines of processes that the agent had left running and that were ended, at most 20
+	// Usage is what the agent has used; what the verification has is in Verdict.
+	Usage   Usage  `json:"usage,omitzero"`
+	Model   string `json:"model,omitempty"`   // see [Response]
+	Session string `json:"session,omitempty"` // see [Response]
+	// Files are those that changed in this attempt, by what the workspace shows and by
+	// what the agent says, at most 200.
+	Files     []string `json:"files,omitempty"`
+	Learnings []string `json:"learnings,omitempty"` // see [Response]
+	// Workspace is the digest of the workspace after the attempt; "" = unknown. Unseen is
+	// why it could not be looked at; "" = it could, or [State.Unseen] has said so already.
+	Workspace string `json:"workspace,omitempty"`
+	Unseen    string `json:"unseen,omitempty"`
+	Omitted   int64  `json:"omitted,omitempty"` // see [Response], in bytes
+	// Ended are the command lines of processes that the agent had left running and that
+	// were ended, at most 20. The next prompt tells the agent, which may wonder where its
+	// server has gone.
+	Ended []string `json:"ended,omitempty"`
 }
 
-// An EventKind says what an [Event] records.
+// An EventKind says what an [Event] records. The fields that an event has depend on its
+// kind; the others are zero. Every event says of which loop it is, and when it was.
 type EventKind string
 
 const (
-	EventLoopStarted      EventKind = "loop_started"      // State as it starts or goes on; Meta
-	EventIterationStarted EventKind = "iteration_started" // Iteration: number, attempt, start; Meta["mark"]: Request.Mark
-	EventRunning          EventKind = "running"           // Iteration: usage and elapsed time so far of the attempt that runs
-	EventAnswered         EventKind = "answered"          // Answer, and Iteration: the whole attempt before its verdict
-	EventIterationEnded   EventKind = "iteration_ended"   // Iteration; of a [Hook]'s loop also State, as for EventHook
-	EventWaiting          EventKind = "waiting"           // until State.NotBefore, Text says why; with State, a wait ended early: its Elapsed, Waited and Unwaited
-	EventLearned          EventKind = "learned"           // what earlier loops have taught: State.Task.Limits, State.Lessons; Text says what it changed and why
-	EventGuided           EventKind = "guided"            // Text, or State.Guidance (and Late) as it stands now
-	EventLimitsChanged    EventKind = "limits_changed"    // State.Task.Limits
-	EventPaused           EventKind = "paused"
-	EventContinued        EventKind = "continued"
-	EventReopened         EventKind = "reopened"     // [State.Reopen]
-	EventRequested        EventKind = "requested"    // a change that another process asks for: the event it would be, its kind in Meta["kind"]; it changes nothing until the driver takes it over
-	EventCancelled        EventKind = "cancelled"    // Text is the reason
-	EventHook             EventKind = "hook"         // State as a [Hook] goes on by, with the zero Task if that is as before, and Iteration, the last one; without State the loop has not changed
-	EventStep             EventKind = "step"         // Meta and Text: what a driver of many loops records of itself; it changes nothing of a loop
-	EventLoopStopped      EventKind = "loop_stopped" // State at the end: the completion record
+	// EventLoopStarted has the State by which the loop starts or goes on, and Meta.
+	EventLoopStarted EventKind = "loop_started"
+	// EventIterationStarted has the Iteration's Number, Attempt and Start, and in
+	// Meta["mark"] its [Request.Mark]. Without an end that follows, the process died.
+	EventIterationStarted EventKind = "iteration_started"
+	// EventRunning has in Iteration the usage and the elapsed time so far of the attempt
+	// that runs: what is known of it if no end follows.
+	EventRunning EventKind = "running"
+	// EventAnswered has the Answer, and the Iteration as it is before its verdict.
+	EventAnswered EventKind = "answered"
+	// EventIterationEnded has the whole Iteration; of a [Hook]'s loop also State, as for
+	// EventHook.
+	EventIterationEnded EventKind = "iteration_ended"
+	// EventWaiting says that the loop waits until State.NotBefore, and Text why. With a
+	// State it says that a wait has ended early: its Elapsed, Waited and Unwaited hold.
+	EventWaiting EventKind = "waiting"
+	// EventLearned has what was learned from earlier loops: State.Task.Limits and
+	// State.Lessons. Text says what that changes, and why.
+	EventLearned EventKind = "learned"
+	// EventGuided has advice in Text, or all of it as it is now in State.Guidance and Late.
+	EventGuided EventKind = "guided"
+	// EventLimitsChanged has the new limits, all of them, in State.Task.Limits.
+	EventLimitsChanged EventKind = "limits_changed"
+	EventPaused        EventKind = "paused"    // see [State.Pause]
+	EventContinued     EventKind = "continued" // see [State.Pause]
+	EventReopened      EventKind = "reopened"  // see [State.Reopen]
+	// EventRequested is a change that another process asks for: the event it would be, with
+	// its kind in Meta["kind"]. It changes nothing until the driver takes it over, for two
+	// processes that change one state would lose each other's changes.
+	EventRequested EventKind = "requested"
+	// EventCancelled has the reason in Text. It is final.
+	EventCancelled EventKind = "cancelled"
+	// EventHook has the State by which a [Hook] goes on, with the zero Task if that is as
+	// before, and the last Iteration. Without a State the loop has not changed.
+	EventHook EventKind = "hook"
+	// EventStep is what a driver of many loops records of itself, in Meta and Text. It
+	// changes nothing of a loop.
+	EventStep EventKind = "step"
+	// EventLoopStopped has the State at the end: the completion record.
+	EventLoopStopped EventKind = "loop_stopped"
 )
 
 // An Event is one thing that happened in a loop. The events of a loop, folded
 // by [State.Apply], give its state.
+//
+// It is a plain value that JSON keeps: what reads a log needs no Go, and kinds that a
+// reader does not know are to be passed over, for later versions add some.
 type Event struct {
-	V         int               `json:"v"`
-	Kind      EventKind         `json:"kind"`
-	Time      time.Time         `json:"time"` // UTC
-	Loop      string            `json:"loop,omitempty"`
-	Task      string            `json:"task,omitempty"`  // the task's ID
-	Agent     string            `json:"agent,omitempty"` // the task's agent
-	Iteration Iteration         `json:"iteration,omitzero"`
-	State     *State            `json:"state,omitempty"` // not to be changed
-	Answer    *Response         `json:"answer,omitempty"`
-	Text      string            `json:"text,omitempty"`
-	Meta      map[string]string `json:"meta,omitempty"` // what resuming needs: to build runner and verifier, or the mark of an attempt
+	V         int       `json:"v"`
+	Kind      EventKind `json:"kind"`
+	Time      time.Time `json:"time"` // UTC
+	Loop      string    `json:"loop,omitempty"`
+	Task      string    `json:"task,omitempty"`  // the task's ID
+	Agent     string    `json:"agent,omitempty"` // the task's agent
+	Iteration Iteration `json:"iteration,omitzero"`
+	// State is shared by all who get the event, and not to be changed. Nil = none.
+	State  *State            `json:"state,omitempty"`
+	Answer *Response         `json:"answer,omitempty"`
+	Text   string            `json:"text,omitempty"`
+	Meta   map[string]string `json:"meta,omitempty"` // what resuming needs: to build runner and verifier, or the mark of an attempt
 }

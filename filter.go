@@ -26,12 +26,12 @@ import (
 //
 // The client's Format still decides how its run ended and what it cost.
 type Filter struct {
-	// Response is a program with its arguments. What it makes of the client's
-	// standard output is the answer, read as plain text; the client's own is
-	// then none. If it cannot be started, the run fails for good; if it ends
-	// with another exit status than 0 or Skipped, or takes longer than a minute
-	// to read or, after the end of its input, to end, that is the run's error,
-	// unless the client failed too.
+	// Response is a program with its arguments. What it makes of the client's standard
+	// output is taken for the agent's answer, read as plain text; what the Format finds
+	// there is then not. If it cannot be started, the run fails for good; if it ends
+	// with another exit status than 0 or Skipped, or takes longer than a minute to read
+	// or, after the end of its input, to end, that is the run's error, unless the
+	// client failed too.
 	Response []string
 	// Skipped is an exit status with which Response says that it could make
 	// nothing of some lines. jq's is 5. It matters only if there is no answer.
@@ -60,7 +60,8 @@ const (
 	lastPatience     = time.Second // once the run is to end
 )
 
-// filters are the commands of a Filter in one run.
+// filters are the commands of a Filter in one run. Each is a process that reads from a
+// pipe: one that does not read holds the client up, but no longer than its patience.
 type filters struct {
 	response, display *filter // nil = none
 	answer            *stream.Decoder
@@ -68,6 +69,8 @@ type filters struct {
 	to                io.Writer // where display prints
 }
 
+// start starts the commands before the client runs: one that is not installed must cost
+// no call of a model. What was started is ended again if another cannot be.
 func (f Filter) start(ctx context.Context, req Request) (*filters, error) {
 	fs := &filters{skipped: f.Skipped}
 	if len(f.Response) > 0 {
@@ -99,6 +102,8 @@ func (f Filter) start(ctx context.Context, req Request) (*filters, error) {
 	return fs, nil
 }
 
+// stdout hands on what the client prints. Both filters get it whole: each is for
+// another purpose.
 func (fs *filters) stdout(p []byte) {
 	if fs.response != nil {
 		fs.response.write(p)
@@ -108,6 +113,8 @@ func (fs *filters) stdout(p []byte) {
 	}
 }
 
+// stderr is for people only: a response filter that got it would mix complaints into
+// the answer.
 func (fs *filters) stderr(p []byte) {
 	if fs.display != nil {
 		fs.display.write(p)
@@ -115,6 +122,10 @@ func (fs *filters) stderr(p []byte) {
 }
 
 // end ends the filters and makes their answer the run's.
+//
+// The client's own error goes first, for a filter whose input broke off fails as a
+// consequence. An empty answer is told with what the filter said on standard error:
+// usually that its expression matched nothing.
 func (fs *filters) end(resp Response, err error) (Response, error) {
 	err = cmp.Or(err, fs.endDisplay())
 	if fs.response == nil {
@@ -181,6 +192,9 @@ type filter struct {
 	hung  bool
 }
 
+// start starts the command on a pipe whose writes can be given a deadline. Its context
+// is not the run's: when the run is ended, the filter still has the agent's last words
+// to print, and gets lastPatience for that.
 func (f *filter) start(ctx context.Context, dir string) error {
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -216,6 +230,8 @@ func (f *filter) write(p []byte) {
 	}
 }
 
+// extend puts the deadline of the next write off. It is also called when the run is to
+// end, from another goroutine, to shorten the patience of a write that waits.
 func (f *filter) extend() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -226,8 +242,9 @@ func (f *filter) extend() {
 	f.stdin.SetWriteDeadline(time.Now().Add(patience))
 }
 
-// wait ends the filter's input, and the filter if it does not end itself. None
-// of its processes is left then.
+// wait ends the filter's input, and the filter if it does not end itself. None of its
+// processes is left then. It waits for the process itself and not for its output alone:
+// a child that holds the output open is ended with it.
 func (f *filter) wait() error {
 	f.stdin.Close()
 	late := time.NewTimer(f.patience)

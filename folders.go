@@ -9,7 +9,8 @@ import (
 
 // A place is where a program keeps what is its own: the value of the first variable
 // that is set, or else or, then rest. CONFIG, CACHE, DATA and STATE stand for the
-// folders of the XDG specification, ~ for the home folder.
+// folders of the XDG specification, ~ for the home folder. It is read from the
+// environment when it is asked for, since a client that is started then reads the same.
 type place struct{ env, or, rest string }
 
 // clientFolders are those that agents' clients write to beside the workspace, by
@@ -49,13 +50,20 @@ func toolFolders() []place {
 // ClientFolders returns the folders and files that the client which prints this
 // format writes to beside its workspace: settings, sessions and caches. It is for
 // [Sandbox.Write]; they need not be there. Nil = nothing is known of it.
+//
+// A sandbox without them would break the client's login, or lose its sessions.
 func ClientFolders(f Format) []string { return locate(clientFolders()[f]) }
 
 // ToolFolders returns the caches of the tools that agents and checks use: of Go,
 // Node, Python, Rust, Java and others. It is for [Sandbox.Write]; they need not be
 // there.
+//
+// Without them each build begins with an empty cache. What an agent writes to a cache
+// another build may use: grant them only where that is acceptable.
 func ToolFolders() []string { return locate(toolFolders()) }
 
+// locate finds the places. One that is relative, for want of a home folder, is left
+// out: a sandbox would grant it below whatever folder is current.
 func locate(folders []place) (paths []string) {
 	home, _ := os.UserHomeDir()
 	for _, f := range folders {

@@ -26,11 +26,11 @@ import (
 // are called on the goroutines of the methods that need them; Idle takes as long as a
 // verification, so cancels come from another goroutine.
 //
-// Left to the host are the time-out of an iteration and the waits for rate limits. An
-// iteration's time ([Limits.Duration]) is that from its prompt to its verdict, also if
-// the host was not there in between.
+// Two things are the host's: to end an iteration that takes too long, and to wait for
+// rate limits. The time of an iteration, for [Limits.Duration], is that from its prompt
+// to its verdict, even if the host was not running in between.
 type Hook struct {
-	Store    Store    // required
+	Store    Store    // required; [MemoryStore], progress.Dir or your own
 	Verifier Verifier // required; verify.String{} is the explicit choice to trust the agent's word
 
 	// Inject gives a session its next prompt, as if its user had typed it. It may
@@ -39,9 +39,10 @@ type Hook struct {
 	// An error is kept ([HookState.Failed]), spends no iteration, and the same prompt is
 	// injected at the next idle event. Required.
 	Inject func(ctx context.Context, session, prompt string) error
-	// Messages returns a session's conversation, for turns that do not tell it and for
-	// Start, which notes how much there is: what was said before counts for nothing then,
-	// also if it was said to the same prompt. nil = turns tell.
+	// Messages returns a session's conversation. It is asked for turns that do not hold
+	// it, and by Start, which notes how long the conversation is: what was said before
+	// counts for nothing, even if it was an answer to the same prompt. nil = every turn
+	// tells what was said.
 	Messages func(ctx context.Context, session string) ([]Message, error)
 	// Notify shows a person what has happened. nil = nobody is told.
 	Notify func(ctx context.Context, n Notice)
@@ -78,20 +79,6 @@ type Hook struct {
 	waits map[string]context.CancelCauseFunc // by who deals with an event
 }
 
-// HookTemplate is the prompt that a [Hook] injects, see [Hook.Template].
-const HookTemplate = `[RALPH LOOP - ITERATION {{ITERATION}}/{{MAX}}]
-
-{{FEEDBACK}}
-
-IMPORTANT:
-- Review your progress so far
-- Continue from where you left off
-- When FULLY complete, output: <promise>{{PROMISE}}</promise>
-- Do not stop until the task is truly done
-
-Original task:
-{{PROMPT}}`
-
 const (
 	hookIterations = 100
 	hookPromise    = "DONE"
@@ -100,10 +87,12 @@ const (
 )
 
 // Start starts a loop in a session, whose first prompt its caller injects: that is not
-// done here. What the task leaves zero is [Hook.Task]'s. It is an error if the session has
-// a loop that is active (the error wraps [ErrActive]), if the hook is disabled, if the
-// task is not valid, if the verifier cannot work on it, or if the Store hides a part of
-// the prompt, by which answers are found: then there is no new loop, and the state is zero. With a state an error is that of Log: the loop has begun.
+// done here. What the task leaves zero is [Hook.Task]'s. It is an error if the session
+// has a loop that is active (the error wraps [ErrActive]), if the hook is disabled, if
+// the task is not valid, if the verifier cannot work on it, or if the Store does not
+// keep the prompt as it is, for instance because it hides a secret in it: answers are
+// found by the prompt that they follow. Then there is no new loop, and the state is
+// zero. An error that comes with a state is that of Log: the loop has begun.
 func (h *Hook) Start(ctx context.Context, session string, t Task) (HookState, error) {
 	if err := h.usable(session); err != nil {
 		return HookState{}, err
@@ -145,7 +134,8 @@ func (h *Hook) Start(ctx context.Context, session string, t Task) (HookState, er
 	return fresh, also(err, h.log(ctx, s, Event{Kind: EventIterationStarted, Iteration: begun}))
 }
 
-// or fills what a task leaves zero.
+// or fills what a task leaves zero. Retries are not taken over: a session's
+// conversation goes on, so the next prompt is the retry.
 func (t Task) or(from Task) Task {
 	t = t.clone()
 	from = from.clone()
@@ -178,8 +168,8 @@ func (t Task) or(from Task) Task {
 
 // Cancel stops a session's loop, and reports whether there was one. It gets no further
 // prompt: one that waits for its delay is not injected, and a verification is broken
-// off, also by another process, within a second. One whose injection has begun is the
-// session's. Cancelling twice is harmless.
+// off, also one of another process, within a second. A prompt whose injection has begun
+// still reaches the session. Cancelling twice is harmless.
 func (h *Hook) Cancel(ctx context.Context, session string) (bool, error) {
 	if err := h.usable(session); err != nil {
 		return false, err
@@ -195,7 +185,10 @@ func (h *Hook) Cancel(ctx context.Context, session string) (bool, error) {
 	return was.Active(), err
 }
 
-// end cancels a session's loop and clears its state. It returns what that was.
+// end cancels a session's loop and clears its state. It returns what that was. The
+// state is stopped first, which every process sees, and removed last: one that is about
+// to inject finds a cancelled loop and not an empty place in which it could start
+// again.
 func (h *Hook) end(ctx context.Context, session, reason string) (was HookState, err error) {
 	ctx = context.WithoutCancel(ctx) // what ends a session's context may be what ends its loop
 	err = h.update(ctx, session, func(x HookState) (HookState, error) {
@@ -249,6 +242,8 @@ func (h *Hook) State(ctx context.Context, session string) (HookState, error) {
 	return found, err
 }
 
+// newest is the loop in which something happened last, for commands that name no
+// session.
 func (h *Hook) newest(ctx context.Context) (HookState, error) {
 	var found HookState
 	err := h.all(ctx, func(x HookState) {
@@ -276,29 +271,8 @@ func (h *Hook) Active(ctx context.Context, session string) (bool, error) {
 	return x.Active(), err
 }
 
-// Prompt returns the prompt of the iteration that a session's loop is at, for a host that
-// opens the session again: its caller injects it, as after [Hook.Start], and the
-// iteration has begun. The error is [ErrNoLoop] if there is none.
-func (h *Hook) Prompt(ctx context.Context, session string) (prompt string, err error) {
-	if err := h.usable(session); err != nil {
-		return "", err
-	}
-	err = h.update(ctx, session, func(x HookState) (HookState, error) {
-		if !x.Active() {
-			return x, ErrNoLoop
-		}
-		now := time.Now().UTC().Round(0)
-		x.State = x.State.Apply(Event{Kind: EventIterationStarted, Iteration: Iteration{Number: x.State.Iteration, Attempt: x.State.Attempt, Start: now}})
-		x.Asked, x.Injecting, x.Failed, x.Busy, x.Until = now, false, "", "", time.Time{}
-		if prompt, err = h.prompt(x.State); x.State.first() {
-			prompt = x.State.Opening()
-		}
-		return x, err
-	})
-	return prompt, err
-}
-
-// usable refuses what cannot work.
+// usable refuses what cannot work. An empty session is never taken for the newest one:
+// it would be a stranger's loop that is cancelled.
 func (h *Hook) usable(session string) error {
 	switch {
 	case h.Store == nil:
@@ -322,7 +296,8 @@ func (h *Hook) messages(ctx context.Context, session string) (m []Message, err e
 	return append([]Message{}, m...), nil
 }
 
-// local judges the answers of a loop.
+// local judges the answers of a loop. It has no agent: a Hook never runs one, and a
+// Runner that fails says so if that ever changes.
 func (h *Hook) local(s State) *Local {
 	l := &Local{
 		Verifier: h.Verifier, Workspace: h.Workspace, Evidence: h.Evidence,
@@ -342,40 +317,6 @@ func (h *Hook) local(s State) *Local {
 	return l
 }
 
-// prompt is what the session was given for the iteration that the state is at.
-func (h *Hook) prompt(s State) (string, error) {
-	s.Guidance = s.Guidance[:max(len(s.Guidance)-s.Late, 0)]
-	if s.first() {
-		return s.Task.Prompt, nil
-	}
-	return h.template(s)
-}
-
-// first reports whether the state is at the prompt that Start's caller injects.
-func (s State) first() bool { return s.Iteration <= 1 && s.Attempt <= 1 }
-
-func (h *Hook) template(s State) (string, error) {
-	return Template(cmp.Or(h.Template, HookTemplate), map[string]string{
-		"ITERATION": strconv.Itoa(s.Iteration), "MAX": s.maximum(), "PROMISE": s.Task.promise(), "PROMPT": s.Task.Prompt, "FEEDBACK": s.told(),
-	})
-}
-
-// maximum is the number of iterations for people.
-func (s State) maximum() string {
-	if n := s.Task.Limits.iterations(); n > 0 {
-		return strconv.Itoa(n)
-	}
-	return "∞"
-}
-
-// told is what a session is told of its last answer.
-func (s State) told() string {
-	if s.Feedback != "" || s.Task.Always || s.nearMiss() != "" || len(s.Guidance) > 0 {
-		return strings.TrimSpace(s.Continuation())
-	}
-	return "Your previous attempt did not output the completion promise. Continue working on the task."
-}
-
 // log records an event beside the store.
 func (h *Hook) log(ctx context.Context, s State, ev Event) error {
 	if h.Log == nil {
@@ -385,7 +326,8 @@ func (h *Hook) log(ctx context.Context, s State, ev Event) error {
 }
 
 // orphans clears the loops of sessions that exist no longer. What cannot be found out
-// is left for the next time.
+// is left for the next time. Hosts do not tell of every session that they drop, and a
+// state that nobody clears would be somebody's active loop for ever.
 func (h *Hook) orphans(ctx context.Context, but string) {
 	if h.Exists == nil {
 		return

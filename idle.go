@@ -4,17 +4,18 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"time"
-
-	"github.com/ralph-loop/ralph/internal/plugin"
 )
 
 // A SessionError is an error of a session as hosts tell it, by its name. Those named
 // MessageAbortedError and AbortError say that a user has broken off the answer.
+//
+// Message is for people. The names are those that clients use; a host whose client has
+// others translates them.
 type SessionError struct{ Name, Message string }
 
+// Error is the name and the message, or the message alone if there is no name.
 func (e *SessionError) Error() string {
 	return strings.TrimPrefix(e.Name+": "+e.Message, ": ")
 }
@@ -60,11 +61,12 @@ func (h *Hook) Deleted(ctx context.Context, session string) error {
 	return err
 }
 
-// Idle tells that a session's agent has come to rest. It looks for the promise in what
-// the agent said last since the last prompt, and nowhere else; has a claim verified;
-// and then injects the next prompt, or ends the loop and clears its state. It returns
-// the state as it is then, with State.Stop when the loop has ended, and the zero
-// HookState if there was none. It blocks for as long as verification, delay and
+// Idle tells that a session's agent has come to rest. It looks for the promise in the
+// newest answer since the last prompt, and nowhere else: the conversation before that
+// holds prompts with the promise in them, and promises of earlier loops. It has a claim
+// verified, and then injects the next prompt, or ends the loop and clears its state. It
+// returns the state as it is then, with State.Stop when the loop has ended, and the
+// zero HookState if there was none. It blocks for as long as verification, delay and
 // injection take.
 //
 // The same event may come twice, from one process or two: the second waits for the
@@ -114,6 +116,9 @@ func (h *Hook) Idle(ctx context.Context, t Turn) (HookState, error) {
 }
 
 // told reads what the turn does not say itself, if there is a loop that it is for.
+//
+// Reading a transcript is the expensive part of an event, and most sessions have no
+// loop: so the store is asked first.
 func (h *Hook) told(ctx context.Context, t Turn) (Turn, error) {
 	if t.Text != "" || t.Messages != nil || t.Transcript == "" && h.Messages == nil {
 		return t, nil
@@ -130,7 +135,8 @@ func (h *Hook) told(ctx context.Context, t Turn) (Turn, error) {
 	return t, err
 }
 
-// idle is one who deals with an idle event.
+// An idle is the work on one idle event, by one of perhaps several processes that were
+// told of it. Who does it says so in the store (Busy), under the name me.
 type idle struct {
 	h     *Hook
 	event Turn
@@ -145,7 +151,8 @@ type idle struct {
 	logErr error
 }
 
-// A move is what an idle event leads to.
+// A move is what an idle event leads to. It is decided once, from the state and the
+// turn alone, so that the rules stand in one table and can be tested without a host.
 type move int
 
 const (
@@ -161,6 +168,11 @@ const (
 func (m move) takes() bool { return m == moveJudge || m == moveInject }
 
 // weigh decides what an idle event leads to; known = its answer was judged already.
+//
+// The order matters. A loop that recovers is left alone even if an answer is there, for
+// the client may be about to send its prompt again; and an answer to a prompt that is
+// still being injected goes before waiting for the injector, which may have died right
+// after it.
 func (x HookState) weigh(t Turn, s said, known bool, now time.Time) move {
 	busy := x.Busy != "" && now.Before(x.Until)
 	answered := !known && t.over(s)
@@ -196,6 +208,11 @@ func (x HookState) point() point {
 
 // take makes it this one's part to deal with the event, and waits if it is somebody
 // else's: what he has dealt with meanwhile was this event, if nothing says otherwise.
+//
+// The claim on the event is a compare-and-swap in the store, with a lease: a lock file
+// would outlive a process that is killed, and the store is the one thing that all of
+// them share. Who finds it taken waits and looks again, since the other one may die and
+// leave the answer unjudged.
 func (e *idle) take(ctx context.Context) (m move, err error) {
 	var first *HookState
 	var held watch
@@ -236,8 +253,9 @@ func (e *idle) take(ctx context.Context) (m move, err error) {
 	}
 }
 
-// part is what there is to do for this one, who has waited since the state was first;
-// nil = he has not.
+// part is what there is to do for this one. first is the state when it began to wait,
+// nil = it has not: if that has moved on since, the event that it came with was dealt
+// with by the other.
 func (e *idle) part(first *HookState) move {
 	dealt := first != nil && first.point() != e.x.point()
 	known := e.t.ID != "" && e.t.ID == e.x.Turn || e.t.ID == "" && !e.said.told && dealt
@@ -255,10 +273,16 @@ func (e *idle) part(first *HookState) move {
 	return m
 }
 
-// injecting is the key of a context that [Hook.Inject] is given: by whom.
+// injecting is the key of a context that [Hook.Inject] is given: by whom. A host whose
+// Inject runs the model and reports its answer before it returns would otherwise wait
+// for itself.
 type injecting struct{}
 
 // judge has the answer judged, and decides what follows.
+//
+// The verification may take minutes. Meanwhile keep renews the lease, and ends the
+// verification if somebody cancels the loop. What follows is one change of the store,
+// which holds only if the session is still this one's.
 func (e *idle) judge(ctx context.Context) error {
 	begun, asked := time.Now(), e.x.Asked
 	kept, stop := e.keep(ctx)
@@ -300,7 +324,8 @@ func (e *idle) judge(ctx context.Context) error {
 	return e.decided(ctx, s, it)
 }
 
-// decided tells what was decided.
+// decided tells what was decided. The state is cleared last: a process that dies before
+// that leaves one that says it is over, which the next event removes.
 func (e *idle) decided(ctx context.Context, s State, it Iteration) error {
 	e.log(ctx, s, Event{Kind: EventIterationEnded, Iteration: it})
 	if !e.x.State.Done() {
@@ -317,61 +342,4 @@ func (e *idle) decided(ctx context.Context, s State, it Iteration) error {
 // truth is in the store.
 func (e *idle) log(ctx context.Context, s State, ev Event) {
 	e.logErr = also(e.logErr, e.h.log(ctx, s, ev))
-}
-
-// begin is the state in which the prompt of the iteration that is next is injected.
-func (e *idle) begin(x HookState) HookState {
-	e.begun = Iteration{Number: x.State.Iteration, Attempt: x.State.Attempt, Start: time.Now().UTC().Round(0)}
-	x.State = x.State.Apply(Event{Kind: EventIterationStarted, Iteration: e.begun})
-	x.Asked, x.Injecting, x.Until = e.begun.Start, true, lease(time.Now())
-	return x
-}
-
-// delay is how long it is until a prompt is injected.
-func (h *Hook) delay() time.Duration { return orDefault(h.Delay, hookDelay) }
-
-// inject gives the session the prompt of the iteration that is next, after the delay.
-func (e *idle) inject(ctx context.Context) error {
-	kept, stop := e.keep(ctx)
-	defer stop()
-	if e.begun.Number == 0 {
-		pause(kept, e.h.delay())
-		if ctx.Err() != nil {
-			return also(context.Cause(ctx), e.letGo(ctx, Usage{}))
-		}
-		err := e.mine(ctx, func(x HookState) HookState {
-			if x.State.Paused {
-				x.Busy, x.Until = "", time.Time{}
-				return x
-			}
-			return e.begin(x)
-		})
-		if err != nil || e.lost || e.x.State.Paused {
-			return err
-		}
-	} else if err := e.mine(ctx, func(x HookState) HookState { return x }); err != nil || e.lost {
-		return err // else it is known what the store has kept, of which the prompt is made, also by those who look for it
-	}
-	e.log(ctx, e.x.State, Event{Kind: EventIterationStarted, Iteration: e.begun})
-	err := e.mine(ctx, func(x HookState) HookState { return x })
-	if e.lost { // cancelled since, be it by what was just called
-		return err
-	}
-	prompt, bad := e.h.prompt(e.x.State)
-	if err = cmp.Or(err, bad, context.Cause(ctx)); err == nil {
-		by := context.WithValue(ctx, injecting{}, e.me)
-		err = plugin.Call("Hook.Inject", func() error { return e.h.Inject(by, e.t.Session, prompt) })
-	}
-	failed := err
-	err = e.mine(ctx, func(x HookState) HookState {
-		x.Busy, x.Until, x.Injecting, x.Failed = "", time.Time{}, false, ""
-		if failed != nil {
-			x.State.Running, x.Asked, x.Failed = false, time.Time{}, clip(plugin.Brief(failed), maxDetail)
-		}
-		return x
-	})
-	if failed != nil {
-		return also(&partError{fmt.Sprintf("the prompt for session %q", e.t.Session), failed}, err)
-	}
-	return err
 }

@@ -18,6 +18,10 @@ import (
 // because its stream tells that only at the end. It is read as it grows, in bounded
 // memory, and raises what the stream tells; that it is not there, or cannot be read,
 // is no error.
+//
+// These files are the clients' own and their form may change, so nothing rests on them:
+// they make a budget hold earlier, while what the stream tells at its end holds in any
+// case.
 type ledger struct {
 	// folders are where it may be, with the client's variables, of which $tmp is the
 	// run's TMPDIR; the first one of which all variables are set is taken.
@@ -41,7 +45,9 @@ const (
 	ledgerRest  = 64 << 20 // bytes at the end
 )
 
-// environ returns what makes a client with this environment write its ledger.
+// environ returns what makes a client with this environment write its ledger. A person
+// who has the client report elsewhere has decided that; the budget then holds by the
+// stream alone.
 func (l ledger) environ(env []string, tmp string) []string {
 	for _, e := range env {
 		if slices.ContainsFunc(l.unless, func(name string) bool { return strings.HasPrefix(e, name) }) {
@@ -68,6 +74,9 @@ type ledgerReader struct {
 
 // reader returns what reads the ledger of a client that runs with env, whose later
 // entries count.
+//
+// The client's environment decides and not ours, for Command.Env may move the client's
+// folders.
 func (l ledger) reader(env []string, tmp string, now time.Time) *ledgerReader {
 	r := &ledgerReader{ledger: l, started: now}
 	for _, folder := range l.folders {
@@ -93,7 +102,8 @@ func (l ledger) reader(env []string, tmp string, now time.Time) *ledgerReader {
 	return r
 }
 
-// read hands at most limit bytes that are new to take.
+// read hands at most limit bytes that are new to take. A file that was cut or replaced
+// gives what it holds; the decoder passes over what is no record of its dialect.
 func (r *ledgerReader) read(session string, limit int, take func([]byte)) {
 	if r.file == nil && !r.find(session) {
 		return
@@ -114,6 +124,10 @@ func (r *ledgerReader) read(session string, limit int, take func([]byte)) {
 }
 
 // find looks for the file, less often the longer it is not there.
+//
+// The folder may hold thousands of sessions, so the search backs off. It goes through a
+// root that no link leaves, and takes regular files only: the agent can write there
+// too.
 func (r *ledgerReader) find(session string) bool {
 	now := time.Now()
 	if r.root == "" || now.Before(r.next) || strings.Contains(r.ledger.file, "{") && !plainSession(session) {
@@ -154,13 +168,16 @@ func (r *ledgerReader) patterns(session string) []string {
 	return all
 }
 
-// plainSession reports whether a session's name can be a part of a file's.
+// plainSession reports whether a session's name can be a part of a file's. The
+// session's ID comes from the stream, which the agent's tools can print to: with a
+// slash or a star in it, another file would be read.
 func plainSession(s string) bool {
 	return len(s) >= 8 && len(s) <= 128 && !strings.ContainsFunc(s, func(r rune) bool {
 		return !(r == '-' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z')
 	})
 }
 
+// close lets the file go; an error of it would say nothing about what was read.
 func (r *ledgerReader) close() {
 	if r.file != nil {
 		r.file.Close() // nothing was written
@@ -170,6 +187,9 @@ func (r *ledgerReader) close() {
 // follow reads the ledger while the client runs, if somebody is told of it. What it
 // returns reads the rest, and is to be called once, when the client has ended; its
 // error is a panic of Live.
+//
+// It looks by the clock and whenever the client prints: a call that has ended shows in
+// both places at about the same time, and a budget should not be late by a whole tick.
 func (f *feed) follow(r *ledgerReader, live bool) (end func() error) {
 	f.kick = make(chan struct{}, 1)
 	done, stopped := make(chan struct{}), make(chan struct{})
@@ -219,7 +239,8 @@ func (f *feed) follow(r *ledgerReader, live bool) (end func() error) {
 	}
 }
 
-// pricing estimates costs by the Command's prices.
+// pricing estimates costs by the Command's prices. Without a model in the stream it is
+// the one that was asked for, which is a guess only where a client chooses by itself.
 func (c *Command) pricing() stream.Pricing {
 	if c.Prices == nil {
 		return nil

@@ -1,8 +1,9 @@
 package ralph
 
-// A Lesson is what earlier loops have taught of a loop that begins: package progress
-// takes it from the loops on record. It changes nothing by itself; [Local] records it as
-// [EventLearned], and so does a driver of one's own, with [Lesson.Event].
+// A Lesson is what can be learned from earlier loops for one that begins: other limits,
+// and reasons for which claims were rejected. Package progress makes it of the loops on
+// record. It changes nothing by itself: [Local] records it as [EventLearned], and a
+// driver of your own does so with [Lesson.Event].
 type Lesson struct {
 	// Limits replace the task's, all of them: to change some, begin with State.Task.Limits,
 	// for a CostUSD of 0 is no limit. The zero value leaves them as they are.

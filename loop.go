@@ -72,16 +72,18 @@ type Local struct {
 	// not Elapsed. An error ends Run, once the attempt that runs has ended.
 	Control func(context.Context, State) (State, error)
 
-	// Pending is asked once, when Run gets a state that is Running: the recorded
-	// [EventAnswered] of that attempt, nil = there is none. Its answer is judged, and
-	// the agent is not run again for it. nil = none: the attempt is recorded as
-	// interrupted, with what is known of its usage. An error ends Run before
-	// anything is recorded.
+	// Pending returns the recorded [EventAnswered] of the attempt that a state which is
+	// Running was in, or nil if no answer was recorded. Run asks it once, at its start:
+	// the answer is then verified, and the agent is not run again for it. A nil Pending
+	// says that no record can be asked: the attempt is recorded as interrupted, with
+	// what is known of its usage, and made again. An error ends Run before anything is
+	// recorded.
 	Pending func(context.Context, State) (*Event, error)
 
-	// Learn says what earlier loops have taught of a loop that begins, see [Lesson].
-	// Run asks it once, when the loop begins anew, and records what it changes as
-	// [EventLearned]. nil = nothing. An error ends Run before the agent is started.
+	// Learn says what can be learned from earlier loops for one that begins, see
+	// [Lesson]. Run asks it once, when the loop begins anew, and records what it
+	// changes as [EventLearned]. nil = nothing. An error ends Run before the agent is
+	// started.
 	Learn func(context.Context, State) (Lesson, error)
 
 	// Output returns the sinks for one attempt, see [Request]. Either may be
@@ -90,9 +92,10 @@ type Local struct {
 	// error.
 	Output func(Request) (display, raw io.Writer)
 
-	// Live is told what the attempt that runs has used so far, each time that its agent
-	// tells: for those who pass it on, as a driver does in a heartbeat. It is called by the
-	// runner's goroutines and must return at once. nil = nobody is told.
+	// Live is called with what the attempt that runs has used in all so far, each time
+	// that its agent tells: for a driver that passes it on in a heartbeat, say. It is
+	// called from the runner's goroutines, perhaps concurrently, and must return at
+	// once. nil = nobody is told.
 	Live func(Request, Usage)
 
 	// Workspace returns a digest of the workspace, "" = unknown, and the files
@@ -104,8 +107,9 @@ type Local struct {
 	// [State.Unseen] and [Iteration.Unseen].
 	Workspace func(ctx context.Context, dir string) (digest string, files []string, err error)
 
-	// Evidence is a folder for the full outputs of checks; every attempt of every
-	// loop gets a folder of its own below it. "" = digests only.
+	// Evidence is a folder for the full outputs of checks; every attempt of every loop
+	// gets a folder of its own below it. "" = digests only. The folder must be one that
+	// the agent cannot write to, or what is kept there proves nothing.
 	Evidence string
 
 	// Meta is recorded when the loop starts: what resuming needs to build the
@@ -159,6 +163,7 @@ func (l *Local) run(ctx context.Context, s State, watch func(Event)) (State, err
 	case ctx.Err() != nil && !errors.Is(context.Cause(ctx), ErrCancelled): // a cancel is recorded
 		return s, context.Cause(ctx)
 	}
+	// Two loops without a name in one log would be one loop to whoever reads it.
 	s.Loop = cmp.Or(s.Loop, "loop-"+unique())
 	r := &run{Local: l, s: s, watch: watch}
 	err = r.begin(ctx)
@@ -170,15 +175,21 @@ func (l *Local) run(ctx context.Context, s State, watch func(Event)) (State, err
 	if !r.s.Done() {
 		return r.s, err
 	}
+	// The state at the end is recorded whole, as the completion record: whoever wants
+	// only the result need not fold the log.
 	final := r.s
 	r.record(ctx, Event{Kind: EventLoopStopped, State: &final}) // its error is in logErr
 	return r.s, also(also(also(r.s.Err(), r.logErr), r.controlErr), r.sinkErr)
 }
 
-// unique makes a part of a name that nobody else has, the same to file systems
-// that ignore case.
+// unique makes a part of a name that nobody else has: ten letters and digits of a
+// random text, in lower case, so that file systems that ignore case keep two of them
+// apart.
 func unique() string { return strings.ToLower(rand.Text()[:10]) }
 
+// validate refuses a Local without its parts. No Verifier is an error and not the
+// agent's word taken as proof: a gate that was forgotten would look like one that
+// passes.
 func (l *Local) validate() error {
 	switch {
 	case l.Runner == nil:
@@ -189,7 +200,8 @@ func (l *Local) validate() error {
 	return nil
 }
 
-// accept refuses a state that the agent cannot be run on.
+// accept refuses a state that the agent cannot be run on. It is asked before anything
+// is recorded, and so costs nothing.
 func (l *Local) accept(s State) error {
 	if err := s.validate(); err != nil {
 		return err
@@ -253,11 +265,11 @@ func (l *Local) Attempt(ctx context.Context, s State) (Event, error) {
 }
 
 // Judge is the second half of [Local.Iterate]: it has what was claimed in an answer
-// verified and returns the whole attempt, for [EventIterationEnded]. The event is
-// what [Local.Attempt] has returned for the state's iteration and attempt, in this
-// process or in one that died since; what its Verdict says was used by a verification
-// that did not come to its end counts, and nothing else of it. Whether the promise was
-// made is what the event says: Judge does not ask again, and needs no prompt.
+// verified and returns the whole attempt, for [EventIterationEnded]. The event is what
+// [Local.Attempt] has returned for the state's iteration and attempt, in this process
+// or in one that has died since. Whether the promise was made is taken from the event,
+// so Judge needs no prompt. Of a Verdict in the event only the Usage counts: that of an
+// earlier verification which was cut off.
 //
 // An error means that there is nothing to judge: the state is done or makes no
 // sense, the event is of another attempt or another kind, or the verifier says that
@@ -304,7 +316,8 @@ func (l *Local) judges(s State) error {
 	return able("verifier", l.Verifier, s.Task)
 }
 
-// going refuses a loop that cannot be run or has stopped.
+// going refuses a loop that cannot be run or has stopped. To run a stopped loop again
+// would begin an attempt that no event of its record announces.
 func (l *Local) going(s State) error {
 	if err := l.validate(); err != nil {
 		return err
@@ -316,6 +329,9 @@ func (l *Local) going(s State) error {
 }
 
 // request returns the request for the next attempt, without its sinks.
+//
+// A driver that recorded a mark gets that one. Without it the attempt still gets a mark
+// of its own, by which its processes are found when it ends, though not after a crash.
 func (l *Local) request(ctx context.Context, s State) (Request, error) {
 	req := s.Request()
 	req.Mark = cmp.Or(req.Mark, NewMark())
@@ -338,6 +354,8 @@ func (l *Local) Events(ctx context.Context, s State) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		ctx, cancel := context.WithCancelCause(ctx)
 		defer cancel(nil)
+		// A yield that returned false must not be called again, but the events until
+		// the loop's end still go to the log.
 		broken := false
 		_, err := l.run(ctx, s, func(ev Event) {
 			if !broken && !yield(ev, nil) {

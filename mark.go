@@ -18,10 +18,10 @@ const metaMark = "mark"
 // does so itself, and [Local.Iterate] takes the one that [State.Apply] has found in
 // that event.
 //
-// It is 16 random letters and digits (A-Z, 2-7), which nobody can guess, and on
-// Linux a hyphen and the hard limit that the processes get, 19 digits beginning
-// with 7. The limit is of the system and of the program that this one runs in, so a
-// mark is of use on this machine alone.
+// It is 16 random letters and digits (A-Z, 2-7), which nobody can guess, and on Linux a
+// hyphen and the hard limit that the processes get, 19 digits beginning with 7. That
+// limit depends on the system that this program runs on, so a mark is of use on this
+// machine alone.
 func NewMark() string { return process.NewMark() }
 
 func validMark(text string) bool { return process.ValidMark(text) }
@@ -38,11 +38,12 @@ func recorded(meta map[string]string) string {
 // was recorded when the attempt began, which is [State.Mark] of a state folded
 // from a log. It returns the command lines of what it ended, at most 20.
 //
-// A mark says which processes are killed, so it must come from a record that the
-// agent could not write. Only what NewMark makes is taken for one. EndLeft must not
-// be called while the attempt is wanted: it asks nobody whose it is. It is an
-// error if this program is itself of the attempt, if something of it could not be
-// ended, and, wrapping [errors.ErrUnsupported], on other systems than Linux.
+// A mark says which processes are killed, so it must come from a record that the agent
+// could not write. Only what NewMark makes is taken for one. EndLeft must not be called
+// while the attempt is wanted: it cannot tell that it still is. It blocks until all is
+// ended. It is an error if this program is itself a process of the attempt, if a
+// process could not be ended, and, wrapping [errors.ErrUnsupported], on other systems
+// than Linux.
 func EndLeft(mark string) ([]string, error) {
 	return ofAttempt(process.End(mark))
 }

@@ -9,6 +9,9 @@ import (
 // A meter is told what an attempt uses, and ends it when a budget is spent. It may be
 // told more once the attempt has ended, by a goroutine that the runner left behind:
 // then nobody reads it, and nothing is there to end.
+//
+// It is the one place that agents' goroutines and the driver share, so it has a lock
+// and does little under it.
 type meter struct {
 	start time.Time
 	over  context.CancelCauseFunc
@@ -20,6 +23,8 @@ type meter struct {
 	timer *time.Timer // of Limits.Duration; nil = none
 }
 
+// A loop whose Duration has passed already ends the attempt before it can spend
+// anything.
 func newMeter(s State, start time.Time, over context.CancelCauseFunc) *meter {
 	m := &meter{start: start, over: over, s: s}
 	m.limit(s.Task.Limits)
@@ -27,6 +32,8 @@ func newMeter(s State, start time.Time, over context.CancelCauseFunc) *meter {
 }
 
 // tell is Request.Live. Counts do not fall, and a cost that was told is not forgotten.
+// Clients report out of order, and start again at nothing when they retry a call. What
+// was billed stays billed.
 func (m *meter) tell(u Usage) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -41,6 +48,8 @@ func (m *meter) tell(u Usage) {
 	}
 	m.check()
 	select {
+	// The agent is never kept waiting: one token says that there is news, and more
+	// would say the same.
 	case m.told <- struct{}{}:
 	default:
 	}
@@ -54,6 +63,9 @@ func (m *meter) check() {
 }
 
 // limit sets the limits that the attempt is held to from now on.
+//
+// The timer exists because a client that prints nothing tells nothing either: only a
+// clock ends it in time.
 func (m *meter) limit(l Limits) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -72,14 +84,15 @@ func (m *meter) limit(l Limits) {
 	}
 }
 
-// sofar is what the attempt has used.
+// sofar is what the attempt has used by now, for records and heartbeats while it runs.
 func (m *meter) sofar() Usage {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.used
 }
 
-// end is what the attempt has used in all.
+// end is what the attempt has used in all. It stops the timer, which would otherwise
+// hold the state until Duration has passed.
 func (m *meter) end() Usage {
 	m.mu.Lock()
 	defer m.mu.Unlock()

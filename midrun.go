@@ -10,12 +10,15 @@ import (
 	"github.com/ralph-loop/ralph/internal/plugin"
 )
 
-// runningEvery is how often it is recorded what a running attempt has used.
+// runningEvery is how often it is recorded what a running attempt has used. Each record
+// is a write that is waited for, and an agent may tell its usage a hundred times a
+// second. After a crash at most what came within this time is forgotten.
 const runningEvery = time.Second
 
 // runningBeat is how often it is recorded how long an attempt has run, new usage or
 // not, where a limit of time counts on: of an agent that tells nothing it is what is
-// known after a crash.
+// known after a crash. Shorter would fill a log with records of an agent that only
+// thinks.
 const runningBeat = 10 * time.Second
 
 // A midrun is what Run does while an attempt runs and is verified: it records what
@@ -23,6 +26,10 @@ const runningBeat = 10 * time.Second
 // by Run's own goroutine, so records stay serial: what others may keep waiting
 // (agent, verifier, Control) is on goroutines of its own. A nil midrun does nothing
 // of the kind.
+//
+// The alternative, a lock around the state and records from any goroutine, was not
+// taken: a log that is slow would then hold up the agent's output, and events could
+// come in an order that Next does not expect.
 type midrun struct {
 	*run
 	caller context.Context         // Run's
@@ -48,7 +55,9 @@ type controlled struct {
 	err      error
 }
 
-// meanwhile begins an attempt or its verification. The caller ends it by close.
+// meanwhile begins an attempt or its verification. The caller ends it by close. Nothing
+// is set up that nobody listens to: without a Log, a watcher or a Control an attempt
+// costs no timers.
 func (r *run) meanwhile(ctx context.Context) *midrun {
 	m := &midrun{run: r, caller: ctx, interrupt: ctx.Done()}
 	m.ctx, m.stop = context.WithCancelCause(ctx)
@@ -64,6 +73,9 @@ func (r *run) meanwhile(ctx context.Context) *midrun {
 }
 
 // agent calls the runner.
+//
+// The runner gets a goroutine of its own, so that this one stays free to record and to
+// ask Control while it runs.
 func (m *midrun) agent(used *meter, call func() error) error {
 	if m == nil {
 		return call()
@@ -72,6 +84,7 @@ func (m *midrun) agent(used *meter, call func() error) error {
 	if m.told != nil {
 		m.beat = time.After(runningBeat)
 	}
+	// What stands if the runner calls runtime.Goexit, and so never returns an error.
 	err := errors.New("the runner ended its goroutine")
 	done := make(chan struct{})
 	go func() {
@@ -84,6 +97,10 @@ func (m *midrun) agent(used *meter, call func() error) error {
 }
 
 // wait returns when one of both is closed.
+//
+// A nil channel is never ready: what must not happen now (a record within runningEvery
+// of the last, a second question to Control) is a channel that is nil until its time
+// has come.
 func (m *midrun) wait(done, or <-chan struct{}) {
 	if m == nil {
 		select {
@@ -121,7 +138,9 @@ func (m *midrun) wait(done, or <-chan struct{}) {
 	}
 }
 
-// running records what the agent has used so far, if that is new, or anyway.
+// running records what the agent has used so far. Without news it does so only if that
+// is wanted anyway: for the time that passes, of which an agent that tells nothing
+// gives no sign.
 func (m *midrun) running(anyway bool) {
 	if m.used == nil {
 		return
@@ -137,7 +156,9 @@ func (m *midrun) running(anyway bool) {
 	m.settle()
 }
 
-// notice records a cancel by the caller's context, once.
+// notice records a cancel by the caller's context, once. It is recorded at once and not
+// when the agent has ended, which may take as long as it likes: if this process is
+// killed meanwhile, the cancel still holds.
 func (m *midrun) notice() {
 	if m.caller.Err() == nil || m.interrupt == nil {
 		return
@@ -148,6 +169,9 @@ func (m *midrun) notice() {
 }
 
 // settle ends an attempt that was cancelled.
+//
+// The cause is rebuilt from the state and not handed on, for the cancel may come from
+// Control or from a log that other processes write to, and have no context.
 func (m *midrun) settle() {
 	if m.s.Stop == StopCancelled && m.ctx.Err() == nil {
 		cause := ErrCancelled
@@ -159,6 +183,10 @@ func (m *midrun) settle() {
 }
 
 // ask asks Control.
+//
+// Control is the caller's, and may wait for a network. It works on a copy of the state
+// as it was when it was asked; take finds out what it changed and applies just that to
+// the state as it is by then.
 func (m *midrun) ask() {
 	from, calls, answers := m.s, m.calls, make(chan controlled, 1)
 	m.mayAsk, m.answers = nil, answers
@@ -170,8 +198,10 @@ func (m *midrun) ask() {
 	}()
 }
 
-// take takes over what Control has changed. It is not asked again in this attempt
-// once it failed: the agent is not ended for that.
+// take takes over what Control has changed. It is not asked again in this attempt once
+// it failed: the agent is not ended for that. An error of Control says nothing about
+// the agent's work, and that work is paid for: the error is Run's when the attempt is
+// over.
 func (m *midrun) take(c controlled) {
 	m.answers = nil
 	switch {
@@ -184,6 +214,8 @@ func (m *midrun) take(c controlled) {
 		}
 		m.settle()
 		if m.used != nil && m.s.Task.Limits != limits {
+			// A budget that was lowered holds for the agent that runs now, not only for
+			// the next one.
 			m.used.limit(m.s.Task.Limits)
 		}
 	}
@@ -192,7 +224,9 @@ func (m *midrun) take(c controlled) {
 	}
 }
 
-// close ends it, when the attempt has ended.
+// close ends it, when the attempt has ended. It waits for a Control that is still busy:
+// what that has been asked to change must be recorded before the end of the attempt, or
+// not at all.
 func (m *midrun) close() {
 	if m.hangUp != nil {
 		m.hangUp()

@@ -10,6 +10,9 @@ import (
 
 // A Notice tells a person what has become of a session's loop: the host of a [Hook]
 // shows it, as a toast or a line.
+//
+// Title and Message are for people, and their words may change; a program reads State
+// and Last.
 type Notice struct {
 	Session string        `json:"session"`
 	Title   string        `json:"title"`
@@ -31,6 +34,8 @@ const (
 	noticeNone
 )
 
+// Most fade by themselves after a few seconds; the end of a loop stays longest, since
+// people look away while a loop runs.
 func (o occasion) notice(s State) Notice {
 	switch o {
 	case noticeStarted:
@@ -56,13 +61,16 @@ func (o occasion) notice(s State) Notice {
 	return n
 }
 
-// notify tells a person. Whether that works is the host's concern: nothing depends on it.
+// notify tells a person. Whether that works is the host's concern: nothing depends on
+// it. It gets copies, so that a host may keep them.
 func (h *Hook) notify(ctx context.Context, x HookState, o occasion) {
 	n := o.notice(x.State)
 	n.Session, n.State, n.Last = x.Session, x.State.clone(), x.Last.clone()
 	h.tell(ctx, n)
 }
 
+// tell hands a notice to the host. A panic of it is dropped with any other failure: a
+// toast that cannot be shown must not end a loop.
 func (h *Hook) tell(ctx context.Context, n Notice) {
 	if h.Notify != nil {
 		_ = plugin.Call("Hook.Notify", func() error { h.Notify(ctx, n); return nil })

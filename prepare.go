@@ -10,7 +10,9 @@ import (
 	"github.com/ralph-loop/ralph/internal/plugin"
 )
 
-// What a Runner and a Verifier may have beside their one method.
+// What a Runner and a Verifier may have beside their one method. These are not part of
+// the interfaces, so that a function can still be one, and so that wrappers which know
+// nothing of them still work.
 type (
 	validator interface{ Validate(Task) error }
 	preparer  interface {
@@ -40,6 +42,9 @@ func (l *Local) Prepare(ctx context.Context, s State) (State, error) {
 
 // prepare is Prepare of a state that was accepted. The order matters: that the
 // task lacks what a verifier needs is no mistake if the verifier adds it.
+//
+// The verifier gets a copy of the task and its answer is compared, since a Prepare that
+// changed the promise or the limits would change what the caller has agreed to.
 func (l *Local) prepare(ctx context.Context, s State) (State, error) {
 	ready := s
 	begun := s.Prepared || s.Begun()
@@ -76,8 +81,9 @@ func (l *Local) prepare(ctx context.Context, s State) (State, error) {
 	return ready, nil
 }
 
-// onlyGuarded refuses a prepared task that differs in more than what is guarded:
-// the caller has agreed to the rest.
+// onlyGuarded refuses a prepared task that differs in more than what is guarded: the
+// caller has agreed to the rest. It goes over the fields by reflection: a field that is
+// added to Task later is guarded without anybody thinking of it.
 func onlyGuarded(before, after Task) error {
 	was, is := reflect.ValueOf(before), reflect.ValueOf(after)
 	for i, field := range reflect.VisibleFields(was.Type()) {
@@ -88,7 +94,8 @@ func onlyGuarded(before, after Task) error {
 	return nil
 }
 
-// ableTo asks the verifier and the runner whether they can work on the task.
+// ableTo asks the verifier and the runner whether they can work on the task. The
+// verifier comes first: it is what makes a run of the agent worth anything.
 func (l *Local) ableTo(t Task) error {
 	if err := able("verifier", l.Verifier, t); err != nil {
 		return err
@@ -96,7 +103,8 @@ func (l *Local) ableTo(t Task) error {
 	return able("runner", l.Runner, t)
 }
 
-// able asks a part, which is a Runner or a Verifier; one without Validate is able.
+// able asks a part, which is a Runner or a Verifier; one without Validate is able. A
+// part that panics is not able.
 func able(name string, part any, t Task) error {
 	v, ok := part.(validator)
 	if !ok {

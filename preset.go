@@ -13,6 +13,10 @@ import (
 // Capabilities are what the clients of a [Format] tell of a run: in their streams, and
 // of Tokens, Model and Live also in a file that they write beside it, as long as they
 // do (where a person has turned that off, the stream's end is all there is).
+//
+// They say what a limit can rest on: [Limits.CostUSD] needs Cost, or Tokens and a
+// price; without Live it is checked only when the agent has ended. The zero value is of
+// a format that tells nothing.
 type Capabilities struct {
 	Cost       bool // in US dollars
 	Tokens     bool
@@ -48,6 +52,9 @@ type client struct {
 // order in which a program should look for what is installed. The presets run
 // without asking anybody anything, which is what a loop needs, and what a sandbox
 // is for.
+//
+// It is a table so that a new client is a row and its dialect, and it is a function so
+// that nobody can change it for others.
 func clients() []client {
 	backend := []string{"CLINE_SESSION_BACKEND_MODE=local"} // otherwise it leaves a daemon behind
 	return []client{
@@ -144,6 +151,10 @@ func Presets() []string {
 // codex, copilot, gemini, opencode, or text, which is any client that prints its
 // answer as plain text (as it comes, cline). Its Prices are [DefaultPrices]. Fields
 // may be changed before it is used. An unknown name is an error that lists the known ones.
+//
+// The presets run their clients without approval of each step, since nobody is there to
+// approve: what they may touch is for [Command.Sandbox] and for the machine that they
+// run on.
 func Preset(name string) (*Command, error) {
 	for _, c := range clients() {
 		if name != "" && c.preset == name {
@@ -176,9 +187,10 @@ func (f Format) client() client {
 	return client{}
 }
 
-// Environ returns this process's environment without what marks a session of an
-// agent's client, of any that is known: a program that sees it takes itself for a
-// part of that session. [Command] and verify.External start from it.
+// Environ returns this process's environment without the variables by which a client of
+// any known agent marks its session: a client that finds them takes itself for a part
+// of that session. [Command] and verify.External start from it. It is read anew at each
+// call.
 func Environ() []string {
 	var marks []string
 	for _, c := range clients() {

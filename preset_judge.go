@@ -11,6 +11,9 @@ import (
 // A judging is how a client runs as a judge: without tools, without what would let
 // it do things without being asked, and without what it would read beside its
 // prompt and its login. The zero value is of a client that always has tools.
+//
+// A judge reads what the agent wrote, which may hold instructions to it. Without tools
+// the worst that those can do is a wrong verdict.
 type judging struct {
 	args    []string // the whole command line
 	env     []string
@@ -20,6 +23,9 @@ type judging struct {
 
 // inherited are the variables that every judge gets: where programs and the login
 // are, how to write, how to reach the provider.
+//
+// It is a list of what is let through and not of what is kept out, for nobody can list
+// all variables that hold a secret or change what a program does.
 func inherited() []string {
 	return []string{
 		"PATH", "HOME", "USER", "LOGNAME", "LANG", "LANGUAGE", "LC_*", "TERM", "TZ",
@@ -37,6 +43,8 @@ func googleLogin() []string {
 }
 func azureLogin() []string { return []string{"AZURE_*"} }
 
+// claudeJudge has an empty list of tools. That alone would leave the tools of MCP
+// servers, and instructions that the workspace has for every session.
 func claudeJudge() judging {
 	return judging{
 		args: []string{
@@ -49,6 +57,8 @@ func claudeJudge() judging {
 	}
 }
 
+// codexJudge switches off each feature that is a tool, since codex has no one switch
+// for all; the read-only sandbox is for those that a later version adds.
 func codexJudge() judging {
 	args := []string{
 		"codex", "exec", "--json", "--skip-git-repo-check", "--ephemeral", "--sandbox", "read-only", "--ignore-rules",
@@ -60,6 +70,8 @@ func codexJudge() judging {
 	return judging{args: append(args, "-"), login: slices.Concat([]string{"OPENAI_*", "CODEX_*"}, amazonLogin(), azureLogin())}
 }
 
+// geminiJudge denies every tool by a policy in a file of its own, whose priority is
+// above those of other rules.
 func geminiJudge() judging {
 	return judging{
 		args: []string{
@@ -71,6 +83,8 @@ func geminiJudge() judging {
 	}
 }
 
+// opencodeJudge defines an agent without tools by the environment, since a file in the
+// workspace would be the agent's to change.
 func opencodeJudge() judging {
 	return judging{
 		args: []string{"opencode", "run", "--format", "json", "--pure", "--agent", "judge"},
@@ -85,6 +99,7 @@ func opencodeJudge() judging {
 	}
 }
 
+// copilotJudge allows one tool, which does not exist.
 func copilotJudge() judging {
 	return judging{
 		args: []string{
@@ -135,8 +150,9 @@ func JudgePreset(name string) (*Command, error) {
 
 const privateFile = "{private file}"
 
-// withPrivate writes the client's private file, if it has one, and puts its path in
-// the arguments.
+// withPrivate writes the client's private file, if it has one, and puts its path in the
+// arguments. It lies in the run's temporary folder, which is removed with it, and the
+// arguments are copied, for a Command may run many times at once.
 func (c *Command) withPrivate(args []string, tmp string) ([]string, error) {
 	if c.private == "" {
 		return args, nil

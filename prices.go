@@ -38,6 +38,8 @@ const anyModel = "*"
 // else of the row "*". A name that only begins like another is another model's. A
 // price that is negative, infinite or NaN is none, and the row "*" does not stand in
 // for it.
+//
+// A prefix is not enough of a likeness: "gpt-5-mini" costs a fraction of "gpt-5".
 func (p Prices) Find(model string) (Price, bool) {
 	for _, name := range names(model) {
 		if row, ok := p.row(name); ok {
@@ -48,7 +50,8 @@ func (p Prices) Find(model string) (Price, bool) {
 	return row, ok && row.problem() == ""
 }
 
-// row returns the row of a name, case ignored.
+// row returns the row of a name, case ignored. Of several that differ in case only it
+// is the first in order, so that the same prices give the same cost each time.
 func (p Prices) row(name string) (Price, bool) {
 	if name == "" || name == anyModel {
 		return Price{}, false
@@ -106,6 +109,10 @@ func shaped(text, shape string) bool {
 // Cost returns what tokens cost with a model. It is not known, and ok false, if the
 // model has no price or the input was not told: every call has some, and a price of
 // the output alone would be a small part of the cost.
+//
+// Tokens that were read from a cache are part of the input, as clients report them, so
+// they are taken out of it before it is priced; more of them than there is input counts
+// as all of it.
 func (p Prices) Cost(model string, u Usage) (usd float64, ok bool) {
 	price, ok := p.Find(model)
 	if !ok || u.InputTokens <= 0 {
@@ -121,7 +128,8 @@ func (p Prices) Cost(model string, u Usage) (usd float64, ok bool) {
 }
 
 // With returns the prices with more's rows over them. Neither is changed. A row
-// replaces one whose name differs in case only.
+// replaces one whose name differs in case only. It is how a program lays its own prices
+// over [DefaultPrices].
 func (p Prices) With(more Prices) Prices {
 	sum := make(Prices, len(p)+len(more))
 	for model, row := range p {
@@ -164,6 +172,7 @@ func (p Price) problem() string {
 	return ""
 }
 
+// amiss says why an amount is none; "" = it is one.
 func amiss(v float64) string {
 	if math.IsNaN(v) || math.IsInf(v, 0) || v < 0 {
 		return fmt.Sprintf("is %v; it must be 0 or a positive amount, in US dollars for a million tokens", v)
@@ -171,7 +180,8 @@ func amiss(v float64) string {
 	return ""
 }
 
-// A priceField is a field of a price as it is written.
+// A priceField is a field of a price as it is written. One table of them serves reading
+// and checking.
 type priceField struct {
 	name   string
 	value  *float64

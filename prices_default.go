@@ -9,6 +9,9 @@ const PricesDate = "2026-11-22"
 // depends on how long the prompt is, it is the one for short prompts, and writing to a
 // cache is that for the shortest time. Prices change: a program lays newer ones over
 // these, with [Prices.With].
+//
+// It is a fresh map each time, so callers may change it. Old models stay in it as long
+// as clients offer them; a model that is missing is of unknown cost, and not free.
 func DefaultPrices() Prices {
 	return Prices{
 		"claude-fable-5-1":  {10, 50, 0.25, 12.5},

@@ -21,6 +21,8 @@ import (
 // what is no amount are errors, which name the line and the model.
 func ParsePrices(text []byte) (Prices, error) {
 	r := &priceReader{text: text, json: json.NewDecoder(bytes.NewReader(bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))))}
+	// The text of a number is kept, so that one that is out of range is an error that
+	// names its field.
 	r.json.UseNumber()
 	prices := Prices{}
 	err := r.object("the prices are", func(model string) error {
@@ -38,6 +40,7 @@ func ParsePrices(text []byte) (Prices, error) {
 		prices[model] = price
 		return nil
 	})
+	// What follows may be a second object that somebody meant to be read too.
 	if _, more := r.json.Token(); err == nil && !errors.Is(more, io.EOF) {
 		err = errors.New("something follows the prices")
 	}
@@ -48,12 +51,16 @@ func ParsePrices(text []byte) (Prices, error) {
 }
 
 // A priceReader reads prices and knows where it is.
+//
+// It goes by tokens, for json.Unmarshal says nothing of a key that comes twice: the
+// last one would win, and a wrong price would be used.
 type priceReader struct {
 	text []byte
 	json *json.Decoder
 }
 
-// line is the line to which an error belongs.
+// line is the line to which an error belongs. Offsets are what the decoder knows;
+// people count lines.
 func (r *priceReader) line(err error) int {
 	at := r.json.InputOffset()
 	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
@@ -83,6 +90,8 @@ func (r *priceReader) object(what string, member func(key string) error) error {
 	return err
 }
 
+// token reads on. The end of the text inside of an object is unexpected, which the
+// decoder's plain io.EOF does not say.
 func (r *priceReader) token() (json.Token, error) {
 	token, err := r.json.Token()
 	if errors.Is(err, io.EOF) {
@@ -91,6 +100,8 @@ func (r *priceReader) token() (json.Token, error) {
 	return token, err
 }
 
+// price reads the object of one model. A field that is missing is an error and not
+// free: a price of 0 is a claim of its own, for models on one's own machine.
 func (r *priceReader) price() (Price, error) {
 	var price Price
 	var seen []string

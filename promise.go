@@ -14,6 +14,9 @@ import (
 // [MatchLastLine], the only one that cannot be met by an agent that merely
 // talks about the promise; the others are there for those who come from tools
 // that have them.
+//
+// The strict ones, MatchLastLine and MatchOwnLine, follow Markdown and terminals: what
+// a person would not read as the agent's own word is no promise.
 type Match string
 
 const (
@@ -24,13 +27,14 @@ const (
 	// at a terminal. What is between the tags, white space folded and trimmed,
 	// is the promise exactly, case included.
 	//
-	// Markdown and terminals are followed only as far as that: a tag in
-	// <details>, <blockquote> or another element, in a comment that begins in a
-	// line of a quotation, in text of its background's colour, on a screen that
-	// the client has left, or above which the cursor has moved out of what an
-	// answer is too long to hold is a claim. One right below a quotation that ends
-	// in code or in a comment, without a blank line, or below ``` that is indented
-	// by four, is none.
+	// Markdown and terminals are followed no further than that. Counted as a claim,
+	// though a person might not read it so, is a tag in <details>, <blockquote> or
+	// another element; in a comment that begins in a line of a quotation; in text of
+	// its background's colour; on a screen that the client has left; and one that was
+	// erased by a cursor which had moved up through text that a long answer leaves out.
+	// Not counted, though it might be one, is a tag right below a quotation that ends
+	// in code or in a comment, without a blank line, or below ``` that is indented by
+	// four.
 	MatchLastLine Match = ""
 	// MatchOwnLine: such a tag alone on any line.
 	MatchOwnLine Match = "own_line"
@@ -85,8 +89,10 @@ const (
 	closeTag = "</promise>"
 )
 
-// NoncePromise returns base with a random suffix, so that nobody can quote the
-// promise from an old transcript.
+// NoncePromise returns base with a random suffix, so that nobody can quote the promise
+// from an old transcript. The suffix is a hyphen and ten random letters and digits. It
+// is of use where old answers can come back, by a cache or a transcript that is read
+// again; a fresh context alone does not need it.
 func NoncePromise(base string) string { return base + "-" + rand.Text()[:10] }
 
 // FindPromise looks for a promise in an agent's final words. It is the one
@@ -97,12 +103,12 @@ func NoncePromise(base string) string { return base + "-" + rand.Text()[:10] }
 // promise counts, the last of these if there are more. An m that is none of the
 // above is read as [MatchLastLine].
 //
-// The loop takes the prompt's own tags out of the answer before it looks, also if the
-// prompt is not repeated verbatim: a tag after the same 256 letters, or all that there
-// are, is the prompt's, also behind the marks of a quotation. It cannot know one whose
-// words were changed, or that something else was put between them. So a prompt had
-// better not end with the tag, for which FindPromise(prompt, promise, MatchLastLine)
-// tells; [State.Prompt] does not.
+// Before the loop looks, it takes the prompt's own tags out of the answer, for an agent
+// may repeat its prompt, and not verbatim: a tag that follows the same 256 letters as
+// in the prompt, or all of them if there are fewer, is the prompt's, also behind the
+// marks of a quotation. A repetition with other words, or with something put between
+// them, cannot be known. So a prompt should not end with the tag; FindPromise(prompt,
+// promise, MatchLastLine) tells whether it does. That of [State.Prompt] does not.
 func FindPromise(output, promise string, m Match) Promise {
 	return findPromise(output, promise, m, nil)
 }
@@ -148,7 +154,9 @@ func (m Match) seen(text string) string {
 	return term.Visible(text)
 }
 
-// A rank orders tags by how near they come to a promise.
+// A rank orders tags by how near they come to a promise. The order is that of how
+// little the agent would have to change, so that the near miss which it is told of is
+// the one to mend.
 type rank int
 
 const (
@@ -346,8 +354,9 @@ func scan(text string) (tagged, escaped bool) {
 	return tagged, escaped
 }
 
-// looksPromised reports whether the end of an answer without a tag was meant as
-// one: &lt;promise&gt;, (promise), <completion-promise>.
+// looksPromised reports whether the end of an answer without a tag was meant as one:
+// &lt;promise&gt;, (promise), <completion-promise>. Only the end is searched: an answer
+// about promises in code is not a failed claim.
 func looksPromised(text string) bool {
 	tail := strings.ToLower(text[max(len(text)-1<<10, 0):])
 	for at := 0; ; at++ {

@@ -13,6 +13,10 @@ import (
 // The promise is shown on a line of its own and never in a code fence, for
 // models copy the fence; and never as the last line, so that an agent that only
 // repeats its prompt claims nothing.
+//
+// The prompt is made of the state alone, so that a replay of the same events gives the
+// same one: there is no date in it and nothing of the machine. What strangers said (the
+// verifier's output, the agent's own words) is in it only as quotations.
 func (s State) Prompt() string {
 	var b strings.Builder
 	s.writeTask(&b)
@@ -37,6 +41,8 @@ func (s State) Opening() string {
 	return b.String() + strings.TrimPrefix(end.String(), "\n")
 }
 
+// writeTask writes the task in the user's words, unchanged. The line below it says
+// where they end and ours begin; without a Prompt the title stands for it.
 func (s State) writeTask(b *strings.Builder) {
 	if text := strings.TrimSpace(s.Task.Prompt); text != "" {
 		b.WriteString(text + "\n\n---\n\n")
@@ -57,6 +63,8 @@ func (s State) Signal() string {
 	return b.String()
 }
 
+// writeStatus says that the context is fresh. An agent that is not told looks for a
+// conversation that never was, or begins the work anew beside what is there.
 func (s State) writeStatus(b *strings.Builder) {
 	of := ""
 	if n := s.Task.Limits.iterations(); n > 0 {
@@ -69,6 +77,8 @@ func (s State) writeStatus(b *strings.Builder) {
 	b.WriteString(". Every iteration starts with fresh context: what earlier ones did is in the files, not in this conversation. Look at what is there before you change anything.\n")
 }
 
+// writeDone says what the work is measured by. Acceptance criteria look like a list to
+// tick off, since models work through those; nothing reads the boxes.
 func (s State) writeDone(b *strings.Builder) {
 	t := s.Task
 	if t.Outcome == "" && len(t.Acceptance) == 0 && t.Success == "" {
@@ -93,6 +103,8 @@ func (s State) writeDone(b *strings.Builder) {
 	}
 }
 
+// writeSignal says how to claim, and gives a way out that is honest: an agent that may
+// only claim or go on will claim.
 func (s State) writeSignal(b *strings.Builder) {
 	t := s.Task
 	fmt.Fprintf(b, `## When you are done
@@ -115,6 +127,8 @@ When everything above is really done, end your answer with this line, alone and 
 	}
 }
 
+// writeAlways asks for no promise: where every answer is verified, a promise would only
+// be one more thing to get wrong.
 func (s State) writeAlways(b *strings.Builder) {
 	how := "Your work is verified after every iteration"
 	if s.Task.HowVerified != "" {
@@ -153,6 +167,8 @@ func (t Task) tag(promise string) string {
 	return openTag + promise + closeTag
 }
 
+// closing is the last line of the prompt, so that the tag is not: an agent that repeats
+// its prompt, or the end of it, must claim nothing.
 func (s State) closing() string {
 	if n := s.Task.Limits.iterations(); n > 0 {
 		return fmt.Sprintf("The loop goes on until the work is verified, at most to iteration %d.", n)
@@ -199,7 +215,9 @@ func (s State) Continuation() string {
 	return b.String()
 }
 
-// writeLast says what came of the last iteration.
+// writeLast says what came of the last iteration. Only one thing of it is told, the
+// most useful one: a rejection before a tag in the wrong form, and that before the
+// plain fact that nothing was claimed.
 func (s State) writeLast(b *strings.Builder) {
 	switch {
 	case s.Feedback != "":
@@ -220,7 +238,9 @@ func (s State) writeLast(b *strings.Builder) {
 	}
 }
 
-// writeObstacle says why the last iteration was blocked.
+// writeObstacle says why the last iteration was blocked. The words are the agent's own
+// of the last context, which the new one does not have; repeated back, they keep it
+// from the same dead end.
 func (s State) writeObstacle(b *strings.Builder) {
 	b.WriteString("The last iteration ended with the line that says that it is blocked.")
 	if s.Obstacle != "" {
@@ -234,6 +254,8 @@ func (s State) writeObstacle(b *strings.Builder) {
 }
 
 // fewRepeated is how often the same rejection must have come before the agent is told.
+// Twice is still a mend that has missed; from the third time on the agent takes
+// something for granted that is not so.
 const fewRepeated = 3
 
 // inWords is a small number as people write it.
@@ -253,15 +275,18 @@ func (s State) left(it Iteration) State {
 	return s
 }
 
-// quote writes text that nobody vouches for as an indented block, so that it
-// cannot pass for instructions or close a fence.
+// quote writes text that nobody vouches for as an indented block, so that it cannot
+// pass for instructions or close a fence. A fence would not do: the text may hold one,
+// and with it end ours.
 func quote(b *strings.Builder, text string) {
 	for line := range strings.SplitSeq(strings.TrimRight(text, "\n"), "\n") {
 		b.WriteString("    " + line + "\n")
 	}
 }
 
-// nearMiss is the one sentence that makes the agent get its promise right.
+// nearMiss is the one sentence that makes the agent get its promise right. It names the
+// mistake and not the rule alone: agents that are told the whole rule again make the
+// same mistake again.
 func (s State) nearMiss() string {
 	sentence := ""
 	switch s.NearMiss {

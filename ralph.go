@@ -29,7 +29,6 @@ package ralph
 
 import (
 	"context"
-	"errors"
 	"io"
 	"time"
 )
@@ -52,15 +51,15 @@ type Loop interface {
 // returns its answer. [Command] runs agents' command-line clients; callers plug
 // in their own.
 //
-// Run blocks until the agent has finished and must return soon after ctx is
-// done, with nothing of the agent left running. If the agent had finished well by
-// then, the error is nil: a budget that its last report exceeds stops the loop, but
-// only once its claim was verified. The error says what went wrong, and the loop
-// acts on its kind: [Permanent] stops it, [RetryAfter] makes it wait,
-// [ErrIncomplete] and [ErrEmpty] are retried like any other error, and an error
-// that is [context.DeadlineExceeded] is a time-out, which is not retried. A
-// Response that comes with an error still counts: what was said may hold a claim
-// and what was spent is spent. A panic is an error like any other.
+// Run blocks until the agent has finished and must return soon after ctx is done, with
+// nothing of the agent left running. If the agent had finished well before that, the
+// error is nil: some agents tell their cost only in their last report, and when that
+// exceeds the budget the claim is still verified before the loop stops. The error says
+// what went wrong, and the loop acts on its kind: [Permanent] stops it, [RetryAfter]
+// makes it wait, [ErrIncomplete] and [ErrEmpty] are retried like any other error, and
+// an error that is [context.DeadlineExceeded] is a time-out, which is not retried. A
+// Response that comes with an error still counts: what was said may hold a claim and
+// what was spent is spent. A panic is an error like any other.
 //
 // Run may be called concurrently when loops share a Runner.
 //
@@ -106,10 +105,11 @@ func (f RunnerFunc) Run(ctx context.Context, req Request) (Response, error) {
 // call it before the first attempt, also of a loop that goes on, so that a mistake
 // in the configuration costs no run of the agent.
 //
-// Prepare(context.Context, Task) (Task, error) returns the task with what must be as it
-// is now in [Task.Guarded], and otherwise unchanged. Drivers call it before
-// Validate and once in a loop, before it is recorded that the loop starts. What is
-// in Guarded already stays as it is.
+// Prepare(context.Context, Task) (Task, error) notes in [Task.Guarded] what the agent
+// must not change, as it is now, and returns the task otherwise unchanged. Drivers call
+// it once in a loop, before Validate and before it is recorded that the loop starts:
+// after the first attempt it would note the work of the agent. What is in Guarded
+// already stays as it is.
 type Verifier interface {
 	Verify(ctx context.Context, c Claim) (Verdict, error)
 }
@@ -153,21 +153,28 @@ func (f ProgressLogFunc) Append(ctx context.Context, ev Event) error { return f(
 
 // A Request is what a [Runner] gets for one attempt.
 type Request struct {
-	Loop  string // the loop's name, State.Loop
-	Task  string // the task's ID
-	Agent string // the task's agent: coder, reviewer, …
-	Dir   string // the agent's working directory; "" = the current directory
+	// Loop is the loop's name, see [State.Loop], by which attempts of different loops
+	// are told apart in logs. Task and Agent are the task's ID and its role: coder,
+	// reviewer, … Neither is needed to run the agent.
+	Loop  string
+	Task  string
+	Agent string
+	// Dir is the agent's working directory. "" = the current directory.
+	Dir string
 
 	// Iteration counts from 1, and so does Attempt: every start of the iteration,
 	// after a retry, a rate limit, a crash or an interrupt.
 	Iteration int
 	Attempt   int
 
-	Prompt string // the whole prompt
+	// Prompt is the whole prompt. It goes to the agent as it is: a Runner that adds to
+	// it would have its own words taken for the agent's where the agent repeats them,
+	// for the loop knows only this text.
+	Prompt string
 
-	// Mark is what the processes of this attempt are known by: what [NewMark] has
-	// made for it, which its driver has recorded, so that [EndLeft] can end what is
-	// left of them. "" = nobody will ask.
+	// Mark identifies the processes of this attempt. The driver makes it with [NewMark]
+	// and records it before the attempt begins, so that after a crash [EndLeft] can
+	// find and end what is still running. "" = none: a crash leaves them.
 	Mark string
 
 	// Promise and Blocked are the texts of the promises the loop looks for. A
@@ -175,17 +182,18 @@ type Request struct {
 	Promise string
 	Blocked string
 
-	// Display and Raw receive output as it comes, for this attempt only:
-	// readable text, and the agent's stream as it came. Either may be nil.
-	// Writes come from one goroutine at a time, and none after Run has returned. That one
-	// of them cannot be written is no reason to end the run.
+	// Display and Raw receive output as it comes, for this attempt only: readable text,
+	// and the agent's stream as it came. Either may be nil. Writes come from one
+	// goroutine at a time, and none after Run has returned. An error of a write is no
+	// reason to end the run.
 	Display io.Writer
 	Raw     io.Writer
 
-	// Live is told the usage so far as soon as the agent's stream tells it. It
-	// drives budgets and heartbeats, and what is known of an attempt that a crash
-	// ends. It may be nil; it returns quickly and may be called from any goroutine.
-	// What it is told after Run has returned changes nothing.
+	// Live is called with the usage of the attempt so far, in all and not since the
+	// last call, as soon as the agent's stream tells it. Budgets and heartbeats live on
+	// it, and after a crash it is all that is known of the attempt. It may be nil; it
+	// returns quickly and may be called from any goroutine. Calls after Run has
+	// returned change nothing.
 	Live func(Usage)
 }
 
@@ -199,12 +207,19 @@ type Response struct {
 	// Omitted is the number of bytes left out of Output to bound it.
 	Omitted int64 `json:"omitted,omitempty"`
 
-	Usage   Usage  `json:"usage"`
+	// Usage is what the attempt has used. A nil CostUSD is unknown, which is not 0: a
+	// limit of cost cannot be kept by a Runner that leaves it out.
+	Usage Usage `json:"usage"`
+	// Model is the model that answered, as the client calls it, by which prices are
+	// found; Session is the agent's own session ID. "" = it does not tell.
 	Model   string `json:"model,omitempty"`
-	Session string `json:"session,omitempty"` // the agent's own session ID
+	Session string `json:"session,omitempty"`
 
-	Files     []string `json:"files,omitempty"`     // files the agent says it changed
-	Learnings []string `json:"learnings,omitempty"` // what the agent says it learned
+	// Files are those that the agent says it changed, as absolute paths or from the
+	// folder it works in, and Learnings what it says it learned. Both are its word, which
+	// nothing is decided by.
+	Files     []string `json:"files,omitempty"`
+	Learnings []string `json:"learnings,omitempty"`
 
 	// Ended are the command lines of processes that the agent had left running and
 	// that were ended, one for each.
@@ -225,14 +240,15 @@ type Claim struct {
 	// Files are those changed in this attempt, as far as known, also by the agent's
 	// own account.
 	Files []string `json:"files,omitempty"`
-	// Base is the commit from which on the work is the loop's, see [State.Base]. ""
-	// = not known.
+	// Base is the commit the workspace was at when the loop began, so that a verifier
+	// can look at what the loop has changed in all, see [State.Base]. "" = not known.
 	Base string `json:"base,omitempty"`
 	// Mark is the [Request.Mark] of the attempt, "" = none: programs that a verifier
 	// starts are found by it when this program has died, see [EndLeft].
 	Mark string `json:"mark,omitempty"`
-	// Checks are what verifiers before this one have found, where one that wraps
-	// several asks them in order. Their details may quote the agent's programs.
+	// Checks are what earlier verifiers have found, where a verifier that wraps several
+	// asks them in order. Their details may quote what the agent's programs have
+	// printed: they are no more to be trusted than Output.
 	Checks []Check `json:"checks,omitempty"`
 
 	// Promised says that the agent made the promise. It is false only under
@@ -254,9 +270,9 @@ type Verdict struct {
 	// Checks are the evidence. Of more than 64, those that say why the verdict
 	// rejects are kept before others.
 	Checks []Check `json:"checks,omitempty"`
-	// Usage is what the check itself has used: a model that judges is paid like
-	// the agent. It counts in the loop's [Limits]. The zero value has used nothing;
-	// one that has used something at a cost it does not tell is of unknown cost.
+	// Usage is what the check itself has used: a model that judges is paid like the
+	// agent. It counts in the loop's [Limits]. The zero value has used nothing. Tokens
+	// or requests with a nil CostUSD are of unknown cost, which is not 0.
 	Usage Usage `json:"usage,omitzero"`
 }
 
@@ -264,6 +280,9 @@ type Verdict struct {
 // run or ran out of time. That says nothing about the work: it is not the
 // agent's to mend, and the loop counts it to [Limits.Failures]. A check that
 // failed decides, whatever the others say; a verdict without checks has decided.
+//
+// Without the difference an agent would be told to mend its work because a program is
+// not installed, and would break what was right.
 func (v Verdict) Undecided() bool {
 	unable := false
 	for _, c := range v.Checks {
@@ -277,105 +296,34 @@ func (v Verdict) Undecided() bool {
 	return unable && !v.Passed
 }
 
-// A Check is one thing that was looked at, as evidence.
+// A Check is one thing that was looked at, as evidence for a [Verdict]. Durations are
+// nanoseconds in JSON.
 type Check struct {
 	Name     string        `json:"name"`
 	Status   CheckStatus   `json:"status"`
 	Detail   string        `json:"detail,omitempty"` // for people
 	Duration time.Duration `json:"duration,omitempty"`
-	ExitCode *int          `json:"exit_code,omitempty"` // of a command that ended by itself
+	ExitCode *int          `json:"exit_code,omitempty"` // of a command that ended by itself; nil = none did
 	Digest   string        `json:"digest,omitempty"`    // of the full output: "sha256:…"
 }
 
-// CheckStatus is the result of a [Check].
+// CheckStatus is the result of a [Check]. Two of its values say nothing about the work,
+// and that is not the same as a failure: see [Verdict.Undecided].
 type CheckStatus string
 
 const (
 	CheckPassed  CheckStatus = "passed"
 	CheckFailed  CheckStatus = "failed"  // the work is not as it should be
 	CheckWarning CheckStatus = "warning" // worth knowing; decides nothing
-	CheckSkipped CheckStatus = "skipped"
+	CheckSkipped CheckStatus = "skipped" // not looked at; decides nothing
 	CheckUnable  CheckStatus = "unable"  // could not run: says nothing about the work
 	CheckTimeout CheckStatus = "timeout" // ran out of time: says nothing about the work
 )
 
-// Pass returns a verdict that accepts.
+// Pass returns a verdict that accepts, without any checks as evidence: for verifiers
+// whose word is enough.
 func Pass() Verdict { return Verdict{Passed: true} }
 
-// Reject returns a verdict that rejects and tells the agent why.
+// Reject returns a verdict that rejects and tells the agent why. Say what is missing,
+// not what to do: the agent has seen more of the work than the verifier.
 func Reject(feedback string) Verdict { return Verdict{Feedback: feedback} }
-
-// Errors with a meaning for the loop.
-var (
-	// ErrIncomplete: the agent's stream ended without its end event, so the
-	// agent was cut off. The attempt is retried.
-	ErrIncomplete = errors.New("the agent's stream ended without its end event")
-	// ErrEmpty: the agent gave no answer at all. The attempt is retried.
-	ErrEmpty = errors.New("the agent gave no answer")
-	// ErrCancelled is a cause for a context that a person cancelled, for good: the
-	// loop is recorded as cancelled, see [State.Cancel]. A [*StopError] of a loop
-	// that was cancelled is ErrCancelled to [errors.Is].
-	ErrCancelled = errors.New("cancelled")
-	// ErrAbandoned is the cause of the context of a loop whose events, or results,
-	// nobody wants any more: the range over [Local.Events] or [RunAll] was broken
-	// off. The loop is interrupted, and can go on.
-	ErrAbandoned = errors.New("abandoned")
-)
-
-// Permanent marks an error that retrying cannot mend: the agent is not
-// installed, not logged in. The loop stops with [StopFailed]. Permanent(nil) is
-// nil.
-func Permanent(err error) error {
-	if err == nil {
-		return nil
-	}
-	return &permanentError{err}
-}
-
-type permanentError struct{ err error }
-
-func (e *permanentError) Error() string { return e.err.Error() }
-func (e *permanentError) Unwrap() error { return e.err }
-
-// RetryAfter marks an error as a rate limit. The loop waits for d and starts
-// the iteration again; that costs no iteration and no retry. If d is 0 or
-// negative, the provider did not say how long, and the loop waits for a minute,
-// then longer each time. RetryAfter(nil, d) is nil.
-func RetryAfter(err error, d time.Duration) error {
-	if err == nil {
-		return nil
-	}
-	return &rateLimitError{err, max(d, 0)}
-}
-
-type rateLimitError struct {
-	err   error
-	after time.Duration
-}
-
-func (e *rateLimitError) Error() string { return e.err.Error() }
-func (e *rateLimitError) Unwrap() error { return e.err }
-
-// A StopError says why a loop stopped before its task was verified.
-type StopError struct {
-	Task   string     // the task's ID
-	Reason StopReason // decide by this one
-	Detail string     // for people
-}
-
-func (e *StopError) Error() string {
-	text := "ralph: "
-	if e.Task != "" {
-		text += e.Task + ": "
-	}
-	text += "stopped: " + string(e.Reason)
-	if e.Detail != "" {
-		text += ": " + e.Detail
-	}
-	return text
-}
-
-// Is reports whether target is [ErrCancelled] and the loop was cancelled.
-func (e *StopError) Is(target error) bool {
-	return target == ErrCancelled && e.Reason == StopCancelled
-}

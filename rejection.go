@@ -7,6 +7,9 @@ import (
 )
 
 // judge takes over the verdict on a claim.
+//
+// Feedback stays until the next claim is judged, over retries and time-outs: what was
+// missing is still missing.
 func (s State) judge(it Iteration) State {
 	if it.Fault != FaultRateLimit && it.Fault != FaultInterrupted {
 		s.RateLimits = 0
@@ -29,11 +32,13 @@ func (s State) judge(it Iteration) State {
 	return s
 }
 
+// undecidedNote goes before the feedback of checks that could not be run: without it an
+// agent mends what is not broken.
 const undecidedNote = "The checks could not be run, so this says nothing about your work: "
 
-// repeated is how often in a row a rejection has come, with that of it, where the last
-// one came with before. An iteration that changed nothing gives no new one: that is a
-// stall, and one whose checks could not run says nothing.
+// repeated counts how often in a row a rejection has come, the one of it included,
+// where before is the verdict on the last claim. An iteration that changed nothing
+// gives no new one: that is a stall, and one whose checks could not run says nothing.
 func (s State) repeated(before Verdict, it Iteration) int {
 	now := s.Verdict
 	switch {
@@ -48,6 +53,7 @@ func (s State) repeated(before Verdict, it Iteration) int {
 }
 
 // sameAs reports whether two rejections say the same, but for what differs each time.
+// Test runners print times and addresses, which would make each rejection a new one.
 func (v Verdict) sameAs(w Verdict) bool {
 	return steady.Text(v.Feedback) == steady.Text(w.Feedback) && slices.EqualFunc(v.Checks, w.Checks, func(a, b Check) bool {
 		return a.Name == b.Name && a.Status == b.Status

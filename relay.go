@@ -20,30 +20,31 @@ import (
 )
 
 // A Relay drives the loop of one session whose events come from other processes: from
-// the hooks of a client, each of which is a program that it starts, waits for, and does
-// what it prints. They ask by [AskRelay], through a Unix socket and with a secret of the
-// session; who decides and verifies is the process that has the Relay, which need not be
-// one of the client's. What asks can only claim, cancel and end: a Relay takes nothing
-// else from it.
+// the hooks of a client, which are programs that the client starts at certain events,
+// waits for, and obeys. The hooks ask by [AskRelay], through a Unix socket and with a
+// secret of the session. Decisions and verifications are made by the process that has
+// the Relay, which need not be a child of the client. A hook can only claim, cancel and
+// end: the agent can start hooks too, so a Relay takes nothing else from them, above
+// all no verdict.
 //
 // The client's session is kept from coming to rest by the answer to its stop event,
 // which is the next prompt. A hook that must answer before the verification has ended
-// is answered with [StillVerifying], and the next one gets the verdict. A prompt that no
-// hook has taken is given to the next one: that its answer came too late, or that it died,
-// spends no iteration.
+// is answered with [StillVerifying], and the next one gets the verdict. A prompt that
+// no hook has taken is given to the next one: a hook that died, or whose answer came
+// too late, spends no iteration.
 //
 // Its methods may be called concurrently, but for Listen, Launch and Attend, and for Close
 // beside one of these.
 type Relay struct {
 	Hook *Hook // its Inject must be the Relay's; required
-	// Session is the loop's, as Hook knows it. Client is the ID by which the client's
-	// events name it; "" = the first one that comes to rest says it, for clients that
-	// choose it themselves. Events of others are answered with nothing: they are of
-	// clients that the agent has started.
+	// Session is the ID by which Hook knows the session. Client is the ID that the
+	// client's events have for it; "" = that of the first session that comes to rest,
+	// for clients that choose it themselves. Events of other sessions are answered with
+	// nothing: they belong to clients that the agent has started.
 	Session, Client string
-	// File tells hooks that were not given the place in their environment where it is,
-	// while the Relay listens: a file of this user alone, which takes the place of what
-	// is there. "" = none.
+	// File is the path of a file to which the Relay writes its place while it listens,
+	// for hooks that do not have it in their environment. Only this user can read it;
+	// what is at the path before is replaced. "" = none.
 	File string
 
 	mu       sync.Mutex
@@ -61,13 +62,15 @@ type Relay struct {
 	unread   int                // how often in a row the last words could not be read
 }
 
-// RelayPlace is the variable in whose value a launched client's hooks find the place.
+// RelayPlace is the environment variable in which the hooks of a client that a [Relay]
+// has launched find where to ask ([AskRelay]). Only they have it; a file would be found
+// by the hooks of every other session too.
 const RelayPlace = "RALPH_HOOK"
 
-// Listen lets hooks ask, until Close or the end of ctx, which also ends what their
-// events have begun, as far as it heeds its context; then those that wait are answered
-// with the zero [Answer]. It returns the place, which [AskRelay] takes; it holds the
-// secret. Close must be called, unless there is an error.
+// Listen lets hooks ask, and returns at once with the place for [AskRelay]; the place
+// holds the secret. Close, or the end of ctx, ends it: verifications that hooks have
+// begun are cancelled, and hooks that wait get the zero [Answer]. Close must be called,
+// unless there is an error.
 func (r *Relay) Listen(ctx context.Context) (place string, err error) {
 	if r.Hook == nil {
 		return "", errors.New("ralph: Relay has no Hook")
@@ -92,6 +95,10 @@ func (r *Relay) Listen(ctx context.Context) (place string, err error) {
 }
 
 // open makes what Listen needs on disk, which remove removes.
+//
+// A Unix socket in a folder of this user alone, and no port: nobody else can connect,
+// and no firewall is in the way. Its path must be short, for the kernel's address has
+// little room; a long TMPDIR is passed over for /tmp.
 func (r *Relay) open() (socket net.Listener, err error) {
 	const longest = 90 // bytes: systems have room for little more than a hundred
 	for _, dir := range []string{os.TempDir(), "/tmp"} {
@@ -121,7 +128,8 @@ func (r *Relay) open() (socket net.Listener, err error) {
 	return socket, nil
 }
 
-// remove removes what open has made.
+// remove removes what open has made. The file is removed only if it is still this
+// Relay's: another one may have begun to listen since.
 func (r *Relay) remove() (err error) {
 	if r.File != "" && r.place != "" {
 		if text, _ := file.Read("", r.File, len(r.place)); string(text) == r.place { // else it is another Relay's
@@ -135,8 +143,9 @@ func (r *Relay) remove() (err error) {
 	return err
 }
 
-// Close ends Listen, waits for what the events have begun, and removes what it left on
-// disk. So it must not be called by what the Hook calls.
+// Close ends Listen, waits for what the hooks' events have begun, and removes the
+// socket and the file. Since it waits, the functions of the Hook must not call it. A
+// Relay that does not listen is closed already, which is no error.
 func (r *Relay) Close() error {
 	r.mu.Lock()
 	cancel := r.cancel
@@ -152,15 +161,15 @@ func (r *Relay) Close() error {
 	return r.remove()
 }
 
-// Launch runs a client, with the place in its environment, as [RelayPlace], and ends what
-// it leaves running, which it returns: the command lines, at most 20, as far as the system
-// can tell. It listens while the client runs. That the client fails is no error: what
+// Launch runs a client, listens to its hooks until it has ended, and then ends what it
+// has left running; the command lines of that, at most 20, are returned. The place is
+// in the client's environment, as [RelayPlace]. A client that fails is no error: what
 // has become of the loop is in the Hook's Store. If ctx is done, the client is asked to
-// end, and killed after five seconds. What others print through a pipe of the command
-// once it has ended is waited for as its WaitDelay says; 0 = two seconds.
+// end, and killed after five seconds. If cmd.WaitDelay is 0, it is set to two seconds,
+// so that a process which holds the client's output open cannot keep Launch waiting.
 //
-// What the client starts is found by its environment, on Linux only: what has cleared
-// that is not.
+// Processes of the client are found by their environment, on Linux only; one that has
+// cleared its environment is not found.
 func (r *Relay) Launch(ctx context.Context, cmd *exec.Cmd) (ended []string, err error) {
 	place, err := r.Listen(ctx)
 	if err != nil {
@@ -200,6 +209,8 @@ func (r *Relay) Launch(ctx context.Context, cmd *exec.Cmd) (ended []string, err 
 	return append(ended, left...), errors.Join(err, closed)
 }
 
+// asked reports whether a hook of the session has asked since Listen. A client that
+// ended without a single question has its hooks switched off, and no loop ran at all.
 func (r *Relay) asked() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -208,6 +219,10 @@ func (r *Relay) asked() bool {
 
 // mark ends what is left of the client that was launched last, be it by a process that was
 // killed, and keeps the mark of the one that is next.
+//
+// The mark is in the store before the client runs: if this process is killed, the one
+// that goes on with the session finds the client, which would otherwise work on unseen
+// beside the new one.
 func (r *Relay) mark(ctx context.Context, next string) (ended []string, err error) {
 	ctx = context.WithoutCancel(ctx)
 	err = r.Hook.update(ctx, r.Session, func(x HookState) (HookState, error) {
@@ -228,9 +243,11 @@ func (r *Relay) mark(ctx context.Context, next string) (ended []string, err erro
 	}))
 }
 
-// Attend listens to a client that runs already, until the loop or the session ends, and
-// returns why, or "" for the loop. ready is called when hooks can ask. A client whose
-// process ID is given (0 = it is not known) has ended when there is no such process.
+// Attend listens to the hooks of a client that runs already, and blocks until the loop
+// or the session ends. It returns why the session has ended, or "" if the loop has.
+// ready is called once, when hooks can ask. client is the process ID of the client,
+// whose end ends the session; 0 = it is not known. The error is the cause of ctx, or of
+// the Store if that cannot be read for ten seconds.
 func (r *Relay) Attend(ctx context.Context, client int, ready func()) (why string, err error) {
 	if _, err := r.Listen(ctx); err != nil {
 		return "", err
@@ -259,7 +276,9 @@ func (r *Relay) Attend(ctx context.Context, client int, ready func()) (why strin
 	}
 }
 
-// attendFails is how often in a row, once a second, Attend may fail to read the loop.
+// attendFails is how often in a row, once a second, Attend may fail to read the loop. A
+// store on a network may be away for a moment; a loop that nobody can read for longer
+// is given up.
 const attendFails = 10
 
 // settle waits until the Hook has done with the last stop: what it says of the end is told.

@@ -15,8 +15,9 @@ import (
 	"time"
 )
 
-// StillVerifying is what a session is told that cannot rest yet, for its claim is
-// being verified.
+// StillVerifying is the prompt for a session whose claim is still being verified when
+// its hook has to answer: clients end hooks that take too long. It tells the agent to
+// do nothing, since what it changed now would be verified too.
 const StillVerifying = "The verification of your claim is still running. Change nothing: end your answer, and wait for the result."
 
 // What a session's hooks may ask.
@@ -26,14 +27,24 @@ const (
 	AskCancel = "cancel" // its user cancels the loop
 )
 
-// An Ask is what a hook tells a [Relay], and an [Answer] what it is told.
+// An Ask is what a hook tells a [Relay] of its session; the Relay's [Answer] is what
+// the hook is to do.
+//
+// It is data, and not to be trusted: the agent can send one as well as a hook can.
+// Session must be the Relay's, and text is only looked at for the promise.
 type Ask struct {
-	Kind    string        `json:"kind"` // AskStop, AskEnd, AskCancel; others are answered with nothing
-	Session string        `json:"session"`
-	Text    string        `json:"text,omitempty"`   // AskStop: the agent's last words; AskEnd: why, clear = for good
-	Turn    string        `json:"turn,omitempty"`   // see [Turn.ID]
-	Unread  bool          `json:"unread,omitempty"` // AskStop: the agent's last words could not be read; the session is asked again, three times
-	Within  time.Duration `json:"within,omitempty"` // AskStop: how long the hook can wait, 0 = for ever
+	Kind    string `json:"kind"`    // AskStop, AskEnd or AskCancel; others are answered with nothing
+	Session string `json:"session"` // the client's ID of it, see [Relay.Client]
+	// Text is the agent's last words, for AskStop, or why the session has ended, for
+	// AskEnd; "clear" says that it will not be opened again.
+	Text string `json:"text,omitempty"`
+	Turn string `json:"turn,omitempty"` // see [Turn.ID]
+	// Unread says that the agent's last words could not be read, for AskStop: the session
+	// is told to say them again, at most three times.
+	Unread bool `json:"unread,omitempty"`
+	// Within is how long the hook can wait for an answer to AskStop; 0 = for ever. In JSON
+	// it is in nanoseconds.
+	Within time.Duration `json:"within,omitempty"`
 }
 
 // An Answer is what a hook makes known to its client. The zero value lets it go on as if
@@ -50,7 +61,9 @@ const (
 	relayPatience = 5 * time.Second
 )
 
-// A relayHook is a hook that asks. It gets one answer, and says that it has read it.
+// A relayHook is a hook that asks. It gets one answer, and says that it has read it: a
+// prompt that was written to a socket whose reader has died would be lost, and the
+// session would rest with its loop unfinished.
 type relayHook struct {
 	conn net.Conn
 	gone chan struct{} // it has read the answer, or cannot any more:
@@ -60,7 +73,8 @@ type relayHook struct {
 	answered bool
 }
 
-// A relayTurn is what the Hook makes of a stop.
+// A relayTurn is what the Hook makes of a stop. Clients that run several hooks for one
+// stop ask several times: they share a turn, so that the claim is verified once.
 type relayTurn struct {
 	done  chan struct{}
 	hooks []*relayHook // of this stop: one of them gets the prompt
@@ -72,6 +86,11 @@ type relayTurn struct {
 const askAgain = "Your last answer could not be read. Change nothing, and end with the last line of that answer once more."
 
 // again reports whether a session is to say its last words again. It spends no iteration.
+//
+// Clients write their transcript late, or in a form that is not known yet: the agent
+// can repeat its last line, while an answer that was not read would be taken for one
+// without the promise. It is asked at most maxUnread times, since a client that never
+// can be read would go on for ever.
 func (r *Relay) again(ctx context.Context, q Ask) bool {
 	active, err := false, error(nil)
 	if q.Unread {
@@ -93,6 +112,8 @@ const maxUnread = 3
 // Notify is a [Hook.Notify]: the session's user is told with the next answer.
 func (r *Relay) Notify(_ context.Context, n Notice) { r.tell(n.Title + ": " + n.Message) }
 
+// tell keeps what the user is to be told with the next answer. Only the newest is kept:
+// what was told before it is out of date.
 func (r *Relay) tell(note string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -116,10 +137,13 @@ func (r *Relay) Inject(_ context.Context, _, prompt string) error {
 	return errNoHook
 }
 
+// errNoHook is no failure: it happens whenever a hook is ended while the claim is
+// verified. The Hook keeps the prompt and injects it at the next stop.
 var errNoHook = errors.New("ralph: no hook waits for it; the next one gets it")
 
-// warn tells people that a stop could not be dealt with, and returns what of that is not
-// in the note yet.
+// warn tells people that a stop could not be dealt with, and returns what of that is
+// not in the note yet. It is told as a notice too, for the answer is read only by a
+// hook that is still there.
 func (r *Relay) warn(ctx context.Context, err error) string {
 	if !errors.Is(err, errNoHook) {
 		r.Hook.tell(ctx, Notice{Session: r.Session, Title: "Ralph Loop", Variant: "warning", Message: err.Error()})
@@ -132,7 +156,8 @@ func (r *Relay) warn(ctx context.Context, err error) string {
 	return err.Error()
 }
 
-// accept serves hooks until the socket is closed.
+// accept serves hooks until the socket is closed. Running out of file descriptors is no
+// reason to stop: the session would rest unjudged.
 func (r *Relay) accept(ctx context.Context, socket net.Listener) {
 	for {
 		conn, err := socket.Accept()
@@ -146,6 +171,10 @@ func (r *Relay) accept(ctx context.Context, socket net.Listener) {
 }
 
 // serve answers one hook.
+//
+// The secret comes first and has a fixed length, so that nothing of a stranger's is
+// decoded before it is known to be none. The deadline is for those who connect and say
+// nothing: they must not hold a goroutine for good.
 func (r *Relay) serve(ctx context.Context, conn net.Conn) {
 	defer conn.Close()
 	_ = conn.SetReadDeadline(time.Now().Add(relayPatience))
@@ -189,7 +218,9 @@ func (r *Relay) serve(ctx context.Context, conn net.Conn) {
 	}
 }
 
-// is reports whether an event is of the session.
+// is reports whether an event is of the session. Without a Client the first session
+// that stops is taken for it: clients that the agent starts later have other IDs, and
+// get no say.
 func (r *Relay) is(q Ask) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -201,7 +232,8 @@ func (r *Relay) is(q Ask) bool {
 	return is
 }
 
-// answer answers a hook, once. The error says that it has not read the answer.
+// answer answers a hook, once. The error says that it has not read the answer. What
+// could not be told is kept for the next answer.
 func (r *Relay) answer(h *relayHook, a Answer) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -227,7 +259,9 @@ func (r *Relay) answer(h *relayHook, a Answer) error {
 	return err
 }
 
-// rest answers a stop.
+// rest answers a stop: with the prompt, which Inject gives out while the Hook deals
+// with the stop; with nothing, when the Hook has done and the session may rest; or,
+// when the hook has no more time, with StillVerifying.
 func (r *Relay) rest(ctx context.Context, q Ask, h *relayHook) {
 	var due <-chan time.Time
 	if q.Within > 0 {
@@ -261,8 +295,10 @@ func (r *Relay) rest(ctx context.Context, q Ask, h *relayHook) {
 	}
 }
 
-// join has a hook wait for what the Hook makes of its stop. If it is of another one than
-// that which the Hook still deals with, it waits for the end of that first.
+// join has a hook wait for what the Hook makes of its stop. If it is of another one
+// than that which the Hook still deals with, it waits for the end of that first. The
+// Hook works on one stop at a time in a goroutine that outlives the hook which asked:
+// the verification goes on while that is told to wait.
 func (r *Relay) join(ctx context.Context, q Ask, h *relayHook) (t *relayTurn, of bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -284,11 +320,12 @@ func (r *Relay) join(ctx context.Context, q Ask, h *relayHook) (t *relayTurn, of
 	return r.turn, true
 }
 
-// AskRelay asks a session's [Relay], and returns when it has answered: for AskStop, when
-// its verification has. The places are tried in turn: one whose Relay has another session
-// says so ([Answer.Ours]), and "" is none. Without any that has it the answer is zero; the
-// error says that the process which decides about the session does not answer, or it is
-// the cause of ctx.
+// AskRelay asks the [Relay] of a session, and blocks until that has answered: for
+// AskStop that is after the verification. The places are tried in turn, those that are
+// "" left out, until one's Relay has the session ([Answer.Ours]). If none has, the
+// answer is zero and the error nil: the session is nobody's. An error says that a place
+// does not answer, so nobody may be driving the session any more, or it is the cause of
+// ctx.
 func AskRelay(ctx context.Context, q Ask, places ...string) (Answer, error) {
 	var errs []error
 	for _, place := range places {

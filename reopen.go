@@ -13,6 +13,8 @@ import (
 // forbids the next attempt, the loop stays stopped, by that limit, until
 // [State.Limit] raises it. A loop that was verified, cancelled or not valid stays as
 // it is, and so does one that goes on.
+//
+// What is spent stays spent: a loop that goes on does so within the same limits.
 func (s State) Reopen() State {
 	gaveUp := s.Stop == StopFailed || s.Stop == StopBlocked || s.Stop == StopStalled
 	if !gaveUp && !s.Stop.isLimit() || !s.resumable() {
@@ -76,7 +78,9 @@ func (s State) Guide(text string) State {
 	return s
 }
 
-// Pause pauses the loop before its next attempt, or lets it go on.
+// Pause pauses the loop before its next attempt, or lets it go on. An attempt that runs
+// comes to its end, for half an answer is of no use. A loop that has stopped stays as
+// it is.
 func (s State) Pause(paused bool) State {
 	if !s.Done() {
 		s.Paused = paused
@@ -84,8 +88,10 @@ func (s State) Pause(paused bool) State {
 	return s
 }
 
-// Cancel stops the loop with [StopCancelled]. Cancelling twice is harmless. If
-// an attempt is running, Next still counts what it spent.
+// Cancel stops the loop with [StopCancelled]. Cancelling twice is harmless. If an
+// attempt is running, Next still counts what it spent. It is for good, unlike a limit:
+// [State.Reopen] leaves a cancelled loop alone, so that no process that has not heard
+// of it brings it back.
 func (s State) Cancel(reason string) State {
 	if s.Done() {
 		return s
@@ -157,14 +163,14 @@ func (s State) barred() (StopReason, string) {
 	return reason, detail
 }
 
-// Changes returns the events that make to of s, in the order in which they are to
-// be recorded, where to came of s by [State.Guide], [State.Limit], [State.Pause],
+// Changes returns the events that turn s into to, in the order in which they are to be
+// recorded, where to was made of s by [State.Guide], [State.Limit], [State.Pause],
 // [State.Cancel] and [State.Reopen], in any combination. It is for drivers that let
 // somebody else change the state: what they record is what Apply makes of it.
 //
-// What else was changed is told by no event, and neither is what the last of
-// several changes has hidden. So a driver that does not know how to came about
-// applies the events and compares.
+// Any other change is told by no event, and neither is a change that a later one has
+// undone. So a driver that does not know how to came about applies the events and
+// compares the result with it.
 func (s State) Changes(to State) []Event {
 	var events []Event
 	add := func(ev Event) { events, s = append(events, ev), s.Apply(ev) }

@@ -6,9 +6,11 @@ import (
 	"io"
 )
 
-// Replay returns a [Runner] that answers from a script: iteration n gets the
-// nth output, however often it is tried. An iteration beyond the script is a
-// permanent error. It is for tests and examples, and safe for concurrent use.
+// Replay returns a [Runner] that answers from a script: iteration n gets the nth
+// output, however often it is tried. An iteration beyond the script is a permanent
+// error. It is for tests and examples, and safe for concurrent use. It writes each
+// output to Display and Raw, too, and tells one request and one message of unknown
+// cost: enough to test a driver, its log and its limits without a client or a model.
 func Replay(outputs ...string) Runner {
 	return RunnerFunc(func(_ context.Context, req Request) (Response, error) {
 		if req.Iteration < 1 || req.Iteration > len(outputs) {

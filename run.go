@@ -6,16 +6,16 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"reflect"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/ralph-loop/ralph/internal/plugin"
-	"github.com/ralph-loop/ralph/internal/stream"
 )
 
-// A run is one call of Local.Run.
+// A run is one call of Local.Run: the state as it is now, and the errors that must not
+// be lost because something more urgent ends the call. They are kept apart by origin,
+// since each can happen beside the others, and Run returns all of them joined.
 type run struct {
 	*Local
 	s          State
@@ -30,12 +30,21 @@ type run struct {
 // record appends an event and applies it: what is recorded and what is decided
 // cannot come apart. An attempt that cannot be recorded does not begin; anything
 // else has happened, recorded or not.
+//
+// That an attempt does not begin without its record is what makes a crash harmless: an
+// agent that runs untold could neither be ended nor paid for afterwards. Once it has
+// run, the opposite holds. To forget an attempt because its end could not be written
+// would run it, and pay for it, a second time.
 func (r *run) record(ctx context.Context, ev Event) error {
 	ev = r.s.event(ev)
 	var err error
 	if r.Log != nil {
+		// The end of a loop that was interrupted must be recorded too, so the log gets
+		// a context without the cancellation.
 		err = plugin.Call("Local.Log", func() error { return r.Log.Append(context.WithoutCancel(ctx), ev) })
 	}
+	// A cancel by another process is news and no failure. It may come joined with a
+	// real error, and neither may hide the other.
 	cancel, err := plugin.Apart(err, ErrCancelled)
 	if cancel != nil { // recorded before ev
 		r.apply(r.s.event(Event{Kind: EventCancelled, Text: cancel.Error()}))
@@ -51,11 +60,14 @@ func (r *run) record(ctx context.Context, ev Event) error {
 	return r.logErr
 }
 
+// apply changes the state by an event that is recorded, and by nothing else: who ranges
+// over Local.Events is told of it first.
 func (r *run) apply(ev Event) {
 	r.tell(ev)
 	r.s = r.s.Apply(ev)
 }
 
+// tell hands an event to who ranges over Local.Events.
 func (r *run) tell(ev Event) {
 	if r.watch != nil {
 		r.watch(ev)
@@ -64,6 +76,9 @@ func (r *run) tell(ev Event) {
 
 // interrupted says what a done context means: a cancel, which is recorded and stops
 // the loop, or an error of Run's.
+//
+// Only ErrCancelled is a person's decision. A program that shuts down, a deadline, a
+// broken connection cancel contexts too, and a loop must be able to go on after those.
 func (r *run) interrupted(ctx context.Context) error {
 	cause := context.Cause(ctx)
 	switch {
@@ -73,6 +88,8 @@ func (r *run) interrupted(ctx context.Context) error {
 		return nil
 	}
 	reason := ""
+	// The cause may wrap ErrCancelled with a reason: that is recorded without the
+	// sentinel's own word, which the kind of the event says already.
 	if cause != ErrCancelled {
 		reason = strings.TrimPrefix(cause.Error(), ErrCancelled.Error()+": ")
 	}
@@ -81,11 +98,18 @@ func (r *run) interrupted(ctx context.Context) error {
 
 // begin records that the loop starts, and how an attempt ended that the state says
 // is running: nobody runs it any more.
+//
+// The leftover process of an attempt is dealt with before the first look at the
+// workspace: what still runs may still write. The event comes after both, so that it
+// holds the state that they made.
 func (r *run) begin(ctx context.Context) error {
 	ended, pending, err := r.leftover(ctx)
 	if err != nil {
 		return err
 	}
+	// A Workspace of the caller's that fails is a mistake in the configuration, and no
+	// attempt is paid for it. With git it may be the repository that is broken, which
+	// the agent may have been asked to mend.
 	seen, err := r.look(ctx, r.s.Task.Dir)
 	switch {
 	case ctx.Err() != nil && !errors.Is(context.Cause(ctx), ErrCancelled):
@@ -100,6 +124,8 @@ func (r *run) begin(ctx context.Context) error {
 		r.seen = &seen
 		r.s.Workspace = cmp.Or(r.s.Workspace, short(seen.digest))
 	}
+	// Only the rest of a wait that is still ahead is counted again; the time between
+	// two processes is nobody's.
 	r.s = r.s.resumeWait(min(time.Until(r.s.NotBefore()), r.s.Wait))
 	s := r.s
 	err = r.record(ctx, Event{Kind: EventLoopStarted, State: &s, Meta: maps.Clone(r.Meta)})
@@ -111,11 +137,15 @@ func (r *run) begin(ctx context.Context) error {
 		return err
 	case !s.Running:
 		return r.learn(ctx)
+	// The answer is on record, so the agent is not run, and paid, again for it. What
+	// was ended belongs to the same attempt, so it is told with it.
 	case pending != nil:
 		ev := *pending
 		ev.Iteration.Ended = boundedEnded(slices.Concat(ev.Iteration.Ended, ended))
 		return r.conclude(ctx, r.meanwhile(ctx), ev)
 	}
+	// Nothing is known of how the attempt ended: it is run again as another attempt of
+	// the same iteration, with what it had told of its usage spent.
 	return r.record(ctx, Event{Kind: EventIterationEnded, Iteration: Iteration{
 		Number: s.Iteration, Attempt: s.Attempt, Outcome: OutcomeInterrupted, Fault: FaultInterrupted,
 		Error: "the end of this attempt is not on record", Usage: s.counted(Usage{}), Elapsed: s.Ran, End: time.Now().UTC().Round(0), Ended: ended,
@@ -123,6 +153,9 @@ func (r *run) begin(ctx context.Context) error {
 }
 
 // learn takes over what earlier loops have taught.
+//
+// It is asked only of a loop that has not begun: limits that change under a loop that
+// goes on would be a surprise, and its prompts have been sent already.
 func (r *run) learn(ctx context.Context) error {
 	if r.Learn == nil || r.s.Begun() || r.s.Done() {
 		return nil
@@ -139,7 +172,8 @@ func (r *run) learn(ctx context.Context) error {
 	return r.record(ctx, lesson.Event(r.s))
 }
 
-// lesson asks what earlier loops have taught.
+// lesson asks what earlier loops have taught. Limits that make no sense are refused
+// here, for State.Limit would leave them out in silence.
 func (l *Local) lesson(ctx context.Context, s State) (lesson Lesson, err error) {
 	err = plugin.Call("Local.Learn", func() (err error) { lesson, err = l.Learn(ctx, s); return })
 	if err == nil && lesson.Why != "" {
@@ -153,6 +187,10 @@ func (l *Local) lesson(ctx context.Context, s State) (lesson Lesson, err error) 
 
 // leftover ends what is left of an attempt that the state says is running, and asks
 // for its answer.
+//
+// An attempt without a mark, or a system that cannot find processes by one, leaves
+// nothing to end: the loop goes on, as documented, rather than refuse every system but
+// Linux.
 func (r *run) leftover(ctx context.Context) (ended []string, pending *Event, err error) {
 	if !r.s.Running {
 		return nil, nil, nil
@@ -179,6 +217,9 @@ func (r *run) leftover(ctx context.Context) (ended []string, pending *Event, err
 }
 
 // awaits refuses an event that is not the answer of the state's attempt.
+//
+// A Pending or a worker that answers with another attempt's event would have the wrong
+// work judged, so numbers are compared and not trusted.
 func (s State) awaits(ev Event) error {
 	switch it := ev.Iteration; {
 	case ev.Kind != EventAnswered:
@@ -192,111 +233,11 @@ func (s State) awaits(ev Event) error {
 	return nil
 }
 
-// controlEvery is how often Control is asked while the loop waits or is paused, and
-// while an attempt runs.
-const controlEvery = time.Second / 2
-
-// ready waits until the next attempt may start, or the loop has stopped. Of a
-// wait that ends early only what has passed is counted.
-func (r *run) ready(ctx context.Context) error {
-	due := r.s.NotBefore()
-	until := time.Now().Add(min(time.Until(due), r.s.Wait)) // not longer, however the clock is set
-	left := func() time.Duration { return min(time.Until(due), time.Until(until)) }
-	err := r.await(ctx, left)
-	if rest := left(); rest > 0 {
-		s := r.s.breakWait(rest)
-		err = also(err, r.record(ctx, Event{Kind: EventWaiting, Text: fmt.Sprintf("stopped waiting, %v early", rest.Round(time.Millisecond)),
-			State: &State{Elapsed: s.Elapsed, Waited: s.Waited, Unwaited: s.Unwaited}}))
-	}
-	if err == nil && r.s.Paused && !r.s.Done() {
-		return fmt.Errorf("ralph: loop %q is paused; State.Pause(false) lets it go on", r.s.Loop)
-	}
-	return err
-}
-
-// await asks Control, and again until no time is left to wait and the loop is not
-// paused.
-func (r *run) await(ctx context.Context, left func() time.Duration) error {
-	for told := false; ; {
-		if ctx.Err() != nil {
-			return r.interrupted(ctx)
-		}
-		if err := r.control(ctx); err != nil || r.s.Done() {
-			return err
-		}
-		wait := left()
-		held := r.s.Paused && r.Control != nil
-		if wait <= 0 && !held {
-			return nil
-		}
-		if wait > 0 && !told {
-			told = true
-			if err := r.waits(ctx, wait); err != nil || r.s.Done() {
-				return err
-			}
-		}
-		if r.Control != nil {
-			wait = min(cmp.Or(max(wait, 0), controlEvery), controlEvery)
-		}
-		select {
-		case <-time.After(wait):
-		case <-ctx.Done():
-		}
-	}
-}
-
-func (r *run) waits(ctx context.Context, wait time.Duration) error {
-	text := fmt.Sprintf("waiting %v before the next retry", wait.Round(time.Millisecond))
-	if r.s.RateLimits > 0 {
-		until := time.Now().Add(wait).In(r.zone()).Format("2006-01-02 15:04:05 MST")
-		text = fmt.Sprintf("waiting %v for the rate limit, until %s", wait.Round(time.Millisecond), until)
-	}
-	return r.record(ctx, Event{Kind: EventWaiting, Text: text})
-}
-
-// zone is the one in which the provider told when the limit is over, else UTC: the
-// words are those of this run, for an engine that resumes one knows none.
-func (r *run) zone() *time.Location {
-	if at := stream.ResetTime(r.limit, time.Now(), time.Local); !at.IsZero() {
-		return at.Location()
-	}
-	return time.UTC
-}
-
-// control lets Control change the state, and records what it changed.
-func (r *run) control(ctx context.Context) error {
-	if r.Control == nil {
-		return nil
-	}
-	from, to := r.s, r.s
-	err := plugin.Call("Local.Control", func() (err error) { to, err = r.Control(ctx, from); return })
-	if err != nil {
-		if ctx.Err() != nil {
-			return r.interrupted(ctx)
-		}
-		return &partError{"control", err}
-	}
-	return r.change(ctx, from, to)
-}
-
-// change records what Control has made of a state, which may have gone on since.
-func (r *run) change(ctx context.Context, from, to State) error {
-	changed := from
-	var err error
-	for _, ev := range from.Changes(to) {
-		changed = changed.Apply(ev)
-		err = r.record(ctx, ev)
-	}
-	if err != nil {
-		return err
-	}
-	if !reflect.DeepEqual(changed, to) {
-		return errors.New("ralph: control: the state was changed by something else than Guide, Limit, Pause and Cancel")
-	}
-	return nil
-}
-
 // iterate makes one attempt and records it.
+//
+// The order is the protocol that Local's comment describes for drivers: the start is on
+// record before the agent runs, the answer before it is verified, the verdict last. A
+// crash between any two of them is found out by what is missing.
 func (r *run) iterate(ctx context.Context) error {
 	s := r.s
 	req, err := r.request(ctx, s)
@@ -310,6 +251,8 @@ func (r *run) iterate(ctx context.Context) error {
 	if err := r.record(ctx, Event{Kind: EventIterationStarted, Iteration: started, Meta: map[string]string{metaMark: req.Mark}}); err != nil || r.s.Done() {
 		return err
 	}
+	// From here on the attempt exists, whatever happens: errors are kept and told at
+	// its end.
 	m := r.meanwhile(ctx)
 	var ev Event
 	ev, r.seen, r.sinkErr = r.attempt(m.ctx, s, req, r.seen, m)
@@ -320,6 +263,9 @@ func (r *run) iterate(ctx context.Context) error {
 }
 
 // conclude has an answer judged and records the end of its attempt.
+//
+// An interrupt that came after the verdict does not undo it: a verified claim is
+// verified, and the interrupt is Run's error beside that.
 func (r *run) conclude(ctx context.Context, m *midrun, ev Event) error {
 	it := r.judge(m.ctx, r.s, ev, m)
 	if r.limit = ""; it.Fault == FaultRateLimit {
@@ -341,6 +287,9 @@ func (r *run) conclude(ctx context.Context, m *midrun, ev Event) error {
 }
 
 // also adds an error to another, if it is not in it already.
+//
+// errors.Join alone would name one failed log twice, for the same error comes back from
+// several events.
 func also(err, more error) error {
 	switch {
 	case err == nil:

@@ -6,10 +6,10 @@ import (
 	"github.com/ralph-loop/ralph/internal/sandbox"
 )
 
-// A Sandbox is what a command is started with less of: rights to write and read,
-// the network, the sight of other processes. It holds for the command and for all
-// that it starts, and cannot be left. The zero value has the command write to its
-// workspace and its temporary folder, and nowhere else.
+// A Sandbox takes rights away from a command: to write and to read files, to use the
+// network, to see other processes. It holds for the command and for all that it starts,
+// and they cannot leave it. The zero value has the command write to its workspace and
+// its temporary folder, and nowhere else.
 //
 //	agent.Sandbox = &ralph.Sandbox{Write: []string{home + "/.claude", home + "/.cache/go-build"}, PIDs: true}
 //
@@ -26,12 +26,12 @@ import (
 // verifier. With Require the run is an error instead. On macOS and Windows, the
 // command is not restricted; Wrap can name a command that restricts it.
 //
-// A kernel before 6.2 lets the command empty files anywhere; one before 5.19 does not
-// let it move files from folder to folder; from 6.12 on it can signal no process
-// outside, nor connect to abstract sockets there. Setuid programs such as sudo give it
-// no more rights, unless this program runs as root; then it can do what else root can
-// and files do not stand for. What no kernel keeps from it: to change the mode and the
-// times of files, and to talk to services through sockets that are files, such as
+// A kernel before 6.2 lets the command empty files anywhere; one before 5.19 keeps it
+// from moving files from folder to folder. From 6.12 on the command can neither signal
+// a process outside nor connect to an abstract socket there. Setuid programs such as
+// sudo give it no more rights. A command that runs as root keeps those rights of root
+// that are not about files. No kernel keeps a command from changing the mode and the
+// times of files, nor from talking to services through sockets that are files, such as
 // docker's and tmux's, if they let this user.
 type Sandbox struct {
 	// Write are files and folders that may be written to, beside the workspace and
@@ -47,10 +47,11 @@ type Sandbox struct {
 	// PIDs is set, and root can take the cover away.
 	Hide []string
 
-	// Protect are the folders that no run may write to: those where it is on record
-	// what was agreed, as progress.Dir keeps it. It is an error if the workspace or a path
-	// of Write holds one, or lies in one. Nil = the one in which progress.WorkspaceDir
-	// is, $XDG_STATE_HOME/ralph or ~/.local/state/ralph.
+	// Protect are the folders that no run may write to: those that hold the records of
+	// loops, as progress.Dir keeps them, for an agent that can write there can say that
+	// it was verified. It is an error if the workspace or a path of Write holds one, or
+	// lies in one. Nil = the one in which progress.WorkspaceDir is,
+	// $XDG_STATE_HOME/ralph or ~/.local/state/ralph.
 	Protect []string
 
 	// NoNet gives the command a network of its own, in which there is only the

@@ -14,14 +14,17 @@ import (
 // may be kept, compared and shared between goroutines. A State without its
 // Task stays under 64 KiB as JSON.
 type State struct {
+	// V is the [Version] of the JSON form. Loop is the loop's name, which [Start] makes of
+	// the task's ID and agent: one name is one loop in a log. Task is what is to be done,
+	// with the limits as they are by now.
 	V    int    `json:"v"`
-	Loop string `json:"loop,omitempty"` // the loop's name; [Start] makes it of the task's ID and agent
+	Loop string `json:"loop,omitempty"`
 	Task Task   `json:"task"`
 
-	// Iteration and Attempt number the attempt that runs next, or, in a
-	// stopped state, the last one. Both count from 1. NextIteration and NextAttempt
-	// are where a loop that has stopped would go on, see [State.Reopen]; 0 = it
-	// would not.
+	// Iteration and Attempt are the numbers of the attempt that runs or is next, or, in
+	// a stopped state, of the last one. Both count from 1, Attempt in each iteration
+	// anew. NextIteration and NextAttempt are where a loop that has stopped would go
+	// on, see [State.Reopen]; 0 = it cannot go on.
 	Iteration     int `json:"iteration"`
 	Attempt       int `json:"attempt"`
 	NextIteration int `json:"next_iteration,omitempty"`
@@ -30,8 +33,8 @@ type State struct {
 	// it; before the first commit it is git's empty tree. "" = it is not known, or
 	// the workspace is in no git work tree. [Local.Prepare] finds it out.
 	Base string `json:"base,omitempty"`
-	// Prepared says that the verifier has prepared the task, see [Verifier]. It is
-	// not asked again.
+	// Prepared says that the verifier has prepared the task, see [Verifier]. It is not
+	// asked again: by now the agent may have changed what was to be guarded.
 	Prepared bool `json:"prepared,omitempty"`
 	// Running says that this attempt has begun and has not ended. In a state
 	// folded from a log it says that the process died in it.
@@ -42,20 +45,25 @@ type State struct {
 	// was told. If it ran, what it spent still counts, once.
 	Uncounted bool `json:"uncounted,omitempty"`
 
-	Retries    int `json:"retries,omitempty"`     // of this iteration, so far
-	Failures   int `json:"failures,omitempty"`    // consecutive failed iterations
-	RateLimits int `json:"rate_limits,omitempty"` // consecutive rate limits
-	Stalled    int `json:"stalled,omitempty"`     // consecutive iterations without a change
-	Blocked    int `json:"blocked,omitempty"`     // consecutive iterations that said that they are blocked
-	// Repeated is how often in a row the last claim's rejection has come, although the
-	// workspace changed in between, or may have. Times, durations and addresses in
-	// it may differ.
+	// What the limits of the same kind are compared with. Retries counts within the
+	// iteration; the others count in a row, and begin again at 0 as soon as one comes
+	// that is not of the kind: failed iterations, rate limits, iterations that changed
+	// nothing, iterations whose agent said that it is blocked.
+	Retries    int `json:"retries,omitempty"`
+	Failures   int `json:"failures,omitempty"`
+	RateLimits int `json:"rate_limits,omitempty"`
+	Stalled    int `json:"stalled,omitempty"`
+	Blocked    int `json:"blocked,omitempty"`
+	// Repeated is how many claims in a row were rejected with the same words, although
+	// the workspace changed in between, or may have. Times, durations and addresses in
+	// those words may differ. From the third on the prompt says so.
 	Repeated int `json:"repeated,omitempty"`
 
-	// Usage is what was used in all, and Verifying what of it was used by
-	// verifications; CostUSD is the sum of what is known. While an attempt runs that
-	// has told what it uses, see [EventRunning], that is in Usage too, and Settled is
-	// what was used before it.
+	// Usage is what the loop has used in all, Verifying the part of it that
+	// verifications have used. Its CostUSD is the sum of what is known, and so at least
+	// that was spent. While an attempt runs, Usage holds what it has told so far
+	// ([EventRunning]) too; Settled is then what was used before that attempt, nil = it
+	// has told nothing.
 	Usage     Usage  `json:"usage,omitzero"`
 	Settled   *Usage `json:"settled,omitempty"`
 	Verifying Usage  `json:"verifying,omitzero"`
@@ -66,8 +74,11 @@ type State struct {
 	LastCost *float64 `json:"last_cost,omitempty"`
 	Spent    *float64 `json:"spent,omitempty"`
 	Partial  *float64 `json:"partial,omitempty"`
-	Unpriced int      `json:"unpriced,omitempty"` // attempts of unknown cost, their own or their verification's
-	Blind    string   `json:"blind,omitempty"`    // why the cost of the last answer is not known, where Limits.Priced wants it; "" = it is
+	// Unpriced is how many attempts had a cost that is not known, their own or that of
+	// their verification. Blind says why that of the last answer is not, where
+	// [Limits.Priced] wants it; "" = it is known, or nobody asks.
+	Unpriced int    `json:"unpriced,omitempty"`
+	Blind    string `json:"blind,omitempty"`
 
 	// Elapsed is the time spent running, verifying and waiting; Waited is how
 	// much of it was for rate limits. A wait is counted when it is decided on:
@@ -78,20 +89,37 @@ type State struct {
 	Ran      time.Duration `json:"ran,omitempty"`
 	Waited   time.Duration `json:"waited,omitempty"`
 	Unwaited time.Duration `json:"unwaited,omitempty"`
-	Wait     time.Duration `json:"wait,omitempty"`   // before the next attempt, counted from Updated; in a stopped state, before the one that would be next
-	Updated  time.Time     `json:"updated,omitzero"` // when the last attempt ended, UTC
+	// Wait is how long the next attempt has to wait, counted from Updated, or, in a
+	// stopped state, the one that would be next. Updated is when the last attempt ended,
+	// in UTC; the zero time = none has.
+	Wait    time.Duration `json:"wait,omitempty"`
+	Updated time.Time     `json:"updated,omitzero"`
 
-	Feedback string   `json:"feedback,omitempty"`  // why the last claim was rejected
-	NearMiss string   `json:"near_miss,omitempty"` // why the last answer's tag was no promise
-	Obstacle string   `json:"obstacle,omitempty"`  // what the agent said of it when it was blocked
-	Guidance []string `json:"guidance,omitempty"`  // from people, for the next prompt
-	Late     int      `json:"late,omitempty"`      // how many of Guidance came while the attempt ran
-	Lessons  []string `json:"lessons,omitempty"`   // why claims in earlier loops were rejected, for the first prompt, see [Lesson]
+	// What the next prompt says of the iterations before it, see [State.Continuation]:
+	// Feedback is why the last claim was rejected, NearMiss why the last answer's tag was
+	// no promise (a Why of [Promise]), Obstacle the agent's words when it was blocked.
+	Feedback string `json:"feedback,omitempty"`
+	NearMiss string `json:"near_miss,omitempty"`
+	Obstacle string `json:"obstacle,omitempty"`
+	// Guidance is advice from people, oldest first. The last ones, Late of them, came
+	// while the attempt ran, so that its prompt does not hold them: they stay for the
+	// next. Lessons are why claims in earlier loops were rejected, for the prompts of the
+	// first iteration, see [Lesson].
+	Guidance []string `json:"guidance,omitempty"`
+	Late     int      `json:"late,omitempty"`
+	Lessons  []string `json:"lessons,omitempty"`
+	// Ended are the command lines of processes that the agent had left running, for the
+	// next prompt, see [Iteration.Ended].
+	Ended []string `json:"ended,omitempty"`
 
-	Ended     []string `json:"ended,omitempty"`     // for the next prompt, see [Iteration.Ended]
-	Workspace string   `json:"workspace,omitempty"` // digest after the last iteration; "" = unknown
-	Unseen    string   `json:"unseen,omitempty"`    // why the workspace could not be looked at when the loop started, or since; "" = it could
-	Paused    bool     `json:"paused,omitempty"`
+	// Workspace is the digest of the workspace after the last iteration; "" = unknown.
+	// Unseen says why it could not be looked at when the loop started, or since;
+	// "" = it could. Without a look a stall cannot be told.
+	Workspace string `json:"workspace,omitempty"`
+	Unseen    string `json:"unseen,omitempty"`
+	// Paused says that no attempt is to begin, see [State.Pause]. The one that runs is
+	// not ended by it.
+	Paused bool `json:"paused,omitempty"`
 
 	// With Stop these are the completion record: the last verdict, the line of
 	// the promise in the last claim, the files that were changed in all, as far as
@@ -101,8 +129,10 @@ type State struct {
 	Line    int      `json:"line,omitempty"`
 	Files   []string `json:"files,omitempty"`
 
+	// Stop is why the loop has stopped; "" = it has not. Detail says more of it, for
+	// people.
 	Stop   StopReason `json:"stop,omitempty"`
-	Detail string     `json:"detail,omitempty"` // of Stop, for people
+	Detail string     `json:"detail,omitempty"`
 }
 
 // Start starts nothing: it returns the state of a loop that has not run yet,
@@ -125,11 +155,13 @@ func Start(t Task) State {
 // Done reports whether the loop has stopped.
 func (s State) Done() bool { return s.Stop != "" }
 
-// Begun reports whether an attempt has begun: what was agreed when the loop started
-// is then what it goes on by.
+// Begun reports whether an attempt has begun. From then on the loop keeps to what was
+// agreed when it started: the agent may have changed what would be found now.
 func (s State) Begun() bool { return s.Running || s.Iteration > 1 || s.Attempt > 1 }
 
-// Completed is the number of iterations that have come to their end: none is run again.
+// Completed is the number of iterations that are over and not run again: for people who
+// want to know how far the loop has come. An iteration that was interrupted or waits
+// for its retry is not among them.
 func (s State) Completed() int {
 	switch {
 	case s.NextIteration > 0 && s.Stop != StopFailed:
@@ -173,6 +205,10 @@ func (s State) Request() Request {
 // An attempt that was counted already is ignored; one that is ahead of the
 // expected attempt stops the loop with [StopInvalid], for the record has a
 // hole. A stopped loop stays stopped.
+//
+// That order is what is easily got wrong. Loops that ask for the limits first throw
+// away work that was done in the last iteration; loops that take a fault for the end of
+// an answer throw away a claim that was made before it.
 func (s State) Next(it Iteration) State {
 	order := cmp.Or(cmp.Compare(it.Number, s.Iteration), cmp.Compare(it.Attempt, s.Attempt))
 	if s.Done() || order != 0 {
@@ -216,6 +252,10 @@ func (s State) stuck() (StopReason, string) {
 }
 
 // unexpected returns the state after an attempt that it does not wait for.
+//
+// Events may come twice, from a log that was read twice or a queue that delivers at
+// least once, so an old one is no error. A gap is: to count on would forget what the
+// missing attempt spent.
 func (s State) unexpected(it Iteration, order int) State {
 	switch {
 	case s.Done() && order == 0 && (s.Running || s.Uncounted):
@@ -227,8 +267,9 @@ func (s State) unexpected(it Iteration, order int) State {
 		it.Number, it.Attempt, s.Iteration, s.Attempt))
 }
 
-// follow decides what comes after an attempt that ended neither the task nor in
-// a call for help.
+// follow decides what comes after an attempt that ended neither the task nor in a call
+// for help. A time-out ends the iteration and is not retried, for the same prompt would
+// take as long again; what was done in it stays in the workspace.
 func (s State) follow(it Iteration) State {
 	switch it.Fault {
 	case "", FaultTimeout:
@@ -254,12 +295,16 @@ func passed(t Task, it Iteration) bool {
 	return it.Verdict.Passed && (it.Claimed || t.Always)
 }
 
-// unchanged reports whether it is known that an attempt changed nothing.
+// unchanged reports whether it is known that an attempt changed nothing. Unknown is not
+// unchanged: without a digest no stall is counted.
 func (s State) unchanged(it Iteration) bool {
 	return it.Workspace != "" && short(it.Workspace) == s.Workspace && len(it.Files) == 0
 }
 
 // endIteration counts an iteration that will not be run again.
+//
+// A time-out in which files changed is slow progress and no failure. A check that could
+// not run is a failure, unless a budget is spent: then it was cut off and says nothing.
 func (s State) endIteration(it Iteration) State {
 	workspace := short(it.Workspace)
 	unchanged := s.unchanged(it)
@@ -305,7 +350,9 @@ func (s State) endIteration(it Iteration) State {
 	return s.proceed(s.Iteration+1, 1)
 }
 
-// proceed makes the attempt the next one, unless a limit is reached.
+// proceed makes the attempt the next one, unless a limit is reached. A state that a
+// limit stops keeps the numbers of the attempt that ran last, and notes the next one,
+// so that [State.Limit] can let it go on there.
 func (s State) proceed(iteration, attempt int) State {
 	n := s
 	n.Iteration, n.Attempt = iteration, attempt
@@ -318,71 +365,9 @@ func (s State) proceed(iteration, attempt int) State {
 	return n
 }
 
+// stop ends the loop. No wait is left: nothing follows that could wait for it.
 func (s State) stop(reason StopReason, detail string) State {
 	s.Stop, s.Detail = reason, bound(detail, maxDetail)
 	s.Wait, s.Unwaited = 0, 0
-	return s
-}
-
-// Apply returns the state after an event: the fold of a loop's events is its
-// state. Kinds it does not know change nothing, and neither does what makes no
-// sense: Apply of an edited log gives a wrong state, which drivers refuse. The
-// state shares nothing with the event.
-func (s State) Apply(ev Event) State {
-	switch ev.Kind {
-	case EventIterationStarted:
-		if !s.Done() && s.expects(ev.Iteration) {
-			s.Running, s.Mark = true, recorded(ev.Meta)
-		}
-	case EventRunning, EventAnswered:
-		if s.Running && s.expects(ev.Iteration) {
-			return s.tell(ev.Iteration)
-		}
-	case EventIterationEnded:
-		if ev.State == nil {
-			return s.Next(ev.Iteration)
-		}
-	case EventPaused, EventContinued:
-		return s.Pause(ev.Kind == EventPaused)
-	case EventCancelled:
-		return s.Cancel(ev.Text)
-	case EventReopened:
-		return s.Reopen()
-	case EventGuided:
-		if ev.State == nil {
-			return s.Guide(ev.Text)
-		}
-	}
-	if ev.State != nil {
-		return s.take(ev.Kind, *ev.State)
-	}
-	return s
-}
-
-// expects reports whether it is of the attempt that is next, or runs.
-func (s State) expects(it Iteration) bool {
-	return it.Number == s.Iteration && it.Attempt == s.Attempt
-}
-
-// take takes over what an event's state says.
-func (s State) take(kind EventKind, from State) State {
-	switch {
-	case kind == EventWaiting: // also of a loop that was stopped while it waited
-		s.Elapsed, s.Waited, s.Unwaited = from.Elapsed, from.Waited, from.Unwaited
-	case kind == EventLimitsChanged: // also of a loop that has stopped
-		return s.Limit(from.Task.Limits)
-	case kind == EventHook || kind == EventIterationEnded:
-		return s.replaced(from)
-	case s.Done():
-	case kind == EventLoopStarted:
-		return from.clone()
-	case kind == EventLearned:
-		s.Lessons = boundedLessons(from.Lessons)
-		return s.Limit(from.Task.Limits)
-	case kind == EventGuided:
-		s.Guidance, s.Late = slices.Clone(from.Guidance), min(max(s.Late, from.Late), len(from.Guidance))
-	case kind == EventLoopStopped && from.Done():
-		return s.stop(from.Stop, from.Detail).before(from.NextIteration, from.NextAttempt) // only a log written by another version can say more than the fold
-	}
 	return s
 }

@@ -27,8 +27,9 @@ type HookState struct {
 	Last Iteration `json:"last,omitzero"`
 	// Asked is when the session got the prompt of the iteration that runs.
 	Asked time.Time `json:"asked,omitzero"`
-	// Injecting says that the prompt is being injected, by Busy; after that it says that
-	// whoever did so died in it, so that it is not known whether the session has it.
+	// Injecting says that the process named by Busy is injecting the prompt. If Until
+	// has passed it has died in that, and it is not known whether the session has the
+	// prompt.
 	Injecting bool `json:"injecting,omitempty"`
 	// Failed is why the last prompt could not be injected. "" = it was.
 	Failed string `json:"failed,omitempty"`
@@ -39,8 +40,8 @@ type HookState struct {
 	Seen    int    `json:"seen,omitempty"`
 	SeenSum string `json:"seen_sum,omitempty"`
 	Turn    string `json:"turn,omitempty"`
-	// Busy names who deals with an event of the session. Who dies in that is waited for
-	// until Until, which is put off as long as he lives.
+	// Busy names the process that deals with an event of the session; "" = none. Others
+	// wait for it until Until, which it puts off as long as it lives.
 	Busy  string    `json:"busy,omitempty"`
 	Until time.Time `json:"until,omitzero"`
 	// Mark is that of the client's processes which a [Relay] has launched, see [EndLeft].
@@ -64,15 +65,16 @@ func (x HookState) clone() HookState {
 // longer. Its methods may be called concurrently, also by several processes where
 // these share it. [MemoryStore] is one for a single process, progress.Dir one on disk.
 type Store interface {
-	// Update changes the state of a session as one step: what change returns takes the
-	// place of what it was given, and nobody changes it in between. It is given the zero
-	// HookState if there is none, and what it returns removes it if that is zero. An
-	// error of change is returned as it is, and then nothing is changed. The state is
-	// durable when Update returns, as far as the store is. Change does not wait, and
-	// calls nothing of the store; it may be called again, and the last call counts.
+	// Update replaces the state of a session by what change makes of it, in one step
+	// that nobody else can come between. change is given the zero HookState if the
+	// session has none, and removes the state by returning the zero HookState. If it
+	// returns an error, nothing is changed, and Update returns that error as it is. The
+	// state is as durable as the store makes it when Update returns. change must not
+	// block nor call the store; it may be called more than once, and the last call
+	// counts.
 	Update(ctx context.Context, session string, change func(HookState) (HookState, error)) error
-	// All yields the states that there are, in any order; with an error, for one that
-	// cannot be read, it goes on with the next.
+	// All yields the states that there are, in any order. A state that cannot be read
+	// is yielded as an error, and the next ones follow.
 	All(ctx context.Context) iter.Seq2[HookState, error]
 }
 

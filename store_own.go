@@ -7,10 +7,14 @@ import (
 )
 
 // An OwnStore is a [Store] for a process that alone deals with the events of its
-// sessions, whose agents can write to what Store keeps, as those with the rights of its
-// user can. What a loop is, what its task is and that it is verified it takes from its
-// own memory, once it has seen the session. Of what Store has it takes what others may
-// ask for: that the loop is over, paused, guided, limited.
+// sessions, where the agents can write to what the Store below it keeps, as any program
+// with its user's rights can. Once it has seen a session it believes its own memory on
+// everything that matters: that there is a loop, what its task is, that it was
+// verified. From the Store below it takes only what others may ask for: that the loop
+// is over, paused, guided, or has other limits.
+//
+// It may be used concurrently. Its memory grows with the sessions that it has seen, by
+// one state each.
 type OwnStore struct {
 	Store // required
 
@@ -24,8 +28,9 @@ type ownState struct {
 	lost bool // others have ended its loop: what they begin is not this process's
 }
 
-// Update implements [Store]. A loop that others have begun in a session of this process
-// is none; what they have changed is put right with the next change.
+// Update implements [Store]. A loop that another process has begun in one of this
+// process's sessions counts for nothing here, and what others have changed in a state
+// is overwritten by the next change.
 func (o *OwnStore) Update(ctx context.Context, session string, change func(HookState) (HookState, error)) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -52,7 +57,8 @@ func (o *OwnStore) Update(ctx context.Context, session string, change func(HookS
 	return err
 }
 
-// as is what a stored state is to this process.
+// as is what this process makes of a stored state. What others may ask for is taken
+// over; a forged verdict, task or counter is not.
 func (o ownState) as(x HookState) HookState {
 	switch is := o.left.clone(); {
 	case is.IsZero():

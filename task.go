@@ -11,6 +11,9 @@ const DefaultPromise = "COMPLETE"
 // A Task is what is to be done and when it counts as done. It is a value: a
 // State carries its own copy, which shares nothing with the caller's.
 type Task struct {
+	// ID names the task, in logs and in the loop's name; "" = it has none. Agent is the
+	// role in which the agent works on it: coder, reviewer, tester, qa, … Title is one
+	// line for people, which stands for the Prompt if there is none.
 	ID    string `json:"id,omitempty"`
 	Agent string `json:"agent,omitempty"` // the role: coder, reviewer, tester, qa, …
 	Title string `json:"title,omitempty"`
@@ -46,8 +49,9 @@ type Task struct {
 
 	Limits Limits `json:"limits,omitzero"`
 
-	// Spec is the definition that a verifier can be built from, so that any
-	// worker can build it.
+	// Spec is the definition that a verifier can be built from, as spec.Verifier does,
+	// so that a worker on another machine can build the same one. This package does not
+	// read it. Nil = none.
 	Spec json.RawMessage `json:"spec,omitempty"`
 	// Guarded maps paths to the SHA-256 they had before the first iteration. A
 	// verifier that is to see what has changed since adds to it, see [Verifier].

@@ -7,11 +7,16 @@ import (
 	"strings"
 )
 
-// Template fills {NAME}, {{NAME}} and ${NAME} with values, for the names it is
-// given. Any other text stays as it is: $HOME, {x} in code, $&. Only a {{NAME}}
-// that looks like a name and is not among values is an error, which lists the
-// names that are. Text that was filled in is not looked at again. The time it takes
-// grows with the text, whatever is in it.
+// Template replaces {NAME}, {{NAME}} and ${NAME} by the values of the names that it is
+// given. Any other text stays as it is: $HOME, {x} in code, $&. Only a {{NAME}} that
+// looks like a name and is not among values is an error, which lists the names that
+// are. Text that was filled in is not looked at again. The time it takes grows with the
+// text, whatever is in it.
+//
+// Package text/template was not taken: prompts are full of braces that mean nothing,
+// and people who write them should not have to quote those. Only the double braces say
+// clearly that a name was meant, so a misspelt one is an error there and text
+// elsewhere.
 func Template(text string, values map[string]string) (string, error) {
 	var b strings.Builder
 	done := 0 // what was written so far
@@ -39,9 +44,10 @@ func Template(text string, values map[string]string) (string, error) {
 	return b.String(), nil
 }
 
-// placeholder returns the name in the braces that text begins with, and the size of
-// the whole; 0 if it does not begin with any. Of three braces only the inner two
-// are a placeholder's.
+// placeholder returns the name in the braces that text begins with, and the size of the
+// whole; 0 if it does not begin with any. Of three braces only the inner two are a
+// placeholder's. A name ends at the first brace or line end, so an open brace costs
+// only its own line and not the rest of the text.
 func placeholder(text string) (name string, size int) {
 	open, end := "{", "}"
 	switch {
@@ -65,6 +71,8 @@ func placeholder(text string) (name string, size int) {
 	return inner[:n], len(open) + n + len(end)
 }
 
+// isName reports whether what stands in the braces is meant as a name: letters, digits
+// and underscores, and no digit in front, as in most languages.
 func isName(s string) bool {
 	return s != "" && strings.Trim(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_") == "" && (s[0] < '0' || s[0] > '9')
 }

@@ -18,17 +18,17 @@ import (
 // since the last prompt, in one of three forms. Text is taken first, then Messages.
 type Turn struct {
 	Session string // required
-	// ID is what the host calls this event, if it has a name for it: the same one twice in
-	// a row, also by two processes, is one event. "" = none; then Messages and Transcript
-	// show by themselves that an answer was judged already, and Text does not: told
-	// again when the first has been dealt with, it is a new answer.
+	// ID is the host's own name for this event, "" = it has none. An ID that comes
+	// twice in a row, perhaps from two processes, is one event. Without an ID, Messages
+	// and Transcript show whether an answer was judged already; Text does not, so a
+	// text that comes again after it was judged is a new answer.
 	ID string
 	// Text is the newest text of the agent since the last prompt, for a host that is told
 	// just that.
 	Text string
-	// Messages is the conversation, oldest first, or the end of it that begins not later
-	// than the last prompt: then, as when a session has compacted its conversation, a
-	// message must hold the prompt as it was injected.
+	// Messages is the conversation, oldest first. It may be only the end of the
+	// conversation, or one that was compacted; then a message must hold the last prompt
+	// as it was injected.
 	Messages []Message
 	// Transcript is the path of a file with the conversation: a JSON array of messages,
 	// or one on each line. A message is an object with role and content, which is a
@@ -52,10 +52,12 @@ type Message struct {
 	Content string `json:"content"`
 }
 
-// maxTranscript is how much of a transcript is read, from its end.
+// maxTranscript is how much of a transcript is read, from its end. A session that goes
+// on for weeks has transcripts of gigabytes, and only the newest answer counts.
 const maxTranscript = 16 << 20
 
-// read reads the transcript.
+// read reads the transcript. It always returns a list that is not nil: an empty
+// conversation is an answer, while nil says that nobody was asked.
 func (t Turn) read() ([]Message, error) {
 	text, err := transcriptEnd(t.Transcript)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) { // else it has not been written yet
@@ -64,7 +66,8 @@ func (t Turn) read() ([]Message, error) {
 	return append([]Message{}, transcript(text)...), nil
 }
 
-// transcriptEnd reads the end of a transcript, or all of it.
+// transcriptEnd reads the end of a transcript, or all of it. An array cannot be read
+// from its middle, where lines can.
 func transcriptEnd(path string) ([]byte, error) {
 	f, err := file.Open("", path)
 	if err != nil {
@@ -89,6 +92,8 @@ func transcriptEnd(path string) ([]byte, error) {
 }
 
 // A transcriptLine is a message as transcripts have it, at the top or in a wrapper.
+// Clients wrap their messages in different ways; this one type reads those that are
+// known, so a client with the usual names needs no code.
 type transcriptLine struct {
 	Role    string          `json:"role"`
 	Content json.RawMessage `json:"content"`
@@ -138,6 +143,7 @@ func (l transcriptLine) append(to []Message) []Message {
 }
 
 // contentText is the text of a message's content: not that of tools and of thinking.
+// What an agent thinks or a tool prints may quote the promise, and claims nothing.
 func contentText(content json.RawMessage) string {
 	var text string
 	if json.Unmarshal(content, &text) == nil {
@@ -206,7 +212,9 @@ func (x HookState) since(messages []Message) (from int, goesOn bool) {
 	return x.Seen, true
 }
 
-// seen says how many messages there are, and which is the last.
+// seen says how many messages there are, and which is the last. The last message alone
+// is hashed: a conversation only grows, and to hash all of it at each event would take
+// longer each time.
 func seen(messages []Message) (int, string) {
 	var last Message
 	if n := len(messages); n > 0 {

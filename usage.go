@@ -8,8 +8,10 @@ import (
 	"time"
 )
 
-// Usage is what an attempt, its verification, or a loop so far, has used. Negative counts are
-// taken as 0.
+// Usage is what an attempt, its verification, or a loop so far, has used. The zero
+// value is nothing at an unknown cost. Negative counts are taken as 0. It is a plain
+// value but for CostUSD, which copies share: its methods return fresh ones and never
+// write through it.
 type Usage struct {
 	Requests     int64 `json:"requests,omitempty"`     // calls to a model
 	Messages     int64 `json:"messages,omitempty"`     // the agent's messages
@@ -109,7 +111,8 @@ func (u Usage) cost() *float64 {
 // estimated reports whether there is a cost that was not told.
 func (u Usage) estimated() bool { return u.Estimated && u.cost() != nil }
 
-// unpriced reports whether something was used at a cost that is not told.
+// unpriced reports whether something was used at a cost that is not told. What has used
+// nothing has cost nothing, whether that was told or not.
 func (u Usage) unpriced() bool {
 	u = Usage{}.Add(u)
 	return u.CostUSD == nil && u != Usage{}
@@ -117,6 +120,9 @@ func (u Usage) unpriced() bool {
 
 // atLeast raises each count to what the stream reported while the agent ran. A
 // final cost stands, if it is known, and so does a told one before an estimate.
+//
+// The larger count is the right one: a stream that breaks off has no last report, and
+// what was used does not become less.
 func (u Usage) atLeast(live Usage) Usage {
 	u.Requests = max(u.Requests, live.Requests)
 	u.Messages = max(u.Messages, live.Messages)
@@ -130,7 +136,8 @@ func (u Usage) atLeast(live Usage) Usage {
 	return u
 }
 
-// since is what was added to before to make u. A cost that is no higher is unknown.
+// since is what was added to before to make u. A cost that is no higher is unknown. A
+// cost of nothing for what has used tokens is one that was not told yet.
 func (u Usage) since(before Usage) Usage {
 	more := Usage{
 		Requests:     max(u.Requests-before.Requests, 0),
@@ -150,7 +157,8 @@ func (u Usage) since(before Usage) Usage {
 	return more
 }
 
-// addSat adds two numbers that are not negative and stays at the largest.
+// addSat adds two numbers that are not negative and stays at the largest. An overflow
+// would make a spent budget negative, and so unspent.
 func addSat[T int64 | time.Duration](a, b T) T {
 	if sum := a + b; sum >= a {
 		return sum

@@ -14,6 +14,10 @@ import (
 // [StopInvalid].
 func (t Task) Validate() error { return invalid(t.problems()) }
 
+// problems is all that is wrong with the task and not the first thing alone: whoever
+// mends a file wants to do so once. Texts must be UTF-8, for JSON would replace what is
+// not in silence, and the task that is resumed were another than the one that was
+// begun.
 func (t Task) problems() []error {
 	var errs []error
 	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf("task: "+format, args...)) }
@@ -38,6 +42,8 @@ func (t Task) problems() []error {
 			bad("promise %q %w", t.Promise, err)
 		}
 	}
+	// The two promises must differ even when case and white space do not count, or an
+	// answer would say both.
 	if t.Blocked != "" {
 		if err := validPromise(t.Blocked); err != nil {
 			bad("blocked %q %w", t.Blocked, err)
@@ -55,6 +61,9 @@ func (t Task) problems() []error {
 }
 
 // validPromise rejects a text that no answer could ever hold as one promise.
+//
+// The bound of 1 KiB is far beyond what anybody needs; it keeps a file that was given
+// by mistake out of every prompt.
 func validPromise(p string) error {
 	lower := strings.ToLower(p)
 	switch {
@@ -74,12 +83,17 @@ func validPromise(p string) error {
 	return nil
 }
 
-// maxCount is what no count of a loop reaches. From the largest number the next
-// would be negative, which is under every limit.
+// maxCount is what no count of a loop reaches. From the largest number the next would
+// be negative, which is under every limit. A billion iterations of a second each take
+// thirty years, so no honest state is refused.
 const maxCount = 1 << 30
 
 // validate reports what no loop can go on from. Start makes no such state, but
 // states are also made by hand and read from logs that somebody edited.
+//
+// Each rule is one that a method relies on: a negative count would slice out of bounds
+// or be under every limit, one near the largest would overflow. What is merely odd is
+// not refused, since a log of another version may hold it.
 func (s State) validate() error {
 	var errs []error
 	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf("state: "+format, args...)) }
@@ -117,7 +131,7 @@ func (s State) validate() error {
 	return invalid(append(errs, s.Task.problems()...))
 }
 
-// invalid makes one error of many.
+// invalid makes one error of many. The prefix stands once, in front of all of them.
 func invalid(problems []error) error {
 	if len(problems) == 0 {
 		return nil

@@ -5,8 +5,9 @@ import (
 	"time"
 )
 
-// NotBefore is the time before which the next attempt should not start, or the
-// zero time.
+// NotBefore is the time before which the next attempt should not start, or the zero
+// time if it may start at once. A driver waits until then, see [Sleep]: the provider
+// has asked for it, and counts a call that comes earlier.
 func (s State) NotBefore() time.Time {
 	if s.Wait <= 0 || s.Done() {
 		return time.Time{}
@@ -14,6 +15,8 @@ func (s State) NotBefore() time.Time {
 	return s.Updated.Add(s.Wait)
 }
 
+// rateLimited decides how long to wait for the provider. A wait that would exceed
+// Limits.Wait is not begun: to sleep for the rest and then stop would help nobody.
 func (s State) rateLimited(it Iteration) State {
 	s.RateLimits++
 	wait := it.RetryAfter
@@ -35,6 +38,8 @@ func (s State) wait(d time.Duration) State {
 	return s.count(d)
 }
 
+// count adds to the time of the loop, and to that of its rate limits if it waits for
+// one.
 func (s State) count(d time.Duration) State {
 	s.Elapsed = addSat(s.Elapsed, d)
 	if s.RateLimits > 0 {
@@ -43,8 +48,9 @@ func (s State) count(d time.Duration) State {
 	return s
 }
 
-// breakWait takes back what was counted of a wait that ended early, rest before
-// its end.
+// breakWait takes back what was counted of a wait that ended early, rest before its
+// end. What is taken back is kept in Unwaited, for the loop that goes on may have to
+// wait it out.
 func (s State) breakWait(rest time.Duration) State {
 	rest = min(max(rest, 0), s.Elapsed)
 	s.Elapsed -= rest

@@ -10,6 +10,9 @@ import (
 )
 
 // A view is what is known of a workspace at one moment.
+//
+// Two views are compared to see what an attempt changed. Where git knows the folder it
+// is git's view, without a copy of the files and in one call.
 type view struct {
 	digest string   // "" = unknown
 	files  []string // as Local.Workspace told
@@ -17,7 +20,9 @@ type view struct {
 	git    git.View
 }
 
-// look looks at the workspace with Local.Workspace, or with git.
+// look looks at the workspace with Local.Workspace, or with git. What loops write
+// themselves is left out: a log that grows in the workspace would make every iteration
+// look like progress.
 func (l *Local) look(ctx context.Context, dir string) (view, error) {
 	if l.Workspace == nil {
 		v, err := git.Look(ctx, dir, git.OwnFile)
@@ -31,7 +36,9 @@ func (l *Local) look(ctx context.Context, dir string) (view, error) {
 	return v, nil
 }
 
-// changedSince returns the files that changed between two views.
+// changedSince returns the files that changed between two views. Without git on both
+// sides there is nothing to compare, and the caller's Workspace has said itself what
+// changed.
 func (v view) changedSince(ctx context.Context, before view) []string {
 	if v.root == "" || v.root != before.root {
 		return v.files
@@ -39,8 +46,9 @@ func (v view) changedSince(ctx context.Context, before view) []string {
 	return slices.DeleteFunc(v.git.ChangedSince(ctx, before.git), git.OwnFile)
 }
 
-// relativeTo names files by their path from dir, where they are below it: agents
-// name them in full, git from the top of the work tree (root, "" = unknown).
+// relativeTo names files by their path from dir, where they are below it: agents name
+// them in full, git from the top of the work tree (root, "" = unknown). Names below dir
+// are what a verifier and a prompt can use; what lies elsewhere keeps its full name.
 func relativeTo(dir, root string, files []string) []string {
 	dir, err := filepath.Abs(dir)
 	if err != nil {

@@ -14,10 +14,11 @@ import (
 
 const attemptEnd = ".attempt"
 
-// HoldAttempt writes down that this process makes an attempt whose processes have a mark,
-// see [ralph.NewMark], until Close is called or this process ends. It is for drivers whose
-// record is on another machine: should this process be killed, [EndAttempts] finds what is
-// left of the attempt. A mark that another process holds is a [*HeldError].
+// HoldAttempt notes on this machine that this process makes an attempt with the given
+// mark, see [ralph.NewMark], until Close is called or this process ends. It is for
+// drivers whose record is on another machine: if this process is killed, the next one
+// calls [EndAttempts], which finds what is left of the attempt. The error is a
+// [*HeldError] if another process holds the mark.
 //
 // Marks are kept for this user and this machine in ralph/attempts in $XDG_STATE_HOME, or
 // in ~/.local/state if that is not set: where no agent may write, for they say what is
@@ -36,10 +37,11 @@ func HoldAttempt(mark string) (*Hold, error) {
 	return hold(filepath.Join(dir.Path, mark+attemptEnd), "the attempt "+mark, "an attempt")
 }
 
-// EndAttempts ends what is left on this machine of attempts whose process has gone without
-// closing its [HoldAttempt], and returns the command lines of what it ended. Attempts of
-// processes that live are left alone. A driver calls it when it starts. Where a system does
-// not tell what is left of an attempt nothing is ended, which is no error.
+// EndAttempts ends what is left on this machine of attempts whose process has gone
+// without closing its [HoldAttempt], and returns the command lines of what it ended.
+// Attempts of processes that live are left alone. A driver calls it when it starts.
+// Where a system does not tell what is left of an attempt nothing is ended, which is no
+// error. An attempt whose processes could not be ended stays noted, for the next call.
 func EndAttempts(ctx context.Context) (ended []string, err error) {
 	dir, err := attempts()
 	if err != nil {
@@ -65,6 +67,8 @@ func EndAttempts(ctx context.Context) (ended []string, err error) {
 	return ended, err
 }
 
+// attempts is the folder of marks. It is the same for all workspaces, since a driver
+// that starts again may be given work of another one.
 func attempts() (*Dir, error) {
 	home, err := environ.StateHome()
 	if err != nil {

@@ -1,4 +1,3 @@
-// Package progress holds logs of what happens in loops.
 package progress
 
 import (
@@ -13,18 +12,21 @@ import (
 	"github.com/ralph-loop/ralph/internal/term"
 )
 
-// Banner writes a session as a person reads it: a header before each
-// iteration, the agent's output as it streams, a footer after it, and a summary
-// at the end. It is not bounded and costs no memory. A terminal may show what it
-// writes: of the agent's output it leaves out what [Printable] would.
+// Banner writes a session as a person reads it: a header before each iteration, the
+// agent's output as it streams, a footer after it, and a summary at the end. What it
+// writes is not bounded, and it holds none of it in memory. A terminal may show it: of
+// the agent's output it leaves out what [Printable] would.
 //
 // It is a [ralph.ProgressLog] and, for the agent's output, an [io.Writer]: give
 // it as the raw writer of [ralph.Local.Output]. Call Close when the session is
 // over, also when it was interrupted. It is for one loop; its methods may be
 // called concurrently.
 type Banner struct {
-	W    io.Writer // required
-	Mode string    // plan, build, prompt, …
+	// W gets all of it, required. Its first error is that of Append and of Close; what the
+	// agent prints after that is lost.
+	W io.Writer
+	// Mode stands in the header of each iteration, in the caller's words: plan, build, …
+	Mode string
 
 	mu       sync.Mutex
 	agent    io.Writer // takes the agent's output
@@ -43,6 +45,7 @@ var (
 	_ io.Writer         = (*Banner)(nil)
 )
 
+// The rules are 80 characters wide, as terminals were: the session log is often read on one.
 const (
 	doubleRule = "================================================================================\n"
 	singleRule = "--------------------------------------------------------------------------------\n"
@@ -59,7 +62,8 @@ func (b *Banner) Write(p []byte) (int, error) {
 	return b.agent.Write(p)
 }
 
-// An agentOutput is what of an agent's output may be shown.
+// An agentOutput is what of an agent's output may be shown. It comes behind the filter,
+// so that a sequence which is split over two writes is removed as well.
 type agentOutput struct{ *Banner }
 
 func (b agentOutput) Write(p []byte) (int, error) {
@@ -68,6 +72,8 @@ func (b agentOutput) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
+// write writes to W until that has failed once: a log with a hole in it would be taken
+// for a whole one.
 func (b *Banner) write(p []byte) {
 	if b.err == nil {
 		if _, err := b.W.Write(p); err != nil {
@@ -78,7 +84,8 @@ func (b *Banner) write(p []byte) {
 
 func (b *Banner) print(format string, args ...any) { b.write(fmt.Appendf(nil, format, args...)) }
 
-// Append writes the header and the footer of iterations.
+// Append writes the header and the footer of iterations. The error is the first one of
+// W, at each call; no event is lost by it, for none is kept.
 func (b *Banner) Append(_ context.Context, ev ralph.Event) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -96,6 +103,8 @@ func (b *Banner) Append(_ context.Context, ev ralph.Event) error {
 	return b.err
 }
 
+// footer ends an iteration. What is not known is left out, for "0" would say that there
+// was none; only the cost says that it is unknown, since people look for it.
 func (b *Banner) footer(it ralph.Iteration) {
 	b.count(it)
 	if b.midLine {
@@ -118,7 +127,8 @@ func (b *Banner) footer(it ralph.Iteration) {
 	b.print("Retries: %d\nStatus: %s\n%s\n", b.attempts, status(it), doubleRule)
 }
 
-// count counts an iteration once, however often it was tried: as it ended.
+// count counts an iteration once, however often it was tried: as it ended. A retry that
+// succeeds takes back the failure before it.
 func (b *Banner) count(it ralph.Iteration) {
 	if it.Number == b.last {
 		b.attempts++
@@ -134,6 +144,8 @@ func (b *Banner) count(it ralph.Iteration) {
 	}
 }
 
+// status says in a few words how an attempt has ended: a fault goes first, since a
+// claim that came with one is the exception.
 func status(it ralph.Iteration) string {
 	switch {
 	case it.Fault != "":
@@ -142,15 +154,17 @@ func status(it ralph.Iteration) string {
 		return string(it.Outcome) + " (claimed, verified)"
 	case it.Claimed:
 		return string(it.Outcome) + " (claimed, rejected)"
+	// It is said in words, since it is the usual reason for "why does it go on?".
 	case it.NearMiss != "":
 		return fmt.Sprintf("%s (no claim: the promise was %s)", it.Outcome, strings.ReplaceAll(it.NearMiss, "_", " "))
 	}
 	return string(it.Outcome)
 }
 
-// Close writes the session's summary at the time now. The result says in words how
-// the session ended; it may have several lines, such as "verified\nExit Code: 0",
-// which stand in the summary as they are. Close does not close W.
+// Close writes the session's summary at the time now. The result says in words how the
+// session ended; it may have several lines, such as "verified\nExit Code: 0", which
+// stand in the summary as they are. Close does not close W. It reports the first error
+// of W since the Banner was made.
 func (b *Banner) Close(now time.Time, result string) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -166,4 +180,5 @@ func (b *Banner) Close(now time.Time, result string) error {
 	return b.err
 }
 
+// stamp is a time as all logs of this package write it, so that they can be compared.
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }

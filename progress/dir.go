@@ -35,10 +35,12 @@ import (
 // An event is durable when Append returns: it survives the end of the process, and,
 // unless NoSync is set, that of the machine. A line that a crash has torn is taken out
 // when the journal is next written to, and its bytes are kept beside it, in a file that
-// ends in .torn. Nothing else is ever changed in a journal. One that cannot be read
-// is a [*CorruptError] and stays where it is until [Dir.SetAside].
+// ends in .torn. Nothing else is ever changed in a journal: it is only appended to,
+// since a file that is rewritten can be lost as a whole. One that cannot be read is a
+// [*CorruptError] and stays where it is until [Dir.SetAside].
 //
-// Files and folder are made for this user alone. What is written is redacted.
+// Files and folder are made for this user alone. What is written is redacted. The zero
+// value needs a Path; a Dir must not be copied.
 type Dir struct {
 	// Path is the folder. It is made when something is recorded.
 	Path string
@@ -46,12 +48,13 @@ type Dir struct {
 	// an event that is. Its zero value hides what looks like a secret. An answer is
 	// verified after a crash as it is on record: redacted.
 	Redactor Redactor
-	// Parent is the loop, or session, that the loops which begin by Append belong to:
-	// who cancels, pauses or holds that does so to them. "" = none.
+	// Parent is the name of the session, pipeline or loop that the loops which begin by
+	// Append belong to: whoever cancels, pauses or holds the parent does so to all of
+	// them. "" = none.
 	Parent string
-	// NoSync leaves it to the system when to write to the disk, which is about 50
-	// times as fast: what Append returned from survives the end of the process,
-	// but the last seconds not that of the machine.
+	// NoSync leaves it to the system when to write to the disk, which is about 50 times
+	// as fast. What Append has returned from then still survives the end of the
+	// process, but a loss of power may take the last seconds.
 	NoSync bool
 
 	disk     file.Disk // nil = the operating system's
@@ -67,6 +70,10 @@ var _ ralph.ProgressLog = (*Dir)(nil)
 // WorkspaceDir is the usual folder for the loops that work in a workspace:
 // ralph/<name> in $XDG_STATE_HOME, or in ~/.local/state if that is not set. The
 // name is the workspace's with a hash of its path, all links resolved.
+//
+// The folder lies outside the workspace on purpose: what stands in the workspace is the
+// agent's. Nothing is made until something is recorded. It is an error if the workspace
+// is not there, or if there is neither of these variables nor a home folder.
 func WorkspaceDir(workspace string) (*Dir, error) {
 	home, err := environ.StateHome()
 	if err != nil {
@@ -82,8 +89,9 @@ func WorkspaceDir(workspace string) (*Dir, error) {
 	return &Dir{Path: filepath.Join(home, "ralph", fileName(path))}, nil
 }
 
-// Under is the same folder for the loops that belong to a session, a pipeline or
-// another loop: see Parent.
+// Under returns a Dir on the same folder for the loops that belong to a session, a
+// pipeline or another loop, see Parent. Close it, too, for it has files of its own
+// open.
 func (d *Dir) Under(parent string) *Dir {
 	return &Dir{Path: d.Path, Redactor: d.Redactor, Parent: parent, NoSync: d.NoSync, disk: d.disk}
 }
@@ -94,8 +102,10 @@ func (d *Dir) File(loop string) string { return d.file(loop, ".jsonl") }
 
 func (d *Dir) file(loop, end string) string { return filepath.Join(d.Path, fileName(loop)+end) }
 
-// fileName makes a name for files of any text: legible where it can be, and
-// another one for another text, also for file systems that ignore case.
+// fileName makes a name for files of any text: legible where it can be, and another one
+// for another text, also for file systems that ignore case. The legible part is for
+// people who look into the folder; the hash keeps names apart that differ only in what
+// a file name cannot hold.
 func fileName(text string) string {
 	legible := strings.Map(func(r rune) rune {
 		if r < 0x80 && (r >= '0' && r <= '9' || r|0x20 >= 'a' && r|0x20 <= 'z' || r == '-') {
@@ -107,8 +117,11 @@ func fileName(text string) string {
 	return legible[:min(len(legible), 60)] + "-" + hex.EncodeToString(sum[:6])
 }
 
-// Make makes the folder, if it is not there, as Append does: for those who want to
-// know before a loop starts whether that can be done.
+// Make makes the folder, if it is not there. Append does so by itself; call Make to
+// find out before a loop starts whether it can be done.
+//
+// All folders above that it makes are synced into theirs: a journal that is durable in
+// a folder whose own name is not would be gone after a loss of power.
 func (d *Dir) Make() error {
 	if d.Path == "" {
 		return errors.New("progress: Dir has no Path")
@@ -161,6 +174,8 @@ func (d *Dir) hide() error {
 	return nil
 }
 
+// Every write goes through this, so that tests can let the disk fail, or lose power, at
+// each one of them.
 func (d *Dir) on() file.Disk {
 	if d.disk == nil {
 		return file.OS{}
@@ -168,7 +183,8 @@ func (d *Dir) on() file.Disk {
 	return d.disk
 }
 
-// sync makes the names in a folder durable.
+// sync makes the names in a folder durable. Without it a file may be on the disk under
+// no name.
 func (d *Dir) sync(folder string) error {
 	if d.NoSync {
 		return nil
@@ -176,7 +192,9 @@ func (d *Dir) sync(folder string) error {
 	return d.on().Sync(folder)
 }
 
-// journal is what is known of a loop's journal.
+// journal is what is known of a loop's journal. A loop has one of them in a process, so
+// that Append, Control and Pending, which come from several goroutines, agree on what
+// was read.
 func (d *Dir) journal(loop string) *journal {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -191,7 +209,8 @@ func (d *Dir) journal(loop string) *journal {
 	return j
 }
 
-// forget drops what is known of a loop that is over.
+// forget drops what is known of a loop that is over. A process that runs loops for
+// months would otherwise keep all of them in memory.
 func (d *Dir) forget(loop string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -199,14 +218,19 @@ func (d *Dir) forget(loop string) {
 }
 
 // Append implements [ralph.ProgressLog]. The start of a loop that has not run yet
-// begins a journal; that of an earlier loop of its name is kept as the last one, in
-// File with .last before its end, and what was the last one is removed. A loop that
-// starts is held by this process until it stops, or the Dir is closed; one with a Parent
-// is held by who holds that. An event without a time gets one.
+// begins a new journal. The journal of an earlier loop of that name is kept, with .last
+// before the end of its file's name, and replaces the one that was kept before. A loop
+// that starts is held by this process until it stops or the Dir is closed; a loop with
+// a Parent is held by whoever holds the parent. An event without a time gets one.
 //
 // An error that wraps [ralph.ErrCancelled] says that the event is recorded, and that
-// another process has cancelled the loop before. The error is a [*HeldError] if another
-// process holds the loop. After any other the event counts as not recorded.
+// another process has cancelled the loop before it. The error is a [*HeldError] if
+// another process holds the loop. After every error but the first the event counts as
+// not recorded.
+//
+// The journal of the loop before is kept because a new loop of the same name is often
+// begun by mistake, or to compare; only one is kept, so that the folder does not grow
+// with every run.
 func (d *Dir) Append(ctx context.Context, ev ralph.Event) error {
 	if ev.Loop == "" {
 		return errors.New("progress: Dir: an event without the name of its loop")
@@ -222,9 +246,10 @@ func (d *Dir) Append(ctx context.Context, ev ralph.Event) error {
 	return err
 }
 
-// Control is a [ralph.Local.Control]: it lets other processes guide, limit, pause and
-// cancel the loop, see [Dir.Guide] and its like. It is cheap to ask: nothing is read
-// unless somebody has written.
+// Control is a [ralph.Local.Control]: it hands out what other processes have asked for
+// since it was last called, see [Dir.Guide], [Dir.Limit], [Dir.Pause] and [Dir.Cancel],
+// also what they have asked of the loop's Parent. It is cheap to ask: unless somebody
+// has written, it looks at the size of a file.
 func (d *Dir) Control(ctx context.Context, s ralph.State) (ralph.State, error) {
 	j := d.journal(s.Loop)
 	j.mu.Lock()
@@ -239,8 +264,9 @@ func (d *Dir) Control(ctx context.Context, s ralph.State) (ralph.State, error) {
 	return s, err
 }
 
-// Pending is a [ralph.Local.Pending]: the answer of the attempt that was running when
-// its process died, if it had been given.
+// Pending is a [ralph.Local.Pending]: it returns the recorded answer of the attempt
+// that was running when its process died, or nil if the agent had not answered. The
+// answer is as it was recorded: redacted.
 func (d *Dir) Pending(_ context.Context, s ralph.State) (*ralph.Event, error) {
 	j := d.journal(s.Loop)
 	j.mu.Lock()
@@ -248,10 +274,11 @@ func (d *Dir) Pending(_ context.Context, s ralph.State) (*ralph.Event, error) {
 	return j.pending(s)
 }
 
-// Output makes the raw writer of an attempt, for [ralph.Local.Output]: each attempt's raw
-// output, redacted, is a file of its own, of which the first and the last MiB are kept.
-// The attempt's end on record closes it. If the file cannot be made, the writer's Write
-// says why. See [Dir.Raw].
+// Output returns the raw writer of an attempt, for [ralph.Local.Output]. It writes the
+// agent's raw output, redacted, to the file [Dir.Raw] names, of which the first and the
+// last MiB are kept. Each attempt has a file of its own, so that a retry does not
+// overwrite what the one before it shows. The attempt's end on record closes the
+// writer. If the file cannot be made, the error is that of each Write.
 func (d *Dir) Output(req ralph.Request) io.Writer {
 	j := d.journal(req.Loop)
 	j.mu.Lock()
@@ -265,7 +292,8 @@ func (d *Dir) Raw(loop string, iteration, attempt int) string {
 	return filepath.Join(d.file(loop, ".raw"), fmt.Sprintf("%04d.%d", iteration, attempt))
 }
 
-// Close lets go of all loops that are held by this Dir. It can be used again.
+// Close lets go of all loops that this Dir holds; their journals stay as they are. The
+// Dir can be used again.
 func (d *Dir) Close() error {
 	d.mu.Lock()
 	journals := d.journals
@@ -280,7 +308,8 @@ func (d *Dir) Close() error {
 	return errors.Join(errs...)
 }
 
-// redacted is an event as it is written.
+// redacted is an event as it is written. The rules are made once: building them costs
+// far more than applying them.
 func (d *Dir) redacted(ev ralph.Event) ralph.Event {
 	d.mu.Lock()
 	if d.redactor == nil {
@@ -289,121 +318,4 @@ func (d *Dir) redacted(ev ralph.Event) ralph.Event {
 	r := d.redactor
 	d.mu.Unlock()
 	return r.event(ev)
-}
-
-// SetAside moves a loop's journal away, whatever is in it, and returns its path there.
-// It is for one that is corrupt, and for starting over what was not finished: after it
-// there is no such loop. What its dead process has left running is ended first, and
-// named, see [ralph.EndLeft]. The error is a [*HeldError] if a process holds the loop, and
-// wraps [fs.ErrNotExist] if there is none.
-func (d *Dir) SetAside(loop string) (to string, ended []string, err error) {
-	ended, err = d.withLock(loop, func() error {
-		from := d.File(loop)
-		for n := 1; ; n++ {
-			to = strings.TrimSuffix(from, ".jsonl") + fmt.Sprintf(".aside-%d.jsonl", n)
-			if _, err := os.Lstat(to); errors.Is(err, fs.ErrNotExist) {
-				break
-			}
-		}
-		err := d.on().Rename(from, to)
-		if err == nil {
-			err = d.moveRaw(d.file(loop, ".raw"), strings.TrimSuffix(to, ".jsonl")+".raw")
-		}
-		if err == nil {
-			err = d.sync(d.Path)
-		}
-		return err
-	})
-	if err != nil {
-		to = ""
-	}
-	return to, ended, err
-}
-
-func (d *Dir) moveRaw(from, to string) error {
-	if err := d.on().Rename(from, to); !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return nil
-}
-
-// Remove removes what there is of a loop that is not being run: its journal, the last
-// one before it, and the raw output; what was set aside, or torn, stays. What its dead
-// process has left running is ended first, and named. The error is a
-// [*HeldError] if a process holds the loop, and wraps [fs.ErrNotExist] if there is none.
-func (d *Dir) Remove(loop string) (ended []string, err error) {
-	return d.withLock(loop, func() error {
-		err := d.on().Remove(d.File(loop))
-		for _, end := range []string{".raw", ".last.jsonl", ".last.raw"} {
-			if err == nil {
-				err = d.on().RemoveAll(d.file(loop, end))
-			}
-		}
-		if err == nil {
-			err = d.sync(d.Path)
-		}
-		return err
-	})
-}
-
-// withLock does something to a journal that no process holds.
-func (d *Dir) withLock(loop string, do func() error) (ended []string, err error) {
-	if _, err := os.Lstat(d.File(loop)); err != nil {
-		return nil, fmt.Errorf("progress: loop %q: %w", loop, notThere(err))
-	}
-	j := d.journal(loop)
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	if j.lock != nil {
-		return nil, &HeldError{What: j.name(), Holder: us()}
-	}
-	if e, err := d.Look(loop); err == nil && e.Holder != nil {
-		return nil, &HeldError{What: j.name(), Holder: *e.Holder}
-	}
-	if err := j.take("to remove it"); err != nil && !errors.Is(err, errors.ErrUnsupported) {
-		return nil, err
-	}
-	defer d.forget(loop)
-	ended, err = d.endLeft(loop)
-	if err == nil {
-		err = do()
-	}
-	if err = errors.Join(err, j.release()); err != nil {
-		return ended, fmt.Errorf("progress: loop %q: %w", loop, err)
-	}
-	return ended, nil
-}
-
-// endLeft ends what dead processes have left running of a loop, and of its parts. What
-// cannot be read tells of nothing.
-func (d *Dir) endLeft(loop string) (all []string, err error) {
-	t, err := d.tell(loop)
-	if err != nil {
-		return nil, nil
-	}
-	marks := []string{t.fold.s.Mark}
-	if t.about.Kind == KindSession || t.about.Kind == KindPipeline {
-		for _, part := range d.Parts(context.Background(), Entry{Loop: loop, Started: t.started}) {
-			marks = append(marks, part.State.Mark)
-		}
-	}
-	for _, mark := range marks {
-		if mark == "" {
-			continue
-		}
-		ended, err := ralph.EndLeft(mark)
-		all = append(all, ended...)
-		if err != nil && !errors.Is(err, errors.ErrUnsupported) {
-			return all, err
-		}
-	}
-	return all, nil
-}
-
-// notThere says what is to be said of a file that is not there: no path.
-func notThere(err error) error {
-	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("nothing is on record of it: %w", fs.ErrNotExist)
-	}
-	return err
 }

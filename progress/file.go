@@ -13,15 +13,18 @@ import (
 	"github.com/ralph-loop/ralph/internal/file"
 )
 
-// A File is a log's file that stands where an agent works and may clean up: it is
-// opened for each write, and one that was deleted is begun again, with a folder
-// .ralph that holds it. Lines of [JSONL] that concurrent loops or processes write
-// stay whole. What may stand at Path, and who may read it, says [OpenJSONL]. Folders
-// that are made are for their owner alone, 0700, and a .gitignore in them says that they
-// are no part of the project. A folder .ralph or logs that is there without one gets
-// one, too: if it holds files of others, it hides the log alone, or all session-*.log.
-// One that is there stays as it is; who wants the logs in the project leaves an
+// A File is the file of a log that stands in a workspace, where an agent may clean up:
+// it is opened for each write, and one that was deleted is begun again, with a folder
+// .ralph that holds it. Lines of [JSONL] that concurrent loops or processes write stay
+// whole. What may stand at Path, and who may read it, says [OpenJSONL]. Folders that
+// are made are for their owner alone, 0700, and a .gitignore in them says that they are
+// no part of the project. A folder .ralph or logs that has no .gitignore gets one, too;
+// if the folder holds files of others, that hides the log alone, or all session-*.log.
+// A .gitignore that is there stays as it is: to have the logs in the project, leave an
 // empty one.
+//
+// It is an [io.Writer], for [JSONL.W] above all. It has no state, so its methods may be
+// called concurrently.
 type File struct {
 	Path string
 }
@@ -37,6 +40,8 @@ func (f File) Write(p []byte) (int, error) {
 	return n, cmp.Or(err, log.Close())
 }
 
+// open opens the file for a line, and makes its folder again if the agent has removed
+// it. A folder of another name is the caller's, and not made unasked.
 func (f File) open() (*os.File, error) {
 	if filepath.Base(filepath.Dir(f.Path)) == ".ralph" {
 		if err := f.folder(); err != nil {
@@ -100,6 +105,8 @@ func (f File) folder() error {
 	return nil // in a folder of others it may not be possible, which is no reason to write no log
 }
 
+// create makes a file with a text, if there is none. It never writes into one that is
+// there.
 func create(path, text string) error {
 	f, err := file.Create("", path, file.Private)
 	if err == nil {
@@ -109,9 +116,10 @@ func create(path, text string) error {
 	return err
 }
 
-// hidden is what is said to git: that all in the folder is no part of the project,
-// or, where others have put something there, that the file is not, and those
-// that are named like it for another session.
+// hidden is what is said to git: that all in the folder is no part of the project, or,
+// where others have put something there, that the file is not, and those that are named
+// like it for another session. It hides its own .gitignore as well: a log should leave
+// no trace in what the agent commits.
 func (f File) hidden() string {
 	const sessions = "session-*.log"
 	own, base := "", filepath.Base(f.Path)

@@ -11,11 +11,14 @@ import (
 	"github.com/ralph-loop/ralph/internal/file"
 )
 
-const maxOwn = 1 << 20 // bytes
+// maxOwn bounds what is read to compare, in bytes: a longer file is nobody's but its owner's.
+const maxOwn = 1 << 20
 
-// Own puts a file with this text among those of somebody else, or takes it away again.
-// What is there already and has another text is not ours: to put it is an error then,
-// which wraps [fs.ErrExist], and to take it away does nothing.
+// Own puts a file with this text into somebody else's folder, or, with put false, takes
+// it away again. The text itself shows whose the file is: one with another text is not
+// ours, so it is neither overwritten (an error that wraps [fs.ErrExist]) nor removed
+// (no error). It is of use for a client's configuration of hooks, which its user may
+// have edited.
 func (f File) Own(text string, put bool) error {
 	was, err := file.Read("", f.Path, maxOwn)
 	switch there := !errors.Is(err, fs.ErrNotExist); {
@@ -33,9 +36,10 @@ func (f File) Own(text string, put bool) error {
 	return nil
 }
 
-// SessionFile is where the process that decides about a session tells the session's hooks
-// where it is ([ralph.Relay.File]), if they cannot be given that in their environment: in the
-// state folder, for a session of any workspace. "" = there is no such folder.
+// SessionFile is the path for [ralph.Relay.File] of a session: the file from which
+// hooks learn where to ask, if they cannot be told by their environment. It lies in the
+// state folder, for sessions of any workspace. "" = there is no such folder. Nothing is
+// made.
 func SessionFile(session string) string {
 	dir, err := WorkspaceDir(os.TempDir())
 	if err != nil {

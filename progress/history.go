@@ -14,15 +14,17 @@ import (
 	"github.com/ralph-loop/ralph/internal/redact"
 )
 
-// A History is what loops on record have shown, by agent and method of verification: how
-// many iterations the verified ones took, what was used, and why claims were rejected.
-// [History.Lesson] makes of it what a loop that begins can learn. It is no evidence: it
-// sets limits and adds words to prompts, and what it says of a loop is what the record says.
+// A History is what loops on record have shown, by agent and method of verification:
+// how many iterations the verified ones took, what was used, and why claims were
+// rejected. [History.Lesson] draws from it what a loop that begins can learn. It is no
+// evidence, for records can be edited: it changes limits and adds words to prompts, and
+// decides nothing else.
 //
 // It is the same for the same records, whenever and in whatever order they are read; but of
 // more than 1,000 different rejections of one agent and method it depends on the order of
-// the files which of the rare ones still count. The zero value is that of no loops. As JSON it is for reading: of one that was decoded, limits
-// are taken as if no loop had been verified.
+// the files which of the rare ones still count. The zero value is that of no loops. As JSON
+// it is for reading: of one that was decoded, limits are taken as if no loop had been
+// verified. It is a plain value, and its methods may be called concurrently.
 type History struct {
 	// Stats are those of each agent and method, in the order of their names.
 	Stats []LoopStats `json:"stats"`
@@ -31,17 +33,24 @@ type History struct {
 }
 
 // LoopStats are what the loops of one agent have shown that were verified by one method.
+//
+// Verified against Loops tells how often the agent gets there at all; a high count of
+// [ralph.StopIterations] in Stopped says that its limit is too low, or the task too
+// large.
 type LoopStats struct {
 	Agent  string `json:"agent,omitempty"`  // [ralph.Task.Agent]
 	Method string `json:"method,omitempty"` // [ralph.Task.Method]
 
-	Loops    int                      `json:"loops"`             // all of them, also those that have not ended
-	Verified int                      `json:"verified"`          // of them
-	Stopped  map[ralph.StopReason]int `json:"stopped,omitempty"` // those that have ended, by reason
+	// Loops is the number of all of them, also of those that have not ended, and Verified
+	// that of the verified ones. Stopped has how many have ended, by reason.
+	Loops    int                      `json:"loops"`
+	Verified int                      `json:"verified"`
+	Stopped  map[ralph.StopReason]int `json:"stopped,omitempty"`
 
-	// Usage is what all of them used, their verifications included. Its CostUSD is what
-	// is known of the cost, and Estimated how many US dollars of that were computed from
-	// prices; Unpriced is the number of loops of which not all of the cost is known.
+	// Usage is what all of them have used, their verifications included. Its CostUSD is
+	// the part of the cost that is known. Estimated is how much of that, in US dollars,
+	// was computed from prices, and Unpriced the number of loops of which a part of the
+	// cost is not known.
 	Usage     ralph.Usage `json:"usage,omitzero"`
 	Estimated float64     `json:"estimated,omitempty"`
 	Unpriced  int         `json:"unpriced,omitempty"`
@@ -54,7 +63,8 @@ type LoopStats struct {
 }
 
 // A Rejection is why claims were rejected. Reasons that differ only in durations, clock
-// times and addresses are one.
+// times and addresses are one. It is counted by loops and not by claims, so that one
+// loop which claims the same twenty times is one.
 type Rejection struct {
 	// Text is the first line of the feedback, with the next one if it ends with a colon:
 	// printable, without secrets, at most 300 bytes.
@@ -81,7 +91,8 @@ const (
 // but with that of different rejections that came in more than one.
 func (d *Dir) History(ctx context.Context) (History, error) { return d.history(ctx, "") }
 
-// history is History without a loop.
+// history is History without a loop. The loop that asks has a journal already, and must
+// not learn from itself.
 func (d *Dir) history(ctx context.Context, but string) (History, error) {
 	h := newHistorian(d.Redactor)
 	for path, err := range d.paths(ctx) {
@@ -105,6 +116,9 @@ func (d *Dir) history(ctx context.Context, but string) (History, error) {
 var errNoSense = errors.New("its numbers are those of no loop")
 
 // recall takes over what a journal tells.
+//
+// A journal counts as a whole or not at all: numbers of the half that could be read
+// would be wrong, and nobody would see it.
 func (d *Dir) recall(h *historian, path, end string) error {
 	f, err := d.on().Open(path)
 	if err != nil {
@@ -153,7 +167,7 @@ func (d *Dir) recall(h *historian, path, end string) error {
 
 // ReadHistory returns what the loops have shown that an execution log tells of, or a
 // journal, see [ReadJSONL]. What cannot be read is skipped; loops whose numbers make no
-// sense are skipped and counted. The error is that of r.
+// sense are skipped and counted. The error is that of r. It reads r to its end, once.
 func ReadHistory(r io.Reader) (History, error) {
 	h := newHistorian(Redactor{})
 	type told struct {
@@ -189,27 +203,35 @@ func ReadHistory(r io.Reader) (History, error) {
 	return h.history(), nil
 }
 
-// A historian counts loops.
+// A historian counts loops. It keeps counts, and no loops, so that its memory does not
+// grow with them.
 type historian struct {
 	hide    eventRedactor
 	of      map[group]*counted
 	skipped int
 }
 
-// A group is what loops are compared by.
+// A group is what loops are compared by. What a coder needs says nothing about a
+// reviewer, and what passes a build nothing about a judge.
 type group struct{ agent, method string }
 
 func groupOf(t ralph.Task) group { return group{labelText(t.Agent), labelText(t.Method)} }
 
+// labelText is a name of an agent or a method as it is counted and shown: printable,
+// and short. Names come from files that anybody may have written.
 func labelText(text string) string { return cut(PrintableLine(text[:min(len(text), 1<<10)]), maxLabel) }
 
-// counted are LoopStats that are being made.
+// counted are LoopStats that are being made. The iterations that loops took are kept as
+// how often each number came, which is as good as a list of all and does not grow with
+// it.
 type counted struct {
 	LoopStats
 	took    map[took]int         // how many loops; its own loops are 0
 	reasons map[string]Rejection // by what of it does not differ each time
 }
 
+// newHistorian counts loops, with secrets hidden in what is kept of their rejections:
+// that ends in prompts of other loops.
 func newHistorian(r Redactor) *historian {
 	return &historian{hide: eventRedactor{Finder: redact.New(r.Secrets)}, of: map[group]*counted{}}
 }
@@ -223,6 +245,8 @@ func (h *historian) take(l past) {
 	h.add(l)
 }
 
+// add counts a loop. Of very many different rejections those that came once are dropped
+// from time to time: only what comes again is of use.
 func (h *historian) add(l past) {
 	if l.check() {
 		return
@@ -257,7 +281,8 @@ func (h *historian) add(l past) {
 	}
 }
 
-// history is what was counted.
+// history is what was counted. All of it is sorted, so that the same loops give the
+// same text.
 func (h *historian) history() History {
 	all := History{Skipped: h.skipped, Stats: make([]LoopStats, 0, len(h.of))}
 	for _, c := range h.of {

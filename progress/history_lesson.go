@@ -10,6 +10,7 @@ import (
 	"github.com/ralph-loop/ralph"
 )
 
+// The numbers behind the rules that [History.Limits] and [History.Lesson] state.
 const (
 	enough        = 5   // verified loops, for limits to be taken from them
 	mostUnbounded = 100 // iterations, where nobody has configured how many
@@ -32,7 +33,9 @@ func tookBy(s ralph.State) took {
 // criteria is the number of a task's acceptance criteria; one without any has one.
 func criteria(t ralph.Task) int64 { return int64(min(max(len(t.Acceptance), 1), maxTook)) }
 
-// compare is by iterations per criterion, exactly; where those are the same by criteria.
+// compare is by iterations per criterion, exactly; where those are the same by
+// criteria. Fractions would be rounded, and loops that took the same could come out as
+// different.
 func (t took) compare(u took) int {
 	return cmp.Or(cmp.Compare(t.iterations*u.criteria, u.iterations*t.criteria), cmp.Compare(t.criteria, u.criteria))
 }
@@ -107,6 +110,9 @@ func (h History) of(t ralph.Task) LoopStats {
 // usual is the agent's default, for one criterion; most is the number of iterations that
 // somebody has configured for the task, 0 = nobody has. A negative one, or one in the task's
 // limits, says that they are not to be limited: then nothing changes.
+//
+// The 95th percentile and not the mean: a limit that half of the loops exceed is of no
+// use. A criterion is the measure of a task's size, since it is the only one on record.
 func (h History) Limits(t ralph.Task, usual, most int) ralph.Limits {
 	l := t.Limits
 	if most < 0 || l.Iterations < 0 {
@@ -127,6 +133,9 @@ func usually(usual int) int64 { return int64(min(max(cmp.Or(usual, usualUnnamed)
 // Lesson is what a loop that begins can learn: [History.Limits], and the rejections that
 // came in at least two loops of its agent and method, at most 5. Its Why says in one
 // sentence what that changes, and from what; "" = nothing.
+//
+// A rejection that came once may be of that task alone; the agent is told what others
+// were told repeatedly.
 func (h History) Lesson(s ralph.State, usual, most int) ralph.Lesson {
 	of, t := h.of(s.Task), s.Task
 	lesson := ralph.Lesson{Limits: h.Limits(t, usual, most)}

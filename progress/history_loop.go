@@ -8,7 +8,8 @@ import (
 	"github.com/ralph-loop/ralph/internal/steady"
 )
 
-// A past is what the record of one loop tells for its history.
+// A past is what the record of one loop tells for its history. It is filled event by
+// event, for what was rejected on the way is not in the state at the end.
 type past struct {
 	state     ralph.State // as it is after the last event
 	usage     ralph.Usage
@@ -17,13 +18,17 @@ type past struct {
 	reasons   map[string]string // why claims were rejected, by what of it does not differ each time
 }
 
-// endedBefore reports whether an event begins another loop of the same name.
+// endedBefore reports whether an event begins another loop of the same name. A start in
+// the middle is the same loop, which goes on.
 func (l *past) endedBefore(ev ralph.Event) bool {
 	return l.state.Done() && ev.Kind == ralph.EventLoopStarted && ev.State != nil && !ev.State.Begun()
 }
 
 // apply takes note of an event, after which the loop stands at s. What was used is taken
 // from its attempts: the state of an item's loop counts what those before it used, too.
+//
+// A rejection counts once for a loop, however often it came there: one agent that is
+// stuck must not outvote ten that were not.
 func (l *past) apply(ev ralph.Event, s ralph.State, hide eventRedactor) {
 	unpriced := l.state.Unpriced
 	if l.state = s; ev.Kind != ralph.EventIterationEnded {
@@ -50,19 +55,24 @@ func (l *past) apply(ev ralph.Event, s ralph.State, hide eventRedactor) {
 	}
 }
 
-// check reports whether it is the loop of a check, in which no agent was run.
+// check reports whether it is the loop of a check, in which no agent was run. It says
+// nothing about agents.
 func (l *past) check() bool { return isCheck(l.state.Loop) }
 
 // isCheck reports whether a loop of a session is that of a box that was ticked before.
+// The session gives such loops this name.
 func isCheck(loop string) bool { return strings.HasSuffix(loop, " (check)") }
 
-// sensible reports whether what is counted of the loop can be.
+// sensible reports whether what is counted of the loop can be. A number that was edited
+// would shift a percentile for everybody.
 func (l *past) sensible() bool {
 	return l.state.Iteration >= 1 && max(l.state.Iteration, l.state.Completed(), len(l.state.Task.Acceptance)) <= maxTook
 }
 
 // reason is why a claim was rejected: the line that says what is wrong. What programs have
 // printed follows it, and is another one each time.
+//
+// Secrets are hidden before it is cut, since half of one would not be known any more.
 func reason(v ralph.Verdict, hide eventRedactor) string {
 	text := v.Feedback
 	for _, c := range v.Checks {

@@ -14,8 +14,10 @@ import (
 	"github.com/ralph-loop/ralph/internal/file"
 )
 
-// A Holder is who holds a loop or a workspace. It is what people are told; that
-// somebody holds it is known by a lock of the system, which dies with its process.
+// A Holder is the process that holds a loop or a workspace, as it has described itself.
+// It is for people. Whether somebody holds the thing is decided by a lock of the
+// operating system alone, which ends with its process: a file with a process ID
+// outlives a crash, and the ID may be another program's by then.
 type Holder struct {
 	PID   int       `json:"pid"`
 	Host  string    `json:"host,omitempty"`
@@ -23,6 +25,8 @@ type Holder struct {
 	Since time.Time `json:"since"`          // UTC
 }
 
+// String is for people: "process 123 (what) since 2026-01-02T15:04:05Z", with the host
+// if that is another one, and without what is not known.
 func (h Holder) String() string {
 	who := "another process"
 	if h.PID > 0 {
@@ -45,9 +49,11 @@ func us() Holder {
 	return Holder{PID: os.Getpid(), What: "this program: Journal.Close, or Dir.Close, lets go of it"}
 }
 
-// A HeldError says that something cannot be had, for another process has it.
+// A HeldError says that a loop or a workspace cannot be had, because a process holds
+// it: another one, or another part of this one. It is no failure: try again later, or
+// ask the Holder.
 type HeldError struct {
-	What   string // loop "T001", workspace /src
+	What   string // what cannot be had, for people: loop "T001", workspace /src
 	Holder Holder
 }
 
@@ -55,17 +61,19 @@ func (e *HeldError) Error() string {
 	return fmt.Sprintf("progress: %s is held by %s", e.What, e.Holder)
 }
 
-// A Hold is a lock on a workspace. It ends with the process that has it, however
-// that ends, so nothing is left of it that could be in the way of the next.
+// A Hold is a lock on a workspace. It ends with the process that has it, however that
+// ends, so nothing is left of it that could be in the way of the next. Its method may
+// be called on nil, and again.
 type Hold struct {
 	lock *os.File
 	path string
 }
 
-// HoldWorkspace locks a workspace for one run that has agents work there: what
-// is on its folder in [WorkspaceDir], whatever else it uses. Two agents in one
-// tree undo each other's work. What says for others what the run does. Nothing in
-// this library takes this lock by itself.
+// HoldWorkspace locks a workspace for a run that has agents work there, since two
+// agents in one tree undo each other's work. The lock is a file in the folder that
+// [WorkspaceDir] names, wherever the run keeps its own records. what tells others what
+// the run does. Nothing in this library takes this lock by itself: a program that runs
+// several agents in one tree on purpose takes it once.
 //
 // The error is a [*HeldError] if another process has it, also if it is this one; it wraps
 // [errors.ErrUnsupported] where the file system has no locks. Other errors say that
@@ -81,7 +89,7 @@ func HoldWorkspace(dir, what string) (*Hold, error) {
 	return hold(filepath.Join(d.Path, "workspace.lock"), "workspace "+dir, what)
 }
 
-// Close lets go of it.
+// Close lets go of it, and removes the lock's file.
 func (h *Hold) Close() error {
 	if h == nil || h.lock == nil {
 		return nil
@@ -97,6 +105,9 @@ func (h *Hold) Close() error {
 // hold locks a file, which it makes, and writes into it who has it. It is patient
 // with what lasts an instant: others look who has it, it is removed by who had it,
 // or the file does not tell yet, or tells of a process that is gone.
+//
+// What lasts longer than patience is taken for a holder. It sleeps between tries, for
+// the system wakes nobody who only tries a lock.
 func hold(path, thing, what string) (*Hold, error) {
 	var holder Holder
 	for until := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
@@ -120,11 +131,16 @@ func hold(path, thing, what string) (*Hold, error) {
 	}
 }
 
-// patience is how long a lock is tried for that nobody should have.
+// patience is how long a lock is tried for that nobody should have. It is long enough
+// for a process that is being killed to be gone, and short enough for a person who
+// waits.
 const patience = 2 * time.Second
 
 // tryHold locks a file. The error is a [*HeldError], or wraps [file.ErrTaken] if
 // nobody has it for himself.
+//
+// A lock that others share is held by readers who only look who has it: that lasts an
+// instant and is no holder.
 func tryHold(path string) (*Hold, error) {
 	f, err := file.Append("", path, file.Private)
 	if err != nil {
@@ -148,7 +164,8 @@ func tryHold(path string) (*Hold, error) {
 
 // lives reports whether the holder is known and, as far as that can be told, not gone.
 // A process that was killed while it started another one keeps its locks until that is
-// another program.
+// another program. Of another machine's process nothing can be found out, so it is
+// taken to live.
 func (h Holder) lives() bool {
 	if host, _ := os.Hostname(); h.PID <= 0 || h.Host != host {
 		return h.PID > 0
@@ -161,6 +178,8 @@ func (h Holder) lives() bool {
 	return !errors.Is(err, os.ErrProcessDone)
 }
 
+// tell writes into the locked file who has it. It is not forced to the disk: after a
+// loss of power nobody has it.
 func (h *Hold) tell(what string) error {
 	host, _ := os.Hostname()
 	text, err := json.Marshal(Holder{PID: os.Getpid(), Host: host, What: what, Since: time.Now().UTC().Round(0)})
@@ -173,7 +192,8 @@ func (h *Hold) tell(what string) error {
 	return err
 }
 
-// holderOf tells who holds a lock, nil = nobody.
+// holderOf tells who holds a lock, nil = nobody. It takes the lock for an instant,
+// shared, so that two who look do not take each other for a holder.
 func holderOf(path string) *Holder {
 	for until := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
 		f, err := file.Open("", path)
@@ -195,7 +215,8 @@ func holderOf(path string) *Holder {
 	}
 }
 
-// readHolder reads who holds a lock; what cannot be read is not known.
+// readHolder reads who holds a lock; what cannot be read is not known. It is read while
+// its owner may be writing it, so half of it is nothing.
 func readHolder(f *os.File) (h Holder) {
 	text, err := io.ReadAll(io.NewSectionReader(f, 0, 64<<10))
 	if err != nil || json.Unmarshal(text, &h) != nil {
@@ -205,7 +226,8 @@ func readHolder(f *os.File) (h Holder) {
 	return h
 }
 
-// sameFile reports whether a path still leads to a file that is open.
+// sameFile reports whether a path still leads to a file that is open. A lock on a file
+// that was removed keeps nobody out: the next one makes another file.
 func sameFile(f interface{ Stat() (os.FileInfo, error) }, path string) bool {
 	is, err := f.Stat()
 	there, err2 := os.Lstat(path)

@@ -23,19 +23,20 @@ import (
 
 var _ ralph.Store = (*Dir)(nil)
 
-// Update implements [ralph.Store]: the loop of a session has a journal, of [KindHook], that
-// is named after the session. It is one step among all processes; where the file system has
-// no locks, only among those that share the Dir. A process that is suspended in it holds up
-// the others, also beyond the end of their ctx. What changes the loop is
-// durable when it returns; what changes only who deals with an event need not survive
-// the machine. What is kept is redacted. Change may be called again if another process is
+// Update implements [ralph.Store]: the loop of a session has a journal, of [KindHook],
+// that is named after the session. An update is one step among all processes; where the
+// file system has no locks, only among those that share the Dir. It waits for the
+// updates of others, also beyond the end of ctx: a process that is suspended in one
+// holds up the rest. A change of the loop is durable when Update returns. A change of
+// who deals with an event is not forced to the disk, since after a loss of power nobody
+// does. What is kept is redacted. change may be called again if another process is
 // faster; the last call counts.
 //
-// What other processes ask for, see [Dir.Pause] and its like, is in the state that change is
-// given, and recorded as done by the next change. A loop that is over is none here, also if
-// another process has cancelled it; [Dir.Look] still tells of it, and the next loop of the
-// session begins another journal, as that of another loop does. A state that is removed
-// before its loop is over counts as cancelled.
+// The state that change is given holds what other processes have asked for by
+// [Dir.Pause] and its like; the next change records that as done. For a loop that is
+// over, also by another process's cancel, change is given the zero HookState;
+// [Dir.Look] still tells of that loop, and the session's next one begins another
+// journal. A state that is removed before its loop is over counts as cancelled.
 //
 // It works whoever holds the session, see [Dir.Hold]. The Dir must not be a Log of the same
 // [ralph.Hook]. The error is a [*CorruptError] if the journal cannot be read.
@@ -54,6 +55,8 @@ func (d *Dir) Update(ctx context.Context, session string, change func(ralph.Hook
 	turn.Lock()
 	defer turn.Unlock()
 	u := &updating{j: &journal{d: d, loop: session, path: d.File(session)}, change: change}
+	// A session without a loop is asked about at each of its events: no file must be
+	// made for it, and no lock taken.
 	if _, err := os.Lstat(u.j.path); errors.Is(err, fs.ErrNotExist) {
 		if to, err := u.ask(ralph.HookState{}); err != nil || to.IsZero() {
 			return err
@@ -71,20 +74,26 @@ func (d *Dir) Update(ctx context.Context, session string, change func(ralph.Hook
 }
 
 // turn is the lock by which the updates of a session by this process follow each other.
+// There are a few of them for all sessions, so that they need no clean-up; two sessions
+// that share one wait for each other for the time of a write.
 func (d *Dir) turn(session string) *sync.Mutex {
 	h := fnv.New32a()
 	h.Write([]byte(session))
 	return &d.turns[h.Sum32()%uint32(len(d.turns))]
 }
 
-// updating is one Update.
+// updating is one Update. The call of change for a session without a loop is kept:
+// whether there is an earlier journal to put away is known only under the lock, and
+// change should not be called for that twice.
 type updating struct {
 	j      *journal
 	change func(ralph.HookState) (ralph.HookState, error)
 	anew   *ralph.HookState // what change makes of no loop
 }
 
-// ask returns what is to become of a state.
+// ask returns what change makes of a state. change gets a copy made through JSON, so
+// that it can neither keep a part of what is compared afterwards nor see what the
+// record would not hold.
 func (u *updating) ask(from ralph.HookState) (ralph.HookState, error) {
 	if from.IsZero() && u.anew != nil {
 		return *u.anew, nil
@@ -105,6 +114,8 @@ func (u *updating) ask(from ralph.HookState) (ralph.HookState, error) {
 		ev := plainEvent(ralph.Event{State: &to.State, Iteration: to.Last})
 		to.State, to.Last = *ev.State, ev.Iteration
 		to.Asked, to.Until, to.Recovering = to.Asked.UTC(), to.Until.UTC(), to.Recovering.UTC()
+	// A state that is removed while its loop goes on was cancelled by whoever removed
+	// it: a journal cannot say "nothing".
 	case !from.IsZero():
 		to = from
 		to.State = to.State.Cancel("cleared")
@@ -115,8 +126,9 @@ func (u *updating) ask(from ralph.HookState) (ralph.HookState, error) {
 	return to, nil
 }
 
-// try changes the state, unless there is a journal of an earlier loop, which it puts out
-// of the way.
+// try changes the state, unless there is a journal of an earlier loop, which it puts
+// out of the way. Nothing is written if nothing has changed: most events of a host
+// concern sessions without a loop.
 func (u *updating) try() (again bool, err error) {
 	u.j.onFile = onFile{}
 	f, err := u.j.writing()
@@ -141,6 +153,8 @@ func (u *updating) try() (again bool, err error) {
 	if err != nil || same(from, to) {
 		return false, err
 	}
+	// The journal is that of a loop which is over. It is put away first, and the update
+	// is tried again, on a file of its own.
 	if again = from.IsZero() && t.end > 0; !again {
 		err = u.record(f, t, now.session().State, to)
 	} else {
@@ -155,7 +169,8 @@ func (u *updating) try() (again bool, err error) {
 	return again, nil
 }
 
-// tell reads the journal as far as it tells of the session as it is.
+// tell reads the journal as far as it tells of the session as it is. A loop of another
+// kind under the session's name is refused, and not overwritten.
 func (u *updating) tell(f file.Handle) (*telling, error) {
 	t, err := tellLines(f, u.j.path, false)
 	switch {
@@ -170,6 +185,10 @@ func (u *updating) tell(f file.Handle) (*telling, error) {
 }
 
 // record writes what has become of a session.
+//
+// Before it is written the lines are read back, as the next process will read them, and
+// compared with what was wanted. A state that JSON cannot hold is thus an error here
+// and not a surprise there.
 func (u *updating) record(f file.Handle, t *telling, asked ralph.State, to ralph.HookState) error {
 	lines, want, durable := u.lines(t, asked, to)
 	var text []byte
@@ -177,6 +196,7 @@ func (u *updating) record(f file.Handle, t *telling, asked ralph.State, to ralph
 	is.taken = maps.Clone(t.taken)
 	for _, line := range lines {
 		one, err := jsonLine(line)
+		// A line that cannot be read back would end the session for good.
 		if err == nil && len(one) > maxJSONLine {
 			err = fmt.Errorf("its state has more than %d bytes", maxJSONLine)
 		}
@@ -202,14 +222,19 @@ func (u *updating) record(f file.Handle, t *telling, asked ralph.State, to ralph
 	return u.j.put(f, text, durable)
 }
 
-// hookWhole is how many bytes there may be in a journal after a whole state of a session,
-// before it is written again: it is looked for from the end.
+// hookWhole is how many bytes there may be in a journal after a whole state of a
+// session, before it is written again: it is looked for from the end. Without that a
+// session of weeks would be read from its beginning at each event; with a whole state
+// on every line the journal would be as large as all states together.
 const hookWhole = 64 << 10
 
 // lines are those that tell what has become of a session, and the state that is to be read
 // of them: one line, and one more for the end of a loop if it has also another event. They
 // are to be durable if they tell of the loop. Asked is the loop with what others have asked
 // for: also who puts back what it was before takes that over.
+//
+// What is redacted is what will be read, so it is that which must equal the state that
+// was wanted.
 func (u *updating) lines(t *telling, asked ralph.State, to ralph.HookState) (lines []journalLine, want ralph.HookState, durable bool) {
 	before := t.session()
 	starts, ended := t.end == 0, !same(to.Last, before.Last)
@@ -229,6 +254,8 @@ func (u *updating) lines(t *telling, asked ralph.State, to ralph.HookState) (lin
 		line.Event.Kind = kind
 		if whole {
 			s := want.State
+			// The task is by far the largest part and does not change: only the first
+			// and the last line have it, which are read by themselves.
 			if kind != ralph.EventLoopStarted && kind != ralph.EventLoopStopped && same(s.Task, t.hook.first) && same(s.Task, before.State.Task) {
 				s.Task = ralph.Task{}
 			}
@@ -242,7 +269,8 @@ func (u *updating) lines(t *telling, asked ralph.State, to ralph.HookState) (lin
 	return lines, want, durable
 }
 
-// hookKinds are the events that tell what has become of a session.
+// hookKinds are the events that tell what has become of a session. They are those that
+// a loop of ralph.Local would have, so that everything that reads journals reads these.
 func hookKinds(starts, ended, stops bool) (kinds []ralph.EventKind) {
 	switch {
 	case starts:
@@ -258,19 +286,22 @@ func hookKinds(starts, ended, stops bool) (kinds []ralph.EventKind) {
 	return kinds
 }
 
-// same reports whether two values are the same on record.
+// same reports whether two values are the same on record. What differs only in the zone
+// of a time, or in nil for an empty list, is the same there.
 func same[T any](a, b T) bool {
 	return reflect.DeepEqual(a, b) || bytes.Equal(asJSON(a), asJSON(b))
 }
 
-// asJSON is a value as it is recorded, nil if it cannot be.
+// asJSON is a value as it is recorded, nil if it cannot be. It is compared and copied,
+// and never written as it is.
 func asJSON(v any) []byte {
 	text, _ := json.Marshal(v) // what cannot be recorded is told by who records it
 	return text
 }
 
-// All implements [ralph.Store]: it yields the states of the sessions whose loops are not
-// over, and errors as [Dir.Loops] does.
+// All implements [ralph.Store]: it yields the states of the sessions whose loops are
+// not over, and errors as [Dir.Loops] does. They are read one after the other, as they
+// are at that moment.
 func (d *Dir) All(ctx context.Context) iter.Seq2[ralph.HookState, error] {
 	return func(yield func(ralph.HookState, error) bool) {
 		for path, err := range d.paths(ctx) {
@@ -285,7 +316,9 @@ func (d *Dir) All(ctx context.Context) iter.Seq2[ralph.HookState, error] {
 	}
 }
 
-// sessionAt is where a session stands whose journal a file is; zero = it is none.
+// sessionAt is where a session stands whose journal a file is; zero = it is none. Most
+// files in a folder are of other kinds, so the first line is looked at before the rest
+// is read.
 func (d *Dir) sessionAt(path string) (x ralph.HookState, err error) {
 	f, err := d.on().Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -316,10 +349,11 @@ func (d *Dir) sessionAt(path string) (x ralph.HookState, err error) {
 	return t.session(), nil
 }
 
-// Hold holds a loop, or a session, for a process that stays with it and does not drive it by a
-// [Journal]: who looks is told of it as its Holder, nobody else can hold it, and it cannot
-// be removed. What says for others what the process does. [Dir.Update] works for all,
-// whoever holds the session.
+// Hold holds a loop, or a session, for a process that stays with it without driving it
+// by a [Journal], as one that listens to a client's hooks does. It is the Holder that
+// others are told of; nobody else can hold the loop, and it cannot be removed. what
+// tells others what the process does. [Dir.Update] works for all processes, whoever
+// holds the session.
 //
 // The error is a [*HeldError] if another process has it, also if it is this one; it wraps
 // [errors.ErrUnsupported] where the file system has no locks.

@@ -11,15 +11,19 @@ import (
 	"github.com/ralph-loop/ralph/internal/file"
 )
 
-// hooked is what a session's journal tells beside its loop.
+// hooked is what a session's journal tells beside its loop: who deals with an event,
+// and what its host has told. It changes far more often than the loop.
 type hooked struct {
 	rest  ralph.HookState // but Session and State
 	first ralph.Task      // that of the loop's start
 	whole int64           // the end of the last line that holds a whole state
-	firm  int64           // that of the last line that was synced
+	// firm is the end of the last line that was synced. What follows it may vanish with the
+	// power, and so must go when a line after it cannot be synced.
+	firm int64
 }
 
-// take takes note of a line.
+// take takes note of a line. A line without a state is of an event that changes nothing
+// of the loop, and was not synced.
 func (h *hooked) take(l foundLine, line journalLine) {
 	if line.Hook == nil || line.Event.State != nil {
 		h.firm = l.end
@@ -38,7 +42,8 @@ func (h *hooked) take(l foundLine, line journalLine) {
 	}
 }
 
-// session is where a session stands; zero = it is none's journal.
+// session is where a session stands; zero = it is none's journal. It is the state of
+// the loop, which the events give, put together with the rest, which the last line has.
 func (t *telling) session() ralph.HookState {
 	if t.end == 0 {
 		return ralph.HookState{}
@@ -50,6 +55,9 @@ func (t *telling) session() ralph.HookState {
 
 // late is what a session's journal tells by its first line, which was read, and by those from
 // the last one on that holds a whole state.
+//
+// The result is the same as of reading all lines, since a whole state stands for
+// everything before it; only it does not take longer the older a session is.
 func (t *telling) late(f file.Handle, first foundLine) (*telling, error) {
 	info, err := f.Stat()
 	if err != nil {
@@ -59,6 +67,7 @@ func (t *telling) late(f file.Handle, first foundLine) (*telling, error) {
 	if err != nil {
 		return nil, err
 	}
+	// A copy, for if this fails the lines are read from the beginning after all.
 	late := *t
 	late.taken = maps.Clone(t.taken)
 	for l, err := range journalLines(io.NewSectionReader(f, at, info.Size()-at), first.path, first.number, at) {
@@ -72,8 +81,9 @@ func (t *telling) late(f file.Handle, first foundLine) (*telling, error) {
 	return &late, nil
 }
 
-// lastWhole returns where the last line begins that holds a whole state of a session, of
-// those between two places; the first of them if there is none.
+// lastWhole returns where the last line begins that holds a whole state of a session,
+// of those between two places; the first of them if there is none. It reads pieces of
+// growing size from the end: usually the first is enough.
 func lastWhole(f io.ReaderAt, from, to int64) (int64, error) {
 	for n := int64(16 << 10); ; n *= 4 {
 		start := max(to-n, from)
@@ -97,13 +107,15 @@ func lastWhole(f io.ReaderAt, from, to int64) (int64, error) {
 	}
 }
 
-// holdsWhole reports whether a line holds a whole state of a session, without decoding it:
-// in a text these words cannot stand, for its quotes are escaped.
+// holdsWhole reports whether a line holds a whole state of a session, without decoding
+// it: in a text these words cannot stand, for its quotes are escaped. It is asked of
+// many lines to find one.
 func holdsWhole(line []byte) bool {
 	return bytes.Contains(line, []byte(`"hook":{`)) && bytes.Contains(line, []byte(`"state":{"v":`))
 }
 
-// misplaced is the error of a journal that has another name than it should.
+// misplaced is the error of a journal that has another name than it should. Somebody
+// has renamed or copied a file; to go on with it would run one loop twice.
 func misplaced(path, loop string) error {
 	return &CorruptError{Path: path, Line: 1, Err: fmt.Errorf("it is the journal of loop %q, under another name", loop)}
 }

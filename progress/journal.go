@@ -1,7 +1,6 @@
 package progress
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -38,7 +37,8 @@ type journalLine struct {
 	Event ralph.Event      `json:"event"`
 }
 
-// about is what a journal tells of itself.
+// about is what a journal tells of itself. It stands on the first line, so that a file
+// which was renamed, or copied from elsewhere, is known for what it is.
 type about struct {
 	V      int    `json:"v"`
 	Kind   Kind   `json:"kind"`
@@ -48,6 +48,10 @@ type about struct {
 
 // A journal is what a Dir knows of a loop's journal. Its file may be written to by
 // other processes: what they ask for stands in it after end.
+//
+// Reader and writer are one type because they must agree on where the file ends: what
+// lies between that place and the file's size was written by others, and is read before
+// a line is added.
 type journal struct {
 	d          *Dir
 	loop, path string
@@ -82,12 +86,18 @@ type onFile struct {
 	answered *ralph.Event // an attempt that is to be verified
 }
 
+// Error is the reason for which another process has cancelled the loop, in its words.
 func (e cancelledError) Error() string { return e.reason }
 func (e cancelledError) Unwrap() error { return ralph.ErrCancelled }
 
+// name is what the loop is called in errors. It is quoted, since it may be any text.
 func (j *journal) name() string { return fmt.Sprintf("loop %q", j.loop) }
 
 // take locks the loop for this process.
+//
+// A loop with a parent needs no lock of its own, since whoever runs the parent holds
+// that. A file system without locks is no reason not to work at all: that nobody else
+// is kept out is told, in Journal.Unlocked.
 func (j *journal) take(what string) error {
 	if j.lock != nil || j.d.Parent != "" {
 		return nil
@@ -104,13 +114,15 @@ func (j *journal) take(what string) error {
 	return err
 }
 
+// release lets go of the loop. The file is closed before the lock, so that the next
+// holder does not meet a handle of this one.
 func (j *journal) release() error {
 	err := errors.Join(j.shut(), j.lock.Close())
 	j.lock, j.open, j.goesOn, j.fresh = nil, false, false, false
 	return err
 }
 
-// shut closes the file.
+// shut closes the file. The next line opens it again.
 func (j *journal) shut() error {
 	f := j.file
 	if j.file = nil; f == nil {
@@ -121,6 +133,11 @@ func (j *journal) shut() error {
 
 // writing opens the file for a line, locked. What is unfinished at its end is put
 // aside, and what others have written is noted.
+//
+// The lock is on the file and is held for one line only; it is not the lock that says
+// who runs the loop. So other processes can ask for something at any time, and two
+// lines never mix. A journal that was moved away while the lock was waited for is
+// opened anew, since what is written to the old file nobody reads.
 func (j *journal) writing() (file.Handle, error) {
 	f := j.file
 	j.file = nil
@@ -134,6 +151,8 @@ func (j *journal) writing() (file.Handle, error) {
 		if err != nil {
 			return nil, err
 		}
+		// Without locks the lines of two processes could mix, but one line is one
+		// write, and most systems keep that whole.
 		if err = f.Lock(file.LockMode{}); err != nil && !errors.Is(err, errors.ErrUnsupported) {
 			return nil, errors.Join(err, f.Close())
 		}
@@ -174,6 +193,10 @@ func (j *journal) catchUp(f file.Handle) error {
 }
 
 // read notes the lines between what is known and size.
+//
+// A file that has become shorter than what this process has written was tampered with
+// or restored from elsewhere. To go on would mix two histories, so the loop ends with
+// an error.
 func (j *journal) read(f io.ReaderAt, size int64) error {
 	if size < j.own {
 		return fmt.Errorf("%s was cut or removed while the loop ran", j.path)
@@ -193,6 +216,10 @@ func (j *journal) read(f io.ReaderAt, size int64) error {
 }
 
 // putAside takes out what a crash has left of a line, and keeps its bytes.
+//
+// The order is that of a move between files: first the copy, durably with its name,
+// then the cut. A loss of power in between leaves the bytes in both places, and never
+// in none.
 func (j *journal) putAside(f file.Handle, size int64) error {
 	torn := make([]byte, size-j.end)
 	if _, err := io.ReadFull(io.NewSectionReader(f, j.end, size-j.end), torn); err != nil {
@@ -215,176 +242,4 @@ func (j *journal) putAside(f file.Handle, size int64) error {
 		return err
 	}
 	return f.Sync()
-}
-
-// append records an event.
-func (j *journal) append(ctx context.Context, ev ralph.Event) error {
-	ev = j.d.redacted(plainEvent(ev))
-	if ev.Kind == ralph.EventLoopStarted {
-		if err := j.start(ev); err != nil {
-			return j.failed(err)
-		}
-	}
-	if err := j.write(ev); err != nil {
-		return j.failed(err)
-	}
-	if ev.Kind == ralph.EventIterationEnded {
-		if err := j.closeRaw(); err != nil {
-			return j.failed(err)
-		}
-	}
-	if j.cancel != nil && !j.told {
-		j.told = true
-		if ev.Kind != ralph.EventCancelled {
-			return j.reason()
-		}
-	}
-	return nil
-}
-
-func (j *journal) failed(err error) error {
-	if of := own(err); of == err {
-		return err
-	}
-	return fmt.Errorf("progress: %s: %w", j.name(), err)
-}
-
-// own is an error of this package, which begins with its name.
-func own(err error) error {
-	if strings.HasPrefix(err.Error(), "progress: ") {
-		return err
-	}
-	return fmt.Errorf("progress: %w", err)
-}
-
-// start makes sure that nobody else runs the loop, and that a new loop has a journal
-// of its own.
-func (j *journal) start(ev ralph.Event) error {
-	if err := j.take("running"); err != nil {
-		return err
-	}
-	switch {
-	case ev.State == nil || j.goesOn:
-		return nil
-	case ev.State.Begun() && j.ready:
-		return nil
-	case ev.State.Begun(): // it was let go of since: what others have asked for, or a cancel, is not in its state
-		if err := j.refresh(); !isCorrupt(err) {
-			return err
-		}
-		return nil // that is said by who opens it
-	}
-	if there, err := j.earlier(); err != nil || !there {
-		return err
-	}
-	if !j.fresh && j.d.Parent == "" { // whose loops these are knows which of them begin anew
-		if err := j.d.finished(j.loop); err != nil {
-			return err
-		}
-	}
-	return j.archive()
-}
-
-func isCorrupt(err error) bool {
-	_, is := errors.AsType[*CorruptError](err)
-	return is
-}
-
-// archive keeps the journal as that of the last loop of its name.
-func (j *journal) archive() error {
-	disk, base := j.d.on(), strings.TrimSuffix(j.path, ".jsonl")
-	err := j.shut()
-	if err == nil {
-		err = disk.RemoveAll(base + ".last.raw")
-	}
-	if err == nil {
-		err = j.d.moveRaw(base+".raw", base+".last.raw")
-	}
-	if err == nil {
-		err = disk.Rename(j.path, base+".last.jsonl")
-	}
-	if err == nil {
-		err = j.d.sync(j.d.Path)
-	}
-	if err == nil {
-		j.onFile = onFile{}
-	}
-	return err
-}
-
-// write writes a line. Nothing of one that could not be written whole is left.
-func (j *journal) write(ev ralph.Event) error {
-	known, ready := j.end, j.ready
-	f, err := j.writing()
-	if err != nil {
-		return err
-	}
-	if !ready {
-		known = j.end
-	}
-	l := journalLine{Kind: ev.Kind, Event: ev}
-	if j.end == 0 {
-		kind := j.kind
-		if kind == "" {
-			kind = KindLoop
-		}
-		l.Journal = &about{V: ralph.Version, Kind: kind, Loop: j.loop, Parent: j.d.Parent}
-	}
-	switch class(ev.Kind) {
-	case ralph.EventLoopStarted:
-		j.again = j.end > 0
-		l.Taken = max(known, j.handed)
-		l.Advised = l.Taken
-		for _, r := range j.asked {
-			if asks(r.ev) == ralph.EventGuided {
-				l.Advised = min(l.Advised, r.end-1)
-			} else {
-				l.Taken = min(l.Taken, r.end-1)
-			}
-		}
-	case ralph.EventLoopStopped:
-		l.Asked, l.Again = len(j.asked) > 0, j.again
-	case ralph.EventGuided, ralph.EventPaused, ralph.EventLimitsChanged, ralph.EventReopened:
-		l.Taken = j.handed
-	}
-	text, err := jsonLine(l)
-	if err == nil {
-		err = j.put(f, text, true)
-	}
-	if err == nil {
-		j.end += int64(len(text))
-		j.own = j.end
-	}
-	if err = errors.Join(err, f.Unlock()); err != nil {
-		return errors.Join(err, f.Close())
-	}
-	j.file = f // for the next line
-	return j.fixName()
-}
-
-// fixName makes the file's name durable: who made the file may have died before that.
-func (j *journal) fixName() error {
-	if j.named {
-		return nil
-	}
-	err := j.d.sync(filepath.Dir(j.path))
-	j.named = err == nil
-	return err
-}
-
-// put adds bytes to the file, durably if that is wanted, or nothing.
-func (j *journal) put(f file.Handle, text []byte, durable bool) error {
-	_, err := f.Write(text)
-	end := j.end
-	if err == nil && durable && !j.d.NoSync {
-		if err = f.Sync(); err != nil && j.firm > 0 { // who fails to sync a line loses the bytes before it that were not synced
-			end = j.firm
-		}
-	}
-	if err != nil {
-		if cut := f.Truncate(end); cut == nil {
-			_ = f.Sync() // else it is put aside when the file is next written to
-		}
-	}
-	return err
 }

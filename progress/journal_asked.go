@@ -8,13 +8,16 @@ import (
 	"github.com/ralph-loop/ralph"
 )
 
-// A request is a change that another process asks for.
+// A request is a change that another process asks for. It is a line in the journal and
+// no message to the process that runs the loop: so it reaches one that starts later, it
+// is on record who asked for what, and nothing has to listen.
 type request struct {
 	ev  ralph.Event
 	end int64 // of its line
 }
 
-// class says which requests are taken over by events of a kind.
+// class says which requests are taken over by events of a kind. Pausing and letting go
+// on are one class: the last one of them counts.
 func class(kind ralph.EventKind) ralph.EventKind {
 	if kind == ralph.EventContinued {
 		return ralph.EventPaused
@@ -30,14 +33,17 @@ func asks(ev ralph.Event) ralph.EventKind {
 	return ralph.EventKind(ev.Meta["kind"])
 }
 
-// does returns a state with what a request asks for.
+// does returns a state with what a request asks for. What that means is decided by
+// State.Apply, as for every event, so there are no rules of its own here.
 func (r request) does(s ralph.State) ralph.State {
 	ev := r.ev
 	ev.Kind = asks(ev)
 	return s.Apply(ev)
 }
 
-// note takes note of a line by another process.
+// note takes note of a line by another process. A line that makes no sense is passed
+// over: the loop must not stop because of what somebody else has written. Who opens the
+// journal is told of it.
 func (j *journal) note(l foundLine) {
 	ev, err := l.event()
 	switch kind := asks(ev); {
@@ -55,6 +61,10 @@ func (j *journal) note(l foundLine) {
 }
 
 // control hands out what other processes have asked for.
+//
+// What was handed out counts as taken over only when the driver's own event is on
+// record, which says up to where (handed). If the driver dies before that, the request
+// is still there.
 func (j *journal) control(s ralph.State) (ralph.State, error) {
 	if err := j.refresh(); err != nil {
 		return s, err
@@ -70,7 +80,9 @@ func (j *journal) control(s ralph.State) (ralph.State, error) {
 	return s, nil
 }
 
-// command hands out what other processes have asked of a loop's parent.
+// command hands out what other processes have asked of a loop's parent. A pause is
+// handed on only when it changes, so that a person can let a single loop of a paused
+// session go on.
 func (j *journal) command(s ralph.State, child *journal) (ralph.State, error) {
 	if err := j.refresh(); err != nil {
 		return s, err
@@ -87,11 +99,15 @@ func (j *journal) command(s ralph.State, child *journal) (ralph.State, error) {
 }
 
 // refresh reads what others have written, if they have.
+//
+// The size tells whether there is anything to read: a journal only grows. Before the
+// first event of a loop there is no file, and that is no error.
 func (j *journal) refresh() error {
 	info, err := os.Stat(j.path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && j.own == 0:
 		return nil
+	// The usual case: nobody has written.
 	case err == nil && j.ready && info.Size() == j.end:
 		return nil
 	case err != nil:
@@ -120,12 +136,14 @@ func (j *journal) known(t *telling) {
 	j.ready, j.end, j.own, j.kind = true, t.end, t.end, t.about.Kind
 	j.asked, j.paused, j.again = t.asked, t.paused, t.again
 	j.answered = t.pending
+	// The state holds it; the driver is still to be told.
 	if t.fold.s.Stop == ralph.StopCancelled {
 		j.cancel = &ralph.Event{Text: t.fold.s.Detail}
 	}
 }
 
-// pending is the answer of an attempt that is to be verified.
+// pending is the answer of an attempt that is to be verified. The numbers must match:
+// an answer of an attempt before was judged, or is of no use any more.
 func (j *journal) pending(s ralph.State) (*ralph.Event, error) {
 	if j.answered == nil && !j.ready {
 		if err := j.refresh(); err != nil {
@@ -142,6 +160,8 @@ func (j *journal) pending(s ralph.State) (*ralph.Event, error) {
 // A cancelledError says that another process has cancelled the loop.
 type cancelledError struct{ reason string }
 
+// reason is why another process has cancelled the loop. There is always a text, for an
+// error without one tells nothing.
 func (j *journal) reason() cancelledError {
 	reason := j.cancel.Text
 	if reason == "" {

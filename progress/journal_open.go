@@ -10,27 +10,30 @@ import (
 	"maps"
 	"os"
 	"strings"
-	"time"
 
 	"github.com/ralph-loop/ralph"
 )
 
-// A Journal is a loop that this process holds: nobody else can run it until Close,
-// or until the process ends, however that happens. [Journal.Run] runs it by a
-// [ralph.Local]; a driver of its own uses Ask, Wake and Record in turns. It is made by
-// [Dir.Create] and [Dir.Open], and its methods must not be called concurrently.
+// A Journal is a loop that this process holds: nobody else can run it until Close, or
+// until the process ends, however that happens. [Journal.Run] runs it by a
+// [ralph.Local]; a driver of your own uses [Journal.Ask], [Journal.Wake] and
+// [Journal.Record] in turns. It is made by [Dir.Create] and [Dir.Open], and its methods
+// must not be called concurrently.
 type Journal struct {
 	// State is where the loop stands; give it to a driver to go on. If it is
 	// Running, the process that ran the attempt has died.
 	State ralph.State
-	// Meta is what the loop was last started with.
+	// Meta is what the loop was last started with: see [ralph.Local.Meta]. Nil =
+	// nothing.
 	Meta map[string]string
-	// Pending is what has been answered in the attempt that is Running: its answer is
-	// still to be verified, and no agent need be run for it. nil = the attempt has no
-	// answer.
+	// Pending is the event with the answer that was given in the attempt that is
+	// Running: it is still to be verified, and the agent need not be run again for it.
+	// Nil = the agent had not answered.
 	Pending *ralph.Event
-	Kind    Kind
-	Parent  string
+	// Kind is what the journal is of, and Parent the name of the session or pipeline that
+	// it belongs to; "" = none.
+	Kind   Kind
+	Parent string
 	// Unlocked says why nobody is kept from running the loop as well: the file
 	// system has no locks. nil = it is locked.
 	Unlocked error
@@ -39,11 +42,12 @@ type Journal struct {
 	j *journal
 }
 
-// Create holds a new loop, which has not run yet; its journal begins with what its
-// driver records first, and until then nothing is on record of it: who promises a loop
-// before it runs calls [Journal.Begin]. One without a name gets one, see State. The
-// error wraps [fs.ErrExist] if a loop of this name is not finished: open it, or have it
-// set aside; it is a [*HeldError] if another process holds it.
+// Create holds a new loop, which has not run yet. Nothing is on record of it until its
+// driver records the first event; to put it on record before that, call
+// [Journal.Begin]. A loop without a name gets one, which is in the Journal's State:
+// "loop-" and ten random letters and digits. The error wraps [fs.ErrExist] if a loop of
+// this name is not finished: open it, or have it set aside; it is a [*HeldError] if
+// another process holds it.
 func (d *Dir) Create(s ralph.State, kind Kind) (*Journal, error) {
 	if s.Loop == "" {
 		s.Loop = "loop-" + strings.ToLower(rand.Text()[:10])
@@ -59,7 +63,9 @@ func (d *Dir) Create(s ralph.State, kind Kind) (*Journal, error) {
 	return &Journal{State: s, Kind: kind, Parent: d.Parent, Unlocked: j.unlocked, d: d, j: j}, nil
 }
 
-// finished refuses to begin a loop anew that can go on.
+// finished refuses to begin a loop anew that can go on. To begin it anew would throw
+// away what was paid for, and is usually a mistake in a name. A loop on record that has
+// not begun its first attempt is no loss.
 func (d *Dir) finished(loop string) error {
 	t, err := d.tell(loop)
 	switch {
@@ -71,11 +77,11 @@ func (d *Dir) finished(loop string) error {
 	return err
 }
 
-// Open holds a loop that is on record, and returns where it stands: to be run again,
-// also if it is done, as long as nobody else holds it. What other processes have asked
-// for is in the state. The error wraps [fs.ErrNotExist] if nothing is on record of it,
-// is a [*HeldError] if it is held, by another process or this one, and a
-// [*CorruptError] if its journal cannot be read.
+// Open holds a loop that is on record, and returns where it stands, to be run again. It
+// also opens a loop that is done, for limits may have been raised since. What other
+// processes have asked for is in the state already. The error wraps [fs.ErrNotExist] if
+// nothing is on record of it, is a [*HeldError] if it is held, by another process or
+// this one, and a [*CorruptError] if its journal cannot be read.
 func (d *Dir) Open(loop string) (*Journal, error) {
 	if _, err := os.Lstat(d.File(loop)); err != nil {
 		return nil, fmt.Errorf("progress: loop %q: %w", loop, notThere(err))
@@ -107,7 +113,8 @@ func (d *Dir) Open(loop string) (*Journal, error) {
 	}, nil
 }
 
-// hold locks a loop for a Journal.
+// hold locks a loop for a Journal. What was known of the journal is forgotten before:
+// while this process did not hold the loop, another one may have run it to its end.
 func (d *Dir) hold(loop string) (*journal, error) {
 	d.forgetUnheld(loop)
 	j := d.journal(loop)
@@ -123,7 +130,8 @@ func (d *Dir) hold(loop string) (*journal, error) {
 	return j, nil
 }
 
-// forgetUnheld forgets what is known of a journal that is opened anew.
+// forgetUnheld forgets what is known of a journal that is opened anew. One whose lock
+// is taken at this moment is in use, so it is left alone.
 func (d *Dir) forgetUnheld(loop string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -136,8 +144,9 @@ func (d *Dir) forgetUnheld(loop string) {
 	}
 }
 
-// repair puts aside what a crash has torn, and makes durable what is left: who wrote
-// it may have died before that.
+// repair puts aside what a crash has torn, and makes durable what is left: who wrote it
+// may have died before that. A driver decides by what it reads, so that must not vanish
+// with the power afterwards.
 func (j *journal) repair() error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -157,6 +166,8 @@ func (j *journal) repair() error {
 	return nil
 }
 
+// letGo is the end of a Journal. The raw output is closed too, for the attempt that it
+// is of may not have come to its end.
 func (j *journal) letGo() error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -165,19 +176,25 @@ func (j *journal) letGo() error {
 	return err
 }
 
-// Close lets go of the loop.
+// Close lets go of the loop, so that others can run it. What is on record stays. It may
+// be called again.
 func (j *Journal) Close() error { return j.j.letGo() }
 
 // Run runs the loop by a driver, from State on, and sets State to what came of it. It
 // is l.Run with the journal as the first of its logs, and with its Control, Pending
 // and Output, beside those that l has; without Meta of its own l gets that of the
 // journal.
+//
+// It blocks as [ralph.Local.Run] does, and returns its errors; l itself is not changed.
+// The journal comes first among the logs, so that no other log tells of what is not on
+// record.
 func (j *Journal) Run(ctx context.Context, l *ralph.Local) (ralph.State, error) {
 	if j.State.Done() {
 		if err := j.stop(ctx); err != nil {
 			return j.State, err
 		}
 	}
+	// A copy: the caller may run other loops by l at the same time.
 	local := *l
 	local.Log = j.d
 	if l.Log != nil {
@@ -210,12 +227,15 @@ func (j *Journal) Run(ctx context.Context, l *ralph.Local) (ralph.State, error) 
 }
 
 // stop records the end of a loop that its caller has stopped before it ran, as by
-// limits that are reached already.
+// limits that are reached already. Without that the record would say that the loop goes
+// on, and everybody who looks would wait for it.
 func (j *Journal) stop(ctx context.Context) error {
 	on, err := j.d.Look(j.State.Loop)
 	if err != nil || on.State.Done() {
 		return err
 	}
+	// What the caller has changed is recorded as the events that it would have been,
+	// and by nothing else.
 	changes := on.State.Changes(j.State)
 	j.State = on.State
 	for _, ev := range changes {
@@ -228,9 +248,9 @@ func (j *Journal) stop(ctx context.Context) error {
 	return err
 }
 
-// Append is the Dir's, for a driver that has the journal as its log, such as
-// [ralph.Local.Events]: it sets State too, which is not to be read until the driver has
-// ended. Control, Pending and Output for that driver are the Dir's.
+// Append is [Dir.Append] of the loop's Dir, for a driver that takes the journal as its
+// log, such as [ralph.Local.Events]. It also sets State, which must not be read until
+// the driver has ended. Give that driver the Dir's Control, Pending and Output.
 func (j *Journal) Append(ctx context.Context, ev ralph.Event) error {
 	err := j.d.Append(ctx, ev)
 	cancelled, isCancelled := errors.AsType[cancelledError](err)
@@ -244,11 +264,14 @@ func (j *Journal) Append(ctx context.Context, ev ralph.Event) error {
 	return err
 }
 
-// Record appends an event and applies it to State, for a driver of its own, in the
-// order that [ralph.Local] describes: what is recorded and what is decided cannot come
-// apart. The event's version, loop, task and agent are filled in. An event that could
-// not be recorded is not applied, and the error says why. If another process has
+// Record appends an event and applies it to State, for a driver of your own, in the
+// order that [ralph.Local] describes: so what is recorded and what is decided cannot
+// come apart. The event's version, loop, task and agent are filled in. An event that
+// could not be recorded is not applied, and the error says why. If another process has
 // cancelled the loop meanwhile, that is no error: the state is done.
+//
+// It blocks until the event is durable. Between two calls nothing happens to the loop
+// but what others ask for, which [Journal.Ask] takes over.
 func (j *Journal) Record(ctx context.Context, ev ralph.Event) (ralph.State, error) {
 	s := j.State
 	ev.V, ev.Loop, ev.Task, ev.Agent = ralph.Version, s.Loop, s.Task.ID, s.Task.Agent
@@ -257,99 +280,6 @@ func (j *Journal) Record(ctx context.Context, ev ralph.Event) (ralph.State, erro
 		err = nil
 	}
 	return j.State, err
-}
-
-// Wake returns a channel that has something to receive when another process has asked
-// for something, within a second: for [ralph.Sleep]. It serves until ctx is done.
-func (j *Journal) Wake(ctx context.Context) <-chan struct{} {
-	wake := make(chan struct{}, 1)
-	go func() {
-		for ctx.Err() == nil {
-			if j.j.changed() {
-				select {
-				case wake <- struct{}{}:
-				default:
-				}
-			}
-			select {
-			case <-ctx.Done():
-			case <-time.After(lookEvery):
-			}
-		}
-	}()
-	return wake
-}
-
-// lookEvery is how often a driver looks for what other processes ask for.
-const lookEvery = 500 * time.Millisecond
-
-// Watch returns a context that is done, within a second and with a cause that wraps
-// [ralph.ErrCancelled], when another process cancels the loop: for the attempts and
-// verifications of a driver of its own, which then records their ends. Call stop when
-// it is no longer needed.
-func (j *Journal) Watch(ctx context.Context) (watched context.Context, stop context.CancelFunc) {
-	watched, cancel := context.WithCancelCause(ctx)
-	go func() {
-		for watched.Err() == nil {
-			if reason := j.j.cancelled(); reason != nil {
-				cancel(fmt.Errorf("%w: %w", ralph.ErrCancelled, reason))
-			}
-			select {
-			case <-watched.Done():
-			case <-time.After(lookEvery):
-			}
-		}
-	}()
-	return watched, func() { cancel(nil) }
-}
-
-// cancelled says why another process has cancelled the loop, or its parent; nil = none
-// has. What cannot be read is found out by who writes next.
-func (j *journal) cancelled() error {
-	all := []*journal{j}
-	if j.d.Parent != "" {
-		all = append(all, j.d.journal(j.d.Parent))
-	}
-	for _, one := range all {
-		if reason := one.cancelledBy(); reason != nil {
-			return reason
-		}
-	}
-	return nil
-}
-
-func (j *journal) cancelledBy() error {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	if j.refresh() != nil || j.cancel == nil {
-		return nil
-	}
-	return j.reason()
-}
-
-// changed reports whether there is something to read, or to find wrong, or was read with
-// a line of this process and is not handed out yet.
-func (j *journal) changed() bool {
-	info, err := os.Stat(j.path)
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.own > 0 && (err != nil || info.Size() != j.end || len(j.asked) > 0)
-}
-
-// Ask takes over what other processes have asked for, for a driver of its own: it
-// records that, applies it to State, and returns State. It does not wait; [Journal.Wake]
-// tells when it is worth asking.
-func (j *Journal) Ask(ctx context.Context) (ralph.State, error) {
-	to, err := j.d.Control(ctx, j.State)
-	if err != nil {
-		return j.State, err
-	}
-	for _, ev := range j.State.Changes(to) {
-		if _, err := j.Record(ctx, ev); err != nil {
-			return j.State, err
-		}
-	}
-	return j.State, nil
 }
 
 // earlier reports whether an earlier loop of this name has left a journal. What stands

@@ -7,7 +7,9 @@ import (
 	"github.com/ralph-loop/ralph"
 )
 
-// output makes the file of an attempt's raw output.
+// output makes the file of an attempt's raw output. An attempt must not fail because
+// its output cannot be kept, so an error is one of the writer: the driver reports it at
+// the end.
 func (j *journal) output(req ralph.Request) io.Writer {
 	if err := j.closeRaw(); err != nil {
 		return failing{err}
@@ -21,7 +23,8 @@ func (j *journal) output(req ralph.Request) io.Writer {
 }
 
 // keepRaw is how much of the beginning and of the end of an attempt's raw output is
-// kept, in bytes.
+// kept, in bytes. A failure shows at the beginning (a wrong flag, no login) or at the
+// end, and an agent may print gigabytes in between.
 const keepRaw = 1 << 20
 
 // rawText closes what it redacts for.
@@ -30,8 +33,11 @@ type rawText struct {
 	to io.Closer
 }
 
+// Close writes what the redactor has held back, which may be the beginning of a secret,
+// and then closes the file.
 func (r *rawText) Close() error { return errors.Join(r.WriteCloser.Close(), r.to.Close()) }
 
+// closeRaw ends the raw output of the attempt. It may be called when there is none.
 func (j *journal) closeRaw() error {
 	if j.raw == nil {
 		return nil

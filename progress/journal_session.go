@@ -8,13 +8,13 @@ import (
 	"github.com/ralph-loop/ralph"
 )
 
-// Begin records that a session or a pipeline begins, or goes on, whose own journal this
-// is: State says what was agreed. Its loops are recorded by [Dir.Under] its name, and
-// found by [Dir.Parts].
+// Begin records that the session or the pipeline whose journal this is begins, or, with
+// goesOn, goes on: State says what was agreed. Its loops are recorded by the Dir that
+// [Dir.Under] returns for its name, and found by [Dir.Parts].
 //
-// The start of a loop is recorded by its driver. For one that is promised before it
-// runs, Begin puts it on record, with Meta: it can be cancelled and resumed from then
-// on.
+// The start of a single loop is recorded by its driver. A program that accepts a loop
+// now and runs it later calls Begin, too: from then on the loop is on record, with its
+// Meta, and can be seen, cancelled and resumed.
 func (j *Journal) Begin(ctx context.Context, goesOn bool) error {
 	s := j.State
 	if goesOn {
@@ -55,10 +55,10 @@ func (j *Journal) End(ctx context.Context, err error) error {
 	return errors.Join(err, j.Close())
 }
 
-// Reopened is the state in which what is on record goes on once more, if it has
-// stopped: for a loop [ralph.State.Reopen]. A session or a pipeline goes on unless it
-// is completed or cancelled; where, its loops say. A state that does not go on is still
-// done.
+// Reopened returns the state from which what is on record can go on after it has
+// stopped. For a loop that is [ralph.State.Reopen]. A session or a pipeline can go on
+// unless it is completed or cancelled; where it goes on is told by its loops. If it
+// cannot go on, the state is still done.
 func (e Entry) Reopened() ralph.State {
 	s := e.State
 	switch {

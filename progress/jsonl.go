@@ -16,11 +16,11 @@ import (
 	"github.com/ralph-loop/ralph/internal/file"
 )
 
-// JSONL writes the execution log: one JSON object per line and event, for
-// programs and for audits. Every attempt is on record, with what was
-// claimed, why a claim was none, and what the checks found; [ReadJSONL] reads it
-// back. Each line also holds the whole [ralph.Event], so the same file serves
-// [Resume].
+// JSONL writes the execution log: one JSON object per line and event, for programs and
+// for audits. Every attempt is on record: what was claimed, why what looked like a
+// claim was none, and what the checks found. [ReadJSONL] reads it back. Each line also
+// holds the whole [ralph.Event], so [Resume] can make a state of it; for loops that are
+// to survive a crash take a [Dir], which locks and syncs.
 //
 // A line is one Write, so loops and processes may share a file that is open for
 // appending. What is recorded is as durable as what W writes. A line that could
@@ -38,24 +38,33 @@ type JSONL struct {
 var _ ralph.ProgressLog = (*JSONL)(nil)
 
 // A Record is a line of the execution log. The lines of attempts (Kind is
-// iteration_ended) hold everything; the others only what is not of an attempt.
+// iteration_ended) hold everything; the others only what is not of an attempt. The keys
+// at the beginning are flat, and spelt as older tools spell them, so that a script of
+// one line can read the log.
 type Record struct {
 	// The keys that other programs read.
-	TaskID       string `json:"task_id"`
-	Stage        string `json:"stage"` // the task's agent
-	Iteration    int    `json:"ralph_iteration"`
-	Max          int    `json:"ralph_max"`     // of iterations; -1 = unlimited, 0 = not known
-	PromiseFound bool   `json:"promise_found"` // the agent made its claim
-	Continuing   bool   `json:"continuing"`    // the loop goes on after this attempt
-	DurationMS   int64  `json:"duration_ms"`   // of running and verifying, in milliseconds
+	TaskID    string `json:"task_id"`
+	Stage     string `json:"stage"` // the task's agent
+	Iteration int    `json:"ralph_iteration"`
+	// Max is the limit of iterations; -1 = unlimited, 0 = not known.
+	Max int `json:"ralph_max"`
+	// PromiseFound says that the agent made its claim, and Continuing that the loop goes on
+	// after this attempt.
+	PromiseFound bool `json:"promise_found"`
+	Continuing   bool `json:"continuing"`
+	// DurationMS is the time of running and verifying, in milliseconds.
+	DurationMS int64 `json:"duration_ms"`
 
-	Attempt  int           `json:"attempt"`
-	Outcome  ralph.Outcome `json:"outcome"`
-	Fault    ralph.Fault   `json:"fault,omitempty"`
-	Error    string        `json:"error,omitempty"`
-	Verified bool          `json:"verified"`           // the verdict; true without PromiseFound only under Task.Always
-	Reason   string        `json:"reason,omitempty"`   // why what was there is no promise, see ralph.Promise
-	Feedback string        `json:"feedback,omitempty"` // why a claim was rejected
+	Attempt int           `json:"attempt"`
+	Outcome ralph.Outcome `json:"outcome"`
+	Fault   ralph.Fault   `json:"fault,omitempty"`
+	Error   string        `json:"error,omitempty"`
+	// Verified is the verdict. It is true without PromiseFound only under
+	// [ralph.Task.Always]. Reason is why what was there is no promise, see [ralph.Promise],
+	// and Feedback why a claim was rejected; "" = it is not so.
+	Verified bool          `json:"verified"`
+	Reason   string        `json:"reason,omitempty"`
+	Feedback string        `json:"feedback,omitempty"`
 	Checks   []ralph.Check `json:"checks,omitempty"`
 	Usage    ralph.Usage   `json:"usage,omitzero"`
 
@@ -66,8 +75,9 @@ type Record struct {
 	Line int64 `json:"-"` // in the file, from 1; gaps are lines that could not be read
 }
 
-// note is the line of an event that is not an attempt's end. It leaves out what
-// would look like an attempt to a program that reads only the first keys of a Record.
+// note is the line of an event that is not an attempt's end. It leaves out what would
+// look like an attempt to a program that reads only the first keys of a Record. A
+// script that counts lines with ralph_iteration would count a start as an attempt.
 type note struct {
 	TaskID    string          `json:"task_id"`
 	Stage     string          `json:"stage"`
@@ -99,6 +109,8 @@ func OpenJSONL(path string) (*os.File, error) {
 	return f, nil
 }
 
+// endLine ends a line that a crash has cut off. It stays in the file: readers pass over
+// it, and somebody may want to see it.
 func endLine(f *os.File) error {
 	info, err := f.Stat()
 	if err != nil || info.Size() == 0 {
@@ -112,7 +124,9 @@ func endLine(f *os.File) error {
 	return err
 }
 
-// Append writes the event's line.
+// Append writes the event's line. It does not keep the event. The error is that of W,
+// or says that the event cannot be written as JSON; the next line is then still a line
+// of its own.
 func (l *JSONL) Append(_ context.Context, ev ralph.Event) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -135,7 +149,8 @@ func (l *JSONL) Append(_ context.Context, ev ralph.Event) error {
 	return nil
 }
 
-// position takes note of an event and returns where its loop stands.
+// position takes note of an event and returns where its loop stands. A loop that has
+// stopped is forgotten, so that a log of a service does not grow in memory.
 func (l *JSONL) position(ev ralph.Event) *position {
 	at := l.loops[ev.Loop]
 	if at == nil {
@@ -154,6 +169,8 @@ func (l *JSONL) position(ev ralph.Event) *position {
 	return at
 }
 
+// write writes a line at once, for files that others append to as well. A line of which
+// only a part was written is ended before the next.
 func (l *JSONL) write(text []byte) error {
 	if l.torn {
 		text = append([]byte("\n"), text...)
@@ -165,7 +182,8 @@ func (l *JSONL) write(text []byte) error {
 	return err
 }
 
-// record is an event as a Record.
+// record is an event as a Record. It is for readers of a journal, whose lines are
+// events alone.
 func (l *JSONL) record(ev ralph.Event) Record {
 	at := l.position(ev)
 	if ev.Kind == ralph.EventIterationEnded {
@@ -174,6 +192,8 @@ func (l *JSONL) record(ev ralph.Event) Record {
 	return Record{TaskID: ev.Task, Stage: ev.Agent, Timestamp: ev.Time, Kind: ev.Kind, Event: ev}
 }
 
+// attemptRecord is the Record of an attempt's end. What it repeats of the event is for
+// readers that look at the first keys only.
 func attemptRecord(ev ralph.Event, at *position) Record {
 	it := ev.Iteration
 	return Record{
@@ -187,7 +207,9 @@ func attemptRecord(ev ralph.Event, at *position) Record {
 	}
 }
 
-// jsonLine is v as a line: without HTML escapes, in valid UTF-8, and safe to show.
+// jsonLine is v as a line: without HTML escapes, in valid UTF-8, and safe to show. A
+// person may show the log on a terminal, where control sequences in an agent's words
+// would take effect.
 func jsonLine(v any) ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -198,8 +220,9 @@ func jsonLine(v any) ([]byte, error) {
 	return PrintableJSON(bytes.ToValidUTF8(b.Bytes(), []byte("\uFFFD"))), nil
 }
 
-// plainEvent is an event as JSON can hold it: with a time, times in UTC, and no
-// amounts that are none. It shares nothing that it changes.
+// plainEvent is an event as JSON can hold it: with a time, times in UTC, and no amounts
+// that are none. It shares nothing that it changes. A log must not fail on an event
+// because a client has told NaN for its cost: what cannot be said is left out.
 func plainEvent(ev ralph.Event) ralph.Event {
 	ev.V = cmp.Or(ev.V, ralph.Version)
 	if ev.Time.IsZero() {

@@ -15,8 +15,9 @@ type position struct {
 	s     ralph.State
 }
 
-// apply takes note of an event. It keeps nothing of the event's State but
-// values, and leaves out what does not matter for where the loop stands.
+// apply takes note of an event. It keeps nothing of the event's State but values, and
+// leaves out what does not matter for where the loop stands. Feedback and verdicts can
+// be long, and a service may have thousands of loops.
 func (p *position) apply(ev ralph.Event) {
 	if ev.Kind == ralph.EventLoopStarted && ev.State != nil {
 		s, t := *ev.State, ev.State.Task
@@ -59,8 +60,9 @@ func (p *position) iterations() int {
 	}
 }
 
-// continuing reports whether the loop goes on after an attempt that has been
-// applied. Where the loop's state is not known, it goes by the attempt alone.
+// continuing reports whether the loop goes on after an attempt that has been applied.
+// Where the loop's state is not known, it goes by the attempt alone. That is a guess
+// which errs to going on.
 func (p *position) continuing(it ralph.Iteration) bool {
 	if p.known {
 		return !p.s.Done()

@@ -48,6 +48,8 @@ func ReadJSONL(r io.Reader) iter.Seq2[Record, error] {
 	}
 }
 
+// parseRecord reads a line. It is not ok if the line is none of ours, for whatever
+// reason: a log in the workspace can hold anything.
 func parseRecord(text []byte, number int64) (Record, bool) {
 	if number == 1 {
 		text = bytes.TrimPrefix(text, []byte(byteOrderMark))
@@ -111,6 +113,9 @@ func Resume(r io.Reader, task string) (ralph.State, error) {
 
 // A fold is what a loop's events make of it, from its start on. A record is no
 // evidence: a verdict that passed, without the end of the loop, is to be given again.
+//
+// It can be verified again at no cost but the verification's, while a verdict that
+// somebody has written into a file would make a task done that is not.
 type fold struct {
 	s        ralph.State
 	meta     map[string]string
@@ -119,6 +124,8 @@ type fold struct {
 	answer   *ralph.Event    // the recorded answer of the attempt that is to be verified, as far as the reader keeps it
 }
 
+// apply takes note of an event. A second start with a state is another loop of the same
+// name only if the one before it is over; otherwise the loop goes on.
 func (f *fold) apply(ev ralph.Event) {
 	before := f.s
 	starts := ev.Kind == ralph.EventLoopStarted && ev.State != nil
@@ -145,7 +152,8 @@ func (f *fold) apply(ev ralph.Event) {
 }
 
 // cancelled reports whether the loop is cancelled, unless an end that is still to come
-// says that its verdict has come before.
+// says that its verdict has come before. A cancel that comes between a verdict and its
+// end finds the loop verified if the end follows, and cancelled if it does not.
 func (f *fold) cancelled() bool {
 	return f.s.Stop == ralph.StopCancelled || f.unproven != nil && f.unproven.Stop == ralph.StopCancelled
 }
@@ -176,8 +184,9 @@ func (f *fold) end() {
 	f.s, f.unproven = s, nil
 }
 
-// interrupted is an attempt as if the process had ended before its verdict: what it
-// has spent counts.
+// interrupted is an attempt as if the process had ended before its verdict: what it has
+// spent counts. Its claim is taken back: it is made again by the next attempt, or by
+// the answer.
 func interrupted(it ralph.Iteration) ralph.Iteration {
 	it.Outcome, it.Fault, it.Error = ralph.OutcomeInterrupted, ralph.FaultInterrupted, "the process ended before the loop's end was on record"
 	it.Claimed, it.Blocked, it.Verdict = false, false, ralph.Verdict{Usage: it.Verdict.Usage}

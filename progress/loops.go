@@ -18,49 +18,69 @@ import (
 	"github.com/ralph-loop/ralph/internal/file"
 )
 
-// A Kind says what a journal is of.
+// A Kind says what a journal is of. A session and a pipeline have a journal of their
+// own beside those of their loops, for what concerns them as a whole: that they were
+// begun, paused, cancelled, and how they ended.
 type Kind string
 
 const (
-	KindLoop     Kind = "loop"     // one loop
-	KindSession  Kind = "session"  // a list that is worked off, whose items are loops
-	KindPipeline Kind = "pipeline" // tasks and their stages, which are loops
-	KindHook     Kind = "hook"     // a loop whose agent belongs to a host
+	KindLoop    Kind = "loop"    // one loop
+	KindSession Kind = "session" // a list that is worked off, whose items are loops
+	// KindPipeline: tasks and their stages, which are loops; see package pipeline.
+	KindPipeline Kind = "pipeline"
+	// KindHook: a loop whose agent belongs to a host, see [ralph.Hook] and [Dir.Update].
+	KindHook Kind = "hook"
 )
 
-// A Status says in one word what becomes of a loop.
+// A Status says in one word how it is with a loop, for people and for lists. It is made
+// of the record and of who holds the loop, and is true for the moment in which it was
+// made: nothing is decided by it.
 type Status string
 
 const (
-	StatusRunning     Status = "running"     // a process runs it, or it is a session's, whose host is not known
-	StatusWaiting     Status = "waiting"     // for a rate limit, or before a retry
-	StatusPaused      Status = "paused"      // between two iterations, until somebody lets it go on
-	StatusCompleted   Status = "completed"   // verified
-	StatusInterrupted Status = "interrupted" // no process runs it, and it is not over
-	StatusFailed      Status = "failed"      // a limit or a failure has stopped it; State.Stop says which
-	StatusCancelled   Status = "cancelled"
+	// StatusRunning: a process runs it, or its agent belongs to a host ([KindHook]), of
+	// which nothing is heard between two events.
+	StatusRunning   Status = "running"
+	StatusWaiting   Status = "waiting"   // for a rate limit, or before a retry
+	StatusPaused    Status = "paused"    // between two iterations, until somebody lets it go on
+	StatusCompleted Status = "completed" // verified
+	// StatusInterrupted: no process runs it, and it is not over. It was interrupted, or its
+	// process has died, and it can be run again.
+	StatusInterrupted Status = "interrupted"
+	// StatusFailed: a limit or a failure has stopped it, and State.Stop says which. It can
+	// go on once the limit is raised, or the cause is mended.
+	StatusFailed    Status = "failed"
+	StatusCancelled Status = "cancelled" // for good
 )
 
 // An Entry is what is on record of a loop, a session or a pipeline, as [Dir.Loops] and
-// [Dir.Look] found it. It does not change when the record does.
+// [Dir.Look] found it. It is a copy and does not change when the record does. To run
+// the loop take [Dir.Open], which holds it: by an Entry alone two processes would.
 type Entry struct {
 	Loop   string `json:"loop"`
 	Kind   Kind   `json:"kind"`
 	Parent string `json:"parent,omitempty"`
 	Status Status `json:"status"`
-	// State is where it stands, with what other processes have asked for since.
-	State   ralph.State       `json:"state"`
-	Meta    map[string]string `json:"meta,omitempty"`   // what it was last started with
-	Started time.Time         `json:"started"`          // its first start, UTC
-	Active  time.Time         `json:"active"`           // the last thing that is on record, UTC
-	Holder  *Holder           `json:"holder,omitempty"` // nil = no process runs it
-	Ended   []string          `json:"ended,omitempty"`  // by [Dir.Cancel]: command lines of what a dead process had left running
+	// State is where it stands, with what other processes have asked for and the loop's
+	// own process has not taken over yet.
+	State ralph.State `json:"state"`
+	// Meta is what it was last started with, see [ralph.Local.Meta]. Started is the time of
+	// its first start, and Active that of the last thing on record, both in UTC.
+	Meta    map[string]string `json:"meta,omitempty"`
+	Started time.Time         `json:"started"`
+	Active  time.Time         `json:"active"`
+	// Holder is the process that runs it; nil = none does.
+	Holder *Holder `json:"holder,omitempty"`
+	// Ended are the command lines of what a dead process had left running and [Dir.Cancel]
+	// has ended.
+	Ended []string `json:"ended,omitempty"`
 }
 
-// Loops yields the loops that are on record, by the names of their files. With an
-// error, for a loop whose journal cannot be read, the entry has its file's name as
-// Loop, and the sequence goes on; so it does not if the folder cannot be read, or ctx
-// is done. A folder that is not there holds no loop. The sequence can be used again.
+// Loops yields the loops that are on record, in the order of their files' names. A loop
+// whose journal cannot be read is yielded with its error, and with its file's name as
+// Loop; the others follow, for one bad file must not hide them. An error of the folder,
+// or the cause of ctx, is the last pair. A folder that is not there holds no loop. The
+// sequence can be used again.
 func (d *Dir) Loops(ctx context.Context) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		for path, err := range d.paths(ctx) {
@@ -82,7 +102,9 @@ func (d *Dir) Loops(ctx context.Context) iter.Seq2[Entry, error] {
 	}
 }
 
-// paths yields the files that are loops' journals. An error is the last.
+// paths yields the files that are loops' journals. An error is the last. Names with
+// another dot are those of earlier loops, of journals that were set aside, and of torn
+// lines.
 func (d *Dir) paths(ctx context.Context) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		files, err := os.ReadDir(d.Path)
@@ -106,8 +128,9 @@ func (d *Dir) paths(ctx context.Context) iter.Seq2[string, error] {
 	}
 }
 
-// Look returns what is on record of a loop. The error wraps [fs.ErrNotExist] if that
-// is nothing.
+// Look returns what is on record of a loop. The error wraps [fs.ErrNotExist] if nothing
+// is, and is a [*CorruptError] if its journal cannot be read. It takes no lock and may
+// be called at any time, from any process; see [Entry].
 func (d *Dir) Look(loop string) (Entry, error) {
 	e, err := d.entry(d.File(loop))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -116,7 +139,7 @@ func (d *Dir) Look(loop string) (Entry, error) {
 	return e, err
 }
 
-// entry reads a journal.
+// entry reads a journal, and says in an error whose it is.
 func (d *Dir) entry(path string) (Entry, error) {
 	e, err := d.entryOf(path)
 	if err != nil {
@@ -125,6 +148,8 @@ func (d *Dir) entry(path string) (Entry, error) {
 	return e, err
 }
 
+// entryOf reads the whole journal only if its first and its last line do not tell all
+// that there is: most loops in a folder are over.
 func (d *Dir) entryOf(path string) (Entry, error) {
 	f, err := d.on().Open(path)
 	if err != nil {
@@ -145,6 +170,7 @@ func (d *Dir) entryOf(path string) (Entry, error) {
 			Started: t.started, Active: t.active,
 		}
 	}
+	// A copy of a journal under another name would be listed as a second loop.
 	if path != d.File(e.Loop) {
 		return Entry{}, misplaced(path, e.Loop)
 	}
@@ -153,8 +179,9 @@ func (d *Dir) entryOf(path string) (Entry, error) {
 	return e, nil
 }
 
-// holder tells who holds a loop: that is who holds its parent, if it is of this run
-// of it. nil = nobody.
+// holder tells who holds a loop: that is who holds its parent, if it is of this run of
+// it. nil = nobody. A parent that was started again since does not hold the loops of
+// its last run which it has not taken up.
 func (d *Dir) holder(path, parent string, active time.Time) *Holder {
 	if parent == "" {
 		return holderOf(strings.TrimSuffix(path, ".jsonl") + ".lock")
@@ -167,6 +194,9 @@ func (d *Dir) holder(path, parent string, active time.Time) *Holder {
 
 // over reads of a loop that was started once and has stopped only its start and its
 // end, which hold all that an Entry tells.
+//
+// What was asked for after the end, or a second start, would change what is told; the
+// end says of itself whether there was any of that before it.
 func over(f file.Handle, path string) (Entry, bool) {
 	info, err := f.Stat()
 	if err != nil {
@@ -188,8 +218,10 @@ func over(f file.Handle, path string) (Entry, bool) {
 }
 
 // stopOf decodes the last line of a journal, if it is an end that leaves nothing to be
-// told by the lines before it.
+// told by the lines before it. An end that is longer than what is read of the file is
+// read the long way.
 func stopOf(f io.ReaderAt, path string, size int64) (ralph.Event, bool) {
+	// A state stays below half of that without its task.
 	const tail = 128 << 10
 	from := max(size-tail, 0)
 	text := make([]byte, size-from)
@@ -210,7 +242,8 @@ func stopOf(f io.ReaderAt, path string, size int64) (ralph.Event, bool) {
 // errNothing says that a journal has no whole line.
 var errNothing = errors.New("nothing has begun in it")
 
-// beginning decodes the first line of a journal.
+// beginning decodes the first line of a journal. No more of the file is read than that
+// line.
 func beginning(f io.ReaderAt, path string, size int64) (journalLine, error) {
 	for l, err := range journalLines(io.NewSectionReader(f, 0, size), path, 0, 0) {
 		if err != nil {
@@ -221,7 +254,8 @@ func beginning(f io.ReaderAt, path string, size int64) (journalLine, error) {
 	return journalLine{}, errNothing
 }
 
-// statusOf is an entry's. A loop is waiting or paused only between two attempts.
+// statusOf is an entry's. A loop is waiting or paused only between two attempts. That
+// nobody holds a loop which is not over is how a crash shows: nothing else tells of it.
 func statusOf(e Entry, now time.Time) Status {
 	s := e.State
 	switch {
@@ -243,10 +277,13 @@ func statusOf(e Entry, now time.Time) Status {
 	return StatusRunning
 }
 
-// Find returns the loops that a person means: the one of that name, or those of a task
-// with that ID that are not over, or else those of the task that are. The error wraps
-// [fs.ErrNotExist] if there are none.
+// Find returns the loops that a person means by a word: the loop of that name; else
+// those that work on the task with that ID and are not over; else those of that task
+// which are over. The error wraps [fs.ErrNotExist] if there are none. Several are for
+// the caller to refuse, or to show. Loops whose journals cannot be read are not among
+// them.
 func (d *Dir) Find(ctx context.Context, what string) ([]Entry, error) {
+	// A name goes before a task's ID, for it is exact.
 	if e, err := d.Look(what); err == nil {
 		return []Entry{e}, nil
 	} else if !errors.Is(err, fs.ErrNotExist) {
@@ -261,6 +298,7 @@ func (d *Dir) Find(ctx context.Context, what string) ([]Entry, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, context.Cause(ctx)
 	}
+	// Who names a task means the loop that goes on, if there is one; old ones are many.
 	if going := slices.DeleteFunc(slices.Clone(found), func(e Entry) bool { return e.State.Done() }); len(going) > 0 {
 		found = going
 	}

@@ -11,9 +11,10 @@ import (
 	"github.com/ralph-loop/ralph"
 )
 
-// Markdown writes progress.txt, the log that people and agents read: a
-// header, a section of patterns that the agent keeps, and one section for each
-// iteration. [ReadMarkdown] reads it back.
+// Markdown writes progress.txt, the diary that people and agents read: a header, a
+// section of patterns in which the agent keeps what holds for the whole code base, and
+// one section for each iteration. An agent that begins with fresh context learns from
+// it what earlier iterations have found out. [ReadMarkdown] reads it back.
 //
 // A section is written as soon as its iteration is settled, which is when it
 // will not be run again: retries of an iteration share one section, with the
@@ -50,17 +51,26 @@ var _ ralph.ProgressLog = (*Markdown)(nil)
 
 // A Section is what progress.txt tells about one iteration.
 type Section struct {
-	Number    int           // in the file, from 1
-	Task      string        // the task's ID: one word
-	Title     string        // the task's title
-	Time      time.Time     // when the iteration began, UTC, in whole seconds; zero = not told
-	Status    ralph.Outcome // success, failure or skipped; "" = not told
-	Files     []string      // at most 200 are written
-	Learnings []string      // at most 20 of 500 bytes are written
-	Notes     string        // what others wrote between this section and the next; Markdown writes none
+	// Number is that in the file, from 1: it counts on over all loops and sessions, so it
+	// is not the iteration's own.
+	Number int
+	// Task is the task's ID, in which blanks are underscores, and Title its title.
+	Task  string
+	Title string
+	// Time is when the iteration began, in UTC and whole seconds; zero = not told.
+	Time time.Time
+	// Status is success, failure or skipped; "" = not told.
+	Status ralph.Outcome
+	// Files are those that changed, of which at most 200 are written; Learnings what the
+	// agent says it learned, at most 20 of at most 500 bytes.
+	Files     []string
+	Learnings []string
+	// Notes is what others wrote between this section and the next; Markdown writes none.
+	Notes string
 }
 
-// A pending iteration is the last one of a loop, until it is in the file.
+// A pending iteration is the last one of a loop, until it is in the file. It has only
+// what its section needs: the answers of agents are long, and loops many.
 type pending struct {
 	at      position
 	title   string
@@ -73,6 +83,9 @@ type pending struct {
 
 // Append takes note of an event, and writes the section of an iteration that is
 // settled.
+//
+// It blocks for the time of a write. The error names the file; the event counts as
+// noted all the same.
 func (m *Markdown) Append(_ context.Context, ev ralph.Event) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -114,7 +127,8 @@ func (m *Markdown) Append(_ context.Context, ev ralph.Event) error {
 	return nil
 }
 
-// ended writes the section of an attempt that was its iteration's last.
+// ended writes the section of an attempt that was its iteration's last. A log may be
+// told an event twice, by a driver that resumes; a section must not stand there twice.
 func (m *Markdown) ended(ev ralph.Event, p *pending) error {
 	it := ev.Iteration
 	order := cmp.Or(cmp.Compare(it.Number, p.last.Number), cmp.Compare(it.Attempt, p.last.Attempt))
@@ -133,7 +147,8 @@ func (m *Markdown) ended(ev ralph.Event, p *pending) error {
 	return nil
 }
 
-// flush writes what is pending.
+// flush writes what is pending. What could not be written stays pending, for the next
+// event.
 func (m *Markdown) flush(now time.Time, p *pending) error {
 	if !p.ended {
 		return nil
@@ -145,7 +160,8 @@ func (m *Markdown) flush(now time.Time, p *pending) error {
 	return nil
 }
 
-// start takes note of a loop that starts or goes on.
+// start takes note of a loop that starts or goes on. What another process has done
+// meanwhile is in the file by its own log.
 func (p *pending) start(ev ralph.Event) {
 	p.last = ralph.Iteration{}
 	if ev.State == nil {
@@ -169,6 +185,10 @@ func (p *pending) begin(it ralph.Iteration) {
 }
 
 // end adds what an attempt did to its iteration.
+//
+// The files and learnings of all attempts are kept, the outcome only of the last: a
+// retry that succeeds is a success, and what the attempt before it has changed is still
+// changed.
 func (p *pending) end(ev ralph.Event) {
 	it := ev.Iteration
 	said := p.said
@@ -193,7 +213,9 @@ func (p *pending) end(ev ralph.Event) {
 	p.last = ralph.Iteration{Number: it.Number, Attempt: it.Attempt, Outcome: it.Outcome}
 }
 
-// union adds what is new to a list that is bounded whatever comes.
+// union adds what is new to a list that is bounded whatever comes. Without the bound an
+// agent that touches a million files would be kept in memory until its iteration is
+// settled.
 func union(list, more []string) []string {
 	for _, text := range more {
 		if len(list) >= maxFiles {

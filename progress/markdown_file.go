@@ -25,6 +25,8 @@ func (m *Markdown) write(now time.Time, s *Section) error {
 	return nil
 }
 
+// append is write, with the error as it came. A new file gets the mode of the umask: it
+// is part of the project, and people who share that read it.
 func (m *Markdown) append(now time.Time, s *Section) (err error) {
 	f, err := file.Append("", m.Path, file.Shared)
 	if err != nil {
@@ -38,6 +40,7 @@ func (m *Markdown) append(now time.Time, s *Section) (err error) {
 	var text string
 	var e ending
 	if size := info.Size(); size == 0 {
+		// A file that is made late, by its first section, has begun when that did.
 		if s != nil && !s.Time.IsZero() && s.Time.Before(now) {
 			now = s.Time
 		}
@@ -50,10 +53,13 @@ func (m *Markdown) append(now time.Time, s *Section) (err error) {
 	if s != nil {
 		text += e.next(*s)
 	}
+	// One write: what another process appends at the same moment comes before or after
+	// it, and never in the middle.
 	_, err = io.WriteString(f, text)
 	return err
 }
 
+// feature is the feature in the header. The folder's name is usually the project's.
 func (m *Markdown) feature() string {
 	if m.Feature != "" {
 		return m.Feature
@@ -65,7 +71,9 @@ func (m *Markdown) feature() string {
 	return filepath.Base(filepath.Dir(path))
 }
 
-// An ending is what must be known of a file to append a section.
+// An ending is what must be known of a file to append a section. It is read from the
+// file each time, and not remembered: between two sections the agent may have rewritten
+// all of it.
 type ending struct {
 	last    int  // number of the last section; 0 = there is none
 	closed  bool // the section, or the header, is ended by its rule
@@ -74,7 +82,9 @@ type ending struct {
 	crlf    bool // as editors on Windows do it
 }
 
-// next is a section as it must be appended: after what a crash has left undone.
+// next is a section as it must be appended: after what a crash has left undone. The
+// rules of the form are restored rather than demanded: the agent may have taken away
+// the last line, or a crash half of a section.
 func (e ending) next(s Section) string {
 	s.Number = min(e.last+1, maxNumber)
 	text := s.text()
@@ -91,14 +101,16 @@ func (e ending) next(s Section) string {
 	if !e.newline {
 		text = "\n" + text
 	}
+	// A file with mixed line ends is shown as changed in every line by some editors.
 	if e.crlf {
 		text = strings.ReplaceAll(text, "\n", "\r\n")
 	}
 	return text
 }
 
-// The end of a file is read in windows, the last one first, each larger than
-// the one after it. They overlap by more than what makes a line a heading.
+// The end of a file is read in windows, the last one first, each larger than the one
+// after it. They overlap by more than what makes a line a heading. Most sections fit
+// into the first; one with hundreds of files needs a few more.
 const (
 	firstWindow = 1 << 10
 	lastWindow  = 64 << 10
@@ -107,6 +119,10 @@ const (
 
 // readEnd looks for the last section from the end of the file, so that it costs
 // the same however long the file is.
+//
+// Most files are read in one piece, for the last section is usually short. A section
+// whose heading lies further up is looked for in larger pieces; a heading that lies on
+// the border of two is found by their overlap.
 func readEnd(f io.ReaderAt, size int64) (ending, error) {
 	var e ending
 	var buf []byte
@@ -115,6 +131,8 @@ func readEnd(f io.ReaderAt, size int64) (ending, error) {
 		n := int(min(hi+overlap, size) - lo)
 		part := slices.Grow(buf[:0], n)[:n]
 		buf = part
+		// The agent may cut the file while it is read: then nothing is appended now,
+		// and the section is tried again.
 		if n, err := f.ReadAt(part, lo); n < len(part) {
 			if errors.Is(err, io.EOF) {
 				err = io.ErrUnexpectedEOF // it is shorter than it was
@@ -124,6 +142,7 @@ func readEnd(f io.ReaderAt, size int64) (ending, error) {
 		if hi == size {
 			e.newline = bytes.HasSuffix(part, []byte("\n"))
 			e.blank = bytes.HasSuffix(part, []byte("\n\n")) || bytes.HasSuffix(part, []byte("\n\r\n"))
+			// The last line end tells how the file is written.
 			if i := bytes.LastIndexByte(part, '\n'); i > 0 {
 				e.crlf = part[i-1] == '\r'
 			}
@@ -139,8 +158,8 @@ func readEnd(f io.ReaderAt, size int64) (ending, error) {
 	return e, nil
 }
 
-// lastHeading returns where the last heading of an iteration begins. Only with
-// first does a line begin where text does.
+// lastHeading returns where the last heading of an iteration begins. Only with first
+// does a line begin where text does. What only begins like a heading is passed over.
 func lastHeading(text []byte, first bool) (at, number int) {
 	for end := len(text); ; {
 		i := bytes.LastIndex(text[:end], []byte("\n"+iterationHeading))
@@ -150,6 +169,7 @@ func lastHeading(text []byte, first bool) (at, number int) {
 		if n, _, ok := heading(firstLine(text[i+1:])); ok {
 			return i, n
 		}
+		// It was none: look further up, from there.
 		end = i + 1
 	}
 	if first {
@@ -160,7 +180,8 @@ func lastHeading(text []byte, first bool) (at, number int) {
 	return -1, 0
 }
 
-// firstLine is enough of it to know a heading.
+// firstLine is enough of it to know a heading. A pasted log may have no line end for
+// megabytes.
 func firstLine(text []byte) string {
 	text = text[:min(len(text), overlap)]
 	if i := bytes.IndexByte(text, '\n'); i >= 0 {
@@ -169,11 +190,13 @@ func firstLine(text []byte) string {
 	return string(text)
 }
 
-// maxNumber bounds the numbers of sections, whatever others have written.
+// maxNumber bounds the numbers of sections, whatever others have written. An agent that
+// numbers a section with thirty digits must not make the next number overflow.
 const maxNumber = 999_999_999
 
-// heading takes apart "## Iteration 12 - when". A number without the hyphen
-// after it is none: a crash may have cut it off.
+// heading takes apart "## Iteration 12 - when". A number without the hyphen after it is
+// none: a crash may have cut it off. The time is not looked at: people write what they
+// like.
 func heading(text string) (number int, when string, ok bool) {
 	text, ok = strings.CutPrefix(text, iterationHeading)
 	if !ok {
@@ -187,7 +210,8 @@ func heading(text string) (number int, when string, ok bool) {
 	return int(n), when, err == nil && n > 0 && n <= maxNumber
 }
 
-// holdsRule reports whether a line after the first is a rule.
+// holdsRule reports whether a line after the first is a rule. The first line is the
+// heading itself.
 func holdsRule(text []byte) bool {
 	for rule := []byte("\n" + sectionEnd); ; {
 		i := bytes.Index(text, rule)

@@ -11,8 +11,9 @@ import (
 	"github.com/ralph-loop/ralph/internal/term"
 )
 
-// What is written at most. Agents' words are not trusted: each entry is one
-// line, so that it cannot look like a section or its end.
+// What is written at most, in entries and in bytes. Agents' words are not trusted: each
+// entry is one line, so that it cannot look like a section or its end. An agent reads the
+// file at each iteration, so a section must not grow with what the one before has printed.
 const (
 	maxFiles     = 200
 	maxFile      = 4 << 10
@@ -21,6 +22,8 @@ const (
 	maxLearning  = 500
 )
 
+// What is always the same in the file. It is what readers look for, so it must stay as it
+// is, for files that are there already.
 const (
 	markdownTitle    = "# Ralph Progress Log"
 	patternsTitle    = "Codebase Patterns"
@@ -29,12 +32,15 @@ const (
 	sectionEnd       = "---"
 )
 
-// A shownOutcome is how an outcome is shown.
+// A shownOutcome is how an outcome is shown. It is one table for writing and for
+// reading.
 type shownOutcome struct {
 	outcome    ralph.Outcome
 	mark, word string
 }
 
+// The marks stand beside words, so that the file can be read where there is no font for
+// them.
 func shownOutcomes() [3]shownOutcome {
 	return [3]shownOutcome{
 		{ralph.OutcomeSuccess, "✅", "Completed"},
@@ -43,17 +49,19 @@ func shownOutcomes() [3]shownOutcome {
 	}
 }
 
-// header begins a new file.
+// header begins a new file. The placeholder shows agents where patterns belong; the
+// reader leaves it out.
 func header(feature string, started time.Time) string {
 	return fmt.Sprintf("%s\n\nFeature: %s\nStarted: %s\n\n## %s\n\n%s\n\n%s\n",
 		markdownTitle, line(feature, maxTitle), stamp(started), patternsTitle, patternsToCome, sectionEnd)
 }
 
-// text is the section as it stands in the file. Blocks without entries are left
-// out.
+// text is the section as it stands in the file. Blocks without entries are left out. It
+// is what [ReadMarkdown] makes the same Section of.
 func (s Section) text() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s%d - %s\n", iterationHeading, s.Number, stamp(s.Time))
+	// A loop without a task has a section all the same: its files and learnings count.
 	if task := oneWord(s.Task) + " " + line(s.Title, maxTitle); task != " " {
 		fmt.Fprintf(&b, "**Task**: %s\n", strings.TrimSuffix(task, " "))
 	}
@@ -68,9 +76,12 @@ func (s Section) text() string {
 	return b.String()
 }
 
+// writeList writes a list, if there is anything in it, one line for each entry.
 func writeList(b *strings.Builder, label string, list []string, entries, size int) {
 	n := 0
 	for _, text := range list {
+		// Entries that are blank once they are cleaned would look like the end of the
+		// list.
 		if text = line(text, size); text == "" || n == entries {
 			continue
 		}
@@ -83,6 +94,9 @@ func writeList(b *strings.Builder, label string, list []string, entries, size in
 
 // line makes one line of text, of at most limit bytes. Its blanks stay, for a
 // file's name may have two in a row.
+//
+// Line separators of Unicode are line ends to some editors, so they go too. A text that
+// is cut shows it.
 func line(text string, limit int) string {
 	text = strings.TrimSpace(strings.NewReplacer("\n", " ", "\t", " ", "\u2028", " ", "\u2029", " ").Replace(term.Clean(text)))
 	if len(text) <= limit {
@@ -95,13 +109,18 @@ func line(text string, limit int) string {
 	return strings.TrimSpace(text[:n]) + "…"
 }
 
-// oneWord makes one word of a task's ID, so that it can be told from the title.
+// oneWord makes one word of a task's ID, so that it can be told from the title. The
+// reader cuts at the first blank.
 func oneWord(text string) string { return strings.ReplaceAll(line(text, maxTitle), " ", "_") }
 
 // Learnings returns what an answer says the agent has learned: the entries of
 // the list below **Learnings**:, a line "Learnings:" or a heading "Learnings".
 // Each is one line of at most 500 bytes without control sequences; there are at
 // most 20, the first ones, and none twice.
+//
+// It is how [Markdown] finds them where a runner does not tell
+// [ralph.Response.Learnings]. Labels are matched as agents write them, bold or not, as
+// a list item or a heading, and in any case.
 func Learnings(answer string) []string {
 	var l learned
 	for text := range strings.SplitSeq(answer, "\n") {
@@ -114,7 +133,8 @@ func Learnings(answer string) []string {
 	return l.list
 }
 
-// learned reads an answer line by line.
+// learned reads an answer line by line. An entry may go on over several lines, so it is
+// known to be whole only when something else begins.
 type learned struct {
 	list   []string
 	entry  string // not complete: lines that are indented may follow
@@ -123,9 +143,12 @@ type learned struct {
 	blank  bool   // the line before was blank
 }
 
+// read takes a line. The list ends at the first line that is neither an entry nor goes
+// on with one, for the answer goes on with other things.
 func (l *learned) read(text string) {
 	bare := strings.TrimSpace(text)
 	indent := len(text) - len(strings.TrimLeft(text, " \t"))
+	// A second list of learnings in one answer goes on with the first.
 	if rest, item, ok := learningsLabel(bare); ok {
 		l.add()
 		l.in, l.blank, l.entry, l.indent = true, false, rest, -1
@@ -142,10 +165,13 @@ func (l *learned) read(text string) {
 	case bare == "":
 		l.blank = true
 		return
+	// A label that is a list item itself has its entries below it, further in; an item
+	// on its own level is the next point of the answer.
 	case isItem && indent > l.indent && strings.Trim(bare, "-*_ ") != "":
 		l.add()
 		l.entry = item
 	case !isItem && indent > 0 && !l.blank && l.entry != "":
+		// It is cut to that later; more of it need not be held.
 		if len(l.entry) <= maxLearning {
 			l.entry += " " + bare
 		}
@@ -156,6 +182,7 @@ func (l *learned) read(text string) {
 	l.blank = false
 }
 
+// An entry that stands there already is dropped: agents repeat themselves.
 func (l *learned) add() {
 	text := line(l.entry, maxLearning)
 	l.entry = ""
@@ -169,6 +196,9 @@ func (l *learned) add() {
 
 // learningsLabel reports whether a line says that learnings follow, and returns
 // what follows on the same line. Some agents write the label as a list item.
+//
+// It must be the first word of a label: a sentence that speaks of learnings announces
+// no list.
 func learningsLabel(text string) (rest string, item, ok bool) {
 	if len(text) < len("learnings") {
 		return "", false, false
@@ -190,7 +220,8 @@ func learningsLabel(text string) (rest string, item, ok bool) {
 	return strings.Trim(rest, " *_"), item, strings.EqualFold(first, "learnings")
 }
 
-// label takes apart "**Name**: rest" and "**Name:** rest".
+// label takes apart "**Name**: rest" and "**Name:** rest": agents write both, whatever
+// the sections before show them.
 func label(text string) (name, rest string, ok bool) {
 	text, ok = strings.CutPrefix(text, "**")
 	if !ok {
@@ -207,8 +238,8 @@ func label(text string) (name, rest string, ok bool) {
 	return name, strings.TrimPrefix(rest, " "), ok
 }
 
-// listItem returns the text of a list item without its mark; text as it is if
-// it is none.
+// listItem returns the text of a list item without its mark; text as it is if it is
+// none. A number of more than three digits is a year or a port, and no mark.
 func listItem(text string) (string, bool) {
 	for _, mark := range []string{"- ", "* ", "+ ", "• "} {
 		if rest, ok := strings.CutPrefix(text, mark); ok {

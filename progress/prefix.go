@@ -6,20 +6,25 @@ import (
 	"sync"
 )
 
-// Prefix writes lines to W, each with Text before it: what several agents say at the
-// same time, in one stream. A line is written when it is whole, or longer than 64 KiB;
-// blank ones are left out. Those that share a W share a Lock.
+// Prefix is a writer for one of several agents that print at the same time: it writes
+// whole lines to W, each with Text before it, so that a reader can tell them apart. A
+// line is written when it has its end, or is longer than 64 KiB; blank lines are left
+// out. Each agent has a Prefix of its own, and those that share a W share a Lock.
 type Prefix struct {
-	W    io.Writer
-	Text string
-	Lock sync.Locker // nil = nobody else writes to W meanwhile
+	W    io.Writer // required
+	Text string    // as it is to stand before each line, with its blank
+	// Lock is held while W is written to, and guards the Prefix itself too. Nil = nobody
+	// else writes to W, and the Prefix is used by one goroutine.
+	Lock sync.Locker
 
 	rest []byte // a line that has no end yet
 }
 
+// Without it an agent that prints no line ends would be held in memory, and never seen.
 const maxPrefixed = 64 << 10
 
-// Write never fails because of what is written, and tells the error of W.
+// Write never fails because of what is written, and tells the error of W. All lines of
+// one call are one write to W.
 func (p *Prefix) Write(text []byte) (int, error) {
 	defer p.locked()()
 	if p.rest = append(p.rest, text...); len(p.rest) > maxPrefixed {
@@ -41,12 +46,14 @@ func (p *Prefix) Write(text []byte) (int, error) {
 	return len(text), err
 }
 
-// Open reports whether what was written last has no end of a line yet.
+// Open reports whether what was written last has no end of a line yet. It is for who
+// wants to write something else in between, and would break the line.
 func (p *Prefix) Open() bool {
 	defer p.locked()()
 	return len(p.rest) > 0
 }
 
+// locked takes the Lock, if there is one, and returns how to give it back.
 func (p *Prefix) locked() (unlock func()) {
 	if p.Lock == nil {
 		return func() {}

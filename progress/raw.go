@@ -29,7 +29,8 @@ const (
 	rawWrite    = 64 << 10 // the most bytes that are written at once
 )
 
-// A rawHead is the header.
+// A rawHead is the header. All offsets are in bytes of the stream, not of the file:
+// they only grow, so a reader can keep them over any number of laps.
 type rawHead struct {
 	keep    int64 // how many bytes are kept of the beginning, and how many of the end
 	written int64 // bytes of the stream so far
@@ -38,6 +39,8 @@ type rawHead struct {
 	ended   int64 // 1 = the writer has closed it
 }
 
+// bytes is the header as it is written, with a check sum: a reader may meet it while it
+// is written, and knows by that to look again.
 func (h rawHead) bytes() []byte {
 	b := append(make([]byte, 0, rawHeadSize), rawMagic...)
 	for _, n := range [...]int64{h.keep, h.written, h.lap, h.before, h.ended} {
@@ -46,7 +49,9 @@ func (h rawHead) bytes() []byte {
 	return binary.LittleEndian.AppendUint32(b, crc32.ChecksumIEEE(b))
 }
 
-// parseRawHead reads a header. It is not ok if it is none, or not a whole one.
+// parseRawHead reads a header. It is not ok if it is none, or not a whole one. Its
+// numbers are checked too, for offsets are computed of them: a file that somebody has
+// edited must not lead outside of itself.
 func parseRawHead(b []byte) (h rawHead, ok bool) {
 	body := b[:rawHeadSize-4]
 	if string(b[:len(rawMagic)]) != rawMagic || crc32.ChecksumIEEE(body) != binary.LittleEndian.Uint32(b[len(body):]) {
@@ -74,7 +79,8 @@ func (h rawHead) at(off int64) int64 {
 // last is where the bytes begin that are kept of the end.
 func (h rawHead) last() int64 { return max(h.keep, h.written-h.keep) }
 
-// run is where the bytes end that lie in the file behind this one.
+// run is where the bytes end that lie in the file behind this one. A read must not go
+// beyond, for the next byte of the stream lies elsewhere.
 func (h rawHead) run(off int64) int64 {
 	switch {
 	case off < h.keep:
@@ -92,6 +98,9 @@ func (h rawHead) run(off int64) int64 {
 //
 // A write is two system calls, and so is each further 64 KiB of a longer one. Its
 // methods may be called concurrently.
+//
+// A file that is cut at its front, or two files in turns, was not taken: the first
+// needs copying, the second loses track of a reader when the files change places.
 type rawWriter struct {
 	mu   sync.Mutex
 	f    *os.File
@@ -113,6 +122,9 @@ func newRaw(path string, keep int64) (*rawWriter, error) {
 	return w, nil
 }
 
+// rawFile makes the file anew. The old one is removed and not cut, so that those who
+// read it still see what was there; what is in its place must be a regular file, as
+// everywhere.
 func rawFile(path string) (*os.File, error) {
 	if err := file.Folder(filepath.Dir(path)); err != nil {
 		return nil, err
@@ -153,7 +165,8 @@ func (w *rawWriter) Write(p []byte) (int, error) {
 	return done, nil
 }
 
-// data writes the beginning of p, of which the header does not tell yet.
+// data writes the beginning of p, of which the header does not tell yet. A new lap
+// begins only when the one before it holds enough to serve as the end that is kept.
 func (w *rawWriter) data(p []byte) (int, error) {
 	h, most := &w.head, min(w.head.keep, rawWrite)
 	if h.written-h.lap >= h.keep+most {
@@ -164,6 +177,7 @@ func (w *rawWriter) data(p []byte) (int, error) {
 	return n, err
 }
 
+// tell writes the header: from then on readers see what was written before it.
 func (w *rawWriter) tell() error {
 	_, err := w.f.WriteAt(w.head.bytes(), 0)
 	return err

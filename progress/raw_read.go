@@ -30,7 +30,8 @@ var _ interface {
 	io.Closer
 } = (*Raw)(nil)
 
-// A LostError says that bytes of a stream were not kept.
+// A LostError says that bytes of a stream were not kept. It is no failure of the file:
+// read on at Next. An agent that prints faster than somebody reads makes it.
 type LostError struct {
 	Offset int64 // of the byte that was asked for
 	Next   int64 // from where on bytes are kept, or will be for a while if the writer is fast
@@ -40,8 +41,9 @@ func (e *LostError) Error() string {
 	return fmt.Sprintf("progress: raw output: %d bytes from %d on were not kept", e.Next-e.Offset, e.Offset)
 }
 
-// OpenRaw opens the raw output of an attempt. The error is fs.ErrNotExist if there
-// is none.
+// OpenRaw opens the raw output of an attempt. The error is fs.ErrNotExist if there is
+// none. The path is that of [Dir.Raw]. The caller closes it. It may be opened before
+// the agent has printed anything, and while it does.
 func OpenRaw(path string) (*Raw, error) {
 	f, err := file.Open("", path)
 	if err != nil {
@@ -54,10 +56,12 @@ func OpenRaw(path string) (*Raw, error) {
 	return r, nil
 }
 
-// Close closes the file. It ends no [Raw.Tail].
+// Close closes the file. It ends no [Raw.Tail]. A Tail that goes on reads from a closed
+// file, which is an error of that.
 func (r *Raw) Close() error { return r.f.Close() }
 
-// Size is the number of bytes that were written so far, kept or not.
+// Size is the number of bytes that were written so far, kept or not. It grows while the
+// agent prints.
 func (r *Raw) Size() (int64, error) {
 	h, err := r.head()
 	return h.written, err
@@ -75,11 +79,12 @@ func (r *Raw) ReadAt(p []byte, off int64) (n int, err error) {
 	return n, err
 }
 
-// Tail reads from an offset on, in pieces as they come, until the writer has closed
-// the stream. Where bytes are missing it yields a [*LostError] and goes on behind
-// them; any other error is the last one. When ctx is done, which is how a reader
-// ends it whose writer has died, it yields what was written until then, and
-// context.Cause(ctx). So with a context that is done it is all that is there.
+// Tail reads from an offset on, in pieces as they come, until the writer has closed the
+// stream. Where bytes are missing it yields a [*LostError] and goes on behind them; any
+// other error is the last pair. It cannot know that a writer was killed, so it waits
+// until ctx is done; then it yields what was written by that time, and
+// context.Cause(ctx). With a context that is done from the start, it yields all that is
+// there and does not wait.
 //
 // A piece is valid until the next one. An offset below 0 is 0.
 func (r *Raw) Tail(ctx context.Context, from int64) iter.Seq2[[]byte, error] {
@@ -118,10 +123,12 @@ func (r *Raw) Tail(ctx context.Context, from int64) iter.Seq2[[]byte, error] {
 	}
 }
 
-// rawPoll is how often a tail looks for more.
+// rawPoll is how often a tail looks for more. The writer tells nobody: it may be
+// another process, on a file system that has no notifications.
 const rawPoll = 100 * time.Millisecond
 
-// read reads bytes that lie together.
+// read reads bytes that lie together in the file. The header is read anew each time,
+// for the writer may have gone on.
 func (r *Raw) read(p []byte, off int64) (int, error) {
 	h, err := r.head()
 	if err != nil {
@@ -131,6 +138,9 @@ func (r *Raw) read(p []byte, off int64) (int, error) {
 }
 
 // readBy reads where a header tells that they are, which it may not any more.
+//
+// So the header is read once more afterwards: if the bytes are still kept by then,
+// nothing can have been written over them before.
 func (r *Raw) readBy(h rawHead, p []byte, off int64) (int, error) {
 	switch {
 	case off < 0:
@@ -161,7 +171,8 @@ func (r *Raw) readBy(h rawHead, p []byte, off int64) (int, error) {
 	return n, nil
 }
 
-// head reads the header. Of a file that has none yet, nothing is written.
+// head reads the header. Of a file that has none yet, nothing is written. A header that
+// stays unreadable over many looks is damaged, and not being written.
 func (r *Raw) head() (rawHead, error) {
 	var b [rawHeadSize]byte
 	for range 100 { // it may be read while it is written
@@ -179,6 +190,7 @@ func (r *Raw) head() (rawHead, error) {
 	return rawHead{}, r.failed(errors.New("its header is damaged, or it is none of ours"))
 }
 
+// failed says of which file an error is.
 func (r *Raw) failed(err error) error {
 	return fmt.Errorf("progress: raw output %s: %w", r.f.Name(), err)
 }

@@ -13,43 +13,57 @@ import (
 	"github.com/ralph-loop/ralph"
 )
 
-// A Standing is an Entry as people and programs ask for it: where a loop stands, with
-// what would else have to be computed from its state and from other loops. It is only
-// shown: no loop goes on from it. In JSON its fields stand beside those of the entry.
+// A Standing is an [Entry] with what people and programs want to know besides, and
+// would have to compute from its state and from other loops. It is only shown: no loop
+// goes on from it. In JSON its fields stand beside those of the entry.
 type Standing struct {
 	Entry
-	Task              string    `json:"task"`                // the task's ID
-	Stage             string    `json:"stage,omitempty"`     // the task's agent
-	Iteration         int       `json:"iteration"`           // the one it is at, from 1; of a session: over all its loops
-	MaxIterations     int       `json:"max_iterations"`      // negative = unlimited
-	StartedAt         time.Time `json:"started_at"`          // Entry.Started
-	CompletionPromise string    `json:"completion_promise"`  // never ""
-	NotBefore         time.Time `json:"not_before,omitzero"` // of one that waits: until when
+	// Task and Stage are the task's ID and its agent.
+	Task  string `json:"task"`
+	Stage string `json:"stage,omitempty"`
+	// Iteration is the one it is at, from 1, of a session over all its loops; MaxIterations
+	// the limit of them, negative = unlimited.
+	Iteration     int `json:"iteration"`
+	MaxIterations int `json:"max_iterations"`
+	// StartedAt is Entry.Started, and CompletionPromise the effective promise, never "":
+	// both under the keys by which other tools know them.
+	StartedAt         time.Time `json:"started_at"`
+	CompletionPromise string    `json:"completion_promise"`
+	// NotBefore is until when a loop waits; zero = it does not.
+	NotBefore time.Time `json:"not_before,omitzero"`
 	// Used is what it has used, a session or a pipeline with all of its loops, and
-	// Elapsed the time that counts for [ralph.Limits.Duration].
+	// Elapsed the time that counts for [ralph.Limits.Duration], in nanoseconds in JSON.
 	Used    ralph.Usage   `json:"used,omitzero"`
 	Elapsed time.Duration `json:"elapsed,omitempty"`
-	// Left is what a loop whose process has died has left running, see [ralph.Left]; as
-	// far as that can be found out.
-	Left             []string `json:"left,omitempty"`
-	*SessionStanding          // nil = it is no session, and no pipeline
+	// Left are the command lines of what a process that has died has left running of
+	// the loop, see [ralph.Left], as far as that can be found out. They still work in
+	// its workspace: [Dir.Cancel], or running the loop again, ends them.
+	Left []string `json:"left,omitempty"`
+	// What only a session or a pipeline has; nil = it is neither.
+	*SessionStanding
 }
 
-// A SessionStanding is what the Standing of a session, or of a pipeline, tells beside
-// that, by its entry and its loops. Which tasks of a pipeline are done only its own
-// record tells, and none is counted here: package pipeline reads it.
+// A SessionStanding is the part of a [Standing] that only sessions and pipelines have.
+// It is made of the entry and of the loops that belong to it. Which tasks of a pipeline
+// are done is told by its own record alone, which package pipeline reads; here none of
+// them is counted.
 type SessionStanding struct {
-	FeatureBranch  string     `json:"feature_branch"` // the session's task
-	StartTime      time.Time  `json:"start_time"`
-	EndTime        *time.Time `json:"end_time"` // null = it is not over
-	IterationsRun  int        `json:"iterations_run"`
-	TasksCompleted int        `json:"tasks_completed"`
-	TasksRemaining int        `json:"tasks_remaining"` // of Meta["tasks"], the number that were open at the start
+	FeatureBranch string    `json:"feature_branch"` // the ID of the session's task
+	StartTime     time.Time `json:"start_time"`     // Entry.Started
+	// EndTime is when it ended; nil, in JSON null, = it is not over.
+	EndTime *time.Time `json:"end_time"`
+	// IterationsRun is over all its loops, without those of checks in which no agent ran.
+	IterationsRun int `json:"iterations_run"`
+	// TasksCompleted are those whose last loop was verified, and TasksRemaining those of
+	// Meta["tasks"], the number that were open when it began, that are not.
+	TasksCompleted int `json:"tasks_completed"`
+	TasksRemaining int `json:"tasks_remaining"`
 }
 
-// Stand returns where a loop, a session or a pipeline stands; for the latter two the
-// folder is read, as [Dir.Parts] does. A session whose Meta["unlimited"] is "true", or a
-// pipeline, has no number of iterations of its own: MaxIterations is -1.
+// Stand returns where a loop, a session or a pipeline stands. For the latter two all
+// journals of the folder are read, as by [Dir.Parts]; who wants several of them takes
+// [Dir.Standings], which reads the folder once. A session whose Meta["unlimited"] is
+// "true", or a pipeline, has no number of iterations of its own: MaxIterations is -1.
 func (d *Dir) Stand(ctx context.Context, e Entry) Standing {
 	if !e.hasParts() {
 		return stand(e, nil)
@@ -69,6 +83,7 @@ func (d *Dir) Parts(ctx context.Context, session Entry) []Entry {
 	return partsOf(session, all)
 }
 
+// A loop that is older than the session is of an earlier run of the same name.
 func partsOf(session Entry, among []Entry) (parts []Entry) {
 	for i := range among { // entries are large, and looked through once for each session
 		if e := &among[i]; e.Parent != "" && e.Parent == session.Loop && !e.Started.Before(session.Started) {
@@ -79,7 +94,8 @@ func partsOf(session Entry, among []Entry) (parts []Entry) {
 }
 
 // Standings returns where all stand, in the order in which they began. The error joins
-// those of journals that cannot be read.
+// those of journals that cannot be read. The ones that can be read are returned beside
+// the error, for one broken journal is no reason to show nothing.
 func (d *Dir) Standings(ctx context.Context) ([]Standing, error) {
 	var entries []Entry
 	var errs []error
@@ -98,6 +114,8 @@ func (d *Dir) Standings(ctx context.Context) ([]Standing, error) {
 	return all, errors.Join(errs...)
 }
 
+// stand makes the standing of an entry, with its loops among those. It counts a task
+// once, by its newest loop, since a task that is tried again has several.
 func stand(e Entry, among []Entry) Standing {
 	s := e.State
 	st := Standing{
@@ -136,6 +154,7 @@ func stand(e Entry, among []Entry) Standing {
 	open, _ := strconv.Atoi(e.Meta["tasks"])
 	of.TasksRemaining = max(open-of.TasksCompleted, 0)
 	st.Iteration, st.SessionStanding = of.IterationsRun, of
+	// The iteration that is under way has not been completed by any loop yet.
 	if e.Holder != nil && !s.Done() {
 		st.Iteration++
 	}
@@ -146,7 +165,8 @@ func stand(e Entry, among []Entry) Standing {
 }
 
 // took takes over what a session has used by one of its loops: each has what those
-// before it have used.
+// before it have used. So the one with the most has all of it; a sum would count the
+// first loop once for each that came after.
 func (st *Standing) took(part Entry) {
 	if s := part.State; st.Kind == KindSession && s.Elapsed >= st.Elapsed {
 		st.Used, st.Elapsed = s.Usage, s.Elapsed
@@ -154,8 +174,9 @@ func (st *Standing) took(part Entry) {
 }
 
 // Spent says for people what was used in money, and how much of the limits of money,
-// tokens and time: "≈ $0.37 of $5.0000, 1200 of 5000 tokens, 4m0s of 8h0m0s"; "" = nothing
-// is known of the cost, and there are no such limits.
+// tokens and time: "≈ $0.37 of $5.0000, 1200 of 5000 tokens, 4m0s of 8h0m0s"; "" =
+// nothing is known of the cost, and there are no such limits. An unknown part is said
+// to be unknown: to leave it out would look like nothing.
 func (st Standing) Spent() string {
 	var all []string
 	l := st.State.Task.Limits
@@ -183,13 +204,16 @@ func (st Standing) Spent() string {
 // TASK-001.coder, also in a session, by its task; else its name.
 func (st Standing) Name() string {
 	name, usual := st.Loop, ralph.Start(st.State.Task).Loop
+	// The loop's name is made of both, so the task alone says as much, and the agent
+	// stands beside it.
 	if st.Kind == KindLoop && (name == usual || strings.HasSuffix(name, "/"+usual)) {
 		name = st.Task
 	}
 	return PrintableLine(name)
 }
 
-// Where is the iteration it is at: "iteration 3/15".
+// Where is the iteration it is at: "iteration 3/15". Of a session or a pipeline it also
+// says how many tasks are done.
 func (st Standing) Where() string {
 	text := fmt.Sprintf("iteration %d", st.Iteration)
 	if st.MaxIterations > 0 {
@@ -207,6 +231,9 @@ func (st Standing) Where() string {
 //
 // with when it was last active if it is not running. Times are relative to now, or
 // absolute if that is the zero time.
+//
+// The words may change; programs read the fields. What comes from tasks and agents is
+// printable and stays on the line.
 func (st Standing) Line(now time.Time) string {
 	text := st.Name()
 	if st.Stage != "" {
@@ -242,7 +269,8 @@ func (st Standing) Line(now time.Time) string {
 }
 
 // Ago says for people how long before now something was: "5m ago". With the zero time
-// as now it is when it was.
+// as now it is when it was. A time that lies ahead, by a clock that differs, is "0s
+// ago".
 func Ago(t, now time.Time) string {
 	if now.IsZero() {
 		return t.Format(time.RFC3339Nano)

@@ -11,23 +11,28 @@ import (
 	"github.com/ralph-loop/ralph"
 )
 
-// ErrOver is wrapped by the error of what is asked of a loop that is over: nothing
-// is changed.
+// ErrOver is wrapped by the error of a request to a loop that is over: nothing was
+// changed. Two people who cancel the same loop need it, to tell "it is done already"
+// from a failure.
 var ErrOver = errors.New("it is over")
 
-// Cancel cancels a loop for good, whoever runs it. A process that does notices within
-// a second, also in the middle of an iteration, a verification or a wait, and ends
-// the agent. Nothing that it records later brings the loop back. If the process that
-// ran it has died, what is left of its attempt is ended now, see [ralph.EndLeft], and
-// named in Entry.Ended. The entry is the loop as it is then. With a loop that is over
-// already, also by an earlier cancel, the error wraps [ErrOver].
+// Cancel cancels a loop for good, whichever process runs it, also none. A process that
+// runs it notices within a second, also in the middle of an iteration, a verification
+// or a wait, and ends the agent. The cancel is durable when Cancel returns, and nothing
+// that is recorded later brings the loop back: a file that is removed, or a signal,
+// would be undone by the next write of a process that had not heard of it. If the
+// process that ran it has died, what is left of its attempt is ended now, see
+// [ralph.EndLeft], and named in Entry.Ended. The entry is the loop as it is then. If
+// the loop is over already, also by an earlier cancel, the error wraps [ErrOver].
 func (d *Dir) Cancel(loop, reason string) (Entry, error) {
 	e, err := d.ask(loop, func(s ralph.State) (ralph.Event, error) {
 		return ralph.Event{Kind: ralph.EventCancelled, Text: reason}, going(s)
 	})
+	// Whoever runs the loop ends its agent, and records that.
 	if err != nil || e.Holder != nil {
 		return e, err
 	}
+	// Its loops belong to the same dead process, and nobody will run them again.
 	parts := []Entry{e}
 	if e.hasParts() {
 		parts = append(parts, d.Parts(context.Background(), e)...)
@@ -43,7 +48,8 @@ func (d *Dir) Cancel(loop, reason string) (Entry, error) {
 }
 
 // bury ends what is left of a loop whose process has died, and records that the attempt
-// has ended, unless its agent belongs to a host; and the end of a loop that is cancelled.
+// has ended, unless its agent belongs to a host; and the end of a loop that is
+// cancelled. Nobody else would do so: a loop that is cancelled is not resumed.
 func (d *Dir) bury(loop string) ([]string, error) {
 	j, err := d.Open(loop)
 	if _, held := errors.AsType[*HeldError](err); held {
@@ -54,6 +60,7 @@ func (d *Dir) bury(loop string) ([]string, error) {
 	}
 	s := j.State
 	var ended []string
+	// Before the end is recorded, for afterwards the mark is no longer in the state.
 	if s.Running && s.Mark != "" {
 		if ended, err = ralph.EndLeft(s.Mark); errors.Is(err, errors.ErrUnsupported) {
 			err = nil
@@ -72,8 +79,12 @@ func (d *Dir) bury(loop string) ([]string, error) {
 	return ended, errors.Join(err, j.Close())
 }
 
-// Pause has a loop wait when its iteration has ended, or lets it go on. It is kept for
-// one that nobody runs. The error wraps [ErrOver] if the loop is over.
+// Pause has a loop wait once the attempt that runs has ended, or lets it go on. It is
+// on record: a loop that nobody runs is paused, or goes on, when it is run again. The
+// error wraps [ErrOver] if the loop is over; to let a loop go on that a limit has
+// stopped is no error, and reopens nothing by itself. The entry is the loop as it will
+// be when its process has taken the request over. The same holds for the entries of
+// [Dir.Stop], [Dir.Guide] and [Dir.Limit].
 func (d *Dir) Pause(loop string, paused bool) (Entry, error) {
 	return d.ask(loop, func(s ralph.State) (ralph.Event, error) {
 		kind := ralph.EventContinued
@@ -86,8 +97,9 @@ func (d *Dir) Pause(loop string, paused bool) (Entry, error) {
 	})
 }
 
-// Continue lets a loop go on that is paused, and of a session its loops that are, whoever
-// runs them. It reports whether there was any. One that is over is left as it is.
+// Continue lets a loop go on that is paused; of a session or a pipeline also all of its
+// loops that are. It reports whether any was paused. Those that are over are left as
+// they are. If one of them cannot be written to, it stops there.
 func (d *Dir) Continue(ctx context.Context, loop Entry) (paused bool, err error) {
 	for _, e := range append(d.Parts(ctx, loop), loop) {
 		if !e.State.Paused {
@@ -103,9 +115,10 @@ func (d *Dir) Continue(ctx context.Context, loop Entry) (paused bool, err error)
 	return paused, nil
 }
 
-// Stop ends a loop after the iteration that has begun, by a limit, see
-// [ralph.State.Finish]: a higher one reopens it. Of a session the iterations of all its
-// loops count. The error wraps [ErrOver] if the loop is over.
+// Stop ends a loop after the iteration that has begun. It does so by a limit, see
+// [ralph.State.Finish], so that [Dir.Limit] with a higher one lets the loop go on,
+// which after [Dir.Cancel] nothing does. Of a session the iterations of all its loops
+// count. The error wraps [ErrOver] if the loop is over.
 func (d *Dir) Stop(loop string) (Entry, error) {
 	had, err := d.had(loop)
 	if err != nil {
@@ -114,6 +127,8 @@ func (d *Dir) Stop(loop string) (Entry, error) {
 	return d.ask(loop, func(s ralph.State) (ralph.Event, error) {
 		ev := asked(ralph.EventLimitsChanged)
 		l := s.Finish().Task.Limits
+		// The limit of a session counts over its loops, so its own iteration says
+		// nothing.
 		l.Iterations = max(l.Iterations, had)
 		ev.State = &ralph.State{Task: ralph.Task{Limits: l}}
 		return ev, going(s)
@@ -138,8 +153,9 @@ func (d *Dir) had(loop string) (int, error) {
 }
 
 // Guide adds advice to the loop's next prompt, see [ralph.State.Guide]. Advice to a
-// session or a pipeline is for the loops of it that run now; the error says if none
-// does. The error wraps [ErrOver] if the loop is over.
+// session or a pipeline goes to those of its loops that run now, for a later one works
+// on another task; it is an error if none does. The error wraps [ErrOver] if the loop
+// is over.
 func (d *Dir) Guide(loop, text string) (Entry, error) {
 	e, err := d.Look(loop)
 	if err != nil || !e.hasParts() {
@@ -165,6 +181,8 @@ func (d *Dir) Guide(loop, text string) (Entry, error) {
 	return e, nil
 }
 
+// guide is Guide of one loop. Blank advice is refused: it is a mistake of a script, and
+// would stand in a prompt.
 func (d *Dir) guide(loop, text string) (Entry, error) {
 	return d.ask(loop, func(s ralph.State) (ralph.Event, error) {
 		ev := asked(ralph.EventGuided)
@@ -177,7 +195,9 @@ func (d *Dir) guide(loop, text string) (Entry, error) {
 
 // Limit replaces a loop's limits, see [ralph.State.Limit]: a loop that a limit has
 // stopped is reopened by a higher one, and goes on when it is run again. The error
-// wraps [ErrOver] if the loop is verified or cancelled.
+// wraps [ErrOver] if the loop is verified or cancelled. Limits that are not valid are
+// an error, and nothing is asked for. They replace all that there were: begin with
+// those of the Entry's State to change a single one.
 func (d *Dir) Limit(loop string, l ralph.Limits) (Entry, error) {
 	return d.ask(loop, func(s ralph.State) (ralph.Event, error) {
 		ev := asked(ralph.EventLimitsChanged)
@@ -189,11 +209,15 @@ func (d *Dir) Limit(loop string, l ralph.Limits) (Entry, error) {
 	})
 }
 
+// asked is a request for a change. The kind of the event that it would be is in its
+// Meta; the fields that such an event has are for the caller to fill in.
 func asked(kind ralph.EventKind) ralph.Event {
 	return ralph.Event{Kind: ralph.EventRequested, Meta: map[string]string{"kind": string(kind)}}
 }
 
-// going refuses what is asked of a loop that is over.
+// going refuses what is asked of a loop that is over. The error names the reason, for
+// what to do next depends on it: a loop that a limit has stopped can go on, one that
+// was cancelled cannot.
 func going(s ralph.State) error {
 	switch s.Stop {
 	case "":
@@ -208,6 +232,10 @@ func going(s ralph.State) error {
 
 // ask writes a line into a loop's journal, made of where it stands, and returns
 // where it stands then. Nobody else writes in between.
+//
+// The journal is locked while it is read, decided on and written to. So the answer is
+// true for the very line that is added, and of two who cancel at once one is told that
+// it is over.
 func (d *Dir) ask(loop string, of func(ralph.State) (ralph.Event, error)) (Entry, error) {
 	e, err := d.Look(loop)
 	if err != nil {
@@ -228,6 +256,8 @@ func (d *Dir) ask(loop string, of func(ralph.State) (ralph.Event, error)) (Entry
 		return e, err
 	}
 	s := t.fold.s
+	// The verdict has passed and only the end is not written yet: to cancel now would
+	// take back what is done.
 	if t.proving && e.Holder != nil && e.Holder.Since.Before(t.active) { // its end is what is recorded next
 		s.Stop = ralph.StopVerified
 	}
@@ -246,6 +276,8 @@ func (d *Dir) ask(loop string, of func(ralph.State) (ralph.Event, error)) (Entry
 	if err != nil {
 		return e, j.failed(err)
 	}
+	// The caller is told how it will be; the loop's own process still has to take the
+	// request over.
 	if e.State = s.Apply(ev); ev.Kind == ralph.EventRequested {
 		e.State = request{ev: ev}.does(s)
 	}

@@ -34,8 +34,12 @@ import (
 //
 // It is for one loop. Of several, the one tells whose event was the last. Append may
 // be called concurrently.
+//
+// The keys are those of a file that other tools write under that name, so what reads
+// theirs reads this.
 type StateFile struct {
-	Path string // required
+	// Path is the file, required. It must not be one that the agent needs: it is replaced.
+	Path string
 
 	view view
 }
@@ -49,8 +53,9 @@ type StateFile struct {
 // and reason, which begins with the [ralph.StopReason]. A task that was verified has
 // neither.
 //
-// All else is as [StateFile] has it. One TaskFile serves many loops concurrently. It tells
-// of those whose events it has been given, and holds what it tells in memory.
+// Everything else is as with [StateFile]. One TaskFile serves many loops concurrently.
+// It tells of those whose events it has been given, and what it tells it holds in
+// memory: a few KiB for each task.
 type TaskFile struct {
 	Path string // required
 
@@ -118,13 +123,16 @@ type failureView struct {
 	Reason         string `json:"reason"`
 }
 
-// A view is what is told of loops in a file.
+// A view is what is told of loops in a file. Events come many to a second, and most of
+// them change nothing that is told: the text is compared before the disk is touched.
 type view struct {
 	mu    sync.Mutex
 	loops map[string]*loopView
 	text  []byte // as it was written last
 }
 
+// append takes note of an event and writes what show makes of its loop, as indented
+// JSON, for people look into these files as well.
 func (v *view) append(path string, ev ralph.Event, show func(*loopView) any) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -176,7 +184,8 @@ func (v *view) take(ev ralph.Event) *loopView {
 	return l
 }
 
-// A loopView is what is told of one loop.
+// A loopView is what is told of one loop. It holds no more than is told, and the end of
+// the last answer instead of all of it.
 type loopView struct {
 	at                     position
 	title, prompt, promise string
@@ -185,6 +194,8 @@ type loopView struct {
 	used                   int // iterations that have begun
 }
 
+// apply takes note of an event. A loop that goes on keeps the time of its first start,
+// if the log was given that event.
 func (l *loopView) apply(ev ralph.Event) {
 	l.at.apply(ev)
 	l.used = max(l.used, ev.Iteration.Number)
@@ -213,6 +224,7 @@ func (l *loopView) apply(ev ralph.Event) {
 	}
 }
 
+// stampLast is when the last attempt has ended; "" = none has, and the key is left out.
 func (l *loopView) stampLast() string {
 	if l.last.IsZero() {
 		return ""
@@ -220,6 +232,8 @@ func (l *loopView) stampLast() string {
 	return stamp(l.last)
 }
 
+// task is what a TaskFile tells of a task by this loop. A verified one has nothing to
+// tell: programs take the absence of both keys for that.
 func (l *loopView) task(agent string) taskView {
 	s := l.at.s
 	switch {
@@ -237,7 +251,8 @@ func (l *loopView) task(agent string) taskView {
 	}}
 }
 
-// outputEnd is the end of a text, on its own, so that the rest is not held.
+// outputEnd is the end of a text, on its own, so that the rest is not held. A slice of
+// the answer would keep megabytes in memory for the sake of 4 KiB.
 func outputEnd(text string) string {
 	const most = 4 << 10
 	return strings.ToValidUTF8(strings.Clone(text[max(len(text)-most, 0):]), "")

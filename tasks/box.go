@@ -1,132 +1,98 @@
 package tasks
 
 import (
-	"cmp"
 	"slices"
-	"strconv"
 	"strings"
+)
+
+// A box is what the scanner notes of a box. What it says is read when it is known
+// whether it is a task. Offsets are those of the scanner's text.
+type box struct {
+	at      int32 // of the mark
+	end     int32 // where its line ends
+	below   int32 // where the last line ends that is indented below it; end = there is none
+	line    int32
+	col     int32 // of the list marker
+	parent  int32 // the index of the box that it is nested below; -1 = none
+	section int32 // index
+	scheme  int32 // index of what its ID is like; 0 = it has none
+	level   uint8 // how many list items it is nested below
+	why     uint8 // index in whys
+	task    bool  // it is one, whatever speaks against it
+}
+
+// whys are the reasons why a box is no task; the first is none.
+var whys = [...]Why{"", WhyCriterion, WhyOptional, WhySkipped, WhyPart, WhyNoID}
+
+const (
+	isTask = iota
+	isCriterion
+	isOptional
+	isSkipped
+	isPart
+	isNoID
 )
 
 // box records the box that a list item begins with at i; col is the column of
 // the item's marker.
 func (s *scanner) box(i, end, col int) bool {
-	t := s.text[i:end]
-	if len(t) < 5 || t[0] != '[' || t[2] != ']' || !isMark(t[1]) {
-		return false
-	}
-	text, optional := boxText(t[3:])
+	text, optional := boxText(s.text[i:end])
 	if text == "" {
 		return false
 	}
-	var it Item
-	it.read(text)
-	it.Key = cmp.Or(it.ID, it.Text)
-	it.Phase, it.Done, it.Level, it.Line, it.Offset = s.phase, t[1] != ' ', len(s.open)-2, s.line, i+1
-
-	s.other.end(s)
-	list, d := &s.list.Others, &s.other
-	criterion := strings.HasPrefix(it.ID, "AC-") || strings.HasPrefix(it.ID, "SC-")
-	if it.ID != "" && s.criteria == 0 && !optional && !criterion {
-		s.task.end(s)
-		list, d = &s.list.Items, &s.task
-		if n := len(*list); n > 0 { // IDs mostly rise through a file: then none is there twice, and none is looked up
-			last := (*list)[n-1].ID
-			s.unsorted = s.unsorted || len(it.ID) < len(last) || len(it.ID) == len(last) && it.ID <= last
-		}
+	b := box{
+		at: int32(i + 1), end: int32(end), line: int32(s.line), col: int32(col), parent: -1,
+		section: int32(len(s.sections) - 1), level: uint8(len(s.open) - 2),
 	}
-	if n := len(*list); n == cap(*list) { // make room for what there will be if the rest is like what was read
-		*list = slices.Grow(*list, 16+min(8*n, n*(len(s.text)-i)/i))
+	for _, c := range s.open {
+		b.parent = max(b.parent, c.box)
 	}
-	*list = append(*list, it)
-	*d = detail{into: &(*list)[len(*list)-1].Details, at: s.line, col: col}
+	s.open[len(s.open)-1].box = int32(len(s.boxes))
+	id, sure := text[:plainID(text)], true
+	if id == "" {
+		var it Item
+		sure = it.read(text, true)
+		id = it.ID
+	}
+	switch {
+	case s.criteria > 0 || id != "" && isCriterionScheme(schemeOf(id)):
+		b.why = isCriterion
+	case optional:
+		b.why = isOptional
+	case !isTicked(s.text[b.at]) && strings.HasPrefix(strings.TrimLeft(text, "*_"), "~~"):
+		b.why = isSkipped
+	}
+	s.nested = s.nested || b.parent >= 0
+	s.dotted = s.dotted || strings.IndexByte(id, '.') >= 0
+	b.scheme = s.schemes.add(id, sure, b.parent >= 0, b.why == isCriterion)
+	s.growing = append(s.growing, int32(len(s.boxes)))
+	if n := len(s.boxes); n == cap(s.boxes) { // make room for what there will be if the rest is like what was read
+		s.boxes = slices.Grow(s.boxes, 16+min(8*n, n*(len(s.text)-i)/(i+1)+n/64))
+	}
+	s.boxes = append(s.boxes, b)
 	return true
 }
 
-func isMark(c byte) bool { return c == ' ' || c == 'x' || c == 'X' }
+func isMark(c byte) bool   { return c == ' ' || c == 'x' || c == 'X' || c == '-' || c == '~' || c == '/' }
+func isTicked(c byte) bool { return c == 'x' || c == 'X' }
 
-// boxText returns the text behind the brackets of a box, up to the end of the
-// line; "" if there is none, or no white space before it. Kiro puts an asterisk
-// between the two if the task is optional.
+// boxText returns the text of the box that a line begins with; "" if it has none, or no
+// white space before it, and if there is no box. Kiro puts an asterisk between the two,
+// or behind the ID, if the task is optional, and formatters a backslash before that.
 func boxText(t string) (text string, optional bool) {
-	t, optional = strings.CutPrefix(t, "*")
+	if len(t) < 5 || t[0] != '[' || t[2] != ']' || !isMark(t[1]) {
+		return "", false
+	}
+	t = t[3:]
+	if t[0] == '*' || t[0] == '\\' {
+		t, optional = strings.CutPrefix(strings.TrimPrefix(t, `\`), "*")
+	}
 	if t == "" || !isBlank(t[0]) {
 		return "", false
 	}
-	return trimBlanks(t), optional
-}
-
-// setKeys makes the keys unique, the tasks' before the others', so that a
-// criterion never takes a task's name.
-func setKeys(l List) {
-	last := make(map[string]int) // by key, the last number that was given to it; 0 = the key is free
-	for _, items := range [...][]Item{l.Items, l.Others} {
-		for i := range items {
-			key, base := &items[i].Key, items[i].Key
-			for last[*key] > 0 {
-				last[base]++
-				*key = base + "#" + strconv.Itoa(last[base])
-			}
-			last[*key] = 1
-		}
+	t = trimBlanks(t)
+	if n := strings.IndexByte(t, ' ') - 1; n > 0 && t[n] == '*' && isAlnum(t[n-1]) && isAlnum(t[0]) { // 1.2* Test it
+		return t[:n] + t[n+1:], true
 	}
-}
-
-// maxDetails bounds Item.Details.
-const maxDetails = 4 << 10
-
-// A detail collects the lines indented below a box. The zero value collects none.
-type detail struct {
-	into   *string // of the last item of its list, and so good until the next one is added
-	at     int     // the line of the box
-	col    int     // of the box's list marker; what is indented more is below it
-	indent int     // of the first line
-	from   int
-	to     int // 0 = no line yet
-}
-
-// line looks at a line that is not blank.
-func (d *detail) line(s *scanner, pos, end, col int) {
-	switch {
-	case d.into == nil || d.at == s.line:
-		return
-	case col <= d.col:
-		d.end(s)
-		return
-	case d.to == 0:
-		d.from, d.indent = pos, col
-	}
-	d.to = end
-}
-
-// end stores what was collected.
-func (d *detail) end(s *scanner) {
-	if d.to > 0 {
-		*d.into = dedent(s.text[d.from:d.to], d.indent)
-	}
-	*d = detail{}
-}
-
-// dedent takes so many columns of indentation off each line, and bounds the text.
-func dedent(text string, cols int) string {
-	var b strings.Builder
-	for line := range strings.Lines(text) {
-		line = strings.TrimRight(line, " \t\n")
-		for col := 0; col < cols && line != "" && isBlank(line[0]); line = line[1:] {
-			_, col = indent(line, 0, 1, col)
-		}
-		b.WriteString(line)
-		b.WriteByte('\n')
-		if b.Len() > maxDetails {
-			break
-		}
-	}
-	return clipText(strings.Trim(b.String(), " \t\n"), maxDetails)
-}
-
-// clipText bounds a text, at the end of a rune, and says so with an ellipsis.
-func clipText(t string, size int) string {
-	if len(t) <= size {
-		return t
-	}
-	return strings.ToValidUTF8(t[:size-len("…")], "") + "…"
+	return t, optional
 }

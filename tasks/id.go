@@ -1,20 +1,27 @@
 package tasks
 
 import (
-	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
-// read takes the text behind a box apart: markers, ID, description.
-func (it *Item) read(t string) {
+// read takes the text behind a box apart: markers, ID, description. Without IDs the
+// description begins with what looks like one. It reports whether the ID is surely meant
+// as one: it is set off from the text, or written as nothing else is.
+func (it *Item) read(t string, ids bool) (sure bool) {
 	it.Text = it.markers(t)
 	if it.Text == "" {
 		*it = Item{Text: t} // a marker of nothing
-		return
+		return false
 	}
-	if it.ID, it.Text = cutID(it.Text); it.ID != "" {
+	if !ids {
+		return false
+	}
+	if it.ID, it.Text, sure = cutID(it.Text); it.ID != "" {
 		it.Text = separator(it.markers(it.Text))
 	}
+	return sure
 }
 
 // markers takes [P], (P) and [US1] off the front of a text. Other words in
@@ -23,6 +30,9 @@ func (it *Item) markers(t string) string {
 	var kept strings.Builder
 	for range 16 { // more are a text of brackets
 		word := bracketed(t)
+		if word == "" {
+			break
+		}
 		rest := trimBlanksLeft(t[len(word):])
 		switch {
 		case word == "[P]" || word == "(P)":
@@ -32,14 +42,17 @@ func (it *Item) markers(t string) string {
 				it.Story += ", "
 			}
 			it.Story += word[1 : len(word)-1]
-		case strings.HasPrefix(word, "[") && (strings.HasPrefix(rest, "[P]") || strings.HasPrefix(rest, "(P)") || strings.HasPrefix(rest, "[US")):
+		case word[0] == '[' && (strings.HasPrefix(rest, "[P]") || strings.HasPrefix(rest, "(P)") || strings.HasPrefix(rest, "[US")):
 			kept.WriteString(word + " ")
 		default:
 			return kept.String() + t
 		}
 		t = rest
 	}
-	return kept.String() + t
+	if kept.String() != "" {
+		t = kept.String() + t
+	}
+	return t
 }
 
 // bracketed returns the word in brackets that a text begins with, if it is not
@@ -62,66 +75,133 @@ func bracketed(t string) string {
 // isStory recognizes [US1], [US-2a] and lists like [US1, US2].
 func isStory(word string) bool {
 	stories, found := strings.CutPrefix(word, "[US")
-	known := func(c rune) bool { return strings.ContainsRune("0123456789abcdeUS-,/&+ ", c) }
-	return found && strings.ContainsFunc(stories, isDigit) && strings.TrimLeftFunc(stories, known) == "]"
+	digit := false
+	for i := 0; found && i < len(stories)-1; i++ {
+		digit = digit || isDigit(rune(stories[i]))
+		found = strings.IndexByte("0123456789abcdeUS-,/&+ ", stories[i]) >= 0
+	}
+	return found && digit && strings.HasSuffix(stories, "]")
 }
+
+// plainID returns the length of the ID in a text like most in a long list, "T001 Do it";
+// 0 for any other text.
+func plainID(t string) int {
+	if t[0] != 'T' {
+		return 0
+	}
+	n := 1
+	for n < len(t) && '0' <= t[n] && t[n] <= '9' {
+		n++
+	}
+	if n < 3 || n > 10 || n == len(t) || t[n] != ' ' {
+		return 0
+	}
+	return n
+}
+
+// wraps are the pairs that an ID may stand between.
+var wraps = [...][2]string{{"**", "**"}, {"__", "__"}, {"~~", "~~"}, {"*", "*"}, {"_", "_"}, {"[", "]"}, {"`", "`"}}
 
 // cutID returns the ID a text begins with, as it is written without decoration,
 // and the text behind it.
-func cutID(t string) (id, rest string) {
-	inner, mark := t, ""
-	for _, pair := range [...][2]string{{"**", "**"}, {"__", "__"}, {"~~", "~~"}, {"[", "]"}, {"`", "`"}} {
-		if isAlnum(t[0]) {
-			break // mostly
-		}
-		if after, found := strings.CutPrefix(t, pair[0]); found {
-			inner, mark = after, pair[1]
-			break
-		}
+func cutID(t string) (id, rest string, sure bool) {
+	if n := plainID(t); n > 0 {
+		return t[:n], separator(t[n:]), true
 	}
+	inner, closing := unwrap(strings.TrimLeftFunc(t, isSign))
 	named := len(inner) > 5 && strings.EqualFold(inner[:5], "task ") // "Task 1: …"
 	if named {
 		inner = trimBlanksLeft(inner[5:])
 	}
-	n := idLen(inner, named || len(mark) == 2)
-	id, rest = inner[:n], inner[n:]
-	plain := digits(id) == n // 1, but not 1.1
-	switch {
-	case n == 0:
-	case len(mark) == 2:
-		return cutBold(t, id, rest, mark)
-	case mark != "":
-		if strings.HasPrefix(rest, mark) && !strings.HasPrefix(rest, "](") && !plain {
-			return id, separator(rest[1:])
-		}
-	case rest == "":
-		if !plain {
-			return id, ""
-		}
-	case isBlank(rest[0]):
-		// "Task 2 (AC: 1, 3)", as BMAD writes it, but not "Task 2 of the plan".
-		if text := separator(rest); !plain || named && (text != trimBlanksLeft(rest) || text[0] == '(') {
-			return id, text
-		}
-	case rest[0] == ':' && isLetter(rune(id[0])):
-		return id, trimBlanksLeft(rest[1:])
-	case strings.IndexByte(".:)", rest[0]) >= 0 && (len(rest) == 1 || isBlank(rest[1])):
-		return id, separator(rest[1:])
+	n := idLen(inner)
+	if n == 0 {
+		return "", t, false
 	}
-	return "", t
+	id, rest = inner[:n], inner[n:]
+	number := isDigit(rune(id[0])) && !strings.Contains(id, ".") // 1 and 1a, but not 1.1
+	cut := cutSeparator
+	if len(closing) > 0 {
+		cut = func(rest string, number, named bool) (string, bool, bool) {
+			return cutWraps(rest, closing, number && !named)
+		}
+	}
+	text, set, ok := cut(rest, number, named)
+	if !ok {
+		return "", t, false
+	}
+	return id, text, set || named || isPadded(id)
 }
 
-// cutBold handles **T001** text, **T001:** text and **T001: title** text.
-func cutBold(t, id, rest, mark string) (string, string) {
-	after := strings.TrimLeft(rest, ".:)")
-	if text, found := strings.CutPrefix(after, mark); found {
-		return id, separator(text)
+// isSign recognizes emoji and the blanks behind them.
+func isSign(c rune) bool { return c == ' ' || c >= utf8.RuneSelf && !unicode.IsLetter(c) }
+
+// unwrap takes off the marks that a text begins with, and returns those that end them, the
+// innermost last.
+func unwrap(t string) (inner string, closing []string) {
+	for i := 0; i < len(wraps) && len(closing) < 3 && t != "" && !isAlnum(t[0]); i++ {
+		if after, found := strings.CutPrefix(t, wraps[i][0]); found {
+			t, closing, i = after, append(closing, wraps[i][1]), -1
+		}
 	}
-	if rest == "" || strings.IndexByte(" \t.:)", rest[0]) < 0 || digits(id) == len(id) && rest == after {
-		return "", t
+	return t, closing
+}
+
+// cutSeparator handles T001 text, T001: text and T001. text. A number needs more than a
+// blank, and "Task 2 of the plan" is none, but "Task 2 (AC: 1, 3)" is, as BMAD writes it.
+func cutSeparator(rest string, number, named bool) (text string, set, ok bool) {
+	switch colon := strings.TrimPrefix(rest, "："); {
+	case rest == "" || rest[0] >= utf8.RuneSelf && colon == rest: // 1.1（…
+		return rest, false, !number
+	case colon != rest:
+		return trimBlanksLeft(colon), true, true
+	case isBlank(rest[0]):
+		text = separator(rest)
+		return text, false, !number || text != trimBlanksLeft(rest) || named && text[0] == '('
+	case rest[0] == ':' && !number:
+		return trimBlanksLeft(rest[1:]), true, true
+	case strings.IndexByte(".:)", rest[0]) >= 0 && (len(rest) == 1 || isBlank(rest[1])):
+		return separator(rest[1:]), true, true
 	}
-	title, text, _ := strings.Cut(separator(after), mark)
-	return id, title + text
+	return "", false, false
+}
+
+// cutWraps handles what stands behind an ID in **T001** text, **T001:** text, **T001:
+// title** text and [T001](file) text. The innermost mark is the last. Set reports whether
+// the ID is set off from the text, which a number must be.
+func cutWraps(rest string, closing []string, number bool) (text string, set, ok bool) {
+	for ; len(closing) > 0; closing = closing[:len(closing)-1] {
+		mark := closing[len(closing)-1]
+		after, found := strings.CutPrefix(strings.TrimLeft(rest, ".:)"), mark)
+		if !found {
+			return cutTitle(rest, closing, set, number)
+		}
+		if number && len(mark) == 1 {
+			return "", false, false // [1] and `1`
+		}
+		if mark == "]" && strings.HasPrefix(after, "(") {
+			_, after, _ = strings.Cut(after, ")")
+		}
+		rest, set = after, true
+	}
+	return separator(strings.TrimLeft(rest, ":")), true, true
+}
+
+// cutTitle handles what stands behind an ID if marks end later: behind a title.
+func cutTitle(rest string, closing []string, set, number bool) (string, bool, bool) {
+	text := separator(strings.TrimLeft(rest, ".:)"))
+	set = set || text != trimBlanksLeft(rest)
+	if rest == text || number && !set {
+		return "", false, false
+	}
+	for i := range closing {
+		mark := closing[len(closing)-1-i]
+		if mark == "]" || mark == "`" {
+			return "", false, false
+		}
+		title, behind, _ := strings.Cut(text, mark)
+		text = title + behind
+	}
+	return text, set, true
 }
 
 // separator takes off what stands between an ID and the description.
@@ -130,8 +210,10 @@ func separator(t string) string {
 	if t == "" || isAlnum(t[0]) {
 		return t // mostly
 	}
-	if rest, found := strings.CutPrefix(t, ":"); found {
-		return trimBlanksLeft(rest)
+	for _, colon := range [...]string{":", "："} {
+		if rest, found := strings.CutPrefix(t, colon); found {
+			return trimBlanksLeft(rest)
+		}
 	}
 	for _, dash := range [...]string{"-", "|", "–", "—"} {
 		if rest, found := strings.CutPrefix(t, dash); found && (rest == "" || isBlank(rest[0])) {
@@ -142,118 +224,96 @@ func separator(t string) string {
 }
 
 func isBlank(c byte) bool { return c == ' ' || c == '\t' }
-func blank(c rune) bool   { return c == ' ' || c == '\t' }
 
 // trimBlanks takes spaces and tabs off both ends, and nothing else: a NBSP is text.
-func trimBlanks(t string) string     { return strings.TrimFunc(t, blank) }
-func trimBlanksLeft(t string) string { return strings.TrimLeftFunc(t, blank) }
+func trimBlanks(t string) string { return trimBlanksLeft(strings.TrimRight(t, " \t")) }
 
-// idLen returns the length of the ID that a text begins with, without what may
-// follow it, or 0. Sure means that something else marks it as an ID, such as
-// bold type: only then is A1 an ID, which else may be a plain word.
-func idLen(t string, sure bool) int {
-	n := 0
-	for n < len(t) && n <= 32 && (isAlnum(t[n]) || t[n] == '.' || t[n] == '-') {
+func trimBlanksLeft(t string) string {
+	for t != "" && isBlank(t[0]) {
+		t = t[1:]
+	}
+	return t
+}
+
+// idLen returns the length of what looks like an ID at the beginning of a text, or 0: a
+// number, or a word of letters and numbers, like T001, A.1.1, US-001-T2, TASK_25, #1.
+// What looks like one is an ID only where others do too, see schemes.
+func idLen(t string) int {
+	sign := len(t) - len(strings.TrimPrefix(t, "#"))
+	n := sign
+	for n < len(t) && n <= 32 && (isAlnum(t[n]) || strings.IndexByte(".-_", t[n]) >= 0) {
 		n++
 	}
-	word := strings.TrimRight(t[:n], ".-")
-	switch {
-	case word == "" || len(word) > 32:
+	word := strings.TrimRight(t[sign:n], ".-_")
+	n = sign + len(word)
+	if c, _ := utf8.DecodeRuneInString(t[n:]); word == "" || n > 32 || unicode.IsLetter(c) {
 		return 0
-	case digits(word) > 0:
-		return numberLen(t)
-	case strings.Contains(word, "-") && isHyphened(word), !strings.Contains(word, "-") && isNumbered(word, sure):
-		return len(word)
+	}
+	if sign > 0 && digits(word) == len(word) || sign == 0 && (isNumber(word) || isJoined(word)) {
+		return n
 	}
 	return 0
 }
 
-// numberLen is the length of 1, 1.1, 2.3.1 or 4.2a. Longer numbers are years and
-// sizes.
-func numberLen(t string) int {
-	word := strings.TrimRight(t[:len(t)-len(strings.TrimLeftFunc(t, func(c rune) bool { return isDigit(c) || c == '.' }))], ".")
+// isNumber recognizes 1, 1.1, 2.3.1, 4.2a and 4a.2. Longer numbers are years and sizes.
+func isNumber(word string) bool {
 	for part := range strings.SplitSeq(word, ".") {
-		if part == "" || len(part) > 3 {
-			return 0
-		}
-	}
-	n := len(word)
-	if n < len(t) && 'a' <= t[n] && t[n] <= 'e' {
-		n++
-	}
-	if n < len(t) && (isAlnum(t[n]) || t[n] >= 0x80) {
-		return 0
-	}
-	return n
-}
-
-// isNumbered recognizes IDs of letters and a number, behind which a letter of a
-// to e and numbers after dots may stand: T001, T5a, T12.3.
-func isNumbered(id string, sure bool) bool {
-	n := letters(id)
-	d := digits(id[n:])
-	rest := id[n+d:]
-	if rest != "" && 'a' <= rest[0]|0x20 && rest[0]|0x20 <= 'e' {
-		rest = rest[1:]
-	}
-	dotted := rest != ""
-	for rest != "" {
-		d := digits(rest[1:])
-		if rest[0] != '.' || d == 0 {
+		n := digits(part)
+		if n == 0 || n > 3 || len(part)-n > 1 || n < len(part) && (part[n] < 'a' || part[n] > 'z') {
 			return false
 		}
-		rest = rest[1+d:]
 	}
-	word := id[:n]
-	for _, form := range [...]struct {
-		word                 string // the letters; "" = capital ones
-		letters              int    // at most
-		least, most          int    // digits
-		zero, dotted, marked bool   // only with a 0 as first digit; with a dot; where it is sure
-	}{
-		{word: "T", letters: 1, least: 1, most: 9},    // T1, T001
-		{word: "t", letters: 1, least: 3, most: 9},    // t001
-		{letters: 1, least: 2, most: 2},               // B12, but not B3
-		{letters: 2, least: 3, most: 3},               // F001, FR101
-		{letters: 2, least: 1, most: 9, dotted: true}, // A1.1
-		{letters: 5, least: 2, most: 9, zero: true},   // TASK01, but not ES2022
-		{letters: 5, least: 1, most: 9, marked: true}, // **A1**
-	} {
-		if n > 0 && n <= form.letters && (word == form.word || form.word == "" && word == strings.ToUpper(word)) &&
-			form.least <= d && d <= form.most &&
-			(dotted || !form.dotted) && (sure || !form.marked) && (!form.zero || id[n] == '0') {
-			return true
-		}
-	}
-	return false
+	return true
 }
 
-// isHyphened recognizes TASK-12, ABC-7a, US-001-T2 and Task-3: capital letters,
-// and a number at the end.
-func isHyphened(id string) bool {
-	parts := strings.Split(id, "-")
-	first, last := parts[0], parts[len(parts)-1]
-	known := [...]string{"UTF", "SHA", "MD", "ISO", "RFC", "AES", "RSA", "CVE", "GPT", "IEEE", "COVID"}
-	if letters(first) == 0 || slices.Contains(known[:], first) { // SHA-256 is not the 256th of anything
+// isJoined recognizes IDs of letters and a number, behind which two letters may stand,
+// and numbers after dots: T001, T5a, T12.3, A.1.1; and such parts joined by hyphens and
+// underlines, of which one has a number: TASK-12, ABC-7a, US-001-T2, T031-MIN, Task-3.
+func isJoined(id string) bool {
+	numbered, first := false, true
+	for part := range strings.FieldsFuncSeq(id, func(c rune) bool { return c == '-' || c == '_' }) {
+		n := letters(part)
+		capital := part[:n] == strings.ToUpper(part[:n])
+		if n < len(part) && !hasNumber(part, n, capital) || !first && !capital || first && n == 0 {
+			return false
+		}
+		numbered, first = numbered || n < len(part), false
+	}
+	return numbered
+}
+
+// hasNumber reports whether what stands behind the n letters of a part is a number.
+func hasNumber(part string, n int, capital bool) bool {
+	d := digits(part[n:])
+	if n > 5 || !capital && (part[:n] != "t" || d < 3) {
+		return false // OAuth2, v1.2, but t001
+	}
+	rest := part[n+d:]
+	if d > 0 {
+		rest = rest[min(letters(rest), 2):]
+	}
+	for strings.HasPrefix(rest, ".") && digits(rest[1:]) > 0 {
+		rest = rest[1+digits(rest[1:]):]
+	}
+	return rest == ""
+}
+
+// isPadded recognizes IDs that nothing else is written like: T12, F001, TASK-1, A.1.1.
+func isPadded(id string) bool {
+	n := strings.IndexAny(id, "0123456789")
+	switch {
+	case n <= 0:
 		return false
+	case id[n-1] == '.':
+		return strings.Count(id, ".") > 1
+	case digits(id[n:]) > 1 && (id[n] == '0' || id[:n] == "T"):
+		return true
 	}
-	word := len(parts) == 2 && (strings.EqualFold(first, "task") || first == "t")
-	for _, part := range parts[:len(parts)-1] {
-		if !word && (part == "" || strings.ToUpper(part) != part || strings.Contains(part, ".")) {
-			return false
-		}
-	}
-	if letters(last) > 0 {
-		return isNumbered(last, true)
-	}
-	if n := len(last); n > 1 && letters(last[n-1:]) > 0 && letters(last[n-2:]) == 0 { // 7a
-		last = last[:n-1]
-	}
-	return numberLen(last) > 0 || digits(last) > 3 && digits(last) == len(last)
+	return strings.EqualFold(id[:letters(id)], "task")
 }
 
 // digits and letters return how many of them a text begins with.
-func digits(t string) int  { return len(t) - len(strings.TrimLeftFunc(t, isDigit)) }
+func digits(t string) int  { return len(t) - len(strings.TrimLeft(t, "0123456789")) }
 func letters(t string) int { return len(t) - len(strings.TrimLeftFunc(t, isLetter)) }
 
 func isDigit(c rune) bool  { return '0' <= c && c <= '9' }

@@ -2,9 +2,13 @@ package tasks
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -16,45 +20,50 @@ import (
 type List struct {
 	// Items are the tasks: boxes with an ID.
 	Items []Item
-	// Others are boxes that are no tasks by the strict rule: those without an
-	// ID, and all under a heading like "Success criteria" or "Definition of
-	// done" and its subsections. They say how the work is judged, and a loop
-	// that waits for them never ends.
-	Others []Item
+	// Others are boxes that are no tasks by the strict rule, each with the reason: those
+	// without an ID, optional ones, and all under a heading like "Success criteria" or
+	// "Definition of done" and its subsections. The latter say how the work is judged, and
+	// a loop that waits for them never ends.
+	Others []Finding
 }
 
-// All returns the items and the others in the order of the file.
+// All returns the items and the others that are boxes, in the order of the file.
 func (l List) All() []Item {
-	all := slices.Concat(l.Items, l.Others)
+	all := slices.Clone(l.Items)
+	for _, f := range l.Others {
+		if f.Why != WhyNoBox {
+			all = append(all, f.Item)
+		}
+	}
 	slices.SortFunc(all, func(a, b Item) int { return a.Offset - b.Offset })
 	return all
 }
 
 // ParseList reads a Markdown task list, tasks.md. An empty text is an empty
-// list; the error is for a text that is not UTF-8.
+// list; the error is for a text that is not UTF-8, or has more than 2 GiB.
 //
 // A box is what GitHub renders as one: a list item ("-", "*", "+", "1." or "1)")
 // that begins with "[ ]", "[x]" or "[X]", then a space or a tab, then text. Lists
 // may be nested. Nothing is a box in a code block, fenced or indented, in an
-// HTML comment, a block quote or front matter. Three rules are not GitHub's: a
-// comment that opens in the middle of a line hides the lines up to its end; a tag
-// like <details> hides nothing; and "[ ]*" marks an optional task, as Kiro writes
-// them, which is one of [List.Others].
+// HTML comment or in a block quote. Not GitHub's are "[-]", "[~]" and "[/]", which are
+// open boxes that somebody has begun with; "[ ]*", an optional task, as Kiro writes
+// them; and that an HTML element like <details> hides nothing. Lines that are nearly
+// boxes, such as "-[ ] text", are among [List.Others], the first 1,000 of them.
 //
-// A box is a task if its text begins with an ID, in bold or not: T001, T12.3,
-// TASK-12, ABC-7a, [T001], "Task 1.1:" (the ID is 1.1), "1.", "2.3.1". AC-1 and
-// SC-001 are criteria and no tasks. Markers like [P] and [US1] may follow in any
-// order.
+// A box is a task if its text begins with an ID, in bold or not: T001, T12.3a,
+// TASK-12, TASK_25, T031-MIN, A.1.1, #7, [T001], "Task 1.1:" (the ID is 1.1), "1.",
+// "2.3.1". Since "H2 database" and "TLS-1.3" look the same, the file decides: IDs are
+// those of a form that most boxes have, or of which several rise through the file, or
+// that is written as nothing else is. Below a task, boxes with an ID of the same kind
+// are tasks; others, with a form of their own or none, are parts of it. AC-1 and SC-001
+// are criteria and no tasks. Markers like [P] and [US1] may follow in any order.
+//
+// An item is a part of the task that it is nested below; an item that is not nested, 1.2,
+// of the one with the ID 1, or else 1.0.
+//
+// Large lists are read on several goroutines.
 func ParseList(text []byte) (List, error) {
-	if !utf8.Valid(text) {
-		return List{}, notUTF8(text)
-	}
-	var s scanner
-	s.scan(string(text))
-	if s.unsorted || len(s.list.Others) > 0 {
-		setKeys(s.list)
-	}
-	return s.list, nil
+	return parse(text, nil)
 }
 
 // Tick returns a copy of a list in which the item's box is ticked. It differs in
@@ -67,11 +76,11 @@ func Tick(text []byte, it Item) ([]byte, error) {
 		if n := bytes.IndexAny(rest, "\r\n"); n >= 0 {
 			rest = rest[:n]
 		}
-		now, _ := boxText(string(rest))
+		now, _ := boxText(string(text[at-1 : at+2+len(rest)]))
 		var is Item
-		if is.read(now); now != "" && is.ID == it.ID && is.Text == it.Text {
+		if is.read(now, it.ID != ""); now != "" && is.ID == it.ID && is.Text == it.Text {
 			ticked := bytes.Clone(text)
-			if ticked[at] == ' ' {
+			if !isTicked(ticked[at]) {
 				ticked[at] = 'x'
 			}
 			return ticked, nil
@@ -100,39 +109,171 @@ func notUTF8(text []byte) error {
 // called concurrently.
 type ListFile struct {
 	// Path of the file, which has at most 16 MiB. Items follows a symbolic link, Tick
-	// does not: resolve it once, as [OpenSource] does.
+	// does not: resolve it once, as [ListFile.Resolve] and [OpenSource] do.
 	Path string
-	// AllBoxes takes every box for a task: also those without an ID, and those
-	// under headings like "Success criteria".
+	// AllBoxes takes boxes without an ID for tasks too, but no criteria and no optional
+	// ones.
 	AllBoxes bool
+	// OnlyIDs takes the boxes with an ID alone, also where they are few among many. If
+	// neither AllBoxes nor OnlyIDs is set, such a list is refused.
+	OnlyIDs bool
+	// Criteria takes the boxes under headings like "Success criteria" too.
+	Criteria bool
+	// Optional takes the boxes that are marked as optional too: "[ ]*".
+	Optional bool
 }
 
 // Items reads the file. It is an error if it is missing, is no regular file, is
 // not UTF-8, is empty, or holds no task. That all tasks are done is none.
 func (f ListFile) Items(ctx context.Context) ([]Item, error) {
+	list, err := f.read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := f.refuse(list); err != nil {
+		return nil, err
+	}
+	return InOrder(list.Items), nil
+}
+
+// refuse says why nobody can work on a list: no box is a task, or few among many have an
+// ID, so that it is not clear what the others are.
+func (f ListFile) refuse(list List) error {
+	count := map[Why]int{}
+	for _, o := range list.Others {
+		count[o.Why]++
+	}
+	if len(list.Items) > 0 {
+		n, all := len(list.Items), len(list.Items)+count[WhyNoID]
+		if f.AllBoxes || f.OnlyIDs || n*3 > all || n >= 5 && list.apart() {
+			return nil
+		}
+		var lines []string
+		for _, it := range list.Items[:min(n, 5)] {
+			lines = append(lines, fmt.Sprintf("line %d: %s", it.Line, it.Key))
+		}
+		if n > len(lines) {
+			lines = append(lines, "…")
+		}
+		return fmt.Errorf("tasks: task list %s: few of its boxes have an ID, %d of %d (%s): take them all (AllBoxes; --all-boxes), or only those with an ID (OnlyIDs; --all-boxes=false)",
+			f.Path, n, all, strings.Join(lines, ", "))
+	}
+	if n := len(list.Others); n == count[WhyNoBox] {
+		first := list.Others[0]
+		return fmt.Errorf("tasks: task list %s: there is no box in it, but what is nearly one (%d): line %d: %s; a task is a list item like \"- [ ] T001 Write the parser\"",
+			f.Path, n, first.Item.Line, first.Detail)
+	}
+	ways := []string{"give them an ID, as in \"- [ ] T001 Write the parser\""}
+	for _, way := range [...]struct {
+		why  Why
+		says string
+	}{
+		{WhyNoID, "take those without one (AllBoxes; --all-boxes)"},
+		{WhyCriterion, "take criteria (Criteria; --criteria)"},
+		{WhyOptional, "take optional ones (Optional; --optional)"},
+	} {
+		if count[way.why] > 0 {
+			ways = append(ways, way.says)
+		}
+	}
+	return fmt.Errorf("tasks: task list %s: none of its boxes (%d) is a task: %s", f.Path, len(list.Others)-count[WhyNoBox], strings.Join(ways, ", or "))
+}
+
+// apart reports whether most boxes below the headings with tasks have an ID: those
+// without one are elsewhere, as in a report at the end.
+func (l List) apart() bool {
+	phases, without := map[string]bool{}, 0
+	for _, it := range l.Items {
+		phases[it.Phase] = true
+	}
+	for _, o := range l.Others {
+		if o.Why == WhyNoID && phases[o.Item.Phase] {
+			without++
+		}
+	}
+	return without <= len(l.Items)
+}
+
+// Check says of each box of the file, in its order, whether it is a task, and why not.
+// It does so also for a list that Items refuses; the error is for one that cannot be
+// read, and for one without boxes.
+func (f ListFile) Check(ctx context.Context) ([]Finding, error) {
+	list, err := f.read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	waiting := Waiting(list.Items)
+	all := list.Others
+	for _, it := range list.Items {
+		f := Finding{Item: it}
+		if on := waiting[it.Key]; len(on) > 0 {
+			f.Why, f.Detail = WhyWaits, "for "+on[0].Key
+			if len(on) > 1 {
+				f.Detail += fmt.Sprintf(" and %d more", len(on)-1)
+			}
+		}
+		all = append(all, f)
+	}
+	slices.SortFunc(all, func(a, b Finding) int { return a.Item.Line - b.Item.Line })
+	return all, nil
+}
+
+// Resolve returns the list as it is to be read from now on, however its file changes: a
+// symbolic link is the file that it leads to, and a list that Items takes now is not
+// refused because boxes without an ID are added to it. The error is that of Items.
+func (f ListFile) Resolve(ctx context.Context) (ListFile, error) {
+	if info, err := os.Lstat(f.Path); err == nil && info.Mode()&fs.ModeSymlink != 0 {
+		if f.Path, err = filepath.EvalSymlinks(f.Path); err != nil {
+			return f, fmt.Errorf("tasks: %w", err)
+		}
+	}
+	list, err := f.read(ctx)
+	if err == nil {
+		err = f.refuse(list)
+	}
+	if err == nil && !f.AllBoxes {
+		f.OnlyIDs = true
+	}
+	return f, err
+}
+
+// Filename is the absolute path of the file; "" = none is given.
+func (f ListFile) Filename() string {
+	if f.Path == "" {
+		return ""
+	}
+	abs, _ := filepath.Abs(f.Path) // fails only if the current folder is gone
+	return cmp.Or(abs, f.Path)
+}
+
+// HowDone says how an item is marked as done, for the agent: half a sentence that begins
+// with a verb.
+func (f ListFile) HowDone(it Item) string {
+	if it.Doing {
+		return fmt.Sprintf("tick its box in %s: what stands between its brackets becomes \"x\"", f.Path)
+	}
+	return fmt.Sprintf("tick its box in %s: \"[ ]\" becomes \"[x]\"", f.Path)
+}
+
+// read reads the file, and takes for items what the fields say.
+func (f ListFile) read(ctx context.Context) (List, error) {
 	if ctx.Err() != nil {
-		return nil, context.Cause(ctx)
+		return List{}, context.Cause(ctx)
 	}
 	text, err := read("task list", f.Path)
 	if err != nil {
-		return nil, err
+		return List{}, err
 	}
-	list, err := f.parse(text)
-	if err != nil {
-		return nil, err
-	}
-	if f.AllBoxes {
-		return list.All(), nil
-	}
-	if len(list.Items) == 0 {
-		return nil, fmt.Errorf("tasks: task list %s: none of its boxes (%d) is a task: give them an ID, as in \"- [ ] T001 Write the parser\", or take all boxes (AllBoxes; --all-boxes)",
-			f.Path, len(list.Others))
-	}
-	return list.Items, nil
+	return f.parse(text)
+}
+
+// takes are the reasons for which a box is no task, and one of this list yet.
+func (f ListFile) takes() map[Why]bool {
+	return map[Why]bool{WhyNoID: f.AllBoxes, WhyPart: f.AllBoxes, WhyCriterion: f.Criteria, WhyOptional: f.Optional}
 }
 
 func (f ListFile) parse(text []byte) (List, error) {
-	list, err := ParseList(text)
+	list, err := parse(text, f.takes())
 	switch {
 	case err != nil:
 		return List{}, fmt.Errorf("task list %s: %w", f.Path, err)
@@ -148,7 +289,8 @@ func (f ListFile) parse(text []byte) (List, error) {
 // writes one byte of it, in place, so that its mode and all that others write
 // elsewhere in the file stay. It must be a regular file with one name, ours, root's
 // or the folder's owner's. If the box is ticked already, nothing
-// is written. An item of [List.Others] can be ticked too.
+// is written. An item of [List.Others] can be ticked too. If there is no such item,
+// the error is a *[NoItemError].
 func (f ListFile) Tick(key string) (err error) {
 	out, err := file.Edit("task list", f.Path)
 	if err != nil {
@@ -159,15 +301,7 @@ func (f ListFile) Tick(key string) (err error) {
 	if err != nil {
 		return fmt.Errorf("tasks: %w", err)
 	}
-	list, err := f.parse(text)
-	if err != nil {
-		return err
-	}
-	it, ok := find(list.All(), key)
-	if !ok {
-		return fmt.Errorf("tasks: task list %s: there is no item %q to tick", f.Path, key)
-	}
-	ticked, err := Tick(text, it)
+	ticked, it, err := f.mark(key, text)
 	if err != nil || it.Done {
 		return err
 	}
@@ -175,4 +309,36 @@ func (f ListFile) Tick(key string) (err error) {
 		return fmt.Errorf("tasks: tick %q: %w", key, err)
 	}
 	return nil
+}
+
+// Mark returns a copy of a text of the list in which the item with this key is ticked,
+// wherever it stands there. If there is none, the error is a *[NoItemError].
+func (f ListFile) Mark(key string, text []byte) ([]byte, error) {
+	ticked, _, err := f.mark(key, text)
+	return ticked, err
+}
+
+func (f ListFile) mark(key string, text []byte) ([]byte, Item, error) {
+	list, err := parse(text, f.takes())
+	if err != nil {
+		return nil, Item{}, fmt.Errorf("task list %s: %w", f.Path, err)
+	}
+	it, ok := find(list.All(), key)
+	if !ok {
+		return nil, Item{}, &NoItemError{Path: f.Path, Key: key, file: "task list"}
+	}
+	ticked, err := Tick(text, it)
+	return ticked, it, err
+}
+
+// A NoItemError says that the item which is to be marked as done is not in the file.
+type NoItemError struct {
+	Path string // of the file
+	Key  string // of the item
+
+	file, item string // what they are called; "" = nothing, and "item"
+}
+
+func (e *NoItemError) Error() string {
+	return fmt.Sprintf("tasks: %s: there is no %s %q to tick", strings.TrimSpace(e.file+" "+e.Path), cmp.Or(e.item, "item"), e.Key)
 }

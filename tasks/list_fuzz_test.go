@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -38,6 +39,7 @@ func addLists(f *testing.F, ext string) {
 // unique, and to tick an item changes one byte and nothing about the others.
 func FuzzParseList(f *testing.F) {
 	addLists(f, ".md")
+	f.Add([]byte("# A\n- [ ] a\n-[ ] b\n- [ ] T001 c\n\ttext\n```\n- [ ] d\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		list, err := tasks.ParseList(text)
 		if err != nil {
@@ -51,7 +53,7 @@ func FuzzParseList(f *testing.F) {
 			}
 			keys[it.Key] = true
 			mark := text[it.Offset]
-			if text[it.Offset-1] != '[' || text[it.Offset+1] != ']' || it.Done != (mark != ' ') || bytes.IndexByte([]byte(" xX"), mark) < 0 {
+			if text[it.Offset-1] != '[' || text[it.Offset+1] != ']' || it.Done != (mark|0x20 == 'x') || it.Doing != (!it.Done && mark != ' ') || bytes.IndexByte([]byte(" xX-~/"), mark) < 0 {
 				t.Fatalf("the offset of %q is at %q", it.Key, text[it.Offset-1:it.Offset+2])
 			}
 			if i > 0 && (all[i-1].Offset >= it.Offset || all[i-1].Line >= it.Line) {
@@ -60,10 +62,17 @@ func FuzzParseList(f *testing.F) {
 			if len(it.Details) > 4<<10 {
 				t.Fatalf("%d bytes of details", len(it.Details))
 			}
-			if i < 20 {
+			if i < 20 && !struckOut(list, it) { // that would be done then
 				checkTick(t, text, list, it)
 			}
 		}
+		for _, size := range []int{1, 40} {
+			split, err := tasks.ParseListIn(text, size)
+			if diff := cmp.Diff(list, split); diff != "" || err != nil {
+				t.Fatalf("in chunks of %d bytes: %v, %s", size, err, diff)
+			}
+		}
+		checkFindings(t, text, list)
 		longer, err := tasks.ParseList(append(bytes.Clone(text), '\n'))
 		if err != nil {
 			t.Fatal(err)
@@ -72,6 +81,30 @@ func FuzzParseList(f *testing.F) {
 			t.Fatalf("a newline at the end changes the list: %s", diff)
 		}
 	})
+}
+
+// checkFindings: each box is one item or one finding, in one line, whatever is taken.
+func checkFindings(t *testing.T, text []byte, list tasks.List) {
+	t.Helper()
+	lines := map[int]string{}
+	see := func(it tasks.Item, what string) {
+		if it.Line < 1 || it.Offset < 0 || it.Offset >= len(text) || lines[it.Line] != "" {
+			t.Fatalf("line %d is %q and %q", it.Line, lines[it.Line], what)
+		}
+		lines[it.Line] = what
+	}
+	for _, it := range list.Items {
+		see(it, "task")
+		if it.ID == "" || it.Parent == it.Key {
+			t.Fatalf("%q has the ID %q and is part of %q", it.Key, it.ID, it.Parent)
+		}
+	}
+	for _, f := range list.Others {
+		see(f.Item, string(f.Why))
+		if f.Why == "" || (f.Why == tasks.WhyPart) && f.Item.Parent == "" {
+			t.Fatalf("%q is no task because %q, and part of %q", f.Item.Key, f.Why, f.Item.Parent)
+		}
+	}
 }
 
 func checkTick(t *testing.T, text []byte, list tasks.List, it tasks.Item) {
@@ -87,21 +120,28 @@ func checkTick(t *testing.T, text []byte, list tasks.List, it tasks.Item) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := tasks.List{Items: append([]tasks.Item(nil), list.Items...), Others: append([]tasks.Item(nil), list.Others...)}
-	for _, items := range [][]tasks.Item{want.Items, want.Others} {
-		for i := range items {
-			if items[i].Offset == it.Offset {
-				items[i].Done = true
-			}
-			items[i].Details = ""
+	want := tasks.List{Items: slices.Clone(list.Items), Others: slices.Clone(list.Others)}
+	each(want, func(now *tasks.Item) {
+		if now.Offset == it.Offset {
+			now.Done, now.Doing = true, false
 		}
-	}
-	for _, items := range [][]tasks.Item{got.Items, got.Others} {
-		for i := range items {
-			items[i].Details = "" // quotes the boxes below an item
-		}
-	}
+		now.Details = ""
+	})
+	each(got, func(now *tasks.Item) { now.Details = "" }) // quotes the boxes below an item
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Fatalf("ticking %q: %s", it.Key, diff)
 	}
+}
+
+func each(l tasks.List, do func(*tasks.Item)) {
+	for i := range l.Items {
+		do(&l.Items[i])
+	}
+	for i := range l.Others {
+		do(&l.Others[i].Item)
+	}
+}
+
+func struckOut(l tasks.List, it tasks.Item) bool {
+	return slices.ContainsFunc(l.Others, func(f tasks.Finding) bool { return f.Item.Key == it.Key && f.Why == tasks.WhySkipped })
 }

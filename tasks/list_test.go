@@ -72,7 +72,9 @@ func table(t *testing.T, file txtar.File) string {
 		return err.Error() + "\n"
 	}
 	rows(&b, "tasks", list.Items)
-	rows(&b, "others", list.Others)
+	for _, f := range list.Others {
+		rows(&b, strings.TrimSpace(string(f.Why)+" "+f.Detail), []tasks.Item{f.Item})
+	}
 	for _, it := range list.All() {
 		line := bytes.Split(file.Data, []byte("\n"))[it.Line-1]
 		at := it.Offset - (len(bytes.Join(bytes.SplitN(file.Data, []byte("\n"), it.Line)[:it.Line-1], []byte("\n"))))
@@ -96,12 +98,18 @@ func rows(b *strings.Builder, title string, items []tasks.Item) {
 		if it.Done {
 			mark = "x"
 		}
+		if it.Doing {
+			mark = "-"
+		}
 		words := []string{fmt.Sprintf("%4d [%s]", it.Line, mark)}
 		if it.ID != "" {
 			words = append(words, it.ID)
 		}
 		if it.Key != it.ID {
 			words = append(words, fmt.Sprintf("key=%q", it.Key))
+		}
+		if it.Parent != "" {
+			words = append(words, fmt.Sprintf("part-of=%q", it.Parent))
 		}
 		if it.Level > 0 {
 			words = append(words, fmt.Sprintf("level=%d", it.Level))

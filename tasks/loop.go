@@ -165,7 +165,7 @@ func (r *session) fresh(it Item, limits ralph.Limits) ralph.State {
 		Promise: r.Promise, Blocked: cmp.Or(r.Blocked, "BLOCKED"), Limits: limits, Guarded: r.guarded, Method: r.Method,
 	}
 	if r.Verifier != nil {
-		task.Prompt = it.Describe() // for those who judge; the agent's prompt is made of the template
+		task.Prompt = it.DescribeIn(r.items) // for those who judge; the agent's prompt is made of the template
 	}
 	s := ralph.Start(task)
 	if r.Name != "" {
@@ -308,7 +308,7 @@ func (r *session) goesOn(ctx context.Context, s ralph.State) error {
 	if err := r.limits(); err != nil {
 		return err
 	}
-	if r.loop.check || r.loop.gone {
+	if r.loop.check || r.loop.gone || len(r.waitsFor(r.item.Key)) > 0 { // it has got parts
 		return errLeft
 	}
 	if s.Attempt == 1 {

@@ -76,3 +76,33 @@ func TestReadBound(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestFindOutside: what a link of the project leads to outside of it is not looked into,
+// and what cannot be looked at is told.
+func TestFindOutside(t *testing.T) {
+	t.Parallel()
+	elsewhere := project(t, "", map[string]string{"001/tasks.md": aList})
+	dir := project(t, "", map[string]string{"specs/002/spec.md": ""})
+	if err := os.MkdirAll(filepath.Join(elsewhere, "changes"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(os.Symlink(elsewhere, filepath.Join(dir, "openspec")), os.Symlink(filepath.Join(elsewhere, "001"), filepath.Join(dir, "specs", "001"))); err != nil {
+		t.Fatal(err)
+	}
+	const want = "specs/001/tasks.md: is a link that leads out of the project"
+	if got, err := tasks.Find(t.Context(), dir); got != "" || err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "openspec/changes: is a link that leads out of the project") {
+		t.Errorf("%q, %v", got, err)
+	}
+	for _, name := range []string{"003", "004"} {
+		path := filepath.Join(dir, "specs", name, "tasks.md")
+		if err := errors.Join(os.Mkdir(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(aList), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		got, err := tasks.Find(t.Context(), dir)
+		if name == "003" && (got != path || err != nil) {
+			t.Errorf("%q, %v; want %s", got, err, path)
+		} else if name == "004" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%q, %v", got, err)
+		}
+	}
+}

@@ -7,9 +7,11 @@ import (
 	"fmt"
 	"maps"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/plugin"
 )
 
 //go:embed ralph-prompt.md
@@ -45,12 +47,23 @@ func (r *session) prompt(_ context.Context, s ralph.State) (string, error) {
 
 func (r *session) fill(it Item) (string, error) {
 	beside := func(name string) string { return filepath.Join(filepath.Dir(r.path), name) }
+	documents := r.documents()
+	spec := cmp.Or(r.Spec, beside("spec.md"))
+	if r.Spec == "" && len(documents) > 0 && !slices.Contains(documents, spec) {
+		spec = documents[0]
+	}
+	how, err := r.howDone(it)
+	if err != nil {
+		return "", err
+	}
 	values := map[string]string{
 		"FEATURE_NAME":     r.report.FeatureBranch,
-		"SPEC_PATH":        cmp.Or(r.Spec, beside("spec.md")),
-		"TASKS_PATH":       r.path,
+		"SPEC_PATH":        spec,
+		"DOCUMENTS":        cmp.Or(strings.Join(documents, ", "), spec+", if it is there"),
+		"TASKS_PATH":       cmp.Or(r.path, "the list of tasks"),
 		"PROGRESS_PATH":    cmp.Or(r.Progress, beside("progress.txt")),
-		"CURRENT_TASK":     it.Describe(),
+		"CURRENT_TASK":     it.DescribeIn(r.items),
+		"HOW_DONE":         how,
 		"ITERATION_NUMBER": fmt.Sprint(r.report.IterationsRun + 1),
 	}
 	maps.Copy(values, r.Values)
@@ -59,6 +72,67 @@ func (r *session) fill(it Item) (string, error) {
 		return "", fmt.Errorf("tasks: prompt: %s", strings.TrimPrefix(err.Error(), "ralph: ")) // one package is enough
 	}
 	return text, nil
+}
+
+// documents are the paths of what describes the feature.
+func (r *session) documents() []string {
+	list := r.Documents
+	if list == nil && r.path != "" {
+		list = Documents(r.path)
+	}
+	if r.Spec != "" && !slices.Contains(list, r.Spec) {
+		list = slices.Insert(slices.Clone(list), 0, r.Spec)
+	}
+	return list
+}
+
+// howDone says how the agent marks an item as done. The path is that of the prompt, by
+// which the agent may know the file from where it is.
+func (r *session) howDone(it Item) (how string, err error) {
+	src, ok := r.Source.(interface{ HowDone(it Item) string })
+	switch {
+	case !ok && r.path == "":
+		return "mark it as done where the tasks are kept", nil
+	case !ok:
+		return "tick its box in " + r.path + ": \"[ ]\" becomes \"[x]\"", nil
+	}
+	if list, is := r.Source.(ListFile); is { // so that it names its file as Filename does
+		list.Path = list.Filename()
+		src = list
+	}
+	err = plugin.Call("tasks: Source", func() error {
+		how = src.HowDone(it)
+		if file, ok := r.Source.(interface{ Filename() string }); ok && file.Filename() != "" {
+			how = strings.ReplaceAll(how, file.Filename(), r.path)
+		}
+		return nil
+	})
+	return how, err
+}
+
+// filename is the path of the file that a source reads; "" = it says none.
+func filename(src Source) string {
+	switch src := src.(type) {
+	case ListFile:
+		return src.Path
+	case PRDFile:
+		return src.Path
+	case interface{ Filename() string }:
+		return src.Filename()
+	}
+	return ""
+}
+
+// place is the path of the file that a source reads, or of the folder that its items are
+// in, each in a file of its own; "" = it says neither.
+func place(src Source, items []Item) string {
+	path := filename(src)
+	if of, ok := src.(interface{ FilenameOf(key string) string }); ok && path == "" && len(items) > 0 {
+		if path = of.FilenameOf(items[0].Key); path != "" {
+			path = filepath.Dir(path)
+		}
+	}
+	return path
 }
 
 // Describe says all that the list says of an item, for the agent that works on it.
@@ -77,18 +151,23 @@ func (it Item) Describe() string {
 	if len(it.Acceptance) > 0 {
 		b.WriteString("\n\nIt is done when:\n- " + strings.Join(it.Acceptance, "\n- "))
 	}
+	if it.Doing && !it.Done {
+		b.WriteString("\n\nSomebody has begun with it: see what of it is there.")
+	}
 	return b.String()
 }
 
+// maxListed is how many items are named in a sentence.
+const maxListed = 20
+
 // listed names items, the first of them.
 func listed(items []Item) string {
-	const most = 20
 	var list []string
 	for _, it := range items {
 		list = append(list, it.Key)
 	}
-	if more := len(list) - most; more > 0 {
-		list = append(list[:most], fmt.Sprintf("and %d more", more))
+	if more := len(list) - maxListed; more > 0 {
+		list = append(list[:maxListed], fmt.Sprintf("and %d more", more))
 	}
 	return strings.Join(list, ", ")
 }

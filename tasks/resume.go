@@ -81,7 +81,7 @@ func (r *session) remember(s ralph.State) bool {
 	r.report.IterationsRun += IterationsRun(s)
 	it, there := find(r.items, key)
 	switch broken := s.Running || !s.Done() && s.Attempt > 1; {
-	case there && gaveUp(s) && !r.isDone(it):
+	case there && gaveUp(s) && !r.isDone(it) && len(r.waitsFor(key)) == 0:
 		r.skip(key)
 	case !there && broken && hasID(key):
 		r.last[key] = r.known(s)
@@ -111,7 +111,7 @@ func (r *session) known(s ralph.State) Item {
 // hasID reports whether a key is an item's ID, rather than its text.
 func hasID(key string) bool {
 	var it Item
-	it.read(key + " .")
+	it.read(key+" .", true)
 	return it.ID == key
 }
 

@@ -37,7 +37,8 @@ type session struct {
 	path   string
 	report Report
 
-	items   []Item          // the list as last read
+	items   []Item          // the list as last read, in the order of the work
+	waits   *waits          // which of them wait for which; nil = none does
 	last    map[string]Item // each item when it was last in the list, by key
 	before  map[string]bool // the keys that were done at the start
 	skipped map[string]bool
@@ -75,13 +76,10 @@ func (s *Session) start(ctx context.Context) (*session, error) {
 		Session: s, path: s.Path, bounds: s.Limits,
 		last: map[string]Item{}, before: map[string]bool{}, skipped: map[string]bool{}, loops: map[string]ralph.State{},
 	}
-	switch src := s.Source.(type) {
-	case ListFile:
-		r.path = cmp.Or(r.path, src.Path)
-	case PRDFile:
-		r.path = cmp.Or(r.path, src.Path)
-	}
 	items, err := s.read(ctx)
+	if err == nil && r.path == "" {
+		err = plugin.Call("tasks: Source", func() error { r.path = place(s.Source, items); return nil })
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -130,14 +128,14 @@ func (s *Session) validate() error {
 // nothing is the error of a session that has nothing to do.
 func (r *session) nothing() error {
 	list := cmp.Or(r.path, "the list")
-	left := r.remaining()
+	left, waiting := r.stuck()
 	switch {
 	case len(left) == 0:
 		return fmt.Errorf("tasks: %s: there is nothing to do: all tasks are done, %d in all", list, len(r.items))
 	case r.Verifier != nil:
-		return fmt.Errorf("tasks: %s: there is nothing to do: all tasks are done but %s, which an earlier check rejects and which is no longer in the list: put it back", list, listed(left))
+		return fmt.Errorf("tasks: %s: there is nothing to do: all tasks are done but %s, which an earlier check rejects and which is no longer in the list: put it back%s", list, listed(left), waiting)
 	}
-	return fmt.Errorf("tasks: %s: there is nothing to do: all boxes are ticked, but an earlier check rejects %s: verify what is there, and put back what is not", list, listed(left))
+	return fmt.Errorf("tasks: %s: there is nothing to do: all boxes are ticked, but an earlier check rejects %s: verify what is there, and put back what is not%s", list, listed(left), waiting)
 }
 
 // read reads the list. A panic of the source is an error with its stack, as
@@ -162,17 +160,30 @@ func (r *session) take(items []Item) (newly int, fresh Item) {
 		r.noteTick(it, it.Done && !was.Done)
 		r.last[it.Key] = it
 	}
-	r.items = items
+	r.items = InOrder(items)
+	r.waits = waitsOf(r.items)
 	return newly, fresh
 }
 
-// next is the first item that is open and was not skipped. If there is none, it
-// is one that was skipped and may have been done since.
+// waitsFor are the items that are not done and that one has to wait for.
+func (r *session) waitsFor(key string) []Item {
+	if r.waits == nil {
+		return nil
+	}
+	i, there := r.waits.at[key]
+	if !there {
+		return nil
+	}
+	return r.waits.open(i, r.isDone)
+}
+
+// next is the first item that is open, was not skipped and waits for none. If there is
+// none, it is one that was skipped and may have been done since.
 func (r *session) next() (Item, bool) {
 	for _, last := range [...]bool{false, true} {
 		for _, it := range r.items {
 			held := it.Done && r.Verifier == nil // nobody could say when it is done
-			if !r.isDone(it) && !held && (!r.skipped[it.Key] || last && r.unasked(it)) {
+			if !r.isDone(it) && !held && (!r.skipped[it.Key] || last && r.unasked(it)) && len(r.waitsFor(it.Key)) == 0 {
 				return it, true
 			}
 		}
@@ -299,7 +310,7 @@ func (r *session) outcome(it ralph.Iteration) ralph.Outcome {
 	switch {
 	case !settled(it.Fault):
 		return it.Outcome
-	case !done && !r.loop.check && (it.Blocked || it.Number == r.loop.state.Task.Limits.Iterations):
+	case !done && !r.loop.check && len(r.waitsFor(r.item.Key)) == 0 && (it.Blocked || it.Number == r.loop.state.Task.Limits.Iterations):
 		return ralph.OutcomeSkipped
 	case (done || r.seen.newly > 0 && r.Verifier == nil) && it.Fault == "":
 		return ralph.OutcomeSuccess

@@ -1,28 +1,45 @@
 package tasks
 
-import "strings"
+import (
+	"math"
+	"strings"
+)
 
 // A scanner finds the boxes of a Markdown text in one pass over its lines. It
 // knows as much of CommonMark's block structure as decides what is a list item
 // and what is code: list items and their indentation, paragraphs, headings,
 // fences, thematic breaks, block quotes and HTML comments.
 type scanner struct {
-	text string // its lines end in \n
-	line int
-	list List
+	text     string // its lines end in \n
+	line     int    // from 1
+	boxes    []box
+	near     []nearBox // lines that are nearly boxes
+	sections []section // the headings so far; the first is what comes before any
+	schemes  schemes
+	nested   bool // some boxes are nested below boxes
+	dotted   bool // some IDs have a dot in them
 
-	open  []int // the content columns of what is open: 0 of the text, then list items, outermost first
-	empty bool  // the last list item has nothing in it yet: a blank line ends it
-	para  bool  // the line before belongs to a paragraph, which may go on
-	begin int   // where that paragraph begins; -1 = it is a box's
-	raw   raw   // the block that hides the line, if one is open
-	noEnd int   // no comment ends from the line that was looked at last up to here
+	open  []container // what is open: the text, then list items, outermost first
+	empty bool        // the last list item has nothing in it yet: a blank line ends it
+	para  bool        // the line before belongs to a paragraph, which may go on
+	begin int         // where that paragraph begins; -1 = it is a box's
+	raw   raw         // the block that hides the line, if one is open
 
-	phase    string
-	criteria int // level of the heading under which boxes are criteria; 0 = none
+	criteria int     // level of the heading under which boxes are criteria; 0 = none
+	growing  []int32 // the boxes below which the line may be, by their indentation
+	last     int     // where the last line ended that was not blank
+}
 
-	task, other detail // that of the last task, and of the last other box
-	unsorted    bool   // the tasks' IDs do not rise, so one may stand there twice
+// A container is the text or a list item.
+type container struct {
+	col int   // where its content begins
+	box int32 // the index of its box; -1 = it has none
+}
+
+// A section is a heading and what comes below it.
+type section struct {
+	title    string
+	criteria string // the heading which says that boxes below it are criteria; "" = none does
 }
 
 // maxNesting bounds how deep list items are nested, so that the time does not grow
@@ -32,39 +49,46 @@ const maxNesting = 100
 // scan reads a text in which every offset is that of the file. Lines end in LF,
 // CR LF or CR; a CR before an LF counts as a blank at the end of the line.
 func (s *scanner) scan(text string) {
-	if strings.Contains(text, "\r") {
+	if strings.IndexByte(text, '\r') >= 0 {
 		text = strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", " \n"), "\r", "\n")
 	}
-	s.text, s.open = text, []int{0}
+	s.text, s.open, s.sections = text, []container{{0, -1}}, []section{{}}
 	pos := len(text) - len(strings.TrimPrefix(text, "\ufeff"))
-	shown := pos + frontMatter(text[pos:])
 	for pos < len(text) {
-		end := s.lineEnd(pos)
-		if s.line++; pos >= shown {
+		end := len(text)
+		if n := strings.IndexByte(text[pos:], '\n'); n >= 0 {
+			end = pos + n
+		}
+		s.line++
+		if !s.plainBox(pos, end) {
 			s.scanLine(pos, end)
 		}
 		pos = end + 1
 	}
-	s.task.end(s)
-	s.other.end(s)
+	s.outdent(-1)
 }
 
-// lineEnd returns where the line ends that begins at pos.
-func (s *scanner) lineEnd(pos int) int {
-	if n := strings.IndexByte(s.text[pos:], '\n'); n >= 0 {
-		return pos + n
+// plainBox is scanLine for lines like most in a long list, and faster: it returns
+// false for any other.
+func (s *scanner) plainBox(pos, end int) bool {
+	t := s.text[pos:end]
+	if s.raw.end != "" || len(t) < 7 || t[:3] != "- [" || t[4] != ']' || t[5] != ' ' || !isMark(t[3]) || isBlank(t[len(t)-1]) {
+		return false
 	}
-	return len(s.text)
+	s.outdent(0)
+	s.open, s.empty = append(s.open[:1], container{2, -1}), false
+	s.para, s.begin, s.last = true, -1, end
+	return s.box(pos+2, end, 0)
 }
 
 func (s *scanner) scanLine(pos, end int) {
 	i, col := indent(s.text, pos, end, 0)
 	blank := i == end
+	if !blank {
+		s.outdent(col)
+		s.last = end
+	}
 	if s.raw.end != "" && (blank || col >= s.raw.col) {
-		if s.raw.size > 0 && !blank {
-			s.task.line(s, pos, end, col)
-			s.other.line(s, pos, end, col)
-		}
 		if s.raw.closes(s.text[i:end], col) {
 			s.raw = raw{}
 		}
@@ -80,17 +104,31 @@ func (s *scanner) scanLine(pos, end int) {
 	s.raw, s.empty = raw{}, false // what hid lines has ended with its list item
 
 	depth := len(s.open) - 1
-	for s.open[depth] > col {
+	for s.open[depth].col > col {
 		depth--
 	}
-	at, from := i, col
+	n, at, from := len(s.boxes), i, col
 	for s.scanBlock(at, end, from, depth) {
 		// A list item has begun, and what is in it begins on the same line.
 		depth = len(s.open) - 1
-		at, from = indent(s.text, s.begin, end, s.open[depth])
+		at, from = indent(s.text, s.begin, end, s.open[depth].col)
 	}
-	s.task.line(s, pos, end, col)
-	s.other.line(s, pos, end, col)
+	if len(s.boxes) == n {
+		s.noteNear(i, end)
+	}
+}
+
+// outdent ends what is below boxes whose list marker is not left of the column.
+func (s *scanner) outdent(col int) {
+	n := len(s.growing)
+	for ; n > 0; n-- {
+		b := &s.boxes[s.growing[n-1]]
+		if int(b.col) < col {
+			break
+		}
+		b.below = int32(s.last)
+	}
+	s.growing = s.growing[:n]
 }
 
 // indent skips spaces and tabs. Col is the column it begins at, and it returns
@@ -114,42 +152,14 @@ func indent(text string, i, end, col int) (int, int) {
 func (s *scanner) scanBlock(i, end, col, depth int) bool {
 	interrupts := s.para && depth == len(s.open)-1 // else plain text would go on the paragraph of a deeper item
 	rest := s.text[i:end]
-	if col-s.open[depth] >= 4 {
+	if col-s.open[depth].col >= 4 {
 		if !s.para {
 			s.enter(depth) // indented code
 		}
 		return false
 	}
-	switch c := rest[0]; c {
-	case '#':
-		if level, title := atx(rest); level > 0 {
-			s.enter(depth)
-			s.heading(level, title)
-			s.comment(i, end)
-			return false
-		}
-	case '`', '~':
-		if n := opens(rest); n > 0 {
-			s.enter(depth)
-			s.raw = raw{end: rest[:1], size: n, col: s.open[depth]}
-			return false
-		}
-	case '>':
-		s.enter(depth)
+	if s.leafBlock(i, rest, interrupts, depth) {
 		return false
-	case '<':
-		if s.html(rest, depth) {
-			return false
-		}
-	case '=', '-', '*', '_':
-		if interrupts && (c == '=' || c == '-') && strings.Trim(trimBlanks(rest), rest[:1]) == "" {
-			s.setext(i, 1+strings.IndexByte("=-", c), depth)
-			return false
-		}
-		if c != '=' && thematicBreak(rest) {
-			s.enter(depth)
-			return false
-		}
 	}
 	if n := marker(rest, interrupts); n > 0 && depth < maxNesting {
 		return s.listItem(i, n, end, col, depth)
@@ -158,8 +168,61 @@ func (s *scanner) scanBlock(i, end, col, depth int) bool {
 		s.enter(depth)
 		s.para, s.begin = true, i
 	}
-	s.comment(i, end)
 	return false
+}
+
+// leafBlock takes a line that is a block by itself, or begins one of no Markdown, or a
+// block quote; false = it is none.
+func (s *scanner) leafBlock(i int, rest string, interrupts bool, depth int) bool {
+	switch c := rest[0]; c {
+	case '#':
+		level, title := atx(rest)
+		if level > 0 {
+			s.enter(depth)
+			s.heading(level, title)
+		}
+		return level > 0
+	case '`', '~', '<':
+		return s.verbatim(rest, depth)
+	case '>':
+		s.quote(rest, depth)
+		return true
+	case '=', '-', '*', '_':
+		if interrupts && s.setext(i, rest, depth) {
+			return true
+		}
+		if c != '=' && thematicBreak(rest) {
+			s.enter(depth)
+			return true
+		}
+	}
+	return false
+}
+
+// verbatim opens the code fence or the comment that a line begins with; false = none.
+func (s *scanner) verbatim(line string, depth int) bool {
+	r := raw{end: "-->", col: s.open[depth].col}
+	comment := strings.HasPrefix(line, "<!--")
+	if !comment {
+		r.end, r.size = line[:1], opens(line)
+	}
+	if !comment && (line[0] == '<' || r.size == 0) {
+		return false
+	}
+	s.enter(depth)
+	if !comment || !r.closes(line[len("<!"):], 0) {
+		s.raw = r
+	}
+	return true
+}
+
+// quote opens a block quote, in which no box counts. If a paragraph ends its line, text
+// goes on with it.
+func (s *scanner) quote(rest string, depth int) {
+	s.enter(depth)
+	s.open = append(s.open, container{math.MaxInt, -1})
+	rest = strings.TrimLeft(rest, "> \t")
+	s.para, s.begin = rest != "" && !leaf(rest), -1
 }
 
 // enter closes the paragraph and the list items deeper than depth.
@@ -172,13 +235,12 @@ func (s *scanner) listItem(i, n, end, col, depth int) bool {
 	s.enter(depth)
 	at, content := indent(s.text, i+n, end, col+n)
 	if at == end || content > col+n+4 { // nothing, or indented code
-		s.open, s.empty = append(s.open, col+n+1), at == end
+		s.open, s.empty = append(s.open, container{col + n + 1, -1}), at == end
 		return false
 	}
-	s.open = append(s.open, content)
+	s.open = append(s.open, container{content, -1})
 	if s.box(at, end, col) {
 		s.para, s.begin = true, -1
-		s.comment(at, end)
 		return false
 	}
 	s.begin = at
@@ -206,14 +268,29 @@ func marker(t string, interrupts bool) int {
 // thematicBreak reports whether a line is three or more of its first character,
 // with spaces or without.
 func thematicBreak(t string) bool {
-	return strings.Count(t, t[:1]) >= 3 && strings.Trim(t, t[:1]+" \t") == ""
+	n := 0
+	for i := range len(t) {
+		switch {
+		case t[i] == t[0]:
+			n++
+		case !isBlank(t[i]):
+			return false
+		}
+	}
+	return n >= 3
+}
+
+// leaf reports whether a line is a block by itself, or begins one of no Markdown.
+func leaf(t string) bool {
+	level, _ := atx(t)
+	return level > 0 || (t[0] == '`' || t[0] == '~') && opens(t) > 0 || strings.HasPrefix(t, "<!--") || thematicBreak(t)
 }
 
 // A raw is a block whose lines are no Markdown, so that no box is in it: a code
-// fence, an HTML comment, an element with verbatim text. It ends with its end
-// mark, with the list item it is in, or with the text.
+// fence or an HTML comment. It ends with its end mark, with the list item it is in,
+// or with the text.
 type raw struct {
-	end  string // what ends it: the character of a fence, -->, </pre>; "" = none is open
+	end  string // what ends it: the character of a fence, or -->; "" = none is open
 	size int    // of a fence; 0 = it is none
 	col  int    // the content column of the list item it is in; 0 = in none
 }
@@ -222,14 +299,20 @@ type raw struct {
 // indentation, which reaches to col.
 func (r raw) closes(line string, col int) bool {
 	if r.size == 0 {
-		return strings.Contains(strings.ToLower(line), r.end)
+		return strings.Contains(line, r.end)
 	}
 	n := run(line, r.end[0])
 	return col-r.col < 4 && n >= r.size && trimBlanks(line[n:]) == ""
 }
 
 // run returns how many times a text begins with a character.
-func run(t string, c byte) int { return len(t) - len(strings.TrimLeft(t, string(c))) }
+func run(t string, c byte) int {
+	n := 0
+	for n < len(t) && t[n] == c {
+		n++
+	}
+	return n
+}
 
 // opens returns how many characters the code fence has that a line opens, or 0.
 func opens(t string) int {
@@ -238,73 +321,4 @@ func opens(t string) int {
 		return 0
 	}
 	return n
-}
-
-// html opens the comment or the element with verbatim text that a line begins
-// with, unless it ends in the same line.
-func (s *scanner) html(line string, depth int) bool {
-	r, from := raw{}, 0
-	if strings.HasPrefix(line, "<!--") {
-		r, from = raw{end: "-->"}, len("<!") // also behind the list item: that is what is meant
-	}
-	for _, name := range [...]string{"pre", "script", "style", "textarea"} {
-		after := 1 + len(name)
-		if len(line) >= after && strings.EqualFold(line[1:after], name) && (len(line) == after || strings.IndexByte(" \t>", line[after]) >= 0) {
-			r = raw{end: "</" + name + ">", col: s.open[depth]}
-		}
-	}
-	if r.end == "" {
-		return false
-	}
-	s.enter(depth)
-	if !r.closes(line[from:], 0) {
-		s.raw = r
-	}
-	return true
-}
-
-// comment hides the lines behind a line of text in which a comment begins and
-// does not end. GitHub would show a list that begins in there, but who writes one
-// means it to be hidden. Without an end before the next blank line it is no
-// comment.
-func (s *scanner) comment(i, end int) {
-	if !strings.Contains(s.text[i:end], "<!--") {
-		return
-	}
-	at := i + strings.LastIndex(s.text[i:end], "<!--")
-	before, after := s.text[i:at], s.text[at+2:end]
-	code := strings.Count(before, "`")%2 == 1 && strings.Contains(after, "`")
-	if code || strings.HasSuffix(before, `\`) || strings.Contains(after, "-->") {
-		return
-	}
-	for pos := max(end+1, s.noEnd); pos < len(s.text); pos = end + 1 {
-		end = s.lineEnd(pos)
-		line := s.text[pos:end]
-		if strings.Contains(line, "-->") {
-			s.raw = raw{end: "-->"}
-			return
-		}
-		if trimBlanks(line) == "" {
-			return
-		}
-		s.noEnd = end + 1
-	}
-}
-
-// frontMatter returns the length of the YAML block that a text begins with, 0 if
-// there is none. What begins with "---" but not with a key is a thematic break.
-func frontMatter(text string) int {
-	first, rest, _ := strings.Cut(text, "\n")
-	key, _, found := strings.Cut(rest, ":")
-	if strings.TrimRight(first, " \t") != "---" || !found || letters(key) == 0 || strings.ContainsAny(key, " \t\n*<>[]()`/") {
-		return 0
-	}
-	at := len(first) + 1
-	for line := range strings.Lines(rest) {
-		at += len(line)
-		if line = strings.TrimRight(line, " \t\n"); line == "---" || line == "..." {
-			return at
-		}
-	}
-	return 0
 }

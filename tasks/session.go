@@ -8,9 +8,13 @@ import (
 	"github.com/ralph-loop/ralph"
 )
 
-// Session works a list off, item by item: it takes the first that is open, has
-// the agent work on it, reads the list again, and goes on until none is open.
-// The agent ticks the boxes; a session writes nothing to the list.
+// Session works a list off, item by item: it takes the first that is open and waits for
+// no other, see [InOrder], has the agent work on it, reads the list again, and goes on
+// until none is open. The agent ticks the boxes; a session writes nothing to the list.
+//
+// An item that has parts comes when they are done, and its prompt lists them. What was
+// given up is not done, and what waits for it is not worked on. An item that the agent
+// gives parts while it works on it is left until they are done.
 //
 // Each item is a loop of its own, done when its box is ticked, promise or not, and
 // the Verifier, if there is one, agrees. Without one an iteration in which any box
@@ -28,7 +32,8 @@ import (
 // the list says, and what is Pending; with Begun it is the same session that goes on.
 type Session struct {
 	// Source is the list: [ListFile], [PRDFile] or your own. It is read again
-	// after every iteration.
+	// after every iteration. If it has a method HowDone(Item) string, the agent is told
+	// by it how to mark an item as done: half a sentence that begins with a verb.
 	Source Source
 	// Runner is the agent.
 	Runner ralph.Runner
@@ -38,19 +43,23 @@ type Session struct {
 
 	// Dir is the workspace. "" = the current directory.
 	Dir string
-	// Template is the prompt, for [ralph.Template]: FEATURE_NAME, SPEC_PATH,
-	// TASKS_PATH, PROGRESS_PATH, CURRENT_TASK and ITERATION_NUMBER, and what
-	// is in Values. "" = [DefaultTemplate]. What the agent must know of earlier
-	// iterations follows it.
+	// Template is the prompt, for [ralph.Template]: FEATURE_NAME, DOCUMENTS,
+	// SPEC_PATH, TASKS_PATH, PROGRESS_PATH, CURRENT_TASK, HOW_DONE and
+	// ITERATION_NUMBER, and what is in Values. "" = [DefaultTemplate]. What the agent
+	// must know of earlier iterations follows it.
 	Template string
 	Values   map[string]string
-	// Path is the list's path in the prompt. "" = that of a ListFile or PRDFile.
+	// Path is the list's path in the prompt. "" = that of a ListFile or PRDFile, or what
+	// the source's method Filename() string says.
 	Path string
 	// Progress is the path of progress.txt in the prompt. "" = beside Path.
 	Progress string
 	// Spec is the path of the specification in the prompt. "" = spec.md beside
-	// Path.
+	// Path, or if only other Documents are there the first of them.
 	Spec string
+	// Documents are the paths of what describes the feature, in the prompt, behind Spec.
+	// nil = what [Documents] finds beside Path.
+	Documents []string
 	// Feature is the session's name, in the prompt and as Report.FeatureBranch.
 	// "" = the git branch that is checked out in Dir, or if there is none the
 	// name of the folder that Path is in.
@@ -153,6 +162,10 @@ type Report struct {
 	TasksRemaining int           `json:"tasks_remaining"` // open at its end, also those that were skipped or rejected
 
 	Skipped []string `json:"skipped,omitempty"` // keys of items that were given up
+	// Waiting are keys of items that are open because they wait for others which were
+	// given up, or are rejected, or wait so themselves: an item for its parts, and for
+	// what it comes after.
+	Waiting []string `json:"waiting,omitempty"`
 	// Unverified are keys of items whose boxes were ticked in the session, or are
 	// pending, and about which nobody was asked, or nobody could tell. Without a
 	// Verifier they count as completed all the same; with one they remain.
@@ -174,13 +187,13 @@ const (
 	SessionRunning     SessionStatus = "running"
 	SessionCompleted   SessionStatus = "completed"   // no item is open
 	SessionInterrupted SessionStatus = "interrupted" // the context was done
-	SessionFailed      SessionStatus = "failed"      // a limit, or only skipped items are open
+	SessionFailed      SessionStatus = "failed"      // a limit, or only skipped items, and what waits for them, are open
 )
 
 // Run runs a session until no item is open, which is the only nil error. Else the
 // error is a [*ralph.StopError] (a limit; the agent cannot run at all; or, with
-// [ralph.StopStalled], only items are open that were skipped or were taken out of
-// the list), context.Cause(ctx), or another (the list cannot be read, the log
+// [ralph.StopStalled], only items are open that were skipped, wait for such, or were
+// taken out of the list), context.Cause(ctx), or another (the list cannot be read, the log
 // failed). It is an error to start on a list without open items, or with a
 // Verifier or Runner that says that it cannot work on the first of them: then
 // nothing is run. The report is exact in each case.

@@ -80,6 +80,8 @@ func (r *session) giveUp(ctx context.Context, s ralph.State) error {
 		return nil
 	case r.Verifier != nil && s.Verdict.Undecided():
 		return r.undecided(r.item.Key, s.Verdict)
+	case len(r.waitsFor(r.item.Key)) > 0:
+		return nil // it has got parts: what it is without them is not what was asked for
 	}
 	r.skip(r.item.Key)
 	return nil
@@ -106,6 +108,9 @@ func (r *session) end(ctx context.Context, err error) (Report, error) {
 	r.reportTicks(p)
 	left := r.remaining()
 	p.TasksRemaining = len(left)
+	for _, it := range r.held() {
+		p.Waiting = append(p.Waiting, it.Key)
+	}
 	_, stopped := errors.AsType[*ralph.StopError](err)
 	switch {
 	case len(left) == 0 && (err == nil || stopped || ctx.Err() != nil):
@@ -119,7 +124,8 @@ func (r *session) end(ctx context.Context, err error) (Report, error) {
 			if len(p.Rejected) > 0 {
 				why = "given up, rejected, or no longer in the list: "
 			}
-			err = &ralph.StopError{Task: p.FeatureBranch, Reason: ralph.StopStalled, Detail: why + listed(left)}
+			stuck, waiting := r.stuck()
+			err = &ralph.StopError{Task: p.FeatureBranch, Reason: ralph.StopStalled, Detail: why + listed(stuck) + waiting}
 		}
 	}
 	if err != nil {
@@ -138,6 +144,48 @@ func (r *session) remaining() []Item {
 		}
 	}
 	return left
+}
+
+// held lists the items that are not worked on because of others that were given up or are
+// rejected.
+func (r *session) held() (list []Item) {
+	if r.waits == nil {
+		return nil
+	}
+	held := map[string]bool{}
+	for _, it := range r.items { // what an item waits for comes before it
+		for _, on := range r.waitsFor(it.Key) {
+			if held[on.Key] || r.skipped[on.Key] || on.Done && !r.unjudged(on) {
+				held[it.Key] = !r.isDone(it)
+			}
+		}
+		if held[it.Key] {
+			list = append(list, it)
+		}
+	}
+	return list
+}
+
+// stuck lists what is open for other reasons than that it waits, and says what waits for
+// whom: "; 1 waits for 1.2, which was skipped".
+func (r *session) stuck() (left []Item, waiting string) {
+	held := r.held()
+	left = slices.DeleteFunc(r.remaining(), func(it Item) bool {
+		_, is := find(held, it.Key)
+		return is
+	})
+	for i, it := range held {
+		if i == maxListed {
+			waiting += fmt.Sprintf(" and %d more wait", len(held)-i)
+			break
+		}
+		on := r.waitsFor(it.Key)
+		waiting += "; " + it.Key + " waits for " + listed(on)
+		if len(on) == 1 && r.skipped[on[0].Key] {
+			waiting += ", which was skipped"
+		}
+	}
+	return left, waiting
 }
 
 // lost lists what was in the list and is no longer.

@@ -253,8 +253,8 @@ func TestOpenSource(t *testing.T) {
 	prd := write(t, "prd.json", `{"userStories":[{"id":"A","title":"a"}]}`)
 	other := write(t, "stories", "\ufeff\n{\"userStories\":[{\"id\":\"A\",\"title\":\"a\"}]}")
 	for path, want := range map[string]tasks.Source{
-		list:   tasks.ListFile{Path: list},
-		linked: tasks.ListFile{Path: linked},
+		list:   tasks.ListFile{Path: list, OnlyIDs: true},
+		linked: tasks.ListFile{Path: linked, OnlyIDs: true},
 		prd:    tasks.PRDFile{Path: prd},
 		other:  tasks.PRDFile{Path: other},
 	} {

@@ -11,8 +11,8 @@
 //	…
 //	err = src.Tick("T001") // changes one byte of the file
 //
-// A [Session] has an agent work the items off, one after the other, and reads
-// the source again after each iteration, for the agent ticks the boxes while the
+// A [Session] has an agent work the items off, one after the other, the parts of an item
+// before it, and reads the source again after each iteration, for the agent ticks the boxes while the
 // session runs:
 //
 //	s := tasks.Session{Source: src, Runner: agent}
@@ -80,9 +80,9 @@ type Item struct {
 // sources; programs write others.
 //
 // Items returns all of them, done or not, in the order in which they are to be
-// worked on, with keys that are unique and stay the same from one call to the
-// next: that is how a session knows that an item which was open is now done.
-// It is called again after each iteration and returns what is true then. The
+// worked on, as far as it does not follow from what they wait for (see [InOrder]),
+// with keys that are unique and stay the same from one call to the next: that is how
+// a session knows that an item which was open is now done. It is called again after each iteration and returns what is true then. The
 // caller may change the slice. An error means that it cannot be known what there is to
 // do; nothing to do at all is not an error of the interface, but may be one of
 // the source. Items should return soon after ctx is done. A session calls it

@@ -152,7 +152,7 @@ func (r *piped) exit(err error, sums []pipeline.Summary) error {
 	if _, lost := errors.AsType[*pipeline.LostError](err); lost {
 		return fail(exitNotVerified, "%w", err)
 	}
-	remaining := r.s.Remaining()
+	remaining := r.s.Remaining() - r.dropped
 	var parts, counted []string
 	n := map[spec.Status]int{}
 	for _, sum := range sums {

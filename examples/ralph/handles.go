@@ -13,19 +13,20 @@ import (
 // shared are the values of the flags that more than one command takes. Each
 // command's struct of flags embeds it; which of them it takes, handles says.
 type shared struct {
-	agent, agentCmd, format, model                   string
-	stage, judge, judgeModel                         string
-	verify, promise, match, blocked                  string
-	dir, config, log, state, exam                    string
-	id                                               string
-	verifyEnv                                        string
-	sandbox                                          optional
-	prices                                           string
-	guard                                            list
-	always, strict, dryRun                           bool
-	acceptConfig, trust                              bool
-	allBoxes, anew, share, resumed, warned, launched bool
-	learn, summary                                   bool
+	agent, agentCmd, format, model              string
+	stage, judge, judgeModel                    string
+	verify, promise, match, blocked             string
+	dir, config, log, state, exam               string
+	id, tag                                     string
+	verifyEnv                                   string
+	sandbox                                     optional
+	prices                                      string
+	guard                                       list
+	always, strict, dryRun                      bool
+	acceptConfig, trust                         bool
+	allBoxes, criteriaToo, optionalToo, onlyIDs bool
+	anew, share, resumed, warned, launched      bool
+	learn, summary                              bool
 
 	max, stalls, maxBlocked                          int
 	maxTokens, judgeBytes                            int64
@@ -62,6 +63,7 @@ func (s *shared) handles() []handle {
 	limit, steers := []string{"limit"}, []string{"status", "cancel", "pause", "stop", "resume", "guide", "limit", "log"}
 	hosted, start := append(modes[:3:3], "start"), []string{"start"}
 	run, demo, verify, check := []string{"run"}, []string{"demo"}, []string{"verify"}, []string{"task check"}
+	boxes := []string{"run", "task list", "task check"}
 	known := "the `NAME` of a known agent: " + strings.Join(ralph.Presets(), ", ") + "; default: "
 	return []handle{
 		// Who works, and who judges.
@@ -94,7 +96,10 @@ func (s *shared) handles() []handle {
 		{"max-blocked", limit, &s.maxBlocked, "stop at the `N`th iteration in a row that says that it is blocked (1; negative: never)", s.isMaxBlocked},
 		{"strict", modes, &s.strict, "exit with 3 when the limit of iterations is reached, as it does with --verify, --judge and --guard", nil},
 		{"strict", check, &s.strict, "a task without a completion is an error", nil},
-		{"all-boxes", []string{"run", "task list", "task check"}, &s.allBoxes, "of a list, take every box for a task, also those without an ID", nil},
+		{"all-boxes", boxes, &s.allBoxes, "of a list, take the boxes without an ID for tasks too; --all-boxes=false: only those with one, however few they are", nil},
+		{"criteria", boxes, &s.criteriaToo, "of a list, take the boxes for tasks too that say how work is judged: below success criteria, definition of done, QA results", nil},
+		{"optional", boxes, &s.optionalToo, "of a list, take the boxes for tasks too that are marked as optional: [ ]*", nil},
+		{"tag", boxes, &s.tag, "of Taskmaster's tasks.json, the `TAG` whose tasks are meant (default: its current one, else master, else the only one)", nil},
 
 		// How much may be spent.
 		{"max", slices.Concat(modes, demo), &s.max, "at most `N` iterations (10)", s.isMax},

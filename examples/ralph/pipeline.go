@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -16,7 +15,6 @@ import (
 	"github.com/ralph-loop/ralph/tasks"
 	"github.com/ralph-loop/ralph/tasks/pipeline"
 	"github.com/ralph-loop/ralph/tasks/spec"
-	"github.com/ralph-loop/ralph/verify"
 )
 
 // A piped is a run of a task file by a pipeline: of definitions, and of lists that
@@ -28,14 +26,18 @@ type piped struct {
 	a      *pipeline.Agreed
 	screen *screen
 
-	s      pipeline.State
-	events []pipeline.Event // of this run, and of what it goes on with
+	dropped int // how many tasks nobody is to do: they do not remain
+	s       pipeline.State
+	events  []pipeline.Event // of this run, and of what it goes on with
 }
 
 // pipeline works a task file off by a pipeline.
 func (w *work) pipeline(kind tasks.Kind) error {
 	w.file = named(w.file)
 	r, err := w.piped(kind)
+	if err == nil && !w.dryRun {
+		err = wrong(r.p.Switch(w.ctx)) // before the tasks are read, which are those of the branch
+	}
 	if err == nil {
 		err = r.agree()
 	}
@@ -94,27 +96,6 @@ func (w *work) piped(kind tasks.Kind) (*piped, error) {
 	return r, err
 }
 
-// list has the items of a list as tasks: each is one agent's, who says when it is done.
-func (r *piped) list(kind tasks.Kind) (err error) {
-	l := pipeline.List{Source: r.source(r.file, kind)}
-	r.p.Source, r.p.Stages = l, []string{""}
-	r.p.Task = func(d spec.Definition, agent string) (ralph.Task, error) {
-		t, err := l.Task(d, agent)
-		t.Method = r.method()
-		return t, err
-	}
-	if r.p.Verifier, r.p.HowVerified, err = r.checks(nil); r.p.Verifier == nil {
-		r.p.Verifier = verify.String{}
-	}
-	text, errText := r.prompt()
-	if beside := filepath.Dir(absolute(r.file)); text != "" {
-		r.p.Prompt = l.Prompt(text, map[string]string{
-			"FEATURE_NAME": r.feature(), "SPEC_PATH": filepath.Join(beside, "spec.md"), "TASKS_PATH": absolute(r.file), "PROGRESS_PATH": absolute(r.progress),
-		})
-	}
-	return cmp.Or(err, errText)
-}
-
 // agree finds out what is to be done: what cannot be is told now, and not after hours.
 func (r *piped) agree() (err error) {
 	if r.p.Rules.Slots > 1 && !r.p.Rules.Merge && !r.p.Share {
@@ -133,12 +114,24 @@ func (r *piped) agree() (err error) {
 	for i, t := range r.a.Tasks {
 		defs[i] = t.Definition
 	}
-	done := func(d spec.Definition) bool { return d.Status != spec.StatusDone }
-	switch written := !slices.ContainsFunc(defs, done); {
+	for _, d := range defs {
+		if d.Status.Effective() == spec.StatusSkipped {
+			r.dropped++
+		}
+	}
+	open := func(d spec.Definition) bool {
+		s := d.Status.Effective()
+		return s != spec.StatusDone && s != spec.StatusSkipped
+	}
+	switch written := !slices.ContainsFunc(defs, open); {
 	case len(defs) == 0:
 		return fail(exitConfig, "%s: there is no task in it", r.file)
-	case r.s.Remaining() == 0 && written && !r.unfinished():
-		return fail(exitConfig, "%s: there is nothing to do: %s, all done; set the status of those that are to run again to todo", r.file, plural(len(defs), "task"))
+	case r.s.Remaining() == r.dropped && written && !r.unfinished():
+		all := "all done"
+		if r.dropped > 0 {
+			all = counts(defs)
+		}
+		return fail(exitConfig, "%s: there is nothing to do: %s, %s; set the status of those that are to run again to todo", r.file, plural(len(defs), "task"), all)
 	case r.s.Remaining() > 0 && len(r.s.Ready()) == 0:
 		return fail(exitConfig, "%s: no task is ready: %s; set the status of those that are to run to todo", r.file, counts(defs))
 	}
@@ -149,7 +142,7 @@ func (r *piped) agree() (err error) {
 			}
 		}
 	}
-	r.logPath, r.meta = r.logFile(), r.shared.meta(r.env, r.file, r.agent, r.c.terms())
+	r.logPath, r.meta = r.logFile(), r.shared.meta(r.env, r.file, r.agent, r.boxTerms(r.c.terms()))
 	r.meta["worktrees"] = fmt.Sprint(r.worktrees)
 	r.p.Meta = r.meta
 	return nil

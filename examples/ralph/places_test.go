@@ -17,11 +17,13 @@ import (
 )
 
 const (
-	aPrompt = "Do it, then say <promise>COMPLETE</promise> and stop.\n"
-	aList   = "- [ ] T001 One\n"
-	aPRD    = `{"userStories":[{"id":"A","title":"One","passes":false}]}`
-	aTask   = "- id: T001\n  title: One\n  completion:\n    outcome: It works.\n    acceptance_criteria: [it works]\n    coder:\n      promise: COMPLETE\n      description: it works\n      verification_method: external\n      verification_config: {command: \"true\"}\n"
-	aLog    = `{"task_id":"A","stage":"qa","ralph_iteration":1,"ralph_max":5,"outcome":"failure","kind":"iteration_ended"}` + "\n"
+	aPrompt     = "Do it, then say <promise>COMPLETE</promise> and stop.\n"
+	aList       = "- [ ] T001 One\n"
+	aPRD        = `{"userStories":[{"id":"A","title":"One","passes":false}]}`
+	aTask       = "- id: T001\n  title: One\n  completion:\n    outcome: It works.\n    acceptance_criteria: [it works]\n    coder:\n      promise: COMPLETE\n      description: it works\n      verification_method: external\n      verification_config: {command: \"true\"}\n"
+	aTaskmaster = `{"master":{"tasks":[{"id":1,"title":"One","status":"pending","dependencies":[],"subtasks":[]}]}}`
+	aBacklog    = "---\nid: task-1\ntitle: One\nstatus: To Do\n---\n"
+	aLog        = `{"task_id":"A","stage":"qa","ralph_iteration":1,"ralph_max":5,"outcome":"failure","kind":"iteration_ended"}` + "\n"
 )
 
 // TestPlaces puts whatever a stranger could put in the place of each file that is
@@ -48,6 +50,8 @@ func TestPlaces(t *testing.T) {
 		{name: "task list", file: "in/tasks.md", text: aList, args: []string{"task", "list", "FILE"}},
 		{name: "task check", file: "in/prd.json", text: aPRD, args: []string{"task", "check", "FILE"}},
 		{name: "prd", file: "in/prd.json", text: aPRD, args: append([]string{"run", "FILE", "--dir", "DIR"}, echo...)},
+		{name: "taskmaster", file: "in/tm.json", text: aTaskmaster, args: append([]string{"run", "FILE", "--dir", "DIR"}, echo...)},
+		{name: "backlog", file: "in/backlog/tasks/task-1.md", text: aBacklog, args: append([]string{"run", "DIR/in/backlog", "--dir", "DIR"}, echo...), none: "a folder"},
 		{name: "verify", file: "in/tasks.yaml", text: aTask, args: []string{"verify", "FILE", "--dir", "DIR"}},
 		{name: "output", file: "in/said", text: "Done.\n<promise>COMPLETE</promise>\n", args: []string{"verify", "DIR/tasks.yaml", "--dir", "DIR", "--output", "FILE"}},
 		{name: "log", file: "in/log.jsonl", text: aLog, args: []string{"log", "FILE"}},
@@ -68,7 +72,7 @@ func TestPlaces(t *testing.T) {
 		for _, p := range filetest.Places() {
 			t.Run(tt.name+" "+p.Name, func(t *testing.T) {
 				t.Parallel()
-				dir := project(t, map[string]string{"tasks.md": aList, "tasks.yaml": aTask, "p.md": aPrompt, "in/tasks.md": aList, "in/tasks.yaml": aTask, filepath.Dir(tt.file) + "/other": ""})
+				dir := project(t, map[string]string{"tasks.md": aList, "tasks.yaml": aTask, "p.md": aPrompt, "in/tasks.md": aList, "in/tasks.yaml": aTask, "in/backlog/tasks/task-2.md": strings.ReplaceAll(aBacklog, "task-1", "task-2"), filepath.Dir(tt.file) + "/other": ""})
 				path := filepath.Join(dir, tt.file)
 				p.Put(t, path, tt.text)
 				var args []string

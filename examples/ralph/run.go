@@ -24,12 +24,13 @@ type runFlags struct {
 	template, progress, stages            string
 	slots                                 int
 	worktrees, follow, unverified, repair bool
-	include                               list
+	include, spec                         list
 }
 
 func (f *runFlags) own(set *flag.FlagSet) {
 	set.StringVar(&f.template, "template", "", "the prompt `FILE` for the items of a list (default: templates/ralph-prompt.md, else built in)")
 	set.StringVar(&f.progress, "progress", "", "the progress `FILE` (default: progress.txt beside the task file)")
+	set.Var(&f.spec, "spec", "a document that the prompt names, a `FILE` or folder, beside those that are found beside the task file; may be given several times")
 	set.IntVar(&f.slots, "slots", 0, "how many tasks are worked on at the same time, a `NUMBER` (1)")
 	set.BoolVar(&f.worktrees, "worktrees", false, "give each task a git worktree and a branch of its own, which is merged when it is verified")
 	set.StringVar(&f.stages, "stages", "", "of definitions, the `AGENTS` through whose hands they go, with commas between (default: coder, reviewer, tester, qa)")
@@ -45,7 +46,10 @@ type work struct {
 	env
 	*runFlags
 	project, file string
-	branch        string
+	branch, onto  string       // the one that is checked out, and the one that the task file names
+	tasks         source       // as it was when this began; nil = definitions
+	items         []tasks.Item // what it held then
+	documents     []string     // that the prompt names
 	agent         ralph.Runner
 	logPath       string
 	record        ralph.ProgressLog
@@ -69,6 +73,11 @@ func (f *runFlags) run(e env, args []string) error {
 		return fail(exitConfig, "%w", err)
 	}
 	w.stated = kind == tasks.KindDefinitions
+	if err := f.fits(w.file, kind); err != nil {
+		return err
+	} else if w.stated && len(f.spec) > 0 {
+		return fail(exitUsage, "--spec is for lists and stories; a definition names its specification by its spec_id")
+	}
 	piped := w.stated || w.given["slots"] || w.worktrees
 	if !piped {
 		w.agent, err = f.command(e, nil, w.project)
@@ -99,6 +108,12 @@ func (w *work) recall(piped bool) {
 	last, err := w.place.Look(w.name())
 	if err != nil || w.anew || last.State.Done() && !(w.resumes && !last.Reopened().Done()) {
 		return
+	}
+	if last.Meta["file"] == absolute(w.file) {
+		// The list was none that is refused, and boxes that the agent has added do not
+		// make it one.
+		w.onlyIDs = last.Meta["all-boxes"] == "" && !w.given["all-boxes"]
+		w.tag = cmp.Or(w.tag, last.Meta["tag"])
 	}
 	l := w.relimited(last.State.Task.Limits, w.limits())
 	w.maxCost, w.maxTokens, w.maxDuration = l.CostUSD, l.Tokens, l.Duration
@@ -142,9 +157,14 @@ func (w *work) locate(args []string) error {
 		return err
 	}
 	if len(args) == 1 {
-		w.file = args[0]
+		w.file = filepath.Clean(args[0])
 	} else if w.file, err = tasks.Find(w.ctx, w.project); err != nil {
 		return err
+	} else {
+		if name, err := filepath.Rel(absolute("."), w.file); err == nil && filepath.IsLocal(name) {
+			w.file = name
+		}
+		w.say("task file: %s", w.file)
 	}
 	w.progress = cmp.Or(named(w.progress), filepath.Join(filepath.Dir(w.file), "progress.txt"))
 	return nil
@@ -194,23 +214,21 @@ func (w *work) shown() ralph.ProgressLog {
 
 // list works a list or a prd.json off.
 func (w *work) list(kind tasks.Kind) error {
-	source := w.source(w.file, kind)
+	if err := w.settle(kind); err != nil {
+		return err
+	}
 	text, err := w.prompt()
 	if err != nil {
 		return err
 	}
-	items, err := source.Items(w.ctx)
-	if err != nil {
-		return fail(exitConfig, "%w", err)
-	}
-	w.sayOthers(w.env, w.file, kind, items)
+	w.sayDocuments(text)
 	verifier, how, err := w.checks(nil)
 	if err != nil {
 		return err
 	}
 	s := &tasks.Session{
-		Source: source, Runner: w.agent, Dir: w.project, Template: text, Path: absolute(w.file), Feature: w.feature(),
-		Progress: absolute(w.progress), Output: w.output, Limits: w.limits(), Verifier: verifier, HowVerified: how, Method: w.method(),
+		Source: w.tasks, Runner: w.agent, Dir: w.project, Template: text, Path: absolute(w.file), Feature: w.feature(),
+		Documents: w.documents, Spec: w.specPath(), Progress: absolute(w.progress), Output: w.output, Limits: w.limits(), Verifier: verifier, HowVerified: how, Method: w.method(),
 	}
 	c, err := w.criteria(w.project)
 	if err != nil {
@@ -228,12 +246,12 @@ func (w *work) list(kind tasks.Kind) error {
 		}
 	}
 	reasons := slices.DeleteFunc(slices.Collect(maps.Values(s.Pending)), func(why string) bool { return why == "" })
-	if openItems(items) == 0 && (len(s.Pending) == 0 || verifier == nil && len(reasons) == 0) { // found out before any log is begun
+	if openItems(w.items) == 0 && (len(s.Pending) == 0 || verifier == nil && len(reasons) == 0) { // found out before any log is begun
 		left := ""
 		if len(s.Pending) > 0 {
 			left = "; ticked by the agent, not verified: " + line(strings.Join(slices.Sorted(maps.Keys(s.Pending)), ", "))
 		}
-		return fail(exitConfig, "%s: there is nothing to do: %s, all done%s", w.file, plural(len(items), "task"), left)
+		return fail(exitConfig, "%s: there is nothing to do: %s, all done%s", w.file, plural(len(w.items), "task"), left)
 	}
 	if w.dryRun {
 		dry := &printer{agent: w.agent, out: w.stdout}
@@ -244,8 +262,8 @@ func (w *work) list(kind tasks.Kind) error {
 	if err := w.canBegin(w.env, w.agent); err != nil {
 		return err
 	}
-	w.meta = w.shared.meta(w.env, w.file, w.agent, criteria{shared: &w.shared}.terms())
-	if err := w.begin(text, openItems(items), cmp.Or(w.max, 10), changed(text, w.project, w.meta)); err != nil {
+	w.meta = w.shared.meta(w.env, w.file, w.agent, w.boxTerms(criteria{shared: &w.shared}.terms()))
+	if err := w.begin(text, openItems(w.items), cmp.Or(w.max, 10), changed(text, w.project, w.meta)); err != nil {
 		return err
 	}
 	if err := w.open(); err != nil {
@@ -300,7 +318,7 @@ func printSession(out io.Writer, r tasks.Report) {
 	for _, kind := range []struct {
 		what  string
 		items []string
-	}{{"skipped", r.Skipped}, {"rejected", r.Rejected}, {"ticked by the agent, not verified:", r.Unverified}} {
+	}{{"skipped", r.Skipped}, {"waiting", r.Waiting}, {"rejected", r.Rejected}, {"ticked by the agent, not verified:", r.Unverified}} {
 		if len(kind.items) > 0 {
 			fmt.Fprintf(out, "  %-8s %s\n", kind.what, line(strings.Join(kind.items, ", ")))
 		}

@@ -187,33 +187,28 @@ func firstText(path string, def spec.Definition) ([]byte, error) {
 
 // listTasks prints what is in a task file.
 func listTasks(e env, f *shared, args []string) error {
-	kind, items, err := f.items(e, args[0])
+	kind, err := tasks.KindOf(args[0])
+	if err != nil {
+		return fail(exitConfig, "%w", err)
+	}
+	if kind != tasks.KindDefinitions {
+		return f.listBoxes(e, args[0], kind)
+	}
+	if err := f.fits(args[0], kind); err != nil {
+		return err
+	}
+	file, err := spec.Load(args[0])
 	if err != nil {
 		return err
 	}
-	if kind == tasks.KindDefinitions {
-		file, err := spec.Load(args[0])
-		if err != nil {
-			return err
+	rows := [][]string{{"TASK", "STATUS", "PRIORITY", "FOLLOWS", "AGENTS", "TITLE"}}
+	for _, d := range file.Definitions() {
+		var agents []string
+		for _, a := range agentsOf(d) {
+			agents = append(agents, strings.TrimSuffix(a.Agent+":"+a.Criteria.Method, ":"))
 		}
-		rows := [][]string{{"TASK", "STATUS", "PRIORITY", "FOLLOWS", "AGENTS", "TITLE"}}
-		for _, d := range file.Definitions() {
-			var agents []string
-			for _, a := range agentsOf(d) {
-				agents = append(agents, strings.TrimSuffix(a.Agent+":"+a.Criteria.Method, ":"))
-			}
-			rows = append(rows, []string{d.ID, string(cmp.Or(d.Status, spec.StatusTodo)), fmt.Sprint(d.Priority),
-				strings.Join(d.Dependencies, ","), strings.Join(agents, ","), d.Title})
-		}
-		return columns(e.stdout, rows)
-	}
-	rows := [][]string{{"TASK", "STATUS", "PHASE", "TEXT"}}
-	for _, it := range items {
-		status := "open"
-		if it.Done {
-			status = "done"
-		}
-		rows = append(rows, []string{it.ID, status, short(it.Phase, 30), short(it.Text, 80)})
+		rows = append(rows, []string{d.ID, string(cmp.Or(d.Status, spec.StatusTodo)), fmt.Sprint(d.Priority),
+			strings.Join(d.Dependencies, ","), strings.Join(agents, ","), d.Title})
 	}
 	return columns(e.stdout, rows)
 }
@@ -226,18 +221,6 @@ func agentsOf(d spec.Definition) []spec.AgentCriteria {
 	return d.Completion.Agents
 }
 
-// sayOthers tells of open boxes that are not taken for tasks: nobody waits for
-// them, which should surprise nobody.
-func (f *shared) sayOthers(e env, path string, kind tasks.Kind, items []tasks.Item) {
-	if kind != tasks.KindList || f.allBoxes {
-		return
-	}
-	all, err := (tasks.ListFile{Path: path, AllBoxes: true}).Items(e.ctx)
-	if n := openItems(all) - openItems(items); err == nil && n > 0 {
-		e.say("%s: %s besides, without an ID or under a heading like \"Success criteria\": not taken for tasks; --all-boxes does", path, plural(n, "open box", "open boxes"))
-	}
-}
-
 func openItems(items []tasks.Item) int {
 	n := 0
 	for _, it := range items {
@@ -248,34 +231,19 @@ func openItems(items []tasks.Item) int {
 	return n
 }
 
-// items are those of a list; a file of definitions has none.
-func (f *shared) items(e env, path string) (tasks.Kind, []tasks.Item, error) {
-	kind, err := tasks.KindOf(path)
-	if err != nil || kind == tasks.KindDefinitions {
-		return kind, nil, err
-	}
-	items, err := f.source(path, kind).Items(e.ctx)
-	return kind, items, err
-}
-
-func (f *shared) source(path string, kind tasks.Kind) tasks.Source {
-	if kind == tasks.KindPRD {
-		return tasks.PRDFile{Path: path}
-	}
-	return tasks.ListFile{Path: path, AllBoxes: f.allBoxes}
-}
-
-// checkTasks reports everything that is wrong with a task file.
+// checkTasks reports everything that is wrong with a task file, and of one with boxes
+// what is made of each.
 func checkTasks(e env, f *shared, args []string) error {
 	path := args[0]
-	kind, items, err := f.items(e, path)
+	kind, err := tasks.KindOf(path)
 	if err != nil {
-		return err
+		return fail(exitConfig, "%w", err)
 	}
 	if kind != tasks.KindDefinitions {
-		fmt.Fprintf(e.stdout, "%s: %s, %d open\n", path, plural(len(items), "task"), openItems(items))
-		f.sayOthers(e, path, kind, items)
-		return nil
+		return f.checkBoxes(e, path, kind)
+	}
+	if err := f.fits(path, kind); err != nil {
+		return err
 	}
 	file, err := load(path)
 	if err != nil {

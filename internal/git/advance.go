@@ -58,7 +58,10 @@ func (r *Repo) Advance(ctx context.Context, from, to string, keep []string) erro
 			return fmt.Errorf("git: in %s something is begun and not finished (%s): finish it first", r.Top, name)
 		}
 	}
-	return a.run(ctx)
+	return a.run(ctx, func(ctx context.Context) error {
+		_, err := r.own().run(ctx, "update-ref", "-m", "ralph: merge", "HEAD", a.to, a.from)
+		return err
+	})
 }
 
 // An advance is one move of the user's work tree.
@@ -92,13 +95,14 @@ func (r *Repo) advance(ctx context.Context, from, to string, keep []string) (*ad
 	return a, err
 }
 
-// run moves the files and the index, and then the branch: as long as that is not
-// moved, it can be done again. If it cannot be done, everything goes back.
-func (a *advance) run(ctx context.Context) error {
+// run moves the files and the index, and then what point moves, the branch or the head: as
+// long as that is not moved, it can be done again. If it cannot be done, everything goes
+// back.
+func (a *advance) run(ctx context.Context, point func(context.Context) error) error {
 	begun, err := a.move(ctx)
 	if err == nil {
 		ctx = context.WithoutCancel(ctx)
-		_, err = a.repo.own().run(ctx, "update-ref", "-m", "ralph: merge", "HEAD", a.to, a.from)
+		err = point(ctx)
 	}
 	if err == nil || !begun {
 		return err

@@ -32,6 +32,7 @@ func (r *Repo) lock() (unlock func(), err error) {
 	name := filepath.Join(r.dir, "index.lock")
 	unlock = func() {
 		os.Remove(name)
+		_ = file.Unlock(f) // a child that is just being started has the file too, and closing it here would not do
 		f.Close()
 	}
 	if err := lockIndex(name); err != nil {

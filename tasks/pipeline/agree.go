@@ -7,7 +7,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"iter"
 	"slices"
 	"strings"
 	"time"
@@ -17,8 +16,13 @@ import (
 	"github.com/ralph-loop/ralph/tasks/spec"
 )
 
-// An Agreed is what a run will do: all that is decided before it begins. Nothing that is
-// written to the source later changes it.
+// An Agreed is what a run will do: all that is decided before it begins. Nothing that
+// is written to the source later changes it: an agent that can write to the task file
+// could otherwise change what it is measured by. [Pipeline.Agree] makes it; the zero
+// value cannot be run.
+//
+// It can be run once at a time. Its fields may be read while it runs, and do not change
+// until it has ended.
 type Agreed struct {
 	// State is where the run begins, also with what is on record of earlier ones.
 	State State
@@ -29,31 +33,45 @@ type Agreed struct {
 	// they run. Those of the user's configuration are not among them.
 	Filters []string
 
-	all      []AgreedTask // Tasks, once it has run
+	// Tasks, once it has run
+	all      []AgreedTask
 	p        *Pipeline
 	dir      string
 	verifier ralph.Verifier
 	roles    Roles
-	rejected map[string]Event // by the task's ID: why it was last sent back, or not merged
-	merging  *Event           // a merge that was killed
-	fresh    map[int]bool     // the tasks of which nothing that lies there counts: they are new, or others
-	ended    bool             // the last run has, and what came of it was written to the source
-	seen     map[string]Event // the ends of loops, by their names: of earlier runs, as far as they are on the same record
+	// by the task's ID: why it was last sent back, or not merged
+	rejected map[string]Event
+	// a merge that was killed
+	merging *Event
+	// the tasks of which nothing that lies there counts: they are new, or others
+	fresh map[int]bool
+	// ended says that the last run has ended, and that what came of it was written to
+	// the source.
+	ended bool
+	// the ends of loops, by their names: of earlier runs, as far as they are on the
+	// same record
+	seen map[string]Event
 }
 
 // An AgreedTask is a task of a run.
 type AgreedTask struct {
+	// Definition is as the source has it, but for a status of other words, which is here
+	// what it is taken for.
 	Definition spec.Definition `json:"definition"`
 	// Stages are what its loops run, in their order, those that are verified included.
 	// nil = it is not run: it is done, or left.
 	Stages []ralph.Task `json:"stages,omitempty"`
-	Once   []bool       `json:"once,omitempty"` // of each stage: it is a single pass, see [spec.Config.Enabled]
-	Left   []string     `json:"left,omitempty"` // the agents of its definition, and of the configuration, that are left out
+	// Once says of each stage whether it is a single pass, see [spec.Config.Enabled].
+	Once []bool `json:"once,omitempty"`
+	// Left are the agents of its definition, and of the configuration, that are left
+	// out.
+	Left []string `json:"left,omitempty"`
 }
 
-// Agree reads the source and the record, and returns what Run does: for those who want to
-// show it before. It runs and writes nothing. Definitions that cannot be run, and
-// verifiers that cannot be built, are errors here, and not after hours.
+// Agree reads the source and the record, and returns what Run does: for those who want
+// to show it, or ask somebody, before. It runs and writes nothing. Definitions that
+// cannot be run, and verifiers that cannot be built, are errors here, and not after
+// hours of work.
 func (p *Pipeline) Agree(ctx context.Context) (*Agreed, error) {
 	if err := p.validate(); err != nil {
 		return nil, err
@@ -92,14 +110,20 @@ func (p *Pipeline) Agree(ctx context.Context) (*Agreed, error) {
 			return nil, err
 		}
 	}
+	// Last, for it looks at the machine once for each kind of check: mistakes that can
+	// be found by reading are told before that.
 	a.pin(ctx)
+	if err := a.branched(ctx); err != nil {
+		return nil, err
+	}
 	if p.Rules.Merge {
 		a.Filters, err = a.filters(ctx)
 	}
 	return a, err
 }
 
-// verifier verifies the tasks in a workspace.
+// verifier verifies the tasks in a workspace. The default has no judge: a model that
+// nobody has chosen would cost money that nobody has agreed to.
 func (p *Pipeline) verifier(dir string) ralph.Verifier {
 	if p.Verifier == nil {
 		return spec.Verifier(spec.Env{Dir: dir, Redact: p.Redact})
@@ -107,7 +131,9 @@ func (p *Pipeline) verifier(dir string) ralph.Verifier {
 	return p.Verifier
 }
 
-// definitions are those of the source, in the order of their priorities.
+// definitions are those of the source, in the order of their priorities. That the
+// wanted stages are known is asked of all definitions together: a stage may be one that
+// only some of them have.
 func (p *Pipeline) definitions(ctx context.Context) (defs []spec.Definition, err error) {
 	err = plugin.Call("pipeline: Source.Read", func() (err error) { defs, err = p.Source.Read(ctx); return })
 	if err != nil {
@@ -121,6 +147,7 @@ func (p *Pipeline) definitions(ctx context.Context) (defs []spec.Definition, err
 	return defs, err
 }
 
+// sorted has what depends on a set be the same each time.
 func sorted(set map[string]bool) (all []string) {
 	for name := range set {
 		all = append(all, name)
@@ -129,7 +156,9 @@ func sorted(set map[string]bool) (all []string) {
 	return all
 }
 
-// rules are those of the run, with who rejects whose work.
+// rules are those of the run, with who rejects whose work. Rules of the caller's own
+// stay as they are; else they come from the configuration, but only where the agent
+// that the work would go back to takes part.
 func (p *Pipeline) rules(agents map[string]bool) Rules {
 	r := p.Rules
 	if r.Back == nil {
@@ -143,8 +172,9 @@ func (p *Pipeline) rules(agents map[string]bool) Rules {
 	return r
 }
 
-// plan is the state in which the run begins. Rules by which no task would ever go back are
-// refused.
+// plan is the state in which the run begins. Rules by which no task would ever go back
+// are refused: else the first rejection would show the mistake, when the work is paid
+// for.
 func (p *Pipeline) plan(agents map[string]bool, all []Planned, last *State) (State, error) {
 	s, err := Plan(p.rules(agents), all, last)
 	if err != nil {
@@ -160,8 +190,11 @@ func (p *Pipeline) plan(agents map[string]bool, all []Planned, last *State) (Sta
 	return s, nil
 }
 
-// agree is what is agreed of one definition.
+// agree is what is agreed of one definition: that it is run, by whom and how often, or
+// that it is not. All of its stages are built now, also those that were verified
+// before, for a later rejection may bring them back.
 func (a *Agreed) agree(d spec.Definition, last *State) (Planned, AgreedTask, error) {
+	d.Status = taken(d.Status)
 	t := AgreedTask{Definition: d}
 	planned := Planned{ID: d.ID, After: d.Dependencies}
 	var err error
@@ -184,6 +217,10 @@ func (a *Agreed) agree(d spec.Definition, last *State) (Planned, AgreedTask, err
 			planned.Agents = t.Left
 		}
 		return planned, t, nil
+	// The source calls a task open that is over on record. Somebody wants it again if
+	// its status is another than the one a run writes, or if the last run had written
+	// down that it is done. What a killed run has left running is only not written down
+	// yet.
 	case was == PhaseDone && a.ended, d.Status != spec.StatusRunning && slices.Contains(a.p.over(), was):
 		planned.Anew = true // somebody wants it done again
 	}
@@ -205,7 +242,8 @@ func (a *Agreed) agree(d spec.Definition, last *State) (Planned, AgreedTask, err
 func (p *Pipeline) own() bool { return p.Task != nil && len(p.Stages) > 0 }
 
 // stages are the agents of a definition that are to work on it, and those that are not,
-// both in their order.
+// both in their order. The latter are kept to be shown: a person who looks at a task
+// should see that its review was left out, and not that it has none.
 func (p *Pipeline) stages(d spec.Definition) (run, left []string, err error) {
 	if p.own() {
 		return p.Stages, nil, nil
@@ -236,7 +274,8 @@ func (p *Pipeline) stages(d spec.Definition) (run, left []string, err error) {
 }
 
 // over are the phases of tasks whose source would not call them open, unless somebody
-// wants them done again. A list calls open what is not on the main branch.
+// wants them done again. A list calls open what is not on the main branch: its box
+// belongs to the commit, so what is verified and not merged has none.
 func (p *Pipeline) over() []Phase {
 	if _, list := p.Source.(InCommit); list {
 		return []Phase{PhaseDone}
@@ -244,10 +283,13 @@ func (p *Pipeline) over() []Phase {
 	return []Phase{PhaseDone, PhaseReady, PhaseUnmerged, PhaseUnverified}
 }
 
-// once reports whether an agent's stage is a single pass.
+// once reports whether an agent's stage is a single pass: its agent works once, without
+// a promise to make, see [spec.Config.Enabled].
 func (p *Pipeline) once(agent string) bool { return p.Task == nil && !p.Config.Enabled(agent) }
 
-// task is what the loop of a stage runs.
+// task is what the loop of a stage runs. What the pipeline must be able to rely on is
+// set here, whoever has built the task: whose it is, where it is worked on, and its
+// limits.
 func (a *Agreed) task(d spec.Definition, agent string) (ralph.Task, error) {
 	build := a.p.Task
 	if build == nil {
@@ -258,12 +300,17 @@ func (a *Agreed) task(d spec.Definition, agent string) (ralph.Task, error) {
 		return t, err
 	}
 	t.ID, t.Agent, t.Dir = d.ID, agent, a.dir
+	// An agent that may reject needs words for it: "I cannot go on" is what a loop
+	// understands, so that is what a rejection is.
 	to, _ := a.p.Config.OnReject(agent)
 	if _, rejects := a.p.rules(map[string]bool{agent: true, to: true}).Back[agent]; rejects && t.Blocked == "" {
+		// The name says whose it is, for two agents of a task may both reject.
 		t.Blocked = strings.ToUpper(agent) + "_REJECTED"
 	}
 	t.HowVerified = strings.Trim(t.HowVerified+"; "+a.p.HowVerified, "; ")
 	t.Limits = a.p.limits(t.Limits)
+	// A single pass is verified whatever the agent says, as there is no second
+	// iteration in which a missing promise could be made up for.
 	if a.p.once(agent) {
 		t.Always, t.Limits.Iterations = true, 1
 	}
@@ -276,7 +323,9 @@ func (a *Agreed) task(d spec.Definition, agent string) (ralph.Task, error) {
 	return t, err
 }
 
-// limits are those of a loop.
+// limits are those of a loop. Retries and failures are off: a pipeline has other tasks
+// to turn to, and an agent that fails should use up its iterations and not the run. An
+// iteration ends after an hour where nothing is said, for one that hangs holds a slot.
 func (p *Pipeline) limits(own ralph.Limits) ralph.Limits {
 	l := p.Limits
 	return ralph.Limits{
@@ -286,7 +335,9 @@ func (p *Pipeline) limits(own ralph.Limits) ralph.Limits {
 	}
 }
 
-// sum is a hash of what a definition asks for.
+// sum is a hash of what a definition asks for. A task with another sum is another task,
+// of which nothing that was verified counts. When it is to be done, and what programs
+// have written into it, is not part of it: else each run would undo the one before.
 func sum(d spec.Definition) string {
 	d.Status, d.Iteration, d.CreatedAt, d.UpdatedAt, d.Metadata = "", 0, time.Time{}, time.Time{}, nil
 	d.Priority, d.Dependencies = 0, nil // they say when
@@ -296,48 +347,4 @@ func sum(d spec.Definition) string {
 	}
 	h := sha256.Sum256(text)
 	return hex.EncodeToString(h[:4])
-}
-
-// Run does what was agreed, see [Pipeline.Run].
-func (a *Agreed) Run(ctx context.Context) (State, error) {
-	s, err := a.run(ctx, nil)
-	a.publish()
-	return s, err
-}
-
-// publish has Tasks hold those that were added. Not while it runs: callers read it.
-func (a *Agreed) publish() {
-	if a.all != nil {
-		a.Tasks = a.all
-	}
-}
-
-// Events does what was agreed, see [Pipeline.Events].
-func (a *Agreed) Events(ctx context.Context) iter.Seq2[Event, error] {
-	return func(yield func(Event, error) bool) {
-		ctx, cancel := context.WithCancelCause(ctx)
-		events, ended := make(chan Event), make(chan error, 1)
-		defer func() {
-			cancel(ralph.ErrAbandoned)
-			for range events { // also if yield has panicked
-			}
-		}()
-		go func() {
-			defer close(events)
-			_, err := a.run(ctx, func(ev Event) { events <- ev })
-			ended <- err
-		}()
-		broken := false
-		for ev := range events {
-			if !broken && !yield(ev, nil) {
-				broken = true
-				cancel(ralph.ErrAbandoned)
-			}
-		}
-		err := <-ended
-		a.publish()
-		if err != nil && !broken {
-			yield(Event{}, err)
-		}
-	}
 }

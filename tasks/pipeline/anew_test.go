@@ -31,6 +31,9 @@ func TestBeginsAnew(t *testing.T) {
 		{"the status", func(t *testing.T, _ *pipeline.Pipeline, path string) {
 			sh(t, filepath.Dir(path), "sed -i 's/status: running/status: todo/' "+path)
 		}, "new", "ralph/T1.1"},
+		{"the status, by another's word", func(t *testing.T, _ *pipeline.Pipeline, path string) {
+			sh(t, filepath.Dir(path), "sed -i 's/status: running/status: In Progress/' "+path)
+		}, "new", "ralph/T1.1"},
 		{"the record does not count", func(_ *testing.T, p *pipeline.Pipeline, _ string) { p.Anew = true }, "new", "ralph/T1.1"},
 		{"there is no record", func(t *testing.T, p *pipeline.Pipeline, _ string) { p.Record = record(t) }, "new", "ralph/T1.1"},
 		{"the worktree is gone", func(t *testing.T, p *pipeline.Pipeline, _ string) {

@@ -12,13 +12,17 @@ import (
 	"github.com/ralph-loop/ralph"
 )
 
-// An Amount is what an iteration uses, or may use.
+// An Amount is what an iteration uses, or may use. Cost and tokens are apart because
+// many clients tell only one of them. The zero value is unknown, or without bound.
 type Amount struct {
-	CostUSD *float64 `json:"cost_usd,omitempty"` // nil = unknown, or without bound
-	Tokens  int64    `json:"tokens,omitempty"`   // input and output; 0 = unknown, or without bound
+	// CostUSD in US dollars. nil = unknown, or without bound, and never 0: an iteration
+	// of unknown cost is not a free one.
+	CostUSD *float64 `json:"cost_usd,omitempty"`
+	// Tokens of input and output. 0 = unknown, or without bound.
+	Tokens int64 `json:"tokens,omitempty"`
 }
 
-// Used is what the whole run has used, with all that runs.
+// Used is what the whole run has used, with all that runs, summed over resumes.
 func (s State) Used() ralph.Usage {
 	u := s.Settled
 	for _, r := range s.Running {
@@ -36,6 +40,10 @@ func (s State) Used() ralph.Usage {
 // or the pipeline is paused, and it is to ask again when one of their iterations, or the
 // pause, has ended; or its task was altered, or the pipeline has stopped: then the loop is
 // to end, as if it was interrupted.
+//
+// What is granted is a promise to this loop that others cannot break: the sum of what
+// is used and what is granted is never more than the budget, however many loops ask at
+// once.
 func (s State) Granted(task string, loop ralph.State) (ralph.Limits, bool) {
 	l := ungranted(loop.Task.Limits)
 	part := s.Find(task)
@@ -56,14 +64,17 @@ func (s State) Granted(task string, loop ralph.State) (ralph.Limits, bool) {
 	return l, true
 }
 
-// ungranted are the limits of a loop without what it was granted earlier.
+// ungranted are the limits of a loop without what it was granted earlier. Nothing of
+// its own is lost: a pipeline gives loops no cost, tokens or duration but what is
+// granted.
 func ungranted(l ralph.Limits) ralph.Limits {
 	l.CostUSD, l.Tokens, l.Duration, l.Priced = 0, 0, 0, false
 	return l
 }
 
-// bound reports whether a loop that has stopped so was stopped by what it was granted of
-// the run's budget, and not by limits of its own.
+// bound reports whether a loop that has stopped so was stopped by what it was granted
+// of the run's budget, and not by limits of its own. Such a loop is not over: it goes
+// on when there is more.
 func (r Rules) bound(reason ralph.StopReason) bool {
 	switch reason {
 	case ralph.StopCost:
@@ -76,7 +87,9 @@ func (r Rules) bound(reason ralph.StopReason) bool {
 	return false
 }
 
-// use takes over what a loop has used so far.
+// use takes over what a loop has used so far. The figures are totals and not
+// differences, so an event that is told twice, or lost before the next, makes no
+// difference.
 func (s State) use(run int, ev Event) State {
 	s.Running = slices.Clone(s.Running)
 	r := &s.Running[run]
@@ -95,7 +108,8 @@ func (s State) use(run int, ev Event) State {
 	return s
 }
 
-// or is what is known of a, else of b.
+// or is what is known of a, else of b. What makes no sense (negative, not a number)
+// counts as unknown.
 func (a *Amount) or(b Amount) Amount {
 	if a == nil {
 		a = &Amount{}
@@ -107,8 +121,13 @@ func (a *Amount) or(b Amount) Amount {
 	return Amount{CostUSD: known, Tokens: cmp.Or(max(a.Tokens, 0), max(b.Tokens, 0))}
 }
 
-// reserve has the next iteration of a loop begin, or wait. The forecast is its last one,
-// which use has taken over, else the last one of its agent. s.Running is nobody else's.
+// reserve has the next iteration of a loop begin, or wait. The forecast is its last
+// one, which use has taken over, else the last one of its agent. s.Running is nobody
+// else's.
+//
+// A loop that gets too little waits as long as others have something reserved, as much
+// of that usually comes back. If nobody has, nothing will, and the run has spent its
+// budget.
 func (s State) reserve(run int) State {
 	r := &s.Running[run]
 	if s.Done() || s.Paused {
@@ -129,7 +148,8 @@ func (s State) reserve(run int) State {
 }
 
 // give is what a loop may have used in all when its next iteration has ended, and which
-// budget is too short for the iteration, "" = none.
+// budget is too short for the iteration, "" = none. It is a total, as loops' limits
+// are.
 func (s State) give(run int, forecast Amount) (to Amount, short ralph.StopReason) {
 	if s.Rules.CostUSD <= 0 && s.Rules.Tokens <= 0 {
 		return to, ""
@@ -152,7 +172,8 @@ func (s State) give(run int, forecast Amount) (to Amount, short ralph.StopReason
 	return to, short
 }
 
-// reserved is what the iterations that run may still use.
+// reserved is what the iterations that run may still use. Until they have ended it is
+// nobody else's, used or not.
 func (s State) reserved() Amount {
 	var u ralph.Usage
 	for _, r := range s.Running {
@@ -165,7 +186,8 @@ func (s State) reserved() Amount {
 }
 
 // share is how many iterations share what nobody has reserved: of the loops that have
-// reserved nothing, and of those that may begin.
+// reserved nothing, and of those that may begin. Counting them lets the first loop that
+// asks leave something to the others, which begin a moment later.
 func (s State) share() int {
 	n := 0
 	for _, r := range s.Running {
@@ -176,14 +198,17 @@ func (s State) share() int {
 	return max(n+len(s.begins(s.Rules.slots()-s.working())), 1)
 }
 
-// grant is what an iteration gets of what is left: an even share or, if that is less than
-// what is expected of it, as much as that.
+// grant is what an iteration gets of what is left: an even share or, if that is less
+// than what is expected of it, as much as that. An iteration that is known to need more
+// than its share would be cut off with less, and what it had done by then paid for in
+// vain.
 func grant[T float64 | int64](left, expected, share T) (give T, enough bool) {
 	give = max(left/share, min(left, expected))
 	return give, give > 0 && give >= expected
 }
 
-// over stops the pipeline when its budget is spent.
+// over stops the pipeline when its budget is spent. What runs keeps what it was
+// granted.
 func (s State) over() State {
 	switch used := s.Used(); {
 	case s.Rules.CostUSD > 0 && cost(used) >= s.Rules.CostUSD:
@@ -196,8 +221,9 @@ func (s State) over() State {
 	return s
 }
 
-// blind stops the pipeline if its costs must be known, and those of an answer are not: the
-// loop itself was stopped by what it was granted, and would be granted more.
+// blind stops the pipeline if its costs must be known, and those of an answer are not:
+// the loop itself was stopped by what it was granted, and would be granted more. More
+// money does not help where nobody knows what was spent.
 func (s State) blind(ev Event) State {
 	if s.Rules.CostUSD <= 0 || !s.Rules.Priced || ev.Blind == "" {
 		return s
@@ -216,9 +242,11 @@ func (s State) spent(reason ralph.StopReason) string {
 	return fmt.Sprintf("ran for %v of %v", s.Elapsed, s.Rules.Duration)
 }
 
-// cost is what is known of a usage's cost.
+// cost is what is known of a usage's cost, in US dollars: what is unknown adds nothing
+// here. Whether that may be is decided by blind.
 func cost(u ralph.Usage) float64 { return value(ralph.Usage{}.Add(u).CostUSD) }
 
+// tokens are input and output, as [Rules] bound them. Their sum does not wrap around.
 func tokens(u ralph.Usage) int64 {
 	u = ralph.Usage{}.Add(u)
 	if u.InputTokens > math.MaxInt64-u.OutputTokens {
@@ -234,7 +262,8 @@ func value(v *float64) float64 {
 	return *v
 }
 
-// cut is a text of at most n bytes, of whole characters.
+// cut is a text of at most n bytes, of whole characters: half of one would become
+// another one when it is written as JSON.
 func cut(text string, n int) string {
 	if len(text) <= n {
 		return text

@@ -14,17 +14,18 @@ import (
 	"github.com/ralph-loop/ralph/tasks/spec"
 )
 
-// A Course is a [State] and what its driver must know beside it to begin a step: the tasks
-// as they were agreed, how their stages have ended, and why a task was sent back. It is a
-// plain value as State is, and its methods are pure: for a driver that keeps no other
-// record than such a value, as one on a workflow engine does. Workers do the steps at a
-// [Site].
+// A Course is a [State] and what its driver must know beside it to begin a step: the
+// tasks as they were agreed, how their stages have ended, and why a task was sent back.
+// It is a plain value as State is, and its methods are pure: for a driver that keeps no
+// other record than such a value, as one on a workflow engine does. Workers do the
+// steps at a [Site]. [Agreed.Course] makes it.
 //
-// Of a step that is ready the driver tells that it begins ([State.Ready] says how that may
-// fail), calls Begin, has a worker run the loop, an iteration after the other as the state
-// grants them ([State.Granted]), and calls End; where the loop was interrupted, it keeps
-// where it is. A merge is told by events alone. A course that was edited by hand decides
-// wrongly, but no method panics.
+// For a stage that is ready the driver tells [Course.Next] that it begins
+// ([State.Ready] says how that may fail), calls Begin, has a worker run the loop, one
+// iteration after the other as the state grants them ([State.Granted]), and calls End.
+// Where the loop was interrupted, the driver keeps where it is, to hand it to Begin. A
+// merge is told by events alone. A course that was edited by hand decides wrongly, but
+// no method panics.
 type Course struct {
 	State State        `json:"state"`
 	Tasks []AgreedTask `json:"tasks"`
@@ -38,12 +39,17 @@ type Course struct {
 	Sent map[string]Event `json:"sent,omitempty"`
 }
 
-// A StageEnd is how the loop of a stage has ended.
+// A StageEnd is how the loop of a stage has ended: enough to verify a merge with the
+// same claim, without the agent and without the record.
 type StageEnd struct {
-	State  ralph.State    `json:"state"`
-	Answer ralph.Response `json:"answer,omitzero"` // the last
-	Commit string         `json:"commit,omitempty"`
-	Tree   string         `json:"tree,omitempty"` // the files that it was verified with, as git names them; "" = not known
+	// State is where the loop stopped.
+	State ralph.State `json:"state"`
+	// Answer is the last one, what a verifier is asked about.
+	Answer ralph.Response `json:"answer,omitzero"`
+	// Commit is the one it was verified with; "" = there is no worktree.
+	Commit string `json:"commit,omitempty"`
+	// Tree is the files that it was verified with, as git names them; "" = not known.
+	Tree string `json:"tree,omitempty"`
 	// Hosts are those of its [ralph.Dispatch]: what is so on one machine, by machine.
 	Hosts map[string]map[string]string `json:"hosts,omitempty"`
 	// Unchecked says that nothing could check the work of a single pass, see
@@ -51,11 +57,12 @@ type StageEnd struct {
 	Unchecked bool `json:"unchecked,omitempty"`
 }
 
-// Course returns where a run begins that does what was agreed, with the tasks that can be
-// taken. What holds on this machine alone ([ralph.OfMachine]) is not agreed for others.
+// Course returns where a run begins that does what was agreed, with the tasks that can
+// be taken: it takes them from the source. What holds on this machine alone
+// ([ralph.OfMachine]) is not agreed for others.
 //
-// Of runs of a [Pipeline] that are on record it has how the tasks stand, and not what
-// their loops were at: those that were interrupted begin again, and what was verified then
+// Of runs of a [Pipeline] that are on record it has how the tasks stand, and not where
+// their loops were: those that were interrupted begin again, and what was verified then
 // cannot be verified again after a merge.
 func (a *Agreed) Course(ctx context.Context) (Course, error) {
 	s := a.State
@@ -88,8 +95,9 @@ func (a *Agreed) Unsettled() bool {
 	return slices.ContainsFunc(a.Tasks, func(t AgreedTask) bool { return t.Definition.Status == spec.StatusRunning })
 }
 
-// Settle writes down how the tasks stand that the run has taken, where their source shows
-// it. What somebody else has changed meanwhile stays as it is, which is no error.
+// Settle writes down how the tasks stand that the run has taken, where their source
+// shows it: for drivers of a [Course], as [Agreed.Run] does it itself. What somebody
+// else has changed meanwhile stays as it is, which is no error. It may be called again.
 func (a *Agreed) Settle(ctx context.Context, final State) (err error) {
 	for part, sum := range final.Summaries(nil) {
 		if part >= len(a.Tasks) || a.Tasks[part].Stages == nil {
@@ -115,7 +123,8 @@ func (c Course) Next(ev Event) Course {
 	return c.tidy(ev.Task)
 }
 
-// tidy leaves out what no step of a task needs any more.
+// tidy leaves out what no step of a task needs any more. A workflow engine carries the
+// course in its history and bounds its size, so that must not grow with what is done.
 func (c Course) tidy(task string) Course {
 	part := c.State.Find(task)
 	now := c.State.stand(part)
@@ -134,7 +143,9 @@ func (c Course) tidy(task string) Course {
 }
 
 // Found returns the course with what a loop has found on machines, by its
-// [ralph.Dispatch], to be told after each iteration. What was found before stays.
+// [ralph.Dispatch], to be told after each iteration. What was found before stays: an
+// agent that changes a tool on the machine would otherwise be measured by the changed
+// one.
 func (c Course) Found(hosts map[string]map[string]string) Course {
 	for host, found := range hosts {
 		all := maps.Clone(found)
@@ -167,9 +178,11 @@ func (c Course) Begin(step Step, was ralph.State) (ralph.State, Stage) {
 	return s, told
 }
 
-// Reserve is the event by which the next iteration of a loop is to begin, see
-// [State.Granted], or by which it is held, with what the last one has used. Last is nil if none has
-// ended since it began or went on: then it is what the loop itself expects of the next.
+// Reserve is the event by which the next iteration of a loop is to begin
+// ([EventReserve], see [State.Granted]), or by which the loop is held ([EventHeld]),
+// with what it has used. Last is what its last iteration has used, see [Used]; nil if
+// none has ended since the loop began or went on: then it is what the loop itself
+// expects of the next.
 func (step Step) Reserve(kind Kind, s ralph.State, last *Amount) Event {
 	if cost := cmp.Or(s.LastCost, s.Partial); last == nil && cost != nil { // by which it stops if it is granted less
 		last = &Amount{CostUSD: cost}
@@ -177,13 +190,16 @@ func (step Step) Reserve(kind Kind, s ralph.State, last *Amount) Event {
 	return Event{Kind: kind, Task: step.Task, Agent: step.Agent, Loop: step.Loop, Usage: s.Usage, Last: last, Blind: s.Blind}
 }
 
-// Used is what a loop has used from one state to a later one.
+// Used is what a loop has used from one state to a later one: the cost is that of the
+// last iteration, as the loop tells it, and the tokens are the difference. One
+// iteration should lie between the two.
 func Used(from, to ralph.State) *Amount {
 	return &Amount{CostUSD: to.LastCost, Tokens: tokens(to.Usage) - tokens(from.Usage)}
 }
 
-// start is the state in which the loop of a task's stage begins. What it has used counts,
-// though nobody knows where it was.
+// start is the state in which the loop of a task's stage begins. What it has used
+// counts, though nobody knows where it was: a loop without a record has cost money all
+// the same.
 func (s State) start(part int, task ralph.Task) ralph.State {
 	loop := ralph.Start(task)
 	if live := s.running(part); live >= 0 {
@@ -234,7 +250,8 @@ func (c Course) Verified(part int) (ends []StageEnd) {
 	return ends
 }
 
-// with is a copy of a map with one more value.
+// with is a copy of a map with one more value. A course is shared between goroutines
+// and kept by engines, so no map in it is ever written to.
 func with[V any](m map[string]V, key string, v V) map[string]V {
 	if m = maps.Clone(m); m == nil {
 		m = map[string]V{}
@@ -260,7 +277,9 @@ func (s State) stage(step Step) int {
 	return slices.Index(s.order(step.Part), step.Agent)
 }
 
-// event tells that the loop has ended so; wrong is what was wrong with its last iteration.
+// event tells that the loop has ended so; wrong is what was wrong with its last
+// iteration. A single pass that ran to its end is over without a verdict, unless
+// something failed in it.
 func (end StageEnd) event(step Step, once bool, wrong string) Event {
 	final := end.State
 	return Event{Kind: EventEnded, Task: step.Task, Agent: step.Agent, Loop: step.Loop, Stop: final.Stop, Text: why(final, wrong),
@@ -281,8 +300,9 @@ func why(final ralph.State, wrong string) string {
 	return final.Detail
 }
 
-// goesOn is where a loop goes on that was interrupted, or stopped by what it was granted
-// of the budget by then.
+// goesOn is where a loop goes on that was interrupted, or stopped by what it was
+// granted of the budget by then. It is the same loop with other limits, and not a new
+// one, so that its iterations and what it has learned count.
 func goesOn(s ralph.State) ralph.State {
 	if s.Done() {
 		if s = s.Limit(ungranted(s.Task.Limits)); s.Done() {
@@ -292,8 +312,9 @@ func goesOn(s ralph.State) ralph.State {
 	return s
 }
 
-// brief is what the prompt of a stage is made of. Of are the ends of the stages before it,
-// and sent is why its task was last sent back.
+// brief is what the prompt of a stage is made of. Of are the ends of the stages before
+// it, and sent is why its task was last sent back. What the agents before have said is
+// not in it, but for a rejection.
 func (s State) brief(step Step, d spec.Definition, of func(agent string) StageEnd, sent Event) Stage {
 	t := Stage{Definition: d, Agent: step.Agent}
 	if s.Rules.Merge {
@@ -316,7 +337,9 @@ func (s State) brief(step Step, d spec.Definition, of func(agent string) StageEn
 // fromMerge is what a stage was sent back by that a conflict is given to.
 const fromMerge = "merge"
 
-// rejection is why a stage was sent back to this one.
+// rejection is why a stage was sent back to this one. A reason counts only for the
+// agent that it goes to: what was wrong with the work of another is not this one's to
+// mend.
 func (s State) rejection(step Step, sent Event) (from, feedback string) {
 	switch {
 	case s.stand(step.Part).Rounds == 0:

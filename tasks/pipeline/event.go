@@ -1,333 +1,111 @@
 package pipeline
 
 import (
-	"fmt"
-	"slices"
 	"time"
 
 	"github.com/ralph-loop/ralph"
 )
 
-// A Kind says what an [Event] tells.
+// A Kind says what an [Event] tells. Each constant names the fields of the event that
+// it uses; the others are left zero.
 type Kind string
 
 const (
-	EventStarted   Kind = "started"  // State, as a run begins or goes on with it
-	EventBegan     Kind = "began"    // a stage of a task: Task, Agent, Loop
-	EventReserve   Kind = "reserve"  // its next iteration is to begin: Usage so far, Last, also of a loop that goes on; see [State.Granted]
-	EventUsed      Kind = "used"     // by its loop so far: Usage
-	EventHeld      Kind = "held"     // its next iteration waits for a rate limit or for people: what it had reserved is for others
-	EventEnded     Kind = "ended"    // its loop: Stop ("" = interrupted), Usage, Iterations; with Unverified, of a single pass without a check
-	EventMerging   Kind = "merging"  // a task's branch; told again, with From main's commit To the merge, before main moves
-	EventMerged    Kind = "merged"   // the task is done
-	EventUnmerged  Kind = "unmerged" // Text says why; Conflicts are the files that conflict
-	EventAltered   Kind = "altered"  // somebody else has changed the task's definition: Text says how
-	EventBroken    Kind = "broken"   // the task cannot be run: Text says why
-	EventAdded     Kind = "added"    // State holds further parts, with their orders, which run too
-	EventNoted     Kind = "noted"    // Text, for people; nothing changes
-	EventRules     Kind = "rules"    // other limits: State.Rules
+	// A run begins, or goes on, with State.
+	EventStarted Kind = "started"
+	// A stage of a task begins, or goes on: Task, Agent, Loop.
+	EventBegan Kind = "began"
+	// Its loop asks for its next iteration, also when it goes on: Usage so far, Last.
+	// It begins when [State.Granted] says so.
+	EventReserve Kind = "reserve"
+	// What its loop has used so far: Usage. It is told as it comes and need not be
+	// exact; the end of the loop is.
+	EventUsed Kind = "used"
+	// Its next iteration waits for a rate limit or for people: Usage, Last. What it had
+	// reserved is for others meanwhile.
+	EventHeld Kind = "held"
+	// Its loop has ended: Stop ("" = it was interrupted, and goes on), Usage,
+	// Iterations; with Unverified, of a single pass that nothing has checked.
+	EventEnded Kind = "ended"
+	// A task's branch is being merged. It is told again, with From, main's commit, and
+	// To, the merge, before main moves: what a run that is killed then must finish.
+	EventMerging Kind = "merging"
+	// The merge is on the main branch, and the task is done.
+	EventMerged Kind = "merged"
+	// It could not be merged: Text says why; Conflicts are the files that conflict.
+	EventUnmerged Kind = "unmerged"
+	// Somebody else has changed the task's definition or status: Text says how.
+	EventAltered Kind = "altered"
+	// The task cannot be run as it is defined: Text says why.
+	EventBroken Kind = "broken"
+	// State holds further parts, with their orders, which run too.
+	EventAdded Kind = "added"
+	// Text, for people; nothing changes.
+	EventNoted Kind = "noted"
+	// Somebody has set another budget: CostUSD, Tokens, Duration and Priced of
+	// State.Rules, all four.
+	EventRules Kind = "rules"
+	// Nothing more begins until EventContinued, no iteration either. What runs ends.
 	EventPaused    Kind = "paused"
 	EventContinued Kind = "continued"
-	EventStopped   Kind = "stopped" // Stop and Text: nothing more begins
+	// Nothing more begins, for good: Stop and Text.
+	EventStopped Kind = "stopped"
 )
 
 // An Event is something that happened in a pipeline. The events of one, folded by
 // [State.Apply], give its state.
+//
+// It is a plain value and says what happened, never what is to be done: a record of
+// events can be read by later versions whose rules are others.
 type Event struct {
-	Kind    Kind          `json:"kind"`
-	Time    time.Time     `json:"time"`              // UTC
-	Elapsed time.Duration `json:"elapsed,omitempty"` // of the run's wall clock, summed over resumes
+	Kind Kind `json:"kind"`
+	// Time in UTC. No rule looks at it.
+	Time time.Time `json:"time"`
+	// Elapsed is the run's wall clock, summed over resumes. It comes with the event
+	// because [State.Next] has no clock.
+	Elapsed time.Duration `json:"elapsed,omitempty"`
 	Task    string        `json:"task,omitempty"`
 	Agent   string        `json:"agent,omitempty"`
-	Loop    string        `json:"loop,omitempty"` // the name of the stage's loop
+	// Loop is the name of the stage's loop, see [State.Loop]. An event of an earlier
+	// loop of the same stage is told from one of this by it.
+	Loop string `json:"loop,omitempty"`
 
-	Stop       ralph.StopReason `json:"stop,omitempty"`
-	Unverified bool             `json:"unverified,omitempty"`
-	Iterations int              `json:"iterations,omitempty"`
-	Usage      ralph.Usage      `json:"usage,omitzero"`  // of the loop so far; of a merge, of its verifications
-	Last       *Amount          `json:"last,omitempty"`  // what the loop's last iteration has used, nil = none has ended
-	Blind      string           `json:"blind,omitempty"` // of one that has ended or asks for its next iteration: why the cost of its last answer in this run is not known, see [ralph.State]; "" = it is
+	// Stop is why a loop, or the pipeline, has stopped.
+	Stop ralph.StopReason `json:"stop,omitempty"`
+	// Unverified says of a single pass that it was done and nothing has checked it.
+	Unverified bool `json:"unverified,omitempty"`
+	// Iterations is how many the loop had when it ended.
+	Iterations int `json:"iterations,omitempty"`
+	// Usage is that of the loop so far; of a merge, that of its verifications.
+	Usage ralph.Usage `json:"usage,omitzero"`
+	// Last is what the loop's last iteration has used. nil = none has ended.
+	Last *Amount `json:"last,omitempty"`
+	// Blind says, of a loop that has ended or asks for its next iteration, why the cost
+	// of its last answer in this run is not known, see [ralph.State]. "" = it is known.
+	Blind string `json:"blind,omitempty"`
 
-	From      string   `json:"from,omitempty"` // commits, as git names them
-	To        string   `json:"to,omitempty"`   // of a stage that ended, what it was verified with
-	Tree      string   `json:"tree,omitempty"` // what lay in the workspace when the stage was verified, as git names it
+	// From and To are commits, as git names them. Of a stage that ended, To is the
+	// commit it was verified with.
+	From string `json:"from,omitempty"`
+	To   string `json:"to,omitempty"`
+	// Tree is what lay in the workspace when the stage was verified, as git names it. A
+	// merge of just these files need not be verified again.
+	Tree string `json:"tree,omitempty"`
+	// Conflicts are paths in the repository, sorted.
 	Conflicts []string `json:"conflicts,omitempty"`
 
-	Text   string `json:"text,omitempty"`   // for people
-	Output string `json:"output,omitempty"` // of a loop that ended, its agent's last words, at most 4 KiB
-	State  *State `json:"state,omitempty"`  // not to be changed
+	// Text is for people. Nothing is decided by it.
+	Text string `json:"text,omitempty"`
+	// Output is the end of the last words of a loop's agent, at most 4 KiB: for the
+	// agent that its work goes back to.
+	Output string `json:"output,omitempty"`
+	// State is that of EventStarted, EventAdded and EventRules. It must not be changed.
+	State *State `json:"state,omitempty"`
 }
 
-// Next returns the state after an event. What was just told, is not of a step that has
-// begun, or makes no sense changes nothing; neither does a step that begins when the
-// pipeline has stopped or its task was altered, see [State.Ready]. A stage that begins
-// although it must not stops the pipeline with [ralph.StopInvalid]: two drivers are at
-// work, or the record has a hole.
-//
-// A pipeline stops once, and what has stopped it stays, but: that all is done counts more,
-// and where nothing more could begin it goes on with tasks that are added.
-func (s State) Next(ev Event) State {
-	if ev.Kind != EventStarted {
-		s.Elapsed = max(s.Elapsed, ev.Elapsed)
-	}
-	switch ev.Kind {
-	case EventStarted, EventAdded, EventRules:
-		s = s.agree(ev)
-	case EventPaused, EventContinued:
-		s.Paused = ev.Kind == EventPaused
-	case EventStopped:
-		s = s.stop(ev.Stop, ev.Text)
-	default:
-		if part := s.Find(ev.Task); part >= 0 {
-			s = s.next(part, ev)
-		}
-	}
-	return s.settle().over()
-}
-
-// Apply is Next, for the fold of a record.
-func (s State) Apply(ev Event) State { return s.Next(ev) }
-
-// agree takes over what an event's state says.
-func (s State) agree(ev Event) State {
-	switch from := ev.State; {
-	case from == nil:
-	case ev.Kind == EventStarted:
-		s = from.clone()
-		s.Elapsed = max(s.Elapsed, ev.Elapsed)
-	case ev.Kind == EventRules:
-		s.Rules = s.Rules.with(from.Rules.limits())
-	default:
-		s = s.add(*from)
-	}
-	return s
-}
-
-// clone shares nothing with s that anybody writes to.
-func (s State) clone() State {
-	s.Parts, s.Stands, s.Running = slices.Clone(s.Parts), slices.Clone(s.Stands), slices.Clone(s.Running)
-	return s
-}
-
-// add appends parts, which wait for others by the indices that they will have. Those of one
-// event are added together or, if one of them cannot be, not at all: then their indices
-// would be others.
-func (s State) add(from State) State {
-	n := len(s.Parts)
-	to := s.clone()
-	for i, p := range from.Parts {
-		order := from.order(i)
-		if to.Find(p.ID) >= 0 || sound(order) != nil || slices.ContainsFunc(p.After, func(i int) bool { return i < 0 || i >= n+len(from.Parts) }) {
-			return s
-		}
-		p.Order = to.ordered(order)
-		to.Parts, to.Stands = append(to.Parts, p), append(to.Stands, Stand{Again: s.Gone[p.ID]})
-	}
-	if circle(to.Parts, n) >= 0 {
-		return s
-	}
-	if (s.Stop == ralph.StopVerified || s.Stop == ralph.StopStalled) && len(from.Parts) > 0 {
-		to.Stop, to.Detail = "", ""
-	}
-	return to
-}
-
-// next is what an event about a task leads to.
-func (s State) next(part int, ev Event) State {
-	now, run := s.stand(part), s.running(part)
-	switch ev.Kind {
-	case EventBegan:
-		return s.begin(part, ev)
-	case EventReserve, EventUsed, EventHeld, EventEnded:
-		if run >= 0 && ev.Loop == s.Loop(part) {
-			return s.told(part, run, ev)
-		}
-	case EventMerging:
-		if now.Phase == PhaseReady && s.merge() == part {
-			now.Phase = PhaseMerging
-			return s.set(part, now)
-		}
-	case EventMerged, EventUnmerged:
-		if now.Phase == PhaseMerging || now.Phase == PhaseReady {
-			return s.merged(part, ev)
-		}
-	case EventAltered, EventBroken:
-		if now.Phase == PhaseDone {
-			return s
-		}
-		if now.Phase == PhaseInterrupted { // nobody works on it; else its agent still does
-			s, now.Again = s.leave(run), now.Again+1
-		}
-		now.Phase = map[Kind]Phase{EventAltered: PhaseAltered, EventBroken: PhaseBroken}[ev.Kind]
-		return s.set(part, now)
-	}
-	return s
-}
-
-// told is what an event about a task's loop leads to.
-func (s State) told(part, run int, ev Event) State {
-	phase := s.phase(part)
-	switch {
-	case ev.Kind == EventUsed:
-		return s.use(run, ev)
-	case phase == PhaseInterrupted: // it has not begun again
-	case ev.Kind == EventEnded:
-		return s.end(part, run, ev).blind(ev)
-	case ev.Kind == EventHeld:
-		return s.use(run, ev)
-	case phase == PhaseRunning:
-		return s.use(run, ev).blind(ev).reserve(run)
-	}
-	return s
-}
-
-// begin has a stage begin, or go on.
-func (s State) begin(part int, ev Event) State {
-	now, run := s.stand(part), s.running(part)
-	agent, _ := s.Agent(part)
-	switch {
-	case now.Phase == PhaseRunning && ev.Loop == s.Loop(part):
-		return s // told twice
-	case s.Done() || now.Phase == PhaseAltered || now.Phase == PhaseBroken:
-		return s // since it was ready
-	case ev.Agent != agent || ev.Loop != s.Loop(part) || s.working() >= s.Rules.slots():
-	case now.Phase == PhaseInterrupted && s.free(part):
-		now.Phase = PhaseRunning
-		return s.set(part, now)
-	case run < 0 && now.Phase == PhaseOpen && s.free(part):
-		now.Phase = PhaseRunning
-		s = s.set(part, now)
-		s.Running = append(slices.Clip(s.Running), Live{Part: part})
-		return s
-	}
-	return s.stop(ralph.StopInvalid, fmt.Sprintf("%s of %s has begun, but must not: two drivers are at work, or the record has a hole", ev.Agent, ev.Task))
-}
-
-// end is how a stage's loop has ended.
-func (s State) end(part, run int, ev Event) State {
-	s = s.use(run, ev)
-	now := s.stand(part)
-	agent, _ := s.Agent(part)
-	bit := uint64(1) << max(slices.Index(s.order(part), agent), 0)
-	switch reason := ev.Stop; {
-	case now.Phase != PhaseRunning: // altered meanwhile
-		now.Again++
-		return s.leave(run).set(part, now)
-	case reason == ralph.StopVerified:
-		now.Verified |= bit
-		now.Phase = s.passed(part, now)
-		return s.leave(run).set(part, now)
-	case ev.Unverified:
-		now.Passed |= bit
-		now.Phase = s.passed(part, now)
-		return s.leave(run).set(part, now)
-	case reason == "" || s.Rules.bound(reason):
-		now.Phase = PhaseInterrupted // by somebody, or by what it was granted of the budget
-		return s.set(part, now)
-	case reason == ralph.StopRateLimited:
-		now.Phase = PhaseInterrupted
-		return s.set(part, now).stop(reason, ev.Task+": "+ev.Text)
-	case reason == ralph.StopFailed: // retrying cannot help, whatever the task
-		now.Phase, now.Again = PhaseFailed, now.Again+1
-		return s.leave(run).set(part, now).stop(reason, ev.Task+": "+ev.Text)
-	case reason == ralph.StopInvalid:
-		now.Phase, now.Again = PhaseBroken, now.Again+1
-		return s.leave(run).set(part, now)
-	case reason == ralph.StopCancelled || !s.back(part, agent, &now):
-		now.Phase, now.Again = PhaseFailed, now.Again+1
-	}
-	return s.leave(run).set(part, now)
-}
-
-// back sends a task back to an earlier agent, if that is agreed and it was not sent back
-// too often.
-func (s State) back(part int, agent string, now *Stand) bool {
-	b, agreed := s.Rules.Back[agent]
-	order := s.order(part)
-	to := slices.Index(order, b.To)
-	if !agreed || to < 0 || to >= slices.Index(order, agent) || now.Rounds >= b.rounds() {
-		return false
-	}
-	before := uint64(1)<<to - 1
-	now.Phase, now.Verified, now.Passed = PhaseOpen, now.Verified&before, now.Passed&before
-	now.Rounds, now.Again = now.Rounds+1, now.Again+1
-	return true
-}
-
-// passed is the phase that follows when a stage is over.
-func (s State) passed(part int, now Stand) Phase {
-	_, more := left(s.order(part), now.over())
-	switch {
-	case more:
-		return PhaseOpen
-	case now.Verified == 0 && !s.Rules.Unverified:
-		return PhaseUnverified
-	case s.Rules.Merge:
-		return PhaseReady
-	}
-	return PhaseDone
-}
-
-// merged is what follows when a task was merged, or could not be.
-func (s State) merged(part int, ev Event) State {
-	s.Settled = s.Settled.Add(ev.Usage)
-	if used := (ralph.Usage{}).Add(ev.Usage); used.CostUSD == nil && used != (ralph.Usage{}) {
-		ev.Blind = "what the verification of the merge cost is not known"
-	}
-	s = s.blind(ev)
-	now := s.stand(part)
-	switch {
-	case ev.Kind == EventMerged:
-		now.Phase = PhaseDone
-	case len(ev.Conflicts) > 0 && s.Rules.Repair && now.Rounds < Back{}.rounds():
-		now.Phase, now.Rounds, now.Again = PhaseOpen, now.Rounds+1, now.Again+1
-		now.Verified, now.Passed = now.Verified&^1, now.Passed&^1
-	default:
-		now.Phase = PhaseUnmerged
-	}
-	return s.set(part, now)
-}
-
-func (s State) set(part int, now Stand) State {
-	if part < len(s.Stands) {
-		s.Stands = slices.Clone(s.Stands)
-		s.Stands[part] = now
-	}
-	return s
-}
-
-// leave takes a loop that is over out of those that run, -1 = none.
-func (s State) leave(run int) State {
-	if run >= 0 {
-		s.Settled = s.Settled.Add(s.Running[run].Used)
-		s.Running = slices.Delete(slices.Clone(s.Running), run, run+1)
-	}
-	return s
-}
-
-// stop stops the pipeline. That all is done nobody can say but settle.
-func (s State) stop(reason ralph.StopReason, detail string) State {
-	if s.Stop == "" && reason != "" && reason != ralph.StopVerified {
-		s.Stop, s.Detail = reason, cut(detail, 1<<10)
-	}
-	return s
-}
-
-// settle stops the pipeline when nothing runs and nothing can begin. That all is done
-// counts more than what has stopped it.
-func (s State) settle() State {
-	switch {
-	case s.V == 0 && len(s.Parts) == 0: // not started
-	case s.working() > 0 || s.Stop == ralph.StopCancelled || s.Stop == ralph.StopInvalid:
-	case !s.remains():
-		s.Stop, s.Detail = ralph.StopVerified, ""
-	case !s.Done() && !s.Paused && s.merging() < 0 && s.merge() < 0 && len(s.begins(1)) == 0:
-		return s.stop(ralph.StopStalled, fmt.Sprintf("%d of %d tasks remain", s.Remaining(), len(s.Parts)))
-	}
-	return s
-}
-
-// loops reports whether what an event tells is on the record of the stage's loop itself.
+// loops reports whether what an event tells is on the record of the stage's loop
+// itself. Such events come with each iteration, and two records could contradict each
+// other.
 func (ev Event) loops() bool {
 	return ev.Kind == EventReserve || ev.Kind == EventUsed || ev.Kind == EventHeld
 }

@@ -22,24 +22,31 @@ import (
 )
 
 // File is the [Source] of a file of definitions, see [spec.File]. People, agents and
-// other programs may write to it at any time: what it says later never changes what
-// was read, it is only compared with it, and each write changes the bytes of one
-// task in the file as it is then. Only one run may work on a file at a time; two would
-// take a task that was left running both.
+// other programs may write to it at any time: what it says later never changes what was
+// read, it is only compared with it, and each write changes the bytes of one task in
+// the file as it is then. Only one run may work on a file at a time; two would both
+// take a task that an earlier run has left running.
 //
-// A File must not be copied once it is used.
+// Its methods may be called concurrently. A File must not be copied once it is used.
 type File struct {
-	// Path of the file. It is written through no symbolic link: resolve it before.
+	// Path of the file; it is required. Nothing is written through a symbolic link, so
+	// resolve it before.
 	Path string
-	// Methods are known besides the built-in ones, see [spec.Methods].
+	// Methods are known besides the built-in ones, see [spec.Methods]. nil = only
+	// those.
 	Methods spec.Methods
 
-	mu       sync.Mutex
-	read     bool
-	was      []spec.Definition      // as they were read, and what AddFollowups has added
-	shows    map[string]spec.Status // what the file says if nobody else has written it
-	altered  map[string]string
-	now      *spec.File // as we have written it last; nil = read it again
+	mu   sync.Mutex
+	read bool
+	// was are the definitions as they were read, and what AddFollowups has added.
+	was []spec.Definition
+	// shows is what the file says if nobody else has written it.
+	shows map[string]spec.Status
+	// altered says what somebody else has done, by task. It is never taken back: a task
+	// that was changed and changed again is not the one that was agreed.
+	altered map[string]string
+	// now is the file as we have written it last; nil = read it again.
+	now      *spec.File
 	warnings []string
 }
 
@@ -48,14 +55,16 @@ var (
 	_ Watcher = (*File)(nil)
 )
 
-// Filename is the absolute path of the file.
+// Filename is the absolute path of the file: with it a run knows which changes of the
+// work tree are its own.
 func (f *File) Filename() string {
 	abs, _ := filepath.Abs(f.Path) // fails only if the current folder is gone
 	return cmp.Or(abs, f.Path)
 }
 
 // Read reads the file, which must be valid, see [spec.File.Validate]. From here on it
-// is known what is of others.
+// is known what is of others: each difference to what was read or written is theirs. A
+// second Read begins anew, and forgets what was altered.
 func (f *File) Read(ctx context.Context) ([]spec.Definition, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
@@ -78,14 +87,15 @@ func (f *File) Read(ctx context.Context) ([]spec.Definition, error) {
 	return slices.Clone(f.was), nil
 }
 
-// Warnings are those of the file as it was read, see [spec.File].
+// Warnings are those of the file as it was read, see [spec.File]; nil before Read.
 func (f *File) Warnings() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return slices.Clone(f.warnings)
 }
 
-// Changes implements [Watcher].
+// Changes implements [Watcher]. It reads the file, and parses it only if somebody else
+// has written it. A file that cannot be read or parsed any more is a [*LostError].
 func (f *File) Changes(ctx context.Context) (altered map[string]string, added []spec.Definition, err error) {
 	if ctx.Err() != nil {
 		return nil, nil, context.Cause(ctx)
@@ -104,7 +114,8 @@ func (f *File) Changes(ctx context.Context) (altered map[string]string, added []
 	return maps.Clone(f.altered), added, nil
 }
 
-// look reads the file as it is now, and notes what somebody else has done to it.
+// look reads the file as it is now, and notes what somebody else has done to it. It is
+// compared as text first: a run looks often, and parsing a long file takes longer.
 func (f *File) look() (*spec.File, error) {
 	if !f.read {
 		return nil, fmt.Errorf("pipeline: %s was not read yet", f.Path)
@@ -133,7 +144,8 @@ func (f *File) look() (*spec.File, error) {
 	return now, nil
 }
 
-// differs says what somebody else has done to a task, "" = nothing.
+// differs says what somebody else has done to a task, "" = nothing. No status and
+// "todo" are the same.
 func differs(d spec.Definition, shows spec.Status, now []spec.Definition) string {
 	switch {
 	case len(now) == 0:
@@ -151,10 +163,13 @@ func differs(d spec.Definition, shows spec.Status, now []spec.Definition) string
 }
 
 // Take implements [Source]: a task that is open, and is as it was read, is set to
-// running.
+// running. One that is running already can be taken, for that is what a run which was
+// killed has left; that is why only one run may work on a file.
 func (f *File) Take(ctx context.Context, id string) (bool, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	// What was done when it was read is not taken, even if somebody has opened it again
+	// meanwhile: that is for the next run, which reads the task as it is then.
 	if f.read && !isOpen(f.shows[id]) {
 		return false, nil
 	}
@@ -169,8 +184,9 @@ func (f *File) Take(ctx context.Context, id string) (bool, error) {
 }
 
 // Write implements [Source]. The status and the iteration are written or it is an
-// error; of the time and the metadata what cannot be written without changing more
-// than it stays as it is.
+// error. The time and the metadata are for people: of these, what cannot be written
+// without changing more than it stays as it is, and the status is worth more than they
+// are.
 func (f *File) Write(ctx context.Context, id string, u Update) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -207,10 +223,12 @@ const (
 	metaParent  = "parent"
 )
 
-// maxOutput bounds Failure.LastOutput, in bytes.
+// maxOutput bounds Failure.LastOutput, in bytes: a task file is read by people, and
+// often committed. All of it is on the loop's own record.
 const maxOutput = 4 << 10
 
-// lastOf is the end of a text that is too long, from the beginning of a rune.
+// lastOf is the end of a text that is too long, from the beginning of a rune. It is the
+// end because that is where an agent says what came of its work.
 func lastOf(text string, most int) string {
 	if len(text) <= most {
 		return text
@@ -222,7 +240,9 @@ func lastOf(text string, most int) string {
 	return text[at:]
 }
 
-// set writes a status, and what more does, into one task of the file.
+// set writes a status, and what more does, into one task of the file. What somebody
+// else has changed is looked for in the same text that is written: in between there is
+// no time.
 func (f *File) set(ctx context.Context, id string, s spec.Status, more func(*spec.File) error) error {
 	err := f.edit(ctx, func(now *spec.File) error {
 		if _, known := f.shows[id]; !known {
@@ -249,7 +269,9 @@ const (
 	pause = 20 * time.Millisecond
 )
 
-// edit changes the file as it is now.
+// edit changes the file as it is now. A write that comes too late is tried again on
+// what the other has written, at most ten times, each after a random time: writers that
+// wait for the same time would meet again.
 func (f *File) edit(ctx context.Context, change func(*spec.File) error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)

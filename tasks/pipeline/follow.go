@@ -11,16 +11,21 @@ import (
 	"github.com/ralph-loop/ralph/tasks/spec"
 )
 
-// A Follower is a Source to which tasks can be added that an agent proposes.
+// A Follower is a Source to which tasks can be added that an agent proposes. An agent
+// finds work that was not asked for; if it cannot put it somewhere, it does it.
 type Follower interface {
-	// ReadFollowups reads what is proposed in a file; nil = there is none.
+	// ReadFollowups reads what is proposed in a file; nil = there is none. The file is
+	// an agent's: it may be anything, of any size, in the place of a file.
 	ReadFollowups(ctx context.Context, path string) ([]spec.Definition, error)
-	// AddFollowups adds it, and returns what was added.
+	// AddFollowups adds what follows the task parent, all of it or nothing, and returns
+	// it as it was added. [Watcher.Changes] does not tell of it.
 	AddFollowups(ctx context.Context, parent string, defs []spec.Definition) ([]spec.Definition, error)
 }
 
-// propose adds the tasks to the source that the agent of a stage proposes. That they are
-// wrong is told, and no error.
+// propose adds the tasks to the source that the agent of a stage proposes. That they
+// are wrong is told, and no error: the work on the task that was asked for is not worse
+// for it. The file is removed once it was read, or the next stage would propose the
+// same again.
 func (r *run) propose(ctx context.Context, part int) error {
 	f, ok := r.p.Source.(Follower)
 	if !ok {
@@ -56,8 +61,9 @@ func (r *run) propose(ctx context.Context, part int) error {
 	return nil
 }
 
-// setAside keeps a proposal that is wrong where the worktree's end does not reach it, and
-// says so.
+// setAside keeps a proposal that is wrong where the worktree's end does not reach it,
+// and says so. The file is moved inside a root that links cannot leave, for it lies
+// where an agent writes.
 func (r *run) setAside(id, path string) string {
 	root, err := os.OpenRoot(r.dir)
 	if err != nil {
@@ -75,8 +81,9 @@ func (r *run) setAside(id, path string) string {
 	return " (it is kept in " + filepath.ToSlash(kept) + ")"
 }
 
-// follow has a task that was proposed run in this run, if that is wanted. One that follows
-// a task which was added itself waits, or a run might never end.
+// follow has a task that was proposed run in this run, if that is wanted. One that
+// follows a task which was added itself waits for the next run: else each task could
+// propose another and the run would never end, without any person having looked.
 func (r *run) follow(ctx context.Context, part int, d spec.Definition) error {
 	parent := r.agreed(part).Definition.ID
 	waits := "it waits for the next run"
@@ -98,7 +105,9 @@ func (r *run) follow(ctx context.Context, part int, d spec.Definition) error {
 	return nil
 }
 
-// add adds a task to this run, unless it depends on one that is not in it.
+// add adds a task to this run, unless it depends on one that is not in it. The lock is
+// held from the look at the dependencies to the record, since indices are what tasks
+// wait for.
 func (r *run) add(ctx context.Context, parent string, d spec.Definition, planned Planned, task AgreedTask) (missing string, added bool, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -118,7 +127,9 @@ func (r *run) add(ctx context.Context, parent string, d spec.Definition, planned
 		State: &State{Orders: [][]string{planned.Agents}, Parts: []Part{part}}})
 }
 
-// trusted reports whether the checks of a task that was proposed may run.
+// trusted reports whether the checks of a task that was proposed may run. An agent that
+// is kept in a sandbox could otherwise have its commands run outside, by proposing a
+// task whose check they are. A verifier that cannot say what it starts is not trusted.
 func (r *run) trusted(t AgreedTask) bool {
 	if r.p.Trusted != nil {
 		return r.p.Trusted(t)

@@ -18,18 +18,21 @@ import (
 // tasks that follow the one it works on.
 const FollowupFile = ".ralph/followup.yaml"
 
-// Bounds of a proposal: its size in bytes, and how many tasks it has.
+// Bounds of a proposal: its size in bytes, and how many tasks it has. An agent that
+// repeats itself must not fill a person's list.
 const (
 	maxProposal  = 64 << 10
 	maxFollowups = 20
 )
 
-// ReadFollowups reads the tasks that are proposed in a file, nil = there is none. They
-// are definitions as in any task file. Each has an outcome and at least one acceptance
-// criterion, and its dependencies are tasks of f or other proposed ones. What is wrong
-// is an error that names the file and the line.
+// ReadFollowups reads the tasks that are proposed in a file of at most 64 KiB, nil =
+// there is none. They are definitions as in any task file, 20 at most. Each has an
+// outcome and at least one acceptance criterion, and its dependencies are tasks of f,
+// which must have been read, or other proposed ones. What is wrong is an error that
+// names the file and the line.
 //
-// It comes from an agent: what it has verified is a stranger's command.
+// What is returned comes from an agent: a command in it is a stranger's. Nothing here
+// runs it.
 func (f *File) ReadFollowups(ctx context.Context, path string) ([]spec.Definition, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
@@ -65,11 +68,13 @@ func (f *File) ReadFollowups(ctx context.Context, path string) ([]spec.Definitio
 	return defs, nil
 }
 
-// AddFollowups adds tasks that follow a task of the file, and returns them as they
-// were added: to be done, as of now, dependent on the parent, and with its ID as
-// "parent" in their metadata. One whose ID is taken gets another: the parent's with
-// -F1, -F2 and so on. All are added or none. They are not somebody else's: [File.Changes]
-// does not name them.
+// AddFollowups adds tasks that follow a task of the file, and returns them as they were
+// added: to be done, as of now, dependent on the parent, and with its ID as "parent" in
+// their metadata. One whose ID is taken gets another: the parent's with -F1, -F2 and so
+// on. All are added or none. They are not somebody else's: [File.Changes] does not name
+// them.
+//
+// The error is the one of a write, see [File.Write], or says which task does not fit.
 func (f *File) AddFollowups(ctx context.Context, parent string, defs []spec.Definition) (added []spec.Definition, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -78,6 +83,7 @@ func (f *File) AddFollowups(ctx context.Context, parent string, defs []spec.Defi
 		if !has(there, parent) {
 			return fmt.Errorf("pipeline: there is no task %q in %s that others could follow", parent, f.Path)
 		}
+		// This may be called again, on what somebody else has written meanwhile.
 		added = nil
 		for _, d := range defs {
 			for _, id := range d.Dependencies {
@@ -109,7 +115,9 @@ func has(in []spec.Definition, id string) bool {
 	return slices.ContainsFunc(in, func(d spec.Definition) bool { return d.ID == id })
 }
 
-// followup is one of those proposed as it is added; taken are those that are there.
+// followup is one of those proposed as it is added; taken are those that are there. The
+// status, the iteration and what runs write into metadata are not the agent's to say:
+// with them a task could pass for one that was worked on.
 func followup(parent string, d spec.Definition, proposed, taken []spec.Definition) (spec.Definition, error) {
 	if d.Completion == nil || d.Completion.Outcome == "" || len(d.Completion.Acceptance) == 0 {
 		return d, fmt.Errorf("pipeline: %s: a task that follows another needs an outcome and at least one acceptance criterion", d.ID)

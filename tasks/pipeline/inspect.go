@@ -10,10 +10,12 @@ import (
 	"github.com/ralph-loop/ralph/tasks/spec"
 )
 
-// lies is how the user's work tree lay when it was last looked at. It changes as tasks are
-// merged.
+// lies is how the user's work tree lay when it was last looked at. It changes as tasks
+// are merged, which is why it is compared with the last look and not with the first.
 type lies struct {
-	head      string
+	// head is the commit of the main branch.
+	head string
+	// untracked are the files that are not committed and not ignored.
 	untracked []string
 }
 
@@ -24,9 +26,11 @@ func (r *run) lying(ctx context.Context) (l lies, err error) {
 	return l, err
 }
 
-// inspect tells what somebody else has done, to the tasks and to the repository, since it
-// was looked at last. Agents may, and so may the user: nothing of it is undone, and
-// nothing of it is merged but what was verified.
+// inspect tells what somebody else has done, to the tasks and to the repository, since
+// it was looked at last. Agents may, and so may the user: nothing of it is undone, and
+// nothing of it is merged but what was verified. To stop instead would lose a night's
+// work to a file that the user has saved; to say nothing would hide what an agent has
+// done.
 func (r *run) inspect(ctx context.Context) error {
 	if err := r.look(ctx); err != nil || r.repo == nil {
 		return err
@@ -59,7 +63,8 @@ func (r *run) inspect(ctx context.Context) error {
 	return err
 }
 
-// inspectBranches tells which branches of tasks that nobody works on have moved.
+// inspectBranches tells which branches of tasks that nobody works on have moved. A task
+// that begins or ends while git is asked is left out: its branch moves rightly.
 func (r *run) inspectBranches(ctx context.Context) error {
 	before := r.resting()
 	branches, err := r.repo.Branches(ctx)
@@ -75,7 +80,7 @@ func (r *run) inspectBranches(ctx context.Context) error {
 	return nil
 }
 
-// resting are the commits of the branches that nobody works on.
+// resting are the commits of the branches that nobody works on, by task.
 func (r *run) resting() map[int]string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -84,7 +89,7 @@ func (r *run) resting() map[int]string {
 	return all
 }
 
-// altered notes that somebody else has changed a task.
+// altered notes that somebody else has changed a task, once: what was altered stays so.
 func (r *run) altered(ctx context.Context, id, what string) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -95,7 +100,9 @@ func (r *run) altered(ctx context.Context, id, what string) error {
 	return r.noteLocked(ctx, Event{Kind: EventAltered, Task: id, Text: what})
 }
 
-// look finds what somebody else has done to the tasks.
+// look finds what somebody else has done to the tasks. It is asked before a step
+// begins, before a merge moves the main branch and before the end of a stage is told:
+// these are the moments at which it makes a difference.
 func (r *run) look(ctx context.Context) error {
 	w, ok := r.p.Source.(Watcher)
 	if !ok {

@@ -3,9 +3,9 @@ package pipeline
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,32 +15,46 @@ import (
 	"github.com/ralph-loop/ralph/tasks/spec"
 )
 
-// List is the [Source] of a list: a tasks.md or a prd.json, see [tasks.OpenSource].
-// Each item is a definition: its key is the ID, its text the title, and what the list
-// says of it the description; a story's acceptance criteria are its completion's. That
-// a task is done is written by ticking its box, or making its story pass; nothing else
-// is written.
+// List is the [Source] of a list: a tasks.md, a prd.json or what else package tasks has
+// a source for, see [tasks.OpenSource]. Each item is a definition: its key is the ID,
+// its text the title, and what the list says of it the description; a story's
+// acceptance criteria are its completion's. That a task is done is written by ticking
+// its box, or by making its story pass; nothing else is written.
 //
-// The order of the list is that of the work. Items marked [P] that follow each other
-// below the same heading are a group, whose items do not wait for each other; any
-// other item is a group of its own. The items of a group wait for all before it.
-// Stories have no such mark and are one after the other.
+// The order is that of [tasks.InOrder], in which an item waits for its parts and for
+// what it comes after. Items marked [P] that follow each other below the same heading
+// are a group: they do not wait for each other otherwise. Any other item is a group of
+// its own. The items of a group wait for all groups before it. Stories have no such
+// mark and come one after the other. In the tasks of Taskmaster and of Backlog.md
+// people state what waits for what, so these wait for that alone.
+//
+// It is a value and keeps nothing; its methods may be called concurrently if those of
+// its Source may be.
 type List struct {
-	// Source is a [tasks.ListFile], a [tasks.PRDFile], or one with a method
-	// Tick(key string) error.
+	// Source is one of package tasks, such as a [tasks.ListFile], or one of your own with
+	// a method Tick(key string) error.
+	//
+	// Where it has the methods Filename() string and Mark(key string, text []byte)
+	// ([]byte, error), as those of package tasks have, its marks belong into the commits,
+	// see [InCommit]; with FilenameOf(key string) string each item may be in a file of its
+	// own.
 	Source tasks.Source
 }
 
+// A ticker can be told that an item is done. Without that a list would call open what
+// is done, and the next run would do it again.
 type ticker interface{ Tick(key string) error }
 
 var (
-	_    Source   = List{}
-	_    InCommit = List{}
-	_, _ ticker   = tasks.ListFile{}, tasks.PRDFile{}
+	_          Source   = List{}
+	_          InCommit = List{}
+	_, _, _, _ ticker   = tasks.ListFile{}, tasks.PRDFile{}, tasks.TaskmasterFile{}, tasks.Backlog{}
 )
 
-// Read implements [Source]. The dependencies are what keeps the order: the items of
-// the group before, and where those are all done already, earlier ones that are open.
+// Read implements [Source]. The dependencies are what keeps the order: the items of the
+// group before, and where those are all done already, earlier ones that are open; and
+// an item's parts, and what it comes after. The order of a list is what its author has
+// thought of, so only items that are marked for it leave it.
 func (l List) Read(ctx context.Context) ([]spec.Definition, error) {
 	if _, ok := l.Source.(ticker); !ok {
 		return nil, fmt.Errorf("pipeline: a list of %T cannot be told what is done: it needs a method Tick(key string) error", l.Source)
@@ -49,17 +63,23 @@ func (l List) Read(ctx context.Context) ([]spec.Definition, error) {
 	if err != nil {
 		return nil, err
 	}
-	var all []spec.Definition
+	items = tasks.InOrder(items)
+	all := defineAll(items)
+	switch l.Source.(type) {
+	case tasks.TaskmasterFile, tasks.Backlog:
+		return all, nil
+	}
 	var waits []string // of the group that is next
+	n := 0
 	for _, group := range groups(items) {
 		var open, ids []string
 		for _, it := range group {
-			d := define(it)
-			d.Dependencies = waits
-			all, ids = append(all, d), append(ids, d.ID)
+			all[n].Dependencies = union(waits, all[n].Dependencies)
+			ids = append(ids, it.Key)
 			if !it.Done {
-				open = append(open, d.ID)
+				open = append(open, it.Key)
 			}
+			n++
 		}
 		if len(open) > 0 {
 			waits = ids
@@ -74,7 +94,19 @@ func (l List) Read(ctx context.Context) ([]spec.Definition, error) {
 	return all, nil
 }
 
-// groups are the items that may be worked on at the same time, in their order.
+// union is a, and what of b is not in it; neither is written to.
+func union(a, b []string) []string {
+	for _, id := range b {
+		if !slices.Contains(a, id) {
+			a = append(slices.Clip(a), id)
+		}
+	}
+	return a
+}
+
+// groups are the items that may be worked on at the same time, in their order. A
+// heading between two marked items ends the group: the mark is about what stands
+// together.
 func groups(items []tasks.Item) [][]tasks.Item {
 	var all [][]tasks.Item
 	for i, it := range items {
@@ -87,21 +119,56 @@ func groups(items []tasks.Item) [][]tasks.Item {
 	return all
 }
 
-// define is the definition of an item.
+// defineAll are the definitions of items, with what each waits for by itself. They do not
+// change as the items are worked off: an item is described as it is when its turn comes,
+// with its parts done.
+func defineAll(items []tasks.Item) []spec.Definition {
+	open, done, family := slices.Clone(items), slices.Clone(items), map[string]bool{}
+	for i, it := range items {
+		open[i].Done, done[i].Done = false, true
+		if it.Parent != "" {
+			family[it.Key], family[it.Parent] = true, true
+		}
+	}
+	waiting := tasks.Waiting(open)
+	var all []spec.Definition
+	for _, it := range items {
+		d := define(it)
+		if family[it.Key] {
+			d.Description = bare(it).DescribeIn(done)
+		}
+		for _, on := range waiting[it.Key] {
+			d.Dependencies = append(d.Dependencies, on.Key)
+		}
+		all = append(all, d)
+	}
+	return all
+}
+
+// define is the definition of an item. A story has criteria and a checkbox has none;
+// then nothing is made up for it, and the item's text is what is asked for.
 func define(it tasks.Item) spec.Definition {
 	d := spec.Definition{ID: it.Key, Title: cmp.Or(it.Text, it.Key), Status: spec.StatusTodo, Priority: it.Priority}
 	if it.Done {
 		d.Status = spec.StatusDone
 	}
 	criteria := slices.DeleteFunc(slices.Clone(it.Acceptance), func(text string) bool { return strings.TrimSpace(text) == "" })
-	if it.Acceptance = nil; len(criteria) > 0 {
+	if len(criteria) > 0 {
 		d.Completion = &spec.Completion{Outcome: d.Title, Acceptance: criteria}
 	}
-	d.Description = it.Describe()
+	d.Description = bare(it).Describe()
 	return d
 }
 
-// find is the item of a task as it is now.
+// bare is an item without what is told of it elsewhere, or changes: a description that
+// said how far the work is would be another one in each run.
+func bare(it tasks.Item) tasks.Item {
+	it.Acceptance, it.Doing = nil, false
+	return it
+}
+
+// find is the item of a task as it is now. A list that cannot be read any more is a
+// [*LostError].
 func (l List) find(ctx context.Context, id string) (it tasks.Item, ok bool, err error) {
 	items, err := l.Source.Items(ctx)
 	switch {
@@ -121,13 +188,16 @@ func byKey(items []tasks.Item, key string) (it tasks.Item, ok bool) {
 	return it, false
 }
 
-// Take implements [Source]: an item that is in the list and open can be taken.
+// Take implements [Source]: an item that is in the list and open can be taken. Nothing
+// is written for it, since a checkbox has no third state: two runs on one list would
+// both take the same item.
 func (l List) Take(ctx context.Context, id string) (bool, error) {
 	it, ok, err := l.find(ctx, id)
 	return ok && !it.Done, err
 }
 
-// Write implements [Source].
+// Write implements [Source]. Only that a task is done is written; a list has no place
+// for anything else, and no error is made of that.
 func (l List) Write(ctx context.Context, id string, u Update) error {
 	to, ticks := l.Source.(ticker)
 	if u.Status != spec.StatusDone || !ticks {
@@ -144,6 +214,8 @@ func (l List) Write(ctx context.Context, id string, u Update) error {
 }
 
 // Task is a [Pipeline.Task] for items: three iterations, and what is in the list alone.
+// An item is a small piece of work; one that three iterations do not finish wants a
+// person more than a fourth.
 func (l List) Task(d spec.Definition, _ string) (ralph.Task, error) {
 	t := ralph.Task{Title: d.Title, Prompt: d.Description, Limits: ralph.Limits{Iterations: 3}}
 	if d.Completion != nil {
@@ -153,7 +225,9 @@ func (l List) Task(d spec.Definition, _ string) (ralph.Task, error) {
 }
 
 // Prompt makes a [Pipeline.Prompt] of a template as [tasks.Session] has it. Values has
-// what it names beside CURRENT_TASK and ITERATION_NUMBER.
+// what it names beside CURRENT_TASK and ITERATION_NUMBER, and may have HOW_DONE and
+// DOCUMENTS; else these are what the source says. A template that names anything else
+// is an error when the first prompt is made. Values must not be changed afterwards.
 func (l List) Prompt(template string, values map[string]string) func(Stage) func(context.Context, ralph.State) (string, error) {
 	return func(st Stage) func(context.Context, ralph.State) (string, error) {
 		return func(_ context.Context, s ralph.State) (string, error) {
@@ -162,6 +236,11 @@ func (l List) Prompt(template string, values map[string]string) func(Stage) func
 				all = map[string]string{}
 			}
 			all["CURRENT_TASK"], all["ITERATION_NUMBER"] = st.Definition.Description, strconv.Itoa(s.Iteration)
+			for name, value := range l.told(st.Definition, values["SPEC_PATH"]) {
+				if _, given := values[name]; !given {
+					all[name] = value
+				}
+			}
 			text, err := ralph.Template(template, all)
 			if err != nil {
 				return "", fmt.Errorf("pipeline: prompt: %s", strings.TrimPrefix(err.Error(), "ralph: ")) // one package is enough
@@ -172,45 +251,48 @@ func (l List) Prompt(template string, values map[string]string) func(Stage) func
 	}
 }
 
-// Filename implements [InCommit].
+// told is what the source says of a task: how it is marked as done, and what there is
+// to read.
+func (l List) told(d spec.Definition, path string) map[string]string {
+	told := map[string]string{"HOW_DONE": "mark it as done where the tasks are kept", "DOCUMENTS": cmp.Or(path, "spec.md") + ", if it is there"}
+	if list := strings.Join(tasks.Documents(l.FilenameOf(d.ID)), ", "); list != "" {
+		told["DOCUMENTS"] = list
+	}
+	if src, ok := l.Source.(interface{ HowDone(tasks.Item) string }); ok {
+		told["HOW_DONE"] = src.HowDone(tasks.Item{ID: d.ID, Key: d.ID, Text: d.Title})
+	}
+	return told
+}
+
+// Filename implements [InCommit]; "" for a Source of your own without this method.
 func (l List) Filename() string {
-	var path string
-	switch src := l.Source.(type) {
-	case tasks.ListFile:
-		path = src.Path
-	case tasks.PRDFile:
-		path = src.Path
+	if src, ok := l.Source.(interface{ Filename() string }); ok {
+		return src.Filename()
 	}
-	if path == "" {
-		return ""
+	return ""
+}
+
+// FilenameOf is the absolute path of the file that has a task, see [InCommit].
+func (l List) FilenameOf(id string) string {
+	if src, ok := l.Source.(interface{ FilenameOf(key string) string }); ok {
+		return src.FilenameOf(id)
 	}
-	abs, _ := filepath.Abs(path) // fails only if the current folder is gone
-	return cmp.Or(abs, path)
+	return l.Filename()
 }
 
 // Mark implements [InCommit]. The item is found by its key, wherever it stands.
 func (l List) Mark(id string, text []byte) ([]byte, error) {
-	var items []tasks.Item
-	tick := tasks.Tick
-	switch l.Source.(type) {
-	case tasks.ListFile:
-		list, err := tasks.ParseList(text)
-		if err != nil {
-			return nil, fmt.Errorf("pipeline: %s: %w", l.Filename(), err)
-		}
-		items = list.All()
-	case tasks.PRDFile:
-		prd, err := tasks.ParsePRD(text)
-		if err != nil {
-			return nil, fmt.Errorf("pipeline: %s: %w", l.Filename(), err)
-		}
-		items, tick = prd.Items, tasks.TickPRD
-	default:
+	src, ok := l.Source.(interface {
+		Mark(key string, text []byte) ([]byte, error)
+	})
+	if !ok {
 		return nil, fmt.Errorf("pipeline: a list of %T has no text", l.Source)
 	}
-	it, ok := byKey(items, id)
-	if !ok {
+	marked, err := src.Mark(id, text)
+	if _, none := errors.AsType[*tasks.NoItemError](err); none {
 		return nil, &AlteredError{id, "removed"}
+	} else if err != nil {
+		return nil, fmt.Errorf("pipeline: %s: %w", l.FilenameOf(id), err)
 	}
-	return tick(text, it)
+	return marked, nil
 }

@@ -10,7 +10,8 @@ import (
 	"github.com/ralph-loop/ralph/tasks/spec"
 )
 
-// An unmergedError says why a task cannot be merged.
+// An unmergedError says why a task cannot be merged, which is how the task ends. Any
+// other error is one of the run.
 type unmergedError struct {
 	reason    string
 	conflicts []string
@@ -18,11 +19,13 @@ type unmergedError struct {
 
 func (e *unmergedError) Error() string { return e.reason }
 
-// errAltered says that a task does not count any more.
+// errAltered says that a task does not count any more, since somebody else has changed
+// it between the begin of its merge and the end.
 var errAltered = errors.New("pipeline: the task was altered")
 
 // merge brings the branch of a task to the main branch, if its verifiers agree to what
-// comes of it. The error is none of the task's.
+// comes of it. The error is none of the task's: it ends the run. What cannot be merged
+// keeps its branch, for a person or for the next run.
 func (r *run) merge(ctx context.Context, part int) error {
 	if err := r.inspect(ctx); err != nil || r.phase(part) != PhaseMerging {
 		return err
@@ -46,7 +49,10 @@ func (r *run) merge(ctx context.Context, part int) error {
 
 func (r *run) phase(part int) Phase { return r.state().Stands[part].Phase }
 
-// finished notes that a task is on the main branch.
+// finished notes that a task is on the main branch. The source is written before the
+// record: if the run is killed in between, the next one finds the merge begun and on
+// the main branch, and does this again. Last the worktree goes, which is only in the
+// way.
 func (r *run) finished(ctx context.Context, part int, used ralph.Usage) error {
 	now := r.state()
 	order := now.Orders[now.Parts[part].Order]
@@ -62,7 +68,8 @@ func (r *run) finished(ctx context.Context, part int, used ralph.Usage) error {
 	return err
 }
 
-// bring makes the merge, has it verified, and moves the main branch.
+// bring makes the merge, has it verified, and moves the main branch. What lies in the
+// worktree is committed before: what was verified may not have been.
 func (r *run) bring(ctx context.Context, part int) (used ralph.Usage, err error) {
 	t, err := r.worktree(ctx, part)
 	if err != nil {
@@ -93,7 +100,8 @@ func (r *run) bring(ctx context.Context, part int) (used ralph.Usage, err error)
 	return used, nil
 }
 
-// moving records that the main branch is about to move, if it still may.
+// moving records that the main branch is about to move, if it still may. Verifying may
+// have taken long, so it is asked again whether the task still counts.
 func (r *run) moving(ctx context.Context, part int, from, to string) error {
 	if err := r.look(ctx); err != nil {
 		return err
@@ -107,19 +115,16 @@ func (r *run) moving(ctx context.Context, part int, from, to string) error {
 	return r.note(ctx, Event{Kind: EventMerging, Task: r.agreed(part).Definition.ID, From: from, To: to})
 }
 
-// drop are the files whose changes are not merged: the source writes its own.
-func (r *run) drop() []string {
-	if path := r.listed(); path != "" {
-		return []string{path}
-	}
-	return nil
-}
+// drop are the files whose changes are not merged: those of the source. An agent that
+// ticks its own box in its branch must not have said so on the main branch.
+func (r *run) drop() []string { return r.files }
 
 // mark is the source's file as it is at a commit, with a task marked done; nil = its
-// status does not belong into the commit.
+// status does not belong into the commit, or the file is not in it. It is made of the
+// text of that commit and not of the file, in which other work of the user may stand.
 func (r *run) mark(ctx context.Context, commit, id string) map[string][]byte {
 	in, ok := r.p.Source.(InCommit)
-	path := r.listed()
+	path := r.p.listed(r.repo, id)
 	if !ok || path == "" {
 		return nil
 	}
@@ -133,7 +138,8 @@ func (r *run) mark(ctx context.Context, commit, id string) map[string][]byte {
 	return map[string][]byte{path: text}
 }
 
-// verifyMerge has the verifiers of the stages look at what comes of the merge.
+// verifyMerge has the verifiers of the stages look at what comes of the merge. Stages
+// that nothing has verified are left out: there is nothing they could be asked.
 func (r *run) verifyMerge(ctx context.Context, part int, t *git.Tree, head, from string, m git.Merged) (ralph.Usage, error) {
 	s := r.state()
 	var ends []StageEnd
@@ -145,8 +151,10 @@ func (r *run) verifyMerge(ctx context.Context, part int, t *git.Tree, head, from
 	return again{r.repo, r.local}.verify(ctx, ends, t, head, from, m)
 }
 
-// finishMerge brings a merge to its end that a run which was killed had begun: what comes
-// of it was verified before, and the main branch and its files are not left half moved.
+// finishMerge brings a merge to its end that a run which was killed had begun: what
+// comes of it was verified before, and the main branch and its files are not left half
+// moved. If the main branch is elsewhere by now, somebody has decided otherwise, and
+// nothing is moved.
 func (r *run) finishMerge(ctx context.Context) error {
 	ev := r.merging
 	if ev == nil || ev.To == "" {

@@ -8,11 +8,13 @@ import (
 	"github.com/ralph-loop/ralph"
 )
 
-// pin has the tasks agree now to what lies outside the workspace and decides whether they
-// are done: programs, what tools read from the home folder, exams. An agent of another
-// task could change it before their turn comes. What lies in the workspace they agree
-// to when they begin, for tasks before them work on it. What cannot be found out now
-// is told then.
+// pin has the tasks agree now to what lies outside the workspace and decides whether
+// they are done: programs, what tools read from the home folder, exams. An agent of
+// another task could change it before their turn comes. What lies in the workspace they
+// agree to when they begin, for tasks before them work on it, and are meant to.
+//
+// What cannot be found out now is no error here: the loop prepares its task once more
+// when it begins, and tells it then.
 func (a *Agreed) pin(ctx context.Context) {
 	v, ok := a.verifier.(preparer)
 	if !ok {
@@ -33,7 +35,8 @@ func (a *Agreed) pin(ctx context.Context) {
 	}
 }
 
-// outside are those of guarded things that lie outside the workspace.
+// outside are those of guarded things that lie outside the workspace: programs and
+// settings of the machine, and exams, which have their own kind of key.
 func outside(guarded map[string]string) map[string]string {
 	out := map[string]string{}
 	for key, sum := range guarded {

@@ -5,23 +5,40 @@ import (
 	"slices"
 )
 
-// A Phase says how far a task is. As text, and in JSON, it is its name. It is a number so
-// that what stands of many tasks is small, and copied fast.
+// A Phase says how far a task is. As text, and in JSON, it is its name; the number
+// means nothing outside this program. It is a number so that what stands of many tasks
+// is small, and copied fast. The zero value is PhaseOpen.
 type Phase uint8
 
 const (
-	PhaseOpen        Phase = iota // its next stage begins when the tasks before it are done
-	PhaseRunning                  // an agent works on it
-	PhaseInterrupted              // its loop was interrupted, and goes on
-	PhaseReady                    // its stages are over, and it waits to be merged
-	PhaseMerging                  // its branch is being merged
-	PhaseDone                     // all its stages are over, and it is merged where that is to be
-	PhaseFailed                   // a stage ended without a verified claim; a new loop at the next run
-	PhaseUnmerged                 // it could not be merged: its branch is there
-	PhaseUnverified               // none of its stages was verified: its branch is there
-	PhaseAltered                  // somebody else has changed it meanwhile: it does not count
-	PhaseBroken                   // it cannot be run as it is defined
-	PhaseLeft                     // it is not to be run
+	// PhaseOpen: its next stage begins when the tasks before it are done.
+	PhaseOpen Phase = iota
+	// PhaseRunning: an agent works on it.
+	PhaseRunning
+	// PhaseInterrupted: its loop was interrupted, and goes on in this run or the next.
+	PhaseInterrupted
+	// PhaseReady: its stages are over, and it waits to be merged.
+	PhaseReady
+	// PhaseMerging: its branch is being merged, and verified with the main branch.
+	PhaseMerging
+	// PhaseDone: all its stages are over, and it is merged where that is to be.
+	PhaseDone
+	// PhaseFailed: a stage ended without a verified claim; the next run begins a new
+	// loop.
+	PhaseFailed
+	// PhaseUnmerged: it could not be merged. Its branch is there, and the next run
+	// tries again.
+	PhaseUnmerged
+	// PhaseUnverified: its stages are over, and none of them was verified. Its branch
+	// is there, for a person to look at.
+	PhaseUnverified
+	// PhaseAltered: somebody else has changed it meanwhile, so what was done does not
+	// count.
+	PhaseAltered
+	// PhaseBroken: it cannot be run as it is defined, and waits for a person.
+	PhaseBroken
+	// PhaseLeft: it is not to be run, as its source says.
+	PhaseLeft
 )
 
 // phases are the names, by their numbers. An open task has none, so that it is left out.
@@ -29,7 +46,8 @@ func phases() []string {
 	return []string{"", "running", "interrupted", "ready", "merging", "done", "failed", "unmerged", "unverified", "altered", "broken", "left"}
 }
 
-// String is the name; that of PhaseOpen is empty.
+// String is the name; that of PhaseOpen is empty, and that of a number which is no
+// phase says so.
 func (p Phase) String() string {
 	if names := phases(); int(p) < len(names) {
 		return names[p]
@@ -37,7 +55,7 @@ func (p Phase) String() string {
 	return fmt.Sprintf("phase %d", uint8(p))
 }
 
-// MarshalText is String, as an error for a number that is no phase.
+// MarshalText returns the name. A number that is no phase is an error.
 func (p Phase) MarshalText() ([]byte, error) {
 	if int(p) >= len(phases()) {
 		return nil, fmt.Errorf("pipeline: there is no %s", p)
@@ -45,7 +63,8 @@ func (p Phase) MarshalText() ([]byte, error) {
 	return []byte(p.String()), nil
 }
 
-// UnmarshalText reads what MarshalText has written.
+// UnmarshalText reads what MarshalText has written. A name that is not known is an
+// error: a newer version may have added it, and no phase can stand in for it.
 func (p *Phase) UnmarshalText(text []byte) error {
 	i := slices.Index(phases(), string(text))
 	if i < 0 {

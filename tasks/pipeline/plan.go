@@ -11,11 +11,16 @@ import (
 	"github.com/ralph-loop/ralph"
 )
 
-// A Planned is a task of a run, as [Plan] makes a part of it.
+// A Planned is a task of a run, as [Plan] makes a part of it: for drivers of their own.
+// [Pipeline] plans by itself.
 type Planned struct {
-	ID, Sum string   // see [Part]
-	After   []string // the tasks that it waits for
-	Agents  []string // through which it goes, in their order: one at least, and none twice; one alone may be ""
+	// ID and Sum are those of [Part].
+	ID, Sum string
+	// After are the IDs of the tasks that it waits for.
+	After []string
+	// Agents are those through which it goes, in their order: one at least, at most 64,
+	// and none twice; one alone may be "".
+	Agents []string
 	// Phase is PhaseOpen, PhaseDone or PhaseLeft, as its source says.
 	Phase Phase
 	// Anew has what is on record of it not count: its source wants it done again.
@@ -68,7 +73,8 @@ func Plan(rules Rules, all []Planned, last *State) (State, error) {
 	return s, nil
 }
 
-// part is a task as a part of the state.
+// part is a task as a part of the state, in which tasks and orders are indices: many
+// tasks have the same order, and a state is kept for each event of some engines.
 func (s *State) part(t Planned, at map[string]int) (Part, error) {
 	p := Part{ID: t.ID, Sum: t.Sum}
 	if err := sound(t.Agents); err != nil {
@@ -85,7 +91,8 @@ func (s *State) part(t Planned, at map[string]int) (Part, error) {
 	return p, nil
 }
 
-// sound refuses agents through which no task can go.
+// sound refuses agents through which no task can go. One that is named twice would be
+// over with its first stage: stages are known by their agents.
 func sound(agents []string) error {
 	if len(agents) == 0 || len(agents) > maxAgents {
 		return fmt.Errorf("has %d agents; it must have 1 to %d", len(agents), maxAgents)
@@ -101,7 +108,8 @@ func sound(agents []string) error {
 	return nil
 }
 
-// ordered is the index of an order, which is added if it is not there.
+// ordered is the index of an order, which is added if it is not there. Tasks usually
+// have one or two orders in all.
 func (s *State) ordered(agents []string) int {
 	for i, o := range s.Orders {
 		if slices.Equal(o, agents) {
@@ -113,7 +121,9 @@ func (s *State) ordered(agents []string) int {
 }
 
 // circle is a part, from the one at first on, that waits for itself, also by way of
-// others; -1 = there is none. Those before first wait for none of these.
+// others; -1 = there is none. Those before first wait for none of these. Tasks that
+// wait for nobody are taken away until none is left, or only circles: a walk along the
+// dependencies would need a stack as deep as the longest chain.
 func circle(parts []Part, first int) int {
 	waits, before := make([]int, len(parts)), make([][]int, len(parts))
 	var free []int
@@ -140,12 +150,15 @@ func circle(parts []Part, first int) int {
 	return slices.IndexFunc(waits, func(n int) bool { return n > 0 })
 }
 
-// resumes reports whether a run that stood so has not come to its end.
+// resumes reports whether a run that stood so has not come to its end. A limit is no
+// end: a run that goes on with a higher one is the same run, and what it has spent
+// counts.
 func (s State) resumes() bool {
 	return !slices.Contains([]ralph.StopReason{ralph.StopVerified, ralph.StopStalled, ralph.StopCancelled, ralph.StopInvalid}, s.Stop)
 }
 
-// resume takes over where the last run stood.
+// resume takes over where the last run stood. Tasks are known by their IDs, since their
+// order, and which there are, may have changed.
 func (s *State) resume(all []Planned, at map[string]int, last State) {
 	gone := maps.Clone(last.Gone)
 	if last.resumes() {
@@ -183,8 +196,10 @@ func (s *State) resume(all []Planned, at map[string]int, last State) {
 	}
 }
 
-// carry takes over how far a task was, and reports whether its loop goes on; run = -1: it
-// has none.
+// carry takes over how far a task was, and reports whether its loop goes on; run = -1:
+// it has none. A loop goes on only if the loop of the stage that is next has the same
+// name: then it is the same work of the same agent. All others get a name that no loop
+// has had, so that no record is taken for another's.
 func (s *State) carry(part int, t Planned, last State, was, run int) (goesOn bool) {
 	before, now := last.stand(was), &s.Stands[part]
 	if t.Phase != PhaseOpen && t.Sum == "" {
@@ -213,12 +228,14 @@ func (s *State) carry(part int, t Planned, last State, was, run int) (goesOn boo
 	return false
 }
 
-// interrupted reports whether a loop had begun when the run ended.
+// interrupted reports whether a loop had begun when the run ended. A task that was
+// running then is one: the process has died over it.
 func (st Stand) interrupted() bool {
 	return st.Phase == PhaseRunning || st.Phase == PhaseInterrupted
 }
 
-// opened is the phase in which a task begins that was in another.
+// opened is the phase in which a task begins that was in another: done stays done, and
+// else it is what follows from the stages that are over.
 func (s *State) opened(part int, before Phase) Phase {
 	if before == PhaseDone {
 		return PhaseDone
@@ -226,7 +243,8 @@ func (s *State) opened(part int, before Phase) Phase {
 	return s.passed(part, s.Stands[part])
 }
 
-// moved are the bits of the agents of one order in another.
+// moved are the bits of the agents of one order in another. Agents that are not in the
+// new order are forgotten, and new ones have nothing verified.
 func moved(over uint64, from, to []string) (now uint64) {
 	for i, agent := range from {
 		if at := slices.Index(to, agent); at >= 0 && over&(1<<i) != 0 {

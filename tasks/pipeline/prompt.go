@@ -21,7 +21,7 @@ import (
 //go:embed prompts/*.md
 var builtinRoles embed.FS
 
-// maxRole is the most that is read of a role, in bytes.
+// maxRole is the most that is read of a role, in bytes. Every prompt has it.
 const maxRole = 64 << 10
 
 // Prompts says where the texts come from that agents are told. The zero value has roles
@@ -53,26 +53,43 @@ type Roles struct {
 // A role is a text and the file it is from.
 type role struct{ file, text string }
 
-// A Stage is what a prompt is made of: one agent's part of a task.
+// A Stage is what a prompt is made of: one agent's part of a task. It holds what is on
+// record, and nothing that an earlier agent said of its own work, except why it rejects
+// another's.
 type Stage struct {
+	// Definition is the task's, as it was agreed.
 	Definition spec.Definition
 	Agent      string
-	Branch     string   // of the git worktree that the task has for itself; "" = it has none
-	Before     []Record // of the stages before it, in their order
-	Feedback   string   // why a later stage sent the task back to this one; "" = none did
-	From       string   // the agent of that stage
-	Once       bool     // it is a single pass, see [AgreedTask]
+	// Branch is that of the git worktree that the task has for itself; "" = it has
+	// none.
+	Branch string
+	// Before are the stages before it, in their order.
+	Before []Record
+	// Feedback is why a later stage sent the task back to this one; "" = none did. It
+	// is an agent's text.
+	Feedback string
+	// From is the agent of that stage.
+	From string
+	// Once says that it is a single pass, see [AgreedTask].
+	Once bool
 }
 
-// A Record is what is known of a stage that is over, not what its agent said.
+// A Record is what is known of a stage that is over, not what its agent said: a
+// reviewer who reads that the tests pass is inclined to believe it.
 type Record struct {
-	Agent      string        `json:"agent"`
-	Verified   bool          `json:"verified,omitempty"`
-	Unverified bool          `json:"unverified,omitempty"` // it was done, and nothing has checked it
-	Iterations int           `json:"iterations,omitempty"`
-	Files      []string      `json:"files,omitempty"` // that it has changed
-	Checks     []ralph.Check `json:"checks,omitempty"`
-	Commit     string        `json:"commit,omitempty"`
+	Agent string `json:"agent"`
+	// Verified says that its verifier agreed.
+	Verified bool `json:"verified,omitempty"`
+	// Unverified says that it was done, and nothing has checked it.
+	Unverified bool `json:"unverified,omitempty"`
+	// Iterations is how many it took.
+	Iterations int `json:"iterations,omitempty"`
+	// Files are those that it has changed, as paths in the workspace.
+	Files []string `json:"files,omitempty"`
+	// Checks are those of its last verdict.
+	Checks []ralph.Check `json:"checks,omitempty"`
+	// Commit is the one that it was verified with; "" = there is no worktree.
+	Commit string `json:"commit,omitempty"`
 }
 
 // Load reads the roles of agents, once, when a run begins: nothing that is written
@@ -100,7 +117,9 @@ func (p Prompts) Load(agents []string) (Roles, error) {
 	return r, nil
 }
 
-// role finds the role of an agent.
+// role finds the role of an agent: the user's own for it, the built-in one for it, the
+// user's for all others, the built-in one for all others. The user's agent.md does not
+// replace a built-in reviewer, which says more than a text for everybody can.
 func (p Prompts) role(agent string) (role, error) {
 	own, err := p.own(agent)
 	if err == nil && own.text == "" && !builtin(agent) {
@@ -112,7 +131,8 @@ func (p Prompts) role(agent string) (role, error) {
 	return own, err
 }
 
-// own reads a role of the user's; no text = there is none.
+// own reads a role of the user's; no text = there is none. An agent's name is a
+// stranger's text, so one that is no plain file name has no role of its own.
 func (p Prompts) own(agent string) (role, error) {
 	name := agent + ".md"
 	if p.Dir == "" || filepath.Base(name) != name || !filepath.IsLocal(name) {
@@ -146,7 +166,8 @@ func builtinRole(agent string) role {
 	return role{"the built-in " + agent + ".md", strings.TrimSpace(string(text))}
 }
 
-// fill puts values into the role.
+// fill puts values into the role. They are put in once and not looked at again: a title
+// with braces in it is a title.
 func (r role) fill(values map[string]string) (string, error) {
 	text, err := ralph.Template(r.text, values)
 	if err != nil {
@@ -195,7 +216,8 @@ func (r Roles) Prompt(workspace string, s Stage) (func(context.Context, ralph.St
 	}, nil
 }
 
-// values are what a role may name.
+// values are what a role may name. Those that come from a definition are on one line
+// each.
 func values(s Stage, st ralph.State, path string) map[string]string {
 	d := s.Definition
 	return map[string]string{
@@ -205,5 +227,6 @@ func values(s Stage, st ralph.State, path string) map[string]string {
 	}
 }
 
-// maximum is the number of iterations that a loop may have, 0 = any.
+// maximum is the number of iterations that a loop may have, 0 = any: ten where it is
+// not said, as in every loop.
 func maximum(st ralph.State) int { return max(cmp.Or(st.Task.Limits.Iterations, 10), 0) }

@@ -18,13 +18,16 @@ import (
 	"github.com/ralph-loop/ralph/internal/term"
 )
 
-// Bounds on what is told. In bytes, before they are quoted; the rest in numbers.
+// Bounds on what is told, in bytes before they are quoted, or in numbers. A prompt that
+// grows with the history of a task would at last leave no room for the work.
 const (
 	maxSpec     = 64 << 10
 	maxFeedback = 8 << 10
 	maxLine     = 160
-	maxRecords  = 16 // the last ones
-	maxNames    = 12 // of the files and of the checks of a record
+	// maxRecords are the last ones.
+	maxRecords = 16
+	// maxNames of the files and of the checks of a record.
+	maxNames = 12
 )
 
 // section is one part of a prompt; "" if there is no text for it.
@@ -35,7 +38,8 @@ func section(title, text string) string {
 	return "## " + title + "\n\n" + strings.TrimRight(text, "\n") + "\n\n"
 }
 
-// information is what an agent is told first.
+// information is what an agent is told first. That it begins with fresh context, and is
+// not the first, is what agents otherwise do not know.
 func (s Stage) information(st ralph.State) string {
 	is := values(s, st, "")
 	of, end := "", "The loop goes on until your work is verified"
@@ -51,8 +55,11 @@ func (s Stage) information(st ralph.State) string {
 		is["TASK_ID"], is["TASK_TITLE"], is["STAGE"], st.Iteration, of, end))
 }
 
+// task is the description alone: what done means follows where all loops say it.
 func (s Stage) task() string { return section("Task", strings.TrimSpace(s.Definition.Description)) }
 
+// sentBack quotes why the work came back. It is another agent's text: what it asks for
+// is weighed against the task, and nothing in it can pass for a section of the prompt.
 func (s Stage) sentBack() string {
 	if strings.TrimSpace(s.Feedback) == "" {
 		return ""
@@ -65,7 +72,8 @@ func (s Stage) sentBack() string {
 		cmp.Or(oneLine(s.From), "whose name is not known"), quoted(text)))
 }
 
-// reject says how an agent tells that the work of others does not hold.
+// reject says how an agent tells that the work of others does not hold. A task without
+// a second promise cannot be rejected in words; the agent then just does not claim.
 func reject(t ralph.Task) string {
 	const say = "If the work does not hold, say what must change, one point a line, each with its place and with what you saw, so that somebody who begins with fresh context can mend it."
 	if t.Blocked == "" {
@@ -74,7 +82,8 @@ func reject(t ralph.Task) string {
 	return say + " Then end your answer with the line for those who are blocked, which stands below: that is how you reject it."
 }
 
-// rules are what holds for all agents.
+// rules are what holds for all agents, and why. They are asked for here and not relied
+// on: what an agent does in spite of them is found out elsewhere and is not merged.
 func (s Stage) rules() string {
 	where := "- Work in this folder, on the branch that is checked out. Do not switch branches, and do not push."
 	if s.Branch != "" {
@@ -95,7 +104,7 @@ That file is a list of tasks in this form. An outcome and at least one criterion
       - one requirement that can be checked by itself`)))
 }
 
-// records tells what is known of the stages before.
+// records tells what is known of the stages before, the last ones if there are many.
 func records(before []Record) string {
 	if len(before) == 0 {
 		return ""
@@ -111,6 +120,8 @@ func records(before []Record) string {
 	return section("What the stages before you left on record", "This is from the record of the run, not from what agents said. Look at the work itself.\n\n"+quoted(b.String()))
 }
 
+// write tells a record in a few lines. Of the checks only names and results are told:
+// what they have printed may be long, and is of work that has changed since.
 func (r Record) write(b *strings.Builder) {
 	how := "not done"
 	switch {
@@ -150,13 +161,22 @@ func writeNames(b *strings.Builder, start string, names []string) {
 // A found specification. The zero value is that of a task that has none.
 type found struct {
 	id, path string
-	tried    []string // places at which there is none
-	text     string
-	size     int64 // of the file
-	cut      bool
+	// tried are places at which there is none: they are told, so that a person who
+	// reads the prompt sees where one is expected.
+	tried []string
+	// text is the beginning of it, of whole characters.
+	text string
+	// size of the file, in bytes.
+	size int64
+	cut  bool
 }
 
-// specification reads the one that a task belongs to.
+// specification reads the one that a task belongs to. It is looked for anew for each
+// stage, since a task before it may have been asked to write it. A file that is there
+// and cannot be read is an error, for an agent without it would build something else.
+//
+// The spec_id may be one that an agent has proposed. So it is looked for in a root that
+// no link leaves: a prompt must not show what lies elsewhere on the machine.
 func (r Roles) specification(workspace, id string) (found, error) {
 	f := found{id: id}
 	if id == "" {
@@ -190,7 +210,8 @@ func (r Roles) specification(workspace, id string) (found, error) {
 	return f, nil
 }
 
-// read reads what stands at a name, its beginning.
+// read reads what stands at a name, its beginning. The root keeps links from leading
+// out of the workspace, to a file that the agent has no business to read.
 func (f *found) read(root *os.Root, name string) error {
 	in, err := file.OpenIn("specification", root, name)
 	if err != nil {
@@ -208,7 +229,8 @@ func (f *found) read(root *os.Root, name string) error {
 	return err
 }
 
-// section tells of the specification, or that it is not there.
+// section tells of the specification, or that it is not there. It says that the file
+// does not decide how the agent works: specifications hold instructions of all kinds.
 func (f found) section() string {
 	id, name := oneLine(f.id), oneLine(f.path)
 	switch {
@@ -228,7 +250,9 @@ func (f found) section() string {
 	return section("Specification", text)
 }
 
-// bounded is the beginning of a text that nobody vouches for.
+// bounded is the beginning of a text that nobody vouches for, without control sequences
+// and without the tags of promises. Control sequences go before the cut, since half of
+// one would not be known for what it is.
 func bounded(text string, most int) (beginning string, cut bool) {
 	shown := term.Clean(text)
 	if len(shown) <= most {
@@ -237,7 +261,8 @@ func bounded(text string, most int) (beginning string, cut bool) {
 	return untagged(strings.ToValidUTF8(shown[:most], "")), true // of which one rune may be torn
 }
 
-// oneLine is a name that nobody vouches for.
+// oneLine is a name that nobody vouches for, as one line: with a line break in it a
+// file's name could become an instruction.
 func oneLine(name string) string {
 	text, cut := bounded(term.Line(name), maxLine)
 	if cut {
@@ -246,12 +271,15 @@ func oneLine(name string) string {
 	return text
 }
 
-// quoted is a text as an indented block, so that it cannot pass for ours.
+// quoted is a text as an indented block, so that it cannot pass for ours. A fence would
+// not do, for the text may end it.
 func quoted(text string) string {
 	return "    " + strings.ReplaceAll(strings.Trim(text, "\n"), "\n", "\n    ") + "\n"
 }
 
-// untagged writes <promise> as [promise], in any case, so that a copy of it is no claim.
+// untagged writes <promise> as [promise], in any case, so that a copy of it is no
+// claim. It is searched for by hand, since what follows the word may be anything: an
+// agent that copies half a tag can complete it.
 func untagged(text string) string {
 	const name = "promise"
 	var b strings.Builder

@@ -12,7 +12,8 @@ import (
 	"github.com/ralph-loop/ralph/progress"
 )
 
-// counts is last, as far as what is on record counts. A merge that was killed always does.
+// counts is last, as far as what is on record counts. A merge that was killed always
+// does, also in a run that begins anew: the main branch may be half moved.
 func (a *Agreed) counts(ctx context.Context) (*State, error) {
 	last, err := a.last(ctx)
 	if a.p.Anew {
@@ -21,7 +22,12 @@ func (a *Agreed) counts(ctx context.Context) (*State, error) {
 	return last, err
 }
 
-// last is where the last run stands on record, nil = there is none.
+// last is where the last run stands on record, nil = there is none. A record that is
+// there and cannot be read is an error: to begin anew would do verified work twice, and
+// pay twice.
+//
+// What loops had used when the process died is on their own records, which are asked:
+// the budget would otherwise forget what was spent since the last event.
 func (a *Agreed) last(ctx context.Context) (*State, error) {
 	p := a.p
 	if p.Record == nil {
@@ -71,14 +77,15 @@ func (a *Agreed) last(ctx context.Context) (*State, error) {
 	return &s, nil
 }
 
-// rejects reports whether it tells why a task's work is not taken.
+// rejects reports whether an event tells why a task's work is not taken.
 func (ev Event) rejects() bool {
 	return ev.Kind == EventUnmerged || ev.Kind == EventEnded && ev.Stop != "" && ev.Stop != ralph.StopVerified
 }
 
-// sends reports whether an event, after which the pipeline stands so and before it as it
-// was, is why a task's work is not taken: not one that changes nothing, and not that a loop
-// waits for more of the budget, which knows nothing of the work.
+// sends reports whether an event, by which the pipeline came from was to s, is why a
+// task's work is not taken. An event that changes nothing is not, and neither is one by
+// which a loop waits for more of the budget: that knows nothing of the work, and would
+// hide from the agent why it was really sent back.
 func (s State) sends(was State, ev Event) bool {
 	if !ev.rejects() {
 		return false
@@ -87,15 +94,22 @@ func (s State) sends(was State, ev Event) bool {
 	return s.stand(part) != was.stand(was.Find(ev.Task)) && s.phase(part) != PhaseInterrupted
 }
 
-// loopName is the name on record of a stage's loop.
+// loopName is the name on record of a stage's loop: below the pipeline's, so that two
+// pipelines may have tasks of the same ID.
 func (p *Pipeline) loopName(loop string) string { return p.name() + "/" + loop }
 
 // Recorded returns where a pipeline stands on record, and its events, the first of the
-// last run first. The error wraps [fs.ErrNotExist] if there is none of this name.
+// last run first. It may be called while the pipeline runs, here or in another process:
+// what is written is whole lines. The error wraps [fs.ErrNotExist] if there is none of
+// this name.
+//
+// What the loops that run have used since they began is not in it, see [State].
 func Recorded(ctx context.Context, dir *progress.Dir, name string) (State, []Event, error) {
 	return recorded(ctx, dir.File(name))
 }
 
+// recorded reads the events of a pipeline out of the log of its record, which has other
+// events too. With an error it returns what could be read until then.
 func recorded(ctx context.Context, path string) (State, []Event, error) {
 	file, err := ralph.OpenFile(path)
 	if err != nil {
@@ -127,7 +141,8 @@ func recorded(ctx context.Context, path string) (State, []Event, error) {
 	return s, events, nil
 }
 
-// answered is the last answer of a loop that is on record.
+// answered is the last answer of a loop that is on record; the zero value if it has
+// none.
 func answered(dir *progress.Dir, loop string) (last ralph.Response, err error) {
 	file, err := ralph.OpenFile(dir.File(loop))
 	if err != nil {
@@ -145,7 +160,9 @@ func answered(dir *progress.Dir, loop string) (last ralph.Response, err error) {
 	return last, nil
 }
 
-// metaEvent is the key under which an event of a pipeline is on record.
+// metaEvent is the key under which an event of a pipeline is on record. It is there as
+// text: the log's own form is that of loops, and must stay readable by programs for
+// loops.
 const metaEvent = "event"
 
 // has reports whether a state has a task as it is planned; nil has none.

@@ -14,12 +14,17 @@ import (
 	"github.com/ralph-loop/ralph/tasks/spec"
 )
 
-// A Summary is how one task of a run stands, for people: a row of a closing table.
+// A Summary is how one task of a run stands, for people: a row of a closing table. As
+// JSON it is for programs that show the same; fields are added, never renamed.
 type Summary struct {
-	ID     string         `json:"id"`
-	Phase  Phase          `json:"phase"`
-	Status spec.Status    `json:"status"` // as its source shows it, or would
-	Stages []StageSummary `json:"stages"` // in their order
+	// ID is the task's.
+	ID string `json:"id"`
+	// Phase is how far it is in this run.
+	Phase Phase `json:"phase"`
+	// Status is what its source shows, or would show if it could.
+	Status spec.Status `json:"status"`
+	// Stages are in their order. nil = nothing of it is run.
+	Stages []StageSummary `json:"stages"`
 	// Iterations and Usage are those of its loops that have ended or were interrupted.
 	Iterations int         `json:"iterations"`
 	Usage      ralph.Usage `json:"usage,omitzero"`
@@ -30,7 +35,8 @@ type Summary struct {
 	Altered string `json:"altered,omitempty"`
 }
 
-// A StageSummary is how one agent's part of a task stands.
+// A StageSummary is how one agent's part of a task stands, in this run or since an
+// earlier one.
 type StageSummary struct {
 	Agent  string      `json:"agent"`
 	Status StageStatus `json:"status"`
@@ -40,16 +46,23 @@ type StageSummary struct {
 type StageStatus string
 
 const (
-	StageOpen       StageStatus = "open"       // its turn has not come, or it goes on in another run
-	StageRunning    StageStatus = "running"    // its agent works
-	StageVerified   StageStatus = "verified"   // or it was before this run
-	StageUnverified StageStatus = "unverified" // it is over, and nothing has checked it
-	StageFailed     StageStatus = "failed"     // it has ended without a verified claim
-	StageLeft       StageStatus = "left"       // it is not to be run
+	// StageOpen: its turn has not come, or it goes on in another run.
+	StageOpen StageStatus = "open"
+	// StageRunning: its agent works.
+	StageRunning StageStatus = "running"
+	// StageVerified: its verifier agreed, in this run or in an earlier one.
+	StageVerified StageStatus = "verified"
+	// StageUnverified: it is over, and nothing has checked it.
+	StageUnverified StageStatus = "unverified"
+	// StageFailed: it has ended without a verified claim.
+	StageFailed StageStatus = "failed"
+	// StageLeft: it is not to be run.
+	StageLeft StageStatus = "left"
 )
 
 // Summaries are those of all tasks, in their order. The events are those that led to s,
 // see [Recorded]; without them it is not known what was used, and why something failed.
+// A state does not hold that itself, for it is copied with every event.
 func (s State) Summaries(events []Event) []Summary {
 	all := map[string]*total{}
 	agreed := map[string]string{}
@@ -88,12 +101,14 @@ func (s State) Summaries(events []Event) []Summary {
 	return sums
 }
 
-// A total is what events tell of a task.
+// A total is what events tell of a task, and the state does not.
 type total struct {
 	why, altered string
 	loops        map[string]Event // the ends of its loops, by their names
 }
 
+// tell keeps the last reason: when a stage begins again, why the one before has failed
+// is no reason any more.
 func (t *total) tell(ev Event) {
 	switch ev.Kind {
 	case EventBegan:
@@ -110,7 +125,7 @@ func (t *total) tell(ev Event) {
 	}
 }
 
-// agreed are the tasks of a run that begins.
+// agreed are the tasks of a run that begins; nil for any other event.
 func (ev Event) agreed() []Part {
 	if ev.Kind != EventStarted || ev.State == nil {
 		return nil
@@ -118,7 +133,10 @@ func (ev Event) agreed() []Part {
 	return ev.State.Parts
 }
 
-// status is what a source shows of a task in such a phase.
+// status is what a source shows of a task in such a phase. What has failed is open
+// again, for the next run tries it; what cannot be run as it is written waits for a
+// person. A task that waits to be merged is running: its work exists, and nobody else
+// should begin it.
 func (p Phase) status() spec.Status {
 	switch p {
 	case PhaseDone:
@@ -153,18 +171,21 @@ func (a *Agreed) Summaries(s State, events []Event) []Summary {
 	return sums
 }
 
-// An Interrupted is a loop of an earlier run that had not ended, and what it would be by
-// now.
+// An Interrupted is a loop of an earlier run that had not ended, and what it would be
+// by now.
 type Interrupted struct {
+	// Entry is the loop as it is on record, with the task as it was agreed then.
 	Entry progress.Entry
-	Now   ralph.Task
+	// Now is the task as it would be agreed by now.
+	Now ralph.Task
 	// Changed says that the definition, or the configuration, is another one by now. The
 	// loop goes on as it was agreed, or, if the definition has changed, another one begins.
 	Changed bool
 }
 
-// Interrupted returns the loops of the last run that had not ended: for those who do not
-// want them to go on under other terms.
+// Interrupted returns the loops of the last run that had not ended: for those who do
+// not want them to go on under other terms. It reads the record, and returns nil if
+// there is none or if nothing of it counts ([Pipeline.Anew]).
 func (a *Agreed) Interrupted(ctx context.Context) (all []Interrupted, err error) {
 	if a.p.Record == nil || a.p.Anew {
 		return nil, nil
@@ -191,7 +212,8 @@ func (a *Agreed) Interrupted(ctx context.Context) (all []Interrupted, err error)
 	return all, nil
 }
 
-// reason says for people why a stage has ended so.
+// reason says for people why a stage has ended so: the reason in one word, by which it
+// can be looked up, and what there is to say.
 func (ev Event) reason() string {
 	if ev.Text == "" {
 		return string(ev.Stop)
@@ -199,7 +221,8 @@ func (ev Event) reason() string {
 	return string(ev.Stop) + ": " + ev.Text
 }
 
-// stages are how far the stages of a task are.
+// stages are how far the stages of a task are. Only one of them can run or have failed,
+// the first that is not over; those behind it are open.
 func (s State) stages(part int) []StageSummary {
 	now := s.Stands[part]
 	next, left := s.Agent(part)
@@ -224,7 +247,8 @@ func (s State) stages(part int) []StageSummary {
 }
 
 // Order returns all steps that are left, in the order in which they begin if each stage
-// is verified at once: for those who want to show it before.
+// is verified at once: for those who want to show it before. It plays the run on a
+// copy, by the same rules, so it cannot show another order than the run would have.
 func (s State) Order() (all []Step) {
 	for steps := s.Ready(); len(steps) > 0; steps = s.Ready() {
 		for _, step := range steps {
@@ -243,7 +267,9 @@ func (s State) Order() (all []Step) {
 }
 
 // Prompt returns what the agent of a stage would be told if it began now, and nothing
-// had been done before it.
+// had been done before it: for people who write roles. Step is one of [State.Order]; a
+// stage that is not to be run is an error. Nothing is run, but the files of the prompt
+// are read.
 func (a *Agreed) Prompt(ctx context.Context, step Step) (string, error) {
 	t := a.Tasks[step.Part]
 	i := slices.IndexFunc(t.Stages, func(t ralph.Task) bool { return t.Agent == step.Agent })
@@ -265,12 +291,14 @@ func (a *Agreed) Prompt(ctx context.Context, step Step) (string, error) {
 }
 
 // Branch names the branch of a task with [Rules.Merge], and the folder of its worktree
-// in the workspace.
+// in the workspace, with slashes. Both depend on the ID alone, so that every worker,
+// and every later run, finds them without a record.
 func Branch(task string) (branch, dir string) {
 	return "ralph/" + folder(task), path.Join(".ralph", "worktrees", folder(task))
 }
 
-// A Standing is a [progress.Standing], and of a pipeline how its tasks stand.
+// A Standing is a [progress.Standing], and of a pipeline how its tasks stand. Tasks is
+// nil for a loop and for a session.
 type Standing struct {
 	progress.Standing
 	Tasks []Summary `json:"tasks,omitempty"`
@@ -293,6 +321,8 @@ func Standings(ctx context.Context, dir *progress.Dir) ([]Standing, error) {
 	return all, err
 }
 
+// stood adds how the tasks stand. If the pipeline's record cannot be read, it has only
+// just begun or is damaged; what the loops tell is shown all the same.
 func stood(ctx context.Context, dir *progress.Dir, st progress.Standing) Standing {
 	if st.Kind != progress.KindPipeline || st.SessionStanding == nil {
 		return Standing{Standing: st}

@@ -19,38 +19,55 @@ import (
 	"github.com/ralph-loop/ralph/tasks/spec"
 )
 
-// A run is one run of a pipeline. This file has its course: steps begin as the state says
-// that they may, each on a goroutine of its own, and what comes of them is recorded and
-// applied in turn (note). stage.go runs an agent's loop, merge.go brings a task to the
-// main branch, worktree.go has the folders.
+// A run is one run of a pipeline. This file has its course: steps begin as the state
+// says that they may, each on a goroutine of its own, and what comes of them is
+// recorded and applied in turn (note). stage.go runs an agent's loop, merge.go brings a
+// task to the main branch, worktree.go has the folders. Nothing here decides: where a
+// rule seems to be missing it belongs into State.
 type run struct {
 	*Agreed
-	watch   func(Event) // nil = nobody
-	began   time.Time
-	journal *progress.Journal // nil = nothing is recorded
-	goesOn  bool              // it was begun by an earlier run
-	loops   *progress.Dir     // of the stages; nil with journal
-	repo    *git.Repo         // nil = there are no worktrees
+	// watch is told each event once it is recorded; nil = nobody is.
+	watch func(Event)
+	began time.Time
+	// nil = nothing is recorded
+	journal *progress.Journal
+	// goesOn says that the record was begun by an earlier run.
+	goesOn bool
+	// of the stages; nil with journal
+	loops *progress.Dir
+	// nil = there are no worktrees
+	repo *git.Repo
+	// files are those of the source, as paths in the repository.
+	files []string
 
+	// mu is held while an event is recorded, so that the order of the record is the one
+	// in which things were decided.
 	mu      sync.Mutex
 	s       State
-	elapsed time.Duration       // before this run
-	changed chan struct{}       // closed and replaced when s changes
-	err     error               // what could not be recorded: nothing more begins
-	known   map[string]StageEnd // how loops have ended, by their names
-	noted   map[string]bool     // what was told already
-	taken   map[int]bool        // the tasks that were taken for this run; of drive alone
-	local   ralph.Local         // what all loops have
+	elapsed time.Duration // before this run
+	// closed and replaced when s changes
+	changed chan struct{}
+	// what could not be recorded: nothing more begins
+	err   error
+	known map[string]StageEnd // how loops have ended, by their names
+	noted map[string]bool     // what was told already
+	// taken are the tasks that were taken for this run. Only drive's goroutine uses it.
+	taken map[int]bool
+	local ralph.Local // what all loops have
 
-	trees    *Worktrees     // nil with repo
-	tips     map[int]string // the commits that their branches were left at
-	lies     lies
-	ahead    []int    // tasks that a run which was killed had all but merged
-	agreedTo int      // the number of tasks without those that were added
+	trees *Worktrees // nil with repo
+	// tips are the commits that the tasks' branches were left at, by task.
+	tips map[int]string
+	lies lies
+	// tasks that a run which was killed had all but merged
+	ahead []int
+	// agreedTo is the number of tasks without those that were added.
+	agreedTo int
 	later    []string // what is to be told when the run has begun
 }
 
 // errHalted ends a loop, which goes on in another run: nothing more begins in this one.
+// To the loop it is an error like any other, by which it is interrupted and not failed.
 var errHalted = errors.New("pipeline: nothing more begins")
 
 func (a *Agreed) run(ctx context.Context, watch func(Event)) (State, error) {
@@ -75,7 +92,9 @@ func (a *Agreed) run(ctx context.Context, watch func(Event)) (State, error) {
 	return r.s, r.end(ctx, err)
 }
 
-// open opens the record, which nobody else may have meanwhile.
+// open opens the record, which nobody else may have meanwhile: the lock on it is what
+// keeps two runs apart, and dies with the process. A record that has ended is set aside
+// and a new one begun, so that an end is never followed by something else.
 func (r *run) open() error {
 	if r.p.Record == nil {
 		return nil
@@ -104,11 +123,14 @@ func (r *run) open() error {
 }
 
 // unbounded is the number of iterations of a pipeline's own record: a lower one asks it
-// to stop.
+// to stop. A pipeline has no iterations; people stop it with the same command as a
+// loop.
 const unbounded = 1<<31 - 1
 
-// begin records that the run begins, and brings to its end what a run that was killed has
-// left half done.
+// begin records that the run begins, and brings to its end what a run that was killed
+// has left half done. The order matters: a merge that was killed is finished before
+// anybody looks whether the work tree is clean, and all that before a task is on
+// record, since from then on what lies in its worktree is its own.
 func (r *run) begin(ctx context.Context) error {
 	if r.journal != nil {
 		if err := r.journal.Begin(ctx, r.goesOn); err != nil {
@@ -133,7 +155,15 @@ func (r *run) begin(ctx context.Context) error {
 	return r.catchUp(ctx)
 }
 
-// drive has steps begin until none runs and none may begin.
+// drive has steps begin until none runs and none may begin. Everything that begins does
+// so on this goroutine, so no step begins twice.
+//
+// It waits for a step to end or for the state to change. Only while nothing runs, as in
+// a pause, does it wait for ctx itself: steps that run end by it, and their ends are
+// told.
+//
+// An error that is not of one task lets what runs come to its end: an agent that is cut
+// off has been paid for in vain.
 func (r *run) drive(ctx context.Context) error {
 	ctx, stop := r.steered(ctx)
 	defer stop()
@@ -175,7 +205,8 @@ func (r *run) drive(ctx context.Context) error {
 	return r.outcome(ctx, failed)
 }
 
-// outcome is the error of the run, nil = all is done.
+// outcome is the error of the run, nil = all is done. What went wrong comes first, for
+// it is why the rest has ended. A run that was interrupted when all was done is done.
 func (r *run) outcome(ctx context.Context, failed error) error {
 	switch err := context.Cause(ctx); {
 	case failed != nil:
@@ -188,7 +219,8 @@ func (r *run) outcome(ctx context.Context, failed error) error {
 	return r.state().Err()
 }
 
-// cancelled notes that the run is cancelled, if it is.
+// cancelled notes that the run is cancelled, if it is. An interrupt is no cancel: the
+// run goes on another time.
 func (r *run) cancelled(ctx context.Context) error {
 	if err := context.Cause(ctx); errors.Is(err, ralph.ErrCancelled) && !r.state().Done() {
 		return r.note(ctx, Event{Kind: EventStopped, Stop: ralph.StopCancelled, Text: err.Error()})
@@ -196,7 +228,8 @@ func (r *run) cancelled(ctx context.Context) error {
 	return nil
 }
 
-// fails notes an error that is not of one task: no iteration begins after it.
+// fails notes an error that is not of one task: no iteration begins after it. The first
+// one stays, since those that follow are often of its making.
 func (r *run) fails(failed, err error) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -211,8 +244,9 @@ type over struct {
 	err  error
 }
 
-// next are the steps that may begin. A task's next step waits until what came of the one
-// before is written down.
+// next are the steps that may begin. A task's next step waits until what came of the
+// one before is written down: it could otherwise be merged while the status of its last
+// stage is still being written.
 func (r *run) next(ctx context.Context, failed error, busy map[int]bool) []Step {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -222,7 +256,8 @@ func (r *run) next(ctx context.Context, failed error, busy map[int]bool) []Step 
 	return slices.DeleteFunc(r.s.Ready(), func(s Step) bool { return busy[s.Part] })
 }
 
-// waits reports whether steps may begin later although none runs.
+// waits reports whether steps may begin later although none runs. Only a pause is such
+// a wait: what waits for budget waits for something that runs.
 func (r *run) waits(ctx context.Context, failed error) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -235,28 +270,33 @@ func (r *run) state() State {
 	return r.s
 }
 
-// agreed is a task of the run.
+// agreed is a task of the run. Tasks may be added while the run goes on, so the list is
+// read under the lock.
 func (r *run) agreed(part int) AgreedTask {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.Tasks[part]
 }
 
-// waiting is closed when the state has changed since.
+// waiting is closed when the state has changed since. A channel for each state, and not
+// one that is sent to, lets any number of loops wait for the same change.
 func (r *run) waiting() <-chan struct{} {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.changed
 }
 
-// note records an event and applies it: what is recorded and what is decided cannot come
-// apart. What a loop uses is on its own record.
+// note records an event and applies it: what is recorded and what is decided cannot
+// come apart. What a loop uses is on its own record, and only applied.
 func (r *run) note(ctx context.Context, ev Event) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.noteLocked(ctx, ev)
 }
 
+// noteLocked is note with the lock held. An event that cannot be recorded has happened
+// all the same, so it is applied, and the run ends; only what has not been done yet, a
+// stage or a merge, does not begin.
 func (r *run) noteLocked(ctx context.Context, ev Event) error {
 	ev.Time, ev.Elapsed = time.Now().UTC().Round(0), r.elapsed+time.Since(r.began)
 	ev.Text, ev.Output = r.redact(ev.Text), r.redact(ev.Output)
@@ -289,6 +329,7 @@ func (r *run) noteLocked(ctx context.Context, ev Event) error {
 	return r.err
 }
 
+// redact hides the caller's secrets in what is recorded and written to the source.
 func (r *run) redact(text string) string {
 	if r.p.Redact == nil {
 		return text
@@ -296,7 +337,8 @@ func (r *run) redact(text string) string {
 	return r.p.Redact(text)
 }
 
-// end records how the run ended.
+// end records how the run ended, also when ctx is done: a run whose end is not on
+// record looks like one that was killed.
 func (r *run) end(ctx context.Context, err error) error {
 	if r.journal == nil {
 		return err
@@ -308,8 +350,9 @@ func (r *run) end(ctx context.Context, err error) error {
 	return cmp.Or(err, told)
 }
 
-// write writes down how far a task is, where people look. That somebody else has changed
-// it is no error of the run.
+// write writes down how far a task is, where people look. That somebody else has
+// changed the task is no error of the run. It is written also when ctx is done, for
+// what came of the stage is known by then.
 func (r *run) write(ctx context.Context, part int, u Update) error {
 	u.Time = time.Now().UTC().Round(time.Second)
 	err := plugin.Call("pipeline: Source.Write", func() error { return r.p.Source.Write(context.WithoutCancel(ctx), r.agreed(part).Definition.ID, u) })
@@ -319,7 +362,8 @@ func (r *run) write(ctx context.Context, part int, u Update) error {
 	return err
 }
 
-// say tells people something, once.
+// say tells people something, once: what is looked at again and again is found each
+// time.
 func (r *run) say(ctx context.Context, task, text string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -329,7 +373,8 @@ func (r *run) say(ctx context.Context, task, text string) {
 	}
 }
 
-// catchUp writes down what is on record of earlier runs and did not come to the source.
+// catchUp writes down what is on record of earlier runs and did not come to the source:
+// they were killed in between. To write it twice does no harm.
 func (r *run) catchUp(ctx context.Context) error {
 	for i, t := range r.Tasks {
 		if t.Stages != nil && r.s.Stands[i].Phase == PhaseDone {

@@ -10,9 +10,13 @@ import (
 	"github.com/ralph-loop/ralph/internal/plugin"
 )
 
-// A Site is where the stages of a pipeline are worked on, one iteration after the other,
-// if that is not where it is decided on: what a worker has for them. Its methods may be
-// called concurrently for different tasks.
+// A Site is where the stages of a pipeline are worked on, one iteration after the
+// other, if that is not where it is decided on: what a worker has for them. What it
+// keeps can be lost with the worker: the next one, here or elsewhere, goes on with what
+// was shared.
+//
+// Its methods may be called concurrently for different tasks, not for one. The fields
+// must not be changed once it is used.
 type Site struct {
 	// Local has the runner and the verifier. It is required. Its Prompt is not used.
 	Local *ralph.Local
@@ -27,19 +31,27 @@ type Site struct {
 	Host string
 }
 
-// A Visit is one iteration of a stage at a Site. It has what its attempts are made with.
+// A Visit is one iteration of a stage at a Site. It has what its attempts are made
+// with. Use it for that iteration only, from one goroutine.
 type Visit struct {
+	// Local makes the attempts: the Site's, with the agent, the prompt and the
+	// workspace of this stage.
 	Local ralph.Local
-	State ralph.State // in the workspace of this site
+	// State is the loop's, in the workspace of this site.
+	State ralph.State
 
 	site *Site
 	told Stage
 	end  StageEnd
 }
 
-// Enter makes a stage ready for its next iteration, which begins with s: its worktree, its
-// agent, and what that is told. An error may be gone the next time, or on another worker. A mistake in what was agreed,
-// such as a runner that cannot be had, is none: [ralph.Local.Serve] tells it.
+// Enter makes a stage ready for its next iteration, which begins with s: its worktree,
+// its agent, and what the agent is told.
+//
+// An error is one that may be gone the next time, or on another worker, so it is worth
+// trying again. A mistake in what was agreed, such as a runner that cannot be had,
+// would be the same everywhere: it is no error here, but the answer of the Visit's
+// runner, and [ralph.Local.Serve] tells it.
 func (p *Site) Enter(ctx context.Context, s ralph.State, told Stage) (*Visit, error) {
 	v := &Visit{Local: *p.Local, State: s, site: p, told: told}
 	place := Place{Task: s.Task.ID, Dir: s.Task.Dir}
@@ -76,7 +88,8 @@ func (p *Site) Enter(ctx context.Context, s ralph.State, told Stage) (*Visit, er
 	return v, nil
 }
 
-// A refused runner cannot work on any task, and says why.
+// A refused runner cannot work on any task, and says why. An error of Enter would have
+// the driver try the same on other workers, one after the other, where none can help.
 type refused struct{ error }
 
 func (r refused) Validate(ralph.Task) error { return r.error }
@@ -84,8 +97,8 @@ func (r refused) Run(context.Context, ralph.Request) (ralph.Response, error) {
 	return ralph.Response{}, r.error
 }
 
-// place is the worktree of a stage that goes on, or begins with s: a task's first one with
-// nothing that an earlier run has left.
+// place is the worktree of a stage that goes on, or begins with s: a task's first one
+// with nothing that an earlier run has left, for that would pass as this agent's work.
 func (p *Site) place(ctx context.Context, s ralph.State, told Stage) (place Place, err error) {
 	id := s.Task.ID
 	if s.Base == "" && s.Usage == (ralph.Usage{}) && told.From == "" && len(told.Before) == 0 { // nothing was prepared by now, and no agent has run
@@ -114,9 +127,9 @@ func (p *Site) place(ctx context.Context, s ralph.State, told Stage) (place Plac
 	return place, nil
 }
 
-// Answered is told the answer before it is verified: it commits what the agent has left, and
-// shares it where Trees have a Remote, so that what is merged is what was verified. With an
-// error it cannot be, and the claim does not count.
+// Answered is told the answer before it is verified: it commits what the agent has
+// left, and shares it where Trees have a Remote, so that what is merged is what was
+// verified. With an error that cannot be done, and the claim must not count.
 func (v *Visit) Answered(ctx context.Context, ev ralph.Event) (err error) {
 	if ev.Answer != nil {
 		v.end.Answer = *ev.Answer
@@ -130,18 +143,20 @@ func (v *Visit) Answered(ctx context.Context, ev ralph.Event) (err error) {
 }
 
 // maxAnswer is how much is kept of an answer, in bytes: its end, with the claim.
+// Engines that carry it in their history bound how much that may be.
 const maxAnswer = 32 << 10
 
-// Leave commits and shares what was left since, and returns how the stage would end if this
-// was its last iteration; the State in it, and the Hosts, are the caller's to set. What was
-// left since nobody has verified, so a merge verifies it. With an error it is not shared,
-// and the rest holds.
+// Leave commits and shares what was left since the answer, and returns how the stage
+// would end if this was its last iteration; the State in it, and the Hosts, are the
+// caller's to set. What was left since then nobody has verified, so a merge verifies
+// it. With an error it is not shared, and the rest holds.
 func (v *Visit) Leave(ctx context.Context) (StageEnd, error) {
 	_, err := v.keep(ctx)
 	return v.end, err
 }
 
-// keep commits what lies in the worktree, and returns its files, as git names them.
+// keep commits what lies in the worktree, and returns its files, as git names them. It
+// does so also when ctx is done: the work is there, and the next worker needs it.
 func (v *Visit) keep(ctx context.Context) (tree string, err error) {
 	if v.site.Trees == nil {
 		return "", nil
@@ -155,12 +170,18 @@ func (v *Visit) keep(ctx context.Context) (tree string, err error) {
 	return tree, nil
 }
 
-// Merge merges a task, see [Worktrees.Merge], if what comes of it is what its stages were
-// verified with, or their verifiers, who are asked again then, agree to that. The worktree
-// is removed then. That they do not, and a conflict, is no error. Ends are those that
-// [Course.Verified] has. What is so on one machine is held to be as it was when the stage
-// began on this one; if it never was here, as it is now. Moved is what moving was told last
-// by a process that was killed in it: that merge is brought to its end first.
+// Merge merges a task, see [Worktrees.Merge], if what comes of it is what its stages
+// were verified with, or if their verifiers, who are asked again otherwise, agree to
+// it. Then the worktree is removed. That they do not agree, and a conflict, are no
+// errors, see [SiteMerge]. The error may be gone the next time.
+//
+// Ends are those that [Course.Verified] has. What is so on one machine only (its
+// programs, its settings) must be as it was when the stage began on this machine; if
+// the stage never was here, it is taken as it is now.
+//
+// Moving is told which commit the main branch is about to move from, and to which, to
+// be recorded. Moved is what it was told last by a process that was killed then, and
+// zero if there was none: that merge is brought to its end first.
 func (p *Site) Merge(ctx context.Context, task, message string, ends []StageEnd, moved [2]string, moving func(move [2]string) error) (SiteMerge, error) {
 	if p.Trees == nil {
 		return SiteMerge{}, errors.New("pipeline: there are no worktrees to merge from: Site has no Trees")
@@ -202,8 +223,9 @@ func (p *Site) Merge(ctx context.Context, task, message string, ends []StageEnd,
 	return out, nil
 }
 
-// here are the stages that have not seen a tree, with what their verifiers have prepared on
-// this machine. Of a stage that was never here, that is prepared now.
+// here are the stages that have not seen a tree, with what their verifiers have
+// prepared on this machine. Of a stage that was never here, that is prepared now: the
+// hashes of another machine's programs would reject everything.
 func (p *Site) here(ctx context.Context, ends []StageEnd, dir, tree string) (all []StageEnd, err error) {
 	for _, end := range ends {
 		if end.Tree == tree {
@@ -230,7 +252,8 @@ func (p *Site) here(ctx context.Context, ends []StageEnd, dir, tree string) (all
 	return all, nil
 }
 
-// leave removes the worktree of a task that was merged, or says why it stays.
+// leave removes the worktree of a task that was merged, or says why it stays, which is
+// no failure of the merge.
 func (p *Site) leave(ctx context.Context, task string) string {
 	if err := p.Trees.Remove(context.WithoutCancel(ctx), task); err != nil {
 		return err.Error()

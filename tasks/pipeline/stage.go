@@ -24,7 +24,8 @@ func (r *run) step(ctx context.Context, step Step) error {
 	return r.stage(ctx, step)
 }
 
-// A brokenError says why a stage's loop cannot be run, which is how it ends.
+// A brokenError says why a stage's loop cannot be run, which is how it ends: stop is
+// what the state makes of it, and decides who is concerned: this task, or the run.
 type brokenError struct {
 	error
 	stop ralph.StopReason
@@ -37,6 +38,9 @@ func broken(err error) error { return brokenError{err, ralph.StopInvalid} }
 
 // stage runs the loop of a stage, and tells what came of it. The error is none of the
 // task's: it ends the run.
+//
+// What was verified is committed before its end is told. If that cannot be done, the
+// stage has failed: a verified stage whose work is nowhere would be merged without it.
 func (r *run) stage(ctx context.Context, step Step) error {
 	s := r.state()
 	at := slices.Index(s.Orders[s.Parts[step.Part].Order], step.Agent)
@@ -71,8 +75,9 @@ func (r *run) stage(ctx context.Context, step Step) error {
 	return cmp.Or(err, r.propose(ctx, step.Part), r.settled(ctx, step, ev))
 }
 
-// tell records how a stage has ended. That the run is cancelled comes before: else it would
-// have stopped for want of tasks. So does what somebody else has changed: it does not count.
+// tell records how a stage has ended. First comes whatever explains it: that the run is
+// cancelled, for else it would have stopped for want of tasks, and what somebody else
+// has changed, for then the stage does not count.
 func (r *run) tell(ctx context.Context, ev Event) error {
 	if ev.Stop == "" || ev.Stop == ralph.StopCancelled {
 		r.cancelled(ctx) // its error is note's, too
@@ -84,19 +89,30 @@ func (r *run) tell(ctx context.Context, ev Event) error {
 	return r.note(ctx, ev)
 }
 
-// A stage is a stage that runs.
+// A stage is a stage that runs, in one run, on one goroutine.
 type stage struct {
 	*run
 	Step
-	task   ralph.Task
-	once   bool
-	answer ralph.Response // the last
-	looks  string         // the files, as git names them, when it was given; "" = not known
-	wrong  string         // what was wrong with its last iteration, as that said it
-	asked  *ralph.State   // as its last iteration began here, nil = none has
+	task ralph.Task
+	// once says that it is a single pass.
+	once bool
+	// answer is the last one.
+	answer ralph.Response
+	// looks are the files, as git names them, when the answer was given; "" = not
+	// known.
+	looks string
+	// wrong is what was wrong with its last iteration, in that iteration's words.
+	wrong string
+	// asked is the state in which its last iteration began in this run; nil = none has.
+	asked *ralph.State
 }
 
-// loop runs the loop, from the start or from where it was interrupted.
+// loop runs the loop, from the start or from where it was interrupted. Each error says
+// by its kind whose it is: the folder's (blocked), the definition's (invalid), the
+// runner's, which is the same for all tasks (failed), or none of these (the run ends).
+//
+// Whatever can be wrong with the configuration is asked before the task is prepared,
+// and it is prepared before the first iteration: until then no agent has cost anything.
 func (st *stage) loop(ctx context.Context) (ralph.State, error) {
 	place, err := st.place(ctx, st.Step)
 	if err != nil {
@@ -141,7 +157,9 @@ func (st *stage) loop(ctx context.Context) (ralph.State, error) {
 	return l.Run(ctx, s)
 }
 
-// learn asks what earlier loops have taught, with the iterations that the stage may have.
+// learn asks what earlier loops have taught, with two numbers: how many iterations the
+// agent usually has, which may be learned, and how many somebody has configured, which
+// bounds it.
 func (st *stage) learn() func(context.Context, ralph.State) (ralph.Lesson, error) {
 	if st.p.Learn == nil {
 		return nil
@@ -157,7 +175,9 @@ func (st *stage) learn() func(context.Context, ralph.State) (ralph.Lesson, error
 	return func(ctx context.Context, s ralph.State) (ralph.Lesson, error) { return st.p.Learn(ctx, s, usual, most) }
 }
 
-// begun is the state in which the loop begins, or goes on.
+// begun is the state in which the loop begins, or goes on. The loop's own record says
+// where it was: the pipeline's tells only that it was interrupted. A loop that was told
+// as begun and has no record was killed before its first iteration.
 func (st *stage) begun() (ralph.State, error) {
 	s := st.state().start(st.Part, st.task)
 	s.Loop = st.p.loopName(st.Loop)
@@ -177,8 +197,8 @@ func (st *stage) begun() (ralph.State, error) {
 	return goesOn(e.State), nil
 }
 
-// see notes what the agent has answered, and what is to be verified: what changes
-// afterwards was not.
+// see notes what the agent has answered, and which files are to be verified: what
+// changes afterwards was not.
 func (st *stage) see(ctx context.Context, ev ralph.Event) error {
 	if ev.Kind == ralph.EventIterationEnded {
 		st.wrong = cmp.Or(ev.Iteration.Error, ev.Iteration.Verdict.Feedback)
@@ -193,20 +213,24 @@ func (st *stage) see(ctx context.Context, ev ralph.Event) error {
 	return nil
 }
 
-// evidence reports whether what verifies a task looks at more than the words.
+// evidence reports whether what verifies a task looks at more than the words. A
+// verifier that does not say is taken to, as one of a program's own usually does.
 func evidence(v ralph.Verifier, t ralph.Task) bool {
 	able, ok := v.(interface{ Evidence(ralph.Task) bool })
 	return !ok || able.Evidence(t)
 }
 
-// unchecked verifies a single pass without evidence: nothing can.
+// unchecked verifies a single pass without evidence: nothing can. It rejects instead of
+// passing, and the pipeline then counts the stage as done and unverified: a pass here
+// would be shown as a verdict.
 func unchecked() ralph.Verifier {
 	return ralph.VerifierFunc(func(context.Context, ralph.Claim) (ralph.Verdict, error) {
 		return ralph.Reject("a single pass, which nothing has checked"), nil
 	})
 }
 
-// prompt is what makes the prompts of a stage.
+// prompt is what makes the prompts of a stage. It is built when the stage begins, with
+// what is on record then.
 func (r *run) prompt(step Step) (func(context.Context, ralph.State) (string, error), error) {
 	told := r.state().brief(step, r.agreed(step.Part).Definition, func(agent string) StageEnd { return r.knownOf(step.Part, agent) }, r.sent(step.Task))
 	if r.p.Prompt != nil {
@@ -217,14 +241,16 @@ func (r *run) prompt(step Step) (func(context.Context, ralph.State) (string, err
 	return r.roles.Prompt(r.dir, told) // not the worktree: one agent could write what another is told
 }
 
-// sent is why a task was last sent back.
+// sent is why a task was last sent back; the zero Event if it was not.
 func (r *run) sent(task string) Event {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.rejected[task]
 }
 
-// knownOf is what is known of the stage of a task that is over.
+// knownOf is what is known of the stage of a task that is over. It is looked for under
+// the names of its loops from the newest on, since a stage that was begun anew has
+// several.
 func (r *run) knownOf(part int, agent string) StageEnd {
 	s := r.state()
 	for again := s.Stands[part].Again; again >= 0; again-- {
@@ -250,7 +276,8 @@ func (r *run) knownOf(part int, agent string) StageEnd {
 	return StageEnd{}
 }
 
-// settled writes down how a task stands after a stage.
+// settled writes down how a task stands after a stage. Nothing is written while the
+// task goes on: the source has it as running.
 func (r *run) settled(ctx context.Context, step Step, ev Event) error {
 	s := r.state()
 	st := s.Stands[step.Part]
@@ -277,7 +304,8 @@ func (r *run) settled(ctx context.Context, step Step, ev Event) error {
 	return r.write(ctx, step.Part, u)
 }
 
-// output is where the agent's words go, and its raw output.
+// output is where the agent's words go, and its raw output, which is kept with the
+// loop's record besides.
 func (r *run) output(req ralph.Request) (display, raw io.Writer) {
 	if r.p.Output != nil {
 		display, raw = r.p.Output(req)

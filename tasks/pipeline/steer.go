@@ -9,7 +9,8 @@ import (
 )
 
 // steered is a context that is done when another process cancels the run, which is told
-// as others ask for it: to pause, for other limits, to stop.
+// as others ask for it: to pause, for other limits, to stop. The function returned ends
+// that, and waits until nothing is told any more.
 func (r *run) steered(ctx context.Context) (context.Context, func()) {
 	if r.journal == nil {
 		return context.WithCancel(ctx)
@@ -32,7 +33,8 @@ func (r *run) steered(ctx context.Context) (context.Context, func()) {
 	return ctx, func() { close(over); <-ended; stop() }
 }
 
-// ask takes over what others have asked for.
+// ask takes over what others have asked for. All goes through events, so that a run
+// that was steered can be told from its record.
 func (r *run) ask(ctx context.Context) {
 	if r.journal == nil {
 		return
@@ -58,7 +60,8 @@ func (r *run) ask(ctx context.Context) {
 	}
 }
 
-// control lets others steer the loop, and has its iterations wait for the budget.
+// control lets others steer the loop, and has its iterations wait for the budget. It is
+// asked before each iteration, and blocks for as long as the iteration must wait.
 func (st *stage) control() func(context.Context, ralph.State) (ralph.State, error) {
 	return func(ctx context.Context, s ralph.State) (ralph.State, error) {
 		for {
@@ -100,8 +103,9 @@ func (st *stage) control() func(context.Context, ralph.State) (ralph.State, erro
 	}
 }
 
-// halted reports whether no iteration of the loop begins any more, however long it would
-// wait: the run ends, or the task does not count.
+// halted reports whether no iteration of the loop begins any more, however long it
+// would wait: the run ends, or the task does not count. A loop that waits hours for a
+// rate limit must not hold up a run that has stopped.
 func (st *stage) halted() bool {
 	now := st.state()
 	return st.failing() || now.Done() || now.Stands[st.Part].Phase != PhaseRunning
@@ -114,7 +118,8 @@ func (r *run) failing() bool {
 	return r.err != nil
 }
 
-// last is what the last iteration of the loop has used, nil = none has ended here.
+// last is what the last iteration of the loop has used, nil = none has ended here. Of
+// one that ended in an earlier run the forecast is on record.
 func (st *stage) last(s ralph.State) *Amount {
 	if st.asked == nil || s.Completed() == st.asked.Completed() {
 		return nil
@@ -122,8 +127,9 @@ func (st *stage) last(s ralph.State) *Amount {
 	return &Amount{CostUSD: s.LastCost, Tokens: tokens(s.Usage) - tokens(st.asked.Usage)}
 }
 
-// blind is why the cost of the loop's last answer is not known; of an answer of an earlier
-// run nothing is told: the next one may tell it.
+// blind is why the cost of the loop's last answer is not known. Of an answer of an
+// earlier run nothing is told: the run was resumed in spite of it, and the next answer
+// may tell.
 func (st *stage) blind(s ralph.State) string {
 	if st.asked == nil {
 		return ""
@@ -131,8 +137,9 @@ func (st *stage) blind(s ralph.State) string {
 	return s.Blind
 }
 
-// reserve asks for the next iteration of a loop, or gives back what it had for the last.
-// That it still has to wait is no news, nor that it has nothing.
+// reserve asks for the next iteration of a loop, or gives back what it had for the
+// last. That it still has to wait is no news, nor that it has nothing: such events are
+// not told, or two loops that wait would wake each other for ever.
 func (r *run) reserve(ctx context.Context, part int, ev Event) (State, <-chan struct{}) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -2,35 +2,44 @@ package pipeline
 
 import "github.com/ralph-loop/ralph"
 
-// A StepKind says what a step is.
+// A StepKind says what a step is. There is none for verifying: that is part of a loop,
+// and of a merge.
 type StepKind string
 
 const (
-	StepStage StepKind = "stage" // a loop of an agent, new or one that was interrupted
-	StepMerge StepKind = "merge" // a task's branch is merged
+	// StepStage is a loop of an agent, new or one that was interrupted.
+	StepStage StepKind = "stage"
+	// StepMerge is the merge of a task's branch.
+	StepMerge StepKind = "merge"
 )
 
-// A Step is something that may begin now.
+// A Step is something that may begin now. It is a plain value, made by [State.Ready],
+// and names its task by ID too: by then the state may be another.
 type Step struct {
-	Kind  StepKind `json:"kind"`
-	Part  int      `json:"part"`
-	Task  string   `json:"task"`
-	Agent string   `json:"agent,omitempty"` // of a stage
-	Loop  string   `json:"loop,omitempty"`  // its name
-	GoOn  bool     `json:"go_on,omitempty"` // a loop that was interrupted
+	Kind StepKind `json:"kind"`
+	// Part is the index of the task in [State.Parts].
+	Part int    `json:"part"`
+	Task string `json:"task"`
+	// Agent and Loop are those of a stage, with the loop's name, see [State.Loop].
+	Agent string `json:"agent,omitempty"`
+	Loop  string `json:"loop,omitempty"` // its name
+	// GoOn says that the loop was interrupted, and goes on.
+	GoOn bool `json:"go_on,omitempty"`
 }
 
 // Ready returns all steps that may begin now, at the same time: loops that were
-// interrupted first, else in the order of the tasks. Each that begins is told by
-// [State.Next], the driver of which then looks at its [Stand]: a step whose phase is not
-// [PhaseRunning], or [PhaseMerging], has not begun, for something else has happened since
-// Ready was asked. Where nothing is ready and nothing runs the pipeline has stopped, unless
-// it is paused.
+// interrupted first, since what they have used is spent, else in the order of the
+// tasks. It returns no more than there are free slots.
+//
+// Tell [State.Next] of each step that begins, and then look at the task's [Stand]: if
+// its phase is not [PhaseRunning], or [PhaseMerging] for a merge, the step has not
+// begun, since something else has happened after Ready was called. If nothing is ready
+// and nothing runs, the pipeline has stopped, unless it is paused.
 //
 // A stage begins only when all tasks that its task waits for are done: with
 // [Rules.Merge], merged. One task is merged at a time, the first of those whose stages
-// are over; also when the pipeline has stopped, unless it was cancelled: what is verified
-// is not left lying.
+// are over; also when the pipeline has stopped, unless it was cancelled: what is
+// verified is not left lying.
 func (s State) Ready() []Step {
 	if s.Paused || s.Stop == ralph.StopCancelled || s.Stop == ralph.StopInvalid {
 		return nil
@@ -65,7 +74,8 @@ func (s State) begins(n int) (parts []int) {
 	return parts
 }
 
-// merge is the task that can be merged now, -1 = none can.
+// merge is the task that can be merged now, -1 = none can. Merges come one after the
+// other, as each of them is verified against a main branch that must then not move.
 func (s State) merge() int {
 	if s.merging() >= 0 {
 		return -1

@@ -7,25 +7,39 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/ralph-loop/ralph/internal/git"
 	"github.com/ralph-loop/ralph/tasks/spec"
 )
 
-// openRepo opens the repository that tasks are merged into, and refuses one in which that
-// could cost the user something.
+// openRepo opens the repository that tasks are merged into, and refuses one in which
+// that could cost the user something: with changes that are not committed, a merge
+// would mix them with the agents' work or overwrite them.
 func (r *run) openRepo(ctx context.Context) (err error) {
 	if !r.p.Rules.Merge {
 		return nil
+	}
+	if r.p.Branch != "" { // it is that which is checked out, or has the same files, or is not there yet
+		if err := r.branched(ctx); err != nil {
+			return err
+		}
+		if err := r.p.toBranch(ctx, true); err != nil {
+			return err
+		}
 	}
 	r.trees = &Worktrees{Dir: r.dir, Include: r.p.Include}
 	if err := r.trees.Open(ctx); err != nil {
 		return err
 	}
 	r.repo = r.trees.repo
+	for _, t := range r.Tasks {
+		if name := r.p.listed(r.repo, t.Definition.ID); name != "" && !slices.Contains(r.files, name) {
+			r.files = append(r.files, name)
+		}
+	}
 	if err := r.finishMerge(ctx); err != nil { // what it has changed is no change of the user's
 		return err
 	}
@@ -43,7 +57,8 @@ func (r *run) openRepo(ctx context.Context) (err error) {
 }
 
 // tidy takes away the worktrees of tasks that are done, which a run that was killed has
-// left, and makes room for those of tasks that begin anew: what lies there is kept.
+// left, and makes room for those of tasks that begin anew. What lies there is kept as a
+// branch: nobody knows here whether somebody still wants it.
 func (r *run) tidy(ctx context.Context) error {
 	branches, err := r.repo.Branches(ctx)
 	if err != nil {
@@ -78,7 +93,7 @@ func (r *run) tidy(ctx context.Context) error {
 	return nil
 }
 
-// some names the first of many.
+// some names the first of many: a message is read by people.
 func some(names []string) string {
 	const most = 10
 	if len(names) > most {
@@ -87,30 +102,37 @@ func some(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// own reports whether a changed file is one that the run itself writes.
-func (r *run) own(name string) bool {
-	dir, base := path.Split(r.listed()) // beside which it lies while it is written, or after a kill
-	return git.OwnFile(name) || base != "" && (name == dir+base || strings.HasPrefix(name, dir+"."+base+"."))
-}
+// own reports whether a changed file is one that the run itself writes. Such a change
+// is no work of anybody.
+func (r *run) own(name string) bool { return owned(r.files, name) }
 
-// listed is the path of the source's file in the repository, "" = it is not in it.
-func (r *run) listed() string {
-	f, ok := r.p.Source.(interface{ Filename() string })
-	if !ok || f.Filename() == "" || r.repo == nil {
+// listed is the path in the repository of the source's file that has a task, "" = it is
+// not in the repository. Links are followed to the folder and not to the file, as the
+// file itself is written through none.
+func (p *Pipeline) listed(repo *git.Repo, id string) string {
+	name := ""
+	switch src := p.Source.(type) {
+	case interface{ FilenameOf(id string) string }:
+		name = src.FilenameOf(id)
+	case interface{ Filename() string }:
+		name = src.Filename()
+	}
+	if name == "" {
 		return ""
 	}
-	name := f.Filename()
 	if dir, err := filepath.EvalSymlinks(filepath.Dir(name)); err == nil {
 		name = filepath.Join(dir, filepath.Base(name))
 	}
-	rel, err := filepath.Rel(r.repo.Top, name)
+	rel, err := filepath.Rel(repo.Top, name)
 	if err != nil || !filepath.IsLocal(rel) {
 		return ""
 	}
 	return filepath.ToSlash(rel)
 }
 
-// folder is the name of a task as a part of the names of files and branches.
+// folder is the name of a task as a part of the names of files and branches. IDs are
+// strangers' texts and may hold slashes, dots and anything else; one that had to be
+// changed or cut gets a hash, so that no two tasks share a folder.
 func folder(id string) string {
 	plain := strings.Map(func(c rune) rune {
 		if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_' {
@@ -143,7 +165,8 @@ func (r *run) branch(part int) string {
 }
 
 // worktree is the worktree of a task; it is made where the main branch is now, if it is
-// not there.
+// not there. One that somebody has removed is told of, since work that was not
+// committed went with it.
 func (r *run) worktree(ctx context.Context, part int) (*git.Tree, error) {
 	id := r.agreed(part).Definition.ID
 	if t := r.tree(part); t != nil && t.Gone() {
@@ -153,7 +176,9 @@ func (r *run) worktree(ctx context.Context, part int) (*git.Tree, error) {
 	return t, err
 }
 
-// place is where the agent of a stage works.
+// place is where the agent of a stage works. For an agent that is to mend a conflict
+// the merge is begun there; not for one that goes on, since its worktree is as it has
+// left it.
 func (r *run) place(ctx context.Context, step Step) (Place, error) {
 	p := Place{Task: step.Task, Agent: step.Agent, Dir: r.dir, Client: r.p.Config.Client(step.Agent)}
 	if r.repo == nil {
@@ -183,7 +208,8 @@ func (r *run) hasBegun(step Step) bool {
 	return err == nil
 }
 
-// keep commits what an agent has left in the worktree of a task.
+// keep commits what an agent has left in the worktree of a task. It does so also when
+// ctx is done, for uncommitted work is lost with its folder.
 func (r *run) keep(ctx context.Context, part int, agent string) (commit, tree string, err error) {
 	t := r.tree(part)
 	if t == nil {
@@ -198,12 +224,15 @@ func (r *run) keep(ctx context.Context, part int, agent string) (commit, tree st
 	return commit, tree, err
 }
 
-// stageMessage is that of the commit of what an agent has left.
+// stageMessage is that of the commit of what an agent has left. The agent's own words
+// are not in it: they may claim anything.
 func stageMessage(d spec.Definition, agent string) string {
 	return fmt.Sprintf("%s: %s\n\nStage: %s", d.ID, oneLine(d.Title), agent)
 }
 
-// filters are the programs that the workspace's own configuration has git run.
+// filters are the programs that the workspace's own configuration has git run. They run
+// on the user's machine, outside of any sandbox, when files are committed and checked
+// out.
 func (a *Agreed) filters(ctx context.Context) (all []string, err error) {
 	repo, err := git.OpenRepo(ctx, a.dir)
 	if err != nil {
@@ -223,4 +252,5 @@ func (r *run) remove(ctx context.Context, part int) {
 	}
 }
 
+// errNotOnRecord is of a run without a record, or one whose record was removed.
 var errNotOnRecord = errors.New("what was answered is not on record")

@@ -49,7 +49,7 @@ type Worktrees struct {
 	moves  sync.Mutex           // held while the main branch is moved
 }
 
-// A Merge is what came of a merge into the main branch.
+// A Merge is what came of a merge into the main branch: a commit, or conflicts.
 type Merge struct {
 	// Commit is the commit by which the main branch has the task's work, and Tree its files,
 	// as git names them. Of a task that was merged before, and has its branch still, it is
@@ -64,18 +64,23 @@ type Merge struct {
 // A SiteMerge is what came of the merge of a task at a [Site].
 type SiteMerge struct {
 	Merge
-	Rejected string      `json:"rejected,omitempty"` // why nothing was merged, for people; "" = it was
-	Stays    string      `json:"stays,omitempty"`    // why its worktree was not removed; "" = it was
-	Usage    ralph.Usage `json:"usage,omitzero"`     // of its verifications
+	// Rejected is why nothing was merged, for people; "" = it was merged.
+	Rejected string `json:"rejected,omitempty"`
+	// Stays is why its worktree was not removed; "" = it was.
+	Stays string `json:"stays,omitempty"`
+	// Usage is that of its verifications.
+	Usage ralph.Usage `json:"usage,omitzero"`
 }
 
-// ErrOvertaken is wrapped by the error of [Worktrees.Commit] if another worker has pushed
-// the task's branch meanwhile, and by that of [Worktrees.Finish] if the main branch has
-// gone another way. What holds now has [Worktrees.Place], or [Worktrees.Merge].
+// ErrOvertaken is wrapped by the error of [Worktrees.Commit] if another worker has
+// pushed the task's branch meanwhile, and by that of [Worktrees.Finish] if the main
+// branch has gone another way. Nothing is lost. Call [Worktrees.Place], or
+// [Worktrees.Merge], to go on from what holds now.
 var ErrOvertaken = errors.New("overtaken by somebody else")
 
-// Open opens the repository, once, before anything else and before any agent runs. With
-// Remote it is asked for the main branch.
+// Open opens the repository, once, before anything else and before any agent runs: what
+// git is configured to do is taken as it is now. With Remote it is asked for the main
+// branch.
 func (w *Worktrees) Open(ctx context.Context) error {
 	if w.repo != nil {
 		return errors.New("pipeline: these Worktrees are open already")
@@ -128,13 +133,14 @@ func (w *Worktrees) Repair(ctx context.Context, task string) error {
 	return ours(err)
 }
 
-// Commit commits what lies in the worktree of a task, which [Worktrees.Place] has made, and
-// returns the commit, and its files as git names them. There is a new commit only if
-// something was not committed. No agent may be at work in it.
+// Commit commits what lies in the worktree of a task, which [Worktrees.Place] has made,
+// and returns the commit, and its files as git names them. If nothing has changed there
+// is no new commit, and the last one is returned. No agent may be at work in the
+// worktree.
 //
 // With Remote the branch is pushed, so that another worker can go on. The error wraps
-// [ErrOvertaken] if another one has pushed something else meanwhile: the commit is in this
-// clone then.
+// [ErrOvertaken] if another one has pushed something else meanwhile: then the commit is
+// in this clone only.
 func (w *Worktrees) Commit(ctx context.Context, task, message string) (commit, tree string, err error) {
 	_, theirs, err := w.look(ctx, task)
 	if err != nil {
@@ -150,7 +156,8 @@ func (w *Worktrees) Commit(ctx context.Context, task, message string) (commit, t
 	return commit, tree, ours(err)
 }
 
-// share pushes a task's branch, unless the remote has that commit.
+// share pushes a task's branch, unless the remote has that commit. Nothing is forced: a
+// push that would take something away is an error.
 func (w *Worktrees) share(ctx context.Context, task, branch, theirs, commit string) error {
 	if w.remote == nil {
 		return nil
@@ -217,7 +224,8 @@ func (w *Worktrees) bring(ctx context.Context, task, message string, verify func
 
 func merge(m git.Merged) Merge { return Merge{m.Commit, m.Tree, m.Conflicts} }
 
-// verified asks whether the main branch may move to a merge.
+// verified asks whether the main branch may move to a merge. The worktree goes back to
+// the task's branch whatever the answer.
 func verified(ctx context.Context, t *git.Tree, m git.Merged, verify func(ctx context.Context, dir, tree string) error) error {
 	if verify == nil {
 		return nil
@@ -289,4 +297,5 @@ func (w *Worktrees) Remove(ctx context.Context, task string) error {
 	return ours(err)
 }
 
+// errNotOpen is a mistake of the program, which no later try mends.
 var errNotOpen = errors.New("these Worktrees are not open: call Open first")

@@ -5,11 +5,14 @@ import (
 	"fmt"
 )
 
-// Anew makes room for a task that is begun anew: what an earlier run has left of it in its
-// worktree and on its branch, and the main branch does not have, is kept in this clone
-// beside it, as the branch ralph/NAME.1, or the first number that is free, which is
-// returned; "" = there was nothing. With Remote the branch goes there too. Nobody must be
-// at work in the worktree.
+// Anew makes room for a task that is begun anew: what an earlier run has left of it in
+// its worktree and on its branch, and the main branch does not have, is kept in this
+// clone beside it, as the branch ralph/NAME.1, or the first number that is free. It
+// returns that branch, "" if there was nothing to keep. With Remote the task's branch
+// is removed there, too. Nobody must be at work in the worktree.
+//
+// Nothing is thrown away, since what a machine takes for old may be all that a person
+// has.
 func (w *Worktrees) Anew(ctx context.Context, task string) (kept string, err error) {
 	main, theirs, err := w.look(ctx, task)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/ralph-loop/ralph/internal/git"
 )
 
-// look is where the main branch is, and with Remote the task's branch there; "" = it has
-// none.
+// look is where the main branch is, and with Remote the task's branch there; "" = it
+// has none. It is asked anew by each method, since others may have moved both.
 func (w *Worktrees) look(ctx context.Context, task string) (main, theirs string, err error) {
 	switch {
 	case w.repo == nil:
@@ -59,7 +59,7 @@ func (w *Worktrees) reach(ctx context.Context, task, main, theirs string) (*git.
 }
 
 // tip is the commit of a task's branch: of the one here, if all that the remote has is
-// in it.
+// in it, else the remote's.
 func (w *Worktrees) tip(ctx context.Context, task, theirs string) (string, error) {
 	t, err := w.repo.Tree(w.path(task))
 	if err != nil {
@@ -80,7 +80,8 @@ func (w *Worktrees) tip(ctx context.Context, task, theirs string) (string, error
 	return theirs, nil
 }
 
-// merged is the merge by which the main branch has a commit, if it has it.
+// merged is the merge by which the main branch has a commit, if it has it. A merge that
+// is told again after a kill then gives the same answer, and makes no second one.
 func (w *Worktrees) merged(ctx context.Context, commit, main string) (m git.Merged, is bool, err error) {
 	if is, err = w.repo.Within(ctx, commit, main); err == nil && is {
 		m, err = w.repo.MergedBy(ctx, main, commit)
@@ -107,8 +108,9 @@ func (w *Worktrees) open(ctx context.Context, task, at string) (*git.Tree, error
 	return t, nil
 }
 
-// follow makes room for what the remote has of a task's branch, unless all of that is in
-// the worktree here, and returns where one is to begin that is made now.
+// follow makes room for what the remote has of a task's branch, unless all of that is
+// in the worktree here, and returns where one is to begin that is made now. What was
+// not pushed is kept as a branch: it may be the only copy of an agent's work.
 func (w *Worktrees) follow(ctx context.Context, task, main, theirs string) (at string, err error) {
 	path, branch := w.path(task)
 	t, err := w.repo.Tree(path, branch)
@@ -129,7 +131,8 @@ func (w *Worktrees) follow(ctx context.Context, task, main, theirs string) (at s
 	return theirs, nil
 }
 
-// known is the worktree of a task, which must be there.
+// known is the worktree of a task, which must be there: to commit in one that is made
+// now would commit nothing and look like success.
 func (w *Worktrees) known(ctx context.Context, task string) (*git.Tree, error) {
 	path, branch := w.path(task)
 	t, err := w.repo.Tree(path, branch)
@@ -142,8 +145,9 @@ func (w *Worktrees) known(ctx context.Context, task string) (*git.Tree, error) {
 	return w.open(ctx, task, "HEAD")
 }
 
-// workspace looks at the worktree of a task before and after an attempt, as [ralph.Local]
-// has it, but for what is committed in between: that is no change.
+// workspace looks at the worktree of a task before and after an attempt, as
+// [ralph.Local] has it, but for what is committed in between: that is no change, or a
+// loop of which each iteration is committed would never seem to stall.
 func (w *Worktrees) workspace(task string) func(ctx context.Context, dir string) (digest string, files []string, err error) {
 	var before git.View
 	return func(ctx context.Context, dir string) (digest string, files []string, err error) {
@@ -197,15 +201,21 @@ func (w *Worktrees) path(task string) (path, branch string) {
 	return filepath.Join(w.repo.Top, filepath.FromSlash(dir)), branch
 }
 
-// merging is how a branch is merged.
+// merging is how a branch is merged. Pipeline and the workers of a Site differ in it.
 type merging struct {
-	drop   []string                              // files whose changes are not merged
-	put    func(head string) map[string][]byte   // what files hold in the commit, whatever was verified; nil = nothing
-	verify func(head string, m git.Merged) error // whether the main branch may move there
-	moving func(from, to string) error           // it is about to move
+	// drop are files whose changes are not merged.
+	drop []string
+	// put says what files hold in the commit, whatever was verified; nil = nothing.
+	put func(head string) map[string][]byte
+	// verify says whether the main branch may move to a merge into head.
+	verify func(head string, m git.Merged) error
+	// moving is told that it is about to move. An error keeps it from that.
+	moving func(from, to string) error
 }
 
-// merge makes a merge, has it verified, and moves the main branch.
+// merge makes a merge, has it verified, and moves the main branch. If somebody else
+// moves it meanwhile, it is made and verified anew, ten times at most: a lock that kept
+// people from committing while tests run would be worse.
 func (w *Worktrees) merge(ctx context.Context, t *git.Tree, from, message string, how merging) (git.Merged, error) {
 	for range tries { // as long as others move the main branch meanwhile
 		head, err := w.main(ctx)
@@ -223,7 +233,8 @@ func (w *Worktrees) merge(ctx context.Context, t *git.Tree, from, message string
 	return git.Merged{}, errors.New("the main branch moves faster than it is merged into")
 }
 
-// made is a merge that was verified, or has conflicts.
+// made is a merge that was verified, or has conflicts. It is a commit that no branch
+// has yet, so a process that is killed here has moved nothing.
 func (w *Worktrees) made(ctx context.Context, t *git.Tree, head, from, message string, how merging) (git.Merged, error) {
 	apart, err := w.repo.Apart(ctx, from, t.Branch, head)
 	if err != nil {
@@ -248,7 +259,8 @@ func (w *Worktrees) made(ctx context.Context, t *git.Tree, head, from, message s
 	return m, err
 }
 
-// move moves the main branch, and reports whether it has: not if somebody else was faster.
+// move moves the main branch, and reports whether it has: not if somebody else was
+// faster.
 func (w *Worktrees) move(ctx context.Context, from, to string, how merging) (bool, error) {
 	w.moves.Lock()
 	defer w.moves.Unlock()
@@ -265,7 +277,9 @@ func (w *Worktrees) move(ctx context.Context, from, to string, how merging) (boo
 	return err == nil, err
 }
 
-// advance moves the main branch from one commit to another, and the files that are its.
+// advance moves the main branch from one commit to another, and the files that are its,
+// except those in keep. Once begun in this work tree it is not cut off by ctx: half of
+// the files would be new.
 func (w *Worktrees) advance(ctx context.Context, from, to string, keep []string) error {
 	if w.remote != nil {
 		return w.remote.Push(ctx, w.repo.Branch, from, to)
@@ -273,8 +287,9 @@ func (w *Worktrees) advance(ctx context.Context, from, to string, keep []string)
 	return w.repo.Advance(context.WithoutCancel(ctx), from, to, keep)
 }
 
-// has refuses a task of which a commit is on none of the branches here: another worker has
-// made it where this one cannot see it.
+// has refuses a task of which a commit is on none of the branches here: another worker
+// has made it where this one cannot see it, and a later stage would begin without the
+// work.
 func (w *Worktrees) has(ctx context.Context, task, commit string) error {
 	if commit == "" {
 		return nil

@@ -14,6 +14,10 @@ import (
 
 // The methods that look at the answer alone, or have a judge look at the work.
 
+// stringSettings are those of string_match. Without contains and excludes they are
+// valid: the promise alone is then taken as enough, and the verdict carries a warning
+// that says so. That is a choice which somebody wrote down, unlike a method that was
+// forgotten.
 type stringSettings struct {
 	plain
 	contains, excludes []string
@@ -26,6 +30,8 @@ func (s *stringSettings) fields(r *reader) []field {
 	}
 }
 
+// describe begins with the promise, for [verify.String] rejects a claim without one
+// whatever else is in the answer.
 func (s *stringSettings) describe() string {
 	return sentence(": the promise", clause("your answer must contain", s.contains), clause("your answer must not contain", s.excludes))
 }
@@ -34,6 +40,8 @@ func (s *stringSettings) build(Env) (ralph.Verifier, error) {
 	return verify.String{Contains: s.contains, Excludes: s.excludes}, nil
 }
 
+// contradictionsSettings may name patterns of their own. They are looked for beside the
+// built-in ones and never replace them, so a project that adds one loses nothing.
 type contradictionsSettings struct {
 	plain
 	patterns []string
@@ -43,6 +51,8 @@ func (s *contradictionsSettings) fields(r *reader) []field {
 	return []field{key("patterns", &s.patterns, r.patterns)}
 }
 
+// describe says the rule and keeps the patterns to itself: an agent that is shown the
+// words learns to avoid the words, not to finish the work.
 func (s *contradictionsSettings) describe() string {
 	return ": your answer must not say that work is left"
 }
@@ -51,6 +61,8 @@ func (s *contradictionsSettings) build(Env) (ralph.Verifier, error) {
 	return verify.Contradictions{Patterns: s.patterns}, nil
 }
 
+// agentSettings name the agent whose rule is asked for; "" is the agent whose criteria
+// these are, which is known only when the verifier is built.
 type agentSettings struct {
 	plain
 	agent string
@@ -66,10 +78,13 @@ func (s *agentSettings) fields(r *reader) []field {
 	})}
 }
 
+// describe adds nothing: [Definition.Task] tells every agent what its own rule asks
+// for, see asks.
 func (s *agentSettings) describe() string { return "" }
 
-// build uses the rule of the agent that is named, else of the agent whose
-// criteria these are.
+// build uses the rule of the agent that is named, else the rule of the agent whose
+// criteria these are. An agent without a rule is an error here and not a pass, since
+// somebody has asked for a check that does not exist.
 func (s *agentSettings) build(env Env) (ralph.Verifier, error) {
 	agent := s.agent
 	if agent == "" {
@@ -81,7 +96,9 @@ func (s *agentSettings) build(env Env) (ralph.Verifier, error) {
 	return verify.Agent(agent), nil
 }
 
-// rules are the agents for which [verify.Agent] has a rule, and what it asks for.
+// rules lists the agents for which [verify.Agent] has a rule that can fail, with what
+// the agent is told of it. The agent qa is missing on purpose: its rule is only the
+// promise.
 func rules() []struct{ agent, asks string } {
 	return []struct{ agent, asks string }{
 		{"coder", "your answer must say that the work was committed"},
@@ -90,6 +107,7 @@ func rules() []struct{ agent, asks string } {
 	}
 }
 
+// ruled returns the names in rules, in that order.
 func ruled() (agents []string) {
 	for _, r := range rules() {
 		agents = append(agents, r.agent)
@@ -99,7 +117,9 @@ func ruled() (agents []string) {
 
 func hasRule(agent string) bool { return slices.Contains(ruled(), agent) }
 
-// asks is what an agent is told of its rule, "" if there is none.
+// asks returns what an agent is told of its rule, "" if it has none. Agents are told
+// because a rule about words is otherwise a riddle: good work would be rejected for a
+// report that happens not to mention the commit.
 func asks(agent string) string {
 	if i := slices.Index(ruled(), agent); i >= 0 {
 		return rules()[i].asks
@@ -111,10 +131,14 @@ func noRule(agent string) error {
 	return fmt.Errorf("there is no rule for %s%s", doc.Quote(agent), meant(agent, ruled()))
 }
 
-// ErrNoJudge is wrapped by the error for a method that needs a judge where
-// [Env] has none.
+// ErrNoJudge is wrapped by the error for a method that needs a judge where [Env] has
+// none. Programs test for it with [errors.Is] to say how a judge is configured with
+// them, which this package cannot know.
 var ErrNoJudge = errors.New("no judge is configured")
 
+// semanticSettings are those of semantic. All of them are optional: what there is to
+// check may come from the task's acceptance criteria, which are not known while the
+// configuration is read.
 type semanticSettings struct {
 	plain
 	checkFor, negative []string
@@ -127,6 +151,8 @@ func (s *semanticSettings) fields(r *reader) []field {
 		key("check_for", &s.checkFor, r.patterns),
 		key("negative_patterns", &s.negative, r.patterns),
 		key("model", &s.model, r.text),
+		// There is no value for "no bound", although [verify.Semantic] has one: what a
+		// file of a stranger may send to a paid model stays bounded.
 		key("max_bytes", &s.maxBytes, r.whole(1, math.MaxInt)),
 		key("fallback", &s.fallback, func(n *doc.Node, what string) string {
 			fallback := r.text(n, what)
@@ -138,13 +164,17 @@ func (s *semanticSettings) fields(r *reader) []field {
 	}
 }
 
+// describe does not name the model: an agent has no use for it.
 func (s *semanticSettings) describe() string {
 	return sentence(": a judge reads your work", clause("it checks", s.checkFor), clause("your answer must not contain", s.negative))
 }
 
-// build needs no judge where there are only negative patterns to look for.
-// Without anything to look for, the task's acceptance criteria are what is asked
-// about.
+// build needs no judge where there are only negative patterns, which are looked for
+// without one. Where nothing at all is named, the judge is asked about the task's
+// acceptance criteria: that is what a person means who writes "semantic" and no more.
+//
+// The verifier is cached, because a judge costs money and several stages may ask it
+// about the same answer.
 func (s *semanticSettings) build(env Env) (ralph.Verifier, error) {
 	v := verify.Semantic{Criteria: s.checkFor, Excludes: s.negative, Evidence: env.Evidence, Redact: env.Redact, MaxBytes: s.maxBytes}
 	if len(v.Criteria) == 0 {
@@ -156,6 +186,8 @@ func (s *semanticSettings) build(env Env) (ralph.Verifier, error) {
 	if len(v.Criteria) == 0 {
 		return nil, errors.New("there is nothing to check for: no check_for, and no acceptance_criteria")
 	}
+	// Without a judge the fallback is not used in its place: a fallback is for a judge
+	// that failed once, and here every verification would silently be one of words.
 	if env.Judge == nil {
 		return nil, ErrNoJudge
 	}

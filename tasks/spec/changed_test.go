@@ -59,32 +59,3 @@ func TestDefinitionChanged(t *testing.T) {
 		}
 	}
 }
-
-// A status that is none is told, with what was probably meant: such a task is run
-// again.
-func TestUnknownStatus(t *testing.T) {
-	t.Parallel()
-	const other = "; known are todo, running, done, failed, skipped"
-	meant := func(s string) string { return `; did you mean "` + s + `"?` }
-	for _, test := range []struct{ status, want string }{
-		{"todo", ""}, {"running", ""}, {"done", ""}, {"failed", ""}, {"skipped", ""}, {`""`, ""}, {"null", ""},
-		{"completed", meant("done")}, {"Complete", meant("done")}, {"Done", meant("done")}, {"DONE", meant("done")},
-		{"finshed", meant("done")}, {"finished", meant("done")}, {"doen", meant("done")}, {"closed", meant("done")},
-		{"TODO", meant("todo")}, {"to-do", meant("todo")}, {"pending", meant("todo")}, {"open", meant("todo")},
-		{"in_progress", meant("running")}, {"in-progress", meant("running")}, {"In Progress", meant("running")},
-		{"blocked", meant("failed")}, {"cancelled", meant("skipped")}, {"skip", meant("skipped")},
-		{"implementing", other}, {"run later", other}, {"x", other},
-	} {
-		f, err := spec.Parse("t.yaml", []byte("id: A\ntitle: T\nstatus: "+test.status+"\ncompletion: {outcome: o, acceptance_criteria: [a]}\n"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		want := ""
-		if test.want != "" {
-			want = `t.yaml:3:9: A: the status "` + test.status + `" is not known and taken as todo` + test.want
-		}
-		if got := strings.Join(f.Warnings, "\n"); got != want {
-			t.Errorf("%s: got %q, want %q", test.status, got, want)
-		}
-	}
-}

@@ -13,12 +13,18 @@ import (
 
 // The methods that are made of others.
 
+// stagesSettings are those of multi_stage.
 type stagesSettings struct {
-	stages   []stage
-	anyOne   bool
+	stages []stage
+	// anyOne is require_all, turned round: the zero value must be the strict one.
+	anyOne bool
+	// parallel is how many stages run at the same time, as in [verify.MultiStage]; the
+	// keys true and false mean all at once and one after the other.
 	parallel int
 }
 
+// A stage is one entry of stages. It is required unless it says otherwise, which is why
+// the opposite is kept.
 type stage struct {
 	name     string
 	check    check
@@ -38,6 +44,9 @@ func (s *stagesSettings) fields(r *reader) []field {
 	}
 }
 
+// stage reads one stage. A stage with only a name is string_match: the promise, by
+// itself. A config without a method is refused instead of guessed at: the guess would
+// decide what is verified.
 func (r *reader) stage(n *doc.Node, what string) stage {
 	var s stage
 	var method string
@@ -49,6 +58,7 @@ func (r *reader) stage(n *doc.Node, what string) stage {
 		key("required", &s.advisory, r.not),
 	}, nil)
 	switch at := given(n, "method"); {
+	// Reported already, as is a method that is no text.
 	case n.Kind != doc.Map:
 	case at == nil && config != nil && len(config.Keys) > 0:
 		r.refuse(n, "%s has a config but no method", what)
@@ -62,6 +72,8 @@ func (r *reader) stage(n *doc.Node, what string) stage {
 	return s
 }
 
+// complete refuses stages that are all advisory. An empty set of conditions could be
+// read as "always passes" or as "never passes"; neither is what anybody means.
 func (s *stagesSettings) complete(r *reader, n *doc.Node, what string) {
 	r.needed(n, what, "stages", len(s.stages) == 0, "; it needs at least one stage")
 	if len(s.stages) > 0 && !slices.ContainsFunc(s.stages, func(s stage) bool { return !s.advisory }) {
@@ -69,6 +81,8 @@ func (s *stagesSettings) complete(r *reader, n *doc.Node, what string) {
 	}
 }
 
+// describe names the stages and their methods, but not what each of them wants: the
+// text has to fit into a prompt, and the verdict's feedback tells the rest.
 func (s *stagesSettings) describe() string {
 	stages := make([]string, len(s.stages))
 	for i, s := range s.stages {
@@ -85,8 +99,10 @@ func (s *stagesSettings) describe() string {
 	return ": " + which + " of " + strings.Join(stages, ", ") + " must pass"
 }
 
-// build builds equal stages once, so that a command that several of them run
-// runs once for each attempt.
+// build makes one verifier for stages of the same method and configuration. Verifiers
+// that run something are cached, so a command that several stages share runs once for
+// each attempt. Configurations are compared as text, so the same keys in another order
+// build a second verifier: that costs time and changes no verdict.
 func (s *stagesSettings) build(env Env) (ralph.Verifier, error) {
 	type key struct{ method, config string }
 	built := make(map[key]ralph.Verifier, len(s.stages))
@@ -105,7 +121,8 @@ func (s *stagesSettings) build(env Env) (ralph.Verifier, error) {
 	return all, nil
 }
 
-// guardSettings name files that must not change, and what else must hold.
+// guardSettings name files that must not change, and what else must hold. Without a
+// method the promise is enough beside the guard.
 type guardSettings struct {
 	files  []string
 	method string
@@ -121,6 +138,8 @@ func (s *guardSettings) fields(r *reader) []field {
 	}
 }
 
+// complete reads the inner method here and not among the fields: method and config may
+// come in either order, and one is needed to read the other.
 func (s *guardSettings) complete(r *reader, n *doc.Node, what string) {
 	r.needed(n, what, "files", len(s.files) == 0, "")
 	switch {
@@ -131,6 +150,8 @@ func (s *guardSettings) complete(r *reader, n *doc.Node, what string) {
 	}
 }
 
+// describe names the files: an agent that does not know of a guard meets it as a
+// rejection which it cannot explain.
 func (s *guardSettings) describe() string {
 	text := ": " + strings.Join(s.files, ", ") + " must not change"
 	if s.check.method != "" {
@@ -147,7 +168,8 @@ func (s *guardSettings) build(env Env) (ralph.Verifier, error) {
 	return guarded(v, s.files), err
 }
 
-// guarded adds a guard, if there is something to guard.
+// guarded puts a guard around a verifier if there is something to guard. A guard
+// without globs would not be harmless: it accepts whatever snapshot the task carries.
 func guarded(v ralph.Verifier, globs []string) ralph.Verifier {
 	if len(globs) == 0 {
 		return v
@@ -156,7 +178,8 @@ func guarded(v ralph.Verifier, globs []string) ralph.Verifier {
 }
 
 // heldOutSettings name an exam that the agent has not seen, and what runs it. A
-// path that is not absolute is from the workspace on, which it must lead out of.
+// relative path begins at the workspace and must lead out of it, for what lies inside
+// the agent can read.
 type heldOutSettings struct {
 	exam    string
 	include []string
@@ -166,6 +189,8 @@ type heldOutSettings struct {
 	check   check
 }
 
+// fields has reveal without a pointer to write back: in a definition a configuration is
+// kept as it was read, and never built from these settings.
 func (s *heldOutSettings) fields(r *reader) []field {
 	return []field{
 		key("exam", &s.exam, r.text),
@@ -176,7 +201,9 @@ func (s *heldOutSettings) fields(r *reader) []field {
 	}
 }
 
-// reveal reads how much the agent is told.
+// reveal reads how much of the result the agent is told. In the file the default has a
+// name, "counts", although it is Go's zero value "": a person who wants to write it
+// down needs a word for it.
 func (r *reader) reveal(n *doc.Node, what string) verify.Reveal {
 	known := []string{string(verify.RevealPassed), "counts", string(verify.RevealNames), string(verify.RevealAll)}
 	text := r.text(n, what)
@@ -189,6 +216,8 @@ func (r *reader) reveal(n *doc.Node, what string) verify.Reveal {
 	return verify.Reveal(text)
 }
 
+// complete requires a method, unlike a guard: an exam that nothing runs decides
+// nothing.
 func (s *heldOutSettings) complete(r *reader, n *doc.Node, what string) {
 	r.needed(n, what, "exam", strings.TrimSpace(s.exam) == "", "")
 	r.needed(n, what, "method", strings.TrimSpace(s.method) == "", "; it says what runs the exam")
@@ -203,6 +232,8 @@ func (s *heldOutSettings) describe() string {
 	return ": " + s.check.method + ", run in a copy of the workspace with an exam that you have not seen"
 }
 
+// build resolves a relative exam against the workspace of this machine, which is why a
+// definition can be written once for workers that keep their workspaces elsewhere.
 func (s *heldOutSettings) build(env Env) (ralph.Verifier, error) {
 	v, err := s.check.build(env)
 	exam := s.exam

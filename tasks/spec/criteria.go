@@ -9,17 +9,22 @@ import (
 	"github.com/ralph-loop/ralph/internal/doc"
 )
 
-// AgentCriteria are the criteria for one agent's part of a task.
+// AgentCriteria are the criteria for one agent's part of a task. A list of them keeps
+// the order of the file, which a map would lose: agents that are not built in work in
+// that order, see [Config.Stages].
 type AgentCriteria struct {
 	Agent    string
 	Criteria Criteria
 }
 
-// Criteria say when one agent's part of a task is done and how that is checked.
-// What is left out is the agent's default, see [Definition.Task].
+// Criteria say when one agent's part of a task is done and how that is checked. What is
+// left out is the agent's default, see [Definition.Criteria]; the zero value leaves out
+// everything.
 type Criteria struct {
-	Promise     string // the text of the completion promise
-	Description string // what success means, for the agent
+	// Promise is the text of the completion promise, one line, without its tag.
+	Promise string
+	// Description is what success means, for the agent.
+	Description string
 
 	// Method is verification_method, and Config is verification_config, what
 	// the method needs, as JSON. See [Methods].
@@ -44,6 +49,9 @@ const (
 	configKey = "verification_config"
 )
 
+// fields are the keys of criteria. The configuration is kept as JSON and not as the
+// settings of its method, for which methods there are is known only to the program that
+// builds the verifier.
 func (c *Criteria) fields(r *reader) []field {
 	return []field{
 		key("promise", &c.Promise, r.text),
@@ -56,10 +64,13 @@ func (c *Criteria) fields(r *reader) []field {
 	}
 }
 
+// criteriaKeys are the keys by which a mapping is recognised as criteria.
 func criteriaKeys() []string { return names(new(Criteria).fields(&reader{})) }
 
-// criteria reads the criteria of an agent, "" is one that is not known, and the
-// check that they ask for.
+// criteria reads the criteria of an agent and the check that they ask for; the agent is
+// "" if it is not known. The check is read although only building a verifier needs it:
+// a mistake in a configuration then has a line in the file and is found while somebody
+// is looking at it.
 func (r *reader) criteria(n *doc.Node, what, agent string) (Criteria, check) {
 	var c Criteria
 	r.mapping(n, what, c.fields(r), nil)
@@ -77,9 +88,12 @@ func (r *reader) criteria(n *doc.Node, what, agent string) (Criteria, check) {
 	return c, r.criteriaCheck(n, what, agent)
 }
 
+// isText also guards against a second message about a value whose type was wrong.
 func isText(n *doc.Node) bool { return n != nil && n.Kind == doc.Text }
 
-// promise refuses a promise that no answer could ever hold.
+// promise refuses a promise that no answer could ever hold, by the rule that loops use
+// themselves ([ralph.Task.Validate]): with a rule of its own a file could be valid here
+// and refused by the loop.
 func (r *reader) promise(at *doc.Node, what string, t ralph.Task) (ok bool) {
 	err := t.Validate()
 	switch {
@@ -93,7 +107,10 @@ func (r *reader) promise(at *doc.Node, what string, t ralph.Task) (ok bool) {
 	return false
 }
 
-// criteriaCheck reads the method and the configuration of criteria.
+// criteriaCheck reads the method and the configuration of criteria. A configuration
+// without a method belongs to the agent's default method. Of an agent that is not known
+// the default is not known either; the configuration is then read as that of the method
+// whose keys it has, to find mistakes in it, and the check stays without a method.
 func (r *reader) criteriaCheck(n *doc.Node, what, agent string) check {
 	method, config := given(n, methodKey), given(n, configKey)
 	if config != nil && config.Kind != doc.Map {
@@ -109,7 +126,9 @@ func (r *reader) criteriaCheck(n *doc.Node, what, agent string) check {
 	case agent == "":
 		name := guessMethod(config)
 		if name == "" {
-			name = external // to be told of its keys
+			// With this method's keys in the message: it is the one that most
+			// definitions use.
+			name = external
 		}
 		r.check(n, doc.String(name), config, where)
 		return check{config: config}
@@ -122,7 +141,8 @@ func (r *reader) criteriaCheck(n *doc.Node, what, agent string) check {
 	return check{}
 }
 
-// given is the value of a key, nil if there is none or it is null.
+// given returns the value of a key, nil if there is none or it is null. Programs that
+// write such files often write null for what they do not have.
 func given(n *doc.Node, key string) *doc.Node {
 	if value := n.Get(key); value != nil && value.Kind != doc.Null {
 		return value
@@ -132,11 +152,13 @@ func given(n *doc.Node, key string) *doc.Node {
 
 func (c Criteria) node() (*doc.Node, error) { return write(c.fields(&reader{})) }
 
-// MarshalJSON implements [json.Marshaler].
+// MarshalJSON implements [json.Marshaler]. Zero values are left out; a list that is
+// empty and not nil is written. It fails if Config is not valid JSON.
 func (c Criteria) MarshalJSON() ([]byte, error) { return toJSON(c.node()) }
 
-// UnmarshalJSON implements [json.Unmarshaler]. Unknown keys and wrong types are
-// errors.
+// UnmarshalJSON implements [json.Unmarshaler]. Wrong types and unknown keys are errors,
+// also those in the configuration of a built-in method; then c stays as it is. What is
+// missing or out of range is not an error here, see [File.Validate].
 func (c *Criteria) UnmarshalJSON(text []byte) error {
 	return fromJSON("criteria", text, c, func(r *reader, n *doc.Node) Criteria {
 		criteria, _ := r.criteria(n, "", "")

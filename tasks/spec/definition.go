@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -16,25 +15,42 @@ import (
 	"github.com/ralph-loop/ralph/internal/doc"
 )
 
-// A Definition is a task as a person writes it down, with what done means. YAML
-// and JSON use the same keys. Writing one and reading it back loses nothing: an
-// empty list stays apart from none, numbers in metadata keep their digits.
+// A Definition is a task as a person writes it down, with what done means. YAML and
+// JSON use the same keys. Writing one and reading it back loses nothing: an empty list
+// stays apart from none, numbers in metadata keep their digits.
+//
+// It is a plain value. The zero value marshals, but is not valid: a definition needs an
+// ID and a title. What it points to is shared by copies, so copies may be read
+// concurrently.
 type Definition struct {
-	ID          string
-	SpecID      string // spec_id: the feature that the task belongs to
-	Title       string
+	// ID names the task for dependencies and on the record of every run. It is text:
+	// 007 and 7 are two tasks.
+	ID string
+	// SpecID is spec_id: the feature that the task belongs to, for people.
+	SpecID string
+	Title  string
+	// Description is what the agent is asked to do, [ralph.Task.Prompt].
 	Description string
-	Status      Status
-	Priority    int // lower is more urgent, as the documents use it
+	// Status as it was written; "" counts as StatusTodo.
+	Status Status
+	// Priority: lower is more urgent, as in most trackers; 0 = none, which comes last.
+	// See [ByPriority].
+	Priority int
 
-	Dependencies []string // IDs of tasks that must be done before
-	Assignee     string
-	CreatedAt    time.Time // created_at; a time without a zone is UTC
-	UpdatedAt    time.Time // updated_at
+	// Dependencies are IDs of tasks that must be done before.
+	Dependencies []string
+	// Assignee is kept for people. Nothing here looks at it.
+	Assignee string
+	// CreatedAt and UpdatedAt are created_at and updated_at. A time without a zone is
+	// read as UTC. They decide nothing.
+	CreatedAt time.Time
+	UpdatedAt time.Time
 
 	// Metadata is whatever else people and programs keep with a task, each
 	// value as JSON. It is not looked at.
-	Metadata  map[string]json.RawMessage
+	Metadata map[string]json.RawMessage
+	// Iteration is how far the work has come, for people who read the file. No run goes
+	// on from it: that is for the run's own record, which nobody edits.
 	Iteration int
 
 	// Completion says what done means. Nil = nothing is said; the defaults of
@@ -42,63 +58,9 @@ type Definition struct {
 	Completion *Completion
 }
 
-// Status says how far a task is. Other values than the known ones are kept as
-// they are and taken as [StatusTodo].
-type Status string
-
-const (
-	StatusTodo    Status = "todo"
-	StatusRunning Status = "running"
-	StatusDone    Status = "done"
-	StatusFailed  Status = "failed"
-	StatusSkipped Status = "skipped"
-)
-
-// Known says whether s is one of the constants.
-func (s Status) Known() bool {
-	return slices.Contains([]Status{StatusTodo, StatusRunning, StatusDone, StatusFailed, StatusSkipped}, s)
-}
-
-// Effective is s if it is known, else StatusTodo.
-func (s Status) Effective() Status {
-	if s.Known() {
-		return s
-	}
-	return StatusTodo
-}
-
-// meantStatus are words that people and programs write for a status.
-func meantStatus() [][]string {
-	return [][]string{
-		{string(StatusTodo), "to do", "open", "pending", "new", "ready", "planned", "backlog", "not started"},
-		{string(StatusRunning), "in progress", "doing", "started", "active", "working"},
-		{string(StatusDone), "complete", "completed", "finished", "closed", "passed", "verified", "success"},
-		{string(StatusFailed), "error", "broken", "blocked"},
-		{string(StatusSkipped), "cancelled", "canceled", "ignored", "deferred", "wontfix"},
-	}
-}
-
-// unknownStatus warns of a status that is none: a task that somebody takes for
-// done would be run again.
-func (r *reader) unknownStatus(n *doc.Node, s Status) {
-	if s == "" || s.Known() || len(r.warnings) >= maxProblems {
-		return
-	}
-	var known, all []string
-	for _, words := range meantStatus() {
-		known, all = append(known, words[0]), append(all, words...)
-	}
-	end := "; known are " + strings.Join(known, ", ")
-	near := Nearest(string(s), all...)
-	for _, words := range meantStatus() {
-		if slices.Contains(words, near) {
-			end = "; did you mean " + strconv.Quote(words[0]) + "?"
-		}
-	}
-	r.warnings = append(r.warnings, r.problem(n.Get("status"), "the status %s is not known and taken as todo%s", doc.Quote(string(s)), end).Error())
-}
-
-// fields are the keys of a definition, in the order in which they are written.
+// fields are the keys of a definition, in the order in which they are written. One
+// table serves reading, writing and the list of known keys in messages, so they cannot
+// differ.
 func (d *Definition) fields(r *reader) []field {
 	completion := func(n *doc.Node, _ string) *Completion {
 		c := r.completion(n)
@@ -121,11 +83,14 @@ func (d *Definition) fields(r *reader) []field {
 		key("metadata", &d.Metadata, r.values),
 		key("iteration", &d.Iteration, r.whole(0, math.MaxInt)),
 		key("completion", &d.Completion, completion),
+		// An older name, which other programs still write. It is read and never
+		// written.
 		{"completion_spec", key("", &d.Completion, completion).read, nil}, // an older name, which other programs still write
 	}
 }
 
-// definition reads a task.
+// definition reads a task. The ID is looked up before anything else, since every
+// message about the task names it.
 func (r *reader) definition(n *doc.Node) Definition {
 	var d Definition
 	if id := n.Get("id"); id != nil && id.Kind != doc.List && id.Kind != doc.Map {
@@ -135,14 +100,16 @@ func (r *reader) definition(n *doc.Node) Definition {
 	r.required(n, "id")
 	r.required(n, "title")
 	r.mapping(n, "", d.fields(r), r.outdented)
-	r.unknownStatus(n, d.Status)
-	if n.Kind == doc.Map && d.Completion == nil && len(r.warnings) < maxProblems {
-		r.warnings = append(r.warnings, r.problem(n, "has no completion, so it is not said what done means; the defaults of each agent apply").Error())
+	r.foreignStatus(n, d.Status)
+	if n.Kind == doc.Map && d.Completion == nil {
+		r.warn(n, "has no completion, so it is not said what done means; the defaults of each agent apply")
 	}
 	return d
 }
 
-// outdented says where a key of a completion belongs that is one level too high.
+// outdented says where a key of a completion belongs that is one level too high. That
+// is the usual slip in YAML, and "unknown key" would send its author looking for a
+// typo.
 func (r *reader) outdented(key, _ *doc.Node) bool {
 	if slices.Contains(completionKeys(), key.Text) || slices.Contains(knownAgents(), key.Text) {
 		r.bad(key, "the key %s belongs below completion", doc.Quote(key.Text))
@@ -153,10 +120,13 @@ func (r *reader) outdented(key, _ *doc.Node) bool {
 
 func (d Definition) node() (*doc.Node, error) { return write(d.fields(&reader{})) }
 
-// Changed returns the keys under which now says something else than d; what
-// differs within a completion is named as completion.coder. Status, iteration,
-// updated_at and metadata are what is written down while a task is worked on, and
-// not compared. Empty = both ask for the same.
+// Changed returns the keys under which now says something else than d; what differs
+// within a completion is named as completion.coder. Empty = both ask for the same. It
+// is for programs that run what was agreed and want to know whether the file still says
+// so.
+//
+// Status, iteration, updated_at and metadata are not compared: they are what programs
+// write into the file while a task is worked on.
 func (d Definition) Changed(now Definition) []string {
 	for _, one := range []*Definition{&d, &now} {
 		one.Status, one.Iteration, one.UpdatedAt, one.Metadata = "", 0, time.Time{}, nil
@@ -195,16 +165,19 @@ func differing(a, b *doc.Node) []string {
 	return all
 }
 
-// MarshalJSON implements [json.Marshaler].
+// MarshalJSON implements [json.Marshaler]. Zero values are left out; a list that is
+// empty and not nil is written. It fails if metadata or a method's configuration is not
+// valid JSON, or if two agents have the same name.
 func (d Definition) MarshalJSON() ([]byte, error) { return toJSON(d.node()) }
 
-// UnmarshalJSON implements [json.Unmarshaler]. Unknown keys and wrong types are
-// errors.
+// UnmarshalJSON implements [json.Unmarshaler]. Unknown keys and wrong types are errors;
+// then d stays as it is. What is missing or out of range is for [Definition.Validate].
 func (d *Definition) UnmarshalJSON(text []byte) error {
 	return fromJSON("definition", text, d, (*reader).definition)
 }
 
-// MarshalYAML makes a Definition a value for package yaml.
+// MarshalYAML makes a Definition a value for package yaml. It fails as MarshalJSON
+// does.
 func (d Definition) MarshalYAML() (any, error) { return toYAML(d.node()) }
 
 // UnmarshalYAML is UnmarshalJSON for package yaml.
@@ -212,7 +185,9 @@ func (d *Definition) UnmarshalYAML(y *yaml.Node) error {
 	return fromYAML("definition", y, d, (*reader).definition)
 }
 
-// YAML returns the definition as a YAML document of its own, below the key task.
+// YAML returns the definition as a YAML document of its own, below the key task: what a
+// file begins with that is to grow, see [Create] and [File.Add]. It fails as
+// MarshalJSON does.
 func (d Definition) YAML() ([]byte, error) {
 	n, err := d.node()
 	if err != nil {
@@ -229,7 +204,9 @@ func belowTask(n *doc.Node) *doc.Node {
 }
 
 // Validate reports everything that keeps the definition from being used, as
-// [File.Validate] does for a file. Dependencies are not looked up.
+// [File.Validate] does for a file; the problems have no place. Methods are known
+// besides the built-in ones and may be nil. Dependencies are not looked up, for only a
+// file or a program knows the other tasks.
 func (d Definition) Validate(methods Methods) error {
 	n, err := d.node()
 	if err != nil {
@@ -240,9 +217,9 @@ func (d Definition) Validate(methods Methods) error {
 	return leaving(r.problems())
 }
 
-// A Completion says what done means for a task. In YAML and JSON each agent's
-// criteria stand under the agent's name, beside outcome and acceptance_criteria.
-// In a database it is a column of JSON.
+// A Completion says what done means for a task. In YAML and JSON each agent's criteria
+// stand under the agent's name, beside outcome and acceptance_criteria. In a database
+// it is a column of JSON. The zero value says nothing, and is NULL there.
 type Completion struct {
 	// Outcome is one sentence that can be checked.
 	Outcome string
@@ -258,7 +235,8 @@ var (
 	_ sql.Scanner   = (*Completion)(nil)
 )
 
-// Agent returns the criteria of an agent.
+// Agent returns the criteria of an agent as they were written, without any defaults,
+// and whether there are some. See [Definition.Criteria] for what holds.
 func (c Completion) Agent(name string) (Criteria, bool) {
 	i := slices.IndexFunc(c.Agents, func(a AgentCriteria) bool { return a.Agent == name })
 	if i < 0 {
@@ -282,9 +260,11 @@ func (c *Completion) fields(r *reader) []field {
 	}
 }
 
+// completionKeys are the keys that are not names of agents.
 func completionKeys() []string { return names(new(Completion).fields(&reader{})) }
 
-// completion reads what stands below completion.
+// completion reads what stands below completion. Whoever writes one must say what done
+// means: without an outcome and a criterion an agent would only be told to try harder.
 func (r *reader) completion(n *doc.Node) Completion {
 	var c Completion
 	r.required(n, "outcome")
@@ -315,8 +295,9 @@ func (r *reader) agent(c *Completion, key, value *doc.Node) bool {
 	return true
 }
 
-// agentName refuses a misspelt name of a known agent. A name that a known one
-// begins is a name of its own, and so is one that only begins a known one (test).
+// agentName refuses a misspelt name of a known agent. Names of people's own must stay
+// possible: one that begins with a known name (tester-2) is a name of its own, and so
+// is one that is only the beginning of a known one (test).
 func (r *reader) agentName(key *doc.Node) {
 	name := Nearest(key.Text, knownAgents()...)
 	begun := strings.HasPrefix(name, key.Text) && len(name)-len(key.Text) > max(1, len(key.Text)/3)
@@ -325,6 +306,8 @@ func (r *reader) agentName(key *doc.Node) {
 	}
 }
 
+// node writes agents beside the keys of the completion, so an agent that has the name
+// of such a key, or of another agent, cannot be written.
 func (c Completion) node() (*doc.Node, error) {
 	n, err := write(c.fields(&reader{}))
 	for _, a := range c.Agents {
@@ -341,16 +324,18 @@ func (c Completion) node() (*doc.Node, error) {
 	return n, err
 }
 
-// MarshalJSON implements [json.Marshaler].
+// MarshalJSON implements [json.Marshaler]. It fails if a method's configuration is not
+// valid JSON, or if an agent has no name, that of another one, or that of another key.
 func (c Completion) MarshalJSON() ([]byte, error) { return toJSON(c.node()) }
 
-// UnmarshalJSON implements [json.Unmarshaler]. Unknown keys and wrong types are
-// errors.
+// UnmarshalJSON implements [json.Unmarshaler]. Unknown keys and wrong types are errors;
+// then c stays as it is. A mapping under an unknown key is an agent's criteria.
 func (c *Completion) UnmarshalJSON(text []byte) error {
 	return fromJSON("completion", text, c, (*reader).completion)
 }
 
-// MarshalYAML makes a Completion a value for package yaml.
+// MarshalYAML makes a Completion a value for package yaml. It fails as MarshalJSON
+// does.
 func (c Completion) MarshalYAML() (any, error) { return toYAML(c.node()) }
 
 // UnmarshalYAML is UnmarshalJSON for package yaml.
@@ -358,7 +343,9 @@ func (c *Completion) UnmarshalYAML(y *yaml.Node) error {
 	return fromYAML("completion", y, c, (*reader).completion)
 }
 
-// Value implements [driver.Valuer]: JSON as text, or NULL for the zero value.
+// Value implements [driver.Valuer]: JSON as text, or NULL for the zero value. It is
+// text and not bytes, since some drivers store bytes as binary data, which a database's
+// JSON functions do not read.
 func (c Completion) Value() (driver.Value, error) {
 	if c.Outcome == "" && c.Acceptance == nil && c.Agents == nil {
 		return nil, nil
@@ -367,8 +354,9 @@ func (c Completion) Value() (driver.Value, error) {
 	return string(text), err
 }
 
-// Scan implements [sql.Scanner]: it reads JSON from text or bytes. NULL is the
-// zero value.
+// Scan implements [sql.Scanner]: it reads JSON from text or bytes; NULL is the zero
+// value. What cannot be read is an error and leaves c as it is, for a row that lost its
+// criteria must not pass for a task without any.
 func (c *Completion) Scan(src any) error {
 	var err error
 	switch v := src.(type) {

@@ -153,20 +153,6 @@ func TestDefinitionValidate(t *testing.T) {
 	}
 }
 
-func TestStatus(t *testing.T) {
-	t.Parallel()
-	for _, s := range []spec.Status{spec.StatusTodo, spec.StatusRunning, spec.StatusDone, spec.StatusFailed, spec.StatusSkipped} {
-		if !s.Known() || s.Effective() != s {
-			t.Errorf("%q is not known", s)
-		}
-	}
-	for _, s := range []spec.Status{"", "Done", "implementing"} {
-		if s.Known() || s.Effective() != spec.StatusTodo {
-			t.Errorf("%q: known %v, effective %q", s, s.Known(), s.Effective())
-		}
-	}
-}
-
 func TestCompletionColumn(t *testing.T) {
 	t.Parallel()
 	want := *full().Completion

@@ -14,18 +14,24 @@ import (
 	"github.com/ralph-loop/ralph/internal/file"
 )
 
-// A File is a text with definitions, as YAML or JSON: one definition, with or
-// without a task: above it, a list, with or without a tasks: above it, or
-// several YAML documents of these. A part of a definition (a completion, or one
-// agent's criteria) loads too, see [File.Fragments].
+// A File is a text with definitions, as YAML or JSON: one definition, with or without a
+// task: above it, a list, with or without a tasks: above it, or several YAML documents
+// of these. A part of a definition (a completion, or one agent's criteria) loads too,
+// see [File.Fragments]. Use [Load] or [Parse]; the zero value holds no text and is of
+// no use.
 //
-// Setting a status changes the bytes of that status and no others: comments,
-// order, quoting and layout stay. A File is not safe for concurrent use.
+// Setting a status changes the bytes of that status and no others: comments, order,
+// quoting and layout stay. The other way, to write all of the file anew from values,
+// would lose the comments, which in such files are often what matters to people.
+//
+// A File is not safe for concurrent use. Several Files may have the same path, here or
+// in other programs: the second to save gets [ErrChanged].
 type File struct {
 	// Name is the path the file was loaded from, and where Save writes it.
 	Name string
 	// Warnings are what a person should know but what stops nothing: a
-	// definition that does not say what done means, a status that is not known.
+	// definition that does not say what done means, a status that is none of the
+	// constants and what it is taken for. At most 100, and then "and more".
 	Warnings []string
 	// Methods are the verification methods that Validate takes as known besides
 	// the built-in ones.
@@ -37,13 +43,15 @@ type File struct {
 	parts  []Completion
 }
 
-// A unit is a definition and where it stands.
+// A unit is a definition and where it stands: the value for those who ask, the node for
+// messages and for changes in place.
 type unit struct {
 	node *doc.Node
 	def  Definition
 }
 
-// Load reads a file, which must be a regular one. See [Parse].
+// Load reads a file, which must be a regular one of at most 4 MiB. The error wraps
+// [io/fs.ErrNotExist] if there is none. See [Parse].
 func Load(path string) (*File, error) {
 	text, err := file.Read("task file", path, doc.MaxText)
 	if err != nil {
@@ -60,6 +68,9 @@ func Load(path string) (*File, error) {
 // errors, one [*Problem] for each, joined. So are texts that are too large or
 // nest too deep. What is missing, out of range or does not fit together is for
 // [File.Validate].
+//
+// The two are apart so that a file that somebody is still writing can be shown and
+// edited, while one that may mean something else than it says is not even loaded.
 func Parse(name string, text []byte) (*File, error) {
 	d, err := doc.Parse(name, bytes.Clone(text))
 	if err != nil {
@@ -72,7 +83,8 @@ func Parse(name string, text []byte) (*File, error) {
 	return f, nil
 }
 
-// read makes f a file with this text. f stays as it is if there is an error.
+// read makes f a file with this text. If there is an error f stays as it is, so a
+// change that cannot be made leaves a File that can still be used.
 func (f *File) read(d *doc.Doc) error {
 	next := File{Name: f.Name, Methods: f.Methods, loaded: f.loaded, doc: d}
 	r := next.roots()
@@ -87,7 +99,9 @@ func (f *File) read(d *doc.Doc) error {
 	return nil
 }
 
-// roots reads all of the text, and returns what is wrong with it.
+// roots reads all of the text, and returns what is wrong with it. Validate reads the
+// text again instead of keeping what was found: the methods that are known may be set
+// after the file was loaded.
 func (f *File) roots() reader {
 	r := reader{doc: f.doc, methods: f.Methods}
 	for _, root := range f.doc.Roots {
@@ -120,6 +134,8 @@ func (f *File) Fragments() []Completion { return slices.Clone(f.parts) }
 // that is unknown, a cycle).
 //
 // A definition without a completion is valid; see Warnings.
+//
+// It may be called at any time, and sees what was changed since the file was loaded.
 func (f *File) Validate() error {
 	again := File{doc: f.doc, Methods: f.Methods} // which may have been set since
 	r := again.roots()
@@ -127,8 +143,10 @@ func (f *File) Validate() error {
 	return leaving(r.invalid.join())
 }
 
-// ValidateAdditions is Validate for definitions that are to be added to others: they
-// may depend on those, and each must say what done means.
+// ValidateAdditions is Validate for definitions that are to be added to others, as
+// those that an agent proposes: they may depend on the others, and each must say what
+// done means. That is optional in a file that a person writes; here nobody is left to
+// ask.
 func (f *File) ValidateAdditions(to []Definition) error {
 	again := File{doc: f.doc, Methods: f.Methods}
 	r := again.roots()
@@ -155,7 +173,7 @@ func (f *File) SetStatus(id string, s Status) error {
 	return f.set(id, "status", doc.String(string(s)))
 }
 
-// SetIteration sets the iteration of a task, as SetStatus does its status.
+// SetIteration sets the iteration of a task, from 0, as SetStatus does its status.
 func (f *File) SetIteration(id string, n int) error {
 	if n < 0 {
 		return f.refuse(nil, id, "an iteration cannot be negative, found %d", n)
@@ -164,13 +182,15 @@ func (f *File) SetIteration(id string, n int) error {
 }
 
 // SetUpdatedAt sets the updated_at of a task, in UTC and to the second, as SetStatus
-// does its status.
+// does its status: it is a time for people, not one to order events by.
 func (f *File) SetUpdatedAt(id string, t time.Time) error {
 	return f.set(id, "updated_at", doc.String(t.UTC().Format(time.RFC3339)))
 }
 
-// SetMetadata sets one value in the metadata of a task, as SetStatus does its status;
-// nil removes it, and with it metadata in which there was nothing else.
+// SetMetadata sets one value, which must be valid JSON, in the metadata of a task, as
+// SetStatus does its status. A nil value removes it, and with it metadata in which
+// there was nothing else: what a program writes for the time of its work leaves no
+// trace.
 func (f *File) SetMetadata(id, key string, value json.RawMessage) error {
 	target, err := f.node(id)
 	if err != nil {
@@ -203,12 +223,14 @@ func (f *File) SetMetadata(id, key string, value json.RawMessage) error {
 	return f.take(all, id, "metadata", func() (*doc.Doc, bool) { return f.doc.Set(all, all.Keys[len(all.Keys)-1].Text, key, n) })
 }
 
+// refuse is an error about one task, at the place of n; nil = without a place.
 func (f *File) refuse(n *doc.Node, id, format string, args ...any) error {
 	r := reader{doc: f.doc, task: id}
 	return leaving(r.problem(n, format, args...))
 }
 
-// node is where a task stands.
+// node returns where a task stands. An ID that is given twice is an error: to change
+// the first one would be a guess, and the file would look right.
 func (f *File) node(id string) (*doc.Node, error) {
 	var target *doc.Node
 	for _, u := range f.units {
@@ -237,6 +259,8 @@ func (f *File) set(id, key string, value *doc.Node) error {
 	if old != nil && old.Equal(value) {
 		return nil
 	}
+	// Where a new key goes: a status under the ID, where people look for it; what only
+	// programs read, after what programs have written already.
 	after := "id"
 	if key == "updated_at" || key == "metadata" {
 		for _, one := range []string{"status", "iteration", "updated_at"} {
@@ -251,7 +275,9 @@ func (f *File) set(id, key string, value *doc.Node) error {
 	return f.take(old, id, key, func() (*doc.Doc, bool) { return f.doc.Set(target, after, key, value) })
 }
 
-// take takes over a change of one key of a task, which stands at n.
+// take takes over a change of one key of a task, which stands at n. A change that would
+// have to touch more than the key is refused, and the error says how to write the key
+// so that it can be changed.
 func (f *File) take(n *doc.Node, id, key string, change func() (*doc.Doc, bool)) error {
 	next, ok := change()
 	if !ok {
@@ -293,15 +319,16 @@ func (f *File) Add(d Definition) error {
 	return f.refuse(nil, d.ID, "it cannot be added: the file holds no list of tasks")
 }
 
-// Bytes returns the text with all changes.
+// Bytes returns the text with all changes, as [File.Save] would write it. It is a copy.
 func (f *File) Bytes() []byte { return bytes.Clone(f.doc.Text) }
 
 // ErrChanged is wrapped by the error of [File.Save] when somebody else has
 // changed the file since it was read.
 var ErrChanged = errors.New("the file was changed by somebody else since it was read; load it again")
 
-// Create writes a new file with the text of definitions. One that is there must
-// hold nothing but white space.
+// Create writes a new file with the text of definitions, which is not looked at. A file
+// that is there must hold nothing but white space, as one does that somebody has only
+// touched; otherwise the error wraps [io/fs.ErrExist] and the file stays as it is.
 func Create(path string, text []byte) error {
 	f, err := file.Create("task file", path, file.Shared)
 	if errors.Is(err, fs.ErrExist) {
@@ -321,13 +348,19 @@ func Create(path string, text []byte) error {
 	return leaving(err)
 }
 
-// Save writes the text to the file it was loaded from, all or nothing: the file
-// is replaced, and its mode stays. Nothing is written through a symbolic link:
-// resolve it once, before Load. The file must be regular, with one name, and ours,
-// root's or its folder's owner's. If the file no
-// longer holds what was read, nothing is written and the error wraps
-// [ErrChanged]; a file that is gone is an error too. Nothing is written if
-// nothing was changed.
+// Save writes the text to the file it was loaded from, all or nothing: the file is
+// replaced, and its mode stays. Nothing is written if nothing was changed.
+//
+// If the file no longer holds what was read, nothing is written and the error wraps
+// [ErrChanged]: load it again, make the change again, and save. Of two programs that
+// write at the same time one gets that error, where the system has locks. Merging two
+// versions is left to people, who know which of them is meant. A file that is gone is
+// an error too.
+//
+// Nothing is written through a symbolic link: resolve it once, before Load. The file
+// must be a regular one without further names (hard links), owned by this user, by root
+// or by the owner of its folder, for otherwise the write may change a file that
+// somebody else put in its way.
 func (f *File) Save() error {
 	if bytes.Equal(f.doc.Text, f.loaded) {
 		return nil

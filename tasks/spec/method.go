@@ -13,12 +13,16 @@ import (
 	"github.com/ralph-loop/ralph/internal/plugin"
 )
 
-// A Method makes a verifier of a verification_config. The configuration is nil
-// if none is given; the acceptance criteria are already filled in. Env.Verifier
-// builds other methods that this one is made of.
+// A Method makes a verifier of a verification_config. The configuration is nil if none
+// is given; the acceptance criteria are already filled in. [Env.Verifier] builds other
+// methods that this one is made of.
 //
-// A key that the method does not know and a value it cannot use are errors: a
-// verifier that is configured but cannot be built keeps the loop from starting.
+// A key that the method does not know and a value it cannot use are errors: a verifier
+// that is configured but cannot be built keeps the loop from starting. So is a nil
+// verifier, and a panic is an error with its stack.
+//
+// It is called when a task is validated, prepared and verified, so it should be quick
+// and do nothing but build. With one verifier for many loops it is called concurrently.
 type Method func(config json.RawMessage, env Env) (ralph.Verifier, error)
 
 // Methods are a program's own verification methods, by the names that
@@ -48,9 +52,10 @@ type builtin struct {
 	make func() settings
 }
 
-// Settings are the configuration of a method, read: first the fields, then
-// complete, which refuses what is missing or does not fit together in the mapping
-// n that messages call what.
+// Settings are the configuration of a method, read in two steps: first the fields, in
+// the order of the text, then complete, which refuses what is missing or does not fit
+// together in the mapping n that messages call what. One step would not do, since keys
+// may come in any order.
 type settings interface {
 	fields(r *reader) []field
 	complete(r *reader, n *doc.Node, what string)
@@ -67,6 +72,9 @@ const (
 	agentRule      = "agent"
 )
 
+// builtins is the table. Its order is the one in which methods are listed in messages
+// and tried by guessMethod. It is a function and not a variable, so nobody can change
+// it.
 func builtins() []builtin {
 	return []builtin{
 		{stringMatch, func() settings { return new(stringSettings) }},
@@ -94,7 +102,8 @@ func findBuiltin(name string) settings {
 	return nil
 }
 
-// methodNames are all methods, the built-in ones first.
+// methodNames are all methods, the built-in ones first, the program's own sorted, so
+// that a message is the same each time.
 func methodNames(methods Methods) []string {
 	var all []string
 	for _, b := range builtins() {
@@ -103,12 +112,15 @@ func methodNames(methods Methods) []string {
 	return append(all, slices.Sorted(maps.Keys(methods))...)
 }
 
+// unknownMethod lists what is known or names what was probably meant: a misspelt method
+// must never become no verification at all.
 func unknownMethod(name string, methods Methods) error {
 	return fmt.Errorf("unknown verification method %s%s", doc.Quote(name), meant(name, methodNames(methods)))
 }
 
-// guessMethod returns the first built-in method that knows all keys of a
-// configuration, or "". It is for configurations that stand alone.
+// guessMethod returns the first built-in method that knows all keys of a configuration,
+// or "". It is for configurations that stand alone, in a file that holds nothing else;
+// nothing that is verified depends on it.
 func guessMethod(config *doc.Node) string {
 	for _, b := range builtins() {
 		known := names(b.make().fields(&reader{}))
@@ -119,16 +131,17 @@ func guessMethod(config *doc.Node) string {
 	return ""
 }
 
-// A check is a method and its configuration, which criteria have, a stage and a
-// guard.
+// A check is a method and its configuration. Criteria have one, and so do a stage, a
+// guard and a held-out exam, which is how methods nest.
 type check struct {
 	method   string    // "" = none
 	config   *doc.Node // nil = none was given
 	settings settings  // nil = the method is not built in
 }
 
-// check reads the configuration of a method, which may be nil. They stand in n;
-// what names the configuration in messages.
+// check reads the configuration of a method, which may be nil. They stand in n; what
+// names the configuration in messages. Of a method that is not built in nothing is
+// read: what its keys mean only its own [Method] knows.
 func (r *reader) check(n, method, config *doc.Node, what string) check {
 	c := check{method.Text, config, findBuiltin(method.Text)}
 	if c.settings == nil {
@@ -137,6 +150,8 @@ func (r *reader) check(n, method, config *doc.Node, what string) check {
 		}
 		return c
 	}
+	// A method without a configuration may still miss something, as external does its
+	// command; that is said at the place where the configuration would be.
 	if config == nil {
 		config = n.Empty()
 	}
@@ -159,7 +174,8 @@ func (c check) describe() string {
 	return c.method + c.settings.describe()
 }
 
-// build makes the verifier.
+// build makes the verifier. A program's own method comes before the built-in one of its
+// name, and is foreign code: it may panic or return nothing, and both become errors.
 func (c check) build(env Env) (ralph.Verifier, error) {
 	var v ralph.Verifier
 	var err error
@@ -183,7 +199,7 @@ func (c check) build(env Env) (ralph.Verifier, error) {
 	return v, err
 }
 
-// sentence joins what is said of a method.
+// sentence joins what is said of a method, without the clauses that are empty.
 func sentence(start string, clauses ...string) string {
 	for _, c := range clauses {
 		if c != "" {
@@ -193,6 +209,8 @@ func sentence(start string, clauses ...string) string {
 	return start
 }
 
+// clause is "" if there is nothing to name. What is named is cut to 200 bytes: the
+// agent needs to know what is looked for, and a prompt has other things to say.
 func clause(verb string, texts []string) string {
 	if len(texts) == 0 {
 		return ""

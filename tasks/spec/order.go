@@ -10,19 +10,22 @@ import (
 	"github.com/ralph-loop/ralph/internal/doc"
 )
 
-// Ready returns the definitions that can be worked on now: those that are to be
-// done or were begun, and whose dependencies are done, by priority (lower first;
-// 0, which is none, last) and else in the order of the file.
+// Ready returns the definitions that can be worked on now: those that are to be done or
+// were begun, and whose dependencies are done, by priority (lower first; 0, which is
+// none, last) and else in the order of the file.
+//
+// A dependency that failed or was skipped keeps its dependants back, for what they
+// build on is not there. So does one that the file does not know.
 func (f *File) Ready() []Definition {
 	done := map[string]bool{}
 	for _, u := range f.units {
-		if u.def.Status == StatusDone {
+		if u.def.Status.Effective() == StatusDone {
 			done[u.def.ID] = true
 		}
 	}
 	var ready []Definition
 	for _, u := range f.units {
-		open := u.def.Status.Effective() == StatusTodo || u.def.Status == StatusRunning
+		open := slices.Contains([]Status{StatusTodo, StatusRunning}, u.def.Status.Effective())
 		waits := slices.ContainsFunc(u.def.Dependencies, func(id string) bool { return !done[id] })
 		if open && !waits {
 			ready = append(ready, u.def)
@@ -32,13 +35,16 @@ func (f *File) Ready() []Definition {
 	return ready
 }
 
-// ByPriority orders definitions by how urgent they are, for [slices.SortStableFunc]: lower
-// priorities first, and 0, which is none, last.
+// ByPriority orders definitions by how urgent they are, for [slices.SortStableFunc]:
+// lower priorities first, and 0, which is none, last. A negative one counts as 0, since
+// nobody has said what is more urgent than 1. Sort stably: the order of a file is what
+// people chose where they gave no priorities.
 func ByPriority(a, b Definition) int { // as an unsigned number, one less than 0 is the greatest
 	return cmp.Compare(uint(max(a.Priority, 0))-1, uint(max(b.Priority, 0))-1)
 }
 
-// order refuses tasks that do not fit together, or to those that are there already.
+// order refuses tasks that do not fit together, or to those that are there already. IDs
+// come first: what a dependency means is not clear while an ID is given twice.
 func (r *reader) order(units []unit, there []Definition) {
 	byID := make(map[string]int, len(units))
 	for i, u := range units {
@@ -57,6 +63,8 @@ func (r *reader) order(units []unit, there []Definition) {
 		}
 		r.refuse(u.node.Get("id"), "the ID %s is given twice: task %d%s has it too", doc.Quote(u.def.ID), first+1, where)
 	}
+	// Only tasks of this text can be part of a cycle: those that are there already were
+	// read without these, so none of them waits for one.
 	g := graph{next: make([][]int, len(units)), seen: make([]visit, len(units))}
 	for i, u := range units {
 		r.task = u.def.ID
@@ -70,6 +78,8 @@ func (r *reader) order(units []unit, there []Definition) {
 			}
 		}
 	}
+	// Each cycle is told once, and a long one in short: its beginning is enough to find
+	// it.
 	for i := range units {
 		cycle := g.cycle(i, nil)
 		if cycle == nil {
@@ -88,8 +98,9 @@ func (r *reader) order(units []unit, there []Definition) {
 	r.task = ""
 }
 
-// meantID looks for the nearest ID where there are not too many; but is the
-// task's own.
+// meantID guesses which ID was meant; but is the task's own, which is never meant. In a
+// file with more than 1000 tasks it does not look, for each guess compares with all of
+// them; short IDs it leaves alone, since T1 is as near to T2 as to any other.
 func meantID(id, but string, units []unit) string {
 	if len(units) > 1000 || utf8.RuneCountInString(id) < 5 { // T1 and T2 are no slips of the pen
 		return ""
@@ -106,7 +117,8 @@ func meantID(id, but string, units []unit) string {
 	return ""
 }
 
-// A graph looks for cycles: each task is gone through once.
+// A graph looks for cycles: each task is gone through once, so that a file with many
+// thousands of tasks takes no noticeable time.
 type graph struct {
 	next [][]int // the tasks that a task waits for
 	seen []visit

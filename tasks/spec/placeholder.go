@@ -8,14 +8,17 @@ import (
 	"github.com/ralph-loop/ralph/internal/doc"
 )
 
-// placeholder is what stands for the acceptance criteria in a configuration, in
-// double braces. White space inside the braces does not matter.
+// placeholder is what stands for the acceptance criteria in a configuration, in double
+// braces. White space inside the braces does not matter. With it the requirements are
+// written once, and a judge, an agent and a command all get the same list.
 const placeholder = "acceptance_criteria"
 
-// inject fills in the acceptance criteria wherever {{acceptance_criteria}}
-// stands in a configuration: as a list where it is all of a value, as entries
-// where it is all of a list's entry, and as lines with bullets inside a longer
-// text. What was filled in is not looked at again.
+// inject fills in the acceptance criteria wherever {{acceptance_criteria}} stands in a
+// configuration: as a list where it is all of a value, as entries where it is all of a
+// list's entry, and as lines with bullets inside a longer text.
+//
+// What was filled in is not looked at again: a criterion may speak of templates, and
+// must then reach the verifier as it was written.
 func inject(n *doc.Node, acceptance []string) {
 	if n.Kind == doc.Text {
 		whole := expand(strings.TrimSpace(n.Text), func(name string) (string, bool) { return "", name == placeholder })
@@ -38,8 +41,12 @@ func inject(n *doc.Node, acceptance []string) {
 	n.Items = items
 }
 
-// expand replaces each {{name}} in a text whose name is known.
+// expand replaces each {{name}} in a text whose name is known; everything else, braces
+// included, stays. Package text/template is no choice here: it would fail on the braces
+// that other programs' templates have in their commands.
 func expand(text string, value func(name string) (text string, known bool)) string {
+	// So many bytes after the opening braces the closing ones must have come. Without a
+	// bound, a text full of opening braces would be read to its end for each of them.
 	const longest = 100
 	var b strings.Builder
 	for {
@@ -61,7 +68,8 @@ func expand(text string, value func(name string) (text string, known bool)) stri
 	}
 }
 
-// hasPlaceholder says whether something is still to be filled in.
+// hasPlaceholder says whether something is still to be filled in. A verifier must not
+// be built from such a text: it would look for the words of the placeholder.
 func hasPlaceholder(n *doc.Node) bool {
 	found := false
 	if n.Kind == doc.Text {

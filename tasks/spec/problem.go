@@ -12,17 +12,24 @@ import (
 	"github.com/ralph-loop/ralph/internal/nearest"
 )
 
-// A Problem is one thing that is wrong with a definition or a configuration,
-// and where. The errors of [Parse], [Load], [File.Validate] and [ParseConfig]
-// are joined Problems, one for each mistake.
+// A Problem is one thing that is wrong with a definition or a configuration, and where.
+// The errors of [Parse], [Load], [File.Validate] and [ParseConfig] are joined Problems,
+// one for each mistake, so that a person mends a file once and not once for each
+// mistake. [errors.AsType] finds the first of them.
 type Problem struct {
-	File         string // as it was named; "" = not from a file
-	Line, Column int    // from 1, in characters; 0 = not known
-	Task         string // the task's ID; "" = not known
-	Text         string
+	// File as it was named; "" = not from a file.
+	File string
+	// Line and Column begin at 1 and are counted in characters; 0 = not known.
+	Line, Column int
+	// Task is the task's ID; "" = not known.
+	Task string
+	// Text says what is wrong and, where it is known, what would be right. It may quote
+	// the file, cut to a length that fits into a message.
+	Text string
 }
 
-// Error returns "file:line:column: task: text".
+// Error returns "file:line:column: task: text", without what is not known: the form
+// that editors and terminals turn into a link.
 func (p *Problem) Error() string {
 	text := p.Text
 	if p.Task != "" {
@@ -37,7 +44,9 @@ func (p *Problem) Error() string {
 	return strings.TrimPrefix(fmt.Sprintf("%s:%d:%d: %s", p.File, p.Line, p.Column, text), ":")
 }
 
-// unlocated is an error of this package that is not about a place in a file.
+// unlocated is an error of this package that is not about a place in a file. The
+// package's name is added where an error leaves the package, and nowhere else, so it
+// stands there once however many functions the error passed.
 type unlocated struct{ err error }
 
 func (e unlocated) Error() string { return "spec: " + e.err.Error() }
@@ -52,7 +61,8 @@ func leaving(err error) error {
 	return unlocated{bare(err)}
 }
 
-// bare is an error of this package that came back, from a caller's [Method] say.
+// bare takes the package's name off an error that came back, from a caller's [Method]
+// say, which has called [Env.Verifier].
 func bare(err error) error {
 	if e, ok := err.(unlocated); ok {
 		return e.err
@@ -60,12 +70,15 @@ func bare(err error) error {
 	return err
 }
 
-// maxProblems bounds how many problems of one text are reported.
+// maxProblems bounds how many problems of one text are reported. Nobody reads more, and
+// a generated file can have one in every line.
 const maxProblems = 100
 
 // problems collects what is wrong.
 type problems []*Problem
 
+// full is true from the first problem beyond those that are reported, which is kept to
+// say "and more".
 func (p problems) full() bool { return len(p) > maxProblems }
 
 // join returns all problems as one error, in the order of the text, those
@@ -85,8 +98,8 @@ func (p problems) join() error {
 	return errors.Join(all...)
 }
 
-// unread makes problems of what kept a text from being read; what, which may be
-// "", names the text.
+// unread makes problems of what kept a text from being read; what, which may be "",
+// names the text. Other errors stay as they are.
 func unread(what string, err error) error {
 	var all problems
 	found, ok := errors.AsType[doc.Problems](err)
@@ -102,12 +115,14 @@ func unread(what string, err error) error {
 	return all.join()
 }
 
-// Nearest returns the known word that somebody who wrote word most likely meant,
-// "" if none is near enough. It is for programs that take names of methods,
-// stages and the like from people.
+// Nearest returns the known word that somebody who wrote word most likely meant, "" if
+// none is near enough. It is for programs that take names of methods, stages and the
+// like from people, so that their messages guess as those of this package do. A guess
+// is for a message only: a program that acts on it does something nobody wrote.
 func Nearest(word string, known ...string) string { return nearest.Of(word, known) }
 
-// meant is the end of a message about an unknown name.
+// meant is the end of a message about an unknown name: what was probably meant, or else
+// all names there are.
 func meant(word string, names []string) string {
 	name := Nearest(word, names...)
 	// method for verification_method, and the other way round.

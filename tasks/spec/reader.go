@@ -13,9 +13,13 @@ import (
 	"github.com/ralph-loop/ralph/internal/doc"
 )
 
-// A reader makes definitions of nodes. What is wrong with their shape (unknown
-// keys, wrong types) goes to wrong and keeps a text from being loaded; what is
-// missing or out of range goes to invalid, for Validate.
+// A reader makes definitions of nodes. What is wrong with their shape (unknown keys,
+// wrong types) goes to wrong and keeps a text from being loaded; what is missing or out
+// of range goes to invalid, for Validate.
+//
+// Reading never stops at a mistake: each function returns what it could make of its
+// node, the zero value if nothing, and the caller decides when all of the text was
+// seen.
 type reader struct {
 	doc  *doc.Doc
 	task string // the task being read, for messages
@@ -24,6 +28,10 @@ type reader struct {
 	warnings       []string
 
 	// methods are known besides the built-in ones; if anyMethod is set, all are.
+	//
+	// Values that come without a file (JSON of a database, a task's Spec) are read by
+	// programs that need not know the methods: there any name will do, until a verifier
+	// is built.
 	methods   Methods
 	anyMethod bool
 }
@@ -33,12 +41,26 @@ func (r *reader) problem(n *doc.Node, format string, args ...any) *Problem {
 	return &Problem{File: r.doc.Name, Line: line, Column: column, Task: r.task, Text: fmt.Sprintf(format, args...)}
 }
 
+// warn notes what stops nothing. What is more than can be read is said in one word.
+func (r *reader) warn(n *doc.Node, format string, args ...any) {
+	switch len(r.warnings) {
+	case maxProblems + 1:
+	case maxProblems:
+		r.warnings = append(r.warnings, "and more")
+	default:
+		r.warnings = append(r.warnings, r.problem(n, format, args...).Error())
+	}
+}
+
+// bad notes what keeps the text from being loaded.
 func (r *reader) bad(n *doc.Node, format string, args ...any) {
 	if !r.wrong.full() { // to find a place takes time
 		r.wrong = append(r.wrong, r.problem(n, format, args...))
 	}
 }
 
+// refuse notes what keeps the definitions from being used, though it is clear what they
+// say.
 func (r *reader) refuse(n *doc.Node, format string, args ...any) {
 	if !r.invalid.full() {
 		r.invalid = append(r.invalid, r.problem(n, format, args...))
@@ -48,6 +70,9 @@ func (r *reader) refuse(n *doc.Node, format string, args ...any) {
 // problems is everything that was found.
 func (r *reader) problems() error { return append(r.wrong, r.invalid...).join() }
 
+// expected says that a value has the wrong type, and how to mend the two cases in which
+// YAML reads something else than its author wrote: a word like true or 1.10 that is no
+// text, and a text with a colon in it that is a mapping.
 func (r *reader) expected(n *doc.Node, what, want string) {
 	hint := ""
 	switch {
@@ -63,15 +88,17 @@ func (r *reader) expected(n *doc.Node, what, want string) {
 	r.bad(n, "%sexpected %s, found %s%s", what, want, n.Found(), hint)
 }
 
-// A field is a key that a mapping may have, how it is read, and where its value
-// is kept. A null value is as good as none.
+// A field is a key that a mapping may have, how it is read, and where its value is
+// kept. A null value is as good as none. Tables of fields take the place of struct tags
+// and package yaml's decoder: those know no places, and take a misspelt key for one
+// that is somebody else's.
 type field struct {
 	name string
 	read func(n *doc.Node, what string)
 	from any // a pointer to what is written; nil = the key is only read
 }
 
-// key is a field for a variable.
+// key is a field that is read into a variable and written from it.
 func key[T any](name string, to *T, read func(n *doc.Node, what string) T) field {
 	return field{name, func(n *doc.Node, what string) { *to = read(n, what) }, to}
 }
@@ -84,8 +111,10 @@ func names(fields []field) []string {
 	return all
 }
 
-// mapping reads the fields of a mapping. what names the mapping in messages; ""
-// is the whole. other, which may be nil, is asked about unknown keys.
+// mapping reads the fields of a mapping, in the order of the text. what names the
+// mapping in messages; "" is the whole. other, which may be nil, is asked about unknown
+// keys, and returns whether it has dealt with one. Every other unknown key is an error:
+// a condition that is skipped in silence is a task verified by less than was asked for.
 func (r *reader) mapping(n *doc.Node, what string, fields []field, other func(key, value *doc.Node) bool) {
 	if n.Kind != doc.Map {
 		r.expected(n, what, "a mapping")
@@ -108,6 +137,7 @@ func (r *reader) mapping(n *doc.Node, what string, fields []field, other func(ke
 	}
 }
 
+// inside is the name of a key in messages, as ralph.coder.client.
 func inside(what, key string) string {
 	if what == "" {
 		return key
@@ -116,7 +146,7 @@ func inside(what, key string) string {
 }
 
 // write makes a mapping of fields. What is zero is left out, but an empty list or
-// mapping is not.
+// mapping is not: a list that somebody emptied is not one that nobody has thought of.
 func write(fields []field) (*doc.Node, error) {
 	n := doc.Mapping()
 	for _, f := range fields {
@@ -129,7 +159,9 @@ func write(fields []field) (*doc.Node, error) {
 	return n, nil
 }
 
-// valueOf is the node of a variable, nil if it is to be left out.
+// valueOf is the node of a variable, nil if it is to be left out. The types are those
+// that the tables of fields have. A table with another one cannot be written at all,
+// which the first test that writes it shows.
 func valueOf(from any) (*doc.Node, error) {
 	if from == nil || reflect.ValueOf(from).Elem().IsZero() {
 		return nil, nil
@@ -190,6 +222,8 @@ func fromYAML[T any](what string, y *yaml.Node, to *T, read func(*reader, *doc.N
 	return fromNode(what, n, err, to, read)
 }
 
+// fromNode reads a value that stands in no file. What is invalid is not reported:
+// whoever unmarshals wants the value, and Validate tells the rest.
 func fromNode[T any](what string, n *doc.Node, err error, to *T, read func(*reader, *doc.Node) T) error {
 	if err != nil {
 		return leaving(unread(what, err))

@@ -16,7 +16,7 @@ import (
 )
 
 // A part is a value in a text of JSON: where it stands, and, as a member of an object,
-// its name and where that begins.
+// its name and where that begins. Offsets are in bytes.
 type part struct {
 	key            string
 	name, from, to int
@@ -24,7 +24,9 @@ type part struct {
 
 const jsonBlanks = " \t\r\n"
 
-// parts are the values in the object or list that stands at in, of a text that is valid.
+// parts are the values in the object or list that stands at in, of a text that is
+// valid. They are found by the tokens of the decoder, and not by searching the text:
+// quotes, escapes and keys of the same name further in would mislead that.
 func parts(text []byte, in part) (found []part, err error) {
 	d := json.NewDecoder(bytes.NewReader(text[in.from:in.to]))
 	open, err := d.Token()
@@ -47,7 +49,9 @@ func parts(text []byte, in part) (found []part, err error) {
 	return found, err
 }
 
-// find is the value at a path of keys, of which the last of a name counts; ok = it is there.
+// find is the value at a path of keys; ok = it is there. Of several members of one name
+// the last counts, as it does for the programs that read the file. If it is not there,
+// at is the innermost value of the path that is.
 func find(text []byte, path ...string) (at part, ok bool, err error) {
 	at.to = len(bytes.TrimRight(text, jsonBlanks))
 	at.from = at.to - len(bytes.TrimLeft(text[:at.to], jsonBlanks))
@@ -69,16 +73,22 @@ func find(text []byte, path ...string) (at part, ok bool, err error) {
 
 var errNoJSON = errors.New("spec: it is not valid JSON, so it is left as it is")
 
-// AddJSON puts a value into the list, or a member into the object, that stands at a
-// path of keys in a text of JSON: as the last one, and without changing anything else
-// of the text. The value is an element, which begins with {, or a member, like
-// "key":1, also if there is one of that name. What of the path is not there is made around
-// it, and so is the whole text if that is nil.
+// AddJSON puts a value into the list or object that stands at a path of keys in a text
+// of JSON: as the last one, and without changing anything else of the text. The value
+// decides what it goes into: one that begins with { is an element of a list, anything
+// else is a member of an object, such as "key":1, and is added even if there is one of
+// that name. What is missing of the path is made, and if text is nil, the whole text
+// is.
 //
-// It is for files of others, such as a program's settings. [RemoveJSON] takes it out
-// again, to the byte: for that, a blank is put before what goes into something empty,
-// and none into what is made. It is an error if the text is not valid JSON, or if
-// something of the path is not what it would have to be.
+// It is for files of others, such as a program's settings, in which people keep an
+// order, a layout and numbers that decoding and encoding would lose. [RemoveJSON] takes
+// the value out again and leaves the text as it was, byte for byte. For that to be
+// possible, a blank is put before what goes into something that was there and empty,
+// and none into what is made.
+//
+// It is an error if the text is not valid JSON (comments are not), or if something on
+// the path is neither missing nor what it would have to be. The text itself is never
+// changed.
 func AddJSON(text []byte, value string, path ...string) ([]byte, error) {
 	wrapped := func() string {
 		return map[bool]string{true: "[" + value + "]", false: "{" + value + "}"}[value[0] == '{']
@@ -109,10 +119,12 @@ func AddJSON(text []byte, value string, path ...string) ([]byte, error) {
 	}
 }
 
-// RemoveJSON takes out the elements, or the members, that are ours of the list or object
-// at a path, and what AddJSON has made around them: of a whole text that it has made,
-// nothing is left. Ours is asked about each, the last one first, and is given it without
-// the blanks that mean nothing.
+// RemoveJSON takes elements or members out of the list or object at a path: those for
+// which ours is true. With them goes what AddJSON has made around them; of a text that
+// it has made as a whole, nothing is left, and the result is nil.
+//
+// Ours is called with each of them, the last one first, without the blanks between its
+// parts: formatters change those. A path that is not there is no error.
 func RemoveJSON(text []byte, ours func(value []byte) bool, path ...string) ([]byte, error) {
 	if !json.Valid(text) {
 		return nil, errNoJSON
@@ -130,7 +142,8 @@ func RemoveJSON(text []byte, ours func(value []byte) bool, path ...string) ([]by
 	return text, err
 }
 
-// compact is an element or a member without the blanks around its parts.
+// compact is an element or a member without the blanks around its parts. A member alone
+// is no JSON, which is why it is put into brackets first.
 func compact(open byte, value []byte) []byte {
 	var to bytes.Buffer
 	_ = json.Compact(&to, slices.Concat([]byte{open}, value, []byte{open + 2})) // [ and ], { and }
@@ -160,14 +173,19 @@ func remove(text []byte, p part, path ...string) ([]byte, error) {
 	return slices.Delete(slices.Clone(text), from, to), nil
 }
 
-// An Insertion is what [EditJSON] puts into a text.
+// An Insertion is what [EditJSON] puts into a text, and how it knows it again.
 type Insertion struct {
 	Path  []string // see [AddJSON]
 	Value string
-	// Mark is what the value of each version of it holds, without blanks. "" = it is known
-	// by all of its value, and only after one with a mark was found in the text; of
-	// several that are the same the last one is ours. A value with a mark that has more
-	// than one member "type" has something of others in it, and is an error.
+	// Mark is a text that every version of the value holds, without blanks: by it a
+	// value is found that an older version of the program has put in.
+	//
+	// "" = the value has nothing to mark. It is then found by being the same, after an
+	// insertion with a mark was found in the text; of several that are the same the
+	// last one is ours. So list an insertion with a mark first.
+	//
+	// A value with a mark that has more than one member "type" is one that people have
+	// extended. It is an error, since taking it out would take out theirs.
 	Mark string
 }
 
@@ -180,8 +198,9 @@ func (i Insertion) is(value []byte, found bool) bool {
 }
 
 // EditJSON puts values into a text of JSON, as [AddJSON] does, in the place of other
-// versions of them, or takes them out. A text that has just these stays as it is; one
-// of which nothing is left is nil.
+// versions of them; if put is false it takes them out. A text that has just these stays
+// as it is, so doing it twice changes nothing; one of which nothing is left is nil. A
+// nil text is one that is not there yet.
 func EditJSON(text []byte, put bool, all ...Insertion) (_ []byte, err error) {
 	was, kept, mixed := text, 0, error(nil)
 	for _, i := range all {
@@ -217,13 +236,18 @@ func EditJSON(text []byte, put bool, all ...Insertion) (_ []byte, err error) {
 	return text, err
 }
 
-// maxSettings is how much is read of a file that is edited, in bytes.
+// maxSettings is how much is read of a file that is edited, in bytes. Settings are
+// small; a file beyond that is something else.
 const maxSettings = 4 << 20
 
-// EditFile is [EditJSON] for a file, which is replaced as a whole and may be reached through
-// links, which stay. If it is not there it is made, private, and so is its folder; if
-// nothing is left of it, it is removed. What changes nothing writes nothing. The error
-// names the file.
+// EditFile is [EditJSON] for a file. The file is replaced as a whole, so a program that
+// reads it meanwhile sees the old text or the new one. It may be reached through links,
+// which stay, since people keep their settings in repositories and link to them. If it
+// is not there it is made, with its folder, readable by this user only; if nothing is
+// left of it, it is removed. What changes nothing writes nothing. The error names the
+// file.
+//
+// Two programs that edit the file at the same time may lose one of the two changes.
 func EditFile(path string, put bool, all ...Insertion) error {
 	if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
 		if path, err = filepath.EvalSymlinks(path); err != nil {

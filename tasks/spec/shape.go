@@ -6,7 +6,8 @@ import (
 	"github.com/ralph-loop/ralph/internal/doc"
 )
 
-// root reads one document, whatever its shape.
+// root reads one document, whatever its shape. Several shapes are in use for the same
+// thing, and which one a file has is clear from its keys, so none has to be declared.
 func (r *reader) root(f *File, n *doc.Node) {
 	switch {
 	case n.Kind == doc.List:
@@ -24,18 +25,23 @@ func (r *reader) root(f *File, n *doc.Node) {
 	}
 }
 
-// version accepts a version beside tasks: or task:, which many formats have.
+// version accepts a version beside tasks: or task:, which many formats have. It is not
+// looked at: there is one version of these files, and keys that it does not have are
+// errors.
 func version(key, value *doc.Node) bool {
 	return key.Text == "version" && value.Kind != doc.List && value.Kind != doc.Map
 }
 
-// onlyTask are the keys that make a mapping a definition, whatever else is in it.
+// onlyTask are the keys that make a mapping a definition, whatever else is in it. A
+// description and a completion do not: parts of definitions have them too.
 func onlyTask() []string {
 	return slices.DeleteFunc(names(new(Definition).fields(&reader{})), func(name string) bool {
 		return name == "description" || name == "completion"
 	})
 }
 
+// units reads a list of tasks, each with or without a task: above it. An empty list is
+// an error, for a run of no tasks would end at once and look like success.
 func (r *reader) units(f *File, n *doc.Node, what string) {
 	if n.Kind != doc.List {
 		r.expected(n, what, "a list")
@@ -54,7 +60,9 @@ func (r *reader) unit(f *File, n *doc.Node) {
 	f.units = append(f.units, unit{n, r.definition(n)})
 }
 
-// part reads a mapping that is not a definition as what its keys say.
+// part reads a mapping that is not a definition as what its keys say, the clearest case
+// first. Parts serve people who try out one method on work that is there; nothing runs
+// an agent on a part.
 func (r *reader) part(f *File, n *doc.Node) {
 	add := func(c Completion) { f.parts = append(f.parts, c) }
 	wrappers := []string{"task", "tasks"}
@@ -85,6 +93,8 @@ func (r *reader) part(f *File, n *doc.Node) {
 	}
 }
 
+// notCriteria is for telling agents' names, of which any will do, from misspelt keys:
+// what stands below an agent's name has at least one key of criteria.
 func notCriteria(n *doc.Node) bool {
 	return n.Kind != doc.Map || !n.Has(criteriaKeys()...)
 }

@@ -10,9 +10,11 @@ import (
 
 // Stages returns the agents through whose hands a task goes, in their order: coder,
 // reviewer, tester, qa, then those that the configuration names, then those for which
-// only the definitions have criteria. Those that are skipped are left out. If only is
-// not empty, it says which agents there are, skipped or not; their order stays the
-// same. It is an error if nothing is known of one of them, or if none is left.
+// only the definitions have criteria. Those that are skipped are left out.
+//
+// If only is not empty, it says which agents there are, skipped or not, in no order:
+// their order stays the one above, since a review before the code is written reviews
+// nothing. It is an error if nothing is known of one of them, or if none is left.
 func (c Config) Stages(only []string, defs ...Definition) ([]string, error) {
 	var stages []string
 	for _, agent := range c.order(defs) {
@@ -32,7 +34,8 @@ func (c Config) Stages(only []string, defs ...Definition) ([]string, error) {
 	return stages, nil
 }
 
-// order are all agents that are known, in their order.
+// order are all agents that are known, in their order. The four that are built in are
+// among them without being named: a configuration that says nothing has stages too.
 func (c Config) order(defs []Definition) []string {
 	all := knownAgents()
 	add := func(agent string) {
@@ -53,11 +56,13 @@ func (c Config) order(defs []Definition) []string {
 	return all
 }
 
-// defaultRounds is how often a task goes back where it is not said.
+// defaultRounds is how often a task goes back where it is not said. It is bounded
+// because two agents that disagree would send it back and forth until the money is
+// gone.
 const defaultRounds = 3
 
 // OnReject returns the agent that a task goes back to if the stage of agent fails, "" =
-// none, and how often it does at most.
+// none, and how often it does at most: 3 where it is not said, and 0 if there is none.
 func (c Config) OnReject(agent string) (to string, rounds int) {
 	own, _ := c.agent(agent)
 	if own.OnReject == "" {
@@ -69,7 +74,9 @@ func (c Config) OnReject(agent string) (to string, rounds int) {
 	return own.OnReject, own.MaxRounds
 }
 
-// Client returns the client that does an agent's work, "" = it is not said.
+// Client returns the client that does an agent's work, a preset's name or a command as
+// it was written; "" = it is not said. What is done with it is for the program that
+// runs it: a command that a file names should not be started without asking.
 func (c Config) Client(agent string) string {
 	own, _ := c.agent(agent)
 	return own.Client

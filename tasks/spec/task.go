@@ -11,7 +11,8 @@ import (
 	"github.com/ralph-loop/ralph/internal/doc"
 )
 
-// defaults are what holds for an agent that a definition says nothing about.
+// defaults are what holds for an agent that a definition says nothing about. Agents of
+// other names have the zero value, and with it what loops have by default.
 type defaults struct {
 	agent      string
 	iterations int
@@ -19,6 +20,9 @@ type defaults struct {
 	method     string // of a configuration without one
 }
 
+// agentDefaults are in the order in which the agents work. Those who look at work get
+// fewer iterations than those who do it: a review that did not come to an end in five
+// will not in fifteen.
 func agentDefaults() []defaults {
 	return []defaults{
 		{"coder", 15, "IMPLEMENTATION_COMPLETE", external},
@@ -63,8 +67,11 @@ func (d Definition) Criteria(agent string) (Criteria, error) {
 	return c, nil
 }
 
-// criteria returns what holds for an agent, also as a tree, in which the
-// acceptance criteria are filled in.
+// criteria returns what holds for an agent, also as a tree, in which the acceptance
+// criteria are filled in.
+//
+// A configuration of the project goes with the method it was written for. Where the
+// task names another method it is left out, and not tried on that one.
 func (c Config) criteria(d Definition, agent string) (Criteria, *doc.Node, error) {
 	var got Criteria
 	if d.Completion != nil {
@@ -98,8 +105,11 @@ func (c Config) criteria(d Definition, agent string) (Criteria, *doc.Node, error
 }
 
 // Iterations returns how many iterations an agent usually has (coder 15, reviewer 5,
-// tester 10, qa 5, others 10), and how many the definition or the configuration gives it; 0
-// = neither says. An agent that is not enabled has 1, and that is configured.
+// tester 10, qa 5, others 10), and how many the definition or the configuration gives
+// it; 0 = neither says. An agent that is not enabled has 1, and that is configured.
+//
+// The two are apart for programs that may change the usual number, as those do which
+// learn from earlier loops, but not what a person has written down.
 func (c Config) Iterations(d Definition, agent string) (usual, configured int) {
 	if !c.Enabled(agent) {
 		return 1, 1
@@ -123,21 +133,21 @@ func (d Definition) acceptance() []string {
 	return d.Completion.Acceptance
 }
 
-// Task returns what a loop runs for one agent's part of the definition, with
-// the agent's defaults where it says nothing (see [Definition.Criteria]). Its
-// Spec holds all that a worker needs to build the verifier, see [Verifier].
+// Task returns what a loop runs for one agent's part of the definition, with the
+// agent's defaults where it says nothing (see [Definition.Criteria]). Its Spec holds
+// all that a worker needs to build the verifier, see [Verifier].
 //
 // Before any evidence the words of the answer are looked at: they must not say that
 // work is left, and a coder must mention a commit, a tester passing tests, a reviewer
 // approval; see [Config].
 //
-// The error says what is wrong with the agent's criteria or with the task as a
-// whole. Whether a method is known and can be run is found out by
-// [TaskVerifier.Validate].
+// It is an error if the agent's criteria, or the task as a whole, cannot be used.
+// Whether the method is known, and can be built, [TaskVerifier.Validate] says: which
+// methods there are is known only where the verifier is.
 func (d Definition) Task(agent string) (ralph.Task, error) { return Config{}.Task(d, agent) }
 
-// Task is [Definition.Task] with the defaults of a configuration. An agent that
-// is not enabled runs once.
+// Task is [Definition.Task] with the defaults of a configuration. An agent that is not
+// enabled runs once.
 func (c Config) Task(d Definition, agent string) (ralph.Task, error) {
 	t, err := c.task(d, agent)
 	if p, ok := errors.AsType[*Problem](err); err != nil && (!ok || p.Task == "" && d.ID != "") {
@@ -146,6 +156,9 @@ func (c Config) Task(d Definition, agent string) (ralph.Task, error) {
 	return t, leaving(err)
 }
 
+// task reads the criteria again from the tree that it puts into Spec, and takes all
+// else from what it read: what the agent is told and what is verified are then the same
+// text.
 func (c Config) task(d Definition, agent string) (ralph.Task, error) {
 	_, n, err := c.criteria(d, agent)
 	if err != nil {
@@ -167,6 +180,8 @@ func (c Config) task(d Definition, agent string) (ralph.Task, error) {
 		HowVerified: shorten(strings.Join(strings.Fields(check.describe()), " "), 400), Blocked: criteria.Blocked,
 		Limits: ralph.Limits{Iterations: criteria.MaxIterations}, Method: criteria.Method,
 	}
+	// What is not said here would be a trap: a rule about words that the agent is never
+	// told.
 	if asked := asks(agent); a.verifyPromises && asked != "" {
 		t.HowVerified = strings.TrimPrefix(sentence(t.HowVerified, asked), "; ")
 	}

@@ -11,6 +11,11 @@ import (
 	"github.com/ralph-loop/ralph/internal/doc"
 )
 
+// The readers of single values. Each takes the node and its name for messages, and
+// returns the zero value of what it could not read, which is reported.
+
+// text reads text and nothing else. A number is not taken for it: 1.10 would become 1.1
+// in the hands of the next program.
 func (r *reader) text(n *doc.Node, what string) string {
 	if n.Kind != doc.Text {
 		r.expected(n, what, "text")
@@ -27,6 +32,8 @@ func (r *reader) name(n *doc.Node, what string) string {
 	return r.text(n, what)
 }
 
+// nonBlank reads text that means nothing if it is empty; to say nothing, leave the key
+// out.
 func (r *reader) nonBlank(n *doc.Node, what string) string {
 	text := r.text(n, what)
 	if n.Kind == doc.Text && strings.TrimSpace(text) == "" {
@@ -35,8 +42,8 @@ func (r *reader) nonBlank(n *doc.Node, what string) string {
 	return text
 }
 
-// list reads a list, each entry with read; nil only if it is no list. want says
-// what was expected.
+// list reads a list, each entry with read; nil only if it is no list, for an empty one
+// is kept apart from none. want says what was expected.
 func list[T any](r *reader, n *doc.Node, what, want string, read func(n *doc.Node, what string) T) []T {
 	if n.Kind != doc.List {
 		r.expected(n, what, want)
@@ -57,7 +64,7 @@ func (r *reader) names(n *doc.Node, what string) []string {
 	return list(r, n, what, "a list", r.name)
 }
 
-// oneOrMore reads a text or a list of texts.
+// oneOrMore reads a text or a list of texts: most people have one, and write it so.
 func (r *reader) oneOrMore(n *doc.Node, what string) []string {
 	if n.Kind == doc.Text {
 		return []string{n.Text}
@@ -65,7 +72,8 @@ func (r *reader) oneOrMore(n *doc.Node, what string) []string {
 	return list(r, n, what, "text or a list of texts", r.text)
 }
 
-// patterns reads texts to look for; a blank one would match anything.
+// patterns reads texts to look for. A blank one is refused, for it is in every text:
+// the check would always pass, or never.
 func (r *reader) patterns(n *doc.Node, what string) []string {
 	all := r.oneOrMore(n, what)
 	for _, text := range all {
@@ -77,6 +85,8 @@ func (r *reader) patterns(n *doc.Node, what string) []string {
 	return all
 }
 
+// boolean takes true and false only. YAML's older words (yes, on) are text to YAML 1.2
+// and JSON, so they would mean one thing here and another elsewhere.
 func (r *reader) boolean(n *doc.Node, what string) bool {
 	if n.Kind != doc.Bool {
 		r.expected(n, what, "true or false")
@@ -87,7 +97,8 @@ func (r *reader) boolean(n *doc.Node, what string) bool {
 // not reads a boolean whose opposite is kept.
 func (r *reader) not(n *doc.Node, what string) bool { return !r.boolean(n, what) }
 
-// whole reads whole numbers. One outside least and most is invalid.
+// whole reads whole numbers. One outside least and most is invalid, but not wrong: what
+// is meant is clear, so the file loads and Validate tells.
 func (r *reader) whole(least, most int) func(n *doc.Node, what string) int {
 	return func(n *doc.Node, what string) int {
 		i, err := strconv.Atoi(n.Text)
@@ -109,10 +120,12 @@ func (r *reader) whole(least, most int) func(n *doc.Node, what string) int {
 	}
 }
 
-// maxTimeout bounds how long one command may take.
+// maxTimeout bounds how long one command may take: beyond a week the number is more
+// likely in the wrong unit.
 const maxTimeout = 7 * 24 * time.Hour
 
-// seconds reads a time as a number of seconds or as Go writes it, "5m".
+// seconds reads a time as a number of seconds or as Go writes it, "5m". 0 is refused:
+// to some programs it means no limit, to others no time.
 func (r *reader) seconds(n *doc.Node, what string) time.Duration {
 	var d time.Duration
 	var err error
@@ -135,7 +148,8 @@ func (r *reader) seconds(n *doc.Node, what string) time.Duration {
 	return d
 }
 
-// time reads a time; one without a zone is UTC.
+// time reads a time; one without a zone is UTC, so that the same file means the same on
+// each machine.
 func (r *reader) time(n *doc.Node, what string) time.Time {
 	if n.Kind == doc.Text {
 		for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02 15:04:05Z07:00", "2006-01-02 15:04:05", "2006-01-02T15:04", "2006-01-02 15:04", time.DateOnly} {
@@ -160,7 +174,8 @@ func (r *reader) tree(n *doc.Node, what string) *doc.Node {
 // raw reads a mapping as JSON.
 func (r *reader) raw(n *doc.Node, what string) json.RawMessage { return r.tree(n, what).JSON() }
 
-// values reads a mapping, each value as JSON.
+// values reads a mapping, each value as JSON, since nothing is known of the values but
+// that they must come out as they went in.
 func (r *reader) values(n *doc.Node, what string) map[string]json.RawMessage {
 	if r.tree(n, what) == nil {
 		return nil
@@ -172,7 +187,8 @@ func (r *reader) values(n *doc.Node, what string) map[string]json.RawMessage {
 	return m
 }
 
-// environment reads a mapping as NAME=value.
+// environment reads a mapping as NAME=value. Numbers and booleans are taken as they are
+// written: in an environment everything is text.
 func (r *reader) environment(n *doc.Node, what string) []string {
 	if n.Kind != doc.Map {
 		r.expected(n, what, "a mapping of names to values")

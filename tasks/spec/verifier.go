@@ -15,7 +15,12 @@ import (
 	"github.com/ralph-loop/ralph/verify"
 )
 
-// Env is what verifiers are built with: what a definition does not say.
+// Env is what verifiers are built with: what a definition does not say, because it
+// depends on the machine or must not be left to a file. The zero value is valid: there
+// is no judge, nothing is hidden and nothing is restricted.
+//
+// The functions in it are called by every verifier that is built, concurrently where
+// loops run concurrently.
 type Env struct {
 	// Dir is the workspace of tasks that name none. "" = the current directory.
 	Dir string
@@ -46,10 +51,12 @@ type Env struct {
 	filled     bool     // the configuration comes from a Spec: what is in it was filled in
 }
 
-// Verifier builds the verifier of one method, for methods that are made of
-// others and for programs without definitions; a task's is built by the function
-// [Verifier]. An unknown method, a configuration that the method cannot use, and
-// one in which {{acceptance_criteria}} is not filled in are errors.
+// Verifier builds the verifier of one method, for methods that are made of others and
+// for programs without definitions; a task's is built by the function [Verifier].
+// config is JSON, and nil = none. Nothing is run.
+//
+// An unknown method, a configuration that the method cannot use, and one in which
+// {{acceptance_criteria}} is not filled in are errors.
 func (e Env) Verifier(method string, config json.RawMessage) (v ralph.Verifier, err error) {
 	defer func() { err = leaving(err) }()
 	var n *doc.Node
@@ -72,8 +79,10 @@ func (e Env) Verifier(method string, config json.RawMessage) (v ralph.Verifier, 
 	return c.build(e)
 }
 
-// A TaskVerifier is the verifier of all tasks that have a Spec, see [Verifier].
-// It is a value, keeps nothing, and may be used concurrently.
+// A TaskVerifier is the verifier of all tasks that have a Spec, see [Verifier]. It is a
+// value, keeps nothing, and may be used concurrently. The zero value is
+// Verifier(Env{}). Each call builds the verifier of its task anew, which is cheap,
+// since building runs nothing.
 type TaskVerifier struct{ env Env }
 
 var _ ralph.Verifier = TaskVerifier{}
@@ -88,8 +97,8 @@ var _ ralph.Verifier = TaskVerifier{}
 // promise only".
 func Verifier(env Env) TaskVerifier { return TaskVerifier{env} }
 
-// Verify implements [ralph.Verifier]. A task without a Spec, or with one that
-// cannot be built, is an error and never a pass.
+// Verify implements [ralph.Verifier]. A task without a Spec, or with one that cannot be
+// built, is an error and never a pass. So is a verifier that panics.
 func (v TaskVerifier) Verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, error) {
 	verifier, err := v.build(c.Task)
 	if err != nil {
@@ -103,10 +112,10 @@ func (v TaskVerifier) Verify(ctx context.Context, c ralph.Claim) (ralph.Verdict,
 	return verdict, err
 }
 
-// Validate builds the verifier of a task, which runs nothing. Programs ask it
-// before the first iteration: a verifier that cannot be built is found out then,
-// and not when the agent claims to be done. The error wraps [ErrNoJudge] if that
-// is what is missing. What was built is asked too, see [ralph.Verifier].
+// Validate builds the verifier of a task and has it validate the task, see
+// [ralph.Verifier]. No check is run. Programs ask it before the first iteration: a
+// verifier that cannot be built is found out then, and not when the agent claims to be
+// done. The error wraps [ErrNoJudge] if that is what is missing.
 func (v TaskVerifier) Validate(t ralph.Task) error {
 	built, err := v.build(t)
 	if err != nil {
@@ -122,12 +131,13 @@ func (v TaskVerifier) Validate(t ralph.Task) error {
 	return nil
 }
 
-// Prepare returns the task with what must stay as it is now, before the first
-// iteration: the hashes of the files that its Spec guards (guard, and the method of
-// that name), and what else is noted by what is built of it. Drivers call it when a
-// loop starts, see [ralph.Verifier]. A task that guards nothing is returned as it is,
-// and so is one for which nothing can be built, of which Validate tells. See
-// [verify.Snapshot].
+// Prepare returns the task with a record of what must stay as it is now, before the
+// first iteration: hashes of the files that its Spec guards (guard, and the method of
+// that name), and what else its verifier wants to compare with later, see
+// [verify.Snapshot]. Drivers call it when a loop starts, see [ralph.Verifier].
+//
+// A task that guards nothing is returned unchanged. So is one whose verifier cannot be
+// built; the error for that comes from Validate.
 func (v TaskVerifier) Prepare(ctx context.Context, t ralph.Task) (ralph.Task, error) {
 	if ctx.Err() != nil {
 		return t, context.Cause(ctx)
@@ -151,9 +161,10 @@ func (v TaskVerifier) Prepare(ctx context.Context, t ralph.Task) (ralph.Task, er
 	return prepared, nil
 }
 
-// Takes returns the longest time that the checks of a task may take, stages added
-// up; 0 = it is not said, negative = any. A loop without a time-out of its own
-// gives a verification at least that.
+// Takes returns the longest time that the checks of a task may take, stages added up; 0
+// = it is not said, or nothing can be built, and negative = any. A loop without a
+// time-out of its own gives a verification at least that, so that a suite which is
+// known to run for half an hour is not cut off by a default.
 func (v TaskVerifier) Takes(t ralph.Task) time.Duration {
 	built, err := v.build(t)
 	if err != nil {
@@ -168,7 +179,9 @@ func (v TaskVerifier) Takes(t ralph.Task) time.Duration {
 }
 
 // Evidence reports whether the verifier of a task looks at more than the words of the
-// answer: a command, a judge, files. Of one that cannot be built it is true.
+// answer: a command, a judge, files. Programs use it to tell people how much a verdict
+// is worth. Of a Spec that cannot be read it is true: that is an error of its own, to
+// which a warning would add nothing.
 func (v TaskVerifier) Evidence(t ralph.Task) bool {
 	a, err := agreed(t)
 	if err != nil {
@@ -188,6 +201,7 @@ func (v TaskVerifier) Starts(t ralph.Task) []string {
 	return nil
 }
 
+// ofTask names the task in an error: one verifier serves all of them.
 func ofTask(t ralph.Task, err error) error {
 	return leaving(fmt.Errorf("task %s: %w", t.ID, bare(err)))
 }
@@ -214,7 +228,9 @@ func (v TaskVerifier) build(t ralph.Task) (ralph.Verifier, error) {
 	return built, nil
 }
 
-// build makes the verifier of the method, or of its absence.
+// build makes the verifier of the method, or of its absence. A configuration alone is
+// refused here although a reader of files guesses its method: with a guess a promise
+// might pass that the author wanted tested.
 func (a agreement) build(env Env) (ralph.Verifier, error) {
 	switch {
 	case a.check.method != "":
@@ -327,6 +343,8 @@ func (a *agreement) fields(r *reader) []field {
 	}
 }
 
+// encode makes the text of Task.Spec. An empty list of criteria is left out, so that
+// what asks for the same has the same text.
 func (a agreement) encode() (json.RawMessage, error) {
 	if len(a.acceptance) == 0 {
 		a.acceptance = nil
@@ -334,8 +352,8 @@ func (a agreement) encode() (json.RawMessage, error) {
 	return toJSON(write(a.fields(&reader{})))
 }
 
-// agreed reads a task's Spec. What is not understood may be a condition, so it is
-// an error.
+// agreed reads a task's Spec. What is not understood may be a condition that a newer
+// version has added, so it is an error: an older worker must not verify by less.
 func agreed(t ralph.Task) (agreement, error) {
 	var a agreement
 	if len(t.Spec) == 0 {

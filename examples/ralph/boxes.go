@@ -1,0 +1,196 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/ralph-loop/ralph/tasks"
+)
+
+// A because is a reason why something is no task: in a count of one and of several, in a
+// table, and with which flag it is one.
+type because struct {
+	why                  tasks.Why
+	one, many, row, flag string
+}
+
+var becauses = []because{
+	{tasks.WhyNoID, "box without an ID", "boxes without an ID", "no task: it has no ID", "--all-boxes"},
+	{tasks.WhyPart, "open part of a task that is done", "open parts of tasks that are done", "part of a task, and in its prompt", "--all-boxes"},
+	{tasks.WhyCriterion, "criterion", "criteria", "no task: it says how work is judged", "--criteria"},
+	{tasks.WhyOptional, "optional box", "optional boxes", "no task: it is optional", "--optional"},
+	{tasks.WhyNoBox, "near-box", "near-boxes", "no box: nothing renders it as one", ""},
+	{tasks.WhySkipped, "skipped", "skipped", "no task: nobody is to do it", ""},
+	{tasks.WhyNoFront, "file without front matter", "files without front matter", "no task: it has no front matter", ""},
+}
+
+// what says in a table what was made of a box.
+func what(f tasks.Finding) string {
+	text, flag := "task", ""
+	switch i := slices.IndexFunc(becauses, func(b because) bool { return b.why == f.Why }); {
+	case f.Why == tasks.WhyWaits:
+		text = "task, waits"
+	case i >= 0:
+		text, flag = becauses[i].row, becauses[i].flag
+	case !f.Task():
+		text = "no task"
+	}
+	if f.Detail != "" {
+		text += " (" + f.Detail + ")"
+	}
+	if flag != "" {
+		text += "; " + flag + " takes it"
+	}
+	return text
+}
+
+// sayLeft says in one line what of a task file is not worked off, and why: nobody waits
+// for it, which should surprise nobody.
+func (s *shared) sayLeft(e env, path string, kind tasks.Kind, src source) {
+	found, err := src.Check(e.ctx)
+	if err != nil {
+		return // who reads the file's items tells it
+	}
+	if left := leftOut(found, kind == tasks.KindBacklog); left != "" {
+		e.say("%s: left out: %s; 'ralph task check %s' tells why", path, left, word(path))
+	}
+}
+
+// leftOut counts what is not worked off, by why. What is done needs nobody, and a part
+// is worked off with its task, if that is open. Where there are several files they are
+// named, and not lines.
+func leftOut(found []tasks.Finding, files bool) string {
+	at := map[tasks.Why][]string{}
+	done := map[string]bool{} // the tasks
+	above := ""               // the last of them
+	for _, f := range found {
+		switch {
+		case f.Task():
+			above = f.Item.Key
+			done[above] = f.Item.Done
+		case f.Item.Done && f.Why != tasks.WhyNoBox:
+		case f.Why == tasks.WhyPart && !done[cmp.Or(f.Item.Parent, above)]:
+		case files:
+			at[f.Why] = append(at[f.Why], short(cmp.Or(f.Item.Key, f.Item.Text), 40))
+		default:
+			at[f.Why] = append(at[f.Why], fmt.Sprint(f.Item.Line))
+		}
+	}
+	all := slices.Clone(becauses)
+	for _, why := range slices.Sorted(maps.Keys(at)) {
+		if !slices.ContainsFunc(all, func(b because) bool { return b.why == why }) {
+			all = append(all, because{why: why, one: line(string(why)), many: line(string(why))}) // of a source that knows more
+		}
+	}
+	var parts []string
+	for _, b := range all {
+		if places := at[b.why]; len(places) > 0 {
+			parts = append(parts, fmt.Sprintf("%s (%s)", plural(len(places), b.one, b.many), strings.TrimSuffix(few(places, files)+"; "+b.flag, "; ")))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// few are the first of some lines, or of some names.
+func few(places []string, names bool) string {
+	const most = 5
+	text := map[bool]string{true: "line ", false: "lines "}[len(places) == 1]
+	if names {
+		text = ""
+	}
+	if more := len(places) - most; more > 0 {
+		return fmt.Sprintf("%s%s and %d more", text, strings.Join(places[:most], ", "), more)
+	}
+	return text + strings.Join(places, ", ")
+}
+
+// checkBoxes prints what is made of each box, story or file, and why.
+func (s *shared) checkBoxes(e env, path string, kind tasks.Kind) error {
+	src, err := s.source(path, kind)
+	if err != nil {
+		return err
+	}
+	found, err := src.Check(e.ctx)
+	if err != nil {
+		return fail(exitConfig, "%w", err)
+	}
+	items, refused := src.Items(e.ctx)
+	rows := [][]string{{"LINE", "TASK", "STATUS", "TEXT", "WHAT IT IS"}}
+	for _, f := range found {
+		status := status(f.Item, f.Why == tasks.WhyWaits)
+		if f.Why == tasks.WhyNoBox || f.Why == tasks.WhyNoFront {
+			status = ""
+		}
+		rows = append(rows, []string{lineNumber(f.Item.Line), f.Item.ID, status, short(f.Item.Text, 50), what(f)})
+	}
+	if len(found) > 0 {
+		columns(e.stdout, rows)
+	}
+	if refused != nil {
+		return fail(exitConfig, "%w", refused)
+	}
+	fmt.Fprintf(e.stdout, "%s: %s, %d open\n", line(path), plural(len(items), "task"), openItems(items))
+	s.sayLeft(e, path, kind, src)
+	return nil
+}
+
+// lineNumber is "" for what stands in no line.
+func lineNumber(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprint(n)
+}
+
+// status is how an item stands.
+func status(it tasks.Item, waits bool) string {
+	switch {
+	case it.Done:
+		return "done"
+	case waits:
+		return "waits"
+	case it.Doing:
+		return "doing"
+	}
+	return "open"
+}
+
+// listBoxes prints the items of a list, stories or a folder in the order in which they
+// are worked on.
+func (s *shared) listBoxes(e env, path string, kind tasks.Kind) error {
+	src, err := s.source(path, kind)
+	if err != nil {
+		return err
+	}
+	items, err := src.Items(e.ctx)
+	if err != nil {
+		return fail(exitConfig, "%w", err)
+	}
+	waiting := tasks.Waiting(items)
+	rows := [][]string{{"TASK", "STATUS", "PART OF", "AFTER", "PHASE", "TEXT"}}
+	for _, it := range items {
+		var before []string // what it waits for
+		for _, open := range waiting[it.Key] {
+			before = append(before, open.Key)
+		}
+		rows = append(rows, []string{it.ID, status(it, before != nil), it.Parent, short(strings.Join(before, ", "), 30), short(it.Phase, 30), short(it.Text, 80)})
+	}
+	return columns(e.stdout, filled(rows, "PART OF", "AFTER"))
+}
+
+// filled leaves out the columns of these names in which nothing stands.
+func filled(rows [][]string, names ...string) [][]string {
+	for _, name := range names {
+		at := slices.Index(rows[0], name)
+		if slices.ContainsFunc(rows[1:], func(row []string) bool { return row[at] != "" }) {
+			continue
+		}
+		for i := range rows {
+			rows[i] = slices.Delete(rows[i], at, at+1)
+		}
+	}
+	return rows
+}

@@ -1,0 +1,385 @@
+package tasks
+
+import (
+	"cmp"
+	"iter"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/ralph-loop/ralph/internal/doc"
+)
+
+// An entry is a story of a prd.json, or a task or a subtask of Taskmaster.
+type entry struct {
+	Item
+	node   *doc.Node
+	order  float64 // the priority; smaller comes first
+	states []state // what says how far it is, the one that decides first
+	parts  []*entry
+	why    Why    // it is no task; "" = it is one
+	note   string // what a person should know of it
+}
+
+// entryKeys are the keys of an entry that are read, each list the best first, as they are
+// written in snake_case. Others are left alone.
+type entryKeys struct {
+	id, title, text, details, plan, steps, criteria, priority, after, parts, flags, words []string
+	known                                                                                 map[string]bool
+}
+
+func newEntryKeys() entryKeys {
+	k := entryKeys{
+		id:       []string{"id"},
+		title:    []string{"title", "name", "summary"},
+		text:     []string{"feature", "story", "user_story", "task", "requirement", "description", "text"}, // where there is no title
+		details:  []string{"description", "details"},
+		plan:     []string{"test_strategy"},
+		steps:    []string{"steps"},
+		criteria: []string{"acceptance_criteria", "acceptance", "criteria"},
+		priority: []string{"priority"},
+		after:    []string{"dependencies", "depends_on", "blocked_by"},
+		parts:    []string{"subtasks", "sub_tasks", "tasks", "stories", "user_stories"},
+		flags:    []string{"passes", "passed", "done", "completed", "complete", "is_done"},
+		words:    []string{"status", "state"},
+		known:    make(map[string]bool),
+	}
+	for _, keys := range [][]string{k.id, k.title, k.text, k.details, k.plan, k.steps, k.criteria, k.priority, k.after, k.parts, k.flags, k.words} {
+		for _, key := range keys {
+			k.known[key] = true
+		}
+	}
+	return k
+}
+
+// snake is a key as snake_case writes it: userStories is user_stories, ID is id.
+func snake(key string) string {
+	var b strings.Builder
+	lower := false // the last one
+	for _, r := range key {
+		switch {
+		case r == '-' || r == ' ':
+			r = '_'
+		case unicode.IsUpper(r) && lower:
+			b.WriteByte('_')
+		}
+		lower = unicode.IsLower(r) || unicode.IsDigit(r)
+		b.WriteRune(unicode.ToLower(r))
+	}
+	return b.String()
+}
+
+// A field is a member of an entry.
+type field struct {
+	key   string // as it is written
+	value *doc.Node
+}
+
+// members are the members of an object, by their keys in snake_case.
+type members map[string]field
+
+// first is the first of the keys that is there.
+func (m members) first(keys []string) (f field, ok bool) {
+	for _, key := range keys {
+		if f, ok = m[key]; ok {
+			return f, true
+		}
+	}
+	return field{}, false
+}
+
+// firstText is the first of the keys under which there is a text that is not blank.
+func (m members) firstText(keys []string) (key string, f field) {
+	for _, key := range keys {
+		if f := m[key]; f.value != nil && f.value.Kind == doc.Text && strings.TrimSpace(f.value.Text) != "" {
+			return key, f
+		}
+	}
+	return "", field{}
+}
+
+// entryOf reads an object, as a part of another one if whole is not nil.
+func (p *jsonText) entryOf(n *doc.Node, whole *entry) *entry {
+	e := &entry{node: n, order: math.Inf(1)}
+	e.Line, _ = p.Place(n)
+	e.Offset = n.Start
+	if n.Kind != doc.Map {
+		p.want(p.list, "a "+p.what+", which is an object", n)
+		return e
+	}
+	m := make(members)
+	for i, key := range n.Keys {
+		name := snake(key.Text)
+		if _, again := m[name]; again && p.keys.known[name] {
+			p.fail(key, "a second %q in one %s", key.Text, p.what)
+		} else if !again {
+			m[name] = field{key.Text, n.Items[i]}
+		}
+	}
+	p.name(e, m, whole)
+	p.describe(e, m)
+	if f, ok := m.first(p.keys.priority); ok {
+		if e.order = p.priority(f.key, f.value); math.Abs(e.order) <= math.MaxInt32 {
+			e.Priority = int(e.order)
+		}
+	}
+	e.After = p.after(m)
+	p.readState(e, m)
+	p.readParts(e, m)
+	return e
+}
+
+// name reads the id of an entry and its text.
+func (p *jsonText) name(e *entry, m members, whole *entry) {
+	if f, ok := m.first(p.keys.id); ok {
+		if e.ID = f.value.Text; !numeric(f.value) {
+			e.ID = oneLine(p.text(f.key, f.value))
+		}
+		if e.ID == "" {
+			p.fail(e.node, "a %s without an id", p.what)
+		}
+	}
+	if whole != nil {
+		e.Parent, e.Level = whole.Key, whole.Level+1
+		e.ID = below(whole.ID, e.ID)
+	}
+	if f, ok := m["title"]; ok {
+		e.Text = oneLine(p.text(f.key, f.value))
+	}
+	if _, f := m.firstText(p.keys.title); e.Text == "" && f.value != nil {
+		e.Text = oneLine(f.value.Text)
+	}
+	if key, f := m.firstText(p.keys.text); e.Text == "" && f.value != nil {
+		e.Text = oneLine(f.value.Text)
+		delete(m, key) // it need not be told twice
+	}
+	switch {
+	case e.Text != "":
+	case e.ID == "":
+		p.fail(e.node, "a %s without an id, a title and a description", p.what)
+	default:
+		p.fail(e.node, "the %s %q has no title", p.what, e.ID)
+	}
+	e.Key = cmp.Or(e.ID, e.Text)
+}
+
+// below is the ID of a part: 5.1 for the part 1 of 5. One that is more than a number is
+// that of the part itself.
+func below(whole, id string) string {
+	if whole == "" || id == "" || strings.HasPrefix(id, whole+".") || strings.Trim(id, "0123456789.") != "" {
+		return id
+	}
+	return whole + "." + id
+}
+
+// describe reads what else is to be told of an entry.
+func (p *jsonText) describe(e *entry, m members) {
+	var texts []string
+	for _, key := range p.keys.details {
+		f, ok := m[key]
+		if !ok || f.value.Kind == doc.Null || f.value.Kind != doc.Text && key != "description" {
+			continue
+		}
+		if text := strings.TrimSpace(p.text(f.key, f.value)); text != "" && !slices.Contains(texts, text) {
+			texts = append(texts, text)
+		}
+	}
+	var rest []string
+	if _, f := m.firstText(p.keys.plan); f.value != nil {
+		rest = append(rest, "Test strategy: "+clipText(strings.TrimSpace(f.value.Text), maxDetails/2))
+	}
+	if f, ok := m.first(p.keys.criteria); ok {
+		e.Acceptance = p.criteria(f.key, f.value)
+	}
+	if f, ok := m.first(p.keys.steps); ok && (f.value.Kind == doc.List || f.value.Kind == doc.Text) {
+		if steps := p.criteria(f.key, f.value); e.Acceptance == nil {
+			e.Acceptance = steps
+		} else if len(steps) > 0 {
+			rest = append(rest, clipText("Steps:\n- "+strings.Join(steps, "\n- "), maxDetails/4))
+		}
+	}
+	end := strings.Join(rest, "\n\n")
+	e.Details = clipText(strings.Join(texts, "\n\n"), maxDetails-len(end)-len("\n\n"))
+	e.Details = strings.TrimSpace(e.Details + "\n\n" + end)
+}
+
+func numeric(n *doc.Node) bool   { return n.Kind == doc.Integer || n.Kind == doc.Float }
+func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
+
+// criteria reads a list of texts, or one text.
+func (p *jsonText) criteria(key string, n *doc.Node) (texts []string) {
+	entries := n.Items
+	switch n.Kind {
+	case doc.Null, doc.List:
+	case doc.Text:
+		entries = []*doc.Node{n}
+	default:
+		p.want(key, "a list of texts", n)
+	}
+	for _, entry := range entries {
+		texts = append(texts, p.criterion(key, entry))
+	}
+	return texts
+}
+
+// criterion reads a text, or an object with one, or with the three of a scenario.
+func (p *jsonText) criterion(key string, n *doc.Node) string {
+	if n.Kind != doc.Map {
+		return p.text(key, n)
+	}
+	var scenario []string
+	for i, name := range n.Keys {
+		value := n.Items[i]
+		if value.Kind != doc.Text || value.Text == "" {
+			continue
+		}
+		switch snake(name.Text) {
+		case "text", "description", "criterion", "criteria", "step", "action", "title":
+			return value.Text
+		case "scenario", "given", "when", "then":
+			scenario = append(scenario, name.Text+" "+value.Text)
+		}
+	}
+	if scenario == nil {
+		p.want(key, `a text, or an object with a "text"`, n)
+	}
+	return strings.Join(scenario, ", ")
+}
+
+// levels are the words for priorities, 1 first.
+func levels() [4][]string {
+	return [...][]string{{"critical", "urgent", "highest"}, {"high", "must"}, {"medium", "normal", "should"}, {"low", "could", "lowest"}}
+}
+
+// priority reads 2, "2", "P2" or "high". Another word is no priority.
+func (p *jsonText) priority(key string, n *doc.Node) float64 {
+	switch {
+	case n.Kind == doc.Text:
+		return priorityOf(n.Text)
+	case numeric(n):
+		number, err := strconv.ParseFloat(n.Text, 64)
+		if err != nil {
+			p.fail(n, "%s: the number is too big", key)
+		}
+		return number
+	case n.Kind != doc.Null:
+		p.want(key, "a number", n)
+	}
+	return math.Inf(1)
+}
+
+func priorityOf(word string) float64 {
+	word = strings.ToLower(strings.TrimSpace(word))
+	for i, words := range levels() {
+		if slices.Contains(words, word) {
+			return float64(i + 1)
+		}
+	}
+	if number, err := strconv.Atoi(strings.TrimPrefix(word, "p")); err == nil {
+		return float64(number)
+	}
+	return math.Inf(1)
+}
+
+// after reads what an entry comes after: a list of texts, numbers or objects with an id,
+// or one text, in which commas may separate several.
+func (p *jsonText) after(m members) (after []string) {
+	add := func(id string) {
+		if id = oneLine(id); id != "" && !strings.EqualFold(id, "none") && !slices.Contains(after, id) {
+			after = append(after, id)
+		}
+	}
+	for _, key := range p.keys.after {
+		f, ok := m[key]
+		if !ok {
+			continue
+		}
+		if f.value.Kind == doc.Text {
+			for id := range strings.SplitSeq(f.value.Text, ",") {
+				add(id)
+			}
+		}
+		if f.value.Kind != doc.List {
+			continue
+		}
+		for _, item := range f.value.Items {
+			if id := item.Get("id"); id != nil {
+				item = id
+			}
+			if item.Kind == doc.Text || numeric(item) {
+				add(item.Text)
+			}
+		}
+	}
+	return after
+}
+
+// readParts reads the entries that an entry is made of: a list of objects, of which at
+// least one says how far it is.
+func (p *jsonText) readParts(e *entry, m members) {
+	for _, key := range p.keys.parts {
+		f := m[key]
+		if f.value == nil || f.value.Kind != doc.List || !slices.ContainsFunc(f.value.Items, p.hasState) {
+			continue
+		}
+		for _, n := range f.value.Items {
+			e.parts = append(e.parts, p.entryOf(n, e))
+		}
+	}
+}
+
+// hasState reports whether an object says how far it is.
+func (p *jsonText) hasState(n *doc.Node) bool {
+	return n.Kind == doc.Map && slices.ContainsFunc(n.Keys, func(key *doc.Node) bool {
+		name := snake(key.Text)
+		return slices.Contains(p.keys.flags, name) || slices.Contains(p.keys.words, name)
+	})
+}
+
+// read reads the entries of a list.
+func (p *jsonText) read(n *doc.Node) {
+	if n.Kind != doc.List {
+		p.want(p.list, "a list of "+plural(p.what), n)
+	}
+	for _, item := range n.Items {
+		p.entries = append(p.entries, p.entryOf(item, nil))
+	}
+	p.settle()
+}
+
+func plural(what string) string {
+	if stem, ok := strings.CutSuffix(what, "y"); ok {
+		return stem + "ies"
+	}
+	return what + "s"
+}
+
+// written are entries and their parts, in the order of the file.
+func written(entries []*entry) iter.Seq[*entry] {
+	return func(yield func(*entry) bool) { visit(entries, yield) }
+}
+
+func visit(entries []*entry, yield func(*entry) bool) bool {
+	for _, e := range entries {
+		if !yield(e) || !visit(e.parts, yield) {
+			return false
+		}
+	}
+	return true
+}
+
+// working are the tasks among entries, sorted, the parts of each before it.
+func working(entries []*entry, compare func(a, b *entry) int) (items []Item) {
+	for _, e := range slices.SortedStableFunc(slices.Values(entries), compare) {
+		items = append(items, working(e.parts, compare)...)
+		if e.why == "" {
+			items = append(items, e.Item)
+		}
+	}
+	return items
+}
+
+// byPriority compares entries by their priority; those without one come last.
+func byPriority(a, b *entry) int { return cmp.Compare(a.order, b.order) }

@@ -1,0 +1,161 @@
+package tasks
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"unicode/utf8"
+
+	"github.com/ralph-loop/ralph/internal/doc"
+	"github.com/ralph-loop/ralph/internal/file"
+)
+
+// A jsonText is a text of JSON that is being read, and the stories or tasks that have
+// been read of it.
+type jsonText struct {
+	*doc.Doc
+	what    string // "story" or "task"
+	list    string // the key of the list of them
+	twins   bool   // an id may be there twice
+	keys    entryKeys
+	entries []*entry // in the order of the file, those that are parts of others not among them
+	// stateKey is the first key that says how far something is, as it is written; doneWord
+	// the first word of a status that means done. What has no state is given such a one.
+	stateKey, doneWord string
+	compare            func(a, b *entry) int // says which comes first, where that is free
+	err                error                 // the first
+}
+
+// readJSON parses a text.
+func readJSON(what, list string, text []byte) (*jsonText, error) {
+	if !utf8.Valid(text) {
+		return nil, notUTF8(text)
+	}
+	p := &jsonText{Doc: &doc.Doc{Text: text}, what: what, list: list, keys: newEntryKeys(), compare: byPriority}
+	body := bytes.TrimPrefix(text, []byte("\ufeff"))
+	if err := json.Unmarshal(body, new(json.RawMessage)); err != nil {
+		at := len(text)
+		early := json.NewDecoder(bytes.NewReader(body)).Decode(new(json.RawMessage)) // says whether the text ends too early
+		if bad, ok := errors.AsType[*json.SyntaxError](err); ok && !errors.Is(early, io.ErrUnexpectedEOF) {
+			at += max(int(bad.Offset)-1, 0) - len(body)
+		}
+		p.fail(&doc.Node{Start: at}, "bad JSON: %v", err)
+		return nil, p.err
+	}
+	d, err := doc.ParseJSON("", text)
+	if bad, ok := errors.AsType[doc.Problems](err); ok && bad[0].Line == 0 { // it is about the file
+		return nil, errors.New(bad[0].Text)
+	} else if ok {
+		return nil, fmt.Errorf("line %d, column %d: %s", bad[0].Line, bad[0].Column, bad[0].Text)
+	} else if err != nil {
+		return nil, err
+	}
+	p.Doc = d
+	return p, nil
+}
+
+func (p *jsonText) text(key string, n *doc.Node) string {
+	if n.Kind != doc.Text {
+		p.want(key, "a text", n)
+	}
+	return n.Text
+}
+
+// want is the error of a value of the wrong type.
+func (p *jsonText) want(key, what string, n *doc.Node) {
+	found := [...]string{doc.Null: "null", doc.Bool: "true or false", doc.Integer: "a number", doc.Float: "a number",
+		doc.Text: "a text", doc.List: "a list", doc.Map: "an object"}
+	p.fail(n, "%s: want %s, found %s", key, what, found[n.Kind])
+}
+
+// fail keeps the first error, and says where it is.
+func (p *jsonText) fail(n *doc.Node, format string, args ...any) {
+	if p.err == nil {
+		line, column := p.Place(n)
+		p.err = fmt.Errorf("line %d, column %d: %s", line, column, fmt.Sprintf(format, args...))
+	}
+}
+
+// A jsonReader reads a text of JSON.
+type jsonReader func(text []byte) (*jsonText, error)
+
+// items are the tasks of a text, in the order in which they are to be worked on.
+func (p *jsonText) items() []Item { return InOrder(working(p.entries, p.compare)) }
+
+// findings says of each story or task of a text whether it is one to work on, in the
+// order of the file.
+func (p *jsonText) findings() []Finding {
+	all := make(map[string]*entry)
+	for e := range written(p.entries) {
+		all[e.Key] = e
+	}
+	waiting := Waiting(p.items())
+	var findings []Finding
+	for e := range written(p.entries) {
+		findings = append(findings, e.finding(all, waiting[e.Key]))
+	}
+	return findings
+}
+
+// mark is Mark of a source whose text is JSON.
+func (read jsonReader) mark(path, what, key string, text []byte) ([]byte, error) {
+	p, err := read(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	for e := range written(p.entries) {
+		if e.Key == key {
+			return p.tick(e)
+		}
+	}
+	return nil, &NoItemError{Path: path, Key: key, item: what}
+}
+
+// rewrite replaces the text of a file by what is made of it, unless that is the same.
+func rewrite(what, path string, mark func(text []byte) ([]byte, error)) error {
+	for range 100 { // others may write it at the same time
+		was, err := read(what, path)
+		if err != nil {
+			return err
+		}
+		text, err := mark(was)
+		if err != nil || bytes.Equal(was, text) {
+			return err
+		}
+		switch swapped, err := file.Swap(what, path, was, text); {
+		case err != nil:
+			return fmt.Errorf("tasks: %w", err)
+		case swapped:
+			return nil
+		}
+	}
+	return fmt.Errorf("tasks: %s %s: others write it all the time: try again when they are done", what, path)
+}
+
+// absolute is the absolute path of a file; "" stays.
+func absolute(path string) string {
+	if path == "" {
+		return ""
+	}
+	abs, _ := filepath.Abs(path) // fails only if the current folder is gone
+	return cmp.Or(abs, path)
+}
+
+// followed is the path that a symbolic link leads to; another one stays as it is.
+func followed(path string) (string, error) {
+	info, err := os.Lstat(path)
+	if err != nil || info.Mode()&fs.ModeSymlink == 0 {
+		return path, nil // what else is wrong with it is said by who reads it
+	}
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return path, fmt.Errorf("tasks: %w", err)
+	}
+	return real, nil
+}

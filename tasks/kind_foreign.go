@@ -1,0 +1,186 @@
+package tasks
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// foreign says what a file of another tool seems to be that holds no tasks which can be
+// read, and what can be done; "" = it is none that is known.
+func foreign(path string, text []byte) string {
+	abs := absolute(path)
+	f := look{path: path, base: strings.ToLower(filepath.Base(abs)), dir: filepath.Base(filepath.Dir(abs)), text: text}
+	for _, tool := range foreigners() {
+		if tool.is(f) {
+			return tool.says
+		}
+	}
+	return ""
+}
+
+// A look is what is seen of a file.
+type look struct {
+	path, base, dir string
+	text            []byte
+}
+
+// A foreigner is a kind of file of another tool.
+type foreigner struct {
+	is   func(look) bool
+	says string
+}
+
+// foreigners are the files that people give who have their tasks elsewhere.
+func foreigners() []foreigner {
+	const beside = "; the tasks are in the tasks.md beside it: name that"
+	const taskmaster = "; its tasks are in .taskmaster/tasks/tasks.json: name that"
+	document := func(names ...string) func(look) bool {
+		return func(f look) bool { return f.isDocument(names...) }
+	}
+	return []foreigner{
+		{look.isBeads, "the database of beads, which is not read: write the issues as boxes into a list (\"- [ ] bd-1 Write the parser\") and name that"},
+		{look.isComplexity, "Taskmaster's report on complexity" + taskmaster},
+		{look.isTaskmasterSetting, "a setting of Taskmaster" + taskmaster},
+		{look.isTaskmasterCopy, "a copy of one task that Taskmaster writes; its tasks are in tasks.json beside it: name that"},
+		{look.isBacklogTask, "one task of Backlog.md; name the folder that its folder tasks is in"},
+		{look.isSprint, "BMAD's list of stories and their status; the tasks are boxes in the files of the stories: name one of these"},
+		{look.isPackage, "a setting of a package, and holds no tasks: name the file with the tasks"},
+		{look.isEditor, "a setting of VS Code, whose tasks are commands: name the file with the tasks"},
+		{look.isEpics, "BMAD's epics, which have no boxes: the tasks are boxes in the files of the stories: name one of these"},
+		{look.isStory, "a story of BMAD without boxes: write its tasks as boxes below \"Tasks / Subtasks\" (\"- [ ] Task 1: Write the parser\")"},
+		{document("spec.md", "plan.md"), "a specification or plan without boxes" + beside},
+		{document("requirements.md", "design.md"), "a document of Kiro without boxes" + beside},
+		{document("proposal.md"), "a proposal of OpenSpec without boxes" + beside},
+	}
+}
+
+func (f look) isBeads() bool {
+	return f.dir == ".beads" || slices.Contains([]string{"beads.jsonl", "issues.jsonl"}, f.base)
+}
+
+func (f look) isComplexity() bool {
+	return strings.HasPrefix(f.base, "task-complexity-report") || f.hasKeys("meta", "complexity_analysis")
+}
+
+func (f look) isTaskmasterSetting() bool {
+	return f.dir == ".taskmaster" && slices.Contains([]string{"state.json", "config.json"}, f.base)
+}
+
+func (f look) isTaskmasterCopy() bool {
+	return isTaskmaster(f.path) && strings.HasPrefix(f.base, "task_") && slices.Contains([]string{".txt", ".md"}, filepath.Ext(f.base))
+}
+
+func (f look) isBacklogTask() bool {
+	return f.dir == "tasks" && isFrontTask(f.text) && isBacklogDir(filepath.Dir(filepath.Dir(absolute(f.path))))
+}
+
+func (f look) isSprint() bool {
+	return f.base == "sprint-status.yaml" || filepath.Ext(f.base) == ".yaml" && hasLine(f.text, "development_status:")
+}
+
+func (f look) isPackage() bool {
+	return slices.Contains([]string{"package.json", "package-lock.json", "tsconfig.json", "composer.json", "deno.json"}, f.base) || f.hasKeys("name", "version", "scripts")
+}
+
+func (f look) isEditor() bool { return f.dir == ".vscode" && filepath.Ext(f.base) == ".json" }
+
+// isEpics reports whether it is so called, or has headings of epics and of their stories.
+func (f look) isEpics() bool {
+	return f.isDocument("epics.md", "epic.md") || f.isMarkdown() && hasHeading(f.text, "epic ") && hasHeading(f.text, "story ")
+}
+
+// isStory reports whether there are the headings that a story has.
+func (f look) isStory() bool {
+	return f.isMarkdown() && hasHeading(f.text, "acceptance criteria") && (hasHeading(f.text, "story") || hasHeading(f.text, "dev notes"))
+}
+
+// isMarkdown reports whether it is Markdown without any box.
+func (f look) isMarkdown() bool {
+	return (strings.HasSuffix(f.base, ".md") || strings.HasSuffix(f.base, ".markdown")) &&
+		!slices.ContainsFunc([]string{"[ ]", "[x]", "[X]", "[-]", "[~]", "[]"}, func(box string) bool { return bytes.Contains(f.text, []byte(box)) })
+}
+
+// isDocument reports whether it is Markdown of such a name without any box, and not empty.
+func (f look) isDocument(names ...string) bool {
+	return slices.Contains(names, f.base) && f.isMarkdown() && len(bytes.TrimSpace(f.text)) > 0
+}
+
+// hasKeys reports whether it is an object of JSON with these keys.
+func (f look) hasKeys(keys ...string) bool {
+	var root object
+	if !strings.HasSuffix(f.base, ".json") || json.Unmarshal(bytes.TrimPrefix(f.text, []byte("\ufeff")), &root) != nil {
+		return false
+	}
+	return !slices.ContainsFunc(keys, func(key string) bool { return !root.has(key) })
+}
+
+// hasHeading reports whether a heading begins with these words, in lower case.
+func hasHeading(text []byte, words string) bool {
+	for line := range bytes.Lines(text) {
+		if rest := bytes.TrimLeft(line, "#"); len(rest) < len(line) && bytes.HasPrefix(bytes.ToLower(bytes.TrimSpace(rest)), []byte(words)) {
+			return true
+		}
+	}
+	return false
+}
+
+// hasLine reports whether a line is this one.
+func hasLine(text []byte, want string) bool {
+	for line := range bytes.Lines(text) {
+		if string(bytes.TrimRight(line, " \t\r\n")) == want {
+			return true
+		}
+	}
+	return false
+}
+
+// isBacklog reports whether a folder is one of Backlog.md, or the tasks of one.
+func isBacklog(path string) bool {
+	_, above := Backlog{Path: path}.folder()
+	if above != "" {
+		return isBacklogDir(above)
+	}
+	base := filepath.Base(absolute(path)) // which may have no tasks yet
+	return (base == "backlog" || base == ".backlog") && statusesOf(path) != nil
+}
+
+// isBacklogDir reports whether a folder has the configuration of Backlog.md and a folder
+// tasks, or a task in that.
+func isBacklogDir(dir string) bool {
+	tasks := filepath.Join(dir, "tasks")
+	if info, err := os.Stat(tasks); err != nil || !info.IsDir() {
+		return false
+	}
+	if statusesOf(dir) != nil {
+		return true
+	}
+	root, err := os.OpenRoot(tasks)
+	if err != nil {
+		return false
+	}
+	defer root.Close() // it was only read
+	names, _ := markdownIn(root)
+	const enough = 100
+	left := maxBacklogText
+	for _, name := range names[:min(len(names), enough)] {
+		text, err := readIn(root, name, left)
+		if err != nil {
+			continue
+		}
+		left -= len(text)
+		if isFrontTask(text) {
+			return true
+		}
+	}
+	return false
+}
+
+// isFrontTask reports whether a file has the front matter of a task of Backlog.md.
+func isFrontTask(text []byte) bool {
+	head, ok := readFront(text)
+	return ok && head.value("id") != "" && head.value("status") != "" && head.value("title") != ""
+}

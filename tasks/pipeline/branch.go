@@ -1,0 +1,117 @@
+package pipeline
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ralph-loop/ralph/internal/git"
+)
+
+// Switch checks out Branch in the workspace, or makes it where the head is, if there is
+// none. If no Branch is named, or it is checked out, it does nothing. Run and Events
+// begin with it. Call it before [Pipeline.Agree], which reads the tasks from the files
+// of the branch.
+//
+// If something is in the way, the error says what, and nothing is changed: files that
+// are changed and not committed, except the source's; files that git does not have and
+// the branch has; another work tree that has the branch. No hook runs. If files would
+// change on which the workspace's own git configuration runs programs (see
+// [Agreed.Filters]), that is an error too: switch yourself if you know these programs,
+// or call Run.
+func (p *Pipeline) Switch(ctx context.Context) error { return p.toBranch(ctx, false) }
+
+// toBranch is Switch, for a caller who trusts the programs that git's configuration
+// names, as one does who has been shown them and runs the pipeline.
+func (p *Pipeline) toBranch(ctx context.Context, trusted bool) error {
+	if p.Branch == "" {
+		return nil
+	}
+	if err := p.validate(); err != nil {
+		return err
+	}
+	dir, err := p.workspace()
+	if err != nil {
+		return err
+	}
+	repo, err := git.OpenRepo(ctx, dir)
+	if err != nil {
+		return ours(err)
+	}
+	other, err := p.elsewhere(ctx, repo)
+	if err != nil {
+		return err
+	}
+	if programs := repo.Programs(); other && len(programs) > 0 && !trusted {
+		return fmt.Errorf("pipeline: the branch %s is not checked out, and %s of the repository's own git configuration would run on its files: check it out yourself (git switch %[1]s)", p.Branch, programs[0].Key)
+	}
+	var files []string
+	if defs, err := p.definitions(ctx); err == nil { // else there is nothing of the source to be left as it is
+		for _, d := range defs {
+			if err := p.apart(d.ID); err != nil {
+				return err
+			}
+			files = append(files, p.listed(repo, d.ID))
+		}
+	}
+	return ours(repo.Switch(ctx, p.Branch, func(name string) bool { return owned(files, name) }))
+}
+
+// elsewhere reports whether Branch is there, and has other files than those that are
+// checked out. A branch at the same commit changes no file, so it is no danger to
+// anything.
+func (p *Pipeline) elsewhere(ctx context.Context, repo *git.Repo) (bool, error) {
+	if err := git.CheckBranch(ctx, p.Branch); err != nil {
+		return false, ours(err)
+	}
+	tip, err := git.Tip(ctx, repo.Top, p.Branch)
+	if err != nil || tip == "" || repo.Branch == p.Branch {
+		return false, ours(err)
+	}
+	head, err := repo.Head(ctx)
+	return head != tip, ours(err)
+}
+
+// apart refuses a Branch beside which there can be none of a task: git keeps branches
+// as files, so a name cannot be a branch and the folder of others.
+func (p *Pipeline) apart(task string) error {
+	if branch, _ := Branch(task); branch == p.Branch || strings.HasPrefix(branch, p.Branch+"/") {
+		return fmt.Errorf("pipeline: the branch %s cannot be worked on: %s has the branch %s", p.Branch, task, branch)
+	}
+	return nil
+}
+
+// branched refuses a Branch that the tasks cannot be merged into, and one whose tasks
+// are not those that were read: what was agreed would be about another list.
+func (a *Agreed) branched(ctx context.Context) error {
+	if a.p.Branch == "" {
+		return nil
+	}
+	for _, t := range a.Tasks {
+		if err := a.p.apart(t.Definition.ID); err != nil {
+			return err
+		}
+	}
+	repo, err := git.OpenRepo(ctx, a.dir)
+	if err != nil {
+		return ours(err)
+	}
+	other, err := a.p.elsewhere(ctx, repo)
+	if err == nil && other {
+		err = fmt.Errorf("pipeline: the branch %s is not checked out, and has other files than what is: check it out first (git switch %[1]s), for its tasks may be others", a.p.Branch)
+	}
+	return err
+}
+
+// owned reports whether a changed file is one of the source's, or lies beside one while
+// that is written, or after a kill. Such a change is no work of anybody.
+func owned(files []string, name string) bool {
+	if git.OwnFile(name) {
+		return true
+	}
+	return slices.ContainsFunc(files, func(file string) bool {
+		at := strings.LastIndexByte(file, '/') + 1
+		return file != "" && (name == file || strings.HasPrefix(name, file[:at]+"."+file[at:]+"."))
+	})
+}

@@ -1,0 +1,297 @@
+package tasks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/ralph-loop/ralph/internal/file"
+)
+
+// A usual is a place where people keep their tasks.
+type usual struct {
+	pattern string // of paths in the project; one of its parts may have a "*"
+	of      string // which tool has it there; "" = no special one
+	feature bool   // the "*" is a feature, which a git branch may name
+	perhaps bool   // what lies there may be something else: it counts if there is a box in it
+}
+
+// usuals are the places, in the order in which they are looked at and listed.
+var usuals = [...]usual{
+	{pattern: "tasks.md"},
+	{pattern: "prd.json"},
+	{pattern: "tasks.yaml"},
+	{pattern: "tasks.yml"},
+	{pattern: "tasks.json"},
+	{pattern: "TASKS.md"},
+	{pattern: "specs/*/tasks.md", of: "spec-kit", feature: true},
+	{pattern: ".specify/specs/*/tasks.md", of: "spec-kit", feature: true},
+	{pattern: ".kiro/specs/*/tasks.md", of: "Kiro", feature: true},
+	{pattern: "openspec/changes/*/tasks.md", of: "OpenSpec", feature: true},
+	{pattern: "scripts/ralph/prd.json", of: "snarktank's loop"},
+	{pattern: "plans/prd.json"},
+	{pattern: ".ralph/prd.json"},
+	{pattern: "fix_plan.md", perhaps: true},
+	{pattern: "@fix_plan.md", perhaps: true},
+	{pattern: ".ralph/fix_plan.md", of: "ralph-claude-code", perhaps: true},
+	{pattern: ".ralph/@fix_plan.md", of: "ralph-claude-code", perhaps: true},
+	{pattern: ".taskmaster/tasks/tasks.json", of: "Taskmaster"},
+	{pattern: "tasks/tasks.json", of: "Taskmaster"},
+	{pattern: "backlog", of: "Backlog.md"},
+	{pattern: "docs/stories/*.md", of: "BMAD", perhaps: true},
+}
+
+const (
+	maxEntries = 1000    // of one folder are looked at
+	maxPerhaps = 1 << 20 // bytes are read of a file to see whether there is a box in it
+	maxPlaces  = 30      // are listed
+	maxWrong   = 160     // bytes are said of what is wrong with one
+)
+
+// Find returns the path of the task file of the project in a folder: tasks.md, prd.json,
+// tasks.yaml or what else people and their tools call it, in the folder itself or where
+// spec-kit, Kiro, OpenSpec, Taskmaster, Backlog.md, BMAD and the bash loops keep theirs.
+// Of the folders of several features it is the one that the git branch names.
+//
+// If there is more than one, the error lists them, each with how much of it is open; if
+// there is none, it lists what was looked for. A link to a file in the folder is that
+// file's path, so that it can be written back; folders that links lead to outside of it
+// are not looked into, and of a folder 1000 entries are.
+func Find(ctx context.Context, dir string) (path string, err error) {
+	s := &search{dir: dir, branch: branch(ctx, dir)}
+	if s.root, err = os.OpenRoot(dir); err != nil {
+		return "", fmt.Errorf("tasks: there is no task file: %w", err)
+	}
+	defer s.root.Close()
+	found := s.settle(s.all())
+	switch {
+	case ctx.Err() != nil:
+		return "", context.Cause(ctx)
+	case len(found) == 1:
+		return found[0].path, nil
+	case len(found) > 1:
+		return "", fmt.Errorf("tasks: there are several task files in %s; name one: %s", filepath.Clean(dir), s.list(ctx, found))
+	}
+	if s.unread != nil {
+		return "", fmt.Errorf("tasks: there is no task file in %s that can be read: %s", filepath.Clean(dir), strings.Join(s.unread, "; "))
+	}
+	var names []string
+	for _, u := range usuals {
+		names = append(names, filepath.FromSlash(u.pattern))
+	}
+	if s.branch != "" {
+		names = append(names, filepath.Join("specs", s.branch, "tasks.md"))
+	}
+	return "", fmt.Errorf("tasks: there is no task file: none of %s is in %s; name one", strings.Join(names, ", "), filepath.Clean(dir))
+}
+
+// A search looks for task files.
+type search struct {
+	dir    string
+	root   *os.Root // of dir
+	branch string
+	unread []string // what could not be looked at, and why
+}
+
+// A found is a file that may be the project's task file.
+type found struct {
+	usual
+	name string // its path in the project, with slashes
+	path string
+	part string // what stands in place of the "*"
+	info fs.FileInfo
+}
+
+// all are the files there are at the usual places, each once.
+func (s *search) all() (all []found) {
+	for _, u := range usuals {
+		for _, name := range s.matches(u) {
+			f := found{usual: u, name: name, path: inside(s.dir, filepath.Join(s.dir, filepath.FromSlash(name)))}
+			if f.part = name; strings.Contains(u.pattern, "*") {
+				before, behind, _ := strings.Cut(u.pattern, "*")
+				f.part = strings.TrimSuffix(strings.TrimPrefix(name, before), behind)
+			}
+			if s.isThere(&f) && !slices.ContainsFunc(all, func(g found) bool { return os.SameFile(f.info, g.info) }) {
+				all = append(all, f)
+			}
+		}
+	}
+	return all
+}
+
+// matches are the paths that a usual place may be at.
+func (s *search) matches(u usual) (names []string) {
+	before, behind, star := strings.Cut(u.pattern, "*")
+	if !star {
+		return []string{u.pattern}
+	}
+	if _, last := path.Split(s.branch); u.feature && last != s.branch { // a branch with slashes may be a path of folders
+		names = append(names, before+s.branch+behind)
+	}
+	for _, entry := range s.entries(strings.TrimSuffix(before, "/")) {
+		if rest, in := strings.CutPrefix(behind, "/"); in && entry != "archive" { // where OpenSpec keeps what is done
+			names = append(names, before+entry+"/"+rest)
+		} else if !in && strings.HasSuffix(entry, behind) {
+			names = append(names, before+entry)
+		}
+	}
+	return names
+}
+
+// entries are the names in a folder, sorted.
+func (s *search) entries(folder string) []string {
+	f, err := s.root.Open(filepath.FromSlash(folder))
+	if err != nil {
+		s.fails(folder, err)
+		return nil
+	}
+	defer f.Close()
+	names, err := f.Readdirnames(maxEntries)
+	if err != nil && !errors.Is(err, io.EOF) {
+		s.fails(folder, err)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// fails notes what could not be looked at.
+func (s *search) fails(name string, err error) {
+	top, errTop := filepath.EvalSymlinks(s.dir)
+	real, errReal := filepath.EvalSymlinks(filepath.Join(s.dir, filepath.FromSlash(name)))
+	switch bad, ok := errors.AsType[*fs.PathError](err); {
+	case errors.Is(err, fs.ErrNotExist), errors.Is(errReal, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
+		return
+	case errTop == nil && errReal == nil && !file.Within(top, real):
+		err = errors.New("is a link that leads out of the project, and is not followed")
+	case ok:
+		err = bad.Err // without the name
+	}
+	s.unread = append(s.unread, fmt.Sprintf("%s: %v", name, err))
+}
+
+// isThere reports whether something lies at a place that may be the task file.
+func (s *search) isThere(f *found) bool {
+	name := filepath.FromSlash(f.name)
+	var err error
+	if strings.Contains(f.name, "/") {
+		f.info, err = s.root.Stat(name)
+	} else { // a link that leads elsewhere is for a person to name
+		f.info, err = os.Stat(filepath.Join(s.dir, name))
+	}
+	switch {
+	case err != nil:
+		s.fails(f.name, err)
+		return false
+	case f.of == "Backlog.md":
+		tasks, err := s.root.Stat(filepath.Join(name, "tasks"))
+		_, errConfig := s.root.Stat(filepath.Join(name, "config.yml"))
+		return err == nil && tasks.IsDir() && errConfig == nil
+	case f.info.IsDir(): // what is no file otherwise is for its reader to refuse
+		return false
+	}
+	return !f.perhaps || hasBox(f.path)
+}
+
+// hasBox reports whether there is a box in a file, or whether that cannot be known.
+func hasBox(path string) bool {
+	text, err := file.Read("task list", path, maxPerhaps)
+	if err != nil {
+		return true
+	}
+	list, err := ParseList(text)
+	return err != nil || len(list.All()) > 0
+}
+
+// settle leaves out the features that the git branch does not name, if it names one: by
+// the folder's name, by its last part behind a slash, or by the number that spec-kit
+// begins both with.
+func (s *search) settle(all []found) []found {
+	_, last := path.Split(s.branch)
+	for _, names := range [...]func(part string) bool{
+		func(part string) bool { return part == s.branch },
+		func(part string) bool { return part == last },
+		func(part string) bool { return number(part) != "" && number(part) == number(last) },
+	} {
+		if !slices.ContainsFunc(all, func(f found) bool { return f.feature && names(f.part) }) {
+			continue
+		}
+		return slices.DeleteFunc(all, func(f found) bool { return f.feature && !names(f.part) })
+	}
+	return all
+}
+
+// number is the number that the name of a feature begins with, as in 001-login: at least
+// three digits.
+func number(name string) string {
+	digits, _, ok := strings.Cut(name, "-")
+	if !ok || len(digits) < 3 || strings.Trim(digits, "0123456789") != "" {
+		return ""
+	}
+	return digits
+}
+
+// list says of each file how much of it is open.
+func (s *search) list(ctx context.Context, all []found) string {
+	var b strings.Builder
+	for i, f := range all {
+		if i == maxPlaces {
+			fmt.Fprintf(&b, ", and %d more", len(all)-i)
+			break
+		}
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		fmt.Fprintf(&b, "%s (%s)", filepath.FromSlash(f.name), standing(ctx, f.path))
+	}
+	return strings.Join(append([]string{b.String()}, s.unread...), "; ")
+}
+
+// standing says how much of a task file is open: "3 of 12 open".
+func standing(ctx context.Context, path string) string {
+	kind, err := KindOf(path)
+	if err == nil && kind == KindDefinitions {
+		return "definitions"
+	}
+	var items []Item
+	src, err := OpenSource(path)
+	if err == nil {
+		items, err = src.Items(ctx)
+	}
+	if err != nil {
+		text := err.Error()
+		if _, behind, ok := strings.Cut(text, path); ok {
+			text = strings.TrimLeft(behind, ": ")
+		}
+		return clipText(strings.TrimPrefix(text, "tasks: "), maxWrong)
+	}
+	open := len(slices.DeleteFunc(items, isDoneItem))
+	if open == 0 {
+		return fmt.Sprintf("all %d done", len(items))
+	}
+	return fmt.Sprintf("%d of %d open", open, len(items))
+}
+
+// inside is the path that a link leads to, if that is in the folder; another path,
+// which is for a person to name, stays as it is.
+func inside(dir, path string) string {
+	if info, err := os.Lstat(path); err != nil || info.Mode()&fs.ModeSymlink == 0 {
+		return path
+	}
+	top, err := filepath.EvalSymlinks(dir)
+	real, errReal := filepath.EvalSymlinks(path)
+	if err != nil || errReal != nil {
+		return path
+	}
+	if name, err := filepath.Rel(top, real); err == nil && filepath.IsLocal(name) {
+		return filepath.Join(dir, name)
+	}
+	return path
+}

@@ -1,0 +1,168 @@
+package tasks
+
+import "strings"
+
+// Schemes count what the IDs of a list are like. What begins like an ID is one only if
+// others begin so: "H2 database" and "TLS-1.3" do too.
+type schemes struct {
+	all   []scheme         // the first is that of boxes without an ID
+	index map[string]int32 // by name
+	boxes [2]int           // those that are no criteria: not nested below another box, and nested
+}
+
+// A scheme is the way in which some IDs are written.
+type scheme struct {
+	name string   // the ID up to its first digit: "T", "TASK-"; "A" for any single letter but T; "" for numbers
+	at   [2]usage // by boxes that are not nested below another box, and by nested ones
+	mine [2]bool  // it is the list's, there
+}
+
+// A usage is how often and how IDs of a scheme are used.
+type usage struct {
+	n, sure, rises int    // IDs; those that are surely meant so; those that are higher than the last
+	first, last    string // IDs
+	anew           bool   // the first came again: so steps of tasks are numbered
+}
+
+func isCriterionScheme(name string) bool { return name == "AC-" || name == "SC-" }
+
+// maxSchemes bounds how many schemes are told apart.
+const maxSchemes = 1000
+
+// add notes the ID of a box, "" if it has none, and returns the index of its scheme.
+// Criteria do not count.
+func (s *schemes) add(id string, sure, nested, criterion bool) int32 {
+	where := 0
+	if nested {
+		where = 1
+	}
+	if !criterion {
+		s.boxes[where]++
+	}
+	if id == "" {
+		return 0
+	}
+	i := s.find(schemeOf(id))
+	if criterion {
+		return i
+	}
+	u := &s.all[i].at[where]
+	u.n++
+	if sure {
+		u.sure++
+	}
+	if len(id) > len(u.last) || len(id) == len(u.last) && id > u.last {
+		u.rises++
+	}
+	u.anew = u.anew || id == u.first
+	if u.first == "" {
+		u.first = id
+	}
+	u.last = id
+	return i
+}
+
+func schemeOf(id string) string {
+	n := 0
+	for n < len(id) && !isDigit(rune(id[n])) {
+		n++
+	}
+	if n == 1 && isLetter(rune(id[0])) && id[0]|0x20 != 't' {
+		return "A"
+	}
+	return id[:n]
+}
+
+func (s *schemes) find(name string) int32 {
+	if n := len(s.all) - 1; n > 0 && s.all[n].name == name {
+		return int32(n) // mostly
+	}
+	if i, ok := s.index[name]; ok {
+		return i
+	}
+	if s.index == nil {
+		s.index, s.all = map[string]int32{}, make([]scheme, 1, 4)
+	}
+	if len(s.all) > maxSchemes {
+		return int32(len(s.all) - 1)
+	}
+	s.all = append(s.all, scheme{name: name})
+	s.index[name] = int32(len(s.all) - 1)
+	return s.index[name]
+}
+
+// join adds what was counted behind, and returns the indexes here of the schemes there.
+func (s *schemes) join(behind schemes) []int32 {
+	now := make([]int32, max(1, len(behind.all)))
+	for where := range s.boxes {
+		s.boxes[where] += behind.boxes[where]
+	}
+	for i := 1; i < len(behind.all); i++ {
+		now[i] = s.find(behind.all[i].name)
+		for where, b := range behind.all[i].at {
+			u := &s.all[now[i]].at[where]
+			u.anew = u.anew || b.anew || b.first == u.first && b.n > 0
+			u.n, u.sure, u.rises = u.n+b.n, u.sure+b.sure, u.rises+b.rises
+			if u.first == "" {
+				u.first = b.first
+			}
+			if b.n > 0 {
+				u.last = b.last
+			}
+		}
+	}
+	return now
+}
+
+// choose decides which schemes are the list's.
+//
+// At the top those are that most boxes follow, that are surely meant, and that rise
+// through the file. If those have not most boxes, but all schemes together have, as where
+// each part of a system has its own, all are, unless they are single words.
+//
+// Among nested boxes it is those of the top too. Others, such as MODEL-1 below T001, name
+// parts of a task, unless most nested boxes follow one and its numbers do not begin anew
+// below each task; or unless there is none at the top.
+func (s *schemes) choose() {
+	mine, together := 0, 0
+	for i := range s.all {
+		f := &s.all[i]
+		f.mine[0] = f.top(s.boxes[0])
+		if together += f.at[0].rises; f.mine[0] {
+			mine += f.at[0].n
+		}
+	}
+	all := mine*2 < s.boxes[0] && together >= 2*(len(s.all)-1) && together*2 >= s.boxes[0]
+	for i := range s.all {
+		f, u := &s.all[i], s.all[i].at[1]
+		f.mine[0] = f.mine[0] || all && f.at[0].n > 0
+		f.mine[1] = f.mine[0] || u.n > 0 && u.most(s.boxes[1]) || mine == 0 && !all && u.clear()
+	}
+}
+
+// top reports whether a scheme is the list's by itself, among so many boxes that are not
+// nested.
+func (f *scheme) top(boxes int) bool {
+	u := f.at[0]
+	known := f.name == "" || f.name == "T" || strings.HasSuffix(f.name, "-")
+	most := u.rises*2 >= boxes && (u.rises > 1 || known)
+	return u.n > 0 && most || u.clear()
+}
+
+// most reports whether most of so many nested boxes have an ID of the scheme.
+func (u usage) most(boxes int) bool { return u.n*2 >= boxes && u.rises*2 >= u.n && !u.anew }
+
+// clear reports whether the IDs are meant as such, few or many.
+func (u usage) clear() bool { return u.sure > 0 || u.rises > 2 }
+
+// has reports whether a box has an ID.
+func (s *schemes) has(b *box) bool {
+	if b.scheme == 0 {
+		return false
+	}
+	f := &s.all[b.scheme]
+	if b.why == isCriterion && isCriterionScheme(f.name) {
+		return true
+	}
+	return b.parent < 0 && f.mine[0] || b.parent >= 0 && f.mine[1]
+}

@@ -1,0 +1,79 @@
+package tasks
+
+import (
+	"bytes"
+	"sync"
+	"unicode/utf8"
+)
+
+// A chunk is a part of a list that is scanned by itself.
+type chunk struct {
+	scanner
+	bytes  []byte
+	valid  bool    // it is UTF-8
+	offset int     // bytes before it
+	above  int     // lines before it
+	first  section // the one that it begins in
+
+	tasks int     // how many boxes are tasks
+	rises bool    // their IDs rise: none is there twice
+	loose []*Item // of boxes that are no tasks by the strict rule
+	made  []*Item // of all boxes; nil if none is nested below another
+}
+
+// scanned scans a list in chunks of this size at least. The error is for a text that is
+// not UTF-8.
+func scanned(text []byte, size int) ([]chunk, error) {
+	chunks := split(text, size)
+	parallel(len(chunks), func(i int) {
+		c := &chunks[i]
+		if c.valid = utf8.Valid(c.bytes); c.valid {
+			c.scan(string(c.bytes))
+		}
+	})
+	for i := range chunks {
+		c := &chunks[i]
+		if !c.valid {
+			return nil, notUTF8(text)
+		}
+		if i == len(chunks)-1 {
+			break
+		}
+		if c.raw.end != "" && c.raw.col == 0 || c.criteria > 0 { // it goes on in the next one
+			return scanned(text, len(text))
+		}
+		next := &chunks[i+1]
+		next.offset, next.above, next.first = c.offset+len(c.bytes), c.above+c.line, c.first
+		if last := len(c.sections) - 1; last > 0 {
+			next.first = c.sections[last]
+		}
+	}
+	return chunks, nil
+}
+
+// split splits a text before lines that begin a list item at the left edge. Whatever comes
+// before, unless it hides them, a chunk means what it means by itself.
+func split(text []byte, size int) []chunk {
+	var chunks []chunk
+	for len(text) > size {
+		n := bytes.Index(text[size:], []byte("\n- ["))
+		if n < 0 {
+			break
+		}
+		chunks = append(chunks, chunk{bytes: text[:size+n+1]})
+		text = text[size+n+1:]
+	}
+	return append(chunks, chunk{bytes: text})
+}
+
+func parallel(n int, do func(i int)) {
+	if n == 1 {
+		do(0)
+		return
+	}
+	var wg sync.WaitGroup
+	for i := range n {
+		wg.Go(func() { do(i) })
+	}
+	wg.Wait()
+}

@@ -1,0 +1,273 @@
+package tasks
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/ralph-loop/ralph/internal/doc"
+)
+
+// TaskmasterFile is the [Source] of the tasks of Taskmaster (task-master-ai), which are in
+// .taskmaster/tasks/tasks.json, or in tasks/tasks.json of older projects. It is a value
+// and keeps nothing; its methods may be called concurrently.
+//
+// The tasks are those of one tag: {"master": {"tasks": […]}}; a file without tags has
+// {"tasks": […]}. A task has an id, a title, a status, and may have a description, details
+// and a testStrategy, which go into the item's Details, a priority, dependencies and
+// subtasks. Subtask 1 of task 5 is 5.1; it is a part of 5, and what it depends on are its
+// siblings, unless a number with a point says otherwise.
+//
+// Tasks that are cancelled or deferred are none, and neither are open subtasks of a task
+// that is done or that is none: Taskmaster does not hand them out either. In the order of
+// Items the subtasks of a task that is in progress come first, then tasks of the highest
+// priority ("medium" if it is not given), then those with the fewest dependencies, then
+// what is first in the file, as Taskmaster does it; but never one before what it depends
+// on, and all subtasks before their task.
+type TaskmasterFile struct {
+	// Path of the file, which has at most 4 MiB. Items follows a symbolic link, Tick does
+	// not: resolve it once, as [TaskmasterFile.Resolve] and [OpenSource] do.
+	Path string
+	// Tag says which tasks. "" = those of the tag that the state.json of Taskmaster names
+	// as the current one, else "master", else the only one that there is.
+	Tag string
+}
+
+// Items reads the file. It is an error if it is missing, is no regular file, is not
+// Taskmaster's, has no such tag, or if there are no tasks. That all are done is none.
+func (f TaskmasterFile) Items(ctx context.Context) ([]Item, error) {
+	p, err := f.load(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if len(p.entries) == 0 {
+		return nil, fmt.Errorf("tasks: %s: %s is empty: have Taskmaster write tasks into it (task-master parse-prd, task-master add-task), or name another tag", f.Path, p.list)
+	}
+	return p.items(), nil
+}
+
+// Check says of each task and subtask, in the order of the file, whether it is to be
+// worked on, and why not. The error is for a file that cannot be read.
+func (f TaskmasterFile) Check(ctx context.Context) ([]Finding, error) {
+	p, err := f.load(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return p.findings(), nil
+}
+
+// Tags are the tags of the file, in its order. One without tags has "master" alone, as
+// Taskmaster calls it.
+func (f TaskmasterFile) Tags() ([]string, error) {
+	text, err := read("tasks.json", f.Path)
+	if err != nil {
+		return nil, err
+	}
+	p, err := readJSON("task", "tasks", text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", f.Path, err)
+	}
+	return tagNames(tagsOf(p.Roots[0])), nil
+}
+
+func (f TaskmasterFile) load(ctx context.Context) (*jsonText, error) {
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	text, err := read("tasks.json", f.Path)
+	if err != nil {
+		return nil, err
+	}
+	p, err := f.parse(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", f.Path, err)
+	}
+	return p, nil
+}
+
+// parse reads the tasks of the tag.
+func (f TaskmasterFile) parse(text []byte) (*jsonText, error) {
+	p, err := readJSON("task", "tasks", text)
+	if err != nil {
+		return nil, err
+	}
+	p.compare, p.twins = nextInTaskmaster, true // it has written such files
+	tags := tagsOf(p.Roots[0])
+	tag, err := f.choose(tagNames(tags))
+	if err != nil {
+		return nil, err
+	}
+	i := slices.IndexFunc(tags, func(t tagged) bool { return t.name == tag })
+	p.once(p.Roots[0], tag)
+	p.once(tags[i].node, "tasks")
+	p.read(tags[i].node.Get("tasks"))
+	p.stateKey, p.doneWord = "status", "done" // the words of Taskmaster
+	for e := range written(p.entries) {
+		if math.IsInf(e.order, 1) {
+			e.order = priorityOf("medium")
+		}
+		for _, part := range e.parts {
+			if math.IsInf(part.order, 1) {
+				part.order = e.order
+			}
+		}
+	}
+	return p, p.err
+}
+
+// A tagged is the list of tasks of a tag.
+type tagged struct {
+	name string
+	node *doc.Node // with the tasks in it
+}
+
+// tagsOf are the lists of tasks in a file.
+func tagsOf(root *doc.Node) (tags []tagged) {
+	if root.Kind != doc.Map {
+		return nil
+	}
+	if tasks := root.Get("tasks"); tasks != nil && tasks.Kind == doc.List {
+		tags = append(tags, tagged{"master", root})
+	}
+	for i, key := range root.Keys {
+		taken := slices.ContainsFunc(tags, func(t tagged) bool { return t.name == key.Text })
+		if tasks := root.Items[i].Get("tasks"); tasks != nil && tasks.Kind == doc.List && !taken {
+			tags = append(tags, tagged{key.Text, root.Items[i]})
+		}
+	}
+	return tags
+}
+
+// once fails if a key is there twice: one program takes the first, another the last.
+func (p *jsonText) once(n *doc.Node, name string) {
+	for _, key := range n.Keys {
+		if key.Text == name && key != n.Key(name) {
+			p.fail(key, "a second %q", name)
+		}
+	}
+}
+
+func tagNames(tags []tagged) (names []string) {
+	for _, t := range tags {
+		names = append(names, t.name)
+	}
+	return names
+}
+
+// choose says which of the tags is meant.
+func (f TaskmasterFile) choose(tags []string) (string, error) {
+	has := func(tag string) bool { return slices.Contains(tags, tag) }
+	switch {
+	case len(tags) == 0:
+		return "", errors.New("there are no tasks of Taskmaster in it: they stand in {\"master\": {\"tasks\": […]}}, or in {\"tasks\": […]}")
+	case f.Tag != "" && !has(f.Tag):
+		return "", fmt.Errorf("there is no tag %q: there are %s", f.Tag, some(tags))
+	case f.Tag != "":
+		return f.Tag, nil
+	case len(tags) == 1:
+		return tags[0], nil
+	}
+	if current := f.current(); has(current) {
+		return current, nil
+	}
+	if has("master") {
+		return "master", nil
+	}
+	return "", fmt.Errorf("there are several tags, and none is the current one: say which (Tag; --tag): %s", some(tags))
+}
+
+// current is the tag that Taskmaster's state.json names; "" = none.
+func (f TaskmasterFile) current() string {
+	above := filepath.Dir(filepath.Dir(absolute(f.Path)))
+	if filepath.Base(above) != ".taskmaster" {
+		return ""
+	}
+	text, err := read("state.json", filepath.Join(above, "state.json"))
+	var state struct{ CurrentTag string }
+	if err != nil || json.Unmarshal(text, &state) != nil {
+		return "" // it is not there in projects that have never changed their tag
+	}
+	return state.CurrentTag
+}
+
+// some names the first of many.
+func some(names []string) string {
+	const most = 20
+	var quoted []string
+	for _, name := range names[:min(len(names), most)] {
+		quoted = append(quoted, doc.Quote(name))
+	}
+	if more := len(names) - most; more > 0 {
+		quoted = append(quoted, fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(quoted, ", ")
+}
+
+// nextInTaskmaster compares tasks as Taskmaster does to find the next one.
+func nextInTaskmaster(a, b *entry) int {
+	begun := func(e *entry) int {
+		if e.Doing && len(e.parts) > 0 {
+			return 0
+		}
+		return 1
+	}
+	return cmp.Or(cmp.Compare(begun(a), begun(b)), byPriority(a, b), cmp.Compare(len(a.After), len(b.After)))
+}
+
+// Tick gives the task or subtask with this key the status "done"; that is the one value
+// that changes. The file is replaced as a whole: readers see the old one or the new one,
+// its mode stays, and so does what others write at the same time. It must be a regular
+// file with one name, ours, root's or the folder's owner's. If the task is done already,
+// nothing is written. If there is no such task, the error is a *[NoItemError].
+func (f TaskmasterFile) Tick(key string) error {
+	return rewrite("tasks.json", f.Path, func(text []byte) ([]byte, error) { return f.Mark(key, text) })
+}
+
+// Mark returns a copy of a text of the file in which the task with this key is done. If
+// there is none, the error is a *[NoItemError].
+func (f TaskmasterFile) Mark(key string, text []byte) ([]byte, error) {
+	return jsonReader(f.parse).mark(f.Path, "task", key, text)
+}
+
+// Filename is the absolute path of the file; "" = none is given.
+func (f TaskmasterFile) Filename() string { return absolute(f.Path) }
+
+// HowDone says how a task is marked as done, for the agent: half a sentence that begins
+// with a verb.
+func (f TaskmasterFile) HowDone(it Item) string {
+	text, _ := read("tasks.json", f.Path) // without it the usual way is told
+	how := jsonReader(f.parse).howDone(f.Filename(), "task", text, it)
+	if p, err := readJSON("task", "tasks", text); err == nil && p.Roots[0].Has(f.Tag) {
+		how += fmt.Sprintf(", below the tag %q", f.Tag)
+	}
+	return how
+}
+
+// Resolve returns the source as it is to be read from now on, however its file and
+// state.json change: a symbolic link is the file that it leads to, and Tag is set.
+func (f TaskmasterFile) Resolve(ctx context.Context) (TaskmasterFile, error) {
+	if ctx.Err() != nil {
+		return f, context.Cause(ctx)
+	}
+	path, err := followed(f.Path)
+	if err != nil {
+		return f, err
+	}
+	f.Path = path
+	tags, err := f.Tags()
+	if err != nil {
+		return f, err
+	}
+	tag, err := f.choose(tags)
+	if err != nil {
+		return f, fmt.Errorf("tasks: %s: %w", f.Path, err)
+	}
+	f.Tag = tag
+	return f, nil
+}
