@@ -27,6 +27,21 @@ func (s *scanner) noteNear(i, end int) {
 	}
 }
 
+// noteHidden notes a line that would be a box but for the block that hides it.
+func (s *scanner) noteHidden(i, end int) {
+	line := s.text[i:end]
+	text, _ := boxText(trimBlanksLeft(line[len(bulletOf(line)):]))
+	if text == "" || len(s.near) == maxNear {
+		return
+	}
+	where := "a block of code"
+	if s.raw.size == 0 {
+		where = "a comment"
+	}
+	f := Finding{Item: Item{Text: text, Line: s.line, Offset: i}, Why: WhyNoBox, Detail: "it is in " + where}
+	s.near = append(s.near, nearBox{f, len(s.sections) - 1})
+}
+
 // near says why a line without its indentation, which is no box, is none, and what it would
 // say; "" if it is not even nearly one.
 func near(line string) (detail, text string) {

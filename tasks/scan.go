@@ -91,6 +91,8 @@ func (s *scanner) scanLine(pos, end int) {
 	if s.raw.end != "" && (blank || col >= s.raw.col) {
 		if s.raw.closes(s.text[i:end], col) {
 			s.raw = raw{}
+		} else if !blank {
+			s.noteHidden(i, end)
 		}
 		return
 	}

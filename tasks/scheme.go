@@ -1,6 +1,10 @@
 package tasks
 
-import "strings"
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
 
 // Schemes count what the IDs of a list are like. What begins like an ID is one only if
 // others begin so: "H2 database" and "TLS-1.3" do too.
@@ -19,9 +23,9 @@ type scheme struct {
 
 // A usage is how often and how IDs of a scheme are used.
 type usage struct {
-	n, sure, rises int    // IDs; those that are surely meant so; those that are higher than the last
-	first, last    string // IDs
-	anew           bool   // the first came again: so steps of tasks are numbered
+	n, sure, rises     int    // IDs; those that are surely meant so; those that are higher than the last
+	first, last, least string // IDs
+	anew               bool   // the least came again: so steps of tasks are numbered
 }
 
 func isCriterionScheme(name string) bool { return name == "AC-" || name == "SC-" }
@@ -51,15 +55,29 @@ func (s *schemes) add(id string, sure, nested, criterion bool) int32 {
 	if sure {
 		u.sure++
 	}
-	if len(id) > len(u.last) || len(id) == len(u.last) && id > u.last {
+	if higher(id, u.last) {
 		u.rises++
 	}
-	u.anew = u.anew || id == u.first
+	u.low(id, false)
 	if u.first == "" {
 		u.first = id
 	}
 	u.last = id
 	return i
+}
+
+// higher compares IDs of a scheme; each is higher than "".
+func higher(id, than string) bool { return len(id) > len(than) || len(id) == len(than) && id > than }
+
+// low notes an ID that may be the least, and whether it came again among those of which it
+// was.
+func (u *usage) low(id string, anew bool) {
+	switch {
+	case u.least == "" || higher(u.least, id):
+		u.least, u.anew = id, anew
+	case id == u.least:
+		u.anew = true
+	}
 }
 
 func schemeOf(id string) string {
@@ -101,14 +119,15 @@ func (s *schemes) join(behind schemes) []int32 {
 		now[i] = s.find(behind.all[i].name)
 		for where, b := range behind.all[i].at {
 			u := &s.all[now[i]].at[where]
-			u.anew = u.anew || b.anew || b.first == u.first && b.n > 0
+			if b.n == 0 {
+				continue
+			}
+			if !higher(b.first, u.last) {
+				b.rises-- // there it had none before it
+			}
 			u.n, u.sure, u.rises = u.n+b.n, u.sure+b.sure, u.rises+b.rises
-			if u.first == "" {
-				u.first = b.first
-			}
-			if b.n > 0 {
-				u.last = b.last
-			}
+			u.low(b.least, b.anew)
+			u.first, u.last = cmp.Or(u.first, b.first), b.last
 		}
 	}
 	return now
@@ -125,9 +144,10 @@ func (s *schemes) join(behind schemes) []int32 {
 // below each task; or unless there is none at the top.
 func (s *schemes) choose() {
 	mine, together := 0, 0
+	sure := slices.ContainsFunc(s.all, func(f scheme) bool { return f.at[0].sure > 0 })
 	for i := range s.all {
 		f := &s.all[i]
-		f.mine[0] = f.top(s.boxes[0])
+		f.mine[0] = f.top(s.boxes[0], sure)
 		if together += f.at[0].rises; f.mine[0] {
 			mine += f.at[0].n
 		}
@@ -141,12 +161,12 @@ func (s *schemes) choose() {
 }
 
 // top reports whether a scheme is the list's by itself, among so many boxes that are not
-// nested.
-func (f *scheme) top(boxes int) bool {
+// nested. Where others are surely meant, V1, V2 and V3 are versions.
+func (f *scheme) top(boxes int, sure bool) bool {
 	u := f.at[0]
 	known := f.name == "" || f.name == "T" || strings.HasSuffix(f.name, "-")
 	most := u.rises*2 >= boxes && (u.rises > 1 || known)
-	return u.n > 0 && most || u.clear()
+	return u.n > 0 && most || u.sure > 0 || !sure && u.clear()
 }
 
 // most reports whether most of so many nested boxes have an ID of the scheme.
