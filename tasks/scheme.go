@@ -152,7 +152,7 @@ func (s *schemes) choose() {
 			mine += f.at[0].n
 		}
 	}
-	all := mine*2 < s.boxes[0] && together >= 2*(len(s.all)-1) && together*2 >= s.boxes[0]
+	all := !sure && mine*2 < s.boxes[0] && together >= 2*(len(s.all)-1) && together*2 >= s.boxes[0]
 	for i := range s.all {
 		f, u := &s.all[i], s.all[i].at[1]
 		f.mine[0] = f.mine[0] || all && f.at[0].n > 0
