@@ -12,7 +12,7 @@ type schemes struct {
 
 // A scheme is the way in which some IDs are written.
 type scheme struct {
-	name string   // the ID up to its first digit: "T", "TASK-"; "A" for any single letter but T; "" for numbers
+	name string   // the ID up to its first digit: "T", "TASK-"; "P" for P0 to P4; "A" for any other single letter but T; "" for numbers
 	at   [2]usage // by boxes that are not nested below another box, and by nested ones
 	mine [2]bool  // it is the list's, there
 }
@@ -51,7 +51,7 @@ func (s *schemes) add(id string, sure, nested, criterion bool) int32 {
 	if sure {
 		u.sure++
 	}
-	if len(id) > len(u.last) || len(id) == len(u.last) && id > u.last {
+	if above(id, u.last) {
 		u.rises++
 	}
 	u.anew = u.anew || id == u.first
@@ -62,10 +62,18 @@ func (s *schemes) add(id string, sure, nested, criterion bool) int32 {
 	return i
 }
 
+// above reports whether an ID is higher than another one of its scheme.
+func above(id, than string) bool {
+	return len(id) > len(than) || len(id) == len(than) && id > than
+}
+
 func schemeOf(id string) string {
 	n := 0
 	for n < len(id) && !isDigit(rune(id[n])) {
 		n++
+	}
+	if n == 1 && len(id) == 2 && id[0] == 'P' && id[1] < '5' {
+		return "P" // or a priority
 	}
 	if n == 1 && isLetter(rune(id[0])) && id[0]|0x20 != 't' {
 		return "A"
@@ -102,6 +110,9 @@ func (s *schemes) join(behind schemes) []int32 {
 		for where, b := range behind.all[i].at {
 			u := &s.all[now[i]].at[where]
 			u.anew = u.anew || b.anew || b.first == u.first && b.n > 0
+			if b.n > 0 && u.n > 0 && !above(b.first, u.last) {
+				b.rises-- // the first of them is none there
+			}
 			u.n, u.sure, u.rises = u.n+b.n, u.sure+b.sure, u.rises+b.rises
 			if u.first == "" {
 				u.first = b.first
@@ -135,6 +146,9 @@ func (s *schemes) choose() {
 	all := mine*2 < s.boxes[0] && together >= 2*(len(s.all)-1) && together*2 >= s.boxes[0]
 	for i := range s.all {
 		f, u := &s.all[i], s.all[i].at[1]
+		if f.priority() {
+			continue
+		}
 		f.mine[0] = f.mine[0] || all && f.at[0].n > 0
 		f.mine[1] = f.mine[0] || u.n > 0 && u.most(s.boxes[1]) || mine == 0 && !all && u.clear()
 	}
@@ -146,7 +160,12 @@ func (f *scheme) top(boxes int) bool {
 	u := f.at[0]
 	known := f.name == "" || f.name == "T" || strings.HasSuffix(f.name, "-")
 	most := u.rises*2 >= boxes && (u.rises > 1 || known)
-	return u.n > 0 && most || u.clear()
+	return !f.priority() && (u.n > 0 && most || u.clear())
+}
+
+// priority reports whether the "IDs" are P0 to P4, of which one comes again.
+func (f *scheme) priority() bool {
+	return f.name == "P" && f.at[0].n+f.at[1].n > f.at[0].rises+f.at[1].rises
 }
 
 // most reports whether most of so many nested boxes have an ID of the scheme.

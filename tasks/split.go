@@ -39,7 +39,7 @@ func scanned(text []byte, size int) ([]chunk, error) {
 		if i == len(chunks)-1 {
 			break
 		}
-		if c.raw.end != "" && c.raw.col == 0 || c.criteria > 0 { // it goes on in the next one
+		if c.raw.end != "" && c.raw.col == 0 || c.sections[len(c.sections)-1].criteria != "" { // it goes on in the next one
 			return scanned(text, len(text))
 		}
 		next := &chunks[i+1]
