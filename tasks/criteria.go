@@ -88,6 +88,6 @@ func (s *scanner) label(line string) {
 		}
 	}
 	if name != now.criteria {
-		s.sections = append(s.sections, section{title: now.title, criteria: name})
+		s.sections = append(s.sections, section{title: now.title, line: now.line, criteria: name})
 	}
 }

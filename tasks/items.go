@@ -164,10 +164,10 @@ func (c *chunk) read(it *Item, b *box, id bool) {
 
 // title is that of a section.
 func (c *chunk) title(section int) string {
-	if section == 0 {
-		return c.first.title
+	if s := c.sections[section]; s.line > 0 {
+		return s.title
 	}
-	return c.sections[section].title
+	return c.first.title
 }
 
 // detail says more about why a box is no task.

@@ -49,8 +49,10 @@ func headings(chunks []chunk, items []Item) []Finding {
 	var names []string
 	count, grouped := map[string]int{}, map[string]bool{}
 	for i := range chunks {
-		for _, s := range chunks[i].sections[1:] {
-			if name := headingScheme(s.title); name != "" && s.line > 0 && len(found) < maxNear {
+		last := 0 // a label below a heading begins a section with the same line
+		for _, s := range chunks[i].sections {
+			if name := headingScheme(s.title); name != "" && s.line > last && len(found) < maxNear {
+				last = s.line
 				count[name]++
 				names = append(names, name)
 				found = append(found, Finding{Item: Item{Text: s.title, Phase: s.title, Line: s.line + chunks[i].above}, Why: WhyNoBox, Detail: aHeading})

@@ -39,7 +39,7 @@ type container struct {
 // A section is a heading and what comes below it.
 type section struct {
 	title    string
-	line     int    // of the heading; 0 = it has none
+	line     int    // of the heading; 0 = it is not in the scanner's text
 	criteria string // the heading which says that boxes below it are criteria; "" = none does
 }
 

@@ -44,8 +44,8 @@ func scanned(text []byte, size int) ([]chunk, error) {
 		}
 		next := &chunks[i+1]
 		next.offset, next.above, next.first = c.offset+len(c.bytes), c.above+c.line, c.first
-		if last := len(c.sections) - 1; last > 0 {
-			next.first = c.sections[last]
+		if last := c.sections[len(c.sections)-1]; last.line > 0 {
+			next.first = last
 		}
 	}
 	return chunks, nil
