@@ -10,20 +10,32 @@ import (
 // maxNear bounds how many lines that are nearly boxes are told of.
 const maxNear = 1000
 
+// variation says how the sign before it is drawn.
+const variation = "\ufe0f"
+
 // A nearBox is such a line, and the index of the section that it is in.
 type nearBox struct {
 	Finding
 	section int
+	end     int // the last line of the table that it is in
 }
 
-// noteNear notes a line that somebody may have meant as a box, though it is none.
-func (s *scanner) noteNear(i, end int) {
-	if len(s.near) == maxNear {
+// inTable is what is wrong with boxes of a table, of which the first is told of.
+const inTable = "it is in a table"
+
+// noteNear notes a line that somebody may have meant as a box, though it is none:
+// there are only as many boxes as before it.
+func (s *scanner) noteNear(before, i, end int) {
+	if len(s.boxes) > before || len(s.near) == maxNear {
 		return
 	}
 	if detail, text := near(s.text[i:end]); detail != "" {
+		if n := len(s.near) - 1; n >= 0 && detail == inTable && s.near[n].Detail == inTable && s.near[n].end == s.line-1 {
+			s.near[n].end = s.line
+			return
+		}
 		f := Finding{Item: Item{Text: text, Line: s.line, Offset: i}, Why: WhyNoBox, Detail: detail}
-		s.near = append(s.near, nearBox{f, len(s.sections) - 1})
+		s.near = append(s.near, nearBox{f, len(s.sections) - 1, s.line})
 	}
 }
 
@@ -39,7 +51,65 @@ func (s *scanner) noteHidden(i, end int) {
 		where = "a comment"
 	}
 	f := Finding{Item: Item{Text: text, Line: s.line, Offset: i}, Why: WhyNoBox, Detail: "it is in " + where}
-	s.near = append(s.near, nearBox{f, len(s.sections) - 1})
+	s.near = append(s.near, nearBox{f, len(s.sections) - 1, s.line})
+}
+
+// aHeading is why a task that is a heading is no box.
+const aHeading = "it is a heading, no box"
+
+// headings are those that somebody may have meant as tasks: three or more begin with IDs
+// of one scheme, and no task is below them. Section numbers are no IDs.
+func headings(chunks []chunk, items []Item) []Finding {
+	var found []Finding
+	var names []string
+	count, grouped := map[string]int{}, map[string]bool{}
+	for i := range chunks {
+		last := 0 // a label below a heading begins a section with the same line
+		for _, s := range chunks[i].sections {
+			if name := headingScheme(s.title); name != "" && s.line > last && len(found) < maxNear {
+				last = s.line
+				count[name]++
+				names = append(names, name)
+				found = append(found, Finding{Item: Item{Text: s.title, Phase: s.title, Line: s.line + chunks[i].above}, Why: WhyNoBox, Detail: aHeading})
+			}
+		}
+	}
+	for i := 0; i < len(items) && found != nil; i++ {
+		grouped[items[i].Phase] = true
+	}
+	n := 0
+	for i, f := range found {
+		if count[names[i]] >= 3 && !grouped[f.Item.Text] {
+			found[n] = f
+			n++
+		}
+	}
+	return found[:n]
+}
+
+// headingScheme is that of the ID that a heading begins with; "" = it has none that is surely
+// meant as one: T001, US-1, "Task 1", "Story 1.1".
+func headingScheme(title string) string {
+	if detail, _ := near(title + " "); detail != "" {
+		return "" // it is told of already
+	}
+	title = strings.TrimRight(strings.TrimLeft(strings.TrimLeftFunc(title, isSign), "*_"), "*_:") + ":"
+	kind, rest, _ := strings.Cut(title, " ")
+	if kind = strings.ToLower(kind); kind == "story" {
+		title = "Task " + rest
+	}
+	var it Item
+	it.read(title, true)
+	name := schemeOf(it.ID)
+	switch {
+	case it.ID == "" || isCriterionScheme(name):
+		return ""
+	case isDigit(rune(it.ID[0])) && (kind == "task" || kind == "story"):
+		return kind
+	case name == "T" || strings.HasSuffix(name, "-") || isPadded(it.ID):
+		return name
+	}
+	return ""
 }
 
 // near says why a line without its indentation, which is no box, is none, and what it would
@@ -49,8 +119,11 @@ func near(line string) (detail, text string) {
 	bullet := bulletOf(item)
 	rest := trimBlanksLeft(item[len(bullet):])
 	listed, apart := bullet != "" && bullet[0] < utf8.RuneSelf, len(rest) < len(item)-len(bullet)
-	if c, size := utf8.DecodeRuneInString(rest); c == '☐' || c == '☑' || c == '☒' {
-		return `"` + string(c) + `" is a sign: a box is "- [ ]"`, trimBlanks(rest[size:])
+	if c, size := utf8.DecodeRuneInString(rest); c == '☐' || c == '☑' || c == '☒' || c == '⬜' && listed {
+		return `"` + string(c) + `" is a sign: a box is "- [ ]"`, trimBlanks(strings.TrimPrefix(rest[size:], variation))
+	}
+	if t, marks := unwrap(rest); len(marks) == 2 && (marks[0] == "**" || marks[0] == "__") && marks[1] == "]" && len(t) > 1 && isMark(t[0]) && t[1] == ']' {
+		return "its brackets stand in " + marks[0], strings.Trim(t[2:], "*_ \t")
 	}
 	inner, behind, found := strings.Cut(rest[:min(len(rest), 16)], "]")
 	if !found || inner == "" || inner[0] != '[' || behind != "" && strings.IndexByte("([:", behind[0]) >= 0 {
@@ -84,14 +157,16 @@ func misplaced(behind string, listed, apart bool) string {
 
 // wrongMark says what is wrong with what stands between brackets; "" if that is no mark.
 func wrongMark(inner string) string {
-	mark := strings.TrimFunc(inner, unicode.IsSpace)
+	mark := strings.TrimSuffix(strings.TrimFunc(inner, unicode.IsSpace), variation)
+	word := strings.ToLower(mark)
 	c, size := utf8.DecodeRuneInString(mark)
 	switch {
 	case mark == "":
 		return "between its brackets there is not one blank"
 	case len(mark) == 1 && isMark(mark[0]):
 		return "between its brackets there is more than the mark"
-	case size == len(mark) && (!unicode.IsLetter(c) && !unicode.IsDigit(c) || strings.ContainsRune("vVoOyY", c)):
+	case size == len(mark) && (!unicode.IsLetter(c) && !unicode.IsDigit(c) || strings.ContainsRune("vVoOyY", c)),
+		word == "wip" || word == "todo" || word == "done" || len(word) > 1 && digits(word) == len(word)-1 && word[len(word)-1] == '%':
 		return `"` + mark + `" is no mark: "x" is`
 	}
 	return ""
@@ -107,7 +182,7 @@ func placeOf(line string) (place, rest string) {
 	case '|':
 		for cell := range strings.SplitSeq(line, "|") {
 			if cell = trimBlanks(cell); len(cell) > 2 && cell[0] == '[' && cell[2] == ']' && isMark(cell[1]) {
-				return "it is in a table", cell
+				return inTable, cell
 			}
 		}
 		return "", ""

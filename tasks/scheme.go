@@ -16,7 +16,7 @@ type schemes struct {
 
 // A scheme is the way in which some IDs are written.
 type scheme struct {
-	name string   // the ID up to its first digit: "T", "TASK-"; "A" for any single letter but T; "" for numbers
+	name string   // the ID up to its first digit: "T", "TASK-"; "P" for P0 to P4; "A" for any other single letter but T; "" for numbers
 	at   [2]usage // by boxes that are not nested below another box, and by nested ones
 	mine [2]bool  // it is the list's, there
 }
@@ -55,7 +55,7 @@ func (s *schemes) add(id string, sure, nested, criterion bool) int32 {
 	if sure {
 		u.sure++
 	}
-	if higher(id, u.last) {
+	if above(id, u.last) {
 		u.rises++
 	}
 	u.low(id, false)
@@ -66,14 +66,14 @@ func (s *schemes) add(id string, sure, nested, criterion bool) int32 {
 	return i
 }
 
-// higher compares IDs of a scheme; each is higher than "".
-func higher(id, than string) bool { return len(id) > len(than) || len(id) == len(than) && id > than }
+// above reports whether an ID is higher than another one of its scheme, as each is than "".
+func above(id, than string) bool { return len(id) > len(than) || len(id) == len(than) && id > than }
 
 // low notes an ID that may be the least, and whether it came again among those of which it
 // was.
 func (u *usage) low(id string, anew bool) {
 	switch {
-	case u.least == "" || higher(u.least, id):
+	case u.least == "" || above(u.least, id):
 		u.least, u.anew = id, anew
 	case id == u.least:
 		u.anew = true
@@ -84,6 +84,9 @@ func schemeOf(id string) string {
 	n := 0
 	for n < len(id) && !isDigit(rune(id[n])) {
 		n++
+	}
+	if n == 1 && len(id) == 2 && id[0] == 'P' && id[1] < '5' {
+		return "P" // or a priority
 	}
 	if n == 1 && isLetter(rune(id[0])) && id[0]|0x20 != 't' {
 		return "A"
@@ -122,7 +125,7 @@ func (s *schemes) join(behind schemes) []int32 {
 			if b.n == 0 {
 				continue
 			}
-			if !higher(b.first, u.last) {
+			if !above(b.first, u.last) {
 				b.rises-- // there it had none before it
 			}
 			u.n, u.sure, u.rises = u.n+b.n, u.sure+b.sure, u.rises+b.rises
@@ -144,7 +147,7 @@ func (s *schemes) join(behind schemes) []int32 {
 // below each task; or unless there is none at the top.
 func (s *schemes) choose() {
 	mine, together := 0, 0
-	sure := slices.ContainsFunc(s.all, func(f scheme) bool { return f.at[0].sure > 0 })
+	sure := slices.ContainsFunc(s.all, func(f scheme) bool { return f.at[0].sure > 0 && !f.priority() })
 	for i := range s.all {
 		f := &s.all[i]
 		f.mine[0] = f.top(s.boxes[0], sure)
@@ -155,6 +158,9 @@ func (s *schemes) choose() {
 	all := !sure && mine*2 < s.boxes[0] && together >= 2*(len(s.all)-1) && together*2 >= s.boxes[0]
 	for i := range s.all {
 		f, u := &s.all[i], s.all[i].at[1]
+		if f.priority() {
+			continue
+		}
 		f.mine[0] = f.mine[0] || all && f.at[0].n > 0
 		f.mine[1] = f.mine[0] || u.n > 0 && u.most(s.boxes[1]) || mine == 0 && !all && u.clear()
 	}
@@ -166,7 +172,12 @@ func (f *scheme) top(boxes int, sure bool) bool {
 	u := f.at[0]
 	known := f.name == "" || f.name == "T" || strings.HasSuffix(f.name, "-")
 	most := u.rises*2 >= boxes && (u.rises > 1 || known)
-	return u.n > 0 && most || u.sure > 0 || !sure && u.clear()
+	return !f.priority() && (u.n > 0 && most || u.sure > 0 || !sure && u.clear())
+}
+
+// priority reports whether the "IDs" are P0 to P4, of which one comes again.
+func (f *scheme) priority() bool {
+	return f.name == "P" && f.at[0].n+f.at[1].n > f.at[0].rises+f.at[1].rises
 }
 
 // most reports whether most of so many nested boxes have an ID of the scheme.

@@ -113,6 +113,7 @@ func TestWhat(t *testing.T) {
 		{tasks.WhySkipped, "", "no task: nobody is to do it"},
 		{tasks.WhyNoFront, "", "no task: it has no front matter"},
 		{"odd", "", "no task"},
+		{"", "line 90 has the same ID", "task (line 90 has the same ID)"},
 	} {
 		if got := what(tasks.Finding{Why: tt.why, Detail: tt.detail}); got != tt.want {
 			t.Errorf("%s: %s", tt.why, cmp.Diff(tt.want, got))
