@@ -61,6 +61,7 @@ type backlogFolder struct {
 	statuses []string
 	done     string         // the status that is written
 	tasks    []*backlogTask // by the numbers in their ids
+	notes    statusNotes
 }
 
 // Items reads the folder. It is an error if it is missing or is no folder of Backlog.md,
@@ -292,7 +293,7 @@ func (b Backlog) done(statuses []string) string {
 
 // configured is the folder with what its configuration says.
 func (b Backlog) configured(above string) *backlogFolder {
-	f := &backlogFolder{statuses: statusesOf(above)}
+	f := &backlogFolder{statuses: statusesOf(above), notes: make(statusNotes)}
 	f.done = b.done(f.statuses)
 	return f
 }

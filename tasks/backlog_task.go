@@ -61,7 +61,7 @@ func (f *backlogFolder) state(t *backlogTask, word string) {
 		t.why, t.note = WhySkipped, "its status is "+strconv.Quote(word)
 		return
 	}
-	t.note = statusNote(word, is, known)
+	t.note = f.notes.of(word, is, known)
 }
 
 // describe reads the sections of a file. What was noted while the task was worked on is

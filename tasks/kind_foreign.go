@@ -14,6 +14,9 @@ import (
 func foreign(path string, text []byte) string {
 	abs := absolute(path)
 	f := look{path: path, base: strings.ToLower(filepath.Base(abs)), dir: filepath.Base(filepath.Dir(abs)), text: text}
+	if strings.HasSuffix(f.base, ".json") && json.Unmarshal(bytes.TrimPrefix(text, []byte("\ufeff")), &f.root) != nil {
+		f.root = nil
+	}
 	for _, tool := range foreigners() {
 		if tool.is(f) {
 			return tool.says
@@ -26,6 +29,7 @@ func foreign(path string, text []byte) string {
 type look struct {
 	path, base, dir string
 	text            []byte
+	root            object // if its name ends in .json and it is one
 }
 
 // A foreigner is a kind of file of another tool.
@@ -67,7 +71,7 @@ func (f look) isComplexity() bool {
 }
 
 func (f look) isTaskmasterSetting() bool {
-	return f.dir == ".taskmaster" && slices.Contains([]string{"state.json", "config.json"}, f.base)
+	return f.dir == ".taskmaster" && slices.Contains([]string{"state.json", "config.json"}, f.base) || f.hasKeys("current_tag", "last_switched")
 }
 
 func (f look) isTaskmasterCopy() bool {
@@ -111,11 +115,7 @@ func (f look) isDocument(names ...string) bool {
 
 // hasKeys reports whether it is an object of JSON with these keys.
 func (f look) hasKeys(keys ...string) bool {
-	var root object
-	if !strings.HasSuffix(f.base, ".json") || json.Unmarshal(bytes.TrimPrefix(f.text, []byte("\ufeff")), &root) != nil {
-		return false
-	}
-	return !slices.ContainsFunc(keys, func(key string) bool { return !root.has(key) })
+	return !slices.ContainsFunc(keys, func(key string) bool { return !f.root.has(key) })
 }
 
 // hasHeading reports whether a heading begins with these words, in lower case.

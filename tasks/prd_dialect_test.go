@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ralph-loop/ralph/internal/file/filetest"
 	"github.com/ralph-loop/ralph/tasks"
 )
 
@@ -97,6 +98,16 @@ func TestPRDDialects(t *testing.T) {
 			`[{"id":3,"title":"c","dependsOn":["1","2"],"passes":false},{"id":2,"title":"b","blockedBy":"1, none","passes":false},{"id":1,"title":"a","dependencies":[{"id":9},null],"passes":true}]`,
 			[]string{"[ ] 1 | a after 9", "[ ] 2 | b after 1", "[ ] 3 | c after 1, 2"},
 		},
+		"phases": {
+			`{"phases":[{"name":"Build","tasks":[{"id":"A","title":"a","passes":false}]},{"title":"Later"},{"id":3,"stories":[{"id":"B","title":"b","passes":true,"dependencies":["A"]}]}]}`,
+			`{"phases":[{"name":"Build","tasks":[{"id":"A","title":"a","passes":true}]},{"title":"Later"},{"id":3,"stories":[{"id":"B","title":"b","passes":true,"dependencies":["A"]}]}]}`,
+			[]string{"[ ] A | a", "[x] B | b after A"},
+		},
+		"phases beside stories": {
+			`{"phases":[{"name":"Build"}],"features":[{"id":"A","title":"a","passes":false}]}`,
+			`{"phases":[{"name":"Build"}],"features":[{"id":"A","title":"a","passes":true}]}`,
+			[]string{"[ ] A | a"},
+		},
 		"parts": {
 			`{"features":[{"id":"F1","name":"Shop","stories":[{"id":"S1","title":"Pay","passes":false},{"id":2,"title":"Ship","dependencies":["S1"]}],"passes":false},{"id":"F2","name":"b","tasks":[{"file":"x"}],"passes":true}]}`,
 			`{"features":[{"id":"F1","name":"Shop","stories":[{"id":"S1","title":"Pay","passes":true},{"id":2,"title":"Ship","dependencies":["S1"]}],"passes":false},{"id":"F2","name":"b","tasks":[{"file":"x"}],"passes":true}]}`,
@@ -148,6 +159,55 @@ func TestPRDDetails(t *testing.T) {
 		got := prd.Items[0]
 		if diff := cmp.Diff(want, tasks.Item{Text: got.Text, Details: got.Details, Acceptance: got.Acceptance, Priority: got.Priority}); diff != "" {
 			t.Errorf("%s: %s", text, diff)
+		}
+	}
+}
+
+// TestPRDPhases: a story bears the name of its phase.
+func TestPRDPhases(t *testing.T) {
+	t.Parallel()
+	prd, err := tasks.ParsePRD([]byte(`{"userStories":[],"phases":[{"id":1,"name":" Build\n it","tasks":[{"title":"a","subtasks":[{"id":"b","title":"b","passes":false}]}]},{"id":2,"tasks":[{"title":"c"}]}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, it := range prd.Items {
+		got = append(got, it.Key+": "+it.Phase)
+	}
+	if diff := cmp.Diff([]string{"b: Build it", "a: Build it", "c: 2"}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestJSONLarge: what programs write in one line, or again and again, is read in the time
+// that its size takes.
+func TestJSONLarge(t *testing.T) {
+	t.Parallel()
+	many := func(n int, format string) string {
+		var b strings.Builder
+		for i := range n {
+			fmt.Fprintf(&b, format, i)
+		}
+		return strings.TrimSuffix(b.String(), ",")
+	}
+	long := strings.Repeat("x", 2<<20)
+	for name, text := range map[string]string{
+		"in one line":        `[{"title":"` + long + `"},` + many(25_000, `{"id":"S%d","title":"t","passes":false},`) + "]",
+		"one unknown status": "[" + many(25_000, `{"id":"S%d","title":"t","status":"`+strings.Repeat("z", 90)+`"},`) + "]",
+		"many predecessors":  `[{"id":"A","title":"t","passes":false,"dependencies":[` + many(180_000, "1%d,") + "]}]",
+		"many tags":          "{" + many(45_000, `"`+strings.Repeat("t", 60)+`%06d":{"tasks":[]},`) + `,"master":{"tasks":[{"id":1,"title":"a"}]}}`,
+		"a tag again often":  "{" + many(60_000, `"t%d":3,`) + `,"master":{"tasks":[]},` + many(60_000, `"master":%d,`) + "}",
+	} {
+		err := filetest.Within(t, func() error {
+			if strings.Contains(name, "tag") {
+				_, _ = (tasks.TaskmasterFile{Tag: "master"}).Mark("1", []byte(text))
+				return nil
+			}
+			_, err := tasks.ParsePRD([]byte(text))
+			return err
+		})
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 }
