@@ -140,9 +140,8 @@ func hasLine(text []byte, want string) bool {
 
 // isBacklog reports whether a folder is one of Backlog.md, or the tasks of one.
 func isBacklog(path string) bool {
-	_, above := Backlog{Path: path}.folder()
-	if above != "" {
-		return isBacklogDir(above)
+	if dir := (Backlog{Path: path}).folder(); dir != "" {
+		return isBacklogDir(dir)
 	}
 	base := filepath.Base(absolute(path)) // which may have no tasks yet
 	return (base == "backlog" || base == ".backlog") && statusesOf(path) != nil
@@ -151,19 +150,18 @@ func isBacklog(path string) bool {
 // isBacklogDir reports whether a folder has the configuration of Backlog.md and a folder
 // tasks, or a task in that.
 func isBacklogDir(dir string) bool {
-	tasks := filepath.Join(dir, "tasks")
-	if info, err := os.Stat(tasks); err != nil || !info.IsDir() {
+	if info, err := os.Stat(filepath.Join(dir, "tasks")); err != nil || !info.IsDir() {
 		return false
 	}
 	if statusesOf(dir) != nil {
 		return true
 	}
-	root, err := os.OpenRoot(tasks)
+	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return false
 	}
 	defer root.Close() // it was only read
-	names, _ := markdownIn(root)
+	names, _ := markdownIn(root, "tasks")
 	const enough = 100
 	left := maxBacklogText
 	for _, name := range names[:min(len(names), enough)] {

@@ -126,7 +126,7 @@ func TestKindSource(t *testing.T) {
 		path        string
 		want, after tasks.Source
 	}{
-		{tasks.KindBacklog, backlog, tasks.Backlog{Path: backlog}, tasks.Backlog{Path: backlog, Done: "Done"}},
+		{tasks.KindBacklog, backlog, tasks.Backlog{Path: backlog}, tasks.Backlog{Path: backlog, Done: "Done", Statuses: []string{"To Do", "In Progress", "Awaiting Merge", "Done"}}},
 		{tasks.KindTaskmaster, master, tasks.TaskmasterFile{Path: master}, tasks.TaskmasterFile{Path: master, Tag: "master"}},
 		{tasks.KindList, "tasks.md", tasks.ListFile{Path: "tasks.md"}, nil},
 		{tasks.KindPRD, "prd.json", tasks.PRDFile{Path: "prd.json"}, nil},

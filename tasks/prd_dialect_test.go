@@ -196,15 +196,18 @@ func TestJSONLarge(t *testing.T) {
 		"one unknown status": "[" + many(25_000, `{"id":"S%d","title":"t","status":"`+strings.Repeat("z", 90)+`"},`) + "]",
 		"many predecessors":  `[{"id":"A","title":"t","passes":false,"dependencies":[` + many(180_000, "1%d,") + "]}]",
 		"many tags":          "{" + many(45_000, `"`+strings.Repeat("t", 60)+`%06d":{"tasks":[]},`) + `,"master":{"tasks":[{"id":1,"title":"a"}]}}`,
-		"a tag again often":  "{" + many(60_000, `"t%d":3,`) + `,"master":{"tasks":[]},` + many(60_000, `"master":%d,`) + "}",
 	} {
 		err := filetest.Within(t, func() error {
-			if strings.Contains(name, "tag") {
-				_, _ = (tasks.TaskmasterFile{Tag: "master"}).Mark("1", []byte(text))
-				return nil
+			if strings.Contains(name, "tags") {
+				_, err := (tasks.TaskmasterFile{Tag: "master"}).Mark("1", []byte(text))
+				return err
 			}
-			_, err := tasks.ParsePRD([]byte(text))
-			return err
+			var all error
+			for range 3 {
+				_, err := tasks.ParsePRD([]byte(text))
+				all = errors.Join(all, err)
+			}
+			return all
 		})
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
