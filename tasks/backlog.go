@@ -85,7 +85,8 @@ func (b Backlog) Check(ctx context.Context) ([]Finding, error) {
 	if err != nil {
 		return nil, err
 	}
-	waiting, keys := Waiting(f.items()), make(map[string]*backlogTask)
+	items, keys := f.items(), make(map[string]*backlogTask)
+	waiting, circles := Waiting(items), inCircles(items)
 	for _, t := range f.tasks {
 		keys[t.Key] = t
 	}
@@ -105,7 +106,7 @@ func (b Backlog) Check(ctx context.Context) ([]Finding, error) {
 				details = append(details, fmt.Sprintf("it depends on %s, which is not in this folder: not waited for", key))
 			}
 		}
-		found.Detail = strings.Join(details, "; ")
+		found.Detail = joined(strings.Join(details, "; "), circles[t.Key])
 		findings = append(findings, found)
 	}
 	return findings, nil

@@ -110,12 +110,23 @@ func (p *jsonText) findings() []Finding {
 	for e := range written(p.entries) {
 		all[e.Key] = e
 	}
-	waiting := Waiting(p.items())
+	items := p.items()
+	waiting, circles := Waiting(items), inCircles(items)
 	var findings []Finding
 	for e := range written(p.entries) {
-		findings = append(findings, e.finding(all, waiting[e.Key]))
+		f := e.finding(all, waiting[e.Key])
+		f.Detail = joined(f.Detail, circles[e.Key])
+		findings = append(findings, f)
 	}
 	return findings
+}
+
+// joined are two details in one.
+func joined(a, b string) string {
+	if a == "" || b == "" {
+		return a + b
+	}
+	return a + "; " + b
 }
 
 // mark is Mark of a source whose text is JSON.

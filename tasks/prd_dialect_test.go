@@ -1,6 +1,7 @@
 package tasks_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -159,6 +160,27 @@ func TestPRDDetails(t *testing.T) {
 		got := prd.Items[0]
 		if diff := cmp.Diff(want, tasks.Item{Text: got.Text, Details: got.Details, Acceptance: got.Acceptance, Priority: got.Priority}); diff != "" {
 			t.Errorf("%s: %s", text, diff)
+		}
+	}
+}
+
+// TestCirclesTold: what waits for itself is told, whatever the source.
+func TestCirclesTold(t *testing.T) {
+	t.Parallel()
+	const stories = `[{"id":"A","title":"a","status":"todo","dependencies":["B"]},{"id":"B","title":"b","status":"todo","dependencies":["A"]}]`
+	for _, src := range []interface {
+		Check(context.Context) ([]tasks.Finding, error)
+	}{
+		tasks.PRDFile{Path: write(t, "prd.json", stories)},
+		tasks.TaskmasterFile{Path: write(t, "tasks.json", `{"tasks":`+stories+`}`)},
+		tasks.Backlog{Path: putBacklog(t, "", map[string]string{
+			"A.md": front("id: A", "title: a", "status: To Do", "dependencies: [B]"),
+			"B.md": front("id: B", "title: b", "status: To Do", "dependencies: [A]"),
+		})},
+	} {
+		all, err := src.Check(t.Context())
+		if err != nil || len(all) != 2 || !strings.Contains(all[0].Detail, "waits for itself by way of B") || !strings.Contains(all[1].Detail, "waits for itself by way of A") {
+			t.Errorf("%T: %v, %v", src, said(all), err)
 		}
 	}
 }
