@@ -174,7 +174,7 @@ func (r *session) waitsFor(key string) []Item {
 	if !there {
 		return nil
 	}
-	return r.waits.open(i, r.isDone)
+	return r.waits.open(i, r.isDone, map[int][]Item{})
 }
 
 // next is the first item that is open, was not skipped and waits for none. If there is
