@@ -123,20 +123,21 @@ func TestBranchPRD(t *testing.T) {
 	t.Parallel()
 	const prd = `{"branchName": "NAME", "userStories": [{"id": "US-1", "title": "One", "passes": false}]}`
 	for _, test := range []struct{ name, there, err string }{
-		{"the same", strings.Replace(prd, "NAME", "feat/x", 1), ""},
+		{"the same", strings.Replace(prd, "NAME", "ralph/x", 1), ""},
 		{"none", strings.Replace(prd, "branchName", "name", 1), ""},
-		{"another", strings.Replace(prd, "NAME", "feat/y", 1), "pipeline: on the branch feat/x, prd.json names another branch, feat/y: have both name the same"},
-		{"no JSON", "{", "pipeline: on the branch feat/x, prd.json: "},
+		{"another", strings.Replace(prd, "NAME", "feat/y", 1), "pipeline: on the branch ralph/x, prd.json names another branch, feat/y: have both name the same"},
+		{"a story's branch", strings.NewReplacer("NAME", "ralph/x", "US-1", "x").Replace(prd), "pipeline: the branch ralph/x cannot be worked on: x has the branch ralph/x"},
+		{"no JSON", "{", "pipeline: on the branch ralph/x, prd.json: "},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			dir := repo(t, map[string]string{"prd.json": strings.Replace(prd, "NAME", "feat/x", 1)})
-			sh(t, dir, "git checkout -qb feat/x; cat >prd.json <<'END'\n"+test.there+"\nEND\necho x >x; git add -A; git commit -qm x; git checkout -q main")
+			dir := repo(t, map[string]string{"prd.json": strings.Replace(prd, "NAME", "ralph/x", 1)})
+			sh(t, dir, "git checkout -qb ralph/x; cat >prd.json <<'END'\n"+test.there+"\nEND\necho x >x; git add -A; git commit -qm x; git checkout -q main")
 			p, _ := branched(t, dir, nil)
-			p.Branch, p.Source = "feat/x", pipeline.List{Source: tasks.PRDFile{Path: filepath.Join(dir, "prd.json")}}
+			p.Branch, p.Source = "ralph/x", pipeline.List{Source: tasks.PRDFile{Path: filepath.Join(dir, "prd.json")}}
 			want := "main"
 			if test.err == "" {
-				want = "feat/x"
+				want = "ralph/x"
 			}
 			if err := p.Switch(t.Context()); (err == nil) != (test.err == "") || err != nil && !strings.HasPrefix(err.Error(), test.err) {
 				t.Errorf("%v, want %q", err, test.err)
