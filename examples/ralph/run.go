@@ -47,6 +47,7 @@ type work struct {
 	*runFlags
 	project, file string
 	branch, onto  string       // the one that is checked out, and the one that the task file names
+	begunOn       *string      // the one that it named when this was begun, if an interrupted run with worktrees goes on
 	tasks         source       // as it was when this began; nil = definitions
 	items         []tasks.Item // what it held then
 	documents     []string     // that the prompt names
@@ -114,6 +115,9 @@ func (w *work) recall(piped bool) {
 		// make it one.
 		w.onlyIDs = last.Meta["all-boxes"] == "" && !w.given["all-boxes"]
 		w.tag = cmp.Or(w.tag, last.Meta["tag"])
+		if branch := last.Meta["branch"]; w.worktrees && last.Meta["worktrees"] == "true" {
+			w.begunOn = &branch
+		}
 	}
 	l := w.relimited(last.State.Task.Limits, w.limits())
 	w.maxCost, w.maxTokens, w.maxDuration = l.CostUSD, l.Tokens, l.Duration

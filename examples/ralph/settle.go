@@ -172,6 +172,8 @@ func (w *work) sayBranch() error {
 		return fail(exitConfig, "%w", err)
 	}
 	switch w.onto = prd.Branch; {
+	case w.begunOn != nil && *w.begunOn != redact().String(w.onto): // the agent can write to the file
+		return fail(exitConfig, "%s: it was begun on the branch %s, and names %s now; it goes on only as it was agreed. Put that back, or start it over with --new", w.file, cmp.Or(line(*w.begunOn), "that was checked out then"), cmp.Or(w.onto, "none"))
 	case w.onto == "":
 	case w.worktrees:
 		w.say("%s: it is worked on the branch %s", w.file, w.onto)
@@ -192,6 +194,9 @@ func (w *work) boxTerms(terms map[string]string) map[string]string {
 	}
 	if w.tag != "" {
 		terms["tag"] = w.tag
+	}
+	if w.worktrees && w.onto != "" {
+		terms["branch"] = w.onto
 	}
 	return terms
 }

@@ -2,11 +2,14 @@ package pipeline
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"strings"
 
 	"github.com/ralph-loop/ralph/internal/git"
+	"github.com/ralph-loop/ralph/tasks"
 )
 
 // Switch checks out Branch in the workspace, or makes it where the head is, if there is
@@ -16,7 +19,8 @@ import (
 //
 // If something is in the way, the error says what, and nothing is changed: files that
 // are changed and not committed, except the source's; files that git does not have and
-// the branch has; another work tree that has the branch. No hook runs. If files would
+// the branch has; another work tree that has the branch; a file of the source that the
+// branch does not have, or that names another branch there. No hook runs. If files would
 // change on which the workspace's own git configuration runs programs (see
 // [Agreed.Filters]), that is an error too: switch yourself if you know these programs,
 // or call Run.
@@ -52,10 +56,66 @@ func (p *Pipeline) toBranch(ctx context.Context, trusted bool) error {
 			if err := p.apart(d.ID); err != nil {
 				return err
 			}
-			files = append(files, p.listed(repo, d.ID))
+			if file := p.listed(repo, d.ID); file != "" && !slices.Contains(files, file) {
+				files = append(files, file)
+			}
+		}
+	}
+	if other {
+		if err := p.remain(ctx, repo, files); err != nil {
+			return err
 		}
 	}
 	return ours(repo.Switch(ctx, p.Branch, func(name string) bool { return owned(files, name) }))
+}
+
+// remain refuses a Branch on which a file of the source is not there, or wants another
+// branch: what was asked for would be gone with the switch. A file that git does not have
+// now stays where it is.
+func (p *Pipeline) remain(ctx context.Context, repo *git.Repo, files []string) error {
+	head, err := repo.Head(ctx)
+	if err != nil {
+		return ours(err)
+	}
+	tip, err := git.Tip(ctx, repo.Top, p.Branch)
+	if err != nil {
+		return ours(err)
+	}
+	for _, file := range files {
+		if _, err := repo.Text(ctx, head, file); errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		text, err := repo.Text(ctx, tip, file)
+		if errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("pipeline: the branch %s has no %s, so its tasks would be gone: commit it there first, or take another branch", p.Branch, file)
+		} else if err != nil {
+			return ours(err)
+		}
+		if err := p.agrees(file, text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// agrees refuses a prd.json as it is on Branch, if it wants another one.
+func (p *Pipeline) agrees(file string, text []byte) error {
+	list, _ := p.Source.(List)
+	if _, ok := list.Source.(tasks.PRDFile); !ok {
+		return nil
+	}
+	prd, err := tasks.ParsePRD(text)
+	if err != nil {
+		return fmt.Errorf("pipeline: on the branch %s, %s: %w", p.Branch, file, err)
+	} else if prd.Branch != "" && prd.Branch != p.Branch {
+		return fmt.Errorf("pipeline: on the branch %s, %s names another branch, %s: have both name the same", p.Branch, file, prd.Branch)
+	}
+	for _, it := range prd.Items {
+		if err := p.apart(it.Key); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // elsewhere reports whether Branch is there, and has other files than those that are
@@ -76,7 +136,7 @@ func (p *Pipeline) elsewhere(ctx context.Context, repo *git.Repo) (bool, error) 
 // apart refuses a Branch beside which there can be none of a task: git keeps branches
 // as files, so a name cannot be a branch and the folder of others.
 func (p *Pipeline) apart(task string) error {
-	if branch, _ := Branch(task); branch == p.Branch || strings.HasPrefix(branch, p.Branch+"/") {
+	if branch, _ := Branch(task); strings.HasPrefix(branch+"/", p.Branch+"/") || strings.HasPrefix(p.Branch, branch+"/") {
 		return fmt.Errorf("pipeline: the branch %s cannot be worked on: %s has the branch %s", p.Branch, task, branch)
 	}
 	return nil
