@@ -130,6 +130,7 @@ func (r *piped) agree() (err error) {
 	case r.s.Remaining() > 0 && len(r.s.Ready()) == 0:
 		return fail(exitConfig, "%s: no task is ready: %s; set the status of those that are to run to todo", r.file, counts(defs))
 	}
+	r.saySlots()
 	for _, order := range r.s.Orders {
 		for _, agent := range order {
 			if _, err := r.client(r.c.config.Client(agent)); err != nil {

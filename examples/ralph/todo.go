@@ -46,3 +46,30 @@ func isToDo(d spec.Definition) bool {
 	s := d.Status.Effective()
 	return s != spec.StatusDone && s != spec.StatusSkipped
 }
+
+// saySlots tells that more slots do nothing for a file whose tasks come one after the other.
+func (r *piped) saySlots() {
+	if r.slots < 2 || sideBySide(r.kind, r.items) {
+		return
+	}
+	which := "the stories of a prd.json come one after the other"
+	if r.kind == tasks.KindList {
+		which = "the tasks of this list come one after the other: those may run side by side that are marked [P] and stand together"
+	}
+	r.say("%s: --slots %d has no effect: %s", r.file, r.slots, which)
+}
+
+// sideBySide reports whether tasks may be worked on at the same time, as far as the kind of
+// the file says.
+func sideBySide(kind tasks.Kind, items []tasks.Item) bool {
+	if kind != tasks.KindList && kind != tasks.KindPRD {
+		return true
+	}
+	items = tasks.InOrder(items)
+	for i, it := range items {
+		if i > 0 && it.Parallel && items[i-1].Parallel && it.Phase == items[i-1].Phase && !it.Done && !items[i-1].Done {
+			return true
+		}
+	}
+	return false
+}
