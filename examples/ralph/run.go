@@ -162,13 +162,20 @@ func (w *work) locate(args []string) error {
 	}
 	if len(args) == 1 {
 		w.file = filepath.Clean(args[0])
-	} else if w.file, err = tasks.Find(w.ctx, w.project); err != nil {
-		return err
 	} else {
+		found, err := tasks.Look(w.ctx, w.project)
+		if err != nil {
+			return err
+		}
+		w.file = found.Path
 		if name, err := filepath.Rel(absolute("."), w.file); err == nil && filepath.IsLocal(name) {
 			w.file = name
 		}
-		w.say("task file: %s", w.file)
+		others := ""
+		if n := len(found.Done); n > 0 {
+			others = fmt.Sprintf("; all is done in %s", plural(n, "other"))
+		}
+		w.say("task file: %s%s", w.file, others)
 	}
 	w.progress = cmp.Or(named(w.progress), filepath.Join(filepath.Dir(w.file), "progress.txt"))
 	return nil

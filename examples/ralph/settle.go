@@ -111,8 +111,12 @@ func (w *work) settle(kind tasks.Kind) error {
 // the task file.
 func (w *work) specify() error {
 	for _, path := range w.spec {
-		if _, err := os.Stat(path); err != nil {
+		info, err := os.Stat(path)
+		if err != nil {
 			return fail(exitConfig, "--spec %s: there is no such file or folder", path)
+		}
+		if !info.IsDir() && !info.Mode().IsRegular() {
+			return fail(exitConfig, "--spec %s: is neither a regular file nor a folder", path)
 		}
 		w.documents = append(w.documents, absolute(path))
 	}

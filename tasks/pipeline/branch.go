@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/ralph-loop/ralph/internal/git"
 	"github.com/ralph-loop/ralph/tasks"
+	"github.com/ralph-loop/ralph/tasks/spec"
 )
 
 // Switch checks out Branch in the workspace, or makes it where the head is, if there is
@@ -116,6 +118,51 @@ func (p *Pipeline) agrees(file string, text []byte) error {
 		}
 	}
 	return nil
+}
+
+// OnBranch returns the tasks as they will be once Branch is checked out, and changes
+// nothing: for those who want to know before [Pipeline.Switch] whether there is anything
+// to do. Those of a branch with other files are read from its last commit, of a prd.json
+// alone, for no other list names a branch. nil = they are not known before it is checked
+// out.
+func (p *Pipeline) OnBranch(ctx context.Context) ([]spec.Definition, error) {
+	if err := p.validate(); err != nil {
+		return nil, err
+	}
+	if p.Branch == "" {
+		return p.definitions(ctx)
+	}
+	dir, err := p.workspace()
+	if err != nil {
+		return nil, err
+	}
+	repo, err := git.OpenRepo(ctx, dir)
+	if err != nil {
+		return nil, ours(err)
+	}
+	other, err := p.elsewhere(ctx, repo)
+	if err != nil {
+		return nil, err
+	}
+	l, is := p.Source.(List)
+	_, prd := l.Source.(tasks.PRDFile)
+	switch {
+	case !other:
+		return p.definitions(ctx)
+	case !is || !prd:
+		return nil, ctx.Err()
+	}
+	name := p.listed(repo, "")
+	was, err := repo.Text(ctx, "HEAD", name)
+	text, errBranch := repo.Text(ctx, "refs/heads/"+p.Branch, name)
+	if err == nil && errBranch == nil && bytes.Equal(was, text) {
+		return p.definitions(ctx) // the file stays as it is, with what is not committed of it
+	}
+	stories, err := tasks.ParsePRD(text)
+	if errBranch != nil || err != nil {
+		return nil, ctx.Err() // it is told when the branch is checked out
+	}
+	return defineAll(stories.Items), nil
 }
 
 // elsewhere reports whether Branch is there, and has other files than those that are

@@ -183,3 +183,40 @@ func TestSwitch(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestOnBranch: the tasks of a branch are known before it is checked out.
+func TestOnBranch(t *testing.T) {
+	t.Parallel()
+	const open, done = `[{"id":"A","title":"a","passes":false}]`, `[{"id":"A","title":"a","passes":true}]`
+	for _, test := range []struct{ name, do, want string }{
+		{"none yet", "", "A todo"},
+		{"at the same commit", "git branch ralph/shop", "A todo"},
+		{"checked out", "git checkout -qb ralph/shop", "A todo"},
+		{"done there", "git checkout -qb ralph/shop; cp done.json prd.json; git commit -qam done; git checkout -q main", "A done"},
+		{"done here", "git checkout -qb ralph/shop; touch x; git add x; git commit -qm x; git checkout -q main; cp done.json prd.json; git commit -qam done", "A todo"},
+		{"changed here", "git checkout -qb ralph/shop; touch x; git add x; git commit -qm x; git checkout -q main; cp done.json prd.json", "A done"},
+		{"not there", "git checkout -qb ralph/shop; git rm -q prd.json; git commit -qm none; git checkout -q main", ""},
+	} {
+		dir := repo(t, map[string]string{"prd.json": open, "done.json": done})
+		if test.do != "" {
+			sh(t, dir, test.do)
+		}
+		p, _ := branched(t, dir, nil)
+		p.Source = pipeline.List{Source: tasks.PRDFile{Path: filepath.Join(dir, "prd.json")}}
+		const state = "git rev-parse --abbrev-ref HEAD; git for-each-ref; git status --porcelain"
+		was := sh(t, dir, state)
+		defs, err := p.OnBranch(t.Context())
+		got := ""
+		for _, d := range defs {
+			got += d.ID + " " + string(d.Status)
+		}
+		if got != test.want || err != nil || sh(t, dir, state) != was {
+			t.Errorf("%s: %q, %v; want %q", test.name, got, err, test.want)
+		}
+	}
+	p, _ := branched(t, repo(t, map[string]string{"tasks.md": two}), nil)
+	p.Branch = ""
+	if defs, err := p.OnBranch(t.Context()); len(defs) != 2 || err != nil {
+		t.Error(defs, err)
+	}
+}
