@@ -185,7 +185,7 @@ func (w *work) sayBranch() error {
 
 // boxTerms adds what was agreed of the boxes, for the record.
 func (w *work) boxTerms(terms map[string]string) map[string]string {
-	for flag, value := range map[string]string{"all-boxes": fmt.Sprint(w.allBoxes), "criteria": fmt.Sprint(w.criteriaToo), "optional": fmt.Sprint(w.optionalToo), "spec": w.spec.String()} {
+	for flag, value := range map[string]string{"all-boxes": fmt.Sprint(w.allBoxes), "criteria": fmt.Sprint(w.criteriaToo), "optional": fmt.Sprint(w.optionalToo), "spec": strings.Join(w.documents[:min(len(w.spec), len(w.documents))], listed)} {
 		if w.given[flag] {
 			terms[flag] = value
 		}
