@@ -75,8 +75,6 @@ func (f *runFlags) run(e env, args []string) error {
 	w.stated = kind == tasks.KindDefinitions
 	if err := f.fits(w.file, kind); err != nil {
 		return err
-	} else if w.stated && len(f.spec) > 0 {
-		return fail(exitUsage, "--spec is for lists and stories; a definition names its specification by its spec_id")
 	}
 	piped := w.stated || w.given["slots"] || w.worktrees
 	if !piped {
