@@ -96,6 +96,30 @@ func TestLeftOut(t *testing.T) {
 	}
 }
 
+// TestOddities: what is odd about tasks is told, the first of them, bounded and cleaned;
+// for what they wait, and of what is no task, nothing.
+func TestOddities(t *testing.T) {
+	t.Parallel()
+	of := func(key, detail string, why tasks.Why) tasks.Finding {
+		return tasks.Finding{Item: tasks.Item{Key: key}, Why: why, Detail: detail}
+	}
+	var many []tasks.Finding
+	for _, key := range []string{"1", "2", "3", "4", "5", "6", "7"} {
+		many = append(many, of(key, "odd", ""))
+	}
+	for want, found := range map[string][]tasks.Finding{
+		"":                                       {of("a", "", ""), of("b", "for 2; for 3", tasks.WhyWaits), of("c", "tasks/task-1 - x.md", ""), of("d", "its status is off", tasks.WhySkipped)},
+		"a: its status \"finshed\" is not known": {of("a", "tasks/task-1.md; its status \"finshed\" is not known", "")},
+		"a: its status is odd, is it done?; b: it is odd":         {of("a", "its status is odd; is it done?; for 3", tasks.WhyWaits), of("b", "it is odd", "")},
+		"1: odd; 2: odd; 3: odd; 4: odd; 5: odd; and 2 more":      many,
+		line("a\x1b[2Jb") + ": " + strings.Repeat("x", 159) + "…": {of("a\x1b[2Jb", strings.Repeat("x", 999), "")},
+	} {
+		if diff := cmp.Diff(want, oddities(found)); diff != "" {
+			t.Error(diff)
+		}
+	}
+}
+
 // TestWhat: each reason is told in words, with the flag that takes the box if there is one.
 func TestWhat(t *testing.T) {
 	t.Parallel()

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"os"
@@ -115,11 +116,23 @@ func (w *work) settle(kind tasks.Kind) error {
 	}
 	if file, ok := w.tasks.(tasks.TaskmasterFile); ok {
 		if w.tag = file.Tag; w.tag != "" {
-			w.say("%s: tag %s", w.file, w.tag)
+			w.say("%s: tag %s%s", w.file, w.tag, w.stale(file))
 		}
 	}
 	w.sayLeft(w.env, w.file, kind, w.tasks)
 	return cmp.Or(w.sayBranch(), w.specify())
+}
+
+// stale says that the tag which Taskmaster calls the current one is not there, if that is
+// why another one is worked on.
+func (w *work) stale(file tasks.TaskmasterFile) string {
+	var state struct{ CurrentTag string }
+	above := filepath.Dir(filepath.Dir(file.Filename()))
+	text, err := ralph.ReadFile(filepath.Join(above, "state.json"), maxConfig)
+	if w.given["tag"] || filepath.Base(above) != ".taskmaster" || err != nil || json.Unmarshal(text, &state) != nil || state.CurrentTag == "" || state.CurrentTag == file.Tag {
+		return ""
+	}
+	return fmt.Sprintf("; the current one by state.json, %s, is not in it", line(state.CurrentTag))
 }
 
 // specify finds the documents that the prompt names: those of --spec, then those beside
