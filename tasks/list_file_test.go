@@ -100,7 +100,7 @@ func TestListFew(t *testing.T) {
 	t.Parallel()
 	boxes := strings.Repeat("- [ ] A thing to do\n", 9)
 	few := write(t, "few.md", "- [ ] T001 a\n"+boxes+"- [ ] T002 b\n"+boxes)
-	want := "tasks: task list " + few + `: few of its boxes have an ID, 2 of 20 (line 1: T001, line 11: T002): take them all (AllBoxes; --all-boxes), or only those with an ID (OnlyIDs; --all-boxes=false)`
+	want := "tasks: task list " + few + `: few of its boxes have an ID, 2 of 20 (line 1: T001, line 11: T002): take them all (--all-boxes; in Go AllBoxes), or only those with an ID (--all-boxes=false; in Go OnlyIDs)`
 	items, err := tasks.ListFile{Path: few}.Items(t.Context())
 	if err == nil || err.Error() != want || items != nil {
 		t.Errorf("%v, %v, want %s", items, err, want)
@@ -136,12 +136,12 @@ func TestListFew(t *testing.T) {
 func TestListRefused(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		"- [ ] a\n":                         `none of its boxes (1) is a task: give them an ID, as in "- [ ] T001 Write the parser", or take those without one (AllBoxes; --all-boxes)`,
-		"# Success criteria\n- [ ] a\n":     `give them an ID, as in "- [ ] T001 Write the parser", or take criteria (Criteria; --criteria)`,
-		"- [ ]* 1.1 a\n- [ ] b\n":           "(AllBoxes; --all-boxes), or take optional ones (Optional; --optional)",
+		"- [ ] a\n":                         `none of its boxes (1) is a task: give them an ID, as in "- [ ] T001 Write the parser", or take those without one (--all-boxes; in Go AllBoxes)`,
+		"# Success criteria\n- [ ] a\n":     `give them an ID, as in "- [ ] T001 Write the parser", or take criteria (--criteria; in Go Criteria)`,
+		"- [ ]* 1.1 a\n- [ ] b\n":           "(--all-boxes; in Go AllBoxes), or take optional ones (--optional; in Go Optional)",
 		"- [ ] ~~T001 a~~\n":                "none of its boxes (1) is a task: give them an ID",
 		"-[ ] T001 a\n":                     "line 1: there is no blank before its brackets",
-		"# Tasks\n1. [] a\n- [✓] b\n":       "line 2: between its brackets there is not one blank",
+		"# Tasks\n1. [] a\n- [✓] b\n":       "line 2: one blank belongs between its brackets: \"[ ]\"",
 		"# Tasks\n\n```\n- [ ] T1 a\n```\n": "there is no box in it",
 	} {
 		path := write(t, "tasks.md", text)

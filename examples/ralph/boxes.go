@@ -23,8 +23,8 @@ var becauses = []because{
 	{tasks.WhyCriterion, "criterion", "criteria", "no task: it says how work is judged", "--criteria"},
 	{tasks.WhyOptional, "optional box", "optional boxes", "no task: it is optional", "--optional"},
 	{tasks.WhyNoBox, "near-box", "near-boxes", "no box: nothing renders it as one", ""},
-	{tasks.WhySkipped, "skipped", "skipped", "no task: nobody is to do it", ""},
-	{tasks.WhyNoFront, "file without front matter", "files without front matter", "no task: it has no front matter", ""},
+	{tasks.WhySkipped, "that nobody is to do", "that nobody is to do", "no task: nobody is to do it", ""},
+	{tasks.WhyNoFront, "file without front matter", "files without front matter", "no task", ""},
 }
 
 // what says in a table what was made of a box.

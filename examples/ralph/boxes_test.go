@@ -83,7 +83,7 @@ func TestLeftOut(t *testing.T) {
 		{"done", []tasks.Finding{found(tasks.WhyNoID, 1, true), found(tasks.WhyCriterion, 2, true)}, false, ""},
 		{"many", many, false, "7 boxes without an ID (lines 1, 2, 3, 4, 5 and 2 more; --all-boxes)"},
 		{"all", []tasks.Finding{found(tasks.WhyNoBox, 9, true), found(tasks.WhyCriterion, 2, false), found(tasks.WhyOptional, 3, false), found(tasks.WhySkipped, 4, false)}, false,
-			"1 criterion (line 2; --criteria), 1 optional box (line 3; --optional), 1 near-box (line 9), 1 skipped (line 4)"},
+			"1 criterion (line 2; --criteria), 1 optional box (line 3; --optional), 1 near-box (line 9), 1 that nobody is to do (line 4)"},
 		{"part of an open task", []tasks.Finding{found("", 1, false), found(tasks.WhyPart, 2, false)}, false, ""},
 		{"part of a task that is done", []tasks.Finding{found("", 1, true), found(tasks.WhyPart, 2, false), found(tasks.WhyPart, 3, true)}, false,
 			"1 open part of a task that is done (line 2; --all-boxes)"},
@@ -135,7 +135,7 @@ func TestWhat(t *testing.T) {
 		{tasks.WhyOptional, "", "no task: it is optional; --optional takes it"},
 		{tasks.WhyNoBox, "no blank after the bullet", "no box: nothing renders it as one (no blank after the bullet)"},
 		{tasks.WhySkipped, "", "no task: nobody is to do it"},
-		{tasks.WhyNoFront, "", "no task: it has no front matter"},
+		{tasks.WhyNoFront, "tasks/readme.md; it has no front matter", "no task (tasks/readme.md; it has no front matter)"},
 		{"odd", "", "no task"},
 	} {
 		if got := what(tasks.Finding{Why: tt.why, Detail: tt.detail}); got != tt.want {
