@@ -149,7 +149,7 @@ func (f ListFile) refuse(list List) error {
 		if f.AllBoxes || f.OnlyIDs || n*3 > all || n >= 5 && list.apart() {
 			return nil
 		}
-		return fmt.Errorf("tasks: task list %s: few of its boxes have an ID, %d of %d (%s): take them all (AllBoxes; --all-boxes), or only those with an ID (OnlyIDs; --all-boxes=false)",
+		return fmt.Errorf("tasks: task list %s: few of its boxes have an ID, %d of %d (%s): take them all (--all-boxes; in Go AllBoxes), or only those with an ID (--all-boxes=false; in Go OnlyIDs)",
 			f.Path, n, all, firstOf(list.Items))
 	}
 	var boxes, titles []Item
@@ -174,9 +174,9 @@ func (f ListFile) refuse(list List) error {
 		why  Why
 		says string
 	}{
-		{WhyNoID, "take those without one (AllBoxes; --all-boxes)"},
-		{WhyCriterion, "take criteria (Criteria; --criteria)"},
-		{WhyOptional, "take optional ones (Optional; --optional)"},
+		{WhyNoID, "take those without one (--all-boxes; in Go AllBoxes)"},
+		{WhyCriterion, "take criteria (--criteria; in Go Criteria)"},
+		{WhyOptional, "take optional ones (--optional; in Go Optional)"},
 	} {
 		if count[way.why] > 0 {
 			ways = append(ways, way.says)

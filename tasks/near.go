@@ -162,7 +162,7 @@ func wrongMark(inner string) string {
 	c, size := utf8.DecodeRuneInString(mark)
 	switch {
 	case mark == "":
-		return "between its brackets there is not one blank"
+		return `one blank belongs between its brackets: "[ ]"`
 	case len(mark) == 1 && isMark(mark[0]):
 		return "between its brackets there is more than the mark"
 	case size == len(mark) && (!unicode.IsLetter(c) && !unicode.IsDigit(c) || strings.ContainsRune("vVoOyY", c)),

@@ -198,7 +198,7 @@ func (f TaskmasterFile) choose(tags []string) (string, error) {
 	if has("master") {
 		return "master", nil
 	}
-	return "", fmt.Errorf("there are several tags, and none is the current one: say which (Tag; --tag): %s", some(tags))
+	return "", fmt.Errorf("there are several tags, and none is the current one: say which (--tag; in Go Tag): %s", some(tags))
 }
 
 // current is the tag that Taskmaster's state.json names; "" = none.

@@ -113,7 +113,7 @@ func TestTaskmasterTags(t *testing.T) {
 		"the current one is gone":     {`{"x":{"tasks":[` + b + `]},"master":{"tasks":[` + a + `]}}`, `{"currentTag":"y"}`, "", "a"},
 		"the chosen one":              {`{"x":{"tasks":[` + b + `]},"master":{"tasks":[` + a + `]}}`, `{"currentTag":"master"}`, "x", "b"},
 		"the only one":                {`{"x":{"tasks":[` + b + `]}}`, "", "", "b"},
-		"several":                     {`{"x":{"tasks":[` + a + `]},"y":{"tasks":[` + b + `]}}`, "", "", `there are several tags, and none is the current one: say which (Tag; --tag): "x", "y"`},
+		"several":                     {`{"x":{"tasks":[` + a + `]},"y":{"tasks":[` + b + `]}}`, "", "", `there are several tags, and none is the current one: say which (--tag; in Go Tag): "x", "y"`},
 		"an unknown one":              {`{"x":{"tasks":[` + a + `]},"y":{"tasks":[` + b + `]}}`, "", "z", `there is no tag "z": there are "x", "y"`},
 		"none":                        {`{"x":{}}`, "", "", "there are no tasks of Taskmaster in it"},
 		"an empty one":                {`{"x":{"tasks":[]}}`, "", "", "tasks is empty: have Taskmaster write tasks into it"},

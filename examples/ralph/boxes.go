@@ -24,8 +24,8 @@ var becauses = []because{
 	{tasks.WhyCriterion, "criterion", "criteria", "no task: it says how work is judged", "--criteria"},
 	{tasks.WhyOptional, "optional box", "optional boxes", "no task: it is optional", "--optional"},
 	{tasks.WhyNoBox, "near-box", "near-boxes", "no box: nothing renders it as one", ""},
-	{tasks.WhySkipped, "skipped", "skipped", "no task: nobody is to do it", ""},
-	{tasks.WhyNoFront, "file without front matter", "files without front matter", "no task: it has no front matter", ""},
+	{tasks.WhySkipped, "that nobody is to do", "that nobody is to do", "no task: nobody is to do it", ""},
+	{tasks.WhyNoFront, "file without front matter", "files without front matter", "no task", ""},
 }
 
 // whyLost is why nobody is told of a part of a task: that is done.
@@ -68,8 +68,9 @@ func what(f tasks.Finding) string {
 	return text
 }
 
-// sayLeft says in one line what of a task file is not worked off, and why: nobody waits
-// for it, which should surprise nobody.
+// sayLeft says in one line what of a task file is not worked off, and why, and in another
+// one what of its tasks is not as somebody may think: nobody waits for what is left out,
+// and a status that nobody knows is open.
 func (s *shared) sayLeft(e env, path string, kind tasks.Kind, src source) {
 	found, err := src.Check(e.ctx)
 	if err != nil {
@@ -78,6 +79,28 @@ func (s *shared) sayLeft(e env, path string, kind tasks.Kind, src source) {
 	if left := leftOut(found, kind == tasks.KindBacklog); left != "" {
 		e.say("%s: left out: %s; 'ralph task check %s' tells why", path, left, word(path))
 	}
+	if odd := oddities(found); odd != "" {
+		e.say("warning: %s: %s", path, odd)
+	}
+}
+
+// oddities are what a person should know of some tasks, the first of them: a status that
+// nobody knows, states that contradict each other, a dependency that is not there.
+func oddities(found []tasks.Finding) string {
+	const most = 5
+	var all []string
+	for _, f := range found {
+		told := slices.DeleteFunc(strings.Split(f.Detail, "; "), func(text string) bool {
+			return text == "" || strings.HasPrefix(text, "for ") && f.Why == tasks.WhyWaits || strings.HasPrefix(text, "tasks/")
+		})
+		if f.Task() && len(told) > 0 {
+			all = append(all, short(cmp.Or(f.Item.Key, f.Item.Text), 40)+": "+short(strings.Join(told, ", "), 160))
+		}
+	}
+	if more := len(all) - most; more > 0 {
+		return strings.Join(all[:most], "; ") + fmt.Sprintf("; and %d more", more)
+	}
+	return strings.Join(all, "; ")
 }
 
 // leftOut counts what is not worked off, by why. What is done needs nobody, and a part

@@ -76,8 +76,6 @@ func (f *runFlags) run(e env, args []string) error {
 	w.stated = kind == tasks.KindDefinitions
 	if err := f.fits(w.file, kind); err != nil {
 		return err
-	} else if w.stated && len(f.spec) > 0 {
-		return fail(exitUsage, "--spec is for lists and stories; a definition names its specification by its spec_id")
 	}
 	piped := w.stated || w.given["slots"] || w.worktrees
 	if !piped {
@@ -104,20 +102,15 @@ func (f *runFlags) run(e env, args []string) error {
 // name is the run's.
 func (w *work) name() string { return cmp.Or(w.id, relative(w.project, w.file)) }
 
-// recall finds what an interrupted run has left, and the limits it had.
+// recall finds what an interrupted run has left, and the flags and limits it had.
 func (w *work) recall(piped bool) {
 	last, err := w.place.Look(w.name())
 	if err != nil || w.anew || last.State.Done() && !(w.resumes && !last.Reopened().Done()) {
 		return
 	}
-	if last.Meta["file"] == absolute(w.file) {
-		// The list was none that is refused, and boxes that the agent has added do not
-		// make it one.
-		w.onlyIDs = last.Meta["all-boxes"] == "" && !w.given["all-boxes"]
-		w.tag = cmp.Or(w.tag, last.Meta["tag"])
-		if branch := last.Meta["branch"]; w.worktrees && last.Meta["worktrees"] == "true" {
-			w.begunOn = &branch
-		}
+	w.begun(last)
+	if branch := last.Meta["branch"]; last.Meta["file"] == absolute(w.file) && w.worktrees && last.Meta["worktrees"] == "true" {
+		w.begunOn = &branch
 	}
 	l := w.relimited(last.State.Task.Limits, w.limits())
 	w.maxCost, w.maxTokens, w.maxDuration = l.CostUSD, l.Tokens, l.Duration
