@@ -90,22 +90,26 @@ func headings(chunks []chunk, items []Item) []Finding {
 // headingScheme is that of the ID that a heading begins with; "" = it has none that is surely
 // meant as one: T001, US-1, "Task 1", "Story 1.1".
 func headingScheme(title string) string {
-	if detail, _ := near(title + " "); detail != "" {
+	t := strings.Trim(strings.TrimLeftFunc(title, isSign), "*_:")
+	kind, rest, _ := strings.Cut(t, " ")
+	named := strings.EqualFold(kind, "task") || strings.EqualFold(kind, "story")
+	if !named && idLen(t) == 0 {
+		return ""
+	}
+	if detail, _ := near(title); detail != "" {
 		return "" // it is told of already
 	}
-	title = strings.TrimRight(strings.TrimLeft(strings.TrimLeftFunc(title, isSign), "*_"), "*_:") + ":"
-	kind, rest, _ := strings.Cut(title, " ")
-	if kind = strings.ToLower(kind); kind == "story" {
-		title = "Task " + rest
+	if named {
+		t = "Task " + rest
 	}
 	var it Item
-	it.read(title, true)
+	it.read(t+":", true)
 	name := schemeOf(it.ID)
 	switch {
 	case it.ID == "" || isCriterionScheme(name):
 		return ""
-	case isDigit(rune(it.ID[0])) && (kind == "task" || kind == "story"):
-		return kind
+	case isDigit(rune(it.ID[0])) && named:
+		return strings.ToLower(kind)
 	case name == "T" || strings.HasSuffix(name, "-") || isPadded(it.ID):
 		return name
 	}
