@@ -150,7 +150,7 @@ func TestBacklogResolve(t *testing.T) {
 func TestBacklogNamed(t *testing.T) {
 	t.Parallel()
 	dir := putBacklog(t, boards, map[string]string{
-		"a.md":            front("id: task-1", "title: twin", "status: To Do"),
+		"0.md":            front("id: task-1", "title: twin", "status: To Do"),
 		"TASK-1 - a.md":   front("id: task-1", "title: a", "status: To Do"),
 		"task-1 - b.md":   front("id: task-9", "title: b", "status: To Do"),
 		"task-10 - c.md":  front("id: task-10", "title: c", "status: To Do"),
@@ -171,7 +171,7 @@ func TestBacklogNamed(t *testing.T) {
 		}
 		return all
 	}
-	want := []string{"task-1: TASK-1 - a.md", "task-1#2: a.md", "task-2: task-2.md", "task-3: task-2 moved.md", "task-9: task-1 - b.md", "task-10: task-10 - c.md"}
+	want := []string{"task-1: TASK-1 - a.md", "task-1#2: 0.md", "task-2: task-2.md", "task-3: task-2 moved.md", "task-9: task-1 - b.md", "task-10: task-10 - c.md"}
 	if diff := cmp.Diff(want, names()); diff != "" {
 		t.Error(diff)
 	}
