@@ -57,11 +57,6 @@ func (w *waits) each(node int, yield func(on int) bool) bool {
 	return true
 }
 
-// free reports whether all that an item waits for is done.
-func (w *waits) free(i int, done func(Item) bool) bool {
-	return w.each(i, func(on int) bool { return done(w.items[on]) })
-}
-
 // open are the items that a node waits for and that are not done. What its gate holds back
 // is left out where it waits for a part, which waits for that too. Nodes that wait for the
 // same have it from shared.
