@@ -35,7 +35,7 @@ type piped struct {
 func (w *work) pipeline(kind tasks.Kind) error {
 	w.file = named(w.file)
 	r, err := w.piped(kind)
-	if err == nil && !w.dryRun {
+	if err == nil && !w.dryRun && (openItems(w.items) > 0 || w.begunOn != nil) { // else there is nothing to switch for
 		err = wrong(r.p.Switch(w.ctx)) // before the tasks are read, which are those of the branch
 	}
 	if err == nil {
