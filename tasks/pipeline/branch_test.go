@@ -206,12 +206,12 @@ func TestOnBranch(t *testing.T) {
 		const state = "git rev-parse --abbrev-ref HEAD; git for-each-ref; git status --porcelain"
 		was := sh(t, dir, state)
 		defs, err := p.OnBranch(t.Context())
-		got := ""
+		var got strings.Builder
 		for _, d := range defs {
-			got += d.ID + " " + string(d.Status)
+			got.WriteString(d.ID + " " + string(d.Status))
 		}
-		if got != test.want || err != nil || sh(t, dir, state) != was {
-			t.Errorf("%s: %q, %v; want %q", test.name, got, err, test.want)
+		if got.String() != test.want || err != nil || sh(t, dir, state) != was {
+			t.Errorf("%s: %q, %v; want %q", test.name, got.String(), err, test.want)
 		}
 	}
 	p, _ := branched(t, repo(t, map[string]string{"tasks.md": two}), nil)
