@@ -49,7 +49,8 @@ func (l List) All() []Item {
 // HTML comment or in a block quote. Not GitHub's are "[-]", "[~]" and "[/]", which are
 // open boxes that somebody has begun with; "[ ]*", an optional task, as Kiro writes
 // them; and that an HTML element like <details> hides nothing. Lines that are nearly
-// boxes, such as "-[ ] text", are among [List.Others], the first 1,000 of them.
+// boxes, such as "-[ ] text", are among [List.Others], the first 1,000 of them. Boxes below
+// a line "**Acceptance criteria:**" are criteria, up to the next paragraph.
 //
 // A box is a task if its text begins with an ID, in bold or not: T001, T12.3a,
 // TASK-12, TASK_25, T031-MIN, A.1.1, #7, [T001], "Task 1.1:" (the ID is 1.1), "1.",
@@ -59,8 +60,9 @@ func (l List) All() []Item {
 // are tasks; others, with a form of their own or none, are parts of it. AC-1 and SC-001
 // are criteria and no tasks. Markers like [P] and [US1] may follow in any order.
 //
-// An item is a part of the task that it is nested below; an item that is not nested, 1.2,
-// of the one with the ID 1, or else 1.0.
+// An item is a part of the task that it is nested below, but T018a of T018, if that is not
+// nested; an item that is not nested, 1.2, of the one with the ID 1, or else 1.0. P0 to P4,
+// of which one comes again, are priorities and no IDs.
 //
 // Large lists are read on several goroutines.
 func ParseList(text []byte) (List, error) {

@@ -123,11 +123,11 @@ func near(line string) (detail, text string) {
 	bullet := bulletOf(item)
 	rest := trimBlanksLeft(item[len(bullet):])
 	listed, apart := bullet != "" && bullet[0] < utf8.RuneSelf, len(rest) < len(item)-len(bullet)
-	if c, size := utf8.DecodeRuneInString(rest); c == '☐' || c == '☑' || c == '☒' || c == '⬜' && listed {
+	if c, size := utf8.DecodeRuneInString(rest); strings.ContainsRune("☐☑☒", c) || c == '⬜' && listed {
 		return `"` + string(c) + `" is a sign: a box is "- [ ]"`, trimBlanks(strings.TrimPrefix(rest[size:], variation))
 	}
-	if t, marks := unwrap(rest); len(marks) == 2 && (marks[0] == "**" || marks[0] == "__") && marks[1] == "]" && len(t) > 1 && isMark(t[0]) && t[1] == ']' {
-		return "its brackets stand in " + marks[0], strings.Trim(t[2:], "*_ \t")
+	if detail, text = inBold(rest); detail != "" {
+		return detail, text
 	}
 	inner, behind, found := strings.Cut(rest[:min(len(rest), 16)], "]")
 	if !found || inner == "" || inner[0] != '[' || behind != "" && strings.IndexByte("([:", behind[0]) >= 0 {
@@ -142,6 +142,15 @@ func near(line string) (detail, text string) {
 		return "", ""
 	}
 	return wrongMark(inner), text
+}
+
+// inBold says of "**[ ] text**" why it is no box; "" = it is something else.
+func inBold(t string) (detail, text string) {
+	inner, marks := unwrap(t)
+	if len(marks) != 2 || len(marks[0]) != 2 || marks[1] != "]" || len(inner) < 2 || !isMark(inner[0]) || inner[1] != ']' {
+		return "", ""
+	}
+	return "its brackets stand in " + marks[0], strings.Trim(inner[2:], "*_~ \t")
 }
 
 // misplaced says what is wrong around brackets with a mark.
