@@ -57,7 +57,7 @@ func TestFilesPage(t *testing.T) {
 			t.Errorf("formats.txtar does not run: ralph %s", command)
 		}
 	}
-	if commands != 8 {
+	if commands != 9 {
 		t.Errorf("the page has %d commands", commands)
 	}
 }

@@ -108,14 +108,17 @@ func (w *work) recall(piped bool) {
 	if err != nil || w.anew || last.State.Done() && !(w.resumes && !last.Reopened().Done()) {
 		return
 	}
-	w.begun(last)
+	parts := w.place.Parts(w.ctx, last)
+	if len(parts) > 0 { // else no task was begun with, maybe because of the flags
+		w.begun(last)
+	}
 	if branch := last.Meta["branch"]; last.Meta["file"] == absolute(w.file) && w.worktrees && last.Meta["worktrees"] == "true" {
 		w.begunOn = &branch
 	}
 	l := w.relimited(last.State.Task.Limits, w.limits())
 	w.maxCost, w.maxTokens, w.maxDuration = l.CostUSD, l.Tokens, l.Duration
 	if !piped { // else each of its loops has the other ones
-		w.earlier, w.since = w.place.Parts(w.ctx, last), last.Started
+		w.earlier, w.since = parts, last.Started
 		w.max, w.timeout, w.verifyTimeout, w.stalls = l.Iterations, l.IterationTimeout, l.VerifyTimeout, l.Stalls
 	}
 }

@@ -158,9 +158,15 @@ func (p *Pipeline) OnBranch(ctx context.Context) ([]spec.Definition, error) {
 	if err == nil && errBranch == nil && bytes.Equal(was, text) {
 		return p.definitions(ctx) // the file stays as it is, with what is not committed of it
 	}
-	stories, err := tasks.ParsePRD(text)
-	if errBranch != nil || err != nil {
+	if errBranch != nil {
 		return nil, ctx.Err() // it is told when the branch is checked out
+	}
+	if err := p.agrees(name, text); err != nil {
+		return nil, err
+	}
+	stories, err := tasks.ParsePRD(text)
+	if err != nil {
+		return nil, err
 	}
 	return defineAll(stories.Items), nil
 }
