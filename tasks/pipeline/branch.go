@@ -52,16 +52,9 @@ func (p *Pipeline) toBranch(ctx context.Context, trusted bool) error {
 	if programs := repo.Programs(); other && len(programs) > 0 && !trusted {
 		return fmt.Errorf("pipeline: the branch %s is not checked out, and %s of the repository's own git configuration would run on its files: check it out yourself (git switch %[1]s)", p.Branch, programs[0].Key)
 	}
-	var files []string
-	if defs, err := p.definitions(ctx); err == nil { // else there is nothing of the source to be left as it is
-		for _, d := range defs {
-			if err := p.apart(d.ID); err != nil {
-				return err
-			}
-			if file := p.listed(repo, d.ID); file != "" && !slices.Contains(files, file) {
-				files = append(files, file)
-			}
-		}
+	files, err := p.files(ctx, repo)
+	if err != nil {
+		return err
 	}
 	if other {
 		if err := p.remain(ctx, repo, files); err != nil {
@@ -69,6 +62,24 @@ func (p *Pipeline) toBranch(ctx context.Context, trusted bool) error {
 		}
 	}
 	return ours(repo.Switch(ctx, p.Branch, func(name string) bool { return owned(files, name) }))
+}
+
+// files are those of the source in the work tree, as far as it can be read: else there is
+// nothing to be left as it is.
+func (p *Pipeline) files(ctx context.Context, repo *git.Repo) (files []string, err error) {
+	defs, unread := p.definitions(ctx)
+	if unread != nil {
+		return nil, nil
+	}
+	for _, d := range defs {
+		if err := p.apart(d.ID); err != nil {
+			return nil, err
+		}
+		if file := p.listed(repo, d.ID); file != "" && !slices.Contains(files, file) {
+			files = append(files, file)
+		}
+	}
+	return files, nil
 }
 
 // remain refuses a Branch on which a file of the source is not there, or wants another
