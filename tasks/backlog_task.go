@@ -3,7 +3,9 @@ package tasks
 import (
 	"bytes"
 	"cmp"
+	"fmt"
 	"math"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,7 +17,7 @@ import (
 
 // task reads a file. One without front matter, or without an id in it, is no task.
 func (f *backlogFolder) task(name string, text []byte) *backlogTask {
-	t := &backlogTask{name: name, order: math.Inf(1)}
+	t := &backlogTask{name: name, moved: strings.HasPrefix(name, "completed/"), order: math.Inf(1)}
 	t.Line = 1
 	head, ok := readFront(text)
 	id, there := head.entry("id")
@@ -28,7 +30,8 @@ func (f *backlogFolder) task(name string, text []byte) *backlogTask {
 		ok, t.note = false, "its front matter has no id"
 	}
 	if !ok {
-		t.ID, t.why, t.Text, t.Key = "", WhyNoFront, name, name
+		base := path.Base(name)
+		t.ID, t.why, t.Text, t.Key = "", WhyNoFront, base, base
 		return t
 	}
 	t.Key, t.Line = t.ID, id.line
@@ -45,6 +48,9 @@ func (f *backlogFolder) task(name string, text []byte) *backlogTask {
 		t.Offset = at.from
 	}
 	f.state(t, head.value("status"))
+	if t.moved && !t.Done && t.why == "" {
+		t.why, t.note = WhySkipped, fmt.Sprintf("it is in the folder completed, but its status is %s", strconv.Quote(head.value("status")))
+	}
 	t.describe(text[head.body:])
 	return t
 }
@@ -61,7 +67,7 @@ func (f *backlogFolder) state(t *backlogTask, word string) {
 		t.why, t.note = WhySkipped, "its status is "+strconv.Quote(word)
 		return
 	}
-	t.note = statusNote(word, is, known)
+	t.note = f.notes.of(word, is, known)
 }
 
 // describe reads the sections of a file. What was noted while the task was worked on is

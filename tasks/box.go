@@ -55,7 +55,7 @@ func (s *scanner) box(i, end, col int) bool {
 		id = it.ID
 	}
 	switch {
-	case s.criteria > 0 || id != "" && isCriterionScheme(schemeOf(id)):
+	case s.sections[b.section].criteria != "" || id != "" && isCriterionScheme(schemeOf(id)):
 		b.why = isCriterion
 	case optional:
 		b.why = isOptional

@@ -73,3 +73,21 @@ func isCriteria(title string) bool {
 	}
 	return title == "checklist" && !strings.Contains(whole, "(")
 }
+
+// label begins a section of the boxes below a line like "**Acceptance criteria:**", which
+// the next paragraph ends.
+func (s *scanner) label(line string) {
+	now, name := s.sections[len(s.sections)-1], ""
+	if s.criteria > 0 || len(s.open) > 1 {
+		return
+	}
+	if t, bold := strings.CutPrefix(line, "**"); bold {
+		t, behind, _ := strings.Cut(t, "**")
+		if strings.Trim(behind, " \t:：") == "" && isCriteria(t) {
+			name = t
+		}
+	}
+	if name != now.criteria {
+		s.sections = append(s.sections, section{title: now.title, line: now.line, criteria: name})
+	}
+}

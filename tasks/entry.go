@@ -103,7 +103,7 @@ func (m members) firstText(keys []string) (key string, f field) {
 // entryOf reads an object, as a part of another one if whole is not nil.
 func (p *jsonText) entryOf(n *doc.Node, whole *entry) *entry {
 	e := &entry{node: n, order: math.Inf(1)}
-	e.Line, _ = p.Place(n)
+	e.Line, e.Phase = p.line(n), p.phase
 	e.Offset = n.Start
 	if n.Kind != doc.Map {
 		p.want(p.list, "a "+p.what+", which is an object", n)
@@ -286,8 +286,10 @@ func priorityOf(word string) float64 {
 // after reads what an entry comes after: a list of texts, numbers or objects with an id,
 // or one text, in which commas may separate several.
 func (p *jsonText) after(m members) (after []string) {
+	seen := map[string]bool{"": true}
 	add := func(id string) {
-		if id = oneLine(id); id != "" && !strings.EqualFold(id, "none") && !slices.Contains(after, id) {
+		if id = oneLine(id); !seen[id] && !strings.EqualFold(id, "none") {
+			seen[id] = true
 			after = append(after, id)
 		}
 	}
@@ -346,7 +348,6 @@ func (p *jsonText) read(n *doc.Node) {
 	for _, item := range n.Items {
 		p.entries = append(p.entries, p.entryOf(item, nil))
 	}
-	p.settle()
 }
 
 func plural(what string) string {

@@ -75,15 +75,25 @@ func (p *jsonText) word(e *entry, word string) status.Status {
 	if is == status.Done {
 		p.doneWord = cmp.Or(p.doneWord, word)
 	}
-	if note := statusNote(word, is, known); note != "" {
-		e.note = note
-	}
+	e.note = cmp.Or(p.notes.of(word, is, known), e.note)
 	return is
 }
 
-// statusNote is what a person should know of the word of a status; "" = nothing.
+// statusNotes are what a person should know of the words of statuses.
+type statusNotes map[string]string
+
+// of is the note on a word; "" = there is nothing to say. What a word means is the same
+// each time: it is looked up once.
+func (s statusNotes) of(word string, is status.Status, known bool) string {
+	note, again := s[word]
+	if !again {
+		note = statusNote(oneLine(word), is, known)
+		s[word] = note
+	}
+	return note
+}
+
 func statusNote(word string, is status.Status, known bool) string {
-	word = oneLine(word)
 	switch {
 	case !known && word != "":
 		note := fmt.Sprintf("its status %s is not known, and taken for open", doc.Quote(word))

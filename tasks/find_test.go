@@ -82,11 +82,24 @@ func TestFind(t *testing.T) {
 		{"a branch that names none", "main", files{"specs/001-login/tasks.md": aList, "specs/002-cart/tasks.md": aDone, "specs/003-pay/tasks.md": aLoose},
 			severals + "specs/001-login/tasks.md (1 of 2 open), specs/002-cart/tasks.md (all 1 done), specs/003-pay/tasks.md (none of its boxes"},
 		{"the branch is of features", "login", files{"specs/login/tasks.md": aList, "specs/cart/tasks.md": aList, "tasks.md": aList},
-			severals + "tasks.md (1 of 2 open), specs/login/tasks.md (1 of 2 open)"},
+			severals + "specs/login/tasks.md (1 of 2 open; the git branch names it), tasks.md (1 of 2 open)"},
+		{"the branch's beside a prd.json", "002-cart", files{"specs/001-login/tasks.md": aList, "specs/002-cart/tasks.md": aList, "prd.json": aPRD},
+			severals + "specs/002-cart/tasks.md (1 of 2 open; the git branch names it), prd.json (1 of 1 open)"},
+		{"the branch's, beside what is done", "002-cart", files{"specs/002-cart/tasks.md": aList, "tasks.md": aDone}, "specs/002-cart/tasks.md"},
+		{"the branch's, all done", "002-cart", files{"specs/001-login/tasks.md": aList, "specs/002-cart/tasks.md": aDone}, "specs/002-cart/tasks.md"},
+		{"one is open", "", files{"specs/001-login/tasks.md": aDone, "specs/002-cart/tasks.md": aList}, "specs/002-cart/tasks.md"},
+		{"one change is open", "", files{"openspec/changes/a/tasks.md": aDone, "openspec/changes/b/tasks.md": aList, "openspec/changes/c/tasks.md": aDone}, "openspec/changes/b/tasks.md"},
+		{"one story is open", "", files{"docs/stories/1.1.md": "- [x] Task 1: a\n", "docs/stories/1.2.md": "- [ ] Task 1: a\n"}, "docs/stories/1.2.md"},
+		{"all are done", "", files{"specs/001-login/tasks.md": aDone, "specs/002-cart/tasks.md": aDone},
+			severals + "specs/001-login/tasks.md (all 1 done), specs/002-cart/tasks.md (all 1 done)"},
+		{"it is not known whether the others are", "", files{"tasks.md": aList, "prd.json": "{"}, severals + "tasks.md (1 of 2 open), prd.json ("},
+		{"TODO", "", files{"TODO.md": aLoose}, "TODO.md"},
+		{"todo", "", files{"todo.md": aLoose, "TODO.md/a": ""}, "todo.md"},
+		{"a harness", "", files{"feature_list.json": `[{"description":"a","passes":false}]`}, "feature_list.json"},
 		{"several", "", files{"tasks.md": "", "prd.json": aPRD, "tasks.yaml": aTasks, "fix_plan.md": aLoose},
 			severals + "tasks.md (is empty: write the tasks into it, as in \"- [ ] T001 Write the parser\"), prd.json (1 of 1 open), tasks.yaml (definitions), fix_plan.md (none of its boxes"},
-		{"none", "", nil, "tasks: there is no task file: none of tasks.md, prd.json, tasks.yaml, tasks.yml, tasks.json, TASKS.md, specs/*/tasks.md, .specify/specs/*/tasks.md, " +
-			".kiro/specs/*/tasks.md, openspec/changes/*/tasks.md, scripts/ralph/prd.json, plans/prd.json, .ralph/prd.json, fix_plan.md, @fix_plan.md, .ralph/fix_plan.md, .ralph/@fix_plan.md, " +
+		{"none", "", nil, "tasks: there is no task file: none of tasks.md, prd.json, tasks.yaml, tasks.yml, tasks.json, TASKS.md, feature_list.json, specs/*/tasks.md, .specify/specs/*/tasks.md, " +
+			".kiro/specs/*/tasks.md, openspec/changes/*/tasks.md, scripts/ralph/prd.json, plans/prd.json, .ralph/prd.json, fix_plan.md, @fix_plan.md, TODO.md, todo.md, .ralph/fix_plan.md, .ralph/@fix_plan.md, " +
 			".taskmaster/tasks/tasks.json, tasks/tasks.json, backlog, docs/stories/*.md is in DIR; name one"},
 		{"none on a branch", "feat/cart", nil, "tasks: there is no task file: none of tasks.md, prd.json"},
 	} {
@@ -105,6 +118,44 @@ func TestFind(t *testing.T) {
 	}
 	if _, err := tasks.Find(t.Context(), filepath.Join(t.TempDir(), "none")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("no folder: %v", err)
+	}
+}
+
+// TestLook: what it was chosen from is told, unless the git branch has decided.
+func TestLook(t *testing.T) {
+	t.Parallel()
+	files := map[string]string{"specs/001-a/tasks.md": aDone, "specs/002-b/tasks.md": aList, "prd.json": `[{"id":"A","title":"a","passes":true}]`}
+	dir := project(t, "002-b", files)
+	want := tasks.Found{Path: filepath.Join(dir, "specs", "002-b", "tasks.md"), Done: []string{filepath.Join(dir, "prd.json")}}
+	got, err := tasks.Look(t.Context(), dir)
+	if diff := cmp.Diff(want, got); diff != "" || err != nil {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+	dir = project(t, "", map[string]string{"tasks.md": aDone})
+	if got, err := tasks.Look(t.Context(), dir); got.Path != filepath.Join(dir, "tasks.md") || got.Done != nil || err != nil {
+		t.Error(got, err)
+	}
+}
+
+// TestFindNearly: what may have been meant is named where there is no task file.
+func TestFindNearly(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		files map[string]string
+		want  string // the end of the error
+	}{
+		{map[string]string{"main.go": "", "README.md": aList, "plans/a.md": ""}, "; name one"},
+		{map[string]string{"TODO.markdown": aList}, "; name one. There is TODO.markdown"},
+		{map[string]string{"TODO.md": aProse, "My Tasks.txt": aList, "task.go": ""}, "; name one. There is TODO.md (there is no box in it), My Tasks.txt"},
+		{map[string]string{"backlog/a.md": ""}, "; name one. There is backlog (a folder of Backlog.md has config.yml and tasks in it)"},
+		{map[string]string{"docs/stories/README.md": aProse}, "; name one. There is docs/stories/README.md (there is no box in it)"},
+		{map[string]string{"task1": "", "task2": "", "task3": "", "task4": "", "task5": "", "task6": "", "task7": "", "task8": "", "task9": ""},
+			"; name one. There is task1, task2, task3, task4, task5, task6, task7, task8, 1 more"},
+	} {
+		dir := project(t, "", test.files)
+		if _, err := tasks.Find(t.Context(), dir); err == nil || !strings.HasSuffix(err.Error(), filepath.FromSlash(test.want)) {
+			t.Errorf("%v; want …%s", err, test.want)
+		}
 	}
 }
 

@@ -74,7 +74,7 @@ func (f front) entry(key string) (frontEntry, bool) {
 // parse reads an entry as YAML; nil = it is none.
 func (f front) parse(e frontEntry) (*doc.Doc, *doc.Node) {
 	d, err := doc.Parse("", f.text[e.from:e.to])
-	if err != nil || d.JSON || len(d.Roots) != 1 || len(d.Roots[0].Keys) != 1 || d.Roots[0].Keys[0].Text != e.key {
+	if err != nil || d.JSON || len(d.Roots) != 1 || len(d.Roots[0].Keys) == 0 || d.Roots[0].Keys[0].Text != e.key {
 		return nil, nil
 	}
 	return d, d.Roots[0].Items[0]

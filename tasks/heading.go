@@ -35,7 +35,7 @@ func (s *scanner) heading(level int, title string) {
 	if len(s.open) > 1 {
 		return
 	}
-	next := section{title: title}
+	next := section{title: title, line: s.line}
 	switch {
 	case s.criteria > 0 && level > s.criteria:
 		next.criteria = s.sections[len(s.sections)-1].criteria

@@ -60,6 +60,9 @@ func parseIn(text []byte, taken map[Why]bool, size int) (List, error) {
 			list.Others = append(list.Others, f.Finding)
 		}
 	}
+	if !taken[WhyNoID] {
+		list.Others = append(list.Others, headings(chunks, list.Items)...)
+	}
 	slices.SortStableFunc(list.Others, func(a, b Finding) int { return a.Item.Line - b.Item.Line })
 	return list, nil
 }
@@ -143,7 +146,7 @@ func (c *chunk) fill(list *schemes, into List) {
 			c.loose = append(c.loose, it)
 			continue
 		}
-		c.rises = c.rises && (len(it.ID) > len(last) || len(it.ID) == len(last) && it.ID > last)
+		c.rises = c.rises && above(it.ID, last)
 		last = it.ID
 		it.Key = it.ID
 	}
@@ -161,10 +164,10 @@ func (c *chunk) read(it *Item, b *box, id bool) {
 
 // title is that of a section.
 func (c *chunk) title(section int) string {
-	if section == 0 {
-		return c.first.title
+	if s := c.sections[section]; s.line > 0 {
+		return s.title
 	}
-	return c.sections[section].title
+	return c.first.title
 }
 
 // detail says more about why a box is no task.
@@ -214,7 +217,7 @@ func setKeys(list List, chunks []chunk) {
 		n += c.tasks
 		if len(first) > 0 {
 			id := first[0].ID
-			risen = risen && c.rises && (len(id) > len(last) || len(id) == len(last) && id > last)
+			risen = risen && c.rises && above(id, last)
 			last = first[len(first)-1].ID
 		}
 	}
@@ -247,6 +250,7 @@ func (c *chunk) setParents(others []Finding) {
 		b := &c.boxes[i]
 		if p := c.taskAbove(b); p >= 0 {
 			it.Parent = c.made[p].Key
+			c.dotted = c.dotted || lettered(it.ID) != ""
 		}
 		if !b.task {
 			if b.why == isPart {
@@ -257,17 +261,32 @@ func (c *chunk) setParents(others []Finding) {
 	}
 }
 
+// lettered returns the ID of the task that one like T018a is a part of; "" = none.
+func lettered(id string) string {
+	n := len(id) - 1
+	if n < 1 || !isLetter(rune(id[n])) || !isDigit(rune(id[n-1])) {
+		return ""
+	}
+	return id[:n]
+}
+
 // setNumbered says of items that are not nested, 1.2 or T1.2, that they are parts of the
-// one whose number they go on, 1 or T1, or that has the number 1.0.
+// one whose number they go on, 1 or T1, or that has the number 1.0; and of nested ones,
+// T018a, that they are parts of T018, if that is not nested.
 func setNumbered(items []Item) {
 	known := map[string]string{} // keys, by ID
 	var later []*Item
 	set := func(it *Item) bool {
-		dot := strings.LastIndexByte(it.ID, '.')
-		if dot < 0 || it.Parent != "" {
+		var ids [2]string
+		if dot := strings.LastIndexByte(it.ID, '.'); it.Parent != "" {
+			ids[0] = lettered(it.ID)
+		} else if dot >= 0 {
+			ids = [2]string{it.ID[:dot], it.ID[:dot] + ".0"}
+		}
+		if ids[0] == "" {
 			return true
 		}
-		for _, id := range [...]string{it.ID[:dot], it.ID[:dot] + ".0"} {
+		for _, id := range ids {
 			if key, ok := known[id]; ok && id != it.ID {
 				it.Parent = key
 				return true

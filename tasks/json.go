@@ -22,7 +22,9 @@ type jsonText struct {
 	*doc.Doc
 	what    string // "story" or "task"
 	list    string // the key of the list of them
-	twins   bool   // an id may be there twice
+	phase   string // what the list that is being read belongs to
+	notes   statusNotes
+	twins   bool // an id may be there twice
 	keys    entryKeys
 	entries []*entry // in the order of the file, those that are parts of others not among them
 	// stateKey is the first key that says how far something is, as it is written; doneWord
@@ -30,14 +32,20 @@ type jsonText struct {
 	stateKey, doneWord string
 	compare            func(a, b *entry) int // says which comes first, where that is free
 	err                error                 // the first
+	at, lineAt         int                   // an offset, and how many lines end before it
 }
 
 // readJSON parses a text.
 func readJSON(what, list string, text []byte) (*jsonText, error) {
+	p := &jsonText{Doc: &doc.Doc{Text: text}, what: what, list: list, notes: make(statusNotes), keys: newEntryKeys(), compare: byPriority}
+	d, err := doc.ParseJSON("", text)
+	if err == nil {
+		p.Doc = d
+		return p, nil
+	}
 	if !utf8.Valid(text) {
 		return nil, notUTF8(text)
 	}
-	p := &jsonText{Doc: &doc.Doc{Text: text}, what: what, list: list, keys: newEntryKeys(), compare: byPriority}
 	body := bytes.TrimPrefix(text, []byte("\ufeff"))
 	if err := json.Unmarshal(body, new(json.RawMessage)); err != nil {
 		at := len(text)
@@ -48,16 +56,23 @@ func readJSON(what, list string, text []byte) (*jsonText, error) {
 		p.fail(&doc.Node{Start: at}, "bad JSON: %v", err)
 		return nil, p.err
 	}
-	d, err := doc.ParseJSON("", text)
 	if bad, ok := errors.AsType[doc.Problems](err); ok && bad[0].Line == 0 { // it is about the file
 		return nil, errors.New(bad[0].Text)
 	} else if ok {
 		return nil, fmt.Errorf("line %d, column %d: %s", bad[0].Line, bad[0].Column, bad[0].Text)
-	} else if err != nil {
-		return nil, err
 	}
-	p.Doc = d
-	return p, nil
+	return nil, err
+}
+
+// line is the line of a value, from 1. Values are asked for about in the order of the
+// text, and so it goes on from the last one.
+func (p *jsonText) line(n *doc.Node) int {
+	lines := bytes.Count(p.Text[min(p.at, n.Start):max(p.at, n.Start)], []byte("\n"))
+	if n.Start < p.at {
+		lines = -lines
+	}
+	p.at, p.lineAt = n.Start, p.lineAt+lines
+	return p.lineAt + 1
 }
 
 func (p *jsonText) text(key string, n *doc.Node) string {
@@ -95,12 +110,23 @@ func (p *jsonText) findings() []Finding {
 	for e := range written(p.entries) {
 		all[e.Key] = e
 	}
-	waiting := Waiting(p.items())
+	items := p.items()
+	waiting, circles := Waiting(items), inCircles(items)
 	var findings []Finding
 	for e := range written(p.entries) {
-		findings = append(findings, e.finding(all, waiting[e.Key]))
+		f := e.finding(all, waiting[e.Key])
+		f.Detail = joined(f.Detail, circles[e.Key])
+		findings = append(findings, f)
 	}
 	return findings
+}
+
+// joined are two details in one.
+func joined(a, b string) string {
+	if a == "" || b == "" {
+		return a + b
+	}
+	return a + "; " + b
 }
 
 // mark is Mark of a source whose text is JSON.

@@ -14,6 +14,9 @@ import (
 func foreign(path string, text []byte) string {
 	abs := absolute(path)
 	f := look{path: path, base: strings.ToLower(filepath.Base(abs)), dir: filepath.Base(filepath.Dir(abs)), text: text}
+	if strings.HasSuffix(f.base, ".json") && json.Unmarshal(bytes.TrimPrefix(text, []byte("\ufeff")), &f.root) != nil {
+		f.root = nil
+	}
 	for _, tool := range foreigners() {
 		if tool.is(f) {
 			return tool.says
@@ -26,6 +29,7 @@ func foreign(path string, text []byte) string {
 type look struct {
 	path, base, dir string
 	text            []byte
+	root            object // if its name ends in .json and it is one
 }
 
 // A foreigner is a kind of file of another tool.
@@ -67,7 +71,7 @@ func (f look) isComplexity() bool {
 }
 
 func (f look) isTaskmasterSetting() bool {
-	return f.dir == ".taskmaster" && slices.Contains([]string{"state.json", "config.json"}, f.base)
+	return f.dir == ".taskmaster" && slices.Contains([]string{"state.json", "config.json"}, f.base) || f.hasKeys("current_tag", "last_switched")
 }
 
 func (f look) isTaskmasterCopy() bool {
@@ -111,11 +115,7 @@ func (f look) isDocument(names ...string) bool {
 
 // hasKeys reports whether it is an object of JSON with these keys.
 func (f look) hasKeys(keys ...string) bool {
-	var root object
-	if !strings.HasSuffix(f.base, ".json") || json.Unmarshal(bytes.TrimPrefix(f.text, []byte("\ufeff")), &root) != nil {
-		return false
-	}
-	return !slices.ContainsFunc(keys, func(key string) bool { return !root.has(key) })
+	return !slices.ContainsFunc(keys, func(key string) bool { return !f.root.has(key) })
 }
 
 // hasHeading reports whether a heading begins with these words, in lower case.
@@ -140,9 +140,8 @@ func hasLine(text []byte, want string) bool {
 
 // isBacklog reports whether a folder is one of Backlog.md, or the tasks of one.
 func isBacklog(path string) bool {
-	_, above := Backlog{Path: path}.folder()
-	if above != "" {
-		return isBacklogDir(above)
+	if dir := (Backlog{Path: path}).folder(); dir != "" {
+		return isBacklogDir(dir)
 	}
 	base := filepath.Base(absolute(path)) // which may have no tasks yet
 	return (base == "backlog" || base == ".backlog") && statusesOf(path) != nil
@@ -151,19 +150,18 @@ func isBacklog(path string) bool {
 // isBacklogDir reports whether a folder has the configuration of Backlog.md and a folder
 // tasks, or a task in that.
 func isBacklogDir(dir string) bool {
-	tasks := filepath.Join(dir, "tasks")
-	if info, err := os.Stat(tasks); err != nil || !info.IsDir() {
+	if info, err := os.Stat(filepath.Join(dir, "tasks")); err != nil || !info.IsDir() {
 		return false
 	}
 	if statusesOf(dir) != nil {
 		return true
 	}
-	root, err := os.OpenRoot(tasks)
+	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return false
 	}
 	defer root.Close() // it was only read
-	names, _ := markdownIn(root)
+	names, _ := markdownIn(root, "tasks")
 	const enough = 100
 	left := maxBacklogText
 	for _, name := range names[:min(len(names), enough)] {

@@ -80,6 +80,7 @@ func TestKindOfStrangers(t *testing.T) {
 		{"task-complexity-report.json", `{}`, "it seems to be Taskmaster's report on complexity; its tasks are in .taskmaster/tasks/tasks.json: name that"},
 		{"report.json", `{"meta":{},"complexityAnalysis":[]}`, "Taskmaster's report on complexity"},
 		{".taskmaster/state.json", `{"currentTag":"master"}`, "a setting of Taskmaster"},
+		{"other.json", `{"currentTag":"master","lastSwitched":"2026-01-02","branchTagMapping":{}}`, "a setting of Taskmaster"},
 		{".taskmaster/tasks/task_001.txt", "# Task ID: 1", "a copy of one task that Taskmaster writes"},
 		{"package.json", `{"name":"x"}`, "a setting of a package"},
 		{"other.json", `{"name":"x","version":"1","scripts":{}}`, "a setting of a package"},
@@ -125,7 +126,7 @@ func TestKindSource(t *testing.T) {
 		path        string
 		want, after tasks.Source
 	}{
-		{tasks.KindBacklog, backlog, tasks.Backlog{Path: backlog}, tasks.Backlog{Path: backlog, Done: "Done"}},
+		{tasks.KindBacklog, backlog, tasks.Backlog{Path: backlog}, tasks.Backlog{Path: backlog, Done: "Done", Statuses: []string{"To Do", "In Progress", "Awaiting Merge", "Done"}}},
 		{tasks.KindTaskmaster, master, tasks.TaskmasterFile{Path: master}, tasks.TaskmasterFile{Path: master, Tag: "master"}},
 		{tasks.KindList, "tasks.md", tasks.ListFile{Path: "tasks.md"}, nil},
 		{tasks.KindPRD, "prd.json", tasks.PRDFile{Path: "prd.json"}, nil},

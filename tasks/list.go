@@ -23,7 +23,8 @@ type List struct {
 	// Others are boxes that are no tasks by the strict rule, each with the reason: those
 	// without an ID, optional ones, and all under a heading like "Success criteria" or
 	// "Definition of done" and its subsections. The latter say how the work is judged, and
-	// a loop that waits for them never ends.
+	// a loop that waits for them never ends. Lines that are nearly boxes are here too, and
+	// headings that begin with an ID, "### Task 1", if three or more do so and have no task below.
 	Others []Finding
 }
 
@@ -48,7 +49,8 @@ func (l List) All() []Item {
 // HTML comment or in a block quote. Not GitHub's are "[-]", "[~]" and "[/]", which are
 // open boxes that somebody has begun with; "[ ]*", an optional task, as Kiro writes
 // them; and that an HTML element like <details> hides nothing. Lines that are nearly
-// boxes, such as "-[ ] text", are among [List.Others], the first 1,000 of them.
+// boxes, such as "-[ ] text", are among [List.Others], the first 1,000 of them. Boxes below
+// a line "**Acceptance criteria:**" are criteria, up to the next paragraph.
 //
 // A box is a task if its text begins with an ID, in bold or not: T001, T12.3a,
 // TASK-12, TASK_25, T031-MIN, A.1.1, #7, [T001], "Task 1.1:" (the ID is 1.1), "1.",
@@ -58,8 +60,9 @@ func (l List) All() []Item {
 // are tasks; others, with a form of their own or none, are parts of it. AC-1 and SC-001
 // are criteria and no tasks. Markers like [P] and [US1] may follow in any order.
 //
-// An item is a part of the task that it is nested below; an item that is not nested, 1.2,
-// of the one with the ID 1, or else 1.0.
+// An item is a part of the task that it is nested below, but T018a of T018, if that is not
+// nested; an item that is not nested, 1.2, of the one with the ID 1, or else 1.0. P0 to P4,
+// of which one comes again, are priorities and no IDs.
 //
 // Large lists are read on several goroutines.
 func ParseList(text []byte) (List, error) {
@@ -148,35 +151,52 @@ func (f ListFile) refuse(list List) error {
 		if f.AllBoxes || f.OnlyIDs || n*3 > all || n >= 5 && list.apart() {
 			return nil
 		}
-		var lines []string
-		for _, it := range list.Items[:min(n, 5)] {
-			lines = append(lines, fmt.Sprintf("line %d: %s", it.Line, it.Key))
-		}
-		if n > len(lines) {
-			lines = append(lines, "…")
-		}
-		return fmt.Errorf("tasks: task list %s: few of its boxes have an ID, %d of %d (%s): take them all (AllBoxes; --all-boxes), or only those with an ID (OnlyIDs; --all-boxes=false)",
-			f.Path, n, all, strings.Join(lines, ", "))
+		return fmt.Errorf("tasks: task list %s: few of its boxes have an ID, %d of %d (%s): take them all (--all-boxes; in Go AllBoxes), or only those with an ID (--all-boxes=false; in Go OnlyIDs)",
+			f.Path, n, all, firstOf(list.Items))
 	}
-	if n := len(list.Others); n == count[WhyNoBox] {
-		first := list.Others[0]
-		return fmt.Errorf("tasks: task list %s: there is no box in it, but what is nearly one (%d): line %d: %s; a task is a list item like \"- [ ] T001 Write the parser\"",
-			f.Path, n, first.Item.Line, first.Detail)
+	var boxes, titles []Item
+	for _, o := range list.Others {
+		switch {
+		case o.Why != WhyNoBox:
+			boxes = append(boxes, o.Item)
+		case o.Detail == aHeading:
+			titles = append(titles, o.Item)
+		}
+	}
+	also := ""
+	if n := len(titles); n > 0 {
+		also = fmt.Sprintf("; %d headings have an ID, but are no boxes (%s)", n, firstOf(titles))
+	}
+	if n, first := len(list.Others), list.Others[0]; len(boxes) == 0 {
+		return fmt.Errorf("tasks: task list %s: there is no box in it, but what is nearly one (%d): line %d: %s; a task is a list item like \"- [ ] T001 Write the parser\"%s",
+			f.Path, n, first.Item.Line, first.Detail, also)
 	}
 	ways := []string{"give them an ID, as in \"- [ ] T001 Write the parser\""}
 	for _, way := range [...]struct {
 		why  Why
 		says string
 	}{
-		{WhyNoID, "take those without one (AllBoxes; --all-boxes)"},
-		{WhyCriterion, "take criteria (Criteria; --criteria)"},
-		{WhyOptional, "take optional ones (Optional; --optional)"},
+		{WhyNoID, "take those without one (--all-boxes; in Go AllBoxes)"},
+		{WhyCriterion, "take criteria (--criteria; in Go Criteria)"},
+		{WhyOptional, "take optional ones (--optional; in Go Optional)"},
 	} {
 		if count[way.why] > 0 {
 			ways = append(ways, way.says)
 		}
 	}
-	return fmt.Errorf("tasks: task list %s: none of its boxes (%d) is a task: %s", f.Path, len(list.Others)-count[WhyNoBox], strings.Join(ways, ", or "))
+	return fmt.Errorf("tasks: task list %s: none of its boxes (%d) is a task (%s): %s%s", f.Path, len(boxes), firstOf(boxes), strings.Join(ways, ", or "), also)
+}
+
+// firstOf names the first few of some items, with their lines.
+func firstOf(items []Item) string {
+	var lines []string
+	for _, it := range items[:min(len(items), 5)] {
+		lines = append(lines, fmt.Sprintf("line %d: %s", it.Line, clipText(cmp.Or(it.Key, it.Text), 40)))
+	}
+	if len(items) > len(lines) {
+		lines = append(lines, "…")
+	}
+	return strings.Join(lines, ", ")
 }
 
 // apart reports whether most boxes below the headings with tasks have an ID: those
@@ -204,6 +224,7 @@ func (f ListFile) Check(ctx context.Context) ([]Finding, error) {
 	}
 	waiting := Waiting(list.Items)
 	all := list.Others
+	ids := map[string]int{} // the last line of each
 	for _, it := range list.Items {
 		f := Finding{Item: it}
 		if on := waiting[it.Key]; len(on) > 0 {
@@ -212,6 +233,10 @@ func (f ListFile) Check(ctx context.Context) ([]Finding, error) {
 				f.Detail += fmt.Sprintf(" and %d more", len(on)-1)
 			}
 		}
+		if n := ids[it.ID]; n > 0 && it.ID != "" {
+			f.Detail = strings.TrimPrefix(fmt.Sprintf("%s; line %d has the same ID", f.Detail, n), "; ")
+		}
+		ids[it.ID] = it.Line
 		all = append(all, f)
 	}
 	slices.SortFunc(all, func(a, b Finding) int { return a.Item.Line - b.Item.Line })

@@ -89,6 +89,15 @@ func TestListCheck(t *testing.T) {
 	if diff := cmp.Diff([]string{"1 a no_id ()"}, check(tasks.ListFile{Path: write(t, "tasks.md", "- [ ] a\n")})); diff != "" {
 		t.Error(diff)
 	}
+	// An ID that stands there twice; headings, unless all boxes are taken.
+	path = write(t, "tasks.md", "# Task 1: a\n- [ ] T1 b\n# Task 2: c\n- [ ] T2 d\n  - [ ] T1 e\n# Task 3: f\n- [ ] T2 g\n# Task 4: h\n")
+	want = []string{"2 T1  ()", "4 T2 waits (for T1#2)", "5 T1#2  (line 2 has the same ID)", "7 T2#2  (line 4 has the same ID)", "8  no_box (it is a heading, no box)"}
+	if diff := cmp.Diff(want, check(tasks.ListFile{Path: path})); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(want[:4], check(tasks.ListFile{Path: path, AllBoxes: true})); diff != "" {
+		t.Error(diff)
+	}
 	if _, err := (tasks.ListFile{Path: path + "x"}).Check(t.Context()); !errors.Is(err, os.ErrNotExist) {
 		t.Error(err)
 	}
@@ -100,7 +109,7 @@ func TestListFew(t *testing.T) {
 	t.Parallel()
 	boxes := strings.Repeat("- [ ] A thing to do\n", 9)
 	few := write(t, "few.md", "- [ ] T001 a\n"+boxes+"- [ ] T002 b\n"+boxes)
-	want := "tasks: task list " + few + `: few of its boxes have an ID, 2 of 20 (line 1: T001, line 11: T002): take them all (AllBoxes; --all-boxes), or only those with an ID (OnlyIDs; --all-boxes=false)`
+	want := "tasks: task list " + few + `: few of its boxes have an ID, 2 of 20 (line 1: T001, line 11: T002): take them all (--all-boxes; in Go AllBoxes), or only those with an ID (--all-boxes=false; in Go OnlyIDs)`
 	items, err := tasks.ListFile{Path: few}.Items(t.Context())
 	if err == nil || err.Error() != want || items != nil {
 		t.Errorf("%v, %v, want %s", items, err, want)
@@ -136,16 +145,20 @@ func TestListFew(t *testing.T) {
 func TestListRefused(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		"- [ ] a\n":                         `none of its boxes (1) is a task: give them an ID, as in "- [ ] T001 Write the parser", or take those without one (AllBoxes; --all-boxes)`,
-		"# Success criteria\n- [ ] a\n":     `give them an ID, as in "- [ ] T001 Write the parser", or take criteria (Criteria; --criteria)`,
-		"- [ ]* 1.1 a\n- [ ] b\n":           "(AllBoxes; --all-boxes), or take optional ones (Optional; --optional)",
-		"- [ ] ~~T001 a~~\n":                "none of its boxes (1) is a task: give them an ID",
-		"-[ ] T001 a\n":                     "line 1: there is no blank before its brackets",
-		"# Tasks\n1. [] a\n- [✓] b\n":       "line 2: between its brackets there is not one blank",
-		"# Tasks\n\n```\n- [ ] T1 a\n```\n": "there is no box in it",
+		"- [ ] a\n":                     `none of its boxes (1) is a task (line 1: a): give them an ID, as in "- [ ] T001 Write the parser", or take those without one (--all-boxes; in Go AllBoxes)`,
+		"# Success criteria\n- [ ] a\n": `give them an ID, as in "- [ ] T001 Write the parser", or take criteria (--criteria; in Go Criteria)`,
+		"- [ ]* 1.1 a\n- [ ] b\n":       "(--all-boxes; in Go AllBoxes), or take optional ones (--optional; in Go Optional)",
+		"- [ ] ~~T001 a~~\n":            "none of its boxes (1) is a task (line 1: T001): give them an ID",
+		"- [ ] a\n- [ ] " + strings.Repeat("b", 50) + strings.Repeat("\n- [ ] c", 4): "(6) is a task (line 1: a, line 2: " + strings.Repeat("b", 37) + "…, line 3: c, line 4: c#2, line 5: c#3, …): give",
+		"## Task 1: a\n- [ ] b\n## Task 2: c\n## Task 3: d\n":                        "(--all-boxes; in Go AllBoxes); 3 headings have an ID, but are no boxes (line 1: Task 1: a, line 3: Task 2: c, line 4: Task 3: d)",
+		"## T1 a\n## T2 b\n## T3 c\n":                                                "there is no box in it, but what is nearly one (3): line 1: it is a heading, no box;",
+		"## Task 1: a\n- [ ] b\n## Task 2: c\n":                                      "(--all-boxes; in Go AllBoxes)\n",
+		"-[ ] T001 a\n":                                                              "line 1: there is no blank before its brackets",
+		"# Tasks\n1. [] a\n- [✓] b\n":                                                "line 2: one blank belongs between its brackets: \"[ ]\"",
+		"# Tasks\n\n```\n- [ ] T1 a\n```\n":                                          "nearly one (1): line 4: it is in a block of code",
 	} {
 		path := write(t, "tasks.md", text)
-		if _, err := (tasks.ListFile{Path: path}).Items(t.Context()); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), path) {
+		if _, err := (tasks.ListFile{Path: path}).Items(t.Context()); err == nil || !strings.Contains(err.Error()+"\n", want) || !strings.Contains(err.Error(), path) {
 			t.Errorf("%q: %v, want %s", text, err, want)
 		}
 	}

@@ -39,6 +39,10 @@ func addLists(f *testing.F, ext string) {
 // unique, and to tick an item changes one byte and nothing about the others.
 func FuzzParseList(f *testing.F) {
 	addLists(f, ".md")
+	f.Add(bytes.Repeat([]byte("- [ ] H2 database\n- [ ] Write it\n- [ ] Read it\n- [ ] Do it\n"), 20))
+	f.Add(bytes.Repeat([]byte("- [ ] 1.1 a\n- [ ] b\n- [ ] c\n"), 20))
+	f.Add(bytes.Repeat([]byte("- [ ] T001 a\n  - [ ] S-1 b\n  - [ ] S-2 b\n"), 20))
+	f.Add([]byte("- [ ] T001 a\n  - [ ] S-3 b\n- [ ] T002 a\n  - [ ] S-2 b\n  - [ ] S-3 b\n- [ ] T003 a\n  - [ ] S-4 b\n"))
 	f.Add([]byte("# A\n- [ ] a\n-[ ] b\n- [ ] T001 c\n\ttext\n```\n- [ ] d\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		list, err := tasks.ParseList(text)

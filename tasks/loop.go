@@ -315,7 +315,7 @@ func (r *session) goesOn(ctx context.Context, s ralph.State) error {
 		return nil
 	}
 	if items, err := r.read(ctx); err == nil {
-		r.take(items)
+		r.take(ctx, items)
 	}
 	if it, _ := find(r.items, r.item.Key); r.isDone(it) || r.unasked(it) && r.pending[it.Key] == "" {
 		return errLeft

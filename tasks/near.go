@@ -10,21 +10,110 @@ import (
 // maxNear bounds how many lines that are nearly boxes are told of.
 const maxNear = 1000
 
+// variation says how the sign before it is drawn.
+const variation = "\ufe0f"
+
 // A nearBox is such a line, and the index of the section that it is in.
 type nearBox struct {
 	Finding
 	section int
+	end     int // the last line of the table that it is in
 }
 
-// noteNear notes a line that somebody may have meant as a box, though it is none.
-func (s *scanner) noteNear(i, end int) {
-	if len(s.near) == maxNear {
+// inTable is what is wrong with boxes of a table, of which the first is told of.
+const inTable = "it is in a table"
+
+// noteNear notes a line that somebody may have meant as a box, though it is none:
+// there are only as many boxes as before it.
+func (s *scanner) noteNear(before, i, end int) {
+	if len(s.boxes) > before || len(s.near) == maxNear {
 		return
 	}
 	if detail, text := near(s.text[i:end]); detail != "" {
+		if n := len(s.near) - 1; n >= 0 && detail == inTable && s.near[n].Detail == inTable && s.near[n].end == s.line-1 {
+			s.near[n].end = s.line
+			return
+		}
 		f := Finding{Item: Item{Text: text, Line: s.line, Offset: i}, Why: WhyNoBox, Detail: detail}
-		s.near = append(s.near, nearBox{f, len(s.sections) - 1})
+		s.near = append(s.near, nearBox{f, len(s.sections) - 1, s.line})
 	}
+}
+
+// noteHidden notes a line that would be a box but for the block that hides it.
+func (s *scanner) noteHidden(i, end int) {
+	line := s.text[i:end]
+	text, _ := boxText(trimBlanksLeft(line[len(bulletOf(line)):]))
+	if text == "" || len(s.near) == maxNear {
+		return
+	}
+	where := "a block of code"
+	if s.raw.size == 0 {
+		where = "a comment"
+	}
+	f := Finding{Item: Item{Text: text, Line: s.line, Offset: i}, Why: WhyNoBox, Detail: "it is in " + where}
+	s.near = append(s.near, nearBox{f, len(s.sections) - 1, s.line})
+}
+
+// aHeading is why a task that is a heading is no box.
+const aHeading = "it is a heading, no box"
+
+// headings are those that somebody may have meant as tasks: three or more begin with IDs
+// of one scheme, and no task is below them. Section numbers are no IDs.
+func headings(chunks []chunk, items []Item) []Finding {
+	var found []Finding
+	var names []string
+	count, grouped := map[string]int{}, map[string]bool{}
+	for i := range chunks {
+		last := 0 // a label below a heading begins a section with the same line
+		for _, s := range chunks[i].sections {
+			if name := headingScheme(s.title); name != "" && s.line > last && len(found) < maxNear {
+				last = s.line
+				count[name]++
+				names = append(names, name)
+				found = append(found, Finding{Item: Item{Text: s.title, Phase: s.title, Line: s.line + chunks[i].above}, Why: WhyNoBox, Detail: aHeading})
+			}
+		}
+	}
+	for i := 0; i < len(items) && found != nil; i++ {
+		grouped[items[i].Phase] = true
+	}
+	n := 0
+	for i, f := range found {
+		if count[names[i]] >= 3 && !grouped[f.Item.Text] {
+			found[n] = f
+			n++
+		}
+	}
+	return found[:n]
+}
+
+// headingScheme is that of the ID that a heading begins with; "" = it has none that is surely
+// meant as one: T001, US-1, "Task 1", "Story 1.1".
+func headingScheme(title string) string {
+	t := strings.Trim(strings.TrimLeftFunc(title, isSign), "*_:")
+	kind, rest, _ := strings.Cut(t, " ")
+	named := strings.EqualFold(kind, "task") || strings.EqualFold(kind, "story")
+	if !named && idLen(t) == 0 {
+		return ""
+	}
+	if detail, _ := near(title); detail != "" {
+		return "" // it is told of already
+	}
+	if named {
+		t = "Task " + rest
+	}
+	var it Item
+	it.read(t+":", true)
+	name := schemeOf(it.ID)
+	switch {
+	case it.ID == "" || isCriterionScheme(name):
+		return ""
+	case isDigit(rune(it.ID[0])) && named:
+		return strings.ToLower(kind)
+	case name == "T" || strings.HasSuffix(name, "-") || isPadded(it.ID):
+		return name
+	}
+	return ""
 }
 
 // near says why a line without its indentation, which is no box, is none, and what it would
@@ -34,8 +123,11 @@ func near(line string) (detail, text string) {
 	bullet := bulletOf(item)
 	rest := trimBlanksLeft(item[len(bullet):])
 	listed, apart := bullet != "" && bullet[0] < utf8.RuneSelf, len(rest) < len(item)-len(bullet)
-	if c, size := utf8.DecodeRuneInString(rest); c == '☐' || c == '☑' || c == '☒' {
-		return `"` + string(c) + `" is a sign: a box is "- [ ]"`, trimBlanks(rest[size:])
+	if c, size := utf8.DecodeRuneInString(rest); strings.ContainsRune("☐☑☒", c) || c == '⬜' && listed {
+		return `"` + string(c) + `" is a sign: a box is "- [ ]"`, trimBlanks(strings.TrimPrefix(rest[size:], variation))
+	}
+	if detail, text = inBold(rest); detail != "" {
+		return detail, text
 	}
 	inner, behind, found := strings.Cut(rest[:min(len(rest), 16)], "]")
 	if !found || inner == "" || inner[0] != '[' || behind != "" && strings.IndexByte("([:", behind[0]) >= 0 {
@@ -50,6 +142,15 @@ func near(line string) (detail, text string) {
 		return "", ""
 	}
 	return wrongMark(inner), text
+}
+
+// inBold says of "**[ ] text**" why it is no box; "" = it is something else.
+func inBold(t string) (detail, text string) {
+	inner, marks := unwrap(t)
+	if len(marks) != 2 || len(marks[0]) != 2 || marks[1] != "]" || len(inner) < 2 || !isMark(inner[0]) || inner[1] != ']' {
+		return "", ""
+	}
+	return "its brackets stand in " + marks[0], strings.Trim(inner[2:], "*_~ \t")
 }
 
 // misplaced says what is wrong around brackets with a mark.
@@ -69,14 +170,16 @@ func misplaced(behind string, listed, apart bool) string {
 
 // wrongMark says what is wrong with what stands between brackets; "" if that is no mark.
 func wrongMark(inner string) string {
-	mark := strings.TrimFunc(inner, unicode.IsSpace)
+	mark := strings.TrimSuffix(strings.TrimFunc(inner, unicode.IsSpace), variation)
+	word := strings.ToLower(mark)
 	c, size := utf8.DecodeRuneInString(mark)
 	switch {
 	case mark == "":
-		return "between its brackets there is not one blank"
+		return `one blank belongs between its brackets: "[ ]"`
 	case len(mark) == 1 && isMark(mark[0]):
 		return "between its brackets there is more than the mark"
-	case size == len(mark) && (!unicode.IsLetter(c) && !unicode.IsDigit(c) || strings.ContainsRune("vVoOyY", c)):
+	case size == len(mark) && (!unicode.IsLetter(c) && !unicode.IsDigit(c) || strings.ContainsRune("vVoOyY", c)),
+		word == "wip" || word == "todo" || word == "done" || len(word) > 1 && digits(word) == len(word)-1 && word[len(word)-1] == '%':
 		return `"` + mark + `" is no mark: "x" is`
 	}
 	return ""
@@ -92,7 +195,7 @@ func placeOf(line string) (place, rest string) {
 	case '|':
 		for cell := range strings.SplitSeq(line, "|") {
 			if cell = trimBlanks(cell); len(cell) > 2 && cell[0] == '[' && cell[2] == ']' && isMark(cell[1]) {
-				return "it is in a table", cell
+				return inTable, cell
 			}
 		}
 		return "", ""

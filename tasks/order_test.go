@@ -66,6 +66,8 @@ func TestInOrder(t *testing.T) {
 		{"circle that waits", "1 >2,4; 2 >1; 3; 4 >3", "3 4 1 2", "1: 4\n2: 1\n4: 3"},
 		{"circle of wholes", "1<3; 2<1; 3<2", "2 1 3", "1: 2\n3: 1"},
 		{"whole of itself", "1<1; 2", "1 2", ""},
+		{"parts of parts after", "1 >3; 1.1<1 >4; 1.1.1<1.1; 1.2<1; 3; 4", "3 1.2 4 1.1.1 1.1 1", "1: 1.1 1.2 3\n1.1: 1.1.1 4\n1.1.1: 3 4\n1.2: 3"},
+		{"part after the whole", "1; 1.1<1 >1; 2", "1.1 1 2", "1: 1.1"},
 		{"circle through a part", "1; 1.1<1; 1.2<1 >2; 2 >1", "1.1 1.2 1 2", "1: 1.1 1.2\n2: 1"},
 	} {
 		items := graph(t, test.items)
@@ -142,6 +144,59 @@ func TestInOrderAny(t *testing.T) {
 		if open > 0 && free == 0 {
 			t.Fatalf("%v\nnothing can be worked on", items)
 		}
+	}
+}
+
+// What a whole comes after is not noted for each of its parts and theirs: the work would
+// grow with the square of the items, and with a chain of wholes with their cube.
+func TestInOrderSteps(t *testing.T) {
+	t.Parallel()
+	const n = 2000
+	for name, parent := range map[string]func(i int) string{
+		"parts": func(int) string { return "0" },
+		"chain": func(i int) string { return fmt.Sprint(i - 1) },
+	} {
+		items := []tasks.Item{{Key: "0"}}
+		for i := 1; i <= n; i++ {
+			items[0].After = append(items[0].After, fmt.Sprint("d", i))
+			items = append(items, tasks.Item{Key: fmt.Sprint(i), Parent: parent(i)}, tasks.Item{Key: fmt.Sprint("d", i)})
+		}
+		if edges := tasks.Edges(items); edges > 6*n {
+			t.Errorf("%s: %d edges for %d items", name, edges, len(items))
+		}
+		sorted := tasks.InOrder(items)
+		if first, last := sorted[0].Key, sorted[len(sorted)-1].Key; first != "d1" || last != "0" {
+			t.Errorf("%s: %s comes first, %s last", name, first, last)
+		}
+		if waiting := tasks.Waiting(items); len(waiting) != n+1 || len(waiting[fmt.Sprint(n)]) != n {
+			t.Errorf("%s: %d wait, the last for %d", name, len(waiting), len(waiting[fmt.Sprint(n)]))
+		}
+	}
+}
+
+// An item that waits for itself by way of others is told of.
+func TestInCircles(t *testing.T) {
+	t.Parallel()
+	const first = ": the first of them does not wait"
+	for items, want := range map[string]map[string]string{
+		"1 >2; 2":              {},
+		"1 >2; 2 >1; 3 >1":     {"1": "waits for itself by way of 2" + first, "2": "waits for itself by way of 1" + first},
+		"1 >2; 2 >1 x; 3 >1":   {},
+		"1 >1; 2":              {"1": "waits for itself: ignored"},
+		"1 >3; 2 >1; 3 >2; 4":  {"1": "waits for itself by way of 2, 3" + first, "2": "waits for itself by way of 1, 3" + first, "3": "waits for itself by way of 1, 2" + first},
+		"1 >2; 1.1<1; 2 >1.1":  {"1.1": "waits for itself by way of 2" + first, "2": "waits for itself by way of 1.1" + first},
+		"1; 1.1<1; 1.2<1 >1.1": {},
+	} {
+		if diff := cmp.Diff(want, tasks.InCircles(graph(t, items))); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", items, diff)
+		}
+	}
+	var many []tasks.Item
+	for i := range 30 {
+		many = append(many, tasks.Item{Key: fmt.Sprint(i), After: []string{fmt.Sprint((i + 1) % 30)}})
+	}
+	if got := tasks.InCircles(many)["2"]; !strings.Contains(got, "by way of 0, 1, 3, ") || !strings.Contains(got, "20 and 9 more") {
+		t.Error(got)
 	}
 }
 

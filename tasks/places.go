@@ -32,6 +32,7 @@ var usuals = [...]usual{
 	{pattern: "tasks.yml"},
 	{pattern: "tasks.json"},
 	{pattern: "TASKS.md"},
+	{pattern: "feature_list.json"},
 	{pattern: "specs/*/tasks.md", of: "spec-kit", feature: true},
 	{pattern: ".specify/specs/*/tasks.md", of: "spec-kit", feature: true},
 	{pattern: ".kiro/specs/*/tasks.md", of: "Kiro", feature: true},
@@ -41,6 +42,8 @@ var usuals = [...]usual{
 	{pattern: ".ralph/prd.json"},
 	{pattern: "fix_plan.md", perhaps: true},
 	{pattern: "@fix_plan.md", perhaps: true},
+	{pattern: "TODO.md", perhaps: true},
+	{pattern: "todo.md", perhaps: true},
 	{pattern: ".ralph/fix_plan.md", of: "ralph-claude-code", perhaps: true},
 	{pattern: ".ralph/@fix_plan.md", of: "ralph-claude-code", perhaps: true},
 	{pattern: ".taskmaster/tasks/tasks.json", of: "Taskmaster"},
@@ -59,29 +62,57 @@ const (
 // Find returns the path of the task file of the project in a folder: tasks.md, prd.json,
 // tasks.yaml or what else people and their tools call it, in the folder itself or where
 // spec-kit, Kiro, OpenSpec, Taskmaster, Backlog.md, BMAD and the bash loops keep theirs.
-// Of the folders of several features it is the one that the git branch names.
+// Of the folders of several features it is the one that the git branch names. Of several
+// files it is the one in which something is open, if all is done in each of the others;
+// that is not asked of definitions, which package tasks/spec reads.
 //
-// If there is more than one, the error lists them, each with how much of it is open; if
-// there is none, it lists what was looked for. A link to a file in the folder is that
-// file's path, so that it can be written back; folders that links lead to outside of it
-// are not looked into, and of a folder 1000 entries are.
+// If there is still more than one, the error lists them, each with how much of it is open;
+// if there is none, it lists what was looked for, and what in the folder has a name like
+// it. A link to a file in the folder is that file's path, so that it can be written back;
+// folders that links lead to outside of it are not looked into, and of a folder 1000
+// entries are.
 func Find(ctx context.Context, dir string) (path string, err error) {
+	f, err := Look(ctx, dir)
+	return f.Path, err
+}
+
+// Found is what [Look] has found.
+type Found struct {
+	Path string // of the task file
+	// Done are the paths of the other task files, in all of which everything is done; nil
+	// = there is no other, or the git branch has decided.
+	Done []string
+}
+
+// Look is [Find], for those who want to tell what it was chosen from.
+func Look(ctx context.Context, dir string) (Found, error) {
 	s := &search{dir: dir, branch: branch(ctx, dir)}
+	var err error
 	if s.root, err = os.OpenRoot(dir); err != nil {
-		return "", fmt.Errorf("tasks: there is no task file: %w", err)
+		return Found{}, fmt.Errorf("tasks: there is no task file: %w", err)
 	}
 	defer s.root.Close()
-	found := s.settle(s.all())
+	all := s.settle(s.all())
+	s.stand(ctx, all)
+	one := slices.IndexFunc(all, found.isOpen)
 	switch {
 	case ctx.Err() != nil:
-		return "", context.Cause(ctx)
-	case len(found) == 1:
-		return found[0].path, nil
-	case len(found) > 1:
-		return "", fmt.Errorf("tasks: there are several task files in %s; name one: %s", filepath.Clean(dir), s.list(ctx, found))
+		return Found{}, context.Cause(ctx)
+	case len(all) == 1:
+		return Found{Path: all[0].path}, nil
+	case one >= 0 && !slices.ContainsFunc(all[one+1:], found.isOpen):
+		f := Found{Path: all[one].path}
+		for i := range all {
+			if i != one {
+				f.Done = append(f.Done, all[i].path)
+			}
+		}
+		return f, nil
+	case len(all) > 1:
+		return Found{}, fmt.Errorf("tasks: there are several task files in %s; name one: %s", filepath.Clean(dir), s.list(all))
 	}
 	if s.unread != nil {
-		return "", fmt.Errorf("tasks: there is no task file in %s that can be read: %s", filepath.Clean(dir), strings.Join(s.unread, "; "))
+		return Found{}, fmt.Errorf("tasks: there is no task file in %s that can be read: %s", filepath.Clean(dir), strings.Join(s.unread, "; "))
 	}
 	var names []string
 	for _, u := range usuals {
@@ -90,15 +121,16 @@ func Find(ctx context.Context, dir string) (path string, err error) {
 	if s.branch != "" {
 		names = append(names, filepath.Join("specs", s.branch, "tasks.md"))
 	}
-	return "", fmt.Errorf("tasks: there is no task file: none of %s is in %s; name one", strings.Join(names, ", "), filepath.Clean(dir))
+	return Found{}, fmt.Errorf("tasks: there is no task file: none of %s is in %s; name one%s", strings.Join(names, ", "), filepath.Clean(dir), s.nearly())
 }
 
 // A search looks for task files.
 type search struct {
-	dir    string
-	root   *os.Root // of dir
-	branch string
-	unread []string // what could not be looked at, and why
+	dir     string
+	root    *os.Root // of dir
+	branch  string
+	unread  []string // what could not be looked at, and why
+	boxless []string // files that may be something else, and are
 }
 
 // A found is a file that may be the project's task file.
@@ -108,7 +140,13 @@ type found struct {
 	path string
 	part string // what stands in place of the "*"
 	info fs.FileInfo
+	says string // how much of it is open
+	done bool   // all of it is done
+	own  bool   // the git branch names it
 }
+
+// isOpen reports whether something in a file is open, or whether that is not known.
+func (f found) isOpen() bool { return !f.done }
 
 // all are the files there are at the usual places, each once.
 func (s *search) all() (all []found) {
@@ -197,7 +235,11 @@ func (s *search) isThere(f *found) bool {
 	case f.info.IsDir(): // what is no file otherwise is for its reader to refuse
 		return false
 	}
-	return !f.perhaps || hasBox(f.path)
+	if f.perhaps && !hasBox(f.path) {
+		s.boxless = append(s.boxless, f.name)
+		return false
+	}
+	return true
 }
 
 // hasBox reports whether there is a box in a file, or whether that cannot be known.
@@ -212,7 +254,7 @@ func hasBox(path string) bool {
 
 // settle leaves out the features that the git branch does not name, if it names one: by
 // the folder's name, by its last part behind a slash, or by the number that spec-kit
-// begins both with.
+// begins both with. What is left of them comes first.
 func (s *search) settle(all []found) []found {
 	_, last := path.Split(s.branch)
 	for _, names := range [...]func(part string) bool{
@@ -223,7 +265,20 @@ func (s *search) settle(all []found) []found {
 		if !slices.ContainsFunc(all, func(f found) bool { return f.feature && names(f.part) }) {
 			continue
 		}
-		return slices.DeleteFunc(all, func(f found) bool { return f.feature && !names(f.part) })
+		all = slices.DeleteFunc(all, func(f found) bool { return f.feature && !names(f.part) })
+		for i := range all {
+			all[i].own = all[i].feature
+		}
+		slices.SortStableFunc(all, func(a, b found) int {
+			switch {
+			case a.own == b.own:
+				return 0
+			case a.own:
+				return -1
+			}
+			return 1
+		})
+		return all
 	}
 	return all
 }
@@ -238,8 +293,29 @@ func number(name string) string {
 	return digits
 }
 
+// stand finds out how much of each file is open. If more are open than one, those behind
+// what is listed are not asked.
+func (s *search) stand(ctx context.Context, all []found) {
+	if len(all) < 2 {
+		return
+	}
+	open := 0
+	for i := range all {
+		if ctx.Err() != nil || i >= maxPlaces && open > 1 {
+			return
+		}
+		f := &all[i]
+		if f.says, f.done = standing(ctx, f.path); !f.done {
+			open++
+		}
+		if f.own {
+			f.says += "; the git branch names it"
+		}
+	}
+}
+
 // list says of each file how much of it is open.
-func (s *search) list(ctx context.Context, all []found) string {
+func (s *search) list(all []found) string {
 	var b strings.Builder
 	for i, f := range all {
 		if i == maxPlaces {
@@ -249,16 +325,16 @@ func (s *search) list(ctx context.Context, all []found) string {
 		if i > 0 {
 			b.WriteString(", ")
 		}
-		fmt.Fprintf(&b, "%s (%s)", filepath.FromSlash(f.name), standing(ctx, f.path))
+		fmt.Fprintf(&b, "%s (%s)", filepath.FromSlash(f.name), f.says)
 	}
 	return strings.Join(append([]string{b.String()}, s.unread...), "; ")
 }
 
-// standing says how much of a task file is open: "3 of 12 open".
-func standing(ctx context.Context, path string) string {
+// standing says how much of a task file is open: "3 of 12 open", and whether all is done.
+func standing(ctx context.Context, path string) (says string, done bool) {
 	kind, err := KindOf(path)
 	if err == nil && kind == KindDefinitions {
-		return "definitions"
+		return "definitions", false
 	}
 	var items []Item
 	src, err := OpenSource(path)
@@ -270,13 +346,13 @@ func standing(ctx context.Context, path string) string {
 		if _, behind, ok := strings.Cut(text, path); ok {
 			text = strings.TrimLeft(behind, ": ")
 		}
-		return clipText(strings.TrimPrefix(text, "tasks: "), maxWrong)
+		return clipText(strings.TrimPrefix(text, "tasks: "), maxWrong), false
 	}
-	open := len(slices.DeleteFunc(items, isDoneItem))
-	if open == 0 {
-		return fmt.Sprintf("all %d done", len(items))
+	n := len(items)
+	if open := len(slices.DeleteFunc(items, isDoneItem)); open > 0 {
+		return fmt.Sprintf("%d of %d open", open, n), false
 	}
-	return fmt.Sprintf("%d of %d open", open, len(items))
+	return fmt.Sprintf("all %d done", n), true
 }
 
 // inside is the path that a link leads to, if that is in the folder; another path,

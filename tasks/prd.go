@@ -25,8 +25,9 @@ type PRD struct {
 }
 
 // ParsePRD reads a prd.json. The stories are in "userStories" of an object, or in
-// "stories", "features" or "tasks"; a bare list of stories will do. Each key may be
-// written in camelCase or in snake_case. Keys that are not named here are left alone.
+// "stories", "features" or "tasks", or in such a list of each of its "phases", whose name
+// is the item's Phase; a bare list of stories will do. Each key may be written in
+// camelCase or in snake_case. Keys that are not named here are left alone.
 //
 // A story has an "id" (a text or a number) and a "title" or "name"; without an id its
 // text is its key, and without a title the description is its text. It is done if
@@ -43,8 +44,8 @@ type PRD struct {
 // say how far they are are its parts.
 //
 // Errors have the line and the column, counted in characters from 1: for bad JSON, a wrong type, a
-// repeated id, a story that has no text, one that contradicts itself, and a key that
-// stands twice where that leaves open which one counts. At most 4 MiB are read.
+// repeated id, a story that has no text, one that contradicts itself, a second list of
+// stories beside the first, and a key that stands twice where that leaves open which one counts. At most 4 MiB are read.
 func ParsePRD(text []byte) (PRD, error) {
 	p, err := readPRD(text)
 	if err != nil {
@@ -79,6 +80,7 @@ func readPRD(text []byte) (*jsonText, error) {
 	switch root := p.Roots[0]; root.Kind {
 	case doc.List:
 		p.read(root)
+		p.settle()
 	case doc.Map:
 		p.stories(root)
 	default:
@@ -116,32 +118,98 @@ func (p *jsonText) prd() PRD {
 	return prd
 }
 
-// stories reads the object with the stories.
+// stories reads the object with the stories, or with the phases that have them.
 func (p *jsonText) stories(n *doc.Node) {
-	var list *doc.Node
-	for _, name := range storyLists() {
-		for i, key := range n.Keys {
-			if snake(key.Text) != name || name == "tasks" && len(n.Items[i].Items) == 0 {
-				continue
-			}
-			if list != nil && snake(p.list) == name {
-				p.fail(key, "a second %q", key.Text)
-			}
-			if list == nil || len(list.Items) == 0 && len(n.Items[i].Items) > 0 {
-				p.list, list = key.Text, n.Items[i]
-			}
-		}
+	key, list := p.storyList(n)
+	phases := n.Get("phases")
+	if phases != nil {
+		p.once(n, "phases")
 	}
-	if list == nil {
+	switch inPhases := hasStories(phases); {
+	case list != nil && len(list.Items) > 0 && inPhases:
+		line, _ := p.Place(key)
+		p.fail(n.Key("phases"), "a second list of stories, in \"phases\", beside %s in line %d: put all stories into one", doc.Quote(key.Text), line)
+	case inPhases:
+		p.list = "phases"
+		for _, phase := range phases.Items {
+			p.readPhase(phase)
+		}
+	case list != nil:
+		p.list = key.Text
+		p.read(list)
+	default:
 		more := ""
-		if i := slices.IndexFunc(n.Items, isObjects); i >= 0 {
-			line, _ := p.Place(n.Keys[i])
-			more = fmt.Sprintf(", \"stories\" or \"features\"; what %s in line %d holds is not known", doc.Quote(n.Keys[i].Text), line)
+		if name, at := listOf(n, ""); at != nil {
+			line, _ := p.Place(at)
+			more = fmt.Sprintf(", \"stories\" or \"features\"; what %s in line %d holds is not known", doc.Quote(name), line)
 		}
 		p.fail(n, "there is no list of stories: the key is \"userStories\"%s", more)
 		return
 	}
-	p.read(list)
+	p.settle()
+}
+
+// storyList is the list of stories of an object, and its key; nil = it has none. Another
+// one with stories in it is an error, since one of the two would be left out.
+func (p *jsonText) storyList(n *doc.Node) (at, list *doc.Node) {
+	for _, name := range storyLists() {
+		for i, key := range n.Keys {
+			value := n.Items[i]
+			switch {
+			case snake(key.Text) != name || name == "tasks" && len(value.Items) == 0:
+			case at != nil && snake(at.Text) == name:
+				p.fail(key, "a second %q", key.Text)
+			case list != nil && len(list.Items) > 0 && isObjects(value):
+				line, _ := p.Place(at)
+				p.fail(key, "a second list of stories, %s, beside %s in line %d: put all stories into one, or give this one another name", doc.Quote(key.Text), doc.Quote(at.Text), line)
+			case list == nil || len(list.Items) == 0 && len(value.Items) > 0:
+				at, list = key, value
+			}
+		}
+	}
+	return at, list
+}
+
+// hasStories reports whether one of the phases has a list of stories.
+func hasStories(phases *doc.Node) bool {
+	return phases != nil && isObjects(phases) && slices.ContainsFunc(phases.Items, func(phase *doc.Node) bool {
+		return slices.ContainsFunc(phase.Keys, func(key *doc.Node) bool {
+			return slices.Contains(storyLists(), snake(key.Text)) && isObjects(phase.Get(key.Text))
+		})
+	})
+}
+
+// readPhase reads the stories of a phase, which bear its name.
+func (p *jsonText) readPhase(n *doc.Node) {
+	if n.Kind != doc.Map {
+		p.want(p.list, "a phase, which is an object", n)
+		return
+	}
+	p.phase = ""
+	for _, name := range []string{"name", "title", "phase", "id"} {
+		if f := n.Get(name); f != nil && p.phase == "" && (f.Kind == doc.Text || numeric(f)) {
+			p.phase = oneLine(f.Text)
+		}
+	}
+	if _, list := p.storyList(n); list != nil {
+		p.read(list)
+	}
+}
+
+// listOf finds the first list of objects below an object, and its path: "a.b".
+func listOf(n *doc.Node, path string) (name string, at *doc.Node) {
+	for i, value := range n.Items {
+		if n.Kind != doc.Map {
+			break
+		}
+		if isObjects(value) {
+			return path + n.Keys[i].Text, n.Keys[i]
+		}
+		if name, at = listOf(value, path+n.Keys[i].Text+"."); at != nil {
+			return name, at
+		}
+	}
+	return "", nil
 }
 
 // isObjects reports whether it is a list of objects.

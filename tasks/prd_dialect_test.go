@@ -1,6 +1,7 @@
 package tasks_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -97,6 +98,16 @@ func TestPRDDialects(t *testing.T) {
 			`[{"id":3,"title":"c","dependsOn":["1","2"],"passes":false},{"id":2,"title":"b","blockedBy":"1, none","passes":false},{"id":1,"title":"a","dependencies":[{"id":9},null],"passes":true}]`,
 			[]string{"[ ] 1 | a after 9", "[ ] 2 | b after 1", "[ ] 3 | c after 1, 2"},
 		},
+		"phases": {
+			`{"phases":[{"name":"Build","tasks":[{"id":"A","title":"a","passes":false}]},{"title":"Later"},{"id":3,"stories":[{"id":"B","title":"b","passes":true,"dependencies":["A"]}]}]}`,
+			`{"phases":[{"name":"Build","tasks":[{"id":"A","title":"a","passes":true}]},{"title":"Later"},{"id":3,"stories":[{"id":"B","title":"b","passes":true,"dependencies":["A"]}]}]}`,
+			[]string{"[ ] A | a", "[x] B | b after A"},
+		},
+		"phases beside stories": {
+			`{"phases":[{"name":"Build"}],"features":[{"id":"A","title":"a","passes":false}]}`,
+			`{"phases":[{"name":"Build"}],"features":[{"id":"A","title":"a","passes":true}]}`,
+			[]string{"[ ] A | a"},
+		},
 		"parts": {
 			`{"features":[{"id":"F1","name":"Shop","stories":[{"id":"S1","title":"Pay","passes":false},{"id":2,"title":"Ship","dependencies":["S1"]}],"passes":false},{"id":"F2","name":"b","tasks":[{"file":"x"}],"passes":true}]}`,
 			`{"features":[{"id":"F1","name":"Shop","stories":[{"id":"S1","title":"Pay","passes":true},{"id":2,"title":"Ship","dependencies":["S1"]}],"passes":false},{"id":"F2","name":"b","tasks":[{"file":"x"}],"passes":true}]}`,
@@ -149,6 +160,43 @@ func TestPRDDetails(t *testing.T) {
 		if diff := cmp.Diff(want, tasks.Item{Text: got.Text, Details: got.Details, Acceptance: got.Acceptance, Priority: got.Priority}); diff != "" {
 			t.Errorf("%s: %s", text, diff)
 		}
+	}
+}
+
+// TestCirclesTold: what waits for itself is told, whatever the source.
+func TestCirclesTold(t *testing.T) {
+	t.Parallel()
+	const stories = `[{"id":"A","title":"a","status":"todo","dependencies":["B"]},{"id":"B","title":"b","status":"todo","dependencies":["A"]}]`
+	for _, src := range []interface {
+		Check(context.Context) ([]tasks.Finding, error)
+	}{
+		tasks.PRDFile{Path: write(t, "prd.json", stories)},
+		tasks.TaskmasterFile{Path: write(t, "tasks.json", `{"tasks":`+stories+`}`)},
+		tasks.Backlog{Path: putBacklog(t, "", map[string]string{
+			"A.md": front("id: A", "title: a", "status: To Do", "dependencies: [B]"),
+			"B.md": front("id: B", "title: b", "status: To Do", "dependencies: [A]"),
+		})},
+	} {
+		all, err := src.Check(t.Context())
+		if err != nil || len(all) != 2 || !strings.Contains(all[0].Detail, "waits for itself by way of B") || !strings.Contains(all[1].Detail, "waits for itself by way of A") {
+			t.Errorf("%T: %v, %v", src, said(all), err)
+		}
+	}
+}
+
+// TestPRDPhases: a story bears the name of its phase.
+func TestPRDPhases(t *testing.T) {
+	t.Parallel()
+	prd, err := tasks.ParsePRD([]byte(`{"userStories":[],"phases":[{"id":1,"name":" Build\n it","tasks":[{"title":"a","subtasks":[{"id":"b","title":"b","passes":false}]}]},{"id":2,"tasks":[{"title":"c"}]}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, it := range prd.Items {
+		got = append(got, it.Key+": "+it.Phase)
+	}
+	if diff := cmp.Diff([]string{"b: Build it", "a: Build it", "c: 2"}, got); diff != "" {
+		t.Error(diff)
 	}
 }
 

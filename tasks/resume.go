@@ -5,7 +5,9 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strings"
 	"time"
+	"unicode"
 
 	"github.com/ralph-loop/ralph"
 )
@@ -83,7 +85,7 @@ func (r *session) remember(s ralph.State) bool {
 	switch broken := s.Running || !s.Done() && s.Attempt > 1; {
 	case there && gaveUp(s) && !r.isDone(it) && len(r.waitsFor(key)) == 0:
 		r.skip(key)
-	case !there && broken && hasID(key):
+	case broken && r.removed(key, s.Task.Title):
 		r.last[key] = r.known(s)
 	case !broken && !s.Done() && r.pending[key] != "":
 		r.asked[key] = r.attempts // after its last attempt
@@ -102,17 +104,19 @@ func (r *session) known(s ralph.State) Item {
 		return it
 	}
 	it := Item{Key: s.Task.ID, Text: s.Task.Title, Acceptance: s.Task.Acceptance}
-	if hasID(it.Key) {
+	if hasID(it.Key, it.Text) {
 		it.ID = it.Key
 	}
 	return it
 }
 
-// hasID reports whether a key is an item's ID, rather than its text.
-func hasID(key string) bool {
-	var it Item
-	it.read(key+" .", true)
-	return it.ID == key
+// hasID reports whether a key is an item's ID, rather than its text, which may be "".
+func hasID(key, text string) bool {
+	if text == "" {
+		return !strings.ContainsFunc(key, unicode.IsSpace)
+	}
+	_, same := strings.CutPrefix(key, text+"#")
+	return key != text && !same
 }
 
 // agreed gives the first loop of this run what was agreed when the session began.

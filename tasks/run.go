@@ -37,10 +37,11 @@ type session struct {
 	path   string
 	report Report
 
-	items   []Item          // the list as last read, in the order of the work
-	waits   *waits          // which of them wait for which; nil = none does
-	last    map[string]Item // each item when it was last in the list, by key
-	before  map[string]bool // the keys that were done at the start
+	items   []Item            // the list as last read, in the order of the work
+	waits   *waits            // which of them, and of those that are no longer in the list, wait for which; nil = none does
+	last    map[string]Item   // each item when it was last in the list, by key
+	renamed map[string]string // the new key of an item without an ID whose text was changed, by the old one
+	before  map[string]bool   // the keys that were done at the start
 	skipped map[string]bool
 	running []Item // in the middle of whose attempts the process died that ran them
 
@@ -61,7 +62,6 @@ type session struct {
 // A seen is what the list showed after an attempt.
 type seen struct {
 	newly int   // boxes that the attempt has ticked
-	fresh Item  // the first of them that was not in the list and has no ID
 	err   error // the list could not be read
 }
 
@@ -74,7 +74,7 @@ func (s *Session) start(ctx context.Context) (*session, error) {
 	}
 	r := &session{
 		Session: s, path: s.Path, bounds: s.Limits,
-		last: map[string]Item{}, before: map[string]bool{}, skipped: map[string]bool{}, loops: map[string]ralph.State{},
+		last: map[string]Item{}, renamed: map[string]string{}, before: map[string]bool{}, skipped: map[string]bool{}, loops: map[string]ralph.State{},
 	}
 	items, err := s.read(ctx)
 	if err == nil && r.path == "" {
@@ -84,7 +84,7 @@ func (s *Session) start(ctx context.Context) (*session, error) {
 		return nil, err
 	}
 	r.begin(items)
-	r.take(items)
+	r.take(ctx, items)
 	r.miss()
 	running := r.takeOver()
 	first, open := r.next()
@@ -148,21 +148,25 @@ func (s *Session) read(ctx context.Context) (items []Item, err error) {
 // take notes what the list holds now, and returns how many of its boxes are
 // ticked that were not when they were last in it: it may have been broken in
 // between.
-func (r *session) take(items []Item) (newly int, fresh Item) {
+func (r *session) take(ctx context.Context, items []Item) (newly int) {
+	var came []Item
 	for _, it := range items {
 		was, known := r.last[it.Key]
+		if it.ID == "" && !known {
+			came = append(came, it)
+		}
 		if it.Done && !was.Done && (known || it.ID == "") { // without an ID it may have another text now, and so another key
 			newly++
-			if !known && fresh.Key == "" {
-				fresh = it
-			}
 		}
 		r.noteTick(it, it.Done && !was.Done)
 		r.last[it.Key] = it
 	}
+	before := r.items
 	r.items = InOrder(items)
-	r.waits = waitsOf(r.items)
-	return newly, fresh
+	r.rename(ctx, missing(before, items), came)
+	r.waits = waitsOf(slices.Concat(r.items, r.lost()))
+	r.follow()
+	return newly
 }
 
 // waitsFor are the items that are not done and that one has to wait for.
@@ -174,7 +178,7 @@ func (r *session) waitsFor(key string) []Item {
 	if !there {
 		return nil
 	}
-	return r.waits.open(i, r.isDone)
+	return r.waits.open(i, r.isDone, map[int][]Item{})
 }
 
 // next is the first item that is open, was not skipped and waits for none. If there is
@@ -211,8 +215,7 @@ func (r *session) look(ctx context.Context) {
 	items, err := r.read(ctx)
 	r.seen = seen{err: err}
 	if err == nil {
-		r.seen.newly, r.seen.fresh = r.take(items)
-		r.follow()
+		r.seen.newly = r.take(ctx, items)
 	}
 }
 
@@ -258,10 +261,6 @@ func (r *session) box() (check ralph.Check, advice string) {
 	case there:
 		check.Detail = fmt.Sprintf("the box of %s is not ticked", it.Key)
 		advice = check.Detail + ": tick it when the task is done, and only then."
-	case r.item.ID == "" && r.seen.newly > 0:
-		// Without an ID the text is all that it can be known by, and was changed
-		// when the box was ticked.
-		check.Status, check.Detail = ralph.CheckPassed, "its text was changed"
 	default:
 		check.Detail = fmt.Sprintf("%s is no longer in the list", r.item.Key)
 		advice = check.Detail + ": put it back, and tick its box when it is done. A task is not done by removing it."

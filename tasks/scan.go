@@ -39,6 +39,7 @@ type container struct {
 // A section is a heading and what comes below it.
 type section struct {
 	title    string
+	line     int    // of the heading; 0 = it is not in the scanner's text
 	criteria string // the heading which says that boxes below it are criteria; "" = none does
 }
 
@@ -91,6 +92,8 @@ func (s *scanner) scanLine(pos, end int) {
 	if s.raw.end != "" && (blank || col >= s.raw.col) {
 		if s.raw.closes(s.text[i:end], col) {
 			s.raw = raw{}
+		} else if !blank {
+			s.noteHidden(i, end)
 		}
 		return
 	}
@@ -113,9 +116,7 @@ func (s *scanner) scanLine(pos, end int) {
 		depth = len(s.open) - 1
 		at, from = indent(s.text, s.begin, end, s.open[depth].col)
 	}
-	if len(s.boxes) == n {
-		s.noteNear(i, end)
-	}
+	s.noteNear(n, i, end)
 }
 
 // outdent ends what is below boxes whose list marker is not left of the column.
@@ -167,6 +168,7 @@ func (s *scanner) scanBlock(i, end, col, depth int) bool {
 	if !s.para { // a paragraph begins
 		s.enter(depth)
 		s.para, s.begin = true, i
+		s.label(rest)
 	}
 	return false
 }

@@ -1,6 +1,10 @@
 package tasks
 
-import "strings"
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
 
 // Schemes count what the IDs of a list are like. What begins like an ID is one only if
 // others begin so: "H2 database" and "TLS-1.3" do too.
@@ -12,16 +16,16 @@ type schemes struct {
 
 // A scheme is the way in which some IDs are written.
 type scheme struct {
-	name string   // the ID up to its first digit: "T", "TASK-"; "A" for any single letter but T; "" for numbers
+	name string   // the ID up to its first digit: "T", "TASK-"; "P" for P0 to P4; "A" for any other single letter but T; "" for numbers
 	at   [2]usage // by boxes that are not nested below another box, and by nested ones
 	mine [2]bool  // it is the list's, there
 }
 
 // A usage is how often and how IDs of a scheme are used.
 type usage struct {
-	n, sure, rises int    // IDs; those that are surely meant so; those that are higher than the last
-	first, last    string // IDs
-	anew           bool   // the first came again: so steps of tasks are numbered
+	n, sure, rises     int    // IDs; those that are surely meant so; those that are higher than the last
+	first, last, least string // IDs
+	anew               bool   // the least came again: so steps of tasks are numbered
 }
 
 func isCriterionScheme(name string) bool { return name == "AC-" || name == "SC-" }
@@ -51,10 +55,10 @@ func (s *schemes) add(id string, sure, nested, criterion bool) int32 {
 	if sure {
 		u.sure++
 	}
-	if len(id) > len(u.last) || len(id) == len(u.last) && id > u.last {
+	if above(id, u.last) {
 		u.rises++
 	}
-	u.anew = u.anew || id == u.first
+	u.low(id, false)
 	if u.first == "" {
 		u.first = id
 	}
@@ -62,10 +66,27 @@ func (s *schemes) add(id string, sure, nested, criterion bool) int32 {
 	return i
 }
 
+// above reports whether an ID is higher than another one of its scheme, as each is than "".
+func above(id, than string) bool { return len(id) > len(than) || len(id) == len(than) && id > than }
+
+// low notes an ID that may be the least, and whether it came again among those of which it
+// was.
+func (u *usage) low(id string, anew bool) {
+	switch {
+	case u.least == "" || above(u.least, id):
+		u.least, u.anew = id, anew
+	case id == u.least:
+		u.anew = true
+	}
+}
+
 func schemeOf(id string) string {
 	n := 0
 	for n < len(id) && !isDigit(rune(id[n])) {
 		n++
+	}
+	if n == 1 && len(id) == 2 && id[0] == 'P' && id[1] < '5' {
+		return "P" // or a priority
 	}
 	if n == 1 && isLetter(rune(id[0])) && id[0]|0x20 != 't' {
 		return "A"
@@ -101,14 +122,15 @@ func (s *schemes) join(behind schemes) []int32 {
 		now[i] = s.find(behind.all[i].name)
 		for where, b := range behind.all[i].at {
 			u := &s.all[now[i]].at[where]
-			u.anew = u.anew || b.anew || b.first == u.first && b.n > 0
+			if b.n == 0 {
+				continue
+			}
+			if !above(b.first, u.last) {
+				b.rises-- // there it had none before it
+			}
 			u.n, u.sure, u.rises = u.n+b.n, u.sure+b.sure, u.rises+b.rises
-			if u.first == "" {
-				u.first = b.first
-			}
-			if b.n > 0 {
-				u.last = b.last
-			}
+			u.low(b.least, b.anew)
+			u.first, u.last = cmp.Or(u.first, b.first), b.last
 		}
 	}
 	return now
@@ -125,28 +147,37 @@ func (s *schemes) join(behind schemes) []int32 {
 // below each task; or unless there is none at the top.
 func (s *schemes) choose() {
 	mine, together := 0, 0
+	sure := slices.ContainsFunc(s.all, func(f scheme) bool { return f.at[0].sure > 0 && !f.priority() })
 	for i := range s.all {
 		f := &s.all[i]
-		f.mine[0] = f.top(s.boxes[0])
+		f.mine[0] = f.top(s.boxes[0], sure)
 		if together += f.at[0].rises; f.mine[0] {
 			mine += f.at[0].n
 		}
 	}
-	all := mine*2 < s.boxes[0] && together >= 2*(len(s.all)-1) && together*2 >= s.boxes[0]
+	all := !sure && mine*2 < s.boxes[0] && together >= 2*(len(s.all)-1) && together*2 >= s.boxes[0]
 	for i := range s.all {
 		f, u := &s.all[i], s.all[i].at[1]
+		if f.priority() {
+			continue
+		}
 		f.mine[0] = f.mine[0] || all && f.at[0].n > 0
 		f.mine[1] = f.mine[0] || u.n > 0 && u.most(s.boxes[1]) || mine == 0 && !all && u.clear()
 	}
 }
 
 // top reports whether a scheme is the list's by itself, among so many boxes that are not
-// nested.
-func (f *scheme) top(boxes int) bool {
+// nested. Where others are surely meant, V1, V2 and V3 are versions.
+func (f *scheme) top(boxes int, sure bool) bool {
 	u := f.at[0]
 	known := f.name == "" || f.name == "T" || strings.HasSuffix(f.name, "-")
 	most := u.rises*2 >= boxes && (u.rises > 1 || known)
-	return u.n > 0 && most || u.clear()
+	return !f.priority() && (u.n > 0 && most || u.sure > 0 || !sure && u.clear())
+}
+
+// priority reports whether the "IDs" are P0 to P4, of which one comes again.
+func (f *scheme) priority() bool {
+	return f.name == "P" && f.at[0].n+f.at[1].n > f.at[0].rises+f.at[1].rises
 }
 
 // most reports whether most of so many nested boxes have an ID of the scheme.

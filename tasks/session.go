@@ -13,7 +13,8 @@ import (
 // until none is open. The agent ticks the boxes; a session writes nothing to the list.
 //
 // An item that has parts comes when they are done, and its prompt lists them. What was
-// given up is not done, and what waits for it is not worked on. An item that the agent
+// given up, or taken out of the list, is not done, and what waits for it is not worked on.
+// Only an item without an ID may get another text: in the same attempt. An item that the agent
 // gives parts while it works on it is left until they are done.
 //
 // Each item is a loop of its own, done when its box is ticked, promise or not, and
@@ -102,7 +103,7 @@ type Session struct {
 	// Pending are the items that are not verified, as an earlier run handed them to
 	// Keep: by key, why they were rejected, "" = nobody was asked. Of those, boxes
 	// that are ticked are no proof: the Verifier is asked first. One that was rejected
-	// and is known by an ID remains when it is no longer in the list. Without a
+	// remains when it is no longer in the list. Without a
 	// Verifier the ones that were rejected stay open until they are unticked, and are
 	// not worked on. Boxes that are ticked at the start and not pending are done.
 	Pending map[string]string
@@ -124,8 +125,8 @@ type Session struct {
 	// still is. A loop that is Running goes on before all else: what is left of its
 	// attempt is ended, and its answer verified if Answered has it. Loops of items that
 	// are done or are no longer in the list do nothing but count; but one that was broken
-	// off in the middle of an attempt remains open if it is known by an ID. nil = the
-	// session begins.
+	// off in the middle of an attempt remains open if it is no longer there, unless it has
+	// no ID and there is one that it may have become. nil = the session begins.
 	Begun map[string]ralph.State
 	// Since and DoneBefore tell what the first run of the session began with: its time,
 	// and the keys of the items that were done. Zero = it is this run that begins; where

@@ -300,7 +300,7 @@ func TestSessionBegunHarmless(t *testing.T) {
 		"removed":             {item("T009", open), tasks.Report{Status: "completed", IterationsRun: 2, TasksCompleted: 1}},
 		"removed, given up":   {item("T009", stop(ralph.StopBlocked)), tasks.Report{Status: "completed", IterationsRun: 2, TasksCompleted: 1}},
 		"removed in mid-run":  {item("T009", running), tasks.Report{Status: "failed", IterationsRun: 2, TasksCompleted: 1, TasksRemaining: 1}},
-		"renamed in mid-run":  {item("by its text", running), tasks.Report{Status: "completed", IterationsRun: 2, TasksCompleted: 1}},
+		"a text in mid-run":   {item("by its text", running), tasks.Report{Status: "failed", IterationsRun: 2, TasksCompleted: 1, TasksRemaining: 1}},
 		"nothing":             {ralph.State{}, tasks.Report{Status: "completed", IterationsRun: 1, TasksCompleted: 1}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -139,7 +139,7 @@ func (r *session) end(ctx context.Context, err error) (Report, error) {
 func (r *session) remaining() []Item {
 	left := slices.DeleteFunc(slices.Clone(r.items), r.isDone)
 	for _, it := range r.lost() {
-		if it.ID != "" && !r.isDone(it) {
+		if !r.isDone(it) {
 			left = append(left, it)
 		}
 	}
@@ -153,6 +153,9 @@ func (r *session) held() (list []Item) {
 		return nil
 	}
 	held := map[string]bool{}
+	for _, it := range r.lost() {
+		held[it.Key] = true
+	}
 	for _, it := range r.items { // what an item waits for comes before it
 		for _, on := range r.waitsFor(it.Key) {
 			if held[on.Key] || r.skipped[on.Key] || on.Done && !r.unjudged(on) {
@@ -186,18 +189,6 @@ func (r *session) stuck() (left []Item, waiting string) {
 		}
 	}
 	return left, waiting
-}
-
-// lost lists what was in the list and is no longer.
-func (r *session) lost() (list []Item) {
-	lost := maps.Clone(r.last)
-	for _, it := range r.items {
-		delete(lost, it.Key)
-	}
-	for _, key := range slices.Sorted(maps.Keys(lost)) {
-		list = append(list, lost[key])
-	}
-	return list
 }
 
 // reportTicks sorts the boxes by what is known of them.

@@ -66,7 +66,7 @@ func TestSourceErrors(t *testing.T) {
 		"blank":         {text: "\ufeff\r\n \n", want: "is empty"},
 		"not UTF-8":     {text: "- [ ] T001 a\n\xff", want: "line 2: not UTF-8"},
 		"no box":        {text: "# Tasks\n- T001 a\n", want: "there is no box in it"},
-		"no ID":         {text: "- [ ] a\n- [x] b\n", want: "none of its boxes (2) is a task: give them an ID"},
+		"no ID":         {text: "- [ ] a\n- [x] b\n", want: "none of its boxes (2) is a task (line 1: a, line 2: b): give them an ID"},
 		"only criteria": {text: "# Success criteria\n- [ ] T001 a\n", want: "none of its boxes (1) is a task"},
 		"bad prd":       {text: "{\n", want: "line 2, column 1: bad JSON", prd: true},
 		"empty prd":     {text: "", want: "line 1, column 1: bad JSON", prd: true},

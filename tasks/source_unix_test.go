@@ -29,6 +29,18 @@ func TestSourcePipe(t *testing.T) {
 	}
 }
 
+// TestDocumentsPipe: a pipe is no document.
+func TestDocumentsPipe(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := syscall.Mkfifo(filepath.Join(dir, "spec.md"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := tasks.Documents(filepath.Join(dir, "tasks.md")); got != nil {
+		t.Error(got)
+	}
+}
+
 func kindError(path string) error {
 	_, err := tasks.KindOf(path)
 	return err

@@ -39,13 +39,13 @@ func scanned(text []byte, size int) ([]chunk, error) {
 		if i == len(chunks)-1 {
 			break
 		}
-		if c.raw.end != "" && c.raw.col == 0 || c.criteria > 0 { // it goes on in the next one
+		if c.raw.end != "" && c.raw.col == 0 || c.sections[len(c.sections)-1].criteria != "" { // it goes on in the next one
 			return scanned(text, len(text))
 		}
 		next := &chunks[i+1]
 		next.offset, next.above, next.first = c.offset+len(c.bytes), c.above+c.line, c.first
-		if last := len(c.sections) - 1; last > 0 {
-			next.first = c.sections[last]
+		if last := c.sections[len(c.sections)-1]; last.line > 0 {
+			next.first = last
 		}
 	}
 	return chunks, nil

@@ -73,7 +73,11 @@ func (f TaskmasterFile) Tags() ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", f.Path, err)
 	}
-	return tagNames(tagsOf(p.Roots[0])), nil
+	tags := p.tags()
+	if p.err != nil {
+		return nil, fmt.Errorf("%s: %w", f.Path, p.err)
+	}
+	return tagNames(tags), nil
 }
 
 func (f TaskmasterFile) load(ctx context.Context) (*jsonText, error) {
@@ -98,7 +102,10 @@ func (f TaskmasterFile) parse(text []byte) (*jsonText, error) {
 		return nil, err
 	}
 	p.compare, p.twins = nextInTaskmaster, true // it has written such files
-	tags := tagsOf(p.Roots[0])
+	tags := p.tags()
+	if p.err != nil {
+		return nil, p.err
+	}
 	tag, err := f.choose(tagNames(tags))
 	if err != nil {
 		return nil, err
@@ -107,6 +114,7 @@ func (f TaskmasterFile) parse(text []byte) (*jsonText, error) {
 	p.once(p.Roots[0], tag)
 	p.once(tags[i].node, "tasks")
 	p.read(tags[i].node.Get("tasks"))
+	p.settle()
 	p.stateKey, p.doneWord = "status", "done" // the words of Taskmaster
 	for e := range written(p.entries) {
 		if math.IsInf(e.order, 1) {
@@ -127,27 +135,38 @@ type tagged struct {
 	node *doc.Node // with the tasks in it
 }
 
-// tagsOf are the lists of tasks in a file.
-func tagsOf(root *doc.Node) (tags []tagged) {
+// tags are the lists of tasks in a file. It fails if there are two of master: one without
+// a tag would hide the other.
+func (p *jsonText) tags() (tags []tagged) {
+	root, taken := p.Roots[0], make(map[string]bool)
 	if root.Kind != doc.Map {
 		return nil
 	}
-	if tasks := root.Get("tasks"); tasks != nil && tasks.Kind == doc.List {
+	bare := root.Get("tasks")
+	if bare != nil && bare.Kind == doc.List {
 		tags = append(tags, tagged{"master", root})
+	} else {
+		bare = nil
 	}
 	for i, key := range root.Keys {
-		taken := slices.ContainsFunc(tags, func(t tagged) bool { return t.name == key.Text })
-		if tasks := root.Items[i].Get("tasks"); tasks != nil && tasks.Kind == doc.List && !taken {
-			tags = append(tags, tagged{key.Text, root.Items[i]})
+		tasks := root.Items[i].Get("tasks")
+		if tasks == nil || tasks.Kind != doc.List || taken[key.Text] {
+			continue
 		}
+		if taken[key.Text] = true; bare != nil && key.Text == "master" {
+			line, _ := p.Place(root.Key("tasks"))
+			p.fail(key, "the tasks of \"master\" stand here, and tasks without a tag, which are master's too, in line %d: take out those that are not meant", line)
+		}
+		tags = append(tags, tagged{key.Text, root.Items[i]})
 	}
 	return tags
 }
 
 // once fails if a key is there twice: one program takes the first, another the last.
 func (p *jsonText) once(n *doc.Node, name string) {
+	first := n.Key(name)
 	for _, key := range n.Keys {
-		if key.Text == name && key != n.Key(name) {
+		if key.Text == name && key != first {
 			p.fail(key, "a second %q", name)
 		}
 	}
@@ -179,7 +198,7 @@ func (f TaskmasterFile) choose(tags []string) (string, error) {
 	if has("master") {
 		return "master", nil
 	}
-	return "", fmt.Errorf("there are several tags, and none is the current one: say which (Tag; --tag): %s", some(tags))
+	return "", fmt.Errorf("there are several tags, and none is the current one: say which (--tag; in Go Tag): %s", some(tags))
 }
 
 // current is the tag that Taskmaster's state.json names; "" = none.

@@ -113,13 +113,14 @@ func TestTaskmasterTags(t *testing.T) {
 		"the current one is gone":     {`{"x":{"tasks":[` + b + `]},"master":{"tasks":[` + a + `]}}`, `{"currentTag":"y"}`, "", "a"},
 		"the chosen one":              {`{"x":{"tasks":[` + b + `]},"master":{"tasks":[` + a + `]}}`, `{"currentTag":"master"}`, "x", "b"},
 		"the only one":                {`{"x":{"tasks":[` + b + `]}}`, "", "", "b"},
-		"several":                     {`{"x":{"tasks":[` + a + `]},"y":{"tasks":[` + b + `]}}`, "", "", `there are several tags, and none is the current one: say which (Tag; --tag): "x", "y"`},
+		"several":                     {`{"x":{"tasks":[` + a + `]},"y":{"tasks":[` + b + `]}}`, "", "", `there are several tags, and none is the current one: say which (--tag; in Go Tag): "x", "y"`},
 		"an unknown one":              {`{"x":{"tasks":[` + a + `]},"y":{"tasks":[` + b + `]}}`, "", "z", `there is no tag "z": there are "x", "y"`},
 		"none":                        {`{"x":{}}`, "", "", "there are no tasks of Taskmaster in it"},
 		"an empty one":                {`{"x":{"tasks":[]}}`, "", "", "tasks is empty: have Taskmaster write tasks into it"},
 		"a state that cannot be read": {`{"x":{"tasks":[` + b + `]},"master":{"tasks":[` + a + `]}}`, `{`, "", "a"},
 		"a list":                      {`[` + a + `]`, "", "", "there are no tasks of Taskmaster in it"},
 		"a tag twice":                 {`{"x":{"tasks":[` + a + `]},` + "\n" + `"x":{"tasks":[` + b + `]}}`, "", "", `line 2, column 1: a second "x"`},
+		"tasks without a tag, too":    {`{"tasks":[` + a + `],` + "\n" + `"master":{"tasks":[` + b + `]}}`, "", "master", `line 2, column 1: the tasks of "master" stand here, and tasks without a tag, which are master's too, in line 1: take out those that are not meant`},
 		"tasks twice":                 {`{"tasks":[` + a + `],"tasks":[` + b + `]}`, "", "", `column 52: a second "tasks"`},
 		"no JSON":                     {`{"x":`, "", "", "line 1, column 6: bad JSON"},
 	} {
@@ -137,6 +138,19 @@ func TestTaskmasterTags(t *testing.T) {
 				t.Errorf("%v, want %s", lines(items), tt.want)
 			}
 		})
+	}
+	old := filepath.Join(t.TempDir(), "tasks", "tasks.json") // beside which a state.json is another program's
+	text := `{"x":{"tasks":[` + b + `]},"master":{"tasks":[` + a + `]}}`
+	if err := errors.Join(os.Mkdir(filepath.Dir(old), 0o700), os.WriteFile(old, []byte(text), 0o600),
+		os.WriteFile(filepath.Join(filepath.Dir(filepath.Dir(old)), "state.json"), []byte(`{"currentTag":"x"}`), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if src, err := (tasks.TaskmasterFile{Path: old}).Resolve(t.Context()); err != nil || src.Tag != "master" {
+		t.Error(src.Tag, err)
+	}
+	two := tasks.TaskmasterFile{Path: putTaskmaster(t, `{"tasks":[],"master":{"tasks":[]}}`, "")}
+	if src, err := two.Resolve(t.Context()); err == nil || !strings.Contains(err.Error(), two.Path+": line 1, column 13: the tasks of") {
+		t.Error(src, err)
 	}
 	tags, err := tasks.TaskmasterFile{Path: putTaskmaster(t, taskmaster, "")}.Tags()
 	if diff := cmp.Diff([]string{"master", "other"}, tags); diff != "" || err != nil {

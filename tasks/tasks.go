@@ -2,7 +2,8 @@
 //
 // An [Item] is one thing to do. A [Source] says which there are, and which of
 // them are done: the boxes of a Markdown list ([ListFile], tasks.md), the user
-// stories of a prd.json ([PRDFile]), or what a program of your own has in an
+// stories of a prd.json ([PRDFile]), the tasks.json of Taskmaster ([TaskmasterFile]), the
+// folder of Backlog.md ([Backlog]), or what a program of your own has in an
 // issue tracker or a database. The source is the truth about what is done, and
 // nothing else is stored, but what a session's Verifier does not agree to.
 //
@@ -21,8 +22,9 @@
 // The grammar of lists is strict on purpose, since a loop that takes
 // "- [2026-01-29]" or a box of the acceptance criteria for a task never ends.
 // Boxes are what GitHub renders as boxes; tasks are the boxes with an ID, outside
-// of sections like "Success criteria". For a list without IDs set
-// [ListFile.AllBoxes].
+// of sections like "Success criteria". [ListFile.AllBoxes] takes those without an ID too,
+// [ListFile.Criteria] and [ListFile.Optional] those that say how work is judged and those
+// that are marked as optional.
 //
 // Nothing here logs, and nothing is cached. Errors name the file and say what
 // to do. Tasks that say how they are verified are not lists: package tasks/spec

@@ -55,11 +55,11 @@ func (r *session) begin(items []Item) {
 }
 
 // miss notes what was rejected in an earlier run and is not in the list now: a
-// task is not done by removing it. Without an ID it may have another text.
+// task is not done by removing it.
 func (r *session) miss() {
 	for key, why := range r.pending {
-		if _, there := find(r.items, key); why != "" && !there && hasID(key) {
-			r.last[key] = Item{ID: key, Key: key}
+		if why != "" && r.removed(key, "") {
+			r.last[key] = Item{Key: key}
 		}
 	}
 }
@@ -111,16 +111,6 @@ func (r *session) noteTick(it Item, newly bool) {
 	if !it.Done && pending || r.Verifier != nil && !pending && !r.accepted[it.Key] {
 		r.pending[it.Key] = ""
 	}
-}
-
-// follow goes on with the item under the text that it has got as its box was
-// ticked: without an ID it has no other name.
-func (r *session) follow() {
-	if _, there := find(r.items, r.item.Key); there || r.Verifier == nil || r.item.Key == "" || r.item.ID != "" || r.seen.fresh.Key == "" {
-		return
-	}
-	delete(r.pending, r.item.Key)
-	r.item = r.seen.fresh
 }
 
 // check asks the Verifier about the item that is worked on.

@@ -435,7 +435,7 @@ func TestSessionRejectedAndRemoved(t *testing.T) {
 		s.Verifier = verifier
 		s.Pending = map[string]string{"T001": "wrong", "T003": "", "some text": "wrong"}
 		got, err := s.Run(t.Context())
-		if got.Status != tasks.SessionFailed || got.TasksCompleted != 1 || got.TasksRemaining != 1 || got.Pending["T001"] != "wrong" || err == nil || !strings.Contains(err.Error(), "no longer in the list: T001") {
+		if got.Status != tasks.SessionFailed || got.TasksCompleted != 1 || got.TasksRemaining != 2 || got.Pending["T001"] != "wrong" || err == nil || !strings.Contains(err.Error(), "no longer in the list: T001, some text") {
 			t.Errorf("%s: %+v, %v", name, got, err)
 		}
 		s.Pending = got.Pending

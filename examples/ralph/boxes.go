@@ -19,12 +19,33 @@ type because struct {
 
 var becauses = []because{
 	{tasks.WhyNoID, "box without an ID", "boxes without an ID", "no task: it has no ID", "--all-boxes"},
-	{tasks.WhyPart, "open part of a task that is done", "open parts of tasks that are done", "part of a task, and in its prompt", "--all-boxes"},
+	{tasks.WhyPart, "part of a task", "parts of tasks", "part of a task, and in its prompt", "--all-boxes"},
+	{whyLost, "open part of a task that is done", "open parts of tasks that are done", "part of a task that is done: nobody is told of it", "--all-boxes"},
 	{tasks.WhyCriterion, "criterion", "criteria", "no task: it says how work is judged", "--criteria"},
 	{tasks.WhyOptional, "optional box", "optional boxes", "no task: it is optional", "--optional"},
 	{tasks.WhyNoBox, "near-box", "near-boxes", "no box: nothing renders it as one", ""},
-	{tasks.WhySkipped, "skipped", "skipped", "no task: nobody is to do it", ""},
-	{tasks.WhyNoFront, "file without front matter", "files without front matter", "no task: it has no front matter", ""},
+	{tasks.WhySkipped, "that nobody is to do", "that nobody is to do", "no task: nobody is to do it", ""},
+	{tasks.WhyNoFront, "file without front matter", "files without front matter", "no task", ""},
+}
+
+// whyLost is why nobody is told of a part of a task: that is done.
+const whyLost tasks.Why = "lost"
+
+// withLost says of open parts of tasks that are done that they are.
+func withLost(found []tasks.Finding) []tasks.Finding {
+	found = slices.Clone(found)
+	done := map[string]bool{} // the tasks
+	above := ""               // the last of them
+	for i, f := range found {
+		switch {
+		case f.Task():
+			above = f.Item.Key
+			done[above] = f.Item.Done
+		case f.Why == tasks.WhyPart && !f.Item.Done && done[cmp.Or(f.Item.Parent, above)]:
+			found[i].Why = whyLost
+		}
+	}
+	return found
 }
 
 // what says in a table what was made of a box.
@@ -47,8 +68,9 @@ func what(f tasks.Finding) string {
 	return text
 }
 
-// sayLeft says in one line what of a task file is not worked off, and why: nobody waits
-// for it, which should surprise nobody.
+// sayLeft says in one line what of a task file is not worked off, and why, and in another
+// one what of its tasks is not as somebody may think: nobody waits for what is left out,
+// and a status that nobody knows is open.
 func (s *shared) sayLeft(e env, path string, kind tasks.Kind, src source) {
 	found, err := src.Check(e.ctx)
 	if err != nil {
@@ -57,6 +79,28 @@ func (s *shared) sayLeft(e env, path string, kind tasks.Kind, src source) {
 	if left := leftOut(found, kind == tasks.KindBacklog); left != "" {
 		e.say("%s: left out: %s; 'ralph task check %s' tells why", path, left, word(path))
 	}
+	if odd := oddities(found); odd != "" {
+		e.say("warning: %s: %s", path, odd)
+	}
+}
+
+// oddities are what a person should know of some tasks, the first of them: a status that
+// nobody knows, states that contradict each other, a dependency that is not there.
+func oddities(found []tasks.Finding) string {
+	const most = 5
+	var all []string
+	for _, f := range found {
+		told := slices.DeleteFunc(strings.Split(f.Detail, "; "), func(text string) bool {
+			return text == "" || strings.HasPrefix(text, "for ") && f.Why == tasks.WhyWaits || strings.HasPrefix(text, "tasks/")
+		})
+		if f.Task() && len(told) > 0 {
+			all = append(all, short(cmp.Or(f.Item.Key, f.Item.Text), 40)+": "+short(strings.Join(told, ", "), 160))
+		}
+	}
+	if more := len(all) - most; more > 0 {
+		return strings.Join(all[:most], "; ") + fmt.Sprintf("; and %d more", more)
+	}
+	return strings.Join(all, "; ")
 }
 
 // leftOut counts what is not worked off, by why. What is done needs nobody, and a part
@@ -64,15 +108,9 @@ func (s *shared) sayLeft(e env, path string, kind tasks.Kind, src source) {
 // named, and not lines.
 func leftOut(found []tasks.Finding, files bool) string {
 	at := map[tasks.Why][]string{}
-	done := map[string]bool{} // the tasks
-	above := ""               // the last of them
-	for _, f := range found {
+	for _, f := range withLost(found) {
 		switch {
-		case f.Task():
-			above = f.Item.Key
-			done[above] = f.Item.Done
-		case f.Item.Done && f.Why != tasks.WhyNoBox:
-		case f.Why == tasks.WhyPart && !done[cmp.Or(f.Item.Parent, above)]:
+		case f.Task() || f.Why == tasks.WhyPart || f.Item.Done && f.Why != tasks.WhyNoBox:
 		case files:
 			at[f.Why] = append(at[f.Why], short(cmp.Or(f.Item.Key, f.Item.Text), 40))
 		default:
@@ -119,12 +157,12 @@ func (s *shared) checkBoxes(e env, path string, kind tasks.Kind) error {
 	}
 	items, refused := src.Items(e.ctx)
 	rows := [][]string{{"LINE", "TASK", "STATUS", "TEXT", "WHAT IT IS"}}
-	for _, f := range found {
+	for _, f := range withLost(found) {
 		status := status(f.Item, f.Why == tasks.WhyWaits)
 		if f.Why == tasks.WhyNoBox || f.Why == tasks.WhyNoFront {
 			status = ""
 		}
-		rows = append(rows, []string{lineNumber(f.Item.Line), f.Item.ID, status, short(f.Item.Text, 50), what(f)})
+		rows = append(rows, []string{lineNumber(f.Item.Line), name(f.Item), status, short(f.Item.Text, 50), what(f)})
 	}
 	if len(found) > 0 {
 		columns(e.stdout, rows)
@@ -143,6 +181,14 @@ func lineNumber(n int) string {
 		return ""
 	}
 	return fmt.Sprint(n)
+}
+
+// name is the ID of an item, with what tells it from others with the same one; "" = it has none.
+func name(it tasks.Item) string {
+	if it.ID == "" {
+		return ""
+	}
+	return cmp.Or(it.Key, it.ID)
 }
 
 // status is how an item stands.
@@ -176,7 +222,7 @@ func (s *shared) listBoxes(e env, path string, kind tasks.Kind) error {
 		for _, open := range waiting[it.Key] {
 			before = append(before, open.Key)
 		}
-		rows = append(rows, []string{it.ID, status(it, before != nil), it.Parent, short(strings.Join(before, ", "), 30), short(it.Phase, 30), short(it.Text, 80)})
+		rows = append(rows, []string{name(it), status(it, before != nil), it.Parent, short(strings.Join(before, ", "), 30), short(it.Phase, 30), short(it.Text, 80)})
 	}
 	return columns(e.stdout, filled(rows, "PART OF", "AFTER"))
 }

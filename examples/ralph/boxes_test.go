@@ -57,7 +57,7 @@ func TestFilesPage(t *testing.T) {
 			t.Errorf("formats.txtar does not run: ralph %s", command)
 		}
 	}
-	if commands != 8 {
+	if commands != 9 {
 		t.Errorf("the page has %d commands", commands)
 	}
 }
@@ -83,7 +83,7 @@ func TestLeftOut(t *testing.T) {
 		{"done", []tasks.Finding{found(tasks.WhyNoID, 1, true), found(tasks.WhyCriterion, 2, true)}, false, ""},
 		{"many", many, false, "7 boxes without an ID (lines 1, 2, 3, 4, 5 and 2 more; --all-boxes)"},
 		{"all", []tasks.Finding{found(tasks.WhyNoBox, 9, true), found(tasks.WhyCriterion, 2, false), found(tasks.WhyOptional, 3, false), found(tasks.WhySkipped, 4, false)}, false,
-			"1 criterion (line 2; --criteria), 1 optional box (line 3; --optional), 1 near-box (line 9), 1 skipped (line 4)"},
+			"1 criterion (line 2; --criteria), 1 optional box (line 3; --optional), 1 near-box (line 9), 1 that nobody is to do (line 4)"},
 		{"part of an open task", []tasks.Finding{found("", 1, false), found(tasks.WhyPart, 2, false)}, false, ""},
 		{"part of a task that is done", []tasks.Finding{found("", 1, true), found(tasks.WhyPart, 2, false), found(tasks.WhyPart, 3, true)}, false,
 			"1 open part of a task that is done (line 2; --all-boxes)"},
@@ -92,6 +92,30 @@ func TestLeftOut(t *testing.T) {
 	} {
 		if got := leftOut(tt.found, tt.files); got != tt.want {
 			t.Errorf("%s: %s", tt.name, cmp.Diff(tt.want, got))
+		}
+	}
+}
+
+// TestOddities: what is odd about tasks is told, the first of them, bounded and cleaned;
+// for what they wait, and of what is no task, nothing.
+func TestOddities(t *testing.T) {
+	t.Parallel()
+	of := func(key, detail string, why tasks.Why) tasks.Finding {
+		return tasks.Finding{Item: tasks.Item{Key: key}, Why: why, Detail: detail}
+	}
+	var many []tasks.Finding
+	for _, key := range []string{"1", "2", "3", "4", "5", "6", "7"} {
+		many = append(many, of(key, "odd", ""))
+	}
+	for want, found := range map[string][]tasks.Finding{
+		"":                                       {of("a", "", ""), of("b", "for 2; for 3", tasks.WhyWaits), of("c", "tasks/task-1 - x.md", ""), of("d", "its status is off", tasks.WhySkipped)},
+		"a: its status \"finshed\" is not known": {of("a", "tasks/task-1.md; its status \"finshed\" is not known", "")},
+		"a: its status is odd, is it done?; b: it is odd":         {of("a", "its status is odd; is it done?; for 3", tasks.WhyWaits), of("b", "it is odd", "")},
+		"1: odd; 2: odd; 3: odd; 4: odd; 5: odd; and 2 more":      many,
+		line("a\x1b[2Jb") + ": " + strings.Repeat("x", 159) + "…": {of("a\x1b[2Jb", strings.Repeat("x", 999), "")},
+	} {
+		if diff := cmp.Diff(want, oddities(found)); diff != "" {
+			t.Error(diff)
 		}
 	}
 }
@@ -111,8 +135,9 @@ func TestWhat(t *testing.T) {
 		{tasks.WhyOptional, "", "no task: it is optional; --optional takes it"},
 		{tasks.WhyNoBox, "no blank after the bullet", "no box: nothing renders it as one (no blank after the bullet)"},
 		{tasks.WhySkipped, "", "no task: nobody is to do it"},
-		{tasks.WhyNoFront, "", "no task: it has no front matter"},
+		{tasks.WhyNoFront, "tasks/readme.md; it has no front matter", "no task (tasks/readme.md; it has no front matter)"},
 		{"odd", "", "no task"},
+		{"", "line 90 has the same ID", "task (line 90 has the same ID)"},
 	} {
 		if got := what(tasks.Finding{Why: tt.why, Detail: tt.detail}); got != tt.want {
 			t.Errorf("%s: %s", tt.why, cmp.Diff(tt.want, got))

@@ -26,6 +26,7 @@ type piped struct {
 	a      *pipeline.Agreed
 	screen *screen
 
+	kind    tasks.Kind
 	dropped int // how many tasks nobody is to do: they do not remain
 	s       pipeline.State
 	events  []pipeline.Event // of this run, and of what it goes on with
@@ -36,7 +37,7 @@ func (w *work) pipeline(kind tasks.Kind) error {
 	w.file = named(w.file)
 	r, err := w.piped(kind)
 	if err == nil && !w.dryRun {
-		err = wrong(r.p.Switch(w.ctx)) // before the tasks are read, which are those of the branch
+		err = r.toBranch()
 	}
 	if err == nil {
 		err = r.agree()
@@ -64,7 +65,7 @@ func (w *work) pipeline(kind tasks.Kind) error {
 
 // piped is the pipeline that the flags ask for.
 func (w *work) piped(kind tasks.Kind) (*piped, error) {
-	r := &piped{work: w, c: criteria{shared: &w.shared}}
+	r := &piped{work: w, kind: kind, c: criteria{shared: &w.shared}}
 	r.p = pipeline.Pipeline{
 		Name: w.name(), Dir: w.project, Anew: w.anew, Share: w.share, Include: w.include, Follow: w.follow,
 		Stages:  strings.FieldsFunc(w.stages, func(c rune) bool { return c == ',' || c == ' ' }),
@@ -119,22 +120,17 @@ func (r *piped) agree() (err error) {
 			r.dropped++
 		}
 	}
-	open := func(d spec.Definition) bool {
-		s := d.Status.Effective()
-		return s != spec.StatusDone && s != spec.StatusSkipped
-	}
-	switch written := !slices.ContainsFunc(defs, open); {
+	switch written := !slices.ContainsFunc(defs, isToDo); {
 	case len(defs) == 0:
 		return fail(exitConfig, "%s: there is no task in it", r.file)
 	case r.s.Remaining() == r.dropped && written && !r.unfinished():
-		all := "all done"
-		if r.dropped > 0 {
-			all = counts(defs)
-		}
-		return fail(exitConfig, "%s: there is nothing to do: %s, %s; set the status of those that are to run again to todo", r.file, plural(len(defs), "task"), all)
+		return r.nothing(defs)
+	case r.s.Remaining() > 0 && len(r.s.Ready()) == 0 && r.kind != tasks.KindDefinitions:
+		return fail(exitConfig, "%s: no task is ready: %s", r.file, counts(defs))
 	case r.s.Remaining() > 0 && len(r.s.Ready()) == 0:
 		return fail(exitConfig, "%s: no task is ready: %s; set the status of those that are to run to todo", r.file, counts(defs))
 	}
+	r.saySlots()
 	for _, order := range r.s.Orders {
 		for _, agent := range order {
 			if _, err := r.client(r.c.config.Client(agent)); err != nil {

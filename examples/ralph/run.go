@@ -47,6 +47,7 @@ type work struct {
 	*runFlags
 	project, file string
 	branch, onto  string       // the one that is checked out, and the one that the task file names
+	begunOn       *string      // the one that it named when this was begun, if an interrupted run with worktrees goes on
 	tasks         source       // as it was when this began; nil = definitions
 	items         []tasks.Item // what it held then
 	documents     []string     // that the prompt names
@@ -75,8 +76,6 @@ func (f *runFlags) run(e env, args []string) error {
 	w.stated = kind == tasks.KindDefinitions
 	if err := f.fits(w.file, kind); err != nil {
 		return err
-	} else if w.stated && len(f.spec) > 0 {
-		return fail(exitUsage, "--spec is for lists and stories; a definition names its specification by its spec_id")
 	}
 	piped := w.stated || w.given["slots"] || w.worktrees
 	if !piped {
@@ -103,22 +102,23 @@ func (f *runFlags) run(e env, args []string) error {
 // name is the run's.
 func (w *work) name() string { return cmp.Or(w.id, relative(w.project, w.file)) }
 
-// recall finds what an interrupted run has left, and the limits it had.
+// recall finds what an interrupted run has left, and the flags and limits it had.
 func (w *work) recall(piped bool) {
 	last, err := w.place.Look(w.name())
 	if err != nil || w.anew || last.State.Done() && !(w.resumes && !last.Reopened().Done()) {
 		return
 	}
-	if last.Meta["file"] == absolute(w.file) {
-		// The list was none that is refused, and boxes that the agent has added do not
-		// make it one.
-		w.onlyIDs = last.Meta["all-boxes"] == "" && !w.given["all-boxes"]
-		w.tag = cmp.Or(w.tag, last.Meta["tag"])
+	parts := w.place.Parts(w.ctx, last)
+	if len(parts) > 0 { // else no task was begun with, maybe because of the flags
+		w.begun(last)
+	}
+	if branch := last.Meta["branch"]; last.Meta["file"] == absolute(w.file) && w.worktrees && last.Meta["worktrees"] == "true" {
+		w.begunOn = &branch
 	}
 	l := w.relimited(last.State.Task.Limits, w.limits())
 	w.maxCost, w.maxTokens, w.maxDuration = l.CostUSD, l.Tokens, l.Duration
 	if !piped { // else each of its loops has the other ones
-		w.earlier, w.since = w.place.Parts(w.ctx, last), last.Started
+		w.earlier, w.since = parts, last.Started
 		w.max, w.timeout, w.verifyTimeout, w.stalls = l.Iterations, l.IterationTimeout, l.VerifyTimeout, l.Stalls
 	}
 }
@@ -158,13 +158,20 @@ func (w *work) locate(args []string) error {
 	}
 	if len(args) == 1 {
 		w.file = filepath.Clean(args[0])
-	} else if w.file, err = tasks.Find(w.ctx, w.project); err != nil {
-		return err
 	} else {
+		found, err := tasks.Look(w.ctx, w.project)
+		if err != nil {
+			return err
+		}
+		w.file = found.Path
 		if name, err := filepath.Rel(absolute("."), w.file); err == nil && filepath.IsLocal(name) {
 			w.file = name
 		}
-		w.say("task file: %s", w.file)
+		others := ""
+		if n := len(found.Done); n > 0 {
+			others = fmt.Sprintf("; all is done in %s", plural(n, "other"))
+		}
+		w.say("task file: %s%s", w.file, others)
 	}
 	w.progress = cmp.Or(named(w.progress), filepath.Join(filepath.Dir(w.file), "progress.txt"))
 	return nil

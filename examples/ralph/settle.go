@@ -3,7 +3,9 @@ package main
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -23,24 +25,38 @@ type source interface {
 	Check(ctx context.Context) ([]tasks.Finding, error)
 }
 
-// kindFlags are the flags that mean something for one kind of task file alone, and what
-// that is called.
-var kindFlags = []struct {
-	kind  tasks.Kind
-	what  string
-	flags []string
+// boxKinds are the kinds of task files without definitions.
+var boxKinds = []tasks.Kind{tasks.KindList, tasks.KindPRD, tasks.KindTaskmaster, tasks.KindBacklog}
+
+// flagsFor are the flags that mean something for some kinds of task files alone, what
+// these are called, and what else does it for the others.
+var flagsFor = []struct {
+	kinds         []tasks.Kind
+	what, instead string
+	flags         []string
 }{
-	{tasks.KindList, "Markdown lists", []string{"all-boxes", "criteria", "optional"}},
-	{tasks.KindTaskmaster, "Taskmaster's tasks.json", []string{"tag"}},
+	{[]tasks.Kind{tasks.KindList}, "Markdown lists", "", []string{"all-boxes", "criteria", "optional"}},
+	{[]tasks.Kind{tasks.KindTaskmaster}, "Taskmaster's tasks.json", "", []string{"tag"}},
+	{boxKinds, "lists and stories", "; a definition names its specification by its spec_id", []string{"spec"}},
+	{boxKinds, "lists and stories", "; the prompts of definitions are in .ralph/prompts", []string{"template"}},
+	{[]tasks.Kind{tasks.KindDefinitions}, "definitions", "", []string{"stages", "stage", "follow"}},
 }
+
+// flagsWith are flags that do nothing without another one.
+var flagsWith = map[string]string{"repair": "worktrees", "include": "worktrees"}
 
 // fits refuses flags that would be ignored.
 func (s *shared) fits(path string, kind tasks.Kind) error {
-	for _, k := range kindFlags {
+	for _, k := range flagsFor {
 		for _, flag := range k.flags {
-			if s.given[flag] && kind != k.kind {
-				return fail(exitUsage, "--%s is for %s, and %s is none", flag, k.what, path)
+			if s.given[flag] && !slices.Contains(k.kinds, kind) {
+				return fail(exitUsage, "--%s is for %s, and %s is none%s", flag, k.what, path, k.instead)
 			}
+		}
+	}
+	for _, flag := range slices.Sorted(maps.Keys(flagsWith)) {
+		if with := flagsWith[flag]; s.given[flag] && !s.given[with] {
+			return fail(exitUsage, "--%s does nothing without --%s: give both, or neither", flag, with)
 		}
 	}
 	return nil
@@ -100,19 +116,38 @@ func (w *work) settle(kind tasks.Kind) error {
 	}
 	if file, ok := w.tasks.(tasks.TaskmasterFile); ok {
 		if w.tag = file.Tag; w.tag != "" {
-			w.say("%s: tag %s", w.file, w.tag)
+			w.say("%s: tag %s%s", w.file, w.tag, w.stale(file))
 		}
 	}
 	w.sayLeft(w.env, w.file, kind, w.tasks)
 	return cmp.Or(w.sayBranch(), w.specify())
 }
 
+// stale says that the tag which Taskmaster calls the current one is not there, if that is
+// why another one is worked on.
+func (w *work) stale(file tasks.TaskmasterFile) string {
+	var state struct{ CurrentTag string }
+	above := filepath.Dir(filepath.Dir(file.Filename()))
+	text, err := ralph.ReadFile(filepath.Join(above, "state.json"), maxConfig)
+	if w.given["tag"] || filepath.Base(above) != ".taskmaster" || err != nil || json.Unmarshal(text, &state) != nil || state.CurrentTag == "" || state.CurrentTag == file.Tag {
+		return ""
+	}
+	return fmt.Sprintf("; the current one by state.json, %s, is not in it", line(state.CurrentTag))
+}
+
 // specify finds the documents that the prompt names: those of --spec, then those beside
 // the task file.
 func (w *work) specify() error {
 	for _, path := range w.spec {
-		if _, err := os.Stat(path); err != nil {
+		if path == "" {
+			return fail(exitUsage, "--spec is empty: give it the path of a document")
+		}
+		info, err := os.Stat(path)
+		if err != nil {
 			return fail(exitConfig, "--spec %s: there is no such file or folder", path)
+		}
+		if !info.IsDir() && !info.Mode().IsRegular() {
+			return fail(exitConfig, "--spec %s: is neither a regular file nor a folder", path)
 		}
 		w.documents = append(w.documents, absolute(path))
 	}
@@ -172,6 +207,8 @@ func (w *work) sayBranch() error {
 		return fail(exitConfig, "%w", err)
 	}
 	switch w.onto = prd.Branch; {
+	case w.begunOn != nil && *w.begunOn != redact().String(w.onto): // the agent can write to the file
+		return fail(exitConfig, "%s: it was begun on the branch %s, and names %s now; it goes on only as it was agreed. Put that back, or start it over with --new", w.file, cmp.Or(line(*w.begunOn), "that was checked out then"), cmp.Or(w.onto, "none"))
 	case w.onto == "":
 	case w.worktrees:
 		w.say("%s: it is worked on the branch %s", w.file, w.onto)
@@ -185,13 +222,16 @@ func (w *work) sayBranch() error {
 
 // boxTerms adds what was agreed of the boxes, for the record.
 func (w *work) boxTerms(terms map[string]string) map[string]string {
-	for flag, value := range map[string]string{"all-boxes": fmt.Sprint(w.allBoxes), "criteria": fmt.Sprint(w.criteriaToo), "optional": fmt.Sprint(w.optionalToo), "spec": w.spec.String()} {
+	for flag, value := range map[string]string{"all-boxes": fmt.Sprint(w.allBoxes), "criteria": fmt.Sprint(w.criteriaToo), "optional": fmt.Sprint(w.optionalToo), "spec": strings.Join(w.documents[:min(len(w.spec), len(w.documents))], listed)} {
 		if w.given[flag] {
 			terms[flag] = value
 		}
 	}
 	if w.tag != "" {
 		terms["tag"] = w.tag
+	}
+	if w.worktrees && w.onto != "" {
+		terms["branch"] = w.onto
 	}
 	return terms
 }

@@ -96,7 +96,14 @@ func unlike(agreed, is map[string]string, anew map[string]bool) string {
 	maps.Copy(all, agreed)
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		if agreed[name] != is[name] && !anew[name] && !slices.Contains([]string{"args", "cwd", "tasks"}, name) {
-			return fmt.Sprintf("%s has changed from %s to %s", name, cmp.Or(line(agreed[name]), "nothing"), cmp.Or(line(is[name]), "nothing"))
+			switch was, now := line(agreed[name]), line(is[name]); {
+			case was == "":
+				return fmt.Sprintf("%s is given, which it was not: %s", name, now)
+			case now == "":
+				return fmt.Sprintf("%s is no longer given, which was %s", name, was)
+			default:
+				return fmt.Sprintf("%s has changed from %s to %s", name, was, now)
+			}
 		}
 	}
 	return ""
@@ -245,7 +252,7 @@ func (s *shared) evidence(dir *progress.Dir, logPath string) string {
 // that sets it. They are agreed when a loop starts.
 func (c criteria) terms() map[string]string {
 	terms := map[string]string{
-		"verify": c.verify, "guard": c.guard.String(), "exam": c.exam,
+		"verify": c.verify, "guard": strings.Join(c.guard, listed), "exam": c.exam,
 		"judge": cmp.Or(c.judge, c.config.Judge), "judge-model": cmp.Or(c.judgeModel, c.config.JudgeModel),
 	}
 	if c.acceptConfig {

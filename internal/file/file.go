@@ -82,9 +82,9 @@ func regular(info fs.FileInfo) string {
 	if mode.IsDir() {
 		return "is a directory: give the path of the file in it"
 	}
-	for kind, name := range map[fs.FileMode]string{fs.ModeNamedPipe: "named pipe", fs.ModeSocket: "socket", fs.ModeDevice: "device"} {
+	for kind, name := range map[fs.FileMode]string{fs.ModeNamedPipe: "named pipe: remove it, or", fs.ModeSocket: "socket: remove it, or", fs.ModeDevice: "device:"} {
 		if mode&kind != 0 {
-			return "is not a regular file but a " + name + ": remove it, or give the path of a file"
+			return "is not a regular file but a " + name + " give the path of a file"
 		}
 	}
 	if !mode.IsRegular() {
@@ -112,6 +112,9 @@ func refused(what, path, wrong string) error { return fmt.Errorf("%s %s", name(w
 
 func failed(what, path string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
+		if info, err := os.Lstat(path); err == nil && info.Mode()&fs.ModeSymlink != 0 {
+			return fmt.Errorf("%s is a symbolic link that leads nowhere: %w: give the path of the one you have", name(what, path), fs.ErrNotExist)
+		}
 		return fmt.Errorf("%s: %w: create it, or give the path of the one you have", name(what, path), fs.ErrNotExist)
 	}
 	if e, ok := errors.AsType[*fs.PathError](err); ok && e.Path == path { // it is told once

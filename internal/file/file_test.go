@@ -28,6 +28,20 @@ func TestRead(t *testing.T) {
 			t.Errorf("%q: %v, want %s", path, err, want)
 		}
 	}
+	link := filepath.Join(dir, "link")
+	if err := os.Symlink(filepath.Join(dir, "gone"), link); err != nil {
+		t.Skip(err)
+	}
+	want := "list " + link + " is a symbolic link that leads nowhere: file does not exist: give the path of the one you have"
+	if _, err := file.Read("list", link, 0); err == nil || err.Error() != want || !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("%v, want %s", err, want)
+	}
+	if _, err := os.Stat("/dev/zero"); err == nil {
+		want = "list /dev/zero is not a regular file but a device: give the path of a file"
+		if _, err := file.Read("list", "/dev/zero", 0); err == nil || err.Error() != want {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
 }
 
 // The mode stays, also that of a file that may not be written, and nothing else is

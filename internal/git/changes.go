@@ -155,9 +155,9 @@ func (d *differ) tree(ctx context.Context, v View, base, prefix string) error {
 	return d.notLooked(ctx, git, prefix)
 }
 
-// entries are the files of a commit.
-func (c call) entries(ctx context.Context, commit string) (map[string]entry, error) {
-	out, err := c.run(ctx, "ls-tree", "-r", "-z", "--full-tree", commit)
+// entries are the files of a commit: all, or those at paths.
+func (c call) entries(ctx context.Context, commit string, paths ...string) (map[string]entry, error) {
+	out, err := c.run(ctx, append([]string{"ls-tree", "-r", "-z", "--full-tree", commit, "--"}, paths...)...)
 	if err != nil {
 		return nil, err
 	}

@@ -53,11 +53,11 @@ func Branch(ctx context.Context, dir string) (string, error) {
 }
 
 func (c call) branch(ctx context.Context) (string, error) {
-	out, err := c.run(ctx, "symbolic-ref", "--quiet", "--short", "HEAD")
+	out, err := c.run(ctx, "symbolic-ref", "--quiet", "HEAD") // the short name is another one beside a tag of that name
 	if exit, ok := errors.AsType[*exitError](err); ok && exit.code == 1 {
 		return "", nil
 	}
-	return strings.TrimSuffix(out, "\n"), err
+	return strings.TrimPrefix(strings.TrimSuffix(out, "\n"), "refs/heads/"), err
 }
 
 // An exitError is how git ended, if not well.

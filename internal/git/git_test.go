@@ -92,6 +92,7 @@ func TestBranch(t *testing.T) {
 	for _, tt := range []struct{ script, want string }{
 		{"true", "main"}, // without a commit
 		{"git commit -q --allow-empty -m one; git checkout -q -b feature/x", "feature/x"},
+		{"git tag v2; git checkout -q -b v2 2>/dev/null", "v2"}, // also a tag
 		{"git checkout -q --detach", ""},
 	} {
 		sh(t, dir, tt.script)

@@ -3,13 +3,31 @@ package git
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io/fs"
 	"strings"
 )
 
-// Text is what a file holds in a commit. It is an error if it is not there.
+// maxText is how much Text reads, in bytes.
+const maxText = 16 << 20
+
+// Text is what a regular file holds in a commit, of at most 16 MiB. The error wraps
+// [fs.ErrNotExist] if it is not there.
 func (r *Repo) Text(ctx context.Context, commit, path string) ([]byte, error) {
-	out, err := r.own().run(ctx, "cat-file", "blob", commit+":"+path)
-	return []byte(out), err
+	all, err := r.own().entries(ctx, commit, path)
+	if err != nil {
+		return nil, err
+	}
+	switch v, err := r.own().version(ctx, all[path], maxText); {
+	case err != nil:
+		return nil, err
+	case v.Mode == "":
+		return nil, fmt.Errorf("git: %.10s has no %s: %w", commit, path, fs.ErrNotExist)
+	case v.Size > maxText || !strings.HasPrefix(v.Mode, "100"):
+		return nil, fmt.Errorf("git: in %.10s %s is no regular file of at most %d MiB", commit, path, maxText>>20)
+	default:
+		return v.Text, nil
+	}
 }
 
 // Fork is the commit at which the histories of two commits part.

@@ -13,10 +13,10 @@ import (
 )
 
 // CheckBranch is an error if there can be no branch of a name: git says which there can
-// be, and none is called HEAD or begins with a minus sign.
+// be, and none is called HEAD or @, begins with a minus sign, or is a whole ref.
 func CheckBranch(ctx context.Context, name string) error {
 	bad := fmt.Errorf("git: %q is no name of a branch", name)
-	if name == "" || name == "HEAD" || strings.HasPrefix(name, "-") || strings.ContainsAny(name, "\x00") {
+	if name == "" || name == "HEAD" || name == "@" || strings.HasPrefix(name, "-") || strings.HasPrefix(name, "refs/") || strings.ContainsAny(name, "\x00") {
 		return bad
 	}
 	_, err := call{}.run(ctx, "check-ref-format", "refs/heads/"+name)

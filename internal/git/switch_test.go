@@ -95,6 +95,8 @@ func TestSwitchRefused(t *testing.T) {
 		{"another command", "touch .git/index.lock", "x", "another git command is at work"},
 		{"no name", "", "", `"" is no name of a branch`},
 		{"head", "", "HEAD", "is no name"},
+		{"head in short", "", "@", "is no name"},
+		{"a ref", "", "refs/heads/main", "is no name"},
 		{"an option", "", "-f", "is no name"},
 		{"dots", "", "a..b", "is no name"},
 		{"a blank", "", "a b", "is no name"},

@@ -86,13 +86,18 @@ func TestBranchRefused(t *testing.T) {
 		{"elsewhere", "git worktree add -q ../shop -b ralph/shop", "ralph/shop", "is checked out in "},
 		{"a task's branch", "", "ralph/T2", "pipeline: the branch ralph/T2 cannot be worked on: T2 has the branch ralph/T2"},
 		{"a folder of theirs", "", "ralph", "pipeline: the branch ralph cannot be worked on: T1 has the branch ralph/T1"},
+		{"below a task's branch", "", "ralph/T1/x", "pipeline: the branch ralph/T1/x cannot be worked on: T1 has the branch ralph/T1"},
+		{"without the list", "git branch ralph/shop bare", "ralph/shop", "pipeline: the branch ralph/shop has no tasks.md, so its tasks would be gone: commit it there first, or take another branch"},
+		{"with a link for the list", "git branch ralph/shop linked", "ralph/shop", "tasks.md is no regular file"},
 		{"an option", "", "-f", `pipeline: git: "-f" is no name of a branch`},
 		{"the head", "", "HEAD", `pipeline: git: "HEAD" is no name of a branch`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			dir := repo(t, map[string]string{"tasks.md": two, "a": "1\n"})
-			sh(t, dir, "git checkout -qb other; echo 2 >a; echo 2 >n; git add -A; git commit -qm other; git checkout -q main; "+test.before)
+			sh(t, dir, "git checkout -qb other; echo 2 >a; echo 2 >n; git add -A; git commit -qm other; git checkout -q main; "+
+				"git checkout -qb bare; git rm -q tasks.md; git commit -qm bare; git checkout -q main; "+
+				"git checkout -qb linked; ln -sf a tasks.md; git commit -qam linked; git checkout -q main; "+test.before)
 			p, a := branched(t, dir, makes(t))
 			p.Branch = test.branch
 			const state = "git rev-parse --abbrev-ref HEAD; git for-each-ref; git status --porcelain; cat a tasks.md"
@@ -109,6 +114,38 @@ func TestBranchRefused(t *testing.T) {
 	p.Rules.Merge = false
 	if _, err := p.Agree(t.Context()); err == nil || !strings.Contains(err.Error(), "the branch ralph/shop is to be worked on, but nothing is merged into it") {
 		t.Errorf("without merges: %v", err)
+	}
+}
+
+// TestBranchPRD: the stories of the branch are those that are worked on, so they are not
+// another branch's, and they can be read.
+func TestBranchPRD(t *testing.T) {
+	t.Parallel()
+	const prd = `{"branchName": "NAME", "userStories": [{"id": "US-1", "title": "One", "passes": false}]}`
+	for _, test := range []struct{ name, there, err string }{
+		{"the same", strings.Replace(prd, "NAME", "ralph/x", 1), ""},
+		{"none", strings.Replace(prd, "branchName", "name", 1), ""},
+		{"another", strings.Replace(prd, "NAME", "feat/y", 1), "pipeline: on the branch ralph/x, prd.json names another branch, feat/y: have both name the same"},
+		{"a story's branch", strings.NewReplacer("NAME", "ralph/x", "US-1", "x").Replace(prd), "pipeline: the branch ralph/x cannot be worked on: x has the branch ralph/x"},
+		{"no JSON", "{", "pipeline: on the branch ralph/x, prd.json: "},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			dir := repo(t, map[string]string{"prd.json": strings.Replace(prd, "NAME", "ralph/x", 1)})
+			sh(t, dir, "git checkout -qb ralph/x; cat >prd.json <<'END'\n"+test.there+"\nEND\necho x >x; git add -A; git commit -qm x; git checkout -q main")
+			p, _ := branched(t, dir, nil)
+			p.Branch, p.Source = "ralph/x", pipeline.List{Source: tasks.PRDFile{Path: filepath.Join(dir, "prd.json")}}
+			want := "main"
+			if test.err == "" {
+				want = "ralph/x"
+			}
+			if err := p.Switch(t.Context()); (err == nil) != (test.err == "") || err != nil && !strings.HasPrefix(err.Error(), test.err) {
+				t.Errorf("%v, want %q", err, test.err)
+			}
+			if got := sh(t, dir, "git rev-parse --abbrev-ref HEAD; git status --porcelain"); got != want {
+				t.Error(got)
+			}
+		})
 	}
 }
 
@@ -144,5 +181,42 @@ func TestSwitch(t *testing.T) {
 	p.Branch = ""
 	if err := p.Switch(t.Context()); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestOnBranch: the tasks of a branch are known before it is checked out.
+func TestOnBranch(t *testing.T) {
+	t.Parallel()
+	const open, done = `[{"id":"A","title":"a","passes":false}]`, `[{"id":"A","title":"a","passes":true}]`
+	for _, test := range []struct{ name, do, want string }{
+		{"none yet", "", "A todo"},
+		{"at the same commit", "git branch ralph/shop", "A todo"},
+		{"checked out", "git checkout -qb ralph/shop", "A todo"},
+		{"done there", "git checkout -qb ralph/shop; cp done.json prd.json; git commit -qam done; git checkout -q main", "A done"},
+		{"done here", "git checkout -qb ralph/shop; touch x; git add x; git commit -qm x; git checkout -q main; cp done.json prd.json; git commit -qam done", "A todo"},
+		{"changed here", "git checkout -qb ralph/shop; touch x; git add x; git commit -qm x; git checkout -q main; cp done.json prd.json", "A done"},
+		{"not there", "git checkout -qb ralph/shop; git rm -q prd.json; git commit -qm none; git checkout -q main", ""},
+	} {
+		dir := repo(t, map[string]string{"prd.json": open, "done.json": done})
+		if test.do != "" {
+			sh(t, dir, test.do)
+		}
+		p, _ := branched(t, dir, nil)
+		p.Source = pipeline.List{Source: tasks.PRDFile{Path: filepath.Join(dir, "prd.json")}}
+		const state = "git rev-parse --abbrev-ref HEAD; git for-each-ref; git status --porcelain"
+		was := sh(t, dir, state)
+		defs, err := p.OnBranch(t.Context())
+		var got strings.Builder
+		for _, d := range defs {
+			got.WriteString(d.ID + " " + string(d.Status))
+		}
+		if got.String() != test.want || err != nil || sh(t, dir, state) != was {
+			t.Errorf("%s: %q, %v; want %q", test.name, got.String(), err, test.want)
+		}
+	}
+	p, _ := branched(t, repo(t, map[string]string{"tasks.md": two}), nil)
+	p.Branch = ""
+	if defs, err := p.OnBranch(t.Context()); len(defs) != 2 || err != nil {
+		t.Error(defs, err)
 	}
 }

@@ -69,6 +69,10 @@ func (l List) Read(ctx context.Context) ([]spec.Definition, error) {
 	case tasks.TaskmasterFile, tasks.Backlog:
 		return all, nil
 	}
+	closed := map[string]bool{}
+	for _, it := range items {
+		closed[it.Key] = it.Done
+	}
 	var waits []string // of the group that is next
 	n := 0
 	for _, group := range groups(items) {
@@ -85,11 +89,7 @@ func (l List) Read(ctx context.Context) ([]spec.Definition, error) {
 			waits = ids
 			continue
 		}
-		left := slices.DeleteFunc(slices.Clone(waits), func(id string) bool {
-			it, _ := byKey(items, id)
-			return it.Done
-		})
-		waits = append(ids, left...)
+		waits = append(ids, slices.DeleteFunc(slices.Clone(waits), func(id string) bool { return closed[id] })...)
 	}
 	return all, nil
 }
@@ -123,19 +123,25 @@ func groups(items []tasks.Item) [][]tasks.Item {
 // change as the items are worked off: an item is described as it is when its turn comes,
 // with its parts done.
 func defineAll(items []tasks.Item) []spec.Definition {
-	open, done, family := slices.Clone(items), slices.Clone(items), map[string]bool{}
+	open, done := slices.Clone(items), slices.Clone(items)
+	whole, parts := map[string]int{}, map[string][]tasks.Item{}
 	for i, it := range items {
 		open[i].Done, done[i].Done = false, true
+		whole[it.Key] = i
 		if it.Parent != "" {
-			family[it.Key], family[it.Parent] = true, true
+			parts[it.Parent] = append(parts[it.Parent], done[i])
 		}
 	}
 	waiting := tasks.Waiting(open)
 	var all []spec.Definition
 	for _, it := range items {
 		d := define(it)
-		if family[it.Key] {
-			d.Description = bare(it).DescribeIn(done)
+		kin := parts[it.Key]
+		if i, ok := whole[it.Parent]; ok && it.Parent != "" && items[i].Parent != it.Key {
+			kin = append(slices.Clip(kin), done[i])
+		}
+		if len(kin) > 0 {
+			d.Description = bare(it).DescribeIn(kin)
 		}
 		for _, on := range waiting[it.Key] {
 			d.Dependencies = append(d.Dependencies, on.Key)

@@ -21,6 +21,12 @@ import (
 //go:embed prompts/*.md
 var builtinRoles embed.FS
 
+// itemRole is that of a task that is not done in stages. It has a folder of its own, for
+// an agent may have any name.
+//
+//go:embed prompts/list/item.md
+var itemRole string
+
 // maxRole is the most that is read of a role, in bytes. Every prompt has it.
 const maxRole = 64 << 10
 
@@ -29,10 +35,11 @@ const maxRole = 64 << 10
 // specifications in the usual folders.
 type Prompts struct {
 	// Dir is a folder with roles of one's own: <agent>.md is used instead of the one
-	// that is built in, agent.md for agents that have neither. "" = none.
+	// that is built in, agent.md for agents that have neither, and for the items of a
+	// list, which have no agent of a name. "" = none.
 	//
 	// A role is what the agent is to do and what not, in words, for [ralph.Template]:
-	// TASK_ID, TASK_TITLE, STAGE, ITERATION and MAX_ITERATIONS (which begin with 1; 0 = no
+	// TASK_ID, TASK_TITLE, STAGE ("" = the task has no stages), ITERATION and MAX_ITERATIONS (which begin with 1; 0 = no
 	// maximum), SPEC_ID, SPEC_PATH ("" = it is not there) and REJECT, which says how
 	// the agent tells that work of others does not hold. The rest of a prompt is
 	// the same for all and needs no place in it, see [Roles.Prompt].
@@ -59,7 +66,9 @@ type role struct{ file, text string }
 type Stage struct {
 	// Definition is the task's, as it was agreed.
 	Definition spec.Definition
-	Agent      string
+	// Agent is whose part it is; "" = the task is not done in stages, as an item of a list,
+	// and the prompt speaks of none.
+	Agent string
 	// Branch is that of the git worktree that the task has for itself; "" = it has
 	// none.
 	Branch string
@@ -135,7 +144,7 @@ func (p Prompts) role(agent string) (role, error) {
 // stranger's text, so one that is no plain file name has no role of its own.
 func (p Prompts) own(agent string) (role, error) {
 	name := agent + ".md"
-	if p.Dir == "" || filepath.Base(name) != name || !filepath.IsLocal(name) {
+	if agent == "" || p.Dir == "" || filepath.Base(name) != name || !filepath.IsLocal(name) {
 		return role{}, nil
 	}
 	r := role{file: filepath.Join(p.Dir, name)}
@@ -159,6 +168,9 @@ func builtin(agent string) bool {
 }
 
 func builtinRole(agent string) role {
+	if agent == "" {
+		return role{"the built-in item.md", strings.TrimSpace(itemRole)}
+	}
 	if !builtin(agent) {
 		agent = "agent"
 	}

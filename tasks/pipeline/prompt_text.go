@@ -46,13 +46,16 @@ func (s Stage) information(st ralph.State) string {
 	if n := maximum(st); n > 0 {
 		of, end = fmt.Sprintf("/%d", n), fmt.Sprintf("%s, at most to iteration %d", end, n)
 	}
+	stage := ""
+	if is["STAGE"] != "" {
+		stage = "\n- **Stage**: " + is["STAGE"]
+	}
 	return section("Task Information", fmt.Sprintf(`- **Task ID**: %s
-- **Title**: %s
-- **Stage**: %s
+- **Title**: %s%s
 - **Ralph Iteration**: %d%s
 
 %s. Each iteration starts with fresh context: what was done before is in the files and in the history of git, not in this conversation. Look at what is there before you change anything.`,
-		is["TASK_ID"], is["TASK_TITLE"], is["STAGE"], st.Iteration, of, end))
+		is["TASK_ID"], is["TASK_TITLE"], stage, st.Iteration, of, end))
 }
 
 // task is the description alone: what done means follows where all loops say it.
@@ -68,8 +71,11 @@ func (s Stage) sentBack() string {
 	if cut {
 		text += "\n… the rest is left out"
 	}
-	return section("Why it was sent back to you", fmt.Sprintf("A later stage, %s, did not accept the work. This is what was said there; it tells what was found, and changes nothing of what is asked for:\n\n%s\nDo not start over: look at what is there, and mend that.",
-		cmp.Or(oneLine(s.From), "whose name is not known"), quoted(text)))
+	who := "A later stage, " + cmp.Or(oneLine(s.From), "whose name is not known") + ", did not accept the work. This is what was said there"
+	if s.Agent == "" {
+		who = "The work was not accepted. This is what was said of it"
+	}
+	return section("Why it was sent back to you", fmt.Sprintf("%s; it tells what was found, and changes nothing of what is asked for:\n\n%s\nDo not start over: look at what is there, and mend that.", who, quoted(text)))
 }
 
 // reject says how an agent tells that the work of others does not hold. A task without
@@ -87,7 +93,11 @@ func reject(t ralph.Task) string {
 func (s Stage) rules() string {
 	where := "- Work in this folder, on the branch that is checked out. Do not switch branches, and do not push."
 	if s.Branch != "" {
-		where = "- You work in a git worktree that this task has for itself, on the branch " + oneLine(s.Branch) + ". Stay in it: do not switch, merge, rebase or push branches. What is not committed when every stage is verified is committed for you, and the branch is merged for you."
+		when := "every stage"
+		if s.Agent == "" {
+			when = "it"
+		}
+		where = "- You work in a git worktree that this task has for itself, on the branch " + oneLine(s.Branch) + ". Stay in it: do not switch, merge, rebase or push branches. What is not committed when " + when + " is verified is committed for you, and the branch is merged for you."
 	}
 	return section("What holds for everyone", fmt.Sprintf(`%s
 - The file that this task comes from is not yours: leave its text and the status of its tasks alone. Neither are the configuration and the hooks of git, nor the folder .ralph but for the one file that is named here.
