@@ -1,216 +1,203 @@
 package redact
 
-import "bytes"
-
 const (
 	lookBack = 128 // bytes before a place that may decide about it
 	decided  = 512 // a token is judged by this many bytes, and goes on to its end
 )
 
-// A filter hides secrets in a stream. It has two stages, of which the second
-// reads what the first writes: values that were named, then formats.
+// A filter hides secrets in a stream.
 //
-// Each stage goes through the text once. At each place it says "no secret begins
-// here", "this many bytes are one" or "I need to see more", and it may say the
-// first two only if nothing that follows could change them. That is why
-// it does not matter how the text is cut. What it needs to see is bounded; a token
-// beyond the bound is decided by its beginning, and the rest is dropped as it comes.
+// It goes through the text once, from one place where a secret may begin to the
+// next. At each, rules say "nothing", "these bytes" or "I need to see more", and
+// they may say the first two only if nothing that follows could change them. That is
+// why it does not matter how the text is cut. What they need to see is bounded; a
+// token beyond the bound is decided by its beginning, and the rest is dropped as it
+// comes.
 type filter struct {
-	named   *named
-	formats *formats
+	*triggers
+	named *named // nil = none
+	brief bool   // what a name says is secret is one however it looks
 
-	first  window
-	second window
-	middle []byte // between the stages
+	window
+	runs  [alphabets]span
+	short bool // a rule looked beyond the end of what is there
 
-	tail  func(byte) bool // what still belongs to the token that was hidden; nil = nothing
-	inKey bool            // in the body of a private key
+	after func(f *filter, at int) finding // what is asked where the last secret ended
+	tail  alphabet                        // what still belongs to it
+	inKey bool                            // in the body of a private key
 }
 
-// A window is the text that a stage has in hand: buf[:pos] is decided and there to
-// look back at.
-type window struct {
-	buf []byte
-	pos int
+// A finding is what a rule found: the secret is from..to, and of a kind. The zero
+// value is nothing; without an end, what is before from may be passed on, even if
+// more must be seen. A finding without kind is left as it is.
+type finding struct {
+	from, to int
+	kind     string
+	tail     alphabet // the token may go on so
+	key      bool     // a private key begins
+	after    func(f *filter, at int) finding
 }
-
-// add appends p, and forgets what is too far back.
-func (w *window) add(p []byte) {
-	if len(w.buf) == 0 {
-		w.buf = append(w.buf, p...)
-		return
-	}
-	if drop := w.pos - lookBack; drop > 0 {
-		w.buf = w.buf[:copy(w.buf, w.buf[drop:])]
-		w.pos = lookBack
-	}
-	w.buf = append(w.buf, p...)
-}
-
-// before is what stands before the place that is looked at.
-func (w *window) before() []byte { return w.buf[max(0, w.pos-lookBack):w.pos] }
 
 // add takes a piece of the text and appends to out what can be passed on.
 func (f *filter) add(out, p []byte, end bool) []byte {
-	if f.named != nil {
-		f.first.add(p)
-		f.middle = f.hideNamed(f.middle[:0], end)
-		p = f.middle
+	f.window.out = out
+	if drop := f.take(p, end); drop > 0 {
+		for i := range f.runs {
+			f.runs[i].from -= drop
+			f.runs[i].to -= drop
+		}
 	}
-	f.second.add(p)
-	return f.hideFormats(out, end)
+	for more := false; f.pos < len(f.buf) && !more; {
+		if f.inKey || f.tail != 0 || f.after != nil {
+			more = f.rest(end)
+		} else {
+			more = f.find(end)
+		}
+	}
+	if end {
+		f.pass(len(f.buf))
+	}
+	out, f.window.out = f.window.out, nil
+	return out
 }
 
-// A finding is what is to be done at one place: keep some bytes, hide some. The
-// zero value is "nothing begins here".
-type finding struct {
-	keep, hide int
-	kind       string
-	tail       func(byte) bool
-	key        bool // a private key begins
-	more       bool // it cannot be known yet
-}
-
-// hideFormats is the second stage.
-func (f *filter) hideFormats(out []byte, end bool) []byte {
-	w := &f.second
-	from := w.pos
-	for w.pos < len(w.buf) {
-		b := w.buf[w.pos:]
-		if f.tail != nil || f.inKey {
-			n, more := f.skip(b, end)
-			w.pos += n
-			from = w.pos
-			if more {
-				break
-			}
-			continue
+// rest deals with what follows a secret that was hidden, and says whether more must
+// be seen.
+func (f *filter) rest(end bool) (more bool) {
+	switch {
+	case f.inKey:
+		var n int
+		var last bool
+		n, last, more = keyPart(f.buf[f.pos:], end)
+		f.inKey = n > 0 && !last || more
+		f.drop(f.pos + n)
+	case f.tail != 0:
+		at := f.pos
+		for at < len(f.buf) && f.tail.has(f.buf[at]) {
+			at++
 		}
-		if n := f.formats.next(b); n > 0 {
-			w.pos += n
-			continue
+		f.drop(at)
+		if more = at == len(f.buf); !more {
+			f.tail = 0
 		}
-		found := f.at(w.before(), b, end)
-		if found.more {
+	default:
+		f.short = false
+		found := f.after(f, f.pos)
+		if more = f.short && !end; more {
 			break
 		}
-		if found.hide == 0 {
-			w.pos += max(found.keep, 1)
-			continue
-		}
-		out = append(out, w.buf[from:w.pos+found.keep]...)
-		out = mark(out, found.kind)
-		w.pos += found.keep + found.hide
-		from = w.pos
-		f.tail, f.inKey = found.tail, found.key
-	}
-	return append(out, w.buf[from:w.pos]...)
-}
-
-// skip says how much of b still belongs to what was hidden.
-func (f *filter) skip(b []byte, end bool) (n int, more bool) {
-	if f.inKey {
-		n, last, more := keyPart(b, end)
-		f.inKey = n > 0 && !last || more
-		return n, more
-	}
-	for n < len(b) && f.tail(b[n]) {
-		n++
-	}
-	if n < len(b) {
-		f.tail = nil
-	}
-	return n, false
-}
-
-func (f *filter) at(before, b []byte, end bool) finding {
-	switch b[0] {
-	case '[':
-		n, more := marked(b, end)
-		return finding{keep: n, more: more}
-	case '=', ':':
-		return f.assigned(before, b, end)
-	case '-':
-		return keyBegins(b, end)
-	case 'B', 'b':
-		if found := f.bearer(before, b, end); found.hide > 0 || found.more {
-			return found
+		if f.after = nil; found.to > 0 {
+			f.hide(found)
 		}
 	}
-	return f.token(before, b, end)
+	return more
 }
 
-// A class is a set of kinds of bytes.
-type class uint8
-
-const (
-	digit class = 1 << iota
-	lower
-	upper
-	under
-	dash
-	dot
-	other // of base64 and of URLs: + / = ~ %
-
-	alnum  = digit | lower | upper
-	word   = alnum | under
-	urlish = word | dash
-)
-
-func classOf(c byte) class {
-	switch {
-	case '0' <= c && c <= '9':
-		return digit
-	case 'a' <= c && c <= 'z':
-		return lower
-	case 'A' <= c && c <= 'Z':
-		return upper
+// find goes on to the next secret and hides it, and says whether more must be seen.
+func (f *filter) find(end bool) (more bool) {
+	for i := f.next(f.buf, f.pos); i+3 <= len(f.buf); i = f.next(f.buf, i+2) {
+		for r, at := range f.rulesAt(i) {
+			if at < f.pos {
+				continue
+			}
+			f.short = false
+			found := f.ask(r, at)
+			if found.kind != "" {
+				found.to = f.reach(found.from, found.to)
+			}
+			switch {
+			case f.short && !end:
+				f.pass(at)
+				f.passed(found.from)
+				return true
+			case found.to > 0:
+				f.hide(found)
+				return false
+			}
+		}
 	}
-	switch c {
-	case '_':
-		return under
-	case '-':
-		return dash
-	case '.':
-		return dot
-	case '+', '/', '=', '~', '%':
-		return other
+	at, secret := len(f.buf), len(f.buf)
+	if !end {
+		at, secret = f.begun(f.buf, f.pos)
 	}
-	return 0
+	f.pass(at)
+	f.passed(secret)
+	return true
 }
 
-func (k class) has(c byte) bool { return classOf(c)&k != 0 }
-
-// run is the length of the token that b begins with, up to limit; more says that
-// it may go on after b.
-func run(b []byte, has func(byte) bool, limit int, end bool) (n int, more bool) {
-	for n < len(b) && n < limit && has(b[n]) {
-		n++
-	}
-	return n, n == len(b) && n < limit && !end
+// rulesAt are the rules whose literals may begin where a run of three stands.
+func (f *filter) rulesAt(i int) func(yield func(*rule, int) bool) {
+	return func(yield func(*rule, int) bool) { f.triggers.at(f.buf, i, yield) }
 }
 
-// apart reports whether a token may begin after before: at the beginning, after
-// what is no letter, digit or underscore, and after what only looks like a
-// letter, since output is full of it: \n and \u003d of JSON, %3D of URLs, the m
-// of a terminal's colour.
-func apart(before []byte) bool {
-	n := len(before)
-	if n == 0 || classOf(before[n-1])&word == 0 {
-		return true
+// ask asks a rule, if its literal is there.
+func (f *filter) ask(r *rule, at int) finding {
+	if !f.begins(at, r.literal) {
+		return finding{}
 	}
-	switch last := before[n-1]; {
-	case n >= 2 && before[n-2] == '\\':
-		return bytes.IndexByte([]byte("nrtbf"), last) >= 0
-	case n >= 3 && before[n-3] == '%' && isHex(before[n-2]) && isHex(last):
-		return true
-	case n >= 6 && before[n-6] == '\\' && before[n-5] == 'u':
-		return isHex(last)
-	case last == 'm':
-		colour := bytes.TrimRight(before[:n-1], "0123456789;")
-		return len(colour) > 0 && colour[len(colour)-1] == '['
-	}
-	return false
+	return r.find(f, at)
 }
 
-func isHex(c byte) bool { return '0' <= c && c <= '9' || 'a' <= c && c <= 'f' || 'A' <= c && c <= 'F' }
+// hide puts a mark in the place of a secret.
+func (f *filter) hide(found finding) {
+	if found.kind == "" {
+		f.pass(found.to)
+		return
+	}
+	f.pass(max(found.from, f.pos))
+	f.window.out = mark(f.window.out, found.kind)
+	f.drop(found.to)
+	f.tail, f.inKey, f.after = found.tail, found.key, found.after
+}
+
+// at is a byte of the text, 0 beyond its end.
+func (f *filter) at(i int) byte {
+	if i >= len(f.buf) {
+		f.short = true
+		return 0
+	}
+	return f.buf[i]
+}
+
+// begins reports whether the text goes on with another.
+func (f *filter) begins(at int, text string) bool {
+	for i := range len(text) {
+		if f.at(at+i) != text[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// A span is a part of the text.
+type span struct{ from, to int }
+
+// run is the length of the token that begins somewhere, at most the number of bytes
+// that it is judged by. Each token is measured once, wherever its beginning is
+// looked for.
+func (f *filter) run(at int, letters alphabet) int {
+	s := &f.runs[letters.index()]
+	if at < s.from || at > s.to {
+		s.from, s.to = at, at
+	}
+	for s.to < len(f.buf) && letters.has(f.buf[s.to]) {
+		s.to++
+	}
+	n := s.to - at
+	if s.to == len(f.buf) && n < decided {
+		f.short = true
+	}
+	return min(n, decided)
+}
+
+// back is where what stands before a place begins, as far as it is of some letters.
+func (f *filter) back(at int, letters alphabet, limit int) int {
+	from := at
+	for from > 0 && at-from < limit && letters.has(f.buf[from-1]) {
+		from--
+	}
+	return from
+}
+
+// before is what stands before a place.
+func (f *filter) before(at int) []byte { return f.buf[max(0, at-lookBack):at] }

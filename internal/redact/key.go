@@ -6,29 +6,29 @@ import (
 )
 
 // keyBegins finds the beginning of a private key in PEM, if a key follows it.
-func keyBegins(b []byte, end bool) finding {
-	const begin, label = "-----BEGIN ", 48
-	if yes, more := begins(b, begin, end); !yes {
-		return finding{more: more}
+func (f *filter) keyBegins(at int) finding {
+	const label = 48
+	n := len("-----BEGIN ")
+	for from := n; n-from < label && isLabel(f.at(at+n)); {
+		n++
 	}
-	n, more := run(b[len(begin):], isLabel, label, end)
-	if more {
-		return finding{more: true}
-	}
-	name := string(b[len(begin) : len(begin)+n])
-	if !strings.HasSuffix(name, "PRIVATE KEY") && !strings.HasSuffix(name, "PRIVATE KEY BLOCK") {
+	if f.short {
 		return finding{}
 	}
-	n += len(begin)
-	if yes, more := begins(b[n:], "-----", end); !yes {
-		return finding{more: more}
+	name := string(f.buf[at : at+n])
+	if !strings.HasSuffix(name, "PRIVATE KEY") && !strings.HasSuffix(name, "PRIVATE KEY BLOCK") || !f.begins(at+n, "-----") {
+		return finding{}
 	}
 	n += len("-----")
-	part, _, more := keyPart(b[n:], end)
-	if part == 0 || more {
-		return finding{more: more}
+	part, _, more := keyPart(f.buf[min(at+n, len(f.buf)):], false)
+	if more {
+		f.short = true
+		part, _, _ = keyPart(f.buf[min(at+n, len(f.buf)):], true)
 	}
-	return finding{hide: n, kind: "private-key", key: true}
+	if part == 0 {
+		return finding{}
+	}
+	return finding{from: at, to: at + n, kind: "private-key", key: true}
 }
 
 // keyPart is the length of the next part of a private key: the white space and
@@ -44,11 +44,11 @@ func keyPart(b []byte, end bool) (n int, last, more bool) {
 	if n := keyEnd(b[at:]); n > 0 {
 		return at + n, true, false
 	}
-	n, _ = run(b[at:], isBase64, decided, true)
+	n = run(b[at:], isBase64, decided)
 	if n >= short {
 		return at + n, false, false
 	}
-	for i, size := at, n; size > 0; size, _ = run(b[i:], isBase64, decided, true) {
+	for i, size := at, n; size > 0; size = run(b[i:], isBase64, decided) {
 		i += size
 		i += keyGap(b[i:], gap)
 		if keyEnd(b[i:]) > 0 {
@@ -57,7 +57,7 @@ func keyPart(b []byte, end bool) (n int, last, more bool) {
 	}
 	for _, name := range []string{"Proc-Type: ", "DEK-Info: ", "Version: ", "Comment: ", "Hash: ", "Charset: "} {
 		if bytes.HasPrefix(b[at:], []byte(name)) {
-			n, _ := run(b[at:], func(c byte) bool { return c != '\n' && c != '\\' }, header, true)
+			n := run(b[at:], func(c byte) bool { return c != '\n' && c != '\\' }, header)
 			return at + n, false, false
 		}
 	}
@@ -70,7 +70,7 @@ func keyEnd(b []byte) int {
 	if !bytes.HasPrefix(b, []byte(begin)) {
 		return 0
 	}
-	n, _ := run(b[len(begin):], isLabel, 48, true)
+	n := run(b[len(begin):], isLabel, 48)
 	n += len(begin)
 	if bytes.HasPrefix(b[n:], []byte(dashes)) {
 		n += len(dashes)
@@ -78,9 +78,9 @@ func keyEnd(b []byte) int {
 	return n
 }
 
-func isLabel(c byte) bool { return c == ' ' || (digit | upper).has(c) }
+func isLabel(c byte) bool { return c == ' ' || upcase.has(c) }
 
-func isBase64(c byte) bool { return alnum.has(c) || c == '+' || c == '/' || c == '=' }
+func isBase64(c byte) bool { return base64s.has(c) }
 
 // keyGap is the length of what stands between the lines of a key: line feeds, also
 // written \n, quotation marks and plus signs of source code, the marks of diffs and
@@ -95,7 +95,7 @@ func keyGap(b []byte, limit int) int {
 			i++
 		case c == '-' && i+1 < len(b) && (b[i+1] != '-' || bytes.HasPrefix(b[i+1:], []byte("-----"))) && !bytes.HasPrefix(b[i:], []byte("-----E")):
 			i++
-		case classOf(c) == digit:
+		case digit.has(c):
 			n := lineNumber(b[i:])
 			if n == 0 {
 				return i
@@ -110,11 +110,20 @@ func keyGap(b []byte, limit int) int {
 
 // lineNumber is the length of a line number as tools print it before a line.
 func lineNumber(b []byte) int {
-	n, _ := run(b, digit.has, 7, true)
+	n := run(b, digit.has, 7)
 	for _, after := range []string{"→", "\t", "\\t", ":", "|", " |"} {
 		if n < 7 && bytes.HasPrefix(b[n:], []byte(after)) {
 			return n + len(after)
 		}
 	}
 	return 0
+}
+
+// run is the length of the text that b begins with, up to limit.
+func run(b []byte, has func(byte) bool, limit int) int {
+	n := 0
+	for n < min(len(b), limit) && has(b[n]) {
+		n++
+	}
+	return n
 }
