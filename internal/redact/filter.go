@@ -1,5 +1,7 @@
 package redact
 
+import "strings"
+
 const (
 	lookBack = 128 // bytes before a place that may decide about it
 	decided  = 512 // a token is judged by this many bytes, and goes on to its end
@@ -19,7 +21,8 @@ type filter struct {
 	brief bool   // what a name says is secret is one however it looks
 
 	window
-	runs  [alphabets]span
+	runs [alphabets]span
+
 	short bool // a rule looked beyond the end of what is there
 
 	after func(f *filter, at int) finding // what is asked where the last secret ended
@@ -96,23 +99,26 @@ func (f *filter) rest(end bool) (more bool) {
 // find goes on to the next secret and hides it, and says whether more must be seen.
 func (f *filter) find(end bool) (more bool) {
 	for i := f.next(f.buf, f.pos); i+3 <= len(f.buf); i = f.next(f.buf, i+2) {
-		for r, at := range f.rulesAt(i) {
+		for _, odd := range [...]bool{true, false} {
+			at := i
+			if odd {
+				at--
+			}
 			if at < f.pos {
 				continue
 			}
-			f.short = false
-			found := f.ask(r, at)
-			if found.kind != "" {
-				found.to = f.reach(found.from, found.to)
-			}
-			switch {
-			case f.short && !end:
-				f.pass(at)
-				f.passed(found.from)
-				return true
-			case found.to > 0:
-				f.hide(found)
-				return false
+			for n, text := f.first(f.buf, i, odd); n > 0; n = f.following(f.list[n-1].next, text, odd) {
+				f.short = false
+				found := f.ask(&f.rules[f.list[n-1].rule], at)
+				switch {
+				case f.short && !end:
+					f.pass(at)
+					f.passed(found.from)
+					return true
+				case found.to > 0:
+					f.hide(found)
+					return false
+				}
 			}
 		}
 	}
@@ -125,17 +131,16 @@ func (f *filter) find(end bool) (more bool) {
 	return true
 }
 
-// rulesAt are the rules whose literals may begin where a run of three stands.
-func (f *filter) rulesAt(i int) func(yield func(*rule, int) bool) {
-	return func(yield func(*rule, int) bool) { f.triggers.at(f.buf, i, yield) }
-}
-
 // ask asks a rule, if its literal is there.
 func (f *filter) ask(r *rule, at int) finding {
 	if !f.begins(at, r.literal) {
 		return finding{}
 	}
-	return r.find(f, at)
+	found := r.find(f, at)
+	if found.kind != "" {
+		found.to = f.reach(found.from, found.to)
+	}
+	return found
 }
 
 // hide puts a mark in the place of a secret.
@@ -161,12 +166,22 @@ func (f *filter) at(i int) byte {
 
 // begins reports whether the text goes on with another.
 func (f *filter) begins(at int, text string) bool {
-	for i := range len(text) {
-		if f.at(at+i) != text[i] {
-			return false
-		}
+	if at+len(text) <= len(f.buf) {
+		return string(f.buf[at:at+len(text)]) == text
 	}
-	return true
+	if strings.HasPrefix(text, string(f.buf[min(at, len(f.buf)):])) {
+		f.short = true
+	}
+	return false
+}
+
+// among reports whether the byte at a place is one of some.
+func (f *filter) among(at int, some string) bool {
+	if at >= len(f.buf) {
+		f.short = true
+		return false
+	}
+	return strings.IndexByte(some, f.buf[at]) >= 0
 }
 
 // A span is a part of the text.

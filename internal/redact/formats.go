@@ -273,7 +273,7 @@ func (k *format) find(f *filter, at int) finding {
 		}
 	}
 	if len(body) < k.min || k.min == k.usual && (len(body) > k.usual || f.at(found.to) == '[') || // went on, before that was hidden
-		placeholder(body) || k.check != nil && !k.check(body) {
+		k.check != nil && !k.check(body) || placeholder(body) {
 		return finding{}
 	}
 	return found
@@ -336,8 +336,11 @@ func (f *filter) lineEnd(at int) int {
 func (f *filter) apart(at int) bool {
 	before := f.before(at)
 	n := len(before)
-	if n == 0 || !word.has(before[n-1]) {
+	if n == 0 {
 		return true
+	}
+	if !word.has(before[n-1]) { // a-b and a.b are one word
+		return n < 2 || before[n-1] != '-' && before[n-1] != '.' || !word.has(before[n-2])
 	}
 	switch last := before[n-1]; {
 	case n >= 2 && before[n-2] == '\\':
@@ -350,11 +353,11 @@ func (f *filter) apart(at int) bool {
 	return false
 }
 
-func random(body []byte) bool { return lookAt(body).random(false) }
+func random(body []byte) bool { return lookAt(body[:min(len(body), judged)]).random(false) }
 
 // scrambled asks for a long part that is no word.
 func scrambled(body []byte) bool {
-	l := lookAt(body)
+	l := lookAt(body[:min(len(body), judged)])
 	return l.longest >= 32 || l.longest >= 16 && l.digits > 0
 }
 

@@ -69,11 +69,18 @@ func nameOf(text []byte, query bool) name {
 		return name{}
 	}
 	letters := lastLetters(text)
-	if slices.Contains(queries, letters) {
-		return name{kind: secret, query: true}.when(query)
+	if letters == "" {
+		return name{}
+	}
+	last := letters[len(letters)-1]
+	if query && slices.Contains(queries, letters) {
+		return name{kind: secret, query: true}
 	}
 	env := !bytes.ContainsFunc(text, func(r rune) bool { return 'a' <= r && r <= 'z' })
 	for _, known := range namings {
+		if known.end[len(known.end)-1] != last {
+			continue
+		}
 		if end, apart := strings.CutPrefix(known.end, "_"); apart && endsApart(text, end) || !apart && strings.HasSuffix(letters, end) {
 			if slices.ContainsFunc(harmless, func(s string) bool { return strings.HasSuffix(letters, s) }) {
 				break
@@ -81,7 +88,7 @@ func nameOf(text []byte, query bool) name {
 			return name{kind: known.kind, env: env, basic: end == "auth", query: query}
 		}
 	}
-	switch last := bytes.LastIndexAny(text, "_"); {
+	switch last := bytes.LastIndexByte(text, '_'); {
 	case !env || last <= 0:
 		return name{}
 	case ends(text, "_key") && !ends(text, "public_key"):
@@ -94,25 +101,22 @@ func nameOf(text []byte, query bool) name {
 	return name{}
 }
 
-func (n name) when(yes bool) name {
-	if yes {
-		return n
-	}
-	return name{}
-}
-
 // lastLetters are the last letters and digits of a name, in lower case and without
 // what separates words. Numbers at its end do not count: password2.
 func lastLetters(name []byte) string {
 	var letters [20]byte
 	i := len(letters)
-	for _, c := range slices.Backward(bytes.TrimRight(name, "0123456789")) {
-		if i > 0 && alnum.has(c) {
+	for at := len(name) - 1; at >= 0 && i > 0; at-- {
+		switch c := name[at]; {
+		case upper.has(c):
+			i--
+			letters[i] = c - 'A' + 'a'
+		case lower.has(c), digit.has(c) && i < len(letters):
 			i--
 			letters[i] = c
 		}
 	}
-	return strings.ToLower(string(letters[i:]))
+	return string(letters[i:])
 }
 
 // endsApart reports whether a name ends in a word of its own: dbPass, DB_PASS, pass and
@@ -167,7 +171,7 @@ type sign struct {
 // and a blank after --token, ENV TOKEN and the like.
 func (f *filter) sign(from, to int) sign {
 	i := to
-	for i-to < 6 && strings.IndexByte("\"'`\\]", f.at(i)) >= 0 && f.at(i) != 0 {
+	for i-to < 6 && f.among(i, "\"'`\\]") {
 		i++
 	}
 	closed := i
@@ -175,7 +179,7 @@ func (f *filter) sign(from, to int) sign {
 		i++
 	}
 	switch c := f.at(i); {
-	case c == ':' && strings.IndexByte("-+?:/", f.at(i+1)) >= 0 && f.at(i+1) != 0: // ${NAME:-value}, Name::value, scheme://
+	case c == ':' && f.among(i+1, "-+?:/"): // ${NAME:-value}, Name::value, scheme://
 		return sign{}
 	case c == '=' || c == ':':
 		at := i + 1
@@ -189,12 +193,18 @@ func (f *filter) sign(from, to int) sign {
 	if i > closed && f.flag(from) {
 		return sign{i, true}
 	}
-	before := bytes.TrimRight(f.buf[max(0, from-12):from], " \"'\\")
-	if n := len(before); n > 4 && (before[n-1] == ':' || before[n-1] == '=') && (ends(bytes.TrimRight(before[:n-1], "\"'\\ "), "name") || ends(bytes.TrimRight(before[:n-1], "\"'\\ "), "key")) {
-		return f.valueSign(closed)
+	if f.among(closed, ",\r\n\\") || closed > to && f.at(i) == 'v' { // name: TOKEN, value:
+		if before := trimmed(f.buf[max(0, from-12):from]); ends(before, ":") || ends(before, "=") {
+			if before = trimmed(before[:len(before)-1]); ends(before, "name") || ends(before, "key") {
+				return f.valueSign(closed)
+			}
+		}
 	}
 	return sign{}
 }
+
+// trimmed is a text without the blanks, quotation marks and backslashes at its end.
+func trimmed(b []byte) []byte { return bytes.TrimRight(b, " \"'\\") }
 
 // flag reports whether a value follows the name after a blank.
 func (f *filter) flag(from int) bool {
@@ -214,7 +224,7 @@ func (f *filter) flag(from int) bool {
 // of a line, and value: or value=.
 func (f *filter) valueSign(at int) sign {
 	i := at
-	for i-at < 40 && strings.IndexByte(" ,\"'\\\r\n\tn", f.at(i)) >= 0 && f.at(i) != 0 {
+	for i-at < 40 && f.among(i, " ,\"'\\\r\n\tn") {
 		i++
 	}
 	for _, word := range []string{"value", "Value"} {
@@ -222,7 +232,7 @@ func (f *filter) valueSign(at int) sign {
 			continue
 		}
 		i += len(word)
-		for n := i; i-n < 4 && strings.IndexByte("\"'\\ ", f.at(i)) >= 0 && f.at(i) != 0; {
+		for n := i; i-n < 4 && f.among(i, "\"'\\ "); {
 			i++
 		}
 		if c := f.at(i); c == ':' || c == '=' {
@@ -288,14 +298,14 @@ func (f *filter) format(at int) finding {
 	if f.at(at+2) == 0 {
 		return finding{}
 	}
-	var found finding
-	f.triggers.at(f.buf, at, func(r *rule, from int) bool {
-		if from == at && r.format {
-			found = f.ask(r, at)
+	for n, text := f.first(f.buf, at, false); n > 0; n = f.following(f.list[n-1].next, text, false) {
+		if r := &f.rules[f.list[n-1].rule]; r.format {
+			if found := f.ask(r, at); found.to > 0 || f.short {
+				return found
+			}
 		}
-		return found.to == 0 && !f.short
-	})
-	return found
+	}
+	return finding{}
 }
 
 // scheme is the length of the word before credentials, and of the space after it.
@@ -319,7 +329,7 @@ func (f *filter) cookies(at int) finding {
 	if first < 0 || isMarked(line) {
 		return finding{}
 	}
-	for pair := range bytes.SplitSeq(line, []byte(";")) {
+	for pair := range bytes.SplitSeq(line[:min(n, 160)], []byte(";")) {
 		_, text, _ := bytes.Cut(pair, []byte("="))
 		if l := lookAt(text); l.random(false) || l.longest >= 24 {
 			return finding{from: at + first + 1, to: at + n, kind: cookie}

@@ -135,21 +135,18 @@ func padded(b []byte) []byte {
 	return b
 }
 
-// at yields the rules whose literals may begin at i-1, then those at i.
-func (t *triggers) at(b []byte, i int, yield func(r *rule, at int) bool) {
-	g := load(padded(b[i:]))
-	head := t.heads[hash(g)>>4]
-	for _, odd := range []bool{true, false} {
-		at := i
-		if odd {
-			at--
-		}
-		for n := head; n > 0; n = t.list[n-1].next {
-			if e := &t.list[n-1]; e.text == g && e.odd == odd && !yield(&t.rules[e.rule], at) {
-				return
-			}
-		}
+// first is the first rule whose literal may begin at i, or, if odd, at i-1; following
+// are the others. 0 = none.
+func (t *triggers) first(b []byte, i int, odd bool) (at int32, text uint32) {
+	text = load(padded(b[i:]))
+	return t.following(t.heads[hash(text)>>4], text, odd), text
+}
+
+func (t *triggers) following(at int32, text uint32, odd bool) int32 {
+	for at > 0 && (t.list[at-1].text != text || t.list[at-1].odd != odd) {
+		at = t.list[at-1].next
 	}
+	return at
 }
 
 // begun is the place of the last bytes of b, from i on, that may be the beginning of

@@ -33,35 +33,46 @@ func placeholder(text []byte) bool {
 	return slices.ContainsFunc(placeholders, func(s string) bool { return strings.Contains(low, s) }) || isMarked(text)
 }
 
+// standsFor reports whether a value is none, but stands for one or tells its kind.
+func standsFor(text []byte) bool {
+	low := strings.ToLower(string(text[:min(len(text), 24)]))
+	return slices.Contains(standIns, low) || strings.HasPrefix(low, "your") || strings.HasPrefix(low, "sha256:") || placeholder(text)
+}
+
 // secret reports whether a value looks like what its name says.
 func (v value) secret() bool {
 	n := len(v.text)
 	if v.brief {
 		return n > 0
 	}
-	l := lookAt(v.text[:min(n, 96)])
-	low := strings.ToLower(string(v.text[:min(n, 24)]))
-	switch {
-	case l.path, placeholder(v.text), strings.HasPrefix(low, "your"), strings.HasPrefix(low, "sha256:"):
-		return false
+	l := lookAt(v.text[:min(n, judged)])
+	return !l.path && v.looks(l) && !standsFor(v.text)
+}
+
+// judged is how many bytes of a value are looked at.
+const judged = 64
+
+// looks reports whether a value has the look that its name asks for.
+func (v value) looks(l look) bool {
+	switch n := len(v.text); {
 	case v.name.basic && isBasic(v.text):
 		return true
 	case v.name.kind == authorization:
 		return n >= 8 && (l.digits > 0 || l.upper > 1 && l.lower > 0 || l.longest >= 20)
 	case v.name.kind == password:
-		return v.likePassword(l, low)
+		return v.likePassword(l)
 	case v.name.query:
 		return n >= 16 && l.random(false)
 	}
-	return v.name.env && v.tight && !v.name.weak && l.likeKey(n) || l.random(v.plain)
+	return v.name.env && v.tight && !v.name.weak && l.likeKey(len(v.text)) || l.random(v.plain)
 }
 
 // likePassword reports whether the value looks like a password and not like a name:
 // with letters, and digits or, where no words are likely, signs.
-func (v value) likePassword(l look, low string) bool {
+func (v value) likePassword(l look) bool {
 	n := len(v.text)
 	switch {
-	case n < MinSecret || slices.Contains(standIns, low) || v.plain && l.dots > 0:
+	case n < MinSecret, v.plain && l.dots > 0:
 		return false
 	case v.name.env && !v.name.weak, !v.plain && l.letters() >= 16:
 		return true
@@ -95,11 +106,22 @@ func lookAt(value []byte) look {
 	length, slashes := 0, 0
 	for _, c := range value {
 		k := members[c] & (digit | lower | upper)
-		l.count(c, k)
-		if c == '/' {
-			slashes++
-		}
-		if k == 0 {
+		switch k {
+		case digit:
+			l.digits++
+		case lower:
+			l.lower++
+		case upper:
+			l.upper++
+		default:
+			switch c {
+			case '/':
+				slashes++
+			case '.':
+				l.dots++
+			case '!', '@', '#', '$', '%', '^', '&', '*', '+', '?', '~':
+				l.signs++
+			}
 			length, both, last = 0, 0, 0
 			continue
 		}
@@ -119,22 +141,6 @@ func lookAt(value []byte) look {
 	l.path = (rooted && slashes > 1 || bytes.Contains(value, []byte("://"))) &&
 		(l.mixed < 16 || l.turnsCase < 3) // some keys hold slashes
 	return l
-}
-
-// count counts a byte of the kind k.
-func (l *look) count(c byte, k alphabet) {
-	switch {
-	case k == digit:
-		l.digits++
-	case k == lower:
-		l.lower++
-	case k == upper:
-		l.upper++
-	case c == '.':
-		l.dots++
-	case strings.IndexByte("!@#$%^&*+?~", c) >= 0:
-		l.signs++
-	}
 }
 
 func (l look) letters() int { return l.lower + l.upper }

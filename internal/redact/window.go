@@ -16,13 +16,13 @@ type window struct {
 	out     []byte
 
 	escapes []escape
+	texts   []byte // of the escapes
 	partial []byte // what may be the beginning of a control sequence
 }
 
 // An escape is a control sequence that stood before a place in the window.
 type escape struct {
-	at   int
-	text []byte
+	at, size int
 }
 
 // take appends p. It forgets what is too far back, and says how much.
@@ -45,7 +45,7 @@ func (w *window) take(p []byte, end bool) (drop int) {
 			w.partial = append(w.partial, p...)
 			break
 		}
-		w.escapes = append(w.escapes, escape{len(w.buf), bytes.Clone(p[:n])})
+		w.escapes, w.texts = append(w.escapes, escape{len(w.buf), n}), append(w.texts, p[:n]...)
 		p = p[n:]
 	}
 	return drop
@@ -59,15 +59,17 @@ func (w *window) pass(at int) {
 
 // passed passes on what is before a place.
 func (w *window) passed(at int) {
-	for len(w.escapes) > 0 && w.escapes[0].at <= at {
-		e := w.escapes[0]
-		w.escapes = w.escapes[1:]
+	n, size := 0, 0
+	for n < len(w.escapes) && w.escapes[n].at <= at {
+		e := w.escapes[n]
 		if e.at > w.written {
 			w.out = append(w.out, w.buf[w.written:e.at]...)
 			w.written = e.at
 		}
-		w.out = append(w.out, e.text...)
+		w.out = append(w.out, w.texts[size:size+e.size]...)
+		n, size = n+1, size+e.size
 	}
+	w.forget(n, size)
 	if at > w.written {
 		w.out = append(w.out, w.buf[w.written:at]...)
 		w.written = at
@@ -76,10 +78,19 @@ func (w *window) passed(at int) {
 
 // drop decides what is before a place, and does not pass it on.
 func (w *window) drop(at int) {
-	for len(w.escapes) > 0 && w.escapes[0].at < at {
-		w.escapes = w.escapes[1:]
+	n, size := 0, 0
+	for n < len(w.escapes) && w.escapes[n].at < at {
+		n, size = n+1, size+w.escapes[n].size
 	}
+	w.forget(n, size)
 	w.pos, w.written = at, max(w.written, at)
+}
+
+// forget forgets the first escapes.
+func (w *window) forget(n, size int) {
+	if w.escapes, w.texts = w.escapes[n:], w.texts[size:]; len(w.escapes) == 0 {
+		w.escapes, w.texts = nil, nil
+	}
 }
 
 // introducers are the ways in which output and JSON write the beginning of a control
@@ -126,13 +137,17 @@ func sequence(p []byte, end bool) (at, n int) {
 
 // introduced is where the introducer begins that p ends with, len(p) if there is none.
 func introduced(p []byte) int {
-	begin := len(p)
-	if begin > 0 && strings.IndexByte("\x1bbB3e", p[begin-1]) >= 0 {
-		for _, s := range introducers {
-			if bytes.HasSuffix(p, []byte(s)) {
-				begin = min(begin, len(p)-len(s))
-			}
+	n := len(p)
+	switch {
+	case n == 0 || strings.IndexByte("\x1bbB3e", p[n-1]) < 0:
+		return n
+	case p[n-1] == '\x1b':
+		return n - 1
+	}
+	for _, s := range introducers[1:] {
+		if bytes.HasSuffix(p, []byte(s)) {
+			n = min(n, len(p)-len(s))
 		}
 	}
-	return begin
+	return n
 }
