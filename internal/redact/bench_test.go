@@ -46,11 +46,13 @@ func BenchmarkSessionLog(b *testing.B) {
 					b.Fatal(err)
 				}
 				s := redact.New(tt.secret).Stream()
-				var out []byte
+				var hidden []byte
 				for i := range size * len(text) / piece {
 					at := i * piece % len(text)
-					if out = text[at : at+piece]; tt.hide {
-						out = s.Add(nil, out, false)
+					out := text[at : at+piece]
+					if tt.hide {
+						hidden = s.Add(hidden[:0], out, false)
+						out = hidden
 					}
 					if _, err := f.Write(out); err != nil {
 						b.Fatal(err)

@@ -99,15 +99,13 @@ func (f *filter) rest(end bool) (more bool) {
 // find goes on to the next secret and hides it, and says whether more must be seen.
 func (f *filter) find(end bool) (more bool) {
 	for i := f.next(f.buf, f.pos); i+3 <= len(f.buf); i = f.next(f.buf, i+2) {
-		for _, odd := range [...]bool{true, false} {
-			at := i
-			if odd {
-				at--
-			}
+		text := load(padded(f.buf[i:]))
+		for run := 1; run >= 0; run-- {
+			at := i - run
 			if at < f.pos {
 				continue
 			}
-			for n, text := f.first(f.buf, i, odd); n > 0; n = f.following(f.list[n-1].next, text, odd) {
+			for n := f.first(text, run); n > 0; n = f.following(f.list[n-1].next, text) {
 				f.short = false
 				found := f.ask(&f.rules[f.list[n-1].rule], at)
 				switch {

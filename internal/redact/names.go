@@ -34,6 +34,15 @@ var namings = []naming{
 	{"authorization", authorization}, {"cookie", cookie},
 }
 
+// namingsBy are the namings by their last letter.
+var namingsBy = func() (by [256][]naming) {
+	for _, n := range namings {
+		last := n.end[len(n.end)-1]
+		by[last] = append(by[last], n)
+	}
+	return by
+}()
+
 // harmless are names that end as those of secrets do.
 var harmless = []string{"nexttoken", "pagetoken", "continuationtoken", "cancellationtoken", "publickey", "synctoken"}
 
@@ -64,23 +73,15 @@ func SecretName(env string) bool {
 
 // nameOf reads a name. query says that it stands where a URL has its query.
 func nameOf(text []byte, query bool) name {
-	text = bytes.TrimLeft(text, "-.")
-	if len(text) == 0 {
-		return name{}
-	}
 	letters := lastLetters(text)
 	if letters == "" {
 		return name{}
 	}
-	last := letters[len(letters)-1]
 	if query && slices.Contains(queries, letters) {
 		return name{kind: secret, query: true}
 	}
 	env := !bytes.ContainsFunc(text, func(r rune) bool { return 'a' <= r && r <= 'z' })
-	for _, known := range namings {
-		if known.end[len(known.end)-1] != last {
-			continue
-		}
+	for _, known := range namingsBy[letters[len(letters)-1]] {
 		if end, apart := strings.CutPrefix(known.end, "_"); apart && endsApart(text, end) || !apart && strings.HasSuffix(letters, end) {
 			if slices.ContainsFunc(harmless, func(s string) bool { return strings.HasSuffix(letters, s) }) {
 				break
@@ -144,6 +145,9 @@ func ends[T string | []byte](b T, text string) bool {
 func (f *filter) assigned(at int) finding {
 	const longest = 64
 	to := at + f.run(at, dotted)
+	if !f.among(to, "=:\"'`]\\ \t>,\r\n") {
+		return finding{}
+	}
 	from := f.back(at, dotted, longest)
 	if to-from > 2*longest || from > 0 && f.buf[from-1] == '\\' && from < at && strings.IndexByte("nrt", f.buf[from]) >= 0 {
 		from++
@@ -298,7 +302,8 @@ func (f *filter) format(at int) finding {
 	if f.at(at+2) == 0 {
 		return finding{}
 	}
-	for n, text := f.first(f.buf, at, false); n > 0; n = f.following(f.list[n-1].next, text, false) {
+	text := load(padded(f.buf[at:]))
+	for n := f.first(text, 0); n > 0; n = f.following(f.list[n-1].next, text) {
 		if r := &f.rules[f.list[n-1].rule]; r.format {
 			if found := f.ask(r, at); found.to > 0 || f.short {
 				return found

@@ -23,7 +23,7 @@ type rule struct {
 // as an automaton that looks at each, and few of the places it finds are none.
 type triggers struct {
 	bits   [1 << 16 / 64]uint64 // by hash: some run of three may be known
-	heads  [1 << 12]int32       // by the first bits of the hash: the place in list, and 1
+	heads  [2][1 << 12]int32    // of the first and the second runs, by the first bits of the hash: the place in list, and 1
 	list   []gram
 	rules  []rule
 	begins map[string]bool // the first one to three bytes of the literals: they may be of a secret
@@ -32,7 +32,6 @@ type triggers struct {
 // A gram is a run of three bytes in a literal.
 type gram struct {
 	text uint32 // as it is loaded, see load
-	odd  bool   // it is the second run of three
 	rule int32
 	next int32 // as heads
 }
@@ -61,13 +60,13 @@ func (t *triggers) add(rules []rule) {
 	for i := len(t.rules) - 1; i >= from; i-- {
 		r := t.rules[i]
 		for _, begin := range continued(r.literal, r.then, 3) {
-			t.put(begin, false, i)
+			t.put(begin, 0, i)
 			for n := 1; n <= 3; n++ {
 				t.begins[begin[:n]] = t.begins[begin[:n]] || !r.names
 			}
 		}
 		for _, second := range continued(r.literal[1:], r.then, 3) {
-			t.put(second, true, i)
+			t.put(second, 1, i)
 		}
 	}
 }
@@ -87,12 +86,12 @@ func continued(literal string, letters alphabet, size int) []string {
 	return all
 }
 
-func (t *triggers) put(text string, odd bool, rule int) {
+func (t *triggers) put(text string, run, rule int) {
 	g := load([]byte(text + "\x00"))
 	h := hash(g)
 	t.bits[h/64] |= 1 << (h % 64)
-	t.list = append(t.list, gram{g, odd, int32(rule), t.heads[h>>4]})
-	t.heads[h>>4] = int32(len(t.list))
+	t.list = append(t.list, gram{g, int32(rule), t.heads[run][h>>4]})
+	t.heads[run][h>>4] = int32(len(t.list))
 }
 
 // load is a run of three bytes; there must be four.
@@ -135,15 +134,14 @@ func padded(b []byte) []byte {
 	return b
 }
 
-// first is the first rule whose literal may begin at i, or, if odd, at i-1; following
-// are the others. 0 = none.
-func (t *triggers) first(b []byte, i int, odd bool) (at int32, text uint32) {
-	text = load(padded(b[i:]))
-	return t.following(t.heads[hash(text)>>4], text, odd), text
+// first is the first rule whose literal may have its first or second run at i;
+// following are the others. 0 = none.
+func (t *triggers) first(text uint32, run int) int32 {
+	return t.following(t.heads[run][hash(text)>>4], text)
 }
 
-func (t *triggers) following(at int32, text uint32, odd bool) int32 {
-	for at > 0 && (t.list[at-1].text != text || t.list[at-1].odd != odd) {
+func (t *triggers) following(at int32, text uint32) int32 {
+	for at > 0 && t.list[at-1].text != text {
 		at = t.list[at-1].next
 	}
 	return at
