@@ -353,7 +353,10 @@ func (f *filter) apart(at int) bool {
 	return false
 }
 
-func random(body []byte) bool { return lookAt(body[:min(len(body), judged)]).random(false) }
+// random asks for what nobody has thought of, and no binary with empty parts.
+func random(body []byte) bool {
+	return lookAt(body[:min(len(body), judged)]).random(false) && !bytes.Contains(body, []byte("AAAAA"))
+}
 
 // scrambled asks for a long part that is no word.
 func scrambled(body []byte) bool {

@@ -63,6 +63,7 @@ type name struct {
 	weak  bool   // it may be the key of a cache or a table as well
 	query bool   // it stands in the query of a URL
 	basic bool   // its value may be user:password in base64
+	short bool   // it is a single word, which may be one of prose: PASS
 }
 
 // SecretName reports whether an environment variable of the name holds a secret.
@@ -86,7 +87,7 @@ func nameOf(text []byte, query bool) name {
 			if slices.ContainsFunc(harmless, func(s string) bool { return strings.HasSuffix(letters, s) }) {
 				break
 			}
-			return name{kind: known.kind, env: env, basic: end == "auth", query: query}
+			return name{kind: known.kind, env: env, basic: end == "auth", short: apart && len(end) == len(text)}
 		}
 	}
 	switch last := bytes.LastIndexByte(text, '_'); {
@@ -168,6 +169,8 @@ func (f *filter) assigned(at int) finding {
 type sign struct {
 	at    int  // where the value may begin; 0 = no value follows
 	tight bool // it is no more than an equals sign, or what follows a flag
+	flag  bool // it is the blank behind a flag
+	tag   bool // the value stands between <name> and another tag
 }
 
 // sign reads what is behind a name: =, :, := and => with quotation marks, brackets and
@@ -190,12 +193,12 @@ func (f *filter) sign(from, to int) sign {
 		for at-i < 3 && (f.at(at) == '=' || f.at(at) == '>') {
 			at++
 		}
-		return sign{at, c == '=' && closed == to && i == closed}
+		return sign{at: at, tight: c == '=' && closed == to && i == closed}
 	case c == '>' && from > 0 && f.buf[from-1] == '<':
-		return sign{i + 1, true}
+		return sign{at: i + 1, tight: true, tag: true}
 	}
 	if i > closed && f.flag(from) {
-		return sign{i, true}
+		return sign{at: closed, flag: true}
 	}
 	if f.among(closed, ",\r\n\\") || closed > to && f.at(i) == 'v' { // name: TOKEN, value:
 		if before := trimmed(f.buf[max(0, from-12):from]); ends(before, ":") || ends(before, "=") {
@@ -240,7 +243,7 @@ func (f *filter) valueSign(at int) sign {
 			i++
 		}
 		if c := f.at(i); c == ':' || c == '=' {
-			return sign{i + 1, true}
+			return sign{at: i + 1, tight: true}
 		}
 	}
 	return sign{}
@@ -278,10 +281,7 @@ func (f *filter) value(n name, s sign) finding {
 	}
 	size := f.run(at, letters)
 	found := finding{from: at, to: at + size, kind: n.kind}
-	v := value{text: f.buf[at : at+size], name: n, brief: f.brief, tight: s.tight && !blanks || s.tight && f.buf[s.at-1] == ' ', plain: blanks && !inQuotes}
-	if s.at > 0 && (f.buf[s.at-1] == ' ' || f.buf[s.at-1] == '\t') { // a flag's
-		v.plain = false
-	}
+	v := value{text: f.buf[at : at+size], name: n, brief: f.brief, tight: s.tight && !blanks || s.flag, plain: blanks && !inQuotes && !s.flag}
 	switch {
 	case size == decided:
 		found.tail = letters
@@ -291,7 +291,7 @@ func (f *filter) value(n name, s sign) finding {
 		v.text = bytes.TrimRight(v.text, ".:!?")
 		found.to = at + len(v.text)
 	}
-	if !v.secret() {
+	if n.short && v.plain || s.tag && f.at(found.to) != '<' || !v.secret() {
 		return finding{}
 	}
 	return found

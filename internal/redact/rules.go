@@ -47,7 +47,7 @@ var phrases = []rule{
 	{literal: "login\n", find: (*filter).netrc},
 	{literal: "sshpass -p", find: (*filter).sshpass},
 	{literal: "identified by ", find: func(f *filter, at int) finding {
-		return f.value(name{kind: password}, sign{at + len("identified by"), true})
+		return f.value(name{kind: password}, sign{at: at + len("identified by"), flag: true})
 	}},
 }
 
@@ -182,5 +182,5 @@ func (f *filter) netrc(at int) finding {
 // sshpass finds the password after sshpass -p.
 func (f *filter) sshpass(at int) finding {
 	at += len("sshpass -p")
-	return f.value(name{kind: password, env: true}, sign{at, true})
+	return f.value(name{kind: password, env: true}, sign{at: at, flag: true})
 }

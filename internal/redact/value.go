@@ -20,7 +20,7 @@ type value struct {
 
 // standIns are what stands where no secret is told; in lower case.
 var standIns = []string{
-	"required", "optional", "string", "missing", "invalid", "incorrect", "prompt", "hidden", "masked", "password", "passwd", "secret", "token",
+	"required", "optional", "string", "missing", "invalid", "incorrect", "prompt", "hidden", "masked", "password", "passwd", "pass", "secret", "token",
 	"argon2", "argon2id", "base64", "bcrypt", "sha256", "sha512", "scrypt", "changeme", "change-me", "change_me", "changeit", "undefined", "disabled", "enabled",
 }
 
@@ -36,6 +36,9 @@ func placeholder(text []byte) bool {
 // standsFor reports whether a value is none, but stands for one or tells its kind.
 func standsFor(text []byte) bool {
 	low := strings.ToLower(string(text[:min(len(text), 24)]))
+	if l := lookAt(text[:min(len(text), judged)]); l.digits+l.signs == 0 && (ends(text, "password") || ends(text, "token") || ends(text, "secret") || ends(text, "key")) {
+		return true // it names one
+	}
 	return slices.Contains(standIns, low) || strings.HasPrefix(low, "your") || strings.HasPrefix(low, "sha256:") || placeholder(text)
 }
 
@@ -58,7 +61,7 @@ func (v value) looks(l look) bool {
 	case v.name.basic && isBasic(v.text):
 		return true
 	case v.name.kind == authorization:
-		return n >= 8 && (l.digits > 0 || l.upper > 1 && l.lower > 0 || l.longest >= 20)
+		return n >= 8 && (!v.plain || l.digits > 0 || l.dots == 0) && (l.digits > 0 || l.upper > 1 && l.lower > 0 || l.longest >= 20)
 	case v.name.kind == password:
 		return v.likePassword(l)
 	case v.name.query:
@@ -159,7 +162,7 @@ func (l look) random(strict bool) bool {
 		return false
 	}
 	if strict {
-		return n >= 16 && (l.turns >= 4 || l.mixed >= 20)
+		return n >= 16 && (l.turns >= 4 || l.turns >= 3 && l.mixed >= 20)
 	}
 	return n >= 12 && (l.turns >= 4 || l.mixed >= 10)
 }
