@@ -282,7 +282,7 @@ func (k *format) find(f *filter, at int) finding {
 // apart says that the beginning could be a part of an ordinary word.
 func (k *format) apart() bool {
 	n := len(k.prefix)
-	return (lower | upper).has(k.prefix[0]) && (n < 4 || strings.HasPrefix(k.prefix, "sk-") || k.prefix[n-1] != '_' && k.prefix[n-1] != '-')
+	return !strings.Contains(k.prefix, "/") && (lower | upper).has(k.prefix[0]) && (n < 4 || strings.HasPrefix(k.prefix, "sk-") || k.prefix[n-1] != '_' && k.prefix[n-1] != '-')
 }
 
 // continued is a key that goes on in the next lines, and where it ends; 0 = it does

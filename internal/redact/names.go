@@ -48,7 +48,7 @@ var harmless = []string{"nexttoken", "pagetoken", "continuationtoken", "cancella
 
 // keywords are what names of secrets are found by: one is in each. Those of three
 // letters are followed by what may follow a name.
-var keywords = []string{"pass", "toke", "secr", "cred", "auth", "cook", "_pat", "pwd", "psw", "key", "sig"}
+var keywords = []string{"pass", "toke", "secr", "cred", "auth", "cook", "_pat", "natu", "pwd", "psw", "key", "sig"}
 
 // queries are names that hold secrets in the query of a URL, besides.
 var queries = []string{"sig", "signature", "key", "code", "xamzsignature", "xgoogsignature"}
@@ -219,7 +219,7 @@ func (f *filter) flag(from int) bool {
 	if f.buf[from] == '-' {
 		return len(before) == 0 || strings.IndexByte(" \t\n\"'`[,(", before[len(before)-1]) >= 0
 	}
-	for _, word := range []string{"ENV ", "setx ", "set -x ", "set -gx ", "set -Ux "} {
+	for _, word := range []string{"ENV ", "setx ", "config set ", "set -x ", "set -gx ", "set -Ux "} {
 		if bytes.HasSuffix(before, []byte(word)) {
 			return true
 		}

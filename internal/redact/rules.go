@@ -43,6 +43,12 @@ var phrases = []rule{
 	{literal: " -u ", find: func(f *filter, at int) finding { return f.user(at + len(" -u ")) }},
 	{literal: " --user ", find: func(f *filter, at int) finding { return f.user(at + len(" --user ")) }},
 	{literal: "--user=", find: func(f *filter, at int) finding { return f.user(at + len("--user=")) }},
+	{literal: " -b ", find: func(f *filter, at int) finding {
+		if at += len(" -b "); f.among(at, "\"'") {
+			at++
+		}
+		return f.cookies(at)
+	}},
 	{literal: "login ", find: (*filter).netrc},
 	{literal: "login\n", find: (*filter).netrc},
 	{literal: "sshpass -p", find: (*filter).sshpass},
@@ -156,7 +162,8 @@ func (f *filter) user(at int) finding {
 // netrc finds the password in "machine host login user password …", in one line or
 // several.
 func (f *filter) netrc(at int) finding {
-	if before := f.before(at); !bytes.Contains(before, []byte("machine ")) && !bytes.Contains(before, []byte("default")) {
+	before := bytes.Fields(f.before(at))
+	if n := len(before); n == 0 || string(before[n-1]) != "default" && (n < 2 || string(before[n-2]) != "machine" || bytes.IndexAny(before[n-1], ".-0123456789") < 0 && string(before[n-1]) != "localhost") {
 		return finding{}
 	}
 	at += len("login")

@@ -39,7 +39,7 @@ func standsFor(text []byte) bool {
 	if l := lookAt(text[:min(len(text), judged)]); l.digits+l.signs == 0 && (ends(text, "password") || ends(text, "token") || ends(text, "secret") || ends(text, "key")) {
 		return true // it names one
 	}
-	return slices.Contains(standIns, low) || strings.HasPrefix(low, "your") || strings.HasPrefix(low, "sha256:") || placeholder(text)
+	return slices.Contains(standIns, low) || strings.HasPrefix(low, "your") || strings.HasPrefix(low, "sha256:") || strings.HasPrefix(low, "required|") || placeholder(text)
 }
 
 // secret reports whether a value looks like what its name says.
