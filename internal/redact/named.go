@@ -105,7 +105,12 @@ func lowerHex(escaped string) string {
 
 const markBegin = "[redacted"
 
+const stars = "***"
+
 func mark(out []byte, kind string) []byte {
+	if kind == stars {
+		return append(out, stars...)
+	}
 	out = append(out, markBegin...)
 	out = append(out, ':')
 	out = append(out, kind...)

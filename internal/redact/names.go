@@ -280,7 +280,7 @@ func (f *filter) value(n name, s sign) finding {
 		letters = quoted
 	}
 	size := f.run(at, letters)
-	found := finding{from: at, to: at + size, kind: n.kind}
+	found := finding{from: at, to: at + size, kind: f.kind(n.kind)}
 	v := value{text: f.buf[at : at+size], name: n, brief: f.brief, tight: s.tight && !blanks || s.flag, plain: blanks && !inQuotes && !s.flag}
 	switch {
 	case size == decided:
@@ -295,6 +295,15 @@ func (f *filter) value(n name, s sign) finding {
 		return finding{}
 	}
 	return found
+}
+
+// kind is that of a secret which nothing but its place tells; stars in a command line,
+// of which people are to read the rest.
+func (f *filter) kind(kind string) string {
+	if f.brief {
+		return stars
+	}
+	return kind
 }
 
 // format finds a key that has a format of its own.

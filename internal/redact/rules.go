@@ -112,7 +112,7 @@ func (f *filter) bearer(at int) finding {
 		return found
 	}
 	n := f.run(from, tokens)
-	found := finding{from: from, to: from + n, kind: "bearer"}
+	found := finding{from: from, to: from + n, kind: f.kind("bearer")}
 	text := f.buf[from:found.to]
 	if n == decided {
 		found.tail = tokens
@@ -133,7 +133,7 @@ func (f *filter) basic(at int) finding {
 	if n == decided || !f.apart(at) || !isBasic(f.buf[from:from+n]) && !(f.brief && n > 0) {
 		return finding{}
 	}
-	return finding{from: from, to: from + n, kind: "basic"}
+	return finding{from: from, to: from + n, kind: f.kind("basic")}
 }
 
 // user finds the password of user:password after -u and --user, as curl has it.
@@ -144,7 +144,10 @@ func (f *filter) user(at int) finding {
 	}
 	n := f.run(at, letters)
 	user, text, ok := bytes.Cut(f.buf[at:at+n], []byte(":"))
-	found := finding{from: at + len(user) + 1, to: at + n, kind: password}
+	found := finding{from: at + len(user) + 1, to: at + n, kind: f.kind(password)}
+	if f.brief {
+		found.from = at
+	}
 	v := value{text: text, name: name{kind: password, env: true}, brief: f.brief}
 	l := lookAt(text)
 	switch {
