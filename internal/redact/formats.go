@@ -137,7 +137,6 @@ var formats = []format{
 	{"sourcegraph", "sgp_", word, 40, 0, nil},
 	{"octopus", "API-", upcase, 26, 26, random},
 	{"postman", "PMAK-", urlish, 59, 59, nil},
-	{"codecov", "codecov_", urlish, 32, 0, random},
 
 	// Infrastructure, secrets, data.
 	{"terraform", ".atlasv1.", tokens, 60, 67, nil},

@@ -43,12 +43,26 @@ var namingsBy = func() (by [256][]naming) {
 	return by
 }()
 
+// endings are the last two letters of namings, so that most names are no name of a
+// secret at once.
+var endings = func() (all [1 << 10]bool) {
+	for _, n := range namings {
+		all[ending(n.end[len(n.end)-2], n.end[len(n.end)-1])] = true
+	}
+	for _, end := range queries {
+		all[ending(end[len(end)-2], end[len(end)-1])] = true
+	}
+	return all
+}()
+
+func ending(a, b byte) int { return int(a&31)<<5 | int(b&31) }
+
 // harmless are names that end as those of secrets do.
 var harmless = []string{"nexttoken", "pagetoken", "continuationtoken", "cancellationtoken", "publickey", "synctoken"}
 
 // keywords are what names of secrets are found by: one is in each. Those of three
 // letters are followed by what may follow a name.
-var keywords = []string{"pass", "toke", "secr", "cred", "auth", "cook", "_pat", "natu", "pwd", "psw", "key", "sig"}
+var keywords = []string{"pass", "toke", "secr", "cred", "auth", "okie", "_pat", "natu", "pwd", "psw", "key", "sig"}
 
 // queries are names that hold secrets in the query of a URL, besides.
 var queries = []string{"sig", "signature", "key", "code", "xamzsignature", "xgoogsignature"}
@@ -74,17 +88,18 @@ func SecretName(env string) bool {
 
 // nameOf reads a name. query says that it stands where a URL has its query.
 func nameOf(text []byte, query bool) name {
-	letters := lastLetters(text)
-	if letters == "" {
+	var room [20]byte
+	letters := lastLetters(&room, text)
+	if len(letters) == 0 {
 		return name{}
 	}
-	if query && slices.Contains(queries, letters) {
+	if query && slices.ContainsFunc(queries, func(s string) bool { return s == string(letters) }) {
 		return name{kind: secret, query: true}
 	}
 	env := !bytes.ContainsFunc(text, func(r rune) bool { return 'a' <= r && r <= 'z' })
 	for _, known := range namingsBy[letters[len(letters)-1]] {
-		if end, apart := strings.CutPrefix(known.end, "_"); apart && endsApart(text, end) || !apart && strings.HasSuffix(letters, end) {
-			if slices.ContainsFunc(harmless, func(s string) bool { return strings.HasSuffix(letters, s) }) {
+		if end, apart := strings.CutPrefix(known.end, "_"); apart && endsApart(text, end) || !apart && endsIn(letters, end) {
+			if slices.ContainsFunc(harmless, func(s string) bool { return endsIn(letters, s) }) {
 				break
 			}
 			return name{kind: known.kind, env: env, basic: end == "auth", short: apart && len(end) == len(text)}
@@ -105,8 +120,7 @@ func nameOf(text []byte, query bool) name {
 
 // lastLetters are the last letters and digits of a name, in lower case and without
 // what separates words. Numbers at its end do not count: password2.
-func lastLetters(name []byte) string {
-	var letters [20]byte
+func lastLetters(letters *[20]byte, name []byte) []byte {
 	i := len(letters)
 	for at := len(name) - 1; at >= 0 && i > 0; at-- {
 		switch c := name[at]; {
@@ -118,7 +132,11 @@ func lastLetters(name []byte) string {
 			letters[i] = c
 		}
 	}
-	return string(letters[i:])
+	return letters[i:]
+}
+
+func endsIn(b []byte, text string) bool {
+	return len(b) >= len(text) && string(b[len(b)-len(text):]) == text
 }
 
 // endsApart reports whether a name ends in a word of its own: dbPass, DB_PASS, pass and
@@ -146,7 +164,7 @@ func ends[T string | []byte](b T, text string) bool {
 func (f *filter) assigned(at int) finding {
 	const longest = 64
 	to := at + f.run(at, dotted)
-	if !f.among(to, "=:\"'`]\\ \t>,\r\n") {
+	if last := f.buf[to-2 : to]; lower.has(last[1]) && !endings[ending(last[0], last[1])] || !f.among(to, "=:\"'`]\\ \t>,\r\n") {
 		return finding{}
 	}
 	from := f.back(at, dotted, longest)

@@ -22,7 +22,7 @@ type rule struct {
 // at every second byte: one of the two stands there. That is several times as fast
 // as an automaton that looks at each, and few of the places it finds are none.
 type triggers struct {
-	bits   [1 << 16 / 64]uint64 // by hash: some run of three may be known
+	bits   [1 << 17 / 64]uint64 // by hash: some run of three may be known
 	heads  [2][1 << 12]int32    // of the first and the second runs, by the first bits of the hash: the place in list, and 1
 	list   []gram
 	rules  []rule
@@ -90,14 +90,14 @@ func (t *triggers) put(text string, run, rule int) {
 	g := load([]byte(text + "\x00"))
 	h := hash(g)
 	t.bits[h/64] |= 1 << (h % 64)
-	t.list = append(t.list, gram{g, int32(rule), t.heads[run][h>>4]})
-	t.heads[run][h>>4] = int32(len(t.list))
+	t.list = append(t.list, gram{g, int32(rule), t.heads[run][h>>5]})
+	t.heads[run][h>>5] = int32(len(t.list))
 }
 
 // load is a run of three bytes; there must be four.
 func load(b []byte) uint32 { return binary.LittleEndian.Uint32(b) << 8 }
 
-func hash(g uint32) uint32 { return g * 0x9e3779b1 >> 16 }
+func hash(g uint32) uint32 { return g * 0x9e3779b1 >> 15 }
 
 func (t *triggers) may(g uint32) uint64 {
 	h := hash(g)
@@ -137,7 +137,7 @@ func padded(b []byte) []byte {
 // first is the first rule whose literal may have its first or second run at i;
 // following are the others. 0 = none.
 func (t *triggers) first(text uint32, run int) int32 {
-	return t.following(t.heads[run][hash(text)>>4], text)
+	return t.following(t.heads[run][hash(text)>>5], text)
 }
 
 func (t *triggers) following(at int32, text uint32) int32 {
