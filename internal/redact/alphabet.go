@@ -24,6 +24,7 @@ const (
 	rest    // of a line, or of a text in quotation marks
 	info    // user, password and host of a URL
 	blank   // blanks and line ends
+	behind  // what may stand behind a name's last word, or begin the next
 
 	alphabets = iota
 )
@@ -64,6 +65,7 @@ var members = func() (m [256]alphabet) {
 	letters(slashed, "/@$")
 	letters(tokens, "~%")
 	letters(blank, " \t\r\n")
+	letters(behind, "=:\"'`]\\ \t>,_-0123456789D\r\n")
 	without := func(a alphabet, s string) {
 		for i := range len(s) {
 			m[s[i]] &^= a

@@ -290,7 +290,7 @@ func (k *format) continued(f *filter, body []byte, at int) (all []byte, end int)
 	all = body
 	for range 8 {
 		gap := f.lineEnd(at)
-		if gap == 0 || k.usual > 0 && len(all) >= k.usual || k.usual == 0 && len(all) < 8 || len(all) > decided {
+		if gap == 0 || k.usual > 0 && len(all) >= k.usual || len(all) < 4 || k.usual == 0 && len(all) < 8 || len(all) > decided {
 			break
 		}
 		n := f.run(at+gap, k.body)

@@ -358,10 +358,10 @@ func (f *filter) cookies(at int) finding {
 	n := f.run(at, rest)
 	line := f.buf[at : at+n]
 	first := bytes.IndexByte(line, '=')
-	if first < 0 || isMarked(line) {
+	if line = line[:min(n, 96)]; first < 0 || isMarked(line) {
 		return finding{}
 	}
-	for pair := range bytes.SplitSeq(line[:min(n, 160)], []byte(";")) {
+	for pair := range bytes.SplitSeq(line, []byte(";")) {
 		_, text, _ := bytes.Cut(pair, []byte("="))
 		if l := lookAt(text); l.random(false) || l.longest >= 24 {
 			return finding{from: at + first + 1, to: at + n, kind: cookie}

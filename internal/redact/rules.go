@@ -15,13 +15,7 @@ func allRules() []rule {
 	}
 	for _, word := range keywords {
 		for _, literal := range cases(word) {
-			if len(literal) > 3 {
-				rules = append(rules, rule{literal: literal, names: true, find: (*filter).assigned})
-				continue
-			}
-			for _, next := range "=:\"'`]\\ \t>,_-0123456789D\r\n" {
-				rules = append(rules, rule{literal: literal + string(next), names: true, find: (*filter).assigned})
-			}
+			rules = append(rules, rule{literal: literal, then: behind, names: true, find: (*filter).assigned})
 		}
 	}
 	for _, r := range phrases {
