@@ -100,7 +100,7 @@ func TestCorpus(t *testing.T) {
 		}
 	}
 	hide := redact.New(nil).Text
-	check("secrets.txt", count{75, 8}, func(text string) bool {
+	check("secrets.txt", count{100, 6}, func(text string) bool {
 		missed := false
 		plain := strings.NewReplacer("«", "", "»", "").Replace(text)
 		out := hide(plain)
@@ -117,5 +117,5 @@ func TestCorpus(t *testing.T) {
 			rest = more
 		}
 	})
-	check("harmless.txt", count{140, 1}, func(text string) bool { return hide(text) != text || bytewise(text) != text })
+	check("harmless.txt", count{200, 1}, func(text string) bool { return hide(text) != text || bytewise(text) != text })
 }

@@ -53,7 +53,7 @@ func (v value) secret() bool {
 }
 
 // judged is how many bytes of a value are looked at.
-const judged = 48
+const judged = 40
 
 // looks reports whether a value has the look that its name asks for.
 func (v value) looks(l look) bool {
