@@ -38,9 +38,8 @@ import (
 // hashes, UUIDs, digests, encoded images, placeholders and code that names secrets
 // without holding one are no secrets.
 //
-// It is a net and no wall. Of 111 secrets of other kinds and ways of writing than the
-// rules were made from it misses 1, and of 222 harmless texts it hides 1 in part; a
-// secret in a format that is not known, encrypted, or printed letter by letter gets
+// It is a net and no wall. Of 111 secrets that were kept apart when the rules were
+// mended it misses 1, and of 222 harmless texts it changes 1; a secret in a format that is not known, encrypted, or printed letter by letter gets
 // through. Name the values you know in Secrets, and do not give the agent those that it
 // need not have.
 type Redactor struct {

@@ -105,18 +105,15 @@ type look struct {
 
 func lookAt(value []byte) look {
 	var l look
+	var kinds [8]int // by alphabet
 	var last, both alphabet
 	length, slashes := 0, 0
 	for _, c := range value {
 		k := members[c] & (digit | lower | upper)
-		switch k {
-		case digit:
-			l.digits++
-		case lower:
-			l.lower++
-		case upper:
-			l.upper++
-		default:
+		kinds[k&7]++
+		if k == 0 {
+			l.longest = max(l.longest, length)
+			length, both, last = 0, 0, 0
 			switch c {
 			case '/':
 				slashes++
@@ -125,21 +122,23 @@ func lookAt(value []byte) look {
 			case '!', '@', '#', '$', '%', '^', '&', '*', '+', '?', '~':
 				l.signs++
 			}
-			length, both, last = 0, 0, 0
 			continue
 		}
-		if last != 0 && (k == digit) != (last == digit) {
-			l.turns++
+		length, both = length+1, both|k
+		if k != last && last != 0 {
+			if k|last == lower|upper {
+				l.turnsCase++
+			} else {
+				l.turns++
+			}
 		}
-		if last|k == lower|upper {
-			l.turnsCase++
-		}
-		length, both, last = length+1, both|k, k
-		l.longest = max(l.longest, length)
-		if both&digit != 0 && both != digit {
-			l.mixed = max(l.mixed, length)
+		last = k
+		if both > digit && both&digit != 0 && length > l.mixed {
+			l.mixed = length
 		}
 	}
+	l.longest = max(l.longest, length)
+	l.digits, l.lower, l.upper = kinds[digit], kinds[lower], kinds[upper]
 	rooted := len(value) > 1 && strings.IndexByte("/.~", value[0]) >= 0
 	l.path = (rooted && slashes > 1 || bytes.Contains(value, []byte("://"))) &&
 		(l.mixed < 16 || l.turnsCase < 3) // some keys hold slashes
