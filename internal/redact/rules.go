@@ -160,7 +160,7 @@ func (f *filter) user(at int) finding {
 // several.
 func (f *filter) netrc(at int) finding {
 	before := bytes.Fields(f.before(at))
-	if n := len(before); n == 0 || string(before[n-1]) != "default" && (n < 2 || string(before[n-2]) != "machine" || bytes.IndexAny(before[n-1], ".-0123456789") < 0 && string(before[n-1]) != "localhost") {
+	if n := len(before); n == 0 || string(before[n-1]) != "default" && (n < 2 || string(before[n-2]) != "machine" || !bytes.ContainsAny(before[n-1], ".-0123456789") && string(before[n-1]) != "localhost") {
 		return finding{}
 	}
 	at += len("login")

@@ -88,9 +88,11 @@ func (w *window) drop(at int) {
 
 // forget forgets the first escapes.
 func (w *window) forget(n, size int) {
-	if w.escapes, w.texts = w.escapes[n:], w.texts[size:]; len(w.escapes) == 0 {
-		w.escapes, w.texts = nil, nil
+	if n == len(w.escapes) {
+		w.escapes, w.texts = w.escapes[:0], w.texts[:0]
+		return
 	}
+	w.escapes, w.texts = w.escapes[n:], w.texts[size:]
 }
 
 // introducers are the ways in which output and JSON write the beginning of a control
@@ -114,7 +116,7 @@ func sequence(p []byte, end bool) (at, n int) {
 			continue
 		}
 		last := i + 1
-		for last < len(p) && last-i < longest && strings.IndexByte("0123456789;:?", p[last]) >= 0 {
+		for last < len(p) && last-i < longest && '0' <= p[last] && p[last] <= '?' { // digits and ; : ? =
 			last++
 		}
 		switch {
@@ -139,10 +141,10 @@ func sequence(p []byte, end bool) (at, n int) {
 func introduced(p []byte) int {
 	n := len(p)
 	switch {
-	case n == 0 || strings.IndexByte("\x1bbB3e", p[n-1]) < 0:
-		return n
-	case p[n-1] == '\x1b':
+	case n > 0 && p[n-1] == '\x1b':
 		return n - 1
+	case n == 0 || strings.IndexByte("bB3e", p[n-1]) < 0:
+		return n
 	}
 	for _, s := range introducers[1:] {
 		if bytes.HasSuffix(p, []byte(s)) {
