@@ -1,6 +1,9 @@
 package redact
 
-import "math/bits"
+import (
+	"math/bits"
+	"strings"
+)
 
 // An alphabet is a set of the bytes that a token consists of, or of several such sets.
 type alphabet uint32
@@ -9,79 +12,70 @@ const (
 	digit alphabet = 1 << iota
 	lower
 	upper
-	upcase  // capital letters and digits
-	hex     // 0-9 a-f
-	hexes   // and A-F
-	alnum   // letters and digits
-	word    // and _
-	urlish  // and -
-	dotted  // and .
-	base64s // letters, digits, + / =
-	slashed // urlish, / @ $
-	tokens  // what credentials consist of after their scheme: urlish, . + / = ~ %
-	bare    // a value without quotation marks
-	quoted  // one with them
-	rest    // of a line, or of a text in quotation marks
-	info    // user, password and host of a URL
-	blank   // blanks and line ends
-	behind  // what may stand behind a name's last word, or begin the next
+	upcase
+	hex
+	hexes
+	alnum
+	word
+	urlish
+	dotted
+	base64s
+	slashed
+	tokens     // what credentials consist of after their scheme
+	bare       // a value without quotation marks
+	quoted     // one with them
+	rest       // of a line, or of a text in quotation marks
+	info       // user, password and host of a URL
+	label      // of a key in PEM
+	header     // a line before its body
+	parameters // of a control sequence
+	blank      // blanks and line ends
+	behind     // what may stand behind a name's last word, or begin the next
 
 	alphabets = iota
 )
 
+// spelled are the alphabets in this order, as bytes and ranges of them; ^ = all that
+// can be seen, but these.
+var spelled = [alphabets]string{
+	"0-9", "a-z", "A-Z", "0-9A-Z", "0-9a-f", "0-9a-fA-F", "0-9a-zA-Z", "0-9a-zA-Z_", "0-9a-zA-Z_-", "0-9a-zA-Z_.-",
+	"0-9a-zA-Z+/=", "0-9a-zA-Z_/@$-", "0-9a-zA-Z_.+/=~%-",
+	"^ \"'`\\,;()[]{}<>|&\x80-\xff", "^ \"'`\\", "^\"'`\\", "^ \"'`\\/?#<>|(),",
+	" 0-9A-Z", "^\\", "0-?", " \t\r\n", "=:\"'`]\\ \t\r\n>,_0-9D-",
+}
+
 // members says for each byte in which alphabets it is.
 var members = func() (m [256]alphabet) {
-	letters := func(a alphabet, s string) {
-		for i := range len(s) {
-			m[s[i]] |= a
+	for i, bytes := range spelled {
+		bytes, others := strings.CutPrefix(bytes, "^")
+		for c := range 256 {
+			if within(bytes, byte(c)) != others && !(others && (c < ' ' || c == 0x7f)) {
+				m[c] |= 1 << i
+			}
 		}
-	}
-	for c := range 256 {
-		b := byte(c)
-		switch {
-		case '0' <= b && b <= '9':
-			m[c] |= digit | hex | hexes
-		case 'a' <= b && b <= 'z':
-			m[c] |= lower
-		case 'A' <= b && b <= 'Z':
-			m[c] |= upper
-		}
-		if m[c]&(digit|upper) != 0 {
-			m[c] |= upcase
-		}
-		if m[c] != 0 {
-			m[c] |= alnum | word | urlish | dotted | base64s | slashed | tokens
-		}
-		if b >= ' ' && b != 0x7f {
-			m[c] |= quoted | bare | info | rest
-		}
-	}
-	letters(hex|hexes, "abcdef")
-	letters(hexes, "ABCDEF")
-	letters(word|urlish|dotted|slashed|tokens, "_")
-	letters(urlish|dotted|slashed|tokens, "-")
-	letters(dotted|tokens, ".")
-	letters(base64s|tokens, "+/=")
-	letters(slashed, "/@$")
-	letters(tokens, "~%")
-	letters(blank, " \t\r\n")
-	letters(behind, "=:\"'`]\\ \t>,_-0123456789D\r\n")
-	without := func(a alphabet, s string) {
-		for i := range len(s) {
-			m[s[i]] &^= a
-		}
-	}
-	without(quoted|bare|info, " ")
-	without(quoted|bare|info|rest, "\"'`\\")
-	without(bare, ",;()[]{}<>|&")
-	without(info, "/?#<>|(),")
-	for c := 0x80; c < 0x100; c++ {
-		m[c] &^= bare
 	}
 	return m
 }()
+
+func within(bytes string, c byte) bool {
+	for ; len(bytes) > 2 && bytes[1] == '-'; bytes = bytes[3:] {
+		if bytes[0] <= c && c <= bytes[2] {
+			return true
+		}
+	}
+	return bytes != "" && (bytes[0] == c || within(bytes[1:], c))
+}
 
 func (a alphabet) has(c byte) bool { return members[c]&a != 0 }
 
 // index numbers the alphabets.
 func (a alphabet) index() int { return bits.TrailingZeros32(uint32(a)) }
+
+// run is the length of the token that b begins with, up to limit.
+func (a alphabet) run(b []byte, limit int) int {
+	n := 0
+	for n < min(len(b), limit) && a.has(b[n]) {
+		n++
+	}
+	return n
+}

@@ -2,10 +2,8 @@ package redact
 
 import "strings"
 
-const (
-	lookBack = 128 // bytes before a place that may decide about it
-	decided  = 512 // a token is judged by this many bytes, and goes on to its end
-)
+// decided is how many bytes a token is judged by; it goes on to its end.
+const decided = 512
 
 // A filter hides secrets in a stream.
 //
@@ -23,12 +21,14 @@ type filter struct {
 	window
 	runs [alphabets]span
 
-	short bool // a rule looked beyond the end of what is there
-
-	after func(f *filter, at int) finding // what is asked where the last secret ended
-	tail  alphabet                        // what still belongs to it
-	inKey bool                            // in the body of a private key
+	end   bool     // no more comes
+	short bool     // a rule must see more
+	tail  alphabet // what still belongs to the last secret
+	inKey bool     // in the body of a private key
 }
+
+// A span is a part of the text.
+type span struct{ from, to int }
 
 // A finding is what a rule found: the secret is from..to, and of a kind. The zero
 // value is nothing; without an end, what is before from may be passed on, even if
@@ -38,68 +38,45 @@ type finding struct {
 	kind     string
 	tail     alphabet // the token may go on so
 	key      bool     // a private key begins
-	after    func(f *filter, at int) finding
+	password span     // stands behind it
 }
 
 // add takes a piece of the text and appends to out what can be passed on.
 func (f *filter) add(out, p []byte, end bool) []byte {
-	f.window.out = out
-	if drop := f.take(p, end); drop > 0 {
-		for i := range f.runs {
-			f.runs[i].from -= drop
-			f.runs[i].to -= drop
-		}
+	f.out, f.end = out, end
+	drop := f.take(p, end)
+	for i := range f.runs {
+		f.runs[i].from -= drop
+		f.runs[i].to -= drop
 	}
-	for more := false; f.pos < len(f.buf) && !more; {
-		if f.inKey || f.tail != 0 || f.after != nil {
-			more = f.rest(end)
-		} else {
-			more = f.find(end)
+	for more := true; f.pos < len(f.buf) && more; {
+		switch f.short = false; {
+		case f.inKey:
+			n, last := f.keyPart(f.pos)
+			f.inKey = f.short || n > 0 && !last
+			f.drop(f.pos + n)
+			more = !f.short
+		case f.tail != 0:
+			f.drop(f.pos + f.tail.run(f.buf[f.pos:], len(f.buf)))
+			if f.pos < len(f.buf) {
+				f.tail = 0
+			}
+		default:
+			more = f.find()
 		}
 	}
 	if end {
 		f.pass(len(f.buf))
 	}
-	out, f.window.out = f.window.out, nil
+	out, f.out = f.out, nil
 	return out
 }
 
-// rest deals with what follows a secret that was hidden, and says whether more must
-// be seen.
-func (f *filter) rest(end bool) (more bool) {
-	switch {
-	case f.inKey:
-		var n int
-		var last bool
-		n, last, more = keyPart(f.buf[f.pos:], end)
-		f.inKey = n > 0 && !last || more
-		f.drop(f.pos + n)
-	case f.tail != 0:
-		at := f.pos
-		for at < len(f.buf) && f.tail.has(f.buf[at]) {
-			at++
-		}
-		f.drop(at)
-		if more = at == len(f.buf); !more {
-			f.tail = 0
-		}
-	default:
-		f.short = false
-		found := f.after(f, f.pos)
-		if more = f.short && !end; more {
-			break
-		}
-		if f.after = nil; found.to > 0 {
-			f.hide(found)
-		}
-	}
-	return more
-}
-
-// find goes on to the next secret and hides it, and says whether more must be seen.
-func (f *filter) find(end bool) (more bool) {
-	for i := f.next(f.buf, f.pos); i+3 <= len(f.buf); i = f.next(f.buf, i+2) {
-		text := load(padded(f.buf[i:]))
+// find goes on to the next secret and hides it, and says whether there was one.
+func (f *filter) find() bool {
+	wide := f.buf[:len(f.buf)+len(room)]
+	for i := f.next(wide, f.pos, len(f.buf)); i+3 <= len(f.buf); i = f.next(wide, i+2, len(f.buf)) {
+		text := load(wide[i:])
 		for run := 1; run >= 0; run-- {
 			at := i - run
 			if at < f.pos {
@@ -109,65 +86,75 @@ func (f *filter) find(end bool) (more bool) {
 				f.short = false
 				found := f.ask(&f.rules[f.list[n-1].rule], at)
 				switch {
-				case f.short && !end:
-					f.pass(at)
-					f.passed(found.from)
-					return true
+				case f.short:
+					f.pass(max(at, found.from))
+					f.pos = at
+					return false
 				case found.to > 0:
 					f.hide(found)
-					return false
+					return true
 				}
 			}
 		}
 	}
-	at, secret := len(f.buf), len(f.buf)
-	if !end {
-		at, secret = f.begun(f.buf, f.pos)
+	literal, secret := len(f.buf), len(f.buf)
+	for at := literal - 1; at >= max(f.pos, len(f.buf)-3) && !f.end; at-- {
+		if b, known := f.begins[string(f.buf[at:])]; known {
+			literal = at
+			if b.anywhere || b.apart && f.apart(at) {
+				secret = at
+			}
+		}
 	}
-	f.pass(at)
-	f.passed(secret)
-	return true
+	f.pass(secret)
+	f.pos = literal
+	return false
 }
 
 // ask asks a rule, if its literal is there.
 func (f *filter) ask(r *rule, at int) finding {
-	if !f.begins(at, r.literal) {
+	if !f.is(at, r.literal) || r.apart && !f.apart(at) {
 		return finding{}
 	}
-	found := r.find(f, at)
+	found := r.find(f, at, at+len(r.literal))
 	if found.kind != "" {
 		found.to = f.reach(found.from, found.to)
+		found.password.to = f.reach(found.password.from, found.password.to)
 	}
 	return found
 }
 
 // hide puts a mark in the place of a secret.
 func (f *filter) hide(found finding) {
+	f.pass(max(found.from, f.pos))
 	if found.kind == "" {
 		f.pass(found.to)
+		f.pos = found.to
 		return
 	}
-	f.pass(max(found.from, f.pos))
-	f.window.out = mark(f.window.out, found.kind)
+	f.out = mark(f.out, found.kind)
 	f.drop(found.to)
-	f.tail, f.inKey, f.after = found.tail, found.key, found.after
+	f.tail, f.inKey = found.tail, found.key
+	if next := found.password; next.to > f.pos {
+		f.hide(finding{from: next.from, to: next.to, kind: password})
+	}
 }
 
 // at is a byte of the text, 0 beyond its end.
 func (f *filter) at(i int) byte {
 	if i >= len(f.buf) {
-		f.short = true
+		f.short = !f.end
 		return 0
 	}
 	return f.buf[i]
 }
 
-// begins reports whether the text goes on with another.
-func (f *filter) begins(at int, text string) bool {
+// is reports whether the text goes on with another.
+func (f *filter) is(at int, text string) bool {
 	if at+len(text) <= len(f.buf) {
 		return string(f.buf[at:at+len(text)]) == text
 	}
-	if strings.HasPrefix(text, string(f.buf[min(at, len(f.buf)):])) {
+	if !f.end && strings.HasPrefix(text, string(f.buf[min(at, len(f.buf)):])) {
 		f.short = true
 	}
 	return false
@@ -175,15 +162,18 @@ func (f *filter) begins(at int, text string) bool {
 
 // among reports whether the byte at a place is one of some.
 func (f *filter) among(at int, some string) bool {
-	if at >= len(f.buf) {
-		f.short = true
-		return false
-	}
-	return strings.IndexByte(some, f.buf[at]) >= 0
+	c := f.at(at)
+	return at < len(f.buf) && strings.IndexByte(some, c) >= 0
 }
 
-// A span is a part of the text.
-type span struct{ from, to int }
+// skip is the first place from at on without one of some bytes, at most most behind it.
+func (f *filter) skip(at int, some string, most int) int {
+	i := at
+	for i-at < most && f.among(i, some) {
+		i++
+	}
+	return i
+}
 
 // run is the length of the token that begins somewhere, at most the number of bytes
 // that it is judged by. Each token is measured once, wherever its beginning is
@@ -196,12 +186,14 @@ func (f *filter) run(at int, letters alphabet) int {
 	for s.to < len(f.buf) && letters.has(f.buf[s.to]) {
 		s.to++
 	}
-	n := s.to - at
-	if s.to == len(f.buf) && n < decided {
+	if s.to == len(f.buf) && s.to-at < decided && !f.end {
 		f.short = true
 	}
-	return min(n, decided)
+	return min(s.to-at, decided)
 }
+
+// before is what stands before a place.
+func (f *filter) before(at int) []byte { return f.buf[max(0, at-lookBack):at] }
 
 // back is where what stands before a place begins, as far as it is of some letters.
 func (f *filter) back(at int, letters alphabet, limit int) int {
@@ -212,5 +204,20 @@ func (f *filter) back(at int, letters alphabet, limit int) int {
 	return from
 }
 
-// before is what stands before a place.
-func (f *filter) before(at int) []byte { return f.buf[max(0, at-lookBack):at] }
+// apart reports whether a token may begin at a place: at the beginning, after
+// what is no letter, digit or underscore, and after what only looks like a
+// letter, since output is full of it: \n and \u003d of JSON, %3D of URLs.
+func (f *filter) apart(at int) bool {
+	b := f.before(at)
+	n := len(b)
+	switch {
+	case n == 0:
+		return true
+	case !word.has(b[n-1]): // a-b and a.b are one word
+		return n < 2 || b[n-1] != '-' && b[n-1] != '.' || !word.has(b[n-2])
+	case n >= 2 && b[n-2] == '\\':
+		return strings.IndexByte("nrtbf", b[n-1]) >= 0
+	}
+	hexed := n >= 3 && hexes.has(b[n-1]) && hexes.has(b[n-2])
+	return hexed && (b[n-3] == '%' || n >= 6 && b[n-6] == '\\' && b[n-5] == 'u')
+}

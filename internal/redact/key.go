@@ -5,82 +5,74 @@ import (
 	"strings"
 )
 
+const (
+	keyBegin = "-----BEGIN "
+	keyEnd   = "-----END "
+	dashes   = "-----"
+)
+
 // keyBegins finds the beginning of a private key in PEM, if a key follows it.
-func (f *filter) keyBegins(at int) finding {
-	const label = 48
-	n := len("-----BEGIN ")
-	for from := n; n-from < label && isLabel(f.at(at+n)); {
-		n++
-	}
-	if f.short {
+func (f *filter) keyBegins(at, from int) finding {
+	to := from + min(f.run(from, label), 48)
+	name := string(f.buf[from:to])
+	private := strings.HasSuffix(name, "PRIVATE KEY") || strings.HasSuffix(name, "PRIVATE KEY BLOCK")
+	if f.short || !private || !f.is(to, dashes) {
 		return finding{}
 	}
-	name := string(f.buf[at : at+n])
-	if !strings.HasSuffix(name, "PRIVATE KEY") && !strings.HasSuffix(name, "PRIVATE KEY BLOCK") || !f.begins(at+n, "-----") {
+	to += len(dashes)
+	if n, _ := f.keyPart(to); n == 0 {
 		return finding{}
 	}
-	n += len("-----")
-	part, _, more := keyPart(f.buf[min(at+n, len(f.buf)):], false)
-	if more {
-		f.short = true
-		part, _, _ = keyPart(f.buf[min(at+n, len(f.buf)):], true)
-	}
-	if part == 0 {
-		return finding{}
-	}
-	return finding{from: at, to: at + n, kind: "private-key", key: true}
+	return finding{from: at, to: to, kind: "private-key", key: true}
 }
+
+// headers are the names of what stands before the body of a key.
+var headers = []string{"Proc-Type: ", "DEK-Info: ", "Version: ", "Comment: ", "Hash: ", "Charset: "}
 
 // keyPart is the length of the next part of a private key: the white space and
-// the like before it, then a header, some base64 or the last line. 0 = b does
+// the like before it, then a header, some base64 or the last line. 0 = the text does
 // not go on with the key. It is decided by the next 512 bytes.
-func keyPart(b []byte, end bool) (n int, last, more bool) {
-	const gap, short, header = 96, 24, 200
-	if len(b) < decided && !end {
-		return 0, false, true
+func (f *filter) keyPart(at int) (n int, last bool) {
+	const gap, short = 96, 24
+	b := f.buf[min(at, len(f.buf)):]
+	if f.short = len(b) < decided && !f.end; f.short {
+		return 0, false
 	}
 	b = b[:min(len(b), decided)]
-	at := keyGap(b, gap)
-	if n := keyEnd(b[at:]); n > 0 {
-		return at + n, true, false
+	from := keyGap(b, gap)
+	if n := endOfKey(b[from:]); n > 0 {
+		return from + n, true
 	}
-	n = run(b[at:], isBase64, decided)
+	n = base64s.run(b[from:], decided)
 	if n >= short {
-		return at + n, false, false
+		return from + n, false
 	}
-	for i, size := at, n; size > 0; size = run(b[i:], isBase64, decided) {
+	for i, size := from, n; size > 0; size = base64s.run(b[i:], decided) {
 		i += size
 		i += keyGap(b[i:], gap)
-		if keyEnd(b[i:]) > 0 {
-			return at + n, false, false // the lines are short, but they end as a key does
+		if endOfKey(b[i:]) > 0 {
+			return from + n, false // the lines are short, but they end as a key does
 		}
 	}
-	for _, name := range []string{"Proc-Type: ", "DEK-Info: ", "Version: ", "Comment: ", "Hash: ", "Charset: "} {
-		if bytes.HasPrefix(b[at:], []byte(name)) {
-			n := run(b[at:], func(c byte) bool { return c != '\n' && c != '\\' }, header)
-			return at + n, false, false
+	for _, name := range headers {
+		if bytes.HasPrefix(b[from:], []byte(name)) {
+			return from + header.run(b[from:], 200), false
 		}
 	}
-	return 0, false, false
+	return 0, false
 }
 
-// keyEnd is the length of the line that ends a key, 0 if b does not begin with it.
-func keyEnd(b []byte) int {
-	const begin, dashes = "-----END ", "-----"
-	if !bytes.HasPrefix(b, []byte(begin)) {
+// endOfKey is the length of the line that ends a key, 0 if b does not begin with it.
+func endOfKey(b []byte) int {
+	if !bytes.HasPrefix(b, []byte(keyEnd)) {
 		return 0
 	}
-	n := run(b[len(begin):], isLabel, 48)
-	n += len(begin)
+	n := len(keyEnd) + label.run(b[len(keyEnd):], 48)
 	if bytes.HasPrefix(b[n:], []byte(dashes)) {
 		n += len(dashes)
 	}
 	return n
 }
-
-func isLabel(c byte) bool { return c == ' ' || upcase.has(c) }
-
-func isBase64(c byte) bool { return base64s.has(c) }
 
 // keyGap is the length of what stands between the lines of a key: line feeds, also
 // written \n, quotation marks and plus signs of source code, the marks of diffs and
@@ -89,20 +81,16 @@ func keyGap(b []byte, limit int) int {
 	i := 0
 	for i < min(len(b), limit) {
 		switch c := b[i]; {
-		case bytes.IndexByte([]byte(" \t\r\n\"',>|\\"), c) >= 0:
+		case strings.IndexByte(" \t\r\n\"',>|\\", c) >= 0, i > 0 && b[i-1] == '\\' && strings.IndexByte("nrt", c) >= 0:
 			i++
-		case (c == 'n' || c == 'r' || c == 't') && i > 0 && b[i-1] == '\\':
+		case c == '-' && !bytes.HasPrefix(b[i:], []byte("-----E")) && (!bytes.HasPrefix(b[i:], []byte("--")) || bytes.HasPrefix(b[i:], []byte(dashes))):
 			i++
-		case c == '-' && i+1 < len(b) && (b[i+1] != '-' || bytes.HasPrefix(b[i+1:], []byte("-----"))) && !bytes.HasPrefix(b[i:], []byte("-----E")):
-			i++
-		case digit.has(c):
+		default:
 			n := lineNumber(b[i:])
 			if n == 0 {
 				return i
 			}
 			i += n
-		default:
-			return i
 		}
 	}
 	return i
@@ -110,20 +98,11 @@ func keyGap(b []byte, limit int) int {
 
 // lineNumber is the length of a line number as tools print it before a line.
 func lineNumber(b []byte) int {
-	n := run(b, digit.has, 7)
+	n := digit.run(b, 7)
 	for _, after := range []string{"→", "\t", "\\t", ":", "|", " |"} {
-		if n < 7 && bytes.HasPrefix(b[n:], []byte(after)) {
+		if n > 0 && n < 7 && bytes.HasPrefix(b[n:], []byte(after)) {
 			return n + len(after)
 		}
 	}
 	return 0
-}
-
-// run is the length of the text that b begins with, up to limit.
-func run(b []byte, has func(byte) bool, limit int) int {
-	n := 0
-	for n < min(len(b), limit) && has(b[n]) {
-		n++
-	}
-	return n
 }

@@ -16,19 +16,20 @@ type named [256][]string
 
 func newNamed(secrets []string) (n named, rules []rule) {
 	for _, s := range secrets {
-		if s = strings.TrimSpace(s); len(s) < MinSecret {
-			continue
-		}
-		for _, form := range forms(s) {
-			n[form[0]] = append(n[form[0]], form)
+		if s = strings.TrimSpace(s); len(s) >= MinSecret {
+			for _, form := range forms(s) {
+				n[form[0]] = append(n[form[0]], form)
+			}
 		}
 	}
 	for first, list := range n {
-		slices.SortFunc(list, func(a, b string) int { return cmp.Or(cmp.Compare(len(b), len(a)), cmp.Compare(a, b)) })
+		slices.SortFunc(list, func(a, b string) int {
+			return cmp.Or(cmp.Compare(len(b), len(a)), cmp.Compare(a, b))
+		})
 		n[first] = slices.Compact(list)
 		for _, form := range n[first] {
-			rules = append(rules, rule{literal: form, find: func(_ *filter, at int) finding {
-				return finding{from: at, to: at + len(form), kind: "named"}
+			rules = append(rules, rule{literal: form, find: func(_ *filter, at, from int) finding {
+				return finding{from: at, to: from, kind: "named"}
 			}})
 		}
 	}
@@ -43,7 +44,7 @@ func (f *filter) reach(from, to int) int {
 	}
 	for at := from; at < to; at++ {
 		for _, form := range f.named[f.buf[at]] {
-			if at+len(form) > to && f.begins(at, form) {
+			if at+len(form) > to && f.is(at, form) {
 				to = at + len(form)
 			}
 		}
@@ -53,14 +54,10 @@ func (f *filter) reach(from, to int) int {
 
 // forms lists the ways in which a value is written.
 func forms(s string) []string {
-	query, path := url.QueryEscape(s), url.PathEscape(s)
-	once := jsonEscaped(s, false)
+	query, path, once := url.QueryEscape(s), url.PathEscape(s), jsonEscaped(s, false)
 	list := []string{
-		s, query, path, lowerHex(query), lowerHex(path),
+		s, strings.ReplaceAll(s, "\n", "\r\n"), query, path, lowerHex(query), lowerHex(path),
 		once, jsonEscaped(s, true), jsonEscaped(once, false), // the last is JSON in JSON
-	}
-	if strings.Contains(s, "\n") {
-		list = append(list, strings.ReplaceAll(s, "\n", "\r\n"))
 	}
 	for _, enc := range []*base64.Encoding{base64.StdEncoding, base64.URLEncoding} {
 		raw := enc.WithPadding(base64.NoPadding)
@@ -88,8 +85,7 @@ func jsonEscaped(s string, html bool) string {
 	if enc.Encode(s) != nil {
 		return s // cannot be: any string can be encoded
 	}
-	text := strings.TrimSuffix(b.String(), "\n")
-	return text[1 : len(text)-1]
+	return strings.TrimSuffix(b.String(), "\"\n")[1:]
 }
 
 // lowerHex writes %2f where escaping wrote %2F.
@@ -103,18 +99,16 @@ func lowerHex(escaped string) string {
 	return string(b)
 }
 
-const markBegin = "[redacted"
-
-const stars = "***"
+const (
+	markBegin = "[redacted"
+	stars     = "***" // the kind of a mark that is short, for people are to read the rest
+)
 
 func mark(out []byte, kind string) []byte {
 	if kind == stars {
 		return append(out, stars...)
 	}
-	out = append(out, markBegin...)
-	out = append(out, ':')
-	out = append(out, kind...)
-	return append(out, ']')
+	return append(append(append(append(out, markBegin...), ':'), kind...), ']')
 }
 
 // isMarked reports whether something in b was hidden before. What stands around a mark is
@@ -122,11 +116,9 @@ func mark(out []byte, kind string) []byte {
 func isMarked(b []byte) bool { return bytes.Contains(b, []byte(markBegin)) }
 
 // marked leaves what was hidden before as it is: [redacted], also with a kind.
-func (f *filter) marked(at int) finding {
-	i := at + len(markBegin)
+func (f *filter) marked(at, i int) finding {
 	if f.at(i) == ':' {
-		for i++; i-at < 40 && (lower.has(f.at(i)) || f.at(i) == '-'); i++ {
-		}
+		i = f.skip(i+1, "abcdefghijklmnopqrstuvwxyz0123456789-", 30)
 	}
 	if f.at(i) != ']' {
 		return finding{}

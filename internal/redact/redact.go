@@ -3,7 +3,7 @@
 // the text is cut into pieces.
 //
 // What is secret is said in tables: keys with beginnings of their own in formats.go,
-// names in names.go, other ways of writing in rules.go, what stands where no secret is
+// names in names.go, other ways of writing in ways.go, what stands where no secret is
 // told in value.go. Everything else is mechanism.
 package redact
 

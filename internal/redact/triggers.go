@@ -10,11 +10,12 @@ import (
 
 // A rule says what is a secret where a text goes on with its literal.
 type rule struct {
-	literal string   // what it begins with
-	then    alphabet // what may follow a literal of less than four bytes
-	names   bool     // it is no part of the secret
-	format  bool     // what it finds has a kind of its own
-	find    func(f *filter, at int) finding
+	literal string                                // what it begins with
+	then    alphabet                              // what may follow a literal of less than four bytes
+	apart   bool                                  // it does not stand within a word
+	names   bool                                  // it is no part of the secret
+	format  bool                                  // what it finds has a kind of its own
+	find    func(f *filter, at, from int) finding // it stands at, and what follows it begins from
 }
 
 // triggers find the places where a rule's literal may begin. They know the first
@@ -26,7 +27,7 @@ type triggers struct {
 	heads  [2][1 << 12]int32    // of the first and the second runs, by the first bits of the hash: the place in list, and 1
 	list   []gram
 	rules  []rule
-	begins map[string]bool // the first one to three bytes of the literals: they may be of a secret
+	begins map[string]begun // the first one to three bytes of the literals
 }
 
 // A gram is a run of three bytes in a literal.
@@ -36,48 +37,42 @@ type gram struct {
 	next int32 // as heads
 }
 
-// known are the triggers of all that looks like a secret. They are not changed.
-var known = sync.OnceValue(func() *triggers {
-	t := &triggers{begins: map[string]bool{}}
-	t.add(allRules())
-	return t
-})
+// begun says of what a text may be the beginning: of a secret anywhere, or of one
+// that does not stand within a word. The zero value is that of a name.
+type begun struct{ anywhere, apart bool }
 
-// with returns triggers that also find other rules, and these first.
+// known are the triggers of all that looks like a secret. They are not changed.
+var known = sync.OnceValue(func() *triggers { return (&triggers{}).with(allRules()) })
+
+// with returns triggers that also find other rules. Of those that begin at one place
+// the first is asked first, and before all that were known.
 func (t *triggers) with(rules []rule) *triggers {
 	all := *t
-	all.list, all.rules, all.begins = slices.Clone(t.list), slices.Clone(t.rules), map[string]bool{}
+	all.list, all.rules = slices.Clip(t.list), append(slices.Clip(t.rules), rules...)
+	all.begins = map[string]begun{}
 	maps.Copy(all.begins, t.begins)
-	all.add(rules)
-	return &all
-}
-
-// add adds rules. Of those that begin at one place the first is asked first, and
-// before all that were added earlier.
-func (t *triggers) add(rules []rule) {
-	from := len(t.rules)
-	t.rules = append(t.rules, rules...)
-	for i := len(t.rules) - 1; i >= from; i-- {
-		r := t.rules[i]
+	for i := len(all.rules) - 1; i >= len(t.rules); i-- {
+		r := all.rules[i]
 		for _, begin := range continued(r.literal, r.then, 3) {
-			t.put(begin, 0, i)
+			all.put(begin, 0, i)
 			for n := 1; n <= 3; n++ {
-				t.begins[begin[:n]] = t.begins[begin[:n]] || !r.names
+				b := all.begins[begin[:n]]
+				all.begins[begin[:n]] = begun{b.anywhere || !r.names && !r.apart, b.apart || !r.names}
 			}
 		}
 		for _, second := range continued(r.literal[1:], r.then, 3) {
-			t.put(second, 1, i)
+			all.put(second, 1, i)
 		}
 	}
+	return &all
 }
 
 // continued lists what a text of size bytes may be that begins with literal and goes
 // on with letters.
-func continued(literal string, letters alphabet, size int) []string {
+func continued(literal string, letters alphabet, size int) (all []string) {
 	if len(literal) >= size {
 		return []string{literal[:size]}
 	}
-	var all []string
 	for c := range 256 {
 		if letters.has(byte(c)) {
 			all = append(all, continued(literal+string([]byte{byte(c)}), letters, size)...)
@@ -87,7 +82,7 @@ func continued(literal string, letters alphabet, size int) []string {
 }
 
 func (t *triggers) put(text string, run, rule int) {
-	g := load([]byte(text + "\x00"))
+	g := load([]byte(text + room))
 	h := hash(g)
 	t.bits[h/64] |= 1 << (h % 64)
 	t.list = append(t.list, gram{g, int32(rule), t.heads[run][h>>5]})
@@ -105,33 +100,21 @@ func (t *triggers) may(g uint32) uint64 {
 }
 
 // next is the first place from i on, by steps of two, where a run that is known may
-// stand; more than len(b)-3 if there is none.
-func (t *triggers) next(b []byte, i int) int {
-	for ; i+16 <= len(b); i += 8 {
+// stand; more than size-3 if there is none. b goes on behind its size.
+func (t *triggers) next(b []byte, i, size int) int {
+	for ; i+3 <= size; i += 8 {
 		x := binary.LittleEndian.Uint64(b[i:])
-		g0, g1, g2, g3 := uint32(x)<<8, uint32(x>>16)<<8, uint32(x>>32)<<8, load(b[i+6:])
-		if t.may(g0)|t.may(g1)|t.may(g2)|t.may(g3) == 0 {
+		grams := [4]uint32{uint32(x) << 8, uint32(x>>16) << 8, uint32(x>>32) << 8, load(b[i+6:])}
+		if t.may(grams[0])|t.may(grams[1])|t.may(grams[2])|t.may(grams[3]) == 0 {
 			continue
 		}
-		for _, g := range [...]uint32{g0, g1, g2} {
+		for n, g := range grams {
 			if t.may(g) != 0 {
-				return i
+				return i + 2*n
 			}
-			i += 2
 		}
-		return i
-	}
-	for ; i+3 <= len(b) && t.may(load(padded(b[i:]))) == 0; i += 2 {
 	}
 	return i
-}
-
-// padded is a text that can be loaded.
-func padded(b []byte) []byte {
-	if len(b) < 4 {
-		return append(make([]byte, 0, 4), b[0], b[1], b[2], 0)
-	}
-	return b
 }
 
 // first is the first rule whose literal may have its first or second run at i;
@@ -145,21 +128,6 @@ func (t *triggers) following(at int32, text uint32) int32 {
 		at = t.list[at-1].next
 	}
 	return at
-}
-
-// begun is the place of the last bytes of b, from i on, that may be the beginning of
-// a literal, and of those that may be of a secret; len(b) if there are none.
-func (t *triggers) begun(b []byte, i int) (literal, secret int) {
-	literal, secret = len(b), len(b)
-	for at := len(b) - 1; at >= max(i, len(b)-3); at-- {
-		if kept, known := t.begins[string(b[at:])]; known {
-			literal = at
-			if kept {
-				secret = at
-			}
-		}
-	}
-	return literal, secret
 }
 
 // cases are the ways in which names write a literal: token, Token and TOKEN.

@@ -8,79 +8,161 @@ import (
 	"unicode/utf8"
 )
 
-// A value is what is assigned to a name.
-type value struct {
-	text []byte
-	name name
-
-	plain bool // it has blanks before it and no quotation mark, as in prose and in code
-	tight bool // it follows = at once
-	brief bool // it is secret however it looks
-}
-
 // standIns are what stands where no secret is told; in lower case.
 var standIns = []string{
-	"required", "optional", "string", "missing", "invalid", "incorrect", "prompt", "hidden", "masked", "password", "passwd", "pass", "secret", "token",
-	"argon2", "argon2id", "base64", "bcrypt", "sha256", "sha512", "scrypt", "changeme", "change-me", "change_me", "changeit", "undefined", "disabled", "enabled",
+	"required", "optional", "string", "missing", "invalid", "incorrect", "prompt", "hidden", "masked",
+	"password", "passwd", "pass", "secret", "token", "argon2", "argon2id", "base64", "bcrypt", "sha256", "sha512", "scrypt",
+	"changeme", "change-me", "change_me", "changeit", "undefined", "disabled", "enabled",
 }
 
 // placeholders are parts of what stands for a secret.
-var placeholders = []string{"xxxx", "your-", "your_", "yourapi", "yourpass", "yourtoken", "yoursecret", "placeholder", "replace-", "replace_", "changeme", "change-me", "change_me", "example-", "example_", "dummy", "redacted", "insert-", "insert_", "-here", "_here", "..."}
+var placeholders = []string{
+	"xxxx", "your-", "your_", "yourapi", "yourpass", "yourtoken", "yoursecret", "placeholder", "replace-", "replace_",
+	"changeme", "change-me", "change_me", "example-", "example_", "dummy", "redacted", "insert-", "insert_", "-here", "_here",
+	"...", "sha256:", "required|",
+}
+
+// variables are what begins a variable, a placeholder, or what was hidden before.
+const variables = "[$<{*%("
+
+// A value is what is assigned to a name.
+type value struct {
+	name
+	text []byte
+
+	plain bool // it has blanks before it and no quotation mark, as in prose and in code
+	tight bool // it follows = or a flag at once
+}
+
+// value finds the value after a name and a sign.
+func (f *filter) value(n name, s sign) finding {
+	at := f.skip(s.at, " \t", 8)
+	v := value{name: n, tight: s.tight && at == s.at || s.flag, plain: at > s.at && !s.flag}
+	at = f.skip(at, `\`, 8)
+	letters, stop := bare, "(["
+	if f.among(at, "\"'`") {
+		at, letters, stop, v.plain = at+1, quoted, " ", false
+	}
+	switch n.kind {
+	case cookie:
+		return f.cookies(at)
+	case authorization:
+		at += f.scheme(at)
+	}
+	if f.among(at, variables) || f.short {
+		return finding{}
+	}
+	if found := f.format(at); found.to > 0 || f.short {
+		return found
+	}
+	size := f.run(at, letters)
+	v.text = f.buf[at : at+size]
+	found := finding{from: at, to: at + size, kind: n.kind}
+	switch {
+	case size == decided:
+		found.tail = letters
+	case f.among(found.to, stop): // several words, or code
+		return finding{}
+	case letters == bare:
+		v.text = bytes.TrimRight(v.text, ".:!?")
+		found.to = at + len(v.text)
+	}
+	if n.short && v.plain || s.tag && f.at(found.to) != '<' {
+		return finding{}
+	}
+	return f.judged(v, found)
+}
+
+// judged is what was found, if the value looks like a secret. In a command line any
+// does, and only stars tell of it, for people are to read the rest.
+func (f *filter) judged(v value, found finding) finding {
+	if f.brief && len(v.text) > 0 {
+		found.kind = stars
+		return found
+	}
+	l := lookAt(v.text)
+	if l.path || !v.looks(l) || v.standsFor(l) {
+		return finding{}
+	}
+	return found
+}
+
+// format finds a key that has a format of its own.
+func (f *filter) format(at int) finding {
+	if f.at(at+2) == 0 {
+		return finding{}
+	}
+	text := load(f.buf[at : len(f.buf)+1])
+	for n := f.first(text, 0); n > 0; n = f.following(f.list[n-1].next, text) {
+		if r := &f.rules[f.list[n-1].rule]; r.format {
+			if found := f.ask(r, at); found.to > 0 || f.short {
+				return found
+			}
+		}
+	}
+	return finding{}
+}
+
+// scheme is the length of the word before credentials, and of the space after it.
+func (f *filter) scheme(at int) int {
+	n := (lower | upper).run(f.buf[min(at, len(f.buf)):], 15)
+	if f.at(at+n) != ' ' || n == 0 {
+		return 0
+	}
+	return n + 1
+}
+
+// cookies finds the values in a header of cookies, from the first on, if one of them
+// looks like a secret.
+func (f *filter) cookies(at int) finding {
+	n := f.run(at, rest)
+	line := f.buf[at : at+min(n, 96)]
+	first := bytes.IndexByte(line, '=')
+	for pair := range bytes.SplitSeq(line, []byte(";")) {
+		_, text, _ := bytes.Cut(pair, []byte("="))
+		if l := lookAt(text); (l.random(false) || l.longest >= 24) && first >= 0 && !isMarked(line) {
+			return finding{from: at + first + 1, to: at + n, kind: cookie}
+		}
+	}
+	return finding{}
+}
 
 // placeholder reports whether a text stands for a secret, or is hidden already.
 func placeholder(text []byte) bool {
-	low := strings.ToLower(string(text[:min(len(text), 64)]))
-	return slices.ContainsFunc(placeholders, func(s string) bool { return strings.Contains(low, s) }) || isMarked(text)
+	low := bytes.ToLower(text[:min(len(text), 64)])
+	return slices.ContainsFunc(placeholders, func(s string) bool { return bytes.Contains(low, []byte(s)) }) || isMarked(text)
 }
 
-// standsFor reports whether a value is none, but stands for one or tells its kind.
-func standsFor(text []byte) bool {
-	low := strings.ToLower(string(text[:min(len(text), 24)]))
-	if l := lookAt(text[:min(len(text), judged)]); l.digits+l.signs == 0 && (ends(text, "password") || ends(text, "token") || ends(text, "secret") || ends(text, "key")) {
-		return true // it names one
-	}
-	return slices.Contains(standIns, low) || strings.HasPrefix(low, "your") || strings.HasPrefix(low, "sha256:") || strings.HasPrefix(low, "required|") || placeholder(text)
+// standsFor reports whether a value is none, but stands for one, names it or tells its
+// kind.
+func (v value) standsFor(l look) bool {
+	low := strings.ToLower(string(v.text[:min(len(v.text), 24)]))
+	return l.digits+l.signs == 0 && endsIn(v.text, "password", "token", "secret", "key") ||
+		slices.Contains(standIns, low) || strings.HasPrefix(low, "your") || placeholder(v.text)
 }
 
-// secret reports whether a value looks like what its name says.
-func (v value) secret() bool {
-	n := len(v.text)
-	if v.brief {
-		return n > 0
-	}
-	l := lookAt(v.text[:min(n, judged)])
-	return !l.path && v.looks(l) && !standsFor(v.text)
-}
-
-// judged is how many bytes of a value are looked at.
-const judged = 40
-
-// looks reports whether a value has the look that its name asks for.
+// looks reports whether a value has the look that its name asks for: a password has
+// letters, and digits or, where no words are likely, signs.
 func (v value) looks(l look) bool {
-	switch n := len(v.text); {
-	case v.name.basic && isBasic(v.text):
-		return true
-	case v.name.kind == authorization:
-		return n >= 8 && (!v.plain || l.digits > 0 || l.dots == 0) && (l.digits > 0 || l.upper > 1 && l.lower > 0 || l.longest >= 20)
-	case v.name.kind == password:
-		return v.likePassword(l)
-	case v.name.query:
-		return n >= 16 && l.random(false)
-	}
-	return v.name.env && v.tight && !v.name.weak && l.likeKey(len(v.text)) || l.random(v.plain)
-}
-
-// likePassword reports whether the value looks like a password and not like a name:
-// with letters, and digits or, where no words are likely, signs.
-func (v value) likePassword(l look) bool {
 	n := len(v.text)
-	switch {
-	case n < MinSecret, v.plain && l.dots > 0:
-		return false
-	case v.name.env && !v.name.weak, !v.plain && l.letters() >= 16:
+	if v.basic && isBasic(v.text) {
 		return true
 	}
-	return l.letters() > 0 && (l.digits > 0 || !v.plain && l.signs > 0)
+	switch v.kind {
+	case basic:
+		return false
+	case bearer:
+		return n >= 12 && (l.longest >= 20 || l.random(false))
+	case authorization:
+		return n >= 8 && (l.digits > 0 || l.longest >= 20 || isBasic(v.text))
+	case password:
+		sure := v.env && !v.weak || !v.plain && l.letters() >= 16 || l.digits > 0 || !v.plain && l.signs > 0
+		return n >= MinSecret && sure && (v.env || l.letters() > 0) && !(v.plain && l.dots > 0)
+	}
+	if v.env && v.tight && !v.weak && (l.longest >= 12 || n >= 8 && l.letters() > 0 && l.digits > 0 && l.longest >= 6) {
+		return true // it need not look random
+	}
+	return l.random(v.plain) && (n >= 16 || !v.query)
 }
 
 // isBasic reports whether a text is user:password in base64.
@@ -88,8 +170,9 @@ func isBasic(text []byte) bool {
 	text = bytes.TrimRight(text, "=")
 	all := make([]byte, base64.RawStdEncoding.DecodedLen(len(text)))
 	n, err := base64.RawStdEncoding.Decode(all, text)
-	user, rest, ok := bytes.Cut(all[:n], []byte(":"))
-	return err == nil && ok && len(user) > 0 && len(rest) > 2 && utf8.Valid(all[:n]) && bytes.IndexFunc(all[:n], func(r rune) bool { return r < ' ' }) < 0
+	user, rest, _ := bytes.Cut(all[:n], []byte(":"))
+	control := bytes.ContainsFunc(all[:n], func(r rune) bool { return r < ' ' })
+	return err == nil && len(user) > 0 && len(rest) > 2 && utf8.Valid(all[:n]) && !control
 }
 
 // A look is what can be seen of a value.
@@ -100,58 +183,46 @@ type look struct {
 	mixed     int  // longest run that has both
 	turns     int  // places where a letter stands beside a digit
 	turnsCase int  // and where a small letter stands beside a capital one
-	path      bool // it is the path of a file
+	path      bool // it is the path of a file, or a URL
 }
 
-func lookAt(value []byte) look {
-	var l look
+// lookAt looks at the beginning of a value.
+func lookAt(text []byte) (l look) {
+	text = text[:min(len(text), 40)]
 	var kinds [8]int // by alphabet
 	var last, both alphabet
-	length, slashes := 0, 0
-	for _, c := range value {
+	length := 0
+	for _, c := range text {
 		k := members[c] & (digit | lower | upper)
-		kinds[k&7]++
+		kinds[k]++
 		if k == 0 {
-			l.longest = max(l.longest, length)
 			length, both, last = 0, 0, 0
-			switch c {
-			case '/':
-				slashes++
-			case '.':
-				l.dots++
-			case '!', '@', '#', '$', '%', '^', '&', '*', '+', '?', '~':
-				l.signs++
-			}
 			continue
 		}
 		length, both = length+1, both|k
-		if k != last && last != 0 {
-			if k|last == lower|upper {
-				l.turnsCase++
-			} else {
-				l.turns++
-			}
+		l.longest = max(l.longest, length)
+		if both > digit && both&digit != 0 {
+			l.mixed = max(l.mixed, length)
+		}
+		switch {
+		case k == last || last == 0:
+		case k|last == lower|upper:
+			l.turnsCase++
+		default:
+			l.turns++
 		}
 		last = k
-		if both > digit && both&digit != 0 && length > l.mixed {
-			l.mixed = length
-		}
 	}
-	l.longest = max(l.longest, length)
-	l.digits, l.lower, l.upper = kinds[digit], kinds[lower], kinds[upper]
-	rooted := len(value) > 1 && strings.IndexByte("/.~", value[0]) >= 0
-	l.path = (rooted && slashes > 1 || bytes.Contains(value, []byte("://"))) &&
-		(l.mixed < 16 || l.turnsCase < 3) // some keys hold slashes
+	l.digits, l.lower, l.upper, l.dots = kinds[digit], kinds[lower], kinds[upper], bytes.Count(text, []byte("."))
+	for _, c := range "!@#$%^&*+?~" {
+		l.signs += bytes.Count(text, []byte{byte(c)})
+	}
+	rooted := len(text) > 1 && strings.IndexByte("/.~", text[0]) >= 0 && bytes.Count(text, []byte("/")) > 1
+	l.path = (rooted || bytes.Contains(text, []byte("://"))) && (l.mixed < 16 || l.turnsCase < 3) // some keys hold slashes
 	return l
 }
 
 func (l look) letters() int { return l.lower + l.upper }
-
-// likeKey reports whether the value, of n bytes, may be what an environment variable
-// with the name of a secret holds.
-func (l look) likeKey(n int) bool {
-	return l.longest >= 12 || n >= 8 && l.letters() > 0 && l.digits > 0 && l.longest >= 6
-}
 
 // random reports whether the value looks as if nobody had thought of it: digits
 // and letters in turns. strict asks for more of it, where words are likely.

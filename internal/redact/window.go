@@ -6,13 +6,16 @@ import (
 	"strings"
 )
 
+// lookBack is how many bytes before a place may decide about it.
+const lookBack = 128
+
 // A window is the text in hand, without the control sequences of terminals, which
 // part secrets for programs and not for people. They are passed on where they stood;
 // those within a secret go with it.
 type window struct {
-	buf     []byte
-	pos     int // what is before it is decided, and there to look back at
-	written int // what is before it is passed on; pos or more
+	buf     []byte // with room for a load behind it
+	pos     int    // what is before it is decided, and there to look back at
+	written int    // what is before it is passed on; pos or more
 	out     []byte
 
 	escapes []escape
@@ -21,9 +24,10 @@ type window struct {
 }
 
 // An escape is a control sequence that stood before a place in the window.
-type escape struct {
-	at, size int
-}
+type escape struct{ at, size int }
+
+// room is behind the text, so that loads need not look where it ends.
+const room = "\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00"
 
 // take appends p. It forgets what is too far back, and says how much.
 func (w *window) take(p []byte, end bool) (drop int) {
@@ -48,28 +52,25 @@ func (w *window) take(p []byte, end bool) (drop int) {
 		w.escapes, w.texts = append(w.escapes, escape{len(w.buf), n}), append(w.texts, p[:n]...)
 		p = p[n:]
 	}
+	w.buf = append(w.buf, room...)[:len(w.buf)]
 	return drop
 }
 
-// pass passes on what is before a place, which is decided then.
+// pass passes on what is before a place.
 func (w *window) pass(at int) {
-	w.passed(at)
-	w.pos = at
-}
-
-// passed passes on what is before a place.
-func (w *window) passed(at int) {
-	n, size := 0, 0
-	for n < len(w.escapes) && w.escapes[n].at <= at {
+	for n, size := 0, 0; ; n++ {
+		if n == len(w.escapes) || w.escapes[n].at > at {
+			w.forget(n, size)
+			break
+		}
 		e := w.escapes[n]
 		if e.at > w.written {
 			w.out = append(w.out, w.buf[w.written:e.at]...)
 			w.written = e.at
 		}
 		w.out = append(w.out, w.texts[size:size+e.size]...)
-		n, size = n+1, size+e.size
+		size += e.size
 	}
-	w.forget(n, size)
 	if at > w.written {
 		w.out = append(w.out, w.buf[w.written:at]...)
 		w.written = at
@@ -79,25 +80,25 @@ func (w *window) passed(at int) {
 // drop decides what is before a place, and does not pass it on.
 func (w *window) drop(at int) {
 	n, size := 0, 0
-	for n < len(w.escapes) && w.escapes[n].at < at {
-		n, size = n+1, size+w.escapes[n].size
+	for ; n < len(w.escapes) && w.escapes[n].at < at; n++ {
+		size += w.escapes[n].size
 	}
 	w.forget(n, size)
 	w.pos, w.written = at, max(w.written, at)
 }
 
-// forget forgets the first escapes.
+// forget forgets the first escapes, of a size.
 func (w *window) forget(n, size int) {
-	if n == len(w.escapes) {
+	if w.escapes, w.texts = w.escapes[n:], w.texts[size:]; len(w.escapes) == 0 {
 		w.escapes, w.texts = w.escapes[:0], w.texts[:0]
-		return
 	}
-	w.escapes, w.texts = w.escapes[n:], w.texts[size:]
 }
 
 // introducers are the ways in which output and JSON write the beginning of a control
 // sequence, but for the bracket.
-var introducers = []string{"\x1b", `\u001b`, `\u001B`, `\x1b`, `\x1B`, `\033`, `\e`, `\\u001b`, `\\u001B`, `\\x1b`, `\\x1B`, `\\033`, `\\e`}
+var introducers = []string{
+	"\x1b", `\u001b`, `\u001B`, `\x1b`, `\x1B`, `\033`, `\e`, `\\u001b`, `\\u001B`, `\\x1b`, `\\x1B`, `\\033`, `\\e`,
+}
 
 // sequence finds the first control sequence that moves or colours what is shown, as
 // it comes or as source code writes it. n is its length; 0 with at < len(p) says that
@@ -109,16 +110,12 @@ func sequence(p []byte, end bool) (at, n int) {
 		if i < 0 {
 			break
 		}
-		i += from
-		from = i + 1
-		begin := introduced(p[:i])
-		if begin == i {
+		from += i + 1
+		begin := introduced(p[:from-1])
+		if begin < 0 {
 			continue
 		}
-		last := i + 1
-		for last < len(p) && last-i < longest && '0' <= p[last] && p[last] <= '?' { // digits and ; : ? =
-			last++
-		}
+		last := from + parameters.run(p[from:], longest)
 		switch {
 		case last == len(p) && !end:
 			return begin, 0
@@ -126,30 +123,25 @@ func sequence(p []byte, end bool) (at, n int) {
 			return begin, last + 1 - begin
 		}
 	}
-	if end {
-		return len(p), 0
-	}
-	for at = max(len(p)-len(`\\u001b`), 0); at < len(p); at++ {
-		if (p[at] == '\\' || p[at] == '\x1b') && slices.ContainsFunc(introducers, func(s string) bool { return strings.HasPrefix(s, string(p[at:])) }) {
-			break
+	for at = max(len(p)-len(`\\u001b`), 0); at < len(p) && !end; at++ {
+		begins := func(s string) bool { return strings.HasPrefix(s, string(p[at:])) }
+		if (p[at] == '\\' || p[at] == '\x1b') && slices.ContainsFunc(introducers, begins) {
+			return at, 0
 		}
 	}
-	return at, 0
+	return len(p), 0
 }
 
-// introduced is where the introducer begins that p ends with, len(p) if there is none.
+// introduced is where the introducer begins that p ends with, -1 if there is none.
 func introduced(p []byte) int {
-	n := len(p)
-	switch {
-	case n > 0 && p[n-1] == '\x1b':
-		return n - 1
-	case n == 0 || strings.IndexByte("bB3e", p[n-1]) < 0:
-		return n
+	if n := len(p); n == 0 || strings.IndexByte("\x1bbB3e", p[n-1]) < 0 {
+		return -1
 	}
-	for _, s := range introducers[1:] {
+	at := -1
+	for _, s := range introducers {
 		if bytes.HasSuffix(p, []byte(s)) {
-			n = min(n, len(p)-len(s))
+			at = len(p) - len(s) // the longest stand last
 		}
 	}
-	return n
+	return at
 }
