@@ -59,10 +59,10 @@ func TestRedactWriterHoldsLittle(t *testing.T) {
 		"gh":                               "gh",
 		"token: x1\n":                      "",
 		"password: hunter2\n":              "",
-		"see https://a.b/c":                "c", // of cfat_
+		"see https://a.b/c":                "",
 		"see https://user:pas":             ":pas",
 		"key ghp_" + key(40):               "[redacted:github]",
-		"the sk-" + key(4) + "\nnext line": "e", // of eyJ
+		"the sk-" + key(4) + "\nnext line": "",
 		"-----BEGIN CERTIFICATE-----\n":    "",
 		"=====\n-----\n":                   "",
 		"Bearer of news ":                  "",

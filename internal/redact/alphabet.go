@@ -27,7 +27,7 @@ const (
 	rest       // of a line, or of a text in quotation marks
 	info       // user, password and host of a URL
 	label      // of a key in PEM
-	header     // a line before its body
+	keyish     // its body, and what stands between its lines
 	parameters // of a control sequence
 	blank      // blanks and line ends
 	behind     // what may stand behind a name's last word, or begin the next
@@ -41,7 +41,7 @@ var spelled = [alphabets]string{
 	"0-9", "a-z", "A-Z", "0-9A-Z", "0-9a-f", "0-9a-fA-F", "0-9a-zA-Z", "0-9a-zA-Z_", "0-9a-zA-Z_-", "0-9a-zA-Z_.-",
 	"0-9a-zA-Z+/=", "0-9a-zA-Z_/@$-", "0-9a-zA-Z_.+/=~%-",
 	"^ \"'`\\,;()[]{}<>|&\x80-\xff", "^ \"'`\\", "^\"'`\\", "^ \"'`\\/?#<>|(),",
-	" 0-9A-Z", "^\\", "0-?", " \t\r\n", "=:\"'`]\\ \t\r\n>,_0-9D-",
+	" 0-9A-Z", "0-9a-zA-Z+/= \t\r\n\"',>|\\:\x80-\xff-", "0-?", " \t\r\n", "=:\"'`]\\ \t\r\n>,_0-9D-",
 }
 
 // members says for each byte in which alphabets it is.

@@ -51,15 +51,18 @@ func (f *filter) add(out, p []byte, end bool) []byte {
 	}
 	for more := true; f.pos < len(f.buf) && more; {
 		switch f.short = false; {
-		case f.inKey:
-			n, last := f.keyPart(f.pos)
-			f.inKey = f.short || n > 0 && !last
-			f.drop(f.pos + n)
-			more = !f.short
 		case f.tail != 0:
 			f.drop(f.pos + f.tail.run(f.buf[f.pos:], len(f.buf)))
 			if f.pos < len(f.buf) {
 				f.tail = 0
+			}
+		case f.inKey:
+			n, last := f.keyPart(f.pos)
+			f.drop(f.pos + n)
+			if more = !f.short; more && (n == 0 || last) {
+				f.inKey = false
+			} else if more {
+				f.tail = base64s
 			}
 		default:
 			more = f.find()
@@ -82,9 +85,9 @@ func (f *filter) find() bool {
 			if at < f.pos {
 				continue
 			}
-			for n := f.first(text, run); n > 0; n = f.following(f.list[n-1].next, text) {
+			for r := range f.asked(text, run) {
 				f.short = false
-				found := f.ask(&f.rules[f.list[n-1].rule], at)
+				found := f.ask(r, at)
 				switch {
 				case f.short:
 					f.pass(max(at, found.from))

@@ -9,7 +9,7 @@ import (
 // below. To add one, add a line with
 //
 //   - the kind, which stands in the mark: [redacted:kind]
-//   - how such keys begin, in two bytes or more; several beginnings with a blank between
+//   - how such keys begin, in three bytes or more; several beginnings with a blank between
 //   - the alphabet that they go on in
 //   - how many bytes of it there are at least, and as a rule. A key that ends before
 //     its rule at the end of a line goes on in the next. 0 = that differs; the same
@@ -156,7 +156,7 @@ var formats = []format{
 	{"teams", "webhook.office.com/webhookb2/", slashed, 60, 0, nil},
 	{"zapier", "hooks.zapier.com/hooks/catch/", slashed, 12, 0, nil},
 	{"telegram", ":AA", urlish, 33, 33, random},
-	{"twilio", "SK", hex, 32, 32, nil},
+	{"twilio", "SK0 SK1 SK2 SK3 SK4 SK5 SK6 SK7 SK8 SK9 SKa SKb SKc SKd SKe SKf", hex, 31, 31, nil},
 	{"sendgrid", "SG.", dotted, 60, 66, nil},
 	{"brevo", "xkeysib- xsmtpsib-", urlish, 64, 81, nil},
 	{"mailgun", "key-", alnum, 32, 32, random},

@@ -112,7 +112,7 @@ func endsIn(name []byte, some ...string) bool {
 			if end[at] == '_' { // dbPass, DB_PASS and pass, not compass
 				return i == 0 || !alnum.has(name[i-1]) || upper.has(name[i]) && !upper.has(name[i-1])
 			}
-			for i > 0 && !alnum.has(name[i-1]) {
+			for i > 0 && i < len(name) && !alnum.has(name[i-1]) {
 				i--
 			}
 			if i--; i < 0 || name[i]|0x20 != end[at] {

@@ -73,5 +73,5 @@ func (s *Stream) Add(out, piece []byte, end bool) []byte { return s.f.add(out, p
 
 // Held is the size of the buffers, in bytes.
 func (s *Stream) Held() int {
-	return cap(s.f.buf) + cap(s.f.partial) + cap(s.f.texts) + 16*cap(s.f.escapes)
+	return cap(s.f.raw) + cap(s.f.buf) + 16*cap(s.f.escapes)
 }

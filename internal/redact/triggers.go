@@ -2,6 +2,7 @@ package redact
 
 import (
 	"encoding/binary"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -11,7 +12,7 @@ import (
 // A rule says what is a secret where a text goes on with its literal.
 type rule struct {
 	literal string                                // what it begins with
-	then    alphabet                              // what may follow a literal of less than four bytes
+	then    alphabet                              // what may follow one of three bytes
 	apart   bool                                  // it does not stand within a word
 	names   bool                                  // it is no part of the secret
 	format  bool                                  // what it finds has a kind of its own
@@ -24,7 +25,7 @@ type rule struct {
 // as an automaton that looks at each, and few of the places it finds are none.
 type triggers struct {
 	bits   [1 << 17 / 64]uint64 // by hash: some run of three may be known
-	heads  [2][1 << 12]int32    // of the first and the second runs, by the first bits of the hash: the place in list, and 1
+	heads  [2][1 << 12]int32    // of the first and the second runs, by the first bits of the hash; as next
 	list   []gram
 	rules  []rule
 	begins map[string]begun // the first one to three bytes of the literals
@@ -34,7 +35,7 @@ type triggers struct {
 type gram struct {
 	text uint32 // as it is loaded, see load
 	rule int32
-	next int32 // as heads
+	next int32 // of those with the same bits, its place in list and 1; 0 = none
 }
 
 // begun says of what a text may be the beginning: of a secret anywhere, or of one
@@ -48,37 +49,22 @@ var known = sync.OnceValue(func() *triggers { return (&triggers{}).with(allRules
 // the first is asked first, and before all that were known.
 func (t *triggers) with(rules []rule) *triggers {
 	all := *t
-	all.list, all.rules = slices.Clip(t.list), append(slices.Clip(t.rules), rules...)
-	all.begins = map[string]begun{}
+	all.list, all.rules, all.begins = slices.Clip(t.list), append(slices.Clip(t.rules), rules...), map[string]begun{}
 	maps.Copy(all.begins, t.begins)
 	for i := len(all.rules) - 1; i >= len(t.rules); i-- {
 		r := all.rules[i]
-		for _, begin := range continued(r.literal, r.then, 3) {
-			all.put(begin, 0, i)
-			for n := 1; n <= 3; n++ {
-				b := all.begins[begin[:n]]
-				all.begins[begin[:n]] = begun{b.anywhere || !r.names && !r.apart, b.apart || !r.names}
-			}
+		for n := range 3 {
+			b := all.begins[r.literal[:n+1]]
+			all.begins[r.literal[:n+1]] = begun{b.anywhere || !r.names && !r.apart, b.apart || !r.names}
 		}
-		for _, second := range continued(r.literal[1:], r.then, 3) {
-			all.put(second, 1, i)
+		all.put(r.literal[:3], 0, i)
+		for c := range 256 {
+			if len(r.literal) > 3 && r.literal[3] == byte(c) || len(r.literal) == 3 && r.then.has(byte(c)) {
+				all.put(r.literal[1:3]+string([]byte{byte(c)}), 1, i)
+			}
 		}
 	}
 	return &all
-}
-
-// continued lists what a text of size bytes may be that begins with literal and goes
-// on with letters.
-func continued(literal string, letters alphabet, size int) (all []string) {
-	if len(literal) >= size {
-		return []string{literal[:size]}
-	}
-	for c := range 256 {
-		if letters.has(byte(c)) {
-			all = append(all, continued(literal+string([]byte{byte(c)}), letters, size)...)
-		}
-	}
-	return all
 }
 
 func (t *triggers) put(text string, run, rule int) {
@@ -117,17 +103,15 @@ func (t *triggers) next(b []byte, i, size int) int {
 	return i
 }
 
-// first is the first rule whose literal may have its first or second run at i;
-// following are the others. 0 = none.
-func (t *triggers) first(text uint32, run int) int32 {
-	return t.following(t.heads[run][hash(text)>>5], text)
-}
-
-func (t *triggers) following(at int32, text uint32) int32 {
-	for at > 0 && t.list[at-1].text != text {
-		at = t.list[at-1].next
+// asked are the rules whose literal may have its first or second run where text is.
+func (t *triggers) asked(text uint32, run int) iter.Seq[*rule] {
+	return func(yield func(*rule) bool) {
+		for n := t.heads[run][hash(text)>>5]; n > 0; n = t.list[n-1].next {
+			if g := t.list[n-1]; g.text == text && !yield(&t.rules[g.rule]) {
+				return
+			}
+		}
 	}
-	return at
 }
 
 // cases are the ways in which names write a literal: token, Token and TOKEN.

@@ -93,11 +93,12 @@ func (f *filter) format(at int) finding {
 		return finding{}
 	}
 	text := load(f.buf[at : len(f.buf)+1])
-	for n := f.first(text, 0); n > 0; n = f.following(f.list[n-1].next, text) {
-		if r := &f.rules[f.list[n-1].rule]; r.format {
-			if found := f.ask(r, at); found.to > 0 || f.short {
-				return found
-			}
+	for r := range f.asked(text, 0) {
+		if !r.format {
+			continue
+		}
+		if found := f.ask(r, at); found.to > 0 || f.short {
+			return found
 		}
 	}
 	return finding{}
@@ -156,10 +157,10 @@ func (v value) looks(l look) bool {
 	case authorization:
 		return n >= 8 && (l.digits > 0 || l.longest >= 20 || isBasic(v.text))
 	case password:
-		sure := v.env && !v.weak || !v.plain && l.letters() >= 16 || l.digits > 0 || !v.plain && l.signs > 0
-		return n >= MinSecret && sure && (v.env || l.letters() > 0) && !(v.plain && l.dots > 0)
+		sure := v.env && !v.weak || !v.plain && l.letters >= 16 || l.digits > 0 || !v.plain && l.signs > 0
+		return n >= MinSecret && sure && (v.env || l.letters > 0) && !(v.plain && bytes.Contains(v.text, []byte(".")))
 	}
-	if v.env && v.tight && !v.weak && (l.longest >= 12 || n >= 8 && l.letters() > 0 && l.digits > 0 && l.longest >= 6) {
+	if v.env && v.tight && !v.weak && (l.longest >= 12 || n >= 8 && l.letters > 0 && l.digits > 0 && l.longest >= 6) {
 		return true // it need not look random
 	}
 	return l.random(v.plain) && (n >= 16 || !v.query)
@@ -177,62 +178,49 @@ func isBasic(text []byte) bool {
 
 // A look is what can be seen of a value.
 type look struct {
-	digits, lower, upper, dots, signs int
+	digits, letters, signs int
 
-	longest   int  // run of letters and digits
-	mixed     int  // longest run that has both
-	turns     int  // places where a letter stands beside a digit
-	turnsCase int  // and where a small letter stands beside a capital one
-	path      bool // it is the path of a file, or a URL
+	longest int  // run of letters and digits
+	mixed   int  // longest run that has both
+	turns   int  // places where a letter stands beside a digit
+	path    bool // it is the path of a file, or a URL
 }
 
 // lookAt looks at the beginning of a value.
 func lookAt(text []byte) (l look) {
 	text = text[:min(len(text), 40)]
-	var kinds [8]int // by alphabet
-	var last, both alphabet
-	length := 0
-	for _, c := range text {
-		k := members[c] & (digit | lower | upper)
-		kinds[k]++
-		if k == 0 {
-			length, both, last = 0, 0, 0
-			continue
-		}
-		length, both = length+1, both|k
-		l.longest = max(l.longest, length)
-		if both > digit && both&digit != 0 {
-			l.mixed = max(l.mixed, length)
-		}
+	from, turn := 0, -1 // where the run of letters and digits began, and its first turn
+	for i, c := range text {
 		switch {
-		case k == last || last == 0:
-		case k|last == lower|upper:
-			l.turnsCase++
+		case !alnum.has(c):
+			if from, turn = i+1, -1; strings.IndexByte("!@#$%^&*+?~", c) >= 0 {
+				l.signs++
+			}
+			continue
+		case digit.has(c):
+			l.digits++
 		default:
-			l.turns++
+			l.letters++
 		}
-		last = k
-	}
-	l.digits, l.lower, l.upper, l.dots = kinds[digit], kinds[lower], kinds[upper], bytes.Count(text, []byte("."))
-	for _, c := range "!@#$%^&*+?~" {
-		l.signs += bytes.Count(text, []byte{byte(c)})
+		if i > from && digit.has(c) != digit.has(text[i-1]) {
+			l.turns, turn = l.turns+1, i
+		}
+		l.longest = max(l.longest, i+1-from)
+		if turn > 0 {
+			l.mixed = max(l.mixed, i+1-from)
+		}
 	}
 	rooted := len(text) > 1 && strings.IndexByte("/.~", text[0]) >= 0 && bytes.Count(text, []byte("/")) > 1
-	l.path = (rooted || bytes.Contains(text, []byte("://"))) && (l.mixed < 16 || l.turnsCase < 3) // some keys hold slashes
+	l.path = (rooted || bytes.Contains(text, []byte("://"))) && l.mixed < 16 // some keys hold slashes
 	return l
 }
-
-func (l look) letters() int { return l.lower + l.upper }
 
 // random reports whether the value looks as if nobody had thought of it: digits
 // and letters in turns. strict asks for more of it, where words are likely.
 func (l look) random(strict bool) bool {
-	n := l.digits + l.letters()
-	if l.digits == 0 || l.letters() == 0 || l.path {
-		return false
-	}
+	n := l.digits + l.letters
 	if strict {
-		return n >= 16 && (l.turns >= 4 || l.turns >= 3 && l.mixed >= 20)
+		return n >= 16 && !l.path && (l.turns >= 4 || l.turns >= 3 && l.mixed >= 20)
 	}
-	return n >= 12 && (l.turns >= 4 || l.mixed >= 10)
+	return n >= 12 && !l.path && (l.turns >= 4 || l.mixed >= 10)
 }

@@ -13,18 +13,18 @@ const lookBack = 128
 // part secrets for programs and not for people. They are passed on where they stood;
 // those within a secret go with it.
 type window struct {
-	buf     []byte // with room for a load behind it
-	pos     int    // what is before it is decided, and there to look back at
-	written int    // what is before it is passed on; pos or more
-	out     []byte
-
+	raw     []byte // the text as it came
+	buf     []byte // without control sequences, and with room for a load behind it
+	pos     int    // what is before it in buf is decided, and there to look back at
+	read    int    // what is before it in raw is in buf; a control sequence may begin there
+	passed  int    // what is before it in raw is passed on or dropped
 	escapes []escape
-	texts   []byte // of the escapes
-	partial []byte // what may be the beginning of a control sequence
+	out     []byte
 }
 
-// An escape is a control sequence that stood before a place in the window.
-type escape struct{ at, size int }
+// An escape is a control sequence: what is in buf from at on stands in raw later by all
+// that was left out so far.
+type escape struct{ at, all int }
 
 // room is behind the text, so that loads need not look where it ends.
 const room = "\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00"
@@ -32,67 +32,54 @@ const room = "\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00"
 // take appends p. It forgets what is too far back, and says how much.
 func (w *window) take(p []byte, end bool) (drop int) {
 	if drop = max(w.pos-lookBack, 0); drop > 0 {
-		w.buf = w.buf[:copy(w.buf, w.buf[drop:])]
-		w.pos, w.written = w.pos-drop, w.written-drop
+		cut := w.rawly(drop, true)
+		w.raw, w.buf = w.raw[:copy(w.raw, w.raw[cut:])], w.buf[:copy(w.buf, w.buf[drop:])]
+		w.pos, w.read, w.passed = w.pos-drop, w.read-cut, w.passed-cut
+		w.escapes = slices.DeleteFunc(w.escapes, func(e escape) bool { return e.at <= drop })
 		for i := range w.escapes {
 			w.escapes[i].at -= drop
+			w.escapes[i].all -= cut - drop
 		}
 	}
-	if len(w.partial) > 0 {
-		p = slices.Concat(w.partial, p)
-		w.partial = w.partial[:0]
-	}
-	for len(p) > 0 {
-		at, n := sequence(p, end)
-		w.buf = append(w.buf, p[:at]...)
-		if p = p[at:]; n == 0 {
-			w.partial = append(w.partial, p...)
+	w.raw = append(w.raw, p...)
+	for w.read < len(w.raw) {
+		at, n := sequence(w.raw[w.read:], end)
+		w.buf = append(w.buf, w.raw[w.read:w.read+at]...)
+		if w.read += at; n == 0 {
 			break
 		}
-		w.escapes, w.texts = append(w.escapes, escape{len(w.buf), n}), append(w.texts, p[:n]...)
-		p = p[n:]
+		w.read += n
+		w.escapes = append(w.escapes, escape{len(w.buf), w.read - len(w.buf)})
 	}
 	w.buf = append(w.buf, room...)[:len(w.buf)]
 	return drop
 }
 
+// rawly is where a place of buf is in raw, behind the control sequences there or before
+// them.
+func (w *window) rawly(at int, behind bool) int {
+	n, _ := slices.BinarySearchFunc(w.escapes, at, func(e escape, at int) int {
+		if e.at < at || behind && e.at == at {
+			return -1
+		}
+		return 1
+	})
+	if n == 0 {
+		return at
+	}
+	return at + w.escapes[n-1].all
+}
+
 // pass passes on what is before a place.
 func (w *window) pass(at int) {
-	for n, size := 0, 0; ; n++ {
-		if n == len(w.escapes) || w.escapes[n].at > at {
-			w.forget(n, size)
-			break
-		}
-		e := w.escapes[n]
-		if e.at > w.written {
-			w.out = append(w.out, w.buf[w.written:e.at]...)
-			w.written = e.at
-		}
-		w.out = append(w.out, w.texts[size:size+e.size]...)
-		size += e.size
-	}
-	if at > w.written {
-		w.out = append(w.out, w.buf[w.written:at]...)
-		w.written = at
+	if to := w.rawly(at, true); to > w.passed {
+		w.out = append(w.out, w.raw[w.passed:to]...)
+		w.passed = to
 	}
 }
 
 // drop decides what is before a place, and does not pass it on.
-func (w *window) drop(at int) {
-	n, size := 0, 0
-	for ; n < len(w.escapes) && w.escapes[n].at < at; n++ {
-		size += w.escapes[n].size
-	}
-	w.forget(n, size)
-	w.pos, w.written = at, max(w.written, at)
-}
-
-// forget forgets the first escapes, of a size.
-func (w *window) forget(n, size int) {
-	if w.escapes, w.texts = w.escapes[n:], w.texts[size:]; len(w.escapes) == 0 {
-		w.escapes, w.texts = w.escapes[:0], w.texts[:0]
-	}
-}
+func (w *window) drop(at int) { w.pos, w.passed = at, max(w.passed, w.rawly(at, false)) }
 
 // introducers are the ways in which output and JSON write the beginning of a control
 // sequence, but for the bracket.
