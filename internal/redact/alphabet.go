@@ -41,7 +41,7 @@ var spelled = [alphabets]string{
 	"0-9", "a-z", "A-Z", "0-9A-Z", "0-9a-f", "0-9a-fA-F", "0-9a-zA-Z", "0-9a-zA-Z_", "0-9a-zA-Z_-", "0-9a-zA-Z_.-",
 	"0-9a-zA-Z+/=", "0-9a-zA-Z_/@$-", "0-9a-zA-Z_.+/=~%-",
 	"^ \"'`\\,;()[]{}<>|&\x80-\xff", "^ \"'`\\", "^\"'`\\", "^ \"'`\\/?#<>|(),",
-	" 0-9A-Z", "0-9a-zA-Z+/= \t\r\n\"',>|\\:\x80-\xff-", "0-?", " \t\r\n", "=:\"'`]\\ \t\r\n>,_0-9D-",
+	" 0-9A-Z", "0-9a-zA-Z+/= \t\r\n\"',>|\\:\x80-\xff-", "0-?", " \t\r\n", "=:\"'`]\\ \t\r\n>,_0-9Dd-",
 }
 
 // members says for each byte in which alphabets it is.

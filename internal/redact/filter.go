@@ -79,13 +79,12 @@ func (f *filter) add(out, p []byte, end bool) []byte {
 func (f *filter) find() bool {
 	wide := f.buf[:len(f.buf)+len(room)]
 	for i := f.next(wide, f.pos, len(f.buf)); i+3 <= len(f.buf); i = f.next(wide, i+2, len(f.buf)) {
-		text := load(wide[i:])
 		for run := 1; run >= 0; run-- {
 			at := i - run
 			if at < f.pos {
 				continue
 			}
-			for r := range f.asked(text, run) {
+			for r := range f.asked(wide[at:], run) {
 				f.short = false
 				found := f.ask(r, at)
 				switch {
@@ -116,10 +115,11 @@ func (f *filter) find() bool {
 
 // ask asks a rule, if its literal is there.
 func (f *filter) ask(r *rule, at int) finding {
-	if !f.is(at, r.literal) || r.apart && !f.apart(at) {
+	from := at + len(r.literal)
+	if !f.is(at, r.literal) || r.apart && !f.apart(at) || len(r.literal) == 3 && !r.then.has(f.at(from)) {
 		return finding{}
 	}
-	found := r.find(f, at, at+len(r.literal))
+	found := r.find(f, at, from)
 	if found.kind != "" {
 		found.to = f.reach(found.from, found.to)
 		found.password.to = f.reach(found.password.from, found.password.to)

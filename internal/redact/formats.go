@@ -101,7 +101,7 @@ var formats = []format{
 	{"docker", "dckr_pat_", urlish, 20, 27, nil},
 	{"docker", "dckr_oat_", urlish, 20, 32, nil},
 	{"artifactory", "AKCp", alnum, 60, 69, nil},
-	{"artifactory", "cmVmdGtuOj", alnum, 50, 54, nil},
+	{"artifactory", "mVmdGtuOj", alnum, 50, 54, nil}, // without its c, as above
 	{"circleci", "CCIPAT_ CCIPRJ_", word, 50, 63, nil},
 	{"buildkite", "bkua_", alnum, 40, 40, nil},
 	{"sonar", "squ_ sqp_ sqa_", hex, 40, 40, nil},

@@ -33,7 +33,8 @@ type triggers struct {
 
 // A gram is a run of three bytes in a literal.
 type gram struct {
-	text uint32 // as it is loaded, see load
+	head uint32 // the literal's first four bytes
+	mask uint32 // those that it has
 	rule int32
 	next int32 // of those with the same bits, its place in list and 1; 0 = none
 }
@@ -59,8 +60,8 @@ func (t *triggers) with(rules []rule) *triggers {
 		}
 		all.put(r.literal[:3], 0, i)
 		for c := range 256 {
-			if len(r.literal) > 3 && r.literal[3] == byte(c) || len(r.literal) == 3 && r.then.has(byte(c)) {
-				all.put(r.literal[1:3]+string([]byte{byte(c)}), 1, i)
+			if b := byte(c); len(r.literal) > 3 && r.literal[3] == b || len(r.literal) == 3 && r.then.has(b) {
+				all.put(string(append([]byte(r.literal[1:3]), b)), 1, i)
 			}
 		}
 	}
@@ -68,10 +69,13 @@ func (t *triggers) with(rules []rule) *triggers {
 }
 
 func (t *triggers) put(text string, run, rule int) {
-	g := load([]byte(text + room))
-	h := hash(g)
+	h, literal := hash(load([]byte(text+room))), t.rules[rule].literal
 	t.bits[h/64] |= 1 << (h % 64)
-	t.list = append(t.list, gram{g, int32(rule), t.heads[run][h>>5]})
+	head, mask := binary.LittleEndian.Uint32([]byte(literal+room)), uint32(0xffffffff)
+	if len(literal) == 3 {
+		mask >>= 8
+	}
+	t.list = append(t.list, gram{head & mask, mask, int32(rule), t.heads[run][h>>5]})
 	t.heads[run][h>>5] = int32(len(t.list))
 }
 
@@ -103,11 +107,13 @@ func (t *triggers) next(b []byte, i, size int) int {
 	return i
 }
 
-// asked are the rules whose literal may have its first or second run where text is.
-func (t *triggers) asked(text uint32, run int) iter.Seq[*rule] {
+// asked are the rules whose literal may begin where b does, by their first or second
+// run. b goes on behind what is looked at.
+func (t *triggers) asked(b []byte, run int) iter.Seq[*rule] {
 	return func(yield func(*rule) bool) {
-		for n := t.heads[run][hash(text)>>5]; n > 0; n = t.list[n-1].next {
-			if g := t.list[n-1]; g.text == text && !yield(&t.rules[g.rule]) {
+		head := binary.LittleEndian.Uint32(b)
+		for n := t.heads[run][hash(load(b[run:]))>>5]; n > 0; n = t.list[n-1].next {
+			if g := &t.list[n-1]; head&g.mask == g.head && !yield(&t.rules[g.rule]) {
 				return
 			}
 		}

@@ -92,8 +92,7 @@ func (f *filter) format(at int) finding {
 	if f.at(at+2) == 0 {
 		return finding{}
 	}
-	text := load(f.buf[at : len(f.buf)+1])
-	for r := range f.asked(text, 0) {
+	for r := range f.asked(f.buf[at:len(f.buf)+len(room)], 0) {
 		if !r.format {
 			continue
 		}
