@@ -30,6 +30,7 @@ const (
 	keyish     // its body, and what stands between its lines
 	parameters // of a control sequence
 	blank      // blanks and line ends
+	sign       // what passwords have besides
 	behind     // what may stand behind a name's last word, or begin the next
 
 	alphabets = iota
@@ -41,7 +42,7 @@ var spelled = [alphabets]string{
 	"0-9", "a-z", "A-Z", "0-9A-Z", "0-9a-f", "0-9a-fA-F", "0-9a-zA-Z", "0-9a-zA-Z_", "0-9a-zA-Z_-", "0-9a-zA-Z_.-",
 	"0-9a-zA-Z+/=", "0-9a-zA-Z_/@$-", "0-9a-zA-Z_.+/=~%-",
 	"^ \"'`\\,;()[]{}<>|&\x80-\xff", "^ \"'`\\", "^\"'`\\", "^ \"'`\\/?#<>|(),",
-	" 0-9A-Z", "0-9a-zA-Z+/= \t\r\n\"',>|\\:\x80-\xff-", "0-?", " \t\r\n", "=:\"'`]\\ \t\r\n>,_0-9Dd-",
+	" 0-9A-Z", "0-9a-zA-Z+/= \t\r\n\"',>|\\:\x80-\xff-", "0-?", " \t\r\n", "!@#$%^&*+?~", "=:\"'`]\\ \t\r\n>,_0-9Dd-",
 }
 
 // members says for each byte in which alphabets it is.
@@ -78,4 +79,12 @@ func (a alphabet) run(b []byte, limit int) int {
 		n++
 	}
 	return n
+}
+
+// trimmed is b without the bytes at its end that are among some.
+func trimmed(b []byte, some string) []byte {
+	for len(b) > 0 && strings.IndexByte(some, b[len(b)-1]) >= 0 {
+		b = b[:len(b)-1]
+	}
+	return b
 }

@@ -211,7 +211,7 @@ func (k format) find(f *filter, at, from int) finding {
 	n := f.run(from, k.body)
 	body, to, tail := f.buf[from:from+n], from+n, k.body
 	if n < decided {
-		body, tail = bytes.TrimRight(body, "."), 0 // of the sentence
+		body, tail = trimmed(body, "."), 0 // of the sentence
 		if to = from + len(body); to == from+n {
 			body, to = k.joined(f, body, to)
 		}

@@ -24,9 +24,6 @@ type naming struct {
 }
 
 var namings = []naming{
-	{password, []string{"password", "passwd", "passphrase", "passcode", "passwort", "_pass", "_pwd", "_psw"}},
-	{authorization, []string{"authorization"}},
-	{cookie, []string{"cookie"}},
 	{secret, []string{
 		"token", "secret", "credential", "credentials", "_auth", "_pat",
 		"accountkey", "accesskey", "apikey", "appkey", "applicationkey", "authkey", "clientkey", "clientkeydata",
@@ -34,6 +31,9 @@ var namings = []naming{
 		"privatekey", "secretkey", "secretkeybase", "securitykey", "servicekey", "servicerolekey", "sessionkey",
 		"sharedkey", "signingkey", "storagekey", "subscriptionkey", "webhookkey", "writekey",
 	}},
+	{password, []string{"password", "passwd", "passphrase", "passcode", "passwort", "_pass", "_pwd", "_psw"}},
+	{authorization, []string{"authorization"}},
+	{cookie, []string{"cookie"}},
 }
 
 // harmless are names that end as those of secrets do.
@@ -76,8 +76,8 @@ func SecretName(env string) bool {
 
 // nameOf reads a name. query says that it stands where a URL has its query.
 func nameOf(text []byte, query bool) name {
-	text = bytes.TrimRight(text, "0123456789") // password2
-	env := bytes.Equal(text, bytes.ToUpper(text))
+	text = trimmed(text, "0123456789") // password2
+	env := !slices.ContainsFunc(text, lower.has)
 	switch {
 	case query && endsIn(text, queries...):
 		return name{kind: secret, query: true}
@@ -106,21 +106,32 @@ func nameOf(text []byte, query bool) name {
 
 // endsIn reports whether a name ends in one of some, which are written as in namings.
 func endsIn(name []byte, some ...string) bool {
-	return slices.ContainsFunc(some, func(end string) bool {
-		i := len(name)
-		for at := len(end) - 1; at >= 0; at-- {
-			if end[at] == '_' { // dbPass, DB_PASS and pass, not compass
-				return i == 0 || !alnum.has(name[i-1]) || upper.has(name[i]) && !upper.has(name[i-1])
-			}
-			for i > 0 && i < len(name) && !alnum.has(name[i-1]) {
-				i--
-			}
-			if i--; i < 0 || name[i]|0x20 != end[at] {
-				return false
-			}
+	if len(name) == 0 {
+		return false
+	}
+	last := name[len(name)-1] | 0x20
+	for _, end := range some {
+		if end[len(end)-1] == last && endsAs(name, end) {
+			return true
 		}
-		return true
-	})
+	}
+	return false
+}
+
+func endsAs(name []byte, end string) bool {
+	i := len(name) - 1
+	for at := len(end) - 2; at >= 0; at-- {
+		if end[at] == '_' { // dbPass, DB_PASS and pass, not compass
+			return i == 0 || !alnum.has(name[i-1]) || upper.has(name[i]) && !upper.has(name[i-1])
+		}
+		for i > 0 && !alnum.has(name[i-1]) {
+			i--
+		}
+		if i--; i < 0 || name[i]|0x20 != end[at] {
+			return false
+		}
+	}
+	return true
 }
 
 // lastTwo are the last two letters of namings, so that most names are no name of a
@@ -138,8 +149,8 @@ var lastTwo = func() (all [1 << 10]bool) {
 
 func two(b []byte) int { return int(b[len(b)-2]&31)<<5 | int(b[len(b)-1]&31) }
 
-// A sign is what stands between a name and its value.
-type sign struct {
+// An assignment is what stands between a name and its value.
+type assignment struct {
 	at    int  // where the value may begin; 0 = no value follows
 	tight bool // it is no more than an equals sign
 	flag  bool // it is the blank behind a flag
@@ -176,12 +187,12 @@ func (f *filter) assigned(at, _ int) finding {
 
 // entry is the name before value in name: TOKEN, value: …
 func entry(before []byte) []byte {
-	b := bytes.TrimRight(before, " \t\r\n\"',-\\")
+	b := trimmed(before, " \t\r\n\"',-\\")
 	begin := len(b)
 	for begin > 0 && dotted.has(b[begin-1]) {
 		begin--
 	}
-	if !endsIn(bytes.TrimRight(b[:begin], " \"'\\:="), "name", "key") {
+	if !endsIn(trimmed(b[:begin], " \"'\\:="), "name", "key") {
 		return nil
 	}
 	return b[begin:]
@@ -190,20 +201,20 @@ func entry(before []byte) []byte {
 // sign reads what is behind a name: =, :, := and => with quotation marks, brackets and
 // blanks before it, the end of <password>, and a blank after --token, ENV TOKEN and the
 // like.
-func (f *filter) sign(name []byte, to int, before []byte) sign {
+func (f *filter) sign(name []byte, to int, before []byte) assignment {
 	closed := f.skip(to, "\"'`\\]", 6)
 	i := f.skip(closed, " \t", 8)
 	switch c := f.at(i); {
 	case c == ':' && f.among(i+1, "-+?:/"): // ${NAME:-value}, Name::value, scheme://
-		return sign{}
+		return assignment{}
 	case c == '=' || c == ':':
-		return sign{at: f.skip(i+1, "=>", 2), tight: c == '=' && i == to}
+		return assignment{at: f.skip(i+1, "=>", 2), tight: c == '=' && i == to}
 	case c == '>' && bytes.HasSuffix(before, []byte("<")):
-		return sign{at: i + 1, tag: true}
+		return assignment{at: i + 1, tag: true}
 	case i > closed && isFlag(name, before):
-		return sign{at: closed, flag: true}
+		return assignment{at: closed, flag: true}
 	}
-	return sign{}
+	return assignment{}
 }
 
 // isFlag reports whether a value follows a name after a blank.

@@ -35,7 +35,7 @@ type value struct {
 }
 
 // value finds the value after a name and a sign.
-func (f *filter) value(n name, s sign) finding {
+func (f *filter) value(n name, s assignment) finding {
 	at := f.skip(s.at, " \t", 8)
 	v := value{name: n, tight: s.tight && at == s.at || s.flag, plain: at > s.at && !s.flag}
 	at = f.skip(at, `\`, 8)
@@ -64,7 +64,7 @@ func (f *filter) value(n name, s sign) finding {
 	case f.among(found.to, stop): // several words, or code
 		return finding{}
 	case letters == bare:
-		v.text = bytes.TrimRight(v.text, ".:!?")
+		v.text = trimmed(v.text, ".:!?")
 		found.to = at + len(v.text)
 	}
 	if n.short && v.plain || s.tag && f.at(found.to) != '<' {
@@ -167,7 +167,7 @@ func (v value) looks(l look) bool {
 
 // isBasic reports whether a text is user:password in base64.
 func isBasic(text []byte) bool {
-	text = bytes.TrimRight(text, "=")
+	text = trimmed(text, "=")
 	all := make([]byte, base64.RawStdEncoding.DecodedLen(len(text)))
 	n, err := base64.RawStdEncoding.Decode(all, text)
 	user, rest, _ := bytes.Cut(all[:n], []byte(":"))
@@ -188,24 +188,28 @@ type look struct {
 // lookAt looks at the beginning of a value.
 func lookAt(text []byte) (l look) {
 	text = text[:min(len(text), 40)]
-	from, turn := 0, -1 // where the run of letters and digits began, and its first turn
+	from, turned := 0, false // where the run of letters and digits began, and whether it has both
+	var last alphabet
 	for i, c := range text {
+		k := members[c] & (alnum | digit | sign)
 		switch {
-		case !alnum.has(c):
-			if from, turn = i+1, -1; strings.IndexByte("!@#$%^&*+?~", c) >= 0 {
+		case k&alnum == 0:
+			from, turned, last = i+1, false, 0
+			if k == sign {
 				l.signs++
 			}
 			continue
-		case digit.has(c):
+		case k&digit != 0:
 			l.digits++
 		default:
 			l.letters++
 		}
-		if i > from && digit.has(c) != digit.has(text[i-1]) {
-			l.turns, turn = l.turns+1, i
+		if k != last && last != 0 {
+			l.turns, turned = l.turns+1, true
 		}
+		last = k
 		l.longest = max(l.longest, i+1-from)
-		if turn > 0 {
+		if turned {
 			l.mixed = max(l.mixed, i+1-from)
 		}
 	}

@@ -43,7 +43,7 @@ func allRules() []rule {
 
 // after finds the value behind a literal that is as good as a name.
 func after(n name) func(f *filter, at, from int) finding {
-	return func(f *filter, _, from int) finding { return f.value(n, sign{at: from, flag: true}) }
+	return func(f *filter, _, from int) finding { return f.value(n, assignment{at: from, flag: true}) }
 }
 
 // url finds the password in a URL, and a token that stands before the @ as if it were
@@ -85,7 +85,7 @@ func (f *filter) user(_, at int) finding {
 	if colon < 1 || f.short || bytes.Equal(text[:colon], text[colon+1:]) {
 		return finding{}
 	}
-	found := f.value(name{kind: password, env: curl}, sign{at: at + colon + 1, flag: true})
+	found := f.value(name{kind: password, env: curl}, assignment{at: at + colon + 1, flag: true})
 	if f.brief && found.to > 0 {
 		found.from = at
 	}
