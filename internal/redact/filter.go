@@ -198,15 +198,6 @@ func (f *filter) run(at int, letters alphabet) int {
 // before is what stands before a place.
 func (f *filter) before(at int) []byte { return f.buf[max(0, at-lookBack):at] }
 
-// back is where what stands before a place begins, as far as it is of some letters.
-func (f *filter) back(at int, letters alphabet, limit int) int {
-	from := at
-	for from > 0 && at-from < limit && letters.has(f.buf[from-1]) {
-		from--
-	}
-	return from
-}
-
 // apart reports whether a token may begin at a place: at the beginning, after
 // what is no letter, digit or underscore, and after what only looks like a
 // letter, since output is full of it: \n and \u003d of JSON, %3D of URLs.

@@ -64,7 +64,7 @@ type name struct {
 	env   bool // it is written like the name of an environment variable
 	weak  bool // it may be the key of a cache or a table as well
 	query bool // it stands in the query of a URL
-	basic bool // its value may be user:password in base64
+	auth  bool // its value may be user:password in base64
 	short bool // it is a single word, which may be one of prose: PASS
 }
 
@@ -87,7 +87,8 @@ func nameOf(text []byte, query bool) name {
 	for _, known := range namings {
 		for _, end := range known.ends {
 			if endsIn(text, end) {
-				return name{kind: known.kind, env: env, basic: end == "_auth", short: end[0] == '_' && len(end) == len(text)+1}
+				short := end[0] == '_' && len(end) == len(text)+1
+				return name{kind: known.kind, env: env, auth: end == "_auth", short: short}
 			}
 		}
 	}
@@ -159,30 +160,38 @@ type assignment struct {
 
 // assigned finds a value that is assigned to the name in which a keyword stands.
 func (f *filter) assigned(at, _ int) finding {
-	const longest = 64
 	to := at + f.run(at, dotted)
-	if last := f.buf[to-1]; lower.has(last) && !lastTwo[two(f.buf[:to])] || !f.among(to, "=:\"'`]\\ \t>") {
+	if lower.has(f.buf[to-1]) && !lastTwo[two(f.buf[:to])] || !f.among(to, "=:\"'`]\\ \t>") {
 		return finding{}
 	}
-	from := f.back(at, dotted, longest)
-	if from < at && f.apart(from+1) && !f.apart(from) && strings.IndexByte("nrt", f.buf[from]) >= 0 { // \nTOKEN
-		from++
-	}
+	from := f.nameBegins(at)
 	text, before := f.buf[from:to], f.buf[max(0, at-lookBack):from]
 	sign := f.sign(text, to, before)
-	if sign.at == 0 || len(text) > 2*longest {
+	if sign.at == 0 || len(text) > 128 {
 		return finding{}
 	}
-	if string(text) == "value" || string(text) == "Value" {
+	if endsIn(text, "_value") {
 		text = entry(before)
 	}
-	query := bytes.HasSuffix(before, []byte("u0026")) || len(before) > 0 && strings.IndexByte("?&;", before[len(before)-1]) >= 0
+	query := bytes.HasSuffix(before, []byte("u0026")) || bytes.ContainsAny(before[max(0, len(before)-1):], "?&;")
 	n := nameOf(text, query)
 	if n.kind == "" {
 		return finding{}
 	}
 	n.env = n.env || sign.flag && text[0] != '-'
 	return f.value(n, sign)
+}
+
+// nameBegins is where the name begins in which a keyword stands.
+func (f *filter) nameBegins(at int) int {
+	from := at
+	for from > 0 && at-from < 64 && dotted.has(f.buf[from-1]) {
+		from--
+	}
+	if from > 0 && from < at && f.buf[from-1] == '\\' && strings.IndexByte("nrt", f.buf[from]) >= 0 {
+		from++ // \nTOKEN
+	}
+	return from
 }
 
 // entry is the name before value in name: TOKEN, value: …

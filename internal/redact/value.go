@@ -28,20 +28,21 @@ const variables = "[$<{*%("
 // A value is what is assigned to a name.
 type value struct {
 	name
+	assignment
 	text []byte
 
 	plain bool // it has blanks before it and no quotation mark, as in prose and in code
-	tight bool // it follows = or a flag at once
+	quote bool // it has one
 }
 
 // value finds the value after a name and a sign.
 func (f *filter) value(n name, s assignment) finding {
 	at := f.skip(s.at, " \t", 8)
-	v := value{name: n, tight: s.tight && at == s.at || s.flag, plain: at > s.at && !s.flag}
+	v := value{name: n, assignment: s, plain: at > s.at && !s.flag}
+	v.tight = s.tight && at == s.at || s.flag
 	at = f.skip(at, `\`, 8)
-	letters, stop := bare, "(["
 	if f.among(at, "\"'`") {
-		at, letters, stop, v.plain = at+1, quoted, " ", false
+		at, v.quote, v.plain = at+1, true, false
 	}
 	switch n.kind {
 	case cookie:
@@ -55,33 +56,35 @@ func (f *filter) value(n name, s assignment) finding {
 	if found := f.format(at); found.to > 0 || f.short {
 		return found
 	}
+	return f.judge(v, at)
+}
+
+// judge finds a value that looks like a secret. In a command line any does, and only
+// stars tell of it, for people are to read the rest.
+func (f *filter) judge(v value, at int) finding {
+	letters, stop := bare, "([" // code, or
+	if v.quote {
+		letters, stop = quoted, " " // several words
+	}
 	size := f.run(at, letters)
 	v.text = f.buf[at : at+size]
-	found := finding{from: at, to: at + size, kind: n.kind}
+	found := finding{from: at, to: at + size, kind: v.kind}
 	switch {
 	case size == decided:
 		found.tail = letters
-	case f.among(found.to, stop): // several words, or code
+	case f.among(found.to, stop):
 		return finding{}
-	case letters == bare:
+	case !v.quote:
 		v.text = trimmed(v.text, ".:!?")
 		found.to = at + len(v.text)
 	}
-	if n.short && v.plain || s.tag && f.at(found.to) != '<' {
-		return finding{}
-	}
-	return f.judged(v, found)
-}
-
-// judged is what was found, if the value looks like a secret. In a command line any
-// does, and only stars tell of it, for people are to read the rest.
-func (f *filter) judged(v value, found finding) finding {
-	if f.brief && len(v.text) > 0 {
-		found.kind = stars
-		return found
-	}
 	l := lookAt(v.text)
-	if l.path || !v.looks(l) || v.standsFor(l) {
+	switch {
+	case v.short && v.plain, v.tag && f.at(found.to) != '<':
+		return finding{}
+	case f.brief && len(v.text) > 0:
+		found.kind = stars
+	case l.path, !v.looks(l), v.standsFor(l):
 		return finding{}
 	}
 	return found
@@ -130,39 +133,47 @@ func (f *filter) cookies(at int) finding {
 // placeholder reports whether a text stands for a secret, or is hidden already.
 func placeholder(text []byte) bool {
 	low := bytes.ToLower(text[:min(len(text), 64)])
-	return slices.ContainsFunc(placeholders, func(s string) bool { return bytes.Contains(low, []byte(s)) }) || isMarked(text)
+	holds := func(s string) bool { return bytes.Contains(low, []byte(s)) }
+	return slices.ContainsFunc(placeholders, holds) || isMarked(text)
 }
 
 // standsFor reports whether a value is none, but stands for one, names it or tells its
 // kind.
 func (v value) standsFor(l look) bool {
+	named := l.digits+l.signs == 0 && endsIn(v.text, "password", "token", "secret", "key")
 	low := strings.ToLower(string(v.text[:min(len(v.text), 24)]))
-	return l.digits+l.signs == 0 && endsIn(v.text, "password", "token", "secret", "key") ||
-		slices.Contains(standIns, low) || strings.HasPrefix(low, "your") || placeholder(v.text)
+	return named || slices.Contains(standIns, low) || strings.HasPrefix(low, "your") || placeholder(v.text)
 }
 
-// looks reports whether a value has the look that its name asks for: a password has
-// letters, and digits or, where no words are likely, signs.
+// looks reports whether a value has the look that its name asks for.
 func (v value) looks(l look) bool {
 	n := len(v.text)
-	if v.basic && isBasic(v.text) {
-		return true
-	}
 	switch v.kind {
-	case basic:
-		return false
 	case bearer:
 		return n >= 12 && (l.longest >= 20 || l.random(false))
+	case basic:
+		return isBasic(v.text)
 	case authorization:
 		return n >= 8 && (l.digits > 0 || l.longest >= 20 || isBasic(v.text))
 	case password:
-		sure := v.env && !v.weak || !v.plain && l.letters >= 16 || l.digits > 0 || !v.plain && l.signs > 0
-		return n >= MinSecret && sure && (v.env || l.letters > 0) && !(v.plain && bytes.Contains(v.text, []byte(".")))
+		return n >= MinSecret && v.likePassword(l)
 	}
-	if v.env && v.tight && !v.weak && (l.longest >= 12 || n >= 8 && l.letters > 0 && l.digits > 0 && l.longest >= 6) {
+	if v.env && v.tight && !v.weak && (l.longest >= 12 || l.letters > 0 && l.digits > 0 && l.longest >= 6 && n >= 8) {
 		return true // it need not look random
 	}
-	return l.random(v.plain) && (n >= 16 || !v.query)
+	return l.random(v.plain) && (n >= 16 || !v.query) || v.auth && isBasic(v.text)
+}
+
+// likePassword asks for letters, and for digits or, where no words are likely, signs.
+func (v value) likePassword(l look) bool {
+	sure := v.env && !v.weak
+	switch {
+	case v.plain && bytes.Contains(v.text, []byte(".")), l.letters == 0 && !sure:
+		return false
+	case sure, l.digits > 0:
+		return true
+	}
+	return !v.plain && (l.signs > 0 || l.letters >= 16)
 }
 
 // isBasic reports whether a text is user:password in base64.

@@ -12,7 +12,7 @@ var ways = []rule{
 	{literal: "://", then: info, names: true, find: (*filter).url},
 	{literal: `:\/\/`, names: true, find: (*filter).url},
 	{literal: "bearer ", names: true, apart: true, find: after(name{kind: bearer})},
-	{literal: "basic ", names: true, apart: true, find: after(name{kind: basic, basic: true})},
+	{literal: "basic ", names: true, apart: true, find: after(name{kind: basic})},
 	{literal: "sshpass -p", names: true, find: after(name{kind: password, env: true})},
 	{literal: "cargo login ", names: true, find: after(name{kind: secret})}, // its keys begin with cio, as words do
 	{literal: "identified by ", names: true, find: after(name{kind: password})},

@@ -121,13 +121,10 @@ func sequence(p []byte, end bool) (at, n int) {
 
 // introduced is where the introducer begins that p ends with, -1 if there is none.
 func introduced(p []byte) int {
-	if n := len(p); n == 0 || strings.IndexByte("\x1bbB3e", p[n-1]) < 0 {
-		return -1
-	}
 	at := -1
-	for _, s := range introducers {
-		if bytes.HasSuffix(p, []byte(s)) {
-			at = len(p) - len(s) // the longest stand last
+	for _, s := range introducers { // the longest stand last
+		if len(p) > 0 && p[len(p)-1] == s[len(s)-1] && bytes.HasSuffix(p, []byte(s)) {
+			at = len(p) - len(s)
 		}
 	}
 	return at
