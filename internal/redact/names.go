@@ -62,9 +62,6 @@ var commands = []string{"ENV ", "setx ", "config set ", "set -x ", "set -gx ", "
 type name struct {
 	kind  string
 	env   bool // it is written like the name of an environment variable
-	weak  bool // it may be the key of a cache or a table as well
-	query bool // it stands in the query of a URL
-	auth  bool // its value may be user:password in base64
 	short bool // it is a single word, which may be one of prose: PASS
 }
 
@@ -80,7 +77,7 @@ func nameOf(text []byte, query bool) name {
 	env := !slices.ContainsFunc(text, lower.has)
 	switch {
 	case query && endsIn(text, queries...):
-		return name{kind: secret, query: true}
+		return name{kind: secret}
 	case endsIn(text, harmless...):
 		return name{}
 	}
@@ -88,17 +85,17 @@ func nameOf(text []byte, query bool) name {
 		for _, end := range known.ends {
 			if endsIn(text, end) {
 				short := end[0] == '_' && len(end) == len(text)+1
-				return name{kind: known.kind, env: env, auth: end == "_auth", short: short}
+				return name{kind: known.kind, env: env, short: short}
 			}
 		}
 	}
 	if last := bytes.LastIndexByte(text, '_'); env && last > 0 {
 		if endsIn(text, "_key") {
-			return name{kind: secret, env: true, weak: true}
+			return name{kind: secret} // it may be that of a cache or a table as well
 		}
 		if !slices.Contains(about, strings.ToLower(string(text[last+1:]))) { // TOKEN_PROD
 			n := nameOf(text[:last], false)
-			n.weak = true
+			n.env = false
 			return n
 		}
 	}

@@ -2,10 +2,8 @@ package redact
 
 import (
 	"bytes"
-	"encoding/base64"
 	"slices"
 	"strings"
-	"unicode/utf8"
 )
 
 // standIns are what stands where no secret is told; in lower case.
@@ -149,41 +147,27 @@ func (v value) standsFor(l look) bool {
 func (v value) looks(l look) bool {
 	n := len(v.text)
 	switch v.kind {
+	case basic:
+		return n >= 12 && l.random(false)
 	case bearer:
 		return n >= 12 && (l.longest >= 20 || l.random(false))
-	case basic:
-		return isBasic(v.text)
 	case authorization:
-		return n >= 8 && (l.digits > 0 || l.longest >= 20 || isBasic(v.text))
+		return n >= 8 && (l.digits > 0 || l.longest >= 12)
 	case password:
 		return n >= MinSecret && v.likePassword(l)
 	}
-	if v.env && v.tight && !v.weak && (l.longest >= 12 || l.letters > 0 && l.digits > 0 && l.longest >= 6 && n >= 8) {
-		return true // it need not look random
-	}
-	return l.random(v.plain) && (n >= 16 || !v.query) || v.auth && isBasic(v.text)
+	return l.random(v.plain) || v.env && v.tight && l.likeKey(n)
 }
 
 // likePassword asks for letters, and for digits or, where no words are likely, signs.
 func (v value) likePassword(l look) bool {
-	sure := v.env && !v.weak
 	switch {
-	case v.plain && bytes.Contains(v.text, []byte(".")), l.letters == 0 && !sure:
+	case v.plain && bytes.Contains(v.text, []byte(".")), l.letters == 0 && !v.env:
 		return false
-	case sure, l.digits > 0:
+	case v.env, l.digits > 0:
 		return true
 	}
 	return !v.plain && (l.signs > 0 || l.letters >= 16)
-}
-
-// isBasic reports whether a text is user:password in base64.
-func isBasic(text []byte) bool {
-	text = trimmed(text, "=")
-	all := make([]byte, base64.RawStdEncoding.DecodedLen(len(text)))
-	n, err := base64.RawStdEncoding.Decode(all, text)
-	user, rest, _ := bytes.Cut(all[:n], []byte(":"))
-	control := bytes.ContainsFunc(all[:n], func(r rune) bool { return r < ' ' })
-	return err == nil && len(user) > 0 && len(rest) > 2 && utf8.Valid(all[:n]) && !control
 }
 
 // A look is what can be seen of a value.
@@ -227,6 +211,12 @@ func lookAt(text []byte) (l look) {
 	rooted := len(text) > 1 && strings.IndexByte("/.~", text[0]) >= 0 && bytes.Count(text, []byte("/")) > 1
 	l.path = (rooted || bytes.Contains(text, []byte("://"))) && l.mixed < 16 // some keys hold slashes
 	return l
+}
+
+// likeKey reports whether a value of n bytes may be what an environment variable holds;
+// it need not look random.
+func (l look) likeKey(n int) bool {
+	return l.longest >= 12 || l.letters > 0 && l.digits > 0 && l.longest >= 6 && n >= 8
 }
 
 // random reports whether the value looks as if nobody had thought of it: digits
