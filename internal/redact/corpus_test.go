@@ -25,7 +25,10 @@ func lines(t testing.TB, name string) (texts []string, blind []bool) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	letters := map[string]string{"d": "0123456789", "h": "0123456789abcdef", "l": "abcdefghijklmnopqrstuvwxyz", "U": "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"}
+	letters := map[string]string{
+		"d": "0123456789", "h": "0123456789abcdef", "l": "abcdefghijklmnopqrstuvwxyz",
+		"U": "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567",
+	}
 	letters["a"] = letters["d"] + letters["l"] + letters["U"][:26]
 	letters["u"], letters["b"] = letters["a"]+"-_", letters["a"]+"+/"
 	for line := range strings.Lines(string(data)) {

@@ -216,8 +216,9 @@ func (k format) find(f *filter, at, from int) finding {
 			body, to = k.joined(f, body, to)
 		}
 	}
+	more := len(body) > k.usual || f.at(to) == '[' // it went on, before that was hidden
 	switch {
-	case len(body) < k.min, k.min == k.usual && (len(body) > k.usual || f.at(to) == '['): // went on, before that was hidden
+	case len(body) < k.min, k.min == k.usual && more:
 		return finding{}
 	case k.check != nil && !k.check(body), placeholder(body):
 		return finding{}

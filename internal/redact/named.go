@@ -15,23 +15,18 @@ import (
 type named [256][]string
 
 func newNamed(secrets []string) (n named, rules []rule) {
+	var all []string
 	for _, s := range secrets {
 		if s = strings.TrimSpace(s); len(s) >= MinSecret {
-			for _, form := range forms(s) {
-				n[form[0]] = append(n[form[0]], form)
-			}
+			all = append(all, forms(s)...)
 		}
 	}
-	for first, list := range n {
-		slices.SortFunc(list, func(a, b string) int {
-			return cmp.Or(cmp.Compare(len(b), len(a)), cmp.Compare(a, b))
-		})
-		n[first] = slices.Compact(list)
-		for _, form := range n[first] {
-			rules = append(rules, rule{literal: form, find: func(_ *filter, at, from int) finding {
-				return finding{from: at, to: from, kind: "named"}
-			}})
-		}
+	slices.SortFunc(all, func(a, b string) int { return cmp.Or(cmp.Compare(len(b), len(a)), cmp.Compare(a, b)) })
+	for _, form := range slices.Compact(all) {
+		n[form[0]] = append(n[form[0]], form)
+		rules = append(rules, rule{literal: form, find: func(_ *filter, at, from int) finding {
+			return finding{from: at, to: from, kind: "named"}
+		}})
 	}
 	return n, rules
 }

@@ -231,7 +231,8 @@ func isFlag(name, before []byte) bool {
 	if string(name) == "password" { // netrc: machine … login … password …
 		words := bytes.Fields(before)
 		n := len(words)
-		return n > 3 && string(words[n-2]) == "login" && string(words[n-4]) == "machine" && bytes.ContainsAny(words[n-3], ".-:")
+		netrc := n > 3 && string(words[n-2]) == "login" && string(words[n-4]) == "machine"
+		return netrc && bytes.ContainsAny(words[n-3], ".-:")
 	}
 	return slices.ContainsFunc(commands, func(s string) bool { return bytes.HasSuffix(before, []byte(s)) })
 }

@@ -9,15 +9,16 @@ import (
 // standIns are what stands where no secret is told; in lower case.
 var standIns = []string{
 	"required", "optional", "string", "missing", "invalid", "incorrect", "prompt", "hidden", "masked",
-	"password", "passwd", "pass", "secret", "token", "argon2", "argon2id", "base64", "bcrypt", "sha256", "sha512", "scrypt",
+	"password", "passwd", "pass", "secret", "token",
+	"argon2", "argon2id", "base64", "bcrypt", "sha256", "sha512", "scrypt",
 	"changeme", "change-me", "change_me", "changeit", "undefined", "disabled", "enabled",
 }
 
 // placeholders are parts of what stands for a secret.
 var placeholders = []string{
 	"xxxx", "your-", "your_", "yourapi", "yourpass", "yourtoken", "yoursecret", "placeholder", "replace-", "replace_",
-	"changeme", "change-me", "change_me", "example-", "example_", "dummy", "redacted", "insert-", "insert_", "-here", "_here",
-	"...", "sha256:", "required|",
+	"changeme", "change-me", "change_me", "example-", "example_", "dummy", "redacted", "insert-", "insert_",
+	"-here", "_here", "...", "sha256:", "required|",
 }
 
 // variables are what begins a variable, a placeholder, or what was hidden before.
@@ -135,12 +136,17 @@ func placeholder(text []byte) bool {
 	return slices.ContainsFunc(placeholders, holds) || isMarked(text)
 }
 
+// standIn reports whether a text is what stands where no secret is told.
+func standIn(text []byte) bool {
+	low := strings.ToLower(string(text[:min(len(text), 24)]))
+	return slices.Contains(standIns, low) || strings.HasPrefix(low, "your") || strings.HasPrefix(low, "xxx")
+}
+
 // standsFor reports whether a value is none, but stands for one, names it or tells its
 // kind.
 func (v value) standsFor(l look) bool {
 	named := l.digits+l.signs == 0 && endsIn(v.text, "password", "token", "secret", "key")
-	low := strings.ToLower(string(v.text[:min(len(v.text), 24)]))
-	return named || slices.Contains(standIns, low) || strings.HasPrefix(low, "your") || placeholder(v.text)
+	return named || standIn(v.text) || placeholder(v.text)
 }
 
 // looks reports whether a value has the look that its name asks for.

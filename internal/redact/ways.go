@@ -49,19 +49,17 @@ func after(n name) func(f *filter, at, from int) finding {
 // url finds the password in a URL, and a token that stands before the @ as if it were
 // a user.
 func (f *filter) url(_, at int) finding {
-	n := f.run(at, info)
-	text := f.buf[at : at+n]
+	text := f.buf[at : at+f.run(at, info)]
 	if user, _, two := bytes.Cut(text, []byte(":")); f.short {
 		if two && f.format(at).to == 0 {
 			at += len(user)
 		}
 		return finding{from: at}
 	}
-	host := bytes.LastIndexByte(text, '@')
-	user, secretly, two := bytes.Cut(text[:max(host, 0)], []byte(":"))
-	found := finding{from: at + len(user) + 1, to: at + host, kind: password}
-	low := strings.ToLower(string(secretly))
-	if len(low) == 0 || strings.IndexByte(variables, low[0]) >= 0 || slices.Contains(standIns, low) || strings.HasPrefix(low, "xxx") {
+	user, word, two := bytes.Cut(text[:max(bytes.LastIndexByte(text, '@'), 0)], []byte(":"))
+	from := at + len(user) + 1
+	found := finding{from: from, to: from + len(word), kind: password}
+	if len(word) == 0 || strings.IndexByte(variables, word[0]) >= 0 || standIn(word) {
 		found = finding{}
 	}
 	switch token := f.format(at); {
