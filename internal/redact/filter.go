@@ -70,6 +70,8 @@ func (f *filter) add(out, p []byte, end bool) []byte {
 	}
 	if end {
 		f.pass(len(f.buf))
+	} else if f.tail == 0 && !f.inKey {
+		f.pass(f.pos) // the control sequences there
 	}
 	out, f.out = f.out, nil
 	return out
@@ -81,7 +83,7 @@ func (f *filter) find() bool {
 	for i := f.next(wide, f.pos, len(f.buf)); i+3 <= len(f.buf); i = f.next(wide, i+2, len(f.buf)) {
 		for run := 1; run >= 0; run-- {
 			at := i - run
-			if at < f.pos {
+			if at < f.pos || f.may(load(wide[at:]))&f.may(load(wide[at+1:])) == 0 {
 				continue
 			}
 			for r := range f.asked(wide[at:], run) {

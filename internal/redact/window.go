@@ -18,28 +18,30 @@ type window struct {
 	pos     int    // what is before it in buf is decided, and there to look back at
 	read    int    // what is before it in raw is in buf; a control sequence may begin there
 	passed  int    // what is before it in raw is passed on or dropped
+	later   int    // how much later in raw stands what is in buf, before the escapes
 	escapes []escape
 	out     []byte
 }
 
-// An escape is a control sequence: what is in buf from at on stands in raw later by all
-// that was left out so far.
-type escape struct{ at, all int }
+// An escape is a control sequence: what is in buf from at on stands later in raw, by
+// what was left out.
+type escape struct{ at, later int }
 
 // room is behind the text, so that loads need not look where it ends.
 const room = "\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00"
 
 // take appends p. It forgets what is too far back, and says how much.
 func (w *window) take(p []byte, end bool) (drop int) {
-	if drop = max(w.pos-lookBack, 0); drop > 0 {
-		cut := w.rawly(drop, true)
-		w.raw, w.buf = w.raw[:copy(w.raw, w.raw[cut:])], w.buf[:copy(w.buf, w.buf[drop:])]
-		w.pos, w.read, w.passed = w.pos-drop, w.read-cut, w.passed-cut
-		w.escapes = slices.DeleteFunc(w.escapes, func(e escape) bool { return e.at <= drop })
-		for i := range w.escapes {
-			w.escapes[i].at -= drop
-			w.escapes[i].all -= cut - drop
-		}
+	drop = max(w.pos-lookBack, 0)
+	cut := w.passed
+	for len(w.escapes) > 0 && w.escapes[0].at+w.escapes[0].later <= cut {
+		w.later, w.escapes = w.escapes[0].later, w.escapes[1:]
+	}
+	w.raw, w.buf = w.raw[:copy(w.raw, w.raw[cut:])], w.buf[:copy(w.buf, w.buf[drop:])]
+	w.pos, w.read, w.passed, w.later = w.pos-drop, w.read-cut, 0, w.later+drop-cut
+	for i := range w.escapes {
+		w.escapes[i].at -= drop
+		w.escapes[i].later += drop - cut
 	}
 	w.raw = append(w.raw, p...)
 	for w.read < len(w.raw) {
@@ -65,9 +67,9 @@ func (w *window) rawly(at int, behind bool) int {
 		return 1
 	})
 	if n == 0 {
-		return at
+		return at + w.later
 	}
-	return at + w.escapes[n-1].all
+	return at + w.escapes[n-1].later
 }
 
 // pass passes on what is before a place.
