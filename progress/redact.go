@@ -39,9 +39,11 @@ import (
 // without holding one are no secrets.
 //
 // It is a net and no wall. Of 111 secrets that were kept apart when the rules were
-// mended it misses 1, and of 222 harmless texts it changes 1; a secret in a format that is not known, encrypted, or printed letter by letter gets
-// through. Name the values you know in Secrets, and do not give the agent those that it
-// need not have.
+// mended it misses 1, and of 222 harmless texts it changes 1. A secret gets through in a
+// format that is not known, encrypted, printed letter by letter, or as a password of
+// words in prose; of a private key that was cut off, a last line of less than 24 bytes.
+// Name the values you know in Secrets, and do not give the agent those that it need not
+// have.
 type Redactor struct {
 	// Secrets are values to hide wherever they stand, as they are or in
 	// base64 (also as a part of what was encoded), URL-escaped or JSON-escaped.

@@ -19,6 +19,7 @@ type window struct {
 	read    int    // what is before it in raw is in buf; a control sequence may begin there
 	passed  int    // what is before it in raw is passed on or dropped
 	later   int    // how much later in raw stands what is in buf, before the escapes
+	row     int    // how many control sequences came without text between them
 	escapes []escape
 	out     []byte
 }
@@ -32,6 +33,7 @@ const room = "\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00"
 
 // take appends p. It forgets what is too far back, and says how much.
 func (w *window) take(p []byte, end bool) (drop int) {
+	const most = 8 // control sequences in a row
 	drop = max(w.pos-lookBack, 0)
 	cut := w.passed
 	for len(w.escapes) > 0 && w.escapes[0].at+w.escapes[0].later <= cut {
@@ -47,10 +49,17 @@ func (w *window) take(p []byte, end bool) (drop int) {
 	for w.read < len(w.raw) {
 		at, n := sequence(w.raw[w.read:], end)
 		w.buf = append(w.buf, w.raw[w.read:w.read+at]...)
+		if at > 0 {
+			w.row = 0
+		}
 		if w.read += at; n == 0 {
 			break
 		}
 		w.read += n
+		if w.row++; w.row > most { // no secret is parted by so many, and they would be held back without bound
+			w.buf = append(w.buf, w.raw[w.read-n:w.read]...)
+			continue
+		}
 		w.escapes = append(w.escapes, escape{len(w.buf), w.read - len(w.buf)})
 	}
 	w.buf = append(w.buf, room...)[:len(w.buf)]
