@@ -30,14 +30,14 @@ func (f *filter) keyBegins(at, from int) finding {
 // of base64, or of the last line. Before that may stand what is found between the lines
 // of keys: headers, line feeds, also written \n, quotation marks and plus signs of
 // source code, the marks of diffs and quotations, line numbers. 0 = the text does not go
-// on with the key. It is decided by the next 512 bytes.
+// on with the key. It is decided by the next 256 bytes.
 func (f *filter) keyPart(at int) (n int, last bool) {
-	const long = 24
+	const long, seen = 24, 256
 	b := f.buf[min(at, len(f.buf)):]
-	if f.short = len(b) < decided && !f.end; f.short {
+	if f.short = len(b) < seen && !f.end; f.short {
 		return 0, false
 	}
-	b = b[:keyish.run(b, decided)]
+	b = b[:keyish.run(b, seen)]
 	end := bytes.Index(b, []byte(keyEnd))
 	for i := 0; i < len(b) && (end < 0 || i < end); i++ {
 		n := base64s.run(b[i:], len(b))

@@ -122,6 +122,9 @@ func (f *filter) cookies(at int) finding {
 	first := bytes.IndexByte(line, '=')
 	for pair := range bytes.SplitSeq(line, []byte(";")) {
 		_, text, _ := bytes.Cut(pair, []byte("="))
+		if len(text) < 12 {
+			continue
+		}
 		if l := lookAt(text); (l.random(false) || l.longest >= 24) && first >= 0 && !isMarked(line) {
 			return finding{from: at + first + 1, to: at + n, kind: cookie}
 		}
