@@ -118,7 +118,7 @@ func (f *filter) scheme(at int) int {
 // looks like a secret.
 func (f *filter) cookies(at int) finding {
 	n := f.run(at, rest)
-	line := f.buf[at : at+min(n, 96)]
+	line := f.buf[at : at+min(n, 64)]
 	first := bytes.IndexByte(line, '=')
 	for pair := range bytes.SplitSeq(line, []byte(";")) {
 		_, text, _ := bytes.Cut(pair, []byte("="))
