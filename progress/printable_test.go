@@ -29,9 +29,12 @@ func TestSecretsIn(t *testing.T) {
 	t.Parallel()
 	got := progress.SecretsIn([]string{
 		"ANTHROPIC_API_KEY=first-secret", "gh_token= second-secret ", "DB_PASSWORD=third=secret", "X_PASSWD=fourth-secret", "A_SECRET=fifth-secret", "MY_PAT=sixth-secret",
+		"PASSWORD=seventh-secret", "TOKEN=eighth-secret", "PGPASSWORD=ninth-secret", "DB_PASS=tenth-secret", "smtp_pwd=eleventh-secret", "GIT_CREDENTIALS=twelfth-secret", "SENTRY_DSN=thirteenth-secret", "API_KEY_PROD=fourteenth-secret",
+		"DATABASE_URL=postgres://app:fifteenth-secret@db/app", "HOME_URL=https://example.com/long", "PWD=/srv/project", "OLDPWD=/srv/project", "APP_CREDENTIALS=/home/me/key.json", "TOKEN_FILE=/run/secrets/token", "KEY_ID=not-a-secret", "COMPASS=north-east", "SSH_PUBLIC_KEY=everybody-knows", "AUTHOR=somebody-else",
 		"SHORT_TOKEN=1234567", "EMPTY_KEY=", "KEYBOARD=querty-layout", "PATH=/usr/bin:/bin:/sbin", "NO_VALUE_TOKEN", "_KEY_=12345678",
 	})
-	want := []string{"first-secret", "second-secret", "third=secret", "fourth-secret", "fifth-secret", "sixth-secret"}
+	want := []string{"first-secret", "second-secret", "third=secret", "fourth-secret", "fifth-secret", "sixth-secret",
+		"seventh-secret", "eighth-secret", "ninth-secret", "tenth-secret", "eleventh-secret", "twelfth-secret", "thirteenth-secret", "fourteenth-secret", "fifteenth-secret"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

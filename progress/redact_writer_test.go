@@ -82,6 +82,7 @@ func TestRedactWriterIsBounded(t *testing.T) {
 		"letters": key(4000), "dashes": strings.Repeat("-", 4000), "assignments": strings.Repeat("TOKEN=", 1000),
 		"urls": strings.Repeat("a://b:", 1000), "nearly the named": strings.Repeat("ab", 2000),
 		"keys that begin": strings.Repeat("-----BEGIN PRIVATE KEY-----\n", 200), "spaces": strings.Repeat(" ", 4000),
+		"control sequences": strings.Repeat("\x1b[1m", 1000),
 	} {
 		for _, begin := range []string{"", "ghp_", "TOKEN=", "eyJ", "Bearer ", "https://u:", "-----BEGIN PRIVATE KEY-----\n", "password: \""} {
 			w := progress.Redactor{Secrets: []string{named}}.Writer(io.Discard)

@@ -1,216 +1,219 @@
 package redact
 
-import "bytes"
+import "strings"
 
-const (
-	lookBack = 128 // bytes before a place that may decide about it
-	decided  = 512 // a token is judged by this many bytes, and goes on to its end
-)
+// decided is how many bytes a token is judged by; it goes on to its end.
+const decided = 512
 
-// A filter hides secrets in a stream. It has two stages, of which the second
-// reads what the first writes: values that were named, then formats.
+// A filter hides secrets in a stream.
 //
-// Each stage goes through the text once. At each place it says "no secret begins
-// here", "this many bytes are one" or "I need to see more", and it may say the
-// first two only if nothing that follows could change them. That is why
-// it does not matter how the text is cut. What it needs to see is bounded; a token
-// beyond the bound is decided by its beginning, and the rest is dropped as it comes.
+// It goes through the text once, from one place where a secret may begin to the
+// next. At each, rules say "nothing", "these bytes" or "I need to see more", and
+// they may say the first two only if nothing that follows could change them. That is
+// why it does not matter how the text is cut. What they need to see is bounded; a
+// token beyond the bound is decided by its beginning, and the rest is dropped as it
+// comes.
 type filter struct {
-	named   *named
-	formats *formats
+	*triggers
+	named *named // nil = none
+	brief bool   // what a name says is secret is one however it looks
 
-	first  window
-	second window
-	middle []byte // between the stages
+	window
+	runs [alphabets]span
 
-	tail  func(byte) bool // what still belongs to the token that was hidden; nil = nothing
-	inKey bool            // in the body of a private key
+	end   bool     // no more comes
+	short bool     // a rule must see more
+	tail  alphabet // what still belongs to the last secret
+	inKey bool     // in the body of a private key
 }
 
-// A window is the text that a stage has in hand: buf[:pos] is decided and there to
-// look back at.
-type window struct {
-	buf []byte
-	pos int
-}
+// A span is a part of the text.
+type span struct{ from, to int }
 
-// add appends p, and forgets what is too far back.
-func (w *window) add(p []byte) {
-	if len(w.buf) == 0 {
-		w.buf = append(w.buf, p...)
-		return
-	}
-	if drop := w.pos - lookBack; drop > 0 {
-		w.buf = w.buf[:copy(w.buf, w.buf[drop:])]
-		w.pos = lookBack
-	}
-	w.buf = append(w.buf, p...)
+// A finding is what a rule found: the secret is from..to, and of a kind. The zero
+// value is nothing; without an end, what is before from may be passed on, even if
+// more must be seen. A finding without kind is left as it is.
+type finding struct {
+	from, to int
+	kind     string
+	tail     alphabet // the token may go on so
+	key      bool     // a private key begins
+	password span     // stands behind it
 }
-
-// before is what stands before the place that is looked at.
-func (w *window) before() []byte { return w.buf[max(0, w.pos-lookBack):w.pos] }
 
 // add takes a piece of the text and appends to out what can be passed on.
 func (f *filter) add(out, p []byte, end bool) []byte {
-	if f.named != nil {
-		f.first.add(p)
-		f.middle = f.hideNamed(f.middle[:0], end)
-		p = f.middle
+	f.out, f.end = out, end
+	drop := f.take(p, end)
+	for i := range f.runs {
+		f.runs[i].from -= drop
+		f.runs[i].to -= drop
 	}
-	f.second.add(p)
-	return f.hideFormats(out, end)
-}
-
-// A finding is what is to be done at one place: keep some bytes, hide some. The
-// zero value is "nothing begins here".
-type finding struct {
-	keep, hide int
-	kind       string
-	tail       func(byte) bool
-	key        bool // a private key begins
-	more       bool // it cannot be known yet
-}
-
-// hideFormats is the second stage.
-func (f *filter) hideFormats(out []byte, end bool) []byte {
-	w := &f.second
-	from := w.pos
-	for w.pos < len(w.buf) {
-		b := w.buf[w.pos:]
-		if f.tail != nil || f.inKey {
-			n, more := f.skip(b, end)
-			w.pos += n
-			from = w.pos
-			if more {
-				break
+	for more := true; f.pos < len(f.buf) && more; {
+		switch f.short = false; {
+		case f.tail != 0:
+			f.drop(f.pos + f.tail.run(f.buf[f.pos:], len(f.buf)))
+			if f.pos < len(f.buf) {
+				f.tail = 0
 			}
-			continue
-		}
-		if n := f.formats.next(b); n > 0 {
-			w.pos += n
-			continue
-		}
-		found := f.at(w.before(), b, end)
-		if found.more {
-			break
-		}
-		if found.hide == 0 {
-			w.pos += max(found.keep, 1)
-			continue
-		}
-		out = append(out, w.buf[from:w.pos+found.keep]...)
-		out = mark(out, found.kind)
-		w.pos += found.keep + found.hide
-		from = w.pos
-		f.tail, f.inKey = found.tail, found.key
-	}
-	return append(out, w.buf[from:w.pos]...)
-}
-
-// skip says how much of b still belongs to what was hidden.
-func (f *filter) skip(b []byte, end bool) (n int, more bool) {
-	if f.inKey {
-		n, last, more := keyPart(b, end)
-		f.inKey = n > 0 && !last || more
-		return n, more
-	}
-	for n < len(b) && f.tail(b[n]) {
-		n++
-	}
-	if n < len(b) {
-		f.tail = nil
-	}
-	return n, false
-}
-
-func (f *filter) at(before, b []byte, end bool) finding {
-	switch b[0] {
-	case '[':
-		n, more := marked(b, end)
-		return finding{keep: n, more: more}
-	case '=', ':':
-		return f.assigned(before, b, end)
-	case '-':
-		return keyBegins(b, end)
-	case 'B', 'b':
-		if found := f.bearer(before, b, end); found.hide > 0 || found.more {
-			return found
+		case f.inKey:
+			n, last := f.keyPart(f.pos)
+			f.drop(f.pos + n)
+			if more = !f.short; more && (n == 0 || last) {
+				f.inKey = false
+			} else if more {
+				f.tail = base64s
+			}
+		default:
+			more = f.find()
 		}
 	}
-	return f.token(before, b, end)
+	if end {
+		f.pass(len(f.buf))
+	} else if f.tail == 0 && !f.inKey {
+		f.pass(f.pos) // the control sequences there
+	}
+	out, f.out = f.out, nil
+	return out
 }
 
-// A class is a set of kinds of bytes.
-type class uint8
-
-const (
-	digit class = 1 << iota
-	lower
-	upper
-	under
-	dash
-	dot
-	other // of base64 and of URLs: + / = ~ %
-
-	alnum  = digit | lower | upper
-	word   = alnum | under
-	urlish = word | dash
-)
-
-func classOf(c byte) class {
-	switch {
-	case '0' <= c && c <= '9':
-		return digit
-	case 'a' <= c && c <= 'z':
-		return lower
-	case 'A' <= c && c <= 'Z':
-		return upper
+// find goes on to the next secret and hides it, and says whether there was one.
+func (f *filter) find() bool {
+	wide := f.buf[:len(f.buf)+len(room)]
+	for i := f.next(wide, f.pos, len(f.buf)); i+3 <= len(f.buf); i = f.next(wide, i+2, len(f.buf)) {
+		for run := 1; run >= 0; run-- {
+			at := i - run
+			if at < f.pos || f.may(load(wide[at:]))&f.may(load(wide[at+1:])) == 0 {
+				continue
+			}
+			for r := range f.asked(wide[at:], run) {
+				f.short = false
+				found := f.ask(r, at)
+				switch {
+				case f.short:
+					f.pass(max(at, found.from))
+					f.pos = at
+					return false
+				case found.to > 0:
+					f.hide(found)
+					return true
+				}
+			}
+		}
 	}
-	switch c {
-	case '_':
-		return under
-	case '-':
-		return dash
-	case '.':
-		return dot
-	case '+', '/', '=', '~', '%':
-		return other
+	literal, secret := len(f.buf), len(f.buf)
+	for at := literal - 1; at >= max(f.pos, len(f.buf)-3) && !f.end; at-- {
+		if b, known := f.begins[string(f.buf[at:])]; known {
+			literal = at
+			if b.anywhere || b.apart && f.apart(at) {
+				secret = at
+			}
+		}
 	}
-	return 0
+	f.pass(secret)
+	f.pos = literal
+	return false
 }
 
-func (k class) has(c byte) bool { return classOf(c)&k != 0 }
-
-// run is the length of the token that b begins with, up to limit; more says that
-// it may go on after b.
-func run(b []byte, has func(byte) bool, limit int, end bool) (n int, more bool) {
-	for n < len(b) && n < limit && has(b[n]) {
-		n++
+// ask asks a rule, if its literal is there.
+func (f *filter) ask(r *rule, at int) finding {
+	from := at + len(r.literal)
+	if !f.is(at, r.literal) || r.apart && !f.apart(at) || len(r.literal) == 3 && !r.then.has(f.at(from)) {
+		return finding{}
 	}
-	return n, n == len(b) && n < limit && !end
+	found := r.find(f, at, from)
+	if found.kind != "" {
+		found.to = f.reach(found.from, found.to)
+		found.password.to = f.reach(found.password.from, found.password.to)
+	}
+	return found
 }
 
-// apart reports whether a token may begin after before: at the beginning, after
-// what is no letter, digit or underscore, and after what only looks like a
-// letter, since output is full of it: \n and \u003d of JSON, %3D of URLs, the m
-// of a terminal's colour.
-func apart(before []byte) bool {
-	n := len(before)
-	if n == 0 || classOf(before[n-1])&word == 0 {
-		return true
+// hide puts a mark in the place of a secret.
+func (f *filter) hide(found finding) {
+	f.pass(max(found.from, f.pos))
+	if found.kind == "" {
+		f.pass(found.to)
+		f.pos = found.to
+		return
 	}
-	switch last := before[n-1]; {
-	case n >= 2 && before[n-2] == '\\':
-		return bytes.IndexByte([]byte("nrtbf"), last) >= 0
-	case n >= 3 && before[n-3] == '%' && isHex(before[n-2]) && isHex(last):
-		return true
-	case n >= 6 && before[n-6] == '\\' && before[n-5] == 'u':
-		return isHex(last)
-	case last == 'm':
-		colour := bytes.TrimRight(before[:n-1], "0123456789;")
-		return len(colour) > 0 && colour[len(colour)-1] == '['
+	f.out = mark(f.out, found.kind)
+	f.drop(found.to)
+	f.tail, f.inKey = found.tail, found.key
+	if next := found.password; next.to > f.pos {
+		f.hide(finding{from: next.from, to: next.to, kind: password})
+	}
+}
+
+// at is a byte of the text, 0 beyond its end.
+func (f *filter) at(i int) byte {
+	if i >= len(f.buf) {
+		f.short = !f.end
+		return 0
+	}
+	return f.buf[i]
+}
+
+// is reports whether the text goes on with another.
+func (f *filter) is(at int, text string) bool {
+	if at+len(text) <= len(f.buf) {
+		return string(f.buf[at:at+len(text)]) == text
+	}
+	if !f.end && strings.HasPrefix(text, string(f.buf[min(at, len(f.buf)):])) {
+		f.short = true
 	}
 	return false
 }
 
-func isHex(c byte) bool { return '0' <= c && c <= '9' || 'a' <= c && c <= 'f' || 'A' <= c && c <= 'F' }
+// among reports whether the byte at a place is one of some.
+func (f *filter) among(at int, some string) bool {
+	c := f.at(at)
+	return at < len(f.buf) && strings.IndexByte(some, c) >= 0
+}
+
+// skip is the first place from at on without one of some bytes, at most most behind it.
+func (f *filter) skip(at int, some string, most int) int {
+	i := at
+	for i-at < most && f.among(i, some) {
+		i++
+	}
+	return i
+}
+
+// run is the length of the token that begins somewhere, at most the number of bytes
+// that it is judged by. Each token is measured once, wherever its beginning is
+// looked for.
+func (f *filter) run(at int, letters alphabet) int {
+	s := &f.runs[letters.index()]
+	if at < s.from || at > s.to {
+		s.from, s.to = at, at
+	}
+	for s.to < len(f.buf) && letters.has(f.buf[s.to]) {
+		s.to++
+	}
+	if s.to == len(f.buf) && s.to-at < decided && !f.end {
+		f.short = true
+	}
+	return min(s.to-at, decided)
+}
+
+// before is what stands before a place.
+func (f *filter) before(at int) []byte { return f.buf[max(0, at-lookBack):at] }
+
+// apart reports whether a token may begin at a place: at the beginning, after
+// what is no letter, digit or underscore, and after what only looks like a
+// letter, since output is full of it: \n and \u003d of JSON, %3D of URLs.
+func (f *filter) apart(at int) bool {
+	b := f.before(at)
+	n := len(b)
+	switch {
+	case n == 0:
+		return true
+	case !word.has(b[n-1]): // a-b and a.b are one word
+		return n < 2 || b[n-1] != '-' && b[n-1] != '.' || !word.has(b[n-2])
+	case n >= 2 && b[n-2] == '\\':
+		return strings.IndexByte("nrtbf", b[n-1]) >= 0
+	}
+	hexed := n >= 3 && hexes.has(b[n-1]) && hexes.has(b[n-2])
+	return hexed && (b[n-3] == '%' || n >= 6 && b[n-6] == '\\' && b[n-5] == 'u')
+}

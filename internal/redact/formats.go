@@ -1,215 +1,284 @@
 package redact
 
-import "strings"
+import (
+	"bytes"
+	"strings"
+)
 
-// A format is one of keys that begin in a way of their own.
+// A format is one of keys that begin in a way of their own, in a line of the table
+// below. To add one, add a line with
+//
+//   - the kind, which stands in the mark: [redacted:kind]
+//   - how such keys begin, in three bytes or more; several beginnings with a blank between
+//   - the alphabet that they go on in
+//   - how many bytes of it there are at least, and as a rule. A key that ends before
+//     its rule at the end of a line goes on in the next. 0 = that differs; the same
+//     number twice = not one more
+//   - a check of what follows the beginning, where ordinary words may begin so; nil =
+//     none
+//
+// and a line in testdata/secrets.txt. Of keys with the same beginning the most special
+// stand first. Lengths are those that the issuers document or use, with room below
+// where these have changed.
 type format struct {
-	prefix string
-	kind   string
-	body   class
-	min    int
-	max    int  // 0 = none
-	apart  bool // the prefix could be the end, or a part, of an ordinary word
-	random bool // the body must look random, since words may follow the prefix too
+	kind  string
+	begin string
+	body  alphabet
+	min   int
+	usual int
+	check func(body []byte) bool
 }
 
-// formats are those that are known, and where they may begin.
-type formats struct {
-	byFirst [256][]format
-	pairs   [256 * 256 / 64]uint64 // of the first two bytes, as bits
+var formats = []format{
+	// Providers of models.
+	{"anthropic", "sk-ant-", urlish, 10, 0, nil},
+	{"openai", "sk-proj-", urlish, 16, 0, nil},
+	{"openai", "sk-svcacct- sk-admin-", urlish, 20, 0, nil},
+	{"openrouter", "sk-or-v1-", alnum, 32, 64, nil},
+	{"langfuse", "sk-lf-", urlish, 32, 36, nil},
+	{"openai", "sk-", urlish, 16, 0, scrambled},
+	{"langsmith", "lsv2_pt_ lsv2_sk_", word, 40, 43, nil},
+	{"elevenlabs", "sk_", hex, 48, 48, nil},
+	{"bedrock", "ABSK", base64s, 80, 0, nil},
+	{"bedrock", "bedrock-api-key-", base64s, 40, 0, nil},
+	{"groq", "gsk_", alnum, 40, 52, nil},
+	{"huggingface", "hf_", alnum, 24, 34, nil},
+	{"huggingface", "api_org_", alnum, 30, 34, nil},
+	{"perplexity", "pplx-", alnum, 32, 48, nil},
+	{"replicate", "r8_", urlish, 36, 37, random},
+	{"xai", "xai-", word, 40, 80, nil},
+	{"nvidia", "nvapi-", urlish, 50, 64, nil},
+	{"tavily", "tvly-", urlish, 24, 0, random},
+	{"firecrawl", "fc-", hex, 32, 32, nil},
+	{"pinecone", "pcsk_", word, 50, 0, nil},
+	{"jina", "jina_", alnum, 50, 0, nil},
+	{"together", "tgp_v1_", urlish, 40, 43, nil},
+	{"fireworks", "fw_", alnum, 22, 24, random},
+	{"voyage", "pa-", urlish, 40, 43, random},
+	{"wandb", "wandb_v1_", urlish, 40, 0, nil},
+	{"kaggle", "KGAT_", hex, 32, 32, nil},
+
+	// Clouds.
+	{"aws", "AKIA ASIA ABIA", upcase, 16, 16, nil},
+	{"aws", "ACCA", upcase, 16, 16, random},
+	{"google", "AIza", urlish, 35, 35, nil},
+	{"google", "GOCSPX-", urlish, 20, 28, nil},
+	{"google", "ya29.", urlish, 20, 0, nil},
+	{"google", "1//0", urlish, 40, 0, random},
+	{"azure", "7Q~ 8Q~", tokens, 31, 34, nil},
+	{"digitalocean", "dop_v1_ doo_v1_ dor_v1_", alnum, 60, 64, nil},
+	{"alibaba", "LTAI", alnum, 17, 20, random},
+	{"heroku", "HRKU-", urlish, 36, 0, nil},
+	{"cloudflare", "v1.0-", urlish, 150, 171, nil},
+	{"cloudflare", "fut_ fat_", alnum, 40, 48, nil}, // without their c, for every word with it would be held back
+	{"fly", "fo1_", urlish, 40, 43, nil},
+	{"fly", "fm1r_ fm1a_ fm2_", base64s, 80, 0, nil},
+	{"render", "rnd_", alnum, 28, 32, random},
+	{"vercel", "vcp_ vck_", alnum, 40, 0, nil},
+	{"netlify", "nfp_", alnum, 36, 0, nil},
+	{"scalingo", "tk-us-", urlish, 48, 48, nil},
+	{"yandex", "AQVN", urlish, 35, 36, random},
+	{"openshift", "sha256~", urlish, 43, 43, nil},
+	{"databricks", "dapi", hex, 32, 32, nil},
+
+	// Code, packages and what builds them.
+	{"github", "ghp_ gho_ ghu_", word, 20, 36, nil},
+	{"github", "ghs_", dotted, 20, 36, nil},
+	{"github", "ghr_", word, 20, 36, nil},
+	{"github", "github_pat_", word, 22, 82, nil},
+	{"gitlab", "glpat- gldt- glrt- glrtr- glptt- glcbt- glsoat- glft- glimt- glagent-", dotted, 20, 0, nil},
+	{"gitlab", "gloas- glffct-", dotted, 20, 0, nil},
+	{"gitlab", "GR1348941", urlish, 20, 20, nil},
+	{"bitbucket", "ATBB", tokens, 24, 32, random},
+	{"bitbucket", "ATCTT3xFfG", tokens, 40, 0, nil},
+	{"bitbucket", "BBDC-", base64s, 40, 44, nil},
+	{"atlassian", "ATATT3xFfG", tokens, 40, 0, nil},
+	{"npm", "npm_", alnum, 30, 36, nil},
+	{"pypi", "pypi-AgE", urlish, 16, 0, nil},
+	{"rubygems", "rubygems_", hex, 40, 48, nil},
+	{"nuget", "oy2", alnum, 43, 43, random},
+	{"clojars", "CLOJARS_", alnum, 50, 60, nil},
+	{"docker", "dckr_pat_", urlish, 20, 27, nil},
+	{"docker", "dckr_oat_", urlish, 20, 32, nil},
+	{"artifactory", "AKCp", alnum, 60, 69, nil},
+	{"artifactory", "mVmdGtuOj", alnum, 50, 54, nil}, // without its c, as above
+	{"circleci", "CCIPAT_ CCIPRJ_", word, 50, 63, nil},
+	{"buildkite", "bkua_", alnum, 40, 40, nil},
+	{"sonar", "squ_ sqp_ sqa_", hex, 40, 40, nil},
+	{"sourcegraph", "sgp_", word, 40, 0, nil},
+	{"octopus", "API-", upcase, 26, 26, random},
+	{"postman", "PMAK-", urlish, 59, 59, nil},
+
+	// Infrastructure, secrets, data.
+	{"terraform", ".atlasv1.", tokens, 60, 67, nil},
+	{"pulumi", "pul-", hex, 40, 40, nil},
+	{"vault", "hvs. hvb. hvr.", urlish, 24, 0, nil},
+	{"doppler", "dp.", dotted, 42, 0, random},
+	{"1password", "ops_eyJ", tokens, 100, 0, nil},
+	{"1password", "A3-", urlish, 34, 36, random},
+	{"age", "AGE-SECRET-KEY-1", alnum, 50, 58, nil},
+	{"age", "AGE-SECRET-KEY-PQ-1", alnum, 50, 0, nil},
+	{"tailscale", "tskey-", urlish, 20, 0, random},
+	{"planetscale", "pscale_", tokens, 35, 0, nil},
+	{"supabase", "sbp_", alnum, 40, 40, nil},
+	{"supabase", "sb_secret_", urlish, 28, 0, nil},
+	{"neon", "npg_", alnum, 12, 0, random},
+	{"neon", "napi_", alnum, 50, 64, nil},
+	{"prefect", "pnu_", alnum, 36, 36, nil},
+	{"airtable", "pat", dotted, 79, 79, dotAt14},
+	{"contentful", "CFPAT-", urlish, 40, 43, nil},
+	{"salesforce", "3MVG9", tokens, 80, 0, nil},
+	{"harness", "pat. sat.", dotted, 68, 68, random},
+
+	// What watches.
+	{"grafana", "glc_", base64s, 32, 0, nil},
+	{"grafana", "glsa_", word, 41, 41, nil},
+	{"grafana", "eyJrIjoi", base64s, 70, 0, nil},
+	{"newrelic", "NRAK-", alnum, 27, 27, nil},
+	{"newrelic", "NRII-", urlish, 25, 32, nil},
+	{"newrelic", "NRJS-", alnum, 19, 19, nil},
+	{"sentry", "sntrys_", tokens, 40, 0, nil},
+	{"sentry", "sntryu_", hex, 64, 64, nil},
+	{"dynatrace", "dt0c01.", dotted, 80, 89, nil},
+	{"dynatrace", "dt0s", dotted, 80, 0, nil},
+	{"posthog", "phx_", word, 40, 0, nil},
+	{"datadog", "ddp_ ddw_", alnum, 36, 36, nil},
+	{"axiom", "xaat- xapt-", urlish, 36, 36, nil},
+
+	// Messages, work, payment.
+	{"slack", "xoxa- xoxb- xoxc-", urlish, 10, 0, nil},
+	{"slack", "xoxd-", tokens, 10, 0, nil},
+	{"slack", "xoxe- xoxe.xox xoxo- xoxp- xoxr- xoxs-", urlish, 10, 0, nil},
+	{"slack", "xapp- xwfp-", urlish, 20, 0, nil},
+	{"slack", "hooks.slack.com/services/ hooks.slack.com/workflows/", slashed, 20, 0, nil},
+	{"slack", "hooks.slack.com/triggers/", slashed, 20, 0, nil},
+	{"discord", "discord.com/api/webhooks/ discordapp.com/api/webhooks/", slashed, 60, 0, nil},
+	{"teams", "webhook.office.com/webhookb2/", slashed, 60, 0, nil},
+	{"zapier", "hooks.zapier.com/hooks/catch/", slashed, 12, 0, nil},
+	{"telegram", ":AA", urlish, 33, 33, random},
+	{"twilio", "SK0 SK1 SK2 SK3 SK4 SK5 SK6 SK7 SK8 SK9 SKa SKb SKc SKd SKe SKf", hex, 31, 31, nil},
+	{"sendgrid", "SG.", dotted, 60, 66, nil},
+	{"brevo", "xkeysib- xsmtpsib-", urlish, 64, 81, nil},
+	{"mailgun", "key-", alnum, 32, 32, random},
+	{"resend", "re_", word, 24, 0, random},
+	{"linear", "lin_api_", alnum, 30, 40, nil},
+	{"linear", "lin_oauth_", alnum, 30, 0, nil},
+	{"notion", "ntn_", alnum, 40, 46, nil},
+	{"notion", "secret_", alnum, 43, 43, random},
+	{"figma", "figd_", urlish, 36, 0, nil},
+	{"typeform", "tfp_", urlish, 36, 0, nil},
+	{"hubspot", "pat-na1- pat-eu1-", urlish, 36, 36, nil},
+	{"readme", "rdme_", alnum, 60, 70, nil},
+	{"dropbox", "sl.B sl.u.", urlish, 60, 0, random},
+	{"mapbox", "sk.eyJ", dotted, 60, 0, nil},
+	{"facebook", "EAA", alnum, 80, 0, random},
+	{"shopify", "shpat_ shpca_ shppa_ shpss_ shptka_", hexes, 32, 32, nil},
+	{"shippo", "shippo_live_ shippo_test_", hexes, 40, 40, nil},
+	{"duffel", "duffel_live_ duffel_test_", tokens, 43, 0, nil},
+	{"easypost", "EZAK EZTK", alnum, 54, 54, nil},
+	{"flutterwave", "FLWSECK", urlish, 12, 0, random},
+	{"square", "sq0atp-", urlish, 22, 22, nil},
+	{"square", "sq0csp-", urlish, 40, 43, nil},
+	{"square", "EAAA", urlish, 56, 60, random},
+	{"stripe", "sk_live_ sk_test_ rk_live_ rk_test_ sk_org_", alnum, 16, 0, nil},
+	{"stripe", "whsec_", base64s, 20, 0, nil},
+	{"braintree", "access_token$production$", slashed, 40, 0, nil},
+	{"plaid", "access-production- access-sandbox-", urlish, 36, 36, nil},
+	{"razorpay", "rzp_live_", alnum, 14, 14, nil},
+	{"adafruit", "aio_", alnum, 28, 28, random},
+	{"adobe", "p8e-", alnum, 32, 32, nil},
+
+	// Whoever issued them.
+	{"jwt", "eyJ", dotted, 20, 0, isJWT},
+	{"private-key", "LS0tLS1CRUdJTiBQUklWQVRF LS0tLS1CRUdJTiBSU0EgUFJJVkFUR", base64s, 40, 0, nil}, // PEM in base64
+	{"private-key", "LS0tLS1CRUdJTiBFQyBQUklWQVRF LS0tLS1CRUdJTiBPUEVOU1NIIFBSSVZBVE", base64s, 40, 0, nil},
+	{"private-key", "LS0tLS1CRUdJTiBFTkNSWVBURUQgUFJJVkFUR LS0tLS1CRUdJTiBEU0EgUFJJVkFUR", base64s, 40, 0, nil},
 }
 
-func newFormats() *formats {
-	f := &formats{byFirst: knownFormats()}
-	for first, list := range f.byFirst {
-		for _, known := range list {
-			f.add(byte(first), known.prefix[1])
+// rules are those of the format, one for each beginning.
+func (k format) rules() (all []rule) {
+	for prefix := range strings.FieldsSeq(k.begin) {
+		n := len(prefix)
+		long := n > 3 && (prefix[n-1] == '_' || prefix[n-1] == '-') && !strings.HasPrefix(prefix, "sk-")
+		apart := !long && (lower | upper).has(prefix[0]) && !strings.Contains(prefix, "/") // it could be a part of a word
+		all = append(all, rule{literal: prefix, then: k.body, apart: apart, format: true, find: k.find})
+	}
+	return all
+}
+
+// find finds a key of the format whose body begins at from.
+func (k format) find(f *filter, at, from int) finding {
+	n := f.run(from, k.body)
+	body, to, tail := f.buf[from:from+n], from+n, k.body
+	if n < decided {
+		body, tail = trimmed(body, "."), 0 // of the sentence
+		if to = from + len(body); to == from+n {
+			body, to = k.joined(f, body, to)
 		}
 	}
-	for _, pair := range []string{"[r", "--", "ey", "be", "bE", "Be", "BE"} {
-		f.add(pair[0], pair[1])
-	}
-	for second := range 256 {
-		f.add('=', byte(second))
-		f.add(':', byte(second))
-	}
-	return f
-}
-
-func (f *formats) add(first, second byte) {
-	i := int(first)<<8 | int(second)
-	f.pairs[i/64] |= 1 << (i % 64)
-}
-
-// next is the first place in b where a secret, or what stands before one, may
-// begin; len(b) if there is none. The last byte always may.
-func (f *formats) next(b []byte) int {
-	for i := 0; i+1 < len(b); i++ {
-		pair := int(b[i])<<8 | int(b[i+1])
-		if f.pairs[pair/64]&(1<<(pair%64)) != 0 {
-			return i
-		}
-	}
-	return max(len(b)-1, 0)
-}
-
-// knownFormats lists the formats, by first byte. Of those with the same beginning
-// the most special one comes first. The lengths are those that the issuers
-// document or use, with room below where these have changed.
-func knownFormats() [256][]format {
-	return [256][]format{
-		'A': {
-			{prefix: "AIza", kind: "google", body: urlish, min: 35, max: 35, apart: true},
-			{prefix: "AKIA", kind: "aws", body: alnum, min: 16, max: 16, apart: true},
-			{prefix: "ASIA", kind: "aws", body: alnum, min: 16, max: 16, apart: true},
-			{prefix: "ABIA", kind: "aws", body: alnum, min: 16, max: 16, apart: true},
-			{prefix: "AGE-SECRET-KEY-1", kind: "age", body: alnum, min: 50},
-		},
-		'G': {{prefix: "GOCSPX-", kind: "google", body: urlish, min: 20}},
-		'S': {{prefix: "SG.", kind: "sendgrid", body: urlish | dot, min: 60, apart: true}},
-		'd': {{prefix: "dckr_pat_", kind: "docker", body: urlish, min: 20}, {prefix: "dop_v1_", kind: "digitalocean", body: alnum, min: 60}},
-		'g': {
-			{prefix: "ghp_", kind: "github", body: word, min: 20},
-			{prefix: "gho_", kind: "github", body: word, min: 20},
-			{prefix: "ghu_", kind: "github", body: word, min: 20},
-			{prefix: "ghs_", kind: "github", body: urlish | dot, min: 20},
-			{prefix: "ghr_", kind: "github", body: word, min: 20},
-			{prefix: "github_pat_", kind: "github", body: word, min: 22},
-			{prefix: "glpat-", kind: "gitlab", body: urlish | dot, min: 20},
-			{prefix: "gldt-", kind: "gitlab", body: urlish | dot, min: 20},
-			{prefix: "glrt-", kind: "gitlab", body: urlish | dot, min: 20},
-			{prefix: "glptt-", kind: "gitlab", body: urlish | dot, min: 20},
-			{prefix: "glcbt-", kind: "gitlab", body: urlish | dot, min: 20},
-			{prefix: "glsoat-", kind: "gitlab", body: urlish | dot, min: 20},
-			{prefix: "gsk_", kind: "groq", body: alnum, min: 40},
-		},
-		'h': {{prefix: "hf_", kind: "huggingface", body: alnum, min: 24}, {prefix: "hvs.", kind: "vault", body: urlish, min: 24, apart: true}},
-		'n': {{prefix: "npm_", kind: "npm", body: alnum, min: 30}},
-		'p': {{prefix: "pypi-AgE", kind: "pypi", body: urlish, min: 16}, {prefix: "pplx-", kind: "perplexity", body: alnum, min: 32}},
-		'r': {
-			{prefix: "rk_live_", kind: "stripe", body: alnum, min: 16},
-			{prefix: "rk_test_", kind: "stripe", body: alnum, min: 16},
-			{prefix: "r8_", kind: "replicate", body: alnum, min: 36, apart: true},
-		},
-		's': {
-			{prefix: "sk-ant-", kind: "anthropic", body: urlish, min: 10},
-			{prefix: "sk-proj-", kind: "openai", body: urlish, min: 16, apart: true},
-			{prefix: "sk-svcacct-", kind: "openai", body: urlish, min: 20, apart: true},
-			{prefix: "sk-or-v1-", kind: "openrouter", body: alnum, min: 32, apart: true},
-			{prefix: "sk-", kind: "openai", body: urlish, min: 16, apart: true, random: true},
-			{prefix: "sk_live_", kind: "stripe", body: alnum, min: 16},
-			{prefix: "sk_test_", kind: "stripe", body: alnum, min: 16},
-		},
-		'w': {{prefix: "whsec_", kind: "stripe", body: alnum | other, min: 20}},
-		'x': {
-			{prefix: "xoxa-", kind: "slack", body: urlish, min: 10},
-			{prefix: "xoxb-", kind: "slack", body: urlish, min: 10},
-			{prefix: "xoxc-", kind: "slack", body: urlish, min: 10},
-			{prefix: "xoxd-", kind: "slack", body: urlish | other, min: 10},
-			{prefix: "xoxe-", kind: "slack", body: urlish, min: 10},
-			{prefix: "xoxe.xox", kind: "slack", body: urlish, min: 10},
-			{prefix: "xoxo-", kind: "slack", body: urlish, min: 10},
-			{prefix: "xoxp-", kind: "slack", body: urlish, min: 10},
-			{prefix: "xoxr-", kind: "slack", body: urlish, min: 10},
-			{prefix: "xoxs-", kind: "slack", body: urlish, min: 10},
-			{prefix: "xapp-", kind: "slack", body: urlish, min: 20},
-			{prefix: "xai-", kind: "xai", body: alnum, min: 40, apart: true},
-		},
-		'y': {{prefix: "ya29.", kind: "google", body: urlish, min: 20, apart: true}},
-	}
-}
-
-// token finds a token that is known by its own look.
-func (f *filter) token(before, b []byte, end bool) finding {
-	if b[0] == 'e' {
-		return jwt(before, b, end)
-	}
-	for i := range f.formats.byFirst[b[0]] {
-		known := &f.formats.byFirst[b[0]][i]
-		if known.apart && !apart(before) {
-			continue
-		}
-		switch yes, more := begins(b, known.prefix, end); {
-		case more:
-			return finding{more: true}
-		case yes:
-			if found := known.at(b, end); found.hide > 0 || found.more {
-				return found
-			}
-		}
-	}
-	return finding{}
-}
-
-func (k *format) at(b []byte, end bool) finding {
-	body := b[len(k.prefix):]
-	n, more := run(body, k.body.has, decided, end)
-	if more {
-		return finding{more: true}
-	}
-	found := finding{kind: k.kind}
-	if n == decided {
-		found.tail = k.body.has
-	} else {
-		n = len(strings.TrimRight(string(body[:n]), ".")) // of the sentence
-	}
-	looks := lookAt(body[:n])
+	more := len(body) > k.usual || f.at(to) == '[' // it went on, before that was hidden
 	switch {
-	case n < k.min, k.max > 0 && (n > k.max || n < len(body) && body[n] == '['): // it went on, before that was hidden
+	case len(body) < k.min, k.min == k.usual && more:
 		return finding{}
-	case k.body == alnum && k.max > 0 && looks.lower > 0: // AKIA and its like are upper case
-		return finding{}
-	case k.random && looks.longest < 32 && (looks.longest < 16 || looks.digits == 0):
+	case k.check != nil && !k.check(body), placeholder(body):
 		return finding{}
 	}
-	found.hide = len(k.prefix) + n
-	return found
+	return finding{from: at, to: to, kind: k.kind, tail: tail}
 }
 
-// jwt finds a JSON Web Token: two or more parts in base64 with dots between them,
-// of which the first two begin like JSON objects.
-func jwt(before, b []byte, end bool) finding {
-	const object = "eyJ" // {"
-	if !apart(before) {
-		return finding{}
+// joined is the body of a key that goes on in the next lines, and where it ends.
+func (k format) joined(f *filter, body []byte, end int) ([]byte, int) {
+	all, at := body, end
+	for range 8 {
+		gap := f.lineEnd(at)
+		if gap == 0 || len(all) < 8 || len(all) > decided || k.usual > 0 && len(all) >= k.usual {
+			break
+		}
+		at += gap
+		part := f.buf[at : at+f.run(at, k.body)]
+		at += len(part)
+		all = append(all[:len(all):len(all)], part...)
+		if len(part) == 0 || k.usual > 0 && len(all) > k.usual || k.usual == 0 && !lookAt(part).random(true) {
+			break
+		}
+		if k.usual == 0 || len(all) == k.usual {
+			body, end = all, at
+		}
 	}
-	for at, part := 0, 0; ; part++ {
-		if part < 2 {
-			if yes, more := begins(b[at:], object, end); !yes {
-				return finding{more: more}
-			}
-		}
-		n, more := run(b[at:], urlish.has, decided, end)
-		if more {
-			return finding{more: true}
-		}
-		at += n
-		switch {
-		case part < 2 && n < 8, part == 0 && n == decided:
-			return finding{}
-		case n == decided:
-			return finding{hide: at, kind: "jwt", tail: (urlish | dot).has}
-		}
-		another, more := dotted(b[at:], end)
-		switch {
-		case more:
-			return finding{more: true}
-		case !another && part == 0:
-			return finding{}
-		case !another || part == 4:
-			return finding{hide: at, kind: "jwt"}
-		}
-		at++
-	}
+	return body, end
 }
 
-// dotted reports whether b begins with a dot and another part of a token.
-func dotted(b []byte, end bool) (yes, more bool) {
-	switch {
-	case len(b) > 0 && b[0] != '.':
-		return false, false
-	case len(b) < 2:
-		return false, !end
+// lineEnds are the ends of lines, as they come and as JSON and source code write them.
+var lineEnds = []string{"\n", "\r\n", `\n`, `\r\n`, `\\n`, `\\r\\n`}
+
+// lineEnd is the length of the end of a line and the blanks after it.
+func (f *filter) lineEnd(at int) int {
+	for _, end := range lineEnds {
+		if f.is(at, end) {
+			return f.skip(at+len(end), " ", 12) - at
+		}
 	}
-	return urlish.has(b[1]), false
+	return 0
+}
+
+// random asks for what nobody has thought of, and no binary with empty parts.
+func random(body []byte) bool {
+	return lookAt(body).random(false) && !bytes.Contains(body, []byte("AAAAA"))
+}
+
+// scrambled asks for a long part that is no word.
+func scrambled(body []byte) bool {
+	l := lookAt(body)
+	return l.longest >= 32 || l.longest >= 16 && l.digits > 0
+}
+
+func dotAt14(body []byte) bool { return body[14] == '.' }
+
+// isJWT reports whether a token goes on as a JSON Web Token does: in parts in base64
+// with dots between them, of which the first two are JSON objects, or, of those that
+// are encrypted, one of five.
+func isJWT(body []byte) bool {
+	parts := bytes.Split(body, []byte("."))
+	signed := len(parts) > 1 && len(parts[1]) >= 8 && bytes.HasPrefix(parts[1], []byte("eyJ"))
+	return len(parts[0]) >= 5 && (signed || len(parts) == 5)
 }

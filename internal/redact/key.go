@@ -5,116 +5,53 @@ import (
 	"strings"
 )
 
+const (
+	keyBegin = "-----BEGIN "
+	keyEnd   = "-----END "
+	dashes   = "-----"
+)
+
 // keyBegins finds the beginning of a private key in PEM, if a key follows it.
-func keyBegins(b []byte, end bool) finding {
-	const begin, label = "-----BEGIN ", 48
-	if yes, more := begins(b, begin, end); !yes {
-		return finding{more: more}
-	}
-	n, more := run(b[len(begin):], isLabel, label, end)
-	if more {
-		return finding{more: true}
-	}
-	name := string(b[len(begin) : len(begin)+n])
-	if !strings.HasSuffix(name, "PRIVATE KEY") && !strings.HasSuffix(name, "PRIVATE KEY BLOCK") {
+func (f *filter) keyBegins(at, from int) finding {
+	to := from + min(f.run(from, label), 48)
+	name := string(f.buf[from:to])
+	private := strings.HasSuffix(name, "PRIVATE KEY") || strings.HasSuffix(name, "PRIVATE KEY BLOCK")
+	if f.short || !private || !f.is(to, dashes) {
 		return finding{}
 	}
-	n += len(begin)
-	if yes, more := begins(b[n:], "-----", end); !yes {
-		return finding{more: more}
+	to += len(dashes)
+	if n, _ := f.keyPart(to); n == 0 {
+		return finding{}
 	}
-	n += len("-----")
-	part, _, more := keyPart(b[n:], end)
-	if part == 0 || more {
-		return finding{more: more}
-	}
-	return finding{hide: n, kind: "private-key", key: true}
+	return finding{from: at, to: to, kind: "private-key", key: true}
 }
 
-// keyPart is the length of the next part of a private key: the white space and
-// the like before it, then a header, some base64 or the last line. 0 = b does
-// not go on with the key. It is decided by the next 512 bytes.
-func keyPart(b []byte, end bool) (n int, last, more bool) {
-	const gap, short, header = 96, 24, 200
-	if len(b) < decided && !end {
-		return 0, false, true
+// keyPart is the length of the next part of a private key: up to the end of a long run
+// of base64, or of the last line. Before that may stand what is found between the lines
+// of keys: headers, line feeds, also written \n, quotation marks and plus signs of
+// source code, the marks of diffs and quotations, line numbers. 0 = the text does not go
+// on with the key. It is decided by the next 256 bytes.
+func (f *filter) keyPart(at int) (n int, last bool) {
+	const long, seen = 24, 256
+	b := f.buf[min(at, len(f.buf)):]
+	if f.short = len(b) < seen && !f.end; f.short {
+		return 0, false
 	}
-	b = b[:min(len(b), decided)]
-	at := keyGap(b, gap)
-	if n := keyEnd(b[at:]); n > 0 {
-		return at + n, true, false
-	}
-	n, _ = run(b[at:], isBase64, decided, true)
-	if n >= short {
-		return at + n, false, false
-	}
-	for i, size := at, n; size > 0; size, _ = run(b[i:], isBase64, decided, true) {
-		i += size
-		i += keyGap(b[i:], gap)
-		if keyEnd(b[i:]) > 0 {
-			return at + n, false, false // the lines are short, but they end as a key does
+	b = b[:keyish.run(b, seen)]
+	end := bytes.Index(b, []byte(keyEnd))
+	for i := 0; i < len(b) && (end < 0 || i < end); i++ {
+		n := base64s.run(b[i:], len(b))
+		if i += n; n >= long {
+			return i, false
 		}
 	}
-	for _, name := range []string{"Proc-Type: ", "DEK-Info: ", "Version: ", "Comment: ", "Hash: ", "Charset: "} {
-		if bytes.HasPrefix(b[at:], []byte(name)) {
-			n, _ := run(b[at:], func(c byte) bool { return c != '\n' && c != '\\' }, header, true)
-			return at + n, false, false
-		}
+	if end < 0 {
+		return 0, false
 	}
-	return 0, false, false
-}
-
-// keyEnd is the length of the line that ends a key, 0 if b does not begin with it.
-func keyEnd(b []byte) int {
-	const begin, dashes = "-----END ", "-----"
-	if !bytes.HasPrefix(b, []byte(begin)) {
-		return 0
+	end += len(keyEnd)
+	end += label.run(b[end:], 48)
+	if bytes.HasPrefix(b[end:], []byte(dashes)) {
+		end += len(dashes)
 	}
-	n, _ := run(b[len(begin):], isLabel, 48, true)
-	n += len(begin)
-	if bytes.HasPrefix(b[n:], []byte(dashes)) {
-		n += len(dashes)
-	}
-	return n
-}
-
-func isLabel(c byte) bool { return c == ' ' || (digit | upper).has(c) }
-
-func isBase64(c byte) bool { return alnum.has(c) || c == '+' || c == '/' || c == '=' }
-
-// keyGap is the length of what stands between the lines of a key: line feeds, also
-// written \n, quotation marks and plus signs of source code, the marks of diffs and
-// quotations, line numbers. It looks no further than limit.
-func keyGap(b []byte, limit int) int {
-	i := 0
-	for i < min(len(b), limit) {
-		switch c := b[i]; {
-		case bytes.IndexByte([]byte(" \t\r\n\"',>|\\"), c) >= 0:
-			i++
-		case (c == 'n' || c == 'r' || c == 't') && i > 0 && b[i-1] == '\\':
-			i++
-		case c == '-' && i+1 < len(b) && (b[i+1] != '-' || bytes.HasPrefix(b[i+1:], []byte("-----"))) && !bytes.HasPrefix(b[i:], []byte("-----E")):
-			i++
-		case classOf(c) == digit:
-			n := lineNumber(b[i:])
-			if n == 0 {
-				return i
-			}
-			i += n
-		default:
-			return i
-		}
-	}
-	return i
-}
-
-// lineNumber is the length of a line number as tools print it before a line.
-func lineNumber(b []byte) int {
-	n, _ := run(b, digit.has, 7, true)
-	for _, after := range []string{"→", "\t", "\\t", ":", "|", " |"} {
-		if n < 7 && bytes.HasPrefix(b[n:], []byte(after)) {
-			return n + len(after)
-		}
-	}
-	return 0
+	return end, true
 }

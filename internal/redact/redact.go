@@ -1,8 +1,10 @@
-// Package redact finds secrets in text by their formats and by values that are
-// known, in one pass and in bounded memory, however the text is cut into pieces.
+// Package redact finds secrets in text by their formats, by the names that they are
+// assigned to, and by values that are known, in one pass and in bounded memory, however
+// the text is cut into pieces.
 //
-// What is secret is said in tables: keys by their first bytes in formats.go, names
-// before values in values.go. Everything else is mechanism.
+// What is secret is said in tables: keys with beginnings of their own in formats.go,
+// names in names.go, other ways of writing in ways.go, what stands where no secret is
+// told in value.go. Everything else is mechanism.
 package redact
 
 import "github.com/ralph-loop/ralph/internal/term"
@@ -14,15 +16,25 @@ const MinSecret = 6
 // A Finder knows what is to be hidden. It is not changed once it is made, and may
 // be used concurrently.
 type Finder struct {
-	named   *named
-	formats *formats
+	triggers *triggers
+	named    *named
+	brief    bool
 }
 
 // New returns a finder of what looks like a secret, and of the values given, in
 // all the forms in which they are written.
 func New(secrets []string) Finder {
-	return Finder{named: newNamed(secrets), formats: newFormats()}
+	named, rules := newNamed(secrets)
+	if len(rules) == 0 {
+		return Finder{triggers: known()}
+	}
+	return Finder{triggers: known().with(rules), named: &named}
 }
+
+// CommandLine returns a command line without its secrets, for one goes into prompts,
+// and prompts are kept and sent. Here a value is a secret however short it is, if its
+// name says so, or Bearer, Basic or -u before it.
+func CommandLine(line string) string { return Finder{triggers: known(), brief: true}.Text(line) }
 
 // Text returns the text without its secrets.
 func (f Finder) Text(s string) string {
@@ -47,7 +59,9 @@ func Shown(hide func(string) string, text string) string {
 }
 
 // Stream returns a stream of its own for a text that comes in pieces.
-func (f Finder) Stream() Stream { return Stream{filter{named: f.named, formats: f.formats}} }
+func (f Finder) Stream() Stream {
+	return Stream{filter{triggers: f.triggers, named: f.named, brief: f.brief}}
+}
 
 // A Stream is a text that comes in pieces. It must not be used concurrently.
 type Stream struct{ f filter }
@@ -59,5 +73,5 @@ func (s *Stream) Add(out, piece []byte, end bool) []byte { return s.f.add(out, p
 
 // Held is the size of the buffers, in bytes.
 func (s *Stream) Held() int {
-	return cap(s.f.middle) + cap(s.f.first.buf) + cap(s.f.second.buf)
+	return cap(s.f.raw) + cap(s.f.buf) + 16*cap(s.f.escapes)
 }

@@ -69,7 +69,7 @@ func TestShown(t *testing.T) {
 	for text, want := range map[string]string{
 		"x " + github + "!": "x [redacted:github]!",
 		"x " + github[:20] + "\u200b" + github[20:] + "!":              "x [redacted:github]!",
-		"x " + github[:20] + "\x1b[1m" + github[20:] + "\x1b[0m" + "!": "x [redacted:github]!",
+		"x " + github[:20] + "\x1b[1m" + github[20:] + "\x1b[0m" + "!": "x [redacted:github]\x1b[0m!",
 		"a family 👨\u200d👩 stays, \x1b[1mbold\x1b[0m too":              "a family 👨\u200d👩 stays, \x1b[1mbold\x1b[0m too",
 	} {
 		if diff := cmp.Diff(want, redact.Shown(hide, text)); diff != "" {
