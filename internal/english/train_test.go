@@ -20,13 +20,12 @@ import (
 // Parameters. The result hardly depends on them, but for the threshold, which trades
 // contradictions that are let through for honest answers that are rejected.
 const (
-	expansions  = 40    // sentences made of a pattern
-	softness    = .02   // of the margin: the cost of a sentence on its wrong side
+	expansions  = 10    // sentences made of a pattern
+	softness    = .08   // of the margin: the cost of a sentence on its wrong side
 	rounds      = 30    // of descent
 	mostWeights = 20000 // that are kept
-	emphasised  = 4     // how often a sentence counts that is not made of a pattern
 	rareWord    = 3     // what is rarer is not known
-	threshold   = 440   // in thousandths, above which a sentence contradicts
+	threshold   = 600   // in thousandths, above which a sentence contradicts
 )
 
 // A Sample is an answer, and whether it contradicts that the work is done.
@@ -103,7 +102,7 @@ func Train(text string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	samples = append(slices.Repeat(samples, emphasised), made...)
+	samples = append(samples, made...)
 	t := &trainer{lexicon: newLexicon(parts["classes"], parts["keys"]), number: map[feature]int32{}}
 	t.learnWords(samples)
 	if _, err := parseRules(t.lexicon, parts); err != nil {
