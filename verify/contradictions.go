@@ -41,7 +41,8 @@ type Contradictions struct {
 
 var _ ralph.Verifier = Contradictions{}
 
-// Validate reports whether a pattern has no words.
+// Validate reports whether a pattern has no words: it would be found in every
+// answer.
 func (v Contradictions) Validate(ralph.Task) error {
 	_, err := v.patterns()
 	return err
@@ -59,6 +60,8 @@ func (v Contradictions) Verify(ctx context.Context, c ralph.Claim) (ralph.Verdic
 	if err != nil {
 		return ralph.Verdict{}, err
 	}
+	// Each kind is looked for even when one was found. The agent is told all
+	// that speaks against it at once, and not one thing in each iteration.
 	text := withoutEcho(c.Output, c.Task)
 	var checks []ralph.Check
 	for kind, quote := range english.Contradictions(text) {
@@ -85,7 +88,10 @@ func (v Contradictions) Verify(ctx context.Context, c ralph.Claim) (ralph.Verdic
 	return judge(checks...), nil
 }
 
-// patterns returns the words of each pattern.
+// patterns returns the words of each pattern, in lower case. Patterns are words
+// and not regular expressions: the same rules that keep "removed every TODO"
+// from being a contradiction have to hold for them, and those rules work on
+// words.
 func (v Contradictions) patterns() ([][]string, error) {
 	var out [][]string
 	for i, p := range v.Patterns {
@@ -98,13 +104,15 @@ func (v Contradictions) patterns() ([][]string, error) {
 	return out, nil
 }
 
-// withoutEcho takes the task's own text out of the answer: its prompt and its
-// list of criteria as [ralph.State.Prompt] shows them. One who repeats "- [ ]
-// write the docs" from the task does not say that it is still to be done.
+// withoutEcho takes the task's own text out of the answer: its prompt, and its
+// list of criteria as [ralph.State.Prompt] shows it. An agent that repeats "- [
+// ] write the docs" from the task does not say that this is still to be done.
 //
-// Nor are the words of the promise a statement: a claim "ALL TESTS PASS" does not
-// take back that two fail.
+// Nor are the words of the promise a statement: a claim "ALL TESTS PASS" does
+// not take back that two fail.
 func withoutEcho(output string, t ralph.Task) string {
+	// A prompt of a word or two ("fix it") is not removed, for such words stand
+	// in honest sentences as well, which would lose their sense.
 	if text := strings.TrimSpace(t.Prompt); len(text) >= 16 {
 		output = reply.Remove(output, text)
 	}
@@ -115,7 +123,9 @@ func withoutEcho(output string, t ralph.Task) string {
 	return reply.Remove(output, "<promise>"+cmp.Or(t.Promise, ralph.DefaultPromise)+"</promise>")
 }
 
-// kinds names each kind of contradiction, and says what an answer of it says.
+// kinds names each kind of contradiction for the check, and says for the agent
+// what an answer of that kind does. A function and not a variable: nothing in
+// this package can be changed by somebody who imports it.
 func kinds() [english.Kinds][2]string {
 	return [english.Kinds][2]string{
 		english.OpenMark:     {"open marks", "names a mark of open work"},
@@ -125,6 +135,9 @@ func kinds() [english.Kinds][2]string {
 	}
 }
 
+// The sentence is quoted, cut to its ends: an agent that is told only
+// "contradiction" cannot mend it, and a person cannot see whether the rule was
+// wrong.
 func contradiction(kind [2]string, quote string) ralph.Check {
 	return ralph.Check{Name: "contradictions: " + kind[0], Status: ralph.CheckFailed,
 		Detail: "the answer " + kind[1] + ": " + strconv.Quote(oneLine(quote, 160, 60))}

@@ -20,42 +20,53 @@ import (
 	"github.com/ralph-loop/ralph/internal/sandbox"
 )
 
-// External runs a command and looks at how it ends and what it prints.
-// It is the verifier to prefer: a test suite cannot be talked into passing. It
-// does not ask whether the claim was promised or how the agent's run ended, for
+// External runs a command and looks at how it ends and what it prints. It is
+// the verifier to prefer: a test suite cannot be talked into passing. It does
+// not ask whether the claim was promised or how the agent's run ended, because
 // it looks at the work.
 //
-// Nothing of the command is left running: the whole process tree dies at the
-// time-out, at cancellation and after a normal exit, and a process that holds
-// its output open cannot hang it. Whatever it prints, little is held in memory:
-// the ends are quoted in the feedback, the whole, if it is not empty, goes to a file
-// in [ralph.Claim.Evidence] if that is set, without what a terminal should not be
-// shown (control sequences, invisible characters). The file is 0600, and folders that
-// are made for it 0700. The check has the digest of all that was printed, both
-// streams in the order in which they arrived.
+// Nothing of the command is left running. The whole process tree is ended at
+// the time-out, at cancellation and after a normal exit, and a process that
+// holds its output open cannot hang the check. Whatever the command prints,
+// little is held in memory: both ends are quoted in the feedback, and the
+// whole, unless it is empty, goes to a file in [ralph.Claim.Evidence] if that
+// is set. What a terminal should not be shown (control sequences, invisible
+// characters) is taken out of the file. The file has mode 0600, and folders
+// that are made for it 0700. The check has the digest of all that was printed,
+// both streams in the order in which they arrived.
 //
-// A command that ends otherwise than expected is a failed check, one that takes
-// too long a time-out, and one that cannot be started an unable one: its program
-// or its folder is missing or may not be used, or the shell says so, with exit
+// A command that ends otherwise than expected is a failed check. One that takes
+// too long is a time-out. One that cannot be started is unable: its program or
+// its folder is missing or may not be used, or the shell says so, with exit
 // code 126 or 127. Only the first is held against the agent's work.
 //
-// A command believes what its tools find in the home folder, where the agent can
-// write too: "go env -w GOFLAGS=-run=NoSuch" has every test pass. So when a loop
-// starts, Prepare notes what the tools that are known (go, npm, yarn, pnpm, pytest,
+// A command believes what its tools find in the home folder, where the agent
+// can write too: "go env -w GOFLAGS=-run=NoSuch" has every test pass. So when a
+// loop starts, Prepare notes what the known tools (go, npm, yarn, pnpm, pytest,
 // cargo, git, curl and some more) read there, and which programs outside the
-// workspace are run. Tools are found by their names: in the command, in the scripts
-// of the workspace that it names, and in the Makefile or package.json where it runs
-// and in folders that it names. A file that is another when the claim is verified
-// rejects the claim and is named; another program, such as one that was put before
-// it in PATH, makes the check unable, and both are named.
-// The credentials that npm login writes do not count, nor does who commits with git.
-// AcceptConfig takes things as they are. A task that was not prepared is checked without this. In
-// [ralph.Task.Guarded] the key is "//config/" and the file, with a SHA-256 or
-// "absent", or "//program/" and the name, with the path and a SHA-256. Since these
-// are of this machine, a task that is verified on another needs AcceptConfig.
+// workspace are run. Tools are found by their names: in the command, in the
+// scripts of the workspace that it names, and in the Makefile or package.json
+// of the folder where it runs and of folders that it names.
+//
+// If such a file has changed when the claim is verified, the claim is rejected
+// and the file is named. For go and npm, which can be told what the file said
+// before, the check runs with that and adds a warning. If a program has
+// changed, such as one that was put before it in PATH, the check is unable and
+// names both. The credentials that npm login writes do not count, nor does the
+// name under which git commits. AcceptConfig takes things as they are. A task
+// that was not prepared is checked without any of this.
+//
+// In [ralph.Task.Guarded] the key is "//config/" and the file, with a SHA-256
+// or "absent", or "//program/" and the name, with the path and a SHA-256. These
+// are facts about one machine, so a task that is verified on another one needs
+// AcceptConfig.
+//
+// The zero value has no command and is an error. An External is safe for
+// concurrent use.
 type External struct {
-	// Args are the program and its arguments; no shell is involved. Shell is
-	// one line for sh -c instead, where a user wrote one. Exactly one is set.
+	// Args are the program and its arguments; no shell is involved, so nothing
+	// in them has to be quoted. Shell is one line for sh -c instead, for a line
+	// that a user wrote. Exactly one of the two must be set.
 	Args  []string
 	Shell string
 
@@ -73,35 +84,45 @@ type External struct {
 	// where it fails the names are told, for it may have needed them. The marks by
 	// which agents' clients know their own sessions are never passed on.
 	InheritEnv []string
-	// Timeout ends the command. 0 = 5 minutes, negative = none.
+	// Timeout ends the command. 0 = 5 minutes, negative = none. A loop bounds a
+	// whole verification as well, see VerifyTimeout in [ralph.Limits]; Takes
+	// tells it what this check needs.
 	Timeout time.Duration
 
 	// ExitCode is the exit code that is expected.
 	ExitCode int
-	// Contains must each be in standard output or standard error, Excludes in
-	// neither. Upper and lower case count. They are looked for in all that is
-	// printed, however much, byte by byte as it comes. A blank entry is an error.
+	// Contains must each be printed, on standard output or standard error, and
+	// Excludes on neither. Upper and lower case count, unlike in [String]: what
+	// a program prints is exact. They are looked for in all that is printed,
+	// however much, byte by byte as it comes, before secrets are hidden. A text
+	// that begins on one stream and ends on the other is not found. A blank
+	// entry is an error.
 	Contains []string
 	Excludes []string
 
-	// Redact returns a text without its secrets, as progress.Redactor's String
-	// does. All that leaves the verifier passes it: the feedback, the names and
-	// details of the checks, errors, and what is kept in [ralph.Claim.Evidence],
-	// which is what was printed, 64 KiB at a time, and the names of its files. A
-	// secret is hidden where it comes in pieces too, if it is not longer than
-	// 8 KiB, or begins like one. Contains, Excludes and the digest are about what was
-	// printed. It may be called concurrently. Nil = nothing is hidden.
+	// Redact returns a text without its secrets, as the method String of
+	// progress.Redactor does. Everything that leaves the verifier goes through
+	// it: the feedback, the names and details of the checks, errors, the names
+	// of evidence files, and what is kept in them, which is what was printed,
+	// 64 KiB at a time. A secret that comes in pieces is hidden too, if it is
+	// not longer than 8 KiB, or begins like one. Contains, Excludes and the
+	// digest are about what was printed, before it is hidden. Redact may be
+	// called concurrently. Nil = nothing is hidden.
 	Redact func(string) string
 
-	// AcceptConfig has the check run although what its tools read from the home
-	// folder, or the program itself, has changed since the loop started; a warning
-	// says what.
+	// AcceptConfig has the check run although a file that its tools read from
+	// the home folder, or the program itself, has changed since the loop
+	// started; a warning says what has. It is for a person who has looked at
+	// the change. The zero value rejects.
 	AcceptConfig bool
 
-	// Sandbox restricts what the command may do, in a temporary folder of its own.
-	// Nil = nothing is restricted.
+	// Sandbox restricts what the command may do, and gives it a temporary
+	// folder of its own. Nil = nothing is restricted: the command runs what the
+	// agent wrote with the rights of this process.
 	Sandbox *ralph.Sandbox
 
+	// These are for templates, which add a file for results to a command but
+	// keep its name in the record.
 	writes  []string // what it may write to in the Sandbox, beside what that says
 	title   string   // what it is called; "" = the command
 	results results  // nil = its tests are not counted
@@ -109,10 +130,14 @@ type External struct {
 
 var _ ralph.Verifier = External{}
 
+// errTimeout tells the end of the command's own time from that of the caller's,
+// which is an error and not a verdict.
 var errTimeout = errors.New("time-out")
 
-// Verify implements [ralph.Verifier]. The error says that the command is not
-// one that can be run as it is written, or is context.Cause(ctx).
+// Verify implements [ralph.Verifier]. An error says that the command is not one
+// that can be run as it is written, or is context.Cause(ctx). A command that
+// cannot be started is no error but a check that is unable, since that may be
+// so on this machine, or today, only.
 func (e External) Verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, error) {
 	return hider(e.Redact).leaving(e.surrounded(c, func(e External) (ralph.Verdict, error) { return e.verify(ctx, c) }))
 }
@@ -127,6 +152,9 @@ func (e External) verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, err
 		return ralph.Verdict{}, err
 	}
 	dir, err := inside(c.Task.Dir, e.Dir)
+	// A folder that is missing may be one that the agent was to make, or has
+	// removed. Neither is a mistake of the configuration, as a folder outside
+	// of the workspace is.
 	if errors.Is(err, fs.ErrNotExist) {
 		name := e.name()
 		return judge(ralph.Check{Name: name, Status: ralph.CheckUnable, Detail: fmt.Sprintf("%s could not be run: %v", name, err)}), nil
@@ -159,6 +187,8 @@ func (e External) run(ctx context.Context, args []string, dir string, c ralph.Cl
 	name := e.name()
 	out := newOutput(e.Contains, e.Excludes, e.Redact)
 	out.folder, out.name = c.Evidence, name
+	// Results are read from what the tool prints before the record sees it: go
+	// test -json would bury the feedback in braces otherwise.
 	stdout := out.stream()
 	if e.results != nil {
 		stdout = e.results.stdout(stdout)
@@ -175,6 +205,8 @@ func (e External) run(ctx context.Context, args []string, dir string, c ralph.Cl
 		Warn: func(text string) { warnings = append(warnings, text) },
 	})
 	check := ralph.Check{Name: name, Duration: time.Since(start)}
+	// The three outcomes stay apart from here on: it could not be started, it
+	// did not end in time, it ended.
 	started := !errors.Is(err, process.ErrStart)
 	tests, cut := -1, []string(nil) // that passed; -1 = not counted
 	if e.results != nil {
@@ -191,6 +223,8 @@ func (e External) run(ctx context.Context, args []string, dir string, c ralph.Cl
 	default:
 		e.decide(&check, exit, out, tests, cut)
 	}
+	// Hidden before it is cut. The other way round, a cut through a secret
+	// would leave a half that no rule knows.
 	check.Detail = ends(hider(e.Redact).text(check.Detail), detailBytes-300, 290)
 	v := judge(check)
 	if started {
@@ -199,6 +233,9 @@ func (e External) run(ctx context.Context, args []string, dir string, c ralph.Cl
 			v.Feedback = out.explain(check.Detail)
 		}
 	}
+	// A check that lacks a variable fails in ways that look like the agent's
+	// fault. The names are told, never the values; and only where the default
+	// decided, because whoever set InheritEnv knows what it lets through.
 	if check.Status == ralph.CheckFailed && e.InheritEnv == nil && len(dropped) > 0 {
 		note = strings.TrimSpace(note + "\nit did not get these variables (InheritEnv): " + oneLine(strings.Join(dropped, ", "), 400, 0))
 	}
@@ -206,8 +243,10 @@ func (e External) run(ctx context.Context, args []string, dir string, c ralph.Cl
 	return v, nil
 }
 
-// confined is what the Sandbox makes of the command's rights and adds to its
-// environment, until done is called.
+// confined returns the rights that the Sandbox leaves to the command, and what
+// it adds to the environment, until done is called. The temporary folder is
+// made even if the Sandbox would let the command write to the system's: two
+// checks that run at once must not find each other's files.
 func (e External) confined(workspace string) (rules *sandbox.Rules, env []string, done func(), err error) {
 	if e.Sandbox == nil {
 		return nil, nil, func() {}, nil
@@ -226,9 +265,13 @@ func (e External) confined(workspace string) (rules *sandbox.Rules, env []string
 }
 
 // decide sets the status, the detail and the exit code of a command that ended
-// by itself. tests is how many have passed, negative = they were not counted; cut are
-// programs that have not run theirs.
+// by itself. tests is how many have passed, negative = they were not counted;
+// cut are programs that ended before they had run their tests. All that is
+// wrong is told at once, so that an agent does not mend one thing in each
+// iteration.
 func (e External) decide(check *ralph.Check, exit process.Exit, out *output, tests int, cut []string) {
+	// A command that a signal ended has no exit code of its own. 128 and the
+	// signal's number is a shell's custom and would be made up here.
 	if exit.Signal == "" {
 		check.ExitCode = &exit.Code
 	}
@@ -261,7 +304,9 @@ func (e External) decide(check *ralph.Check, exit process.Exit, out *output, tes
 	}
 }
 
-// environ is the command's environment, and the names of what it does not get.
+// environ returns the command's environment, and the names of what it does not
+// get. Env comes last, and the last entry of a name counts: what a user sets
+// for one check wins over what is there anyway.
 func (e External) environ(dir string, more ...string) (env, dropped []string) {
 	names := e.InheritEnv
 	if names == nil {
@@ -271,12 +316,16 @@ func (e External) environ(dir string, more ...string) (env, dropped []string) {
 	return slices.Concat(env, more, e.Env), dropped
 }
 
-// DefaultInheritEnv returns what a nil [External.InheritEnv] stands for, but for what
-// .npmrc files quote: to add to it.
+// DefaultInheritEnv returns what a nil [External.InheritEnv] stands for, except
+// the variables that .npmrc files quote: to add names of one's own to it. The
+// slice is the caller's. An entry that ends in * stands for all names that
+// begin so.
 func DefaultInheritEnv() []string { return environ.Checks() }
 
-// npmQuotes are the variables that .npmrc files quote, as ${NAME}: tokens of
-// registries, mostly.
+// npmQuotes returns the variables that .npmrc files quote, as ${NAME}: tokens
+// of registries, mostly. Without them npm fails on its own configuration before
+// it has run a test, and all of the environment is too much to let through for
+// that. A quoted name may end in ?, which makes it optional.
 func npmQuotes(dir string) (names []string) {
 	home, err := os.UserHomeDir()
 	if err != nil {
@@ -296,8 +345,9 @@ func npmQuotes(dir string) (names []string) {
 	return names
 }
 
-// counted says how many tests have passed of a command that ended well, or what is
-// wrong with that.
+// counted says how many tests have passed of a command that ended well, or why
+// that is no success. An exit code of 0 with no test run is what an agent gets
+// that deletes the tests, so at least one must have passed.
 func counted(tests int, cut []string) (says, wrong string) {
 	switch {
 	case tests < 0:
@@ -312,9 +362,13 @@ func counted(tests int, cut []string) (says, wrong string) {
 	return fmt.Sprintf("%d tests passed", tests), ""
 }
 
-// limit is the time the command may take; 0 or less = any.
+// limit is the time the command may take; 0 or less = any. A default stands
+// here and not in the caller, so that a field that was forgotten does not make
+// a check that hangs for ever.
 func (e External) limit() time.Duration { return cmp.Or(e.Timeout, 5*time.Minute) }
 
+// The commonest mistake, a tool that is not installed, gets its way out told;
+// exec's own words name only PATH.
 func startError(err error) string {
 	if errors.Is(err, exec.ErrNotFound) {
 		return err.Error() + " (is it installed, and in PATH?)"
@@ -322,12 +376,16 @@ func startError(err error) string {
 	return err.Error()
 }
 
-// args is the program to run and its arguments, or what is wrong with e.
+// args returns the program to run and its arguments, or what is wrong with e.
+// It is called by Validate as well, so whatever can be known about the fields
+// alone is found out here, before an agent is paid.
 func (e External) args() ([]string, error) {
 	if err := notBlank("External", e.Contains, e.Excludes); err != nil {
 		return nil, err
 	}
 	for _, entry := range e.Env {
+		// Only the name is told. What stands behind it may be a secret, and so
+		// may a long name, if the sign was forgotten.
 		if name, _, ok := strings.Cut(entry, "="); !ok || name == "" || strings.Contains(entry, "\x00") {
 			return nil, fmt.Errorf("verify: External: the entry %q of Env is not NAME=value", ends(name, 40, 10))
 		}
@@ -349,7 +407,9 @@ func (e External) args() ([]string, error) {
 	return args, nil
 }
 
-// name is the command as a person would write it, on one line and without secrets.
+// name is the command as a person would write it, on one line and without
+// secrets. It names the check, and the file of evidence, so it must not change
+// from run to run.
 func (e External) name() string {
 	line := cmp.Or(e.title, e.Shell)
 	if line == "" {
@@ -363,7 +423,11 @@ func (e External) name() string {
 }
 
 // inside returns the folder dir of the workspace as an absolute path without
-// symbolic links.
+// symbolic links. The agent can write into the workspace and so can replace a
+// folder by a link that leads out of it, between two claims as well: the path
+// is resolved each time, and compared after that. It is compared before that
+// too, so that a path which is wrong as it is written is an error even where
+// nothing is there.
 func inside(workspace, dir string) (string, error) {
 	root, err := filepath.Abs(workspace)
 	if err == nil {

@@ -20,30 +20,36 @@ import (
 	"github.com/ralph-loop/ralph/internal/file"
 )
 
-// Snapshot returns the task with the hashes of the files that its agent must not
-// change, in [ralph.Task.Guarded], for [Guard] to compare. A [Guard] with Globs
-// takes it itself when the loop starts; who calls Snapshot does so before that,
-// with the files that decide whether the work is done: tests, the task file, the
-// script that a verifier runs. The hashes are part of the task, and so of every
-// state: they survive a crash, and a resume does not take new ones.
+// Snapshot returns the task with the hashes of the files that its agent must
+// not change, in [ralph.Task.Guarded], for [Guard] to compare. A [Guard] with
+// Globs takes the snapshot itself when the loop starts. Who calls Snapshot does
+// so before that, with the files that decide whether the work is done: tests,
+// the task file, the script that a verifier runs. The hashes are part of the
+// task, and so of every state that is saved: they survive a crash, and a loop
+// that is resumed does not take new ones, which would accept what the agent has
+// done to the files.
 //
 // A glob is a path in the workspace with the wildcards of [path.Match] in its
-// parts, and ** for any number of folders: "**/*_test.go". It guards what matches
-// it, and that nothing else comes to match it. A path without wildcards must
-// exist. A file guards itself alone; a folder guards everything in it, and that
-// nothing is added. .git folders and the workspace's own .ralph are looked into
-// only where they are named (".git/hooks", "**/.git/config"). Linked folders are
-// followed; one that leads out of the workspace is an error.
+// parts, and ** for any number of folders: "**/*_test.go". It guards what
+// matches it, and that nothing else comes to match it. A path without wildcards
+// must exist. A file guards itself alone; a folder guards everything in it, and
+// that nothing is added. .git folders and the workspace's own .ralph are looked
+// into only where they are named (".git/hooks", "**/.git/config"). Linked
+// folders are followed; one that leads out of the workspace is an error.
 //
-// A path that is absolute, or begins with ~/ for the home folder, names one file
-// outside the workspace. It may be missing, and must then stay so.
+// A path that is absolute, or begins with ~/ for the home folder, names one
+// file outside the workspace. It may be missing, and must then stay so.
 //
 // At most 4096 files can be guarded. What was guarded before stays guarded.
+// Files are hashed one by one and compared by content alone, so neither times
+// nor modes count. The task that was passed is not changed; on an error it is
+// returned as it is. Snapshot may be called concurrently.
 //
-// In Guarded the key is the path, or the glob, and the value is a file's SHA-256,
-// "" for a glob, or "absent" for a file that must not be there. Keys that begin
-// with // belong to other verifiers, see [External] and [Template].
+// In Guarded the key is the path, or the glob, and the value is a file's
+// SHA-256, "" for a glob, or "absent" for a file that must not be there. Keys
+// that begin with // belong to other verifiers, see [External] and [Template].
 func Snapshot(task ralph.Task, globs ...string) (ralph.Task, error) {
+	// An empty list would guard nothing and look as if it did.
 	if len(globs) == 0 {
 		return task, errors.New("verify: snapshot: no file is named")
 	}
@@ -60,9 +66,13 @@ func Snapshot(task ralph.Task, globs ...string) (ralph.Task, error) {
 			guarded[pattern] = ""
 		}
 		for _, name := range found {
+			// A hash that is there was taken earlier, before the agent had a
+			// chance.
 			if guarded[name] != "" {
 				continue
 			}
+			// JSON would replace the bytes that are not UTF-8, and the file
+			// would seem to have vanished after a crash.
 			if !utf8.ValidString(name) {
 				return task, fmt.Errorf("verify: snapshot: the name %q is not UTF-8; a task that is saved cannot hold it", name)
 			}
@@ -82,36 +92,49 @@ func Snapshot(task ralph.Task, globs ...string) (ralph.Task, error) {
 	return task, nil
 }
 
+// maxGuarded bounds the files of one task. Their hashes are in every state and
+// event that is saved, so a whole node_modules would make each of them
+// megabytes long.
 const maxGuarded = 4096
 
-// absent is the value of a file that must not be there.
+// absent is the value of a file that must not be there. The empty value is
+// taken, by globs.
 const absent = "absent"
 
-// own reports whether a key of Task.Guarded is a snapshot's, and not of what
-// another verifier watches.
+// own reports whether a key of Task.Guarded is a snapshot's, and not of
+// something that another verifier watches. No path that was cleaned begins with
+// two slashes.
 func own(key string) bool { return !strings.HasPrefix(key, "//") }
 
 // outside reports whether a name is not one in the workspace.
 func outside(name string) bool { return filepath.IsAbs(name) || strings.HasPrefix(name, "~/") }
 
-// Guard rejects a claim after a file was changed, has vanished or has appeared
-// that [Snapshot] guards, and names it: an agent may not edit its own exam. Files
-// whose old content was restored are accepted. Else Verifier decides, and what
-// it may have done to the files is looked at again when it has passed, since it
-// runs what the agent wrote.
+// Guard rejects a claim after a file that [Snapshot] guards was changed, has
+// vanished or has appeared, and names it: an agent may not edit its own exam.
+// It goes by content, so a file whose old content was restored is accepted. If
+// nothing has changed, Verifier decides. The files are compared again when it
+// has passed, since it runs what the agent wrote.
+//
+// Guard tells what was done and undoes nothing. To put files back would hide
+// what happened from the record, and could destroy work. A file that is changed
+// and restored while Verifier runs is not noticed; [HeldOut] is for that.
+//
+// The zero value takes any snapshot that the task has, and is an error if there
+// is none. A Guard is safe for concurrent use if Verifier is.
 type Guard struct {
 	// Verifier is asked when nothing has changed. Nil = String{}: the promise is
 	// enough.
 	Verifier ralph.Verifier
-	// Globs are what is guarded, see [Snapshot]; it is taken when the loop starts,
-	// or was taken of them before. Empty = any snapshot will do.
+	// Globs are what is guarded, see [Snapshot]. The snapshot is taken when the
+	// loop starts, unless it was taken of them before. Empty = whatever
+	// snapshot the task has; that it has one is checked.
 	Globs []string
 }
 
 var _ ralph.Verifier = Guard{}
 
 // Validate reports what keeps the guard, or its Verifier, from working on the
-// task: there is nothing to guard.
+// task: a glob that is none, or nothing to guard.
 func (g Guard) Validate(t ralph.Task) error {
 	for _, glob := range g.Globs {
 		if _, err := cleanGlob(glob); err != nil {
@@ -146,6 +169,8 @@ func (g Guard) Prepare(ctx context.Context, t ralph.Task) (ralph.Task, error) {
 
 var errNoSnapshot = errors.New("verify: Guard: there is nothing to guard: name files in Globs, or call verify.Snapshot before the loop starts")
 
+// hasSnapshot reports whether the task guards any file. Keys of other verifiers
+// do not count, since they are there without anybody having named a file.
 func hasSnapshot(t ralph.Task) bool {
 	for key := range t.Guarded {
 		if own(key) {
@@ -155,7 +180,10 @@ func hasSnapshot(t ralph.Task) bool {
 	return false
 }
 
-// Verify implements [ralph.Verifier]. It is an error if there is no snapshot.
+// Verify implements [ralph.Verifier]. The errors are context.Cause(ctx), those
+// of Verifier, and that there is no snapshot, or none of Globs: an exam that
+// nobody guards must not look like one that was left alone. The first check of
+// the verdict is named "guarded files".
 func (g Guard) Verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, error) {
 	if ctx.Err() != nil {
 		return ralph.Verdict{}, context.Cause(ctx)
@@ -183,9 +211,13 @@ func (g Guard) Verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, error)
 		verifier = String{}
 	}
 	v, err := ask(ctx, verifier, c)
+	// The verdict may be one that a [Cache] hands to others as well, and it is
+	// written to below.
 	v = clone(v)
 	v.Passed = v.Passed && err == nil
 	if v.Passed {
+		// Only a pass needs this: what was rejected stays so, whatever was done
+		// to the files.
 		again, err := guarded(ctx, c.Task)
 		if err != nil {
 			return ralph.Verdict{Usage: v.Usage}, err
@@ -202,7 +234,9 @@ func (g Guard) Verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, error)
 	return v, err
 }
 
-// guarded compares the files with their snapshot.
+// guarded compares the files with their snapshot. All that is wrong is listed,
+// in order, so that the agent can undo it in one go. The digest is of what the
+// files are now, for the record.
 func guarded(ctx context.Context, task ralph.Task) (ralph.Check, error) {
 	check := ralph.Check{Name: "guarded files", Status: ralph.CheckPassed}
 	var wrong []string
@@ -238,6 +272,8 @@ func guarded(ctx context.Context, task ralph.Task) (ralph.Check, error) {
 }
 
 // appeared says what matches a glob and did not when the snapshot was taken.
+// That a glob cannot be looked at, because of a link that leads out, say,
+// counts as wrong too: an agent could have made it so.
 func appeared(task ralph.Task, pattern string) (wrong []string) {
 	found, err := glob(task.Dir, pattern)
 	if err != nil {
@@ -251,8 +287,9 @@ func appeared(task ralph.Task, pattern string) (wrong []string) {
 	return wrong
 }
 
-// changed says what has become of a file whose hash was taken, and now is another or
-// could not be; "" = nothing.
+// changed says what has become of a file whose hash was taken; "" = nothing. is
+// is its hash now, or err why there is none. A file that cannot be read counts
+// as changed, for it was read at the start.
 func changed(was, is string, err error) string {
 	missing := errors.Is(err, fs.ErrNotExist)
 	switch {
@@ -268,7 +305,10 @@ func changed(was, is string, err error) string {
 	return "was changed"
 }
 
-// cleanGlob is the name that a glob has in Task.Guarded.
+// cleanGlob is the name that a glob has in Task.Guarded. A relative path that
+// leads out of the workspace is refused, though an absolute one is not: the
+// first is a mistake more often than not, and means something else as soon as
+// the workspace moves.
 func cleanGlob(text string) (string, error) {
 	name := path.Clean(filepath.ToSlash(text))
 	switch {
@@ -288,7 +328,9 @@ func cleanGlob(text string) (string, error) {
 }
 
 // expand returns what a glob guards: the pattern to watch for more, if it is
-// one, and the files there are.
+// one, and the files there are. A path that exists is taken by its name even if
+// it has signs of wildcards in it ("app/[id]/page.ts"), as a user who names it
+// means it.
 func expand(dir, text string) (pattern string, found []string, err error) {
 	name, err := cleanGlob(text)
 	if err != nil {
@@ -318,8 +360,9 @@ func expand(dir, text string) (pattern string, found []string, err error) {
 	return name, found, err
 }
 
-// oneFile refuses what is no file. One that is not there may come to be, but not
-// in the workspace.
+// oneFile refuses what is not a regular file. One that is missing may come to
+// be, but not in the workspace: there, a path without wildcards that names
+// nothing is a slip of the pen, and would guard nothing.
 func oneFile(dir, name string) error {
 	full, err := fromHome(name)
 	if err != nil {
@@ -340,7 +383,9 @@ func oneFile(dir, name string) error {
 	return nil
 }
 
-// fromHome replaces ~/ by the home folder.
+// fromHome replaces ~/ by the home folder. The hashes are kept under the name
+// with ~, which says the same on a machine where the home folder has another
+// path.
 func fromHome(name string) (string, error) {
 	rest, ok := strings.CutPrefix(name, "~/")
 	if !ok {
@@ -360,7 +405,10 @@ func workspace(dir string) string {
 	return dir
 }
 
-// hashFile returns the SHA-256 of a file, in hexadecimal.
+// hashFile returns the SHA-256 of a file, in hexadecimal. Inside the workspace
+// no link may lead out of it; outside, links are followed, for people do link
+// their configuration. What is not a regular file is an error, and a pipe in a
+// file's place is not waited for.
 func hashFile(dir, name string) (string, error) {
 	var f fs.File
 	var err error
