@@ -88,8 +88,8 @@ const (
 
 var _ ralph.Verifier = HeldOut{}
 
-// examName is the name of the check that decides. Tools that read records look
-// for it, so it does not depend on the configuration.
+// examName is the name of the check that decides. It is always the same, so
+// that a record can be searched for it.
 const examName = "held-out exam"
 
 // noExam is all that the agent is told of an exam that could not be run. The

@@ -86,8 +86,8 @@ func hashExam(ctx context.Context, exam string) (map[string]string, error) {
 // exam itself: logs hold the task, and the agent may read logs.
 const examKey = "//exam/"
 
-// keyOfExam is short, as the path is not secret enough to be guessed at for
-// long, nor needs to be: it only tells one exam of a task from another.
+// keyOfExam is the key of an exam. Eight bytes of the hash are enough to tell
+// the exams of one task apart.
 func keyOfExam(exam string) string {
 	hash := sha256.Sum256([]byte(exam))
 	return examKey + hex.EncodeToString(hash[:8])
@@ -156,7 +156,9 @@ func (d *duplicate) layOver(ctx context.Context, exam string, task *ralph.Task) 
 	return len(files), nil
 }
 
-// lay lays one file of the exam over the workspace and returns its hash.
+// lay lays one file of the exam over the workspace and returns its hash. Links
+// in the exam are followed within it: its author may keep common files in one
+// place.
 func (d *duplicate) lay(ctx context.Context, from *os.Root, name string) (string, error) {
 	in, err := from.OpenFile(name, os.O_RDONLY|nonBlock, 0)
 	if err != nil {

@@ -30,7 +30,7 @@ var (
 )
 
 // failingFirst are the bytes that failingStarts begin with. Most lines need no
-// further look, which is what lets a gigabyte of output pass in seconds.
+// further look, which counts where an output has gigabytes.
 var failingFirst = func() (first [256]bool) {
 	for _, start := range failingStarts {
 		first[start[0]] = true

@@ -51,8 +51,9 @@ func decoy() string {
 	return fmt.Sprintf(kinds[below(len(kinds))], name)
 }
 
-// below is a random number from 0 to n, n not included. It is not math/rand's,
-// which a program that runs beside us might foretell.
+// below is a random number from 0 to n, n not included. It comes from the
+// system's own source: who has seen earlier decoys must not be able to foretell
+// the next.
 func below(n int) int {
 	i, err := rand.Int(rand.Reader, big.NewInt(int64(n)))
 	if err != nil { // the reader ends the program before it fails
@@ -65,7 +66,8 @@ func below(n int) int {
 // between the fences can end it. again says what was wrong with the last
 // answer; "" = this is the first. The order of the parts is deliberate: the
 // rules come before what is judged, and the criteria and the form of the answer
-// after it, where a model heeds them most.
+// after it, so that an order in the work is never the last thing that the judge
+// reads.
 func (h *hearing) prompt(asked questions, fence, again string) string {
 	var b strings.Builder
 	b.WriteString("You are a strict judge. Another program says that it has finished a task. Decide for each criterion below whether it is met.\n\n")

@@ -28,8 +28,10 @@ const (
 	maxPin = 4 << 10
 )
 
-// pin returns what is kept of a file: the lines that count. A file that is not there
-// says nothing.
+// pin returns what is kept of a file: the lines that count. A file that is not
+// there says nothing, and that is kept too; for go, whose env file seldom
+// exists, it is the usual case. Text that is not UTF-8 is not kept, since JSON
+// would change it.
 func (s *surroundings) pin(name string) (text string, ok bool) {
 	counted, _, err := s.lines(name)
 	text = strings.Join(counted, "\n")

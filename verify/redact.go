@@ -16,7 +16,8 @@ import (
 // nil has to be asked for and nowhere a panic in it lets a text through.
 type hider func(string) string
 
-// text is a text without its secrets. If Redact panics, none of it is shown.
+// text is a text without its secrets. If Redact panics, none of it is shown: a
+// secret that gets out cannot be called back.
 func (h hider) text(s string) string {
 	if h == nil || s == "" {
 		return s
@@ -28,6 +29,7 @@ func (h hider) text(s string) string {
 	return hidden
 }
 
+// texts is text for each of a list, which is not written to.
 func (h hider) texts(list []string) []string {
 	list = slices.Clone(list)
 	for i := range list {
