@@ -39,8 +39,8 @@ type stageRule string
 
 var _ ralph.Verifier = stageRule("")
 
-// Validate reports whether there is no rule for the stage. It asks nothing of
-// the task.
+// Validate returns an error if there is no rule for the stage. It does not look
+// at the task.
 func (r stageRule) Validate(ralph.Task) error {
 	_, _, err := r.rule()
 	return err

@@ -61,7 +61,7 @@ type flight struct {
 // that nobody has to think about memory.
 const cached = 128
 
-// Validate is that of v, and an error if v is nil.
+// Validate is that of v, and it is an error if v is nil.
 func (k *cache) Validate(t ralph.Task) error {
 	if k.verifier == nil {
 		return errNoVerifier

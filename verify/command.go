@@ -89,6 +89,8 @@ func (e External) args() ([]string, error) {
 	switch {
 	case len(e.Args) > 0 && e.Shell != "":
 		return nil, errors.New("verify: External: both Args and Shell are set; one is the command")
+	// By its full path: a program called sh that stands first in PATH must not
+	// run the check.
 	case strings.TrimSpace(e.Shell) != "":
 		args = []string{"/bin/sh", "-c", e.Shell}
 	case len(e.Args) == 0 || e.Args[0] == "":

@@ -12,37 +12,44 @@ import (
 	"github.com/ralph-loop/ralph/internal/reply"
 )
 
-// Contradictions rejects an answer that claims to be done and says in other words
-// that it is not: that work is left ("I still need to migrate the tests",
+// Contradictions rejects an answer that claims to be done and says in other
+// words that it is not: that work is left ("I still need to migrate the tests",
 // an open check box), that a mark of open work is in the code ("TODO: rate
 // limiting"), that tests or the build fail, or that something blocks the work.
 // Each kind that is found is a failed check, which quotes the sentence.
 //
-// What counts is what a sentence says, not a word in it. "Removed every TODO", "0
-// tests failed", "fixed the bug that made tests fail" and "the script exits with
-// 1 if a test fails" contradict nothing. Nor does what the agent only shows:
-// code, in line or in a fence, quotations, and the task's own text, if it is
-// repeated word for word. So the log of a test run in a fence is not read, for
-// the agent may show it as it was before; one pasted as plain text is.
+// What counts is what a sentence says, not a word in it. "Removed every TODO",
+// "0 tests failed", "fixed the bug that made tests fail" and "the script exits
+// with 1 if a test fails" contradict nothing. Nor does what the agent only
+// shows: code, inline or in a fence, quotations, and the task's own text, if it
+// is repeated word for word. The log of a test run in a fence is not read
+// either, because the agent may show a log from before its work; a log that is
+// pasted as plain text is read.
 //
-// The zero value is ready for use. It reads English, and it reads words: an
-// agent that says nothing of what it left out is not found out by it, but by
-// [External]. Nor is every one that says so. It is a statistical rule: of 1904
-// answers that it was not built from, with the promise below each, it lets 21.6
-// percent of the 893 contradictions through, and rejects 1.5 percent of the 1011
-// honest ones, most of which were written to mislead it; of 64 and 64 that were
-// written apart from all others, 20 and none.
+// It reads English, and it reads words. An agent that is silent about what it
+// left out is not found out by it, but by [External]. An agent that does say so
+// is found out most of the time: this is a statistical rule. Of 1904 answers
+// that it was not built from, with the promise below each, it lets 21.6 percent
+// of the 893 contradictions through, and rejects 1.5 percent of the 1011 honest
+// ones, most of which were written to mislead it. Of 64 and 64 answers that
+// were written apart from all others, it lets 20 contradictions through and
+// rejects none of the honest ones.
+//
+// The zero value is ready for use. A Contradictions is safe for concurrent use,
+// starts nothing, and takes time that grows with the length of the answer.
 type Contradictions struct {
-	// Patterns are more words for work that is left: plain text of one or more
-	// words, upper and lower case alike, which count where the sentence states
-	// them. A blank one is an error.
+	// Patterns are further words that stand for work that is left: plain text
+	// of one or more words, upper and lower case alike. A pattern counts where
+	// a sentence states it, and not where a sentence denies it or says that it
+	// is gone. They are not regular expressions. nil = none. A blank one is an
+	// error.
 	Patterns []string
 }
 
 var _ ralph.Verifier = Contradictions{}
 
-// Validate reports whether a pattern has no words: it would be found in every
-// answer.
+// Validate returns an error if a pattern has no words: it would be found in
+// every answer. It does not look at the task.
 func (v Contradictions) Validate(ralph.Task) error {
 	_, err := v.patterns()
 	return err
@@ -50,8 +57,9 @@ func (v Contradictions) Validate(ralph.Task) error {
 
 // Verify implements [ralph.Verifier]. It judges the words of any claim, also of
 // one that was not promised or whose run ended in a fault. If a part of the
-// answer was left out and what was kept is consistent, the check was unable: a
-// contradiction may be in the part that is missing.
+// answer was left out and the rest is consistent, the check is unable: a
+// contradiction may be in the part that is missing. Errors are that of
+// Validate, and context.Cause(ctx).
 func (v Contradictions) Verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, error) {
 	if ctx.Err() != nil {
 		return ralph.Verdict{}, context.Cause(ctx)

@@ -29,26 +29,29 @@ import (
 // that are made for it 0700. The check has the digest of all that was printed,
 // both streams in the order in which they arrived.
 //
-// A command that ends otherwise than expected is a failed check. One that takes
-// too long is a time-out. One that cannot be started is unable: its program or
-// its folder is missing or may not be used, or the shell says so, with exit
-// code 126 or 127. Only the first is held against the agent's work.
+// A command that ends otherwise than expected is a failed check
+// ([ralph.CheckFailed]). One that takes too long is a time-out
+// ([ralph.CheckTimeout]). One that cannot be started is unable
+// ([ralph.CheckUnable]): its program or its folder is missing or may not be
+// used, or the shell says so, with exit code 126 or 127. Only the first is held
+// against the agent's work.
 //
 // A command believes what its tools find in the home folder, where the agent
-// can write too: "go env -w GOFLAGS=-run=NoSuch" has every test pass. So when a
-// loop starts, Prepare notes what the known tools (go, npm, yarn, pnpm, pytest,
-// cargo, git, curl and some more) read there, and which programs outside the
-// workspace are run. Tools are found by their names: in the command, in the
-// scripts of the workspace that it names, and in the Makefile or package.json
-// of the folder where it runs and of folders that it names.
+// can write too: after "go env -w GOFLAGS=-run=NoSuch" every test passes. So
+// when a loop starts, Prepare notes what the known tools (go, npm, yarn, pnpm,
+// pytest, cargo, git, curl and some more) read there, and which programs
+// outside the workspace are run. Tools are found by their names: in the
+// command, in the scripts of the workspace that it names, and in the Makefile
+// or package.json of the folder where it runs and of folders that it names.
 //
 // If such a file has changed when the claim is verified, the claim is rejected
-// and the file is named. For go and npm, which can be told what the file said
-// before, the check runs with that and adds a warning. If a program has
-// changed, such as one that was put before it in PATH, the check is unable and
-// names both. The credentials that npm login writes do not count, nor does the
-// name under which git commits. AcceptConfig takes things as they are. A task
-// that was not prepared is checked without any of this.
+// and the file is named. go and npm can be told which file to read: if the old
+// file was short and held no secret, they read what it said when the loop
+// started, and the verdict has a warning instead. If a program has changed, or
+// another was put before it in PATH, the check is unable and names both. The
+// credentials that npm login writes do not count, nor does the name under which
+// git commits. AcceptConfig takes things as they are. A task that was not
+// prepared is checked without any of this.
 //
 // In [ralph.Task.Guarded] the key is "//config/" and the file, with a SHA-256
 // or "absent", or "//program/" and the name, with the path and a SHA-256. These
@@ -64,26 +67,32 @@ type External struct {
 	Args  []string
 	Shell string
 
-	// Dir is the working directory inside the task's workspace. "" = the
+	// Dir is the working directory, inside the task's workspace. "" = the
 	// workspace. A path that leaves it, also through a symbolic link, is an
-	// error; one that is not there is an unable check.
+	// error; if the folder does not exist, the check is unable.
 	Dir string
-	// Env is added to what InheritEnv lets through, "NAME=value".
+	// Env is added to what InheritEnv lets through, as "NAME=value". It wins
+	// where both have a name. A value may be a secret: it is not told, except
+	// by Starts.
 	Env []string
-	// InheritEnv names the variables of this process's environment that the command
-	// gets. A name that ends in * stands for all that begin so, "*" for all. nil =
-	// what tools need to be found and to work: the system's, proxies, and the
-	// caches, registries and settings of Go, Node, Python, Rust, Java and others, with
-	// what .npmrc files quote. What else is there, such as keys, is not the check's;
-	// where it fails the names are told, for it may have needed them. The marks by
-	// which agents' clients know their own sessions are never passed on.
+	// InheritEnv names the variables of this process's environment that the
+	// command gets. A name that ends in * stands for all that begin so, "*" for
+	// all. An empty list that is not nil lets none through.
+	//
+	// nil = what tools need to be found and to work: the system's variables,
+	// proxies, and the caches, registries and settings of Go, Node, Python,
+	// Rust, Java and others, together with what .npmrc files quote. Other
+	// variables, such as keys, are kept from the command, because it runs what
+	// the agent wrote. If it fails, their names are told, since it may have
+	// needed one. The variables by which agents' clients know their own
+	// sessions are never passed on.
 	InheritEnv []string
 	// Timeout ends the command. 0 = 5 minutes, negative = none. A loop bounds a
 	// whole verification as well, see VerifyTimeout in [ralph.Limits]; Takes
 	// tells it what this check needs.
 	Timeout time.Duration
 
-	// ExitCode is the exit code that is expected.
+	// ExitCode is the exit code that is expected. 0 = success, as usual.
 	ExitCode int
 	// Contains must each be printed, on standard output or standard error, and
 	// Excludes on neither. Upper and lower case count, unlike in [String]: what
@@ -104,10 +113,10 @@ type External struct {
 	// called concurrently. Nil = nothing is hidden.
 	Redact func(string) string
 
-	// AcceptConfig has the check run although a file that its tools read from
+	// AcceptConfig lets the check run even if a file that its tools read from
 	// the home folder, or the program itself, has changed since the loop
 	// started; a warning says what has. It is for a person who has looked at
-	// the change. The zero value rejects.
+	// the change. false = the change rejects, or makes the check unable.
 	AcceptConfig bool
 
 	// Sandbox restricts what the command may do, and gives it a temporary

@@ -152,6 +152,8 @@ func (w *walk) look(f folder, e fs.DirEntry) error {
 		}
 	}
 	switch {
+	// Loops and git write there all the time, so to guard it would reject every
+	// claim.
 	case isDir && (e.Name() == ".git" || name == ".ralph") && !slices.Contains(w.pattern, e.Name()):
 		return nil
 	case linked && isDir:

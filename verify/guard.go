@@ -29,8 +29,8 @@ import (
 // The zero value takes any snapshot that the task has, and is an error if there
 // is none. A Guard is safe for concurrent use if Verifier is.
 type Guard struct {
-	// Verifier is asked when nothing has changed. Nil = String{}: the promise is
-	// enough.
+	// Verifier decides when nothing has changed, and is not asked otherwise.
+	// Nil = String{}: the promise is enough.
 	Verifier ralph.Verifier
 	// Globs are what is guarded, see [Snapshot]. The snapshot is taken when the
 	// loop starts, unless it was taken of them before. Empty = whatever
@@ -40,8 +40,8 @@ type Guard struct {
 
 var _ ralph.Verifier = Guard{}
 
-// Validate reports what keeps the guard, or its Verifier, from working on the
-// task: a glob that is none, or nothing to guard.
+// Validate returns an error if the guard, or its Verifier, cannot work on the
+// task: a glob cannot be read, or there is nothing to guard.
 func (g Guard) Validate(t ralph.Task) error {
 	for _, glob := range g.Globs {
 		if _, err := cleanGlob(glob); err != nil {

@@ -57,14 +57,16 @@ import (
 type HeldOut struct {
 	// Verifier is asked about the copy. It must be set.
 	Verifier ralph.Verifier
-	// Exam is a folder outside the workspace. Its files, at most 4096, are laid over
-	// the workspace by their paths in it; .git is left out. Links to files stand for
-	// these. Names that no one else would choose keep them from clashing with what
-	// the agent writes: two files that define the same test do not compile.
+	// Exam is a folder outside the workspace, required. Its files, at most
+	// 4096, are laid over the workspace by their paths in it; .git is left out.
+	// A link to a file stands for that file. Choose names that nobody else
+	// would: two files that define the same test do not compile, and the agent
+	// may have written one.
 	Exam string
-	// Include names what git ignores and the check needs: paths in the workspace,
-	// with wildcards as in [Snapshot]. A folder is copied whole. What is not there
-	// is left out, and the record says so.
+	// Include names what git ignores and the check needs, such as node_modules:
+	// paths in the workspace, with wildcards as in [Snapshot]. A folder is
+	// copied whole. What is not there is left out, and the record says so. nil
+	// = nothing.
 	Include []string
 	// Reveal says what the agent is told of an exam that it failed. "" = how
 	// many checks failed. The more it is told, the sooner it mends its work,
@@ -72,11 +74,13 @@ type HeldOut struct {
 	Reveal Reveal
 }
 
-// Reveal says how much the agent is told of an exam that it has not seen. In any
-// case it is told whether the visible check passes, which it can find out itself,
-// and neither where the exam is nor where the copy was. People are told everything:
-// by the verdict's checks, and by the files in [ralph.Claim.Evidence] if that folder
-// lies outside the workspace and its work tree, or if everything is revealed.
+// Reveal says how much the agent is told of an exam that it has not seen. In
+// any case it is told whether the visible check passes, which it can find out
+// itself. It is never told where the exam is nor where the copy was. People are
+// told everything: by the verdict's checks, and by the files in
+// [ralph.Claim.Evidence] if that folder lies outside the workspace and its work
+// tree, or if everything is revealed. A value that is not one of these is an
+// error.
 type Reveal string
 
 const (
@@ -96,10 +100,11 @@ const examName = "held-out exam"
 // reason may name files of the exam; people find it in the checks.
 const noExam = "the held-out exam could not be run, which says nothing about your work"
 
-// Validate reports what is wrong before an agent is paid: the exam is missing,
-// empty, in the workspace or in its work tree, where the agent sees it, or holds
-// what cannot be laid over; TMPDIR lies in either; Include or Reveal make no
-// sense; Verifier has nothing to ask or is not valid itself.
+// Validate returns an error if something is wrong that can be known before an
+// agent is paid: the exam is missing or empty, lies in the workspace or in its
+// work tree, where the agent sees it, or holds what cannot be laid over; TMPDIR
+// lies in either; Include or Reveal make no sense; Verifier has nothing to ask
+// or is not valid itself.
 func (h HeldOut) Validate(task ralph.Task) error {
 	if err := h.check(); err != nil {
 		return err

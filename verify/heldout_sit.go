@@ -64,6 +64,8 @@ func (h HeldOut) sit(ctx context.Context, c ralph.Claim, withExam bool) (s sitti
 			return sitting{err: err}
 		}
 	}
+	// A judge that compared the copy with a commit would find a work tree that
+	// has lost everything.
 	c.Task.Dir, c.Base = at.dir, "" // the copy is in no repository
 	if c.Evidence, err = h.evidence(c.Evidence, at.workspaceTop, part); err != nil {
 		s.notes = append(s.notes, err.Error())

@@ -119,6 +119,8 @@ var (
 // best of an unclear answer passes apologies and prose. fooled says that the
 // judge holds the decoy for met, after which it is not asked again.
 func (h *hearing) read(resp ralph.Response, asked questions) (answers []answer, wrong string, fooled bool) {
+	// What was left out may be a second verdict, or the sentence that takes the
+	// first one back.
 	if resp.Omitted > 0 {
 		return nil, fmt.Sprintf("%d bytes of its answer were left out", resp.Omitted), false
 	}

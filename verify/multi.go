@@ -36,6 +36,7 @@ import (
 // is safe for concurrent use if its verifiers are; with Parallel they have to
 // be safe beside each other.
 type MultiStage struct {
+	// Stages are asked in this order. Empty is an error.
 	Stages []Stage
 	// Any lets one stage that passes suffice, and all stages run, so that the
 	// record shows what the others found. An advisory stage never suffices.
@@ -46,7 +47,8 @@ type MultiStage struct {
 	Parallel int
 }
 
-// A Stage is a part of a [MultiStage].
+// A Stage is a part of a [MultiStage]. The zero value takes the promise as
+// enough.
 type Stage struct {
 	// Name is what the stage's check is called. "" = "unnamed".
 	Name string
@@ -68,8 +70,8 @@ type stageResult struct {
 	usage  ralph.Usage
 }
 
-// Validate reports that no stage can decide, since there are none or all are
-// advisory, or what keeps a stage from working on the task. The error names the
+// Validate returns an error if no stage can decide, because there are none or
+// all are advisory, or if a stage cannot work on the task. The error names the
 // stage.
 func (m MultiStage) Validate(t ralph.Task) error {
 	if err := m.decides(); err != nil {

@@ -138,6 +138,8 @@ func (s *outputStream) Write(p []byte) (int, error) {
 	o := s.o
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	// The digest is of what was printed, before anything is hidden or cut, so
+	// that it can be compared with an output that somebody has kept.
 	o.hash.Write(p)
 	longest := 0
 	for _, list := range [][]*seeker{o.contains, o.excludes} {

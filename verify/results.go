@@ -140,6 +140,7 @@ func (r *goResults) line(line []byte) {
 func (r *goResults) ended(test goTest, action string) {
 	switch action {
 	case "pass":
+		// A name with a slash is a subtest's.
 		if !strings.Contains(test.Test, "/") {
 			r.passed++
 		}

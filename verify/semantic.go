@@ -72,13 +72,15 @@ type Semantic struct {
 	// called once for each claim. Nil = none. Without it, and without a diff, a
 	// run that ended in a fault is rejected, for its words prove nothing.
 	Evidence func(ctx context.Context, c ralph.Claim) (string, error)
-	// MaxBytes bounds what the judge is shown: the task, the answer and the facts together.
-	// If that is more, the judge is not asked and the check is unable: it says how
-	// many bytes there are. 0 = 256 KiB, about 80,000 tokens; negative = no bound.
+	// MaxBytes bounds what the judge is shown, in bytes: the task, the answer
+	// and the facts together. If there is more, the judge is not asked and the
+	// check is unable; it says how many bytes there are. Nothing is ever cut,
+	// since a judge cannot know what was in a part that it did not see. 0 = 256
+	// KiB, about 80,000 tokens; negative = no bound.
 	MaxBytes int
-	// Timeout bounds the judge's time, also if it is asked twice. 0 = 5 minutes,
-	// unless the context has a deadline of its own, as every loop's has; negative =
-	// none.
+	// Timeout bounds the judge's time, both calls together if it is asked
+	// twice. 0 = 5 minutes, unless the context has a deadline of its own, as
+	// every loop's has; negative = none.
 	Timeout time.Duration
 	// Fallback decides when the judge failed, or gave no verdict in the form it
 	// must have. It does not decide when there was too much to show, nor when
@@ -99,9 +101,9 @@ type Semantic struct {
 
 var _ ralph.Verifier = Semantic{}
 
-// Validate reports what keeps it from judging such a task: there are no
-// criteria, too many, or no judge for them. A judge that cannot be run is an
-// error only without a Fallback.
+// Validate returns an error if the claim of such a task cannot be judged: there
+// are no criteria, too many, or no judge for them. That the judge cannot be run
+// is an error only without a Fallback.
 func (s Semantic) Validate(t ralph.Task) error {
 	criteria, err := s.criteria(t)
 	if err == nil && len(criteria) > 0 && s.Fallback == nil {

@@ -62,7 +62,7 @@ type String struct {
 
 var _ ralph.Verifier = String{}
 
-// Validate reports whether an entry is blank. It asks nothing of the task.
+// Validate returns an error if an entry is blank. It does not look at the task.
 func (s String) Validate(ralph.Task) error { return notBlank("String", s.Contains, s.Excludes) }
 
 // Verify implements [ralph.Verifier]. A blank entry is an error, for it would

@@ -83,6 +83,8 @@ func (e External) surrounded(c ralph.Claim, verify func(External) (ralph.Verdict
 	}
 	files, config := s.changedConfig(c.Task)
 	programs := s.changedPrograms(c.Task)
+	// What has changed is told even if it is accepted: the one who accepted it
+	// may not be the one who reads the record.
 	if e.AcceptConfig {
 		v, err := verify(e)
 		if changed := append(config, programs...); len(changed) > 0 && err == nil {
@@ -94,6 +96,8 @@ func (e External) surrounded(c ralph.Claim, verify func(External) (ralph.Verdict
 	switch {
 	case slices.ContainsFunc(files, func(file string) bool { return !s.pinned(c.Task, file) }):
 		return judge(configCheck(config)), nil
+	// Another program may be an update of the system, which is not the agent's
+	// doing, or a trap, so neither a pass nor a rejection would be right.
 	case len(programs) > 0:
 		return judge(ralph.Check{Name: "program", Status: ralph.CheckUnable, Detail: oneLine(fmt.Sprintf(
 			"%s would not be run by what was there when the loop started: %s; %s", e.name(), strings.Join(programs, "; "), acceptHint), 700, 150)}), nil

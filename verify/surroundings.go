@@ -58,9 +58,9 @@ func (e External) Prepare(ctx context.Context, t ralph.Task) (ralph.Task, error)
 	return agree(t, more), nil
 }
 
-// Validate reports whether the command cannot be run as it is written, or the
-// Sandbox makes no sense for it. That its program exists is not asked, for it
-// may be the agent's to build.
+// Validate returns an error if the command cannot be run as it is written, or
+// if the Sandbox makes no sense for the task's folder. It does not ask whether
+// the program exists, which may be the agent's to build.
 func (e External) Validate(t ralph.Task) error {
 	_, err := e.args()
 	if bad := (*sandbox.Spec)(e.Sandbox).Validate(t.Dir); err == nil && bad != nil {

@@ -15,16 +15,18 @@ import (
 )
 
 // Template is a common check by its name, such as go-test; [Templates] lists
-// them with their arguments. It is [External] with what a person would add
-// after having been fooled once. A tool that is not installed, or cannot do its
-// work, makes the check unable and is named.
+// them with their arguments. It runs a command as [External] does and knows the
+// tool: which of its exit codes say that it could not work, how many tests have
+// passed, and which files of the workspace decide what is run. A tool that is
+// not installed, or cannot do its work, makes the check unable and is named.
 //
-// go-test, pytest and cargo-test read the results of the tests. At least one
-// test must have passed, and no test program may have ended well before it had
-// run its tests, unless it has a TestMain, which may mean that.
+// go-test, pytest and cargo-test read the results of the tests, because an exit
+// code of 0 does not say that any ran. At least one test must have passed. No
+// test program may have ended well before it had run its tests, unless its
+// package has a TestMain, which may do that on purpose.
 //
-// Prepare does what that of [External] does. It also notes what decides, in the
-// workspace and where tools look above it, what the templates run:
+// Prepare does what that of [External] does. It also notes what decides which
+// tests are run, in the workspace and in the folders above it where tools look:
 //
 //   - go-test: a TestMain function, replace lines and go.work;
 //   - npm-test: the script test and those it runs, and the configuration of jest, vitest, mocha and the like;
@@ -32,15 +34,16 @@ import (
 //   - cargo-test: .cargo/config.toml, [patch] and tests without a harness;
 //   - golangci-lint and ruff: what they are told to look for.
 //
-// What of this is new or has changed when the claim is verified rejects it and
-// is named. So do Go tests that a new go.mod takes out of the run. Tests and
-// dependencies may be added, and a check that was not set up when the loop
-// started may be set up. Test files that were changed or deleted are a warning
-// in the verdict. In [ralph.Task.Guarded] the keys begin with "//template/" and
+// If any of this is new or has changed when the claim is verified, the claim is
+// rejected and the change is named. The same goes for Go tests that a new
+// go.mod takes out of the run. Tests and dependencies may be added, and a check
+// that was not set up when the loop started may be set up. Test files that were
+// changed or deleted are a warning in the verdict: to change tests is part of
+// many tasks. In [ralph.Task.Guarded] the keys begin with "//template/" and
 // "//test/".
 //
 // The zero value names no template and is an error. A Template is safe for
-// concurrent use, as far as the tool is beside itself.
+// concurrent use if the tool may run several times in one workspace.
 type Template struct {
 	// Name is the name of the template. Upper and lower case do not count, nor
 	// whether words are joined by dashes, underscores or blanks.
@@ -76,9 +79,9 @@ func (t Template) Verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, err
 	return hider(t.Redact).leaving(v.Verify(ctx, c))
 }
 
-// Validate reports whether there is no template of this name, the arguments do
-// not fit it, or the Sandbox makes no sense for the task's folder. That the
-// tool is installed is not asked: it may be the agent's task to install it.
+// Validate returns an error if there is no template of this name, the arguments
+// do not fit it, or the Sandbox makes no sense for the task's folder. It does
+// not ask whether the tool is installed: that may be the agent's task.
 func (t Template) Validate(task ralph.Task) error {
 	v, err := t.verifier()
 	if err == nil {
@@ -103,7 +106,8 @@ func (t Template) Prepare(ctx context.Context, task ralph.Task) (ralph.Task, err
 	return task, err
 }
 
-// A TemplateDoc describes a [Template], for lists and help texts.
+// A TemplateDoc describes a [Template], for lists and help texts. Arguments in
+// brackets may be left out; those with three dots may be repeated.
 type TemplateDoc struct {
 	Name string // go-test
 	Args string // what its arguments mean

@@ -53,8 +53,8 @@ type Run struct {
 }
 
 // Runs are what [TestRunner] tests a runner with. Good is required. What is
-// left out is not tested, so a runner that can do little is tested with little;
-// the more of them are given, the more the kit can see.
+// left out is not tested: a runner that can do little is tested with little,
+// and the kit sees the more the more it is given.
 type Runs struct {
 	// Good ends well, with an answer. It is the measure for all others: if it
 	// does not end well, little else is tested.
@@ -67,11 +67,16 @@ type Runs struct {
 	// then goes on until it is ended. It must not end by itself: a run that
 	// does cannot show that it can be cancelled.
 	Long Run
-	// Faults end in their Fault each: FaultError, FaultPermanent, FaultRateLimit,
-	// FaultIncomplete, FaultEmpty or FaultTimeout, as many of them as the
-	// runner can tell.
+	// Faults end in their Fault each: FaultError, FaultPermanent,
+	// FaultRateLimit, FaultIncomplete, FaultEmpty or FaultTimeout, as many of
+	// them as the runner can tell. Those that loops make themselves, such as an
+	// interrupt, are an error of the test.
 	Faults []Run
 
+	// Alone says that the runner does not allow concurrent calls. Free says
+	// that runs cost nothing, so that a cost of 0 is true and not a cost that
+	// nobody knows. Grace is how long Run may take to return after its context
+	// is done: 0 = 15 s, which lets a client end its own tools.
 	Alone bool          // the runner does not allow concurrent calls
 	Free  bool          // runs cost nothing, so that a cost of 0 is true
 	Grace time.Duration // how long Run may take to return after its context is done. 0 = 15 s

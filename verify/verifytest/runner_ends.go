@@ -24,6 +24,7 @@ func (k *runnerKit) faults(ctx context.Context) {
 		}
 		k.processes(c)
 		it, err := ending(c.resp, c.err)
+		// A second either way is for clocks that are read at different moments.
 		early, late := c.RetryAfter-c.took-time.Second, c.RetryAfter+time.Second
 		switch {
 		case err != nil:

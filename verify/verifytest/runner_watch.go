@@ -130,12 +130,16 @@ func (m *meter) usage() ralph.Usage {
 	return m.last
 }
 
+// oddity is the first thing told that cannot be in a usage; "" = there was
+// none.
 func (m *meter) oddity() string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.odd
 }
 
+// wrong says how Live was misused; "" = it was not. A usage that cannot be is
+// reported as such, and not also as one that fell.
 func (m *meter) wrong() string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
