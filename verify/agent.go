@@ -15,8 +15,10 @@ import (
 //
 //   - coder: the answer says that something was committed;
 //   - tester: it reports that tests pass, and none that fail;
-//   - reviewer: it says that the review passed or that the work is approved, and does not say the contrary;
-//   - qa: nothing but the promise is needed, and the verdict holds a warning that says so.
+//   - reviewer: it says that the review passed or that the work is approved,
+//     and does not say the contrary;
+//   - qa: nothing but the promise is needed, and the verdict holds a warning
+//     that says so.
 //
 // Upper and lower case, and blanks around the name, do not count. Any other
 // name is an error of Verify and of Validate, never a pass: a pipeline with a
@@ -162,7 +164,7 @@ func lacking(what string, omitted int64) ralph.Check {
 }
 
 // unsure is the check for words that must not be there and were not found in
-// what was kept. It is no pass, since that would let an answer through by being
+// what was kept. It is not a pass: an answer must not get through because it is
 // long.
 func unsure(omitted int64, what string) ralph.Check {
 	return ralph.Check{Status: ralph.CheckUnable, Detail: fmt.Sprintf(

@@ -71,9 +71,9 @@ func of(part string, err error) error {
 	return &hiddenError{fmt.Sprintf("verify: %s: %s", part, strings.TrimPrefix(err.Error(), "verify: ")), err}
 }
 
-// agree adds to what a task guards. What is there already stays as it is: a
-// loop that goes on after a crash prepares its task again, and what the agent
-// changed in the meantime must not be taken for what was agreed. The caller's
+// agree adds to what a task guards. What is there already stays as it is: it
+// was noted earlier, by a [Snapshot] that the caller has taken, say, and the
+// earlier a note the less the agent can have changed before it. The caller's
 // map is not written to, for the claim and the caller share it.
 func agree(t ralph.Task, more map[string]string) ralph.Task {
 	if len(more) == 0 {

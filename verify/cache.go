@@ -47,8 +47,7 @@ type cache struct {
 
 // A flight is a call of the verifier that others wait for. x/sync/singleflight
 // would either have them wait for longer than their contexts last, or have v
-// called on a goroutine that is not its caller's, where a value in the context
-// or a panic would be lost.
+// called on a goroutine that is not its caller's.
 type flight struct {
 	done    chan struct{}
 	verdict ralph.Verdict
@@ -192,10 +191,11 @@ func clone(v ralph.Verdict) ralph.Verdict {
 }
 
 // cacheKey names what counts as the same claim. The folder is made absolute,
-// since two loops in one process may stand in different ones under the same
-// relative name. Evidence, Base, Mark and Checks are not part of it: they say
-// where results go and what others found, not what is judged. The output is
-// hashed by itself, for as JSON a large one would be copied first.
+// since a relative name means another folder after the program has changed its
+// own. Evidence and Mark are not part of the key, because they do not change
+// what is judged; nor is Base, which stays the same in a loop, nor Checks,
+// which differ between stages that ask about the same answer. The output is
+// hashed by itself: JSON would replace bytes of it that are not UTF-8.
 func cacheKey(c ralph.Claim) (string, error) {
 	dir, err := filepath.Abs(c.Task.Dir)
 	if err != nil {

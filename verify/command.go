@@ -62,8 +62,8 @@ func npmQuotes(dir string) (names []string) {
 // a check that hangs for ever.
 func (e External) limit() time.Duration { return cmp.Or(e.Timeout, 5*time.Minute) }
 
-// The commonest mistake, a tool that is not installed, gets its way out told;
-// exec's own words name only PATH.
+// startError is why a program could not be started. The commonest reason is
+// that it is not installed, so the message says what to look at.
 func startError(err error) string {
 	if errors.Is(err, exec.ErrNotFound) {
 		return err.Error() + " (is it installed, and in PATH?)"

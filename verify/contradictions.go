@@ -113,8 +113,9 @@ func (v Contradictions) patterns() ([][]string, error) {
 }
 
 // withoutEcho takes the task's own text out of the answer: its prompt, and its
-// list of criteria as [ralph.State.Prompt] shows it. An agent that repeats "- [
-// ] write the docs" from the task does not say that this is still to be done.
+// list of criteria as [ralph.State.Prompt] shows it. An agent that repeats an
+// open box of the task ("write the docs") does not say that this is still to be
+// done.
 //
 // Nor are the words of the promise a statement: a claim "ALL TESTS PASS" does
 // not take back that two fail.

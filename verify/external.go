@@ -308,8 +308,8 @@ func (e External) decide(check *ralph.Check, exit process.Exit, out *output, tes
 }
 
 // counted says how many tests have passed of a command that ended well, or why
-// that is no success. An exit code of 0 with no test run is what an agent gets
-// that deletes the tests, so at least one must have passed.
+// that is no success. An agent that deletes the tests gets an exit code of 0,
+// so at least one must have passed.
 func counted(tests int, cut []string) (says, wrong string) {
 	switch {
 	case tests < 0:

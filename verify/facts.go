@@ -42,8 +42,6 @@ func (s Semantic) shown(ctx context.Context, c ralph.Claim) (e exhibits, unable 
 		return e, fmt.Sprintf("%d bytes of the answer were left out, and a part of it is not judged for the whole; a shorter one is", c.Omitted), nil
 	}
 	e.task = strings.TrimSpace(term.Clean(c.Task.Title + "\n\n" + c.Task.Prompt))
-	// The agent's stream told these names, not git, so they stand with its
-	// words and not with the facts.
 	e.said = strings.TrimSpace(term.Clean(c.Output))
 	// Some of these names come from the agent's own stream, so they stand with
 	// its words and not with the facts.
@@ -321,9 +319,9 @@ func generated(text []byte) bool {
 	return false
 }
 
-// isText reports whether a person could read it: at most three of ten
-// characters, in the first 64 KiB, are none. A single NUL makes a file binary
-// for git; here that would be a way to hide a program.
+// isText reports whether a person could read it: of the first 64 KiB, at most
+// three in ten characters are control characters or not UTF-8. A single NUL
+// makes a file binary for git; here that would be a way to hide a program.
 func isText(text []byte) bool {
 	odd, all := 0, 0
 	for rest := text[:min(len(text), 64<<10)]; len(rest) > 0; all++ {

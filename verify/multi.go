@@ -31,10 +31,9 @@ import (
 // order of the stages, whichever ends first, so that the same work gets the
 // same words.
 //
-// A stage that could not find out is told to the agent as such, and not as a
-// fault of its work. The zero value has no stages and is an error. A MultiStage
-// is safe for concurrent use if its verifiers are; with Parallel they have to
-// be safe beside each other.
+// If a stage could not find out, the agent is told so, and not that its work is
+// wrong. The zero value has no stages and is an error. A MultiStage is safe for
+// concurrent use if its verifiers are.
 type MultiStage struct {
 	// Stages are asked in this order. Empty is an error.
 	Stages []Stage
@@ -43,7 +42,8 @@ type MultiStage struct {
 	Any bool
 	// Parallel is the number of stages that run at the same time. 0 or 1 = one
 	// after the other, negative = all at once. They share the workspace, so two
-	// that write to the same files disturb each other.
+	// that write to the same files disturb each other. A verifier that stands
+	// in two stages must be safe for concurrent use.
 	Parallel int
 }
 

@@ -19,9 +19,8 @@ import (
 
 // An output takes what a command prints, both streams as they come: it hashes
 // all of it and looks for texts in it. Of what is left when the secrets are
-// hidden, what a terminal may show goes to a file, if there is one, and the two
-// ends are kept. So memory does not grow with the output, and nothing that was
-// printed is lost.
+// hidden, what a terminal may show goes to a file, if there is a folder for it,
+// and the two ends are kept. So memory does not grow with the output.
 type output struct {
 	mu       sync.Mutex
 	hash     hash.Hash

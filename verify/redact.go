@@ -12,8 +12,8 @@ import (
 )
 
 // A hider is the Redact of a verifier: it returns a text without its secrets.
-// Nil hides nothing. It is called by way of its methods only, so that nowhere a
-// nil has to be asked for and nowhere a panic in it lets a text through.
+// Nil hides nothing. It is used only through its methods, which take care of
+// nil and of panics.
 type hider func(string) string
 
 // text is a text without its secrets. If Redact panics, none of it is shown: a

@@ -38,8 +38,8 @@ type watch struct {
 
 // Keys in Task.Guarded: "//template/" and the template's name says that it was
 // prepared; with what redirects it behind that, the value is a hash. "//test/"
-// and a file are the tests that there were. Their names are readable, not
-// hashed, because the agent is told of them what it has to undo.
+// and a file are the tests that there were. The names are readable, not hashed,
+// because they tell the agent what it has to undo.
 const (
 	templateKey = "//template/"
 	testKey     = "//test/"

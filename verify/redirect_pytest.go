@@ -25,6 +25,8 @@ func isPytest(name string) bool {
 // pytestFiles are where pytest finds its options, and hooks.
 var pytestFiles = []string{"pytest.ini", ".pytest.ini", "tox.ini", "setup.cfg", "pyproject.toml", "pytest.toml", ".pytest.toml", "conftest.py"}
 
+// pytestRedirects finds what makes pytest run something else, in the workspace
+// and above it. A project counts as set up once it has tests or options.
 func pytestRedirects(w *tree, paths []string) (map[string]string, bool) {
 	found := map[string]string{}
 	w.pytest(found, paths)
@@ -70,9 +72,9 @@ func pytestKey(key string) bool {
 
 // pythonHooks are the functions by which a conftest.py decides what is
 // collected and what a result is, its plug-ins, and what it leaves out, with
-// their texts. Fixtures are none: they are part of tests that are added. It
-// goes by lines and indentation. There is no parser of Python here, and what is
-// nested or decorated still begins with such a line.
+// their texts. Fixtures are not among them: they are part of the tests that a
+// task may add. It goes by lines and indentation, for there is no parser of
+// Python here; what is nested or decorated still begins with such a line.
 func pythonHooks(text string) map[string]string {
 	hooks := map[string]string{}
 	hook, depth := "", 0

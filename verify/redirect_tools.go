@@ -59,9 +59,9 @@ func goRedirects(w *tree) (map[string]string, bool) {
 }
 
 // goMains knows the packages that have a TestMain, by their import paths. Such
-// a package may end before its tests have run and mean it, so the results of go
-// test are read more leniently for it; that a new TestMain has appeared is told
-// by goRedirects.
+// a package may end before its tests have run and do so on purpose, so the
+// results of go test are read more leniently for it. That a TestMain is new is
+// told by goRedirects.
 func goMains(workspace string) func(pkg string) bool {
 	w, err := readTree(workspace, goWatch().skip)
 	if err != nil {
@@ -196,9 +196,10 @@ func npmRedirects(w *tree) (map[string]string, bool) {
 		_ = json.Unmarshal(value, &script) // of what is no text, the whole
 		scripts[name] = script
 	}
-	// Which scripts are run is found out by names alone. A word that is a
-	// script's name and means something else costs a warning too many; a
-	// shell's grammar would cost a redirection that was not seen.
+	// Which scripts are run is found out by names alone. A word that only
+	// happens to be a script's name makes one more script count, which does
+	// little harm. Reading the shell's language would, with its first mistake,
+	// overlook a script that is run.
 	reached := []string{"test", "pretest", "posttest"}
 	for i := 0; i < len(reached); i++ { // it grows
 		text, ok := scripts[reached[i]]

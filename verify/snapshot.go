@@ -20,12 +20,12 @@ import (
 
 // Snapshot returns the task with the hashes of the files that its agent must
 // not change, in [ralph.Task.Guarded], for [Guard] to compare. A [Guard] with
-// Globs takes the snapshot itself when the loop starts. Who calls Snapshot does
-// so before that, with the files that decide whether the work is done: tests,
-// the task file, the script that a verifier runs. The hashes are part of the
-// task, and so of every state that is saved: they survive a crash, and a loop
-// that is resumed does not take new ones, which would accept what the agent has
-// done to the files.
+// Globs takes the snapshot itself when the loop starts. A caller that takes its
+// own does so before that, of the files that decide whether the work is done:
+// tests, the task file, the script that a verifier runs. The hashes are part of
+// the task, and so of every state that is saved: they survive a crash, and a
+// loop that is resumed does not take new ones, which would accept what the
+// agent has done to the files.
 //
 // A glob is a path in the workspace with the wildcards of [path.Match] in its
 // parts, and ** for any number of folders: "**/*_test.go". It guards what
@@ -39,9 +39,9 @@ import (
 // file outside the workspace. It may be missing, and must then stay so.
 //
 // At most 4096 files can be guarded. What was guarded before stays guarded.
-// Files are hashed one by one and compared by content alone, so neither times
-// nor modes count. The task that was passed is not changed; on an error it is
-// returned as it is. Snapshot may be called concurrently.
+// Files are compared by content alone, so neither times nor modes count. The
+// task that was passed is not changed; on an error it is returned as it is.
+// Snapshot may be called concurrently.
 //
 // In Guarded the key is the path, or the glob, and the value is a file's
 // SHA-256, "" for a glob, or "absent" for a file that must not be there. Keys

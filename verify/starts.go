@@ -54,10 +54,9 @@ func (t Template) Starts(task ralph.Task) []string {
 	return starts(v, task)
 }
 
-// Starts returns the judge's command, if it is a client that says so
-// ([ralph.Command] does), and what Fallback starts, see [External.Starts]. A
-// judge that is a function of the program's own starts nothing that it could
-// tell.
+// Starts returns the judge's command, if the judge is a client that can tell it
+// ([ralph.Command] can), and what Fallback starts; see [External.Starts]. A
+// judge that the program itself has implemented is not listed.
 func (s Semantic) Starts(t ralph.Task) []string {
 	var all []string
 	if judge, ok := s.Judge.(interface{ CommandLine() ([]string, error) }); ok {

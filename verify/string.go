@@ -4,11 +4,15 @@
 // A promise is only the agent's word. The verifiers differ in what they
 // believe:
 //
-//   - [External] and [Template] believe what a command says about the work. They are the ones to prefer: tests cannot be talked into passing.
-//   - [HeldOut] runs such a check with an exam that the agent has not seen, and [Guard] sees to it that the agent has not changed the one it has.
-//   - [Semantic] believes another model, a judge, which is shown what git finds.
-//   - [String], [Contradictions] and [Agent] believe the agent's words, or find them wanting. They cost nothing, and prove little.
-//   - [MultiStage] asks several verifiers, and [Cache] one of them only once.
+//   - [External] and [Template] believe what a command says about the work.
+//     They are the ones to prefer: tests cannot be talked into passing.
+//   - [HeldOut] runs such a check with an exam that the agent has not seen, and
+//     [Guard] sees to it that the agent has not changed the one it has.
+//   - [Semantic] believes another model, a judge, which is shown what git
+//     finds.
+//   - [String], [Contradictions] and [Agent] look at the agent's own words.
+//     They cost nothing, and prove little.
+//   - [MultiStage] asks several verifiers, and [Cache] asks one only once.
 //
 // A loop takes one verifier:
 //

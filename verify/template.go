@@ -29,7 +29,8 @@ import (
 // tests are run, in the workspace and in the folders above it where tools look:
 //
 //   - go-test: a TestMain function, replace lines and go.work;
-//   - npm-test: the script test and those it runs, and the configuration of jest, vitest, mocha and the like;
+//   - npm-test: the script test and those it runs, and the configuration of
+//     jest, vitest, mocha and the like;
 //   - pytest: its options, and the hooks of conftest.py;
 //   - cargo-test: .cargo/config.toml, [patch] and tests without a harness;
 //   - golangci-lint and ruff: what they are told to look for.

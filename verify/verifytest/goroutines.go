@@ -56,6 +56,8 @@ func leftovers(calls []*routine, nobodys []string) map[string]string {
 		}
 	}
 	var profile bytes.Buffer
+	// Form 1 groups equal stacks and has their labels; the form for people has
+	// none.
 	pprof.Lookup("goroutine").WriteTo(&profile, 1) // to memory: it cannot fail
 	left := map[string]string{}
 	for entry := range strings.SplitSeq(profile.String(), "\n\n") {

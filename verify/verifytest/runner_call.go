@@ -95,6 +95,8 @@ func (k *runnerKit) back(c *runnerCall, rule string) bool {
 		return false
 	}
 	k.usage(c)
+	// Lstat, for a link that the agent has made in the file's place counts as
+	// written.
 	if file := filepath.Join(c.req.Dir, c.Writes); c.Writes != "" && c.err == nil && c.resp.Output != "" {
 		if _, err := os.Lstat(file); err != nil {
 			k.report("dir", "%s has not written %s in its working directory", c.name, c.Writes)

@@ -164,6 +164,7 @@ func (k *kit) sequential(ctx context.Context) bool {
 			}
 		}
 	}
+	// The first verdict of a verifier that changes its mind says nothing.
 	if len(k.broken["deterministic"]) == 0 {
 		k.decides()
 	}
@@ -236,6 +237,8 @@ func (k *kit) concurrent(ctx context.Context) bool {
 			calls = append(calls, k.start(ctx, n, gate))
 		}
 		close(gate)
+		// They hang together, as a rule: one that is waited for in full is
+		// enough.
 		wait, hung := k.patience(), 0
 		for _, c := range calls {
 			if !c.wait(wait) {
