@@ -56,8 +56,7 @@ func leftovers(calls []*routine, nobodys []string) map[string]string {
 		}
 	}
 	var profile bytes.Buffer
-	// Form 1 groups equal stacks and has their labels; the form for people has
-	// none.
+	// Form 1 prints each group of equal stacks with its labels.
 	pprof.Lookup("goroutine").WriteTo(&profile, 1) // to memory: it cannot fail
 	left := map[string]string{}
 	for entry := range strings.SplitSeq(profile.String(), "\n\n") {
