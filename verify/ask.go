@@ -12,8 +12,13 @@ import (
 
 // Verifiers that somebody has plugged in, whose panic is an error.
 
-// ask asks a verifier about a claim.
+// ask asks a verifier about a claim. A panic in it becomes an error, which
+// rejects: a verifier that somebody plugged in must not end the program that
+// embeds it, nor a loop that has been paid for. A panic on a goroutine that the
+// verifier starts itself cannot be caught here.
 func ask(ctx context.Context, verifier ralph.Verifier, c ralph.Claim) (ralph.Verdict, error) {
+	// A panic leaves v as it was, so the zero verdict, which rejects, goes with
+	// the error.
 	var v ralph.Verdict
 	err := plugin.Call("verify: the verifier", func() (err error) {
 		v, err = verifier.Verify(ctx, c)
@@ -22,8 +27,10 @@ func ask(ctx context.Context, verifier ralph.Verifier, c ralph.Claim) (ralph.Ver
 	return v, err
 }
 
-// validate asks what a verifier consists of, a verifier or a judge, whether it can
-// work on a task. Nil, and one that has no Validate, can.
+// validate asks a part, a verifier or a judge, whether it can work on a task.
+// Nil, and a part without the method Validate, can. The method is found by a
+// type assertion and is not in [ralph.Verifier], so that the interface keeps
+// one method and a function can still be a verifier.
 func validate(part any, t ralph.Task) error {
 	v, ok := part.(interface{ Validate(ralph.Task) error })
 	if !ok {
@@ -32,8 +39,10 @@ func validate(part any, t ralph.Task) error {
 	return plugin.Call("verify: Validate", func() error { return v.Validate(t) })
 }
 
-// prepare has a verifier prepare a task. Nil, and one that has no Prepare, needs
-// nothing.
+// prepare has a verifier prepare a task. Nil, and one without the method
+// Prepare, need nothing. On an error the task is returned as it came: half of a
+// preparation would look like a whole one to Verify, which only sees which keys
+// are there.
 func prepare(ctx context.Context, verifier ralph.Verifier, t ralph.Task) (ralph.Task, error) {
 	if ctx.Err() != nil {
 		return t, context.Cause(ctx)
@@ -52,7 +61,9 @@ func prepare(ctx context.Context, verifier ralph.Verifier, t ralph.Task) (ralph.
 	return prepared, nil
 }
 
-// of names the part of a verifier that an error comes from.
+// of names the part of a verifier that an error comes from. The package's own
+// prefix is taken off first, so that it stands once in the text however deep
+// verifiers are nested. errors.Is and errors.As still find the cause.
 func of(part string, err error) error {
 	if err == nil {
 		return nil
@@ -60,7 +71,10 @@ func of(part string, err error) error {
 	return &hiddenError{fmt.Sprintf("verify: %s: %s", part, strings.TrimPrefix(err.Error(), "verify: ")), err}
 }
 
-// agree adds to what a task guards. What is agreed already stays as it is.
+// agree adds to what a task guards. What is there already stays as it is: it
+// was noted earlier, by a [Snapshot] that the caller has taken, say, and the
+// earlier a note the less the agent can have changed before it. The caller's
+// map is not written to, for the claim and the caller share it.
 func agree(t ralph.Task, more map[string]string) ralph.Task {
 	if len(more) == 0 {
 		return t

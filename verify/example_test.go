@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/verify"
@@ -198,4 +199,58 @@ func ExampleAgent() {
 	// Output:
 	// false <nil>
 	// true <nil>
+}
+
+// What a list of checks, a help text or a form shows.
+func ExampleTemplates() {
+	for _, t := range verify.Templates() {
+		fmt.Println(strings.TrimSpace(t.Name + " " + t.Args))
+	}
+	// Output:
+	// go-test [PERCENT] [PACKAGE...]
+	// pytest [PERCENT] [PATH...]
+	// npm-test
+	// cargo-test
+	// golangci-lint [PATH...]
+	// ruff [PATH...]
+	// file-exists PATH...
+	// http-status URL [STATUS]
+}
+
+// A check gets what tools need. One that needs more names it.
+func ExampleDefaultInheritEnv() {
+	os.Setenv("DATABASE_URL", "postgres://localhost/test")
+	defer os.Unsetenv("DATABASE_URL")
+	for _, names := range [][]string{nil, append(verify.DefaultInheritEnv(), "DATABASE_URL")} {
+		v := verify.External{Shell: `echo "database: $DATABASE_URL"`, InheritEnv: names, Contains: []string{"postgres"}}
+		got, err := v.Verify(context.Background(), ralph.Claim{Promised: true})
+		fmt.Println(got.Passed, err)
+	}
+	// Output:
+	// false <nil>
+	// true <nil>
+}
+
+// A program asks before it runs the commands of somebody else's file.
+func ExampleExternal_Starts() {
+	v := verify.MultiStage{Stages: []verify.Stage{
+		{Name: "words", Verifier: verify.Contradictions{}},
+		{Name: "tests", Verifier: verify.External{Args: []string{"npm", "test"}, Dir: "web", Env: []string{"CI=1"}}},
+		{Name: "lint", Verifier: verify.Template{Name: "ruff"}},
+	}}
+	for _, line := range v.Starts(ralph.Task{}) {
+		fmt.Println(line)
+	}
+	// Output:
+	// cd web && CI=1 npm test
+	// ruff check .
+}
+
+// A mistake in the configuration is found before an agent is paid.
+func ExampleMultiStage_Validate() {
+	v := verify.MultiStage{Stages: []verify.Stage{
+		{Name: "words", Verifier: verify.String{Excludes: []string{"TODO"}}, Advisory: true},
+	}}
+	fmt.Println(v.Validate(ralph.Task{}))
+	// Output: verify: MultiStage: all stages are advisory, so none decides; make one required
 }

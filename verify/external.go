@@ -1,107 +1,131 @@
 package verify
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/ralph-loop/ralph"
-	"github.com/ralph-loop/ralph/internal/environ"
-	"github.com/ralph-loop/ralph/internal/file"
 	"github.com/ralph-loop/ralph/internal/process"
 	"github.com/ralph-loop/ralph/internal/sandbox"
 )
 
-// External runs a command and looks at how it ends and what it prints.
-// It is the verifier to prefer: a test suite cannot be talked into passing. It
-// does not ask whether the claim was promised or how the agent's run ended, for
+// External runs a command and looks at how it ends and what it prints. It is
+// the verifier to prefer: a test suite cannot be talked into passing. It does
+// not ask whether the claim was promised or how the agent's run ended, because
 // it looks at the work.
 //
-// Nothing of the command is left running: the whole process tree dies at the
-// time-out, at cancellation and after a normal exit, and a process that holds
-// its output open cannot hang it. Whatever it prints, little is held in memory:
-// the ends are quoted in the feedback, the whole, if it is not empty, goes to a file
-// in [ralph.Claim.Evidence] if that is set, without what a terminal should not be
-// shown (control sequences, invisible characters). The file is 0600, and folders that
-// are made for it 0700. The check has the digest of all that was printed, both
-// streams in the order in which they arrived.
+// Nothing of the command is left running. The whole process tree is ended at
+// the time-out, at cancellation and after a normal exit, and a process that
+// holds its output open cannot hang the check. Whatever the command prints,
+// little is held in memory: both ends are quoted in the feedback, and the
+// whole, unless it is empty, goes to a file in [ralph.Claim.Evidence] if that
+// is set. What a terminal should not be shown (control sequences, invisible
+// characters) is taken out of the file. The file has mode 0600, and folders
+// that are made for it 0700. The check has the digest of all that was printed,
+// both streams in the order in which they arrived.
 //
-// A command that ends otherwise than expected is a failed check, one that takes
-// too long a time-out, and one that cannot be started an unable one: its program
-// or its folder is missing or may not be used, or the shell says so, with exit
-// code 126 or 127. Only the first is held against the agent's work.
+// A command that ends otherwise than expected is a failed check
+// ([ralph.CheckFailed]). One that takes too long is a time-out
+// ([ralph.CheckTimeout]). One that cannot be started is unable
+// ([ralph.CheckUnable]): its program or its folder is missing or may not be
+// used, or the shell says so, with exit code 126 or 127. Only the first is held
+// against the agent's work.
 //
-// A command believes what its tools find in the home folder, where the agent can
-// write too: "go env -w GOFLAGS=-run=NoSuch" has every test pass. So when a loop
-// starts, Prepare notes what the tools that are known (go, npm, yarn, pnpm, pytest,
-// cargo, git, curl and some more) read there, and which programs outside the
-// workspace are run. Tools are found by their names: in the command, in the scripts
-// of the workspace that it names, and in the Makefile or package.json where it runs
-// and in folders that it names. A file that is another when the claim is verified
-// rejects the claim and is named; another program, such as one that was put before
-// it in PATH, makes the check unable, and both are named.
-// The credentials that npm login writes do not count, nor does who commits with git.
-// AcceptConfig takes things as they are. A task that was not prepared is checked without this. In
-// [ralph.Task.Guarded] the key is "//config/" and the file, with a SHA-256 or
-// "absent", or "//program/" and the name, with the path and a SHA-256. Since these
-// are of this machine, a task that is verified on another needs AcceptConfig.
+// A command believes what its tools find in the home folder, where the agent
+// can write too: after "go env -w GOFLAGS=-run=NoSuch" every test passes. So
+// when a loop starts, Prepare notes what the known tools (go, npm, yarn, pnpm,
+// pytest, cargo, git, curl and some more) read there, and which programs
+// outside the workspace are run. Tools are found by their names: in the
+// command, in the scripts of the workspace that it names, and in the Makefile
+// or package.json of the folder where it runs and of folders that it names.
+//
+// If such a file has changed when the claim is verified, the claim is rejected
+// and the file is named. go and npm can be told which file to read: if the old
+// file was short and held no secret, they read what it said when the loop
+// started, and the verdict has a warning instead. If a program has changed, or
+// another was put before it in PATH, the check is unable and names both. The
+// credentials that npm login writes do not count, nor does the name under which
+// git commits. AcceptConfig takes things as they are. A task that was not
+// prepared is checked without any of this.
+//
+// In [ralph.Task.Guarded] the key is "//config/" and the file, with a SHA-256
+// or "absent", or "//program/" and the name, with the path and a SHA-256. These
+// are facts about one machine, so a task that is verified on another one needs
+// AcceptConfig.
+//
+// The zero value has no command and is an error. An External is safe for
+// concurrent use.
 type External struct {
-	// Args are the program and its arguments; no shell is involved. Shell is
-	// one line for sh -c instead, where a user wrote one. Exactly one is set.
+	// Args are the program and its arguments; no shell is involved, so nothing
+	// in them has to be quoted. Shell is one line for sh -c instead, for a line
+	// that a user wrote. Exactly one of the two must be set.
 	Args  []string
 	Shell string
 
-	// Dir is the working directory inside the task's workspace. "" = the
+	// Dir is the working directory, inside the task's workspace. "" = the
 	// workspace. A path that leaves it, also through a symbolic link, is an
-	// error; one that is not there is an unable check.
+	// error; if the folder does not exist, the check is unable.
 	Dir string
-	// Env is added to what InheritEnv lets through, "NAME=value".
+	// Env is added to what InheritEnv lets through, as "NAME=value". It wins
+	// where both have a name. A value may be a secret: it is not told, except
+	// by Starts.
 	Env []string
-	// InheritEnv names the variables of this process's environment that the command
-	// gets. A name that ends in * stands for all that begin so, "*" for all. nil =
-	// what tools need to be found and to work: the system's, proxies, and the
-	// caches, registries and settings of Go, Node, Python, Rust, Java and others, with
-	// what .npmrc files quote. What else is there, such as keys, is not the check's;
-	// where it fails the names are told, for it may have needed them. The marks by
-	// which agents' clients know their own sessions are never passed on.
+	// InheritEnv names the variables of this process's environment that the
+	// command gets. A name that ends in * stands for all that begin so, "*" for
+	// all. An empty list that is not nil lets none through.
+	//
+	// nil = what tools need to be found and to work: the system's variables,
+	// proxies, and the caches, registries and settings of Go, Node, Python,
+	// Rust, Java and others, together with what .npmrc files quote. Other
+	// variables, such as keys, are kept from the command, because it runs what
+	// the agent wrote. If it fails, their names are told, since it may have
+	// needed one. The variables by which agents' clients know their own
+	// sessions are never passed on.
 	InheritEnv []string
-	// Timeout ends the command. 0 = 5 minutes, negative = none.
+	// Timeout ends the command. 0 = 5 minutes, negative = none. A loop bounds a
+	// whole verification as well, see VerifyTimeout in [ralph.Limits]; Takes
+	// tells it what this check needs.
 	Timeout time.Duration
 
-	// ExitCode is the exit code that is expected.
+	// ExitCode is the exit code that is expected. 0 = success, as usual.
 	ExitCode int
-	// Contains must each be in standard output or standard error, Excludes in
-	// neither. Upper and lower case count. They are looked for in all that is
-	// printed, however much, byte by byte as it comes. A blank entry is an error.
+	// Contains must each be printed, on standard output or standard error, and
+	// Excludes on neither. Upper and lower case count, unlike in [String]: what
+	// a program prints is exact. They are looked for in all that is printed,
+	// however much, byte by byte as it comes, before secrets are hidden. A text
+	// that begins on one stream and ends on the other is not found. A blank
+	// entry is an error.
 	Contains []string
 	Excludes []string
 
-	// Redact returns a text without its secrets, as progress.Redactor's String
-	// does. All that leaves the verifier passes it: the feedback, the names and
-	// details of the checks, errors, and what is kept in [ralph.Claim.Evidence],
-	// which is what was printed, 64 KiB at a time, and the names of its files. A
-	// secret is hidden where it comes in pieces too, if it is not longer than
-	// 8 KiB, or begins like one. Contains, Excludes and the digest are about what was
-	// printed. It may be called concurrently. Nil = nothing is hidden.
+	// Redact returns a text without its secrets, as the method String of
+	// progress.Redactor does. Everything that leaves the verifier goes through
+	// it: the feedback, the names and details of the checks, errors, the names
+	// of evidence files, and what is kept in them, which is what was printed,
+	// 64 KiB at a time. A secret that comes in pieces is hidden too, if it is
+	// not longer than 8 KiB, or begins like one. Contains, Excludes and the
+	// digest are about what was printed, before it is hidden. Redact may be
+	// called concurrently. Nil = nothing is hidden.
 	Redact func(string) string
 
-	// AcceptConfig has the check run although what its tools read from the home
-	// folder, or the program itself, has changed since the loop started; a warning
-	// says what.
+	// AcceptConfig lets the check run even if a file that its tools read from
+	// the home folder, or the program itself, has changed since the loop
+	// started; a warning says what has. It is for a person who has looked at
+	// the change. false = the change rejects, or makes the check unable.
 	AcceptConfig bool
 
-	// Sandbox restricts what the command may do, in a temporary folder of its own.
-	// Nil = nothing is restricted.
+	// Sandbox restricts what the command may do, and gives it a temporary
+	// folder of its own. Nil = nothing is restricted: the command runs what the
+	// agent wrote with the rights of this process.
 	Sandbox *ralph.Sandbox
 
+	// These are for templates, which add a file for results to a command but
+	// keep its name in the record.
 	writes  []string // what it may write to in the Sandbox, beside what that says
 	title   string   // what it is called; "" = the command
 	results results  // nil = its tests are not counted
@@ -109,10 +133,14 @@ type External struct {
 
 var _ ralph.Verifier = External{}
 
+// errTimeout tells the end of the command's own time from that of the caller's,
+// which is an error and not a verdict.
 var errTimeout = errors.New("time-out")
 
-// Verify implements [ralph.Verifier]. The error says that the command is not
-// one that can be run as it is written, or is context.Cause(ctx).
+// Verify implements [ralph.Verifier]. An error says that the command is not one
+// that can be run as it is written, or is context.Cause(ctx). A command that
+// cannot be started is no error but a check that is unable, since that may be
+// so on this machine, or today, only.
 func (e External) Verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, error) {
 	return hider(e.Redact).leaving(e.surrounded(c, func(e External) (ralph.Verdict, error) { return e.verify(ctx, c) }))
 }
@@ -127,6 +155,9 @@ func (e External) verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, err
 		return ralph.Verdict{}, err
 	}
 	dir, err := inside(c.Task.Dir, e.Dir)
+	// A folder that is missing may be one that the agent was to make, or has
+	// removed. Neither is a mistake of the configuration, as a folder outside
+	// of the workspace is.
 	if errors.Is(err, fs.ErrNotExist) {
 		name := e.name()
 		return judge(ralph.Check{Name: name, Status: ralph.CheckUnable, Detail: fmt.Sprintf("%s could not be run: %v", name, err)}), nil
@@ -159,6 +190,8 @@ func (e External) run(ctx context.Context, args []string, dir string, c ralph.Cl
 	name := e.name()
 	out := newOutput(e.Contains, e.Excludes, e.Redact)
 	out.folder, out.name = c.Evidence, name
+	// Results are read from what the tool prints before the record sees it: go
+	// test -json would bury the feedback in braces otherwise.
 	stdout := out.stream()
 	if e.results != nil {
 		stdout = e.results.stdout(stdout)
@@ -175,6 +208,8 @@ func (e External) run(ctx context.Context, args []string, dir string, c ralph.Cl
 		Warn: func(text string) { warnings = append(warnings, text) },
 	})
 	check := ralph.Check{Name: name, Duration: time.Since(start)}
+	// The three outcomes stay apart from here on: it could not be started, it
+	// did not end in time, it ended.
 	started := !errors.Is(err, process.ErrStart)
 	tests, cut := -1, []string(nil) // that passed; -1 = not counted
 	if e.results != nil {
@@ -191,6 +226,8 @@ func (e External) run(ctx context.Context, args []string, dir string, c ralph.Cl
 	default:
 		e.decide(&check, exit, out, tests, cut)
 	}
+	// Hidden before it is cut. The other way round, a cut through a secret
+	// would leave a half that no rule knows.
 	check.Detail = ends(hider(e.Redact).text(check.Detail), detailBytes-300, 290)
 	v := judge(check)
 	if started {
@@ -199,6 +236,9 @@ func (e External) run(ctx context.Context, args []string, dir string, c ralph.Cl
 			v.Feedback = out.explain(check.Detail)
 		}
 	}
+	// A check that lacks a variable fails in ways that look like the agent's
+	// fault. The names are told, never the values; and only where the default
+	// decided, because whoever set InheritEnv knows what it lets through.
 	if check.Status == ralph.CheckFailed && e.InheritEnv == nil && len(dropped) > 0 {
 		note = strings.TrimSpace(note + "\nit did not get these variables (InheritEnv): " + oneLine(strings.Join(dropped, ", "), 400, 0))
 	}
@@ -206,8 +246,10 @@ func (e External) run(ctx context.Context, args []string, dir string, c ralph.Cl
 	return v, nil
 }
 
-// confined is what the Sandbox makes of the command's rights and adds to its
-// environment, until done is called.
+// confined returns the rights that the Sandbox leaves to the command, and what
+// it adds to the environment, until done is called. The temporary folder is
+// made even if the Sandbox would let the command write to the system's: two
+// checks that run at once must not find each other's files.
 func (e External) confined(workspace string) (rules *sandbox.Rules, env []string, done func(), err error) {
 	if e.Sandbox == nil {
 		return nil, nil, func() {}, nil
@@ -226,9 +268,13 @@ func (e External) confined(workspace string) (rules *sandbox.Rules, env []string
 }
 
 // decide sets the status, the detail and the exit code of a command that ended
-// by itself. tests is how many have passed, negative = they were not counted; cut are
-// programs that have not run theirs.
+// by itself. tests is how many have passed, negative = they were not counted;
+// cut are programs that ended before they had run their tests. All that is
+// wrong is told at once, so that an agent does not mend one thing in each
+// iteration.
 func (e External) decide(check *ralph.Check, exit process.Exit, out *output, tests int, cut []string) {
+	// A command that a signal ended has no exit code of its own. 128 and the
+	// signal's number is a shell's custom and would be made up here.
 	if exit.Signal == "" {
 		check.ExitCode = &exit.Code
 	}
@@ -261,43 +307,9 @@ func (e External) decide(check *ralph.Check, exit process.Exit, out *output, tes
 	}
 }
 
-// environ is the command's environment, and the names of what it does not get.
-func (e External) environ(dir string, more ...string) (env, dropped []string) {
-	names := e.InheritEnv
-	if names == nil {
-		names = append(environ.Checks(), npmQuotes(dir)...)
-	}
-	env, dropped = environ.Keep(ralph.Environ(), names)
-	return slices.Concat(env, more, e.Env), dropped
-}
-
-// DefaultInheritEnv returns what a nil [External.InheritEnv] stands for, but for what
-// .npmrc files quote: to add to it.
-func DefaultInheritEnv() []string { return environ.Checks() }
-
-// npmQuotes are the variables that .npmrc files quote, as ${NAME}: tokens of
-// registries, mostly.
-func npmQuotes(dir string) (names []string) {
-	home, err := os.UserHomeDir()
-	if err != nil {
-		home = dir
-	}
-	for _, folder := range []string{dir, home} {
-		text, err := file.Read(".npmrc", filepath.Join(folder, ".npmrc"), 1<<20)
-		if err != nil {
-			continue // npm says so, if it is run
-		}
-		for part := range strings.SplitSeq(string(text), "${") {
-			if name, _, ok := strings.Cut(part, "}"); ok {
-				names = append(names, strings.TrimSuffix(name, "?"))
-			}
-		}
-	}
-	return names
-}
-
-// counted says how many tests have passed of a command that ended well, or what is
-// wrong with that.
+// counted says how many tests have passed of a command that ended well, or why
+// that is no success. An agent that deletes the tests gets an exit code of 0,
+// so at least one must have passed.
 func counted(tests int, cut []string) (says, wrong string) {
 	switch {
 	case tests < 0:
@@ -310,85 +322,4 @@ func counted(tests int, cut []string) (says, wrong string) {
 		return "1 test passed", ""
 	}
 	return fmt.Sprintf("%d tests passed", tests), ""
-}
-
-// limit is the time the command may take; 0 or less = any.
-func (e External) limit() time.Duration { return cmp.Or(e.Timeout, 5*time.Minute) }
-
-func startError(err error) string {
-	if errors.Is(err, exec.ErrNotFound) {
-		return err.Error() + " (is it installed, and in PATH?)"
-	}
-	return err.Error()
-}
-
-// args is the program to run and its arguments, or what is wrong with e.
-func (e External) args() ([]string, error) {
-	if err := notBlank("External", e.Contains, e.Excludes); err != nil {
-		return nil, err
-	}
-	for _, entry := range e.Env {
-		if name, _, ok := strings.Cut(entry, "="); !ok || name == "" || strings.Contains(entry, "\x00") {
-			return nil, fmt.Errorf("verify: External: the entry %q of Env is not NAME=value", ends(name, 40, 10))
-		}
-	}
-	args := e.Args
-	switch {
-	case len(e.Args) > 0 && e.Shell != "":
-		return nil, errors.New("verify: External: both Args and Shell are set; one is the command")
-	case strings.TrimSpace(e.Shell) != "":
-		args = []string{"/bin/sh", "-c", e.Shell}
-	case len(e.Args) == 0 || e.Args[0] == "":
-		return nil, errors.New("verify: External: there is no command; set Args or Shell")
-	}
-	for _, arg := range args {
-		if strings.Contains(arg, "\x00") {
-			return nil, errors.New("verify: External: a NUL byte is in the command; none can be passed to a program")
-		}
-	}
-	return args, nil
-}
-
-// name is the command as a person would write it, on one line and without secrets.
-func (e External) name() string {
-	line := cmp.Or(e.title, e.Shell)
-	if line == "" {
-		words := make([]string, len(e.Args))
-		for i, arg := range e.Args {
-			words[i] = word(arg)
-		}
-		line = strings.Join(words, " ")
-	}
-	return oneLine(hider(e.Redact).text(line), 150, 50)
-}
-
-// inside returns the folder dir of the workspace as an absolute path without
-// symbolic links.
-func inside(workspace, dir string) (string, error) {
-	root, err := filepath.Abs(workspace)
-	if err == nil {
-		root, err = filepath.EvalSymlinks(root)
-	}
-	if err != nil {
-		return "", fmt.Errorf("workspace: %w", err)
-	}
-	if dir == "" {
-		return root, nil
-	}
-	target := dir
-	if !filepath.IsAbs(target) {
-		target = filepath.Join(root, dir)
-	}
-	outside := fmt.Errorf("the folder %q is outside the workspace %s", dir, root)
-	if abs, _ := filepath.Abs(workspace); !file.Within(root, target) && !file.Within(abs, target) {
-		return "", outside
-	}
-	real, err := filepath.EvalSymlinks(target)
-	if err != nil {
-		return "", fmt.Errorf("working directory: %w", err)
-	}
-	if !file.Within(root, real) {
-		return "", outside
-	}
-	return real, nil
 }

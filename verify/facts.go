@@ -20,7 +20,9 @@ import (
 	"github.com/ralph-loop/ralph/internal/term"
 )
 
-// Exhibits are what a judge is shown.
+// Exhibits are what a judge is shown. They are kept apart to the end because
+// they are fenced apart: the task is an order, though not to the judge; what
+// the agent says is a claim; only the facts were found without it.
 type exhibits struct {
 	task  string // what the agent was asked for
 	said  string // the agent's words, and what it says it changed
@@ -28,16 +30,21 @@ type exhibits struct {
 	note  string // ours: what there is not
 }
 
-// maxShown is the default of Semantic.MaxBytes.
+// maxShown is the default of Semantic.MaxBytes: what models of the usual size
+// take with room for their answer.
 const maxShown = 256 << 10
 
 // shown gathers the exhibits. unable says why they cannot be shown as a whole.
+// They are never cut: an agent that knows where the cut falls puts what should
+// not be seen there, and a judge cannot know what it was not shown.
 func (s Semantic) shown(ctx context.Context, c ralph.Claim) (e exhibits, unable string, err error) {
 	if c.Omitted > 0 {
 		return e, fmt.Sprintf("%d bytes of the answer were left out, and a part of it is not judged for the whole; a shorter one is", c.Omitted), nil
 	}
 	e.task = strings.TrimSpace(term.Clean(c.Task.Title + "\n\n" + c.Task.Prompt))
 	e.said = strings.TrimSpace(term.Clean(c.Output))
+	// Some of these names come from the agent's own stream, so they stand with
+	// its words and not with the facts.
 	if len(c.Files) > 0 {
 		e.said += "\n\nFiles that changed, as far as it tells: " + quotedAll(hider(s.Redact).texts(c.Files))
 	}
@@ -47,8 +54,12 @@ func (s Semantic) shown(ctx context.Context, c ralph.Claim) (e exhibits, unable 
 	} else if b.most < 0 {
 		b.most = math.MaxInt
 	}
+	// The task and the answer take their share of the bound first: what is left
+	// is for the facts.
 	b.size = len(e.task) + len(e.said)
 	b.earlier(c.Checks)
+	// The judge is told that there is no diff. Otherwise it may take silence
+	// for "nothing was changed", or ask for one instead of judging.
 	if c.Base == "" {
 		e.note = "There is no diff: the work is in no git work tree, or it is not known at which commit it began."
 	} else if err := b.changes(ctx, c); err != nil {
@@ -79,7 +90,9 @@ func (s Semantic) shown(ctx context.Context, c ralph.Claim) (e exhibits, unable 
 	return e, "", nil
 }
 
-// A builder makes the facts, as long as they fit, and counts them.
+// A builder collects the facts as long as they fit, and goes on counting after
+// that. So what does not fit takes no memory, and the error can still say how
+// many bytes there are in all, from which a user can choose the bound.
 type builder struct {
 	text strings.Builder
 	size int
@@ -92,7 +105,9 @@ func (b *builder) add(text string) {
 	}
 }
 
-// earlier tells what others have found.
+// earlier tells what the checks before this one have found. Names and details
+// are quoted, since they can hold what the agent's programs have printed: a
+// line break in one would begin what looks like a line of ours.
 func (b *builder) earlier(checks []ralph.Check) {
 	if len(checks) == 0 {
 		return
@@ -111,10 +126,14 @@ func (b *builder) earlier(checks []ralph.Check) {
 	b.add("\n")
 }
 
-// maxFile is how many bytes a file may have to be compared.
+// maxFile is how many bytes a file may have to be compared. A larger one is no
+// text that a judge could be shown anyway.
 const maxFile = 64 << 20
 
-// changes tells what git finds.
+// changes tells what git finds. The list of all files comes before any diff: a
+// judge that has read a long diff should already know what else there is. Files
+// that git ignores are named, for work that is hidden in .gitignore is work
+// that nobody looks at.
 func (b *builder) changes(ctx context.Context, c ralph.Claim) error {
 	files, added, removed := 0, 0, 0
 	list, diffs := builder{most: b.most}, builder{most: b.most}
@@ -138,7 +157,8 @@ func (b *builder) changes(ctx context.Context, c ralph.Claim) error {
 	return nil
 }
 
-// join adds what another has.
+// join adds what another builder holds, and counts also what that one had no
+// room for.
 func (b *builder) join(other *builder) {
 	size := b.size + other.size
 	b.add(other.text.String())
@@ -151,7 +171,9 @@ type summary struct {
 	added, removed int
 }
 
-// describe returns a changed file's line, and its diff.
+// describe returns a changed file's line, and its diff. A file whose diff is
+// not shown still has its size and digest in the line: a judge that is told
+// nothing about it could not know that it is there.
 func describe(c git.Change) (s summary, text string, err error) {
 	name := strconv.Quote(c.Path)
 	what := []string{"changed"}
@@ -163,6 +185,8 @@ func describe(c git.Change) (s summary, text string, err error) {
 	}
 	hidden := notShown(c)
 	switch {
+	// A file that is too large to be compared is an error, and not one more
+	// file without a diff. Otherwise padding would be a way to hide a change.
 	case hidden == "" && (unread(c.Old) || unread(c.New)):
 		return s, "", fmt.Errorf("%s has more than %d bytes; what is no text of the work's is for git to ignore", name, maxFile)
 	case hidden == "":
@@ -219,8 +243,10 @@ func unified(name string, before, now []byte) (text string, added, removed int) 
 	return b.String(), added, removed
 }
 
-// crlf gives an old text the line ends of the new one, if those are what git may
-// have made of them when it checked the file out.
+// crlf gives an old text the line ends of the new one, if those are what git
+// may have made of them when it checked the file out. Otherwise every line of
+// such a file would count as changed, and the real change would be lost among
+// them.
 func crlf(before, now []byte) []byte {
 	ends := []byte("\r\n")
 	if n := bytes.Count(now, ends); n > 0 && n == bytes.Count(now, ends[1:]) && !bytes.Contains(before, ends[:1]) {
@@ -229,8 +255,10 @@ func crlf(before, now []byte) []byte {
 	return before
 }
 
-// visible writes out what a reader would not see: control characters, those that
-// show nothing or turn the direction of text around, and bytes that are no UTF-8.
+// visible writes out what a reader would not see: control characters, those
+// that show nothing or turn the direction of text around, and bytes that are
+// not UTF-8. Code that reads one way and runs another must not look harmless to
+// the judge. CR before LF is left out: line ends are no change of their own.
 func visible(line []byte) string {
 	var b strings.Builder
 	for len(line) > 0 {
@@ -249,7 +277,9 @@ func visible(line []byte) string {
 	return b.String()
 }
 
-// notShown says why a file's diff is not shown; "" = it is.
+// notShown says why a file's diff is not shown; "" = it is shown. Each reason
+// must hold for the file as it was before the work, or for its name. What the
+// agent has just written cannot excuse itself from being looked at.
 func notShown(c git.Change) string {
 	switch {
 	case c.Old.Mode == "160000" || c.New.Mode == "160000":
@@ -264,7 +294,8 @@ func notShown(c git.Change) string {
 	return ""
 }
 
-// lockFiles are written by package managers, and long.
+// lockFiles are written by package managers, and long: a change of one
+// dependency would fill what the judge can be shown.
 func lockFiles() []string {
 	return []string{
 		"go.sum", "go.work.sum", "package-lock.json", "npm-shrinkwrap.json", "yarn.lock", "pnpm-lock.yaml", "bun.lock", "bun.lockb", "deno.lock",
@@ -274,8 +305,9 @@ func lockFiles() []string {
 	}
 }
 
-// generated reports whether a file says of itself that a program has written it. Of
-// a file as it was before the work: in what is new it is the agent's word.
+// generated reports whether a file says of itself, in its first 2 KiB, that a
+// program has written it. It is asked only about the file as it was before the
+// work: in what is new, this is the agent's word.
 func generated(text []byte) bool {
 	head := text[:min(len(text), 2<<10)]
 	for line := range bytes.Lines(head) {
@@ -287,8 +319,9 @@ func generated(text []byte) bool {
 	return false
 }
 
-// isText reports whether a person could read it: at most three of ten characters are
-// none. A NUL alone does not hide a program.
+// isText reports whether a person could read it: of the first 64 KiB, at most
+// three in ten characters are control characters or not UTF-8. A single NUL
+// makes a file binary for git; here that would be a way to hide a program.
 func isText(text []byte) bool {
 	odd, all := 0, 0
 	for rest := text[:min(len(text), 64<<10)]; len(rest) > 0; all++ {
@@ -301,7 +334,9 @@ func isText(text []byte) bool {
 	return odd*10 <= all*3
 }
 
-// quotedAll lists names, as many as a person would read.
+// quotedAll lists names, as many as a person would read. They are quoted
+// because an agent chooses them: one with line breaks in it could pass for a
+// fact.
 func quotedAll(names []string) string {
 	const most = 200
 	var b strings.Builder

@@ -10,15 +10,18 @@ import (
 	"github.com/ralph-loop/ralph/internal/term"
 )
 
-// How much of an output is kept and quoted, in bytes: its end says more than its
-// beginning. With a detail these stay under the 8 KiB that feedback may have.
+// How much of an output is kept and quoted, in bytes. Its end says more than
+// its beginning, because most tools sum up there. With a detail these stay
+// under the 8 KiB that feedback may have: what is over that loses its middle,
+// and the count of what was left out would be wrong.
 const (
 	headBytes   = 2 << 10
 	tailBytes   = 5 << 10
 	detailBytes = 900
 )
 
-// explain adds the useful ends of the output to what is wrong.
+// explain adds the useful parts of the output to what is wrong. That it printed
+// nothing is said too: an agent would otherwise look for the output elsewhere.
 func (o *output) explain(detail string) string {
 	text := strings.TrimSpace(o.excerpt())
 	if text == "" {
@@ -28,7 +31,9 @@ func (o *output) explain(detail string) string {
 }
 
 // excerpt is the output as readable text, or its ends with the number of bytes
-// left out between them.
+// left out between them. Where lines in the middle name what fails, these take
+// most of the room of both ends: the name of the failing test is worth more
+// than the end of a stack trace.
 func (o *output) excerpt() string {
 	head, tail := o.head, o.tail[max(len(o.tail)-tailBytes, 0):]
 	if o.size == int64(len(head)+len(tail)) {
@@ -50,8 +55,10 @@ func (o *output) excerpt() string {
 }
 
 // beginning returns the part of b, cut at the border of a rune, whose text fits
-// into limit, and that text. What is not UTF-8 grows when it is made readable,
-// to three times its size at most.
+// into limit, and that text. Both are needed: the text is shown, and the length
+// of the part tells how many bytes are left out. What is not UTF-8 grows when
+// it is made readable, to three times its size at most, so the cut moves by a
+// third of what is too much.
 func beginning(b []byte, limit int) ([]byte, string) {
 	b = b[:len(b)-begun(b)]
 	text := term.Clean(string(b))
@@ -76,7 +83,8 @@ func ending(b []byte, limit int) ([]byte, string) {
 }
 
 // begun is the number of bytes at the end of b that begin a rune and do not end
-// it.
+// it. A rune that is cut in two would show as a sign for what is broken, and
+// would make an honest output look damaged.
 func begun(b []byte) int {
 	for n := 1; n <= min(utf8.UTFMax-1, len(b)); n++ {
 		if rest := b[len(b)-n:]; utf8.RuneStart(rest[0]) {
@@ -104,7 +112,8 @@ func oneLine(text string, head, tail int) string {
 	return ends(term.Line(text), head, tail)
 }
 
-// word is an argument as a person would write it.
+// word is an argument as a person would write it: quoted only where it has to
+// be, so that a name stays readable.
 func word(arg string) string {
 	odd := func(r rune) bool {
 		return unicode.IsSpace(r) || r == '"' || r == '\'' || !unicode.IsPrint(r)
@@ -115,7 +124,8 @@ func word(arg string) string {
 	return arg
 }
 
-// quoted lists texts, the first few of them, each cut to its ends.
+// quoted lists texts, the first five of them, each cut to its ends. A list in a
+// message is there to recognize things by, and not to be complete.
 func quoted(texts []string) string {
 	const most = 5
 	var b strings.Builder
@@ -131,7 +141,8 @@ func quoted(texts []string) string {
 	return b.String()
 }
 
-// ends cuts text to its first and last bytes, at the borders of runes.
+// ends cuts text to its first and last bytes, at the borders of runes. The
+// middle goes, since paths and messages alike say most at their ends.
 func ends(text string, head, tail int) string {
 	if len(text) <= head+tail+len("…") {
 		return text

@@ -7,12 +7,15 @@ import (
 	"github.com/ralph-loop/ralph/internal/gravest"
 )
 
-// maxChecks is how many checks a verdict may have.
+// maxChecks is how many checks a verdict may have. The loop would cut a longer
+// list itself; a verifier that cuts knows what the checks stand for.
 const maxChecks = 64
 
 // few returns the checks, or as many as a verdict may have and one that stands
-// for the others. Those that reject stay before all others, for they are what
-// the verdict is about.
+// for the others. Those that reject are kept before all others, for they are
+// what the verdict is about. The one that stands for the rest takes the gravest
+// status among them, so that a pass is never read out of a list whose failures
+// were left out.
 func few(checks []ralph.Check) []ralph.Check {
 	if len(checks) <= maxChecks {
 		return checks

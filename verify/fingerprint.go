@@ -17,9 +17,13 @@ import (
 
 const nonBlock = file.NonBlock
 
-// fingerprint is the SHA-256 of a file, without the lines that begin with one of
-// but. A file that has no other lines is as good as none: "absent". What is no file,
-// or may not be read, is "unreadable", and stays what it is.
+// fingerprint is the SHA-256 of a file; where but names the beginnings of lines
+// that do not count, of its other lines, without blank ones. A file in which
+// nothing counts is as good as none: "absent". Tools make such files when they
+// are merely run, and nothing is decided by that. What is no file, or may not
+// be read, is "unreadable" and no error: it is compared like any other value,
+// so it is noticed if the file becomes readable, and a home folder with an odd
+// file in it does not keep a loop from starting.
 func fingerprint(path string, but []string) string {
 	f, err := file.Open("", path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -31,6 +35,8 @@ func fingerprint(path string, but []string) string {
 	defer f.Close()
 	h := sha256.New()
 	var n int64
+	// A file that counts as a whole may be a program and have no lines, so it
+	// is not read by lines.
 	if len(but) == 0 {
 		n, err = io.Copy(h, f)
 	} else {
@@ -54,8 +60,10 @@ func fingerprint(path string, but []string) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// readGuarded reads a file of the workspace, which must be a regular one and not
-// larger than most.
+// readGuarded reads a file of the workspace, which must be a regular one and
+// not larger than most bytes. The agent can put anything in its place: a link
+// that leads out is refused by the root, a pipe is not waited for, and the size
+// is bounded again while reading, since the file may grow in the meantime.
 func readGuarded(root, name string, most int64) ([]byte, error) {
 	r, err := os.OpenRoot(root)
 	if err != nil {

@@ -8,17 +8,24 @@ import (
 	"github.com/ralph-loop/ralph/internal/term"
 )
 
-// folded is text for comparison: what reads the same is the same. Entities are
-// resolved, markup and what is invisible are dropped, text that is turned around is
-// turned back, look-alikes are what they look like ([term.Skeleton]), and each run of
-// white space is one blank.
+// folded is text for comparison: what reads the same becomes the same. Entities
+// are resolved, markup and invisible characters are dropped, text that is
+// turned around is turned back, look-alikes become what they look like
+// ([term.Skeleton]), and each run of white space becomes one blank. An agent
+// that must not write a word tends to write it so that only a program does not
+// find it.
 func folded(text string) string { return strings.Join(strings.Fields(unmarked(text)), " ") }
 
-// holdsFolded reports whether a person could read a text in another: as it stands,
-// or folded, there at the beginning of a word; then a line break, or a blank that is
-// hardly one, may also be in the middle of a word. It does not find letters with
-// blanks or signs between them, accents, nor digits for letters.
+// holdsFolded reports whether a person could read a text in another one: as it
+// stands, or folded and there at the beginning of a word. A line break, or a
+// blank that is hardly one, may then also be in the middle of a word. It must
+// begin a word because without that "todo" would be found across "into do", or
+// in the middle of other words that were joined. It does not find letters with
+// blanks or signs between them, accents, nor digits for letters: that would
+// also find what nobody can read.
 func holdsFolded(text, want string) bool {
+	// The plain rule comes first, so that folding can only find more, and never
+	// less, than a user would expect.
 	if strings.Contains(strings.ToLower(text), strings.ToLower(want)) {
 		return true
 	}
@@ -30,7 +37,9 @@ func holdsFolded(text, want string) bool {
 	return startsWord(strings.Join(strings.Fields(text), " "), want) || startsWord(rejoined(text), want)
 }
 
-// startsWord reports whether want is in text, and no letter or digit before it.
+// startsWord reports whether want is in text with no letter or digit directly
+// before it. It looks at every place, for the first may be in the middle of a
+// word and a later one not.
 func startsWord(text, want string) bool {
 	for from := 0; ; {
 		at := strings.Index(text[from:], want)
@@ -45,7 +54,8 @@ func startsWord(text, want string) bool {
 	}
 }
 
-// unmarked is [term.Skeleton] of a text without its markup. Line breaks stay.
+// unmarked is [term.Skeleton] of a text without its markup. Line breaks stay,
+// for the two ways in which they are read later.
 func unmarked(text string) string {
 	for range 2 { // an entity can be made of entities
 		text = html.UnescapeString(text)
@@ -68,7 +78,9 @@ func unmarked(text string) string {
 	}, term.Skeleton(untagged(term.Clean(text))))
 }
 
-// untagged drops tags and comments, and where links lead to.
+// untagged drops tags and comments, and the addresses of links. Each is looked
+// for over a bounded length only, so that a lone "<" neither swallows the rest
+// of an answer nor makes the time grow with the square of its length.
 func untagged(text string) string {
 	var b strings.Builder
 	for text != "" {
@@ -90,8 +102,8 @@ func untagged(text string) string {
 	return b.String()
 }
 
-// between is how long the text is that begins with open, up to the end of what closes
-// it; 0 = it does not begin so, or is not closed within most bytes.
+// between is the length of a text that begins with open, up to the end of what
+// closes it; 0 = it does not begin so, or is not closed within most bytes.
 func between(text, open, end string, most int) int {
 	if !strings.HasPrefix(text, open) {
 		return 0
@@ -103,7 +115,9 @@ func between(text, open, end string, most int) int {
 	return at + len(end)
 }
 
-// turned turns text around that a person would see turned around.
+// turned turns text back that a right-to-left override turns around for a
+// reader: up to the sign that ends it, the end of the line, or the end of the
+// text.
 func turned(text string) string {
 	const from, to = '\u202e', "\u202c\u2069\n"
 	for at := strings.IndexRune(text, from); at >= 0; at = strings.IndexRune(text, from) {
@@ -121,8 +135,10 @@ func turned(text string) string {
 	return text
 }
 
-// rejoined is a text without its line breaks, as if they were in the middle of words.
-// Between two words that are often there in prose, and make another, a blank stays.
+// rejoined is a text without its line breaks, as if they stood in the middle of
+// words. Marks of quotations, tables and headings go from the ends of its
+// lines, and hyphens. Between "to" and "do" a blank stays: they often meet at a
+// line break in honest prose, and would make a word that is often excluded.
 func rejoined(text string) string {
 	var b strings.Builder
 	last := ""

@@ -11,12 +11,16 @@ import (
 	"strings"
 )
 
-// maxVisited bounds how many files are looked at for one glob.
+// maxVisited bounds how many files are looked at for one glob. A check has to
+// end: an agent could fill a folder, or link folders to each other, to keep the
+// guard busy.
 const maxVisited = 1 << 20
 
 // glob lists the files in the workspace that match a pattern, sorted. Linked
-// folders are followed. .git is looked into only if the pattern names it, and so
-// is the workspace's own .ralph, into which loops write.
+// folders are followed, unlike by fs.WalkDir: what a test runner reads through
+// a link must be guarded through it. .git is looked into only if the pattern
+// names it, and so is the workspace's own .ralph, into which loops write while
+// the agent works.
 func glob(dir, pattern string) ([]string, error) {
 	root, err := os.OpenRoot(workspace(dir))
 	if err != nil {
@@ -37,11 +41,12 @@ func glob(dir, pattern string) ([]string, error) {
 	return w.found, err
 }
 
-// A walk looks for what matches a pattern. It knows at each folder how much of the
-// pattern the way to it has matched: one that cannot lead to a match is not
-// entered, and a folder that several ways lead to, by links, is entered once for
-// each part of the pattern that is left, so that no circle of links holds it up and
-// nothing of the folder is missed.
+// A walk looks for what matches a pattern. It knows at each folder how much of
+// the pattern the way to it has matched. A folder that cannot lead to a match
+// is not entered, so "src/**" does not read node_modules. A folder that several
+// ways lead to, by links, is entered once for each part of the pattern that is
+// left: no circle of links holds the walk up, and nothing in the folder is
+// missed.
 type walk struct {
 	root    *os.Root
 	pattern []string
@@ -57,16 +62,21 @@ type folder struct {
 	at   places
 }
 
-// A place is a folder, and what of the pattern is left there.
+// A place is a folder, and what of the pattern is left there. Both together are
+// the key of what was entered: the folder alone would miss files that match by
+// another way to it.
 type place struct {
 	real string
 	at   places
 }
 
-// Places are the parts of the pattern that may come next: bit n for part n. The bit
-// after the last part says that all is matched.
+// Places are the parts of the pattern that may come next: bit n for part n. The
+// bit after the last part says that all is matched. A set and not a number,
+// because ** can stand for any number of folders and so leaves several parts
+// open at once.
 type places uint64
 
+// maxParts leaves room for the bit after the last part.
 const maxParts = 62
 
 // at is the place before part n. ** may be nothing, so what follows it may come
@@ -80,7 +90,8 @@ func (w *walk) at(n int) places {
 	return p
 }
 
-// past is where a name leads from p; 0 = nowhere.
+// past is where a name leads from p; 0 = nowhere. A part ** stays open behind
+// any name.
 func (w *walk) past(p places, name string) (next places) {
 	for n, part := range w.pattern {
 		if p&(1<<n) == 0 {
@@ -97,6 +108,8 @@ func (w *walk) past(p places, name string) (next places) {
 
 func (w *walk) matches(p places) bool { return p&(1<<len(w.pattern)) != 0 }
 
+// enter looks at what is in a folder, once for each place. A folder that has
+// vanished is no error, for the agent's tools may be at work beside us.
 func (w *walk) enter(f folder) error {
 	if key := (place{f.real, f.at}); w.entered[key] {
 		return nil
@@ -118,7 +131,9 @@ func (w *walk) enter(f folder) error {
 	return nil
 }
 
-// look looks at what is in a folder.
+// look looks at one entry of a folder. Linked folders are put off until all
+// others were entered, so that a file is found under its own name before it is
+// found under a link's.
 func (w *walk) look(f folder, e fs.DirEntry) error {
 	at := w.past(f.at, e.Name())
 	if at == 0 {
@@ -137,6 +152,8 @@ func (w *walk) look(f folder, e fs.DirEntry) error {
 		}
 	}
 	switch {
+	// Loops and git write there all the time, so to guard it would reject every
+	// claim.
 	case isDir && (e.Name() == ".git" || name == ".ralph") && !slices.Contains(w.pattern, e.Name()):
 		return nil
 	case linked && isDir:
@@ -154,7 +171,9 @@ func (w *walk) look(f folder, e fs.DirEntry) error {
 }
 
 // follow says where a link to a folder leads. A link to anything else, or to
-// nothing, is a file. A folder that is not in the workspace cannot be watched.
+// nothing, is a file. A folder that is not in the workspace is an error, and is
+// not skipped: somebody who guards "tests" and has a link in it would believe
+// that all of it is watched.
 func (w *walk) follow(name string) (real string, isDir bool, err error) {
 	full := filepath.Join(w.root.Name(), name)
 	info, err := os.Stat(full)
@@ -168,8 +187,9 @@ func (w *walk) follow(name string) (real string, isDir bool, err error) {
 	return real, true, nil
 }
 
-// unlinked is the name without links of what a name in the workspace leads to; not
-// ok if that is nothing, or lies elsewhere.
+// unlinked is the name, without links, of what a name in the workspace leads
+// to; not ok if that is nothing, or lies elsewhere. [os.Root] refuses links
+// that are absolute even if they stay inside; this is for those.
 func unlinked(root *os.Root, name string) (string, bool) {
 	top, err := filepath.EvalSymlinks(root.Name())
 	if err != nil {

@@ -6,112 +6,42 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
-	"os"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/ralph-loop/ralph"
-	"github.com/ralph-loop/ralph/internal/file"
 )
 
-// Snapshot returns the task with the hashes of the files that its agent must not
-// change, in [ralph.Task.Guarded], for [Guard] to compare. A [Guard] with Globs
-// takes it itself when the loop starts; who calls Snapshot does so before that,
-// with the files that decide whether the work is done: tests, the task file, the
-// script that a verifier runs. The hashes are part of the task, and so of every
-// state: they survive a crash, and a resume does not take new ones.
+// Guard rejects a claim after a file that [Snapshot] guards was changed, has
+// vanished or has appeared, and names it: an agent may not edit its own exam.
+// It goes by content, so a file whose old content was restored is accepted. If
+// nothing has changed, Verifier decides. The files are compared again when it
+// has passed, since it runs what the agent wrote.
 //
-// A glob is a path in the workspace with the wildcards of [path.Match] in its
-// parts, and ** for any number of folders: "**/*_test.go". It guards what matches
-// it, and that nothing else comes to match it. A path without wildcards must
-// exist. A file guards itself alone; a folder guards everything in it, and that
-// nothing is added. .git folders and the workspace's own .ralph are looked into
-// only where they are named (".git/hooks", "**/.git/config"). Linked folders are
-// followed; one that leads out of the workspace is an error.
+// Guard tells what was done and undoes nothing. To put files back would hide
+// what happened from the record, and could destroy work. A file that is changed
+// and restored while Verifier runs is not noticed; [HeldOut] is for that.
 //
-// A path that is absolute, or begins with ~/ for the home folder, names one file
-// outside the workspace. It may be missing, and must then stay so.
-//
-// At most 4096 files can be guarded. What was guarded before stays guarded.
-//
-// In Guarded the key is the path, or the glob, and the value is a file's SHA-256,
-// "" for a glob, or "absent" for a file that must not be there. Keys that begin
-// with // belong to other verifiers, see [External] and [Template].
-func Snapshot(task ralph.Task, globs ...string) (ralph.Task, error) {
-	if len(globs) == 0 {
-		return task, errors.New("verify: snapshot: no file is named")
-	}
-	guarded := maps.Clone(task.Guarded)
-	if guarded == nil {
-		guarded = map[string]string{}
-	}
-	for _, glob := range globs {
-		pattern, found, err := expand(task.Dir, glob)
-		if err != nil {
-			return task, fmt.Errorf("verify: snapshot: %w", err)
-		}
-		if pattern != "" {
-			guarded[pattern] = ""
-		}
-		for _, name := range found {
-			if guarded[name] != "" {
-				continue
-			}
-			if !utf8.ValidString(name) {
-				return task, fmt.Errorf("verify: snapshot: the name %q is not UTF-8; a task that is saved cannot hold it", name)
-			}
-			guarded[name], err = hashFile(task.Dir, name)
-			if errors.Is(err, fs.ErrNotExist) && outside(name) {
-				guarded[name], err = absent, nil
-			}
-			if err != nil {
-				return task, fmt.Errorf("verify: snapshot: %w", err)
-			}
-		}
-		if len(guarded) > maxGuarded {
-			return task, fmt.Errorf("verify: snapshot: %q makes it more than %d files; guard fewer", glob, maxGuarded)
-		}
-	}
-	task.Guarded = guarded
-	return task, nil
-}
-
-const maxGuarded = 4096
-
-// absent is the value of a file that must not be there.
-const absent = "absent"
-
-// own reports whether a key of Task.Guarded is a snapshot's, and not of what
-// another verifier watches.
-func own(key string) bool { return !strings.HasPrefix(key, "//") }
-
-// outside reports whether a name is not one in the workspace.
-func outside(name string) bool { return filepath.IsAbs(name) || strings.HasPrefix(name, "~/") }
-
-// Guard rejects a claim after a file was changed, has vanished or has appeared
-// that [Snapshot] guards, and names it: an agent may not edit its own exam. Files
-// whose old content was restored are accepted. Else Verifier decides, and what
-// it may have done to the files is looked at again when it has passed, since it
-// runs what the agent wrote.
+// The zero value takes any snapshot that the task has, and is an error if there
+// is none. A Guard is safe for concurrent use if Verifier is.
 type Guard struct {
-	// Verifier is asked when nothing has changed. Nil = String{}: the promise is
-	// enough.
+	// Verifier decides when nothing has changed, and is not asked otherwise.
+	// Nil = String{}: the promise is enough.
 	Verifier ralph.Verifier
-	// Globs are what is guarded, see [Snapshot]; it is taken when the loop starts,
-	// or was taken of them before. Empty = any snapshot will do.
+	// Globs are what is guarded, see [Snapshot]. The snapshot is taken when the
+	// loop starts, unless it was taken of them before. Empty = whatever
+	// snapshot the task has; that it has one is checked.
 	Globs []string
 }
 
 var _ ralph.Verifier = Guard{}
 
-// Validate reports what keeps the guard, or its Verifier, from working on the
-// task: there is nothing to guard.
+// Validate returns an error if the guard, or its Verifier, cannot work on the
+// task: a glob cannot be read, or there is nothing to guard.
 func (g Guard) Validate(t ralph.Task) error {
 	for _, glob := range g.Globs {
 		if _, err := cleanGlob(glob); err != nil {
@@ -146,6 +76,8 @@ func (g Guard) Prepare(ctx context.Context, t ralph.Task) (ralph.Task, error) {
 
 var errNoSnapshot = errors.New("verify: Guard: there is nothing to guard: name files in Globs, or call verify.Snapshot before the loop starts")
 
+// hasSnapshot reports whether the task guards any file. Keys of other verifiers
+// do not count, since they are there without anybody having named a file.
 func hasSnapshot(t ralph.Task) bool {
 	for key := range t.Guarded {
 		if own(key) {
@@ -155,7 +87,10 @@ func hasSnapshot(t ralph.Task) bool {
 	return false
 }
 
-// Verify implements [ralph.Verifier]. It is an error if there is no snapshot.
+// Verify implements [ralph.Verifier]. The errors are context.Cause(ctx), those
+// of Verifier, and that there is no snapshot, or none of Globs: an exam that
+// nobody guards must not look like one that was left alone. The first check of
+// the verdict is named "guarded files".
 func (g Guard) Verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, error) {
 	if ctx.Err() != nil {
 		return ralph.Verdict{}, context.Cause(ctx)
@@ -164,6 +99,7 @@ func (g Guard) Verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, error)
 		return ralph.Verdict{}, errNoSnapshot
 	}
 	for _, glob := range g.Globs {
+		// A glob of a folder was noted with ** behind it.
 		name := path.Clean(filepath.ToSlash(glob))
 		_, named := c.Task.Guarded[name]
 		_, folder := c.Task.Guarded[path.Join(name, "**")]
@@ -183,9 +119,13 @@ func (g Guard) Verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, error)
 		verifier = String{}
 	}
 	v, err := ask(ctx, verifier, c)
+	// The verdict may be one that a [Cache] hands to others as well, and it is
+	// written to below.
 	v = clone(v)
 	v.Passed = v.Passed && err == nil
 	if v.Passed {
+		// Only a pass needs this: what was rejected stays so, whatever was done
+		// to the files.
 		again, err := guarded(ctx, c.Task)
 		if err != nil {
 			return ralph.Verdict{Usage: v.Usage}, err
@@ -202,7 +142,9 @@ func (g Guard) Verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, error)
 	return v, err
 }
 
-// guarded compares the files with their snapshot.
+// guarded compares the files with their snapshot. All that is wrong is listed,
+// in order, so that the agent can undo it in one go. The digest is of what the
+// files are now, for the record.
 func guarded(ctx context.Context, task ralph.Task) (ralph.Check, error) {
 	check := ralph.Check{Name: "guarded files", Status: ralph.CheckPassed}
 	var wrong []string
@@ -238,6 +180,8 @@ func guarded(ctx context.Context, task ralph.Task) (ralph.Check, error) {
 }
 
 // appeared says what matches a glob and did not when the snapshot was taken.
+// That a glob cannot be looked at, because of a link that leads out, say,
+// counts as wrong too: an agent could have made it so.
 func appeared(task ralph.Task, pattern string) (wrong []string) {
 	found, err := glob(task.Dir, pattern)
 	if err != nil {
@@ -251,8 +195,9 @@ func appeared(task ralph.Task, pattern string) (wrong []string) {
 	return wrong
 }
 
-// changed says what has become of a file whose hash was taken, and now is another or
-// could not be; "" = nothing.
+// changed says what has become of a file whose hash was taken; "" = nothing. is
+// is its hash now, or err why there is none. A file that cannot be read counts
+// as changed, for it was read at the start.
 func changed(was, is string, err error) string {
 	missing := errors.Is(err, fs.ErrNotExist)
 	switch {
@@ -266,132 +211,4 @@ func changed(was, is string, err error) string {
 		return fmt.Sprintf("cannot be read any more (%v)", err)
 	}
 	return "was changed"
-}
-
-// cleanGlob is the name that a glob has in Task.Guarded.
-func cleanGlob(text string) (string, error) {
-	name := path.Clean(filepath.ToSlash(text))
-	switch {
-	case strings.TrimSpace(text) == "" || strings.ContainsRune(text, 0):
-		return "", fmt.Errorf("%q is no path", text)
-	case outside(name):
-		return name, nil
-	case !filepath.IsLocal(name):
-		return "", fmt.Errorf("%q is outside the workspace; a file there is named by its absolute path, or from ~/ on", text)
-	}
-	for part := range strings.SplitSeq(name, "/") {
-		if _, err := path.Match(part, ""); err != nil {
-			return "", fmt.Errorf("%q is no glob: %w", text, err)
-		}
-	}
-	return name, nil
-}
-
-// expand returns what a glob guards: the pattern to watch for more, if it is
-// one, and the files there are.
-func expand(dir, text string) (pattern string, found []string, err error) {
-	name, err := cleanGlob(text)
-	if err != nil {
-		return "", nil, err
-	}
-	if outside(name) {
-		return "", []string{name}, oneFile(dir, name)
-	}
-	root, err := os.OpenRoot(workspace(dir))
-	if err != nil {
-		return "", nil, err
-	}
-	defer root.Close()
-	info, err := root.Stat(name)
-	if real, ok := unlinked(root, name); err != nil && ok { // through a link that is absolute
-		info, err = root.Stat(real)
-	}
-	switch {
-	case err == nil && info.IsDir():
-		name = path.Join(name, "**")
-	case err == nil:
-		return "", []string{name}, nil
-	case !strings.ContainsAny(name, `*?[\`):
-		return "", nil, err
-	}
-	found, err = glob(dir, name)
-	return name, found, err
-}
-
-// oneFile refuses what is no file. One that is not there may come to be, but not
-// in the workspace.
-func oneFile(dir, name string) error {
-	full, err := fromHome(name)
-	if err != nil {
-		return err
-	}
-	info, err := os.Stat(full)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		if root, rootErr := filepath.Abs(workspace(dir)); rootErr == nil && !file.Within(root, full) {
-			return nil
-		}
-		return err
-	case err != nil:
-		return err
-	case !info.Mode().IsRegular():
-		return fmt.Errorf("%s is not a file; a path outside the workspace must be one", name)
-	}
-	return nil
-}
-
-// fromHome replaces ~/ by the home folder.
-func fromHome(name string) (string, error) {
-	rest, ok := strings.CutPrefix(name, "~/")
-	if !ok {
-		return name, nil
-	}
-	home, err := os.UserHomeDir()
-	if err != nil {
-		return "", err
-	}
-	return filepath.Join(home, rest), nil
-}
-
-func workspace(dir string) string {
-	if dir == "" {
-		return "."
-	}
-	return dir
-}
-
-// hashFile returns the SHA-256 of a file, in hexadecimal.
-func hashFile(dir, name string) (string, error) {
-	var f fs.File
-	var err error
-	if outside(name) {
-		if name, err = fromHome(name); err != nil {
-			return "", err
-		}
-		f, err = os.OpenFile(name, os.O_RDONLY|nonBlock, 0)
-	} else {
-		root, rootErr := os.OpenRoot(workspace(dir))
-		if rootErr != nil {
-			return "", rootErr
-		}
-		defer root.Close()
-		f, err = root.OpenFile(name, os.O_RDONLY|nonBlock, 0)
-		if real, ok := unlinked(root, name); err != nil && ok { // through a link that is absolute
-			f, err = root.OpenFile(real, os.O_RDONLY|nonBlock, 0)
-		}
-	}
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	if info, err := f.Stat(); err != nil {
-		return "", err
-	} else if !info.Mode().IsRegular() {
-		return "", fmt.Errorf("%s is not a file", name)
-	}
-	h := sha256.New()
-	if _, err := io.Copy(h, f); err != nil {
-		return "", err
-	}
-	return hex.EncodeToString(h.Sum(nil)), nil
 }

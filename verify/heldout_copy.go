@@ -17,14 +17,18 @@ import (
 	"github.com/ralph-loop/ralph/internal/file"
 )
 
-// How much is copied at most. Beyond it there is something in the workspace that
-// no check needs, and that .gitignore should name.
+// How much is copied at most. Beyond it there is something in the workspace
+// that no check needs, and that .gitignore should name; the error says so.
+// Without a bound a check could fill the disk.
 const (
 	maxCopied      = 200_000
 	maxCopiedBytes = 4 << 30
 )
 
-// A duplicate is a copy of a workspace.
+// A duplicate is a copy of a workspace. Everything goes through two roots, one
+// for reading and one for writing, so that no link which the agent has made
+// leads us out of either. Hard links would be faster than copies, but what is
+// written through one reaches the workspace.
 type duplicate struct {
 	workspaceTop string // of what is copied: the work tree, or the workspace
 	top          string // of the copy
@@ -39,7 +43,9 @@ type duplicate struct {
 }
 
 // copyWorkspace copies a workspace into a folder. include are paths in it, with
-// wildcards, and names are paths without.
+// wildcards, and names are paths without. The whole work tree is copied even if
+// the workspace is a folder in it, for checks reach up: to go.work, to a
+// package beside, to the top's configuration.
 func copyWorkspace(ctx context.Context, temp, workspace string, include, names []string) (*duplicate, error) {
 	top, files, err := git.Files(ctx, workspace)
 	if err != nil {
@@ -94,7 +100,9 @@ func copyWorkspace(ctx context.Context, temp, workspace string, include, names [
 	return d, nil
 }
 
-// include copies what a path with wildcards names in the workspace.
+// include copies what a path with wildcards names in the workspace. A path that
+// exists is taken by its name, wildcards or not. What is not there is noted and
+// is no error: the folder of dependencies may not have been made yet.
 func (d *duplicate) include(ctx context.Context, glob string) error {
 	name := path.Join(d.sub, path.Clean(filepath.ToSlash(glob)))
 	if _, err := d.from.Lstat(name); err == nil {
@@ -102,6 +110,7 @@ func (d *duplicate) include(ctx context.Context, glob string) error {
 	}
 	parts := strings.Split(name, "/")
 	pattern := &walk{pattern: parts}
+	// Only what lies below the first part with a wildcard is walked.
 	fixed := 0
 	for fixed < len(parts)-1 && !strings.ContainsAny(parts[fixed], `*?[\`) {
 		fixed++
@@ -135,8 +144,9 @@ func (d *duplicate) tree(ctx context.Context, name string) error {
 	return d.walk(ctx, name, func(name string, _ fs.DirEntry) error { return d.one(ctx, name) })
 }
 
-// walk calls f for what is below a path, but for repositories' data and what
-// loops write themselves.
+// walk calls f for what is below a path, except for repositories' data and what
+// loops write themselves. A copy with a .git in it would be a repository whose
+// hooks and configuration the check may run.
 func (d *duplicate) walk(ctx context.Context, from string, f func(name string, e fs.DirEntry) error) error {
 	return fs.WalkDir(d.from.FS(), from, func(name string, e fs.DirEntry, err error) error {
 		switch {
@@ -156,8 +166,9 @@ func (d *duplicate) walk(ctx context.Context, from string, f func(name string, e
 	})
 }
 
-// one copies a file or a link, or makes a folder. What is not there any more, and
-// what is neither, is left out.
+// one copies a file or a link, or makes a folder. What has vanished since git
+// listed it, and what is neither file, link nor folder, is left out: to read a
+// pipe would wait for ever. Each path is copied once, whoever names it.
 func (d *duplicate) one(ctx context.Context, name string) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -193,7 +204,11 @@ func (d *duplicate) one(ctx context.Context, name string) error {
 	return nil
 }
 
-// folder makes a folder, and those it is in, if they are folders in the workspace.
+// folder makes a folder, and those that it is in, if they are folders in the
+// workspace. A folder that has become a link is left to whoever copies links,
+// so that git's list and the disk cannot disagree on what a path is. The owner
+// may write to every folder of the copy, or it could neither be filled nor
+// removed.
 func (d *duplicate) folder(name string) error {
 	if _, done := d.done[name]; done {
 		return nil
@@ -212,7 +227,7 @@ func (d *duplicate) folder(name string) error {
 	return d.to.Mkdir(name, info.Mode().Perm()|0o700)
 }
 
-// file copies a regular file.
+// file copies a regular file. One that has vanished meanwhile is left out.
 func (d *duplicate) file(ctx context.Context, name string) error {
 	in, err := d.from.OpenFile(name, os.O_RDONLY|nonBlock, 0)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -225,8 +240,10 @@ func (d *duplicate) file(ctx context.Context, name string) error {
 	return d.put(ctx, name, in, nil)
 }
 
-// put writes a file into the copy, with its mode and times, and what it holds to
-// hash, if there is one.
+// put writes a file into the copy, with its mode and times, and passes its
+// content on to hash, if there is one. The hash is of the same bytes that were
+// copied: to read the exam a second time would leave a moment in which it can
+// be exchanged. O_EXCL refuses to write to what is there, through a link, say.
 func (d *duplicate) put(ctx context.Context, name string, in *os.File, hash io.Writer) error {
 	info, err := in.Stat()
 	if err != nil {
@@ -247,8 +264,10 @@ func (d *duplicate) put(ctx context.Context, name string, in *os.File, hash io.W
 	return d.to.Chtimes(name, info.ModTime(), info.ModTime())
 }
 
-// pour copies what a file holds, a piece at a time, for a context may end it.
-// Between two files the system copies, or shares their blocks.
+// pour copies what a file holds, 32 MiB at a time, so that a context can end it
+// in between. Between two files the system copies, or shares their blocks. The
+// bound is counted over all files of the copy, and while they are read, for a
+// file can grow.
 func (d *duplicate) pour(ctx context.Context, out, in *os.File, hash io.Writer) error {
 	const piece = 32 << 20
 	var to io.Writer = out
@@ -271,7 +290,8 @@ func (d *duplicate) pour(ctx context.Context, out, in *os.File, hash io.Writer) 
 	}
 }
 
-// link makes a link that does not lead into the workspace.
+// link makes a link that does not lead into the workspace. The check may write
+// through links, and what it writes must stay in the copy.
 func (d *duplicate) link(name string) error {
 	target, err := d.from.Readlink(name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -288,7 +308,9 @@ func (d *duplicate) link(name string) error {
 }
 
 // target is where a link in a folder of the copy has to lead, if there is to be
-// one.
+// one. A relative link that stays inside is kept word for word, dangling ones
+// too. All others are resolved by the system first: a path with ".." behind a
+// link does not lead where its text says.
 func (d *duplicate) target(folder, target string) (string, bool) {
 	if !filepath.IsAbs(target) && filepath.IsLocal(filepath.Join(filepath.FromSlash(folder), target)) {
 		return target, true
@@ -309,6 +331,9 @@ func (d *duplicate) target(folder, target string) (string, bool) {
 	case file.Within(d.workspaceTop, real):
 		rel, err := filepath.Rel(from, real)
 		return rel, err == nil
+	// Nothing is there that the check could need, or the link leads to a folder
+	// which holds the workspace, and by which the check would find the
+	// original.
 	case missing, file.Within(real, d.workspaceTop):
 		return "", false
 	case filepath.IsAbs(target):
@@ -318,7 +343,9 @@ func (d *duplicate) target(folder, target string) (string, bool) {
 }
 
 // clear removes what is in the way of a file in the copy: links and files where
-// its folders go, whatever has its name. Nothing is written through a link.
+// its folders go, and whatever has its name. So nothing is written through a
+// link, and an agent cannot keep the exam out by a folder that has the name of
+// one of its files.
 func (d *duplicate) clear(name string) error {
 	parts := strings.Split(name, "/")
 	for i := range len(parts) - 1 {

@@ -16,7 +16,10 @@ import (
 	"github.com/ralph-loop/ralph"
 )
 
-// listExam lists the files of an exam, by their paths in it, with slashes.
+// listExam lists the files of an exam, by their paths in it, with slashes. An
+// empty exam is an error, and so is anything that could not be laid over: an
+// exam of which a part is silently missing is easier than the one that was
+// meant. Names must be UTF-8, since hashes of them are kept as JSON.
 func listExam(exam string) ([]string, error) {
 	root, err := os.OpenRoot(exam)
 	if err != nil {
@@ -59,7 +62,8 @@ func listExam(exam string) ([]string, error) {
 	return files, nil
 }
 
-// hashExam returns the hashes of an exam's files.
+// hashExam returns the hashes of an exam's files, by their paths. It looks at
+// ctx between files, for an exam may be large and lie on a slow disk.
 func hashExam(ctx context.Context, exam string) (map[string]string, error) {
 	files, err := listExam(exam)
 	if err != nil {
@@ -77,16 +81,20 @@ func hashExam(ctx context.Context, exam string) (map[string]string, error) {
 	return hashes, nil
 }
 
-// In [ralph.Task.Guarded] an exam is one key, a hash of where it is, and one value,
-// a hash of its files' names and hashes: logs hold the task, and the agent may read
-// logs.
+// In [ralph.Task.Guarded] an exam is one key, a hash of where it is, and one
+// value, a hash of its files' names and hashes. Neither says anything about the
+// exam itself: logs hold the task, and the agent may read logs.
 const examKey = "//exam/"
 
+// keyOfExam is the key of an exam. Eight bytes of the hash are enough to tell
+// the exams of one task apart.
 func keyOfExam(exam string) string {
 	hash := sha256.Sum256([]byte(exam))
 	return examKey + hex.EncodeToString(hash[:8])
 }
 
+// digestOfExam is one hash for all files. Names are quoted in it, so that no
+// name with a line break can stand for two files.
 func digestOfExam(hashes map[string]string) string {
 	all := sha256.New()
 	for _, name := range slices.Sorted(maps.Keys(hashes)) {
@@ -95,8 +103,10 @@ func digestOfExam(hashes map[string]string) string {
 	return hex.EncodeToString(all.Sum(nil))
 }
 
-// agreedExam reports whether an exam is the one that the task was prepared with, if
-// it was prepared.
+// agreedExam reports whether an exam is the one that the task was prepared
+// with. A task that was not prepared has nothing to compare, and passes; but
+// one that was prepared with another exam does not, so that pointing a resumed
+// loop at an easier folder is noticed.
 func agreedExam(exam string, hashes, guarded map[string]string) error {
 	is, agreed := digestOfExam(hashes), false
 	for key := range guarded {
@@ -108,9 +118,11 @@ func agreedExam(exam string, hashes, guarded map[string]string) error {
 	return nil
 }
 
-// layOver lays the exam over the workspace in the copy and returns the number of
-// its files. They must be as they were when the task was prepared, if it was.
-// They count as guarded in the copy, where they may stand for files that are.
+// layOver lays the exam over the workspace in the copy and returns the number
+// of its files. They must be as they were when the task was prepared, if it
+// was; that is compared after copying, with the hashes of what was in fact
+// copied. They count as guarded in the copy, where they may stand for files
+// that are guarded: the exam is meant to replace them.
 func (d *duplicate) layOver(ctx context.Context, exam string, task *ralph.Task) (int, error) {
 	files, err := listExam(exam)
 	if err != nil {
@@ -137,13 +149,16 @@ func (d *duplicate) layOver(ctx context.Context, exam string, task *ralph.Task) 
 	if err := agreedExam(exam, hashes, task.Guarded); err != nil {
 		return 0, err
 	}
+	// A task without a snapshot must not seem to have one.
 	if hasSnapshot(*task) {
 		maps.Copy(task.Guarded, hashes)
 	}
 	return len(files), nil
 }
 
-// lay lays one file of the exam over the workspace and returns its hash.
+// lay lays one file of the exam over the workspace and returns its hash. Links
+// in the exam are followed within it: its author may keep common files in one
+// place.
 func (d *duplicate) lay(ctx context.Context, from *os.Root, name string) (string, error) {
 	in, err := from.OpenFile(name, os.O_RDONLY|nonBlock, 0)
 	if err != nil {

@@ -17,8 +17,11 @@ import (
 
 const heldOutPart = "held-out" // of the evidence
 
-// sit makes a copy, lays the exam over it if it is to, asks the verifier about
-// it, and removes it.
+// sit makes a copy, lays the exam over it if withExam is set, asks the verifier
+// about it, and removes it. The two sittings have a copy each: what the first
+// check has built or written must not help the second. Whatever goes wrong is
+// the sitting's error, so that it reaches people in a check and never the
+// agent.
 func (h HeldOut) sit(ctx context.Context, c ralph.Claim, withExam bool) (s sitting) {
 	exam, err := h.place(c.Task)
 	if err != nil {
@@ -48,6 +51,7 @@ func (h HeldOut) sit(ctx context.Context, c ralph.Claim, withExam bool) (s sitti
 	if len(at.missing) > 0 {
 		s.notes = append(s.notes, "nothing there is named "+quoted(at.missing))
 	}
+	// The exam is noted in it as agreed, for this copy only.
 	c.Task.Guarded = maps.Clone(c.Task.Guarded)
 	part := "visible"
 	if withExam {
@@ -60,19 +64,25 @@ func (h HeldOut) sit(ctx context.Context, c ralph.Claim, withExam bool) (s sitti
 			return sitting{err: err}
 		}
 	}
+	// A judge that compared the copy with a commit would find a work tree that
+	// has lost everything.
 	c.Task.Dir, c.Base = at.dir, "" // the copy is in no repository
 	if c.Evidence, err = h.evidence(c.Evidence, at.workspaceTop, part); err != nil {
 		s.notes = append(s.notes, err.Error())
 	}
 	s.verdict, s.err = ask(ctx, h.Verifier, c)
 	s.late = s.err != nil && errorStatus(ctx, s.err) == ralph.CheckTimeout
+	// The folders have names that are new each time; without this, no two
+	// verdicts would be alike, and an agent would be told of files that are
+	// gone.
 	hide := []string{at.top, at.workspaceTop, temp.Path, "the temporary folder"}
 	s.told = replaced(s.verdict, append(hide, exam, "the exam", h.Exam, "the exam"))
 	s.verdict = replaced(s.verdict, hide)
 	return s
 }
 
-// replaced is a verdict in which the first of each two texts is the second.
+// replaced is a verdict in which the first of each two texts is replaced by the
+// second.
 func replaced(v ralph.Verdict, texts []string) ralph.Verdict {
 	in := strings.NewReplacer(texts...)
 	v = clone(v)
@@ -83,8 +93,10 @@ func replaced(v ralph.Verdict, texts []string) ralph.Verdict {
 	return v
 }
 
-// evidence is where the full outputs of a sitting go, or why they go nowhere: the
-// agent reads what lies in the workspace and the rest of its work tree, top.
+// evidence is where the full outputs of a sitting go, or why they go nowhere.
+// The agent reads what lies in the workspace and in the rest of its work tree,
+// top, so outputs of the exam are not written there unless everything is
+// revealed anyway. The visible check's are no secret.
 func (h HeldOut) evidence(folder, top, part string) (string, error) {
 	if folder == "" {
 		return "", nil
@@ -99,8 +111,9 @@ func (h HeldOut) evidence(folder, top, part string) (string, error) {
 	return filepath.Join(folder, part), nil
 }
 
-// place is where the exam is: a folder outside the workspace and outside its work
-// tree.
+// place is where the exam is: a folder outside the workspace and outside its
+// work tree. Paths are compared without links, since a link into the workspace
+// is as visible as a folder in it.
 func (h HeldOut) place(task ralph.Task) (string, error) {
 	exam, err := realPath(h.Exam)
 	if err != nil {
@@ -138,7 +151,9 @@ func realPath(name string) (string, error) {
 	return filepath.EvalSymlinks(abs)
 }
 
-// resolve is the absolute path without links of something that may not be there.
+// resolve is the absolute path without links of something that may not be
+// there: the longest part that exists is resolved, and the rest is added. A
+// workspace may be made only after its loop was validated.
 func resolve(name string) (string, error) {
 	name, err := filepath.Abs(name)
 	if err != nil {
@@ -158,7 +173,9 @@ func resolve(name string) (string, error) {
 	}
 }
 
-// tempOutside is the folder for copies, which must not lie in what is copied.
+// tempOutside is the folder for copies, which must not lie in what is copied:
+// each copy would then hold the ones before it, and the agent could read the
+// exam in it.
 func tempOutside(workspace string) (string, error) {
 	folder, err := realPath(os.TempDir())
 	if err != nil {
@@ -174,8 +191,9 @@ func tempOutside(workspace string) (string, error) {
 	return folder, nil
 }
 
-// guardedFiles are the files in the workspace that the task guards: a verifier
-// that compares them needs them in the copy, ignored or not.
+// guardedFiles are the files in the workspace that the task guards. A verifier
+// that compares them needs them in the copy, whether git ignores them or not,
+// or they would seem to have vanished.
 func guardedFiles(task ralph.Task) []string {
 	var names []string
 	for name, hash := range task.Guarded {

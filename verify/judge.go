@@ -19,21 +19,25 @@ type answer struct {
 	why string
 }
 
-// questions are what the judge is asked in one call: the criteria, with a decoy
-// among them.
+// Questions are what the judge is asked in one call: the criteria, with a decoy
+// among them. Each call has new ones, so that nothing learnt from one helps
+// with the next.
 type questions struct {
 	texts []string
 	decoy int // its index
 }
 
-// questions puts a new decoy at a random place.
+// questions puts a new decoy at a random place. At a fixed one, a text in the
+// work could order "all but the last are met".
 func (h *hearing) questions() questions {
 	at := below(len(h.criteria) + 1)
 	return questions{slices.Insert(slices.Clone(h.criteria), at, decoy()), at}
 }
 
-// decoy is a criterion that is not met, for what it names is nowhere: its name is
-// random. It reads like others, so that nobody is told by its looks that it is one.
+// decoy is a criterion that is not met, because what it names is nowhere: its
+// name is random. It reads like other criteria, so that neither the judge nor
+// an order in the work can know it by its looks. A judge that follows an order
+// to pass everything passes this one too, and that is how it is found out.
 func decoy() string {
 	kinds := []string{
 		"a file named %s.md was added", "the setting %s is documented", "the flag --%s is accepted", "the function %s has a test",
@@ -47,7 +51,9 @@ func decoy() string {
 	return fmt.Sprintf(kinds[below(len(kinds))], name)
 }
 
-// below is a random number from 0 to n, n not included.
+// below is a random number from 0 to n, n not included. It comes from the
+// system's own source: who has seen earlier decoys must not be able to foretell
+// the next.
 func below(n int) int {
 	i, err := rand.Int(rand.Reader, big.NewInt(int64(n)))
 	if err != nil { // the reader ends the program before it fails
@@ -56,8 +62,12 @@ func below(n int) int {
 	return int(i.Int64())
 }
 
-// prompt is what the judge is told. The fence is random, so that no text between
-// the fences can end it. again says what was wrong with the last answer.
+// prompt is what the judge is told. The fence is random, so that no text
+// between the fences can end it. again says what was wrong with the last
+// answer; "" = this is the first. The order of the parts is deliberate: the
+// rules come before what is judged, and the criteria and the form of the answer
+// after it, so that an order in the work is never the last thing that the judge
+// reads.
 func (h *hearing) prompt(asked questions, fence, again string) string {
 	var b strings.Builder
 	b.WriteString("You are a strict judge. Another program says that it has finished a task. Decide for each criterion below whether it is met.\n\n")
@@ -97,14 +107,20 @@ func (h *hearing) prompt(asked questions, fence, again string) string {
 }
 
 var (
+	// The one form that counts. These expressions read a judge's answer, whose
+	// form the prompt demands; nothing that the agent or its programs print is
+	// decided by them.
 	verdictLine = regexp.MustCompile(`^([0-9]{1,3})\. (VERIFIED|NOT_VERIFIED): (.*\S.*)$`)
 	verdictWord = regexp.MustCompile(`\b(NOT[_ ])?VERIFIED\b`)
 )
 
-// read reads the judge's answer to what was asked, or says what is wrong with it.
-// There is one grammar and no second, laxer one: an answer that is not clear is none.
-// fooled says that the judge holds the decoy for met.
+// read reads the judge's answer to what was asked, or says what is wrong with
+// it. There is one grammar and no second, laxer one: a parser that makes the
+// best of an unclear answer passes apologies and prose. fooled says that the
+// judge holds the decoy for met, after which it is not asked again.
 func (h *hearing) read(resp ralph.Response, asked questions) (answers []answer, wrong string, fooled bool) {
+	// What was left out may be a second verdict, or the sentence that takes the
+	// first one back.
 	if resp.Omitted > 0 {
 		return nil, fmt.Sprintf("%d bytes of its answer were left out", resp.Omitted), false
 	}
@@ -117,6 +133,8 @@ func (h *hearing) read(resp ralph.Response, asked questions) (answers []answer, 
 		return nil, "it holds a criterion for met that is known to be false, so its other answers are worth nothing", true
 	}
 	for i, a := range answers {
+		// A reason that was copied from the work is the work's, and not the
+		// judge's.
 		if a.met && h.holds(a) {
 			h.deceived = true
 			return nil, fmt.Sprintf("its line %d repeats a verdict that stands in what it judges", i+1), false
@@ -125,8 +143,10 @@ func (h *hearing) read(resp ralph.Response, asked questions) (answers []answer, 
 	return slices.Delete(answers, asked.decoy, asked.decoy+1), "", false
 }
 
-// holds reports whether the judged texts or the criteria hold the verdict, with or
-// without its number. That a reason quotes them is no harm: a good one does.
+// holds reports whether the judged texts or the criteria hold the verdict, with
+// or without its number. That a reason quotes them is no harm, since a good one
+// does; only the word VERIFIED together with the reason counts. Both are
+// folded, so that neither case nor markup hides the copy.
 func (h *hearing) holds(a answer) bool {
 	if h.judged == "" {
 		h.judged = folded(h.exhibits.task + "\n" + h.exhibits.said + "\n" + h.exhibits.facts + "\n" + strings.Join(h.criteria, "\n"))
@@ -134,8 +154,10 @@ func (h *hearing) holds(a answer) bool {
 	return strings.Contains(h.judged, folded("VERIFIED: "+strings.TrimRight(a.why, ".! ")))
 }
 
-// parseVerdict reads n verdict lines, and nothing else. What is wrong is said without
-// secrets.
+// parseVerdict reads n verdict lines, in order, and nothing else but blank
+// lines. A number that is missing, doubled or out of order makes the whole
+// answer void: nobody can know which criterion was meant. What is wrong is said
+// without secrets, for it is quoted to the judge and told to the agent.
 func parseVerdict(text string, n int, hide hider) (answers []answer, wrong string) {
 	for line := range strings.Lines(term.Clean(text)) {
 		line = strings.TrimSpace(line)

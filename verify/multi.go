@@ -16,39 +16,52 @@ import (
 	"github.com/ralph-loop/ralph/internal/plugin"
 )
 
-// MultiStage asks several verifiers, its stages. It passes
-// when all stages pass that are not advisory, or, with Any, when one of them
-// does. Each stage is one check in the verdict, under its name, whatever
-// happened to it; where it decided nothing, that it did not pass is a warning. Of
-// more checks than the 64 a verdict may have, those that reject are kept first.
+// MultiStage asks several verifiers, its stages. It passes when all stages pass
+// that are not advisory or, with Any, when one of them does. Each stage is one
+// check in the verdict, under its name, whatever came of it. In a verdict that
+// passes, the checks of stages that did not pass are warnings, for they decided
+// nothing. Of more checks than the 64 a verdict may have, those that reject are
+// kept first.
 //
 // Stages run in order, and the first that does not pass ends it: those after it
-// are skipped, for they may take long and would tell little. With Any, and with
-// Parallel, which is for stages that do not depend on each other, all are run.
-// A stage is told in [ralph.Claim.Checks] what those before it have found, where
-// they run one after the other. The feedback is in the order of the stages, whichever ends first.
+// are skipped, since they may take long and would tell little. With Any, and
+// with Parallel, which is for stages that do not depend on each other, all are
+// run. Where they run one after the other, a stage is told in
+// [ralph.Claim.Checks] what those before it have found. The feedback is in the
+// order of the stages, whichever ends first, so that the same work gets the
+// same words.
+//
+// If a stage could not find out, the agent is told so, and not that its work is
+// wrong. The zero value has no stages and is an error. A MultiStage is safe for
+// concurrent use if its verifiers are.
 type MultiStage struct {
+	// Stages are asked in this order. Empty is an error.
 	Stages []Stage
-	// Any has one stage that passes suffice, and all stages run.
+	// Any lets one stage that passes suffice, and all stages run, so that the
+	// record shows what the others found. An advisory stage never suffices.
 	Any bool
 	// Parallel is the number of stages that run at the same time. 0 or 1 = one
-	// after the other, negative = all at once.
+	// after the other, negative = all at once. They share the workspace, so two
+	// that write to the same files disturb each other. A verifier that stands
+	// in two stages must be safe for concurrent use.
 	Parallel int
 }
 
-// A Stage is a part of a [MultiStage].
+// A Stage is a part of a [MultiStage]. The zero value takes the promise as
+// enough.
 type Stage struct {
 	// Name is what the stage's check is called. "" = "unnamed".
 	Name string
 	// Verifier decides. Nil = String{}: the promise is enough.
 	Verifier ralph.Verifier
-	// Advisory makes it a warning that the stage does not pass. It never decides.
+	// Advisory turns the stage's failure into a warning. Such a stage never
+	// decides, and its advice reaches the agent only in a verdict that rejects.
 	Advisory bool
 }
 
 var _ ralph.Verifier = MultiStage{}
 
-// A stageResult is a stage's result.
+// A stageResult is what came of one stage.
 type stageResult struct {
 	check  ralph.Check
 	more   []ralph.Check // of a stage that has more evidence than fits into one check
@@ -57,8 +70,9 @@ type stageResult struct {
 	usage  ralph.Usage
 }
 
-// Validate reports whether no stage can decide: there are none, or all are
-// advisory; or what keeps a stage from working on the task.
+// Validate returns an error if no stage can decide, because there are none or
+// all are advisory, or if a stage cannot work on the task. The error names the
+// stage.
 func (m MultiStage) Validate(t ralph.Task) error {
 	if err := m.decides(); err != nil {
 		return err
@@ -71,7 +85,9 @@ func (m MultiStage) Validate(t ralph.Task) error {
 	return nil
 }
 
-// Prepare has every stage prepare the task, see [ralph.Verifier].
+// Prepare has every stage prepare the task, in order, see [ralph.Verifier]. An
+// advisory one too: its warnings would be worth nothing otherwise. On an error
+// the task is returned as it came.
 func (m MultiStage) Prepare(ctx context.Context, t ralph.Task) (ralph.Task, error) {
 	prepared := t
 	for _, s := range m.Stages {
@@ -83,7 +99,8 @@ func (m MultiStage) Prepare(ctx context.Context, t ralph.Task) (ralph.Task, erro
 	return prepared, nil
 }
 
-// decides is the error of stages that cannot decide.
+// decides is the error of stages that cannot decide. Without it, a list that is
+// empty by mistake would pass everything, as "all of none".
 func (m MultiStage) decides() error {
 	switch {
 	case len(m.Stages) == 0:
@@ -94,11 +111,11 @@ func (m MultiStage) decides() error {
 	return nil
 }
 
-// Verify implements [ralph.Verifier]. It is an error if no stage can decide:
-// there are none, or all are advisory. The error of a stage makes it unable, or
-// a time-out, and never a pass. If ctx is done the error is context.Cause(ctx),
-// and the verdict beside it holds the checks so far. Its Usage is that of all
-// stages.
+// Verify implements [ralph.Verifier]. It is an error if no stage can decide.
+// The error or the panic of a stage makes its check unable, or a time-out, and
+// never a pass, and the other stages still count. If ctx is done the error is
+// context.Cause(ctx), and the verdict beside it holds the checks so far. Its
+// Usage is that of all stages that ran.
 func (m MultiStage) Verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, error) {
 	if ctx.Err() != nil {
 		return ralph.Verdict{}, context.Cause(ctx)
@@ -123,6 +140,9 @@ func (m MultiStage) Verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, e
 	return v, nil
 }
 
+// inOrder runs one stage after the other, each with the checks of those before
+// it, until one that decides does not pass. slices.Concat makes a new list each
+// time, since a stage may keep the claim that it was given.
 func (m MultiStage) inOrder(ctx context.Context, c ralph.Claim, results []stageResult) {
 	for i, s := range m.Stages {
 		results[i] = s.run(ctx, c)
@@ -141,8 +161,13 @@ func (m MultiStage) inOrder(ctx context.Context, c ralph.Claim, results []stageR
 	}
 }
 
+// notRun tells a stage that was not reached in time from one that was skipped
+// because another had failed.
 const notRun = "not run, for the time to do it was over"
 
+// atOnce runs the stages beside each other, at most Parallel at a time. The
+// group has no context of its own: the first that fails does not end the
+// others, whose results the agent should be told in the same go.
 func (m MultiStage) atOnce(ctx context.Context, c ralph.Claim, results []stageResult) {
 	var group errgroup.Group
 	group.SetLimit(m.Parallel)
@@ -162,7 +187,9 @@ func (m MultiStage) atOnce(ctx context.Context, c ralph.Claim, results []stageRe
 	group.Wait()
 }
 
-// sum makes one verdict of all stages, which cannot pass if they were cut short.
+// sum makes one verdict of all stages. It cannot pass if they were cut short:
+// with Any, a stage that had passed is enough, but a caller whose time is over
+// must not get a pass and an error.
 func (m MultiStage) sum(results []stageResult, ended bool) ralph.Verdict {
 	passed, failed := 0, 0
 	var v ralph.Verdict
@@ -203,7 +230,8 @@ func (m MultiStage) sum(results []stageResult, ended bool) ralph.Verdict {
 }
 
 // shared joins texts, each cut to its share of the limit, so that a long one
-// does not push out the others.
+// does not push out the others. What a short text leaves over is shared among
+// those after it. More is kept of the end, where tools sum up.
 func shared(texts []string, limit int) string {
 	var b strings.Builder
 	for i, text := range texts {
@@ -218,11 +246,15 @@ func shared(texts []string, limit int) string {
 	return b.String()
 }
 
+// name is the stage's name on one line, for it may come from a file of somebody
+// else.
 func (s Stage) name() string {
 	return cmp.Or(oneLine(s.Name, 100, 20), "unnamed")
 }
 
-// run asks the stage's verifier, and makes one check of what it says.
+// run asks the stage's verifier, and makes one check of what it says. The
+// check's detail is for people and may hold the stack of a panic; what the
+// agent is told leaves it out, for it says nothing about the work.
 func (s Stage) run(ctx context.Context, c ralph.Claim) stageResult {
 	verifier := s.Verifier
 	if verifier == nil {
@@ -265,7 +297,9 @@ func (s Stage) run(ctx context.Context, c ralph.Claim) stageResult {
 	return r
 }
 
-// advisory makes a warning of a check that did not pass.
+// advisory makes a warning of a check that did not pass, with the old status
+// before its detail: the record still tells a check that failed from one that
+// could not be made.
 func advisory(c ralph.Check) ralph.Check {
 	switch c.Status {
 	case ralph.CheckFailed, ralph.CheckUnable, ralph.CheckTimeout:
@@ -275,8 +309,10 @@ func advisory(c ralph.Check) ralph.Check {
 	return c
 }
 
-// evidence takes exit code and digest over: of the check that does not pass,
-// else of the last that has any. What other checks have is kept beside.
+// evidence takes exit code and digest over, from the first check that did not
+// pass, else from the last that has any. One check has room for one exit code.
+// What other checks have is kept as checks of their own, so that no evidence is
+// lost when stages are nested.
 func (r *stageResult) evidence(checks []ralph.Check) {
 	main := -1
 	for i, c := range checks {
@@ -298,7 +334,7 @@ func (r *stageResult) evidence(checks []ralph.Check) {
 	}
 }
 
-// details joins what checks say: those of a status, or all.
+// details joins what checks say: those of a status, or all if status is "".
 func details(checks []ralph.Check, status ralph.CheckStatus) string {
 	var texts []string
 	for _, c := range checks {
@@ -309,8 +345,9 @@ func details(checks []ralph.Check, status ralph.CheckStatus) string {
 	return oneLine(strings.Join(texts, "; "), 600, 300)
 }
 
-// rejection is the status of a verdict that rejects: failed, unless it is only
-// for checks that could not be made.
+// rejection is the status of a verdict that rejects: failed, unless it rejects
+// only because checks could not be made. That must survive wrapping, or the
+// agent would be told to mend what is not broken.
 func rejection(v ralph.Verdict) ralph.CheckStatus {
 	switch {
 	case !v.Undecided():
@@ -321,7 +358,8 @@ func rejection(v ralph.Verdict) ralph.CheckStatus {
 	return ralph.CheckTimeout
 }
 
-// errorStatus is the status of an error.
+// errorStatus is the status of an error. A deadline counts as a time-out even
+// if the verifier has put its own words around it, or none.
 func errorStatus(ctx context.Context, err error) ralph.CheckStatus {
 	if errors.Is(err, context.DeadlineExceeded) || errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return ralph.CheckTimeout

@@ -18,9 +18,9 @@ import (
 )
 
 // An output takes what a command prints, both streams as they come: it hashes
-// all of it and looks for texts in it. Of what is left of it when its secrets are
-// hidden, what a terminal may show goes to a file, if there is one, and the ends are
-// kept.
+// all of it and looks for texts in it. Of what is left when the secrets are
+// hidden, what a terminal may show goes to a file, if there is a folder for it,
+// and the two ends are kept. So memory does not grow with the output.
 type output struct {
 	mu       sync.Mutex
 	hash     hash.Hash
@@ -46,7 +46,9 @@ type output struct {
 	failingFull bool
 }
 
-// A seeker looks for a text in streams.
+// A seeker looks for a text in streams. It is found in the original, and not in
+// what is kept: a text that must not be printed may be in the middle, or be a
+// secret.
 type seeker struct {
 	text  string
 	found bool
@@ -66,9 +68,10 @@ func newOutput(contains, excludes []string, hide hider) *output {
 	return o
 }
 
-// record writes to a file of its own in the folder, which is made with the first
-// byte: what prints nothing leaves no file. name is what the command is called,
-// without secrets. That evidence cannot be kept does not change what was found.
+// record writes to a file of its own in the folder, which is made with the
+// first byte: what prints nothing leaves no file. That evidence cannot be kept,
+// on a full disk, say, does not change what was found; end tells of it. After
+// the first error nothing more is written, so that no file has a hole in it.
 func (o *output) record(p []byte) {
 	if o.folder == "" || o.fileErr != nil || len(p) == 0 {
 		return
@@ -84,8 +87,9 @@ func (o *output) record(p []byte) {
 	}
 }
 
-// end is called when all is printed. It closes the file, if there is one, and says
-// where it is, or what went wrong.
+// end is called when all is printed. It closes the file, if there is one, and
+// says where it is, or what went wrong. The name alone is told, since the
+// folder is the caller's and new for each attempt.
 func (o *output) end() string {
 	if o.hidden != nil {
 		o.hidden.end()
@@ -104,7 +108,8 @@ func (o *output) end() string {
 	return "full output: " + filepath.Base(o.file.Name())
 }
 
-// slug makes a part of a file name of a command.
+// slug makes a part of a file name of a command: letters and digits of ASCII,
+// which every file system takes, 40 of them at most.
 func slug(name string) string {
 	name = strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' {
@@ -116,7 +121,8 @@ func slug(name string) string {
 }
 
 // stream returns a writer for one of the streams. Texts are found over the
-// borders of writes, but not over those of streams.
+// borders of writes, but not over those of streams: how two streams mix is
+// chance, and would make a check pass now and then.
 func (o *output) stream() io.Writer { return &outputStream{o: o} }
 
 type outputStream struct {
@@ -125,10 +131,14 @@ type outputStream struct {
 	failing highlighter
 }
 
+// Write never fails. An error would have the command killed by a broken pipe,
+// for a reason that has nothing to do with it.
 func (s *outputStream) Write(p []byte) (int, error) {
 	o := s.o
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	// The digest is of what was printed, before anything is hidden or cut, so
+	// that it can be compared with an output that somebody has kept.
 	o.hash.Write(p)
 	longest := 0
 	for _, list := range [][]*seeker{o.contains, o.excludes} {
@@ -147,7 +157,9 @@ func (s *outputStream) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// keep takes what may be kept.
+// keep takes what may be kept: the first headBytes, and at least the last
+// tailBytes. The tail is trimmed when it has doubled, and not with each write,
+// which would copy it for each byte of a slow output.
 func (o *output) keep(failing *highlighter, p []byte) {
 	if !o.failingFull {
 		failing.read(p, o.size, o.keepFailing)
@@ -163,7 +175,9 @@ func (o *output) keep(failing *highlighter, p []byte) {
 	}
 }
 
-// seek looks for the text in p, and over the border between last and p.
+// seek looks for the text in p, and over the border between last and p. last is
+// never longer than needed for that, so the same place is not found twice and
+// memory is bounded by the longest text.
 func (k *seeker) seek(last, p []byte) {
 	if k.found {
 		return
@@ -174,6 +188,8 @@ func (k *seeker) seek(last, p []byte) {
 	k.found = bytes.Contains(border, text) || bytes.Contains(p, text)
 }
 
+// Texts that a user asked for may be secrets themselves, so they are hidden
+// before they are quoted.
 func (o *output) missing() []string   { return o.hide.texts(texts(o.contains, false)) }
 func (o *output) forbidden() []string { return o.hide.texts(texts(o.excludes, true)) }
 

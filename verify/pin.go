@@ -16,18 +16,22 @@ import (
 	"github.com/ralph-loop/ralph/internal/redact"
 )
 
-// A tool that can be told which file to read is told to read what the file said when
-// the loop started. Then it does not matter that it has changed, and an agent that
-// was asked to set up a registry is not turned away. In Task.Guarded the key is
-// "//pin/" and the file, the value what it said. What looks like a secret is not kept,
-// and what is long: such a file must stay as it is.
+// A tool that can be told which file to read is told to read what the file said
+// when the loop started. Then it does not matter that it has changed, and an
+// agent that was asked to set up a registry is not turned away. In Task.Guarded
+// the key is "//pin/" and the file, and the value is what the file said.
+//
+// The task is written to logs and states, so what looks like a secret is not
+// kept, nor what is longer than maxPin bytes: such a file must stay as it is.
 const (
 	pinKey = "//pin/"
 	maxPin = 4 << 10
 )
 
-// pin returns what is kept of a file: the lines that count. A file that is not there
-// says nothing.
+// pin returns what is kept of a file: the lines that count. A file that is not
+// there says nothing, and that is kept too; for go, whose env file seldom
+// exists, it is the usual case. Text that is not UTF-8 is not kept, since JSON
+// would change it.
 func (s *surroundings) pin(name string) (text string, ok bool) {
 	counted, _, err := s.lines(name)
 	text = strings.Join(counted, "\n")
@@ -35,7 +39,9 @@ func (s *surroundings) pin(name string) (text string, ok bool) {
 	return text, ok
 }
 
-// lines are those of a file that count, and the others.
+// lines are the lines of a file that count, and the others. The others are
+// those that tools write by themselves, such as a login: they are taken as they
+// are now, because a token of yesterday may have expired.
 func (s *surroundings) lines(name string) (counted, others []string, err error) {
 	text, err := file.Read("", s.path(name), maxPin+maxScript)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -61,8 +67,11 @@ func (s *surroundings) pinned(t ralph.Task, name string) bool {
 	return ok && s.files[name].pin != ""
 }
 
-// withPins has the command read what files said, with the lines of now that do not
-// count, and asks. The agent is told of it if the check fails, for that may be why.
+// withPins has the command read what files said when the loop started, with
+// those lines of now that do not count, and asks. The files are written to a
+// folder for this call and named by the tool's own variable. The user's file is
+// not touched: the check must not undo what a person may have meant. The agent
+// is told of it if the check fails, for that may be why.
 func (e External) withPins(s *surroundings, t ralph.Task, files, texts []string, verify func(External) (ralph.Verdict, error)) (ralph.Verdict, error) {
 	if len(files) == 0 {
 		return verify(e)

@@ -20,7 +20,8 @@ import (
 // started. That tests or dependencies are added is no redirection, nor is what goes
 // away: then the tool does what it does by itself.
 
-// A watch is what a template watches.
+// A watch is what one template watches. What differs between tools stands in
+// its functions; comparing, naming and warning are the same for all of them.
 type watch struct {
 	name string
 	// redirects returns what redirects the check, by a name that people understand,
@@ -36,21 +37,27 @@ type watch struct {
 }
 
 // Keys in Task.Guarded: "//template/" and the template's name says that it was
-// prepared; with what redirects it behind that, the value is a hash. "//test/" and a
-// file are the tests that there were.
+// prepared; with what redirects it behind that, the value is a hash. "//test/"
+// and a file are the tests that there were. The names are readable, not hashed,
+// because they tell the agent what it has to undo.
 const (
 	templateKey = "//template/"
 	testKey     = "//test/"
 	maxTests    = 1000 // are watched; with more there is no warning
 )
 
-// A tree is the workspace, or a folder above it, read.
+// A tree is the workspace, or a folder above it, with the names of its files
+// read once: several rules look for several names each.
 type tree struct {
 	root  string
 	shown string   // what stands before a name for people
 	files []string // no folders, and not what others have put there
 }
 
+// readTree lists the files of the workspace. Hidden folders, node_modules and
+// those in skip are left out, for the tools leave them out as well, and because
+// they can hold more files than all the rest. .cargo is hidden and decides what
+// cargo runs.
 func readTree(dir string, skip []string) (*tree, error) {
 	root, err := os.OpenRoot(workspace(dir))
 	if err != nil {
@@ -74,7 +81,8 @@ func readTree(dir string, skip []string) (*tree, error) {
 	return w, err
 }
 
-// text is what is in a file; nil if it is not there or cannot be read.
+// text is what is in a file; nil if it is not there, cannot be read, or is
+// larger than 4 MiB, which no configuration is.
 func (w *tree) text(name string) []byte {
 	text, err := readGuarded(w.root, name, 4<<20)
 	if err != nil {
@@ -96,12 +104,18 @@ func (w *tree) matching(patterns ...string) (found []string) {
 	return found
 }
 
+// hashed is the SHA-256 of a text. States and logs hold it in place of the
+// text, which may be long, or hold secrets.
 func hashed[T string | []byte](text T) string {
 	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:])
 }
 
-// prepare notes what is watched.
+// prepare notes what is watched. If the check is not set up yet it notes
+// nothing: a task may well be to set the project up, and all that the agent
+// writes then would count as a redirection. With more than maxTests files of
+// tests, none of them is noted, since the task is part of every state that is
+// saved; what redirects the check is noted in any case.
 func (a *watch) prepare(dir string) (map[string]string, error) {
 	w, err := readTree(dir, a.skip)
 	if err != nil {
@@ -127,10 +141,11 @@ func (a *watch) prepare(dir string) (map[string]string, error) {
 	return noted, nil
 }
 
-// tests is isTest, also where it is nil.
+// tests is isTest, for a watch without it as well.
 func (a *watch) tests(name string) bool { return a.isTest != nil && a.isTest(name) }
 
-// hidden is hides, also where it is nil.
+// hidden is hides, for a watch without it as well. It reads the tree once and
+// returns a function, because it is asked about each test.
 func (a *watch) hidden(w *tree) func(name string) bool {
 	if a.hides == nil {
 		return func(string) bool { return false }
@@ -138,7 +153,11 @@ func (a *watch) hidden(w *tree) func(name string) bool {
 	return a.hides(w)
 }
 
-// changed says what redirects the check now and did not when the task was prepared.
+// changed says what redirects the check now and did not when the task was
+// prepared. What was there and is gone is no redirection: without the line, the
+// tool does what it does by itself. Tests that would not be run any more are
+// named here too, though their files are untouched, for to the tool they are as
+// good as deleted.
 func (a *watch) changed(t ralph.Task) (changed []string, err error) {
 	key := templateKey + a.name
 	if _, ok := t.Guarded[key]; !ok {
@@ -166,7 +185,8 @@ func (a *watch) changed(t ralph.Task) (changed []string, err error) {
 	return changed, nil
 }
 
-// watchedTests are the tests that there were, sorted.
+// watchedTests are the tests that there were, sorted. They belong to no one
+// template: a file can be a test of two.
 func watchedTests(t ralph.Task) (names []string) {
 	for key := range t.Guarded {
 		if name, ok := strings.CutPrefix(key, testKey); ok {
@@ -177,7 +197,9 @@ func watchedTests(t ralph.Task) (names []string) {
 	return names
 }
 
-// changedTests warns of tests that are not what they were.
+// changedTests warns of tests that are not what they were. A warning and no
+// rejection: to change tests is part of many tasks, and whether it was right is
+// for a person, a judge or [Guard] to say.
 func (a *watch) changedTests(t ralph.Task) (check ralph.Check, wrong bool) {
 	var changed, gone []string
 	for _, name := range watchedTests(t) {
@@ -205,8 +227,11 @@ func (a *watch) changedTests(t ralph.Task) (check ralph.Check, wrong bool) {
 }
 
 // config is what a file in INI's or TOML's way says: the values of its keys, by
-// section and key with a dot between them, without quotes and blanks. It takes what
-// follows a key, up to the next one, for its value.
+// section and key with a dot between them, without quotes and blanks. It is no
+// parser of either language. It takes what follows a key, up to the next one,
+// for its value: at worst it names a change that does not matter. What it does
+// not see are names of keys with escapes in them. A real parser would refuse a
+// file that has one mistake in it, and the tool may be more lenient.
 func config(name string, text []byte) map[string]string {
 	values := map[string]string{}
 	section, key := "", ""
@@ -233,7 +258,7 @@ func config(name string, text []byte) map[string]string {
 }
 
 // bareName is the name of a section or key without quotes and blanks, which say
-// nothing.
+// nothing and could make the same key look like another one.
 func bareName(text string) string {
 	return strings.Map(func(r rune) rune {
 		if strings.ContainsRune("\"' \t", r) {
@@ -243,7 +268,8 @@ func bareName(text string) string {
 	}, text)
 }
 
-// sectionOf is the name of the section that begins with a line.
+// sectionOf is the name of the section that begins with a line. A remark behind
+// it is left out.
 func sectionOf(line string) (name string, ok bool) {
 	if !strings.HasPrefix(line, "[") {
 		return "", false
@@ -267,7 +293,9 @@ func entryOf(line string, toml bool) (key, value string, ok bool) {
 	return key, strings.TrimSpace(value), ok
 }
 
-// keys adds those of a file's keys that redirect.
+// keys adds those of a file's keys that redirect. Keys are compared one by one,
+// since files like pyproject.toml hold the settings of many tools, and most
+// tasks change some of them.
 func (w *tree) keys(found map[string]string, name string, redirects func(key string) bool) {
 	for key, value := range config(name, w.text(name)) {
 		if redirects(key) {
@@ -276,7 +304,9 @@ func (w *tree) keys(found map[string]string, name string, redirects func(key str
 	}
 }
 
-// whole adds files at the top of the tree, as far as they are there.
+// whole adds files at the top of the tree, as far as they are there. It is for
+// files that hold nothing but settings of the tool, often as code, in which no
+// key can be told from another.
 func (w *tree) whole(found map[string]string, patterns ...string) {
 	for _, name := range w.files {
 		for _, p := range patterns {
@@ -287,8 +317,9 @@ func (w *tree) whole(found map[string]string, patterns ...string) {
 	}
 }
 
-// above are the folders above the workspace with those of the files that are there:
-// the tools look for them there too.
+// above are the folders above the workspace, each with those of the files that
+// are there: the tools look for them there too, and an agent may be able to
+// write there. Folders without any are listed as well and add nothing.
 func (w *tree) above(names ...string) (folders []*tree) {
 	dir, err := filepath.Abs(w.root)
 	if err != nil {
@@ -306,7 +337,9 @@ func (w *tree) above(names ...string) (folders []*tree) {
 	return folders
 }
 
-// redirected is the check of a template that something redirects; ok if nothing does.
+// redirected is the check of a template that something redirects; ok if nothing
+// does. It ends with what a person can do, since the change may be right: a
+// task can be to move a project to another runner.
 func (a *watch) redirected(t ralph.Task) (check ralph.Check, ok bool, err error) {
 	changed, err := a.changed(t)
 	if err != nil || len(changed) == 0 {
@@ -316,8 +349,10 @@ func (a *watch) redirected(t ralph.Task) (check ralph.Check, ok bool, err error)
 		" would not run what it ran when the loop started: "+strings.Join(changed, "; ")+". Undo that; "+acceptHint, 700, 150)}, false, nil
 }
 
-// layOver has files laid over a folder, and agrees to what they redirect and to the
-// tests that they replace: who lays them over is not the agent.
+// layOver has files laid over a folder, and agrees to what they redirect and to
+// the tests that they replace: who lays them over is not the agent. Only what
+// differs before and after is agreed to. What the agent has redirected before
+// that, and the exam leaves alone, stays a redirection.
 func layOver(t *ralph.Task, dir string, lay func() error) error {
 	before := redirectsOf(*t, dir)
 	if err := lay(); err != nil {
@@ -331,8 +366,9 @@ func layOver(t *ralph.Task, dir string, lay func() error) error {
 	return nil
 }
 
-// redirectsOf is what redirects the templates that a task was prepared for, and the
-// tests it watches, as they are in a folder.
+// redirectsOf is what redirects the templates that a task was prepared for, and
+// the tests it watches, as they are in a folder. Templates for which nothing
+// was noted are not asked: their files would cost time and change nothing.
 func redirectsOf(t ralph.Task, dir string) map[string]string {
 	all := map[string]string{}
 	for _, a := range watches() {

@@ -9,27 +9,35 @@ import (
 	gotoken "go/token"
 	"os"
 	"path"
-	"path/filepath"
 	"slices"
 	"strings"
-	"unicode"
 
 	"github.com/ralph-loop/ralph/internal/process"
 )
 
 // What redirects each template's check: one function for each.
 
+// watches are the watches of all templates. A template that is added here is
+// compared, and agreed to for exams, without any further code.
 func watches() []*watch {
 	return []*watch{goWatch(), npmWatch(), pytestWatch(nil), cargoWatch(), lintWatch(), ruffWatch()}
 }
 
+// goWatch watches go test. vendor and testdata hold code that go test does not
+// run as tests of the workspace.
 func goWatch() *watch {
 	return &watch{name: "go-test", redirects: goRedirects, hides: goHides, skip: []string{"vendor", "testdata"},
 		isTest: func(name string) bool { return strings.HasSuffix(name, "_test.go") }}
 }
 
+// goRedirects finds what makes go test run something else: a TestMain, which
+// can leave out all tests of its package and end well; replace lines and
+// go.work, which put other code in the place of a dependency; and a toolchain
+// that lies in PATH. It is set up once there is a go.mod or a go.work.
 func goRedirects(w *tree) (map[string]string, bool) {
 	found := map[string]string{}
+	// Only a file that holds the word is parsed: most have none, and there may
+	// be thousands.
 	for _, name := range w.matching("*_test.go") {
 		if text := w.text(name); bytes.Contains(text, []byte("TestMain")) {
 			if body := testMain(text); body != "" {
@@ -50,7 +58,10 @@ func goRedirects(w *tree) (map[string]string, bool) {
 	return found, set
 }
 
-// goMains knows the packages that have a TestMain, by their import paths.
+// goMains knows the packages that have a TestMain, by their import paths. Such
+// a package may end before its tests have run and do so on purpose, so the
+// results of go test are read more leniently for it. That a TestMain is new is
+// told by goRedirects.
 func goMains(workspace string) func(pkg string) bool {
 	w, err := readTree(workspace, goWatch().skip)
 	if err != nil {
@@ -74,8 +85,10 @@ func goMains(workspace string) func(pkg string) bool {
 	}
 }
 
-// goHides knows what is not in the module, for a go.mod of its own or an ignore line.
-// Where there is a go.work it does not say.
+// goHides knows what is not in the module any more, for a go.mod of its own or
+// an ignore line: go test ./... passes over such folders without a word, and
+// deleted tests would look the same. Where there is a go.work it does not say,
+// for that can bring them in again.
 func goHides(w *tree) func(name string) bool {
 	var folders []string
 	for _, name := range w.files {
@@ -94,8 +107,10 @@ func goHides(w *tree) func(name string) bool {
 	}
 }
 
-// testMain is the text of the function that runs a package's tests; "" if it is not
-// in this file.
+// testMain is the text of the function that runs a package's tests; "" if it is
+// not in this file. It is the function's text and not the file's, so that a
+// test may be added beside it. A file with a mistake in it is read as far as
+// that goes, for the go command will say what is wrong.
 func testMain(text []byte) string {
 	files := gotoken.NewFileSet()
 	f, _ := parser.ParseFile(files, "", text, parser.SkipObjectResolution)
@@ -128,8 +143,10 @@ func goLines(found map[string]string, file, text string) {
 	})
 }
 
-// goDirectives calls f with the words of each line of a go.mod or go.work, of one in
-// a block with the block's verb before them.
+// goDirectives calls f with the words of each line of a go.mod or go.work; in a
+// block, the block's verb comes before them. A parser of these files would be
+// one more dependency, and refuse what go may yet accept; only the words of a
+// line count here.
 func goDirectives(text string, f func(fields []string)) {
 	block := ""
 	for line := range strings.Lines(text) {
@@ -149,6 +166,8 @@ func goDirectives(text string, f func(fields []string)) {
 	}
 }
 
+// npmWatch watches npm test. Runners name their test files by these customs,
+// unless they are configured otherwise.
 func npmWatch() *watch {
 	return &watch{name: "npm-test", redirects: npmRedirects, isTest: func(name string) bool {
 		base := path.Base(name)
@@ -156,9 +175,16 @@ func npmWatch() *watch {
 	}}
 }
 
-// npmKeys are the settings of npm's that redirect it.
+// npmKeys are npm's settings that redirect npm test: another shell, options for
+// node, another folder or package, or not to run at all. Others, such as
+// registries, are what tasks change for honest reasons.
 var npmKeys = []string{"script-shell", "shell", "node-options", "if-present", "workspace", "workspaces", "prefix", "dry-run"}
 
+// npmRedirects finds what makes npm test run something else: the script test,
+// those that npm runs around it and those that it names, the settings of test
+// runners in package.json, their files, and npm's own settings. A broken
+// package.json is read as far as it goes. The script that npm init writes,
+// which only says that there are no tests, counts as not set up.
 func npmRedirects(w *tree) (map[string]string, bool) {
 	found := map[string]string{}
 	var pack, values map[string]json.RawMessage
@@ -170,6 +196,10 @@ func npmRedirects(w *tree) (map[string]string, bool) {
 		_ = json.Unmarshal(value, &script) // of what is no text, the whole
 		scripts[name] = script
 	}
+	// Which scripts are run is found out by names alone. A word that only
+	// happens to be a script's name makes one more script count, which does
+	// little harm. Reading the shell's language would, with its first mistake,
+	// overlook a script that is run.
 	reached := []string{"test", "pretest", "posttest"}
 	for i := 0; i < len(reached); i++ { // it grows
 		text, ok := scripts[reached[i]]
@@ -199,119 +229,18 @@ func npmRedirects(w *tree) (map[string]string, bool) {
 	return found, set
 }
 
-// pytestWatch is for pytest with these paths; nil = with any.
-func pytestWatch(paths []string) *watch {
-	return &watch{name: "pytest", isTest: isPytest, skip: []string{"venv", "env", "site-packages", "__pycache__"},
-		redirects: func(w *tree) (map[string]string, bool) { return pytestRedirects(w, paths) }}
-}
-
-func isPytest(name string) bool {
-	base := path.Base(name)
-	return strings.HasSuffix(base, ".py") && (strings.HasPrefix(base, "test_") || strings.HasSuffix(base, "_test.py"))
-}
-
-// pytestFiles are where pytest finds its options, and hooks.
-var pytestFiles = []string{"pytest.ini", ".pytest.ini", "tox.ini", "setup.cfg", "pyproject.toml", "pytest.toml", ".pytest.toml", "conftest.py"}
-
-func pytestRedirects(w *tree, paths []string) (map[string]string, bool) {
-	found := map[string]string{}
-	w.pytest(found, paths)
-	set := len(found) > 0 || slices.ContainsFunc(w.files, isPytest)
-	for _, up := range w.above(pytestFiles...) {
-		up.pytest(found, paths)
-	}
-	return found, set
-}
-
-// pytest adds pytest's options, where it looks for them: on the way to the paths. It
-// finds hooks on its way through the tests.
-func (w *tree) pytest(found map[string]string, paths []string) {
-	for _, name := range w.matching(pytestFiles...) {
-		dir := path.Dir(name)
-		onTheWay := func(p string) bool {
-			p = path.Clean(filepath.ToSlash(p))
-			return p == dir || strings.HasPrefix(p, dir+"/")
-		}
-		switch {
-		case path.Base(name) == "conftest.py":
-			for hook, text := range pythonHooks(string(w.text(name))) {
-				found[hook+" in "+w.shown+name] = hashed(text)
-			}
-		case dir == "." || paths == nil || slices.ContainsFunc(paths, onTheWay):
-			w.keys(found, name, pytestKey)
-		}
-	}
-}
-
-// pytestKey reports whether a key is one of pytest's that redirect it. Of an inline
-// table the whole counts.
-func pytestKey(key string) bool {
-	key = strings.TrimPrefix(strings.Replace(key, ":", ".", 1), "tool.")
-	name, ok := strings.CutPrefix(key, "pytest")
-	name = strings.TrimPrefix(strings.TrimPrefix(name, ".ini_options"), ".")
-	return key == "tool" || ok && (name == "" || strings.HasPrefix(name, "python_") || slices.Contains([]string{
-		"addopts", "testpaths", "norecursedirs", "collect_imported_tests", "pythonpath", "required_plugins", "confcutdir"}, name))
-}
-
-// pythonHooks are the functions that pytest calls, by which a conftest.py decides
-// what is collected and what a result is, its plug-ins, and what it leaves out.
-// Fixtures are none.
-func pythonHooks(text string) map[string]string {
-	hooks := map[string]string{}
-	hook, depth := "", 0
-	for line := range strings.Lines(text) {
-		trimmed := strings.TrimSpace(line)
-		indent := len(line) - len(strings.TrimLeft(line, " \t"))
-		if name := hookOf(trimmed); name != "" {
-			hook, depth = name, indent
-			hooks[hook] += trimmed + "\n"
-			continue
-		}
-		if trimmed == "" || trimmed[0] == '#' {
-			continue
-		}
-		if hook != "" && indent <= depth && !strings.ContainsAny(trimmed[:1], ")]}") {
-			hook = ""
-		}
-		if hook != "" {
-			hooks[hook] += trimmed + "\n"
-		}
-	}
-	return hooks
-}
-
-// hookOf is the hook that a line of Python defines, sets or imports; "" = none.
-func hookOf(line string) string {
-	words := func(text string) []string {
-		return strings.FieldsFunc(text, func(r rune) bool { return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) })
-	}
-	isHook := func(word string) bool { // pytest_addoption only adds options
-		return strings.HasPrefix(word, "pytest_") && word != "pytest_addoption" || word == "collect_ignore" || word == "collect_ignore_glob"
-	}
-	if from, names, ok := strings.Cut(line, " import "); ok && strings.HasPrefix(from, "from ") {
-		all := words(names)
-		return strings.Join(slices.DeleteFunc(all, func(word string) bool { return !isHook(word) }), ", ")
-	}
-	line = strings.TrimPrefix(strings.TrimPrefix(line, "async "), "def ")
-	first := words(line)
-	if len(first) == 0 || !isHook(first[0]) || !strings.HasPrefix(line, first[0]) {
-		return ""
-	}
-	rest := strings.TrimSpace(line[len(first[0]):])
-	if _, value, _ := strings.Cut(rest, "="); rest == "" || !strings.ContainsAny(rest[:1], "(=:+") || strings.TrimSpace(value) == "None" {
-		return "" // the name of a package, say
-	}
-	return first[0]
-}
-
+// cargoWatch watches cargo test. Unit tests stand in the files of the code
+// itself, which every task changes, so only those in folders named tests are
+// watched.
 func cargoWatch() *watch {
 	return &watch{name: "cargo-test", redirects: cargoRedirects, skip: []string{"target"}, isTest: func(name string) bool {
 		return strings.HasSuffix(name, ".rs") && slices.Contains(strings.Split(path.Dir(name), "/"), "tests")
 	}}
 }
 
-// cargoKey reports whether a key of Cargo.toml redirects. Of an inline table the
-// whole counts.
+// cargoKey reports whether a key of Cargo.toml redirects: other code for a
+// dependency, tests without a harness or none at all, fewer members. Of an
+// inline table the whole counts, as for pytest.
 func cargoKey(key string) bool {
 	table, name, _ := strings.Cut(key, ".")
 	switch table {
@@ -327,6 +256,9 @@ func cargoKey(key string) bool {
 	return false
 }
 
+// cargoRedirects finds what makes cargo test run something else.
+// .cargo/config.toml counts as a whole: it can name a runner for test programs,
+// an alias, or a compiler in place of rustc.
 func cargoRedirects(w *tree) (map[string]string, bool) {
 	found := map[string]string{}
 	w.whole(found, ".cargo/config.toml", ".cargo/config", "rust-toolchain.toml", "rust-toolchain")
@@ -339,6 +271,8 @@ func cargoRedirects(w *tree) (map[string]string, bool) {
 	return found, w.text("Cargo.toml") != nil
 }
 
+// lintWatch watches golangci-lint. Its files count as a whole, since almost
+// every line in them says what is not to be found. It has no tests to watch.
 func lintWatch() *watch {
 	return &watch{name: "golangci-lint", redirects: func(w *tree) (map[string]string, bool) {
 		found := map[string]string{}
@@ -350,6 +284,8 @@ func lintWatch() *watch {
 	}}
 }
 
+// ruffWatch watches ruff, which lets each folder have settings of its own. Of
+// pyproject.toml only ruff's part counts.
 func ruffWatch() *watch {
 	return &watch{name: "ruff", redirects: func(w *tree) (map[string]string, bool) {
 		found := map[string]string{}

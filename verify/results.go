@@ -17,7 +17,10 @@ import (
 // How many tests ran and passed, in the words of the tools. What a test program
 // prints can imitate them; see the tests' own guard for that.
 
-// Results are read from what a tool prints, or from a file it writes, of one run.
+// Results are read from what a tool prints, or from a file it writes, of one
+// run. They are needed because an exit code of 0 does not say that a test has
+// run: tools end well where they find none. An implementation is used for one
+// run and is not safe for concurrent use.
 type results interface {
 	// args are added to the command's.
 	args() []string
@@ -36,8 +39,12 @@ type lineReader struct {
 	held []byte
 }
 
+// longestLine bounds a line that is held, in bytes: an event of go test -json
+// can hold what a test printed in one piece.
 const longestLine = 1 << 20
 
+// Write takes a piece of what the tool prints. It never fails, as a pipe that
+// breaks would end the tool.
 func (r *lineReader) Write(p []byte) (int, error) {
 	n := len(p)
 	for len(p) > 0 {
@@ -61,8 +68,10 @@ func (r *lineReader) flush() {
 	}
 }
 
-// goResults reads go test -json. It hands on what go test prints without -json: of
-// a test that passes nothing.
+// goResults reads go test -json. It hands on what go test prints without -json:
+// of a test that passes nothing, of one that fails all. The plain output would
+// be enough to show, but it does not tell a package whose tests ran from one
+// whose init ended the program.
 type goResults struct {
 	lines  lineReader
 	to     io.Writer
@@ -77,14 +86,16 @@ type goResults struct {
 
 type goTest struct{ Package, Test string }
 
-// What is held of tests that still run, in bytes: of one, and of all.
+// Bounds of what is held of tests that still run, in bytes: of one, and of all.
+// A test that prints more is shown at once, whether it passes or not, because
+// it could not be held back without limit.
 const (
 	mostOfTest  = 64 << 10
 	mostOfTests = 4 << 20
 )
 
-// newGoResults makes results of packages; mains tells those that have a TestMain,
-// which may leave its tests out.
+// newGoResults makes results of packages; mains tells those that have a
+// TestMain, which may leave its tests out and end well.
 func newGoResults(mains func(pkg string) bool) *goResults {
 	return &goResults{tests: map[goTest]*bytes.Buffer{}, done: map[string]bool{}, mains: mains}
 }
@@ -96,6 +107,8 @@ func (r *goResults) stdout(w io.Writer) io.Writer {
 	return &r.lines
 }
 
+// line takes one line. What is no event is handed on as it is: go prints errors
+// of the build so, and a test program may write to the same stream.
 func (r *goResults) line(line []byte) {
 	var ev struct {
 		goTest
@@ -110,6 +123,8 @@ func (r *goResults) line(line []byte) {
 		r.output(ev.goTest, ev.Output)
 	case ev.Action == "output" && ev.Output == "PASS\n": // go test says it only with -v
 		r.done[ev.Package] = true
+	// A package that is told to be ok without ever having said PASS has ended
+	// before its tests had run: os.Exit(0) in an init does that.
 	case ev.Action == "output" || ev.Action == "build-output":
 		io.WriteString(r.to, ev.Output)
 		if strings.HasPrefix(ev.Output, "ok  \t") && !r.done[ev.Package] && !r.mains(ev.Package) {
@@ -120,10 +135,12 @@ func (r *goResults) line(line []byte) {
 	}
 }
 
-// ended takes how a test ended, if it did.
+// ended takes how a test ended, if it did. Subtests are not counted: their
+// parents are, and ten cases of a table are one test.
 func (r *goResults) ended(test goTest, action string) {
 	switch action {
 	case "pass":
+		// A name with a slash is a subtest's.
 		if !strings.Contains(test.Test, "/") {
 			r.passed++
 		}
@@ -133,7 +150,8 @@ func (r *goResults) ended(test goTest, action string) {
 	}
 }
 
-// output takes what a test prints.
+// output takes what a test prints. Lines with "===" only tell that a test runs,
+// and go test does not print them without -v.
 func (r *goResults) output(test goTest, text string) {
 	if strings.HasPrefix(text, "=== ") {
 		return
@@ -157,7 +175,9 @@ func (r *goResults) output(test goTest, text string) {
 	}
 }
 
-// release forgets a test, and hands on what it has printed or not.
+// release forgets a test, and hands on what it has printed or not. Tests are
+// forgotten as they end, so memory goes by how many run at once and not by how
+// many there are.
 func (r *goResults) release(test goTest, show bool) {
 	if held := r.tests[test]; held != nil {
 		r.held -= held.Len()
@@ -171,6 +191,8 @@ func (r *goResults) release(test goTest, show bool) {
 	}
 }
 
+// end hands on what tests have printed that did not end: a panic, or a
+// time-out, stands in there.
 func (r *goResults) end() (int, []string) {
 	r.lines.flush()
 	for len(r.order) > 0 { // tests that did not end
@@ -179,7 +201,9 @@ func (r *goResults) end() (int, []string) {
 	return r.passed, r.cut
 }
 
-// cargoResults reads the first and the last line of each test program.
+// cargoResults reads the first and the last line of each test program, in the
+// words of Rust's own harness. A program that has begun and given no sum has
+// ended early. Its machine-readable output is not for stable toolchains.
 type cargoResults struct {
 	lines         lineReader
 	passed        int
@@ -216,19 +240,25 @@ func (r *cargoResults) end() (int, []string) {
 	return r.passed, nil
 }
 
-// junitResults reads the report in JUnit's format that pytest writes to a folder.
+// junitResults reads the report in JUnit's format that pytest writes to a
+// folder. What pytest prints is for people, and options change its form. It has
+// no cut: pytest is one program, which ends with another exit code if it breaks
+// off.
 type junitResults struct{ folder string }
 
 func (r junitResults) file() string                 { return filepath.Join(r.folder, "junit.xml") }
 func (r junitResults) args() []string               { return []string{"--junitxml=" + r.file()} }
 func (r junitResults) stdout(w io.Writer) io.Writer { return w }
 
+// end counts the tests of all suites. A report that is missing or breaks off
+// counts for what could be read, which at worst is no test and rejects.
 func (r junitResults) end() (passed int, cut []string) {
 	f, err := file.Open("", r.file())
 	if err != nil {
 		return 0, nil
 	}
 	defer f.Close()
+	// It is read as a stream and bounded, for its size is up to the tests.
 	dec := xml.NewDecoder(io.LimitReader(f, 256<<20))
 	for {
 		token, err := dec.Token()

@@ -19,72 +19,91 @@ import (
 	"github.com/ralph-loop/ralph/internal/term"
 )
 
-// Semantic asks a judge whether each of the criteria is met.
-// A judge is just another agent, any [ralph.Runner]; a small model is enough, and
-// one without tools is best, which is what [ralph.JudgePreset] makes:
+// Semantic asks a judge whether each of the criteria is met. A judge is just
+// another agent, any [ralph.Runner]. A small model is enough, and one without
+// tools is best, which is what [ralph.JudgePreset] makes:
 //
 //	judge, err := ralph.JudgePreset("claude")
 //	judge.Model = "haiku"
 //	v := verify.Semantic{Judge: judge, Criteria: []string{"every endpoint checks the token"}}
 //
-// The judge reads the task, what the agent says, and the facts: what git finds changed in the
-// workspace since [ralph.Claim.Base], what [ralph.Claim.Checks] have found, and
-// Evidence. Of every changed file it is told the name, how many lines and bytes, and
-// a digest, then the diff; of lock files, of files that were generated before the
-// work began, and of files that are no text, there is no diff. It is shown all of
-// that or nothing, see MaxBytes. Without a Base it is told that there is no diff.
+// The judge reads the task, what the agent says, and the facts: what git finds
+// changed in the workspace since [ralph.Claim.Base], what [ralph.Claim.Checks]
+// have found, and Evidence. Of every changed file it is told the name, how many
+// lines and bytes, and a digest, then the diff; there is no diff of lock files,
+// of files that were generated before the work began, and of files that are not
+// text. It is shown all of that or nothing, see MaxBytes. Without a Base it is
+// told that there is no diff.
 //
-// It runs in an empty folder of its own. All texts are fenced by a delimiter that is
-// new for each call, and are called data. The judge must answer with one line for
-// each criterion, in order, and nothing else:
+// The judge runs in an empty folder of its own. All texts are fenced by a
+// delimiter that is new for each call, and are called data. The judge must
+// answer with one line for each criterion, in order, and nothing else:
 //
 //  1. VERIFIED: <why>
 //  2. NOT_VERIFIED: <what is missing>
 //
-// Among the criteria, at a random place, is one that is known to be false: a judge
-// that holds it for met does not judge, whatever had it do so, and the check is
-// unable, which rejects. Any other answer is no verdict, and so is one whose verdicts
-// stand in the criteria or in the text that was judged: the judge is asked again
-// once, and then the check is unable. A judge is still only a reader, and can be wrong
-// or deceived: prefer [External] for what a command can find out.
+// Among the criteria, at a random place, is one that is known to be false. A
+// judge that says it is met does not judge, whatever made it do so: the check
+// is unable, which rejects. An answer of any other form is no verdict, and
+// neither is one whose verdicts stand in the criteria or in the text that was
+// judged: the judge is asked again once, and then the check is unable.
+//
+// A judge is still only a reader, and can be wrong or deceived: prefer
+// [External] for what a command can find out. It costs money each time: in a
+// [MultiStage], put it after the checks that are free.
+//
+// The zero value judges by the task's Acceptance and is an error without a
+// Judge. A Semantic is safe for concurrent use if Judge, Fallback, Evidence and
+// Redact are.
 type Semantic struct {
-	// Judge is asked. It may be nil if there are Excludes and no Criteria.
+	// Judge is asked, at most twice for a claim. It may be nil if there are
+	// Excludes and no Criteria.
 	Judge ralph.Runner
-	// Criteria must all be met. Without Criteria and Excludes, they are the
-	// task's Acceptance.
+	// Criteria must all be met, 48 at most. Without Criteria and Excludes, they
+	// are the task's Acceptance. Each is one statement that can be true or
+	// false; one that holds several gets one answer for all of them.
 	Criteria []string
-	// Excludes must not be in the answer, see [String]. They are looked for first; one
-	// that is found rejects without a call of the judge.
+	// Excludes must not be in the answer, see [String]. They are looked for
+	// first, because that is free; one that is found rejects without a call of
+	// the judge.
 	Excludes []string
-	// Evidence returns further facts about the work for the judge. Its error is the
-	// verifier's error. Nil = none. Without it, and without a diff, a run that ended
-	// in a fault is rejected, for its words prove nothing.
+	// Evidence returns further facts about the work for the judge. They count
+	// in MaxBytes. Its error, or its panic, is the verifier's error. It is
+	// called once for each claim. Nil = none. Without it, and without a diff, a
+	// run that ended in a fault is rejected, for its words prove nothing.
 	Evidence func(ctx context.Context, c ralph.Claim) (string, error)
-	// MaxBytes bounds what the judge is shown: the task, the answer and the facts together.
-	// If that is more, the judge is not asked and the check is unable: it says how
-	// many bytes there are. 0 = 256 KiB, about 80,000 tokens; negative = no bound.
+	// MaxBytes bounds what the judge is shown, in bytes: the task, the answer
+	// and the facts together. If there is more, the judge is not asked and the
+	// check is unable; it says how many bytes there are. Nothing is ever cut,
+	// since a judge cannot know what was in a part that it did not see. 0 = 256
+	// KiB, about 80,000 tokens; negative = no bound.
 	MaxBytes int
-	// Timeout bounds the judge's time, also if it is asked twice. 0 = 5 minutes,
-	// unless the context has a deadline of its own, as every loop's has; negative =
-	// none.
+	// Timeout bounds the judge's time, both calls together if it is asked
+	// twice. 0 = 5 minutes, unless the context has a deadline of its own, as
+	// every loop's has; negative = none.
 	Timeout time.Duration
-	// Fallback decides when the judge failed, or answered otherwise than it must, but
-	// not when there was too much to show, nor when it may have been deceived: its
-	// answer repeats what it judges, or holds what is false for met. The checks say
-	// so. Nil = none: the check is unable.
+	// Fallback decides when the judge failed, or gave no verdict in the form it
+	// must have. It does not decide when there was too much to show, nor when
+	// the judge may have been deceived: when its answer repeats what it judges,
+	// or says that what is false is met. Otherwise, whoever deceives the judge
+	// could choose who decides. The checks say that it did. Nil = none: the
+	// check is unable.
 	Fallback ralph.Verifier
-	// Redact returns a text without its secrets, as progress.Redactor's String
-	// does. All that leaves the verifier passes it: the feedback, the names and
-	// details of the checks, errors, and what is kept in [ralph.Claim.Evidence].
-	// What the judge is asked does not, nor what Fallback keeps, which has a Redact
-	// of its own. It may be called concurrently. Nil = nothing is hidden.
+	// Redact returns a text without its secrets, as the method String of
+	// progress.Redactor does. Everything that leaves the verifier goes through
+	// it: the feedback, the names and details of the checks, errors, and what
+	// is kept in [ralph.Claim.Evidence]. What the judge is asked does not, for
+	// it could not judge what it cannot see; nor does what Fallback keeps,
+	// which has a Redact of its own. It may be called concurrently. Nil =
+	// nothing is hidden.
 	Redact func(string) string
 }
 
 var _ ralph.Verifier = Semantic{}
 
-// Validate reports what keeps it from judging such a task: there are no criteria, or
-// no judge for them. A judge that cannot be run is one only without a Fallback.
+// Validate returns an error if the claim of such a task cannot be judged: there
+// are no criteria, too many, or no judge for them. That the judge cannot be run
+// is an error only without a Fallback.
 func (s Semantic) Validate(t ralph.Task) error {
 	criteria, err := s.criteria(t)
 	if err == nil && len(criteria) > 0 && s.Fallback == nil {
@@ -97,14 +116,16 @@ func (s Semantic) Validate(t ralph.Task) error {
 	return err
 }
 
-// Prepare has Fallback prepare the task, see [ralph.Verifier].
+// Prepare has Fallback prepare the task, see [ralph.Verifier]. The judge needs
+// nothing noted: git tells what has changed.
 func (s Semantic) Prepare(ctx context.Context, t ralph.Task) (ralph.Task, error) {
 	return prepare(ctx, s.Fallback, t)
 }
 
-// Verify implements [ralph.Verifier]. A judge that fails is no error but an
-// unable check, or a time-out. The verdict's Usage is the judge's, each time it was
-// asked, and Fallback's.
+// Verify implements [ralph.Verifier]. A judge that fails is no error but a
+// check that is unable, or a time-out. Errors are that of Validate, of
+// Evidence, of Fallback, and context.Cause(ctx). The verdict's Usage is what
+// the judge has used, each time it was asked, and Fallback.
 func (s Semantic) Verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, error) {
 	return hider(s.Redact).leaving(s.verify(ctx, c))
 }
@@ -128,6 +149,8 @@ func (s Semantic) verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, err
 		checks = v.Checks
 	}
 	switch {
+	// The work of a run that broke off can still be judged, by what is there;
+	// its words alone cannot.
 	case c.Fault != "" && s.Evidence == nil && c.Base == "":
 		return judge(append(checks, ralph.Check{Name: "judge", Status: ralph.CheckFailed,
 			Detail: fmt.Sprintf("the run ended with a fault (%s), so its words are not taken", c.Fault)})...), nil
@@ -137,7 +160,8 @@ func (s Semantic) verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, err
 	return s.hear(ctx, c, criteria, checks)
 }
 
-// hear has the judge decide on the criteria.
+// hear has the judge decide on the criteria. What it has spent is returned
+// whatever comes of it, for it was paid.
 func (s Semantic) hear(ctx context.Context, c ralph.Claim, criteria []string, checks []ralph.Check) (ralph.Verdict, error) {
 	shown, unable, err := s.shown(ctx, c)
 	if err != nil {
@@ -167,13 +191,15 @@ func (s Semantic) hear(ctx context.Context, c ralph.Claim, criteria []string, ch
 	return v, nil
 }
 
-// warn keeps what does not hold for the judge on this system, for people.
+// warn keeps what does not hold for the judge on this system, for people: a
+// sandbox that the kernel cannot give it, say.
 func (h *hearing) warn(text string) {
 	text = oneLine(h.hide.text(text), 400, 100)
 	h.warnings = append(h.warnings, ralph.Check{Name: "judge", Status: ralph.CheckWarning, Detail: text})
 }
 
-// found makes a check of each answer.
+// found makes a check of each answer. The criterion stands in the detail as
+// well, since the agent is told the details alone.
 func (h *hearing) found(answers []answer) []ralph.Check {
 	var checks []ralph.Check
 	for i, a := range answers {
@@ -188,7 +214,9 @@ func (h *hearing) found(answers []answer) []ralph.Check {
 	return checks
 }
 
-// heard is the context of the hearing.
+// heard is the context of the hearing. A deadline that the caller has set wins
+// over the default, and both over nothing: a client that hangs must not hang
+// the loop.
 func (s Semantic) heard(ctx context.Context) (context.Context, context.CancelFunc) {
 	_, bounded := ctx.Deadline()
 	if s.Timeout < 0 || s.Timeout == 0 && bounded {
@@ -198,10 +226,13 @@ func (s Semantic) heard(ctx context.Context) (context.Context, context.CancelFun
 	return context.WithTimeoutCause(ctx, d, fmt.Errorf("it did not answer within %v", d))
 }
 
+// judgeTime is the default of Semantic.Timeout.
 const judgeTime = 5 * time.Minute
 
-// fallback is what follows when the judge gave no verdict. told is what the agent is
-// told of it, if not what the check says.
+// fallback is what follows when the judge gave no verdict. told is what the
+// agent is told of it, if that is not what the check says. The judge's check
+// becomes a warning where the fallback decides, so that a pass has no check in
+// it which could not be made.
 func (s Semantic) fallback(ctx context.Context, c ralph.Claim, checks []ralph.Check, check ralph.Check, told string) (ralph.Verdict, error) {
 	if s.Fallback == nil {
 		v := judge(append(checks, check)...)
@@ -215,6 +246,9 @@ func (s Semantic) fallback(ctx context.Context, c ralph.Claim, checks []ralph.Ch
 	return v, err
 }
 
+// criteria are those to judge by, or what is wrong with the configuration. A
+// task without Acceptance is an error here and not a pass: somebody wanted a
+// judge.
 func (s Semantic) criteria(task ralph.Task) ([]string, error) {
 	criteria := s.Criteria
 	if len(criteria) == 0 && len(s.Excludes) == 0 {
@@ -237,7 +271,8 @@ func (s Semantic) criteria(task ralph.Task) ([]string, error) {
 // maxCriteria is what the checks of a verdict can hold, with others beside them.
 const maxCriteria = 48
 
-// A hearing is one claim before a judge.
+// A hearing is one claim before a judge. It is made for each call of Verify, so
+// a Semantic itself keeps nothing.
 type hearing struct {
 	ctx      context.Context // of the call that it lives in
 	judge    ralph.Runner
@@ -253,6 +288,8 @@ type hearing struct {
 }
 
 // hold asks the judge, at most twice. Without answers the check says why.
+// Twice, because a good judge now and then adds a line of prose and mends that
+// when told so; more often would only be paid for.
 func (h *hearing) hold() (answers []answer, check ralph.Check, spent ralph.Usage) {
 	start := time.Now()
 	check = ralph.Check{Name: "judge", Status: ralph.CheckPassed}
@@ -300,7 +337,7 @@ func (h *hearing) hold() (answers []answer, check ralph.Check, spent ralph.Usage
 }
 
 // ask runs the judge in an empty folder: what it reads is what it is told, and
-// no file of the agent's can give it orders.
+// no file of the agent's (an AGENTS.md, say) can give it orders.
 func (h *hearing) ask(prompt string) (ralph.Response, error) {
 	dir, err := process.NewTempDir("")
 	if err != nil {
@@ -339,7 +376,7 @@ func (h *hearing) record() func(prompt, answer string) {
 	}
 }
 
-// bill says what the judge has used.
+// bill says what the judge has used; "" if it does not tell.
 func bill(model string, u ralph.Usage) string {
 	if u.InputTokens+u.OutputTokens == 0 && u.CostUSD == nil {
 		return ""

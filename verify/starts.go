@@ -6,10 +6,11 @@ import (
 	"github.com/ralph-loop/ralph"
 )
 
-// Starts returns the command that Verify runs, as one line for people: so that a
-// program can show what a task file of somebody else would start before it does.
-// Verifiers that start something have this method, and those that wrap others hand
-// it on. It runs nothing, and may hold secrets of Env.
+// Starts returns the command that Verify runs, as one line for people, so that
+// a program can show what somebody else's task file would start before it does
+// so. Verifiers that start something have this method, and those that wrap
+// others hand it on. It runs nothing and can be called before Validate. The
+// line may hold secrets of Env: it is what will be run, and is not redacted.
 func (e External) Starts(ralph.Task) []string {
 	var words []string
 	for _, entry := range e.Env {
@@ -31,7 +32,8 @@ func (e External) Starts(ralph.Task) []string {
 	return []string{line}
 }
 
-// shellWord is a word as a shell would read it.
+// shellWord is a word as a shell would read it. The line can be pasted into
+// one, and a word that holds a command is seen to be only a word.
 func shellWord(word string) string {
 	plain := func(r rune) bool {
 		return r >= '0' && r <= '9' || r|0x20 >= 'a' && r|0x20 <= 'z' || strings.ContainsRune("-_./:=@%+,", r) || r >= 0x80
@@ -42,7 +44,8 @@ func shellWord(word string) string {
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
-// Starts returns the command that the template stands for, see [External.Starts].
+// Starts returns the command that the template stands for, nil if there is no
+// such template or it starts nothing; see [External.Starts].
 func (t Template) Starts(task ralph.Task) []string {
 	v, err := t.verifier()
 	if err != nil {
@@ -51,8 +54,9 @@ func (t Template) Starts(task ralph.Task) []string {
 	return starts(v, task)
 }
 
-// Starts returns the judge's command, and what Fallback starts, see
-// [External.Starts].
+// Starts returns the judge's command, if the judge is a client that can tell it
+// ([ralph.Command] can), and what Fallback starts; see [External.Starts]. A
+// judge that the program itself has implemented is not listed.
 func (s Semantic) Starts(t ralph.Task) []string {
 	var all []string
 	if judge, ok := s.Judge.(interface{ CommandLine() ([]string, error) }); ok {
@@ -80,6 +84,8 @@ func (h HeldOut) Starts(t ralph.Task) []string { return starts(h.Verifier, t) }
 // Starts implements the method that [External.Starts] describes.
 func (k *cache) Starts(t ralph.Task) []string { return starts(k.verifier, t) }
 
+// starts is what a verifier starts, as far as it says; nil = nothing, or it
+// does not say.
 func starts(v ralph.Verifier, t ralph.Task) []string {
 	if s, ok := v.(interface{ Starts(ralph.Task) []string }); ok {
 		return s.Starts(t)

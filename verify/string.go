@@ -1,9 +1,20 @@
-// Package verify holds the usual verifiers: they decide whether an agent's claim
-// that a task is done is true.
+// Package verify holds the usual verifiers: they decide whether an agent's
+// claim that a task is done is true.
 //
-// A promise is only the agent's word. The verifiers here differ in what they
-// look at: [String] at the words around it, which proves little; [External] at
-// what a command says about the work, which is the one to prefer.
+// A promise is only the agent's word. The verifiers differ in what they
+// believe:
+//
+//   - [External] and [Template] believe what a command says about the work.
+//     They are the ones to prefer: tests cannot be talked into passing.
+//   - [HeldOut] runs such a check with an exam that the agent has not seen, and
+//     [Guard] sees to it that the agent has not changed the one it has.
+//   - [Semantic] believes another model, a judge, which is shown what git
+//     finds.
+//   - [String], [Contradictions] and [Agent] look at the agent's own words.
+//     They cost nothing, and prove little.
+//   - [MultiStage] asks several verifiers, and [Cache] asks one only once.
+//
+// A loop takes one verifier:
 //
 //	loop := &ralph.Local{
 //		Runner:   claude,
@@ -13,11 +24,12 @@
 // The same rules hold for all of them, and for those you write. The zero value
 // of a verdict rejects. An error is never a pass. "No" (a check failed) and "I
 // could not find out" (a check was unable to run, or timed out) are different
-// results, for only the first is about the agent's work. A rejection says what
-// is missing, short enough to be quoted to the agent. Nothing is decided by
-// words in a reason. A configuration that would let everything through, such as
-// a blank text to look for, is an error. Verifiers are values, safe for
-// concurrent use.
+// results, because only the first is about the agent's work. A rejection says
+// what is missing, short enough to be quoted to the agent. Nothing is decided
+// by words in a reason. A configuration that would let everything through, such
+// as a blank text to look for, is an error. Verifiers are values, safe for
+// concurrent use. Package verifytest tests whether a verifier keeps these
+// rules.
 package verify
 
 import (
@@ -29,27 +41,39 @@ import (
 	"github.com/ralph-loop/ralph"
 )
 
-// String looks at the words of the answer: all of Contains
-// must be in it and none of Excludes, upper and lower case alike. Each is a check
-// of its own. An entry of Excludes is also found where markup, entities, invisible
-// characters, look-alikes or line breaks hide it. It rejects a claim that was not promised, and one whose run ended
-// in a fault, for then words prove nothing.
+// String looks at the words of the answer: all of Contains must be in it and
+// none of Excludes, upper and lower case alike. Each entry is a check of its
+// own. An entry of Excludes is also found where markup, entities, invisible
+// characters, look-alikes or line breaks hide it; an entry of Contains is not,
+// for who has to write a word can write it plainly. String rejects a claim that
+// was not promised, and one whose run ended in a fault, for then words prove
+// nothing.
+//
+// Entries are plain text, not patterns, and may be parts of words: "done" is in
+// "undone". What a sentence says is for [Contradictions].
 //
 // The zero value takes the promise as enough, which is to trust the agent's
-// word: the verdict holds a warning that says so.
+// word: the verdict holds a warning that says so. A String is safe for
+// concurrent use and starts nothing.
 type String struct {
+	// Contains must each be in the answer. Empty = nothing is asked for. A
+	// blank entry is an error.
 	Contains []string
+	// Excludes must not be in the answer. Empty = nothing is forbidden. A blank
+	// entry is an error.
 	Excludes []string
 }
 
 var _ ralph.Verifier = String{}
 
-// Validate reports whether an entry is blank.
+// Validate returns an error if an entry is blank. It does not look at the task.
 func (s String) Validate(ralph.Task) error { return notBlank("String", s.Contains, s.Excludes) }
 
 // Verify implements [ralph.Verifier]. A blank entry is an error, for it would
-// match anything. If a part of the answer was left out, what must not be in it
-// cannot be known.
+// match anything; the only other one is context.Cause(ctx). If a part of the
+// answer was left out ([ralph.Claim.Omitted]), a text that was not found makes
+// the check unable, in Contains and in Excludes alike: it may stand in that
+// part.
 func (s String) Verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, error) {
 	if ctx.Err() != nil {
 		return ralph.Verdict{}, context.Cause(ctx)
@@ -64,6 +88,8 @@ func (s String) Verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, error
 		return judge(ralph.Check{Name: "promise", Status: ralph.CheckFailed,
 			Detail: fmt.Sprintf("the run ended with a fault (%s), so its words are not taken", c.Fault)}), nil
 	}
+	// A pass that is marked: whoever reads the record later must not take it
+	// for a check.
 	if len(s.Contains)+len(s.Excludes) == 0 {
 		v := ralph.Pass()
 		v.Checks = []ralph.Check{{Name: "unverified: promise only", Status: ralph.CheckWarning, Detail: "nothing but the agent's word was checked"}}
@@ -97,8 +123,9 @@ func (s String) Verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, error
 	return judge(checks...), nil
 }
 
-// judge returns the verdict of checks that must all pass. Its feedback is short,
-// however many rules there are.
+// judge returns the verdict of checks that must all pass. Its feedback is made
+// of the details of those that do not, one line for each, and is short however
+// many there are.
 func judge(checks ...ralph.Check) ralph.Verdict {
 	v := ralph.Verdict{Passed: true, Checks: few(checks)}
 	var missing []string
@@ -113,7 +140,8 @@ func judge(checks ...ralph.Check) ralph.Verdict {
 	return v
 }
 
-// notBlank is the error of a text that would match anything.
+// notBlank is the error of a text that would match anything. As a rule to
+// contain, such a text passes every answer; as one to exclude, it passes none.
 func notBlank(who string, lists ...[]string) error {
 	for _, list := range lists {
 		for _, text := range list {

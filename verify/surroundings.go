@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -23,15 +22,18 @@ import (
 )
 
 // What surrounds a command: what its tools read from the home folder, and the
-// programs it runs, as far as they lie outside the workspace. In Task.Guarded the
-// keys are "//config/" and the file, and "//program/" and the name.
+// programs it runs, as far as they lie outside the workspace. In Task.Guarded
+// the keys are "//config/" and the file, and "//program/" and the name. What
+// lies inside the workspace is the work itself, or for [Guard].
 const (
 	configKey  = "//config/"
 	programKey = "//program/"
 )
 
-// Prepare returns the task with what surrounds the command in [ralph.Task.Guarded],
-// for Verify to compare. Drivers call it when a loop starts, see [ralph.Verifier].
+// Prepare returns the task with what surrounds the command in
+// [ralph.Task.Guarded], for Verify to compare. Drivers call it when a loop
+// starts, see [ralph.Verifier]. It reads scripts of the workspace and files of
+// the home folder, and runs nothing. What was noted before stays as it was.
 func (e External) Prepare(ctx context.Context, t ralph.Task) (ralph.Task, error) {
 	if ctx.Err() != nil {
 		return t, context.Cause(ctx)
@@ -56,8 +58,9 @@ func (e External) Prepare(ctx context.Context, t ralph.Task) (ralph.Task, error)
 	return agree(t, more), nil
 }
 
-// Validate reports whether this is no command that can be run as it is written, or
-// the Sandbox makes no sense for it.
+// Validate returns an error if the command cannot be run as it is written, or
+// if the Sandbox makes no sense for the task's folder. It does not ask whether
+// the program exists, which may be the agent's to build.
 func (e External) Validate(t ralph.Task) error {
 	_, err := e.args()
 	if bad := (*sandbox.Spec)(e.Sandbox).Validate(t.Dir); err == nil && bad != nil {
@@ -67,7 +70,10 @@ func (e External) Validate(t ralph.Task) error {
 	return err
 }
 
-// Surroundings are what a command reads and runs outside the workspace.
+// Surroundings are what a command reads and runs outside the workspace. They
+// are found out anew at each claim, with the command's own environment: HOME,
+// PATH and XDG_CONFIG_HOME decide where its tools look, and a check can set
+// them.
 type surroundings struct {
 	env      []string
 	ownPath  string             // the command's own PATH; "" = this process's
@@ -79,13 +85,18 @@ type surroundings struct {
 	scripts  map[string]bool // that were read
 }
 
-// A configUse says who reads a file, and which of its lines do not count.
+// A configUse says who reads a file, and which of its lines do not count. The
+// reader is named to people, who wonder why a check of theirs should care about
+// such a file.
 type configUse struct {
 	tool string
 	but  []string
 	pin  string
 }
 
+// surroundings finds out what surrounds the command, by its words. To trace the
+// files that it opens would be exact, but is another thing on every system, and
+// the check would have to be run first.
 func (e External) surroundings(workspace string) (*surroundings, error) {
 	s := &surroundings{
 		tools: map[string]toolRow{}, files: map[string]configUse{}, programs: map[string]bool{}, scripts: map[string]bool{},
@@ -105,6 +116,8 @@ func (e External) surroundings(workspace string) (*surroundings, error) {
 		return nil, fmt.Errorf("verify: External: %w", err)
 	}
 	s.root, _ = inside(workspace, "")
+	// A folder that is missing is reported by Verify, as a check that is
+	// unable.
 	s.dirs = []string{cmp.Or(dir, s.root)}
 	s.env, _ = e.environ(s.dirs[0])
 	words := e.words()
@@ -121,7 +134,8 @@ func (e External) surroundings(workspace string) (*surroundings, error) {
 	return s, nil
 }
 
-// words are the words of the command, some of which are programs.
+// words are the words of the command, some of which are programs. A script that
+// is an argument of a shell is taken apart too, because tools are named in it.
 func (e External) words() []string {
 	switch {
 	case e.Shell != "":
@@ -137,15 +151,19 @@ func isFolder(name string) bool {
 	return err == nil && info.IsDir()
 }
 
-// shellWords are the words of a script: names of tools and of files. It does not
-// read the shell's language, so it finds a tool also where it is only mentioned.
+// shellWords are the words of a script: names of tools and of files. It does
+// not read the shell's language, so it finds a tool also where it is only
+// mentioned. A file too many that is watched does little harm; one too few is a
+// way around the check.
 func shellWords(text string) []string {
 	return strings.FieldsFunc(text, func(r rune) bool {
 		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_.-/~+", r) || r >= 0x80)
 	})
 }
 
-// read finds the tools among words. direct says that the check itself names them.
+// read finds the tools among words. direct says that the check itself names
+// them, and not a script that it runs: a Makefile that asks git for the version
+// should not make git's configuration part of the exam.
 func (s *surroundings) read(words []string, direct bool) {
 	for _, word := range words {
 		name := word
@@ -175,10 +193,15 @@ func (s *surroundings) read(words []string, direct bool) {
 	}
 }
 
+// maxScript bounds a script that is read, in bytes. Larger ones are programs or
+// data.
 const maxScript = 256 << 10
 
-// script reads the tools in a script of the workspace, if the word names one, in any
-// of the folders. known says that the file is one.
+// script reads the tools in a script of the workspace, if the word names one,
+// in any of the folders. known says that the file is one, as a Makefile is;
+// others must look like one by their name or first line. At most about a
+// hundred are read, each once, so that scripts which run each other come to an
+// end.
 func (s *surroundings) script(word string, known bool) {
 	for _, dir := range s.dirs {
 		if s.root == "" || word == "" || filepath.IsAbs(word) || len(s.scripts) > 100 {
@@ -202,6 +225,8 @@ func (s *surroundings) script(word string, known bool) {
 	}
 }
 
+// getenv is a variable as the command sees it, with the last entry of a name
+// counting.
 func (s *surroundings) getenv(name string) (value string) {
 	for _, entry := range s.env {
 		if v, ok := strings.CutPrefix(entry, name+"="); ok {
@@ -220,7 +245,8 @@ func (s *surroundings) home() string {
 }
 
 // locate is where a file is, "" if nothing can be there. In the home folder it
-// begins with ~/.
+// begins with ~/, so that the key in the task does not hold the user's name,
+// and people know it at once.
 func (s *surroundings) locate(f configFile) string {
 	home := s.home()
 	path := f.or
@@ -258,7 +284,8 @@ func (s *surroundings) path(file string) string {
 	return file
 }
 
-// config is a file's fingerprint, or that of all that match.
+// config is a file's fingerprint, or that of all that match if it has
+// wildcards: with their names, so that a file which is added counts.
 func (s *surroundings) config(file string) string {
 	path := s.path(file)
 	if !strings.ContainsAny(path, "*?") {
@@ -275,8 +302,9 @@ func (s *surroundings) config(file string) string {
 	return hex.EncodeToString(all.Sum(nil))
 }
 
-// program is where a program is, without links; "" if there is none, or if it is in
-// the workspace, where it is the agent's to write.
+// program is where a program is, without links; "" if there is none, or if it
+// is in the workspace, where it is the agent's to write. Links are resolved, so
+// that a package manager's link to the same program is no change.
 func (s *surroundings) program(name string) string {
 	path, err := process.LookPath(name, s.dirs[0], s.env)
 	if err == nil {
@@ -289,115 +317,11 @@ func (s *surroundings) program(name string) string {
 }
 
 // programKey is the key of a program. Where the command has a PATH of its own,
-// another program may have the same name.
+// another program may have the same name: two stages of one task can each have
+// their own python.
 func (s *surroundings) programKey(name string) string {
 	if s.ownPath != "" && filepath.Base(name) == name {
 		return programKey + name + " in " + s.ownPath
 	}
 	return programKey + name
-}
-
-// changedConfig returns the files that are not as they were when the task was
-// prepared, and says of each how. What was not prepared is not looked at.
-func (s *surroundings) changedConfig(t ralph.Task) (files, texts []string) {
-	for _, file := range slices.Sorted(maps.Keys(s.files)) {
-		was, ok := t.Guarded[configKey+file]
-		is := s.config(file)
-		if !ok || is == was {
-			continue
-		}
-		how := "was changed"
-		switch absent {
-		case was:
-			how = "has appeared"
-		case is:
-			how = "has vanished"
-		}
-		files = append(files, file)
-		texts = append(texts, fmt.Sprintf("%s, which %s reads, %s", file, s.files[file].tool, how))
-	}
-	return files, texts
-}
-
-// changedPrograms says which programs are not those that they were.
-func (s *surroundings) changedPrograms(t ralph.Task) (changed []string) {
-	for _, name := range slices.Sorted(maps.Keys(s.programs)) {
-		was, ok := t.Guarded[s.programKey(name)]
-		if !ok {
-			continue
-		}
-		path, err := process.LookPath(name, s.dirs[0], s.env)
-		if err != nil {
-			continue // it cannot be run, which is found out soon
-		}
-		if real, err := filepath.EvalSymlinks(path); err == nil {
-			path = real
-		}
-		before := was[:max(strings.LastIndexByte(was, ' '), 0)]
-		switch is := path + " " + fingerprint(path, nil); {
-		case is == was:
-		case path == before:
-			changed = append(changed, fmt.Sprintf("%s (%s) was changed", name, path))
-		default:
-			changed = append(changed, fmt.Sprintf("%s was %s and is now %s", name, before, path))
-		}
-	}
-	return changed
-}
-
-const acceptHint = "a person can accept it (AcceptConfig, --accept-config)"
-
-// surrounded asks only if what surrounds the command is as it was when the loop
-// started, or its tools can be told what that was, and looks again when it has run.
-func (e External) surrounded(c ralph.Claim, verify func(External) (ralph.Verdict, error)) (ralph.Verdict, error) {
-	if !prepared(c.Task) {
-		return verify(e)
-	}
-	s, err := e.surroundings(c.Task.Dir)
-	if err != nil {
-		return ralph.Verdict{}, err
-	}
-	files, config := s.changedConfig(c.Task)
-	programs := s.changedPrograms(c.Task)
-	if e.AcceptConfig {
-		v, err := verify(e)
-		if changed := append(config, programs...); len(changed) > 0 && err == nil {
-			v.Checks = few(append(slices.Clone(v.Checks), ralph.Check{Name: "configuration", Status: ralph.CheckWarning,
-				Detail: oneLine("accepted as it is now: "+strings.Join(changed, "; "), 700, 150)}))
-		}
-		return v, err
-	}
-	switch {
-	case slices.ContainsFunc(files, func(file string) bool { return !s.pinned(c.Task, file) }):
-		return judge(configCheck(config)), nil
-	case len(programs) > 0:
-		return judge(ralph.Check{Name: "program", Status: ralph.CheckUnable, Detail: oneLine(fmt.Sprintf(
-			"%s would not be run by what was there when the loop started: %s; %s", e.name(), strings.Join(programs, "; "), acceptHint), 700, 150)}), nil
-	}
-	v, err := e.withPins(s, c.Task, files, config, verify)
-	if err != nil || !v.Passed {
-		return v, err
-	}
-	if now, config := s.changedConfig(c.Task); !slices.Equal(now, files) { // the check itself has changed one
-		rejected := judge(configCheck(config))
-		rejected.Checks = few(append(rejected.Checks, v.Checks...))
-		return rejected, nil
-	}
-	return v, nil
-}
-
-func configCheck(changed []string) ralph.Check {
-	return ralph.Check{Name: "configuration", Status: ralph.CheckFailed, Detail: oneLine(
-		"what decides how the work is checked must be as it was when the loop started: "+strings.Join(changed, "; ")+
-			". Undo that; "+acceptHint, 700, 150)}
-}
-
-// prepared reports whether anything of what surrounds commands is known.
-func prepared(t ralph.Task) bool {
-	for key := range t.Guarded {
-		if strings.HasPrefix(key, configKey) || strings.HasPrefix(key, programKey) {
-			return true
-		}
-	}
-	return false
 }

@@ -14,47 +14,64 @@ import (
 	"github.com/ralph-loop/ralph"
 )
 
-// Template is a common check by its name, such as go-test; [Templates] lists them
-// with their arguments. A tool that is not installed, or cannot do its work, makes
-// the check unable and is named.
+// Template is a common check by its name, such as go-test; [Templates] lists
+// them with their arguments. It runs a command as [External] does and knows the
+// tool: which of its exit codes say that it could not work, how many tests have
+// passed, and which files of the workspace decide what is run. A tool that is
+// not installed, or cannot do its work, makes the check unable and is named.
 //
-// go-test, pytest and cargo-test read the results of the tests, and want at least one
-// to have passed, and no test program to have ended well before it had run its tests,
-// unless it has a TestMain, which may mean that.
+// go-test, pytest and cargo-test read the results of the tests, because an exit
+// code of 0 does not say that any ran. At least one test must have passed. No
+// test program may have ended well before it had run its tests, unless its
+// package has a TestMain, which may do that on purpose.
 //
-// Prepare does what that of [External] does, and notes what decides, in the workspace
-// and where tools look above it, what the templates run: a TestMain function, replace
-// lines and go.work; the script test and those it runs, and the configuration of jest,
-// vitest, mocha and the like; pytest's options and the hooks of conftest.py;
-// .cargo/config.toml, [patch] and tests without a harness; what golangci-lint and
-// ruff are told to look for. What of this is new or was changed when the claim is
-// verified rejects it and is named, and so do Go tests that a new go.mod takes out of
-// the run. Tests and dependencies may be added, and a check that was not set up when
-// the loop started may be. Of test files that were changed
-// or deleted the verdict warns. In [ralph.Task.Guarded] the keys begin with
-// "//template/" and "//test/".
+// Prepare does what that of [External] does. It also notes what decides which
+// tests are run, in the workspace and in the folders above it where tools look:
+//
+//   - go-test: a TestMain function, replace lines and go.work;
+//   - npm-test: the script test and those it runs, and the configuration of
+//     jest, vitest, mocha and the like;
+//   - pytest: its options, and the hooks of conftest.py;
+//   - cargo-test: .cargo/config.toml, [patch] and tests without a harness;
+//   - golangci-lint and ruff: what they are told to look for.
+//
+// If any of this is new or has changed when the claim is verified, the claim is
+// rejected and the change is named. The same goes for Go tests that a new
+// go.mod takes out of the run. Tests and dependencies may be added, and a check
+// that was not set up when the loop started may be set up. Test files that were
+// changed or deleted are a warning in the verdict: to change tests is part of
+// many tasks. In [ralph.Task.Guarded] the keys begin with "//template/" and
+// "//test/".
+//
+// The zero value names no template and is an error. A Template is safe for
+// concurrent use if the tool may run several times in one workspace.
 type Template struct {
-	// Name is that of the template; case does not count, nor whether words are
-	// joined by dashes, underlines or blanks.
+	// Name is the name of the template. Upper and lower case do not count, nor
+	// whether words are joined by dashes, underscores or blanks.
 	Name string
-	// Args are the arguments of the template. None may be an option, for which
-	// there is [External].
+	// Args are the arguments of the template, see [Templates]. None may begin
+	// with a dash: options can make a tool run nothing, or anything, and a
+	// command with options is for [External]. nil = the template's defaults.
 	Args []string
-	// Redact returns a text without its secrets; see [External].
+	// Redact returns a text without its secrets; see [External]. Nil = nothing
+	// is hidden.
 	Redact func(string) string
-	// AcceptConfig takes what redirects the check, and what its tools read from the
-	// home folder, as it is now; see [External].
+	// AcceptConfig takes what redirects the check, and what its tools read from
+	// the home folder, as it is now; a warning says what has changed. See
+	// [External].
 	AcceptConfig bool
-	// Sandbox restricts what the tool may do; see [External].
+	// Sandbox restricts what the tool may do; what the template has it write is
+	// granted. Nil = nothing is restricted. See [External].
 	Sandbox *ralph.Sandbox
-	// InheritEnv names the variables that the tool gets, see [External].
+	// InheritEnv names the variables that the tool gets; nil = what tools need.
+	// See [External].
 	InheritEnv []string
 }
 
 var _ ralph.Verifier = Template{}
 
 // Verify implements [ralph.Verifier]. The error is that of Validate, or
-// context.Cause(ctx).
+// context.Cause(ctx), or that a report of the tool's could not be read.
 func (t Template) Verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, error) {
 	v, err := t.verifier()
 	if err != nil {
@@ -63,8 +80,9 @@ func (t Template) Verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, err
 	return hider(t.Redact).leaving(v.Verify(ctx, c))
 }
 
-// Validate reports whether there is no template of this name, the arguments do not
-// fit it, or the Sandbox makes no sense for the task's folder.
+// Validate returns an error if there is no template of this name, the arguments
+// do not fit it, or the Sandbox makes no sense for the task's folder. It does
+// not ask whether the tool is installed: that may be the agent's task.
 func (t Template) Validate(task ralph.Task) error {
 	v, err := t.verifier()
 	if err == nil {
@@ -74,8 +92,9 @@ func (t Template) Validate(task ralph.Task) error {
 	return err
 }
 
-// Prepare notes what must be as it is when the claim is verified. Drivers call it
-// when a loop starts, see [ralph.Verifier].
+// Prepare notes what must be as it is when the claim is verified. Drivers call
+// it when a loop starts, see [ralph.Verifier]. It reads the names of all files
+// in the workspace and hashes some, and runs nothing.
 func (t Template) Prepare(ctx context.Context, task ralph.Task) (ralph.Task, error) {
 	v, err := t.verifier()
 	if err == nil {
@@ -88,19 +107,22 @@ func (t Template) Prepare(ctx context.Context, task ralph.Task) (ralph.Task, err
 	return task, err
 }
 
-// A TemplateDoc describes a [Template].
+// A TemplateDoc describes a [Template], for lists and help texts. Arguments in
+// brackets may be left out; those with three dots may be repeated.
 type TemplateDoc struct {
 	Name string // go-test
 	Args string // what its arguments mean
 	Does string // what it checks, in one line
 }
 
-// A template makes a verifier of arguments.
+// A template makes a verifier of arguments, or says what is wrong with them.
 type template struct {
 	TemplateDoc
 	build func(args []string) (ralph.Verifier, error)
 }
 
+// templates are all there are. One more is one more row and its function;
+// whatever lists or documents them goes by this table.
 func templates() []template {
 	return []template{
 		{TemplateDoc{"go-test", "[PERCENT] [PACKAGE...]", "go test passes, with at least PERCENT of the statements covered; ./... without a package"}, goTestTemplate},
@@ -114,7 +136,8 @@ func templates() []template {
 	}
 }
 
-// Templates lists what [Template] knows.
+// Templates lists what [Template] knows, in a fixed order. The slice is the
+// caller's.
 func Templates() []TemplateDoc {
 	var docs []TemplateDoc
 	for _, t := range templates() {
@@ -123,7 +146,8 @@ func Templates() []TemplateDoc {
 	return docs
 }
 
-// verifier is what the template stands for.
+// verifier is what the template stands for. It is made anew for each call,
+// which is cheap, so that a Template stays a plain value without a constructor.
 func (t Template) verifier() (ralph.Verifier, error) {
 	name := strings.NewReplacer(" ", "-", "_", "-").Replace(strings.ToLower(strings.TrimSpace(t.Name)))
 	var names []string
@@ -168,6 +192,9 @@ func cargoTemplate(args []string) (ralph.Verifier, error) {
 		reads: func(string, string) results { return &cargoResults{} }}, none(args)
 }
 
+// none is the error of a template that takes no arguments and got some. They
+// are refused and not passed on, since a path that npm test ignores would look
+// like a check of that path.
 func none(args []string) error {
 	if len(args) > 0 {
 		return fmt.Errorf("%q is too much", args[0])
@@ -175,7 +202,8 @@ func none(args []string) error {
 	return nil
 }
 
-// floor takes a percentage off the front of the arguments.
+// floor takes a percentage off the front of the arguments. A first argument
+// that is no number is a package or path, so the percentage can be left out.
 func floor(args []string) (percent float64, given bool, rest []string, err error) {
 	if len(args) == 0 {
 		return 0, false, nil, nil
@@ -184,6 +212,7 @@ func floor(args []string) (percent float64, given bool, rest []string, err error
 	switch {
 	case err != nil:
 		return 0, false, args, nil
+	// NaN is no percentage either, and no comparison with it is true.
 	case !(percent >= 0 && percent <= 100):
 		return 0, false, nil, fmt.Errorf("%s is no percentage", args[0])
 	}
@@ -197,6 +226,8 @@ func orAll(paths []string, all string) []string {
 	return paths
 }
 
+// goTestTemplate is go test; with a percentage, a profile of the coverage is
+// read as well.
 func goTestTemplate(args []string) (ralph.Verifier, error) {
 	percent, given, packages, err := floor(args)
 	if err != nil {
@@ -210,6 +241,8 @@ func goTestTemplate(args []string) (ralph.Verifier, error) {
 	return covered{tool: v, percent: percent}, nil
 }
 
+// pytestTemplate leaves the floor to pytest-cov, which knows how the project
+// counts.
 func pytestTemplate(args []string) (ralph.Verifier, error) {
 	percent, given, paths, err := floor(args)
 	if err != nil {
@@ -225,6 +258,9 @@ func pytestTemplate(args []string) (ralph.Verifier, error) {
 		hint: "pytest could not do its work (is pytest-cov installed, and do the paths exist?)"}, nil
 }
 
+// lintTemplate tells the exit codes of golangci-lint apart: findings are about
+// the work; a broken configuration, no Go files or an error of its own are not,
+// and 4 is its time-out.
 func lintTemplate(args []string) (ralph.Verifier, error) {
 	return tool{External: External{Args: append([]string{"golangci-lint", "run"}, orAll(args, "./...")...)}, unable: []int{3, 6, 7}, late: []int{4},
 		hint: "golangci-lint could not do its work", watch: lintWatch()}, nil
@@ -235,6 +271,10 @@ func ruffTemplate(args []string) (ralph.Verifier, error) {
 		hint: "ruff could not do its work", watch: ruffWatch()}, nil
 }
 
+// httpTemplate asks curl for the status alone. What the server sends is thrown
+// away, redirects are not followed, and -- keeps a URL from being an option. A
+// server that refuses the connection is a failed check: it may be what the
+// agent was to build.
 func httpTemplate(args []string) (ralph.Verifier, error) {
 	status := "200"
 	switch len(args) {
@@ -256,6 +296,8 @@ func httpTemplate(args []string) (ralph.Verifier, error) {
 	}, unable: []int{2, 3, 4}, late: []int{28}, hint: "curl could not do its work"}, nil
 }
 
+// fileTemplate takes paths inside the workspace only. Files elsewhere say
+// nothing about the work.
 func fileTemplate(args []string) (ralph.Verifier, error) {
 	if len(args) == 0 {
 		return nil, fmt.Errorf("it needs a path")
@@ -268,10 +310,13 @@ func fileTemplate(args []string) (ralph.Verifier, error) {
 	return files(slices.Clone(args)), nil
 }
 
-// files must be there.
+// files must be there, and not be empty: an empty file is what touch leaves. A
+// folder is enough of itself.
 type files []string
 
-// Verify implements [ralph.Verifier].
+// Verify implements [ralph.Verifier]. Links that lead out of the workspace are
+// not followed, so a file elsewhere does not stand for the one that was asked
+// for.
 func (f files) Verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, error) {
 	if ctx.Err() != nil {
 		return ralph.Verdict{}, context.Cause(ctx)

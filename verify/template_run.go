@@ -13,7 +13,9 @@ import (
 	"github.com/ralph-loop/ralph/internal/process"
 )
 
-// A tool is a command some of whose exit codes say that it could not do its work.
+// A tool is a command some of whose exit codes say that it could not do its
+// work. [External] does not know such codes, since each tool has others;
+// without them, a tool that could not start would be held against the agent.
 type tool struct {
 	External
 	unable []int
@@ -27,7 +29,8 @@ type tool struct {
 	at    int // where in the arguments those of the results go
 }
 
-// Prepare notes what surrounds the command and what redirects it.
+// Prepare notes what surrounds the command and what redirects it. On an error
+// the task is returned as it came.
 func (t tool) Prepare(ctx context.Context, task ralph.Task) (ralph.Task, error) {
 	prepared, err := t.External.Prepare(ctx, task)
 	if err != nil || t.watch == nil {
@@ -40,7 +43,8 @@ func (t tool) Prepare(ctx context.Context, task ralph.Task) (ralph.Task, error) 
 	return agree(prepared, noted), nil
 }
 
-// Verify implements [ralph.Verifier].
+// Verify implements [ralph.Verifier]. What redirects the check is looked for
+// before the tool is run: a redirected run tells nothing, and may run anything.
 func (t tool) Verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, error) {
 	if ctx.Err() != nil {
 		return ralph.Verdict{}, context.Cause(ctx)
@@ -51,12 +55,15 @@ func (t tool) Verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, error) 
 		switch {
 		case err != nil:
 			return ralph.Verdict{}, err
+		// The tool is not run: what it found would be about other tests.
 		case !ok && !t.AcceptConfig:
 			return judge(check), nil
 		case !ok:
 			check.Status, check.Detail = ralph.CheckWarning, "accepted: "+check.Detail
 			more = append(more, check)
 		}
+		// Looked for before the run as well, which may itself rewrite tests
+		// (snapshots, say).
 		if check, changed := t.watch.changedTests(c.Task); changed {
 			more = append(more, check)
 		}
@@ -68,7 +75,9 @@ func (t tool) Verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, error) 
 	return v, err
 }
 
-// run runs the tool and reads its results and its exit code.
+// run runs the tool and reads its results and its exit code. The results go to
+// a folder for this call, outside the workspace: there, the agent's files could
+// stand for them.
 func (t tool) run(ctx context.Context, c ralph.Claim) (ralph.Verdict, error) {
 	run := t.External
 	if t.reads != nil {
@@ -103,13 +112,17 @@ func (t tool) run(ctx context.Context, c ralph.Claim) (ralph.Verdict, error) {
 	return v, nil
 }
 
-// covered is go test with a floor under its coverage.
+// covered is go test with a floor under its coverage. go test itself has no
+// such option, and what it prints for each package is no figure for all of
+// them.
 type covered struct {
 	tool
 	percent float64
 }
 
-// Verify implements [ralph.Verifier].
+// Verify implements [ralph.Verifier]. The coverage is only asked of tests that
+// passed: of others it says little. A profile that cannot be read is an error,
+// since the tests passed and nothing is known about the floor.
 func (t covered) Verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, error) {
 	if ctx.Err() != nil {
 		return ralph.Verdict{}, context.Cause(ctx)
@@ -145,7 +158,8 @@ func (t covered) Verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, erro
 }
 
 // coverage is the part of the statements in a profile that ran, in percent. A
-// block that several packages' tests report counts once.
+// block that several packages' tests report counts once, and as run if any of
+// them ran it. 100 if there are no statements: nothing is uncovered then.
 func coverage(profile string) (float64, error) {
 	type block struct {
 		statements int

@@ -6,7 +6,9 @@ import "slices"
 // changes what a check finds, without touching the work. A tool that is missing here
 // is one more row.
 
-// A toolRow says what tools read outside the workspace.
+// A toolRow says what tools read outside the workspace, and by what they are
+// run. It holds names only, so that a row can be written by who knows the tool
+// and not this package.
 type toolRow struct {
 	names []string // as they are called, without a version at the end
 	files []configFile
@@ -20,12 +22,16 @@ type toolRow struct {
 	with []string
 }
 
+// isRead reports whether the row counts for a command with these words: a shell
+// reads the user's files only as a login shell, say.
 func (r toolRow) isRead(words []string) bool {
 	return len(r.with) == 0 || slices.ContainsFunc(words, func(word string) bool { return slices.Contains(r.with, word) })
 }
 
-// A configFile is env's value, or else, if it is not set, or; then rest. It may have
-// wildcards. ~ is the home folder, CONFIG the system's folder for configuration.
+// A configFile is where a tool looks for one of its files: the value of env or
+// else, if that is not set, or; then rest. It may have wildcards. ~ is the home
+// folder, CONFIG the system's folder for configuration, which is another on
+// each system.
 type configFile struct {
 	env  string // one or more names
 	or   string
@@ -37,12 +43,19 @@ type configFile struct {
 	pin string
 }
 
-// credentials of registries: npm login writes them.
+// credentials are the lines of an .npmrc that npm login writes: they belong to
+// a registry and decide nothing about how tests are run.
 var credentials = []string{"//"}
 
-// identity is what git asks for before it commits, and which repositories it trusts.
+// identity is what git asks for before it commits, and which repositories it
+// trusts. Agents are told to set these when git refuses to commit, and no check
+// goes by them.
 var identity = []string{"[user]", "name =", "email =", "[safe]", "directory ="}
 
+// toolRows is the table. A tool belongs here if a file in the home folder can
+// change what it runs or finds; one that only stores credentials or caches
+// there does not. It is made anew for each call, so that nobody can change it
+// for others.
 func toolRows() []toolRow {
 	login := []string{"-l", "-lc", "-lec", "-i", "-ic", "-lic", "-ilc", "--login"} // of shells that read the user's files
 	npmrc := configFile{env: "NPM_CONFIG_USERCONFIG npm_config_userconfig", or: "~/.npmrc", but: credentials, pin: "npm_config_userconfig"}

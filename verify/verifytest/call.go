@@ -12,7 +12,9 @@ import (
 	"github.com/ralph-loop/ralph"
 )
 
-// A call is one call of the verifier.
+// A call is one call of the verifier, with what it was given and what came of
+// it. The kit keeps all calls to the end: a verifier may write to a claim, or
+// to a verdict, long after it has returned.
 type call struct {
 	routine
 	v     ralph.Verifier
@@ -25,19 +27,26 @@ type call struct {
 	err     error
 }
 
+// prepare makes a call and does not start it. The claim is copied twice, so
+// that what the verifier was given can be compared with what it should still
+// be.
 func (k *kit) prepare(n named) *call {
 	c := &call{routine: newRoutine(n.name, k.id, len(k.calls)), v: k.v, given: roomy(n.claim), want: roomy(n.claim)}
 	k.calls = append(k.calls, c)
 	return c
 }
 
-// start begins a call, as soon as the gate is closed if there is one.
+// start begins a call, as soon as the gate is closed if there is one. With a
+// gate many calls begin at once, and not one after the other as the goroutines
+// come to be.
 func (k *kit) start(ctx context.Context, n named, gate <-chan struct{}) *call {
 	c := k.prepare(n)
 	c.run(ctx, gate, c.verify)
 	return c
 }
 
+// verify makes the call, and copies the verdict at once: who keeps a slice of
+// it may write to it later.
 func (c *call) verify(ctx context.Context) {
 	if c.looks > 0 {
 		inner, cancel := context.WithCancelCause(ctx)
@@ -55,7 +64,9 @@ func (c *call) verify(ctx context.Context) {
 	}
 }
 
-// A lateContext is cancelled when it has been looked at.
+// A lateContext is cancelled when it has been looked at left times. So the
+// verifier is cancelled at a known step of its work, whatever the machine's
+// speed; a timer would hit another step each time, or none.
 type lateContext struct {
 	context.Context
 	left   int64
@@ -68,21 +79,27 @@ func (c *lateContext) look() {
 	}
 }
 
+// Done counts as a look. The channel is closed then, so that the verifier meets
+// the cancellation where it waits next.
 func (c *lateContext) Done() <-chan struct{} {
 	defer c.look()
 	return c.Context.Done()
 }
 
+// Err counts as a look, and still answers what was so before it.
 func (c *lateContext) Err() error {
 	defer c.look()
 	return c.Context.Err()
 }
 
 // spare is how many elements a claim's slices have beyond their length, where
-// an append by the verifier would write.
+// an append by the verifier would write. A caller's slices often have such
+// room, and two stages that append to the same one overwrite each other.
 const spare = 4
 
-// roomy returns a deep copy of the claim.
+// roomy returns a deep copy of the claim, with room behind its slices. A field
+// of [ralph.Claim] that refers to memory has to be copied here and compared in
+// changed; a test fails when one is added.
 func roomy(c ralph.Claim) ralph.Claim {
 	c.Files = withRoom(c.Files, "spare")
 	c.Task.Acceptance = withRoom(c.Task.Acceptance, "spare")
@@ -92,6 +109,8 @@ func roomy(c ralph.Claim) ralph.Claim {
 	return c
 }
 
+// withRoom copies a slice and fills the room behind it with what is easily
+// known again. nil stays nil, since a verifier may tell the two apart.
 func withRoom[S ~[]E, E any](list S, fill E) S {
 	if list == nil {
 		return nil
@@ -103,7 +122,8 @@ func withRoom[S ~[]E, E any](list S, fill E) S {
 	return all[:len(list)]
 }
 
-// changed lists the claim's fields that were written to.
+// changed lists the claim's fields that were written to. They are named, for a
+// data race elsewhere would only say where.
 func (c *call) changed() []string {
 	var fields []string
 	for _, f := range []struct {
@@ -123,10 +143,12 @@ func (c *call) changed() []string {
 	return fields
 }
 
+// whole is a slice with the room behind it.
 func whole[S ~[]E, E any](list S) S { return list[:cap(list)] }
 
-// differ says in what two verdicts on the same claim differ. "" = nothing that
-// counts.
+// differ says in what two verdicts on the same claim differ; "" = in nothing
+// that counts. The texts of errors are not compared: they are for people, and
+// may name what differs from call to call.
 func differ(a, b *call) string {
 	u, v := a.essence(), b.essence()
 	switch {
@@ -147,8 +169,9 @@ func differ(a, b *call) string {
 	return ""
 }
 
-// varying is what programs print differently each time: a duration (0.05s, 1m30s,
-// 12.5 ms), an address in memory.
+// varying is what programs print differently each time: a duration (0.05s,
+// 1m30s, 12.5 ms), an address in memory. A verifier that runs a command quotes
+// such things and is deterministic for all that.
 var varying = regexp.MustCompile(`\b0x[0-9a-f]{6,16}\b|\b[0-9]+(\.[0-9]+)?( ?(ns|us|µs|ms|s|sec|secs|seconds?)|(h[0-9]+)?m[0-9.]+s)\b`)
 
 // essence is the verdict without what may differ from call to call.
@@ -167,6 +190,7 @@ func (c *call) essence() ralph.Verdict {
 	return v
 }
 
+// describe is a check as the report names it.
 func describe(c ralph.Check) string {
 	exit := ""
 	if c.ExitCode != nil {

@@ -10,8 +10,9 @@ import (
 )
 
 // goroutines reports goroutines that calls have started and that are still
-// there. Those that are about to end get the time to do so.
-// Those that are in one of the functions in nobodys are nobody's.
+// there. Those that are about to end get the time to do so. Those that are in
+// one of the functions in nobodys are nobody's: the runtime and net/http keep
+// some for the whole process, and start them in whichever call comes first.
 func (b broken) goroutines(calls []*routine, nobodys ...string) {
 	left := leftovers(calls, nobodys)
 	for range lingering {
@@ -28,6 +29,10 @@ func (b broken) goroutines(calls []*routine, nobodys ...string) {
 }
 
 // lingering yields at once and then after pauses that grow, up to lingerWait.
+// It is an iterator and no helper with a condition, so that each caller can
+// look at what is left in its own way. time.After and not time.Sleep: in a
+// synctest bubble both take no time, and outside most loops end at the first
+// look.
 func lingering(yield func() bool) {
 	for pause := time.Duration(0); pause < lingerWait; pause = 2*pause + time.Millisecond {
 		runtime.Gosched() // most end as soon as they can run
@@ -39,7 +44,10 @@ func lingering(yield func() bool) {
 }
 
 // leftovers finds the goroutines that carry the label of a call that has
-// returned: by label, the function that a goroutine is in.
+// returned: by label, the function that a goroutine is in. Goroutines inherit
+// labels from the one that starts them, so those that a goroutine of the call
+// has started are found too. To count goroutines before and after would blame
+// the call for those of other tests that run beside it.
 func leftovers(calls []*routine, nobodys []string) map[string]string {
 	returned := map[string]bool{}
 	for _, c := range calls {
@@ -48,6 +56,7 @@ func leftovers(calls []*routine, nobodys []string) map[string]string {
 		}
 	}
 	var profile bytes.Buffer
+	// Form 1 prints each group of equal stacks with its labels.
 	pprof.Lookup("goroutine").WriteTo(&profile, 1) // to memory: it cannot fail
 	left := map[string]string{}
 	for entry := range strings.SplitSeq(profile.String(), "\n\n") {
@@ -62,12 +71,14 @@ func leftovers(calls []*routine, nobodys []string) map[string]string {
 	return left
 }
 
-// signalLoop is in the one goroutine that package os/signal starts for the whole
-// process.
+// signalLoop is in the one goroutine that package os/signal starts for the
+// whole process. It never ends, and has the label of whichever call was the
+// first to ask for a signal.
 const signalLoop = "os/signal.loop"
 
-// function is the innermost function of a goroutine that is not the runtime's.
-// A profile's line is "#", the address, function+offset, file:line.
+// function is the innermost function of a goroutine that is not the runtime's:
+// the place where it waits, which is what the author of the verifier has to
+// find. A profile's line is "#", the address, function+offset, file:line.
 func function(entry string) string {
 	name := "a function without a name"
 	for line := range strings.Lines(entry) {

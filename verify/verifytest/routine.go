@@ -10,10 +10,14 @@ import (
 	"time"
 )
 
-// broken holds what was found, by the rule that is broken.
+// broken holds what was found, by the rule that is broken. A verifier that
+// breaks a rule does so at most calls, so the kit collects what is found, and
+// reports it by rule at the end instead of failing at the first.
 type broken map[string][]string
 
-// report notes that a rule is broken.
+// report notes that a rule is broken. Three different findings of a rule are
+// kept: more would say the same. Line breaks go, since a rule is one line of
+// the report.
 func (b broken) report(rule, format string, args ...any) {
 	text := strings.Join(strings.Fields(fmt.Sprintf(format, args...)), " ")
 	if list := b[rule]; len(list) < 3 && !slices.Contains(list, text) {
@@ -21,7 +25,9 @@ func (b broken) report(rule, format string, args ...any) {
 	}
 }
 
-// err joins the broken rules, in this order.
+// err joins the broken rules, in this order, which is the one of the
+// documentation and not of what was found first: the same verifier gets the
+// same report. nil = none is broken.
 func (b broken) err(rules ...string) error {
 	var errs []error
 	for _, rule := range rules {
@@ -33,10 +39,13 @@ func (b broken) err(rules ...string) error {
 }
 
 // labelKey is the key of the label that a call's goroutines carry in profiles.
+// The value names the run of the kit and the call, since several kits may run
+// at the same time.
 const labelKey = "verifytest"
 
-// A routine is one call of what is tested, on a goroutine of its own so that one
-// that never returns cannot hang the kit.
+// A routine is one call of what is tested, on a goroutine of its own, so that
+// one that never returns cannot hang the kit. What it writes may be read once
+// done is closed, and not before.
 type routine struct {
 	name  string
 	label string
@@ -49,7 +58,9 @@ func newRoutine(name, id string, number int) routine {
 	return routine{name: name, label: fmt.Sprintf("%s.%d", id, number), done: make(chan struct{})}
 }
 
-// run begins the call, as soon as the gate is closed if there is one.
+// run begins the call, as soon as the gate is closed if there is one. The time
+// is taken after the gate has opened: patience with later calls goes by how
+// long one takes.
 func (r *routine) run(ctx context.Context, gate <-chan struct{}, call func(context.Context)) {
 	go func() {
 		defer close(r.done) // also if the call ends its goroutine, as t.FailNow does
@@ -63,7 +74,9 @@ func (r *routine) run(ctx context.Context, gate <-chan struct{}, call func(conte
 	}()
 }
 
-// wait waits for the call to return, for d at most.
+// wait waits for the call to return, for d at most, and reports whether it has.
+// A routine that has not returned is left behind; nothing can end a goroutine
+// from outside.
 func (r *routine) wait(d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -74,7 +87,8 @@ func (r *routine) wait(d time.Duration) bool {
 	return r.returned()
 }
 
-// returned reports whether the call has returned by now.
+// returned reports whether the call has returned by now. A call whose goroutine
+// has ended without returning has not: its results mean nothing.
 func (r *routine) returned() bool {
 	select {
 	case <-r.done:
@@ -84,7 +98,8 @@ func (r *routine) returned() bool {
 	}
 }
 
-// missing says that the call has not returned.
+// missing says that the call has not returned, and in which of two ways: a
+// verifier that was written with t.FailNow in it looks like one that hangs.
 func (r *routine) missing(d time.Duration) string {
 	select {
 	case <-r.done:

@@ -15,52 +15,68 @@ import (
 	"github.com/ralph-loop/ralph"
 )
 
+// How long the kit waits. These are bounds for what would otherwise hang, not
+// measures: a runner that works is never waited for in full.
 const (
 	defaultGrace = 15 * time.Second
 	beginWait    = 10 * time.Second       // for a long run to say something
 	settle       = 100 * time.Millisecond // for what was said to be taken in
 )
 
-// A Run is something to have the runner do, and what it does then. The agent
-// behind it is a script, or a model server of the test's own: asked the same, it
-// does the same.
+// A Run is something to have the runner do, and what is expected to come of it.
+// The agent behind it is a script, or a model server of the test's own, so that
+// asked the same it does the same. The zero value is no run: what it stands for
+// is not tested.
 type Run struct {
-	// Runner is what runs it. nil = the runner that is tested; another one, of the same
-	// kind, where the script is the runner's and not the request's.
+	// Runner is what runs it. nil = the runner that is tested. Another one, of
+	// the same kind, is for clients whose script is chosen by the runner and
+	// not by the request: a command with another script as its argument, say.
 	Runner ralph.Runner
-	// Request is what it is asked. The kit fills in what is zero, sets Mark, Display,
-	// Raw and Live, and gives each call an empty folder of its own as Dir if that
-	// is "".
+	// Request is what it is asked. The kit fills in what is zero, sets Mark,
+	// Display, Raw and Live, and gives each call an empty folder of its own as
+	// Dir if that is "". With a Dir of its own, some of what a run leaves
+	// behind cannot be seen.
 	Request ralph.Request
 
-	// Says is a part of the agent's answer, in one line. "" = not tested.
+	// Says is a part of the agent's answer, on one line. "" = the text is not
+	// tested, only that there is an answer.
 	Says string
-	// Writes is a file that the agent writes in its working directory, relative to it;
-	// Request.Dir must be "" then. "" = not tested.
+	// Writes is a file that the agent writes in its working directory, by its
+	// path relative to that; Request.Dir must be "" then. It shows that the
+	// agent really works where the request says. "" = not tested.
 	Writes string
 
-	// Fault is how a run of Runs.Faults ends, and RetryAfter what is told with
-	// FaultRateLimit, 0 = nothing is.
+	// Fault is how a run of Runs.Faults ends, and RetryAfter is the wait that
+	// the client is told with FaultRateLimit; 0 = it is told none.
 	Fault      ralph.Fault
 	RetryAfter time.Duration
 }
 
-// Runs are what [TestRunner] tests a runner with. Good is required. What is left
-// out is not tested.
+// Runs are what [TestRunner] tests a runner with. Good is required. What is
+// left out is not tested: a runner that can do little is tested with little,
+// and the kit sees the more the more it is given.
 type Runs struct {
-	// Good ends well, with an answer.
+	// Good ends well, with an answer. It is the measure for all others: if it
+	// does not end well, little else is tested.
 	Good Run
-	// Other ends well too, and its answer holds its Says and not Good's, and the other way
-	// round: so it is seen whether runs at the same time mix what they say.
+	// Other ends well too. Its answer holds its own Says and not Good's, and
+	// Good's answer not that of Other: this shows whether runs at the same time
+	// mix what they say.
 	Other Run
-	// Long says its Says, so that Display or Raw get it within seconds, and then goes on
-	// until it is ended.
+	// Long says its Says, so that Display or Raw get it within seconds, and
+	// then goes on until it is ended. It must not end by itself: a run that
+	// does cannot show that it can be cancelled.
 	Long Run
-	// Faults end in their Fault each: FaultError, FaultPermanent, FaultRateLimit,
-	// FaultIncomplete, FaultEmpty or FaultTimeout, as many of them as the
-	// runner can tell.
+	// Faults end in their Fault each: FaultError, FaultPermanent,
+	// FaultRateLimit, FaultIncomplete, FaultEmpty or FaultTimeout, as many of
+	// them as the runner can tell. Those that loops make themselves, such as an
+	// interrupt, are an error of the test.
 	Faults []Run
 
+	// Alone says that the runner does not allow concurrent calls. Free says
+	// that runs cost nothing, so that a cost of 0 is true and not a cost that
+	// nobody knows. Grace is how long Run may take to return after its context
+	// is done: 0 = 15 s, which lets a client end its own tools.
 	Alone bool          // the runner does not allow concurrent calls
 	Free  bool          // runs cost nothing, so that a cost of 0 is true
 	Grace time.Duration // how long Run may take to return after its context is done. 0 = 15 s
@@ -137,6 +153,9 @@ func TestRunner(r ralph.Runner, runs Runs) error {
 		"concurrent", "faults", "partial", "cancel", "processes", "goroutines")
 }
 
+// validate reports what is wrong with the test itself. These are errors of
+// their own and no broken rules, so that nobody mends a runner for a mistake in
+// its test.
 func (r Runs) validate() error {
 	if !r.Good.given() {
 		return errors.New("runs: Good is required: a Request that the runner answers, and what its answer Says")
@@ -164,7 +183,8 @@ func (r Runs) validate() error {
 // given reports whether there is such a run.
 func (r Run) given() bool { return !reflect.ValueOf(r).IsZero() }
 
-// A runnerKit is one run of TestRunner.
+// A runnerKit is one run of TestRunner. It is used by one goroutine; the calls
+// have theirs.
 type runnerKit struct {
 	Runs
 	r     ralph.Runner
@@ -177,6 +197,10 @@ type runnerKit struct {
 	hung bool // a call has not returned
 }
 
+// test runs all steps in order. What a later step compares with comes from
+// earlier ones, so it ends where nothing can be compared any more: after a call
+// that hangs, since whatever it holds would make all others hang too, and
+// without a good run.
 func (k *runnerKit) test() {
 	// The context lives until the end: a goroutine that waits for a loop to be
 	// cancelled is left for as long as the loop runs.
@@ -201,7 +225,9 @@ func (k *runnerKit) test() {
 	k.untouched(ctx)
 }
 
-// patience is how long a call may take.
+// patience is how long a call may take: that of the first ones twentyfold,
+// because several run at once later, and Grace on top. It is measured on this
+// runner and machine, so a slow client is not taken for one that hangs.
 func (k *runnerKit) patience() time.Duration {
 	if k.good == nil {
 		return firstWait
@@ -213,7 +239,8 @@ func (k *runnerKit) patience() time.Duration {
 	return k.Grace + 20*longest
 }
 
-// alone runs Good and Other for the first time.
+// alone runs Good and Other for the first time, with nothing beside them: what
+// they say now is what they have to say later.
 func (k *runnerKit) alone(ctx context.Context) {
 	k.good = k.well(ctx, k.prepare("the good run", k.Good))
 	if k.good != nil && k.Other.given() {
@@ -241,7 +268,8 @@ func (k *runnerKit) well(ctx context.Context, c *runnerCall) *runnerCall {
 	return nil
 }
 
-// same makes a call that is to end as the first with Good did.
+// same makes a call that is to end as the first with Good did. If it does not,
+// the rule is broken whose circumstance is the only difference between the two.
 func (k *runnerKit) same(ctx context.Context, c *runnerCall, rule string) {
 	if k.hung || len(k.broken["independent"]) > 0 {
 		return // there is nothing to compare with
@@ -260,6 +288,7 @@ func (k *runnerKit) same(ctx context.Context, c *runnerCall, rule string) {
 	}
 }
 
+// The steps that follow change one thing each in the good run.
 func (k *runnerKit) again(ctx context.Context) {
 	k.same(ctx, k.prepare("the good run again", k.Good), "independent")
 }
@@ -277,6 +306,10 @@ func (k *runnerKit) unwritable(ctx context.Context) {
 	k.same(ctx, c, "writers")
 }
 
+// echo puts a promise into the prompt that the agent is not to make. A runner
+// that hands on the prompt as a part of the answer would have its loop end
+// there, without any work done. The promise is random, so no script can say it
+// by chance.
 func (k *runnerKit) echo(ctx context.Context) {
 	promise := ralph.NoncePromise("KIT")
 	c := k.prepare("the good run with a promise in its prompt", k.Good)
@@ -294,7 +327,9 @@ func (k *runnerKit) echo(ctx context.Context) {
 	}
 }
 
-// together makes four calls at once, and again if that is cheap.
+// together makes four calls at once, and again if that is cheap, for calls must
+// overlap to disturb each other. Two kinds of them run in turn, so that what
+// one says can be told from what the other does.
 func (k *runnerKit) together(ctx context.Context) {
 	if k.Alone || len(k.broken["independent"]) > 0 {
 		return
@@ -328,7 +363,8 @@ func (k *runnerKit) together(ctx context.Context) {
 	}
 }
 
-// apart looks at a call that was made beside others.
+// apart looks at a call that was made beside others: it has to say what it said
+// alone, and nothing of theirs.
 func (k *runnerKit) apart(c *runnerCall) {
 	alone, others := k.good, ""
 	if k.other != nil {

@@ -14,7 +14,9 @@ import (
 	"github.com/ralph-loop/ralph/internal/plugin"
 )
 
-// A runnerCall is one call of the runner.
+// A runnerCall is one call of the runner, with writers that watch how they are
+// used. It is kept to the end, since a runner may go on to write after it has
+// returned.
 type runnerCall struct {
 	routine
 	Run
@@ -31,6 +33,9 @@ type runnerCall struct {
 	panicked error
 }
 
+// prepare makes a call and does not start it: a step may take the writers away
+// before. The folder is new and empty for each call, so that a file or a
+// process in it can only be this call's.
 func (k *runnerKit) prepare(name string, run Run) *runnerCall {
 	c := &runnerCall{routine: newRoutine(name, k.id, len(k.calls)), Run: run, r: run.Runner, req: run.Request, heard: make(chan struct{})}
 	if c.r == nil {
@@ -59,6 +64,9 @@ func (k *runnerKit) prepare(name string, run Run) *runnerCall {
 	return c
 }
 
+// start begins the call. The writers are closed before anybody can see that it
+// has returned, so that not a single write slips in between and passes for one
+// in time.
 func (c *runnerCall) start(ctx context.Context, gate <-chan struct{}) {
 	c.run(ctx, gate, func(ctx context.Context) {
 		defer func() {
@@ -71,8 +79,10 @@ func (c *runnerCall) start(ctx context.Context, gate <-chan struct{}) {
 	})
 }
 
-// back waits for the call and looks at what it returned. If it does not return, or
-// panics, that breaks the rule, "" = the one for that.
+// back waits for the call and looks at what it returned. If it does not return,
+// or panics, that breaks the rule; "" = the rule of that name. A runner that
+// only hangs beside others breaks the rule for that, which tells its author
+// where to look.
 func (k *runnerKit) back(c *runnerCall, rule string) bool {
 	wait := k.patience()
 	if !c.wait(wait) {
@@ -85,6 +95,8 @@ func (k *runnerKit) back(c *runnerCall, rule string) bool {
 		return false
 	}
 	k.usage(c)
+	// Lstat, for a link that the agent has made in the file's place counts as
+	// written.
 	if file := filepath.Join(c.req.Dir, c.Writes); c.Writes != "" && c.err == nil && c.resp.Output != "" {
 		if _, err := os.Lstat(file); err != nil {
 			k.report("dir", "%s has not written %s in its working directory", c.name, c.Writes)
@@ -93,7 +105,9 @@ func (k *runnerKit) back(c *runnerCall, rule string) bool {
 	return true
 }
 
-// usage looks at what a call that has returned says it has used.
+// usage looks at what a call that has returned says it has used. Limits are
+// held by these numbers: a cost of 0 that is really unknown lets a loop spend
+// without end.
 func (k *runnerKit) usage(c *runnerCall) {
 	u, last, odd := c.resp.Usage, c.live.usage(), c.live.oddity()
 	if odd == "" {
@@ -115,7 +129,7 @@ func (k *runnerKit) usage(c *runnerCall) {
 	}
 }
 
-// oddity is what cannot be in a usage.
+// oddity is what cannot be in a usage; "" = nothing.
 func oddity(u ralph.Usage) string {
 	if min(u.Requests, u.Messages, u.InputTokens, u.OutputTokens) < 0 {
 		return fmt.Sprintf("a count is negative: %+v", u)
@@ -132,8 +146,10 @@ func oddity(u ralph.Usage) string {
 	return ""
 }
 
-// lower says what of a usage is less in a later one. A cost may be corrected if it
-// is not strict, but not be forgotten. An estimate gives way to a cost that is told,
+// lower says what of a usage is less in a later one; "" = nothing. A budget
+// that was found to be used up must not become whole again. A cost may be
+// corrected if this is not strict, because clients tell the true one at the
+// end, but not be forgotten. An estimate gives way to a cost that is told,
 // whatever that is, and to one that is unknown after all.
 func lower(before, after ralph.Usage, strict bool) string {
 	for _, n := range []struct {
@@ -157,6 +173,7 @@ func lower(before, after ralph.Usage, strict bool) string {
 	return ""
 }
 
+// priced is a usage's cost as the report names it.
 func priced(u ralph.Usage) string {
 	if u.CostUSD == nil {
 		return "unknown"
@@ -164,8 +181,8 @@ func priced(u ralph.Usage) string {
 	return fmt.Sprint(*u.CostUSD)
 }
 
-// differing says in what two runs of the same request differ. "" = nothing that
-// counts.
+// differing says in what two runs of the same request differ; "" = in nothing
+// that counts. Sessions are not compared, for each run may well have its own.
 func differing(a, b *runnerCall) string {
 	if (a.err == nil) != (b.err == nil) {
 		return fmt.Sprintf("error %v and error %v", a.err, b.err)
@@ -184,7 +201,9 @@ func differing(a, b *runnerCall) string {
 	return ""
 }
 
-// ending is what a loop makes of how a run ended.
+// ending is what a loop makes of how a run ended. It is asked of the loop
+// itself, with everything else out of the way, so that the kit and the loop
+// cannot come to read errors differently.
 func ending(resp ralph.Response, err error) (ralph.Iteration, error) {
 	l := ralph.Local{
 		Runner:    ralph.RunnerFunc(func(context.Context, ralph.Request) (ralph.Response, error) { return resp, err }),
@@ -194,7 +213,8 @@ func ending(resp ralph.Response, err error) (ralph.Iteration, error) {
 	return l.Iterate(context.Background(), ralph.Start(ralph.Task{Prompt: "Go on."}))
 }
 
-// afterwards looks at what happened since a call has returned.
+// afterwards looks at what happened since a call has returned: writes that came
+// late, which would end up in the next attempt's log.
 func (k *runnerKit) afterwards(c *runnerCall) {
 	for _, to := range []*recorder{c.display, c.raw} {
 		if wrong := to.wrong(); wrong != "" {
@@ -206,7 +226,8 @@ func (k *runnerKit) afterwards(c *runnerCall) {
 	}
 }
 
-// untouched looks whether what calls have returned is still the same.
+// untouched looks whether what calls have returned is still the same. Slices in
+// a Response that share memory with the runner change under whoever keeps it.
 func (k *runnerKit) untouched(context.Context) {
 	for _, c := range k.calls {
 		if c.returned() && c.panicked == nil && c.shown != c.shows() {
@@ -215,4 +236,5 @@ func (k *runnerKit) untouched(context.Context) {
 	}
 }
 
+// shows is a Response as text, which is a copy of all that it refers to.
 func (c *runnerCall) shows() string { return fmt.Sprintf("%+v %v", c.resp, priced(c.resp.Usage)) }

@@ -9,7 +9,9 @@ import (
 	"github.com/ralph-loop/ralph"
 )
 
-// faults makes the runs that end in one.
+// faults makes the runs that end in one. A wait that is told as a time of day,
+// and not as a duration, has become shorter by the time the run took, so both
+// are right.
 func (k *runnerKit) faults(ctx context.Context) {
 	for _, run := range k.Faults {
 		c := k.prepare(fmt.Sprintf("the run that ends in %q", run.Fault), run)
@@ -22,6 +24,7 @@ func (k *runnerKit) faults(ctx context.Context) {
 		}
 		k.processes(c)
 		it, err := ending(c.resp, c.err)
+		// A second either way is for clocks that are read at different moments.
 		early, late := c.RetryAfter-c.took-time.Second, c.RetryAfter+time.Second
 		switch {
 		case err != nil:
@@ -37,8 +40,10 @@ func (k *runnerKit) faults(ctx context.Context) {
 	}
 }
 
-// cancelled makes a call whose context is done before, and one whose context is
-// cancelled while it runs.
+// cancelled makes a call whose context is done before it begins, and one whose
+// context is cancelled while it runs. The second waits until the agent has said
+// something: cancelled earlier, the call could not show that what was said is
+// kept.
 func (k *runnerKit) cancelled(ctx context.Context) {
 	before, cancel := context.WithCancelCause(ctx)
 	cancel(ralph.ErrCancelled)
@@ -70,7 +75,9 @@ func (k *runnerKit) cancelled(ctx context.Context) {
 	}
 }
 
-// stopped makes a call whose context is done, at the latest when stop returns.
+// stopped makes a call whose context is done when stop returns, at the latest.
+// The error must not be permanent nor a rate limit: a loop that goes on after
+// an interrupt would stop for ever, or wait for nothing.
 func (k *runnerKit) stopped(ctx context.Context, c *runnerCall, stop func()) {
 	c.start(ctx, nil)
 	stop()

@@ -10,7 +10,10 @@ import (
 )
 
 // processes reports the processes of a call that has returned which are still
-// there. Those that are being killed get the time to end.
+// there. Those that are being killed get the time to end. They are looked for
+// in two ways, by the folder they work in and by the mark in their environment,
+// because a program can leave either behind. What has the mark is ended: a test
+// must not leave an agent running.
 func (k *runnerKit) processes(c *runnerCall) {
 	if c.own {
 		left := within(c.req.Dir)
@@ -33,7 +36,9 @@ func (k *runnerKit) processes(c *runnerCall) {
 	}
 }
 
-// within lists the processes that work in a folder, where the system has /proc.
+// within lists the processes that work in a folder, where the system has /proc,
+// and none elsewhere. Processes of other users do not show their folder, and
+// are not listed.
 func within(dir string) []string {
 	proc, err := os.Open("/proc")
 	if err != nil {

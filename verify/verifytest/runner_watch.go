@@ -9,7 +9,9 @@ import (
 	"github.com/ralph-loop/ralph"
 )
 
-// A recorder is a Display or a Raw that watches how it is written to.
+// A recorder is a Display or a Raw that watches how it is written to. It has a
+// lock of its own, so that a runner which writes from two goroutines at once is
+// seen and reported by the kit, and not only by the race detector.
 type recorder struct {
 	name    string
 	fail    error // what Write returns
@@ -33,6 +35,9 @@ const (
 	slowWrite = 2 * time.Millisecond
 )
 
+// Write keeps the beginning of what it gets and notes whether it is called
+// beside itself, or late. The first writes take a while, outside of the lock:
+// two that are merely quick would hardly ever meet.
 func (r *recorder) Write(p []byte) (int, error) {
 	r.mu.Lock()
 	r.writes++
@@ -58,7 +63,8 @@ func (r *recorder) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// close says that Run has returned.
+// close says that Run has returned. A write that is still under way is late as
+// well.
 func (r *recorder) close() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -66,12 +72,14 @@ func (r *recorder) close() {
 	r.late = r.late || r.writing > 0
 }
 
+// got reports whether a text was written, across any borders of writes.
 func (r *recorder) got(text string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return strings.Contains(r.text.String(), text)
 }
 
+// wrong says how the writer was misused; "" = it was not.
 func (r *recorder) wrong() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -84,7 +92,8 @@ func (r *recorder) wrong() string {
 	return ""
 }
 
-// A meter is a Live that watches what it is told.
+// A meter is a Live that watches what it is told. It notes the first thing that
+// is wrong, for what follows mostly comes of it.
 type meter struct {
 	mu     sync.Mutex
 	last   ralph.Usage
@@ -94,6 +103,8 @@ type meter struct {
 	late   bool
 }
 
+// tell takes the usage so far. It keeps a copy, because the pointer to the cost
+// may lead to a value that the runner goes on to write to.
 func (m *meter) tell(u ralph.Usage) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -119,12 +130,16 @@ func (m *meter) usage() ralph.Usage {
 	return m.last
 }
 
+// oddity is the first thing told that cannot be in a usage; "" = there was
+// none.
 func (m *meter) oddity() string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.odd
 }
 
+// wrong says how Live was misused; "" = it was not. A usage that cannot be is
+// reported as such, and not also as one that fell.
 func (m *meter) wrong() string {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -1,6 +1,16 @@
-// Package verifytest is the conformance kit for verifiers and runners: it checks
-// that an implementation of [ralph.Verifier], or of [ralph.Runner], keeps the
-// contract that loops rely on.
+// Package verifytest is the conformance kit for verifiers and runners: it
+// checks that an implementation of [ralph.Verifier], or of [ralph.Runner],
+// keeps the contract that loops rely on.
+//
+//	func TestMine(t *testing.T) {
+//		if err := verifytest.TestVerifier(Mine{}, good, bad); err != nil {
+//			t.Error(err)
+//		}
+//	}
+//
+// The kit takes no *testing.T, so it also works in a program that loads
+// verifiers of others, and its report can be tested itself. It tells every rule
+// that is broken, by name, and not only the first: they are mended together.
 package verifytest
 
 import (
@@ -49,10 +59,10 @@ const (
 //	               takes to end
 //
 // Verdicts are the same if they pass alike, say the same and have the same
-// checks. Durations are left aside, also where texts mention them ("0.2s"), and
-// so are addresses (0xc000…) and digests, which are of outputs that may mention
-// them, and the details of checks if the claim names a folder for evidence, for they
-// may name files.
+// checks. Durations do not count, also where texts mention them ("0.2s"), nor
+// do addresses (0xc000…), nor digests, which are of outputs that may mention
+// them. The details of checks do not count if the claim names a folder for
+// evidence, for they may name files in it.
 //
 // A rule that cannot be judged because another one is broken is not reported:
 // of a verifier that passes on every other call it is not said that its
@@ -60,10 +70,15 @@ const (
 //
 // The claims must be such that they are decided within a minute or so, for the
 // verifier is called some twenty times, more often if it is quick. Every call
-// gets a copy of its claim of its own. A panic of the verifier is not recovered.
-// Goroutines are found by a label in the goroutine profile, so other tests may
-// run at the same time; the idle connections of an HTTP client are goroutines
-// too. Data races are for the race detector to find.
+// gets its own copy of its claim. A panic of the verifier is not recovered: in
+// a test, its stack is what one wants to see. Goroutines are found by a label
+// in the goroutine profile, so other tests may run at the same time; the idle
+// connections of an HTTP client are goroutines too, so a verifier that keeps
+// some has to close them. Data races are for the race detector to find: run the
+// test with -race.
+//
+// A verifier that is nil, and two claims that are equal, are errors about the
+// test and name no rule. Two calls of TestVerifier may run at the same time.
 func TestVerifier(v ralph.Verifier, good, bad ralph.Claim) error {
 	if f, ok := v.(ralph.VerifierFunc); v == nil || ok && f == nil {
 		return errors.New("verifier: it is nil")
@@ -99,6 +114,7 @@ type kit struct {
 	broken
 }
 
+// routines are all calls so far, for what does not care what was called.
 func (k *kit) routines() []*routine {
 	var all []*routine
 	for _, c := range k.calls {
@@ -107,6 +123,7 @@ func (k *kit) routines() []*routine {
 	return all
 }
 
+// A named is a claim, and what the report calls it.
 type named struct {
 	name  string
 	claim ralph.Claim
@@ -122,8 +139,10 @@ func (k *kit) patience() time.Duration {
 	return soon + 20*longest
 }
 
-// sequential calls the verifier with one claim after the other, three times each
-// or, if that is cheap, many times. It reports false if a call does not return.
+// sequential calls the verifier with one claim after the other, three times
+// each or, if that is cheap, many times: a verifier that counts its calls may
+// change its mind only at the tenth. It reports false if a call does not
+// return, after which nothing else can be tested.
 func (k *kit) sequential(ctx context.Context) bool {
 	start := time.Now()
 	for i := 0; i < 3 || i < 16 && time.Since(start) < cheap; i++ {
@@ -145,13 +164,16 @@ func (k *kit) sequential(ctx context.Context) bool {
 			}
 		}
 	}
+	// The first verdict of a verifier that changes its mind says nothing.
 	if len(k.broken["deterministic"]) == 0 {
 		k.decides()
 	}
 	return true
 }
 
-// decides looks at the first verdicts on the two claims.
+// decides looks at the first verdicts on the two claims. It is asked only of a
+// verifier that always says the same, since otherwise its first verdict says
+// nothing.
 func (k *kit) decides() {
 	good, bad := k.first[k.claims[0].name], k.first[k.claims[1].name]
 	switch {
@@ -168,7 +190,8 @@ func (k *kit) decides() {
 	}
 }
 
-// judge looks at one verdict by itself.
+// judge looks at one verdict by itself, at each one: a rule may be kept at
+// first and broken later.
 func (k *kit) judge(c *call) {
 	v := c.verdict
 	if c.err != nil && v.Passed {
@@ -194,8 +217,10 @@ func (k *kit) judge(c *call) {
 }
 
 // concurrent makes eight calls at once, and does that again in other mixtures
-// of the claims if it is cheap, for calls must overlap to disturb each other. It reports
-// false if calls do not return.
+// of the claims if it is cheap, for calls must overlap to disturb each other.
+// Both claims at once show a verifier that keeps the claim of another call;
+// eight of the same kind show one that cannot be asked twice about the same. It
+// reports false if calls do not return.
 func (k *kit) concurrent(ctx context.Context) bool {
 	if len(k.broken["deterministic"])+len(k.broken["kept"]) > 0 {
 		return true // there are no verdicts to agree on
@@ -212,6 +237,8 @@ func (k *kit) concurrent(ctx context.Context) bool {
 			calls = append(calls, k.start(ctx, n, gate))
 		}
 		close(gate)
+		// They hang together, as a rule: one that is waited for in full is
+		// enough.
 		wait, hung := k.patience(), 0
 		for _, c := range calls {
 			if !c.wait(wait) {
@@ -251,8 +278,9 @@ func (k *kit) recheck(ctx context.Context) bool {
 	return true
 }
 
-// cancelled calls the verifier with contexts that are done already: one that was
-// cancelled, and one whose time is up.
+// cancelled calls the verifier with contexts that are done already: one that
+// was cancelled, and one whose time is up. A verdict that comes all the same,
+// be it only a rejection, would be recorded as if somebody had looked.
 func (k *kit) cancelled() {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	cancel(ralph.ErrCancelled)
@@ -262,6 +290,8 @@ func (k *kit) cancelled() {
 	k.done(late)
 }
 
+// done makes the calls with a context that is done. They may take as long as
+// others: a verifier that is about to return is not hurried.
 func (k *kit) done(ctx context.Context) {
 	for _, n := range k.claims {
 		c := k.start(ctx, n, nil)
@@ -280,9 +310,10 @@ func (k *kit) done(ctx context.Context) {
 }
 
 // cancelledLate cancels the context right after the verifier has looked at it
-// once, twice and, if that is cheap, more often, which is while it runs. No clock
-// is needed for that. What was found out by then may be returned; what was not
-// is no rejection.
+// once, twice and, if that is cheap, more often, which is while it runs. No
+// clock is needed for that. What was found out by then may be returned; what
+// was not is no rejection: "the tests were killed" must not be told to an agent
+// as "your tests fail".
 func (k *kit) cancelledLate() {
 	if len(k.broken["cancel"])+len(k.broken["deterministic"])+len(k.broken["concurrent"])+
 		len(k.broken["accepts"])+len(k.broken["rejects"])+len(k.broken["error"])+len(k.broken["kept"]) > 0 {
@@ -309,7 +340,9 @@ func (k *kit) cancelledLate() {
 }
 
 // untouched looks at what calls were given and what they have returned, after
-// all of them.
+// all of them. It is called twice, before calls run beside each other and at
+// the end, so that a verifier which shares its verdicts is told so and not only
+// that its concurrent calls disagree.
 func (k *kit) untouched() {
 	for _, c := range k.calls {
 		if !c.returned() {
@@ -324,6 +357,7 @@ func (k *kit) untouched() {
 	}
 }
 
+// short is a text as the report quotes it, cut at the border of a character.
 func short(text string) string {
 	if r := []rune(text); len(r) > 200 {
 		return string(r[:200]) + "…"
