@@ -8,7 +8,8 @@ import (
 // waits says which items wait for which. Items are nodes of a graph, known by their index.
 // Behind them come the gates: what an item with parts comes after holds its gate, and that
 // holds its parts and the gates of these, so that a thousand parts of what comes after a
-// thousand items are not a million edges.
+// thousand items are not a million edges. Where the index is asked for by key, the
+// first of two items with one key is meant.
 type waits struct {
 	items  []Item
 	at     map[string]int // by key
@@ -18,7 +19,8 @@ type waits struct {
 	circle []int          // the nodes that wait for each other have the same number; nil = none has to
 }
 
-// waitsOf is nil if no item can wait for another.
+// waitsOf is nil if no item can wait for another. Most lists are such, and are spared
+// the graph.
 func waitsOf(items []Item) *waits {
 	parts, after := false, false
 	for i := range items {
@@ -34,6 +36,8 @@ func waitsOf(items []Item) *waits {
 			w.at[items[i].Key] = i
 		}
 	}
+	// The parts come first and without a circle: what an item comes after is handed
+	// down to them below, and the order without it is what a circle is broken by.
 	w.readParents()
 	for i, whole := range w.part {
 		if whole >= 0 {
@@ -48,6 +52,7 @@ func waitsOf(items []Item) *waits {
 }
 
 // each yields the items that a node waits for, by itself and behind gates; some twice.
+// It follows gates, and there is no circle left by then, so it ends.
 func (w *waits) each(node int, yield func(on int) bool) bool {
 	for _, on := range w.on[node] {
 		if on < len(w.items) && !yield(on) || on >= len(w.items) && !w.each(on, yield) {
@@ -94,7 +99,9 @@ func (w *waits) open(node int, done func(Item) bool, shared map[int][]Item) []It
 	return slices.Clip(open)
 }
 
-// readParents notes of which item each is a part. In a circle the last is a part of none.
+// readParents notes of which item each is a part. In a circle the last is a part of
+// none. A file that says that an item is a part of itself, or of one that is not there,
+// says nothing.
 func (w *waits) readParents() {
 	for i := range w.items {
 		w.part[i] = -1
@@ -122,7 +129,9 @@ func (w *waits) readParents() {
 	}
 }
 
-// partsFirst is the order in which an item comes behind the last of its parts, and theirs.
+// partsFirst is the order in which an item comes behind the last of its parts, and
+// theirs. Nothing else moves: a list whose parts stand below their item, as people
+// write it, is worked off from top to bottom otherwise.
 func (w *waits) partsFirst() []int {
 	last := make([]int, len(w.items))
 	for i := range last {
@@ -151,6 +160,8 @@ func (w *waits) readAfter() {
 				continue
 			}
 			w.on[i] = append(w.on[i], on)
+			// An item may come after one of its own parts. The gate holds all parts, so
+			// that this one would wait for itself.
 			if gate[i] > 0 && !inside(on, i) {
 				w.on[gate[i]] = append(w.on[gate[i]], on)
 			}
@@ -191,7 +202,9 @@ func (w *waits) gates() (nodes, gate []int) {
 	return nodes, gate
 }
 
-// inside returns what reports whether an item is another, or one of its parts, or theirs.
+// inside returns what reports whether an item is another, or one of its parts, or
+// theirs. Items are numbered once so that the parts of each have the numbers that
+// follow its own; to go up from each would take a square of the time in a deep tree.
 func (w *waits) inside() func(i, whole int) bool {
 	n := len(w.items)
 	size, first, free := make([]int, n), make([]int, n), make([]int, n+1) // an item's parts are numbered behind it
@@ -209,7 +222,10 @@ func (w *waits) inside() func(i, whole int) bool {
 	return func(i, whole int) bool { return first[whole] <= first[i] && first[i] < first[whole]+size[whole] }
 }
 
-// unroll has no node of a circle wait for one that comes behind it.
+// unroll has no node of a circle wait for one that comes behind it. All edges of a
+// circle that point backwards are dropped, and not one of them: which one would depend
+// on where the walk began, and the order would change with an edit elsewhere in the
+// file.
 func (w *waits) unroll(place []int) {
 	circle := circles(w.on)
 	for i, on := range w.on {
@@ -224,7 +240,8 @@ func (w *waits) unroll(place []int) {
 }
 
 // circles numbers the items so that those that wait for each other, by way of others or
-// not, and only those have the same number (Tarjan's algorithm).
+// not, and only those have the same number (Tarjan's algorithm). It calls itself as
+// deep as the longest chain, which a goroutine's stack, that grows, can hold.
 func circles(on [][]int) (number []int) {
 	number, low, seen := make([]int, len(on)), make([]int, len(on)), make([]int, len(on))
 	var path []int
@@ -260,7 +277,9 @@ func circles(on [][]int) (number []int) {
 	return number
 }
 
-// sorted is the order in which what is first among the nodes and need not wait comes next.
+// sorted is the order in which what is first among the nodes and need not wait comes
+// next. A heap, since the first that is ready may stand anywhere: so an item that had
+// to wait is taken at once when it no longer has to, and not at the end of the list.
 func (w *waits) sorted(nodes, place []int) []int {
 	left, next := make([]int, len(w.on)), make([][]int, len(w.on))
 	var ready places
@@ -286,7 +305,8 @@ func (w *waits) sorted(nodes, place []int) []int {
 	return order
 }
 
-// places is a heap.
+// places is a heap of positions in the order without predecessors, for container/heap.
+// The smallest comes first.
 type places []int
 
 func (p places) Len() int           { return len(p) }

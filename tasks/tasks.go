@@ -33,8 +33,10 @@ package tasks
 
 import "context"
 
-// An Item is one thing to do: a box of a list, a story of a prd.json, or what a
-// task source of your own has.
+// An Item is one thing to do: a box of a list, a story of a prd.json, or what a task
+// source of your own has. It is a plain value: what a field's zero value means is that
+// nothing is known of it. A source of your own must set Key, and of the rest what it
+// knows.
 type Item struct {
 	// ID is what the source calls the item, "T001"; "" if it has none.
 	ID string `json:"id,omitempty"`
@@ -50,10 +52,14 @@ type Item struct {
 	// Story is what a story marker says: "US1" for [US1]. Several are joined by
 	// a comma and a space.
 	Story string `json:"story,omitempty"`
-	// Parallel says that the item is marked [P]: it touches nothing that other
-	// items marked so touch.
+	// Parallel says that the item is marked [P]: it touches nothing that other items
+	// marked so touch. A [Session] works on one item at a time all the same; for
+	// several at once see package tasks/pipeline.
 	Parallel bool `json:"parallel,omitempty"`
-	Done     bool `json:"done,omitempty"`
+	// Done is what the source says: the box is ticked, the story passes, the status is
+	// a word for it. Whether a [Session.Verifier] agrees is not in the source, and so
+	// not here.
+	Done bool `json:"done,omitempty"`
 	// Doing says that the item is open and that somebody has begun with it: a box
 	// like [-] or [~], or a status like "in-progress".
 	Doing bool `json:"doing,omitempty"`
@@ -61,7 +67,8 @@ type Item struct {
 	// its parts are done; "" = none.
 	Parent string `json:"parent,omitempty"`
 	// After are the keys of the items that must be done before this one, as the file
-	// states them. Its parts are not among them.
+	// states them, in its order. Its parts are not among them; a key that no item has
+	// is ignored.
 	After []string `json:"after,omitempty"`
 	Level int      `json:"level,omitempty"` // how deep the item is nested in list items; 0 = not at all
 	Line  int      `json:"line,omitempty"`  // from 1
@@ -69,7 +76,8 @@ type Item struct {
 	// list the character between the brackets; in a prd.json the value of
 	// passes, or, if there is none, the brace that opens the story.
 	Offset int `json:"offset,omitempty"`
-	// Acceptance holds a story's acceptance criteria.
+	// Acceptance holds a story's acceptance criteria, in the order of the file. The
+	// prompt names them as that by which the item is done.
 	Acceptance []string `json:"acceptance,omitempty"`
 	// Details are the lines indented below the item, up to the next item with an
 	// ID, or a story's description. At most 4 KiB are kept.
@@ -78,29 +86,42 @@ type Item struct {
 	Priority int `json:"priority,omitempty"`
 }
 
-// A Source is where the things to do come from. [ListFile] and [PRDFile] are
-// sources; programs write others.
+// A Source is where the things to do come from. [ListFile], [PRDFile], [TaskmasterFile]
+// and [Backlog] are sources; programs write others.
 //
-// Items returns all of them, done or not, in the order in which they are to be
-// worked on, as far as it does not follow from what they wait for (see [InOrder]),
-// with keys that are unique and stay the same from one call to the next: that is how
-// a session knows that an item which was open is now done. It is called again after each iteration and returns what is true then. The
-// caller may change the slice. An error means that it cannot be known what there is to
-// do; nothing to do at all is not an error of the interface, but may be one of
-// the source. Items should return soon after ctx is done. A session calls it
-// from one goroutine at a time.
+// Items returns all of them, done or not, in the order in which they are to be worked
+// on, as far as it does not follow from what they wait for (see [InOrder]), with keys
+// that are unique and stay the same from one call to the next: that is how a session
+// knows that an item which was open is now done. It is called again after each
+// iteration and returns what is true then. The caller may change the slice. An error
+// means that it cannot be known what there is to do; nothing to do at all is not an
+// error of the interface, but may be one of the source. Items should return soon after
+// ctx is done. A session calls it from one goroutine at a time, and takes a panic for
+// an error.
+//
+// A session also asks for these methods, where a source has them. They are not in the
+// interface, so that one function is enough to begin with, see [SourceFunc]:
+//
+//	HowDone(Item) string                    // how the agent marks an item as done; else it is told to tick a box
+//	Filename() string                       // the file to name in the prompt; "" = none
+//	FilenameOf(key string) string           // that of one item, where each has its own
+//	Check(context.Context) ([]Finding, error) // what is no task, so that an item taken out is not taken for a renamed one
 type Source interface {
 	Items(ctx context.Context) ([]Item, error)
 }
 
 var _, _ Source = ListFile{}, PRDFile{}
 
-// SourceFunc makes a Source of a function.
+// SourceFunc makes a Source of a function, for tasks that are kept elsewhere than in a
+// file: an issue tracker, a database. The contract of [Source] is the function's.
 type SourceFunc func(ctx context.Context) ([]Item, error)
 
 // Items calls f.
 func (f SourceFunc) Items(ctx context.Context) ([]Item, error) { return f(ctx) }
 
+// find looks an item up by its key. It looks at one after the other: after an attempt a
+// session asks for a handful of keys of a slice that is new each time, and an index
+// would cost more than it saves.
 func find(items []Item, key string) (Item, bool) {
 	for _, it := range items {
 		if it.Key == key {
