@@ -10,7 +10,8 @@ import (
 )
 
 // foreign says what a file of another tool seems to be that holds no tasks which can be
-// read, and what can be done; "" = it is none that is known.
+// read, and what can be done; "" = it is none that is known. Without it the error would
+// be the one of a reader that was never meant: "there is no box in it" of a database.
 func foreign(path string, text []byte) string {
 	abs := absolute(path)
 	f := look{path: path, base: strings.ToLower(filepath.Base(abs)), dir: filepath.Base(filepath.Dir(abs)), text: text}
@@ -29,16 +30,21 @@ func foreign(path string, text []byte) string {
 type look struct {
 	path, base, dir string
 	text            []byte
-	root            object // if its name ends in .json and it is one
+	// if its name ends in .json and it is one; else nil, which has no keys
+	root object
 }
 
-// A foreigner is a kind of file of another tool.
+// A foreigner is a kind of file of another tool. Another one is a line of the table,
+// and a function that recognizes it by its name, its folder, or what is in it.
 type foreigner struct {
-	is   func(look) bool
+	is func(look) bool
+	// what it is, and where the tasks are: the end of the sentence "it seems to be"
 	says string
 }
 
-// foreigners are the files that people give who have their tasks elsewhere.
+// foreigners are the files that people give who have their tasks elsewhere. The first
+// that fits counts, so those that are known by a name of their own stand before those
+// that are known by headings.
 func foreigners() []foreigner {
 	const beside = "; the tasks are in the tasks.md beside it: name that"
 	const taskmaster = "; its tasks are in .taskmaster/tasks/tasks.json: name that"
@@ -102,7 +108,9 @@ func (f look) isStory() bool {
 	return f.isMarkdown() && hasHeading(f.text, "acceptance criteria") && (hasHeading(f.text, "story") || hasHeading(f.text, "dev notes"))
 }
 
-// isMarkdown reports whether it is Markdown without any box.
+// isMarkdown reports whether it is Markdown without any box. Any, also in a block of
+// code: what has a box may be a list, whose reader knows better and says what is wrong
+// with it.
 func (f look) isMarkdown() bool {
 	return (strings.HasSuffix(f.base, ".md") || strings.HasSuffix(f.base, ".markdown")) &&
 		!slices.ContainsFunc([]string{"[ ]", "[x]", "[X]", "[-]", "[~]", "[]"}, func(box string) bool { return bytes.Contains(f.text, []byte(box)) })
@@ -147,8 +155,10 @@ func isBacklog(path string) bool {
 	return (base == "backlog" || base == ".backlog") && statusesOf(path) != nil
 }
 
-// isBacklogDir reports whether a folder has the configuration of Backlog.md and a folder
-// tasks, or a task in that.
+// isBacklogDir reports whether a folder has the configuration of Backlog.md and a
+// folder tasks, or a task in that. A configuration is not needed: projects share the
+// tasks alone. A folder that is called tasks is common, so one of its files must be a
+// task.
 func isBacklogDir(dir string) bool {
 	if info, err := os.Stat(filepath.Join(dir, "tasks")); err != nil || !info.IsDir() {
 		return false
@@ -162,6 +172,8 @@ func isBacklogDir(dir string) bool {
 	}
 	defer root.Close() // it was only read
 	names, _ := markdownIn(root, "tasks")
+	// of files, so that a folder with thousands of notes is not read to find out that
+	// it is none
 	const enough = 100
 	left := maxBacklogText
 	for _, name := range names[:min(len(names), enough)] {
@@ -178,6 +190,7 @@ func isBacklogDir(dir string) bool {
 }
 
 // isFrontTask reports whether a file has the front matter of a task of Backlog.md.
+// Other tools have front matter with one or two of these keys.
 func isFrontTask(text []byte) bool {
 	head, ok := readFront(text)
 	return ok && head.value("id") != "" && head.value("status") != "" && head.value("title") != ""

@@ -9,9 +9,9 @@ import (
 // InOrder returns items in the order in which they are to be worked on: the parts of an
 // item before it, what it comes After before it, and else as they are given: an item
 // that has to wait comes as soon as it no longer has to. The parts of an item wait for
-// what it comes After too. Keys that none of the items has are ignored, for most of
-// them are tasks that were done and archived; who wants to know asks the Check method
-// of the source.
+// what it comes After too. Keys that none of the items has are ignored, for often they
+// are tasks that were done and archived; who wants to know asks the Check method of the
+// source.
 //
 // Where items wait for each other in a circle, the first of them in the order given
 // does not wait for those behind it, and neither do its parts. It would be no help to

@@ -222,9 +222,9 @@ func (w *waits) inside() func(i, whole int) bool {
 	return func(i, whole int) bool { return first[whole] <= first[i] && first[i] < first[whole]+size[whole] }
 }
 
-// unroll has no node of a circle wait for one that comes behind it. All edges of a
-// circle that point backwards are dropped, and not one of them: which one would depend
-// on where the walk began, and the order would change with an edit elsewhere in the
+// unroll has no node of a circle wait for one that comes behind it. All such edges are
+// dropped, and not just enough of them to open the circle: which ones would then depend
+// on where the search began, and the order would change with an edit elsewhere in the
 // file.
 func (w *waits) unroll(place []int) {
 	circle := circles(w.on)

@@ -19,7 +19,7 @@ import (
 // for done by the next session.
 type PendingFile struct {
 	// Path of the file, which has at most 16 MiB. It must lie where the agent cannot
-	// write: what it could remove would prove nothing. "" is an error.
+	// write: what it could remove would prove nothing.
 	Path string
 	// Redact returns a text without its secrets, as progress.Redactor's String
 	// does. Nil = they are kept as they are.
