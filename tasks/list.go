@@ -118,7 +118,9 @@ func notUTF8(text []byte) error {
 // called concurrently.
 type ListFile struct {
 	// Path of the file, which has at most 16 MiB. Items follows a symbolic link, Tick
-	// does not: resolve it once, as [ListFile.Resolve] and [OpenSource] do.
+	// does not: an agent that may write the list may put a link there, and the tick
+	// would go where it leads. Resolve it once, as [ListFile.Resolve] and [OpenSource]
+	// do.
 	Path string
 	// AllBoxes takes boxes without an ID for tasks too, but no criteria and no optional
 	// ones. Their text is their key then, so an edit makes another task of it.

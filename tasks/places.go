@@ -16,7 +16,8 @@ import (
 	"github.com/ralph-loop/ralph/internal/file"
 )
 
-// A usual is a place where people keep their tasks.
+// A usual is a place where people keep their tasks. Another tool's is one more line of
+// the table.
 type usual struct {
 	pattern string // of paths in the project; one of its parts may have a "*"
 	of      string // which tool has it there; "" = no special one
@@ -24,7 +25,9 @@ type usual struct {
 	perhaps bool   // what lies there may be something else: it counts if there is a box in it
 }
 
-// usuals are the places, in the order in which they are looked at and listed.
+// usuals are the places, in the order in which they are looked at and listed. No place
+// outranks another: of two files in which something is open a person must choose, for
+// to work on the wrong one costs money.
 var usuals = [...]usual{
 	{pattern: "tasks.md"},
 	{pattern: "prd.json"},
@@ -53,30 +56,38 @@ var usuals = [...]usual{
 }
 
 const (
-	maxEntries = 1000    // of one folder are looked at
-	maxPerhaps = 1 << 20 // bytes are read of a file to see whether there is a box in it
-	maxPlaces  = 30      // are listed
-	maxWrong   = 160     // bytes are said of what is wrong with one
+	// of one folder are looked at
+	maxEntries = 1000
+	// bytes are read of a file to see whether there is a box in it; a longer one is
+	// taken for a list
+	maxPerhaps = 1 << 20
+	// are listed in an error
+	maxPlaces = 30
+	// bytes are said of what is wrong with one
+	maxWrong = 160
 )
 
-// Find returns the path of the task file of the project in a folder: tasks.md, prd.json,
-// tasks.yaml or what else people and their tools call it, in the folder itself or where
-// spec-kit, Kiro, OpenSpec, Taskmaster, Backlog.md, BMAD and the bash loops keep theirs.
-// Of the folders of several features it is the one that the git branch names. Of several
-// files it is the one in which something is open, if all is done in each of the others;
-// that is not asked of definitions, which package tasks/spec reads.
+// Find returns the path of the task file of the project in a folder: tasks.md,
+// prd.json, tasks.yaml or what else people and their tools call it, in the folder
+// itself or where spec-kit, Kiro, OpenSpec, Taskmaster, Backlog.md, BMAD and the bash
+// loops keep theirs. Of the folders of several features it is the one that the git
+// branch names. Of several files it is the one in which something is open, if all is
+// done in each of the others; that is not asked of definitions, which package
+// tasks/spec reads.
 //
-// If there is still more than one, the error lists them, each with how much of it is open;
-// if there is none, it lists what was looked for, and what in the folder has a name like
-// it. A link to a file in the folder is that file's path, so that it can be written back;
-// folders that links lead to outside of it are not looked into, and of a folder 1000
-// entries are.
+// If there is still more than one, the error lists them, each with how much of it is
+// open; if there is none, it lists what was looked for, and what in the folder has a
+// name like it. A link to a file in the folder is that file's path, so that it can be
+// written back; folders that links lead to outside of it are not looked into, and of a
+// folder 1000 entries are.
+//
+// Find writes nothing. When ctx is done, the error is context.Cause(ctx).
 func Find(ctx context.Context, dir string) (path string, err error) {
 	f, err := Look(ctx, dir)
 	return f.Path, err
 }
 
-// Found is what [Look] has found.
+// Found is what [Look] has found. The zero value is that of an error.
 type Found struct {
 	Path string // of the task file
 	// Done are the paths of the other task files, in all of which everything is done; nil
@@ -124,7 +135,9 @@ func Look(ctx context.Context, dir string) (Found, error) {
 	return Found{}, fmt.Errorf("tasks: there is no task file: none of %s is in %s; name one%s", strings.Join(names, ", "), filepath.Clean(dir), s.nearly())
 }
 
-// A search looks for task files.
+// A search looks for task files. It looks through a root, which no link leaves: a
+// project that somebody has cloned must not have a file elsewhere on the machine worked
+// on.
 type search struct {
 	dir     string
 	root    *os.Root // of dir
@@ -148,7 +161,8 @@ type found struct {
 // isOpen reports whether something in a file is open, or whether that is not known.
 func (f found) isOpen() bool { return !f.done }
 
-// all are the files there are at the usual places, each once.
+// all are the files there are at the usual places, each once: names that are links, or
+// differ in case alone where that does not count, are one file.
 func (s *search) all() (all []found) {
 	for _, u := range usuals {
 		for _, name := range s.matches(u) {
@@ -165,7 +179,8 @@ func (s *search) all() (all []found) {
 	return all
 }
 
-// matches are the paths that a usual place may be at.
+// matches are the paths that a usual place may be at. Only one "*" is known, and no
+// other pattern: folders are listed with a bound, which a general glob does not have.
 func (s *search) matches(u usual) (names []string) {
 	before, behind, star := strings.Cut(u.pattern, "*")
 	if !star {
@@ -200,7 +215,9 @@ func (s *search) entries(folder string) []string {
 	return names
 }
 
-// fails notes what could not be looked at.
+// fails notes what could not be looked at. That nothing is there is the usual case, and
+// no failure; of all else a person must know, for the file that is meant may be behind
+// it.
 func (s *search) fails(name string, err error) {
 	top, errTop := filepath.EvalSymlinks(s.dir)
 	real, errReal := filepath.EvalSymlinks(filepath.Join(s.dir, filepath.FromSlash(name)))
@@ -242,7 +259,8 @@ func (s *search) isThere(f *found) bool {
 	return true
 }
 
-// hasBox reports whether there is a box in a file, or whether that cannot be known.
+// hasBox reports whether there is a box in a file, or whether that cannot be known. In
+// doubt the file counts, so that its reader says what is wrong with it.
 func hasBox(path string) bool {
 	text, err := file.Read("task list", path, maxPerhaps)
 	if err != nil {
@@ -254,7 +272,8 @@ func hasBox(path string) bool {
 
 // settle leaves out the features that the git branch does not name, if it names one: by
 // the folder's name, by its last part behind a slash, or by the number that spec-kit
-// begins both with. What is left of them comes first.
+// begins both with. What is left of them comes first. If the branch names none, all are
+// left: on main, people work on any of them.
 func (s *search) settle(all []found) []found {
 	_, last := path.Split(s.branch)
 	for _, names := range [...]func(part string) bool{
@@ -283,8 +302,8 @@ func (s *search) settle(all []found) []found {
 	return all
 }
 
-// number is the number that the name of a feature begins with, as in 001-login: at least
-// three digits.
+// number is the number that the name of a feature begins with, as in 001-login: at
+// least three digits, as spec-kit counts. Fewer would take "2-fixes" for a feature.
 func number(name string) string {
 	digits, _, ok := strings.Cut(name, "-")
 	if !ok || len(digits) < 3 || strings.Trim(digits, "0123456789") != "" {
@@ -293,8 +312,9 @@ func number(name string) string {
 	return digits
 }
 
-// stand finds out how much of each file is open. If more are open than one, those behind
-// what is listed are not asked.
+// stand finds out how much of each file is open. One file alone is taken whatever is in
+// it, so it is not read. If more are open than one, those behind what is listed are not
+// asked: the answer is an error already.
 func (s *search) stand(ctx context.Context, all []found) {
 	if len(all) < 2 {
 		return
@@ -330,7 +350,9 @@ func (s *search) list(all []found) string {
 	return strings.Join(append([]string{b.String()}, s.unread...), "; ")
 }
 
-// standing says how much of a task file is open: "3 of 12 open", and whether all is done.
+// standing says how much of a task file is open: "3 of 12 open", and whether all is
+// done. A file that cannot be read is not done, and the reason stands in place of the
+// number, without the path, which the list has already.
 func standing(ctx context.Context, path string) (says string, done bool) {
 	kind, err := KindOf(path)
 	if err == nil && kind == KindDefinitions {
@@ -355,8 +377,8 @@ func standing(ctx context.Context, path string) (says string, done bool) {
 	return fmt.Sprintf("all %d done", n), true
 }
 
-// inside is the path that a link leads to, if that is in the folder; another path,
-// which is for a person to name, stays as it is.
+// inside is the path that a link leads to, if that is in the folder, so that ticks can
+// be written to it; another path, which is for a person to name, stays as it is.
 func inside(dir, path string) string {
 	if info, err := os.Lstat(path); err != nil || info.Mode()&fs.ModeSymlink == 0 {
 		return path
