@@ -14,23 +14,23 @@ import (
 	"github.com/ralph-loop/ralph/internal/doc"
 )
 
-// TaskmasterFile is the [Source] of the tasks of Taskmaster (task-master-ai), which are in
-// .taskmaster/tasks/tasks.json, or in tasks/tasks.json of older projects. It is a value
-// and keeps nothing; its methods may be called concurrently.
+// TaskmasterFile is the [Source] of the tasks of Taskmaster (task-master-ai), which are
+// in .taskmaster/tasks/tasks.json, or in tasks/tasks.json of older projects. It is a
+// value and keeps nothing; its methods may be called concurrently.
 //
 // The tasks are those of one tag: {"master": {"tasks": […]}}; a file without tags has
-// {"tasks": […]}. A task has an id, a title, a status, and may have a description, details
-// and a testStrategy, which go into the item's Details, a priority, dependencies and
-// subtasks. Subtask 1 of task 5 is 5.1; it is a part of 5, and what it depends on are its
-// siblings, unless a number with a point says otherwise.
+// {"tasks": […]}. A task has an id, a title, a status, and may have a description,
+// details and a testStrategy, which go into the item's Details, a priority,
+// dependencies and subtasks. Subtask 1 of task 5 is 5.1; it is a part of 5, and what it
+// depends on are its siblings, unless a number with a point says otherwise.
 //
-// Tasks that are cancelled or deferred are none, and neither are open subtasks of a task
-// that is done or that is none: Taskmaster does not hand them out either. In the order of
-// Items the subtasks of a task that is in progress come first, then tasks of the highest
-// priority ("medium" if it is not given), then those with the fewest dependencies, then
-// what is first in the file, as Taskmaster does it; but never one before what it depends
-// on, and all subtasks before their task. What a program does by hand is not repeated:
-// tasks that need expanding are worked on as they are.
+// Tasks that are cancelled or deferred are none, and neither are open subtasks of a
+// task that is done or that is none: Taskmaster does not hand them out either.
+//
+// In the order of Items the subtasks of a task that is in progress come first, then
+// tasks of the highest priority ("medium" if it is not given), then those with the
+// fewest dependencies, then what is first in the file, as Taskmaster does it; but never
+// one before what it depends on, and all subtasks before their task.
 type TaskmasterFile struct {
 	// Path of the file, which has at most 4 MiB. Items follows a symbolic link, Tick
 	// does not, since an agent may have put it there: resolve it once, as
