@@ -122,7 +122,9 @@ func (b Backlog) Check(ctx context.Context) ([]Finding, error) {
 	return findings, nil
 }
 
-// items are the tasks in the order in which they are to be worked on.
+// items are the tasks in the order in which they are to be worked on. They are sorted
+// before they are put in order, so that the board decides whatever parts and
+// dependencies leave open.
 func (f *backlogFolder) items() (items []Item) {
 	for _, t := range slices.SortedStableFunc(slices.Values(f.tasks), onBoard) {
 		if t.why == "" {

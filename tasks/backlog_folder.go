@@ -34,6 +34,8 @@ func onBoard(a, b *backlogTask) int {
 // byNumber compares tasks by the numbers in their ids. Of two with one id it is the one
 // in tasks that comes first, then the one whose file is named by it: see find.
 func byNumber(a, b *backlogTask) int {
+	// A copy under another name, or an old version that was completed, must not take
+	// the key of the task itself.
 	rank := func(t *backlogTask) int {
 		switch {
 		case t.moved:
@@ -76,6 +78,7 @@ func statusesOf(above string) []string {
 	if above == "" {
 		return nil
 	}
+	// Backlog.md looks for its configuration at these places, in this order.
 	for _, path := range []string{filepath.Join(above, "config.yml"), filepath.Join(above, "config.yaml"), filepath.Join(filepath.Dir(above), "backlog.config.yml")} {
 		text, err := read("config.yml", path)
 		if err != nil {
@@ -97,6 +100,8 @@ func (b Backlog) open() (*os.Root, *backlogFolder, error) {
 	if dir == "" {
 		return nil, nil, b.missing()
 	}
+	// Statuses that are set have been agreed, as by Resolve, and with them that this is
+	// a folder.
 	if info, err := os.Lstat(dir); b.Statuses != nil && err == nil && info.Mode()&fs.ModeSymlink != 0 {
 		return nil, nil, fmt.Errorf("tasks: %s is a link now, and was none: put the folder back", dir)
 	}
@@ -133,12 +138,15 @@ func (b Backlog) read(ctx context.Context) (*backlogFolder, error) {
 				return nil, fmt.Errorf("tasks: %s: %w", filepath.Join(f.dir, name), err)
 			}
 			left -= len(text)
+			// Notes in completed are no task, nor were they one.
 			if t := f.task(name, text); !t.moved || t.why != WhyNoFront {
 				f.tasks = append(f.tasks, t)
 			}
 		}
 	}
 	slices.SortStableFunc(f.tasks, byNumber)
+	// Parts and predecessors are linked when all ids are known, in the order of these,
+	// so that of two with one id the first is meant.
 	f.link()
 	return f, nil
 }
@@ -179,6 +187,7 @@ func (b Backlog) named(key string) string {
 		if err != nil {
 			break
 		}
+		// The name may be that of another task, since anybody can rename a file.
 		if f.task(name, text).ID == key {
 			return filepath.Join(f.dir, name)
 		}

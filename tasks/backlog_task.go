@@ -169,7 +169,8 @@ func criteriaOf(lines []string) (all []string) {
 	return all
 }
 
-// isBox reports whether a line is a box of a list.
+// isBox reports whether a line is a box of a list, as Backlog.md writes its criteria.
+// It is stricter than the grammar of task lists: here boxes are only shown.
 func isBox(text string) bool {
 	return len(text) > len("- [ ]") && strings.ContainsRune("-*+", rune(text[0])) && text[1:3] == " [" && strings.ContainsRune(" xX", rune(text[3])) && text[4] == ']'
 }
@@ -187,6 +188,8 @@ func (x ids) key(id string) string {
 	if key := x.names[name]; key != "" {
 		return key
 	}
+	// A prefix that is neither the project's nor the usual one is that of another
+	// project, and the number says nothing here.
 	if prefix := strings.TrimSuffix(name, bodyOf(name)); prefix == "" || prefix == "task-" {
 		return x.bodies[bodyOf(name)]
 	}
@@ -226,6 +229,7 @@ func (f *backlogFolder) link() {
 		for i, id := range t.After {
 			t.After[i] = cmp.Or(x.key(id), id)
 		}
+		// task-2.1 is a part of task-2 for Backlog.md also where no parent is given.
 		if i := strings.LastIndexByte(t.ID, '.'); t.Parent == "" && i > 0 {
 			t.Parent = t.ID[:i]
 		}
@@ -254,7 +258,8 @@ func canonical(id string) string {
 	return strings.ToLower(b.String())
 }
 
-// bodyOf is an id without the letters and the hyphen before its first number.
+// bodyOf is an id without the letters and the hyphen before its first number: 2.10 of
+// task-2.10.
 func bodyOf(id string) string {
 	if i := strings.IndexFunc(id, unicode.IsDigit); i > 0 && id[i-1] == '-' {
 		return id[i:]

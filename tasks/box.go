@@ -93,6 +93,7 @@ func isTicked(c byte) bool { return c == 'x' || c == 'X' }
 // Kiro puts an asterisk between the two, or behind the ID, if the task is optional, and
 // formatters a backslash before that.
 func boxText(t string) (text string, optional bool) {
+	// The shortest box is "[ ] a".
 	if len(t) < 5 || t[0] != '[' || t[2] != ']' || !isMark(t[1]) {
 		return "", false
 	}

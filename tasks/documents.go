@@ -82,6 +82,7 @@ func endsIn(path, pattern string) bool {
 	return ok && err == nil
 }
 
+// there reports whether something lies at a path, whatever it is.
 func there(path string) bool {
 	_, err := os.Stat(path)
 	return err == nil

@@ -28,7 +28,8 @@ type entry struct {
 
 // entryKeys are the keys of an entry that are read, each list the best first, as they
 // are written in snake_case. Others are left alone. To read another dialect is to add
-// its key to the list of what it means.
+// its key to the list of what it means. Known has all of them, for a key that stands
+// twice.
 type entryKeys struct {
 	id, title, text, details, plan, steps, criteria, priority, after, parts, flags, words []string
 	known                                                                                 map[string]bool
@@ -78,7 +79,8 @@ func snake(key string) string {
 	return b.String()
 }
 
-// A field is a member of an entry.
+// A field is a member of an entry. The key is kept as the file has it, so that errors
+// name it as it stands there.
 type field struct {
 	key   string // as it is written
 	value *doc.Node
@@ -88,7 +90,7 @@ type field struct {
 // name the first counts.
 type members map[string]field
 
-// first is the first of the keys that is there.
+// first is the first of the keys that is there, whatever its value is.
 func (m members) first(keys []string) (f field, ok bool) {
 	for _, key := range keys {
 		if f, ok = m[key]; ok {
@@ -112,6 +114,9 @@ func (m members) firstText(keys []string) (key string, f field) {
 
 // entryOf reads an object, as a part of another one if whole is not nil. It goes on
 // after a mistake, so that what it returns is whole; the first mistake is kept in p.
+// Keys that differ in how they are written alone are one key: a file with "userStories"
+// and "user_stories" is read by one tool in one way and by the next in another, so a
+// second one is a mistake.
 func (p *jsonText) entryOf(n *doc.Node, whole *entry) *entry {
 	e := &entry{node: n, order: math.Inf(1)}
 	e.Line, e.Phase = p.line(n), p.phase
@@ -158,6 +163,7 @@ func (p *jsonText) name(e *entry, m members, whole *entry) {
 		e.Parent, e.Level = whole.Key, whole.Level+1
 		e.ID = below(whole.ID, e.ID)
 	}
+	// A title of the wrong type is a mistake. "name" and "summary" may be anything.
 	if f, ok := m["title"]; ok {
 		e.Text = oneLine(p.text(f.key, f.value))
 	}
@@ -237,7 +243,8 @@ func (p *jsonText) readParts(e *entry, m members) {
 	}
 }
 
-// hasState reports whether an object says how far it is.
+// hasState reports whether an object says how far it is. By this a list of parts is
+// told from one of notes, whose objects are nobody's tasks.
 func (p *jsonText) hasState(n *doc.Node) bool {
 	return n.Kind == doc.Map && slices.ContainsFunc(n.Keys, func(key *doc.Node) bool {
 		name := snake(key.Text)
@@ -255,6 +262,7 @@ func (p *jsonText) read(n *doc.Node) {
 	}
 }
 
+// plural is more than one of what the format calls its entries, for errors.
 func plural(what string) string {
 	if stem, ok := strings.CutSuffix(what, "y"); ok {
 		return stem + "ies"
@@ -267,6 +275,8 @@ func written(entries []*entry) iter.Seq[*entry] {
 	return func(yield func(*entry) bool) { visit(entries, yield) }
 }
 
+// visit yields entries and their parts until yield returns false, which it returns
+// then.
 func visit(entries []*entry, yield func(*entry) bool) bool {
 	for _, e := range entries {
 		if !yield(e) || !visit(e.parts, yield) {
@@ -288,5 +298,6 @@ func working(entries []*entry, compare func(a, b *entry) int) (items []Item) {
 	return items
 }
 
-// byPriority compares entries by their priority; those without one come last.
+// byPriority compares entries by their priority; those without one come last, since an
+// author who gives some has thought about those.
 func byPriority(a, b *entry) int { return cmp.Compare(a.order, b.order) }

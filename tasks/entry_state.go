@@ -52,6 +52,8 @@ func (p *jsonText) readState(e *entry, m members) {
 		}
 		e.states = append(e.states, s)
 	}
+	// A null is what generators write for "not yet": it decides only where nothing else
+	// does.
 	if said := slices.DeleteFunc(slices.Clone(e.states), func(s state) bool { return s.value.Kind == doc.Null }); len(said) > 0 {
 		e.states = said
 	}
@@ -61,6 +63,7 @@ func (p *jsonText) readState(e *entry, m members) {
 	first := e.states[0]
 	e.Offset, e.Done = first.value.Start, first.is == status.Done
 	p.stateKey = cmp.Or(p.stateKey, first.key)
+	// Each is weighed against the one that decides.
 	for _, s := range e.states {
 		p.weigh(e, s)
 	}
@@ -233,6 +236,7 @@ func (p *jsonText) tick(e *entry) ([]byte, error) {
 		return bytes.Clone(p.Text), nil
 	}
 	key, done := p.how(e)
+	// Nothing says how far it is: what does so in other entries is added at its end.
 	if len(e.states) == 0 {
 		last := e.node.Keys[len(e.node.Keys)-1].Text
 		ticked, ok := p.Set(e.node, last, key, done)

@@ -9,10 +9,14 @@ import (
 	"github.com/ralph-loop/ralph/internal/doc"
 )
 
+// numeric reports whether a value is a number, which as an id is taken as it is
+// written: 1.10 and 1.1 are two. oneLine is a text in one line, since where the lines
+// of a file end is no part of a name.
 func numeric(n *doc.Node) bool   { return n.Kind == doc.Integer || n.Kind == doc.Float }
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-// criteria reads a list of texts, or one text.
+// criteria reads a list of texts, or one text, which is one criterion however many
+// lines it has.
 func (p *jsonText) criteria(key string, n *doc.Node) (texts []string) {
 	entries := n.Items
 	switch n.Kind {
@@ -77,6 +81,8 @@ func (p *jsonText) priority(key string, n *doc.Node) float64 {
 	return math.Inf(1)
 }
 
+// priorityOf is the priority that a word is, in any case; what is none is +Inf, so that
+// it comes last.
 func priorityOf(word string) float64 {
 	word = strings.ToLower(strings.TrimSpace(word))
 	for i, words := range levels() {
@@ -94,6 +100,7 @@ func priorityOf(word string) float64 {
 // id, or one text, in which commas may separate several. All keys count, not the first
 // alone: to wait for too much is safe. "none" is a word that models write for nothing.
 func (p *jsonText) after(m members) (after []string) {
+	// An id that is named twice holds once.
 	seen := map[string]bool{"": true}
 	add := func(id string) {
 		if id = oneLine(id); !seen[id] && !strings.EqualFold(id, "none") {

@@ -21,7 +21,9 @@ type front struct {
 	body    int // where the text below it begins
 }
 
-// A frontEntry is a key at the left margin and the lines that belong to it.
+// A frontEntry is a key at the left margin and the lines that belong to it. It is all
+// of what is replaced when its value is set, so a value of several lines goes as a
+// whole.
 type frontEntry struct {
 	key      string
 	from, to int // in the text, in bytes; the line end is within
@@ -38,6 +40,7 @@ func readFront(text []byte) (f front, ok bool) {
 		at, line = at+len(row), line+1
 		content := bytes.TrimRight(row, " \t\r\n")
 		if line == 1 {
+			// A byte order mark, which some editors write, is no part of the line.
 			if string(bytes.TrimPrefix(content, []byte("\ufeff"))) != "---" {
 				return f, false
 			}
@@ -100,6 +103,7 @@ func (f front) value(key string) string {
 		}
 		return oneLine(n.Written())
 	}
+	// What is no YAML, such as a title with a colon in it, is taken as the line has it.
 	first, _, _ := bytes.Cut(f.text[e.from:e.to], []byte("\n"))
 	_, rest, _ := strings.Cut(string(first), ":")
 	return oneLine(rest)
@@ -129,8 +133,8 @@ func (f front) values(key string) (all []string) {
 }
 
 // set returns a copy of the text with another value for a key, in the quotes that are
-// there, or with one more key at the end. All other bytes stay. If that cannot be done
-// it is an error, and nothing is guessed: a file that was made worse is not noticed
+// there, or with one more key behind the first. All other bytes stay. If that cannot be
+// done it is an error, and nothing is guessed: a file that was made worse is not noticed
 // before its tool refuses it.
 func (f front) set(key, value string) ([]byte, error) {
 	e, there := f.entry(key)
@@ -138,7 +142,7 @@ func (f front) set(key, value string) ([]byte, error) {
 		if len(f.entries) == 0 {
 			return nil, fmt.Errorf("there is no front matter to write %s into", key)
 		}
-		e = f.entries[0]
+			e = f.entries[0]
 	}
 	d, _ := f.parse(e)
 	if d != nil {

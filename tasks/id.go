@@ -115,6 +115,7 @@ func cutID(t string) (id, rest string, sure bool) {
 	if n := plainID(t); n > 0 {
 		return t[:n], separator(t[n:]), true
 	}
+	// An emoji before the ID is decoration, as marks are.
 	inner, closing := unwrap(strings.TrimLeftFunc(t, isSign))
 	named := len(inner) > 5 && strings.EqualFold(inner[:5], "task ") // "Task 1: …"
 	if named {
@@ -129,6 +130,7 @@ func cutID(t string) (id, rest string, sure bool) {
 	// times".
 	number := isDigit(rune(id[0])) && !strings.Contains(id, ".") // 1 and 1a, but not 1.1
 	cut := cutSeparator
+	// Behind an ID in marks another rule holds for what sets it off: the marks do.
 	if len(closing) > 0 {
 		cut = func(rest string, number, named bool) (string, bool, bool) {
 			return cutWraps(rest, closing, number && !named)
@@ -160,6 +162,7 @@ func unwrap(t string) (inner string, closing []string) {
 // blank, and "Task 2 of the plan" is none, but "Task 2 (AC: 1, 3)" is, as BMAD writes it.
 func cutSeparator(rest string, number, named bool) (text string, set, ok bool) {
 	switch colon := strings.TrimPrefix(rest, "："); {
+	// Nothing behind it, or a script that puts no blank there.
 	case rest == "" || rest[0] >= utf8.RuneSelf && colon == rest: // 1.1（…
 		return rest, false, !number
 	case colon != rest:
@@ -185,9 +188,11 @@ func cutWraps(rest string, closing []string, number bool) (text string, set, ok 
 		if !found {
 			return cutTitle(rest, closing, set, number)
 		}
+		// [1] is a footnote, and `1` a value.
 		if number && len(mark) == 1 {
 			return "", false, false // [1] and `1`
 		}
+		// An ID that is a link to its file; the address is no part of the text.
 		if mark == "]" && strings.HasPrefix(after, "(") {
 			_, after, _ = strings.Cut(after, ")")
 		}
@@ -283,6 +288,7 @@ func isNumber(word string) bool {
 // isJoined recognizes IDs of letters and a number, behind which two letters may stand,
 // and numbers after dots: T001, T5a, T12.3, A.1.1; and such parts joined by hyphens and
 // underlines, of which one has a number: TASK-12, ABC-7a, US-001-T2, T031-MIN, Task-3.
+// Parts behind the first are in capitals: in "utf-8-text" there is a number, and no ID.
 func isJoined(id string) bool {
 	numbered, first := false, true
 	for part := range strings.FieldsFuncSeq(id, func(c rune) bool { return c == '-' || c == '_' }) {
@@ -329,10 +335,13 @@ func isPadded(id string) bool {
 	return strings.EqualFold(id[:letters(id)], "task")
 }
 
-// digits and letters return how many of them a text begins with.
+// digits and letters return how many of them a text begins with. Only ASCII digits
+// count, as in the IDs that they are part of.
 func digits(t string) int  { return len(t) - len(strings.TrimLeft(t, "0123456789")) }
 func letters(t string) int { return len(t) - len(strings.TrimLeftFunc(t, isLetter)) }
 
+// isDigit, isLetter and isAlnum know ASCII alone: IDs are names that people type, and a
+// letter of another script ends one.
 func isDigit(c rune) bool  { return '0' <= c && c <= '9' }
 func isLetter(c rune) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
 func isAlnum(c byte) bool  { return isLetter(rune(c)) || isDigit(rune(c)) }

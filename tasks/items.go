@@ -36,6 +36,7 @@ func parseIn(text []byte, taken map[Why]bool, size int) (List, error) {
 	if err != nil {
 		return List{}, err
 	}
+	// What the first chunk has counted becomes what the list has.
 	all := &chunks[0].schemes
 	index := make([][]int32, len(chunks))
 	for i := 1; i < len(chunks); i++ {
@@ -50,6 +51,8 @@ func parseIn(text []byte, taken map[Why]bool, size int) (List, error) {
 	list, parts := share(chunks)
 	parallel(len(chunks), func(i int) { chunks[i].fill(all, parts[i]) })
 	setKeys(list, chunks)
+	// Only where an ID has a dot, or a letter behind its number, can it name a part.
+	// Most lists have none, and are spared the map.
 	dotted := false
 	for i := range chunks {
 		chunks[i].setParents(parts[i].Others)
@@ -68,6 +71,8 @@ func parseIn(text []byte, taken map[Why]bool, size int) (List, error) {
 			list.Others = append(list.Others, f.Finding)
 		}
 	}
+	// Who takes boxes without an ID has said that the boxes are the tasks, and the
+	// headings none.
 	if !taken[WhyNoID] {
 		list.Others = append(list.Others, headings(chunks, list.Items)...)
 	}
@@ -107,6 +112,8 @@ func (c *chunk) decide(list *schemes, index []int32, takes [len(whys)]bool) {
 		if index != nil {
 			b.scheme = index[b.scheme]
 		}
+		// Why it is none may have been found by the scanner; that its ID is none is
+		// known only now.
 		if b.why == isTask && !list.has(b) {
 			b.why = isNoID
 			if c.taskAbove(b) >= 0 {
@@ -170,6 +177,7 @@ func (c *chunk) read(it *Item, b *box, id bool) {
 	text, _ := boxText(c.text[b.at-1 : b.end])
 	it.read(text, id)
 	it.Phase = c.title(int(b.section))
+	// Whatever mark is no tick and no blank says that somebody has begun.
 	mark := c.text[b.at]
 	it.Done = isTicked(mark)
 	it.Doing = !it.Done && mark != ' '
@@ -207,6 +215,8 @@ func (c *chunk) detail(b *box) string {
 // any box.
 func (c *chunk) below(i int) string {
 	b := &c.boxes[i]
+	// What stands below the next task belongs to that, though it is indented below this
+	// one.
 	text := c.text[b.end+1 : b.below]
 	for j := i + 1; j < len(c.boxes) && c.boxes[j].at < b.below; j++ {
 		if c.boxes[j].task || !b.task {
@@ -228,6 +238,8 @@ func (c *chunk) below(i int) string {
 // T001 another one. The first of several keeps the plain key, so that a copy at the end
 // of the file renames nothing.
 func setKeys(list List, chunks []chunk) {
+	// The IDs of a chunk were compared as it was filled; what is left is to compare the
+	// last of each with the first of the next.
 	risen, last := true, ""
 	var loose []*Item
 	n := 0
@@ -247,6 +259,8 @@ func setKeys(list List, chunks []chunk) {
 		return
 	}
 	lasts := make(map[string]int, len(list.Items)+len(list.Others)) // by key, the last number that was given to it; 0 = the key is free
+	// The last number is noted for each key, so that a thousand boxes with one text are
+	// not tried a thousand times each.
 	name := func(it *Item) {
 		base := it.Key
 		for lasts[it.Key] > 0 {

@@ -32,9 +32,10 @@ const (
 
 var _, _ Source = TaskmasterFile{}, Backlog{}
 
-// Source is the source of this kind at a path, which is taken as it is: what [KindOf] says
-// of the path, and its Resolve method, are for the caller to ask. Definitions have none:
-// it is nil.
+// Source is the source of this kind at a path, which is taken as it is: nothing is
+// read, and no link is followed. What [KindOf] says of the path, and its Resolve
+// method, are for the caller to ask; [OpenSource] does it all. Definitions have no
+// source, and neither has a kind that is not known: it is nil.
 func (k Kind) Source(path string) Source {
 	switch k {
 	case KindList:
@@ -158,8 +159,10 @@ func kindOfJSON(path string, text []byte) Kind {
 	return KindPRD
 }
 
-// kindOfTasks says what a list holds, a bare one or one of tasks, by what definitions do
-// not have.
+// kindOfTasks says what a list holds, a bare one or one of tasks, by what definitions
+// do not have. "completion" is theirs alone and decides at once. Otherwise a single key
+// in one of the objects is enough: files are written by models, which leave keys out
+// more often than they make them up.
 func kindOfTasks(path string, list []object, bare bool) Kind {
 	story, taskmaster := false, !bare && isTaskmaster(path)
 	// A bare list of titles without IDs is what people write first who have not read

@@ -28,6 +28,7 @@ func foreign(path string, text []byte) string {
 
 // A look is what is seen of a file.
 type look struct {
+	// the path as it was given, the name in lower case, and the name of the folder
 	path, base, dir string
 	text            []byte
 	// if its name ends in .json and it is one; else nil, which has no keys
@@ -68,6 +69,8 @@ func foreigners() []foreigner {
 	}
 }
 
+// Its database is written by its own program, which keeps an index beside it: a tick
+// from here would be overwritten.
 func (f look) isBeads() bool {
 	return f.dir == ".beads" || slices.Contains([]string{"beads.jsonl", "issues.jsonl"}, f.base)
 }
@@ -88,6 +91,7 @@ func (f look) isBacklogTask() bool {
 	return f.dir == "tasks" && isFrontTask(f.text) && isBacklogDir(filepath.Dir(filepath.Dir(absolute(f.path))))
 }
 
+// Its list is of stories, and each of them has a file with the boxes.
 func (f look) isSprint() bool {
 	return f.base == "sprint-status.yaml" || filepath.Ext(f.base) == ".yaml" && hasLine(f.text, "development_status:")
 }
@@ -96,6 +100,8 @@ func (f look) isPackage() bool {
 	return slices.Contains([]string{"package.json", "package-lock.json", "tsconfig.json", "composer.json", "deno.json"}, f.base) || f.hasKeys("name", "version", "scripts")
 }
 
+// VS Code calls commands tasks; .vscode/tasks.json has the name of a task file and
+// holds none.
 func (f look) isEditor() bool { return f.dir == ".vscode" && filepath.Ext(f.base) == ".json" }
 
 // isEpics reports whether it is so called, or has headings of epics and of their stories.
@@ -126,7 +132,8 @@ func (f look) hasKeys(keys ...string) bool {
 	return !slices.ContainsFunc(keys, func(key string) bool { return !f.root.has(key) })
 }
 
-// hasHeading reports whether a heading begins with these words, in lower case.
+// hasHeading reports whether a heading of any level begins with these words, in lower
+// case. Setext headings do not count: the templates that are recognized so have none.
 func hasHeading(text []byte, words string) bool {
 	for line := range bytes.Lines(text) {
 		if rest := bytes.TrimLeft(line, "#"); len(rest) < len(line) && bytes.HasPrefix(bytes.ToLower(bytes.TrimSpace(rest)), []byte(words)) {
@@ -146,7 +153,9 @@ func hasLine(text []byte, want string) bool {
 	return false
 }
 
-// isBacklog reports whether a folder is one of Backlog.md, or the tasks of one.
+// isBacklog reports whether a folder is one of Backlog.md, or the tasks of one. One
+// that is called so and has a configuration counts without tasks too: then the error is
+// that there are none yet, and how one is made.
 func isBacklog(path string) bool {
 	if dir := (Backlog{Path: path}).folder(); dir != "" {
 		return isBacklogDir(dir)

@@ -16,7 +16,9 @@ const maxNear = 1000
 const variation = "\ufe0f"
 
 // A nearBox is such a line, and the index of the section that it is in. A box that is
-// nearly one is what people see as a task that a loop leaves out, without a word.
+// nearly one is what people see as a task that a loop leaves out, without a word. Its
+// section is not its phase yet: a chunk does not know what it begins in until all are
+// scanned.
 type nearBox struct {
 	Finding
 	section int
@@ -67,6 +69,7 @@ const aHeading = "it is a heading, no box"
 // headings with an ID are titles, which name what the document is about; three are a
 // list that somebody has written as headings.
 func headings(chunks []chunk, items []Item) []Finding {
+	// Two passes: whether three have one scheme is known when all are seen.
 	var found []Finding
 	var names []string
 	count, grouped := map[string]int{}, map[string]bool{}
@@ -81,6 +84,7 @@ func headings(chunks []chunk, items []Item) []Finding {
 			}
 		}
 	}
+	// A heading with tasks below it is their phase.
 	for i := 0; i < len(items) && found != nil; i++ {
 		grouped[items[i].Phase] = true
 	}
@@ -162,7 +166,8 @@ func inBold(t string) (detail, text string) {
 	return "its brackets stand in " + marks[0], strings.Trim(inner[2:], "*_~ \t")
 }
 
-// misplaced says what is wrong around brackets with a mark.
+// misplaced says what is wrong around brackets with a mark. The last answer is what is
+// left: all is as it should be, but the line is where no list item can begin.
 func misplaced(behind string, listed, apart bool) string {
 	switch {
 	case !listed:
@@ -189,6 +194,8 @@ func wrongMark(inner string) string {
 		return `one blank belongs between its brackets: "[ ]"`
 	case len(mark) == 1 && isMark(mark[0]):
 		return "between its brackets there is more than the mark"
+	// Signs of all kinds, the letters of yes and of v, o for a tick, and words such as
+	// "wip" or "50%" are meant as a state.
 	case size == len(mark) && (!unicode.IsLetter(c) && !unicode.IsDigit(c) || strings.ContainsRune("vVoOyY", c)),
 		word == "wip" || word == "todo" || word == "done" || len(word) > 1 && digits(word) == len(word)-1 && word[len(word)-1] == '%':
 		return `"` + mark + `" is no mark: "x" is`
@@ -196,13 +203,15 @@ func wrongMark(inner string) string {
 	return ""
 }
 
-// placeOf says what else a line is than a list item, and returns what stands there.
+// placeOf says what else a line is than a list item, and returns what stands there. A
+// box in a block quote, a heading or a table is rendered as text by GitHub.
 func placeOf(line string) (place, rest string) {
 	switch line[0] {
 	case '>':
 		return "it is in a block quote", trimBlanksLeft(strings.TrimLeft(line, "> \t"))
 	case '#':
 		return "it is a heading", trimBlanksLeft(strings.TrimLeft(line, "#"))
+	// A row of a table counts if one of its cells is a box.
 	case '|':
 		for cell := range strings.SplitSeq(line, "|") {
 			if cell = trimBlanks(cell); len(cell) > 2 && cell[0] == '[' && cell[2] == ']' && isMark(cell[1]) {

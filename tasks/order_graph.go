@@ -32,6 +32,7 @@ func waitsOf(items []Item) *waits {
 	}
 	w := &waits{items: items, at: make(map[string]int, len(items)), part: make([]int, len(items)), on: make([][]int, len(items), 2*len(items))}
 	for i := range items {
+		// Keys are unique in our sources; in another one's the first is meant.
 		if _, twice := w.at[items[i].Key]; !twice {
 			w.at[items[i].Key] = i
 		}
@@ -76,6 +77,8 @@ func (w *waits) open(node int, done func(Item) bool, shared map[int][]Item) []It
 			nodes, part = append(nodes, on), part || w.part[on] == node
 		}
 	}
+	// The usual case of a large list: a family of parts, all of which wait for the
+	// same.
 	if gate >= 0 && len(nodes) == 0 {
 		if _, known := shared[gate]; !known {
 			shared[gate] = w.open(gate, done, shared)
@@ -111,6 +114,8 @@ func (w *waits) readParents() {
 			}
 		}
 	}
+	// Each is visited once, whichever start leads to it, so that a long chain does not
+	// take the square of its length.
 	seen := make([]int, len(w.items)) // on the way up from which item, from 1
 	for start := range w.items {
 		i := start
@@ -178,6 +183,8 @@ func (w *waits) readAfter() {
 	for n, node := range nodes {
 		place[node] = n
 	}
+	// An edge may be there twice, by a part and by name; what an item waits for is told
+	// once.
 	for i := range w.on {
 		slices.Sort(w.on[i])
 		w.on[i] = slices.Compact(w.on[i])
@@ -186,9 +193,12 @@ func (w *waits) readAfter() {
 	w.order = slices.DeleteFunc(w.sorted(nodes, place), func(node int) bool { return node >= len(w.items) })
 }
 
-// gates makes the gates, and returns the order with them, each before all that it holds,
-// and which is that of each item; 0 = it has no parts.
+// gates makes the gates, and returns the order with them, each before all that it
+// holds, and which is that of each item; 0 = it has no parts, since 0 is the number of
+// an item. The gate of an item stands before the first of its parts, whose turn comes
+// first.
 func (w *waits) gates() (nodes, gate []int) {
+	// An item without parts needs none: what it comes after holds it directly.
 	gate = make([]int, len(w.items))
 	for _, i := range w.order {
 		from := len(nodes)
@@ -225,7 +235,7 @@ func (w *waits) inside() func(i, whole int) bool {
 // unroll has no node of a circle wait for one that comes behind it. All such edges are
 // dropped, and not just enough of them to open the circle: which ones would then depend
 // on where the search began, and the order would change with an edit elsewhere in the
-// file.
+// file. The rest of the circle stays: what is not behind is still waited for.
 func (w *waits) unroll(place []int) {
 	circle := circles(w.on)
 	for i, on := range w.on {

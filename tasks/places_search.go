@@ -27,7 +27,8 @@ type search struct {
 	boxless []string // files that may be something else, and are
 }
 
-// A found is a file that may be the project's task file.
+// A found is a file that may be the project's task file. Paths in errors and in Found
+// are those of dir as it was given, so that a person can copy them.
 type found struct {
 	usual
 	name string // its path in the project, with slashes
@@ -39,7 +40,8 @@ type found struct {
 	own  bool   // the git branch names it
 }
 
-// isOpen reports whether something in a file is open, or whether that is not known.
+// isOpen reports whether something in a file is open, or whether that is not known. In
+// doubt it is open: a file is only passed over if all in it is known to be done.
 func (f found) isOpen() bool { return !f.done }
 
 // all are the files there are at the usual places, each once: names that are links, or
@@ -80,7 +82,8 @@ func (s *search) matches(u usual) (names []string) {
 	return names
 }
 
-// entries are the names in a folder, sorted.
+// entries are the names in a folder, sorted. Of a folder with more than maxEntries it
+// is any of them: a project has no more features than that.
 func (s *search) entries(folder string) []string {
 	f, err := s.root.Open(filepath.FromSlash(folder))
 	if err != nil {
@@ -105,6 +108,7 @@ func (s *search) fails(name string, err error) {
 	switch bad, ok := errors.AsType[*fs.PathError](err); {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(errReal, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
 		return
+	// The error of the root does not say what a person has to know: that it is a link.
 	case errTop == nil && errReal == nil && !file.Within(top, real):
 		err = errors.New("is a link that leads out of the project, and is not followed")
 	case ok:
@@ -126,6 +130,8 @@ func (s *search) isThere(f *found) bool {
 	case err != nil:
 		s.fails(f.name, err)
 		return false
+	// Many projects have a folder called backlog. It is one of Backlog.md if both are
+	// in it.
 	case f.of == "Backlog.md":
 		tasks, err := s.root.Stat(filepath.Join(name, "tasks"))
 		_, errConfig := s.root.Stat(filepath.Join(name, "config.yml"))
@@ -133,6 +139,7 @@ func (s *search) isThere(f *found) bool {
 	case f.info.IsDir(): // what is no file otherwise is for its reader to refuse
 		return false
 	}
+	// What is boxless is named if nothing else is found.
 	if f.perhaps && !hasBox(f.path) {
 		s.boxless = append(s.boxless, f.name)
 		return false
@@ -209,13 +216,15 @@ func (s *search) stand(ctx context.Context, all []found) {
 		if f.says, f.done = standing(ctx, f.path); !f.done {
 			open++
 		}
+		// It says so also where that did not decide, since another file is open too.
 		if f.own {
 			f.says += "; the git branch names it"
 		}
 	}
 }
 
-// list says of each file how much of it is open.
+// list says of each file how much of it is open. What could not be looked at comes
+// last: the file that is meant may be among it.
 func (s *search) list(all []found) string {
 	var b strings.Builder
 	for i, f := range all {

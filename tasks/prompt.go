@@ -37,6 +37,7 @@ func (r *session) prompt(_ context.Context, s ralph.State) (string, error) {
 		text = strings.TrimRight(text, "\n") + "\n\nWhen its box is ticked, " + it.Key + " is verified: " + r.HowVerified + ".\n"
 	}
 	more := s.Continuation()
+	// The first attempt at an item: nothing came before it.
 	if more == "" {
 		return text, nil
 	}
@@ -53,6 +54,8 @@ func (r *session) fill(it Item) (string, error) {
 	beside := func(name string) string { return filepath.Join(filepath.Dir(r.path), name) }
 	documents := r.documents()
 	spec := cmp.Or(r.Spec, beside("spec.md"))
+	// A prompt must not name a file that is not there: the agent would look for it, or
+	// write it.
 	if r.Spec == "" && len(documents) > 0 && !slices.Contains(documents, spec) {
 		spec = documents[0]
 	}
@@ -60,6 +63,8 @@ func (r *session) fill(it Item) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	// What the caller has set goes before what is found, and what is found before the
+	// usual name.
 	values := map[string]string{
 		"FEATURE_NAME":     r.report.FeatureBranch,
 		"SPEC_PATH":        spec,
@@ -96,6 +101,7 @@ func (r *session) documents() []string {
 func (r *session) howDone(it Item) (how string, err error) {
 	src, ok := r.Source.(interface{ HowDone(it Item) string })
 	switch {
+	// The source is a program's own, and nobody has said where it keeps its tasks.
 	case !ok && r.path == "":
 		return "mark it as done where the tasks are kept", nil
 	case !ok:
@@ -135,6 +141,7 @@ func filename(src Source) string {
 // start: the first item's file may be moved when it is done.
 func place(src Source, items []Item) string {
 	path := filename(src)
+	// A folder of tasks has no file of its own; the agent is shown where they lie.
 	if of, ok := src.(interface{ FilenameOf(key string) string }); ok && path == "" && len(items) > 0 {
 		if path = of.FilenameOf(items[0].Key); path != "" {
 			path = filepath.Dir(path)

@@ -245,7 +245,8 @@ func (s *scanner) quote(rest string, depth int) {
 	s.para, s.begin = rest != "" && !leaf(rest), -1
 }
 
-// enter closes the paragraph and the list items deeper than depth.
+// enter closes the paragraph and the list items deeper than depth. What a container has
+// in it ends with it, so there is nothing else to close.
 func (s *scanner) enter(depth int) {
 	s.open, s.para = s.open[:depth+1], false
 }
@@ -271,7 +272,8 @@ func (s *scanner) listItem(i, n, end, col, depth int) bool {
 
 // marker returns the length of the list marker that a text begins with, or 0.
 // Only some may interrupt a paragraph: so "2026. A year" on its second line is
-// no list.
+// no list. A number has nine digits at most, as in CommonMark, whose reason is
+// browsers.
 func marker(t string, interrupts bool) int {
 	n := 1
 	if strings.IndexByte("-*+", t[0]) < 0 {
