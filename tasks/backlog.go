@@ -70,10 +70,10 @@ type backlogFolder struct {
 	notes    statusNotes
 }
 
-// Items reads the folder. It is an error if it is missing or is no folder of Backlog.md,
-// if one of its files cannot be read, or if there is no task in it. That all are done is
-// none. The error names the file that cannot be read: one task that is left out in
-// silence would be one that others do not wait for.
+// Items reads the folder. It is an error if it is missing or is no folder of
+// Backlog.md, if one of its files cannot be read, or if there is no task in it. It is
+// no error that all are done. The error names the file that cannot be read; to leave it
+// out would have others begin that wait for it.
 func (b Backlog) Items(ctx context.Context) ([]Item, error) {
 	f, err := b.read(ctx)
 	if err != nil {
@@ -134,13 +134,13 @@ func (f *backlogFolder) items() (items []Item) {
 	return InOrder(items)
 }
 
-// Tick gives the task with this key the status Done: one value in the front matter of its
-// file, in the quotes that are there. All other bytes stay; a status that is missing is
-// added. The file is replaced as a whole, and what others write at the same time stays. It must
-// be a regular file with one name, ours, root's or the folder's owner's. If the task is
-// done already, nothing is written. If there is no such task, the error is a
-// *[NoItemError]. The body is left alone: the boxes of its criteria are for the agent
-// to tick, who knows which are met.
+// Tick gives the task with this key the status Done: one value in the front matter of
+// its file, in the quotes that are there. All other bytes stay; a status that is
+// missing is added. The file is replaced as a whole, and what others write at the same
+// time stays. It must be a regular file without other hard links, and belong to this
+// user, to root or to the folder's owner. If the task is done already, nothing is
+// written. If there is no such task, the error is a *[NoItemError]. The body is left
+// alone: the boxes of its criteria are for the agent to tick, who knows which are met.
 func (b Backlog) Tick(key string) error {
 	path, err := b.find(key)
 	if err != nil {

@@ -142,7 +142,7 @@ func (f front) set(key, value string) ([]byte, error) {
 		if len(f.entries) == 0 {
 			return nil, fmt.Errorf("there is no front matter to write %s into", key)
 		}
-			e = f.entries[0]
+		e = f.entries[0]
 	}
 	d, _ := f.parse(e)
 	if d != nil {

@@ -205,12 +205,14 @@ func isTaskmaster(path string) bool {
 	return filepath.Base(filepath.Dir(filepath.Dir(absolute(path)))) == ".taskmaster"
 }
 
-// OpenSource returns the source that a file is by [KindOf]: a [ListFile], a [PRDFile], a
-// [TaskmasterFile] or a [Backlog]. It reads the file and returns its error if nothing can
-// be worked on from there. What the source would look up again each time is settled now,
-// once: a symbolic link is the file that it leads to, and see the Resolve methods. A file
-// of definitions is no source. To look the link up again each time would let an agent
-// have its boxes ticked elsewhere.
+// OpenSource returns the source that a file is by [KindOf]: a [ListFile], a [PRDFile],
+// a [TaskmasterFile] or a [Backlog]. It reads the file and returns its error if nothing
+// can be worked on from there. A file of definitions is no source.
+//
+// What could change while somebody works from the source is settled now, once, as the
+// Resolve methods do it: which file a symbolic link leads to, which tag is meant, which
+// status says done. Otherwise an agent could have its tasks ticked elsewhere, or finish
+// them all by a setting.
 func OpenSource(path string) (Source, error) {
 	kind, err := KindOf(path)
 	if err != nil {

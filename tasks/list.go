@@ -134,9 +134,10 @@ type ListFile struct {
 	Optional bool
 }
 
-// Items reads the file. It is an error if it is missing, is no regular file, is
-// not UTF-8, is empty, or holds no task. That all tasks are done is none. Errors name
-// the file, what was found instead, with lines, and the field to set.
+// Items reads the file. It is an error if it is missing, is no regular file, is not
+// UTF-8, is empty, or holds no task, and if few of its boxes have an ID, see OnlyIDs.
+// It is no error that all tasks are done. Errors name the file, what was found instead,
+// with lines, and the field to set.
 func (f ListFile) Items(ctx context.Context) ([]Item, error) {
 	list, err := f.read(ctx)
 	if err != nil {
@@ -335,9 +336,10 @@ func (f ListFile) parse(text []byte) (List, error) {
 // file stay. To replace the file as a whole, as is done where more than a byte changes,
 // would lose what an agent writes at the same time.
 //
-// It must be a regular file with one name, ours, root's or the folder's owner's. If the
-// box is ticked already, nothing is written. An item of [List.Others] can be ticked
-// too. If there is no such item, the error is a *[NoItemError].
+// It must be a regular file without other hard links, and belong to this user, to root
+// or to the folder's owner. If the box is ticked already, nothing is written. An item
+// of [List.Others] can be ticked too. If there is no such item, the error is a
+// *[NoItemError].
 func (f ListFile) Tick(key string) (err error) {
 	out, err := file.Edit("task list", f.Path)
 	if err != nil {

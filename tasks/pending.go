@@ -21,8 +21,9 @@ type PendingFile struct {
 	// Path of the file, which has at most 16 MiB. It must lie where the agent cannot
 	// write: what it could remove would prove nothing.
 	Path string
-	// Redact returns a text without its secrets, as progress.Redactor's String
-	// does. Nil = they are kept as they are.
+	// Redact returns a text without its secrets, as progress.Redactor's String does:
+	// why an item was rejected may quote what a test has printed. nil = reasons are
+	// kept as they are.
 	Redact func(string) string
 }
 

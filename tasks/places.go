@@ -80,15 +80,16 @@ func Find(ctx context.Context, dir string) (path string, err error) {
 	return f.Path, err
 }
 
-// Found is what [Look] has found. The zero value is that of an error.
+// Found is what [Look] has found. It is the zero value if Look returns an error.
 type Found struct {
-	Path string // of the task file
+	// Path of the task file: in the folder that was given, and relative if that is.
+	Path string
 	// Done are the paths of the other task files, in all of which everything is done; nil
 	// = there is no other, or the git branch has decided.
 	Done []string
 }
 
-// Look is [Find], for those who want to tell what it was chosen from.
+// Look is [Find], for those who want to tell a person what the file was chosen from.
 func Look(ctx context.Context, dir string) (Found, error) {
 	s := &search{dir: dir, branch: branch(ctx, dir)}
 	var err error

@@ -13,9 +13,11 @@ import (
 // user stories. Only what a loop needs is kept; a prd.json is never written from it,
 // see [TickPRD].
 type PRD struct {
-	Project string // "project" or "projectName"; "" if it is not given as a text
-	// A [Session] does not switch to it.
-	Branch      string // "branchName" or "branch": the git branch to work on
+	// Project is what "project" or "projectName" says; "" if that is no text.
+	Project string
+	// Branch is what "branchName" or "branch" says: the git branch to work on. A
+	// [Session] does not switch to it.
+	Branch      string
 	Description string
 	// Items are the user stories that are tasks: parts before the story that they are a
 	// part of, what another one depends on before that, else by priority, those without
@@ -239,8 +241,8 @@ type PRDFile struct {
 	Path string
 }
 
-// Items reads the file. It is an error if it is missing, is no regular file, is
-// no prd.json or has no stories. That all stories pass is none.
+// Items reads the file. It is an error if it is missing, is no regular file, is no
+// prd.json or has no stories; see [ParsePRD]. It is no error that all stories pass.
 func (f PRDFile) Items(ctx context.Context) ([]Item, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
@@ -291,12 +293,12 @@ func (f PRDFile) read() (*jsonText, error) {
 	return p, nil
 }
 
-// Tick makes the story with this key pass; see [TickPRD]. The file is replaced
-// as a whole, since false and true differ in length: readers see the old one or
-// the new one, and its mode stays. What others write at the same time stays too. It must
-// be a regular file with one name, ours, root's or the folder's owner's. If the story
-// passes already, nothing is written. If there is no such story, the error is a
-// *[NoItemError].
+// Tick makes the story with this key pass; see [TickPRD]. The file is replaced as a
+// whole, since false and true differ in length: readers see the old one or the new one,
+// and its mode stays. What others write at the same time stays too. It must be a
+// regular file without other hard links, and belong to this user, to root or to the
+// folder's owner. If the story passes already, nothing is written. If there is no such
+// story, the error is a *[NoItemError].
 func (f PRDFile) Tick(key string) error {
 	return rewrite("prd.json", f.Path, func(text []byte) ([]byte, error) { return f.Mark(key, text) })
 }

@@ -12,10 +12,11 @@ import (
 	"github.com/ralph-loop/ralph"
 )
 
-// IterationsRun is how many iterations loops of a session's items have run, as
-// [Report.IterationsRun] counts them, by their states as on record. An attempt that
-// was broken off is none, and neither is a verification without an attempt. One that
-// a budget has ended in mid-run is made again, and counted then.
+// IterationsRun returns how many iterations some loops of a session's items have run,
+// as [Report.IterationsRun] counts them. The states are those on record. Three kinds of
+// attempts do not count: one that was broken off and one that a budget ended while it
+// ran, since both are made again and counted then, and a verification without an
+// attempt, since no agent was run.
 func IterationsRun(loops ...ralph.State) int {
 	n := 0
 	for _, s := range loops {

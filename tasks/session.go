@@ -61,7 +61,9 @@ type Session struct {
 	// anything is run. "" = [DefaultTemplate]. What the agent must know of earlier
 	// iterations follows it.
 	Template string
-	Values   map[string]string
+	// Values may be used in Template beside the names above, and replace those of the
+	// same name.
+	Values map[string]string
 	// Path is the list's path in the prompt. "" = what the source's method Filename
 	// says, or for a folder of tasks the one that they are in; if there is neither, the
 	// prompt speaks of "the list of tasks".
@@ -128,10 +130,11 @@ type Session struct {
 	// does not check what was there before it.
 	Pending map[string]string
 	// Keep is told which items are pending now: before the first attempt, and when that
-	// has changed. The map is the callee's. It must keep them where the agent cannot
-	// write, for the Pending of the next run, so that a box which was ticked before a
-	// crash is not taken for done after it; [PendingFile.Keep] does. An error ends the
-	// session. It is not called concurrently. nil = not kept.
+	// has changed. The map is a copy, which Keep may hold on to. It must store them
+	// where the agent cannot write, for the Pending of the next run, so that a box
+	// which was ticked before a crash is not taken for done after it;
+	// [PendingFile.Keep] does. An error ends the session. It is not called
+	// concurrently. nil = not kept.
 	Keep func(pending map[string]string) error
 
 	// Name is what the loops of the items are named after: Name, a slash, and the
@@ -152,19 +155,20 @@ type Session struct {
 	// unless it has no ID, and there is an item in the list that it may have become.
 	// nil = the session begins.
 	Begun map[string]ralph.State
-	// Since and DoneBefore tell what the first run of the session began with: its time,
-	// and the keys of the items that were done. Zero = it is this run that begins; where
-	// DoneBefore is nil and there are Begun, items without a loop that are done now were
-	// done before.
+	// Since is when the first run of the session began, and DoneBefore are the keys of
+	// the items that were done then, for a session that goes on. The zero Since = it
+	// begins with this run. Where DoneBefore is nil and there are Begun, an item that
+	// is done now and has no loop is taken for done before.
 	Since      time.Time
 	DoneBefore []string
 	// Answered is the [ralph.Local.Pending] of the items' loops. nil = none.
 	Answered func(context.Context, ralph.State) (*ralph.Event, error)
 	// Relimit is asked what the limits of the session are from now on, before each
-	// attempt and each verification without one, and is told what they were, so that a
-	// person can raise or lower them while it runs. If the new ones are reached, the
-	// session ends, and the loop of the item stays where it was. An error, or limits
-	// that are not valid, end it too. It is not called concurrently. nil = Limits.
+	// attempt and before each verification that follows no attempt. It is told what
+	// they were, so that a person can raise or lower them while the session runs. If
+	// the new ones are reached, the session ends, and the loop of the item stays where
+	// it was. An error, or limits that are not valid, end it too. It is not called
+	// concurrently. nil = Limits.
 	Relimit func(context.Context, ralph.Limits) (ralph.Limits, error)
 
 	// Output, Workspace, Control and Evidence are those of [ralph.Local]. What Control
@@ -180,16 +184,25 @@ type Session struct {
 // keys of items are those of [Item.Key]. The zero Report is that of a session that did
 // not begin.
 type Report struct {
-	FeatureBranch  string        `json:"feature_branch"`
-	StartTime      time.Time     `json:"start_time"`
-	EndTime        time.Time     `json:"end_time"`
-	Status         SessionStatus `json:"status"`
-	MaxIterations  int           `json:"max_iterations"` // negative = unlimited
-	IterationsRun  int           `json:"iterations_run"`
-	TasksCompleted int           `json:"tasks_completed"` // done during the session: verified, or where there is no Verifier ticked
-	TasksRemaining int           `json:"tasks_remaining"` // open at its end, also those that were skipped or rejected
+	// FeatureBranch is the session's name, see [Session.Feature].
+	FeatureBranch string        `json:"feature_branch"`
+	StartTime     time.Time     `json:"start_time"`
+	EndTime       time.Time     `json:"end_time"`
+	Status        SessionStatus `json:"status"`
+	// MaxIterations is the limit at the end of the session; negative = unlimited.
+	MaxIterations int `json:"max_iterations"`
+	// IterationsRun counts the attempts that came to their end, of all runs of the
+	// session, see [IterationsRun].
+	IterationsRun int `json:"iterations_run"`
+	// TasksCompleted are the items that were done during the session: verified, or
+	// ticked where there is no Verifier. What was done before it is not among them.
+	TasksCompleted int `json:"tasks_completed"`
+	// TasksRemaining are the items that are open at its end, also those that were
+	// skipped, rejected or taken out of the list.
+	TasksRemaining int `json:"tasks_remaining"`
 
-	Skipped []string `json:"skipped,omitempty"` // keys of items that were given up
+	// Skipped are the keys of the items that were given up, in that order.
+	Skipped []string `json:"skipped,omitempty"`
 	// Waiting are keys of items that are open because they wait for others which were
 	// given up, or are rejected, or wait so themselves: an item for its parts, and for
 	// what it comes after.
@@ -204,8 +217,10 @@ type Report struct {
 	// Pending is what Keep was told last, for Session.Pending.
 	Pending map[string]string `json:"pending,omitempty"`
 
-	Usage  ralph.Usage `json:"usage,omitzero"`   // of the agent and the Verifier
-	Detail string      `json:"detail,omitempty"` // why it ended, for people
+	// Usage is what the agent and the Verifier have used, of all runs of the session.
+	Usage ralph.Usage `json:"usage,omitzero"`
+	// Detail says why the session ended, for people: it is the text of the error.
+	Detail string `json:"detail,omitempty"`
 }
 
 // A SessionStatus is how a session ended. Programs may switch on it; why it ended is in
@@ -213,10 +228,16 @@ type Report struct {
 type SessionStatus string
 
 const (
-	SessionRunning     SessionStatus = "running"
-	SessionCompleted   SessionStatus = "completed"   // no item is open
-	SessionInterrupted SessionStatus = "interrupted" // the context was done
-	SessionFailed      SessionStatus = "failed"      // a limit, or only skipped items, and what waits for them, are open
+	// The session has not ended. Run never returns it; it is for those who show a
+	// session while it runs.
+	SessionRunning SessionStatus = "running"
+	// No item is open.
+	SessionCompleted SessionStatus = "completed"
+	// The context was done before the last item was.
+	SessionInterrupted SessionStatus = "interrupted"
+	// A limit is reached, or all items that are open were skipped or wait for such, or
+	// there was an error.
+	SessionFailed SessionStatus = "failed"
 )
 
 // Run runs a session until no item is open, which is the only nil error. Else the error

@@ -43,8 +43,8 @@ type TaskmasterFile struct {
 }
 
 // Items reads the file. It is an error if it is missing, is no regular file, is not
-// Taskmaster's, has no such tag, or if there are no tasks. That all are done is none.
-// Errors have the line and the column where something is wrong.
+// Taskmaster's, has no such tag, or if there are no tasks. It is no error that all are
+// done. Errors have the line and the column where something is wrong.
 func (f TaskmasterFile) Items(ctx context.Context) ([]Item, error) {
 	p, err := f.load(ctx)
 	if err != nil {
@@ -252,12 +252,12 @@ func nextInTaskmaster(a, b *entry) int {
 }
 
 // Tick gives the task or subtask with this key the status "done"; that is the one value
-// that changes. The file is replaced as a whole: readers see the old one or the new one,
-// its mode stays, and so does what others write at the same time. It must be a regular
-// file with one name, ours, root's or the folder's owner's. If the task is done already,
-// nothing is written. If there is no such task, the error is a *[NoItemError]. When its
-// last subtask is done a task stays open: whether the whole is done is a question of
-// its own.
+// that changes. The file is replaced as a whole: readers see the old one or the new
+// one, its mode stays, and so does what others write at the same time. It must be a
+// regular file without other hard links, and belong to this user, to root or to the
+// folder's owner. If the task is done already, nothing is written. If there is no such
+// task, the error is a *[NoItemError]. When its last subtask is done a task stays open:
+// whether the whole is done is a question of its own.
 func (f TaskmasterFile) Tick(key string) error {
 	return rewrite("tasks.json", f.Path, func(text []byte) ([]byte, error) { return f.Mark(key, text) })
 }

@@ -2,19 +2,20 @@
 //
 // An [Item] is one thing to do. A [Source] says which there are, and which of
 // them are done: the boxes of a Markdown list ([ListFile], tasks.md), the user
-// stories of a prd.json ([PRDFile]), the tasks.json of Taskmaster ([TaskmasterFile]), the
-// folder of Backlog.md ([Backlog]), or what a program of your own has in an
-// issue tracker or a database. The source is the truth about what is done, and
-// nothing else is stored, but what a session's Verifier does not agree to.
+// stories of a prd.json ([PRDFile]), the tasks.json of Taskmaster
+// ([TaskmasterFile]), the folder of Backlog.md ([Backlog]), or what a program of
+// your own has in an issue tracker or a database. What is done is kept in the
+// source and nowhere else; a session only stores which ticked items its Verifier
+// has not accepted, see [PendingFile].
 //
 //	src := tasks.ListFile{Path: "specs/001-login/tasks.md"}
 //	items, err := src.Items(ctx) // each box: ID, text, phase, done or not
 //	…
 //	err = src.Tick("T001") // changes one byte of the file
 //
-// A [Session] has an agent work the items off, one after the other, the parts of an item
-// before it, and reads the source again after each iteration, for the agent ticks the boxes while the
-// session runs:
+// A [Session] has an agent work the items off, one after the other; what an item
+// waits for comes before it, see [InOrder]. The source is read again after each
+// iteration, since the agent ticks the boxes while the session runs:
 //
 //	s := tasks.Session{Source: src, Runner: agent}
 //	report, err := s.Run(ctx)
@@ -34,9 +35,9 @@ package tasks
 import "context"
 
 // An Item is one thing to do: a box of a list, a story of a prd.json, or what a task
-// source of your own has. It is a plain value: what a field's zero value means is that
-// nothing is known of it. A source of your own must set Key, and of the rest what it
-// knows.
+// source of your own has. It is a plain value. A field's zero value means that nothing
+// is known of it. A source of your own must set Key, and Done where it is true; of the
+// rest it sets what it knows.
 type Item struct {
 	// ID is what the source calls the item, "T001"; "" if it has none.
 	ID string `json:"id,omitempty"`
@@ -70,8 +71,10 @@ type Item struct {
 	// states them, in its order. Its parts are not among them; a key that no item has
 	// is ignored.
 	After []string `json:"after,omitempty"`
-	Level int      `json:"level,omitempty"` // how deep the item is nested in list items; 0 = not at all
-	Line  int      `json:"line,omitempty"`  // from 1
+	// Level is how many list items the item is nested in; 0 = in none.
+	Level int `json:"level,omitempty"`
+	// Line is where the item stands in its file, from 1; 0 = not known.
+	Line int `json:"line,omitempty"`
 	// Offset is where the mark is, in bytes from the start of the file: in a
 	// list the character between the brackets; in a prd.json the value of
 	// passes, or, if there is none, the brace that opens the story.
@@ -112,8 +115,9 @@ type Source interface {
 
 var _, _ Source = ListFile{}, PRDFile{}
 
-// SourceFunc makes a Source of a function, for tasks that are kept elsewhere than in a
-// file: an issue tracker, a database. The contract of [Source] is the function's.
+// SourceFunc makes a Source of a function, for tasks that are not in a file but, say,
+// in an issue tracker or a database. The function must do what the comment of [Source]
+// says of Items.
 type SourceFunc func(ctx context.Context) ([]Item, error)
 
 // Items calls f.
