@@ -182,8 +182,8 @@ func (b Backlog) mark(path, key string, text []byte) ([]byte, error) {
 func (b Backlog) Filename() string { return "" }
 
 // FilenameOf is the absolute path of the file of the task with this key; "" = there is
-// none, or the folder cannot be read. It looks anew each time: Backlog.md renames a
-// file when the title of its task changes.
+// none, or the folder cannot be read. It looks anew each time: the title is a part of the
+// file's name, and may change.
 func (b Backlog) FilenameOf(key string) string {
 	path, _ := b.find(key)
 	return path

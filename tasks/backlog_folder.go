@@ -78,7 +78,7 @@ func statusesOf(above string) []string {
 	if above == "" {
 		return nil
 	}
-	// Backlog.md looks for its configuration at these places, in this order.
+	// The configuration of Backlog.md is at one of these places.
 	for _, path := range []string{filepath.Join(above, "config.yml"), filepath.Join(above, "config.yaml"), filepath.Join(filepath.Dir(above), "backlog.config.yml")} {
 		text, err := read("config.yml", path)
 		if err != nil {

@@ -190,7 +190,7 @@ func cutWraps(rest string, closing []string, number bool) (text string, set, ok 
 		}
 		// [1] is a footnote, and `1` a value.
 		if number && len(mark) == 1 {
-			return "", false, false // [1] and `1`
+			return "", false, false
 		}
 		// An ID that is a link to its file; the address is no part of the text.
 		if mark == "]" && strings.HasPrefix(after, "(") {

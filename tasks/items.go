@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	// bytes of a list, since a box notes offsets in 32 bits: half the memory of a list
-	// with a million boxes
+	// bytes of a list, since a box notes offsets in 32 bits, which halves the memory
+	// that a long list takes
 	maxList = math.MaxInt32
 	// bytes that are worth a goroutine
 	minChunk = 64 << 10

@@ -60,10 +60,11 @@ func (k Kind) Source(path string) Source {
 //	a list of tasks below a tag, or tasks with what only
 //	Taskmaster has, such as a testStrategy                Taskmaster
 //	a task with a completion; another object with id,
-//	task or tasks; another list; what is no JSON          definitions
+//	task or tasks; another list; what is no JSON, if the
+//	file is not called prd.json or feature_list.json      definitions
 //	another object                                        prd.json
 //
-// Those readers say where a file is wrong. Any other .txt, and file without an ending,
+// The readers of these kinds say where a file is wrong. Any other .txt, and file without an ending,
 // is a list. A folder is one of Backlog.md if there are tasks in its folder tasks, or
 // its configuration beside that.
 //

@@ -28,8 +28,8 @@ type loop struct {
 // would be one in a log.
 const checkSuffix = " (check)"
 
-// errLeft ends an item's loop, for the session goes on with something else. It is no
-// fault, and never leaves this package.
+// errLeft ends an item's loop because the session goes on with something else. It is no
+// failure.
 var errLeft = errors.New("the session goes on")
 
 // unlimited is more iterations than any item gets. A loop without a number of
@@ -38,8 +38,8 @@ const unlimited = 1 << 30
 
 // work runs the loop of one item. The error ends the session.
 //
-// A loop that is running is gone on with although a limit is reached: its attempt has
-// been paid for, and what is left is to end and to judge it.
+// A loop that is running goes on although a limit is reached: its attempt has been paid
+// for, and what is left is to end and to judge it.
 func (r *session) work(ctx context.Context, it Item) error {
 	s := r.state(it)
 	if err := r.limits(); err != nil && !s.Running {

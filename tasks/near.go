@@ -15,10 +15,9 @@ const maxNear = 1000
 // part of a text that is shown or compared.
 const variation = "\ufe0f"
 
-// A nearBox is such a line, and the index of the section that it is in. A box that is
-// nearly one is what people see as a task that a loop leaves out, without a word. Its
-// section is not its phase yet: a chunk does not know what it begins in until all are
-// scanned.
+// A nearBox is such a line, and the index of the section that it is in. People
+// take it for a task, and a loop would leave it out without a word. Its section is not
+// its phase yet: a chunk does not know what it begins in until all are scanned.
 type nearBox struct {
 	Finding
 	section int

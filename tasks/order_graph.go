@@ -8,8 +8,7 @@ import (
 // waits says which items wait for which. Items are nodes of a graph, known by their index.
 // Behind them come the gates: what an item with parts comes after holds its gate, and that
 // holds its parts and the gates of these, so that a thousand parts of what comes after a
-// thousand items are not a million edges. Where the index is asked for by key, the
-// first of two items with one key is meant.
+// thousand items are not a million edges.
 type waits struct {
 	items  []Item
 	at     map[string]int // by key
@@ -249,9 +248,10 @@ func (w *waits) unroll(place []int) {
 	}
 }
 
-// circles numbers the items so that those that wait for each other, by way of others or
-// not, and only those have the same number (Tarjan's algorithm). It calls itself as
-// deep as the longest chain, which a goroutine's stack, that grows, can hold.
+// circles numbers the nodes so that those that wait for each other, by way of others or
+// not, and only those have the same number (Tarjan's algorithm). Numbers begin at 1; 0
+// is a node that is not done with. It calls itself as deep as the longest chain, which
+// a goroutine's stack, that grows, can hold.
 func circles(on [][]int) (number []int) {
 	number, low, seen := make([]int, len(on)), make([]int, len(on)), make([]int, len(on))
 	var path []int

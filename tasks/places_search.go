@@ -16,9 +16,9 @@ import (
 	"github.com/ralph-loop/ralph/internal/file"
 )
 
-// A search looks for task files. It looks through a root, which no link leaves: a
-// project that somebody has cloned must not have a file elsewhere on the machine worked
-// on.
+// A search looks for task files. Folders are looked into through a root, which no link
+// leaves: what lies elsewhere on the machine is not a part of the project, though a
+// link in it says so.
 type search struct {
 	dir     string
 	root    *os.Root // of dir
@@ -268,7 +268,8 @@ func standing(ctx context.Context, path string) (says string, done bool) {
 }
 
 // inside is the path that a link leads to, if that is in the folder, so that ticks can
-// be written to it; another path, which is for a person to name, stays as it is.
+// be written to it: nothing is written through links. Another path stays as it is, also
+// that of a link which leads out of the folder.
 func inside(dir, path string) string {
 	if info, err := os.Lstat(path); err != nil || info.Mode()&fs.ModeSymlink == 0 {
 		return path

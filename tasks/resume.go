@@ -64,8 +64,8 @@ func (r *session) takeOver() (running []Item) {
 
 // begun lists the loops of earlier runs, each with what those before it have used: the
 // sums only grow, so the order is that in which they ran. Times do not tell it: the
-// clock may have been set back, and a loop that was resumed is older and newer than
-// others. A loop that is running was the last, whatever it has used.
+// clock may have been set back, and a loop that was resumed has times before and after
+// those of others. A loop that is running was the last, whatever it has used.
 func (r *session) begun() []ralph.State {
 	return slices.SortedFunc(maps.Values(r.Begun), func(a, b ralph.State) int {
 		last := func(s ralph.State) int {

@@ -252,8 +252,8 @@ func (s *scanner) enter(depth int) {
 }
 
 // listItem opens the list item whose marker of n bytes is at i. It returns true if
-// something other than a box begins on its line, which may be another list item: "- - [
-// ] text" is a box in a list in a list.
+// something other than a box begins on its line. That may be another list item, whose
+// text may be a box.
 func (s *scanner) listItem(i, n, end, col, depth int) bool {
 	s.enter(depth)
 	at, content := indent(s.text, i+n, end, col+n)

@@ -7,8 +7,8 @@ import (
 )
 
 // Schemes count what the IDs of a list are like. What begins like an ID is one only if
-// others begin so: "H2 database" and "TLS-1.3" do too. Counting takes no list of the
-// words that are none, which would never be complete.
+// others begin so: "H2 database" and "TLS-1.3" do too. A list of the words that are no
+// IDs would never be complete.
 type schemes struct {
 	all []scheme // the first is that of boxes without an ID
 	// by name; chunks count on their own, and their indexes differ

@@ -22,10 +22,10 @@ func settled(f ralph.Fault) bool {
 // settle says what follows for the session when the item's loop has ended. The error
 // ends the session.
 //
-// The order of the cases is that of how much they know: what the session itself has
-// ended the loop for, then that ctx is done, then errors of the driver, and last how
-// the loop stopped. A loop that is blocked or has no iterations left ends its item;
-// each other reason to stop, such as money, would meet the next item too.
+// The cases are in this order: why the session itself has ended the loop, that ctx is
+// done, errors of the driver, and last how the loop stopped. A loop that is blocked or
+// has no iterations left ends its item only; each other reason to stop, such as money,
+// would end the next item's loop too, and so it ends the session.
 func (r *session) settle(ctx context.Context, s ralph.State, err error) error {
 	stopped, ok := errors.AsType[*ralph.StopError](err)
 	switch {
@@ -212,7 +212,7 @@ func (r *session) stuck() (left []Item, waiting string) {
 }
 
 // reportTicks sorts the boxes by what is known of them. Items that are gone are among
-// them: their boxes were ticked when they were seen last.
+// them, as they were when they were last seen.
 func (r *session) reportTicks(p *Report) {
 	for _, it := range append(slices.Clone(r.items), r.lost()...) {
 		done := r.isDone(it)

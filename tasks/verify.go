@@ -155,10 +155,9 @@ func because(v ralph.Verdict) string {
 	return cmp.Or(v.Feedback, "the check rejects the task, and does not say why")
 }
 
-// decide takes over the verdict of an attempt as it is recorded: what came too late is
-// none. The verdict that check was given is not enough: the driver turns it down if ctx
-// was done meanwhile, and the log must not tell of a rejection that the session goes
-// by.
+// decide takes over the verdict of an attempt as it is recorded. The check itself does
+// not: the driver drops a verdict that came too late, when ctx was done, and then the
+// session would go by one that the log does not have.
 func (r *session) decide(it ralph.Iteration) {
 	if r.answer != nil && r.loop.asking == nil {
 		r.answer.it = ralph.Iteration{Number: it.Number, Attempt: it.Attempt, Start: it.Start, Fault: it.Fault, Files: it.Files}
