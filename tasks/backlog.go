@@ -39,22 +39,29 @@ type Backlog struct {
 }
 
 const (
-	maxBacklog     = 10_000   // files
-	maxBacklogText = 64 << 20 // bytes of all files
+	// files, of each folder
+	maxBacklog = 10_000
+	// bytes of all files, so that a folder which is something else is refused before it
+	// fills the memory
+	maxBacklogText = 64 << 20
 )
 
-// A backlogTask is a file of a folder.
+// A backlogTask is a file of a folder. Not each is a task: a README that lies among
+// them is one whose why says so.
 type backlogTask struct {
 	Item
-	name    string // of the file, with its folder: tasks/task-1.md
-	moved   bool   // it is in the folder completed
+	name  string // of the file, with its folder: tasks/task-1.md
+	moved bool   // it is in the folder completed
+	// the place on the board, which people give by dragging; nil = none
 	ordinal *float64
-	order   float64 // the priority
-	why     Why
-	note    string
+	// the priority; smaller comes first
+	order float64
+	why   Why
+	note  string
 }
 
-// A backlogFolder is a folder that has been read.
+// A backlogFolder is a folder that has been read. It is read anew for each question, so
+// nothing in it is shared.
 type backlogFolder struct {
 	dir      string // in which the folder tasks is
 	statuses []string
@@ -63,9 +70,10 @@ type backlogFolder struct {
 	notes    statusNotes
 }
 
-// Items reads the folder. It is an error if it is missing or is no folder of Backlog.md,
-// if one of its files cannot be read, or if there is no task in it. That all are done is
-// none.
+// Items reads the folder. It is an error if it is missing or is no folder of
+// Backlog.md, if one of its files cannot be read, or if there is no task in it. It is
+// no error that all are done. The error names the file that cannot be read; to leave it
+// out would have others begin that wait for it.
 func (b Backlog) Items(ctx context.Context) ([]Item, error) {
 	f, err := b.read(ctx)
 	if err != nil {
@@ -77,9 +85,11 @@ func (b Backlog) Items(ctx context.Context) ([]Item, error) {
 	return f.items(), nil
 }
 
-// Check says of each Markdown file of the folder tasks, and of each task in completed, in
-// the order of their ids, whether it is a task, and why not. The error is for a folder
-// that cannot be read.
+// Check says of each Markdown file of the folder tasks, and of each task in completed,
+// in the order of their ids, whether it is a task, and why not. Detail begins with the
+// name of the file. A dependency that is not in the folder is told of here only: it
+// does not hold the task back, since what is archived is gone for good. The error is
+// for a folder that cannot be read.
 func (b Backlog) Check(ctx context.Context) ([]Finding, error) {
 	f, err := b.read(ctx)
 	if err != nil {
@@ -112,7 +122,9 @@ func (b Backlog) Check(ctx context.Context) ([]Finding, error) {
 	return findings, nil
 }
 
-// items are the tasks in the order in which they are to be worked on.
+// items are the tasks in the order in which they are to be worked on. They are sorted
+// before they are put in order, so that the board decides whatever parts and
+// dependencies leave open.
 func (f *backlogFolder) items() (items []Item) {
 	for _, t := range slices.SortedStableFunc(slices.Values(f.tasks), onBoard) {
 		if t.why == "" {
@@ -122,12 +134,13 @@ func (f *backlogFolder) items() (items []Item) {
 	return InOrder(items)
 }
 
-// Tick gives the task with this key the status Done: one value in the front matter of its
-// file, in the quotes that are there. All other bytes stay; a status that is missing is
-// added. The file is replaced as a whole, and what others write at the same time stays. It must
-// be a regular file with one name, ours, root's or the folder's owner's. If the task is
-// done already, nothing is written. If there is no such task, the error is a
-// *[NoItemError].
+// Tick gives the task with this key the status Done: one value in the front matter of
+// its file, in the quotes that are there. All other bytes stay; a status that is
+// missing is added. The file is replaced as a whole, and what others write at the same
+// time stays. It must be a regular file without other hard links, and belong to this
+// user, to root or to the folder's owner. If the task is done already, nothing is
+// written. If there is no such task, the error is a *[NoItemError]. The body is left
+// alone: the boxes of its criteria are for the agent to tick, who knows which are met.
 func (b Backlog) Tick(key string) error {
 	path, err := b.find(key)
 	if err != nil {
@@ -139,12 +152,15 @@ func (b Backlog) Tick(key string) error {
 	return rewrite("task", path, func(text []byte) ([]byte, error) { return b.mark(path, key, text) })
 }
 
-// Mark returns a copy of the text of a task's file in which the task is done. If it is
-// not the file of that task, the error is a *[NoItemError].
+// Mark returns a copy of the text of a task's file in which the task is done. It
+// touches no file, but reads config.yml if Done or Statuses are not set. If it is not
+// the file of that task, the error is a *[NoItemError].
 func (b Backlog) Mark(key string, text []byte) ([]byte, error) {
 	return b.mark(b.Path, key, text)
 }
 
+// A key that ends in #2 is of the second file with one id; in its text stands the id
+// alone.
 func (b Backlog) mark(path, key string, text []byte) ([]byte, error) {
 	f := b.configured(b.folder())
 	t := f.task("", text)
@@ -166,22 +182,25 @@ func (b Backlog) mark(path, key string, text []byte) ([]byte, error) {
 func (b Backlog) Filename() string { return "" }
 
 // FilenameOf is the absolute path of the file of the task with this key; "" = there is
-// none, or the folder cannot be read.
+// none, or the folder cannot be read. It looks anew each time: the title is a part of the
+// file's name, and may change.
 func (b Backlog) FilenameOf(key string) string {
 	path, _ := b.find(key)
 	return path
 }
 
 // HowDone says how a task is marked as done, for the agent: half a sentence that begins
-// with a verb.
+// with a verb. It names the file, for the agent may not have the command line of
+// Backlog.md.
 func (b Backlog) HowDone(it Item) string {
 	where := cmp.Or(b.FilenameOf(it.Key), fmt.Sprintf("the file of %s in %s", it.Key, b.Path))
 	return fmt.Sprintf("set status to %q in the front matter of %s", b.configured(b.folder()).done, where)
 }
 
 // Resolve returns the source as it is to be read from now on, however its config.yml
-// changes: Path is the folder that has the tasks in its folder tasks, where a symbolic link
-// leads to it, and Done and Statuses are set.
+// changes: Path is the folder that has the tasks in its folder tasks, where a symbolic
+// link leads to it, and Done and Statuses are set. Otherwise an agent could finish all
+// tasks by one line: a list of statuses whose last is "To Do".
 func (b Backlog) Resolve(ctx context.Context) (Backlog, error) {
 	if ctx.Err() != nil {
 		return b, context.Cause(ctx)

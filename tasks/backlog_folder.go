@@ -16,7 +16,8 @@ import (
 	"github.com/ralph-loop/ralph/internal/status"
 )
 
-// onBoard compares tasks as the board of Backlog.md sorts them.
+// onBoard compares tasks as the board of Backlog.md sorts them, so that people see
+// there what comes next.
 func onBoard(a, b *backlogTask) int {
 	switch {
 	case a.ordinal != nil && b.ordinal != nil && *a.ordinal != *b.ordinal:
@@ -33,6 +34,8 @@ func onBoard(a, b *backlogTask) int {
 // byNumber compares tasks by the numbers in their ids. Of two with one id it is the one
 // in tasks that comes first, then the one whose file is named by it: see find.
 func byNumber(a, b *backlogTask) int {
+	// A copy under another name, or an old version that was completed, must not take
+	// the key of the task itself.
 	rank := func(t *backlogTask) int {
 		switch {
 		case t.moved:
@@ -45,7 +48,8 @@ func byNumber(a, b *backlogTask) int {
 	return cmp.Or(slices.Compare(numbersOf(a.ID), numbersOf(b.ID)), cmp.Compare(rank(a), rank(b)), cmp.Compare(a.name, b.name))
 }
 
-// isNamed reports whether a file is named by an id, as Backlog.md does it.
+// isNamed reports whether a file is named by an id, as Backlog.md does it: "task-1 -
+// Parser.md", or "task-1.md". The id must end there: task-1 is not task-10.
 func isNamed(name, id string) bool {
 	base := filepath.Base(name)
 	if len(base) < len(id) || !strings.EqualFold(base[:len(id)], id) {
@@ -54,8 +58,9 @@ func isNamed(name, id string) bool {
 	return strings.HasPrefix(base[len(id):], " - ") || strings.EqualFold(base[len(id):], ".md")
 }
 
-// folder is the absolute path of the folder that has the tasks in its folder tasks; "" =
-// it is none of Backlog.md.
+// folder is the absolute path of the folder that has the tasks in its folder tasks; ""
+// = it is none of Backlog.md. A path that itself is called tasks will do, unless there
+// is another tasks within it.
 func (b Backlog) folder() string {
 	path := absolute(b.Path)
 	for _, dir := range []string{filepath.Join(path, "tasks"), path} {
@@ -66,11 +71,14 @@ func (b Backlog) folder() string {
 	return ""
 }
 
-// statusesOf are those of the project's configuration; none if there is none.
+// statusesOf are those of the project's configuration; none if there is none. It is
+// read as front matter, each key by itself: the file has many keys, and one that is no
+// YAML must not hide the statuses.
 func statusesOf(above string) []string {
 	if above == "" {
 		return nil
 	}
+	// The configuration of Backlog.md is at one of these places.
 	for _, path := range []string{filepath.Join(above, "config.yml"), filepath.Join(above, "config.yaml"), filepath.Join(filepath.Dir(above), "backlog.config.yml")} {
 		text, err := read("config.yml", path)
 		if err != nil {
@@ -84,12 +92,16 @@ func statusesOf(above string) []string {
 	return nil
 }
 
-// open opens the folder and reads its configuration.
+// open opens the folder and reads its configuration. After Resolve the folder is no
+// link any more; if it has become one, somebody has put another folder in its place,
+// and that is not what was agreed.
 func (b Backlog) open() (*os.Root, *backlogFolder, error) {
 	dir := b.folder()
 	if dir == "" {
 		return nil, nil, b.missing()
 	}
+	// Statuses that are set have been agreed, as by Resolve, and with them that this is
+	// a folder.
 	if info, err := os.Lstat(dir); b.Statuses != nil && err == nil && info.Mode()&fs.ModeSymlink != 0 {
 		return nil, nil, fmt.Errorf("tasks: %s is a link now, and was none: put the folder back", dir)
 	}
@@ -100,6 +112,8 @@ func (b Backlog) open() (*os.Root, *backlogFolder, error) {
 	return root, b.configured(dir), nil
 }
 
+// read reads all files of the folder, in both of its parts: what is completed must be
+// known, since others wait for it.
 func (b Backlog) read(ctx context.Context) (*backlogFolder, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
@@ -124,12 +138,15 @@ func (b Backlog) read(ctx context.Context) (*backlogFolder, error) {
 				return nil, fmt.Errorf("tasks: %s: %w", filepath.Join(f.dir, name), err)
 			}
 			left -= len(text)
+			// Notes in completed are no task, nor were they one.
 			if t := f.task(name, text); !t.moved || t.why != WhyNoFront {
 				f.tasks = append(f.tasks, t)
 			}
 		}
 	}
 	slices.SortStableFunc(f.tasks, byNumber)
+	// Parts and predecessors are linked when all ids are known, in the order of these,
+	// so that of two with one id the first is meant.
 	f.link()
 	return f, nil
 }
@@ -153,7 +170,8 @@ func (b Backlog) find(key string) (string, error) {
 }
 
 // named is the path of the file that is named by a key, and has the task; "" = there is
-// none, or it is in the folder completed.
+// none, or it is in the folder completed. An error is no answer here: find looks at all
+// files then, and tells it.
 func (b Backlog) named(key string) string {
 	root, f, err := b.open()
 	if err != nil {
@@ -169,6 +187,7 @@ func (b Backlog) named(key string) string {
 		if err != nil {
 			break
 		}
+		// The name may be that of another task, since anybody can rename a file.
 		if f.task(name, text).ID == key {
 			return filepath.Join(f.dir, name)
 		}
@@ -176,7 +195,8 @@ func (b Backlog) named(key string) string {
 	return ""
 }
 
-// missing is the error of a path that is no folder of Backlog.md.
+// missing is the error of a path that is no folder of Backlog.md. It says by which
+// command people make one, since the folder is mostly not there at all.
 func (b Backlog) missing() error {
 	switch _, err := os.Stat(b.Path); {
 	case b.Path == "":
@@ -187,8 +207,10 @@ func (b Backlog) missing() error {
 	return fmt.Errorf("tasks: %s is no folder of Backlog.md: there is no folder tasks in it", b.Path)
 }
 
-// markdownIn are the names of the Markdown files in a folder of a folder, with that; none
-// if there is no completed.
+// markdownIn are the names of the Markdown files in a folder of a folder, with that,
+// sorted; none if there is no completed. They are read a thousand at a time, so that a
+// folder with millions is refused before all of its names are in memory. Hidden files
+// are left out: editors keep copies in them.
 func markdownIn(root *os.Root, folder string) ([]string, error) {
 	dir, err := root.Open(folder)
 	if errors.Is(err, fs.ErrNotExist) && folder == "completed" {
@@ -221,7 +243,8 @@ func markdownIn(root *os.Root, folder string) ([]string, error) {
 	}
 }
 
-// readIn reads a file of a folder. Links on the way do not leave that.
+// readIn reads a file of a folder, at most so many bytes. Links on the way do not leave
+// that: a task that an agent writes must not show it what lies elsewhere.
 func readIn(root *os.Root, name string, most int) ([]byte, error) {
 	f, err := file.OpenIn("", root, name)
 	if err != nil {
@@ -231,7 +254,10 @@ func readIn(root *os.Root, name string, most int) ([]byte, error) {
 	return file.Rest("", f, most)
 }
 
-// meaning is what a status says in this folder.
+// meaning is what a status says in this folder. Words that are known everywhere mean
+// the same here; others are known by their place among the project's statuses: the
+// first is open, the last is done, and between them something has begun. The status
+// that is written when a task is done always says so, or a tick would be lost.
 func (f *backlogFolder) meaning(word string) (is status.Status, known bool) {
 	is, known = status.Of(word)
 	switch {
@@ -251,7 +277,8 @@ func (f *backlogFolder) meaning(word string) (is status.Status, known bool) {
 	return status.Todo, true
 }
 
-// done is the status that is written.
+// done is the status that is written. It must be one of the project's, or the board
+// would show the task nowhere.
 func (b Backlog) done(statuses []string) string {
 	if b.Done != "" || len(statuses) == 0 {
 		return cmp.Or(b.Done, "Done")
@@ -264,7 +291,8 @@ func (b Backlog) done(statuses []string) string {
 	return statuses[len(statuses)-1]
 }
 
-// configured is a folder with what its configuration says, or has been agreed.
+// configured is a folder with what its configuration says, or has been agreed. Statuses
+// that are not nil have been agreed, also if they are none.
 func (b Backlog) configured(dir string) *backlogFolder {
 	f := &backlogFolder{dir: dir, statuses: b.Statuses, notes: make(statusNotes)}
 	if b.Statuses == nil {

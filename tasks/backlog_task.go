@@ -15,7 +15,9 @@ import (
 	"github.com/ralph-loop/ralph/internal/status"
 )
 
-// task reads a file. One without front matter, or without an id in it, is no task.
+// task reads a file. One without front matter, or without an id in it, is no task, and
+// none that is an error: people keep notes and templates beside their tasks. Its name
+// stands for its text then.
 func (f *backlogFolder) task(name string, text []byte) *backlogTask {
 	t := &backlogTask{name: name, moved: strings.HasPrefix(name, "completed/"), order: math.Inf(1)}
 	t.Line = 1
@@ -35,6 +37,7 @@ func (f *backlogFolder) task(name string, text []byte) *backlogTask {
 		return t
 	}
 	t.Key, t.Line = t.ID, id.line
+	// A file without a title is a task all the same; only its name is poor.
 	t.Text = cmp.Or(head.value("title"), t.ID)
 	t.Parent, t.After = head.value("parent_task_id"), head.values("dependencies")
 	t.order = priorityOf(head.value("priority"))
@@ -48,6 +51,8 @@ func (f *backlogFolder) task(name string, text []byte) *backlogTask {
 		t.Offset = at.from
 	}
 	f.state(t, head.value("status"))
+	// It was put away, and says that it is open. Neither is certain; to work on what
+	// somebody has put away would be worse.
 	if t.moved && !t.Done && t.why == "" {
 		t.why, t.note = WhySkipped, fmt.Sprintf("it is in the folder completed, but its status is %s", strconv.Quote(head.value("status")))
 	}
@@ -55,7 +60,8 @@ func (f *backlogFolder) task(name string, text []byte) *backlogTask {
 	return t
 }
 
-// state reads how far a task is.
+// state reads how far a task is. A word that is not known is open, and noted: to take
+// it for done would lose a task.
 func (f *backlogFolder) state(t *backlogTask, word string) {
 	is, known := f.meaning(word)
 	switch is {
@@ -71,7 +77,8 @@ func (f *backlogFolder) state(t *backlogTask, word string) {
 }
 
 // describe reads the sections of a file. What was noted while the task was worked on is
-// left alone.
+// left alone: it is about an earlier attempt, and would be taken for what is asked for.
+// The plan gets half of the room at most, so that it does not push out the description.
 func (t *backlogTask) describe(body []byte) {
 	var details, plan string
 	for _, s := range sectionsOf(body) {
@@ -92,7 +99,8 @@ func (t *backlogTask) describe(body []byte) {
 	t.Details = strings.TrimSpace(details + "\n\n" + plan)
 }
 
-// A backlogSection is a heading of the second level and the lines below it.
+// A backlogSection is a heading of the second level and the lines below it. Its lines
+// are without their line ends.
 type backlogSection struct {
 	title string
 	lines []string
@@ -100,7 +108,8 @@ type backlogSection struct {
 
 // sectionsOf are the sections of a file; the first is what stands before any heading.
 // What stands between the marks of a section ("<!-- SECTION:PLAN:BEGIN -->"), or in a
-// block of code, is within that, headings or not.
+// block of code, is within that, headings or not: Backlog.md writes the marks so that a
+// plan may have headings of its own.
 func sectionsOf(body []byte) []backlogSection {
 	all, marked, fence := []backlogSection{{}}, "", ""
 	for row := range bytes.Lines(body) {
@@ -132,15 +141,16 @@ func sectionsOf(body []byte) []backlogSection {
 	return all
 }
 
-// markOf is what a comment says that is a line of its own.
+// markOf is what a comment says that is a line of its own, and whether the line is one.
 func markOf(line string) (string, bool) {
 	mark, begins := strings.CutPrefix(line, "<!-- ")
 	mark, ends := strings.CutSuffix(mark, " -->")
 	return mark, begins && ends
 }
 
-// criteriaOf are the boxes among lines, without their numbers ("#1"); what is indented
-// below one goes on with it.
+// criteriaOf are the boxes among lines, without their numbers ("#1"), which are
+// Backlog.md's for its commands; what is indented below one goes on with it. Ticked
+// ones are among them: each iteration sees all that the task is judged by.
 func criteriaOf(lines []string) (all []string) {
 	for _, line := range lines {
 		text := strings.TrimSpace(line)
@@ -159,29 +169,36 @@ func criteriaOf(lines []string) (all []string) {
 	return all
 }
 
-// isBox reports whether a line is a box of a list.
+// isBox reports whether a line is a box of a list, as Backlog.md writes its criteria.
+// It is stricter than the grammar of task lists: here boxes are only shown.
 func isBox(text string) bool {
 	return len(text) > len("- [ ]") && strings.ContainsRune("-*+", rune(text[0])) && text[1:3] == " [" && strings.ContainsRune(" xX", rune(text[3])) && text[4] == ']'
 }
 
-// ids are the keys of tasks by how their ids may be written.
+// ids are the keys of tasks by how their ids may be written. Names are whole ids,
+// bodies are without the prefix.
 type ids struct{ names, bodies map[string]string }
 
 // key is the key of the task that is meant by an id; "" = there is none. An id may be
 // written in another case, without its prefix, with zeros before its numbers, or with the
-// prefix of before the project chose one of its own.
+// prefix of before the project chose one of its own. Backlog.md takes all of these for
+// one id, and people type the short forms.
 func (x ids) key(id string) string {
 	name := canonical(id)
 	if key := x.names[name]; key != "" {
 		return key
 	}
+	// A prefix that is neither the project's nor the usual one is that of another
+	// project, and the number says nothing here.
 	if prefix := strings.TrimSuffix(name, bodyOf(name)); prefix == "" || prefix == "task-" {
 		return x.bodies[bodyOf(name)]
 	}
 	return ""
 }
 
-// identify gives tasks their keys.
+// identify gives tasks their keys: the id, and for a second file with one id, as a copy
+// or a merge leaves it, the id and a number. To refuse the folder would keep all other
+// tasks from being worked on.
 func (f *backlogFolder) identify() ids {
 	x := ids{make(map[string]string), make(map[string]string)}
 	last := make(map[string]int) // by key, the last number that was given to it; 0 = the key is free
@@ -202,7 +219,9 @@ func (f *backlogFolder) identify() ids {
 	return x
 }
 
-// link finds the keys of what tasks are parts of, and come after.
+// link finds the keys of what tasks are parts of, and come after. An id that cannot be
+// found stays in After as it is written, for Check to tell; a parent that cannot be
+// found is none.
 func (f *backlogFolder) link() {
 	x, known := f.identify(), make(map[string]*backlogTask)
 	for _, t := range f.tasks { // a task comes before its parts
@@ -210,6 +229,7 @@ func (f *backlogFolder) link() {
 		for i, id := range t.After {
 			t.After[i] = cmp.Or(x.key(id), id)
 		}
+		// task-2.1 is a part of task-2 for Backlog.md also where no parent is given.
 		if i := strings.LastIndexByte(t.ID, '.'); t.Parent == "" && i > 0 {
 			t.Parent = t.ID[:i]
 		}
@@ -222,7 +242,8 @@ func (f *backlogFolder) link() {
 	}
 }
 
-// canonical is an id in lower case, without zeros before its numbers.
+// canonical is an id in lower case, without zeros before its numbers: TASK-007 is
+// task-7.
 func canonical(id string) string {
 	digit := func(i int) bool { return i >= 0 && i < len(id) && id[i] >= '0' && id[i] <= '9' }
 	var b strings.Builder
@@ -237,7 +258,8 @@ func canonical(id string) string {
 	return strings.ToLower(b.String())
 }
 
-// bodyOf is an id without the letters and the hyphen before its first number.
+// bodyOf is an id without the letters and the hyphen before its first number: 2.10 of
+// task-2.10.
 func bodyOf(id string) string {
 	if i := strings.IndexFunc(id, unicode.IsDigit); i > 0 && id[i-1] == '-' {
 		return id[i:]
@@ -245,7 +267,8 @@ func bodyOf(id string) string {
 	return id
 }
 
-// numbersOf are the numbers of an id: 2, 10 of task-2.10.
+// numbersOf are the numbers of an id: 2, 10 of task-2.10. They are compared as numbers,
+// so that task-10 stands behind task-2.
 func numbersOf(id string) (numbers []int) {
 	for part := range strings.SplitSeq(bodyOf(id), ".") {
 		number, err := strconv.Atoi(part)

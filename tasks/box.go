@@ -6,7 +6,8 @@ import (
 )
 
 // A box is what the scanner notes of a box. What it says is read when it is known
-// whether it is a task. Offsets are those of the scanner's text.
+// whether it is a task. Offsets are those of the scanner's text. It is kept small, and
+// without a pointer, for there is one for each line of a long list.
 type box struct {
 	at      int32 // of the mark
 	end     int32 // where its line ends
@@ -21,7 +22,8 @@ type box struct {
 	task    bool  // it is one, whatever speaks against it
 }
 
-// whys are the reasons why a box is no task; the first is none.
+// whys are the reasons why a box is no task; the first is none. A box notes an index,
+// of one byte, instead of the text.
 var whys = [...]Why{"", WhyCriterion, WhyOptional, WhySkipped, WhyPart, WhyNoID}
 
 const (
@@ -33,8 +35,9 @@ const (
 	isNoID
 )
 
-// box records the box that a list item begins with at i; col is the column of
-// the item's marker.
+// box records the box that a list item begins with at i; col is the column of the
+// item's marker. It returns false if there is no box. Its ID, if it may be one, counts
+// for its scheme; whether it is one is decided when the whole list is read.
 func (s *scanner) box(i, end, col int) bool {
 	text, optional := boxText(s.text[i:end])
 	if text == "" {
@@ -47,7 +50,10 @@ func (s *scanner) box(i, end, col int) bool {
 	for _, c := range s.open {
 		b.parent = max(b.parent, c.box)
 	}
+	// The box that a line is nested below is that of the innermost list item that has
+	// one.
 	s.open[len(s.open)-1].box = int32(len(s.boxes))
+	// The short way first: in a list of a million boxes nearly each begins so.
 	id, sure := text[:plainID(text)], true
 	if id == "" {
 		var it Item
@@ -55,6 +61,8 @@ func (s *scanner) box(i, end, col int) bool {
 		id = it.ID
 	}
 	switch {
+	// What it is by its place goes before what it is by its marks: criteria that are
+	// struck out, or optional, are criteria.
 	case s.sections[b.section].criteria != "" || id != "" && isCriterionScheme(schemeOf(id)):
 		b.why = isCriterion
 	case optional:
@@ -73,13 +81,19 @@ func (s *scanner) box(i, end, col int) bool {
 	return true
 }
 
+// isMark recognizes what may stand between the brackets: GitHub's, and those that
+// people and Obsidian use for what is begun.
 func isMark(c byte) bool   { return c == ' ' || c == 'x' || c == 'X' || c == '-' || c == '~' || c == '/' }
 func isTicked(c byte) bool { return c == 'x' || c == 'X' }
 
 // boxText returns the text of the box that a line begins with; "" if it has none, or no
-// white space before it, and if there is no box. Kiro puts an asterisk between the two,
-// or behind the ID, if the task is optional, and formatters a backslash before that.
+// white space before it, and if there is no box. "[x](link)" is a link and no box, and
+// "[ ]" alone is nothing to do.
+//
+// Kiro puts an asterisk between the two, or behind the ID, if the task is optional, and
+// formatters a backslash before that.
 func boxText(t string) (text string, optional bool) {
+	// The shortest box is "[ ] a".
 	if len(t) < 5 || t[0] != '[' || t[2] != ']' || !isMark(t[1]) {
 		return "", false
 	}

@@ -7,9 +7,13 @@ import (
 )
 
 // criteriaNames are what headings are called below which boxes say how the work is
-// judged, in lower case. A heading may say more before or behind the name: "MVP success
-// criteria", "Definition of done (US1)". In Chinese and Japanese, which put no blanks
-// between words, it begins or ends with the name.
+// judged, in lower case. A loop that waits for such boxes does not end, since nobody
+// ticks them before all is done. Another language is a few more lines; a name must be
+// one that no heading for tasks has.
+//
+// A heading may say more before or behind the name: "MVP success criteria", "Definition
+// of done (US1)". In Chinese and Japanese, which put no blanks between words, it begins
+// or ends with the name.
 var criteriaNames = [...]string{
 	// English
 	"success criteria", "acceptance criteria", "acceptance criterion", "completion criteria", "exit criteria", "done criteria", "success metrics",
@@ -33,7 +37,9 @@ var criteriaNames = [...]string{
 	"成功基準", "成功条件", "受け入れ基準", "受入基準", "受け入れ条件", "受入条件", "完了条件", "完了基準", "完了の定義", "完成の定義", "チェックリスト",
 }
 
-// doing are first words of headings that say to do something about criteria.
+// doing are first words of headings that say to do something about criteria: below them
+// are tasks. To take tasks for criteria leaves work undone in silence, which is worse
+// than the opposite.
 var doing = [...]string{
 	"add", "define", "write", "create", "update", "implement", "verify", "validate", "check", "review", "document", "meet", "test",
 }
@@ -47,6 +53,8 @@ func isCriteria(title string) bool {
 	for _, mark := range [...]string{"*", "_", "`"} {
 		title = strings.ReplaceAll(title, mark, "")
 	}
+	// What stands in parentheses or behind a dash says more about the name, and is not
+	// part of it.
 	whole := title
 	for _, end := range [...]string{"(", "（", "[", " - ", " – ", " — "} {
 		title, _, _ = strings.Cut(title, end)
@@ -74,8 +82,10 @@ func isCriteria(title string) bool {
 	return title == "checklist" && !strings.Contains(whole, "(")
 }
 
-// label begins a section of the boxes below a line like "**Acceptance criteria:**", which
-// the next paragraph ends.
+// label begins a section of the boxes below a line like "**Acceptance criteria:**",
+// which the next paragraph ends. Lists that are made from templates have such a line
+// below each task, where a heading would be too much. It must be all of its line: in a
+// sentence the words name nothing.
 func (s *scanner) label(line string) {
 	now, name := s.sections[len(s.sections)-1], ""
 	if s.criteria > 0 || len(s.open) > 1 {

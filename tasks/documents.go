@@ -7,14 +7,17 @@ import (
 	"strings"
 )
 
-// A beside says which documents describe what the tasks of a file are for.
+// A beside says which documents describe what the tasks of a file are for. Files that
+// are known by name are told to the agent, and not looked for by what is in them: a
+// prompt must be the same each time, and cost nothing to make.
 type beside struct {
 	file  string   // pattern of the task file's path, as far as it goes; see [filepath.Match]
 	with  string   // only if this is there too; "" = always
 	names []string // from the task file's folder, or from itself if it is a folder
 }
 
-// besides are looked through from top to bottom.
+// besides are looked through from top to bottom; what is there already, under this or
+// another name, is not named again. Another tool is one more line.
 var besides = [...]beside{
 	{file: "*", names: []string{"spec.md", "plan.md", "research.md", "data-model.md", "quickstart.md", "contracts", "checklists"}}, // spec-kit
 	{file: "*", names: []string{"requirements.md", "bugfix.md", "proposal.md", "design.md"}},                                       // Kiro, OpenSpec
@@ -30,8 +33,12 @@ var besides = [...]beside{
 // Documents returns the paths of the files and folders beside a task file that describe
 // what its tasks are for, as far as they are there: the specification, plan,
 // requirements, design or proposal that spec-kit, Kiro, OpenSpec, Taskmaster, BMAD and
-// Backlog.md write, and others of these names. They are joined to the path's own folder,
-// and relative to what it is. nil = there are none.
+// Backlog.md write, and others of these names. They are joined to the path's own
+// folder, and relative to what it is. nil = there are none.
+//
+// None of them is read: what they hold is for the agent to read as far as it needs it.
+// One that cannot be looked at is left out, for an agent that lacks a document can
+// still work.
 func Documents(path string) (paths []string) {
 	if path == "" {
 		return nil
@@ -48,6 +55,8 @@ func Documents(path string) (paths []string) {
 		for _, name := range b.names {
 			document := filepath.Join(folder, filepath.FromSlash(name))
 			info, err := os.Stat(document)
+			// prd.md and PRD.md are one file where the file system does not tell case
+			// apart
 			same := func(other os.FileInfo) bool { return os.SameFile(info, other) }
 			if err != nil || !info.IsDir() && !info.Mode().IsRegular() || document == filepath.Clean(path) || slices.ContainsFunc(have, same) {
 				continue
@@ -58,7 +67,8 @@ func Documents(path string) (paths []string) {
 	return paths
 }
 
-// endsIn reports whether the end of a path matches a pattern.
+// endsIn reports whether the end of a path matches a pattern. The path is made absolute
+// first, since "tasks.json" in the current folder may lie in one that is called tasks.
 func endsIn(path, pattern string) bool {
 	if abs, err := filepath.Abs(path); err == nil {
 		path = abs
@@ -72,6 +82,7 @@ func endsIn(path, pattern string) bool {
 	return ok && err == nil
 }
 
+// there reports whether something lies at a path, whatever it is.
 func there(path string) bool {
 	_, err := os.Stat(path)
 	return err == nil

@@ -5,26 +5,31 @@ import (
 	"iter"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode"
 
 	"github.com/ralph-loop/ralph/internal/doc"
 )
 
-// An entry is a story of a prd.json, or a task or a subtask of Taskmaster.
+// An entry is a story of a prd.json, or a task or a subtask of Taskmaster. The formats
+// differ in names more than in what they say, so one reader is enough for both: what it
+// takes for what stands in a table of keys.
 type entry struct {
 	Item
-	node   *doc.Node
-	order  float64 // the priority; smaller comes first
-	states []state // what says how far it is, the one that decides first
+	node  *doc.Node
+	order float64 // the priority; smaller comes first
+	// what says how far it is, the one that decides first; the others must not
+	// contradict it, and are written too where they would
+	states []state
 	parts  []*entry
 	why    Why    // it is no task; "" = it is one
 	note   string // what a person should know of it
 }
 
-// entryKeys are the keys of an entry that are read, each list the best first, as they are
-// written in snake_case. Others are left alone.
+// entryKeys are the keys of an entry that are read, each list the best first, as they
+// are written in snake_case. Others are left alone. To read another dialect is to add
+// its key to the list of what it means. Known has all of them, for a key that stands
+// twice.
 type entryKeys struct {
 	id, title, text, details, plan, steps, criteria, priority, after, parts, flags, words []string
 	known                                                                                 map[string]bool
@@ -46,6 +51,7 @@ func newEntryKeys() entryKeys {
 		words:    []string{"status", "state"},
 		known:    make(map[string]bool),
 	}
+	// A key that is read must not stand twice; of others that is nobody's concern.
 	for _, keys := range [][]string{k.id, k.title, k.text, k.details, k.plan, k.steps, k.criteria, k.priority, k.after, k.parts, k.flags, k.words} {
 		for _, key := range keys {
 			k.known[key] = true
@@ -54,7 +60,9 @@ func newEntryKeys() entryKeys {
 	return k
 }
 
-// snake is a key as snake_case writes it: userStories is user_stories, ID is id.
+// snake is a key as snake_case writes it: userStories is user_stories, ID is id, and
+// "is-done" is is_done. The files are written by models from examples, which differ in
+// this.
 func snake(key string) string {
 	var b strings.Builder
 	lower := false // the last one
@@ -71,16 +79,18 @@ func snake(key string) string {
 	return b.String()
 }
 
-// A field is a member of an entry.
+// A field is a member of an entry. The key is kept as the file has it, so that errors
+// name it as it stands there.
 type field struct {
 	key   string // as it is written
 	value *doc.Node
 }
 
-// members are the members of an object, by their keys in snake_case.
+// members are the members of an object, by their keys in snake_case. Of two with one
+// name the first counts.
 type members map[string]field
 
-// first is the first of the keys that is there.
+// first is the first of the keys that is there, whatever its value is.
 func (m members) first(keys []string) (f field, ok bool) {
 	for _, key := range keys {
 		if f, ok = m[key]; ok {
@@ -90,7 +100,9 @@ func (m members) first(keys []string) (f field, ok bool) {
 	return field{}, false
 }
 
-// firstText is the first of the keys under which there is a text that is not blank.
+// firstText is the first of the keys under which there is a text that is not blank. One
+// that is there and empty is a form that nobody has filled in, and must not hide the
+// next.
 func (m members) firstText(keys []string) (key string, f field) {
 	for _, key := range keys {
 		if f := m[key]; f.value != nil && f.value.Kind == doc.Text && strings.TrimSpace(f.value.Text) != "" {
@@ -100,7 +112,11 @@ func (m members) firstText(keys []string) (key string, f field) {
 	return "", field{}
 }
 
-// entryOf reads an object, as a part of another one if whole is not nil.
+// entryOf reads an object, as a part of another one if whole is not nil. It goes on
+// after a mistake, so that what it returns is whole; the first mistake is kept in p.
+// Keys that differ in how they are written alone are one key: a file with "userStories"
+// and "user_stories" is read by one tool in one way and by the next in another, so a
+// second one is a mistake.
 func (p *jsonText) entryOf(n *doc.Node, whole *entry) *entry {
 	e := &entry{node: n, order: math.Inf(1)}
 	e.Line, e.Phase = p.line(n), p.phase
@@ -131,7 +147,9 @@ func (p *jsonText) entryOf(n *doc.Node, whole *entry) *entry {
 	return e
 }
 
-// name reads the id of an entry and its text.
+// name reads the id of an entry and its text. A number is an id as it is written.
+// Without a title the description is the text, in one line; without either there is
+// nothing to ask an agent for, which is an error that only the file's author can mend.
 func (p *jsonText) name(e *entry, m members, whole *entry) {
 	if f, ok := m.first(p.keys.id); ok {
 		if e.ID = f.value.Text; !numeric(f.value) {
@@ -145,6 +163,7 @@ func (p *jsonText) name(e *entry, m members, whole *entry) {
 		e.Parent, e.Level = whole.Key, whole.Level+1
 		e.ID = below(whole.ID, e.ID)
 	}
+	// A title of the wrong type is a mistake. "name" and "summary" may be anything.
 	if f, ok := m["title"]; ok {
 		e.Text = oneLine(p.text(f.key, f.value))
 	}
@@ -166,7 +185,8 @@ func (p *jsonText) name(e *entry, m members, whole *entry) {
 }
 
 // below is the ID of a part: 5.1 for the part 1 of 5. One that is more than a number is
-// that of the part itself.
+// that of the part itself: to call it 5.US-1 would be a name that stands nowhere in the
+// file.
 func below(whole, id string) string {
 	if whole == "" || id == "" || strings.HasPrefix(id, whole+".") || strings.Trim(id, "0123456789.") != "" {
 		return id
@@ -174,9 +194,12 @@ func below(whole, id string) string {
 	return whole + "." + id
 }
 
-// describe reads what else is to be told of an entry.
+// describe reads what else is to be told of an entry. The plan of its tests and the
+// steps come last and are bounded first, so that a long description cannot push out how
+// the work is judged.
 func (p *jsonText) describe(e *entry, m members) {
 	var texts []string
+	// Two keys may hold the same text, as where a tool has copied the one to the other.
 	for _, key := range p.keys.details {
 		f, ok := m[key]
 		if !ok || f.value.Kind == doc.Null || f.value.Kind != doc.Text && key != "description" {
@@ -205,121 +228,9 @@ func (p *jsonText) describe(e *entry, m members) {
 	e.Details = strings.TrimSpace(e.Details + "\n\n" + end)
 }
 
-func numeric(n *doc.Node) bool   { return n.Kind == doc.Integer || n.Kind == doc.Float }
-func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
-
-// criteria reads a list of texts, or one text.
-func (p *jsonText) criteria(key string, n *doc.Node) (texts []string) {
-	entries := n.Items
-	switch n.Kind {
-	case doc.Null, doc.List:
-	case doc.Text:
-		entries = []*doc.Node{n}
-	default:
-		p.want(key, "a list of texts", n)
-	}
-	for _, entry := range entries {
-		texts = append(texts, p.criterion(key, entry))
-	}
-	return texts
-}
-
-// criterion reads a text, or an object with one, or with the three of a scenario.
-func (p *jsonText) criterion(key string, n *doc.Node) string {
-	if n.Kind != doc.Map {
-		return p.text(key, n)
-	}
-	var scenario []string
-	for i, name := range n.Keys {
-		value := n.Items[i]
-		if value.Kind != doc.Text || value.Text == "" {
-			continue
-		}
-		switch snake(name.Text) {
-		case "text", "description", "criterion", "criteria", "step", "action", "title":
-			return value.Text
-		case "scenario", "given", "when", "then":
-			scenario = append(scenario, name.Text+" "+value.Text)
-		}
-	}
-	if scenario == nil {
-		p.want(key, `a text, or an object with a "text"`, n)
-	}
-	return strings.Join(scenario, ", ")
-}
-
-// levels are the words for priorities, 1 first.
-func levels() [4][]string {
-	return [...][]string{{"critical", "urgent", "highest"}, {"high", "must"}, {"medium", "normal", "should"}, {"low", "could", "lowest"}}
-}
-
-// priority reads 2, "2", "P2" or "high". Another word is no priority.
-func (p *jsonText) priority(key string, n *doc.Node) float64 {
-	switch {
-	case n.Kind == doc.Text:
-		return priorityOf(n.Text)
-	case numeric(n):
-		number, err := strconv.ParseFloat(n.Text, 64)
-		if err != nil {
-			p.fail(n, "%s: the number is too big", key)
-		}
-		return number
-	case n.Kind != doc.Null:
-		p.want(key, "a number", n)
-	}
-	return math.Inf(1)
-}
-
-func priorityOf(word string) float64 {
-	word = strings.ToLower(strings.TrimSpace(word))
-	for i, words := range levels() {
-		if slices.Contains(words, word) {
-			return float64(i + 1)
-		}
-	}
-	if number, err := strconv.Atoi(strings.TrimPrefix(word, "p")); err == nil {
-		return float64(number)
-	}
-	return math.Inf(1)
-}
-
-// after reads what an entry comes after: a list of texts, numbers or objects with an id,
-// or one text, in which commas may separate several.
-func (p *jsonText) after(m members) (after []string) {
-	seen := map[string]bool{"": true}
-	add := func(id string) {
-		if id = oneLine(id); !seen[id] && !strings.EqualFold(id, "none") {
-			seen[id] = true
-			after = append(after, id)
-		}
-	}
-	for _, key := range p.keys.after {
-		f, ok := m[key]
-		if !ok {
-			continue
-		}
-		if f.value.Kind == doc.Text {
-			for id := range strings.SplitSeq(f.value.Text, ",") {
-				add(id)
-			}
-		}
-		if f.value.Kind != doc.List {
-			continue
-		}
-		for _, item := range f.value.Items {
-			if id := item.Get("id"); id != nil {
-				item = id
-			}
-			if item.Kind == doc.Text || numeric(item) {
-				add(item.Text)
-			}
-		}
-	}
-	return after
-}
-
 // readParts reads the entries that an entry is made of: a list of objects, of which at
-// least one says how far it is.
+// least one says how far it is. Other lists under these keys, such as texts that name
+// steps, are nobody's tasks: they could never be done.
 func (p *jsonText) readParts(e *entry, m members) {
 	for _, key := range p.keys.parts {
 		f := m[key]
@@ -332,7 +243,8 @@ func (p *jsonText) readParts(e *entry, m members) {
 	}
 }
 
-// hasState reports whether an object says how far it is.
+// hasState reports whether an object says how far it is. By this a list of parts is
+// told from one of notes, whose objects are nobody's tasks.
 func (p *jsonText) hasState(n *doc.Node) bool {
 	return n.Kind == doc.Map && slices.ContainsFunc(n.Keys, func(key *doc.Node) bool {
 		name := snake(key.Text)
@@ -340,7 +252,7 @@ func (p *jsonText) hasState(n *doc.Node) bool {
 	})
 }
 
-// read reads the entries of a list.
+// read reads the entries of a list, and appends them to what has been read.
 func (p *jsonText) read(n *doc.Node) {
 	if n.Kind != doc.List {
 		p.want(p.list, "a list of "+plural(p.what), n)
@@ -350,6 +262,7 @@ func (p *jsonText) read(n *doc.Node) {
 	}
 }
 
+// plural is more than one of what the format calls its entries, for errors.
 func plural(what string) string {
 	if stem, ok := strings.CutSuffix(what, "y"); ok {
 		return stem + "ies"
@@ -357,11 +270,13 @@ func plural(what string) string {
 	return what + "s"
 }
 
-// written are entries and their parts, in the order of the file.
+// written are entries and their parts, in the order of the file, each before its parts.
 func written(entries []*entry) iter.Seq[*entry] {
 	return func(yield func(*entry) bool) { visit(entries, yield) }
 }
 
+// visit yields entries and their parts until yield returns false, which it returns
+// then.
 func visit(entries []*entry, yield func(*entry) bool) bool {
 	for _, e := range entries {
 		if !yield(e) || !visit(e.parts, yield) {
@@ -371,7 +286,8 @@ func visit(entries []*entry, yield func(*entry) bool) bool {
 	return true
 }
 
-// working are the tasks among entries, sorted, the parts of each before it.
+// working are the tasks among entries, sorted, the parts of each before it. The sort is
+// stable: the order of the file decides where nothing else does.
 func working(entries []*entry, compare func(a, b *entry) int) (items []Item) {
 	for _, e := range slices.SortedStableFunc(slices.Values(entries), compare) {
 		items = append(items, working(e.parts, compare)...)
@@ -382,5 +298,6 @@ func working(entries []*entry, compare func(a, b *entry) int) (items []Item) {
 	return items
 }
 
-// byPriority compares entries by their priority; those without one come last.
+// byPriority compares entries by their priority; those without one come last, since an
+// author who gives some has thought about those.
 func byPriority(a, b *entry) int { return cmp.Compare(a.order, b.order) }

@@ -12,7 +12,8 @@ import (
 	"github.com/ralph-loop/ralph/internal/status"
 )
 
-// A state is a member that says how far an entry is.
+// A state is a member that says how far an entry is. An entry may have several:
+// "passes" and "status", where one tool has added its own to the file of another.
 type state struct {
 	key   string // as it is written
 	value *doc.Node
@@ -24,6 +25,9 @@ type state struct {
 // decides: flags before words, and what is not null before what is. That another one
 // says done where it does not is an error; that it does not say so yet is none, since
 // one value is all that loops write.
+//
+// An error, and no rule, since both rules are wrong: to take the entry for done may
+// lose it, and to take it for open may pay for it twice.
 func (p *jsonText) readState(e *entry, m members) {
 	for _, key := range slices.Concat(p.keys.flags, p.keys.words) {
 		f, ok := m[key]
@@ -48,6 +52,8 @@ func (p *jsonText) readState(e *entry, m members) {
 		}
 		e.states = append(e.states, s)
 	}
+	// A null is what generators write for "not yet": it decides only where nothing else
+	// does.
 	if said := slices.DeleteFunc(slices.Clone(e.states), func(s state) bool { return s.value.Kind == doc.Null }); len(said) > 0 {
 		e.states = said
 	}
@@ -57,19 +63,22 @@ func (p *jsonText) readState(e *entry, m members) {
 	first := e.states[0]
 	e.Offset, e.Done = first.value.Start, first.is == status.Done
 	p.stateKey = cmp.Or(p.stateKey, first.key)
+	// Each is weighed against the one that decides.
 	for _, s := range e.states {
 		p.weigh(e, s)
 	}
 }
 
-// others reports whether another key says how far an entry is.
+// others reports whether another key says how far an entry is. Then this one may hold
+// anything, such as the date under "completed"; alone it must be what it seems.
 func (p *jsonText) others(m members, key string) bool {
 	return slices.ContainsFunc(slices.Concat(p.keys.flags, p.keys.words), func(other string) bool {
 		return other != key && m[other].value != nil
 	})
 }
 
-// word is what the word of a status means.
+// word is what the word of a status means. The first word for done that the file has is
+// what a tick will write, so that it looks like the others.
 func (p *jsonText) word(e *entry, word string) status.Status {
 	is, known := status.Of(word)
 	if is == status.Done {
@@ -79,7 +88,8 @@ func (p *jsonText) word(e *entry, word string) status.Status {
 	return is
 }
 
-// statusNotes are what a person should know of the words of statuses.
+// statusNotes are what a person should know of the words of statuses. Not for
+// concurrent use: each reading has its own.
 type statusNotes map[string]string
 
 // of is the note on a word; "" = there is nothing to say. What a word means is the same
@@ -93,6 +103,8 @@ func (s statusNotes) of(word string, is status.Status, known bool) string {
 	return note
 }
 
+// statusNote is what a person should know of a word: that it is not known, or that an
+// entry counts as open of which it says something else.
 func statusNote(word string, is status.Status, known bool) string {
 	switch {
 	case !known && word != "":
@@ -107,7 +119,9 @@ func statusNote(word string, is status.Status, known bool) string {
 	return ""
 }
 
-// weigh takes over what one of the states of an entry says, beside the first.
+// weigh takes over what one of the states of an entry says, beside the first. Between
+// two that say open in different words there is no contradiction: skipped goes before
+// begun, for nobody is to do it.
 func (p *jsonText) weigh(e *entry, s state) {
 	first := e.states[0]
 	quote := func(s state) string {
@@ -129,8 +143,9 @@ func (p *jsonText) weigh(e *entry, s state) {
 	}
 }
 
-// settle gives entries their keys, finds what they come after, and takes out the parts of
-// what is not to be done, or is.
+// settle gives entries their keys, finds what they come after, and takes out the parts
+// of what is not to be done, or is. It comes last, when all ids are known: an entry may
+// name one that stands below it.
 func (p *jsonText) settle() {
 	lines := p.lines()
 	last := make(map[string]int) // by key, the last number that was given to it; 0 = the key is free
@@ -147,7 +162,9 @@ func (p *jsonText) settle() {
 	}
 }
 
-// lines are where the ids stand, which are there once.
+// lines are where the ids stand, which are there once. Two of one id are an error,
+// since a tick would not know which; where the tool itself writes them it is a note,
+// and the second has a key with a number.
 func (p *jsonText) lines() map[string]int {
 	lines := make(map[string]int)
 	for e := range written(p.entries) {
@@ -165,7 +182,8 @@ func (p *jsonText) lines() map[string]int {
 	return lines
 }
 
-// belongs says what follows for an entry from what it is a part of.
+// belongs says what follows for an entry from what it is a part of. Open parts of what
+// is done are not worked on: who says that the whole is done has decided about them.
 func (e *entry) belongs(whole *entry, lines map[string]int) {
 	e.Parent = whole.Key
 	for i, id := range e.After { // what is beside it comes before what is at the top
@@ -183,6 +201,8 @@ func (e *entry) belongs(whole *entry, lines map[string]int) {
 }
 
 // finding says of an entry whether it is a task. Waits are the items that it waits for.
+// What it comes after and nobody will do is told, for it is the one thing that looks
+// like an order and is none.
 func (e *entry) finding(all map[string]*entry, waits []Item) Finding {
 	f := Finding{Item: e.Item, Why: e.why}
 	var details []string
@@ -207,12 +227,16 @@ func (e *entry) finding(all map[string]*entry, waits []Item) Finding {
 	return f
 }
 
-// tick returns a copy of the text in which an entry is done.
+// tick returns a copy of the text in which an entry is done. Bytes are replaced where
+// they stand, and nothing is written anew: the file keeps its indentation, its order of
+// keys and its numbers as they are. Values are replaced from the last to the first, so
+// that offsets stay right.
 func (p *jsonText) tick(e *entry) ([]byte, error) {
 	if e.Done {
 		return bytes.Clone(p.Text), nil
 	}
 	key, done := p.how(e)
+	// Nothing says how far it is: what does so in other entries is added at its end.
 	if len(e.states) == 0 {
 		last := e.node.Keys[len(e.node.Keys)-1].Text
 		ticked, ok := p.Set(e.node, last, key, done)
@@ -232,7 +256,8 @@ func (p *jsonText) tick(e *entry) ([]byte, error) {
 	return text, nil
 }
 
-// how is the member that is written to make an entry done.
+// how is the member that is written to make an entry done: the one that decides now, or
+// for an entry without any that of the others, or "passes".
 func (p *jsonText) how(e *entry) (key string, done *doc.Node) {
 	key = cmp.Or(p.stateKey, "passes")
 	if len(e.states) > 0 {

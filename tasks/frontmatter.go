@@ -11,7 +11,9 @@ import (
 
 // A front is the front matter of a Markdown file: the keys between two lines "---" at its
 // beginning. Each key is read by itself, so that what other keys hold, which need not be
-// YAML in the files that people have ("assignee: @me"), keeps none from being read.
+// YAML in the files that people have ("assignee: @me"), keeps none from being read. A
+// YAML reader for the whole would refuse such a file, and one that writes YAML back
+// would reformat it.
 type front struct {
 	text    []byte
 	entries []frontEntry
@@ -19,14 +21,17 @@ type front struct {
 	body    int // where the text below it begins
 }
 
-// A frontEntry is a key at the left margin and the lines that belong to it.
+// A frontEntry is a key at the left margin and the lines that belong to it. It is all
+// of what is replaced when its value is set, so a value of several lines goes as a
+// whole.
 type frontEntry struct {
 	key      string
 	from, to int // in the text, in bytes; the line end is within
 	line     int // from 1
 }
 
-// readFront reads the front matter of a file; ok is false if it has none.
+// readFront reads the front matter of a file; ok is false if it has none: the first
+// line must be "---", and some later one must close it.
 func readFront(text []byte) (f front, ok bool) {
 	f.text = text
 	at, line := 0, 0
@@ -35,6 +40,7 @@ func readFront(text []byte) (f front, ok bool) {
 		at, line = at+len(row), line+1
 		content := bytes.TrimRight(row, " \t\r\n")
 		if line == 1 {
+			// A byte order mark, which some editors write, is no part of the line.
 			if string(bytes.TrimPrefix(content, []byte("\ufeff"))) != "---" {
 				return f, false
 			}
@@ -49,7 +55,9 @@ func readFront(text []byte) (f front, ok bool) {
 	return f, false
 }
 
-// add takes a line to the key that it begins, or goes on with.
+// add takes a line to the key that it begins, or goes on with. A key stands at the left
+// margin, and begins with nothing that means something else in YAML; a line that is
+// indented, a comment or an entry of a list goes on.
 func (f *front) add(content string, from, to, line int) {
 	key, rest, colon := strings.Cut(content, ":")
 	key = strings.TrimRight(key, " \t")
@@ -62,7 +70,8 @@ func (f *front) add(content string, from, to, line int) {
 	}
 }
 
-// entry is what stands under a key, the first if it is there twice.
+// entry is what stands under a key, the first if it is there twice, in snake_case or
+// not.
 func (f front) entry(key string) (frontEntry, bool) {
 	i := slices.IndexFunc(f.entries, func(e frontEntry) bool { return snake(e.key) == key })
 	if i < 0 {
@@ -71,7 +80,8 @@ func (f front) entry(key string) (frontEntry, bool) {
 	return f.entries[i], true
 }
 
-// parse reads an entry as YAML; nil = it is none.
+// parse reads an entry as YAML; nil = it is none, and its reader takes the text as it
+// is.
 func (f front) parse(e frontEntry) (*doc.Doc, *doc.Node) {
 	d, err := doc.Parse("", f.text[e.from:e.to])
 	if err != nil || d.JSON || len(d.Roots) != 1 || len(d.Roots[0].Keys) == 0 || d.Roots[0].Keys[0].Text != e.key {
@@ -80,7 +90,8 @@ func (f front) parse(e frontEntry) (*doc.Doc, *doc.Node) {
 	return d, d.Roots[0].Items[0]
 }
 
-// value is the text under a key, as it stands there if it is no YAML; "" if there is none.
+// value is the text under a key, in one line, as it stands there if it is no YAML; ""
+// if there is none. A number is the text that is written, for 1.10 is an id and no 1.1.
 func (f front) value(key string) string {
 	e, ok := f.entry(key)
 	if !ok {
@@ -92,12 +103,14 @@ func (f front) value(key string) string {
 		}
 		return oneLine(n.Written())
 	}
+	// What is no YAML, such as a title with a colon in it, is taken as the line has it.
 	first, _, _ := bytes.Cut(f.text[e.from:e.to], []byte("\n"))
 	_, rest, _ := strings.Cut(string(first), ":")
 	return oneLine(rest)
 }
 
-// values are the texts of a list under a key, or the one text.
+// values are the texts of a list under a key, or the one text. "[a, b" that is no YAML
+// is split at its commas: what a task waits for must not be lost by a bracket.
 func (f front) values(key string) (all []string) {
 	e, ok := f.entry(key)
 	if !ok {
@@ -120,7 +133,9 @@ func (f front) values(key string) (all []string) {
 }
 
 // set returns a copy of the text with another value for a key, in the quotes that are
-// there, or with one more key at the end. All other bytes stay.
+// there, or with one more key behind the first. All other bytes stay. If that cannot be
+// done it is an error, and nothing is guessed: a file that was made worse is not noticed
+// before its tool refuses it.
 func (f front) set(key, value string) ([]byte, error) {
 	e, there := f.entry(key)
 	if !there {

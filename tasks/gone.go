@@ -26,7 +26,8 @@ func missing(items, others []Item) (list []Item) {
 	return list
 }
 
-// lost lists what was in the list and is no longer, under no other text either.
+// lost lists what was in the list and is no longer, under no other text either. It is
+// sorted by key, so that reports of two runs are the same.
 func (r *session) lost() (list []Item) {
 	lost := maps.Clone(r.last)
 	for _, it := range r.items {
@@ -40,9 +41,14 @@ func (r *session) lost() (list []Item) {
 	return list
 }
 
-// rename notes which of the items that went have another text now: for each that has no ID
-// one must have come at the same time, for one that was ticked a ticked one. What the
-// source knows as no task was not renamed but taken out.
+// rename notes which of the items that went have another text now: for each that has no
+// ID one must have come at the same time, for one that was ticked a ticked one. Texts
+// are not compared: an agent that rewrites a task may rewrite all of it. An item with
+// an ID has a name, and is never looked for under another.
+//
+// What the source knows as no task was not renamed but taken out, as by a
+// strike-through. If the source cannot say, nothing is renamed: then the item is
+// missing, which a person sees, rather than done under another name.
 func (r *session) rename(ctx context.Context, went, came []Item) {
 	went = slices.DeleteFunc(went, func(it Item) bool { return it.ID != "" })
 	if len(went) == 0 || len(came) == 0 {
@@ -63,6 +69,7 @@ func (r *session) rename(ctx context.Context, went, came []Item) {
 		}
 		went = slices.DeleteFunc(went, func(it Item) bool { return out[it.Key] || out[it.Text] })
 	}
+	// Those that were ticked choose first, since they may only become what is ticked.
 	for _, done := range [...]bool{true, false} {
 		for _, it := range went {
 			i := slices.IndexFunc(came, func(to Item) bool { return to.Done || !done })
@@ -77,7 +84,9 @@ func (r *session) rename(ctx context.Context, went, came []Item) {
 }
 
 // follow goes on with the item under the text that it has got as its box was ticked:
-// without an ID it has no other name.
+// without an ID it has no other name. While its box is open it is not followed: the
+// agent is told to put the old text back, so that it cannot change a task into an
+// easier one.
 func (r *session) follow() {
 	if _, there := find(r.items, r.item.Key); there {
 		return
@@ -91,8 +100,10 @@ func (r *session) follow() {
 	}
 }
 
-// removed reports whether an item of an earlier run was taken out of the list since: it is
-// not there, and is known by an ID, or there is none that it may have become.
+// removed reports whether an item of an earlier run was taken out of the list since: it
+// is not there, and is known by an ID, or there is none that it may have become. In
+// doubt it was not removed: a session that waits for an item which nobody can find
+// again would never end.
 func (r *session) removed(key, text string) bool {
 	if _, there := find(r.items, key); there {
 		return false

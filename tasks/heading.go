@@ -2,8 +2,8 @@ package tasks
 
 import "strings"
 
-// atx returns the level and the text of a heading like "## Phase 1 ##"; level 0
-// if it is none.
+// atx returns the level, 1 to 6, and the text of a heading like "## Phase 1 ##"; level
+// 0 if it is none. "#12" is none: Markdown wants a blank, and issues are written so.
 func atx(t string) (int, string) {
 	level := run(t, '#')
 	rest := t[level:]
@@ -18,6 +18,8 @@ func atx(t string) (int, string) {
 }
 
 // setext takes the paragraph that ends before i for a heading if a line underlines it.
+// A box is a paragraph too, but a line below it is no heading: nobody means a task as
+// one.
 func (s *scanner) setext(i int, line string, depth int) bool {
 	level := 1 + strings.IndexByte("=-", line[0])
 	if level == 0 || strings.Trim(trimBlanks(line), line[:1]) != "" {
@@ -30,7 +32,9 @@ func (s *scanner) setext(i int, line string, depth int) bool {
 	return true
 }
 
-// heading begins a section. A heading in a list item is part of the item.
+// heading begins a section. A heading in a list item is part of the item. Below a
+// heading for criteria all deeper ones are for criteria too, until one of the same
+// level or a higher one.
 func (s *scanner) heading(level int, title string) {
 	if len(s.open) > 1 {
 		return

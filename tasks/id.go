@@ -7,8 +7,11 @@ import (
 )
 
 // read takes the text behind a box apart: markers, ID, description. Without IDs the
-// description begins with what looks like one. It reports whether the ID is surely meant
-// as one: it is set off from the text, or written as nothing else is.
+// description begins with what looks like one. It reports whether the ID is surely
+// meant as one: it is set off from the text, or written as nothing else is.
+//
+// Nothing here decides whether a list has IDs: "H2 database" reads as the ID H2. That
+// is for the schemes, which have seen all boxes.
 func (it *Item) read(t string, ids bool) (sure bool) {
 	it.Text = it.markers(t)
 	if it.Text == "" {
@@ -24,8 +27,9 @@ func (it *Item) read(t string, ids bool) (sure bool) {
 	return sure
 }
 
-// markers takes [P], (P) and [US1] off the front of a text. Other words in
-// brackets stay, but do not hide the markers behind them.
+// markers takes [P], (P) and [US1] off the front of a text, in any order, as spec-kit
+// writes them and as people do. Other words in brackets stay, but do not hide the
+// markers behind them.
 func (it *Item) markers(t string) string {
 	var kept strings.Builder
 	for range 16 { // more are a text of brackets
@@ -55,8 +59,8 @@ func (it *Item) markers(t string) string {
 	return t
 }
 
-// bracketed returns the word in brackets that a text begins with, if it is not
-// that of a link.
+// bracketed returns the word in brackets that a text begins with, if it is not that of
+// a link: of "[P](p.md)" nothing may be taken off.
 func bracketed(t string) string {
 	if t == "" || t[0] != '[' && t[0] != '(' {
 		return ""
@@ -72,7 +76,8 @@ func bracketed(t string) string {
 	return t[:n]
 }
 
-// isStory recognizes [US1], [US-2a] and lists like [US1, US2].
+// isStory recognizes [US1], [US-2a] and lists like [US1, US2]. It must have a digit:
+// [USE] is a word.
 func isStory(word string) bool {
 	stories, found := strings.CutPrefix(word, "[US")
 	digit := false
@@ -83,8 +88,8 @@ func isStory(word string) bool {
 	return found && digit && strings.HasSuffix(stories, "]")
 }
 
-// plainID returns the length of the ID in a text like most in a long list, "T001 Do it";
-// 0 for any other text.
+// plainID returns the length of the ID in a text like most in a long list, "T001 Do
+// it"; 0 for any other text. It is cutID for these, and several times faster.
 func plainID(t string) int {
 	if t[0] != 'T' {
 		return 0
@@ -99,15 +104,18 @@ func plainID(t string) int {
 	return n
 }
 
-// wraps are the pairs that an ID may stand between.
+// wraps are the pairs that an ID may stand between, longer ones before those that they
+// begin with.
 var wraps = [...][2]string{{"**", "**"}, {"__", "__"}, {"~~", "~~"}, {"*", "*"}, {"_", "_"}, {"[", "]"}, {"`", "`"}}
 
-// cutID returns the ID a text begins with, as it is written without decoration,
-// and the text behind it.
+// cutID returns the ID a text begins with, as it is written without decoration, and the
+// text behind it. Decoration goes, so that an ID that somebody makes bold stays the
+// same key.
 func cutID(t string) (id, rest string, sure bool) {
 	if n := plainID(t); n > 0 {
 		return t[:n], separator(t[n:]), true
 	}
+	// An emoji before the ID is decoration, as marks are.
 	inner, closing := unwrap(strings.TrimLeftFunc(t, isSign))
 	named := len(inner) > 5 && strings.EqualFold(inner[:5], "task ") // "Task 1: …"
 	if named {
@@ -118,8 +126,11 @@ func cutID(t string) (id, rest string, sure bool) {
 		return "", t, false
 	}
 	id, rest = inner[:n], inner[n:]
+	// A number alone is the weakest ID, for many texts begin with one: "2 servers", "3
+	// times".
 	number := isDigit(rune(id[0])) && !strings.Contains(id, ".") // 1 and 1a, but not 1.1
 	cut := cutSeparator
+	// Behind an ID in marks another rule holds for what sets it off: the marks do.
 	if len(closing) > 0 {
 		cut = func(rest string, number, named bool) (string, bool, bool) {
 			return cutWraps(rest, closing, number && !named)
@@ -132,11 +143,12 @@ func cutID(t string) (id, rest string, sure bool) {
 	return id, text, set || named || isPadded(id)
 }
 
-// isSign recognizes emoji and the blanks behind them.
+// isSign recognizes emoji and the blanks behind them, with which some agents begin each
+// line.
 func isSign(c rune) bool { return c == ' ' || c >= utf8.RuneSelf && !unicode.IsLetter(c) }
 
-// unwrap takes off the marks that a text begins with, and returns those that end them, the
-// innermost last.
+// unwrap takes off the marks that a text begins with, and returns those that end them,
+// the innermost last. Three at most: more are no decoration.
 func unwrap(t string) (inner string, closing []string) {
 	for i := 0; i < len(wraps) && len(closing) < 3 && t != "" && !isAlnum(t[0]); i++ {
 		if after, found := strings.CutPrefix(t, wraps[i][0]); found {
@@ -150,6 +162,7 @@ func unwrap(t string) (inner string, closing []string) {
 // blank, and "Task 2 of the plan" is none, but "Task 2 (AC: 1, 3)" is, as BMAD writes it.
 func cutSeparator(rest string, number, named bool) (text string, set, ok bool) {
 	switch colon := strings.TrimPrefix(rest, "："); {
+	// Nothing behind it, or a script that puts no blank there.
 	case rest == "" || rest[0] >= utf8.RuneSelf && colon == rest: // 1.1（…
 		return rest, false, !number
 	case colon != rest:
@@ -175,9 +188,11 @@ func cutWraps(rest string, closing []string, number bool) (text string, set, ok 
 		if !found {
 			return cutTitle(rest, closing, set, number)
 		}
+		// [1] is a footnote, and `1` a value.
 		if number && len(mark) == 1 {
-			return "", false, false // [1] and `1`
+			return "", false, false
 		}
+		// An ID that is a link to its file; the address is no part of the text.
 		if mark == "]" && strings.HasPrefix(after, "(") {
 			_, after, _ = strings.Cut(after, ")")
 		}
@@ -186,7 +201,8 @@ func cutWraps(rest string, closing []string, number bool) (text string, set, ok 
 	return separator(strings.TrimLeft(rest, ":")), true, true
 }
 
-// cutTitle handles what stands behind an ID if marks end later: behind a title.
+// cutTitle handles what stands behind an ID if marks end later: behind a title, as in
+// "**T001: Parser** with tests". The title is part of the text then, without its marks.
 func cutTitle(rest string, closing []string, set, number bool) (string, bool, bool) {
 	text := separator(strings.TrimLeft(rest, ".:)"))
 	set = set || text != trimBlanksLeft(rest)
@@ -204,7 +220,8 @@ func cutTitle(rest string, closing []string, set, number bool) (string, bool, bo
 	return text, set, true
 }
 
-// separator takes off what stands between an ID and the description.
+// separator takes off what stands between an ID and the description: a colon, or a dash
+// or bar with a blank behind it. A dash without one is the text's own: "-v prints it".
 func separator(t string) string {
 	t = trimBlanksLeft(t)
 	if t == "" || isAlnum(t[0]) {
@@ -237,7 +254,8 @@ func trimBlanksLeft(t string) string {
 
 // idLen returns the length of what looks like an ID at the beginning of a text, or 0: a
 // number, or a word of letters and numbers, like T001, A.1.1, US-001-T2, TASK_25, #1.
-// What looks like one is an ID only where others do too, see schemes.
+// What looks like one is an ID only where others do too, see schemes. More than 32
+// bytes are no name that anybody types.
 func idLen(t string) int {
 	sign := len(t) - len(strings.TrimPrefix(t, "#"))
 	n := sign
@@ -255,7 +273,8 @@ func idLen(t string) int {
 	return 0
 }
 
-// isNumber recognizes 1, 1.1, 2.3.1, 4.2a and 4a.2. Longer numbers are years and sizes.
+// isNumber recognizes 1, 1.1, 2.3.1, 4.2a and 4a.2. Longer numbers are years and sizes,
+// and 1.2.x, v1.2 and 1.5GB something else.
 func isNumber(word string) bool {
 	for part := range strings.SplitSeq(word, ".") {
 		n := digits(part)
@@ -269,6 +288,7 @@ func isNumber(word string) bool {
 // isJoined recognizes IDs of letters and a number, behind which two letters may stand,
 // and numbers after dots: T001, T5a, T12.3, A.1.1; and such parts joined by hyphens and
 // underlines, of which one has a number: TASK-12, ABC-7a, US-001-T2, T031-MIN, Task-3.
+// Parts behind the first are in capitals: in "utf-8-text" there is a number, and no ID.
 func isJoined(id string) bool {
 	numbered, first := false, true
 	for part := range strings.FieldsFuncSeq(id, func(c rune) bool { return c == '-' || c == '_' }) {
@@ -283,6 +303,8 @@ func isJoined(id string) bool {
 }
 
 // hasNumber reports whether what stands behind the n letters of a part is a number.
+// Small letters before it are those of words, products and versions; only a "t" with
+// three digits is an ID that somebody did not capitalize.
 func hasNumber(part string, n int, capital bool) bool {
 	d := digits(part[n:])
 	if n > 5 || !capital && (part[:n] != "t" || d < 3) {
@@ -299,6 +321,7 @@ func hasNumber(part string, n int, capital bool) bool {
 }
 
 // isPadded recognizes IDs that nothing else is written like: T12, F001, TASK-1, A.1.1.
+// One such box is enough to say that the list has IDs.
 func isPadded(id string) bool {
 	n := strings.IndexAny(id, "0123456789")
 	switch {
@@ -312,10 +335,13 @@ func isPadded(id string) bool {
 	return strings.EqualFold(id[:letters(id)], "task")
 }
 
-// digits and letters return how many of them a text begins with.
+// digits and letters return how many of them a text begins with. Only ASCII digits
+// count, as in the IDs that they are part of.
 func digits(t string) int  { return len(t) - len(strings.TrimLeft(t, "0123456789")) }
 func letters(t string) int { return len(t) - len(strings.TrimLeftFunc(t, isLetter)) }
 
+// isDigit, isLetter and isAlnum know ASCII alone: IDs are names that people type, and a
+// letter of another script ends one.
 func isDigit(c rune) bool  { return '0' <= c && c <= '9' }
 func isLetter(c rune) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
 func isAlnum(c byte) bool  { return isLetter(rune(c)) || isDigit(rune(c)) }

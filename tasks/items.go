@@ -11,16 +11,23 @@ import (
 )
 
 const (
-	maxList  = math.MaxInt32 // bytes of a list, since a box notes offsets in 32 bits
-	minChunk = 64 << 10      // bytes that are worth a goroutine
+	// bytes of a list, since a box notes offsets in 32 bits, which halves the memory
+	// that a long list takes
+	maxList = math.MaxInt32
+	// bytes that are worth a goroutine
+	minChunk = 64 << 10
 )
 
-// parse reads a list. Boxes that are no tasks for a reason that is taken are tasks too.
+// parse reads a list, on as many goroutines as there are processors. Boxes that are no
+// tasks for a reason that is taken are tasks too.
 func parse(text []byte, taken map[Why]bool) (List, error) {
 	return parseIn(text, taken, max(minChunk, len(text)/runtime.GOMAXPROCS(0)))
 }
 
-// parseIn is parse in chunks of this size at least.
+// parseIn is parse in chunks of this size at least. Whether a box is a task depends on
+// the IDs of the whole list, so it takes three passes: the chunks are scanned, what
+// their IDs are like is added up, and then each box is decided and read. The result
+// must not depend on the size, which tests set.
 func parseIn(text []byte, taken map[Why]bool, size int) (List, error) {
 	if len(text) > maxList {
 		return List{}, fmt.Errorf("a list may have %d bytes, and this one has %d", maxList, len(text))
@@ -29,6 +36,7 @@ func parseIn(text []byte, taken map[Why]bool, size int) (List, error) {
 	if err != nil {
 		return List{}, err
 	}
+	// What the first chunk has counted becomes what the list has.
 	all := &chunks[0].schemes
 	index := make([][]int32, len(chunks))
 	for i := 1; i < len(chunks); i++ {
@@ -43,6 +51,8 @@ func parseIn(text []byte, taken map[Why]bool, size int) (List, error) {
 	list, parts := share(chunks)
 	parallel(len(chunks), func(i int) { chunks[i].fill(all, parts[i]) })
 	setKeys(list, chunks)
+	// Only where an ID has a dot, or a letter behind its number, can it name a part.
+	// Most lists have none, and are spared the map.
 	dotted := false
 	for i := range chunks {
 		chunks[i].setParents(parts[i].Others)
@@ -51,6 +61,7 @@ func parseIn(text []byte, taken map[Why]bool, size int) (List, error) {
 	if dotted {
 		setNumbered(list.Items)
 	}
+	// Near boxes are bounded in each chunk, and so once more over all of them.
 	told := 0
 	for i := range chunks {
 		for _, f := range chunks[i].near[:min(len(chunks[i].near), maxNear-told)] {
@@ -60,6 +71,8 @@ func parseIn(text []byte, taken map[Why]bool, size int) (List, error) {
 			list.Others = append(list.Others, f.Finding)
 		}
 	}
+	// Who takes boxes without an ID has said that the boxes are the tasks, and the
+	// headings none.
 	if !taken[WhyNoID] {
 		list.Others = append(list.Others, headings(chunks, list.Items)...)
 	}
@@ -67,7 +80,8 @@ func parseIn(text []byte, taken map[Why]bool, size int) (List, error) {
 	return list, nil
 }
 
-// share makes room for what the boxes of all chunks say, and shares it out.
+// share makes room for what the boxes of all chunks say, and shares it out. Each chunk
+// writes into its own part of one slice, so that nothing is locked or copied.
 func share(chunks []chunk) (List, []List) {
 	tasks, others := 0, 0
 	for i := range chunks {
@@ -90,13 +104,16 @@ func share(chunks []chunk) (List, []List) {
 }
 
 // decide says of each box whether it is a task. Index is where the chunk's schemes are
-// among the list's; nil = at the same places.
+// among the list's; nil = at the same places. Boxes come in the order of the file, so
+// what a box is nested below is decided before it.
 func (c *chunk) decide(list *schemes, index []int32, takes [len(whys)]bool) {
 	for i := range c.boxes {
 		b := &c.boxes[i]
 		if index != nil {
 			b.scheme = index[b.scheme]
 		}
+		// Why it is none may have been found by the scanner; that its ID is none is
+		// known only now.
 		if b.why == isTask && !list.has(b) {
 			b.why = isNoID
 			if c.taskAbove(b) >= 0 {
@@ -109,7 +126,8 @@ func (c *chunk) decide(list *schemes, index []int32, takes [len(whys)]bool) {
 	}
 }
 
-// taskAbove is the index of the task that a box is nested below; -1 = none.
+// taskAbove is the index of the task that a box is nested below, whatever is in
+// between; -1 = none.
 func (c *chunk) taskAbove(b *box) int32 {
 	p := b.parent
 	for p >= 0 && !c.boxes[p].task {
@@ -118,7 +136,8 @@ func (c *chunk) taskAbove(b *box) int32 {
 	return p
 }
 
-// fill reads what the boxes say.
+// fill reads what the boxes say. Keys of boxes that are tasks by the strict rule are
+// their IDs here already; all others wait for setKeys, which knows the whole list.
 func (c *chunk) fill(list *schemes, into List) {
 	if c.nested {
 		c.made = make([]*Item, len(c.boxes))
@@ -152,17 +171,21 @@ func (c *chunk) fill(list *schemes, into List) {
 	}
 }
 
+// read reads one box. It is read from the text a second time, and not kept since the
+// scan: until the schemes are chosen nobody knows whether its first word is an ID.
 func (c *chunk) read(it *Item, b *box, id bool) {
 	text, _ := boxText(c.text[b.at-1 : b.end])
 	it.read(text, id)
 	it.Phase = c.title(int(b.section))
+	// Whatever mark is no tick and no blank says that somebody has begun.
 	mark := c.text[b.at]
 	it.Done = isTicked(mark)
 	it.Doing = !it.Done && mark != ' '
 	it.Level, it.Line, it.Offset = int(b.level), c.above+int(b.line), c.offset+int(b.at)
 }
 
-// title is that of a section.
+// title is that of a section. What stands before the first heading of a chunk is below
+// the last heading of the chunk before it.
 func (c *chunk) title(section int) string {
 	if s := c.sections[section]; s.line > 0 {
 		return s.title
@@ -170,7 +193,8 @@ func (c *chunk) title(section int) string {
 	return c.first.title
 }
 
-// detail says more about why a box is no task.
+// detail says more about why a box is no task. What can only be said when the keys are
+// known is added by setParents.
 func (c *chunk) detail(b *box) string {
 	switch b.why {
 	case isCriterion:
@@ -186,9 +210,13 @@ func (c *chunk) detail(b *box) string {
 	return ""
 }
 
-// below are the lines indented below a box, up to the next task.
+// below are the lines indented below a box, up to the next task: notes, steps and
+// parts, which the agent is to see with the task. Of a box that is no task they end at
+// any box.
 func (c *chunk) below(i int) string {
 	b := &c.boxes[i]
+	// What stands below the next task belongs to that, though it is indented below this
+	// one.
 	text := c.text[b.end+1 : b.below]
 	for j := i + 1; j < len(c.boxes) && c.boxes[j].at < b.below; j++ {
 		if c.boxes[j].task || !b.task {
@@ -205,8 +233,13 @@ func (c *chunk) below(i int) string {
 	}
 }
 
-// setKeys makes the keys unique.
+// setKeys makes the keys unique. Tasks get theirs first, in the order of the file, and
+// then what is no task, so that a note which begins with T001 does not make the task
+// T001 another one. The first of several keeps the plain key, so that a copy at the end
+// of the file renames nothing.
 func setKeys(list List, chunks []chunk) {
+	// The IDs of a chunk were compared as it was filled; what is left is to compare the
+	// last of each with the first of the next.
 	risen, last := true, ""
 	var loose []*Item
 	n := 0
@@ -221,10 +254,13 @@ func setKeys(list List, chunks []chunk) {
 			last = first[len(first)-1].ID
 		}
 	}
+	// IDs that rise are unique: no map of all keys is needed to see it.
 	if risen && len(loose) == 0 { // so it is mostly
 		return
 	}
 	lasts := make(map[string]int, len(list.Items)+len(list.Others)) // by key, the last number that was given to it; 0 = the key is free
+	// The last number is noted for each key, so that a thousand boxes with one text are
+	// not tried a thousand times each.
 	name := func(it *Item) {
 		base := it.Key
 		for lasts[it.Key] > 0 {
@@ -244,7 +280,8 @@ func setKeys(list List, chunks []chunk) {
 	}
 }
 
-// setParents says of boxes that are nested below a task that they are parts of it.
+// setParents says of boxes that are nested below a task that they are parts of it. It
+// comes after setKeys, since it is keys that it sets.
 func (c *chunk) setParents(others []Finding) {
 	for i, it := range c.made {
 		b := &c.boxes[i]
@@ -261,7 +298,8 @@ func (c *chunk) setParents(others []Finding) {
 	}
 }
 
-// lettered returns the ID of the task that one like T018a is a part of; "" = none.
+// lettered returns the ID of the task that one like T018a is a part of; "" = none. One
+// letter behind a digit: T018ab is a name of its own.
 func lettered(id string) string {
 	n := len(id) - 1
 	if n < 1 || !isLetter(rune(id[n])) || !isDigit(rune(id[n-1])) {
@@ -272,7 +310,9 @@ func lettered(id string) string {
 
 // setNumbered says of items that are not nested, 1.2 or T1.2, that they are parts of the
 // one whose number they go on, 1 or T1, or that has the number 1.0; and of nested ones,
-// T018a, that they are parts of T018, if that is not nested.
+// T018a, that they are parts of T018, if that is not nested. Those whose number comes
+// before that of what they are a part of are looked up a second time, when all are
+// known.
 func setNumbered(items []Item) {
 	known := map[string]string{} // keys, by ID
 	var later []*Item
@@ -309,10 +349,12 @@ func setNumbered(items []Item) {
 	}
 }
 
-// maxDetails bounds Item.Details.
+// maxDetails bounds Item.Details, in bytes: they are told in each prompt for the item.
+// Whoever needs more of them is told where the file is.
 const maxDetails = 4 << 10
 
-// dedent takes so many columns of indentation off each line, and bounds the text.
+// dedent takes so many columns of indentation off each line, and bounds the text. Lines
+// with less indentation, which go on a paragraph, lose what they have.
 func dedent(text string, cols int) string {
 	var b strings.Builder
 	for line := range strings.Lines(text) {

@@ -17,25 +17,30 @@ import (
 )
 
 // A jsonText is a text of JSON that is being read, and the stories or tasks that have
-// been read of it.
+// been read of it. It serves one reading of one text, and is not for concurrent use.
 type jsonText struct {
 	*doc.Doc
-	what    string // "story" or "task"
-	list    string // the key of the list of them
-	phase   string // what the list that is being read belongs to
-	notes   statusNotes
-	twins   bool // an id may be there twice
+	what  string // "story" or "task"
+	list  string // the key of the list of them
+	phase string // what the list that is being read belongs to
+	notes statusNotes
+	// an id may be there twice; what that means is noted rather than refused
+	twins   bool
 	keys    entryKeys
 	entries []*entry // in the order of the file, those that are parts of others not among them
 	// stateKey is the first key that says how far something is, as it is written; doneWord
 	// the first word of a status that means done. What has no state is given such a one.
 	stateKey, doneWord string
 	compare            func(a, b *entry) int // says which comes first, where that is free
-	err                error                 // the first
-	at, lineAt         int                   // an offset, and how many lines end before it
+	// the first mistake; reading goes on, so that no caller has to ask after each value
+	err error
+	// an offset, and how many lines end before it, see line
+	at, lineAt int
 }
 
-// readJSON parses a text.
+// readJSON parses a text. The reader of located values takes a text or refuses it; what
+// is wrong with one that is no JSON at all is asked of encoding/json, whose words
+// people know and can look up, with line and column added.
 func readJSON(what, list string, text []byte) (*jsonText, error) {
 	p := &jsonText{Doc: &doc.Doc{Text: text}, what: what, list: list, notes: make(statusNotes), keys: newEntryKeys(), compare: byPriority}
 	d, err := doc.ParseJSON("", text)
@@ -65,7 +70,8 @@ func readJSON(what, list string, text []byte) (*jsonText, error) {
 }
 
 // line is the line of a value, from 1. Values are asked for about in the order of the
-// text, and so it goes on from the last one.
+// text, and so it goes on from the last one: to count from the start each time would
+// take minutes for a file of some megabytes.
 func (p *jsonText) line(n *doc.Node) int {
 	lines := bytes.Count(p.Text[min(p.at, n.Start):max(p.at, n.Start)], []byte("\n"))
 	if n.Start < p.at {
@@ -75,6 +81,7 @@ func (p *jsonText) line(n *doc.Node) int {
 	return p.lineAt + 1
 }
 
+// text is the text of a value, and a mistake if it is none; then it is "".
 func (p *jsonText) text(key string, n *doc.Node) string {
 	if n.Kind != doc.Text {
 		p.want(key, "a text", n)
@@ -82,14 +89,16 @@ func (p *jsonText) text(key string, n *doc.Node) string {
 	return n.Text
 }
 
-// want is the error of a value of the wrong type.
+// want notes the mistake of a value of the wrong type, in the words of people: a list,
+// and not an array; a text, and not a string.
 func (p *jsonText) want(key, what string, n *doc.Node) {
 	found := [...]string{doc.Null: "null", doc.Bool: "true or false", doc.Integer: "a number", doc.Float: "a number",
 		doc.Text: "a text", doc.List: "a list", doc.Map: "an object"}
 	p.fail(n, "%s: want %s, found %s", key, what, found[n.Kind])
 }
 
-// fail keeps the first error, and says where it is.
+// fail keeps the first mistake, and says where it is: line and column, from 1. Those
+// that come after it often follow from it.
 func (p *jsonText) fail(n *doc.Node, format string, args ...any) {
 	if p.err == nil {
 		line, column := p.Place(n)
@@ -97,14 +106,15 @@ func (p *jsonText) fail(n *doc.Node, format string, args ...any) {
 	}
 }
 
-// A jsonReader reads a text of JSON.
+// A jsonReader reads a text of JSON. Sources hand it to what they have in common.
 type jsonReader func(text []byte) (*jsonText, error)
 
 // items are the tasks of a text, in the order in which they are to be worked on.
 func (p *jsonText) items() []Item { return InOrder(working(p.entries, p.compare)) }
 
 // findings says of each story or task of a text whether it is one to work on, in the
-// order of the file.
+// order of the file. What waits is found in the order of the work, in which circles are
+// broken.
 func (p *jsonText) findings() []Finding {
 	all := make(map[string]*entry)
 	for e := range written(p.entries) {
@@ -129,7 +139,8 @@ func joined(a, b string) string {
 	return a + "; " + b
 }
 
-// mark is Mark of a source whose text is JSON.
+// mark is Mark of a source whose text is JSON. The key is looked for among all entries,
+// also those that are no tasks: who names one by its key means it.
 func (read jsonReader) mark(path, what, key string, text []byte) ([]byte, error) {
 	p, err := read(text)
 	if err != nil {
@@ -144,6 +155,8 @@ func (read jsonReader) mark(path, what, key string, text []byte) ([]byte, error)
 }
 
 // rewrite replaces the text of a file by what is made of it, unless that is the same.
+// If the file has changed since it was read, it is read again and marked again: a lock
+// would not do, since those who write it too, agents and their tools, take none.
 func rewrite(what, path string, mark func(text []byte) ([]byte, error)) error {
 	for range 100 { // others may write it at the same time
 		was, err := read(what, path)
@@ -173,7 +186,8 @@ func absolute(path string) string {
 	return cmp.Or(abs, path)
 }
 
-// followed is the path that a symbolic link leads to; another one stays as it is.
+// followed is the path that a symbolic link leads to; another one stays as it is. What
+// a link leads to is settled once, for what it leads to later may be an agent's choice.
 func followed(path string) (string, error) {
 	info, err := os.Lstat(path)
 	if err != nil || info.Mode()&fs.ModeSymlink == 0 {

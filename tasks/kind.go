@@ -13,22 +13,29 @@ import (
 	"github.com/ralph-loop/ralph/internal/nearest"
 )
 
-// A Kind is what a file of tasks holds.
+// A Kind is what a file of tasks holds. Its text is stable; "" is none.
 type Kind string
 
 const (
-	KindList        Kind = "list"        // a Markdown list, see [ParseList]
-	KindPRD         Kind = "prd"         // a prd.json, see [ParsePRD]
-	KindTaskmaster  Kind = "taskmaster"  // a tasks.json of Taskmaster, see [TaskmasterFile]
-	KindBacklog     Kind = "backlog"     // a folder of Backlog.md, see [Backlog]
-	KindDefinitions Kind = "definitions" // definitions in YAML or JSON, which package tasks/spec reads
+	// A Markdown list, see [ParseList].
+	KindList Kind = "list"
+	// A prd.json, see [ParsePRD].
+	KindPRD Kind = "prd"
+	// A tasks.json of Taskmaster, see [TaskmasterFile].
+	KindTaskmaster Kind = "taskmaster"
+	// A folder of Backlog.md, see [Backlog].
+	KindBacklog Kind = "backlog"
+	// Definitions in YAML or JSON, which package tasks/spec reads. They say by which
+	// commands each task is verified, and so are no list to tick.
+	KindDefinitions Kind = "definitions"
 )
 
 var _, _ Source = TaskmasterFile{}, Backlog{}
 
-// Source is the source of this kind at a path, which is taken as it is: what [KindOf] says
-// of the path, and its Resolve method, are for the caller to ask. Definitions have none:
-// it is nil.
+// Source is the source of this kind at a path, which is taken as it is: nothing is
+// read, and no link is followed. What [KindOf] says of the path, and its Resolve
+// method, are for the caller to ask; [OpenSource] does it all. Definitions have no
+// source, and neither has a kind that is not known: it is nil.
 func (k Kind) Source(path string) Source {
 	switch k {
 	case KindList:
@@ -44,18 +51,26 @@ func (k Kind) Source(path string) Source {
 }
 
 // KindOf says what a file holds, by the ending of its name, in any case: .md and
-// .markdown are lists, .yaml and .yml definitions. In .json, and in .txt or
-// without an ending if the text begins with a brace or is a JSON list, the keys
-// tell: an object with userStories, stories or features, and a list of what says that it
-// passes or is done, or by which criteria, is a prd.json; a list of tasks below a tag, or
-// with what only Taskmaster has, is Taskmaster's; another object with id, task or tasks,
-// another list, and what is no JSON, are definitions, whose reader says where they are
-// wrong. Any other .txt, and file without an ending, is a list. A folder is one of
-// Backlog.md if there are tasks in its folder tasks, or its configuration beside that.
+// .markdown are lists, .yaml and .yml definitions. In .json, and in .txt or without an
+// ending if the text begins with a brace or is a JSON list, the keys tell:
 //
-// Another ending, another folder and a file that cannot be read or is none are errors, and
-// so is a file of another tool that is known and holds no tasks which can be read: the
-// error says what it seems to be.
+//	userStories, stories or features with a list          prd.json
+//	a list that says of each whether it passes or is done,
+//	or by which criteria, or that has titles and no ids   prd.json
+//	a list of tasks below a tag, or tasks with what only
+//	Taskmaster has, such as a testStrategy                Taskmaster
+//	a task with a completion; another object with id,
+//	task or tasks; another list; what is no JSON, if the
+//	file is not called prd.json or feature_list.json      definitions
+//	another object                                        prd.json
+//
+// The readers of these kinds say where a file is wrong. Any other .txt, and file without an ending,
+// is a list. A folder is one of Backlog.md if there are tasks in its folder tasks, or
+// its configuration beside that.
+//
+// Another ending, another folder and a file that cannot be read or is none are errors,
+// and so is a file of another tool that is known and holds no tasks which can be read:
+// the error says what it seems to be. At most 16 MiB are read.
 func KindOf(path string) (Kind, error) {
 	if info, err := os.Stat(path); err == nil && info.IsDir() && isBacklog(path) {
 		return KindBacklog, nil
@@ -84,7 +99,8 @@ func KindOf(path string) (Kind, error) {
 	return "", fmt.Errorf("tasks: task file %s: what it holds is not known by its name: a list ends in .md, definitions in .yaml, .yml or .json, and stories are in prd.json", path)
 }
 
-// An object is one of JSON, by its keys in snake_case.
+// An object is one of JSON, by its keys in snake_case: people and tools write
+// userStories and user_stories.
 type object map[string]json.RawMessage
 
 func (o *object) UnmarshalJSON(text []byte) error {
@@ -99,6 +115,7 @@ func (o *object) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
+// A key that is null counts: who writes it means the kind that has it.
 func (o object) has(keys ...string) bool {
 	return slices.ContainsFunc(keys, func(key string) bool { return o[key] != nil })
 }
@@ -109,7 +126,9 @@ func objects(text []byte) (all []object, ok bool) {
 }
 
 // kindOfJSON says what the keys tell. What has none of them is a prd.json, whose reader
-// says what it needs.
+// says what it needs. What is no JSON is told by its name alone, so that a slip of the
+// pen in a prd.json is reported as one, by line and column, and not as a mistake in a
+// definition.
 func kindOfJSON(path string, text []byte) Kind {
 	if list, ok := objects(text); ok {
 		return kindOfTasks(path, list, true)
@@ -141,10 +160,14 @@ func kindOfJSON(path string, text []byte) Kind {
 	return KindPRD
 }
 
-// kindOfTasks says what a list holds, a bare one or one of tasks, by what definitions do
-// not have.
+// kindOfTasks says what a list holds, a bare one or one of tasks, by what definitions
+// do not have. "completion" is theirs alone and decides at once. Otherwise a single key
+// in one of the objects is enough: files are written by models, which leave keys out
+// more often than they make them up.
 func kindOfTasks(path string, list []object, bare bool) Kind {
 	story, taskmaster := false, !bare && isTaskmaster(path)
+	// A bare list of titles without IDs is what people write first who have not read
+	// about any format.
 	nameless := len(list) > 0 // none of them has an id, as definitions have it
 	for _, o := range list {
 		if o.has("completion", "completion_spec", "spec_id") {
@@ -163,8 +186,9 @@ func kindOfTasks(path string, list []object, bare bool) Kind {
 	return KindDefinitions
 }
 
-// isForeign reports whether an object has a key that definitions do not have, and that is
-// no slip of the pen for one of theirs.
+// isForeign reports whether an object has a key that definitions do not have, and that
+// is no slip of the pen for one of theirs. Definitions have a status too, so that key
+// alone does not tell; and one that is misspelt must come to the reader which says so.
 func (o object) isForeign() bool {
 	known := []string{"id", "spec_id", "title", "description", "status", "priority", "dependencies", "assignee", "created_at", "updated_at", "metadata", "iteration", "completion", "completion_spec", "task"}
 	for key := range o {
@@ -175,16 +199,21 @@ func (o object) isForeign() bool {
 	return false
 }
 
-// isTaskmaster reports whether a path is where Taskmaster keeps its tasks.
+// isTaskmaster reports whether a path is where Taskmaster keeps its tasks. A file there
+// is taken for one of its own although its tasks have nothing yet that only Taskmaster
+// writes.
 func isTaskmaster(path string) bool {
 	return filepath.Base(filepath.Dir(filepath.Dir(absolute(path)))) == ".taskmaster"
 }
 
-// OpenSource returns the source that a file is by [KindOf]: a [ListFile], a [PRDFile], a
-// [TaskmasterFile] or a [Backlog]. It reads the file and returns its error if nothing can
-// be worked on from there. What the source would look up again each time is settled now,
-// once: a symbolic link is the file that it leads to, and see the Resolve methods. A file
-// of definitions is no source.
+// OpenSource returns the source that a file is by [KindOf]: a [ListFile], a [PRDFile],
+// a [TaskmasterFile] or a [Backlog]. It reads the file and returns its error if nothing
+// can be worked on from there. A file of definitions is no source.
+//
+// What could change while somebody works from the source is settled now, once, as the
+// Resolve methods do it: which file a symbolic link leads to, which tag is meant, which
+// status says done. Otherwise an agent could have its tasks ticked elsewhere, or finish
+// them all by a setting.
 func OpenSource(path string) (Source, error) {
 	kind, err := KindOf(path)
 	if err != nil {

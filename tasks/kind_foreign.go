@@ -10,7 +10,8 @@ import (
 )
 
 // foreign says what a file of another tool seems to be that holds no tasks which can be
-// read, and what can be done; "" = it is none that is known.
+// read, and what can be done; "" = it is none that is known. Without it the error would
+// be the one of a reader that was never meant: "there is no box in it" of a database.
 func foreign(path string, text []byte) string {
 	abs := absolute(path)
 	f := look{path: path, base: strings.ToLower(filepath.Base(abs)), dir: filepath.Base(filepath.Dir(abs)), text: text}
@@ -27,18 +28,24 @@ func foreign(path string, text []byte) string {
 
 // A look is what is seen of a file.
 type look struct {
+	// the path as it was given, the name in lower case, and the name of the folder
 	path, base, dir string
 	text            []byte
-	root            object // if its name ends in .json and it is one
+	// if its name ends in .json and it is one; else nil, which has no keys
+	root object
 }
 
-// A foreigner is a kind of file of another tool.
+// A foreigner is a kind of file of another tool. Another one is a line of the table,
+// and a function that recognizes it by its name, its folder, or what is in it.
 type foreigner struct {
-	is   func(look) bool
+	is func(look) bool
+	// what it is, and where the tasks are: the end of the sentence "it seems to be"
 	says string
 }
 
-// foreigners are the files that people give who have their tasks elsewhere.
+// foreigners are the files that people give who have their tasks elsewhere. The first
+// that fits counts, so those that are known by a name of their own stand before those
+// that are known by headings.
 func foreigners() []foreigner {
 	const beside = "; the tasks are in the tasks.md beside it: name that"
 	const taskmaster = "; its tasks are in .taskmaster/tasks/tasks.json: name that"
@@ -62,6 +69,8 @@ func foreigners() []foreigner {
 	}
 }
 
+// Its database is written by its own program, which keeps an index beside it: a tick
+// from here would be overwritten.
 func (f look) isBeads() bool {
 	return f.dir == ".beads" || slices.Contains([]string{"beads.jsonl", "issues.jsonl"}, f.base)
 }
@@ -82,6 +91,7 @@ func (f look) isBacklogTask() bool {
 	return f.dir == "tasks" && isFrontTask(f.text) && isBacklogDir(filepath.Dir(filepath.Dir(absolute(f.path))))
 }
 
+// Its list is of stories, and each of them has a file with the boxes.
 func (f look) isSprint() bool {
 	return f.base == "sprint-status.yaml" || filepath.Ext(f.base) == ".yaml" && hasLine(f.text, "development_status:")
 }
@@ -90,6 +100,8 @@ func (f look) isPackage() bool {
 	return slices.Contains([]string{"package.json", "package-lock.json", "tsconfig.json", "composer.json", "deno.json"}, f.base) || f.hasKeys("name", "version", "scripts")
 }
 
+// VS Code calls commands tasks; .vscode/tasks.json has the name of a task file and
+// holds none.
 func (f look) isEditor() bool { return f.dir == ".vscode" && filepath.Ext(f.base) == ".json" }
 
 // isEpics reports whether it is so called, or has headings of epics and of their stories.
@@ -102,7 +114,9 @@ func (f look) isStory() bool {
 	return f.isMarkdown() && hasHeading(f.text, "acceptance criteria") && (hasHeading(f.text, "story") || hasHeading(f.text, "dev notes"))
 }
 
-// isMarkdown reports whether it is Markdown without any box.
+// isMarkdown reports whether it is Markdown without any box. Any, also in a block of
+// code: what has a box may be a list, whose reader knows better and says what is wrong
+// with it.
 func (f look) isMarkdown() bool {
 	return (strings.HasSuffix(f.base, ".md") || strings.HasSuffix(f.base, ".markdown")) &&
 		!slices.ContainsFunc([]string{"[ ]", "[x]", "[X]", "[-]", "[~]", "[]"}, func(box string) bool { return bytes.Contains(f.text, []byte(box)) })
@@ -118,7 +132,8 @@ func (f look) hasKeys(keys ...string) bool {
 	return !slices.ContainsFunc(keys, func(key string) bool { return !f.root.has(key) })
 }
 
-// hasHeading reports whether a heading begins with these words, in lower case.
+// hasHeading reports whether a heading of any level begins with these words, in lower
+// case. Setext headings do not count: the templates that are recognized so have none.
 func hasHeading(text []byte, words string) bool {
 	for line := range bytes.Lines(text) {
 		if rest := bytes.TrimLeft(line, "#"); len(rest) < len(line) && bytes.HasPrefix(bytes.ToLower(bytes.TrimSpace(rest)), []byte(words)) {
@@ -138,7 +153,9 @@ func hasLine(text []byte, want string) bool {
 	return false
 }
 
-// isBacklog reports whether a folder is one of Backlog.md, or the tasks of one.
+// isBacklog reports whether a folder is one of Backlog.md, or the tasks of one. One
+// that is called so and has a configuration counts without tasks too: then the error is
+// that there are none yet, and how one is made.
 func isBacklog(path string) bool {
 	if dir := (Backlog{Path: path}).folder(); dir != "" {
 		return isBacklogDir(dir)
@@ -147,8 +164,10 @@ func isBacklog(path string) bool {
 	return (base == "backlog" || base == ".backlog") && statusesOf(path) != nil
 }
 
-// isBacklogDir reports whether a folder has the configuration of Backlog.md and a folder
-// tasks, or a task in that.
+// isBacklogDir reports whether a folder has the configuration of Backlog.md and a
+// folder tasks, or a task in that. A configuration is not needed: projects share the
+// tasks alone. A folder that is called tasks is common, so one of its files must be a
+// task.
 func isBacklogDir(dir string) bool {
 	if info, err := os.Stat(filepath.Join(dir, "tasks")); err != nil || !info.IsDir() {
 		return false
@@ -162,6 +181,8 @@ func isBacklogDir(dir string) bool {
 	}
 	defer root.Close() // it was only read
 	names, _ := markdownIn(root, "tasks")
+	// of files, so that a folder with thousands of notes is not read to find out that
+	// it is none
 	const enough = 100
 	left := maxBacklogText
 	for _, name := range names[:min(len(names), enough)] {
@@ -178,6 +199,7 @@ func isBacklogDir(dir string) bool {
 }
 
 // isFrontTask reports whether a file has the front matter of a task of Backlog.md.
+// Other tools have front matter with one or two of these keys.
 func isFrontTask(text []byte) bool {
 	head, ok := readFront(text)
 	return ok && head.value("id") != "" && head.value("status") != "" && head.value("title") != ""

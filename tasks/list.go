@@ -16,9 +16,10 @@ import (
 	"github.com/ralph-loop/ralph/internal/file"
 )
 
-// A List is what a Markdown task list holds.
+// A List is what a Markdown task list holds. The zero value is a list of nothing.
 type List struct {
-	// Items are the tasks: boxes with an ID.
+	// Items are the tasks: boxes with an ID. They are in the order of the file, which
+	// is not yet that of the work, see [InOrder].
 	Items []Item
 	// Others are boxes that are no tasks by the strict rule, each with the reason: those
 	// without an ID, optional ones, and all under a heading like "Success criteria" or
@@ -28,7 +29,8 @@ type List struct {
 	Others []Finding
 }
 
-// All returns the items and the others that are boxes, in the order of the file.
+// All returns the items and the others that are boxes, in the order of the file, as a
+// new slice. What is no box cannot be ticked, and is left out.
 func (l List) All() []Item {
 	all := slices.Clone(l.Items)
 	for _, f := range l.Others {
@@ -64,14 +66,17 @@ func (l List) All() []Item {
 // nested; an item that is not nested, 1.2, of the one with the ID 1, or else 1.0. P0 to P4,
 // of which one comes again, are priorities and no IDs.
 //
-// Large lists are read on several goroutines.
+// Large lists are read on several goroutines. ParseList keeps nothing and may be called
+// concurrently. Hostile texts cost no more than their length: nesting, near boxes and
+// details are bounded.
 func ParseList(text []byte) (List, error) {
 	return parse(text, nil)
 }
 
-// Tick returns a copy of a list in which the item's box is ticked. It differs in
-// one byte; in none if the box is ticked already. The error is for a text in
-// which that box is no longer where it was: parse the list again.
+// Tick returns a copy of a list in which the item's box is ticked. It differs in one
+// byte; in none if the box is ticked already. The error is for a text in which that box
+// is no longer where it was: parse the list again. To search for it here would tick
+// another one where two have the same text; who has only the key uses [ListFile.Mark].
 func Tick(text []byte, it Item) ([]byte, error) {
 	at := it.Offset
 	if at >= 1 && at+2 < len(text) && text[at-1] == '[' && text[at+1] == ']' && isMark(text[at]) {
@@ -92,7 +97,8 @@ func Tick(text []byte, it Item) ([]byte, error) {
 	return nil, fmt.Errorf("tasks: the box of %q is no longer at line %d: the list has changed since it was read", it.Key, it.Line)
 }
 
-// notUTF8 says where a text stops being UTF-8.
+// notUTF8 says where a text stops being UTF-8, in lines from 1. What editors on Windows
+// save as Unicode is told apart, since each of its lines is wrong.
 func notUTF8(text []byte) error {
 	if bytes.HasPrefix(text, []byte("\xff\xfe")) || bytes.HasPrefix(text, []byte("\xfe\xff")) {
 		return errors.New("line 1: not UTF-8 but, it seems, UTF-16; save the file as UTF-8")
@@ -112,10 +118,12 @@ func notUTF8(text []byte) error {
 // called concurrently.
 type ListFile struct {
 	// Path of the file, which has at most 16 MiB. Items follows a symbolic link, Tick
-	// does not: resolve it once, as [ListFile.Resolve] and [OpenSource] do.
+	// does not: an agent that may write the list may put a link there, and the tick
+	// would go where it leads. Resolve it once, as [ListFile.Resolve] and [OpenSource]
+	// do.
 	Path string
 	// AllBoxes takes boxes without an ID for tasks too, but no criteria and no optional
-	// ones.
+	// ones. Their text is their key then, so an edit makes another task of it.
 	AllBoxes bool
 	// OnlyIDs takes the boxes with an ID alone, also where they are few among many. If
 	// neither AllBoxes nor OnlyIDs is set, such a list is refused.
@@ -126,8 +134,10 @@ type ListFile struct {
 	Optional bool
 }
 
-// Items reads the file. It is an error if it is missing, is no regular file, is
-// not UTF-8, is empty, or holds no task. That all tasks are done is none.
+// Items reads the file. It is an error if it is missing, is no regular file, is not
+// UTF-8, is empty, or holds no task, and if few of its boxes have an ID, see OnlyIDs.
+// It is no error that all tasks are done. Errors name the file, what was found instead,
+// with lines, and the field to set.
 func (f ListFile) Items(ctx context.Context) ([]Item, error) {
 	list, err := f.read(ctx)
 	if err != nil {
@@ -139,8 +149,12 @@ func (f ListFile) Items(ctx context.Context) ([]Item, error) {
 	return InOrder(list.Items), nil
 }
 
-// refuse says why nobody can work on a list: no box is a task, or few among many have an
-// ID, so that it is not clear what the others are.
+// refuse says why nobody can work on a list: no box is a task, or few among many have
+// an ID, so that it is not clear what the others are. Few is a third or less. To guess
+// is wrong both ways: to leave out most of a list that somebody meant, or to work on
+// boxes that are notes.
+//
+// Five or more that stand together are a list, whatever else is in the file.
 func (f ListFile) refuse(list List) error {
 	count := map[Why]int{}
 	for _, o := range list.Others {
@@ -187,7 +201,8 @@ func (f ListFile) refuse(list List) error {
 	return fmt.Errorf("tasks: task list %s: none of its boxes (%d) is a task (%s): %s%s", f.Path, len(boxes), firstOf(boxes), strings.Join(ways, ", or "), also)
 }
 
-// firstOf names the first few of some items, with their lines.
+// firstOf names the first few of some items, with their lines, so that a person sees
+// which boxes are meant without opening the file.
 func firstOf(items []Item) string {
 	var lines []string
 	for _, it := range items[:min(len(items), 5)] {
@@ -215,7 +230,8 @@ func (l List) apart() bool {
 }
 
 // Check says of each box of the file, in its order, whether it is a task, and why not.
-// It does so also for a list that Items refuses; the error is for one that cannot be
+// Two tasks with one ID are told, but are no error: the second has a key of its own.
+// Check does so also for a list that Items refuses; the error is for one that cannot be
 // read, and for one without boxes.
 func (f ListFile) Check(ctx context.Context) ([]Finding, error) {
 	list, err := f.read(ctx)
@@ -245,7 +261,8 @@ func (f ListFile) Check(ctx context.Context) ([]Finding, error) {
 
 // Resolve returns the list as it is to be read from now on, however its file changes: a
 // symbolic link is the file that it leads to, and a list that Items takes now is not
-// refused because boxes without an ID are added to it. The error is that of Items.
+// refused because boxes without an ID are added to it. Agents add such boxes as notes
+// while they work, and the session must not end by it. The error is that of Items.
 func (f ListFile) Resolve(ctx context.Context) (ListFile, error) {
 	if info, err := os.Lstat(f.Path); err == nil && info.Mode()&fs.ModeSymlink != 0 {
 		if f.Path, err = filepath.EvalSymlinks(f.Path); err != nil {
@@ -271,8 +288,9 @@ func (f ListFile) Filename() string {
 	return cmp.Or(abs, f.Path)
 }
 
-// HowDone says how an item is marked as done, for the agent: half a sentence that begins
-// with a verb.
+// HowDone says how an item is marked as done, for the agent: half a sentence that
+// begins with a verb. It reads nothing; a box like "[-]" is told of in other words, for
+// "[ ]" is not there to be found.
 func (f ListFile) HowDone(it Item) string {
 	if it.Doing {
 		return fmt.Sprintf("tick its box in %s: what stands between its brackets becomes \"x\"", f.Path)
@@ -292,11 +310,14 @@ func (f ListFile) read(ctx context.Context) (List, error) {
 	return f.parse(text)
 }
 
-// takes are the reasons for which a box is no task, and one of this list yet.
+// takes are the reasons for which a box is no task, and one of this list yet. The parts
+// of a task are taken with what has no ID.
 func (f ListFile) takes() map[Why]bool {
 	return map[Why]bool{WhyNoID: f.AllBoxes, WhyPart: f.AllBoxes, WhyCriterion: f.Criteria, WhyOptional: f.Optional}
 }
 
+// parse reads a text. A file without any box is an error here, where a list without
+// tasks is not: it is hardly the file that was meant.
 func (f ListFile) parse(text []byte) (List, error) {
 	list, err := parse(text, f.takes())
 	switch {
@@ -310,12 +331,15 @@ func (f ListFile) parse(text []byte) (List, error) {
 	return list, nil
 }
 
-// Tick ticks the box of the item with this key: it reads the file again and
-// writes one byte of it, in place, so that its mode and all that others write
-// elsewhere in the file stay. It must be a regular file with one name, ours, root's
-// or the folder's owner's. If the box is ticked already, nothing
-// is written. An item of [List.Others] can be ticked too. If there is no such item,
-// the error is a *[NoItemError].
+// Tick ticks the box of the item with this key: it reads the file again and writes one
+// byte of it, in place, so that its mode and all that others write elsewhere in the
+// file stay. To replace the file as a whole, as is done where more than a byte changes,
+// would lose what an agent writes at the same time.
+//
+// It must be a regular file without other hard links, and belong to this user, to root
+// or to the folder's owner. If the box is ticked already, nothing is written. An item
+// of [List.Others] can be ticked too. If there is no such item, the error is a
+// *[NoItemError].
 func (f ListFile) Tick(key string) (err error) {
 	out, err := file.Edit("task list", f.Path)
 	if err != nil {
@@ -337,7 +361,8 @@ func (f ListFile) Tick(key string) (err error) {
 }
 
 // Mark returns a copy of a text of the list in which the item with this key is ticked,
-// wherever it stands there. If there is none, the error is a *[NoItemError].
+// wherever it stands there. It touches no file: it is for those who keep the list
+// elsewhere, as in a git tree. If there is no such item, the error is a *[NoItemError].
 func (f ListFile) Mark(key string, text []byte) ([]byte, error) {
 	ticked, _, err := f.mark(key, text)
 	return ticked, err
@@ -357,6 +382,7 @@ func (f ListFile) mark(key string, text []byte) ([]byte, Item, error) {
 }
 
 // A NoItemError says that the item which is to be marked as done is not in the file.
+// The sources return it from Tick and Mark; read it with errors.As or errors.AsType.
 type NoItemError struct {
 	Path string // of the file
 	Key  string // of the item

@@ -12,24 +12,34 @@ import (
 	"github.com/ralph-loop/ralph/internal/plugin"
 )
 
-// A loop is that of an item, or a check: a loop in which no agent is run.
+// A loop is that of an item, or a check: a loop in which no agent is run. A check is
+// made a loop so that it is recorded, limited and paid for by the same rules, and not
+// by a second copy of them.
 type loop struct {
-	state  ralph.State // as on record, which says of an attempt what the session makes of it
-	asking *answer     // what is to be verified before anything else is done
+	// as on record, which says of an attempt what the session makes of it. The driver's
+	// own state differs: it does not know of boxes.
+	state  ralph.State
+	asking *answer // what is to be verified before anything else is done
 	check  bool
 	gone   bool // the item is not in the list: its loop is not gone on with
 }
 
-// checkSuffix tells a check's name from that of the item's loop.
+// checkSuffix tells a check's name from that of the item's loop. Two loops of one name
+// would be one in a log.
 const checkSuffix = " (check)"
 
-// errLeft ends an item's loop, for the session goes on with something else.
+// errLeft ends an item's loop because the session goes on with something else. It is no
+// failure.
 var errLeft = errors.New("the session goes on")
 
-// unlimited is more iterations than any item gets.
+// unlimited is more iterations than any item gets. A loop without a number of
+// iterations must have another limit, but here the session's own limits hold.
 const unlimited = 1 << 30
 
 // work runs the loop of one item. The error ends the session.
+//
+// A loop that is running goes on although a limit is reached: its attempt has been paid
+// for, and what is left is to end and to judge it.
 func (r *session) work(ctx context.Context, it Item) error {
 	s := r.state(it)
 	if err := r.limits(); err != nil && !s.Running {
@@ -43,7 +53,8 @@ func (r *session) work(ctx context.Context, it Item) error {
 }
 
 // judge goes on with an item's loop, whose last attempt was broken off, by verifying
-// what that has done.
+// what that has done. The attempt is taken for one that runs and has answered: then the
+// driver verifies it, and the agent is not started again for what may be done.
 func (r *session) judge(ctx context.Context, it Item, a *answer) error {
 	s := r.state(it)
 	if s.Done() {
@@ -54,7 +65,9 @@ func (r *session) judge(ctx context.Context, it Item, a *answer) error {
 	return r.settle(ctx, s, err)
 }
 
-// drive runs a loop and notes what came of it.
+// drive runs a loop and notes what came of it. All loops of a session go through here,
+// whether they begin, go on or only check, so that what they use is counted in one
+// place.
 func (r *session) drive(ctx context.Context, it Item, s ralph.State, l *loop) (ralph.State, error) {
 	r.item, r.seen, r.loop, r.ended = it, seen{}, l, nil
 	l.state = s
@@ -72,9 +85,12 @@ func (r *session) drive(ctx context.Context, it Item, s ralph.State, l *loop) (r
 			return r.Learn(ctx, s, r.misses(), r.misses())
 		}
 	}
+	// a check changes nothing in the workspace, and to look at it costs time
 	if l.check {
 		local.Workspace = func(context.Context, string) (string, []string, error) { return "", nil, nil }
 	}
+	// The driver may leave a loop open that record has closed: an attempt that a limit
+	// ended, whose box is ticked.
 	s, err := local.Run(ctx, s)
 	if !s.Done() && l.state.Done() { // by what record has made of the attempt
 		s = l.state
@@ -95,8 +111,9 @@ func (r *session) drive(ctx context.Context, it Item, s ralph.State, l *loop) (r
 	return s, err
 }
 
-// answered is the answer of the attempt that is Running: it has been given, and
-// is to be verified.
+// answered is the answer of the attempt that is Running: it has been given, and is to
+// be verified. For a check it is made up from what ticked the box: the driver then asks
+// the Verifier as after any answer, and counts no cost for the agent.
 func (r *session) answered(ctx context.Context, s ralph.State) (ev *ralph.Event, err error) {
 	if a := r.loop.asking; a != nil {
 		text := cmp.Or(a.output, "The box of "+r.item.Key+" is ticked.") // an answer that is blank is a fault
@@ -109,6 +126,8 @@ func (r *session) answered(ctx context.Context, s ralph.State) (ev *ralph.Event,
 	if r.Answered != nil {
 		ev, err = r.Answered(ctx, s)
 	}
+	// The process died between the answer and its verdict. What the list shows now is
+	// all that is known of what it showed then.
 	if err == nil && ev != nil && ev.Answer != nil {
 		r.answer = &answer{output: ev.Answer.Output, omitted: ev.Answer.Omitted}
 		r.look(ctx)
@@ -117,6 +136,11 @@ func (r *session) answered(ctx context.Context, s ralph.State) (ev *ralph.Event,
 }
 
 // log sees what happens in a loop before it is recorded.
+//
+// The list is read when the agent has answered, and not when it is verified: the log
+// then has the answer and what it changed in the order in which it happened, also if
+// the process dies in between. Iterations are counted by what the record says and not
+// by the driver, so that the report of a resumed session adds up to the same.
 func (r *session) log(ctx, logCtx context.Context, ev ralph.Event) error {
 	l := r.loop
 	switch ev.Kind {
@@ -132,6 +156,8 @@ func (r *session) log(ctx, logCtx context.Context, ev ralph.Event) error {
 			ev.Text, l.asking = "the box was ticked before: verified without an attempt", nil
 		}
 	}
+	// Stalls are counted over all items, since a loop of its own that each item gets
+	// would never see more than its misses.
 	ran, stalled := IterationsRun(l.state), l.state.Stalled
 	l.state = l.state.Apply(ev)
 	switch {
@@ -148,7 +174,8 @@ func (r *session) log(ctx, logCtx context.Context, ev ralph.Event) error {
 	return errors.Join(r.append(logCtx, ev), r.keep()) // settle tells which
 }
 
-// append records an event.
+// append records an event. Without a Log a session works all the same, but cannot be
+// resumed.
 func (r *session) append(ctx context.Context, ev ralph.Event) error {
 	if r.Log == nil {
 		return nil
@@ -157,11 +184,13 @@ func (r *session) append(ctx context.Context, ev ralph.Event) error {
 }
 
 // fresh is the state of a loop of the item's that has not begun. It has used what the
-// session has used so far, so that the state itself keeps the session to its limits
-// of money, tokens and time.
+// session has used so far, so that the state itself keeps the session to its limits of
+// money, tokens and time: an attempt that runs out of them is ended while it runs.
 func (r *session) fresh(it Item, limits ralph.Limits) ralph.State {
 	task := ralph.Task{
 		ID: it.Key, Title: it.Text, Dir: r.Dir, Acceptance: it.Acceptance, Always: true,
+		// It is verified whether or not the agent claims anything, since the box is the
+		// claim.
 		Promise: r.Promise, Blocked: cmp.Or(r.Blocked, "BLOCKED"), Limits: limits, Guarded: r.guarded, Method: r.Method,
 	}
 	if r.Verifier != nil {
@@ -175,7 +204,7 @@ func (r *session) fresh(it Item, limits ralph.Limits) ralph.State {
 }
 
 // carry gives a loop what those before it have used; and a pause, which is the
-// session's.
+// session's: a person who pauses does not know which item is next.
 func (r *session) carry(s ralph.State) ralph.State {
 	s.Usage, s.Verifying, s.LastCost, s.Unpriced = r.spent.Usage, r.spent.Verifying, r.spent.LastCost, r.spent.Unpriced
 	s.Elapsed, s.Waited, s.Updated = r.spent.Elapsed, r.spent.Waited, r.spent.Updated
@@ -183,12 +212,15 @@ func (r *session) carry(s ralph.State) ralph.State {
 }
 
 // state is that from which an item's loop goes on, or begins. An item whose loop is
-// over is worked on again if its box was unticked: its iterations count on, so that
-// they have one record.
+// over is worked on again if its box was unticked, or it was given up and has changed:
+// its iterations count on, so that they have one record, and it gets all of its misses
+// again, for it is asked for anew.
 func (r *session) state(it Item) ralph.State {
 	limits := r.ofItem()
 	was, begun := r.loops[it.Key]
 	if begun && goesOn(was) {
+		// It has the iterations that it was given: with new misses at each restart an
+		// item that cannot be done would never be given up.
 		if limits.Iterations = was.Task.Limits.Iterations; limits.Iterations < 0 {
 			limits.Iterations = unlimited
 		}
@@ -216,13 +248,17 @@ func (r *session) state(it Item) ralph.State {
 }
 
 // goesOn reports whether a loop is not over for good, but for what settle and takeOver
-// make of it.
+// make of it. One that a limit of the session ended, or a cancel, goes on when there is
+// a new limit; one that is verified, blocked or out of iterations has said all it can.
 func goesOn(s ralph.State) bool {
 	given := s.Stop == ralph.StopIterations || s.Stop == ralph.StopBlocked
 	return !s.Done() || s.NextIteration > 0 && s.Stop != ralph.StopVerified && !given
 }
 
 // limits says whether a limit of the session is reached that its loops do not know of.
+// Money, tokens and time are carried from loop to loop, and each loop's own rules end
+// it there. What is left are sums over loops: of iterations, of stalls, and of answers
+// without a cost.
 func (r *session) limits() error {
 	l := r.bounds
 	stop := func(reason ralph.StopReason, detail string) error {
@@ -243,16 +279,19 @@ func (r *session) limits() error {
 }
 
 // ofItem are the session's limits as those of an item's loop, but for the number of
-// iterations.
+// iterations. Retries and failures are off: each run that does not tick the box is a
+// miss, whatever came of it.
 func (r *session) ofItem() ralph.Limits {
 	l := r.bounds
 	l.Retries, l.Failures, l.Stalls, l.Blocked = -1, -1, 0, 0
 	return l
 }
 
+// misses is Misses with its default; -1 = never.
 func (r *session) misses() int { return max(cmp.Or(r.Misses, 3), -1) }
 
-// relimit asks what the session's limits are now.
+// relimit asks what the session's limits are now. They hold from here on, also for the
+// sums so far: who lowers a limit means what was spent too.
 func (r *session) relimit(ctx context.Context) error {
 	if r.Relimit == nil {
 		return nil
@@ -277,7 +316,7 @@ func (r *session) relimit(ctx context.Context) error {
 
 // control is asked before each attempt, while the loop waits, and while an attempt
 // runs: then it is called on a goroutine of its own, and touches nothing of the
-// session.
+// session. State.Running tells the one from the other.
 func (r *session) control(ctx context.Context, s ralph.State) (ralph.State, error) {
 	if !s.Running {
 		limits := r.bounds
@@ -298,9 +337,9 @@ func (r *session) control(ctx context.Context, s ralph.State) (ralph.State, erro
 	return r.Control(ctx, s)
 }
 
-// goesOn says why an item's loop does not go on: errLeft, or what ends the session.
-// An attempt that the provider's limit ended may have ticked the box, or a person
-// has: then no other is waited for.
+// goesOn says why an item's loop does not go on: errLeft, or what ends the session. An
+// attempt that the provider's limit ended may have ticked the box, or a person has,
+// during hours of waiting: then no other is waited for, or paid for.
 func (r *session) goesOn(ctx context.Context, s ralph.State) error {
 	if err := r.relimit(ctx); err != nil {
 		return err
@@ -311,6 +350,8 @@ func (r *session) goesOn(ctx context.Context, s ralph.State) error {
 	if r.loop.check || r.loop.gone || len(r.waitsFor(r.item.Key)) > 0 { // it has got parts
 		return errLeft
 	}
+	// The list was read after the attempt before: to read it once more would be to read
+	// it twice in each iteration.
 	if s.Attempt == 1 {
 		return nil
 	}

@@ -7,24 +7,29 @@ import (
 	"unicode/utf8"
 )
 
-// maxNear bounds how many lines that are nearly boxes are told of.
+// maxNear bounds how many lines that are nearly boxes are told of: a table may have a
+// million, and the first tell what is wrong.
 const maxNear = 1000
 
-// variation says how the sign before it is drawn.
+// variation says how the sign before it is drawn. It is invisible, and so must not be
+// part of a text that is shown or compared.
 const variation = "\ufe0f"
 
-// A nearBox is such a line, and the index of the section that it is in.
+// A nearBox is such a line, and the index of the section that it is in. People
+// take it for a task, and a loop would leave it out without a word. Its section is not
+// its phase yet: a chunk does not know what it begins in until all are scanned.
 type nearBox struct {
 	Finding
 	section int
 	end     int // the last line of the table that it is in
 }
 
-// inTable is what is wrong with boxes of a table, of which the first is told of.
+// inTable is what is wrong with boxes of a table, of which the first is told of: all
+// other rows are wrong in the same way.
 const inTable = "it is in a table"
 
-// noteNear notes a line that somebody may have meant as a box, though it is none:
-// there are only as many boxes as before it.
+// noteNear notes a line that somebody may have meant as a box, though it is none: there
+// are only as many boxes as before it.
 func (s *scanner) noteNear(before, i, end int) {
 	if len(s.boxes) > before || len(s.near) == maxNear {
 		return
@@ -39,7 +44,8 @@ func (s *scanner) noteNear(before, i, end int) {
 	}
 }
 
-// noteHidden notes a line that would be a box but for the block that hides it.
+// noteHidden notes a line that would be a box but for the block that hides it. Only a
+// right box is told of: in code any brackets are common.
 func (s *scanner) noteHidden(i, end int) {
 	line := s.text[i:end]
 	text, _ := boxText(trimBlanksLeft(line[len(bulletOf(line)):]))
@@ -58,8 +64,11 @@ func (s *scanner) noteHidden(i, end int) {
 const aHeading = "it is a heading, no box"
 
 // headings are those that somebody may have meant as tasks: three or more begin with IDs
-// of one scheme, and no task is below them. Section numbers are no IDs.
+// of one scheme, and no task is below them. Section numbers are no IDs. One or two
+// headings with an ID are titles, which name what the document is about; three are a
+// list that somebody has written as headings.
 func headings(chunks []chunk, items []Item) []Finding {
+	// Two passes: whether three have one scheme is known when all are seen.
 	var found []Finding
 	var names []string
 	count, grouped := map[string]int{}, map[string]bool{}
@@ -74,6 +83,7 @@ func headings(chunks []chunk, items []Item) []Finding {
 			}
 		}
 	}
+	// A heading with tasks below it is their phase.
 	for i := 0; i < len(items) && found != nil; i++ {
 		grouped[items[i].Phase] = true
 	}
@@ -117,7 +127,8 @@ func headingScheme(title string) string {
 }
 
 // near says why a line without its indentation, which is no box, is none, and what it would
-// say; "" if it is not even nearly one.
+// say; "" if it is not even nearly one. What is a link, a footnote or a reference is
+// none. The cases come from lists that people and agents have written.
 func near(line string) (detail, text string) {
 	place, item := placeOf(line)
 	bullet := bulletOf(item)
@@ -144,7 +155,8 @@ func near(line string) (detail, text string) {
 	return wrongMark(inner), text
 }
 
-// inBold says of "**[ ] text**" why it is no box; "" = it is something else.
+// inBold says of "**[ ] text**" why it is no box; "" = it is something else. Agents
+// write so to stress a task, and no program renders a box there.
 func inBold(t string) (detail, text string) {
 	inner, marks := unwrap(t)
 	if len(marks) != 2 || len(marks[0]) != 2 || marks[1] != "]" || len(inner) < 2 || !isMark(inner[0]) || inner[1] != ']' {
@@ -153,7 +165,8 @@ func inBold(t string) (detail, text string) {
 	return "its brackets stand in " + marks[0], strings.Trim(inner[2:], "*_~ \t")
 }
 
-// misplaced says what is wrong around brackets with a mark.
+// misplaced says what is wrong around brackets with a mark. The last answer is what is
+// left: all is as it should be, but the line is where no list item can begin.
 func misplaced(behind string, listed, apart bool) string {
 	switch {
 	case !listed:
@@ -168,7 +181,9 @@ func misplaced(behind string, listed, apart bool) string {
 	return "it is indented so far that it is code, or goes on the text above"
 }
 
-// wrongMark says what is wrong with what stands between brackets; "" if that is no mark.
+// wrongMark says what is wrong with what stands between brackets; "" if that is no
+// mark. A single letter or word in brackets is mostly a name or a link; only those are
+// told of that people tick boxes with.
 func wrongMark(inner string) string {
 	mark := strings.TrimSuffix(strings.TrimFunc(inner, unicode.IsSpace), variation)
 	word := strings.ToLower(mark)
@@ -178,6 +193,8 @@ func wrongMark(inner string) string {
 		return `one blank belongs between its brackets: "[ ]"`
 	case len(mark) == 1 && isMark(mark[0]):
 		return "between its brackets there is more than the mark"
+	// Signs of all kinds, the letters of yes and of v, o for a tick, and words such as
+	// "wip" or "50%" are meant as a state.
 	case size == len(mark) && (!unicode.IsLetter(c) && !unicode.IsDigit(c) || strings.ContainsRune("vVoOyY", c)),
 		word == "wip" || word == "todo" || word == "done" || len(word) > 1 && digits(word) == len(word)-1 && word[len(word)-1] == '%':
 		return `"` + mark + `" is no mark: "x" is`
@@ -185,13 +202,15 @@ func wrongMark(inner string) string {
 	return ""
 }
 
-// placeOf says what else a line is than a list item, and returns what stands there.
+// placeOf says what else a line is than a list item, and returns what stands there. A
+// box in a block quote, a heading or a table is rendered as text by GitHub.
 func placeOf(line string) (place, rest string) {
 	switch line[0] {
 	case '>':
 		return "it is in a block quote", trimBlanksLeft(strings.TrimLeft(line, "> \t"))
 	case '#':
 		return "it is a heading", trimBlanksLeft(strings.TrimLeft(line, "#"))
+	// A row of a table counts if one of its cells is a box.
 	case '|':
 		for cell := range strings.SplitSeq(line, "|") {
 			if cell = trimBlanks(cell); len(cell) > 2 && cell[0] == '[' && cell[2] == ']' && isMark(cell[1]) {
@@ -203,8 +222,8 @@ func placeOf(line string) (place, rest string) {
 	return "", line
 }
 
-// bulletOf returns the list marker that a text begins with, or the sign that somebody took
-// for one.
+// bulletOf returns the list marker that a text begins with, or the sign that somebody
+// took for one. Word processors put such signs for hyphens.
 func bulletOf(t string) string {
 	if n := digits(t); n > 0 && n < len(t) && (t[n] == '.' || t[n] == ')') {
 		return t[:n+1]

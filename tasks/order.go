@@ -6,14 +6,19 @@ import (
 	"strings"
 )
 
-// InOrder returns items in the order in which they are to be worked on: the parts of an
-// item before it, what it comes After before it, and else as they are given: an item that
-// has to wait comes as soon as it no longer has to. The parts of an item wait for what it
-// comes After too. Keys that none of the items has are ignored.
+// InOrder returns items in the order in which they are to be worked on. The parts of an
+// item come before it, and so does what it comes After, for which its parts wait too.
+// Otherwise the order is the one given: an item that has to wait comes as soon as it no
+// longer has to. Keys that none of the items has are ignored, for often they are tasks
+// that were done and archived; the Check method of a source tells of them.
 //
-// Where items wait for each other in a circle, the first of them in the order given does
-// not wait for those behind it, and neither do its parts. No item is ever lost. Without parts and predecessors the
-// slice is returned as it is; else it is a new one.
+// Where items wait for each other in a circle, the first of them in the order given
+// does not wait for those behind it, and neither do its parts. To refuse such a list
+// would help nobody: agents write them, and one of the items must be first. No item is
+// ever lost.
+//
+// Without parts and predecessors the slice is returned as it is; else it is a new one.
+// The time grows with the number of items and of what they wait for, times a logarithm.
 func InOrder(items []Item) []Item {
 	w := waitsOf(items)
 	if w == nil {
@@ -26,11 +31,14 @@ func InOrder(items []Item) []Item {
 	return sorted
 }
 
-// Waits returns the open ones among items that an item waits for: its parts, and what it
-// or an item that it is a part of comes After; nil = it can be worked on. While a part is
-// open, what the latter come After is left out, since the part waits for it. The item is
-// looked up by its key. A circle is broken as [InOrder] does it. For many items ask
-// [Waiting], which is not slower for all of them than Waits is for one.
+// Waits returns the items that an item waits for and that are not done; nil = it can be
+// worked on. These are its parts, what it comes After, and what any item that it is a
+// part of comes After. While one of its parts is open, what it waits for beside its
+// parts is left out, since the part waits for that too. The item is looked up by its
+// key. A circle is broken as [InOrder] does it.
+//
+// For many items ask [Waiting], which takes no longer for all of them than Waits for
+// one.
 func Waits(items []Item, it Item) []Item {
 	if w := waitsOf(items); w != nil {
 		if i, ok := w.at[it.Key]; ok {
@@ -40,8 +48,9 @@ func Waits(items []Item, it Item) []Item {
 	return nil
 }
 
-// Waiting returns, for each open item that cannot be worked on yet, what [Waits] returns
-// for it, by its key. Items may share a slice.
+// Waiting returns, for each open item that cannot be worked on yet, what [Waits]
+// returns for it, by its key. Several items may share one slice: do not change it. The
+// map is never nil.
 func Waiting(items []Item) map[string][]Item {
 	waiting := map[string][]Item{}
 	w, shared := waitsOf(items), map[int][]Item{}
@@ -56,6 +65,8 @@ func Waiting(items []Item) map[string][]Item {
 	return waiting
 }
 
+// isDoneItem goes by the source alone; a session, which has a Verifier, asks its own
+// isDone.
 func isDoneItem(it Item) bool { return it.Done }
 
 // inCircles says of each open item that waits for itself by way of others, by its key,
@@ -96,7 +107,9 @@ func inCircles(items []Item) map[string]string {
 }
 
 // DescribeIn says what [Item.Describe] says, and beside it which of the items it is a part
-// of, and which are its parts, each with its state, in the order given.
+// of, and which are its parts, each with its state, in the order given. The parts are
+// named so that the agent does not do their work again, and so that it knows what is
+// left of the item itself when they are done. At most 100 are listed.
 func (it Item) DescribeIn(items []Item) string {
 	var b strings.Builder
 	b.WriteString(it.Describe())
@@ -128,10 +141,12 @@ func (it Item) DescribeIn(items []Item) string {
 	return b.String()
 }
 
-// maxParts is how many parts of an item are listed.
+// maxParts is how many parts of an item are listed. A prompt must stay small whatever a
+// file holds; nobody has more parts than this and means each one.
 const maxParts = 100
 
-// name is an item in a line: its ID, and its text.
+// name is an item in a line: its ID, and its text. It is not its key, which may end in
+// a number that only this package gives.
 func (it Item) name() string { return strings.TrimSpace(it.ID + " " + it.Text) }
 
 // mark is an item's state, as a box has it.

@@ -18,7 +18,8 @@ type waits struct {
 	circle []int          // the nodes that wait for each other have the same number; nil = none has to
 }
 
-// waitsOf is nil if no item can wait for another.
+// waitsOf is nil if no item can wait for another. Most lists are such, and are spared
+// the graph.
 func waitsOf(items []Item) *waits {
 	parts, after := false, false
 	for i := range items {
@@ -30,10 +31,13 @@ func waitsOf(items []Item) *waits {
 	}
 	w := &waits{items: items, at: make(map[string]int, len(items)), part: make([]int, len(items)), on: make([][]int, len(items), 2*len(items))}
 	for i := range items {
+		// Keys are unique in our sources; in another one's the first is meant.
 		if _, twice := w.at[items[i].Key]; !twice {
 			w.at[items[i].Key] = i
 		}
 	}
+	// The parts come first and without a circle: what an item comes after is handed
+	// down to them below, and the order without it is what a circle is broken by.
 	w.readParents()
 	for i, whole := range w.part {
 		if whole >= 0 {
@@ -48,6 +52,7 @@ func waitsOf(items []Item) *waits {
 }
 
 // each yields the items that a node waits for, by itself and behind gates; some twice.
+// It follows gates, and there is no circle left by then, so it ends.
 func (w *waits) each(node int, yield func(on int) bool) bool {
 	for _, on := range w.on[node] {
 		if on < len(w.items) && !yield(on) || on >= len(w.items) && !w.each(on, yield) {
@@ -71,6 +76,8 @@ func (w *waits) open(node int, done func(Item) bool, shared map[int][]Item) []It
 			nodes, part = append(nodes, on), part || w.part[on] == node
 		}
 	}
+	// The usual case of a large list: a family of parts, all of which wait for the
+	// same.
 	if gate >= 0 && len(nodes) == 0 {
 		if _, known := shared[gate]; !known {
 			shared[gate] = w.open(gate, done, shared)
@@ -94,7 +101,9 @@ func (w *waits) open(node int, done func(Item) bool, shared map[int][]Item) []It
 	return slices.Clip(open)
 }
 
-// readParents notes of which item each is a part. In a circle the last is a part of none.
+// readParents notes of which item each is a part. In a circle the last is a part of
+// none. A file that says that an item is a part of itself, or of one that is not there,
+// says nothing.
 func (w *waits) readParents() {
 	for i := range w.items {
 		w.part[i] = -1
@@ -104,6 +113,8 @@ func (w *waits) readParents() {
 			}
 		}
 	}
+	// Each is visited once, whichever start leads to it, so that a long chain does not
+	// take the square of its length.
 	seen := make([]int, len(w.items)) // on the way up from which item, from 1
 	for start := range w.items {
 		i := start
@@ -122,7 +133,9 @@ func (w *waits) readParents() {
 	}
 }
 
-// partsFirst is the order in which an item comes behind the last of its parts, and theirs.
+// partsFirst is the order in which an item comes behind the last of its parts, and
+// theirs. Nothing else moves: a list whose parts stand below their item, as people
+// write it, is worked off from top to bottom otherwise.
 func (w *waits) partsFirst() []int {
 	last := make([]int, len(w.items))
 	for i := range last {
@@ -151,6 +164,8 @@ func (w *waits) readAfter() {
 				continue
 			}
 			w.on[i] = append(w.on[i], on)
+			// An item may come after one of its own parts. The gate holds all parts, so
+			// that this one would wait for itself.
 			if gate[i] > 0 && !inside(on, i) {
 				w.on[gate[i]] = append(w.on[gate[i]], on)
 			}
@@ -167,6 +182,8 @@ func (w *waits) readAfter() {
 	for n, node := range nodes {
 		place[node] = n
 	}
+	// An edge may be there twice, by a part and by name; what an item waits for is told
+	// once.
 	for i := range w.on {
 		slices.Sort(w.on[i])
 		w.on[i] = slices.Compact(w.on[i])
@@ -175,9 +192,12 @@ func (w *waits) readAfter() {
 	w.order = slices.DeleteFunc(w.sorted(nodes, place), func(node int) bool { return node >= len(w.items) })
 }
 
-// gates makes the gates, and returns the order with them, each before all that it holds,
-// and which is that of each item; 0 = it has no parts.
+// gates makes the gates, and returns the order with them, each before all that it
+// holds, and which is that of each item; 0 = it has no parts, since 0 is the number of
+// an item. The gate of an item stands before the first of its parts, whose turn comes
+// first.
 func (w *waits) gates() (nodes, gate []int) {
+	// An item without parts needs none: what it comes after holds it directly.
 	gate = make([]int, len(w.items))
 	for _, i := range w.order {
 		from := len(nodes)
@@ -191,7 +211,9 @@ func (w *waits) gates() (nodes, gate []int) {
 	return nodes, gate
 }
 
-// inside returns what reports whether an item is another, or one of its parts, or theirs.
+// inside returns what reports whether an item is another, or one of its parts, or
+// theirs. Items are numbered once so that the parts of each have the numbers that
+// follow its own; to go up from each would take a square of the time in a deep tree.
 func (w *waits) inside() func(i, whole int) bool {
 	n := len(w.items)
 	size, first, free := make([]int, n), make([]int, n), make([]int, n+1) // an item's parts are numbered behind it
@@ -209,7 +231,10 @@ func (w *waits) inside() func(i, whole int) bool {
 	return func(i, whole int) bool { return first[whole] <= first[i] && first[i] < first[whole]+size[whole] }
 }
 
-// unroll has no node of a circle wait for one that comes behind it.
+// unroll has no node of a circle wait for one that comes behind it. All such edges are
+// dropped, and not just enough of them to open the circle: which ones would then depend
+// on where the search began, and the order would change with an edit elsewhere in the
+// file. The rest of the circle stays: what is not behind is still waited for.
 func (w *waits) unroll(place []int) {
 	circle := circles(w.on)
 	for i, on := range w.on {
@@ -223,8 +248,10 @@ func (w *waits) unroll(place []int) {
 	}
 }
 
-// circles numbers the items so that those that wait for each other, by way of others or
-// not, and only those have the same number (Tarjan's algorithm).
+// circles numbers the nodes so that those that wait for each other, by way of others or
+// not, and only those have the same number (Tarjan's algorithm). Numbers begin at 1; 0
+// is a node that is not done with. It calls itself as deep as the longest chain, which
+// a goroutine's stack, that grows, can hold.
 func circles(on [][]int) (number []int) {
 	number, low, seen := make([]int, len(on)), make([]int, len(on)), make([]int, len(on))
 	var path []int
@@ -260,7 +287,9 @@ func circles(on [][]int) (number []int) {
 	return number
 }
 
-// sorted is the order in which what is first among the nodes and need not wait comes next.
+// sorted is the order in which what is first among the nodes and need not wait comes
+// next. A heap, since the first that is ready may stand anywhere: so an item that had
+// to wait is taken at once when it no longer has to, and not at the end of the list.
 func (w *waits) sorted(nodes, place []int) []int {
 	left, next := make([]int, len(w.on)), make([][]int, len(w.on))
 	var ready places
@@ -286,7 +315,8 @@ func (w *waits) sorted(nodes, place []int) []int {
 	return order
 }
 
-// places is a heap.
+// places is a heap of positions in the order without predecessors, for container/heap.
+// The smallest comes first.
 type places []int
 
 func (p places) Len() int           { return len(p) }

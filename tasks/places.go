@@ -2,21 +2,15 @@ package tasks
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
-
-	"github.com/ralph-loop/ralph/internal/file"
 )
 
-// A usual is a place where people keep their tasks.
+// A usual is a place where people keep their tasks. Another tool's is one more line of
+// the table.
 type usual struct {
 	pattern string // of paths in the project; one of its parts may have a "*"
 	of      string // which tool has it there; "" = no special one
@@ -24,7 +18,9 @@ type usual struct {
 	perhaps bool   // what lies there may be something else: it counts if there is a box in it
 }
 
-// usuals are the places, in the order in which they are looked at and listed.
+// usuals are the places, in the order in which they are looked at and listed. No place
+// outranks another: of two files in which something is open a person must choose, for
+// to work on the wrong one costs money.
 var usuals = [...]usual{
 	{pattern: "tasks.md"},
 	{pattern: "prd.json"},
@@ -53,38 +49,47 @@ var usuals = [...]usual{
 }
 
 const (
-	maxEntries = 1000    // of one folder are looked at
-	maxPerhaps = 1 << 20 // bytes are read of a file to see whether there is a box in it
-	maxPlaces  = 30      // are listed
-	maxWrong   = 160     // bytes are said of what is wrong with one
+	// of one folder are looked at
+	maxEntries = 1000
+	// bytes are read of a file to see whether there is a box in it; a longer one is
+	// taken for a list
+	maxPerhaps = 1 << 20
+	// are listed in an error
+	maxPlaces = 30
+	// bytes are said of what is wrong with one
+	maxWrong = 160
 )
 
-// Find returns the path of the task file of the project in a folder: tasks.md, prd.json,
-// tasks.yaml or what else people and their tools call it, in the folder itself or where
-// spec-kit, Kiro, OpenSpec, Taskmaster, Backlog.md, BMAD and the bash loops keep theirs.
-// Of the folders of several features it is the one that the git branch names. Of several
-// files it is the one in which something is open, if all is done in each of the others;
-// that is not asked of definitions, which package tasks/spec reads.
+// Find returns the path of the task file of the project in a folder: tasks.md,
+// prd.json, tasks.yaml or what else people and their tools call it, in the folder
+// itself or where spec-kit, Kiro, OpenSpec, Taskmaster, Backlog.md, BMAD and the bash
+// loops keep theirs. Of the folders of several features it is the one that the git
+// branch names. Of several files it is the one in which something is open, if all is
+// done in each of the others; that is not asked of definitions, which package
+// tasks/spec reads.
 //
-// If there is still more than one, the error lists them, each with how much of it is open;
-// if there is none, it lists what was looked for, and what in the folder has a name like
-// it. A link to a file in the folder is that file's path, so that it can be written back;
-// folders that links lead to outside of it are not looked into, and of a folder 1000
-// entries are.
+// If there is still more than one, the error lists them, each with how much of it is
+// open; if there is none, it lists what was looked for, and what in the folder has a
+// name like it. A link to a file in the folder is that file's path, so that it can be
+// written back; folders that links lead to outside of it are not looked into, and of a
+// folder 1000 entries are.
+//
+// Find writes nothing. When ctx is done, the error is context.Cause(ctx).
 func Find(ctx context.Context, dir string) (path string, err error) {
 	f, err := Look(ctx, dir)
 	return f.Path, err
 }
 
-// Found is what [Look] has found.
+// Found is what [Look] has found. It is the zero value if Look returns an error.
 type Found struct {
-	Path string // of the task file
+	// Path of the task file: in the folder that was given, and relative if that is.
+	Path string
 	// Done are the paths of the other task files, in all of which everything is done; nil
 	// = there is no other, or the git branch has decided.
 	Done []string
 }
 
-// Look is [Find], for those who want to tell what it was chosen from.
+// Look is [Find], for those who want to tell a person what the file was chosen from.
 func Look(ctx context.Context, dir string) (Found, error) {
 	s := &search{dir: dir, branch: branch(ctx, dir)}
 	var err error
@@ -122,252 +127,4 @@ func Look(ctx context.Context, dir string) (Found, error) {
 		names = append(names, filepath.Join("specs", s.branch, "tasks.md"))
 	}
 	return Found{}, fmt.Errorf("tasks: there is no task file: none of %s is in %s; name one%s", strings.Join(names, ", "), filepath.Clean(dir), s.nearly())
-}
-
-// A search looks for task files.
-type search struct {
-	dir     string
-	root    *os.Root // of dir
-	branch  string
-	unread  []string // what could not be looked at, and why
-	boxless []string // files that may be something else, and are
-}
-
-// A found is a file that may be the project's task file.
-type found struct {
-	usual
-	name string // its path in the project, with slashes
-	path string
-	part string // what stands in place of the "*"
-	info fs.FileInfo
-	says string // how much of it is open
-	done bool   // all of it is done
-	own  bool   // the git branch names it
-}
-
-// isOpen reports whether something in a file is open, or whether that is not known.
-func (f found) isOpen() bool { return !f.done }
-
-// all are the files there are at the usual places, each once.
-func (s *search) all() (all []found) {
-	for _, u := range usuals {
-		for _, name := range s.matches(u) {
-			f := found{usual: u, name: name, path: inside(s.dir, filepath.Join(s.dir, filepath.FromSlash(name)))}
-			if f.part = name; strings.Contains(u.pattern, "*") {
-				before, behind, _ := strings.Cut(u.pattern, "*")
-				f.part = strings.TrimSuffix(strings.TrimPrefix(name, before), behind)
-			}
-			if s.isThere(&f) && !slices.ContainsFunc(all, func(g found) bool { return os.SameFile(f.info, g.info) }) {
-				all = append(all, f)
-			}
-		}
-	}
-	return all
-}
-
-// matches are the paths that a usual place may be at.
-func (s *search) matches(u usual) (names []string) {
-	before, behind, star := strings.Cut(u.pattern, "*")
-	if !star {
-		return []string{u.pattern}
-	}
-	if _, last := path.Split(s.branch); u.feature && last != s.branch { // a branch with slashes may be a path of folders
-		names = append(names, before+s.branch+behind)
-	}
-	for _, entry := range s.entries(strings.TrimSuffix(before, "/")) {
-		if rest, in := strings.CutPrefix(behind, "/"); in && entry != "archive" { // where OpenSpec keeps what is done
-			names = append(names, before+entry+"/"+rest)
-		} else if !in && strings.HasSuffix(entry, behind) {
-			names = append(names, before+entry)
-		}
-	}
-	return names
-}
-
-// entries are the names in a folder, sorted.
-func (s *search) entries(folder string) []string {
-	f, err := s.root.Open(filepath.FromSlash(folder))
-	if err != nil {
-		s.fails(folder, err)
-		return nil
-	}
-	defer f.Close()
-	names, err := f.Readdirnames(maxEntries)
-	if err != nil && !errors.Is(err, io.EOF) {
-		s.fails(folder, err)
-	}
-	slices.Sort(names)
-	return names
-}
-
-// fails notes what could not be looked at.
-func (s *search) fails(name string, err error) {
-	top, errTop := filepath.EvalSymlinks(s.dir)
-	real, errReal := filepath.EvalSymlinks(filepath.Join(s.dir, filepath.FromSlash(name)))
-	switch bad, ok := errors.AsType[*fs.PathError](err); {
-	case errors.Is(err, fs.ErrNotExist), errors.Is(errReal, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
-		return
-	case errTop == nil && errReal == nil && !file.Within(top, real):
-		err = errors.New("is a link that leads out of the project, and is not followed")
-	case ok:
-		err = bad.Err // without the name
-	}
-	s.unread = append(s.unread, fmt.Sprintf("%s: %v", name, err))
-}
-
-// isThere reports whether something lies at a place that may be the task file.
-func (s *search) isThere(f *found) bool {
-	name := filepath.FromSlash(f.name)
-	var err error
-	if strings.Contains(f.name, "/") {
-		f.info, err = s.root.Stat(name)
-	} else { // a link that leads elsewhere is for a person to name
-		f.info, err = os.Stat(filepath.Join(s.dir, name))
-	}
-	switch {
-	case err != nil:
-		s.fails(f.name, err)
-		return false
-	case f.of == "Backlog.md":
-		tasks, err := s.root.Stat(filepath.Join(name, "tasks"))
-		_, errConfig := s.root.Stat(filepath.Join(name, "config.yml"))
-		return err == nil && tasks.IsDir() && errConfig == nil
-	case f.info.IsDir(): // what is no file otherwise is for its reader to refuse
-		return false
-	}
-	if f.perhaps && !hasBox(f.path) {
-		s.boxless = append(s.boxless, f.name)
-		return false
-	}
-	return true
-}
-
-// hasBox reports whether there is a box in a file, or whether that cannot be known.
-func hasBox(path string) bool {
-	text, err := file.Read("task list", path, maxPerhaps)
-	if err != nil {
-		return true
-	}
-	list, err := ParseList(text)
-	return err != nil || len(list.All()) > 0
-}
-
-// settle leaves out the features that the git branch does not name, if it names one: by
-// the folder's name, by its last part behind a slash, or by the number that spec-kit
-// begins both with. What is left of them comes first.
-func (s *search) settle(all []found) []found {
-	_, last := path.Split(s.branch)
-	for _, names := range [...]func(part string) bool{
-		func(part string) bool { return part == s.branch },
-		func(part string) bool { return part == last },
-		func(part string) bool { return number(part) != "" && number(part) == number(last) },
-	} {
-		if !slices.ContainsFunc(all, func(f found) bool { return f.feature && names(f.part) }) {
-			continue
-		}
-		all = slices.DeleteFunc(all, func(f found) bool { return f.feature && !names(f.part) })
-		for i := range all {
-			all[i].own = all[i].feature
-		}
-		slices.SortStableFunc(all, func(a, b found) int {
-			switch {
-			case a.own == b.own:
-				return 0
-			case a.own:
-				return -1
-			}
-			return 1
-		})
-		return all
-	}
-	return all
-}
-
-// number is the number that the name of a feature begins with, as in 001-login: at least
-// three digits.
-func number(name string) string {
-	digits, _, ok := strings.Cut(name, "-")
-	if !ok || len(digits) < 3 || strings.Trim(digits, "0123456789") != "" {
-		return ""
-	}
-	return digits
-}
-
-// stand finds out how much of each file is open. If more are open than one, those behind
-// what is listed are not asked.
-func (s *search) stand(ctx context.Context, all []found) {
-	if len(all) < 2 {
-		return
-	}
-	open := 0
-	for i := range all {
-		if ctx.Err() != nil || i >= maxPlaces && open > 1 {
-			return
-		}
-		f := &all[i]
-		if f.says, f.done = standing(ctx, f.path); !f.done {
-			open++
-		}
-		if f.own {
-			f.says += "; the git branch names it"
-		}
-	}
-}
-
-// list says of each file how much of it is open.
-func (s *search) list(all []found) string {
-	var b strings.Builder
-	for i, f := range all {
-		if i == maxPlaces {
-			fmt.Fprintf(&b, ", and %d more", len(all)-i)
-			break
-		}
-		if i > 0 {
-			b.WriteString(", ")
-		}
-		fmt.Fprintf(&b, "%s (%s)", filepath.FromSlash(f.name), f.says)
-	}
-	return strings.Join(append([]string{b.String()}, s.unread...), "; ")
-}
-
-// standing says how much of a task file is open: "3 of 12 open", and whether all is done.
-func standing(ctx context.Context, path string) (says string, done bool) {
-	kind, err := KindOf(path)
-	if err == nil && kind == KindDefinitions {
-		return "definitions", false
-	}
-	var items []Item
-	src, err := OpenSource(path)
-	if err == nil {
-		items, err = src.Items(ctx)
-	}
-	if err != nil {
-		text := err.Error()
-		if _, behind, ok := strings.Cut(text, path); ok {
-			text = strings.TrimLeft(behind, ": ")
-		}
-		return clipText(strings.TrimPrefix(text, "tasks: "), maxWrong), false
-	}
-	n := len(items)
-	if open := len(slices.DeleteFunc(items, isDoneItem)); open > 0 {
-		return fmt.Sprintf("%d of %d open", open, n), false
-	}
-	return fmt.Sprintf("all %d done", n), true
-}
-
-// inside is the path that a link leads to, if that is in the folder; another path,
-// which is for a person to name, stays as it is.
-func inside(dir, path string) string {
-	if info, err := os.Lstat(path); err != nil || info.Mode()&fs.ModeSymlink == 0 {
-		return path
-	}
-	top, err := filepath.EvalSymlinks(dir)
-	real, errReal := filepath.EvalSymlinks(path)
-	if err != nil || errReal != nil {
-		return path
-	}
-	if name, err := filepath.Rel(top, real); err == nil && filepath.IsLocal(name) {
-		return filepath.Join(dir, name)
-	}
-	return path
 }

@@ -8,7 +8,8 @@ import (
 	"strings"
 )
 
-// maxNearly is how many files are named that may have been meant.
+// maxNearly is how many files are named that may have been meant. The rest is a number:
+// the error must stay one that is read.
 const maxNearly = 8
 
 // What the names of files have in them that may have been meant, and how they end.
@@ -17,7 +18,9 @@ var (
 	nearlyEndings = [...]string{"", ".md", ".markdown", ".mdown", ".txt", ".json", ".jsonl", ".yaml", ".yml"}
 )
 
-// nearly names what lies in the project and may have been meant: "" = nothing does.
+// nearly names what lies in the project and may have been meant: "" = nothing does. It
+// only names, and takes none of them: to work on a file that happens to be called
+// plan.md would spend money on somebody's notes.
 func (s *search) nearly() string {
 	var names []string
 	for _, name := range s.boxless {
@@ -44,7 +47,9 @@ func (s *search) nearly() string {
 	return ". There is " + strings.Join(names, ", ")
 }
 
-// isNearly reports whether a name in lower case may be that of a task file.
+// isNearly reports whether a name in lower case may be that of a task file: by a part
+// of the name, since people write my-tasks.md and TODO-v2.txt, and by the ending, so
+// that no program's source is named.
 func isNearly(name string) bool {
 	ending := path.Ext(name)
 	return slices.Contains(nearlyEndings[:], ending) &&

@@ -10,10 +10,14 @@ import (
 )
 
 // A PRD is what a prd.json holds, the file of the bash loops: a project and its
-// user stories.
+// user stories. Only what a loop needs is kept; a prd.json is never written from it,
+// see [TickPRD].
 type PRD struct {
-	Project     string // "project" or "projectName"; "" if it is not given as a text
-	Branch      string // "branchName" or "branch": the git branch to work on
+	// Project is what "project" or "projectName" says; "" if that is no text.
+	Project string
+	// Branch is what "branchName" or "branch" says: the git branch to work on. A
+	// [Session] does not switch to it.
+	Branch      string
 	Description string
 	// Items are the user stories that are tasks: parts before the story that they are a
 	// part of, what another one depends on before that, else by priority, those without
@@ -45,7 +49,8 @@ type PRD struct {
 //
 // Errors have the line and the column, counted in characters from 1: for bad JSON, a wrong type, a
 // repeated id, a story that has no text, one that contradicts itself, a second list of
-// stories beside the first, and a key that stands twice where that leaves open which one counts. At most 4 MiB are read.
+// stories beside the first, and a key that stands twice where that leaves open which
+// one counts. At most 4 MiB are read. It keeps nothing and may be called concurrently.
 func ParsePRD(text []byte) (PRD, error) {
 	p, err := readPRD(text)
 	if err != nil {
@@ -56,8 +61,9 @@ func ParsePRD(text []byte) (PRD, error) {
 
 // TickPRD returns a copy of a prd.json in which the story passes. Only the value of the
 // key that says so differs: "passes", or what the story has instead of it. If it has
-// none, one is added after the story's last member. The error is for a text in which the
-// story is no longer where it was.
+// none, one is added after the story's last member. A story that passes already is left
+// alone. The error is for a text that cannot be read, or in which the story is no
+// longer where it was; who has only the key uses [PRDFile.Mark].
 func TickPRD(text []byte, it Item) ([]byte, error) {
 	p, err := readPRD(text)
 	if err != nil {
@@ -71,7 +77,8 @@ func TickPRD(text []byte, it Item) ([]byte, error) {
 	return nil, fmt.Errorf("tasks: the story %q is no longer at line %d: the file has changed since it was read", cmp.Or(it.ID, it.Key), it.Line)
 }
 
-// readPRD reads a prd.json.
+// readPRD reads a prd.json. A bare list is one too: models that are asked for a list of
+// features write that.
 func readPRD(text []byte) (*jsonText, error) {
 	p, err := readJSON("story", "userStories", text)
 	if err != nil {
@@ -92,7 +99,8 @@ func readPRD(text []byte) (*jsonText, error) {
 	return p, nil
 }
 
-// prd is what a text holds.
+// prd is what a text holds. What is only shown is read without mistakes: a project
+// whose name is a number can be worked on.
 func (p *jsonText) prd() PRD {
 	prd := PRD{Items: p.items()}
 	for _, f := range p.findings() {
@@ -149,8 +157,10 @@ func (p *jsonText) stories(n *doc.Node) {
 	p.settle()
 }
 
-// storyList is the list of stories of an object, and its key; nil = it has none. Another
-// one with stories in it is an error, since one of the two would be left out.
+// storyList is the list of stories of an object, and its key; nil = it has none.
+// Another one with stories in it is an error, since one of the two would be left out,
+// and the loop would end with half of the work done. An empty list beside it says
+// nothing.
 func (p *jsonText) storyList(n *doc.Node) (at, list *doc.Node) {
 	for _, name := range storyLists() {
 		for i, key := range n.Keys {
@@ -196,7 +206,8 @@ func (p *jsonText) readPhase(n *doc.Node) {
 	}
 }
 
-// listOf finds the first list of objects below an object, and its path: "a.b".
+// listOf finds the first list of objects below an object, and its path: "a.b". It is
+// what a person has probably meant, for the error that says that there are no stories.
 func listOf(n *doc.Node, path string) (name string, at *doc.Node) {
 	for i, value := range n.Items {
 		if n.Kind != doc.Map {
@@ -217,19 +228,21 @@ func isObjects(n *doc.Node) bool {
 	return n.Kind == doc.List && len(n.Items) > 0 && n.Items[0].Kind == doc.Map
 }
 
-// storyLists are the keys under which stories stand, the best first.
+// storyLists are the keys under which stories stand, the best first. "tasks" is last:
+// it is also the name of a list of steps.
 func storyLists() []string { return []string{"user_stories", "stories", "features", "tasks"} }
 
 // PRDFile is the [Source] of a prd.json; see [ParsePRD]. It is a value and
 // keeps nothing; its methods may be called concurrently.
 type PRDFile struct {
-	// Path of the file, which has at most 16 MiB. Items and Read follow a symbolic
-	// link, Tick does not: resolve it once, as [PRDFile.Resolve] and [OpenSource] do.
+	// Path of the file, which has at most 4 MiB. Items and Read follow a symbolic link,
+	// Tick does not, since an agent may have put it there: resolve it once, as
+	// [PRDFile.Resolve] and [OpenSource] do.
 	Path string
 }
 
-// Items reads the file. It is an error if it is missing, is no regular file, is
-// no prd.json or has no stories. That all stories pass is none.
+// Items reads the file. It is an error if it is missing, is no regular file, is no
+// prd.json or has no stories; see [ParsePRD]. It is no error that all stories pass.
 func (f PRDFile) Items(ctx context.Context) ([]Item, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
@@ -257,7 +270,8 @@ func (f PRDFile) Check(ctx context.Context) ([]Finding, error) {
 	return p.findings(), nil
 }
 
-// Read reads the file, also one without stories.
+// Read reads the file, also one without stories, for those who want the project's name
+// and its branch.
 func (f PRDFile) Read() (PRD, error) {
 	p, err := f.read()
 	if err != nil {
@@ -266,6 +280,7 @@ func (f PRDFile) Read() (PRD, error) {
 	return p.prd(), nil
 }
 
+// read reads the file. Errors name it.
 func (f PRDFile) read() (*jsonText, error) {
 	text, err := read("prd.json", f.Path)
 	if err != nil {
@@ -278,18 +293,19 @@ func (f PRDFile) read() (*jsonText, error) {
 	return p, nil
 }
 
-// Tick makes the story with this key pass; see [TickPRD]. The file is replaced
-// as a whole, since false and true differ in length: readers see the old one or
-// the new one, and its mode stays. What others write at the same time stays too. It must
-// be a regular file with one name, ours, root's or the folder's owner's. If the story
-// passes already, nothing is written. If there is no such story, the error is a
-// *[NoItemError].
+// Tick makes the story with this key pass; see [TickPRD]. The file is replaced as a
+// whole, since false and true differ in length: readers see the old one or the new one,
+// and its mode stays. What others write at the same time stays too. It must be a
+// regular file without other hard links, and belong to this user, to root or to the
+// folder's owner. If the story passes already, nothing is written. If there is no such
+// story, the error is a *[NoItemError].
 func (f PRDFile) Tick(key string) error {
 	return rewrite("prd.json", f.Path, func(text []byte) ([]byte, error) { return f.Mark(key, text) })
 }
 
 // Mark returns a copy of a text of the file in which the story with this key passes,
-// wherever it stands there. If there is none, the error is a *[NoItemError].
+// wherever it stands there. It touches no file. If there is no such story, the error is
+// a *[NoItemError].
 func (f PRDFile) Mark(key string, text []byte) ([]byte, error) {
 	return jsonReader(readPRD).mark(f.Path, "story", key, text)
 }

@@ -12,10 +12,11 @@ import (
 	"github.com/ralph-loop/ralph"
 )
 
-// IterationsRun is how many iterations loops of a session's items have run, as
-// [Report.IterationsRun] counts them, by their states as on record. An attempt that
-// was broken off is none, and neither is a verification without an attempt. One that
-// a budget has ended in mid-run is made again, and counted then.
+// IterationsRun returns how many iterations some loops of a session's items have run,
+// as [Report.IterationsRun] counts them. The states are those on record. Three kinds of
+// attempts do not count: one that was broken off and one that a budget ended while it
+// ran, since both are made again and counted then, and a verification without an
+// attempt, since no agent was run.
 func IterationsRun(loops ...ralph.State) int {
 	n := 0
 	for _, s := range loops {
@@ -28,6 +29,10 @@ func IterationsRun(loops ...ralph.State) int {
 
 // takeOver takes over the loops of the session's earlier runs. It returns the items in
 // the middle of whose attempts the process died.
+//
+// Each loop has on record what the session had used until it ended, so the sums are
+// those of the last one, and nothing is added up. What a check cost last is no forecast
+// of what an attempt costs, so that is taken from the last loop with an agent.
 func (r *session) takeOver() (running []Item) {
 	r.report = Report{StartTime: r.Since.UTC(), Status: SessionRunning, MaxIterations: cmp.Or(r.Limits.Iterations, 10)}
 	if r.Since.IsZero() {
@@ -57,8 +62,10 @@ func (r *session) takeOver() (running []Item) {
 	return running
 }
 
-// begun lists the loops of earlier runs, each with what those before it have used:
-// the sums only grow, so the order is that in which they ran.
+// begun lists the loops of earlier runs, each with what those before it have used: the
+// sums only grow, so the order is that in which they ran. Times do not tell it: the
+// clock may have been set back, and a loop that was resumed has times before and after
+// those of others. A loop that is running was the last, whatever it has used.
 func (r *session) begun() []ralph.State {
 	return slices.SortedFunc(maps.Values(r.Begun), func(a, b ralph.State) int {
 		last := func(s ralph.State) int {
@@ -77,6 +84,10 @@ func (r *session) begun() []ralph.State {
 }
 
 // remember takes over the loop of an item, and reports whether its attempt is running.
+//
+// What was given up stays so; to try it again in each run would let a loop of restarts
+// spend what Misses is there to save. But an item that is done now, or waits for parts
+// that it has got since, is no longer what was given up.
 func (r *session) remember(s ralph.State) bool {
 	key := s.Task.ID
 	r.loops[key] = s
@@ -93,12 +104,14 @@ func (r *session) remember(s ralph.State) bool {
 	return s.Running
 }
 
-// gaveUp reports whether a loop ended so that its item was skipped.
+// gaveUp reports whether a loop ended so that its item was skipped. Where the last
+// check could not tell, the session ended and did not skip it, so a resume asks again.
 func gaveUp(s ralph.State) bool {
 	return s.Stop == ralph.StopBlocked || s.Stop == ralph.StopIterations && !s.Verdict.Undecided()
 }
 
-// known is the item of a loop, as it is in the list, or was.
+// known is the item of a loop, as it is in the list, or was. Of what is gone its loop's
+// task has kept enough to verify and report it.
 func (r *session) known(s ralph.State) Item {
 	if it, there := find(r.items, s.Task.ID); there {
 		return it
@@ -110,7 +123,8 @@ func (r *session) known(s ralph.State) Item {
 	return it
 }
 
-// hasID reports whether a key is an item's ID, rather than its text, which may be "".
+// hasID reports whether a key is an item's ID, rather than its text, which may be "". A
+// loop's record has the key and the text, but not which of the two it was made from.
 func hasID(key, text string) bool {
 	if text == "" {
 		return !strings.ContainsFunc(key, unicode.IsSpace)
@@ -119,7 +133,9 @@ func hasID(key, text string) bool {
 	return key != text && !same
 }
 
-// agreed gives the first loop of this run what was agreed when the session began.
+// agreed gives the first loop of this run what was agreed when the session began: the
+// files that must stay as they were, and the commit that changes are counted from. To
+// look at them anew would take for granted what the agent has changed since.
 func (r *session) agreed(s ralph.State) ralph.State {
 	if list := r.begun(); len(list) > 0 {
 		s.Task.Guarded, s.Base, s.Prepared = maps.Clone(list[0].Task.Guarded), list[0].Base, true

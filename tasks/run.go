@@ -31,7 +31,10 @@ import (
 // The loop's driver calls look, verify and record in this order, for it records
 // the answer before it has it verified; verify is left out where the agent is
 // blocked or its run broke off. Only look, and control before a second attempt,
-// read the list, and only by take do they change what is known of it.
+// read the list, and only by take do they change what is known of it. Each question has
+// one place that answers it, so that the log, the report and the next prompt cannot
+// tell different things: whether an item is done is said by isDone, whether it may be
+// worked on by next, and what an attempt was by record.
 type session struct {
 	*Session
 	path   string
@@ -42,6 +45,8 @@ type session struct {
 	last    map[string]Item   // each item when it was last in the list, by key
 	renamed map[string]string // the new key of an item without an ID whose text was changed, by the old one
 	before  map[string]bool   // the keys that were done at the start
+	// given up: not worked on again in this session, but asked about if somebody ticks
+	// it
 	skipped map[string]bool
 	running []Item // in the middle of whose attempts the process died that ran them
 
@@ -65,6 +70,10 @@ type seen struct {
 	err   error // the list could not be read
 }
 
+// start reads the list and finds every mistake that can be found before an agent has
+// cost anything: of the configuration, the list, the template, the Runner and the
+// Verifier. What is pending is handed to Keep as the last of all, so that a session
+// which is refused leaves what an earlier one has kept as it was.
 func (s *Session) start(ctx context.Context) (*session, error) {
 	if err := s.validate(); err != nil {
 		return nil, err
@@ -91,6 +100,8 @@ func (s *Session) start(ctx context.Context) (*session, error) {
 	if len(running) > 0 {
 		first, open = running[0], true
 	}
+	// With Begun it is no mistake to find nothing open: the session was killed between
+	// its last box and its end, and what is left is to report.
 	if !open && len(s.Begun) == 0 {
 		return nil, r.nothing()
 	}
@@ -114,7 +125,9 @@ func (s *Session) start(ctx context.Context) (*session, error) {
 	return r, nil
 }
 
-// validate refuses a session that cannot be run.
+// validate refuses a session that cannot be run. The rules of limits are those of all
+// loops, so an unlimited number of iterations without any other limit is refused here
+// too.
 func (s *Session) validate() error {
 	switch {
 	case s.Source == nil:
@@ -125,7 +138,10 @@ func (s *Session) validate() error {
 	return s.Limits.Validate()
 }
 
-// nothing is the error of a session that has nothing to do.
+// nothing is the error of a session that has nothing to do. It is no success: who
+// starts one expects work, and has probably named another file than the one that is
+// meant. What an earlier check rejects is told apart from a list that is really done,
+// for it can only be mended by hand.
 func (r *session) nothing() error {
 	list := cmp.Or(r.path, "the list")
 	left, waiting := r.stuck()
@@ -139,15 +155,20 @@ func (r *session) nothing() error {
 }
 
 // read reads the list. A panic of the source is an error with its stack, as
-// those of the session's other parts are.
+// those of the session's other parts are. Each call asks the source anew. A copy would
+// be wrong as soon as the agent has ticked a box.
 func (s *Session) read(ctx context.Context) (items []Item, err error) {
 	err = plugin.Call("tasks: Source", func() (err error) { items, err = s.Source.Items(ctx); return })
 	return items, err
 }
 
-// take notes what the list holds now, and returns how many of its boxes are
-// ticked that were not when they were last in it: it may have been broken in
-// between.
+// take notes what the list holds now, and returns how many of its boxes are ticked that
+// were not when they were last in it. They are compared with what each item was when it
+// was last seen, and not with the last list: that may have been broken, and half of the
+// boxes missing.
+//
+// A box with an ID that was never seen before does not count: an agent that adds a task
+// and ticks it has done nothing of what it was asked for.
 func (r *session) take(ctx context.Context, items []Item) (newly int) {
 	var came []Item
 	for _, it := range items {
@@ -169,7 +190,8 @@ func (r *session) take(ctx context.Context, items []Item) (newly int) {
 	return newly
 }
 
-// waitsFor are the items that are not done and that one has to wait for.
+// waitsFor are the items that are not done and that one has to wait for. What is done
+// is asked anew each time, since here it is the Verifier's word and not the box alone.
 func (r *session) waitsFor(key string) []Item {
 	if r.waits == nil {
 		return nil
@@ -182,7 +204,10 @@ func (r *session) waitsFor(key string) []Item {
 }
 
 // next is the first item that is open, was not skipped and waits for none. If there is
-// none, it is one that was skipped and may have been done since.
+// none, it is one that was skipped and has been ticked since, by a later attempt or by
+// a person: to verify it costs less than an attempt, and may save the session. It is
+// asked for last, since to go back to it each time would spend the session on what was
+// given up.
 func (r *session) next() (Item, bool) {
 	for _, last := range [...]bool{false, true} {
 		for _, it := range r.items {
@@ -195,14 +220,16 @@ func (r *session) next() (Item, bool) {
 	return Item{}, false
 }
 
-// done reports whether the item is done.
+// done reports whether the item that is worked on is done. It is looked up in the list
+// as it is now: r.item is what it was when its loop began.
 func (r *session) done() bool {
 	it, _ := find(r.items, r.item.Key)
 	return r.isDone(it)
 }
 
-// look reads the list after an attempt, also after one that was interrupted:
-// what the agent has ticked by then counts.
+// look reads the list after an attempt, also after one that was interrupted: what the
+// agent has ticked by then counts. So it must not end with ctx, and has a time of its
+// own instead; a source that hangs would else hang the session for ever.
 func (r *session) look(ctx context.Context) {
 	if ctx.Err() != nil {
 		ctx = context.WithoutCancel(ctx)
@@ -219,7 +246,13 @@ func (r *session) look(ctx context.Context) {
 	}
 }
 
-// verify says whether the item is done, by what was seen in the list.
+// verify says whether the item is done, by what was seen in the list. It does not read
+// the list itself: between two reads the agent's children may have changed it, and the
+// verdict would not be about what the log shows.
+//
+// A list that cannot be read is a check that failed and no error, since the agent may
+// have broken it and can repair it. Only a source that was too slow, or ctx that is
+// done, is nobody's mistake that an agent could mend.
 func (r *session) verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, error) {
 	if err := r.seen.err; err != nil {
 		if ctx.Err() != nil || errors.Is(err, context.DeadlineExceeded) {
@@ -251,7 +284,9 @@ func (r *session) verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, err
 	return v, err
 }
 
-// box is the check of the item's box, and what the agent is told if it fails.
+// box is the check of the item's box, and what the agent is told if it fails. An item
+// that is gone is told of in other words than one that is open: to remove a task is the
+// cheapest way to have none left, and the agent must know that it does not count.
 func (r *session) box() (check ralph.Check, advice string) {
 	it, there := find(r.items, r.item.Key)
 	check = ralph.Check{Name: "box of " + r.item.Key, Status: ralph.CheckFailed}
@@ -268,13 +303,17 @@ func (r *session) box() (check ralph.Check, advice string) {
 	return check, advice
 }
 
-// byWord is the check of an item that nobody but the agent was asked about.
+// byWord is the check of an item that nobody but the agent was asked about. It is a
+// warning and not a pass, so that whoever reads the log later can tell such items from
+// those that were verified.
 func byWord() ralph.Check {
 	return ralph.Check{Name: "unverified: ticked by the agent", Status: ralph.CheckWarning}
 }
 
-// early says what a claim that everything is done leaves out, "" if nothing.
-// Passed says that the item is done, though it is not noted yet.
+// early says what a claim that everything is done leaves out, "" if nothing. Passed
+// says that the item is done, though it is not noted yet. Items that are ticked and not
+// yet verified are not held against the claim: that nobody has asked the Verifier is
+// not the agent's mistake.
 func (r *session) early(passed bool) string {
 	open, are := slices.DeleteFunc(r.remaining(), func(it Item) bool {
 		return r.unjudged(it) || passed && it.Key == r.item.Key
@@ -288,8 +327,9 @@ func (r *session) early(passed bool) string {
 	return fmt.Sprintf("The last answer claimed that everything is done, but %d %s open: %s.", len(open), are, listed(open))
 }
 
-// record makes of an iteration that has ended, verified or not, what it was in
-// the session, for the log and the report.
+// record makes of an iteration that has ended, verified or not, what it was in the
+// session, for the log and the report. It changes the iteration before it is recorded,
+// so that a resume, which only knows the record, comes to the same.
 func (r *session) record(it *ralph.Iteration) {
 	r.decide(*it)
 	if it.Claimed {
@@ -303,7 +343,10 @@ func (r *session) record(it *ralph.Iteration) {
 	it.Outcome = r.outcome(*it)
 }
 
-// outcome is what is shown of an iteration.
+// outcome is what is shown of an iteration. What will be made again is left as the loop
+// has it. Skipped is the one with which the item is given up: the agent is blocked, or
+// it was the last of the misses, unless the item has got parts and only waits. A
+// success needs the item done, or without a Verifier any box that is newly ticked.
 func (r *session) outcome(it ralph.Iteration) ralph.Outcome {
 	done := it.Verdict.Passed || r.done()
 	switch {

@@ -8,7 +8,10 @@ import (
 // A scanner finds the boxes of a Markdown text in one pass over its lines. It
 // knows as much of CommonMark's block structure as decides what is a list item
 // and what is code: list items and their indentation, paragraphs, headings,
-// fences, thematic breaks, block quotes and HTML comments.
+// fences, thematic breaks, block quotes and HTML comments. A whole CommonMark parser
+// would know more and be slower by far: a list is read again after each iteration, and
+// boxes are all that is wanted. What is not known, such as links that span lines,
+// cannot make a box or hide one.
 type scanner struct {
 	text     string // its lines end in \n
 	line     int    // from 1
@@ -30,13 +33,15 @@ type scanner struct {
 	last     int     // where the last line ended that was not blank
 }
 
-// A container is the text or a list item.
+// A container is the text or a list item. It is open as long as lines are indented to
+// its content.
 type container struct {
 	col int   // where its content begins
 	box int32 // the index of its box; -1 = it has none
 }
 
-// A section is a heading and what comes below it.
+// A section is a heading and what comes below it. A label, "**Acceptance criteria:**",
+// begins one too, with the title of the heading above it.
 type section struct {
 	title    string
 	line     int    // of the heading; 0 = it is not in the scanner's text
@@ -47,8 +52,10 @@ type section struct {
 // with the square of the text.
 const maxNesting = 100
 
-// scan reads a text in which every offset is that of the file. Lines end in LF,
-// CR LF or CR; a CR before an LF counts as a blank at the end of the line.
+// scan reads a text in which every offset is that of the file, since Tick writes at
+// them. So a byte order mark is skipped and not cut off, and line ends are replaced by
+// as many bytes. Lines end in LF, CR LF or CR; a CR before an LF counts as a blank at
+// the end of the line.
 func (s *scanner) scan(text string) {
 	if strings.IndexByte(text, '\r') >= 0 {
 		text = strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", " \n"), "\r", "\n")
@@ -69,8 +76,9 @@ func (s *scanner) scan(text string) {
 	s.outdent(-1)
 }
 
-// plainBox is scanLine for lines like most in a long list, and faster: it returns
-// false for any other.
+// plainBox is scanLine for lines like most in a long list, and faster: it returns false
+// for any other. It must leave the scanner as scanLine would, so it takes only what
+// needs none of its rules: at the left edge, with nothing hidden.
 func (s *scanner) plainBox(pos, end int) bool {
 	t := s.text[pos:end]
 	if s.raw.end != "" || len(t) < 7 || t[:3] != "- [" || t[4] != ']' || t[5] != ' ' || !isMark(t[3]) || isBlank(t[len(t)-1]) {
@@ -82,6 +90,8 @@ func (s *scanner) plainBox(pos, end int) bool {
 	return s.box(pos+2, end, 0)
 }
 
+// scanLine takes one line, from pos to end, which is without its line end: what it
+// ends, what hides it, in which list items it is, and then what begins on it.
 func (s *scanner) scanLine(pos, end int) {
 	i, col := indent(s.text, pos, end, 0)
 	blank := i == end
@@ -89,6 +99,8 @@ func (s *scanner) scanLine(pos, end int) {
 		s.outdent(col)
 		s.last = end
 	}
+	// A block of code in a list item ends with that, also if its fence is not closed:
+	// else a fence that somebody has forgotten would hide the rest of the list.
 	if s.raw.end != "" && (blank || col >= s.raw.col) {
 		if s.raw.closes(s.text[i:end], col) {
 			s.raw = raw{}
@@ -119,7 +131,9 @@ func (s *scanner) scanLine(pos, end int) {
 	s.noteNear(n, i, end)
 }
 
-// outdent ends what is below boxes whose list marker is not left of the column.
+// outdent ends what is below boxes whose list marker is not left of the column. It is
+// the indentation that counts here, and not what CommonMark takes for nested: people
+// indent notes by less than it asks for, and mean them all the same.
 func (s *scanner) outdent(col int) {
 	n := len(s.growing)
 	for ; n > 0; n-- {
@@ -132,8 +146,8 @@ func (s *scanner) outdent(col int) {
 	s.growing = s.growing[:n]
 }
 
-// indent skips spaces and tabs. Col is the column it begins at, and it returns
-// the one where it ends; a tab goes to the next multiple of 4.
+// indent skips spaces and tabs. Col is the column it begins at, and it returns the one
+// where it ends; a tab goes to the next multiple of 4, whatever an editor shows.
 func indent(text string, i, end, col int) (int, int) {
 	for ; i < end; i++ {
 		switch text[i] {
@@ -153,6 +167,7 @@ func indent(text string, i, end, col int) (int, int) {
 func (s *scanner) scanBlock(i, end, col, depth int) bool {
 	interrupts := s.para && depth == len(s.open)-1 // else plain text would go on the paragraph of a deeper item
 	rest := s.text[i:end]
+	// Four columns are code, but not behind a paragraph, which they go on with.
 	if col-s.open[depth].col >= 4 {
 		if !s.para {
 			s.enter(depth) // indented code
@@ -174,7 +189,8 @@ func (s *scanner) scanBlock(i, end, col, depth int) bool {
 }
 
 // leafBlock takes a line that is a block by itself, or begins one of no Markdown, or a
-// block quote; false = it is none.
+// block quote; false = it is none. A line of dashes below a paragraph is a heading's,
+// and else a thematic break, so that is asked first.
 func (s *scanner) leafBlock(i int, rest string, interrupts bool, depth int) bool {
 	switch c := rest[0]; c {
 	case '#':
@@ -202,6 +218,8 @@ func (s *scanner) leafBlock(i int, rest string, interrupts bool, depth int) bool
 }
 
 // verbatim opens the code fence or the comment that a line begins with; false = none.
+// Other HTML hides nothing here, though it does in CommonMark: lists in <details> are
+// common, and GitHub renders their boxes when a blank line is before them.
 func (s *scanner) verbatim(line string, depth int) bool {
 	r := raw{end: "-->", col: s.open[depth].col}
 	comment := strings.HasPrefix(line, "<!--")
@@ -218,8 +236,8 @@ func (s *scanner) verbatim(line string, depth int) bool {
 	return true
 }
 
-// quote opens a block quote, in which no box counts. If a paragraph ends its line, text
-// goes on with it.
+// quote opens a block quote, in which no box counts: what is quoted is somebody's words
+// about a list. If a paragraph ends its line, text goes on with it.
 func (s *scanner) quote(rest string, depth int) {
 	s.enter(depth)
 	s.open = append(s.open, container{math.MaxInt, -1})
@@ -227,12 +245,15 @@ func (s *scanner) quote(rest string, depth int) {
 	s.para, s.begin = rest != "" && !leaf(rest), -1
 }
 
-// enter closes the paragraph and the list items deeper than depth.
+// enter closes the paragraph and the list items deeper than depth. What a container has
+// in it ends with it, so there is nothing else to close.
 func (s *scanner) enter(depth int) {
 	s.open, s.para = s.open[:depth+1], false
 }
 
-// listItem opens the list item whose marker of n bytes is at i.
+// listItem opens the list item whose marker of n bytes is at i. It returns true if
+// something other than a box begins on its line. That may be another list item, whose
+// text may be a box.
 func (s *scanner) listItem(i, n, end, col, depth int) bool {
 	s.enter(depth)
 	at, content := indent(s.text, i+n, end, col+n)
@@ -251,7 +272,8 @@ func (s *scanner) listItem(i, n, end, col, depth int) bool {
 
 // marker returns the length of the list marker that a text begins with, or 0.
 // Only some may interrupt a paragraph: so "2026. A year" on its second line is
-// no list.
+// no list. A number has nine digits at most, as in CommonMark, whose reason is
+// browsers.
 func marker(t string, interrupts bool) int {
 	n := 1
 	if strings.IndexByte("-*+", t[0]) < 0 {

@@ -7,34 +7,45 @@ import (
 )
 
 // Schemes count what the IDs of a list are like. What begins like an ID is one only if
-// others begin so: "H2 database" and "TLS-1.3" do too.
+// others begin so: "H2 database" and "TLS-1.3" do too. A list of the words that are no
+// IDs would never be complete.
 type schemes struct {
-	all   []scheme         // the first is that of boxes without an ID
-	index map[string]int32 // by name
-	boxes [2]int           // those that are no criteria: not nested below another box, and nested
+	all []scheme // the first is that of boxes without an ID
+	// by name; chunks count on their own, and their indexes differ
+	index map[string]int32
+	boxes [2]int // those that are no criteria: not nested below another box, and nested
 }
 
 // A scheme is the way in which some IDs are written.
 type scheme struct {
-	name string   // the ID up to its first digit: "T", "TASK-"; "P" for P0 to P4; "A" for any other single letter but T; "" for numbers
-	at   [2]usage // by boxes that are not nested below another box, and by nested ones
-	mine [2]bool  // it is the list's, there
+	// the ID up to its first digit: "T", "TASK-"; "P" for P0 to P4; "A" for any other
+	// single letter but T, since lists go from A1 to B1; "" for numbers
+	name string
+	// by boxes that are not nested below another box, and by nested ones: steps of
+	// tasks often have numbers of their own, which say nothing about the tasks
+	at   [2]usage
+	mine [2]bool // it is the list's, there
 }
 
-// A usage is how often and how IDs of a scheme are used.
+// A usage is how often and how IDs of a scheme are used. IDs rise through a list
+// because somebody has counted; words with a number in them do not.
 type usage struct {
 	n, sure, rises     int    // IDs; those that are surely meant so; those that are higher than the last
 	first, last, least string // IDs
 	anew               bool   // the least came again: so steps of tasks are numbered
 }
 
+// isCriterionScheme reports whether IDs are those of acceptance and success criteria,
+// as requirements documents number them.
 func isCriterionScheme(name string) bool { return name == "AC-" || name == "SC-" }
 
-// maxSchemes bounds how many schemes are told apart.
+// maxSchemes bounds how many schemes are told apart, against texts that are made to
+// have as many as boxes. All others are one.
 const maxSchemes = 1000
 
 // add notes the ID of a box, "" if it has none, and returns the index of its scheme.
-// Criteria do not count.
+// Criteria do not count, neither for the IDs nor for the boxes of which most must have
+// one.
 func (s *schemes) add(id string, sure, nested, criterion bool) int32 {
 	where := 0
 	if nested {
@@ -66,7 +77,9 @@ func (s *schemes) add(id string, sure, nested, criterion bool) int32 {
 	return i
 }
 
-// above reports whether an ID is higher than another one of its scheme, as each is than "".
+// above reports whether an ID is higher than another one of its scheme, as each is than
+// "". A longer one is: T10 comes behind T9. Numbers are not read, which would be slower
+// and differ only for zeros.
 func above(id, than string) bool { return len(id) > len(than) || len(id) == len(than) && id > than }
 
 // low notes an ID that may be the least, and whether it came again among those of which it
@@ -80,6 +93,7 @@ func (u *usage) low(id string, anew bool) {
 	}
 }
 
+// schemeOf is the name of the scheme that an ID is of.
 func schemeOf(id string) string {
 	n := 0
 	for n < len(id) && !isDigit(rune(id[n])) {
@@ -94,6 +108,7 @@ func schemeOf(id string) string {
 	return id[:n]
 }
 
+// find is the index of a scheme, which is new if none has the name.
 func (s *schemes) find(name string) int32 {
 	if n := len(s.all) - 1; n > 0 && s.all[n].name == name {
 		return int32(n) // mostly
@@ -113,6 +128,7 @@ func (s *schemes) find(name string) int32 {
 }
 
 // join adds what was counted behind, and returns the indexes here of the schemes there.
+// What comes of it is what one scan of both texts would count.
 func (s *schemes) join(behind schemes) []int32 {
 	now := make([]int32, max(1, len(behind.all)))
 	for where := range s.boxes {
@@ -147,6 +163,8 @@ func (s *schemes) join(behind schemes) []int32 {
 // below each task; or unless there is none at the top.
 func (s *schemes) choose() {
 	mine, together := 0, 0
+	// Once one ID is surely meant, the list has a way of writing them, and what only
+	// looks like one needs more to be taken for one.
 	sure := slices.ContainsFunc(s.all, func(f scheme) bool { return f.at[0].sure > 0 && !f.priority() })
 	for i := range s.all {
 		f := &s.all[i]
@@ -186,7 +204,8 @@ func (u usage) most(boxes int) bool { return u.n*2 >= boxes && u.rises*2 >= u.n 
 // clear reports whether the IDs are meant as such, few or many.
 func (u usage) clear() bool { return u.sure > 0 || u.rises > 2 }
 
-// has reports whether a box has an ID.
+// has reports whether a box has an ID. A criterion that is taken, see
+// [ListFile.Criteria], keeps the ID that people call it by.
 func (s *schemes) has(b *box) bool {
 	if b.scheme == 0 {
 		return false

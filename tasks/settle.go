@@ -12,13 +12,20 @@ import (
 	"github.com/ralph-loop/ralph/internal/plugin"
 )
 
-// settled reports whether an iteration that ended so is not run again.
+// settled reports whether an iteration that ended so is not run again. An interrupt, or
+// the provider's limit of requests, says nothing about the item: such an attempt is
+// neither a miss nor a success, and costs no iteration.
 func settled(f ralph.Fault) bool {
 	return f != ralph.FaultInterrupted && f != ralph.FaultRateLimit
 }
 
-// settle says what follows for the session when the item's loop has ended. The
-// error ends the session.
+// settle says what follows for the session when the item's loop has ended. The error
+// ends the session.
+//
+// The cases are in this order: why the session itself has ended the loop, that ctx is
+// done, errors of the driver, and last how the loop stopped. A loop that is blocked or
+// has no iterations left ends its item only; each other reason to stop, such as money,
+// would end the next item's loop too, and so it ends the session.
 func (r *session) settle(ctx context.Context, s ralph.State, err error) error {
 	stopped, ok := errors.AsType[*ralph.StopError](err)
 	switch {
@@ -46,7 +53,9 @@ func (r *session) leave(ctx context.Context, s ralph.State) error {
 	return r.finish(ctx, s)
 }
 
-// finish records that an item is done whose loop waits for an attempt.
+// finish records that an item is done whose loop waits for an attempt. Without that
+// record a resume would find a loop that is not over, and have the agent work on what
+// is done.
 func (r *session) finish(ctx context.Context, s ralph.State) error {
 	s.NextIteration, s.NextAttempt = s.Iteration, s.Attempt // it has not been run
 	s.Stop, s.Detail, s.Wait, s.Unwaited = ralph.StopVerified, "its box is ticked", 0, 0
@@ -54,7 +63,8 @@ func (r *session) finish(ctx context.Context, s ralph.State) error {
 	return r.tell(ctx, s)
 }
 
-// tell records a loop's end that its driver does not know of.
+// tell records a loop's end that its driver does not know of. It is recorded although
+// ctx is done, for what has happened has happened.
 func (r *session) tell(ctx context.Context, s ralph.State) error {
 	ev := ralph.Event{V: ralph.Version, Kind: ralph.EventLoopStopped, Time: time.Now().UTC().Round(0), Loop: s.Loop, Task: s.Task.ID, State: &s}
 	err := plugin.Call("Session.Log", func() error { return r.append(context.WithoutCancel(ctx), ev) })
@@ -64,8 +74,9 @@ func (r *session) tell(ctx context.Context, s ralph.State) error {
 	return nil
 }
 
-// giveUp skips the item, unless it is done all the same: a box outranks what the
-// answer says.
+// giveUp skips the item, unless it is done all the same: a box outranks what the answer
+// says. Before that, a box that nobody has judged is verified: the agent may tick it
+// and say in the same answer that it is blocked.
 func (r *session) giveUp(ctx context.Context, s ralph.State) error {
 	if r.seen.err != nil {
 		return r.seen.err
@@ -87,6 +98,8 @@ func (r *session) giveUp(ctx context.Context, s ralph.State) error {
 	return nil
 }
 
+// skip notes once that an item is given up. Report.Skipped is in the order in which it
+// happened.
 func (r *session) skip(key string) {
 	if !r.skipped[key] {
 		r.skipped[key] = true
@@ -94,7 +107,12 @@ func (r *session) skip(key string) {
 	}
 }
 
-// end makes the report.
+// end makes the report. The list is read once more, since the last look may be long ago
+// where the session waited.
+//
+// Whether the session is completed is asked of the list before the error is looked at:
+// a session whose last item is done in its last iteration, or as it is interrupted, is
+// done. Only errors that put the list or the record in doubt stay errors.
 func (r *session) end(ctx context.Context, err error) (Report, error) {
 	r.look(ctx)
 	if err == nil {
@@ -146,8 +164,9 @@ func (r *session) remaining() []Item {
 	return left
 }
 
-// held lists the items that are not worked on because of others that were given up or are
-// rejected.
+// held lists the items that are not worked on because of others that were given up or
+// are rejected. It goes through the list once, since each item stands behind what it
+// waits for; what is held so holds others in turn.
 func (r *session) held() (list []Item) {
 	if r.waits == nil {
 		return nil
@@ -169,8 +188,9 @@ func (r *session) held() (list []Item) {
 	return list
 }
 
-// stuck lists what is open for other reasons than that it waits, and says what waits for
-// whom: "; 1 waits for 1.2, which was skipped".
+// stuck lists what is open for other reasons than that it waits, and says what waits
+// for whom: "; 1 waits for 1.2, which was skipped". The two are apart, for a person has
+// to do something about the first only.
 func (r *session) stuck() (left []Item, waiting string) {
 	held := r.held()
 	left = slices.DeleteFunc(r.remaining(), func(it Item) bool {
@@ -191,7 +211,8 @@ func (r *session) stuck() (left []Item, waiting string) {
 	return left, waiting
 }
 
-// reportTicks sorts the boxes by what is known of them.
+// reportTicks sorts the boxes by what is known of them. Items that are gone are among
+// them, as they were when they were last seen.
 func (r *session) reportTicks(p *Report) {
 	for _, it := range append(slices.Clone(r.items), r.lost()...) {
 		done := r.isDone(it)

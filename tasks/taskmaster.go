@@ -14,33 +14,37 @@ import (
 	"github.com/ralph-loop/ralph/internal/doc"
 )
 
-// TaskmasterFile is the [Source] of the tasks of Taskmaster (task-master-ai), which are in
-// .taskmaster/tasks/tasks.json, or in tasks/tasks.json of older projects. It is a value
-// and keeps nothing; its methods may be called concurrently.
+// TaskmasterFile is the [Source] of the tasks of Taskmaster (task-master-ai), which are
+// in .taskmaster/tasks/tasks.json, or in tasks/tasks.json of older projects. It is a
+// value and keeps nothing; its methods may be called concurrently.
 //
 // The tasks are those of one tag: {"master": {"tasks": […]}}; a file without tags has
-// {"tasks": […]}. A task has an id, a title, a status, and may have a description, details
-// and a testStrategy, which go into the item's Details, a priority, dependencies and
-// subtasks. Subtask 1 of task 5 is 5.1; it is a part of 5, and what it depends on are its
-// siblings, unless a number with a point says otherwise.
+// {"tasks": […]}. A task has an id, a title, a status, and may have a description,
+// details and a testStrategy, which go into the item's Details, a priority,
+// dependencies and subtasks. Subtask 1 of task 5 is 5.1; it is a part of 5, and what it
+// depends on are its siblings, unless a number with a point says otherwise.
 //
-// Tasks that are cancelled or deferred are none, and neither are open subtasks of a task
-// that is done or that is none: Taskmaster does not hand them out either. In the order of
-// Items the subtasks of a task that is in progress come first, then tasks of the highest
-// priority ("medium" if it is not given), then those with the fewest dependencies, then
-// what is first in the file, as Taskmaster does it; but never one before what it depends
-// on, and all subtasks before their task.
+// Tasks that are cancelled or deferred are none, and neither are open subtasks of a
+// task that is done or that is none: Taskmaster does not hand them out either.
+//
+// In the order of Items the subtasks of a task that is in progress come first, then
+// tasks of the highest priority ("medium" if it is not given), then those with the
+// fewest dependencies, then what is first in the file, as Taskmaster does it; but never
+// one before what it depends on, and all subtasks before their task.
 type TaskmasterFile struct {
-	// Path of the file, which has at most 4 MiB. Items follows a symbolic link, Tick does
-	// not: resolve it once, as [TaskmasterFile.Resolve] and [OpenSource] do.
+	// Path of the file, which has at most 4 MiB. Items follows a symbolic link, Tick
+	// does not, since an agent may have put it there: resolve it once, as
+	// [TaskmasterFile.Resolve] and [OpenSource] do.
 	Path string
-	// Tag says which tasks. "" = those of the tag that the state.json of Taskmaster names
-	// as the current one, else "master", else the only one that there is.
+	// Tag says which tasks. "" = those of the tag that the state.json of Taskmaster
+	// names as the current one, else "master", else the only one that there is; asked
+	// anew each time, see [TaskmasterFile.Resolve].
 	Tag string
 }
 
 // Items reads the file. It is an error if it is missing, is no regular file, is not
-// Taskmaster's, has no such tag, or if there are no tasks. That all are done is none.
+// Taskmaster's, has no such tag, or if there are no tasks. It is no error that all are
+// done. Errors have the line and the column where something is wrong.
 func (f TaskmasterFile) Items(ctx context.Context) ([]Item, error) {
 	p, err := f.load(ctx)
 	if err != nil {
@@ -80,6 +84,7 @@ func (f TaskmasterFile) Tags() ([]string, error) {
 	return tagNames(tags), nil
 }
 
+// load reads the file and the tasks of its tag.
 func (f TaskmasterFile) load(ctx context.Context) (*jsonText, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
@@ -95,7 +100,8 @@ func (f TaskmasterFile) load(ctx context.Context) (*jsonText, error) {
 	return p, nil
 }
 
-// parse reads the tasks of the tag.
+// parse reads the tasks of the tag. Two of one id are no error here: versions of
+// Taskmaster have written such files, and work with them.
 func (f TaskmasterFile) parse(text []byte) (*jsonText, error) {
 	p, err := readJSON("task", "tasks", text)
 	if err != nil {
@@ -116,6 +122,8 @@ func (f TaskmasterFile) parse(text []byte) (*jsonText, error) {
 	p.read(tags[i].node.Get("tasks"))
 	p.settle()
 	p.stateKey, p.doneWord = "status", "done" // the words of Taskmaster
+	// Taskmaster takes a task without a priority for one of medium, and a subtask for
+	// as urgent as its task.
 	for e := range written(p.entries) {
 		if math.IsInf(e.order, 1) {
 			e.order = priorityOf("medium")
@@ -135,8 +143,8 @@ type tagged struct {
 	node *doc.Node // with the tasks in it
 }
 
-// tags are the lists of tasks in a file. It fails if there are two of master: one without
-// a tag would hide the other.
+// tags are the lists of tasks in a file, in its order. It fails if there are two of
+// master: one without a tag would hide the other.
 func (p *jsonText) tags() (tags []tagged) {
 	root, taken := p.Roots[0], make(map[string]bool)
 	if root.Kind != doc.Map {
@@ -162,7 +170,8 @@ func (p *jsonText) tags() (tags []tagged) {
 	return tags
 }
 
-// once fails if a key is there twice: one program takes the first, another the last.
+// once fails if a key is there twice: one program takes the first, another the last,
+// and the tasks of one of the two would never be seen.
 func (p *jsonText) once(n *doc.Node, name string) {
 	first := n.Key(name)
 	for _, key := range n.Keys {
@@ -179,7 +188,8 @@ func tagNames(tags []tagged) (names []string) {
 	return names
 }
 
-// choose says which of the tags is meant.
+// choose says which of the tags is meant. Where that is not clear it is an error and no
+// guess: tags are often branches, and the tasks of another one are another's work.
 func (f TaskmasterFile) choose(tags []string) (string, error) {
 	has := func(tag string) bool { return slices.Contains(tags, tag) }
 	switch {
@@ -201,7 +211,8 @@ func (f TaskmasterFile) choose(tags []string) (string, error) {
 	return "", fmt.Errorf("there are several tags, and none is the current one: say which (--tag; in Go Tag): %s", some(tags))
 }
 
-// current is the tag that Taskmaster's state.json names; "" = none.
+// current is the tag that Taskmaster's state.json names; "" = none, and none if it
+// cannot be read: only Taskmaster's own layout has that file, and it is a convenience.
 func (f TaskmasterFile) current() string {
 	above := filepath.Dir(filepath.Dir(absolute(f.Path)))
 	if filepath.Base(above) != ".taskmaster" {
@@ -215,7 +226,7 @@ func (f TaskmasterFile) current() string {
 	return state.CurrentTag
 }
 
-// some names the first of many.
+// some names the first of many, quoted, since they are whatever a file says.
 func some(names []string) string {
 	const most = 20
 	var quoted []string
@@ -228,7 +239,8 @@ func some(names []string) string {
 	return strings.Join(quoted, ", ")
 }
 
-// nextInTaskmaster compares tasks as Taskmaster does to find the next one.
+// nextInTaskmaster compares tasks as Taskmaster does to find the next one, so that a
+// loop and a person who asks "task-master next" begin with the same.
 func nextInTaskmaster(a, b *entry) int {
 	begun := func(e *entry) int {
 		if e.Doing && len(e.parts) > 0 {
@@ -240,16 +252,19 @@ func nextInTaskmaster(a, b *entry) int {
 }
 
 // Tick gives the task or subtask with this key the status "done"; that is the one value
-// that changes. The file is replaced as a whole: readers see the old one or the new one,
-// its mode stays, and so does what others write at the same time. It must be a regular
-// file with one name, ours, root's or the folder's owner's. If the task is done already,
-// nothing is written. If there is no such task, the error is a *[NoItemError].
+// that changes. The file is replaced as a whole: readers see the old one or the new
+// one, its mode stays, and so does what others write at the same time. It must be a
+// regular file without other hard links, and belong to this user, to root or to the
+// folder's owner. If the task is done already, nothing is written. If there is no such
+// task, the error is a *[NoItemError]. When its last subtask is done a task stays open:
+// whether the whole is done is a question of its own.
 func (f TaskmasterFile) Tick(key string) error {
 	return rewrite("tasks.json", f.Path, func(text []byte) ([]byte, error) { return f.Mark(key, text) })
 }
 
-// Mark returns a copy of a text of the file in which the task with this key is done. If
-// there is none, the error is a *[NoItemError].
+// Mark returns a copy of a text of the file in which the task with this key is done. It
+// touches no file, but where Tag is "" it asks state.json for the current one. If there
+// is no such task, the error is a *[NoItemError].
 func (f TaskmasterFile) Mark(key string, text []byte) ([]byte, error) {
 	return jsonReader(f.parse).mark(f.Path, "task", key, text)
 }
@@ -258,7 +273,8 @@ func (f TaskmasterFile) Mark(key string, text []byte) ([]byte, error) {
 func (f TaskmasterFile) Filename() string { return absolute(f.Path) }
 
 // HowDone says how a task is marked as done, for the agent: half a sentence that begins
-// with a verb.
+// with a verb. With a tag it names that too, since tasks of several tags have the same
+// ids.
 func (f TaskmasterFile) HowDone(it Item) string {
 	text, _ := read("tasks.json", f.Path) // without it the usual way is told
 	how := jsonReader(f.parse).howDone(f.Filename(), "task", text, it)
@@ -270,6 +286,8 @@ func (f TaskmasterFile) HowDone(it Item) string {
 
 // Resolve returns the source as it is to be read from now on, however its file and
 // state.json change: a symbolic link is the file that it leads to, and Tag is set.
+// Without it an agent, or a person in another window, who changes the current tag
+// changes what the session works on.
 func (f TaskmasterFile) Resolve(ctx context.Context) (TaskmasterFile, error) {
 	if ctx.Err() != nil {
 		return f, context.Cause(ctx)

@@ -12,18 +12,23 @@ import (
 	"github.com/ralph-loop/ralph/internal/plugin"
 )
 
-// maxWhy bounds what is kept of the reason for which an item was rejected, in bytes.
+// maxWhy bounds what is kept of the reason for which an item was rejected, in bytes. It
+// is kept for each item and told in the next prompt; the whole output is in the log.
 const maxWhy = 2 << 10
 
-// A proof is what a session knows of its ticked boxes beyond the list. With a
-// Verifier a box counts if its item is accepted. Without one it counts unless an
-// earlier check has rejected the item.
+// A proof is what a session knows of its ticked boxes beyond the list. With a Verifier
+// a box counts if its item is accepted. Without one it counts unless an earlier check
+// has rejected the item: to leave the Verifier out must not be a way around it.
 type proof struct {
-	accepted map[string]bool    // done when all began, or verified since
-	pending  map[string]string  // not verified: why it was rejected, "" = not asked
-	kept     map[string]string  // pending, as Keep was told last
-	ticked   map[string]*answer // the attempt that ticked the box; nil = none in this session
-	asked    map[string]int     // the number of attempts there had been when the Verifier was asked last
+	accepted map[string]bool   // done when all began, or verified since
+	pending  map[string]string // not verified: why it was rejected, "" = not asked
+	kept     map[string]string // pending, as Keep was told last
+	// the attempt that ticked the box, which may have been made for another item; nil =
+	// none in this session
+	ticked map[string]*answer
+	// the number of attempts there had been when the Verifier was asked last: it is
+	// asked again only if the agent has worked since, for else it would say the same
+	asked    map[string]int
 	attempts int
 	answer   *answer           // of the last attempt
 	said     string            // by the Verifier about it
@@ -38,7 +43,9 @@ type answer struct {
 	it      ralph.Iteration
 }
 
-// begin takes over what earlier runs have left.
+// begin takes over what earlier runs have left. Boxes that are ticked and of which
+// nothing is pending count as done: projects begin with lists that are half done, and
+// their work is not this session's to judge.
 func (r *session) begin(items []Item) {
 	r.proof = proof{
 		accepted: map[string]bool{}, ticked: map[string]*answer{}, asked: map[string]int{},
@@ -54,8 +61,9 @@ func (r *session) begin(items []Item) {
 	}
 }
 
-// miss notes what was rejected in an earlier run and is not in the list now: a
-// task is not done by removing it.
+// miss notes what was rejected in an earlier run and is not in the list now: a task is
+// not done by removing it. Of those that nobody has judged nothing is claimed, and so
+// they may go.
 func (r *session) miss() {
 	for key, why := range r.pending {
 		if why != "" && r.removed(key, "") {
@@ -64,8 +72,10 @@ func (r *session) miss() {
 	}
 }
 
-// prepare asks the Verifier and the Runner whether they can work, and the Verifier
-// for what must stay as it is: from here on, for all items.
+// prepare asks the Verifier and the Runner whether they can work, and the Verifier for
+// what must stay as it is: from here on, for all items. It is asked once: were it asked
+// for each item, the next would begin with what the agent has done to its tests during
+// the last.
 func (r *session) prepare(ctx context.Context, first Item) error {
 	v := r.Verifier
 	if v == nil {
@@ -77,7 +87,8 @@ func (r *session) prepare(ctx context.Context, first Item) error {
 	return err
 }
 
-// isDone reports whether an item counts as done.
+// isDone reports whether an item counts as done. This is the one place that says so,
+// for the order, the limits, the report and the next prompt.
 func (r *session) isDone(it Item) bool {
 	if r.Verifier == nil {
 		return it.Done && r.pending[it.Key] == ""
@@ -85,20 +96,25 @@ func (r *session) isDone(it Item) bool {
 	return it.Done && r.accepted[it.Key]
 }
 
-// unjudged reports whether an item is ticked, and not known to be right or wrong.
+// unjudged reports whether an item is ticked, and not known to be right or wrong. It is
+// neither done nor rejected: "no" and "not asked" are different answers.
 func (r *session) unjudged(it Item) bool {
 	return it.Done && !r.isDone(it) && r.pending[it.Key] == ""
 }
 
-// unasked reports whether the Verifier is to be asked about an item before the agent
-// is run for it: its box is ticked, and since the last answer the agent has worked.
+// unasked reports whether the Verifier is to be asked about an item before the agent is
+// run for it: its box is ticked, and since the last answer the agent has worked. Agents
+// tick more than one box in an attempt, and people tick boxes; most of those are right,
+// and a check costs less than an attempt.
 func (r *session) unasked(it Item) bool {
 	at, asked := r.asked[it.Key]
 	return r.Verifier != nil && it.Done && !r.isDone(it) && (!asked || at < r.attempts)
 }
 
 // noteTick notes how a box is found in the list. One that is open again has to be
-// verified again, and a rejection is settled by it.
+// verified again, and a rejection is settled by it: who unticks a box agrees that it
+// was not done. What comes into the list while there is a Verifier is pending from the
+// start, so that a crash between tick and check leaves it so.
 func (r *session) noteTick(it Item, newly bool) {
 	_, pending := r.pending[it.Key]
 	switch {
@@ -113,7 +129,9 @@ func (r *session) noteTick(it Item, newly bool) {
 	}
 }
 
-// check asks the Verifier about the item that is worked on.
+// check asks the Verifier about the item that is worked on. What is asked of a check
+// has a folder for evidence of its own: the loops of checks all have one iteration, and
+// would write over each other.
 func (r *session) check(ctx context.Context, c ralph.Claim) (ralph.Verdict, error) {
 	r.asked[r.item.Key] = r.attempts
 	c.Promised = true
@@ -131,12 +149,15 @@ func (r *session) check(ctx context.Context, c ralph.Claim) (ralph.Verdict, erro
 	return v, err
 }
 
+// because is why a verdict rejects. An agent that is told nothing would change
+// something at random.
 func because(v ralph.Verdict) string {
 	return cmp.Or(v.Feedback, "the check rejects the task, and does not say why")
 }
 
-// decide takes over the verdict of an attempt as it is recorded: what came too late
-// is none.
+// decide takes over the verdict of an attempt as it is recorded. The check itself does
+// not: the driver drops a verdict that came too late, when ctx was done, and then the
+// session would go by one that the log does not have.
 func (r *session) decide(it ralph.Iteration) {
 	if r.answer != nil && r.loop.asking == nil {
 		r.answer.it = ralph.Iteration{Number: it.Number, Attempt: it.Attempt, Start: it.Start, Fault: it.Fault, Files: it.Files}
@@ -152,6 +173,8 @@ func (r *session) decide(it ralph.Iteration) {
 	r.settleProof(r.item.Key, it.Verdict)
 }
 
+// settleProof notes what a verdict says of an item. One that could not tell changes
+// nothing: the item stays what it was before it was asked about.
 func (r *session) settleProof(key string, v ralph.Verdict) {
 	switch {
 	case v.Passed:
@@ -163,7 +186,8 @@ func (r *session) settleProof(key string, v ralph.Verdict) {
 	}
 }
 
-// firstFeedback is what the first prompt for an item begins with.
+// firstFeedback is what the first prompt for an item begins with: why an earlier run
+// has rejected it, and that the last answer, about another item, claimed too much.
 func (r *session) firstFeedback(it Item) string {
 	if why := r.pending[it.Key]; it.Done && why != "" {
 		return strings.TrimSpace(why + "\n" + r.note)
@@ -200,6 +224,8 @@ func (r *session) ask(ctx context.Context, it Item) error {
 	switch {
 	case r.ended != nil:
 		return r.ended
+	// It has a loop of its own that is not over, and would be gone on with at the next
+	// resume.
 	case after.Stop == ralph.StopVerified && err == nil && there:
 		return r.finish(ctx, r.carry(begun))
 	case after.Stop != ralph.StopIterations:
@@ -214,7 +240,8 @@ func (r *session) ask(ctx context.Context, it Item) error {
 }
 
 // claim is the claim of an attempt that ticked the box. If there was none in this
-// session there are no words, only what is in the workspace.
+// session there are no words, only what is in the workspace; and so it must be a
+// Verifier that looks there which accepts it.
 func (a *answer) claim(c ralph.Claim) ralph.Claim {
 	c.Fault, c.Files = a.it.Fault, a.it.Files
 	c.Output, c.Omitted = a.output, a.omitted
@@ -230,7 +257,9 @@ func (r *session) undecided(key string, v ralph.Verdict) error {
 	return &ralph.StopError{Task: r.report.FeatureBranch, Reason: ralph.StopFailed, Detail: fmt.Sprintf("whether %s is done cannot be verified: %s", key, because(v))}
 }
 
-// keep tells the caller what is pending, if that has changed.
+// keep tells the caller what is pending, if that has changed. It is called after each
+// event and gets a copy, so it compares first: most events change nothing, and what
+// Keep does is mostly to write a file.
 func (r *session) keep() error {
 	if r.Keep == nil || maps.Equal(r.pending, r.kept) {
 		return nil
