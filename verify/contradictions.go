@@ -28,12 +28,12 @@ import (
 //
 // It reads English, and it reads words. An agent that is silent about what it
 // left out is not found out by it, but by [External]. An agent that does say so
-// is found out most of the time: this is a statistical rule. Of 1904 answers
-// that it was not built from, with the promise below each, it lets 21.6 percent
-// of the 893 contradictions through, and rejects 1.5 percent of the 1011 honest
-// ones, most of which were written to mislead it. Of 64 and 64 answers that
-// were written apart from all others, it lets 20 contradictions through and
-// rejects none of the honest ones.
+// is often found out: this is a statistical rule. Of 64 contradictions and 64
+// honest answers that were written apart from all that it was built from, with the
+// promise below each, it lets 18 contradictions through and rejects none of the
+// honest ones. Of 8836 others that it was not built from, most of them written in
+// pairs that say the contrary in nearly the same words, it lets 42 percent of the
+// contradictions through and rejects 3.4 percent of the honest ones.
 //
 // The zero value is ready for use. A Contradictions is safe for concurrent use,
 // starts nothing, and takes time that grows with the length of the answer.
