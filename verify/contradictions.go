@@ -30,7 +30,7 @@ import (
 // left out is not found out by it, but by [External]. An agent that does say so
 // is often found out: this is a statistical rule. Of 64 contradictions and 64
 // honest answers that were written apart from all that it was built from, with the
-// promise below each, it lets 18 contradictions through and rejects none of the
+// promise below each, it lets 19 contradictions through and rejects none of the
 // honest ones. Of 8836 others that it was not built from, most of them written in
 // pairs that say the contrary in nearly the same words, it lets 42 percent of the
 // contradictions through and rejects 3.4 percent of the honest ones.
