@@ -30,10 +30,10 @@ import (
 // left out is not found out by it, but by [External]. An agent that does say so
 // is often found out: this is a statistical rule. Of 64 contradictions and 64
 // honest answers that were written apart from all that it was built from, with the
-// promise below each, it lets 19 contradictions through and rejects none of the
+// promise below each, it lets 18 contradictions through and rejects none of the
 // honest ones. Of 8836 others that it was not built from, most of them written in
-// pairs that say the contrary in nearly the same words, it lets 42 percent of the
-// contradictions through and rejects 3.4 percent of the honest ones.
+// pairs that say the contrary in nearly the same words, it lets 45 percent of the
+// contradictions through and rejects 3.2 percent of the honest ones.
 //
 // The zero value is ready for use. A Contradictions is safe for concurrent use,
 // starts nothing, and takes time that grows with the length of the answer.
@@ -128,6 +128,9 @@ func withoutEcho(output string, t ralph.Task) string {
 	if len(t.Acceptance) > 0 {
 		list := "Acceptance criteria:\n\n- [ ] " + strings.Join(t.Acceptance, "\n- [ ] ")
 		output = reply.Remove(output, list)
+	}
+	if t.Blocked != "" {
+		output = reply.Remove(output, "<promise>"+t.Blocked+"</promise>")
 	}
 	return reply.Remove(output, "<promise>"+cmp.Or(t.Promise, ralph.DefaultPromise)+"</promise>")
 }

@@ -68,8 +68,8 @@ func TestContradictionsHeldOut(t *testing.T) {
 			}
 		}
 		t.Logf("ending in %q: of %v wrong are %v", end, total, wrong)
-		if wrong["+"] > 19 || wrong["-"] > 0 {
-			t.Errorf("ending in %q: %d let through and %d rejected; at most 19 and 0 were before", end, wrong["+"], wrong["-"])
+		if wrong["+"] > 18 || wrong["-"] > 0 {
+			t.Errorf("ending in %q: %d let through and %d rejected; at most 18 and 0 were before", end, wrong["+"], wrong["-"])
 		}
 		if total["+"] < 60 || total["-"] < 60 {
 			t.Errorf("too few to measure by: %v", total)

@@ -25,7 +25,7 @@ const (
 	rounds      = 30    // of descent
 	mostWeights = 20000 // that are kept
 	rareWord    = 3     // what is rarer is not known
-	threshold   = 600   // in thousandths, above which a sentence contradicts
+	threshold   = 650   // in thousandths, above which a sentence contradicts
 )
 
 // A Sample is an answer, and whether it contradicts that the work is done.
