@@ -67,8 +67,7 @@ func (s *scanner) scan(text string) {
 		if n := strings.IndexByte(text[pos:], '\n'); n >= 0 {
 			end = pos + n
 		}
-		s.line++
-		if !s.plainBox(pos, end) {
+		if s.line++; !s.plainBox(pos, end) {
 			s.scanLine(pos, end)
 		}
 		pos = end + 1
