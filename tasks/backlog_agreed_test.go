@@ -85,6 +85,26 @@ func TestBacklogMoved(t *testing.T) {
 	}
 }
 
+// TestBacklogPlace: the agent is shown where the tasks lie that are to be done, and not
+// where those that are done were moved to.
+func TestBacklogPlace(t *testing.T) {
+	t.Parallel()
+	dir := putBacklog(t, boards, map[string]string{"task-2 - b.md": front("id: task-2", "title: b", "status: To Do")})
+	put(t, dir, map[string]string{"completed/task-1.md": front("id: task-1", "title: a", "status: Done")})
+	s := tasks.Session{
+		Source: tasks.Backlog{Path: dir}, Dir: filepath.Dir(dir), Template: "Tasks: {TASKS_PATH}|", Limits: ralph.Limits{Iterations: 1},
+		Runner: ralph.RunnerFunc(func(_ context.Context, req ralph.Request) (ralph.Response, error) {
+			if want := "Tasks: " + filepath.Join(dir, "tasks") + "|"; !strings.HasPrefix(req.Prompt, want) {
+				t.Errorf("%.200s, want %s", req.Prompt, want)
+			}
+			return ralph.Response{Output: "ok"}, nil
+		}),
+	}
+	if _, err := s.Run(t.Context()); err == nil {
+		t.Error("nothing was done, and it was no error")
+	}
+}
+
 // TestBacklogResolve: what an agent writes beside the tasks changes neither what is done
 // nor which tasks there are.
 func TestBacklogResolve(t *testing.T) {

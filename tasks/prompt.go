@@ -143,7 +143,8 @@ func place(src Source, items []Item) string {
 	path := filename(src)
 	// A folder of tasks has no file of its own; the agent is shown where they lie.
 	if of, ok := src.(interface{ FilenameOf(key string) string }); ok && path == "" && len(items) > 0 {
-		if path = of.FilenameOf(items[0].Key); path != "" {
+		first := max(0, slices.IndexFunc(items, func(it Item) bool { return !it.Done })) // what is done may lie elsewhere
+		if path = of.FilenameOf(items[first].Key); path != "" {
 			path = filepath.Dir(path)
 		}
 	}

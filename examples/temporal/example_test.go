@@ -47,7 +47,7 @@ func ExampleLoop_Run() {
 		log.Fatal(err)
 	}
 	loop := &temporal.Loop{Client: c, Queue: "agents"}
-	task := ralph.Task{ID: "T001", Dir: "/work/shop", Prompt: "Make the tests pass."}
+	task := ralph.Task{ID: "T001", Dir: "/srv/shop", Prompt: "Make the tests pass."}
 	final, err := loop.Run(ctx, ralph.Start(task)) // once more: it attaches
 	fmt.Println(final.Stop, final.Iteration, err)
 }
@@ -57,7 +57,7 @@ func ExampleWorker() {
 	ctx := context.Background()
 	var w worker.Worker
 	local := &ralph.Local{}
-	trees := &pipeline.Worktrees{Dir: "/work/shop", Remote: "ssh://git.example.com/shop.git"}
+	trees := &pipeline.Worktrees{Dir: "/srv/shop", Remote: "ssh://git.example.com/shop.git"}
 	if err := trees.Open(ctx); err != nil { // before any agent runs: git's configuration is that of this moment
 		log.Fatal(err)
 	}

@@ -200,10 +200,9 @@ func TestPipelineSteered(t *testing.T) {
 // interrupted for that, and what has been signalled.
 func TestPipelineAnew(t *testing.T) {
 	t.Run("between iterations", func(t *testing.T) {
-		var w *shift
-		w = newShift(t, func(attempt string) ralph.Iteration {
+		w := newShift(t, func(string) ralph.Iteration { return notYet })
+		w.SetOnActivityStartedListener(func(*activity.Info, context.Context, converter.EncodedValues) { // in the suite's own time
 			w.SetContinueAsNewSuggested(true)
-			return notYet
 		})
 		_, anew := w.ends(planned(t, pipeline.Rules{Slots: 2, Tokens: 1000}, "A", "B", "C"))
 		if anew == nil {

@@ -99,19 +99,23 @@ func (s Stage) rules() string {
 		}
 		where = "- You work in a git worktree that this task has for itself, on the branch " + oneLine(s.Branch) + ". Stay in it: do not switch, merge, rebase or push branches. What is not committed when " + when + " is verified is committed for you, and the branch is merged for you."
 	}
-	return section("What holds for everyone", fmt.Sprintf(`%s
-- The file that this task comes from is not yours: leave its text and the status of its tasks alone. Neither are the configuration and the hooks of git, nor the folder .ralph but for the one file that is named here.
-- Work that you find and that this task does not ask for, leave undone. You may propose it as a task of its own in .ralph/followup.yaml: people decide what becomes of it.
+	const notYours = "- The file that this task comes from is not yours: leave its text and the status of its tasks alone. Neither are the configuration and the hooks of git, nor the folder .ralph"
+	const more = "\n- Work that you find and that this task does not ask for, leave undone. "
+	if s.Agent == "" { // an item of a list, to which nobody adds what is proposed
+		return section("What holds for everyone", where+"\n"+notYours+"."+more+"Name it in your answer.")
+	}
+	return section("What holds for everyone", where+"\n"+notYours+" but for the one file that is named here."+more+
+		"You may propose it as a task of its own in .ralph/followup.yaml: people decide what becomes of it."+`
 
 That file is a list of tasks in this form. An outcome and at least one criterion are required:
 
-%s`, where, quoted(`- id: a name that no task has
+`+quoted(`- id: a name that no task has
   title: what is to be done, in a few words
   description: what one must know to begin
   completion:
     outcome: one sentence that says what is true when it is done
     acceptance_criteria:
-      - one requirement that can be checked by itself`)))
+      - one requirement that can be checked by itself`))
 }
 
 // records tells what is known of the stages before, the last ones if there are many.
