@@ -126,10 +126,7 @@ func (e External) name() string {
 // too, so that a path which is wrong as it is written is an error even where
 // nothing is there.
 func inside(workspace, dir string) (string, error) {
-	root, err := filepath.Abs(workspace)
-	if err == nil {
-		root, err = filepath.EvalSymlinks(root)
-	}
+	root, err := realPath(workspace)
 	if err != nil {
 		return "", fmt.Errorf("workspace: %w", err)
 	}

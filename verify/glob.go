@@ -191,11 +191,8 @@ func (w *walk) follow(name string) (real string, isDir bool, err error) {
 // to; not ok if that is nothing, or lies elsewhere. [os.Root] refuses links
 // that are absolute even if they stay inside; this is for those.
 func unlinked(root *os.Root, name string) (string, bool) {
-	top, err := filepath.EvalSymlinks(root.Name())
+	top, err := realPath(root.Name())
 	if err != nil {
-		return "", false
-	}
-	if top, err = filepath.Abs(top); err != nil {
 		return "", false
 	}
 	target, err := filepath.EvalSymlinks(filepath.Join(top, name))

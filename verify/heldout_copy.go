@@ -323,9 +323,7 @@ func (d *duplicate) target(folder, target string) (string, bool) {
 	real, err := filepath.EvalSymlinks(full)
 	missing := err != nil
 	if missing {
-		if real, err = resolve(full); err != nil {
-			return "", false
-		}
+		real = file.Real(full)
 	}
 	switch {
 	case file.Within(d.workspaceTop, real):

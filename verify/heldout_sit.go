@@ -101,11 +101,7 @@ func (h HeldOut) evidence(folder, top, part string) (string, error) {
 	if folder == "" {
 		return "", nil
 	}
-	real, err := resolve(folder)
-	if err != nil {
-		return "", fmt.Errorf("full outputs could not be kept: %w", err)
-	}
-	if file.Within(top, real) && h.Reveal != RevealAll && part == heldOutPart {
+	if file.Within(top, file.Real(folder)) && h.Reveal != RevealAll && part == heldOutPart {
 		return "", errors.New("full outputs are not kept, for the folder for them is in the workspace or its work tree, where the agent reads them")
 	}
 	return filepath.Join(folder, part), nil
@@ -119,19 +115,10 @@ func (h HeldOut) place(task ralph.Task) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("the exam: %w", err)
 	}
-	if info, err := os.Stat(exam); err != nil {
-		return "", fmt.Errorf("the exam: %w", err)
-	} else if !info.IsDir() {
-		return "", fmt.Errorf("the exam %s is not a folder", exam)
-	}
-	workspace, err := filepath.Abs(task.Dir)
-	if err != nil {
-		return "", fmt.Errorf("the workspace: %w", err)
-	}
-	if workspace, err = resolve(workspace); err != nil {
-		return "", fmt.Errorf("the workspace: %w", err)
-	}
+	workspace := file.Real(task.Dir)
 	switch top := git.Root(workspace); {
+	case !isFolder(exam):
+		return "", fmt.Errorf("the exam %s is not a folder", exam)
 	case file.Within(workspace, exam):
 		return "", fmt.Errorf("the exam %s is inside the workspace %s, where the agent reads it and can change it; keep it elsewhere", exam, workspace)
 	case file.Within(exam, workspace):
@@ -151,28 +138,6 @@ func realPath(name string) (string, error) {
 	return filepath.EvalSymlinks(abs)
 }
 
-// resolve is the absolute path without links of something that may not be
-// there: the longest part that exists is resolved, and the rest is added. A
-// workspace may be made only after its loop was validated.
-func resolve(name string) (string, error) {
-	name, err := filepath.Abs(name)
-	if err != nil {
-		return "", err
-	}
-	rest := ""
-	for {
-		real, err := filepath.EvalSymlinks(name)
-		if err == nil {
-			return filepath.Join(real, rest), nil
-		}
-		up := filepath.Dir(name)
-		if up == name {
-			return "", err
-		}
-		name, rest = up, filepath.Join(filepath.Base(name), rest)
-	}
-}
-
 // tempOutside is the folder for copies, which must not lie in what is copied:
 // each copy would then hold the ones before it, and the agent could read the
 // exam in it.
@@ -181,9 +146,7 @@ func tempOutside(workspace string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("the folder for temporary files: %w", err)
 	}
-	if workspace, err = resolve(workspace); err != nil {
-		return "", fmt.Errorf("the workspace: %w", err)
-	}
+	workspace = file.Real(workspace) // which may be made only after its loop was validated
 	top := git.Root(workspace)
 	if file.Within(workspace, folder) || top != "" && file.Within(top, folder) {
 		return "", fmt.Errorf("the folder for temporary files, %s, is inside the workspace; set TMPDIR to one that is not", folder)

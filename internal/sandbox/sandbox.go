@@ -62,7 +62,7 @@ func (s *Spec) Rules(dir string, more ...string) (*Rules, error) {
 		noNet: s.NoNet, pids: s.PIDs, require: s.Require,
 	}
 	for _, path := range s.Hide {
-		if file.Within(real(path), real(dir)) {
+		if file.Within(file.Real(path), file.Real(dir)) {
 			return nil, fmt.Errorf("sandbox: %s is to be hidden, but the command works in it, in %s", path, dir)
 		}
 	}
@@ -110,9 +110,9 @@ func (s *Spec) protect(dir string, write []string) error {
 				what = "the workspace"
 			}
 			switch {
-			case file.Within(real(w), real(p)):
+			case file.Within(file.Real(w), file.Real(p)):
 				return fmt.Errorf("sandbox: %s cannot be made writable: %s holds %s, where it is on record what was agreed; keep that elsewhere ($XDG_STATE_HOME, or what --state names; Sandbox.Protect)", w, what, p)
-			case file.Within(real(p), real(w)):
+			case file.Within(file.Real(p), file.Real(w)):
 				return fmt.Errorf("sandbox: %s cannot be made writable: %s lies in %s, where it is on record what was agreed", w, what, p)
 			}
 		}
@@ -125,22 +125,9 @@ func (s *Spec) protect(dir string, write []string) error {
 func outside(paths, roots []string) []string {
 	return slices.DeleteFunc(slices.Clone(paths), func(path string) bool {
 		return slices.ContainsFunc(roots, func(root string) bool {
-			return filepath.Clean(root) != filepath.Clean(path) && (file.Within(root, path) || file.Within(real(root), path))
+			return filepath.Clean(root) != filepath.Clean(path) && (file.Within(root, path) || file.Within(file.Real(root), path))
 		})
 	})
-}
-
-// real is a path with all links resolved, as far as it exists.
-func real(path string) string {
-	path = filepath.Clean(path)
-	if resolved, err := filepath.EvalSymlinks(path); err == nil {
-		return resolved
-	}
-	parent := filepath.Dir(path)
-	if parent == path {
-		return path
-	}
-	return filepath.Join(real(parent), filepath.Base(path))
 }
 
 // A Launch is what Start needs of who starts the command.
