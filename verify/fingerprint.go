@@ -15,8 +15,6 @@ import (
 	"github.com/ralph-loop/ralph/internal/file"
 )
 
-const nonBlock = file.NonBlock
-
 // fingerprint is the SHA-256 of a file; where but names the beginnings of lines
 // that do not count, of its other lines, without blank ones. A file in which
 // nothing counts is as good as none: "absent". Tools make such files when they
@@ -62,25 +60,17 @@ func fingerprint(path string, but []string) string {
 
 // readGuarded reads a file of the workspace, which must be a regular one and
 // not larger than most bytes. The agent can put anything in its place: a link
-// that leads out is refused by the root, a pipe is not waited for, and the size
-// is bounded again while reading, since the file may grow in the meantime.
-func readGuarded(root, name string, most int64) ([]byte, error) {
+// that leads out is refused by the root.
+func readGuarded(root, name string, most int) ([]byte, error) {
 	r, err := os.OpenRoot(root)
 	if err != nil {
 		return nil, err
 	}
 	defer r.Close()
-	f, err := r.OpenFile(name, os.O_RDONLY|nonBlock, 0)
+	f, err := file.OpenIn("", r, name)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() || info.Size() > most {
-		return nil, fmt.Errorf("%s is not a file of at most %d bytes", name, most)
-	}
-	return io.ReadAll(io.LimitReader(f, most))
+	return file.Rest("", f, most)
 }

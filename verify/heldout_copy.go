@@ -229,7 +229,7 @@ func (d *duplicate) folder(name string) error {
 
 // file copies a regular file. One that has vanished meanwhile is left out.
 func (d *duplicate) file(ctx context.Context, name string) error {
-	in, err := d.from.OpenFile(name, os.O_RDONLY|nonBlock, 0)
+	in, err := file.OpenIn("", d.from, name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -248,9 +248,6 @@ func (d *duplicate) put(ctx context.Context, name string, in *os.File, hash io.W
 	info, err := in.Stat()
 	if err != nil {
 		return err
-	}
-	if !info.Mode().IsRegular() {
-		return fmt.Errorf("%s is not a file", name)
 	}
 	out, err := d.to.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {

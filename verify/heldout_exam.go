@@ -14,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/file"
 )
 
 // listExam lists the files of an exam, by their paths in it, with slashes. An
@@ -160,7 +161,7 @@ func (d *duplicate) layOver(ctx context.Context, exam string, task *ralph.Task) 
 // in the exam are followed within it: its author may keep common files in one
 // place.
 func (d *duplicate) lay(ctx context.Context, from *os.Root, name string) (string, error) {
-	in, err := from.OpenFile(name, os.O_RDONLY|nonBlock, 0)
+	in, err := file.OpenIn("", from, name)
 	if err != nil {
 		return "", err
 	}

@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -200,45 +201,35 @@ func fromHome(name string) (string, error) {
 	return filepath.Join(home, rest), nil
 }
 
-func workspace(dir string) string {
-	if dir == "" {
-		return "."
-	}
-	return dir
-}
+func workspace(dir string) string { return cmp.Or(dir, ".") }
 
 // hashFile returns the SHA-256 of a file, in hexadecimal. Inside the workspace
 // no link may lead out of it; outside, links are followed, for people do link
 // their configuration. What is not a regular file is an error, and a pipe in a
 // file's place is not waited for.
 func hashFile(dir, name string) (string, error) {
-	var f fs.File
+	var f *os.File
 	var err error
 	if outside(name) {
 		if name, err = fromHome(name); err != nil {
 			return "", err
 		}
-		f, err = os.OpenFile(name, os.O_RDONLY|nonBlock, 0)
+		f, err = file.Open("", name)
 	} else {
 		root, rootErr := os.OpenRoot(workspace(dir))
 		if rootErr != nil {
 			return "", rootErr
 		}
 		defer root.Close()
-		f, err = root.OpenFile(name, os.O_RDONLY|nonBlock, 0)
+		f, err = file.OpenIn("", root, name)
 		if real, ok := unlinked(root, name); err != nil && ok { // through a link that is absolute
-			f, err = root.OpenFile(real, os.O_RDONLY|nonBlock, 0)
+			f, err = file.OpenIn("", root, real)
 		}
 	}
 	if err != nil {
 		return "", err
 	}
 	defer f.Close()
-	if info, err := f.Stat(); err != nil {
-		return "", err
-	} else if !info.Mode().IsRegular() {
-		return "", fmt.Errorf("%s is not a file", name)
-	}
 	h := sha256.New()
 	if _, err := io.Copy(h, f); err != nil {
 		return "", err
