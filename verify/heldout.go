@@ -5,8 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -106,10 +104,16 @@ const noExam = "the held-out exam could not be run, which says nothing about you
 // lies in either; Include or Reveal make no sense; Verifier has nothing to ask
 // or is not valid itself.
 func (h HeldOut) Validate(task ralph.Task) error {
+	_, err := h.valid(task)
+	return err
+}
+
+// valid is Validate, and where the exam is.
+func (h HeldOut) valid(task ralph.Task) (exam string, err error) {
 	if err := h.check(); err != nil {
-		return err
+		return "", err
 	}
-	exam, err := h.place(task)
+	exam, err = h.place(task)
 	if err == nil {
 		_, err = listExam(exam)
 	}
@@ -117,9 +121,9 @@ func (h HeldOut) Validate(task ralph.Task) error {
 		_, err = tempOutside(task.Dir)
 	}
 	if err != nil {
-		return fmt.Errorf("verify: HeldOut: %w", err)
+		return "", fmt.Errorf("verify: HeldOut: %w", err)
 	}
-	return of("HeldOut", validate(h.Verifier, task))
+	return exam, of("HeldOut", validate(h.Verifier, task))
 }
 
 // check reports what is wrong whatever the task is. It is asked again by
@@ -134,19 +138,14 @@ func (h HeldOut) check() error {
 		return fmt.Errorf("verify: HeldOut: Reveal %q is unknown", string(h.Reveal))
 	}
 	for _, name := range h.Include {
-		clean := path.Clean(filepath.ToSlash(name))
+		clean, err := cleanGlob(name)
 		switch {
-		case strings.TrimSpace(name) == "" || strings.ContainsRune(name, 0):
-			return fmt.Errorf("verify: HeldOut: Include: %q is no path", name)
-		case !filepath.IsLocal(clean):
+		case outside(clean) || clean != "" && !filepath.IsLocal(clean):
 			return fmt.Errorf("verify: HeldOut: Include: %q is outside the workspace", name)
+		case err != nil:
+			return fmt.Errorf("verify: HeldOut: Include: %w", err)
 		case slices.Contains(strings.Split(clean, "/"), ".git"):
 			return fmt.Errorf("verify: HeldOut: Include: %q: the copy is no repository", name)
-		}
-		for part := range strings.SplitSeq(clean, "/") {
-			if _, err := path.Match(part, ""); err != nil {
-				return fmt.Errorf("verify: HeldOut: Include: %q is no glob: %w", name, err)
-			}
 		}
 	}
 	return nil
@@ -158,15 +157,9 @@ func (h HeldOut) check() error {
 // write an exam of its own. In [ralph.Task.Guarded] the key is "//exam/" and a
 // hash of where the exam is.
 func (h HeldOut) Prepare(ctx context.Context, task ralph.Task) (ralph.Task, error) {
-	if ctx.Err() != nil {
-		return task, context.Cause(ctx)
-	}
-	if err := h.Validate(task); err != nil {
-		return task, err
-	}
-	exam, err := h.place(task)
+	exam, err := h.valid(task)
 	if err != nil {
-		return task, fmt.Errorf("verify: HeldOut: %w", err)
+		return task, err
 	}
 	hashes, err := hashExam(ctx, exam)
 	if ctx.Err() != nil {
@@ -185,15 +178,8 @@ func (h HeldOut) Prepare(ctx context.Context, task ralph.Task) (ralph.Task, erro
 // Takes returns the longest time that the two checks may take, and two minutes
 // for copying; negative = without bound. See [External.Takes].
 func (h HeldOut) Takes(task ralph.Task) time.Duration {
-	const copying = 2 * time.Minute
 	once := takes(h.Verifier, task)
-	switch {
-	case once < 0:
-		return -1
-	case once > (math.MaxInt64-copying)/2:
-		return math.MaxInt64
-	}
-	return 2*once + copying
+	return inTurn(inTurn(once, once), 2*time.Minute)
 }
 
 // Verify implements [ralph.Verifier]. The error says that h makes no sense, or

@@ -120,7 +120,7 @@ func cleanGlob(text string) (string, error) {
 	case outside(name):
 		return name, nil
 	case !filepath.IsLocal(name):
-		return "", fmt.Errorf("%q is outside the workspace; a file there is named by its absolute path, or from ~/ on", text)
+		return name, fmt.Errorf("%q is outside the workspace; a file there is named by its absolute path, or from ~/ on", text)
 	}
 	for part := range strings.SplitSeq(name, "/") {
 		if _, err := path.Match(part, ""); err != nil {
