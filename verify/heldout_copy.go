@@ -71,33 +71,20 @@ func copyWorkspace(ctx context.Context, temp, workspace string, include, names [
 		return nil, err
 	}
 	defer d.to.Close()
-	if top == "" {
-		files = []string{"."}
-	}
-	for _, name := range files {
-		if top == "" {
-			err = d.tree(ctx, name)
-		} else {
-			err = d.one(ctx, strings.TrimSuffix(name, "/"))
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
-	if err := d.folder(d.sub); err != nil { // git knows no empty folders
-		return nil, err
-	}
 	for _, name := range names {
-		if err := d.one(ctx, path.Join(d.sub, filepath.ToSlash(name))); err != nil {
-			return nil, err
-		}
+		files = append(files, path.Join(d.sub, filepath.ToSlash(name)))
 	}
-	for _, glob := range include {
-		if err := d.include(ctx, glob); err != nil {
-			return nil, err
-		}
+	err = d.folder(d.sub) // git knows no empty folders
+	if err == nil && top == "" {
+		err = d.tree(ctx, ".")
 	}
-	return d, nil
+	for i := 0; err == nil && i < len(files); i++ {
+		err = d.one(ctx, strings.TrimSuffix(files[i], "/"))
+	}
+	for i := 0; err == nil && i < len(include); i++ {
+		err = d.include(ctx, include[i])
+	}
+	return d, err
 }
 
 // include copies what a path with wildcards names in the workspace. A path that
@@ -345,19 +332,14 @@ func (d *duplicate) clear(name string) error {
 	parts := strings.Split(name, "/")
 	for i := range len(parts) - 1 {
 		folder := strings.Join(parts[:i+1], "/")
-		info, err := d.to.Lstat(folder)
-		if err == nil && info.IsDir() {
-			continue
+		if info, err := d.to.Lstat(folder); err == nil && !info.IsDir() {
+			if err := d.to.Remove(folder); err != nil {
+				return err
+			}
 		}
-		if err == nil {
-			err = d.to.Remove(folder)
-		}
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-		if err := d.to.Mkdir(folder, 0o755); err != nil {
-			return err
-		}
+	}
+	if err := d.to.MkdirAll(path.Dir(name), 0o755); err != nil {
+		return err
 	}
 	return d.to.RemoveAll(name)
 }
