@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
@@ -24,8 +25,9 @@ import (
 type output struct {
 	mu       sync.Mutex
 	hash     hash.Hash
-	contains []*seeker
-	excludes []*seeker
+	contains []string
+	excludes []string
+	found    map[string]bool // of both
 
 	hide   hider
 	hidden *hiding     // both streams in one, if there is a hider
@@ -46,24 +48,10 @@ type output struct {
 	failingFull bool
 }
 
-// A seeker looks for a text in streams. It is found in the original, and not in
-// what is kept: a text that must not be printed may be in the middle, or be a
-// secret.
-type seeker struct {
-	text  string
-	found bool
-}
-
 func newOutput(contains, excludes []string, hide hider) *output {
-	o := &output{hash: sha256.New(), hide: hide}
+	o := &output{hash: sha256.New(), contains: contains, excludes: excludes, found: map[string]bool{}, hide: hide}
 	if hide != nil {
 		o.hidden = &hiding{to: func(p []byte) { o.keep(&o.merged, p) }, hide: hide}
-	}
-	for _, text := range contains {
-		o.contains = append(o.contains, &seeker{text: text})
-	}
-	for _, text := range excludes {
-		o.excludes = append(o.excludes, &seeker{text: text})
 	}
 	return o
 }
@@ -77,14 +65,12 @@ func (o *output) record(p []byte) {
 		return
 	}
 	if o.file == nil {
-		o.file, o.fileErr = file.Temp(o.folder, slug(o.name)+"-*.log")
-	}
-	if o.shown == nil {
+		if o.file, o.fileErr = file.Temp(o.folder, slug(o.name)+"-*.log"); o.fileErr != nil {
+			return
+		}
 		o.shown = term.Strip(o.file)
 	}
-	if o.fileErr == nil {
-		_, o.fileErr = o.shown.Write(p)
-	}
+	_, o.fileErr = o.shown.Write(p)
 }
 
 // end is called when all is printed. It closes the file, if there is one, and
@@ -141,11 +127,9 @@ func (s *outputStream) Write(p []byte) (int, error) {
 	// that it can be compared with an output that somebody has kept.
 	o.hash.Write(p)
 	longest := 0
-	for _, list := range [][]*seeker{o.contains, o.excludes} {
-		for _, k := range list {
-			k.seek(s.last, p)
-			longest = max(longest, len(k.text)-1)
-		}
+	for _, text := range slices.Concat(o.contains, o.excludes) {
+		o.found[text] = o.found[text] || printed([]byte(text), s.last, p)
+		longest = max(longest, len(text)-1)
 	}
 	s.last = append(s.last, p[max(len(p)-longest, 0):]...)
 	s.last = append(s.last[:0], s.last[max(len(s.last)-longest, 0):]...)
@@ -175,32 +159,22 @@ func (o *output) keep(failing *highlighter, p []byte) {
 	}
 }
 
-// seek looks for the text in p, and over the border between last and p. last is
-// never longer than needed for that, so the same place is not found twice and
-// memory is bounded by the longest text.
-func (k *seeker) seek(last, p []byte) {
-	if k.found {
-		return
-	}
-	text := []byte(k.text)
+// printed reports whether a text is in p, or over the border between last and p.
+// It is looked for in the original, and not in what is kept: a text that must not
+// be printed may be in the middle, or be a secret.
+func printed(text, last, p []byte) bool {
 	n := len(text) - 1
 	border := append(bytes.Clone(last[max(len(last)-n, 0):]), p[:min(n, len(p))]...)
-	k.found = bytes.Contains(border, text) || bytes.Contains(p, text)
+	return bytes.Contains(border, text) || bytes.Contains(p, text)
 }
 
 // Texts that a user asked for may be secrets themselves, so they are hidden
 // before they are quoted.
-func (o *output) missing() []string   { return o.hide.texts(texts(o.contains, false)) }
-func (o *output) forbidden() []string { return o.hide.texts(texts(o.excludes, true)) }
+func (o *output) missing() []string   { return o.texts(o.contains, false) }
+func (o *output) forbidden() []string { return o.texts(o.excludes, true) }
 
-func texts(list []*seeker, found bool) []string {
-	var matching []string
-	for _, k := range list {
-		if k.found == found {
-			matching = append(matching, k.text)
-		}
-	}
-	return matching
+func (o *output) texts(list []string, found bool) []string {
+	return o.hide.texts(slices.DeleteFunc(slices.Clone(list), func(text string) bool { return o.found[text] != found }))
 }
 
 func (o *output) digest() string { return "sha256:" + hex.EncodeToString(o.hash.Sum(nil)) }
