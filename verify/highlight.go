@@ -2,6 +2,7 @@ package verify
 
 import (
 	"bytes"
+	"slices"
 
 	"github.com/ralph-loop/ralph/internal/term"
 )
@@ -125,20 +126,11 @@ func namesFailure(line []byte) bool {
 	if len(text) == 0 {
 		return false
 	}
-	for _, start := range failingStarts {
-		if failingFirst[text[0]] && bytes.HasPrefix(text, start) {
-			return true
-		}
+	has := func(words [][]byte, in func(text, word []byte) bool) bool {
+		return slices.ContainsFunc(words, func(word []byte) bool { return in(text, word) })
 	}
-	for _, end := range failingEnds {
-		if bytes.HasSuffix(text, end) {
-			return true
-		}
-	}
-	for _, within := range failingWithin {
-		if bytes.Contains(text, within) {
-			return true
-		}
+	if failingFirst[text[0]] && has(failingStarts, bytes.HasPrefix) || has(failingEnds, bytes.HasSuffix) || has(failingWithin, bytes.Contains) {
+		return true
 	}
 	if line[0] == ' ' || line[0] == '\t' {
 		return numbered(text)
@@ -164,11 +156,8 @@ func placed(line []byte) bool {
 	if !ok || len(path) == 0 || bytes.ContainsAny(path, " \t") || !bytes.Contains(path, []byte(".")) {
 		return false
 	}
-	digits := 0
-	for digits < len(rest) && rest[digits] >= '0' && rest[digits] <= '9' {
-		digits++
-	}
-	return digits > 0 && digits < len(rest) && rest[digits] == ':'
+	after := bytes.TrimLeft(rest, "0123456789")
+	return len(after) < len(rest) && bytes.HasPrefix(after, []byte(":"))
 }
 
 // keepFailing keeps a line that names what fails, if there is room. The first
