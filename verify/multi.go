@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -171,16 +170,11 @@ const notRun = "not run, for the time to do it was over"
 func (m MultiStage) atOnce(ctx context.Context, c ralph.Claim, results []stageResult) {
 	var group errgroup.Group
 	group.SetLimit(m.Parallel)
-	var mu sync.Mutex
 	for i, s := range m.Stages {
 		group.Go(func() error {
-			r := results[i]
-			if r.check.Detail = notRun; ctx.Err() == nil {
-				r = s.run(ctx, c)
+			if results[i].check.Detail = notRun; ctx.Err() == nil {
+				results[i] = s.run(ctx, c)
 			}
-			mu.Lock()
-			defer mu.Unlock()
-			results[i] = r
 			return nil
 		})
 	}
