@@ -337,17 +337,4 @@ func isText(text []byte) bool {
 // quotedAll lists names, as many as a person would read. They are quoted
 // because an agent chooses them: one with line breaks in it could pass for a
 // fact.
-func quotedAll(names []string) string {
-	const most = 200
-	var b strings.Builder
-	for i, name := range names[:min(len(names), most)] {
-		if i > 0 {
-			b.WriteString(", ")
-		}
-		b.WriteString(strconv.Quote(name))
-	}
-	if more := len(names) - most; more > 0 {
-		fmt.Fprintf(&b, " and %d more", more)
-	}
-	return b.String()
-}
+func quotedAll(names []string) string { return listed(names, 200, 1<<20) }

@@ -126,19 +126,20 @@ func word(arg string) string {
 
 // quoted lists texts, the first five of them, each cut to its ends. A list in a
 // message is there to recognize things by, and not to be complete.
-func quoted(texts []string) string {
-	const most = 5
-	var b strings.Builder
-	for i, text := range texts[:min(len(texts), most)] {
-		if i > 0 {
-			b.WriteString(", ")
-		}
-		b.WriteString(strconv.Quote(ends(text, 60, 20)))
+func quoted(texts []string) string { return listed(texts, 5, 20) }
+
+// listed lists the first of texts, as many as most says, each cut to its last bytes
+// and three times as many of its first.
+func listed(texts []string, most, last int) string {
+	var list []string
+	for _, text := range texts[:min(len(texts), most)] {
+		list = append(list, strconv.Quote(ends(text, 3*last, last)))
 	}
+	all := strings.Join(list, ", ")
 	if more := len(texts) - most; more > 0 {
-		fmt.Fprintf(&b, " and %d more", more)
+		all += fmt.Sprintf(" and %d more", more)
 	}
-	return b.String()
+	return all
 }
 
 // ends cuts text to its first and last bytes, at the borders of runes. The
