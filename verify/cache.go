@@ -31,7 +31,9 @@ import (
 //
 // A nil v is an error of Validate and of Verify. The returned verifier is safe
 // for concurrent use if v is.
-func Cache(v ralph.Verifier) ralph.Verifier { return &cache{verifier: v} }
+func Cache(v ralph.Verifier) ralph.Verifier {
+	return &cache{verifier: v, flights: map[string]*flight{}, known: map[string]ralph.Verdict{}}
+}
 
 // A cache must not be copied: its callers share the calls that are under way.
 // That is why Cache returns a pointer, unlike this package's other verifiers,
@@ -133,9 +135,6 @@ func (k *cache) board(key string) (v ralph.Verdict, f *flight, mine bool) {
 	// ends in it (a test's FailNow) leaves nobody waiting and no empty verdict
 	// behind.
 	f = &flight{done: make(chan struct{}), givenUp: true} // until it has ended
-	if k.flights == nil {
-		k.flights, k.known = map[string]*flight{}, map[string]ralph.Verdict{}
-	}
 	k.flights[key] = f
 	return ralph.Verdict{}, f, true
 }
@@ -178,9 +177,7 @@ func (k *cache) put(key string, v ralph.Verdict) {
 // write to them, as [MultiStage] does where it makes warnings of them, and two
 // goroutines may do so at once.
 func clone(v ralph.Verdict) ralph.Verdict {
-	if v.Usage.CostUSD != nil {
-		v.Usage.CostUSD = new(*v.Usage.CostUSD)
-	}
+	v.Usage = ralph.Usage{}.Add(v.Usage) // with a cost of its own
 	v.Checks = slices.Clone(v.Checks)
 	for i, c := range v.Checks {
 		if c.ExitCode != nil {
@@ -198,12 +195,9 @@ func clone(v ralph.Verdict) ralph.Verdict {
 // hashed by itself: JSON would replace bytes of it that are not UTF-8.
 func cacheKey(c ralph.Claim) (string, error) {
 	dir, err := filepath.Abs(c.Task.Dir)
-	if err != nil {
+	text, bad := json.Marshal([]any{c.Task, dir, c.Iteration, c.Attempt, c.Start.UnixNano(), c.Files, c.Promised, c.Fault, c.Omitted})
+	if err = errors.Join(err, bad); err != nil {
 		return "", fmt.Errorf("verify: Cache: %w", err)
-	}
-	text, err := json.Marshal([]any{c.Task, dir, c.Iteration, c.Attempt, c.Start.UnixNano(), c.Files, c.Promised, c.Fault, c.Omitted})
-	if err != nil {
-		return "", fmt.Errorf("verify: Cache: task: %w", err)
 	}
 	h := sha256.New()
 	h.Write(text)
