@@ -39,8 +39,6 @@ func Agent(name string) ralph.Verifier { return stageRule(name) }
 // Validate can report, with the name that the user wrote.
 type stageRule string
 
-var _ ralph.Verifier = stageRule("")
-
 // Validate returns an error if there is no rule for the stage. It does not look
 // at the task.
 func (r stageRule) Validate(ralph.Task) error {
@@ -52,18 +50,10 @@ func (r stageRule) Validate(ralph.Task) error {
 // A nil rule without an error means that the promise is enough, as for qa; that
 // is not the same as an unknown stage, which is an error.
 func (r stageRule) rule() (name string, rule func(text string, omitted int64) ralph.Check, err error) {
-	// qa has a case of its own, without a rule, so that it is not taken for a
-	// name that nobody knows.
+	rules := map[string]func(string, int64) ralph.Check{"coder": committed, "tester": testsPass, "reviewer": approved, "qa": nil}
 	name = strings.ToLower(strings.TrimSpace(string(r)))
-	switch name {
-	case "coder":
-		rule = committed
-	case "tester":
-		rule = testsPass
-	case "reviewer":
-		rule = approved
-	case "qa":
-	default:
+	rule, known := rules[name]
+	if !known {
 		err = errors.New("verify: Agent: no rule for " + word(string(r)) + "; there are coder, tester, reviewer and qa")
 	}
 	return name, rule, err
@@ -79,17 +69,10 @@ func (r stageRule) Verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, er
 	if err != nil {
 		return ralph.Verdict{}, err
 	}
-	switch {
-	// The order matters for the agent: it is told first that it made no claim,
-	// since nothing that it said was meant as one.
-	case !c.Promised:
-		return judge(ralph.Check{Name: name, Status: ralph.CheckFailed,
-			Detail: "the answer does not claim that the task is done"}), nil
-	case c.Fault != "":
-		return judge(ralph.Check{Name: name, Status: ralph.CheckFailed,
-			Detail: fmt.Sprintf("the run ended with a fault (%s), so its words are not taken", c.Fault)}), nil
-	// A warning, so that nobody reads this verdict as evidence later.
-	case rule == nil:
+	if check, wrong := unclaimed(name, c); wrong {
+		return judge(check), nil
+	}
+	if rule == nil { // a warning, so that nobody reads this verdict as evidence later
 		return judge(ralph.Check{Name: "unverified: promise only", Status: ralph.CheckWarning,
 			Detail: "there is no rule for the stage " + name}), nil
 	}
@@ -105,7 +88,7 @@ func (r stageRule) Verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, er
 // not found, and one commit that is told is enough, whatever else was said.
 func committed(text string, omitted int64) ralph.Check {
 	if yes, _ := english.Stage("coder", text); yes != "" {
-		return passed("the answer says that it committed", yes)
+		return says(ralph.CheckPassed, "the answer says that it committed", yes)
 	}
 	return lacking("the answer does not say that the work was committed: commit it, and say so", omitted)
 }
@@ -115,7 +98,7 @@ func committed(text string, omitted int64) ralph.Check {
 // fail" says both.
 func testsPass(text string, omitted int64) ralph.Check {
 	if no := english.Contradictions(text)[english.FailingTests]; no != "" {
-		return refuted("the answer says that tests fail", no)
+		return says(ralph.CheckFailed, "the answer says that tests fail", no)
 	}
 	switch yes, _ := english.Stage("tester", text); {
 	case yes == "":
@@ -123,7 +106,7 @@ func testsPass(text string, omitted int64) ralph.Check {
 	case omitted > 0:
 		return unsure(omitted, "tests that fail")
 	default:
-		return passed("the answer reports passing tests", yes)
+		return says(ralph.CheckPassed, "the answer reports passing tests", yes)
 	}
 }
 
@@ -132,24 +115,20 @@ func testsPass(text string, omitted int64) ralph.Check {
 func approved(text string, omitted int64) ralph.Check {
 	switch yes, no := english.Stage("reviewer", text); {
 	case no != "":
-		return refuted("the answer does not approve", no)
+		return says(ralph.CheckFailed, "the answer does not approve", no)
 	case yes == "":
 		return lacking("the answer does not say that the review passed or that the work is approved", omitted)
 	case omitted > 0:
 		return unsure(omitted, "an objection")
 	default:
-		return passed("the answer approves the work", yes)
+		return says(ralph.CheckPassed, "the answer approves the work", yes)
 	}
 }
 
-// The next two quote the sentence that decided, so that a person who reads the
-// record can see at once whether the rule misread it.
-func passed(what, text string) ralph.Check {
-	return ralph.Check{Status: ralph.CheckPassed, Detail: what + ": " + quoted([]string{oneLine(text, 160, 60)})}
-}
-
-func refuted(what, text string) ralph.Check {
-	return ralph.Check{Status: ralph.CheckFailed, Detail: what + ": " + quoted([]string{oneLine(text, 160, 60)})}
+// says quotes the sentence that decided, so that a person who reads the record can
+// see at once whether the rule misread it.
+func says(status ralph.CheckStatus, what, text string) ralph.Check {
+	return ralph.Check{Status: status, Detail: what + ": " + quoted([]string{oneLine(text, 160, 60)})}
 }
 
 // lacking is the check for words that were not found. Where a part of the

@@ -81,12 +81,8 @@ func (s String) Verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, error
 	if err := notBlank("String", s.Contains, s.Excludes); err != nil {
 		return ralph.Verdict{}, err
 	}
-	switch {
-	case !c.Promised:
-		return judge(ralph.Check{Name: "promise", Status: ralph.CheckFailed, Detail: "the answer does not claim that the task is done"}), nil
-	case c.Fault != "":
-		return judge(ralph.Check{Name: "promise", Status: ralph.CheckFailed,
-			Detail: fmt.Sprintf("the run ended with a fault (%s), so its words are not taken", c.Fault)}), nil
+	if check, wrong := unclaimed("promise", c); wrong {
+		return judge(check), nil
 	}
 	// A pass that is marked: whoever reads the record later must not take it
 	// for a check.
@@ -121,6 +117,17 @@ func (s String) Verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, error
 		checks = append(checks, check)
 	}
 	return judge(checks...), nil
+}
+
+// unclaimed is the check of words that are not taken, if they are not. The order
+// matters for the agent: it is told first that it made no claim, since nothing that
+// it said was meant as one.
+func unclaimed(name string, c ralph.Claim) (check ralph.Check, wrong bool) {
+	check = ralph.Check{Name: name, Status: ralph.CheckFailed, Detail: "the answer does not claim that the task is done"}
+	if c.Promised {
+		check.Detail = fmt.Sprintf("the run ended with a fault (%s), so its words are not taken", c.Fault)
+	}
+	return check, !c.Promised || c.Fault != ""
 }
 
 // judge returns the verdict of checks that must all pass. Its feedback is made
