@@ -293,7 +293,6 @@ type hearing struct {
 func (h *hearing) hold() (answers []answer, check ralph.Check, spent ralph.Usage) {
 	start := time.Now()
 	check = ralph.Check{Name: "judge", Status: ralph.CheckPassed}
-	record := h.record()
 	var model, why string
 	for range 2 {
 		asked := h.questions()
@@ -309,7 +308,7 @@ func (h *hearing) hold() (answers []answer, check ralph.Check, spent ralph.Usage
 		}
 		digest := sha256.Sum256([]byte(resp.Output))
 		check.Digest = "sha256:" + hex.EncodeToString(digest[:])
-		record(prompt, resp.Output)
+		h.record(prompt, resp.Output)
 		if err != nil {
 			check.Status = errorStatus(h.ctx, err)
 			why := func(text string) string {
@@ -358,21 +357,19 @@ func (h *hearing) ask(prompt string) (ralph.Response, error) {
 	return resp, err
 }
 
-// record returns a function that keeps what is asked and answered, if there is
-// a folder for it. That it cannot be kept does not change what was found.
-func (h *hearing) record() func(prompt, answer string) {
-	if h.claim.Evidence == "" || file.Folder(h.claim.Evidence) != nil {
-		return func(string, string) {}
+// record keeps what is asked and answered, if there is a folder for it. That it
+// cannot be kept does not change what was found.
+func (h *hearing) record(prompt, answer string) {
+	if h.claim.Evidence == "" {
+		return
 	}
-	return func(prompt, answer string) {
-		f, err := file.Temp(h.claim.Evidence, "judge-*.txt")
-		if err != nil {
-			return
-		}
-		_, err = f.WriteString(h.hide.text(term.Clean(fmt.Sprintf("%s\n\n== the judge answered ==\n\n%s\n", prompt, answer))))
-		if errors.Join(err, f.Close()) != nil {
-			os.Remove(f.Name()) // better none than a part
-		}
+	f, err := file.Temp(h.claim.Evidence, "judge-*.txt")
+	if err != nil {
+		return
+	}
+	_, err = f.WriteString(h.hide.text(term.Clean(fmt.Sprintf("%s\n\n== the judge answered ==\n\n%s\n", prompt, answer))))
+	if errors.Join(err, f.Close()) != nil {
+		os.Remove(f.Name()) // better none than a part
 	}
 }
 
