@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -39,11 +38,8 @@ func DefaultInheritEnv() []string { return environ.Checks() }
 // it has run a test, and all of the environment is too much to let through for
 // that. A quoted name may end in ?, which makes it optional.
 func npmQuotes(dir string) (names []string) {
-	home, err := os.UserHomeDir()
-	if err != nil {
-		home = dir
-	}
-	for _, folder := range []string{dir, home} {
+	home, _ := os.UserHomeDir()
+	for _, folder := range []string{dir, cmp.Or(home, dir)} {
 		text, err := file.Read(".npmrc", filepath.Join(folder, ".npmrc"), 1<<20)
 		if err != nil {
 			continue // npm says so, if it is run
@@ -61,15 +57,6 @@ func npmQuotes(dir string) (names []string) {
 // here and not in the caller, so that a field that was forgotten does not make
 // a check that hangs for ever.
 func (e External) limit() time.Duration { return cmp.Or(e.Timeout, 5*time.Minute) }
-
-// startError is why a program could not be started. The commonest reason is
-// that it is not installed, so the message says what to look at.
-func startError(err error) string {
-	if errors.Is(err, exec.ErrNotFound) {
-		return err.Error() + " (is it installed, and in PATH?)"
-	}
-	return err.Error()
-}
 
 // args returns the program to run and its arguments, or what is wrong with e.
 // It is called by Validate as well, so whatever can be known about the fields

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os/exec"
 	"slices"
 	"strings"
 	"time"
@@ -219,7 +220,10 @@ func (e External) run(ctx context.Context, args []string, dir string, c ralph.Cl
 	switch {
 	case !started:
 		check.Status = ralph.CheckUnable
-		check.Detail = fmt.Sprintf("%s could not be run: %s", name, startError(err))
+		check.Detail = fmt.Sprintf("%s could not be run: %v", name, err)
+		if errors.Is(err, exec.ErrNotFound) { // the commonest reason
+			check.Detail += " (is it installed, and in PATH?)"
+		}
 	case err != nil:
 		check.Status = ralph.CheckTimeout
 		check.Detail = fmt.Sprintf("%s did not end within %v", name, e.limit())

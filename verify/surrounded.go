@@ -3,12 +3,10 @@ package verify
 import (
 	"fmt"
 	"maps"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/ralph-loop/ralph"
-	"github.com/ralph-loop/ralph/internal/process"
 )
 
 // changedConfig returns the files that are not as they were when the task was
@@ -41,15 +39,9 @@ func (s *surroundings) changedConfig(t ralph.Task) (files, texts []string) {
 func (s *surroundings) changedPrograms(t ralph.Task) (changed []string) {
 	for _, name := range slices.Sorted(maps.Keys(s.programs)) {
 		was, ok := t.Guarded[s.programKey(name)]
-		if !ok {
+		path := s.program(name)
+		if !ok || path == "" { // what cannot be run is found out soon
 			continue
-		}
-		path, err := process.LookPath(name, s.dirs[0], s.env)
-		if err != nil {
-			continue // it cannot be run, which is found out soon
-		}
-		if real, err := filepath.EvalSymlinks(path); err == nil {
-			path = real
 		}
 		before := was[:max(strings.LastIndexByte(was, ' '), 0)]
 		switch is := path + " " + fingerprint(path, nil); {

@@ -51,7 +51,8 @@ func (e External) Prepare(ctx context.Context, t ralph.Task) (ralph.Task, error)
 		}
 	}
 	for name := range s.programs {
-		if path := s.program(name); path != "" {
+		// What is in the workspace is the agent's to write.
+		if path := s.program(name); path != "" && (s.root == "" || !file.Within(s.root, path)) {
 			more[s.programKey(name)] = path + " " + fingerprint(path, nil)
 		}
 	}
@@ -100,15 +101,11 @@ type configUse struct {
 func (e External) surroundings(workspace string) (*surroundings, error) {
 	s := &surroundings{
 		tools: map[string]toolRow{}, files: map[string]configUse{}, programs: map[string]bool{}, scripts: map[string]bool{},
+		ownPath: lastOf(e.Env, "PATH"),
 	}
 	for _, row := range toolRows() {
 		for _, name := range row.names {
 			s.tools[name] = row
-		}
-	}
-	for _, entry := range e.Env {
-		if value, ok := strings.CutPrefix(entry, "PATH="); ok {
-			s.ownPath = value
 		}
 	}
 	dir, err := inside(workspace, e.Dir)
@@ -225,10 +222,9 @@ func (s *surroundings) script(word string, known bool) {
 	}
 }
 
-// getenv is a variable as the command sees it, with the last entry of a name
-// counting.
-func (s *surroundings) getenv(name string) (value string) {
-	for _, entry := range s.env {
+// lastOf is a variable as a command sees it: the last entry of a name counts.
+func lastOf(env []string, name string) (value string) {
+	for _, entry := range env {
 		if v, ok := strings.CutPrefix(entry, name+"="); ok {
 			value = v
 		}
@@ -237,11 +233,8 @@ func (s *surroundings) getenv(name string) (value string) {
 }
 
 func (s *surroundings) home() string {
-	if home := s.getenv("HOME"); home != "" {
-		return home
-	}
 	home, _ := os.UserHomeDir()
-	return home
+	return cmp.Or(lastOf(s.env, "HOME"), home)
 }
 
 // locate is where a file is, "" if nothing can be there. In the home folder it
@@ -251,16 +244,16 @@ func (s *surroundings) locate(f configFile) string {
 	home := s.home()
 	path := f.or
 	for name := range strings.FieldsSeq(f.env) {
-		path = cmp.Or(s.getenv(name), path)
+		path = cmp.Or(lastOf(s.env, name), path)
 	}
 	if rest, ok := strings.CutPrefix(path, "CONFIG"); ok {
 		switch runtime.GOOS {
 		case "windows":
-			path = s.getenv("AppData") + rest
+			path = lastOf(s.env, "AppData") + rest
 		case "darwin", "ios":
 			path = "~/Library/Application Support" + rest
 		default:
-			path = cmp.Or(s.getenv("XDG_CONFIG_HOME"), "~/.config") + rest
+			path = cmp.Or(lastOf(s.env, "XDG_CONFIG_HOME"), "~/.config") + rest
 		}
 	}
 	if rest, ok := strings.CutPrefix(path, "~"); ok {
@@ -302,15 +295,14 @@ func (s *surroundings) config(file string) string {
 	return hex.EncodeToString(all.Sum(nil))
 }
 
-// program is where a program is, without links; "" if there is none, or if it
-// is in the workspace, where it is the agent's to write. Links are resolved, so
-// that a package manager's link to the same program is no change.
+// program is where a program is, without links; "" if there is none. Links are
+// resolved, so that a package manager's link to the same program is no change.
 func (s *surroundings) program(name string) string {
 	path, err := process.LookPath(name, s.dirs[0], s.env)
 	if err == nil {
 		path, err = filepath.EvalSymlinks(path)
 	}
-	if err != nil || s.root != "" && file.Within(s.root, path) {
+	if err != nil {
 		return ""
 	}
 	return path
