@@ -168,11 +168,7 @@ func (t Template) verifier() (ralph.Verifier, error) {
 		if err != nil {
 			return nil, fmt.Errorf("verify: Template: %s: %w; the arguments are: %s", name, err, cmp.Or(known.Args, "none"))
 		}
-		switch v := v.(type) {
-		case tool:
-			v.Redact, v.AcceptConfig, v.InheritEnv, v.Sandbox = t.Redact, t.AcceptConfig, t.InheritEnv, t.Sandbox
-			return v, nil
-		case covered:
+		if v, ok := v.(tool); ok {
 			v.Redact, v.AcceptConfig, v.InheritEnv, v.Sandbox = t.Redact, t.AcceptConfig, t.InheritEnv, t.Sandbox
 			return v, nil
 		}
@@ -233,12 +229,8 @@ func goTestTemplate(args []string) (ralph.Verifier, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := tool{External: External{Args: append([]string{"go", "test"}, orAll(packages, "./...")...)}, watch: goWatch(),
-		reads: func(workspace, _ string) results { return newGoResults(goMains(workspace)) }, at: 2}
-	if !given {
-		return v, nil
-	}
-	return covered{tool: v, percent: percent}, nil
+	return tool{External: External{Args: append([]string{"go", "test"}, orAll(packages, "./...")...)}, watch: goWatch(),
+		reads: func(workspace, _ string) results { return newGoResults(goMains(workspace)) }, at: 2, covered: given, percent: percent}, nil
 }
 
 // pytestTemplate leaves the floor to pytest-cov, which knows how the project

@@ -27,6 +27,12 @@ type tool struct {
 	// its own; nil = there are no tests.
 	reads func(workspace, folder string) results
 	at    int // where in the arguments those of the results go
+
+	// covered has go test read a floor under its coverage: percent of all
+	// statements. It has no such option itself, and what it prints for each package
+	// is no figure for all of them.
+	covered bool
+	percent float64
 }
 
 // Prepare notes what surrounds the command and what redirects it. On an error
@@ -79,7 +85,7 @@ func (t tool) Verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, error) 
 // a folder for this call, outside the workspace: there, the agent's files could
 // stand for them.
 func (t tool) run(ctx context.Context, c ralph.Claim) (ralph.Verdict, error) {
-	run := t.External
+	run, profile := t.External, ""
 	if t.reads != nil {
 		folder, err := process.NewTempDir("")
 		if err != nil {
@@ -89,11 +95,19 @@ func (t tool) run(ctx context.Context, c ralph.Claim) (ralph.Verdict, error) {
 		run.title = t.name() // without what is added
 		run.results = t.reads(c.Task.Dir, folder.Path)
 		run.writes = append(slices.Clone(run.writes), folder.Path)
-		run.Args = slices.Insert(slices.Clone(run.Args), t.at, run.results.args()...)
+		args := run.results.args()
+		profile = filepath.Join(folder.Path, "cover.out")
+		if t.covered {
+			args = append(args, "-coverprofile="+profile)
+		}
+		run.Args = slices.Insert(slices.Clone(run.Args), t.at, args...)
 	}
 	v, err := run.Verify(ctx, c)
 	if err != nil {
 		return v, err
+	}
+	if v.Passed && t.covered {
+		return t.enough(v, profile)
 	}
 	v.Checks = slices.Clone(v.Checks)
 	for i, check := range v.Checks {
@@ -112,40 +126,15 @@ func (t tool) run(ctx context.Context, c ralph.Claim) (ralph.Verdict, error) {
 	return v, nil
 }
 
-// covered is go test with a floor under its coverage. go test itself has no
-// such option, and what it prints for each package is no figure for all of
-// them.
-type covered struct {
-	tool
-	percent float64
-}
-
-// Verify implements [ralph.Verifier]. The coverage is only asked of tests that
-// passed: of others it says little. A profile that cannot be read is an error,
-// since the tests passed and nothing is known about the floor.
-func (t covered) Verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, error) {
-	if ctx.Err() != nil {
-		return ralph.Verdict{}, context.Cause(ctx)
-	}
-	folder, err := process.NewTempDir("")
-	if err != nil {
-		return ralph.Verdict{}, fmt.Errorf("verify: coverage: %w", err)
-	}
-	defer folder.Remove()
-	profile := filepath.Join(folder.Path, "cover.out")
-	run := t.tool
-	run.title = t.name() // without the folder, which is new each time
-	run.writes = []string{folder.Path}
-	run.Args = slices.Insert(slices.Clone(run.Args), 2, "-coverprofile="+profile)
-	v, err := run.Verify(ctx, c)
-	if err != nil || !v.Passed {
-		return v, err
-	}
+// enough adds the check of the coverage to a verdict that passed: of tests that
+// fail it says little. A profile that cannot be read is an error, since the tests
+// passed and nothing is known about the floor.
+func (t tool) enough(v ralph.Verdict, profile string) (ralph.Verdict, error) {
 	text, err := file.Read("", profile, 256<<20)
-	if err != nil {
-		return ralph.Verdict{}, fmt.Errorf("verify: coverage: %w", err)
+	var percent float64
+	if err == nil {
+		percent, err = coverage(string(text))
 	}
-	percent, err := coverage(string(text))
 	if err != nil {
 		return ralph.Verdict{}, fmt.Errorf("verify: coverage: %w", err)
 	}
