@@ -89,16 +89,12 @@ func (w *tree) text(name string) []byte {
 }
 
 // matching are the files whose base name matches one of the patterns.
-func (w *tree) matching(patterns ...string) (found []string) {
-	for _, name := range w.files {
-		for _, p := range patterns {
-			if ok, _ := path.Match(p, path.Base(name)); ok {
-				found = append(found, name)
-				break
-			}
-		}
-	}
-	return found
+func (w *tree) matching(patterns ...string) []string {
+	return slices.DeleteFunc(slices.Clone(w.files), func(name string) bool { return !matchesAny(path.Base(name), patterns) })
+}
+
+func matchesAny(name string, patterns []string) bool {
+	return slices.ContainsFunc(patterns, func(p string) bool { ok, _ := path.Match(p, name); return ok })
 }
 
 // hashed is the SHA-256 of a text. States and logs hold it in place of the
@@ -257,12 +253,7 @@ func config(name string, text []byte) map[string]string {
 // bareName is the name of a section or key without quotes and blanks, which say
 // nothing and could make the same key look like another one.
 func bareName(text string) string {
-	return strings.Map(func(r rune) rune {
-		if strings.ContainsRune("\"' \t", r) {
-			return -1
-		}
-		return r
-	}, text)
+	return strings.NewReplacer(`"`, "", "'", "", " ", "", "\t", "").Replace(text)
 }
 
 // sectionOf is the name of the section that begins with a line. A remark behind
@@ -306,10 +297,8 @@ func (w *tree) keys(found map[string]string, name string, redirects func(key str
 // key can be told from another.
 func (w *tree) whole(found map[string]string, patterns ...string) {
 	for _, name := range w.files {
-		for _, p := range patterns {
-			if ok, _ := path.Match(p, name); ok {
-				found[w.shown+name] = hashed(w.text(name))
-			}
+		if matchesAny(name, patterns) {
+			found[w.shown+name] = hashed(w.text(name))
 		}
 	}
 }
