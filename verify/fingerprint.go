@@ -1,15 +1,12 @@
 package verify
 
 import (
-	"bufio"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
-	"slices"
 	"strings"
 
 	"github.com/ralph-loop/ralph/internal/file"
@@ -23,39 +20,42 @@ import (
 // so it is noticed if the file becomes readable, and a home folder with an odd
 // file in it does not keep a loop from starting.
 func fingerprint(path string, but []string) string {
-	f, err := file.Open("", path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return absent
-	}
-	if err != nil {
-		return "unreadable"
-	}
-	defer f.Close()
-	h := sha256.New()
-	var n int64
+	sum, size, err := "", int64(0), error(nil)
 	// A file that counts as a whole may be a program and have no lines, so it
 	// is not read by lines.
 	if len(but) == 0 {
-		n, err = io.Copy(h, f)
+		sum, size, err = hashOf(file.Open("", path))
 	} else {
-		lines := bufio.NewScanner(f)
-		lines.Buffer(nil, 1<<20)
-		for lines.Scan() {
-			line := strings.TrimSpace(lines.Text())
-			if line != "" && !slices.ContainsFunc(but, func(start string) bool { return strings.HasPrefix(line, start) }) {
-				fmt.Fprintln(h, line)
-				n++
-			}
-		}
-		err = lines.Err()
+		var counted []string
+		counted, _, err = configLines(path, but)
+		sum, size = hashed(strings.Join(append(counted, ""), "\n")), int64(len(counted))
 	}
 	switch {
+	case errors.Is(err, fs.ErrNotExist), err == nil && size == 0:
+		return absent
 	case err != nil:
 		return "unreadable"
-	case n == 0:
-		return absent
 	}
-	return hex.EncodeToString(h.Sum(nil))
+	return sum
+}
+
+// hashOf returns the SHA-256 of a file that was opened, or could not be, in
+// hexadecimal, and its size, and closes it.
+func hashOf(f *os.File, err error) (sum string, size int64, _ error) {
+	if err != nil {
+		return "", 0, err
+	}
+	defer f.Close()
+	h := sha256.New()
+	size, err = io.Copy(h, f)
+	return hex.EncodeToString(h.Sum(nil)), size, err
+}
+
+// hashed is the SHA-256 of a text. States and logs hold it in place of the
+// text, which may be long, or hold secrets.
+func hashed[T string | []byte](text T) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:])
 }
 
 // readGuarded reads a file of the workspace, which must be a regular one and

@@ -33,21 +33,21 @@ const (
 // exists, it is the usual case. Text that is not UTF-8 is not kept, since JSON
 // would change it.
 func (s *surroundings) pin(name string) (text string, ok bool) {
-	counted, _, err := s.lines(name)
+	counted, _, err := configLines(s.path(name), s.files[name].but)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
 	text = strings.Join(counted, "\n")
 	ok = err == nil && len(text) <= maxPin && utf8.ValidString(text) && redact.New(nil).Text(text) == text
 	return text, ok
 }
 
-// lines are the lines of a file that count, and the others. The others are
-// those that tools write by themselves, such as a login: they are taken as they
-// are now, because a token of yesterday may have expired.
-func (s *surroundings) lines(name string) (counted, others []string, err error) {
-	text, err := file.Read("", s.path(name), maxPin+maxScript)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil, nil
-	}
-	but := s.files[name].but
+// configLines are the lines of a file that count, and the others, without blank
+// ones. The others begin as but says and are those that tools write by themselves,
+// such as a login: they are taken as they are now, because a token of yesterday may
+// have expired.
+func configLines(path string, but []string) (counted, others []string, err error) {
+	text, err := file.Read("", path, 16<<20)
 	for line := range strings.Lines(string(text)) {
 		line = strings.TrimSpace(line)
 		switch {
@@ -83,7 +83,7 @@ func (e External) withPins(s *surroundings, t ralph.Task, files, texts []string,
 	defer folder.Remove()
 	e.Env = slices.Clone(e.Env)
 	for i, name := range files {
-		_, others, _ := s.lines(name)
+		_, others, _ := configLines(s.path(name), s.files[name].but)
 		text := strings.Join(append([]string{t.Guarded[pinKey+name]}, others...), "\n") + "\n"
 		path := filepath.Join(folder.Path, fmt.Sprintf("%d-%s", i, filepath.Base(name)))
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {

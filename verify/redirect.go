@@ -1,8 +1,6 @@
 package verify
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -95,13 +93,6 @@ func (w *tree) matching(patterns ...string) []string {
 
 func matchesAny(name string, patterns []string) bool {
 	return slices.ContainsFunc(patterns, func(p string) bool { ok, _ := path.Match(p, name); return ok })
-}
-
-// hashed is the SHA-256 of a text. States and logs hold it in place of the
-// text, which may be long, or hold secrets.
-func hashed[T string | []byte](text T) string {
-	sum := sha256.Sum256([]byte(text))
-	return hex.EncodeToString(sum[:])
 }
 
 // prepare notes what is watched. If the check is not set up yet it notes

@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
@@ -306,8 +304,7 @@ func (h *hearing) hold() (answers []answer, check ralph.Check, spent ralph.Usage
 		for _, text := range resp.Warnings {
 			h.warn(text)
 		}
-		digest := sha256.Sum256([]byte(resp.Output))
-		check.Digest = "sha256:" + hex.EncodeToString(digest[:])
+		check.Digest = "sha256:" + hashed(resp.Output)
 		h.record(prompt, resp.Output)
 		if err != nil {
 			check.Status = errorStatus(h.ctx, err)

@@ -2,11 +2,8 @@ package verify
 
 import (
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -226,13 +223,6 @@ func hashFile(dir, name string) (string, error) {
 			f, err = file.OpenIn("", root, real)
 		}
 	}
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	h := sha256.New()
-	if _, err := io.Copy(h, f); err != nil {
-		return "", err
-	}
-	return hex.EncodeToString(h.Sum(nil)), nil
+	sum, _, err := hashOf(f, err)
+	return sum, err
 }
