@@ -12,7 +12,7 @@ import (
 
 // Verifiers that somebody has plugged in, whose panic is an error.
 
-// ask asks a verifier about a claim. A panic in it becomes an error, which
+// ask asks a verifier about a claim; nil takes the promise as enough. A panic in it becomes an error, which
 // rejects: a verifier that somebody plugged in must not end the program that
 // embeds it, nor a loop that has been paid for. A panic on a goroutine that the
 // verifier starts itself cannot be caught here.
@@ -20,6 +20,9 @@ func ask(ctx context.Context, verifier ralph.Verifier, c ralph.Claim) (ralph.Ver
 	// A panic leaves v as it was, so the zero verdict, which rejects, goes with
 	// the error.
 	var v ralph.Verdict
+	if verifier == nil {
+		verifier = String{}
+	}
 	err := plugin.Call("verify: the verifier", func() (err error) {
 		v, err = verifier.Verify(ctx, c)
 		return err

@@ -57,9 +57,6 @@ func (g Guard) Validate(t ralph.Task) error {
 // Prepare takes the snapshot of Globs, if there are some, and has Verifier prepare
 // the task. Drivers call it when a loop starts, see [ralph.Verifier].
 func (g Guard) Prepare(ctx context.Context, t ralph.Task) (ralph.Task, error) {
-	if ctx.Err() != nil {
-		return t, context.Cause(ctx)
-	}
 	prepared := t
 	if len(g.Globs) > 0 {
 		var err error
@@ -78,13 +75,11 @@ var errNoSnapshot = errors.New("verify: Guard: there is nothing to guard: name f
 
 // hasSnapshot reports whether the task guards any file. Keys of other verifiers
 // do not count, since they are there without anybody having named a file.
-func hasSnapshot(t ralph.Task) bool {
-	for key := range t.Guarded {
-		if own(key) {
-			return true
-		}
-	}
-	return false
+func hasSnapshot(t ralph.Task) bool { return noted(t.Guarded, own) }
+
+// noted reports whether there is a key of a kind.
+func noted(guarded map[string]string, kind func(key string) bool) bool {
+	return slices.ContainsFunc(slices.Collect(maps.Keys(guarded)), kind)
 }
 
 // Verify implements [ralph.Verifier]. The errors are context.Cause(ctx), those
@@ -114,11 +109,7 @@ func (g Guard) Verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, error)
 	if check.Status != ralph.CheckPassed {
 		return judge(check), nil
 	}
-	verifier := g.Verifier
-	if verifier == nil {
-		verifier = String{}
-	}
-	v, err := ask(ctx, verifier, c)
+	v, err := ask(ctx, g.Verifier, c)
 	// The verdict may be one that a [Cache] hands to others as well, and it is
 	// written to below.
 	v = clone(v)

@@ -108,11 +108,8 @@ func digestOfExam(hashes map[string]string) string {
 // one that was prepared with another exam does not, so that pointing a resumed
 // loop at an easier folder is noticed.
 func agreedExam(exam string, hashes, guarded map[string]string) error {
-	is, agreed := digestOfExam(hashes), false
-	for key := range guarded {
-		agreed = agreed || strings.HasPrefix(key, examKey)
-	}
-	if was, ok := guarded[keyOfExam(exam)]; agreed && (!ok || was != is) {
+	agreed := noted(guarded, func(key string) bool { return strings.HasPrefix(key, examKey) })
+	if agreed && guarded[keyOfExam(exam)] != digestOfExam(hashes) {
 		return fmt.Errorf("the exam %s is not as it was when the loop started", exam)
 	}
 	return nil

@@ -117,10 +117,5 @@ func configCheck(changed []string) ralph.Check {
 // Without it, nothing is looked for either, which would cost time and find
 // nothing to compare with.
 func prepared(t ralph.Task) bool {
-	for key := range t.Guarded {
-		if strings.HasPrefix(key, configKey) || strings.HasPrefix(key, programKey) {
-			return true
-		}
-	}
-	return false
+	return noted(t.Guarded, func(key string) bool { return strings.HasPrefix(key, configKey) || strings.HasPrefix(key, programKey) })
 }
