@@ -2,8 +2,10 @@ package verify
 
 import (
 	"html"
+	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/ralph-loop/ralph/internal/term"
 )
@@ -41,16 +43,15 @@ func holdsFolded(text, want string) bool {
 // before it. It looks at every place, for the first may be in the middle of a
 // word and a later one not.
 func startsWord(text, want string) bool {
-	for from := 0; ; {
-		at := strings.Index(text[from:], want)
-		if at < 0 {
+	for at := 0; ; at++ {
+		next := strings.Index(text[at:], want)
+		if next < 0 {
 			return false
 		}
-		before := strings.TrimRightFunc(text[:from+at], func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
-		if len(before) < from+at || from+at == 0 {
+		at += next
+		if before, _ := utf8.DecodeLastRuneInString(text[:at]); !unicode.IsLetter(before) && !unicode.IsDigit(before) {
 			return true
 		}
-		from += at + 1
 	}
 }
 
@@ -127,9 +128,7 @@ func turned(text string) string {
 			end = len(rest)
 		}
 		runes := []rune(rest[:end])
-		for i, j := 0, len(runes)-1; i < j; i, j = i+1, j-1 {
-			runes[i], runes[j] = runes[j], runes[i]
-		}
+		slices.Reverse(runes)
 		text = text[:at] + string(runes) + rest[end:]
 	}
 	return text

@@ -243,17 +243,10 @@ func cargoWatch() *watch {
 // inline table the whole counts, as for pytest.
 func cargoKey(key string) bool {
 	table, name, _ := strings.Cut(key, ".")
-	switch table {
-	case "patch", "replace":
-		return true
-	case "lib", "bin", "test":
-		return name == "" || name == "harness" || name == "test"
-	case "package":
-		return name == "" || name == "autotests"
-	case "workspace":
-		return name == "" || name == "default-members"
-	}
-	return false
+	target := []string{"", "harness", "test"}
+	keys, ok := map[string][]string{"patch": nil, "replace": nil, "lib": target, "bin": target, "test": target,
+		"package": {"", "autotests"}, "workspace": {"", "default-members"}}[table]
+	return ok && (keys == nil || slices.Contains(keys, name))
 }
 
 // cargoRedirects finds what makes cargo test run something else.

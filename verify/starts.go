@@ -17,13 +17,11 @@ func (e External) Starts(ralph.Task) []string {
 		name, value, _ := strings.Cut(entry, "=")
 		words = append(words, name+"="+shellWord(value))
 	}
-	switch {
-	case e.Shell != "":
+	for _, arg := range e.Args {
+		words = append(words, shellWord(arg))
+	}
+	if e.Shell != "" {
 		words = append(words, e.Shell)
-	default:
-		for _, arg := range e.Args {
-			words = append(words, shellWord(arg))
-		}
 	}
 	line := strings.Join(words, " ")
 	if e.Dir != "" {
