@@ -22,14 +22,11 @@ import (
 // its functions; comparing, naming and warning are the same for all of them.
 type watch struct {
 	name string
-	// redirects returns what redirects the check, by a name that people understand,
-	// and whether the check is set up at all: what is not, the agent may set up.
-	redirects func(w *tree) (found map[string]string, set bool)
+	// redirects finds what redirects the check, and returns whether the check is set
+	// up at all: what is not, the agent may set up.
+	redirects func(w *tree) (set bool)
 	// isTest reports whether a file holds tests; nil = there are none.
 	isTest func(name string) bool
-	// hides returns whether the tool does not come to a file any more; nil = it comes
-	// to all.
-	hides func(w *tree) func(name string) bool
 	// skip are folders with what others have written, or the tool itself.
 	skip []string
 }
@@ -50,6 +47,9 @@ type tree struct {
 	root  string
 	shown string   // what stands before a name for people
 	files []string // no folders, and not what others have put there
+
+	found  map[string]string // what redirects a check, by a name that people understand
+	hidden []string          // folders that the tool does not come to any more
 }
 
 // readTree lists the files of the workspace. Hidden folders, node_modules and
@@ -62,7 +62,7 @@ func readTree(dir string, skip []string) (*tree, error) {
 		return nil, err
 	}
 	defer root.Close()
-	w := &tree{root: workspace(dir)}
+	w := &tree{root: workspace(dir), found: map[string]string{}}
 	err = fs.WalkDir(root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil && name == ".":
@@ -105,16 +105,14 @@ func (a *watch) prepare(dir string) (map[string]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("verify: Template: %w", err)
 	}
-	found, set := a.redirects(w)
-	if !set {
+	if !a.redirects(w) {
 		return nil, nil
 	}
 	noted := map[string]string{templateKey + a.name: ""}
-	for what, hash := range found {
+	for what, hash := range w.found {
 		noted[templateKey+a.name+"/"+what] = hash
 	}
-	hidden := a.hidden(w)
-	tests := slices.DeleteFunc(slices.Clone(w.files), func(name string) bool { return !a.tests(name) || hidden(name) })
+	tests := slices.DeleteFunc(slices.Clone(w.files), func(name string) bool { return !a.tests(name) || w.hides(name) })
 	if len(tests) <= maxTests {
 		for _, name := range tests {
 			if hash, err := hashFile(w.root, name); err == nil {
@@ -128,13 +126,9 @@ func (a *watch) prepare(dir string) (map[string]string, error) {
 // tests is isTest, for a watch without it as well.
 func (a *watch) tests(name string) bool { return a.isTest != nil && a.isTest(name) }
 
-// hidden is hides, for a watch without it as well. It reads the tree once and
-// returns a function, because it is asked about each test.
-func (a *watch) hidden(w *tree) func(name string) bool {
-	if a.hides == nil {
-		return func(string) bool { return false }
-	}
-	return a.hides(w)
+// hides reports whether the tool does not come to a file any more.
+func (w *tree) hides(name string) bool {
+	return slices.ContainsFunc(w.hidden, func(folder string) bool { return strings.HasPrefix(name, folder+"/") })
 }
 
 // changed says what redirects the check now and did not when the task was
@@ -151,18 +145,17 @@ func (a *watch) changed(t ralph.Task) (changed []string, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("verify: Template: %w", err)
 	}
-	found, _ := a.redirects(w)
-	for _, what := range slices.Sorted(maps.Keys(found)) {
+	a.redirects(w)
+	for _, what := range slices.Sorted(maps.Keys(w.found)) {
 		switch was, ok := t.Guarded[key+"/"+what]; {
 		case !ok:
 			changed = append(changed, what+" is new")
-		case was != found[what]:
+		case was != w.found[what]:
 			changed = append(changed, what+" was changed")
 		}
 	}
-	hidden := a.hidden(w)
 	for _, name := range watchedTests(t) {
-		if a.tests(name) && hidden(name) {
+		if a.tests(name) && w.hides(name) {
 			changed = append(changed, name+" would not be run any more")
 		}
 	}
@@ -275,10 +268,10 @@ func entryOf(line string, toml bool) (key, value string, ok bool) {
 // keys adds those of a file's keys that redirect. Keys are compared one by one,
 // since files like pyproject.toml hold the settings of many tools, and most
 // tasks change some of them.
-func (w *tree) keys(found map[string]string, name string, redirects func(key string) bool) {
+func (w *tree) keys(name string, redirects func(key string) bool) {
 	for key, value := range config(name, w.text(name)) {
 		if redirects(key) {
-			found[key+" in "+w.shown+name] = hashed(value)
+			w.found[key+" in "+w.shown+name] = hashed(value)
 		}
 	}
 }
@@ -286,10 +279,10 @@ func (w *tree) keys(found map[string]string, name string, redirects func(key str
 // whole adds files at the top of the tree, as far as they are there. It is for
 // files that hold nothing but settings of the tool, often as code, in which no
 // key can be told from another.
-func (w *tree) whole(found map[string]string, patterns ...string) {
+func (w *tree) whole(patterns ...string) {
 	for _, name := range w.files {
 		if matchesAny(name, patterns) {
-			found[w.shown+name] = hashed(w.text(name))
+			w.found[w.shown+name] = hashed(w.text(name))
 		}
 	}
 }
@@ -303,7 +296,7 @@ func (w *tree) above(names ...string) (folders []*tree) {
 		return nil
 	}
 	for up := filepath.Dir(dir); up != dir; dir, up = up, filepath.Dir(up) {
-		folder := &tree{root: up, shown: strings.TrimSuffix(filepath.ToSlash(up), "/") + "/"}
+		folder := &tree{root: up, found: w.found, shown: strings.TrimSuffix(filepath.ToSlash(up), "/") + "/"}
 		for _, name := range names {
 			if _, err := os.Stat(filepath.Join(up, name)); err == nil {
 				folder.files = append(folder.files, name)
@@ -356,8 +349,8 @@ func redirectsOf(t ralph.Task, dir string) map[string]string {
 		if err != nil {
 			continue // which the check will say
 		}
-		found, _ := a.redirects(w)
-		for what, hash := range found {
+		a.redirects(w)
+		for what, hash := range w.found {
 			all[templateKey+a.name+"/"+what] = hash
 		}
 	}

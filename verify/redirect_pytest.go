@@ -12,7 +12,7 @@ import (
 // not know what it will be called with.
 func pytestWatch(paths []string) *watch {
 	return &watch{name: "pytest", isTest: isPytest, skip: []string{"venv", "env", "site-packages", "__pycache__"},
-		redirects: func(w *tree) (map[string]string, bool) { return pytestRedirects(w, paths) }}
+		redirects: func(w *tree) bool { return pytestRedirects(w, paths) }}
 }
 
 // isPytest reports whether pytest takes a file for tests by itself. Other names
@@ -27,20 +27,19 @@ var pytestFiles = []string{"pytest.ini", ".pytest.ini", "tox.ini", "setup.cfg", 
 
 // pytestRedirects finds what makes pytest run something else, in the workspace
 // and above it. A project counts as set up once it has tests or options.
-func pytestRedirects(w *tree, paths []string) (map[string]string, bool) {
-	found := map[string]string{}
-	w.pytest(found, paths)
-	set := len(found) > 0 || slices.ContainsFunc(w.files, isPytest)
+func pytestRedirects(w *tree, paths []string) bool {
+	w.pytest(paths)
+	set := len(w.found) > 0 || slices.ContainsFunc(w.files, isPytest)
 	for _, up := range w.above(pytestFiles...) {
-		up.pytest(found, paths)
+		up.pytest(paths)
 	}
-	return found, set
+	return set
 }
 
 // pytest adds pytest's options, where it looks for them: on the way to the
 // paths. Options elsewhere decide nothing, and projects do have such files for
 // other purposes. Hooks it finds in every folder on its way through the tests.
-func (w *tree) pytest(found map[string]string, paths []string) {
+func (w *tree) pytest(paths []string) {
 	for _, name := range w.matching(pytestFiles...) {
 		dir := path.Dir(name)
 		onTheWay := func(p string) bool {
@@ -50,10 +49,10 @@ func (w *tree) pytest(found map[string]string, paths []string) {
 		switch {
 		case path.Base(name) == "conftest.py":
 			for hook, text := range pythonHooks(string(w.text(name))) {
-				found[hook+" in "+w.shown+name] = hashed(text)
+				w.found[hook+" in "+w.shown+name] = hashed(text)
 			}
 		case dir == "." || paths == nil || slices.ContainsFunc(paths, onTheWay):
-			w.keys(found, name, pytestKey)
+			w.keys(name, pytestKey)
 		}
 	}
 }

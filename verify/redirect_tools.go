@@ -26,7 +26,7 @@ func watches() []*watch {
 // goWatch watches go test. vendor and testdata hold code that go test does not
 // run as tests of the workspace.
 func goWatch() *watch {
-	return &watch{name: "go-test", redirects: goRedirects, hides: goHides, skip: []string{"vendor", "testdata"},
+	return &watch{name: "go-test", redirects: goRedirects, skip: []string{"vendor", "testdata"},
 		isTest: func(name string) bool { return strings.HasSuffix(name, "_test.go") }}
 }
 
@@ -34,14 +34,13 @@ func goWatch() *watch {
 // can leave out all tests of its package and end well; replace lines and
 // go.work, which put other code in the place of a dependency; and a toolchain
 // that lies in PATH. It is set up once there is a go.mod or a go.work.
-func goRedirects(w *tree) (map[string]string, bool) {
-	found := map[string]string{}
+func goRedirects(w *tree) bool {
 	// Only a file that holds the word is parsed: most have none, and there may
 	// be thousands.
 	for _, name := range w.matching("*_test.go") {
 		if text := w.text(name); bytes.Contains(text, []byte("TestMain")) {
 			if body := testMain(text); body != "" {
-				found["TestMain in "+name] = hashed(body)
+				w.found["TestMain in "+name] = hashed(body)
 			}
 		}
 	}
@@ -49,13 +48,14 @@ func goRedirects(w *tree) (map[string]string, bool) {
 	for _, name := range []string{"go.mod", "go.work"} {
 		if text := w.text(name); text != nil {
 			set = true
-			goLines(found, name, string(text))
+			w.goLines(name, string(text))
 		}
 	}
+	w.hidden = goHidden(w)
 	for _, up := range w.above("go.work") {
-		up.whole(found, "go.work")
+		up.whole("go.work")
 	}
-	return found, set
+	return set
 }
 
 // goMains knows the packages that have a TestMain, by their import paths. Such
@@ -73,9 +73,9 @@ func goMains(workspace string) func(pkg string) bool {
 			module = strings.Trim(fields[1], "\"`")
 		}
 	})
-	found, _ := goRedirects(w)
+	goRedirects(w)
 	return func(pkg string) bool {
-		for what := range found {
+		for what := range w.found {
 			name, ok := strings.CutPrefix(what, "TestMain in ")
 			if dir := path.Dir(name); ok && (pkg == path.Join(module, dir) || dir != "." && strings.HasSuffix(pkg, "/"+dir)) {
 				return true
@@ -85,12 +85,14 @@ func goMains(workspace string) func(pkg string) bool {
 	}
 }
 
-// goHides knows what is not in the module any more, for a go.mod of its own or
-// an ignore line: go test ./... passes over such folders without a word, and
-// deleted tests would look the same. Where there is a go.work it does not say,
-// for that can bring them in again.
-func goHides(w *tree) func(name string) bool {
-	var folders []string
+// goHidden are the folders that are not in the module any more, for a go.mod of
+// their own or an ignore line: go test ./... passes over them without a word, and
+// deleted tests would look the same. Where there is a go.work there are none, for
+// that can bring them in again.
+func goHidden(w *tree) (folders []string) {
+	if slices.Contains(w.files, "go.work") {
+		return nil
+	}
 	for _, name := range w.files {
 		if path.Base(name) == "go.mod" && name != "go.mod" {
 			folders = append(folders, path.Dir(name))
@@ -101,10 +103,7 @@ func goHides(w *tree) func(name string) bool {
 			folders = append(folders, path.Clean(fields[1]))
 		}
 	})
-	works := slices.Contains(w.files, "go.work")
-	return func(name string) bool {
-		return !works && slices.ContainsFunc(folders, func(folder string) bool { return strings.HasPrefix(name, folder+"/") })
-	}
+	return folders
 }
 
 // testMain is the text of the function that runs a package's tests; "" if it is
@@ -128,16 +127,16 @@ func testMain(text []byte) string {
 
 // goLines finds what takes another module than the one that is required, and another
 // go. A toolchain that go downloads is go's own, so only one that lies in PATH counts.
-func goLines(found map[string]string, file, text string) {
+func (w *tree) goLines(file, text string) {
 	goDirectives(text, func(fields []string) {
 		switch verb := fields[0]; {
 		case verb == "replace", verb == "use" && file == "go.work":
-			found[strings.Join(fields, " ")+" in "+file] = hashed("")
+			w.found[strings.Join(fields, " ")+" in "+file] = hashed("")
 		case (verb == "toolchain" || verb == "go") && len(fields) == 2:
 			name := "go" + strings.TrimPrefix(fields[1], "go")
 			program, err := process.LookPath(name, "", os.Environ())
 			if err == nil {
-				found[verb+" "+fields[1]+" in "+file+", which is "+program] = fingerprint(program, nil)
+				w.found[verb+" "+fields[1]+" in "+file+", which is "+program] = fingerprint(program, nil)
 			}
 		}
 	})
@@ -185,8 +184,7 @@ var npmKeys = []string{"script-shell", "shell", "node-options", "if-present", "w
 // runners in package.json, their files, and npm's own settings. A broken
 // package.json is read as far as it goes. The script that npm init writes,
 // which only says that there are no tests, counts as not set up.
-func npmRedirects(w *tree) (map[string]string, bool) {
-	found := map[string]string{}
+func npmRedirects(w *tree) bool {
 	var pack, values map[string]json.RawMessage
 	text := bytes.TrimPrefix(w.text("package.json"), []byte("\ufeff"))
 	_ = errors.Join(json.Unmarshal(text, &pack), json.Unmarshal(pack["scripts"], &values)) // npm will say so
@@ -206,7 +204,7 @@ func npmRedirects(w *tree) (map[string]string, bool) {
 		if !ok {
 			continue
 		}
-		found["the script "+reached[i]+" in package.json"] = hashed(text)
+		w.found["the script "+reached[i]+" in package.json"] = hashed(text)
 		words := strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(" \t\n\"';&|()", r) })
 		for _, word := range words {
 			if _, ok := scripts[word]; ok && !slices.Contains(reached, word) {
@@ -217,16 +215,16 @@ func npmRedirects(w *tree) (map[string]string, bool) {
 	for _, runner := range []string{"jest", "mocha", "ava", "vitest", "tap", "c8", "nyc"} {
 		var compact bytes.Buffer
 		if json.Compact(&compact, pack[runner]) == nil && compact.Len() > 0 {
-			found[runner+" in package.json"] = hashed(compact.String())
+			w.found[runner+" in package.json"] = hashed(compact.String())
 		}
 	}
-	w.keys(found, ".npmrc", func(key string) bool { return slices.Contains(npmKeys, key) })
-	w.whole(found, "jest.config.*", "vitest.config.*", "vitest.workspace.*", ".mocharc.*", "ava.config.*", "karma.conf.*", ".taprc")
+	w.keys(".npmrc", func(key string) bool { return slices.Contains(npmKeys, key) })
+	w.whole("jest.config.*", "vitest.config.*", "vitest.workspace.*", ".mocharc.*", "ava.config.*", "karma.conf.*", ".taprc")
 	for _, up := range w.above(".mocharc.cjs", ".mocharc.js", ".mocharc.yaml", ".mocharc.yml", ".mocharc.jsonc", ".mocharc.json") {
-		up.whole(found, ".mocharc.*")
+		up.whole(".mocharc.*")
 	}
 	set := strings.TrimSpace(scripts["test"]) != "" && !strings.Contains(scripts["test"], "no test specified") // npm init writes that
-	return found, set
+	return set
 }
 
 // cargoWatch watches cargo test. Unit tests stand in the files of the code
@@ -252,44 +250,41 @@ func cargoKey(key string) bool {
 // cargoRedirects finds what makes cargo test run something else.
 // .cargo/config.toml counts as a whole: it can name a runner for test programs,
 // an alias, or a compiler in place of rustc.
-func cargoRedirects(w *tree) (map[string]string, bool) {
-	found := map[string]string{}
-	w.whole(found, ".cargo/config.toml", ".cargo/config", "rust-toolchain.toml", "rust-toolchain")
+func cargoRedirects(w *tree) bool {
+	w.whole(".cargo/config.toml", ".cargo/config", "rust-toolchain.toml", "rust-toolchain")
 	for _, up := range w.above(".cargo/config.toml", ".cargo/config") {
-		up.whole(found, ".cargo/config*")
+		up.whole(".cargo/config*")
 	}
 	for _, name := range w.matching("Cargo.toml") {
-		w.keys(found, name, cargoKey)
+		w.keys(name, cargoKey)
 	}
-	return found, w.text("Cargo.toml") != nil
+	return w.text("Cargo.toml") != nil
 }
 
 // lintWatch watches golangci-lint. Its files count as a whole, since almost
 // every line in them says what is not to be found. It has no tests to watch.
 func lintWatch() *watch {
-	return &watch{name: "golangci-lint", redirects: func(w *tree) (map[string]string, bool) {
-		found := map[string]string{}
+	return &watch{name: "golangci-lint", redirects: func(w *tree) bool {
 		names := []string{".golangci.yml", ".golangci.yaml", ".golangci.toml", ".golangci.json"}
 		for _, t := range append(w.above(names...), w) {
-			t.whole(found, names...)
+			t.whole(names...)
 		}
-		return found, w.text("go.mod") != nil
+		return w.text("go.mod") != nil
 	}}
 }
 
 // ruffWatch watches ruff, which lets each folder have settings of its own. Of
 // pyproject.toml only ruff's part counts.
 func ruffWatch() *watch {
-	return &watch{name: "ruff", redirects: func(w *tree) (map[string]string, bool) {
-		found := map[string]string{}
+	return &watch{name: "ruff", redirects: func(w *tree) bool {
 		names := []string{"ruff.toml", ".ruff.toml", "pyproject.toml"}
 		for _, t := range append(w.above(names...), w) {
 			for _, name := range t.matching(names...) { // a folder may have its own
-				t.keys(found, name, func(key string) bool {
+				t.keys(name, func(key string) bool {
 					return path.Base(name) != "pyproject.toml" || key == "tool" || key == "tool.ruff" || strings.HasPrefix(key, "tool.ruff.")
 				})
 			}
 		}
-		return found, len(w.matching("*.py")) > 0
+		return len(w.matching("*.py")) > 0
 	}}
 }
