@@ -65,12 +65,14 @@ func (o *output) record(p []byte) {
 		return
 	}
 	if o.file == nil {
-		if o.file, o.fileErr = file.Temp(o.folder, slug(o.name)+"-*.log"); o.fileErr != nil {
-			return
-		}
+		o.file, o.fileErr = file.Temp(o.folder, slug(o.name)+"-*.log")
+	}
+	if o.shown == nil {
 		o.shown = term.Strip(o.file)
 	}
-	_, o.fileErr = o.shown.Write(p)
+	if o.fileErr == nil {
+		_, o.fileErr = o.shown.Write(p)
+	}
 }
 
 // end is called when all is printed. It closes the file, if there is one, and
