@@ -60,11 +60,11 @@ func (o *output) excerpt() string {
 // it is made readable, to three times its size at most, so the cut moves by a
 // third of what is too much.
 func beginning(b []byte, limit int) ([]byte, string) {
-	b = b[:len(b)-begun(b)]
+	b = b[:len(b)-term.Begun(b)]
 	text := term.Clean(string(b))
 	for len(text) > limit {
 		b = b[:len(b)-(len(text)-limit+2)/3]
-		b = b[:len(b)-begun(b)]
+		b = b[:len(b)-term.Begun(b)]
 		text = term.Clean(string(b))
 	}
 	return b, text
@@ -80,21 +80,6 @@ func ending(b []byte, limit int) ([]byte, string) {
 		text = term.Clean(string(b))
 	}
 	return b, text
-}
-
-// begun is the number of bytes at the end of b that begin a rune and do not end
-// it. A rune that is cut in two would show as a sign for what is broken, and
-// would make an honest output look damaged.
-func begun(b []byte) int {
-	for n := 1; n <= min(utf8.UTFMax-1, len(b)); n++ {
-		if rest := b[len(b)-n:]; utf8.RuneStart(rest[0]) {
-			if utf8.FullRune(rest) {
-				return 0
-			}
-			return n
-		}
-	}
-	return 0
 }
 
 // ended is the number of bytes at the start of b that end a rune that began

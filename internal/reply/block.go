@@ -227,16 +227,5 @@ func hasPrefixFold(s, prefix string) bool {
 	return len(s) >= len(prefix) && strings.EqualFold(s[:len(prefix)], prefix)
 }
 
-// hasFold reports whether text holds a mark, which begins with < or is in no case.
-func hasFold(text, mark string) bool {
-	for {
-		n := strings.IndexByte(text, mark[0])
-		if n < 0 {
-			return false
-		}
-		if hasPrefixFold(text[n:], mark) {
-			return true
-		}
-		text = text[n+1:]
-	}
-}
+// hasFold reports whether text holds a mark, which is in lower case, in any case.
+func hasFold(text, mark string) bool { return strings.Contains(strings.ToLower(text), mark) }

@@ -69,13 +69,11 @@ func (c *cutter) line(line string) {
 		c.flush()
 		b := blockOf(line)
 		switch {
-		case b.Level > 0 || b.Text == "":
-			if b.Text != "" || b.Open {
-				c.out(b)
-			}
-		default:
+		case b.Level == 0 && b.Text != "":
 			c.last, c.size = b, len(b.Text)
 			c.parts = append(c.parts, b.Text)
+		case b.Text != "" || b.Open:
+			c.out(b)
 		}
 	}
 }
@@ -94,10 +92,7 @@ func (c *cutter) flush() {
 	if len(c.parts) == 0 {
 		return
 	}
-	c.last.Text = c.parts[0]
-	if len(c.parts) > 1 {
-		c.last.Text = strings.Join(c.parts, " ")
-	}
+	c.last.Text = strings.Join(c.parts, " ")
 	c.out(c.last)
 	c.parts = c.parts[:0]
 }

@@ -60,20 +60,12 @@ func (t *Text) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// settle brings the text within its bounds.
-func (t *Text) settle() {
-	if len(t.buf) > max(t.head, headSize)+tailSize {
-		t.cut()
-	}
-}
-
 // Of returns a text of a few bytes.
 func Of(b []byte) *Text { return &Text{buf: bytes.Clone(b)} }
 
 // Add appends another text, with what was left out of it.
 func (t *Text) Add(o *Text) {
-	words := o.String()
-	t.Write([]byte(words))
+	t.Write([]byte(o.String()))
 	t.lost += o.Omitted()
 }
 
@@ -131,14 +123,7 @@ func border(b []byte) int {
 	if n := bytes.LastIndexByte(b, '\n'); n > len(b)/2 {
 		return n + 1
 	}
-	n := len(b)
-	for n > 0 && !utf8.RuneStart(b[n-1]) {
-		n--
-	}
-	if n > 0 && utf8.FullRune(b[n-1:]) {
-		return len(b)
-	}
-	return max(n-1, 0)
+	return len(b) - term.Begun(b)
 }
 
 // leave looks for fences and the like, and for tags, in lines that are left out, as a
@@ -202,7 +187,9 @@ func around(line string, lacksBegin, lacksEnd bool) string {
 // was open where something was left out is closed there and opened again, so that
 // what stood in one still does.
 func (t *Text) String() string {
-	t.settle()
+	if len(t.buf) > max(t.head, headSize)+tailSize {
+		t.cut()
+	}
 	if t.head == 0 {
 		return strings.ToValidUTF8(string(t.buf), "\uFFFD")
 	}
