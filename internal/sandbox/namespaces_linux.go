@@ -108,17 +108,7 @@ const (
 	mountingProc
 )
 
-func step(n uint32) string {
-	switch n {
-	case entering:
-		return "setns"
-	case upping:
-		return "loopback"
-	case mounting:
-		return "mount"
-	}
-	return "mount of /proc"
-}
+var steps = [...]string{entering: "setns", upping: "loopback", mounting: "mount", mountingProc: "mount of /proc"}
 
 // patience is how long a visit may take. Its system calls wait for nothing.
 const patience = 10 * time.Second
@@ -158,7 +148,7 @@ func (v *visit) pay() error {
 	}
 	what, code := binary.NativeEndian.Uint32(report), binary.NativeEndian.Uint32(report[4:])
 	if code != 0 {
-		return os.NewSyscallError(step(what), syscall.Errno(code))
+		return os.NewSyscallError(steps[what], syscall.Errno(code))
 	}
 	return nil
 }

@@ -144,11 +144,6 @@ type Launch struct {
 	Over <-chan struct{}
 }
 
-// Start starts a command under the rules. What the system cannot do is told to
-// Warn, or an error where it is required. What is started may be a shell in front of
-// the command.
-func (r *Rules) Start(cmd *exec.Cmd, l Launch) (*exec.Cmd, *Front, error) { return r.start(cmd, l) }
-
 // A Front is a shell in front of the command, the first process of its PID namespace.
 // It outlives the command, so that what that has left can be seen, until it is killed
 // or closed.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"strings"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -23,7 +24,10 @@ const (
 		`exec <&- >&- 2>&- 4>&-; read -r ralph_go <&3; exit $ralph_end`
 )
 
-func (r *Rules) start(cmd *exec.Cmd, l Launch) (*exec.Cmd, *Front, error) {
+// Start starts a command under the rules. What the system cannot do is told to
+// Warn, or an error where it is required. What is started may be a shell in front of
+// the command.
+func (r *Rules) Start(cmd *exec.Cmd, l Launch) (*exec.Cmd, *Front, error) {
 	set, err := r.landlock(l)
 	if err != nil {
 		return cmd, nil, err
@@ -97,33 +101,27 @@ type namespaces struct {
 func (r *Rules) wanted() []namespaces {
 	var all []namespaces
 	full := namespaces{hide: exists(r.hide)}
+	var lacks []string
 	if r.pids {
 		full.flags |= unix.CLONE_NEWPID | unix.CLONE_NEWNS
-		full.lack = "the system does not give it a PID namespace, so its processes are found by other means"
+		lacks = append(lacks, "the system does not give it a PID namespace, so its processes are found by other means")
 	}
 	if len(full.hide) > 0 {
 		full.flags |= unix.CLONE_NEWNS
-		full.lack = join(full.lack, "nothing can be hidden from it")
+		lacks = append(lacks, "nothing can be hidden from it")
 	}
+	full.lack = strings.Join(lacks, ", and ")
 	net := namespaces{flags: unix.CLONE_NEWNET, lack: "the system does not give it a network of its own, so it has this one"}
-	if r.noNet && full.flags != 0 {
-		both := full
-		both.flags |= net.flags
-		all = append(all, both)
-	} else if full.flags != 0 {
+	if full.flags != 0 {
 		all = append(all, full)
 	}
 	if r.noNet {
+		for i := range all {
+			all[i].flags |= net.flags
+		}
 		all = append(all, net)
 	}
 	return all
-}
-
-func join(a, b string) string {
-	if a == "" {
-		return b
-	}
-	return a + ", and " + b
 }
 
 // start starts the command in the namespaces. An error means that they are not to be
