@@ -14,12 +14,11 @@ import (
 // one of the functions in nobodys are nobody's: the runtime and net/http keep
 // some for the whole process, and start them in whichever call comes first.
 func (b broken) goroutines(calls []*routine, nobodys ...string) {
-	left := leftovers(calls, nobodys)
+	var left map[string]string
 	for range lingering {
-		if len(left) == 0 {
+		if left = leftovers(calls, nobodys); len(left) == 0 {
 			return
 		}
-		left = leftovers(calls, nobodys)
 	}
 	for _, c := range calls {
 		if where := left[c.label]; where != "" {

@@ -4,9 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/file"
 )
 
 // processes reports the processes of a call that has returned which are still
@@ -16,12 +18,11 @@ import (
 // must not leave an agent running.
 func (k *runnerKit) processes(c *runnerCall) {
 	if c.own {
-		left := within(c.req.Dir)
+		var left []string
 		for range lingering {
-			if len(left) == 0 {
+			if left = within(c.req.Dir); len(left) == 0 {
 				break
 			}
-			left = within(c.req.Dir)
 		}
 		if len(left) > 0 {
 			k.report("processes", "%s has left running: %s", c.name, strings.Join(left, ", "))
@@ -40,23 +41,14 @@ func (k *runnerKit) processes(c *runnerCall) {
 // and none elsewhere. Processes of other users do not show their folder, and
 // are not listed.
 func within(dir string) []string {
-	proc, err := os.Open("/proc")
-	if err != nil {
-		return nil
-	}
-	defer proc.Close()
-	names, _ := proc.Readdirnames(-1)
 	var list []string
-	for _, pid := range names {
-		if strings.Trim(pid, "0123456789") != "" {
-			continue
+	links, _ := filepath.Glob("/proc/[0-9]*/cwd")
+	for _, link := range links {
+		if at, err := os.Readlink(link); err == nil && file.Within(dir, at) {
+			proc := filepath.Dir(link)
+			line, _ := os.ReadFile(filepath.Join(proc, "cmdline"))
+			list = append(list, fmt.Sprintf("%s (process %s)", short(strings.ReplaceAll(strings.Trim(string(line), "\x00"), "\x00", " ")), filepath.Base(proc)))
 		}
-		at, err := os.Readlink("/proc/" + pid + "/cwd")
-		if err != nil || at != dir && !strings.HasPrefix(at, dir+"/") {
-			continue
-		}
-		line, _ := os.ReadFile("/proc/" + pid + "/cmdline")
-		list = append(list, fmt.Sprintf("%s (process %s)", short(strings.ReplaceAll(strings.Trim(string(line), "\x00"), "\x00", " ")), pid))
 	}
 	return list
 }
