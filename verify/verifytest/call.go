@@ -32,7 +32,7 @@ type call struct {
 // be.
 func (k *kit) prepare(n named) *call {
 	c := &call{routine: newRoutine(n.name, k.id, len(k.calls)), v: k.v, given: roomy(n.claim), want: roomy(n.claim)}
-	k.calls = append(k.calls, c)
+	k.calls, k.routines = append(k.calls, c), append(k.routines, &c.routine)
 	return c
 }
 
@@ -58,8 +58,7 @@ func (c *call) verify(ctx context.Context) {
 	c.shown.Checks = slices.Clone(c.verdict.Checks)
 	for i, check := range c.shown.Checks {
 		if check.ExitCode != nil {
-			code := *check.ExitCode
-			c.shown.Checks[i].ExitCode = &code
+			c.shown.Checks[i].ExitCode = new(*check.ExitCode)
 		}
 	}
 }

@@ -187,12 +187,13 @@ func (r Run) given() bool { return !reflect.ValueOf(r).IsZero() }
 // have theirs.
 type runnerKit struct {
 	Runs
-	r     ralph.Runner
-	id    string // of the profile labels
-	home  string // where folders are made
-	calls []*runnerCall
-	good  *runnerCall // the first with Good; nil = it did not end well
-	other *runnerCall
+	r        ralph.Runner
+	id       string // of the profile labels
+	home     string // where folders are made
+	calls    []*runnerCall
+	routines []*routine  // of calls
+	good     *runnerCall // the first with Good; nil = it did not end well
+	other    *runnerCall
 	broken
 	hung bool // a call has not returned
 }
@@ -214,11 +215,7 @@ func (k *runnerKit) test() {
 			break
 		}
 	}
-	var all []*routine
-	for _, c := range k.calls {
-		all = append(all, &c.routine)
-	}
-	k.goroutines(all, signalLoop, "net/http.(*persistConn)", "net/http.(*http2")
+	k.goroutines(k.routines, signalLoop, "net/http.(*persistConn)", "net/http.(*http2")
 	for _, c := range k.calls {
 		k.afterwards(c)
 	}

@@ -47,12 +47,7 @@ func (k *runnerKit) prepare(name string, run Run) *runnerCall {
 	c.req.Display, c.req.Raw, c.req.Live = c.display, c.raw, c.live.tell
 	c.req.Mark = ralph.NewMark()
 	c.req.Iteration, c.req.Attempt = max(c.req.Iteration, 1), max(c.req.Attempt, 1)
-	if c.req.Loop == "" {
-		c.req.Loop = "kit"
-	}
-	if c.req.Prompt == "" {
-		c.req.Prompt = "Do what the script says.\n"
-	}
+	c.req.Loop, c.req.Prompt = cmp.Or(c.req.Loop, "kit"), cmp.Or(c.req.Prompt, "Do what the script says.\n")
 	if c.req.Dir == "" {
 		c.own = true
 		c.req.Dir = filepath.Join(k.home, fmt.Sprint(len(k.calls)))
@@ -60,7 +55,7 @@ func (k *runnerKit) prepare(name string, run Run) *runnerCall {
 			k.report("dir", "%v", err)
 		}
 	}
-	k.calls = append(k.calls, c)
+	k.calls, k.routines = append(k.calls, c), append(k.routines, &c.routine)
 	return c
 }
 
@@ -109,10 +104,9 @@ func (k *runnerKit) back(c *runnerCall, rule string) bool {
 // held by these numbers: a cost of 0 that is really unknown lets a loop spend
 // without end.
 func (k *runnerKit) usage(c *runnerCall) {
-	u, last, odd := c.resp.Usage, c.live.usage(), c.live.oddity()
-	if odd == "" {
-		odd = oddity(u)
-	}
+	u := c.resp.Usage
+	last, odd := c.live.told()
+	odd = cmp.Or(odd, oddity(u))
 	if odd == "" && !k.Free && priced(u) == "0" && (c.resp.Output != "" || ralph.Usage{CostUSD: u.CostUSD} != u) {
 		odd = "the cost is 0; unknown is nil (and if it is free, say so to the kit)"
 	}
@@ -121,11 +115,7 @@ func (k *runnerKit) usage(c *runnerCall) {
 		return
 	}
 	if less := lower(last, u, false); less != "" {
-		rule := "live"
-		if c.err != nil {
-			rule = "partial"
-		}
-		k.report(rule, "the final usage of %s is less than what Live was told: %s", c.name, less)
+		k.report(map[bool]string{true: "live", false: "partial"}[c.err == nil], "the final usage of %s is less than what Live was told: %s", c.name, less)
 	}
 }
 

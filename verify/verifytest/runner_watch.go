@@ -1,7 +1,7 @@
 package verifytest
 
 import (
-	"io"
+	"cmp"
 	"strings"
 	"sync"
 	"time"
@@ -26,8 +26,6 @@ type recorder struct {
 	closed     bool
 	late       bool
 }
-
-var _ io.Writer = (*recorder)(nil)
 
 const (
 	kept      = 1 << 20 // bytes of what was written
@@ -109,12 +107,7 @@ func (m *meter) tell(u ralph.Usage) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.late = m.late || m.closed
-	if m.odd == "" {
-		m.odd = oddity(u)
-	}
-	if m.fell == "" {
-		m.fell = lower(m.last, u, true)
-	}
+	m.odd, m.fell = cmp.Or(m.odd, oddity(u)), cmp.Or(m.fell, lower(m.last, u, true))
 	m.last = ralph.Usage{}.Add(u)
 }
 
@@ -124,18 +117,12 @@ func (m *meter) close() {
 	m.closed = true
 }
 
-func (m *meter) usage() ralph.Usage {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.last
-}
-
-// oddity is the first thing told that cannot be in a usage; "" = there was
+// told is the last usage, and the first thing that cannot be in one; "" = there was
 // none.
-func (m *meter) oddity() string {
+func (m *meter) told() (last ralph.Usage, odd string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.odd
+	return m.last, m.odd
 }
 
 // wrong says how Live was misused; "" = it was not. A usage that cannot be is

@@ -98,7 +98,7 @@ func TestVerifier(v ralph.Verifier, good, bad ralph.Claim) error {
 		k.cancelled()
 		k.cancelledLate()
 	}
-	k.goroutines(k.routines(), signalLoop)
+	k.goroutines(k.routines, signalLoop)
 	k.untouched()
 	return k.err("returns", "accepts", "rejects", "feedback", "error", "checks", "bounds", "deterministic",
 		"concurrent", "cancel", "unmodified", "kept", "goroutines")
@@ -106,21 +106,13 @@ func TestVerifier(v ralph.Verifier, good, bad ralph.Claim) error {
 
 // A kit is one run of TestVerifier.
 type kit struct {
-	v      ralph.Verifier
-	id     string // of the profile labels
-	claims []named
-	calls  []*call
-	first  map[string]*call // by the claim's name
+	v        ralph.Verifier
+	id       string // of the profile labels
+	claims   []named
+	calls    []*call
+	routines []*routine       // of calls
+	first    map[string]*call // by the claim's name
 	broken
-}
-
-// routines are all calls so far, for what does not care what was called.
-func (k *kit) routines() []*routine {
-	var all []*routine
-	for _, c := range k.calls {
-		all = append(all, &c.routine)
-	}
-	return all
 }
 
 // A named is a claim, and what the report calls it.
