@@ -115,7 +115,11 @@ func (k *runnerKit) usage(c *runnerCall) {
 		return
 	}
 	if less := lower(last, u, false); less != "" {
-		k.report(map[bool]string{true: "live", false: "partial"}[c.err == nil], "the final usage of %s is less than what Live was told: %s", c.name, less)
+		rule := "live"
+		if c.err != nil {
+			rule = "partial"
+		}
+		k.report(rule, "the final usage of %s is less than what Live was told: %s", c.name, less)
 	}
 }
 
