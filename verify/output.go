@@ -175,8 +175,13 @@ func printed(text, last, p []byte) bool {
 func (o *output) missing() []string   { return o.texts(o.contains, false) }
 func (o *output) forbidden() []string { return o.texts(o.excludes, true) }
 
-func (o *output) texts(list []string, found bool) []string {
-	return o.hide.texts(slices.DeleteFunc(slices.Clone(list), func(text string) bool { return o.found[text] != found }))
+func (o *output) texts(list []string, found bool) (matching []string) {
+	for _, text := range list {
+		if o.found[text] == found {
+			matching = append(matching, o.hide.text(text))
+		}
+	}
+	return matching
 }
 
 func (o *output) digest() string { return "sha256:" + hex.EncodeToString(o.hash.Sum(nil)) }
