@@ -76,8 +76,8 @@ func judge(want, got []ralph.Event, partial bool) (rule, detail string) {
 	return "", ""
 }
 
-// name is what tells events apart in a report. It is not unique, which does no
-// harm: two events of one name that change places are found by the rule whole.
+// name is what tells events apart in a report. It is not unique: two events of one
+// name that change places break the rule fold or whole, and not read.
 func name(ev ralph.Event) string {
 	s := string(ev.Kind) + " of " + ev.Loop
 	if ev.Iteration.Number > 0 {

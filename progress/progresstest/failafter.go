@@ -17,9 +17,9 @@ import (
 // and starts no further attempt. It may be used concurrently if log may; even
 // then exactly n events reach log.
 //
-// It counts events and not calls of one kind, so a test that tries n from 0 up
-// meets the failure at each place where a loop records something. An error of log
-// itself is returned as it is, and its event is one of the n.
+// Events of all kinds count, so a test that tries n from 0 up meets the failure at
+// each place where a loop records something. An error of log itself is returned as
+// it is, and its event is one of the n.
 func FailAfter(log ralph.ProgressLog, n int, err error) ralph.ProgressLog {
 	if err == nil {
 		err = errors.New("progresstest: the log fails, as it was told to")

@@ -28,8 +28,8 @@ import (
 )
 
 // patience is how long one Append, or one Read, may take. A log that syncs to a
-// slow disk, or writes over a network, needs seconds; one that needs half a
-// minute for an event stops its loop for longer than a run of the agent may take.
+// slow disk, or writes over a network, needs seconds. One that needs half a minute
+// for a single event is of no more use than one that hangs.
 const patience = 30 * time.Second
 
 // Traits say what a log can do beyond taking events. The zero value claims
@@ -48,8 +48,8 @@ type Traits struct {
 
 	// Partial says that Read returns less than was appended, but still enough
 	// for the fold: [ralph.State.Apply] of what it returns gives the same state.
-	// It is for logs that leave out what nothing is decided by, such as the
-	// answers. It matters only with Read.
+	// It is for logs that leave out what the state does not depend on. It matters
+	// only with Read.
 	Partial bool
 
 	// Shared says that several loops may share the log, so that Append may be
@@ -91,29 +91,30 @@ type Traits struct {
 // # Why these are the rules
 //
 //   - returns: a loop waits for Append, so a log that hangs is a loop that hangs,
-//     with an agent that is paid and no limit that ends it.
+//     and none of the loop's limits ends it.
 //   - append: an error stops the loop. A log that refuses a long answer, or a kind
 //     that a later version of this module adds, stops loops that were doing well.
 //   - unmodified: the same event goes to other logs and to the loop's own state. A
 //     log that shortens an answer in place shortens what is verified.
-//   - kept: the loop goes on with the same slices and maps. A log that still refers
-//     to them writes tomorrow's values under today's time, and one that holds each
+//   - kept: the caller goes on with the same slices and maps. A log that writes
+//     them later records what they have become by then, and one that holds each
 //     State and Answer needs memory for the whole session.
 //   - cancelled: a cancel is what a log must not miss. If it gives up when the
 //     context is done, the cancelled loop looks on record like one that crashed, and
 //     the next process runs it again.
 //   - errors: work that is not on record is lost by the next crash, and nobody knows
-//     which. Each Append must fail, and not only the first one, since a loop may meet
-//     the log for the first time after somebody else's error.
+//     which. Each Append must fail, and not only the first one: where loops share a
+//     log, the loop that gets the second error has not seen the first.
 //   - read: an event that is missing, doubled or out of order makes another history.
 //     An iteration that is counted twice spends a budget twice.
 //   - fold: resuming starts from the fold. If it loses what was spent, each crash
 //     gives the loop a new budget; if it loses advice, a person is not heard.
 //   - whole: an audit wants to know what was said and found, also what decides
 //     nothing, such as the details of checks and the nanoseconds of times.
-//   - concurrent: writes that are not one piece mix the lines of two loops, and then
-//     both loops lose the event.
-//   - close: an error that only Close tells is of events that Append had promised.
+//   - concurrent: an event that is written in several pieces is mixed with another
+//     loop's, and then neither of the two can be read back.
+//   - close: an error of Close comes too late for the loop, which was told by Append
+//     that its events are recorded.
 //
 // # What is not tested
 //
@@ -146,8 +147,8 @@ func TestLog(open func() (ralph.ProgressLog, error), traits Traits) error {
 	return k.err()
 }
 
-// A kit is one run of TestLog. It notes what is broken by rule, and does not stop
-// at the first one: who writes a log mends all of it together.
+// A kit is one run of TestLog. It collects what is broken, by rule, and does not
+// stop at the first one, so that an author can mend all of it together.
 type kit struct {
 	Traits
 	open   func() (ralph.ProgressLog, error)
@@ -155,7 +156,7 @@ type kit struct {
 }
 
 // report notes that a rule is broken, on one line. Three examples of each rule are
-// kept: a log that breaks a rule breaks it at most events alike.
+// kept: a log that breaks a rule usually does so at every event.
 func (k *kit) report(rule, format string, args ...any) {
 	line := strings.Join(strings.Fields(fmt.Sprintf(format, args...)), " ")
 	if list := k.broken[rule]; len(list) < 3 && !slices.Contains(list, line) {

@@ -31,7 +31,8 @@ func (s *script) add(ev ralph.Event) {
 	s.state = s.state.Apply(ev)
 }
 
-// newScript begins a loop whose task sets every field that a fold depends on.
+// newScript begins a loop whose task has texts, lists, maps, money and raw JSON:
+// each is something that a log with a format of its own may lose.
 func newScript(loop string) *script {
 	state := ralph.Start(ralph.Task{
 		ID: loop, Agent: "coder", Title: "a title", Prompt: text, Dir: "work", Outcome: text,
@@ -116,9 +117,8 @@ func cancelled() []ralph.Event {
 	return s.own()
 }
 
-// many are the events of loop n of those that share a log. Answers grow with the
-// square of the iteration, so that some are longer than one write to a pipe or a
-// buffer holds in one piece.
+// many are the events of loop n of those that share a log. Its answers differ in
+// length, so that the writes of two loops overlap in different places.
 func many(n int) []ralph.Event {
 	s := newScript(fmt.Sprintf("kit.shared.%d", n))
 	for i := range 6 {
