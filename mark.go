@@ -40,8 +40,8 @@ func recorded(meta map[string]string) string {
 // lines of what it ended, at most 20.
 //
 // A mark says which processes are killed, so it must come from a record that the agent
-// could not write. Only what NewMark makes is taken for one. Do not call it while the
-// attempt is still made somewhere: EndLeft cannot tell, and ends that too. It blocks
+// could not write. Only what NewMark makes is taken for one. Do not call it while a
+// process still makes the attempt: EndLeft cannot tell, and would end that too. It blocks
 // until all is ended. It is an error if this program is itself a process of the
 // attempt, if a process could not be ended, and, wrapping [errors.ErrUnsupported], on
 // other systems than Linux.

@@ -21,8 +21,8 @@ func OpenFile(path string) (*os.File, error) {
 }
 
 // ReadFile returns the content of a file, which it opens as [OpenFile] does. A file of
-// more than most bytes is an error, and nothing of it is returned: who can write the file
-// must not be able to fill the memory.
+// more than most bytes is an error, and nothing of it is returned: whoever can write the
+// file must not be able to fill the memory.
 func ReadFile(path string, most int) ([]byte, error) {
 	text, err := file.Read("", path, most)
 	if err != nil {

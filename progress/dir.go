@@ -226,7 +226,7 @@ func (d *Dir) forget(loop string) {
 // An error that wraps [ralph.ErrCancelled] says that the event is recorded, and that
 // another process has cancelled the loop before it. The error is a [*HeldError] if
 // another process holds the loop. After any error that does not wrap
-// ralph.ErrCancelled, the event counts as not recorded.
+// [ralph.ErrCancelled], the event counts as not recorded.
 //
 // The journal of the loop before is kept because a new loop of the same name is often
 // begun by mistake, or to compare; only one is kept, so that the folder does not grow

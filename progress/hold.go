@@ -62,8 +62,8 @@ func (e *HeldError) Error() string {
 }
 
 // A Hold is a lock on a workspace, a loop or an attempt. The operating system
-// releases it when the process ends, even by a crash, so it never keeps the next run
-// waiting. Close may be called on a nil Hold, and more than once.
+// releases it when the process ends, even by a crash, so no lock is left that would
+// stop the next run. Close may be called on a nil Hold, and more than once.
 type Hold struct {
 	lock *os.File
 	path string

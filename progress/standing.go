@@ -270,8 +270,8 @@ func (st Standing) Line(now time.Time) string {
 }
 
 // Ago says for people how long before now something was: "5m ago". If now is the zero
-// time, it returns the time t itself instead, in UTC. A time after now, as the clock
-// of another machine may give it, is "0s ago".
+// time, it returns the time t itself instead, in RFC 3339. A time after now, as the
+// clock of another machine may give it, is "0s ago".
 func Ago(t, now time.Time) string {
 	if now.IsZero() {
 		return t.Format(time.RFC3339Nano)

@@ -116,8 +116,8 @@ func (d *Dir) Continue(ctx context.Context, loop Entry) (paused bool, err error)
 }
 
 // Stop ends a loop after the iteration that has begun. It lowers the limit of
-// iterations, see [ralph.State.Finish]. So Dir.Limit with a higher limit lets the
-// loop go on; after Dir.Cancel nothing does. Of a session the iterations of all its
+// iterations, see [ralph.State.Finish]. So [Dir.Limit] with a higher limit lets the
+// loop go on; after [Dir.Cancel] nothing does. Of a session the iterations of all its
 // loops count. The error wraps [ErrOver] if the loop is over.
 func (d *Dir) Stop(loop string) (Entry, error) {
 	had, err := d.had(loop)
