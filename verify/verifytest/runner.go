@@ -77,9 +77,9 @@ type Runs struct {
 	// that runs cost nothing, so that a cost of 0 is true and not a cost that
 	// nobody knows. Grace is how long Run may take to return after its context
 	// is done: 0 = 15 s, which lets a client end its own tools.
-	Alone bool          // the runner does not allow concurrent calls
-	Free  bool          // runs cost nothing, so that a cost of 0 is true
-	Grace time.Duration // how long Run may take to return after its context is done. 0 = 15 s
+	Alone bool
+	Free  bool
+	Grace time.Duration
 }
 
 // TestRunner tests a runner. It returns nil, or one error that joins a line for
