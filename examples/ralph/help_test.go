@@ -128,3 +128,41 @@ func TestPublicAPI(t *testing.T) {
 		t.Errorf("%d files, %v", files, err)
 	}
 }
+
+// TestExamples: each command has two examples, and each of them is a command line that
+// the command takes.
+func TestExamples(t *testing.T) {
+	t.Parallel()
+	for _, c := range commands() {
+		examples := strings.Split(c.examples, "\n\n")
+		if !c.hidden && len(examples) != 2 {
+			t.Errorf("%s has %d examples, want two", c.name, len(examples))
+		}
+		for _, example := range examples {
+			if c.hidden {
+				continue
+			}
+			text := strings.NewReplacer("\\\n", " ", "source <(", "", ")", "").Replace(example)
+			text, _, _ = strings.Cut(text, " | ")
+			text, _, _ = strings.Cut(text, " > ")
+			args, err := splitWords(text)
+			if err != nil || args[0] != "ralph" {
+				t.Errorf("%s: %q is no command line of ours: %v", c.name, example, err)
+				continue
+			}
+			name, args := commandFirst(args[1:])
+			if name = strings.TrimPrefix(name, "--"); name != c.name {
+				t.Errorf("%s: %q is an example of %s", c.name, example, name)
+				continue
+			}
+			f := newFlags(c)
+			rest, err := f.parse(args)
+			if err == nil {
+				err = c.check(rest)
+			}
+			if err != nil {
+				t.Errorf("%s: %q: %v", c.name, example, err)
+			}
+		}
+	}
+}
