@@ -70,7 +70,7 @@ func commands() []command {
 	return []command{
 		{name: "plan", args: "[N]", action: mode("plan"), examples: "ralph plan 3\n\nralph plan --agent claude --max-cost 2",
 			short: "have the specifications turned into implementation_plan.md, in at most N iterations (10)"},
-		{name: "build", args: "[N]", action: mode("build"), examples: "ralph build 20 --verify 'go test ./...'\n\nralph build --max-duration 8h --max-cost 20 --notify 'notify-send ralph'",
+		{name: "build", args: "[N]", action: mode("build"), examples: "ralph build 20 --verify 'go test ./...'\n\nralph build --max-duration 8h --notify 'notify-send ralph'",
 			short: "have implementation_plan.md worked through, in at most N iterations (10)"},
 		{name: "prompt", args: "FILE [N]", takes: "FILE and, if you like, N", action: mode("prompt"),
 			short:    "run a prompt file until the work is verified, in at most N iterations (10)",
@@ -178,7 +178,9 @@ func dispatch(e env, args []string) error {
 		if err == nil {
 			s := f.do.common()
 			e.verb, s.resumed, s.once = c.name, e.resumes, e.once()
-			err = f.do.run(e, rest)
+			if err = f.do.run(e, rest); s.notify != "" && !s.dryRun {
+				s.tell(e, err)
+			}
 		}
 		return err
 	}

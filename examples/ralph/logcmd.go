@@ -89,6 +89,9 @@ func (f *logFlags) print(e env, p *rowPrinter, file *os.File, name string) error
 			return p.print(l)
 		}
 	}
+	if info, err := file.Stat(); f.follow && (p.shown > 0 || err == nil && info.Size() == 0) {
+		return nil // it is being written anew, or nothing has come yet
+	}
 	if f.as != "table" || f.follow {
 		return fail(exitConfig, "%s is no execution log, no session log and no progress.txt, so there is nothing to follow or to print as %s", name, f.as)
 	}
