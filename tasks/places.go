@@ -2,6 +2,7 @@ package tasks
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -89,6 +90,10 @@ type Found struct {
 	Done []string
 }
 
+// ErrNoFile is the error of [Look] and [Find] where no task file is. That there are several,
+// or that one cannot be read, is another error.
+var ErrNoFile = errors.New("there is no task file")
+
 // Look does what [Find] does, and also returns the finished task files that were
 // passed over, for a program that tells a person why this file was chosen.
 func Look(ctx context.Context, dir string) (Found, error) {
@@ -127,5 +132,5 @@ func Look(ctx context.Context, dir string) (Found, error) {
 	if s.branch != "" {
 		names = append(names, filepath.Join("specs", s.branch, "tasks.md"))
 	}
-	return Found{}, fmt.Errorf("tasks: there is no task file: none of %s is in %s; name one%s", strings.Join(names, ", "), filepath.Clean(dir), s.nearly())
+	return Found{}, fmt.Errorf("tasks: %w: none of %s is in %s; name one%s", ErrNoFile, strings.Join(names, ", "), filepath.Clean(dir), s.nearly())
 }

@@ -47,6 +47,11 @@ func (r *piped) drive() error {
 		return wrong(end)
 	}
 	sums := r.a.Summaries(r.s, r.events)
+	iterations := 0
+	for _, sum := range sums {
+		iterations += sum.Iterations
+	}
+	r.ended(r.name(), stopOf(end), iterations, r.s.Elapsed, r.s.Used())
 	r.close(sums)
 	return r.exit(end, sums)
 }

@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"runtime"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -37,7 +38,7 @@ type command struct {
 	then       string // what follows them, after --
 	takes      string // args in words; "" = too few of them are for the command to see
 	short      string
-	example    string
+	examples   string // two of them, a blank line between
 	hidden     bool
 	action     func() action
 }
@@ -67,70 +68,82 @@ func commands() []command {
 		return func() action { return &modeFlags{mode: name} }
 	}
 	return []command{
-		{name: "plan", args: "[N]", action: mode("plan"), example: "ralph plan 3",
+		{name: "plan", args: "[N]", action: mode("plan"), examples: "ralph plan 3\n\nralph plan --agent claude --max-cost 2",
 			short: "have the specifications turned into implementation_plan.md, in at most N iterations (10)"},
-		{name: "build", args: "[N]", action: mode("build"), example: "ralph build 20 --verify 'go test ./...'",
+		{name: "build", args: "[N]", action: mode("build"), examples: "ralph build 20 --verify 'go test ./...'\n\nralph build --max-duration 8h --notify 'notify-send ralph'",
 			short: "have implementation_plan.md worked through, in at most N iterations (10)"},
 		{name: "prompt", args: "FILE [N]", takes: "FILE and, if you like, N", action: mode("prompt"),
-			short:   "run a prompt file until the work is verified, in at most N iterations (10)",
-			example: "ralph prompt prompts/refactor.md 20 --verify 'go test ./...'"},
-		{name: "run", args: "[FILE]", action: func() action { return &runFlags{} }, example: "ralph run specs/001-shop/tasks.md --max 20",
+			short:    "run a prompt file until the work is verified, in at most N iterations (10)",
+			examples: "ralph prompt prompts/refactor.md 20 --verify 'go test ./...'\n\nralph prompt task.md --agent codex --guard '**/*_test.go' --verify make"},
+		{name: "run", args: "[FILE]", action: func() action { return &runFlags{} }, examples: "ralph run specs/001-shop/tasks.md --max 20\n\nralph run tasks.yaml --slots 3 --worktrees --max-cost 20",
 			short: "work off a task file, task by task: a list, definitions, a prd.json, Taskmaster's tasks.json or a Backlog.md folder; the commands that definitions name as their checks are run"},
-		{name: "start", args: "[PROMPT]", then: " [-- CLIENT …]", action: func() action { return &startFlags{} }, example: "ralph start 'Fix all tests' --verify 'go test ./...' -- claude",
+		{name: "start", args: "[PROMPT]", then: " [-- CLIENT …]", action: func() action { return &startFlags{} }, examples: "ralph start 'Fix all tests' --verify 'go test ./...' -- claude\n\nralph start --verify 'make check' --max-iterations 20 -- codex",
 			short: "start a loop in a client's own session (claude, codex, gemini, copilot), which goes on until its claim is verified"},
-		{name: "hook", args: "ACTION [CLIENT]", takes: "install or uninstall and, if you like, the CLIENT (claude)", action: only(hook), example: "ralph hook install claude",
+		{name: "hook", args: "ACTION [CLIENT]", takes: "install or uninstall and, if you like, the CLIENT (claude)", action: only(hook), examples: "ralph hook install claude\n\nralph hook uninstall claude --dir ../shop",
 			short: "put the hooks into a client's settings by which ralph start can attach to its sessions, with its commands /ralph, /cancel-ralph and /ralph-tasks; or take them out"},
-		{name: "status", action: func() action { return &statusFlags{} }, example: "ralph status --watch",
+		{name: "status", action: func() action { return &statusFlags{} }, examples: "ralph status --watch\n\nralph status --json",
 			short: "show which loops run in this workspace, which were interrupted and which ended last"},
-		{name: "cancel", args: "[ID]", action: func() action { return &cancelFlags{} }, example: "ralph cancel TASK-001",
+		{name: "cancel", args: "[ID]", action: func() action { return &cancelFlags{} }, examples: "ralph cancel TASK-001\n\nralph cancel --all",
 			short: "cancel a loop, or those of a task, for good, whoever runs it"},
-		{name: "pause", args: "ID", takes: "one ID", example: "ralph pause build", short: "have a loop wait when its iteration has ended, until ralph resume",
+		{name: "pause", args: "ID", takes: "one ID", examples: "ralph pause build\n\nralph pause TASK-001 --dir ../shop", short: "have a loop wait when its iteration has ended, until ralph resume",
 			action: steer(func(_ *shared, d *progress.Dir, l progress.Entry, _ []string) (progress.Entry, error) {
 				return d.Pause(l.Loop, true)
 			}, "%s is paused after %s")},
-		{name: "stop", args: "ID", takes: "one ID", example: "ralph stop build", short: "end a loop after its iteration; ralph limit and ralph resume let it go on",
+		{name: "stop", args: "ID", takes: "one ID", examples: "ralph stop build\n\nralph stop TASK-001", short: "end a loop after its iteration; ralph limit and ralph resume let it go on",
 			action: steer(func(_ *shared, d *progress.Dir, l progress.Entry, _ []string) (progress.Entry, error) {
 				return d.Stop(l.Loop)
 			}, "%s stops after %s")},
-		{name: "resume", args: "ID", takes: "one ID", action: only(resume), example: "ralph resume build",
+		{name: "resume", args: "ID", takes: "one ID", action: only(resume), examples: "ralph resume build\n\nralph resume tasks.yaml",
 			short: "go on with a loop: where it runs, if it is paused; here, if it was interrupted, has failed or was stopped by a limit that is higher now"},
-		{name: "guide", args: "ID TEXT", takes: "ID and TEXT", example: "ralph guide build 'Use the standard library.'", short: "tell a loop's agent something with its next prompt",
+		{name: "guide", args: "ID TEXT", takes: "ID and TEXT", examples: "ralph guide build 'Use the standard library.'\n\nralph guide TASK-001 'Leave the generated files alone.'", short: "tell a loop's agent something with its next prompt",
 			action: steer(func(_ *shared, d *progress.Dir, l progress.Entry, args []string) (progress.Entry, error) {
 				return d.Guide(l.Loop, args[0])
 			}, "%s is told with its next prompt, at %s now")},
-		{name: "limit", args: "ID", takes: "one ID", example: "ralph limit build --max 20", short: "change how much a loop may spend, also of one that a limit has stopped",
+		{name: "limit", args: "ID", takes: "one ID", examples: "ralph limit build --max 20\n\nralph limit TASK-001 --max-cost 10 --max-duration 12h", short: "change how much a loop may spend, also of one that a limit has stopped",
 			action: steer(func(s *shared, d *progress.Dir, l progress.Entry, _ []string) (progress.Entry, error) {
 				return s.limited(d, l)
 			}, "%s has other limits now, at %s")},
-		{name: "verify", args: "FILE [TASK]", action: func() action { return &verifyFlags{} }, example: "ralph verify tasks.yaml TASK-001 --stage coder",
+		{name: "verify", args: "FILE [TASK]", action: func() action { return &verifyFlags{} }, examples: "ralph verify tasks.yaml TASK-001 --stage coder\n\nralph verify tasks.yaml --dry-run",
 			short: "verify the work of a definition, without any agent; the commands that it names as its checks are run"},
 		{name: "task create", args: "ID SPEC TITLE", takes: "ID, SPEC and TITLE", action: func() action { return &createFlags{} },
-			short: "add a definition to a file", example: `ralph task create TASK-001 shop 'Add a cart' \
+			short: "add a definition to a file", examples: `ralph task create TASK-001 shop 'Add a cart' \
     --outcome 'Articles can be collected' \
-    --acceptance 'POST /cart adds one' --coder-verify-cmd 'go test ./cart'`},
+    --acceptance 'POST /cart adds one' --coder-verify-cmd 'go test ./cart'
+
+ralph task create TASK-003 shop 'Pay' --outcome 'A cart can be paid' \
+    --acceptance 'POST /pay takes a cart' --file shop.yaml`},
 		{name: "task followup", args: "PARENT ID SPEC TITLE", takes: "PARENT, ID, SPEC and TITLE", action: func() action { return &createFlags{} },
-			short: "add a definition that follows the task PARENT: it waits for that one, and names it", example: `ralph task followup TASK-001 TASK-002 shop 'Empty the cart' \
-    --outcome 'Articles can be removed' --acceptance 'DELETE /cart removes all'`},
-		{name: "task list", args: "FILE", takes: "one FILE", action: only(listTasks), example: "ralph task list tasks.yaml",
+			short: "add a definition that follows the task PARENT: it waits for that one, and names it", examples: `ralph task followup TASK-001 TASK-002 shop 'Empty the cart' \
+    --outcome 'Articles can be removed' \
+    --acceptance 'DELETE /cart removes all'
+
+ralph task followup TASK-001 TASK-004 shop 'Cart limits' \
+    --outcome 'A cart holds 100 articles at most' \
+    --acceptance 'The 101st is refused'`},
+		{name: "task list", args: "FILE", takes: "one FILE", action: only(listTasks), examples: "ralph task list tasks.yaml\n\nralph task list TODO.md --all-boxes",
 			short: "list the tasks of a task file in the order of the work, and how they stand"},
-		{name: "task check", args: "FILE", takes: "one FILE", action: only(checkTasks), example: "ralph task check tasks.yaml --strict",
+		{name: "task check", args: "FILE", takes: "one FILE", action: only(checkTasks), examples: "ralph task check tasks.yaml --strict\n\nralph task check specs/001-shop/tasks.md",
 			short: "report everything that is wrong with a task file, and of each box, story or file whether it is a task, or why not"},
-		{name: "task prompt", action: only(printPrompt), example: "ralph task prompt",
+		{name: "task prompt", action: only(printPrompt), examples: "ralph task prompt\n\nralph task prompt > AGENTS-tasks.md",
 			short: "print what an agent must be told to write definitions"},
-		{name: "log", args: "[FILE]", takes: "one FILE, an execution log or a progress.txt, or the ID of a loop", action: only(runLog), example: "ralph log .ralph/log.jsonl",
-			short: "print an execution log, a progress.txt or what is on record of a loop as a table"},
-		{name: "agents", action: only(runAgents), example: "ralph agents",
+		{name: "log", args: "[FILE]", takes: "one FILE, a log, or the ID of a loop", action: func() action { return &logFlags{} }, examples: "ralph log .ralph/log.jsonl\n\nralph log build --follow",
+			short: "print an execution log, a session log, a progress.txt or what is on record of a loop as a table; other text is shown as it is"},
+		{name: "agents", action: only(runAgents), examples: "ralph agents\n\nralph agents | grep -v 'not installed'",
 			short: "list the known agents, which are installed, and what each can tell"},
-		{name: "demo", action: only(runDemo), example: "ralph demo", short: "see a loop at work: no key, no network"},
+		{name: "demo", action: only(runDemo), examples: "ralph demo\n\nralph demo --agent claude --max-cost 0.5", short: "see a loop at work: no key, no network"},
 		{name: "demo-agent", hidden: true, action: only(runDemoAgent)},
-		{name: "version", action: only(runVersion), example: "ralph version", short: "print the version"},
+		{name: "completion", args: "SHELL", takes: "one SHELL: " + strings.Join(shells(), ", "), action: only(runCompletion),
+			short: "print what makes a shell complete commands, flags, values and the names of loops", examples: `source <(ralph completion bash)
+
+ralph completion fish > ~/.config/fish/completions/ralph.fish`},
+		{name: "complete", then: " [-- WORD …]", hidden: true, action: func() action { return &completing{} }},
+		{name: "version", action: only(runVersion), examples: "ralph version\n\nralph --version", short: "print the version"},
 	}
 }
 
 func dispatch(e env, args []string) error {
 	if len(args) == 0 {
-		usage(e.stderr, "")
-		return fail(exitUsage, "no command")
+		return e.home()
 	}
 	name, args := commandFirst(args)
 	if name == "help" && len(args) > 0 {
@@ -165,7 +178,9 @@ func dispatch(e env, args []string) error {
 		if err == nil {
 			s := f.do.common()
 			e.verb, s.resumed, s.once = c.name, e.resumes, e.once()
-			err = f.do.run(e, rest)
+			if err = f.do.run(e, rest); s.notify != "" && !s.dryRun {
+				s.tell(e, err)
+			}
 		}
 		return err
 	}
@@ -240,15 +255,24 @@ func usage(w io.Writer, begin string) {
 	}
 	fmt.Fprintf(w, "\n'ralph help %sCOMMAND' tells more.\n", begin)
 	if begin == "" {
-		fmt.Fprintf(w, "\nExample: ralph demo\n\nExit codes: %s\n", wrap(exitCodes, 12))
+		fmt.Fprintf(w, "\nExamples:\n  ralph\n  ralph demo\n\nExit codes: %s\n", wrap(exitCodes, 12))
 	}
 }
 
+// runVersion prints what was built from what, and by which Go.
 func runVersion(e env, _ *shared, _ []string) error {
-	version := "unknown"
-	if info, ok := debug.ReadBuildInfo(); ok {
-		version = info.Main.Version
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		info = &debug.BuildInfo{Main: debug.Module{Version: "unknown"}}
 	}
-	fmt.Fprintf(e.stdout, "ralph %s (state version %d)\n", version, ralph.Version)
+	is := map[string]string{}
+	for _, s := range info.Settings {
+		is[s.Key] = s.Value
+	}
+	commit := cmp.Or(is["vcs.revision"], "unknown")
+	if is["vcs.modified"] == "true" {
+		commit += ", modified"
+	}
+	fmt.Fprintf(e.stdout, "ralph %s (commit %s; %s; state version %d)\n", info.Main.Version, commit, runtime.Version(), ralph.Version)
 	return nil
 }

@@ -210,7 +210,7 @@ func (f *flags) usage(w io.Writer) {
 		}
 		fmt.Fprintf(w, "  --%-*s %s\n", indent-5, name, wrap(text, indent))
 	})
-	fmt.Fprintf(w, "\nExample: %s\n", f.cmd.example)
+	fmt.Fprintf(w, "\nExamples:\n  %s\n", strings.ReplaceAll(strings.ReplaceAll(f.cmd.examples, "\n\n", "\n"), "\n", "\n  "))
 }
 
 // width is that of a terminal that nobody has made wider, in columns.

@@ -18,7 +18,7 @@ type shared struct {
 	verify, promise, match, blocked             string
 	dir, config, log, state, exam               string
 	id, tag                                     string
-	verifyEnv                                   string
+	verifyEnv, notify                           string
 	sandbox                                     optional
 	prices                                      string
 	guard                                       list
@@ -142,6 +142,7 @@ func (s *shared) handles() []handle {
 		{"share", run, &s.share, "work in a folder where another agent is at work; with --slots, have several work in it", nil},
 		{"trust", slices.Concat(work, verify), &s.trust, "agree to the commands that the file or the configuration names, from now on", nil},
 		{"sandbox", slices.Concat(loops, verify), &s.sandbox, "let the agent write to the workspace, its own folders and the tools' caches, and checks and judges to less; --sandbox=require: or do not run", nil},
+		{"notify", append(loops[:5:5], "start"), &s.notify, "a `COMMAND` to start at the end, without a shell, with the result in its environment: RALPH_RESULT, RALPH_EXIT_CODE, RALPH_ERROR, RALPH_ITERATIONS, RALPH_SECONDS, RALPH_COST_USD, RALPH_LOOP, RALPH_DIR and others", s.isNotify},
 		{"dry-run", work, &s.dryRun, "print the prompt and the commands, and run nothing", nil},
 		{"dry-run", verify, &s.dryRun, "print the commands, and run nothing", nil},
 	}

@@ -6,11 +6,15 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 func runCommand(t *testing.T, args ...string) (stdout string) {
@@ -126,5 +130,110 @@ func TestPublicAPI(t *testing.T) {
 	})
 	if err != nil || files == 0 {
 		t.Errorf("%d files, %v", files, err)
+	}
+}
+
+// TestExamples: each command has two examples, and each of them is a command line that
+// the command takes.
+func TestExamples(t *testing.T) {
+	t.Parallel()
+	for _, c := range commands() {
+		examples := strings.Split(c.examples, "\n\n")
+		if !c.hidden && len(examples) != 2 {
+			t.Errorf("%s has %d examples, want two", c.name, len(examples))
+		}
+		for _, example := range examples {
+			if c.hidden {
+				continue
+			}
+			text := strings.NewReplacer("\\\n", " ", "source <(", "", ")", "").Replace(example)
+			text, _, _ = strings.Cut(text, " | ")
+			text, _, _ = strings.Cut(text, " > ")
+			args, err := splitWords(text)
+			if err != nil || args[0] != "ralph" {
+				t.Errorf("%s: %q is no command line of ours: %v", c.name, example, err)
+				continue
+			}
+			name, args := commandFirst(args[1:])
+			if name = strings.TrimPrefix(name, "--"); name != c.name {
+				t.Errorf("%s: %q is an example of %s", c.name, example, name)
+				continue
+			}
+			f := newFlags(c)
+			rest, err := f.parse(args)
+			if err == nil {
+				err = c.check(rest)
+			}
+			if err != nil {
+				t.Errorf("%s: %q: %v", c.name, example, err)
+			}
+		}
+	}
+}
+
+var updatePages = flag.Bool("update-pages", false, "write FLAGS.md anew")
+
+// TestFlagsPage: FLAGS.md shows which command takes which flag, with the words of its help.
+func TestFlagsPage(t *testing.T) {
+	t.Parallel()
+	doors := []string{"plan", "build", "prompt", "run", "start", "demo", "verify"}
+	type row struct {
+		on    []string            // the commands
+		helps []string            // of the commands, each once
+		of    map[string][]string // the commands by their help
+	}
+	rows := map[string]*row{}
+	for _, c := range commands() {
+		if c.hidden {
+			continue
+		}
+		newFlags(c).VisitAll(func(f *flag.Flag) {
+			if f.Usage == "" || strings.HasPrefix(c.name, "task ") && c.name != "task list" && c.name != "task check" {
+				return
+			}
+			_, help := flag.UnquoteUsage(f)
+			r := rows[f.Name]
+			if r == nil {
+				r = &row{of: map[string][]string{}}
+				rows[f.Name] = r
+			}
+			if r.on = append(r.on, c.name); r.of[help] == nil {
+				r.helps = append(r.helps, help)
+			}
+			r.of[help] = append(r.of[help], c.name)
+		})
+	}
+	var page strings.Builder
+	page.WriteString("# The flags of every command\n\nWhich command takes which flag. Where a flag is not the same for all of them, the commands stand in front of what it is. `task create` and `task followup` have flags of their own.\n\n")
+	page.WriteString("| flag | " + strings.Join(doors, " | ") + " | others | what it is |\n|" + strings.Repeat(" --- |", len(doors)+3) + "\n")
+	for _, name := range slices.Sorted(maps.Keys(rows)) {
+		r := rows[name]
+		page.WriteString("| `--" + name + "` |")
+		for _, door := range doors {
+			mark := " "
+			if slices.Contains(r.on, door) {
+				mark = " x "
+			}
+			page.WriteString(mark + "|")
+		}
+		others := slices.DeleteFunc(slices.Clone(r.on), func(c string) bool { return slices.Contains(doors, c) })
+		what := r.helps[0]
+		if len(r.helps) > 1 {
+			var all []string
+			for _, help := range r.helps {
+				all = append(all, strings.Join(r.of[help], ", ")+": "+help)
+			}
+			what = strings.Join(all, "<br>")
+		}
+		page.WriteString(" " + strings.Join(others, ", ") + " | " + strings.NewReplacer("|", "\\|", "*", "\\*").Replace(what) + " |\n")
+	}
+	if *updatePages {
+		if err := os.WriteFile("FLAGS.md", []byte(page.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	text, err := os.ReadFile("FLAGS.md")
+	if diff := cmp.Diff(page.String(), string(text)); err != nil || diff != "" {
+		t.Errorf("FLAGS.md is not what the commands take (go test -run TestFlagsPage -update-pages writes it): %v\n%s", err, diff)
 	}
 }

@@ -1,51 +1,193 @@
 package main
 
 import (
+	"bufio"
+	"bytes"
+	"cmp"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/progress"
 )
 
-// runLog prints an execution log, a progress.txt or a loop's journal as a table.
-func runLog(e env, s *shared, args []string) error {
+// logFlags are the flags of log.
+type logFlags struct {
+	shared
+	as     string
+	follow bool
+}
+
+func (f *logFlags) own(set *flag.FlagSet) {
+	set.StringVar(&f.as, "format", "table", "how it is printed, a `FORMAT`: table, json (a line for each row), md")
+	set.BoolVar(&f.follow, "follow", false, "go on printing what comes, until the loop has ended or Ctrl-C")
+}
+
+// A logged is what a log says: a table.
+type logged struct {
+	rows    [][]string // the first one is the head; nil = the log is of another kind
+	values  []any      // the rows but the first, for programs
+	summary string
+	ended   bool // nothing more comes
+}
+
+// run prints a log as a table, and text of another kind as it is.
+func (f *logFlags) run(e env, args []string) error {
 	switch {
-	case s.summary:
-		return s.summarize(e, strings.Join(args, ""))
+	case !slices.Contains([]string{"table", "json", "md"}, f.as):
+		return fail(exitUsage, "--format: unknown format %q; the known ones are table, json and md", f.as)
+	case f.summary && (f.follow || f.given["format"]):
+		return fail(exitUsage, "--summary is a table of what has ended; it excludes --follow and --format")
+	case f.summary:
+		return f.summarize(e, strings.Join(args, ""))
 	case len(args) == 0:
-		return fail(exitUsage, "log takes one FILE, an execution log or a progress.txt, or the ID of a loop, not 0 arguments; 'ralph help log' tells more")
+		return fail(exitUsage, "log takes one FILE, a log, or the ID of a loop, not 0 arguments; 'ralph help log' tells more")
 	}
-	file, _, err := s.openLog(e, args[0])
+	file, kind, err := f.openLog(e, args[0])
 	if err != nil {
 		return err
 	}
 	defer file.Close()
+	p := rowPrinter{out: e.stdout, as: f.as}
+	for size := int64(-1); ; {
+		info, err := file.Stat()
+		if err == nil && info.Size() != size {
+			size = info.Size()
+			err = f.print(e, &p, file, args[0])
+		}
+		if err != nil || !f.follow || p.ended && kind != "" {
+			return errors.Join(err, p.close())
+		}
+		select {
+		case <-time.After(500 * time.Millisecond):
+		case <-e.ctx.Done(): // who followed it has seen enough
+			return p.close()
+		}
+	}
+}
+
+// print prints what a log has that was not printed yet.
+func (f *logFlags) print(e env, p *rowPrinter, file *os.File, name string) error {
 	// What it is shows in what can be read of it: its first line may be torn.
-	rows, summary, err := logTable(file)
-	if err == nil && rows == nil {
-		_, err = file.Seek(0, io.SeekStart)
+	for _, read := range []func(io.Reader) (logged, error){logTable, sessionTable, progressTable} {
+		if _, err := file.Seek(0, io.SeekStart); err != nil {
+			return err
+		}
+		l, err := read(file)
+		if err != nil {
+			return fail(exitConfig, "%s: %w", name, err)
+		}
+		if l.rows != nil {
+			return p.print(l)
+		}
 	}
-	if err == nil && rows == nil {
-		rows, summary, err = progressTable(file)
+	if info, err := file.Stat(); f.follow && (p.shown > 0 || err == nil && info.Size() == 0) {
+		return nil // it is being written anew, or nothing has come yet
 	}
+	if f.as != "table" || f.follow {
+		return fail(exitConfig, "%s is no execution log, no session log and no progress.txt, so there is nothing to follow or to print as %s", name, f.as)
+	}
+	_, err := file.Seek(0, io.SeekStart)
+	if err == nil {
+		err = e.showText(file, name)
+	}
+	return err
+}
+
+// showText shows text that is none of our logs, made safe.
+func (e env) showText(file io.Reader, name string) error {
+	in := bufio.NewReaderSize(file, 64<<10)
+	begin, err := in.Peek(1 << 10)
 	switch {
-	case err != nil:
-		return fail(exitConfig, "%s: %w", args[0], err)
-	case rows == nil:
-		return fail(exitConfig, "%s is no execution log and no progress.txt", args[0])
+	case len(begin) == 0 && errors.Is(err, io.EOF):
+		return fail(exitConfig, "%s is empty", name)
+	case bytes.IndexByte(begin, 0) >= 0:
+		return fail(exitConfig, "%s is no log: it is not text", name)
+	}
+	e.say("%s is no log that ralph writes; it is shown as it is, but for control sequences", name)
+	for {
+		text, err := in.ReadSlice('\n')
+		if _, bad := e.stdout.Write(text); bad != nil {
+			return bad
+		}
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil && !errors.Is(err, bufio.ErrBufferFull):
+			return err
+		}
+	}
+}
+
+// A rowPrinter prints a table that grows.
+type rowPrinter struct {
+	out     io.Writer
+	as      string
+	shown   int   // rows, with the head
+	widths  []int // of the columns, in a table
+	summary string
+	ended   bool
+}
+
+func (p *rowPrinter) print(l logged) error {
+	if len(l.rows) < p.shown { // it was written anew
+		p.shown = 0
 	}
 	var b strings.Builder
-	columns(&b, rows)
-	for i, text := range strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n") {
-		paint(e.stdout, colour(rows[i][2]), strings.TrimRight(text, " "))
+	for i, row := range l.rows {
+		for k, cell := range row {
+			row[k] = cmp.Or(line(cell), "-")
+			if i >= p.shown {
+				p.widths = append(p.widths, make([]int, max(0, k+1-len(p.widths)))...)
+				p.widths[k] = max(p.widths[k], utf8.RuneCountInString(row[k]))
+			}
+		}
 	}
-	_, err = fmt.Fprintln(e.stdout, summary)
+	for i := p.shown; i < len(l.rows); i++ {
+		switch p.as {
+		case "json":
+			if i > 0 {
+				text, err := asJSON(l.values[i-1], "")
+				if err != nil {
+					return err
+				}
+				b.WriteString(text)
+			}
+		case "md":
+			for k, cell := range l.rows[i] {
+				l.rows[i][k] = strings.NewReplacer("\\", "\\\\", "|", "\\|", "<", "&lt;").Replace(cell)
+			}
+			fmt.Fprintf(&b, "| %s |\n", strings.Join(l.rows[i], " | "))
+			if i == 0 {
+				fmt.Fprintf(&b, "|%s\n", strings.Repeat(" --- |", len(l.rows[i])))
+			}
+		default:
+			var text strings.Builder
+			for k, cell := range l.rows[i] {
+				fmt.Fprintf(&text, "%-*s  ", p.widths[k], cell)
+			}
+			paint(p.out, colour(l.rows[i][2]), strings.TrimRight(text.String(), " "))
+		}
+	}
+	p.shown, p.summary, p.ended = len(l.rows), l.summary, l.ended
+	_, err := io.WriteString(p.out, b.String())
+	return err
+}
+
+// close prints the summary below a table.
+func (p *rowPrinter) close() error {
+	if p.as != "table" || p.summary == "" {
+		return nil
+	}
+	_, err := fmt.Fprintln(p.out, p.summary)
 	return err
 }
 
@@ -161,16 +303,17 @@ func tty(stream any) bool {
 	return err == nil && info.Mode()&os.ModeCharDevice != 0 && (nullErr != nil || !os.SameFile(info, null))
 }
 
-// logTable is the table of an execution log, nil if it is none.
-func logTable(file io.Reader) (rows [][]string, summary string, err error) {
+// logTable is the table of an execution log.
+func logTable(file io.Reader) (l logged, err error) {
 	var usage ralph.Usage
 	for r, err := range progress.ReadJSONL(file) {
 		if err != nil {
-			return nil, "", err
+			return logged{}, err
 		}
-		if r.Kind != "" && rows == nil { // else JSON, but not ours
-			rows = [][]string{{"TASK", "ITERATION", "OUTCOME", "DURATION", "COST", "REASON"}}
+		if r.Kind != "" && l.rows == nil { // else JSON, but not ours
+			l.rows = [][]string{{"TASK", "ITERATION", "OUTCOME", "DURATION", "COST", "REASON"}}
 		}
+		l.ended = r.Kind == ralph.EventLoopStopped
 		if r.Kind != ralph.EventIterationEnded {
 			continue
 		}
@@ -184,9 +327,32 @@ func logTable(file io.Reader) (rows [][]string, summary string, err error) {
 		}
 		usage = usage.Add(r.Usage)
 		took := time.Duration(r.DurationMS) * time.Millisecond
-		rows = append(rows, []string{short(task, 40), number, string(r.Outcome), took.String(), cost(r.Usage), short(why(r), 100)})
+		l.rows = append(l.rows, []string{short(task, 40), number, string(r.Outcome), took.String(), cost(r.Usage), short(why(r), 100)})
+		l.values = append(l.values, r)
 	}
-	return rows, plural(len(rows)-1, "attempt") + spent(usage), nil
+	l.summary = plural(len(l.values), "attempt") + spent(usage)
+	return l, nil
+}
+
+// sessionTable is the table of a session log.
+func sessionTable(file io.Reader) (l logged, err error) {
+	s, err := progress.ReadBanner(file)
+	if err != nil || len(s.Iterations) == 0 && s.Result == "" {
+		return logged{}, err
+	}
+	l.rows = [][]string{{"MODE", "ITERATION", "OUTCOME", "DURATION", "COST", "STATUS"}}
+	for _, it := range s.Iterations {
+		outcome, status, _ := strings.Cut(it.Status, " ")
+		took := ""
+		if it.Status != "" {
+			took = it.Duration.String()
+		}
+		l.rows = append(l.rows, []string{it.Mode, fmt.Sprint(it.Number), outcome, took, it.Cost, short(strings.Trim(status, "()"), 100)})
+		l.values = append(l.values, it)
+	}
+	l.ended = s.Result != ""
+	l.summary = plural(len(l.values), "attempt") + ": " + cmp.Or(line(s.Result), "the session has not ended, or was killed")
+	return l, nil
 }
 
 // why is why an attempt ended as it did.
@@ -206,19 +372,21 @@ func why(r progress.Record) string {
 	return "rejected"
 }
 
-// progressTable is the table of a progress.txt, nil if it is none.
-func progressTable(file io.Reader) (rows [][]string, summary string, err error) {
+// progressTable is the table of a progress.txt.
+func progressTable(file io.Reader) (l logged, err error) {
 	p, err := progress.ReadMarkdown(file)
 	if err != nil || len(p.Sections) == 0 && p.Feature == "" {
-		return nil, "", err
+		return logged{}, err
 	}
-	rows = [][]string{{"TASK", "ITERATION", "OUTCOME", "TIME", "COST", "TITLE"}}
+	l.rows = [][]string{{"TASK", "ITERATION", "OUTCOME", "TIME", "COST", "TITLE"}}
 	for _, s := range p.Sections {
 		text := s.Title
 		if len(s.Learnings) > 0 {
 			text += ": " + strings.Join(s.Learnings, "; ")
 		}
-		rows = append(rows, []string{short(s.Task, 40), fmt.Sprint(s.Number), string(s.Status), s.Time.Format(time.RFC3339), "", short(text, 100)})
+		l.rows = append(l.rows, []string{short(s.Task, 40), fmt.Sprint(s.Number), string(s.Status), s.Time.Format(time.RFC3339), "", short(text, 100)})
+		l.values = append(l.values, s)
 	}
-	return rows, line(p.Feature) + ": " + plural(len(rows)-1, "iteration"), nil
+	l.summary = line(p.Feature) + ": " + plural(len(l.values), "iteration")
+	return l, nil
 }

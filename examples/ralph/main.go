@@ -31,6 +31,7 @@ type env struct {
 	verb           string   // what it runs
 	again          *string  // the command that goes on with what was interrupted, "" = this one
 	resumes        bool     // what has stopped goes on too
+	end            *ending  // of the run
 }
 
 func (e env) say(format string, args ...any) {
@@ -53,7 +54,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	stdin = inlet{ctx, stdin}
 	ctx, stop := withSignals(ctx, cancel)
 	defer stop()
-	e := env{ctx: ctx, stdin: stdin, stdout: stdout, stderr: stderr, args: args, again: new(string)}
+	e := env{ctx: ctx, stdin: stdin, stdout: stdout, stderr: stderr, args: args, again: new(string), end: new(ending)}
 	err := dispatch(e, args)
 	if _, interrupted := errors.AsType[signalError](context.Cause(ctx)); err != nil && interrupted {
 		e.say("interrupted; what was done is in the files: %s", cmp.Or(*e.again, "run it again to go on"))

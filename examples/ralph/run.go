@@ -290,6 +290,7 @@ func (w *work) list(kind tasks.Kind) error {
 	if !report.StartTime.IsZero() {
 		printSession(w.stdout, report)
 	}
+	w.ended(w.name(), stopOf(err), report.IterationsRun, report.EndTime.Sub(report.StartTime), report.Usage)
 	return w.end(err, w.exit(err, report.TasksRemaining))
 }
 
@@ -330,6 +331,18 @@ func printSession(out io.Writer, r tasks.Report) {
 			fmt.Fprintf(out, "  %-8s %s\n", kind.what, line(strings.Join(kind.items, ", ")))
 		}
 	}
+}
+
+// stopOf is why a run stopped, "" = it was interrupted, or could not go on.
+func stopOf(err error) ralph.StopReason {
+	stop, ok := errors.AsType[*ralph.StopError](err)
+	switch {
+	case err == nil:
+		return ralph.StopVerified
+	case ok:
+		return stop.Reason
+	}
+	return ""
 }
 
 // exit is the end of a run: tasks remain, whatever stopped it.

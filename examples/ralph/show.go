@@ -210,6 +210,7 @@ func drive(e env, l *ralph.Local, j *progress.Journal, s ralph.State, log ralph.
 	} else {
 		s, err = l.Run(e.ctx, s)
 	}
+	e.ended(s.Loop, s.Stop, s.Iteration, s.Elapsed, s.Usage)
 	report(e.stdout, s, e.ctx.Err() != nil)
 	return s, err
 }

@@ -5,14 +5,18 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/ralph-loop/ralph/internal/term/termtest"
 )
@@ -157,7 +161,7 @@ func TestColours(t *testing.T) {
 	for colours, want := range map[bool]int{true: 2, false: 0} {
 		var out bytes.Buffer
 		e := env{ctx: t.Context(), stdout: &outlet{Writer: &out, colours: colours}}
-		if err := runLog(e, &shared{}, []string{log}); err != nil {
+		if err := (&logFlags{as: "table"}).run(e, []string{log}); err != nil {
 			t.Fatal(err)
 		}
 		if got := strings.Count(out.String(), "\x1b"); got != want || strings.Contains(out.String(), "[35m") {
@@ -191,4 +195,78 @@ func TestInlet(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+// TestFollow: what is added to a log is printed as it comes, once, and a log that was
+// written anew is printed anew.
+func TestFollow(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		path := filepath.Join(t.TempDir(), "log.jsonl")
+		write := func(text string, flags int) {
+			f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|flags, 0o600)
+			if err == nil {
+				_, err = f.WriteString(text)
+			}
+			if err = errors.Join(err, f.Close()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		attempt := func(n int) string {
+			return fmt.Sprintf(`{"task_id":"T","ralph_iteration":%d,"outcome":"success","kind":"iteration_ended"}`+"\n", n)
+		}
+		write(attempt(1), 0)
+		ctx, cancel := context.WithCancel(t.Context())
+		var out lockedBuffer
+		done := make(chan error)
+		go func() {
+			f := &logFlags{as: "table", follow: true}
+			done <- f.run(env{ctx: ctx, stdout: &out, stderr: io.Discard}, []string{path})
+		}()
+		shown := func(want ...int) {
+			t.Helper()
+			time.Sleep(time.Second)
+			var got []int
+			for line := range strings.Lines(out.take()) {
+				if fields := strings.Fields(line); fields[0] == "T" {
+					n, _ := strconv.Atoi(fields[1])
+					got = append(got, n)
+				}
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("shown were %v, want %v", got, want)
+			}
+		}
+		shown(1)
+		shown()
+		write(attempt(2)+attempt(3)+attempt(4)[:20], os.O_APPEND)
+		shown(2, 3)
+		write(attempt(4)[20:], os.O_APPEND)
+		shown(4)
+		write(attempt(7), os.O_TRUNC)
+		shown(7)
+		cancel()
+		if err := <-done; err != nil || out.take() != "1 attempt\n" {
+			t.Error(err)
+		}
+	})
+}
+
+// A lockedBuffer is written to by one goroutine and emptied by another.
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lockedBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lockedBuffer) take() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	defer l.b.Reset()
+	return l.b.String()
 }

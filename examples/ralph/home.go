@@ -1,0 +1,175 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/progress"
+	"github.com/ralph-loop/ralph/tasks"
+	"github.com/ralph-loop/ralph/tasks/pipeline"
+	"github.com/ralph-loop/ralph/tasks/spec"
+)
+
+// home says what there is in the current folder, and the one command to start with.
+func (e env) home() error {
+	s := &shared{}
+	project, branch, err := s.workspace(e.ctx)
+	if err != nil {
+		return err
+	}
+	rows := [][]string{{"folder:", project}, {"git:", cmp.Or(branch, "no branch, so nobody sees what an agent changed; 'git init' makes a repository")}}
+	start := "" // the first that fits
+	found := func(what, is, command string) {
+		rows = append(rows, []string{what + ":", is})
+		start = cmp.Or(start, command)
+	}
+	loops, err := s.onRecord(e)
+	if err != nil {
+		found("records", err.Error(), "")
+	}
+	for _, st := range loops {
+		switch {
+		case st.Status == progress.StatusInterrupted:
+			found("interrupted", st.Line(time.Now()), "ralph resume "+word(st.Loop))
+		case !st.State.Done():
+			found("active", st.Line(time.Now()), "ralph status --watch")
+		}
+	}
+	e.taskFile(project, found)
+	for _, home := range []string{project, filepath.Join(project, ".ralph")} {
+		if isFile(filepath.Join(home, planName)) {
+			found("plan", relative(project, filepath.Join(home, planName)), "ralph build")
+		}
+	}
+	if specs, _ := filepath.Glob(filepath.Join(project, "specs", "*")); len(specs) > 0 {
+		found("specifications", plural(len(specs), "entry", "entries")+" in specs", "ralph plan")
+	}
+	for _, name := range []string{"PROMPT.md", "prompt.md"} {
+		if start == "" && isFile(filepath.Join(project, name)) {
+			found("prompt", name, "ralph prompt "+name)
+		}
+	}
+	usable := ""
+	for _, a := range known(e.ctx) {
+		rows = append(rows, []string{"agent:", a.name + ": " + a.is})
+		if a.usable && usable == "" {
+			usable = a.name
+		}
+	}
+	switch {
+	case usable == "":
+		if start = cmp.Or(start, "ralph demo"); !strings.HasPrefix(start, "ralph resume") && start != "ralph demo" {
+			start += " --agent-cmd COMMAND"
+		}
+		rows = append(rows, []string{"agent:", "none of the known ones is installed and logged in; --agent-cmd takes any other"})
+	case start == "":
+		start = "ralph start 'What is to be done' --verify 'The command that shows it' -- " + usable
+	}
+	if err := columns(e.stdout, rows); err != nil {
+		return err
+	}
+	fmt.Fprintf(e.stdout, "\nstart with: %s\n'ralph help' lists the commands.\n", line(start))
+	return nil
+}
+
+// onRecord are the loops of this workspace, but those of a run.
+func (s *shared) onRecord(e env) (all []pipeline.Standing, err error) {
+	dir, err := s.found(e)
+	if err != nil {
+		return nil, err
+	}
+	loops, err := pipeline.Standings(e.ctx, dir)
+	for _, st := range loops {
+		if st.Parent == "" {
+			all = append(all, st)
+		}
+	}
+	return all, err
+}
+
+// taskFile says which task file there is, and how it stands.
+func (e env) taskFile(project string, found func(what, is, command string)) {
+	f, err := tasks.Look(e.ctx, project)
+	switch {
+	case errors.Is(err, tasks.ErrNoFile):
+		return
+	case err != nil:
+		found("task file", ours{err}.Error(), "")
+		return
+	}
+	name := relative(project, f.Path)
+	kind, err := tasks.KindOf(f.Path)
+	stands, open := "", 0
+	switch {
+	case err != nil:
+	case kind == tasks.KindDefinitions:
+		var file *spec.File
+		if file, err = spec.Load(f.Path); err == nil {
+			stands = counts(file.Definitions())
+			open = len(file.Ready())
+		}
+	default:
+		var items []tasks.Item
+		if items, err = kind.Source(f.Path).Items(e.ctx); err == nil {
+			open = openItems(items)
+			stands = fmt.Sprintf("%d of %d open", open, len(items))
+		}
+	}
+	switch {
+	case err != nil:
+		found("task file", name+": "+ours{err}.Error(), "ralph task check "+word(name))
+	case open == 0:
+		found("task file", name+": "+stands, "")
+	default:
+		found("task file", name+": "+stands, "ralph run")
+	}
+}
+
+// A knownAgent is an agent that is installed, and what is known of it.
+type knownAgent struct {
+	name, is string
+	usable   bool
+}
+
+// known are the agents that are installed. All are asked for their login at once, and not
+// for long: a person waits.
+func known(ctx context.Context) (all []knownAgent) {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	is := map[string]knownAgent{}
+	for _, name := range ralph.Presets() {
+		c, err := ralph.Preset(name)
+		if err != nil {
+			continue
+		}
+		if _, err := exec.LookPath(c.Args[0]); err != nil {
+			continue
+		}
+		wg.Go(func() {
+			a := knownAgent{name, "installed", true}
+			if err := c.Ready(ctx); errors.Is(err, ralph.ErrLogin) {
+				a = knownAgent{name, strings.TrimPrefix(ours{err}.Error(), name+": "), false}
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			is[name] = a
+		})
+	}
+	wg.Wait()
+	for _, name := range ralph.Presets() {
+		if a, there := is[name]; there {
+			all = append(all, a)
+		}
+	}
+	return all
+}
