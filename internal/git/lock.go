@@ -39,7 +39,21 @@ func (r *Repo) lock() (unlock func(), err error) {
 		f.Close()
 		return nil, fmt.Errorf("git: %w", err)
 	}
+	if err := r.sweep(); err != nil {
+		unlock()
+		return nil, err
+	}
 	return unlock, nil
+}
+
+// unbegun is an error if something is begun in the user's work tree.
+func (r *Repo) unbegun() error {
+	for _, name := range begun {
+		if there(filepath.Join(r.dir, name)) {
+			return fmt.Errorf("git: in %s something is begun and not finished (%s): finish it first", r.Top, name)
+		}
+	}
+	return nil
 }
 
 func lockIndex(name string) error {
