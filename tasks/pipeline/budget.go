@@ -7,7 +7,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/ralph-loop/ralph"
 )
@@ -268,8 +267,5 @@ func cut(text string, n int) string {
 	if len(text) <= n {
 		return text
 	}
-	for n > 0 && !utf8.RuneStart(text[n]) {
-		n--
-	}
-	return strings.TrimSpace(text[:n]) + "…"
+	return strings.TrimSpace(strings.ToValidUTF8(text[:n], "")) + "…"
 }

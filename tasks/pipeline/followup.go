@@ -42,7 +42,7 @@ func (f *File) ReadFollowups(ctx context.Context, path string) ([]spec.Definitio
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("pipeline: %w", err)
+		return nil, ours(err)
 	}
 	proposed, err := spec.Parse(path, text)
 	if err != nil {

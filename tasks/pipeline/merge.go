@@ -162,7 +162,7 @@ func (r *run) finishMerge(ctx context.Context) error {
 	}
 	head, err := r.repo.Head(ctx)
 	if err != nil {
-		return fmt.Errorf("pipeline: %w", err)
+		return ours(err)
 	}
 	if head != ev.From && head != ev.To {
 		return nil // the main branch is elsewhere by now: it is merged anew
