@@ -3,7 +3,6 @@ package pipeline
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -97,12 +96,7 @@ func (s State) use(run int, ev Event) State {
 		r.Reserved, r.Waits = nil, false
 	}
 	if agent, _ := s.Agent(r.Part); ev.Last != nil {
-		last := ev.Last.or(s.Last[agent])
-		s.Last = maps.Clone(s.Last)
-		if s.Last == nil {
-			s.Last = map[string]Amount{}
-		}
-		s.Last[agent] = last
+		s.Last = with(s.Last, agent, ev.Last.or(s.Last[agent]))
 	}
 	return s
 }

@@ -148,10 +148,8 @@ func (c Course) tidy(task string) Course {
 // one.
 func (c Course) Found(hosts map[string]map[string]string) Course {
 	for host, found := range hosts {
-		all := maps.Clone(found)
-		if all == nil {
-			all = map[string]string{}
-		}
+		all := map[string]string{}
+		maps.Copy(all, found)
 		maps.Copy(all, c.Machines[host])
 		c.Machines = with(c.Machines, host, all)
 	}

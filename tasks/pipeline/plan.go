@@ -175,10 +175,7 @@ func (s *State) resume(all []Planned, at map[string]int, last State) {
 			s.Running = append(s.Running, Live{Part: i, Used: last.Running[run].Used})
 			continue
 		case !known:
-			if gone == nil {
-				gone = map[string]int{}
-			}
-			gone[p.ID] = last.stand(was).Again + 1
+			gone = with(gone, p.ID, last.stand(was).Again+1)
 		}
 		if last.resumes() {
 			s.Settled = s.Settled.Add(last.Running[run].Used)
