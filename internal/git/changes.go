@@ -23,7 +23,7 @@ import (
 // Base returns the commit that the work tree which holds dir is at, and before the
 // first commit git's empty tree; "" = there is no work tree, or no git.
 func Base(ctx context.Context, dir string) (string, error) {
-	top := find(dir)
+	top := Root(dir)
 	if top == "" {
 		return "", nil
 	}
@@ -69,7 +69,7 @@ type Version struct {
 //
 // It is a [NoneError] if there is no work tree any more.
 func Changes(ctx context.Context, dir, base string, limit int64, skip func(path string) bool, each func(Change) error) (ignored []string, err error) {
-	top := find(dir)
+	top := Root(dir)
 	if top == "" {
 		return nil, &NoneError{"there is none any more"}
 	}

@@ -12,10 +12,6 @@ import (
 	"strings"
 )
 
-// Root returns the top of the work tree that holds dir, as the folders tell and
-// without asking git; "" = none.
-func Root(dir string) string { return find(dir) }
-
 // Files lists what belongs to the work tree that holds dir: what git tracks, also
 // if it is not there any more, and what is new and not ignored. Paths are from
 // top, sorted, with slashes; repositories inside are looked into in the same way,
@@ -25,7 +21,7 @@ func Root(dir string) string { return find(dir) }
 // Without a work tree, without git, and for a folder that its work tree ignores,
 // top is "": git does not know what belongs to it.
 func Files(ctx context.Context, dir string) (top string, files []string, err error) {
-	if top = find(dir); top == "" {
+	if top = Root(dir); top == "" {
 		return "", nil, nil
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, patience, errPatience)

@@ -41,7 +41,7 @@ type View struct {
 // dirty although git, which runs the filter, finds that they are not: they differ
 // between two views only if they changed.
 func Look(ctx context.Context, dir string, skip func(path string) bool) (View, error) {
-	top := find(dir)
+	top := Root(dir)
 	if top == "" {
 		return View{}, nil
 	}
@@ -55,9 +55,9 @@ func Look(ctx context.Context, dir string, skip func(path string) bool) (View, e
 	return v, err
 }
 
-// find returns the top of the work tree that holds dir, "" = none, so that other
-// folders cost no process.
-func find(dir string) string {
+// Root returns the top of the work tree that holds dir, as the folders tell and without
+// asking git, so that other folders cost no process; "" = none.
+func Root(dir string) string {
 	dir, err := filepath.Abs(dir)
 	for err == nil && !isTop(dir) {
 		up := filepath.Dir(dir)
