@@ -240,9 +240,14 @@ func (c Course) End(step Step, end StageEnd, last *Amount) Course {
 // Verified are the stages of a task that were verified, in their order: what a merge is
 // verified with, see [Site.Merge].
 func (c Course) Verified(part int) (ends []StageEnd) {
-	for i, agent := range c.State.order(part) {
-		if c.State.stand(part).Verified&(1<<i) != 0 {
-			ends = append(ends, c.Ends[c.State.Parts[part].ID][agent])
+	return c.State.verified(part, func(agent string) StageEnd { return c.Ends[c.State.Parts[part].ID][agent] })
+}
+
+// verified are the stages of a task that were verified; of are the ends of its stages.
+func (s State) verified(part int, of func(agent string) StageEnd) (ends []StageEnd) {
+	for i, agent := range s.order(part) {
+		if s.stand(part).Verified&(1<<i) != 0 {
+			ends = append(ends, of(agent))
 		}
 	}
 	return ends
