@@ -57,19 +57,14 @@ func (d *TempDir) Remove() error {
 
 // sweep removes the folders of programs that died.
 func sweep(parent string) {
-	d, err := os.Open(parent)
-	if err != nil {
-		return
-	}
-	defer d.Close()
-	names, _ := d.Readdirnames(-1)
-	for _, name := range names {
-		id, ours := strings.CutPrefix(name, dirName)
+	entries, _ := os.ReadDir(parent)
+	for _, e := range entries {
+		id, ours := strings.CutPrefix(e.Name(), dirName)
 		if !ours || !isID(id) {
 			continue
 		}
-		path := filepath.Join(parent, name)
-		info, err := os.Lstat(path)
+		path := filepath.Join(parent, e.Name())
+		info, err := e.Info()
 		if err != nil || !info.IsDir() || info.Mode().Perm() != 0o700 || !owned(info) {
 			continue
 		}
