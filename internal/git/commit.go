@@ -103,8 +103,8 @@ func (t *Tree) snapshot(ctx context.Context, s *shadow, base string) (tree strin
 	return tree, len(diff) > len(back)
 }
 
-// whole is an error if the index has repositories that the user's branch does not
-// have, or not at that commit: what they hold would be lost. So it is if the index has
+// whole fails if the index has repositories that the user's branch does not
+// have, or not at that commit: what they hold would be lost. So it does if the index has
 // files that were copied because git does not have them: they may be secret.
 func (t *Tree) whole(ctx context.Context, s *shadow, base string) {
 	have := s.staged(ctx)

@@ -117,7 +117,7 @@ func (r *Repo) clean(ctx context.Context, branch, note string, own func(path str
 	return err
 }
 
-// free is an error if a branch that is there cannot be checked out.
+// free fails if a branch that is there cannot be checked out.
 func (r *Repo) free(ctx context.Context, c *call, now, head, branch string) {
 	for line := range strings.Lines(c.run(ctx, "for-each-ref", "--format=%(refname)%00%(worktreepath)", "refs/heads/"+branch)) {
 		if name, at, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\x00"); name == "refs/heads/"+branch && at != "" {

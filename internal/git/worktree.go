@@ -148,7 +148,7 @@ func (r *Repo) folders(t *Tree) error {
 
 // refs are the folders in which the branch and its log are.
 func (t *Tree) refs() []string {
-	branch := filepath.FromSlash("refs/heads/" + t.Branch)
+	branch := filepath.FromSlash(t.ref())
 	return []string{filepath.Dir(filepath.Join(t.repo.Common, branch)), filepath.Dir(filepath.Join(t.repo.Common, "logs", branch))}
 }
 
@@ -296,7 +296,7 @@ func (t *Tree) head(ctx context.Context, c *call) string {
 
 // point has the work tree be at a commit, or on its branch ("").
 func (t *Tree) point(commit string) error {
-	return place(filepath.Join(t.git, "HEAD"), []byte(cmp.Or(commit, "ref: refs/heads/"+t.Branch)+"\n"))
+	return place(filepath.Join(t.git, "HEAD"), []byte(cmp.Or(commit, "ref: "+t.ref())+"\n"))
 }
 
 func (t *Tree) ref() string { return "refs/heads/" + t.Branch }
