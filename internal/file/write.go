@@ -281,15 +281,6 @@ func replace(path string, was fs.FileInfo, text []byte) (err error) {
 	if err = os.Rename(temp.Name(), path); err != nil {
 		return err
 	}
-	syncDir(dir)
+	_ = OS{}.Sync(dir) // so that the rename is durable; the file itself is whole in any case
 	return nil
-}
-
-// syncDir makes a rename durable where the system can do that for folders; the
-// file itself is whole in any case.
-func syncDir(dir string) {
-	if d, err := os.Open(dir); err == nil {
-		_ = d.Sync()
-		_ = d.Close()
-	}
 }

@@ -35,17 +35,11 @@ func (r *Repo) Advance(ctx context.Context, from, to string, keep []string) erro
 		return err
 	}
 	defer unlock()
-	if err := r.sweep(); err != nil {
-		return err
-	}
-	head, err := r.Head(ctx)
-	if err != nil {
-		return err
-	}
-	branch, err := r.own().branch(ctx)
+	c := r.own()
+	head, branch := c.commit(ctx, "HEAD"), c.branch(ctx)
 	switch {
-	case err != nil:
-		return err
+	case c.err != nil:
+		return c.err
 	case branch != r.Branch:
 		return fmt.Errorf("git: another branch is checked out now: %s, not %s", cmp.Or(branch, "none"), cmp.Or(r.Branch, "none"))
 	case head == a.to:
@@ -53,15 +47,10 @@ func (r *Repo) Advance(ctx context.Context, from, to string, keep []string) erro
 	case head != a.from:
 		return &MovedError{cmp.Or(r.Branch, "the head"), head, a.from}
 	}
-	for _, name := range begun {
-		if there(filepath.Join(r.dir, name)) {
-			return fmt.Errorf("git: in %s something is begun and not finished (%s): finish it first", r.Top, name)
-		}
-	}
-	return a.run(ctx, func(ctx context.Context) error {
-		_, err := r.own().run(ctx, "update-ref", "-m", "ralph: merge", "HEAD", a.to, a.from)
+	if err := r.unbegun(); err != nil {
 		return err
-	})
+	}
+	return a.run(ctx, "update-ref", "-m", "ralph: merge", "HEAD", a.to, a.from)
 }
 
 // An advance is one move of the user's work tree.
@@ -73,41 +62,36 @@ type advance struct {
 }
 
 func (r *Repo) advance(ctx context.Context, from, to string, keep []string) (*advance, error) {
-	a := &advance{repo: r}
-	var err error
-	if a.from, err = r.own().commit(ctx, from); err != nil {
-		return nil, err
+	c := r.own()
+	a := &advance{repo: r, from: c.commit(ctx, from), to: c.commit(ctx, to)}
+	if !c.within(ctx, a.from, a.to) {
+		return nil, cmp.Or(c.err, fmt.Errorf("git: the commit %.10s does not go on from %.10s", a.to, a.from))
 	}
-	if a.to, err = r.own().commit(ctx, to); err != nil {
-		return nil, err
-	}
-	if on, err := r.own().within(ctx, a.from, a.to); err != nil || !on {
-		return nil, cmp.Or(err, fmt.Errorf("git: the commit %.10s does not go on from %.10s", a.to, a.from))
-	}
-	all, err := r.own().diff(ctx, "diff-tree", "-r", a.from, a.to)
-	for _, d := range all {
+	for _, d := range c.diff(ctx, "diff-tree", "-r", a.from, a.to) {
 		if slices.Contains(keep, d.path) {
 			a.kept = append(a.kept, d)
 		} else {
 			a.changes = append(a.changes, d)
 		}
 	}
-	return a, err
+	return a, c.err
 }
 
-// run moves the files and the index, and then what point moves, the branch or the head: as
-// long as that is not moved, it can be done again. If it cannot be done, everything goes
-// back.
-func (a *advance) run(ctx context.Context, point func(context.Context) error) error {
+// run moves the files and the index, and then has a command of git move the branch or
+// the head: as long as that is not moved, it can be done again. If it cannot be done,
+// everything goes back.
+func (a *advance) run(ctx context.Context, point ...string) error {
 	begun, err := a.move(ctx)
+	ctx = context.WithoutCancel(ctx)
 	if err == nil {
-		ctx = context.WithoutCancel(ctx)
-		err = point(ctx)
+		c := a.repo.own()
+		c.run(ctx, point...)
+		err = c.err
 	}
 	if err == nil || !begun {
 		return err
 	}
-	_, undone := a.back().move(context.WithoutCancel(ctx))
+	_, undone := a.back().move(ctx)
 	return errors.Join(err, undone)
 }
 
@@ -131,10 +115,7 @@ func (r *Repo) sweep() error {
 			err = errors.Join(err, os.RemoveAll(filepath.Join(r.dir, e.Name())))
 		}
 	}
-	if err != nil {
-		return fmt.Errorf("git: %w", err)
-	}
-	return nil
+	return ours(err)
 }
 
 // move moves the files and the index; begun: some of it may be done.
@@ -145,10 +126,7 @@ func (a *advance) move(ctx context.Context) (begun bool, err error) {
 		return false, fmt.Errorf("git: %w", err)
 	}
 	defer os.RemoveAll(staging)
-	s, err := r.shadow(r.Top)
-	if err != nil {
-		return false, err
-	}
+	s := r.shadow(r.Top)
 	defer s.remove()
 	if err := a.stage(ctx, s, staging); err != nil {
 		return false, err
@@ -157,25 +135,22 @@ func (a *advance) move(ctx context.Context) (begun bool, err error) {
 		return false, err
 	}
 	ctx = context.WithoutCancel(ctx) // from here on it is better to finish
-	if err := a.files(staging); err != nil {
+	if err := inTurn(a.steps(staging)...); err != nil {
 		return true, fmt.Errorf("git: %w", err)
 	}
-	if _, err := s.refresh(ctx); err != nil {
-		return true, err
-	}
-	return true, s.lay(r.dir)
+	s.refresh(ctx)
+	s.lay(r.dir)
+	return true, s.err
 }
 
 // stage has git work out the index, in the shadow, and the files that are to be
 // written, in staging. Entries of the index that are as they are in to already,
 // because we were killed, are put back to from.
 func (a *advance) stage(ctx context.Context, s *shadow, staging string) error {
-	if err := s.borrow(a.repo.dir); err != nil {
-		return err
-	}
-	have, err := s.staged(ctx)
-	if err != nil {
-		return err
+	s.borrow(a.repo.dir)
+	have := s.staged(ctx)
+	if s.err != nil {
+		return s.err
 	}
 	var back, staged, again []string
 	for _, d := range a.changes {
@@ -198,35 +173,29 @@ func (a *advance) stage(ctx context.Context, s *shadow, staging string) error {
 		}
 		again = append(again, e.line(d.path, len(a.to)))
 	}
-	if err := s.put(ctx, back); err != nil {
-		return err
-	}
-	c := *s
+	s.put(ctx, back)
+	c := s.call
 	c.dir, c.env = staging, append(slices.Clone(s.env), "GIT_WORK_TREE="+staging)
-	if _, err := c.run(ctx, "read-tree", "-m", "-u", a.from, a.to); err != nil {
-		return err
-	}
-	return s.put(ctx, again)
+	c.run(ctx, "read-tree", "-m", "-u", a.from, a.to)
+	s.err = c.err
+	s.put(ctx, again)
+	return s.err
 }
 
 // staged are the entries of the index, without paths that conflict.
-func (s *shadow) staged(ctx context.Context) (map[string]entry, error) {
-	lines, err := s.names(ctx, "ls-files", "--stage", "-z")
-	if err != nil {
-		return nil, err
-	}
+func (s *shadow) staged(ctx context.Context) map[string]entry {
 	all := map[string]entry{}
-	for _, line := range lines {
+	for _, line := range s.names(ctx, "ls-files", "--stage", "-z") {
 		about, path, _ := strings.Cut(line, "\t")
 		f := strings.Fields(about)
 		switch {
 		case len(f) != 3:
-			return nil, fmt.Errorf("git: ls-files said %q", line)
+			s.err = fmt.Errorf("git: ls-files said %q", line)
 		case f[2] != "0":
 			all[path] = entry{"conflict", ""}
 		default:
 			all[path] = entry{f[0], f[1]}
 		}
 	}
-	return all, nil
+	return all
 }

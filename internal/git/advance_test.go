@@ -87,12 +87,11 @@ func half(t *testing.T, r *Repo, from, to string, steps int) bool {
 	staging := filepath.Join(r.dir, "ralph-stage-1")
 	os.RemoveAll(staging)
 	fine(t, os.Mkdir(staging, 0o700))
-	s, err := r.shadow(r.Top)
-	fine(t, err)
+	s := r.shadow(r.Top)
 	defer s.remove()
 	fine(t, a.stage(t.Context(), s, staging))
-	all := append(a.steps(staging), func() error { _, err := s.refresh(t.Context()); return errors.Join(err, s.lay(r.dir)) },
-		func() error { _, err := r.own().run(t.Context(), "update-ref", "HEAD", to, from); return err })
+	all := append(a.steps(staging), func() error { s.refresh(t.Context()); s.lay(r.dir); return s.err },
+		func() error { _, err := r.own().do(t.Context(), "update-ref", "HEAD", to, from); return err })
 	for _, step := range all[:steps] {
 		fine(t, step())
 	}

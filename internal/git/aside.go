@@ -6,8 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
+
+	"github.com/ralph-loop/ralph/internal/file"
 )
 
 // SetAside makes room for a new work tree at a path, on a new branch. What lies there, and
@@ -19,11 +20,11 @@ import (
 func (r *Repo) SetAside(ctx context.Context, path, branch, message string, globs []string, held ...string) (kept string, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	t, err := r.tree(path, branch)
+	t, err := r.Tree(path, branch)
 	if err != nil {
 		return "", err
 	}
-	if t.git != "" && there(filepath.Join(t.Dir, ".git")) && !there(t.beside("new")) {
+	if t.git != "" && !t.Gone() && !there(t.beside("new")) {
 		r.ours(t)
 		if err := cmp.Or(t.Back(ctx), t.Include(ctx, globs)); err != nil {
 			return "", err
@@ -37,83 +38,70 @@ func (r *Repo) SetAside(ctx context.Context, path, branch, message string, globs
 			return "", err
 		}
 	}
-	ref := "refs/heads/" + branch
-	tip, err := r.own().refCommit(ctx, ref)
-	if err != nil {
-		return "", err
-	}
 	main, err := r.Main(ctx)
 	if err != nil {
 		return "", err
 	}
+	c := r.own()
+	tip := c.refCommit(ctx, t.ref())
 	if tip != "" {
-		if kept, err = r.keep(ctx, branch, tip, append(held, main)); err != nil {
-			return "", err
-		}
+		kept = c.keep(ctx, branch, tip, append(held, main))
 	}
-	if err := t.discard(); err != nil {
-		return "", err
+	if c.err != nil {
+		return "", c.err
 	}
-	if tip != "" {
-		_, err = r.own().run(ctx, "update-ref", "-d", ref, tip)
-	}
-	return kept, err
+	return kept, t.discard(ctx, tip)
 }
 
 // unmerge has a merge that is begun be none any more. The files stay as they lie.
 func (t *Tree) unmerge(ctx context.Context) error {
-	head, _, err := t.base(ctx)
-	if err != nil {
-		return err
+	c := t.repo.own()
+	head, _ := t.base(ctx, c)
+	if c.err != nil {
+		return c.err
 	}
-	s, err := t.repo.shadow(t.Dir)
-	if err != nil {
-		return err
-	}
+	s := t.repo.shadow(t.Dir)
 	defer s.remove()
-	if err := s.tree(ctx, head); err != nil {
-		return err
-	}
-	return cmp.Or(s.lay(t.git), t.finish())
+	s.tree(ctx, head)
+	return t.conclude(s)
 }
 
 // keep gives a commit another branch, unless a commit of held has it.
-func (r *Repo) keep(ctx context.Context, branch, tip string, held []string) (kept string, err error) {
+func (c *call) keep(ctx context.Context, branch, tip string, held []string) (kept string) {
 	for _, in := range held {
-		if has, err := r.own().within(ctx, tip, in); err != nil || has {
-			return "", err
+		if c.within(ctx, tip, in) {
+			return ""
 		}
 	}
-	for n := 1; ; n++ {
+	for n := 1; c.err == nil; n++ {
 		kept = fmt.Sprintf("%s.%d", branch, n)
-		switch is, err := r.own().refCommit(ctx, "refs/heads/"+kept); {
-		case err != nil:
-			return "", err
+		switch is := c.refCommit(ctx, "refs/heads/"+kept); {
 		case is == tip: // we were killed
-			return kept, nil
+			return kept
 		case is == "":
-			_, err := r.own().run(ctx, "update-ref", "-m", "ralph: set aside", "refs/heads/"+kept, tip, "")
-			return kept, err
+			c.run(ctx, "update-ref", "-m", "ralph: set aside", "refs/heads/"+kept, tip, "")
+			return kept
 		}
 	}
+	return ""
 }
 
-// discard removes the folder of a work tree, and takes it off git's list. A folder
-// without a .git stays: what it holds is known to nobody.
-func (t *Tree) discard() error {
-	if t.git == "" && !there(t.beside("gone")) {
-		return nil
-	}
-	if err := t.locked(); err != nil {
-		return err
-	}
-	if there(filepath.Join(t.Dir, ".git")) || there(t.beside("new")) && there(t.Dir) {
-		if err := errors.Join(removeAll(t.beside("gone")), os.Rename(t.Dir, t.beside("gone"))); err != nil {
-			return fmt.Errorf("git: %w", err)
+// discard removes the folder of a work tree, takes it off git's list, and removes its
+// branch, which is at tip; "" = there is none. A folder without a .git stays: what it
+// holds is known to nobody.
+func (t *Tree) discard(ctx context.Context, tip string) error {
+	if t.Known() {
+		if err := t.locked(); err != nil {
+			return err
 		}
-	}
-	if err := errors.Join(t.forget(), removeAll(t.beside("gone")), removeAll(t.beside("new"))); err != nil {
-		return err
+		if !t.Gone() || there(t.beside("new")) && there(t.Dir) {
+			if err := ours(errors.Join(file.RemoveAll(t.beside("gone")), os.Rename(t.Dir, t.beside("gone")))); err != nil {
+				return err
+			}
+		}
+		if err := errors.Join(t.forget(), file.RemoveAll(t.beside("gone")), file.RemoveAll(t.beside("new"))); err != nil {
+			return err
+		}
 	}
 	if t.git != "" {
 		t.repo.ours(t)
@@ -121,18 +109,21 @@ func (t *Tree) discard() error {
 		delete(t.repo.mine, t.Branch)
 		t.git = ""
 	}
-	return nil
+	c := t.repo.own()
+	if tip != "" {
+		c.run(ctx, "update-ref", "-d", t.ref(), tip)
+	}
+	return c.err
 }
 
 // Branches are the commits of the branches below ralph/, by their names.
 func (r *Repo) Branches(ctx context.Context) (map[string]string, error) {
-	all := map[string]string{}
-	out, err := r.own().run(ctx, "for-each-ref", "--format=%(objectname) %(refname:lstrip=2)", "refs/heads/ralph/")
-	for line := range strings.Lines(out) {
+	all, c := map[string]string{}, r.own()
+	for line := range strings.Lines(c.run(ctx, "for-each-ref", "--format=%(objectname) %(refname:lstrip=2)", "refs/heads/ralph/")) {
 		commit, name, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
 		all[name] = commit
 	}
-	return all, err
+	return all, c.err
 }
 
 // Apart reports whether a commit of a branch below ralph/ came from no commit that another
@@ -143,30 +134,23 @@ func (r *Repo) Apart(ctx context.Context, commit, branch, from string) (bool, er
 	if err != nil {
 		return false, err
 	}
-	args := []string{"rev-list", "--count", commit, "--not", from}
-	own, err := r.own().run(ctx, args...)
-	if err != nil {
-		return false, err
-	}
+	c, args := r.own(), []string{"rev-list", "--count", commit, "--not", from}
+	own := c.run(ctx, args...)
 	for name := range all {
 		if name != branch && !strings.HasPrefix(name, branch+".") {
 			args = append(args, "refs/heads/"+name)
 		}
 	}
-	left, err := r.own().run(ctx, args...)
-	return own == left, err
+	left := c.run(ctx, args...)
+	return own == left, c.err
 }
 
 // Untracked are the files of the user's work tree, and the folders, that git does not have
 // and does not ignore.
 func (r *Repo) Untracked(ctx context.Context) ([]string, error) {
-	s, err := r.shadow(r.Top)
-	if err != nil {
-		return nil, err
-	}
+	s := r.shadow(r.Top)
 	defer s.remove()
-	if err := s.borrow(r.dir); err != nil {
-		return nil, err
-	}
-	return s.names(ctx, "ls-files", "--others", "--exclude-standard", "--directory", "--no-empty-directory", "-z")
+	s.borrow(r.dir)
+	names := s.names(ctx, "ls-files", "--others", "--exclude-standard", "--directory", "--no-empty-directory", "-z")
+	return names, s.err
 }

@@ -23,19 +23,19 @@ import (
 // Base returns the commit that the work tree which holds dir is at, and before the
 // first commit git's empty tree; "" = there is no work tree, or no git.
 func Base(ctx context.Context, dir string) (string, error) {
-	top := find(dir)
+	top := Root(dir)
 	if top == "" {
 		return "", nil
 	}
 	c := inTree(top)
-	out, err := c.run(ctx, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
-	if exit, ok := errors.AsType[*exitError](err); ok && exit.code == 1 {
-		out, err = c.run(ctx, "hash-object", "-t", "tree", os.DevNull)
+	out, is := c.ask(ctx, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
+	if !is {
+		out = c.run(ctx, "hash-object", "-t", "tree", os.DevNull)
 	}
-	if errors.Is(err, exec.ErrNotFound) {
+	if errors.Is(c.err, exec.ErrNotFound) {
 		return "", nil
 	}
-	return strings.TrimSpace(out), err
+	return strings.TrimSpace(out), c.err
 }
 
 // A Change is what became of one file between a commit and now.
@@ -69,7 +69,7 @@ type Version struct {
 //
 // It is a [NoneError] if there is no work tree any more.
 func Changes(ctx context.Context, dir, base string, limit int64, skip func(path string) bool, each func(Change) error) (ignored []string, err error) {
-	top := find(dir)
+	top := Root(dir)
 	if top == "" {
 		return nil, &NoneError{"there is none any more"}
 	}
@@ -78,19 +78,17 @@ func Changes(ctx context.Context, dir, base string, limit int64, skip func(path 
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, 2*patience, errPatience)
 	defer cancel()
-	git, err := unfiltered(ctx, top)
-	if err != nil {
-		return nil, err
-	}
-	if out, err := git.ignores(ctx, dir); err != nil || out {
-		return nil, cmp.Or(err, error(&NoneError{"its work tree ignores it"}))
+	git := unfiltered(ctx, top)
+	if out := git.ignores(ctx, dir); git.err != nil || out {
+		return nil, cmp.Or(git.err, error(&NoneError{"its work tree ignores it"}))
 	}
 	v, err := (&looker{skip: skip, budget: 0}).look(ctx, top)
 	if err != nil {
 		return nil, err
 	}
 	d := differ{limit: limit, skip: skip, each: each}
-	return d.ignored, d.tree(ctx, v, base, "")
+	err = d.tree(ctx, v, base, "")
+	return d.ignored, err
 }
 
 // isObject reports whether text can be the name of an object, and no option.
@@ -115,28 +113,20 @@ func (d *differ) tree(ctx context.Context, v View, base, prefix string) error {
 	if v.partly {
 		return errors.New("git: a repository inside the work tree cannot be looked into")
 	}
-	git, err := unfiltered(ctx, v.Top)
-	if err != nil {
-		return err
-	}
+	git := unfiltered(ctx, v.Top)
 	if base == "" {
-		if base, err = git.run(ctx, "hash-object", "-t", "tree", os.DevNull); err != nil {
-			return err
-		}
-		base = strings.TrimSpace(base)
+		base = git.line(ctx, "hash-object", "-t", "tree", os.DevNull)
 	}
-	was, err := git.entries(ctx, base)
-	if err != nil {
-		return err
-	}
-	paths, err := git.suspects(ctx, v, was)
-	if err != nil {
-		return err
+	was := git.entries(ctx, base)
+	paths := git.suspects(ctx, v, was)
+	if git.err != nil {
+		return git.err
 	}
 	for _, p := range paths {
 		inner, isTree := v.nested[strings.TrimSuffix(p, "/")]
 		p = strings.TrimSuffix(p, "/")
 		whole := path.Join(prefix, p)
+		var err error
 		switch {
 		case d.skip(whole):
 		case isTree:
@@ -152,29 +142,30 @@ func (d *differ) tree(ctx context.Context, v View, base, prefix string) error {
 			return err
 		}
 	}
-	return d.notLooked(ctx, git, prefix)
+	for _, p := range git.names(ctx, "ls-files", "--others", "--ignored", "--exclude-standard", "--directory", "-z") {
+		if !d.skip(path.Join(prefix, p)) {
+			d.ignored = append(d.ignored, strings.TrimPrefix(prefix+"/"+p, "/"))
+		}
+	}
+	return git.err
 }
 
 // entries are the files of a commit: all, or those at paths.
-func (c call) entries(ctx context.Context, commit string, paths ...string) (map[string]entry, error) {
-	out, err := c.run(ctx, append([]string{"ls-tree", "-r", "-z", "--full-tree", commit, "--"}, paths...)...)
-	if err != nil {
-		return nil, err
-	}
+func (c *call) entries(ctx context.Context, commit string, paths ...string) map[string]entry {
 	all := map[string]entry{}
-	for line := range strings.SplitSeq(out, "\x00") {
+	for _, line := range c.names(ctx, append([]string{"ls-tree", "-r", "-z", "--full-tree", commit, "--"}, paths...)...) {
 		about, name, _ := strings.Cut(line, "\t")
 		if fields := strings.Fields(about); len(fields) == 3 {
 			all[name] = entry{fields[0], fields[2]}
 		}
 	}
-	return all, nil
+	return all
 }
 
 // suspects are the paths that may have changed, sorted: those that differ from the
 // commit that is checked out, those in which that one differs from the base, those
 // that git is told not to look at, and the repositories inside.
-func (c call) suspects(ctx context.Context, v View, was map[string]entry) ([]string, error) {
+func (c *call) suspects(ctx context.Context, v View, was map[string]entry) []string {
 	paths := map[string]bool{}
 	for p := range v.Dirty {
 		paths[p] = true
@@ -185,10 +176,7 @@ func (c call) suspects(ctx context.Context, v View, was map[string]entry) ([]str
 	}
 	now := map[string]entry{}
 	if v.Head != "" {
-		var err error
-		if now, err = c.entries(ctx, v.Head); err != nil {
-			return nil, err
-		}
+		now = c.entries(ctx, v.Head)
 	}
 	for p, e := range was {
 		if now[p] != e {
@@ -200,42 +188,24 @@ func (c call) suspects(ctx context.Context, v View, was map[string]entry) ([]str
 			paths[p] = true
 		}
 	}
-	if err := c.flagged(ctx, paths); err != nil {
-		return nil, err
-	}
-	return slices.Sorted(maps.Keys(paths)), nil
-}
-
-// flagged adds the paths that git is told not to look at. In a sparse checkout those
-// are not there.
-func (c call) flagged(ctx context.Context, paths map[string]bool) error {
-	out, err := c.run(ctx, "ls-files", "-v", "-z")
-	if err != nil {
-		return err
-	}
-	for line := range strings.SplitSeq(out, "\x00") {
+	for _, line := range c.names(ctx, "ls-files", "-v", "-z") { // and those that git is told not to look at
 		switch tag, p, _ := strings.Cut(line, " "); {
-		case p == "" || tag != "S" && tag != strings.ToLower(tag):
-		case tag == "S":
-			if _, err := os.Lstat(filepath.Join(c.dir, filepath.FromSlash(p))); err == nil {
+		case tag == "S": // in a sparse checkout they are not there
+			if there(filepath.Join(c.dir, filepath.FromSlash(p))) {
 				paths[p] = true
 			}
-		default:
+		case tag == strings.ToLower(tag):
 			paths[p] = true
 		}
 	}
-	return nil
+	return slices.Sorted(maps.Keys(paths))
 }
 
 // file compares one file.
-func (d *differ) file(ctx context.Context, git call, name, whole string, was entry) error {
-	c := Change{Path: whole}
-	var err error
-	if c.Old, err = git.version(ctx, was, d.limit); err != nil {
-		return err
-	}
-	if c.New, err = lying(git.dir, name, d.limit); err != nil {
-		return err
+func (d *differ) file(ctx context.Context, git *call, name, whole string, was entry) (err error) {
+	c := Change{Path: whole, Old: git.version(ctx, was, d.limit)}
+	if c.New, err = lying(git.dir, name, d.limit); git.err != nil || err != nil {
+		return cmp.Or(git.err, err)
 	}
 	if was.mode == "160000" && c.New.Mode == "" || c.Old.Mode == c.New.Mode && c.Old.Digest == c.New.Digest {
 		return nil // a repository that is not checked out; or the same
@@ -244,29 +214,25 @@ func (d *differ) file(ctx context.Context, git call, name, whole string, was ent
 }
 
 // version is what a file was in a commit.
-func (c call) version(ctx context.Context, e entry, limit int64) (Version, error) {
+func (c *call) version(ctx context.Context, e entry, limit int64) Version {
 	v := Version{Mode: e.mode}
 	switch e.mode {
 	case "":
-		return v, nil
+		return v
 	case "160000":
 		v.Digest = e.object
-		return v, nil
+		return v
 	}
-	out, err := c.run(ctx, "cat-file", "-s", e.object)
-	if err != nil {
-		return v, err
-	}
-	if v.Size, err = strconv.ParseInt(strings.TrimSpace(out), 10, 64); err != nil {
-		return v, fmt.Errorf("git: the size of an object: %w", err)
+	size, err := strconv.ParseInt(c.line(ctx, "cat-file", "-s", e.object), 10, 64)
+	if v.Size = size; err != nil && c.err == nil {
+		c.err = fmt.Errorf("git: the size of an object: %w", err)
 	}
 	if v.Size > limit {
 		v.Digest = "git:" + e.object // to know it would be to read it
-		return v, nil
+		return v
 	}
-	out, err = c.run(ctx, "cat-file", "blob", e.object)
-	v.hold([]byte(out))
-	return v, err
+	v.hold([]byte(c.run(ctx, "cat-file", "blob", e.object)))
+	return v
 }
 
 func (v *Version) hold(text []byte) {
@@ -317,18 +283,4 @@ func linked(top, name string) bool {
 		}
 	}
 	return false
-}
-
-// notLooked adds what git ignores.
-func (d *differ) notLooked(ctx context.Context, git call, prefix string) error {
-	out, err := git.run(ctx, "ls-files", "--others", "--ignored", "--exclude-standard", "--directory", "-z")
-	if err != nil {
-		return err
-	}
-	for p := range strings.SplitSeq(out, "\x00") {
-		if p != "" && !d.skip(path.Join(prefix, p)) {
-			d.ignored = append(d.ignored, strings.TrimPrefix(prefix+"/"+p, "/"))
-		}
-	}
-	return nil
 }

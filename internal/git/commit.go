@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -30,153 +28,115 @@ func (t *Tree) Commit(ctx context.Context, message string) (commit, tree string,
 	if t.away() {
 		return "", "", fmt.Errorf("git: the work tree %s is at another commit to be verified", t.Dir)
 	}
-	base, tip, err := t.base(ctx)
-	if err != nil {
-		return "", "", err
+	c := t.repo.own()
+	base, tip := t.base(ctx, c)
+	if c.err != nil {
+		return "", "", c.err
 	}
 	if err := t.resolved(ctx); err != nil {
 		return "", "", err
 	}
-	s, err := t.repo.shadow(t.Dir, t.extra...)
-	if err != nil {
-		return "", "", err
-	}
+	s := t.repo.shadow(t.Dir, t.extra...)
 	defer s.remove()
-	tree, changed, err := t.snapshot(ctx, s, base)
-	if err != nil {
-		return "", "", err
-	}
-	parents, err := t.merging(ctx, base)
-	if err != nil {
-		return "", "", err
-	}
+	tree, changed := t.snapshot(ctx, s, base)
+	parents := t.merging(ctx, s, base)
 	commit = base
 	if changed || len(parents) > 1 {
-		if commit, err = t.repo.commitTree(ctx, s, tree, message, parents...); err != nil {
-			return "", "", err
-		}
+		commit = t.repo.commitTree(ctx, s, tree, message, parents...)
+	}
+	if s.err != nil {
+		return "", "", s.err
 	}
 	return commit, tree, t.settle(ctx, s, commit, tip)
 }
 
 // Snapshot is the tree that [Tree.Commit] would commit now. It changes nothing.
 func (t *Tree) Snapshot(ctx context.Context) (tree string, err error) {
-	base, _, err := t.base(ctx)
-	if err != nil {
-		return "", err
+	c := t.repo.own()
+	base, _ := t.base(ctx, c)
+	if c.err != nil {
+		return "", c.err
 	}
-	s, err := t.repo.shadow(t.Dir, t.extra...)
-	if err != nil {
-		return "", err
-	}
+	s := t.repo.shadow(t.Dir, t.extra...)
 	defer s.remove()
-	tree, _, err = t.snapshot(ctx, s, base)
-	return tree, err
+	tree, _ = t.snapshot(ctx, s, base)
+	return tree, s.err
 }
 
 // base is the commit that the next one follows, and the one that the branch is at.
-func (t *Tree) base(ctx context.Context) (base, tip string, err error) {
-	c, ref := t.repo.own(), "refs/heads/"+t.Branch
-	if tip, err = c.refCommit(ctx, ref); err == nil && tip == "" {
-		err = fmt.Errorf("git: the branch %s is gone", t.Branch)
+func (t *Tree) base(ctx context.Context, c *call) (base, tip string) {
+	if tip = c.refCommit(ctx, t.ref()); tip == "" {
+		c.err = cmp.Or(c.err, fmt.Errorf("git: the branch %s is gone", t.Branch))
 	}
-	if err != nil {
-		return "", "", err
-	}
-	head, err := t.head(ctx)
-	if err != nil {
-		return "", "", err
-	}
-	if on, err := c.within(ctx, tip, head); err != nil || on {
-		return head, tip, err
-	}
-	if behind, err := c.within(ctx, head, tip); err != nil || behind {
-		return tip, tip, err
+	head := t.head(ctx, c)
+	switch {
+	case c.within(ctx, tip, head):
+		return head, tip
+	case c.within(ctx, head, tip):
+		return tip, tip
 	}
 	why := "it left that branch"
 	if there(filepath.Join(t.git, "rebase-merge")) || there(filepath.Join(t.git, "rebase-apply")) {
 		why = "a rebase is not finished"
 	}
-	return "", "", fmt.Errorf("git: the work tree %s is at the commit %.10s, which does not hold its branch %s: %s", t.Dir, head, t.Branch, why)
+	c.err = cmp.Or(c.err, fmt.Errorf("git: the work tree %s is at the commit %.10s, which does not hold its branch %s: %s", t.Dir, head, t.Branch, why))
+	return "", ""
 }
 
 // snapshot reads the files of the work tree into the shadow's index, and returns the
 // tree, and whether it is another than base's.
-func (t *Tree) snapshot(ctx context.Context, s *shadow, base string) (tree string, changed bool, err error) {
-	if err := s.tree(ctx, base); err != nil {
-		return "", false, err
+func (t *Tree) snapshot(ctx context.Context, s *shadow, base string) (tree string, changed bool) {
+	s.tree(ctx, base)
+	if s.run(ctx, "add", "--all", "."); s.err != nil {
+		s.err = fmt.Errorf("git: the files of %s cannot be committed: %w", t.Dir, s.err)
 	}
-	if _, err := s.run(ctx, "add", "--all", "."); err != nil {
-		return "", false, fmt.Errorf("git: the files of %s cannot be committed: %w", t.Dir, err)
-	}
-	diff, err := s.diff(ctx, "diff-index", "--cached", base)
-	if err != nil {
-		return "", false, err
-	}
+	diff := s.diff(ctx, "diff-index", "--cached", base)
 	var back []string
 	for _, d := range diff {
 		if OwnFile(d.path) {
 			back = append(back, d.old.line(d.path, len(base)))
 		}
 	}
-	if err := s.put(ctx, back); err != nil {
-		return "", false, err
-	}
-	if err := t.whole(ctx, s, base); err != nil {
-		return "", false, err
-	}
-	tree, err = s.write(ctx)
-	return tree, len(diff) > len(back), err
+	s.put(ctx, back)
+	t.whole(ctx, s, base)
+	tree = s.line(ctx, "write-tree")
+	return tree, len(diff) > len(back)
 }
 
-// whole is an error if the index has repositories that the user's branch does not
-// have, or not at that commit: what they hold would be lost. So it is if the index has
+// whole fails if the index has repositories that the user's branch does not
+// have, or not at that commit: what they hold would be lost. So it does if the index has
 // files that were copied because git does not have them: they may be secret.
-func (t *Tree) whole(ctx context.Context, s *shadow, base string) error {
-	have, err := s.staged(ctx)
-	if err != nil {
-		return err
-	}
+func (t *Tree) whole(ctx context.Context, s *shadow, base string) {
+	have := s.staged(ctx)
 	if i := slices.IndexFunc(t.copied, func(p string) bool { return have[p].mode != "" }); i >= 0 {
-		return fmt.Errorf("git: in %s there is a commit of %q, which was only copied there because the work needs it: make that commit again without it", t.Dir, t.copied[i])
+		s.err = fmt.Errorf("git: in %s there is a commit of %q, which was only copied there because the work needs it: make that commit again without it", t.Dir, t.copied[i])
 	}
 	maps.DeleteFunc(have, func(_ string, e entry) bool { return e.mode != "160000" })
-	if len(have) == 0 {
-		return nil
+	if len(have) == 0 || s.err != nil {
+		return
 	}
 	main, err := t.repo.Main(ctx)
 	if err != nil {
-		return err
+		s.err = err
+		return
 	}
-	common, err := s.names(ctx, "merge-base", "--all", base, main)
-	if err != nil {
-		return err
-	}
-	for _, c := range append(strings.Fields(strings.Join(common, " ")), main) {
-		known, err := s.entries(ctx, c)
-		if err != nil {
-			return err
-		}
+	for _, c := range append(strings.Fields(s.run(ctx, "merge-base", "--all", base, main)), main) {
+		known := s.entries(ctx, c)
 		maps.DeleteFunc(have, func(p string, e entry) bool { return known[p] == e })
 	}
 	if len(have) > 0 {
-		return fmt.Errorf("git: in %s there are repositories of their own, which cannot be committed: remove %s, or the .git in it", t.Dir, quoted(slices.Sorted(maps.Keys(have))))
+		s.err = cmp.Or(s.err, fmt.Errorf("git: in %s there are repositories of their own, which cannot be committed: remove %s, or the .git in it", t.Dir, quoted(slices.Sorted(maps.Keys(have)))))
 	}
-	return nil
 }
 
 // committed is an error if the files are not those of a commit.
 func (t *Tree) committed(ctx context.Context, commit string) error {
-	s, err := t.repo.shadow(t.Dir, t.extra...)
-	if err != nil {
-		return err
-	}
+	s := t.repo.shadow(t.Dir, t.extra...)
 	defer s.remove()
-	_, changed, err := t.snapshot(ctx, s, commit)
-	if err == nil && changed {
-		err = fmt.Errorf("git: the work tree %s has changes that are not committed", t.Dir)
+	if _, changed := t.snapshot(ctx, s, commit); changed {
+		s.err = cmp.Or(s.err, fmt.Errorf("git: the work tree %s has changes that are not committed", t.Dir))
 	}
-	return err
+	return s.err
 }
 
 // A delta is what differs between two trees, or a tree and the index, at one path.
@@ -186,17 +146,13 @@ type delta struct {
 }
 
 // diff runs one of git's commands that compare, for its raw output.
-func (c call) diff(ctx context.Context, command string, args ...string) ([]delta, error) {
-	out, err := c.run(ctx, append([]string{command, "-z", "--raw", "--no-abbrev", "--no-renames", "--ignore-submodules=dirty"}, args...)...)
-	if err != nil {
-		return nil, err
-	}
-	var all []delta
-	parts := strings.Split(out, "\x00")
+func (c *call) diff(ctx context.Context, command string, args ...string) (all []delta) {
+	parts := strings.Split(c.run(ctx, append([]string{command, "-z", "--raw", "--no-abbrev", "--no-renames", "--ignore-submodules=dirty"}, args...)...), "\x00")
 	for i := 0; i+1 < len(parts); i += 2 {
 		f := strings.Fields(strings.TrimPrefix(parts[i], ":"))
 		if len(f) < 5 {
-			return nil, fmt.Errorf("git: %s said %q", command, parts[i])
+			c.err = fmt.Errorf("git: %s said %q", command, parts[i])
+			return nil
 		}
 		d := delta{path: parts[i+1], old: entry{f[0], f[2]}, new: entry{f[1], f[3]}}
 		for _, e := range []*entry{&d.old, &d.new} {
@@ -206,40 +162,32 @@ func (c call) diff(ctx context.Context, command string, args ...string) ([]delta
 		}
 		all = append(all, d)
 	}
-	return all, nil
+	return all
 }
 
 // merging are the parents of the next commit: of a merge that is begun, also the
 // commits that are merged.
-func (t *Tree) merging(ctx context.Context, base string) ([]string, error) {
+func (t *Tree) merging(ctx context.Context, s *shadow, base string) []string {
 	parents := []string{base}
 	text, err := file.Read("", filepath.Join(t.git, "MERGE_HEAD"), 1<<16)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("git: %w", err)
-	}
+	s.err = cmp.Or(s.err, gone(err))
 	for name := range strings.FieldsSeq(string(text)) {
 		if !isObject(name) {
-			return nil, fmt.Errorf("git: the work tree %s is in a merge of %q, which is no commit", t.Dir, name)
+			s.err = cmp.Or(s.err, fmt.Errorf("git: the work tree %s is in a merge of %q, which is no commit", t.Dir, name))
 		}
-		if held, err := t.repo.own().within(ctx, name, base); err != nil {
-			return nil, err
-		} else if !held {
+		if !s.within(ctx, name, base) {
 			parents = append(parents, name)
 		}
 	}
-	return parents, nil
+	return parents
 }
 
 // resolved is an error if a file that git holds for conflicting has conflict markers.
 func (t *Tree) resolved(ctx context.Context) error {
 	c := t.repo.own()
-	c.env = append(slices.Clone(c.env), "GIT_INDEX_FILE="+filepath.Join(t.git, "index"))
-	entries, err := c.names(ctx, "ls-files", "--unmerged", "-z")
-	if err != nil {
-		return err
-	}
+	c.env = append(c.env, "GIT_INDEX_FILE="+filepath.Join(t.git, "index"))
 	var open []string
-	for _, e := range entries {
+	for _, e := range c.names(ctx, "ls-files", "--unmerged", "-z") {
 		_, p, _ := strings.Cut(e, "\t")
 		text, err := file.Read("", filepath.Join(t.Dir, filepath.FromSlash(p)), 64<<20)
 		if err == nil && hasLine(text, "<<<<<<< ") && hasLine(text, ">>>>>>> ") {
@@ -249,7 +197,7 @@ func (t *Tree) resolved(ctx context.Context) error {
 	if len(open) > 0 {
 		return fmt.Errorf("git: a merge in %s is not finished: there are conflict markers in %s", t.Dir, quoted(slices.Compact(open)))
 	}
-	return nil
+	return c.err
 }
 
 func hasLine(text []byte, begins string) bool {
@@ -258,20 +206,29 @@ func hasLine(text []byte, begins string) bool {
 
 // settle puts the work tree onto its branch, at a commit whose files it has.
 func (t *Tree) settle(ctx context.Context, s *shadow, commit, tip string) error {
-	ref := "refs/heads/" + t.Branch
 	// An agent that was ended may have left locks; it does not run any more.
-	for _, name := range []string{filepath.Join(t.git, "index.lock"), filepath.Join(t.git, "HEAD.lock"), filepath.Join(t.repo.Common, filepath.FromSlash(ref)+".lock")} {
+	for _, name := range []string{filepath.Join(t.git, "index.lock"), filepath.Join(t.git, "HEAD.lock"), filepath.Join(t.repo.Common, filepath.FromSlash(t.ref())+".lock")} {
 		os.Remove(name)
 	}
+	c := t.repo.own()
 	if commit != tip {
-		if _, err := t.repo.own().run(ctx, "update-ref", "-m", "ralph: commit", ref, commit, tip); err != nil {
-			return err
-		}
+		c.run(ctx, "update-ref", "-m", "ralph: commit", t.ref(), commit, tip)
 	}
-	if err := t.point(""); err != nil {
-		return err
+	if c.err == nil {
+		c.err = t.point("")
 	}
-	return cmp.Or(s.lay(t.git), t.finish())
+	if c.err != nil {
+		return c.err
+	}
+	return t.conclude(s)
+}
+
+// conclude gives the work tree the index of a shadow, and has nothing be begun in it.
+func (t *Tree) conclude(s *shadow) error {
+	if s.lay(t.git); s.err != nil {
+		return s.err
+	}
+	return t.finish()
 }
 
 // finish takes away what says that something is begun in the work tree.
@@ -291,27 +248,20 @@ func (t *Tree) away() bool { return there(t.notice()) }
 // [Tree.Back]. What it holds must be committed; what changes there until Back is
 // called is lost.
 func (t *Tree) Checkout(ctx context.Context, commit string) error {
-	commit, err := t.repo.own().commit(ctx, commit)
-	if err == nil {
-		err = t.Back(ctx)
+	c := t.repo.own()
+	if commit = c.commit(ctx, commit); c.err == nil {
+		c.err = t.Back(ctx)
 	}
-	if err != nil {
-		return err
+	head := t.head(ctx, c)
+	if c.err != nil {
+		return c.err
 	}
-	head, err := t.head(ctx)
-	if err == nil {
-		err = t.committed(ctx, head)
-	}
-	if err == nil {
-		err = place(t.notice(), []byte(commit+"\n"))
-	}
-	if err == nil {
-		err = t.fill(ctx, head, commit)
-	}
-	if err == nil {
-		err = t.point(commit)
-	}
-	return err
+	return inTurn(
+		func() error { return t.committed(ctx, head) },
+		func() error { return place(t.notice(), []byte(commit+"\n")) },
+		func() error { return t.fill(ctx, head, commit) },
+		func() error { return t.point(commit) },
+	)
 }
 
 // Back has the work tree hold the files of its branch again, if [Tree.Checkout] has
@@ -319,21 +269,13 @@ func (t *Tree) Checkout(ctx context.Context, commit string) error {
 // [Tree.StartMerge] that was not finished.
 func (t *Tree) Back(ctx context.Context) error {
 	text, err := file.Read("", t.notice(), 1<<10)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	ref := "refs/heads/" + t.Branch
-	if err == nil {
-		err = t.fill(ctx, strings.TrimSpace(string(text)), ref)
-	}
-	if err == nil {
-		err = t.point("")
-	}
-	if err == nil {
-		err = t.finish()
-	}
 	if err != nil {
-		return err
+		return gone(err)
 	}
-	return os.Remove(t.notice())
+	return inTurn(
+		func() error { return t.fill(ctx, strings.TrimSpace(string(text)), t.ref()) },
+		func() error { return t.point("") },
+		t.finish,
+		func() error { return os.Remove(t.notice()) },
+	)
 }

@@ -20,19 +20,13 @@ import (
 
 // unfiltered returns a call of git on the work tree with this top, and no other,
 // for which every filter that is configured is off, by its name.
-func unfiltered(ctx context.Context, top string) (call, error) {
+func unfiltered(ctx context.Context, top string) *call {
 	c := inTree(top)
 	if hasNoFilters(top) {
 		c.env = append(c.env, "GIT_CONFIG_SYSTEM="+systemConfig)
-		return c, nil
+		return c
 	}
-	out, err := c.run(ctx, "config", "-z", "--name-only", "--get-regexp", `^filter\.`)
-	if exit, ok := errors.AsType[*exitError](err); ok && exit.code == 1 {
-		return c, nil // there is none
-	}
-	if err != nil {
-		return c, err
-	}
+	out, _ := c.ask(ctx, "config", "-z", "--name-only", "--get-regexp", `^filter\.`)
 	seen := map[string]bool{}
 	for key := range strings.SplitSeq(out, "\x00") {
 		dot := strings.LastIndexByte(key, '.')
@@ -41,18 +35,19 @@ func unfiltered(ctx context.Context, top string) (call, error) {
 		}
 		filter := key[:dot]
 		if strings.Contains(filter, "=") { // git -c takes the first = for the one before the value
-			return c, fmt.Errorf("git: the filter %q cannot be switched off, because of its name", strings.TrimPrefix(filter, "filter."))
+			c.err = fmt.Errorf("git: the filter %q cannot be switched off, because of its name", strings.TrimPrefix(filter, "filter."))
+			return c
 		}
 		seen[filter] = true
 		c.options = append(c.options, "-c", filter+".clean=", "-c", filter+".smudge=", "-c", filter+".process=", "-c", filter+".required=false")
 	}
-	return c, nil
+	return c
 }
 
 // inTree is a call of git on the work tree with this top: one that does not like
 // what is in .git looks no further up, and no configuration puts the files elsewhere.
-func inTree(top string) call {
-	return call{dir: top, env: []string{"GIT_CEILING_DIRECTORIES=" + filepath.Dir(top), "GIT_WORK_TREE=" + top}}
+func inTree(top string) *call {
+	return &call{dir: top, env: []string{"GIT_CEILING_DIRECTORIES=" + filepath.Dir(top), "GIT_WORK_TREE=" + top}}
 }
 
 // systemConfig is where the git of a Linux distribution has the configuration of
@@ -101,21 +96,16 @@ func hasNoFilters(top string) bool {
 
 // submodules returns the paths that the index has as submodules. Git tells of
 // none that has the right commit, whatever else changed in it.
-func (c call) submodules(ctx context.Context) ([]string, error) {
+func (c *call) submodules(ctx context.Context) (paths []string) {
 	if !mayHaveSubmodules(c.dir) {
-		return nil, nil
+		return nil
 	}
-	out, err := c.run(ctx, "ls-files", "--stage", "-z")
-	if err != nil {
-		return nil, err
-	}
-	var paths []string
-	for entry := range strings.SplitSeq(out, "\x00") {
+	for _, entry := range c.names(ctx, "ls-files", "--stage", "-z") {
 		if about, path, ok := strings.Cut(entry, "\t"); ok && strings.HasPrefix(about, "160000 ") {
 			paths = append(paths, path)
 		}
 	}
-	return paths, nil
+	return paths
 }
 
 // mayHaveSubmodules reports whether a submodule's mode is anywhere in the index,

@@ -1,6 +1,7 @@
 package git
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -11,10 +12,6 @@ import (
 	"strings"
 )
 
-// Root returns the top of the work tree that holds dir, as the folders tell and
-// without asking git; "" = none.
-func Root(dir string) string { return find(dir) }
-
 // Files lists what belongs to the work tree that holds dir: what git tracks, also
 // if it is not there any more, and what is new and not ignored. Paths are from
 // top, sorted, with slashes; repositories inside are looked into in the same way,
@@ -24,78 +21,53 @@ func Root(dir string) string { return find(dir) }
 // Without a work tree, without git, and for a folder that its work tree ignores,
 // top is "": git does not know what belongs to it.
 func Files(ctx context.Context, dir string) (top string, files []string, err error) {
-	if top = find(dir); top == "" {
+	if top = Root(dir); top == "" {
 		return "", nil, nil
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, patience, errPatience)
 	defer cancel()
-	git, err := unfiltered(ctx, top)
-	var ignored bool
-	if err == nil {
-		ignored, err = git.ignores(ctx, dir)
+	git := unfiltered(ctx, top)
+	ignored := git.ignores(ctx, dir)
+	if !ignored {
+		files = git.files(ctx, "")
 	}
-	if err == nil && !ignored {
-		files, err = git.files(ctx, "")
-	}
-	if ignored || errors.Is(err, exec.ErrNotFound) {
+	if ignored || errors.Is(git.err, exec.ErrNotFound) {
 		return "", nil, nil
 	}
 	slices.Sort(files)
-	return top, slices.Compact(files), err
+	return top, slices.Compact(files), git.err
 }
 
 // ignores reports whether the work tree ignores a folder in it.
-func (c call) ignores(ctx context.Context, dir string) (bool, error) {
+func (c *call) ignores(ctx context.Context, dir string) bool {
 	dir, err := filepath.Abs(dir)
-	if err != nil || dir == c.dir {
-		return false, err
-	}
-	_, err = c.run(ctx, "check-ignore", "--quiet", "--", dir)
-	if exit, ok := errors.AsType[*exitError](err); ok && exit.code == 1 {
-		return false, nil
-	}
-	return err == nil, err
+	c.err = cmp.Or(c.err, err)
+	return dir != c.dir && c.yes(ctx, "check-ignore", "--quiet", "--", dir)
 }
 
 // files lists the files of one work tree and those inside; prefix is before each.
-func (c call) files(ctx context.Context, prefix string) ([]string, error) {
-	out, err := c.run(ctx, "ls-files", "--cached", "--others", "--exclude-standard", "-z")
-	if err != nil {
-		return nil, err
-	}
-	linked, err := c.submodules(ctx)
-	if err != nil {
-		return nil, err
-	}
-	var files []string
-	for name := range strings.SplitSeq(out, "\x00") {
+func (c *call) files(ctx context.Context, prefix string) (files []string) {
+	names := c.names(ctx, "ls-files", "--cached", "--others", "--exclude-standard", "-z")
+	linked := c.submodules(ctx)
+	for _, name := range names {
 		folder, isFolder := strings.CutSuffix(name, "/") // a repository that is new
-		switch {
-		case name == "":
-		case isFolder || slices.Contains(linked, name):
-			inner, err := c.inside(ctx, prefix, folder)
-			if err != nil {
-				return nil, err
-			}
-			files = append(files, inner...)
-		default:
+		if isFolder || slices.Contains(linked, name) {
+			files = append(files, c.inside(ctx, prefix, folder)...)
+		} else {
 			files = append(files, path.Join(prefix, name))
 		}
 	}
-	return files, nil
+	return files
 }
 
 // inside lists the files of a repository in the work tree.
-func (c call) inside(ctx context.Context, prefix, name string) ([]string, error) {
+func (c *call) inside(ctx context.Context, prefix, name string) (files []string) {
 	prefix = path.Join(prefix, name)
 	dir := filepath.Join(c.dir, filepath.FromSlash(name))
-	if info, err := os.Lstat(dir); err != nil || !info.IsDir() || !isTop(dir) {
-		return []string{prefix + "/"}, nil
+	if info, err := os.Lstat(dir); err == nil && info.IsDir() && isTop(dir) && c.err == nil {
+		inner := unfiltered(ctx, dir)
+		files = inner.files(ctx, prefix)
+		c.err = inner.err
 	}
-	inner, err := unfiltered(ctx, dir)
-	if err != nil {
-		return nil, err
-	}
-	files, err := inner.files(ctx, prefix)
-	return append(files, prefix+"/"), err
+	return append(files, prefix+"/")
 }

@@ -39,25 +39,25 @@ func TopLevel(ctx context.Context, dir string) (string, error) {
 	if _, err := os.ReadDir(cmp.Or(dir, ".")); err != nil {
 		return "", err
 	}
-	out, err := call{dir: dir}.run(ctx, "rev-parse", "--show-toplevel")
-	if exit, ok := errors.AsType[*exitError](err); ok {
+	c := &call{dir: dir}
+	out := c.run(ctx, "rev-parse", "--show-toplevel")
+	if exit, ok := errors.AsType[*exitError](c.err); ok {
 		return "", &NoneError{exit.said}
 	}
-	return filepath.FromSlash(strings.TrimSuffix(out, "\n")), err
+	return filepath.FromSlash(strings.TrimSuffix(out, "\n")), c.err
 }
 
 // Branch returns the branch that is checked out in dir ("" = the current folder),
 // also one without commits; "" if none is.
 func Branch(ctx context.Context, dir string) (string, error) {
-	return call{dir: dir}.branch(ctx)
+	c := &call{dir: dir}
+	branch := c.branch(ctx)
+	return branch, c.err
 }
 
-func (c call) branch(ctx context.Context) (string, error) {
-	out, err := c.run(ctx, "symbolic-ref", "--quiet", "HEAD") // the short name is another one beside a tag of that name
-	if exit, ok := errors.AsType[*exitError](err); ok && exit.code == 1 {
-		return "", nil
-	}
-	return strings.TrimPrefix(strings.TrimSuffix(out, "\n"), "refs/heads/"), err
+func (c *call) branch(ctx context.Context) string {
+	out, _ := c.ask(ctx, "symbolic-ref", "--quiet", "HEAD") // the short name is another one beside a tag of that name
+	return strings.TrimPrefix(strings.TrimSuffix(out, "\n"), "refs/heads/")
 }
 
 // An exitError is how git ended, if not well.
@@ -72,8 +72,11 @@ func (e *exitError) Error() string {
 	return fmt.Sprintf("git %s: exit status %d: %s", e.command, e.code, e.said)
 }
 
-// A call is how git is called.
+// A call is how git is called. Once a command of it has failed, the rest does nothing, and
+// answers as if there was nothing: whoever acts on an answer asks for err before.
 type call struct {
+	err error
+
 	dir     string   // "" = the current folder
 	options []string // before the command
 	env     []string // beside what every call has
@@ -83,11 +86,11 @@ type call struct {
 	alone   bool          // without a terminal, or whatever else can ask a user
 }
 
-// run runs git on a folder, whatever the environment says: in a git hook it names
+// do runs git on a folder, whatever the environment says: in a git hook it names
 // another repository. It takes no locks that it can do without, asks nobody
 // anything, speaks English, transfers nothing, and starts no program but those
 // that are configured as filters, see [Look].
-func (c call) run(ctx context.Context, args ...string) (string, error) {
+func (c *call) do(ctx context.Context, args ...string) (string, error) {
 	if c.guard != nil {
 		if err := c.guard(); err != nil {
 			return "", err
@@ -125,6 +128,53 @@ func (c call) run(ctx context.Context, args ...string) (string, error) {
 		return "", &exitError{args[0], exit.ExitCode(), first, out.String()}
 	}
 	return "", fmt.Errorf("git %s: %w", args[0], err)
+}
+
+// run is [call.do] unless something has failed before.
+func (c *call) run(ctx context.Context, args ...string) (out string) {
+	if c.err == nil {
+		out, c.err = c.do(ctx, args...)
+	}
+	return out
+}
+
+// line is run for a command that writes one line.
+func (c *call) line(ctx context.Context, args ...string) string {
+	return strings.TrimSpace(c.run(ctx, args...))
+}
+
+// ask is run for a command that says no by its exit status, 1.
+func (c *call) ask(ctx context.Context, args ...string) (out string, yes bool) {
+	failed := c.err
+	out = c.run(ctx, args...)
+	if exit, ok := errors.AsType[*exitError](c.err); ok && failed == nil && exit.code == 1 {
+		c.err = nil
+		return exit.out, false
+	}
+	return out, c.err == nil
+}
+
+func (c *call) yes(ctx context.Context, args ...string) bool {
+	_, yes := c.ask(ctx, args...)
+	return yes
+}
+
+// inTurn does one step after the other, up to the first that fails.
+func inTurn(steps ...func() error) error {
+	for _, step := range steps {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ours has an error begin with git's name.
+func ours(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("git: %w", err)
 }
 
 // environ is this process's environment without what names another repository,

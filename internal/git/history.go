@@ -2,7 +2,6 @@ package git
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io/fs"
 	"strings"
@@ -14,13 +13,10 @@ const maxText = 16 << 20
 // Text is what a regular file holds in a commit, of at most 16 MiB. The error wraps
 // [fs.ErrNotExist] if it is not there.
 func (r *Repo) Text(ctx context.Context, commit, path string) ([]byte, error) {
-	all, err := r.own().entries(ctx, commit, path)
-	if err != nil {
-		return nil, err
-	}
-	switch v, err := r.own().version(ctx, all[path], maxText); {
-	case err != nil:
-		return nil, err
+	c := r.own()
+	switch v := c.version(ctx, c.entries(ctx, commit, path)[path], maxText); {
+	case c.err != nil:
+		return nil, c.err
 	case v.Mode == "":
 		return nil, fmt.Errorf("git: %.10s has no %s: %w", commit, path, fs.ErrNotExist)
 	case v.Size > maxText || !strings.HasPrefix(v.Mode, "100"):
@@ -32,36 +28,31 @@ func (r *Repo) Text(ctx context.Context, commit, path string) ([]byte, error) {
 
 // Fork is the commit at which the histories of two commits part.
 func (r *Repo) Fork(ctx context.Context, a, b string) (string, error) {
-	out, err := r.own().run(ctx, "merge-base", a, b)
-	return strings.TrimSpace(out), err
+	c := r.own()
+	commit := c.line(ctx, "merge-base", a, b)
+	return commit, c.err
 }
 
 // Within reports whether the commit old is new, or one that new came from.
 func (r *Repo) Within(ctx context.Context, old, new string) (bool, error) {
-	return r.own().within(ctx, old, new)
+	c := r.own()
+	is := c.within(ctx, old, new)
+	return is, c.err
 }
 
 // Knows reports whether a commit is in the repository.
 func (r *Repo) Knows(ctx context.Context, commit string) (bool, error) {
-	_, err := r.own().run(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", commit+"^{commit}")
-	if exit, ok := errors.AsType[*exitError](err); ok && exit.code == 1 {
-		return false, nil
-	}
-	return err == nil, err
+	c := r.own()
+	is := c.yes(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", commit+"^{commit}")
+	return is, c.err
 }
 
 // MergedBy is the first commit on the line of another that has a commit: the merge that
 // brought it there, or itself if it is on that line. It must be there.
 func (r *Repo) MergedBy(ctx context.Context, line, commit string) (m Merged, err error) {
 	c := r.own()
-	have, err := c.run(ctx, "rev-list", "--ancestry-path", line, "^"+commit)
-	if err != nil {
-		return m, err
-	}
-	first, err := c.run(ctx, "rev-list", "--first-parent", "--parents", line, "^"+commit)
-	if err != nil {
-		return m, err
-	}
+	have := c.run(ctx, "rev-list", "--ancestry-path", line, "^"+commit)
+	first := c.run(ctx, "rev-list", "--first-parent", "--parents", line, "^"+commit)
 	after := map[string]bool{}
 	for one := range strings.FieldsSeq(have) {
 		after[one] = true
@@ -72,11 +63,13 @@ func (r *Repo) MergedBy(ctx context.Context, line, commit string) (m Merged, err
 			m.Commit = f[0]
 		}
 	}
-	m.Tree, err = c.treeOf(ctx, m.Commit)
-	return m, err
+	m.Tree = c.treeOf(ctx, m.Commit)
+	return m, c.err
 }
 
 // Tip is the commit of the work tree's branch, "" = there is none.
 func (t *Tree) Tip(ctx context.Context) (string, error) {
-	return t.repo.own().refCommit(ctx, "refs/heads/"+t.Branch)
+	c := t.repo.own()
+	tip := c.refCommit(ctx, "refs/heads/"+t.Branch)
+	return tip, c.err
 }

@@ -2,7 +2,6 @@ package git
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -24,21 +23,16 @@ func (t *Tree) Include(ctx context.Context, globs []string) error {
 	if strings.TrimSpace(patterns) == "" {
 		return nil
 	}
-	s, err := r.shadow(r.Top)
-	if err != nil {
-		return err
-	}
+	s := r.shadow(r.Top)
 	defer s.remove()
-	if err := s.borrow(r.dir); err != nil {
-		return err
-	}
+	s.borrow(r.dir)
 	list := filepath.Join(s.folder, "include")
-	if err := os.WriteFile(list, []byte(patterns+"\n"), 0o600); err != nil {
-		return fmt.Errorf("git: %w", err)
+	if s.err == nil {
+		s.err = ours(os.WriteFile(list, []byte(patterns+"\n"), 0o600))
 	}
-	paths, err := s.names(ctx, "ls-files", "--others", "--ignored", "--exclude-from="+list, "-z")
-	if err != nil {
-		return err
+	paths := s.names(ctx, "ls-files", "--others", "--ignored", "--exclude-from="+list, "-z")
+	if s.err != nil {
+		return s.err
 	}
 	t.extra, t.copied = nil, nil
 	for _, p := range paths {
@@ -60,8 +54,8 @@ func (t *Tree) Include(ctx context.Context, globs []string) error {
 		if info, err := os.Lstat(from); err == nil && (!info.Mode().IsRegular() && info.Mode()&fs.ModeSymlink == 0 || linked(r.Top, from) || linked(t.Dir, to)) {
 			continue
 		}
-		if err := bring(from, to); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("git: %w", err)
+		if err := gone(bring(from, to)); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -84,11 +78,5 @@ func bring(from, to string) error {
 // included reads the file that names what work trees need.
 func (r *Repo) included() (err error) {
 	r.include, err = file.Read("", filepath.Join(r.Top, ".worktreeinclude"), 1<<20)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("git: %w", err)
-	}
-	return nil
+	return gone(err)
 }

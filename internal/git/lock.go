@@ -19,7 +19,7 @@ var begun = [...]string{"MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase
 
 // lock takes the lock of the index of the user's work tree, so that no command of git
 // that writes it runs meanwhile. Whoever is killed leaves that lock, but not the one
-// on a file of our own, which is taken before.
+// on a file of our own, which is taken before. What else a kill has left is removed.
 func (r *Repo) lock() (unlock func(), err error) {
 	f, err := file.Append("", filepath.Join(r.dir, "ralph.lock"), file.Shared)
 	if err != nil {
@@ -39,7 +39,21 @@ func (r *Repo) lock() (unlock func(), err error) {
 		f.Close()
 		return nil, fmt.Errorf("git: %w", err)
 	}
+	if err := r.sweep(); err != nil {
+		unlock()
+		return nil, err
+	}
 	return unlock, nil
+}
+
+// unbegun is an error if something is begun in the user's work tree.
+func (r *Repo) unbegun() error {
+	for _, name := range begun {
+		if there(filepath.Join(r.dir, name)) {
+			return fmt.Errorf("git: in %s something is begun and not finished (%s): finish it first", r.Top, name)
+		}
+	}
+	return nil
 }
 
 func lockIndex(name string) error {

@@ -41,7 +41,7 @@ type View struct {
 // dirty although git, which runs the filter, finds that they are not: they differ
 // between two views only if they changed.
 func Look(ctx context.Context, dir string, skip func(path string) bool) (View, error) {
-	top := find(dir)
+	top := Root(dir)
 	if top == "" {
 		return View{}, nil
 	}
@@ -55,9 +55,9 @@ func Look(ctx context.Context, dir string, skip func(path string) bool) (View, e
 	return v, err
 }
 
-// find returns the top of the work tree that holds dir, "" = none, so that other
-// folders cost no process.
-func find(dir string) string {
+// Root returns the top of the work tree that holds dir, as the folders tell and without
+// asking git, so that other folders cost no process; "" = none.
+func Root(dir string) string {
 	dir, err := filepath.Abs(dir)
 	for err == nil && !isTop(dir) {
 		up := filepath.Dir(dir)
@@ -85,18 +85,11 @@ type looker struct {
 }
 
 func (l *looker) look(ctx context.Context, top string) (View, error) {
-	git, err := unfiltered(ctx, top)
-	if err != nil {
-		return View{}, err
-	}
-	out, err := git.run(ctx, "status", "--porcelain=v2", "--branch", "--no-ahead-behind",
-		"--untracked-files=all", "--ignore-submodules=dirty", "--no-renames", "-z")
-	if err != nil {
-		return View{}, err
-	}
-	v := View{Top: top, Dirty: map[string]string{}}
+	git := unfiltered(ctx, top)
+	v := View{Top: top, Dirty: map[string]string{}, nested: map[string]View{}}
 	var folders []string
-	for entry := range strings.SplitSeq(out, "\x00") {
+	for _, entry := range git.names(ctx, "status", "--porcelain=v2", "--branch", "--no-ahead-behind",
+		"--untracked-files=all", "--ignore-submodules=dirty", "--no-renames", "-z") {
 		if oid, ok := strings.CutPrefix(entry, "# branch.oid "); ok && oid != "(initial)" {
 			v.Head = oid
 		}
@@ -111,16 +104,16 @@ func (l *looker) look(ctx context.Context, top string) (View, error) {
 		state, _, _ := strings.Cut(entry, " "+p)
 		v.Dirty[p] = state + " " + content
 	}
-	linked, err := git.submodules(ctx)
-	if err != nil {
-		return View{}, err
+	linked := git.submodules(ctx)
+	if git.err != nil {
+		return View{}, git.err
 	}
-	v.nested = map[string]View{}
 	for _, p := range append(folders, linked...) {
 		inner := filepath.Join(top, filepath.FromSlash(p))
 		if info, err := os.Lstat(inner); err != nil || !info.IsDir() || !isTop(inner) {
 			continue // a submodule that is not checked out
 		}
+		var err error
 		if v.nested[p], err = l.look(ctx, inner); ctx.Err() != nil {
 			return View{}, context.Cause(ctx)
 		} else if err != nil {
@@ -239,9 +232,5 @@ func (v View) committedSince(ctx context.Context, head string) []string {
 	case "":
 		args = []string{"ls-tree", "-r", "-z", "--name-only", v.Head}
 	}
-	out, err := call{dir: v.Top}.run(ctx, args...)
-	if err != nil {
-		return nil
-	}
-	return slices.DeleteFunc(strings.Split(out, "\x00"), func(p string) bool { return p == "" })
+	return (&call{dir: v.Top}).names(ctx, args...)
 }

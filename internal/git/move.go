@@ -10,7 +10,6 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
-	"strings"
 	"syscall"
 )
 
@@ -87,10 +86,7 @@ func (a *advance) blocked(name string) []string {
 // unlike are the paths at which the work tree is not as of says, with filters and line
 // ends as git has them.
 func (a *advance) unlike(ctx context.Context, of func(delta) entry) (map[string]bool, error) {
-	s, err := a.repo.shadow(a.repo.Top)
-	if err != nil {
-		return nil, err
-	}
+	s := a.repo.shadow(a.repo.Top)
 	defer s.remove()
 	unlike, asked := map[string]bool{}, map[string]entry{}
 	var lines []string
@@ -111,22 +107,12 @@ func (a *advance) unlike(ctx context.Context, of func(delta) entry) (map[string]
 			asked[d.path] = e
 		}
 	}
-	if err := s.put(ctx, lines); err != nil {
-		return nil, err
+	s.put(ctx, lines)
+	s.refresh(ctx)
+	for _, p := range s.names(ctx, "diff-files", "--name-only", "-z", "--no-renames", "--ignore-submodules=all") {
+		unlike[p] = a.differs(ctx, s, p, asked[p])
 	}
-	if _, err := s.refresh(ctx); err != nil {
-		return nil, err
-	}
-	changed, err := s.names(ctx, "diff-files", "--name-only", "-z", "--no-renames", "--ignore-submodules=all")
-	if err != nil {
-		return nil, err
-	}
-	for _, p := range changed {
-		if unlike[p], err = a.differs(ctx, s, p, asked[p]); err != nil {
-			return nil, err
-		}
-	}
-	return unlike, nil
+	return unlike, s.err
 }
 
 // owns reports whether all that is in a folder is among the changes.
@@ -146,26 +132,15 @@ func (a *advance) owns(dir string) bool {
 
 // differs reports whether a file is not, byte for byte, what an entry says. One that
 // was written when other attributes held is not the user's work.
-func (a *advance) differs(ctx context.Context, s *shadow, path string, e entry) (bool, error) {
+func (a *advance) differs(ctx context.Context, s *shadow, path string, e entry) bool {
 	info, err := os.Lstat(a.name(path))
 	if err != nil || !info.Mode().IsRegular() || e.mode != "100644" && e.mode != "100755" {
-		return true, nil
+		return true
 	}
 	if a.repo.config.is("core.filemode") && (e.mode == "100755") != (info.Mode()&0o100 != 0) {
-		return true, nil
+		return true
 	}
-	out, err := s.run(ctx, "hash-object", "--no-filters", "--", path)
-	return strings.TrimSpace(out) != e.object, err
-}
-
-// files puts every file in its place.
-func (a *advance) files(staging string) error {
-	for _, step := range a.steps(staging) {
-		if err := step(); err != nil {
-			return err
-		}
-	}
-	return nil
+	return s.line(ctx, "hash-object", "--no-filters", "--", path) != e.object
 }
 
 // steps move the files, each at once: a file is as it was, or as it will be. What goes

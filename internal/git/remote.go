@@ -58,12 +58,9 @@ func (r *Repo) Remote(url string) (*Remote, error) {
 }
 
 // call is a call of git that transfers. Its folder has no refs but what it is given.
-func (m *Remote) call() (*shadow, error) {
+func (m *Remote) call() *shadow {
 	r := m.repo
-	s, err := r.shadow(r.Top)
-	if err != nil {
-		return nil, err
-	}
+	s := r.shadow(r.Top)
 	var safe, ask string
 	for _, c := range r.config {
 		switch {
@@ -77,35 +74,26 @@ func (m *Remote) call() (*shadow, error) {
 		section, _, _ := c.split()
 		return section == "remote" || section == "branch" || c.key == "extensions.partialclone"
 	})
-	global := filepath.Join(s.folder, "global")
-	if err := errors.Join(os.WriteFile(filepath.Join(s.folder, "config"), config.text(r.Common, false), 0o600), os.WriteFile(global, []byte(safe), 0o600)); err != nil {
-		s.remove()
-		return nil, fmt.Errorf("git: %w", err)
-	}
-	s.env = append(s.env, "GIT_CONFIG_GLOBAL="+global, "GIT_ASKPASS="+cmp.Or(os.Getenv("GIT_ASKPASS"), ask),
+	s.hold("config", config.text(r.Common, false))
+	s.hold("global", []byte(safe))
+	s.env = append(s.env, "GIT_CONFIG_GLOBAL="+filepath.Join(s.folder, "global"), "GIT_ASKPASS="+cmp.Or(os.Getenv("GIT_ASKPASS"), ask),
 		"GIT_ALLOW_PROTOCOL="+cmp.Or(os.Getenv("GIT_ALLOW_PROTOCOL"), protocols))
 	// The objects are the repository's: nothing may clear them away by the refs that are
 	// here. What comes is written as a whole, or not at all.
 	s.options = []string{"-c", "gc.auto=0", "-c", "maintenance.auto=false", "-c", "fetch.unpackLimit=1", "-c", "fetch.writeCommitGraph=false", "-c", "fetch.prune=false"}
-	return s, nil
+	return s
 }
 
 // Fetch gets a branch below ralph/ ("" = none), and the user's branch, which is an error
 // if the remote does not have it; "" = the remote does not have the other. From now on the
 // user's branch is what was fetched for all that asks for it, see [Repo.Main].
 func (m *Remote) Fetch(ctx context.Context, branch string) (main, other string, err error) {
-	s, err := m.call()
-	if err != nil {
-		return "", "", err
-	}
+	s := m.call()
 	defer s.remove()
 	names := slices.DeleteFunc([]string{m.repo.Branch, branch}, func(name string) bool { return name == "" })
-	there, err := m.list(ctx, s, names...)
-	if err != nil {
-		return "", "", err
-	}
+	there := m.list(ctx, s, names...)
 	if there[m.repo.Branch] == "" {
-		return "", "", fmt.Errorf("git: the remote has no branch %s", m.repo.Branch)
+		return "", "", cmp.Or(s.err, fmt.Errorf("git: the remote has no branch %s", m.repo.Branch))
 	}
 	have, err := m.repo.have(ctx)
 	if err != nil {
@@ -119,19 +107,14 @@ func (m *Remote) Fetch(ctx context.Context, branch string) (main, other string, 
 		}
 	}
 	if len(get) > least {
-		if err := s.grant(have); err != nil {
-			return "", "", err
+		s.grant(have)
+		s.run(ctx, get...)
+		for name, listed := range there { // it may have moved since it was listed
+			there[name] = cmp.Or(s.refCommit(ctx, "refs/remote/"+name), listed)
 		}
-		if _, err := s.run(ctx, get...); err != nil {
-			return "", "", err
-		}
-		for name := range there {
-			if got, err := s.refCommit(ctx, "refs/remote/"+name); err != nil {
-				return "", "", err
-			} else if got != "" { // it may have moved since it was listed
-				there[name] = got
-			}
-		}
+	}
+	if s.err != nil {
+		return "", "", s.err
 	}
 	return there[m.repo.Branch], there[branch], m.note(ctx, there[m.repo.Branch])
 }
@@ -144,11 +127,11 @@ func (m *Remote) note(ctx context.Context, main string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.repo.main.Store(&main)
-	is, err := m.repo.own().refCommit(ctx, m.repo.fetched())
-	if err == nil && is != main {
-		_, err = m.repo.own().run(ctx, "update-ref", m.repo.fetched(), main)
+	c := m.repo.own()
+	if c.refCommit(ctx, m.repo.fetched()) != main {
+		c.run(ctx, "update-ref", m.repo.fetched(), main)
 	}
-	return err
+	return c.err
 }
 
 // Main is the commit of the branch that tasks are merged into: that which is checked out
@@ -162,37 +145,34 @@ func (r *Repo) Main(ctx context.Context) (commit string, err error) {
 
 // have are the commits that need not be fetched.
 func (r *Repo) have(ctx context.Context) ([]string, error) {
-	out, err := r.own().run(ctx, "for-each-ref", "--format=%(objectname)", "refs/heads/"+r.Branch, "refs/heads/ralph/", r.fetched())
-	return slices.Compact(slices.Sorted(strings.FieldsSeq(out))), err
+	c := r.own()
+	out := c.run(ctx, "for-each-ref", "--format=%(objectname)", "refs/heads/"+r.Branch, "refs/heads/ralph/", r.fetched())
+	return slices.Compact(slices.Sorted(strings.FieldsSeq(out))), c.err
 }
 
 // grant gives the shadow's folder refs, so that the other side knows what is here.
-func (s *shadow) grant(commits []string) error {
+func (s *shadow) grant(commits []string) {
 	var b strings.Builder
 	for i, commit := range commits {
 		fmt.Fprintf(&b, "%s refs/have/%d\n", commit, i)
 	}
-	if err := os.WriteFile(filepath.Join(s.folder, "packed-refs"), []byte(b.String()), 0o600); err != nil {
-		return fmt.Errorf("git: %w", err)
-	}
-	return nil
+	s.hold("packed-refs", []byte(b.String()))
 }
 
 // list asks the remote for branches.
-func (m *Remote) list(ctx context.Context, s *shadow, branches ...string) (map[string]string, error) {
+func (m *Remote) list(ctx context.Context, s *shadow, branches ...string) map[string]string {
 	args := []string{"ls-remote", "--", m.url}
 	for _, name := range branches {
 		args = append(args, "refs/heads/"+name)
 	}
-	out, err := s.run(ctx, args...)
 	there := map[string]string{}
-	for line := range strings.Lines(out) {
+	for line := range strings.Lines(s.run(ctx, args...)) {
 		commit, ref, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
 		if name, ok := strings.CutPrefix(ref, "refs/heads/"); ok && slices.Contains(branches, name) && isObject(commit) {
 			there[name] = commit
 		}
 	}
-	return there, err
+	return there
 }
 
 // Push moves a branch of the remote from one commit to another, which goes on from it:
@@ -210,20 +190,20 @@ func (m *Remote) Push(ctx context.Context, branch, from, to string) error {
 			return cmp.Or(err, error(&MovedError{branch, from, to}))
 		}
 	}
-	s, err := m.call()
-	if err != nil {
-		return err
-	}
+	s := m.call()
 	defer s.remove()
+	if s.err != nil {
+		return s.err
+	}
 	ref := "refs/heads/" + branch
-	_, err = s.run(ctx, "push", "--quiet", "--porcelain", "--no-verify", "--no-follow-tags", "--recurse-submodules=no",
+	_, err := s.do(ctx, "push", "--quiet", "--porcelain", "--no-verify", "--no-follow-tags", "--recurse-submodules=no",
 		"--force-with-lease="+ref+":"+from, // it forces nothing here, but refuses if the branch is not at from
 		"--", m.url, to+":"+ref)
 	if err == nil {
 		return nil
 	}
-	switch is, look := m.list(ctx, s, branch); {
-	case look != nil:
+	switch is := m.list(ctx, s, branch); {
+	case s.err != nil:
 	case is[branch] == to:
 		return nil
 	case is[branch] != from:

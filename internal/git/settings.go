@@ -18,18 +18,14 @@ type setting struct {
 type settings []setting
 
 // settings asks git for its configuration, all files together.
-func (r *Repo) settings(ctx context.Context) (settings, error) {
-	out, err := r.own().run(ctx, "config", "--list", "--includes", "--show-scope", "-z")
-	if err != nil {
-		return nil, err
-	}
-	var all settings
-	parts := strings.Split(out, "\x00")
+func (r *Repo) settings(ctx context.Context) (all settings, err error) {
+	c := r.own()
+	parts := strings.Split(c.run(ctx, "config", "--list", "--includes", "--show-scope", "-z"), "\x00")
 	for i := 0; i+1 < len(parts); i += 2 {
 		key, value, ok := strings.Cut(parts[i+1], "\n")
 		all = append(all, setting{parts[i], key, value, !ok})
 	}
-	return all, nil
+	return all, c.err
 }
 
 // split takes a key apart; of sections without a subsection that is "".

@@ -1,6 +1,7 @@
 package git
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -29,34 +30,31 @@ const shadowName = "ralph-git-"
 
 // shadow makes a shadow for the files in workTree. Only in the user's own work tree
 // can a part of the files be missing because it was asked for.
-func (r *Repo) shadow(workTree string, excludes ...string) (*shadow, error) {
+func (r *Repo) shadow(workTree string, excludes ...string) *shadow {
 	folder, err := os.MkdirTemp("", shadowName)
-	if err != nil {
-		return nil, fmt.Errorf("git: %w", err)
-	}
 	s := &shadow{folder: folder, index: filepath.Join(folder, "index")}
 	s.call = call{dir: workTree, bound: long, alone: true, env: []string{
 		"GIT_DIR=" + folder, "GIT_OBJECT_DIRECTORY=" + filepath.Join(r.Common, "objects"), "GIT_INDEX_FILE=" + s.index, "GIT_WORK_TREE=" + workTree,
 		"GIT_CONFIG_GLOBAL=" + os.DevNull, "GIT_CONFIG_NOSYSTEM=1",
 	}}
-	exclude := slices.Concat(r.info["exclude"], []byte(ownIgnored), []byte(strings.Join(excludes, "\n")))
-	err = errors.Join(os.Mkdir(filepath.Join(folder, "refs"), 0o700), os.Mkdir(filepath.Join(folder, "info"), 0o700),
-		os.WriteFile(filepath.Join(folder, "HEAD"), []byte("ref: refs/heads/none\n"), 0o600),
-		os.WriteFile(filepath.Join(folder, "config"), r.config.text(r.Common, workTree != r.Top), 0o600),
-		os.WriteFile(filepath.Join(folder, "info", "exclude"), exclude, 0o600))
+	if err == nil {
+		err = errors.Join(os.Mkdir(filepath.Join(folder, "refs"), 0o700), os.Mkdir(filepath.Join(folder, "info"), 0o700), r.lend(folder))
+	}
+	texts := map[string][]byte{
+		"HEAD":         []byte("ref: refs/heads/none\n"),
+		"config":       r.config.text(r.Common, workTree != r.Top),
+		"info/exclude": slices.Concat(r.info["exclude"], []byte(ownIgnored), []byte(strings.Join(excludes, "\n"))),
+	}
 	for _, name := range []string{"attributes", "sparse-checkout"} {
-		if text, ok := r.info[name]; ok && err == nil && (name == "attributes" || workTree == r.Top) {
-			err = os.WriteFile(filepath.Join(folder, "info", name), text, 0o600)
+		if text, ok := r.info[name]; ok && (name == "attributes" || workTree == r.Top) {
+			texts["info/"+name] = text
 		}
 	}
-	if err == nil {
-		err = r.lend(folder)
+	s.err = ours(err)
+	for name, text := range texts {
+		s.hold(name, text)
 	}
-	if err != nil {
-		s.remove()
-		return nil, fmt.Errorf("git: %w", err)
-	}
-	return s, nil
+	return s
 }
 
 // lend gives a shadow what lies in the repository's folder and is not git's own, so
@@ -97,14 +95,21 @@ func sweepShadows() {
 	}
 }
 
+// hold writes a file of the shadow's folder.
+func (s *shadow) hold(name string, text []byte) {
+	if s.err == nil {
+		s.err = ours(os.WriteFile(filepath.Join(s.folder, filepath.FromSlash(name)), text, 0o600))
+	}
+}
+
 func (s *shadow) remove() { os.RemoveAll(s.folder) }
 
 // borrow takes a copy of the index of a work tree, with what it shares.
-func (s *shadow) borrow(dir string) error {
+func (s *shadow) borrow(dir string) {
 	shared, _ := filepath.Glob(filepath.Join(strings.NewReplacer("*", `\*`, "?", `\?`, "[", `\[`).Replace(dir), "sharedindex.*"))
 	for _, name := range append(shared, filepath.Join(dir, "index")) {
 		text, err := file.Read("", name, 1<<30)
-		if errors.Is(err, fs.ErrNotExist) {
+		if errors.Is(err, fs.ErrNotExist) || s.err != nil {
 			continue
 		}
 		to := filepath.Join(s.folder, filepath.Base(name))
@@ -115,27 +120,25 @@ func (s *shadow) borrow(dir string) error {
 			err = os.Chtimes(to, time.Time{}, info.ModTime())
 		}
 		if err != nil {
-			return fmt.Errorf("git: the index: %w", err)
+			s.err = fmt.Errorf("git: the index: %w", err)
 		}
 	}
-	return nil
 }
 
 // lay puts the shadow's index in the place of that of a work tree, at once.
-func (s *shadow) lay(dir string) error {
+func (s *shadow) lay(dir string) {
+	if s.err != nil {
+		return
+	}
 	name := filepath.Join(dir, "index")
 	text, err := os.ReadFile(s.index)
-	if err != nil {
-		return fmt.Errorf("git: %w", err)
+	info, missing := os.Stat(s.index)
+	if s.err = ours(cmp.Or(err, missing)); s.err == nil {
+		s.err = place(name, text)
 	}
-	info, err := os.Stat(s.index)
-	if err == nil {
-		err = place(name, text)
+	if s.err == nil { // as in borrow
+		s.err = os.Chtimes(name, time.Time{}, info.ModTime())
 	}
-	if err == nil { // as in borrow
-		err = os.Chtimes(name, time.Time{}, info.ModTime())
-	}
-	return err
 }
 
 // place writes a file of git's folder as a whole.
@@ -159,35 +162,26 @@ func place(name string, text []byte) error {
 	return nil
 }
 
-// fed is the same call with something to read.
-func (c call) fed(input string) call {
+// feed is [call.run] of a command that reads something.
+func (c *call) feed(ctx context.Context, input string, args ...string) string {
 	c.input = input
-	return c
+	defer func() { c.input = "" }()
+	return c.run(ctx, args...)
 }
 
-// refresh looks at the files that the index has, and reports whether they are all as
-// it says.
-func (s *shadow) refresh(ctx context.Context) (bool, error) {
-	_, err := s.run(ctx, "update-index", "-q", "--really-refresh")
-	if exit, ok := errors.AsType[*exitError](err); ok && exit.code == 1 {
-		return false, nil
-	}
-	return err == nil, err
+// refresh looks at the files that the index has.
+func (s *shadow) refresh(ctx context.Context) {
+	s.yes(ctx, "update-index", "-q", "--really-refresh") // no: they are not all as it says
 }
 
 // tree reads a commit into the index, without a look at the files.
-func (s *shadow) tree(ctx context.Context, commit string) error {
-	_, err := s.run(ctx, "read-tree", commit)
-	return err
-}
+func (s *shadow) tree(ctx context.Context, commit string) { s.run(ctx, "read-tree", commit) }
 
 // put writes entries into the index: "<mode> <object>\t<path>", mode 0 to have none.
-func (s *shadow) put(ctx context.Context, entries []string) error {
-	if len(entries) == 0 {
-		return nil
+func (s *shadow) put(ctx context.Context, entries []string) {
+	if len(entries) > 0 {
+		s.feed(ctx, strings.Join(entries, "\x00")+"\x00", "update-index", "-z", "--index-info")
 	}
-	_, err := s.fed(strings.Join(entries, "\x00")+"\x00").run(ctx, "update-index", "-z", "--index-info")
-	return err
 }
 
 // line is an entry for [shadow.put].
@@ -198,20 +192,12 @@ func (e entry) line(path string, size int) string {
 	return e.mode + " " + e.object + "\t" + path
 }
 
-// write makes a tree of the index.
-func (s *shadow) write(ctx context.Context) (string, error) {
-	out, err := s.run(ctx, "write-tree")
-	return strings.TrimSpace(out), err
-}
-
 // commitTree makes a commit, signed if the user has his signed. Whoever signs cannot
 // ask anything, and has a minute.
-func (r *Repo) commitTree(ctx context.Context, s *shadow, tree, message string, parents ...string) (string, error) {
-	c := s.fed(message)
+func (r *Repo) commitTree(ctx context.Context, s *shadow, tree, message string, parents ...string) string {
 	if message == "" {
-		return "", errors.New("git: a commit needs a message")
+		s.err = cmp.Or(s.err, errors.New("git: a commit needs a message"))
 	}
-	c.bound = patience
 	args := []string{"commit-tree", tree, "-F", "-"}
 	for _, p := range parents {
 		args = append(args, "-p", p)
@@ -220,9 +206,11 @@ func (r *Repo) commitTree(ctx context.Context, s *shadow, tree, message string, 
 	if signs {
 		args = append(args, "-S")
 	}
-	out, err := c.run(ctx, args...)
-	if err != nil && signs {
-		return "", fmt.Errorf("git: the commit cannot be signed without asking (commit.gpgSign): %w", err)
+	failed := s.err
+	s.bound = patience
+	commit := strings.TrimSpace(s.feed(ctx, message, args...))
+	if s.bound = long; s.err != nil && failed == nil && signs {
+		s.err = fmt.Errorf("git: the commit cannot be signed without asking (commit.gpgSign): %w", s.err)
 	}
-	return strings.TrimSpace(out), err
+	return commit
 }

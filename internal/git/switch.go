@@ -1,6 +1,7 @@
 package git
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,16 +20,19 @@ func CheckBranch(ctx context.Context, name string) error {
 	if name == "" || name == "HEAD" || name == "@" || strings.HasPrefix(name, "-") || strings.HasPrefix(name, "refs/") || strings.ContainsAny(name, "\x00") {
 		return bad
 	}
-	_, err := call{}.run(ctx, "check-ref-format", "refs/heads/"+name)
-	if _, ok := errors.AsType[*exitError](err); ok {
+	c := &call{}
+	c.run(ctx, "check-ref-format", "refs/heads/"+name)
+	if _, ok := errors.AsType[*exitError](c.err); ok {
 		return bad
 	}
-	return err
+	return c.err
 }
 
 // Tip is the commit of a branch, "" = there is none of that name.
 func Tip(ctx context.Context, dir, branch string) (string, error) {
-	return call{dir: dir}.refCommit(ctx, "refs/heads/"+branch)
+	c := &call{dir: dir}
+	tip := c.refCommit(ctx, "refs/heads/"+branch)
+	return tip, c.err
 }
 
 // Switch checks out a branch in the user's work tree, with its files. One that is not there
@@ -51,65 +55,50 @@ func (r *Repo) Switch(ctx context.Context, branch string, own func(path string) 
 		return err
 	}
 	defer unlock()
-	if err := r.sweep(); err != nil {
-		return err
+	c := r.own()
+	if now := c.branch(ctx); c.err == nil && now != branch {
+		c.err = r.leave(ctx, now, branch, own)
 	}
-	now, err := r.own().branch(ctx)
-	if err != nil {
-		return err
+	if c.err == nil {
+		r.Branch, c.err = branch, gone(os.Remove(r.switching()))
 	}
-	if now != branch {
-		err = r.leave(ctx, now, branch, own)
-	}
-	if err == nil {
-		r.Branch, err = branch, gone(os.Remove(r.switching()))
-	}
-	return err
+	return c.err
 }
 
 // leave goes from one branch to another.
 func (r *Repo) leave(ctx context.Context, now, branch string, own func(path string) bool) error {
-	for _, name := range begun {
-		if there(filepath.Join(r.dir, name)) {
-			return fmt.Errorf("git: in %s something is begun and not finished (%s): finish it first", r.Top, name)
-		}
-	}
-	head, err := r.Head(ctx)
-	if err != nil {
+	if err := r.unbegun(); err != nil {
 		return err
 	}
-	to, err := r.own().refCommit(ctx, "refs/heads/"+branch)
-	if err == nil && to != "" {
-		err = r.free(ctx, now, head, branch)
+	c, ref := r.own(), "refs/heads/"+branch
+	head := c.commit(ctx, "HEAD")
+	to := c.refCommit(ctx, ref)
+	if to != "" {
+		r.free(ctx, c, now, head, branch)
 	}
-	if err != nil {
-		return err
+	if c.err != nil {
+		return c.err
 	}
 	note := head + " " + branch + "\n" // what was left half done is no change of the user's
 	if err := r.clean(ctx, branch, note, own); err != nil {
 		return err
 	}
-	point := func(ctx context.Context) error {
-		_, err := r.own().run(ctx, "symbolic-ref", "-m", "ralph: switch to "+branch, "HEAD", "refs/heads/"+branch)
-		return err
+	point := []string{"symbolic-ref", "-m", "ralph: switch to " + branch, "HEAD", ref}
+	if to == "" {
+		c.run(ctx, "update-ref", "-m", "ralph: new branch", ref, head, strings.Repeat("0", len(head)))
 	}
-	switch to {
-	case "":
-		if _, err := r.own().run(ctx, "update-ref", "-m", "ralph: new branch", "refs/heads/"+branch, head, strings.Repeat("0", len(head))); err != nil {
-			return err
-		}
-		return point(ctx)
-	case head:
-		return point(ctx)
+	if to == "" || to == head {
+		c.run(ctx, point...)
+		return c.err
 	}
 	if err := os.WriteFile(r.switching(), []byte(note), 0o600); err != nil {
 		return fmt.Errorf("git: %w", err)
 	}
-	a := &advance{repo: r, from: head, to: to}
-	if a.changes, err = r.own().diff(ctx, "diff-tree", "-r", head, to); err != nil {
-		return err
+	a := &advance{repo: r, from: head, to: to, changes: c.diff(ctx, "diff-tree", "-r", head, to)}
+	if c.err != nil {
+		return c.err
 	}
-	err = a.run(ctx, point)
+	err := a.run(ctx, point...)
 	if _, ok := errors.AsType[*InWayError](err); ok { // nothing was begun
 		err = errors.Join(err, gone(os.Remove(r.switching())))
 	}
@@ -128,24 +117,16 @@ func (r *Repo) clean(ctx context.Context, branch, note string, own func(path str
 	return err
 }
 
-// free is an error if a branch that is there cannot be checked out.
-func (r *Repo) free(ctx context.Context, now, head, branch string) error {
-	out, err := r.own().run(ctx, "for-each-ref", "--format=%(refname)%00%(worktreepath)", "refs/heads/"+branch)
-	if err != nil {
-		return err
-	}
-	for line := range strings.Lines(out) {
+// free fails if a branch that is there cannot be checked out.
+func (r *Repo) free(ctx context.Context, c *call, now, head, branch string) {
+	for line := range strings.Lines(c.run(ctx, "for-each-ref", "--format=%(refname)%00%(worktreepath)", "refs/heads/"+branch)) {
 		if name, at, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\x00"); name == "refs/heads/"+branch && at != "" {
-			return fmt.Errorf("git: the branch %s is checked out in %s: work there, or remove that work tree", branch, at)
+			c.err = fmt.Errorf("git: the branch %s is checked out in %s: work there, or remove that work tree", branch, at)
 		}
 	}
-	if now != "" {
-		return nil
+	if now == "" && c.run(ctx, "for-each-ref", "--count=1", "--contains="+head, "--format=%(refname)", "refs/heads", "refs/tags", "refs/remotes") == "" {
+		c.err = cmp.Or(c.err, fmt.Errorf("git: the head of %s is detached, and no branch has its commit %.10s: give it one (git branch NAME) before %s is checked out", r.Top, head, branch))
 	}
-	if out, err = r.own().run(ctx, "for-each-ref", "--count=1", "--contains="+head, "--format=%(refname)", "refs/heads", "refs/tags", "refs/remotes"); err == nil && out == "" {
-		err = fmt.Errorf("git: the head of %s is detached, and no branch has its commit %.10s: give it one (git branch NAME) before %s is checked out", r.Top, head, branch)
-	}
-	return err
 }
 
 // switching is the file that says that a switch has begun: from which commit to which
@@ -154,8 +135,8 @@ func (r *Repo) switching() string { return filepath.Join(r.dir, "ralph-switch") 
 
 // gone is an error that does not say that something is not there.
 func gone(err error) error {
-	if err == nil || errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	return fmt.Errorf("git: %w", err)
+	return ours(err)
 }

@@ -136,42 +136,29 @@ func markFiles(all map[string]string, dir string) error {
 }
 
 func (r *Repo) markRefs(ctx context.Context, all map[string]string) error {
-	out, err := r.own().run(ctx, "for-each-ref", "--format=%(refname) %(objectname) %(symref)")
-	if err != nil {
-		return err
-	}
-	for line := range strings.Lines(out) {
+	c := r.own()
+	for line := range strings.Lines(c.run(ctx, "for-each-ref", "--format=%(refname) %(objectname) %(symref)")) {
 		ref, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
 		if !strings.HasPrefix(ref, "refs/heads/ralph/") && ref != "refs/heads/"+r.Branch {
 			all["the ref "+ref] = value
 		}
 	}
-	branch, err := r.own().branch(ctx)
-	all["what is checked out in "+r.Top] = branch
-	return err
+	all["what is checked out in "+r.Top] = c.branch(ctx)
+	return c.err
 }
 
 // markIndex marks what the index of the user's work tree says not to look at. What is
 // not checked out in a sparse checkout changes with each merge.
 func (r *Repo) markIndex(ctx context.Context, all map[string]string) error {
-	s, err := r.shadow(r.Top)
-	if err != nil {
-		return err
-	}
+	s := r.shadow(r.Top)
 	defer s.remove()
-	if err := s.borrow(r.dir); err != nil {
-		return err
-	}
-	lines, err := s.names(ctx, "ls-files", "-v", "-z")
-	if err != nil {
-		return err
-	}
+	s.borrow(r.dir)
 	h := sha256.New()
-	for _, line := range lines {
+	for _, line := range s.names(ctx, "ls-files", "-v", "-z") {
 		if tag, _, _ := strings.Cut(line, " "); tag != strings.ToUpper(tag) || tag == "S" && !r.config.is("core.sparsecheckout") {
 			fmt.Fprintf(h, "%q\n", line)
 		}
 	}
 	all["what the index of "+r.Top+" says not to look at"] = fmt.Sprintf("%x", h.Sum(nil))
-	return nil
+	return s.err
 }

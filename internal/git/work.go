@@ -61,20 +61,18 @@ func OpenRepo(ctx context.Context, dir string) (*Repo, error) {
 		return nil, fmt.Errorf("git: %s lies within the work tree %s: work in its top", dir, top)
 	}
 	r := &Repo{Top: top, added: map[string]string{}, mine: map[string]bool{}}
-	for _, at := range []struct {
-		dir  *string
-		flag string
-	}{{&r.dir, "--absolute-git-dir"}, {&r.Common, "--git-common-dir"}} {
-		out, err := inTree(top).run(ctx, "rev-parse", "--path-format=absolute", at.flag)
+	c := inTree(top)
+	where := func(flag string) string {
+		out := strings.TrimSuffix(c.run(ctx, "rev-parse", "--path-format=absolute", flag), "\n")
+		dir, err := filepath.EvalSymlinks(filepath.FromSlash(out))
 		if err != nil {
-			return nil, err
+			c.err = cmp.Or(c.err, fmt.Errorf("git: %w", err))
 		}
-		if *at.dir, err = filepath.EvalSymlinks(filepath.FromSlash(strings.TrimSuffix(out, "\n"))); err != nil {
-			return nil, fmt.Errorf("git: %w", err)
-		}
+		return dir
 	}
-	if r.Branch, err = Branch(ctx, top); err != nil {
-		return nil, err
+	r.dir, r.Common = where("--absolute-git-dir"), where("--git-common-dir")
+	if r.Branch = c.branch(ctx); c.err != nil {
+		return nil, c.err
 	}
 	if _, err := r.Head(ctx); err != nil {
 		return nil, fmt.Errorf("git: %s has no commit yet: make a first one (git commit)", top)
@@ -92,15 +90,13 @@ func OpenRepo(ctx context.Context, dir string) (*Repo, error) {
 
 // newEnough is an error if git cannot merge without a work tree.
 func newEnough(ctx context.Context) error {
-	out, err := call{}.run(ctx, "version")
-	if err != nil {
-		return err
-	}
+	c := &call{}
+	out := c.line(ctx, "version")
 	var major, minor int
-	if _, err := fmt.Sscanf(out, "git version %d.%d", &major, &minor); err != nil || major < 2 || major == 2 && minor < 38 {
-		return fmt.Errorf("git: %s is too old: work trees are merged with git 2.38 and later", strings.TrimSpace(out))
+	if _, err := fmt.Sscanf(out, "git version %d.%d", &major, &minor); c.err == nil && (err != nil || major < 2 || major == 2 && minor < 38) {
+		return fmt.Errorf("git: %s is too old: work trees are merged with git 2.38 and later", out)
 	}
-	return nil
+	return c.err
 }
 
 // freeze keeps what git goes by.
@@ -123,13 +119,13 @@ func (r *Repo) freeze(ctx context.Context) (err error) {
 
 // usable is an error if there can be no work trees for agents, or no commits.
 func (r *Repo) usable(ctx context.Context) error {
-	s, err := r.shadow(r.Top)
-	if err != nil {
-		return err
-	}
+	s := r.shadow(r.Top)
 	defer s.remove()
+	if s.err != nil {
+		return s.err
+	}
 	for _, who := range []string{"GIT_AUTHOR_IDENT", "GIT_COMMITTER_IDENT"} {
-		if _, err := s.run(ctx, "var", who); err != nil {
+		if s.run(ctx, "var", who); s.err != nil {
 			return errors.New("git: git does not know who commits: set user.name and user.email (git config --global user.name …)")
 		}
 	}
@@ -137,12 +133,8 @@ func (r *Repo) usable(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	entries, err := s.entries(ctx, head)
-	if err != nil {
-		return err
-	}
 	var out []string
-	for p, e := range entries {
+	for p, e := range s.entries(ctx, head) {
 		if dir := filepath.Join(r.Top, filepath.FromSlash(p)); e.mode == "160000" && isTop(dir) {
 			out = append(out, p)
 		}
@@ -151,7 +143,7 @@ func (r *Repo) usable(ctx context.Context) error {
 		slices.Sort(out)
 		return fmt.Errorf("git: the submodules %s are checked out, and would not be in the work trees of other branches: work without work trees", quoted(out))
 	}
-	return nil
+	return s.err
 }
 
 // quoted names files in an error; of many, the first.
@@ -174,8 +166,8 @@ func quoted(paths []string) string {
 // own is a call of git on the repository itself, for what concerns its refs and its
 // list of work trees. What the repository's configuration has come to say is read
 // there, but runs nothing.
-func (r *Repo) own() call {
-	return call{dir: r.Top, alone: true, guard: r.intact, env: []string{"GIT_DIR=" + r.dir, "GIT_COMMON_DIR=" + r.Common, "GIT_WORK_TREE=" + r.Top}}
+func (r *Repo) own() *call {
+	return &call{dir: r.Top, alone: true, guard: r.intact, env: []string{"GIT_DIR=" + r.dir, "GIT_COMMON_DIR=" + r.Common, "GIT_WORK_TREE=" + r.Top}}
 }
 
 // intact is an error if git's folder says that refs are elsewhere: git goes by that
@@ -195,74 +187,54 @@ func (r *Repo) intact() error {
 
 // Head returns the commit that is checked out in the user's work tree.
 func (r *Repo) Head(ctx context.Context) (commit string, err error) {
-	return r.own().commit(ctx, "HEAD")
+	c := r.own()
+	commit = c.commit(ctx, "HEAD")
+	return commit, c.err
 }
 
 // commit is the commit that a name stands for.
-func (c call) commit(ctx context.Context, name string) (string, error) {
-	out, err := c.run(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", name+"^{commit}")
-	if exit, ok := errors.AsType[*exitError](err); ok && exit.code == 1 {
-		return "", fmt.Errorf("git: there is no commit %s", name)
+func (c *call) commit(ctx context.Context, name string) string {
+	out, is := c.ask(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", name+"^{commit}")
+	if !is && c.err == nil {
+		c.err = fmt.Errorf("git: there is no commit %s", name)
 	}
-	return strings.TrimSpace(out), err
+	return strings.TrimSpace(out)
 }
 
 // refCommit is the commit of a ref, "" = there is no such ref.
-func (c call) refCommit(ctx context.Context, ref string) (string, error) {
-	out, err := c.run(ctx, "for-each-ref", "--format=%(objectname) %(refname)", ref)
-	for line := range strings.Lines(out) {
+func (c *call) refCommit(ctx context.Context, ref string) string {
+	for line := range strings.Lines(c.run(ctx, "for-each-ref", "--format=%(objectname) %(refname)", ref)) {
 		if commit, name, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " "); name == ref {
-			return commit, err
+			return commit
 		}
 	}
-	return "", err
+	return ""
 }
 
 // within reports whether the commit old is new, or one that new came from.
-func (c call) within(ctx context.Context, old, new string) (bool, error) {
-	_, err := c.run(ctx, "merge-base", "--is-ancestor", old, new)
-	if exit, ok := errors.AsType[*exitError](err); ok && exit.code == 1 {
-		return false, nil
-	}
-	return err == nil, err
+func (c *call) within(ctx context.Context, old, new string) bool {
+	return c.yes(ctx, "merge-base", "--is-ancestor", old, new)
 }
 
 // Dirty returns the files of the user's work tree that git has and that are changed,
 // staged or not, sorted. Paths for which own answers true are left out.
 func (r *Repo) Dirty(ctx context.Context, own func(path string) bool) ([]string, error) {
-	s, err := r.shadow(r.Top)
-	if err != nil {
-		return nil, err
-	}
-	defer s.remove()
-	if err := s.borrow(r.dir); err != nil {
-		return nil, err
-	}
 	head, err := r.Head(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := s.refresh(ctx); err != nil {
-		return nil, err
-	}
-	staged, err := s.names(ctx, "diff-index", "--cached", "--name-only", "-z", "--no-renames", "--ignore-submodules=dirty", head)
-	if err != nil {
-		return nil, err
-	}
-	changed, err := s.names(ctx, "diff-files", "--name-only", "-z", "--no-renames", "--ignore-submodules=dirty")
-	if err != nil {
-		return nil, err
-	}
+	s := r.shadow(r.Top)
+	defer s.remove()
+	s.borrow(r.dir)
+	s.refresh(ctx)
+	staged := s.names(ctx, "diff-index", "--cached", "--name-only", "-z", "--no-renames", "--ignore-submodules=dirty", head)
+	changed := s.names(ctx, "diff-files", "--name-only", "-z", "--no-renames", "--ignore-submodules=dirty")
 	all := slices.DeleteFunc(append(staged, changed...), own)
 	slices.Sort(all)
-	return slices.Compact(all), nil
+	return slices.Compact(all), s.err
 }
 
-// names runs git for a list of paths.
-func (c call) names(ctx context.Context, args ...string) ([]string, error) {
-	out, err := c.run(ctx, args...)
-	if err != nil {
-		return nil, err
-	}
-	return slices.DeleteFunc(strings.Split(out, "\x00"), func(p string) bool { return p == "" }), nil
+// names runs git for a list that has a NUL after each.
+func (c *call) names(ctx context.Context, args ...string) []string {
+	return slices.DeleteFunc(strings.Split(c.run(ctx, args...), "\x00"), func(p string) bool { return p == "" })
 }

@@ -32,7 +32,7 @@ type Tree struct {
 func (r *Repo) Add(ctx context.Context, path, branch, at string) (*Tree, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	t, err := r.tree(path, branch)
+	t, err := r.Tree(path, branch)
 	if err != nil {
 		return nil, err
 	}
@@ -41,58 +41,48 @@ func (r *Repo) Add(ctx context.Context, path, branch, at string) (*Tree, error) 
 	}
 	begun := t.beside("new")
 	known := t.git != ""
-	switch _, err := os.Lstat(filepath.Join(t.Dir, ".git")); {
+	switch {
 	case there(begun): // nobody has worked in it
-		known, err = true, errors.Join(removeAll(t.Dir), t.forget())
-		if err != nil {
-			return nil, err
-		}
-	case known && err == nil:
+		known, err = true, errors.Join(file.RemoveAll(t.Dir), t.forget())
+	case known && !t.Gone():
 		r.ours(t)
 		return t, t.Back(ctx)
 	case known:
-		if err := t.forget(); err != nil {
-			return nil, err
-		}
+		err = t.forget()
+	}
+	if err != nil {
+		return nil, err
 	}
 	if left, err := os.ReadDir(t.Dir); len(left) > 0 || err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("git: %s is in the way of a work tree: remove it, or move it away", t.Dir)
 	}
-	from, err := r.begin(ctx, branch, at, known || r.mine[branch])
+	from, err := r.begin(ctx, t, at, known || r.mine[branch])
 	if err != nil {
 		return nil, err
 	}
 	if err := os.WriteFile(begun, nil, 0o600); err != nil {
 		return nil, fmt.Errorf("git: %w", err)
 	}
-	if _, err := r.own().run(ctx, append([]string{"worktree", "add", "--quiet", "--no-checkout", "--no-guess-remote"}, from(t.Dir)...)...); err != nil {
+	c := r.own()
+	if c.run(ctx, append([]string{"worktree", "add", "--quiet", "--no-checkout", "--no-guess-remote"}, from...)...); c.err != nil {
 		// It may have been ended in the middle: what is there by then has no files.
-		if left, found := r.tree(path, branch); found == nil {
-			err = errors.Join(err, removeAll(left.Dir), left.forget(), os.Remove(begun))
+		if left, found := r.Tree(path, branch); found == nil {
+			c.err = errors.Join(c.err, file.RemoveAll(left.Dir), left.forget(), os.Remove(begun))
 		}
-		return nil, err
+		return nil, c.err
 	}
-	if t, err = r.tree(path, branch); err != nil || t.git == "" {
+	if t, err = r.Tree(path, branch); err != nil || t.git == "" {
 		return nil, cmp.Or(err, errors.New("git: the work tree that was made is not there"))
 	}
 	r.ours(t)
-	if err := t.fill(ctx, "", "refs/heads/"+branch); err != nil {
+	if err := t.fill(ctx, "", t.ref()); err != nil {
 		return nil, err
 	}
 	return t, os.Remove(begun)
 }
 
-// Tree is the work tree at a path, whether it is there or not, to remove it.
-func (r *Repo) Tree(path, branch string) (*Tree, error) { return r.tree(path, branch) }
-
-// Known reports whether git has the work tree on its list, or something of it was not
-// removed because we were killed.
-func (t *Tree) Known() bool { return t.git != "" || there(t.beside("gone")) }
-
-// Gone reports whether somebody else has removed the folder.
-func (t *Tree) Gone() bool { return !there(filepath.Join(t.Dir, ".git")) }
-
-func (r *Repo) tree(path, branch string) (*Tree, error) {
+// Tree is the work tree at a path, whether it is there or not.
+func (r *Repo) Tree(path, branch string) (*Tree, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
 		return nil, fmt.Errorf("git: %w", err)
@@ -113,6 +103,13 @@ func (r *Repo) tree(path, branch string) (*Tree, error) {
 	}
 	return t, nil
 }
+
+// Known reports whether git has the work tree on its list, or something of it was not
+// removed because we were killed.
+func (t *Tree) Known() bool { return t.git != "" || there(t.beside("gone")) }
+
+// Gone reports whether somebody else has removed the folder.
+func (t *Tree) Gone() bool { return !there(filepath.Join(t.Dir, ".git")) }
 
 // names is the path that one of git's files holds, which may be relative to dir.
 func names(name, dir string) string {
@@ -151,7 +148,7 @@ func (r *Repo) folders(t *Tree) error {
 
 // refs are the folders in which the branch and its log are.
 func (t *Tree) refs() []string {
-	branch := filepath.FromSlash("refs/heads/" + t.Branch)
+	branch := filepath.FromSlash(t.ref())
 	return []string{filepath.Dir(filepath.Join(t.repo.Common, branch)), filepath.Dir(filepath.Join(t.repo.Common, "logs", branch))}
 }
 
@@ -160,61 +157,49 @@ func (t *Tree) beside(what string) string {
 	return filepath.Join(filepath.Dir(t.Dir), "."+filepath.Base(t.Dir)+"."+what)
 }
 
-// begin has the branch begin at a commit, and returns the arguments that make the
-// work tree. known: it is ours, and may have commits.
-func (r *Repo) begin(ctx context.Context, branch, at string, known bool) (args func(path string) []string, err error) {
-	ref := "refs/heads/" + branch
-	if _, err := (call{}).run(ctx, "check-ref-format", ref); err != nil {
-		return nil, fmt.Errorf("git: %q can be no branch: %w", branch, err)
+// begin has the branch of a work tree begin at a commit, and returns the arguments that
+// make the work tree. known: it is ours, and may have commits.
+func (r *Repo) begin(ctx context.Context, t *Tree, at string, known bool) (args []string, err error) {
+	c := r.own()
+	if !c.yes(ctx, "check-ref-format", t.ref()) {
+		return nil, cmp.Or(c.err, fmt.Errorf("git: %q can be no branch", t.Branch))
 	}
-	if at, err = r.own().commit(ctx, at); err != nil {
-		return nil, err
-	}
-	tip, err := r.own().refCommit(ctx, ref)
-	if err != nil {
-		return nil, err
-	}
+	at = c.commit(ctx, at)
+	tip := c.refCommit(ctx, t.ref())
 	if tip == "" {
-		return func(path string) []string { return []string{"-b", branch, path, at} }, nil
+		return []string{"-b", t.Branch, t.Dir, at}, c.err
 	}
-	old, err := r.own().within(ctx, tip, at)
+	old := c.within(ctx, tip, at)
 	switch {
-	case err != nil:
-		return nil, err
+	case c.err != nil:
 	case !old && !known:
-		return nil, fmt.Errorf("git: there is a branch %s already, with commits that are not in %s: rename it (git branch -m %[1]s NAME), or delete it (git branch -D %[1]s)", branch, cmp.Or(r.Branch, "the head"))
+		c.err = fmt.Errorf("git: there is a branch %s already, with commits that are not in %s: rename it (git branch -m %[1]s NAME), or delete it (git branch -D %[1]s)", t.Branch, cmp.Or(r.Branch, "the head"))
 	case old && tip != at:
-		_, err = r.own().run(ctx, "update-ref", ref, at, tip)
+		c.run(ctx, "update-ref", t.ref(), at, tip)
 	}
-	return func(path string) []string { return []string{path, branch} }, err
+	return []string{t.Dir, t.Branch}, c.err
 }
 
 // fill writes the files of the commit to into a work tree that has those of from ("" =
 // none). What else lies in their place is lost.
 func (t *Tree) fill(ctx context.Context, from, to string) error {
-	s, err := t.repo.shadow(t.Dir)
-	if err != nil {
-		return err
-	}
-	defer s.remove()
-	if to, err = t.repo.own().commit(ctx, to); err != nil {
-		return err
-	}
+	c := t.repo.own()
+	to = c.commit(ctx, to)
 	if from != "" {
-		if from, err = t.repo.own().commit(ctx, from); err == nil {
-			err = s.tree(ctx, from)
-		}
-		if err == nil {
-			_, err = s.refresh(ctx)
-		}
-		if err != nil {
-			return err
-		}
+		from = c.commit(ctx, from)
 	}
-	if _, err := s.run(ctx, "read-tree", "--reset", "-u", to); err != nil {
-		return err
+	if c.err != nil {
+		return c.err
 	}
-	return s.lay(t.git)
+	s := t.repo.shadow(t.Dir)
+	defer s.remove()
+	if from != "" {
+		s.tree(ctx, from)
+		s.refresh(ctx)
+	}
+	s.run(ctx, "read-tree", "--reset", "-u", to)
+	s.lay(t.git)
+	return s.err
 }
 
 // forget takes the work tree off git's list.
@@ -225,7 +210,7 @@ func (t *Tree) forget() error {
 	if err := t.locked(); err != nil {
 		return err
 	}
-	return removeAll(t.git)
+	return ours(file.RemoveAll(t.git))
 }
 
 // locked is an error if somebody has locked the work tree. While it is made, git does.
@@ -255,32 +240,24 @@ func (t *Tree) Remove(ctx context.Context) error {
 	r := t.repo
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	ref := "refs/heads/" + t.Branch
-	tip, err := r.own().refCommit(ctx, ref)
-	if err != nil {
-		return err
-	}
 	main, err := r.Main(ctx)
 	if err != nil {
 		return err
 	}
-	if tip != "" {
-		if merged, err := r.own().within(ctx, tip, main); err != nil || !merged {
-			return cmp.Or(err, fmt.Errorf("git: the branch %s has commits that are not in %s", t.Branch, cmp.Or(r.Branch, "the head")))
-		}
+	c := r.own()
+	tip := c.refCommit(ctx, t.ref())
+	if tip != "" && !c.within(ctx, tip, main) {
+		return cmp.Or(c.err, fmt.Errorf("git: the branch %s has commits that are not in %s", t.Branch, cmp.Or(r.Branch, "the head")))
 	}
-	if there(filepath.Join(t.Dir, ".git")) {
+	if c.err != nil {
+		return c.err
+	}
+	if !t.Gone() {
 		if err := t.empty(ctx, tip, main); err != nil {
 			return err
 		}
 	}
-	if err := t.discard(); err != nil {
-		return err
-	}
-	if tip != "" {
-		_, err = r.own().run(ctx, "update-ref", "-d", ref, tip)
-	}
-	return err
+	return t.discard(ctx, tip)
 }
 
 // empty is an error if the folder has what is in no commit, or a commit that is in no
@@ -292,58 +269,39 @@ func (t *Tree) empty(ctx context.Context, tip, main string) error {
 	if err := t.locked(); err != nil {
 		return err
 	}
-	head, err := t.head(ctx)
-	if err != nil {
-		return err
-	}
-	if merged, err := t.repo.own().within(ctx, head, main); err != nil || !merged {
-		return cmp.Or(err, fmt.Errorf("git: the work tree %s is at a commit that is not in %s", t.Dir, cmp.Or(t.repo.Branch, "the head")))
+	c := t.repo.own()
+	head := t.head(ctx, c)
+	if !c.within(ctx, head, main) {
+		return cmp.Or(c.err, fmt.Errorf("git: the work tree %s is at a commit that is not in %s", t.Dir, cmp.Or(t.repo.Branch, "the head")))
 	}
 	return t.committed(ctx, head)
 }
 
 // head is the commit that the work tree is at. Its HEAD is read without git, which
 // would look for refs where the agent says that they are.
-func (t *Tree) head(ctx context.Context) (string, error) {
+func (t *Tree) head(ctx context.Context, c *call) string {
 	text, err := file.Read("", filepath.Join(t.git, "HEAD"), 1<<16)
 	if err != nil {
-		return "", fmt.Errorf("git: %w", err)
+		c.err = cmp.Or(c.err, fmt.Errorf("git: %w", err))
 	}
 	head := strings.TrimSpace(string(text))
 	if ref, ok := strings.CutPrefix(head, "ref: "); ok {
-		if head, err = t.repo.own().refCommit(ctx, strings.TrimSpace(ref)); err != nil {
-			return "", err
-		}
+		head = c.refCommit(ctx, strings.TrimSpace(ref))
 	}
 	if !isObject(head) {
-		return "", fmt.Errorf("git: the work tree %s is at no commit", t.Dir)
+		c.err = cmp.Or(c.err, fmt.Errorf("git: the work tree %s is at no commit", t.Dir))
 	}
-	return t.repo.own().commit(ctx, head)
+	return c.commit(ctx, head)
 }
 
 // point has the work tree be at a commit, or on its branch ("").
 func (t *Tree) point(commit string) error {
-	return place(filepath.Join(t.git, "HEAD"), []byte(cmp.Or(commit, "ref: refs/heads/"+t.Branch)+"\n"))
+	return place(filepath.Join(t.git, "HEAD"), []byte(cmp.Or(commit, "ref: "+t.ref())+"\n"))
 }
+
+func (t *Tree) ref() string { return "refs/heads/" + t.Branch }
 
 func there(name string) bool {
 	_, err := os.Lstat(name)
 	return err == nil
-}
-
-// removeAll removes a folder also where tools have made parts of it read-only.
-func removeAll(dir string) error {
-	if err := os.RemoveAll(dir); err == nil {
-		return nil
-	}
-	_ = filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
-		if err == nil && d.IsDir() {
-			return os.Chmod(p, 0o700)
-		}
-		return nil
-	})
-	if err := os.RemoveAll(dir); err != nil {
-		return fmt.Errorf("git: %w", err)
-	}
-	return nil
 }

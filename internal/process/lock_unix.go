@@ -7,31 +7,29 @@ import (
 	"io/fs"
 	"os"
 	"syscall"
+
+	"github.com/ralph-loop/ralph/internal/file"
 )
 
 // lock locks a folder until the file is closed, or the program ends. The error is
-// errTaken, or one that says that this system does not lock folders.
+// file.ErrTaken, or one that says that this system does not lock folders.
 func lock(path string) (*os.File, error) {
-	fd, err := syscall.Open(path, syscall.O_RDONLY|syscall.O_DIRECTORY|syscall.O_NOFOLLOW|syscall.O_CLOEXEC, 0)
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_DIRECTORY|syscall.O_NOFOLLOW, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = file.ErrTaken
+	}
 	if err != nil {
-		if errors.Is(err, fs.ErrNotExist) {
-			err = errTaken
-		}
 		return nil, err
 	}
-	f := os.NewFile(uintptr(fd), path)
-	if err := syscall.Flock(fd, syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+	if err := file.Lock(f, file.LockMode{Try: true}); err != nil {
 		f.Close()
-		if err == syscall.EWOULDBLOCK {
-			err = errTaken
-		}
 		return nil, err
 	}
 	locked, err1 := f.Stat()
 	there, err2 := os.Lstat(path)
 	if err1 != nil || err2 != nil || !os.SameFile(locked, there) {
 		f.Close()
-		return nil, errTaken
+		return nil, file.ErrTaken
 	}
 	return f, nil
 }

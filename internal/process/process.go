@@ -246,11 +246,9 @@ func (r *run) leave() {
 	r.front.Close()
 	exited := make(chan struct{})
 	go func() { awaitExit(r.cmd); close(exited) }()
-	t := time.NewTimer(time.Second)
-	defer t.Stop()
 	select {
 	case <-exited:
-	case <-t.C:
+	case <-time.After(time.Second):
 	}
 }
 
@@ -408,12 +406,10 @@ func (r *run) drain(ctx context.Context) bool {
 }
 
 func (r *run) settled(within time.Duration) bool {
-	t := time.NewTimer(within)
-	defer t.Stop()
 	select {
 	case <-r.read:
 		return true
-	case <-t.C:
+	case <-time.After(within):
 		return false
 	}
 }
@@ -427,15 +423,12 @@ func (r *run) stop(ctx context.Context) {
 	for _, signal := range []signal{interrupt, terminate} {
 		r.tree.note()
 		r.tree.signal(signal)
-		t := time.NewTimer(grace)
 		select {
 		case <-r.exited:
-			t.Stop()
 			return
-		case <-t.C:
+		case <-time.After(grace):
 			continue
 		case <-hurry:
-			t.Stop()
 		}
 		break
 	}

@@ -3,10 +3,11 @@ package process
 import (
 	"crypto/rand"
 	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/ralph-loop/ralph/internal/file"
 )
 
 // dirName begins the names of the folders; an ID follows, as a mark has one.
@@ -37,7 +38,7 @@ func NewTempDir(parent string) (*TempDir, error) {
 			return nil, err
 		}
 		var err error
-		if d.lock, err = lock(d.Path); err == nil || !errors.Is(err, errTaken) {
+		if d.lock, err = lock(d.Path); err == nil || !errors.Is(err, file.ErrTaken) {
 			return d, nil
 		}
 		// Somebody took it for a dead one before it was locked.
@@ -47,50 +48,29 @@ func NewTempDir(parent string) (*TempDir, error) {
 // Remove removes the folder, also if there are folders in it that cannot be
 // written to.
 func (d *TempDir) Remove() error {
-	err := removeAll(d.Path)
+	err := file.RemoveAll(d.Path)
 	if d.lock != nil {
 		d.lock.Close()
 	}
 	return err
 }
 
-func removeAll(dir string) error {
-	if os.RemoveAll(dir) == nil {
-		return nil
-	}
-	_ = filepath.WalkDir(dir, func(name string, e fs.DirEntry, err error) error {
-		if e != nil && e.IsDir() {
-			_ = os.Chmod(name, 0o700)
-		}
-		return nil
-	})
-	return os.RemoveAll(dir)
-}
-
 // sweep removes the folders of programs that died.
 func sweep(parent string) {
-	d, err := os.Open(parent)
-	if err != nil {
-		return
-	}
-	defer d.Close()
-	names, _ := d.Readdirnames(-1)
-	for _, name := range names {
-		id, ours := strings.CutPrefix(name, dirName)
+	entries, _ := os.ReadDir(parent)
+	for _, e := range entries {
+		id, ours := strings.CutPrefix(e.Name(), dirName)
 		if !ours || !isID(id) {
 			continue
 		}
-		path := filepath.Join(parent, name)
-		info, err := os.Lstat(path)
+		path := filepath.Join(parent, e.Name())
+		info, err := e.Info()
 		if err != nil || !info.IsDir() || info.Mode().Perm() != 0o700 || !owned(info) {
 			continue
 		}
 		if f, err := lock(path); err == nil {
-			_ = removeAll(path) // what cannot be removed stays
+			_ = file.RemoveAll(path) // what cannot be removed stays
 			f.Close()
 		}
 	}
 }
-
-// errTaken: a folder is locked by another, or is not there any more.
-var errTaken = errors.New("taken")

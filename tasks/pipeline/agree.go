@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -106,7 +107,7 @@ func (p *Pipeline) Agree(ctx context.Context) (*Agreed, error) {
 		return nil, err
 	}
 	if p.Prompt == nil {
-		if a.roles, err = p.Prompts.Load(sorted(agents)); err != nil {
+		if a.roles, err = p.Prompts.Load(slices.Sorted(maps.Keys(agents))); err != nil {
 			return nil, err
 		}
 	}
@@ -145,15 +146,6 @@ func (p *Pipeline) definitions(ctx context.Context) (defs []spec.Definition, err
 		_, err = p.Config.Stages(p.Stages, defs...)
 	}
 	return defs, err
-}
-
-// sorted has what depends on a set be the same each time.
-func sorted(set map[string]bool) (all []string) {
-	for name := range set {
-		all = append(all, name)
-	}
-	slices.Sort(all)
-	return all
 }
 
 // rules are those of the run, with who rejects whose work. Rules of the caller's own

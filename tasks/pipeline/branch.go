@@ -37,15 +37,7 @@ func (p *Pipeline) toBranch(ctx context.Context, trusted bool) error {
 	if err := p.validate(); err != nil {
 		return err
 	}
-	dir, err := p.workspace()
-	if err != nil {
-		return err
-	}
-	repo, err := git.OpenRepo(ctx, dir)
-	if err != nil {
-		return ours(err)
-	}
-	other, err := p.elsewhere(ctx, repo)
+	repo, other, err := p.elsewhere(ctx)
 	if err != nil {
 		return err
 	}
@@ -143,15 +135,7 @@ func (p *Pipeline) OnBranch(ctx context.Context) ([]spec.Definition, error) {
 	if p.Branch == "" {
 		return p.definitions(ctx)
 	}
-	dir, err := p.workspace()
-	if err != nil {
-		return nil, err
-	}
-	repo, err := git.OpenRepo(ctx, dir)
-	if err != nil {
-		return nil, ours(err)
-	}
-	other, err := p.elsewhere(ctx, repo)
+	repo, other, err := p.elsewhere(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -182,19 +166,26 @@ func (p *Pipeline) OnBranch(ctx context.Context) ([]spec.Definition, error) {
 	return defineAll(stories.Items), nil
 }
 
-// elsewhere reports whether Branch is there, and has other files than those that are
-// checked out. A branch at the same commit changes no file, so it is no danger to
-// anything.
-func (p *Pipeline) elsewhere(ctx context.Context, repo *git.Repo) (bool, error) {
-	if err := git.CheckBranch(ctx, p.Branch); err != nil {
-		return false, ours(err)
+// elsewhere opens the repository, and reports whether Branch is there and has other files
+// than those that are checked out. A branch at the same commit changes no file, so it is
+// no danger to anything.
+func (p *Pipeline) elsewhere(ctx context.Context) (repo *git.Repo, other bool, err error) {
+	dir, err := p.workspace()
+	if err != nil {
+		return nil, false, err
+	}
+	if repo, err = git.OpenRepo(ctx, dir); err == nil {
+		err = git.CheckBranch(ctx, p.Branch)
+	}
+	if err != nil || repo.Branch == p.Branch {
+		return repo, false, ours(err)
 	}
 	tip, err := git.Tip(ctx, repo.Top, p.Branch)
-	if err != nil || tip == "" || repo.Branch == p.Branch {
-		return false, ours(err)
+	if err != nil || tip == "" {
+		return repo, false, ours(err)
 	}
 	head, err := repo.Head(ctx)
-	return head != tip, ours(err)
+	return repo, head != tip, ours(err)
 }
 
 // apart refuses a Branch beside which there can be none of a task: git keeps branches
@@ -217,11 +208,7 @@ func (a *Agreed) branched(ctx context.Context) error {
 			return err
 		}
 	}
-	repo, err := git.OpenRepo(ctx, a.dir)
-	if err != nil {
-		return ours(err)
-	}
-	other, err := a.p.elsewhere(ctx, repo)
+	_, other, err := a.p.elsewhere(ctx)
 	if err == nil && other {
 		err = fmt.Errorf("pipeline: the branch %s is not checked out, and has other files than what is: check it out first (git switch %[1]s), for its tasks may be others", a.p.Branch)
 	}

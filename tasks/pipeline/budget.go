@@ -3,11 +3,9 @@ package pipeline
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/ralph-loop/ralph"
 )
@@ -99,12 +97,7 @@ func (s State) use(run int, ev Event) State {
 		r.Reserved, r.Waits = nil, false
 	}
 	if agent, _ := s.Agent(r.Part); ev.Last != nil {
-		last := ev.Last.or(s.Last[agent])
-		s.Last = maps.Clone(s.Last)
-		if s.Last == nil {
-			s.Last = map[string]Amount{}
-		}
-		s.Last[agent] = last
+		s.Last = with(s.Last, agent, ev.Last.or(s.Last[agent]))
 	}
 	return s
 }
@@ -269,8 +262,5 @@ func cut(text string, n int) string {
 	if len(text) <= n {
 		return text
 	}
-	for n > 0 && !utf8.RuneStart(text[n]) {
-		n--
-	}
-	return strings.TrimSpace(text[:n]) + "…"
+	return strings.TrimSpace(strings.ToValidUTF8(text[:n], "")) + "…"
 }

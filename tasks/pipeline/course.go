@@ -148,10 +148,8 @@ func (c Course) tidy(task string) Course {
 // one.
 func (c Course) Found(hosts map[string]map[string]string) Course {
 	for host, found := range hosts {
-		all := maps.Clone(found)
-		if all == nil {
-			all = map[string]string{}
-		}
+		all := map[string]string{}
+		maps.Copy(all, found)
 		maps.Copy(all, c.Machines[host])
 		c.Machines = with(c.Machines, host, all)
 	}
@@ -243,9 +241,14 @@ func (c Course) End(step Step, end StageEnd, last *Amount) Course {
 // Verified are the stages of a task that were verified, in their order: what a merge is
 // verified with, see [Site.Merge].
 func (c Course) Verified(part int) (ends []StageEnd) {
-	for i, agent := range c.State.order(part) {
-		if c.State.stand(part).Verified&(1<<i) != 0 {
-			ends = append(ends, c.Ends[c.State.Parts[part].ID][agent])
+	return c.State.verified(part, func(agent string) StageEnd { return c.Ends[c.State.Parts[part].ID][agent] })
+}
+
+// verified are the stages of a task that were verified; of are the ends of its stages.
+func (s State) verified(part int, of func(agent string) StageEnd) (ends []StageEnd) {
+	for i, agent := range s.order(part) {
+		if s.stand(part).Verified&(1<<i) != 0 {
+			ends = append(ends, of(agent))
 		}
 	}
 	return ends

@@ -14,7 +14,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-	"unicode/utf8"
 
 	"github.com/ralph-loop/ralph/internal/doc"
 	"github.com/ralph-loop/ralph/internal/file"
@@ -233,11 +232,7 @@ func lastOf(text string, most int) string {
 	if len(text) <= most {
 		return text
 	}
-	at := len(text) - most
-	for at < len(text) && !utf8.RuneStart(text[at]) {
-		at++
-	}
-	return text[at:]
+	return strings.ToValidUTF8(text[len(text)-most:], "")
 }
 
 // set writes a status, and what more does, into one task of the file. What somebody

@@ -72,10 +72,7 @@ func (r *run) setAside(id, path string) string {
 	defer root.Close()
 	from, err := filepath.Rel(r.dir, path)
 	kept := filepath.Join(".ralph", "worktrees", folder(id)+".followup.yaml")
-	if err == nil {
-		err = root.Rename(from, kept)
-	}
-	if err != nil {
+	if err != nil || root.Rename(from, kept) != nil {
 		return "" // it is left where it is
 	}
 	return " (it is kept in " + filepath.ToSlash(kept) + ")"

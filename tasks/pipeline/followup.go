@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"slices"
 	"time"
 
@@ -42,7 +41,7 @@ func (f *File) ReadFollowups(ctx context.Context, path string) ([]spec.Definitio
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("pipeline: %w", err)
+		return nil, ours(err)
 	}
 	proposed, err := spec.Parse(path, text)
 	if err != nil {
@@ -131,12 +130,9 @@ func followup(parent string, d spec.Definition, proposed, taken []spec.Definitio
 	d.Status, d.Iteration = spec.StatusTodo, 0
 	d.CreatedAt = time.Now().UTC().Truncate(time.Second)
 	d.UpdatedAt = d.CreatedAt
-	d.Metadata = maps.Clone(d.Metadata)
-	if d.Metadata == nil {
-		d.Metadata = map[string]json.RawMessage{}
-	}
+	follows, _ := json.Marshal(parent)
+	d.Metadata = with(d.Metadata, metaParent, follows)
 	delete(d.Metadata, metaRunning)
 	delete(d.Metadata, metaFailure)
-	d.Metadata[metaParent], _ = json.Marshal(parent)
 	return d, nil
 }

@@ -73,8 +73,9 @@ func (r *run) inspectBranches(ctx context.Context) error {
 	}
 	after := r.resting()
 	for _, part := range slices.Sorted(maps.Keys(before)) {
-		if branch := r.branch(part); before[part] == after[part] && branches[branch] != before[part] {
-			r.say(ctx, r.agreed(part).Definition.ID, fmt.Sprintf("somebody else has moved the branch %s while this ran: from %.10s to %.10s", branch, before[part], branches[branch]))
+		id := r.agreed(part).Definition.ID
+		if branch, _ := Branch(id); before[part] == after[part] && branches[branch] != before[part] {
+			r.say(ctx, id, fmt.Sprintf("somebody else has moved the branch %s while this ran: from %.10s to %.10s", branch, before[part], branches[branch]))
 		}
 	}
 	return nil

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -177,21 +176,16 @@ func bare(it tasks.Item) tasks.Item {
 // [*LostError].
 func (l List) find(ctx context.Context, id string) (it tasks.Item, ok bool, err error) {
 	items, err := l.Source.Items(ctx)
+	i := slices.IndexFunc(items, func(it tasks.Item) bool { return it.Key == id })
 	switch {
 	case ctx.Err() != nil:
 		return it, false, context.Cause(ctx)
 	case err != nil:
 		return it, false, &LostError{err}
+	case i < 0:
+		return it, false, nil
 	}
-	it, ok = byKey(items, id)
-	return it, ok, nil
-}
-
-func byKey(items []tasks.Item, key string) (it tasks.Item, ok bool) {
-	if i := slices.IndexFunc(items, func(it tasks.Item) bool { return it.Key == key }); i >= 0 {
-		return items[i], true
-	}
-	return it, false
+	return items[i], true, nil
 }
 
 // Take implements [Source]: an item that is in the list and open can be taken. Nothing
@@ -237,11 +231,8 @@ func (l List) Task(d spec.Definition, _ string) (ralph.Task, error) {
 func (l List) Prompt(template string, values map[string]string) func(Stage) func(context.Context, ralph.State) (string, error) {
 	return func(st Stage) func(context.Context, ralph.State) (string, error) {
 		return func(_ context.Context, s ralph.State) (string, error) {
-			all := maps.Clone(values)
-			if all == nil {
-				all = map[string]string{}
-			}
-			all["CURRENT_TASK"], all["ITERATION_NUMBER"] = st.Definition.Description, strconv.Itoa(s.Iteration)
+			all := with(values, "CURRENT_TASK", st.Definition.Description)
+			all["ITERATION_NUMBER"] = strconv.Itoa(s.Iteration)
 			for name, value := range l.told(st.Definition, values["SPEC_PATH"]) {
 				if _, given := values[name]; !given {
 					all[name] = value

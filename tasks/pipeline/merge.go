@@ -81,7 +81,9 @@ func (r *run) bring(ctx context.Context, part int) (used ralph.Usage, err error)
 	}
 	d := r.agreed(part).Definition
 	m, err := r.trees.merge(ctx, t, commit, fmt.Sprintf("Merge %s: %s", d.ID, oneLine(d.Title)), merging{
-		drop: r.drop(),
+		// Those of the source: an agent that ticks its own box in its branch must not have
+		// said so on the main branch.
+		drop: r.files,
 		put:  func(head string) map[string][]byte { return r.mark(ctx, head, d.ID) },
 		verify: func(head string, m git.Merged) error {
 			more, err := r.verifyMerge(ctx, part, t, head, commit, m)
@@ -115,10 +117,6 @@ func (r *run) moving(ctx context.Context, part int, from, to string) error {
 	return r.note(ctx, Event{Kind: EventMerging, Task: r.agreed(part).Definition.ID, From: from, To: to})
 }
 
-// drop are the files whose changes are not merged: those of the source. An agent that
-// ticks its own box in its branch must not have said so on the main branch.
-func (r *run) drop() []string { return r.files }
-
 // mark is the source's file as it is at a commit, with a task marked done; nil = its
 // status does not belong into the commit, or the file is not in it. It is made of the
 // text of that commit and not of the file, in which other work of the user may stand.
@@ -141,13 +139,7 @@ func (r *run) mark(ctx context.Context, commit, id string) map[string][]byte {
 // verifyMerge has the verifiers of the stages look at what comes of the merge. Stages
 // that nothing has verified are left out: there is nothing they could be asked.
 func (r *run) verifyMerge(ctx context.Context, part int, t *git.Tree, head, from string, m git.Merged) (ralph.Usage, error) {
-	s := r.state()
-	var ends []StageEnd
-	for i, agent := range s.Orders[s.Parts[part].Order] {
-		if s.Stands[part].Verified&(1<<i) != 0 {
-			ends = append(ends, r.knownOf(part, agent))
-		}
-	}
+	ends := r.state().verified(part, func(agent string) StageEnd { return r.knownOf(part, agent) })
 	return again{r.repo, r.local}.verify(ctx, ends, t, head, from, m)
 }
 
@@ -162,12 +154,12 @@ func (r *run) finishMerge(ctx context.Context) error {
 	}
 	head, err := r.repo.Head(ctx)
 	if err != nil {
-		return fmt.Errorf("pipeline: %w", err)
+		return ours(err)
 	}
 	if head != ev.From && head != ev.To {
 		return nil // the main branch is elsewhere by now: it is merged anew
 	}
-	if err := r.repo.Advance(ctx, ev.From, ev.To, r.drop()); err != nil {
+	if err := r.repo.Advance(ctx, ev.From, ev.To, r.files); err != nil {
 		return fmt.Errorf("pipeline: a merge that was killed cannot be finished: %w", err)
 	}
 	switch part := r.s.Find(ev.Task); {

@@ -176,15 +176,12 @@ func (s State) end(part, run int, ev Event) State {
 	switch reason := ev.Stop; {
 	case now.Phase != PhaseRunning: // altered meanwhile
 		now.Again++
-		return s.leave(run).set(part, now)
 	case reason == ralph.StopVerified:
 		now.Verified |= bit
 		now.Phase = s.passed(part, now)
-		return s.leave(run).set(part, now)
 	case ev.Unverified:
 		now.Passed |= bit
 		now.Phase = s.passed(part, now)
-		return s.leave(run).set(part, now)
 	case reason == "" || s.Rules.bound(reason):
 		now.Phase = PhaseInterrupted // by somebody, or by what it was granted of the budget
 		return s.set(part, now)
@@ -198,7 +195,6 @@ func (s State) end(part, run int, ev Event) State {
 		return s.leave(run).set(part, now).stop(reason, ev.Task+": "+ev.Text)
 	case reason == ralph.StopInvalid:
 		now.Phase, now.Again = PhaseBroken, now.Again+1
-		return s.leave(run).set(part, now)
 	case reason == ralph.StopCancelled || !s.back(part, agent, &now):
 		now.Phase, now.Again = PhaseFailed, now.Again+1
 	}

@@ -17,6 +17,7 @@
 package pipeline
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -203,28 +204,16 @@ func (p *Pipeline) validate() error {
 	}
 	l := p.Limits
 	l.IterationTimeout = max(l.IterationTimeout, 0)
-	if err := l.Validate(); err != nil {
-		return fmt.Errorf("pipeline: %w", err)
-	}
-	return nil
+	return ours(l.Validate())
 }
 
 // name is the run's.
-func (p *Pipeline) name() string {
-	if p.Name == "" {
-		return "pipeline"
-	}
-	return p.Name
-}
+func (p *Pipeline) name() string { return cmp.Or(p.Name, "pipeline") }
 
 // workspace is the folder in which the tasks are worked on, or that they are merged
 // into, as an absolute path: the caller's current folder may change while it runs.
 func (p *Pipeline) workspace() (string, error) {
-	dir := p.Dir
-	if dir == "" {
-		dir = "."
-	}
-	dir, err := filepath.Abs(dir)
+	dir, err := filepath.Abs(p.Dir)
 	if err == nil {
 		_, err = os.ReadDir(dir)
 	}

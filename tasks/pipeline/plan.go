@@ -47,7 +47,7 @@ type Planned struct {
 // others.
 func Plan(rules Rules, all []Planned, last *State) (State, error) {
 	if err := rules.limits().Validate(); err != nil {
-		return State{}, fmt.Errorf("pipeline: %w", err)
+		return State{}, ours(err)
 	}
 	s := State{V: Version, Rules: rules}
 	at := make(map[string]int, len(all))
@@ -175,10 +175,7 @@ func (s *State) resume(all []Planned, at map[string]int, last State) {
 			s.Running = append(s.Running, Live{Part: i, Used: last.Running[run].Used})
 			continue
 		case !known:
-			if gone == nil {
-				gone = map[string]int{}
-			}
-			gone[p.ID] = last.stand(was).Again + 1
+			gone = with(gone, p.ID, last.stand(was).Again+1)
 		}
 		if last.resumes() {
 			s.Settled = s.Settled.Add(last.Running[run].Used)
@@ -220,7 +217,10 @@ func (s *State) carry(part int, t Planned, last State, was, run int) (goesOn boo
 		now.Again++ // the loops that have begun keep their names
 	}
 	if same && t.Phase == PhaseOpen {
-		now.Phase = s.opened(part, before.Phase)
+		now.Phase = before.Phase // done stays done; else it is what follows from the stages that are over
+		if before.Phase != PhaseDone {
+			now.Phase = s.passed(part, *now)
+		}
 		if before.Phase == PhaseFailed || before.Phase == PhaseUnmerged {
 			now.Rounds = 0
 		}
@@ -232,15 +232,6 @@ func (s *State) carry(part int, t Planned, last State, was, run int) (goesOn boo
 // running then is one: the process has died over it.
 func (st Stand) interrupted() bool {
 	return st.Phase == PhaseRunning || st.Phase == PhaseInterrupted
-}
-
-// opened is the phase in which a task begins that was in another: done stays done, and
-// else it is what follows from the stages that are over.
-func (s *State) opened(part int, before Phase) Phase {
-	if before == PhaseDone {
-		return PhaseDone
-	}
-	return s.passed(part, s.Stands[part])
 }
 
 // moved are the bits of the agents of one order in another. Agents that are not in the

@@ -121,7 +121,7 @@ func (p Prompts) Load(agents []string) (Roles, error) {
 		}
 	}
 	if err := errors.Join(errs...); err != nil {
-		return Roles{}, fmt.Errorf("pipeline: %w", err)
+		return Roles{}, ours(err)
 	}
 	return r, nil
 }
@@ -207,7 +207,7 @@ func (r role) fill(values map[string]string) (string, error) {
 func (r Roles) Prompt(workspace string, s Stage) (func(context.Context, ralph.State) (string, error), error) {
 	found, err := r.specification(workspace, s.Definition.SpecID)
 	if err != nil {
-		return nil, fmt.Errorf("pipeline: %w", err)
+		return nil, ours(err)
 	}
 	own, there := r.of[s.Agent]
 	if !there {
@@ -217,7 +217,7 @@ func (r Roles) Prompt(workspace string, s Stage) (func(context.Context, ralph.St
 	return func(_ context.Context, st ralph.State) (string, error) {
 		text, err := own.fill(values(s, st, found.path))
 		if err != nil {
-			return "", fmt.Errorf("pipeline: %w", err)
+			return "", ours(err)
 		}
 		st.Task.Prompt = s.information(st) + fixed + section("Your role", text) + rules
 		text = st.Opening()

@@ -303,22 +303,17 @@ func untagged(text string) string {
 		if !more {
 			return b.String()
 		}
-		slash := strings.HasPrefix(after, "/")
 		text = strings.TrimPrefix(after, "/")
-		tag := len(text) >= len(name) && strings.EqualFold(text[:len(name)], name)
-		switch {
-		case tag && slash:
-			b.WriteString("[/" + text[:len(name)])
-		case tag:
-			b.WriteString("[" + text[:len(name)])
-		default:
+		if len(text) < len(name) || !strings.EqualFold(text[:len(name)], name) {
 			b.WriteByte('<')
 			text = after
 			continue
 		}
-		var closed bool
-		if text, closed = strings.CutPrefix(text[len(name):], ">"); closed {
+		text = text[len(name):]
+		b.WriteString("[" + after[:len(after)-len(text)])
+		if strings.HasPrefix(text, ">") {
 			b.WriteByte(']')
+			text = text[1:]
 		}
 	}
 }

@@ -67,13 +67,15 @@ func (s State) Summaries(events []Event) []Summary {
 	all := map[string]*total{}
 	agreed := map[string]string{}
 	for _, ev := range events {
-		for _, p := range ev.agreed() { // what was another task counts no more
-			if was := agreed[p.ID]; was != "" && p.Sum != was {
-				delete(all, p.ID)
-			} else if t := all[p.ID]; t != nil {
-				t.altered = "" // it is agreed as it is
+		if ev.Kind == EventStarted && ev.State != nil {
+			for _, p := range ev.State.Parts { // what was another task counts no more
+				if was := agreed[p.ID]; was != "" && p.Sum != was {
+					delete(all, p.ID)
+				} else if t := all[p.ID]; t != nil {
+					t.altered = "" // it is agreed as it is
+				}
+				agreed[p.ID] = p.Sum
 			}
-			agreed[p.ID] = p.Sum
 		}
 		t := all[ev.Task]
 		if t == nil {
@@ -123,14 +125,6 @@ func (t *total) tell(ev Event) {
 	case EventUnmerged, EventBroken:
 		t.why = ev.Text
 	}
-}
-
-// agreed are the tasks of a run that begins; nil for any other event.
-func (ev Event) agreed() []Part {
-	if ev.Kind != EventStarted || ev.State == nil {
-		return nil
-	}
-	return ev.State.Parts
 }
 
 // status is what a source shows of a task in such a phase. What has failed is open

@@ -233,19 +233,17 @@ func (p *Site) here(ctx context.Context, ends []StageEnd, dir, tree string) (all
 			continue
 		}
 		own, known := end.Hosts[p.Host]
-		guarded := maps.Clone(own)
 		if v, ok := p.Local.Verifier.(preparer); ok && !known {
 			task := end.State.Task
 			task.Dir, task.Guarded = dir, nil
 			if err := plugin.Call("Verifier", func() (err error) { task, err = v.Prepare(ctx, task); return }); err != nil {
 				return nil, err
 			}
-			guarded = maps.Clone(task.Guarded)
-			maps.DeleteFunc(guarded, func(key, _ string) bool { return !ralph.OfMachine(key) })
+			own = maps.Clone(task.Guarded)
+			maps.DeleteFunc(own, func(key, _ string) bool { return !ralph.OfMachine(key) })
 		}
-		if guarded == nil {
-			guarded = map[string]string{}
-		}
+		guarded := map[string]string{}
+		maps.Copy(guarded, own)
 		maps.Copy(guarded, end.State.Task.Guarded)
 		end.State.Task.Guarded = guarded
 		all = append(all, end)

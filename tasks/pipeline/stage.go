@@ -295,11 +295,7 @@ func (r *run) settled(ctx context.Context, step Step, ev Event) error {
 		return nil // it goes on
 	}
 	if st.Phase != PhaseDone {
-		reason := string(ev.Stop)
-		if ev.Text != "" {
-			reason += ": " + ev.Text
-		}
-		u.Failure = &Failure{Stage: step.Agent, IterationsUsed: ev.Iterations, LastOutput: r.redact(ev.Output), Reason: r.redact(reason)}
+		u.Failure = &Failure{Stage: step.Agent, IterationsUsed: ev.Iterations, LastOutput: r.redact(ev.Output), Reason: r.redact(ev.reason())}
 	}
 	return r.write(ctx, step.Part, u)
 }

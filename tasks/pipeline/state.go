@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -131,12 +132,7 @@ type Back struct {
 	Rounds int `json:"rounds,omitempty"`
 }
 
-func (b Back) rounds() int {
-	if b.Rounds <= 0 {
-		return 3
-	}
-	return b.Rounds
-}
+func (b Back) rounds() int { return cmp.Or(max(b.Rounds, 0), 3) }
 
 // A Part is a task, as it was agreed. Other tasks and orders are named by their
 // indices: that keeps a state with many tasks small.
@@ -214,12 +210,7 @@ func (s State) Find(id string) int {
 
 // phase, stand and order are those of a part, also where an edited state has none. What is
 // asked of each task has a pointer: a State is too large to be copied ten thousand times.
-func (s *State) phase(part int) Phase {
-	if part < 0 || part >= len(s.Stands) {
-		return PhaseBroken
-	}
-	return s.Stands[part].Phase
-}
+func (s *State) phase(part int) Phase { return s.stand(part).Phase }
 
 func (s *State) stand(part int) Stand {
 	if part < 0 || part >= len(s.Stands) {
@@ -306,12 +297,8 @@ func (s State) Remaining() int {
 // remains reports whether a task is not done. It is asked after each event, and usually
 // answered by the first task.
 func (s State) remains() bool {
-	for i := range s.Parts {
-		if s.phase(i) != PhaseDone {
-			return true
-		}
-	}
-	return false
+	known := min(len(s.Parts), len(s.Stands))
+	return known < len(s.Parts) || slices.ContainsFunc(s.Stands[:known], func(st Stand) bool { return st.Phase != PhaseDone })
 }
 
 // running is the index of a task's loop in Running, -1 = it has none.

@@ -3,6 +3,7 @@ package pipeline
 import (
 	"cmp"
 	"context"
+	"sync"
 	"time"
 
 	"github.com/ralph-loop/ralph"
@@ -17,9 +18,8 @@ func (r *run) steered(ctx context.Context) (context.Context, func()) {
 	}
 	ctx, stop := r.journal.Watch(ctx)
 	over := make(chan struct{})
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
+	var asking sync.WaitGroup
+	asking.Go(func() {
 		wake := r.journal.Wake(ctx)
 		for {
 			select {
@@ -29,8 +29,8 @@ func (r *run) steered(ctx context.Context) (context.Context, func()) {
 				return
 			}
 		}
-	}()
-	return ctx, func() { close(over); <-ended; stop() }
+	})
+	return ctx, func() { close(over); asking.Wait(); stop() }
 }
 
 // ask takes over what others have asked for. All goes through events, so that a run

@@ -1,6 +1,10 @@
 package pipeline
 
-import "github.com/ralph-loop/ralph"
+import (
+	"slices"
+
+	"github.com/ralph-loop/ralph"
+)
 
 // A StepKind says what a step is. There is none for verifying: that is part of a loop,
 // and of a merge.
@@ -90,12 +94,7 @@ func (s State) merging() int {
 
 // at is the first task of a phase, -1 = there is none.
 func (s State) at(phase Phase) int {
-	for i := range min(len(s.Stands), len(s.Parts)) {
-		if s.Stands[i].Phase == phase {
-			return i
-		}
-	}
-	return -1
+	return slices.IndexFunc(s.Stands[:min(len(s.Stands), len(s.Parts))], func(st Stand) bool { return st.Phase == phase })
 }
 
 // free reports whether a task has a stage left and waits for no other; those that it waits
@@ -104,10 +103,8 @@ func (s *State) free(part int) bool {
 	if part >= len(s.Parts) {
 		return false
 	}
-	for _, i := range s.Parts[part].After {
-		if s.phase(i) != PhaseDone {
-			return false
-		}
+	if slices.ContainsFunc(s.Parts[part].After, func(i int) bool { return s.phase(i) != PhaseDone }) {
+		return false
 	}
 	now := s.stand(part)
 	_, more := left(s.order(part), now.over())

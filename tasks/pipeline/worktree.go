@@ -46,12 +46,12 @@ func (r *run) openRepo(ctx context.Context) (err error) {
 	dirty, err := r.repo.Dirty(ctx, r.own)
 	switch {
 	case err != nil:
-		return fmt.Errorf("pipeline: %w", err)
+		return ours(err)
 	case len(dirty) > 0:
 		return fmt.Errorf("pipeline: %s has changes that are not committed, and tasks are to be merged into it: commit or stash them: %s", r.dir, some(dirty))
 	}
 	if r.lies, err = r.lying(ctx); err != nil {
-		return fmt.Errorf("pipeline: %w", err)
+		return ours(err)
 	}
 	return r.tidy(ctx)
 }
@@ -62,7 +62,7 @@ func (r *run) openRepo(ctx context.Context) (err error) {
 func (r *run) tidy(ctx context.Context) error {
 	branches, err := r.repo.Branches(ctx)
 	if err != nil {
-		return fmt.Errorf("pipeline: %w", err)
+		return ours(err)
 	}
 	for part, t := range r.Tasks {
 		id := t.Definition.ID
@@ -70,7 +70,7 @@ func (r *run) tidy(ctx context.Context) error {
 		_, wrong := os.Lstat(path)
 		tree, err := r.repo.Tree(path, branch)
 		if err != nil {
-			return fmt.Errorf("pipeline: %w", err)
+			return ours(err)
 		}
 		if branches[branch] == "" && wrong != nil && !tree.Known() {
 			continue
@@ -155,15 +155,6 @@ func (r *run) tree(part int) *git.Tree {
 	return r.trees.tree(r.agreed(part).Definition.ID)
 }
 
-// branch is the branch of a task, "" = it has none.
-func (r *run) branch(part int) string {
-	if r.repo == nil {
-		return ""
-	}
-	branch, _ := Branch(r.agreed(part).Definition.ID)
-	return branch
-}
-
 // worktree is the worktree of a task; it is made where the main branch is now, if it is
 // not there. One that somebody has removed is told of, since work that was not
 // committed went with it.
@@ -236,7 +227,7 @@ func stageMessage(d spec.Definition, agent string) string {
 func (a *Agreed) filters(ctx context.Context) (all []string, err error) {
 	repo, err := git.OpenRepo(ctx, a.dir)
 	if err != nil {
-		return nil, fmt.Errorf("pipeline: %w", err)
+		return nil, ours(err)
 	}
 	for _, p := range repo.Programs() {
 		all = append(all, p.Key+" = "+p.Command)

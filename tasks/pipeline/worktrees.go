@@ -198,7 +198,7 @@ func (w *Worktrees) bring(ctx context.Context, task, message string, verify func
 		return Merge{}, ours(err)
 	}
 	if m, is, err := w.merged(ctx, tip, main); err != nil || is {
-		return merge(m), ours(err)
+		return Merge(m), ours(err)
 	}
 	t, err := w.reach(ctx, task, main, theirs)
 	if err == nil {
@@ -219,10 +219,8 @@ func (w *Worktrees) bring(ctx context.Context, task, message string, verify func
 	if err != nil {
 		return Merge{}, ours(err)
 	}
-	return merge(m), nil
+	return Merge(m), nil
 }
-
-func merge(m git.Merged) Merge { return Merge{m.Commit, m.Tree, m.Conflicts} }
 
 // verified asks whether the main branch may move to a merge. The worktree goes back to
 // the task's branch whatever the answer.
