@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph/internal/plugin"
+	"github.com/ralph-loop/ralph/internal/term"
 )
 
 // Causes with which this driver ends a run of the agent. They are compared by identity
@@ -136,7 +137,7 @@ func (l *Local) view(ctx context.Context, dir string) (*view, string) {
 // unseen is why a look failed, in one bounded line that is never empty: an empty text
 // would say that the look went well.
 func unseen(err error) string {
-	return fit(cmp.Or(oneLine(plugin.Brief(err)), "it cannot be read"), maxUnseen)
+	return fit(cmp.Or(term.Line(plugin.Brief(err)), "it cannot be read"), maxUnseen)
 }
 
 // output gives the request its sinks, which cannot disturb the agent, and returns

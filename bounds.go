@@ -103,7 +103,7 @@ func boundedList(list []string, limit int) []string {
 func boundedEnded(lines []string) []string {
 	var kept []string
 	for _, line := range lines[:min(len(lines), maxEnded)] {
-		kept = append(kept, fit(oneLine(line), maxEndedLine))
+		kept = append(kept, fit(term.Line(line), maxEndedLine))
 	}
 	return kept
 }

@@ -166,7 +166,7 @@ func (c *Command) Run(ctx context.Context, req Request) (Response, error) {
 	if err != nil {
 		return Response{}, Permanent(err)
 	}
-	if req.Mark != "" && !validMark(req.Mark) {
+	if req.Mark != "" && !process.ValidMark(req.Mark) {
 		return Response{}, Permanent(fmt.Errorf("ralph: the request's Mark %q is not one that NewMark makes", clip(req.Mark, 80)))
 	}
 	filters, err := c.Filter.start(ctx, req)
@@ -261,7 +261,7 @@ func (c *Command) Version(ctx context.Context) (string, error) {
 		return "", fmt.Errorf("ralph: version of %s: %w", c.Args[0], err)
 	}
 	line, _, _ := strings.Cut(strings.TrimSpace(out.String()), "\n")
-	line = oneLine(line)
+	line = term.Line(line)
 	if line == "" {
 		return "", fmt.Errorf("ralph: version of %s: it prints none", c.Args[0])
 	}

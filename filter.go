@@ -9,7 +9,6 @@ import (
 	"io"
 	"os"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -78,20 +77,14 @@ func (f Filter) start(ctx context.Context, req Request) (*filters, error) {
 		if fs.answer, err = stream.New(string(FormatText), stream.Options{Echo: req.Prompt}); err != nil {
 			return nil, err
 		}
-		fs.response = &filter{name: f.ResponseName, args: f.Response, out: fs.answer, patience: responsePatience}
-		if fs.response.name == "" {
-			fs.response.name = "response filter"
-		}
+		fs.response = &filter{name: cmp.Or(f.ResponseName, "response filter"), args: f.Response, out: fs.answer, patience: responsePatience}
 		if err := fs.response.start(ctx, req.Dir); err != nil {
 			return nil, err
 		}
 	}
 	if len(f.Display) > 0 && req.Display != nil {
 		fs.to = term.Strip(req.Display)
-		fs.display = &filter{name: f.DisplayName, args: f.Display, out: fs.to, patience: displayPatience}
-		if fs.display.name == "" {
-			fs.display.name = "display filter"
-		}
+		fs.display = &filter{name: cmp.Or(f.DisplayName, "display filter"), args: f.Display, out: fs.to, patience: displayPatience}
 		if err := fs.display.start(ctx, req.Dir); err != nil {
 			if fs.response != nil {
 				fs.response.wait()
@@ -136,7 +129,7 @@ func (fs *filters) end(resp Response, err error) (Response, error) {
 	resp.Output, resp.Omitted = result.Text, result.Omitted
 	if err == nil && blank(resp.Output) {
 		err = ErrEmpty
-		if words := oneLine(fs.response.said.String()); words != "" {
+		if words := term.Line(fs.response.said.String()); words != "" {
 			err = fmt.Errorf("%w (%s: %s)", err, fs.response.name, words)
 		}
 	}
@@ -263,16 +256,9 @@ func (f *filter) wait() error {
 	case f.err != nil:
 		return fmt.Errorf("%s: %w", f.name, f.err)
 	case f.exit.Code != 0:
-		return fmt.Errorf("%s: %s: %s", f.name, f.exit, oneLine(f.said.String()))
+		return fmt.Errorf("%s: %s: %s", f.name, f.exit, term.Line(f.said.String()))
 	}
 	return nil
-}
-
-// oneLine makes text of a program fit to be shown on one line.
-func oneLine(text string) string {
-	var b strings.Builder
-	term.Strip(&b).Write([]byte(text))
-	return strings.Join(strings.Fields(b.String()), " ")
 }
 
 // atMost passes on the first bytes only, and takes the rest.
