@@ -50,11 +50,7 @@ const (
 const matchLastLineName Match = "last_line" // another name for the default, for configuration
 
 func (m Match) valid() bool {
-	switch m {
-	case MatchLastLine, matchLastLineName, MatchOwnLine, MatchAnywhere, MatchFold:
-		return true
-	}
-	return false
+	return m == MatchLastLine || slices.Contains(matchNames(), string(m))
 }
 
 func matchNames() []string {
@@ -194,12 +190,13 @@ func (w wanted) judge(t tag, text *markedText) rank {
 // form is that, whoever says it.
 func (w wanted) form(t tag, text *markedText) rank {
 	inner := text.text[t.inner:t.end]
+	words := strings.Fields(inner)
 	switch {
-	case !sameWords(inner, w.words, strings.EqualFold):
+	case !slices.EqualFunc(words, w.words, strings.EqualFold):
 		return rankWrongText
 	case w.match == MatchFold:
 		return rankFound
-	case text.text[t.open:t.inner] != openTag || text.text[t.end:t.after] != closeTag || !sameWords(inner, w.words, equal):
+	case text.text[t.open:t.inner] != openTag || text.text[t.end:t.after] != closeTag || !slices.Equal(words, w.words):
 		return rankWrongCase
 	case w.match != MatchAnywhere:
 		return text.place(t, w.match)
@@ -207,20 +204,6 @@ func (w wanted) form(t tag, text *markedText) rank {
 		return rankWrongText
 	}
 	return rankFound
-}
-
-func equal(a, b string) bool { return a == b }
-
-// sameWords reports whether text, white space aside, is these words.
-func sameWords(text string, words []string, same func(a, b string) bool) bool {
-	n := 0
-	for word := range strings.FieldsSeq(text) {
-		if n == len(words) || !same(word, words[n]) {
-			return false
-		}
-		n++
-	}
-	return n == len(words)
 }
 
 // A markedText is a text with what was found out about the lines up to a place in
