@@ -55,10 +55,6 @@ func (l *past) apply(ev ralph.Event, s ralph.State, hide eventRedactor) {
 	}
 }
 
-// check reports whether it is the loop of a check, in which no agent was run. It says
-// nothing about agents.
-func (l *past) check() bool { return isCheck(l.state.Loop) }
-
 // isCheck reports whether a loop of a session is that of a box that was ticked before.
 // The session gives such loops this name.
 func isCheck(loop string) bool { return strings.HasSuffix(loop, " (check)") }

@@ -17,18 +17,18 @@ import (
 // event is recorded all the same. An event that is itself the cancel needs no telling.
 func (j *journal) append(ctx context.Context, ev ralph.Event) error {
 	ev = j.d.redacted(plainEvent(ev))
+	var err error
 	if ev.Kind == ralph.EventLoopStarted {
-		if err := j.start(ev); err != nil {
-			return j.failed(err)
-		}
+		err = j.start(ev)
 	}
-	if err := j.write(ev); err != nil {
+	if err == nil {
+		err = j.write(ev)
+	}
+	if err == nil && ev.Kind == ralph.EventIterationEnded {
+		err = j.closeRaw()
+	}
+	if err != nil {
 		return j.failed(err)
-	}
-	if ev.Kind == ralph.EventIterationEnded {
-		if err := j.closeRaw(); err != nil {
-			return j.failed(err)
-		}
 	}
 	if j.cancel != nil && !j.told {
 		j.told = true
@@ -48,10 +48,10 @@ func (j *journal) failed(err error) error {
 	return fmt.Errorf("progress: %s: %w", j.name(), err)
 }
 
-// own is an error of this package, which begins with its name. The prefix stands once,
-// however many layers an error has come through.
+// own is an error of this package, which begins with its name; nil stays nil. The prefix
+// stands once, however many layers an error has come through.
 func own(err error) error {
-	if strings.HasPrefix(err.Error(), "progress: ") {
+	if err == nil || strings.HasPrefix(err.Error(), "progress: ") {
 		return err
 	}
 	return fmt.Errorf("progress: %w", err)

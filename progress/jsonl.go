@@ -143,10 +143,7 @@ func (l *JSONL) Append(_ context.Context, ev ralph.Event) error {
 	if err == nil {
 		err = l.write(text)
 	}
-	if err != nil {
-		return fmt.Errorf("progress: %w", err)
-	}
-	return nil
+	return own(err)
 }
 
 // position takes note of an event and returns where its loop stands. A loop that has

@@ -19,10 +19,7 @@ import (
 // each time, for editors replace files instead of writing into them, and what
 // is appended to a replaced file is lost.
 func (m *Markdown) write(now time.Time, s *Section) error {
-	if err := m.append(now, s); err != nil {
-		return fmt.Errorf("progress: %w", err)
-	}
-	return nil
+	return own(m.append(now, s))
 }
 
 // append is write, with the error as it came. A new file gets the mode of the umask: it

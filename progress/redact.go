@@ -68,10 +68,7 @@ func (r Redactor) Validate() error {
 			errs = append(errs, fmt.Errorf("secret %d of %d is shorter than %d bytes and would not be hidden", i+1, len(r.Secrets), redact.MinSecret))
 		}
 	}
-	if len(errs) > 0 {
-		return fmt.Errorf("progress: %w", errors.Join(errs...))
-	}
-	return nil
+	return own(errors.Join(errs...))
 }
 
 // String returns the text without its secrets. To redact many texts with many

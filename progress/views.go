@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"strings"
 	"sync"
 	"time"
@@ -149,19 +148,18 @@ func (v *view) append(path string, ev ralph.Event, show func(*loopView) any) err
 		err = json.Indent(&text, line, "", "  ")
 	}
 	if err != nil {
-		return fmt.Errorf("progress: %w", err)
+		return own(err)
 	}
 	if bytes.Equal(text.Bytes(), v.text) {
 		return nil
 	}
-	if err := (File{Path: path}).folder(); err != nil {
-		return err
+	if err = (File{Path: path}).folder(); err == nil {
+		err = file.Put("", path, text.Bytes())
 	}
-	if err := file.Put("", path, text.Bytes()); err != nil {
-		return fmt.Errorf("progress: %w", err)
+	if err == nil {
+		v.text = text.Bytes()
 	}
-	v.text = text.Bytes()
-	return nil
+	return own(err)
 }
 
 // take takes note of an event. It returns nil if nothing is known of its loop.
