@@ -246,9 +246,8 @@ func (it *Iteration) findClaim(t Task, req Request, resp Response) {
 func before(text string, line int) string {
 	lines := strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
 	text = clip(strings.TrimSpace(strings.Join(lines[:min(max(line-1, 0), len(lines))], "\n")), len(text))
-	if len(text) > maxObstacle-len("…") {
-		text = text[len(text)-runeStart(text, maxObstacle-len("…")):]
-		text = "…" + strings.ToValidUTF8(text, "")
+	if most := maxObstacle - len("…"); len(text) > most {
+		text = "…" + strings.ToValidUTF8(text[len(text)-most:], "")
 	}
 	return text
 }

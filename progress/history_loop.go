@@ -2,7 +2,6 @@ package progress
 
 import (
 	"strings"
-	"unicode/utf8"
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/steady"
@@ -85,13 +84,10 @@ func reason(v ralph.Verdict, hide eventRedactor) string {
 	return cut(PrintableLine(first), maxReason)
 }
 
-// cut is the beginning of a text, at the border of a character.
+// cut is the beginning of a text, without the half of a character.
 func cut(text string, most int) string {
 	if len(text) <= most {
 		return text
 	}
-	for most > 0 && !utf8.RuneStart(text[most]) {
-		most--
-	}
-	return text[:most]
+	return strings.ToValidUTF8(text[:most], "")
 }

@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"unicode/utf8"
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/redact"
@@ -249,14 +248,4 @@ func (c eventRedactor) verdict(v ralph.Verdict) ralph.Verdict {
 
 // feedback keeps feedback within its bound of 8 KiB: what stands for a secret may
 // be longer than the secret.
-func (c eventRedactor) feedback(s string) string {
-	redacted := c.Text(s)
-	bound := max(len(s), 8<<10)
-	if len(redacted) <= bound {
-		return redacted
-	}
-	for !utf8.RuneStart(redacted[bound]) {
-		bound--
-	}
-	return redacted[:bound]
-}
+func (c eventRedactor) feedback(s string) string { return cut(c.Text(s), max(len(s), 8<<10)) }
