@@ -1,7 +1,6 @@
 package ralph
 
 import (
-	"fmt"
 	"os"
 
 	"github.com/ralph-loop/ralph/internal/file"
@@ -14,18 +13,12 @@ import (
 // much is read is for the caller to bound.
 func OpenFile(path string) (*os.File, error) {
 	f, err := file.Open("", path)
-	if err != nil {
-		return nil, fmt.Errorf("ralph: %w", err)
-	}
-	return f, nil
+	return f, prefixed(err)
 }
 
 // ReadFile reads all of a file that [OpenFile] opens. It is an error if that is more than
 // most, in bytes.
 func ReadFile(path string, most int) ([]byte, error) {
 	text, err := file.Read("", path, most)
-	if err != nil {
-		return nil, fmt.Errorf("ralph: %w", err)
-	}
-	return text, nil
+	return text, prefixed(err)
 }
