@@ -98,21 +98,13 @@ func (f Filter) start(ctx context.Context, req Request) (*filters, error) {
 // stdout hands on what the client prints. Both filters get it whole: each is for
 // another purpose.
 func (fs *filters) stdout(p []byte) {
-	if fs.response != nil {
-		fs.response.write(p)
-	}
-	if fs.display != nil {
-		fs.display.write(p)
-	}
+	fs.response.write(p)
+	fs.display.write(p)
 }
 
 // stderr is for people only: a response filter that got it would mix complaints into
 // the answer.
-func (fs *filters) stderr(p []byte) {
-	if fs.display != nil {
-		fs.display.write(p)
-	}
-}
+func (fs *filters) stderr(p []byte) { fs.display.write(p) }
 
 // end ends the filters and makes their answer the run's.
 //
@@ -205,9 +197,12 @@ func (f *filter) start(ctx context.Context, dir string) error {
 	return nil
 }
 
-// write never fails: a filter that has gone must not stop the agent. A small
-// piece at a time, so that a slow one is not taken for one that hangs.
+// write never fails: a filter that has gone must not stop the agent, and one that is
+// nil gets nothing. A small piece at a time, so that a slow one is not taken for one that hangs.
 func (f *filter) write(p []byte) {
+	if f == nil {
+		return
+	}
 	defer context.AfterFunc(f.ctx, f.extend)()
 	for piece := range slices.Chunk(p, 4<<10) {
 		if f.gone {
