@@ -190,13 +190,12 @@ func (w wanted) judge(t tag, text *markedText) rank {
 // form is that, whoever says it.
 func (w wanted) form(t tag, text *markedText) rank {
 	inner := text.text[t.inner:t.end]
-	words := strings.Fields(inner)
 	switch {
-	case !slices.EqualFunc(words, w.words, strings.EqualFold):
+	case !sameWords(inner, w.words, strings.EqualFold):
 		return rankWrongText
 	case w.match == MatchFold:
 		return rankFound
-	case text.text[t.open:t.inner] != openTag || text.text[t.end:t.after] != closeTag || !slices.Equal(words, w.words):
+	case text.text[t.open:t.inner] != openTag || text.text[t.end:t.after] != closeTag || !sameWords(inner, w.words, equal):
 		return rankWrongCase
 	case w.match != MatchAnywhere:
 		return text.place(t, w.match)
@@ -204,6 +203,20 @@ func (w wanted) form(t tag, text *markedText) rank {
 		return rankWrongText
 	}
 	return rankFound
+}
+
+func equal(a, b string) bool { return a == b }
+
+// sameWords reports whether text, white space aside, is these words.
+func sameWords(text string, words []string, same func(a, b string) bool) bool {
+	n := 0
+	for word := range strings.FieldsSeq(text) {
+		if n == len(words) || !same(word, words[n]) {
+			return false
+		}
+		n++
+	}
+	return n == len(words)
 }
 
 // A markedText is a text with what was found out about the lines up to a place in
