@@ -158,7 +158,7 @@ func (c *Command) withPrivate(args []string, tmp string) ([]string, error) {
 	if c.private == "" {
 		return args, nil
 	}
-	path := filepath.Join(tmp, "judge.toml")
+	path := filepath.Join(tmp, "judge-policy.toml")
 	args = slices.Clone(args)
 	for i := range args {
 		args[i] = strings.ReplaceAll(args[i], privateFile, path)
