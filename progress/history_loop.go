@@ -44,12 +44,9 @@ func (l *past) apply(ev ralph.Event, s ralph.State, hide eventRedactor) {
 	}
 	rejected := it.Claimed && !it.Blocked && !it.Verdict.Passed && !it.Verdict.Undecided() && it.Fault != ralph.FaultInterrupted
 	if text := reason(it.Verdict, hide); rejected && text != "" && len(l.reasons) < maxReasons {
-		if l.reasons == nil {
-			l.reasons = map[string]string{}
-		}
 		key := steady.Text(text)
 		if was, known := l.reasons[key]; !known || text < was {
-			l.reasons[key] = text
+			set(&l.reasons, key, text)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package progress
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -140,11 +141,7 @@ func (j *journal) write(ev ralph.Event) error {
 	}
 	l := journalLine{Kind: ev.Kind, Event: ev}
 	if j.end == 0 {
-		kind := j.kind
-		if kind == "" {
-			kind = KindLoop
-		}
-		l.Journal = &about{V: ralph.Version, Kind: kind, Loop: j.loop, Parent: j.d.Parent}
+		l.Journal = &about{V: ralph.Version, Kind: cmp.Or(j.kind, KindLoop), Loop: j.loop, Parent: j.d.Parent}
 	}
 	switch class(ev.Kind) {
 	case ralph.EventLoopStarted:

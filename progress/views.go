@@ -79,10 +79,7 @@ func (f *StateFile) Append(_ context.Context, ev ralph.Event) error {
 // Append takes note of an event, as [StateFile.Append] does.
 func (f *TaskFile) Append(_ context.Context, ev ralph.Event) error {
 	return f.view.append(f.Path, ev, func(l *loopView) any {
-		if f.tasks == nil {
-			f.tasks = map[string]taskView{}
-		}
-		f.tasks[cmp.Or(ev.Task, ev.Loop)] = l.task(ev.Agent)
+		set(&f.tasks, cmp.Or(ev.Task, ev.Loop), l.task(ev.Agent))
 		return f.tasks
 	})
 }
@@ -175,10 +172,7 @@ func (v *view) take(ev ralph.Event) *loopView {
 		delete(v.loops, ev.Loop)
 		return l
 	}
-	if v.loops == nil {
-		v.loops = map[string]*loopView{}
-	}
-	v.loops[ev.Loop] = l
+	set(&v.loops, ev.Loop, l)
 	return l
 }
 
@@ -215,10 +209,7 @@ func (l *loopView) apply(ev ralph.Event) {
 		}
 	case ralph.EventIterationEnded:
 		l.session = cmp.Or(ev.Iteration.Session, l.session)
-		l.last = ev.Iteration.End
-		if l.last.IsZero() {
-			l.last = ev.Time
-		}
+		l.last = cmp.Or(ev.Iteration.End, ev.Time)
 	}
 }
 
