@@ -139,27 +139,19 @@ func hasNumber(text, number string, fits func(before, after string) bool) bool {
 			return false
 		}
 		at += n
-		if before, after := text[:at], text[at+len(number):]; !partOfNumber(before, true) && !partOfNumber(after, false) && fits(before, after) {
+		if before, after := text[:at], text[at+len(number):]; alone(before, after) && fits(before, after) {
 			return true
 		}
 	}
 }
 
-// partOfNumber reports whether what stands before or after a number belongs to it.
-func partOfNumber(text string, before bool) bool {
-	if text == "" {
+// alone reports whether a number between two texts stands by itself, as at the end of a
+// sentence: not in a name, in 1.429, or in 429.5.
+func alone(before, after string) bool {
+	named := func(c byte) bool { return c == '_' || isDigit(c) || c >= 'a' && c <= 'z' }
+	joins := func(c byte) bool { return c == '.' || c == ',' || c == '/' }
+	if n := len(before); n > 0 && (named(before[n-1]) || joins(before[n-1])) {
 		return false
 	}
-	next, after := text[0], byte(0)
-	if len(text) > 1 {
-		after = text[1]
-	}
-	if before {
-		next, after = text[len(text)-1], '0'
-	}
-	switch next {
-	case '.', ',', '/': // 1.429, 429.5, but not the end of a sentence
-		return after >= '0' && after <= '9'
-	}
-	return next == '_' || next >= '0' && next <= '9' || next >= 'a' && next <= 'z'
+	return after == "" || !named(after[0]) && !(joins(after[0]) && len(after) > 1 && isDigit(after[1]))
 }
