@@ -21,8 +21,8 @@ import (
 // ended. The fields Stdout, Stderr and SysProcAttr of cmd must not be set. After a
 // success the caller may call cmd.Wait, and need not.
 func StartApart(cmd *exec.Cmd) (said string, err error) {
-	stderr := &firstBytes{}
-	cmd.Stderr, cmd.SysProcAttr = stderr, process.Apart()
+	var stderr strings.Builder
+	cmd.Stderr, cmd.SysProcAttr = &atMost{to: &stderr, left: maxFirst}, process.Apart()
 	out, err := cmd.StdoutPipe()
 	if err == nil {
 		err = cmd.Start()
@@ -35,7 +35,7 @@ func StartApart(cmd *exec.Cmd) (said string, err error) {
 		return string(text), nil
 	}
 	err = errors.Join(err, cmd.Wait())
-	if why := strings.TrimSpace(string(stderr.text)); why != "" {
+	if why := strings.TrimSpace(stderr.String()); why != "" {
 		return "", errors.New(why)
 	}
 	return "", cmp.Or(err, fmt.Errorf("ralph: %s has said nothing", cmd.Args[0]))
@@ -43,12 +43,3 @@ func StartApart(cmd *exec.Cmd) (said string, err error) {
 
 // maxFirst is in bytes: a program says where it can be reached, or why it cannot start.
 const maxFirst = 64 << 10
-
-// firstBytes keeps the first of what is written. A plain buffer would grow for as long
-// as the program lives.
-type firstBytes struct{ text []byte }
-
-func (f *firstBytes) Write(p []byte) (int, error) {
-	f.text = append(f.text, p[:min(len(p), maxFirst-len(f.text))]...)
-	return len(p), nil
-}

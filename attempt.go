@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph/internal/plugin"
+	"github.com/ralph-loop/ralph/internal/term"
 )
 
 // Causes with which this driver ends a run of the agent. They are compared by identity
@@ -136,7 +137,7 @@ func (l *Local) view(ctx context.Context, dir string) (*view, string) {
 // unseen is why a look failed, in one bounded line that is never empty: an empty text
 // would say that the look went well.
 func unseen(err error) string {
-	return fit(cmp.Or(oneLine(plugin.Brief(err)), "it cannot be read"), maxUnseen)
+	return fit(cmp.Or(term.Line(plugin.Brief(err)), "it cannot be read"), maxUnseen)
 }
 
 // output gives the request its sinks, which cannot disturb the agent, and returns
@@ -245,9 +246,8 @@ func (it *Iteration) findClaim(t Task, req Request, resp Response) {
 func before(text string, line int) string {
 	lines := strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
 	text = clip(strings.TrimSpace(strings.Join(lines[:min(max(line-1, 0), len(lines))], "\n")), len(text))
-	if len(text) > maxObstacle-len("…") {
-		text = text[len(text)-runeStart(text, maxObstacle-len("…")):]
-		text = "…" + strings.ToValidUTF8(text, "")
+	if most := maxObstacle - len("…"); len(text) > most {
+		text = "…" + strings.ToValidUTF8(text[len(text)-most:], "")
 	}
 	return text
 }

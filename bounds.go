@@ -38,7 +38,7 @@ const (
 
 // bounded returns a copy of the verdict that is small enough to be kept. It is cut when
 // it is recorded and not when it is shown, so that what a fold gives is what the loop
-// had.
+// had. Of too many checks those that say why it rejects are kept before others.
 func (v Verdict) bounded() Verdict {
 	v.Feedback = bound(v.Feedback, maxKept)
 	v.Usage = Usage{}.Add(v.Usage) // without what is no amount, and a copy
@@ -46,9 +46,15 @@ func (v Verdict) bounded() Verdict {
 		v.Checks = nil
 		return v
 	}
-	checks := make([]Check, 0, min(len(v.Checks), maxChecks))
-	share := maxChecksBytes / min(len(v.Checks), maxChecks)
-	for _, c := range keep(v.Checks) {
+	var statuses []CheckStatus
+	for _, c := range v.Checks {
+		statuses = append(statuses, c.Status)
+	}
+	kept, _ := gravest.Of(statuses, maxChecks) // in their order
+	checks := make([]Check, 0, len(kept))
+	share := maxChecksBytes / len(kept)
+	for _, i := range kept {
+		c := v.Checks[i]
 		c.Name = fit(c.Name, min(share, 128))
 		c.Status = CheckStatus(fit(string(c.Status), 16))
 		c.Detail = fit(c.Detail, max(share-jsonSize(c.Name), 32))
@@ -60,24 +66,6 @@ func (v Verdict) bounded() Verdict {
 	}
 	v.Checks = checks
 	return v
-}
-
-// keep returns as many checks as are kept, in their order: of more, those
-// that say why a verdict rejects go before others.
-func keep(checks []Check) []Check {
-	if len(checks) <= maxChecks {
-		return checks
-	}
-	statuses := make([]CheckStatus, len(checks))
-	for i, c := range checks {
-		statuses[i] = c.Status
-	}
-	kept, _ := gravest.Of(statuses, maxChecks)
-	var out []Check
-	for _, i := range kept {
-		out = append(out, checks[i])
-	}
-	return out
 }
 
 // boundedList returns the distinct lines of a list, as many as fit into limit bytes of
@@ -103,7 +91,7 @@ func boundedList(list []string, limit int) []string {
 func boundedEnded(lines []string) []string {
 	var kept []string
 	for _, line := range lines[:min(len(lines), maxEnded)] {
-		kept = append(kept, fit(oneLine(line), maxEndedLine))
+		kept = append(kept, fit(term.Line(line), maxEndedLine))
 	}
 	return kept
 }
@@ -140,14 +128,11 @@ func clip(text string, limit int) string {
 	}
 	mark := fmt.Sprintf("\n… %d bytes left out …\n", len(text)-limit)
 	if len(mark) >= limit {
-		return text[:runeStart(text, limit)]
+		return strings.ToValidUTF8(text[:limit], "")
 	}
-	head := runeStart(text, (limit-len(mark))/3)
-	tail := len(text) - (limit - len(mark) - head)
-	for tail < len(text) && !utf8.RuneStart(text[tail]) {
-		tail++
-	}
-	return text[:head] + mark + text[tail:]
+	head := strings.ToValidUTF8(text[:(limit-len(mark))/3], "")
+	tail := text[len(text)-(limit-len(mark)-len(head)):]
+	return head + mark + strings.ToValidUTF8(tail, "")
 }
 
 // bound is clip for text of which at most twice the limit may be JSON. That is
@@ -201,11 +186,3 @@ func short(digest string) string {
 
 // isControl leaves line feed and tab alone.
 func isControl(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' }
-
-// runeStart is the last rune border at or before n.
-func runeStart(text string, n int) int {
-	for n > 0 && !utf8.RuneStart(text[n]) {
-		n--
-	}
-	return n
-}

@@ -139,10 +139,7 @@ func (c *Command) Validate(t Task) error {
 	if _, err := stream.New(string(cmp.Or(c.Format, FormatText)), stream.Options{}); err != nil {
 		return err
 	}
-	if err := c.Sandbox.Validate(t.Dir); err != nil {
-		return err
-	}
-	if err := c.Prices.Validate(); err != nil {
+	if err := cmp.Or(c.Sandbox.Validate(t.Dir), c.Prices.Validate()); err != nil {
 		return err
 	}
 	if _, err := c.Bounds(t.Limits); err != nil {
@@ -166,7 +163,7 @@ func (c *Command) Run(ctx context.Context, req Request) (Response, error) {
 	if err != nil {
 		return Response{}, Permanent(err)
 	}
-	if req.Mark != "" && !validMark(req.Mark) {
+	if req.Mark != "" && !process.ValidMark(req.Mark) {
 		return Response{}, Permanent(fmt.Errorf("ralph: the request's Mark %q is not one that NewMark makes", clip(req.Mark, 80)))
 	}
 	filters, err := c.Filter.start(ctx, req)
@@ -249,19 +246,15 @@ func (c *Command) Version(ctx context.Context) (string, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
-	var out strings.Builder
-	exit, err := process.Run(ctx, process.Cmd{
-		Args: []string{c.Args[0], "--version"}, Env: c.environ(os.TempDir()), Grace: time.Second,
-		Stdout: &atMost{to: &out, left: 4 << 10},
-	})
+	output, exit, err := c.ask(ctx, c.environ(os.TempDir()), []string{"--version"})
 	if err == nil && exit.Code != 0 {
-		err = errors.New(exit.String())
+		err = fmt.Errorf("ralph: version of %s: %s", c.Args[0], exit)
 	}
 	if err != nil {
-		return "", fmt.Errorf("ralph: version of %s: %w", c.Args[0], err)
+		return "", err
 	}
-	line, _, _ := strings.Cut(strings.TrimSpace(out.String()), "\n")
-	line = oneLine(line)
+	line, _, _ := strings.Cut(strings.TrimSpace(output), "\n")
+	line = term.Line(line)
 	if line == "" {
 		return "", fmt.Errorf("ralph: version of %s: it prints none", c.Args[0])
 	}

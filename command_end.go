@@ -10,6 +10,7 @@ import (
 
 	"github.com/ralph-loop/ralph/internal/process"
 	"github.com/ralph-loop/ralph/internal/stream"
+	"github.com/ralph-loop/ralph/internal/term"
 )
 
 // fault says how the run ended: first our own reasons for ending it, then what
@@ -129,7 +130,7 @@ func isCommand(prompt string) bool {
 
 // firstWord is that word, fit to be shown: a prompt can hold anything.
 func firstWord(prompt string) string {
-	word, _, _ := strings.Cut(oneLine(clip(prompt, 80)), " ")
+	word, _, _ := strings.Cut(term.Line(clip(prompt, 80)), " ")
 	return word
 }
 

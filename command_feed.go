@@ -3,7 +3,6 @@ package ralph
 import (
 	"context"
 	"io"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -138,8 +137,4 @@ func (t *tail) Write(p []byte) {
 
 // String is the text without control sequences, for it goes into errors that people see
 // on terminals.
-func (t *tail) String() string {
-	var b strings.Builder
-	term.Strip(&b).Write(t.b)
-	return b.String()
-}
+func (t *tail) String() string { return term.Clean(string(t.b)) }

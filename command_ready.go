@@ -107,11 +107,11 @@ func (c *Command) Ready(ctx context.Context) error {
 			return err
 		}
 	}
-	output, code, err := c.ask(ctx, env, check.args)
+	output, exit, err := c.ask(ctx, env, check.args)
 	if err != nil {
 		return err
 	}
-	if why := check.denies(output, code); why != "" {
+	if why := check.denies(output, exit.Code); why != "" {
 		return Permanent(fmt.Errorf("ralph: %w: %s", ErrLogin, why))
 	}
 	return nil
@@ -167,18 +167,18 @@ func lookup(env []string, name string) string {
 
 // ask runs the client with other arguments and returns the beginning of what it
 // prints, of standard error if it prints nothing else.
-func (c *Command) ask(ctx context.Context, env, args []string) (output string, code int, err error) {
+func (c *Command) ask(ctx context.Context, env, args []string) (output string, exit process.Exit, err error) {
 	var stdout, stderr strings.Builder
 	const most = 16 << 10
-	exit, err := process.Run(ctx, process.Cmd{
+	exit, err = process.Run(ctx, process.Cmd{
 		Args: slices.Concat(c.Args[:1], args), Env: env, Grace: time.Second,
 		Stdout: &atMost{to: &stdout, left: most}, Stderr: &atMost{to: &stderr, left: most},
 	})
 	if err != nil {
-		return "", 0, fmt.Errorf("ralph: %s %s: %w", c.Args[0], strings.Join(args, " "), err)
+		return "", exit, fmt.Errorf("ralph: %s %s: %w", c.Args[0], strings.Join(args, " "), err)
 	}
 	if blank(stdout.String()) {
-		return stderr.String(), exit.Code, nil
+		return stderr.String(), exit, nil
 	}
-	return stdout.String(), exit.Code, nil
+	return stdout.String(), exit, nil
 }

@@ -88,43 +88,29 @@ func passages(prompt string) []passage {
 // repeated reports whether a text ends with the passage: exactly, or but for
 // characters that are not ASCII, if the text's look broken.
 func (p passage) repeated(text string) bool {
-	return p.verbatim(text) || p.garbled(text)
+	return ends(text, p.words, false) || ends(text, p.coarse, true)
 }
 
-// verbatim compares all characters that show. White space does not count, for clients
-// wrap what they print.
-func (p passage) verbatim(text string) bool {
-	left := p.words
-	for r := range backwards(text) {
-		if r == utf8.RuneError {
-			continue
-		}
-		if len(left) == 0 || r != left[0] {
-			break
-		}
-		left = left[1:]
-	}
-	return len(left) == 0
-}
-
-// garbled compares ASCII alone, but only where the text shows the marks of a wrong
-// decoding: otherwise two different words of another script would be the same.
-func (p passage) garbled(text string) bool {
-	left, broken, last := p.coarse, false, rune(0)
+// ends compares all characters that show: white space does not count, for clients wrap
+// what they print. With coarse it compares ASCII alone, but only where the text shows the
+// marks of a wrong decoding: otherwise two different words of another script would be the
+// same.
+func ends(text string, said []rune, coarse bool) bool {
+	broken, last := !coarse, rune(0)
 	for r := range backwards(text) {
 		broken = broken || r >= utf8.RuneSelf && r <= '\u00ff' || r == utf8.RuneError
-		if r >= utf8.RuneSelf {
+		if coarse && r >= utf8.RuneSelf {
 			r = other
 		}
-		if r == other && last == other {
+		if r == other && (!coarse || last == other) {
 			continue
 		}
-		if len(left) == 0 || r != left[0] {
+		if len(said) == 0 || r != said[0] {
 			break
 		}
-		left, last = left[1:], r
+		said, last = said[1:], r
 	}
-	return broken && len(left) == 0
+	return broken && len(said) == 0
 }
 
 // backwards yields the characters of a text that show, from its end, with their

@@ -34,11 +34,9 @@ func Permanent(err error) error {
 
 // permanentError and rateLimitError say how to go on and nothing of what went wrong, so
 // the text is that of the error they wrap.
-type permanentError struct{ err error }
+type permanentError struct{ error }
 
-func (e *permanentError) Error() string { return e.err.Error() }
-
-func (e *permanentError) Unwrap() error { return e.err }
+func (e *permanentError) Unwrap() error { return e.error }
 
 // RetryAfter marks an error as a rate limit. The loop waits for d and starts
 // the iteration again; that costs no iteration and no retry. If d is 0 or
@@ -52,13 +50,11 @@ func RetryAfter(err error, d time.Duration) error {
 }
 
 type rateLimitError struct {
-	err   error
+	error
 	after time.Duration
 }
 
-func (e *rateLimitError) Error() string { return e.err.Error() }
-
-func (e *rateLimitError) Unwrap() error { return e.err }
+func (e *rateLimitError) Unwrap() error { return e.error }
 
 // A StopError says why a loop stopped before its task was verified.
 //

@@ -9,7 +9,6 @@ import (
 	"io"
 	"os"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -78,20 +77,14 @@ func (f Filter) start(ctx context.Context, req Request) (*filters, error) {
 		if fs.answer, err = stream.New(string(FormatText), stream.Options{Echo: req.Prompt}); err != nil {
 			return nil, err
 		}
-		fs.response = &filter{name: f.ResponseName, args: f.Response, out: fs.answer, patience: responsePatience}
-		if fs.response.name == "" {
-			fs.response.name = "response filter"
-		}
+		fs.response = &filter{name: cmp.Or(f.ResponseName, "response filter"), args: f.Response, out: fs.answer, patience: responsePatience}
 		if err := fs.response.start(ctx, req.Dir); err != nil {
 			return nil, err
 		}
 	}
 	if len(f.Display) > 0 && req.Display != nil {
 		fs.to = term.Strip(req.Display)
-		fs.display = &filter{name: f.DisplayName, args: f.Display, out: fs.to, patience: displayPatience}
-		if fs.display.name == "" {
-			fs.display.name = "display filter"
-		}
+		fs.display = &filter{name: cmp.Or(f.DisplayName, "display filter"), args: f.Display, out: fs.to, patience: displayPatience}
 		if err := fs.display.start(ctx, req.Dir); err != nil {
 			if fs.response != nil {
 				fs.response.wait()
@@ -105,21 +98,13 @@ func (f Filter) start(ctx context.Context, req Request) (*filters, error) {
 // stdout hands on what the client prints. Both filters get it whole: each is for
 // another purpose.
 func (fs *filters) stdout(p []byte) {
-	if fs.response != nil {
-		fs.response.write(p)
-	}
-	if fs.display != nil {
-		fs.display.write(p)
-	}
+	fs.response.write(p)
+	fs.display.write(p)
 }
 
 // stderr is for people only: a response filter that got it would mix complaints into
 // the answer.
-func (fs *filters) stderr(p []byte) {
-	if fs.display != nil {
-		fs.display.write(p)
-	}
-}
+func (fs *filters) stderr(p []byte) { fs.display.write(p) }
 
 // end ends the filters and makes their answer the run's.
 //
@@ -136,7 +121,7 @@ func (fs *filters) end(resp Response, err error) (Response, error) {
 	resp.Output, resp.Omitted = result.Text, result.Omitted
 	if err == nil && blank(resp.Output) {
 		err = ErrEmpty
-		if words := oneLine(fs.response.said.String()); words != "" {
+		if words := term.Line(fs.response.said.String()); words != "" {
 			err = fmt.Errorf("%w (%s: %s)", err, fs.response.name, words)
 		}
 	}
@@ -212,9 +197,12 @@ func (f *filter) start(ctx context.Context, dir string) error {
 	return nil
 }
 
-// write never fails: a filter that has gone must not stop the agent. A small
-// piece at a time, so that a slow one is not taken for one that hangs.
+// write never fails: a filter that has gone must not stop the agent, and one that is
+// nil gets nothing. A small piece at a time, so that a slow one is not taken for one that hangs.
 func (f *filter) write(p []byte) {
+	if f == nil {
+		return
+	}
 	defer context.AfterFunc(f.ctx, f.extend)()
 	for piece := range slices.Chunk(p, 4<<10) {
 		if f.gone {
@@ -263,16 +251,9 @@ func (f *filter) wait() error {
 	case f.err != nil:
 		return fmt.Errorf("%s: %w", f.name, f.err)
 	case f.exit.Code != 0:
-		return fmt.Errorf("%s: %s: %s", f.name, f.exit, oneLine(f.said.String()))
+		return fmt.Errorf("%s: %s: %s", f.name, f.exit, term.Line(f.said.String()))
 	}
 	return nil
-}
-
-// oneLine makes text of a program fit to be shown on one line.
-func oneLine(text string) string {
-	var b strings.Builder
-	term.Strip(&b).Write([]byte(text))
-	return strings.Join(strings.Fields(b.String()), " ")
 }
 
 // atMost passes on the first bytes only, and takes the rest.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -256,10 +257,7 @@ func (h *Hook) newest(ctx context.Context) (HookState, error) {
 
 // last is when something happened in a session's loop.
 func (x HookState) last() time.Time {
-	if x.State.Updated.After(x.Asked) {
-		return x.State.Updated
-	}
-	return x.Asked
+	return slices.MaxFunc([]time.Time{x.Asked, x.State.Updated}, time.Time.Compare)
 }
 
 // Active reports whether a session has a loop that goes on.

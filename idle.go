@@ -37,7 +37,7 @@ func (h *Hook) Error(ctx context.Context, session string, err error) error {
 		_, err := h.end(ctx, session, "the user has broken off the answer")
 		return err
 	}
-	window := orDefault(h.Recovery, hookRecovery)
+	window := cmp.Or(h.Recovery, hookRecovery)
 	if window <= 0 {
 		return nil
 	}
@@ -261,7 +261,7 @@ func (e *idle) part(first *HookState) move {
 	dealt := first != nil && first.point() != e.x.point()
 	known := e.t.ID != "" && e.t.ID == e.x.Turn || e.t.ID == "" && !e.said.told && dealt
 	now := time.Now()
-	if e.x.Recovering.After(now.Add(orDefault(e.h.Recovery, hookRecovery))) { // the clock was set back
+	if e.x.Recovering.After(now.Add(cmp.Or(e.h.Recovery, hookRecovery))) { // the clock was set back
 		e.x.Recovering = time.Time{}
 	}
 	m := e.x.weigh(e.t, e.said, known, now)

@@ -21,7 +21,7 @@ func (e *idle) begin(x HookState) HookState {
 
 // delay is how long it is until a prompt is injected: the moment in which a person can
 // still cancel.
-func (h *Hook) delay() time.Duration { return orDefault(h.Delay, hookDelay) }
+func (h *Hook) delay() time.Duration { return cmp.Or(h.Delay, hookDelay) }
 
 // inject gives the session the prompt of the iteration that is next, after the delay.
 //

@@ -143,11 +143,6 @@ func (l *Local) ask(ctx context.Context, c Claim, m *midrun) (Verdict, bool, err
 		a.late = cause == errVerifyTimeout || cause == errBudget
 	}()
 	m.wait(done, ctx.Done())
-	select {
-	case <-done:
-		return a.v, a.late, a.err
-	default:
-	}
 	grace, stop := context.WithTimeout(context.Background(), verifyGrace)
 	defer stop()
 	m.wait(done, grace.Done())

@@ -85,12 +85,7 @@ func (l ledger) reader(env []string, tmp string, now time.Time) *ledgerReader {
 			if name == "tmp" {
 				return tmp
 			}
-			value := ""
-			for _, e := range env {
-				if n, v, _ := strings.Cut(e, "="); n == name {
-					value = v
-				}
-			}
+			value := lookup(env, name)
 			missing = missing || value == ""
 			return value
 		})

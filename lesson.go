@@ -1,5 +1,7 @@
 package ralph
 
+import "cmp"
+
 // A Lesson is what can be learned from earlier loops for one that begins: other limits,
 // and reasons for which claims were rejected. Package progress makes it of the loops on
 // record. It changes nothing by itself: [Local] records it as [EventLearned], and a
@@ -19,9 +21,6 @@ type Lesson struct {
 
 // Event returns the event by which a state takes the lesson over.
 func (l Lesson) Event(s State) Event {
-	limits := l.Limits
-	if limits == (Limits{}) {
-		limits = s.Task.Limits
-	}
+	limits := cmp.Or(l.Limits, s.Task.Limits)
 	return Event{Kind: EventLearned, Text: clip(l.Why, maxDetail), State: &State{Task: Task{Limits: limits}, Lessons: boundedLessons(l.Rejections)}}
 }

@@ -70,11 +70,11 @@ type Limits struct {
 }
 
 // The effective limits.
-func (l Limits) iterations() int     { return orDefault(l.Iterations, 10) }
-func (l Limits) retries() int        { return max(orDefault(l.Retries, 3), 0) }
-func (l Limits) failures() int       { return orDefault(l.Failures, 3) }
-func (l Limits) blocked() int        { return orDefault(l.Blocked, 1) }
-func (l Limits) wait() time.Duration { return orDefault(l.Wait, 24*time.Hour) }
+func (l Limits) iterations() int     { return cmp.Or(l.Iterations, 10) }
+func (l Limits) retries() int        { return max(cmp.Or(l.Retries, 3), 0) }
+func (l Limits) failures() int       { return cmp.Or(l.Failures, 3) }
+func (l Limits) blocked() int        { return cmp.Or(l.Blocked, 1) }
+func (l Limits) wait() time.Duration { return cmp.Or(l.Wait, 24*time.Hour) }
 
 // verifyTimeout is the time for a verification that may take as long as stated;
 // 0 = it is not stated, negative, like the result = without bound.
@@ -82,14 +82,7 @@ func (l Limits) verifyTimeout(stated time.Duration) time.Duration {
 	if stated >= 0 {
 		stated = max(stated, 5*time.Minute)
 	}
-	return orDefault(l.VerifyTimeout, stated)
-}
-
-func orDefault[T int | time.Duration](v, def T) T {
-	if v == 0 {
-		return def
-	}
-	return v
+	return cmp.Or(l.VerifyTimeout, stated)
 }
 
 // Validate reports everything that is wrong with the limits, a line for each

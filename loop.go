@@ -247,10 +247,7 @@ func (l *Local) Iterate(ctx context.Context, s State) (Iteration, error) {
 // An error means that the attempt could not be made, or, with an Event that is not
 // zero, that its raw output could not be written: the attempt still counts.
 func (l *Local) Attempt(ctx context.Context, s State) (Event, error) {
-	if err := l.going(s); err != nil {
-		return Event{}, err
-	}
-	if err := l.accept(s); err != nil {
+	if err := cmp.Or(l.going(s), l.accept(s)); err != nil {
 		return Event{}, err
 	}
 	if err := l.ableTo(s.Task); err != nil {
@@ -307,10 +304,7 @@ func (l *Local) Observe(ctx context.Context, s State, answer Response) (Iteratio
 
 // judges refuses a state on which nothing can be verified.
 func (l *Local) judges(s State) error {
-	if err := l.going(s); err != nil {
-		return err
-	}
-	if err := s.validate(); err != nil {
+	if err := cmp.Or(l.going(s), s.validate()); err != nil {
 		return err
 	}
 	return able("verifier", l.Verifier, s.Task)

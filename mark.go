@@ -24,11 +24,9 @@ const metaMark = "mark"
 // machine alone.
 func NewMark() string { return process.NewMark() }
 
-func validMark(text string) bool { return process.ValidMark(text) }
-
 // recorded is the mark in the Meta of iteration_started; "" = none.
 func recorded(meta map[string]string) string {
-	if mark := meta[metaMark]; validMark(mark) {
+	if mark := meta[metaMark]; process.ValidMark(mark) {
 		return mark
 	}
 	return ""

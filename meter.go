@@ -1,6 +1,7 @@
 package ralph
 
 import (
+	"cmp"
 	"context"
 	"sync"
 	"time"
@@ -43,9 +44,7 @@ func (m *meter) tell(u Usage) {
 	}
 	m.used.CostUSD = nil
 	m.used = Usage{}.Add(u).atLeast(m.used) // a copy: the runner may go on with what is its own
-	if m.used.CostUSD == nil {
-		m.used.CostUSD = told
-	}
+	m.used.CostUSD = cmp.Or(m.used.CostUSD, told)
 	m.check()
 	select {
 	// The agent is never kept waiting: one token says that there is news, and more

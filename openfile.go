@@ -1,7 +1,6 @@
 package ralph
 
 import (
-	"fmt"
 	"os"
 
 	"github.com/ralph-loop/ralph/internal/file"
@@ -14,10 +13,7 @@ import (
 // reads, and closes the file.
 func OpenFile(path string) (*os.File, error) {
 	f, err := file.Open("", path)
-	if err != nil {
-		return nil, fmt.Errorf("ralph: %w", err)
-	}
-	return f, nil
+	return f, prefixed(err)
 }
 
 // ReadFile returns the content of a file, which it opens as [OpenFile] does. A file of
@@ -25,8 +21,5 @@ func OpenFile(path string) (*os.File, error) {
 // file must not be able to fill the memory.
 func ReadFile(path string, most int) ([]byte, error) {
 	text, err := file.Read("", path, most)
-	if err != nil {
-		return nil, fmt.Errorf("ralph: %w", err)
-	}
-	return text, nil
+	return text, prefixed(err)
 }

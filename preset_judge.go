@@ -1,11 +1,12 @@
 package ralph
 
 import (
-	"errors"
 	"fmt"
-	"os"
+	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/ralph-loop/ralph/internal/file"
 )
 
 // A judging is how a client runs as a judge: without tools, without what would let
@@ -157,14 +158,10 @@ func (c *Command) withPrivate(args []string, tmp string) ([]string, error) {
 	if c.private == "" {
 		return args, nil
 	}
-	file, err := os.CreateTemp(tmp, "judge-*.toml")
-	if err != nil {
-		return nil, err
-	}
-	_, err = file.WriteString(c.private)
+	path := filepath.Join(tmp, "judge-policy.toml")
 	args = slices.Clone(args)
 	for i := range args {
-		args[i] = strings.ReplaceAll(args[i], privateFile, file.Name())
+		args[i] = strings.ReplaceAll(args[i], privateFile, path)
 	}
-	return args, errors.Join(err, file.Close())
+	return args, file.Put("", path, []byte(c.private))
 }

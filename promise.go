@@ -50,11 +50,7 @@ const (
 const matchLastLineName Match = "last_line" // another name for the default, for configuration
 
 func (m Match) valid() bool {
-	switch m {
-	case MatchLastLine, matchLastLineName, MatchOwnLine, MatchAnywhere, MatchFold:
-		return true
-	}
-	return false
+	return m == MatchLastLine || slices.Contains(matchNames(), string(m))
 }
 
 func matchNames() []string {

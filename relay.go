@@ -186,21 +186,17 @@ func (r *Relay) Launch(ctx context.Context, cmd *exec.Cmd) (ended []string, err 
 		return ended, errors.Join(fmt.Errorf("ralph: Relay: %w", err), r.Close())
 	}
 	exited := make(chan struct{})
-	go func() {
-		select {
-		case <-ctx.Done():
-		case <-exited:
-			return
-		}
+	stop := context.AfterFunc(ctx, func() {
 		_ = cmd.Process.Signal(syscall.SIGTERM) // where there is none it is killed
 		select {
 		case <-time.After(5 * time.Second):
 			_ = cmd.Process.Kill()
 		case <-exited:
 		}
-	}()
+	})
 	_ = cmd.Wait()
 	close(exited)
+	stop()
 	closed := r.Close() // what is left asks nothing more
 	if ctx.Err() == nil && !r.asked() {
 		r.Hook.tell(ctx, Notice{Session: r.Session, Title: "Ralph Loop", Variant: "warning", Message: "No hook of the session has asked: are they switched off?"})

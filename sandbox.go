@@ -1,10 +1,6 @@
 package ralph
 
-import (
-	"fmt"
-
-	"github.com/ralph-loop/ralph/internal/sandbox"
-)
+import "github.com/ralph-loop/ralph/internal/sandbox"
 
 // A Sandbox takes rights away from a command: to write and to read files, to use the
 // network, to see other processes. It holds for the command and for all that it starts,
@@ -82,8 +78,5 @@ type Sandbox struct {
 // a folder of Protect that could be written to, a workspace that is hidden. It does
 // not ask what the system can do. Nil is valid.
 func (s *Sandbox) Validate(dir string) error {
-	if err := (*sandbox.Spec)(s).Validate(dir); err != nil {
-		return fmt.Errorf("ralph: %w", err)
-	}
-	return nil
+	return prefixed((*sandbox.Spec)(s).Validate(dir))
 }

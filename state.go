@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/ralph-loop/ralph/internal/term"
 )
 
 // A State is where a loop stands. It is a plain value: its methods are pure,
@@ -249,7 +251,7 @@ func (s State) stuck() (StopReason, string) {
 	if s.Blocked > 1 {
 		detail += fmt.Sprintf(", %d times in a row", s.Blocked)
 	}
-	return StopBlocked, strings.TrimSuffix(detail+": "+oneLine(s.Obstacle), ": ")
+	return StopBlocked, strings.TrimSuffix(detail+": "+term.Line(s.Obstacle), ": ")
 }
 
 // unexpected returns the state after an attempt that it does not wait for.

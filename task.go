@@ -1,6 +1,7 @@
 package ralph
 
 import (
+	"cmp"
 	"encoding/json"
 	"strings"
 )
@@ -69,9 +70,4 @@ func (t Task) hasText() bool {
 }
 
 // promise is the effective promise.
-func (t Task) promise() string {
-	if t.Promise == "" {
-		return DefaultPromise
-	}
-	return t.Promise
-}
+func (t Task) promise() string { return cmp.Or(t.Promise, DefaultPromise) }

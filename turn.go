@@ -108,17 +108,14 @@ func isArray(text []byte) bool { return bytes.HasPrefix(bytes.TrimSpace(text), [
 
 // transcript returns the messages of a transcript. What is none is left out.
 func transcript(text []byte) (messages []Message) {
-	lines := bytes.Lines(text)
-	if array := []json.RawMessage(nil); isArray(text) && json.Unmarshal(text, &array) == nil {
-		lines = func(yield func([]byte) bool) {
-			for _, line := range array {
-				if !yield(line) {
-					return
-				}
-			}
+	var lines []json.RawMessage
+	if !isArray(text) || json.Unmarshal(text, &lines) != nil {
+		lines = nil // an array that is not whole has given some
+		for line := range bytes.Lines(text) {
+			lines = append(lines, line)
 		}
 	}
-	for line := range lines {
+	for _, line := range lines {
 		var l transcriptLine
 		if json.Unmarshal(line, &l) == nil { // the first may be cut, and the last unfinished
 			messages = l.append(messages)

@@ -34,22 +34,23 @@ type Usage struct {
 // known and unknown costs is the known part: at least that was spent. A sum of which
 // a part is estimated is estimated. It shares nothing with u and v.
 func (u Usage) Add(v Usage) Usage {
-	sum := Usage{
-		Requests:     addSat(max(u.Requests, 0), max(v.Requests, 0)),
-		Messages:     addSat(max(u.Messages, 0), max(v.Messages, 0)),
-		InputTokens:  addSat(max(u.InputTokens, 0), max(v.InputTokens, 0)),
-		OutputTokens: addSat(max(u.OutputTokens, 0), max(v.OutputTokens, 0)),
-		CacheRead:    addSat(max(u.CacheRead, 0), max(v.CacheRead, 0)),
-		CacheWrite:   addSat(max(u.CacheWrite, 0), max(v.CacheWrite, 0)),
-		CostUSD:      u.cost(),
-		Estimated:    u.estimated() || v.estimated(),
-	}
+	sum := u.counts(v, func(a, b int64) int64 { return addSat(max(a, 0), max(b, 0)) })
+	sum.CostUSD, sum.Estimated = u.cost(), u.estimated() || v.estimated()
 	if cost := v.cost(); sum.CostUSD == nil {
 		sum.CostUSD = cost
 	} else if cost != nil {
 		*sum.CostUSD = min(*sum.CostUSD+*cost, math.MaxFloat64)
 	}
 	return sum
+}
+
+// counts makes one count of each two, at no known cost.
+func (u Usage) counts(v Usage, one func(a, b int64) int64) Usage {
+	return Usage{
+		Requests: one(u.Requests, v.Requests), Messages: one(u.Messages, v.Messages),
+		InputTokens: one(u.InputTokens, v.InputTokens), OutputTokens: one(u.OutputTokens, v.OutputTokens),
+		CacheRead: one(u.CacheRead, v.CacheRead), CacheWrite: one(u.CacheWrite, v.CacheWrite),
+	}
 }
 
 // String returns the usage for people, as "3 requests, 1200 tokens in, 340 out,
@@ -124,31 +125,19 @@ func (u Usage) unpriced() bool {
 // The larger count is the right one: a stream that breaks off has no last report, and
 // what was used does not become less.
 func (u Usage) atLeast(live Usage) Usage {
-	u.Requests = max(u.Requests, live.Requests)
-	u.Messages = max(u.Messages, live.Messages)
-	u.InputTokens = max(u.InputTokens, live.InputTokens)
-	u.OutputTokens = max(u.OutputTokens, live.OutputTokens)
-	u.CacheRead = max(u.CacheRead, live.CacheRead)
-	u.CacheWrite = max(u.CacheWrite, live.CacheWrite)
-	if u.CostUSD = u.cost(); u.CostUSD == nil || u.Estimated && live.cost() != nil && !live.Estimated {
-		u.CostUSD, u.Estimated = live.cost(), live.estimated()
+	most := u.counts(live, func(a, b int64) int64 { return max(a, b) })
+	most.CostUSD, most.Estimated = u.cost(), u.Estimated
+	if most.CostUSD == nil || u.Estimated && live.cost() != nil && !live.Estimated {
+		most.CostUSD, most.Estimated = live.cost(), live.estimated()
 	}
-	return u
+	return most
 }
 
 // since is what was added to before to make u. A cost that is no higher is unknown. A
 // cost of nothing for what has used tokens is one that was not told yet.
 func (u Usage) since(before Usage) Usage {
-	more := Usage{
-		Requests:     max(u.Requests-before.Requests, 0),
-		Messages:     max(u.Messages-before.Messages, 0),
-		InputTokens:  max(u.InputTokens-before.InputTokens, 0),
-		OutputTokens: max(u.OutputTokens-before.OutputTokens, 0),
-		CacheRead:    max(u.CacheRead-before.CacheRead, 0),
-		CacheWrite:   max(u.CacheWrite-before.CacheWrite, 0),
-		CostUSD:      u.cost(),
-		Estimated:    u.estimated(),
-	}
+	more := u.counts(before, func(a, b int64) int64 { return max(a-b, 0) })
+	more.CostUSD, more.Estimated = u.cost(), u.estimated()
 	if cost := before.cost(); cost != nil && more.CostUSD != nil {
 		if *more.CostUSD -= *cost; *more.CostUSD <= 0 {
 			more.CostUSD, more.Estimated = nil, false

@@ -107,34 +107,28 @@ func (s State) validate() error {
 		name  string
 		value int64
 	}{
-		{"iteration", int64(s.Iteration)}, {"attempt", int64(s.Attempt)}, {"retries", int64(s.Retries)}, {"failures", int64(s.Failures)},
-		{"rate_limits", int64(s.RateLimits)}, {"stalled", int64(s.Stalled)}, {"unpriced", int64(s.Unpriced)},
-		{"blocked", int64(s.Blocked)}, {"repeated", int64(s.Repeated)},
-		{"next_iteration", int64(s.NextIteration)}, {"next_attempt", int64(s.NextAttempt)},
+		{"iteration", int64(max(s.Iteration, 0))}, {"attempt", int64(max(s.Attempt, 0))}, {"retries", int64(s.Retries)}, {"failures", int64(s.Failures)},
+		{"rate_limits", int64(s.RateLimits)}, {"stalled", int64(s.Stalled)}, {"blocked", int64(s.Blocked)}, {"repeated", int64(s.Repeated)}, {"unpriced", int64(s.Unpriced)},
+		{"elapsed", int64(min(s.Elapsed, 0))}, {"ran", int64(min(s.Ran, 0))}, {"waited", int64(min(s.Waited, 0))}, {"unwaited", int64(min(s.Unwaited, 0))},
+		{"wait", int64(min(s.Wait, 0))}, {"line", int64(min(s.Line, 0))}, {"next_iteration", int64(s.NextIteration)}, {"next_attempt", int64(s.NextAttempt)},
 	} {
-		if f.value > maxCount {
+		switch {
+		case f.value > maxCount:
 			bad("%s is %d; no loop counts that far", f.name, f.value)
-		}
-	}
-	for _, f := range []struct {
-		name  string
-		value int64
-	}{
-		{"retries", int64(s.Retries)}, {"failures", int64(s.Failures)}, {"rate_limits", int64(s.RateLimits)}, {"stalled", int64(s.Stalled)},
-		{"blocked", int64(s.Blocked)}, {"repeated", int64(s.Repeated)}, {"unpriced", int64(s.Unpriced)}, {"elapsed", int64(s.Elapsed)}, {"ran", int64(s.Ran)}, {"waited", int64(s.Waited)}, {"unwaited", int64(s.Unwaited)},
-		{"wait", int64(s.Wait)}, {"line", int64(s.Line)}, {"next_iteration", int64(s.NextIteration)}, {"next_attempt", int64(s.NextAttempt)},
-	} {
-		if f.value < 0 {
+		case f.value < 0:
 			bad("%s is %d; it cannot be negative", f.name, f.value)
 		}
 	}
 	return invalid(append(errs, s.Task.problems()...))
 }
 
-// invalid makes one error of many. The prefix stands once, in front of all of them.
-func invalid(problems []error) error {
-	if len(problems) == 0 {
+// invalid makes one error of many, nil of none.
+func invalid(problems []error) error { return prefixed(errors.Join(problems...)) }
+
+// prefixed puts the package's name in front of an error; nil stays nil.
+func prefixed(err error) error {
+	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("ralph: %w", errors.Join(problems...))
+	return fmt.Errorf("ralph: %w", err)
 }

@@ -200,11 +200,8 @@ func (d *Dir) journal(loop string) *journal {
 	defer d.mu.Unlock()
 	j := d.journals[loop]
 	if j == nil {
-		if d.journals == nil {
-			d.journals = map[string]*journal{}
-		}
 		j = &journal{d: d, loop: loop, path: d.File(loop)}
-		d.journals[loop] = j
+		set(&d.journals, loop, j)
 	}
 	return j
 }

@@ -59,25 +59,18 @@ func (f File) Replace(text []byte) error {
 	if err == nil {
 		err = file.Put("", f.Path, text)
 	}
-	if err != nil {
-		return fmt.Errorf("progress: %w", err)
-	}
-	return nil
+	return own(err)
 }
 
 // Create makes the file, 0600, and its folder if it is not there, for a log that
 // is written once, such as a session's. The error wraps [fs.ErrExist] if the file
 // is there. The caller closes it.
 func (f File) Create() (*os.File, error) {
-	err := f.folder()
-	if err != nil {
+	if err := f.folder(); err != nil {
 		return nil, err
 	}
 	log, err := file.Create("", f.Path, file.Private)
-	if err != nil {
-		return nil, fmt.Errorf("progress: %w", err)
-	}
-	return log, nil
+	return log, own(err)
 }
 
 // folder makes the folder, if it is not there, and hides it from git. So it does with

@@ -29,9 +29,7 @@ func (f File) Own(text string, put bool) error {
 	case there && string(was) != text && put:
 		return fmt.Errorf("progress: %s is not ours, move it away: %w", f.Path, fs.ErrExist)
 	case there && string(was) == text && !put:
-		if err := os.Remove(f.Path); err != nil {
-			return fmt.Errorf("progress: %w", err)
-		}
+		return own(os.Remove(f.Path))
 	}
 	return nil
 }

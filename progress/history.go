@@ -248,7 +248,7 @@ func (h *historian) take(l past) {
 // add counts a loop. Of very many different rejections those that came once are dropped
 // from time to time: only what comes again is of use.
 func (h *historian) add(l past) {
-	if l.check() {
+	if isCheck(l.state.Loop) { // no agent was run, so it says nothing about agents
 		return
 	}
 	of := groupOf(l.state.Task)

@@ -2,7 +2,6 @@ package progress
 
 import (
 	"strings"
-	"unicode/utf8"
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/steady"
@@ -45,19 +44,12 @@ func (l *past) apply(ev ralph.Event, s ralph.State, hide eventRedactor) {
 	}
 	rejected := it.Claimed && !it.Blocked && !it.Verdict.Passed && !it.Verdict.Undecided() && it.Fault != ralph.FaultInterrupted
 	if text := reason(it.Verdict, hide); rejected && text != "" && len(l.reasons) < maxReasons {
-		if l.reasons == nil {
-			l.reasons = map[string]string{}
-		}
 		key := steady.Text(text)
 		if was, known := l.reasons[key]; !known || text < was {
-			l.reasons[key] = text
+			set(&l.reasons, key, text)
 		}
 	}
 }
-
-// check reports whether it is the loop of a check, in which no agent was run. It says
-// nothing about agents.
-func (l *past) check() bool { return isCheck(l.state.Loop) }
 
 // isCheck reports whether a loop of a session is that of a box that was ticked before.
 // The session gives such loops this name.
@@ -89,13 +81,10 @@ func reason(v ralph.Verdict, hide eventRedactor) string {
 	return cut(PrintableLine(first), maxReason)
 }
 
-// cut is the beginning of a text, at the border of a character.
+// cut is the beginning of a text, without the half of a character.
 func cut(text string, most int) string {
 	if len(text) <= most {
 		return text
 	}
-	for most > 0 && !utf8.RuneStart(text[most]) {
-		most--
-	}
-	return text[:most]
+	return strings.ToValidUTF8(text[:most], "")
 }

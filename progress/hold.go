@@ -207,9 +207,7 @@ func holderOf(path string) *Holder {
 		switch {
 		case !errors.Is(err, file.ErrTaken):
 			return nil
-		case holder.lives():
-			return &holder
-		case time.Now().After(until):
+		case holder.lives() || time.Now().After(until):
 			return &holder
 		}
 	}

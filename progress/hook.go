@@ -163,10 +163,7 @@ func (u *updating) try() (again bool, err error) {
 		}
 		err = u.j.archive()
 	}
-	if err != nil {
-		return false, u.j.failed(err)
-	}
-	return again, nil
+	return again, u.j.failed(err)
 }
 
 // tell reads the journal as far as it tells of the session as it is. A loop of another

@@ -1,6 +1,7 @@
 package progress
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
 	"os"
@@ -125,10 +126,7 @@ func (j *journal) refresh() error {
 	if err == nil {
 		err = errors.Join(j.read(f, info.Size()), f.Close())
 	}
-	if err != nil {
-		return j.failed(err)
-	}
-	return nil
+	return j.failed(err)
 }
 
 // known takes over what a journal tells.
@@ -163,9 +161,5 @@ type cancelledError struct{ reason string }
 // reason is why another process has cancelled the loop. There is always a text, for an
 // error without one tells nothing.
 func (j *journal) reason() cancelledError {
-	reason := j.cancel.Text
-	if reason == "" {
-		reason = "cancelled by another process"
-	}
-	return cancelledError{reason}
+	return cancelledError{cmp.Or(j.cancel.Text, "cancelled by another process")}
 }

@@ -160,10 +160,7 @@ func (j *journal) repair() error {
 	if err == nil {
 		err = j.fixName()
 	}
-	if err != nil {
-		return j.failed(err)
-	}
-	return nil
+	return j.failed(err)
 }
 
 // letGo is the end of a Journal. The raw output is closed too, for the attempt that it

@@ -91,40 +91,24 @@ func journalLines(r io.Reader, path string, lines, offset int64) iter.Seq2[found
 	return func(yield func(foundLine, error) bool) {
 		in := bufio.NewReaderSize(r, 8<<10)
 		for {
-			text, err := wholeLine(in)
+			text, err := readLine(in, maxJSONLine+1)
 			lines++
-			l := foundLine{text: text, path: path, number: lines, start: offset, end: offset + int64(len(text))}
+			l := foundLine{text: bytes.Clone(text), path: path, number: lines, start: offset, end: offset + int64(len(text))}
 			switch {
+			// A file in which one line is longer than all that is ever written is no
+			// journal.
+			case len(text) > maxJSONLine:
+				yield(l, l.corrupt(fmt.Errorf("it has more than %d bytes", maxJSONLine)))
+				return
 			case errors.Is(err, io.EOF):
 				return
 			case err != nil:
 				yield(l, fmt.Errorf("%s: %w", path, err))
 				return
-			// The rest of it is not looked for: a file in which one line is longer than
-			// all that is ever written is no journal.
-			case len(text) > maxJSONLine:
-				yield(l, l.corrupt(fmt.Errorf("it has more than %d bytes", maxJSONLine)))
-				return
 			case !yield(l, nil):
 				return
 			}
 			offset = l.end
-		}
-	}
-}
-
-// wholeLine returns the next line with its end, or the first bytes of one that is too
-// long, whether it ends or not. The bound keeps a file without line feeds, which may be
-// anything, out of memory.
-func wholeLine(in *bufio.Reader) (text []byte, err error) {
-	for {
-		var more []byte
-		more, err = in.ReadSlice('\n')
-		if text = append(text, more...); len(text) > maxJSONLine {
-			return text, nil
-		}
-		if !errors.Is(err, bufio.ErrBufferFull) {
-			return text, err
 		}
 	}
 }

@@ -16,20 +16,14 @@ import (
 // a person.
 func (j *Journal) Wake(ctx context.Context) <-chan struct{} {
 	wake := make(chan struct{}, 1)
-	go func() {
-		for ctx.Err() == nil {
-			if j.j.changed() {
-				select {
-				case wake <- struct{}{}:
-				default:
-				}
-			}
+	go look(ctx, func() {
+		if j.j.changed() {
 			select {
-			case <-ctx.Done():
-			case <-time.After(lookEvery):
+			case wake <- struct{}{}:
+			default:
 			}
 		}
-	}()
+	})
 	return wake
 }
 
@@ -37,23 +31,28 @@ func (j *Journal) Wake(ctx context.Context) <-chan struct{} {
 // costs a call of the system and no read.
 const lookEvery = 500 * time.Millisecond
 
+// look looks, each time, until ctx is done.
+func look(ctx context.Context, each func()) {
+	for ctx.Err() == nil {
+		each()
+		select {
+		case <-ctx.Done():
+		case <-time.After(lookEvery):
+		}
+	}
+}
+
 // Watch returns a context that is done when another process cancels the loop, within a
 // second and with a cause that wraps [ralph.ErrCancelled]. A driver of your own makes
 // its attempts and verifications with it, and then records their ends. Call stop when
 // it is no longer needed: a goroutine runs until then.
 func (j *Journal) Watch(ctx context.Context) (watched context.Context, stop context.CancelFunc) {
 	watched, cancel := context.WithCancelCause(ctx)
-	go func() {
-		for watched.Err() == nil {
-			if reason := j.j.cancelled(); reason != nil {
-				cancel(fmt.Errorf("%w: %w", ralph.ErrCancelled, reason))
-			}
-			select {
-			case <-watched.Done():
-			case <-time.After(lookEvery):
-			}
+	go look(watched, func() {
+		if reason := j.j.cancelled(); reason != nil {
+			cancel(fmt.Errorf("%w: %w", ralph.ErrCancelled, reason))
 		}
-	}()
+	})
 	return watched, func() { cancel(nil) }
 }
 

@@ -1,6 +1,7 @@
 package progress
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,18 +18,18 @@ import (
 // event is recorded all the same. An event that is itself the cancel needs no telling.
 func (j *journal) append(ctx context.Context, ev ralph.Event) error {
 	ev = j.d.redacted(plainEvent(ev))
+	var err error
 	if ev.Kind == ralph.EventLoopStarted {
-		if err := j.start(ev); err != nil {
-			return j.failed(err)
-		}
+		err = j.start(ev)
 	}
-	if err := j.write(ev); err != nil {
+	if err == nil {
+		err = j.write(ev)
+	}
+	if err == nil && ev.Kind == ralph.EventIterationEnded {
+		err = j.closeRaw()
+	}
+	if err != nil {
 		return j.failed(err)
-	}
-	if ev.Kind == ralph.EventIterationEnded {
-		if err := j.closeRaw(); err != nil {
-			return j.failed(err)
-		}
 	}
 	if j.cancel != nil && !j.told {
 		j.told = true
@@ -48,10 +49,10 @@ func (j *journal) failed(err error) error {
 	return fmt.Errorf("progress: %s: %w", j.name(), err)
 }
 
-// own is an error of this package, which begins with its name. The prefix stands once,
-// however many layers an error has come through.
+// own is an error of this package, which begins with its name; nil stays nil. The prefix
+// stands once, however many layers an error has come through.
 func own(err error) error {
-	if strings.HasPrefix(err.Error(), "progress: ") {
+	if err == nil || strings.HasPrefix(err.Error(), "progress: ") {
 		return err
 	}
 	return fmt.Errorf("progress: %w", err)
@@ -140,11 +141,7 @@ func (j *journal) write(ev ralph.Event) error {
 	}
 	l := journalLine{Kind: ev.Kind, Event: ev}
 	if j.end == 0 {
-		kind := j.kind
-		if kind == "" {
-			kind = KindLoop
-		}
-		l.Journal = &about{V: ralph.Version, Kind: kind, Loop: j.loop, Parent: j.d.Parent}
+		l.Journal = &about{V: ralph.Version, Kind: cmp.Or(j.kind, KindLoop), Loop: j.loop, Parent: j.d.Parent}
 	}
 	switch class(ev.Kind) {
 	case ralph.EventLoopStarted:

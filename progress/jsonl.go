@@ -143,10 +143,7 @@ func (l *JSONL) Append(_ context.Context, ev ralph.Event) error {
 	if err == nil {
 		err = l.write(text)
 	}
-	if err != nil {
-		return fmt.Errorf("progress: %w", err)
-	}
-	return nil
+	return own(err)
 }
 
 // position takes note of an event and returns where its loop stands. A loop that has
@@ -161,12 +158,17 @@ func (l *JSONL) position(ev ralph.Event) *position {
 	case ev.Kind == ralph.EventLoopStopped:
 		delete(l.loops, ev.Loop)
 	case at.known:
-		if l.loops == nil {
-			l.loops = map[string]*position{}
-		}
-		l.loops[ev.Loop] = at
+		set(&l.loops, ev.Loop, at)
 	}
 	return at
+}
+
+// set puts a value into a map, which is made for the first one.
+func set[V any](m *map[string]V, key string, value V) {
+	if *m == nil {
+		*m = map[string]V{}
+	}
+	(*m)[key] = value
 }
 
 // write writes a line at once, for files that others append to as well. A line of which

@@ -20,10 +20,8 @@ type position struct {
 // be long, and a service may have thousands of loops.
 func (p *position) apply(ev ralph.Event) {
 	if ev.Kind == ralph.EventLoopStarted && ev.State != nil {
-		s, t := *ev.State, ev.State.Task
+		s, t := *plainEvent(ev).State, ev.State.Task
 		s.Task = ralph.Task{ID: t.ID, Agent: t.Agent, Always: t.Always, Limits: t.Limits}
-		s.Usage.CostUSD, s.Verifying.CostUSD = amount(s.Usage.CostUSD), amount(s.Verifying.CostUSD)
-		s.LastCost, s.Spent, s.Partial = amount(s.LastCost), amount(s.Spent), amount(s.Partial)
 		s.Verdict, s.Guidance, s.Lessons, s.Feedback, s.Detail = ralph.Verdict{}, nil, nil, "", ""
 		p.known, p.s = true, s
 		return

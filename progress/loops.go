@@ -142,10 +142,7 @@ func (d *Dir) Look(loop string) (Entry, error) {
 // entry reads a journal, and says in an error whose it is.
 func (d *Dir) entry(path string) (Entry, error) {
 	e, err := d.entryOf(path)
-	if err != nil {
-		err = own(err)
-	}
-	return e, err
+	return e, own(err)
 }
 
 // entryOf reads the whole journal only if its first and its last line do not tell all

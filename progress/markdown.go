@@ -95,10 +95,7 @@ func (m *Markdown) Append(_ context.Context, ev ralph.Event) error {
 	p := m.loops[ev.Loop]
 	if p == nil {
 		p = &pending{}
-		if m.loops == nil {
-			m.loops = map[string]*pending{}
-		}
-		m.loops[ev.Loop] = p
+		set(&m.loops, ev.Loop, p)
 	}
 	p.at.apply(ev)
 	switch ev.Kind {

@@ -2,6 +2,7 @@ package progress
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -19,10 +20,7 @@ import (
 // each time, for editors replace files instead of writing into them, and what
 // is appended to a replaced file is lost.
 func (m *Markdown) write(now time.Time, s *Section) error {
-	if err := m.append(now, s); err != nil {
-		return fmt.Errorf("progress: %w", err)
-	}
-	return nil
+	return own(m.append(now, s))
 }
 
 // append is write, with the error as it came. A new file gets the mode of the umask: it
@@ -61,14 +59,11 @@ func (m *Markdown) append(now time.Time, s *Section) (err error) {
 
 // feature is the feature in the header. The folder's name is usually the project's.
 func (m *Markdown) feature() string {
-	if m.Feature != "" {
-		return m.Feature
-	}
 	path, err := filepath.Abs(m.Path)
 	if err != nil {
 		path = m.Path
 	}
-	return filepath.Base(filepath.Dir(path))
+	return cmp.Or(m.Feature, filepath.Base(filepath.Dir(path)))
 }
 
 // An ending is what must be known of a file to append a section. It is read from the

@@ -49,7 +49,7 @@ func ReadMarkdown(r io.Reader) (Progress, error) {
 			if first {
 				b = bytes.TrimPrefix(b, []byte(byteOrderMark))
 			}
-			p.read(strings.ToValidUTF8(string(b), "\uFFFD"))
+			p.read(strings.ToValidUTF8(string(bytes.TrimRight(b, "\r\n")), "\uFFFD"))
 		}
 		if err != nil {
 			p.finish()
@@ -64,9 +64,9 @@ func ReadMarkdown(r io.Reader) (Progress, error) {
 // byteOrderMark is what editors on Windows put in front of a text.
 const byteOrderMark = "\uFEFF"
 
-// readLine returns the next line without its end, and at most limit bytes of it. The
-// last line comes with the error. The line is valid until the next read. Agents paste
-// logs; a line of a gigabyte costs as much memory as one of the limit.
+// readLine returns the next line with its end, and at most limit bytes of it. The last
+// line comes with the error. The line is valid until the next read. Agents paste logs; a
+// line of a gigabyte costs as much memory as one of the limit.
 func readLine(in *bufio.Reader, limit int) ([]byte, error) {
 	b, err := in.ReadSlice('\n')
 	if errors.Is(err, bufio.ErrBufferFull) {
@@ -77,7 +77,7 @@ func readLine(in *bufio.Reader, limit int) ([]byte, error) {
 			b = append(b, more[:min(len(more), limit-len(b))]...)
 		}
 	}
-	return bytes.TrimRight(b, "\r\n"), err
+	return b, err
 }
 
 // markdownParser reads progress.txt line by line. It never fails: what it does not know

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/term"
@@ -102,11 +101,7 @@ func line(text string, limit int) string {
 	if len(text) <= limit {
 		return text
 	}
-	n := limit - len("…")
-	for n > 0 && !utf8.RuneStart(text[n]) {
-		n--
-	}
-	return strings.TrimSpace(text[:n]) + "…"
+	return strings.TrimSpace(cut(text, limit-len("…"))) + "…"
 }
 
 // oneWord makes one word of a task's ID, so that it can be told from the title. The

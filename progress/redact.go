@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"unicode/utf8"
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/redact"
@@ -68,10 +67,7 @@ func (r Redactor) Validate() error {
 			errs = append(errs, fmt.Errorf("secret %d of %d is shorter than %d bytes and would not be hidden", i+1, len(r.Secrets), redact.MinSecret))
 		}
 	}
-	if len(errs) > 0 {
-		return fmt.Errorf("progress: %w", errors.Join(errs...))
-	}
-	return nil
+	return own(errors.Join(errs...))
 }
 
 // String returns the text without its secrets. To redact many texts with many
@@ -252,14 +248,4 @@ func (c eventRedactor) verdict(v ralph.Verdict) ralph.Verdict {
 
 // feedback keeps feedback within its bound of 8 KiB: what stands for a secret may
 // be longer than the secret.
-func (c eventRedactor) feedback(s string) string {
-	redacted := c.Text(s)
-	bound := max(len(s), 8<<10)
-	if len(redacted) <= bound {
-		return redacted
-	}
-	for !utf8.RuneStart(redacted[bound]) {
-		bound--
-	}
-	return redacted[:bound]
-}
+func (c eventRedactor) feedback(s string) string { return cut(c.Text(s), max(len(s), 8<<10)) }

@@ -219,15 +219,16 @@ func asked(kind ralph.EventKind) ralph.Event {
 // what to do next depends on it: a loop that a limit has stopped can go on, one that
 // was cancelled cannot.
 func going(s ralph.State) error {
+	how := fmt.Sprintf("has stopped (%s)", s.Stop)
 	switch s.Stop {
 	case "":
 		return nil
 	case ralph.StopVerified:
-		return fmt.Errorf("progress: loop %q is completed: %w", s.Loop, ErrOver)
+		how = "is completed"
 	case ralph.StopCancelled:
-		return fmt.Errorf("progress: loop %q was cancelled: %w", s.Loop, ErrOver)
+		how = "was cancelled"
 	}
-	return fmt.Errorf("progress: loop %q has stopped (%s): %w", s.Loop, s.Stop, ErrOver)
+	return fmt.Errorf("progress: loop %q %s: %w", s.Loop, how, ErrOver)
 }
 
 // ask writes a line into a loop's journal, made of where it stands, and returns

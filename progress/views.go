@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"strings"
 	"sync"
 	"time"
@@ -80,10 +79,7 @@ func (f *StateFile) Append(_ context.Context, ev ralph.Event) error {
 // Append takes note of an event, as [StateFile.Append] does.
 func (f *TaskFile) Append(_ context.Context, ev ralph.Event) error {
 	return f.view.append(f.Path, ev, func(l *loopView) any {
-		if f.tasks == nil {
-			f.tasks = map[string]taskView{}
-		}
-		f.tasks[cmp.Or(ev.Task, ev.Loop)] = l.task(ev.Agent)
+		set(&f.tasks, cmp.Or(ev.Task, ev.Loop), l.task(ev.Agent))
 		return f.tasks
 	})
 }
@@ -149,19 +145,18 @@ func (v *view) append(path string, ev ralph.Event, show func(*loopView) any) err
 		err = json.Indent(&text, line, "", "  ")
 	}
 	if err != nil {
-		return fmt.Errorf("progress: %w", err)
+		return own(err)
 	}
 	if bytes.Equal(text.Bytes(), v.text) {
 		return nil
 	}
-	if err := (File{Path: path}).folder(); err != nil {
-		return err
+	if err = (File{Path: path}).folder(); err == nil {
+		err = file.Put("", path, text.Bytes())
 	}
-	if err := file.Put("", path, text.Bytes()); err != nil {
-		return fmt.Errorf("progress: %w", err)
+	if err == nil {
+		v.text = text.Bytes()
 	}
-	v.text = text.Bytes()
-	return nil
+	return own(err)
 }
 
 // take takes note of an event. It returns nil if nothing is known of its loop.
@@ -177,10 +172,7 @@ func (v *view) take(ev ralph.Event) *loopView {
 		delete(v.loops, ev.Loop)
 		return l
 	}
-	if v.loops == nil {
-		v.loops = map[string]*loopView{}
-	}
-	v.loops[ev.Loop] = l
+	set(&v.loops, ev.Loop, l)
 	return l
 }
 
@@ -217,10 +209,7 @@ func (l *loopView) apply(ev ralph.Event) {
 		}
 	case ralph.EventIterationEnded:
 		l.session = cmp.Or(ev.Iteration.Session, l.session)
-		l.last = ev.Iteration.End
-		if l.last.IsZero() {
-			l.last = ev.Time
-		}
+		l.last = cmp.Or(ev.Iteration.End, ev.Time)
 	}
 }
 

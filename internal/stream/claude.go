@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"cmp"
 	"strings"
 	"time"
 
@@ -77,9 +78,7 @@ func claudeSystem(d *Decoder, v *jsonlines.Value) {
 			d.restart()
 			d.session, d.named, d.res.Session = "", s, s
 		}
-		if s := v.Str("model"); s != "" {
-			d.res.Model = s
-		}
+		d.res.Model = cmp.Or(v.Str("model"), d.res.Model)
 	case "api_retry":
 		d.retry()
 		// Shorter ones are the client's own pace, and are over when it gives up.
@@ -102,13 +101,11 @@ func claudeMessage(d *Decoder, v *jsonlines.Value, subAgent bool) {
 	if !subAgent {
 		d.ended.Store(false) // it goes on, if that was not the end
 		d.say(m.Str("id"), textOf(m.Get("content")))
-		if s := m.Str("model"); s != "" {
-			d.res.Model = s
-		}
+		d.res.Model = cmp.Or(m.Str("model"), d.res.Model)
 	}
 	for _, block := range m.Get("content").Items() {
 		if block.Str("type") == "tool_use" {
-			claudeTool(d, block)
+			d.use(block.Str("name"), block.Get("input"), "Write", "Edit", "MultiEdit", "NotebookEdit", "create_file", "edit_file")
 		}
 		if !subAgent {
 			d.apart = wordsOf(block) == nil
@@ -122,27 +119,12 @@ func claudeMessage(d *Decoder, v *jsonlines.Value, subAgent bool) {
 // claudeTrouble takes over what a line says about an error of the provider's.
 func claudeTrouble(d *Decoder, v *jsonlines.Value) {
 	d.status(v.Int("api_error_status"))
-	switch v.Str("error") {
-	case "rate_limit", "overloaded":
-		d.tells(Limit)
-	case "authentication_failed", "oauth_org_not_allowed", "account_on_hold", "verification_required", "cloud_credential_error":
-		d.tells(Denied)
-	case "billing_error":
-		d.tells(Credit)
-	case "model_not_found":
-		d.tells(NoModel)
-	}
+	d.tells(map[string]Kind{
+		"rate_limit": Limit, "overloaded": Limit, "billing_error": Credit, "model_not_found": NoModel, "authentication_failed": Denied,
+		"oauth_org_not_allowed": Denied, "account_on_hold": Denied, "verification_required": Denied, "cloud_credential_error": Denied,
+	}[v.Str("error")])
 	if v.Str("terminal_reason") == "prompt_too_long" {
 		d.tells(TooLong)
-	}
-}
-
-func claudeTool(d *Decoder, block *jsonlines.Value) {
-	name, input := block.Str("name"), block.Get("input")
-	d.tool(name, shownInput(input))
-	switch name {
-	case "Write", "Edit", "MultiEdit", "NotebookEdit", "create_file", "edit_file":
-		d.file(input.FirstOf("file_path", "notebook_path", "path"))
 	}
 }
 

@@ -1,6 +1,8 @@
 package stream
 
 import (
+	"cmp"
+
 	"github.com/ralph-loop/ralph/internal/jsonlines"
 )
 
@@ -51,12 +53,7 @@ func copilotTurn(d *Decoder, kind string, data *jsonlines.Value) {
 		d.restart()
 	case "session.error":
 		d.status(data.Int("statusCode"))
-		switch data.Str("errorType") {
-		case "rate_limit":
-			d.tells(Limit)
-		case "authentication":
-			d.tells(Denied)
-		}
+		d.tells(map[string]Kind{"rate_limit": Limit, "authentication": Denied}[data.Str("errorType")])
 		d.fail(data.Str("message"))
 	}
 }
@@ -69,9 +66,7 @@ func copilotMessage(d *Decoder, data *jsonlines.Value, subAgent bool) {
 	default:
 		d.fullID = "" // a message that comes again replaces itself
 		d.say(data.Str("messageId"), textOf(data.Get("content")))
-		if s := data.Str("model"); s != "" {
-			d.res.Model = s
-		}
+		d.res.Model = cmp.Or(data.Str("model"), d.res.Model)
 	}
 	d.using(data.Str("messageId"), data.Str("model"), subAgent, Usage{InputTokens: data.Int("inputTokens"), OutputTokens: data.Int("outputTokens")})
 }

@@ -2,7 +2,10 @@ package stream
 
 import (
 	"io"
+	"slices"
 	"strings"
+
+	"github.com/ralph-loop/ralph/internal/jsonlines"
 )
 
 func (d *Decoder) display(s string) {
@@ -15,6 +18,15 @@ func (d *Decoder) display(s string) {
 func (d *Decoder) newline() {
 	if d.midLine {
 		d.display("\n")
+	}
+}
+
+// use takes over that the agent uses a tool, and the file that it names if it is one of
+// those that write.
+func (d *Decoder) use(name string, input *jsonlines.Value, writers ...string) {
+	d.tool(name, shownInput(input))
+	if slices.Contains(writers, name) {
+		d.file(input.FirstOf("file_path", "filePath", "notebook_path", "path"))
 	}
 }
 

@@ -34,12 +34,7 @@ func geminiLine(d *Decoder, v *jsonlines.Value) {
 	case "tool_use":
 		d.whole()
 		geminiTurn(d)
-		name, in := v.Str("tool_name"), v.Get("parameters")
-		d.tool(name, shownInput(in))
-		switch name {
-		case "write_file", "replace", "edit":
-			d.file(in.FirstOf("file_path", "path"))
-		}
+		d.use(v.Str("tool_name"), v.Get("parameters"), "write_file", "replace", "edit")
 	case "tool_result":
 		d.whole()
 		d.turn = false

@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/ralph-loop/ralph/internal/jsonlines"
@@ -59,9 +60,7 @@ func codexLedger() ledger {
 		p := v.Get("payload")
 		switch v.Str("type") {
 		case "turn_context":
-			if s := p.Str("model"); s != "" {
-				d.res.Model = s
-			}
+			d.res.Model = cmp.Or(p.Str("model"), d.res.Model)
 		case "token_usage_record":
 			d.records = true
 			d.beside.message(p.Str("response_id"), "", true, codexUsage(p.Get("usage")))

@@ -1,6 +1,8 @@
 package stream
 
 import (
+	"cmp"
+
 	"github.com/ralph-loop/ralph/internal/jsonlines"
 )
 
@@ -22,12 +24,7 @@ func opencodeLine(d *Decoder, v *jsonlines.Value) {
 	subAgent := d.foreign(v.Str("sessionID")) || d.foreign(part.Str("sessionID"))
 	switch kind := v.Str("type"); kind {
 	case "tool_use":
-		name, in := part.Str("tool"), part.Get("state", "input")
-		d.tool(name, shownInput(in))
-		switch name {
-		case "write", "edit", "patch", "multiedit":
-			d.file(in.FirstOf("filePath", "path"))
-		}
+		d.use(part.Str("tool"), part.Get("state", "input"), "write", "edit", "patch", "multiedit")
 		d.apart = d.apart || !subAgent
 	case "step_finish":
 		opencodeStep(d, part, subAgent)
@@ -53,11 +50,7 @@ func opencodeOwn(d *Decoder, kind string, v *jsonlines.Value) {
 	case "error":
 		d.end()
 		d.status(v.Int("error", "data", "statusCode"))
-		why := v.Str("error", "data", "message")
-		if why == "" {
-			why = v.Get("error").FirstOf("message", "name")
-		}
-		d.fail(why)
+		d.fail(cmp.Or(v.Str("error", "data", "message"), v.Get("error").FirstOf("message", "name")))
 		data := v.Get("error", "data")
 		d.more("", data.Str("responseBody"))
 		d.more("retry-after: ", data.Str("responseHeaders", "retry-after"))

@@ -38,7 +38,7 @@ func ResetTime(message string, now time.Time, local *time.Location) time.Time {
 		}
 		from += at + len(lead)
 		to := min(len(m), from+160)
-		p := timeReader{rest: m[from:to], text: text[from:to], now: now, local: local}
+		p := timeReader{rest: m[from:to], text: text[from:to], now: now, local: local, bare: time.Second}
 		if t := p.read(); t.After(now) {
 			return earlier(t, now.Add(longest))
 		}
@@ -74,8 +74,8 @@ type timeReader struct {
 	text  string // all, as it came
 	now   time.Time
 	local *time.Location
-	after bool // a number alone is one of seconds
-	milli bool // or of these
+	after bool          // a number alone is a wait
+	bare  time.Duration // the unit of such a one
 
 	year, day    int
 	month        time.Month
@@ -119,7 +119,9 @@ func (p *timeReader) skip() {
 func (p *timeReader) filler(word string) {
 	p.rest = p.rest[len(word):]
 	p.after = p.after || word == "in" || strings.Contains(word, "_in") || strings.Contains(word, "after") || strings.Contains(word, "delay")
-	p.milli = p.milli || strings.HasSuffix(word, "_ms") || strings.HasSuffix(word, "-ms")
+	if strings.HasSuffix(word, "_ms") || strings.HasSuffix(word, "-ms") {
+		p.bare = time.Millisecond
+	}
 }
 
 // word is what letters the rest begins with.
@@ -153,7 +155,7 @@ func (p *timeReader) duration() (total time.Duration, ok bool) {
 		text := p.number()
 		amount, err := strconv.ParseFloat(text, 64)
 		if err == nil && !ok && p.alone(text) {
-			return bounded(amount, p.bare()), true
+			return bounded(amount, p.bare), true
 		}
 		p.rest = strings.TrimLeft(p.rest, " ")
 		name := p.word()
@@ -171,13 +173,6 @@ func (p *timeReader) duration() (total time.Duration, ok bool) {
 func (p *timeReader) alone(number string) bool {
 	rest := strings.TrimLeft(p.rest, " ")
 	return p.after && len(number) < 9 && (rest == "" || strings.IndexByte(`.,;)}]"'\`, rest[0]) >= 0)
-}
-
-func (p *timeReader) bare() time.Duration {
-	if p.milli {
-		return time.Millisecond
-	}
-	return time.Second
 }
 
 // bounded is an amount of a unit, as far as a duration can hold it.
@@ -221,26 +216,16 @@ func (p *timeReader) part() bool {
 	case word == "at" || word == "on" || word == "of":
 	case monthOf(word) > 0:
 		p.month = monthOf(word)
-		word += p.dot(len(word))
 	case weekdayOf(word) > 0:
 		p.weekday = weekdayOf(word)
-		word += p.dot(len(word))
 	default:
 		if p.clock {
 			p.named()
 		}
 		return false
 	}
-	p.rest = p.rest[len(word):]
+	p.rest = strings.TrimPrefix(p.rest[len(word):], ".") // that of an abbreviation
 	return true
-}
-
-// dot is the dot of an abbreviation.
-func (p *timeReader) dot(at int) string {
-	if strings.HasPrefix(p.rest[at:], ".") {
-		return "."
-	}
-	return ""
 }
 
 // numeral takes a clock time, a day or a year.

@@ -107,7 +107,7 @@ func New(format string, o Options) (*Decoder, error) {
 		d.show = term.Strip(o.Display)
 	}
 	if dia.line != nil {
-		d.json = &jsonlines.Reader{Want: dia.want, Drop: dia.drop, Line: d.decode, Junk: d.skip}
+		d.json = &jsonlines.Reader{Want: dia.want, Drop: dia.drop, Line: func(v *jsonlines.Value) { d.line(d, v) }, Junk: d.skip}
 	} else {
 		d.ended.Store(true)
 	}
@@ -138,8 +138,6 @@ func (d *Decoder) accept(p []byte) {
 		d.midLine = p[len(p)-1] != '\n'
 	}
 }
-
-func (d *Decoder) decode(v *jsonlines.Value) { d.line(d, v) }
 
 func (d *Decoder) skip(line []byte) {
 	d.res.Skipped++

@@ -1,25 +1,24 @@
 package stream
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 )
 
 func unitOf(name string) time.Duration {
-	switch name {
-	case "ms", "millisecond", "milliseconds":
-		return time.Millisecond
-	case "s", "sec", "secs", "second", "seconds":
-		return time.Second
-	case "m", "min", "mins", "minute", "minutes":
-		return time.Minute
-	case "h", "hr", "hrs", "hour", "hours":
-		return time.Hour
-	case "d", "day", "days":
-		return 24 * time.Hour
-	case "w", "week", "weeks":
-		return 7 * 24 * time.Hour
+	for unit, names := range map[time.Duration][]string{
+		time.Millisecond:   {"ms", "millisecond", "milliseconds"},
+		time.Second:        {"s", "sec", "secs", "second", "seconds"},
+		time.Minute:        {"m", "min", "mins", "minute", "minutes"},
+		time.Hour:          {"h", "hr", "hrs", "hour", "hours"},
+		24 * time.Hour:     {"d", "day", "days"},
+		7 * 24 * time.Hour: {"w", "week", "weeks"},
+	} {
+		if slices.Contains(names, name) {
+			return unit
+		}
 	}
 	return 0
 }

@@ -121,10 +121,8 @@ func (c *counter) pay(usd float64) {
 // tokens are all tokens so far.
 func (c *counter) tokens() Usage {
 	u := c.paid
-	for _, list := range [][]portion{c.rest, c.open} {
-		for _, p := range list {
-			u = u.plus(p.usage)
-		}
+	for _, p := range slices.Concat(c.rest, c.open) {
+		u = u.plus(p.usage)
 	}
 	return u
 }
@@ -140,21 +138,19 @@ func (c *counter) usage(price Pricing, model string) Usage {
 	if price == nil {
 		return u
 	}
-	for _, list := range [][]portion{c.rest, c.open} {
-		for _, p := range list {
-			if !p.usage.used() {
-				continue
-			}
-			usd, ok := price(cmp.Or(p.model, model), p.usage)
-			if !ok || p.odd {
-				u.CostUSD, u.Estimated = nil, false
-				return u
-			}
-			if u.CostUSD != nil {
-				usd += *u.CostUSD
-			}
-			u.CostUSD, u.Estimated = new(min(usd, math.MaxFloat64)), true
+	for _, p := range slices.Concat(c.rest, c.open) {
+		if !p.usage.used() {
+			continue
 		}
+		usd, ok := price(cmp.Or(p.model, model), p.usage)
+		if !ok || p.odd {
+			u.CostUSD, u.Estimated = nil, false
+			return u
+		}
+		if u.CostUSD != nil {
+			usd += *u.CostUSD
+		}
+		u.CostUSD, u.Estimated = new(min(usd, math.MaxFloat64)), true
 	}
 	return u
 }
@@ -168,8 +164,7 @@ func (u Usage) atLeast(v Usage) Usage {
 	u.Requests, u.Messages = max(u.Requests, v.Requests), max(u.Messages, v.Messages)
 	u.InputTokens, u.OutputTokens = max(u.InputTokens, v.InputTokens), max(u.OutputTokens, v.OutputTokens)
 	u.CacheRead, u.CacheWrite = max(u.CacheRead, v.CacheRead), max(u.CacheWrite, v.CacheWrite)
-	u.CacheRead = min(u.CacheRead, u.InputTokens)
-	u.CacheWrite = min(u.CacheWrite, u.InputTokens-u.CacheRead)
+	u = u.cached(u.CacheRead, u.CacheWrite)
 	if v.CostUSD != nil && (u.CostUSD == nil || u.Estimated && (!v.Estimated || *v.CostUSD > *u.CostUSD)) {
 		u.CostUSD, u.Estimated = v.CostUSD, v.Estimated
 	}
