@@ -2,6 +2,7 @@ package redact
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 )
 
@@ -36,7 +37,7 @@ var formats = []format{
 	{"openai", "sk-svcacct- sk-admin-", urlish, 20, 0, nil},
 	{"openrouter", "sk-or-v1-", alnum, 32, 64, nil},
 	{"langfuse", "sk-lf-", urlish, 32, 36, nil},
-	{"openai", "sk-", urlish, 16, 0, scrambled},
+	{"openai", "sk-", urlish, 16, 0, random},
 	{"langsmith", "lsv2_pt_ lsv2_sk_", word, 40, 43, nil},
 	{"elevenlabs", "sk_", hex, 48, 48, nil},
 	{"bedrock", "ABSK", base64s, 80, 0, nil},
@@ -125,7 +126,7 @@ var formats = []format{
 	{"neon", "npg_", alnum, 12, 0, random},
 	{"neon", "napi_", alnum, 50, 64, nil},
 	{"prefect", "pnu_", alnum, 36, 36, nil},
-	{"airtable", "pat", dotted, 79, 79, dotAt14},
+	{"airtable", "pat", dotted, 79, 79, random},
 	{"contentful", "CFPAT-", urlish, 40, 43, nil},
 	{"salesforce", "3MVG9", tokens, 80, 0, nil},
 	{"harness", "pat. sat.", dotted, 68, 68, random},
@@ -172,8 +173,8 @@ var formats = []format{
 	{"dropbox", "sl.B sl.u.", urlish, 60, 0, random},
 	{"mapbox", "sk.eyJ", dotted, 60, 0, nil},
 	{"facebook", "EAA", alnum, 80, 0, random},
-	{"shopify", "shpat_ shpca_ shppa_ shpss_ shptka_", hexes, 32, 32, nil},
-	{"shippo", "shippo_live_ shippo_test_", hexes, 40, 40, nil},
+	{"shopify", "shpat_ shpca_ shppa_ shpss_ shptka_", hex, 32, 32, nil},
+	{"shippo", "shippo_live_ shippo_test_", hex, 40, 40, nil},
 	{"duffel", "duffel_live_ duffel_test_", tokens, 43, 0, nil},
 	{"easypost", "EZAK EZTK", alnum, 54, 54, nil},
 	{"flutterwave", "FLWSECK", urlish, 12, 0, random},
@@ -200,7 +201,7 @@ func (k format) rules() (all []rule) {
 	for prefix := range strings.FieldsSeq(k.begin) {
 		n := len(prefix)
 		long := n > 3 && (prefix[n-1] == '_' || prefix[n-1] == '-') && !strings.HasPrefix(prefix, "sk-")
-		apart := !long && (lower | upper).has(prefix[0]) && !strings.Contains(prefix, "/") // it could be a part of a word
+		apart := !long && letter[prefix[0]] && !strings.Contains(prefix, "/") // it could be a part of a word
 		all = append(all, rule{literal: prefix, then: k.body, apart: apart, format: true, find: k.find})
 	}
 	return all
@@ -208,13 +209,14 @@ func (k format) rules() (all []rule) {
 
 // find finds a key of the format whose body begins at from.
 func (k format) find(f *filter, at, from int) finding {
-	n := f.run(from, k.body)
-	body, to, tail := f.buf[from:from+n], from+n, k.body
-	if n < decided {
-		body, tail = trimmed(body, "."), 0 // of the sentence
-		if to = from + len(body); to == from+n {
+	body, tail := f.run(from, k.body), k.body
+	to := from + len(body)
+	if len(body) < decided {
+		tail = nil
+		if to -= len(body) - len(bytes.TrimRight(body, ".")); to == from+len(body) { // no dot of the sentence
 			body, to = k.joined(f, body, to)
 		}
+		body = bytes.TrimRight(body, ".")
 	}
 	more := len(body) > k.usual || f.at(to) == '[' // it went on, before that was hidden
 	switch {
@@ -226,53 +228,39 @@ func (k format) find(f *filter, at, from int) finding {
 	return finding{from: at, to: to, kind: k.kind, tail: tail}
 }
 
-// joined is the body of a key that goes on in the next lines, and where it ends.
-func (k format) joined(f *filter, body []byte, end int) ([]byte, int) {
-	all, at := body, end
-	for range 8 {
-		gap := f.lineEnd(at)
-		if gap == 0 || len(all) < 8 || len(all) > decided || k.usual > 0 && len(all) >= k.usual {
-			break
-		}
-		at += gap
-		part := f.buf[at : at+f.run(at, k.body)]
-		at += len(part)
-		all = append(all[:len(all):len(all)], part...)
-		if len(part) == 0 || k.usual > 0 && len(all) > k.usual || k.usual == 0 && !lookAt(part).random(true) {
-			break
-		}
-		if k.usual == 0 || len(all) == k.usual {
-			body, end = all, at
-		}
-	}
-	return body, end
-}
-
 // lineEnds are the ends of lines, as they come and as JSON and source code write them.
 var lineEnds = []string{"\n", "\r\n", `\n`, `\r\n`, `\\n`, `\\r\\n`}
 
-// lineEnd is the length of the end of a line and the blanks after it.
-func (f *filter) lineEnd(at int) int {
-	for _, end := range lineEnds {
-		if f.is(at, end) {
-			return f.skip(at+len(end), " ", 12) - at
+// joined is the body of a key that goes on in the next lines, and where it ends: where
+// it is as long as it should be, or else where what follows no longer looks like it.
+func (k format) joined(f *filter, body []byte, to int) ([]byte, int) {
+	most := decided
+	if k.usual > 0 {
+		most = k.usual
+	}
+	for all, at := slices.Clip(body), to; len(body) >= 8 && len(all) < most; {
+		for _, end := range lineEnds {
+			if f.is(at, end) {
+				at = f.skip(at+len(end), " ", 12)
+				break
+			}
+		}
+		part := f.run(at, k.body)
+		all, at = append(all, part...), at+len(part)
+		if len(part) == 0 || k.usual == 0 && !lookAt(part).random(true) {
+			break
+		}
+		if k.usual == 0 || len(all) == k.usual {
+			body, to = all, at
 		}
 	}
-	return 0
+	return body, to
 }
 
 // random asks for what nobody has thought of, and no binary with empty parts.
 func random(body []byte) bool {
 	return lookAt(body).random(false) && !bytes.Contains(body, []byte("AAAAA"))
 }
-
-// scrambled asks for a long part that is no word.
-func scrambled(body []byte) bool {
-	l := lookAt(body)
-	return l.longest >= 32 || l.longest >= 16 && l.digits > 0
-}
-
-func dotAt14(body []byte) bool { return body[14] == '.' }
 
 // isJWT reports whether a token goes on as a JSON Web Token does: in parts in base64
 // with dots between them, of which the first two are JSON objects, or, of those that

@@ -10,11 +10,8 @@ import (
 	"strings"
 )
 
-// named are values that the caller has named, in all their forms: by first byte, the
-// longest first.
-type named [256][]string
-
-func newNamed(secrets []string) (n named, rules []rule) {
+// knownRules are the rules of values that are known, in all their forms, the longest first.
+func knownRules(secrets []string) (rules []rule) {
 	var all []string
 	for _, s := range secrets {
 		if s = strings.TrimSpace(s); len(s) >= MinSecret {
@@ -23,28 +20,11 @@ func newNamed(secrets []string) (n named, rules []rule) {
 	}
 	slices.SortFunc(all, func(a, b string) int { return cmp.Or(cmp.Compare(len(b), len(a)), cmp.Compare(a, b)) })
 	for _, form := range slices.Compact(all) {
-		n[form[0]] = append(n[form[0]], form)
-		rules = append(rules, rule{literal: form, find: func(_ *filter, at, from int) finding {
+		rules = append(rules, rule{literal: form, named: true, find: func(_ *filter, at, from int) finding {
 			return finding{from: at, to: from, kind: "named"}
 		}})
 	}
-	return n, rules
-}
-
-// reach is where the last of the values ends that begin in a secret, so that none of
-// them is left in part.
-func (f *filter) reach(from, to int) int {
-	if f.named == nil {
-		return to
-	}
-	for at := from; at < to; at++ {
-		for _, form := range f.named[f.buf[at]] {
-			if at+len(form) > to && f.is(at, form) {
-				to = at + len(form)
-			}
-		}
-	}
-	return to
+	return rules
 }
 
 // forms lists the ways in which a value is written.

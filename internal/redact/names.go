@@ -11,194 +11,139 @@ const (
 	secret        = "secret"
 	authorization = "authorization"
 	cookie        = "cookie"
-	bearer        = "bearer"
-	basic         = "basic"
+	entry         = "entry" // the name stands before: name: TOKEN, value: …
 )
 
-// A naming says how names of secrets of a kind end, in lower case and without what
-// separates words: api_key, apiKey and X-Api-Key end alike. _ is where a word begins.
-// To add one, add it here, and a word to keywords if none of them is in it.
+// A naming says how names of secrets of a kind end, in a line of the table below. To add
+// one, add it here. The first line that fits counts.
 type naming struct {
-	kind string
-	ends []string
+	kind   string // empty = they are no secrets
+	place  place
+	ends   []string // last words; _ before one says that it is no end of a longer word
+	before []string // one of these stands before the last word; none = anything does
 }
+
+// A place is where a name must stand.
+type place int
+
+const (
+	anywhere      place = iota
+	inQuery             // of a URL
+	inEnvironment       // in capital letters
+)
 
 var namings = []naming{
-	{secret, []string{
-		"token", "secret", "credential", "credentials", "_auth", "_pat",
-		"accountkey", "accesskey", "apikey", "appkey", "applicationkey", "authkey", "clientkey", "clientkeydata",
-		"deploykey", "encryptionkey", "functionskey", "hmackey", "integrationkey", "licensekey", "masterkey",
-		"privatekey", "secretkey", "secretkeybase", "securitykey", "servicekey", "servicerolekey", "sessionkey",
-		"sharedkey", "signingkey", "storagekey", "subscriptionkey", "webhookkey", "writekey",
-	}},
-	{password, []string{"password", "passwd", "passphrase", "passcode", "passwort", "_pass", "_pwd", "_psw"}},
-	{authorization, []string{"authorization"}},
-	{cookie, []string{"cookie"}},
+	{"", anywhere, words("token key"), words("next page continuation cancellation sync public")},
+	{secret, anywhere, words("token secret credential credentials _auth _pat"), nil},
+	{password, anywhere, words("password passwd passphrase passcode passwort _pass _pwd _psw"), nil},
+	{secret, anywhere, words("key"), words(`account access api app application auth client deploy encryption
+		functions hmac integration license master private secret security service servicerole session shared
+		signing storage subscription webhook write`)},
+	{secret, anywhere, words("base"), words("secretkey")},
+	{secret, inEnvironment, words("_key"), nil}, // it may be that of a cache or a table as well
+	{secret, inQuery, words("_sig signature _key _code"), nil},
+	{authorization, anywhere, words("authorization"), nil},
+	{cookie, anywhere, words("cookie"), nil},
+	{entry, anywhere, words("_value"), nil},
 }
 
-// harmless are names that end as those of secrets do.
-var harmless = []string{"nexttoken", "pagetoken", "continuationtoken", "cancellationtoken", "publickey", "synctoken"}
-
-// queries are names that hold secrets in the query of a URL, besides.
-var queries = []string{"_sig", "signature", "_key", "_code"}
-
-// keywords are what names of secrets are found by: one is in each, and in value, see
-// entry. Those of three letters are followed by what may follow a name.
-var keywords = []string{
-	"pass", "toke", "secr", "cred", "auth", "okie", "_pat", "natu", "pwd", "psw", "key", "sig", "alue",
-}
+func words(list string) []string { return strings.Fields(list) }
 
 // about are last words of names that speak of a secret and hold none.
-var about = []string{
-	"id", "name", "file", "path", "url", "uri", "type", "len", "length", "size", "count", "ttl", "expiry", "expires",
-	"version", "limit", "hash", "dir", "env", "ref",
-}
+var about = words("id name file path url uri type len length size count ttl expiry expires version limit hash dir env ref")
 
 // commands are what names are written behind that have their value after a blank.
 var commands = []string{"ENV ", "setx ", "config set ", "set -x ", "set -gx ", "set -Ux "}
 
-// A name is what is known of the name before a value. Without a kind it is not that of
-// a secret.
-type name struct {
-	kind  string
-	env   bool // it is written like the name of an environment variable
-	short bool // it is a single word, which may be one of prose: PASS
-}
-
 // SecretName reports whether an environment variable of the name holds a secret.
 func SecretName(env string) bool {
-	text := []byte(strings.ToUpper(env))
-	return nameOf(text, false).kind != "" || endsIn(text, "_dsn", "connectionstring")
+	var v value
+	v.read([]byte(strings.ToUpper(env)), anywhere)
+	return v.kind != "" && v.kind != entry || endsIn(strings.ToLower(env), "_dsn", "connectionstring", "connection_string")
 }
 
-// nameOf reads a name. query says that it stands where a URL has its query.
-func nameOf(text []byte, query bool) name {
-	text = trimmed(text, "0123456789") // password2
-	env := !slices.ContainsFunc(text, lower.has)
-	switch {
-	case query && endsIn(text, queries...):
-		return name{kind: secret}
-	case endsIn(text, harmless...):
-		return name{}
-	}
-	for _, known := range namings {
-		for _, end := range known.ends {
-			if endsIn(text, end) {
-				short := end[0] == '_' && len(end) == len(text)+1
-				return name{kind: known.kind, env: env, short: short}
+// read reads what is known of a value by its name: kind, env and short.
+func (v *value) read(name []byte, at place) {
+	capital := !slices.ContainsFunc(name, func(c byte) bool { return lower[c] })
+	parted := parts(name)
+	joined := strings.ReplaceAll(parted, "_", "")
+	for _, n := range namings {
+		if n.place == inQuery && at != inQuery || n.place == inEnvironment && !capital {
+			continue
+		}
+		for _, end := range n.ends {
+			rest, ok := strings.CutSuffix(joined, end)
+			if ok && endsIn(rest, n.before...) || end[0] == '_' && strings.HasSuffix(parted, end) {
+				v.kind, v.env, v.short = n.kind, capital && n.place == anywhere, parted == end
+				return
 			}
 		}
 	}
-	if last := bytes.LastIndexByte(text, '_'); env && last > 0 {
-		if endsIn(text, "_key") {
-			return name{kind: secret} // it may be that of a cache or a table as well
-		}
-		if !slices.Contains(about, strings.ToLower(string(text[last+1:]))) { // TOKEN_PROD
-			n := nameOf(text[:last], false)
-			n.env = false
-			return n
-		}
+	last := bytes.LastIndexByte(name, '_')
+	if capital && last > 0 && last < len(name)-1 && !slices.Contains(about, strings.ToLower(string(name[last+1:]))) { // TOKEN_PROD
+		v.read(name[:last], at)
+		v.env = false
 	}
-	return name{}
 }
 
-// endsIn reports whether a name ends in one of some, which are written as in namings.
-func endsIn(name []byte, some ...string) bool {
-	if len(name) == 0 {
-		return false
-	}
-	last := name[len(name)-1] | 0x20
-	for _, end := range some {
-		if end[len(end)-1] == last && endsAs(name, end) {
-			return true
+// parts are the words of a name in lower case with _ before each, so that api_key, apiKey
+// and X-Api-Key end alike, without a number at the end: password2.
+func parts(name []byte) string {
+	parted := []byte("_")
+	for i, c := range bytes.TrimRight(name, "0123456789") {
+		switch {
+		case !alnum[c]:
+			c = '_'
+		case upper[c] && i > 0 && lower[name[i-1]]:
+			parted = append(parted, '_')
 		}
+		parted = append(parted, c)
 	}
-	return false
+	return strings.ToLower(string(parted))
 }
 
-func endsAs(name []byte, end string) bool {
-	i := len(name) - 1
-	for at := len(end) - 2; at >= 0; at-- {
-		if end[at] == '_' { // dbPass, DB_PASS and pass, not compass
-			return i == 0 || !alnum.has(name[i-1]) || upper.has(name[i]) && !upper.has(name[i-1])
-		}
-		for i > 0 && !alnum.has(name[i-1]) {
-			i--
-		}
-		if i--; i < 0 || name[i]|0x20 != end[at] {
-			return false
-		}
-	}
-	return true
+// endsIn reports whether a text ends in one of some, or there are none.
+func endsIn(text string, some ...string) bool {
+	return some == nil || slices.ContainsFunc(some, func(s string) bool { return strings.HasSuffix(text, s) })
 }
 
-// lastTwo are the last two letters of namings, so that most names are no name of a
-// secret at once.
-var lastTwo = func() (all [1 << 10]bool) {
-	lists := [][]string{queries, {"value"}}
-	for _, n := range namings {
-		lists = append(lists, n.ends)
-	}
-	for _, end := range slices.Concat(lists...) {
-		all[two([]byte(end))] = true
-	}
-	return all
-}()
-
-func two(b []byte) int { return int(b[len(b)-2]&31)<<5 | int(b[len(b)-1]&31) }
-
-// An assignment is what stands between a name and its value.
-type assignment struct {
-	at    int  // where the value may begin; 0 = no value follows
-	tight bool // it is no more than an equals sign
-	flag  bool // it is the blank behind a flag
-	tag   bool // the value stands between <name> and another tag
-}
-
-// assigned finds a value that is assigned to the name in which a keyword stands.
-func (f *filter) assigned(at, _ int) finding {
-	to := at + f.run(at, dotted)
-	if lower.has(f.buf[to-1]) && !lastTwo[two(f.buf[:to])] || !f.among(to, "=:\"'`]\\ \t>") {
+// assigned finds a value that is assigned to the name in which a last word stands.
+func (f *filter) assigned(at, from int) finding {
+	if letter[f.at(from)] {
 		return finding{}
 	}
-	from := f.nameBegins(at)
-	text, before := f.buf[from:to], f.buf[max(0, at-lookBack):from]
-	sign := f.sign(text, to, before)
-	if sign.at == 0 || len(text) > 128 {
+	to := at + len(f.run(at, dotted))
+	for at > 0 && from-at < 64 && dotted[f.buf[at-1]] {
+		at--
+	}
+	if at > 0 && f.buf[at-1] == '\\' && strings.IndexByte("nrt", f.buf[at]) >= 0 {
+		at++ // \nTOKEN
+	}
+	name, before := f.buf[at:to], f.before(at)
+	v := f.sign(name, to, before)
+	if v.at == 0 || len(name) > 128 {
 		return finding{}
 	}
-	if endsIn(text, "_value") {
-		text = entry(before)
+	place := anywhere
+	if bytes.HasSuffix(before, []byte("u0026")) || bytes.ContainsAny(before[max(0, len(before)-1):], "?&;") {
+		place = inQuery
 	}
-	query := bytes.HasSuffix(before, []byte("u0026")) || bytes.ContainsAny(before[max(0, len(before)-1):], "?&;")
-	n := nameOf(text, query)
-	if n.kind == "" {
+	if v.read(name, place); v.kind == entry {
+		v.kind = ""
+		v.read(nameBefore(before), anywhere)
+	}
+	if v.kind == "" {
 		return finding{}
 	}
-	n.env = n.env || sign.flag && text[0] != '-'
-	return f.value(n, sign)
+	v.env = v.env || v.lead && name[0] != '-'
+	return f.value(v)
 }
 
-// nameBegins is where the name begins in which a keyword stands.
-func (f *filter) nameBegins(at int) int {
-	from := at
-	for from > 0 && at-from < 64 && dotted.has(f.buf[from-1]) {
-		from--
-	}
-	if from > 0 && from < at && f.buf[from-1] == '\\' && strings.IndexByte("nrt", f.buf[from]) >= 0 {
-		from++ // \nTOKEN
-	}
-	return from
-}
-
-// entry is the name before value in name: TOKEN, value: …
-func entry(before []byte) []byte {
-	b := trimmed(before, " \t\r\n\"',-\\")
-	begin := len(b)
-	for begin > 0 && dotted.has(b[begin-1]) {
-		begin--
-	}
-	if !endsIn(trimmed(b[:begin], " \"'\\:="), "name", "key") {
+// nameBefore is the name before value in name: TOKEN, value: …
+func nameBefore(before []byte) []byte {
+	b := bytes.TrimRight(before, " \t\r\n\"',-\\")
+	begin := bytes.LastIndexAny(b, " \t\n\"':=,{") + 1
+	if key := bytes.TrimRight(b[:begin], " \"'\\:="); !endsIn(string(key), "name", "Name", "key") {
 		return nil
 	}
 	return b[begin:]
@@ -207,32 +152,28 @@ func entry(before []byte) []byte {
 // sign reads what is behind a name: =, :, := and => with quotation marks, brackets and
 // blanks before it, the end of <password>, and a blank after --token, ENV TOKEN and the
 // like.
-func (f *filter) sign(name []byte, to int, before []byte) assignment {
+func (f *filter) sign(name []byte, to int, before []byte) value {
 	closed := f.skip(to, "\"'`\\]", 6)
 	i := f.skip(closed, " \t", 8)
 	switch c := f.at(i); {
 	case c == ':' && f.among(i+1, "-+?:/"): // ${NAME:-value}, Name::value, scheme://
-		return assignment{}
+		return value{}
 	case c == '=' || c == ':':
-		return assignment{at: f.skip(i+1, "=>", 2), tight: c == '=' && i == to}
+		return value{at: f.skip(i+1, "=>", 2), tight: c == '=' && i == to}
 	case c == '>' && bytes.HasSuffix(before, []byte("<")):
-		return assignment{at: i + 1, tag: true}
-	case i > closed && isFlag(name, before):
-		return assignment{at: closed, flag: true}
+		return value{at: i + 1, tag: true}
+	case i > closed && isFlag(string(name), string(before)):
+		return value{at: closed, lead: true}
 	}
-	return assignment{}
+	return value{}
 }
 
-// isFlag reports whether a value follows a name after a blank.
-func isFlag(name, before []byte) bool {
+// isFlag reports whether a value follows a name after a blank: that of a flag, behind a
+// command, in a netrc file.
+func isFlag(name, before string) bool {
 	if name[0] == '-' {
-		return len(before) == 0 || strings.IndexByte(" \t\n\"'`[,(", before[len(before)-1]) >= 0
+		return before == "" || strings.ContainsAny(before[len(before)-1:], " \t\n\"'`[,(")
 	}
-	if string(name) == "password" { // netrc: machine … login … password …
-		words := bytes.Fields(before)
-		n := len(words)
-		netrc := n > 3 && string(words[n-2]) == "login" && string(words[n-4]) == "machine"
-		return netrc && bytes.ContainsAny(words[n-3], ".-:")
-	}
-	return slices.ContainsFunc(commands, func(s string) bool { return bytes.HasSuffix(before, []byte(s)) })
+	netrc := name == password && strings.Contains(before, "machine ") && strings.Contains(before, "login ")
+	return netrc || endsIn(before, commands...)
 }
