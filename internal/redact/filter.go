@@ -92,9 +92,8 @@ func (f *filter) find() {
 	}
 	literal, secret := len(f.buf), len(f.buf)
 	for at := literal - 1; at >= max(f.pos, len(f.buf)-3) && !f.end; at-- {
-		if hold, known := f.begins[string(f.buf[at:])]; known {
-			literal = at
-			if hold == always || hold == ifApart && f.apart(at) {
+		for _, r := range f.begins[string(f.buf[at:])] {
+			if literal = at; !r.leads && (!r.apart || f.apart(at)) {
 				secret = at
 			}
 		}
@@ -123,7 +122,7 @@ func (f *filter) asked(at int) []*rule {
 	if g := load(b); f.may(g)&f.may(load(b[1:])) != 0 {
 		return f.rules[hash(g)>>5]
 	}
-	if _, begun := f.begins[string(f.buf[at:min(at+3, len(f.buf))])]; begun && at+4 > len(f.buf) {
+	if at+4 > len(f.buf) && f.begins[string(f.buf[at:])] != nil {
 		f.short = !f.end
 	}
 	return nil

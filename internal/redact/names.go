@@ -89,7 +89,7 @@ func (v *value) read(name []byte, at place) {
 // parts are the words of a name in lower case with _ before each, so that api_key, apiKey
 // and X-Api-Key end alike, without a number at the end: password2.
 func parts(name []byte) string {
-	parted := []byte("_")
+	parted := append(make([]byte, 0, 64), '_')
 	for i, c := range bytes.TrimRight(name, "0123456789") {
 		switch {
 		case !alnum[c]:
@@ -97,9 +97,12 @@ func parts(name []byte) string {
 		case upper[c] && i > 0 && lower[name[i-1]]:
 			parted = append(parted, '_')
 		}
+		if upper[c] {
+			c |= 0x20
+		}
 		parted = append(parted, c)
 	}
-	return strings.ToLower(string(parted))
+	return string(parted)
 }
 
 // endsIn reports whether a text ends in one of some, or there are none.

@@ -26,30 +26,20 @@ type rule struct {
 type triggers struct {
 	bits   [1 << 17 / 64]uint64 // by hash: some run of three may be known
 	rules  [1 << 12][]*rule     // by the first bits of the hash of the literal's first run
-	begins map[string]holding   // the first one to three bytes of the literals
+	begins map[string][]*rule   // by the first one to three bytes
 }
 
-// A holding says when the beginning of a literal is held back.
-type holding int
-
-const (
-	never holding = iota // it only leads to a secret
-	ifApart
-	always
-)
-
 // known are the triggers of all that looks like a secret. They are not changed.
-var known = sync.OnceValue(func() *triggers { return (&triggers{}).with(allRules()) })
+var known = sync.OnceValue(func() *triggers { return (&triggers{begins: map[string][]*rule{}}).with(allRules()) })
 
 // with returns triggers that also find other rules. Of those that begin at one place
 // the first is asked first, and before all that were known.
 func (t *triggers) with(rules []rule) *triggers {
 	all := *t
-	all.begins = map[string]holding{}
-	maps.Copy(all.begins, t.begins)
+	all.begins = maps.Clone(t.begins)
 	for _, r := range slices.Backward(rules) {
 		for n := range 3 {
-			all.begins[r.literal[:n+1]] = max(all.begins[r.literal[:n+1]], r.holding())
+			all.begins[r.literal[:n+1]] = append([]*rule{&r}, all.begins[r.literal[:n+1]]...)
 		}
 		first := all.put(r.literal[:3])
 		all.rules[first] = append([]*rule{&r}, all.rules[first]...)
@@ -60,16 +50,6 @@ func (t *triggers) with(rules []rule) *triggers {
 		}
 	}
 	return &all
-}
-
-func (r rule) holding() holding {
-	switch {
-	case r.leads:
-		return never
-	case r.apart:
-		return ifApart
-	}
-	return always
 }
 
 // put says that a run of three bytes is known, and where its rules are.
