@@ -27,7 +27,6 @@ var (
 	info       = spelled("^ \"'`\\/?#<>|(),")                      // user, password and host of a URL
 	keyish     = spelled("0-9a-zA-Z+/= \t\r\n\"',>|\\:\x80-\xff-") // the body of a key in PEM, and what stands between its lines
 	parameters = spelled("0-?")                                    // of a control sequence
-	sign       = spelled("!@#$%^&*+?~")                            // what passwords have besides letters and digits
 	behind     = spelled("=:\"'`]\\ \t>_0-9")                      // what may stand behind a name's last word
 )
 

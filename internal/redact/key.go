@@ -7,12 +7,10 @@ const (
 	dashes = "-----"
 )
 
-// privateKeys are how private keys in PEM begin.
+// privateKeys are the kinds of private keys in PEM.
 var privateKeys = []string{
-	"-----BEGIN PRIVATE KEY-----", "-----BEGIN RSA PRIVATE KEY-----", "-----BEGIN EC PRIVATE KEY-----",
-	"-----BEGIN DSA PRIVATE KEY-----", "-----BEGIN ENCRYPTED PRIVATE KEY-----", "-----BEGIN ANY PRIVATE KEY-----",
-	"-----BEGIN OPENSSH PRIVATE KEY-----", "-----BEGIN SSH2 ENCRYPTED PRIVATE KEY-----",
-	"-----BEGIN PGP PRIVATE KEY BLOCK-----",
+	"PRIVATE KEY", "RSA PRIVATE KEY", "EC PRIVATE KEY", "DSA PRIVATE KEY", "OPENSSH PRIVATE KEY", "ENCRYPTED PRIVATE KEY",
+	"ANY PRIVATE KEY", "SSH2 ENCRYPTED PRIVATE KEY", "PGP PRIVATE KEY BLOCK",
 }
 
 // privateKey finds the beginning of a private key, if its body follows.

@@ -29,10 +29,11 @@ func knownRules(secrets []string) (rules []rule) {
 
 // forms lists the ways in which a value is written.
 func forms(s string) []string {
-	query, path, once := url.QueryEscape(s), url.PathEscape(s), jsonEscaped(s, false)
+	query, path := url.QueryEscape(s), url.PathEscape(s)
+	plain, html := jsonEscaped(s)
+	twice, _ := jsonEscaped(plain) // JSON in JSON
 	list := []string{
-		s, strings.ReplaceAll(s, "\n", "\r\n"), query, path, lowerHex(query), lowerHex(path),
-		once, jsonEscaped(s, true), jsonEscaped(once, false), // the last is JSON in JSON
+		s, strings.ReplaceAll(s, "\n", "\r\n"), query, path, lowerHex(query), lowerHex(path), plain, html, twice,
 	}
 	for _, enc := range []*base64.Encoding{base64.StdEncoding, base64.URLEncoding} {
 		raw := enc.WithPadding(base64.NoPadding)
@@ -52,15 +53,12 @@ func forms(s string) []string {
 	return list
 }
 
-// jsonEscaped is the value as it stands between the quotes of a JSON string.
-func jsonEscaped(s string, html bool) string {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(html)
-	if enc.Encode(s) != nil {
-		return s // cannot be: any string can be encoded
-	}
-	return strings.TrimSuffix(b.String(), "\"\n")[1:]
+// jsonEscaped is the value as it stands between the quotes of a JSON string, also with
+// the escapes for HTML.
+func jsonEscaped(s string) (plain, html string) {
+	text, _ := json.Marshal(s) // any string can be encoded
+	html = string(text[1 : len(text)-1])
+	return strings.NewReplacer(`\\`, `\\`, `\u0026`, "&", `\u003c`, "<", `\u003e`, ">").Replace(html), html
 }
 
 // lowerHex writes %2f where escaping wrote %2F.
@@ -92,10 +90,7 @@ func isMarked(b []byte) bool { return bytes.Contains(b, []byte(markBegin)) }
 
 // marked leaves what was hidden before as it is: [redacted], also with a kind.
 func (f *filter) marked(at, i int) finding {
-	if f.at(i) == ':' {
-		i = f.skip(i+1, "abcdefghijklmnopqrstuvwxyz0123456789-", 30)
-	}
-	if f.at(i) != ']' {
+	if i = f.skip(i, ":abcdefghijklmnopqrstuvwxyz0123456789-", 32); f.at(i) != ']' {
 		return finding{}
 	}
 	return finding{from: at, to: i + 1}

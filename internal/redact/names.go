@@ -11,40 +11,27 @@ const (
 	secret        = "secret"
 	authorization = "authorization"
 	cookie        = "cookie"
-	entry         = "entry" // the name stands before: name: TOKEN, value: …
 )
 
 // A naming says how names of secrets of a kind end, in a line of the table below. To add
 // one, add it here. The first line that fits counts.
 type naming struct {
-	kind   string // empty = they are no secrets
-	place  place
+	kind   string   // empty = they are no secrets
 	ends   []string // last words; _ before one says that it is no end of a longer word
 	before []string // one of these stands before the last word; none = anything does
 }
 
-// A place is where a name must stand.
-type place int
-
-const (
-	anywhere      place = iota
-	inQuery             // of a URL
-	inEnvironment       // in capital letters
-)
-
 var namings = []naming{
-	{"", anywhere, words("token key"), words("next page continuation cancellation sync public")},
-	{secret, anywhere, words("token secret credential credentials _auth _pat"), nil},
-	{password, anywhere, words("password passwd passphrase passcode passwort _pass _pwd _psw"), nil},
-	{secret, anywhere, words("key"), words(`account access api app application auth client deploy encryption
+	{"", words("token key"), words("next page continuation cancellation sync public")},
+	{secret, words("token secret credential credentials _auth _pat _sig"), nil},
+	{password, words("password passwd passphrase passcode passwort _pass _pwd _psw"), nil},
+	{secret, words("key"), words(`account access api app application auth client deploy encryption
 		functions hmac integration license master private secret security service servicerole session shared
 		signing storage subscription webhook write`)},
-	{secret, anywhere, words("base"), words("secretkey")},
-	{secret, inEnvironment, words("_key"), nil}, // it may be that of a cache or a table as well
-	{secret, inQuery, words("_sig signature _key _code"), nil},
-	{authorization, anywhere, words("authorization"), nil},
-	{cookie, anywhere, words("cookie"), nil},
-	{entry, anywhere, words("_value"), nil},
+	{secret, words("base"), words("secretkey")},
+	{authorization, words("authorization"), nil},
+	{cookie, words("cookie"), nil},
+	{"", words("_value"), nil}, // see entry
 }
 
 func words(list string) []string { return strings.Fields(list) }
@@ -57,33 +44,33 @@ var commands = []string{"ENV ", "setx ", "config set ", "set -x ", "set -gx ", "
 
 // SecretName reports whether an environment variable of the name holds a secret.
 func SecretName(env string) bool {
-	var v value
-	v.read([]byte(strings.ToUpper(env)), anywhere)
-	return v.kind != "" && v.kind != entry || endsIn(strings.ToLower(env), "_dsn", "connectionstring", "connection_string")
+	v := read([]byte(strings.ToUpper(env)))
+	return v.kind != "" || endsIn(strings.ToLower(env), "_dsn", "connectionstring", "connection_string")
 }
 
-// read reads what is known of a value by its name: kind, env and short.
-func (v *value) read(name []byte, at place) {
+// read returns what is known of a value by its name: kind, env and short.
+func read(name []byte) (v value) {
 	capital := !slices.ContainsFunc(name, func(c byte) bool { return lower[c] })
 	parted := parts(name)
 	joined := strings.ReplaceAll(parted, "_", "")
 	for _, n := range namings {
-		if n.place == inQuery && at != inQuery || n.place == inEnvironment && !capital {
-			continue
-		}
 		for _, end := range n.ends {
 			rest, ok := strings.CutSuffix(joined, end)
 			if ok && endsIn(rest, n.before...) || end[0] == '_' && strings.HasSuffix(parted, end) {
-				v.kind, v.env, v.short = n.kind, capital && n.place == anywhere, parted == end
-				return
+				return value{kind: n.kind, env: capital, short: parted == end}
 			}
 		}
 	}
 	last := bytes.LastIndexByte(name, '_')
-	if capital && last > 0 && last < len(name)-1 && !slices.Contains(about, strings.ToLower(string(name[last+1:]))) { // TOKEN_PROD
-		v.read(name[:last], at)
+	switch {
+	case !capital || last < 1 || last == len(name)-1:
+	case string(name[last:]) == "_KEY": // it may be that of a cache or a table as well
+		v.kind = secret
+	case !slices.Contains(about, strings.ToLower(string(name[last+1:]))): // TOKEN_PROD
+		v = read(name[:last])
 		v.env = false
 	}
+	return v
 }
 
 // parts are the words of a name in lower case with _ before each, so that api_key, apiKey
@@ -127,29 +114,22 @@ func (f *filter) assigned(at, from int) finding {
 	if v.at == 0 || len(name) > 128 {
 		return finding{}
 	}
-	place := anywhere
-	if bytes.HasSuffix(before, []byte("u0026")) || bytes.ContainsAny(before[max(0, len(before)-1):], "?&;") {
-		place = inQuery
-	}
-	if v.read(name, place); v.kind == entry {
-		v.kind = ""
-		v.read(nameBefore(before), anywhere)
-	}
-	if v.kind == "" {
+	n := read(entry(name, before))
+	if n.kind == "" {
 		return finding{}
 	}
-	v.env = v.env || v.lead && name[0] != '-'
+	v.kind, v.env, v.short = n.kind, n.env || v.lead && name[0] != '-', n.short
 	return f.value(v)
 }
 
-// nameBefore is the name before value in name: TOKEN, value: …
-func nameBefore(before []byte) []byte {
-	b := bytes.TrimRight(before, " \t\r\n\"',-\\")
-	begin := bytes.LastIndexAny(b, " \t\n\"':=,{") + 1
-	if key := bytes.TrimRight(b[:begin], " \"'\\:="); !endsIn(string(key), "name", "Name", "key") {
-		return nil
+// entry is the name before value in name: TOKEN, value: …, or else the name itself.
+func entry(name, before []byte) []byte {
+	said := bytes.FieldsFunc(before, func(r rune) bool { return r > 127 || !dotted[r] })
+	n := len(said)
+	if n > 1 && strings.EqualFold(string(name), "value") && endsIn(strings.ToLower(string(said[n-2])), "name", "key") {
+		return said[n-1]
 	}
-	return b[begin:]
+	return name
 }
 
 // sign reads what is behind a name: =, :, := and => with quotation marks, brackets and

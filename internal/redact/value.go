@@ -110,10 +110,10 @@ func (v value) looks(text []byte) bool {
 	switch {
 	case l.path:
 		return false
-	case v.kind == password && (v.plain && bytes.Contains(text, []byte(".")) || l.letters == 0 && !v.env):
+	case v.kind == password && (len(text) < MinSecret || v.plain && bytes.Contains(text, []byte("."))):
 		return false
-	case v.kind == password: // digits or, where no words are likely, signs
-		return len(text) >= MinSecret && (v.env || l.digits > 0 || !v.plain && (l.signs > 0 || l.letters >= 16))
+	case v.kind == password: // digits or, where no words are likely, many letters
+		return v.env || l.letters > 0 && l.digits > 0 || !v.plain && l.letters >= 16
 	case v.kind == authorization && l.longest >= 12:
 		return true
 	case v.env && v.tight: // it need not look random
@@ -124,7 +124,7 @@ func (v value) looks(text []byte) bool {
 
 // A look is what can be seen of a value.
 type look struct {
-	digits, letters, signs int
+	digits, letters int
 
 	longest int  // run of letters and digits
 	mixed   int  // longest run that has both
@@ -143,9 +143,6 @@ func lookAt(text []byte) (l look) {
 		case letter[c]:
 			l.letters++
 		default:
-			if sign[c] {
-				l.signs++
-			}
 			run, digits = 0, 0
 			continue
 		}

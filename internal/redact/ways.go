@@ -2,7 +2,6 @@ package redact
 
 import (
 	"bytes"
-	"maps"
 	"slices"
 	"strings"
 )
@@ -18,6 +17,9 @@ var ways = []rule{
 	{literal: "client-key-data: ", leads: true, find: after(secret, false)},
 	{literal: "identified by ", leads: true, find: after(password, false)},
 	{literal: " -b ", leads: true, find: after(cookie, false)},
+	{literal: "signature=", leads: true, find: after(secret, false)}, // of a URL
+	{literal: "?key=", leads: true, find: after(secret, false)},
+	{literal: "&key=", leads: true, find: after(secret, false)},
 	{literal: " -u ", leads: true, find: (*filter).user},
 	{literal: " --user ", leads: true, find: (*filter).user},
 	{literal: "--user=", leads: true, find: (*filter).user},
@@ -26,20 +28,17 @@ var ways = []rule{
 // allRules are the rules of all that looks like a secret.
 func allRules() []rule {
 	rules := []rule{{literal: markBegin, find: (*filter).marked}}
-	for _, begin := range privateKeys {
-		rules = append(rules, rule{literal: begin, find: (*filter).privateKey})
+	for _, kind := range privateKeys {
+		rules = append(rules, rule{literal: "-----BEGIN " + kind + "-----", find: (*filter).privateKey})
 	}
 	for _, k := range formats {
 		rules = append(rules, k.rules()...)
 	}
-	ends := map[string]bool{}
+	leads, ends := slices.Clone(ways), ""
 	for _, n := range namings {
-		for _, end := range n.ends {
-			ends[strings.TrimPrefix(end, "_")] = true
-		}
+		ends += strings.Join(n.ends, " ") + " "
 	}
-	leads := slices.Clone(ways)
-	for _, end := range slices.Sorted(maps.Keys(ends)) {
+	for _, end := range slices.Compact(slices.Sorted(strings.FieldsSeq(strings.ReplaceAll(ends, "_", "")))) {
 		leads = append(leads, rule{literal: end, then: behind, leads: true, find: (*filter).assigned})
 	}
 	for _, r := range leads {
