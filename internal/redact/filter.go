@@ -16,8 +16,7 @@ const decided = 512
 type filter struct {
 	Finder
 	window
-	runs map[alphabet]*token
-
+	runs map[alphabet]*token // those that were measured last
 	end   bool     // no more comes
 	short bool     // more must be seen
 	tail  alphabet // what still belongs to the last secret
@@ -149,7 +148,11 @@ func (f *filter) hide(found finding) {
 		f.pos = found.to
 		return
 	}
-	f.out = mark(f.out, found.kind)
+	if found.kind == stars {
+		f.out = append(f.out, stars...)
+	} else {
+		f.out = append(append(append(append(f.out, markBegin...), ':'), found.kind...), ']')
+	}
 	f.drop(found.to)
 	f.tail, f.inKey = found.tail, found.key
 	if found.password > found.to {

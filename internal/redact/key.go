@@ -9,16 +9,22 @@ const (
 
 // privateKeys are the kinds of private keys in PEM.
 var privateKeys = []string{
-	"PRIVATE KEY", "RSA PRIVATE KEY", "EC PRIVATE KEY", "DSA PRIVATE KEY", "OPENSSH PRIVATE KEY", "ENCRYPTED PRIVATE KEY",
-	"ANY PRIVATE KEY", "SSH2 ENCRYPTED PRIVATE KEY", "PGP PRIVATE KEY BLOCK",
+	"PRIVATE KEY-----", "RSA PRIVATE KEY-----", "EC PRIVATE KEY-----", "DSA PRIVATE KEY-----", "OPENSSH PRIVATE KEY-----",
+	"ENCRYPTED PRIVATE KEY-----", "ANY PRIVATE KEY-----", "SSH2 ENCRYPTED PRIVATE KEY-----", "PGP PRIVATE KEY BLOCK-----",
 }
 
 // privateKey finds the beginning of a private key, if its body follows.
 func (f *filter) privateKey(at, from int) finding {
-	if n, _ := f.keyPart(from); n == 0 {
-		return finding{}
+	for _, kind := range privateKeys {
+		if f.is(from, kind) {
+			from += len(kind)
+			if n, _ := f.keyPart(from); n > 0 {
+				return finding{from: at, to: from, kind: "private-key", key: true}
+			}
+			break
+		}
 	}
-	return finding{from: at, to: from, kind: "private-key", key: true}
+	return finding{}
 }
 
 // keyPart is the length of the next part of a private key: up to the end of a long run

@@ -77,13 +77,6 @@ const (
 	stars     = "***" // the kind of a mark that is short, for people are to read the rest
 )
 
-func mark(out []byte, kind string) []byte {
-	if kind == stars {
-		return append(out, stars...)
-	}
-	return append(append(append(append(out, markBegin...), ':'), kind...), ']')
-}
-
 // isMarked reports whether something in b was hidden before. What stands around a mark is
 // left alone, so that redacting twice is the same as redacting once.
 func isMarked(b []byte) bool { return bytes.Contains(b, []byte(markBegin)) }

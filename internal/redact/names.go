@@ -52,7 +52,7 @@ func SecretName(env string) bool {
 func read(name []byte) (v value) {
 	capital := !slices.ContainsFunc(name, func(c byte) bool { return lower[c] })
 	parted := parts(name)
-	joined := strings.ReplaceAll(parted, "_", "")
+	joined := strings.ReplaceAll(parted[1:], "_", "")
 	for _, n := range namings {
 		for _, end := range n.ends {
 			rest, ok := strings.CutSuffix(joined, end)
@@ -124,12 +124,18 @@ func (f *filter) assigned(at, from int) finding {
 
 // entry is the name before value in name: TOKEN, value: …, or else the name itself.
 func entry(name, before []byte) []byte {
-	said := bytes.FieldsFunc(before, func(r rune) bool { return r > 127 || !dotted[r] })
-	n := len(said)
-	if n > 1 && strings.EqualFold(string(name), "value") && endsIn(strings.ToLower(string(said[n-2])), "name", "key") {
-		return said[n-1]
+	if !bytes.EqualFold(name, []byte("value")) {
+		return name
 	}
-	return name
+	b := bytes.TrimRight(before, " \t\r\n\"',-\\")
+	begin := len(b)
+	for begin > 0 && dotted[b[begin-1]] {
+		begin--
+	}
+	if said := bytes.TrimRight(b[:begin], " \"'\\:="); !endsIn(string(said), "name", "Name", "key") {
+		return name
+	}
+	return b[begin:]
 }
 
 // sign reads what is behind a name: =, :, := and => with quotation marks, brackets and

@@ -27,10 +27,7 @@ var ways = []rule{
 
 // allRules are the rules of all that looks like a secret.
 func allRules() []rule {
-	rules := []rule{{literal: markBegin, find: (*filter).marked}}
-	for _, kind := range privateKeys {
-		rules = append(rules, rule{literal: "-----BEGIN " + kind + "-----", find: (*filter).privateKey})
-	}
+	rules := []rule{{literal: markBegin, find: (*filter).marked}, {literal: "-----BEGIN ", find: (*filter).privateKey}}
 	for _, k := range formats {
 		rules = append(rules, k.rules()...)
 	}
