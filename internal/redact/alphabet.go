@@ -25,7 +25,7 @@ var (
 	quoted     = spelled("^ \"'`\\")                               // one with them
 	rest       = spelled("^\"'`\\")                                // of a line, or of a text in quotation marks
 	info       = spelled("^ \"'`\\/?#<>|(),")                      // user, password and host of a URL
-	keyish     = spelled("0-9a-zA-Z+/= \t\r\n\"',>|\\:\x80-\xff-") // the body of a key in PEM, and what stands between its lines
+	keyish     = spelled("0-9a-zA-Z+/= \t\r\n\"',>|\\:\x80-\xff-") // the body of a key in PEM, and between its lines
 	parameters = spelled("0-?")                                    // of a control sequence
 	behind     = spelled("=:\"'`]\\ \t>_0-9")                      // what may stand behind a name's last word
 )

@@ -16,11 +16,11 @@ const decided = 512
 type filter struct {
 	Finder
 	window
-	runs map[alphabet]*token // those that were measured last
-	end   bool     // no more comes
-	short bool     // more must be seen
-	tail  alphabet // what still belongs to the last secret
-	inKey bool     // in the body of a private key
+	runs  map[alphabet]*token // those that were measured last
+	end   bool                // no more comes
+	short bool                // more must be seen
+	tail  alphabet            // what still belongs to the last secret
+	inKey bool                // in the body of a private key
 }
 
 // A token is a part of the text.

@@ -151,7 +151,7 @@ func (f *filter) sign(name []byte, to int, before []byte) value {
 		return value{at: f.skip(i+1, "=>", 2), tight: c == '=' && i == to}
 	case c == '>' && bytes.HasSuffix(before, []byte("<")):
 		return value{at: i + 1, tag: true}
-	case i > closed && isFlag(string(name), string(before)):
+	case i > closed && isFlag(name, before):
 		return value{at: closed, lead: true}
 	}
 	return value{}
@@ -159,10 +159,12 @@ func (f *filter) sign(name []byte, to int, before []byte) value {
 
 // isFlag reports whether a value follows a name after a blank: that of a flag, behind a
 // command, in a netrc file.
-func isFlag(name, before string) bool {
+func isFlag(name, before []byte) bool {
 	if name[0] == '-' {
-		return before == "" || strings.ContainsAny(before[len(before)-1:], " \t\n\"'`[,(")
+		return len(before) == 0 || strings.IndexByte(" \t\n\"'`[,(", before[len(before)-1]) >= 0
 	}
-	netrc := name == password && strings.Contains(before, "machine ") && strings.Contains(before, "login ")
-	return netrc || endsIn(before, commands...)
+	if string(name) == password && bytes.Contains(before, []byte("machine ")) && bytes.Contains(before, []byte("login ")) {
+		return true
+	}
+	return slices.ContainsFunc(commands, func(s string) bool { return bytes.HasSuffix(before, []byte(s)) })
 }

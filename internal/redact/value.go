@@ -93,7 +93,8 @@ func (f *filter) key(at int) (found finding) {
 func standsFor(text []byte) bool {
 	low := strings.ToLower(string(text[:min(len(text), 64)]))
 	named := !strings.ContainsAny(low, "0123456789") && endsIn(low, "password", "token", "secret", "key")
-	return named || slices.Contains(standIns, low) || strings.HasPrefix(low, "your") || strings.HasPrefix(low, "xxx") || placeholder(text)
+	begins := strings.HasPrefix(low, "your") || strings.HasPrefix(low, "xxx")
+	return named || begins || slices.Contains(standIns, low) || placeholder(text)
 }
 
 // placeholder reports whether a part of a text says that it stands for a secret, or is
