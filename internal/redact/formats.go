@@ -79,7 +79,8 @@ var formats = []format{
 	// Code, packages and what builds them.
 	{"github", "ghp_ gho_ ghu_ ghs_ ghr_", dotted, 20, 36, nil},
 	{"github", "github_pat_", word, 22, 82, nil},
-	{"gitlab", "glpat- gldt- glrt- glrtr- glptt- glcbt- glsoat- glft- glimt- glagent- gloas- glffct- GR1348941", dotted, 20, 0, nil},
+	{"gitlab", "glpat- gldt- glrt- glrtr- glptt- glcbt- glsoat- glft- glimt- glagent- gloas- glffct-", dotted, 20, 0, nil},
+	{"gitlab", "GR1348941", urlish, 20, 20, nil},
 	{"bitbucket", "ATBB", tokens, 24, 32, random},
 	{"bitbucket", "ATCTT3xFfG BBDC-", tokens, 40, 0, nil},
 	{"atlassian", "ATATT3xFfG", tokens, 40, 0, nil},

@@ -37,7 +37,8 @@ var namings = []naming{
 func words(list string) []string { return strings.Fields(list) }
 
 // about are last words of names that speak of a secret and hold none.
-var about = words("id name file path url uri type len length size count ttl expiry expires version limit hash dir env ref")
+var about = words(`id name file path url uri type len length size count ttl expiry expires version limit
+	hash dir env ref`)
 
 // commands are what names are written behind that have their value after a blank.
 var commands = []string{"ENV ", "setx ", "config set ", "set -x ", "set -gx ", "set -Ux "}
