@@ -32,6 +32,7 @@ func BenchmarkHostile(b *testing.B) {
 		"bearer": "Bearer ", "name": "name: token value: ", "login": "machine login a password ", "-u": " -u a:b",
 		"auth": "authorization: Basic ", "urlsafe": "LS0tLS1CRUdJTi", "spaces": " ", "newlines": "\n",
 		"basic": "Basic YTpi", "SK": "SK0", "pass": "pass", "secretsecret": "secret", "dots": "token.",
+		"7Q~": "7Q~", "_key": "_key", ":AA": ":AA", "1//0": "1//0", "-key-": "-key-", "token=a": "token=a.",
 		"long name": strings.Repeat("x", 60) + "token=", "hidden": "TOKEN=" + token("", 20) + "\x1b[m ",
 	} {
 		b.Run(name, func(b *testing.B) {

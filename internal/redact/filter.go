@@ -14,21 +14,17 @@ const decided = 512
 // token beyond the bound is decided by its beginning, and the rest is dropped as it
 // comes.
 type filter struct {
-	*triggers
-	named *named // nil = none
-	brief bool   // what a name says is secret is one however it looks
-
+	Finder
 	window
-	runs [alphabets]span
-
-	end   bool     // no more comes
-	short bool     // a rule must see more
-	tail  alphabet // what still belongs to the last secret
-	inKey bool     // in the body of a private key
+	runs  map[alphabet]*token // those that were measured last
+	end   bool                // no more comes
+	short bool                // more must be seen
+	tail  alphabet            // what still belongs to the last secret
+	inKey bool                // in the body of a private key
 }
 
-// A span is a part of the text.
-type span struct{ from, to int }
+// A token is a part of the text.
+type token struct{ from, to int }
 
 // A finding is what a rule found: the secret is from..to, and of a kind. The zero
 // value is nothing; without an end, what is before from may be passed on, even if
@@ -38,95 +34,110 @@ type finding struct {
 	kind     string
 	tail     alphabet // the token may go on so
 	key      bool     // a private key begins
-	password span     // stands behind it
+	password int      // the end of one that stands behind it and a colon; 0 = none does
 }
 
 // add takes a piece of the text and appends to out what can be passed on.
 func (f *filter) add(out, p []byte, end bool) []byte {
-	f.out, f.end = out, end
+	f.out, f.end, f.short = out, end, false
 	drop := f.take(p, end)
-	for i := range f.runs {
-		f.runs[i].from -= drop
-		f.runs[i].to -= drop
+	for _, t := range f.runs {
+		t.from, t.to = t.from-drop, t.to-drop
 	}
-	for more := true; f.pos < len(f.buf) && more; {
-		switch f.short = false; {
-		case f.tail != 0:
-			f.drop(f.pos + f.tail.run(f.buf[f.pos:], len(f.buf)))
+	for f.pos < len(f.buf) && !f.short {
+		switch {
+		case f.tail != nil:
+			f.drop(f.pos + span(f.tail, f.buf[f.pos:]))
 			if f.pos < len(f.buf) {
-				f.tail = 0
+				f.tail = nil
 			}
 		case f.inKey:
 			n, last := f.keyPart(f.pos)
 			f.drop(f.pos + n)
-			if more = !f.short; more && (n == 0 || last) {
-				f.inKey = false
-			} else if more {
+			if f.inKey = f.short || n > 0 && !last; f.inKey && n > 0 {
 				f.tail = base64s
 			}
 		default:
-			more = f.find()
+			f.find()
 		}
 	}
 	if end {
 		f.pass(len(f.buf))
-	} else if f.tail == 0 && !f.inKey {
+	} else if f.tail == nil && !f.inKey {
 		f.pass(f.pos) // the control sequences there
 	}
 	out, f.out = f.out, nil
 	return out
 }
 
-// find goes on to the next secret and hides it, and says whether there was one.
-func (f *filter) find() bool {
+// find goes on to the next secret and hides it, or to where more must be seen.
+func (f *filter) find() {
 	wide := f.buf[:len(f.buf)+len(room)]
 	for i := f.next(wide, f.pos, len(f.buf)); i+3 <= len(f.buf); i = f.next(wide, i+2, len(f.buf)) {
-		for run := 1; run >= 0; run-- {
-			at := i - run
-			if at < f.pos || f.may(load(wide[at:]))&f.may(load(wide[at+1:])) == 0 {
-				continue
-			}
-			for r := range f.asked(wide[at:], run) {
-				f.short = false
+		for at := max(i-1, f.pos); at <= min(i, len(f.buf)-4); at++ {
+			for _, r := range f.asked(at) {
 				found := f.ask(r, at)
-				switch {
-				case f.short:
+				if f.short {
 					f.pass(max(at, found.from))
 					f.pos = at
-					return false
-				case found.to > 0:
+					return
+				}
+				if found.to > 0 {
 					f.hide(found)
-					return true
+					return
 				}
 			}
 		}
 	}
 	literal, secret := len(f.buf), len(f.buf)
 	for at := literal - 1; at >= max(f.pos, len(f.buf)-3) && !f.end; at-- {
-		if b, known := f.begins[string(f.buf[at:])]; known {
-			literal = at
-			if b.anywhere || b.apart && f.apart(at) {
+		for _, r := range f.begins[string(f.buf[at:])] {
+			if literal = at; !r.leads && (!r.apart || f.apart(at)) {
 				secret = at
 			}
 		}
 	}
 	f.pass(secret)
-	f.pos = literal
-	return false
+	f.pos, f.short = literal, true
 }
 
 // ask asks a rule, if its literal is there.
 func (f *filter) ask(r *rule, at int) finding {
 	from := at + len(r.literal)
-	if !f.is(at, r.literal) || r.apart && !f.apart(at) || len(r.literal) == 3 && !r.then.has(f.at(from)) {
+	if !f.is(at, r.literal) || r.apart && !f.apart(at) || len(r.literal) == 3 && !r.then[f.at(from)] {
 		return finding{}
 	}
 	found := r.find(f, at, from)
-	if found.kind != "" {
+	if f.named && found.kind != "" {
 		found.to = f.reach(found.from, found.to)
-		found.password.to = f.reach(found.password.from, found.password.to)
+		found.password = f.reach(found.to, found.password)
 	}
 	return found
+}
+
+// asked are the rules whose literal may begin at a place, and some others.
+func (f *filter) asked(at int) []*rule {
+	b := f.buf[at : len(f.buf)+len(room)]
+	if g := load(b); f.may(g)&f.may(load(b[1:])) != 0 {
+		return f.rules[hash(g)>>5]
+	}
+	if at+4 > len(f.buf) && f.begins[string(f.buf[at:])] != nil {
+		f.short = !f.end
+	}
+	return nil
+}
+
+// reach is where the last of the values that are known ends that begin in a secret, so
+// that none of them is left in part.
+func (f *filter) reach(from, to int) int {
+	for at := from; at < to; at++ {
+		for _, r := range f.asked(at) {
+			if r.named && at+len(r.literal) > to && f.is(at, r.literal) {
+				to = at + len(r.literal)
+			}
+		}
+	}
+	return to
 }
 
 // hide puts a mark in the place of a secret.
@@ -137,11 +148,15 @@ func (f *filter) hide(found finding) {
 		f.pos = found.to
 		return
 	}
-	f.out = mark(f.out, found.kind)
+	if found.kind == stars {
+		f.out = append(f.out, stars...)
+	} else {
+		f.out = append(append(append(append(f.out, markBegin...), ':'), found.kind...), ']')
+	}
 	f.drop(found.to)
 	f.tail, f.inKey = found.tail, found.key
-	if next := found.password; next.to > f.pos {
-		f.hide(finding{from: next.from, to: next.to, kind: password})
+	if found.password > found.to {
+		f.hide(finding{from: found.to + 1, to: found.password, kind: password})
 	}
 }
 
@@ -180,21 +195,22 @@ func (f *filter) skip(at int, some string, most int) int {
 	return i
 }
 
-// run is the length of the token that begins somewhere, at most the number of bytes
-// that it is judged by. Each token is measured once, wherever its beginning is
-// looked for.
-func (f *filter) run(at int, letters alphabet) int {
-	s := &f.runs[letters.index()]
-	if at < s.from || at > s.to {
-		s.from, s.to = at, at
+// run is the token that begins somewhere, at most the bytes that it is judged by. Each
+// token is measured once, wherever its beginning is looked for.
+func (f *filter) run(at int, letters alphabet) []byte {
+	t := f.runs[letters]
+	if t == nil {
+		t = &token{}
+		f.runs[letters] = t
 	}
-	for s.to < len(f.buf) && letters.has(f.buf[s.to]) {
-		s.to++
+	if at < t.from || at > t.to {
+		t.from, t.to = at, at
 	}
-	if s.to == len(f.buf) && s.to-at < decided && !f.end {
+	t.to += span(letters, f.buf[t.to:])
+	if t.to == len(f.buf) && t.to-at < decided && !f.end {
 		f.short = true
 	}
-	return min(s.to-at, decided)
+	return f.buf[at:min(t.to, at+decided)]
 }
 
 // before is what stands before a place.
@@ -209,11 +225,11 @@ func (f *filter) apart(at int) bool {
 	switch {
 	case n == 0:
 		return true
-	case !word.has(b[n-1]): // a-b and a.b are one word
-		return n < 2 || b[n-1] != '-' && b[n-1] != '.' || !word.has(b[n-2])
+	case !word[b[n-1]]: // a-b and a.b are one word
+		return n < 2 || b[n-1] != '-' && b[n-1] != '.' || !word[b[n-2]]
 	case n >= 2 && b[n-2] == '\\':
 		return strings.IndexByte("nrtbf", b[n-1]) >= 0
 	}
-	hexed := n >= 3 && hexes.has(b[n-1]) && hexes.has(b[n-2])
+	hexed := n >= 3 && hex[b[n-1]] && hex[b[n-2]]
 	return hexed && (b[n-3] == '%' || n >= 6 && b[n-6] == '\\' && b[n-5] == 'u')
 }

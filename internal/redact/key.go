@@ -1,29 +1,30 @@
 package redact
 
-import (
-	"bytes"
-	"strings"
-)
+import "bytes"
 
 const (
-	keyBegin = "-----BEGIN "
-	keyEnd   = "-----END "
-	dashes   = "-----"
+	keyEnd = "-----END "
+	dashes = "-----"
 )
 
-// keyBegins finds the beginning of a private key in PEM, if a key follows it.
-func (f *filter) keyBegins(at, from int) finding {
-	to := from + min(f.run(from, label), 48)
-	name := string(f.buf[from:to])
-	private := strings.HasSuffix(name, "PRIVATE KEY") || strings.HasSuffix(name, "PRIVATE KEY BLOCK")
-	if f.short || !private || !f.is(to, dashes) {
-		return finding{}
+// privateKeys are the kinds of private keys in PEM.
+var privateKeys = []string{
+	"PRIVATE KEY-----", "RSA PRIVATE KEY-----", "EC PRIVATE KEY-----", "DSA PRIVATE KEY-----", "OPENSSH PRIVATE KEY-----",
+	"ENCRYPTED PRIVATE KEY-----", "ANY PRIVATE KEY-----", "SSH2 ENCRYPTED PRIVATE KEY-----", "PGP PRIVATE KEY BLOCK-----",
+}
+
+// privateKey finds the beginning of a private key, if its body follows.
+func (f *filter) privateKey(at, from int) finding {
+	for _, kind := range privateKeys {
+		if f.is(from, kind) {
+			from += len(kind)
+			if n, _ := f.keyPart(from); n > 0 {
+				return finding{from: at, to: from, kind: "private-key", key: true}
+			}
+			break
+		}
 	}
-	to += len(dashes)
-	if n, _ := f.keyPart(to); n == 0 {
-		return finding{}
-	}
-	return finding{from: at, to: to, kind: "private-key", key: true}
+	return finding{}
 }
 
 // keyPart is the length of the next part of a private key: up to the end of a long run
@@ -33,25 +34,22 @@ func (f *filter) keyBegins(at, from int) finding {
 // on with the key. It is decided by the next 256 bytes.
 func (f *filter) keyPart(at int) (n int, last bool) {
 	const long, seen = 24, 256
-	b := f.buf[min(at, len(f.buf)):]
+	b := f.buf[at:]
 	if f.short = len(b) < seen && !f.end; f.short {
 		return 0, false
 	}
-	b = b[:keyish.run(b, seen)]
-	end := bytes.Index(b, []byte(keyEnd))
-	for i := 0; i < len(b) && (end < 0 || i < end); i++ {
-		n := base64s.run(b[i:], len(b))
-		if i += n; n >= long {
-			return i, false
+	b = b[:span(keyish, b[:min(len(b), seen)])]
+	body, ending, last := bytes.Cut(b, []byte(keyEnd))
+	for n < len(body) {
+		line := span(base64s, body[n:])
+		if n += line; line >= long {
+			return n, false
 		}
+		n++
 	}
-	if end < 0 {
+	if !last {
 		return 0, false
 	}
-	end += len(keyEnd)
-	end += label.run(b[end:], 48)
-	if bytes.HasPrefix(b[end:], []byte(dashes)) {
-		end += len(dashes)
-	}
-	return end, true
+	name, _, _ := bytes.Cut(ending, []byte(dashes))
+	return min(len(body)+len(keyEnd)+len(name)+len(dashes), len(b)), true
 }

@@ -10,11 +10,8 @@ import (
 	"strings"
 )
 
-// named are values that the caller has named, in all their forms: by first byte, the
-// longest first.
-type named [256][]string
-
-func newNamed(secrets []string) (n named, rules []rule) {
+// knownRules are the rules of values that are known, in all their forms, the longest first.
+func knownRules(secrets []string) (rules []rule) {
 	var all []string
 	for _, s := range secrets {
 		if s = strings.TrimSpace(s); len(s) >= MinSecret {
@@ -23,36 +20,20 @@ func newNamed(secrets []string) (n named, rules []rule) {
 	}
 	slices.SortFunc(all, func(a, b string) int { return cmp.Or(cmp.Compare(len(b), len(a)), cmp.Compare(a, b)) })
 	for _, form := range slices.Compact(all) {
-		n[form[0]] = append(n[form[0]], form)
-		rules = append(rules, rule{literal: form, find: func(_ *filter, at, from int) finding {
+		rules = append(rules, rule{literal: form, named: true, find: func(_ *filter, at, from int) finding {
 			return finding{from: at, to: from, kind: "named"}
 		}})
 	}
-	return n, rules
-}
-
-// reach is where the last of the values ends that begin in a secret, so that none of
-// them is left in part.
-func (f *filter) reach(from, to int) int {
-	if f.named == nil {
-		return to
-	}
-	for at := from; at < to; at++ {
-		for _, form := range f.named[f.buf[at]] {
-			if at+len(form) > to && f.is(at, form) {
-				to = at + len(form)
-			}
-		}
-	}
-	return to
+	return rules
 }
 
 // forms lists the ways in which a value is written.
 func forms(s string) []string {
-	query, path, once := url.QueryEscape(s), url.PathEscape(s), jsonEscaped(s, false)
+	query, path := url.QueryEscape(s), url.PathEscape(s)
+	plain, html := jsonEscaped(s)
+	twice, _ := jsonEscaped(plain) // JSON in JSON
 	list := []string{
-		s, strings.ReplaceAll(s, "\n", "\r\n"), query, path, lowerHex(query), lowerHex(path),
-		once, jsonEscaped(s, true), jsonEscaped(once, false), // the last is JSON in JSON
+		s, strings.ReplaceAll(s, "\n", "\r\n"), query, path, lowerHex(query), lowerHex(path), plain, html, twice,
 	}
 	for _, enc := range []*base64.Encoding{base64.StdEncoding, base64.URLEncoding} {
 		raw := enc.WithPadding(base64.NoPadding)
@@ -72,15 +53,12 @@ func forms(s string) []string {
 	return list
 }
 
-// jsonEscaped is the value as it stands between the quotes of a JSON string.
-func jsonEscaped(s string, html bool) string {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(html)
-	if enc.Encode(s) != nil {
-		return s // cannot be: any string can be encoded
-	}
-	return strings.TrimSuffix(b.String(), "\"\n")[1:]
+// jsonEscaped is the value as it stands between the quotes of a JSON string, also with
+// the escapes for HTML.
+func jsonEscaped(s string) (plain, html string) {
+	text, _ := json.Marshal(s) // any string can be encoded
+	html = string(text[1 : len(text)-1])
+	return strings.NewReplacer(`\\`, `\\`, `\u0026`, "&", `\u003c`, "<", `\u003e`, ">").Replace(html), html
 }
 
 // lowerHex writes %2f where escaping wrote %2F.
@@ -99,23 +77,13 @@ const (
 	stars     = "***" // the kind of a mark that is short, for people are to read the rest
 )
 
-func mark(out []byte, kind string) []byte {
-	if kind == stars {
-		return append(out, stars...)
-	}
-	return append(append(append(append(out, markBegin...), ':'), kind...), ']')
-}
-
 // isMarked reports whether something in b was hidden before. What stands around a mark is
 // left alone, so that redacting twice is the same as redacting once.
 func isMarked(b []byte) bool { return bytes.Contains(b, []byte(markBegin)) }
 
 // marked leaves what was hidden before as it is: [redacted], also with a kind.
 func (f *filter) marked(at, i int) finding {
-	if f.at(i) == ':' {
-		i = f.skip(i+1, "abcdefghijklmnopqrstuvwxyz0123456789-", 30)
-	}
-	if f.at(i) != ']' {
+	if i = f.skip(i, ":abcdefghijklmnopqrstuvwxyz0123456789-", 32); f.at(i) != ']' {
 		return finding{}
 	}
 	return finding{from: at, to: i + 1}

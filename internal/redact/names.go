@@ -11,195 +11,130 @@ const (
 	secret        = "secret"
 	authorization = "authorization"
 	cookie        = "cookie"
-	bearer        = "bearer"
-	basic         = "basic"
 )
 
-// A naming says how names of secrets of a kind end, in lower case and without what
-// separates words: api_key, apiKey and X-Api-Key end alike. _ is where a word begins.
-// To add one, add it here, and a word to keywords if none of them is in it.
+// A naming says how names of secrets of a kind end, in a line of the table below. To add
+// one, add it here. The first line that fits counts.
 type naming struct {
-	kind string
-	ends []string
+	kind   string   // empty = they are no secrets
+	ends   []string // last words; _ before one says that it is no end of a longer word
+	before []string // one of these stands before the last word; none = anything does
 }
 
 var namings = []naming{
-	{secret, []string{
-		"token", "secret", "credential", "credentials", "_auth", "_pat",
-		"accountkey", "accesskey", "apikey", "appkey", "applicationkey", "authkey", "clientkey", "clientkeydata",
-		"deploykey", "encryptionkey", "functionskey", "hmackey", "integrationkey", "licensekey", "masterkey",
-		"privatekey", "secretkey", "secretkeybase", "securitykey", "servicekey", "servicerolekey", "sessionkey",
-		"sharedkey", "signingkey", "storagekey", "subscriptionkey", "webhookkey", "writekey",
-	}},
-	{password, []string{"password", "passwd", "passphrase", "passcode", "passwort", "_pass", "_pwd", "_psw"}},
-	{authorization, []string{"authorization"}},
-	{cookie, []string{"cookie"}},
+	{"", words("token key"), words("next page continuation cancellation sync public")},
+	{secret, words("token secret credential credentials _auth _pat _sig"), nil},
+	{password, words("password passwd passphrase passcode passwort _pass _pwd _psw"), nil},
+	{secret, words("key"), words(`account access api app application auth client deploy encryption
+		functions hmac integration license master private secret security service servicerole session shared
+		signing storage subscription webhook write`)},
+	{secret, words("base"), words("secretkey")},
+	{authorization, words("authorization"), nil},
+	{cookie, words("cookie"), nil},
+	{"", words("_value"), nil}, // see entry
 }
 
-// harmless are names that end as those of secrets do.
-var harmless = []string{"nexttoken", "pagetoken", "continuationtoken", "cancellationtoken", "publickey", "synctoken"}
-
-// queries are names that hold secrets in the query of a URL, besides.
-var queries = []string{"_sig", "signature", "_key", "_code"}
-
-// keywords are what names of secrets are found by: one is in each, and in value, see
-// entry. Those of three letters are followed by what may follow a name.
-var keywords = []string{
-	"pass", "toke", "secr", "cred", "auth", "okie", "_pat", "natu", "pwd", "psw", "key", "sig", "alue",
-}
+func words(list string) []string { return strings.Fields(list) }
 
 // about are last words of names that speak of a secret and hold none.
-var about = []string{
-	"id", "name", "file", "path", "url", "uri", "type", "len", "length", "size", "count", "ttl", "expiry", "expires",
-	"version", "limit", "hash", "dir", "env", "ref",
-}
+var about = words(`id name file path url uri type len length size count ttl expiry expires version limit
+	hash dir env ref`)
 
 // commands are what names are written behind that have their value after a blank.
 var commands = []string{"ENV ", "setx ", "config set ", "set -x ", "set -gx ", "set -Ux "}
 
-// A name is what is known of the name before a value. Without a kind it is not that of
-// a secret.
-type name struct {
-	kind  string
-	env   bool // it is written like the name of an environment variable
-	short bool // it is a single word, which may be one of prose: PASS
-}
-
 // SecretName reports whether an environment variable of the name holds a secret.
 func SecretName(env string) bool {
-	text := []byte(strings.ToUpper(env))
-	return nameOf(text, false).kind != "" || endsIn(text, "_dsn", "connectionstring")
+	v := read([]byte(strings.ToUpper(env)))
+	return v.kind != "" || endsIn(strings.ToLower(env), "_dsn", "connectionstring", "connection_string")
 }
 
-// nameOf reads a name. query says that it stands where a URL has its query.
-func nameOf(text []byte, query bool) name {
-	text = trimmed(text, "0123456789") // password2
-	env := !slices.ContainsFunc(text, lower.has)
-	switch {
-	case query && endsIn(text, queries...):
-		return name{kind: secret}
-	case endsIn(text, harmless...):
-		return name{}
-	}
-	for _, known := range namings {
-		for _, end := range known.ends {
-			if endsIn(text, end) {
-				short := end[0] == '_' && len(end) == len(text)+1
-				return name{kind: known.kind, env: env, short: short}
+// read returns what is known of a value by its name: kind, env and short.
+func read(name []byte) (v value) {
+	capital := !slices.ContainsFunc(name, func(c byte) bool { return lower[c] })
+	parted := parts(name)
+	joined := strings.ReplaceAll(parted[1:], "_", "")
+	for _, n := range namings {
+		for _, end := range n.ends {
+			rest, ok := strings.CutSuffix(joined, end)
+			if ok && endsIn(rest, n.before...) || end[0] == '_' && strings.HasSuffix(parted, end) {
+				return value{kind: n.kind, env: capital, short: parted == end}
 			}
 		}
 	}
-	if last := bytes.LastIndexByte(text, '_'); env && last > 0 {
-		if endsIn(text, "_key") {
-			return name{kind: secret} // it may be that of a cache or a table as well
-		}
-		if !slices.Contains(about, strings.ToLower(string(text[last+1:]))) { // TOKEN_PROD
-			n := nameOf(text[:last], false)
-			n.env = false
-			return n
-		}
+	last := bytes.LastIndexByte(name, '_')
+	switch {
+	case !capital || last < 1 || last == len(name)-1:
+	case string(name[last:]) == "_KEY": // it may be that of a cache or a table as well
+		v.kind = secret
+	case !slices.Contains(about, strings.ToLower(string(name[last+1:]))): // TOKEN_PROD
+		v = read(name[:last])
+		v.env = false
 	}
-	return name{}
+	return v
 }
 
-// endsIn reports whether a name ends in one of some, which are written as in namings.
-func endsIn(name []byte, some ...string) bool {
-	if len(name) == 0 {
-		return false
-	}
-	last := name[len(name)-1] | 0x20
-	for _, end := range some {
-		if end[len(end)-1] == last && endsAs(name, end) {
-			return true
+// parts are the words of a name in lower case with _ before each, so that api_key, apiKey
+// and X-Api-Key end alike, without a number at the end: password2.
+func parts(name []byte) string {
+	parted := append(make([]byte, 0, 64), '_')
+	for i, c := range bytes.TrimRight(name, "0123456789") {
+		switch {
+		case !alnum[c]:
+			c = '_'
+		case upper[c] && i > 0 && lower[name[i-1]]:
+			parted = append(parted, '_')
 		}
+		if upper[c] {
+			c |= 0x20
+		}
+		parted = append(parted, c)
 	}
-	return false
+	return string(parted)
 }
 
-func endsAs(name []byte, end string) bool {
-	i := len(name) - 1
-	for at := len(end) - 2; at >= 0; at-- {
-		if end[at] == '_' { // dbPass, DB_PASS and pass, not compass
-			return i == 0 || !alnum.has(name[i-1]) || upper.has(name[i]) && !upper.has(name[i-1])
-		}
-		for i > 0 && !alnum.has(name[i-1]) {
-			i--
-		}
-		if i--; i < 0 || name[i]|0x20 != end[at] {
-			return false
-		}
-	}
-	return true
+// endsIn reports whether a text ends in one of some, or there are none.
+func endsIn(text string, some ...string) bool {
+	return some == nil || slices.ContainsFunc(some, func(s string) bool { return strings.HasSuffix(text, s) })
 }
 
-// lastTwo are the last two letters of namings, so that most names are no name of a
-// secret at once.
-var lastTwo = func() (all [1 << 10]bool) {
-	lists := [][]string{queries, {"value"}}
-	for _, n := range namings {
-		lists = append(lists, n.ends)
-	}
-	for _, end := range slices.Concat(lists...) {
-		all[two([]byte(end))] = true
-	}
-	return all
-}()
-
-func two(b []byte) int { return int(b[len(b)-2]&31)<<5 | int(b[len(b)-1]&31) }
-
-// An assignment is what stands between a name and its value.
-type assignment struct {
-	at    int  // where the value may begin; 0 = no value follows
-	tight bool // it is no more than an equals sign
-	flag  bool // it is the blank behind a flag
-	tag   bool // the value stands between <name> and another tag
-}
-
-// assigned finds a value that is assigned to the name in which a keyword stands.
-func (f *filter) assigned(at, _ int) finding {
-	to := at + f.run(at, dotted)
-	if lower.has(f.buf[to-1]) && !lastTwo[two(f.buf[:to])] || !f.among(to, "=:\"'`]\\ \t>") {
+// assigned finds a value that is assigned to the name in which a last word stands.
+func (f *filter) assigned(at, from int) finding {
+	if letter[f.at(from)] {
 		return finding{}
 	}
-	from := f.nameBegins(at)
-	text, before := f.buf[from:to], f.buf[max(0, at-lookBack):from]
-	sign := f.sign(text, to, before)
-	if sign.at == 0 || len(text) > 128 {
+	to := at + len(f.run(at, dotted))
+	for at > 0 && from-at < 64 && dotted[f.buf[at-1]] {
+		at--
+	}
+	if at > 0 && f.buf[at-1] == '\\' && strings.IndexByte("nrt", f.buf[at]) >= 0 {
+		at++ // \nTOKEN
+	}
+	name, before := f.buf[at:to], f.before(at)
+	v := f.sign(name, to, before)
+	if v.at == 0 || len(name) > 128 {
 		return finding{}
 	}
-	if endsIn(text, "_value") {
-		text = entry(before)
-	}
-	query := bytes.HasSuffix(before, []byte("u0026")) || bytes.ContainsAny(before[max(0, len(before)-1):], "?&;")
-	n := nameOf(text, query)
+	n := read(entry(name, before))
 	if n.kind == "" {
 		return finding{}
 	}
-	n.env = n.env || sign.flag && text[0] != '-'
-	return f.value(n, sign)
+	v.kind, v.env, v.short = n.kind, n.env || v.lead && name[0] != '-', n.short
+	return f.value(v)
 }
 
-// nameBegins is where the name begins in which a keyword stands.
-func (f *filter) nameBegins(at int) int {
-	from := at
-	for from > 0 && at-from < 64 && dotted.has(f.buf[from-1]) {
-		from--
+// entry is the name before value in name: TOKEN, value: …, or else the name itself.
+func entry(name, before []byte) []byte {
+	if !bytes.EqualFold(name, []byte("value")) {
+		return name
 	}
-	if from > 0 && from < at && f.buf[from-1] == '\\' && strings.IndexByte("nrt", f.buf[from]) >= 0 {
-		from++ // \nTOKEN
-	}
-	return from
-}
-
-// entry is the name before value in name: TOKEN, value: …
-func entry(before []byte) []byte {
-	b := trimmed(before, " \t\r\n\"',-\\")
+	b := bytes.TrimRight(before, " \t\r\n\"',-\\")
 	begin := len(b)
-	for begin > 0 && dotted.has(b[begin-1]) {
+	for begin > 0 && dotted[b[begin-1]] {
 		begin--
 	}
-	if !endsIn(trimmed(b[:begin], " \"'\\:="), "name", "key") {
-		return nil
+	if said := bytes.TrimRight(b[:begin], " \"'\\:="); !endsIn(string(said), "name", "Name", "key") {
+		return name
 	}
 	return b[begin:]
 }
@@ -207,32 +142,30 @@ func entry(before []byte) []byte {
 // sign reads what is behind a name: =, :, := and => with quotation marks, brackets and
 // blanks before it, the end of <password>, and a blank after --token, ENV TOKEN and the
 // like.
-func (f *filter) sign(name []byte, to int, before []byte) assignment {
+func (f *filter) sign(name []byte, to int, before []byte) value {
 	closed := f.skip(to, "\"'`\\]", 6)
 	i := f.skip(closed, " \t", 8)
 	switch c := f.at(i); {
 	case c == ':' && f.among(i+1, "-+?:/"): // ${NAME:-value}, Name::value, scheme://
-		return assignment{}
+		return value{}
 	case c == '=' || c == ':':
-		return assignment{at: f.skip(i+1, "=>", 2), tight: c == '=' && i == to}
+		return value{at: f.skip(i+1, "=>", 2), tight: c == '=' && i == to}
 	case c == '>' && bytes.HasSuffix(before, []byte("<")):
-		return assignment{at: i + 1, tag: true}
+		return value{at: i + 1, tag: true}
 	case i > closed && isFlag(name, before):
-		return assignment{at: closed, flag: true}
+		return value{at: closed, lead: true}
 	}
-	return assignment{}
+	return value{}
 }
 
-// isFlag reports whether a value follows a name after a blank.
+// isFlag reports whether a value follows a name after a blank: that of a flag, behind a
+// command, in a netrc file.
 func isFlag(name, before []byte) bool {
 	if name[0] == '-' {
 		return len(before) == 0 || strings.IndexByte(" \t\n\"'`[,(", before[len(before)-1]) >= 0
 	}
-	if string(name) == "password" { // netrc: machine … login … password …
-		words := bytes.Fields(before)
-		n := len(words)
-		netrc := n > 3 && string(words[n-2]) == "login" && string(words[n-4]) == "machine"
-		return netrc && bytes.ContainsAny(words[n-3], ".-:")
+	if string(name) == password && bytes.Contains(before, []byte("machine ")) && bytes.Contains(before, []byte("login ")) {
+		return true
 	}
 	return slices.ContainsFunc(commands, func(s string) bool { return bytes.HasSuffix(before, []byte(s)) })
 }

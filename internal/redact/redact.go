@@ -16,19 +16,18 @@ const MinSecret = 6
 // A Finder knows what is to be hidden. It is not changed once it is made, and may
 // be used concurrently.
 type Finder struct {
-	triggers *triggers
-	named    *named
-	brief    bool
+	*triggers
+	named bool // there are values that are known
+	brief bool // what a name says is secret is one however it looks
 }
 
 // New returns a finder of what looks like a secret, and of the values given, in
 // all the forms in which they are written.
 func New(secrets []string) Finder {
-	named, rules := newNamed(secrets)
-	if len(rules) == 0 {
-		return Finder{triggers: known()}
+	if rules := knownRules(secrets); len(rules) > 0 {
+		return Finder{triggers: known().with(rules), named: true}
 	}
-	return Finder{triggers: known().with(rules), named: &named}
+	return Finder{triggers: known()}
 }
 
 // CommandLine returns a command line without its secrets, for one goes into prompts,
@@ -59,9 +58,7 @@ func Shown(hide func(string) string, text string) string {
 }
 
 // Stream returns a stream of its own for a text that comes in pieces.
-func (f Finder) Stream() Stream {
-	return Stream{filter{triggers: f.triggers, named: f.named, brief: f.brief}}
-}
+func (f Finder) Stream() Stream { return Stream{filter{Finder: f, runs: map[alphabet]*token{}}} }
 
 // A Stream is a text that comes in pieces. It must not be used concurrently.
 type Stream struct{ f filter }
@@ -73,5 +70,5 @@ func (s *Stream) Add(out, piece []byte, end bool) []byte { return s.f.add(out, p
 
 // Held is the size of the buffers, in bytes.
 func (s *Stream) Held() int {
-	return cap(s.f.raw) + cap(s.f.buf) + 16*cap(s.f.escapes)
+	return cap(s.f.buf) + cap(s.f.rest) + cap(s.f.hidden) + 16*cap(s.f.escapes)
 }

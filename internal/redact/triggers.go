@@ -2,7 +2,6 @@ package redact
 
 import (
 	"encoding/binary"
-	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -11,11 +10,12 @@ import (
 
 // A rule says what is a secret where a text goes on with its literal.
 type rule struct {
-	literal string                                // what it begins with
+	literal string                                // what it begins with, in three bytes or more
 	then    alphabet                              // what may follow one of three bytes
 	apart   bool                                  // it does not stand within a word
-	names   bool                                  // it is no part of the secret
+	leads   bool                                  // it is no part of the secret, but leads to it
 	format  bool                                  // what it finds has a kind of its own
+	named   bool                                  // it is a value that is known
 	find    func(f *filter, at, from int) finding // it stands at, and what follows it begins from
 }
 
@@ -25,58 +25,38 @@ type rule struct {
 // as an automaton that looks at each, and few of the places it finds are none.
 type triggers struct {
 	bits   [1 << 17 / 64]uint64 // by hash: some run of three may be known
-	heads  [2][1 << 12]int32    // of the first and the second runs, by the first bits of the hash; as next
-	list   []gram
-	rules  []rule
-	begins map[string]begun // the first one to three bytes of the literals
+	rules  [1 << 12][]*rule     // by the first bits of the hash of the literal's first run
+	begins map[string][]*rule   // by the first one to three bytes
 }
-
-// A gram is a run of three bytes in a literal.
-type gram struct {
-	head uint32 // the literal's first four bytes
-	mask uint32 // those that it has
-	rule int32
-	next int32 // of those with the same bits, its place in list and 1; 0 = none
-}
-
-// begun says of what a text may be the beginning: of a secret anywhere, or of one
-// that does not stand within a word. The zero value is that of a name.
-type begun struct{ anywhere, apart bool }
 
 // known are the triggers of all that looks like a secret. They are not changed.
-var known = sync.OnceValue(func() *triggers { return (&triggers{}).with(allRules()) })
+var known = sync.OnceValue(func() *triggers { return (&triggers{begins: map[string][]*rule{}}).with(allRules()) })
 
 // with returns triggers that also find other rules. Of those that begin at one place
 // the first is asked first, and before all that were known.
 func (t *triggers) with(rules []rule) *triggers {
 	all := *t
-	all.list, all.rules, all.begins = slices.Clip(t.list), append(slices.Clip(t.rules), rules...), map[string]begun{}
-	maps.Copy(all.begins, t.begins)
-	for i := len(all.rules) - 1; i >= len(t.rules); i-- {
-		r := all.rules[i]
+	all.begins = maps.Clone(t.begins)
+	for _, r := range slices.Backward(rules) {
 		for n := range 3 {
-			b := all.begins[r.literal[:n+1]]
-			all.begins[r.literal[:n+1]] = begun{b.anywhere || !r.names && !r.apart, b.apart || !r.names}
+			all.begins[r.literal[:n+1]] = append([]*rule{&r}, all.begins[r.literal[:n+1]]...)
 		}
-		all.put(r.literal[:3], 0, i)
+		first := all.put(r.literal[:3])
+		all.rules[first] = append([]*rule{&r}, all.rules[first]...)
 		for c := range 256 {
-			if b := byte(c); len(r.literal) > 3 && r.literal[3] == b || len(r.literal) == 3 && r.then.has(b) {
-				all.put(string(append([]byte(r.literal[1:3]), b)), 1, i)
+			if b := byte(c); len(r.literal) > 3 && r.literal[3] == b || len(r.literal) == 3 && r.then[b] {
+				all.put(r.literal[1:3] + string([]byte{b}))
 			}
 		}
 	}
 	return &all
 }
 
-func (t *triggers) put(text string, run, rule int) {
-	h, literal := hash(load([]byte(text+room))), t.rules[rule].literal
+// put says that a run of three bytes is known, and where its rules are.
+func (t *triggers) put(run string) int {
+	h := hash(load([]byte(run + room)))
 	t.bits[h/64] |= 1 << (h % 64)
-	head, mask := binary.LittleEndian.Uint32([]byte(literal+room)), uint32(0xffffffff)
-	if len(literal) == 3 {
-		mask >>= 8
-	}
-	t.list = append(t.list, gram{head & mask, mask, int32(rule), t.heads[run][h>>5]})
-	t.heads[run][h>>5] = int32(len(t.list))
+	return int(h >> 5)
 }
 
 // load is a run of three bytes; there must be four.
@@ -105,19 +85,6 @@ func (t *triggers) next(b []byte, i, size int) int {
 		}
 	}
 	return i
-}
-
-// asked are the rules whose literal may begin where b does, by their first or second
-// run. b goes on behind what is looked at.
-func (t *triggers) asked(b []byte, run int) iter.Seq[*rule] {
-	return func(yield func(*rule) bool) {
-		head := binary.LittleEndian.Uint32(b)
-		for n := t.heads[run][hash(load(b[run:]))>>5]; n > 0; n = t.list[n-1].next {
-			if g := &t.list[n-1]; head&g.mask == g.head && !yield(&t.rules[g.rule]) {
-				return
-			}
-		}
-	}
 }
 
 // cases are the ways in which names write a literal: token, Token and TOKEN.

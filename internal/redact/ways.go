@@ -8,31 +8,37 @@ import (
 
 // ways are the ways in which secrets are written that have neither a format nor a name.
 var ways = []rule{
-	{literal: keyBegin, find: (*filter).keyBegins},
-	{literal: "://", then: info, names: true, find: (*filter).url},
-	{literal: `:\/\/`, names: true, find: (*filter).url},
-	{literal: "bearer ", names: true, apart: true, find: after(name{kind: bearer})},
-	{literal: "basic ", names: true, apart: true, find: after(name{kind: basic})},
-	{literal: "sshpass -p", names: true, find: after(name{kind: password, env: true})},
-	{literal: "cargo login ", names: true, find: after(name{kind: secret})}, // its keys begin with cio, as words do
-	{literal: "identified by ", names: true, find: after(name{kind: password})},
-	{literal: " -b ", names: true, find: after(name{kind: cookie})},
-	{literal: " -u ", names: true, find: (*filter).user},
-	{literal: " --user ", names: true, find: (*filter).user},
-	{literal: "--user=", names: true, find: (*filter).user},
+	{literal: "://", then: info, leads: true, find: (*filter).url},
+	{literal: `:\/\/`, leads: true, find: (*filter).url},
+	{literal: "bearer ", leads: true, apart: true, find: after("bearer", false)},
+	{literal: "basic ", leads: true, apart: true, find: after("basic", false)},
+	{literal: "sshpass -p", leads: true, find: after(password, true)},
+	{literal: "cargo login ", leads: true, find: after(secret, false)}, // its keys begin with cio, as words do
+	{literal: "client-key-data: ", leads: true, find: after(secret, false)},
+	{literal: "identified by ", leads: true, find: after(password, false)},
+	{literal: " -b ", leads: true, find: after(cookie, false)},
+	{literal: "signature=", leads: true, find: after(secret, false)}, // of a URL
+	{literal: "?key=", leads: true, find: after(secret, false)},
+	{literal: "&key=", leads: true, find: after(secret, false)},
+	{literal: " -u ", leads: true, find: (*filter).user},
+	{literal: " --user ", leads: true, find: (*filter).user},
+	{literal: "--user=", leads: true, find: (*filter).user},
 }
 
 // allRules are the rules of all that looks like a secret.
 func allRules() []rule {
-	rules := []rule{{literal: markBegin, find: (*filter).marked}}
+	rules := []rule{{literal: markBegin, find: (*filter).marked}, {literal: "-----BEGIN ", find: (*filter).privateKey}}
 	for _, k := range formats {
 		rules = append(rules, k.rules()...)
 	}
-	all := slices.Clone(ways)
-	for _, word := range keywords {
-		all = append(all, rule{literal: word, then: behind, names: true, find: (*filter).assigned})
+	leads, ends := slices.Clone(ways), ""
+	for _, n := range namings {
+		ends += strings.Join(n.ends, " ") + " "
 	}
-	for _, r := range all {
+	for _, end := range slices.Compact(slices.Sorted(strings.FieldsSeq(strings.ReplaceAll(ends, "_", "")))) {
+		leads = append(leads, rule{literal: end, then: behind, leads: true, find: (*filter).assigned})
+	}
+	for _, r := range leads {
 		for _, literal := range cases(r.literal) {
 			r.literal = literal
 			rules = append(rules, r)
@@ -42,32 +48,33 @@ func allRules() []rule {
 }
 
 // after finds the value behind a literal that is as good as a name.
-func after(n name) func(f *filter, at, from int) finding {
-	return func(f *filter, _, from int) finding { return f.value(n, assignment{at: from, flag: true}) }
+func after(kind string, env bool) func(f *filter, at, from int) finding {
+	return func(f *filter, _, from int) finding {
+		return f.value(value{kind: kind, env: env, at: from, lead: true})
+	}
 }
 
 // url finds the password in a URL, and a token that stands before the @ as if it were
 // a user.
 func (f *filter) url(_, at int) finding {
-	text := f.buf[at : at+f.run(at, info)]
-	if user, _, two := bytes.Cut(text, []byte(":")); f.short {
-		if two && f.format(at).to == 0 {
+	text := f.run(at, info)
+	if f.short {
+		if user, _, two := bytes.Cut(text, []byte(":")); two && f.key(at).to == 0 {
 			at += len(user)
 		}
 		return finding{from: at}
 	}
 	user, word, two := bytes.Cut(text[:max(bytes.LastIndexByte(text, '@'), 0)], []byte(":"))
-	from := at + len(user) + 1
-	found := finding{from: from, to: from + len(word), kind: password}
-	if len(word) == 0 || strings.IndexByte(variables, word[0]) >= 0 || standIn(word) {
+	found := finding{from: at + len(user) + 1, to: at + len(user) + 1 + len(word), kind: password}
+	if len(word) == 0 || strings.IndexByte(variables, word[0]) >= 0 || standsFor(word) {
 		found = finding{}
 	}
-	switch token := f.format(at); {
+	switch key := f.key(at); {
 	case isMarked(text):
 		return finding{}
-	case len(user) > 0 && token.to == at+len(user):
-		token.password = span{found.from, found.to}
-		return token
+	case len(user) > 0 && key.to == at+len(user):
+		key.password = found.to
+		return key
 	case !two && lookAt(user).random(false):
 		return finding{from: at, to: at + len(user), kind: secret}
 	}
@@ -78,12 +85,11 @@ func (f *filter) url(_, at int) finding {
 func (f *filter) user(_, at int) finding {
 	curl := bytes.Contains(f.before(at), []byte("curl"))
 	at = f.skip(at, "\"'", 1)
-	text := f.buf[at : at+f.run(at, info)]
-	colon := bytes.IndexByte(text, ':')
-	if colon < 1 || f.short || bytes.Equal(text[:colon], text[colon+1:]) {
+	user, _, two := bytes.Cut(f.run(at, info), []byte(":"))
+	if !two {
 		return finding{}
 	}
-	found := f.value(name{kind: password, env: curl}, assignment{at: at + colon + 1, flag: true})
+	found := f.value(value{kind: password, env: curl, at: at + len(user) + 1, lead: true})
 	if f.brief && found.to > 0 {
 		found.from = at
 	}

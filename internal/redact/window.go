@@ -13,20 +13,19 @@ const lookBack = 128
 // part secrets for programs and not for people. They are passed on where they stood;
 // those within a secret go with it.
 type window struct {
-	raw     []byte // the text as it came
-	buf     []byte // without control sequences, and with room for a load behind it
-	pos     int    // what is before it in buf is decided, and there to look back at
-	read    int    // what is before it in raw is in buf; a control sequence may begin there
-	passed  int    // what is before it in raw is passed on or dropped
-	later   int    // how much later in raw stands what is in buf, before the escapes
-	row     int    // how many control sequences came without text between them
-	escapes []escape
+	buf    []byte // the text without control sequences, and with room for a load behind it
+	pos    int    // what is before it is decided, and there to look back at
+	passed int    // what is before it is passed on or dropped
+
+	escapes []escape // the control sequences that are neither passed on nor dropped
+	hidden  []byte   // their bytes
+	row     int      // how many came without text between them
+	rest    []byte   // what came, but may be the beginning of one
 	out     []byte
 }
 
-// An escape is a control sequence: what is in buf from at on stands later in raw, by
-// what was left out.
-type escape struct{ at, later int }
+// An escape is a control sequence of some bytes that stood before a place in buf.
+type escape struct{ at, size int }
 
 // room is behind the text, so that loads need not look where it ends.
 const room = "\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00"
@@ -35,62 +34,56 @@ const room = "\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00"
 func (w *window) take(p []byte, end bool) (drop int) {
 	const most = 8 // control sequences in a row
 	drop = max(w.pos-lookBack, 0)
-	cut := w.passed
-	for len(w.escapes) > 0 && w.escapes[0].at+w.escapes[0].later <= cut {
-		w.later, w.escapes = w.escapes[0].later, w.escapes[1:]
-	}
-	w.raw, w.buf = w.raw[:copy(w.raw, w.raw[cut:])], w.buf[:copy(w.buf, w.buf[drop:])]
-	w.pos, w.read, w.passed, w.later = w.pos-drop, w.read-cut, 0, w.later+drop-cut
+	w.buf = w.buf[:copy(w.buf, w.buf[drop:])]
+	w.pos, w.passed = w.pos-drop, w.passed-drop
 	for i := range w.escapes {
 		w.escapes[i].at -= drop
-		w.escapes[i].later += drop - cut
 	}
-	w.raw = append(w.raw, p...)
-	for w.read < len(w.raw) {
-		at, n := sequence(w.raw[w.read:], end)
-		w.buf = append(w.buf, w.raw[w.read:w.read+at]...)
+	if len(w.rest) > 0 {
+		p = append(w.rest, p...)
+	}
+	for at, n := sequence(p, end); at+n > 0; at, n = sequence(p, end) {
 		if at > 0 {
 			w.row = 0
 		}
-		if w.read += at; n == 0 {
-			break
+		if n > 0 {
+			w.row++
 		}
-		w.read += n
-		if w.row++; w.row > most { // no secret is parted by so many, and they would be held back without bound
-			w.buf = append(w.buf, w.raw[w.read-n:w.read]...)
-			continue
+		if w.row > most { // no secret is parted by so many, and they would be held back without bound
+			at, n = at+n, 0
 		}
-		w.escapes = append(w.escapes, escape{len(w.buf), w.read - len(w.buf)})
+		w.buf, w.hidden = append(w.buf, p[:at]...), append(w.hidden, p[at:at+n]...)
+		if n > 0 {
+			w.escapes = append(w.escapes, escape{len(w.buf), n})
+		}
+		p = p[at+n:]
 	}
+	w.rest = append(w.rest[:0], p...)
 	w.buf = append(w.buf, room...)[:len(w.buf)]
 	return drop
 }
 
-// rawly is where a place of buf is in raw, behind the control sequences there or before
-// them.
-func (w *window) rawly(at int, behind bool) int {
-	n, _ := slices.BinarySearchFunc(w.escapes, at, func(e escape, at int) int {
-		if e.at < at || behind && e.at == at {
-			return -1
-		}
-		return 1
-	})
-	if n == 0 {
-		return at + w.later
+// pass passes on what is before a place, and the control sequences there.
+func (w *window) pass(to int) {
+	for len(w.escapes) > 0 && w.escapes[0].at <= to {
+		e := w.escapes[0]
+		w.out = append(append(w.out, w.buf[w.passed:e.at]...), w.hidden[:e.size]...)
+		w.passed = e.at
+		w.escapes, w.hidden = w.escapes[1:], w.hidden[e.size:]
 	}
-	return at + w.escapes[n-1].later
-}
-
-// pass passes on what is before a place.
-func (w *window) pass(at int) {
-	if to := w.rawly(at, true); to > w.passed {
-		w.out = append(w.out, w.raw[w.passed:to]...)
+	if to > w.passed {
+		w.out = append(w.out, w.buf[w.passed:to]...)
 		w.passed = to
 	}
 }
 
 // drop decides what is before a place, and does not pass it on.
-func (w *window) drop(at int) { w.pos, w.passed = at, max(w.passed, w.rawly(at, false)) }
+func (w *window) drop(to int) {
+	for len(w.escapes) > 0 && w.escapes[0].at < to {
+		w.escapes, w.hidden = w.escapes[1:], w.hidden[w.escapes[0].size:]
+	}
+	w.pos, w.passed = to, max(w.passed, to)
+}
 
 // introducers are the ways in which output and JSON write the beginning of a control
 // sequence, but for the bracket.
@@ -103,23 +96,21 @@ var introducers = []string{
 // one may begin there.
 func sequence(p []byte, end bool) (at, n int) {
 	const longest = 24 // parameters
-	for from := 0; ; {
-		i := bytes.IndexByte(p[from:], '[')
-		if i < 0 {
+	for from := bytes.IndexByte(p, '[') + 1; from > 0; {
+		if begin := introduced(p[:from-1]); begin >= 0 {
+			last := from + span(parameters, p[from:min(len(p), from+longest)])
+			switch {
+			case last == len(p) && !end:
+				return begin, 0
+			case last < len(p) && letter[p[last]]:
+				return begin, last + 1 - begin
+			}
+		}
+		next := bytes.IndexByte(p[from:], '[') + 1
+		if next == 0 {
 			break
 		}
-		from += i + 1
-		begin := introduced(p[:from-1])
-		if begin < 0 {
-			continue
-		}
-		last := from + parameters.run(p[from:], longest)
-		switch {
-		case last == len(p) && !end:
-			return begin, 0
-		case last < len(p) && (lower | upper).has(p[last]):
-			return begin, last + 1 - begin
-		}
+		from += next
 	}
 	for at = max(len(p)-len(`\\u001b`), 0); at < len(p) && !end; at++ {
 		begins := func(s string) bool { return strings.HasPrefix(s, string(p[at:])) }
