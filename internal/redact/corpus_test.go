@@ -17,9 +17,9 @@ var marks = regexp.MustCompile(`\[redacted:[a-z-]+\]`)
 
 var random = regexp.MustCompile(`\{([a-zA-Z])([0-9]+)\}`)
 
-// lines reads a file of texts. Half of them are blind: they were not looked at when
-// the tables were made, and a failure does not show them. To add a format, add a line;
-// the hash says which half it goes to.
+// lines reads a file of texts. Of half of them, by a hash, a failure is not shown, and those
+// of the files apart_* were written by somebody who had not seen the rules: rules are not
+// mended by either. To add a format, add a line.
 func lines(t testing.TB, name string) (texts []string, blind []bool) {
 	data, err := os.ReadFile(filepath.Join("testdata", name))
 	if err != nil {
@@ -85,14 +85,14 @@ func TestCorpus(t *testing.T) {
 		texts, blind := lines(t, name)
 		var seen, unseen count
 		for i, text := range texts {
-			half := &seen
-			if blind[i] {
+			half, apart := &seen, blind[i] || strings.HasPrefix(name, "apart_")
+			if apart {
 				half = &unseen
 			}
 			half.of++
 			if failed(text) {
 				half.failed++
-				if !blind[i] {
+				if !apart {
 					t.Errorf("%s: %s", name, text)
 				}
 			}
@@ -103,7 +103,7 @@ func TestCorpus(t *testing.T) {
 		}
 	}
 	hide := redact.New(nil).Text
-	check("secrets.txt", count{100, 6}, func(text string) bool {
+	isMissed := func(text string) bool {
 		missed := false
 		plain := strings.NewReplacer("«", "", "»", "").Replace(text)
 		out := hide(plain)
@@ -119,6 +119,10 @@ func TestCorpus(t *testing.T) {
 			missed = missed || leaks(out, secret)
 			rest = more
 		}
-	})
-	check("harmless.txt", count{200, 1}, func(text string) bool { return hide(text) != text || bytewise(text) != text })
+	}
+	isHidden := func(text string) bool { return hide(text) != text || bytewise(text) != text }
+	check("secrets.txt", count{100, 6}, isMissed)
+	check("harmless.txt", count{200, 1}, isHidden)
+	check("apart_secrets.txt", count{146, 16}, isMissed)
+	check("apart_harmless.txt", count{250, 1}, isHidden)
 }
