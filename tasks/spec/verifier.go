@@ -246,7 +246,7 @@ func (a agreement) build(env Env) (ralph.Verifier, error) {
 // agent, where there is a rule.
 func wordsOf(env Env) (words verify.MultiStage, err error) {
 	for _, before := range []struct{ name, method string }{{"no contradictions", contradictions}, {"the rule for " + env.agent, agentRule}} {
-		if before.method == agentRule && !hasRule(env.agent) {
+		if before.method == agentRule && defaultsOf(env.agent).asks == "" {
 			continue
 		}
 		rule, err := env.Verifier(before.method, nil)
