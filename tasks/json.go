@@ -42,14 +42,14 @@ type jsonText struct {
 // is wrong with one that is no JSON at all is asked of encoding/json, whose words
 // people know and can look up, with line and column added.
 func readJSON(what, list string, text []byte) (*jsonText, error) {
+	if !utf8.Valid(text) {
+		return nil, notUTF8(text)
+	}
 	p := &jsonText{Doc: &doc.Doc{Text: text}, what: what, list: list, notes: make(statusNotes), keys: newEntryKeys(), compare: byPriority}
 	d, err := doc.ParseJSON("", text)
 	if err == nil {
 		p.Doc = d
 		return p, nil
-	}
-	if !utf8.Valid(text) {
-		return nil, notUTF8(text)
 	}
 	body := bytes.TrimPrefix(text, []byte("\ufeff"))
 	if err := json.Unmarshal(body, new(json.RawMessage)); err != nil {

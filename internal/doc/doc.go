@@ -47,7 +47,7 @@ type Doc struct {
 	Roots []*Node
 
 	value        bool  // a value of a larger whole: places in it help nobody
-	repeats      bool  // keys may be given twice
+	repeats      bool  // keys may be given twice, and texts need not be UTF-8
 	lines        []int // where lines begin; nil = not looked for yet
 	nodes, bytes int   // what was made of the text so far
 }
@@ -80,7 +80,8 @@ func Parse(name string, text []byte) (*Doc, error) {
 }
 
 // ParseJSON reads a text that is JSON whatever its name. Unlike in [Parse], a key
-// may be given twice: the caller finds both in [Node.Keys].
+// may be given twice: the caller finds both in [Node.Keys]. What is no UTF-8 is
+// replaced in texts and keys.
 func ParseJSON(name string, text []byte) (*Doc, error) {
 	return parse(&Doc{Name: name, Text: text, JSON: true, repeats: true})
 }
@@ -89,7 +90,7 @@ func parse(d *Doc) (*Doc, error) {
 	if len(d.Text) > MaxText {
 		return nil, d.fail(nil, "the file has more than %d bytes, which is the most that is read", MaxText)
 	}
-	if at := notUTF8(d.Text); at >= 0 {
+	if at := notUTF8(d.Text); at >= 0 && !d.repeats {
 		return nil, d.fail(&Node{Start: at}, "the file is not UTF-8")
 	}
 	body := bytes.TrimPrefix(d.Text, []byte(byteOrderMark))
