@@ -6,9 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -250,7 +247,7 @@ func (f ListFile) Check(ctx context.Context) ([]Finding, error) {
 			}
 		}
 		if n := ids[it.ID]; n > 0 && it.ID != "" {
-			f.Detail = strings.TrimPrefix(fmt.Sprintf("%s; line %d has the same ID", f.Detail, n), "; ")
+			f.Detail = joined(f.Detail, fmt.Sprintf("line %d has the same ID", n))
 		}
 		ids[it.ID] = it.Line
 		all = append(all, f)
@@ -264,12 +261,12 @@ func (f ListFile) Check(ctx context.Context) ([]Finding, error) {
 // refused because boxes without an ID are added to it. Agents add such boxes as notes
 // while they work, and the session must not end by it. The error is that of Items.
 func (f ListFile) Resolve(ctx context.Context) (ListFile, error) {
-	if info, err := os.Lstat(f.Path); err == nil && info.Mode()&fs.ModeSymlink != 0 {
-		if f.Path, err = filepath.EvalSymlinks(f.Path); err != nil {
-			return f, fmt.Errorf("tasks: %w", err)
-		}
+	var list List
+	path, err := followed(f.Path)
+	if err == nil {
+		f.Path = path
+		list, err = f.read(ctx)
 	}
-	list, err := f.read(ctx)
 	if err == nil {
 		err = f.refuse(list)
 	}
@@ -280,13 +277,7 @@ func (f ListFile) Resolve(ctx context.Context) (ListFile, error) {
 }
 
 // Filename is the absolute path of the file; "" = none is given.
-func (f ListFile) Filename() string {
-	if f.Path == "" {
-		return ""
-	}
-	abs, _ := filepath.Abs(f.Path) // fails only if the current folder is gone
-	return cmp.Or(abs, f.Path)
-}
+func (f ListFile) Filename() string { return absolute(f.Path) }
 
 // HowDone says how an item is marked as done, for the agent: half a sentence that
 // begins with a verb. It reads nothing; a box like "[-]" is told of in other words, for
