@@ -30,8 +30,6 @@ const (
 	KindDefinitions Kind = "definitions"
 )
 
-var _, _ Source = TaskmasterFile{}, Backlog{}
-
 // Source is the source of this kind at a path, which is taken as it is: nothing is
 // read, and no link is followed. What [KindOf] says of the path, and its Resolve
 // method, are for the caller to ask; [OpenSource] does it all. Definitions have no
