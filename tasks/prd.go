@@ -108,19 +108,14 @@ func (p *jsonText) prd() PRD {
 			prd.Others = append(prd.Others, f)
 		}
 	}
+	into := map[string]*string{
+		"project": &prd.Project, "project_name": &prd.Project, "branch_name": &prd.Branch, "branch": &prd.Branch,
+		"description": &prd.Description,
+	}
 	root := p.Roots[0]
-	for i := len(root.Keys) - 1; i >= 0; i-- { // of two the first counts; they are only shown
-		into, value := (*string)(nil), root.Items[i]
-		switch snake(root.Keys[i].Text) {
-		case "project", "project_name":
-			into = &prd.Project
-		case "branch_name", "branch":
-			into = &prd.Branch
-		case "description":
-			into = &prd.Description
-		}
-		if into != nil && value.Kind == doc.Text {
-			*into = value.Text
+	for i, key := range slices.Backward(root.Keys) { // of two the first counts; they are only shown
+		if to := into[snake(key.Text)]; to != nil && root.Items[i].Kind == doc.Text {
+			*to = root.Items[i].Text
 		}
 	}
 	return prd
