@@ -52,12 +52,11 @@ type backlogTask struct {
 	Item
 	name  string // of the file, with its folder: tasks/task-1.md
 	moved bool   // it is in the folder completed
-	// the place on the board, which people give by dragging; nil = none
-	ordinal *float64
-	// the priority; smaller comes first
-	order float64
-	why   Why
-	note  string
+	// the place on the board, which people give by dragging, and the priority; smaller
+	// comes first, +Inf = none
+	ordinal, order float64
+	why            Why
+	note           string
 }
 
 // A backlogFolder is a folder that has been read. It is read anew for each question, so
