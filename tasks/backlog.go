@@ -101,21 +101,14 @@ func (b Backlog) Check(ctx context.Context) ([]Finding, error) {
 	}
 	var findings []Finding
 	for _, t := range f.tasks {
-		details := []string{t.name}
-		if t.note != "" {
-			details = append(details, t.note)
-		}
-		found := Finding{Item: t.Item, Why: t.why}
-		if waits := waiting[t.Key]; found.Why == "" && len(waits) > 0 {
-			found.Why = WhyWaits
-			details = append(details, "for "+listed(waits))
-		}
+		found := Finding{Item: t.Item, Why: t.why, Detail: joined(t.name, t.note)}
+		found.wait(waiting[t.Key])
 		for _, key := range t.After {
 			if keys[key] == nil && !t.Done {
-				details = append(details, fmt.Sprintf("it depends on %s, which is not in this folder: not waited for", key))
+				found.Detail = joined(found.Detail, fmt.Sprintf("it depends on %s, which is not in this folder: not waited for", key))
 			}
 		}
-		found.Detail = joined(strings.Join(details, "; "), circles[t.Key])
+		found.Detail = joined(found.Detail, circles[t.Key])
 		findings = append(findings, found)
 	}
 	return findings, nil

@@ -195,17 +195,14 @@ func (x ids) key(id string) string {
 // tasks from being worked on.
 func (f *backlogFolder) identify() ids {
 	x := ids{make(map[string]string), make(map[string]string)}
-	last := make(map[string]int) // by key, the last number that was given to it; 0 = the key is free
+	given := make(givenKeys)
 	for _, t := range f.tasks {
 		if t.why == WhyNoFront {
 			continue
 		}
-		for last[t.Key] > 0 {
-			last[t.ID]++
-			t.Key = t.ID + "#" + strconv.Itoa(last[t.ID])
+		if t.Key = given.next(t.ID); t.Key != t.ID {
 			t.note = "another file has the same id"
 		}
-		last[t.Key] = 1
 		name := canonical(t.ID)
 		x.names[name] = cmp.Or(x.names[name], t.Key)
 		x.bodies[bodyOf(name)] = cmp.Or(x.bodies[bodyOf(name)], t.Key)
