@@ -264,12 +264,12 @@ func (p *jsonText) how(e *entry) (key string, done *doc.Node) {
 
 // howDone is HowDone of a source whose text is JSON. A text that cannot be read, or an
 // item that is not in it, leaves the usual way.
-func (read jsonReader) howDone(path, what string, text []byte, it Item) string {
+func (parse jsonReader) howDone(path, what string, text []byte, it Item) string {
 	key, done := "passes", "true"
 	if what == "task" {
 		key, done = "status", `"done"`
 	}
-	if p, err := read(text); err == nil {
+	if p, err := parse(text); err == nil {
 		for e := range written(p.entries) {
 			if e.Key == it.Key {
 				k, value := p.how(e)

@@ -3,6 +3,7 @@ package tasks
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -139,10 +140,35 @@ func joined(a, b string) string {
 	return a + "; " + b
 }
 
+// load reads a file. Errors name it.
+func (parse jsonReader) load(ctx context.Context, what, path string) (*jsonText, error) {
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	text, err := read(what, path)
+	if err != nil {
+		return nil, err
+	}
+	p, err := parse(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return p, nil
+}
+
+// check is Check of a source whose text is JSON.
+func (parse jsonReader) check(ctx context.Context, what, path string) ([]Finding, error) {
+	p, err := parse.load(ctx, what, path)
+	if err != nil {
+		return nil, err
+	}
+	return p.findings(), nil
+}
+
 // mark is Mark of a source whose text is JSON. The key is looked for among all entries,
 // also those that are no tasks: who names one by its key means it.
-func (read jsonReader) mark(path, what, key string, text []byte) ([]byte, error) {
-	p, err := read(text)
+func (parse jsonReader) mark(path, what, key string, text []byte) ([]byte, error) {
+	p, err := parse(text)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
