@@ -103,12 +103,13 @@ func (b Backlog) Check(ctx context.Context) ([]Finding, error) {
 	for _, t := range f.tasks {
 		found := Finding{Item: t.Item, Why: t.why, Detail: joined(t.name, t.note)}
 		found.wait(waiting[t.Key])
+		details := []string{found.Detail} // which is not empty
 		for _, key := range t.After {
 			if keys[key] == nil && !t.Done {
-				found.Detail = joined(found.Detail, fmt.Sprintf("it depends on %s, which is not in this folder: not waited for", key))
+				details = append(details, fmt.Sprintf("it depends on %s, which is not in this folder: not waited for", key))
 			}
 		}
-		found.Detail = joined(found.Detail, circles[t.Key])
+		found.Detail = joined(strings.Join(details, "; "), circles[t.Key])
 		findings = append(findings, found)
 	}
 	return findings, nil

@@ -206,6 +206,7 @@ func (e *entry) belongs(whole *entry, lines map[string]int) {
 func (e *entry) finding(all map[string]*entry, waits []Item) Finding {
 	f := Finding{Item: e.Item, Why: e.why, Detail: e.note}
 	f.wait(waits)
+	var details []string
 	if !e.Done && e.why == "" {
 		for _, key := range e.After {
 			is := "not there"
@@ -214,9 +215,10 @@ func (e *entry) finding(all map[string]*entry, waits []Item) Finding {
 			} else if other != nil {
 				is = "no task"
 			}
-			f.Detail = joined(f.Detail, fmt.Sprintf("it comes after %s, which is %s: not waited for", doc.Quote(key), is))
+			details = append(details, fmt.Sprintf("it comes after %s, which is %s: not waited for", doc.Quote(key), is))
 		}
 	}
+	f.Detail = joined(f.Detail, strings.Join(details, "; "))
 	return f
 }
 
