@@ -62,12 +62,11 @@ func readJSON(what, list string, text []byte) (*jsonText, error) {
 		p.fail(&doc.Node{Start: at}, "bad JSON: %v", err)
 		return nil, p.err
 	}
-	if bad, ok := errors.AsType[doc.Problems](err); ok && bad[0].Line == 0 { // it is about the file
+	bad, _ := errors.AsType[doc.Problems](err) // it has no other errors
+	if bad[0].Line == 0 {                      // it is about the file
 		return nil, errors.New(bad[0].Text)
-	} else if ok {
-		return nil, fmt.Errorf("line %d, column %d: %s", bad[0].Line, bad[0].Column, bad[0].Text)
 	}
-	return nil, err
+	return nil, fmt.Errorf("line %d, column %d: %s", bad[0].Line, bad[0].Column, bad[0].Text)
 }
 
 // line is the line of a value, from 1. Values are asked for about in the order of the
