@@ -35,8 +35,6 @@ type jsonText struct {
 	compare            func(a, b *entry) int // says which comes first, where that is free
 	// the first mistake; reading goes on, so that no caller has to ask after each value
 	err error
-	// an offset, and how many lines end before it, see line
-	at, lineAt int
 }
 
 // readJSON parses a text. The reader of located values takes a text or refuses it; what
@@ -67,18 +65,6 @@ func readJSON(what, list string, text []byte) (*jsonText, error) {
 		return nil, errors.New(bad[0].Text)
 	}
 	return nil, fmt.Errorf("line %d, column %d: %s", bad[0].Line, bad[0].Column, bad[0].Text)
-}
-
-// line is the line of a value, from 1. Values are asked for about in the order of the
-// text, and so it goes on from the last one: to count from the start each time would
-// take minutes for a file of some megabytes.
-func (p *jsonText) line(n *doc.Node) int {
-	lines := bytes.Count(p.Text[min(p.at, n.Start):max(p.at, n.Start)], []byte("\n"))
-	if n.Start < p.at {
-		lines = -lines
-	}
-	p.at, p.lineAt = n.Start, p.lineAt+lines
-	return p.lineAt + 1
 }
 
 // text is the text of a value, and a mistake if it is none; then it is "".

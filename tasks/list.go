@@ -8,8 +8,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
+	"github.com/ralph-loop/ralph/internal/doc"
 	"github.com/ralph-loop/ralph/internal/file"
 )
 
@@ -100,14 +100,7 @@ func notUTF8(text []byte) error {
 	if bytes.HasPrefix(text, []byte("\xff\xfe")) || bytes.HasPrefix(text, []byte("\xfe\xff")) {
 		return errors.New("line 1: not UTF-8 but, it seems, UTF-16; save the file as UTF-8")
 	}
-	n := 1
-	for line := range bytes.Lines(text) {
-		if !utf8.Valid(line) {
-			break
-		}
-		n++
-	}
-	return fmt.Errorf("line %d: not UTF-8", n)
+	return fmt.Errorf("line %d: not UTF-8", 1+bytes.Count(text[:doc.NotUTF8(text)], []byte("\n")))
 }
 
 // ListFile is the [Source] of a Markdown task list, tasks.md. The grammar is
