@@ -52,12 +52,11 @@ type backlogTask struct {
 	Item
 	name  string // of the file, with its folder: tasks/task-1.md
 	moved bool   // it is in the folder completed
-	// the place on the board, which people give by dragging; nil = none
-	ordinal *float64
-	// the priority; smaller comes first
-	order float64
-	why   Why
-	note  string
+	// the place on the board, which people give by dragging, and the priority; smaller
+	// comes first, +Inf = none
+	ordinal, order float64
+	why            Why
+	note           string
 }
 
 // A backlogFolder is a folder that has been read. It is read anew for each question, so
@@ -102,15 +101,9 @@ func (b Backlog) Check(ctx context.Context) ([]Finding, error) {
 	}
 	var findings []Finding
 	for _, t := range f.tasks {
-		details := []string{t.name}
-		if t.note != "" {
-			details = append(details, t.note)
-		}
-		found := Finding{Item: t.Item, Why: t.why}
-		if waits := waiting[t.Key]; found.Why == "" && len(waits) > 0 {
-			found.Why = WhyWaits
-			details = append(details, "for "+listed(waits))
-		}
+		found := Finding{Item: t.Item, Why: t.why, Detail: joined(t.name, t.note)}
+		found.wait(waiting[t.Key])
+		details := []string{found.Detail} // which is not empty
 		for _, key := range t.After {
 			if keys[key] == nil && !t.Done {
 				details = append(details, fmt.Sprintf("it depends on %s, which is not in this folder: not waited for", key))

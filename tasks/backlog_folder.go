@@ -19,16 +19,7 @@ import (
 // onBoard compares tasks as the board of Backlog.md sorts them, so that people see
 // there what comes next.
 func onBoard(a, b *backlogTask) int {
-	switch {
-	case a.ordinal != nil && b.ordinal != nil && *a.ordinal != *b.ordinal:
-		return cmp.Compare(*a.ordinal, *b.ordinal)
-	case (a.ordinal == nil) != (b.ordinal == nil):
-		if a.ordinal != nil {
-			return -1
-		}
-		return 1
-	}
-	return cmp.Or(cmp.Compare(a.order, b.order), byNumber(a, b))
+	return cmp.Or(cmp.Compare(a.ordinal, b.ordinal), cmp.Compare(a.order, b.order), byNumber(a, b))
 }
 
 // byNumber compares tasks by the numbers in their ids. Of two with one id it is the one

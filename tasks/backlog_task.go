@@ -19,7 +19,7 @@ import (
 // none that is an error: people keep notes and templates beside their tasks. Its name
 // stands for its text then.
 func (f *backlogFolder) task(name string, text []byte) *backlogTask {
-	t := &backlogTask{name: name, moved: strings.HasPrefix(name, "completed/"), order: math.Inf(1)}
+	t := &backlogTask{name: name, moved: strings.HasPrefix(name, "completed/"), ordinal: math.Inf(1), order: math.Inf(1)}
 	t.Line = 1
 	head, ok := readFront(text)
 	id, there := head.entry("id")
@@ -45,7 +45,7 @@ func (f *backlogFolder) task(name string, text []byte) *backlogTask {
 		t.Priority = int(t.order)
 	}
 	if ordinal, err := strconv.ParseFloat(head.value("ordinal"), 64); err == nil {
-		t.ordinal = &ordinal
+		t.ordinal = ordinal
 	}
 	if at, ok := head.entry("status"); ok {
 		t.Offset = at.from
@@ -154,25 +154,19 @@ func markOf(line string) (string, bool) {
 func criteriaOf(lines []string) (all []string) {
 	for _, line := range lines {
 		text := strings.TrimSpace(line)
-		if !isBox(text) {
+		box, _ := boxText(trimBlanks(strings.TrimPrefix(text, bulletOf(text))))
+		if box == "" {
 			if n := len(all) - 1; n >= 0 && text != "" && isBlank(line[0]) {
 				all[n] += " " + text
 			}
 			continue
 		}
-		text = strings.TrimSpace(text[len("- [ ]"):])
-		if rest, ok := strings.CutPrefix(text, "#"); ok {
-			text = strings.TrimSpace(strings.TrimLeft(rest, "0123456789"))
+		if rest, ok := strings.CutPrefix(box, "#"); ok {
+			box = strings.TrimSpace(strings.TrimLeft(rest, "0123456789"))
 		}
-		all = append(all, text)
+		all = append(all, box)
 	}
 	return all
-}
-
-// isBox reports whether a line is a box of a list, as Backlog.md writes its criteria.
-// It is stricter than the grammar of task lists: here boxes are only shown.
-func isBox(text string) bool {
-	return len(text) > len("- [ ]") && strings.ContainsRune("-*+", rune(text[0])) && text[1:3] == " [" && strings.ContainsRune(" xX", rune(text[3])) && text[4] == ']'
 }
 
 // ids are the keys of tasks by how their ids may be written. Names are whole ids,
@@ -201,17 +195,14 @@ func (x ids) key(id string) string {
 // tasks from being worked on.
 func (f *backlogFolder) identify() ids {
 	x := ids{make(map[string]string), make(map[string]string)}
-	last := make(map[string]int) // by key, the last number that was given to it; 0 = the key is free
+	given := make(givenKeys)
 	for _, t := range f.tasks {
 		if t.why == WhyNoFront {
 			continue
 		}
-		for last[t.Key] > 0 {
-			last[t.ID]++
-			t.Key = t.ID + "#" + strconv.Itoa(last[t.ID])
+		if t.Key = given.next(t.ID); t.Key != t.ID {
 			t.note = "another file has the same id"
 		}
-		last[t.Key] = 1
 		name := canonical(t.ID)
 		x.names[name] = cmp.Or(x.names[name], t.Key)
 		x.bodies[bodyOf(name)] = cmp.Or(x.bodies[bodyOf(name)], t.Key)
@@ -236,7 +227,7 @@ func (f *backlogFolder) link() {
 		if t.Parent = x.key(t.Parent); t.Parent == t.Key {
 			t.Parent = ""
 		}
-		if whole := known[t.Parent]; whole != nil && t.ordinal == nil { // its turn is theirs
+		if whole := known[t.Parent]; whole != nil && math.IsInf(t.ordinal, 1) { // its turn is theirs
 			t.ordinal, t.order = whole.ordinal, min(t.order, whole.order)
 		}
 	}

@@ -49,7 +49,7 @@ func Documents(path string) (paths []string) {
 	}
 	var have []os.FileInfo
 	for _, b := range besides {
-		if !endsIn(path, b.file) || b.with != "" && !there(filepath.Join(folder, b.with)) {
+		if _, err := os.Stat(filepath.Join(folder, b.with)); err != nil || !endsIn(path, b.file) {
 			continue
 		}
 		for _, name := range b.names {
@@ -70,20 +70,8 @@ func Documents(path string) (paths []string) {
 // endsIn reports whether the end of a path matches a pattern. The path is made absolute
 // first, since "tasks.json" in the current folder may lie in one that is called tasks.
 func endsIn(path, pattern string) bool {
-	if abs, err := filepath.Abs(path); err == nil {
-		path = abs
-	}
-	parts := strings.Split(filepath.ToSlash(path), "/")
-	n := strings.Count(pattern, "/") + 1
-	if len(parts) < n {
-		return false
-	}
-	ok, err := filepath.Match(filepath.FromSlash(pattern), filepath.Join(parts[len(parts)-n:]...))
-	return ok && err == nil
-}
-
-// there reports whether something lies at a path, whatever it is.
-func there(path string) bool {
-	_, err := os.Stat(path)
-	return err == nil
+	parts := strings.Split(filepath.ToSlash(absolute(path)), "/")
+	n := min(len(parts), strings.Count(pattern, "/")+1)
+	ok, _ := filepath.Match(filepath.FromSlash(pattern), filepath.Join(parts[len(parts)-n:]...)) // no pattern is malformed
+	return ok
 }

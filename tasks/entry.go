@@ -119,7 +119,7 @@ func (m members) firstText(keys []string) (key string, f field) {
 // second one is a mistake.
 func (p *jsonText) entryOf(n *doc.Node, whole *entry) *entry {
 	e := &entry{node: n, order: math.Inf(1)}
-	e.Line, e.Phase = p.line(n), p.phase
+	e.Line, e.Phase = p.Line(n), p.phase
 	e.Offset = n.Start
 	if n.Kind != doc.Map {
 		p.want(p.list, "a "+p.what+", which is an object", n)

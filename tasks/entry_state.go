@@ -147,15 +147,15 @@ func (p *jsonText) weigh(e *entry, s state) {
 // of what is not to be done, or is. It comes last, when all ids are known: an entry may
 // name one that stands below it.
 func (p *jsonText) settle() {
-	lines := p.lines()
-	last := make(map[string]int) // by key, the last number that was given to it; 0 = the key is free
-	for e := range written(p.entries) {
-		base := e.Key
-		for last[e.Key] > 0 || e.ID == "" && lines[e.Key] > 0 { // an id goes before a text
-			last[base] = max(last[base], 1) + 1
-			e.Key = base + "#" + strconv.Itoa(last[base])
+	lines, given := p.lines(), make(givenKeys)
+	for _, named := range [...]bool{true, false} { // an id goes before a text
+		for e := range written(p.entries) {
+			if named == (e.ID != "") {
+				e.Key = given.next(e.Key)
+			}
 		}
-		last[e.Key] = max(last[e.Key], 1)
+	}
+	for e := range written(p.entries) {
 		for _, part := range e.parts {
 			part.belongs(e, lines)
 		}
@@ -204,26 +204,21 @@ func (e *entry) belongs(whole *entry, lines map[string]int) {
 // What it comes after and nobody will do is told, for it is the one thing that looks
 // like an order and is none.
 func (e *entry) finding(all map[string]*entry, waits []Item) Finding {
-	f := Finding{Item: e.Item, Why: e.why}
+	f := Finding{Item: e.Item, Why: e.why, Detail: e.note}
+	f.wait(waits)
 	var details []string
-	if e.note != "" {
-		details = append(details, e.note)
-	}
-	if f.Why == "" && len(waits) > 0 {
-		f.Why = WhyWaits
-		details = append(details, "for "+listed(waits))
-	}
 	if !e.Done && e.why == "" {
 		for _, key := range e.After {
-			switch other := all[key]; {
-			case other == nil:
-				details = append(details, fmt.Sprintf("it comes after %s, which is not there: not waited for", doc.Quote(key)))
-			case other.why != "":
-				details = append(details, fmt.Sprintf("it comes after %s, which is no task: not waited for", doc.Quote(key)))
+			is := "not there"
+			if other := all[key]; other != nil && other.why == "" {
+				continue
+			} else if other != nil {
+				is = "no task"
 			}
+			details = append(details, fmt.Sprintf("it comes after %s, which is %s: not waited for", doc.Quote(key), is))
 		}
 	}
-	f.Detail = strings.Join(details, "; ")
+	f.Detail = joined(f.Detail, strings.Join(details, "; "))
 	return f
 }
 
@@ -271,12 +266,12 @@ func (p *jsonText) how(e *entry) (key string, done *doc.Node) {
 
 // howDone is HowDone of a source whose text is JSON. A text that cannot be read, or an
 // item that is not in it, leaves the usual way.
-func (read jsonReader) howDone(path, what string, text []byte, it Item) string {
+func (parse jsonReader) howDone(path, what string, text []byte, it Item) string {
 	key, done := "passes", "true"
 	if what == "task" {
 		key, done = "status", `"done"`
 	}
-	if p, err := read(text); err == nil {
+	if p, err := parse(text); err == nil {
 		for e := range written(p.entries) {
 			if e.Key == it.Key {
 				k, value := p.how(e)

@@ -20,6 +20,13 @@ type Finding struct {
 // Task reports whether the finding is a task, be it one that waits for others.
 func (f Finding) Task() bool { return f.Why == "" || f.Why == WhyWaits }
 
+// wait notes what the item waits for, unless it is no task.
+func (f *Finding) wait(on []Item) {
+	if f.Why == "" && len(on) > 0 {
+		f.Why, f.Detail = WhyWaits, joined(f.Detail, "for "+listed(on))
+	}
+}
+
 // A Why says why a box or a story is no task. Its text is written as JSON and is
 // stable. There may be more of them in later versions; what is neither "" nor
 // [WhyWaits] is no task.

@@ -79,13 +79,8 @@ func bracketed(t string) string {
 // isStory recognizes [US1], [US-2a] and lists like [US1, US2]. It must have a digit:
 // [USE] is a word.
 func isStory(word string) bool {
-	stories, found := strings.CutPrefix(word, "[US")
-	digit := false
-	for i := 0; found && i < len(stories)-1; i++ {
-		digit = digit || isDigit(rune(stories[i]))
-		found = strings.IndexByte("0123456789abcdeUS-,/&+ ", stories[i]) >= 0
-	}
-	return found && digit && strings.HasSuffix(stories, "]")
+	stories, found := strings.CutPrefix(strings.TrimSuffix(word, "]"), "[US")
+	return found && strings.ContainsAny(stories, "0123456789") && strings.Trim(stories, "0123456789abcdeUS-,/&+ ") == ""
 }
 
 // plainID returns the length of the ID in a text like most in a long list, "T001 Do
@@ -227,13 +222,9 @@ func separator(t string) string {
 	if t == "" || isAlnum(t[0]) {
 		return t // mostly
 	}
-	for _, colon := range [...]string{":", "："} {
-		if rest, found := strings.CutPrefix(t, colon); found {
-			return trimBlanksLeft(rest)
-		}
-	}
-	for _, dash := range [...]string{"-", "|", "–", "—"} {
-		if rest, found := strings.CutPrefix(t, dash); found && (rest == "" || isBlank(rest[0])) {
+	for _, sign := range [...]string{":", "：", "-", "|", "–", "—"} {
+		rest, found := strings.CutPrefix(t, sign)
+		if colon := sign == ":" || sign == "："; found && (colon || rest == "" || isBlank(rest[0])) {
 			return trimBlanksLeft(rest)
 		}
 	}

@@ -258,26 +258,31 @@ func setKeys(list List, chunks []chunk) {
 	if risen && len(loose) == 0 { // so it is mostly
 		return
 	}
-	lasts := make(map[string]int, len(list.Items)+len(list.Others)) // by key, the last number that was given to it; 0 = the key is free
-	// The last number is noted for each key, so that a thousand boxes with one text are
-	// not tried a thousand times each.
-	name := func(it *Item) {
-		base := it.Key
-		for lasts[it.Key] > 0 {
-			lasts[base]++
-			it.Key = base + "#" + strconv.Itoa(lasts[base])
-		}
-		lasts[it.Key] = 1
-	}
+	given := make(givenKeys, len(list.Items)+len(list.Others))
 	for i := range list.Items {
-		if list.Items[i].Key != "" {
-			name(&list.Items[i])
+		if it := &list.Items[i]; it.Key != "" {
+			it.Key = given.next(it.Key)
 		}
 	}
 	for _, it := range loose {
-		it.Key = cmp.Or(it.ID, it.Text)
-		name(it)
+		it.Key = given.next(cmp.Or(it.ID, it.Text))
 	}
+}
+
+// givenKeys are the keys of items that were named, each with the last number that was
+// given for it. The number is noted so that a thousand items with one text are not tried
+// a thousand times each.
+type givenKeys map[string]int
+
+// next is a key that no item has yet: the one that is wanted, or that with a number.
+func (g givenKeys) next(want string) string {
+	key := want
+	for g[key] > 0 {
+		g[want]++
+		key = want + "#" + strconv.Itoa(g[want])
+	}
+	g[key] = 1
+	return key
 }
 
 // setParents says of boxes that are nested below a task that they are parts of it. It

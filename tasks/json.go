@@ -3,6 +3,7 @@ package tasks
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -34,22 +35,20 @@ type jsonText struct {
 	compare            func(a, b *entry) int // says which comes first, where that is free
 	// the first mistake; reading goes on, so that no caller has to ask after each value
 	err error
-	// an offset, and how many lines end before it, see line
-	at, lineAt int
 }
 
 // readJSON parses a text. The reader of located values takes a text or refuses it; what
 // is wrong with one that is no JSON at all is asked of encoding/json, whose words
 // people know and can look up, with line and column added.
 func readJSON(what, list string, text []byte) (*jsonText, error) {
+	if !utf8.Valid(text) {
+		return nil, notUTF8(text)
+	}
 	p := &jsonText{Doc: &doc.Doc{Text: text}, what: what, list: list, notes: make(statusNotes), keys: newEntryKeys(), compare: byPriority}
 	d, err := doc.ParseJSON("", text)
 	if err == nil {
 		p.Doc = d
 		return p, nil
-	}
-	if !utf8.Valid(text) {
-		return nil, notUTF8(text)
 	}
 	body := bytes.TrimPrefix(text, []byte("\ufeff"))
 	if err := json.Unmarshal(body, new(json.RawMessage)); err != nil {
@@ -61,24 +60,11 @@ func readJSON(what, list string, text []byte) (*jsonText, error) {
 		p.fail(&doc.Node{Start: at}, "bad JSON: %v", err)
 		return nil, p.err
 	}
-	if bad, ok := errors.AsType[doc.Problems](err); ok && bad[0].Line == 0 { // it is about the file
+	bad, _ := errors.AsType[doc.Problems](err) // it has no other errors
+	if bad[0].Line == 0 {                      // it is about the file
 		return nil, errors.New(bad[0].Text)
-	} else if ok {
-		return nil, fmt.Errorf("line %d, column %d: %s", bad[0].Line, bad[0].Column, bad[0].Text)
 	}
-	return nil, err
-}
-
-// line is the line of a value, from 1. Values are asked for about in the order of the
-// text, and so it goes on from the last one: to count from the start each time would
-// take minutes for a file of some megabytes.
-func (p *jsonText) line(n *doc.Node) int {
-	lines := bytes.Count(p.Text[min(p.at, n.Start):max(p.at, n.Start)], []byte("\n"))
-	if n.Start < p.at {
-		lines = -lines
-	}
-	p.at, p.lineAt = n.Start, p.lineAt+lines
-	return p.lineAt + 1
+	return nil, fmt.Errorf("line %d, column %d: %s", bad[0].Line, bad[0].Column, bad[0].Text)
 }
 
 // text is the text of a value, and a mistake if it is none; then it is "".
@@ -139,10 +125,35 @@ func joined(a, b string) string {
 	return a + "; " + b
 }
 
+// load reads a file. Errors name it.
+func (parse jsonReader) load(ctx context.Context, what, path string) (*jsonText, error) {
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	text, err := read(what, path)
+	if err != nil {
+		return nil, err
+	}
+	p, err := parse(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return p, nil
+}
+
+// check is Check of a source whose text is JSON.
+func (parse jsonReader) check(ctx context.Context, what, path string) ([]Finding, error) {
+	p, err := parse.load(ctx, what, path)
+	if err != nil {
+		return nil, err
+	}
+	return p.findings(), nil
+}
+
 // mark is Mark of a source whose text is JSON. The key is looked for among all entries,
 // also those that are no tasks: who names one by its key means it.
-func (read jsonReader) mark(path, what, key string, text []byte) ([]byte, error) {
-	p, err := read(text)
+func (parse jsonReader) mark(path, what, key string, text []byte) ([]byte, error) {
+	p, err := parse(text)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}

@@ -30,8 +30,6 @@ const (
 	KindDefinitions Kind = "definitions"
 )
 
-var _, _ Source = TaskmasterFile{}, Backlog{}
-
 // Source is the source of this kind at a path, which is taken as it is: nothing is
 // read, and no link is followed. The caller asks [KindOf] and calls the source's
 // method Resolve; [OpenSource] does both. Definitions have no source, and neither

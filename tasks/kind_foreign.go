@@ -14,12 +14,12 @@ import (
 // be the one of a reader that was never meant: "there is no box in it" of a database.
 func foreign(path string, text []byte) string {
 	abs := absolute(path)
-	f := look{path: path, base: strings.ToLower(filepath.Base(abs)), dir: filepath.Base(filepath.Dir(abs)), text: text}
+	f := look{path: abs, base: strings.ToLower(filepath.Base(abs)), text: text}
 	if strings.HasSuffix(f.base, ".json") && json.Unmarshal(bytes.TrimPrefix(text, []byte("\ufeff")), &f.root) != nil {
 		f.root = nil
 	}
 	for _, tool := range foreigners() {
-		if tool.is(f) {
+		if tool.fits(f) {
 			return tool.says
 		}
 	}
@@ -28,19 +28,26 @@ func foreign(path string, text []byte) string {
 
 // A look is what is seen of a file.
 type look struct {
-	// the path as it was given, the name in lower case, and the name of the folder
-	path, base, dir string
-	text            []byte
+	path, base string // absolute, and the name in lower case
+	text       []byte
 	// if its name ends in .json and it is one; else nil, which has no keys
 	root object
 }
 
-// A foreigner is a kind of file of another tool. Another one is a line of the table,
-// and a function that recognizes it by its name, its folder, or what is in it.
+// A foreigner is a kind of file of another tool. Another one is a line of the table. One
+// of these is enough to recognize it.
 type foreigner struct {
-	is func(look) bool
+	names []string        // patterns of its path, in lower case, as far as they go
+	keys  []string        // it is an object of JSON that has them all
+	is    func(look) bool // nil = there is nothing else
 	// what it is, and where the tasks are: the end of the sentence "it seems to be"
 	says string
+}
+
+func (t foreigner) fits(f look) bool {
+	return slices.ContainsFunc(t.names, func(name string) bool { return endsIn(strings.ToLower(f.path), name) }) ||
+		t.keys != nil && !slices.ContainsFunc(t.keys, func(key string) bool { return !f.root.has(key) }) ||
+		t.is != nil && t.is(f)
 }
 
 // foreigners are the files that people give who have their tasks elsewhere. The first
@@ -53,56 +60,34 @@ func foreigners() []foreigner {
 		return func(f look) bool { return f.isDocument(names...) }
 	}
 	return []foreigner{
-		{look.isBeads, "the database of beads, which is not read: write the issues as boxes into a list (\"- [ ] bd-1 Write the parser\") and name that"},
-		{look.isComplexity, "Taskmaster's report on complexity" + taskmaster},
-		{look.isTaskmasterSetting, "a setting of Taskmaster" + taskmaster},
-		{look.isTaskmasterCopy, "a copy of one task that Taskmaster writes; its tasks are in tasks.json beside it: name that"},
-		{look.isBacklogTask, "one task of Backlog.md; name the folder that its folder tasks is in"},
-		{look.isSprint, "BMAD's list of stories and their status; the tasks are boxes in the files of the stories: name one of these"},
-		{look.isPackage, "a setting of a package, and holds no tasks: name the file with the tasks"},
-		{look.isEditor, "a setting of VS Code, whose tasks are commands: name the file with the tasks"},
-		{look.isEpics, "BMAD's epics, which have no boxes: the tasks are boxes in the files of the stories: name one of these"},
-		{look.isStory, "a story of BMAD without boxes: write its tasks as boxes below \"Tasks / Subtasks\" (\"- [ ] Task 1: Write the parser\")"},
-		{document("spec.md", "plan.md"), "a specification or plan without boxes" + beside},
-		{document("requirements.md", "design.md"), "a document of Kiro without boxes" + beside},
-		{document("proposal.md"), "a proposal of OpenSpec without boxes" + beside},
+		// Its database is written by its own program, which keeps an index beside it: a
+		// tick from here would be overwritten.
+		{names: []string{".beads/*", "beads.jsonl", "issues.jsonl"}, says: "the database of beads, which is not read: write the issues as boxes into a list (\"- [ ] bd-1 Write the parser\") and name that"},
+		{names: []string{"task-complexity-report*"}, keys: []string{"meta", "complexity_analysis"}, says: "Taskmaster's report on complexity" + taskmaster},
+		{names: []string{".taskmaster/state.json", ".taskmaster/config.json"}, keys: []string{"current_tag", "last_switched"}, says: "a setting of Taskmaster" + taskmaster},
+		{names: []string{".taskmaster/*/task_*.txt", ".taskmaster/*/task_*.md"}, says: "a copy of one task that Taskmaster writes; its tasks are in tasks.json beside it: name that"},
+		{is: look.isBacklogTask, says: "one task of Backlog.md; name the folder that its folder tasks is in"},
+		// Its list is of stories, and each of them has a file with the boxes.
+		{names: []string{"sprint-status.yaml"}, is: look.isSprint, says: "BMAD's list of stories and their status; the tasks are boxes in the files of the stories: name one of these"},
+		{names: []string{"package.json", "package-lock.json", "tsconfig.json", "composer.json", "deno.json"}, keys: []string{"name", "version", "scripts"}, says: "a setting of a package, and holds no tasks: name the file with the tasks"},
+		// VS Code calls commands tasks; .vscode/tasks.json has the name of a task file
+		// and holds none.
+		{names: []string{".vscode/*.json"}, says: "a setting of VS Code, whose tasks are commands: name the file with the tasks"},
+		{is: look.isEpics, says: "BMAD's epics, which have no boxes: the tasks are boxes in the files of the stories: name one of these"},
+		{is: look.isStory, says: "a story of BMAD without boxes: write its tasks as boxes below \"Tasks / Subtasks\" (\"- [ ] Task 1: Write the parser\")"},
+		{is: document("spec.md", "plan.md"), says: "a specification or plan without boxes" + beside},
+		{is: document("requirements.md", "design.md"), says: "a document of Kiro without boxes" + beside},
+		{is: document("proposal.md"), says: "a proposal of OpenSpec without boxes" + beside},
 	}
 }
 
-// Its database is written by its own program, which keeps an index beside it: a tick
-// from here would be overwritten.
-func (f look) isBeads() bool {
-	return f.dir == ".beads" || slices.Contains([]string{"beads.jsonl", "issues.jsonl"}, f.base)
-}
-
-func (f look) isComplexity() bool {
-	return strings.HasPrefix(f.base, "task-complexity-report") || f.hasKeys("meta", "complexity_analysis")
-}
-
-func (f look) isTaskmasterSetting() bool {
-	return f.dir == ".taskmaster" && slices.Contains([]string{"state.json", "config.json"}, f.base) || f.hasKeys("current_tag", "last_switched")
-}
-
-func (f look) isTaskmasterCopy() bool {
-	return isTaskmaster(f.path) && strings.HasPrefix(f.base, "task_") && slices.Contains([]string{".txt", ".md"}, filepath.Ext(f.base))
-}
-
 func (f look) isBacklogTask() bool {
-	return f.dir == "tasks" && isFrontTask(f.text) && isBacklogDir(filepath.Dir(filepath.Dir(absolute(f.path))))
+	return endsIn(f.path, "tasks/*") && isFrontTask(f.text) && isBacklogDir(filepath.Dir(filepath.Dir(f.path)))
 }
 
-// Its list is of stories, and each of them has a file with the boxes.
 func (f look) isSprint() bool {
-	return f.base == "sprint-status.yaml" || filepath.Ext(f.base) == ".yaml" && hasLine(f.text, "development_status:")
+	return filepath.Ext(f.base) == ".yaml" && bytes.Contains(slices.Concat([]byte("\n"), f.text), []byte("\ndevelopment_status:"))
 }
-
-func (f look) isPackage() bool {
-	return slices.Contains([]string{"package.json", "package-lock.json", "tsconfig.json", "composer.json", "deno.json"}, f.base) || f.hasKeys("name", "version", "scripts")
-}
-
-// VS Code calls commands tasks; .vscode/tasks.json has the name of a task file and
-// holds none.
-func (f look) isEditor() bool { return f.dir == ".vscode" && filepath.Ext(f.base) == ".json" }
 
 // isEpics reports whether it is so called, or has headings of epics and of their stories.
 func (f look) isEpics() bool {
@@ -127,26 +112,11 @@ func (f look) isDocument(names ...string) bool {
 	return slices.Contains(names, f.base) && f.isMarkdown() && len(bytes.TrimSpace(f.text)) > 0
 }
 
-// hasKeys reports whether it is an object of JSON with these keys.
-func (f look) hasKeys(keys ...string) bool {
-	return !slices.ContainsFunc(keys, func(key string) bool { return !f.root.has(key) })
-}
-
 // hasHeading reports whether a heading of any level begins with these words, in lower
 // case. Setext headings do not count: the templates that are recognized so have none.
 func hasHeading(text []byte, words string) bool {
 	for line := range bytes.Lines(text) {
 		if rest := bytes.TrimLeft(line, "#"); len(rest) < len(line) && bytes.HasPrefix(bytes.ToLower(bytes.TrimSpace(rest)), []byte(words)) {
-			return true
-		}
-	}
-	return false
-}
-
-// hasLine reports whether a line is this one.
-func hasLine(text []byte, want string) bool {
-	for line := range bytes.Lines(text) {
-		if string(bytes.TrimRight(line, " \t\r\n")) == want {
 			return true
 		}
 	}

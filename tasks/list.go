@@ -6,13 +6,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
+	"github.com/ralph-loop/ralph/internal/doc"
 	"github.com/ralph-loop/ralph/internal/file"
 )
 
@@ -104,14 +101,7 @@ func notUTF8(text []byte) error {
 	if bytes.HasPrefix(text, []byte("\xff\xfe")) || bytes.HasPrefix(text, []byte("\xfe\xff")) {
 		return errors.New("line 1: not UTF-8 but, it seems, UTF-16; save the file as UTF-8")
 	}
-	n := 1
-	for line := range bytes.Lines(text) {
-		if !utf8.Valid(line) {
-			break
-		}
-		n++
-	}
-	return fmt.Errorf("line %d: not UTF-8", n)
+	return fmt.Errorf("line %d: not UTF-8", 1+bytes.Count(text[:doc.NotUTF8(text)], []byte("\n")))
 }
 
 // ListFile is the [Source] of a Markdown task list, tasks.md. The grammar is
@@ -251,7 +241,7 @@ func (f ListFile) Check(ctx context.Context) ([]Finding, error) {
 			}
 		}
 		if n := ids[it.ID]; n > 0 && it.ID != "" {
-			f.Detail = strings.TrimPrefix(fmt.Sprintf("%s; line %d has the same ID", f.Detail, n), "; ")
+			f.Detail = joined(f.Detail, fmt.Sprintf("line %d has the same ID", n))
 		}
 		ids[it.ID] = it.Line
 		all = append(all, f)
@@ -266,12 +256,12 @@ func (f ListFile) Check(ctx context.Context) ([]Finding, error) {
 // as notes while they work, and the session must not end by it. The error is that of
 // Items.
 func (f ListFile) Resolve(ctx context.Context) (ListFile, error) {
-	if info, err := os.Lstat(f.Path); err == nil && info.Mode()&fs.ModeSymlink != 0 {
-		if f.Path, err = filepath.EvalSymlinks(f.Path); err != nil {
-			return f, fmt.Errorf("tasks: %w", err)
-		}
+	var list List
+	path, err := followed(f.Path)
+	if err == nil {
+		f.Path = path
+		list, err = f.read(ctx)
 	}
-	list, err := f.read(ctx)
 	if err == nil {
 		err = f.refuse(list)
 	}
@@ -282,13 +272,7 @@ func (f ListFile) Resolve(ctx context.Context) (ListFile, error) {
 }
 
 // Filename is the absolute path of the file; "" = none is given.
-func (f ListFile) Filename() string {
-	if f.Path == "" {
-		return ""
-	}
-	abs, _ := filepath.Abs(f.Path) // fails only if the current folder is gone
-	return cmp.Or(abs, f.Path)
-}
+func (f ListFile) Filename() string { return absolute(f.Path) }
 
 // HowDone says how an item is marked as done, for the agent: half a sentence that
 // begins with a verb. It reads nothing; a box like "[-]" is told of in other words, for

@@ -39,28 +39,20 @@ const unlimited = 1 << 30
 // work runs the loop of one item. The error ends the session.
 //
 // A loop that is running goes on although a limit is reached: its attempt has been paid
-// for, and what is left is to end and to judge it.
-func (r *session) work(ctx context.Context, it Item) error {
+// for, and what is left is to end and to judge it. With an answer its last attempt was
+// broken off, and what that has done is verified: it is taken for one that runs and has
+// answered, so that the agent is not started again for what may be done.
+func (r *session) work(ctx context.Context, it Item, a *answer) error {
 	s := r.state(it)
-	if err := r.limits(); err != nil && !s.Running {
+	if err := r.limits(); err != nil && !s.Running && a == nil {
 		return err
 	}
 	if s.Done() {
 		return s.Err()
 	}
-	s, err := r.drive(ctx, it, s, &loop{})
-	return r.settle(ctx, s, err)
-}
-
-// judge goes on with an item's loop, whose last attempt was broken off, by verifying
-// what that has done. The attempt is taken for one that runs and has answered: then the
-// driver verifies it, and the agent is not started again for what may be done.
-func (r *session) judge(ctx context.Context, it Item, a *answer) error {
-	s := r.state(it)
-	if s.Done() {
-		return s.Err()
+	if a != nil {
+		s.Running, s.Mark, s.Wait, s.Unwaited = true, "", 0, 0
 	}
-	s.Running, s.Mark, s.Wait, s.Unwaited = true, "", 0, 0
 	s, err := r.drive(ctx, it, s, &loop{asking: a})
 	return r.settle(ctx, s, err)
 }

@@ -2,6 +2,7 @@ package tasks
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -39,9 +40,13 @@ func (s *scanner) noteNear(before, i, end int) {
 			s.near[n].end = s.line
 			return
 		}
-		f := Finding{Item: Item{Text: text, Line: s.line, Offset: i}, Why: WhyNoBox, Detail: detail}
-		s.near = append(s.near, nearBox{f, len(s.sections) - 1, s.line})
+		s.addNear(i, text, detail)
 	}
+}
+
+func (s *scanner) addNear(i int, text, detail string) {
+	f := Finding{Item: Item{Text: text, Line: s.line, Offset: i}, Why: WhyNoBox, Detail: detail}
+	s.near = append(s.near, nearBox{f, len(s.sections) - 1, s.line})
 }
 
 // noteHidden notes a line that would be a box but for the block that hides it. Only a
@@ -52,12 +57,11 @@ func (s *scanner) noteHidden(i, end int) {
 	if text == "" || len(s.near) == maxNear {
 		return
 	}
-	where := "a block of code"
+	detail := "it is in a block of code"
 	if s.raw.size == 0 {
-		where = "a comment"
+		detail = "it is in a comment"
 	}
-	f := Finding{Item: Item{Text: text, Line: s.line, Offset: i}, Why: WhyNoBox, Detail: "it is in " + where}
-	s.near = append(s.near, nearBox{f, len(s.sections) - 1, s.line})
+	s.addNear(i, text, detail)
 }
 
 // aHeading is why a task that is a heading is no box.
@@ -68,9 +72,7 @@ const aHeading = "it is a heading, no box"
 // headings with an ID are titles, which name what the document is about; three are a
 // list that somebody has written as headings.
 func headings(chunks []chunk, items []Item) []Finding {
-	// Two passes: whether three have one scheme is known when all are seen.
 	var found []Finding
-	var names []string
 	count, grouped := map[string]int{}, map[string]bool{}
 	for i := range chunks {
 		last := 0 // a label below a heading begins a section with the same line
@@ -78,7 +80,6 @@ func headings(chunks []chunk, items []Item) []Finding {
 			if name := headingScheme(s.title); name != "" && s.line > last && len(found) < maxNear {
 				last = s.line
 				count[name]++
-				names = append(names, name)
 				found = append(found, Finding{Item: Item{Text: s.title, Phase: s.title, Line: s.line + chunks[i].above}, Why: WhyNoBox, Detail: aHeading})
 			}
 		}
@@ -87,14 +88,8 @@ func headings(chunks []chunk, items []Item) []Finding {
 	for i := 0; i < len(items) && found != nil; i++ {
 		grouped[items[i].Phase] = true
 	}
-	n := 0
-	for i, f := range found {
-		if count[names[i]] >= 3 && !grouped[f.Item.Text] {
-			found[n] = f
-			n++
-		}
-	}
-	return found[:n]
+	// Whether three have one scheme is known when all are seen.
+	return slices.DeleteFunc(found, func(f Finding) bool { return count[headingScheme(f.Item.Text)] < 3 || grouped[f.Item.Text] })
 }
 
 // headingScheme is that of the ID that a heading begins with; "" = it has none that is surely

@@ -169,23 +169,18 @@ func (s *search) settle(all []found) []found {
 		func(part string) bool { return part == last },
 		func(part string) bool { return number(part) != "" && number(part) == number(last) },
 	} {
-		if !slices.ContainsFunc(all, func(f found) bool { return f.feature && names(f.part) }) {
-			continue
-		}
-		all = slices.DeleteFunc(all, func(f found) bool { return f.feature && !names(f.part) })
-		for i := range all {
-			all[i].own = all[i].feature
-		}
-		slices.SortStableFunc(all, func(a, b found) int {
-			switch {
-			case a.own == b.own:
-				return 0
-			case a.own:
-				return -1
+		var own, others []found
+		for _, f := range all {
+			switch f.own = f.feature && names(f.part); {
+			case f.own:
+				own = append(own, f)
+			case !f.feature:
+				others = append(others, f)
 			}
-			return 1
-		})
-		return all
+		}
+		if own != nil {
+			return append(own, others...)
+		}
 	}
 	return all
 }

@@ -108,19 +108,14 @@ func (p *jsonText) prd() PRD {
 			prd.Others = append(prd.Others, f)
 		}
 	}
+	into := map[string]*string{
+		"project": &prd.Project, "project_name": &prd.Project, "branch_name": &prd.Branch, "branch": &prd.Branch,
+		"description": &prd.Description,
+	}
 	root := p.Roots[0]
-	for i := len(root.Keys) - 1; i >= 0; i-- { // of two the first counts; they are only shown
-		into, value := (*string)(nil), root.Items[i]
-		switch snake(root.Keys[i].Text) {
-		case "project", "project_name":
-			into = &prd.Project
-		case "branch_name", "branch":
-			into = &prd.Branch
-		case "description":
-			into = &prd.Description
-		}
-		if into != nil && value.Kind == doc.Text {
-			*into = value.Text
+	for i, key := range slices.Backward(root.Keys) { // of two the first counts; they are only shown
+		if to := into[snake(key.Text)]; to != nil && root.Items[i].Kind == doc.Text {
+			*to = root.Items[i].Text
 		}
 	}
 	return prd
@@ -244,10 +239,7 @@ type PRDFile struct {
 // Items reads the file. It is an error if it is missing, is no regular file, is no
 // prd.json or has no stories; see [ParsePRD]. It is no error that all stories pass.
 func (f PRDFile) Items(ctx context.Context) ([]Item, error) {
-	if ctx.Err() != nil {
-		return nil, context.Cause(ctx)
-	}
-	p, err := f.read()
+	p, err := jsonReader(readPRD).load(ctx, "prd.json", f.Path)
 	if err != nil {
 		return nil, err
 	}
@@ -260,37 +252,17 @@ func (f PRDFile) Items(ctx context.Context) ([]Item, error) {
 // Check says of each story, in the order of the file, whether it is a task, and why not.
 // The error is for a file that cannot be read; see [ParsePRD].
 func (f PRDFile) Check(ctx context.Context) ([]Finding, error) {
-	if ctx.Err() != nil {
-		return nil, context.Cause(ctx)
-	}
-	p, err := f.read()
-	if err != nil {
-		return nil, err
-	}
-	return p.findings(), nil
+	return jsonReader(readPRD).check(ctx, "prd.json", f.Path)
 }
 
 // Read reads the file, also one without stories, for those who want the project's name
 // and its branch.
 func (f PRDFile) Read() (PRD, error) {
-	p, err := f.read()
+	p, err := jsonReader(readPRD).load(context.Background(), "prd.json", f.Path)
 	if err != nil {
 		return PRD{}, err
 	}
 	return p.prd(), nil
-}
-
-// read reads the file. Errors name it.
-func (f PRDFile) read() (*jsonText, error) {
-	text, err := read("prd.json", f.Path)
-	if err != nil {
-		return nil, err
-	}
-	p, err := readPRD(text)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", f.Path, err)
-	}
-	return p, nil
 }
 
 // Tick makes the story with this key pass; see [TickPRD]. The file is replaced as a

@@ -185,10 +185,14 @@ func listed(items []Item) string {
 	for _, it := range items {
 		list = append(list, it.Key)
 	}
-	if more := len(list) - maxListed; more > 0 {
-		list = append(list[:maxListed], fmt.Sprintf("and %d more", more))
+	return firstFew(list)
+}
+
+func firstFew(names []string) string {
+	if more := len(names) - maxListed; more > 0 {
+		names = append(names[:maxListed], fmt.Sprintf("and %d more", more))
 	}
-	return strings.Join(list, ", ")
+	return strings.Join(names, ", ")
 }
 
 // feature names a session on a list: by the git branch that is checked out in dir, else

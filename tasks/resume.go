@@ -151,7 +151,7 @@ func (r *session) resume(ctx context.Context) error {
 		if err := r.relimit(ctx); err != nil {
 			return err
 		}
-		if err := r.work(ctx, it); err != nil {
+		if err := r.work(ctx, it, nil); err != nil {
 			return err
 		}
 	}

@@ -291,16 +291,7 @@ func marker(t string, interrupts bool) int {
 // thematicBreak reports whether a line is three or more of its first character,
 // with spaces or without.
 func thematicBreak(t string) bool {
-	n := 0
-	for i := range len(t) {
-		switch {
-		case t[i] == t[0]:
-			n++
-		case !isBlank(t[i]):
-			return false
-		}
-	}
-	return n >= 3
+	return strings.Trim(t, " \t"+t[:1]) == "" && strings.Count(t, t[:1]) >= 3
 }
 
 // leaf reports whether a line is a block by itself, or begins one of no Markdown.
@@ -329,13 +320,7 @@ func (r raw) closes(line string, col int) bool {
 }
 
 // run returns how many times a text begins with a character.
-func run(t string, c byte) int {
-	n := 0
-	for n < len(t) && t[n] == c {
-		n++
-	}
-	return n
-}
+func run(t string, c byte) int { return len(t) - len(strings.TrimLeft(t, string(rune(c)))) }
 
 // opens returns how many characters the code fence has that a line opens, or 0.
 func opens(t string) int {

@@ -265,7 +265,7 @@ func (s *Session) Run(ctx context.Context) (Report, error) {
 		case r.unasked(it):
 			err = r.ask(ctx, it)
 		default:
-			err = r.work(ctx, it)
+			err = r.work(ctx, it, nil)
 		}
 	}
 	return r.end(ctx, err)

@@ -29,8 +29,13 @@ func settled(f ralph.Fault) bool {
 func (r *session) settle(ctx context.Context, s ralph.State, err error) error {
 	stopped, ok := errors.AsType[*ralph.StopError](err)
 	switch {
+	// The loop goes on no further: without a Verifier its box, which was ticked before the
+	// next attempt, is all there is to know. Else it stays as it is until the Verifier has
+	// been asked.
+	case r.ended == errLeft && err != nil && !s.Done() && r.done():
+		return r.finish(ctx, s)
 	case r.ended == errLeft && err != nil && !s.Done():
-		return r.leave(ctx, s)
+		return nil
 	case r.ended != nil && r.ended != errLeft:
 		return r.ended
 	case err != nil && ctx.Err() != nil:
@@ -41,16 +46,6 @@ func (r *session) settle(ctx context.Context, s ralph.State, err error) error {
 		return r.giveUp(ctx, s)
 	}
 	return err
-}
-
-// leave ends the loop of an item that goes on no further: without a Verifier its box,
-// which was ticked before the next attempt, is all there is to know. Else its loop
-// stays as it is until the Verifier has been asked.
-func (r *session) leave(ctx context.Context, s ralph.State) error {
-	if !r.done() {
-		return nil
-	}
-	return r.finish(ctx, s)
 }
 
 // finish records that an item is done whose loop waits for an attempt. Without that

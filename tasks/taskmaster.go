@@ -9,7 +9,6 @@ import (
 	"math"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/ralph-loop/ralph/internal/doc"
 )
@@ -46,7 +45,7 @@ type TaskmasterFile struct {
 // Taskmaster's, has no such tag, or if there are no tasks. It is no error that all are
 // done. Errors have the line and the column where something is wrong.
 func (f TaskmasterFile) Items(ctx context.Context) ([]Item, error) {
-	p, err := f.load(ctx)
+	p, err := jsonReader(f.parse).load(ctx, "tasks.json", f.Path)
 	if err != nil {
 		return nil, err
 	}
@@ -59,59 +58,42 @@ func (f TaskmasterFile) Items(ctx context.Context) ([]Item, error) {
 // Check says of each task and subtask, in the order of the file, whether it is to be
 // worked on, and why not. The error is for a file that cannot be read.
 func (f TaskmasterFile) Check(ctx context.Context) ([]Finding, error) {
-	p, err := f.load(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return p.findings(), nil
+	return jsonReader(f.parse).check(ctx, "tasks.json", f.Path)
 }
 
 // Tags are the tags of the file, in its order. One without tags has "master" alone, as
 // Taskmaster calls it.
 func (f TaskmasterFile) Tags() ([]string, error) {
-	text, err := read("tasks.json", f.Path)
-	if err != nil {
-		return nil, err
-	}
-	p, err := readJSON("task", "tasks", text)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", f.Path, err)
-	}
-	tags := p.tags()
-	if p.err != nil {
-		return nil, fmt.Errorf("%s: %w", f.Path, p.err)
-	}
-	return tagNames(tags), nil
+	return f.tags(context.Background())
 }
 
-// load reads the file and the tasks of its tag.
-func (f TaskmasterFile) load(ctx context.Context) (*jsonText, error) {
-	if ctx.Err() != nil {
-		return nil, context.Cause(ctx)
-	}
-	text, err := read("tasks.json", f.Path)
+func (f TaskmasterFile) tags(ctx context.Context) ([]string, error) {
+	p, err := jsonReader(readTags).load(ctx, "tasks.json", f.Path)
 	if err != nil {
 		return nil, err
 	}
-	p, err := f.parse(text)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", f.Path, err)
+	return tagNames(p.tags()), nil
+}
+
+// readTags reads a file of Taskmaster, but none of its tasks.
+func readTags(text []byte) (*jsonText, error) {
+	p, err := readJSON("task", "tasks", text)
+	if err == nil {
+		p.tags() // says what is wrong with them
+		err = p.err
 	}
-	return p, nil
+	return p, err
 }
 
 // parse reads the tasks of the tag. Two of one id are no error here: versions of
 // Taskmaster have written such files, and work with them.
 func (f TaskmasterFile) parse(text []byte) (*jsonText, error) {
-	p, err := readJSON("task", "tasks", text)
+	p, err := readTags(text)
 	if err != nil {
 		return nil, err
 	}
 	p.compare, p.twins = nextInTaskmaster, true // it has written such files
 	tags := p.tags()
-	if p.err != nil {
-		return nil, p.err
-	}
 	tag, err := f.choose(tagNames(tags))
 	if err != nil {
 		return nil, err
@@ -228,15 +210,11 @@ func (f TaskmasterFile) current() string {
 
 // some names the first of many, quoted, since they are whatever a file says.
 func some(names []string) string {
-	const most = 20
 	var quoted []string
-	for _, name := range names[:min(len(names), most)] {
+	for _, name := range names {
 		quoted = append(quoted, doc.Quote(name))
 	}
-	if more := len(names) - most; more > 0 {
-		quoted = append(quoted, fmt.Sprintf("and %d more", more))
-	}
-	return strings.Join(quoted, ", ")
+	return firstFew(quoted)
 }
 
 // nextInTaskmaster compares tasks as Taskmaster does to find the next one, so that a
@@ -289,22 +267,17 @@ func (f TaskmasterFile) HowDone(it Item) string {
 // Tag is set. Without it an agent, or a person in another window, who changes the
 // current tag changes what the session works on.
 func (f TaskmasterFile) Resolve(ctx context.Context) (TaskmasterFile, error) {
-	if ctx.Err() != nil {
-		return f, context.Cause(ctx)
-	}
 	path, err := followed(f.Path)
 	if err != nil {
 		return f, err
 	}
 	f.Path = path
-	tags, err := f.Tags()
+	tags, err := f.tags(ctx)
 	if err != nil {
 		return f, err
 	}
-	tag, err := f.choose(tags)
-	if err != nil {
-		return f, fmt.Errorf("tasks: %s: %w", f.Path, err)
+	if f.Tag, err = f.choose(tags); err != nil {
+		err = fmt.Errorf("tasks: %s: %w", f.Path, err)
 	}
-	f.Tag = tag
-	return f, nil
+	return f, err
 }

@@ -113,8 +113,6 @@ type Source interface {
 	Items(ctx context.Context) ([]Item, error)
 }
 
-var _, _ Source = ListFile{}, PRDFile{}
-
 // SourceFunc makes a Source of a function, for tasks that are not in a file but, say,
 // in an issue tracker or a database. The function must do what the comment of [Source]
 // says of Items.

@@ -206,7 +206,7 @@ func (r *session) ask(ctx context.Context, it Item) error {
 	begun, there := r.loops[it.Key]
 	there = there && !begun.Done()
 	if there && begun.Attempt > 1 && r.pending[it.Key] == "" {
-		return r.judge(ctx, it, a)
+		return r.work(ctx, it, a)
 	}
 	if err := r.limits(); err != nil && r.spent.Blind != "" {
 		return err // what it would cost is not known either

@@ -47,7 +47,7 @@ type Doc struct {
 	Roots []*Node
 
 	value        bool  // a value of a larger whole: places in it help nobody
-	repeats      bool  // keys may be given twice
+	repeats      bool  // keys may be given twice, and texts need not be UTF-8
 	lines        []int // where lines begin; nil = not looked for yet
 	nodes, bytes int   // what was made of the text so far
 }
@@ -80,7 +80,8 @@ func Parse(name string, text []byte) (*Doc, error) {
 }
 
 // ParseJSON reads a text that is JSON whatever its name. Unlike in [Parse], a key
-// may be given twice: the caller finds both in [Node.Keys].
+// may be given twice: the caller finds both in [Node.Keys]. What is no UTF-8 is
+// replaced in texts and keys.
 func ParseJSON(name string, text []byte) (*Doc, error) {
 	return parse(&Doc{Name: name, Text: text, JSON: true, repeats: true})
 }
@@ -89,7 +90,7 @@ func parse(d *Doc) (*Doc, error) {
 	if len(d.Text) > MaxText {
 		return nil, d.fail(nil, "the file has more than %d bytes, which is the most that is read", MaxText)
 	}
-	if at := notUTF8(d.Text); at >= 0 {
+	if at := NotUTF8(d.Text); at >= 0 && !d.repeats {
 		return nil, d.fail(&Node{Start: at}, "the file is not UTF-8")
 	}
 	body := bytes.TrimPrefix(d.Text, []byte(byteOrderMark))
@@ -123,7 +124,8 @@ func FromJSON(raw []byte) (*Node, error) {
 	return d.Roots[0], nil
 }
 
-func notUTF8(text []byte) int {
+// NotUTF8 returns where a text stops being UTF-8, in bytes; -1 = it does not.
+func NotUTF8(text []byte) int {
 	if utf8.Valid(text) {
 		return -1
 	}
@@ -141,6 +143,17 @@ func (d *Doc) Place(n *Node) (line, column int) {
 	case d.value || n.Start < 0 || d.Text == nil:
 		return 0, 0
 	}
+	line = d.Line(n)
+	before := d.Text[d.lines[line-1]:min(n.Start, len(d.Text))]
+	if line == 1 {
+		before = bytes.TrimPrefix(before, []byte(byteOrderMark))
+	}
+	return line, utf8.RuneCount(before) + 1
+}
+
+// Line returns the line in which a JSON value of the text stands, from 1. The time does
+// not grow with the length of the line, as that of [Doc.Place] does.
+func (d *Doc) Line(n *Node) int {
 	if d.lines == nil {
 		d.lines = []int{0}
 		for i, c := range d.Text {
@@ -149,15 +162,8 @@ func (d *Doc) Place(n *Node) (line, column int) {
 			}
 		}
 	}
-	i, found := slices.BinarySearch(d.lines, n.Start)
-	if found {
-		i++
-	}
-	before := d.Text[d.lines[i-1]:min(n.Start, len(d.Text))]
-	if i == 1 {
-		before = bytes.TrimPrefix(before, []byte(byteOrderMark))
-	}
-	return i, utf8.RuneCount(before) + 1
+	i, _ := slices.BinarySearch(d.lines, n.Start+1)
+	return i
 }
 
 func (d *Doc) problem(n *Node, format string, args ...any) Problem {

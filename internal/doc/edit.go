@@ -29,7 +29,7 @@ func (d *Doc) Set(m *Node, after, key string, value *Node) (next *Doc, ok bool) 
 	})
 }
 
-// Remove returns the document without a key of a mapping, which must have others.
+// Remove returns the document without a key of a mapping, which must have it and others.
 // See [Doc.Set].
 func (d *Doc) Remove(m *Node, key string) (next *Doc, ok bool) {
 	return d.try(d.removals(m, m.index(key)), d.Roots, m, m.without(key).Equal)
@@ -135,9 +135,6 @@ func (d *Doc) indented(value *Node, indent int) string {
 
 // removals are the ways to take a key and its value out of a mapping.
 func (d *Doc) removals(m *Node, i int) []edit {
-	if i < 0 {
-		return nil
-	}
 	at, end := d.keyAt(m, i), d.valueEnd(m, i)
 	var all []edit
 	if i+1 < len(m.Keys) { // up to the next key

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/doc"
@@ -71,7 +70,7 @@ type agentSettings struct {
 func (s *agentSettings) fields(r *reader) []field {
 	return []field{key("agent", &s.agent, func(n *doc.Node, what string) string {
 		agent := r.text(n, what)
-		if n.Kind == doc.Text && !hasRule(agent) {
+		if n.Kind == doc.Text && defaultsOf(agent).asks == "" {
 			r.refuse(n, "%s: %v", what, noRule(agent))
 		}
 		return agent
@@ -79,7 +78,7 @@ func (s *agentSettings) fields(r *reader) []field {
 }
 
 // describe adds nothing: [Definition.Task] tells every agent what its own rule asks
-// for, see asks.
+// for.
 func (s *agentSettings) describe() string { return "" }
 
 // build uses the rule of the agent that is named, else the rule of the agent whose
@@ -90,45 +89,15 @@ func (s *agentSettings) build(env Env) (ralph.Verifier, error) {
 	if agent == "" {
 		agent = env.agent
 	}
-	if !hasRule(agent) {
+	if defaultsOf(agent).asks == "" {
 		return nil, noRule(agent)
 	}
 	return verify.Agent(agent), nil
 }
 
-// rules lists the agents for which [verify.Agent] has a rule that can fail, with what
-// the agent is told of it. The agent qa is missing on purpose: its rule is only the
-// promise.
-func rules() []struct{ agent, asks string } {
-	return []struct{ agent, asks string }{
-		{"coder", "your answer must say that the work was committed"},
-		{"tester", "your answer must report the tests that pass"},
-		{"reviewer", "your answer must say that the review passed"},
-	}
-}
-
-// ruled returns the names in rules, in that order.
-func ruled() (agents []string) {
-	for _, r := range rules() {
-		agents = append(agents, r.agent)
-	}
-	return agents
-}
-
-func hasRule(agent string) bool { return slices.Contains(ruled(), agent) }
-
-// asks returns what an agent is told of its rule, "" if it has none. Agents are told
-// because a rule about words is otherwise a riddle: good work would be rejected for a
-// report that happens not to mention the commit.
-func asks(agent string) string {
-	if i := slices.Index(ruled(), agent); i >= 0 {
-		return rules()[i].asks
-	}
-	return ""
-}
-
+// noRule lists the agents that have one, see defaults.
 func noRule(agent string) error {
-	return fmt.Errorf("there is no rule for %s%s", doc.Quote(agent), meant(agent, ruled()))
+	return fmt.Errorf("there is no rule for %s%s", doc.Quote(agent), meant(agent, []string{"coder", "tester", "reviewer"}))
 }
 
 // ErrNoJudge is wrapped by the error for a method that needs a judge where [Env] has

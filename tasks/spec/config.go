@@ -75,18 +75,16 @@ type AgentConfig struct {
 // iteration, which is verified like any other: switching the loop off is no way to
 // switch the verification off.
 func (c Config) Enabled(agent string) bool {
-	own, _ := c.agent(agent)
-	return !c.Disabled && !own.Disabled
+	return !c.Disabled && !c.agent(agent).Disabled
 }
 
 // agent returns the defaults of an agent; the zero value, which changes nothing, if the
 // configuration has none.
-func (c Config) agent(name string) (AgentConfig, bool) {
-	i := slices.IndexFunc(c.Agents, func(a AgentConfig) bool { return a.Agent == name })
-	if i < 0 {
-		return AgentConfig{}, false
+func (c Config) agent(name string) AgentConfig {
+	if i := slices.IndexFunc(c.Agents, func(a AgentConfig) bool { return a.Agent == name }); i >= 0 {
+		return c.Agents[i]
 	}
-	return c.Agents[i], true
+	return AgentConfig{}
 }
 
 // LoadConfig reads a configuration file, which must be a regular one of at most 4 MiB:

@@ -6,7 +6,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/doc"
@@ -223,9 +222,5 @@ func shorten(text string, most int) string {
 	if len(text) <= most {
 		return text
 	}
-	cut := most
-	for cut > 0 && !utf8.RuneStart(text[cut]) {
-		cut--
-	}
-	return strings.TrimSpace(text[:cut]) + "…"
+	return strings.TrimSpace(strings.ToValidUTF8(text[:most], "")) + "…"
 }

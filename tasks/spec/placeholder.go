@@ -45,26 +45,21 @@ func inject(n *doc.Node, acceptance []string) {
 // included, stays. Package text/template is no choice here: it would fail on the braces
 // that other programs' templates have in their commands.
 func expand(text string, value func(name string) (text string, known bool)) string {
-	// So many bytes after the opening braces the closing ones must have come. Without a
-	// bound, a text full of opening braces would be read to its end for each of them.
-	const longest = 100
 	var b strings.Builder
 	for {
-		at := strings.Index(text, "{{")
-		if at < 0 {
+		before, after, closed := strings.Cut(text, "}}")
+		if !closed {
 			b.WriteString(text)
 			return b.String()
 		}
-		rest := text[at+2:]
-		if end := strings.Index(rest[:min(len(rest), longest)], "}}"); end >= 0 && !strings.Contains(rest[:end], "{") {
-			if v, known := value(strings.TrimSpace(rest[:end])); known {
-				b.WriteString(text[:at] + v)
-				text = rest[end+2:]
+		text = after
+		if at := strings.LastIndex(before, "{{"); at >= 0 {
+			if v, known := value(strings.TrimSpace(before[at+2:])); known {
+				b.WriteString(before[:at] + v)
 				continue
 			}
 		}
-		b.WriteString(text[:at+1])
-		text = text[at+1:]
+		b.WriteString(before + "}}")
 	}
 }
 

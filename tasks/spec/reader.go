@@ -176,9 +176,6 @@ func valueOf(from any) (*doc.Node, error) {
 	case *[]string:
 		return doc.Texts(*v), nil
 	case *time.Time:
-		if v.IsZero() { // in any zone
-			return nil, nil
-		}
 		return doc.String(v.UTC().Format(time.RFC3339Nano)), nil
 	case *json.RawMessage:
 		return doc.FromJSON(*v)

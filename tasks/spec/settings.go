@@ -12,61 +12,49 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ralph-loop/ralph/internal/doc"
 	"github.com/ralph-loop/ralph/internal/file"
 )
 
-// A part is a value in a text of JSON: where it stands, and, as a member of an object,
-// its name and where that begins. Offsets are in bytes.
+// A part is a value in a text of JSON, and where it begins with its key, if it is a
+// member of an object.
 type part struct {
-	key            string
-	name, from, to int
+	*doc.Node
+	name int // in bytes
 }
 
 const jsonBlanks = " \t\r\n"
 
-// parts are the values in the object or list that stands at in, of a text that is
-// valid. They are found by the tokens of the decoder, and not by searching the text:
-// quotes, escapes and keys of the same name further in would mislead that.
-func parts(text []byte, in part) (found []part, err error) {
-	d := json.NewDecoder(bytes.NewReader(text[in.from:in.to]))
-	open, err := d.Token()
-	for err == nil && d.More() {
-		rest := text[in.from+int(d.InputOffset()) : in.to]
-		p := part{name: in.to - len(bytes.TrimLeft(rest, jsonBlanks+","))}
-		if open == json.Delim('{') {
-			var name json.Token
-			name, err = d.Token()
-			p.key, _ = name.(string)
+// parts are the values in an object or a list.
+func parts(in *doc.Node) []part {
+	found := make([]part, len(in.Items))
+	for i, value := range in.Items {
+		found[i] = part{value, value.Start}
+		if in.Kind == doc.Map {
+			found[i].name = in.Keys[i].Start
 		}
-		var value json.RawMessage
-		if err == nil {
-			err = d.Decode(&value)
-		}
-		p.to = in.from + int(d.InputOffset())
-		p.from = p.to - len(value)
-		found = append(found, p)
 	}
-	return found, err
+	return found
 }
 
 // find is the value at a path of keys; ok = it is there. Of several members of one name
 // the last counts, as it does for the programs that read the file. If it is not there,
 // at is the innermost value of the path that is.
 func find(text []byte, path ...string) (at part, ok bool, err error) {
-	at.to = len(bytes.TrimRight(text, jsonBlanks))
-	at.from = at.to - len(bytes.TrimLeft(text[:at.to], jsonBlanks))
-	at.name = at.from
+	d, err := doc.ParseJSON("", text)
+	if err != nil {
+		return at, false, errNoJSON
+	}
+	at = part{d.Roots[0], d.Roots[0].Start}
 	for _, key := range path {
-		if text[at.from] != '{' {
+		i := len(at.Keys) - 1
+		for i >= 0 && at.Keys[i].Text != key {
+			i--
+		}
+		if i < 0 {
 			return at, false, nil
 		}
-		found, err := parts(text, at)
-		slices.Reverse(found)
-		n := slices.IndexFunc(found, func(p part) bool { return p.key == key })
-		if err != nil || n < 0 {
-			return at, false, err
-		}
-		at = found[n]
+		at = parts(at.Node)[i]
 	}
 	return at, true, nil
 }
@@ -99,9 +87,6 @@ func AddJSON(text []byte, value string, path ...string) ([]byte, error) {
 		}
 		return []byte(wrapped() + "\n"), nil
 	}
-	if !json.Valid(text) {
-		return nil, errNoJSON
-	}
 	for n := len(path); ; n-- {
 		at, ok, err := find(text, path[:n]...)
 		switch open := wrapped()[0]; {
@@ -110,11 +95,11 @@ func AddJSON(text []byte, value string, path ...string) ([]byte, error) {
 		case !ok:
 			value = `"` + path[n-1] + `":` + wrapped()
 			continue
-		case text[at.from] != open:
+		case text[at.Start] != open:
 			return nil, fmt.Errorf("spec: what stands at %q does not begin with %c", path[:n], open)
 		}
-		end := at.from + len(bytes.TrimRight(text[at.from:at.to-1], jsonBlanks))
-		value = map[bool]string{true: " ", false: ","}[end == at.from+1] + value
+		end := at.Start + len(bytes.TrimRight(text[at.Start:at.End-1], jsonBlanks))
+		value = map[bool]string{true: " ", false: ","}[end == at.Start+1] + value
 		return slices.Insert(slices.Clone(text), end, []byte(value)...), nil
 	}
 }
@@ -127,16 +112,12 @@ func AddJSON(text []byte, value string, path ...string) ([]byte, error) {
 // form, without white space between its parts, which formatters change. A path that
 // does not exist is no error.
 func RemoveJSON(text []byte, ours func(value []byte) bool, path ...string) ([]byte, error) {
-	if !json.Valid(text) {
-		return nil, errNoJSON
-	}
 	at, ok, err := find(text, path...)
-	if err != nil || !ok || text[at.from] != '{' && text[at.from] != '[' {
+	if err != nil || !ok {
 		return text, err
 	}
-	there, err := parts(text, at)
-	for _, p := range slices.Backward(there) {
-		if err == nil && ours(compact(text[at.from], text[p.name:p.to])) {
+	for _, p := range slices.Backward(parts(at.Node)) {
+		if err == nil && ours(compact(text[at.Start], text[p.name:p.End])) {
 			text, err = remove(text, p, path...)
 		}
 	}
@@ -153,8 +134,8 @@ func compact(open byte, value []byte) []byte {
 
 // remove takes out a value that AddJSON has put in, and what it has made around it.
 func remove(text []byte, p part, path ...string) ([]byte, error) {
-	before, after := bytes.TrimRight(text[:p.name], jsonBlanks), bytes.TrimLeft(text[p.to:], jsonBlanks)
-	from, to := p.name, p.to
+	before, after := bytes.TrimRight(text[:p.name], jsonBlanks), bytes.TrimLeft(text[p.End:], jsonBlanks)
+	from, to := p.name, p.End
 	switch {
 	case len(before) > 0 && before[len(before)-1] == ',':
 		from = len(before) - 1

@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -18,8 +19,7 @@ import (
 func (c Config) Stages(only []string, defs ...Definition) ([]string, error) {
 	var stages []string
 	for _, agent := range c.order(defs) {
-		own, _ := c.agent(agent)
-		if len(only) == 0 && !own.Skip || slices.Contains(only, agent) {
+		if len(only) == 0 && !c.agent(agent).Skip || slices.Contains(only, agent) {
 			stages = append(stages, agent)
 		}
 	}
@@ -47,10 +47,8 @@ func (c Config) order(defs []Definition) []string {
 		add(a.Agent)
 	}
 	for _, d := range defs {
-		if d.Completion != nil {
-			for _, a := range d.Completion.Agents {
-				add(a.Agent)
-			}
+		for _, a := range d.completion().Agents {
+			add(a.Agent)
 		}
 	}
 	return all
@@ -64,20 +62,14 @@ const defaultRounds = 3
 // OnReject returns the agent that a task goes back to if the stage of agent fails, "" =
 // none, and how often it does at most: 3 where it is not said, and 0 if there is none.
 func (c Config) OnReject(agent string) (to string, rounds int) {
-	own, _ := c.agent(agent)
+	own := c.agent(agent)
 	if own.OnReject == "" {
 		return "", 0
 	}
-	if own.MaxRounds == 0 {
-		own.MaxRounds = defaultRounds
-	}
-	return own.OnReject, own.MaxRounds
+	return own.OnReject, cmp.Or(own.MaxRounds, defaultRounds)
 }
 
 // Client returns the client that does an agent's work, a preset's name or a command as
 // it was written; "" = it is not said. What is done with it is for the program that
 // runs it: a command that a file names should not be started without asking.
-func (c Config) Client(agent string) string {
-	own, _ := c.agent(agent)
-	return own.Client
-}
+func (c Config) Client(agent string) string { return c.agent(agent).Client }

@@ -28,7 +28,8 @@ const (
 // Known says whether s is one of the constants, in just this spelling.
 func (s Status) Known() bool { return slices.Contains(known(), s) }
 
-// known is in the order in which messages list them.
+// known is in the order in which messages list them, which is that of package status.
+// There is no "blocked": what a task waits for, its dependencies say.
 func known() []Status {
 	return []Status{StatusTodo, StatusRunning, StatusDone, StatusFailed, StatusSkipped}
 }
@@ -46,23 +47,7 @@ func (s Status) Effective() Status {
 		return s
 	}
 	means, _ := status.Of(string(s))
-	return ours(means)
-}
-
-// ours is the status by which a definition says what a word means. It has no "blocked":
-// what a task waits for, its dependencies say.
-func ours(means status.Status) Status {
-	switch means {
-	case status.Doing:
-		return StatusRunning
-	case status.Done:
-		return StatusDone
-	case status.Failed:
-		return StatusFailed
-	case status.Skipped:
-		return StatusSkipped
-	}
-	return StatusTodo
+	return known()[means]
 }
 
 // foreignStatus warns of a status that is none of the constants, and says what it is taken

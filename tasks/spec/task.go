@@ -18,6 +18,11 @@ type defaults struct {
 	iterations int
 	promise    string
 	method     string // of a configuration without one
+	// asks is what the agent is told of the rule that [verify.Agent] has for its answer;
+	// "" = there is none that can fail. Agents are told because a rule about words is
+	// otherwise a riddle: good work would be rejected for a report that happens not to
+	// mention the commit.
+	asks string
 }
 
 // agentDefaults are in the order in which the agents work. Those who look at work get
@@ -25,10 +30,10 @@ type defaults struct {
 // will not in fifteen.
 func agentDefaults() []defaults {
 	return []defaults{
-		{"coder", 15, "IMPLEMENTATION_COMPLETE", external},
-		{"reviewer", 5, "REVIEW_PASSED", semantic},
-		{"tester", 10, "TESTS_PASSED", external},
-		{"qa", 5, "QA_PASSED", "multi_stage"},
+		{"coder", 15, "IMPLEMENTATION_COMPLETE", external, "your answer must say that the work was committed"},
+		{"reviewer", 5, "REVIEW_PASSED", semantic, "your answer must say that the review passed"},
+		{"tester", 10, "TESTS_PASSED", external, "your answer must report the tests that pass"},
+		{"qa", 5, "QA_PASSED", "multi_stage", ""},
 	}
 }
 
@@ -73,12 +78,8 @@ func (d Definition) Criteria(agent string) (Criteria, error) {
 // A configuration of the project goes with the method it was written for. Where the
 // task names another method it is left out, and not tried on that one.
 func (c Config) criteria(d Definition, agent string) (Criteria, *doc.Node, error) {
-	var got Criteria
-	if d.Completion != nil {
-		got, _ = d.Completion.Agent(agent)
-	}
-	own, _ := c.agent(agent)
-	preset := defaultsOf(agent)
+	got, _ := d.completion().Agent(agent)
+	own, preset := c.agent(agent), defaultsOf(agent)
 	got.Promise = cmp.Or(got.Promise, own.Promise, preset.promise, ralph.DefaultPromise)
 	usual, configured := c.iterations(got, agent)
 	got.MaxIterations = cmp.Or(configured, usual)
@@ -99,7 +100,7 @@ func (c Config) criteria(d Definition, agent string) (Criteria, *doc.Node, error
 		return got, nil, err
 	}
 	if config := n.Get(configKey); config != nil {
-		inject(config, d.acceptance())
+		inject(config, d.completion().Acceptance)
 	}
 	return got, n, nil
 }
@@ -114,23 +115,20 @@ func (c Config) Iterations(d Definition, agent string) (usual, configured int) {
 	if !c.Enabled(agent) {
 		return 1, 1
 	}
-	var got Criteria
-	if d.Completion != nil {
-		got, _ = d.Completion.Agent(agent)
-	}
+	got, _ := d.completion().Agent(agent)
 	return c.iterations(got, agent)
 }
 
 func (c Config) iterations(got Criteria, agent string) (usual, configured int) {
-	own, _ := c.agent(agent)
-	return cmp.Or(defaultsOf(agent).iterations, 10), cmp.Or(got.MaxIterations, own.MaxIterations, c.MaxIterations)
+	return cmp.Or(defaultsOf(agent).iterations, 10), cmp.Or(got.MaxIterations, c.agent(agent).MaxIterations, c.MaxIterations)
 }
 
-func (d Definition) acceptance() []string {
+// completion is what the definition says of being done; the zero value says nothing.
+func (d Definition) completion() Completion {
 	if d.Completion == nil {
-		return nil
+		return Completion{}
 	}
-	return d.Completion.Acceptance
+	return *d.Completion
 }
 
 // Task returns what a loop runs for one agent's part of the definition, with the
@@ -169,9 +167,10 @@ func (c Config) task(d Definition, agent string) (ralph.Task, error) {
 	if err := r.problems(); err != nil {
 		return ralph.Task{}, err
 	}
-	a := agreement{version: agreementVersion, agent: agent, verifyPromises: !c.TakePromises, criteria: n}
-	if d.Completion != nil {
-		a.outcome, a.acceptance = d.Completion.Outcome, slices.Clone(d.Completion.Acceptance)
+	done := d.completion()
+	a := agreement{
+		version: agreementVersion, agent: agent, verifyPromises: !c.TakePromises, criteria: n,
+		outcome: done.Outcome, acceptance: slices.Clone(done.Acceptance),
 	}
 	t := ralph.Task{
 		ID: d.ID, Agent: agent, Title: d.Title, Prompt: d.Description,
@@ -182,7 +181,7 @@ func (c Config) task(d Definition, agent string) (ralph.Task, error) {
 	}
 	// What is not said here would be a trap: a rule about words that the agent is never
 	// told.
-	if asked := asks(agent); a.verifyPromises && asked != "" {
+	if asked := defaultsOf(agent).asks; a.verifyPromises && asked != "" {
 		t.HowVerified = strings.TrimPrefix(sentence(t.HowVerified, asked), "; ")
 	}
 	if !c.Enabled(agent) {

@@ -100,7 +100,7 @@ func Verifier(env Env) TaskVerifier { return TaskVerifier{env} }
 // Verify implements [ralph.Verifier]. A task without a Spec, or with one that cannot be
 // built, is an error and never a pass. So is a verifier that panics.
 func (v TaskVerifier) Verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, error) {
-	verifier, err := v.build(c.Task)
+	evidence, words, err := v.build(c.Task)
 	if err != nil {
 		return ralph.Verdict{}, err
 	}
@@ -108,7 +108,7 @@ func (v TaskVerifier) Verify(ctx context.Context, c ralph.Claim) (ralph.Verdict,
 		c.Task.Dir, c.Base = v.env.Dir, "" // which is of another folder
 	}
 	var verdict ralph.Verdict
-	err = plugin.Call("spec: the verifier", func() (err error) { verdict, err = verifier.Verify(ctx, c); return })
+	err = plugin.Call("spec: the verifier", func() (err error) { verdict, err = afterWords(ctx, words, evidence, c); return })
 	return verdict, err
 }
 
@@ -117,7 +117,7 @@ func (v TaskVerifier) Verify(ctx context.Context, c ralph.Claim) (ralph.Verdict,
 // verifier that cannot be built is found out then, and not when the agent claims to be
 // done. The error wraps [ErrNoJudge] if that is what is missing.
 func (v TaskVerifier) Validate(t ralph.Task) error {
-	built, err := v.build(t)
+	built, _, err := v.build(t)
 	if err != nil {
 		return err
 	}
@@ -145,7 +145,7 @@ func (v TaskVerifier) Prepare(ctx context.Context, t ralph.Task) (ralph.Task, er
 	if _, err := agreed(t); err != nil {
 		return t, ofTask(t, err)
 	}
-	built, err := v.build(t)
+	built, _, err := v.build(t)
 	p, ok := built.(interface {
 		Prepare(context.Context, ralph.Task) (ralph.Task, error)
 	})
@@ -166,7 +166,7 @@ func (v TaskVerifier) Prepare(ctx context.Context, t ralph.Task) (ralph.Task, er
 // time-out of its own gives a verification at least that, so that a suite which is
 // known to run for half an hour is not cut off by a default.
 func (v TaskVerifier) Takes(t ralph.Task) time.Duration {
-	built, err := v.build(t)
+	built, _, err := v.build(t)
 	if err != nil {
 		return 0
 	}
@@ -194,7 +194,7 @@ func (v TaskVerifier) Evidence(t ralph.Task) bool {
 // Starts returns the commands that the checks of a task run, and the judge's, as
 // lines for people, see [verify.External.Starts]. It runs nothing.
 func (v TaskVerifier) Starts(t ralph.Task) []string {
-	built, err := v.build(t)
+	built, _, err := v.build(t)
 	if s, ok := built.(interface{ Starts(ralph.Task) []string }); ok && err == nil {
 		return s.Starts(t)
 	}
@@ -206,26 +206,24 @@ func ofTask(t ralph.Task, err error) error {
 	return leaving(fmt.Errorf("task %s: %w", t.ID, bare(err)))
 }
 
-// build makes the verifier of a task's Spec.
-func (v TaskVerifier) build(t ralph.Task) (ralph.Verifier, error) {
+// build makes the verifiers of a task's Spec: that of the evidence, which alone has
+// something to validate, to prepare and to start, and that of the words of the answer.
+func (v TaskVerifier) build(t ralph.Task) (evidence ralph.Verifier, words verify.MultiStage, err error) {
 	a, err := agreed(t)
 	if err != nil {
-		return nil, ofTask(t, err)
+		return nil, words, ofTask(t, err)
 	}
 	env := v.env
 	env.Dir = cmp.Or(t.Dir, env.Dir)
 	env.agent, env.acceptance, env.filled = a.agent, a.acceptance, true
 	method, err := a.build(env)
+	if err == nil && a.verifyPromises {
+		words, err = wordsOf(env)
+	}
 	if err != nil {
-		return nil, ofTask(t, err)
+		return nil, words, ofTask(t, err)
 	}
-	built := guarded(method, a.guard)
-	if a.verifyPromises {
-		if built, err = afterPromise(built, env); err != nil {
-			return nil, ofTask(t, err)
-		}
-	}
-	return built, nil
+	return guarded(method, a.guard), words, nil
 }
 
 // build makes the verifier of the method, or of its absence. A configuration alone is
@@ -243,78 +241,39 @@ func (a agreement) build(env Env) (ralph.Verifier, error) {
 	return verify.String{}, nil
 }
 
-// afterPromise has the words of the answer looked at before the evidence: it must
-// not say that work is left, and must say what is wanted of that agent, where
-// there is a rule.
-func afterPromise(v ralph.Verifier, env Env) (ralph.Verifier, error) {
-	var words verify.MultiStage
+// wordsOf are the checks of the words of an answer, which are looked at before the
+// evidence: it must not say that work is left, and must say what is wanted of that
+// agent, where there is a rule.
+func wordsOf(env Env) (words verify.MultiStage, err error) {
 	for _, before := range []struct{ name, method string }{{"no contradictions", contradictions}, {"the rule for " + env.agent, agentRule}} {
-		if before.method == agentRule && !hasRule(env.agent) {
+		if before.method == agentRule && defaultsOf(env.agent).asks == "" {
 			continue
 		}
 		rule, err := env.Verifier(before.method, nil)
 		if err != nil {
-			return nil, err
+			return words, err
 		}
 		words.Stages = append(words.Stages, verify.Stage{Name: before.name, Verifier: rule})
 	}
-	return afterWords{words, v}, nil
+	return words, nil
 }
 
-// afterWords asks for the evidence when the words of the answer have passed. The
-// checks of the evidence come first, for they are what a verdict is about.
-type afterWords struct {
-	words    verify.MultiStage
-	evidence ralph.Verifier
-}
-
-// Verify implements [ralph.Verifier].
-func (a afterWords) Verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, error) {
-	words, err := a.words.Verify(ctx, c)
-	if err != nil || !words.Passed {
-		words.Checks = append(slices.Clone(words.Checks), ralph.Check{Name: "verification", Status: ralph.CheckSkipped, Detail: "not run, for the words of the answer did not pass"})
-		return words, err
+// afterWords asks for the evidence when the words of the answer have passed; without
+// stages they are not looked at. The checks of the evidence come first, for they are
+// what a verdict is about.
+func afterWords(ctx context.Context, words verify.MultiStage, evidence ralph.Verifier, c ralph.Claim) (ralph.Verdict, error) {
+	if len(words.Stages) == 0 {
+		return evidence.Verify(ctx, c)
 	}
-	c.Checks = slices.Concat(c.Checks, words.Checks)
-	v, err := a.evidence.Verify(ctx, c)
-	v.Checks = slices.Concat(v.Checks, words.Checks)
+	said, err := words.Verify(ctx, c)
+	if err != nil || !said.Passed {
+		said.Checks = append(slices.Clone(said.Checks), ralph.Check{Name: "verification", Status: ralph.CheckSkipped, Detail: "not run, for the words of the answer did not pass"})
+		return said, err
+	}
+	c.Checks = slices.Concat(c.Checks, said.Checks)
+	v, err := evidence.Verify(ctx, c)
+	v.Checks = slices.Concat(v.Checks, said.Checks)
 	return v, err
-}
-
-// Validate asks the evidence.
-func (a afterWords) Validate(t ralph.Task) error {
-	if valid, ok := a.evidence.(interface{ Validate(ralph.Task) error }); ok {
-		return valid.Validate(t)
-	}
-	return nil
-}
-
-// Prepare has the evidence prepare the task.
-func (a afterWords) Prepare(ctx context.Context, t ralph.Task) (ralph.Task, error) {
-	if p, ok := a.evidence.(interface {
-		Prepare(context.Context, ralph.Task) (ralph.Task, error)
-	}); ok {
-		return p.Prepare(ctx, t)
-	}
-	return t, nil
-}
-
-// Takes is that of the evidence.
-func (a afterWords) Takes(t ralph.Task) time.Duration {
-	if timed, ok := a.evidence.(interface {
-		Takes(ralph.Task) time.Duration
-	}); ok {
-		return timed.Takes(t)
-	}
-	return 0
-}
-
-// Starts is that of the evidence.
-func (a afterWords) Starts(t ralph.Task) []string {
-	if s, ok := a.evidence.(interface{ Starts(ralph.Task) []string }); ok {
-		return s.Starts(t)
-	}
-	return nil
 }
 
 // An agreement is what is kept of a definition in Task.Spec, so that any worker
