@@ -21,11 +21,10 @@ func CheckBranch(ctx context.Context, name string) error {
 		return bad
 	}
 	c := &call{}
-	c.run(ctx, "check-ref-format", "refs/heads/"+name)
-	if _, ok := errors.AsType[*exitError](c.err); ok {
-		return bad
+	if !c.yes(ctx, "check-ref-format", "refs/heads/"+name) {
+		return cmp.Or(c.err, bad)
 	}
-	return c.err
+	return nil
 }
 
 // Tip is the commit of a branch, "" = there is none of that name.

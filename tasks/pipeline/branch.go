@@ -26,18 +26,18 @@ import (
 // change on which the workspace's own git configuration runs programs (see
 // [Agreed.Filters]), that is an error too: switch yourself if you know these programs,
 // or call Run.
-func (p *Pipeline) Switch(ctx context.Context) error { return p.toBranch(ctx, false) }
+func (p *Pipeline) Switch(ctx context.Context) error { return p.toBranch(ctx, p.Dir, false) }
 
 // toBranch is Switch, for a caller who trusts the programs that git's configuration
 // names, as one does who has been shown them and runs the pipeline.
-func (p *Pipeline) toBranch(ctx context.Context, trusted bool) error {
+func (p *Pipeline) toBranch(ctx context.Context, dir string, trusted bool) error {
 	if p.Branch == "" {
 		return nil
 	}
 	if err := p.validate(); err != nil {
 		return err
 	}
-	repo, other, err := p.elsewhere(ctx)
+	repo, other, err := p.elsewhere(ctx, dir)
 	if err != nil {
 		return err
 	}
@@ -135,7 +135,7 @@ func (p *Pipeline) OnBranch(ctx context.Context) ([]spec.Definition, error) {
 	if p.Branch == "" {
 		return p.definitions(ctx)
 	}
-	repo, other, err := p.elsewhere(ctx)
+	repo, other, err := p.elsewhere(ctx, p.Dir)
 	if err != nil {
 		return nil, err
 	}
@@ -166,14 +166,10 @@ func (p *Pipeline) OnBranch(ctx context.Context) ([]spec.Definition, error) {
 	return defineAll(stories.Items), nil
 }
 
-// elsewhere opens the repository, and reports whether Branch is there and has other files
+// elsewhere opens the repository of a workspace, and reports whether Branch is there and has other files
 // than those that are checked out. A branch at the same commit changes no file, so it is
 // no danger to anything.
-func (p *Pipeline) elsewhere(ctx context.Context) (repo *git.Repo, other bool, err error) {
-	dir, err := p.workspace()
-	if err != nil {
-		return nil, false, err
-	}
+func (p *Pipeline) elsewhere(ctx context.Context, dir string) (repo *git.Repo, other bool, err error) {
 	if repo, err = git.OpenRepo(ctx, dir); err == nil {
 		err = git.CheckBranch(ctx, p.Branch)
 	}
@@ -208,7 +204,7 @@ func (a *Agreed) branched(ctx context.Context) error {
 			return err
 		}
 	}
-	_, other, err := a.p.elsewhere(ctx)
+	_, other, err := a.p.elsewhere(ctx, a.dir)
 	if err == nil && other {
 		err = fmt.Errorf("pipeline: the branch %s is not checked out, and has other files than what is: check it out first (git switch %[1]s), for its tasks may be others", a.p.Branch)
 	}

@@ -220,3 +220,23 @@ func TestOnBranch(t *testing.T) {
 		t.Error(defs, err)
 	}
 }
+
+// TestBranchElsewhere: what was agreed runs where it was agreed, wherever the caller has gone
+// meanwhile.
+func TestBranchElsewhere(t *testing.T) {
+	dir, other := repo(t, map[string]string{"tasks.md": two}), repo(t, nil)
+	p, _ := branched(t, dir, makes(t))
+	p.Dir = ""
+	t.Chdir(dir)
+	agreed, err := p.Agree(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(other)
+	if _, err := agreed.Run(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if got := sh(t, dir, "git rev-parse --abbrev-ref HEAD") + " " + sh(t, other, "git rev-parse --abbrev-ref HEAD"); got != "ralph/shop main" {
+		t.Error(got)
+	}
+}

@@ -162,7 +162,7 @@ type Place struct {
 // With ctx done, all agents are ended; with [ralph.ErrCancelled] as its cause the run
 // is cancelled for good, and so it is if another process cancels it in Record.
 func (p *Pipeline) Run(ctx context.Context) (State, error) {
-	if err := p.toBranch(ctx, true); err != nil {
+	if err := p.toBranch(ctx, p.Dir, true); err != nil {
 		return State{}, err
 	}
 	a, err := p.Agree(ctx)
@@ -178,7 +178,7 @@ func (p *Pipeline) Run(ctx context.Context) (State, error) {
 // waits for its end. The sequence can be used once.
 func (p *Pipeline) Events(ctx context.Context) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
-		a, err := (*Agreed)(nil), p.toBranch(ctx, true)
+		a, err := (*Agreed)(nil), p.toBranch(ctx, p.Dir, true)
 		if err == nil {
 			a, err = p.Agree(ctx)
 		}

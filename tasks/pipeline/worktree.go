@@ -26,7 +26,7 @@ func (r *run) openRepo(ctx context.Context) (err error) {
 		if err := r.branched(ctx); err != nil {
 			return err
 		}
-		if err := r.p.toBranch(ctx, true); err != nil {
+		if err := r.p.toBranch(ctx, r.dir, true); err != nil {
 			return err
 		}
 	}
