@@ -2,6 +2,7 @@ package progress
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -44,7 +45,7 @@ func ReadBanner(r io.Reader) (SessionLog, error) {
 	for {
 		b, err := readLine(in, maxMarkdownLine)
 		if len(b) > 0 || err == nil {
-			p.read(strings.ToValidUTF8(string(b), "\uFFFD"))
+			p.read(strings.ToValidUTF8(string(bytes.TrimRight(b, "\r\n")), "\uFFFD"))
 		}
 		if errors.Is(err, io.EOF) {
 			return p.SessionLog, nil
