@@ -47,8 +47,8 @@ type Display struct {
 	// be read on a light or a dark ground. Without Terminal it has no effect.
 	Colours bool
 	// Size is how many columns and rows the terminal has. It is asked before each drawing,
-	// since people resize their windows, and must return at once. Nil, or what is less
-	// than 20 columns and 1 row = 80 columns, 24 rows.
+	// since people resize their windows, and must return at once. Nil, or a size of less
+	// than 2 columns and 1 row, which is none = 80 columns, 24 rows.
 	Size func() (columns, rows int)
 	// Zone is where clock times are told. Nil = [time.Local].
 	Zone *time.Location
@@ -72,14 +72,15 @@ type Display struct {
 	// last line. False = all that they say is shown.
 	Terse bool
 
-	order sync.Mutex // is taken before mu, and held until what is plain is written
-	mu    sync.Mutex // guards the rest
-	loops []*displayed
-	other *voice // of Write
-	many  bool   // several loops have run at once
-	shown bool   // something was
-	wrote time.Time
-	err   error // the first of W
+	order   sync.Mutex // is taken before mu, and held until what is plain is written
+	mu      sync.Mutex // guards the rest
+	loops   []*displayed
+	other   *voice // of Write
+	many    bool   // several loops have run at once
+	shown   bool   // something was
+	columns int    // when an event was shown last
+	wrote   time.Time
+	err     error // the first of W
 
 	plain  []byte // to be written, where there is no terminal
 	queue  queue  // to be written, where there is one
@@ -115,10 +116,11 @@ func (d *Display) Append(_ context.Context, ev ralph.Event) error {
 		d.hangUp(ev.Loop)
 	}
 	d.update(func() {
+		d.columns = columns
 		l := d.loop(ev.Loop, ev.Task, ev.Agent)
 		l.take(ev, term.Line(place), term.Line(how))
 		d.count()
-		d.show(l, ev, columns)
+		d.show(l, ev)
 		if ev.Kind == ralph.EventLoopStopped {
 			d.loops = slices.DeleteFunc(d.loops, func(o *displayed) bool { return o == l })
 		}
@@ -252,7 +254,7 @@ func (d *Display) write(text []byte) {
 func (d *Display) size() (columns, rows int) {
 	columns, rows = 80, 24
 	if d.Terminal && d.Size != nil {
-		if c, r := d.Size(); c >= 20 && r >= 1 {
+		if c, r := d.Size(); c >= 2 && r >= 1 {
 			columns, rows = c, r
 		}
 	}

@@ -77,7 +77,7 @@ func (d *Display) flush(draw bool) {
 	columns, rows := d.size()
 	d.mu.Lock()
 	pieces, failed := d.queue.take(), d.err != nil
-	var lines []string
+	var lines []drawnLine
 	if draw {
 		lines = d.area(columns-1, max(rows/2, 1))
 	}
@@ -96,20 +96,20 @@ func (d *Display) flush(draw bool) {
 	}
 	d.last, d.drawn = area, nil
 	for _, line := range lines {
-		d.drawn = append(d.drawn, term.Width(line))
+		d.drawn = append(d.drawn, term.Width(line.text))
 	}
 	d.write(append(out, area...))
 }
 
 // painted is the area as it is written. The cursor stays behind its last line: a line
 // feed there would take a row for nothing, and scroll.
-func (d *Display) painted(lines []string) string {
+func (d *Display) painted(lines []drawnLine) string {
 	var b strings.Builder
 	for i, line := range lines {
 		if i > 0 {
 			b.WriteString("\r\n")
 		}
-		b.WriteString(d.paint(styleStatus, line))
+		b.WriteString(d.paint(line.style, line.text))
 	}
 	return b.String()
 }
@@ -131,24 +131,29 @@ func (d *Display) erased(columns int) []byte {
 	return fmt.Appendf(nil, "\r\x1b[%dA\x1b[J", rows-1)
 }
 
+// A drawnLine is one below all else.
+type drawnLine struct {
+	text  string
+	style style
+}
+
 // area is what is drawn below all else: of a loop that runs alone the line that its
 // agent has not ended yet, of which the end is shown; then how each loop stands.
-func (d *Display) area(width, most int) []string {
-	var lines []string
+func (d *Display) area(width, most int) []drawnLine {
+	var lines []drawnLine
 	for _, l := range d.loops {
 		if l.phase == phaseOver {
 			continue
 		}
 		if v := l.voice; v != nil && len(v.rest) > 0 && !d.many && !d.Named && !d.Terse && most > 1 {
 			rest := string(v.rest[max(0, len(v.rest)-8*width):]) // no character takes more bytes that are seen
-			lines = append(lines, term.CutLeft(term.FoldTabs(strings.ToValidUTF8(rest, "")), width))
-			most--
+			lines = append(lines, drawnLine{term.CutLeft(term.FoldTabs(strings.ToValidUTF8(rest, "")), width), styleNone})
 		}
-		lines = append(lines, l.status(d, width))
+		lines = append(lines, drawnLine{l.status(d, width), styleStatus})
 	}
 	if len(lines) > most && most > 1 {
 		more := len(lines) - most + 1
-		lines = append(lines[:most-1], term.Cut(fmt.Sprintf("… %d more", more), width))
+		lines = append(lines[:most-1], drawnLine{term.Cut(fmt.Sprintf("… %d more", more), width), styleStatus})
 	}
 	lines = lines[:min(len(lines), most)]
 	return lines
@@ -165,7 +170,7 @@ func (d *Display) breakSilence() {
 	d.update(func() {
 		clock := time.Now().In(d.zone()).Format(time.TimeOnly)
 		for _, line := range d.area(plainWidth, maxDrawn) {
-			d.put([]byte(clock+" "+line+"\n"), true)
+			d.put([]byte(clock+" "+line.text+"\n"), true)
 		}
 		d.wrote = time.Now()
 	})

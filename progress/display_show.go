@@ -16,7 +16,7 @@ const (
 )
 
 // show shows an event that stays.
-func (d *Display) show(l *displayed, ev ralph.Event, columns int) {
+func (d *Display) show(l *displayed, ev ralph.Event) {
 	it := ev.Iteration
 	switch ev.Kind {
 	case ralph.EventLoopStarted:
@@ -25,7 +25,7 @@ func (d *Display) show(l *displayed, ev ralph.Event, columns int) {
 		}
 		d.unseen(l, ev, l.s.Unseen)
 	case ralph.EventIterationStarted:
-		d.heading(l, ev, columns)
+		d.heading(l, ev)
 	case ralph.EventIterationEnded:
 		if !l.begun {
 			for _, command := range it.Ended {
@@ -68,11 +68,34 @@ func noted(ev ralph.Event) string {
 func (d *Display) note(l *displayed, ev ralph.Event, s style, text string) {
 	text = join(d.named(l), term.Line(text))
 	clock := d.clock(ev)
-	if d.Terminal {
-		d.put([]byte(d.paint(s, "── "+clock+" "+text)+"\n"), true)
+	if !d.Terminal {
+		d.put([]byte(clock+" "+text+"\n"), true)
 		return
 	}
-	d.put([]byte(clock+" "+text+"\n"), true)
+	var b strings.Builder
+	for _, line := range wrap("── "+clock+" "+text, d.columns-1) {
+		b.WriteString(d.paint(s, line) + "\n")
+	}
+	d.put([]byte(b.String()), true)
+}
+
+// wrap breaks a line between words. What follows stands below the text, and not below
+// the mark of our own lines. A word that is wider than the screen is left to it.
+func wrap(text string, width int) []string {
+	const indent = "   "
+	lines := []string{""}
+	for i, word := range strings.Split(text, " ") {
+		last := &lines[len(lines)-1]
+		switch {
+		case i == 0:
+			*last = word
+		case term.Width(*last)+1+term.Width(word) > width && *last != indent:
+			lines = append(lines, indent+word)
+		default:
+			*last += " " + word
+		}
+	}
+	return lines
 }
 
 // clock is when an event was.
@@ -97,7 +120,7 @@ func join(texts ...string) string {
 
 // heading begins an iteration. On a terminal it is a rule, which ends before the last
 // column: some terminals begin a new line there, and others do not.
-func (d *Display) heading(l *displayed, ev ralph.Event, columns int) {
+func (d *Display) heading(l *displayed, ev ralph.Event) {
 	label := l.label()
 	if l.attempt > 1 {
 		label += fmt.Sprintf(", attempt %d", l.attempt)
@@ -106,7 +129,7 @@ func (d *Display) heading(l *displayed, ev ralph.Event, columns int) {
 		d.note(l, ev, styleNote, join(l.place, label, d.agent()))
 		return
 	}
-	width := min(columns-1, maxHeading)
+	width := min(d.columns-1, maxHeading)
 	text := "── " + d.clock(ev) + " "
 	text += fit([]part{
 		{text: d.named(l), cut: 8}, {text: l.place, rank: 2, cut: 12}, {text: label, rank: 1}, {text: d.agent(), rank: 3},
@@ -130,7 +153,11 @@ func (d *Display) outcome(l *displayed, ev ralph.Event) {
 	if spent == "" && used != (ralph.Usage{}) {
 		spent = "cost unknown"
 	}
-	d.note(l, ev, styleFor(l.s.Task, it), join(label, "took "+lasted(it.Elapsed), spent, tokens(used, 0)))
+	took := ""
+	if it.Elapsed > 0 {
+		took = "took " + lasted(it.Elapsed)
+	}
+	d.note(l, ev, styleFor(l.s.Task, it), join(label, took, spent, tokens(used, 0)))
 	d.unseen(l, ev, it.Unseen)
 	for _, c := range it.Verdict.Checks {
 		if c.Status == ralph.CheckWarning {
@@ -173,12 +200,9 @@ func (d *Display) quote(text string) {
 // came says what came of an attempt, in the fewest words: whether there was a claim, and
 // what became of it.
 func came(t ralph.Task, it ralph.Iteration) string {
-	fault := ""
-	if it.Fault != "" {
-		fault = strings.ReplaceAll(string(it.Fault), "_", " ")
-		if it.Error != "" {
-			fault += " (" + it.Error + ")"
-		}
+	fault := wentWrong(it.Fault)
+	if fault != "" && it.Error != "" {
+		fault += " (" + it.Error + ")"
 	}
 	switch {
 	case it.Verdict.Passed && (it.Claimed || t.Always):
@@ -195,6 +219,25 @@ func came(t ralph.Task, it ralph.Iteration) string {
 		return fmt.Sprintf("no claim (the promise was %s)", strings.ReplaceAll(it.NearMiss, "_", " "))
 	}
 	return "no claim"
+}
+
+// wentWrong is a fault in words; "" = there was none.
+func wentWrong(f ralph.Fault) string {
+	switch f {
+	case ralph.FaultIncomplete:
+		return "the answer broke off"
+	case ralph.FaultEmpty:
+		return "no answer"
+	case ralph.FaultPermanent:
+		return "failed for good"
+	case ralph.FaultRateLimit:
+		return "rate limited"
+	case ralph.FaultTimeout:
+		return "timed out"
+	case ralph.FaultBudget:
+		return "ended by its budget"
+	}
+	return strings.ReplaceAll(string(f), "_", " ") // error, interrupted, and what later versions add
 }
 
 // styleFor colours what came of an attempt. No claim is usual, and has no colour.

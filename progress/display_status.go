@@ -173,17 +173,17 @@ func (l *displayed) running(d *Display, now time.Time) []part {
 	used, limits := l.used(), l.s.Task.Limits
 	parts := []part{
 		{text: l.label(), rank: 1},
-		{text: d.agent(), rank: 7},
+		{text: d.agent(), rank: 6},
 		{text: clock(now.Sub(l.since)), rank: 2},
 		{text: price(used, limits.CostUSD, l.s.Unpriced), rank: 3},
-		{text: tokens(used, limits.Tokens), rank: 8},
+		{text: tokens(used, limits.Tokens), rank: 7},
 	}
 	if limits.Duration > 0 {
 		spent := l.s.Elapsed + now.Sub(l.since)
 		parts = append(parts, part{text: clock(spent) + " of " + clock(limits.Duration) + " in all", rank: 9})
 	}
 	if silent := now.Sub(l.heard); silent >= silentSince {
-		parts = append(parts, part{text: "silent for " + clock(silent), rank: 6})
+		parts = append(parts, part{text: "silent for " + clock(silent), rank: 8})
 	}
 	return append(parts, part{text: l.activity, rank: 5, cut: 16})
 }

@@ -87,7 +87,7 @@ func (p *play) run(script string) string {
 func (p *play) do(name, rest string) {
 	if set, ok := map[string]func(){
 		"colours": func() { p.d.Colours = true }, "terse": func() { p.d.Terse = true }, "named": func() { p.d.Named = true },
-		"agent":     func() { p.d.Agent = rest },
+		"agent":     func() { p.d.Agent = p.unquote(rest) },
 		"place":     func() { p.d.Place = func(ralph.Event) string { return rest } },
 		"verifying": func() { p.d.Verifying = func(ralph.Task) string { return rest } },
 		"redact":    func() { p.d.Redact = progress.Redactor{Secrets: []string{rest}}.Writer },
