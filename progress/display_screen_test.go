@@ -3,6 +3,7 @@ package progress_test
 import (
 	"strconv"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/ralph-loop/ralph/internal/term"
@@ -11,6 +12,7 @@ import (
 // A screen is a terminal as far as a Display uses one. It wraps what is too wide, also
 // anew when it gets another size, as terminals do; nothing scrolls away for good.
 type screen struct {
+	mu            sync.Mutex
 	columns, rows int
 	lines         []screenLine
 	row, column   int // of the cursor; column may be columns: the next character wraps
@@ -35,6 +37,8 @@ func (s *screen) Write(p []byte) (int, error) {
 	if s.stopped != nil {
 		<-s.stopped
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if s.err != nil {
 		return 0, s.err
 	}
@@ -109,6 +113,8 @@ func (s *screen) down(wrapped bool) {
 
 // resize wraps all lines anew. The cursor stays where it is in the text.
 func (s *screen) resize(columns, rows int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	var whole [][]string
 	at, offset := 0, 0
 	for i, line := range s.lines {
@@ -120,7 +126,7 @@ func (s *screen) resize(columns, rows int) {
 		}
 		whole[len(whole)-1] = append(whole[len(whole)-1], line.cells...)
 	}
-	*s = screen{columns: columns, rows: rows, written: s.written, writes: s.writes, unknown: s.unknown}
+	s.columns, s.rows, s.lines = columns, rows, nil
 	row, column := 0, 0
 	for i, cells := range whole {
 		s.lines = append(s.lines, screenLine{})
@@ -140,8 +146,24 @@ func (s *screen) resize(columns, rows int) {
 	s.row, s.column, s.lastColumn = row, column, 0
 }
 
+func (s *screen) size() (columns, rows int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.columns, s.rows
+}
+
+// drawn is how often was written, how many characters are in the last column, and all
+// that was written.
+func (s *screen) drawn() (writes, last int, written string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.writes, s.lastColumn, s.written.String()
+}
+
 // text is what a person sees.
 func (s *screen) text() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	var b strings.Builder
 	for _, line := range s.lines {
 		b.WriteString(strings.TrimRight(strings.Join(line.cells, ""), " ") + "\n")

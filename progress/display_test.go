@@ -60,6 +60,7 @@ type play struct {
 	pipe   bytes.Buffer
 	voices map[string]io.Writer
 	shown  strings.Builder
+	begun  bool
 }
 
 func newPlay(t *testing.T) *play {
@@ -73,6 +74,7 @@ func (p *play) run(script string) string {
 		if line = strings.TrimSpace(line); line != "" && line[0] != '#' {
 			name, rest, _ := strings.Cut(line, " ")
 			p.do(name, rest)
+			synctest.Wait()
 		}
 	}
 	if err := p.d.Close(); err != nil {
@@ -102,7 +104,7 @@ func (p *play) do(name, rest string) {
 		if p.screen == nil {
 			p.screen = newScreen(c, r)
 			p.d.W, p.d.Terminal = p.screen, true
-			p.d.Size = func() (int, int) { return p.screen.columns, p.screen.rows }
+			p.d.Size = p.screen.size
 		}
 		p.screen.resize(c, r)
 	case "start":
@@ -152,6 +154,10 @@ func (p *play) append(loop string, ev ralph.Event) {
 	if err := p.d.Append(context.Background(), ev); err != nil {
 		p.Error(err)
 	}
+	if !p.begun { // what is drawn each second is drawn between the commands, not with them
+		p.begun = true
+		time.Sleep(time.Second / 2)
+	}
 }
 
 // look takes down what is seen, or all that was written.
@@ -161,13 +167,15 @@ func (p *play) look(how, why string) {
 			p.Error(err)
 		}
 	}
+	time.Sleep(61 * time.Millisecond) // it is drawn by then
 	synctest.Wait()
 	fmt.Fprintf(&p.shown, "%s\n", strings.TrimSpace("=== "+time.Now().UTC().Format(time.TimeOnly)+" "+why))
 	written := &p.pipe
 	switch {
 	case how == "bytes":
 		if p.screen != nil {
-			written = bytes.NewBufferString(p.screen.written.String())
+			_, _, text := p.screen.drawn()
+			written = bytes.NewBufferString(text)
 		}
 		for line := range strings.Lines(written.String()) {
 			fmt.Fprintf(&p.shown, "%s\n", strconv.QuoteToGraphic(line))
