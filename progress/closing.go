@@ -49,7 +49,14 @@ const maxClosing = 300
 func (c Closing) verdict() string {
 	s := c.State
 	if s.Stop == ralph.StopVerified {
-		return "verified" + by(s.Verdict.Checks, ralph.CheckPassed)
+		if what := by(s.Verdict.Checks, ralph.CheckPassed); what != "" {
+			return "verified" + what
+		}
+		// That nothing but the agent's word was asked is a warning.
+		if at := slices.IndexFunc(s.Verdict.Checks, func(c ralph.Check) bool { return c.Status == ralph.CheckWarning }); at >= 0 {
+			return "verified, with a warning: " + s.Verdict.Checks[at].Name
+		}
+		return "verified"
 	}
 	text := stopped(s)
 	if s.Done() && !s.Verdict.Passed && slices.Contains([]ralph.StopReason{ralph.StopIterations, ralph.StopCost, ralph.StopTokens, ralph.StopDuration}, s.Stop) {

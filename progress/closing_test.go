@@ -25,6 +25,7 @@ func TestClosing(t *testing.T) {
 		{ralph.State{Stop: ralph.StopVerified, Verdict: passed(word, tests, word)}, "verified by go test ./... (exit code 0, 1.2s) and 2 more checks"},
 		{ralph.State{Stop: ralph.StopVerified, Verdict: passed(word)}, "verified by promise"},
 		{ralph.State{Stop: ralph.StopVerified}, "verified"},
+		{ralph.State{Stop: ralph.StopVerified, Verdict: passed(ralph.Check{Name: "unverified: promise only", Status: ralph.CheckWarning})}, "verified, with a warning: unverified: promise only"},
 		{ralph.State{Stop: ralph.StopIterations, Task: ralph.Task{Limits: ralph.Limits{Iterations: 1}}}, "not verified: limit of 1 iteration reached"},
 		{ralph.State{Stop: ralph.StopIterations, Verdict: ralph.Verdict{Checks: []ralph.Check{failed, failed}}}, "not verified: limit of 10 iterations reached; last rejected by go test ./... (exit code 1) and 1 more check"},
 		{ralph.State{Stop: ralph.StopDuration, Task: ralph.Task{Limits: ralph.Limits{Duration: 2 * time.Hour}}}, "not verified: limit of 2h0m reached"},
