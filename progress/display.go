@@ -31,7 +31,7 @@ import (
 //
 // A terminal that is slow, or was stopped by its user, does not slow a loop: what agents
 // say waits in a queue of 1 MiB, of which the oldest is left out if it is full, and a
-// line says how much was. The Display's own lines are never left out. Elsewhere nothing
+// line says how much was; so is some of what comes faster than at 17 MB a second. The Display's own lines are never left out. Elsewhere nothing
 // is, and who writes waits.
 //
 // Everything that others have written (what agents say, titles, reasons, names) is shown
@@ -82,15 +82,15 @@ type Display struct {
 	wrote   time.Time
 	err     error // the first of W
 
-	plain  []byte // to be written, where there is no terminal
-	queue  queue  // to be written, where there is one
-	drawn  []int  // the widths of the lines that are drawn; only the goroutine uses it
-	last   string // what is drawn
-	wake   chan struct{}
-	full   chan struct{}
-	quit   chan struct{}
-	done   chan struct{} // nil = the goroutine was not started
-	closed bool
+	plain   []byte // to be written, where there is no terminal
+	queue   queue  // to be written, where there is one
+	scratch []byte // lines while they get their names and colours
+	drawn   []int  // the widths of the lines that are drawn; only the goroutine uses it
+	last    string // what is drawn
+	wake    chan struct{}
+	quit    chan struct{}
+	done    chan struct{} // nil = the goroutine was not started
+	closed  bool
 }
 
 var (

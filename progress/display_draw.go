@@ -24,7 +24,7 @@ func (d *Display) start() {
 	if d.done != nil {
 		return
 	}
-	d.wake, d.full = make(chan struct{}, 1), make(chan struct{}, 1)
+	d.wake = make(chan struct{}, 1)
 	d.quit, d.done = make(chan struct{}), make(chan struct{})
 	d.wrote = time.Now()
 	go d.run()
@@ -63,9 +63,6 @@ func (d *Display) run() {
 		case <-time.After(drawEvery - time.Since(last)):
 			d.flush(true)
 			last = time.Now()
-		case <-d.full: // much text goes out at once, and what is drawn comes when it may
-			d.flush(false)
-			d.awake()
 		case <-d.quit:
 		}
 	}

@@ -117,19 +117,23 @@ func (d *Display) lines(v *voice, text []byte) {
 	if name != "" {
 		name += " | "
 	}
-	out := make([]byte, 0, len(text)+len(text)/8)
+	out := d.scratch[:0]
 	for line := range bytes.Lines(text) {
 		if name != "" && len(bytes.TrimSpace(line)) == 0 {
 			continue
 		}
 		out = append(out, name...)
 		if style := styleOf(line); coloured && style != styleNone {
-			line = append([]byte(d.paint(style, string(line[:len(line)-1]))), '\n')
+			out = append(append(out, d.paint(style, string(line[:len(line)-1]))...), '\n')
+			continue
 		}
 		out = append(out, line...)
 	}
 	if len(out) > 0 {
-		d.put(out, v.l == nil)
+		d.put(out, v.l == nil) // which copies it
+	}
+	if d.scratch = out; cap(out) > 4*maxVoiced {
+		d.scratch = nil // not the large one for ever
 	}
 }
 
@@ -174,20 +178,18 @@ func (d *Display) put(text []byte, own bool) {
 	d.shown = true
 	switch {
 	case d.err != nil: // it could not be written
-	case !d.Terminal:
+	case d.Terminal:
+		d.queue.add(text, own)
+	default:
 		d.plain = append(d.plain, text...)
-	case d.queue.add(text, own):
-		select {
-		case d.full <- struct{}{}:
-		default:
-		}
 	}
 }
 
 // A queue is what waits for a terminal.
 type queue struct {
 	pieces []piece
-	agents int // bytes in those that are not our own
+	agents int    // bytes in those that are not our own
+	spare  []byte // of a piece that was left out, for the next
 }
 
 // A piece is some lines, or the place of lines that were left out.
@@ -199,18 +201,19 @@ type piece struct {
 
 const (
 	// maxQueued is what of an agent's text is kept for a terminal: some thousand lines,
-	// more than anybody reads that pass by.
+	// more than anybody reads that pass by. Since it is written each drawEvery, what is
+	// said faster than at 17 MB a second is not all shown, however fast the terminal is:
+	// to draw it would cost more than all the rest.
 	maxQueued = 1 << 20
 	// pieceSize is what is left out at once.
 	pieceSize = 32 << 10
 )
 
-// add adds a copy of text, and reports whether so much is queued that it is worth a
-// write.
+// add adds a copy of text.
 //
 // The oldest is left out, not what comes: a person who looks again wants to see where
 // the agent is, and not where it was when the terminal stopped.
-func (q *queue) add(text []byte, own bool) bool {
+func (q *queue) add(text []byte, own bool) {
 	for len(text) > 0 {
 		size := len(text)
 		if size > pieceSize {
@@ -222,7 +225,6 @@ func (q *queue) add(text []byte, own bool) bool {
 	for q.agents > maxQueued {
 		q.drop(slices.IndexFunc(q.pieces, func(p piece) bool { return !p.own && p.dropped == 0 }))
 	}
-	return q.agents >= 2*pieceSize
 }
 
 // cutLines is the size of the lines that fit into about so many bytes.
@@ -243,7 +245,11 @@ func (q *queue) push(text []byte, own bool) {
 			return
 		}
 	}
-	q.pieces = append(q.pieces, piece{text: slices.Clone(text), own: own})
+	kept := q.spare[:0]
+	if q.spare = nil; kept == nil && !own {
+		kept = make([]byte, 0, pieceSize)
+	}
+	q.pieces = append(q.pieces, piece{text: append(kept, text...), own: own})
 }
 
 // drop leaves out a piece. Two places without anything between them become one, so that
@@ -251,6 +257,7 @@ func (q *queue) push(text []byte, own bool) {
 func (q *queue) drop(at int) {
 	p := &q.pieces[at]
 	q.agents -= len(p.text)
+	q.spare = p.text
 	*p = piece{dropped: int64(len(p.text))}
 	if at > 0 && q.pieces[at-1].dropped > 0 {
 		q.pieces[at-1].dropped += p.dropped
