@@ -54,7 +54,7 @@ func (c Closing) verdict() string {
 		}
 		// That nothing but the agent's word was asked is a warning.
 		if at := slices.IndexFunc(s.Verdict.Checks, func(c ralph.Check) bool { return c.Status == ralph.CheckWarning }); at >= 0 {
-			return "verified, with a warning: " + s.Verdict.Checks[at].Name
+			return "verified, with a warning: " + term.Cut(term.Line(cmp.Or(s.Verdict.Checks[at].Detail, s.Verdict.Checks[at].Name)), maxClosing)
 		}
 		return "verified"
 	}

@@ -20,8 +20,8 @@ func (d *Display) show(l *displayed, ev ralph.Event) {
 	it := ev.Iteration
 	switch ev.Kind {
 	case ralph.EventLoopStarted:
-		if title := l.s.Task.Title; d.named(l) != "" && title != "" {
-			d.note(l, ev, styleNote, title)
+		if title := l.s.Task.Title; title != "" {
+			d.note(l, ev, styleNote, join(term.Line(l.place), title))
 		}
 		d.unseen(l, ev, l.s.Unseen)
 	case ralph.EventIterationStarted:
@@ -160,8 +160,11 @@ func (d *Display) outcome(l *displayed, ev ralph.Event) {
 	d.note(l, ev, styleFor(l.s.Task, it), join(label, took, spent, tokens(used, 0)))
 	d.unseen(l, ev, it.Unseen)
 	for _, c := range it.Verdict.Checks {
-		if c.Status == ralph.CheckWarning {
+		switch { // what is rejected has its reasons below
+		case c.Status == ralph.CheckWarning:
 			d.note(l, ev, styleNote, "warning: "+c.Name+": "+c.Detail)
+		case it.Verdict.Passed && (c.Status == ralph.CheckUnable || c.Status == ralph.CheckTimeout):
+			d.note(l, ev, styleNote, "not checked: "+c.Name+": "+c.Detail)
 		}
 	}
 	d.quote(it.Verdict.Feedback)

@@ -294,8 +294,8 @@ func (s *session) start(l *ralph.Local, state ralph.State) error {
 	if s.exam != "" {
 		l.Evidence = s.evidence(dir, "")
 	}
-	l.Output = func(ralph.Request) (io.Writer, io.Writer) { return s.stderr, banner }
-	final, err := drive(s.env, l, j, state, log)
+	l.Output = func(ralph.Request) (io.Writer, io.Writer) { return nil, banner }
+	final, err := s.drive(s.env, l, j, state, log, near(file.Name()))
 	err = exitFor(s.env, final, err, s.strict || s.proven())
 	if final.Done() && err != nil { // also if it was interrupted: it does not go on
 		*s.again = "the loop has ended, " + err.Error()
