@@ -20,7 +20,7 @@ func (d *Display) show(l *displayed, ev ralph.Event) {
 	it := ev.Iteration
 	switch ev.Kind {
 	case ralph.EventLoopStarted:
-		if title := l.s.Task.Title; title != "" {
+		if title := l.s.Task.Title; title != "" && (l.place != "" || d.named(l) != "") {
 			d.note(l, ev, styleNote, join(term.Line(l.place), title))
 		}
 		d.unseen(l, ev, l.s.Unseen)
@@ -162,9 +162,9 @@ func (d *Display) outcome(l *displayed, ev ralph.Event) {
 	for _, c := range it.Verdict.Checks {
 		switch { // what is rejected has its reasons below
 		case c.Status == ralph.CheckWarning:
-			d.note(l, ev, styleNote, "warning: "+c.Name+": "+c.Detail)
+			d.note(l, ev, styleNote, strings.TrimSuffix("warning: "+c.Name+": "+c.Detail, ": "))
 		case it.Verdict.Passed && (c.Status == ralph.CheckUnable || c.Status == ralph.CheckTimeout):
-			d.note(l, ev, styleNote, "not checked: "+c.Name+": "+c.Detail)
+			d.note(l, ev, styleNote, strings.TrimSuffix("not checked: "+c.Name+": "+c.Detail, ": "))
 		}
 	}
 	d.quote(it.Verdict.Feedback)

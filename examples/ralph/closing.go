@@ -44,8 +44,9 @@ func (r *piped) drive() error {
 	}
 	exit := r.exit(end, sums)
 	state := ralph.State{Loop: r.name(), Stop: stopOf(end), Elapsed: r.s.Elapsed, Usage: r.s.Used()}
-	state.Task.Limits = r.limits()
-	r.conclude(state, exit, r.s.Remaining()-r.dropped, iterations, fmt.Sprintf("%d of %d done%s", len(r.s.Parts)-r.s.Remaining(), len(r.s.Parts), budget(r.s.Rules)))
+	state.Unpriced, state.Task.Limits = int(v.unpriced.Load()), r.limits()
+	state.Task.Limits.Iterations = 0 // each task has its own
+	r.conclude(state, exit, r.s.Remaining()-r.dropped, iterations, fmt.Sprintf("%d of %d tasks done%s", len(r.s.Parts)-r.s.Remaining(), len(r.s.Parts), budget(r.s.Rules)))
 	return exit
 }
 
@@ -94,7 +95,8 @@ func (r *piped) happened(ev pipeline.Event) {
 		switch {
 		case ev.Unverified:
 			r.say("%s: it is over, and nothing has checked it", name)
-		case ev.Stop != ralph.StopVerified && ev.Stop != "":
+		case ev.Stop == "" || ev.Stop == ralph.StopVerified || r.slots > 1 && ev.Stop != ralph.StopFailed && ev.Stop != ralph.StopInvalid: // its loop tells
+		default:
 			r.say("%s: not verified (%s): %s", name, ev.Stop, short(ev.Text, 300))
 		}
 	case pipeline.EventMerged:

@@ -285,13 +285,13 @@ func (w *work) list(kind tasks.Kind) error {
 	v.close()
 	exit := w.end(err, w.exit(err, report.TasksRemaining))
 	if !report.StartTime.IsZero() {
-		w.close(report, err, exit)
+		w.close(report, int(v.unpriced.Load()), err, exit)
 	}
 	return exit
 }
 
 // close tells how a session has ended.
-func (w *work) close(r tasks.Report, err, exit error) {
+func (w *work) close(r tasks.Report, unpriced int, err, exit error) {
 	for _, kind := range []struct {
 		what  string
 		items []string
@@ -303,11 +303,8 @@ func (w *work) close(r tasks.Report, err, exit error) {
 	end := ralph.State{Loop: w.name(), Stop: stopOf(err), Elapsed: r.EndTime.Sub(r.StartTime), Usage: r.Usage}
 	end.Task.Limits = w.limits()
 	end.Task.Limits.Iterations = r.MaxIterations
-	done := plural(r.TasksCompleted, "task") + " done, by the agent's word"
-	if by := w.verifying(ralph.Task{}); w.proven() {
-		done = plural(r.TasksCompleted, "task") + " verified by " + cmp.Or(by, "--guard")
-	}
-	w.conclude(end, exit, r.TasksRemaining, r.IterationsRun, done)
+	end.Unpriced = unpriced
+	w.conclude(end, exit, r.TasksRemaining, r.IterationsRun, plural(r.TasksCompleted, "task")+" done")
 }
 
 // conclude tells in three lines how the run of a task file has ended.
@@ -316,6 +313,11 @@ func (w *work) conclude(end ralph.State, exit error, remaining, iterations int, 
 	switch code := exitCode(w.ctx, exit); {
 	case exit == nil:
 		c.Result = "completed: " + done
+		if by := w.verifying(ralph.Task{}); w.proven() {
+			c.Result += ", verified by " + cmp.Or(by, "--guard")
+		} else if !w.stated {
+			c.Result += " by the agent's word"
+		}
 	case code == exitNotVerified:
 		c.Result = "not completed: " + ours{exit}.Error()
 	case code > exitSignal:

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/progress"
@@ -24,6 +25,8 @@ type view struct {
 	log  ralph.ProgressLog // that shows what happens, without secrets
 	out  *outlet
 	json io.Writer // nil = not asked for
+
+	unpriced atomic.Int64 // attempts that have ended here and of which the cost is not known
 }
 
 // view begins to show a run, of which agents are the clients.
@@ -37,6 +40,9 @@ func (s *shared) view(e env, agents ...ralph.Runner) *view {
 	v.log = redact().Log(ralph.ProgressLogFunc(func(ctx context.Context, ev ralph.Event) error {
 		if ev.Kind == ralph.EventPaused {
 			e.say("'%s' is paused; 'ralph resume %s' lets it go on", ev.Loop, word(ev.Loop))
+		}
+		if ev.Kind == ralph.EventIterationEnded && ev.Iteration.Usage.CostUSD == nil && ev.Iteration.Fault != ralph.FaultInterrupted {
+			v.unpriced.Add(1)
 		}
 		return cmp.Or(v.Append(ctx, ev), v.print(ev))
 	}))
@@ -87,6 +93,9 @@ func namesOf(agents []ralph.Runner) (name string) {
 			return ""
 		}
 		its := strings.TrimSuffix(filepath.Base(c.Args[0]), ".exe")
+		if last := c.Args[len(c.Args)-1]; last == "demo-agent" {
+			its = last
+		}
 		if i > 0 && its != name {
 			return ""
 		}
@@ -125,13 +134,13 @@ func (s *shared) ended(e env, c progress.Closing) {
 func (s *shared) further(loop string, end ralph.State) string {
 	resume, limits := s.steering("resume", loop), end.Task.Limits
 	more := map[ralph.StopReason]string{
-		ralph.StopIterations: fmt.Sprint("--max ", 2*max(limits.Iterations, 1)),
+		ralph.StopIterations: fmt.Sprint("--max ", 2*limits.Iterations),
 		ralph.StopCost:       "--max-cost " + strconv.FormatFloat(2*limits.CostUSD, 'f', -1, 64),
 		ralph.StopTokens:     fmt.Sprint("--max-tokens ", 2*limits.Tokens),
 		ralph.StopDuration:   fmt.Sprint("--max-duration ", 2*limits.Duration),
 	}
 	switch limit := more[end.Stop]; {
-	case limit != "":
+	case limit != "" && !strings.HasSuffix(limit, " 0"):
 		return s.steering("limit", loop) + " " + limit + " && " + resume
 	case slices.Contains([]ralph.StopReason{ralph.StopVerified, ralph.StopCancelled, ralph.StopInvalid}, end.Stop):
 		return ""
