@@ -34,8 +34,11 @@ func (d *Display) show(l *displayed, ev ralph.Event) {
 		}
 		d.outcome(l, ev)
 	case ralph.EventLoopStopped:
-		if d.named(l) != "" {
+		if l.place != "" || d.named(l) != "" {
 			text, style := Closing{State: l.s}.verdict(), styleBad
+			if d.named(l) == "" {
+				text = join(term.Line(l.place), text)
+			}
 			if l.s.Stop == ralph.StopVerified {
 				style = styleGood
 			}

@@ -95,8 +95,7 @@ func (r *piped) happened(ev pipeline.Event) {
 		switch {
 		case ev.Unverified:
 			r.say("%s: it is over, and nothing has checked it", name)
-		case ev.Stop == "" || ev.Stop == ralph.StopVerified || r.slots > 1 && ev.Stop != ralph.StopFailed && ev.Stop != ralph.StopInvalid: // its loop tells
-		default:
+		case ev.Stop == ralph.StopFailed || ev.Stop == ralph.StopInvalid: // maybe before its loop could tell
 			r.say("%s: not verified (%s): %s", name, ev.Stop, short(ev.Text, 300))
 		}
 	case pipeline.EventMerged:
