@@ -185,6 +185,9 @@ func iterationsOf(s ralph.State) int {
 	case begun, s.Done() && s.Stop != ralph.StopCancelled && !s.Updated.IsZero():
 		return s.Iteration
 	}
+	if s.Elapsed > 0 { // it was cancelled in its first
+		return max(s.Iteration-1, 1)
+	}
 	return max(s.Iteration-1, 0)
 }
 

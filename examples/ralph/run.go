@@ -199,11 +199,12 @@ func (w *work) open() error {
 
 // at is where a loop stands among the tasks.
 func (w *work) at(ev ralph.Event) string {
-	i := slices.IndexFunc(w.items, func(it tasks.Item) bool { return it.Key == ev.Task })
-	if i < 0 {
-		return line(ev.Task)
+	for i, it := range w.items {
+		if it.Key == ev.Task {
+			return strings.TrimSpace(fmt.Sprintf("task %d of %d %s", i+1, len(w.items), it.ID))
+		}
 	}
-	return fmt.Sprintf("task %d of %d %s", i+1, len(w.items), line(ev.Task))
+	return ev.Task
 }
 
 // list works a list or a prd.json off.
