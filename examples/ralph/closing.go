@@ -18,9 +18,12 @@ import (
 
 // drive runs what was agreed, shows what happens, and what came of it.
 func (r *piped) drive() error {
-	v := r.view(r.env, r.agents()...)
+	if len(r.c.config.Agents) > 0 {
+		r.agent = nil // they may have several
+	}
+	v := r.view(r.env, r.agent)
 	v.Named, v.Terse, v.Place = r.slots > 1, v.Terminal && r.slots > 1, r.at
-	r.p.Log, r.p.Output, r.p.Evidence = r.shown(v), v.output, r.evidence(r.place, r.logPath)
+	r.p.Log, r.p.Output, r.p.Evidence = r.shown(v), v.output(nil), r.evidence(r.place, r.logPath)
 	var end error
 	before := len(r.events)
 	for ev, err := range r.a.Events(r.ctx) {
@@ -43,34 +46,21 @@ func (r *piped) drive() error {
 		r.close(sums)
 	}
 	exit := r.exit(end, sums)
-	state := ralph.State{Loop: r.name(), Stop: stopOf(end), Elapsed: r.s.Elapsed, Usage: r.s.Used()}
-	state.Unpriced, state.Task.Limits = int(v.unpriced.Load()), r.limits()
-	state.Task.Limits.Iterations = 0 // each task has its own
+	state := ralph.State{Loop: r.name(), Stop: stopOf(end), Elapsed: r.s.Elapsed, Usage: r.s.Used(), Unpriced: int(v.unpriced.Load())}
+	state.Task.Limits = ralph.Limits{CostUSD: r.maxCost, Tokens: r.maxTokens, Duration: r.maxDuration} // each task has its own iterations
 	r.conclude(state, exit, r.s.Remaining()-r.dropped, iterations, fmt.Sprintf("%d of %d tasks done%s", len(r.s.Parts)-r.s.Remaining(), len(r.s.Parts), budget(r.s.Rules)))
 	return exit
 }
 
-// agents are the clients that work.
-func (r *piped) agents() (all []ralph.Runner) {
-	for _, order := range r.s.Orders {
-		for _, agent := range order {
-			if cmd, err := r.client(r.c.config.Client(agent)); err == nil {
-				all = append(all, cmd)
-			}
-		}
-	}
-	return all
-}
-
 // at is where a loop stands among the tasks.
 func (r *piped) at(ev ralph.Event) string {
-	text := r.stage(ev.Task, ev.Agent)
-	if i := r.a.State.Find(ev.Task); i >= 0 && r.slots > 1 { // each line has its name
-		text = fmt.Sprintf("task %d of %d", i+1, len(r.a.Tasks))
-	} else if i >= 0 {
-		text = fmt.Sprintf("task %d of %d %s", i+1, len(r.a.Tasks), text)
+	name, i := r.stage(ev.Task, ev.Agent), r.a.State.Find(ev.Task)
+	if i < 0 {
+		return name
+	} else if r.slots > 1 { // each line has its name
+		name = ""
 	}
-	return text
+	return strings.TrimSpace(fmt.Sprintf("task %d of %d %s", i+1, len(r.a.Tasks), name))
 }
 
 // shown is a log that also shows what happens in the loops.
@@ -92,10 +82,9 @@ func (r *piped) happened(ev pipeline.Event) {
 	name := r.stage(ev.Task, ev.Agent)
 	switch ev.Kind {
 	case pipeline.EventEnded:
-		switch {
-		case ev.Unverified:
+		if ev.Unverified {
 			r.say("%s: it is over, and nothing has checked it", name)
-		case ev.Stop == ralph.StopFailed || ev.Stop == ralph.StopInvalid: // maybe before its loop could tell
+		} else if ev.Stop == ralph.StopFailed || ev.Stop == ralph.StopInvalid { // maybe before its loop could tell
 			r.say("%s: not verified (%s): %s", name, ev.Stop, short(ev.Text, 300))
 		}
 	case pipeline.EventMerged:

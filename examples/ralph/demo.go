@@ -66,7 +66,7 @@ func runDemo(e env, f *shared, _ []string) error {
 	state, err = f.drive(e, &ralph.Local{
 		Runner:   agent,
 		Verifier: verify.External{Args: []string{"go", "test", "./..."}, Env: goEnv()},
-	}, nil, state, log, near(path)+"; files: "+project)
+	}, nil, state, log, nil, near(path)+"; files: "+project)
 	return exitFor(e, state, err, true)
 }
 

@@ -84,7 +84,7 @@ func TestShowLimits(t *testing.T) {
 func viewed(t *testing.T, events ...ralph.Event) string {
 	t.Helper()
 	var out strings.Builder
-	v := (&shared{}).view(env{ctx: t.Context(), stderr: &outlet{Writer: &out}})
+	v := (&shared{}).view(env{ctx: t.Context(), stderr: &outlet{Writer: &out}}, nil)
 	v.Zone = time.UTC
 	for _, ev := range events {
 		ev.Time = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)

@@ -40,12 +40,8 @@ func (e env) say(format string, args ...any) {
 
 // aloud has what is said shown, also with --quiet and --json, until it is called again.
 func (e env) aloud() (quiet func()) {
-	out, ok := e.stderr.(*outlet)
-	if !ok {
-		return func() {}
-	}
-	was := out.quiet.Swap(false)
-	return func() { out.quiet.Store(was) }
+	was := e.stderr.(*outlet).quiet.Swap(false)
+	return func() { e.stderr.(*outlet).quiet.Store(was) }
 }
 
 // once is say, but each text once; it may be called concurrently.
@@ -60,7 +56,7 @@ func (e env) once() func(format string, args ...any) {
 
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	ctx, cancel := context.WithCancelCause(context.Background())
-	stdout, stderr = &outlet{Writer: stdout, cancel: cancel, colours: terminal(stdout)}, &outlet{Writer: stderr, cancel: cancel}
+	stdout, stderr = &outlet{Writer: stdout, cancel: cancel, colours: progress.DisplayOn(stdout, os.Getenv).Colours}, &outlet{Writer: stderr, cancel: cancel}
 	stdin = inlet{ctx, stdin}
 	ctx, stop := withSignals(ctx, cancel)
 	defer stop()

@@ -301,10 +301,9 @@ func (w *work) close(r tasks.Report, unpriced int, err, exit error) {
 			fmt.Fprintf(w.stdout, "  %-8s %s\n", kind.what, line(strings.Join(kind.items, ", ")))
 		}
 	}
-	end := ralph.State{Loop: w.name(), Stop: stopOf(err), Elapsed: r.EndTime.Sub(r.StartTime), Usage: r.Usage}
+	end := ralph.State{Loop: w.name(), Stop: stopOf(err), Elapsed: r.EndTime.Sub(r.StartTime), Usage: r.Usage, Unpriced: unpriced}
 	end.Task.Limits = w.limits()
 	end.Task.Limits.Iterations = r.MaxIterations
-	end.Unpriced = unpriced
 	w.conclude(end, exit, r.TasksRemaining, r.IterationsRun, plural(r.TasksCompleted, "task")+" done")
 }
 
@@ -321,10 +320,9 @@ func (w *work) conclude(end ralph.State, exit error, remaining, iterations int, 
 		}
 	case code == exitNotVerified:
 		c.Result = "not completed: " + ours{exit}.Error()
-	case code > exitSignal:
-		c.Result = fmt.Sprintf("interrupted: %s, %s", done, plural(remaining, "remains", "remain"))
 	default:
-		c.Result = fmt.Sprintf("not completed: %s, %s", done, plural(remaining, "remains", "remain"))
+		what := map[bool]string{true: "interrupted", false: "not completed"}[code > exitSignal]
+		c.Result = fmt.Sprintf("%s: %s, %s", what, done, plural(remaining, "remains", "remain"))
 	}
 	if exit != nil && w.place != nil {
 		c.Next = w.further(end.Loop, end)

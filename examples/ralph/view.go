@@ -29,14 +29,14 @@ type view struct {
 	unpriced atomic.Int64 // attempts that have ended here and of which the cost is not known
 }
 
-// view begins to show a run, of which agents are the clients.
-func (s *shared) view(e env, agents ...ralph.Runner) *view {
-	v := &view{Display: &progress.Display{W: io.Discard}, out: e.stderr.(*outlet)}
+// view begins to show a run. The agent is its client, nil = it has several.
+func (s *shared) view(e env, agent ralph.Runner) *view {
+	v := &view{Display: &progress.Display{W: io.Discard}, out: e.stderr.(*outlet), json: map[bool]io.Writer{true: e.stdout}[s.json]}
 	if !s.quiet && !s.json {
 		v.Display = progress.DisplayOn(v.out.Writer, os.Getenv)
 		v.W = plainly{v.out}
 	}
-	v.Agent, v.Verifying, v.Redact = namesOf(agents), s.verifying, redact().Writer
+	v.Agent, v.Verifying, v.Redact = agentName(agent), s.verifying, redact().Writer
 	v.log = redact().Log(ralph.ProgressLogFunc(func(ctx context.Context, ev ralph.Event) error {
 		if ev.Kind == ralph.EventPaused {
 			e.say("'%s' is paused; 'ralph resume %s' lets it go on", ev.Loop, word(ev.Loop))
@@ -46,9 +46,6 @@ func (s *shared) view(e env, agents ...ralph.Runner) *view {
 		}
 		return cmp.Or(v.Append(ctx, ev), v.print(ev))
 	}))
-	if s.json {
-		v.json = e.stdout
-	}
 	v.out.through.Store(v.Display)
 	return v
 }
@@ -77,49 +74,35 @@ func (v *view) close() {
 	v.Close() // that nobody reads it ends the run
 }
 
-// output shows what an agent says.
-func (v *view) output(req ralph.Request) (display, raw io.Writer) { return v.Output(req), nil }
+// output is where what agents say goes; raw gets it as it comes, and may be nil.
+func (v *view) output(raw io.Writer) func(ralph.Request) (io.Writer, io.Writer) {
+	return func(req ralph.Request) (io.Writer, io.Writer) { return v.Output(req), raw }
+}
 
 // plainly is an outlet for what is safe to show and has our own control sequences.
 type plainly struct{ *outlet }
 
 func (p plainly) Write(text []byte) (int, error) { return len(text), p.raw(string(text)) }
 
-// namesOf is the name of the clients, "" = they have several.
-func namesOf(agents []ralph.Runner) (name string) {
-	for i, agent := range agents {
-		c, ok := agent.(*ralph.Command)
-		if !ok || len(c.Args) == 0 {
-			return ""
-		}
-		its := strings.TrimSuffix(filepath.Base(c.Args[0]), ".exe")
-		if last := c.Args[len(c.Args)-1]; last == "demo-agent" {
-			its = last
-		}
-		if i > 0 && its != name {
-			return ""
-		}
-		name = its
+// agentName is the name of an agent's client; "" = it has none.
+func agentName(agent ralph.Runner) string {
+	c, ok := agent.(*ralph.Command)
+	if !ok || c == nil || len(c.Args) == 0 {
+		return ""
 	}
-	return name
+	return strings.TrimSuffix(filepath.Base(c.Args[0]), ".exe")
 }
 
 // verifying is what verifies a claim, in a word or two.
 func (s *shared) verifying(t ralph.Task) string {
 	var by []string
-	if t.Spec != nil {
-		by = append(by, t.Method)
+	for what, asked := range map[string]bool{t.Method: t.Spec != nil, s.verify: s.verify != "", "the judge " + s.judge: t.Spec == nil && s.judge != ""} {
+		if asked {
+			by = append(by, what)
+		}
 	}
-	if s.verify != "" {
-		by = append(by, s.verify)
-	}
-	if t.Spec == nil && s.judge != "" {
-		by = append(by, "the judge "+s.judge)
-	}
-	if len(by) == 0 {
-		return t.HowVerified
-	}
-	return strings.Join(by, ", ")
+	slices.Sort(by)
+	return cmp.Or(strings.Join(by, ", "), t.HowVerified)
 }
 
 // ended tells how a run has ended, and takes note of it for --notify.
@@ -150,17 +133,9 @@ func (s *shared) further(loop string, end ralph.State) string {
 
 // drive runs a loop, of which a journal is kept or none, shows it on stderr and the
 // result on stdout.
-func (s *shared) drive(e env, l *ralph.Local, j *progress.Journal, state ralph.State, log ralph.ProgressLog, records string) (ralph.State, error) {
+func (s *shared) drive(e env, l *ralph.Local, j *progress.Journal, state ralph.State, log ralph.ProgressLog, raw io.Writer, records string) (ralph.State, error) {
 	v := s.view(e, l.Runner)
-	shown := l.Output
-	l.Output = func(req ralph.Request) (io.Writer, io.Writer) {
-		var raw io.Writer
-		if shown != nil {
-			_, raw = shown(req)
-		}
-		return v.Output(req), raw
-	}
-	l.Log, l.Live = progress.Multi(log, v.log), v.Live
+	l.Log, l.Live, l.Output = progress.Multi(log, v.log), v.Live, v.output(raw)
 	var err error
 	if j != nil {
 		state, err = j.Run(e.ctx, l)
