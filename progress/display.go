@@ -56,7 +56,8 @@ type Display struct {
 	// Agent is the name of the agent's client, as "claude". "" = it is not shown.
 	Agent string
 	// Place is where the loop of an event stands among others, as "task 3 of 5 T004". It is
-	// asked as a loop and as an iteration starts, and must return at once. Nil = nothing.
+	// asked as a loop and as an iteration starts, and must return at once. The titles of
+	// tasks are told where it says something, and what came of each. Nil = nothing.
 	Place func(ralph.Event) string
 	// Verifying is what verifies a claim, as "go test ./...". It is asked as a
 	// verification begins, and must return at once. Nil = [ralph.Task.HowVerified].

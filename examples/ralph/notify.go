@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/ralph-loop/ralph/progress"
@@ -52,7 +53,7 @@ func (s *shared) tell(e env, err error) {
 		cost = strconv.FormatFloat(*end.Usage.CostUSD, 'f', -1, 64)
 	}
 	cmd.Env = append(os.Environ(),
-		"RALPH_COMMAND="+e.verb, "RALPH_DIR="+absolute(s.dir), "RALPH_LOOP="+end.Loop, "RALPH_RESULT="+string(end.Stop), "RALPH_SUMMARY="+e.end.text(),
+		"RALPH_COMMAND="+e.verb, "RALPH_DIR="+absolute(s.dir), "RALPH_LOOP="+end.Loop, "RALPH_RESULT="+string(end.Stop), "RALPH_SUMMARY="+strings.TrimSpace(e.end.text()),
 		fmt.Sprint("RALPH_EXIT_CODE=", exitCode(e.ctx, err)), "RALPH_ERROR="+redact().String(why),
 		fmt.Sprint("RALPH_ITERATIONS=", cmp.Or(e.end.Iterations, end.Iteration)), fmt.Sprint("RALPH_SECONDS=", int64(end.Elapsed.Seconds())),
 		"RALPH_COST_USD="+cost,
