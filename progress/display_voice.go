@@ -202,9 +202,9 @@ type piece struct {
 const (
 	// maxQueued is what of an agent's text is kept for a terminal: some thousand lines,
 	// more than anybody reads that pass by. Since it is written each drawEvery, what is
-	// said faster than at 17 MB a second is not all shown, however fast the terminal is:
+	// said faster than at 4 MB a second is not all shown, however fast the terminal is:
 	// to draw it would cost more than all the rest.
-	maxQueued = 1 << 20
+	maxQueued = 256 << 10
 	// pieceSize is what is left out at once.
 	pieceSize = 32 << 10
 )
