@@ -11,11 +11,15 @@ import (
 	"github.com/ralph-loop/ralph/internal/process"
 )
 
-// StartApart starts a program that goes on when this one, and its terminal, have gone.
-// It returns what the program says first: all until it closes its standard output, at
-// most 64 KiB. If that is nothing, the error is what it said on standard error, or why
-// it ended. It blocks until then, however long that takes. The fields Stdout, Stderr
-// and SysProcAttr of cmd must not be set.
+// StartApart starts a program that outlives this one and its terminal, as a server in
+// the background does. It blocks until the program closes its standard output, or has
+// written 64 KiB to it, and returns what was written: where it can be reached, say.
+// There is no time-out.
+//
+// If the program writes nothing to its standard output, StartApart waits for its end.
+// The error is then what the program has written to standard error, or else why it
+// ended. The fields Stdout, Stderr and SysProcAttr of cmd must not be set. After a
+// success the caller may call cmd.Wait, and need not.
 func StartApart(cmd *exec.Cmd) (said string, err error) {
 	stderr := &firstBytes{}
 	cmd.Stderr, cmd.SysProcAttr = stderr, process.Apart()

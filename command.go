@@ -102,8 +102,8 @@ type Command struct {
 	// Sandbox restricts what the client may do. The Filter's commands and Version are
 	// not in it. Nil = nothing is restricted.
 	Sandbox *Sandbox
-	// ExitTimeout ends a client that has printed its end event and then
-	// nothing, but does not exit, for so long. Its answer counts. 0 = 30 s.
+	// ExitTimeout ends a client that has printed its end event and does not exit:
+	// so long after the last thing that it printed. Its answer counts. 0 = 30 s.
 	ExitTimeout time.Duration
 
 	// private is a file that the client needs, which is written to its TMPDIR.

@@ -10,11 +10,11 @@ import (
 // it tells tokens and its model has a price; which model that is, it may tell only
 // with its first answer.
 //
-// The error is for limits of which none could be kept: CostUSD as the only one that
-// was set, where no cost will be known, and Tokens as the only one of unlimited
-// iterations, where the client tells none. It names what to set. The warning, "" =
-// none, is for a limit that may bound nothing, or, with [Limits.Priced], stop the loop
-// after its first answer.
+// The error is for limits that could never stop the loop: a CostUSD that is the only
+// limit set, where the cost will not be known, and Tokens as the only limit of
+// unlimited iterations, where the client tells no tokens. The error names what to set.
+// The warning, "" = none, is for a limit that may bound nothing, or, with
+// [Limits.Priced], stop the loop after its first answer.
 //
 // It runs nothing and may be called concurrently. [Command.Validate] calls it, so a
 // driver sees the error in any case, and the warning only here.

@@ -79,12 +79,13 @@ func codexLogin() loginCheck {
 }
 
 // Ready asks the client whether it is logged in, where it has a check of its own that
-// calls no model: claude and codex have one, in versions that know it. The answer is
-// nil if it is, or if nobody can tell: of another client, of a provider or a key of
-// one's own that the check knows nothing of, of an answer that makes no sense. It is
-// an error that wraps [ErrLogin], and is [Permanent], if the client says no; another
-// error if it could not be asked. The client gets the environment of a run, but no
-// sandbox; it takes at most twenty seconds, and nothing of it is left running.
+// calls no model: claude and codex have one, in versions that know it. Ready returns
+// nil if the client is logged in, and also if that cannot be found out: the client
+// has no such check, it uses a provider or a key that its check does not cover, or
+// its answer makes no sense. If the client says no, the error wraps [ErrLogin] and is
+// [Permanent]. Any other error says that the client could not be asked. The client
+// gets the environment of a run, but no sandbox; it takes at most twenty seconds, and
+// nothing of it is left running.
 //
 // A login that is there may still not be accepted: only a run shows that.
 //

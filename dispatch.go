@@ -70,10 +70,11 @@ var ErrGone = errors.New("the attempt is not this worker's any more")
 
 // Pulse lets a worker show that it lives. It calls tell at once, and then six times in
 // each period of the length within, until stop is called; stop waits for the call that
-// is in progress. Whoever hears nothing for that long gives the work to another worker,
-// so the context that Pulse returns must be done before: it is when tell has failed for
-// half of that time, when tell returns [ErrGone], and when stops is closed because the
-// worker is to end (nil = it never is). Its cause is the error of tell.
+// is in progress. A driver that hears nothing for that long gives the work to another
+// worker, so this worker must have ended its own attempt by then. The context that
+// Pulse returns is done when tell has failed for half of within, when tell returns
+// [ErrGone], and when stops is closed, which asks the worker to end (nil = it is never
+// asked). Its cause is the error of tell.
 //
 // tell is never called concurrently and must return within a sixth of within. If the
 // first call fails, its error is returned, and nothing was started.
@@ -117,8 +118,8 @@ const maxLost = 3
 
 // OfMachine reports whether a key of [Task.Guarded] names something that differs from
 // machine to machine: its programs, what tools read from its home folder, and files by
-// an absolute path or one that begins with "~/". Everything else, what lies in the
-// workspace and the files of an exam, must be the same on all of them.
+// an absolute path or one that begins with "~/". Every other key is of a file in the
+// workspace or of an exam, which must be the same on all machines.
 func OfMachine(key string) bool {
 	for _, prefix := range []string{"//config/", "//program/", "//pin/", "~/"} {
 		if strings.HasPrefix(key, prefix) {
@@ -160,8 +161,8 @@ func (d Dispatch) Told(r Report, now time.Time) Dispatch {
 	return d
 }
 
-// Heard returns the state with what its attempt has told by a beat, for the driver to
-// show and to ask [State.Over] of.
+// Heard returns the state with the usage that a beat reports, for the driver to show.
+// The driver asks [State.Over] of that state whether a budget is spent.
 func (d Dispatch) Heard(b Beat) State {
 	return d.State.Apply(Event{Kind: EventRunning, Iteration: Iteration{Number: d.State.Iteration, Attempt: d.State.Attempt, Usage: b.Usage, Elapsed: b.Elapsed}})
 }

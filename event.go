@@ -59,8 +59,9 @@ const (
 // An Iteration is what happened in one attempt at an iteration, which is not
 // always a whole one: an iteration that is retried gives several.
 //
-// It is all that [State.Next] learns of an attempt, so a driver that fills it in is a
-// driver: what the agent said is not in it, only what was found in that.
+// [State.Next] learns nothing else of an attempt: a program that fills in Iterations,
+// and feeds them to it, is a driver. What the agent said is not in it, but only what
+// was found in the agent's answer.
 type Iteration struct {
 	Number  int           `json:"number"`  // of the iteration, from 1
 	Attempt int           `json:"attempt"` // at this iteration, from 1

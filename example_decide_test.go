@@ -174,3 +174,42 @@ func ExampleLesson() {
 	fmt.Println(s.Lessons, s.Task.Limits == ralph.Limits{})
 	// Output: [the changelog has no entry] true
 }
+
+// A person wants the loop to end, and its last iteration not to be lost.
+func ExampleState_Finish() {
+	s := ralph.Start(ralph.Task{Prompt: "Do it.", Limits: ralph.Limits{Iterations: 8}})
+	s = s.Next(ralph.Iteration{Number: 1, Attempt: 1}).Finish()
+	fmt.Println(s.Stop)
+	more := s.Task.Limits
+	more.Iterations = 8
+	fmt.Println(s.Limit(more).Iteration)
+	// Output:
+	// iterations
+	// 2
+}
+
+// A session of a host gets the task by Opening, and what came of each answer by
+// Continuation.
+func ExampleState_Continuation() {
+	s := ralph.Start(ralph.Task{Prompt: "Do it."})
+	s = s.Next(ralph.Iteration{Number: 1, Attempt: 1, Claimed: true, Verdict: ralph.Reject("TestLogin fails")})
+	fmt.Println(s.Continuation())
+	// Output:
+	// ## What is missing
+	//
+	// The work was verified after an earlier iteration, and it is not done yet. This is what the check said:
+	//
+	//     TestLogin fails
+	//
+	// Do not start over: look at what is there, find out why the check failed and mend that.
+}
+
+// A worker is lost with its machine. What it had told of its usage is spent, and the
+// iteration is made again.
+func ExampleDispatch_Missed() {
+	d := ralph.Dispatch{State: ralph.Start(ralph.Task{Prompt: "Do it."}), Hosts: map[string]map[string]string{"worker-3": {}}}
+	beat := ralph.Beat{Host: "worker-3", Mark: ralph.NewMark(), Usage: ralph.Usage{InputTokens: 5000}}
+	d = d.Begin(time.Now()).Missed(beat, "no beat for a minute", time.Now())
+	fmt.Println("iteration", d.State.Iteration, "attempt", d.State.Attempt, "tokens", d.State.Usage.InputTokens)
+	// Output: iteration 1 attempt 2 tokens 5000
+}

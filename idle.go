@@ -73,9 +73,10 @@ func (h *Hook) Deleted(ctx context.Context, session string) error {
 // first, and changes nothing. An event of a paused loop is judged, and the prompt waits
 // for the next one.
 //
-// The error is [ErrNoMessage] if there is no answer yet, and [ErrRecovering] after an
-// error of the session: nothing was decided, and the host asks again. If ctx is done it is
-// the cause of that, and the event can come again. Else it is that of Inject, Store or Log.
+// The error is [ErrNoMessage] if there is no answer yet, and [ErrRecovering] after an error
+// of the session: nothing was decided, and the host asks again. If ctx is done, the error
+// is its cause, and the host may send the same event again. Any other error comes from
+// Inject, Store or Log.
 func (h *Hook) Idle(ctx context.Context, t Turn) (HookState, error) {
 	if err := h.usable(t.Session); err != nil {
 		return HookState{}, err

@@ -53,13 +53,13 @@ type Limits struct {
 	// no limit.
 	Wait time.Duration `json:"wait,omitempty"`
 
-	// CostUSD and Tokens (input and output) bound what the loop spends, the
-	// verifications included, summed over resumes. They are checked before an
-	// attempt (with what the last whole iteration cost as the forecast, or, before there is
-	// one, the last attempt that was interrupted), while it runs as far as the agent tells,
-	// and after it. 0 = none.
-	// They bound nothing if the agent does not tell what it uses; a loop that has no
-	// other bound stops then. A cost may also be estimated, see [Usage].
+	// CostUSD and Tokens (input and output) bound what the loop spends, the verifications
+	// included, summed over resumes. They are checked before each attempt, against a
+	// forecast: what the last whole iteration cost, or, before there is one, the last
+	// attempt that was interrupted. They are checked again while the attempt runs, as far
+	// as the agent tells what it uses, and after it. 0 = none. They bound nothing if the
+	// agent does not tell what it uses; a loop that has no other bound stops then. A cost
+	// may also be estimated, see [Usage].
 	CostUSD float64 `json:"cost_usd,omitempty"`
 	Tokens  int64   `json:"tokens,omitempty"`
 	// Priced stops a loop that has a CostUSD after the first answer whose cost is not

@@ -34,16 +34,17 @@ func recorded(meta map[string]string) string {
 	return ""
 }
 
-// EndLeft ends what is left of an attempt of a program that died, by the mark that
-// was recorded when the attempt began, which is [State.Mark] of a state folded
-// from a log. It returns the command lines of what it ended, at most 20.
+// EndLeft ends the processes that an attempt has left running after the program
+// that made it died. mark is the [Request.Mark] that was recorded when the attempt
+// began: [State.Mark] of a state folded from the log. EndLeft returns the command
+// lines of what it ended, at most 20.
 //
 // A mark says which processes are killed, so it must come from a record that the agent
-// could not write. Only what NewMark makes is taken for one. EndLeft must not be called
-// while the attempt is wanted: it cannot tell that it still is. It blocks until all is
-// ended. It is an error if this program is itself a process of the attempt, if a
-// process could not be ended, and, wrapping [errors.ErrUnsupported], on other systems
-// than Linux.
+// could not write. Only what NewMark makes is taken for one. Do not call it while a
+// process still makes the attempt: EndLeft cannot tell, and would end that too. It blocks
+// until all is ended. It is an error if this program is itself a process of the
+// attempt, if a process could not be ended, and, wrapping [errors.ErrUnsupported], on
+// other systems than Linux.
 func EndLeft(mark string) ([]string, error) {
 	return ofAttempt(process.End(mark))
 }

@@ -11,8 +11,8 @@ import (
 )
 
 // Capabilities are what the clients of a [Format] tell of a run: in their streams, and
-// of Tokens, Model and Live also in a file that they write beside it, as long as they
-// do (where a person has turned that off, the stream's end is all there is).
+// for Tokens, Model and Live also in a file that some clients write beside the stream.
+// Where a person has turned that file off, only the end of the stream tells.
 //
 // They say what a limit can rest on: [Limits.CostUSD] needs Cost, or Tokens and a
 // price; without Live it is checked only when the agent has ended. The zero value is of

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// A Price is what a model costs, in US dollars for a million tokens. All zero is free,
-// as models on one's own machine are.
+// A Price is what a model costs, in US dollars for a million tokens. The zero value is
+// a model that costs nothing, such as one on the user's own machine.
 type Price struct {
 	Input  float64 `json:"input"`
 	Output float64 `json:"output"`

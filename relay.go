@@ -27,11 +27,11 @@ import (
 // end: the agent can start hooks too, so a Relay takes nothing else from them, above
 // all no verdict.
 //
-// The client's session is kept from coming to rest by the answer to its stop event,
-// which is the next prompt. A hook that must answer before the verification has ended
-// is answered with [StillVerifying], and the next one gets the verdict. A prompt that
-// no hook has taken is given to the next one: a hook that died, or whose answer came
-// too late, spends no iteration.
+// To keep the client's session going, the Relay answers its stop event with the next
+// prompt. A hook that must answer before the verification has ended is answered with
+// [StillVerifying], and the next one gets the verdict. A prompt that no hook has
+// taken is given to the next one: a hook that died, or whose answer came too late,
+// spends no iteration.
 //
 // Its methods may be called concurrently, but for Listen, Launch and Attend, and for Close
 // beside one of these.

@@ -120,8 +120,9 @@ func (r *Relay) tell(note string) {
 	r.note = note
 }
 
-// Inject is a [Hook.Inject]: the prompt is the answer to the stop that waits for one. It
-// is an error if none does, or if nobody has read it: the Hook injects it at the next stop.
+// Inject is a [Hook.Inject]: it answers the stop event that waits for an answer with the
+// prompt. It is an error if no stop event waits, or if the hook that asked has died before
+// it read the answer. The Hook then injects the prompt at the next stop.
 func (r *Relay) Inject(_ context.Context, _, prompt string) error {
 	var hooks []*relayHook
 	r.mu.Lock()
@@ -321,11 +322,11 @@ func (r *Relay) join(ctx context.Context, q Ask, h *relayHook) (t *relayTurn, of
 }
 
 // AskRelay asks the [Relay] of a session, and blocks until that has answered: for
-// AskStop that is after the verification. The places are tried in turn, those that are
-// "" left out, until one's Relay has the session ([Answer.Ours]). If none has, the
-// answer is zero and the error nil: the session is nobody's. An error says that a place
-// does not answer, so nobody may be driving the session any more, or it is the cause of
-// ctx.
+// AskStop that is after the verification. It tries the places in turn, without those
+// that are "", until it finds the Relay that has the session ([Answer.Ours]). If none
+// has, the answer is zero and the error nil: the session is nobody's. An error says
+// that a place does not answer, so nobody may be driving the session any more, or it is
+// the cause of ctx.
 func AskRelay(ctx context.Context, q Ask, places ...string) (Answer, error) {
 	var errs []error
 	for _, place := range places {

@@ -36,7 +36,8 @@ func (r *Remote) Control(ctx context.Context, s State) (State, error) {
 }
 
 // State is the state as Control returned it last; the zero State before that. It
-// tells whether the loop is paused. That a loop has ended is for Run to tell.
+// shows whether the loop is paused, but not whether it has ended: that is what Run
+// returns.
 func (r *Remote) State() State {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -169,8 +169,8 @@ func (s State) barred() (StopReason, string) {
 // somebody else change the state: what they record is what Apply makes of it.
 //
 // Any other change is told by no event, and neither is a change that a later one has
-// undone. So a driver that does not know how to came about applies the events and
-// compares the result with it.
+// undone. So a driver that does not know how the new state was made applies the
+// events to s, and compares the result with that state.
 func (s State) Changes(to State) []Event {
 	var events []Event
 	add := func(ev Event) { events, s = append(events, ev), s.Apply(ev) }

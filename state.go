@@ -45,10 +45,11 @@ type State struct {
 	// was told. If it ran, what it spent still counts, once.
 	Uncounted bool `json:"uncounted,omitempty"`
 
-	// What the limits of the same kind are compared with. Retries counts within the
-	// iteration; the others count in a row, and begin again at 0 as soon as one comes
-	// that is not of the kind: failed iterations, rate limits, iterations that changed
-	// nothing, iterations whose agent said that it is blocked.
+	// Counters for the limits of the same names, and for the waits. Retries counts the
+	// retries of this iteration. The others count in a row, and go back to 0 when the
+	// row breaks: Failures counts failed iterations, RateLimits rate limits, Stalled
+	// iterations that changed nothing, Blocked iterations whose agent said that it is
+	// blocked.
 	Retries    int `json:"retries,omitempty"`
 	Failures   int `json:"failures,omitempty"`
 	RateLimits int `json:"rate_limits,omitempty"`
@@ -61,9 +62,9 @@ type State struct {
 
 	// Usage is what the loop has used in all, Verifying the part of it that
 	// verifications have used. Its CostUSD is the sum of what is known, and so at least
-	// that was spent. While an attempt runs, Usage holds what it has told so far
-	// ([EventRunning]) too; Settled is then what was used before that attempt, nil = it
-	// has told nothing.
+	// that was spent. While an attempt runs, Usage includes what this attempt has told
+	// so far ([EventRunning]), and Settled is what was used before it; nil = the
+	// attempt has told nothing.
 	Usage     Usage  `json:"usage,omitzero"`
 	Settled   *Usage `json:"settled,omitempty"`
 	Verifying Usage  `json:"verifying,omitzero"`
@@ -80,18 +81,18 @@ type State struct {
 	Unpriced int    `json:"unpriced,omitempty"`
 	Blind    string `json:"blind,omitempty"`
 
-	// Elapsed is the time spent running, verifying and waiting; Waited is how
-	// much of it was for rate limits. A wait is counted when it is decided on:
-	// of a wait that was interrupted, Unwaited is the rest that was taken back.
-	// Ran is how long the attempt that is Running has run when it last told; it is
-	// not in Elapsed.
+	// Elapsed is the time spent running, verifying and waiting; Waited is how much
+	// of it was for rate limits. A wait is counted when it is decided on: of a wait
+	// that was interrupted, Unwaited is the rest that was taken back. Ran is how
+	// long the attempt that is Running had run when it last told its usage; Elapsed
+	// does not include it.
 	Elapsed  time.Duration `json:"elapsed,omitempty"`
 	Ran      time.Duration `json:"ran,omitempty"`
 	Waited   time.Duration `json:"waited,omitempty"`
 	Unwaited time.Duration `json:"unwaited,omitempty"`
-	// Wait is how long the next attempt has to wait, counted from Updated, or, in a
-	// stopped state, the one that would be next. Updated is when the last attempt ended,
-	// in UTC; the zero time = none has.
+	// Wait is how long the next attempt has to wait, counted from Updated; in a stopped
+	// state it is for the attempt that [State.Reopen] would lead to. Updated is when the
+	// last attempt ended, in UTC; the zero time = none has.
 	Wait    time.Duration `json:"wait,omitempty"`
 	Updated time.Time     `json:"updated,omitzero"`
 

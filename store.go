@@ -14,9 +14,9 @@ import (
 	"github.com/ralph-loop/ralph/internal/plugin"
 )
 
-// A HookState is where the loop of a session stands that a [Hook] drives. It is a
-// plain value, which a [Store] keeps. The zero HookState is that of a session
-// without a loop.
+// A HookState is the state of one session whose loop a [Hook] drives. It is a plain
+// value, which a [Store] keeps. The zero HookState is that of a session without a
+// loop.
 type HookState struct {
 	Session string `json:"session"` // never "" in a store
 	// State is the loop. It is Running from when a prompt is given to the session
@@ -28,8 +28,8 @@ type HookState struct {
 	// Asked is when the session got the prompt of the iteration that runs.
 	Asked time.Time `json:"asked,omitzero"`
 	// Injecting says that the process named by Busy is injecting the prompt. If Until
-	// has passed it has died in that, and it is not known whether the session has the
-	// prompt.
+	// has passed, that process died while it did so, and nobody knows whether the
+	// session has the prompt.
 	Injecting bool `json:"injecting,omitempty"`
 	// Failed is why the last prompt could not be injected. "" = it was.
 	Failed string `json:"failed,omitempty"`

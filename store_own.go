@@ -6,12 +6,12 @@ import (
 	"sync"
 )
 
-// An OwnStore is a [Store] for a process that alone deals with the events of its
-// sessions, where the agents can write to what the Store below it keeps, as any program
-// with its user's rights can. Once it has seen a session it believes its own memory on
-// everything that matters: that there is a loop, what its task is, that it was
-// verified. From the Store below it takes only what others may ask for: that the loop
-// is over, paused, guided, or has other limits.
+// An OwnStore is a [Store] that does not believe what others have written into the
+// Store below it, where agents can write, as any program with the user's rights can. It
+// is for a process that handles all events of its sessions by itself. Once it has seen
+// a session it believes its own memory on everything that matters: that there is a
+// loop, what its task is, that it was verified. From the Store below it takes only what
+// others may ask for: that the loop is over, paused, guided, or has other limits.
 //
 // It may be used concurrently. Its memory grows with the sessions that it has seen, by
 // one state each.
@@ -71,8 +71,9 @@ func (o ownState) as(x HookState) HookState {
 	}
 }
 
-// Left is a session's state as this process has left it, also when its loop is over;
-// zero = it has seen none. What others have done to it is not in it.
+// Left returns a session's state as this process last wrote it, also when the loop
+// is over; the zero HookState = this process has not seen the session. What others
+// have changed since is not in it.
 func (o *OwnStore) Left(session string) HookState {
 	o.mu.Lock()
 	defer o.mu.Unlock()

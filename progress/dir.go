@@ -73,7 +73,7 @@ var _ ralph.ProgressLog = (*Dir)(nil)
 //
 // The folder lies outside the workspace on purpose: what stands in the workspace is the
 // agent's. Nothing is made until something is recorded. It is an error if the workspace
-// is not there, or if there is neither of these variables nor a home folder.
+// does not exist, or if $XDG_STATE_HOME is not set and there is no home folder.
 func WorkspaceDir(workspace string) (*Dir, error) {
 	home, err := environ.StateHome()
 	if err != nil {
@@ -225,8 +225,8 @@ func (d *Dir) forget(loop string) {
 //
 // An error that wraps [ralph.ErrCancelled] says that the event is recorded, and that
 // another process has cancelled the loop before it. The error is a [*HeldError] if
-// another process holds the loop. After every error but the first the event counts as
-// not recorded.
+// another process holds the loop. After any error that does not wrap
+// [ralph.ErrCancelled], the event counts as not recorded.
 //
 // The journal of the loop before is kept because a new loop of the same name is often
 // begun by mistake, or to compare; only one is kept, so that the folder does not grow

@@ -13,15 +13,15 @@ import (
 	"github.com/ralph-loop/ralph/internal/file"
 )
 
-// A File is the file of a log that stands in a workspace, where an agent may clean up:
-// it is opened for each write, and one that was deleted is begun again, with a folder
+// A File is a log file in a workspace, where an agent may delete it at any time. It is
+// opened for each write. A file that was deleted is made again, and so is the folder
 // .ralph that holds it. Lines of [JSONL] that concurrent loops or processes write stay
-// whole. What may stand at Path, and who may read it, says [OpenJSONL]. Folders that
-// are made are for their owner alone, 0700, and a .gitignore in them says that they are
-// no part of the project. A folder .ralph or logs that has no .gitignore gets one, too;
-// if the folder holds files of others, that hides the log alone, or all session-*.log.
-// A .gitignore that is there stays as it is: to have the logs in the project, leave an
-// empty one.
+// whole. The comment of [OpenJSONL] says what may stand at Path, and who may read it.
+// Folders that are made are for their owner alone, 0700, and a .gitignore in them says
+// that they are no part of the project. A folder .ralph or logs that has no .gitignore
+// gets one, too; if the folder holds files of others, that hides the log alone, or all
+// session-*.log. A .gitignore that is there stays as it is: to have the logs in the
+// project, leave an empty one.
 //
 // It is an [io.Writer], for [JSONL.W] above all. It has no state, so its methods may be
 // called concurrently.

@@ -36,10 +36,10 @@ func (f File) Own(text string, put bool) error {
 	return nil
 }
 
-// SessionFile is the path for [ralph.Relay.File] of a session: the file from which
-// hooks learn where to ask, if they cannot be told by their environment. It lies in the
-// state folder, for sessions of any workspace. "" = there is no such folder. Nothing is
-// made.
+// SessionFile returns the path to use as [ralph.Relay.File] for a session: the file
+// from which hooks learn where to ask, if their environment does not tell them. It lies
+// in the user's state folder, whatever the workspace. "" = there is no state folder.
+// SessionFile makes nothing.
 func SessionFile(session string) string {
 	dir, err := WorkspaceDir(os.TempDir())
 	if err != nil {

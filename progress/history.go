@@ -32,7 +32,7 @@ type History struct {
 	Skipped int `json:"skipped,omitempty"`
 }
 
-// LoopStats are what the loops of one agent have shown that were verified by one method.
+// LoopStats sum up the loops of one agent whose claims are verified by one method.
 //
 // Verified against Loops tells how often the agent gets there at all; a high count of
 // [ralph.StopIterations] in Stopped says that its limit is too low, or the task too
@@ -82,9 +82,9 @@ const (
 	maxTook       = 1_000_000 // iterations, or criteria, of a loop; what is said to have more makes no sense
 )
 
-// History returns what the loops in the folder have shown: those that are on record by
-// now, and of each the last one before it of its name. What was set aside does not count,
-// nor do the records of sessions and pipelines themselves, whose loops do.
+// History returns what the loops in the folder have shown: those that are on record now,
+// and for each the earlier loop of the same name that was kept. What was set aside does
+// not count, nor do the records of sessions and pipelines themselves, whose loops do.
 //
 // Journals that cannot be read, or make no sense, are skipped and counted. The error is
 // that of the folder, or the cause of ctx. Memory does not grow with the number of loops,

@@ -45,9 +45,10 @@ func (t took) times(criteria int64) int64 {
 	return (t.iterations*criteria + t.criteria - 1) / t.criteria
 }
 
-// Iterations is how many iterations for so many acceptance criteria were enough for p
-// percent of the verified loops, 0 < p <= 100; 0 = none was verified, or the stats were
-// decoded from JSON, which does not hold it.
+// Iterations returns the number of iterations that was enough for p percent of the
+// verified loops, 0 < p <= 100, scaled to a task with the given number of acceptance
+// criteria. 0 = no loop was verified, or the stats were decoded from JSON, which does
+// not hold the numbers.
 //
 // It is the percentile of their iterations per criterion by nearest rank: of n loops, in
 // the order of iterations per criterion, that of the one at the place p·n/100, rounded up;

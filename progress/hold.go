@@ -61,9 +61,9 @@ func (e *HeldError) Error() string {
 	return fmt.Sprintf("progress: %s is held by %s", e.What, e.Holder)
 }
 
-// A Hold is a lock on a workspace. It ends with the process that has it, however that
-// ends, so nothing is left of it that could be in the way of the next. Its method may
-// be called on nil, and again.
+// A Hold is a lock on a workspace, a loop or an attempt. The operating system
+// releases it when the process ends, even by a crash, so no lock is left that would
+// stop the next run. Close may be called on a nil Hold, and more than once.
 type Hold struct {
 	lock *os.File
 	path string
@@ -75,9 +75,9 @@ type Hold struct {
 // the run does. Nothing in this library takes this lock by itself: a program that runs
 // several agents in one tree on purpose takes it once.
 //
-// The error is a [*HeldError] if another process has it, also if it is this one; it wraps
-// [errors.ErrUnsupported] where the file system has no locks. Other errors say that
-// the folder cannot be written to.
+// The error is a [*HeldError] if a process holds the workspace already, be it this one;
+// it wraps [errors.ErrUnsupported] where the file system has no locks. Any other error
+// says that the folder cannot be written to.
 func HoldWorkspace(dir, what string) (*Hold, error) {
 	d, err := WorkspaceDir(dir)
 	if err != nil {
@@ -89,7 +89,7 @@ func HoldWorkspace(dir, what string) (*Hold, error) {
 	return hold(filepath.Join(d.Path, "workspace.lock"), "workspace "+dir, what)
 }
 
-// Close lets go of it, and removes the lock's file.
+// Close releases the lock and removes its file.
 func (h *Hold) Close() error {
 	if h == nil || h.lock == nil {
 		return nil

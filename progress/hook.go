@@ -27,10 +27,10 @@ var _ ralph.Store = (*Dir)(nil)
 // that is named after the session. An update is one step among all processes; where the
 // file system has no locks, only among those that share the Dir. It waits for the
 // updates of others, also beyond the end of ctx: a process that is suspended in one
-// holds up the rest. A change of the loop is durable when Update returns. A change of
-// who deals with an event is not forced to the disk, since after a loss of power nobody
-// does. What is kept is redacted. change may be called again if another process is
-// faster; the last call counts.
+// holds up the rest. A change of the loop is durable when Update returns. A change that
+// only says which process deals with an event is not forced to the disk, since no
+// process survives a loss of power. What is kept is redacted. change may be called
+// again if another process is faster; the last call counts.
 //
 // The state that change is given holds what other processes have asked for by
 // [Dir.Pause] and its like; the next change records that as done. For a loop that is
@@ -355,8 +355,8 @@ func (d *Dir) sessionAt(path string) (x ralph.HookState, err error) {
 // tells others what the process does. [Dir.Update] works for all processes, whoever
 // holds the session.
 //
-// The error is a [*HeldError] if another process has it, also if it is this one; it wraps
-// [errors.ErrUnsupported] where the file system has no locks.
+// The error is a [*HeldError] if a process holds the loop already, be it this one; it
+// wraps [errors.ErrUnsupported] where the file system has no locks.
 func (d *Dir) Hold(loop, what string) (*Hold, error) {
 	if loop == "" {
 		return nil, errors.New("progress: nothing is held without the name of a loop")

@@ -8,9 +8,9 @@ import (
 	"github.com/ralph-loop/ralph"
 )
 
-// Begin records that the session or the pipeline whose journal this is begins, or, with
-// goesOn, goes on: State says what was agreed. Its loops are recorded by the Dir that
-// [Dir.Under] returns for its name, and found by [Dir.Parts].
+// Begin records that a session or a pipeline begins or, if goesOn is true, goes on. The
+// journal is its own, and State says what was agreed. Its loops are recorded by the Dir
+// that [Dir.Under] returns for its name, and found by [Dir.Parts].
 //
 // The start of a single loop is recorded by its driver. A program that accepts a loop
 // now and runs it later calls Begin, too: from then on the loop is on record, with its

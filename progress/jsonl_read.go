@@ -66,11 +66,11 @@ func parseRecord(text []byte, number int64) (Record, bool) {
 	return rec, true
 }
 
-// Resume returns the state of a loop as its events in an execution log give it,
-// to be run again: limits go on where they were, and an attempt in which the
-// process died is run again. The task is the ID of a task or the name of a
-// loop. If a loop with this name was started afresh, after it had stopped, it is
-// the later one.
+// Resume returns the state of a loop as its events in an execution log give it, to
+// be run again: limits go on where they were, and an attempt in which the process
+// died is run again. The task is the ID of a task or the name of a loop. If the
+// loop was started anew under the same name after it had stopped, the state is that
+// of the later loop.
 //
 // It is an error if the log does not tell the loop's start, or if several loops
 // (agents) worked on the task and none has this name. What cannot be read is

@@ -32,9 +32,9 @@ const (
 	KindHook Kind = "hook"
 )
 
-// A Status says in one word how it is with a loop, for people and for lists. It is made
-// of the record and of who holds the loop, and is true for the moment in which it was
-// made: nothing is decided by it.
+// A Status sums up the state of a loop in one word, for people and for lists. It is
+// made of the record and of who holds the loop, and is true for the moment in which it
+// was made: nothing is decided by it.
 type Status string
 
 const (
@@ -277,11 +277,11 @@ func statusOf(e Entry, now time.Time) Status {
 	return StatusRunning
 }
 
-// Find returns the loops that a person means by a word: the loop of that name; else
-// those that work on the task with that ID and are not over; else those of that task
-// which are over. The error wraps [fs.ErrNotExist] if there are none. Several are for
-// the caller to refuse, or to show. Loops whose journals cannot be read are not among
-// them.
+// Find returns the loops that a person may mean by a name: the loop of that name;
+// else those that work on the task with that ID and are not over; else those of that
+// task which are over. The error wraps [fs.ErrNotExist] if there are none. Several
+// are for the caller to refuse, or to show. Loops whose journals cannot be read are
+// not among them.
 func (d *Dir) Find(ctx context.Context, what string) ([]Entry, error) {
 	// A name goes before a task's ID, for it is exact.
 	if e, err := d.Look(what); err == nil {

@@ -46,8 +46,8 @@ func (p *Prefix) Write(text []byte) (int, error) {
 	return len(text), err
 }
 
-// Open reports whether what was written last has no end of a line yet. It is for who
-// wants to write something else in between, and would break the line.
+// Open reports whether the line that was written last has no end yet. Ask it before
+// you write something else to W, which would stand in the middle of that line.
 func (p *Prefix) Open() bool {
 	defer p.locked()()
 	return len(p.rest) > 0

@@ -2,15 +2,16 @@ package progress
 
 import "github.com/ralph-loop/ralph/internal/term"
 
-// Printable returns text that nobody vouches for, such as an agent's answer or
-// a name from a file, as a terminal or a log may show it: line feeds and tabs
-// stay; escape sequences, other control characters and what is invisible or
-// turns the direction of text around are removed, a carriage return becomes a
-// line feed, and what is not UTF-8 U+FFFD.
+// Printable returns text that nobody vouches for, such as an agent's answer or a
+// name from a file, as a terminal or a log may show it: line feeds and tabs stay;
+// escape sequences, other control characters and what is invisible or turns the
+// direction of text around are removed, a carriage return becomes a line feed, and
+// bytes that are not UTF-8 become U+FFFD.
 func Printable(text string) string { return term.Clean(text) }
 
-// PrintableLine is [Printable] on one line, for what must not look like lines
-// of its own: runs of white space become one blank, none is at either end.
+// PrintableLine is [Printable] for text that must stay on one line, such as a name
+// in a list: each run of white space becomes one blank, and there is none at the
+// beginning or the end.
 func PrintableLine(text string) string { return term.Line(text) }
 
 // PrintableJSON returns JSON, as [encoding/json] writes it, in which what

@@ -7,14 +7,14 @@ import (
 	"github.com/ralph-loop/ralph/internal/redact"
 )
 
-// SecretsIn returns the values in an environment, in the form of [os.Environ],
-// whose names say that they are secrets: PASSWORD, TOKEN, PGPASSWORD, those that end
-// in _KEY, _TOKEN, _SECRET, _PASSWORD, _PASS, _PWD, _PAT, _CREDENTIALS, _DSN and the
-// like, upper or lower case; and the passwords in URLs, whatever their names. An
-// agent has its environment too and may print it, so they are what a program sets
-// [Redactor.Secrets] to. Values shorter than 8 bytes are left out, for they are
-// rather switches than secrets, and ordinary text is full of them; so are the paths of
-// files, which text is full of too and which say nothing.
+// SecretsIn returns the values in an environment, in the form of [os.Environ], whose
+// names say that they are secrets: PASSWORD, TOKEN, PGPASSWORD, those that end in
+// _KEY, _TOKEN, _SECRET, _PASSWORD, _PASS, _PWD, _PAT, _CREDENTIALS, _DSN and the
+// like, upper or lower case; and the passwords in URLs, whatever their names. An agent
+// inherits the environment and may print it, so a program sets [Redactor.Secrets] to
+// these values. Values shorter than 8 bytes are left out: they are more likely to be
+// switches than secrets, and ordinary text is full of them; so are the paths of files,
+// which text is full of too and which say nothing.
 func SecretsIn(environ []string) []string {
 	var secrets []string
 	for _, pair := range environ {

@@ -61,9 +61,9 @@ type SessionStanding struct {
 }
 
 // Stand returns where a loop, a session or a pipeline stands. For the latter two all
-// journals of the folder are read, as by [Dir.Parts]; who wants several of them takes
-// [Dir.Standings], which reads the folder once. A session whose Meta["unlimited"] is
-// "true", or a pipeline, has no number of iterations of its own: MaxIterations is -1.
+// journals of the folder are read, as by [Dir.Parts]; [Dir.Standings] returns all of
+// them and reads the folder once. A session whose Meta["unlimited"] is "true", or a
+// pipeline, has no number of iterations of its own: MaxIterations is -1.
 func (d *Dir) Stand(ctx context.Context, e Entry) Standing {
 	if !e.hasParts() {
 		return stand(e, nil)
@@ -93,9 +93,10 @@ func partsOf(session Entry, among []Entry) (parts []Entry) {
 	return parts
 }
 
-// Standings returns where all stand, in the order in which they began. The error joins
-// those of journals that cannot be read. The ones that can be read are returned beside
-// the error, for one broken journal is no reason to show nothing.
+// Standings returns a Standing for each loop, session and pipeline on record, in the
+// order in which they began. The error joins the errors of journals that cannot be
+// read. The other Standings are returned beside the error, since one broken journal is
+// no reason to show nothing.
 func (d *Dir) Standings(ctx context.Context) ([]Standing, error) {
 	var entries []Entry
 	var errs []error
@@ -268,9 +269,9 @@ func (st Standing) Line(now time.Time) string {
 	return text
 }
 
-// Ago says for people how long before now something was: "5m ago". With the zero time
-// as now it is when it was. A time that lies ahead, by a clock that differs, is "0s
-// ago".
+// Ago says for people how long before now something was: "5m ago". If now is the zero
+// time, it returns the time t itself instead, in RFC 3339. A time after now, as the
+// clock of another machine may give it, is "0s ago".
 func Ago(t, now time.Time) string {
 	if now.IsZero() {
 		return t.Format(time.RFC3339Nano)

@@ -115,10 +115,10 @@ func (d *Dir) Continue(ctx context.Context, loop Entry) (paused bool, err error)
 	return paused, nil
 }
 
-// Stop ends a loop after the iteration that has begun. It does so by a limit, see
-// [ralph.State.Finish], so that [Dir.Limit] with a higher one lets the loop go on,
-// which after [Dir.Cancel] nothing does. Of a session the iterations of all its loops
-// count. The error wraps [ErrOver] if the loop is over.
+// Stop ends a loop after the iteration that has begun. It lowers the limit of
+// iterations, see [ralph.State.Finish]. So [Dir.Limit] with a higher limit lets the
+// loop go on; after [Dir.Cancel] nothing does. Of a session the iterations of all its
+// loops count. The error wraps [ErrOver] if the loop is over.
 func (d *Dir) Stop(loop string) (Entry, error) {
 	had, err := d.had(loop)
 	if err != nil {

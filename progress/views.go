@@ -32,8 +32,8 @@ import (
 // is made as by [File.Create]. Under that name, or in a folder .ralph, it is no change of
 // the workspace.
 //
-// It is for one loop. Of several, the one tells whose event was the last. Append may
-// be called concurrently.
+// It is for one loop. If several loops share it, the file shows the one whose event
+// came last. Append may be called concurrently.
 //
 // The keys are those of a file that other tools write under that name, so what reads
 // theirs reads this.

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Backlog is the [Source] of a folder of Backlog.md: one Markdown file for each task in
+// Backlog is the [Source] for a folder of Backlog.md: one Markdown file for each task in
 // its folder tasks, with front matter. It is a value and keeps nothing; its methods may be
 // called concurrently.
 //
@@ -197,10 +197,10 @@ func (b Backlog) HowDone(it Item) string {
 	return fmt.Sprintf("set status to %q in the front matter of %s", b.configured(b.folder()).done, where)
 }
 
-// Resolve returns the source as it is to be read from now on, however its config.yml
-// changes: Path is the folder that has the tasks in its folder tasks, where a symbolic
-// link leads to it, and Done and Statuses are set. Otherwise an agent could finish all
-// tasks by one line: a list of statuses whose last is "To Do".
+// Resolve returns a Backlog that means the same from now on, however its config.yml
+// changes: Path is the folder that holds the folder tasks, with symbolic links
+// resolved, and Done and Statuses are set. Otherwise an agent could finish all tasks
+// by one line: a list of statuses whose last is "To Do".
 func (b Backlog) Resolve(ctx context.Context) (Backlog, error) {
 	if ctx.Err() != nil {
 		return b, context.Cause(ctx)

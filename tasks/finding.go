@@ -17,7 +17,7 @@ type Finding struct {
 	Detail string
 }
 
-// Task reports whether it is a task. One that waits for others is.
+// Task reports whether the finding is a task, be it one that waits for others.
 func (f Finding) Task() bool { return f.Why == "" || f.Why == WhyWaits }
 
 // A Why says why a box or a story is no task. Its text is written as JSON and is

@@ -33,9 +33,9 @@ const (
 var _, _ Source = TaskmasterFile{}, Backlog{}
 
 // Source is the source of this kind at a path, which is taken as it is: nothing is
-// read, and no link is followed. What [KindOf] says of the path, and its Resolve
-// method, are for the caller to ask; [OpenSource] does it all. Definitions have no
-// source, and neither has a kind that is not known: it is nil.
+// read, and no link is followed. The caller asks [KindOf] and calls the source's
+// method Resolve; [OpenSource] does both. Definitions have no source, and neither
+// has a kind that is not known: it is nil.
 func (k Kind) Source(path string) Source {
 	switch k {
 	case KindList:

@@ -75,8 +75,9 @@ func ParseList(text []byte) (List, error) {
 
 // Tick returns a copy of a list in which the item's box is ticked. It differs in one
 // byte; in none if the box is ticked already. The error is for a text in which that box
-// is no longer where it was: parse the list again. To search for it here would tick
-// another one where two have the same text; who has only the key uses [ListFile.Mark].
+// is no longer where it was: parse the list again. Tick does not search for the box,
+// since of two with the same text it could tick the wrong one. With the key alone, use
+// [ListFile.Mark].
 func Tick(text []byte, it Item) ([]byte, error) {
 	at := it.Offset
 	if at >= 1 && at+2 < len(text) && text[at-1] == '[' && text[at+1] == ']' && isMark(text[at]) {
@@ -259,10 +260,11 @@ func (f ListFile) Check(ctx context.Context) ([]Finding, error) {
 	return all, nil
 }
 
-// Resolve returns the list as it is to be read from now on, however its file changes: a
-// symbolic link is the file that it leads to, and a list that Items takes now is not
-// refused because boxes without an ID are added to it. Agents add such boxes as notes
-// while they work, and the session must not end by it. The error is that of Items.
+// Resolve returns a ListFile that means the same from now on, however the file changes.
+// Its Path is the file that a symbolic link leads to. A list that Items accepts now is
+// not refused later because boxes without an ID were added to it. Agents add such boxes
+// as notes while they work, and the session must not end by it. The error is that of
+// Items.
 func (f ListFile) Resolve(ctx context.Context) (ListFile, error) {
 	if info, err := os.Lstat(f.Path); err == nil && info.Mode()&fs.ModeSymlink != 0 {
 		if f.Path, err = filepath.EvalSymlinks(f.Path); err != nil {

@@ -37,7 +37,7 @@ func InOrder(items []Item) []Item {
 // parts is left out, since the part waits for that too. The item is looked up by its
 // key. A circle is broken as [InOrder] does it.
 //
-// For many items ask [Waiting], which takes no longer for all of them than Waits for
+// For many items use [Waiting]: it takes no longer for all of them than Waits for
 // one.
 func Waits(items []Item, it Item) []Item {
 	if w := waitsOf(items); w != nil {

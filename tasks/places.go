@@ -89,7 +89,8 @@ type Found struct {
 	Done []string
 }
 
-// Look is [Find], for those who want to tell a person what the file was chosen from.
+// Look does what [Find] does, and also returns the finished task files that were
+// passed over, for a program that tells a person why this file was chosen.
 func Look(ctx context.Context, dir string) (Found, error) {
 	s := &search{dir: dir, branch: branch(ctx, dir)}
 	var err error

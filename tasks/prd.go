@@ -63,7 +63,7 @@ func ParsePRD(text []byte) (PRD, error) {
 // key that says so differs: "passes", or what the story has instead of it. If it has
 // none, one is added after the story's last member. A story that passes already is left
 // alone. The error is for a text that cannot be read, or in which the story is no
-// longer where it was; who has only the key uses [PRDFile.Mark].
+// longer where it was. With the key alone, use [PRDFile.Mark].
 func TickPRD(text []byte, it Item) ([]byte, error) {
 	p, err := readPRD(text)
 	if err != nil {
@@ -320,8 +320,8 @@ func (f PRDFile) HowDone(it Item) string {
 	return jsonReader(readPRD).howDone(f.Filename(), "story", text, it)
 }
 
-// Resolve returns the source as it is to be read from now on: a symbolic link is the file
-// that it leads to.
+// Resolve returns a PRDFile whose Path is the file that a symbolic link leads to, so that
+// a link which is changed later changes nothing.
 func (f PRDFile) Resolve(context.Context) (_ PRDFile, err error) {
 	f.Path, err = followed(f.Path)
 	return f, err

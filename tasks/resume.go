@@ -12,8 +12,9 @@ import (
 	"github.com/ralph-loop/ralph"
 )
 
-// IterationsRun returns how many iterations some loops of a session's items have run,
-// as [Report.IterationsRun] counts them. The states are those on record. Three kinds of
+// IterationsRun returns how many iterations the loops of a session's items have run, as
+// [Report.IterationsRun] counts them. The states are those on record; one without a
+// [ralph.Task.Blocked], which every item's loop has, counts nothing. Three kinds of
 // attempts do not count: one that was broken off and one that a budget ended while it
 // ran, since both are made again and counted then, and a verification without an
 // attempt, since no agent was run.

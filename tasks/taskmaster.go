@@ -27,10 +27,10 @@ import (
 // Tasks that are cancelled or deferred are none, and neither are open subtasks of a
 // task that is done or that is none: Taskmaster does not hand them out either.
 //
-// In the order of Items the subtasks of a task that is in progress come first, then
-// tasks of the highest priority ("medium" if it is not given), then those with the
-// fewest dependencies, then what is first in the file, as Taskmaster does it; but never
-// one before what it depends on, and all subtasks before their task.
+// Items puts the subtasks of a task that is in progress first, then tasks of the
+// highest priority ("medium" if it is not given), then those with the fewest
+// dependencies, then what is first in the file, as Taskmaster does it; but never one
+// before what it depends on, and all subtasks before their task.
 type TaskmasterFile struct {
 	// Path of the file, which has at most 4 MiB. Items follows a symbolic link, Tick
 	// does not, since an agent may have put it there: resolve it once, as
@@ -284,10 +284,10 @@ func (f TaskmasterFile) HowDone(it Item) string {
 	return how
 }
 
-// Resolve returns the source as it is to be read from now on, however its file and
-// state.json change: a symbolic link is the file that it leads to, and Tag is set.
-// Without it an agent, or a person in another window, who changes the current tag
-// changes what the session works on.
+// Resolve returns a TaskmasterFile that means the same from now on, however its
+// file and state.json change: Path is the file that a symbolic link leads to, and
+// Tag is set. Without it an agent, or a person in another window, who changes the
+// current tag changes what the session works on.
 func (f TaskmasterFile) Resolve(ctx context.Context) (TaskmasterFile, error) {
 	if ctx.Err() != nil {
 		return f, context.Cause(ctx)

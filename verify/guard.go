@@ -33,8 +33,8 @@ type Guard struct {
 	// Nil = String{}: the promise is enough.
 	Verifier ralph.Verifier
 	// Globs are what is guarded, see [Snapshot]. The snapshot is taken when the
-	// loop starts, unless it was taken of them before. Empty = whatever
-	// snapshot the task has; that it has one is checked.
+	// loop starts, unless it was taken of them before. Empty = the snapshot that
+	// the task has already; a task without one is an error.
 	Globs []string
 }
 

@@ -32,14 +32,14 @@ import (
 // holds all but .git and .ralph. It is not a repository. Modes and times are
 // kept, since build caches go by them. Pipes and devices are left out.
 //
-// A link that stays inside is kept. One that comes back by an absolute path
-// leads to the same place in the copy. One that leads out is kept, unless
-// nothing is there, or a folder that holds the workspace. At most 200,000 files
-// and 4 GiB are copied. Nothing in the copy is linked to the workspace, so
-// nothing that is written there reaches the workspace; file systems that can do
-// so share the blocks of equal files. The copy lies in the folder for temporary
-// files, open to this user only, and is removed whatever happens, unless this
-// process is killed.
+// A link that stays inside is kept. A link that leads back into the workspace by an
+// absolute path leads to the same place in the copy. A link that leads out of the
+// workspace is kept, unless it leads to nothing, or to a folder that holds the
+// workspace. At most 200,000 files and 4 GiB are copied. Nothing in the copy is
+// linked to the workspace, so nothing that is written there reaches the workspace;
+// file systems that can do so share the blocks of equal files. The copy lies in the
+// folder for temporary files, open to this user only, and is removed whatever
+// happens, unless this process is killed.
 //
 // What this cannot see: the check runs the agent's code beside the exam, and
 // such code can end the check with success, or read the exam and keep it. An

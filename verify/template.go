@@ -25,8 +25,8 @@ import (
 // test program may have ended well before it had run its tests, unless its
 // package has a TestMain, which may do that on purpose.
 //
-// Prepare does what that of [External] does. It also notes what decides which
-// tests are run, in the workspace and in the folders above it where tools look:
+// Prepare does what [External.Prepare] does. It also notes what decides which tests
+// are run, in the workspace and in the folders above it where tools look:
 //
 //   - go-test: a TestMain function, replace lines and go.work;
 //   - npm-test: the script test and those it runs, and the configuration of
@@ -56,9 +56,9 @@ type Template struct {
 	// Redact returns a text without its secrets; see [External]. Nil = nothing
 	// is hidden.
 	Redact func(string) string
-	// AcceptConfig takes what redirects the check, and what its tools read from
-	// the home folder, as it is now; a warning says what has changed. See
-	// [External].
+	// AcceptConfig lets the check run even if what redirects it, or what its tools
+	// read from the home folder, has changed since the loop started; a warning says
+	// what has. See [External].
 	AcceptConfig bool
 	// Sandbox restricts what the tool may do; what the template has it write is
 	// granted. Nil = nothing is restricted. See [External].
@@ -70,8 +70,8 @@ type Template struct {
 
 var _ ralph.Verifier = Template{}
 
-// Verify implements [ralph.Verifier]. The error is that of Validate, or
-// context.Cause(ctx), or that a report of the tool's could not be read.
+// Verify implements [ralph.Verifier]. The error is that of Validate,
+// context.Cause(ctx), or one that says that a report of the tool could not be read.
 func (t Template) Verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, error) {
 	v, err := t.verifier()
 	if err != nil {
@@ -92,9 +92,10 @@ func (t Template) Validate(task ralph.Task) error {
 	return err
 }
 
-// Prepare notes what must be as it is when the claim is verified. Drivers call
-// it when a loop starts, see [ralph.Verifier]. It reads the names of all files
-// in the workspace and hashes some, and runs nothing.
+// Prepare returns the task with a note, in [ralph.Task.Guarded], of what must not
+// have changed when the claim is verified. Drivers call it when a loop starts, see
+// [ralph.Verifier]. It reads the names of all files in the workspace and hashes
+// some, and runs nothing.
 func (t Template) Prepare(ctx context.Context, task ralph.Task) (ralph.Task, error) {
 	v, err := t.verifier()
 	if err == nil {

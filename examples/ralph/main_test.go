@@ -12,7 +12,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(apart{m}, map[string]func(){"ralph": main, "nolocks": nolocks})
+	testscript.Main(apart{m}, map[string]func(){"ralph": main, "nolocks": nolocks, "terminal": onTerminal})
 }
 
 // apart runs tests with a state folder of their own, and no questions asked.

@@ -27,6 +27,8 @@ func (k *kit) readable() bool {
 	return k.Read != nil && len(k.broken["unmodified"])+len(k.broken["read"])+len(k.broken["fold"])+len(k.broken["whole"]) == 0
 }
 
+// read calls Read as it calls Append, with patience. An error breaks the rule read,
+// since a log that says it can be read must be readable while it is open.
 func (k *kit) read(log ralph.ProgressLog) ([]ralph.Event, bool) {
 	var got []ralph.Event
 	err := errors.New("the call of Read ended its goroutine instead of returning")
@@ -40,12 +42,16 @@ func (k *kit) read(log ralph.ProgressLog) ([]ralph.Event, bool) {
 	return got, err == nil
 }
 
+// disagree returns how the events that were read differ from those that were
+// appended, for rules that do not care which of read, fold and whole it is.
 func disagree(want, got []ralph.Event, partial bool) string {
 	_, detail := judge(want, got, partial)
 	return detail
 }
 
-// judge says which rule is broken by the events that were read, and how.
+// judge says which rule is broken by the events that were read, and how. The
+// gravest comes first: where an event is missing the fold differs too, and to
+// report both would only repeat it.
 func judge(want, got []ralph.Event, partial bool) (rule, detail string) {
 	if !partial {
 		for i := range max(len(want), len(got)) {
@@ -70,7 +76,8 @@ func judge(want, got []ralph.Event, partial bool) (rule, detail string) {
 	return "", ""
 }
 
-// name is what tells events apart.
+// name is what tells events apart in a report. It is not unique: two events of one
+// name that change places break the rule fold or whole, and not read.
 func name(ev ralph.Event) string {
 	s := string(ev.Kind) + " of " + ev.Loop
 	if ev.Iteration.Number > 0 {
@@ -79,6 +86,8 @@ func name(ev ralph.Event) string {
 	return s
 }
 
+// encode returns JSON, by which events are compared: a log may store them in any
+// form, but what JSON shows is what other programs see of them.
 func encode[T ralph.Event | ralph.State](v T) string {
 	b, err := json.Marshal(v)
 	if err != nil {

@@ -14,8 +14,12 @@ import (
 // keeps nothing.
 //
 // It shows what a program does when its log fails: a loop stops with that error
-// and starts no further attempt. It may be used concurrently if log may; it is
-// n events exactly that reach log, also then.
+// and starts no further attempt. It may be used concurrently if log may; even
+// then exactly n events reach log.
+//
+// Events of all kinds count, so a test that tries n from 0 up meets the failure at
+// each place where a loop records something. An error of log itself is returned as
+// it is, and its event is one of the n.
 func FailAfter(log ralph.ProgressLog, n int, err error) ralph.ProgressLog {
 	if err == nil {
 		err = errors.New("progresstest: the log fails, as it was told to")

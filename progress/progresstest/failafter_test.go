@@ -3,6 +3,7 @@ package progresstest_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -91,4 +92,16 @@ func TestFailAfterIsExact(t *testing.T) {
 			t.Errorf("%s: %v, want %v", tt.name, err, tt.want)
 		}
 	}
+}
+
+// Wherever its log fails, a loop stops with that error and starts no further attempt.
+func ExampleFailAfter() {
+	loop := &ralph.Local{
+		Runner:   ralph.Replay("So far.", "<promise>COMPLETE</promise>"),
+		Verifier: verify.String{},
+		Log:      progresstest.FailAfter(nil, 3, errors.New("disk full")),
+	}
+	_, err := loop.Run(context.Background(), ralph.Start(ralph.Task{Prompt: "Do it."}))
+	fmt.Println(err)
+	// Output: ralph: progress log: disk full
 }

@@ -10,7 +10,9 @@ import (
 )
 
 // forgets overwrites events after they were appended, and sees whether their
-// memory is still held.
+// memory is still held. The events are made within soon, on a stack that is gone
+// when the garbage collector is asked. Only State and Answer are looked for: they
+// are what can be large, and a log may well keep the short texts of an event.
 func (k *kit) forgets() {
 	readable := k.readable()
 	k.with(func(log ralph.ProgressLog) {
@@ -47,7 +49,8 @@ func (k *kit) forgets() {
 }
 
 // held says what of the events cannot be collected although nobody but the log
-// could still refer to it.
+// could still refer to it. Weak pointers find that without a finalizer, for which
+// a test would have to wait.
 func held(states []weak.Pointer[ralph.State], answers []weak.Pointer[ralph.Response]) string {
 	what := ""
 	for range 5 { // a goroutine of the log may be about to let go
@@ -66,7 +69,8 @@ func held(states []weak.Pointer[ralph.State], answers []weak.Pointer[ralph.Respo
 	return what
 }
 
-// scribble overwrites what an event refers to. Its owner may do that.
+// scribble overwrites what an event refers to. Its owner may do that: the contract
+// of Append says that nothing of the event is kept.
 func scribble(ev *ralph.Event) {
 	const over = "overwritten"
 	if s := ev.State; s != nil {

@@ -12,7 +12,8 @@ import (
 // text has what breaks logs that quote or split carelessly.
 const text = "two\nlines\r\n\ttab \"quotes\" 'single' `back` \\n {{.X}} %s $HOME <b>&amp; , ; | é ✅ 字 \u2028 end"
 
-// A script makes the events of one loop.
+// A script makes the events of one loop. It folds what it makes, as a driver does,
+// so that the numbers of iterations and attempts are those of a real loop.
 type script struct {
 	loop   string
 	start  time.Time
@@ -20,6 +21,8 @@ type script struct {
 	events []ralph.Event
 }
 
+// add fills in what every event has. Times have nanoseconds, which a log that
+// stores seconds, or milliseconds, would lose.
 func (s *script) add(ev ralph.Event) {
 	ev.V = ralph.Version
 	ev.Time = s.start.Add(time.Duration(len(s.events))*time.Second + 123456789)
@@ -28,6 +31,8 @@ func (s *script) add(ev ralph.Event) {
 	s.state = s.state.Apply(ev)
 }
 
+// newScript begins a loop whose task has texts, lists, maps, money and raw JSON:
+// each is something that a log with a format of its own may lose.
 func newScript(loop string) *script {
 	state := ralph.Start(ralph.Task{
 		ID: loop, Agent: "coder", Title: "a title", Prompt: text, Dir: "work", Outcome: text,
@@ -40,7 +45,9 @@ func newScript(loop string) *script {
 	return s
 }
 
-// attempt adds an attempt as a loop records it.
+// attempt adds an attempt as a loop records it: begun, answered, ended. The token
+// count is more than 32 bits hold, and the lists of files are not sorted, for a log
+// may be tempted to make both smaller or neater.
 func (s *script) attempt(it ralph.Iteration, output string) {
 	it.Number, it.Attempt = s.state.Iteration, s.state.Attempt
 	it.Start = s.start.Add(time.Duration(len(s.events)) * time.Second)
@@ -110,7 +117,8 @@ func cancelled() []ralph.Event {
 	return s.own()
 }
 
-// many are the events of loop n of those that share a log.
+// many are the events of loop n of those that share a log. Its answers differ in
+// length, so that the writes of two loops overlap in different places.
 func many(n int) []ralph.Event {
 	s := newScript(fmt.Sprintf("kit.shared.%d", n))
 	for i := range 6 {
@@ -121,6 +129,7 @@ func many(n int) []ralph.Event {
 	return s.own()
 }
 
+// fold is what resuming makes of a log: the state that its events lead to.
 func fold(events []ralph.Event) ralph.State {
 	var s ralph.State
 	for _, ev := range events {

@@ -32,9 +32,10 @@ func (s State) Used() ralph.Usage {
 }
 
 // Granted returns the limits of a loop that has asked for its next iteration
-// ([EventReserve]): its own, but what [Rules] bound is what it may have used of the run's
-// budget when the iteration has ended. A loop that one of those stops, since its iteration
-// needs more than it was granted, is interrupted and goes on with more.
+// ([EventReserve]): its own, but with a CostUSD, Tokens and Duration, where [Rules] bound
+// them, that say how much the loop may have used in all when this iteration ends. A loop
+// that one of these three stops needs more than it was granted: it is interrupted, and
+// goes on when it is granted more.
 //
 // It is false as long as the iteration must not begin: others have reserved what is left,
 // or the pipeline is paused, and it is to ask again when one of their iterations, or the

@@ -29,7 +29,7 @@ import (
 type Course struct {
 	State State        `json:"state"`
 	Tasks []AgreedTask `json:"tasks"`
-	// Ends says by task and agent how the loops have ended of the stages that are over.
+	// Ends has, by task and agent, how the loop of each stage that is over has ended.
 	// Those of a task of which nothing more runs in this course are left out.
 	Ends map[string]map[string]StageEnd `json:"ends,omitempty"`
 	// Machines says by machine what holds there alone, as the first loop has found it: for
@@ -57,13 +57,13 @@ type StageEnd struct {
 	Unchecked bool `json:"unchecked,omitempty"`
 }
 
-// Course returns where a run begins that does what was agreed, with the tasks that can
-// be taken: it takes them from the source. What holds on this machine alone
-// ([ralph.OfMachine]) is not agreed for others.
+// Course takes the agreed tasks from the source, as far as they can be taken, and
+// returns the [Course] with which a run of them begins. What holds on this machine
+// alone ([ralph.OfMachine]) is not agreed for others.
 //
-// Of runs of a [Pipeline] that are on record it has how the tasks stand, and not where
-// their loops were: those that were interrupted begin again, and what was verified then
-// cannot be verified again after a merge.
+// From the record of earlier runs it takes over how far the tasks are, but not their
+// loops: a loop that was interrupted begins again, and what was verified then cannot be
+// verified again after a merge.
 func (a *Agreed) Course(ctx context.Context) (Course, error) {
 	s := a.State
 	c := Course{Tasks: slices.Clone(a.Tasks), Sent: maps.Clone(a.rejected)}.Next(Event{Kind: EventStarted, State: &s})
@@ -159,8 +159,9 @@ func (c Course) Found(hosts map[string]map[string]string) Course {
 }
 
 // Begin returns the state in which the loop of a stage begins, and what its prompt is made
-// of. Was is where the loop was interrupted, if the step goes on with one; else it is not
-// looked at. The loop's name is the driver's to set: [State.Loop] says what it ends in.
+// of. If the step goes on with an interrupted loop ([Step.GoOn]), was is the state of that
+// loop; otherwise was is ignored. The loop's name is the driver's to set: [State.Loop]
+// says what it ends in.
 //
 // The loop of a step that is none of this course is done, with [ralph.StopInvalid].
 func (c Course) Begin(step Step, was ralph.State) (ralph.State, Stage) {
@@ -190,9 +191,9 @@ func (step Step) Reserve(kind Kind, s ralph.State, last *Amount) Event {
 	return Event{Kind: kind, Task: step.Task, Agent: step.Agent, Loop: step.Loop, Usage: s.Usage, Last: last, Blind: s.Blind}
 }
 
-// Used is what a loop has used from one state to a later one: the cost is that of the
-// last iteration, as the loop tells it, and the tokens are the difference. One
-// iteration should lie between the two.
+// Used returns what one iteration has used, from the states of its loop before and
+// after it. The cost is that of the last iteration, as the loop tells it, and the
+// tokens are the difference of the two states.
 func Used(from, to ralph.State) *Amount {
 	return &Amount{CostUSD: to.LastCost, Tokens: tokens(to.Usage) - tokens(from.Usage)}
 }
@@ -222,9 +223,9 @@ func (c Course) once(step Step) bool {
 	return i >= 0 && i < len(t.Once) && t.Once[i]
 }
 
-// End returns the course after a stage whose loop has ended, or was interrupted: with where
-// the loop is then. Last is what its last iteration has used, nil = none has ended. A stage
-// that does not run, or whose end was told, changes nothing.
+// End returns the course after the loop of a stage has ended, or was interrupted: end.State
+// is the state of that loop. last is what its last iteration has used, nil = none has
+// ended. A stage that does not run, or whose end was told, changes nothing.
 func (c Course) End(step Step, end StageEnd, last *Amount) Course {
 	_, i := c.agreed(step)
 	if i < 0 {

@@ -16,9 +16,9 @@ import (
 // A stage that begins although it must not stops the pipeline with [ralph.StopInvalid]:
 // two drivers are at work, or the record has a hole, and going on would do work twice.
 //
-// A pipeline stops once, and what has stopped it stays, with two exceptions: that all
-// is done counts more, and a pipeline in which nothing more could begin goes on with
-// tasks that are added.
+// A pipeline stops once, and the reason stays, with two exceptions: if all tasks are
+// done in the end, that becomes the reason, and a pipeline in which nothing more
+// could begin goes on when tasks are added.
 func (s State) Next(ev Event) State {
 	if ev.Kind != EventStarted {
 		s.Elapsed = max(s.Elapsed, ev.Elapsed)

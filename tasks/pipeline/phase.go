@@ -6,8 +6,8 @@ import (
 )
 
 // A Phase says how far a task is. As text, and in JSON, it is its name; the number
-// means nothing outside this program. It is a number so that what stands of many tasks
-// is small, and copied fast. The zero value is PhaseOpen.
+// means nothing outside this program. It is a number because the state of many tasks
+// is copied with every event, and so should be small. The zero value is PhaseOpen.
 type Phase uint8
 
 const (

@@ -98,12 +98,13 @@ func (s State) sends(was State, ev Event) bool {
 // pipelines may have tasks of the same ID.
 func (p *Pipeline) loopName(loop string) string { return p.name() + "/" + loop }
 
-// Recorded returns where a pipeline stands on record, and its events, the first of the
-// last run first. It may be called while the pipeline runs, here or in another process:
-// what is written is whole lines. The error wraps [fs.ErrNotExist] if there is none of
-// this name.
+// Recorded returns the state of a pipeline as it is on record, and the events of its
+// last run, the oldest first. It may be called while the pipeline runs, here or in
+// another process: what is written is whole lines. The error wraps [fs.ErrNotExist] if
+// there is none of this name.
 //
-// What the loops that run have used since they began is not in it, see [State].
+// The state does not include what running loops have used since they began, see
+// [State].
 func Recorded(ctx context.Context, dir *progress.Dir, name string) (State, []Event, error) {
 	return recorded(ctx, dir.File(name))
 }

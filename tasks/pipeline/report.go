@@ -305,13 +305,14 @@ type Standing struct {
 }
 
 // StandingOf returns where a loop, a session or a pipeline stands, as [progress.Dir.Stand]
-// does. The tasks of a pipeline are counted by its own record, which is read: a task
-// whose coder is verified is not done by that.
+// does. For a pipeline it reads the record of the pipeline itself, since a task is not
+// done when its coder was verified.
 func StandingOf(ctx context.Context, dir *progress.Dir, e progress.Entry) Standing {
 	return stood(ctx, dir, dir.Stand(ctx, e))
 }
 
-// Standings returns where all stand, as [progress.Dir.Standings] does.
+// Standings returns a Standing for each loop, session and pipeline in the folder,
+// as [progress.Dir.Standings] does, with the same errors.
 func Standings(ctx context.Context, dir *progress.Dir) ([]Standing, error) {
 	found, err := dir.Standings(ctx)
 	all := make([]Standing, len(found))

@@ -10,9 +10,9 @@ import (
 	"github.com/ralph-loop/ralph/internal/plugin"
 )
 
-// A Site is where the stages of a pipeline are worked on, one iteration after the
-// other, if that is not where it is decided on: what a worker has for them. What it
-// keeps can be lost with the worker: the next one, here or elsewhere, goes on with what
+// A Site is what a worker needs to work on the stages of a pipeline, one iteration
+// after the other, while a driver elsewhere decides which. What the Site keeps may be
+// lost with its worker: the next worker, here or on another machine, goes on with what
 // was shared.
 //
 // Its methods may be called concurrently for different tasks, not for one. The fields
@@ -170,10 +170,11 @@ func (v *Visit) keep(ctx context.Context) (tree string, err error) {
 	return tree, nil
 }
 
-// Merge merges a task, see [Worktrees.Merge], if what comes of it is what its stages
-// were verified with, or if their verifiers, who are asked again otherwise, agree to
-// it. Then the worktree is removed. That they do not agree, and a conflict, are no
-// errors, see [SiteMerge]. The error may be gone the next time.
+// Merge merges a task, see [Worktrees.Merge], and then removes its worktree. If the
+// merged files are not just those that the stages were verified with, their
+// verifiers are asked again, and must all agree. A verifier that does not agree is
+// no error, and neither is a conflict: see [SiteMerge]. An error may be gone the
+// next time.
 //
 // Ends are those that [Course.Verified] has. What is so on one machine only (its
 // programs, its settings) must be as it was when the stage began on this machine; if

@@ -55,7 +55,8 @@ type State struct {
 	// interrupted.
 	Running []Live `json:"running,omitempty"`
 
-	// Settled is what all has used but the loops in Running, see [State.Used].
+	// Settled is what the run has used, without the loops in Running, see
+	// [State.Used].
 	Settled ralph.Usage `json:"settled,omitzero"`
 	// Last is what the last iteration of each agent has used: the forecast for its next.
 	Last map[string]Amount `json:"last,omitempty"`

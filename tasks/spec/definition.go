@@ -185,8 +185,8 @@ func (d *Definition) UnmarshalYAML(y *yaml.Node) error {
 	return fromYAML("definition", y, d, (*reader).definition)
 }
 
-// YAML returns the definition as a YAML document of its own, below the key task: what a
-// file begins with that is to grow, see [Create] and [File.Add]. It fails as
+// YAML returns the definition as a YAML document of its own, below the key task.
+// [Create] begins a file with it, to which [File.Add] can add more. It fails as
 // MarshalJSON does.
 func (d Definition) YAML() ([]byte, error) {
 	n, err := d.node()

@@ -123,8 +123,9 @@ func AddJSON(text []byte, value string, path ...string) ([]byte, error) {
 // which ours is true. With them goes what AddJSON has made around them; of a text that
 // it has made as a whole, nothing is left, and the result is nil.
 //
-// Ours is called with each of them, the last one first, without the blanks between its
-// parts: formatters change those. A path that is not there is no error.
+// ours is called with each value, the last one first. It gets the value in compact
+// form, without white space between its parts, which formatters change. A path that
+// does not exist is no error.
 func RemoveJSON(text []byte, ours func(value []byte) bool, path ...string) ([]byte, error) {
 	if !json.Valid(text) {
 		return nil, errNoJSON
@@ -180,9 +181,9 @@ type Insertion struct {
 	// Mark is a text that every version of the value holds, without blanks: by it a
 	// value is found that an older version of the program has put in.
 	//
-	// "" = the value has nothing to mark. It is then found by being the same, after an
-	// insertion with a mark was found in the text; of several that are the same the
-	// last one is ours. So list an insertion with a mark first.
+	// "" = no mark: such a value is found by being equal, and only in a text in which
+	// an insertion with a mark was found; of several equal values the last one is
+	// ours. So list an insertion with a mark first.
 	//
 	// A value with a mark that has more than one member "type" is one that people have
 	// extended. It is an error, since taking it out would take out theirs.
@@ -197,10 +198,10 @@ func (i Insertion) is(value []byte, found bool) bool {
 	return bytes.Contains(value, []byte(i.Mark))
 }
 
-// EditJSON puts values into a text of JSON, as [AddJSON] does, in the place of other
-// versions of them; if put is false it takes them out. A text that has just these stays
-// as it is, so doing it twice changes nothing; one of which nothing is left is nil. A
-// nil text is one that is not there yet.
+// EditJSON puts values into a text of JSON, as [AddJSON] does, and replaces other
+// versions of them; if put is false it takes them out. A text that holds these values
+// already is returned as it is, so doing it twice changes nothing. If nothing is left
+// of the text, the result is nil. A nil text stands for a file that does not exist yet.
 func EditJSON(text []byte, put bool, all ...Insertion) (_ []byte, err error) {
 	was, kept, mixed := text, 0, error(nil)
 	for _, i := range all {
@@ -244,8 +245,8 @@ const maxSettings = 4 << 20
 // reads it meanwhile sees the old text or the new one. It may be reached through links,
 // which stay, since people keep their settings in repositories and link to them. If it
 // is not there it is made, with its folder, readable by this user only; if nothing is
-// left of it, it is removed. What changes nothing writes nothing. The error names the
-// file.
+// left of it, it is removed. If nothing changes, nothing is written. The error names
+// the file.
 //
 // Two programs that edit the file at the same time may lose one of the two changes.
 func EditFile(path string, put bool, all ...Insertion) error {

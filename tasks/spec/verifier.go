@@ -180,8 +180,8 @@ func (v TaskVerifier) Takes(t ralph.Task) time.Duration {
 
 // Evidence reports whether the verifier of a task looks at more than the words of the
 // answer: a command, a judge, files. Programs use it to tell people how much a verdict
-// is worth. Of a Spec that cannot be read it is true: that is an error of its own, to
-// which a warning would add nothing.
+// is worth. For a Spec that cannot be read Evidence returns true: that is an error
+// anyway, to which a warning would add nothing.
 func (v TaskVerifier) Evidence(t ralph.Task) bool {
 	a, err := agreed(t)
 	if err != nil {

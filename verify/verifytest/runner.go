@@ -23,10 +23,10 @@ const (
 	settle       = 100 * time.Millisecond // for what was said to be taken in
 )
 
-// A Run is something to have the runner do, and what is expected to come of it.
-// The agent behind it is a script, or a model server of the test's own, so that
-// asked the same it does the same. The zero value is no run: what it stands for
-// is not tested.
+// A Run is a request for the runner that is tested, and what is expected to come of
+// it. The agent behind it is a script, or a model server of the test's own, so that
+// asked the same it does the same. The zero value is no run: what it stands for is
+// not tested.
 type Run struct {
 	// Runner is what runs it. nil = the runner that is tested. Another one, of
 	// the same kind, is for clients whose script is chosen by the runner and
@@ -52,9 +52,9 @@ type Run struct {
 	RetryAfter time.Duration
 }
 
-// Runs are what [TestRunner] tests a runner with. Good is required. What is
-// left out is not tested: a runner that can do little is tested with little,
-// and the kit sees the more the more it is given.
+// Runs are what [TestRunner] tests a runner with. Good is required. What is left
+// out is not tested: a runner that can do little is tested with little, and the
+// more runs the kit is given, the more it sees.
 type Runs struct {
 	// Good ends well, with an answer. It is the measure for all others: if it
 	// does not end well, little else is tested.
@@ -77,9 +77,9 @@ type Runs struct {
 	// that runs cost nothing, so that a cost of 0 is true and not a cost that
 	// nobody knows. Grace is how long Run may take to return after its context
 	// is done: 0 = 15 s, which lets a client end its own tools.
-	Alone bool          // the runner does not allow concurrent calls
-	Free  bool          // runs cost nothing, so that a cost of 0 is true
-	Grace time.Duration // how long Run may take to return after its context is done. 0 = 15 s
+	Alone bool
+	Free  bool
+	Grace time.Duration
 }
 
 // TestRunner tests a runner. It returns nil, or one error that joins a line for

@@ -8,9 +8,9 @@
 //		}
 //	}
 //
-// The kit takes no *testing.T, so it also works in a program that loads
-// verifiers of others, and its report can be tested itself. It tells every rule
-// that is broken, by name, and not only the first: they are mended together.
+// The kit takes no *testing.T, so it also works in a program that loads verifiers
+// of others, and its report can be tested itself. It reports every broken rule by
+// its name, and not only the first one, so that they can be mended together.
 package verifytest
 
 import (
