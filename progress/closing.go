@@ -46,6 +46,8 @@ func (c Closing) String() string {
 const maxClosing = 300
 
 // verdict is the first line.
+// It begins with "verified" or "not verified", or says that it was interrupted, so that
+// nobody has to know the reasons for a stop to tell a success.
 func (c Closing) verdict() string {
 	s := c.State
 	if s.Stop == ralph.StopVerified {
@@ -68,6 +70,8 @@ func (c Closing) verdict() string {
 }
 
 // stopped says why a loop that is not verified has stopped, or where it was interrupted.
+// Limits are told by what was allowed, since that is what to raise; other reasons by
+// their detail, which is for people.
 func stopped(s ralph.State) string {
 	limits := s.Task.Limits
 	reason := ""
@@ -96,6 +100,8 @@ func stopped(s ralph.State) string {
 }
 
 // brokenOff says where a loop is that has not stopped.
+// An attempt that was interrupted is made again, and so its iteration is the one that a
+// loop goes on with.
 func brokenOff(s ralph.State) string {
 	switch {
 	case s.Running || s.Attempt > 1:
@@ -108,6 +114,8 @@ func brokenOff(s ralph.State) string {
 
 // by names the check that tells most of those with a status, a command before others,
 // and how many more there are.
+// A command with an exit code is the best evidence there is, and what people expect to
+// read; "promise" alone is none.
 func by(checks []ralph.Check, status ralph.CheckStatus) string {
 	var of []ralph.Check
 	for _, c := range checks {
@@ -137,6 +145,8 @@ func by(checks []ralph.Check, status ralph.CheckStatus) string {
 }
 
 // account is the second line: what it took. It is left out if nothing has run.
+// It gives the known cost and how many attempts are not in it, never a sum that looks
+// whole and is not.
 func (c Closing) account() string {
 	s, used := c.State, ralph.Usage{}.Add(c.State.Usage)
 	n := cmp.Or(c.Iterations, iterationsOf(s))
@@ -192,6 +202,7 @@ func iterationsOf(s ralph.State) int {
 }
 
 // further is the third line.
+// Only the caller knows its commands and places.
 func (c Closing) further() string {
 	var parts []string
 	if c.Records != "" {

@@ -30,8 +30,8 @@ import (
 // names ([ralph.Event.Loop]).
 //
 // A terminal that is slow, or was stopped by its user, does not slow a loop: what agents
-// say waits in a queue of 1 MiB, of which the oldest is left out if it is full, and a
-// line says how much was; so is some of what comes faster than at 17 MB a second. The Display's own lines are never left out. Elsewhere nothing
+// say waits in a queue of 256 KiB, of which the oldest is left out if it is full, and a
+// line says how much was; so is some of what comes faster than at 4 MB a second. The Display's own lines are never left out. Elsewhere nothing
 // is, and who writes waits.
 //
 // Everything that others have written (what agents say, titles, reasons, names) is shown

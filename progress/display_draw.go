@@ -39,6 +39,9 @@ func (d *Display) awake() {
 }
 
 // run writes until Close. Each second something is to be drawn, for time passes.
+// One goroutine writes, so that drawing and text cannot mix, and nobody but it waits for
+// the terminal. What comes within drawEvery goes out together: an agent that prints a
+// word at a time costs a terminal some writes a second, not a thousand.
 func (d *Display) run() {
 	defer close(d.done)
 	tick := time.NewTicker(time.Second)
@@ -70,6 +73,8 @@ func (d *Display) run() {
 
 // flush writes what is queued, and draws the last lines below or leaves them out. All of
 // it is one write, so that nobody sees them missing in between.
+// What is drawn already is not drawn again: a terminal on which nothing changes is left
+// alone, so that text can be marked and copied there.
 func (d *Display) flush(draw bool) {
 	columns, rows := d.size()
 	d.mu.Lock()
@@ -114,6 +119,8 @@ func (d *Display) painted(lines []drawnLine) string {
 // erased removes what was drawn. In a window that has become narrower since, a line
 // takes several rows: terminals wrap what is there anew, and keep the cursor where it
 // was in the text.
+// A terminal that does not wrap anew, as xterm, may lose a line of text to that; the
+// other way round, garbage would stay on all others.
 func (d *Display) erased(columns int) []byte {
 	rows := 0
 	for _, width := range d.drawn {
@@ -136,6 +143,8 @@ type drawnLine struct {
 
 // area is what is drawn below all else: of a loop that runs alone the line that its
 // agent has not ended yet, of which the end is shown; then how each loop stands.
+// Several agents' unfinished lines are not shown: they would push each other about, and
+// what each does stands in its own line. Half of the screen at most is ours.
 func (d *Display) area(width, most int) []drawnLine {
 	var lines []drawnLine
 	for _, l := range d.loops {
@@ -157,6 +166,8 @@ func (d *Display) area(width, most int) []drawnLine {
 }
 
 // breakSilence tells how things stand, where nothing was shown for a minute.
+// A build server ends what is silent for some minutes, and a person who reads its log
+// wants to know where the time went.
 func (d *Display) breakSilence() {
 	d.mu.Lock()
 	silent := time.Since(d.wrote) >= silentAfter
@@ -201,6 +212,8 @@ const (
 )
 
 // paint colours text, where there are colours.
+// Each line has its own end of colour, so that a line of somebody else between two of
+// ours never takes ours.
 func (d *Display) paint(s style, text string) string {
 	if !d.Terminal || !d.Colours || s == styleNone || text == "" {
 		return text

@@ -16,6 +16,8 @@ const (
 )
 
 // show shows an event that stays.
+// What comes often (usage, answers, records of hooks) is seen in the last line instead:
+// a screen on which lines of ours outnumber the agent's is not read.
 func (d *Display) show(l *displayed, ev ralph.Event) {
 	it := ev.Iteration
 	switch ev.Kind {
@@ -52,6 +54,7 @@ func (d *Display) show(l *displayed, ev ralph.Event) {
 }
 
 // noted is what is said of an event that needs no more than a line; "" = nothing.
+// Kinds that are not known say nothing, for later versions add some.
 func noted(ev ralph.Event) string {
 	switch ev.Kind {
 	case ralph.EventWaiting:
@@ -84,6 +87,7 @@ func (d *Display) note(l *displayed, ev ralph.Event, s style, text string) {
 
 // wrap breaks a line between words. What follows stands below the text, and not below
 // the mark of our own lines. A word that is wider than the screen is left to it.
+// The terminal would wrap it too, but in the middle of a word.
 func wrap(text string, width int) []string {
 	const indent = "   "
 	lines := []string{""}
@@ -102,6 +106,7 @@ func wrap(text string, width int) []string {
 }
 
 // clock is when an event was.
+// An event without a time is one that a caller has made up: it is shown as of now.
 func (d *Display) clock(ev ralph.Event) string {
 	at := ev.Time
 	if at.IsZero() {
@@ -123,6 +128,8 @@ func join(texts ...string) string {
 
 // heading begins an iteration. On a terminal it is a rule, which ends before the last
 // column: some terminals begin a new line there, and others do not.
+// It is the one line that is looked for when scrolling back, so it has the time, the
+// place and the number, and a blank line before it.
 func (d *Display) heading(l *displayed, ev ralph.Event) {
 	label := l.label()
 	if l.attempt > 1 {
@@ -148,6 +155,7 @@ func (d *Display) heading(l *displayed, ev ralph.Event) {
 }
 
 // outcome tells what came of an attempt.
+// A cost that is not known is said to be so: a line without one would read as free.
 func (d *Display) outcome(l *displayed, ev ralph.Event) {
 	it := ev.Iteration
 	label := fmt.Sprintf("%s: %s%s", l.labelOf(it.Number), came(l.s.Task, it), again(it, l.s))
@@ -187,6 +195,7 @@ func (d *Display) unseen(l *displayed, ev ralph.Event, why string) {
 }
 
 // quote shows what a verdict says, the beginning of it.
+// It goes to the agent whole; a person needs the first lines, and has the records.
 func (d *Display) quote(text string) {
 	var b strings.Builder
 	for i, line := range strings.Split(Printable(strings.TrimSpace(text)), "\n") {
@@ -205,6 +214,8 @@ func (d *Display) quote(text string) {
 
 // came says what came of an attempt, in the fewest words: whether there was a claim, and
 // what became of it.
+// A fault does not hide a claim that came with it, for a claim that was verified is
+// verified however the run ended.
 func came(t ralph.Task, it ralph.Iteration) string {
 	fault := wentWrong(it.Fault)
 	if fault != "" && it.Error != "" {
@@ -228,6 +239,7 @@ func came(t ralph.Task, it ralph.Iteration) string {
 }
 
 // wentWrong is a fault in words; "" = there was none.
+// The constants are for programs; "permanent" says nothing to a person.
 func wentWrong(f ralph.Fault) string {
 	switch f {
 	case ralph.FaultIncomplete:
@@ -247,6 +259,8 @@ func wentWrong(f ralph.Fault) string {
 }
 
 // styleFor colours what came of an attempt. No claim is usual, and has no colour.
+// Red is for what a person may want to look at, and never for what the loop mends by
+// itself, as a wait.
 func styleFor(t ralph.Task, it ralph.Iteration) style {
 	switch {
 	case it.Verdict.Passed && (it.Claimed || t.Always):

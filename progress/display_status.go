@@ -42,6 +42,8 @@ type displayed struct {
 }
 
 // take takes over what an event says.
+// Times are those of this clock, and not of the events: a loop may run on a worker whose
+// clock is another, and "since" counts up here.
 func (l *displayed) take(ev ralph.Event, place, how string) {
 	l.s = l.s.Apply(ev)
 	switch ev.Kind {
@@ -74,6 +76,8 @@ func (l *displayed) take(ev ralph.Event, place, how string) {
 }
 
 // judged reports whether an answer is verified, as far as its event shows it.
+// It has to guess what the driver is going to do, since no event says that a
+// verification begins. A wrong guess is seen for a moment only: the end follows at once.
 func (l *displayed) judged(it ralph.Iteration) bool {
 	switch it.Fault {
 	case ralph.FaultInterrupted, ralph.FaultRateLimit, ralph.FaultPermanent:
@@ -83,6 +87,8 @@ func (l *displayed) judged(it ralph.Iteration) bool {
 }
 
 // used is what the loop has used, with what the attempt that runs has told.
+// What an attempt tells comes twice, by Live as soon as it is known and by events once a
+// second; both count from the attempt's beginning, so the later one stands.
 func (l *displayed) used() ralph.Usage {
 	if l.live == nil {
 		return ralph.Usage{}.Add(l.s.Usage)
@@ -115,6 +121,8 @@ const between = " · "
 
 // fit joins the parts that have room. What is least important goes first, and what can
 // be cut is cut before that. Empty ones do not count.
+// The ranks are the whole policy of what a narrow terminal shows. A fixed layout for each
+// of a few widths was not taken: names, costs and places are of any length.
 func fit(parts []part, width int) string {
 	parts = slices.DeleteFunc(parts, func(p part) bool { return p.text == "" })
 	need := -term.Width(between)
@@ -141,6 +149,7 @@ func fit(parts []part, width int) string {
 }
 
 // status is how the loop stands, in one line.
+// Rank 0 is the reason why somebody looks: what is waited for, what verifies.
 func (l *displayed) status(d *Display, width int) string {
 	parts := []part{{text: d.named(l), cut: 8}, {text: l.place, rank: 4, cut: 12}}
 	switch now := time.Now(); l.phase {
@@ -169,6 +178,8 @@ func (l *displayed) status(d *Display, width int) string {
 const silentSince = 30 * time.Second
 
 // running is what is shown of an agent that runs.
+// Each of them answers a question that people have: how far, who, how long, how much, is
+// it alive, what is it about.
 func (l *displayed) running(d *Display, now time.Time) []part {
 	used, limits := l.used(), l.s.Task.Limits
 	parts := []part{
@@ -192,6 +203,7 @@ func (l *displayed) running(d *Display, now time.Time) []part {
 func (d *Display) agent() string { return term.Line(d.Agent) }
 
 // label is the number of the iteration, and of how many, if that is known and bounded.
+// A loop without a limit has no "of": "2/-1" would puzzle everybody.
 func (l *displayed) label() string {
 	most := l.s.Task.Limits.Iterations
 	if !l.known || most < 0 {
@@ -201,6 +213,8 @@ func (l *displayed) label() string {
 }
 
 // waiting is what is waited for, and how long.
+// The clock time is for people who go away, the rest of it for those who stay. On another
+// day the hour alone would mislead.
 func (l *displayed) waiting(now time.Time) string {
 	due := l.s.NotBefore().In(now.Location())
 	left := max(due.Sub(now), 0)
@@ -225,6 +239,8 @@ func clock(d time.Duration) string {
 }
 
 // lasted is how long something took, as exactly as people care for.
+// Milliseconds of what took minutes are noise, and minutes of what took milliseconds are
+// nothing.
 func lasted(d time.Duration) string {
 	switch {
 	case d < time.Second:
@@ -239,6 +255,7 @@ func lasted(d time.Duration) string {
 
 // price is a cost, with its limit; attempts of unknown cost make it the least that was
 // spent. "" = nothing was told.
+// A known part must never look like the whole: people decide by it whether to go on.
 func price(u ralph.Usage, limit float64, unknown int) string {
 	text := ""
 	switch c := u.CostUSD; {
@@ -261,6 +278,7 @@ func price(u ralph.Usage, limit float64, unknown int) string {
 }
 
 // tokens is how many were used, in and out, with their limit. "" = nothing was told.
+// Both are together, as [ralph.Limits.Tokens] bounds them.
 func tokens(u ralph.Usage, limit int64) string {
 	n := max(u.InputTokens, 0)
 	if n += max(u.OutputTokens, 0); n < 0 {

@@ -41,6 +41,8 @@ func (d *Display) newVoice(l *displayed) *voice {
 }
 
 // Write never fails: an agent is not ended because nobody can watch it.
+// After the end nothing is taken: a runner that has left a goroutine behind would print
+// into the next attempt.
 func (v *voice) Write(p []byte) (int, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -80,6 +82,8 @@ func (v voiced) Write(p []byte) (int, error) {
 }
 
 // say shows the lines that are whole, and keeps the rest.
+// A line is the smallest thing that is shown for good, because lines of several agents,
+// and ours, come between.
 func (d *Display) say(v *voice, p []byte) {
 	if v.l != nil {
 		v.l.heard = time.Now()
@@ -174,6 +178,7 @@ func (l *displayed) does(text []byte, any bool) {
 }
 
 // put has text written: lines with their ends, our own or an agent's.
+// After an error of W nothing is kept, or a terminal that is gone would fill the memory.
 func (d *Display) put(text []byte, own bool) {
 	d.shown = true
 	switch {
@@ -202,9 +207,9 @@ type piece struct {
 const (
 	// maxQueued is what of an agent's text is kept for a terminal: some thousand lines,
 	// more than anybody reads that pass by. Since it is written each drawEvery, what is
-	// said faster than at 17 MB a second is not all shown, however fast the terminal is:
+	// said faster than at 4 MB a second is not all shown, however fast the terminal is:
 	// to draw it would cost more than all the rest.
-	maxQueued = 1 << 20
+	maxQueued = 256 << 10
 	// pieceSize is what is left out at once.
 	pieceSize = 32 << 10
 )
@@ -235,6 +240,8 @@ func cutLines(text []byte, size int) int {
 	return size + bytes.IndexByte(text[size:], '\n') + 1 // text ends with one
 }
 
+// Small texts become one piece. Ours are never joined with an agent's, for they are never
+// left out.
 func (q *queue) push(text []byte, own bool) {
 	if !own {
 		q.agents += len(text)
@@ -266,6 +273,7 @@ func (q *queue) drop(at int) {
 }
 
 // take empties the queue.
+// The pieces are the caller's then, so that they are written without the lock.
 func (q *queue) take() []piece {
 	pieces := q.pieces
 	*q = queue{}

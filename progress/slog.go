@@ -46,6 +46,8 @@ func Slog(l *slog.Logger) ralph.ProgressLog {
 }
 
 // levelOf is how much an event matters to who looks for trouble.
+// A limit that is reached is no error: it is what limits are for. One that cannot go on
+// without a person is.
 func levelOf(ev ralph.Event) slog.Level {
 	switch ev.Kind {
 	case ralph.EventLoopStarted, ralph.EventIterationStarted, ralph.EventLearned, ralph.EventGuided, ralph.EventLimitsChanged,
@@ -74,6 +76,8 @@ func levelOf(ev ralph.Event) slog.Level {
 }
 
 // attrsOf is what a record says of an event.
+// Numbers stay numbers, in the units of the event's own fields, so that a program that
+// collects records can add them up.
 func attrsOf(ev ralph.Event) []slog.Attr {
 	it := ev.Iteration
 	var attrs []slog.Attr
