@@ -5,44 +5,35 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/progress"
 	"github.com/ralph-loop/ralph/tasks/pipeline"
 	"github.com/ralph-loop/ralph/tasks/spec"
 )
 
 // drive runs what was agreed, shows what happens, and what came of it.
 func (r *piped) drive() error {
-	if r.slots > 1 {
-		r.screen = &screen{Writer: r.stderr}
-		r.stderr = r.screen
+	if len(r.c.config.Agents) > 0 {
+		r.agent = nil // they may have several
 	}
-	r.p.Log, r.p.Evidence = r.talk(), r.evidence(r.place, r.logPath)
-	r.p.Output = func(req ralph.Request) (display, raw io.Writer) {
-		if r.screen != nil {
-			return r.screen.voice(strings.TrimSuffix(req.Task+"."+req.Agent, "."), r.screen.Writer), nil
-		}
-		return r.stderr, nil
-	}
-	quiet := func() {}
-	if r.screen != nil {
-		quiet = r.screen.live()
-	}
+	v := r.view(r.env, r.agent)
+	v.Named, v.Terse, v.Place = r.slots > 1, v.Terminal && r.slots > 1, r.at
+	r.p.Log, r.p.Output, r.p.Evidence = r.shown(v), v.output(nil), r.evidence(r.place, r.logPath)
 	var end error
 	before := len(r.events)
 	for ev, err := range r.a.Events(r.ctx) {
 		if end = err; err == nil {
 			r.s, r.events = r.s.Apply(ev), append(r.events, ev)
 			r.happened(ev)
+			v.pipeline(ev)
 		}
 	}
-	quiet()
+	v.close()
 	if len(r.events) == before { // it could not begin
 		return wrong(end)
 	}
@@ -51,37 +42,49 @@ func (r *piped) drive() error {
 	for _, sum := range sums {
 		iterations += sum.Iterations
 	}
-	r.ended(r.name(), stopOf(end), iterations, r.s.Elapsed, r.s.Used())
-	r.close(sums)
-	return r.exit(end, sums)
+	if !r.json {
+		r.close(sums)
+	}
+	exit := r.exit(end, sums)
+	state := ralph.State{Loop: r.name(), Stop: stopOf(end), Elapsed: r.s.Elapsed, Usage: r.s.Used(), Unpriced: int(v.unpriced.Load())}
+	state.Task.Limits = ralph.Limits{CostUSD: r.maxCost, Tokens: r.maxTokens, Duration: r.maxDuration} // each task has its own iterations
+	r.conclude(state, exit, r.s.Remaining()-r.dropped, iterations, fmt.Sprintf("%d of %d tasks done%s", len(r.s.Parts)-r.s.Remaining(), len(r.s.Parts), budget(r.s.Rules)))
+	return exit
+}
+
+// at is where a loop stands among the tasks.
+func (r *piped) at(ev ralph.Event) string {
+	name, i := r.stage(ev.Task, ev.Agent), r.a.State.Find(ev.Task)
+	if i < 0 {
+		return name
+	} else if r.slots > 1 { // each line has its name
+		name = ""
+	}
+	return strings.TrimSpace(fmt.Sprintf("task %d of %d %s", i+1, len(r.a.Tasks), name))
+}
+
+// shown is a log that also shows what happens in the loops.
+func (r *piped) shown(v *view) ralph.ProgressLog {
+	all := progress.Multi(r.record, v.log)
+	return ralph.ProgressLogFunc(func(ctx context.Context, ev ralph.Event) error {
+		switch s := ev.State; {
+		case ev.Kind == ralph.EventLoopStarted && s != nil && s.Begun():
+			r.say("%s goes on at iteration %d", r.stage(ev.Task, ev.Agent), s.Iteration)
+		case ev.Kind == ralph.EventLimitsChanged && budget(r.p.Rules) != "": // what is left for its next iteration
+			return r.record.Append(ctx, ev)
+		}
+		return all.Append(ctx, ev)
+	})
 }
 
 // happened shows an event of the pipeline; what happens in a loop its log shows.
 func (r *piped) happened(ev pipeline.Event) {
 	name := r.stage(ev.Task, ev.Agent)
-	if r.screen != nil {
-		most := 0
-		if i := r.s.Find(ev.Task); i >= 0 && ev.Kind == pipeline.EventBegan && i < len(r.a.Tasks) {
-			for _, task := range r.a.Tasks[i].Stages {
-				if task.Agent == ev.Agent {
-					most = cmp.Or(task.Limits.Iterations, 10)
-				}
-			}
-		}
-		r.screen.step(ev, most)
-	}
 	switch ev.Kind {
 	case pipeline.EventEnded:
-		switch {
-		case ev.Stop == "":
-			out := r.stdout
-			if r.screen != nil {
-				out = r.screen.voice(strings.TrimSuffix(ev.Task+"."+ev.Agent, "."), out)
-			}
-			fmt.Fprintf(out, "interrupted after %s%s\n", plural(ev.Iterations, "iteration"), spent(ev.Usage))
-		case ev.Unverified:
+		if ev.Unverified {
 			r.say("%s: it is over, and nothing has checked it", name)
-		case ev.Stop != ralph.StopVerified:
+		} else if ev.Stop == ralph.StopFailed || ev.Stop == ralph.StopInvalid { // maybe before its loop could tell
 			r.say("%s: not verified (%s): %s", name, ev.Stop, short(ev.Text, 300))
 		}
 	case pipeline.EventMerged:
@@ -148,8 +151,6 @@ func (r *piped) close(sums []pipeline.Summary) {
 	for _, text := range slices.Compact(more) {
 		fmt.Fprintf(r.stdout, "  %s\n", text)
 	}
-	fmt.Fprintf(r.stdout, "%s: %d of %d done in %s%s%s\n", line(r.name()), len(r.s.Parts)-r.s.Remaining(), len(r.s.Parts),
-		r.s.Elapsed.Round(time.Millisecond), spent(r.s.Used()), budget(r.s.Rules))
 }
 
 // exit is the end of a run.

@@ -178,6 +178,7 @@ func dispatch(e env, args []string) error {
 		if err == nil {
 			s := f.do.common()
 			e.verb, s.resumed, s.once = c.name, e.resumes, e.once()
+			e.stderr.(*outlet).quiet.Store(s.quiet || s.json)
 			if err = f.do.run(e, rest); s.notify != "" && !s.dryRun {
 				s.tell(e, err)
 			}

@@ -63,11 +63,10 @@ func runDemo(e env, f *shared, _ []string) error {
 	fmt.Fprintf(e.stderr, "A small Go project with failing tests is in %s.\nThe loop runs an agent on it until `go test ./...` passes.\n", project)
 	state := ralph.Start(ralph.Task{ID: "demo", Prompt: string(prompt), Dir: project, HowVerified: "`go test ./...` must pass", Limits: limits})
 	state.Loop = cmp.Or(f.id, state.Loop)
-	state, err = drive(e, &ralph.Local{
+	state, err = f.drive(e, &ralph.Local{
 		Runner:   agent,
 		Verifier: verify.External{Args: []string{"go", "test", "./..."}, Env: goEnv()},
-	}, nil, state, log)
-	fmt.Fprintf(e.stdout, "files: %s\nlog:   %s\n", project, path)
+	}, nil, state, log, nil, near(path)+"; files: "+project)
 	return exitFor(e, state, err, true)
 }
 

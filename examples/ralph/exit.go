@@ -119,7 +119,9 @@ func exitFor(e env, s ralph.State, err error, strict bool) error {
 	detail := line(strings.TrimSuffix(": "+stop.Detail, ": "))
 	switch code := stopCode(stop.Reason); {
 	case stop.Reason == ralph.StopIterations && !strict:
-		e.say("incomplete%s", detail)
+		if !e.end.told {
+			e.say("incomplete%s", detail)
+		}
 		return nil
 	case stop.Reason == ralph.StopIterations:
 		return fail(code, "incomplete%s", detail)

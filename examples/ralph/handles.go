@@ -27,6 +27,7 @@ type shared struct {
 	allBoxes, criteriaToo, optionalToo, onlyIDs bool
 	anew, share, resumed, warned, launched      bool
 	learn, summary                              bool
+	quiet, json                                 bool
 
 	max, stalls, maxBlocked                          int
 	maxTokens, judgeBytes                            int64
@@ -142,7 +143,9 @@ func (s *shared) handles() []handle {
 		{"share", run, &s.share, "work in a folder where another agent is at work; with --slots, have several work in it", nil},
 		{"trust", slices.Concat(work, verify), &s.trust, "agree to the commands that the file or the configuration names, from now on", nil},
 		{"sandbox", slices.Concat(loops, verify), &s.sandbox, "let the agent write to the workspace, its own folders and the tools' caches, and checks and judges to less; --sandbox=require: or do not run", nil},
-		{"notify", append(loops[:5:5], "start"), &s.notify, "a `COMMAND` to start at the end, without a shell, with the result in its environment: RALPH_RESULT, RALPH_EXIT_CODE, RALPH_ERROR, RALPH_ITERATIONS, RALPH_SECONDS, RALPH_COST_USD, RALPH_LOOP, RALPH_DIR and others", s.isNotify},
+		{"notify", append(loops[:5:5], "start"), &s.notify, "a `COMMAND` to start at the end, without a shell, with the result in its environment: RALPH_RESULT, RALPH_SUMMARY, RALPH_EXIT_CODE, RALPH_ERROR, RALPH_ITERATIONS, RALPH_SECONDS, RALPH_COST_USD, RALPH_LOOP, RALPH_DIR and others", s.isNotify},
+		{"quiet", loops, &s.quiet, "print the result only", s.isOne},
+		{"json", loops, &s.json, "print what happens as lines of JSON, for programs, and nothing else but errors", s.isOne},
 		{"dry-run", work, &s.dryRun, "print the prompt and the commands, and run nothing", nil},
 		{"dry-run", verify, &s.dryRun, "print the commands, and run nothing", nil},
 	}
@@ -169,6 +172,10 @@ func (s *shared) checked(h handle) error {
 
 func (s *shared) oneAgent() error {
 	return unless(s.agent == "" || s.agentCmd == "", exitUsage, "--agent and --agent-cmd exclude each other")
+}
+
+func (s *shared) isOne() error {
+	return unless(!s.quiet || !s.json, exitUsage, "--quiet and --json exclude each other")
 }
 
 func (s *shared) isCommand() error {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -123,14 +124,11 @@ func (e env) taskFile(project string, found func(what, is, command string)) {
 			stands = fmt.Sprintf("%d of %d open", open, len(items))
 		}
 	}
-	switch {
-	case err != nil:
-		found("task file", name+": "+ours{err}.Error(), "ralph task check "+word(name))
-	case open == 0:
-		found("task file", name+": "+stands, "")
-	default:
-		found("task file", name+": "+stands, "ralph run")
+	next := map[bool]string{true: "ralph run"}[open > 0]
+	if err != nil {
+		stands, next = ours{err}.Error(), "ralph task check "+word(name)
 	}
+	found("task file", name+": "+stands, next)
 }
 
 // A knownAgent is an agent that is installed, and what is known of it.
@@ -141,13 +139,12 @@ type knownAgent struct {
 
 // known are the agents that are installed. All are asked for their login at once, and not
 // for long: a person waits.
-func known(ctx context.Context) (all []knownAgent) {
+func known(ctx context.Context) []knownAgent {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	var mu sync.Mutex
 	var wg sync.WaitGroup
-	is := map[string]knownAgent{}
-	for _, name := range ralph.Presets() {
+	all := make([]knownAgent, len(ralph.Presets()))
+	for i, name := range ralph.Presets() {
 		c, err := ralph.Preset(name)
 		if err != nil {
 			continue
@@ -156,20 +153,12 @@ func known(ctx context.Context) (all []knownAgent) {
 			continue
 		}
 		wg.Go(func() {
-			a := knownAgent{name, "installed", true}
+			all[i] = knownAgent{name, "installed", true}
 			if err := c.Ready(ctx); errors.Is(err, ralph.ErrLogin) {
-				a = knownAgent{name, strings.TrimPrefix(ours{err}.Error(), name+": "), false}
+				all[i] = knownAgent{name, strings.TrimPrefix(ours{err}.Error(), name+": "), false}
 			}
-			mu.Lock()
-			defer mu.Unlock()
-			is[name] = a
 		})
 	}
 	wg.Wait()
-	for _, name := range ralph.Presets() {
-		if a, there := is[name]; there {
-			all = append(all, a)
-		}
-	}
-	return all
+	return slices.DeleteFunc(all, func(a knownAgent) bool { return a.name == "" })
 }

@@ -2,11 +2,11 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"os"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/ralph-loop/ralph"
 )
@@ -60,29 +60,38 @@ func TestShowLimits(t *testing.T) {
 		most int
 		want string
 	}{
-		{0, "-- iteration 1: says that it is blocked, 0s\n"},
-		{1, "-- iteration 1: says that it is blocked, 0s\n"},
-		{3, "-- iteration 1: says that it is blocked, 2 of 3, 0s\n"},
-		{-1, "-- iteration 1: says that it is blocked, 2 times in a row, 0s\n"},
+		{0, "says that it is blocked"},
+		{1, "says that it is blocked"},
+		{3, "says that it is blocked, 2 of 3"},
+		{-1, "says that it is blocked, 2 times in a row"},
 	} {
-		var out bytes.Buffer
 		s := ralph.Start(ralph.Task{ID: "t", Blocked: "STUCK", Limits: ralph.Limits{Blocked: tt.most}})
 		if s.Blocked = 1; tt.most == 0 || tt.most == 1 {
 			s.Blocked = 0
 		}
-		view := env{ctx: t.Context(), stderr: &out}.viewed(s.Task, ralph.ProgressLogFunc(func(context.Context, ralph.Event) error { return nil }))
-		for _, ev := range []ralph.Event{{Kind: ralph.EventLoopStarted, State: &s}, {Kind: ralph.EventIterationStarted, Iteration: blocked.Iteration}, blocked} {
-			if err := view.Append(t.Context(), ev); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if got := out.String(); got != "\n== iteration 1\n"+tt.want {
-			t.Errorf("%d: %q, want %q", tt.most, got, tt.want)
+		got := viewed(t, ralph.Event{Kind: ralph.EventLoopStarted, State: &s}, ralph.Event{Kind: ralph.EventIterationStarted, Iteration: blocked.Iteration}, blocked)
+		if want := "12:00:00 iteration 1/10\n12:00:00 iteration 1/10: " + tt.want + "\n"; got != want {
+			t.Errorf("%d: %q, want %q", tt.most, got, want)
 		}
 	}
-	var out bytes.Buffer
-	show(&out, ralph.Task{}, ralph.Event{Kind: ralph.EventLearned, Text: "8 iterations\x1b[2J, as 95 of 100 loops needed"}, ralph.State{})
-	if got := out.String(); got != "-- learned: 8 iterations, as 95 of 100 loops needed\n" {
-		t.Errorf("%q", got)
+	got := viewed(t, ralph.Event{Kind: ralph.EventLearned, Text: "8 iterations\x1b[2J, as 95 of 100 loops needed"}, ralph.Event{Kind: ralph.EventPaused, Loop: "my task"})
+	if want := "12:00:00 learned: 8 iterations, as 95 of 100 loops needed\nralph: 'my task' is paused; 'ralph resume 'my task'' lets it go on\n12:00:00 paused\n"; got != want {
+		t.Errorf("%q, want %q", got, want)
 	}
+}
+
+// viewed is what is shown of events, at noon.
+func viewed(t *testing.T, events ...ralph.Event) string {
+	t.Helper()
+	var out strings.Builder
+	v := (&shared{}).view(env{ctx: t.Context(), stderr: &outlet{Writer: &out}}, nil)
+	v.Zone = time.UTC
+	for _, ev := range events {
+		ev.Time = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
+		if err := v.log.Append(t.Context(), ev); err != nil {
+			t.Fatal(err)
+		}
+	}
+	v.close()
+	return out.String()
 }

@@ -129,12 +129,11 @@ func (e env) showText(file io.Reader, name string) error {
 
 // A rowPrinter prints a table that grows.
 type rowPrinter struct {
-	out     io.Writer
-	as      string
-	shown   int   // rows, with the head
-	widths  []int // of the columns, in a table
-	summary string
-	ended   bool
+	out    io.Writer
+	as     string
+	shown  int   // rows, with the head
+	widths []int // of the columns, in a table
+	logged
 }
 
 func (p *rowPrinter) print(l logged) error {
@@ -177,7 +176,7 @@ func (p *rowPrinter) print(l logged) error {
 			paint(p.out, colour(l.rows[i][2]), strings.TrimRight(text.String(), " "))
 		}
 	}
-	p.shown, p.summary, p.ended = len(l.rows), l.summary, l.ended
+	p.shown, p.logged = len(l.rows), l
 	_, err := io.WriteString(p.out, b.String())
 	return err
 }
@@ -281,11 +280,6 @@ func paint(out io.Writer, colour int, text string) {
 	fmt.Fprintln(out)
 }
 
-// terminal reports whether out is one that wants colours.
-func terminal(out io.Writer) bool {
-	return tty(out) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
-}
-
 // tty reports whether a reader or writer is a terminal.
 func tty(stream any) bool {
 	switch s := stream.(type) {
@@ -295,12 +289,7 @@ func tty(stream any) bool {
 		stream = s.from
 	}
 	file, ok := stream.(*os.File)
-	if !ok {
-		return false
-	}
-	info, err := file.Stat()
-	null, nullErr := os.Stat(os.DevNull)
-	return err == nil && info.Mode()&os.ModeCharDevice != 0 && (nullErr != nil || !os.SameFile(info, null))
+	return ok && progress.DisplayOn(file, nil).Terminal
 }
 
 // logTable is the table of an execution log.

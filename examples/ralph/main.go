@@ -10,8 +10,8 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 
 	"github.com/ralph-loop/ralph"
@@ -38,6 +38,12 @@ func (e env) say(format string, args ...any) {
 	fmt.Fprintf(e.stderr, "ralph: "+format+"\n", safe(args)...)
 }
 
+// aloud has what is said shown, also with --quiet and --json, until it is called again.
+func (e env) aloud() (quiet func()) {
+	was := e.stderr.(*outlet).quiet.Swap(false)
+	return func() { e.stderr.(*outlet).quiet.Store(was) }
+}
+
 // once is say, but each text once; it may be called concurrently.
 func (e env) once() func(format string, args ...any) {
 	var said sync.Map
@@ -50,18 +56,23 @@ func (e env) once() func(format string, args ...any) {
 
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	ctx, cancel := context.WithCancelCause(context.Background())
-	stdout, stderr = &outlet{Writer: stdout, cancel: cancel, colours: terminal(stdout)}, &outlet{Writer: stderr, cancel: cancel}
+	stdout, stderr = &outlet{Writer: stdout, cancel: cancel, colours: progress.DisplayOn(stdout, os.Getenv).Colours}, &outlet{Writer: stderr, cancel: cancel}
 	stdin = inlet{ctx, stdin}
 	ctx, stop := withSignals(ctx, cancel)
 	defer stop()
 	e := env{ctx: ctx, stdin: stdin, stdout: stdout, stderr: stderr, args: args, again: new(string), end: new(ending)}
 	err := dispatch(e, args)
-	if _, interrupted := errors.AsType[signalError](context.Cause(ctx)); err != nil && interrupted {
+	code := exitCode(ctx, err)
+	e.aloud()
+	_, interrupted := errors.AsType[signalError](context.Cause(ctx))
+	switch {
+	case err == nil || err.Error() == "" || e.end.told && (interrupted && e.end.Next != "" || code == exitNotVerified):
+	case interrupted:
 		e.say("interrupted; what was done is in the files: %s", cmp.Or(*e.again, "run it again to go on"))
-	} else if err != nil && err.Error() != "" {
+	default:
 		e.say("%s", ours{err})
 	}
-	return exitCode(ctx, err)
+	return code
 }
 
 // withSignals makes a context end with the first signal that ends
@@ -126,23 +137,24 @@ type outlet struct {
 	io.Writer
 	cancel  context.CancelCauseFunc
 	colours bool
-	midLine bool
+	quiet   atomic.Bool                      // nothing is shown
+	through atomic.Pointer[progress.Display] // that shows it meanwhile; nil = none
 }
 
 func (o *outlet) Write(p []byte) (int, error) {
 	text := progress.Printable(string(p))
-	if text == "" {
+	if text == "" || o.quiet.Load() {
 		return len(p), nil
 	}
-	o.midLine = !strings.HasSuffix(text, "\n")
+	if d := o.through.Load(); d != nil {
+		_, err := d.Write([]byte(text))
+		return len(p), err
+	}
 	if err := o.raw(text); err != nil {
 		return 0, err
 	}
 	return len(p), nil
 }
-
-// Open reports whether its last line has no end.
-func (o *outlet) Open() bool { return o.midLine }
 
 // raw passes on what is ours.
 func (o *outlet) raw(text string) error {

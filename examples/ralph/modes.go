@@ -7,7 +7,6 @@ import (
 	"embed"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -267,10 +266,7 @@ func (s *session) start(l *ralph.Local, state ralph.State) error {
 		state = j.State
 	}
 	if s.learn && dir != nil {
-		most := 0
-		if s.given["max"] {
-			most = s.max
-		}
+		most := map[bool]int{true: s.max}[s.given["max"]]
 		l.Learn = func(ctx context.Context, st ralph.State) (ralph.Lesson, error) { return dir.Learn(ctx, st, 10, most) }
 	}
 	file, err := newLog(filepath.Join(s.home, "logs"), time.Now())
@@ -294,8 +290,7 @@ func (s *session) start(l *ralph.Local, state ralph.State) error {
 	if s.exam != "" {
 		l.Evidence = s.evidence(dir, "")
 	}
-	l.Output = func(ralph.Request) (io.Writer, io.Writer) { return s.stderr, banner }
-	final, err := drive(s.env, l, j, state, log)
+	final, err := s.drive(s.env, l, j, state, log, banner, near(file.Name()))
 	err = exitFor(s.env, final, err, s.strict || s.proven())
 	if final.Done() && err != nil { // also if it was interrupted: it does not go on
 		*s.again = "the loop has ended, " + err.Error()

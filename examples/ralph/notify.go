@@ -1,30 +1,26 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
 	"os/exec"
 	"strconv"
+	"strings"
 	"time"
 
-	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/progress"
 )
 
-// An ending is what came of a run, for the program of --notify.
+// An ending is what came of a run.
 type ending struct {
-	loop, result string
-	iterations   int
-	took         time.Duration
-	usage        ralph.Usage
+	progress.Closing
+	told bool // on standard output
 }
 
-// ended takes note of how a run ended; result is why it stopped, "" = it was interrupted.
-func (e env) ended(loop string, result ralph.StopReason, iterations int, took time.Duration, usage ralph.Usage) {
-	if e.end != nil {
-		*e.end = ending{loop, string(result), iterations, took, usage}
-	}
-}
+// text is what people are told of it.
+func (n ending) text() string { return redact().String(n.String()) }
 
 // notifyTime is how long the program of --notify may take: who waits for the end of a run
 // shall not wait for it for ever.
@@ -52,13 +48,14 @@ func (s *shared) tell(e env, err error) {
 		why = line(ours{err}.Error())
 	}
 	cost := ""
-	if e.end.usage.CostUSD != nil {
-		cost = strconv.FormatFloat(*e.end.usage.CostUSD, 'f', -1, 64)
+	end := e.end.State
+	if end.Usage.CostUSD != nil {
+		cost = strconv.FormatFloat(*end.Usage.CostUSD, 'f', -1, 64)
 	}
 	cmd.Env = append(os.Environ(),
-		"RALPH_COMMAND="+e.verb, "RALPH_DIR="+absolute(s.dir), "RALPH_LOOP="+e.end.loop, "RALPH_RESULT="+e.end.result,
+		"RALPH_COMMAND="+e.verb, "RALPH_DIR="+absolute(s.dir), "RALPH_LOOP="+end.Loop, "RALPH_RESULT="+string(end.Stop), "RALPH_SUMMARY="+strings.TrimSpace(e.end.text()),
 		fmt.Sprint("RALPH_EXIT_CODE=", exitCode(e.ctx, err)), "RALPH_ERROR="+redact().String(why),
-		fmt.Sprint("RALPH_ITERATIONS=", e.end.iterations), fmt.Sprint("RALPH_SECONDS=", int64(e.end.took.Seconds())),
+		fmt.Sprint("RALPH_ITERATIONS=", cmp.Or(e.end.Iterations, end.Iteration)), fmt.Sprint("RALPH_SECONDS=", int64(end.Elapsed.Seconds())),
 		"RALPH_COST_USD="+cost,
 	)
 	if err := cmd.Run(); err != nil {

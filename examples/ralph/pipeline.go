@@ -21,10 +21,9 @@ import (
 // several agents work off.
 type piped struct {
 	*work
-	c      criteria
-	p      pipeline.Pipeline
-	a      *pipeline.Agreed
-	screen *screen
+	c criteria
+	p pipeline.Pipeline
+	a *pipeline.Agreed
 
 	kind    tasks.Kind
 	dropped int // how many tasks nobody is to do: they do not remain

@@ -163,10 +163,7 @@ func (w *work) locate(args []string) error {
 		if err != nil {
 			return err
 		}
-		w.file = found.Path
-		if name, err := filepath.Rel(absolute("."), w.file); err == nil && filepath.IsLocal(name) {
-			w.file = name
-		}
+		w.file = near(found.Path)
 		others := ""
 		if n := len(found.Done); n > 0 {
 			others = fmt.Sprintf("; all is done in %s", plural(n, "other"))
@@ -200,23 +197,14 @@ func (w *work) open() error {
 	return nil
 }
 
-// output is where the agent's words go, and its raw output.
-func (w *work) output(req ralph.Request) (display, raw io.Writer) {
-	if w.place != nil {
-		raw = w.place.Output(req)
-	}
-	return w.stderr, raw
-}
-
-// shown is a log that also shows what happens.
-func (w *work) shown() ralph.ProgressLog {
-	seen := w.viewed(ralph.Task{Always: true}, w.record)
-	return ralph.ProgressLogFunc(func(ctx context.Context, ev ralph.Event) error {
-		if ev.Kind == ralph.EventLoopStarted && ev.State != nil {
-			fmt.Fprintf(w.stderr, "\n=== %s %s\n", line(ev.Task), line(ev.State.Task.Title))
+// at is where a loop stands among the tasks.
+func (w *work) at(ev ralph.Event) string {
+	for i, it := range w.items {
+		if it.Key == ev.Task {
+			return strings.TrimSpace(fmt.Sprintf("task %d of %d %s", i+1, len(w.items), it.ID))
 		}
-		return seen.Append(ctx, ev)
-	})
+	}
+	return ev.Task
 }
 
 // list works a list or a prd.json off.
@@ -235,7 +223,7 @@ func (w *work) list(kind tasks.Kind) error {
 	}
 	s := &tasks.Session{
 		Source: w.tasks, Runner: w.agent, Dir: w.project, Template: text, Path: absolute(w.file), Feature: w.feature(),
-		Documents: w.documents, Spec: w.specPath(), Progress: absolute(w.progress), Output: w.output, Limits: w.limits(), Verifier: verifier, HowVerified: how, Method: w.method(),
+		Documents: w.documents, Spec: w.specPath(), Progress: absolute(w.progress), Limits: w.limits(), Verifier: verifier, HowVerified: how, Method: w.method(),
 	}
 	c, err := w.criteria(w.project)
 	if err != nil {
@@ -285,13 +273,61 @@ func (w *work) list(kind tasks.Kind) error {
 	if w.place != nil { // the first of them: what is not on record does not begin
 		w.record = progress.Multi(w.place, w.record)
 	}
-	s.Log, s.Evidence = w.shown(), w.evidence(w.place, w.logPath)
-	report, err := s.Run(w.ctx)
-	if !report.StartTime.IsZero() {
-		printSession(w.stdout, report)
+	v := w.view(w.env, w.agent)
+	v.Place = w.at
+	s.Output = func(req ralph.Request) (display, raw io.Writer) {
+		if w.place != nil {
+			raw = w.place.Output(req)
+		}
+		return v.Output(req), raw
 	}
-	w.ended(w.name(), stopOf(err), report.IterationsRun, report.EndTime.Sub(report.StartTime), report.Usage)
-	return w.end(err, w.exit(err, report.TasksRemaining))
+	s.Log, s.Evidence = progress.Multi(w.record, v.log), w.evidence(w.place, w.logPath)
+	report, err := s.Run(w.ctx)
+	v.close()
+	exit := w.end(err, w.exit(err, report.TasksRemaining))
+	if !report.StartTime.IsZero() {
+		w.close(report, int(v.unpriced.Load()), err, exit)
+	}
+	return exit
+}
+
+// close tells how a session has ended.
+func (w *work) close(r tasks.Report, unpriced int, err, exit error) {
+	for _, kind := range []struct {
+		what  string
+		items []string
+	}{{"skipped", r.Skipped}, {"waiting", r.Waiting}, {"rejected", r.Rejected}, {"ticked by the agent, not verified:", r.Unverified}} {
+		if len(kind.items) > 0 && !w.json {
+			fmt.Fprintf(w.stdout, "  %-8s %s\n", kind.what, line(strings.Join(kind.items, ", ")))
+		}
+	}
+	end := ralph.State{Loop: w.name(), Stop: stopOf(err), Elapsed: r.EndTime.Sub(r.StartTime), Usage: r.Usage, Unpriced: unpriced}
+	end.Task.Limits = w.limits()
+	end.Task.Limits.Iterations = r.MaxIterations
+	w.conclude(end, exit, r.TasksRemaining, r.IterationsRun, plural(r.TasksCompleted, "task")+" done")
+}
+
+// conclude tells in three lines how the run of a task file has ended.
+func (w *work) conclude(end ralph.State, exit error, remaining, iterations int, done string) {
+	c := progress.Closing{State: end, Iterations: iterations, Records: near(w.logPath)}
+	switch code := exitCode(w.ctx, exit); {
+	case exit == nil:
+		c.Result = "completed: " + done
+		if by := w.verifying(ralph.Task{}); w.proven() {
+			c.Result += ", verified by " + cmp.Or(by, "--guard")
+		} else if !w.stated {
+			c.Result += " by the agent's word"
+		}
+	case code == exitNotVerified:
+		c.Result = "not completed: " + ours{exit}.Error()
+	default:
+		what := map[bool]string{true: "interrupted", false: "not completed"}[code > exitSignal]
+		c.Result = fmt.Sprintf("%s: %s, %s", what, done, plural(remaining, "remains", "remain"))
+	}
+	if exit != nil && w.place != nil {
+		c.Next = w.further(end.Loop, end)
+	}
+	w.ended(w.env, c)
 }
 
 // learning says what a loop learns from earlier ones, nil = nothing.
@@ -317,20 +353,6 @@ func (w *work) prompt() (string, error) {
 	}
 	w.say("prompt template: %s", file)
 	return readPrompt(file)
-}
-
-func printSession(out io.Writer, r tasks.Report) {
-	fmt.Fprintf(out, "%s: %s after %s of %d in %s: %s completed, %d remaining%s\n", line(r.FeatureBranch), r.Status,
-		plural(r.IterationsRun, "iteration"), r.MaxIterations, r.EndTime.Sub(r.StartTime).Round(time.Millisecond),
-		plural(r.TasksCompleted, "task"), r.TasksRemaining, spent(r.Usage))
-	for _, kind := range []struct {
-		what  string
-		items []string
-	}{{"skipped", r.Skipped}, {"waiting", r.Waiting}, {"rejected", r.Rejected}, {"ticked by the agent, not verified:", r.Unverified}} {
-		if len(kind.items) > 0 {
-			fmt.Fprintf(out, "  %-8s %s\n", kind.what, line(strings.Join(kind.items, ", ")))
-		}
-	}
 }
 
 // stopOf is why a run stopped, "" = it was interrupted, or could not go on.

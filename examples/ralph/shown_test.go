@@ -100,12 +100,15 @@ func TestShown(t *testing.T) {
 				{append([]string{"run", at("backlog"), "--dry-run"}, agent...), false},
 				{append([]string{"prompt", at("prompt.md"), "--dry-run"}, agent...), false},
 				{append([]string{"prompt", at("prompt.md"), "--log", at("events.jsonl")}, agent...), false},
+				{append([]string{"prompt", at("prompt.md"), "--new", "--json"}, agent...), false},
+				{append([]string{"prompt", at("prompt.md"), "--new", "--quiet"}, agent...), false},
 				{append([]string{"run", at("tasks.md"), "--dry-run"}, agent...), false},
 				{append([]string{"run", at("tasks.md")}, agent...), false},
 				{append([]string{"run", at("prd.json")}, agent...), false},
 				{append([]string{"run", at("tasks.json"), "--dry-run"}, agent...), false},
 				{append([]string{"run", at("tasks.json")}, agent...), false},
 				{append([]string{"run", at("plain.json")}, agent...), false},
+				{append([]string{"run", at("plain.json"), "--json", "--new"}, agent...), false},
 				{[]string{"verify", at("plain.json"), "--dir", dir}, false},
 				{[]string{"verify", at("tasks.json"), "--dir", dir, "--json"}, false},
 				{[]string{"verify", at("plain.json"), "--dir", dir, "--output", at("said")}, false},
@@ -119,7 +122,13 @@ func TestShown(t *testing.T) {
 				if found := termtest.Unsafe(stdout + stderr); found != "" {
 					t.Errorf("%q: %q shows %s: %q", text, tt.args, found, stdout+stderr)
 				}
-				if slices.Contains(tt.args, "--json") {
+				if slices.Contains(tt.args, "--json") && tt.args[0] != "verify" {
+					for text := range strings.Lines(stdout) {
+						if !json.Valid([]byte(text)) {
+							t.Errorf("%q: %q shows no JSON: %q", text, tt.args, text)
+						}
+					}
+				} else if slices.Contains(tt.args, "--json") {
 					var results []verified
 					if err := json.Unmarshal([]byte(stdout), &results); err != nil || len(results) != 1 || results[0].Task != "T-"+strings.ToValidUTF8(text, "\uFFFD") {
 						t.Errorf("%q: exit code %d, %v: %s", text, code, err, stdout)

@@ -204,7 +204,7 @@ func (f *startFlags) result(e env) error {
 			s = entry.State
 		}
 	}
-	e.ended(s.Loop, s.Stop, s.Iteration, s.Elapsed, s.Usage)
+	e.end.State = s
 	if !s.Done() {
 		return fail(exitNotVerified, "the session has ended at iteration %d, and its task is not verified; %s%s", s.Iteration, *e.again, strings.TrimSuffix("; "+f.client.Cap, "; "))
 	}

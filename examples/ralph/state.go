@@ -159,15 +159,18 @@ func (s *shared) begin(e env, dir *progress.Dir, kind progress.Kind, start ralph
 }
 
 // resuming says what command goes on with a loop.
-func (s *shared) resuming(loop string) string {
-	command := "ralph resume " + word(loop)
+func (s *shared) resuming(loop string) string { return "'" + s.steering("resume", loop) + "' goes on" }
+
+// steering is a command line for a loop.
+func (s *shared) steering(command, loop string) string {
+	command = "ralph " + command + " " + word(loop)
 	if s.dir != "" {
 		command += " --dir " + word(s.dir)
 	}
 	if s.state != "" {
 		command += " --state " + word(s.state)
 	}
-	return "'" + command + "' goes on"
+	return command
 }
 
 // word is an argument as a shell takes it.

@@ -63,6 +63,7 @@ func (s *shared) trusted(e env, file string, all ...stranger) error {
 	if len(asked) == 0 {
 		return nil
 	}
+	defer e.aloud()()
 	out := e.stderr
 	if screen, err := os.OpenFile("/dev/tty", os.O_WRONLY, 0); err == nil && tty(e.stdin) && !tty(e.stderr) {
 		defer screen.Close()

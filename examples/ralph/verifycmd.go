@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/progress"
 	"github.com/ralph-loop/ralph/tasks/spec"
 	"github.com/ralph-loop/ralph/verify"
 )
@@ -252,11 +253,11 @@ func verifiedExit(e env, results []verified) error {
 	for _, r := range results {
 		stages[r.result()] = append(stages[r.result()], r.Stage)
 		if !r.Passed {
-			quote(e.stderr, r.Feedback, -1)
+			quote(e.stderr, r.Feedback)
 		}
 		for _, c := range r.Checks {
 			if _, more, ok := strings.Cut(c.Detail, "\n"); ok {
-				quote(e.stderr, more, -1)
+				quote(e.stderr, more)
 			}
 		}
 	}
@@ -273,6 +274,13 @@ func verifiedExit(e env, results []verified) error {
 		return fail(exitAgent, "could not be verified: %s", unable)
 	}
 	return nil
+}
+
+// quote shows text of several lines.
+func quote(w io.Writer, text string) {
+	for line := range strings.Lines(progress.Printable(strings.TrimSpace(text))) {
+		fmt.Fprintf(w, "   | %s\n", strings.TrimSpace(line))
+	}
 }
 
 // result says in a word what came of it.

@@ -31,13 +31,13 @@ func TestE2ECLI(t *testing.T) {
 		stdout string
 		stderr []string
 	}{
-		{"false claim", falseClaim, nil, 0, "verified after 2 iterations",
-			[]string{"== iteration 1", "rejected", "== iteration 2", "All done."}},
-		{"sandbox", falseClaim, []string{"--sandbox"}, 0, "verified after 2 iterations", []string{"All done."}},
-		{"never", forEver(modelserver.Turn{Text: claim}), []string{"--strict"}, 3, "iterations after 2 iterations", nil},
-		{"500", forEver(modelserver.Turn{Status: 500}), nil, 4, "failed after 1 iteration", []string{"the agent failed"}},
-		{"401", forEver(modelserver.Turn{Status: 401}), nil, 4, "failed after 1 iteration", []string{"login"}},
-		{"hang", forEver(modelserver.Turn{Break: modelserver.BreakHang}), []string{"--timeout", "2s", "--strict"}, 4, "failed after 1 iteration", []string{"time-out"}},
+		{"false claim", falseClaim, nil, 0, "\n2 iterations in ",
+			[]string{" iteration 1/2 · ", "rejected", " iteration 2/2 · ", "All done."}},
+		{"sandbox", falseClaim, []string{"--sandbox"}, 0, "\n2 iterations in ", []string{"All done."}},
+		{"never", forEver(modelserver.Turn{Text: claim}), []string{"--strict"}, 3, "not verified: limit of 2 iterations reached", nil},
+		{"500", forEver(modelserver.Turn{Status: 500}), nil, 4, "\n1 iteration in ", []string{"the agent failed"}},
+		{"401", forEver(modelserver.Turn{Status: 401}), nil, 4, "\n1 iteration in ", []string{"login"}},
+		{"hang", forEver(modelserver.Turn{Break: modelserver.BreakHang}), []string{"--timeout", "2s", "--strict"}, 4, "\n1 iteration in ", []string{"time-out"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -127,10 +127,10 @@ func testCLISignal(t *testing.T, tool func(*e2eRun) string, s syscall.Signal) {
 		cmd = e.cli(bin, "2")
 		cmd.Stdout, cmd.Stderr = &stdout, &stderr
 		err = cmd.Run()
-		if err != nil || !strings.HasPrefix(stdout.String(), "verified after 1 iteration") || calls != 1 || len(e.server.Requests()) != 3 {
+		if err != nil || !strings.HasPrefix(stdout.String(), "verified") || !strings.Contains(stdout.String(), "\n1 iteration in ") || calls != 1 || len(e.server.Requests()) != 3 {
 			e.Errorf("%v after %d and then %d calls of the model: %s", err, calls, len(e.server.Requests()), &stdout)
 		}
-		for _, want := range []string{"going on with 'prompt:", "== iteration 1, attempt 2"} {
+		for _, want := range []string{"going on with 'prompt:", " iteration 1/2, attempt 2 · "} {
 			if !strings.Contains(stderr.String(), want) {
 				e.Errorf("%q is not shown:\n%s", want, &stderr)
 			}

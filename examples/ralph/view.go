@@ -1,0 +1,166 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+
+	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/progress"
+	"github.com/ralph-loop/ralph/tasks/pipeline"
+)
+
+// A view is how a run is shown while it runs: by a display on standard error, which what
+// is said meanwhile goes through too; with --json as lines on standard output; with
+// --quiet not at all.
+type view struct {
+	*progress.Display
+	log  ralph.ProgressLog // that shows what happens, without secrets
+	out  *outlet
+	json io.Writer // nil = not asked for
+
+	unpriced atomic.Int64 // attempts that have ended here and of which the cost is not known
+}
+
+// view begins to show a run. The agent is its client, nil = it has several.
+func (s *shared) view(e env, agent ralph.Runner) *view {
+	v := &view{Display: &progress.Display{W: io.Discard}, out: e.stderr.(*outlet), json: map[bool]io.Writer{true: e.stdout}[s.json]}
+	if !s.quiet && !s.json {
+		v.Display = progress.DisplayOn(v.out.Writer, os.Getenv)
+		v.W = plainly{v.out}
+	}
+	v.Agent, v.Verifying, v.Redact = agentName(agent), s.verifying, redact().Writer
+	v.log = redact().Log(ralph.ProgressLogFunc(func(ctx context.Context, ev ralph.Event) error {
+		if ev.Kind == ralph.EventPaused {
+			e.say("'%s' is paused; 'ralph resume %s' lets it go on", ev.Loop, word(ev.Loop))
+		}
+		if ev.Kind == ralph.EventIterationEnded && ev.Iteration.Usage.CostUSD == nil && ev.Iteration.Fault != ralph.FaultInterrupted {
+			v.unpriced.Add(1)
+		}
+		return cmp.Or(v.Append(ctx, ev), v.print(ev))
+	}))
+	v.out.through.Store(v.Display)
+	return v
+}
+
+// print prints an event for programs, if that is asked for.
+func (v *view) print(ev any) error {
+	if v.json == nil {
+		return nil
+	}
+	text, err := asJSON(ev, "")
+	if err == nil {
+		_, err = io.WriteString(v.json, text)
+	}
+	return err
+}
+
+// pipeline prints what happens in a pipeline beside its loops.
+func (v *view) pipeline(ev pipeline.Event) error {
+	ev.State, ev.Text, ev.Output = nil, redact().String(ev.Text), redact().String(ev.Output)
+	return v.print(map[string]pipeline.Event{"pipeline": ev})
+}
+
+// close ends it: what is said from now on is shown as it comes.
+func (v *view) close() {
+	v.out.through.Store(nil)
+	v.Close() // that nobody reads it ends the run
+}
+
+// output is where what agents say goes; raw gets it as it comes, and may be nil.
+func (v *view) output(raw io.Writer) func(ralph.Request) (io.Writer, io.Writer) {
+	return func(req ralph.Request) (io.Writer, io.Writer) { return v.Output(req), raw }
+}
+
+// plainly is an outlet for what is safe to show and has our own control sequences.
+type plainly struct{ *outlet }
+
+func (p plainly) Write(text []byte) (int, error) { return len(text), p.raw(string(text)) }
+
+// agentName is the name of an agent's client; "" = it has none.
+func agentName(agent ralph.Runner) string {
+	c, ok := agent.(*ralph.Command)
+	if !ok || c == nil || len(c.Args) == 0 {
+		return ""
+	}
+	return strings.TrimSuffix(filepath.Base(c.Args[0]), ".exe")
+}
+
+// verifying is what verifies a claim, in a word or two.
+func (s *shared) verifying(t ralph.Task) string {
+	var by []string
+	for what, asked := range map[string]bool{t.Method: t.Spec != nil, s.verify: s.verify != "", "the judge " + s.judge: t.Spec == nil && s.judge != ""} {
+		if asked {
+			by = append(by, what)
+		}
+	}
+	slices.Sort(by)
+	return cmp.Or(strings.Join(by, ", "), t.HowVerified)
+}
+
+// ended tells how a run has ended, and takes note of it for --notify.
+func (s *shared) ended(e env, c progress.Closing) {
+	*e.end = ending{Closing: c, told: !s.json}
+	if !s.json {
+		io.WriteString(e.stdout, e.end.text())
+	}
+}
+
+// further is the command that goes on with a loop that has ended so; "" = there is none.
+func (s *shared) further(loop string, end ralph.State) string {
+	resume, limits := s.steering("resume", loop), end.Task.Limits
+	more := map[ralph.StopReason]string{
+		ralph.StopIterations: fmt.Sprint("--max ", 2*limits.Iterations),
+		ralph.StopCost:       "--max-cost " + strconv.FormatFloat(2*limits.CostUSD, 'f', -1, 64),
+		ralph.StopTokens:     fmt.Sprint("--max-tokens ", 2*limits.Tokens),
+		ralph.StopDuration:   fmt.Sprint("--max-duration ", 2*limits.Duration),
+	}
+	switch limit := more[end.Stop]; {
+	case limit != "" && !strings.HasSuffix(limit, " 0"):
+		return s.steering("limit", loop) + " " + limit + " && " + resume
+	case slices.Contains([]ralph.StopReason{ralph.StopVerified, ralph.StopCancelled, ralph.StopInvalid}, end.Stop):
+		return ""
+	}
+	return resume
+}
+
+// drive runs a loop, of which a journal is kept or none, shows it on stderr and the
+// result on stdout.
+func (s *shared) drive(e env, l *ralph.Local, j *progress.Journal, state ralph.State, log ralph.ProgressLog, raw io.Writer, records string) (ralph.State, error) {
+	v := s.view(e, l.Runner)
+	l.Log, l.Live, l.Output = progress.Multi(log, v.log), v.Live, v.output(raw)
+	var err error
+	if j != nil {
+		state, err = j.Run(e.ctx, l)
+	} else {
+		state, err = l.Run(e.ctx, state)
+	}
+	v.close()
+	c := progress.Closing{State: state, Records: records}
+	if !state.Done() && e.ctx.Err() == nil {
+		c.Result = fmt.Sprintf("stopped before iteration %d", state.Iteration)
+	}
+	if j != nil {
+		c.Next = s.further(state.Loop, state)
+	}
+	if state.Stop == ralph.StopIterations && !s.strict && !s.proven() && e.verb != "demo" {
+		c.Next = strings.TrimPrefix(c.Next+"; with --strict this is exit code 3", "; ")
+	}
+	s.ended(e, c)
+	return state, err
+}
+
+// near is a path as it is called from here.
+func near(path string) string {
+	if name, err := filepath.Rel(absolute("."), path); err == nil && filepath.IsLocal(name) {
+		return name
+	}
+	return path
+}

@@ -1,0 +1,215 @@
+package progress
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/term"
+)
+
+// Closing is what a person is told after a loop, in at most three lines: whether its
+// task is verified, and by what; how much it took; and how to go on. Of many loops, as
+// of a session, say in Result what came of them, and give a State with what they have
+// used in all.
+//
+//	verified by go test ./... (exit code 0, 1.2s) and 2 more checks
+//	3 iterations in 4m12s, $0.37 (cost of 1 attempt unknown), 41k tokens, 5 files changed
+//	records: /home/me/.ralph/T001; go on: ralph resume T001
+type Closing struct {
+	// State is how the loop ended, or where it was interrupted. Of it the second line has
+	// Usage, Unpriced, Elapsed and Files; what of them is zero is left out.
+	State ralph.State
+	// Result stands for the first line. "" = it is made of State.
+	Result string
+	// Iterations is how many have run. 0 = what State tells.
+	Iterations int
+	// Records is where the records are, Next the command to go on. "" = that is left out,
+	// and the third line with both.
+	Records, Next string
+}
+
+// String returns the lines, each with a line feed. A terminal may show them.
+func (c Closing) String() string {
+	var b strings.Builder
+	for _, line := range []string{cmp.Or(c.Result, c.verdict()), c.account(), c.further()} {
+		if line = term.Line(line); line != "" {
+			b.WriteString(line + "\n")
+		}
+	}
+	return b.String()
+}
+
+// maxClosing bounds reasons, in columns: they are on record whole.
+const maxClosing = 300
+
+// verdict is the first line.
+// It begins with "verified" or "not verified", or says that it was interrupted, so that
+// nobody has to know the reasons for a stop to tell a success.
+func (c Closing) verdict() string {
+	s := c.State
+	if s.Stop == ralph.StopVerified {
+		if what := by(s.Verdict.Checks, ralph.CheckPassed); what != "" {
+			return "verified" + what
+		}
+		// That nothing but the agent's word was asked is a warning.
+		if at := slices.IndexFunc(s.Verdict.Checks, func(c ralph.Check) bool { return c.Status == ralph.CheckWarning }); at >= 0 {
+			return "verified, with a warning: " + term.Cut(term.Line(cmp.Or(s.Verdict.Checks[at].Detail, s.Verdict.Checks[at].Name)), maxClosing)
+		}
+		return "verified"
+	}
+	text := stopped(s)
+	if s.Done() && !s.Verdict.Passed && slices.Contains([]ralph.StopReason{ralph.StopIterations, ralph.StopCost, ralph.StopTokens, ralph.StopDuration}, s.Stop) {
+		if why := by(s.Verdict.Checks, ralph.CheckFailed); why != "" {
+			text += "; last rejected" + why
+		}
+	}
+	return text
+}
+
+// stopped says why a loop that is not verified has stopped, or where it was interrupted.
+// Limits are told by what was allowed, since that is what to raise; other reasons by
+// their detail, which is for people.
+func stopped(s ralph.State) string {
+	limits := s.Task.Limits
+	reason := ""
+	switch s.Stop {
+	case "":
+		return brokenOff(s)
+	case ralph.StopIterations:
+		return fmt.Sprintf("not verified: limit of %s reached", plural(cmp.Or(limits.Iterations, 10), "iteration"))
+	case ralph.StopDuration:
+		return fmt.Sprintf("not verified: limit of %s reached", lasted(limits.Duration))
+	case ralph.StopCost:
+		reason = "limit of cost"
+	case ralph.StopTokens:
+		reason = "limit of tokens"
+	case ralph.StopBlocked: // its detail says so
+	case ralph.StopInvalid:
+		reason = "it makes no sense"
+	default: // failed, stalled, rate limited, cancelled, and what later versions add
+		reason = strings.ReplaceAll(string(s.Stop), "_", " ")
+	}
+	detail := term.Cut(term.Line(s.Detail), maxClosing)
+	if reason == "" && detail == "" {
+		detail = "the agent says that it cannot go on"
+	}
+	return strings.TrimSuffix("not verified: "+strings.TrimPrefix(reason+": "+detail, ": "), ": ")
+}
+
+// brokenOff says where a loop is that has not stopped.
+// An attempt that was interrupted is made again, and so its iteration is the one that a
+// loop goes on with.
+func brokenOff(s ralph.State) string {
+	switch {
+	case s.Running || s.Attempt > 1:
+		return fmt.Sprintf("interrupted in iteration %d", s.Iteration)
+	case s.Iteration > 1:
+		return fmt.Sprintf("interrupted before iteration %d", s.Iteration)
+	}
+	return "interrupted before the first iteration"
+}
+
+// by names the check that tells most of those with a status, a command before others,
+// and how many more there are.
+// A command with an exit code is the best evidence there is, and what people expect to
+// read; "promise" alone is none.
+func by(checks []ralph.Check, status ralph.CheckStatus) string {
+	var of []ralph.Check
+	for _, c := range checks {
+		if c.Status == status {
+			of = append(of, c)
+		}
+	}
+	if len(of) == 0 {
+		return ""
+	}
+	first := of[max(slices.IndexFunc(of, func(c ralph.Check) bool { return c.ExitCode != nil }), 0)]
+	var measured []string
+	if first.ExitCode != nil {
+		measured = append(measured, fmt.Sprintf("exit code %d", *first.ExitCode))
+	}
+	if first.Duration > 0 {
+		measured = append(measured, lasted(first.Duration))
+	}
+	text := " by " + term.Cut(term.Line(first.Name), maxClosing)
+	if len(measured) > 0 {
+		text += " (" + strings.Join(measured, ", ") + ")"
+	}
+	if more := len(of) - 1; more > 0 {
+		text += " and " + plural(more, "more check")
+	}
+	return text
+}
+
+// account is the second line: what it took. It is left out if nothing has run.
+// It gives the known cost and how many attempts are not in it, never a sum that looks
+// whole and is not.
+func (c Closing) account() string {
+	s, used := c.State, ralph.Usage{}.Add(c.State.Usage)
+	n := cmp.Or(c.Iterations, iterationsOf(s))
+	if n == 0 && used == (ralph.Usage{}) {
+		return ""
+	}
+	parts := []string{fmt.Sprintf("%s in %s", plural(n, "iteration"), lasted(s.Elapsed))}
+	unknown := ""
+	if s.Unpriced > 0 {
+		unknown = fmt.Sprintf(" (cost of %s unknown)", plural(s.Unpriced, "attempt"))
+	}
+	switch cost := price(used, 0, 0); {
+	case cost != "":
+		parts = append(parts, cost+unknown)
+	case used != ralph.Usage{} || s.Unpriced > 0:
+		parts = append(parts, "cost unknown")
+	}
+	if told := tokens(used, 0); told != "" {
+		parts = append(parts, told)
+	}
+	if len(s.Files) > 0 {
+		parts = append(parts, changed(s.Files))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// changed counts files. A state keeps those that fit into some 4 KiB of JSON: of a list
+// that is nearly full there may be more.
+func changed(files []string) string {
+	size := 0
+	for _, f := range files {
+		size += len(f) + 3
+	}
+	text := plural(len(files), "file") + " changed"
+	if size > 3<<10 {
+		return "at least " + text
+	}
+	return text
+}
+
+// iterationsOf is how many iterations have begun. A state that a cancel has stopped
+// between two has the number of the next one.
+func iterationsOf(s ralph.State) int {
+	begun := s.Running || s.Uncounted || s.Attempt > 1
+	switch {
+	case begun, s.Done() && s.Stop != ralph.StopCancelled && !s.Updated.IsZero():
+		return s.Iteration
+	}
+	if s.Elapsed > 0 { // it was cancelled in its first
+		return max(s.Iteration-1, 1)
+	}
+	return max(s.Iteration-1, 0)
+}
+
+// further is the third line.
+// Only the caller knows its commands and places.
+func (c Closing) further() string {
+	var parts []string
+	if c.Records != "" {
+		parts = append(parts, "records: "+c.Records)
+	}
+	if c.Next != "" {
+		parts = append(parts, "go on: "+c.Next)
+	}
+	return strings.Join(parts, "; ")
+}

@@ -1,0 +1,309 @@
+package progress
+
+import (
+	"cmp"
+	"context"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/term"
+)
+
+// A Display shows people what loops do while they run: a heading for each iteration,
+// what the agent says, what came of it and why, waits, and how things stand at the
+// moment. On a terminal that is a last line for each loop that runs, drawn again in its
+// place; elsewhere, as in a pipe or a file, it is a line in each minute in which nothing
+// else was shown. [DisplayOn] makes one that knows what it writes to.
+//
+//	d := progress.DisplayOn(os.Stderr, os.Getenv)
+//	defer d.Close()
+//	loop := &ralph.Local{Runner: agent, Verifier: tests, Log: d, Live: d.Live,
+//		Output: func(req ralph.Request) (display, raw io.Writer) { return d.Output(req), nil }}
+//
+// With another log it is an argument of [Multi], after that log. The zero value but for
+// W shows plain lines. The fields must not be changed once it is used; its methods may
+// be called concurrently, and by any number of loops, which are told apart by their
+// names ([ralph.Event.Loop]).
+//
+// A terminal that is slow, or was stopped by its user, does not slow a loop: what agents
+// say waits in a queue of 256 KiB, of which the oldest is left out if it is full, and a
+// line says how much was; so is some of what comes faster than at 4 MB a second. The Display's own lines are never left out. Elsewhere nothing
+// is, and who writes waits.
+//
+// Everything that others have written (what agents say, titles, reasons, names) is shown
+// as [Printable] makes it, so that no terminal takes it for a command. Secrets are the
+// caller's concern: give [Redactor.Writer] as Redact, for what agents say, and the log
+// that [Redactor.Log] makes of the Display in its place, for what events tell.
+type Display struct {
+	// W is where it is shown, required. After its first error nothing more is written.
+	W io.Writer
+	// Terminal says that W understands control sequences. False = plain lines.
+	Terminal bool
+	// Colours says that it shows the usual 16 colours, of which none is used that cannot
+	// be read on a light or a dark ground. Without Terminal it has no effect.
+	Colours bool
+	// Size is how many columns and rows the terminal has. It is asked before each drawing,
+	// since people resize their windows, and must return at once. Nil, or a size of less
+	// than 2 columns and 1 row, which is none = 80 columns, 24 rows.
+	Size func() (columns, rows int)
+	// Zone is where clock times are told. Nil = [time.Local].
+	Zone *time.Location
+
+	// Agent is the name of the agent's client, as "claude". "" = it is not shown.
+	Agent string
+	// Place is where the loop of an event stands among others, as "task 3 of 5 T004". It is
+	// asked as a loop and as an iteration starts, and must return at once. The titles of
+	// tasks are told where it says something, and what came of each. Nil = nothing.
+	Place func(ralph.Event) string
+	// Verifying is what verifies a claim, as "go test ./...". It is asked as a
+	// verification begins, and must return at once. Nil = [ralph.Task.HowVerified].
+	Verifying func(ralph.Task) string
+	// Redact makes a writer of another one that hides secrets, see [Redactor.Writer]; what
+	// an agent says in one attempt goes through one. Nil = nothing is hidden.
+	Redact func(io.Writer) io.WriteCloser
+	// Named says that lines begin with the names of their loops from the start, "task.agent";
+	// it is for callers who will run several at once. False = from when a second loop runs
+	// beside another.
+	Named bool
+	// Terse leaves out what agents say; what they do at the moment is still a part of the
+	// last line. False = all that they say is shown.
+	Terse bool
+
+	order   sync.Mutex // is taken before mu, and held until what is plain is written
+	mu      sync.Mutex // guards the rest
+	loops   []*displayed
+	other   *voice // of Write
+	many    bool   // several loops have run at once
+	shown   bool   // something was
+	columns int    // when an event was shown last
+	wrote   time.Time
+	err     error // the first of W
+
+	plain   []byte // to be written, where there is no terminal
+	queue   queue  // to be written, where there is one
+	scratch []byte // lines while they get their names and colours
+	drawn   []int  // the widths of the lines that are drawn; only the goroutine uses it
+	last    string // what is drawn
+	wake    chan struct{}
+	quit    chan struct{}
+	done    chan struct{} // nil = the goroutine was not started
+	closed  bool
+}
+
+var (
+	_ ralph.ProgressLog = (*Display)(nil)
+	_ io.WriteCloser    = (*Display)(nil)
+)
+
+// Append shows an event. The error is always nil: that nobody can watch is no reason to
+// end a loop. Close tells what could not be written.
+func (d *Display) Append(_ context.Context, ev ralph.Event) error {
+	place, how := "", ""
+	columns, _ := d.size()
+	switch ev.Kind {
+	case ralph.EventLoopStarted, ralph.EventIterationStarted:
+		if d.Place != nil {
+			place = d.Place(ev)
+		}
+	case ralph.EventAnswered:
+		// The attempt is over: what its agent has not ended with a line feed ends here.
+		d.hangUp(ev.Loop)
+		how = d.verifying(ev.Loop)
+	case ralph.EventIterationEnded, ralph.EventLoopStopped:
+		d.hangUp(ev.Loop)
+	}
+	d.update(func() {
+		d.columns = columns
+		l := d.loop(ev.Loop, ev.Task, ev.Agent)
+		l.take(ev, term.Line(place), term.Line(how))
+		d.count()
+		d.show(l, ev)
+		if ev.Kind == ralph.EventLoopStopped {
+			d.loops = slices.DeleteFunc(d.loops, func(o *displayed) bool { return o == l })
+		}
+	})
+	return nil
+}
+
+// verifying asks what verifies, without the lock: the caller's function may call us.
+func (d *Display) verifying(loop string) string {
+	d.mu.Lock()
+	var t ralph.Task
+	if at := d.find(loop); at >= 0 {
+		t = d.loops[at].s.Task
+	}
+	d.mu.Unlock()
+	if d.Verifying != nil {
+		return d.Verifying(t)
+	}
+	return t.HowVerified
+}
+
+// Output returns where the agent's output of an attempt is shown, for
+// [ralph.Local.Output]. It is for one attempt, and ends with the event [ralph.EventAnswered];
+// what comes later is left out. Writes always succeed. A line is shown when it has its
+// end, or is longer than 64 KiB; of one loop on a terminal what there is of it is
+// seen before, in the line above the last.
+func (d *Display) Output(req ralph.Request) io.Writer {
+	d.hangUp(req.Loop)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	l := d.loop(req.Loop, req.Task, req.Agent)
+	l.voice = d.newVoice(l)
+	return l.voice
+}
+
+// Live shows what an attempt has used so far, for [ralph.Local.Live]. It waits for
+// nobody.
+func (d *Display) Live(req ralph.Request, u ralph.Usage) {
+	u = ralph.Usage{}.Add(u) // a copy, without what is no amount
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if at := d.find(req.Loop); at >= 0 && d.loops[at].phase == phaseRunning {
+		d.loops[at].live = &u
+		d.awake()
+	}
+}
+
+// Write shows lines of the caller's own among the others, above the last line; one that
+// has no end yet is shown when it has. Control sequences are removed from them too. The
+// error is the first of W, which on a terminal may be that of an earlier Write, and of
+// one that is closed it is [io.ErrClosedPipe].
+func (d *Display) Write(p []byte) (int, error) {
+	d.mu.Lock()
+	if d.other == nil {
+		d.other = d.newVoice(nil)
+	}
+	other, closed := d.other, d.closed
+	d.mu.Unlock()
+	if closed {
+		return 0, io.ErrClosedPipe
+	}
+	other.Write(p)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.err != nil {
+		return 0, d.err
+	}
+	return len(p), nil
+}
+
+// Close shows what is left, removes the last line and ends the Display's goroutine. It
+// waits for W, does not close it, and returns its first error. Call it once all loops
+// have returned; what is given to the Display later is left out.
+func (d *Display) Close() error {
+	d.mu.Lock()
+	voices := []*voice{d.other}
+	for _, l := range d.loops {
+		voices = append(voices, l.voice)
+	}
+	d.mu.Unlock()
+	for _, v := range voices {
+		v.end()
+	}
+	d.update(func() { d.closed = true; close(d.quit) })
+	d.mu.Lock()
+	done := d.done
+	d.mu.Unlock()
+	if done != nil {
+		<-done
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.err
+}
+
+// update changes what there is to show, and has it written.
+//
+// Without a terminal it is written here, so that it is there when the call returns and
+// nothing waits in memory. The lock of the state is not held then: Live must return at
+// once, whoever is slow to read.
+func (d *Display) update(change func()) {
+	d.order.Lock()
+	defer d.order.Unlock()
+	d.mu.Lock()
+	d.start()
+	if !d.closed {
+		change()
+	}
+	text, failed := d.plain, d.err != nil
+	d.plain = d.plain[:0]
+	d.awake()
+	if len(text) > 0 {
+		d.wrote = time.Now()
+	}
+	d.mu.Unlock()
+	if len(text) > 0 && !failed {
+		d.write(text)
+	}
+}
+
+// write writes to W, and keeps its first error.
+func (d *Display) write(text []byte) {
+	if _, err := d.W.Write(text); err != nil {
+		d.mu.Lock()
+		d.err = cmp.Or(d.err, err)
+		d.mu.Unlock()
+	}
+}
+
+// size is that of the terminal, or what is taken for it.
+func (d *Display) size() (columns, rows int) {
+	columns, rows = 80, 24
+	if d.Terminal && d.Size != nil {
+		if c, r := d.Size(); c >= 2 && r >= 1 {
+			columns, rows = c, r
+		}
+	}
+	return columns, rows
+}
+
+// find returns where a loop stands in the list; -1 = it is not there.
+func (d *Display) find(name string) int {
+	return slices.IndexFunc(d.loops, func(l *displayed) bool { return l.loop == name })
+}
+
+// loop returns what is known of a loop.
+func (d *Display) loop(name, task, agent string) *displayed {
+	if at := d.find(name); at >= 0 {
+		return d.loops[at]
+	}
+	called := cmp.Or(strings.Trim(task+"."+agent, "."), name)
+	l := &displayed{loop: name, name: term.Cut(term.Line(called), 40)}
+	d.loops = append(d.loops, l)
+	return l
+}
+
+// count notices when a second loop runs beside another.
+func (d *Display) count() {
+	running := 0
+	for _, l := range d.loops {
+		if l.phase != phaseOver {
+			running++
+		}
+	}
+	d.many = d.many || running > 1
+}
+
+// named is what a loop's lines begin with; "" = nothing.
+func (d *Display) named(l *displayed) string {
+	if l == nil || !d.many && !d.Named {
+		return ""
+	}
+	return l.name
+}
+
+// hangUp ends what is shown of a loop's attempt.
+func (d *Display) hangUp(loop string) {
+	d.mu.Lock()
+	var v *voice
+	if at := d.find(loop); at >= 0 {
+		v, d.loops[at].voice = d.loops[at].voice, nil
+	}
+	d.mu.Unlock()
+	v.end()
+}

@@ -1,0 +1,281 @@
+package progress
+
+import (
+	"bytes"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/ralph-loop/ralph/internal/term"
+)
+
+// A voice is what one agent says in an attempt, or the caller in Write.
+type voice struct {
+	d *Display
+	l *displayed // nil = the caller
+
+	mu    sync.Mutex // one write at a time; is taken before the locks of d
+	in    io.Writer  // the filters before lines
+	flush io.Closer  // of the one that hides secrets; nil = none
+	ended bool
+
+	rest []byte // a line that has no end yet; guarded by d.mu
+}
+
+// maxVoiced bounds a line without an end: it is in memory until it is shown. A cut at 64
+// KiB is not seen, since it is far more than a screen.
+const maxVoiced = 64 << 10
+
+// newVoice makes one. Secrets are looked for before control sequences are removed,
+// because the Redactor finds those that a sequence parts.
+func (d *Display) newVoice(l *displayed) *voice {
+	v := &voice{d: d, l: l}
+	v.in = term.Strip(voiced{v})
+	if d.Redact != nil && l != nil {
+		hidden := d.Redact(v.in)
+		v.in, v.flush = hidden, hidden
+	}
+	return v
+}
+
+// Write never fails: an agent is not ended because nobody can watch it.
+// After the end nothing is taken: a runner that has left a goroutine behind would print
+// into the next attempt.
+func (v *voice) Write(p []byte) (int, error) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if !v.ended {
+		v.in.Write(p) // what fails is told by Display.Close
+	}
+	return len(p), nil
+}
+
+// end shows what is held back. A nil voice has said nothing.
+func (v *voice) end() {
+	if v == nil {
+		return
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.ended {
+		return
+	}
+	v.ended = true
+	if v.flush != nil {
+		v.flush.Close() // what it holds back comes through voiced
+	}
+	v.d.update(func() {
+		if len(v.rest) > 0 {
+			v.d.say(v, []byte("\n"))
+		}
+	})
+}
+
+// voiced takes what has passed the filters.
+type voiced struct{ *voice }
+
+func (v voiced) Write(p []byte) (int, error) {
+	v.d.update(func() { v.d.say(v.voice, p) })
+	return len(p), nil
+}
+
+// say shows the lines that are whole, and keeps the rest.
+// A line is the smallest thing that is shown for good, because lines of several agents,
+// and ours, come between.
+func (d *Display) say(v *voice, p []byte) {
+	if v.l != nil {
+		v.l.heard = time.Now()
+	}
+	at := bytes.LastIndexByte(p, '\n') + 1
+	if at > 0 {
+		whole := p[:at]
+		if len(v.rest) > 0 {
+			whole = append(v.rest, whole...)
+		}
+		d.lines(v, whole)
+		v.rest = v.rest[:0]
+	}
+	if v.rest = append(v.rest, p[at:]...); len(v.rest) > maxVoiced {
+		d.lines(v, append(v.rest, '\n'))
+		v.rest = nil // not the large one for ever
+	}
+}
+
+// lines shows lines, each with its name and colour. Most text needs neither, and is
+// passed on as it is: that is what makes a hundred megabytes cheap.
+func (d *Display) lines(v *voice, text []byte) {
+	if v.l != nil {
+		v.l.does(text, d.Terse)
+		if d.Terse {
+			return
+		}
+	}
+	name := d.named(v.l)
+	coloured := v.l != nil && d.Terminal && d.Colours && (bytes.Contains(text, []byte(toolMark)) || bytes.Contains(text, []byte(failureMark)))
+	if name == "" && !coloured {
+		d.put(text, v.l == nil)
+		return
+	}
+	if name != "" {
+		name += " | "
+	}
+	out := d.scratch[:0]
+	for line := range bytes.Lines(text) {
+		if name != "" && len(bytes.TrimSpace(line)) == 0 {
+			continue
+		}
+		out = append(out, name...)
+		if style := styleOf(line); coloured && style != styleNone {
+			out = append(append(out, d.paint(style, string(line[:len(line)-1]))...), '\n')
+			continue
+		}
+		out = append(out, line...)
+	}
+	if len(out) > 0 {
+		d.put(out, v.l == nil) // which copies it
+	}
+	if d.scratch = out; cap(out) > 4*maxVoiced {
+		d.scratch = nil // not the large one for ever
+	}
+}
+
+// Lines by which an agent's stream tells of its tools begin with these: that one is
+// used, and that it has failed. An agent may write the same, and is welcome to the
+// colour.
+const (
+	toolMark    = "→ "
+	failureMark = "✗ "
+)
+
+// styleOf is how a line of an agent is shown.
+func styleOf(line []byte) style {
+	line = bytes.TrimLeft(line, " \t")
+	switch {
+	case bytes.HasPrefix(line, []byte(toolMark)):
+		return styleTool
+	case bytes.HasPrefix(line, []byte(failureMark)):
+		return styleFailure
+	}
+	return styleNone
+}
+
+// does notes what the agent does at the moment, by the last line that is not blank: a
+// tool that it uses, as long as nothing else was said since. Where nobody sees what it
+// says, that will do too.
+func (l *displayed) does(text []byte, any bool) {
+	text = bytes.TrimRight(text, " \t\n")
+	last := text[bytes.LastIndexByte(text, '\n')+1:]
+	if len(last) == 0 {
+		return
+	}
+	told := term.Line(string(last[:min(len(last), 600)]))
+	if !any && !strings.HasPrefix(told, toolMark) {
+		told = ""
+	}
+	l.activity = told
+}
+
+// put has text written: lines with their ends, our own or an agent's.
+// After an error of W nothing is kept, or a terminal that is gone would fill the memory.
+func (d *Display) put(text []byte, own bool) {
+	d.shown = true
+	switch {
+	case d.err != nil: // it could not be written
+	case d.Terminal:
+		d.queue.add(text, own)
+	default:
+		d.plain = append(d.plain, text...)
+	}
+}
+
+// A queue is what waits for a terminal.
+type queue struct {
+	pieces []piece
+	agents int    // bytes in those that are not our own
+	spare  []byte // of a piece that was left out, for the next
+}
+
+// A piece is some lines, or the place of lines that were left out.
+type piece struct {
+	text    []byte
+	own     bool
+	dropped int64 // bytes
+}
+
+const (
+	// maxQueued is what of an agent's text is kept for a terminal: some thousand lines,
+	// more than anybody reads that pass by. Since it is written each drawEvery, what is
+	// said faster than at 4 MB a second is not all shown, however fast the terminal is:
+	// to draw it would cost more than all the rest.
+	maxQueued = 256 << 10
+	// pieceSize is what is left out at once.
+	pieceSize = 32 << 10
+)
+
+// add adds a copy of text.
+//
+// The oldest is left out, not what comes: a person who looks again wants to see where
+// the agent is, and not where it was when the terminal stopped.
+func (q *queue) add(text []byte, own bool) {
+	for len(text) > 0 {
+		size := len(text)
+		if size > pieceSize {
+			size = cutLines(text, pieceSize)
+		}
+		q.push(text[:size], own)
+		text = text[size:]
+	}
+	for q.agents > maxQueued {
+		q.drop(slices.IndexFunc(q.pieces, func(p piece) bool { return !p.own && p.dropped == 0 }))
+	}
+}
+
+// cutLines is the size of the lines that fit into about so many bytes.
+func cutLines(text []byte, size int) int {
+	if at := bytes.LastIndexByte(text[:size], '\n'); at >= 0 {
+		return at + 1
+	}
+	return size + bytes.IndexByte(text[size:], '\n') + 1 // text ends with one
+}
+
+// Small texts become one piece. Ours are never joined with an agent's, for they are never
+// left out.
+func (q *queue) push(text []byte, own bool) {
+	if !own {
+		q.agents += len(text)
+	}
+	if n := len(q.pieces); n > 0 {
+		if last := &q.pieces[n-1]; last.own == own && last.dropped == 0 && len(last.text)+len(text) <= pieceSize {
+			last.text = append(last.text, text...)
+			return
+		}
+	}
+	kept := q.spare[:0]
+	if q.spare = nil; kept == nil && !own {
+		kept = make([]byte, 0, pieceSize)
+	}
+	q.pieces = append(q.pieces, piece{text: append(kept, text...), own: own})
+}
+
+// drop leaves out a piece. Two places without anything between them become one, so that
+// an agent that goes on for days beside a stopped terminal costs nothing.
+func (q *queue) drop(at int) {
+	p := &q.pieces[at]
+	q.agents -= len(p.text)
+	q.spare = p.text
+	*p = piece{dropped: int64(len(p.text))}
+	if at > 0 && q.pieces[at-1].dropped > 0 {
+		q.pieces[at-1].dropped += p.dropped
+		q.pieces = slices.Delete(q.pieces, at, at+1)
+	}
+}
+
+// take empties the queue.
+// The pieces are the caller's then, so that they are written without the lock.
+func (q *queue) take() []piece {
+	pieces := q.pieces
+	*q = queue{}
+	return pieces
+}

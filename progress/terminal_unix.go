@@ -1,0 +1,28 @@
+//go:build unix
+
+package progress
+
+import (
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// isTerminal asks for a size: only terminals have one, be it that they do not know it.
+func isTerminal(c syscall.Conn) (is bool) {
+	onTerminal(c, func(fd uintptr) {
+		_, err := unix.IoctlGetWinsize(int(fd), unix.TIOCGWINSZ)
+		is = err == nil
+	})
+	return is
+}
+
+// terminalSize is 0, 0 if it is not known.
+func terminalSize(c syscall.Conn) (columns, rows int) {
+	onTerminal(c, func(fd uintptr) {
+		if size, err := unix.IoctlGetWinsize(int(fd), unix.TIOCGWINSZ); err == nil {
+			columns, rows = int(size.Col), int(size.Row)
+		}
+	})
+	return columns, rows
+}
