@@ -30,6 +30,8 @@ const (
 	maxLit    = 64
 	maxNames  = 1024 // of keys, over all lines
 	maxJunk   = 256  // bytes of a line that is no JSON
+	maxBrief  = 256  // values that are wanted for their beginning
+	briefSize = 192  // bytes of a string of which the beginning is wanted
 )
 
 // A Reader reads lines of JSON objects and keeps of each what Want names. A raw
@@ -49,12 +51,22 @@ type Reader struct {
 	// Drop reports by the line's top-level "type" that the rest of it is of no
 	// use; Line is then not called. nil = all are of use.
 	Drop func(kind []byte) bool
+	// Minor reports by the line's top-level "type" that it is not missed: if it is torn it
+	// is no Junk, and Enough is asked about it. nil = none is.
+	Minor func(kind []byte) bool
+	// Enough reports, at the end of each object or array at the top level of a minor line,
+	// by what has been read so far, that the line is of no use; Line is then not called.
+	// nil = all are of use.
+	Enough func(*Value) bool
 
 	state  state
 	stack  []frame
 	slab   []*Value          // given to lines in turn
 	names  map[string]string // the keys that were wanted, to be shared
 	values int
+	briefs int      // of the values, those that are wanted for their beginning
+	minor  bool     // the line is
+	brief  bool     // of the string being read, the beginning is wanted
 	texts  []*Value // those of the line that are long
 	key    []byte   // being read
 	str    *Value   // being read; nil = not wanted
@@ -161,6 +173,9 @@ func (r *Reader) Close() error {
 
 // dismiss reports a line that is no JSON.
 func (r *Reader) dismiss() {
+	if r.minor {
+		return
+	}
 	line, _, _ := bytes.Cut(r.other, []byte{'\n'})
 	r.Junk(line)
 }
@@ -171,12 +186,13 @@ func (r *Reader) begin(p []byte) []byte {
 		return p
 	}
 	r.other = r.other[:0]
+	r.minor = false
 	if p[0] != '{' {
 		r.state = inJunk
 		return p
 	}
 	r.remember(p)
-	r.values, r.texts = 0, r.texts[:0]
+	r.values, r.briefs, r.texts = 0, 0, r.texts[:0]
 	r.stack = append(r.stack[:0], frame{v: r.value('{'), want: r.Want})
 	r.state = beforeKey
 	return p[1:]
@@ -229,7 +245,7 @@ func (r *Reader) structural(p []byte) []byte {
 	top := &r.stack[len(r.stack)-1]
 	switch {
 	case r.state == beforeKey && c == '"':
-		r.isKey, r.key = true, r.key[:0]
+		r.isKey, r.brief, r.key = true, false, r.key[:0]
 		r.state = inString
 		return p[1:]
 	case r.state == beforeKey && c == ',':
@@ -263,12 +279,13 @@ func (r *Reader) afterValue(p []byte, top *frame) []byte {
 
 func (r *Reader) startValue(p []byte, top *frame) []byte {
 	c := p[0]
-	wanted := r.wanted && r.values < maxValues
+	brief := r.next.brief()
+	wanted := r.wanted && r.room(brief)
 	switch {
 	case c == ']' && top.v.kind == '[' && len(top.v.list) == 0:
 		return r.pop(p[1:])
 	case c == '"':
-		r.state, r.str, r.odd, r.isKey = inString, nil, false, false
+		r.state, r.str, r.odd, r.isKey, r.brief = inString, nil, false, false, brief && wanted
 		if wanted {
 			r.str = r.add('s')
 		}
@@ -283,6 +300,18 @@ func (r *Reader) startValue(p []byte, top *frame) []byte {
 		return p
 	}
 	return r.torn(p)
+}
+
+// room reports whether a value more may be kept, and counts it if it is brief.
+func (r *Reader) room(brief bool) bool {
+	if !brief {
+		return r.values-r.briefs < maxValues
+	}
+	if r.briefs == maxBrief {
+		return false
+	}
+	r.briefs++
+	return true
 }
 
 func (r *Reader) startContainer(p []byte, wanted bool) []byte {
@@ -330,9 +359,12 @@ func (r *Reader) pop(p []byte) []byte {
 	v := r.stack[len(r.stack)-1].v
 	r.stack = r.stack[:len(r.stack)-1]
 	r.state = afterValue
-	if len(r.stack) == 0 {
+	switch {
+	case len(r.stack) == 0:
 		r.state = afterObject
 		r.Line(v)
+	case len(r.stack) == 1 && r.minor && r.Enough != nil && r.Enough(r.stack[0].v):
+		r.state = toLineEnd
 	}
 	return p
 }
@@ -340,9 +372,14 @@ func (r *Reader) pop(p []byte) []byte {
 // ended goes on after a value. The line's type may make the rest useless.
 func (r *Reader) ended() {
 	r.state = afterValue
-	if len(r.stack) == 1 && r.stack[0].key == "type" && r.wanted && r.Drop != nil && r.Drop(r.stack[0].v.Get("type").short) {
+	if len(r.stack) > 1 || r.stack[0].key != "type" || !r.wanted {
+		return
+	}
+	kind := r.stack[0].v.Get("type").short
+	if r.Drop != nil && r.Drop(kind) {
 		r.state = toLineEnd
 	}
+	r.minor = r.Minor != nil && r.Minor(kind)
 }
 
 func (r *Reader) readLiteral(p []byte) []byte {

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/ralph-loop/ralph/internal/reply"
+	"github.com/ralph-loop/ralph/internal/term"
 )
 
 // skipString passes a string that is not wanted.
@@ -98,6 +99,10 @@ func (r *Reader) skipContainer(p []byte) []byte {
 // readString decodes a string that is wanted.
 func (r *Reader) readString(p []byte) []byte {
 	for stop := -1; len(p) > 0; {
+		if r.brief && len(r.esc) == 0 && r.over() {
+			r.cutShort()
+			return p
+		}
 		if len(r.esc) > 0 {
 			rest := r.readEscape(p)
 			stop -= len(p) - len(rest)
@@ -132,6 +137,18 @@ func (r *Reader) readString(p []byte) []byte {
 	return p
 }
 
+// over reports whether there is more of a string than is wanted.
+func (r *Reader) over() bool { return len(r.str.short)+len(r.buf) > briefSize }
+
+// cutShort ends the reading of a string of which only the beginning is wanted; the rest
+// of it is skipped.
+func (r *Reader) cutShort() {
+	v := r.str
+	v.short = append(v.short, r.buf...)[:briefSize]
+	v.short = append(v.short[:briefSize-term.Begun(v.short)], "…"...)
+	r.str, r.brief, r.odd, r.buf = nil, false, false, r.buf[:0]
+}
+
 // stringStop is where the next quotation mark or line feed stands. It is looked
 // for once, not once for each escape sequence before it.
 func stringStop(p []byte) int {
@@ -151,6 +168,8 @@ func (r *Reader) put(b []byte) {
 	switch {
 	case r.isKey:
 		r.key = append(r.key, b[:min(maxKey-len(r.key), len(b))]...)
+	case r.brief:
+		r.buf = append(r.buf, b[:min(briefSize+1, len(b))]...)
 	case len(b) >= 256:
 		r.flush()
 		r.write1(b)
@@ -197,6 +216,9 @@ func (r *Reader) write1(b []byte) {
 
 func (r *Reader) endString() {
 	if !r.isKey {
+		if r.brief && r.over() {
+			r.cutShort()
+		}
 		r.flush()
 		r.str = nil
 		r.ended()

@@ -27,6 +27,24 @@ func (f Filter) With(name string, sub Filter) Filter {
 	return f
 }
 
+// beginning is the key that marks a Filter of [Beginning]; no client has such a key.
+const beginning = "\x00"
+
+// Beginning returns a Filter that wants of a string the first 192 bytes, and of an array
+// such strings. What follows is passed by; an ellipsis stands for it. With [Filter.With]
+// it is that of an object. Of a line, at most 256 values are taken for such Filters, which
+// take nothing away from the others.
+func Beginning() Filter { return Filter{beginning: nil} }
+
+// brief reports whether it is a Filter of [Beginning].
+func (f Filter) brief() bool {
+	if len(f) == 0 {
+		return false
+	}
+	_, ok := f[beginning]
+	return ok
+}
+
 // A Value is what was wanted of a line. It lives until the next line is read; only
 // what [Value.Long] returns may be kept. All methods take nil, for a value that is
 // not there.
@@ -104,6 +122,14 @@ func (v *Value) Str(path ...string) string {
 		return v.text.String()
 	}
 	return strings.ToValidUTF8(string(v.short), "\uFFFD")
+}
+
+// Scalar returns a string, or a number or literal as it is written, "" for others.
+func (v *Value) Scalar() string {
+	if v != nil && v.kind == 'n' {
+		return string(v.short)
+	}
+	return v.Str()
 }
 
 // Number returns the number at a path, if there is one that is finite.
