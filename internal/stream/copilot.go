@@ -34,7 +34,7 @@ func copilotLine(d *Decoder, v *jsonlines.Value) {
 			d.file(e.Str("path"))
 		}
 		copilotEnded(d, data)
-	case "session.info", "session.warning":
+	case "session.warning":
 		d.note(data.Str("message"))
 	case "result":
 		copilotResult(d, v)

@@ -71,15 +71,15 @@ func TestGoldenDisplay(t *testing.T) {
 func TestHostileTools(t *testing.T) {
 	t.Parallel()
 	inputs := []string{
-		`{"command":"` + strings.Repeat(`x\n`, 1<<20) + `"}`,
+		`{"command":"` + strings.Repeat(`x\n`, 1<<19) + `"}`,
 		`{"command":` + strings.Repeat(`[`, 500) + strings.Repeat(`]`, 500) + `}`,
 		strings.Repeat(`{"a":`, 500) + `1` + strings.Repeat(`}`, 500),
-		`{"` + strings.Repeat("k", 1<<20) + `":"` + strings.Repeat("v", 1<<20) + `"}`,
-		`{` + strings.Repeat(`"k":1,`, 10000) + `"k":2}`,
-		`{"file_path":"` + strings.Repeat("../", 1<<20) + `"}`,
-		`{"todos":[` + strings.Repeat(`{"content":"x","status":"done"},`, 10000) + `{}]}`,
-		`{"todos":"` + strings.Repeat("- [x] a\\n", 1<<18) + `"}`,
-		`"` + strings.Repeat("é", 1<<20) + `"`, `7`, `null`, `[]`, `[[{"a":[1]}]]`, `{"command":1e999}`,
+		`{"` + strings.Repeat("k", 1<<12) + `":"` + strings.Repeat("v", 1<<16) + `"}`,
+		`{` + strings.Repeat(`"k":1,`, 5000) + `"k":2}`,
+		`{"file_path":"` + strings.Repeat("../", 1<<14) + `"}`,
+		`{"todos":[` + strings.Repeat(`{"content":"x","status":"done"},`, 2000) + `{}]}`,
+		`{"todos":"` + strings.Repeat("- [x] a\\n", 1<<14) + `"}`,
+		`"` + strings.Repeat("é", 1<<14) + `"`, `7`, `null`, `[]`, `[[{"a":[1]}]]`, `{"command":1e999}`,
 	}
 	for _, s := range termtest.Sequences() {
 		inputs = append(inputs, fmt.Sprintf(`{"command":%q,%[1]q:%[1]q}`, strings.ToValidUTF8(s, "")))
@@ -162,7 +162,7 @@ func TestNotes(t *testing.T) {
 		{"folded", noise, false, false, "gemini: 3 lines of its own; --verbose shows them\n"},
 		{"failed", noise, false, true, "Ripgrep is not available.\nWarning: 256 colours\nlast\n"},
 		{"verbose", noise, true, false, "Ripgrep is not available.\n\n  Warning: 256 colours\nlast"},
-		{"one", "npm notice\n", false, false, "npm notice\n"},
+		{"one", "npm notice\n", false, false, "gemini: npm notice\n"},
 		{"many", many, false, false, "gemini: 1000 lines of its own; --verbose shows them\n"},
 		{"many, failed", many, false, true, "gemini: 1000 lines of its own, the last 165:\n" + many[:165*100]},
 		{"a long one, failed", strings.Repeat("y", 1<<20) + "\nz", false, true, strings.Repeat("y", 500) + "…\nz\n"},

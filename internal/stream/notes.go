@@ -15,7 +15,8 @@ const maxNotes = 16 << 10
 // Notes are lines of a client's own: warnings and notices, on standard error and between
 // the events of its stream, that say nothing about the work. Of a run that ends well one
 // line tells how many there were; after one that fails they are shown, the last 16 KiB of
-// them. Notes are for one goroutine, and nil takes and shows nothing.
+// them, and so is a single line. Notes are for one goroutine, and nil takes and shows
+// nothing.
 type Notes struct {
 	To      io.Writer // where they are shown, without control sequences
 	Name    string    // the client's
@@ -79,8 +80,7 @@ func (n *Notes) line(text string) {
 	n.part = part
 }
 
-// Close shows what there was, after a run that failed, or did not. A single line stands
-// for itself.
+// Close shows what there was, after a run that failed, or did not.
 func (n *Notes) Close(failed bool) {
 	if n == nil || n.Verbose {
 		return
@@ -89,10 +89,11 @@ func (n *Notes) Close(failed bool) {
 	if n.count == 0 {
 		return
 	}
-	all := n.Name + ": " + strconv.Itoa(n.count) + " lines of its own"
-	var text string
+	text, all := "", n.Name+": "+strconv.Itoa(n.count)+" lines of its own"
 	switch {
-	case n.count > 1 && !failed:
+	case n.count == 1:
+		text = n.Name + ": " + n.lines[0] + "\n"
+	case !failed:
 		text = all + "; --verbose shows them\n"
 	case len(n.lines) < n.count:
 		text = all + ", the last " + strconv.Itoa(len(n.lines)) + ":\n"

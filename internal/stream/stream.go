@@ -159,7 +159,9 @@ func (d *Decoder) dull(kind []byte) bool {
 func (d *Decoder) skip(line []byte) {
 	d.res.Skipped++
 	if s := oneLine(string(line)); s != "" {
-		d.note(s)
+		if s[0] != '{' { // a torn event is nothing to read
+			d.note(s)
+		}
 		d.res.LastSkipped = append(d.res.LastSkipped, s)
 		if len(d.res.LastSkipped) > 5 {
 			d.res.LastSkipped = d.res.LastSkipped[1:]

@@ -195,10 +195,8 @@ func (d *Decoder) gist(name string, input *jsonlines.Value) string {
 		return ""
 	case asPath:
 		for _, f := range g.fields {
-			if v := input.Get(f); v.IsArray() {
-				return first(v)
-			} else if what := v.Scalar(); what != "" {
-				return d.place(what)
+			if what := all(input.Get(f), d.place); what != "" {
+				return what
 			}
 		}
 		return short(input)
@@ -206,7 +204,7 @@ func (d *Decoder) gist(name string, input *jsonlines.Value) string {
 		return d.quoted(g.fields, input)
 	}
 	for _, f := range g.fields {
-		if what := first(input.Get(f)); what != "" {
+		if what := all(input.Get(f), nil); what != "" {
 			return what
 		}
 	}
@@ -216,7 +214,7 @@ func (d *Decoder) gist(name string, input *jsonlines.Value) string {
 // quoted is the first of the fields in quotation marks, and where it is looked for.
 func (d *Decoder) quoted(fields []string, input *jsonlines.Value) string {
 	for _, f := range fields {
-		what := first(input.Get(f))
+		what := all(input.Get(f), nil)
 		if what == "" {
 			continue
 		}
@@ -226,7 +224,7 @@ func (d *Decoder) quoted(fields []string, input *jsonlines.Value) string {
 		what = `"` + what + `"`
 		for _, in := range fields {
 			if in == "path" || in == "dir_path" || in == "directory" || in == "targetDirectory" {
-				if where := d.place(first(input.Get(in))); where != "" && where != "." {
+				if where := d.place(input.Str(in)); where != "" && where != "." {
 					return what + " in " + where
 				}
 			}
@@ -236,16 +234,22 @@ func (d *Decoder) quoted(fields []string, input *jsonlines.Value) string {
 	return short(input)
 }
 
-// first is a string, or those of a list, which may be one of objects.
-func first(v *jsonlines.Value) string {
+// all is a string, or those of a list, which may be one of objects, each as nil or the
+// function gives it.
+func all(v *jsonlines.Value, as func(string) string) string {
+	items := v.Items()
 	if !v.IsArray() {
-		return v.Scalar()
+		items = []*jsonlines.Value{v}
 	}
-	var all []string
-	for _, item := range v.Items() {
-		all = append(all, item.Scalar()+item.FirstOf("path", "url"))
+	var list []string
+	for _, item := range items {
+		s := item.Scalar() + item.FirstOf("path", "url")
+		if as != nil {
+			s = as(s)
+		}
+		list = append(list, s)
 	}
-	return strings.Join(all, "; ")
+	return strings.Join(list, "; ")
 }
 
 // short is a short form of an input: its fields, of which each begins.
