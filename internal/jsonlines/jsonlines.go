@@ -31,7 +31,7 @@ const (
 	maxNames  = 1024 // of keys, over all lines
 	maxJunk   = 256  // bytes of a line that is no JSON
 	maxBrief  = 256  // values that are wanted for their beginning
-	briefSize = 192  // bytes of a string of which the beginning is wanted
+	briefSize = 192  // bytes of a string of which the beginning is wanted, as it is written
 )
 
 // A Reader reads lines of JSON objects and keeps of each what Want names. A raw
@@ -52,12 +52,12 @@ type Reader struct {
 	// use; Line is then not called. nil = all are of use.
 	Drop func(kind []byte) bool
 	// Minor reports by the line's top-level "type" that it is not missed: if it is torn it
-	// is no Junk, and Enough is asked about it. nil = none is.
+	// is no Junk, and Probe is asked about it. nil = none is.
 	Minor func(kind []byte) bool
-	// Enough reports, at the end of each object or array at the top level of a minor line,
-	// by what has been read so far, that the line is of no use; Line is then not called.
-	// nil = all are of use.
-	Enough func(*Value) bool
+	// Probe reports, of a minor line, by all that stands in it after its type, that it may
+	// be of use; for the others, Line is not called. A line that is not at hand as a whole
+	// is read without. nil = all may be of use.
+	Probe func(rest []byte) bool
 
 	state  state
 	stack  []frame
@@ -66,7 +66,7 @@ type Reader struct {
 	values int
 	briefs int      // of the values, those that are wanted for their beginning
 	minor  bool     // the line is
-	brief  bool     // of the string being read, the beginning is wanted
+	brief  *Value   // the string being read, of which the beginning is wanted; nil = it is not
 	texts  []*Value // those of the line that are long
 	key    []byte   // being read
 	str    *Value   // being read; nil = not wanted
@@ -79,13 +79,14 @@ type Reader struct {
 	inStr  bool     // in a string in them
 	other  []byte   // the beginning of the line, which may turn out to be no JSON
 	isKey  bool     // the string being read is a key
-	next   Filter   // of the value that follows
+	next   *plan    // of the value that follows
+	plan   *plan    // of Want
 	wanted bool     // it is wanted at all
 }
 
 type frame struct {
 	v    *Value
-	want Filter
+	want *plan
 	key  string
 }
 
@@ -103,6 +104,7 @@ const (
 	inLiteral
 	inSkipped
 	afterValue
+	afterType   // of a minor line
 	afterObject // the line's object is complete
 )
 
@@ -136,8 +138,20 @@ func (r *Reader) read(p []byte) []byte {
 		return r.readLiteral(p)
 	case inSkipped:
 		return r.skipContainer(p)
+	case afterType:
+		return r.probe(p)
 	}
 	return r.structural(p)
+}
+
+// probe passes by a minor line that is of no use.
+func (r *Reader) probe(p []byte) []byte {
+	r.state = afterValue
+	if n := bytes.IndexByte(p, '\n'); n >= 0 && !r.Probe(p[:n]) {
+		r.state = atLineStart
+		return p[n+1:]
+	}
+	return p
 }
 
 // passLine goes on to the next line.
@@ -192,8 +206,11 @@ func (r *Reader) begin(p []byte) []byte {
 		return p
 	}
 	r.remember(p)
+	if r.plan == nil {
+		r.plan = newPlan(r.Want)
+	}
 	r.values, r.briefs, r.texts = 0, 0, r.texts[:0]
-	r.stack = append(r.stack[:0], frame{v: r.value('{'), want: r.Want})
+	r.stack = append(r.stack[:0], frame{v: r.value('{'), want: r.plan})
 	r.state = beforeKey
 	return p[1:]
 }
@@ -231,7 +248,7 @@ func invisible(b []byte) bool {
 
 // torn gives up on a line that is no JSON after all.
 func (r *Reader) torn(rest []byte) []byte {
-	r.str, r.buf, r.esc, r.isKey = nil, r.buf[:0], r.esc[:0], false
+	r.str, r.brief, r.buf, r.esc, r.isKey = nil, nil, r.buf[:0], r.esc[:0], false
 	r.state = inTorn
 	return rest
 }
@@ -245,7 +262,7 @@ func (r *Reader) structural(p []byte) []byte {
 	top := &r.stack[len(r.stack)-1]
 	switch {
 	case r.state == beforeKey && c == '"':
-		r.isKey, r.brief, r.key = true, false, r.key[:0]
+		r.isKey, r.key = true, r.key[:0]
 		r.state = inString
 		return p[1:]
 	case r.state == beforeKey && c == ',':
@@ -279,14 +296,17 @@ func (r *Reader) afterValue(p []byte, top *frame) []byte {
 
 func (r *Reader) startValue(p []byte, top *frame) []byte {
 	c := p[0]
-	brief := r.next.brief()
+	brief := r.next != nil && r.next.brief
 	wanted := r.wanted && r.room(brief)
 	switch {
 	case c == ']' && top.v.kind == '[' && len(top.v.list) == 0:
 		return r.pop(p[1:])
 	case c == '"':
-		r.state, r.str, r.odd, r.isKey, r.brief = inString, nil, false, false, brief && wanted
-		if wanted {
+		r.state, r.str, r.brief, r.odd, r.isKey = inString, nil, nil, false, false
+		switch {
+		case wanted && brief:
+			r.brief = r.add('b')
+		case wanted:
 			r.str = r.add('s')
 		}
 		return p[1:]
@@ -359,12 +379,9 @@ func (r *Reader) pop(p []byte) []byte {
 	v := r.stack[len(r.stack)-1].v
 	r.stack = r.stack[:len(r.stack)-1]
 	r.state = afterValue
-	switch {
-	case len(r.stack) == 0:
+	if len(r.stack) == 0 {
 		r.state = afterObject
 		r.Line(v)
-	case len(r.stack) == 1 && r.minor && r.Enough != nil && r.Enough(r.stack[0].v):
-		r.state = toLineEnd
 	}
 	return p
 }
@@ -376,10 +393,13 @@ func (r *Reader) ended() {
 		return
 	}
 	kind := r.stack[0].v.Get("type").short
-	if r.Drop != nil && r.Drop(kind) {
-		r.state = toLineEnd
-	}
 	r.minor = r.Minor != nil && r.Minor(kind)
+	switch {
+	case r.Drop != nil && r.Drop(kind):
+		r.state = toLineEnd
+	case r.minor && r.Probe != nil:
+		r.state = afterType
+	}
 }
 
 func (r *Reader) readLiteral(p []byte) []byte {

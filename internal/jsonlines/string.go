@@ -3,6 +3,7 @@ package jsonlines
 import (
 	"bytes"
 	"strconv"
+	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
 
@@ -13,6 +14,9 @@ import (
 // skipString passes a string that is not wanted.
 func (r *Reader) skipString(p []byte) []byte {
 	rest, end, torn := r.toQuote(p)
+	if r.brief != nil {
+		r.keepBrief(p[:len(p)-len(rest)], end)
+	}
 	switch {
 	case torn:
 		return r.torn(rest)
@@ -99,10 +103,6 @@ func (r *Reader) skipContainer(p []byte) []byte {
 // readString decodes a string that is wanted.
 func (r *Reader) readString(p []byte) []byte {
 	for stop := -1; len(p) > 0; {
-		if r.brief && len(r.esc) == 0 && r.over() {
-			r.cutShort()
-			return p
-		}
 		if len(r.esc) > 0 {
 			rest := r.readEscape(p)
 			stop -= len(p) - len(rest)
@@ -137,16 +137,26 @@ func (r *Reader) readString(p []byte) []byte {
 	return p
 }
 
-// over reports whether there is more of a string than is wanted.
-func (r *Reader) over() bool { return len(r.str.short)+len(r.buf) > briefSize }
+// keepBrief keeps the beginning of a string as it is written: most are never looked at.
+func (r *Reader) keepBrief(p []byte, end bool) {
+	v := r.brief
+	if end {
+		p = p[:len(p)-1]
+		r.brief = nil
+	}
+	v.short = append(v.short, p[:min(briefSize+1-len(v.short), len(p))]...)
+}
 
-// cutShort ends the reading of a string of which only the beginning is wanted; the rest
-// of it is skipped.
-func (r *Reader) cutShort() {
-	v := r.str
-	v.short = append(v.short, r.buf...)[:briefSize]
-	v.short = append(v.short[:briefSize-term.Begun(v.short)], "…"...)
-	r.str, r.brief, r.odd, r.buf = nil, false, false, r.buf[:0]
+// brief decodes the beginning of a string.
+func brief(raw []byte) string {
+	cut := len(raw) > briefSize
+	r := Reader{str: new(Value)}
+	r.readString(raw[:min(len(raw), briefSize)]) // what is left in r.esc is not complete
+	text := r.str.short
+	if cut {
+		text = append(text[:len(text)-term.Begun(text)], "…"...)
+	}
+	return strings.ToValidUTF8(string(text), "\uFFFD")
 }
 
 // stringStop is where the next quotation mark or line feed stands. It is looked
@@ -168,8 +178,6 @@ func (r *Reader) put(b []byte) {
 	switch {
 	case r.isKey:
 		r.key = append(r.key, b[:min(maxKey-len(r.key), len(b))]...)
-	case r.brief:
-		r.buf = append(r.buf, b[:min(briefSize+1, len(b))]...)
 	case len(b) >= 256:
 		r.flush()
 		r.write1(b)
@@ -216,9 +224,6 @@ func (r *Reader) write1(b []byte) {
 
 func (r *Reader) endString() {
 	if !r.isKey {
-		if r.brief && r.over() {
-			r.cutShort()
-		}
 		r.flush()
 		r.str = nil
 		r.ended()
@@ -227,11 +232,13 @@ func (r *Reader) endString() {
 	r.isKey = false
 	top := &r.stack[len(r.stack)-1]
 	r.state = afterKey
-	if r.next, r.wanted = top.want[string(r.key)]; !r.wanted {
-		r.next, r.wanted = top.want["*"]
+	w := top.want.of(r.key)
+	if r.wanted = w != nil; !r.wanted {
+		r.next, top.key = nil, ""
+		return
 	}
-	if !r.wanted {
-		top.key = ""
+	r.next, top.key = w.plan, w.name
+	if w.name != "" || len(r.key) == 0 {
 		return
 	}
 	name, ok := r.names[string(r.key)]

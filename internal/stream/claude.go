@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"bytes"
 	"cmp"
 	"strings"
 	"time"
@@ -22,7 +23,7 @@ func claudeDialect() dialect {
 		With("modelUsage", jsonlines.Filter{"*": jsonlines.Keys("inputTokens", "outputTokens", "cacheReadInputTokens", "cacheCreationInputTokens")}).
 		With("rate_limit_info", jsonlines.Keys("status", "resetsAt")).
 		With("event", jsonlines.Keys("type").With("delta", jsonlines.Keys("type", "text")).With("message", jsonlines.Keys("id")))
-	return dialect{want: want, line: claudeLine, rows: claudeTools(), results: "user", fine: claudeFine, ledger: claudeLedger()}
+	return dialect{want: want, line: claudeLine, rows: claudeTools(), results: "user", probe: claudeProbe, ledger: claudeLedger()}
 }
 
 func ampDialect() dialect {
@@ -31,14 +32,22 @@ func ampDialect() dialect {
 	return dia
 }
 
-// claudeFine reports whether no tool has failed, by a user line's message.
-func claudeFine(v *jsonlines.Value) bool {
-	for _, block := range v.Get("message", "content").Items() {
-		if block.True("is_error") {
+// claudeProbe reports whether a tool may have failed, by a user line. Most such lines are
+// long and hold nothing else of use, and underscores are rare.
+func claudeProbe(rest []byte) bool {
+	for {
+		n := bytes.IndexByte(rest, '_')
+		if n < 0 {
 			return false
 		}
+		before, after := rest[:n], rest[n+1:]
+		if after, ok := bytes.CutPrefix(after, []byte(`error"`)); ok && bytes.HasSuffix(before, []byte(`"is`)) {
+			if after = bytes.TrimLeft(after, " \t:"); bytes.HasPrefix(after, []byte("true")) {
+				return true
+			}
+		}
+		rest = after
 	}
-	return v.Get("message") != nil
 }
 
 // claudeResults shows which tools failed.

@@ -25,9 +25,10 @@ type dialect struct {
 	line func(d *Decoder, v *jsonlines.Value)
 	rows []row // what is shown of tools
 	// results is the type of lines that tell of tools' results alone, which only a display
-	// wants, and fine reports that such a line tells of none that failed. "" = no type.
+	// wants, and probe reports, by the rest of such a line, that one may have failed.
+	// "" = no type.
 	results string
-	fine    func(v *jsonlines.Value) bool
+	probe   func(rest []byte) bool
 	// ledger is of what the client writes elsewhere; zero = nothing.
 	ledger ledger
 }
@@ -116,7 +117,7 @@ func New(format string, o Options) (*Decoder, error) {
 		d.show, d.tools, d.dirs = term.Strip(o.Display), gists(dia.rows), workspace(o.Dir)
 	}
 	if dia.line != nil {
-		d.json = &jsonlines.Reader{Want: dia.want, Drop: d.dull, Minor: d.minor, Enough: dia.fine, Line: func(v *jsonlines.Value) { d.line(d, v) }, Junk: d.skip}
+		d.json = &jsonlines.Reader{Want: dia.want, Drop: d.dull, Minor: d.minor, Probe: dia.probe, Line: func(v *jsonlines.Value) { d.line(d, v) }, Junk: d.skip}
 	} else {
 		d.ended.Store(true)
 	}
