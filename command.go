@@ -97,6 +97,12 @@ type Command struct {
 	// IdleTimeout ends a run that prints nothing for so long, as a time-out.
 	// 0 = off: silence is not death, builds are long.
 	IdleTimeout time.Duration
+	// Verbose shows on the display what the client says of its own, warnings and notices on
+	// standard error and between the events of its stream, as it comes. False = one line
+	// tells how many such lines there were, and they are shown if the run fails: the last
+	// 16 KiB. It decides nothing else, and nothing at all with [FormatText], where all that
+	// comes may be the agent's words.
+	Verbose bool
 	// Filter pipes what the client prints through other commands. Zero = none.
 	Filter Filter
 	// Sandbox restricts what the client may do. The Filter's commands and Version are
@@ -194,10 +200,13 @@ func (c *Command) run(ctx context.Context, req Request, args []string, filters *
 	known, env := c.Format.client(), c.environ(tmp.Path)
 	env = append(env, known.ledger.environ(env, tmp.Path)...)
 	started := time.Now()
-	options := stream.Options{Echo: req.Prompt, Price: c.pricing(), Model: c.Model, Zeros: known.zeros, Since: started}
+	options := stream.Options{Echo: req.Prompt, Dir: req.Dir, Price: c.pricing(), Model: c.Model, Zeros: known.zeros, Since: started}
 	if req.Display != nil && filters.display == nil {
 		options.Display = req.Display
-		f.display = term.Strip(req.Display)
+		if f.display = term.Strip(req.Display); c.Format != "" && c.Format != FormatText {
+			options.Notes = &stream.Notes{To: f.display, Name: string(c.Format), Verbose: c.Verbose}
+			f.notes, f.display = options.Notes, options.Notes
+		}
 	}
 	if req.Live != nil {
 		options.Live = func(u stream.Usage) { req.Live(Usage(u)) }
@@ -232,7 +241,9 @@ func (c *Command) run(ctx context.Context, req Request, args []string, filters *
 		Model: res.Model, Session: res.Session, Files: res.Files,
 		Ended: boundedEnded(exit.Ended), Warnings: warnings,
 	}
-	return resp, cmp.Or(panicked, c.fault(ctx, err, exit, res, f))
+	fault := cmp.Or(panicked, c.fault(ctx, err, exit, res, f))
+	shown := plugin.Call("display", func() error { f.notes.Close(fault != nil); return nil })
+	return resp, cmp.Or(fault, shown)
 }
 
 // Version asks the client for its version with --version, and returns the first

@@ -23,7 +23,8 @@ type feed struct {
 	mu      sync.Mutex // serialises the two streams
 	raw     io.Writer
 	filters *filters
-	display io.Writer
+	display io.Writer     // of standard error
+	notes   *stream.Notes // nil = it is shown as it comes
 	decoder *stream.Decoder
 	tail    tail
 	count   atomic.Int64 // bytes of standard output

@@ -30,6 +30,8 @@ const (
 	maxLit    = 64
 	maxNames  = 1024 // of keys, over all lines
 	maxJunk   = 256  // bytes of a line that is no JSON
+	maxBrief  = 256  // values that are wanted for their beginning
+	briefSize = 192  // bytes of a string of which the beginning is wanted, as it is written
 )
 
 // A Reader reads lines of JSON objects and keeps of each what Want names. A raw
@@ -49,12 +51,22 @@ type Reader struct {
 	// Drop reports by the line's top-level "type" that the rest of it is of no
 	// use; Line is then not called. nil = all are of use.
 	Drop func(kind []byte) bool
+	// Minor reports by the line's top-level "type" that it is not missed: if it is torn it
+	// is no Junk, and Probe is asked about it. nil = none is.
+	Minor func(kind []byte) bool
+	// Probe reports, of a minor line, by all that stands in it after its type, that it may
+	// be of use; for the others, Line is not called. A line that is not at hand as a whole
+	// is read without. nil = all may be of use.
+	Probe func(rest []byte) bool
 
 	state  state
 	stack  []frame
 	slab   []*Value          // given to lines in turn
 	names  map[string]string // the keys that were wanted, to be shared
 	values int
+	briefs int      // of the values, those that are wanted for their beginning
+	minor  bool     // the line is
+	brief  *Value   // the string being read, of which the beginning is wanted; nil = it is not
 	texts  []*Value // those of the line that are long
 	key    []byte   // being read
 	str    *Value   // being read; nil = not wanted
@@ -67,13 +79,14 @@ type Reader struct {
 	inStr  bool     // in a string in them
 	other  []byte   // the beginning of the line, which may turn out to be no JSON
 	isKey  bool     // the string being read is a key
-	next   Filter   // of the value that follows
+	next   *plan    // of the value that follows
+	plan   *plan    // of Want
 	wanted bool     // it is wanted at all
 }
 
 type frame struct {
 	v    *Value
-	want Filter
+	want *plan
 	key  string
 }
 
@@ -91,6 +104,7 @@ const (
 	inLiteral
 	inSkipped
 	afterValue
+	afterType   // of a minor line
 	afterObject // the line's object is complete
 )
 
@@ -124,8 +138,20 @@ func (r *Reader) read(p []byte) []byte {
 		return r.readLiteral(p)
 	case inSkipped:
 		return r.skipContainer(p)
+	case afterType:
+		return r.probe(p)
 	}
 	return r.structural(p)
+}
+
+// probe passes by a minor line that is of no use.
+func (r *Reader) probe(p []byte) []byte {
+	r.state = afterValue
+	if n := bytes.IndexByte(p, '\n'); n >= 0 && !r.Probe(p[:n]) {
+		r.state = atLineStart
+		return p[n+1:]
+	}
+	return p
 }
 
 // passLine goes on to the next line.
@@ -161,6 +187,9 @@ func (r *Reader) Close() error {
 
 // dismiss reports a line that is no JSON.
 func (r *Reader) dismiss() {
+	if r.minor {
+		return
+	}
 	line, _, _ := bytes.Cut(r.other, []byte{'\n'})
 	r.Junk(line)
 }
@@ -171,13 +200,17 @@ func (r *Reader) begin(p []byte) []byte {
 		return p
 	}
 	r.other = r.other[:0]
+	r.minor = false
 	if p[0] != '{' {
 		r.state = inJunk
 		return p
 	}
 	r.remember(p)
-	r.values, r.texts = 0, r.texts[:0]
-	r.stack = append(r.stack[:0], frame{v: r.value('{'), want: r.Want})
+	if r.plan == nil {
+		r.plan = newPlan(r.Want)
+	}
+	r.values, r.briefs, r.texts = 0, 0, r.texts[:0]
+	r.stack = append(r.stack[:0], frame{v: r.value('{'), want: r.plan})
 	r.state = beforeKey
 	return p[1:]
 }
@@ -215,7 +248,7 @@ func invisible(b []byte) bool {
 
 // torn gives up on a line that is no JSON after all.
 func (r *Reader) torn(rest []byte) []byte {
-	r.str, r.buf, r.esc, r.isKey = nil, r.buf[:0], r.esc[:0], false
+	r.str, r.brief, r.buf, r.esc, r.isKey = nil, nil, r.buf[:0], r.esc[:0], false
 	r.state = inTorn
 	return rest
 }
@@ -263,13 +296,17 @@ func (r *Reader) afterValue(p []byte, top *frame) []byte {
 
 func (r *Reader) startValue(p []byte, top *frame) []byte {
 	c := p[0]
-	wanted := r.wanted && r.values < maxValues
+	brief := r.next != nil && r.next.brief
+	wanted := r.wanted && r.room(brief)
 	switch {
 	case c == ']' && top.v.kind == '[' && len(top.v.list) == 0:
 		return r.pop(p[1:])
 	case c == '"':
-		r.state, r.str, r.odd, r.isKey = inString, nil, false, false
-		if wanted {
+		r.state, r.str, r.brief, r.odd, r.isKey = inString, nil, nil, false, false
+		switch {
+		case wanted && brief:
+			r.brief = r.add('b')
+		case wanted:
 			r.str = r.add('s')
 		}
 		return p[1:]
@@ -283,6 +320,18 @@ func (r *Reader) startValue(p []byte, top *frame) []byte {
 		return p
 	}
 	return r.torn(p)
+}
+
+// room reports whether a value more may be kept, and counts it if it is brief.
+func (r *Reader) room(brief bool) bool {
+	if !brief {
+		return r.values-r.briefs < maxValues
+	}
+	if r.briefs == maxBrief {
+		return false
+	}
+	r.briefs++
+	return true
 }
 
 func (r *Reader) startContainer(p []byte, wanted bool) []byte {
@@ -340,8 +389,16 @@ func (r *Reader) pop(p []byte) []byte {
 // ended goes on after a value. The line's type may make the rest useless.
 func (r *Reader) ended() {
 	r.state = afterValue
-	if len(r.stack) == 1 && r.stack[0].key == "type" && r.wanted && r.Drop != nil && r.Drop(r.stack[0].v.Get("type").short) {
+	if len(r.stack) > 1 || r.stack[0].key != "type" || !r.wanted {
+		return
+	}
+	kind := r.stack[0].v.Get("type").short
+	r.minor = r.Minor != nil && r.Minor(kind)
+	switch {
+	case r.Drop != nil && r.Drop(kind):
 		r.state = toLineEnd
+	case r.minor && r.Probe != nil:
+		r.state = afterType
 	}
 }
 

@@ -3,15 +3,20 @@ package jsonlines
 import (
 	"bytes"
 	"strconv"
+	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
 
 	"github.com/ralph-loop/ralph/internal/reply"
+	"github.com/ralph-loop/ralph/internal/term"
 )
 
 // skipString passes a string that is not wanted.
 func (r *Reader) skipString(p []byte) []byte {
 	rest, end, torn := r.toQuote(p)
+	if r.brief != nil {
+		r.keepBrief(p[:len(p)-len(rest)], end)
+	}
 	switch {
 	case torn:
 		return r.torn(rest)
@@ -132,6 +137,28 @@ func (r *Reader) readString(p []byte) []byte {
 	return p
 }
 
+// keepBrief keeps the beginning of a string as it is written: most are never looked at.
+func (r *Reader) keepBrief(p []byte, end bool) {
+	v := r.brief
+	if end {
+		p = p[:len(p)-1]
+		r.brief = nil
+	}
+	v.short = append(v.short, p[:min(briefSize+1-len(v.short), len(p))]...)
+}
+
+// brief decodes the beginning of a string.
+func brief(raw []byte) string {
+	cut := len(raw) > briefSize
+	r := Reader{str: new(Value)}
+	r.readString(raw[:min(len(raw), briefSize)]) // what is left in r.esc is not complete
+	text := r.str.short
+	if cut {
+		text = append(text[:len(text)-term.Begun(text)], "…"...)
+	}
+	return strings.ToValidUTF8(string(text), "\uFFFD")
+}
+
 // stringStop is where the next quotation mark or line feed stands. It is looked
 // for once, not once for each escape sequence before it.
 func stringStop(p []byte) int {
@@ -205,11 +232,13 @@ func (r *Reader) endString() {
 	r.isKey = false
 	top := &r.stack[len(r.stack)-1]
 	r.state = afterKey
-	if r.next, r.wanted = top.want[string(r.key)]; !r.wanted {
-		r.next, r.wanted = top.want["*"]
+	w := top.want.of(r.key)
+	if r.wanted = w != nil; !r.wanted {
+		r.next, top.key = nil, ""
+		return
 	}
-	if !r.wanted {
-		top.key = ""
+	r.next, top.key = w.plan, w.name
+	if w.name != "" || len(r.key) == 0 {
 		return
 	}
 	name, ok := r.names[string(r.key)]

@@ -27,12 +27,72 @@ func (f Filter) With(name string, sub Filter) Filter {
 	return f
 }
 
+// beginning is the key that marks a Filter of [Beginning]; no client has such a key.
+const beginning = "\x00"
+
+// Beginning returns a Filter that wants of a string the first 192 bytes, as they are
+// written, and of an array
+// such strings. What follows is passed by; an ellipsis stands for it. With [Filter.With]
+// it is that of an object. Of a line, at most 256 values are taken for such Filters, which
+// take nothing away from the others.
+func Beginning() Filter { return Filter{beginning: nil} }
+
+// A plan is a Filter that is quick to ask: an object has few keys.
+type plan struct {
+	brief bool
+	keys  []*planned
+	other *planned // "*"; nil = none
+}
+
+type planned struct {
+	name   string
+	filter Filter
+	plan   *plan // of the filter, made when it is needed, for a Filter may hold itself
+}
+
+// newPlan returns the plan of a Filter, nil for one that wants a scalar.
+func newPlan(f Filter) *plan {
+	if f == nil {
+		return nil
+	}
+	p := new(plan)
+	for name, sub := range f {
+		switch name {
+		case beginning:
+			p.brief = true
+		case "*":
+			p.other = &planned{filter: sub}
+		default:
+			p.keys = append(p.keys, &planned{name: name, filter: sub})
+		}
+	}
+	return p
+}
+
+// of returns what is wanted under a key, nil if nothing is.
+func (p *plan) of(key []byte) *planned {
+	if p == nil {
+		return nil
+	}
+	w := p.other
+	for _, k := range p.keys {
+		if string(key) == k.name {
+			w = k
+			break
+		}
+	}
+	if w != nil && w.plan == nil {
+		w.plan = newPlan(w.filter)
+	}
+	return w
+}
+
 // A Value is what was wanted of a line. It lives until the next line is read; only
 // what [Value.Long] returns may be kept. All methods take nil, for a value that is
 // not there.
 type Value struct {
-	kind  byte        // 's' string, 'n' number or literal, '{', '['
-	short []byte      // a string, a number or a literal
+	kind  byte        // 's' string, 'b' the beginning of one, 'n' number or literal, '{', '['
+	short []byte      // a string, a number or a literal; of a beginning, as it is written
 	text  *reply.Text // a string that is longer
 	list  []*Value
 	keys  []string // of an object: those of list
@@ -97,13 +157,27 @@ func (v *Value) Long() *reply.Text {
 
 // Str returns the string at a path, "" if there is none.
 func (v *Value) Str(path ...string) string {
-	if v = v.Get(path...); v == nil || v.kind != 's' {
+	v = v.Get(path...)
+	switch {
+	case v == nil:
+		return ""
+	case v.kind == 'b':
+		return brief(v.short)
+	case v.kind != 's':
 		return ""
 	}
 	if v.text != nil {
 		return v.text.String()
 	}
 	return strings.ToValidUTF8(string(v.short), "\uFFFD")
+}
+
+// Scalar returns a string, or a number or literal as it is written, "" for others.
+func (v *Value) Scalar() string {
+	if v != nil && v.kind == 'n' {
+		return string(v.short)
+	}
+	return v.Str()
 }
 
 // Number returns the number at a path, if there is one that is finite.

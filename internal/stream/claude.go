@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"bytes"
 	"cmp"
 	"strings"
 	"time"
@@ -10,9 +11,11 @@ import (
 
 // claudeDialect is that of Claude Code, and of Amp, which follows it.
 // Each block of a message is a line of its own, with the message's id. Amp
-// repeats the prompt as a user line; user lines are of no use here.
+// repeats the prompt as a user line; of user lines, only the results of tools are of use,
+// and those only for a display.
 func claudeDialect() dialect {
-	content := jsonlines.Keys("type", "text", "name").With("input", toolInput())
+	content := jsonlines.Keys("type", "text", "name").With("input", toolInput()).With("id", jsonlines.Beginning()).
+		With("tool_use_id", jsonlines.Beginning()).With("is_error", jsonlines.Beginning()).With("content", jsonlines.Beginning().With("text", jsonlines.Beginning()))
 	message := jsonlines.Keys("id", "model").With("content", content).With("usage", claudeTokens())
 	want := jsonlines.Keys("type", "subtype", "session_id", "model", "parent_tool_use_id", "error", "is_api_error_message",
 		"api_error_status", "error_status", "retry_delay_ms", "is_error", "result", "total_cost_usd", "terminal_reason", "num_turns", "isSidechain", "isReplay").
@@ -20,7 +23,47 @@ func claudeDialect() dialect {
 		With("modelUsage", jsonlines.Filter{"*": jsonlines.Keys("inputTokens", "outputTokens", "cacheReadInputTokens", "cacheCreationInputTokens")}).
 		With("rate_limit_info", jsonlines.Keys("status", "resetsAt")).
 		With("event", jsonlines.Keys("type").With("delta", jsonlines.Keys("type", "text")).With("message", jsonlines.Keys("id")))
-	return dialect{want: want, line: claudeLine, drop: func(kind []byte) bool { return string(kind) == "user" }, ledger: claudeLedger()}
+	return dialect{want: want, line: claudeLine, rows: claudeTools(), results: "user", probe: claudeProbe, ledger: claudeLedger()}
+}
+
+func ampDialect() dialect {
+	dia := claudeDialect()
+	dia.rows = ampTools()
+	return dia
+}
+
+// claudeProbe reports whether a tool may have failed, by a user line. Most such lines are
+// long and hold nothing else of use, and underscores are rare.
+func claudeProbe(rest []byte) bool {
+	for {
+		n := bytes.IndexByte(rest, '_')
+		if n < 0 {
+			return false
+		}
+		before, after := rest[:n], rest[n+1:]
+		if after, ok := bytes.CutPrefix(after, []byte(`error"`)); ok && bytes.HasSuffix(before, []byte(`"is`)) {
+			if after = bytes.TrimLeft(after, " \t:"); bytes.HasPrefix(after, []byte("true")) {
+				return true
+			}
+		}
+		rest = after
+	}
+}
+
+// claudeResults shows which tools failed.
+func claudeResults(d *Decoder, v *jsonlines.Value, subAgent bool) {
+	for _, block := range v.Get("message", "content").Items() {
+		if block.Str("type") != "tool_result" || !block.True("is_error") {
+			continue
+		}
+		words := block.Get("content")
+		if words.IsArray() && len(words.Items()) > 0 {
+			words = words.Items()[0]
+		}
+		c := d.caller(block.Str("tool_use_id"))
+		c.sub = c.sub || subAgent
+		d.failed(c, 0, words.Scalar()+words.Str("text"))
+	}
 }
 
 func claudeTokens() jsonlines.Filter {
@@ -38,6 +81,8 @@ func claudeLine(d *Decoder, v *jsonlines.Value) {
 		claudeSystem(d, v)
 	case "assistant":
 		claudeMessage(d, v, subAgent)
+	case "user":
+		claudeResults(d, v, subAgent)
 	case "stream_event":
 		if !subAgent {
 			claudeEvent(d, v.Get("event"))
@@ -102,10 +147,12 @@ func claudeMessage(d *Decoder, v *jsonlines.Value, subAgent bool) {
 		d.ended.Store(false) // it goes on, if that was not the end
 		d.say(m.Str("id"), textOf(m.Get("content")))
 		d.res.Model = cmp.Or(m.Str("model"), d.res.Model)
+	} else if v.Str("parent_tool_use_id") != "" || v.True("isSidechain") {
+		d.aside(textOf(m.Get("content")))
 	}
 	for _, block := range m.Get("content").Items() {
 		if block.Str("type") == "tool_use" {
-			d.use(block.Str("name"), block.Get("input"), "Write", "Edit", "MultiEdit", "NotebookEdit", "create_file", "edit_file")
+			d.use(call{block.Str("id"), block.Str("name"), subAgent}, block.Get("input"), "Write", "Edit", "MultiEdit", "NotebookEdit", "create_file", "edit_file")
 		}
 		if !subAgent {
 			d.apart = wordsOf(block) == nil

@@ -11,18 +11,21 @@ import (
 // versions, lines of say and ask in older ones.
 func clineDialect() dialect {
 	event := jsonlines.Keys("type", "contentType", "text", "toolName", "totalInputTokens", "totalOutputTokens", "totalCacheReadTokens", "totalCacheWriteTokens", "totalCost", "errorClass").
-		With("error", jsonlines.Keys("message")).With("input", toolInput().With("commands", jsonlines.Filter{}))
+		With("error", jsonlines.Keys("message")).With("input", toolInput().With("task_progress", nil)).
+		With("toolCallId", nil).With("output", jsonlines.Beginning().With("success", jsonlines.Beginning()).With("result", jsonlines.Beginning()).With("error", jsonlines.Beginning()))
 	want := jsonlines.Keys("type", "say", "ask", "text", "partial", "finishReason", "parentAgentId").With("event", event).
 		With("usage", jsonlines.Keys("inputTokens", "outputTokens", "cacheReadTokens", "cacheWriteTokens", "totalCost")).With("model", jsonlines.Keys("id"))
-	return dialect{want: want, line: clineLine, drop: func(kind []byte) bool { return string(kind) == "hook_event" }}
+	return dialect{want: want, line: clineLine, rows: clineTools(), drop: func(kind []byte) bool { return string(kind) == "hook_event" }}
 }
 
 func clineLine(d *Decoder, v *jsonlines.Value) {
 	switch v.Str("type") {
 	case "agent_event":
-		if v.Str("parentAgentId") == "" { // not a sub-agent's
-			clineEvent(d, v.Get("event"))
+		if v.Str("parentAgentId") != "" { // a sub-agent's
+			clineAside(d, v.Get("event"))
+			return
 		}
+		clineEvent(d, v.Get("event"))
 	case "run_result":
 		clineResult(d, v)
 	case "say":
@@ -58,12 +61,15 @@ func clineEvent(d *Decoder, e *jsonlines.Value) {
 		case "text":
 			d.piece("", e.Get("text").Long())
 		case "tool":
-			clineTool(d, e.Str("toolName"), e.Get("input"))
+			clineTool(d, e)
 		}
 	case "content_end":
-		if kind == "text" {
+		switch kind {
+		case "text":
 			d.told.messages++
 			d.say("", e.Get("text").Long())
+		case "tool":
+			clineOutput(d, e, false)
 		}
 	case "usage":
 		d.told.requests++
@@ -79,16 +85,41 @@ func clineEvent(d *Decoder, e *jsonlines.Value) {
 	}
 }
 
-func clineTool(d *Decoder, name string, input *jsonlines.Value) {
-	what := shownInput(input)
-	for _, c := range input.Get("commands").Items() {
-		what = c.Str()
-		break
+// clineAside shows what a sub-agent says and does.
+func clineAside(d *Decoder, e *jsonlines.Value) {
+	if d.show == nil {
+		return
 	}
-	d.tool(name, what)
-	switch name {
+	switch kind := e.Str("type") + " " + e.Str("contentType"); kind {
+	case "content_start tool":
+		d.used(call{e.Str("toolCallId"), e.Str("toolName"), true}, e.Get("input"))
+	case "content_end tool":
+		clineOutput(d, e, true)
+	case "content_end text":
+		d.aside(e.Get("text").Long())
+	}
+}
+
+func clineTool(d *Decoder, e *jsonlines.Value) {
+	d.use(call{e.Str("toolCallId"), e.Str("toolName"), false}, e.Get("input"))
+	switch input := e.Get("input"); e.Str("toolName") {
 	case "editor", "write_to_file", "replace_in_file":
 		d.file(input.FirstOf("path", "file_path"))
+	}
+}
+
+// clineOutput shows that a tool failed: one of its parts, or all of it.
+func clineOutput(d *Decoder, e *jsonlines.Value, subAgent bool) {
+	c := call{e.Str("toolCallId"), e.Str("toolName"), subAgent}
+	if why := e.Str("error") + e.Str("error", "message"); why != "" {
+		d.failed(c, 0, why)
+		return
+	}
+	for _, part := range e.Get("output").Items() {
+		if part.Get("success").Scalar() == "false" {
+			d.failed(c, 0, part.FirstOf("error", "result"))
+			return
+		}
 	}
 }
 
@@ -131,15 +162,26 @@ func clineSay(d *Decoder, v *jsonlines.Value) {
 		if v.Str("say") == "completion_result" {
 			d.end()
 		}
+	case "command":
+		d.shows(call{name: "command"}, t.String())
+	case "task_progress":
+		clineProgress(d, t)
 	case "api_req_started":
 		clineRequest(d, inner(t, jsonlines.Keys("tokensIn", "tokensOut", "cacheWrites", "cacheReads", "cost")))
 	case "tool":
-		tool := inner(t, jsonlines.Keys("tool", "path"))
-		d.tool(tool.Str("tool"), tool.Str("path"))
+		tool := inner(t, toolInput().With("tool", nil))
+		d.use(call{name: tool.Str("tool")}, tool)
 		switch tool.Str("tool") {
 		case "editedExistingFile", "newFileCreated":
 			d.file(tool.Str("path"))
 		}
+	}
+}
+
+// clineProgress shows the agent's list of what is to be done.
+func clineProgress(d *Decoder, t *reply.Text) {
+	if d.show != nil {
+		d.list(call{name: "task_progress"}, boxes(t.String()))
 	}
 }
 

@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/ralph-loop/ralph/internal/jsonlines"
@@ -10,7 +11,9 @@ import (
 // but not the requests they took: each counts as one. What each request took, and
 // the model, it writes into its ledger.
 func codexDialect() dialect {
-	item := jsonlines.Keys("type", "text", "command", "query", "tool").With("changes", jsonlines.Keys("path"))
+	item := jsonlines.Keys("type", "text", "command", "query", "tool", "server", "exit_code", "status").With("changes", jsonlines.Keys("path")).
+		With("arguments", toolInput()).With("items", jsonlines.Beginning().With("text", jsonlines.Beginning()).With("completed", jsonlines.Beginning())).
+		With("aggregated_output", jsonlines.Beginning()).With("message", jsonlines.Beginning()).With("error", jsonlines.Beginning().With("message", jsonlines.Beginning()))
 	want := jsonlines.Keys("type", "thread_id", "message").With("item", item).With("error", jsonlines.Keys("message")).
 		With("usage", codexTokens())
 	return dialect{want: want, line: codexLine, ledger: codexLedger()}
@@ -32,10 +35,8 @@ func codexLine(d *Decoder, v *jsonlines.Value) {
 	switch v.Str("type") {
 	case "turn.started":
 		d.ended.Store(false)
-	case "item.started":
-		if v.Str("item", "type") == "command_execution" {
-			d.tool("shell", v.Str("item", "command"))
-		}
+	case "item.started", "item.updated":
+		codexBegun(d, v.Get("item"), v.Str("type") == "item.started")
 	case "item.completed":
 		codexItem(d, v.Get("item"))
 	case "turn.completed":
@@ -49,9 +50,12 @@ func codexLine(d *Decoder, v *jsonlines.Value) {
 		d.fail(v.Str("error", "message"))
 	case "error":
 		// "Reconnecting... 1/5" is not the end of it; another message may be.
-		if m := v.Str("message"); !strings.HasPrefix(m, "Reconnecting") {
-			d.notice(m)
+		m := v.Str("message")
+		if strings.HasPrefix(m, "Reconnecting") {
+			d.note(m)
+			return
 		}
+		d.notice(m)
 	}
 }
 
@@ -61,12 +65,72 @@ func codexItem(d *Decoder, item *jsonlines.Value) {
 	case "agent_message":
 		d.told.messages++
 		d.say("", item.Get("text").Long())
+	case "command_execution":
+		codexEnded(d, item)
 	case "file_change":
 		for _, c := range item.Get("changes").Items() {
 			d.file(c.Str("path"))
-			d.tool("edit", c.Str("path"))
+			d.tool(call{name: "edit"}, d.place(c.Str("path")))
 		}
-	case "web_search", "mcp_tool_call":
-		d.tool(item.Str("type"), item.FirstOf("query", "tool"))
+		codexEnded(d, item)
+	case "web_search":
+		d.tool(call{name: "web_search"}, `"`+item.Str("query")+`"`)
+	case "mcp_tool_call":
+		d.tool(call{name: codexTool(item)}, short(item.Get("arguments")))
+		codexEnded(d, item)
+	case "error":
+		d.note(item.Str("message"))
 	}
+}
+
+// codexBegun shows what the agent begins, and each state of its list.
+func codexBegun(d *Decoder, item *jsonlines.Value, started bool) {
+	switch item.Str("type") {
+	case "command_execution":
+		if started {
+			d.tool(call{name: "shell"}, unwrapped(item.Str("command")))
+		}
+	case "todo_list":
+		if d.show != nil {
+			d.todos(call{name: "update_plan"}, item)
+		}
+	}
+}
+
+// codexEnded shows that a tool failed.
+func codexEnded(d *Decoder, item *jsonlines.Value) {
+	code := item.Int("exit_code")
+	if d.show == nil || code == 0 && item.Str("status") != "failed" {
+		return
+	}
+	d.failed(call{name: codexTool(item)}, code, cmp.Or(item.Str("error", "message"), item.Str("error"), item.Str("aggregated_output")))
+}
+
+// codexTool is what a tool is called.
+func codexTool(item *jsonlines.Value) string {
+	switch item.Str("type") {
+	case "command_execution":
+		return "shell"
+	case "file_change":
+		return "edit"
+	}
+	return strings.TrimPrefix(item.Str("server")+"."+item.Str("tool"), ".")
+}
+
+// unwrapped is a command without the shell that runs it.
+func unwrapped(command string) string {
+	shell, script, ok := strings.Cut(command, " -lc ")
+	if !ok || strings.ContainsAny(shell, " '\"") {
+		return command
+	}
+	for _, quote := range []string{"'", `"`} {
+		if inner, ok := strings.CutPrefix(script, quote); ok && len(inner) > 0 {
+			inner = strings.TrimSuffix(inner, quote)
+			if quote == "'" {
+				return strings.ReplaceAll(inner, `'\''`, "'")
+			}
+			return strings.NewReplacer(`\"`, `"`, `\\`, `\`, `\$`, "$", "\\`", "`").Replace(inner)
+		}
+	}
+	return script
 }

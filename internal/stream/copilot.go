@@ -12,11 +12,13 @@ import (
 // it, or the tool call that began it. It tells requests, of tokens at most the output,
 // and no cost; the tokens of each request it writes into its ledger.
 func copilotDialect() dialect {
-	data := jsonlines.Keys("messageId", "deltaContent", "model", "outputTokens", "inputTokens", "message", "statusCode", "errorType", "toolName", "parentToolCallId", "phase").
-		With("content", jsonlines.Keys("type", "text")).With("arguments", toolInput()).With("fileEdits", jsonlines.Keys("path"))
+	data := jsonlines.Keys("messageId", "deltaContent", "model", "outputTokens", "inputTokens", "message", "statusCode", "errorType", "toolName", "toolCallId", "success", "parentToolCallId", "phase").
+		With("error", jsonlines.Beginning().With("message", jsonlines.Beginning())).With("result", jsonlines.Beginning().With("content", jsonlines.Beginning())).
+		With("shellExecution", jsonlines.Keys("exitCode")).
+		With("content", jsonlines.Keys("type", "text")).With("arguments", toolInput().With("todos", nil)).With("fileEdits", jsonlines.Keys("path"))
 	want := jsonlines.Keys("type", "sessionId", "exitCode", "agentId").With("data", data).
 		With("usage", jsonlines.Filter{"codeChanges": jsonlines.Filter{"filesModified": jsonlines.Filter{}}})
-	return dialect{want: want, line: copilotLine, drop: func(kind []byte) bool { return string(kind) == "user.message" }, ledger: copilotLedger()}
+	return dialect{want: want, line: copilotLine, rows: copilotTools(), drop: func(kind []byte) bool { return string(kind) == "user.message" }, ledger: copilotLedger()}
 }
 
 func copilotLine(d *Decoder, v *jsonlines.Value) {
@@ -26,11 +28,14 @@ func copilotLine(d *Decoder, v *jsonlines.Value) {
 	case "assistant.message":
 		copilotMessage(d, data, subAgent)
 	case "tool.execution_start":
-		d.tool(data.Str("toolName"), shownInput(data.Get("arguments")))
+		d.use(call{data.Str("toolCallId"), data.Str("toolName"), subAgent}, data.Get("arguments"))
 	case "tool.execution_complete":
 		for _, e := range data.Get("fileEdits").Items() {
 			d.file(e.Str("path"))
 		}
+		copilotEnded(d, data)
+	case "session.warning":
+		d.note(data.Str("message"))
 	case "result":
 		copilotResult(d, v)
 	default:
@@ -61,6 +66,7 @@ func copilotTurn(d *Decoder, kind string, data *jsonlines.Value) {
 func copilotMessage(d *Decoder, data *jsonlines.Value, subAgent bool) {
 	switch {
 	case subAgent:
+		d.aside(textOf(data.Get("content")))
 	case data.Str("phase") == "thinking":
 		d.retry() // what came of it in pieces is no answer
 	default:
@@ -69,6 +75,16 @@ func copilotMessage(d *Decoder, data *jsonlines.Value, subAgent bool) {
 		d.res.Model = cmp.Or(data.Str("model"), d.res.Model)
 	}
 	d.using(data.Str("messageId"), data.Str("model"), subAgent, Usage{InputTokens: data.Int("inputTokens"), OutputTokens: data.Int("outputTokens")})
+}
+
+// copilotEnded shows that a tool failed.
+func copilotEnded(d *Decoder, data *jsonlines.Value) {
+	code := data.Int("shellExecution", "exitCode")
+	if d.show == nil || code == 0 && data.Get("success").Scalar() != "false" {
+		return
+	}
+	why := cmp.Or(data.Str("error", "message"), data.Str("error"), data.Str("result", "content"))
+	d.failed(d.caller(data.Str("toolCallId")), code, why)
 }
 
 func copilotResult(d *Decoder, v *jsonlines.Value) {

@@ -7,15 +7,6 @@ import (
 	"github.com/ralph-loop/ralph/internal/reply"
 )
 
-// toolInput is what is shown of, or known from, a tool's input.
-func toolInput() jsonlines.Filter {
-	return jsonlines.Keys("command", "cmd", "description", "file_path", "filePath", "notebook_path", "path", "pattern", "query", "url")
-}
-
-func shownInput(v *jsonlines.Value) string {
-	return v.FirstOf("command", "cmd", "file_path", "filePath", "notebook_path", "path", "pattern", "query", "url", "description")
-}
-
 // wordsOf returns those of a block, if it is of type text, or of no type, and no
 // thought. nil = none.
 func wordsOf(block *jsonlines.Value) *reply.Text {

@@ -1,6 +1,8 @@
 package stream
 
 import (
+	"cmp"
+
 	"github.com/ralph-loop/ralph/internal/jsonlines"
 )
 
@@ -12,11 +14,11 @@ func geminiDialect() dialect {
 	tokens := func() jsonlines.Filter {
 		return jsonlines.Keys("input_tokens", "output_tokens", "total_tokens", "cached")
 	}
-	want := jsonlines.Keys("type", "role", "delta", "session_id", "model", "tool_name", "status", "severity", "message").
+	want := jsonlines.Keys("type", "role", "delta", "session_id", "model", "tool_name", "tool_id", "status", "severity", "message").
 		With("content", jsonlines.Keys("text", "type", "thought")).With("parameters", toolInput()).
 		With("error", jsonlines.Keys("type", "message", "code")).
 		With("stats", tokens().With("models", jsonlines.Filter{"*": tokens()}))
-	return dialect{want: want, line: geminiLine, ledger: geminiLedger()}
+	return dialect{want: want, line: geminiLine, rows: geminiTools(), ledger: geminiLedger()}
 }
 
 func geminiLine(d *Decoder, v *jsonlines.Value) {
@@ -34,15 +36,20 @@ func geminiLine(d *Decoder, v *jsonlines.Value) {
 	case "tool_use":
 		d.whole()
 		geminiTurn(d)
-		d.use(v.Str("tool_name"), v.Get("parameters"), "write_file", "replace", "edit")
+		d.use(call{v.Str("tool_id"), v.Str("tool_name"), false}, v.Get("parameters"), "write_file", "replace", "edit")
 	case "tool_result":
 		d.whole()
 		d.turn = false
+		if v.Str("status") == "error" {
+			d.failed(d.caller(v.Str("tool_id")), 0, cmp.Or(v.Str("error", "message"), v.Str("error", "type"), v.Str("error")))
+		}
 	case "error":
 		if v.Str("severity") == "error" {
 			d.whole()
 			d.notice(v.Str("message"))
+			return
 		}
+		d.note(v.Str("message"))
 	case "result":
 		d.whole()
 		geminiResult(d, v)

@@ -12,11 +12,13 @@ import (
 func opencodeDialect() dialect {
 	part := jsonlines.Keys("id", "type", "text", "tool", "reason", "cost", "messageID", "sessionID", "synthetic").
 		With("tokens", jsonlines.Keys("input", "output", "reasoning").With("cache", jsonlines.Keys("read", "write"))).
-		With("state", jsonlines.Filter{"input": toolInput()})
+		With("callID", nil).
+		With("state", jsonlines.Keys("status").With("input", toolInput()).With("error", jsonlines.Beginning()).With("output", jsonlines.Beginning()).
+			With("metadata", jsonlines.Beginning().With("exit", jsonlines.Beginning())))
 	want := jsonlines.Keys("type", "sessionID").With("part", part).
 		With("error", jsonlines.Keys("name", "message").With("data", jsonlines.Keys("message", "statusCode", "responseBody").
 			With("responseHeaders", jsonlines.Keys("retry-after", "retry-after-ms"))))
-	return dialect{want: want, line: opencodeLine, drop: func(kind []byte) bool { return string(kind) == "reasoning" }}
+	return dialect{want: want, line: opencodeLine, rows: opencodeTools(), drop: func(kind []byte) bool { return string(kind) == "reasoning" }}
 }
 
 func opencodeLine(d *Decoder, v *jsonlines.Value) {
@@ -24,14 +26,26 @@ func opencodeLine(d *Decoder, v *jsonlines.Value) {
 	subAgent := d.foreign(v.Str("sessionID")) || d.foreign(part.Str("sessionID"))
 	switch kind := v.Str("type"); kind {
 	case "tool_use":
-		d.use(part.Str("tool"), part.Get("state", "input"), "write", "edit", "patch", "multiedit")
+		c := call{part.Str("callID"), part.Str("tool"), subAgent}
+		d.use(c, part.Get("state", "input"), "write", "edit", "patch", "multiedit")
+		opencodeEnded(d, c, part.Get("state"))
 		d.apart = d.apart || !subAgent
 	case "step_finish":
 		opencodeStep(d, part, subAgent)
 	default:
 		if !subAgent {
 			opencodeOwn(d, kind, v)
+		} else if kind == "text" && part.Str("type") == "text" && !part.True("synthetic") {
+			d.aside(part.Get("text").Long())
 		}
+	}
+}
+
+// opencodeEnded shows that a tool failed.
+func opencodeEnded(d *Decoder, c call, state *jsonlines.Value) {
+	code := state.Int("metadata", "exit")
+	if code != 0 || state.Str("status") == "error" {
+		d.failed(c, code, cmp.Or(state.Str("error"), state.Str("output")))
 	}
 }
 

@@ -13,6 +13,10 @@ type Options struct {
 	// Display gets readable text as it comes, without control sequences.
 	// nil = none. Its errors are ignored.
 	Display io.Writer
+	// Notes take what the client says of its own between the events. nil = it is not shown.
+	Notes *Notes
+	// Dir is the workspace: paths of tools are shown relative to it. "" = as they are.
+	Dir string
 	// Live is told the usage so far whenever the stream tells it. nil = none.
 	Live func(Usage)
 	// Price estimates what the stream does not tell the cost of. nil = nothing is

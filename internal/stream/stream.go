@@ -23,14 +23,19 @@ type dialect struct {
 	want jsonlines.Filter
 	drop func(kind []byte) bool // types of lines that are of no use; nil = none
 	line func(d *Decoder, v *jsonlines.Value)
+	rows []row // what is shown of tools
+	// results is the type of lines that tell of tools' results alone, which only a display
+	// wants, and probe reports, by the rest of such a line, that one may have failed.
+	// "" = no type.
+	results string
+	probe   func(rest []byte) bool
 	// ledger is of what the client writes elsewhere; zero = nothing.
 	ledger ledger
 }
 
 func dialects() map[string]dialect {
-	claude := claudeDialect()
 	return map[string]dialect{
-		"text": {}, "claude": claude, "cursor": cursorDialect(), "amp": claude, "codex": codexDialect(),
+		"text": {}, "claude": claudeDialect(), "cursor": cursorDialect(), "amp": ampDialect(), "codex": codexDialect(),
 		"cline": clineDialect(), "gemini": geminiDialect(), "opencode": opencodeDialect(),
 		"copilot": copilotDialect(), "kimi": kimiDialect(),
 	}
@@ -45,6 +50,11 @@ type Decoder struct {
 	json  *jsonlines.Reader // nil for plain text
 	echo  *reply.Echo
 	show  io.Writer
+	notes *Notes
+	tools map[string]gist
+	dirs  []string // the workspace's names
+	calls []call   // the last ones
+	text  []byte   // of a line that is shown
 	live  func(Usage)
 	ended atomic.Bool
 	res   Result
@@ -102,12 +112,12 @@ func New(format string, o Options) (*Decoder, error) {
 	if !ok {
 		return nil, fmt.Errorf("unknown format %q; the known ones are %s", format, strings.Join(Formats(), ", "))
 	}
-	d := &Decoder{dialect: dia, live: o.Live, price: o.Price, model: o.Model, zeros: o.Zeros, since: o.Since}
+	d := &Decoder{dialect: dia, live: o.Live, notes: o.Notes, price: o.Price, model: o.Model, zeros: o.Zeros, since: o.Since}
 	if o.Display != nil {
-		d.show = term.Strip(o.Display)
+		d.show, d.tools, d.dirs = term.Strip(o.Display), gists(dia.rows), workspace(o.Dir)
 	}
 	if dia.line != nil {
-		d.json = &jsonlines.Reader{Want: dia.want, Drop: dia.drop, Line: func(v *jsonlines.Value) { d.line(d, v) }, Junk: d.skip}
+		d.json = &jsonlines.Reader{Want: dia.want, Drop: d.dull, Minor: d.minor, Probe: dia.probe, Line: func(v *jsonlines.Value) { d.line(d, v) }, Junk: d.skip}
 	} else {
 		d.ended.Store(true)
 	}
@@ -139,9 +149,20 @@ func (d *Decoder) accept(p []byte) {
 	}
 }
 
+// minor reports whether lines of a type are for a display alone.
+func (d *Decoder) minor(kind []byte) bool { return d.results != "" && string(kind) == d.results }
+
+// dull reports whether lines of a type are of no use.
+func (d *Decoder) dull(kind []byte) bool {
+	return d.show == nil && d.minor(kind) || d.drop != nil && d.drop(kind)
+}
+
 func (d *Decoder) skip(line []byte) {
 	d.res.Skipped++
 	if s := oneLine(string(line)); s != "" {
+		if s[0] != '{' { // a torn event is nothing to read
+			d.note(s)
+		}
 		d.res.LastSkipped = append(d.res.LastSkipped, s)
 		if len(d.res.LastSkipped) > 5 {
 			d.res.LastSkipped = d.res.LastSkipped[1:]

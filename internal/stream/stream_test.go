@@ -3,11 +3,13 @@ package stream
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/ralph-loop/ralph/internal/reply"
+	"github.com/ralph-loop/ralph/internal/term/termtest"
 )
 
 func lines(l ...string) []byte { return []byte(strings.Join(l, "\n") + "\n") }
@@ -173,6 +175,15 @@ func FuzzDecoder(f *testing.F) {
 			f.Add(data, uint8(i), uint8(i*7))
 		}
 	}
+	tools, _ := filepath.Glob("testdata/tools/*.ndjson")
+	for i, file := range tools {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			f.Fatal(err)
+		}
+		format, _, _ := strings.Cut(filepath.Base(file), "-")
+		f.Add(data, uint8(slices.Index(Formats(), format)), uint8(i*5))
+	}
 	f.Add([]byte("Do it: <promise>X</promise>\n{\"type\":\"a\\ud83d"), uint8(0), uint8(3))
 	f.Fuzz(func(t *testing.T, data []byte, format, size uint8) {
 		name := Formats()[int(format)%len(Formats())]
@@ -181,6 +192,9 @@ func FuzzDecoder(f *testing.F) {
 		pieces := decode(t, name, data, int(size)%64+1, Options{Echo: echo})
 		if diff := cmp.Diff(once, pieces); diff != "" {
 			t.Fatalf("%s, in pieces of %d:\n%s", name, int(size)%64+1, diff)
+		}
+		if once, pieces := display(t, name, data, 0, false), display(t, name, data, int(size)%64+1, false); once != pieces || termtest.Unsafe(once) != "" {
+			t.Fatalf("%s, in pieces of %d, is shown as %q and at once as %q", name, int(size)%64+1, pieces, once)
 		}
 		if strings.ToValidUTF8(once.Text, "") != once.Text {
 			t.Fatalf("the text is not valid UTF-8: %q", once.Text)

@@ -121,8 +121,10 @@ func (c *counter) pay(usd float64) {
 // tokens are all tokens so far.
 func (c *counter) tokens() Usage {
 	u := c.paid
-	for _, p := range slices.Concat(c.rest, c.open) {
-		u = u.plus(p.usage)
+	for _, parts := range [...][]portion{c.rest, c.open} {
+		for _, p := range parts {
+			u = u.plus(p.usage)
+		}
 	}
 	return u
 }
