@@ -13,101 +13,96 @@ const (
 // A feature is up to four words or classes, in their order in a sentence, packed.
 type feature uint64
 
-func pack(a, b, c, d uint16) feature {
-	return feature(a)<<48 | feature(b)<<32 | feature(c)<<16 | feature(d)
+func (f feature) with(part uint16, at int) feature { return f | feature(part)<<(48-16*at) }
+
+// A window is the end of a sentence, as numbers of words and classes; 0 = none.
+type window [places]uint16
+
+// The places of a window.
+const (
+	word3  = iota // three words before the last one
+	class3        // its class
+	word2
+	class2
+	word1
+	class1
+	word0
+	class0
+	anyWord
+	inReach
+	turned // the class of an "if" or a "which" whose reach has not ended
+	denied // the class of a "not" whose reach has not ended
+	places
+)
+
+// shapes are the places that features are made of: words in ones, twos and threes, and
+// with a gap between them; the same of their classes, up to four; words beside classes;
+// and words and classes in the reach of those that turn them. The trainer numbers
+// features in the order they come, so that another order makes other weights.
+var shapes = [...][]int{
+	{word0},
+	{class1, word0},
+	{word1, word0},
+	{word2, word1, word0},
+	{word2, anyWord, word0},
+	{word3, anyWord, anyWord, word0},
+	{turned, inReach, word0},
+	{denied, inReach, word0},
+	{class1, class0},
+	{word1, class0},
+	{class2, class1, class0},
+	{class2, anyWord, class0},
+	{class3, class2, class1, class0},
+	{class3, anyWord, anyWord, class0},
+	{turned, inReach, class0},
 }
 
-// A window is the last words of a sentence, and what they were said under.
-type window struct {
-	*lexicon
-	a, b, c token     // three words, two words, one word before
-	turn    uint16    // the class of an "if" or a "which" whose reach has not ended
-	denied  int       // for how many words a "not" still reaches
-	keys    [6]uint16 // the last classes that matter from afar
-	n       int
-}
+const (
+	notReach = 7 // words after a "not"
+	mostKeys = 6 // key classes that are remembered
+)
 
-// features calls each with what a sentence is judged by: its words in ones, twos and
-// threes, and with a gap between them; the same of their classes, up to four; words
-// beside classes; words and classes in the reach of those that turn them, as "if",
-// "which" and "not" do; and two key classes with anything between.
+// features calls each with what a sentence is judged by: its words in these shapes,
+// and two key classes with anything between.
 func (l *lexicon) features(s []token, each func(feature)) {
-	w := window{lexicon: l}
+	w := window{anyWord: l.gap, inReach: l.reach}
+	keys, left := make([]uint16, 0, 2*mostKeys), 0
 	for _, d := range s {
-		if d.word != 0 {
-			w.words(d, each)
+		w[word0], w[class0] = d.word, d.class
+		w.features(each)
+		if left--; left <= 0 {
+			w[denied] = 0
 		}
-		w.classes(d, each)
-		w.next(d, each)
+		switch d.class {
+		case l.condition, l.relative:
+			w[turned] = d.class
+		case l.stop:
+			w[turned], w[denied] = 0, 0
+		case l.not:
+			w[denied], left = d.class, notReach
+		}
+		if l.key[d.class] {
+			for _, k := range keys[max(0, len(keys)-mostKeys):] {
+				each(feature(0).with(k, 0).with(l.far, 1).with(d.class, 2))
+			}
+			keys = append(keys, d.class)
+		}
+		copy(w[word3:], w[word2:class0+1])
 	}
 }
 
-func (w *window) words(d token, each func(feature)) {
-	each(pack(d.word, 0, 0, 0))
-	if w.c.class != 0 {
-		each(pack(w.c.class, d.word, 0, 0))
-	}
-	if w.c.word != 0 {
-		each(pack(w.c.word, d.word, 0, 0))
-		if w.b.word != 0 {
-			each(pack(w.b.word, w.c.word, d.word, 0))
+// features calls each with the features that end with the last word. There is none of a
+// shape if something is missing in it.
+func (w *window) features(each func(feature)) {
+next:
+	for _, shape := range shapes {
+		f := feature(0)
+		for i, place := range shape {
+			if w[place] == 0 {
+				continue next
+			}
+			f = f.with(w[place], i)
 		}
+		each(f)
 	}
-	if w.b.word != 0 {
-		each(pack(w.b.word, w.gap, d.word, 0))
-	}
-	if w.a.word != 0 {
-		each(pack(w.a.word, w.gap, w.gap, d.word))
-	}
-	if w.turn != 0 {
-		each(pack(w.turn, w.reach, d.word, 0))
-	}
-	if w.denied > 0 {
-		each(pack(w.not, w.reach, d.word, 0))
-	}
-}
-
-func (w *window) classes(d token, each func(feature)) {
-	if w.c.class != 0 {
-		each(pack(w.c.class, d.class, 0, 0))
-	}
-	if w.c.word != 0 {
-		each(pack(w.c.word, d.class, 0, 0))
-	}
-	if w.b.class != 0 {
-		each(pack(w.b.class, w.c.class, d.class, 0))
-		each(pack(w.b.class, w.gap, d.class, 0))
-	}
-	if w.a.class != 0 {
-		each(pack(w.a.class, w.b.class, w.c.class, d.class))
-		each(pack(w.a.class, w.gap, w.gap, d.class))
-	}
-	if w.turn != 0 {
-		each(pack(w.turn, w.reach, d.class, 0))
-	}
-}
-
-// next moves on to the word after d.
-func (w *window) next(d token, each func(feature)) {
-	switch d.class {
-	case w.condition, w.relative:
-		w.turn = d.class
-	case w.stop:
-		w.turn, w.denied = 0, 0
-	case w.not:
-		w.denied = 8
-	}
-	w.denied--
-	if w.key[d.class] {
-		for _, k := range w.keys[:w.n] {
-			each(pack(k, w.far, d.class, 0))
-		}
-		if w.n == len(w.keys) {
-			copy(w.keys[:], w.keys[1:])
-			w.n--
-		}
-		w.keys[w.n] = d.class
-		w.n++
-	}
-	w.a, w.b, w.c = w.b, w.c, d
 }

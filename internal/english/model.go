@@ -20,17 +20,11 @@ var modelText string
 // weights of the sentence's features.
 type model struct {
 	*lexicon
-	rules     map[string]*ruleSet
-	table     []entry // of weights: open addressing; its length is a power of two
-	mask      uint64
+	rules     map[string]ruleSet
+	weights   map[feature]int32
 	maybe     [1 << 12]uint64 // a bit for each hash there is: most features have no weight
 	bias      int32
 	threshold int32
-}
-
-type entry struct {
-	feature feature
-	weight  int32
 }
 
 // theModel is parsed once, when it is first needed.
@@ -51,7 +45,7 @@ func sections(text string) map[string][]string {
 	for line := range strings.Lines(text) {
 		line = strings.TrimRight(line, "\r\n")
 		switch {
-		case line == "" || strings.HasPrefix(line, "# "):
+		case line == "" || strings.HasPrefix(line+" ", "# "):
 		case line[0] == '[' && line[len(line)-1] == ']':
 			name = line[1 : len(line)-1]
 		default:
@@ -63,51 +57,35 @@ func sections(text string) map[string][]string {
 
 func parseModel(text string) (*model, error) {
 	parts := sections(text)
-	m := &model{lexicon: newLexicon(parts["classes"], parts["keys"])}
-	weights := map[feature]int32{}
-	for _, line := range parts["weights"] {
-		number, words, _ := strings.Cut(line, " ")
-		weight, err := strconv.Atoi(number)
-		if err != nil {
-			return nil, err
-		}
-		weights[m.featureOf(words)] = int32(weight)
-	}
+	m := &model{lexicon: newLexicon(parts), weights: map[feature]int32{}}
 	if _, err := fmt.Sscan(strings.Join(parts["score"], " "), &m.bias, &m.threshold); err != nil {
 		return nil, err
 	}
-	size := 1 << 10
-	for size < 3*len(weights) {
-		size *= 2
-	}
-	m.table, m.mask = make([]entry, size), uint64(size-1)
-	for f, w := range weights {
-		h := hash(f)
-		m.maybe[h>>52] |= 1 << (h >> 46 & 63)
-		i := h & m.mask
-		for m.table[i].feature != 0 {
-			i = (i + 1) & m.mask
+	for _, line := range parts["weights"] {
+		words := strings.Fields(line)
+		weight, err := strconv.Atoi(words[0])
+		if err != nil {
+			return nil, err
 		}
-		m.table[i] = entry{f, w}
+		f := feature(0)
+		for i, word := range words[1:] {
+			f = f.with(m.add(word, 0), i)
+		}
+		m.weights[f] = int32(weight)
+		i, bit := f.hash()
+		m.maybe[i] |= bit
 	}
 	var err error
 	m.rules, err = parseRules(m.lexicon, parts)
 	return m, err
 }
 
-// featureOf packs words as they stand in a line of weights.
-func (l *lexicon) featureOf(words string) feature {
-	var n [4]uint16
-	for i, word := range strings.Fields(words) {
-		n[i&3] = l.add(word, 0)
-	}
-	return pack(n[0], n[1], n[2], n[3])
-}
-
-func hash(f feature) uint64 {
+// hash returns the place of a feature's bit.
+func (f feature) hash() (i int, bit uint64) {
 	h := uint64(f)
 	h = (h ^ h>>31) * 0x9e3779b97f4a7c15
-	return h ^ h>>32
+	h ^= h >> 32
+	return int(h >> 52), 1 << (h >> 46 & 63)
 }
 
 // score is above zero if the sentence reads like one that contradicts that the work
@@ -115,15 +93,8 @@ func hash(f feature) uint64 {
 func (m *model) score(s []token) float64 {
 	sum := int32(0)
 	m.features(s, func(f feature) {
-		h := hash(f)
-		if m.maybe[h>>52]&(1<<(h>>46&63)) == 0 {
-			return
-		}
-		for i := h & m.mask; m.table[i].feature != 0; i = (i + 1) & m.mask {
-			if m.table[i].feature == f {
-				sum += m.table[i].weight
-				return
-			}
+		if i, bit := f.hash(); m.maybe[i]&bit != 0 {
+			sum += m.weights[f]
 		}
 	})
 	return float64(sum)/length(s) + float64(m.bias-m.threshold)
