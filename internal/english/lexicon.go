@@ -18,7 +18,9 @@ type lexicon struct {
 	tests   []string          // what code that runs tests holds
 	short   []string          // words after which a point ends no sentence
 
-	// What the mechanism knows by name.
+	// What the mechanism knows by name. Some stand for a place in a sentence: gap for any
+	// word, reach for any words in the reach of the one before, far for any words, begin
+	// and end for the ends, and title is between a title and what is said under it.
 	count, of, and, gap, reach, far, stop, not, condition, relative uint16
 	begin, end, title, all                                          token
 }
@@ -32,9 +34,17 @@ type ending struct {
 // those of the class "=" are classes of their own.
 func newLexicon(parts map[string][]string) *lexicon {
 	words := func(section string) []string { return strings.Fields(strings.Join(parts[section], " ")) }
+	pairs := func(section string) map[string]string {
+		all := map[string]string{}
+		for _, line := range parts[section] {
+			word, as, _ := strings.Cut(line, " ")
+			all[word] = as
+		}
+		return all
+	}
 	l := &lexicon{
 		number: map[string]uint16{}, names: []string{""}, class: []uint16{0}, key: make([]bool, 1<<16),
-		apart: map[string]string{}, marks: map[string]string{},
+		apart: pairs("contractions"), marks: pairs("marks"),
 		tests: words("tests"), short: words("abbreviations"),
 	}
 	for _, line := range parts["classes"] {
@@ -53,26 +63,16 @@ func newLexicon(parts map[string][]string) *lexicon {
 		endings = append(endings, ending{prefix, suffix, l.add(class, 0)})
 	}
 	l.other, l.endings = l.add("@", 0), endings
-	for _, line := range parts["contractions"] {
-		word, apart, _ := strings.Cut(line, " ")
-		l.apart[word] = apart
-	}
-	for _, line := range parts["marks"] {
-		mark, raw, _ := strings.Cut(line, " ")
-		for word := range strings.FieldsSeq(raw) {
-			l.marks[word] = mark
-		}
-	}
 	for _, class := range words("keys") {
 		l.key[l.add(class, 0)] = true
 	}
 	for word, n := range map[string]*uint16{
-		countWord: &l.count, "of": &l.of, "and": &l.and, gap: &l.gap, reach: &l.reach, far: &l.far,
+		"#": &l.count, "of": &l.of, "and": &l.and, "*": &l.gap, "..": &l.reach, "...": &l.far,
 		"@stop": &l.stop, "@not": &l.not, "@if": &l.condition, "@that": &l.relative,
 	} {
 		*n = l.number[word]
 	}
-	l.begin, l.end, l.title, l.all = l.token(begins), l.token(ends), l.token(title), l.token(wholeWord)
+	l.begin, l.end, l.title, l.all = l.token("^"), l.token("$"), l.token("§"), l.token("#/whole")
 	return l
 }
 
@@ -118,12 +118,15 @@ func (l *lexicon) contraction(low string) (head, tail string) {
 		head, tail, _ = strings.Cut(both, " ")
 		return head, tail
 	}
-	head, _, _ = strings.Cut(low, "'")
-	tail, ok := l.apart[low[len(head):]]
+	at := strings.IndexByte(low, '\'')
+	if at < 0 {
+		return low, ""
+	}
+	tail, ok := l.apart[low[at:]]
 	if !ok {
 		return low, ""
 	}
-	if tail == "not" {
+	if head = low[:at]; tail == "not" {
 		head = strings.TrimSuffix(head, "n")
 	}
 	return head, tail

@@ -4,6 +4,7 @@ import (
 	_ "embed"
 	"fmt"
 	"math"
+	"math/bits"
 	"strconv"
 	"strings"
 	"sync"
@@ -21,10 +22,14 @@ var modelText string
 type model struct {
 	*lexicon
 	rules     map[string]ruleSet
-	weights   map[feature]int32
-	maybe     [1 << 12]uint64 // a bit for each hash there is: most features have no weight
+	weights   []entry // open addressing, for a map is slower; the length is a power of two
 	bias      int32
 	threshold int32
+}
+
+type entry struct {
+	feature feature
+	weight  int32
 }
 
 // theModel is parsed once, when it is first needed.
@@ -57,10 +62,11 @@ func sections(text string) map[string][]string {
 
 func parseModel(text string) (*model, error) {
 	parts := sections(text)
-	m := &model{lexicon: newLexicon(parts), weights: map[feature]int32{}}
+	m := &model{lexicon: newLexicon(parts)}
 	if _, err := fmt.Sscan(strings.Join(parts["score"], " "), &m.bias, &m.threshold); err != nil {
 		return nil, err
 	}
+	m.weights = make([]entry, 2<<bits.Len(uint(len(parts["weights"]))))
 	for _, line := range parts["weights"] {
 		words := strings.Fields(line)
 		weight, err := strconv.Atoi(words[0])
@@ -71,32 +77,29 @@ func parseModel(text string) (*model, error) {
 		for i, word := range words[1:] {
 			f = f.with(m.add(word, 0), i)
 		}
-		m.weights[f] = int32(weight)
-		i, bit := f.hash()
-		m.maybe[i] |= bit
+		*m.weight(f) = entry{f, int32(weight)}
 	}
 	var err error
 	m.rules, err = parseRules(m.lexicon, parts)
 	return m, err
 }
 
-// hash returns the place of a feature's bit.
-func (f feature) hash() (i int, bit uint64) {
-	h := uint64(f)
-	h = (h ^ h>>31) * 0x9e3779b97f4a7c15
-	h ^= h >> 32
-	return int(h >> 52), 1 << (h >> 46 & 63)
+// weight returns a feature's place in the table, which is empty if it has no weight.
+func (m *model) weight(f feature) *entry {
+	hash := uint64(f^f>>31) * 0x9e3779b97f4a7c15
+	for i := hash >> 32; ; i++ {
+		e := &m.weights[i&uint64(len(m.weights)-1)]
+		if e.feature == f || e.feature == 0 {
+			return e
+		}
+	}
 }
 
 // score is above zero if the sentence reads like one that contradicts that the work
 // is done.
 func (m *model) score(s []token) float64 {
 	sum := int32(0)
-	m.features(s, func(f feature) {
-		if i, bit := f.hash(); m.maybe[i]&bit != 0 {
-			sum += m.weights[f]
-		}
-	})
+	m.features(s, func(f feature) { sum += m.weight(f).weight })
 	return float64(sum)/length(s) + float64(m.bias-m.threshold)
 }
 

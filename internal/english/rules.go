@@ -15,18 +15,17 @@ type rule struct {
 
 // An element of a rule is one of some words or classes, or a gap of words.
 type element struct {
-	any  []uint16
-	most int // words of a gap, 0 = no gap
-	over bool
+	any []uint16
+	gap int // the most words of a gap, 0 = no gap
 }
 
 // A ruleSet is rules in their order: the first that fits a sentence counts.
 type ruleSet struct {
 	rules []rule
-	first map[uint16][]int // rules by the number of the word or the class they begin with
+	first [][]int // rules by the number of the word or the class they begin with
 }
 
-const shortGap = 3
+const shortGap = 3 // words, of a clause
 
 // parseRules reads the sections "rules NAME", in which a line is a mark (+, - or 0)
 // and a rule: words, classes, alternatives of them ("is|was"), "*" for up to three
@@ -38,7 +37,7 @@ func parseRules(l *lexicon, parts map[string][]string) (map[string]ruleSet, erro
 		if !ok {
 			continue
 		}
-		set := ruleSet{first: map[uint16][]int{}}
+		set := ruleSet{}
 		for i, line := range lines {
 			r, err := l.rule(line)
 			if err != nil {
@@ -46,6 +45,7 @@ func parseRules(l *lexicon, parts map[string][]string) (map[string]ruleSet, erro
 			}
 			set.rules = append(set.rules, r)
 			for _, n := range r.of[0].any {
+				set.first = append(set.first, make([][]int, max(0, int(n)+1-len(set.first)))...)
 				set.first[n] = append(set.first[n], i)
 			}
 		}
@@ -64,7 +64,7 @@ func (l *lexicon) rule(line string) (r rule, err error) {
 	for _, word := range words[1:] {
 		r.of = append(r.of, l.element(word))
 	}
-	if len(r.of) == 0 || r.of[0].most > 0 {
+	if len(r.of) == 0 || r.of[0].gap > 0 {
 		return r, fmt.Errorf("%q does not begin with a word", line)
 	}
 	return r, nil
@@ -73,9 +73,9 @@ func (l *lexicon) rule(line string) (r rule, err error) {
 func (l *lexicon) element(word string) element {
 	switch word {
 	case "*":
-		return element{most: shortGap}
+		return element{gap: shortGap}
 	case "**":
-		return element{most: maxSentence, over: true}
+		return element{gap: maxSentence}
 	}
 	var e element
 	for one := range strings.SplitSeq(word, "|") {
@@ -95,6 +95,9 @@ func (m *model) says(rules string, s []token) (says int, fits bool) {
 	best := len(set.rules)
 	for i, w := range s {
 		for _, n := range [2]uint16{w.word, w.class} {
+			if int(n) >= len(set.first) {
+				continue
+			}
 			for _, k := range set.first[n] {
 				if k < best && matches(m.lexicon, set.rules[k].of[1:], s[i+1:]) {
 					best = k
@@ -111,7 +114,7 @@ func (m *model) says(rules string, s []token) (says int, fits bool) {
 // matches reports whether a sentence goes on with what is left of a rule.
 func matches(l *lexicon, of []element, s []token) bool {
 	for len(of) > 0 {
-		if of[0].most == 0 {
+		if of[0].gap == 0 {
 			if len(s) == 0 || !of[0].fits(s[0]) {
 				return false
 			}
@@ -122,8 +125,8 @@ func matches(l *lexicon, of []element, s []token) bool {
 			if matches(l, of[1:], s[skipped:]) {
 				return true
 			}
-			if skipped == of[0].most || skipped == len(s) ||
-				!of[0].over && (s[skipped].class == l.stop || s[skipped].word == l.and) {
+			if skipped == of[0].gap || skipped == len(s) ||
+				of[0].gap == shortGap && (s[skipped].class == l.stop || s[skipped].word == l.and) {
 				return false
 			}
 		}

@@ -1,6 +1,7 @@
 package english
 
 import (
+	"cmp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -15,49 +16,33 @@ type token struct {
 // in returns the token as it stands in the block's text.
 func (w token) in(text string) string { return text[w.start:w.end] }
 
-// What stands for words that are many. Code and quotations are spoken of, and say
-// nothing themselves.
-const (
-	codeWord     = "‹code›"
-	testCodeWord = "‹testcode›"
-	quoteWord    = "‹quote›"
-	nameWord     = "‹name›"
-	testNameWord = "‹testname›"
-	countWord    = "#"
-	percentWord  = "#%"
-	shareWord    = "#/#"
-	wholeWord    = "#/whole" // 12/12, and the 12 of "12 of 12"
-	markWord     = "TODO"
-)
-
 // A splitter splits text into tokens.
 type splitter struct {
 	*lexicon
 	out []token
 }
 
-// split returns the tokens of text, which are valid until the next call.
+// split returns the tokens of text, which are valid until the next call. Words that are
+// many are one to the lexicon, as ‹name› and #. So are code and quotations, which are
+// spoken of, and say nothing themselves.
 func (s *splitter) split(text string) []token {
 	s.out = s.out[:0]
 	for i := 0; i < len(text); {
 		r, size := utf8.DecodeRuneInString(text[i:])
 		end := i + size
-		if wordRune(r) {
-			i = s.word(text, i)
-			continue
-		}
-		quoted := quotationEnd(text, i, r, size)
-		switch {
+		switch quoted := quotationEnd(text, i, r, size); {
+		case wordRune(r):
+			end = s.word(text, i)
 		case quoted > 0 && r == '`':
-			s.add(s.ifTest(text[i:quoted], testCodeWord, codeWord), i, quoted)
 			end = quoted
+			s.add(s.ifTest(text[i:end], "‹testcode›", "‹code›"), i, end)
 		case quoted > 0:
-			s.add(quoteWord, i, quoted)
 			end = quoted
+			s.add(s.token("‹quote›"), i, end)
 		case strings.ContainsRune("-–—", r):
-			s.add("-", i, end)
+			s.add(s.token("-"), i, end)
 		case strings.ContainsRune(".!?,;:()…→|", r):
-			s.add(text[i:end], i, end)
+			s.add(s.token(text[i:end]), i, end)
 		}
 		i = end
 	}
@@ -65,8 +50,7 @@ func (s *splitter) split(text string) []token {
 	return s.out
 }
 
-func (s *splitter) add(low string, start, end int) {
-	w := s.token(low)
+func (s *splitter) add(w token, start, end int) {
 	w.start, w.end = int32(start), int32(end)
 	s.out = append(s.out, w)
 }
@@ -75,25 +59,22 @@ func (s *splitter) add(low string, start, end int) {
 func (s *splitter) word(text string, i int) int {
 	end := wordEnd(text, i)
 	raw := text[i:end]
-	if mark := s.marks[raw]; mark != "" {
-		s.add(mark, i, end)
-		name, _, closed := strings.Cut(text[end:min(end+40, len(text))], ")")
-		if closed && strings.HasPrefix(name, "(") && !strings.Contains(name, " ") { // TODO(name) is one mark
-			end += len(name) + 1
-		}
-		return end
+	mark := s.marks[raw]
+	head, tail := cmp.Or(mark, number(raw)), ""
+	if head == "" {
+		head, tail = s.contraction(lower(raw))
 	}
-	if number := number(raw); number != "" {
-		s.add(number, i, end)
-		return end
+	w := s.token(head)
+	if w.word == 0 && isName(raw) {
+		w, tail = s.ifTest(raw, "‹testname›", "‹name›"), ""
 	}
-	head, tail := s.contraction(lower(raw))
-	if s.number[head] == 0 && isName(raw) {
-		head, tail = s.ifTest(raw, testNameWord, nameWord), ""
-	}
-	s.add(head, i, end)
+	s.add(w, i, end)
 	if tail != "" {
-		s.add(tail, i, end)
+		s.add(s.token(tail), i, end)
+	}
+	name, _, closed := strings.Cut(text[end:min(end+40, len(text))], ")")
+	if mark != "" && closed && strings.HasPrefix(name, "(") && !strings.Contains(name, " ") {
+		end += len(name) + 1 // TODO(name) is one mark
 	}
 	return end
 }
@@ -108,14 +89,14 @@ func (s *splitter) whole(text string) {
 	}
 }
 
-// ifTest returns yes if code names a test, or a command that runs tests.
-func (l *lexicon) ifTest(code, yes, no string) string {
+// ifTest returns the word for code, yes if it names a test or a command that runs tests.
+func (l *lexicon) ifTest(code, yes, no string) token {
 	for _, part := range l.tests {
 		if strings.Contains(code, part) {
-			return yes
+			return l.token(yes)
 		}
 	}
-	return no
+	return l.token(no)
 }
 
 func wordRune(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) || r == '_' }
@@ -187,17 +168,17 @@ func number(raw string) string {
 	case raw[0] < '0' || raw[0] > '9' || strings.Trim(body, "0123456789./") != "" || strings.Count(body, ".") > 1:
 		return ""
 	case share && part == of:
-		return wholeWord
+		return "#/whole"
 	case strings.Trim(part, "0.") == "":
 		return "0"
 	case share:
-		return shareWord
+		return "#/#"
 	case raw == "100%":
 		return raw
 	case len(body) < len(raw):
-		return percentWord
+		return "#%"
 	}
-	return countWord
+	return "#"
 }
 
 // isName reports whether a word is no English: a path, an identifier, a version.
