@@ -3,8 +3,6 @@ package english
 // A feature is up to four words or classes, in their order in a sentence, packed.
 type feature uint64
 
-func (f feature) with(part uint16, at int) feature { return f | feature(part)<<(48-16*at) }
-
 // What a sentence is looked at through: a window on the numbers of its last words and
 // of their classes, 0 = none.
 const (
@@ -48,39 +46,38 @@ var shapes = [][]int{
 // features calls each with what a sentence is judged by: its words in these shapes,
 // unless something is missing in one, and two key classes with anything between.
 func (l *lexicon) features(s []token, each func(feature)) {
-	window := [places]uint16{anyWord: l.gap, inReach: l.reach}
-	var keys []uint16 // the last ones
-	left := 0         // words that a "not" still reaches
+	window := [places]feature{anyWord: feature(l.gap), inReach: feature(l.reach)}
+	keys := make([]feature, 0, 32)
+	left := 0 // words that a "not" still reaches
 	for _, d := range s {
-		window[word0], window[class0] = d.word, d.class
+		window[word0], window[class0] = feature(d.word), feature(d.class)
 	next:
 		for _, shape := range shapes {
 			f := feature(0)
-			for i, place := range shape {
+			for _, place := range shape {
 				if window[place] == 0 {
 					continue next
 				}
-				f = f.with(window[place], i)
+				f = f<<16 | window[place]
 			}
-			each(f)
+			each(f << (64 - 16*len(shape)))
 		}
 		if left--; left <= 0 {
 			window[denied] = 0
 		}
 		switch d.class {
 		case l.condition, l.relative:
-			window[turned] = d.class
+			window[turned] = feature(d.class)
 		case l.stop:
 			window[turned], window[denied] = 0, 0
 		case l.not:
-			window[denied], left = d.class, 7
+			window[denied], left = feature(d.class), 7
 		}
 		if l.key[d.class] {
-			for _, k := range keys {
-				each(feature(0).with(k, 0).with(l.far, 1).with(d.class, 2))
+			for _, k := range keys[max(0, len(keys)-6):] {
+				each(k<<48 | feature(l.far)<<32 | feature(d.class)<<16)
 			}
-			keys = append(keys, d.class)
-			keys = keys[max(0, len(keys)-6):]
+			keys = append(keys, feature(d.class))
 		}
 		copy(window[word3:], window[word2:class0+1])
 	}

@@ -1,6 +1,9 @@
 package english
 
-import "strings"
+import (
+	"cmp"
+	"strings"
+)
 
 // A lexicon numbers words and classes of words. Words that mean much the same to the
 // rule share a class ("@test": test, suite, build), so that what is learnt of one
@@ -91,17 +94,13 @@ func (l *lexicon) add(word string, class uint16) uint16 {
 		return n
 	}
 	n := uint16(len(l.names))
-	if class == 0 {
-		if class = n; len(l.endings) > 0 {
-			class = l.byEnding(word)
-		}
-	}
 	l.number[word] = n
 	l.names = append(l.names, word)
-	l.class = append(l.class, class)
+	l.class = append(l.class, cmp.Or(class, l.byEnding(word), n))
 	return n
 }
 
+// byEnding returns the class of a word's ending, 0 as long as no endings are known.
 func (l *lexicon) byEnding(word string) uint16 {
 	for _, e := range l.endings {
 		if len(word) > len(e.prefix)+len(e.suffix)+2 &&

@@ -22,7 +22,8 @@ var modelText string
 type model struct {
 	*lexicon
 	rules     map[string]ruleSet
-	weights   []entry // open addressing, for a map is slower; the length is a power of two
+	weights   []entry         // open addressing, for a map is slower; the length is a power of two
+	maybe     [1 << 12]uint64 // a bit for each hash there is: most features have no weight
 	bias      int32
 	threshold int32
 }
@@ -41,9 +42,6 @@ var theModel = sync.OnceValue(func() *model {
 	return m
 })
 
-// scale is what a weight of one is in whole numbers.
-const scale = 1000
-
 // sections cuts a file into its sections: lines below a name in brackets.
 func sections(text string) map[string][]string {
 	all, name := map[string][]string{}, ""
@@ -60,9 +58,9 @@ func sections(text string) map[string][]string {
 	return all
 }
 
-func parseModel(text string) (*model, error) {
+func parseModel(text string) (m *model, err error) {
 	parts := sections(text)
-	m := &model{lexicon: newLexicon(parts)}
+	m = &model{lexicon: newLexicon(parts)}
 	if _, err := fmt.Sscan(strings.Join(parts["score"], " "), &m.bias, &m.threshold); err != nil {
 		return nil, err
 	}
@@ -75,19 +73,20 @@ func parseModel(text string) (*model, error) {
 		}
 		f := feature(0)
 		for i, word := range words[1:] {
-			f = f.with(m.add(word, 0), i)
+			f |= feature(m.add(word, 0)) << (48 - 16*i)
 		}
 		*m.weight(f) = entry{f, int32(weight)}
+		m.maybe[f.hash()>>52] |= 1 << (f.hash() >> 46 & 63)
 	}
-	var err error
 	m.rules, err = parseRules(m.lexicon, parts)
 	return m, err
 }
 
+func (f feature) hash() uint64 { return uint64(f^f>>31) * 0x9e3779b97f4a7c15 }
+
 // weight returns a feature's place in the table, which is empty if it has no weight.
 func (m *model) weight(f feature) *entry {
-	hash := uint64(f^f>>31) * 0x9e3779b97f4a7c15
-	for i := hash >> 32; ; i++ {
+	for i := f.hash() >> 32; ; i++ {
 		e := &m.weights[i&uint64(len(m.weights)-1)]
 		if e.feature == f || e.feature == 0 {
 			return e
@@ -99,7 +98,11 @@ func (m *model) weight(f feature) *entry {
 // is done.
 func (m *model) score(s []token) float64 {
 	sum := int32(0)
-	m.features(s, func(f feature) { sum += m.weight(f).weight })
+	m.features(s, func(f feature) {
+		if h := f.hash(); m.maybe[h>>52]>>(h>>46&63)&1 != 0 {
+			sum += m.weight(f).weight
+		}
+	})
 	return float64(sum)/length(s) + float64(m.bias-m.threshold)
 }
 

@@ -113,22 +113,16 @@ func (m *model) says(rules string, s []token) (says int, fits bool) {
 
 // matches reports whether a sentence goes on with what is left of a rule.
 func matches(l *lexicon, of []element, s []token) bool {
-	for len(of) > 0 {
-		if of[0].gap == 0 {
-			if len(s) == 0 || !of[0].fits(s[0]) {
-				return false
-			}
-			of, s = of[1:], s[1:]
-			continue
-		}
-		for skipped := 0; ; skipped++ {
-			if matches(l, of[1:], s[skipped:]) {
-				return true
-			}
-			if skipped == of[0].gap || skipped == len(s) ||
-				of[0].gap == shortGap && (s[skipped].class == l.stop || s[skipped].word == l.and) {
-				return false
-			}
+	if len(of) == 0 {
+		return true
+	}
+	if of[0].gap == 0 {
+		return len(s) > 0 && of[0].fits(s[0]) && matches(l, of[1:], s[1:])
+	}
+	for skipped := 0; !matches(l, of[1:], s[skipped:]); skipped++ {
+		if skipped == of[0].gap || skipped == len(s) ||
+			of[0].gap == shortGap && (s[skipped].class == l.stop || s[skipped].word == l.and) {
+			return false
 		}
 	}
 	return true

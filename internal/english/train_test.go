@@ -26,6 +26,7 @@ const (
 	mostWeights = 20000 // that are kept
 	rareWord    = 3     // what is rarer is not known
 	threshold   = 650   // in thousandths, above which a sentence contradicts
+	scale       = 1000  // what a weight of one is in whole numbers
 )
 
 // A Sample is an answer, and whether it contradicts that the work is done.

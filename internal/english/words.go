@@ -72,9 +72,11 @@ func (s *splitter) word(text string, i int) int {
 	if tail != "" {
 		s.add(s.token(tail), i, end)
 	}
-	name, _, closed := strings.Cut(text[end:min(end+40, len(text))], ")")
-	if mark != "" && closed && strings.HasPrefix(name, "(") && !strings.Contains(name, " ") {
-		end += len(name) + 1 // TODO(name) is one mark
+	if mark != "" && strings.HasPrefix(text[end:], "(") { // TODO(name) is one mark
+		name, _, closed := strings.Cut(text[end:min(end+40, len(text))], ")")
+		if closed && !strings.Contains(name, " ") {
+			end += len(name) + 1
+		}
 	}
 	return end
 }
