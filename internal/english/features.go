@@ -44,11 +44,11 @@ var shapes = [][]int{
 }
 
 // features calls each with what a sentence is judged by: its words in these shapes,
-// unless something is missing in one, and two key classes with anything between.
+// unless something is missing in one, and a key class with each of the six before it.
 func (l *lexicon) features(s []token, each func(feature)) {
 	window := [places]feature{anyWord: feature(l.gap), inReach: feature(l.reach)}
-	keys := make([]feature, 0, 32)
-	left := 0 // words that a "not" still reaches
+	keys := make([]feature, 0, 32) // the classes that matter from afar
+	left := 0                      // of the seven words that a "not" reaches
 	for _, d := range s {
 		window[word0], window[class0] = feature(d.word), feature(d.class)
 	next:

@@ -17,7 +17,7 @@ const (
 
 // A statement is a sentence of an answer, with what it stands under.
 type statement struct {
-	tokens []token // from begins to ends; positions are those in text
+	tokens []token // from l.begin to l.end; positions are those in text
 	text   string  // the sentence
 	block  string  // that it stands in
 	head   int     // where the sentence begins in tokens, after its title
