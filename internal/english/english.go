@@ -13,7 +13,11 @@
 // half measures them.
 package english
 
-import "strings"
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
 
 // A Kind is a kind of contradiction.
 type Kind int
@@ -32,11 +36,9 @@ const (
 func Contradictions(text string) (found [Kinds]string) {
 	m := theModel()
 	m.read(text, func(s statement) {
-		if !m.contradicts(s) {
-			return
-		}
-		if k := m.kind(s); found[k] == "" {
-			found[k] = s.text
+		if m.contradicts(s) {
+			k := m.kind(s)
+			found[k] = cmp.Or(found[k], s.text)
 		}
 	})
 	return found
@@ -47,7 +49,7 @@ func (m *model) contradicts(s statement) bool {
 	if s.open || s.done {
 		return s.open
 	}
-	if says, fits := m.rules["contradictions"].says(m.lexicon, s.tokens); fits {
+	if says, fits := m.says("contradictions", s.tokens); fits {
 		return says > 0
 	}
 	return m.score(s.tokens) > 0
@@ -55,22 +57,12 @@ func (m *model) contradicts(s statement) bool {
 
 // kind returns the kind of a contradiction.
 func (m *model) kind(s statement) Kind {
-	switch {
-	case s.open:
-		return WorkLeft
-	case m.holds("open mark", s.tokens):
-		return OpenMark
-	case m.holds("failing tests", s.tokens):
-		return FailingTests
-	case m.holds("blocked", s.tokens):
-		return Blocked
+	for k, rules := range [Kinds]string{OpenMark: "open mark", FailingTests: "failing tests", Blocked: "blocked"} {
+		if says, _ := m.says(rules, s.tokens); says > 0 && !s.open {
+			return Kind(k)
+		}
 	}
 	return WorkLeft
-}
-
-func (m *model) holds(rules string, s []token) bool {
-	says, _ := m.rules[rules].says(m.lexicon, s)
-	return says > 0
 }
 
 // Stage returns what an answer says by the rules of a stage of work, "coder",
@@ -79,7 +71,7 @@ func (m *model) holds(rules string, s []token) bool {
 func Stage(name, text string) (yes, no string) {
 	m := theModel()
 	m.read(text, func(s statement) {
-		says, _ := m.rules[name].says(m.lexicon, s.tokens)
+		says, _ := m.says(name, s.tokens)
 		switch {
 		case says > 0 && yes == "":
 			yes = s.text
@@ -96,8 +88,8 @@ func Words(pattern string) []string {
 	s := splitter{lexicon: theModel().lexicon}
 	var all []string
 	for _, w := range s.split(pattern) {
-		if w.class != s.stop && !strings.ContainsAny(pattern[w.start:w.end], ".!?…") {
-			all = append(all, strings.ToLower(pattern[w.start:w.end]))
+		if w.class != s.stop && !strings.ContainsAny(w.in(pattern), ".!?…") {
+			all = append(all, strings.ToLower(w.in(pattern)))
 		}
 	}
 	return all
@@ -108,10 +100,9 @@ func Words(pattern string) []string {
 func States(text string, patterns [][]string) (found string) {
 	m := theModel()
 	m.read(text, func(s statement) {
-		for _, p := range patterns {
-			if found == "" && !s.done && m.states(s, p) {
-				found = s.text
-			}
+		stated := func(p []string) bool { return m.states(s, p) }
+		if found == "" && !s.done && slices.ContainsFunc(patterns, stated) {
+			found = s.text
 		}
 	})
 	return found
@@ -120,26 +111,17 @@ func States(text string, patterns [][]string) (found string) {
 // states reports whether a sentence states a pattern: no word before it denies it,
 // or says that it was removed, and what follows is not "none".
 func (m *model) states(s statement, pattern []string) bool {
+	same := func(w token, word string) bool { return strings.EqualFold(w.in(s.block), word) }
 	for i := s.head; i+len(pattern) < len(s.tokens); i++ {
-		if !s.has(i, pattern) {
+		before, found, after := s.tokens[s.head:i], s.tokens[i:i+len(pattern)], s.tokens[i+len(pattern):]
+		if !slices.EqualFunc(found, pattern, same) {
 			continue
 		}
-		around := append(append([]token{m.begin}, s.tokens[s.head:i]...), m.token(markWord))
-		around = append(around, s.tokens[i+len(pattern):]...)
-		if says, fits := m.rules["stated"].says(m.lexicon, around); !fits || says > 0 {
+		// The rules are those for a mark, which stands for any pattern.
+		around := slices.Concat([]token{m.begin}, before, []token{m.token("TODO")}, after)
+		if says, fits := m.says("stated", around); !fits || says > 0 {
 			return true
 		}
 	}
 	return false
-}
-
-// has reports whether the pattern stands at i.
-func (s statement) has(i int, pattern []string) bool {
-	for k, word := range pattern {
-		w := s.tokens[i+k]
-		if w.word == 0 && w.start == w.end || !strings.EqualFold(s.block[w.start:w.end], word) {
-			return false
-		}
-	}
-	return true
 }

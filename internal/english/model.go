@@ -4,6 +4,7 @@ import (
 	_ "embed"
 	"fmt"
 	"math"
+	"math/bits"
 	"strconv"
 	"strings"
 	"sync"
@@ -20,9 +21,8 @@ var modelText string
 // weights of the sentence's features.
 type model struct {
 	*lexicon
-	rules     map[string]*ruleSet
-	table     []entry // of weights: open addressing; its length is a power of two
-	mask      uint64
+	rules     map[string]ruleSet
+	weights   []entry         // open addressing, for a map is slower; the length is a power of two
 	maybe     [1 << 12]uint64 // a bit for each hash there is: most features have no weight
 	bias      int32
 	threshold int32
@@ -42,16 +42,13 @@ var theModel = sync.OnceValue(func() *model {
 	return m
 })
 
-// scale is what a weight of one is in whole numbers.
-const scale = 1000
-
 // sections cuts a file into its sections: lines below a name in brackets.
 func sections(text string) map[string][]string {
 	all, name := map[string][]string{}, ""
 	for line := range strings.Lines(text) {
 		line = strings.TrimRight(line, "\r\n")
 		switch {
-		case line == "" || strings.HasPrefix(line, "# "):
+		case line == "" || strings.HasPrefix(line+" ", "# "):
 		case line[0] == '[' && line[len(line)-1] == ']':
 			name = line[1 : len(line)-1]
 		default:
@@ -61,53 +58,40 @@ func sections(text string) map[string][]string {
 	return all
 }
 
-func parseModel(text string) (*model, error) {
+func parseModel(text string) (m *model, err error) {
 	parts := sections(text)
-	m := &model{lexicon: newLexicon(parts["classes"], parts["keys"])}
-	weights := map[feature]int32{}
-	for _, line := range parts["weights"] {
-		number, words, _ := strings.Cut(line, " ")
-		weight, err := strconv.Atoi(number)
-		if err != nil {
-			return nil, err
-		}
-		weights[m.featureOf(words)] = int32(weight)
-	}
+	m = &model{lexicon: newLexicon(parts)}
 	if _, err := fmt.Sscan(strings.Join(parts["score"], " "), &m.bias, &m.threshold); err != nil {
 		return nil, err
 	}
-	size := 1 << 10
-	for size < 3*len(weights) {
-		size *= 2
-	}
-	m.table, m.mask = make([]entry, size), uint64(size-1)
-	for f, w := range weights {
-		h := hash(f)
-		m.maybe[h>>52] |= 1 << (h >> 46 & 63)
-		i := h & m.mask
-		for m.table[i].feature != 0 {
-			i = (i + 1) & m.mask
+	m.weights = make([]entry, 2<<bits.Len(uint(len(parts["weights"]))))
+	for _, line := range parts["weights"] {
+		words := strings.Fields(line)
+		weight, err := strconv.Atoi(words[0])
+		if err != nil {
+			return nil, err
 		}
-		m.table[i] = entry{f, w}
+		f := feature(0)
+		for i, word := range words[1:] {
+			f |= feature(m.add(word, 0)) << (48 - 16*i)
+		}
+		*m.weight(f) = entry{f, int32(weight)}
+		m.maybe[f.hash()>>52] |= 1 << (f.hash() >> 46 & 63)
 	}
-	var err error
 	m.rules, err = parseRules(m.lexicon, parts)
 	return m, err
 }
 
-// featureOf packs words as they stand in a line of weights.
-func (l *lexicon) featureOf(words string) feature {
-	var n [4]uint16
-	for i, word := range strings.Fields(words) {
-		n[i&3] = l.add(word, 0)
-	}
-	return pack(n[0], n[1], n[2], n[3])
-}
+func (f feature) hash() uint64 { return uint64(f^f>>31) * 0x9e3779b97f4a7c15 }
 
-func hash(f feature) uint64 {
-	h := uint64(f)
-	h = (h ^ h>>31) * 0x9e3779b97f4a7c15
-	return h ^ h>>32
+// weight returns a feature's place in the table, which is empty if it has no weight.
+func (m *model) weight(f feature) *entry {
+	for i := f.hash() >> 32; ; i++ {
+		e := &m.weights[i&uint64(len(m.weights)-1)]
+		if e.feature == f || e.feature == 0 {
+			return e
+		}
+	}
 }
 
 // score is above zero if the sentence reads like one that contradicts that the work
@@ -115,15 +99,8 @@ func hash(f feature) uint64 {
 func (m *model) score(s []token) float64 {
 	sum := int32(0)
 	m.features(s, func(f feature) {
-		h := hash(f)
-		if m.maybe[h>>52]&(1<<(h>>46&63)) == 0 {
-			return
-		}
-		for i := h & m.mask; m.table[i].feature != 0; i = (i + 1) & m.mask {
-			if m.table[i].feature == f {
-				sum += m.table[i].weight
-				return
-			}
+		if h := f.hash(); m.maybe[h>>52]>>(h>>46&63)&1 != 0 {
+			sum += m.weight(f).weight
 		}
 	})
 	return float64(sum)/length(s) + float64(m.bias-m.threshold)

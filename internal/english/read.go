@@ -1,6 +1,11 @@
 package english
 
-import "github.com/ralph-loop/ralph/internal/reply"
+import (
+	"slices"
+	"strings"
+
+	"github.com/ralph-loop/ralph/internal/reply"
+)
 
 // Bounds that keep the work linear in the length of a text: no sentence or quotation
 // is longer than a person would write it.
@@ -12,7 +17,7 @@ const (
 
 // A statement is a sentence of an answer, with what it stands under.
 type statement struct {
-	tokens []token // from begins to ends; positions are those in text
+	tokens []token // from l.begin to l.end; positions are those in text
 	text   string  // the sentence
 	block  string  // that it stands in
 	head   int     // where the sentence begins in tokens, after its title
@@ -80,40 +85,34 @@ func (r *reader) say(s statement, tokens, under []token) {
 // sentences says each sentence of a block.
 func (r *reader) sentences(b reply.Block) {
 	all := r.split(b.Text)
-	if len(all) == 0 {
-		if b.Open {
-			r.say(statement{text: "[ ]", open: true}, nil, r.title)
-		}
-		return
+	if len(all) == 0 && b.Open {
+		r.say(statement{text: "[ ]", open: true}, nil, r.title)
 	}
-	from := 0
-	for i, w := range all {
-		mark := b.Text[w.start:w.end]
-		ends := mark == "." || mark == "!" || mark == "?" || mark == "…"
-		switch {
-		case !ends && i < len(all)-1 && i-from < maxSentence:
-			continue
-		case mark == "." && i > from && i < len(all)-1 && short(b.Text, all[i-1]):
-			continue
+	for len(all) > 0 {
+		n := r.sentence(b.Text, all)
+		words, last := all[:n], all[n-1]
+		if strings.Contains(".!…", last.in(b.Text)) { // a question mark is a word
+			words = words[:n-1]
 		}
-		to := i + 1
-		if ends && mark != "?" {
-			to = i
+		if len(words) > 0 {
+			text := b.Text[words[0].start:last.end]
+			r.say(statement{text: text, block: b.Text, open: b.Open, done: b.Done}, words, r.title)
 		}
-		if to > from {
-			text := b.Text[all[from].start:w.end]
-			r.say(statement{text: text, block: b.Text, open: b.Open, done: b.Done}, all[from:to], r.title)
-		}
-		from = i + 1
+		all = all[n:]
 	}
 }
 
-// short reports whether a word is an abbreviation, so that a point after it ends no
-// sentence.
-func short(text string, w token) bool {
-	switch text[w.start:w.end] {
-	case "e.g", "i.e", "etc", "vs", "approx", "incl", "cf":
-		return true
+// sentence returns how many tokens the first sentence has, with its mark. A point after
+// an abbreviation ends none.
+func (r *reader) sentence(text string, all []token) int {
+	for i, w := range all[:len(all)-1] {
+		mark := w.in(text)
+		if mark == "." && i > 0 && slices.Contains(r.short, all[i-1].in(text)) {
+			continue
+		}
+		if i >= maxSentence || strings.Contains(".!?…", mark) {
+			return i + 1
+		}
 	}
-	return false
+	return len(all)
 }

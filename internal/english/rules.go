@@ -2,7 +2,6 @@ package english
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 )
@@ -16,9 +15,8 @@ type rule struct {
 
 // An element of a rule is one of some words or classes, or a gap of words.
 type element struct {
-	any  []uint16
-	most int // words of a gap, 0 = no gap
-	over bool
+	any []uint16
+	gap int // the most words of a gap, 0 = no gap
 }
 
 // A ruleSet is rules in their order: the first that fits a sentence counts.
@@ -27,59 +25,57 @@ type ruleSet struct {
 	first [][]int // rules by the number of the word or the class they begin with
 }
 
-const shortGap = 3
+const shortGap = 3 // words, of a clause
 
 // parseRules reads the sections "rules NAME", in which a line is a mark (+, - or 0)
 // and a rule: words, classes, alternatives of them ("is|was"), "*" for up to three
 // words of a clause, "**" for any words, and ^ and $ for the ends of a sentence.
-func parseRules(l *lexicon, parts map[string][]string) (map[string]*ruleSet, error) {
-	all := map[string]*ruleSet{}
-	for _, section := range slices.Sorted(maps.Keys(parts)) {
-		lines := parts[section]
+func parseRules(l *lexicon, parts map[string][]string) (map[string]ruleSet, error) {
+	all := map[string]ruleSet{}
+	for section, lines := range parts {
 		name, ok := strings.CutPrefix(section, "rules ")
 		if !ok {
 			continue
 		}
-		set := &ruleSet{}
-		for _, line := range lines {
-			r := rule{}
-			words := strings.Fields(line)
-			switch words[0] {
-			case "+":
-				r.says = 1
-			case "-":
-				r.says = -1
-			case "0":
-			default:
-				return nil, fmt.Errorf("%q begins with no mark: +, - or 0", line)
-			}
-			for _, word := range words[1:] {
-				r.of = append(r.of, l.element(word))
-			}
-			if len(r.of) == 0 || r.of[0].most > 0 {
-				return nil, fmt.Errorf("%q does not begin with a word", line)
+		set := ruleSet{}
+		for i, line := range lines {
+			r, err := l.rule(line)
+			if err != nil {
+				return nil, err
 			}
 			set.rules = append(set.rules, r)
-		}
-		all[name] = set
-	}
-	for _, set := range all { // now that each word has a number
-		set.first = make([][]int, len(l.names))
-		for i, r := range set.rules {
 			for _, n := range r.of[0].any {
+				set.first = append(set.first, make([][]int, max(0, int(n)+1-len(set.first)))...)
 				set.first[n] = append(set.first[n], i)
 			}
 		}
+		all[name] = set
 	}
 	return all, nil
+}
+
+func (l *lexicon) rule(line string) (r rule, err error) {
+	words := strings.Fields(line)
+	says, ok := map[string]int{"+": 1, "-": -1, "0": 0}[words[0]]
+	if !ok {
+		return r, fmt.Errorf("%q begins with no mark: +, - or 0", line)
+	}
+	r.says = says
+	for _, word := range words[1:] {
+		r.of = append(r.of, l.element(word))
+	}
+	if len(r.of) == 0 || r.of[0].gap > 0 {
+		return r, fmt.Errorf("%q does not begin with a word", line)
+	}
+	return r, nil
 }
 
 func (l *lexicon) element(word string) element {
 	switch word {
 	case "*":
-		return element{most: shortGap}
+		return element{gap: shortGap}
 	case "**":
-		return element{most: maxSentence, over: true}
+		return element{gap: maxSentence}
 	}
 	var e element
 	for one := range strings.SplitSeq(word, "|") {
@@ -92,12 +88,10 @@ func (e element) fits(w token) bool {
 	return w.word != 0 && slices.Contains(e.any, w.word) || slices.Contains(e.any, w.class)
 }
 
-// says returns what the first rule that fits says of a sentence. fits is false if
-// none does.
-func (set *ruleSet) says(l *lexicon, s []token) (says int, fits bool) {
-	if set == nil {
-		return 0, false
-	}
+// says returns what the first of some rules that fits says of a sentence. fits is
+// false if none does.
+func (m *model) says(rules string, s []token) (says int, fits bool) {
+	set := m.rules[rules]
 	best := len(set.rules)
 	for i, w := range s {
 		for _, n := range [2]uint16{w.word, w.class} {
@@ -105,7 +99,7 @@ func (set *ruleSet) says(l *lexicon, s []token) (says int, fits bool) {
 				continue
 			}
 			for _, k := range set.first[n] {
-				if k < best && matches(l, set.rules[k].of[1:], s[i+1:]) {
+				if k < best && matches(m.lexicon, set.rules[k].of[1:], s[i+1:]) {
 					best = k
 				}
 			}
@@ -119,22 +113,16 @@ func (set *ruleSet) says(l *lexicon, s []token) (says int, fits bool) {
 
 // matches reports whether a sentence goes on with what is left of a rule.
 func matches(l *lexicon, of []element, s []token) bool {
-	for len(of) > 0 {
-		if of[0].most == 0 {
-			if len(s) == 0 || !of[0].fits(s[0]) {
-				return false
-			}
-			of, s = of[1:], s[1:]
-			continue
-		}
-		for skipped := 0; ; skipped++ {
-			if matches(l, of[1:], s[skipped:]) {
-				return true
-			}
-			if skipped == of[0].most || skipped == len(s) ||
-				!of[0].over && (s[skipped].class == l.stop || s[skipped].word == l.and) {
-				return false
-			}
+	if len(of) == 0 {
+		return true
+	}
+	if of[0].gap == 0 {
+		return len(s) > 0 && of[0].fits(s[0]) && matches(l, of[1:], s[1:])
+	}
+	for skipped := 0; !matches(l, of[1:], s[skipped:]); skipped++ {
+		if skipped == of[0].gap || skipped == len(s) ||
+			of[0].gap == shortGap && (s[skipped].class == l.stop || s[skipped].word == l.and) {
+			return false
 		}
 	}
 	return true

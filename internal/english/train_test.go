@@ -26,6 +26,7 @@ const (
 	mostWeights = 20000 // that are kept
 	rareWord    = 3     // what is rarer is not known
 	threshold   = 650   // in thousandths, above which a sentence contradicts
+	scale       = 1000  // what a weight of one is in whole numbers
 )
 
 // A Sample is an answer, and whether it contradicts that the work is done.
@@ -103,7 +104,7 @@ func Train(text string) ([]byte, error) {
 		return nil, err
 	}
 	samples = append(samples, made...)
-	t := &trainer{lexicon: newLexicon(parts["classes"], parts["keys"]), number: map[feature]int32{}}
+	t := &trainer{lexicon: newLexicon(parts), number: map[feature]int32{}}
 	t.learnWords(samples)
 	if _, err := parseRules(t.lexicon, parts); err != nil {
 		return nil, err
@@ -124,8 +125,8 @@ func (t *trainer) learnWords(samples []Sample) {
 		apart := func(r rune) bool { return !wordRune(r) && !strings.ContainsRune("'’.-/@:", r) }
 		for word := range strings.FieldsFuncSeq(s.Text, apart) {
 			if word = strings.Trim(word, "'’.-/@:"); word != "" && !isName(word) {
-				head, _ := contraction(appendLower(nil, word))
-				counts[string(head)]++
+				head, _ := t.contraction(lower(word))
+				counts[head]++
 			}
 		}
 	}
@@ -363,7 +364,7 @@ func writeModel(
 	b := bufio.NewWriter(w)
 	fmt.Fprint(b, "# Made from english.txt by \"go generate ./internal/english\". Do not edit.\n")
 	for _, name := range slices.Sorted(maps.Keys(parts)) {
-		if name == "classes" || name == "keys" || strings.HasPrefix(name, "rules ") {
+		if name != "lists" && name != "patterns" && name != "sentences" {
 			fmt.Fprintf(b, "\n[%s]\n%s\n", name, strings.Join(parts[name], "\n"))
 		}
 	}
