@@ -24,7 +24,7 @@ func DisplayOn(w io.Writer, getenv func(string) string) *Display {
 	}
 	d := &Display{W: w}
 	conn, ok := w.(syscall.Conn)
-	if !ok || getenv("TERM") == "dumb" || set(getenv("CI")) || !isTerminal(conn) {
+	if !ok || getenv("TERM") == "dumb" || isSet(getenv("CI")) || !isTerminal(conn) {
 		return d
 	}
 	d.Terminal, d.Colours = true, getenv("NO_COLOR") == ""
@@ -32,8 +32,8 @@ func DisplayOn(w io.Writer, getenv func(string) string) *Display {
 	return d
 }
 
-// set reports whether a variable of the environment switches something on.
-func set(value string) bool {
+// isSet reports whether a variable of the environment switches something on.
+func isSet(value string) bool {
 	on, err := strconv.ParseBool(value)
 	return value != "" && (err != nil || on)
 }

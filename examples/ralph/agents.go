@@ -48,7 +48,8 @@ func (f *shared) command(e env, c config, project string) (*ralph.Command, error
 	if f.format != "" {
 		cmd.Format = ralph.Format(f.format)
 	}
-	cmd.Model, cmd.IdleTimeout, cmd.Sandbox, cmd.Prices = f.model, f.idleTimeout, f.agentBox(cmd, project), f.table
+	cmd.Model, cmd.IdleTimeout, cmd.Verbose = f.model, f.idleTimeout, f.verbose
+	cmd.Sandbox, cmd.Prices = f.agentBox(cmd, project), f.table
 	if _, err := exec.LookPath(cmd.Args[0]); err != nil && !f.dryRun {
 		return nil, fail(exitConfig, "agent %s is not installed, or not in PATH: %w", cmd.Args[0], err)
 	}

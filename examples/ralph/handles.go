@@ -27,7 +27,7 @@ type shared struct {
 	allBoxes, criteriaToo, optionalToo, onlyIDs bool
 	anew, share, resumed, warned, launched      bool
 	learn, summary                              bool
-	quiet, json                                 bool
+	quiet, json, verbose                        bool
 
 	max, stalls, maxBlocked                          int
 	maxTokens, judgeBytes                            int64
@@ -145,6 +145,7 @@ func (s *shared) handles() []handle {
 		{"sandbox", slices.Concat(loops, verify), &s.sandbox, "let the agent write to the workspace, its own folders and the tools' caches, and checks and judges to less; --sandbox=require: or do not run", nil},
 		{"notify", append(loops[:5:5], "start"), &s.notify, "a `COMMAND` to start at the end, without a shell, with the result in its environment: RALPH_RESULT, RALPH_SUMMARY, RALPH_EXIT_CODE, RALPH_ERROR, RALPH_ITERATIONS, RALPH_SECONDS, RALPH_COST_USD, RALPH_LOOP, RALPH_DIR and others", s.isNotify},
 		{"quiet", loops, &s.quiet, "print the result only", s.isOne},
+		{"verbose", loops, &s.verbose, "show what the agent's client says of its own, warnings and notices (default: how many they are)", s.isOne},
 		{"json", loops, &s.json, "print what happens as lines of JSON, for programs, and nothing else but errors", s.isOne},
 		{"dry-run", work, &s.dryRun, "print the prompt and the commands, and run nothing", nil},
 		{"dry-run", verify, &s.dryRun, "print the commands, and run nothing", nil},
@@ -175,7 +176,7 @@ func (s *shared) oneAgent() error {
 }
 
 func (s *shared) isOne() error {
-	return unless(!s.quiet || !s.json, exitUsage, "--quiet and --json exclude each other")
+	return unless(!(s.quiet && s.json || s.quiet && s.verbose || s.json && s.verbose), exitUsage, "--quiet, --json and --verbose exclude each other")
 }
 
 func (s *shared) isCommand() error {
