@@ -37,8 +37,8 @@ const (
 // Command is a [Runner] for agents' command-line clients. The prompt goes to
 // the client's standard input through a pipe, then end of file; its standard
 // output is decoded as it comes, in bounded memory however much it prints;
-// standard error is shown and kept raw, and its last lines explain errors, but
-// nothing in it is an answer.
+// standard error is shown, see Verbose, and kept raw, and its last lines explain errors,
+// but nothing in it is an answer.
 //
 // The client inherits this process's environment (a runner is the one part of
 // this package that must read it), or what Inherit names of it, without what marks

@@ -237,3 +237,71 @@ func BenchmarkReader(b *testing.B) {
 		}
 	})
 }
+
+// TestBeginning: of some strings only the beginning is read, as of one that is cut
+// anywhere, and what is read of them takes no room from the others.
+func TestBeginning(t *testing.T) {
+	t.Parallel()
+	head := strings.Repeat("x", 190)
+	want := jsonlines.Keys("a").With("b", jsonlines.Beginning()).With("o", jsonlines.Beginning().With("*", jsonlines.Beginning()))
+	for _, tt := range []struct{ name, text, want string }{
+		{"short", `{"b":"one\ttwo \"é\" \ud83d\ude00","a":"1"}`, "one\ttwo \"é\" 😀|1"},
+		{"to the last byte", `{"b":"` + head + `xx","a":"1"}`, head + "xx|1"},
+		{"a byte more", `{"b":"` + head + `xxx","a":"1"}`, head + "xx…|1"},
+		{"cut in a character", `{"b":"` + head + `xé","a":"1"}`, head + "x…|1"},
+		{"cut in an escape sequence", `{"b":"` + head + `\u00e9x","a":"1"}`, head + "…|1"},
+		{"cut in a pair", `{"b":"` + head[:185] + `\ud83d\ude00","a":"1"}`, head[:185] + "…|1"},
+		{"cut behind a backslash", `{"b":"` + head + `x\\\"","a":"1"}`, head + "x…|1"},
+		{"megabytes", `{"b":"` + strings.Repeat(`\"y`, 1<<20) + `","a":"1"}`, strings.Repeat(`"y`, 64) + "…|1"},
+		{"bad UTF-8", "{\"b\":\"\xff\",\"a\":\"1\"}", "\uFFFD|1"},
+		{"a list", `{"b":["one",2,{"a":"no"},["deep"]],"a":"1"}`, "[one 2   deep]|1"},
+		{"an object", `{"o":{"k":"one","l":["two"]},"a":"1"}`, "[one  two]|1"},
+		{"too many", `{"o":{` + strings.Repeat(`"k":[1],`, 5000) + `"l":2},"a":"1"}`, "[ 1 ]|1"},
+		{"torn", `{"b":"one` + "\n" + `{"b":"two"}`, "two|"},
+	} {
+		var show func(v *jsonlines.Value) []string
+		show = func(v *jsonlines.Value) (all []string) {
+			for _, item := range v.Items() {
+				all = append(append(all, item.Scalar()), show(item)...)
+			}
+			return all
+		}
+		for _, size := range []int{1, 3, 200, 1 << 22} {
+			got := ""
+			r := jsonlines.Reader{Want: want, Junk: func([]byte) {}, Line: func(v *jsonlines.Value) {
+				got = v.Str("b") + "|" + v.Str("a")
+				for _, key := range []string{"b", "o"} {
+					if list := v.Get(key); len(list.Items()) > 0 {
+						got = fmt.Sprint(show(list)) + "|" + v.Str("a")
+					}
+				}
+			}}
+			for p := []byte(tt.text + "\n"); len(p) > 0; p = p[min(size, len(p)):] {
+				r.Write(p[:min(size, len(p))])
+			}
+			if got != tt.want && tt.name != "too many" || tt.name == "too many" && (!strings.HasSuffix(got, "|1") || len(got) > 2000) {
+				t.Errorf("%s, in pieces of %d: %.300q, want %.300q", tt.name, size, got, tt.want)
+			}
+		}
+	}
+}
+
+// TestMinor: lines of which few are of use are passed by, and not missed if they are torn.
+func TestMinor(t *testing.T) {
+	t.Parallel()
+	const text = "{\"type\":\"minor\",\"a\":\"no\"}\n{\"type\":\"minor\",\"a\":\"yes\"}\n{\"type\":\"minor\",\"a\":\"yes\n{\"type\":\"other\",\"a\":\"no\"}\n{\"type\":\"other\",\"a\n" +
+		"{\"a\":\"no\",\"type\":\"minor\"}\nnone"
+	for size, want := range map[int][]string{
+		1:       {"no", "yes", "no", `[{"type":"other","a]`, "no", "[none]"},
+		1 << 10: {"yes", "no", `[{"type":"other","a]`, "[none]"},
+	} {
+		r := &jsonlines.Reader{
+			Want:  jsonlines.Keys("a", "type"),
+			Minor: func(kind []byte) bool { return string(kind) == "minor" },
+			Probe: func(rest []byte) bool { return bytes.Contains(rest, []byte("yes")) },
+		}
+		if diff := cmp.Diff(want, read(r, text, size, func(v *jsonlines.Value) string { return v.Str("a") })); diff != "" {
+			t.Errorf("in pieces of %d (-want +got):\n%s", size, diff)
+		}
+	}
+}
