@@ -70,7 +70,7 @@ func (r *session) drive(ctx context.Context, it Item, s ralph.State, l *loop) (r
 	local := &ralph.Local{
 		Runner: r.Runner, Prompt: r.prompt, Verifier: ralph.VerifierFunc(r.verify), Pending: r.answered,
 		Log:     ralph.ProgressLogFunc(func(logCtx context.Context, ev ralph.Event) error { return r.log(ctx, logCtx, ev) }),
-		Control: r.control, Output: r.Output, Workspace: r.Workspace, Evidence: r.Evidence,
+		Control: r.control, Output: r.Output, Live: r.Live, Workspace: r.Workspace, Evidence: r.Evidence,
 	}
 	if r.Learn != nil {
 		local.Learn = func(ctx context.Context, s ralph.State) (ralph.Lesson, error) {

@@ -171,10 +171,11 @@ type Session struct {
 	// concurrently. nil = Limits.
 	Relimit func(context.Context, ralph.Limits) (ralph.Limits, error)
 
-	// Output, Workspace, Control and Evidence are those of [ralph.Local]. What Control
+	// Output, Live, Workspace, Control and Evidence are those of [ralph.Local]. What Control
 	// cancels ends the session, and not the item alone. While an attempt runs, Control
 	// is called on another goroutine.
 	Output    func(ralph.Request) (display, raw io.Writer)
+	Live      func(ralph.Request, ralph.Usage)
 	Workspace func(ctx context.Context, dir string) (digest string, files []string, err error)
 	Control   func(context.Context, ralph.State) (ralph.State, error)
 	Evidence  string

@@ -394,3 +394,21 @@ func TestSessionPRD(t *testing.T) {
 		t.Errorf("%+v, %v", got, err)
 	}
 }
+
+// TestSessionLive: what an attempt has used so far is told while it runs.
+func TestSessionLive(t *testing.T) {
+	t.Parallel()
+	s, w, _ := list(t, "- [ ] T001 One\n", tick("Done.", "T001"))
+	s.Runner = ralph.RunnerFunc(func(ctx context.Context, req ralph.Request) (ralph.Response, error) {
+		req.Live(ralph.Usage{InputTokens: 7})
+		return w.Run(ctx, req)
+	})
+	var told []string
+	s.Live = func(req ralph.Request, u ralph.Usage) { told = append(told, fmt.Sprint(req.Task, u.InputTokens)) }
+	if _, err := s.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"T0017"}, told); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -23,7 +23,7 @@ func (r *piped) drive() error {
 	}
 	v := r.view(r.env, r.agent)
 	v.Named, v.Terse, v.Place = r.slots > 1, v.Terminal && r.slots > 1, r.at
-	r.p.Log, r.p.Output, r.p.Evidence = r.shown(v), v.output(nil), r.evidence(r.place, r.logPath)
+	r.p.Log, r.p.Output, r.p.Live, r.p.Evidence = r.shown(v), v.output(nil), v.Live, r.evidence(r.place, r.logPath)
 	var end error
 	before := len(r.events)
 	for ev, err := range r.a.Events(r.ctx) {

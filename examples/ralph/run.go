@@ -281,7 +281,7 @@ func (w *work) list(kind tasks.Kind) error {
 		}
 		return v.Output(req), raw
 	}
-	s.Log, s.Evidence = progress.Multi(w.record, v.log), w.evidence(w.place, w.logPath)
+	s.Log, s.Live, s.Evidence = progress.Multi(w.record, v.log), v.Live, w.evidence(w.place, w.logPath)
 	report, err := s.Run(w.ctx)
 	v.close()
 	exit := w.end(err, w.exit(err, report.TasksRemaining))

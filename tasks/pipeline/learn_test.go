@@ -58,3 +58,26 @@ func TestLearn(t *testing.T) {
 		})
 	}
 }
+
+// TestLive: what the attempts of its loops have used so far is told while they run.
+func TestLive(t *testing.T) {
+	t.Parallel()
+	a := &agents{do: func(context.Context, ralph.Request) (string, error) { return "Not yet.", nil }}
+	p, _ := plain(t, a, task("A", "", nil))
+	agent := p.Runner
+	p.Stages, p.Limits.Iterations = []string{"coder"}, 1
+	p.Runner = ralph.RunnerFunc(func(ctx context.Context, req ralph.Request) (ralph.Response, error) {
+		req.Live(ralph.Usage{InputTokens: 7})
+		return agent.Run(ctx, req)
+	})
+	var told []string
+	p.Live = func(req ralph.Request, u ralph.Usage) {
+		told = append(told, fmt.Sprint(req.Task, req.Agent, u.InputTokens))
+	}
+	if _, err := p.Run(t.Context()); err == nil {
+		t.Error("nothing was done")
+	}
+	if want := []string{"Acoder7"}; !slices.Equal(told, want) {
+		t.Errorf("told were %q, want %q", told, want)
+	}
+}

@@ -126,9 +126,10 @@ type Pipeline struct {
 	// waits for it. nil = only tasks whose checks run no command.
 	Trusted func(AgreedTask) bool
 
-	// Log, Output, Evidence and Meta are those of each loop, see [ralph.Local].
+	// Log, Output, Live, Evidence and Meta are those of each loop, see [ralph.Local].
 	Log      ralph.ProgressLog
 	Output   func(ralph.Request) (display, raw io.Writer)
+	Live     func(ralph.Request, ralph.Usage)
 	Evidence string
 	Meta     map[string]string
 	// Redact returns a text without its secrets; what is written to the source and to the

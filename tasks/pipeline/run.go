@@ -147,7 +147,7 @@ func (r *run) begin(ctx context.Context) error {
 	for _, text := range r.later {
 		r.say(ctx, "", text)
 	}
-	r.local = ralph.Local{Verifier: r.verifier, Log: r.p.Log, Output: r.output, Evidence: r.p.Evidence, Meta: r.p.Meta}
+	r.local = ralph.Local{Verifier: r.verifier, Log: r.p.Log, Output: r.output, Live: r.p.Live, Evidence: r.p.Evidence, Meta: r.p.Meta}
 	if r.loops != nil {
 		r.local.Log, r.local.Pending = progress.Multi(r.loops, r.p.Log), r.loops.Pending
 	}
