@@ -105,6 +105,8 @@ func (b *Banner) Append(_ context.Context, ev ralph.Event) error {
 
 // footer ends an iteration. What is not known is left out, for "0" would say that there
 // was none; only the cost says that it is unknown, since people look for it.
+// The names of the fields are what [ReadBanner] and people's scripts look for: one may be
+// added, none renamed.
 func (b *Banner) footer(it ralph.Iteration) {
 	b.count(it)
 	if b.midLine {
@@ -181,4 +183,6 @@ func (b *Banner) Close(now time.Time, result string) error {
 }
 
 // stamp is a time as all logs of this package write it, so that they can be compared.
+// It is in UTC, unlike what a Display shows: a log is read elsewhere and later, where
+// nobody knows what the clock on the writer's wall said.
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }

@@ -39,6 +39,9 @@ type SessionIteration struct {
 // ReadBanner reads a session log. A file that is none has no iterations and no result.
 // Of a line at most 64 KiB are kept, and of the agent's output nothing. The only errors
 // are those of r; what was read until then is returned with them. It reads r to its end.
+//
+// It is for logs that are all that is left of a session. Who wants to know for certain
+// what came of a loop reads its journal, see [Dir].
 func ReadBanner(r io.Reader) (SessionLog, error) {
 	var p bannerParser
 	in := bufio.NewReaderSize(r, 32<<10)
@@ -57,6 +60,10 @@ func ReadBanner(r io.Reader) (SessionLog, error) {
 }
 
 // A bannerParser reads a session log line by line.
+// A title alone proves nothing, for agents print such words; so a part begins only where a
+// rule and a title follow each other in the order that a Banner writes, and counts only
+// once the rule that ends it has come. A regular expression over the whole text would do
+// the same with all of it in memory, and a log of a week is large.
 type bannerParser struct {
 	SessionLog
 	last  string // the last line, with its line feed
@@ -89,6 +96,7 @@ func (p *bannerParser) read(text string) {
 	case p.title == summaryTitle && p.ruled: // a line of the result
 		return
 	}
+	// What has begun and goes on otherwise was none. The line may still begin another part.
 	p.title = ""
 	footer := strings.HasSuffix(text, footerEnd+"\n")
 	switch {

@@ -32,6 +32,8 @@ type Closing struct {
 }
 
 // String returns the lines, each with a line feed. A terminal may show them.
+// Each becomes a single one, also a Result or a path with line feeds in it, so that "at
+// most three" holds whatever others have written.
 func (c Closing) String() string {
 	var b strings.Builder
 	for _, line := range []string{cmp.Or(c.Result, c.verdict()), c.account(), c.further()} {
@@ -60,6 +62,8 @@ func (c Closing) verdict() string {
 		}
 		return "verified"
 	}
+	// A limit says that it is over, and not what was missing. Other reasons have that in
+	// their detail.
 	text := stopped(s)
 	if s.Done() && !s.Verdict.Passed && slices.Contains([]ralph.StopReason{ralph.StopIterations, ralph.StopCost, ralph.StopTokens, ralph.StopDuration}, s.Stop) {
 		if why := by(s.Verdict.Checks, ralph.CheckFailed); why != "" {
@@ -116,6 +120,8 @@ func brokenOff(s ralph.State) string {
 // and how many more there are.
 // A command with an exit code is the best evidence there is, and what people expect to
 // read; "promise" alone is none.
+// One is named and the rest counted: a list of twenty checks would push the cost and the
+// command to go on off the screen, and is on record.
 func by(checks []ralph.Check, status ralph.CheckStatus) string {
 	var of []ralph.Check
 	for _, c := range checks {
@@ -175,6 +181,8 @@ func (c Closing) account() string {
 
 // changed counts files. A state keeps those that fit into some 4 KiB of JSON: of a list
 // that is nearly full there may be more.
+// Three quarters of the bound are taken for full, because a single long path may be what
+// did not fit any more. "At least" is true also when none is missing.
 func changed(files []string) string {
 	size := 0
 	for _, f := range files {
@@ -203,6 +211,8 @@ func iterationsOf(s ralph.State) int {
 
 // further is the third line.
 // Only the caller knows its commands and places.
+// It is not made of the loop's name here: a command that does not exist would be worse than
+// none, and a library does not know what its program is called.
 func (c Closing) further() string {
 	var parts []string
 	if c.Records != "" {

@@ -31,8 +31,8 @@ import (
 //
 // A terminal that is slow, or was stopped by its user, does not slow a loop: what agents
 // say waits in a queue of 256 KiB, of which the oldest is left out if it is full, and a
-// line says how much was; so is some of what comes faster than at 4 MB a second. The Display's own lines are never left out. Elsewhere nothing
-// is, and who writes waits.
+// line says how much was; so is some of what comes faster than at 4 MB a second. The
+// Display's own lines are never left out. Elsewhere nothing is, and who writes waits.
 //
 // Everything that others have written (what agents say, titles, reasons, names) is shown
 // as [Printable] makes it, so that no terminal takes it for a command. Secrets are the
@@ -73,6 +73,8 @@ type Display struct {
 	// last line. False = all that they say is shown.
 	Terse bool
 
+	// There are two locks, because a write to a pipe may last as long as its reader likes.
+	// Lines must not overtake each other in it, but Live and drawing need only the state.
 	order   sync.Mutex // is taken before mu, and held until what is plain is written
 	mu      sync.Mutex // guards the rest
 	loops   []*displayed
@@ -101,6 +103,9 @@ var (
 
 // Append shows an event. The error is always nil: that nobody can watch is no reason to
 // end a loop. Close tells what could not be written.
+//
+// Size, Place and Verifying are asked before a lock is taken: they are the caller's, and
+// may themselves write to the Display.
 func (d *Display) Append(_ context.Context, ev ralph.Event) error {
 	place, how := "", ""
 	columns, _ := d.size()
@@ -122,6 +127,8 @@ func (d *Display) Append(_ context.Context, ev ralph.Event) error {
 		l.take(ev, term.Line(place), term.Line(how))
 		d.count()
 		d.show(l, ev)
+		// A session may run thousands of loops, one after another: what has stopped is
+		// forgotten, and a later loop of the same name begins anew.
 		if ev.Kind == ralph.EventLoopStopped {
 			d.loops = slices.DeleteFunc(d.loops, func(o *displayed) bool { return o == l })
 		}
@@ -159,6 +166,8 @@ func (d *Display) Output(req ralph.Request) io.Writer {
 
 // Live shows what an attempt has used so far, for [ralph.Local.Live]. It waits for
 // nobody.
+// What comes when the attempt is over is left out: the event of its answer has it too,
+// and it would count twice.
 func (d *Display) Live(req ralph.Request, u ralph.Usage) {
 	u = ralph.Usage{}.Add(u) // a copy, without what is no amount
 	d.mu.Lock()
@@ -205,6 +214,8 @@ func (d *Display) Close() error {
 	for _, v := range voices {
 		v.end()
 	}
+	// What is closed takes no changes, and this is one: so quit is closed once, however
+	// often Close is called.
 	d.update(func() { d.closed = true; close(d.quit) })
 	d.mu.Lock()
 	done := d.done
@@ -222,6 +233,9 @@ func (d *Display) Close() error {
 // Without a terminal it is written here, so that it is there when the call returns and
 // nothing waits in memory. The lock of the state is not held then: Live must return at
 // once, whoever is slow to read.
+//
+// The array of the plain text is used again. That is safe since order is held until the
+// text is written: nobody else can add to it meanwhile.
 func (d *Display) update(change func()) {
 	d.order.Lock()
 	defer d.order.Unlock()
@@ -252,6 +266,8 @@ func (d *Display) write(text []byte) {
 }
 
 // size is that of the terminal, or what is taken for it.
+// One column would be none, for the last one is always left free. 80 by 24 is what
+// programs have always taken for a terminal that does not tell its size.
 func (d *Display) size() (columns, rows int) {
 	columns, rows = 80, 24
 	if d.Terminal && d.Size != nil {
@@ -268,6 +284,9 @@ func (d *Display) find(name string) int {
 }
 
 // loop returns what is known of a loop.
+// It may be a loop whose start was not seen, as when a Display is put on one that runs
+// already. Its phase is zero then, and so it is not drawn before an event says what it
+// does. People know a loop by its task and agent: its own name is shown if it has neither.
 func (d *Display) loop(name, task, agent string) *displayed {
 	if at := d.find(name); at >= 0 {
 		return d.loops[at]
@@ -279,6 +298,9 @@ func (d *Display) loop(name, task, agent string) *displayed {
 }
 
 // count notices when a second loop runs beside another.
+// It does not take that back when the other has ended: a reader who has seen names would
+// take the lines without one for somebody else's. Loops that run one after another need
+// no names.
 func (d *Display) count() {
 	running := 0
 	for _, l := range d.loops {
@@ -298,6 +320,7 @@ func (d *Display) named(l *displayed) string {
 }
 
 // hangUp ends what is shown of a loop's attempt.
+// The voice is ended without the lock, which it takes itself, after its own.
 func (d *Display) hangUp(loop string) {
 	d.mu.Lock()
 	var v *voice

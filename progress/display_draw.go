@@ -20,6 +20,8 @@ const (
 )
 
 // start starts the goroutine that writes to a terminal, or breaks the silence.
+// It is started by the first use, and not by DisplayOn: a Display that the caller has
+// made as a struct must work the same, and one that nobody uses leaves nothing behind.
 func (d *Display) start() {
 	if d.done != nil {
 		return
@@ -31,6 +33,9 @@ func (d *Display) start() {
 }
 
 // awake says that there is something to draw.
+// The channel has one place, as a doorbell: to ring twice tells no more than to ring once,
+// and who rings never waits. A condition variable was not taken, because it cannot be
+// waited for together with the clock and the end.
 func (d *Display) awake() {
 	select {
 	case d.wake <- struct{}{}:
@@ -42,6 +47,9 @@ func (d *Display) awake() {
 // One goroutine writes, so that drawing and text cannot mix, and nobody but it waits for
 // the terminal. What comes within drawEvery goes out together: an agent that prints a
 // word at a time costs a terminal some writes a second, not a thousand.
+//
+// Elsewhere it has only the silence to look after: what is plain was written by whoever
+// had it to say, so that a line is in the file once Append has returned.
 func (d *Display) run() {
 	defer close(d.done)
 	tick := time.NewTicker(time.Second)
@@ -75,6 +83,10 @@ func (d *Display) run() {
 // it is one write, so that nobody sees them missing in between.
 // What is drawn already is not drawn again: a terminal on which nothing changes is left
 // alone, so that text can be marked and copied there.
+//
+// The lock is not held while it is written. A terminal that its user has stopped (Ctrl-S)
+// may take nothing for hours: that holds this goroutine, and no loop. After an error the
+// queue is emptied all the same, since nobody will ever take what is in it.
 func (d *Display) flush(draw bool) {
 	columns, rows := d.size()
 	d.mu.Lock()
@@ -121,6 +133,11 @@ func (d *Display) painted(lines []drawnLine) string {
 // was in the text.
 // A terminal that does not wrap anew, as xterm, may lose a line of text to that; the
 // other way round, garbage would stay on all others.
+//
+// Two other ways were not taken. A cursor that the terminal saves and restores remembers a
+// place on the screen, where another line stands once text has scrolled. A scrolling
+// region keeps the last lines apart, but a program that is killed leaves it behind, and
+// the shell after it has half a screen.
 func (d *Display) erased(columns int) []byte {
 	rows := 0
 	for _, width := range d.drawn {
@@ -145,6 +162,8 @@ type drawnLine struct {
 // agent has not ended yet, of which the end is shown; then how each loop stands.
 // Several agents' unfinished lines are not shown: they would push each other about, and
 // what each does stands in its own line. Half of the screen at most is ours.
+// The alternate screen, as editors use it, was not taken: what a loop has said must still
+// be there to scroll back to when the program is gone.
 func (d *Display) area(width, most int) []drawnLine {
 	var lines []drawnLine
 	for _, l := range d.loops {
@@ -168,6 +187,9 @@ func (d *Display) area(width, most int) []drawnLine {
 // breakSilence tells how things stand, where nothing was shown for a minute.
 // A build server ends what is silent for some minutes, and a person who reads its log
 // wants to know where the time went.
+// It is once a minute and not each second: an hour of silence is a page of a log, and not
+// all of it. The minute begins anew also where no loop runs and nothing is told, or that
+// would be looked for each second.
 func (d *Display) breakSilence() {
 	d.mu.Lock()
 	silent := time.Since(d.wrote) >= silentAfter
@@ -185,6 +207,8 @@ func (d *Display) breakSilence() {
 }
 
 // plainWidth is how wide a status is where there are no columns.
+// One of 80 would leave out what a file has room for; without a bound the longest command
+// would decide how wide a log is.
 const plainWidth = 200
 
 // zone is where clock times are told.
@@ -198,6 +222,8 @@ func (d *Display) zone() *time.Location {
 // A style is a colour, as the parameters of its control sequence (SGR). Neither yellow
 // nor blue, cyan, white or black, which on some ground cannot be read; and nothing is
 // dim.
+// Those of 256 colours and more were not taken: people choose what their 16 look like, by
+// their ground and their eyes, and the others stay what they are.
 type style string
 
 const (
@@ -222,6 +248,8 @@ func (d *Display) paint(s style, text string) string {
 }
 
 // size is an amount of bytes for people.
+// A kB is 1000 bytes, as for disks and networks. It is rounded down: so much is
+// missing for certain.
 func size(n int64) string {
 	switch {
 	case n < 1000:

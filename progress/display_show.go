@@ -29,6 +29,9 @@ func (d *Display) show(l *displayed, ev ralph.Event) {
 	case ralph.EventIterationStarted:
 		d.heading(l, ev)
 	case ralph.EventIterationEnded:
+		// An end that has no beginning here is that of an attempt whose process has died:
+		// that servers of its agent are gone, too, is news to people. What an attempt of
+		// this run leaves behind is ended as a matter of course.
 		if !l.begun {
 			for _, command := range it.Ended {
 				d.note(l, ev, styleNote, "ended what the last run has left running: "+command)
@@ -36,6 +39,8 @@ func (d *Display) show(l *displayed, ev ralph.Event) {
 		}
 		d.outcome(l, ev)
 	case ralph.EventLoopStopped:
+		// The end of a loop that stands alone is told by its caller, see Closing: it would
+		// stand there twice.
 		if l.place != "" || d.named(l) != "" {
 			text, style := Closing{State: l.s}.verdict(), styleBad
 			if d.named(l) == "" {
@@ -55,6 +60,8 @@ func (d *Display) show(l *displayed, ev ralph.Event) {
 
 // noted is what is said of an event that needs no more than a line; "" = nothing.
 // Kinds that are not known say nothing, for later versions add some.
+// That somebody has paused or changed a loop is told although nothing failed: it may have
+// been another person, in another window.
 func noted(ev ralph.Event) string {
 	switch ev.Kind {
 	case ralph.EventWaiting:
@@ -71,6 +78,9 @@ func noted(ev ralph.Event) string {
 
 // note shows a line of our own. All that others have written goes through here, and
 // becomes a part of one line.
+// On a terminal it has a mark, for there it stands among what agents say; in a file the
+// time at its beginning is mark enough, and what is told at once stays one line for
+// those who search.
 func (d *Display) note(l *displayed, ev ralph.Event, s style, text string) {
 	text = join(d.named(l), term.Line(text))
 	clock := d.clock(ev)
@@ -107,6 +117,7 @@ func wrap(text string, width int) []string {
 
 // clock is when an event was.
 // An event without a time is one that a caller has made up: it is shown as of now.
+// It has no date: a line has few columns, and the records have the whole.
 func (d *Display) clock(ev ralph.Event) string {
 	at := ev.Time
 	if at.IsZero() {
@@ -116,6 +127,7 @@ func (d *Display) clock(ev ralph.Event) string {
 }
 
 // join joins texts that are not empty.
+// Nearly every part of a line may be unknown, and none may leave its separator behind.
 func join(texts ...string) string {
 	var kept []string
 	for _, text := range texts {
@@ -156,6 +168,8 @@ func (d *Display) heading(l *displayed, ev ralph.Event) {
 
 // outcome tells what came of an attempt.
 // A cost that is not known is said to be so: a line without one would read as free.
+// It is of the attempt alone, with its verification, which may have asked a model, too.
+// How much the loop has used stands in the last line while it runs, and in Closing.
 func (d *Display) outcome(l *displayed, ev ralph.Event) {
 	it := ev.Iteration
 	label := fmt.Sprintf("%s: %s%s", l.labelOf(it.Number), came(l.s.Task, it), again(it, l.s))
@@ -182,12 +196,16 @@ func (d *Display) outcome(l *displayed, ev ralph.Event) {
 }
 
 // labelOf is the label of an iteration that is not the one that runs, too.
+// The event's number holds, and not what was noted before: the end of an attempt may be
+// the first that is seen of it.
 func (l *displayed) labelOf(number int) string {
 	l.number = number
 	return l.label()
 }
 
 // unseen warns of a workspace that cannot be looked at.
+// Nothing has failed, and the loop goes on. But that it goes round in circles cannot be
+// noticed then, and a person should know that this net is missing.
 func (d *Display) unseen(l *displayed, ev ralph.Event, why string) {
 	if why != "" {
 		d.note(l, ev, styleNote, "warning: what changes in the workspace is not seen: "+why)
@@ -261,6 +279,8 @@ func wentWrong(f ralph.Fault) string {
 // styleFor colours what came of an attempt. No claim is usual, and has no colour.
 // Red is for what a person may want to look at, and never for what the loop mends by
 // itself, as a wait.
+// Colour never says what the words do not: some people see no difference between red and
+// green, and NO_COLOR takes both away.
 func styleFor(t ralph.Task, it ralph.Iteration) style {
 	switch {
 	case it.Verdict.Passed && (it.Claimed || t.Always):
@@ -275,6 +295,7 @@ func styleFor(t ralph.Task, it ralph.Iteration) style {
 
 // again is the how manieth iteration in a row says that it is blocked, where one is not
 // enough to stop the loop.
+// Without a limit the first one is not counted aloud: "1 times in a row" says nothing.
 func again(it ralph.Iteration, s ralph.State) string {
 	switch most := cmp.Or(s.Task.Limits.Blocked, 1); {
 	case it.Blocked && most > 1:

@@ -13,6 +13,8 @@ import (
 )
 
 // A phase is what a loop is about.
+// The state does not say when a verification begins, for nothing depends on it but this: a
+// person who waits wants to know for whom, the agent, a check or a clock.
 type phase int
 
 const (
@@ -24,6 +26,8 @@ const (
 )
 
 // A displayed is what is known of a loop.
+// It is made of events, of Live and of what the agent says, and asks nobody: what is drawn
+// each second must not read journals. All of it is guarded by the Display's lock.
 type displayed struct {
 	loop, name string
 	place, how string // as Place and Verifying told
@@ -53,6 +57,8 @@ func (l *displayed) take(ev ralph.Event, place, how string) {
 	case ralph.EventIterationStarted:
 		l.phase, l.place, l.begun = phaseRunning, place, true
 		l.number, l.attempt = ev.Iteration.Number, ev.Iteration.Attempt
+		// An agent that has not begun to speak is silent from now on, and not from the
+		// last attempt's end.
 		l.since, l.heard = time.Now(), time.Now()
 		l.activity, l.live = "", nil
 	case ralph.EventAnswered:
@@ -101,6 +107,8 @@ func (l *displayed) used() ralph.Usage {
 }
 
 // A part is one of those that make up a status.
+// The lowest rank is the most important, so that the zero value is a part that is always
+// shown: to forget a rank hides nothing.
 type part struct {
 	text string
 	rank int    // the part of the highest one is left out first, if there is no room; that of 0 never
@@ -175,6 +183,7 @@ func (l *displayed) status(d *Display, width int) string {
 }
 
 // silentSince is how long an agent may say nothing before that is told: models think.
+// A shorter time would be seen at every longer thought, and teach people to overlook it.
 const silentSince = 30 * time.Second
 
 // running is what is shown of an agent that runs.
@@ -189,6 +198,8 @@ func (l *displayed) running(d *Display, now time.Time) []part {
 		{text: price(used, limits.CostUSD, l.s.Unpriced), rank: 3},
 		{text: tokens(used, limits.Tokens), rank: 7},
 	}
+	// The time above is that of this attempt, and the limit is for all of them together: as
+	// one number, the third attempt would seem to have all of it before itself.
 	if limits.Duration > 0 {
 		spent := l.s.Elapsed + now.Sub(l.since)
 		parts = append(parts, part{text: clock(spent) + " of " + clock(limits.Duration) + " in all", rank: 9})
@@ -215,6 +226,8 @@ func (l *displayed) label() string {
 // waiting is what is waited for, and how long.
 // The clock time is for people who go away, the rest of it for those who stay. On another
 // day the hour alone would mislead.
+// Seconds are rounded up: a countdown that says 0 and still waits looks as if it hung. A
+// wait without rate limits is a retry, which is short, so it needs no clock time.
 func (l *displayed) waiting(now time.Time) string {
 	due := l.s.NotBefore().In(now.Location())
 	left := max(due.Sub(now), 0)
@@ -230,6 +243,8 @@ func (l *displayed) waiting(now time.Time) string {
 }
 
 // clock is a time as clocks show it: 03:12, or 1:03:12.
+// Minutes and seconds always have two figures, so that what stands behind them does not
+// move to and fro. Less than nothing is 00:00.
 func clock(d time.Duration) string {
 	s := int(max(d, 0) / time.Second)
 	if s >= 3600 {
@@ -256,6 +271,7 @@ func lasted(d time.Duration) string {
 // price is a cost, with its limit; attempts of unknown cost make it the least that was
 // spent. "" = nothing was told.
 // A known part must never look like the whole: people decide by it whether to go on.
+// Less than a cent is told with all its figures, because $0.00 would read as free.
 func price(u ralph.Usage, limit float64, unknown int) string {
 	text := ""
 	switch c := u.CostUSD; {
@@ -279,6 +295,8 @@ func price(u ralph.Usage, limit float64, unknown int) string {
 
 // tokens is how many were used, in and out, with their limit. "" = nothing was told.
 // Both are together, as [ralph.Limits.Tokens] bounds them.
+// Clients tell what they like. Where two of their numbers have no sum the larger one is
+// shown, for a negative amount would be taken for a fault of ours.
 func tokens(u ralph.Usage, limit int64) string {
 	n := max(u.InputTokens, 0)
 	if n += max(u.OutputTokens, 0); n < 0 {
@@ -296,6 +314,8 @@ func tokens(u ralph.Usage, limit int64) string {
 }
 
 // amountOf is a number in three figures or so.
+// It is rounded, unlike bytes left out: people compare it. What would be rounded to 1000k
+// is a million already.
 func amountOf(n int64) string {
 	switch {
 	case n < 1000:

@@ -12,6 +12,8 @@ import (
 )
 
 // A voice is what one agent says in an attempt, or the caller in Write.
+// Each attempt has one of its own, with filters of its own: what one agent has left half
+// done (an escape sequence, a secret, a line) must not swallow what another says.
 type voice struct {
 	d *Display
 	l *displayed // nil = the caller
@@ -43,6 +45,10 @@ func (d *Display) newVoice(l *displayed) *voice {
 // Write never fails: an agent is not ended because nobody can watch it.
 // After the end nothing is taken: a runner that has left a goroutine behind would print
 // into the next attempt.
+//
+// Without a terminal it waits until the line is written, and so the agent waits, too. A
+// file or a pipe is read later as what was said, so nothing may be missing; and to keep
+// what a slow reader has not taken would need memory without a bound.
 func (v *voice) Write(p []byte) (int, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -84,6 +90,7 @@ func (v voiced) Write(p []byte) (int, error) {
 // say shows the lines that are whole, and keeps the rest.
 // A line is the smallest thing that is shown for good, because lines of several agents,
 // and ours, come between.
+// Half a line counts as a sign of life, too: an agent that prints dots is not silent.
 func (d *Display) say(v *voice, p []byte) {
 	if v.l != nil {
 		v.l.heard = time.Now()
@@ -105,6 +112,8 @@ func (d *Display) say(v *voice, p []byte) {
 
 // lines shows lines, each with its name and colour. Most text needs neither, and is
 // passed on as it is: that is what makes a hundred megabytes cheap.
+// Where names stand before lines, blank ones are left out: they part the paragraphs of one
+// agent, and between those of several they part nothing.
 func (d *Display) lines(v *voice, text []byte) {
 	if v.l != nil {
 		v.l.does(text, d.Terse)
@@ -150,6 +159,8 @@ const (
 )
 
 // styleOf is how a line of an agent is shown.
+// It is told by the text alone. A second way beside the output, by which a stream could
+// say what a line is, would have to pass all filters and stay in step with them.
 func styleOf(line []byte) style {
 	line = bytes.TrimLeft(line, " \t")
 	switch {
@@ -179,6 +190,7 @@ func (l *displayed) does(text []byte, any bool) {
 
 // put has text written: lines with their ends, our own or an agent's.
 // After an error of W nothing is kept, or a terminal that is gone would fill the memory.
+// On a terminal it is a copy that is queued, so that the caller's buffer is free at once.
 func (d *Display) put(text []byte, own bool) {
 	d.shown = true
 	switch {
@@ -191,6 +203,10 @@ func (d *Display) put(text []byte, own bool) {
 }
 
 // A queue is what waits for a terminal.
+// A channel was not taken: one that is full stops who sends, which is what must not happen
+// to an agent, and nothing can be taken out of its middle. Neither was a ring of bytes: it
+// cannot keep our own lines while it lets go of the agent's around them.
+// The zero value is empty. It is guarded by the Display's lock.
 type queue struct {
 	pieces []piece
 	agents int    // bytes in those that are not our own
@@ -198,6 +214,8 @@ type queue struct {
 }
 
 // A piece is some lines, or the place of lines that were left out.
+// Pieces are large, because a queue of single short lines would have thousands to look
+// through each time that one is left out.
 type piece struct {
 	text    []byte
 	own     bool
@@ -233,6 +251,8 @@ func (q *queue) add(text []byte, own bool) {
 }
 
 // cutLines is the size of the lines that fit into about so many bytes.
+// A line is never cut in two here: if one half of it was left out, the other would read as
+// a line that nobody has said.
 func cutLines(text []byte, size int) int {
 	if at := bytes.LastIndexByte(text[:size], '\n'); at >= 0 {
 		return at + 1

@@ -69,6 +69,8 @@ func (m *Markdown) feature() string {
 // An ending is what must be known of a file to append a section. It is read from the
 // file each time, and not remembered: between two sections the agent may have rewritten
 // all of it.
+// The zero value is a file without any section whose last line has no end: the most
+// careful guess, with which nothing that is there can be damaged.
 type ending struct {
 	last    int  // number of the last section; 0 = there is none
 	closed  bool // the section, or the header, is ended by its rule

@@ -25,6 +25,8 @@ const maxPrefixed = 64 << 10
 
 // Write never fails because of what is written, and tells the error of W. All lines of
 // one call are one write to W.
+// Should W take long, the agent waits, and so do those that share the Lock: nothing is
+// queued here. A [Display] on a terminal is what never slows an agent.
 func (p *Prefix) Write(text []byte) (int, error) {
 	defer p.locked()()
 	if p.rest = append(p.rest, text...); len(p.rest) > maxPrefixed {

@@ -30,6 +30,9 @@ import (
 // concurrently.
 func Slog(l *slog.Logger) ralph.ProgressLog {
 	return ralph.ProgressLogFunc(func(ctx context.Context, ev ralph.Event) error {
+		// It is asked for at each event: programs set the default after they have made the
+		// rest. The handler is called, and not the Logger, which would take the time of now
+		// and keep its handler's error to itself.
 		handler := cmp.Or(l, slog.Default()).Handler()
 		level := levelOf(ev)
 		if !handler.Enabled(ctx, level) {
@@ -39,6 +42,7 @@ func Slog(l *slog.Logger) ralph.ProgressLog {
 		if at.IsZero() {
 			at = time.Now()
 		}
+		// No place in the source: it would be this line for every record.
 		r := slog.NewRecord(at, level, string(ev.Kind), 0)
 		r.AddAttrs(attrsOf(ev)...)
 		return handler.Handle(ctx, r)
@@ -48,6 +52,8 @@ func Slog(l *slog.Logger) ralph.ProgressLog {
 // levelOf is how much an event matters to who looks for trouble.
 // A limit that is reached is no error: it is what limits are for. One that cannot go on
 // without a person is.
+// What comes each second is for debugging, and so is a kind of a later version: it may
+// come as often, and who has alarms on the level must not be woken by an update.
 func levelOf(ev ralph.Event) slog.Level {
 	switch ev.Kind {
 	case ralph.EventLoopStarted, ralph.EventIterationStarted, ralph.EventLearned, ralph.EventGuided, ralph.EventLimitsChanged,
@@ -78,6 +84,9 @@ func levelOf(ev ralph.Event) slog.Level {
 // attrsOf is what a record says of an event.
 // Numbers stay numbers, in the units of the event's own fields, so that a program that
 // collects records can add them up.
+// The keys are few and always mean the same, as those who search records need it. What is
+// empty is left out, but not claimed and verified: there false is what people search for.
+// A cost that is not known has no attribute, for 0 would be added up as free.
 func attrsOf(ev ralph.Event) []slog.Attr {
 	it := ev.Iteration
 	var attrs []slog.Attr
@@ -113,6 +122,8 @@ func attrsOf(ev ralph.Event) []slog.Attr {
 	}
 	text("feedback", Printable(it.Verdict.Feedback))
 	text("text", Printable(ev.Text))
+	// Other events have a state, too, but a record for each with all of it would be mostly
+	// what the last one said.
 	if ev.State != nil && (ev.Kind == ralph.EventLoopStarted || ev.Kind == ralph.EventLoopStopped) {
 		attrs = append(attrs, slog.Any("state", *ev.State))
 	}

@@ -18,6 +18,8 @@ func isTerminal(c syscall.Conn) (is bool) {
 }
 
 // terminalSize is 0, 0 if it is not known.
+// It is asked at each drawing, and the signal of a change (SIGWINCH) is not waited for:
+// a drawing is due each second anyway, and Windows has no such signal.
 func terminalSize(c syscall.Conn) (columns, rows int) {
 	onTerminal(c, func(fd uintptr) {
 		if size, err := unix.IoctlGetWinsize(int(fd), unix.TIOCGWINSZ); err == nil {

@@ -8,6 +8,8 @@ import (
 
 // isTerminal switches on that a console understands control sequences, as those of
 // Windows 10 and later can, and leaves it on: other programs that write there do too.
+// To restore it at the end would turn the lines of a program that still writes there into
+// garbage.
 func isTerminal(c syscall.Conn) (is bool) {
 	onTerminal(c, func(fd uintptr) {
 		var mode uint32
