@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/tasks/pipeline"
 	"github.com/ralph-loop/ralph/tasks/spec"
 )
 
@@ -66,10 +67,13 @@ func TestLive(t *testing.T) {
 	p, _ := plain(t, a, task("A", "", nil))
 	agent := p.Runner
 	p.Stages, p.Limits.Iterations = []string{"coder"}, 1
-	p.Runner = ralph.RunnerFunc(func(ctx context.Context, req ralph.Request) (ralph.Response, error) {
-		req.Live(ralph.Usage{InputTokens: 7})
-		return agent.Run(ctx, req)
-	})
+	p.Runner = func(place pipeline.Place) (ralph.Runner, error) {
+		run, err := agent(place)
+		return ralph.RunnerFunc(func(ctx context.Context, req ralph.Request) (ralph.Response, error) {
+			req.Live(ralph.Usage{InputTokens: 7})
+			return run.Run(ctx, req)
+		}), err
+	}
 	var told []string
 	p.Live = func(req ralph.Request, u ralph.Usage) {
 		told = append(told, fmt.Sprint(req.Task, req.Agent, u.InputTokens))
