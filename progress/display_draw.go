@@ -161,7 +161,8 @@ type drawnLine struct {
 // area is what is drawn below all else: of a loop that runs alone the line that its
 // agent has not ended yet, of which the end is shown; then how each loop stands.
 // Several agents' unfinished lines are not shown: they would push each other about, and
-// what each does stands in its own line. Half of the screen at most is ours.
+// what each does stands in its own line. Half of the screen at most is ours. Where there is
+// no terminal it is left out: it would stay, and the line be there twice.
 // The alternate screen, as editors use it, was not taken: what a loop has said must still
 // be there to scroll back to when the program is gone.
 func (d *Display) area(width, most int) []drawnLine {
@@ -170,8 +171,8 @@ func (d *Display) area(width, most int) []drawnLine {
 		if l.phase == phaseOver {
 			continue
 		}
-		if v := l.voice; v != nil && len(v.rest) > 0 && !d.many && !d.Named && !d.Terse && most > 1 {
-			rest := string(v.rest[max(0, len(v.rest)-8*width):]) // no character takes more bytes that are seen
+		if v := l.voice; v != nil && len(v.rest)+len(v.begun) > 0 && d.Terminal && !d.many && !d.Named && !d.Terse && most > 1 {
+			rest := string(v.rest[max(0, len(v.rest)-8*width):]) + v.begun // no character takes more bytes that are seen
 			lines = append(lines, drawnLine{term.CutLeft(term.FoldTabs(strings.ToValidUTF8(rest, "")), width), styleNone})
 		}
 		lines = append(lines, drawnLine{l.status(d, width), styleStatus})

@@ -23,7 +23,8 @@ type voice struct {
 	flush io.Closer  // of the one that hides secrets; nil = none
 	ended bool
 
-	rest []byte // a line that has no end yet; guarded by d.mu
+	rest  []byte // a line that has no end yet; guarded by d.mu
+	begun string // what the one that hides secrets holds back of it, and may be seen; guarded by d.mu
 }
 
 // maxVoiced bounds a line without an end: it is in memory until it is shown. A cut at 64
@@ -52,8 +53,19 @@ func (d *Display) newVoice(l *displayed) *voice {
 func (v *voice) Write(p []byte) (int, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if !v.ended {
-		v.in.Write(p) // what fails is told by Display.Close
+	if v.ended {
+		return len(p), nil
+	}
+	v.in.Write(p) // what fails is told by Display.Close
+	if hides, ok := v.flush.(*redactWriter); ok && v.d.Terminal {
+		begun := term.Clean(hides.begun())
+		if strings.Contains(begun, "\n") {
+			begun = "" // it would be of two lines
+		}
+		v.d.mu.Lock()
+		v.begun = begun
+		v.d.awake()
+		v.d.mu.Unlock()
 	}
 	return len(p), nil
 }
@@ -83,7 +95,10 @@ func (v *voice) end() {
 type voiced struct{ *voice }
 
 func (v voiced) Write(p []byte) (int, error) {
-	v.d.update(func() { v.d.say(v.voice, p) })
+	v.d.update(func() {
+		v.begun = "" // p may have it
+		v.d.say(v.voice, p)
+	})
 	return len(p), nil
 }
 
