@@ -168,9 +168,11 @@ func (l *displayed) status(d *Display, width int) string {
 		if l.how != "" {
 			how += ": " + l.how
 		}
-		parts = append(parts, part{text: l.label(), rank: 2}, part{text: how, cut: 20, end: " " + clock(now.Sub(l.since))})
+		// A third of the line is enough to know a command again, and leaves room for the rest.
+		how = term.Cut(how, max(width/3, 14))
+		parts = append(append(parts, l.told(d)...), part{text: how, cut: 14, end: " " + clock(now.Sub(l.since))})
 	case phaseWaiting:
-		parts = append(parts, part{text: l.label(), rank: 2}, part{text: l.waiting(now.In(d.zone()))})
+		parts = append(append(parts, l.told(d)...), part{text: l.waiting(now.In(d.zone()))})
 	default:
 		parts = append(parts, part{text: l.label(), rank: 1}, part{text: d.agent(), rank: 7})
 	}
@@ -180,6 +182,16 @@ func (l *displayed) status(d *Display, width int) string {
 		parts = append(parts, part{text: "paused"})
 	}
 	return fit(parts, width)
+}
+
+// told is what stays in the line while nothing runs but a check or a clock: how far, who,
+// and how much.
+func (l *displayed) told(d *Display) []part {
+	used, limits := l.used(), l.s.Task.Limits
+	return []part{
+		{text: l.label(), rank: 2}, {text: d.agent(), rank: 6},
+		{text: price(used, limits.CostUSD, l.s.Unpriced), rank: 3}, {text: tokens(used, limits.Tokens), rank: 7},
+	}
 }
 
 // silentSince is how long an agent may say nothing before that is told: models think.
