@@ -267,3 +267,6 @@ func (s *sink) Write(p []byte) (int, error) {
 	}
 	return len(p), nil
 }
+
+// Overwrites passes on what the writer says of carriage returns.
+func (s *sink) Overwrites() bool { return term.Overwrites(s.w) }

@@ -70,6 +70,10 @@ func (v *voice) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
+// Overwrites says that of a line whose beginning is written over, as progress bars are,
+// only the last is shown.
+func (v *voice) Overwrites() bool { return true }
+
 // end shows what is held back. A nil voice has said nothing.
 func (v *voice) end() {
 	if v == nil {
@@ -105,6 +109,8 @@ func (v voiced) Write(p []byte) (int, error) {
 // say shows the lines that are whole, and keeps the rest.
 // A line is the smallest thing that is shown for good, because lines of several agents,
 // and ours, come between.
+// What is written over is not kept: a progress bar moves in the unfinished line, and
+// stays as one line.
 // Half a line counts as a sign of life, too: an agent that prints dots is not silent.
 func (d *Display) say(v *voice, p []byte) {
 	if v.l != nil {
@@ -116,10 +122,13 @@ func (d *Display) say(v *voice, p []byte) {
 		if len(v.rest) > 0 {
 			whole = append(v.rest, whole...)
 		}
-		d.lines(v, whole)
+		d.lines(v, term.LastFrames(whole))
 		v.rest = v.rest[:0]
 	}
-	if v.rest = append(v.rest, p[at:]...); len(v.rest) > maxVoiced {
+	if v.rest = append(v.rest, p[at:]...); bytes.IndexByte(p[at:], '\r') >= 0 {
+		v.rest = append(v.rest[:0], term.LastFrames(v.rest)...)
+	}
+	if len(v.rest) > maxVoiced {
 		d.lines(v, append(v.rest, '\n'))
 		v.rest = nil // not the large one for ever
 	}
