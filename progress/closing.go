@@ -29,6 +29,10 @@ type Closing struct {
 	// Records is where the records are, Next the command to go on. "" = that is left out,
 	// and the third line with both.
 	Records, Next string
+	// Columns is how wide a line may be: one that is wider is broken between words, and goes
+	// on in rows that begin with three blanks. A command is never broken, so that it can be
+	// copied; it gets a row of its own. Give the columns of the terminal. 0 = no line is broken.
+	Columns int
 }
 
 // String returns the lines, each with a line feed. A terminal may show them.
@@ -37,12 +41,37 @@ type Closing struct {
 func (c Closing) String() string {
 	var b strings.Builder
 	for _, line := range []string{cmp.Or(c.Result, c.verdict()), c.account(), c.further()} {
-		if line = term.Line(line); line != "" {
-			b.WriteString(line + "\n")
+		for _, row := range c.rows(term.Line(line)) {
+			b.WriteString(row + "\n")
 		}
 	}
 	return b.String()
 }
+
+// rows is a line as it is shown; none for an empty one.
+// A row as wide as the terminal has room: nothing is drawn below it again.
+func (c Closing) rows(line string) []string {
+	switch {
+	case line == "":
+		return nil
+	case c.Columns <= 0 || term.Width(line) <= c.Columns:
+		return []string{line}
+	}
+	command := ""
+	if next := goOn + term.Line(c.Next); c.Next != "" && strings.HasSuffix(line, next) {
+		line, command = strings.TrimSuffix(line, next), next
+	}
+	var rows []string
+	if line = strings.TrimSuffix(line, "; "); line != "" {
+		rows = wrap(line, indent, c.Columns)
+	}
+	if command != "" {
+		rows = append(rows, command)
+	}
+	return rows
+}
+
+const goOn = "go on: "
 
 // maxClosing bounds reasons, in columns: they are on record whole.
 const maxClosing = 300
@@ -219,7 +248,7 @@ func (c Closing) further() string {
 		parts = append(parts, "records: "+c.Records)
 	}
 	if c.Next != "" {
-		parts = append(parts, "go on: "+c.Next)
+		parts = append(parts, goOn+c.Next)
 	}
 	return strings.Join(parts, "; ")
 }

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/progress"
 )
@@ -86,5 +88,32 @@ func TestClosingAccount(t *testing.T) {
 		if got := (progress.Closing{Result: "x", Records: tt.records, Next: tt.next}).String(); got != tt.want {
 			t.Errorf("got %q, want %q", got, tt.want)
 		}
+	}
+}
+
+// TestClosingColumns: on a terminal lines are broken between words, and the command is not.
+func TestClosingColumns(t *testing.T) {
+	t.Parallel()
+	c := progress.Closing{
+		State:  ralph.State{Usage: ralph.Usage{InputTokens: 41000, CostUSD: new(0.37)}, Unpriced: 1, Elapsed: time.Minute},
+		Result: "verified by go test ./... and more (exit code 0)", Iterations: 3,
+		Records: "/home/me/project/.ralph/T001", Next: "ralph resume T001 --list tasks.md --agent claude",
+	}
+	for columns, want := range map[int]string{
+		0: "verified by go test ./... and more (exit code 0)\n3 iterations in 1m0s, $0.37 (cost of 1 attempt unknown), 41k tokens\n" +
+			"records: /home/me/project/.ralph/T001; go on: ralph resume T001 --list tasks.md --agent claude\n",
+		48: "verified by go test ./... and more (exit code 0)\n3 iterations in 1m0s, $0.37 (cost of 1 attempt\n   unknown), 41k tokens\n" +
+			"records: /home/me/project/.ralph/T001\ngo on: ralph resume T001 --list tasks.md --agent claude\n",
+		20: "verified by go test\n   ./... and more\n   (exit code 0)\n3 iterations in\n   1m0s, $0.37 (cost\n   of 1 attempt\n   unknown), 41k\n   tokens\n" +
+			"records:\n   /home/me/project/.ralph/T001\ngo on: ralph resume T001 --list tasks.md --agent claude\n",
+	} {
+		c.Columns = columns
+		if diff := cmp.Diff(want, c.String()); diff != "" {
+			t.Errorf("%d columns (-want +got):\n%s", columns, diff)
+		}
+	}
+	c.Records, c.Columns = "", 20
+	if got := c.String(); !strings.HasSuffix(got, "tokens\ngo on: ralph resume T001 --list tasks.md --agent claude\n") {
+		t.Errorf("%q", got)
 	}
 }

@@ -89,30 +89,10 @@ func (d *Display) note(l *displayed, ev ralph.Event, s style, text string) {
 		return
 	}
 	var b strings.Builder
-	for _, line := range wrap("── "+clock+" "+text, d.columns-1) {
+	for _, line := range wrap("── "+clock+" "+text, indent, d.columns-1) {
 		b.WriteString(d.paint(s, line) + "\n")
 	}
 	d.put([]byte(b.String()), true)
-}
-
-// wrap breaks a line between words. What follows stands below the text, and not below
-// the mark of our own lines. A word that is wider than the screen is left to it.
-// The terminal would wrap it too, but in the middle of a word.
-func wrap(text string, width int) []string {
-	const indent = "   "
-	lines := []string{""}
-	for i, word := range strings.Split(text, " ") {
-		last := &lines[len(lines)-1]
-		switch {
-		case i == 0:
-			*last = word
-		case term.Width(*last)+1+term.Width(word) > width && *last != indent:
-			lines = append(lines, indent+word)
-		default:
-			*last += " " + word
-		}
-	}
-	return lines
 }
 
 // clock is when an event was.
@@ -213,17 +193,28 @@ func (d *Display) unseen(l *displayed, ev ralph.Event, why string) {
 }
 
 // quote shows what a verdict says, the beginning of it.
-// It goes to the agent whole; a person needs the first lines, and has the records.
+// It goes to the agent whole; a person needs the first lines, and has the records. A line
+// that is wider than a terminal goes on behind the same mark, or it would read as somebody
+// else's.
 func (d *Display) quote(text string) {
-	var b strings.Builder
+	const mark = "   | "
+	var lines []string
 	for i, line := range strings.Split(Printable(strings.TrimSpace(text)), "\n") {
-		if i == quotedLines {
-			b.WriteString("   | …\n")
+		switch {
+		case line == "" && i == 0:
+		case d.Terminal:
+			lines = append(lines, fill(term.FoldTabs(line), max(d.columns-1-len(mark), 8))...)
+		default:
+			lines = append(lines, line)
+		}
+		if len(lines) > quotedLines {
+			lines = append(lines[:quotedLines], "…")
 			break
 		}
-		if line != "" || i > 0 {
-			b.WriteString(strings.TrimRight("   | "+line, " ") + "\n")
-		}
+	}
+	var b strings.Builder
+	for _, line := range lines {
+		b.WriteString(strings.TrimRight(mark+line, " ") + "\n")
 	}
 	if b.Len() > 0 {
 		d.put([]byte(b.String()), true)

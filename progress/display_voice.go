@@ -23,7 +23,9 @@ type voice struct {
 	flush io.Closer  // of the one that hides secrets; nil = none
 	ended bool
 
-	rest  []byte // a line that has no end yet; guarded by d.mu
+	rest    []byte // a line that has no end yet; guarded by d.mu
+	columns int    // of the terminal, of the caller's own; guarded by d.mu
+
 	begun string // what the one that hides secrets holds back of it, and may be seen; guarded by d.mu
 }
 
@@ -144,6 +146,9 @@ func (d *Display) lines(v *voice, text []byte) {
 		if d.Terse {
 			return
 		}
+	}
+	if v.l == nil && d.Terminal {
+		text = wrapped(text, v.columns-1)
 	}
 	name := d.named(v.l)
 	coloured := v.l != nil && d.Terminal && d.Colours && (bytes.Contains(text, []byte(toolMark)) || bytes.Contains(text, []byte(failureMark)))
