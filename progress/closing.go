@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/term"
@@ -114,6 +115,9 @@ func stopped(s ralph.State) string {
 	case ralph.StopIterations:
 		return fmt.Sprintf("not verified: limit of %s reached", plural(cmp.Or(limits.Iterations, 10), "iteration"))
 	case ralph.StopDuration:
+		if unwaited(s) > 0 && s.RateLimits > 0 {
+			return fmt.Sprintf("not verified: rate limited for %s, longer than the limit of %s allows", lasted(unwaited(s)), lasted(limits.Duration))
+		}
 		return fmt.Sprintf("not verified: limit of %s reached", lasted(limits.Duration))
 	case ralph.StopCost:
 		reason = "limit of cost"
@@ -130,6 +134,15 @@ func stopped(s ralph.State) string {
 		detail = "the agent says that it cannot go on"
 	}
 	return strings.TrimSuffix("not verified: "+strings.TrimPrefix(reason+": "+detail, ": "), ": ")
+}
+
+// unwaited is the wait that a limit has stopped a loop before. It is counted in its time,
+// for that is why it was stopped, and nobody has waited.
+func unwaited(s ralph.State) time.Duration {
+	if !s.Done() {
+		return 0
+	}
+	return min(max(s.Wait, 0), s.Elapsed)
 }
 
 // brokenOff says where a loop is that has not stopped.
@@ -188,7 +201,7 @@ func (c Closing) account() string {
 	if n == 0 && used == (ralph.Usage{}) {
 		return ""
 	}
-	parts := []string{fmt.Sprintf("%s in %s", plural(n, "iteration"), lasted(s.Elapsed))}
+	parts := []string{fmt.Sprintf("%s in %s", plural(n, "iteration"), lasted(s.Elapsed-unwaited(s)))}
 	unknown := ""
 	if s.Unpriced > 0 {
 		unknown = fmt.Sprintf(" (cost of %s unknown)", plural(s.Unpriced, "attempt"))

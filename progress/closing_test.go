@@ -31,6 +31,9 @@ func TestClosing(t *testing.T) {
 		{ralph.State{Stop: ralph.StopIterations, Task: ralph.Task{Limits: ralph.Limits{Iterations: 1}}}, "not verified: limit of 1 iteration reached"},
 		{ralph.State{Stop: ralph.StopIterations, Verdict: ralph.Verdict{Checks: []ralph.Check{failed, failed}}}, "not verified: limit of 10 iterations reached; last rejected by go test ./... (exit code 1) and 1 more check"},
 		{ralph.State{Stop: ralph.StopDuration, Task: ralph.Task{Limits: ralph.Limits{Duration: 2 * time.Hour}}}, "not verified: limit of 2h0m reached"},
+		{ralph.State{Stop: ralph.StopDuration, Task: ralph.Task{Limits: ralph.Limits{Duration: 5 * time.Second}}, Elapsed: 20100 * time.Millisecond, Wait: 20 * time.Second, RateLimits: 1},
+			"not verified: rate limited for 20s, longer than the limit of 5s allows"},
+		{ralph.State{Stop: ralph.StopDuration, Task: ralph.Task{Limits: ralph.Limits{Duration: 5 * time.Second}}, Elapsed: 6 * time.Second, Wait: 2 * time.Second}, "not verified: limit of 5s reached"},
 		{ralph.State{Stop: ralph.StopCost, Detail: "spent $4.8000 of $5.0000"}, "not verified: limit of cost: spent $4.8000 of $5.0000"},
 		{ralph.State{Stop: ralph.StopTokens}, "not verified: limit of tokens"},
 		{ralph.State{Stop: ralph.StopRateLimited, Detail: "5 hours\n\x1b[2Jleft"}, "not verified: rate limited: 5 hours left"},
@@ -67,6 +70,9 @@ func TestClosingAccount(t *testing.T) {
 			"3 iterations in 4m12s, $0.37 (cost of 1 attempt unknown), 41k tokens, 5 files changed"},
 		{progress.Closing{State: ralph.State{Stop: ralph.StopIterations, Iteration: 1, Attempt: 1, Updated: at, Elapsed: 661 * time.Millisecond, Files: []string{"a"}}},
 			"1 iteration in 661ms, 1 file changed"},
+		{progress.Closing{State: ralph.Start(ralph.Task{Prompt: "x", Limits: ralph.Limits{Duration: 5 * time.Second}}).Next(
+			ralph.Iteration{Number: 1, Attempt: 1, Fault: ralph.FaultRateLimit, RetryAfter: 20 * time.Second, Elapsed: 100 * time.Millisecond, End: at})},
+			"1 iteration in 100ms"}, // and not the wait that did not happen
 		{progress.Closing{State: ralph.State{Stop: ralph.StopFailed, Iteration: 1, Attempt: 1, Updated: at, Elapsed: time.Second, Unpriced: 2, Usage: ralph.Usage{OutputTokens: 1}}},
 			"1 iteration in 1s, cost unknown, 1 token"},
 		{progress.Closing{State: ralph.State{Stop: ralph.StopCancelled, Iteration: 3, Attempt: 1, Updated: at}}, "2 iterations in 0s"},
