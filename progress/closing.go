@@ -124,9 +124,13 @@ func stopped(s ralph.State) string {
 	case ralph.StopTokens:
 		reason = "limit of tokens"
 	case ralph.StopBlocked: // its detail says so
+	case ralph.StopFailed: // and so does that of a failure: "failed: it failed" says it twice
+		if s.Detail == "" {
+			reason = "failed"
+		}
 	case ralph.StopInvalid:
 		reason = "it makes no sense"
-	default: // failed, stalled, rate limited, cancelled, and what later versions add
+	default: // stalled, rate limited, cancelled, and what later versions add
 		reason = strings.ReplaceAll(string(s.Stop), "_", " ")
 	}
 	detail := term.Cut(term.Line(s.Detail), maxClosing)
