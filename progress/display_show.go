@@ -52,7 +52,11 @@ func (d *Display) show(l *displayed, ev ralph.Event) {
 			d.note(l, ev, style, text)
 		}
 	default:
-		if text := noted(ev); text != "" {
+		text := noted(ev)
+		if ev.Kind == ralph.EventLimitsChanged && l.known {
+			text = strings.TrimSuffix(text+": "+limitsChanged(l.limits, l.s.Task.Limits), ": ")
+		}
+		if text != "" {
 			d.note(l, ev, styleWaiting, text)
 		}
 	}
@@ -70,7 +74,9 @@ func noted(ev ralph.Event) string {
 		return "learned: " + ev.Text
 	case ralph.EventCancelled:
 		return strings.TrimSuffix("cancelled: "+ev.Text, ": ")
-	case ralph.EventPaused, ralph.EventContinued, ralph.EventReopened, ralph.EventGuided, ralph.EventLimitsChanged:
+	case ralph.EventGuided:
+		return strings.TrimSuffix("guided: "+ev.Text, ": ")
+	case ralph.EventPaused, ralph.EventContinued, ralph.EventReopened, ralph.EventLimitsChanged:
 		return strings.ReplaceAll(string(ev.Kind), "_", " ")
 	}
 	return ""
@@ -152,7 +158,7 @@ func (d *Display) heading(l *displayed, ev ralph.Event) {
 // How much the loop has used stands in the last line while it runs, and in Closing.
 func (d *Display) outcome(l *displayed, ev ralph.Event) {
 	it := ev.Iteration
-	label := fmt.Sprintf("%s: %s%s", l.labelOf(it.Number), came(l.s.Task, it), again(it, l.s))
+	label := fmt.Sprintf("%s: %s%s", l.labelOf(it.Number), l.came(it), again(it, l.s))
 	used := it.Usage.Add(it.Verdict.Usage)
 	spent := price(used, 0, 0)
 	if spent == "" && used != (ralph.Usage{}) {
@@ -225,7 +231,10 @@ func (d *Display) quote(text string) {
 // what became of it.
 // A fault does not hide a claim that came with it, for a claim that was verified is
 // verified however the run ended.
-func came(t ralph.Task, it ralph.Iteration) string {
+// Of a promise that is none it says what one is, if the task is known: that is what to
+// look for in the prompt.
+func (l *displayed) came(it ralph.Iteration) string {
+	t := l.s.Task
 	fault := wentWrong(it.Fault)
 	if fault != "" && it.Error != "" {
 		fault += " (" + it.Error + ")"
@@ -242,7 +251,11 @@ func came(t ralph.Task, it ralph.Iteration) string {
 	case t.Always:
 		return "not verified yet"
 	case it.NearMiss != "":
-		return fmt.Sprintf("no claim (the promise was %s)", strings.ReplaceAll(it.NearMiss, "_", " "))
+		expected := ""
+		if l.known {
+			expected = "; expected <promise>" + cmp.Or(t.Promise, ralph.DefaultPromise) + "</promise>"
+		}
+		return fmt.Sprintf("no claim (the promise was %s%s)", strings.ReplaceAll(it.NearMiss, "_", " "), expected)
 	}
 	return "no claim"
 }

@@ -33,9 +33,10 @@ type displayed struct {
 	place, how string // as Place and Verifying told
 	voice      *voice // of the attempt that runs; nil = none
 
-	s        ralph.State // by the events so far
-	known    bool        // s has its task, and so its limits
-	begun    bool        // an attempt has begun here
+	s        ralph.State  // by the events so far
+	known    bool         // s has its task, and so its limits
+	limits   ralph.Limits // before the last event
+	begun    bool         // an attempt has begun here
 	phase    phase
 	number   int // of the iteration
 	attempt  int
@@ -49,7 +50,7 @@ type displayed struct {
 // Times are those of this clock, and not of the events: a loop may run on a worker whose
 // clock is another, and "since" counts up here.
 func (l *displayed) take(ev ralph.Event, place, how string) {
-	l.s = l.s.Apply(ev)
+	l.limits, l.s = l.s.Task.Limits, l.s.Apply(ev)
 	switch ev.Kind {
 	case ralph.EventLoopStarted:
 		l.known, l.phase, l.place = ev.State != nil, phaseBetween, place
