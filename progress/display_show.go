@@ -53,7 +53,10 @@ func (d *Display) show(l *displayed, ev ralph.Event) {
 		}
 	default:
 		text := noted(ev)
-		if ev.Kind == ralph.EventLimitsChanged && l.known {
+		switch {
+		case ev.Kind == ralph.EventWaiting && ev.State == nil && l.s.Wait > 0 && l.s.Retries > 0 && l.s.RateLimits == 0:
+			text = l.retry(ev.Time)
+		case ev.Kind == ralph.EventLimitsChanged && l.known:
 			text = strings.TrimSuffix(text+": "+limitsChanged(l.limits, l.s.Task.Limits), ": ")
 		}
 		if text != "" {

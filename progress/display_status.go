@@ -245,14 +245,31 @@ func (l *displayed) waiting(now time.Time) string {
 	due := l.s.NotBefore().In(now.Location())
 	left := max(due.Sub(now), 0)
 	if l.s.RateLimits == 0 {
-		most := max(cmp.Or(l.s.Task.Limits.Retries, 3), l.s.Retries)
-		return fmt.Sprintf("retry %d/%d in %d s", l.s.Retries, most, int((left+time.Second-1)/time.Second))
+		return fmt.Sprintf("%s in %d s", l.retrial(), int((left+time.Second-1)/time.Second))
 	}
 	form := "15:04"
 	if y, m, d := due.Date(); y != now.Year() || m != now.Month() || d != now.Day() {
 		form = "Mon 15:04"
 	}
 	return fmt.Sprintf("rate limit until %s (%s left)", due.Format(form), clock(left))
+}
+
+// retrial is the number of the retry that is next, and of how many.
+func (l *displayed) retrial() string {
+	return fmt.Sprintf("retry %d/%d", l.s.Retries, max(cmp.Or(l.s.Task.Limits.Retries, 3), l.s.Retries))
+}
+
+// retry announces a retry, with how long it is to it from a time on. The first ones come
+// within a second, so it tells tenths.
+func (l *displayed) retry(at time.Time) string {
+	left := l.s.Wait
+	if !at.IsZero() && !l.s.Updated.IsZero() {
+		left = l.s.NotBefore().Sub(at)
+	}
+	if left >= 10*time.Second {
+		return l.retrial() + " in " + lasted(left)
+	}
+	return fmt.Sprintf("%s in %.1f s", l.retrial(), max(left.Seconds(), 0.1))
 }
 
 // clock is a time as clocks show it: 03:12, or 1:03:12.
