@@ -107,37 +107,40 @@ func (c Closing) verdict() string {
 // Limits are told by what was allowed, since that is what to raise; other reasons by
 // their detail, which is for people.
 func stopped(s ralph.State) string {
-	limits := s.Task.Limits
-	reason := ""
-	switch s.Stop {
-	case "":
+	switch {
+	case s.Stop == "":
 		return brokenOff(s)
-	case ralph.StopIterations:
-		return fmt.Sprintf("not verified: limit of %s reached", plural(cmp.Or(limits.Iterations, 10), "iteration"))
-	case ralph.StopDuration:
-		if unwaited(s) > 0 && s.RateLimits > 0 {
-			return fmt.Sprintf("not verified: rate limited for %s, longer than the limit of %s allows", lasted(unwaited(s)), lasted(limits.Duration))
-		}
-		return fmt.Sprintf("not verified: limit of %s reached", lasted(limits.Duration))
-	case ralph.StopCost:
-		reason = "limit of cost"
-	case ralph.StopTokens:
-		reason = "limit of tokens"
-	case ralph.StopBlocked: // its detail says so
-	case ralph.StopFailed: // and so does that of a failure: "failed: it failed" says it twice
-		if s.Detail == "" {
-			reason = "failed"
-		}
-	case ralph.StopInvalid:
-		reason = "it makes no sense"
-	default: // stalled, rate limited, cancelled, and what later versions add
-		reason = strings.ReplaceAll(string(s.Stop), "_", " ")
+	case s.Stop == ralph.StopIterations:
+		return fmt.Sprintf("not verified: limit of %s reached", plural(cmp.Or(s.Task.Limits.Iterations, 10), "iteration"))
+	case s.Stop == ralph.StopDuration:
+		return "not verified: " + late(s)
+	case s.Stop == ralph.StopStalled && s.Stalled == 1:
+		return "not verified: stalled: 1 iteration changed no file"
+	case s.Stop == ralph.StopStalled && s.Stalled > 1:
+		// What was compared, with its digest, is on record; a person needs the number.
+		return fmt.Sprintf("not verified: stalled: %d iterations in a row changed no file", s.Stalled)
 	}
-	detail := term.Cut(term.Line(s.Detail), maxClosing)
-	if reason == "" && detail == "" {
-		detail = "the agent says that it cannot go on"
+	how, known := map[ralph.StopReason]struct{ reason, without string }{ // without a detail
+		ralph.StopCost:    {"limit of cost", ""},
+		ralph.StopTokens:  {"limit of tokens", ""},
+		ralph.StopInvalid: {"it makes no sense", ""},
+		ralph.StopBlocked: {"", "the agent says that it cannot go on"}, // as its detail does
+		ralph.StopFailed:  {"", "failed"},                              // "failed: the agent failed" would say it twice
+	}[s.Stop]
+	if !known { // rate limited, cancelled, and what later versions add
+		how.reason = strings.ReplaceAll(string(s.Stop), "_", " ")
 	}
-	return strings.TrimSuffix("not verified: "+strings.TrimPrefix(reason+": "+detail, ": "), ": ")
+	detail := cmp.Or(term.Cut(term.Line(s.Detail), maxClosing), how.without)
+	return strings.TrimSuffix("not verified: "+strings.TrimPrefix(how.reason+": "+detail, ": "), ": ")
+}
+
+// late says that the time of a loop is over, or would be after a wait that was not begun.
+func late(s ralph.State) string {
+	limit := lasted(s.Task.Limits.Duration)
+	if wait := unwaited(s); wait > 0 && s.RateLimits > 0 {
+		return fmt.Sprintf("rate limited for %s, longer than the limit of %s allows", lasted(wait), limit)
+	}
+	return fmt.Sprintf("limit of %s reached", limit)
 }
 
 // unwaited is the wait that a limit has stopped a loop before. It is counted in its time,

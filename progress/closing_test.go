@@ -41,6 +41,8 @@ func TestClosing(t *testing.T) {
 		{ralph.State{Stop: ralph.StopFailed, Detail: "the agent failed, exit status 9: oops"}, "not verified: the agent failed, exit status 9: oops"},
 		{ralph.State{Stop: ralph.StopFailed}, "not verified: failed"},
 		{ralph.State{Stop: ralph.StopStalled, Detail: "3 iterations in a row changed nothing"}, "not verified: stalled: 3 iterations in a row changed nothing"},
+		{ralph.State{Stop: ralph.StopStalled, Stalled: 2, Detail: "2 iterations in a row changed nothing: git's view of …"}, "not verified: stalled: 2 iterations in a row changed no file"},
+		{ralph.State{Stop: ralph.StopStalled, Stalled: 1, Detail: "x"}, "not verified: stalled: 1 iteration changed no file"},
 		{ralph.State{Stop: ralph.StopBlocked, Detail: "the agent says that it cannot go on: no key"}, "not verified: the agent says that it cannot go on: no key"},
 		{ralph.State{Stop: ralph.StopBlocked}, "not verified: the agent says that it cannot go on"},
 		{ralph.State{Stop: ralph.StopCancelled, Detail: "enough"}, "not verified: cancelled: enough"},
