@@ -110,6 +110,8 @@ func stopped(s ralph.State) string {
 	switch {
 	case s.Stop == "":
 		return brokenOff(s)
+	case s.Stop == ralph.StopIterations && s.Asked != 0:
+		return fmt.Sprintf("not verified: stopped on request after iteration %d", s.Iteration)
 	case s.Stop == ralph.StopIterations:
 		return fmt.Sprintf("not verified: limit of %s reached", plural(cmp.Or(s.Task.Limits.Iterations, 10), "iteration"))
 	case s.Stop == ralph.StopDuration:

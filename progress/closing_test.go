@@ -30,6 +30,7 @@ func TestClosing(t *testing.T) {
 		{ralph.State{Stop: ralph.StopVerified, Verdict: passed(ralph.Check{Name: "unverified: promise only", Status: ralph.CheckWarning})}, "verified, with a warning: unverified: promise only"},
 		{ralph.State{Stop: ralph.StopIterations, Task: ralph.Task{Limits: ralph.Limits{Iterations: 1}}}, "not verified: limit of 1 iteration reached"},
 		{ralph.State{Stop: ralph.StopIterations, Verdict: ralph.Verdict{Checks: []ralph.Check{failed, failed}}}, "not verified: limit of 10 iterations reached; last rejected by go test ./... (exit code 1) and 1 more check"},
+		{ralph.Start(ralph.Task{Prompt: "x"}).Finish().Next(ralph.Iteration{Number: 1, Attempt: 1}), "not verified: stopped on request after iteration 1"},
 		{ralph.State{Stop: ralph.StopDuration, Task: ralph.Task{Limits: ralph.Limits{Duration: 2 * time.Hour}}}, "not verified: limit of 2h0m reached"},
 		{ralph.State{Stop: ralph.StopDuration, Task: ralph.Task{Limits: ralph.Limits{Duration: 5 * time.Second}}, Elapsed: 20100 * time.Millisecond, Wait: 20 * time.Second, RateLimits: 1},
 			"not verified: rate limited for 20s, longer than the limit of 5s allows"},

@@ -56,6 +56,8 @@ func (d *Display) show(l *displayed, ev ralph.Event) {
 		switch {
 		case ev.Kind == ralph.EventWaiting && ev.State == nil && l.s.Wait > 0 && l.s.Retries > 0 && l.s.RateLimits == 0:
 			text = l.retry(ev.Time)
+		case ev.Kind == ralph.EventLimitsChanged && l.s.Asked != 0:
+			text = fmt.Sprintf("asked to stop after iteration %d", l.s.Task.Limits.Iterations)
 		case ev.Kind == ralph.EventLimitsChanged && l.known:
 			text = strings.TrimSuffix(text+": "+limitsChanged(l.limits, l.s.Task.Limits), ": ")
 		}
