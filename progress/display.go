@@ -91,6 +91,7 @@ type Display struct {
 	drawn   []int  // the widths of the lines that are drawn; only the goroutine uses it
 	last    string // what is drawn
 	wake    chan struct{}
+	aside   chan func() // for which nothing is drawn
 	quit    chan struct{}
 	done    chan struct{} // nil = the goroutine was not started
 	closed  bool

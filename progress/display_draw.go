@@ -26,10 +26,33 @@ func (d *Display) start() {
 	if d.done != nil {
 		return
 	}
-	d.wake = make(chan struct{}, 1)
+	d.wake, d.aside = make(chan struct{}, 1), make(chan func())
 	d.quit, d.done = make(chan struct{}), make(chan struct{})
 	d.wrote = time.Now()
 	go d.run()
+}
+
+// Suspend removes the last line, calls stop, and draws the line again once it has
+// returned. It is for programs that are stopped by their terminal (Ctrl-Z): at SIGTSTP let
+// stop send the process SIGSTOP, which returns when it goes on. Until then nothing is
+// written to the terminal, and no loop waits for that. Where there is no terminal, or
+// nothing was shown yet, it only calls stop. stop must not call the Display's methods
+// Suspend and Close.
+func (d *Display) Suspend(stop func()) {
+	d.mu.Lock()
+	aside, done := d.aside, d.done
+	d.mu.Unlock()
+	if done == nil || !d.Terminal {
+		stop()
+		return
+	}
+	over := make(chan struct{})
+	select {
+	case aside <- func() { defer close(over); stop() }:
+		<-over
+	case <-done:
+		stop()
+	}
 }
 
 // awake says that there is something to draw.
@@ -63,6 +86,9 @@ func (d *Display) run() {
 		case <-d.quit:
 			d.flush(false)
 			return
+		case do := <-d.aside:
+			d.flush(false)
+			do()
 		case <-wake:
 		case <-tick.C:
 		}
