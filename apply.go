@@ -58,7 +58,7 @@ func (s State) take(kind EventKind, from State) State {
 	case kind == EventWaiting: // also of a loop that was stopped while it waited
 		s.Elapsed, s.Waited, s.Unwaited = from.Elapsed, from.Waited, from.Unwaited
 	case kind == EventLimitsChanged: // also of a loop that has stopped
-		return s.Limit(from.Task.Limits)
+		return s.finish(from.Task.Limits, from.Asked)
 	case kind == EventHook || kind == EventIterationEnded:
 		return s.replaced(from)
 	case s.Done():

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 	"time"
@@ -20,6 +21,14 @@ var (
 	errVerifyTimeout    = errors.New("the verification time-out has passed")
 	errBudget           = errors.New("the budget is spent")
 )
+
+// overtime ends a verification when the loop's time is over. It is told the agent and
+// people as the reason why a claim was not verified, so it names the limit.
+type overtime struct{ limit time.Duration }
+
+func (o *overtime) Error() string {
+	return fmt.Sprintf("the check was ended: limit of %v reached", o.limit)
+}
 
 const (
 	// budgetGrace is the time to verify a claim that was made before the budget
@@ -267,3 +276,6 @@ func (s *sink) Write(p []byte) (int, error) {
 	}
 	return len(p), nil
 }
+
+// Overwrites passes on what the writer says of carriage returns.
+func (s *sink) Overwrites() bool { return term.Overwrites(s.w) }

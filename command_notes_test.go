@@ -2,12 +2,14 @@ package ralph_test
 
 import (
 	"bytes"
+	"io"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/verify"
 )
 
 // TestCommandVerbose: what a client says of its own is one line, unless it fails or a
@@ -51,6 +53,32 @@ func TestCommandVerbose(t *testing.T) {
 				t.Errorf("Verbose decides: %v, %v", err, other)
 			}
 		})
+	}
+}
+
+// overwritten is a display that knows what a carriage return does.
+type overwritten struct{ bytes.Buffer }
+
+func (*overwritten) Overwrites() bool { return true }
+
+// TestCommandFrames: a display that knows what a carriage return does gets those of a
+// client's progress bars, and another gets lines.
+func TestCommandFrames(t *testing.T) {
+	t.Parallel()
+	const bars = `printf '1%%\r2%%\n'; printf '3%%\r\033[K4%%\r\n' >&2; echo '<promise>COMPLETE</promise>'`
+	for want, display := range map[string]interface {
+		io.Writer
+		String() string
+	}{"1%\r2%\n3%\r4%\n<promise>COMPLETE</promise>\n": &overwritten{}, "1%\n2%\n3%\n4%\n<promise>COMPLETE</promise>\n": &bytes.Buffer{}} {
+		loop := ralph.Local{Runner: sh("", bars), Verifier: verify.String{}, Output: func(ralph.Request) (io.Writer, io.Writer) { return display, nil }}
+		if _, err := loop.Run(t.Context(), ralph.Start(ralph.Task{Prompt: "Go on.", Dir: t.TempDir()})); err != nil {
+			t.Fatal(err)
+		}
+		got := strings.SplitAfter(display.String(), "\n") // the two streams come in any order
+		slices.Sort(got)
+		if diff := cmp.Diff(want, strings.Join(got, "")); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
 	}
 }
 

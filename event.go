@@ -133,7 +133,8 @@ const (
 	EventLearned EventKind = "learned"
 	// EventGuided has advice in Text, or all of it as it is now in State.Guidance and Late.
 	EventGuided EventKind = "guided"
-	// EventLimitsChanged has the new limits, all of them, in State.Task.Limits.
+	// EventLimitsChanged has the new limits, all of them, in State.Task.Limits, and
+	// State.Asked if they are to end the loop.
 	EventLimitsChanged EventKind = "limits_changed"
 	EventPaused        EventKind = "paused"    // see [State.Pause]
 	EventContinued     EventKind = "continued" // see [State.Pause]

@@ -114,7 +114,7 @@ func (l *Local) verifyTime(s State, it *Iteration) (time.Duration, error) {
 			left = budgetGrace
 		}
 		if d <= 0 || left < d {
-			d, cause = left, errBudget
+			d, cause = left, &overtime{s.Task.Limits.Duration}
 		}
 	}
 	return d, cause
@@ -140,7 +140,8 @@ func (l *Local) ask(ctx context.Context, c Claim, m *midrun) (Verdict, bool, err
 		defer close(done)
 		a.err = plugin.Call("Verifier", func() (err error) { a.v, err = l.Verifier.Verify(ctx, c); return })
 		cause := context.Cause(ctx)
-		a.late = cause == errVerifyTimeout || cause == errBudget
+		_, over := cause.(*overtime)
+		a.late = over || cause == errVerifyTimeout
 	}()
 	m.wait(done, ctx.Done())
 	grace, stop := context.WithTimeout(context.Background(), verifyGrace)

@@ -42,7 +42,7 @@ func (s State) Limit(l Limits) State {
 		return s
 	}
 	if s.Task.Limits != l {
-		s.Task.Limits, s.Blind = l, "" // its next answer may tell what it costs
+		s.Task.Limits, s.Blind, s.Asked = l, "", 0 // its next answer may tell what it costs
 	}
 	switch {
 	case s.Stop.isLimit() && s.resumable():
@@ -113,7 +113,17 @@ func (s State) Finish() State {
 	if !s.Running && s.Attempt == 1 {
 		l.Iterations = max(s.Iteration-1, 1)
 	}
-	return s.Limit(l)
+	return s.finish(l, cmp.Or(s.Asked, s.Task.Limits.iterations()))
+}
+
+// finish takes limits that end the loop because somebody has asked for that, where so
+// many iterations were allowed before; 0 = nobody has asked.
+func (s State) finish(l Limits, allowed int) State {
+	n := s.Limit(l)
+	if n.Task.Limits == l {
+		n.Asked = allowed
+	}
+	return n
 }
 
 // over reports whether the loop has stopped for good.
@@ -175,8 +185,8 @@ func (s State) Changes(to State) []Event {
 	var events []Event
 	add := func(ev Event) { events, s = append(events, ev), s.Apply(ev) }
 	limit := func() {
-		if s.Task.Limits != to.Task.Limits {
-			add(Event{Kind: EventLimitsChanged, State: &State{Task: Task{Limits: to.Task.Limits}}})
+		if s.Task.Limits != to.Task.Limits || s.Asked != to.Asked {
+			add(Event{Kind: EventLimitsChanged, State: &State{Task: Task{Limits: to.Task.Limits}, Asked: to.Asked}})
 		}
 	}
 	if s.Done() {

@@ -83,6 +83,11 @@ type State struct {
 	Unpriced int    `json:"unpriced,omitempty"`
 	Blind    string `json:"blind,omitempty"`
 
+	// Asked is the limit of iterations that held before [State.Finish] has lowered it:
+	// somebody has asked the loop to end. It says so to people, and Next does not look at
+	// it. Negative = there was none; 0 = nobody has asked, or limits were set since.
+	Asked int `json:"asked,omitempty"`
+
 	// Elapsed is the time spent running, verifying and waiting; Waited is how much
 	// of it was for rate limits. A wait is counted when it is decided on: of a wait
 	// that was interrupted, Unwaited is the rest that was taken back. Ran is how

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/term"
@@ -29,6 +30,10 @@ type Closing struct {
 	// Records is where the records are, Next the command to go on. "" = that is left out,
 	// and the third line with both.
 	Records, Next string
+	// Columns is how wide a line may be: one that is wider is broken between words, and goes
+	// on in rows that begin with three blanks. A command is never broken, so that it can be
+	// copied; it gets a row of its own. Give the columns of the terminal. 0 = no line is broken.
+	Columns int
 }
 
 // String returns the lines, each with a line feed. A terminal may show them.
@@ -37,12 +42,37 @@ type Closing struct {
 func (c Closing) String() string {
 	var b strings.Builder
 	for _, line := range []string{cmp.Or(c.Result, c.verdict()), c.account(), c.further()} {
-		if line = term.Line(line); line != "" {
-			b.WriteString(line + "\n")
+		for _, row := range c.rows(term.Line(line)) {
+			b.WriteString(row + "\n")
 		}
 	}
 	return b.String()
 }
+
+// rows is a line as it is shown; none for an empty one.
+// A row as wide as the terminal has room: nothing is drawn below it again.
+func (c Closing) rows(line string) []string {
+	switch {
+	case line == "":
+		return nil
+	case c.Columns <= 0 || term.Width(line) <= c.Columns:
+		return []string{line}
+	}
+	command := ""
+	if next := goOn + term.Line(c.Next); c.Next != "" && strings.HasSuffix(line, next) {
+		line, command = strings.TrimSuffix(line, next), next
+	}
+	var rows []string
+	if line = strings.TrimSuffix(line, "; "); line != "" {
+		rows = wrap(line, indent, c.Columns)
+	}
+	if command != "" {
+		rows = append(rows, command)
+	}
+	return rows
+}
+
+const goOn = "go on: "
 
 // maxClosing bounds reasons, in columns: they are on record whole.
 const maxClosing = 300
@@ -77,30 +107,51 @@ func (c Closing) verdict() string {
 // Limits are told by what was allowed, since that is what to raise; other reasons by
 // their detail, which is for people.
 func stopped(s ralph.State) string {
-	limits := s.Task.Limits
-	reason := ""
-	switch s.Stop {
-	case "":
+	switch {
+	case s.Stop == "":
 		return brokenOff(s)
-	case ralph.StopIterations:
-		return fmt.Sprintf("not verified: limit of %s reached", plural(cmp.Or(limits.Iterations, 10), "iteration"))
-	case ralph.StopDuration:
-		return fmt.Sprintf("not verified: limit of %s reached", lasted(limits.Duration))
-	case ralph.StopCost:
-		reason = "limit of cost"
-	case ralph.StopTokens:
-		reason = "limit of tokens"
-	case ralph.StopBlocked: // its detail says so
-	case ralph.StopInvalid:
-		reason = "it makes no sense"
-	default: // failed, stalled, rate limited, cancelled, and what later versions add
-		reason = strings.ReplaceAll(string(s.Stop), "_", " ")
+	case s.Stop == ralph.StopIterations && s.Asked != 0:
+		return fmt.Sprintf("not verified: stopped on request after iteration %d", s.Iteration)
+	case s.Stop == ralph.StopIterations:
+		return fmt.Sprintf("not verified: limit of %s reached", plural(cmp.Or(s.Task.Limits.Iterations, 10), "iteration"))
+	case s.Stop == ralph.StopDuration:
+		return "not verified: " + late(s)
+	case s.Stop == ralph.StopStalled && s.Stalled == 1:
+		return "not verified: stalled: 1 iteration changed no file"
+	case s.Stop == ralph.StopStalled && s.Stalled > 1:
+		// What was compared, with its digest, is on record; a person needs the number.
+		return fmt.Sprintf("not verified: stalled: %d iterations in a row changed no file", s.Stalled)
 	}
-	detail := term.Cut(term.Line(s.Detail), maxClosing)
-	if reason == "" && detail == "" {
-		detail = "the agent says that it cannot go on"
+	how, known := map[ralph.StopReason]struct{ reason, without string }{ // without a detail
+		ralph.StopCost:    {"limit of cost", ""},
+		ralph.StopTokens:  {"limit of tokens", ""},
+		ralph.StopInvalid: {"it makes no sense", ""},
+		ralph.StopBlocked: {"", "the agent says that it cannot go on"}, // as its detail does
+		ralph.StopFailed:  {"", "failed"},                              // "failed: the agent failed" would say it twice
+	}[s.Stop]
+	if !known { // rate limited, cancelled, and what later versions add
+		how.reason = strings.ReplaceAll(string(s.Stop), "_", " ")
 	}
-	return strings.TrimSuffix("not verified: "+strings.TrimPrefix(reason+": "+detail, ": "), ": ")
+	detail := cmp.Or(term.Cut(term.Line(s.Detail), maxClosing), how.without)
+	return strings.TrimSuffix("not verified: "+strings.TrimPrefix(how.reason+": "+detail, ": "), ": ")
+}
+
+// late says that the time of a loop is over, or would be after a wait that was not begun.
+func late(s ralph.State) string {
+	limit := lasted(s.Task.Limits.Duration)
+	if wait := unwaited(s); wait > 0 && s.RateLimits > 0 {
+		return fmt.Sprintf("rate limited for %s, longer than the limit of %s allows", lasted(wait), limit)
+	}
+	return fmt.Sprintf("limit of %s reached", limit)
+}
+
+// unwaited is the wait that a limit has stopped a loop before. It is counted in its time,
+// for that is why it was stopped, and nobody has waited.
+func unwaited(s ralph.State) time.Duration {
+	if !s.Done() {
+		return 0
+	}
+	return min(max(s.Wait, 0), s.Elapsed)
 }
 
 // brokenOff says where a loop is that has not stopped.
@@ -159,7 +210,7 @@ func (c Closing) account() string {
 	if n == 0 && used == (ralph.Usage{}) {
 		return ""
 	}
-	parts := []string{fmt.Sprintf("%s in %s", plural(n, "iteration"), lasted(s.Elapsed))}
+	parts := []string{fmt.Sprintf("%s in %s", plural(n, "iteration"), lasted(s.Elapsed-unwaited(s)))}
 	unknown := ""
 	if s.Unpriced > 0 {
 		unknown = fmt.Sprintf(" (cost of %s unknown)", plural(s.Unpriced, "attempt"))
@@ -219,7 +270,7 @@ func (c Closing) further() string {
 		parts = append(parts, "records: "+c.Records)
 	}
 	if c.Next != "" {
-		parts = append(parts, "go on: "+c.Next)
+		parts = append(parts, goOn+c.Next)
 	}
 	return strings.Join(parts, "; ")
 }

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/progress"
 )
@@ -28,12 +30,20 @@ func TestClosing(t *testing.T) {
 		{ralph.State{Stop: ralph.StopVerified, Verdict: passed(ralph.Check{Name: "unverified: promise only", Status: ralph.CheckWarning})}, "verified, with a warning: unverified: promise only"},
 		{ralph.State{Stop: ralph.StopIterations, Task: ralph.Task{Limits: ralph.Limits{Iterations: 1}}}, "not verified: limit of 1 iteration reached"},
 		{ralph.State{Stop: ralph.StopIterations, Verdict: ralph.Verdict{Checks: []ralph.Check{failed, failed}}}, "not verified: limit of 10 iterations reached; last rejected by go test ./... (exit code 1) and 1 more check"},
+		{ralph.Start(ralph.Task{Prompt: "x"}).Finish().Next(ralph.Iteration{Number: 1, Attempt: 1}), "not verified: stopped on request after iteration 1"},
 		{ralph.State{Stop: ralph.StopDuration, Task: ralph.Task{Limits: ralph.Limits{Duration: 2 * time.Hour}}}, "not verified: limit of 2h0m reached"},
+		{ralph.State{Stop: ralph.StopDuration, Task: ralph.Task{Limits: ralph.Limits{Duration: 5 * time.Second}}, Elapsed: 20100 * time.Millisecond, Wait: 20 * time.Second, RateLimits: 1},
+			"not verified: rate limited for 20s, longer than the limit of 5s allows"},
+		{ralph.State{Stop: ralph.StopDuration, Task: ralph.Task{Limits: ralph.Limits{Duration: 5 * time.Second}}, Elapsed: 6 * time.Second, Wait: 2 * time.Second}, "not verified: limit of 5s reached"},
 		{ralph.State{Stop: ralph.StopCost, Detail: "spent $4.8000 of $5.0000"}, "not verified: limit of cost: spent $4.8000 of $5.0000"},
 		{ralph.State{Stop: ralph.StopTokens}, "not verified: limit of tokens"},
 		{ralph.State{Stop: ralph.StopRateLimited, Detail: "5 hours\n\x1b[2Jleft"}, "not verified: rate limited: 5 hours left"},
-		{ralph.State{Stop: ralph.StopFailed, Detail: "not logged in"}, "not verified: failed: not logged in"},
+		{ralph.State{Stop: ralph.StopFailed, Detail: "not logged in"}, "not verified: not logged in"},
+		{ralph.State{Stop: ralph.StopFailed, Detail: "the agent failed, exit status 9: oops"}, "not verified: the agent failed, exit status 9: oops"},
+		{ralph.State{Stop: ralph.StopFailed}, "not verified: failed"},
 		{ralph.State{Stop: ralph.StopStalled, Detail: "3 iterations in a row changed nothing"}, "not verified: stalled: 3 iterations in a row changed nothing"},
+		{ralph.State{Stop: ralph.StopStalled, Stalled: 2, Detail: "2 iterations in a row changed nothing: git's view of …"}, "not verified: stalled: 2 iterations in a row changed no file"},
+		{ralph.State{Stop: ralph.StopStalled, Stalled: 1, Detail: "x"}, "not verified: stalled: 1 iteration changed no file"},
 		{ralph.State{Stop: ralph.StopBlocked, Detail: "the agent says that it cannot go on: no key"}, "not verified: the agent says that it cannot go on: no key"},
 		{ralph.State{Stop: ralph.StopBlocked}, "not verified: the agent says that it cannot go on"},
 		{ralph.State{Stop: ralph.StopCancelled, Detail: "enough"}, "not verified: cancelled: enough"},
@@ -65,6 +75,9 @@ func TestClosingAccount(t *testing.T) {
 			"3 iterations in 4m12s, $0.37 (cost of 1 attempt unknown), 41k tokens, 5 files changed"},
 		{progress.Closing{State: ralph.State{Stop: ralph.StopIterations, Iteration: 1, Attempt: 1, Updated: at, Elapsed: 661 * time.Millisecond, Files: []string{"a"}}},
 			"1 iteration in 661ms, 1 file changed"},
+		{progress.Closing{State: ralph.Start(ralph.Task{Prompt: "x", Limits: ralph.Limits{Duration: 5 * time.Second}}).Next(
+			ralph.Iteration{Number: 1, Attempt: 1, Fault: ralph.FaultRateLimit, RetryAfter: 20 * time.Second, Elapsed: 100 * time.Millisecond, End: at})},
+			"1 iteration in 100ms"}, // and not the wait that did not happen
 		{progress.Closing{State: ralph.State{Stop: ralph.StopFailed, Iteration: 1, Attempt: 1, Updated: at, Elapsed: time.Second, Unpriced: 2, Usage: ralph.Usage{OutputTokens: 1}}},
 			"1 iteration in 1s, cost unknown, 1 token"},
 		{progress.Closing{State: ralph.State{Stop: ralph.StopCancelled, Iteration: 3, Attempt: 1, Updated: at}}, "2 iterations in 0s"},
@@ -86,5 +99,32 @@ func TestClosingAccount(t *testing.T) {
 		if got := (progress.Closing{Result: "x", Records: tt.records, Next: tt.next}).String(); got != tt.want {
 			t.Errorf("got %q, want %q", got, tt.want)
 		}
+	}
+}
+
+// TestClosingColumns: on a terminal lines are broken between words, and the command is not.
+func TestClosingColumns(t *testing.T) {
+	t.Parallel()
+	c := progress.Closing{
+		State:  ralph.State{Usage: ralph.Usage{InputTokens: 41000, CostUSD: new(0.37)}, Unpriced: 1, Elapsed: time.Minute},
+		Result: "verified by go test ./... and more (exit code 0)", Iterations: 3,
+		Records: "/home/me/project/.ralph/T001", Next: "ralph resume T001 --list tasks.md --agent claude",
+	}
+	for columns, want := range map[int]string{
+		0: "verified by go test ./... and more (exit code 0)\n3 iterations in 1m0s, $0.37 (cost of 1 attempt unknown), 41k tokens\n" +
+			"records: /home/me/project/.ralph/T001; go on: ralph resume T001 --list tasks.md --agent claude\n",
+		48: "verified by go test ./... and more (exit code 0)\n3 iterations in 1m0s, $0.37 (cost of 1 attempt\n   unknown), 41k tokens\n" +
+			"records: /home/me/project/.ralph/T001\ngo on: ralph resume T001 --list tasks.md --agent claude\n",
+		20: "verified by go test\n   ./... and more\n   (exit code 0)\n3 iterations in\n   1m0s, $0.37 (cost\n   of 1 attempt\n   unknown), 41k\n   tokens\n" +
+			"records:\n   /home/me/project/.ralph/T001\ngo on: ralph resume T001 --list tasks.md --agent claude\n",
+	} {
+		c.Columns = columns
+		if diff := cmp.Diff(want, c.String()); diff != "" {
+			t.Errorf("%d columns (-want +got):\n%s", columns, diff)
+		}
+	}
+	c.Records, c.Columns = "", 20
+	if got := c.String(); !strings.HasSuffix(got, "tokens\ngo on: ralph resume T001 --list tasks.md --agent claude\n") {
+		t.Errorf("%q", got)
 	}
 }

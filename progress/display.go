@@ -91,6 +91,7 @@ type Display struct {
 	drawn   []int  // the widths of the lines that are drawn; only the goroutine uses it
 	last    string // what is drawn
 	wake    chan struct{}
+	aside   chan func() // for which nothing is drawn
 	quit    chan struct{}
 	done    chan struct{} // nil = the goroutine was not started
 	closed  bool
@@ -179,15 +180,18 @@ func (d *Display) Live(req ralph.Request, u ralph.Usage) {
 }
 
 // Write shows lines of the caller's own among the others, above the last line; one that
-// has no end yet is shown when it has. Control sequences are removed from them too. The
+// has no end yet is shown when it has. On a terminal one that is too wide is broken
+// between words, and goes on with three blanks before it. Control sequences are removed from them too. The
 // error is the first of W, which on a terminal may be that of an earlier Write, and of
 // one that is closed it is [io.ErrClosedPipe].
 func (d *Display) Write(p []byte) (int, error) {
+	columns, _ := d.size()
 	d.mu.Lock()
 	if d.other == nil {
 		d.other = d.newVoice(nil)
 	}
 	other, closed := d.other, d.closed
+	other.columns = columns
 	d.mu.Unlock()
 	if closed {
 		return 0, io.ErrClosedPipe

@@ -26,10 +26,33 @@ func (d *Display) start() {
 	if d.done != nil {
 		return
 	}
-	d.wake = make(chan struct{}, 1)
+	d.wake, d.aside = make(chan struct{}, 1), make(chan func())
 	d.quit, d.done = make(chan struct{}), make(chan struct{})
 	d.wrote = time.Now()
 	go d.run()
+}
+
+// Suspend removes the last line, calls stop, and draws the line again once it has
+// returned. It is for programs that are stopped by their terminal (Ctrl-Z): at SIGTSTP let
+// stop send the process SIGSTOP, which returns when it goes on. Until then nothing is
+// written to the terminal, and no loop waits for that. Where there is no terminal, or
+// nothing was shown yet, it only calls stop. stop must not call the Display's methods
+// Suspend and Close.
+func (d *Display) Suspend(stop func()) {
+	d.mu.Lock()
+	aside, done := d.aside, d.done
+	d.mu.Unlock()
+	if done == nil || !d.Terminal {
+		stop()
+		return
+	}
+	over := make(chan struct{})
+	select {
+	case aside <- func() { defer close(over); stop() }:
+		<-over
+	case <-done:
+		stop()
+	}
 }
 
 // awake says that there is something to draw.
@@ -63,6 +86,9 @@ func (d *Display) run() {
 		case <-d.quit:
 			d.flush(false)
 			return
+		case do := <-d.aside:
+			d.flush(false)
+			do()
 		case <-wake:
 		case <-tick.C:
 		}
@@ -161,7 +187,8 @@ type drawnLine struct {
 // area is what is drawn below all else: of a loop that runs alone the line that its
 // agent has not ended yet, of which the end is shown; then how each loop stands.
 // Several agents' unfinished lines are not shown: they would push each other about, and
-// what each does stands in its own line. Half of the screen at most is ours.
+// what each does stands in its own line. Half of the screen at most is ours. Where there is
+// no terminal it is left out: it would stay, and the line be there twice.
 // The alternate screen, as editors use it, was not taken: what a loop has said must still
 // be there to scroll back to when the program is gone.
 func (d *Display) area(width, most int) []drawnLine {
@@ -170,8 +197,8 @@ func (d *Display) area(width, most int) []drawnLine {
 		if l.phase == phaseOver {
 			continue
 		}
-		if v := l.voice; v != nil && len(v.rest) > 0 && !d.many && !d.Named && !d.Terse && most > 1 {
-			rest := string(v.rest[max(0, len(v.rest)-8*width):]) // no character takes more bytes that are seen
+		if v := l.voice; v != nil && len(v.rest)+len(v.begun) > 0 && d.Terminal && !d.many && !d.Named && !d.Terse && most > 1 {
+			rest := string(v.rest[max(0, len(v.rest)-8*width):]) + v.begun // no character takes more bytes that are seen
 			lines = append(lines, drawnLine{term.CutLeft(term.FoldTabs(strings.ToValidUTF8(rest, "")), width), styleNone})
 		}
 		lines = append(lines, drawnLine{l.status(d, width), styleStatus})

@@ -52,7 +52,16 @@ func (d *Display) show(l *displayed, ev ralph.Event) {
 			d.note(l, ev, style, text)
 		}
 	default:
-		if text := noted(ev); text != "" {
+		text := noted(ev)
+		switch {
+		case ev.Kind == ralph.EventWaiting && ev.State == nil && l.s.Wait > 0 && l.s.Retries > 0 && l.s.RateLimits == 0:
+			text = l.retry(ev.Time)
+		case ev.Kind == ralph.EventLimitsChanged && l.s.Asked != 0:
+			text = fmt.Sprintf("asked to stop after iteration %d", l.s.Task.Limits.Iterations)
+		case ev.Kind == ralph.EventLimitsChanged && l.known:
+			text = strings.TrimSuffix(text+": "+limitsChanged(l.limits, l.s.Task.Limits), ": ")
+		}
+		if text != "" {
 			d.note(l, ev, styleWaiting, text)
 		}
 	}
@@ -70,7 +79,9 @@ func noted(ev ralph.Event) string {
 		return "learned: " + ev.Text
 	case ralph.EventCancelled:
 		return strings.TrimSuffix("cancelled: "+ev.Text, ": ")
-	case ralph.EventPaused, ralph.EventContinued, ralph.EventReopened, ralph.EventGuided, ralph.EventLimitsChanged:
+	case ralph.EventGuided:
+		return strings.TrimSuffix("guided: "+ev.Text, ": ")
+	case ralph.EventPaused, ralph.EventContinued, ralph.EventReopened, ralph.EventLimitsChanged:
 		return strings.ReplaceAll(string(ev.Kind), "_", " ")
 	}
 	return ""
@@ -89,30 +100,10 @@ func (d *Display) note(l *displayed, ev ralph.Event, s style, text string) {
 		return
 	}
 	var b strings.Builder
-	for _, line := range wrap("── "+clock+" "+text, d.columns-1) {
+	for _, line := range wrap("── "+clock+" "+text, indent, d.columns-1) {
 		b.WriteString(d.paint(s, line) + "\n")
 	}
 	d.put([]byte(b.String()), true)
-}
-
-// wrap breaks a line between words. What follows stands below the text, and not below
-// the mark of our own lines. A word that is wider than the screen is left to it.
-// The terminal would wrap it too, but in the middle of a word.
-func wrap(text string, width int) []string {
-	const indent = "   "
-	lines := []string{""}
-	for i, word := range strings.Split(text, " ") {
-		last := &lines[len(lines)-1]
-		switch {
-		case i == 0:
-			*last = word
-		case term.Width(*last)+1+term.Width(word) > width && *last != indent:
-			lines = append(lines, indent+word)
-		default:
-			*last += " " + word
-		}
-	}
-	return lines
 }
 
 // clock is when an event was.
@@ -172,7 +163,7 @@ func (d *Display) heading(l *displayed, ev ralph.Event) {
 // How much the loop has used stands in the last line while it runs, and in Closing.
 func (d *Display) outcome(l *displayed, ev ralph.Event) {
 	it := ev.Iteration
-	label := fmt.Sprintf("%s: %s%s", l.labelOf(it.Number), came(l.s.Task, it), again(it, l.s))
+	label := fmt.Sprintf("%s: %s%s", l.labelOf(it.Number), l.came(it), again(it, l.s))
 	used := it.Usage.Add(it.Verdict.Usage)
 	spent := price(used, 0, 0)
 	if spent == "" && used != (ralph.Usage{}) {
@@ -213,17 +204,28 @@ func (d *Display) unseen(l *displayed, ev ralph.Event, why string) {
 }
 
 // quote shows what a verdict says, the beginning of it.
-// It goes to the agent whole; a person needs the first lines, and has the records.
+// It goes to the agent whole; a person needs the first lines, and has the records. A line
+// that is wider than a terminal goes on behind the same mark, or it would read as somebody
+// else's.
 func (d *Display) quote(text string) {
-	var b strings.Builder
+	const mark = "   | "
+	var lines []string
 	for i, line := range strings.Split(Printable(strings.TrimSpace(text)), "\n") {
-		if i == quotedLines {
-			b.WriteString("   | …\n")
+		switch {
+		case line == "" && i == 0:
+		case d.Terminal:
+			lines = append(lines, fill(term.FoldTabs(line), max(d.columns-1-len(mark), 8))...)
+		default:
+			lines = append(lines, line)
+		}
+		if len(lines) > quotedLines {
+			lines = append(lines[:quotedLines], "…")
 			break
 		}
-		if line != "" || i > 0 {
-			b.WriteString(strings.TrimRight("   | "+line, " ") + "\n")
-		}
+	}
+	var b strings.Builder
+	for _, line := range lines {
+		b.WriteString(strings.TrimRight(mark+line, " ") + "\n")
 	}
 	if b.Len() > 0 {
 		d.put([]byte(b.String()), true)
@@ -234,7 +236,10 @@ func (d *Display) quote(text string) {
 // what became of it.
 // A fault does not hide a claim that came with it, for a claim that was verified is
 // verified however the run ended.
-func came(t ralph.Task, it ralph.Iteration) string {
+// Of a promise that is none it says what one is, if the task is known: that is what to
+// look for in the prompt.
+func (l *displayed) came(it ralph.Iteration) string {
+	t := l.s.Task
 	fault := wentWrong(it.Fault)
 	if fault != "" && it.Error != "" {
 		fault += " (" + it.Error + ")"
@@ -251,7 +256,11 @@ func came(t ralph.Task, it ralph.Iteration) string {
 	case t.Always:
 		return "not verified yet"
 	case it.NearMiss != "":
-		return fmt.Sprintf("no claim (the promise was %s)", strings.ReplaceAll(it.NearMiss, "_", " "))
+		expected := ""
+		if l.known {
+			expected = "; expected <promise>" + cmp.Or(t.Promise, ralph.DefaultPromise) + "</promise>"
+		}
+		return fmt.Sprintf("no claim (the promise was %s%s)", strings.ReplaceAll(it.NearMiss, "_", " "), expected)
 	}
 	return "no claim"
 }

@@ -13,6 +13,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/internal/term"
 	"github.com/ralph-loop/ralph/progress"
@@ -303,6 +305,42 @@ Done, I think.
 `
 		if got := screen.text(); got != want {
 			t.Errorf("got %s", got)
+		}
+	})
+}
+
+// TestDisplaySuspend: nothing of ours stands on a terminal whose program is stopped, and
+// all is there again when it goes on; what was said meanwhile is, too.
+func TestDisplaySuspend(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		screen := newScreen(60, 24)
+		d := &progress.Display{W: screen, Terminal: true, Zone: time.UTC}
+		d.Size = screen.size
+		called := 0
+		d.Suspend(func() { called++ }) // before the first use
+		out := begin(d, "T1")
+		fmt.Fprint(out, "a line\nhalf a l")
+		time.Sleep(time.Second)
+		const kept = "── 00:00:00 iteration 1/10 ────────────────────────────────\na line\n"
+		d.Suspend(func() {
+			called++
+			fmt.Fprint(out, "ine\n")
+			time.Sleep(time.Minute)
+			if diff := cmp.Diff(kept, screen.text()); diff != "" {
+				t.Error("stopped:", diff)
+			}
+		})
+		time.Sleep(1500 * time.Millisecond)
+		if diff := cmp.Diff(kept+"half a line\niteration 1/10 · 01:02 · silent for 01:01\n", screen.text()); diff != "" {
+			t.Error("it goes on:", diff)
+		}
+		if err := d.Close(); err != nil {
+			t.Fatal(err)
+		}
+		d.Suspend(func() { called++ })
+		if called != 3 {
+			t.Errorf("called %d times", called)
 		}
 	})
 }

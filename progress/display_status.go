@@ -33,9 +33,10 @@ type displayed struct {
 	place, how string // as Place and Verifying told
 	voice      *voice // of the attempt that runs; nil = none
 
-	s        ralph.State // by the events so far
-	known    bool        // s has its task, and so its limits
-	begun    bool        // an attempt has begun here
+	s        ralph.State  // by the events so far
+	known    bool         // s has its task, and so its limits
+	limits   ralph.Limits // before the last event
+	begun    bool         // an attempt has begun here
 	phase    phase
 	number   int // of the iteration
 	attempt  int
@@ -49,7 +50,7 @@ type displayed struct {
 // Times are those of this clock, and not of the events: a loop may run on a worker whose
 // clock is another, and "since" counts up here.
 func (l *displayed) take(ev ralph.Event, place, how string) {
-	l.s = l.s.Apply(ev)
+	l.limits, l.s = l.s.Task.Limits, l.s.Apply(ev)
 	switch ev.Kind {
 	case ralph.EventLoopStarted:
 		l.known, l.phase, l.place = ev.State != nil, phaseBetween, place
@@ -168,9 +169,11 @@ func (l *displayed) status(d *Display, width int) string {
 		if l.how != "" {
 			how += ": " + l.how
 		}
-		parts = append(parts, part{text: l.label(), rank: 2}, part{text: how, cut: 20, end: " " + clock(now.Sub(l.since))})
+		// A third of the line is enough to know a command again, and leaves room for the rest.
+		how = term.Cut(how, max(width/3, 14))
+		parts = append(append(parts, l.told(d)...), part{text: how, cut: 14, end: " " + clock(now.Sub(l.since))})
 	case phaseWaiting:
-		parts = append(parts, part{text: l.label(), rank: 2}, part{text: l.waiting(now.In(d.zone()))})
+		parts = append(append(parts, l.told(d)...), part{text: l.waiting(now.In(d.zone()))})
 	default:
 		parts = append(parts, part{text: l.label(), rank: 1}, part{text: d.agent(), rank: 7})
 	}
@@ -180,6 +183,16 @@ func (l *displayed) status(d *Display, width int) string {
 		parts = append(parts, part{text: "paused"})
 	}
 	return fit(parts, width)
+}
+
+// told is what stays in the line while nothing runs but a check or a clock: how far, who,
+// and how much.
+func (l *displayed) told(d *Display) []part {
+	used, limits := l.used(), l.s.Task.Limits
+	return []part{
+		{text: l.label(), rank: 2}, {text: d.agent(), rank: 6},
+		{text: price(used, limits.CostUSD, l.s.Unpriced), rank: 3}, {text: tokens(used, limits.Tokens), rank: 7},
+	}
 }
 
 // silentSince is how long an agent may say nothing before that is told: models think.
@@ -232,14 +245,31 @@ func (l *displayed) waiting(now time.Time) string {
 	due := l.s.NotBefore().In(now.Location())
 	left := max(due.Sub(now), 0)
 	if l.s.RateLimits == 0 {
-		most := max(cmp.Or(l.s.Task.Limits.Retries, 3), l.s.Retries)
-		return fmt.Sprintf("retry %d/%d in %d s", l.s.Retries, most, int((left+time.Second-1)/time.Second))
+		return fmt.Sprintf("%s in %d s", l.retrial(), int((left+time.Second-1)/time.Second))
 	}
 	form := "15:04"
 	if y, m, d := due.Date(); y != now.Year() || m != now.Month() || d != now.Day() {
 		form = "Mon 15:04"
 	}
 	return fmt.Sprintf("rate limit until %s (%s left)", due.Format(form), clock(left))
+}
+
+// retrial is the number of the retry that is next, and of how many.
+func (l *displayed) retrial() string {
+	return fmt.Sprintf("retry %d/%d", l.s.Retries, max(cmp.Or(l.s.Task.Limits.Retries, 3), l.s.Retries))
+}
+
+// retry announces a retry, with how long it is to it from a time on. The first ones come
+// within a second, so it tells tenths.
+func (l *displayed) retry(at time.Time) string {
+	left := l.s.Wait
+	if !at.IsZero() && !l.s.Updated.IsZero() {
+		left = l.s.NotBefore().Sub(at)
+	}
+	if left >= 10*time.Second {
+		return l.retrial() + " in " + lasted(left)
+	}
+	return fmt.Sprintf("%s in %.1f s", l.retrial(), max(left.Seconds(), 0.1))
 }
 
 // clock is a time as clocks show it: 03:12, or 1:03:12.

@@ -23,7 +23,10 @@ type voice struct {
 	flush io.Closer  // of the one that hides secrets; nil = none
 	ended bool
 
-	rest []byte // a line that has no end yet; guarded by d.mu
+	rest    []byte // a line that has no end yet; guarded by d.mu
+	columns int    // of the terminal, of the caller's own; guarded by d.mu
+
+	begun string // what the one that hides secrets holds back of it, and may be seen; guarded by d.mu
 }
 
 // maxVoiced bounds a line without an end: it is in memory until it is shown. A cut at 64
@@ -52,11 +55,26 @@ func (d *Display) newVoice(l *displayed) *voice {
 func (v *voice) Write(p []byte) (int, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if !v.ended {
-		v.in.Write(p) // what fails is told by Display.Close
+	if v.ended {
+		return len(p), nil
+	}
+	v.in.Write(p) // what fails is told by Display.Close
+	if hides, ok := v.flush.(*redactWriter); ok && v.d.Terminal {
+		begun := term.Clean(hides.begun())
+		if strings.Contains(begun, "\n") {
+			begun = "" // it would be of two lines
+		}
+		v.d.mu.Lock()
+		v.begun = begun
+		v.d.awake()
+		v.d.mu.Unlock()
 	}
 	return len(p), nil
 }
+
+// Overwrites says that of a line whose beginning is written over, as progress bars are,
+// only the last is shown.
+func (v *voice) Overwrites() bool { return true }
 
 // end shows what is held back. A nil voice has said nothing.
 func (v *voice) end() {
@@ -83,13 +101,18 @@ func (v *voice) end() {
 type voiced struct{ *voice }
 
 func (v voiced) Write(p []byte) (int, error) {
-	v.d.update(func() { v.d.say(v.voice, p) })
+	v.d.update(func() {
+		v.begun = "" // p may have it
+		v.d.say(v.voice, p)
+	})
 	return len(p), nil
 }
 
 // say shows the lines that are whole, and keeps the rest.
 // A line is the smallest thing that is shown for good, because lines of several agents,
 // and ours, come between.
+// What is written over is not kept: a progress bar moves in the unfinished line, and
+// stays as one line.
 // Half a line counts as a sign of life, too: an agent that prints dots is not silent.
 func (d *Display) say(v *voice, p []byte) {
 	if v.l != nil {
@@ -101,10 +124,13 @@ func (d *Display) say(v *voice, p []byte) {
 		if len(v.rest) > 0 {
 			whole = append(v.rest, whole...)
 		}
-		d.lines(v, whole)
+		d.lines(v, term.LastFrames(whole))
 		v.rest = v.rest[:0]
 	}
-	if v.rest = append(v.rest, p[at:]...); len(v.rest) > maxVoiced {
+	if v.rest = append(v.rest, p[at:]...); bytes.IndexByte(p[at:], '\r') >= 0 {
+		v.rest = append(v.rest[:0], term.LastFrames(v.rest)...)
+	}
+	if len(v.rest) > maxVoiced {
 		d.lines(v, append(v.rest, '\n'))
 		v.rest = nil // not the large one for ever
 	}
@@ -120,6 +146,9 @@ func (d *Display) lines(v *voice, text []byte) {
 		if d.Terse {
 			return
 		}
+	}
+	if v.l == nil && d.Terminal {
+		text = wrapped(text, v.columns-1)
 	}
 	name := d.named(v.l)
 	coloured := v.l != nil && d.Terminal && d.Colours && (bytes.Contains(text, []byte(toolMark)) || bytes.Contains(text, []byte(failureMark)))

@@ -121,6 +121,15 @@ func (w *redactWriter) Close() error {
 	return w.err
 }
 
+// begun is what is held back although it says nothing of a secret, see [redact.Stream].
+// A terminal on which an agent's words lack their last letter while it thinks looks as if
+// it had lost it.
+func (w *redactWriter) begun() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.stream.Begun()
+}
+
 // pass redacts in pieces, so that a gigantic write costs no gigantic memory.
 func (w *redactWriter) pass(p []byte, end bool) {
 	for {

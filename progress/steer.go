@@ -130,7 +130,7 @@ func (d *Dir) Stop(loop string) (Entry, error) {
 		// The limit of a session counts over its loops, so its own iteration says
 		// nothing.
 		l.Iterations = max(l.Iterations, had)
-		ev.State = &ralph.State{Task: ralph.Task{Limits: l}}
+		ev.State = &ralph.State{Task: ralph.Task{Limits: l}, Asked: s.Finish().Asked}
 		return ev, going(s)
 	})
 }

@@ -44,7 +44,7 @@ func TestSessionSteer(t *testing.T) {
 			t.Errorf("%v %v %v, want %v", paused, err, more, want)
 		}
 	}
-	if on, err = dir.Stop("list"); err != nil || on.State.Task.Limits.Iterations != 2 {
+	if on, err = dir.Stop("list"); err != nil || on.State.Task.Limits.Iterations != 2 || on.State.Asked == 0 {
 		t.Errorf("%d iterations, %v, want the 2 that the loops had", on.State.Task.Limits.Iterations, err)
 	}
 	if on, err = dir.Look(part.Loop); err != nil || on.State.Paused {

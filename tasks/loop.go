@@ -260,7 +260,7 @@ func (r *session) limits() error {
 	case r.spent.Blind != "" && l.Priced && l.CostUSD > 0: // it may have been the last answer of its loop
 		return stop(ralph.StopCost, "cost_usd is a limit, but "+r.spent.Blind)
 	case l.Stalls > 0 && r.stalled >= l.Stalls:
-		return stop(ralph.StopStalled, fmt.Sprintf("%d iterations in a row changed nothing: no box was ticked, and the workspace was %s before and after each", r.stalled, r.spent.Workspace))
+		return stop(ralph.StopStalled, fmt.Sprintf("%d iterations in a row ticked no box and changed no file", r.stalled))
 	case most > 0 && used >= most:
 		return stop(ralph.StopIterations, fmt.Sprintf("the limit of iterations, %d, is reached, and tasks are open", most))
 	case most < 0 && r.spent.Unpriced > 0 && l.CostUSD > 0 && l.Duration <= 0 && l.Tokens <= 0:

@@ -21,7 +21,7 @@ func TestSessionStalls(t *testing.T) {
 	s.Limits.Iterations, s.Limits.Stalls, s.Misses, s.Workspace = 20, 5, 2, still // at the first miss of the third item
 	got, err := s.Run(t.Context())
 	stop, ok := errors.AsType[*ralph.StopError](err)
-	if want := "5 iterations in a row changed nothing: no box was ticked, and the workspace was unchanged before and after each"; !ok || stop.Reason != ralph.StopStalled || stop.Detail != want || got.IterationsRun != 5 {
+	if want := "5 iterations in a row ticked no box and changed no file"; !ok || stop.Reason != ralph.StopStalled || stop.Detail != want || got.IterationsRun != 5 {
 		t.Errorf("%+v, %v", got, err)
 	}
 	if got, err = s.Run(t.Context()); got.IterationsRun != 5 || len(w.prompts) != 10 {

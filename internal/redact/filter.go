@@ -19,6 +19,7 @@ type filter struct {
 	runs  map[alphabet]*token // those that were measured last
 	end   bool                // no more comes
 	short bool                // more must be seen
+	ahead bool                // all that is held back may be the beginning of a literal
 	tail  alphabet            // what still belongs to the last secret
 	inKey bool                // in the body of a private key
 }
@@ -39,7 +40,7 @@ type finding struct {
 
 // add takes a piece of the text and appends to out what can be passed on.
 func (f *filter) add(out, p []byte, end bool) []byte {
-	f.out, f.end, f.short = out, end, false
+	f.out, f.end, f.short, f.ahead = out, end, false, false
 	drop := f.take(p, end)
 	for _, t := range f.runs {
 		t.from, t.to = t.from-drop, t.to-drop
@@ -89,16 +90,16 @@ func (f *filter) find() {
 			}
 		}
 	}
-	literal, secret := len(f.buf), len(f.buf)
+	literal, secret, named := len(f.buf), len(f.buf), false
 	for at := literal - 1; at >= max(f.pos, len(f.buf)-3) && !f.end; at-- {
 		for _, r := range f.begins[string(f.buf[at:])] {
 			if literal = at; !r.leads && (!r.apart || f.apart(at)) {
-				secret = at
+				secret, named = at, named || r.named
 			}
 		}
 	}
 	f.pass(secret)
-	f.pos, f.short = literal, true
+	f.pos, f.short, f.ahead = literal, true, !named
 }
 
 // ask asks a rule, if its literal is there.

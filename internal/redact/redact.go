@@ -68,6 +68,18 @@ type Stream struct{ f filter }
 // on where the text was cut.
 func (s *Stream) Add(out, piece []byte, end bool) []byte { return s.f.add(out, piece, end) }
 
+// Begun is the end of the text so far that is held back for no more than that a secret
+// may begin so, as many words do: at most three characters, which say nothing of it. ""
+// = what is held back is more than that, is nothing, or may be of a value that is known.
+func (s *Stream) Begun() string {
+	f := &s.f
+	held := f.buf[f.passed:]
+	if !f.ahead || len(f.rest) > 0 || len(held) > 3 {
+		return ""
+	}
+	return string(held)
+}
+
 // Held is the size of the buffers, in bytes.
 func (s *Stream) Held() int {
 	return cap(s.f.buf) + cap(s.f.rest) + cap(s.f.hidden) + 16*cap(s.f.escapes)

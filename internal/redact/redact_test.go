@@ -77,3 +77,22 @@ func TestShown(t *testing.T) {
 		}
 	}
 }
+
+// TestBegun: what is held back for no more than that a secret may begin so may be seen;
+// not what may be one, and no beginning of a value that is known.
+func TestBegun(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ text, want string }{
+		{"half without an end", "d"}, {"as it se", "se"}, {"x", "x"}, {"a b. ", ""},
+		{"password: hunt", ""}, {"TOKEN=a", ""}, {"the password is sw", ""}, {"ghp_0123456789", ""}, {"an end\x1b[", ""},
+		{"-----BEGIN PRIVATE KEY-----\nAb", ""},
+	} {
+		s := redact.New([]string{"swordfish99"}).Stream()
+		out := string(s.Add(nil, []byte(tt.text), false))
+		if got := s.Begun(); got != tt.want {
+			t.Errorf("%q: %q and %q, want %q", tt.text, out, got, tt.want)
+		} else if got != "" && out+got != tt.text {
+			t.Errorf("%q: %q is missing something", tt.text, out+got)
+		}
+	}
+}

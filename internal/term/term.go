@@ -8,6 +8,7 @@
 package term
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"strings"
@@ -126,8 +127,34 @@ func harmless[T string | []byte](p T) int {
 
 // Strip returns a writer that passes on what [Clean] makes of a text that comes
 // in pieces: whole characters only, so that the last bytes of a text are kept
-// back for ever if they are none.
-func Strip(w io.Writer) io.Writer { return &stripper{to: w} }
+// back for ever if they are none. To a w that [Overwrites] a carriage return before
+// other text goes as it is, and not as a line feed.
+func Strip(w io.Writer) io.Writer { return &stripper{to: w, overwrites: Overwrites(w)} }
+
+// Overwrites reports whether a writer knows what a carriage return does: a progress bar is
+// one line for it, whose beginning is written over, and not a line for each of its steps.
+// It says so by a method of this name. To all others a carriage return would be a command.
+func Overwrites(w io.Writer) bool {
+	o, ok := w.(interface{ Overwrites() bool })
+	return ok && o.Overwrites()
+}
+
+// LastFrames is a text in which nothing is left of what a carriage return has written
+// over, see [Overwrites]. Line ends stay.
+func LastFrames(text []byte) []byte {
+	if bytes.IndexByte(text, '\r') < 0 {
+		return text
+	}
+	out := make([]byte, 0, len(text))
+	for line := range bytes.Lines(text) {
+		body := bytes.TrimRight(line, "\r\n")
+		out = append(out, body[bytes.LastIndexByte(body, '\r')+1:]...)
+		if line[len(line)-1] == '\n' {
+			out = append(out, '\n')
+		}
+	}
+	return out
+}
 
 type stripper struct {
 	to   io.Writer
@@ -135,7 +162,11 @@ type stripper struct {
 	cr   bool   // a carriage return was the last character
 	part []byte // of a character of several bytes
 	out  []byte
+
+	overwrites bool // carriage returns are passed on
 }
+
+func (s *stripper) Overwrites() bool { return s.overwrites }
 
 func (s *stripper) Write(p []byte) (int, error) {
 	n := len(p)
@@ -170,7 +201,11 @@ func (s *stripper) next(r rune) {
 	}
 	if s.cr {
 		s.cr = false
-		s.out = append(s.out, '\n')
+		if r == '\n' || !s.overwrites {
+			s.out = append(s.out, '\n')
+		} else if len(s.out) == 0 || s.out[len(s.out)-1] != '\r' {
+			s.out = append(s.out, '\r')
+		}
 		if r == '\n' {
 			return
 		}

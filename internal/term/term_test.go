@@ -43,6 +43,31 @@ func TestStrip(t *testing.T) {
 	}
 }
 
+// overwritten is a buffer that knows what a carriage return does.
+type overwritten struct{ bytes.Buffer }
+
+func (*overwritten) Overwrites() bool { return true }
+
+// TestStripFrames: a writer that overwrites gets carriage returns before other text, also
+// through a second Strip, and no other gets one.
+func TestStripFrames(t *testing.T) {
+	t.Parallel()
+	const in, want = "10%\r\r\x1b[K20%\r\nend\r\r\n\ra\r", "10%\r20%\nend\n\ra"
+	for _, size := range []int{1, 2, 100} {
+		var out overwritten
+		w := term.Strip(term.Strip(&out))
+		for p := []byte(in); len(p) > 0; p = p[min(size, len(p)):] {
+			w.Write(p[:min(size, len(p))])
+		}
+		if diff := cmp.Diff(want, out.String()); diff != "" {
+			t.Errorf("in pieces of %d (-want +got):\n%s", size, diff)
+		}
+	}
+	if diff := cmp.Diff("20%\nend\na", string(term.LastFrames([]byte(want)))); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 // sequences are control sequences with what is left of them, for Plain and Clean
 // alike.
 func sequences() [][2]string {
