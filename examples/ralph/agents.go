@@ -165,15 +165,6 @@ func (s *shared) canBegin(e env, agent ralph.Runner) error {
 	return nil
 }
 
-// login is what an installed agent says of its login: no, if it says that; nothing else
-// is certain.
-func login(e env, c *ralph.Command) string {
-	if errors.Is(c.Ready(e.ctx), ralph.ErrLogin) {
-		return "no"
-	}
-	return ""
-}
-
 // runAgents prints a table of the known agents.
 func runAgents(e env, _ *shared, _ []string) error {
 	yes := map[bool]string{true: "yes"}
@@ -191,7 +182,8 @@ func runAgents(e env, _ *shared, _ []string) error {
 			version = "installed"
 		}
 		tells := c.Format.Capabilities()
-		rows = append(rows, []string{name, c.Args[0], short(version, 40), yes[tells.Cost], yes[tells.Tokens], yes[tells.Session], yes[tells.RateLimits], login(e, c)})
+		login := map[bool]string{true: "no"}[errors.Is(c.Ready(e.ctx), ralph.ErrLogin)] // nothing else is certain
+		rows = append(rows, []string{name, c.Args[0], short(version, 40), yes[tells.Cost], yes[tells.Tokens], yes[tells.Session], yes[tells.RateLimits], login})
 	}
 	return columns(e.stdout, rows)
 }

@@ -27,7 +27,7 @@ func (e env) home() error {
 		return err
 	}
 	rows := [][]string{{"folder:", project}, {"git:", cmp.Or(branch, "no branch, so nobody sees what an agent changed; 'git init' makes a repository")}}
-	start := "" // the first that fits
+	var start string // the first that fits
 	found := func(what, is, command string) {
 		rows = append(rows, []string{what + ":", is})
 		start = cmp.Or(start, command)

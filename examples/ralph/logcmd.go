@@ -192,8 +192,7 @@ func (p *rowPrinter) close() error {
 
 // openLog opens a file, or the journal of a loop, of a kind.
 func (s *shared) openLog(e env, name string) (file *os.File, kind progress.Kind, err error) {
-	file, err = ralph.OpenFile(name)
-	if errors.Is(err, fs.ErrNotExist) {
+	if file, err = ralph.OpenFile(name); errors.Is(err, fs.ErrNotExist) {
 		if dir, loops, found := s.meant(e, name); found == nil {
 			kind = loops[0].Kind
 			file, err = ralph.OpenFile(dir.File(loops[0].Loop))
@@ -209,8 +208,7 @@ func (s *shared) summarize(e env, of string) error {
 	if err != nil {
 		return wrong(err)
 	}
-	rows := [][]string{{"AGENT", "METHOD", "LOOPS", "VERIFIED", "ITERATIONS", "COST", "REJECTIONS"}}
-	loops := 0
+	rows, loops := [][]string{{"AGENT", "METHOD", "LOOPS", "VERIFIED", "ITERATIONS", "COST", "REJECTIONS"}}, 0
 	for _, st := range h.Stats {
 		loops += st.Loops
 		iterations, why, n := "", "", 0

@@ -83,11 +83,15 @@ func (s *shared) meta(e env, file string, agent ralph.Runner, terms map[string]s
 		meta[name] = hide.String(value)
 	}
 	meta["cwd"] = absolute(".")
-	if args, err := json.Marshal(e.args); err == nil && hide.String(string(args)) == string(args) {
+	if args, err := json.Marshal(sparing(e.args, passing...)); err == nil && hide.String(string(args)) == string(args) {
 		meta["args"] = string(args)
 	}
 	return meta
 }
+
+// passing are the flags that hold for one run, and not when it is gone on with: how it is
+// shown, and that it starts over.
+var passing = []string{"new", "quiet", "verbose", "json", "notify"}
 
 // unlike says what of the terms is no longer as it was agreed, "" = nothing. What is
 // given on the command line may be agreed anew.
@@ -184,7 +188,11 @@ func word(text string) string {
 // goesOn reports whether what is on record goes on.
 func (s *shared) goesOn(e env, dir *progress.Dir, now, last progress.Entry, changed func(progress.Entry) string) (bool, error) {
 	name := last.Loop
-	was := map[bool]string{true: "stopped", false: "interrupted"}[last.State.Done()] + " at " + pipeline.StandingOf(e.ctx, dir, last).Where() + " " + progress.Ago(last.Active, time.Now())
+	was := map[bool]string{true: "stopped at ", false: "interrupted at "}[last.State.Done()]
+	if !last.State.Done() && last.Kind == progress.KindLoop && !last.State.Running && last.State.Attempt <= 1 { // by a limit that is higher now
+		was = "stopped before "
+	}
+	was += pipeline.StandingOf(e.ctx, dir, last).Where() + " " + progress.Ago(last.Active, time.Now())
 	switch what := changed(now); {
 	case what != "" && e.resumes:
 		return false, fail(exitConfig, "'%s' was %s, and since then %s; 'ralph %s' starts it anew", name, was, what, e.verb)
