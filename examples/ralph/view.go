@@ -197,12 +197,10 @@ func (s *shared) tell(e env, err error) {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, words[0], words[1:]...)
 	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = e.stderr, e.stderr, time.Second
-	why := ""
+	why, cost, end := "", "", e.end.State
 	if err != nil {
 		why = line(ours{err}.Error())
 	}
-	cost := ""
-	end := e.end.State
 	if end.Usage.CostUSD != nil {
 		cost = strconv.FormatFloat(*end.Usage.CostUSD, 'f', -1, 64)
 	}
