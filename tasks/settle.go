@@ -118,6 +118,7 @@ func (r *session) end(ctx context.Context, err error) (Report, error) {
 	}
 	p := &r.report
 	p.EndTime = time.Now().UTC().Round(0)
+	p.Elapsed, p.Unpriced = r.spent.Elapsed, r.spent.Unpriced
 	r.reportTicks(p)
 	left := r.remaining()
 	p.TasksRemaining = len(left)

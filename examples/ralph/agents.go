@@ -193,12 +193,10 @@ func runAgents(e env, _ *shared, _ []string) error {
 // installed returns the first preset whose program is found, "" = none.
 func installed() string {
 	for _, name := range ralph.Presets() {
-		c, err := ralph.Preset(name)
-		if err == nil {
-			_, err = exec.LookPath(c.Args[0])
-		}
-		if err == nil {
-			return name
+		if c, err := ralph.Preset(name); err == nil {
+			if _, err := exec.LookPath(c.Args[0]); err == nil {
+				return name
+			}
 		}
 	}
 	return ""

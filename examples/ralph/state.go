@@ -177,6 +177,15 @@ func (s *shared) steering(command, loop string) string {
 	return command
 }
 
+// commandLine is one of ours as a shell takes it.
+func commandLine(args []string) string {
+	text := "ralph"
+	for _, arg := range args {
+		text += " " + word(arg)
+	}
+	return text
+}
+
 // word is an argument as a shell takes it.
 func word(text string) string {
 	if strings.Trim(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:@+,%") == "" {

@@ -184,11 +184,7 @@ func resume(e env, s *shared, args []string) error {
 	if err := os.Chdir(loop.Meta["cwd"]); err != nil {
 		return fail(exitConfig, "the folder that %s was begun in: %w", name, err)
 	}
-	var words []string
-	for _, arg := range sparing(began, append([]string{""}, append(passing, limiting...)...)...) { // limits may have changed since
-		words = append(words, word(arg))
-	}
-	e.say("in %s: ralph %s", loop.Meta["cwd"], strings.Join(words, " "))
+	e.say("in %s: %s", loop.Meta["cwd"], commandLine(sparing(began, slices.Concat(passing, limiting, []string{""})...))) // limits may have changed since
 	e.resumes, e.args = true, sparing(began, passing...)
 	for name, value := range map[string]any{"quiet": s.quiet, "verbose": s.verbose, "json": s.json, "notify": s.notify} {
 		if s.given[name] {
