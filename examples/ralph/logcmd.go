@@ -37,6 +37,8 @@ type logged struct {
 	values  []any      // the rows but the first, for programs
 	summary string
 	ended   bool // nothing more comes
+	single  bool // it is of one loop alone
+	running bool // its last row is not complete
 }
 
 // run prints a log as a table, and text of another kind as it is.
@@ -63,7 +65,7 @@ func (f *logFlags) run(e env, args []string) error {
 			size = info.Size()
 			err = f.print(e, &p, file, args[0])
 		}
-		if err != nil || !f.follow || p.ended && kind != "" {
+		if err != nil || !f.follow || p.ended && (p.single || kind != "") {
 			return errors.Join(err, p.close())
 		}
 		select {
@@ -85,7 +87,12 @@ func (f *logFlags) print(e env, p *rowPrinter, file *os.File, name string) error
 		if err != nil {
 			return fail(exitConfig, "%s: %w", name, err)
 		}
-		if l.rows != nil {
+		if f.follow && l.running {
+			l.rows = l.rows[:len(l.rows)-1]
+		}
+		if f.follow && len(l.rows) == 1 && !l.ended { // the head alone is as wide as it is
+			return nil
+		} else if l.rows != nil {
 			return p.print(l)
 		}
 	}
@@ -105,8 +112,7 @@ func (f *logFlags) print(e env, p *rowPrinter, file *os.File, name string) error
 // showText shows text that is none of our logs, made safe.
 func (e env) showText(file io.Reader, name string) error {
 	in := bufio.NewReaderSize(file, 64<<10)
-	begin, err := in.Peek(1 << 10)
-	switch {
+	switch begin, err := in.Peek(1 << 10); {
 	case len(begin) == 0 && errors.Is(err, io.EOF):
 		return fail(exitConfig, "%s is empty", name)
 	case bytes.IndexByte(begin, 0) >= 0:
@@ -304,8 +310,7 @@ func logTable(file io.Reader) (l logged, err error) {
 		if r.Kind != ralph.EventIterationEnded {
 			continue
 		}
-		task := strings.TrimSuffix(r.TaskID+"."+r.Stage, ".")
-		number := fmt.Sprint(r.Iteration)
+		task, number := strings.TrimSuffix(r.TaskID+"."+r.Stage, "."), fmt.Sprint(r.Iteration)
 		if r.Max > 0 {
 			number += fmt.Sprintf("/%d", r.Max)
 		}
@@ -313,8 +318,7 @@ func logTable(file io.Reader) (l logged, err error) {
 			number += fmt.Sprintf(" (%d)", r.Attempt)
 		}
 		usage = usage.Add(r.Usage)
-		took := time.Duration(r.DurationMS) * time.Millisecond
-		l.rows = append(l.rows, []string{short(task, 40), number, string(r.Outcome), took.String(), cost(r.Usage), short(why(r), 100)})
+		l.rows = append(l.rows, []string{short(task, 40), number, string(r.Outcome), (time.Duration(r.DurationMS) * time.Millisecond).String(), cost(r.Usage), short(why(r), 100)})
 		l.values = append(l.values, r)
 	}
 	l.summary = plural(len(l.values), "attempt") + spent(usage)
@@ -330,14 +334,12 @@ func sessionTable(file io.Reader) (l logged, err error) {
 	l.rows = [][]string{{"MODE", "ITERATION", "OUTCOME", "DURATION", "COST", "STATUS"}}
 	for _, it := range s.Iterations {
 		outcome, status, _ := strings.Cut(it.Status, " ")
-		took := ""
-		if it.Status != "" {
-			took = it.Duration.String()
-		}
+		took := map[bool]string{true: it.Duration.String()}[it.Status != ""]
+		l.running = it.Status == "" && s.Result == ""
 		l.rows = append(l.rows, []string{it.Mode, fmt.Sprint(it.Number), outcome, took, it.Cost, short(strings.Trim(status, "()"), 100)})
 		l.values = append(l.values, it)
 	}
-	l.ended = s.Result != ""
+	l.ended, l.single = s.Result != "", true
 	l.summary = plural(len(l.values), "attempt") + ": " + cmp.Or(line(s.Result), "the session has not ended, or was killed")
 	return l, nil
 }
