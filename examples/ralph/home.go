@@ -27,7 +27,7 @@ func (e env) home() error {
 		return err
 	}
 	rows := [][]string{{"folder:", project}, {"git:", cmp.Or(branch, "no branch, so nobody sees what an agent changed; 'git init' makes a repository")}}
-	var start string // the first that fits
+	var start, again string // the first that fits; that for the last loop that can go on
 	found := func(what, is, command string) {
 		rows = append(rows, []string{what + ":", is})
 		start = cmp.Or(start, command)
@@ -36,7 +36,6 @@ func (e env) home() error {
 	if err != nil {
 		found("records", err.Error(), "")
 	}
-	again := "" // for the last that has stopped without being verified
 	for i, st := range loops {
 		switch further := s.further(st.Loop, st.State); {
 		case st.Status == progress.StatusInterrupted:

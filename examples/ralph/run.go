@@ -321,7 +321,7 @@ func (w *work) conclude(end ralph.State, exit error, remaining, iterations int, 
 		} else if !w.stated {
 			c.Result += " by the agent's word"
 		}
-	case code == exitNotVerified:
+	case code == exitNotVerified || code == exitAgent:
 		c.Result = "not completed: " + ours{exit}.Error()
 	default:
 		what := map[bool]string{true: "interrupted", false: "not completed"}[code > exitSignal]
@@ -380,8 +380,6 @@ func (w *work) exit(err error, remaining int) error {
 		return fail(exitConfig, "%w", err)
 	case stopCode(stop.Reason) != exitAgent:
 		return fail(exitNotVerified, "%s (%s): %s", plural(remaining, "task remains", "tasks remain"), stop.Reason, line(stop.Detail))
-	case stop.Reason == ralph.StopRateLimited:
-		return fail(exitAgent, "the agent is rate limited: %s", line(stop.Detail))
 	}
-	return fail(exitAgent, "the agent failed: %s", line(stop.Detail))
+	return agentFailed(stop)
 }

@@ -336,8 +336,7 @@ func (w *work) begun(last progress.Entry) {
 	// The list was none that is refused, and boxes that the agent has added do not make it
 	// one.
 	w.onlyIDs = last.Meta["all-boxes"] == "" && !w.given["all-boxes"]
-	clean := last.Meta["args"] != "" // else there was a secret in them, which is not on record
-	var taken []string
+	clean, taken := last.Meta["args"] != "", []string(nil) // else there was a secret in them, which is not on record
 	for _, flag := range []struct {
 		name string
 		to   any
