@@ -139,7 +139,7 @@ func (r *session) end(ctx context.Context, err error) (Report, error) {
 				why = "given up, rejected, or no longer in the list: "
 			}
 			stuck, waiting := r.stuck()
-			err = &ralph.StopError{Task: p.FeatureBranch, Reason: ralph.StopStalled, Detail: why + listed(stuck) + waiting}
+			err = &ralph.StopError{Task: p.FeatureBranch, Reason: ralph.StopStalled, Detail: why + told(stuck) + waiting}
 		}
 	}
 	if err != nil {
