@@ -28,7 +28,8 @@ func TestFilter(t *testing.T) {
 	}{
 		{name: "an answer", filter: ralph.Filter{Response: answers}, output: "\x1b[1mDone.\x1b[0m\n<promise>COMPLETE</promise>\n", display: "ask: say"},
 		{name: "a display", filter: ralph.Filter{Display: []string{"sed", "s/^/SHOWN /"}}, output: "answer: ", display: "SHOWN answer: Done.\n"},
-		{name: "a display of standard error", filter: ralph.Filter{Display: []string{"sed", "s/^/SHOWN /"}}, output: "answer: ", display: "SHOWN answer: a notice\n"},
+		// Whole lines: where one of both streams falls into a line of the other nobody says.
+		{name: "a display of standard error", filter: ralph.Filter{Display: []string{"sed", "s/^/SHOWN /"}}, agent: "echo 'answer: Done.'; echo 'answer: a notice' >&2", output: "answer: ", display: "SHOWN answer: a notice\n"},
 		{name: "both", filter: ralph.Filter{Response: answers, Display: []string{"tr", "a-z", "A-Z"}}, output: "<promise>COMPLETE</promise>", display: "ANSWER: DONE."},
 		{name: "nothing chosen", filter: ralph.Filter{Response: sh("cat >/dev/null")}, fault: ralph.FaultEmpty, err: "no answer"},
 		{name: "nothing chosen, with a reason", filter: ralph.Filter{Response: sh("cat >/dev/null; echo no such field >&2")}, fault: ralph.FaultEmpty, err: "no answer (response filter: no such field)"},

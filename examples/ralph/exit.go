@@ -103,8 +103,7 @@ func stopCode(reason ralph.StopReason) int {
 
 // agentFailed is the error of a loop that its agent has ended.
 func agentFailed(stop *ralph.StopError) error {
-	how := map[bool]string{true: "is rate limited", false: "failed"}[stop.Reason == ralph.StopRateLimited]
-	return fail(exitAgent, "the agent %s: %s", how, strings.TrimPrefix(line(stop.Detail), "the agent failed, "))
+	return fail(exitAgent, "the agent %s: %s", map[bool]string{true: "is rate limited", false: "failed"}[stop.Reason == ralph.StopRateLimited], strings.TrimPrefix(line(stop.Detail), "the agent failed, "))
 }
 
 // exitFor turns the end of a loop into an exit code.

@@ -153,8 +153,7 @@ func (e env) boxes(project, path string) (is, command string) {
 	for _, all := range []bool{false, true} {
 		items, err := tasks.ListFile{Path: path, AllBoxes: all}.Items(e.ctx)
 		if n := openItems(items); err == nil && n > 0 {
-			return fmt.Sprintf("%s: %d of %d open%s", name, n, len(items), map[bool]string{true: ", with boxes that have no ID"}[all]),
-				"ralph run " + word(name) + map[bool]string{true: " --all-boxes"}[all]
+			return fmt.Sprintf("%s: %d of %d open%s", name, n, len(items), map[bool]string{true: ", with boxes that have no ID"}[all]), "ralph run " + word(name) + map[bool]string{true: " --all-boxes"}[all]
 		}
 	}
 	return "", ""

@@ -36,9 +36,8 @@ type logged struct {
 	rows    [][]string // the first one is the head; nil = the log is of another kind
 	values  []any      // the rows but the first, for programs
 	summary string
-	ended   bool // nothing more comes
-	single  bool // it is of one loop alone
-	running bool // its last row is not complete
+	// Nothing more comes; it is of one loop alone; its last row is not complete.
+	ended, single, running bool
 }
 
 // run prints a log as a table, and text of another kind as it is.

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/progress"
@@ -52,12 +53,12 @@ func without(log ralph.ProgressLog, project string, paths ...string) ralph.Progr
 // unexamined is a log that the agent may read: of an exam, which a flag or a
 // definition names, it tells no more than the agent was told.
 func unexamined(log ralph.ProgressLog) ralph.ProgressLog {
-	examined := map[string]bool{} // by loop
+	var examined sync.Map // by loop: several may run at once
 	return ralph.ProgressLogFunc(func(ctx context.Context, ev ralph.Event) error {
 		if ev.State != nil {
-			examined[ev.Loop] = slices.ContainsFunc(slices.Collect(maps.Keys(ev.State.Task.Guarded)), isExam)
+			examined.Store(ev.Loop, slices.ContainsFunc(slices.Collect(maps.Keys(ev.State.Task.Guarded)), isExam))
 		}
-		if !examined[ev.Loop] {
+		if is, _ := examined.Load(ev.Loop); is != true {
 			return log.Append(ctx, ev)
 		}
 		ev.Iteration.Verdict.Checks = nil

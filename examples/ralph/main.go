@@ -139,6 +139,7 @@ type outlet struct {
 	colours bool
 	quiet   atomic.Bool                      // nothing is shown
 	through atomic.Pointer[progress.Display] // that shows it meanwhile; nil = none
+	mu      sync.Mutex                       // of what is written: loops that run at once do so
 }
 
 func (o *outlet) Write(p []byte) (int, error) {
@@ -158,6 +159,8 @@ func (o *outlet) Write(p []byte) (int, error) {
 
 // raw passes on what is ours.
 func (o *outlet) raw(text string) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
 	_, err := io.WriteString(o.Writer, text)
 	if errors.Is(err, syscall.EPIPE) {
 		o.cancel(signalError{syscall.SIGPIPE})
