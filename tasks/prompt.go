@@ -185,12 +185,22 @@ func listed(items []Item) string {
 	for _, it := range items {
 		list = append(list, it.Key)
 	}
-	return firstFew(list)
+	return firstFew(list, maxListed)
 }
 
-func firstFew(names []string) string {
-	if more := len(names) - maxListed; more > 0 {
-		names = append(names[:maxListed], fmt.Sprintf("and %d more", more))
+// told names items as listed does, but in a sentence that is said again and again, and
+// where keys may be whole titles: three of them.
+func told(items []Item) string {
+	var list []string
+	for _, it := range items {
+		list = append(list, it.Key)
+	}
+	return firstFew(list, 3)
+}
+
+func firstFew(names []string, most int) string {
+	if more := len(names) - most; more > 0 {
+		names = append(names[:most], fmt.Sprintf("and %d more", more))
 	}
 	return strings.Join(names, ", ")
 }

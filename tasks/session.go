@@ -220,6 +220,11 @@ type Report struct {
 
 	// Usage is what the agent and the Verifier have used, of all runs of the session.
 	Usage ralph.Usage `json:"usage,omitzero"`
+	// Elapsed is how long they have worked and waited, of all runs of the session, as
+	// [ralph.State.Elapsed]: the time between two runs does not count. Unpriced counts the
+	// attempts whose cost nobody has told.
+	Elapsed  time.Duration `json:"elapsed,omitzero"`
+	Unpriced int           `json:"unpriced,omitzero"`
 	// Detail says why the session ended, for people: it is the text of the error.
 	Detail string `json:"detail,omitempty"`
 }

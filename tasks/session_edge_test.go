@@ -53,7 +53,7 @@ func TestSessionRateLimit(t *testing.T) {
 		start := time.Now()
 		got, err := s.Run(t.Context())
 		want := tasks.Report{FeatureBranch: "shop", StartTime: start.UTC().Round(0), EndTime: start.Add(time.Hour).UTC().Round(0),
-			Status: "completed", MaxIterations: 10, IterationsRun: 3, TasksCompleted: 3, Unverified: []string{"T001", "T002", "T003"}}
+			Status: "completed", MaxIterations: 10, IterationsRun: 3, TasksCompleted: 3, Unverified: []string{"T001", "T002", "T003"}, Elapsed: time.Hour, Unpriced: 3}
 		if diff := cmp.Diff(want, got); diff != "" || err != nil {
 			t.Error(diff, err)
 		}

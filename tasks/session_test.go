@@ -92,7 +92,7 @@ func sections(t *testing.T, path string) (list []string) {
 
 // ignoreTimes leaves out what differs from run to run, and Unverified, which is
 // looked at where there is a Verifier; where there is none it is what is completed.
-var ignoreTimes = cmpopts.IgnoreFields(tasks.Report{}, "StartTime", "EndTime", "Usage", "Detail", "Unverified")
+var ignoreTimes = cmpopts.IgnoreFields(tasks.Report{}, "StartTime", "EndTime", "Elapsed", "Unpriced", "Usage", "Detail", "Unverified")
 
 const three = "# Tasks\n\n- [ ] T001 One\n- [ ] T002 Two\n- [ ] T003 Three\n"
 

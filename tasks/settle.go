@@ -118,6 +118,7 @@ func (r *session) end(ctx context.Context, err error) (Report, error) {
 	}
 	p := &r.report
 	p.EndTime = time.Now().UTC().Round(0)
+	p.Elapsed, p.Unpriced = r.spent.Elapsed, r.spent.Unpriced
 	r.reportTicks(p)
 	left := r.remaining()
 	p.TasksRemaining = len(left)
@@ -138,7 +139,7 @@ func (r *session) end(ctx context.Context, err error) (Report, error) {
 				why = "given up, rejected, or no longer in the list: "
 			}
 			stuck, waiting := r.stuck()
-			err = &ralph.StopError{Task: p.FeatureBranch, Reason: ralph.StopStalled, Detail: why + listed(stuck) + waiting}
+			err = &ralph.StopError{Task: p.FeatureBranch, Reason: ralph.StopStalled, Detail: why + told(stuck) + waiting}
 		}
 	}
 	if err != nil {

@@ -214,7 +214,7 @@ func some(names []string) string {
 	for _, name := range names {
 		quoted = append(quoted, doc.Quote(name))
 	}
-	return firstFew(quoted)
+	return firstFew(quoted, maxListed)
 }
 
 // nextInTaskmaster compares tasks as Taskmaster does to find the next one, so that a

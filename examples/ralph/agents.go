@@ -3,12 +3,14 @@ package main
 import (
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/progress"
 )
 
 // command returns the agent that the flags name, else the one of the config, else
@@ -165,15 +167,6 @@ func (s *shared) canBegin(e env, agent ralph.Runner) error {
 	return nil
 }
 
-// login is what an installed agent says of its login: no, if it says that; nothing else
-// is certain.
-func login(e env, c *ralph.Command) string {
-	if errors.Is(c.Ready(e.ctx), ralph.ErrLogin) {
-		return "no"
-	}
-	return ""
-}
-
 // runAgents prints a table of the known agents.
 func runAgents(e env, _ *shared, _ []string) error {
 	yes := map[bool]string{true: "yes"}
@@ -191,7 +184,8 @@ func runAgents(e env, _ *shared, _ []string) error {
 			version = "installed"
 		}
 		tells := c.Format.Capabilities()
-		rows = append(rows, []string{name, c.Args[0], short(version, 40), yes[tells.Cost], yes[tells.Tokens], yes[tells.Session], yes[tells.RateLimits], login(e, c)})
+		login := map[bool]string{true: "no"}[errors.Is(c.Ready(e.ctx), ralph.ErrLogin)] // nothing else is certain
+		rows = append(rows, []string{name, c.Args[0], short(version, 40), yes[tells.Cost], yes[tells.Tokens], yes[tells.Session], yes[tells.RateLimits], login})
 	}
 	return columns(e.stdout, rows)
 }
@@ -199,13 +193,65 @@ func runAgents(e env, _ *shared, _ []string) error {
 // installed returns the first preset whose program is found, "" = none.
 func installed() string {
 	for _, name := range ralph.Presets() {
-		c, err := ralph.Preset(name)
-		if err == nil {
-			_, err = exec.LookPath(c.Args[0])
-		}
-		if err == nil {
-			return name
+		if c, err := ralph.Preset(name); err == nil {
+			if _, err := exec.LookPath(c.Args[0]); err == nil {
+				return name
+			}
 		}
 	}
 	return ""
+}
+
+// confined is a sandbox in which such folders may be written to, beside the workspace
+// and a temporary folder; nil without --sandbox. No one may write to what is on
+// record.
+func (s *shared) confined(write ...string) *ralph.Sandbox {
+	if s.sandbox == "" {
+		return nil
+	}
+	box := &ralph.Sandbox{Write: write, Require: s.sandbox == "require"}
+	if dir, err := progress.WorkspaceDir("."); err == nil {
+		box.Protect = append(box.Protect, filepath.Dir(dir.Path))
+	}
+	if s.state != "" {
+		box.Protect = append(box.Protect, absolute(s.state))
+	}
+	return box
+}
+
+// agentBox is the agent's: its client's folders, the tools' caches, and the repository
+// if the workspace is a linked work tree. An exam is hidden.
+func (s *shared) agentBox(c *ralph.Command, project string) *ralph.Sandbox {
+	box := s.confined(slices.Concat(ralph.ClientFolders(c.Format), ralph.ToolFolders(), repository(project))...)
+	if box == nil || s.dryRun {
+		return box
+	}
+	if s.exam != "" {
+		box.Hide = []string{absolute(s.exam)}
+	}
+	for _, dir := range box.Write { // what is not there cannot be granted, and a client's first run makes it
+		if filepath.Base(dir) == ".cache" || slices.Contains(ralph.ClientFolders(c.Format), dir) && !strings.Contains(filepath.Base(dir), ".json") {
+			os.MkdirAll(dir, 0o700)
+		}
+	}
+	return box
+}
+
+// checkBox is that of checks: the tools' caches.
+func (s *shared) checkBox() *ralph.Sandbox { return s.confined(ralph.ToolFolders()...) }
+
+// repository is where the repository of a linked work tree is, which git writes to.
+// The repository must know the work tree: its .git alone is the agent's to write.
+func repository(project string) []string {
+	own := filepath.Join(resolved(project), ".git")
+	text, err := ralph.ReadFile(own, 1<<12)
+	dir, ok := strings.CutPrefix(strings.TrimSpace(string(text)), "gitdir: ")
+	if err != nil || !ok || !filepath.IsAbs(dir) || filepath.Base(filepath.Dir(dir)) != "worktrees" {
+		return nil
+	}
+	back, err := ralph.ReadFile(filepath.Join(dir, "gitdir"), 1<<12)
+	if err != nil || resolved(strings.TrimSpace(string(back))) != own {
+		return nil
+	}
+	return []string{filepath.Dir(filepath.Dir(dir))}
 }

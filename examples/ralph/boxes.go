@@ -162,7 +162,8 @@ func (s *shared) checkBoxes(e env, path string, kind tasks.Kind) error {
 		if f.Why == tasks.WhyNoBox || f.Why == tasks.WhyNoFront {
 			status = ""
 		}
-		rows = append(rows, []string{lineNumber(f.Item.Line), name(f.Item), status, short(f.Item.Text, 50), what(f)})
+		number := strings.TrimPrefix(fmt.Sprint(f.Item.Line), "0") // of what stands in no line
+		rows = append(rows, []string{number, name(f.Item), status, short(f.Item.Text, 50), what(f)})
 	}
 	if len(found) > 0 {
 		columns(e.stdout, rows)
@@ -173,14 +174,6 @@ func (s *shared) checkBoxes(e env, path string, kind tasks.Kind) error {
 	fmt.Fprintf(e.stdout, "%s: %s, %d open\n", line(path), plural(len(items), "task"), openItems(items))
 	s.sayLeft(e, path, kind, src)
 	return nil
-}
-
-// lineNumber is "" for what stands in no line.
-func lineNumber(n int) string {
-	if n == 0 {
-		return ""
-	}
-	return fmt.Sprint(n)
 }
 
 // name is the ID of an item, with what tells it from others with the same one; "" = it has none.

@@ -2,12 +2,12 @@ package main
 
 import (
 	"cmp"
-	"flag"
 	"fmt"
 	"io"
 	"runtime"
 	"runtime/debug"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/ralph-loop/ralph"
@@ -225,19 +225,38 @@ func commandFirst(args []string) (string, []string) {
 // value.
 func nextWord(args []string, at int) (int, bool) {
 	for at < len(args) && strings.HasPrefix(args[at], "-") {
-		name, _, valued := cutFlag(args[at])
-		var fl *flag.Flag
-		for _, c := range commands() {
-			fl = cmp.Or(fl, newFlags(c).Lookup(name))
-		}
-		if fl == nil {
+		_, words := flagOf(args[at])
+		if words == 0 {
 			return 0, false
 		}
-		if at++; !valued && takesValue(fl) {
-			at++
-		}
+		at += words
 	}
 	return at, at < len(args)
+}
+
+// flagOf is the flag of any command that a word of a command line is, and how many words
+// it has with its value: 0 = it is none.
+func flagOf(arg string) (name string, words int) {
+	name, _, valued := cutFlag(arg)
+	for _, c := range commands() {
+		if fl := newFlags(c).Lookup(name); fl != nil && strings.HasPrefix(arg, "-") {
+			return name, map[bool]int{true: 2, false: 1}[!valued && takesValue(fl)]
+		}
+	}
+	return "", 0
+}
+
+// sparing is a command line without some flags; of "", without numbers that are arguments.
+func sparing(args []string, spare ...string) (kept []string) {
+	for len(args) > 0 && args[0] != "--" {
+		name, words := flagOf(args[0])
+		_, err := strconv.Atoi(args[0])
+		part := args[:min(max(words, 1), len(args))]
+		if args = args[len(part):]; !slices.Contains(spare, name) || words == 0 && err != nil {
+			kept = append(kept, part...)
+		}
+	}
+	return append(kept, args...)
 }
 
 func isHelp(arg string) bool { return arg == "-h" || arg == "-help" || arg == "--help" }

@@ -98,18 +98,11 @@ func (c *completing) candidates(e env) []string {
 }
 
 // valuesOf are the values of a flag that has a few.
-func valuesOf(name string) (all []string) {
-	switch name {
-	case "agent", "judge":
-		return ralph.Presets()
-	case "format":
-		for _, format := range ralph.Formats() {
-			all = append(all, string(format))
-		}
-	case "match":
-		return []string{"last-line", "own-line", "anywhere", "fold"}
-	}
-	return all
+func valuesOf(name string) []string {
+	return map[string][]string{
+		"agent": ralph.Presets(), "judge": ralph.Presets(), "format": strings.Split(formats(), ", "),
+		"match": {"last-line", "own-line", "anywhere", "fold"},
+	}[name]
 }
 
 // loops are the names of those on record here.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/tasks/spec"
+	"github.com/ralph-loop/ralph/verify"
 )
 
 // criteria is how definitions become tasks: with the defaults of a project, and
@@ -133,4 +135,124 @@ func counts(defs []spec.Definition) string {
 		parts = append(parts, fmt.Sprintf("%d %s", n[s], s))
 	}
 	return strings.Join(parts, ", ")
+}
+
+// checks returns what verifies the work: stated, which is what tasks say themselves,
+// and what the flags ask for beside it, with what the agent is told of that. Both
+// are empty if nothing is asked for; stated may be nil.
+func (s *shared) checks(stated ralph.Verifier) (v ralph.Verifier, told string, err error) {
+	var stages []verify.Stage
+	var how []string
+	add := func(name string, v ralph.Verifier, text string) {
+		stages = append(stages, verify.Stage{Name: name, Verifier: v})
+		if text != "" {
+			how = append(how, text)
+		}
+	}
+	if stated != nil && s.verify == "" {
+		add("definition", s.examined(stated), "")
+	} else if stated != nil {
+		add("definition", stated, "")
+	}
+	if s.verify != "" {
+		add("--verify", s.examined(s.external()), "the command `"+s.verify+"` must succeed")
+	}
+	if stated == nil && s.judge != "" {
+		judge, err := s.judgeNamed(s.judge, s.judgeModel)
+		if err != nil {
+			return nil, "", err
+		}
+		add("--judge", judged{judge, int(s.judgeBytes)}, "a judge must agree that it is done")
+	}
+	switch {
+	case s.exam != "" && stated == nil && s.verify == "":
+		return nil, "", fail(exitConfig, "--exam needs --verify, the command that is run on it")
+	case s.exam != "":
+		how = append(how, "tests that you have not seen must pass too")
+	}
+	switch len(stages) {
+	case 0:
+	case 1:
+		v = stages[0].Verifier
+	default:
+		v = verify.MultiStage{Stages: stages}
+	}
+	if len(s.guard) > 0 {
+		how = append(how, "these files must stay as they are: "+s.guard.String())
+		v = verify.Guard{Verifier: v, Globs: s.guard}
+	}
+	return v, strings.Join(how, "; "), nil
+}
+
+// method names what the flags ask for beside what tasks say themselves, as definitions
+// name it, for those who compare loops.
+func (s *shared) method() string {
+	var all []string
+	for _, m := range []struct {
+		name  string
+		asked bool
+	}{{"external", s.verify != ""}, {"semantic", s.judge != ""}, {"held_out", s.exam != ""}, {"guard", len(s.guard) > 0}} {
+		if m.asked {
+			all = append(all, m.name)
+		}
+	}
+	return cmp.Or(strings.Join(all, "+"), "string_match")
+}
+
+// examined lays the exam over what a verifier looks at, if there is one.
+func (s *shared) examined(v ralph.Verifier) ralph.Verifier {
+	if s.exam == "" {
+		return v
+	}
+	return verify.HeldOut{Verifier: v, Exam: absolute(s.exam)}
+}
+
+// external is the command of --verify. The user wrote it, so it gets all of the environment,
+// unless --verify-env or --sandbox say otherwise.
+func (s *shared) external() ralph.Verifier {
+	env := s.checkEnv()
+	if env == nil && s.sandbox == "" {
+		env = []string{"*"}
+	}
+	return verify.External{Shell: s.verify, AcceptConfig: s.acceptConfig, Redact: redact().String, InheritEnv: env, Sandbox: s.checkBox()}
+}
+
+// checkEnv are the variables that checks get; nil = what tools need.
+func (s *shared) checkEnv() []string {
+	if s.verifyEnv == "" {
+		return nil
+	}
+	return append(verify.DefaultInheritEnv(), s.moreEnv()...)
+}
+
+// moreEnv are the variables that --verify-env names.
+func (s *shared) moreEnv() []string {
+	if s.verifyEnv == "all" {
+		return []string{"*"}
+	}
+	return strings.FieldsFunc(s.verifyEnv, func(r rune) bool { return r == ',' || r == ' ' })
+}
+
+// proven reports whether anything but the agent's word is asked for.
+func (s *shared) proven() bool { return s.verify != "" || s.judge != "" || len(s.guard) > 0 }
+
+// A judged asks the judge about a task's acceptance criteria, or if it has none
+// whether what it asks for is done.
+type judged struct {
+	judge ralph.Runner
+	most  int // bytes to show it; 0 = the usual number
+}
+
+func (j judged) of(t ralph.Task) verify.Semantic {
+	v := verify.Semantic{Judge: j.judge, Redact: redact().String, MaxBytes: j.most}
+	if len(t.Acceptance) == 0 {
+		v.Criteria = []string{"everything that the task asks for is done"}
+	}
+	return v
+}
+
+func (j judged) Validate(t ralph.Task) error { return j.of(t).Validate(t) }
+
+func (j judged) Verify(ctx context.Context, c ralph.Claim) (ralph.Verdict, error) {
+	return j.of(c.Task).Verify(ctx, c)
 }

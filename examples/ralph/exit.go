@@ -101,6 +101,11 @@ func stopCode(reason ralph.StopReason) int {
 	return exitNotVerified
 }
 
+// agentFailed is the error of a loop that its agent has ended.
+func agentFailed(stop *ralph.StopError) error {
+	return fail(exitAgent, "the agent %s: %s", map[bool]string{true: "is rate limited", false: "failed"}[stop.Reason == ralph.StopRateLimited], strings.TrimPrefix(line(stop.Detail), "the agent failed, "))
+}
+
 // exitFor turns the end of a loop into an exit code.
 func exitFor(e env, s ralph.State, err error, strict bool) error {
 	if err == nil {
@@ -126,7 +131,7 @@ func exitFor(e env, s ralph.State, err error, strict bool) error {
 	case stop.Reason == ralph.StopIterations:
 		return fail(code, "incomplete%s", detail)
 	case code == exitAgent:
-		return fail(code, "the agent failed (%s)%s", stop.Reason, detail)
+		return agentFailed(stop)
 	case code == exitConfig:
 		return fail(code, "%s", strings.TrimPrefix(detail, ": "))
 	default:

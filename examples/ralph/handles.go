@@ -61,6 +61,7 @@ func (s *shared) handles() []handle {
 	modes := []string{"plan", "build", "prompt"}
 	work := slices.Concat(modes, []string{"run"})
 	loops := slices.Concat(work, []string{"demo"})
+	shows := append(loops[:5:5], "resume")
 	limit, steers := []string{"limit"}, []string{"status", "cancel", "pause", "stop", "resume", "guide", "limit", "log"}
 	hosted, start := append(modes[:3:3], "start"), []string{"start"}
 	run, demo, verify, check := []string{"run"}, []string{"demo"}, []string{"verify"}, []string{"task check"}
@@ -143,10 +144,10 @@ func (s *shared) handles() []handle {
 		{"share", run, &s.share, "work in a folder where another agent is at work; with --slots, have several work in it", nil},
 		{"trust", slices.Concat(work, verify), &s.trust, "agree to the commands that the file or the configuration names, from now on", nil},
 		{"sandbox", slices.Concat(loops, verify), &s.sandbox, "let the agent write to the workspace, its own folders and the tools' caches, and checks and judges to less; --sandbox=require: or do not run", nil},
-		{"notify", append(loops[:5:5], "start"), &s.notify, "a `COMMAND` to start at the end, without a shell, with the result in its environment: RALPH_RESULT, RALPH_SUMMARY, RALPH_EXIT_CODE, RALPH_ERROR, RALPH_ITERATIONS, RALPH_SECONDS, RALPH_COST_USD, RALPH_LOOP, RALPH_DIR and others", s.isNotify},
-		{"quiet", loops, &s.quiet, "print the result only", s.isOne},
-		{"verbose", loops, &s.verbose, "show what the agent's client says of its own, warnings and notices (default: how many they are)", s.isOne},
-		{"json", loops, &s.json, "print what happens as lines of JSON, for programs, and nothing else but errors", s.isOne},
+		{"notify", append(loops[:5:5], "start", "resume"), &s.notify, "a `COMMAND` to start at the end, without a shell, with the result in its environment: RALPH_RESULT, RALPH_SUMMARY, RALPH_EXIT_CODE, RALPH_ERROR, RALPH_ITERATIONS, RALPH_SECONDS, RALPH_COST_USD, RALPH_LOOP, RALPH_DIR and others", s.isNotify},
+		{"quiet", shows, &s.quiet, "print the result only", s.isOne},
+		{"verbose", shows, &s.verbose, "show what the agent's client says of its own, warnings and notices (default: how many they are)", s.isOne},
+		{"json", shows, &s.json, "print what happens as lines of JSON, for programs, and nothing else but errors", s.isOne},
 		{"dry-run", work, &s.dryRun, "print the prompt and the commands, and run nothing", nil},
 		{"dry-run", verify, &s.dryRun, "print the commands, and run nothing", nil},
 	}

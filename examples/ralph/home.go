@@ -27,7 +27,7 @@ func (e env) home() error {
 		return err
 	}
 	rows := [][]string{{"folder:", project}, {"git:", cmp.Or(branch, "no branch, so nobody sees what an agent changed; 'git init' makes a repository")}}
-	start := "" // the first that fits
+	var start, again string // the first that fits; that for the last loop that can go on
 	found := func(what, is, command string) {
 		rows = append(rows, []string{what + ":", is})
 		start = cmp.Or(start, command)
@@ -36,12 +36,15 @@ func (e env) home() error {
 	if err != nil {
 		found("records", err.Error(), "")
 	}
-	for _, st := range loops {
-		switch {
+	for i, st := range loops {
+		switch further := s.further(st.Loop, st.State); {
 		case st.Status == progress.StatusInterrupted:
 			found("interrupted", st.Line(time.Now()), "ralph resume "+word(st.Loop))
 		case !st.State.Done():
 			found("active", st.Line(time.Now()), "ralph status --watch")
+		case further != "" && i >= len(loops)-endedShown:
+			found("stopped", st.Line(time.Now())+"; '"+further+"' goes on", "")
+			again = further
 		}
 	}
 	e.taskFile(project, found)
@@ -58,6 +61,13 @@ func (e env) home() error {
 			found("prompt", name, "ralph prompt "+name)
 		}
 	}
+	lists, _ := filepath.Glob(filepath.Join(project, "*.md"))
+	for i, path := range lists {
+		if is, next := e.boxes(project, path); start == "" && i < 100 && next != "" {
+			found("list", is, next)
+		}
+	}
+	start = cmp.Or(start, again)
 	usable := ""
 	for _, a := range known(e.ctx) {
 		rows = append(rows, []string{"agent:", a.name + ": " + a.is})
@@ -67,9 +77,12 @@ func (e env) home() error {
 	}
 	switch {
 	case usable == "":
-		if start = cmp.Or(start, "ralph demo"); !strings.HasPrefix(start, "ralph resume") && start != "ralph demo" {
+		if slices.ContainsFunc(commands(), func(c command) bool {
+			return strings.HasPrefix(start+" ", "ralph "+c.name+" ") && newFlags(c).Lookup("agent-cmd") != nil
+		}) {
 			start += " --agent-cmd COMMAND"
 		}
+		start = cmp.Or(start, "ralph demo")
 		rows = append(rows, []string{"agent:", "none of the known ones is installed and logged in; --agent-cmd takes any other"})
 	case start == "":
 		start = "ralph start 'What is to be done' --verify 'The command that shows it' -- " + usable
@@ -108,27 +121,42 @@ func (e env) taskFile(project string, found func(what, is, command string)) {
 	}
 	name := relative(project, f.Path)
 	kind, err := tasks.KindOf(f.Path)
-	stands, open := "", 0
+	stands, next := "", ""
 	switch {
 	case err != nil:
 	case kind == tasks.KindDefinitions:
 		var file *spec.File
 		if file, err = spec.Load(f.Path); err == nil {
 			stands = counts(file.Definitions())
-			open = len(file.Ready())
+			next = map[bool]string{true: "ralph run"}[len(file.Ready()) > 0]
 		}
 	default:
 		var items []tasks.Item
-		if items, err = kind.Source(f.Path).Items(e.ctx); err == nil {
-			open = openItems(items)
-			stands = fmt.Sprintf("%d of %d open", open, len(items))
+		items, err = kind.Source(f.Path).Items(e.ctx)
+		stands = fmt.Sprintf("%d of %d open", openItems(items), len(items))
+		next = map[bool]string{true: "ralph run"}[openItems(items) > 0]
+		if is, all := e.boxes(project, f.Path); kind == tasks.KindList && next == "" && all != "" {
+			found("task file", is, all)
+			return
 		}
 	}
-	next := map[bool]string{true: "ralph run"}[open > 0]
 	if err != nil {
 		stands, next = ours{err}.Error(), "ralph task check "+word(name)
 	}
 	found("task file", name+": "+stands, next)
+}
+
+// boxes says how many boxes of a list are open, those without an ID if no other one is,
+// and what command works them off; both are "" if none is open.
+func (e env) boxes(project, path string) (is, command string) {
+	name := relative(project, path)
+	for _, all := range []bool{false, true} {
+		items, err := tasks.ListFile{Path: path, AllBoxes: all}.Items(e.ctx)
+		if n := openItems(items); err == nil && n > 0 {
+			return fmt.Sprintf("%s: %d of %d open%s", name, n, len(items), map[bool]string{true: ", with boxes that have no ID"}[all]), "ralph run " + word(name) + map[bool]string{true: " --all-boxes"}[all]
+		}
+	}
+	return "", ""
 }
 
 // A knownAgent is an agent that is installed, and what is known of it.

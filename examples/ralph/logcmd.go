@@ -36,7 +36,8 @@ type logged struct {
 	rows    [][]string // the first one is the head; nil = the log is of another kind
 	values  []any      // the rows but the first, for programs
 	summary string
-	ended   bool // nothing more comes
+	// Nothing more comes; it is of one loop alone; its last row is not complete.
+	ended, single, running bool
 }
 
 // run prints a log as a table, and text of another kind as it is.
@@ -63,7 +64,7 @@ func (f *logFlags) run(e env, args []string) error {
 			size = info.Size()
 			err = f.print(e, &p, file, args[0])
 		}
-		if err != nil || !f.follow || p.ended && kind != "" {
+		if err != nil || !f.follow || p.ended && (p.single || kind != "") {
 			return errors.Join(err, p.close())
 		}
 		select {
@@ -85,7 +86,12 @@ func (f *logFlags) print(e env, p *rowPrinter, file *os.File, name string) error
 		if err != nil {
 			return fail(exitConfig, "%s: %w", name, err)
 		}
-		if l.rows != nil {
+		if f.follow && l.running {
+			l.rows = l.rows[:len(l.rows)-1]
+		}
+		if f.follow && len(l.rows) == 1 && !l.ended { // the head alone is as wide as it is
+			return nil
+		} else if l.rows != nil {
 			return p.print(l)
 		}
 	}
@@ -105,8 +111,7 @@ func (f *logFlags) print(e env, p *rowPrinter, file *os.File, name string) error
 // showText shows text that is none of our logs, made safe.
 func (e env) showText(file io.Reader, name string) error {
 	in := bufio.NewReaderSize(file, 64<<10)
-	begin, err := in.Peek(1 << 10)
-	switch {
+	switch begin, err := in.Peek(1 << 10); {
 	case len(begin) == 0 && errors.Is(err, io.EOF):
 		return fail(exitConfig, "%s is empty", name)
 	case bytes.IndexByte(begin, 0) >= 0:
@@ -192,8 +197,7 @@ func (p *rowPrinter) close() error {
 
 // openLog opens a file, or the journal of a loop, of a kind.
 func (s *shared) openLog(e env, name string) (file *os.File, kind progress.Kind, err error) {
-	file, err = ralph.OpenFile(name)
-	if errors.Is(err, fs.ErrNotExist) {
+	if file, err = ralph.OpenFile(name); errors.Is(err, fs.ErrNotExist) {
 		if dir, loops, found := s.meant(e, name); found == nil {
 			kind = loops[0].Kind
 			file, err = ralph.OpenFile(dir.File(loops[0].Loop))
@@ -209,8 +213,7 @@ func (s *shared) summarize(e env, of string) error {
 	if err != nil {
 		return wrong(err)
 	}
-	rows := [][]string{{"AGENT", "METHOD", "LOOPS", "VERIFIED", "ITERATIONS", "COST", "REJECTIONS"}}
-	loops := 0
+	rows, loops := [][]string{{"AGENT", "METHOD", "LOOPS", "VERIFIED", "ITERATIONS", "COST", "REJECTIONS"}}, 0
 	for _, st := range h.Stats {
 		loops += st.Loops
 		iterations, why, n := "", "", 0
@@ -306,8 +309,7 @@ func logTable(file io.Reader) (l logged, err error) {
 		if r.Kind != ralph.EventIterationEnded {
 			continue
 		}
-		task := strings.TrimSuffix(r.TaskID+"."+r.Stage, ".")
-		number := fmt.Sprint(r.Iteration)
+		task, number := strings.TrimSuffix(r.TaskID+"."+r.Stage, "."), fmt.Sprint(r.Iteration)
 		if r.Max > 0 {
 			number += fmt.Sprintf("/%d", r.Max)
 		}
@@ -315,8 +317,7 @@ func logTable(file io.Reader) (l logged, err error) {
 			number += fmt.Sprintf(" (%d)", r.Attempt)
 		}
 		usage = usage.Add(r.Usage)
-		took := time.Duration(r.DurationMS) * time.Millisecond
-		l.rows = append(l.rows, []string{short(task, 40), number, string(r.Outcome), took.String(), cost(r.Usage), short(why(r), 100)})
+		l.rows = append(l.rows, []string{short(task, 40), number, string(r.Outcome), (time.Duration(r.DurationMS) * time.Millisecond).String(), cost(r.Usage), short(why(r), 100)})
 		l.values = append(l.values, r)
 	}
 	l.summary = plural(len(l.values), "attempt") + spent(usage)
@@ -332,14 +333,12 @@ func sessionTable(file io.Reader) (l logged, err error) {
 	l.rows = [][]string{{"MODE", "ITERATION", "OUTCOME", "DURATION", "COST", "STATUS"}}
 	for _, it := range s.Iterations {
 		outcome, status, _ := strings.Cut(it.Status, " ")
-		took := ""
-		if it.Status != "" {
-			took = it.Duration.String()
-		}
+		took := map[bool]string{true: it.Duration.String()}[it.Status != ""]
+		l.running = it.Status == "" && s.Result == ""
 		l.rows = append(l.rows, []string{it.Mode, fmt.Sprint(it.Number), outcome, took, it.Cost, short(strings.Trim(status, "()"), 100)})
 		l.values = append(l.values, it)
 	}
-	l.ended = s.Result != ""
+	l.ended, l.single = s.Result != "", true
 	l.summary = plural(len(l.values), "attempt") + ": " + cmp.Or(line(s.Result), "the session has not ended, or was killed")
 	return l, nil
 }

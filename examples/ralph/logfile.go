@@ -27,9 +27,7 @@ func (e env) executionLog(path string) (ralph.ProgressLog, error) {
 		return nil, fail(exitConfig, "execution log: %w", err)
 	}
 	e.say("execution log: %s", path)
-	r := redact()
-	r.Task = true
-	return r.Log(&progress.JSONL{W: file}), nil
+	return progress.Redactor{Secrets: redact().Secrets, Task: true}.Log(&progress.JSONL{W: file}), nil
 }
 
 // without is a log in which the files that this program writes are no changes of

@@ -66,7 +66,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	e.aloud()
 	_, interrupted := errors.AsType[signalError](context.Cause(ctx))
 	switch {
-	case err == nil || err.Error() == "" || e.end.told && (interrupted && e.end.Next != "" || code == exitNotVerified):
+	case err == nil || err.Error() == "" || e.end.told && (interrupted && e.end.Next != "" || (code == exitNotVerified || code == exitAgent)):
 	case interrupted:
 		e.say("interrupted; what was done is in the files: %s", cmp.Or(*e.again, "run it again to go on"))
 	default:

@@ -190,8 +190,7 @@ func (w *work) open() error {
 	if err != nil {
 		return err
 	}
-	text := redact()
-	text.Task = true
+	text := progress.Redactor{Secrets: redact().Secrets, Task: true}
 	view := progress.Multi(text.Log(&progress.Markdown{Path: w.progress, Feature: w.feature()}), execution)
 	w.record = without(unexamined(view), w.project, w.progress, w.logPath)
 	return nil
@@ -286,13 +285,13 @@ func (w *work) list(kind tasks.Kind) error {
 	v.close()
 	exit := w.end(err, w.exit(err, report.TasksRemaining))
 	if !report.StartTime.IsZero() {
-		w.close(report, int(v.unpriced.Load()), err, exit)
+		w.close(report, err, exit)
 	}
 	return exit
 }
 
 // close tells how a session has ended.
-func (w *work) close(r tasks.Report, unpriced int, err, exit error) {
+func (w *work) close(r tasks.Report, err, exit error) {
 	for _, kind := range []struct {
 		what  string
 		items []string
@@ -301,14 +300,18 @@ func (w *work) close(r tasks.Report, unpriced int, err, exit error) {
 			fmt.Fprintf(w.stdout, "  %-8s %s\n", kind.what, line(strings.Join(kind.items, ", ")))
 		}
 	}
-	end := ralph.State{Loop: w.name(), Stop: stopOf(err), Elapsed: r.EndTime.Sub(r.StartTime), Usage: r.Usage, Unpriced: unpriced}
+	end := ralph.State{Loop: w.name(), Stop: stopOf(err), Elapsed: r.Elapsed, Usage: r.Usage, Unpriced: r.Unpriced}
 	end.Task.Limits = w.limits()
 	end.Task.Limits.Iterations = r.MaxIterations
-	w.conclude(end, exit, r.TasksRemaining, r.IterationsRun, plural(r.TasksCompleted, "task")+" done")
+	next := w.further(end.Loop, end)
+	if end.Stop == ralph.StopStalled && len(r.Skipped)+len(r.Waiting) >= r.TasksRemaining { // what was given up stays so where a run goes on
+		next = commandLine(sparing(w.args, passing...))
+	}
+	w.conclude(end, exit, r.TasksRemaining, r.IterationsRun, plural(r.TasksCompleted, "task")+" done", next)
 }
 
 // conclude tells in three lines how the run of a task file has ended.
-func (w *work) conclude(end ralph.State, exit error, remaining, iterations int, done string) {
+func (w *work) conclude(end ralph.State, exit error, remaining, iterations int, done, next string) {
 	c := progress.Closing{State: end, Iterations: iterations, Records: near(w.logPath)}
 	switch code := exitCode(w.ctx, exit); {
 	case exit == nil:
@@ -318,14 +321,14 @@ func (w *work) conclude(end ralph.State, exit error, remaining, iterations int, 
 		} else if !w.stated {
 			c.Result += " by the agent's word"
 		}
-	case code == exitNotVerified:
+	case code == exitNotVerified || code == exitAgent:
 		c.Result = "not completed: " + ours{exit}.Error()
 	default:
 		what := map[bool]string{true: "interrupted", false: "not completed"}[code > exitSignal]
 		c.Result = fmt.Sprintf("%s: %s, %s", what, done, plural(remaining, "remains", "remain"))
 	}
 	if exit != nil && w.place != nil {
-		c.Next = w.further(end.Loop, end)
+		c.Next = next
 	}
 	w.ended(w.env, c)
 }
@@ -377,8 +380,6 @@ func (w *work) exit(err error, remaining int) error {
 		return fail(exitConfig, "%w", err)
 	case stopCode(stop.Reason) != exitAgent:
 		return fail(exitNotVerified, "%s (%s): %s", plural(remaining, "task remains", "tasks remain"), stop.Reason, line(stop.Detail))
-	case stop.Reason == ralph.StopRateLimited:
-		return fail(exitAgent, "the agent is rate limited: %s", line(stop.Detail))
 	}
-	return fail(exitAgent, "the agent failed: %s", line(stop.Detail))
+	return agentFailed(stop)
 }

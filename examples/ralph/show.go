@@ -31,11 +31,10 @@ func columns(out io.Writer, rows [][]string) error {
 
 // short cuts text for a table.
 func short(text string, limit int) string {
-	runes := []rune(line(text))
-	if len(runes) <= limit {
-		return string(runes)
+	if runes := []rune(line(text)); len(runes) > limit {
+		return string(runes[:limit-1]) + "…"
 	}
-	return string(runes[:limit-1]) + "…"
+	return line(text)
 }
 
 // cost is what was used in money, for a table: "" if nothing was told of it.

@@ -83,11 +83,15 @@ func (s *shared) meta(e env, file string, agent ralph.Runner, terms map[string]s
 		meta[name] = hide.String(value)
 	}
 	meta["cwd"] = absolute(".")
-	if args, err := json.Marshal(e.args); err == nil && hide.String(string(args)) == string(args) {
+	if args, err := json.Marshal(sparing(e.args, passing...)); err == nil && hide.String(string(args)) == string(args) {
 		meta["args"] = string(args)
 	}
 	return meta
 }
+
+// passing are the flags that hold for one run, and not when it is gone on with: how it is
+// shown, and that it starts over.
+var passing = []string{"new", "quiet", "verbose", "json", "notify"}
 
 // unlike says what of the terms is no longer as it was agreed, "" = nothing. What is
 // given on the command line may be agreed anew.
@@ -173,6 +177,15 @@ func (s *shared) steering(command, loop string) string {
 	return command
 }
 
+// commandLine is one of ours as a shell takes it.
+func commandLine(args []string) string {
+	text := "ralph"
+	for _, arg := range args {
+		text += " " + word(arg)
+	}
+	return text
+}
+
 // word is an argument as a shell takes it.
 func word(text string) string {
 	if strings.Trim(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:@+,%") == "" {
@@ -184,7 +197,11 @@ func word(text string) string {
 // goesOn reports whether what is on record goes on.
 func (s *shared) goesOn(e env, dir *progress.Dir, now, last progress.Entry, changed func(progress.Entry) string) (bool, error) {
 	name := last.Loop
-	was := map[bool]string{true: "stopped", false: "interrupted"}[last.State.Done()] + " at " + pipeline.StandingOf(e.ctx, dir, last).Where() + " " + progress.Ago(last.Active, time.Now())
+	was := map[bool]string{true: "stopped at ", false: "interrupted at "}[last.State.Done()]
+	if !last.State.Done() && last.Kind == progress.KindLoop && !last.State.Running && last.State.Attempt <= 1 { // by a limit that is higher now
+		was = "stopped before "
+	}
+	was += pipeline.StandingOf(e.ctx, dir, last).Where() + " " + progress.Ago(last.Active, time.Now())
 	switch what := changed(now); {
 	case what != "" && e.resumes:
 		return false, fail(exitConfig, "'%s' was %s, and since then %s; 'ralph %s' starts it anew", name, was, what, e.verb)
@@ -308,3 +325,59 @@ func (s *shared) relimited(agreed, now ralph.Limits) ralph.Limits {
 	}
 	return agreed
 }
+
+// begun gives a run that goes on the flags that it began with, but for those that are
+// given now: these are agreed anew. Of definitions nothing is taken over, for their
+// loops go on only as they were agreed.
+func (w *work) begun(last progress.Entry) {
+	if last.Meta["file"] != absolute(w.file) || w.stated {
+		return
+	}
+	// The list was none that is refused, and boxes that the agent has added do not make it
+	// one.
+	w.onlyIDs = last.Meta["all-boxes"] == "" && !w.given["all-boxes"]
+	clean, taken := last.Meta["args"] != "", []string(nil) // else there was a secret in them, which is not on record
+	for _, flag := range []struct {
+		name string
+		to   any
+	}{
+		{"all-boxes", &w.allBoxes}, {"criteria", &w.criteriaToo}, {"optional", &w.optionalToo}, {"tag", &w.tag}, {"spec", &w.spec},
+		{"verify", &w.verify}, {"exam", &w.exam}, {"guard", &w.guard}, {"judge", &w.judge}, {"judge-model", &w.judgeModel}, {"accept-config", &w.acceptConfig},
+	} {
+		value, there := last.Meta[flag.name]
+		if !there || w.given[flag.name] {
+			continue
+		}
+		shown := "--" + flag.name
+		switch to := flag.to.(type) {
+		case *bool:
+			if *to = value == "true"; !*to {
+				shown += "=false"
+			}
+		case *string:
+			if !clean && flag.name != "tag" {
+				continue
+			}
+			if *to = value; flag.name == "exam" && !filepath.IsAbs(value) && last.Meta["cwd"] != absolute(".") {
+				*to = filepath.Join(last.Meta["cwd"], value)
+			}
+			shown += " " + word(value)
+		case *list:
+			if !clean {
+				continue
+			}
+			*to = strings.Split(value, listed)
+			shown += " " + word(strings.Join(*to, ", "))
+		}
+		w.given[flag.name] = true
+		if flag.name != "tag" { // which is told anyway, and need not have been given
+			taken = append(taken, shown)
+		}
+	}
+	if taken != nil {
+		w.say("as when '%s' began: %s", w.name(), line(strings.Join(taken, " ")))
+	}
+}
+
+// listed stands between the values of a flag on record that was given several times.
+const listed = "\n"

@@ -64,8 +64,7 @@ func (f *statusFlags) text(all []pipeline.Standing, terminal bool) (text, key st
 		text, err = asJSON(all, "")
 		return text, text, err
 	}
-	text = table(all, time.Now())
-	if terminal {
+	if text = table(all, time.Now()); terminal {
 		return text, text, nil
 	}
 	return text, table(all, time.Time{}), nil

@@ -134,15 +134,17 @@ func steer(ask func(s *shared, dir *progress.Dir, loop progress.Entry, args []st
 	})
 }
 
+// limiting are the flags of limits that can be changed later.
+var limiting = []string{"max", "max-cost", "max-tokens", "max-duration", "stalls", "max-blocked"}
+
 func (s *shared) limited(dir *progress.Dir, loop progress.Entry) (progress.Entry, error) {
-	limits := []string{"max", "max-cost", "max-tokens", "max-duration", "stalls", "max-blocked"}
 	switch {
 	case loop.Kind == progress.KindPipeline && (s.given["max"] || s.given["stalls"] || s.given["max-blocked"]):
 		return loop, fail(exitUsage, "of definitions each task has its own number of iterations; 'ralph status' names their loops")
 	case loop.State.Task.Blocked == "" && s.given["max-blocked"]:
 		return loop, fail(exitUsage, "%s was begun without --blocked, so its agent cannot say that it is blocked", loop.Loop)
-	case !slices.ContainsFunc(limits, func(name string) bool { return s.given[name] }):
-		return loop, fail(exitUsage, "limit takes --%s", strings.Join(limits, ", --"))
+	case !slices.ContainsFunc(limiting, func(name string) bool { return s.given[name] }):
+		return loop, fail(exitUsage, "limit takes --%s", strings.Join(limiting, ", --"))
 	}
 	return dir.Limit(loop.Loop, s.relimited(loop.State.Task.Limits, s.limits()))
 }
@@ -182,7 +184,13 @@ func resume(e env, s *shared, args []string) error {
 	if err := os.Chdir(loop.Meta["cwd"]); err != nil {
 		return fail(exitConfig, "the folder that %s was begun in: %w", name, err)
 	}
-	e.resumes, e.args = true, slices.DeleteFunc(began, func(arg string) bool { return strings.TrimLeft(arg, "-") == "new" })
-	e.say("in %s: ralph %s", loop.Meta["cwd"], strings.Join(e.args, " "))
+	e.say("in %s: %s", loop.Meta["cwd"], commandLine(sparing(began, slices.Concat(passing, limiting, []string{""})...))) // limits may have changed since
+	e.resumes, e.args = true, sparing(began, passing...)
+	for name, value := range map[string]any{"quiet": s.quiet, "verbose": s.verbose, "json": s.json, "notify": s.notify} {
+		if s.given[name] {
+			e.args = append([]string{fmt.Sprintf("--%s=%v", name, value)}, e.args...)
+		}
+	}
+	s.notify = "" // that run tells it
 	return dispatch(e, e.args)
 }

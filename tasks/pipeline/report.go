@@ -118,7 +118,9 @@ func (t *total) tell(ev Event) {
 	case EventEnded:
 		t.loops[ev.Loop] = ev
 		if t.why = ""; ev.rejects() {
-			t.why = ev.reason()
+			if t.why = ev.reason(); ev.Stop == ralph.StopIterations && ev.Text != "" {
+				t.why = ev.Text // which begins with the limit
+			}
 		}
 	case EventAltered:
 		t.why, t.altered = ev.Text, ev.Text
