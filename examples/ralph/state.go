@@ -179,11 +179,12 @@ func (s *shared) steering(command, loop string) string {
 
 // commandLine is one of ours as a shell takes it.
 func commandLine(args []string) string {
-	text := "ralph"
+	var text strings.Builder
+	text.WriteString("ralph")
 	for _, arg := range args {
-		text += " " + word(arg)
+		text.WriteString(" " + word(arg))
 	}
-	return text
+	return text.String()
 }
 
 // word is an argument as a shell takes it.
