@@ -152,7 +152,7 @@ func testCLIWaiting(t *testing.T, tool func(*e2eRun) string) {
 		}
 		waits := false
 		for lines := bufio.NewScanner(stderr); !waits && lines.Scan(); {
-			waits = strings.HasPrefix(lines.Text(), "-- waiting")
+			waits = strings.Contains(lines.Text(), " waiting ")
 		}
 		if !waits {
 			e.Error("the rate limit is not waited for")
