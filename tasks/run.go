@@ -324,7 +324,7 @@ func (r *session) early(passed bool) string {
 	case 1:
 		are = "task is"
 	}
-	return fmt.Sprintf("The last answer claimed that everything is done, but %d %s open: %s.", len(open), are, told(open))
+	return fmt.Sprintf("The last answer claimed that everything is done, but %d %s open: %s.", len(open), are, listed(open))
 }
 
 // record makes of an iteration that has ended, verified or not, what it was in the
