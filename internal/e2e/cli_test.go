@@ -35,7 +35,7 @@ func TestE2ECLI(t *testing.T) {
 			[]string{" iteration 1/2 · ", "rejected", " iteration 2/2 · ", "All done."}},
 		{"sandbox", falseClaim, []string{"--sandbox"}, 0, "\n2 iterations in ", []string{"All done."}},
 		{"never", forEver(modelserver.Turn{Text: claim}), []string{"--strict"}, 3, "not verified: limit of 2 iterations reached", nil},
-		{"500", forEver(modelserver.Turn{Status: 500}), nil, 4, "\n1 iteration in ", []string{"the agent failed"}},
+		{"500", forEver(modelserver.Turn{Status: 500}), nil, 4, "\n1 iteration in ", []string{" iteration 1/2: "}},
 		{"401", forEver(modelserver.Turn{Status: 401}), nil, 4, "\n1 iteration in ", []string{"login"}},
 		{"hang", forEver(modelserver.Turn{Break: modelserver.BreakHang}), []string{"--timeout", "2s", "--strict"}, 4, "\n1 iteration in ", []string{"time-out"}},
 	}
