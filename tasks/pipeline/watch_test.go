@@ -48,7 +48,7 @@ func TestWatch(t *testing.T) {
 		Runner: func(pipeline.Place) (ralph.Runner, error) {
 			return ralph.RunnerFunc(func(_ context.Context, req ralph.Request) (ralph.Response, error) {
 				look()
-				return ralph.Response{Output: "<promise>" + req.Promise + "</promise>"}, nil
+				return ralph.Response{Output: "Committed, and all tests pass.\n\n<promise>" + req.Promise + "</promise>"}, nil
 			}), nil
 		},
 	}
