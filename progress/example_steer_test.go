@@ -49,6 +49,38 @@ func ExampleDir_Parts() {
 	// <nil>
 }
 
+// A program shows what another one's loop does. It breaks off where the loop has ended;
+// until then each record comes within a second.
+func ExampleDir_Follow() {
+	dir, remove := scratch()
+	defer remove()
+	ctx := context.Background()
+	j, err := dir.Create(ralph.Start(ralph.Task{ID: "T1", Prompt: "Do it."}), progress.KindLoop)
+	if err == nil {
+		_, err = j.Run(ctx, &ralph.Local{Runner: ralph.Replay("<promise>COMPLETE</promise>"), Verifier: verify.String{}})
+	}
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for r, err := range dir.Follow(ctx, "T1") {
+		if err != nil {
+			fmt.Println(err)
+			break
+		}
+		fmt.Println(r.Line, r.Kind)
+		if r.Kind == ralph.EventLoopStopped {
+			break
+		}
+	}
+	// Output:
+	// 1 loop_started
+	// 2 iteration_started
+	// 3 answered
+	// 4 iteration_ended
+	// 5 loop_stopped
+}
+
 // A person pauses a loop that no process runs, and lets it go on.
 func ExampleDir_Continue() {
 	dir, remove := scratch()
