@@ -235,3 +235,43 @@ func ExamplePrintableJSON() {
 	fmt.Printf("%s\n", progress.PrintableJSON([]byte("{\"answer\":\"\u202edone\"}")))
 	// Output: {"answer":"\u202edone"}
 }
+
+// A service runs what it is asked for. It is stopped with a context, and its successor
+// goes on with what it was running.
+func ExamplePool() {
+	dir, remove := scratch()
+	defer remove()
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan bool)
+	pool := &progress.Pool{
+		Dir: dir,
+		Build: func(s ralph.State, meta map[string]string) (*ralph.Local, error) {
+			if meta["agent"] != "polite" {
+				return nil, fmt.Errorf("there is no agent %q here", meta["agent"])
+			}
+			return &ralph.Local{Runner: ralph.Replay("Done. <promise>COMPLETE</promise>"), Verifier: verify.String{}}, nil
+		},
+	}
+	go func() {
+		pool.Run(ctx)
+		close(ended)
+	}()
+	task := ralph.Task{ID: "T1", Prompt: "Do it."}
+	if _, err := pool.Start(ctx, ralph.Start(task), map[string]string{"agent": "polite"}); err != nil {
+		fmt.Println(err)
+	}
+	for r := range dir.Follow(ctx, "T1") {
+		if r.Kind == ralph.EventLoopStopped {
+			fmt.Println(r.Event.State.Stop)
+			break
+		}
+	}
+	task.ID = "T2"
+	_, err := pool.Start(ctx, ralph.Start(task), map[string]string{"agent": "rude"})
+	fmt.Println(err)
+	stop()
+	<-ended
+	// Output:
+	// verified
+	// there is no agent "rude" here
+}

@@ -94,6 +94,7 @@ func TestDirFollowEnds(t *testing.T) {
 	}
 	enough := errors.New("enough")
 	ctx, cancel := context.WithCancelCause(t.Context())
+	defer cancel(nil)
 	records := 0
 	for r, err := range dir.Follow(ctx, "T") {
 		if r.Kind == ralph.EventLoopStarted {
