@@ -249,7 +249,7 @@ func ExamplePool() {
 			if meta["agent"] != "polite" {
 				return nil, fmt.Errorf("there is no agent %q here", meta["agent"])
 			}
-			return &ralph.Local{Runner: ralph.Replay("Done. <promise>COMPLETE</promise>"), Verifier: verify.String{}}, nil
+			return &ralph.Local{Runner: ralph.Replay("<promise>COMPLETE</promise>"), Verifier: verify.String{}}, nil
 		},
 	}
 	go func() {
