@@ -63,7 +63,7 @@ func ExampleDir_Follow() {
 		fmt.Println(err)
 		return
 	}
-	for r, err := range dir.Follow(ctx, "T1") {
+	for r, err := range dir.Follow(ctx, "T1", "") {
 		if err != nil {
 			fmt.Println(err)
 			break
@@ -260,7 +260,7 @@ func ExamplePool() {
 	if _, err := pool.Start(ctx, ralph.Start(task), map[string]string{"agent": "polite"}); err != nil {
 		fmt.Println(err)
 	}
-	for r := range dir.Follow(ctx, "T1") {
+	for r := range dir.Follow(ctx, "T1", "") {
 		if r.Kind == ralph.EventLoopStopped {
 			fmt.Println(r.Event.State.Stop)
 			break

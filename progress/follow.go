@@ -12,22 +12,23 @@ import (
 	"github.com/ralph-loop/ralph/internal/file"
 )
 
-// Follow yields what is on record of a loop, record by record from the first one on, and
-// then what comes, within a second: for those who show it, in any process. It only reads,
-// and takes no lock, so a loop neither waits for who follows it nor loses anything to
-// them; who reads slowly reads later. The sequence can be used again.
+// Follow yields what is on record of a loop, record by record, and then what comes, within
+// a second: for those who show it, in any process. It begins after the record that has the
+// [Record.ID] after, so that a reader that broke off can go on; "" = with the first one. It
+// only reads, and takes no lock, so a loop neither waits for who follows it nor loses
+// anything to them; who reads slowly reads later. The sequence can be used again.
 //
 // It does not end with the loop, which a higher limit lets go on: break it off at
 // [ralph.EventLoopStopped] if that is the end. A loop that begins anew under the name is
-// followed from its start; its first Record has Line 1, and the time of its event tells
-// that loop from others, so both name a record for good.
+// followed from its start, also if after is of the one before.
 //
 // An error is the last pair: it wraps [fs.ErrNotExist] if nothing is on record of the loop,
 // or no longer is, is a [*CorruptError] if its journal cannot be read, or the cause of ctx.
-func (d *Dir) Follow(ctx context.Context, loop string) iter.Seq2[Record, error] {
+func (d *Dir) Follow(ctx context.Context, loop, after string) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		f := follower{d: d, path: d.File(loop)}
 		defer f.close()
+		fmt.Sscanf(after, idForm, &f.seenBegan, &f.seen) // what is no ID is of no record
 		for ctx.Err() == nil {
 			for r, err := range f.more() {
 				if errors.Is(err, fs.ErrNotExist) {
@@ -54,7 +55,13 @@ type follower struct {
 	lines int64
 	end   int64 // of the last line that was yielded
 	loops JSONL // where the loop stands
+	began int64 // when the loop did: it tells a loop from others of its name
+	// The record that was seen last, before this began.
+	seenBegan, seen int64
 }
+
+// idForm is how a Record.ID is made of the time at which the record began, and the line.
+const idForm = "%d-%d"
 
 // more yields what has come since the last call. What is left of a journal in whose
 // place there is another one comes before that.
@@ -118,8 +125,12 @@ func (f *follower) lineByLine() iter.Seq2[Record, error] {
 				return
 			}
 			f.lines, f.end = l.number, l.end
-			r := f.loops.record(line.Event)
-			if r.Line = l.number; !yield(r, nil) {
+			if l.number == 1 {
+				f.began = line.Event.Time.UnixNano()
+			}
+			r := f.loops.record(line.Event) // also of what was seen: it says where the loop stands
+			r.Line, r.ID = l.number, fmt.Sprintf(idForm, f.began, l.number)
+			if (f.began != f.seenBegan || l.number > f.seen) && !yield(r, nil) {
 				return
 			}
 		}

@@ -24,7 +24,7 @@ func TestDirFollow(t *testing.T) {
 		dir := &progress.Dir{Path: t.TempDir()}
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		for _, err := range dir.Follow(ctx, "T") {
+		for _, err := range dir.Follow(ctx, "T", "") {
 			if !errors.Is(err, fs.ErrNotExist) {
 				t.Errorf("of a loop that is not there: %v", err)
 			}
@@ -33,7 +33,7 @@ func TestDirFollow(t *testing.T) {
 		var got []string
 		var last error
 		go func() {
-			for r, err := range dir.Follow(ctx, "T") {
+			for r, err := range dir.Follow(ctx, "T", "") {
 				if last = err; err == nil {
 					got = append(got, fmt.Sprint(r.Line, " ", r.Kind, " ", r.Iteration))
 				}
@@ -74,7 +74,7 @@ func TestDirFollow(t *testing.T) {
 		runLoop(t, create(t, dir, ralph.Start(ralph.Task{ID: "T", Prompt: "again"})), answers(done))
 		see("a loop of the same name", "1 loop_started 0", "2 iteration_started 0", "3 answered 0", "4 iteration_ended 1", "5 loop_stopped 0")
 
-		if _, err := dir.Remove("T"); err != nil {
+		if _, err := dir.Remove("T", ""); err != nil {
 			t.Fatal(err)
 		}
 		see("nothing")
@@ -84,19 +84,52 @@ func TestDirFollow(t *testing.T) {
 	})
 }
 
+// TestDirFollowAfter: a reader that broke off goes on after what it has seen, and one that
+// has seen a loop of this name before is told all of the new one.
+func TestDirFollowAfter(t *testing.T) {
+	t.Parallel()
+	dir := &progress.Dir{Path: t.TempDir()}
+	since := func(after string) (all []progress.Record) {
+		t.Helper()
+		for r, err := range dir.Follow(t.Context(), "T", after) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, r)
+			if r.Kind == ralph.EventLoopStopped {
+				break
+			}
+		}
+		return all
+	}
+	runLoop(t, create(t, dir, ralph.Start(ralph.Task{ID: "T", Prompt: "Do it."})), answers("not yet", done))
+	first := since("")
+	for i, r := range first[:len(first)-1] {
+		if diff := cmp.Diff(first[i+1:], since(r.ID)); diff != "" {
+			t.Errorf("after %s (-want +got):\n%s", r.ID, diff)
+		}
+	}
+	runLoop(t, create(t, dir, ralph.Start(ralph.Task{ID: "T", Prompt: "again"})), answers(done))
+	for _, after := range []string{"", first[2].ID, "nonsense", "9223372036854775808-1"} {
+		if got := since(after); len(got) != 5 || got[0].Line != 1 {
+			t.Errorf("after %q: %d records", after, len(got))
+		}
+	}
+}
+
 // TestDirFollowEnds: the sequence ends with its reader, and with the cause of the context.
 func TestDirFollowEnds(t *testing.T) {
 	t.Parallel()
 	dir := &progress.Dir{Path: t.TempDir()}
 	started(t, dir)
-	for range dir.Follow(t.Context(), "T") {
+	for range dir.Follow(t.Context(), "T", "") {
 		break
 	}
 	enough := errors.New("enough")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	defer cancel(nil)
 	records := 0
-	for r, err := range dir.Follow(ctx, "T") {
+	for r, err := range dir.Follow(ctx, "T", "") {
 		if r.Kind == ralph.EventLoopStarted {
 			records++
 			cancel(enough)
@@ -125,7 +158,7 @@ func TestDirFollowCorrupt(t *testing.T) {
 			t.Fatal(err)
 		}
 		n := 0
-		for r, err := range dir.Follow(t.Context(), "T") {
+		for r, err := range dir.Follow(t.Context(), "T", "") {
 			bad, is := errors.AsType[*progress.CorruptError](err)
 			if n++; !is || bad.Line != 1 || r.Kind != "" {
 				t.Errorf("%s: %v %v", name, r.Kind, err)

@@ -175,13 +175,12 @@ func (p *Pool) after(e Entry, err error) (Entry, error) {
 	return p.Dir.Look(e.Loop)
 }
 
-// Idle says why a loop that this Pool was to run is not running: [ErrNoSlot], or the error
-// that ended its run or kept it from it. Nil = it runs, is paused or over, or the Pool was
-// never to run it.
-func (p *Pool) Idle(loop string) error {
+// Idle says of each loop that this Pool was to run, and that is not running, why:
+// [ErrNoSlot], or the error that ended its run or kept it from it. The map is the caller's.
+func (p *Pool) Idle() map[string]error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.idle[loop]
+	return maps.Clone(p.idle)
 }
 
 // note keeps why a loop is not running, nil = it is.

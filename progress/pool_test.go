@@ -111,7 +111,7 @@ func TestPoolSlots(t *testing.T) {
 		startIn(t, p, "B")
 		startIn(t, p, "C")
 		alike(t, "no slot", []string(nil), c.began())
-		if err := p.Idle("B"); !errors.Is(err, progress.ErrNoSlot) || p.Idle("A") != nil {
+		if err := p.Idle()["B"]; !errors.Is(err, progress.ErrNoSlot) || p.Idle()["A"] != nil {
 			t.Errorf("B is idle for %v", err)
 		}
 		if _, err := p.Dir.Cancel("B", "no longer wanted"); err != nil {
@@ -256,8 +256,8 @@ func TestPoolRefuses(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		go p.Run(ctx)
 		synctest.Wait()
-		if len(failed) != 2 || !errors.Is(failed["A"], gone) || !errors.Is(p.Idle("A"), gone) || failed["bad"] == nil {
-			t.Errorf("failed: %v; idle: %v", failed, p.Idle("A"))
+		if len(failed) != 2 || !errors.Is(failed["A"], gone) || !errors.Is(p.Idle()["A"], gone) || failed["bad"] == nil {
+			t.Errorf("failed: %v; idle: %v", failed, p.Idle()["A"])
 		}
 		if _, err := p.Continue("A"); !errors.Is(err, gone) {
 			t.Error(err)
