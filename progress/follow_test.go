@@ -74,7 +74,7 @@ func TestDirFollow(t *testing.T) {
 		runLoop(t, create(t, dir, ralph.Start(ralph.Task{ID: "T", Prompt: "again"})), answers(done))
 		see("a loop of the same name", "1 loop_started 0", "2 iteration_started 0", "3 answered 0", "4 iteration_ended 1", "5 loop_stopped 0")
 
-		if _, err := dir.Remove("T", ""); err != nil {
+		if _, err := dir.Remove("T"); err != nil {
 			t.Fatal(err)
 		}
 		see("nothing")
