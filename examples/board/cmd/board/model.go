@@ -55,7 +55,7 @@ type model struct {
 // newModel shows a folder. The size is known when the terminal has told it.
 func newModel(ctx context.Context, dir *progress.Dir) *model {
 	input := textinput.New()
-	input.SetVirtualCursor(true)
+	input.SetStyles(textinput.Styles{}) // its own are for dark grounds
 	input.CharLimit = 2000
 	return &model{ctx: ctx, dir: dir, src: &source{reader: board.Reader{Dir: dir}}, now: time.Now(), width: 80, height: 24, input: input, looking: true}
 }
