@@ -182,6 +182,21 @@ func TestFrameHostile(t *testing.T) {
 	}
 }
 
+// TestTorn: that the last line of a journal is torn is told where the process that wrote it
+// has gone; of one that lives it is just being written.
+func TestTorn(t *testing.T) {
+	t.Parallel()
+	for status, want := range map[progress.Status]bool{progress.StatusInterrupted: true, progress.StatusRunning: false} {
+		m := sample(clean)
+		m.detail.history.Torn = true
+		m.tree.Runs[0].Cards[0].Loops[0].Status = status
+		text := strings.Join(m.facts(m.tree.Runs[0].Cards[0], 80), "\n")
+		if strings.Contains(text, "is torn") != want {
+			t.Errorf("%s: %s", status, text)
+		}
+	}
+}
+
 // TestNoColour: without colours a frame says the same: which card is chosen is seen by its
 // frame, and where it stands by its words.
 func TestNoColour(t *testing.T) {
