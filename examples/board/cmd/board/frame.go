@@ -33,7 +33,7 @@ func (m *model) frame() string {
 	for i, l := range all {
 		all[i] = fit(l, m.width)
 	}
-	all = all[:min(len(all), max(rows, 0))]
+	all = all[:min(len(all), max(rows, 0))] // on a screen of two rows the last two are left
 	for len(all) < rows {
 		all = append(all, "")
 	}
@@ -49,9 +49,10 @@ func (m *model) board(space int) []string {
 		return append([]string{"", "Nothing is on record yet in"}, append(wrapped(m.dir.Path, m.width), "", "It shows here as soon as a loop begins.")...)
 	}
 	slots := m.slotsFrame(space >= 20)
-	body := m.lanesFrame(space - len(slots))
-	body = body[:min(len(body), space-len(slots))]
-	for len(body) < space-len(slots) {
+	space = max(space-len(slots), 0)
+	body := m.lanesFrame(space)
+	body = body[:min(len(body), space)]
+	for len(body) < space {
 		body = append(body, "")
 	}
 	return append(body, slots...)
@@ -107,15 +108,23 @@ func (m *model) saying() string {
 
 // hints are the keys that lead further, the important ones first.
 func (m *model) hints() string {
+	all := "? help,q quit,⏎ details,p pause,g guide,c cancel,s stop,l limit,/ filter,t tree"
 	switch {
 	case m.ask != nil && m.ask.prompt != "":
-		return "enter: do it  esc: leave it"
+		all = "⏎ do it,esc leave it"
+	case m.ask != nil:
+		all = "y yes,n no"
 	case m.view == helpView || m.view == outputView:
-		return "esc back  ↑↓ scroll  q quit"
+		all = "esc back,↑↓ scroll,q quit"
 	case m.view == detailView:
-		return "esc back  ↑↓ scroll  ←→ stages  o output  p pause  g guide  c cancel  s stop  l limit  ? help"
+		all = "esc back,↑↓ scroll,←→ stages,o output,p pause,g guide,c cancel,s stop,l limit"
 	}
-	return "? help  q quit  enter details  p pause  g guide  c cancel  s stop  l limit  / filter  t tree"
+	var keys []string
+	for hint := range strings.SplitSeq(all, ",") {
+		key, does, _ := strings.Cut(hint, " ")
+		keys = append(keys, paint(plain, true, key)+" "+does)
+	}
+	return strings.Join(keys, " ")
 }
 
 func help() []string {

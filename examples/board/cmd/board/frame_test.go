@@ -167,7 +167,7 @@ func TestFrameFits(t *testing.T) {
 func TestFrameHostile(t *testing.T) {
 	t.Parallel()
 	for _, hostile := range append(termtest.Sequences(), "\u202e\u2066\u200b", "\x1b[31m", "\r\x1b[2J") {
-		dirty := func(text string) string { return text[:2] + hostile + text[2:] }
+		dirty := func(text string) string { return text + hostile + "." } // behind it: a string without an end hides the rest of its line
 		for _, key := range views() {
 			got, want := sample(dirty), sample(func(text string) string { return progress.Printable(dirty(text)) })
 			got.press(key)
@@ -176,9 +176,37 @@ func TestFrameHostile(t *testing.T) {
 				t.Fatalf("%s with %q:\n%s", key, hostile, diff)
 			}
 			if bad := termtest.Unsafe(unpainted(got.frame())); bad != "" {
-				t.Fatalf("%s with %q: %s", key, hostile, bad)
+				t.Fatalf("%s with %q: %s: %q", key, hostile, bad, unpainted(got.frame()))
 			}
 		}
+	}
+}
+
+// TestTorn: that the last line of a journal is torn is told where the process that wrote it
+// has gone; of one that lives it is just being written.
+func TestTorn(t *testing.T) {
+	t.Parallel()
+	for status, want := range map[progress.Status]bool{progress.StatusInterrupted: true, progress.StatusRunning: false} {
+		m := sample(clean)
+		m.detail.history.Torn = true
+		m.tree.Runs[0].Cards[0].Loops[0].Status = status
+		text := strings.Join(m.facts(m.tree.Runs[0].Cards[0], 80), "\n")
+		if strings.Contains(text, "is torn") != want {
+			t.Errorf("%s: %s", status, text)
+		}
+	}
+}
+
+// TestNoColour: without colours a frame says the same: which card is chosen is seen by its
+// frame, and where it stands by its words.
+func TestNoColour(t *testing.T) {
+	t.Parallel()
+	m := sample(clean)
+	m.width, m.height = 120, 40
+	first := ansi.Strip(m.frame())
+	m.press("down")
+	if second := ansi.Strip(m.frame()); first == second {
+		t.Error("what is chosen is told by a colour alone")
 	}
 }
 

@@ -17,7 +17,7 @@ import (
 	"github.com/ralph-loop/ralph/progress"
 )
 
-func main() { os.Exit(run(context.Background(), os.Args[1:], os.Stdout, os.Stderr)) }
+func main() { os.Exit(run(context.Background(), os.Args[1:], os.Stdout, os.Stderr, os.Getenv)) }
 
 const usage = `board shows the loops of a workspace, and lets you steer them.
 
@@ -30,7 +30,7 @@ the current folder is in. 'board --demo' shows a pipeline that it makes up.
 
 // run shows the board until the user has seen enough. It returns the exit status: 2 = it
 // was called in a wrong way, 1 = something failed.
-func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+func run(ctx context.Context, args []string, stdout, stderr io.Writer, getenv func(string) string) int {
 	flags := flag.NewFlagSet("board", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	flags.Usage = func() { io.WriteString(stderr, usage); flags.PrintDefaults() }
@@ -42,6 +42,10 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		if err == nil {
 			fmt.Fprintln(stderr, "board: it takes one WORKSPACE or --demo; board -h tells more")
 		}
+		return 2
+	}
+	if term := getenv("TERM"); term == "dumb" || !progress.DisplayOn(stdout, nil).Terminal {
+		fmt.Fprintln(stderr, "board: it needs a terminal to draw on; 'ralph status --watch' prints lines")
 		return 2
 	}
 	dir, end := &progress.Dir{Path: *state}, func() error { return nil }

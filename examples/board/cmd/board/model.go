@@ -55,7 +55,7 @@ type model struct {
 // newModel shows a folder. The size is known when the terminal has told it.
 func newModel(ctx context.Context, dir *progress.Dir) *model {
 	input := textinput.New()
-	input.SetVirtualCursor(true)
+	input.SetStyles(textinput.Styles{}) // its own are for dark grounds
 	input.CharLimit = 2000
 	return &model{ctx: ctx, dir: dir, src: &source{reader: board.Reader{Dir: dir}}, now: time.Now(), width: 80, height: 24, input: input, looking: true}
 }
@@ -228,7 +228,7 @@ func keys() map[string]func(*model) tea.Cmd {
 	quit := func(*model) tea.Cmd { return tea.Quit }
 	const far = 1 << 20
 	return map[string]func(*model) tea.Cmd{
-		"q": quit, "ctrl+c": quit,
+		"q": quit, "ctrl+c": quit, "ctrl+z": func(*model) tea.Cmd { return tea.Suspend },
 		"left": move(-1, 0), "right": move(1, 0), "up": move(0, -1), "down": move(0, 1),
 		"shift+tab": move(-1, 0), "tab": move(1, 0), "k": move(0, -1), "j": move(0, 1), "h": move(-1, 0),
 		"pgup": move(0, -10), "pgdown": move(0, 10), "home": move(0, -far), "end": move(0, far),

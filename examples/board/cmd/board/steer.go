@@ -16,7 +16,7 @@ import (
 // What is asked of a loop goes through the folder, as 'ralph cancel' does it: the process
 // that runs the loop finds it there, or the next one that does.
 
-// A question stands in the last line until it is answered.
+// A question stands in the line before the last until it is answered.
 type question struct {
 	text   string
 	prompt string // what a typed line is for; "" = y says yes, and every other key no
@@ -82,7 +82,7 @@ func request(name, follows string, ask func() (progress.Entry, error)) tea.Cmd {
 
 func cancel(m *model) tea.Cmd {
 	return m.steer(func(e progress.Entry, name string) tea.Cmd {
-		m.ask = &question{text: "Cancel " + name + " for good? y = yes, any other key = no", does: func(string) tea.Cmd {
+		m.ask = &question{text: "Cancel " + name + " for good? y/n", does: func(string) tea.Cmd {
 			return request(name, "cancelled", func() (progress.Entry, error) { return m.dir.Cancel(e.Loop, "cancelled on the board") })
 		}}
 		return nil
