@@ -302,13 +302,19 @@ func TestLook(t *testing.T) {
 	for name, html := range pages(t) {
 		b := open(t, html)
 		printed(b, name+".pdf")
+		b.screen(680, 900) // A4 without its margins
+		call(b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: "print"})
+		get(b, chromedp.Poll[bool](`true`)) // it is drawn
+		keep(t, name+"-paper.png", get(b, chromedp.FullScreenshot(100)))
 		for _, width := range []int64{1280, 400} {
 			for _, scheme := range []string{"light", "dark"} {
 				b.screen(width, 900)
 				call(b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}})
-				b.do(chromedp.Click("#fold"))
+				b.do(chromedp.Evaluate[chromedp.Void](`document.querySelectorAll("details").forEach((d) => { d.open = false; })`))
+				get(b, chromedp.Poll[bool](`true`)) // it is drawn
 				keep(t, fmt.Sprintf("%s-%d-%s.png", name, width, scheme), get(b, chromedp.FullScreenshot(100)))
 				b.do(chromedp.Evaluate[chromedp.Void](`document.querySelectorAll("#t1, #t1 .attempts tr:first-child details, #t3").forEach((d) => { d.open = true; })`))
+				get(b, chromedp.Poll[bool](`true`)) // it is drawn
 				keep(t, fmt.Sprintf("%s-%d-%s-open.png", name, width, scheme), get(b, chromedp.FullScreenshot(100)))
 				for _, bad := range value[[]string](b, contrast) {
 					t.Errorf("%s at %d, %s: %s", name, width, scheme, bad)
