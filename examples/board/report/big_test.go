@@ -80,7 +80,8 @@ func manyTasks(t *testing.T) (rep report.Report) {
 	return rep
 }
 
-// TestSize: a page stays one that a browser shows well, whatever was said.
+// TestSize: a page stays one that a browser shows well, whatever was said, and is well
+// formed.
 func TestSize(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -93,7 +94,7 @@ func TestSize(t *testing.T) {
 		{"words", longLoop(500, strings.Repeat(`<&"'> `, 1400)), "more are on record"},
 	} {
 		got := page(t, tt.rep)
-		t.Logf("%s: %d bytes", tt.name, len(got))
+		wellFormed(t, tt.name, got)
 		if len(got) > 2_000_000 || !strings.Contains(got, tt.has) {
 			t.Errorf("%s: %d bytes", tt.name, len(got))
 		}

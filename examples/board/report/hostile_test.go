@@ -168,46 +168,44 @@ func elements(t *testing.T, source string) (all parsed) {
 	return all
 }
 
-// TestWellFormed: elements are closed in the order in which they were opened, names of
+// wellFormed: elements are closed in the order in which they were opened, names of
 // places are there once, and what is referred to is there.
-func TestWellFormed(t *testing.T) {
-	t.Parallel()
-	for name, source := range pages(t) {
-		var open []string
-		ids, refers := map[string]int{}, map[string]bool{}
-		z := html.NewTokenizer(strings.NewReader(source))
-		for kind := z.Next(); kind != html.ErrorToken; kind = z.Next() {
-			tok := z.Token()
-			for _, a := range tok.Attr {
-				switch a.Key {
-				case "id":
-					ids[a.Val]++
-				case "href", "aria-labelledby":
-					refers[strings.TrimPrefix(a.Val, "#")] = true
-				}
-			}
-			void := tok.Data == "meta" || tok.Data == "br" || tok.Data == "img" || tok.Data == "link"
-			switch {
-			case kind == html.StartTagToken && !void:
-				open = append(open, tok.Data)
-			case kind == html.EndTagToken && (len(open) == 0 || open[len(open)-1] != tok.Data):
-				t.Fatalf("%s: </%s> closes %v", name, tok.Data, open)
-			case kind == html.EndTagToken:
-				open = open[:len(open)-1]
+func wellFormed(t *testing.T, name, source string) {
+	t.Helper()
+	var open []string
+	ids, refers := map[string]int{}, map[string]bool{}
+	z := html.NewTokenizer(strings.NewReader(source))
+	for kind := z.Next(); kind != html.ErrorToken; kind = z.Next() {
+		tok := z.Token()
+		for _, a := range tok.Attr {
+			switch a.Key {
+			case "id":
+				ids[a.Val]++
+			case "href", "aria-labelledby":
+				refers[strings.TrimPrefix(a.Val, "#")] = true
 			}
 		}
-		if len(open) > 0 {
-			t.Errorf("%s: %v are not closed", name, open)
+		void := tok.Data == "meta" || tok.Data == "br" || tok.Data == "img" || tok.Data == "link"
+		switch {
+		case kind == html.StartTagToken && !void:
+			open = append(open, tok.Data)
+		case kind == html.EndTagToken && (len(open) == 0 || open[len(open)-1] != tok.Data):
+			t.Fatalf("%s: </%s> closes %v", name, tok.Data, open)
+		case kind == html.EndTagToken:
+			open = open[:len(open)-1]
 		}
-		for id, n := range ids {
-			if n > 1 {
-				t.Errorf("%s: %d elements are %s", name, n, id)
-			}
+	}
+	if len(open) > 0 {
+		t.Errorf("%s: %v are not closed", name, open)
+	}
+	for id, n := range ids {
+		if n > 1 {
+			t.Errorf("%s: %d elements are %s", name, n, id)
 		}
-		for id := range refers {
-			if ids[id] == 0 {
-				t.Errorf("%s: nothing is %s", name, id)
-			}
+	}
+	for id := range refers {
+		if ids[id] == 0 {
+			t.Errorf("%s: nothing is %s", name, id)
 		}
 	}
 }

@@ -29,6 +29,7 @@ func page(t *testing.T, rep report.Report) string {
 func TestGolden(t *testing.T) {
 	t.Parallel()
 	got := page(t, shopReport(t))
+	wellFormed(t, "shop", got)
 	for _, name := range []string{"style.css", "script.js"} {
 		source, err := os.ReadFile(name)
 		if err != nil {
