@@ -282,7 +282,7 @@ func (m *model) runLine(run board.Run) string {
 		when = took(m.now.Sub(run.Started))
 	}
 	why := ""
-	if run.State.Done() && run.State.Stop != "verified" {
+	if run.State.Done() && run.State.Stop != "verified" && string(run.State.Stop) != string(run.Status) {
 		why = line(string(run.State.Stop))
 	}
 	return join(" · ", run.Name(), join(" ", string(run.Status), paren(why)), done, when, cost(run.Used))
