@@ -157,7 +157,7 @@ func (m *model) progress(c board.Card) string {
 	case board.Running:
 		return m.working(c, last, begun, agent)
 	case board.Done:
-		return join(" ", "✓", count(c.Iterations, "iteration"), cost(c.Used))
+		return "✓ " + join(" · ", cost(c.Used), count(c.Iterations, "iteration"))
 	case board.Failed:
 		return "✗ " + join(": ", agent, line(c.Why))
 	case board.Skipped:
