@@ -72,8 +72,8 @@ func soil(v reflect.Value, hostile string) {
 			v.SetString(hostile)
 		}
 	case reflect.Struct:
-		for i := range v.NumField() {
-			soil(v.Field(i), hostile)
+		for _, field := range v.Fields() {
+			soil(field, hostile)
 		}
 	case reflect.Slice:
 		if v.Type().Elem().Kind() == reflect.Uint8 {
