@@ -35,7 +35,7 @@ type gap struct {
 }
 
 const (
-	idlePart = 0.08 // of all work: what is idle for longer becomes a gap
+	idlePart = 0.08 // of all work: what is idle for longer, and for a minute, becomes a gap
 	gapWide  = 3.0  // percent
 	gapsWide = 30.0 // percent, of all gaps
 )
@@ -62,7 +62,7 @@ func newAxis(all []drawn) *axis {
 	for _, b := range busy {
 		worked += b.to.Sub(b.from)
 	}
-	return laid(busy, time.Duration(float64(worked)*idlePart))
+	return laid(busy, max(time.Duration(float64(worked)*idlePart), time.Minute))
 }
 
 // laid lays times of work side by side. What lies between two of them is a gap if it is
