@@ -9,10 +9,9 @@ import (
 	"testing"
 )
 
-// TestPagesLinks checks what the pages below docs name: other pages and headings that
-// are there, commands that are known, and flags that those take. All pages are in the
-// index, which README.md leads to.
-func TestPagesLinks(t *testing.T) {
+// TestPagesNames checks what the pages below docs name: commands that are known, and
+// flags that those take. All pages are in the index.
+func TestPagesNames(t *testing.T) {
 	t.Parallel()
 	pages, err := filepath.Glob("docs/*.md")
 	if err != nil {
@@ -34,14 +33,33 @@ func TestPagesLinks(t *testing.T) {
 		if n := strings.Count(text, "\n"); n > 150 || !strings.HasPrefix(text, "# ") {
 			t.Errorf("%s has %d lines, and begins with %.20q", page, n, text)
 		}
-		for _, link := range regexp.MustCompile(`\]\(([^)]*)\)`).FindAllStringSubmatch(text, -1) {
-			if !strings.Contains(link[1], "://") && !leads(page, link[1]) {
-				t.Errorf("%s: nothing is at %s", page, link[1])
-			}
-		}
 		for n, line := range strings.Split(text, "\n") {
 			for _, fault := range misnamed(line) {
 				t.Errorf("%s:%d: %s", page, n+1, fault)
+			}
+		}
+	}
+}
+
+// TestLinks checks the links of these pages, of those beside them, and of README.md.
+func TestLinks(t *testing.T) {
+	t.Parallel()
+	pages := []string{"../../README.md"}
+	for _, pattern := range []string{"*.md", "docs/*.md"} {
+		more, err := filepath.Glob(pattern)
+		if err != nil || len(more) == 0 {
+			t.Fatalf("%s: %d pages, %v", pattern, len(more), err)
+		}
+		pages = append(pages, more...)
+	}
+	for _, page := range pages {
+		data, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, link := range regexp.MustCompile(`\]\(([^)]*)\)`).FindAllStringSubmatch(string(data), -1) {
+			if !strings.Contains(link[1], "://") && !leads(page, link[1]) {
+				t.Errorf("%s: nothing is at %s", page, link[1])
 			}
 		}
 	}
