@@ -1,0 +1,182 @@
+package main
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var (
+	codeOnPage   = regexp.MustCompile("`([^`]+)`")
+	nameInConfig = regexp.MustCompile(`^[A-Z]+_[A-Z_]+$`)
+)
+
+// tableOnPage are the rows of the table of a page whose head begins with a cell.
+func tableOnPage(t *testing.T, page, head string) (rows [][]string) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("docs", page))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, ok := strings.Cut(string(text), "\n| "+head+" |")
+	if !ok {
+		t.Fatalf("%s has no table of %q", page, head)
+	}
+	for line := range strings.Lines(table[strings.Index(table, "\n")+1:]) {
+		inner, ok := strings.CutPrefix(strings.TrimSpace(line), "|")
+		if !ok {
+			break
+		}
+		if row := strings.Split(strings.TrimSuffix(inner, "|"), "|"); !strings.HasPrefix(inner, "---") {
+			for i := range row {
+				row[i] = strings.TrimSpace(row[i])
+			}
+			rows = append(rows, row)
+		}
+	}
+	return rows
+}
+
+// read are the names that the code takes from a config: c["SPECS_DIR"].
+func read(t *testing.T) (names []string) {
+	t.Helper()
+	files, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range files {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		assigned := map[ast.Expr]bool{} // values of a prompt, which are written
+		ast.Inspect(file, func(n ast.Node) bool {
+			if a, ok := n.(*ast.AssignStmt); ok {
+				for _, to := range a.Lhs {
+					assigned[to] = true
+				}
+			}
+			index, ok := n.(*ast.IndexExpr)
+			if !ok || assigned[index] {
+				return true
+			}
+			if key, ok := index.Index.(*ast.BasicLit); ok && key.Kind == token.STRING {
+				if s, err := strconv.Unquote(key.Value); err == nil && nameInConfig.MatchString(s) {
+					names = append(names, s)
+				}
+			}
+			return true
+		})
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// TestPageConfig: the page of the configuration has each name that a config gives a
+// meaning to and no other, and says what holds without it.
+func TestPageConfig(t *testing.T) {
+	t.Parallel()
+	defaults := map[string]string{}
+	var page []string
+	for _, row := range tableOnPage(t, "configuration.md", "key of config") {
+		for _, m := range codeOnPage.FindAllStringSubmatch(row[0], -1) {
+			page, defaults[m[1]] = append(page, m[1]), strings.Trim(row[1], "`")
+		}
+	}
+	slices.Sort(page)
+	if diff := cmp.Diff(read(t), page); diff != "" {
+		t.Errorf("(-code +page)\n%s", diff)
+	}
+	// A name that is known is what a slip of the pen is asked about.
+	for _, name := range page {
+		file := filepath.Join(t.TempDir(), "config")
+		if err := os.WriteFile(file, []byte(strings.ToLower(name)+"=x\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		var said string
+		_, err := readConfig(file, true, os.LookupEnv, func(format string, args ...any) { said += fmt.Sprintf(format, args...) })
+		if err != nil || !strings.HasSuffix(said, "did you mean "+name+"?") {
+			t.Errorf("%s: %q, %v", strings.ToLower(name), said, err)
+		}
+	}
+	s := session{modeFlags: &modeFlags{}}
+	if got := s.specs(); got != defaults["SPECS_DIR"] {
+		t.Errorf("SPECS_DIR: the page says %q, the code %q", defaults["SPECS_DIR"], got)
+	}
+	_, state, err := s.loop(nil, "x")
+	if err != nil || strconv.Itoa(state.Task.Limits.Retries) != defaults["MAX_RETRIES"] {
+		t.Errorf("MAX_RETRIES: the page says %q, the code %d (%v)", defaults["MAX_RETRIES"], state.Task.Limits.Retries, err)
+	}
+}
+
+// literals are the texts that the code of this module has as string literals.
+func literals(t *testing.T) (all []string) {
+	t.Helper()
+	err := filepath.WalkDir("../..", func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir():
+			if _, err := os.Stat(filepath.Join(path, "go.mod")); err == nil && path != "../.." || d.Name() == "testdata" {
+				return filepath.SkipDir
+			}
+			return nil
+		case !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go"):
+			return nil
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
+		if err != nil {
+			return err
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING {
+				if s, err := strconv.Unquote(lit.Value); err == nil {
+					all = append(all, s)
+				}
+			}
+			return true
+		})
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// TestPageMessages: each message on the page about trouble is one that the code has.
+// What the page leaves open (…) is what the code fills in.
+func TestPageMessages(t *testing.T) {
+	t.Parallel()
+	known := literals(t)
+	rows := tableOnPage(t, "troubleshooting.md", "message")
+	if len(rows) < 30 {
+		t.Errorf("the page has %d messages only", len(rows))
+	}
+	for _, row := range rows {
+		message := codeOnPage.FindStringSubmatch(row[0])
+		if message == nil || len(row) != 3 || row[1] == "" || row[2] == "" {
+			t.Errorf("a row is a message as code, what it means and what to do: %q", row)
+			continue
+		}
+		for part := range strings.SplitSeq(message[1], "…") {
+			if part = strings.TrimSpace(part); len(part) > 2 && !slices.ContainsFunc(known, func(s string) bool { return strings.Contains(s, part) }) {
+				t.Errorf("%q: nothing in the code says %q", message[1], part)
+			}
+		}
+	}
+}
