@@ -1,12 +1,16 @@
+//go:build unix
+
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -178,5 +182,144 @@ func TestPageMessages(t *testing.T) {
 				t.Errorf("%q: nothing in the code says %q", message[1], part)
 			}
 		}
+	}
+}
+
+// TestPageFiles: what the page on unattended runs has people copy is well-formed, and
+// each command line of ralph in it is one that the command takes.
+func TestPageFiles(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("docs/unattended.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	blocks, err := parsePage(string(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := 0
+	for _, b := range blocks {
+		whole := strings.ReplaceAll(b.text, "\\\n", " ")
+		switch {
+		case b.file() == "Containerfile":
+			containerfile(t, whole)
+		case strings.HasSuffix(b.file(), ".service"):
+			unit(t, whole)
+		case strings.HasSuffix(b.file(), ".sh"):
+			cmd := exec.Command("sh", "-n")
+			cmd.Stdin = strings.NewReader(b.text)
+			if out, err := cmd.CombinedOutput(); err != nil {
+				t.Errorf("%s: %v %s", b.file(), err, out)
+			}
+		}
+		if b.file() == "" {
+			continue // it is run
+		}
+		for line := range strings.Lines(whole) {
+			for _, begin := range []string{"exec ralph ", " shop-agent "} {
+				if _, rest, ok := strings.Cut(strings.TrimSpace(line), begin); ok {
+					lines++
+					takes(t, strings.TrimSuffix(rest, "'"))
+				}
+			}
+		}
+	}
+	if lines != 2 {
+		t.Errorf("%d command lines are in the files, want that of the unit and that of the container", lines)
+	}
+}
+
+// takes fails unless a command takes a command line.
+func takes(t *testing.T, text string) {
+	t.Helper()
+	args, err := splitWords(text)
+	if err != nil {
+		t.Errorf("%q: %v", text, err)
+		return
+	}
+	name, args := commandFirst(args)
+	i := slices.IndexFunc(commands(), func(c command) bool { return c.name == name })
+	if i < 0 {
+		t.Errorf("%q: there is no command %s", text, name)
+		return
+	}
+	rest, err := newFlags(commands()[i]).parse(args)
+	if err == nil {
+		err = commands()[i].check(rest)
+	}
+	if err != nil {
+		t.Errorf("%q: %v", text, err)
+	}
+}
+
+// containerfile is the syntax of a Containerfile, as far as the page has it: known
+// instructions, FROM first, stages that are there, and shell lines that a shell reads.
+func containerfile(t *testing.T, text string) {
+	t.Helper()
+	stages := map[string]bool{}
+	for i, line := range textLines(text) {
+		name, args, _ := strings.Cut(line, " ")
+		args = strings.TrimSpace(args)
+		words := strings.Fields(args)
+		switch {
+		case line == "":
+			continue
+		case args == "", i == 0 && name != "FROM":
+			t.Errorf("Containerfile: %q", line)
+			continue
+		}
+		switch name {
+		case "FROM":
+			if len(words) == 3 && words[1] == "AS" {
+				stages[words[2]] = true
+			} else if len(words) != 1 {
+				t.Errorf("Containerfile: %q", line)
+			}
+		case "RUN":
+			if err := exec.Command("sh", "-n", "-c", args).Run(); err != nil {
+				t.Errorf("Containerfile: %q: %v", line, err)
+			}
+		case "COPY":
+			from, ok := strings.CutPrefix(words[0], "--from=")
+			if !ok || !stages[from] || len(words) != 3 {
+				t.Errorf("Containerfile: %q: it is copied from no stage", line)
+			}
+		case "USER", "WORKDIR":
+			if len(words) != 1 {
+				t.Errorf("Containerfile: %q", line)
+			}
+		case "ENTRYPOINT":
+			var program []string
+			if err := json.Unmarshal([]byte(args), &program); err != nil || len(program) != 1 || program[0] != "ralph" {
+				t.Errorf("Containerfile: %q: %v", line, err)
+			}
+		default:
+			t.Errorf("Containerfile: unknown instruction %q", line)
+		}
+	}
+}
+
+// unit is the syntax of a unit of systemd: settings of the sections that they belong to.
+func unit(t *testing.T, text string) {
+	t.Helper()
+	known := map[string]string{
+		"Description": "Unit", "After": "Unit", "WorkingDirectory": "Service", "Environment": "Service", "ExecStart": "Service",
+		"KillMode": "Service", "TimeoutStopSec": "Service", "SuccessExitStatus": "Service", "WantedBy": "Install",
+	}
+	section, began := "", false
+	for _, line := range textLines(text) {
+		key, value, ok := strings.Cut(line, "=")
+		switch {
+		case line == "":
+		case strings.HasPrefix(line, "[") && strings.HasSuffix(line, "]"):
+			section = strings.Trim(line, "[]")
+		case !ok || value == "" || known[key] != section:
+			t.Errorf("the unit: %q in [%s]", line, section)
+		case key == "ExecStart":
+			began = strings.HasPrefix(value, "/")
+		}
+	}
+	if !began {
+		t.Error("the unit starts no program by an absolute path")
 	}
 }
