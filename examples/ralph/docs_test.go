@@ -342,3 +342,26 @@ func TestAlike(t *testing.T) {
 		}
 	}
 }
+
+func TestExpecting(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		text string
+		code int
+	}{
+		{"", 0},
+		{"true\n", 0},
+		{"false\ntrue\n", 1},
+		{"false # exit 1\n", 0},
+		{"true # exit 1\n", 99},
+		{"sh -c 'exit 3' \\\n  x # exit 3\nfalse # exit 1\n", 0},
+		{"sh -c 'exit 3' # exit 1\n", 99},
+		{"cd /\nx=1\ntest $PWD$x = /1\n", 0},
+	} {
+		cmd := exec.Command("sh", "-euc", "{\n"+expecting(tt.text)+"}")
+		_ = cmd.Run()
+		if got := cmd.ProcessState.ExitCode(); got != tt.code {
+			t.Errorf("%q: exit code %d, want %d", tt.text, got, tt.code)
+		}
+	}
+}
