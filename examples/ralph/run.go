@@ -321,8 +321,8 @@ func (w *work) conclude(end ralph.State, exit error, remaining, iterations int, 
 	}
 	c := progress.Closing{State: end, Iterations: iterations, Records: near(w.logPath)}
 	switch code := exitCode(w.ctx, exit); {
-	case exit != nil && end.Asked != 0 && end.Stop == ralph.StopIterations:
-		c.Result = fmt.Sprintf("not completed: stopped on request after iteration %d: %s, %s", iterations, done, plural(remaining, "remains", "remain"))
+	case exit != nil && end.Stop == ralph.StopIterations && (end.Asked != 0 || end.Task.Limits.Iterations == 0): // of a pipeline it is no limit
+		c.Result = fmt.Sprintf("not completed: stopped on request after iteration %d: %s; %s", iterations, done, plural(remaining, "remains", "remain"))
 	case exit == nil:
 		c.Result = "completed: " + done
 		if by := w.verifying(ralph.Task{}); w.proven() {
