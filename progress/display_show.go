@@ -80,6 +80,10 @@ func noted(ev ralph.Event) string {
 	case ralph.EventCancelled:
 		return strings.TrimSuffix("cancelled: "+ev.Text, ": ")
 	case ralph.EventGuided:
+		if ev.State != nil { // all advice there is: the last of it is new
+			all := ev.State.Guidance
+			ev.Text = strings.Join(all[len(all)-min(max(ev.State.Late, 1), len(all)):], "; ")
+		}
 		return strings.TrimSuffix("guided: "+ev.Text, ": ")
 	case ralph.EventPaused, ralph.EventContinued, ralph.EventReopened, ralph.EventLimitsChanged:
 		return strings.ReplaceAll(string(ev.Kind), "_", " ")

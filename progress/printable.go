@@ -14,6 +14,10 @@ func Printable(text string) string { return term.Clean(text) }
 // beginning or the end.
 func PrintableLine(text string) string { return term.Line(text) }
 
+// PrintableCut is [PrintableLine] cut to so many columns of a terminal, with "…" at the
+// end of what was cut.
+func PrintableCut(text string, columns int) string { return term.Cut(term.Line(text), columns) }
+
 // PrintableJSON returns JSON, as [encoding/json] writes it, in which what
 // [Printable] would remove is escaped: a terminal may show it, and its value is the
 // same.

@@ -1,13 +1,11 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/ralph-loop/ralph"
@@ -19,23 +17,12 @@ func line(text string) string { return progress.PrintableLine(text) }
 
 // columns prints a table. Cells are made safe to show; an empty one is a dash.
 func columns(out io.Writer, rows [][]string) error {
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	for _, row := range rows {
-		for i, cell := range row {
-			row[i] = cmp.Or(line(cell), "-")
-		}
-		fmt.Fprintln(w, strings.Join(row, "\t"))
-	}
-	return w.Flush()
+	_, err := io.WriteString(out, strings.Join(new(progress.Table).Lines(rows...), "\n")+"\n")
+	return err
 }
 
 // short cuts text for a table.
-func short(text string, limit int) string {
-	if runes := []rune(line(text)); len(runes) > limit {
-		return string(runes[:limit-1]) + "…"
-	}
-	return line(text)
-}
+func short(text string, limit int) string { return progress.PrintableCut(text, limit) }
 
 // cost is what was used in money, for a table: "" if nothing was told of it.
 func cost(u ralph.Usage) string {
