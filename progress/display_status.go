@@ -169,9 +169,9 @@ func (l *displayed) status(d *Display, width int) string {
 		if l.how != "" {
 			how += ": " + l.how
 		}
-		// A third of the line is enough to know a command again, and leaves room for the rest.
-		how = term.Cut(how, max(width/3, 14))
-		parts = append(append(parts, l.told(d)...), part{text: how, cut: 14, end: " " + clock(now.Sub(l.since))})
+		// A third of the line is enough to know a command again, and leaves room for the rest;
+		// what is left of the line is for it, too.
+		parts = append(append(parts, l.told(d)...), part{text: how, cut: max(width/3, 14), end: " " + clock(now.Sub(l.since))})
 	case phaseWaiting:
 		parts = append(append(parts, l.told(d)...), part{text: l.waiting(now.In(d.zone()))})
 	default:

@@ -52,6 +52,9 @@ func TestE2ECLI(t *testing.T) {
 				if !strings.Contains(stdout.String(), tt.stdout) || strings.Contains(stdout.String(), "All done.") {
 					e.Errorf("standard output is not the result %q:\n%s", tt.stdout, &stdout)
 				}
+				if strings.Contains(stderr.String(), ".js:") {
+					e.Error("a stack trace of the client's is shown")
+				}
 				for _, want := range tt.stderr {
 					if !strings.Contains(stderr.String(), want) {
 						e.Errorf("%q is not shown", want)

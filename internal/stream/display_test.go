@@ -94,7 +94,7 @@ func TestHostileTools(t *testing.T) {
 		"cursor":   `{"type":"tool_call","subtype":"started","tool_call":{"%sToolCall":{"args":%s}}}` + "\n" + `{"type":"tool_call","subtype":"completed","tool_call":{"x":{"result":{"error":%[2]s}}}}`,
 	}
 	for format, line := range tools {
-		for _, name := range []string{"Bash", "bash", "Read", "TodoWrite", "update_todo", "unknown", `\u001b[2J` + strings.Repeat("n", 1<<12)} {
+		for _, name := range []string{"Bash", "bash", "Read", "TodoWrite", "update_todo", "TaskCreate", "TaskUpdate", "sql", "unknown", `\u001b[2J` + strings.Repeat("n", 1<<12)} {
 			for n, input := range inputs {
 				data := fmt.Sprintf(line, name, input)
 				got := display(t, format, []byte(data+"\n"), 1<<16, false)
@@ -161,6 +161,8 @@ func TestNotes(t *testing.T) {
 		{"none", "\n \n", false, false, ""},
 		{"folded", noise, false, false, "gemini: 3 lines of its own; --verbose shows them\n"},
 		{"failed", noise, false, true, "Ripgrep is not available.\nWarning: 256 colours\nlast\n"},
+		{"failed, with stack traces", "TypeError: no\nat f (file:///a.js:1:2)\nat async g (b.js:3) {\n  status: 500\nat home", false, true,
+			"TypeError: no\n… 2 lines of a stack trace\nstatus: 500\nat home\n"},
 		{"verbose", noise, true, false, "Ripgrep is not available.\n\n  Warning: 256 colours\nlast"},
 		{"one", "npm notice\n", false, false, "gemini: npm notice\n"},
 		{"many", many, false, false, "gemini: 1000 lines of its own; --verbose shows them\n"},
@@ -179,6 +181,13 @@ func TestNotes(t *testing.T) {
 				t.Errorf("%s, in pieces of %d (-want +got):\n%s", tt.name, size, diff)
 			}
 		}
+	}
+	var out bytes.Buffer
+	n := &Notes{To: &out, Name: "gemini", explained: true}
+	n.Write([]byte(noise))
+	n.Close(true)
+	if diff := cmp.Diff("gemini: 3 lines of its own; --verbose shows them\n", out.String()); diff != "" {
+		t.Errorf("the stream tells why it failed (-want +got):\n%s", diff)
 	}
 	var none *Notes
 	none.Write([]byte(noise))

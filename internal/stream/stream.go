@@ -54,6 +54,7 @@ type Decoder struct {
 	tools map[string]gist
 	dirs  []string // the workspace's names
 	calls []call   // the last ones
+	kept  []todo   // a list that is told in changes
 	text  []byte   // of a line that is shown
 	live  func(Usage)
 	ended atomic.Bool
@@ -67,6 +68,8 @@ type Decoder struct {
 	hint    hint        // of a failure, as told before the end
 	shown   bool        // the message being read was shown as it came
 	apart   bool        // something else has come since the last block of words
+	sent    sent        // of sub-agents that the stream does not tell apart
+	vague   bool        // that it failed was told, but not why
 	midLine bool        // the display is not at the beginning of a line
 	session string      // the run's; "" = not known yet
 	named   string      // the session that the run began with; "" = not told
@@ -191,6 +194,9 @@ func (d *Decoder) Result() Result {
 	}
 	if !r.Ended || r.Failed {
 		d.classify()
+	}
+	if d.notes != nil && r.Failed && r.Message != "" && !d.vague {
+		d.notes.explained = true
 	}
 	return *r
 }
