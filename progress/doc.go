@@ -23,7 +23,8 @@
 // process.
 //
 // What is on record of loops is found by [Dir.Loops], [Dir.Look] and [Dir.Stand], and
-// steered by [Dir.Pause], [Dir.Cancel] and their like, from any process. [Dir.History]
+// steered by [Dir.Pause], [Dir.Cancel] and their like, from any process; [Dir.Follow] tells
+// what happens in one, and a [Pool] runs those of a service. [Dir.History]
 // tells what many loops have shown, and what the next one can learn of it.
 //
 // What agents and their programs print is not trusted: it is written so that no

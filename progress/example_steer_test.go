@@ -49,6 +49,38 @@ func ExampleDir_Parts() {
 	// <nil>
 }
 
+// A program shows what another one's loop does. It breaks off where the loop has ended;
+// until then each record comes within a second.
+func ExampleDir_Follow() {
+	dir, remove := scratch()
+	defer remove()
+	ctx := context.Background()
+	j, err := dir.Create(ralph.Start(ralph.Task{ID: "T1", Prompt: "Do it."}), progress.KindLoop)
+	if err == nil {
+		_, err = j.Run(ctx, &ralph.Local{Runner: ralph.Replay("<promise>COMPLETE</promise>"), Verifier: verify.String{}})
+	}
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for r, err := range dir.Follow(ctx, "T1", "") {
+		if err != nil {
+			fmt.Println(err)
+			break
+		}
+		fmt.Println(r.Line, r.Kind)
+		if r.Kind == ralph.EventLoopStopped {
+			break
+		}
+	}
+	// Output:
+	// 1 loop_started
+	// 2 iteration_started
+	// 3 answered
+	// 4 iteration_ended
+	// 5 loop_stopped
+}
+
 // A person pauses a loop that no process runs, and lets it go on.
 func ExampleDir_Continue() {
 	dir, remove := scratch()
@@ -202,4 +234,44 @@ func ExampleAgo() {
 func ExamplePrintableJSON() {
 	fmt.Printf("%s\n", progress.PrintableJSON([]byte("{\"answer\":\"\u202edone\"}")))
 	// Output: {"answer":"\u202edone"}
+}
+
+// A service runs what it is asked for. It is stopped with a context, and its successor
+// goes on with what it was running.
+func ExamplePool() {
+	dir, remove := scratch()
+	defer remove()
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan bool)
+	pool := &progress.Pool{
+		Dir: dir,
+		Build: func(s ralph.State, meta map[string]string) (*ralph.Local, error) {
+			if meta["agent"] != "polite" {
+				return nil, fmt.Errorf("there is no agent %q here", meta["agent"])
+			}
+			return &ralph.Local{Runner: ralph.Replay("<promise>COMPLETE</promise>"), Verifier: verify.String{}}, nil
+		},
+	}
+	go func() {
+		pool.Run(ctx)
+		close(ended)
+	}()
+	task := ralph.Task{ID: "T1", Prompt: "Do it."}
+	if _, err := pool.Start(ctx, ralph.Start(task), map[string]string{"agent": "polite"}); err != nil {
+		fmt.Println(err)
+	}
+	for r := range dir.Follow(ctx, "T1", "") {
+		if r.Kind == ralph.EventLoopStopped {
+			fmt.Println(r.Event.State.Stop)
+			break
+		}
+	}
+	task.ID = "T2"
+	_, err := pool.Start(ctx, ralph.Start(task), map[string]string{"agent": "rude"})
+	fmt.Println(err)
+	stop()
+	<-ended
+	// Output:
+	// verified
+	// there is no agent "rude" here
 }

@@ -73,6 +73,9 @@ type Record struct {
 	Event     ralph.Event     `json:"event"`
 
 	Line int64 `json:"-"` // in the file, from 1; gaps are lines that could not be read
+	// ID names the record among all of a loop's name, for [Dir.Follow], which sets it. It has
+	// digits and "-" alone. "" = it is from elsewhere.
+	ID string `json:"-"`
 }
 
 // note is the line of an event that is not an attempt's end. It leaves out what would
