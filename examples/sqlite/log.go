@@ -100,11 +100,9 @@ func (db *DB) Records(ctx context.Context, task string) iter.Seq2[progress.Recor
 	}
 }
 
-// State returns where a loop stands, to be run again: see [progress.Resume]. A verdict that
-// passed, without the loop's end, is to be given again. It is an error if there is no such
-// loop on record.
-//
-// What the database says is believed, see the package's comment.
+// State returns where a loop stands, to be run again, see [progress.Resume]. What the
+// database says is believed, also a verdict that passed, since no agent can write there. It
+// is an error if there is no such loop on record.
 func (db *DB) State(ctx context.Context, loop string) (ralph.State, error) {
 	next, stop := iter.Pull2(db.portions(ctx, "loop = ?2", loop))
 	defer stop()
