@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"strconv"
 	"strings"
@@ -65,10 +66,22 @@ type SessionStanding struct {
 // them and reads the folder once. A session whose Meta["unlimited"] is "true", or a
 // pipeline, has no number of iterations of its own: MaxIterations is -1.
 func (d *Dir) Stand(ctx context.Context, e Entry) Standing {
-	if !e.hasParts() {
-		return stand(e, nil)
+	var parts []Entry
+	if e.hasParts() {
+		parts = d.Parts(ctx, e)
 	}
-	return stand(e, d.Parts(ctx, e))
+	st := stand(e, parts)
+	st.Left = leftOf(e)
+	return st
+}
+
+// leftOf are the command lines of what a dead process has left running of a loop.
+func leftOf(e Entry) []string {
+	if e.Status != StatusInterrupted || !e.State.Running {
+		return nil
+	}
+	left, _ := ralph.Left(e.State.Mark) // what cannot be found out is told when it goes on
+	return left
 }
 
 // Parts returns the loops of a session, or of a pipeline, that have begun since it did.
@@ -98,9 +111,15 @@ func partsOf(session Entry, among []Entry) (parts []Entry) {
 // read. The other Standings are returned beside the error, since one broken journal is
 // no reason to show nothing.
 func (d *Dir) Standings(ctx context.Context) ([]Standing, error) {
+	return standings(d.Loops(ctx), true)
+}
+
+// standings makes them of entries and errors, and looks for what is left running, if that
+// is wanted.
+func standings(loops iter.Seq2[Entry, error], left bool) ([]Standing, error) {
 	var entries []Entry
 	var errs []error
-	for e, err := range d.Loops(ctx) {
+	for e, err := range loops {
 		if err != nil {
 			errs = append(errs, err)
 			continue
@@ -110,7 +129,11 @@ func (d *Dir) Standings(ctx context.Context) ([]Standing, error) {
 	slices.SortStableFunc(entries, func(a, b Entry) int { return a.Started.Compare(b.Started) })
 	all := make([]Standing, 0, len(entries)) // [] in JSON if there is none
 	for _, e := range entries {
-		all = append(all, stand(e, entries))
+		st := stand(e, entries)
+		if left {
+			st.Left = leftOf(e)
+		}
+		all = append(all, st)
 	}
 	return all, errors.Join(errs...)
 }
@@ -126,9 +149,6 @@ func stand(e Entry, among []Entry) Standing {
 	}
 	if e.Status == StatusWaiting {
 		st.NotBefore = s.NotBefore()
-	}
-	if e.Status == StatusInterrupted && s.Running {
-		st.Left, _ = ralph.Left(s.Mark) // what cannot be found out is told when it goes on
 	}
 	if !e.hasParts() {
 		return st

@@ -101,6 +101,10 @@ type Event struct {
 	Output string `json:"output,omitempty"`
 	// State is that of EventStarted, EventAdded and EventRules. It must not be changed.
 	State *State `json:"state,omitempty"`
+	// Titles are those of the parts of State, by their IDs, for people: at most 120
+	// characters of each. A state does not hold them, since it is copied with every event.
+	// They come with EventStarted and EventAdded of [Pipeline]; nil = they are not known.
+	Titles map[string]string `json:"titles,omitempty"`
 }
 
 // loops reports whether what an event tells is on the record of the stage's loop

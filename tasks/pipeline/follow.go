@@ -120,7 +120,7 @@ func (r *run) add(ctx context.Context, parent string, d spec.Definition, planned
 		return "", false, nil
 	}
 	r.Tasks = append(r.Tasks, task)
-	return "", true, r.noteLocked(ctx, Event{Kind: EventAdded, Task: d.ID, Text: d.ID + " follows " + parent,
+	return "", true, r.noteLocked(ctx, Event{Kind: EventAdded, Task: d.ID, Text: d.ID + " follows " + parent, Titles: r.titles(task),
 		State: &State{Orders: [][]string{planned.Agents}, Parts: []Part{part}}})
 }
 

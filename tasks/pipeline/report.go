@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path"
 	"slices"
+	"time"
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/progress"
@@ -17,8 +19,12 @@ import (
 // A Summary is how one task of a run stands, for people: a row of a closing table. As
 // JSON it is for programs that show the same; fields are added, never renamed.
 type Summary struct {
-	// ID is the task's.
-	ID string `json:"id"`
+	// ID is the task's, and Title one line of it for people, of at most 120 characters; "" =
+	// it has none, or none is on record.
+	ID    string `json:"id"`
+	Title string `json:"title,omitempty"`
+	// After are the IDs of the tasks that must be done before it. nil = none.
+	After []string `json:"after,omitempty"`
 	// Phase is how far it is in this run.
 	Phase Phase `json:"phase"`
 	// Status is what its source shows, or would show if it could.
@@ -65,8 +71,9 @@ const (
 // A state does not hold that itself, for it is copied with every event.
 func (s State) Summaries(events []Event) []Summary {
 	all := map[string]*total{}
-	agreed := map[string]string{}
+	agreed, titles := map[string]string{}, map[string]string{}
 	for _, ev := range events {
+		maps.Copy(titles, ev.Titles)
 		if ev.Kind == EventStarted && ev.State != nil {
 			for _, p := range ev.State.Parts { // what was another task counts no more
 				if was := agreed[p.ID]; was != "" && p.Sum != was {
@@ -86,7 +93,7 @@ func (s State) Summaries(events []Event) []Summary {
 	}
 	sums := make([]Summary, len(s.Parts))
 	for i, p := range s.Parts {
-		sum := Summary{ID: p.ID, Phase: s.Stands[i].Phase, Stages: s.stages(i)}
+		sum := Summary{ID: p.ID, Title: titles[p.ID], After: s.after(p), Phase: s.Stands[i].Phase, Stages: s.stages(i)}
 		sum.Status = sum.Phase.status()
 		if t := all[p.ID]; t != nil {
 			sum.Altered = t.altered
@@ -101,6 +108,17 @@ func (s State) Summaries(events []Event) []Summary {
 		sums[i] = sum
 	}
 	return sums
+}
+
+// after are the IDs of the tasks that a part waits for. Of a state that was edited by hand
+// an index may be that of no part.
+func (s State) after(p Part) (ids []string) {
+	for _, i := range p.After {
+		if i >= 0 && i < len(s.Parts) {
+			ids = append(ids, s.Parts[i].ID)
+		}
+	}
+	return ids
 }
 
 // A total is what events tell of a task, and the state does not.
@@ -321,16 +339,39 @@ func Standings(ctx context.Context, dir *progress.Dir) ([]Standing, error) {
 // stood adds how the tasks stand. If the pipeline's record cannot be read, it has only
 // just begun or is damaged; what the loops tell is shown all the same.
 func stood(ctx context.Context, dir *progress.Dir, st progress.Standing) Standing {
-	if st.Kind != progress.KindPipeline || st.SessionStanding == nil {
+	if !ofPipeline(st) {
 		return Standing{Standing: st}
 	}
-	s, events, err := Recorded(ctx, dir, st.Loop)
+	return tell(ctx, dir, st.Loop).stood(st)
+}
+
+// ofPipeline reports whether a standing is that of a pipeline.
+func ofPipeline(st progress.Standing) bool {
+	return st.Kind == progress.KindPipeline && st.SessionStanding != nil
+}
+
+// A told is what the record of a pipeline tells, the zero value if it tells nothing.
+type told struct {
+	tasks     []Summary
+	remaining int
+	used      ralph.Usage
+	elapsed   time.Duration
+}
+
+func tell(ctx context.Context, dir *progress.Dir, name string) told {
+	s, events, err := Recorded(ctx, dir, name)
 	if err != nil { // it has only just begun, or cannot be read: what its loops tell is shown
+		return told{}
+	}
+	return told{s.Summaries(events), s.Remaining(), s.Used(), s.Elapsed}
+}
+
+func (t told) stood(st progress.Standing) Standing {
+	if t.tasks == nil {
 		return Standing{Standing: st}
 	}
 	of := *st.SessionStanding
-	of.TasksRemaining = s.Remaining()
-	of.TasksCompleted = len(s.Parts) - of.TasksRemaining
-	st.SessionStanding, st.Used, st.Elapsed = &of, s.Used(), s.Elapsed
-	return Standing{st, s.Summaries(events)}
+	of.TasksRemaining, of.TasksCompleted = t.remaining, len(t.tasks)-t.remaining
+	st.SessionStanding, st.Used, st.Elapsed = &of, t.used, t.elapsed
+	return Standing{st, t.tasks}
 }

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -141,7 +142,7 @@ func (r *run) begin(ctx context.Context) error {
 		return err
 	}
 	s := r.s
-	if err := r.note(ctx, Event{Kind: EventStarted, State: &s}); err != nil {
+	if err := r.note(ctx, Event{Kind: EventStarted, State: &s, Titles: r.titles(r.Tasks...)}); err != nil {
 		return err
 	}
 	for _, text := range r.later {
@@ -328,6 +329,19 @@ func (r *run) noteLocked(ctx context.Context, ev Event) error {
 	}
 	return r.err
 }
+
+// titles are those of tasks, as an event tells them.
+func (r *run) titles(of ...AgreedTask) map[string]string {
+	all := map[string]string{}
+	for _, t := range of {
+		if title := []rune(strings.Join(strings.Fields(r.redact(t.Definition.Title)), " ")); len(title) > 0 {
+			all[t.Definition.ID] = string(title[:min(len(title), maxTitle)])
+		}
+	}
+	return all
+}
+
+const maxTitle = 120
 
 // redact hides the caller's secrets in what is recorded and written to the source.
 func (r *run) redact(text string) string {

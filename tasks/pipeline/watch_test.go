@@ -1,0 +1,83 @@
+package pipeline_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/progress"
+	"github.com/ralph-loop/ralph/tasks/pipeline"
+)
+
+// TestWatch: in the middle of a run and after it, each look tells what Standings does,
+// with the titles of tasks that have not begun and what they wait for.
+func TestWatch(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	dir := t.TempDir()
+	const tasks = `tasks:
+- {id: CART, title: "A  cart"}
+- {id: PAY, title: Payment, dependencies: [CART]}
+`
+	if err := os.WriteFile(filepath.Join(dir, "tasks.yaml"), []byte(tasks), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	record := &progress.Dir{Path: filepath.Join(t.TempDir(), "record")}
+	t.Cleanup(func() { record.Close() })
+	w := pipeline.Watch{Watch: progress.Watch{Dir: record}}
+	var looks [][]pipeline.Summary
+	look := func() {
+		want, bad := pipeline.Standings(ctx, record)
+		got, err := w.Standings(ctx)
+		if diff := cmp.Diff(want, got); diff != "" || errors.Join(bad, err) != nil {
+			t.Errorf("%v, %v, %s", bad, err, diff)
+		}
+		for _, st := range got {
+			if st.Kind == progress.KindPipeline {
+				looks = append(looks, st.Tasks)
+			}
+		}
+	}
+	p := pipeline.Pipeline{
+		Name: "shop", Source: &pipeline.File{Path: filepath.Join(dir, "tasks.yaml")}, Dir: dir, Record: record, Stages: []string{"coder"},
+		Runner: func(pipeline.Place) (ralph.Runner, error) {
+			return ralph.RunnerFunc(func(_ context.Context, req ralph.Request) (ralph.Response, error) {
+				look()
+				return ralph.Response{Output: "Committed, and all tests pass.\n\n<promise>" + req.Promise + "</promise>"}, nil
+			}), nil
+		},
+	}
+	look()
+	if _, err := p.Run(ctx); err != nil {
+		t.Fatal(err)
+	}
+	look()
+	look()
+
+	type task struct {
+		Title string
+		After []string
+		Phase pipeline.Phase
+	}
+	var got [][]task
+	for _, sums := range looks {
+		var all []task
+		for _, s := range sums {
+			all = append(all, task{s.Title, s.After, s.Phase})
+		}
+		got = append(got, all)
+	}
+	row := func(cart, pay pipeline.Phase) []task {
+		return []task{{"A cart", nil, cart}, {"Payment", []string{"CART"}, pay}}
+	}
+	over := row(pipeline.PhaseDone, pipeline.PhaseDone)
+	want := [][]task{row(pipeline.PhaseRunning, pipeline.PhaseOpen), row(pipeline.PhaseDone, pipeline.PhaseRunning), over, over}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
