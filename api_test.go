@@ -179,3 +179,60 @@ func uncomment(decl ast.Decl) {
 		return true
 	})
 }
+
+// TestExamples: each function and method that a user calls is called in an Example of one
+// of the public packages, or has one of its own.
+func TestExamples(t *testing.T) {
+	t.Parallel()
+	called := map[string]bool{}
+	type way struct{ dir, name, called string }
+	var ways []way
+	for _, dir := range publicPackages(t) {
+		d, _ := parsed(t, dir, "linux", false)
+		for _, f := range d.Funcs {
+			ways = append(ways, way{dir, f.Name, f.Name})
+		}
+		for _, typ := range d.Types {
+			for _, f := range typ.Funcs {
+				ways = append(ways, way{dir, f.Name, f.Name})
+			}
+			for _, f := range typ.Methods {
+				ways = append(ways, way{dir, typ.Name + "." + f.Name, f.Name})
+			}
+		}
+		files, err := filepath.Glob(filepath.Join(dir, "*_test.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range files {
+			f, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(doc.Examples(f)) == 0 {
+				continue // with Examples stand the functions that they call
+			}
+			ast.Inspect(f, func(n ast.Node) bool {
+				if s, ok := n.(*ast.SelectorExpr); ok {
+					called[s.Sel.Name] = true
+				}
+				return true
+			})
+		}
+	}
+	for _, w := range ways {
+		if !called[w.called] && !callers()[w.called] {
+			t.Errorf("no Example calls %s of %s", w.name, w.dir)
+		}
+	}
+}
+
+// callers are the methods that somebody else calls: fmt, errors, log/slog, encoders and
+// databases, and loops that ask plug-ins.
+func callers() map[string]bool {
+	return map[string]bool{
+		"Error": true, "Unwrap": true, "Is": true, "LogValue": true,
+		"MarshalJSON": true, "UnmarshalJSON": true, "MarshalYAML": true, "UnmarshalYAML": true, "MarshalText": true, "UnmarshalText": true,
+		"Takes": true, "Starts": true, "Prepare": true,
+	}
+}
