@@ -88,7 +88,7 @@ func publicPackages(t *testing.T) []string {
 }
 
 // parsed reads a package as it is built for a system, and with it its documentation.
-func parsed(t *testing.T, dir, system string, tests bool) (*doc.Package, *token.FileSet) {
+func parsed(t *testing.T, dir, system string) (*doc.Package, *token.FileSet) {
 	t.Helper()
 	in := build.Default
 	in.GOOS, in.GOARCH, in.CgoEnabled = system, "amd64", false
@@ -96,13 +96,9 @@ func parsed(t *testing.T, dir, system string, tests bool) (*doc.Package, *token.
 	if err != nil {
 		t.Fatal(err)
 	}
-	names := p.GoFiles
-	if tests {
-		names = slices.Concat(names, p.XTestGoFiles)
-	}
 	set := token.NewFileSet()
 	var files []*ast.File
-	for _, name := range names {
+	for _, name := range p.GoFiles {
 		f, err := parser.ParseFile(set, filepath.Join(dir, name), nil, parser.ParseComments)
 		if err != nil {
 			t.Fatal(err)
@@ -119,7 +115,7 @@ func parsed(t *testing.T, dir, system string, tests bool) (*doc.Package, *token.
 // exported is what a package declares for others, sorted, without comments.
 func exported(t *testing.T, dir, system string) string {
 	t.Helper()
-	d, set := parsed(t, dir, system, false)
+	d, set := parsed(t, dir, system)
 	var decls []ast.Decl
 	values := func(of []*doc.Value) {
 		for _, v := range of {
@@ -181,14 +177,18 @@ func uncomment(decl ast.Decl) {
 }
 
 // TestExamples: each function and method that a user calls is called in an Example of one
-// of the public packages, or has one of its own.
+// of the public packages, or has one of its own; and each package's overview shows some
+// lines of code.
 func TestExamples(t *testing.T) {
 	t.Parallel()
 	called := map[string]bool{}
 	type way struct{ dir, name, called string }
 	var ways []way
 	for _, dir := range publicPackages(t) {
-		d, _ := parsed(t, dir, "linux", false)
+		d, _ := parsed(t, dir, "linux")
+		if strings.Count(d.Doc, "\n\t") < 4 {
+			t.Errorf("the overview of %s shows no code", dir)
+		}
 		for _, f := range d.Funcs {
 			ways = append(ways, way{dir, f.Name, f.Name})
 		}
