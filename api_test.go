@@ -88,7 +88,7 @@ func publicPackages(t *testing.T) []string {
 }
 
 // parsed reads a package as it is built for a system, and with it its documentation.
-func parsed(t *testing.T, dir, system string, tests bool) (*doc.Package, *token.FileSet) {
+func parsed(t *testing.T, dir, system string) (*doc.Package, *token.FileSet) {
 	t.Helper()
 	in := build.Default
 	in.GOOS, in.GOARCH, in.CgoEnabled = system, "amd64", false
@@ -96,13 +96,9 @@ func parsed(t *testing.T, dir, system string, tests bool) (*doc.Package, *token.
 	if err != nil {
 		t.Fatal(err)
 	}
-	names := p.GoFiles
-	if tests {
-		names = slices.Concat(names, p.XTestGoFiles)
-	}
 	set := token.NewFileSet()
 	var files []*ast.File
-	for _, name := range names {
+	for _, name := range p.GoFiles {
 		f, err := parser.ParseFile(set, filepath.Join(dir, name), nil, parser.ParseComments)
 		if err != nil {
 			t.Fatal(err)
@@ -119,7 +115,7 @@ func parsed(t *testing.T, dir, system string, tests bool) (*doc.Package, *token.
 // exported is what a package declares for others, sorted, without comments.
 func exported(t *testing.T, dir, system string) string {
 	t.Helper()
-	d, set := parsed(t, dir, system, false)
+	d, set := parsed(t, dir, system)
 	var decls []ast.Decl
 	values := func(of []*doc.Value) {
 		for _, v := range of {
@@ -178,4 +174,65 @@ func uncomment(decl ast.Decl) {
 		}
 		return true
 	})
+}
+
+// TestExamples: each function and method that a user calls is called in an Example of one
+// of the public packages, or has one of its own; and each package's overview shows some
+// lines of code.
+func TestExamples(t *testing.T) {
+	t.Parallel()
+	called := map[string]bool{}
+	type way struct{ dir, name, called string }
+	var ways []way
+	for _, dir := range publicPackages(t) {
+		d, _ := parsed(t, dir, "linux")
+		if strings.Count(d.Doc, "\n\t") < 4 {
+			t.Errorf("the overview of %s shows no code", dir)
+		}
+		for _, f := range d.Funcs {
+			ways = append(ways, way{dir, f.Name, f.Name})
+		}
+		for _, typ := range d.Types {
+			for _, f := range typ.Funcs {
+				ways = append(ways, way{dir, f.Name, f.Name})
+			}
+			for _, f := range typ.Methods {
+				ways = append(ways, way{dir, typ.Name + "." + f.Name, f.Name})
+			}
+		}
+		files, err := filepath.Glob(filepath.Join(dir, "*_test.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range files {
+			f, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(doc.Examples(f)) == 0 {
+				continue // with Examples stand the functions that they call
+			}
+			ast.Inspect(f, func(n ast.Node) bool {
+				if s, ok := n.(*ast.SelectorExpr); ok {
+					called[s.Sel.Name] = true
+				}
+				return true
+			})
+		}
+	}
+	for _, w := range ways {
+		if !called[w.called] && !callers()[w.called] {
+			t.Errorf("no Example calls %s of %s", w.name, w.dir)
+		}
+	}
+}
+
+// callers are the methods that somebody else calls: fmt, errors, log/slog, encoders and
+// databases, and loops that ask plug-ins.
+func callers() map[string]bool {
+	return map[string]bool{
+		"Error": true, "Unwrap": true, "Is": true, "LogValue": true,
+		"MarshalJSON": true, "UnmarshalJSON": true, "MarshalYAML": true, "UnmarshalYAML": true, "MarshalText": true, "UnmarshalText": true,
+		"Takes": true, "Starts": true, "Prepare": true,
+	}
 }

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode"
 )
 
 // TestReadme checks that all Go code of the README compiles: programs are built, the rest
@@ -104,6 +105,56 @@ func TestLinks(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestNames: the names of the API and the flags that pages tell of are there. CHANGELOG.md
+// tells of old ones too, and SESSIONS.md of other programs' flags.
+func TestNames(t *testing.T) {
+	t.Parallel()
+	golden, err := filepath.Glob("testdata/api/*.txt")
+	if err != nil || len(golden) < 8 {
+		t.Fatal(golden, err)
+	}
+	there := map[string]bool{"--version": true}
+	for _, name := range append(golden, "examples/ralph/FLAGS.md") {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for word := range strings.FieldsFuncSeq(string(text), func(r rune) bool { return !unicode.IsLetter(r) && r != '-' }) {
+			there[word] = true
+		}
+	}
+	for _, page := range pages(t) {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, code := range strings.Split(string(text), "`") {
+			if i%2 == 0 || page == "CHANGELOG.md" || strings.HasSuffix(page, "SESSIONS.md") {
+				continue
+			}
+			for _, name := range namesIn(code) {
+				if !there[name] {
+					t.Errorf("%s: there is no %s (%s)", page, name, code)
+				}
+			}
+		}
+	}
+}
+
+// namesIn are the names of the API, or the flag, that a page's code is: "verify.External",
+// "Dir.Loops" or "--max N".
+func namesIn(code string) []string {
+	if strings.HasPrefix(code, "--") && !strings.HasPrefix(code, "-- ") { // "-- " begins what is shown
+		flag, _, _ := strings.Cut(strings.FieldsFunc(code, func(r rune) bool { return strings.ContainsRune(" ,;…", r) })[0], "=")
+		return []string{flag}
+	}
+	_, name, dotted := strings.Cut(code, ".")
+	if !dotted || name == "" || !unicode.IsUpper(rune(name[0])) || strings.HasSuffix(name, "MD") || strings.ContainsFunc(code, func(r rune) bool { return !unicode.IsLetter(r) && r != '.' }) {
+		return nil
+	}
+	return slices.DeleteFunc(strings.Split(code, "."), func(part string) bool { return !unicode.IsUpper(rune(part[0])) })
 }
 
 // TestContributing: the files and folders that CONTRIBUTING.md names are there, each
