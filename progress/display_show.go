@@ -180,7 +180,8 @@ func (d *Display) outcome(l *displayed, ev ralph.Event) {
 	d.note(l, ev, styleFor(l.s.Task, it), join(label, took, spent, tokens(used, 0)))
 	d.unseen(l, ev, it.Unseen)
 	for _, c := range it.Verdict.Checks {
-		switch { // what is rejected has its reasons below
+		switch { // what is rejected has its reasons below, and a warning may be among them
+		case c.Status == ralph.CheckWarning && c.Detail != "" && strings.Contains(it.Verdict.Feedback, c.Detail):
 		case c.Status == ralph.CheckWarning:
 			d.note(l, ev, styleNote, strings.TrimSuffix("warning: "+c.Name+": "+c.Detail, ": "))
 		case it.Verdict.Passed && (c.Status == ralph.CheckUnable || c.Status == ralph.CheckTimeout):

@@ -230,6 +230,9 @@ func (d *Display) agent() string { return term.Line(d.Agent) }
 // A loop without a limit has no "of": "2/-1" would puzzle everybody.
 func (l *displayed) label() string {
 	most := l.s.Task.Limits.Iterations
+	if l.number == 0 { // a verification alone
+		return ""
+	}
 	if !l.known || most < 0 {
 		return fmt.Sprintf("iteration %d", l.number)
 	}

@@ -147,6 +147,7 @@ func (p *rowPrinter) print(l logged) error {
 	rows, from := l.rows[p.shown:], p.shown
 	p.shown, p.logged = len(l.rows), l
 	var b strings.Builder
+	var err error
 	switch p.as {
 	case "json":
 		for _, v := range l.values[max(from-1, 0):] {
@@ -168,13 +169,11 @@ func (p *rowPrinter) print(l logged) error {
 		}
 	default:
 		for i, text := range p.table.Lines(rows...) {
-			if err := paint(p.out, colour(rows[i][2]), text); err != nil {
-				return err
-			}
+			err = cmp.Or(err, paint(p.out, colour(rows[i][2]), text))
 		}
 	}
-	_, err := io.WriteString(p.out, b.String())
-	return err
+	_, errOut := io.WriteString(p.out, b.String())
+	return cmp.Or(err, errOut)
 }
 
 // close prints the summary below a table.
@@ -308,7 +307,9 @@ func logTable(file io.Reader) (l logged, err error) {
 		l.rows = append(l.rows, []string{short(task, 40), number, string(r.Outcome), (time.Duration(r.DurationMS) * time.Millisecond).String(), cost(r.Usage), short(why(r), 100)})
 		l.values = append(l.values, r)
 	}
-	l.summary = plural(len(l.values), "attempt") + spent(usage)
+	if l.summary = plural(len(l.values), "attempt"); usage != (ralph.Usage{}) {
+		l.summary += ", " + usage.String()
+	}
 	return l, nil
 }
 

@@ -32,14 +32,6 @@ func cost(u ralph.Usage) string {
 	return u.Cost()
 }
 
-// spent is what was used, as far as anybody told.
-func spent(u ralph.Usage) string {
-	if u == (ralph.Usage{}) {
-		return ""
-	}
-	return ", " + u.String()
-}
-
 // measured is what a check measured, "" = nothing.
 func measured(c ralph.Check) (exit, took string) {
 	if c.ExitCode != nil {

@@ -233,11 +233,11 @@ func changed(prompt, project string, meta map[string]string) func(progress.Entry
 // aside moves away what is on record of a loop, and ends what is left of it.
 func (s *shared) aside(e env, dir *progress.Dir, loop string) error {
 	to, ended, err := dir.SetAside(loop)
-	e.sayEnded(ended)
+	e.sayEnded("last run", ended)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	} else if err == nil {
-		e.say("what was on record of '%s' is now in %s", loop, to)
+		e.say("what was on record of '%s' is set aside, as %s", loop, filepath.Base(to))
 	}
 	return err
 }
@@ -299,10 +299,11 @@ func (w *work) logged(task string) (open bool) {
 	return open
 }
 
-// sayEnded names what was ended that a run which was killed had left running.
-func (e env) sayEnded(ended []string) {
+// sayEnded names what was ended that a session, or a run which was killed, had left
+// running.
+func (e env) sayEnded(what string, ended []string) {
 	for _, command := range ended {
-		e.say("ended what the last run has left running: %s", command)
+		e.say("ended what the %s has left running: %s", what, command)
 	}
 }
 

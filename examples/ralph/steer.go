@@ -91,7 +91,7 @@ func (f *cancelFlags) run(e env, args []string) error {
 		} else if err == nil {
 			fmt.Fprintf(e.stdout, "Cancelled Ralph loop for %s at %s\n", st.Name(), st.Where())
 		}
-		e.sayEnded(was.Ended)
+		e.sayEnded("last run", was.Ended)
 		if err != nil {
 			return wrong(err)
 		}

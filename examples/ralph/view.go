@@ -17,6 +17,7 @@ import (
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/progress"
 	"github.com/ralph-loop/ralph/tasks/pipeline"
+	"github.com/ralph-loop/ralph/tasks/spec"
 )
 
 // A view is how a run is shown while it runs: by a display on standard error, which what
@@ -107,13 +108,14 @@ func agentName(agent ralph.Runner) string {
 // verifying is what verifies a claim, in a word or two.
 func (s *shared) verifying(t ralph.Task) string {
 	var by []string
-	for what, asked := range map[string]bool{t.Method: t.Spec != nil, s.verify: s.verify != "", "the judge " + s.judge: t.Spec == nil && s.judge != ""} {
+	own := cmp.Or(strings.Join(spec.Verifier(spec.Env{Dir: t.Dir}).Starts(t), ", "), t.Method)
+	for what, asked := range map[string]bool{own: t.Spec != nil, s.verify: s.verify != "", "the judge " + s.judge: t.Spec == nil && s.judge != ""} {
 		if asked {
 			by = append(by, what)
 		}
 	}
 	slices.Sort(by)
-	return cmp.Or(strings.Join(by, ", "), t.HowVerified)
+	return redact().String(cmp.Or(strings.Join(by, ", "), t.HowVerified))
 }
 
 // ended tells how a run has ended, and takes note of it for --notify.
