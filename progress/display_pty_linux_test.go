@@ -80,8 +80,7 @@ func TestDisplayOn(t *testing.T) {
 
 // TestDisplayUnreadTerminal: a terminal that nobody reads holds up no agent, and shows the
 // last of what it said once somebody does. Were somebody waited for, this would not end.
-func TestDisplayUnreadTerminal(t *testing.T) {
-	t.Parallel()
+func TestDisplayUnreadTerminal(t *testing.T) { // not in parallel: others measure memory
 	terminal, person := openTerminal(t, 100, 30)
 	d := progress.DisplayOn(terminal, nil)
 	out := begin(d, "T1")
