@@ -53,8 +53,11 @@ func (d *Display) show(l *displayed, ev ralph.Event) {
 		}
 	default:
 		text := noted(ev)
+		waits := ev.Kind == ralph.EventWaiting && ev.State == nil && l.s.Wait > 0
 		switch {
-		case ev.Kind == ralph.EventWaiting && ev.State == nil && l.s.Wait > 0 && l.s.Retries > 0 && l.s.RateLimits == 0:
+		case waits && l.s.RateLimits > 0:
+			text = l.limited(ev.Time, d.zone())
+		case waits && l.s.Retries > 0 && l.s.RateLimits == 0:
 			text = l.retry(ev.Time)
 		case ev.Kind == ralph.EventLimitsChanged && l.s.Asked != 0:
 			text = fmt.Sprintf("asked to stop after iteration %d", l.s.Task.Limits.Iterations)
