@@ -12,8 +12,8 @@ import (
 	"github.com/ralph-loop/ralph"
 )
 
-// ErrNoSlot is what [Pool.Idle] says of a loop that waits until another one ends.
-var ErrNoSlot = errors.New("progress: the loop waits, for as many run as may at the same time")
+// errNoSlot is why a loop waits until another one ends.
+var errNoSlot = errors.New("it waits, for as many run as may at the same time")
 
 // errPaused ends the run of a loop that is paused. It is run again when it is let go on,
 // and others have its slot until then.
@@ -57,7 +57,7 @@ type Pool struct {
 	ready []*taken // to be run
 	wake  chan struct{}
 	over  bool
-	idle  map[string]error
+	idle  map[string]string
 }
 
 // A taken is a loop that is held, with what runs it.
@@ -175,12 +175,15 @@ func (p *Pool) after(e Entry, err error) (Entry, error) {
 	return p.Dir.Look(e.Loop)
 }
 
-// Idle says of each loop that this Pool was to run, and that is not running, why:
-// [ErrNoSlot], or the error that ended its run or kept it from it. The map is the caller's.
-func (p *Pool) Idle() map[string]error {
+// Idle says for people, of each loop that this Pool was to run and that is not running,
+// why: as many run as may, or the error that ended its run or kept it from it. The map is
+// the caller's.
+func (p *Pool) Idle() map[string]string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return maps.Clone(p.idle)
+	idle := map[string]string{}
+	maps.Copy(idle, p.idle)
+	return idle
 }
 
 // note keeps why a loop is not running, nil = it is.
@@ -188,10 +191,10 @@ func (p *Pool) note(loop string, why error) {
 	p.mu.Lock()
 	delete(p.idle, loop)
 	if why != nil {
-		set(&p.idle, loop, why)
+		set(&p.idle, loop, why.Error())
 	}
 	p.mu.Unlock()
-	if p.Failed != nil && why != nil && !errors.Is(why, ErrNoSlot) {
+	if p.Failed != nil && why != nil && !errors.Is(why, errNoSlot) {
 		p.Failed(loop, why)
 	}
 }
@@ -220,7 +223,7 @@ func (p *Pool) work(ctx context.Context, slots chan struct{}, t *taken) {
 // once runs a loop when there is a slot for it, and lets go of it.
 func (p *Pool) once(ctx context.Context, slots chan struct{}, t *taken) (err error) {
 	defer func() { err = errors.Join(err, t.Close()) }()
-	p.note(t.State.Loop, ErrNoSlot)
+	p.note(t.State.Loop, errNoSlot)
 	select {
 	case slots <- struct{}{}:
 	case <-ctx.Done():

@@ -17,6 +17,8 @@ import (
 	"github.com/ralph-loop/ralph/verify"
 )
 
+const noSlot = "it waits, for as many run as may at the same time"
+
 // A crew are agents that work until they are told that they are done.
 type crew struct {
 	mu   sync.Mutex
@@ -111,9 +113,7 @@ func TestPoolSlots(t *testing.T) {
 		startIn(t, p, "B")
 		startIn(t, p, "C")
 		alike(t, "no slot", []string(nil), c.began())
-		if err := p.Idle()["B"]; !errors.Is(err, progress.ErrNoSlot) || p.Idle()["A"] != nil {
-			t.Errorf("B is idle for %v", err)
-		}
+		alike(t, "why B and C wait", map[string]string{"B": noSlot, "C": noSlot}, p.Idle())
 		if _, err := p.Dir.Cancel("B", "no longer wanted"); err != nil {
 			t.Fatal(err)
 		}
@@ -256,7 +256,7 @@ func TestPoolRefuses(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		go p.Run(ctx)
 		synctest.Wait()
-		if len(failed) != 2 || !errors.Is(failed["A"], gone) || !errors.Is(p.Idle()["A"], gone) || failed["bad"] == nil {
+		if len(failed) != 2 || !errors.Is(failed["A"], gone) || p.Idle()["A"] != gone.Error() || failed["bad"] == nil {
 			t.Errorf("failed: %v; idle: %v", failed, p.Idle()["A"])
 		}
 		if _, err := p.Continue("A"); !errors.Is(err, gone) {
