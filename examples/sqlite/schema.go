@@ -53,7 +53,9 @@ const (
 	raw               // JSON as text; NULL = not given
 )
 
-func (k kind) sql() string { return map[kind]string{text: "TEXT", clock: "TIMESTAMP", whole: "INTEGER", raw: "TEXT"}[k] }
+func (k kind) sql() string {
+	return map[kind]string{text: "TEXT", clock: "TIMESTAMP", whole: "INTEGER", raw: "TEXT"}[k]
+}
 
 // The columns of a task, of its completion, and of an agent's criteria in it.
 var (

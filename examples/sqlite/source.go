@@ -88,7 +88,7 @@ func isOpen(s spec.Status) bool {
 func (s *Source) Take(ctx context.Context, id string) (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !isOpen(s.was[id].Status) {
+	if was, known := s.was[id]; !known || !isOpen(was.Status) {
 		return false, nil
 	}
 	mine, err := s.hold(id)
