@@ -161,6 +161,10 @@ func newReader(t *testing.T, page string) *reader {
 
 // follow runs the blocks one after the other, and compares what they print.
 func (r *reader) follow(t *testing.T, blocks []block) {
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
 	blocks = append([]block{{info: "sh", text: r.script}}, blocks...)
 	var script strings.Builder
 	// The shell copies the programs: a file that this process has written may still be open
@@ -174,7 +178,7 @@ func (r *reader) follow(t *testing.T, blocks []block) {
 			}
 			fmt.Fprintf(&script, "mkdir -p \"$(dirname '%[2]s')\"\ncat '%[1]s' >'%[2]s'\n", kept, path)
 			if strings.Contains(b.text, `"github.com/ralph-loop/ralph`) && strings.HasSuffix(path, ".go") {
-				fmt.Fprintf(&script, module, path)
+				fmt.Fprintf(&script, module, path, root)
 			}
 			continue
 		}
@@ -206,10 +210,10 @@ func (r *reader) follow(t *testing.T, blocks []block) {
 }
 
 // module makes the folder of a Go file a module that uses this repository.
-const module = `(cd "$(dirname '%s')"
+const module = `(cd "$(dirname '%[1]s')"
 test -f go.mod || go mod init example.com/reader
-go mod edit -require=github.com/ralph-loop/ralph@v0.0.0 -replace=github.com/ralph-loop/ralph="$REPOSITORY"
-cat "$REPOSITORY/go.sum" >go.sum) >>"$HOME/module" 2>&1
+go mod edit -require=github.com/ralph-loop/ralph@v0.0.0 -replace=github.com/ralph-loop/ralph='%[2]s'
+cat '%[2]s/go.sum' >go.sum) >>"$HOME/module" 2>&1
 `
 
 // expecting has the lines that end with "# exit N" fail unless they exit so.
@@ -228,10 +232,6 @@ func expecting(text string) string {
 
 // shell runs a script in the reader's folder, and ends what it has left running.
 func (r *reader) shell(t *testing.T, script string) error {
-	root, err := filepath.Abs("../..")
-	if err != nil {
-		t.Fatal(err)
-	}
 	config := "[user]\n\tname = Reader\n\temail = reader@example.com\n[init]\n\tdefaultBranch = main\n"
 	if err := os.WriteFile(r.home+"/.gitconfig", []byte(config), 0o666); err != nil {
 		t.Fatal(err)
@@ -242,7 +242,7 @@ func (r *reader) shell(t *testing.T, script string) error {
 	cmd.Dir = r.work
 	cmd.Env = []string{
 		"PATH=" + r.bin + ":/usr/bin:/bin", "HOME=" + r.home, "XDG_STATE_HOME=" + r.home + "/state", "TMPDIR=" + r.out,
-		"LC_ALL=C", "REPOSITORY=" + root, "GOFLAGS=-mod=mod", "GOPROXY=off", "GOSUMDB=off", "GOTOOLCHAIN=local",
+		"LC_ALL=C", "GOFLAGS=-mod=mod", "GOPROXY=off", "GOSUMDB=off", "GOTOOLCHAIN=local",
 	}
 	for _, name := range []string{"GOCACHE", "GOMODCACHE"} {
 		out, err := exec.Command("go", "env", name).Output()
@@ -339,6 +339,29 @@ func TestAlike(t *testing.T) {
 	} {
 		if got := alike(textLines(tt.want), textLines(tt.got)); got != tt.alike {
 			t.Errorf("%q and %q: %t", tt.want, tt.got, got)
+		}
+	}
+}
+
+func TestExpecting(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		text string
+		code int
+	}{
+		{"", 0},
+		{"true\n", 0},
+		{"false\ntrue\n", 1},
+		{"false # exit 1\n", 0},
+		{"true # exit 1\n", 99},
+		{"sh -c 'exit 3' \\\n  x # exit 3\nfalse # exit 1\n", 0},
+		{"sh -c 'exit 3' # exit 1\n", 99},
+		{"cd /\nx=1\ntest $PWD$x = /1\n", 0},
+	} {
+		cmd := exec.Command("sh", "-euc", "{\n"+expecting(tt.text)+"}")
+		_ = cmd.Run()
+		if got := cmd.ProcessState.ExitCode(); got != tt.code {
+			t.Errorf("%q: exit code %d, want %d", tt.text, got, tt.code)
 		}
 	}
 }
