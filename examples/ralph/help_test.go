@@ -154,17 +154,12 @@ func TestExamples(t *testing.T) {
 				t.Errorf("%s: %q is no command line of ours: %v", c.name, example, err)
 				continue
 			}
-			name, args := commandFirst(args[1:])
+			name, _ := commandFirst(args[1:])
 			if name = strings.TrimPrefix(name, "--"); name != c.name {
 				t.Errorf("%s: %q is an example of %s", c.name, example, name)
 				continue
 			}
-			f := newFlags(c)
-			rest, err := f.parse(args)
-			if err == nil {
-				err = c.check(rest)
-			}
-			if err != nil {
+			if err := taken(text); err != nil {
 				t.Errorf("%s: %q: %v", c.name, example, err)
 			}
 		}

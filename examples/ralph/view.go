@@ -145,7 +145,7 @@ func (s *shared) further(loop string, end ralph.State) string {
 		}
 	}
 	switch limit := more[end.Stop]; {
-	case limit != "" && !strings.HasSuffix(limit, " 0"):
+	case limit != "" && !strings.HasSuffix(strings.TrimSuffix(limit, "s"), " 0"):
 		return s.steering("limit", loop) + " " + limit + " && " + resume
 	case slices.Contains([]ralph.StopReason{ralph.StopVerified, ralph.StopCancelled, ralph.StopInvalid}, end.Stop):
 		return ""
