@@ -121,10 +121,7 @@ func (s *shared) verifying(t ralph.Task) string {
 // ended tells how a run has ended, and takes note of it for --notify.
 func (s *shared) ended(e env, c progress.Closing) {
 	*e.end = ending{Closing: c, told: !s.json}
-	if d := progress.DisplayOn(e.stdout.(*outlet).Writer, os.Getenv); !s.json {
-		if d.Terminal {
-			c.Columns, _ = d.Size() // now: it may have another size than it had
-		}
+	if c.Columns = columnsOf(e.stdout); !s.json {
 		io.WriteString(e.stdout, ending{Closing: c}.text())
 	}
 }
