@@ -18,7 +18,8 @@ func line(text string) string { return progress.PrintableLine(text) }
 
 // columns prints a table. Cells are made safe to show; an empty one is a dash.
 func columns(out io.Writer, rows [][]string) error {
-	_, err := io.WriteString(out, strings.Join(new(progress.Table).Lines(rows...), "\n")+"\n")
+	text := strings.Join(new(progress.Table).Lines(rows...), "\n")
+	_, err := fmt.Fprintln(out, progress.PrintableWrap(text, "   ", columnsOf(out)))
 	return err
 }
 

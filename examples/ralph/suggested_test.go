@@ -3,6 +3,7 @@ package main
 import (
 	or "cmp"
 	"fmt"
+	"math"
 	"regexp"
 	"slices"
 	"strings"
@@ -89,6 +90,7 @@ func TestFurther(t *testing.T) {
 		{end: ralph.State{}},
 		{end: ralph.State{Stop: ralph.StopIterations}, want: "--max 8"},
 		{end: ralph.State{Stop: ralph.StopIterations, Asked: 10}, want: "--max 10"},
+		{end: ralph.State{Stop: ralph.StopIterations, Asked: math.MaxInt32}}, // a pipeline
 		{end: ralph.State{Stop: ralph.StopCost, Usage: ralph.Usage{CostUSD: &known}}, want: "--max-cost 3"},
 		{end: ralph.State{Stop: ralph.StopCost, Blind: "b", Usage: ralph.Usage{InputTokens: 7, OutputTokens: 3}}, want: "--max-cost 0 --max-tokens 20"},
 		{end: ralph.State{Stop: ralph.StopCost, Blind: "b"}, want: "--max-cost 0 --max-duration 1h0m0s"},

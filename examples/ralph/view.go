@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -140,6 +141,9 @@ func (s *shared) further(loop string, end ralph.State) string {
 		if n := used.InputTokens + used.OutputTokens; n > 0 {
 			more[end.Stop] = fmt.Sprint("--max-cost 0 --max-tokens ", 2*n)
 		}
+	}
+	if end.Asked == math.MaxInt32 { // of a pipeline each task has its own iterations
+		delete(more, ralph.StopIterations)
 	}
 	switch limit := more[end.Stop]; {
 	case limit != "" && !strings.HasSuffix(strings.TrimSuffix(limit, "s"), " 0"):
