@@ -51,3 +51,27 @@ func ExampleTable() {
 	// T001  $0.37
 	// T2    -
 }
+
+// TestPrintableWrap: lines are broken between words, by columns; what is narrow, and what
+// is no terminal's, stays as it is.
+func TestPrintableWrap(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		text, want string
+		columns    int
+	}{
+		{"one two three", "one two\n  three", 9},
+		{"one two three", "one two three", 13},
+		{"one two three", "one two three", 0},
+		{"日本 日本 a\nshort", "日本\n  日本 a\nshort", 8},
+		{"averyverylongword b\x1b[31m", "averyverylongword\n  b", 5},
+		{"", "", 5},
+	} {
+		if got := progress.PrintableWrap(tt.text, "  ", tt.columns); got != tt.want {
+			t.Errorf("%q in %d columns: %q, want %q", tt.text, tt.columns, got, tt.want)
+		}
+	}
+	if got := progress.PrintableCut("日本語\n🚀", 5); got != "日本…" {
+		t.Error(got)
+	}
+}

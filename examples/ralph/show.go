@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 	"time"
 
@@ -17,8 +18,19 @@ func line(text string) string { return progress.PrintableLine(text) }
 
 // columns prints a table. Cells are made safe to show; an empty one is a dash.
 func columns(out io.Writer, rows [][]string) error {
-	_, err := io.WriteString(out, strings.Join(new(progress.Table).Lines(rows...), "\n")+"\n")
+	text := strings.Join(new(progress.Table).Lines(rows...), "\n")
+	_, err := fmt.Fprintln(out, progress.PrintableWrap(text, "   ", columnsOf(out)))
 	return err
+}
+
+// columnsOf is how wide a terminal is at the moment; 0 = it is none.
+func columnsOf(out io.Writer) (n int) {
+	if o, ok := out.(*outlet); ok {
+		if d := progress.DisplayOn(o.Writer, os.Getenv); d.Terminal {
+			n, _ = d.Size()
+		}
+	}
+	return n
 }
 
 // short cuts text for a table.

@@ -205,7 +205,7 @@ func (s *shared) goesOn(e env, dir *progress.Dir, now, last progress.Entry, chan
 	was += pipeline.StandingOf(e.ctx, dir, last).Where() + " " + progress.Ago(last.Active, time.Now())
 	switch what := changed(now); {
 	case what != "" && e.resumes:
-		return false, fail(exitConfig, "'%s' was %s, and since then %s; 'ralph %s' starts it anew", name, was, what, e.verb)
+		return false, fail(exitConfig, "'%s' was %s, and since then %s; start it anew with: %s", name, was, what, commandLine(sparing(e.args, passing...)))
 	case what != "":
 		e.say("'%s' was %s, but since then %s; it starts anew", name, was, what)
 		return false, nil

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -121,10 +122,7 @@ func (s *shared) verifying(t ralph.Task) string {
 // ended tells how a run has ended, and takes note of it for --notify.
 func (s *shared) ended(e env, c progress.Closing) {
 	*e.end = ending{Closing: c, told: !s.json}
-	if d := progress.DisplayOn(e.stdout.(*outlet).Writer, os.Getenv); !s.json {
-		if d.Terminal {
-			c.Columns, _ = d.Size() // now: it may have another size than it had
-		}
+	if c.Columns = columnsOf(e.stdout); !s.json {
 		io.WriteString(e.stdout, ending{Closing: c}.text())
 	}
 }
@@ -144,8 +142,11 @@ func (s *shared) further(loop string, end ralph.State) string {
 			more[end.Stop] = fmt.Sprint("--max-cost 0 --max-tokens ", 2*n)
 		}
 	}
+	if end.Asked == math.MaxInt32 { // of a pipeline each task has its own iterations
+		delete(more, ralph.StopIterations)
+	}
 	switch limit := more[end.Stop]; {
-	case limit != "" && !strings.HasSuffix(limit, " 0"):
+	case limit != "" && !strings.HasSuffix(strings.TrimSuffix(limit, "s"), " 0"):
 		return s.steering("limit", loop) + " " + limit + " && " + resume
 	case slices.Contains([]ralph.StopReason{ralph.StopVerified, ralph.StopCancelled, ralph.StopInvalid}, end.Stop):
 		return ""
