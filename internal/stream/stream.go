@@ -119,6 +119,9 @@ func New(format string, o Options) (*Decoder, error) {
 	if o.Display != nil {
 		d.show, d.tools, d.dirs = term.Strip(o.Display), gists(dia.rows), workspace(o.Dir)
 	}
+	if d.notes != nil && d.show != nil {
+		d.notes.begin = d.newline
+	}
 	if dia.line != nil {
 		d.json = &jsonlines.Reader{Want: dia.want, Drop: d.dull, Minor: d.minor, Probe: dia.probe, Line: func(v *jsonlines.Value) { d.line(d, v) }, Junk: d.skip}
 	} else {
