@@ -237,3 +237,15 @@ func cut(s string, most int) string {
 	}
 	return s
 }
+
+// oneLine folds white space and bounds the length.
+func oneLine(s string) string {
+	if len(s) > 4<<10 {
+		s = s[:4<<10]
+	}
+	s = term.Line(s)
+	if len(s) > 500 {
+		s = strings.ToValidUTF8(s[:500], "") + "…"
+	}
+	return s
+}

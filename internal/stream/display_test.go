@@ -163,6 +163,8 @@ func TestNotes(t *testing.T) {
 		{"failed", noise, false, true, "Ripgrep is not available.\nWarning: 256 colours\nlast\n"},
 		{"failed, with stack traces", "TypeError: no\nat f (file:///a.js:1:2)\nat async g (b.js:3) {\n  status: 500\nat home", false, true,
 			"TypeError: no\n… 2 lines of a stack trace\nstatus: 500\nat home\n"},
+		{"asks again", "Attempt 1 failed with status 429. Retrying with backoff... _ApiError: {}\nAttempt x failed with status 1. Retrying with backoff\nAttempt 2 failed: {}\n", false, false,
+			"→ Attempt 1 failed with status 429\ngemini: 3 lines of its own; --verbose shows them\n"},
 		{"verbose", noise, true, false, "Ripgrep is not available.\n\n  Warning: 256 colours\nlast"},
 		{"one", "npm notice\n", false, false, "gemini: npm notice\n"},
 		{"many", many, false, false, "gemini: 1000 lines of its own; --verbose shows them\n"},
@@ -209,5 +211,24 @@ func TestNotesBetweenEvents(t *testing.T) {
 	}
 	if diff := cmp.Diff("npm notice 1\nnpm notice 2\nDone.\n", display(t, "text", []byte("npm notice 1\nnpm notice 2\nDone.\n"), 0, false)); diff != "" {
 		t.Errorf("text (-want +got):\n%s", diff)
+	}
+}
+
+// TestNotesAmongWords: that a client asks again is a line of its own also where the agent
+// is in the middle of one.
+func TestNotesAmongWords(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	notes := &Notes{To: &out, Name: "gemini"}
+	d, err := New("gemini", Options{Display: &out, Notes: notes})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.Write(lines(`{"type":"message","role":"assistant","delta":true,"content":"I look"}`))
+	notes.Write([]byte("Attempt 1 failed with status 503. Retrying with backoff...\n"))
+	d.Write(lines(`{"type":"message","role":"assistant","delta":true,"content":" again."}`))
+	d.Result()
+	if diff := cmp.Diff("I look\n→ Attempt 1 failed with status 503\n again.\n", out.String()); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
 	}
 }

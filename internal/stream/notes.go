@@ -22,7 +22,8 @@ type Notes struct {
 	Name    string    // the client's
 	Verbose bool      // they are shown as they come
 
-	explained bool // the stream tells why the run failed
+	explained bool   // the stream tells why the run failed
+	begin     func() // ends what is shown of a line; nil = there is none
 
 	part  []byte // of a line that has not ended
 	lines []string
@@ -62,11 +63,28 @@ func (n *Notes) keep() {
 	if line == "" {
 		return
 	}
+	if what, ok := again(line); ok {
+		if n.begin != nil {
+			n.begin()
+		}
+		io.WriteString(n.To, "→ "+what+"\n")
+	}
 	n.count++
 	n.lines = append(n.lines, line)
 	for n.size += len(line); n.size > maxNotes; n.lines = n.lines[1:] {
 		n.size -= len(n.lines[0])
 	}
+}
+
+// again reads the line by which Gemini's client tells, in no other way, that it asks the
+// model again: "Attempt 1 failed with status 429. Retrying with backoff...". It does so for
+// minutes, in which nothing else is to be seen.
+func again(line string) (string, bool) {
+	what, _, _ := strings.Cut(line, ". Retrying with backoff")
+	number, status, ok := strings.Cut(strings.TrimPrefix(what, "Attempt "), " failed with status ")
+	_, err := strconv.Atoi(number)
+	_, bad := strconv.Atoi(status)
+	return what, ok && what != line && err == nil && bad == nil
 }
 
 // line takes a line that came between events. What has come of another one, of standard
