@@ -55,10 +55,8 @@ func (s *service) careful(next http.Handler) http.Handler {
 		w.Header().Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
 		w.Header().Set("X-Content-Type-Options", "nosniff")
 		w.Header().Set("Cache-Control", "no-store")
-		name, _, err := net.SplitHostPort(r.Host)
-		if err != nil {
-			name = r.Host // without a port
-		}
+		name, _, _ := net.SplitHostPort(r.Host)
+		name = cmp.Or(name, r.Host) // without a port
 		if net.ParseIP(name) == nil && name != "localhost" && name != s.host {
 			http.Error(w, "this service has another name, see -host", http.StatusMisdirectedRequest)
 			return

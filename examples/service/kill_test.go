@@ -106,16 +106,22 @@ func TestStopped(t *testing.T) {
 // TestHurried: the second signal kills an agent that does not heed the first.
 func TestHurried(t *testing.T) {
 	w := newWorld(t)
-	args := append([]string{"-agent", `deaf=trap '' INT TERM; cat >/dev/null; echo up >up.txt; read -r line <` + w.gate + `; read -r line <` + w.gate}, w.args()...)
+	asked := filepath.Join(t.TempDir(), "asked")
+	if err := syscall.Mkfifo(asked, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	args := append([]string{"-agent", "deaf=trap 'echo no >" + asked + "' INT TERM; cat >/dev/null; echo up >" + asked + "; while :; do read -r line <" + w.gate + "; done"}, w.args()...)
 	p := w.startWith(t, args, "RALPH_SERVICE_TOKEN="+secret)
-	loop := p.loop("", filepath.Join(w.folder, "shop"), "deaf", "hello", nil)
-	p.listen(loop, "").until(ralph.EventIterationStarted)
-	w.tell(t, "it runs")
+	p.loop("", filepath.Join(w.folder, "shop"), "deaf", "hello", nil)
+	if text(t, asked) != "up\n" {
+		t.Error("the agent is not up")
+	}
 	p.Process.Signal(syscall.SIGINT)
-	l := p.listen
-	_ = l
+	if text(t, asked) != "no\n" {
+		t.Error("the agent was not asked to end")
+	}
 	p.Process.Signal(syscall.SIGINT)
-	if code := p.end(); code != 0 {
-		t.Errorf("exit code %d", code)
+	if code := p.end(); code != 0 || strings.Contains(p.said.String(), "elapsed=5s") {
+		t.Errorf("exit code %d: %s", code, p.said)
 	}
 }

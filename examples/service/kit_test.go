@@ -130,7 +130,7 @@ func (w world) startWith(t *testing.T, args []string, env ...string) *program {
 		lines := bufio.NewScanner(stderr)
 		for lines.Scan() {
 			fmt.Fprintln(p.said, lines.Text())
-			if _, after, found := strings.Cut(lines.Text(), "msg=serving url="); found {
+			if _, after, found := strings.Cut(lines.Text(), " serving url="); found {
 				serving <- strings.Fields(after)[0]
 			}
 		}

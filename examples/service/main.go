@@ -52,13 +52,14 @@ func (n named) Set(text string) error {
 }
 
 func main() {
-	ctx, _ := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	hurry := make(chan struct{})
-	context.AfterFunc(ctx, func() {
-		second, _ := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-		<-second.Done()
+	ctx, cancel := context.WithCancelCause(context.Background())
+	hurry, signals := make(chan struct{}), make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		cancel(fmt.Errorf("stopped: %v", <-signals))
+		<-signals
 		close(hurry)
-	})
+	}()
 	s := &service{agents: named{}, checks: named{}}
 	address := flag.String("addr", "127.0.0.1:8321", "the `address` to listen on; there is no TLS, so beyond this machine put a proxy before it")
 	flag.StringVar(&s.host, "host", "", "the `name` by which such a proxy is called")
