@@ -31,9 +31,9 @@ type watched struct {
 	err  error
 }
 
-// Loops yields what [Dir.Loops] does. Who holds a loop, which no file tells, is asked in
-// each look of those that are not over; of the others it is as it was when they were
-// read. Break off the sequence only if the next look is a new one.
+// Loops yields what [Dir.Loops] does, but no Holder of a loop that is over. Who holds one
+// that is not, which no file tells, is asked in each look. If the sequence is broken off,
+// the next look reads again what was not yielded.
 func (w *Watch) Loops(ctx context.Context) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		now := make(map[string]watched, len(w.seen))
@@ -75,6 +75,9 @@ func (w *Watch) look(path string) (watched, bool) {
 	e, err := w.Dir.entry(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return watched{}, false
+	}
+	if err == nil && e.State.Done() {
+		e.Holder = nil // it may be that of the parent, which will be let go of without a sign
 	}
 	if err != nil {
 		e.Loop = strings.TrimSuffix(filepath.Base(path), ".jsonl")

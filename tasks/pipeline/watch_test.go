@@ -34,6 +34,11 @@ func TestWatch(t *testing.T) {
 	look := func() {
 		want, bad := pipeline.Standings(ctx, record)
 		got, err := w.Standings(ctx)
+		for i := range want {
+			if want[i].State.Done() {
+				want[i].Holder = nil // of a loop that is over a Watch tells none
+			}
+		}
 		if diff := cmp.Diff(want, got); diff != "" || errors.Join(bad, err) != nil {
 			t.Errorf("%v, %v, %s", bad, err, diff)
 		}
