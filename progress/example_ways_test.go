@@ -152,3 +152,22 @@ func ExampleSessionFile() {
 	fmt.Println(relay.File != progress.SessionFile("chat 2"))
 	// Output: true
 }
+
+// A program with a display asks for this once; the rest is Ctrl-Z's.
+func ExampleDisplay_OnStop() {
+	display := &progress.Display{W: os.Stdout}
+	defer display.OnStop()()
+	fmt.Println("from now on Ctrl-Z takes the last line away first")
+	// Output: from now on Ctrl-Z takes the last line away first
+}
+
+// What a client printed, as people read it.
+func ExampleReadable() {
+	w := progress.Readable(os.Stdout, ralph.FormatClaude, "/work")
+	fmt.Fprintln(w, `{"type":"assistant","message":{"content":[{"type":"text","text":"I look at the sum."}]}}`)
+	fmt.Fprintln(w, `{"type":"assistant","message":{"content":[{"type":"tool_use","name":"Read","input":{"file_path":"/work/sum.go"}}]}}`)
+	w.Close()
+	// Output:
+	// I look at the sum.
+	// → Read sum.go
+}
