@@ -60,9 +60,9 @@ type command struct {
 
 // options are what the flags say.
 type options struct {
-	to                                string
-	description, outcome, check, spec string
-	json                              bool
+	to                          string
+	description, outcome, check string
+	json                        bool
 	running
 }
 
