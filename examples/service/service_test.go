@@ -293,7 +293,7 @@ func TestSlowReader(t *testing.T) {
 func TestPrintable(t *testing.T) {
 	w := newWorld(t)
 	p := w.start(t)
-	loop := p.loop("", filepath.Join(w.folder, "shop"), "evil", "hello", doc{"title": "a\x1b[2Jtitle"})
+	loop := p.loop("", filepath.Join(w.folder, "shop"), "evil", "hello", doc{"title": "a\x1b[2Jtitle\u202e"})
 	p.listen(loop, "").until(ralph.EventLoopStopped)
 	for _, path := range []string{"/loops", "/loops/" + loop} {
 		answer := p.send("GET", path, nil)
