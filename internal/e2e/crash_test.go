@@ -176,7 +176,11 @@ func (e *e2eRun) inTool(cmd *exec.Cmd, do func()) *bytes.Buffer {
 		cmd.Wait() // who called looks at the state
 		giveUp(started)
 	}()
-	if err := readLine(started); err != nil || len(e.runs("sleep")) == 0 {
+	err := readLine(started)
+	for deadline := time.Now().Add(5 * time.Second); err == nil && len(e.runs("sleep")) == 0 && time.Now().Before(deadline); {
+		exec.Command("true").Run() // a shell that reads its commands one by one has yet to start it
+	}
+	if err != nil || len(e.runs("sleep")) == 0 {
 		e.Errorf("the tool does not run (%v)", err)
 	}
 	do()
