@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -125,9 +126,7 @@ func TestRefused(t *testing.T) {
 	free := w.workspace(t, "free")
 	order := func(change doc) doc {
 		body := doc{"prompt": "x", "dir": free, "agent": "writer", "check": "hello"}
-		for key, value := range change {
-			body[key] = value
-		}
+		maps.Copy(body, change)
 		return body
 	}
 	for _, test := range []struct {
