@@ -29,6 +29,8 @@ type feed struct {
 	tail    tail
 	count   atomic.Int64 // bytes of standard output
 	timer   *time.Timer
+	since   time.Time     // from which due counts
+	due     atomic.Int64  // when the timer is, in nanoseconds
 	kick    chan struct{} // something was printed
 }
 
@@ -39,10 +41,14 @@ type feed struct {
 func (f *feed) watch() (stop func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	f.since = time.Now()
 	f.timer = time.AfterFunc(time.Hour, func() {
-		if f.decoder.Ended() {
+		switch late := time.Since(f.since) - time.Duration(f.due.Load()); {
+		case late > stopped:
+			f.reset()
+		case f.decoder.Ended():
 			f.cancel(errLingered)
-		} else {
+		default:
 			f.cancel(errIdle)
 		}
 	})
@@ -50,18 +56,25 @@ func (f *feed) watch() (stop func()) {
 	return func() { f.timer.Stop() }
 }
 
+// stopped is how late the timer may be. If it is later this process was stopped (Ctrl-Z),
+// or the machine asleep: what the client has said meanwhile is still in the pipe, and
+// nobody can tell whether it was silent.
+const stopped = time.Second
+
 // reset puts the timer off: there was output. A client that has told its end gets a
 // time to exit in any case; one that has not is ended for its silence only if the
 // caller wants that, for builds are silent too.
 func (f *feed) reset() {
+	wait := f.idle
 	switch {
 	case f.decoder.Ended():
-		f.timer.Reset(f.linger)
-	case f.idle > 0:
-		f.timer.Reset(f.idle)
-	default:
+		wait = f.linger
+	case wait <= 0:
 		f.timer.Stop()
+		return
 	}
+	f.due.Store(int64(time.Since(f.since) + wait))
+	f.timer.Reset(wait)
 }
 
 // stdout takes what the client prints. The raw sink comes first: what a decoder makes

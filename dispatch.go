@@ -162,7 +162,9 @@ func (d Dispatch) Told(r Report, now time.Time) Dispatch {
 }
 
 // Heard returns the state with the usage that a beat reports, for the driver to show.
-// The driver asks [State.Over] of that state whether a budget is spent.
+// The driver asks [State.Over] of that state whether a budget is spent, with a zero Usage:
+// what the beat reports is in the state. A loop that has not begun (see [Dispatch.Begin])
+// has used nothing.
 func (d Dispatch) Heard(b Beat) State {
 	return d.State.Apply(Event{Kind: EventRunning, Iteration: Iteration{Number: d.State.Iteration, Attempt: d.State.Attempt, Usage: b.Usage, Elapsed: b.Elapsed}})
 }

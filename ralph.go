@@ -20,7 +20,10 @@
 // the two taking turns; [Local.Run] is the one for this process.
 //
 // Everything that happens is an [Event]. [State.Apply] folds events back into
-// the state, so a log is all that is needed to go on after a crash.
+// the state, so a log is all that is needed to go on after a crash: package progress
+// keeps it, and lets other processes see and steer the loop. Package verify has the
+// usual verifiers, package tasks lists of many things to do, and the packages below
+// tasks definitions of what done means and agents that work on many tasks at a time.
 //
 // A crash in the middle of an iteration runs that iteration again, unless the agent's
 // answer is on record, which is verified then: the loop is at-least-once. That is what
@@ -98,7 +101,7 @@ func (f RunnerFunc) Run(ctx context.Context, req Request) (Response, error) {
 // loop goes on without its verdict, and its goroutine is left behind, perhaps to
 // run beside the next attempt.
 //
-// A Verifier may have two more methods, and one that wraps others hands both on.
+// A Verifier may have more methods, and one that wraps others hands them on.
 //
 // Validate(Task) error says whether it can work on such a task at all. It looks
 // at its own configuration and the task, asks nobody and changes nothing. Drivers
@@ -110,6 +113,11 @@ func (f RunnerFunc) Run(ctx context.Context, req Request) (Response, error) {
 // it once in a loop, before Validate and before it is recorded that the loop starts:
 // after the first attempt it would note the work of the agent. What is in Guarded
 // already stays as it is.
+//
+// Takes(Task) time.Duration says how long it may take, for [Limits.VerifyTimeout].
+//
+// Starts(Task) []string says which commands it would run, one line each, for programs
+// that show them to a person first. No driver calls it.
 type Verifier interface {
 	Verify(ctx context.Context, c Claim) (Verdict, error)
 }

@@ -132,6 +132,9 @@ func stopped(s ralph.State) string {
 	if !known { // rate limited, cancelled, and what later versions add
 		how.reason = strings.ReplaceAll(string(s.Stop), "_", " ")
 	}
+	if s.Stop == ralph.StopCost && s.Blind != "" { // what is limited has been said
+		s.Detail = s.Blind
+	}
 	detail := cmp.Or(term.Cut(term.Line(s.Detail), maxClosing), how.without)
 	return strings.TrimSuffix("not verified: "+strings.TrimPrefix(how.reason+": "+detail, ": "), ": ")
 }

@@ -87,7 +87,7 @@ type Display struct {
 
 	plain   []byte // to be written, where there is no terminal
 	queue   queue  // to be written, where there is one
-	scratch []byte // lines while they get their names and colours
+	scratch []byte // lines while they get their names
 	drawn   []int  // the widths of the lines that are drawn; only the goroutine uses it
 	last    string // what is drawn
 	wake    chan struct{}

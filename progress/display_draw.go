@@ -132,7 +132,7 @@ func (d *Display) flush(draw bool) {
 			out = append(out, d.paint(styleNote, fmt.Sprintf("… %s of output not shown", size(p.dropped)))...)
 			out = append(out, '\n')
 		}
-		out = append(out, p.text...)
+		out = d.written(out, p)
 	}
 	d.last, d.drawn = area, nil
 	for _, line := range lines {

@@ -6,6 +6,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -77,11 +78,38 @@ func TestDisplayOn(t *testing.T) {
 	}
 }
 
+// TestDisplayUnreadTerminal: a terminal that nobody reads holds up no agent, and shows the
+// last of what it said once somebody does. Were somebody waited for, this would not end.
+func TestDisplayUnreadTerminal(t *testing.T) { // not in parallel: others measure memory
+	terminal, person := openTerminal(t, 100, 30)
+	d := progress.DisplayOn(terminal, nil)
+	out := begin(d, "T1")
+	for range 4 {
+		fmt.Fprint(out, strings.Repeat("→ Bash a command of an agent that does a lot, of seventy bytes or so\n", 10_000))
+	}
+	fmt.Fprint(out, "the last words\n")
+	ended(d, "T1") // nobody has read yet
+	read := make(chan string)
+	go func() {
+		text, _ := io.ReadAll(person) // a terminal ends with an error
+		read <- string(text)
+	}()
+	if err := d.Close(); err != nil {
+		t.Error(err)
+	}
+	terminal.Close()
+	got := <-read
+	if !strings.Contains(got, "MB of output not shown") || !strings.Contains(got, "\x1b[35m→ Bash a command") || !strings.Contains(got, "the last words\r\n") {
+		t.Errorf("the end is %q", got[max(0, len(got)-300):])
+	}
+}
+
 // BenchmarkDisplay shows 100 MB of an agent's output, of which each hundredth line is a
 // tool's, to who reads as fast as they can: in a pipe, and on a terminal, which is not to
-// take more than 1.2 times as long.
+// take more than 1.2 times as long: "times-pipe" says how many it does.
 func BenchmarkDisplay(b *testing.B) {
 	text := []byte(strings.Repeat("A line of an agent, as long as such lines are, with a word or two more\n", 99) + "→ Bash go test ./...\n")
+	var pipe time.Duration // for each
 	for _, kind := range []string{"pipe", "terminal"} {
 		b.Run(kind, func(b *testing.B) {
 			r, w, err := os.Pipe()
@@ -108,6 +136,12 @@ func BenchmarkDisplay(b *testing.B) {
 				}
 			}
 			b.StopTimer()
+			each := b.Elapsed() / time.Duration(b.N)
+			if kind == "pipe" {
+				pipe = each
+			} else if pipe > 0 {
+				b.ReportMetric(float64(each)/float64(pipe), "times-pipe")
+			}
 			b.ReportMetric(float64(processor(b)-before)/float64(b.N)/1e6, "cpu-ms/op") // on a machine that does other things too
 			w.Close()
 		})

@@ -53,8 +53,11 @@ func (d *Display) show(l *displayed, ev ralph.Event) {
 		}
 	default:
 		text := noted(ev)
+		waits := ev.Kind == ralph.EventWaiting && ev.State == nil && l.s.Wait > 0
 		switch {
-		case ev.Kind == ralph.EventWaiting && ev.State == nil && l.s.Wait > 0 && l.s.Retries > 0 && l.s.RateLimits == 0:
+		case waits && l.s.RateLimits > 0:
+			text = l.limited(ev.Time, d.zone())
+		case waits && l.s.Retries > 0 && l.s.RateLimits == 0:
 			text = l.retry(ev.Time)
 		case ev.Kind == ralph.EventLimitsChanged && l.s.Asked != 0:
 			text = fmt.Sprintf("asked to stop after iteration %d", l.s.Task.Limits.Iterations)
@@ -80,6 +83,10 @@ func noted(ev ralph.Event) string {
 	case ralph.EventCancelled:
 		return strings.TrimSuffix("cancelled: "+ev.Text, ": ")
 	case ralph.EventGuided:
+		if ev.State != nil { // all advice there is: the last of it is new
+			all := ev.State.Guidance
+			ev.Text = strings.Join(all[len(all)-min(max(ev.State.Late, 1), len(all)):], "; ")
+		}
 		return strings.TrimSuffix("guided: "+ev.Text, ": ")
 	case ralph.EventPaused, ralph.EventContinued, ralph.EventReopened, ralph.EventLimitsChanged:
 		return strings.ReplaceAll(string(ev.Kind), "_", " ")
@@ -176,7 +183,8 @@ func (d *Display) outcome(l *displayed, ev ralph.Event) {
 	d.note(l, ev, styleFor(l.s.Task, it), join(label, took, spent, tokens(used, 0)))
 	d.unseen(l, ev, it.Unseen)
 	for _, c := range it.Verdict.Checks {
-		switch { // what is rejected has its reasons below
+		switch { // what is rejected has its reasons below, and a warning may be among them
+		case c.Status == ralph.CheckWarning && c.Detail != "" && strings.Contains(it.Verdict.Feedback, c.Detail):
 		case c.Status == ralph.CheckWarning:
 			d.note(l, ev, styleNote, strings.TrimSuffix("warning: "+c.Name+": "+c.Detail, ": "))
 		case it.Verdict.Passed && (c.Status == ralph.CheckUnable || c.Status == ralph.CheckTimeout):

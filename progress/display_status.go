@@ -169,9 +169,9 @@ func (l *displayed) status(d *Display, width int) string {
 		if l.how != "" {
 			how += ": " + l.how
 		}
-		// A third of the line is enough to know a command again, and leaves room for the rest.
-		how = term.Cut(how, max(width/3, 14))
-		parts = append(append(parts, l.told(d)...), part{text: how, cut: 14, end: " " + clock(now.Sub(l.since))})
+		// A third of the line is enough to know a command again, and leaves room for the rest;
+		// what is left of the line is for it, too.
+		parts = append(append(parts, l.told(d)...), part{text: how, cut: max(width/3, 14), end: " " + clock(now.Sub(l.since))})
 	case phaseWaiting:
 		parts = append(append(parts, l.told(d)...), part{text: l.waiting(now.In(d.zone()))})
 	default:
@@ -230,6 +230,9 @@ func (d *Display) agent() string { return term.Line(d.Agent) }
 // A loop without a limit has no "of": "2/-1" would puzzle everybody.
 func (l *displayed) label() string {
 	most := l.s.Task.Limits.Iterations
+	if l.number == 0 { // a verification alone
+		return ""
+	}
 	if !l.known || most < 0 {
 		return fmt.Sprintf("iteration %d", l.number)
 	}
@@ -247,11 +250,31 @@ func (l *displayed) waiting(now time.Time) string {
 	if l.s.RateLimits == 0 {
 		return fmt.Sprintf("%s in %d s", l.retrial(), int((left+time.Second-1)/time.Second))
 	}
-	form := "15:04"
-	if y, m, d := due.Date(); y != now.Year() || m != now.Month() || d != now.Day() {
+	return fmt.Sprintf("rate limit until %s (%s left)", moment(due, now, "15:04"), clock(left))
+}
+
+// moment is a clock time, with the day if it is another than today.
+func moment(at, now time.Time, form string) string {
+	if y, m, d := at.Date(); y != now.Year() || m != now.Month() || d != now.Day() {
 		form = "Mon 15:04"
 	}
-	return fmt.Sprintf("rate limit until %s (%s left)", due.Format(form), clock(left))
+	return at.Format(form)
+}
+
+// limited announces the wait for a rate limit. The event says it too, for records: to the
+// millisecond, and in the time of who runs the loop.
+func (l *displayed) limited(at time.Time, zone *time.Location) string {
+	due := l.s.NotBefore()
+	if at.IsZero() || l.s.Updated.IsZero() {
+		at = due.Add(-l.s.Wait)
+	}
+	left := lasted(max(due.Sub(at), 0).Round(time.Second))
+	for _, none := range []string{"0s", "0m"} { // of 42m0s, and of 24h0m
+		if rest := strings.TrimSuffix(left, none); strings.HasSuffix(rest, "m") || strings.HasSuffix(rest, "h") {
+			left = rest
+		}
+	}
+	return fmt.Sprintf("waiting %s for the rate limit, until %s", left, moment(due.In(zone), at.In(zone), time.TimeOnly))
 }
 
 // retrial is the number of the retry that is next, and of how many.
@@ -309,6 +332,8 @@ func price(u ralph.Usage, limit float64, unknown int) string {
 		text = "cost unknown"
 	case c == nil:
 		return ""
+	case *c == 0:
+		text = "$0" // it was told, or counted: what is not known has no amount
 	case *c < 0.00995 || u.Estimated:
 		text = u.Cost()
 	default:

@@ -136,47 +136,63 @@ func (d *Display) say(v *voice, p []byte) {
 	}
 }
 
-// lines shows lines, each with its name and colour. Most text needs neither, and is
-// passed on as it is: that is what makes a hundred megabytes cheap.
-// Where names stand before lines, blank ones are left out: they part the paragraphs of one
-// agent, and between those of several they part nothing.
+// lines shows lines, each with its name and colour. On a terminal they get these when they
+// are written, for most of what comes fast is never written: that is what makes a hundred
+// megabytes cheap.
 func (d *Display) lines(v *voice, text []byte) {
-	if v.l != nil {
-		v.l.does(text, d.Terse)
-		if d.Terse {
-			return
+	if v.l == nil {
+		if d.Terminal {
+			text = wrapped(text, v.columns-1)
 		}
-	}
-	if v.l == nil && d.Terminal {
-		text = wrapped(text, v.columns-1)
-	}
-	name := d.named(v.l)
-	coloured := v.l != nil && d.Terminal && d.Colours && (bytes.Contains(text, []byte(toolMark)) || bytes.Contains(text, []byte(failureMark)))
-	if name == "" && !coloured {
-		d.put(text, v.l == nil)
+		d.put(text, true)
 		return
 	}
+	v.l.does(text, d.Terse)
+	if d.Terse {
+		return
+	}
+	name := d.named(v.l)
 	if name != "" {
 		name += " | "
 	}
-	out := d.scratch[:0]
+	if d.Terminal || name == "" {
+		d.said(name, text)
+		return
+	}
+	if d.scratch = named(d.scratch[:0], name, text, nil); len(d.scratch) > 0 {
+		d.put(d.scratch, false) // which copies it
+	}
+	if cap(d.scratch) > 4*maxVoiced {
+		d.scratch = nil // not the large one for ever
+	}
+}
+
+// named adds lines, each with a name before it and as paint makes it, nil = as it is.
+// Where names stand before lines, blank ones are left out: they part the paragraphs of one
+// agent, and between those of several they part nothing.
+func named(out []byte, name string, text []byte, paint func(style, string) string) []byte {
 	for line := range bytes.Lines(text) {
 		if name != "" && len(bytes.TrimSpace(line)) == 0 {
 			continue
 		}
 		out = append(out, name...)
-		if style := styleOf(line); coloured && style != styleNone {
-			out = append(append(out, d.paint(style, string(line[:len(line)-1]))...), '\n')
+		if style := styleOf(line); paint != nil && style != styleNone {
+			out = append(append(out, paint(style, string(line[:len(line)-1]))...), '\n')
 			continue
 		}
 		out = append(out, line...)
 	}
-	if len(out) > 0 {
-		d.put(out, v.l == nil) // which copies it
+	return out
+}
+
+// written adds a piece as it is written to a terminal. Most text has neither a name nor a
+// line to be coloured, and is passed on as it is.
+func (d *Display) written(out []byte, p piece) []byte {
+	coloured := d.Colours && (bytes.Contains(p.text, []byte(toolMark)) || bytes.Contains(p.text, []byte(failureMark)))
+	if p.own || p.name == "" && !coloured {
+		return append(out, p.text...)
 	}
-	if d.scratch = out; cap(out) > 4*maxVoiced {
-		d.scratch = nil // not the large one for ever
-	}
+	return named(out, p.name, p.text, d.paint)
 }
 
 // Lines by which an agent's stream tells of its tools begin with these: that one is
@@ -218,16 +234,22 @@ func (l *displayed) does(text []byte, any bool) {
 }
 
 // put has text written: lines with their ends, our own or an agent's.
+func (d *Display) put(text []byte, own bool) { d.add(piece{text: text, own: own}) }
+
+// said has an agent's lines written, each with a name before it.
+func (d *Display) said(name string, text []byte) { d.add(piece{text: text, name: name}) }
+
+// add has a piece written.
 // After an error of W nothing is kept, or a terminal that is gone would fill the memory.
 // On a terminal it is a copy that is queued, so that the caller's buffer is free at once.
-func (d *Display) put(text []byte, own bool) {
+func (d *Display) add(p piece) {
 	d.shown = true
 	switch {
 	case d.err != nil: // it could not be written
 	case d.Terminal:
-		d.queue.add(text, own)
+		d.queue.add(p)
 	default:
-		d.plain = append(d.plain, text...)
+		d.plain = append(d.plain, p.text...)
 	}
 }
 
@@ -238,7 +260,7 @@ func (d *Display) put(text []byte, own bool) {
 // The zero value is empty. It is guarded by the Display's lock.
 type queue struct {
 	pieces []piece
-	agents int    // bytes in those that are not our own
+	agents int    // bytes in those that are not our own, with their names
 	spare  []byte // of a piece that was left out, for the next
 }
 
@@ -247,7 +269,9 @@ type queue struct {
 // through each time that one is left out.
 type piece struct {
 	text    []byte
+	name    string // before each line
 	own     bool
+	size    int   // bytes, with the names
 	dropped int64 // bytes
 }
 
@@ -261,18 +285,17 @@ const (
 	pieceSize = 32 << 10
 )
 
-// add adds a copy of text.
+// add adds a copy of a piece.
 //
 // The oldest is left out, not what comes: a person who looks again wants to see where
 // the agent is, and not where it was when the terminal stopped.
-func (q *queue) add(text []byte, own bool) {
-	for len(text) > 0 {
-		size := len(text)
-		if size > pieceSize {
-			size = cutLines(text, pieceSize)
+func (q *queue) add(p piece) {
+	for text := p.text; len(text) > 0; text = text[len(p.text):] {
+		p.text = text
+		if len(text) > pieceSize {
+			p.text = text[:cutLines(text, pieceSize)]
 		}
-		q.push(text[:size], own)
-		text = text[size:]
+		q.push(p)
 	}
 	for q.agents > maxQueued {
 		q.drop(slices.IndexFunc(q.pieces, func(p piece) bool { return !p.own && p.dropped == 0 }))
@@ -291,28 +314,34 @@ func cutLines(text []byte, size int) int {
 
 // Small texts become one piece. Ours are never joined with an agent's, for they are never
 // left out.
-func (q *queue) push(text []byte, own bool) {
-	if !own {
-		q.agents += len(text)
+func (q *queue) push(p piece) {
+	p.size = len(p.text)
+	if p.name != "" {
+		p.size += len(p.name) * bytes.Count(p.text, []byte{'\n'})
+	}
+	if !p.own {
+		q.agents += p.size
 	}
 	if n := len(q.pieces); n > 0 {
-		if last := &q.pieces[n-1]; last.own == own && last.dropped == 0 && len(last.text)+len(text) <= pieceSize {
-			last.text = append(last.text, text...)
+		last := &q.pieces[n-1]
+		if last.own == p.own && last.name == p.name && last.dropped == 0 && len(last.text)+len(p.text) <= pieceSize {
+			last.text, last.size = append(last.text, p.text...), last.size+p.size
 			return
 		}
 	}
 	kept := q.spare[:0]
-	if q.spare = nil; kept == nil && !own {
+	if q.spare = nil; kept == nil && !p.own {
 		kept = make([]byte, 0, pieceSize)
 	}
-	q.pieces = append(q.pieces, piece{text: append(kept, text...), own: own})
+	p.text = append(kept, p.text...)
+	q.pieces = append(q.pieces, p)
 }
 
 // drop leaves out a piece. Two places without anything between them become one, so that
 // an agent that goes on for days beside a stopped terminal costs nothing.
 func (q *queue) drop(at int) {
 	p := &q.pieces[at]
-	q.agents -= len(p.text)
+	q.agents -= p.size
 	q.spare = p.text
 	*p = piece{dropped: int64(len(p.text))}
 	if at > 0 && q.pieces[at-1].dropped > 0 {

@@ -117,8 +117,8 @@ func slotsOf(slots int) int {
 // [fs.ErrExist] if one of this name is on record, also if it is over. ctx is for the start
 // alone.
 func (p *Pool) Start(ctx context.Context, s ralph.State, meta map[string]string) (Entry, error) {
-	if s.Done() {
-		return Entry{}, s.Err()
+	if err := s.Task.Validate(); err != nil {
+		return Entry{}, err
 	}
 	if s.Loop != "" {
 		if _, err := p.Dir.Look(s.Loop); err == nil {

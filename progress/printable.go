@@ -1,6 +1,10 @@
 package progress
 
-import "github.com/ralph-loop/ralph/internal/term"
+import (
+	"strings"
+
+	"github.com/ralph-loop/ralph/internal/term"
+)
 
 // Printable returns text that nobody vouches for, such as an agent's answer or a
 // name from a file, as a terminal or a log may show it: line feeds and tabs stay;
@@ -13,6 +17,23 @@ func Printable(text string) string { return term.Clean(text) }
 // in a list: each run of white space becomes one blank, and there is none at the
 // beginning or the end.
 func PrintableLine(text string) string { return term.Line(text) }
+
+// PrintableCut is [PrintableLine] cut to so many columns of a terminal, with "…" at the
+// end of what was cut.
+func PrintableCut(text string, columns int) string { return term.Cut(term.Line(text), columns) }
+
+// PrintableWrap is [Printable] for a terminal of so many columns: a line that is wider is
+// broken between words, and goes on in lines that begin with indent. A word that is wider
+// stays whole. 0 columns = no line is broken.
+func PrintableWrap(text, indent string, columns int) string {
+	lines := strings.Split(Printable(text), "\n")
+	for i, line := range lines {
+		if columns > 0 && term.Width(line) > columns {
+			lines[i] = strings.Join(wrap(line, indent, columns), "\n")
+		}
+	}
+	return strings.Join(lines, "\n")
+}
 
 // PrintableJSON returns JSON, as [encoding/json] writes it, in which what
 // [Printable] would remove is escaped: a terminal may show it, and its value is the

@@ -246,6 +246,24 @@ func (st Standing) Where() string {
 	return text
 }
 
+// came says in a word or two how it has ended.
+// Of a session that was stopped by a limit, or stalled, "failed" would say less, and
+// something else than its closing lines.
+func (st Standing) came() string {
+	switch stop := st.State.Stop; {
+	case st.hasParts() && st.Status != StatusFailed:
+		return string(st.Status)
+	case stop == ralph.StopIterations && st.State.Asked != 0:
+		return "stopped on request"
+	case stop == ralph.StopDuration:
+		return "limit of time"
+	case slices.Contains([]ralph.StopReason{ralph.StopIterations, ralph.StopCost, ralph.StopTokens}, stop):
+		return "limit of " + string(stop)
+	default:
+		return strings.ReplaceAll(string(stop), "_", " ")
+	}
+}
+
 // Line says all of it for people, on one line:
 //
 //	TASK-001 (coder): iteration 3/15, started 5m ago
@@ -261,17 +279,13 @@ func (st Standing) Line(now time.Time) string {
 		text += " (" + PrintableLine(st.Stage) + ")"
 	}
 	text += ": "
-	how := string(st.State.Stop)
-	if st.hasParts() {
-		how = string(st.Status)
-	}
 	switch st.Status {
 	case StatusRunning, StatusWaiting, StatusPaused:
 		text += st.Where() + ", started " + Ago(st.Started, now)
 	case StatusInterrupted:
 		text += st.Where() + ", last activity " + Ago(st.Active, now)
 	default:
-		text += how + " at " + st.Where() + ", " + Ago(st.Active, now)
+		text += st.came() + " at " + st.Where() + ", " + Ago(st.Active, now)
 	}
 	text += strings.TrimSuffix(", spent "+st.Spent(), ", spent ")
 	switch st.Status {

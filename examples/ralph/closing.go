@@ -30,7 +30,7 @@ func (r *piped) drive() error {
 		if end = err; err == nil {
 			r.s, r.events = r.s.Apply(ev), append(r.events, ev)
 			r.happened(ev)
-			v.pipeline(ev)
+			v.pipeline(r.name(), ev)
 		}
 	}
 	v.close()
@@ -48,7 +48,7 @@ func (r *piped) drive() error {
 	exit := r.exit(end, sums)
 	state := ralph.State{Loop: r.name(), Stop: stopOf(end), Elapsed: r.s.Elapsed, Usage: r.s.Used(), Unpriced: int(v.unpriced.Load())}
 	state.Task.Limits = ralph.Limits{CostUSD: r.maxCost, Tokens: r.maxTokens, Duration: r.maxDuration} // each task has its own iterations
-	r.conclude(state, exit, r.s.Remaining()-r.dropped, iterations, fmt.Sprintf("%d of %d tasks done%s", len(r.s.Parts)-r.s.Remaining(), len(r.s.Parts), budget(r.s.Rules)), r.further(state.Loop, state))
+	r.conclude(state, exit, r.s.Remaining()-r.dropped, iterations, fmt.Sprintf("%d of %d tasks done%s", len(r.s.Parts)-r.s.Remaining(), len(r.s.Parts), budget(r.s.Rules)), "")
 	return exit
 }
 

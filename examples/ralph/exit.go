@@ -56,7 +56,7 @@ func safe(args []any) []any {
 }
 
 // ours is an error as a user of this program reads it: which of the library's
-// packages it comes from says nothing to them.
+// packages it comes from says nothing to them, and the limits have the names of flags.
 type ours struct{ error }
 
 func (o ours) Unwrap() error { return o.error }
@@ -66,7 +66,7 @@ func (o ours) Error() string {
 	for _, name := range []string{"ralph: ", "tasks: ", "spec: ", "verify: ", "progress: ", "pipeline: "} {
 		text = strings.ReplaceAll(text, ": "+name, ": ")
 	}
-	return progress.Printable(text[len(": "):])
+	return progress.Printable(strings.NewReplacer("cost_usd and tokens are ", "--max-cost and --max-tokens are ", "cost_usd ", "--max-cost ").Replace(text[len(": "):]))
 }
 
 // A signalError is the cause of a context that a signal ended.

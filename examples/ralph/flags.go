@@ -9,8 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
+	"github.com/ralph-loop/ralph/progress"
 	"github.com/ralph-loop/ralph/tasks/spec"
 )
 
@@ -193,8 +193,8 @@ func didYouMean(word, sign string, known []string) string {
 
 // usage is the help of a command.
 func (f *flags) usage(w io.Writer) {
-	line := strings.TrimSpace("ralph "+f.cmd.name+" "+f.cmd.args) + f.cmd.then
-	fmt.Fprintf(w, "%s\n\nFlags:\n", wrap(line+": "+f.cmd.short, 0))
+	begin := strings.TrimSpace("ralph "+f.cmd.name+" "+f.cmd.args) + f.cmd.then
+	fmt.Fprintf(w, "%s\n\nFlags:\n", wrap(begin+": "+f.cmd.short, 0))
 	if len(f.names()) == 0 {
 		fmt.Fprintln(w, "  none")
 	}
@@ -219,21 +219,6 @@ const width = 80
 // wrap breaks text into lines. It begins in the given column, and all of its
 // lines do.
 func wrap(text string, indent int) string {
-	var b strings.Builder
-	column := indent
-	for i, word := range strings.Fields(text) {
-		n := utf8.RuneCountInString(word)
-		switch {
-		case i == 0:
-		case column+1+n > width:
-			b.WriteString("\n" + strings.Repeat(" ", indent))
-			column = indent
-		default:
-			b.WriteByte(' ')
-			column++
-		}
-		b.WriteString(word)
-		column += n
-	}
-	return b.String()
+	begin := strings.Repeat(" ", indent)
+	return progress.PrintableWrap(begin+line(text), begin, width)[indent:]
 }

@@ -147,7 +147,7 @@ func (s *shared) handles() []handle {
 		{"notify", append(loops[:5:5], "start", "resume"), &s.notify, "a `COMMAND` to start at the end, without a shell, with the result in its environment: RALPH_RESULT, RALPH_SUMMARY, RALPH_EXIT_CODE, RALPH_ERROR, RALPH_ITERATIONS, RALPH_SECONDS, RALPH_COST_USD, RALPH_LOOP, RALPH_DIR and others", s.isNotify},
 		{"quiet", shows, &s.quiet, "print the result only", s.isOne},
 		{"verbose", shows, &s.verbose, "show what the agent's client says of its own, warnings and notices (default: how many they are)", s.isOne},
-		{"json", shows, &s.json, "print what happens as lines of JSON, for programs, and nothing else but errors", s.isOne},
+		{"json", shows, &s.json, "print what happens as lines of JSON, for programs, each with a version (v) and a kind; those of kinds that begin with pipeline_ tell of a run of definitions, or with --slots or --worktrees, the others of its loops; nothing else but errors", s.isOne},
 		{"dry-run", work, &s.dryRun, "print the prompt and the commands, and run nothing", nil},
 		{"dry-run", verify, &s.dryRun, "print the commands, and run nothing", nil},
 	}

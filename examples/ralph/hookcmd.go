@@ -116,11 +116,8 @@ func begin(e env, ev hookEvent) error {
 
 // asText is text as JSON, with nothing escaped that need not be.
 func asText(text string) string {
-	var to strings.Builder
-	enc := json.NewEncoder(&to)
-	enc.SetEscapeHTML(false)
-	_ = enc.Encode(text) // it is text
-	return strings.TrimSpace(to.String())
+	is, _ := asJSON(text, "") // it is text
+	return strings.TrimSpace(is)
 }
 
 // edit changes a client's settings, and nothing else in them.

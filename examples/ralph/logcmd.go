@@ -13,7 +13,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/progress"
@@ -134,10 +133,10 @@ func (e env) showText(file io.Reader, name string) error {
 
 // A rowPrinter prints a table that grows.
 type rowPrinter struct {
-	out    io.Writer
-	as     string
-	shown  int   // rows, with the head
-	widths []int // of the columns, in a table
+	out   io.Writer
+	as    string
+	shown int // rows, with the head
+	table progress.Table
 	logged
 }
 
@@ -145,45 +144,36 @@ func (p *rowPrinter) print(l logged) error {
 	if len(l.rows) < p.shown { // it was written anew
 		p.shown = 0
 	}
-	var b strings.Builder
-	for i, row := range l.rows {
-		for k, cell := range row {
-			row[k] = cmp.Or(line(cell), "-")
-			if i >= p.shown {
-				p.widths = append(p.widths, make([]int, max(0, k+1-len(p.widths)))...)
-				p.widths[k] = max(p.widths[k], utf8.RuneCountInString(row[k]))
-			}
-		}
-	}
-	for i := p.shown; i < len(l.rows); i++ {
-		switch p.as {
-		case "json":
-			if i > 0 {
-				text, err := asJSON(l.values[i-1], "")
-				if err != nil {
-					return err
-				}
-				b.WriteString(text)
-			}
-		case "md":
-			for k, cell := range l.rows[i] {
-				l.rows[i][k] = strings.NewReplacer("\\", "\\\\", "|", "\\|", "<", "&lt;").Replace(cell)
-			}
-			fmt.Fprintf(&b, "| %s |\n", strings.Join(l.rows[i], " | "))
-			if i == 0 {
-				fmt.Fprintf(&b, "|%s\n", strings.Repeat(" --- |", len(l.rows[i])))
-			}
-		default:
-			var text strings.Builder
-			for k, cell := range l.rows[i] {
-				fmt.Fprintf(&text, "%-*s  ", p.widths[k], cell)
-			}
-			paint(p.out, colour(l.rows[i][2]), strings.TrimRight(text.String(), " "))
-		}
-	}
+	rows, from := l.rows[p.shown:], p.shown
 	p.shown, p.logged = len(l.rows), l
-	_, err := io.WriteString(p.out, b.String())
-	return err
+	var b strings.Builder
+	var err error
+	switch p.as {
+	case "json":
+		for _, v := range l.values[max(from-1, 0):] {
+			text, err := asJSON(v, "")
+			if err != nil {
+				return err
+			}
+			b.WriteString(text)
+		}
+	case "md":
+		for i, row := range rows {
+			for k, cell := range row {
+				row[k] = strings.NewReplacer("\\", "\\\\", "|", "\\|", "<", "&lt;").Replace(cmp.Or(line(cell), "-"))
+			}
+			fmt.Fprintf(&b, "| %s |\n", strings.Join(row, " | "))
+			if from+i == 0 {
+				fmt.Fprintf(&b, "|%s\n", strings.Repeat(" --- |", len(row)))
+			}
+		}
+	default:
+		for i, text := range p.table.Lines(rows...) {
+			err = cmp.Or(err, paint(p.out, colour(rows[i][2]), text))
+		}
+	}
+	_, errOut := io.WriteString(p.out, b.String())
+	return cmp.Or(err, errOut)
 }
 
 // close prints the summary below a table.
@@ -262,25 +252,22 @@ func (s *shared) history(e env, of string) (progress.History, error) {
 	return progress.ReadHistory(file)
 }
 
-// colour is that of what came of an iteration, 0 = none.
+// colour is that of what came of an iteration, 0 = none: one that can be read on a light
+// and on a dark ground.
 func colour(outcome string) int {
 	return map[ralph.Outcome]int{
-		ralph.OutcomeSuccess: 32, ralph.OutcomeFailure: 31, ralph.OutcomeSkipped: 33, ralph.OutcomeInterrupted: 33,
+		ralph.OutcomeSuccess: 32, ralph.OutcomeFailure: 31, ralph.OutcomeSkipped: 35, ralph.OutcomeInterrupted: 35,
 	}[ralph.Outcome(outcome)]
 }
 
-// paint prints a line, in a colour where those are wanted. No other control
-// sequences are ours.
-func paint(out io.Writer, colour int, text string) {
-	o, ok := out.(*outlet)
-	if ok = ok && o.colours && colour != 0; ok {
-		o.raw(fmt.Sprintf("\x1b[%dm", colour))
+// paint prints a line that is safe to show, in a colour where those are wanted, and in one
+// piece: nothing of others comes between.
+func paint(out io.Writer, colour int, text string) error {
+	if o, ok := out.(*outlet); ok && o.colours && colour != 0 {
+		return o.raw(fmt.Sprintf("\x1b[%dm%s\x1b[0m\n", colour, text))
 	}
-	fmt.Fprint(out, text)
-	if ok {
-		o.raw("\x1b[0m")
-	}
-	fmt.Fprintln(out)
+	_, err := io.WriteString(out, text+"\n")
+	return err
 }
 
 // tty reports whether a reader or writer is a terminal.
@@ -320,7 +307,9 @@ func logTable(file io.Reader) (l logged, err error) {
 		l.rows = append(l.rows, []string{short(task, 40), number, string(r.Outcome), (time.Duration(r.DurationMS) * time.Millisecond).String(), cost(r.Usage), short(why(r), 100)})
 		l.values = append(l.values, r)
 	}
-	l.summary = plural(len(l.values), "attempt") + spent(usage)
+	if l.summary = plural(len(l.values), "attempt"); usage != (ralph.Usage{}) {
+		l.summary += ", " + usage.String()
+	}
 	return l, nil
 }
 

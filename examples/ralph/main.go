@@ -35,7 +35,7 @@ type env struct {
 }
 
 func (e env) say(format string, args ...any) {
-	fmt.Fprintf(e.stderr, "ralph: "+format+"\n", safe(args)...)
+	fmt.Fprintln(e.stderr, progress.PrintableWrap(fmt.Sprintf("ralph: "+format, safe(args)...), "   ", columnsOf(e.stderr)-1))
 }
 
 // aloud has what is said shown, also with --quiet and --json, until it is called again.

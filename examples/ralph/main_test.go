@@ -30,8 +30,8 @@ func (a apart) Run() int {
 }
 
 // TestScripts runs every command as a user would, errors included. In a script,
-// "exits CODE COMMAND…" runs a command and wants its exit code, "repo" makes a
-// git repository of the current folder, and "left" fails if a process with the
+// "exits CODE COMMAND…" runs a command and wants its exit code, and that what it tells to
+// be run is what our commands take; "repo" makes a git repository of the current folder, and "left" fails if a process with the
 // script's mark lives.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
@@ -81,6 +81,11 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	stderr := ts.ReadFile("stderr")
 	if !strings.HasSuffix(strings.TrimSpace(stderr), "exit code "+args[0]) {
 		ts.Fatalf("want exit code %s", args[0])
+	}
+	for _, line := range suggested(ts.ReadFile("stdout") + "\n" + stderr) { // whatever the situation
+		if err := taken(line); err != nil {
+			ts.Fatalf("what it says to run cannot be run: %v", err)
+		}
 	}
 }
 

@@ -274,7 +274,7 @@ func (s *session) start(l *ralph.Local, state ralph.State) error {
 		return fail(exitConfig, "session log: %w", err)
 	}
 	defer file.Close()
-	s.say("session log: %s", file.Name())
+	s.say("session log: %s", near(file.Name()))
 	hidden := redact().Writer(file)
 	banner := &progress.Banner{W: hidden, Mode: s.mode}
 	log := ralph.ProgressLog(banner)

@@ -303,17 +303,26 @@ func (w *work) close(r tasks.Report, err, exit error) {
 	end := ralph.State{Loop: w.name(), Stop: stopOf(err), Elapsed: r.Elapsed, Usage: r.Usage, Unpriced: r.Unpriced}
 	end.Task.Limits = w.limits()
 	end.Task.Limits.Iterations = r.MaxIterations
-	next := w.further(end.Loop, end)
+	if w.run != nil {
+		end.Asked = w.run.State.Asked
+	}
+	next := ""
 	if end.Stop == ralph.StopStalled && len(r.Skipped)+len(r.Waiting) >= r.TasksRemaining { // what was given up stays so where a run goes on
 		next = commandLine(sparing(w.args, passing...))
 	}
 	w.conclude(end, exit, r.TasksRemaining, r.IterationsRun, plural(r.TasksCompleted, "task")+" done", next)
 }
 
-// conclude tells in three lines how the run of a task file has ended.
+// conclude tells in three lines how the run of a task file has ended, and what command
+// goes on with it; "" = the usual one.
 func (w *work) conclude(end ralph.State, exit error, remaining, iterations int, done, next string) {
+	if end.Unpriced > 0 { // which of them it was nobody has kept
+		end.Blind = "not known"
+	}
 	c := progress.Closing{State: end, Iterations: iterations, Records: near(w.logPath)}
 	switch code := exitCode(w.ctx, exit); {
+	case exit != nil && end.Stop == ralph.StopIterations && (end.Asked != 0 || end.Task.Limits.Iterations == 0): // of a pipeline it is no limit
+		c.Result = fmt.Sprintf("not completed: stopped on request after iteration %d: %s; %s", iterations, done, plural(remaining, "remains", "remain"))
 	case exit == nil:
 		c.Result = "completed: " + done
 		if by := w.verifying(ralph.Task{}); w.proven() {
@@ -328,7 +337,7 @@ func (w *work) conclude(end ralph.State, exit error, remaining, iterations int, 
 		c.Result = fmt.Sprintf("%s: %s, %s", what, done, plural(remaining, "remains", "remain"))
 	}
 	if exit != nil && w.place != nil {
-		c.Next = next
+		c.Next = cmp.Or(next, w.further(end.Loop, end))
 	}
 	w.ended(w.env, c)
 }

@@ -1,13 +1,12 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/ralph-loop/ralph"
@@ -19,23 +18,23 @@ func line(text string) string { return progress.PrintableLine(text) }
 
 // columns prints a table. Cells are made safe to show; an empty one is a dash.
 func columns(out io.Writer, rows [][]string) error {
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	for _, row := range rows {
-		for i, cell := range row {
-			row[i] = cmp.Or(line(cell), "-")
+	text := strings.Join(new(progress.Table).Lines(rows...), "\n")
+	_, err := fmt.Fprintln(out, progress.PrintableWrap(text, "   ", columnsOf(out)))
+	return err
+}
+
+// columnsOf is how wide a terminal is at the moment; 0 = it is none.
+func columnsOf(out io.Writer) (n int) {
+	if o, ok := out.(*outlet); ok {
+		if d := progress.DisplayOn(o.Writer, os.Getenv); d.Terminal {
+			n, _ = d.Size()
 		}
-		fmt.Fprintln(w, strings.Join(row, "\t"))
 	}
-	return w.Flush()
+	return n
 }
 
 // short cuts text for a table.
-func short(text string, limit int) string {
-	if runes := []rune(line(text)); len(runes) > limit {
-		return string(runes[:limit-1]) + "…"
-	}
-	return line(text)
-}
+func short(text string, limit int) string { return progress.PrintableCut(text, limit) }
 
 // cost is what was used in money, for a table: "" if nothing was told of it.
 func cost(u ralph.Usage) string {
@@ -43,14 +42,6 @@ func cost(u ralph.Usage) string {
 		return ""
 	}
 	return u.Cost()
-}
-
-// spent is what was used, as far as anybody told.
-func spent(u ralph.Usage) string {
-	if u == (ralph.Usage{}) {
-		return ""
-	}
-	return ", " + u.String()
 }
 
 // measured is what a check measured, "" = nothing.

@@ -160,9 +160,7 @@ func (f *startFlags) launch(e env, x ralph.HookState, fresh bool) error {
 	if err == nil {
 		ended, err = f.relay.Launch(e.ctx, cmd)
 	}
-	for _, command := range ended {
-		e.say("ended what the session has left running: %s", command)
-	}
+	e.sayEnded("session", ended)
 	if err != nil && cmd.Process == nil {
 		if fresh {
 			_, cancelled := f.relay.Hook.Cancel(context.WithoutCancel(e.ctx), f.session)

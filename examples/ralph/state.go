@@ -205,7 +205,7 @@ func (s *shared) goesOn(e env, dir *progress.Dir, now, last progress.Entry, chan
 	was += pipeline.StandingOf(e.ctx, dir, last).Where() + " " + progress.Ago(last.Active, time.Now())
 	switch what := changed(now); {
 	case what != "" && e.resumes:
-		return false, fail(exitConfig, "'%s' was %s, and since then %s; 'ralph %s' starts it anew", name, was, what, e.verb)
+		return false, fail(exitConfig, "'%s' was %s, and since then %s; start it anew with: %s", name, was, what, commandLine(sparing(e.args, passing...)))
 	case what != "":
 		e.say("'%s' was %s, but since then %s; it starts anew", name, was, what)
 		return false, nil
@@ -233,11 +233,11 @@ func changed(prompt, project string, meta map[string]string) func(progress.Entry
 // aside moves away what is on record of a loop, and ends what is left of it.
 func (s *shared) aside(e env, dir *progress.Dir, loop string) error {
 	to, ended, err := dir.SetAside(loop)
-	e.sayEnded(ended)
+	e.sayEnded("last run", ended)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	} else if err == nil {
-		e.say("what was on record of '%s' is now in %s", loop, to)
+		e.say("what was on record of '%s' is set aside, as %s", loop, filepath.Base(to))
 	}
 	return err
 }
@@ -299,10 +299,11 @@ func (w *work) logged(task string) (open bool) {
 	return open
 }
 
-// sayEnded names what was ended that a run which was killed had left running.
-func (e env) sayEnded(ended []string) {
+// sayEnded names what was ended that a session, or a run which was killed, had left
+// running.
+func (e env) sayEnded(what string, ended []string) {
 	for _, command := range ended {
-		e.say("ended what the last run has left running: %s", command)
+		e.say("ended what the %s has left running: %s", what, command)
 	}
 }
 

@@ -42,6 +42,9 @@ func (f *statusFlags) run(e env, _ []string) error {
 			if o, ok := e.stdout.(*outlet); ok && f.watch && !f.json && tty(o) {
 				o.raw("\x1b[H\x1b[2J")
 			}
+			if !f.json {
+				text = progress.PrintableWrap(text, "     ", columnsOf(e.stdout))
+			}
 			io.WriteString(e.stdout, text)
 			if unread != nil {
 				e.say("%s", ours{unread})

@@ -9,6 +9,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/progress"
@@ -90,7 +91,7 @@ func (f *cancelFlags) run(e env, args []string) error {
 		} else if err == nil {
 			fmt.Fprintf(e.stdout, "Cancelled Ralph loop for %s at %s\n", st.Name(), st.Where())
 		}
-		e.sayEnded(was.Ended)
+		e.sayEnded("last run", was.Ended)
 		if err != nil {
 			return wrong(err)
 		}
@@ -177,7 +178,7 @@ func resume(e env, s *shared, args []string) error {
 	case loop.Kind == progress.KindHook:
 		return fail(exitConfig, "%s is the loop of a client's session, at %s: 'ralph start --session %s -- CLIENT', with the flags that it was begun with, goes on with it", name, where, word(loop.Loop))
 	case loop.Reopened().Done():
-		return fail(exitNotVerified, "%s stays as it is, %s at %s: %s", name, loop.State.Stop, where, loop.State.Detail)
+		return fail(exitNotVerified, "%s; it stays as it is: %s%s", st.Line(time.Now()), loop.State.Detail, strings.TrimSuffix("; go on: "+s.further(loop.Loop, loop.State), "; go on: "))
 	case json.Unmarshal([]byte(loop.Meta["args"]), &began) != nil || len(began) == 0:
 		return fail(exitConfig, "the command line that began %s is not on record, or was not kept for there was a secret in it; give it again: it goes on with what was interrupted", name)
 	}

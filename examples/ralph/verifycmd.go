@@ -213,7 +213,14 @@ func (f *verifyFlags) verifyPart(e env, c criteria, def spec.Definition, stage, 
 		ctx, stop = context.WithTimeout(ctx, f.timeout)
 		defer stop()
 	}
+	v, how := f.view(e, nil), f.verifying(task)
+	v.Named, v.Verifying = true, func(ralph.Task) string { return how }
+	if !v.Terminal {
+		e.say("%s.%s: verifying: %s", def.ID, stage, how)
+	}
+	v.Append(ctx, ralph.Event{Kind: ralph.EventAnswered, Task: def.ID, Agent: stage, Iteration: ralph.Iteration{Claimed: true}})
 	verdict, err := c.verifier().Verify(ctx, claim)
+	v.close()
 	r := verified{Task: task.ID, Stage: stage, Passed: verdict.Passed && err == nil, Feedback: verdict.Feedback, Checks: verdict.Checks}
 	if err != nil {
 		status := ralph.CheckUnable

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -17,6 +18,7 @@ import (
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/progress"
 	"github.com/ralph-loop/ralph/tasks/pipeline"
+	"github.com/ralph-loop/ralph/tasks/spec"
 )
 
 // A view is how a run is shown while it runs: by a display on standard error, which what
@@ -27,6 +29,8 @@ type view struct {
 	log  ralph.ProgressLog // that shows what happens, without secrets
 	out  *outlet
 	json io.Writer // nil = not asked for
+
+	release func() // the signal of Ctrl-Z
 
 	unpriced atomic.Int64 // attempts that have ended here and of which the cost is not known
 }
@@ -49,6 +53,7 @@ func (s *shared) view(e env, agent ralph.Runner) *view {
 		return cmp.Or(v.Append(ctx, ev), v.print(ev))
 	}))
 	v.out.through.Store(v.Display)
+	v.release = v.OnStop()
 	return v
 }
 
@@ -64,14 +69,20 @@ func (v *view) print(ev any) error {
 	return err
 }
 
-// pipeline prints what happens in a pipeline beside its loops.
-func (v *view) pipeline(ev pipeline.Event) error {
+// pipeline prints what happens in a pipeline beside its loops, as a line like theirs.
+func (v *view) pipeline(run string, ev pipeline.Event) error {
+	ev.Loop = strings.TrimSuffix(run+"/"+ev.Loop, "/") // as its loops call themselves
 	ev.State, ev.Text, ev.Output = nil, redact().String(ev.Text), redact().String(ev.Output)
-	return v.print(map[string]pipeline.Event{"pipeline": ev})
+	return v.print(struct {
+		V    int    `json:"v"`
+		Kind string `json:"kind"`
+		pipeline.Event
+	}{ralph.Version, "pipeline_" + string(ev.Kind), ev})
 }
 
 // close ends it: what is said from now on is shown as it comes.
 func (v *view) close() {
+	v.release()
 	v.out.through.Store(nil)
 	v.Close() // that nobody reads it ends the run
 }
@@ -98,20 +109,21 @@ func agentName(agent ralph.Runner) string {
 // verifying is what verifies a claim, in a word or two.
 func (s *shared) verifying(t ralph.Task) string {
 	var by []string
-	for what, asked := range map[string]bool{t.Method: t.Spec != nil, s.verify: s.verify != "", "the judge " + s.judge: t.Spec == nil && s.judge != ""} {
+	own := cmp.Or(strings.Join(spec.Verifier(spec.Env{Dir: t.Dir}).Starts(t), ", "), t.Method)
+	for what, asked := range map[string]bool{own: t.Spec != nil, s.verify: s.verify != "", "the judge " + s.judge: t.Spec == nil && s.judge != ""} {
 		if asked {
 			by = append(by, what)
 		}
 	}
 	slices.Sort(by)
-	return cmp.Or(strings.Join(by, ", "), t.HowVerified)
+	return redact().String(cmp.Or(strings.Join(by, ", "), t.HowVerified))
 }
 
 // ended tells how a run has ended, and takes note of it for --notify.
 func (s *shared) ended(e env, c progress.Closing) {
 	*e.end = ending{Closing: c, told: !s.json}
-	if !s.json {
-		io.WriteString(e.stdout, e.end.text())
+	if c.Columns = columnsOf(e.stdout); !s.json {
+		io.WriteString(e.stdout, ending{Closing: c}.text())
 	}
 }
 
@@ -119,13 +131,22 @@ func (s *shared) ended(e env, c progress.Closing) {
 func (s *shared) further(loop string, end ralph.State) string {
 	resume, limits := s.steering("resume", loop), end.Task.Limits
 	more := map[ralph.StopReason]string{
-		ralph.StopIterations: fmt.Sprint("--max ", 2*limits.Iterations),
+		ralph.StopIterations: fmt.Sprint("--max ", cmp.Or(end.Asked, 2*limits.Iterations)), // as many as it had before 'ralph stop'
 		ralph.StopCost:       "--max-cost " + strconv.FormatFloat(2*limits.CostUSD, 'f', -1, 64),
 		ralph.StopTokens:     fmt.Sprint("--max-tokens ", 2*limits.Tokens),
 		ralph.StopDuration:   fmt.Sprint("--max-duration ", 2*limits.Duration),
 	}
+	if used := end.Usage; end.Stop == ralph.StopCost && end.Blind != "" { // more money would not tell what is spent
+		more[end.Stop] = fmt.Sprint("--max-cost 0 --max-duration ", max(2*end.Elapsed.Truncate(time.Hour), time.Hour))
+		if n := used.InputTokens + used.OutputTokens; n > 0 {
+			more[end.Stop] = fmt.Sprint("--max-cost 0 --max-tokens ", 2*n)
+		}
+	}
+	if end.Asked == math.MaxInt32 { // of a pipeline each task has its own iterations
+		delete(more, ralph.StopIterations)
+	}
 	switch limit := more[end.Stop]; {
-	case limit != "" && !strings.HasSuffix(limit, " 0"):
+	case limit != "" && !strings.HasSuffix(strings.TrimSuffix(limit, "s"), " 0"):
 		return s.steering("limit", loop) + " " + limit + " && " + resume
 	case slices.Contains([]ralph.StopReason{ralph.StopVerified, ralph.StopCancelled, ralph.StopInvalid}, end.Stop):
 		return ""

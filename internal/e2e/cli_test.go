@@ -52,6 +52,12 @@ func TestE2ECLI(t *testing.T) {
 				if !strings.Contains(stdout.String(), tt.stdout) || strings.Contains(stdout.String(), "All done.") {
 					e.Errorf("standard output is not the result %q:\n%s", tt.stdout, &stdout)
 				}
+				if strings.Contains(stderr.String(), ".js:") {
+					e.Error("a stack trace of the client's is shown")
+				}
+				if again := asksAgain()[e.agent]; tt.name == "500" && !strings.Contains(stderr.String(), "\n"+again) {
+					e.Errorf("that the client asks again is not shown: %q", again)
+				}
 				for _, want := range tt.stderr {
 					if !strings.Contains(stderr.String(), want) {
 						e.Errorf("%q is not shown", want)
@@ -69,6 +75,14 @@ func TestE2ECLI(t *testing.T) {
 		}
 	})
 	t.Run("waiting", func(t *testing.T) { testCLIWaiting(t, tool) })
+}
+
+// asksAgain is how it is shown that a client asks the model again, after status 500.
+func asksAgain() map[string]string {
+	return map[string]string{
+		"claude": "→ retry 1/1 in ", "codex": "→ Reconnecting... 1/1 ", "copilot": "→ attempt 1 failed: HTTP 500\n",
+		"gemini": "→ Attempt 1 failed with status 500\n", // the others say nothing of it
+	}
 }
 
 // builtTool builds the tool when it is first asked for: not at all, if no client is

@@ -261,6 +261,22 @@ func TestScriptErrors(t *testing.T) {
 	}
 }
 
+// Any tool can be called that a client offers; what it requires is filled in.
+func TestCalls(t *testing.T) {
+	a := apis()[0]
+	call := modelserver.Call{Name: "Bash", Input: `{"command":"ls","timeout":7}`}
+	s := start(t, modelserver.Turn{Calls: []modelserver.Call{call, call}}, modelserver.Turn{Calls: []modelserver.Call{{Name: "Look", Input: "{}"}}},
+		modelserver.Turn{Calls: []modelserver.Call{{Name: "Bash", Input: "ls"}}})
+	if _, body, _ := post(t, s.URL+a.path, a.whole); strings.Count(body, `{"command":"ls","description":"scripted","timeout":7}`) != 2 {
+		t.Errorf("the tool is not called twice: %s", body)
+	}
+	for _, want := range []string{"no tool Look is among [Bash]", "no object"} {
+		if status, body, _ := post(t, s.URL+a.path, a.whole); status != 400 || !strings.Contains(body, want) {
+			t.Errorf("status %d, want 400 with %q: %s", status, want, body)
+		}
+	}
+}
+
 func TestProxyRefuses(t *testing.T) {
 	s := start(t)
 	proxy, err := url.Parse(s.ProxyURL)

@@ -1,6 +1,7 @@
 package modelserver
 
 import (
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -21,6 +22,8 @@ type Turn struct {
 	// Write is a file to be written with the client's tool for that, or with
 	// its shell tool if it has none.
 	Write *File
+	// Calls are of any other tools of the client's, which must offer them.
+	Calls []Call
 
 	// Status is an HTTP error to answer with: 401, 429, 500. 0 = none.
 	Status int
@@ -46,6 +49,10 @@ type Turn struct {
 // A File is a file to be written. Path should be absolute: some tools take no
 // other.
 type File struct{ Path, Content string }
+
+// A Call is one of a tool by the name that the client gives it. Input is JSON; what it
+// leaves out and the tool requires is filled in.
+type Call struct{ Name, Input string }
 
 // Break is how an answer goes wrong in the middle.
 type Break string
@@ -93,6 +100,14 @@ func (t Turn) reply(id string, q Request) (reply, error) {
 			return r, err
 		}
 		c.id = "call_" + id + "_s"
+		r.calls = append(r.calls, c)
+	}
+	for n, call := range t.Calls {
+		c, err := q.call(call)
+		if err != nil {
+			return r, err
+		}
+		c.id = "call_" + id + "_" + strconv.Itoa(n)
 		r.calls = append(r.calls, c)
 	}
 	return r, nil

@@ -93,6 +93,19 @@ func (q Request) writeCall(f File) (toolCall, error) {
 	return t.call(map[string]json.RawMessage{path: encode(f.Path), text: encode(f.Content)}), nil
 }
 
+// call calls a tool by its name.
+func (q Request) call(c Call) (toolCall, error) {
+	t, ok := q.find([]string{c.Name})
+	if !ok {
+		return toolCall{}, fmt.Errorf("no tool %s is among %v", c.Name, q.Tools)
+	}
+	var args map[string]json.RawMessage
+	if err := json.Unmarshal([]byte(c.Input), &args); err != nil {
+		return toolCall{}, fmt.Errorf("the input for %s is no object: %w", c.Name, err)
+	}
+	return t.call(args), nil
+}
+
 // arg returns the first of names that the tool takes, or "".
 func (t tool) arg(names []string) string {
 	for _, name := range names {

@@ -3,6 +3,8 @@ package stream
 import (
 	"bytes"
 	"cmp"
+	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -18,7 +20,7 @@ func claudeDialect() dialect {
 		With("tool_use_id", jsonlines.Beginning()).With("is_error", jsonlines.Beginning()).With("content", jsonlines.Beginning().With("text", jsonlines.Beginning()))
 	message := jsonlines.Keys("id", "model").With("content", content).With("usage", claudeTokens())
 	want := jsonlines.Keys("type", "subtype", "session_id", "model", "parent_tool_use_id", "error", "is_api_error_message",
-		"api_error_status", "error_status", "retry_delay_ms", "is_error", "result", "total_cost_usd", "terminal_reason", "num_turns", "isSidechain", "isReplay").
+		"api_error_status", "error_status", "retry_delay_ms", "attempt", "max_retries", "is_error", "result", "total_cost_usd", "terminal_reason", "num_turns", "isSidechain", "isReplay").
 		With("message", message).With("usage", claudeTokens()).With("errors", jsonlines.Filter{}).
 		With("modelUsage", jsonlines.Filter{"*": jsonlines.Keys("inputTokens", "outputTokens", "cacheReadInputTokens", "cacheCreationInputTokens")}).
 		With("rate_limit_info", jsonlines.Keys("status", "resetsAt")).
@@ -126,11 +128,22 @@ func claudeSystem(d *Decoder, v *jsonlines.Value) {
 		d.res.Model = cmp.Or(v.Str("model"), d.res.Model)
 	case "api_retry":
 		d.retry()
+		d.waits(claudeRetry(v))
 		// Shorter ones are the client's own pace, and are over when it gives up.
 		if wait := time.Duration(v.Int("retry_delay_ms")) * time.Millisecond; statusKind(v.Int("error_status")) == Limit && wait >= time.Minute {
 			d.hint.after = min(wait, maxWait)
 		}
 	}
+}
+
+// claudeRetry is what the client waits for.
+func claudeRetry(v *jsonlines.Value) string {
+	wait := time.Duration(v.Int("retry_delay_ms")) * time.Millisecond
+	what := fmt.Sprintf("retry %d/%d in %s", v.Int("attempt"), v.Int("max_retries"), wait.Round(100*time.Millisecond))
+	if code := v.Int("error_status"); code > 0 {
+		return what + ": HTTP " + strconv.FormatInt(code, 10)
+	}
+	return what
 }
 
 func claudeMessage(d *Decoder, v *jsonlines.Value, subAgent bool) {
@@ -229,5 +242,6 @@ func claudeWhy(d *Decoder, v *jsonlines.Value) string {
 	if d.res.Message != "" {
 		return ""
 	}
+	d.vague = true
 	return "ended with " + v.FirstOf("terminal_reason", "subtype")
 }

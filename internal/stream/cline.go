@@ -2,6 +2,8 @@ package stream
 
 import (
 	"bytes"
+	"slices"
+	"strings"
 
 	"github.com/ralph-loop/ralph/internal/jsonlines"
 	"github.com/ralph-loop/ralph/internal/reply"
@@ -12,20 +14,33 @@ import (
 func clineDialect() dialect {
 	event := jsonlines.Keys("type", "contentType", "text", "toolName", "totalInputTokens", "totalOutputTokens", "totalCacheReadTokens", "totalCacheWriteTokens", "totalCost", "errorClass").
 		With("error", jsonlines.Keys("message")).With("input", toolInput().With("task_progress", nil)).
-		With("toolCallId", nil).With("output", jsonlines.Beginning().With("success", jsonlines.Beginning()).With("result", jsonlines.Beginning()).With("error", jsonlines.Beginning()))
+		With("toolCallId", nil).With("output", jsonlines.Beginning().With("success", jsonlines.Beginning()).With("result", jsonlines.Beginning()).With("error", jsonlines.Beginning()).With("usage", clineTokens()))
 	want := jsonlines.Keys("type", "say", "ask", "text", "partial", "finishReason", "parentAgentId").With("event", event).
-		With("usage", jsonlines.Keys("inputTokens", "outputTokens", "cacheReadTokens", "cacheWriteTokens", "totalCost")).With("model", jsonlines.Keys("id"))
+		With("usage", clineTokens()).With("aggregateUsage", clineTokens()).With("model", jsonlines.Keys("id"))
 	return dialect{want: want, line: clineLine, rows: clineTools(), drop: func(kind []byte) bool { return string(kind) == "hook_event" }}
+}
+
+func clineTokens() jsonlines.Filter {
+	return jsonlines.Keys("inputTokens", "outputTokens", "cacheReadTokens", "cacheWriteTokens", "totalCost")
+}
+
+// clineAmount reads tokens; those of a cache are part of the input there.
+func clineAmount(u *jsonlines.Value) Usage {
+	return Usage{InputTokens: u.Int("inputTokens"), OutputTokens: u.Int("outputTokens")}.
+		cached(u.Int("cacheReadTokens"), u.Int("cacheWriteTokens"))
 }
 
 func clineLine(d *Decoder, v *jsonlines.Value) {
 	switch v.Str("type") {
 	case "agent_event":
-		if v.Str("parentAgentId") != "" { // a sub-agent's
-			clineAside(d, v.Get("event"))
-			return
+		switch e := v.Get("event"); {
+		case v.Str("parentAgentId") != "":
+			clineAside(d, e)
+		case d.sent.with(d, e):
+			clineSent(d, e)
+		default:
+			clineEvent(d, e)
 		}
-		clineEvent(d, v.Get("event"))
 	case "run_result":
 		clineResult(d, v)
 	case "say":
@@ -76,12 +91,66 @@ func clineEvent(d *Decoder, e *jsonlines.Value) {
 		d.told.total(portion{usage: Usage{InputTokens: e.Int("totalInputTokens"), OutputTokens: e.Int("totalOutputTokens")}.
 			cached(e.Int("totalCacheReadTokens"), e.Int("totalCacheWriteTokens"))})
 		d.cost(e, "totalCost")
+		d.sent.spend(d)
 		d.tell()
 	case "error":
 		d.notice(e.Str("error", "message"))
 		if e.Str("errorClass") == "auth" {
 			d.tells(Denied)
 		}
+	}
+}
+
+// A sent is what is known of sub-agents that are at work: the client tells what they do as
+// if it was the agent's, between the beginning and the end of the tool that sends them.
+// The agent itself waits for them.
+type sent struct {
+	calls []string // tools that have not ended
+	begun bool     // one of them has begun
+	usage Usage    // of those that have ended
+}
+
+// with reports whether an event is of a sub-agent.
+func (s *sent) with(d *Decoder, e *jsonlines.Value) bool {
+	id := e.Str("toolCallId")
+	id = id[:min(len(id), 256)]
+	ours := e.Str("contentType") == "tool" && e.Str("toolName") == "spawn_agent"
+	switch kind := e.Str("type"); {
+	case kind == "content_start" && ours && len(s.calls) < maxCalls:
+		begun := s.begun
+		s.calls = append(s.calls, strings.Clone(id))
+		return begun
+	case len(s.calls) == 0:
+		return false
+	case kind == "iteration_start":
+		s.begun = true
+	case kind == "usage" && s.begun:
+		d.told.requests++
+	case kind == "content_end" && ours:
+		s.calls = slices.DeleteFunc(s.calls, func(c string) bool { return c == id })
+		s.usage = s.usage.plus(clineAmount(e.Get("output", "usage")))
+		s.begun = len(s.calls) > 0
+	}
+	return s.begun
+}
+
+// clineSent takes over what a sub-agent says and does, and shows it as such. The end of the
+// tool may be missing, so its words are taken for the agent's until there are others.
+func clineSent(d *Decoder, e *jsonlines.Value) {
+	show := d.show
+	d.show = nil
+	if e.Str("type") != "usage" { // it counts anew
+		clineEvent(d, e)
+	}
+	if d.show = show; show != nil {
+		clineAside(d, e)
+	}
+}
+
+// spend adds what sub-agents have used to the total, which does not count them.
+func (s *sent) spend(d *Decoder) {
+	if s.usage.used() {
+		d.told.spend("", s.usage)
 	}
 }
 
@@ -117,7 +186,11 @@ func clineOutput(d *Decoder, e *jsonlines.Value, subAgent bool) {
 	}
 	for _, part := range e.Get("output").Items() {
 		if part.Get("success").Scalar() == "false" {
-			d.failed(c, 0, part.FirstOf("error", "result"))
+			why := part.FirstOf("error", "result")
+			if _, ok := exitCode(why); ok { // what was printed stands below the same line
+				why += "\n" + strings.TrimPrefix(part.Str("result"), "["+why+"]")
+			}
+			d.failed(c, 0, why)
 			return
 		}
 	}
@@ -127,9 +200,14 @@ func clineResult(d *Decoder, v *jsonlines.Value) {
 	d.end()
 	d.res.Model = v.Str("model", "id")
 	u := v.Get("usage")
-	d.told.total(portion{usage: Usage{InputTokens: u.Int("inputTokens"), OutputTokens: u.Int("outputTokens")}.
-		cached(u.Int("cacheReadTokens"), u.Int("cacheWriteTokens"))})
+	d.told.total(portion{usage: clineAmount(u)})
 	d.cost(v, "usage", "totalCost")
+	if all := v.Get("aggregateUsage"); clineAmount(all).InputTokens > clineAmount(u).InputTokens { // it counts them
+		d.told.total(portion{usage: clineAmount(all)})
+		d.cost(v, "aggregateUsage", "totalCost")
+	} else {
+		d.sent.spend(d)
+	}
 	d.tell()
 	switch reason, words := v.Str("finishReason"), v.Str("text"); {
 	case reason == "completed":
@@ -140,6 +218,7 @@ func clineResult(d *Decoder, v *jsonlines.Value) {
 	case d.res.Message != "":
 		d.fail("") // the last error's words
 	default:
+		d.vague = true
 		d.fail("cline ended with: " + reason)
 	}
 }

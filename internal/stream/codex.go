@@ -52,7 +52,7 @@ func codexLine(d *Decoder, v *jsonlines.Value) {
 		// "Reconnecting... 1/5" is not the end of it; another message may be.
 		m := v.Str("message")
 		if strings.HasPrefix(m, "Reconnecting") {
-			d.note(m)
+			d.waits(m)
 			return
 		}
 		d.notice(m)
@@ -88,7 +88,7 @@ func codexBegun(d *Decoder, item *jsonlines.Value, started bool) {
 	switch item.Str("type") {
 	case "command_execution":
 		if started {
-			d.tool(call{name: "shell"}, unwrapped(item.Str("command")))
+			d.tool(call{name: "shell"}, d.command(unwrapped(item.Str("command"))))
 		}
 	case "todo_list":
 		if d.show != nil {
@@ -115,22 +115,4 @@ func codexTool(item *jsonlines.Value) string {
 		return "edit"
 	}
 	return strings.TrimPrefix(item.Str("server")+"."+item.Str("tool"), ".")
-}
-
-// unwrapped is a command without the shell that runs it.
-func unwrapped(command string) string {
-	shell, script, ok := strings.Cut(command, " -lc ")
-	if !ok || strings.ContainsAny(shell, " '\"") {
-		return command
-	}
-	for _, quote := range []string{"'", `"`} {
-		if inner, ok := strings.CutPrefix(script, quote); ok && len(inner) > 0 {
-			inner = strings.TrimSuffix(inner, quote)
-			if quote == "'" {
-				return strings.ReplaceAll(inner, `'\''`, "'")
-			}
-			return strings.NewReplacer(`\"`, `"`, `\\`, `\`, `\$`, "$", "\\`", "`").Replace(inner)
-		}
-	}
-	return script
 }

@@ -2,6 +2,7 @@ package stream
 
 import (
 	"cmp"
+	"fmt"
 
 	"github.com/ralph-loop/ralph/internal/jsonlines"
 )
@@ -12,10 +13,10 @@ import (
 // it, or the tool call that began it. It tells requests, of tokens at most the output,
 // and no cost; the tokens of each request it writes into its ledger.
 func copilotDialect() dialect {
-	data := jsonlines.Keys("messageId", "deltaContent", "model", "outputTokens", "inputTokens", "message", "statusCode", "errorType", "toolName", "toolCallId", "success", "parentToolCallId", "phase").
+	data := jsonlines.Keys("messageId", "deltaContent", "model", "outputTokens", "inputTokens", "message", "statusCode", "errorType", "toolName", "toolCallId", "success", "parentToolCallId", "phase", "retryAttempt").
 		With("error", jsonlines.Beginning().With("message", jsonlines.Beginning())).With("result", jsonlines.Beginning().With("content", jsonlines.Beginning())).
 		With("shellExecution", jsonlines.Keys("exitCode")).
-		With("content", jsonlines.Keys("type", "text")).With("arguments", toolInput().With("todos", nil)).With("fileEdits", jsonlines.Keys("path"))
+		With("content", jsonlines.Keys("type", "text")).With("arguments", toolInput().With("todos", nil).With("query", nil)).With("fileEdits", jsonlines.Keys("path"))
 	want := jsonlines.Keys("type", "sessionId", "exitCode", "agentId").With("data", data).
 		With("usage", jsonlines.Filter{"codeChanges": jsonlines.Filter{"filesModified": jsonlines.Filter{}}})
 	return dialect{want: want, line: copilotLine, rows: copilotTools(), drop: func(kind []byte) bool { return string(kind) == "user.message" }, ledger: copilotLedger()}
@@ -56,6 +57,8 @@ func copilotTurn(d *Decoder, kind string, data *jsonlines.Value) {
 		d.retry()
 	case "session.resume":
 		d.restart()
+	case "model.call_failure":
+		d.waits(fmt.Sprintf("attempt %d failed: HTTP %d", data.Int("retryAttempt")+1, data.Int("statusCode")))
 	case "session.error":
 		d.status(data.Int("statusCode"))
 		d.tells(map[string]Kind{"rate_limit": Limit, "authentication": Denied}[data.Str("errorType")])

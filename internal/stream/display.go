@@ -85,6 +85,10 @@ func (d *Decoder) used(c call, input *jsonlines.Value) {
 	case d.show == nil || d.tools[c.name].how == hidden:
 	case d.tools[c.name].how == asTodos:
 		d.todos(c, input)
+	case d.tools[c.name].how == asTasks:
+		d.task(c, input)
+	case d.tools[c.name].how == asSQL:
+		d.sql(c, input)
 	default:
 		d.shows(c, d.gist(c.name, input))
 	}
@@ -143,20 +147,30 @@ func (d *Decoder) failed(c call, code int64, words string) {
 	if code != 0 {
 		parts = append(parts, ": exit code "+strconv.FormatInt(code, 10))
 	}
-	if line = cut(tidy(line), maxGist); line != "" {
+	if line = cut(tidy(d.near(line)), maxGist); line != "" {
 		parts = append(parts, ": ", line)
 	}
 	d.put(c.sub, parts...)
 }
 
-// exitCode reads the line that Claude Code puts before what a command has printed.
+// exitCode reads the line that Claude Code and Cline put before what a command has
+// printed.
 func exitCode(line string) (int64, bool) {
-	digits, ok := strings.CutPrefix(line, "Exit code ")
-	if !ok {
-		return 0, false
+	for _, words := range []string{"Exit code ", "Command exited with code "} {
+		if digits, ok := strings.CutPrefix(line, words); ok {
+			n, err := strconv.ParseInt(strings.TrimSpace(digits), 10, 32)
+			return n, err == nil
+		}
 	}
-	n, err := strconv.ParseInt(strings.TrimSpace(digits), 10, 32)
-	return n, err == nil
+	return 0, false
+}
+
+// waits shows that the client asks the model again, as what it is about. It does so for
+// minutes, in which nothing else is to be seen.
+func (d *Decoder) waits(what string) {
+	if d.show != nil {
+		d.put(false, "→ ", cut(tidy(what), maxGist))
+	}
 }
 
 // place is a path as people know it: relative to the workspace if it is in there, else
@@ -220,6 +234,18 @@ func cut(s string, most int) string {
 			return s[:i] + "…"
 		}
 		n++
+	}
+	return s
+}
+
+// oneLine folds white space and bounds the length.
+func oneLine(s string) string {
+	if len(s) > 4<<10 {
+		s = s[:4<<10]
+	}
+	s = term.Line(s)
+	if len(s) > 500 {
+		s = strings.ToValidUTF8(s[:500], "") + "…"
 	}
 	return s
 }

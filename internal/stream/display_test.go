@@ -94,7 +94,7 @@ func TestHostileTools(t *testing.T) {
 		"cursor":   `{"type":"tool_call","subtype":"started","tool_call":{"%sToolCall":{"args":%s}}}` + "\n" + `{"type":"tool_call","subtype":"completed","tool_call":{"x":{"result":{"error":%[2]s}}}}`,
 	}
 	for format, line := range tools {
-		for _, name := range []string{"Bash", "bash", "Read", "TodoWrite", "update_todo", "unknown", `\u001b[2J` + strings.Repeat("n", 1<<12)} {
+		for _, name := range []string{"Bash", "bash", "Read", "TodoWrite", "update_todo", "TaskCreate", "TaskUpdate", "sql", "unknown", `\u001b[2J` + strings.Repeat("n", 1<<12)} {
 			for n, input := range inputs {
 				data := fmt.Sprintf(line, name, input)
 				got := display(t, format, []byte(data+"\n"), 1<<16, false)
@@ -161,6 +161,10 @@ func TestNotes(t *testing.T) {
 		{"none", "\n \n", false, false, ""},
 		{"folded", noise, false, false, "gemini: 3 lines of its own; --verbose shows them\n"},
 		{"failed", noise, false, true, "Ripgrep is not available.\nWarning: 256 colours\nlast\n"},
+		{"failed, with stack traces", "TypeError: no\nat f (file:///a.js:1:2)\nat async g (b.js:3) {\n  status: 500\nat home", false, true,
+			"TypeError: no\n… 2 lines of a stack trace\nstatus: 500\nat home\n"},
+		{"asks again", "Attempt 1 failed with status 429. Retrying with backoff... _ApiError: {}\nAttempt x failed with status 1. Retrying with backoff\nAttempt 2 failed: {}\n", false, false,
+			"→ Attempt 1 failed with status 429\ngemini: 3 lines of its own; --verbose shows them\n"},
 		{"verbose", noise, true, false, "Ripgrep is not available.\n\n  Warning: 256 colours\nlast"},
 		{"one", "npm notice\n", false, false, "gemini: npm notice\n"},
 		{"many", many, false, false, "gemini: 1000 lines of its own; --verbose shows them\n"},
@@ -179,6 +183,13 @@ func TestNotes(t *testing.T) {
 				t.Errorf("%s, in pieces of %d (-want +got):\n%s", tt.name, size, diff)
 			}
 		}
+	}
+	var out bytes.Buffer
+	n := &Notes{To: &out, Name: "gemini", explained: true}
+	n.Write([]byte(noise))
+	n.Close(true)
+	if diff := cmp.Diff("gemini: 3 lines of its own; --verbose shows them\n", out.String()); diff != "" {
+		t.Errorf("the stream tells why it failed (-want +got):\n%s", diff)
 	}
 	var none *Notes
 	none.Write([]byte(noise))
@@ -200,5 +211,24 @@ func TestNotesBetweenEvents(t *testing.T) {
 	}
 	if diff := cmp.Diff("npm notice 1\nnpm notice 2\nDone.\n", display(t, "text", []byte("npm notice 1\nnpm notice 2\nDone.\n"), 0, false)); diff != "" {
 		t.Errorf("text (-want +got):\n%s", diff)
+	}
+}
+
+// TestNotesAmongWords: that a client asks again is a line of its own also where the agent
+// is in the middle of one.
+func TestNotesAmongWords(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	notes := &Notes{To: &out, Name: "gemini"}
+	d, err := New("gemini", Options{Display: &out, Notes: notes})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.Write(lines(`{"type":"message","role":"assistant","delta":true,"content":"I look"}`))
+	notes.Write([]byte("Attempt 1 failed with status 503. Retrying with backoff...\n"))
+	d.Write(lines(`{"type":"message","role":"assistant","delta":true,"content":" again."}`))
+	d.Result()
+	if diff := cmp.Diff("I look\n→ Attempt 1 failed with status 503\n again.\n", out.String()); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
 	}
 }

@@ -12,10 +12,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/ralph-loop/ralph/internal/term"
-
 	"github.com/ralph-loop/ralph/internal/jsonlines"
 	"github.com/ralph-loop/ralph/internal/reply"
+	"github.com/ralph-loop/ralph/internal/term"
 )
 
 // A dialect is one client's way to print.
@@ -54,6 +53,7 @@ type Decoder struct {
 	tools map[string]gist
 	dirs  []string // the workspace's names
 	calls []call   // the last ones
+	kept  []todo   // a list that is told in changes
 	text  []byte   // of a line that is shown
 	live  func(Usage)
 	ended atomic.Bool
@@ -67,6 +67,8 @@ type Decoder struct {
 	hint    hint        // of a failure, as told before the end
 	shown   bool        // the message being read was shown as it came
 	apart   bool        // something else has come since the last block of words
+	sent    sent        // of sub-agents that the stream does not tell apart
+	vague   bool        // that it failed was told, but not why
 	midLine bool        // the display is not at the beginning of a line
 	session string      // the run's; "" = not known yet
 	named   string      // the session that the run began with; "" = not told
@@ -115,6 +117,9 @@ func New(format string, o Options) (*Decoder, error) {
 	d := &Decoder{dialect: dia, live: o.Live, notes: o.Notes, price: o.Price, model: o.Model, zeros: o.Zeros, since: o.Since}
 	if o.Display != nil {
 		d.show, d.tools, d.dirs = term.Strip(o.Display), gists(dia.rows), workspace(o.Dir)
+	}
+	if d.notes != nil && d.show != nil {
+		d.notes.begin = d.newline
 	}
 	if dia.line != nil {
 		d.json = &jsonlines.Reader{Want: dia.want, Drop: d.dull, Minor: d.minor, Probe: dia.probe, Line: func(v *jsonlines.Value) { d.line(d, v) }, Junk: d.skip}
@@ -191,6 +196,9 @@ func (d *Decoder) Result() Result {
 	}
 	if !r.Ended || r.Failed {
 		d.classify()
+	}
+	if d.notes != nil && r.Failed && r.Message != "" && !d.vague {
+		d.notes.explained = true
 	}
 	return *r
 }
@@ -384,16 +392,4 @@ func (d *Decoder) file(name string) {
 	if name != "" && len(name) < 4096 && len(d.res.Files) < 200 && !slices.Contains(d.res.Files, name) {
 		d.res.Files = append(d.res.Files, name)
 	}
-}
-
-// oneLine folds white space and bounds the length.
-func oneLine(s string) string {
-	if len(s) > 4<<10 {
-		s = s[:4<<10]
-	}
-	s = term.Line(s)
-	if len(s) > 500 {
-		s = strings.ToValidUTF8(s[:500], "") + "…"
-	}
-	return s
 }

@@ -11,9 +11,12 @@ type how byte
 
 const (
 	asText   how = iota // the first field that is there
+	asShell             // the same, a shell's command
 	asPath              // the same, relative to the workspace
 	asQuoted            // the same in quotation marks, and where: in the last field
 	asTodos             // a list of what is to be done
+	asTasks             // a change of such a list
+	asSQL               // a query, which may be such a change
 	asName              // not at all: the tool's name says it
 	hidden              // nor is the tool: it is a thought
 )
@@ -43,22 +46,23 @@ func gists(rows []row) map[string]gist {
 
 func claudeTools() []row {
 	return []row{
-		{asText, "Bash Monitor SlashCommand", "command"},
+		{asShell, "Bash Monitor SlashCommand", "command"},
 		{asText, "BashOutput KillBash KillShell TaskOutput TaskStop", "bash_id shell_id task_id"},
 		{asPath, "Read Write Edit MultiEdit NotebookEdit NotebookRead LS", "file_path notebook_path path"},
 		{asQuoted, "Glob Grep", "pattern path"},
 		{asText, "WebFetch ReadMcpResourceTool", "url uri"},
 		{asQuoted, "WebSearch ToolSearch", "query"},
-		{asText, "Agent Task TaskCreate", "description subject prompt"},
+		{asText, "Agent Task", "description prompt"},
 		{asText, "Skill", "skill command"},
 		{asTodos, "TodoWrite", ""},
+		{asTasks, "TaskCreate TaskUpdate", "subject"},
 		{asName, "AskUserQuestion EnterPlanMode ExitPlanMode TaskList TodoRead", ""},
 	}
 }
 
 func ampTools() []row {
 	return append(claudeTools(), []row{
-		{asText, "Bash", "cmd command"},
+		{asShell, "Bash", "cmd command"},
 		{asPath, "Read create_file delete_file edit_file format_file get_diagnostics list_directory look_at undo_edit", "path"},
 		{asQuoted, "Glob Grep glob", "pattern filePattern path"},
 		{asQuoted, "codebase_search_agent finder librarian web_search", "query objective"},
@@ -73,13 +77,13 @@ func ampTools() []row {
 
 func geminiTools() []row {
 	return []row{
-		{asText, "run_shell_command", "command"},
+		{asShell, "run_shell_command", "command"},
 		{asPath, "read_file write_file replace edit", "file_path absolute_path path"},
 		{asPath, "list_directory read_many_files", "dir_path path paths include"},
 		{asQuoted, "glob grep_search search_file_content", "pattern dir_path path"},
 		{asText, "web_fetch", "url prompt"},
 		{asQuoted, "google_web_search", "query"},
-		{asText, "codebase_investigator delegate_to_agent", "objective agent_name"},
+		{asText, "codebase_investigator delegate_to_agent invoke_agent", "objective prompt agent_name"},
 		{asText, "save_memory", "fact"},
 		{asText, "activate_skill", "name"},
 		{asText, "update_topic", "title summary"},
@@ -90,7 +94,7 @@ func geminiTools() []row {
 
 func opencodeTools() []row {
 	return []row{
-		{asText, "bash", "command"},
+		{asShell, "bash", "command"},
 		{asPath, "read write edit multiedit list", "filePath path"},
 		{asQuoted, "glob grep", "pattern path"},
 		{asText, "webfetch", "url"},
@@ -105,16 +109,16 @@ func opencodeTools() []row {
 
 func copilotTools() []row {
 	return []row{
-		{asText, "bash powershell", "command"},
+		{asShell, "bash powershell", "command"},
 		{asPath, "view create edit str_replace_editor show_file", "path"},
-		{asQuoted, "glob grep rg", "pattern path"},
+		{asQuoted, "glob grep rg", "pattern path paths"},
 		{asText, "web_fetch", "url"},
 		{asQuoted, "web_search", "query"},
 		{asText, "task", "description prompt"},
 		{asText, "report_intent", "intent"},
 		{asText, "store_memory", "fact"},
 		{asText, "skill", "skill name"},
-		{asText, "sql", "description query"},
+		{asSQL, "sql", "description query"},
 		{asText, "task_complete", "summary"},
 		{asTodos, "update_todo", ""},
 		{asName, "apply_patch ask_user exit_plan_mode list_agents list_bash", ""},
@@ -125,7 +129,7 @@ func copilotTools() []row {
 // clineTools are those of the newer versions and, from readFile on, of the older ones.
 func clineTools() []row {
 	return []row{
-		{asText, "run_commands execute_command", "commands command"},
+		{asShell, "run_commands execute_command", "commands command"},
 		{asPath, "editor write_to_file replace_in_file new_rule", "path file_path"},
 		{asPath, "read_file read_files list_files list_code_definition_names", "path file_path files paths"},
 		{asQuoted, "search_codebase search_files", "queries query regex path"},
@@ -146,7 +150,7 @@ func clineTools() []row {
 // cursorTools have the names of the stream without their ending.
 func cursorTools() []row {
 	return []row{
-		{asText, "shell", "command"},
+		{asShell, "shell", "command"},
 		{asPath, "read write edit delete ls readLints", "path paths"},
 		{asQuoted, "grep glob", "pattern globPattern path targetDirectory"},
 		{asQuoted, "semSearch webSearch", "query searchTerm"},
@@ -160,7 +164,7 @@ func cursorTools() []row {
 
 func kimiTools() []row {
 	return []row{
-		{asText, "Bash Shell", "command"},
+		{asShell, "Bash Shell", "command"},
 		{asPath, "ReadFile ReadMediaFile StrReplaceFile WriteFile", "path"},
 		{asQuoted, "Glob Grep", "pattern directory path"},
 		{asText, "FetchURL", "url"},
@@ -203,8 +207,12 @@ func (d *Decoder) gist(name string, input *jsonlines.Value) string {
 	case asQuoted:
 		return d.quoted(g.fields, input)
 	}
+	as := d.command
+	if g.how != asShell {
+		as = nil
+	}
 	for _, f := range g.fields {
-		if what := all(input.Get(f), nil); what != "" {
+		if what := all(input.Get(f), as); what != "" {
 			return what
 		}
 	}
@@ -223,8 +231,8 @@ func (d *Decoder) quoted(fields []string, input *jsonlines.Value) string {
 		}
 		what = `"` + what + `"`
 		for _, in := range fields {
-			if in == "path" || in == "dir_path" || in == "directory" || in == "targetDirectory" {
-				if where := d.place(input.Str(in)); where != "" && where != "." {
+			if in == "path" || in == "paths" || in == "dir_path" || in == "directory" || in == "targetDirectory" {
+				if where := all(input.Get(in), d.place); where != "" && where != "." {
 					return what + " in " + where
 				}
 			}

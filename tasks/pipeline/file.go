@@ -198,18 +198,11 @@ func (f *File) Write(ctx context.Context, id string, u Update) error {
 				return err
 			}
 		}
-		running, failure := json.RawMessage(nil), json.RawMessage(nil)
-		if u.Running != nil {
-			running, _ = json.Marshal(u.Running)
-		}
-		_ = now.SetMetadata(id, metaRunning, running)
-		if u.Failure != nil {
-			said := *u.Failure
-			said.LastOutput = lastOf(said.LastOutput, maxOutput)
-			failure, _ = json.Marshal(said)
-		}
-		if failure != nil || u.Status == spec.StatusDone {
-			_ = now.SetMetadata(id, metaFailure, failure)
+		written := u.metadata()
+		for _, key := range []string{metaRunning, metaFailure} { // in this order, for the same text each time
+			if value, ok := written[key]; ok {
+				_ = now.SetMetadata(id, key, value)
+			}
 		}
 		return nil
 	})
@@ -221,6 +214,53 @@ const (
 	metaFailure = "ralph_failure"
 	metaParent  = "parent"
 )
+
+// metadata are the keys of a definition's metadata that an update writes, nil = it is
+// removed. Keys that are not among them stay as they are.
+func (u Update) metadata() map[string]json.RawMessage {
+	all := map[string]json.RawMessage{metaRunning: nil}
+	if u.Status == spec.StatusDone {
+		all[metaFailure] = nil
+	}
+	if u.Running != nil {
+		all[metaRunning], _ = json.Marshal(u.Running)
+	}
+	if u.Failure != nil {
+		said := *u.Failure
+		said.LastOutput = lastOf(said.LastOutput, maxOutput)
+		all[metaFailure], _ = json.Marshal(said)
+	}
+	return all
+}
+
+// Apply returns a definition as it is after the update, for sources that keep whole
+// definitions, such as a database; [File] writes the same into its file. d itself does
+// not change, nor does what it points to.
+func (u Update) Apply(d spec.Definition) spec.Definition {
+	d.Status = u.Status
+	if u.Iteration > 0 {
+		d.Iteration = u.Iteration
+	}
+	if !u.Time.IsZero() {
+		d.UpdatedAt = u.Time.UTC()
+	}
+	had := len(d.Metadata)
+	d.Metadata = maps.Clone(d.Metadata)
+	for key, value := range u.metadata() {
+		switch {
+		case value == nil:
+			delete(d.Metadata, key)
+		case d.Metadata == nil:
+			d.Metadata = map[string]json.RawMessage{key: value}
+		default:
+			d.Metadata[key] = value
+		}
+	}
+	if had > 0 && len(d.Metadata) == 0 { // as in a file, from which the last key takes the mapping with it
+		d.Metadata = nil
+	}
+	return d
+}
 
 // maxOutput bounds Failure.LastOutput, in bytes: a task file is read by people, and
 // often committed. All of it is on the loop's own record.

@@ -73,8 +73,12 @@ func TestFileWrite(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		applied := step.u.Apply(definition(t, path, step.id))
 		if err := f.Write(t.Context(), step.id, step.u); err != nil {
 			t.Fatalf("%s: %v", step.name, err)
+		}
+		if d := cmp.Diff(definition(t, path, step.id), applied); d != "" {
+			t.Errorf("%s: Apply makes something else of it than the file says:\n%s", step.name, d)
 		}
 		want := strings.Replace(string(before), step.was, step.is, 1)
 		if want == string(before) {
@@ -85,6 +89,22 @@ func TestFileWrite(t *testing.T) {
 	if altered, added, err := f.Changes(t.Context()); len(altered)+len(added) > 0 || err != nil {
 		t.Errorf("our own writes are somebody else's: %v %v %v", altered, added, err)
 	}
+}
+
+// definition is a task as the file says it now.
+func definition(t *testing.T, path, id string) spec.Definition {
+	t.Helper()
+	now, err := spec.Load(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range now.Definitions() {
+		if d.ID == id {
+			return d
+		}
+	}
+	t.Fatalf("there is no %s", id)
+	return spec.Definition{}
 }
 
 // Of a long output the end is written, and whole characters.

@@ -18,9 +18,17 @@ import (
 // that was shown, which a terminal may hand on only after the command has ended, and the
 // error of the command.
 func OnTerminal(cmd *exec.Cmd, columns, rows int, typed string) (shown string, err error) {
+	var text strings.Builder
+	err = Show(cmd, columns, rows, typed, &text)
+	return text.String(), err
+}
+
+// Show is [OnTerminal] for what is looked at as it is shown: it is written to w piece by
+// piece, when it comes. Errors of w end nothing.
+func Show(cmd *exec.Cmd, columns, rows int, typed string, w io.Writer) error {
 	master, slave, err := openPty(columns, rows)
 	if err != nil {
-		return "", fmt.Errorf("pseudo-terminal: %w", err)
+		return fmt.Errorf("pseudo-terminal: %w", err)
 	}
 	defer master.Close()
 	if cmd.Stdin == nil {
@@ -37,14 +45,18 @@ func OnTerminal(cmd *exec.Cmd, columns, rows int, typed string) (shown string, e
 	err = cmd.Start()
 	slave.Close()
 	if err != nil {
-		return "", err
+		return err
 	}
 	if _, err := io.WriteString(master, typed+"\x04"); err != nil {
-		return "", err
+		return err
 	}
-	var text strings.Builder
-	_, _ = io.Copy(&text, master) // it ends with EIO, when nobody has the terminal any more
-	return text.String(), cmd.Wait()
+	for piece := make([]byte, 4096); ; {
+		n, err := master.Read(piece) // it ends with EIO, when nobody has the terminal any more
+		_, _ = w.Write(piece[:n])
+		if err != nil {
+			return cmd.Wait()
+		}
+	}
 }
 
 // openPty opens both ends of a pseudo-terminal.

@@ -1,0 +1,130 @@
+//go:build unix
+
+package main
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/progress"
+)
+
+// TestKilled: a service that is killed in the middle of an iteration goes on with its loops
+// when it is started again, and who was listening is told the rest.
+func TestKilled(t *testing.T) {
+	w := newWorld(t)
+	p := w.start(t)
+	dir := filepath.Join(w.folder, "shop")
+	loop := p.loop("tea", dir, "waits", "hello", nil)
+	paused := p.loop("paused", w.workspace(t, "other"), "waits", "hello", nil)
+	l := p.listen(loop, "")
+	l.until(ralph.EventIterationStarted)
+	p.listen(paused, "").until(ralph.EventIterationStarted)
+	p.steer(paused, "pause", nil)
+	p.Process.Signal(syscall.SIGKILL)
+	if p.end() == 0 {
+		t.Error("it was not killed")
+	}
+
+	p = w.start(t)
+	more := p.listen(loop, l.id)
+	if ev := more.until(ralph.EventIterationEnded); ev.Iteration.Fault != ralph.FaultInterrupted || ev.Iteration.Number != 1 {
+		t.Errorf("the attempt that was killed: %+v", ev.Iteration)
+	}
+	if ev := more.until(ralph.EventIterationStarted); ev.Iteration.Number != 1 || ev.Iteration.Attempt != 2 {
+		t.Errorf("the one after it: %+v", ev.Iteration)
+	}
+	w.tell(t, claim)
+	if ev := more.until(ralph.EventLoopStopped); ev.State.Stop != ralph.StopVerified {
+		t.Errorf("it ended: %+v", ev.State)
+	}
+	if e := p.stands(paused); !e.State.Paused || e.Holder != nil {
+		t.Errorf("what was paused: %+v", e)
+	}
+	p.steer(paused, "cancel", nil)
+	p.waitFor(paused, progress.StatusCancelled)
+}
+
+// TestStopped: a service that is stopped ends its agents, tells those who listen that it
+// is over, and goes on with its loops when it is started again; what it may no longer run
+// stays on record, and says why.
+func TestStopped(t *testing.T) {
+	w := newWorld(t)
+	p := w.start(t)
+	dir := filepath.Join(w.folder, "shop")
+	loop := p.loop("tea", dir, "waits", "hello", nil)
+	l := p.listen(loop, "")
+	l.until(ralph.EventIterationStarted)
+	p.Process.Signal(syscall.SIGTERM)
+	for _, ok := l.next(); ok; _, ok = l.next() {
+	}
+	if code := p.end(); code != 0 || !strings.Contains(p.said.String(), "terminated") {
+		t.Errorf("exit code %d: %s", code, p.said)
+	}
+	if pid, err := strconv.Atoi(strings.TrimSpace(text(t, dir, "pid"))); err == nil {
+		if err := syscall.Kill(pid, 0); !errors.Is(err, syscall.ESRCH) {
+			t.Errorf("its agent lives: %v", err)
+		}
+	}
+
+	args := w.args()
+	for i, arg := range args {
+		if strings.HasPrefix(arg, "waits=") {
+			args = append(append([]string{}, args[:i-1]...), args[i+1:]...)
+			break
+		}
+	}
+	p = w.startWith(t, args, "RALPH_SERVICE_TOKEN="+secret)
+	var all struct {
+		Loops []progress.Standing
+		Idle  map[string]string
+	}
+	for len(all.Idle) == 0 {
+		p.call("GET", "/loops", nil, &all)
+	}
+	if all.Loops[0].Status != progress.StatusInterrupted || !strings.Contains(all.Idle[loop], `no agent "waits"`) {
+		t.Errorf("without its agent: %+v", all)
+	}
+	p.Process.Signal(syscall.SIGINT)
+	p.end()
+
+	p = w.start(t)
+	p.listen(loop, l.id).until(ralph.EventIterationStarted)
+	w.tell(t, claim)
+	p.waitFor(loop, progress.StatusCompleted)
+	if _, err := os.Stat(filepath.Join(dir, "hello.txt")); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestHurried: the second signal kills an agent that does not heed the first.
+func TestHurried(t *testing.T) {
+	w := newWorld(t)
+	asked := filepath.Join(t.TempDir(), "asked")
+	if err := syscall.Mkfifo(asked, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	args := append([]string{"-agent", "deaf=trap 'echo no >" + asked + "' INT; trap 'touch told-twice' TERM; cat >/dev/null; echo up >" + asked + "; while :; do read -r line <" + w.gate + "; done"}, w.args()...)
+	p := w.startWith(t, args, "RALPH_SERVICE_TOKEN="+secret)
+	p.loop("", filepath.Join(w.folder, "shop"), "deaf", "hello", nil)
+	if text(t, asked) != "up\n" {
+		t.Error("the agent is not up")
+	}
+	p.Process.Signal(syscall.SIGINT)
+	if text(t, asked) != "no\n" {
+		t.Error("the agent was not asked to end")
+	}
+	p.Process.Signal(syscall.SIGINT)
+	if code := p.end(); code != 0 {
+		t.Errorf("exit code %d: %s", code, p.said)
+	}
+	if _, err := os.Stat(filepath.Join(w.folder, "shop", "told-twice")); err == nil {
+		t.Error("it waited for the agent, and told it once more")
+	}
+}

@@ -1,0 +1,322 @@
+// Command taskdb keeps tasks in a SQLite database, and has agents work them off:
+//
+//	taskdb demo                                   see it at work: no key, no network
+//	taskdb migrate [--to column|tables] DB        make a database, or bring one to a layout
+//	taskdb import DB FILE                         add the definitions of a YAML or JSON file
+//	taskdb add [flags] DB ID TITLE                add one task
+//	taskdb list DB                                show the tasks, and where their loops stand
+//	taskdb run [flags] DB [-- CLIENT ARGUMENT …]  run those that are open
+//	taskdb log [--json] DB [TASK]                 show what happened
+//	taskdb export DB                              print all definitions, for import elsewhere
+//
+// Exit codes: 0 all is well, or all tasks are done; 1 it failed; 2 usage; 3 tasks remain;
+// 130 interrupted. Whoever can write to the database decides what run starts, see the
+// README.
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"slices"
+	"syscall"
+	"text/tabwriter"
+	"time"
+
+	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/examples/sqlite"
+	"github.com/ralph-loop/ralph/progress"
+	"github.com/ralph-loop/ralph/tasks/spec"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	code := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
+}
+
+// env is what a command works with.
+type env struct {
+	stdin          io.Reader
+	stdout, stderr io.Writer
+}
+
+// A command has flags of its own, and at least so many arguments.
+type command struct {
+	usage string
+	args  [2]int // at least and at most; -1 = any number
+	do    func(context.Context, env, *options, []string) error
+	flags func(*flag.FlagSet, *options)
+}
+
+// options are what the flags say.
+type options struct {
+	to                          string
+	description, outcome, check string
+	json                        bool
+	running
+}
+
+// errUsage and errRemain have exit codes of their own.
+var (
+	errUsage  = errors.New("usage")
+	errRemain = errors.New("tasks remain")
+)
+
+func commands() map[string]command {
+	return map[string]command{
+		"demo":       {"demo", [2]int{0, 0}, demo, nil},
+		"demo-agent": {"demo-agent", [2]int{0, 0}, demoAgent, nil},
+		"migrate": {"migrate [--to column|tables] DB", [2]int{1, 1}, migrate, func(f *flag.FlagSet, o *options) {
+			f.StringVar(&o.to, "to", "", "the `layout` of completions: column or tables; a database has column at first, and else stays as it is")
+		}},
+		"import": {"import DB FILE", [2]int{2, 2}, importFile, nil},
+		"add": {"add [flags] DB ID TITLE", [2]int{3, 3}, add, func(f *flag.FlagSet, o *options) {
+			f.StringVar(&o.description, "description", "", "what the agent is asked to do; the title is used if it is empty")
+			f.StringVar(&o.outcome, "outcome", "", "one `sentence` that says when it is done; the title is used if it is empty")
+			f.StringVar(&o.check, "verify", "", "the `command` that succeeds when it is done, for the coder's work")
+		}},
+		"list": {"list DB", [2]int{1, 1}, list, nil},
+		"run":  {"run [flags] DB [-- CLIENT ARGUMENT …]", [2]int{1, -1}, runTasks, runFlags},
+		"log": {"log [--json] DB [TASK]", [2]int{1, 2}, log, func(f *flag.FlagSet, o *options) {
+			f.BoolVar(&o.json, "json", false, "print the whole records, one a line")
+		}},
+		"export": {"export DB", [2]int{1, 1}, export, nil},
+	}
+}
+
+func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	e := env{stdin, stdout, stderr}
+	err := e.command(ctx, args)
+	stop, stopped := errors.AsType[*ralph.StopError](err)
+	switch {
+	case err == nil, errors.Is(err, flag.ErrHelp):
+		return 0
+	case errors.Is(err, errUsage):
+		return 2 // it was told
+	case ctx.Err() != nil:
+		fmt.Fprintln(stderr, "taskdb: interrupted: give the command again to go on")
+		return 130
+	}
+	fmt.Fprintln(stderr, "taskdb:", progress.Printable(err.Error()))
+	if errors.Is(err, errRemain) || stopped && stop.Reason != ralph.StopInvalid {
+		return 3
+	}
+	return 1
+}
+
+// command runs the command that the arguments name.
+func (e env) command(ctx context.Context, args []string) error {
+	all := commands()
+	name := ""
+	if len(args) > 0 {
+		name, args = args[0], args[1:]
+	}
+	c, ok := all[name]
+	if !ok {
+		fmt.Fprintf(e.stderr, "taskdb: there is no command %q; there are:\n", name)
+		for _, known := range []string{"demo", "migrate", "import", "add", "list", "run", "log", "export"} {
+			fmt.Fprintln(e.stderr, "  taskdb", all[known].usage)
+		}
+		return errUsage
+	}
+	o, flags := &options{}, flag.NewFlagSet(name, flag.ContinueOnError)
+	flags.SetOutput(e.stderr)
+	flags.Usage = func() { fmt.Fprintln(e.stderr, "usage: taskdb", c.usage); flags.PrintDefaults() }
+	if c.flags != nil {
+		c.flags(flags, o)
+	}
+	if err := flags.Parse(args); err != nil {
+		if !errors.Is(err, flag.ErrHelp) {
+			err = errUsage
+		}
+		return err
+	}
+	if n := flags.NArg(); n < c.args[0] || c.args[1] >= 0 && n > c.args[1] {
+		flags.Usage()
+		return errUsage
+	}
+	return c.do(ctx, e, o, flags.Args())
+}
+
+// layouts are the values of --to.
+func layout(name string) (sqlite.Layout, error) {
+	for _, l := range []sqlite.Layout{sqlite.Column, sqlite.Tables} {
+		if l.String() == name {
+			return l, nil
+		}
+	}
+	return 0, fmt.Errorf("--to %s: there are column and tables", name)
+}
+
+func migrate(ctx context.Context, e env, o *options, args []string) error {
+	to := sqlite.Column
+	if o.to != "" {
+		var err error
+		if to, err = layout(o.to); err != nil {
+			return err
+		}
+	} else if db, err := sqlite.Open(ctx, args[0]); err == nil {
+		return db.Close() // it has a layout, and nobody wants another one
+	}
+	return sqlite.Migrate(ctx, args[0], to)
+}
+
+// with opens the database for a command.
+func with(ctx context.Context, path string, do func(*sqlite.DB) error) error {
+	db, err := sqlite.Open(ctx, path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(do(db), db.Close())
+}
+
+// importFile says what the checks of new tasks will run: from here on the database is
+// believed.
+func importFile(ctx context.Context, e env, _ *options, args []string) error {
+	file, err := spec.Load(args[1])
+	if err == nil {
+		err = file.Validate()
+	}
+	if err != nil {
+		return err
+	}
+	return put(ctx, e, args[0], file.Definitions()...)
+}
+
+func add(ctx context.Context, e env, o *options, args []string) error {
+	d := spec.Definition{ID: args[1], Title: args[2], Description: cmp.Or(o.description, args[2]), Status: spec.StatusTodo, CreatedAt: time.Now().UTC().Round(time.Second)}
+	if o.outcome != "" || o.check != "" {
+		outcome := cmp.Or(o.outcome, d.Title)
+		d.Completion = &spec.Completion{Outcome: outcome, Acceptance: []string{outcome}}
+	}
+	if o.check != "" {
+		d.Completion.Acceptance = []string{"the command `" + o.check + "` succeeds"}
+		config, err := json.Marshal(map[string]string{"command": o.check})
+		if err != nil {
+			return err
+		}
+		d.Completion.Agents = []spec.AgentCriteria{{Agent: "coder", Criteria: spec.Criteria{Method: "external", Config: config}}}
+	}
+	return put(ctx, e, args[0], d)
+}
+
+func put(ctx context.Context, e env, path string, defs ...spec.Definition) error {
+	return with(ctx, path, func(db *sqlite.DB) error {
+		if err := db.Add(ctx, defs...); err != nil {
+			return err
+		}
+		for _, d := range defs {
+			fmt.Fprintln(e.stdout, "added", line(d.ID))
+			for _, starts := range checks(d) {
+				fmt.Fprintln(e.stdout, "  its checks run:", line(starts))
+			}
+		}
+		return nil
+	})
+}
+
+// line is a text of others in one line, without what would take effect on a terminal.
+func line(text string) string { return progress.PrintableLine(text) }
+
+// checks are the commands that verify a definition.
+func checks(d spec.Definition) (all []string) {
+	if d.Completion == nil {
+		return nil
+	}
+	for _, a := range d.Completion.Agents {
+		if t, err := d.Task(a.Agent); err == nil {
+			for _, starts := range spec.Verifier(spec.Env{}).Starts(t) {
+				if !slices.Contains(all, starts) {
+					all = append(all, starts)
+				}
+			}
+		}
+	}
+	return all
+}
+
+func list(ctx context.Context, e env, _ *options, args []string) error {
+	return with(ctx, args[0], func(db *sqlite.DB) error {
+		defs, err := db.Definitions(ctx)
+		if err != nil {
+			return err
+		}
+		loops, err := db.Standings(ctx)
+		if err != nil {
+			return err
+		}
+		w := tabwriter.NewWriter(e.stdout, 0, 0, 2, ' ', 0)
+		fmt.Fprintln(w, "TASK\tSTATUS\tLOOP\tTITLE")
+		for _, d := range defs {
+			last := "-"
+			if i := slices.IndexFunc(loops, func(s sqlite.Standing) bool { return s.Task == d.ID }); i >= 0 {
+				last = fmt.Sprintf("%s, iteration %d", loops[i].Agent, loops[i].Iteration)
+				if loops[i].Stop != "" {
+					last += ": " + string(loops[i].Stop)
+				}
+			}
+			status := d.Status
+			if status == "" {
+				status = spec.StatusTodo
+			}
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", line(d.ID), line(string(status)), line(last), line(d.Title))
+		}
+		return w.Flush()
+	})
+}
+
+func log(ctx context.Context, e env, o *options, args []string) error {
+	task := append(args, "")[1]
+	return with(ctx, args[0], func(db *sqlite.DB) error {
+		lines := &progress.JSONL{W: e.stdout}
+		for rec, err := range db.Records(ctx, task) {
+			switch {
+			case err != nil:
+				return err
+			case o.json:
+				if err := lines.Append(ctx, rec.Event); err != nil {
+					return err
+				}
+			case rec.Kind == ralph.EventIterationEnded:
+				max := fmt.Sprint(rec.Max)
+				if rec.Max < 0 {
+					max = "any"
+				}
+				fmt.Fprintf(e.stdout, "%s %s.%s %d/%s %s", rec.Timestamp.Format(time.RFC3339), line(rec.TaskID), line(rec.Stage), rec.Iteration, max, rec.Outcome)
+				if why := line(rec.Feedback); why != "" {
+					fmt.Fprint(e.stdout, ": ", why)
+				}
+				fmt.Fprintln(e.stdout)
+			}
+		}
+		return nil
+	})
+}
+
+func export(ctx context.Context, e env, _ *options, args []string) error {
+	return with(ctx, args[0], func(db *sqlite.DB) error {
+		defs, err := db.Definitions(ctx)
+		if err != nil {
+			return err
+		}
+		var text bytes.Buffer
+		enc := json.NewEncoder(&text)
+		enc.SetEscapeHTML(false)
+		enc.SetIndent("", "  ")
+		if err := enc.Encode(map[string]any{"tasks": slices.Concat([]spec.Definition{}, defs)}); err != nil {
+			return err
+		}
+		_, err = e.stdout.Write(progress.PrintableJSON(text.Bytes()))
+		return err
+	})
+}

@@ -1,0 +1,174 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/examples/sqlite"
+	"github.com/ralph-loop/ralph/progress"
+	"github.com/ralph-loop/ralph/tasks/pipeline"
+	"github.com/ralph-loop/ralph/tasks/spec"
+	"github.com/ralph-loop/ralph/verify"
+)
+
+// running are the flags of run.
+type running struct {
+	dir, agent, model, line, stages string
+	slots, max                      int
+	cost                            float64
+	worktrees                       bool
+}
+
+func runFlags(f *flag.FlagSet, o *options) {
+	f.StringVar(&o.dir, "dir", ".", "the workspace, a `folder` of this run alone")
+	f.StringVar(&o.agent, "agent", "", "the `name` of a known client, such as claude, codex or gemini")
+	f.StringVar(&o.model, "model", "", "its model; empty = its own choice")
+	f.StringVar(&o.line, "verify", "", "a shell `line` that must succeed too, for each claim")
+	f.StringVar(&o.stages, "stages", "", "the `agents` of this run, with commas; empty = coder,reviewer,tester,qa and those of the definitions")
+	f.IntVar(&o.slots, "slots", 1, "how many tasks at the same time; more than one needs --worktrees")
+	f.BoolVar(&o.worktrees, "worktrees", false, "give each task a git worktree, and merge what is verified")
+	f.IntVar(&o.max, "max", 0, "the most iterations of a loop; 0 = what is usual for its agent")
+	f.Float64Var(&o.cost, "max-cost", 0, "the most that this run may cost, in USD; 0 = no limit")
+}
+
+// client is the agent that the flags and arguments name.
+func (o *options) client(args []string) (*ralph.Command, error) {
+	switch {
+	case o.agent != "" && len(args) > 0:
+		return nil, errors.New("name a client with --agent, or a command after --, and not both")
+	case len(args) > 0:
+		return &ralph.Command{Args: args}, nil
+	case o.agent == "":
+		return nil, errors.New("who is to do it? --agent claude, or -- and a command that reads its prompt from standard input")
+	}
+	c, err := ralph.Preset(o.agent)
+	if err == nil {
+		c.Model = o.model
+	}
+	return c, err
+}
+
+// runTasks runs the tasks that are open and that nobody else has.
+func runTasks(ctx context.Context, e env, o *options, args []string) error {
+	path, args := args[0], args[1:]
+	if len(args) > 0 && args[0] == "--" {
+		args = args[1:]
+	}
+	client, err := o.client(args)
+	if err == nil && o.slots > 1 && !o.worktrees {
+		err = fmt.Errorf("--slots %d: several agents in one folder break each other's work: give each task a git worktree with --worktrees", o.slots)
+	}
+	if err == nil {
+		err = client.Ready(ctx)
+	}
+	if err == nil {
+		err = outside(path, o.dir)
+	}
+	if err != nil {
+		return err
+	}
+	hold, err := progress.HoldWorkspace(o.dir, "taskdb run")
+	if err != nil {
+		return err
+	}
+	defer hold.Close()
+	return with(ctx, path, func(db *sqlite.DB) error { return o.drive(ctx, e, db, client) })
+}
+
+// outside refuses a database that lies where agents work: they could write there what is run
+// to verify them.
+func outside(path, dir string) error {
+	path, err := filepath.EvalSymlinks(path)
+	if err == nil {
+		path, err = filepath.Abs(path)
+	}
+	if err == nil {
+		dir, err = filepath.Abs(dir)
+	}
+	if err == nil {
+		dir, err = filepath.EvalSymlinks(dir)
+	}
+	if err != nil {
+		return err
+	}
+	if rel, err := filepath.Rel(dir, path); err == nil && filepath.IsLocal(rel) {
+		return fmt.Errorf("%s lies in the workspace %s, where the agents can write to it: keep it elsewhere", path, dir)
+	}
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm()&0o002 != 0 {
+		return fmt.Errorf("everybody can write to %s, and so decide what is run: chmod o-w it", path)
+	}
+	return nil
+}
+
+// drive runs a pipeline on the database.
+func (o *options) drive(ctx context.Context, e env, db *sqlite.DB, client *ralph.Command) error {
+	record, err := progress.WorkspaceDir(o.dir)
+	if err != nil {
+		return err
+	}
+	hide := progress.Redactor{Secrets: progress.SecretsIn(os.Environ())}
+	record.Redactor = hide
+	source := &sqlite.Source{DB: db, What: "taskdb run in " + o.dir}
+	defer source.Close()
+	p := pipeline.Pipeline{
+		Name: "taskdb", Source: source, Dir: o.dir, Record: record, Log: hide.Log(db), Redact: hide.String,
+		Runner:   func(pipeline.Place) (ralph.Runner, error) { return client, nil },
+		Verifier: spec.Verifier(spec.Env{Dir: o.dir, Redact: hide.String}),
+		Stages:   strings.FieldsFunc(o.stages, func(c rune) bool { return c == ',' }),
+		Rules:    pipeline.Rules{Slots: o.slots, Merge: o.worktrees, CostUSD: o.cost, Priced: o.cost > 0},
+		Limits:   ralph.Limits{Iterations: o.max},
+	}
+	if o.line != "" {
+		p.Verifier = verify.MultiStage{Stages: []verify.Stage{{Name: "definition", Verifier: p.Verifier}, {Name: "verify", Verifier: verify.External{Shell: o.line, Redact: hide.String}}}}
+		p.HowVerified = fmt.Sprintf("the command `%s` must succeed", o.line)
+	}
+	agreed, err := p.Agree(ctx)
+	if err != nil {
+		return err
+	}
+	for _, t := range agreed.Tasks {
+		for _, starts := range checks(t.Definition) {
+			fmt.Fprintf(e.stderr, "%s: its checks run: %s\n", line(t.Definition.ID), line(starts))
+		}
+	}
+	return o.follow(ctx, e, agreed)
+}
+
+// told are the events that people are told of, in words.
+var told = map[pipeline.Kind]string{
+	pipeline.EventBegan: "begins", pipeline.EventEnded: "ends", pipeline.EventMerged: "is merged", pipeline.EventUnmerged: "is not merged",
+	pipeline.EventAltered: "is left alone", pipeline.EventBroken: "cannot be run", pipeline.EventNoted: "note", pipeline.EventStopped: "the run ends",
+}
+
+// follow runs what was agreed, and tells what happens.
+func (o *options) follow(ctx context.Context, e env, agreed *pipeline.Agreed) error {
+	var failed error
+	s := agreed.State
+	for ev, err := range agreed.Events(ctx) {
+		if failed = err; err != nil {
+			break
+		}
+		s = s.Apply(ev)
+		words, tell := told[ev.Kind]
+		if !tell {
+			continue
+		}
+		for _, more := range []string{string(ev.Stop), ev.Text} {
+			if more != "" {
+				words += ": " + more
+			}
+		}
+		fmt.Fprintln(e.stderr, line(strings.Trim(ev.Task+"."+ev.Agent, ".")+" "+words))
+	}
+	if failed == nil && s.Remaining() > 0 {
+		failed = errRemain
+	}
+	fmt.Fprintf(e.stdout, "%d of %d tasks are done\n", len(s.Parts)-s.Remaining(), len(s.Parts))
+	return failed
+}
