@@ -275,7 +275,7 @@ func usage(w io.Writer, begin string) {
 	}
 	fmt.Fprintf(w, "\n'ralph help %sCOMMAND' tells more.\n", begin)
 	if begin == "" {
-		fmt.Fprintf(w, "\nExamples:\n  ralph\n  ralph demo\n\nExit codes: %s\n", wrap(exitCodes, 12))
+		fmt.Fprintf(w, "\nExamples:\n  ralph\n  ralph demo\n\nExit codes: %s\nPages: https://github.com/ralph-loop/ralph/tree/main/examples/ralph/docs\n", wrap(exitCodes, 12))
 	}
 }
 

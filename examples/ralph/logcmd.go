@@ -339,6 +339,8 @@ func why(r progress.Record) string {
 		return strings.TrimSuffix(string(r.Fault)+": "+r.Error, ": ")
 	case r.Verified:
 		return "verified"
+	case (ralph.Verdict{Checks: r.Checks}).Undecided():
+		return strings.TrimSuffix("could not be verified: "+r.Feedback, ": ")
 	case r.Feedback != "":
 		return "rejected: " + r.Feedback
 	case r.Reason != "":

@@ -150,8 +150,10 @@ func topLevel(ctx context.Context, dir string) (top, branch string, err error) {
 	switch {
 	case errors.Is(err, exec.ErrNotFound):
 		err = fail(exitGit, "git is not installed, or not in PATH")
+	case errors.Is(err, ralph.ErrNoWorkTree):
+		err = fail(exitGit, "%w; 'git init' makes a repository", err)
 	case err != nil:
-		err = fail(exitGit, "%s is not in a git repository; 'git init' makes one (%w)", dir, err)
+		err = fail(exitGit, "%w", err)
 	}
 	return top, branch, err
 }
