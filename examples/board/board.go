@@ -158,6 +158,9 @@ func (r *Reader) Look(ctx context.Context) (Tree, error) {
 	return tree, nil
 }
 
+// Alone is the run that a loop is by itself, whatever it belongs to.
+func Alone(loop pipeline.Standing) Run { return Run{loop, cards(loop, nil)} }
+
 // each are the errors that are joined in one.
 func each(err error) []error {
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {

@@ -157,12 +157,19 @@ func TestHistory(t *testing.T) {
 	}
 	begin()
 	is(`1.1 false  ""`)
+	early, err := r.History("T1")
+	if err != nil {
+		t.Fatal(err)
+	}
 	long := strings.Repeat("é", 4<<10)
 	add(ralph.Event{Kind: ralph.EventAnswered, Iteration: ralph.Iteration{Number: 1, Attempt: 1, Start: at}, Answer: &ralph.Response{Output: long}})
 	is(fmt.Sprintf("1.1 false  %q", long[:4<<10]))
 	add(ralph.Event{Kind: ralph.EventIterationEnded, Iteration: ralph.Iteration{Number: 1, Attempt: 1, Outcome: ralph.OutcomeFailure, Fault: ralph.FaultError}})
 	add(ralph.Event{Kind: ralph.EventGuided, Text: "look again"})
 	is(fmt.Sprintf("1.1 true failure %q", long[:4<<10]), "guided look again")
+	if a := early.Attempts[0]; a.Ended || a.Words != "" { // another goroutine shows it
+		t.Errorf("what was told has changed: %+v", a)
+	}
 
 	f, err := os.OpenFile(dir.File("T1"), os.O_APPEND|os.O_WRONLY, 0)
 	if err != nil {

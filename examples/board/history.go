@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -55,8 +56,8 @@ type journal struct {
 const maxWords = 4 << 10
 
 // History returns what is on record of a loop. What was read before is not read again.
-// The error wraps [fs.ErrNotExist] if nothing is on record of it. The slices are shared
-// with later calls and must not be changed.
+// The error wraps [fs.ErrNotExist] if nothing is on record of it. Later calls do not change
+// what was returned.
 func (r *Reader) History(loop string) (History, error) {
 	f, err := ralph.OpenFile(r.Dir.File(loop))
 	if err != nil {
@@ -93,7 +94,9 @@ func (j *journal) read(f io.ReaderAt, size int64) (History, error) {
 		j.told.tell(rec.Event)
 	}
 	j.end, j.told.Torn = end, end < size
-	return j.told, nil
+	told := j.told
+	told.Attempts, told.Asked = slices.Clone(told.Attempts), slices.Clone(told.Asked) // an attempt that ends is written to
+	return told, nil
 }
 
 // lastLine is where the last whole line between two places of a file ends.

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"os"
 	"os/exec"
@@ -195,9 +196,7 @@ type doc = map[string]any
 func (p *program) loop(name, dir, agent, check string, more doc) string {
 	p.Helper()
 	body := doc{"name": name, "prompt": "Write hello.txt.", "dir": dir, "agent": agent, "check": check}
-	for key, value := range more {
-		body[key] = value
-	}
+	maps.Copy(body, more)
 	var e progress.Entry
 	p.call("POST", "/loops", body, &e)
 	return e.Loop

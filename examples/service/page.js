@@ -105,9 +105,10 @@ function fill(row, loop, idle) {
   $('stands').textContent = plain([where, s.stop && s.stop !== 'verified' ? s.stop + ': ' + (s.detail ?? '') : '', idle ?? ''].filter(Boolean).join('; '));
   const over = where === 'completed' || where === 'cancelled';
   for (const b of document.querySelectorAll('[data-verb]')) {
-    b.disabled = over || (b.dataset.verb === 'continue' ? where === 'running' && !s.paused : where === 'failed' && b.dataset.verb !== 'cancel' || b.dataset.verb === 'pause' && s.paused);
+    b.disabled = over || (b.dataset.verb === 'continue' ? where === 'running' && !s.paused : where === 'failed' || b.dataset.verb === 'pause' && s.paused);
   }
-  $('guide').hidden = $('limit').hidden = over;
+  $('guide').hidden = over || where === 'failed';
+  $('limit').hidden = over;
   $('limit').dataset.limits = JSON.stringify(s.task.limits ?? {});
 }
 
@@ -179,7 +180,7 @@ function words(e) {
   const it = e.iteration ?? {};
   const s = e.state ?? {};
   switch (e.kind) {
-    case 'loop_started': return [s.iteration > 1 || s.attempt > 1 ? 'goes on' : 'begins', [s.task?.prompt]];
+    case 'loop_started': return $('events').children.length === 0 ? ['accepted', [s.task?.prompt]] : [s.iteration > 1 || s.attempt > 1 ? 'goes on' : 'begins'];
     case 'iteration_started': return ['iteration ' + it.number + (it.attempt > 1 ? ', attempt ' + it.attempt : '')];
     case 'answered': return ['the agent has answered' + (it.claimed ? ', and says that it is done' : ''), [e.answer?.output]];
     case 'iteration_ended': return ended(it);

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -125,9 +126,7 @@ func TestRefused(t *testing.T) {
 	free := w.workspace(t, "free")
 	order := func(change doc) doc {
 		body := doc{"prompt": "x", "dir": free, "agent": "writer", "check": "hello"}
-		for key, value := range change {
-			body[key] = value
-		}
+		maps.Copy(body, change)
 		return body
 	}
 	for _, test := range []struct {
@@ -293,7 +292,7 @@ func TestSlowReader(t *testing.T) {
 func TestPrintable(t *testing.T) {
 	w := newWorld(t)
 	p := w.start(t)
-	loop := p.loop("", filepath.Join(w.folder, "shop"), "evil", "hello", doc{"title": "a\x1b[2Jtitle"})
+	loop := p.loop("", filepath.Join(w.folder, "shop"), "evil", "hello", doc{"title": "a\x1b[2Jtitle\u202e"})
 	p.listen(loop, "").until(ralph.EventLoopStopped)
 	for _, path := range []string{"/loops", "/loops/" + loop} {
 		answer := p.send("GET", path, nil)

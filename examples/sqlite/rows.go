@@ -185,13 +185,7 @@ func decode(o object, to any) error {
 // objectsOf reads rows. The columns are read as text and numbers whatever they were
 // declared as, by programs that we do not know.
 func objectsOf(ctx context.Context, tx *sql.Tx, columns []column, from string, args ...any) (all []object, err error) {
-	var list string
-	for i, c := range columns {
-		if list += "CAST(" + c.name + " AS TEXT)"; i < len(columns)-1 {
-			list += ", "
-		}
-	}
-	rows, err := tx.QueryContext(ctx, "SELECT "+list+" FROM "+from, args...)
+	rows, err := tx.QueryContext(ctx, "SELECT "+names(columns, "CAST($ AS TEXT)")+" FROM "+from, args...)
 	if err != nil {
 		return nil, err
 	}

@@ -157,7 +157,7 @@ func (m *model) progress(c board.Card) string {
 	case board.Running:
 		return m.working(c, last, begun, agent)
 	case board.Done:
-		return join(" ", "✓", count(c.Iterations, "iteration"), cost(c.Used))
+		return "✓ " + join(" · ", cost(c.Used), count(c.Iterations, "iteration"))
 	case board.Failed:
 		return "✗ " + join(": ", agent, line(c.Why))
 	case board.Skipped:
@@ -282,7 +282,7 @@ func (m *model) runLine(run board.Run) string {
 		when = took(m.now.Sub(run.Started))
 	}
 	why := ""
-	if run.State.Done() && run.State.Stop != "verified" {
+	if run.State.Done() && run.State.Stop != "verified" && string(run.State.Stop) != string(run.Status) {
 		why = line(string(run.State.Stop))
 	}
 	return join(" · ", run.Name(), join(" ", string(run.Status), paren(why)), done, when, cost(run.Used))

@@ -10,14 +10,22 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
 	"path/filepath"
+	"syscall"
 
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/ralph-loop/ralph/progress"
 )
 
-func main() { os.Exit(run(context.Background(), os.Args[1:], os.Stdout, os.Stderr, os.Getenv)) }
+func main() {
+	// A terminal that is closed ends a demo, too, whose folder is then removed.
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGHUP, syscall.SIGTERM)
+	status := run(ctx, os.Args[1:], os.Stdout, os.Stderr, os.Getenv)
+	stop()
+	os.Exit(status)
+}
 
 const usage = `board shows the loops of a workspace, and lets you steer them.
 
@@ -59,6 +67,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer, getenv fu
 	if err == nil {
 		dir.Redactor = progress.Redactor{Secrets: progress.SecretsIn(os.Environ())}
 		_, err = tea.NewProgram(newModel(ctx, dir), tea.WithContext(ctx), tea.WithOutput(stdout)).Run()
+		if ctx.Err() != nil {
+			err = nil // it was asked to
+		}
 		err = errors.Join(err, dir.Close(), end())
 	}
 	if err != nil {

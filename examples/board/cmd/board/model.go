@@ -40,6 +40,7 @@ type model struct {
 	view, before view
 	width        int
 	height       int
+	pressed      bool   // a key was
 	chosen       string // the key of a card, or the name of a run
 	loop         int    // which of a card's loops the details are of, counted from the last
 	scroll       int
@@ -149,6 +150,9 @@ func (m *model) take(l looked) tea.Cmd {
 // settle has something chosen that is shown: what a key does must be done to what people
 // see as chosen, and a task may go, or be filtered out.
 func (m *model) settle() {
+	if !m.pressed && m.view == lanesView {
+		m.chosen = "" // nobody has chosen anything: what is at work is looked at
+	}
 	switch m.view {
 	case lanesView:
 		m.moveLanes(0, 0)
@@ -210,7 +214,7 @@ func (m *model) card() (board.Card, bool) {
 
 // press does what a key says.
 func (m *model) press(key string) tea.Cmd {
-	m.said = ""
+	m.said, m.pressed = "", true
 	if does, ok := keys()[key]; ok {
 		return does(m)
 	}

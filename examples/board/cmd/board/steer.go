@@ -182,7 +182,7 @@ func told(kind progress.Kind, l ralph.Limits) string {
 // limits are those that were, with what was typed. A bare number is the iterations.
 func limits(kind progress.Kind, was ralph.Limits, text string) (ralph.Limits, error) {
 	const how = "limits are typed as max=20 cost=5 tokens=100000 time=2h"
-	for _, field := range strings.Fields(text) {
+	for field := range strings.FieldsSeq(text) {
 		name, value, named := strings.Cut(field, "=")
 		if !named {
 			name, value = "max", field

@@ -16,6 +16,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -59,9 +60,9 @@ type command struct {
 
 // options are what the flags say.
 type options struct {
-	to                                string
-	description, outcome, check, spec string
-	json                              bool
+	to                          string
+	description, outcome, check string
+	json                        bool
 	running
 }
 
@@ -81,7 +82,7 @@ func commands() map[string]command {
 		"import": {"import DB FILE", [2]int{2, 2}, importFile, nil},
 		"add": {"add [flags] DB ID TITLE", [2]int{3, 3}, add, func(f *flag.FlagSet, o *options) {
 			f.StringVar(&o.description, "description", "", "what the agent is asked to do; the title is used if it is empty")
-			f.StringVar(&o.outcome, "outcome", "", "one `sentence` that says when it is done")
+			f.StringVar(&o.outcome, "outcome", "", "one `sentence` that says when it is done; the title is used if it is empty")
 			f.StringVar(&o.check, "verify", "", "the `command` that succeeds when it is done, for the coder's work")
 		}},
 		"list": {"list DB", [2]int{1, 1}, list, nil},
@@ -193,14 +194,13 @@ func importFile(ctx context.Context, e env, _ *options, args []string) error {
 }
 
 func add(ctx context.Context, e env, o *options, args []string) error {
-	d := spec.Definition{ID: args[1], Title: args[2], Description: o.description, Status: spec.StatusTodo, CreatedAt: time.Now().UTC().Round(time.Second)}
-	if d.Description == "" {
-		d.Description = d.Title
-	}
+	d := spec.Definition{ID: args[1], Title: args[2], Description: cmp.Or(o.description, args[2]), Status: spec.StatusTodo, CreatedAt: time.Now().UTC().Round(time.Second)}
 	if o.outcome != "" || o.check != "" {
-		d.Completion = &spec.Completion{Outcome: o.outcome}
+		outcome := cmp.Or(o.outcome, d.Title)
+		d.Completion = &spec.Completion{Outcome: outcome, Acceptance: []string{outcome}}
 	}
 	if o.check != "" {
+		d.Completion.Acceptance = []string{"the command `" + o.check + "` succeeds"}
 		config, err := json.Marshal(map[string]string{"command": o.check})
 		if err != nil {
 			return err

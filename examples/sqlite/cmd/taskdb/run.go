@@ -61,6 +61,9 @@ func runTasks(ctx context.Context, e env, o *options, args []string) error {
 		args = args[1:]
 	}
 	client, err := o.client(args)
+	if err == nil && o.slots > 1 && !o.worktrees {
+		err = fmt.Errorf("--slots %d: several agents in one folder break each other's work: give each task a git worktree with --worktrees", o.slots)
+	}
 	if err == nil {
 		err = client.Ready(ctx)
 	}
