@@ -24,7 +24,9 @@ import (
 // A NoneError says that a folder is in no work tree.
 type NoneError struct{ Said string } // git's words; "" = they tell no more
 
-func (e *NoneError) Error() string { return strings.TrimSuffix("not in a git work tree: "+e.Said, ": ") }
+func (e *NoneError) Error() string {
+	return strings.TrimSuffix("not in a git work tree: "+e.Said, ": ")
+}
 
 // patience is how long a look may take: what lies in a repository can make git
 // open a pipe that nobody writes to.
