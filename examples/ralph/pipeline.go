@@ -26,7 +26,8 @@ type piped struct {
 	a *pipeline.Agreed
 
 	kind    tasks.Kind
-	dropped int // how many tasks nobody is to do: they do not remain
+	clients map[string]string // what agents' clients are called, if these are several
+	dropped int               // how many tasks nobody is to do: they do not remain
 	s       pipeline.State
 	events  []pipeline.Event // of this run, and of what it goes on with
 }
@@ -124,10 +125,9 @@ func (r *piped) agree() (err error) {
 		return fail(exitConfig, "%s: there is no task in it", r.file)
 	case r.s.Remaining() == r.dropped && written && !r.unfinished():
 		return r.nothing(defs)
-	case r.s.Remaining() > 0 && len(r.s.Ready()) == 0 && r.kind != tasks.KindDefinitions:
-		return fail(exitConfig, "%s: no task is ready: %s", r.file, counts(defs))
 	case r.s.Remaining() > 0 && len(r.s.Ready()) == 0:
-		return fail(exitConfig, "%s: no task is ready: %s; set the status of those that are to run to todo", r.file, counts(defs))
+		todo := map[bool]string{true: "; set the status of those that are to run to todo"}[r.kind == tasks.KindDefinitions]
+		return fail(exitConfig, "%s: no task is ready: %s%s", r.file, counts(defs), todo)
 	}
 	r.saySlots()
 	for _, order := range r.s.Orders {
@@ -181,6 +181,7 @@ func (r *piped) client(name string) (*ralph.Command, error) {
 // ready asks the clients of all agents for their logins, each once.
 func (r *piped) ready() error {
 	asked := map[string]bool{}
+	r.clients = map[string]string{}
 	for _, order := range r.s.Orders {
 		for _, agent := range order {
 			cmd, err := r.client(r.c.config.Client(agent))
@@ -191,6 +192,7 @@ func (r *piped) ready() error {
 			if err != nil {
 				return err
 			}
+			r.clients[agent] = agentName(cmd)
 		}
 	}
 	return r.canBegin(r.env, nil)

@@ -4,10 +4,12 @@ import (
 	"bufio"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/ralph-loop/ralph"
@@ -43,7 +45,19 @@ func (c criteria) stranger(file, name string, task ralph.Task) stranger {
 	if c.judge != "" {
 		c.env.Judge = func(string) (ralph.Runner, error) { return ralph.Replay(), nil }
 	}
-	return newStranger(name, file, c.verifier().Starts(task), string(task.Spec), c.config.Judge, c.config.JudgeModel)
+	starts := c.verifier().Starts(task)
+	return newStranger(name, file, starts, append(slices.Clone(starts), deciding(task.Spec))...)
+}
+
+// deciding is what of a Spec decides about what is started. What a configuration alone may
+// change and starts nothing is left out: what is agreed to once holds with any.
+func deciding(text json.RawMessage) string {
+	var all, criteria map[string]json.RawMessage
+	if json.Unmarshal(text, &all) != nil || json.Unmarshal(all["criteria"], &criteria) != nil {
+		return string(text)
+	}
+	all["criteria"], all["verify_promises"], criteria["promise"], criteria["max_iterations"] = nil, nil, nil, nil
+	return fmt.Sprintf("%s %s", all, criteria) // by their keys, in order
 }
 
 // trusted asks for consent to what has not been agreed to, or refuses. What was
@@ -157,12 +171,9 @@ func (c config) stranger(file string, cmd *ralph.Command) stranger {
 
 // created remembers what the user has written with the command line.
 func (f *createFlags) created(e env) {
-	project, _, err := topLevel(e.ctx, "")
-	if err != nil {
-		project = "."
-	}
-	c, err := f.criteria(project)
-	if err != nil {
+	project, _, err := f.workspace(e.ctx)
+	c, bad := f.criteria(project)
+	if err != nil || bad != nil {
 		return // run will say so, and ask
 	}
 	_, place := trustFile()

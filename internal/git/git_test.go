@@ -60,10 +60,10 @@ func TestTopLevel(t *testing.T) {
 			t.Errorf("%s: %q, %v", name, top, err)
 		}
 	}
-	if _, err := TopLevel(t.Context(), t.TempDir()); !isNone(err) || !strings.Contains(err.Error(), "not a git repository") {
-		t.Errorf("elsewhere: %v", err)
+	if _, err := TopLevel(t.Context(), t.TempDir()); !isNone(err) || err.Error() != "not in a git work tree" {
+		t.Errorf("elsewhere: %v", err) // git's words would say it again
 	}
-	if _, err := TopLevel(t.Context(), filepath.Join(dir, ".git")); !isNone(err) {
+	if _, err := TopLevel(t.Context(), filepath.Join(dir, ".git")); !isNone(err) || !strings.Contains(err.Error(), "must be run in a work tree") {
 		t.Errorf("in .git: %v", err)
 	}
 	if _, err := TopLevel(t.Context(), filepath.Join(dir, "gone")); !errors.Is(err, fs.ErrNotExist) || isNone(err) {

@@ -146,7 +146,7 @@ func TestCosts(t *testing.T) {
 		{ralph.Usage{}, 0, 0, "–"},
 		{ralph.Usage{}, 1, 1, "unknown"},
 		{ralph.Usage{InputTokens: 5}, 1, 1, "unknown"},
-		{usd(0, false), 1, 0, "$0.0000"},
+		{usd(0, false), 1, 0, "$0"},
 		{usd(1.5, false), 2, 0, "$1.5000"},
 		{usd(1.5, true), 2, 0, "≈ $1.50"},
 		{usd(1.5, false), 2, 1, "at least $1.5000"},
