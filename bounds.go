@@ -87,11 +87,12 @@ func boundedList(list []string, limit int) []string {
 	return kept
 }
 
-// boundedEnded makes command lines fit to be kept and shown.
+// boundedEnded makes command lines fit to be kept and shown, each as one line: a cut marks
+// its place with line feeds.
 func boundedEnded(lines []string) []string {
 	var kept []string
 	for _, line := range lines[:min(len(lines), maxEnded)] {
-		kept = append(kept, fit(term.Line(line), maxEndedLine))
+		kept = append(kept, term.Line(fit(term.Line(line), maxEndedLine)))
 	}
 	return kept
 }

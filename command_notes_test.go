@@ -12,13 +12,14 @@ import (
 	"github.com/ralph-loop/ralph/verify"
 )
 
-// TestCommandVerbose: what a client says of its own is one line, unless it fails or a
-// person wants to see it; what it decides is the same.
+// TestCommandVerbose: what a client says of its own is one line, unless it fails and its
+// stream does not say why, or a person wants to see it; what it decides is the same.
 func TestCommandVerbose(t *testing.T) {
 	t.Parallel()
 	const noise = "printf 'YOLO mode is enabled.\\n  Ripgrep is not \\033[31mavailable\\033[0m.\\n' >&2; "
 	words := `{"type":"message","role":"assistant","content":"Done."}`
 	good := noise + says(words, `{"type":"result","status":"success"}`)
+	cut := noise + says(words) + "exit 1"
 	bad := noise + says(words, `{"type":"result","status":"error","error":{"message":"it broke"}}`) + "exit 1"
 	const shown = "YOLO mode is enabled.\nRipgrep is not available.\n"
 	for _, tt := range []struct {
@@ -28,7 +29,8 @@ func TestCommandVerbose(t *testing.T) {
 	}{
 		{"folded", "gemini", good, false, "Done.\ngemini: 2 lines of its own; --verbose shows them\n"},
 		{"verbose", "gemini", good, true, "YOLO mode is enabled.\n  Ripgrep is not available.\nDone.\n"},
-		{"failed", "gemini", bad, false, "Done.\n" + shown},
+		{"failed", "gemini", bad, false, "Done.\ngemini: 2 lines of its own; --verbose shows them\n"},
+		{"failed without a word", "gemini", cut, false, "Done.\n" + shown},
 		{"not started well", "gemini", noise + "exit 42", false, shown},
 		{"text", "text", noise + "echo Done.", false, "YOLO mode is enabled.\n  Ripgrep is not available.\nDone.\n"},
 		{"no format", "", noise + "echo Done.", false, "YOLO mode is enabled.\n  Ripgrep is not available.\nDone.\n"},

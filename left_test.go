@@ -23,6 +23,7 @@ func TestEndedIsTold(t *testing.T) {
 		"\n    ended 1 process that you left running: python3 -m http.server; start it in the check itself":                   {"python3 -m http.server"},
 		"\n    ended 2 processes that you left running: a 1, b; start it in the check itself":                                 {"a\n1", "\x1b[1mb"},
 		"\n    ended at least 20 processes that you left running: sleep 0, sleep 1, sleep 2, sleep 3, sleep 4, and 15 more; ": many,
+		"left running: " + strings.Repeat("a", 30) + " … 55 bytes left out … " + strings.Repeat("b", 61) + "; ": {strings.Repeat("a", 73) + strings.Repeat("b", 100)},
 	} {
 		if got := next(ended...); !strings.Contains(got, want) {
 			t.Errorf("no %q in:\n%s", want, got)

@@ -329,8 +329,8 @@ func (s State) counted(u Usage) Usage {
 // usd is an amount for people. What is more than nothing is not shown as nothing.
 func usd(v float64) string {
 	decimals := 4
-	if v < 0.00005 && v > 0 {
-		decimals = -1 // all that it has
+	if v < 0.00005 {
+		decimals = -1 // all that it has, and of nothing no more than 0
 	}
 	return "$" + strconv.FormatFloat(v, 'f', decimals, 64)
 }

@@ -20,7 +20,7 @@ func TestUsageString(t *testing.T) {
 	}{
 		{ralph.Usage{Requests: 3, Messages: 5, InputTokens: 1200, OutputTokens: 340, CostUSD: new(0.0123)}, "3 requests, 1200 tokens in, 340 out, $0.0123"},
 		{ralph.Usage{Requests: 1, OutputTokens: 7}, "1 request, 0 tokens in, 7 out, cost unknown"},
-		{ralph.Usage{Requests: 2, CostUSD: new(0.0)}, "2 requests, $0.0000"},
+		{ralph.Usage{Requests: 2, CostUSD: new(0.0)}, "2 requests, $0"},
 		{ralph.Usage{}, "cost unknown"},
 		{ralph.Usage{Requests: -1, InputTokens: -1, OutputTokens: 1, CostUSD: new(math.NaN())}, "0 tokens in, 1 out, cost unknown"},
 		{ralph.Usage{CostUSD: new(math.Inf(1))}, "cost unknown"},

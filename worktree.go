@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/ralph-loop/ralph/internal/git"
 )
@@ -24,7 +25,7 @@ func WorkTree(ctx context.Context, dir string) (top, branch string, err error) {
 	}
 	switch none, ok := errors.AsType[*git.NoneError](err); {
 	case ok:
-		return "", "", fmt.Errorf("ralph: %s is %w (%s)", cmp.Or(dir, "."), ErrNoWorkTree, none.Said)
+		return "", "", fmt.Errorf("ralph: %s is %w%s", cmp.Or(dir, "."), ErrNoWorkTree, strings.TrimSuffix(" ("+none.Said+")", " ()"))
 	case err != nil:
 		return "", "", fmt.Errorf("ralph: work tree: %w", err)
 	}

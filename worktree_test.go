@@ -28,6 +28,9 @@ func TestWorkTree(t *testing.T) {
 	}
 	done, cancel := context.WithCancel(t.Context())
 	cancel()
+	if _, _, err := ralph.WorkTree(t.Context(), "/"); err != nil && strings.Contains(err.Error(), "fatal") {
+		t.Errorf("git's words say the same: %v", err)
+	}
 	for _, tt := range []struct {
 		name, dir string
 		ctx       context.Context

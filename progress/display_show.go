@@ -243,7 +243,8 @@ func (d *Display) quote(text string) {
 // came says what came of an attempt, in the fewest words: whether there was a claim, and
 // what became of it.
 // A fault does not hide a claim that came with it, for a claim that was verified is
-// verified however the run ended.
+// verified however the run ended. One that could not be verified is not held against the
+// agent, and must not read as if it were.
 // Of a promise that is none it says what one is, if the task is known: that is what to
 // look for in the prompt.
 func (l *displayed) came(it ralph.Iteration) string {
@@ -255,6 +256,8 @@ func (l *displayed) came(it ralph.Iteration) string {
 	switch {
 	case it.Verdict.Passed && (it.Claimed || t.Always):
 		return strings.TrimPrefix(fault+", verified", ", ")
+	case it.Claimed && it.Verdict.Undecided():
+		return strings.TrimPrefix(fault+", claims to be done, could not be verified", ", ")
 	case it.Claimed:
 		return strings.TrimPrefix(fault+", claims to be done, rejected", ", ")
 	case it.Blocked:

@@ -160,14 +160,3 @@ func ExampleDisplay_OnStop() {
 	fmt.Println("from now on Ctrl-Z takes the last line away first")
 	// Output: from now on Ctrl-Z takes the last line away first
 }
-
-// What a client printed, as people read it.
-func ExampleReadable() {
-	w := progress.Readable(os.Stdout, ralph.FormatClaude, "/work")
-	fmt.Fprintln(w, `{"type":"assistant","message":{"content":[{"type":"text","text":"I look at the sum."}]}}`)
-	fmt.Fprintln(w, `{"type":"assistant","message":{"content":[{"type":"tool_use","name":"Read","input":{"file_path":"/work/sum.go"}}]}}`)
-	w.Close()
-	// Output:
-	// I look at the sum.
-	// → Read sum.go
-}

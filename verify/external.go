@@ -244,7 +244,7 @@ func (e External) run(ctx context.Context, args []string, dir string, c ralph.Cl
 	// fault. The names are told, never the values; and only where the default
 	// decided, because whoever set InheritEnv knows what it lets through.
 	if check.Status == ralph.CheckFailed && e.InheritEnv == nil && len(dropped) > 0 {
-		note = strings.TrimSpace(note + "\nit did not get these variables (InheritEnv): " + oneLine(strings.Join(dropped, ", "), 400, 0))
+		note = strings.TrimSpace(note + "\nit gets the variables that are let through, and not these: " + oneLine(strings.Join(dropped, ", "), 400, 0))
 	}
 	v.Checks[0].Detail = strings.TrimSpace(check.Detail + "\n" + note)
 	return v, nil

@@ -12,6 +12,7 @@ require (
 	github.com/google/go-cmp v0.7.0
 	github.com/ledongthuc/pdf v0.0.0-20260907135840-6c8c28e0e8a0
 	github.com/ralph-loop/ralph v0.0.0
+	golang.org/x/net v0.62.0
 )
 
 require (

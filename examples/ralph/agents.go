@@ -52,8 +52,10 @@ func (f *shared) command(e env, c config, project string) (*ralph.Command, error
 	}
 	cmd.Model, cmd.IdleTimeout, cmd.Verbose = f.model, f.idleTimeout, f.verbose
 	cmd.Sandbox, cmd.Prices = f.agentBox(cmd, project), f.table
-	if _, err := exec.LookPath(cmd.Args[0]); err != nil && !f.dryRun {
-		return nil, fail(exitConfig, "agent %s is not installed, or not in PATH: %w", cmd.Args[0], err)
+	if _, err := exec.LookPath(cmd.Args[0]); errors.Is(err, exec.ErrNotFound) && !f.dryRun { // its words say the same
+		return nil, fail(exitConfig, "agent %s is not installed, or not in PATH%.0w", cmd.Args[0], err)
+	} else if err != nil && !f.dryRun {
+		return nil, fail(exitConfig, "agent %s cannot be started: %w", cmd.Args[0], errors.Unwrap(err))
 	}
 	return cmd, f.bounded("", cmd)
 }

@@ -18,10 +18,10 @@ import (
 
 // drive runs what was agreed, shows what happens, and what came of it.
 func (r *piped) drive() error {
-	if len(r.c.config.Agents) > 0 {
-		r.agent = nil // they may have several
+	v := r.view(r.env, nil)
+	if all := slices.Compact(slices.Sorted(maps.Values(r.clients))); len(all) == 1 { // else each stands by its agent
+		v.Agent, r.clients = all[0], nil
 	}
-	v := r.view(r.env, r.agent)
 	v.Named, v.Terse, v.Place = r.slots > 1, v.Terminal && r.slots > 1, r.at
 	r.p.Log, r.p.Output, r.p.Live, r.p.Evidence = r.shown(v), v.output(nil), v.Live, r.evidence(r.place, r.logPath)
 	var end error
@@ -60,7 +60,8 @@ func (r *piped) at(ev ralph.Event) string {
 	} else if r.slots > 1 { // each line has its name
 		name = ""
 	}
-	return strings.TrimSpace(fmt.Sprintf("task %d of %d %s", i+1, len(r.a.Tasks), name))
+	place := strings.TrimSpace(fmt.Sprintf("task %d of %d %s", i+1, len(r.a.Tasks), name))
+	return strings.TrimSuffix(place+" · "+r.clients[ev.Agent], " · ")
 }
 
 // shown is a log that also shows what happens in the loops.

@@ -75,8 +75,8 @@ func commands() []command {
 		{name: "prompt", args: "FILE [N]", takes: "FILE and, if you like, N", action: mode("prompt"),
 			short:    "run a prompt file until the work is verified, in at most N iterations (10)",
 			examples: "ralph prompt prompts/refactor.md 20 --verify 'go test ./...'\n\nralph prompt task.md --agent codex --guard '**/*_test.go' --verify make"},
-		{name: "run", args: "[FILE]", action: func() action { return &runFlags{} }, examples: "ralph run specs/001-shop/tasks.md --max 20\n\nralph run tasks.yaml --slots 3 --worktrees --max-cost 20",
-			short: "work off a task file, task by task: a list, definitions, a prd.json, Taskmaster's tasks.json or a Backlog.md folder; the commands that definitions name as their checks are run"},
+		{name: "run", args: "[FILE] [N]", action: func() action { return &runFlags{} }, examples: "ralph run specs/001-shop/tasks.md 20\n\nralph run tasks.yaml --slots 3 --worktrees --max-cost 20",
+			short: "work off a task file, task by task, N being --max: a list, definitions, a prd.json, Taskmaster's tasks.json or a Backlog.md folder; the commands that definitions name as their checks are run"},
 		{name: "start", args: "[PROMPT]", then: " [-- CLIENT …]", action: func() action { return &startFlags{} }, examples: "ralph start 'Fix all tests' --verify 'go test ./...' -- claude\n\nralph start --verify 'make check' --max-iterations 20 -- codex",
 			short: "start a loop in a client's own session (claude, codex, gemini, copilot), which goes on until its claim is verified"},
 		{name: "hook", args: "ACTION [CLIENT]", takes: "install or uninstall and, if you like, the CLIENT (claude)", action: only(hook), examples: "ralph hook install claude\n\nralph hook uninstall claude --dir ../shop",
@@ -126,8 +126,8 @@ ralph task followup TASK-001 TASK-004 shop 'Cart limits' \
 			short: "report everything that is wrong with a task file, and of each box, story or file whether it is a task, or why not"},
 		{name: "task prompt", action: only(printPrompt), examples: "ralph task prompt\n\nralph task prompt > AGENTS-tasks.md",
 			short: "print what an agent must be told to write definitions"},
-		{name: "log", args: "[FILE]", takes: "one FILE, a log, or the ID of a loop", action: func() action { return &logFlags{} }, examples: "ralph log .ralph/log.jsonl\n\nralph log build --follow",
-			short: "print an execution log, a session log, a progress.txt or what is on record of a loop as a table; other text is shown as it is"},
+		{name: "log", args: "[FILE]", action: func() action { return &logFlags{} }, examples: "ralph log .ralph/log.jsonl\n\nralph log build --follow",
+			short: "print an execution log, a session log, a progress.txt or what is on record of a loop, by its ID (the last one here), as a table; other text is shown as it is"},
 		{name: "agents", action: only(runAgents), examples: "ralph agents\n\nralph agents | grep -v 'not installed'",
 			short: "list the known agents, which are installed, and what each can tell"},
 		{name: "demo", action: only(runDemo), examples: "ralph demo\n\nralph demo --agent claude --max-cost 0.5", short: "see a loop at work: no key, no network"},
@@ -275,7 +275,7 @@ func usage(w io.Writer, begin string) {
 	}
 	fmt.Fprintf(w, "\n'ralph help %sCOMMAND' tells more.\n", begin)
 	if begin == "" {
-		fmt.Fprintf(w, "\nExamples:\n  ralph\n  ralph demo\n\nExit codes: %s\n", wrap(exitCodes, 12))
+		fmt.Fprintf(w, "\nExamples:\n  ralph\n  ralph demo\n\nExit codes: %s\nPages: https://github.com/ralph-loop/ralph/tree/main/examples/ralph/docs\n", wrap(exitCodes, 12))
 	}
 }
 

@@ -58,14 +58,15 @@ func runDemo(e env, f *shared, _ []string) error {
 	if err != nil {
 		return err
 	}
-	limits := f.limits()
+	limits, check := f.limits(), []string{"go", "test", "./..."}
+	f.verify = strings.Join(check, " ") // as it is shown
 	limits.Iterations = cmp.Or(f.max, 10)
 	fmt.Fprintf(e.stderr, "A small Go project with failing tests is in %s.\nThe loop runs an agent on it until `go test ./...` passes.\n", project)
 	state := ralph.Start(ralph.Task{ID: "demo", Prompt: string(prompt), Dir: project, HowVerified: "`go test ./...` must pass", Limits: limits})
 	state.Loop = cmp.Or(f.id, state.Loop)
 	state, err = f.drive(e, &ralph.Local{
 		Runner:   agent,
-		Verifier: verify.External{Args: []string{"go", "test", "./..."}, Env: goEnv()},
+		Verifier: verify.External{Args: check, Env: goEnv()},
 	}, nil, state, log, nil, near(path)+"; files: "+project)
 	return exitFor(e, state, err, true)
 }
@@ -143,7 +144,7 @@ func runDemoAgent(e env, _ *shared, _ []string) error {
 		fmt.Fprintln(e.stdout, "I run the tests to see where things stand.")
 		failing = failures(runTests(e.ctx))
 	} else {
-		fmt.Fprintf(e.stdout, "The check says that %s fails.\n", strings.Join(failing, " and "))
+		fmt.Fprintf(e.stdout, "The check says that %s.\n", failed(failing, "fail"))
 	}
 	if len(failing) > 0 {
 		if err := apply(e.ctx, e.stdout, failing[0]); err != nil {
@@ -155,7 +156,7 @@ func runDemoAgent(e env, _ *shared, _ []string) error {
 	if !first {
 		end = "All tests pass: I ran them." + claim
 		if left := failures(runTests(e.ctx)); len(left) > 0 {
-			end = strings.Join(left, " and ") + " still fails; that is for the next iteration."
+			end = failed(left, "still fail") + "; that is for the next iteration."
 		}
 	}
 	_, err = fmt.Fprintln(e.stdout, end)
@@ -170,6 +171,11 @@ func failures(text string) []string {
 		names = append(names, m[1])
 	}
 	return names
+}
+
+// failed says that tests fail.
+func failed(tests []string, verb string) string {
+	return strings.Join(tests, " and ") + " " + verb + map[bool]string{true: "s"}[len(tests) == 1]
 }
 
 func runTests(ctx context.Context) string {

@@ -48,20 +48,20 @@ func (f *logFlags) run(e env, args []string) error {
 		return fail(exitUsage, "--summary is a table of what has ended; it excludes --follow and --format")
 	case f.summary:
 		return f.summarize(e, strings.Join(args, ""))
-	case len(args) == 0:
-		return fail(exitUsage, "log takes one FILE, a log, or the ID of a loop, not 0 arguments; 'ralph help log' tells more")
 	}
-	file, kind, err := f.openLog(e, args[0])
+	name := strings.Join(args, "")
+	file, kind, err := f.openLog(e, name)
 	if err != nil {
 		return err
 	}
 	defer file.Close()
+	name = cmp.Or(name, file.Name())
 	p := rowPrinter{out: e.stdout, as: f.as}
 	for size := int64(-1); ; {
 		info, err := file.Stat()
 		if err == nil && info.Size() != size {
 			size = info.Size()
-			err = f.print(e, &p, file, args[0])
+			err = f.print(e, &p, file, name)
 		}
 		if err != nil || !f.follow || p.ended && (p.single || kind != "") {
 			return errors.Join(err, p.close())
@@ -185,8 +185,11 @@ func (p *rowPrinter) close() error {
 	return err
 }
 
-// openLog opens a file, or the journal of a loop, of a kind.
+// openLog opens a file, or the journal of a loop, of a kind; "" = that of the last loop.
 func (s *shared) openLog(e env, name string) (file *os.File, kind progress.Kind, err error) {
+	if name == "" {
+		return s.lastLog(e)
+	}
 	if file, err = ralph.OpenFile(name); errors.Is(err, fs.ErrNotExist) {
 		if dir, loops, found := s.meant(e, name); found == nil {
 			kind = loops[0].Kind
@@ -194,6 +197,23 @@ func (s *shared) openLog(e env, name string) (file *os.File, kind progress.Kind,
 		}
 	}
 	return file, kind, err
+}
+
+// lastLog opens the journal of the loop that was active last; runs of many have no rows.
+func (s *shared) lastLog(e env) (*os.File, progress.Kind, error) {
+	dir, err := s.found(e)
+	if err != nil {
+		return nil, "", err
+	}
+	all, err := dir.Standings(e.ctx)
+	all = slices.DeleteFunc(all, func(st progress.Standing) bool { return st.Kind != progress.KindLoop })
+	if len(all) == 0 {
+		return nil, "", cmp.Or(wrong(err), fail(exitConfig, "no loop is on record here; give log the FILE of a log"))
+	}
+	last := slices.MaxFunc(all, func(a, b progress.Standing) int { return a.Active.Compare(b.Active) })
+	e.say("the last loop here: %s", last.Loop)
+	file, err := ralph.OpenFile(dir.File(last.Loop))
+	return file, last.Kind, err
 }
 
 // summarize prints what loops have shown: those of a file, a loop, a folder of records, or
@@ -339,6 +359,8 @@ func why(r progress.Record) string {
 		return strings.TrimSuffix(string(r.Fault)+": "+r.Error, ": ")
 	case r.Verified:
 		return "verified"
+	case (ralph.Verdict{Checks: r.Checks}).Undecided():
+		return strings.TrimSuffix("could not be verified: "+r.Feedback, ": ")
 	case r.Feedback != "":
 		return "rejected: " + r.Feedback
 	case r.Reason != "":

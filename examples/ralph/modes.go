@@ -54,6 +54,7 @@ func (f *modeFlags) run(e env, args []string) error {
 	if err := f.iterations(args); err != nil {
 		return err
 	}
+	f.max = cmp.Or(f.max, 10)
 	if err := s.locate(); err != nil {
 		return err
 	}
@@ -96,16 +97,15 @@ func (f *modeFlags) run(e env, args []string) error {
 }
 
 // iterations takes the argument N, which is --max.
-func (f *modeFlags) iterations(args []string) (err error) {
+func (s *shared) iterations(args []string) (err error) {
 	switch {
 	case len(args) == 0:
-		f.max = cmp.Or(f.max, 10)
 		return nil
-	case f.given["max"]:
+	case s.given["max"]:
 		return fail(exitUsage, "N and --max exclude each other")
 	}
-	f.given["max"] = true
-	if f.max, err = strconv.Atoi(args[0]); err != nil || f.max < 1 {
+	s.given["max"] = true
+	if s.max, err = strconv.Atoi(args[0]); err != nil || s.max < 1 {
 		return fail(exitUsage, "N is the number of iterations, 1 or more, not %q", args[0])
 	}
 	return nil
@@ -150,8 +150,10 @@ func topLevel(ctx context.Context, dir string) (top, branch string, err error) {
 	switch {
 	case errors.Is(err, exec.ErrNotFound):
 		err = fail(exitGit, "git is not installed, or not in PATH")
+	case errors.Is(err, ralph.ErrNoWorkTree):
+		err = fail(exitGit, "%w; 'git init' makes a repository", err)
 	case err != nil:
-		err = fail(exitGit, "%s is not in a git repository; 'git init' makes one (%w)", dir, err)
+		err = fail(exitGit, "%w", err)
 	}
 	return top, branch, err
 }

@@ -26,6 +26,7 @@ type piped struct {
 	a *pipeline.Agreed
 
 	kind    tasks.Kind
+	clients map[string]string // what agents' clients are called, if these are several
 	dropped int // how many tasks nobody is to do: they do not remain
 	s       pipeline.State
 	events  []pipeline.Event // of this run, and of what it goes on with
@@ -181,6 +182,7 @@ func (r *piped) client(name string) (*ralph.Command, error) {
 // ready asks the clients of all agents for their logins, each once.
 func (r *piped) ready() error {
 	asked := map[string]bool{}
+	r.clients = map[string]string{}
 	for _, order := range r.s.Orders {
 		for _, agent := range order {
 			cmd, err := r.client(r.c.config.Client(agent))
@@ -191,6 +193,7 @@ func (r *piped) ready() error {
 			if err != nil {
 				return err
 			}
+			r.clients[agent] = agentName(cmd)
 		}
 	}
 	return r.canBegin(r.env, nil)

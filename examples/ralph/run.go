@@ -66,7 +66,8 @@ func (f *runFlags) run(e env, args []string) error {
 	if f.given["slots"] && f.slots < 1 {
 		return fail(exitUsage, "--slots is a number, 1 or more, not %d", f.slots)
 	}
-	if err := w.locate(args); err != nil {
+	file := min(len(args), 1)
+	if err := cmp.Or(f.iterations(args[file:]), w.locate(args[:file])); err != nil {
 		return err
 	}
 	kind, err := tasks.KindOf(w.file)

@@ -65,7 +65,7 @@ func (f *startFlags) run(e env, args []string) (err error) {
 	} else if err == nil {
 		err = f.attend(e, x)
 	}
-	return cmp.Or(err, f.result(e))
+	return f.result(e, err)
 }
 
 // build makes what decides about the session.
@@ -189,22 +189,33 @@ func (f *startFlags) attend(e env, x ralph.HookState) error {
 	return err
 }
 
-// result turns what has become of the loop into an exit code. That it is verified is
-// never taken from the record, to which its agent can write.
-func (f *startFlags) result(e env) error {
+// result tells what has become of the loop, and turns it into an exit code. That it is
+// verified is never taken from the record, to which its agent can write. What it prints is
+// on standard error: the client has standard output.
+func (f *startFlags) result(e env, err error) error {
 	s := f.kept.Left(f.session).State
 	if f.dir != nil && !s.Done() {
-		entry, err := f.dir.Look(f.session)
-		if err != nil {
-			return wrong(err)
+		entry, bad := f.dir.Look(f.session)
+		if bad != nil {
+			return cmp.Or(err, wrong(bad))
 		}
 		if entry.State.Done() && entry.State.Stop != ralph.StopVerified { // others have ended it
 			s = entry.State
 		}
 	}
-	e.end.State = s
-	if !s.Done() {
-		return fail(exitNotVerified, "the session has ended at iteration %d, and its task is not verified; %s%s", s.Iteration, *e.again, strings.TrimSuffix("; "+f.client.Cap, "; "))
+	if e.end.State = s; err != nil {
+		return err
 	}
-	return exitFor(e, s, s.Err(), true)
+	c := progress.Closing{State: s}
+	if err = exitFor(e, s, s.Err(), true); !s.Done() {
+		err = fail(exitNotVerified, "the session has ended at iteration %d, and its task is not verified; %s%s", s.Iteration, *e.again, strings.TrimSuffix("; "+f.client.Cap, "; "))
+		c.Result = err.Error()
+	}
+	if f.dir != nil {
+		c.Records = near(f.dir.File(f.session))
+	}
+	if e.stdout = e.stderr; !f.background {
+		f.ended(e, c)
+	}
+	return err
 }

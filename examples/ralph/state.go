@@ -144,6 +144,9 @@ func (s *shared) begin(e env, dir *progress.Dir, kind progress.Kind, start ralph
 		j.State = j.State.Limit(s.relimited(j.State.Task.Limits, start.Task.Limits))
 		meta["tasks"] = j.Meta["tasks"] // as it was at the start
 	case err == nil:
+		if next := s.further(last.Loop, last.State); last.State.Done() && last.Kind == progress.KindLoop && next != "" {
+			e.say("'%s' has ended (%s) and starts anew; '%s' in place of this goes on", last.Loop, last.State.Stop, next)
+		}
 		if err = j.Close(); err == nil && last.Status == progress.StatusInterrupted {
 			err = s.aside(e, dir, start.Loop)
 		}

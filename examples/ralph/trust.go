@@ -4,10 +4,12 @@ import (
 	"bufio"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/ralph-loop/ralph"
@@ -43,7 +45,24 @@ func (c criteria) stranger(file, name string, task ralph.Task) stranger {
 	if c.judge != "" {
 		c.env.Judge = func(string) (ralph.Runner, error) { return ralph.Replay(), nil }
 	}
-	return newStranger(name, file, c.verifier().Starts(task), string(task.Spec), c.config.Judge, c.config.JudgeModel)
+	starts := c.verifier().Starts(task)
+	return newStranger(name, file, starts, append(slices.Clone(starts), deciding(task.Spec))...)
+}
+
+// deciding is what of a Spec decides about what is started. What a configuration alone may
+// change and starts nothing is left out: what is agreed to once holds with any.
+func deciding(text json.RawMessage) string {
+	var all, criteria map[string]json.RawMessage
+	if json.Unmarshal(text, &all) != nil || json.Unmarshal(all["criteria"], &criteria) != nil {
+		return string(text)
+	}
+	for _, key := range []string{"promise", "max_iterations"} {
+		delete(criteria, key)
+	}
+	all["verify_promises"] = nil
+	all["criteria"], _ = json.Marshal(criteria)
+	kept, _ := json.Marshal(all) // of what was JSON
+	return string(kept)
 }
 
 // trusted asks for consent to what has not been agreed to, or refuses. What was

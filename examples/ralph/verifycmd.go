@@ -86,7 +86,7 @@ func (f *verifyFlags) run(e env, args []string) error {
 	if err := f.printVerified(e.stdout, results); err != nil {
 		return err
 	}
-	return verifiedExit(e, results)
+	return f.verifiedExit(e, results)
 }
 
 // consented shows what is started, if that is all that is asked for, or asks for
@@ -255,8 +255,8 @@ func (f *verifyFlags) printVerified(out io.Writer, results []verified) error {
 
 // verifiedExit is 0 if all passed, 3 if the work was rejected, and 4 if it is not
 // known whether it would be.
-func verifiedExit(e env, results []verified) error {
-	stages := map[string][]string{}
+func (f *verifyFlags) verifiedExit(e env, results []verified) error {
+	stages, noted := map[string][]string{}, false
 	for _, r := range results {
 		stages[r.result()] = append(stages[r.result()], r.Stage)
 		if !r.Passed {
@@ -265,8 +265,12 @@ func verifiedExit(e env, results []verified) error {
 		for _, c := range r.Checks {
 			if _, more, ok := strings.Cut(c.Detail, "\n"); ok {
 				quote(e.stderr, more)
+				noted = noted || c.Status == ralph.CheckFailed
 			}
 		}
+	}
+	if noted && f.verifyEnv == "" {
+		e.say("--verify-env names variables that a check gets beside what tools need")
 	}
 	rejected, unable := strings.Join(stages["rejected"], ", "), strings.Join(stages["unable"], ", ")
 	switch {

@@ -23,10 +23,10 @@ func TestKilled(t *testing.T) {
 	dir := filepath.Join(w.folder, "shop")
 	loop := p.loop("tea", dir, "waits", "hello", nil)
 	paused := p.loop("paused", w.workspace(t, "other"), "waits", "hello", nil)
-	p.steer(paused, "pause", nil)
 	l := p.listen(loop, "")
 	l.until(ralph.EventIterationStarted)
 	p.listen(paused, "").until(ralph.EventIterationStarted)
+	p.steer(paused, "pause", nil)
 	p.Process.Signal(syscall.SIGKILL)
 	if p.end() == 0 {
 		t.Error("it was not killed")

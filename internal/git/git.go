@@ -22,9 +22,9 @@ import (
 )
 
 // A NoneError says that a folder is in no work tree.
-type NoneError struct{ Said string } // git's words
+type NoneError struct{ Said string } // git's words; "" = they tell no more
 
-func (e *NoneError) Error() string { return "not in a git work tree: " + e.Said }
+func (e *NoneError) Error() string { return strings.TrimSuffix("not in a git work tree: "+e.Said, ": ") }
 
 // patience is how long a look may take: what lies in a repository can make git
 // open a pipe that nobody writes to.
@@ -42,9 +42,28 @@ func TopLevel(ctx context.Context, dir string) (string, error) {
 	c := &call{dir: dir}
 	out := c.run(ctx, "rev-parse", "--show-toplevel")
 	if exit, ok := errors.AsType[*exitError](c.err); ok {
+		if !below(dir) {
+			exit.said = ""
+		}
 		return "", &NoneError{exit.said}
 	}
 	return filepath.FromSlash(strings.TrimSuffix(out, "\n")), c.err
+}
+
+// below reports whether a folder, or one above it, has what a work tree begins with. If
+// not, git's "not a git repository" tells nothing new; else it says what is wrong with it.
+func below(dir string) bool {
+	at, err := filepath.Abs(dir)
+	for err == nil {
+		if _, bad := os.Lstat(filepath.Join(at, ".git")); bad == nil {
+			return true
+		}
+		if filepath.Dir(at) == at {
+			return false
+		}
+		at = filepath.Dir(at)
+	}
+	return true
 }
 
 // Branch returns the branch that is checked out in dir ("" = the current folder),

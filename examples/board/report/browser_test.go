@@ -3,6 +3,7 @@ package report_test
 import (
 	"bytes"
 	"context"
+	"flag"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -220,18 +221,6 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// TestNarrow: on a telephone nothing but what says so is wider than the screen.
-func TestNarrow(t *testing.T) {
-	for name, html := range pages(t) {
-		b := open(t, html)
-		b.screen(400, 800)
-		b.do(chromedp.Click("#unfold"))
-		if got := value[int](b, `document.documentElement.scrollWidth`); got > 400 {
-			t.Errorf("%s is %d pixels wide", name, got)
-		}
-	}
-}
-
 // pages are those that are looked at.
 func pages(t *testing.T) map[string]string {
 	return map[string]string{"shop": page(t, shopReport(t)), "tasks": page(t, manyTasks(t)), "loop": page(t, longLoop(500, "a word "))}
@@ -296,26 +285,41 @@ func keep(t *testing.T, name string, data []byte) {
 	}
 }
 
-// TestLook: pictures at two widths, light and dark, folded and unfolded. Letters must
-// differ from what is behind them by 4.5 to 1, as WCAG 2.1 wants it.
+// TestLook: pictures at two widths, light and dark, folded and unfolded, and of what comes
+// on paper. Letters must differ from what is behind them by 4.5 to 1, as WCAG 2.1 wants it,
+// and nothing is wider than the screen.
 func TestLook(t *testing.T) {
 	for name, html := range pages(t) {
 		b := open(t, html)
-		printed(b, name+".pdf")
+		b.screen(680, 900) // A4 without its margins
+		call(b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: "print"})
+		b.picture(name + "-paper.png")
 		for _, width := range []int64{1280, 400} {
 			for _, scheme := range []string{"light", "dark"} {
 				b.screen(width, 900)
 				call(b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}})
-				b.do(chromedp.Click("#fold"))
-				keep(t, fmt.Sprintf("%s-%d-%s.png", name, width, scheme), get(b, chromedp.FullScreenshot(100)))
+				b.do(chromedp.Evaluate[chromedp.Void](`document.querySelectorAll("details").forEach((d) => { d.open = false; })`))
+				b.picture(fmt.Sprintf("%s-%d-%s.png", name, width, scheme))
 				b.do(chromedp.Evaluate[chromedp.Void](`document.querySelectorAll("#t1, #t1 .attempts tr:first-child details, #t3").forEach((d) => { d.open = true; })`))
-				keep(t, fmt.Sprintf("%s-%d-%s-open.png", name, width, scheme), get(b, chromedp.FullScreenshot(100)))
+				b.picture(fmt.Sprintf("%s-%d-%s-open.png", name, width, scheme))
 				for _, bad := range value[[]string](b, contrast) {
 					t.Errorf("%s at %d, %s: %s", name, width, scheme, bad)
 				}
 			}
+			if got := value[int64](b, `document.documentElement.scrollWidth`); got > width {
+				t.Errorf("%s is %d pixels wide on %d", name, got, width)
+			}
 		}
 	}
+}
+
+// picture keeps one of the whole page, if somebody wants to look at it.
+func (b *browser) picture(name string) {
+	if f := flag.Lookup("test.artifacts"); f == nil || f.Value.String() != "true" {
+		return
+	}
+	value[int](b, `document.documentElement.scrollHeight`) // now it is laid out
+	keep(b.t, name, get(b, chromedp.FullScreenshot(100)))
 }
 
 // contrast are the elements whose letters do not differ enough from what is behind them.

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"html/template"
+	"slices"
 	"time"
 
 	"github.com/ralph-loop/ralph"
@@ -23,7 +24,7 @@ type page struct {
 	Why     text
 	Facts   []fact
 	Lanes   []laneCount
-	Results []result // of attempts, for the legend
+	Results []result // that attempts have, for the legend
 	Strips  []strip
 	Charts  []chart
 	Tasks   []task
@@ -118,7 +119,7 @@ func newPage(r Report) *page {
 	run := r.Run
 	p := &page{
 		Kind: string(run.Kind), Name: line(run.Loop), Title: line(run.State.Task.Title), Status: line(string(run.Status)), Why: stopped(run.Standing.Standing),
-		Results: results(), zone: r.zone(), made: r.Made, over: r.over(),
+		zone: r.zone(), made: r.Made, over: r.over(),
 		Alone: run.Kind != progress.KindPipeline && run.Kind != progress.KindSession,
 	}
 	p.bound(r)
@@ -130,15 +131,19 @@ func newPage(r Report) *page {
 		p.Tasks = append(p.Tasks, t)
 		all = append(all, attempts...)
 	}
+	p.Results = results()
+	p.Results = slices.DeleteFunc(p.Results, func(r result) bool {
+		return !slices.ContainsFunc(all, func(d drawn) bool { return d.row.Result == r })
+	})
 	for i := range p.Tasks {
 		p.Tasks[i].Open = len(p.Tasks) == 1
 	}
-	p.lanes(run)
 	p.facts(r)
 	if p.Alone {
 		p.Title, p.Asked = "", nil // the task says so itself
 		p.Strips = p.pieces(all)
 	} else {
+		p.lanes(run)
 		p.Strips = p.rows(all)
 	}
 	p.Charts = p.charts(all)
@@ -173,7 +178,7 @@ func (p *page) bound(r Report) {
 	p.days = first.YearDay() != last.YearDay() || first.Year() != last.Year()
 }
 
-// lanes counts the tasks of each lane.
+// lanes counts the tasks of each lane that has some.
 func (p *page) lanes(run board.Run) {
 	for _, lane := range board.Lanes() {
 		n := 0
@@ -182,7 +187,9 @@ func (p *page) lanes(run board.Run) {
 				n++
 			}
 		}
-		p.Lanes = append(p.Lanes, laneCount{lane.String(), n})
+		if n > 0 {
+			p.Lanes = append(p.Lanes, laneCount{lane.String(), n})
+		}
 	}
 }
 
@@ -197,7 +204,7 @@ func (p *page) facts(r Report) {
 		if t.IsZero() {
 			return "unknown"
 		}
-		return text(t.In(p.zone).Format("January 2, 2006, 15:04:05 MST"))
+		return text(t.In(p.zone).Format("Jan 2, 2006, 15:04:05 MST"))
 	}
 	add := func(name string, texts ...text) { p.Facts = append(p.Facts, fact{name, texts}) }
 	add("Began", zoned(run.Started))

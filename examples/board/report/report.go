@@ -38,7 +38,8 @@ type Report struct {
 	// Histories are those of Run and of its loops, by their names. A loop without one is
 	// shown without its attempts.
 	Histories map[string]board.History
-	// Unread are journals of Run's loops that cannot be read.
+	// Unread are journals that cannot be read, of loops of Run or, if it is a session,
+	// maybe of others.
 	Unread []board.Unread
 	// Made is when it was read. An attempt that has not ended is shown until then.
 	Made time.Time
@@ -77,11 +78,28 @@ func Read(ctx context.Context, dir *progress.Dir, name string) (Report, error) {
 		rep.Histories[loop] = h
 	}
 	for _, u := range tree.Unread {
-		if strings.HasPrefix(u.Name, fileName(dir, rep.Run.Loop)) {
+		if mayBelong(dir, rep.Run, u.Name) {
 			rep.Unread = append(rep.Unread, u)
 		}
 	}
 	return rep, nil
+}
+
+// mayBelong reports whether a journal that cannot be read may be that of one of a run's
+// loops. Those of a pipeline are known by their tasks; of a session nobody knows which it
+// has but they themselves.
+func mayBelong(dir *progress.Dir, run board.Run, name string) bool {
+	if run.Kind != progress.KindPipeline {
+		return run.Kind == progress.KindSession
+	}
+	for _, c := range run.Cards {
+		for _, stage := range c.Stages {
+			if fileName(dir, run.Loop+"/"+c.ID+"."+stage.Agent) == name {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // A SeveralError says that a name means more than one loop.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/ralph-loop/ralph/examples/board"
 )
@@ -47,8 +48,9 @@ type bar struct {
 
 // An agent is a name below the bars of its loop.
 type agent struct {
-	X    string
-	Name text
+	X     string
+	Name  text
+	Minor bool // there is little room for it, and none on a narrow screen
 }
 
 // rows is the timeline of a run: one axis, and a row for each task.
@@ -63,7 +65,9 @@ func (p *page) rows(all []drawn) []strip {
 		for n < len(all) && all[n].anchor == all[0].anchor {
 			n++
 		}
-		s.Rows = append(s.Rows, p.row(a, all[:n], all[0].task))
+		r := p.row(a, all[:n], all[0].task)
+		r.Agents = agents(a, all[:n])
+		s.Rows = append(s.Rows, r)
 		all = all[n:]
 	}
 	return []strip{s}
@@ -71,6 +75,25 @@ func (p *page) rows(all []drawn) []strip {
 
 // perPiece is how many attempts stand beside each other, so that each can be seen.
 const perPiece = 50
+
+// agents are the names below the bars of a row, where there is room for them.
+func agents(a *axis, all []drawn) (names []agent) {
+	for len(all) > 0 {
+		n := 1
+		for n < len(all) && all[n].loop == all[0].loop {
+			n++
+		}
+		if from, to := all[0].from, all[n-1].to; all[0].agent != "" && !from.IsZero() {
+			x := a.place(from)
+			room, letters := a.place(to)-x, float64(utf8.RuneCountInString(string(all[0].agent)))
+			if room > 0.7*letters {
+				names = append(names, agent{percent(x), all[0].agent, room < 2*letters})
+			}
+		}
+		all = all[n:]
+	}
+	return names
+}
 
 // pieces is the timeline of a loop. One of many attempts goes on in the next line, as
 // text does.
@@ -100,7 +123,6 @@ const thinnest = 0.25
 func (p *page) row(a *axis, all []drawn, label text) row {
 	r := row{Anchor: all[0].anchor, Label: label, Times: p.ticks(a), Gaps: a.gaps()}
 	counts := map[string]int{}
-	loops := map[string]bool{}
 	for _, d := range all {
 		if d.loop == "" {
 			continue
@@ -116,16 +138,12 @@ func (p *page) row(a *axis, all []drawn, label text) row {
 		}
 		wide = max(wide, thinnest)
 		x = min(x, 100-wide)
-		if !loops[d.loop] && d.agent != "" {
-			r.Agents = append(r.Agents, agent{percent(x), d.agent})
-		}
-		loops[d.loop] = true
 		show := join(" ", d.agent, text("iteration "+d.row.Name+": "+d.row.Result.Word))
 		r.Bars = append(r.Bars, bar{d.row.Anchor, percent(x), percent(wide), d.row.Result, join(", ", show, text(d.row.Took), text(d.row.Cost.Show))})
 	}
-	for _, res := range p.Results {
+	for _, res := range results() {
 		if n := counts[res.Word]; n > 0 {
-			r.Said += fmt.Sprintf("%d %s, ", n, res.Word)
+			r.Said += fmt.Sprintf("%s %d, ", res.Word, n)
 		}
 	}
 	if r.Said = strings.TrimSuffix(r.Said, ", "); r.Said == "" {
