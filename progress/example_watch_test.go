@@ -33,3 +33,17 @@ func ExampleWatch() {
 	// T1 running
 	// T2 running
 }
+
+// What an agent's client has printed, as people read it.
+func ExampleReadable() {
+	const printed = `{"type":"system","subtype":"init"}
+{"type":"assistant","message":{"id":"1","content":[{"type":"text","text":"I look at the tests."}]}}
+{"type":"assistant","message":{"id":"2","content":[{"type":"tool_use","id":"t","name":"Bash","input":{"command":"go test ./..."}}]}}
+`
+	w := progress.Readable(os.Stdout, ralph.FormatClaude, "")
+	defer w.Close()
+	fmt.Fprint(w, printed)
+	// Output:
+	// I look at the tests.
+	// → Bash go test ./...
+}
