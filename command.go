@@ -99,8 +99,8 @@ type Command struct {
 	IdleTimeout time.Duration
 	// Verbose shows on the display what the client says of its own, warnings and notices on
 	// standard error and between the events of its stream, as it comes. False = one line
-	// tells how many such lines there were, and they are shown if the run fails: the last
-	// 16 KiB. It decides nothing else, and nothing at all with [FormatText], where all that
+	// tells how many such lines there were, and they are shown if the run fails and its
+	// stream does not say why: the last 16 KiB. It decides nothing else, and nothing at all with [FormatText], where all that
 	// comes may be the agent's words.
 	Verbose bool
 	// Filter pipes what the client prints through other commands. Zero = none.

@@ -87,7 +87,6 @@ func (s *shared) sayLeft(e env, path string, kind tasks.Kind, src source) {
 // oddities are what a person should know of some tasks, the first of them: a status that
 // nobody knows, states that contradict each other, a dependency that is not there.
 func oddities(found []tasks.Finding) string {
-	const most = 5
 	var all []string
 	for _, f := range found {
 		told := slices.DeleteFunc(strings.Split(f.Detail, "; "), func(text string) bool {
@@ -97,10 +96,16 @@ func oddities(found []tasks.Finding) string {
 			all = append(all, short(cmp.Or(f.Item.Key, f.Item.Text), 40)+": "+short(strings.Join(told, ", "), 160))
 		}
 	}
+	return first(all, "; ", "; ")
+}
+
+// first names the first of some things, and how many more there are.
+func first(all []string, between, last string) string {
+	const most = 5
 	if more := len(all) - most; more > 0 {
-		return strings.Join(all[:most], "; ") + fmt.Sprintf("; and %d more", more)
+		return fmt.Sprintf("%s%sand %d more", strings.Join(all[:most], between), last, more)
 	}
-	return strings.Join(all, "; ")
+	return strings.Join(all, between)
 }
 
 // leftOut counts what is not worked off, by why. What is done needs nobody, and a part
@@ -134,15 +139,11 @@ func leftOut(found []tasks.Finding, files bool) string {
 
 // few are the first of some lines, or of some names.
 func few(places []string, names bool) string {
-	const most = 5
 	text := map[bool]string{true: "line ", false: "lines "}[len(places) == 1]
 	if names {
 		text = ""
 	}
-	if more := len(places) - most; more > 0 {
-		return fmt.Sprintf("%s%s and %d more", text, strings.Join(places[:most], ", "), more)
-	}
-	return text + strings.Join(places, ", ")
+	return text + first(places, ", ", " ")
 }
 
 // checkBoxes prints what is made of each box, story or file, and why.

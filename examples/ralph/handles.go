@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -203,10 +204,7 @@ func (s *shared) isMaxBlocked() error {
 }
 
 func (s *shared) saysBlocked() error {
-	if s.given["max-blocked"] && s.blocked == "" {
-		return fail(exitUsage, "--max-blocked needs --blocked, the promise by which an agent says so")
-	}
-	return s.isMaxBlocked()
+	return cmp.Or(unless(s.blocked != "" || !s.given["max-blocked"], exitUsage, "--max-blocked needs --blocked, the promise by which an agent says so"), s.isMaxBlocked())
 }
 
 // readPrices reads the prices.
@@ -227,9 +225,7 @@ func (s *shared) readPrices() error {
 	return nil
 }
 
-func (s *shared) isPromise() error {
-	return unless(s.promise != "", exitConfig, "--promise is empty")
-}
+func (s *shared) isPromise() error { return unless(s.promise != "", exitConfig, "--promise is empty") }
 
 func unless(good bool, code int, format string, args ...any) error {
 	if good {

@@ -182,10 +182,7 @@ func (s *session) template() (string, error) {
 		}
 		return substitute(text, values), err
 	}
-	text, err := defaultPrompts.ReadFile("prompts/" + s.mode + ".md")
-	if err != nil {
-		return "", err
-	}
+	text, _ := defaultPrompts.ReadFile("prompts/" + s.mode + ".md") // it is in the program
 	plan, err := filepath.Rel(s.project, filepath.Join(s.home, planName))
 	values["PLAN"] = filepath.ToSlash(plan) // only of ours: in a prompt of the user's it is text
 	return substitute(string(text), values), err

@@ -27,7 +27,7 @@ type piped struct {
 
 	kind    tasks.Kind
 	clients map[string]string // what agents' clients are called, if these are several
-	dropped int // how many tasks nobody is to do: they do not remain
+	dropped int               // how many tasks nobody is to do: they do not remain
 	s       pipeline.State
 	events  []pipeline.Event // of this run, and of what it goes on with
 }
@@ -125,10 +125,9 @@ func (r *piped) agree() (err error) {
 		return fail(exitConfig, "%s: there is no task in it", r.file)
 	case r.s.Remaining() == r.dropped && written && !r.unfinished():
 		return r.nothing(defs)
-	case r.s.Remaining() > 0 && len(r.s.Ready()) == 0 && r.kind != tasks.KindDefinitions:
-		return fail(exitConfig, "%s: no task is ready: %s", r.file, counts(defs))
 	case r.s.Remaining() > 0 && len(r.s.Ready()) == 0:
-		return fail(exitConfig, "%s: no task is ready: %s; set the status of those that are to run to todo", r.file, counts(defs))
+		todo := map[bool]string{true: "; set the status of those that are to run to todo"}[r.kind == tasks.KindDefinitions]
+		return fail(exitConfig, "%s: no task is ready: %s%s", r.file, counts(defs), todo)
 	}
 	r.saySlots()
 	for _, order := range r.s.Orders {

@@ -56,13 +56,8 @@ func deciding(text json.RawMessage) string {
 	if json.Unmarshal(text, &all) != nil || json.Unmarshal(all["criteria"], &criteria) != nil {
 		return string(text)
 	}
-	for _, key := range []string{"promise", "max_iterations"} {
-		delete(criteria, key)
-	}
-	all["verify_promises"] = nil
-	all["criteria"], _ = json.Marshal(criteria)
-	kept, _ := json.Marshal(all) // of what was JSON
-	return string(kept)
+	all["criteria"], all["verify_promises"], criteria["promise"], criteria["max_iterations"] = nil, nil, nil, nil
+	return fmt.Sprintf("%s %s", all, criteria) // by their keys, in order
 }
 
 // trusted asks for consent to what has not been agreed to, or refuses. What was
@@ -176,12 +171,9 @@ func (c config) stranger(file string, cmd *ralph.Command) stranger {
 
 // created remembers what the user has written with the command line.
 func (f *createFlags) created(e env) {
-	project, _, err := topLevel(e.ctx, "")
-	if err != nil {
-		project = "."
-	}
-	c, err := f.criteria(project)
-	if err != nil {
+	project, _, err := f.workspace(e.ctx)
+	c, bad := f.criteria(project)
+	if err != nil || bad != nil {
 		return // run will say so, and ask
 	}
 	_, place := trustFile()

@@ -50,10 +50,9 @@ func (f *verifyFlags) run(e env, args []string) error {
 		return fail(exitUsage, "verify takes FILE and, if there are several tasks in it, TASK; 'ralph help verify' tells more")
 	}
 	dir := f.dir
-	if top, _, err := topLevel(e.ctx, ""); err == nil && dir == "" { // as for run
-		dir = top
+	if dir == "" { // as for run
+		dir, _, _ = f.workspace(e.ctx)
 	}
-	dir = cmp.Or(dir, ".")
 	if err := isFolder(dir); err != nil {
 		return err
 	}
