@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/ralph-loop/ralph"
 )
 
 // TestPagesNames checks what our pages name: commands that are known, and flags that
@@ -125,6 +127,9 @@ func misnamed(line string, compares bool) []string {
 		parts := strings.Split(cell, "`")
 		for i := 1; i < len(parts); i += 2 {
 			code := parts[i]
+			if fault := unattended(code); fault != "" {
+				wrong = append(wrong, "`"+code+"`: "+fault)
+			}
 			listed = listed && slices.Contains([]string{", ", " and ", " or "}, parts[i-1])
 			switch at := strings.Index(" "+code, " ralph "); {
 			case at >= 0:
@@ -146,6 +151,26 @@ func misnamed(line string, compares bool) []string {
 		}
 	}
 	return wrong
+}
+
+// unattended says what a client that is started behind -- with nobody to ask lacks: the
+// flag with which it asks for no permission, without which its agent may write nothing.
+func unattended(code string) string {
+	_, client, ok := strings.Cut(" "+code, " -- ")
+	words := strings.Fields(client)
+	if !ok || len(words) < 2 {
+		return ""
+	}
+	cmd, err := ralph.Preset(words[0])
+	if err != nil || words[1] != cmd.Args[1] {
+		return ""
+	}
+	for _, arg := range cmd.Args {
+		if strings.HasPrefix(arg, "--dangerously") && !slices.Contains(words, arg) {
+			return "without " + arg + " it may write nothing"
+		}
+	}
+	return ""
 }
 
 // unknown says what of command lines, the first one's behind "ralph", no command knows, or
@@ -224,6 +249,8 @@ func TestMisnamed(t *testing.T) {
 		{"`ralph walk`", false, 1},
 		{"`0 2 * * * cd ~/shop && ralph run FILE --maximum 3`", false, 1},
 		{"`ralph pause ID && ralph walk ID`", false, 1},
+		{"`ralph start P -- claude -p`, or `-- codex exec`", false, 2},
+		{"`ralph start P -- claude -p --dangerously-skip-permissions`", false, 0},
 		{"`ralph pause|stop ID` and `ralph task create/list`", false, 0},
 		{"`ralph pause|walk ID` and `ralph task create/walk`", false, 2},
 		{"`ralph pause`, `stop` and `guide`; `walk`", false, 0},
