@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -79,15 +80,18 @@ func pages(t *testing.T) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	more, err := filepath.Glob("examples/ralph/*.md")
-	if err != nil || len(top) < 4 || len(more) < 6 {
-		t.Fatalf("%v %v %v", top, more, err)
+	for pattern, least := range map[string]int{"examples/ralph/*.md": 6, "examples/ralph/docs/*.md": 12} {
+		more, err := filepath.Glob(pattern)
+		if err != nil || len(top) < 4 || len(more) < least {
+			t.Fatalf("%v %v %v", top, more, err)
+		}
+		top = append(top, more...)
 	}
-	return append(top, more...)
+	return top
 }
 
-// TestNames: the names of the API and the flags that pages tell of are there. CHANGELOG.md
-// tells of old ones too, and SESSIONS.md of other programs' flags.
+// TestNames: the names of the API, the flags and the folders that pages tell of are there.
+// CHANGELOG.md tells of old ones too, and SESSIONS.md of other programs' flags; those of the pages below docs are for TestPagesNames there.
 func TestNames(t *testing.T) {
 	t.Parallel()
 	golden, err := filepath.Glob("testdata/api/*.txt")
@@ -113,7 +117,15 @@ func TestNames(t *testing.T) {
 			if i%2 == 0 || page == "CHANGELOG.md" || strings.HasSuffix(page, "SESSIONS.md") {
 				continue
 			}
+			if dir := packageIn(code); dir != "" {
+				if _, err := os.Stat(dir); err != nil {
+					t.Errorf("%s: there is no folder %s", page, code)
+				}
+			}
 			for _, name := range namesIn(code) {
+				if flag := strings.HasPrefix(name, "--"); flag && strings.Count(page, "/") > 1 {
+					continue
+				}
 				if !there[name] {
 					t.Errorf("%s: there is no %s (%s)", page, name, code)
 				}
@@ -122,18 +134,80 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// namesIn are the names of the API, or the flag, that a page's code is: "verify.External",
-// "Dir.Loops" or "--max N".
-func namesIn(code string) []string {
+// namesIn are the names of the API, or the flags, that a page's code is: "verify.External",
+// "Dir.Loops", "ralph.Reject(reason)" or "--max N --strict".
+func namesIn(code string) (names []string) {
 	if strings.HasPrefix(code, "--") && !strings.HasPrefix(code, "-- ") { // "-- " begins what is shown
-		flag, _, _ := strings.Cut(strings.FieldsFunc(code, func(r rune) bool { return strings.ContainsRune(" ,;…", r) })[0], "=")
-		return []string{flag}
+		code, _, _ = strings.Cut(code, "'") // of a value
+		for _, word := range strings.FieldsFunc(code, func(r rune) bool { return strings.ContainsRune(" ,;…", r) }) {
+			if flag, _, _ := strings.Cut(word, "="); strings.HasPrefix(flag, "--") {
+				names = append(names, flag)
+			}
+		}
+		return names
 	}
-	_, name, dotted := strings.Cut(code, ".")
+	if at := strings.IndexAny(code, "({"); at > 0 {
+		code = code[:at]
+	}
+	of, name, dotted := strings.Cut(code, ".")
+	if slices.Contains([]string{"context", "errors", "fs", "http", "os"}, of) {
+		return nil
+	}
 	if !dotted || name == "" || !unicode.IsUpper(rune(name[0])) || strings.HasSuffix(name, "MD") || strings.ContainsFunc(code, func(r rune) bool { return !unicode.IsLetter(r) && r != '.' }) {
 		return nil
 	}
 	return slices.DeleteFunc(strings.Split(code, "."), func(part string) bool { return !unicode.IsUpper(rune(part[0])) })
+}
+
+// packageIn is the folder of Go code that a page's code names, "verify/verifytest", or "".
+func packageIn(code string) string {
+	top, _, below := strings.Cut(code, "/")
+	if !below || !slices.Contains([]string{"verify", "progress", "tasks", "examples", "internal"}, top) {
+		return ""
+	}
+	if strings.ContainsFunc(code, func(r rune) bool { return !unicode.IsLower(r) && r != '/' }) {
+		return ""
+	}
+	return code
+}
+
+// TestInstalls: what pages have people install is a program of this module, and the Go that
+// they say it needs is that of go.mod.
+func TestInstalls(t *testing.T) {
+	t.Parallel()
+	mod, err := os.ReadFile("go.mod")
+	if err != nil {
+		t.Fatal(err)
+	}
+	line := func(key string) string {
+		_, rest, _ := strings.Cut("\n"+string(mod), "\n"+key+" ")
+		value, _, _ := strings.Cut(rest, "\n")
+		return value
+	}
+	module, version := line("module"), strings.Join(strings.Split(line("go"), ".")[:2], ".")
+	installs, versions := regexp.MustCompile(`go install ([^\s…]+)@`), regexp.MustCompile(`(?:\bGo |golang:)(1\.[0-9]+)`)
+	found, said := 0, 0
+	for _, page := range pages(t) {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range installs.FindAllStringSubmatch(string(text), -1) {
+			found++
+			folder, ours := strings.CutPrefix(m[1], module+"/")
+			if main, err := os.ReadFile(filepath.Join(folder, "main.go")); !ours || err != nil || !strings.Contains(string(main), "package main") {
+				t.Errorf("%s: there is no program %s: %v", page, m[1], err)
+			}
+		}
+		for _, m := range versions.FindAllStringSubmatch(string(text), -1) {
+			if said++; m[1] != version && page != "CHANGELOG.md" {
+				t.Errorf("%s: Go %s, but go.mod says %s", page, m[1], version)
+			}
+		}
+	}
+	if found < 2 || said < 2 {
+		t.Errorf("%d programs to install, %d versions of Go", found, said)
+	}
 }
 
 // TestContributing: the files and folders that CONTRIBUTING.md names are there, each

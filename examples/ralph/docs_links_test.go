@@ -7,44 +7,55 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/ralph-loop/ralph"
 )
 
-// TestPagesNames checks what the pages below docs name: commands that are known, and
-// flags that those take. All pages are in the index.
+// TestPagesNames checks what our pages name: commands that are known, and flags that
+// those take. All pages below docs are in the index.
 func TestPagesNames(t *testing.T) {
 	t.Parallel()
-	pages, err := filepath.Glob("docs/*.md")
-	if err != nil {
-		t.Fatal(err)
-	}
 	index, err := os.ReadFile("docs/README.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, page := range pages {
+	for _, page := range ourPages(t) {
 		data, err := os.ReadFile(page)
 		if err != nil {
 			t.Fatal(err)
 		}
-		text := string(data)
-		if name := filepath.Base(page); name != "README.md" && !strings.Contains(string(index), "]("+name+")") {
+		text, below := string(data), filepath.Dir(page) == "docs"
+		if name := filepath.Base(page); below && name != "README.md" && !strings.Contains(string(index), "]("+name+")") {
 			t.Errorf("docs/README.md does not lead to %s", name)
 		}
-		if n := strings.Count(text, "\n"); n > 150 || !strings.HasPrefix(text, "# ") {
+		if n := strings.Count(text, "\n"); below && (n > 150 || !strings.HasPrefix(text, "# ")) {
 			t.Errorf("%s has %d lines, and begins with %.20q", page, n, text)
 		}
+		heading, fenced := "", false
 		for n, line := range strings.Split(text, "\n") {
-			for _, fault := range misnamed(line) {
+			switch {
+			case strings.HasPrefix(line, "```"):
+				fenced = !fenced
+			case strings.HasPrefix(line, "#") && !fenced:
+				heading = line
+			}
+			if fenced {
+				continue // it is run, or a file
+			}
+			for _, fault := range misnamed(line, heading == "## Old and new") {
+				if page == "SESSIONS.md" && strings.HasPrefix(fault, "no command takes") {
+					continue // it tells of the clients' flags
+				}
 				t.Errorf("%s:%d: %s", page, n+1, fault)
 			}
 		}
 	}
 }
 
-// TestLinks checks the links of these pages, of those beside them, and of README.md.
-func TestLinks(t *testing.T) {
-	t.Parallel()
-	pages := []string{"../../README.md"}
+// ourPages are README.md and the pages beside and below it that tell of this program.
+func ourPages(t *testing.T) []string {
+	t.Helper()
+	pages := []string{"../../README.md", "../../CONTRIBUTING.md", "../../SECURITY.md"}
 	for _, pattern := range []string{"*.md", "docs/*.md"} {
 		more, err := filepath.Glob(pattern)
 		if err != nil || len(more) == 0 {
@@ -52,7 +63,13 @@ func TestLinks(t *testing.T) {
 		}
 		pages = append(pages, more...)
 	}
-	for _, page := range pages {
+	return pages
+}
+
+// TestLinks checks the links of these pages, of those beside them, and of README.md.
+func TestLinks(t *testing.T) {
+	t.Parallel()
+	for _, page := range ourPages(t) {
 		data, err := os.ReadFile(page)
 		if err != nil {
 			t.Fatal(err)
@@ -94,52 +111,124 @@ func headings(text string) []string {
 	return all
 }
 
-// misnamed returns what is wrong with the commands and flags that a line names as code,
-// as in "`ralph run FILE --max 3`". A flag without its command counts if the line is
-// of a table, in the last column: the others hold other programs' flags.
-func misnamed(line string) []string {
+// misnamed returns what is wrong with the commands and flags that a line names as code: a
+// command line anywhere in it, as in "`cd shop && ralph run FILE --max 3`", those that
+// follow one, as in "`ralph pause`, `stop` and `guide`", and flags, which one command must
+// take, all of them. Where a table compares, only its last column is ours: the others
+// hold other programs' flags.
+func misnamed(line string, compares bool) []string {
 	var wrong []string
-	table := strings.Split(strings.ReplaceAll(line, `\|`, "/"), " | ")
-	for i, cell := range table {
-		for j, code := range strings.Split(cell, "`") {
-			words := strings.Fields(code)
-			if j%2 == 0 || len(words) == 0 {
-				continue
+	cells := strings.Split(strings.ReplaceAll(line, `\|`, "|"), " | ")
+	if compares {
+		cells = cells[len(cells)-1:]
+	}
+	for _, cell := range cells {
+		listed := false // a list of commands goes on
+		parts := strings.Split(cell, "`")
+		for i := 1; i < len(parts); i += 2 {
+			code := parts[i]
+			if fault := unattended(code); fault != "" {
+				wrong = append(wrong, "`"+code+"`: "+fault)
 			}
-			switch {
-			case words[0] == "ralph" && len(words) > 1 && words[1] != "version" && words[1] != "help" && i == len(table)-1:
-				if fault := unknown(words[1:]); fault != "" {
+			listed = listed && slices.Contains([]string{", ", " and ", " or "}, parts[i-1])
+			switch at := strings.Index(" "+code, " ralph "); {
+			case at >= 0:
+				listed = at == 0
+				if fault := unknown(code[at+len("ralph "):]); fault != "" {
 					wrong = append(wrong, "`"+code+"`: "+fault)
 				}
-			case strings.HasPrefix(words[0], "--") && words[0] != "--" && i > 0 && i == len(table)-1:
-				if !slices.ContainsFunc(commands(), func(c command) bool { return slices.Contains(newFlags(c).names(), flagName(words[0])) }) {
-					wrong = append(wrong, "no command takes "+words[0])
+			case strings.HasPrefix(code, "--") && !strings.HasPrefix(code, "-- ") && code != "--":
+				if flags := flagsIn(lineWords(code)); !slices.ContainsFunc(commands(), func(c command) bool { return takesAll(c, flags) }) {
+					wrong = append(wrong, "no command takes "+strings.Join(flags, " "))
 				}
+			case listed && strings.Trim(code, "abcdefghijklmnopqrstuvwxyz") == "":
+				if fault := unknown(code); fault != "" {
+					wrong = append(wrong, "`"+code+"`: "+fault)
+				}
+			default:
+				listed = false
 			}
 		}
 	}
 	return wrong
 }
 
-// unknown says what of a command line after "ralph" no command knows, or nothing.
-func unknown(words []string) string {
-	all := commands()
-	i := slices.IndexFunc(all, func(c command) bool {
-		name := strings.Fields(c.name)
-		return len(words) >= len(name) && slices.Equal(name, words[:len(name)])
-	})
-	if i < 0 {
-		return "no such command"
+// unattended says what a client that is started behind -- with nobody to ask lacks: the
+// flag with which it asks for no permission, without which its agent may write nothing.
+func unattended(code string) string {
+	_, client, ok := strings.Cut(" "+code, " -- ")
+	words := strings.Fields(client)
+	if !ok || len(words) < 2 {
+		return ""
 	}
-	for _, word := range words {
-		switch {
-		case word == "--":
-			return ""
-		case strings.HasPrefix(word, "--") && !slices.Contains(newFlags(all[i]).names(), flagName(word)):
-			return all[i].name + " takes no " + word
+	cmd, err := ralph.Preset(words[0])
+	if err != nil || words[1] != cmd.Args[1] {
+		return ""
+	}
+	for _, arg := range cmd.Args {
+		if strings.HasPrefix(arg, "--dangerously") && !slices.Contains(words, arg) {
+			return "without " + arg + " it may write nothing"
 		}
 	}
 	return ""
+}
+
+// unknown says what of command lines, the first one's behind "ralph", no command knows, or
+// nothing.
+func unknown(code string) string {
+	all := commands()
+	for line := range strings.SplitSeq(code, " && ") {
+		words := lineWords(strings.TrimPrefix(line, "ralph "))
+		if len(words) == 0 || words[0] == "…" || words[0] == "--version" || slices.Equal(words, []string{group}) {
+			continue
+		}
+		if words[0] == "help" {
+			if words = words[1:]; len(words) == 0 || words[0] == "COMMAND" || words[0] == group {
+				continue
+			}
+		}
+		name, before := words[0], ""
+		if name == group {
+			name, before = words[1], group+" "
+		}
+		for name := range strings.FieldsFuncSeq(name, func(r rune) bool { return r == '|' || r == '/' }) { // one of several
+			i := slices.IndexFunc(all, func(c command) bool { return c.name == before+name })
+			if i < 0 {
+				return "there is no command " + before + name
+			}
+			if flags := flagsIn(words); !takesAll(all[i], flags) {
+				return all[i].name + " does not take " + strings.Join(flags, " ")
+			}
+		}
+	}
+	return ""
+}
+
+// lineWords are the words of a line as a shell has them, where that can be told.
+func lineWords(line string) []string {
+	if words, err := splitWords(line); err == nil {
+		return words
+	}
+	return strings.Fields(line)
+}
+
+// flagsIn are the flags among words, but for those behind --.
+func flagsIn(words []string) (flags []string) {
+	for _, word := range words {
+		if word == "--" {
+			break
+		}
+		if strings.HasPrefix(word, "--") && !strings.Contains(word, " ") {
+			flags = append(flags, word)
+		}
+	}
+	return flags
+}
+
+// takesAll reports whether a command takes flags, all of them.
+func takesAll(c command, flags []string) bool {
+	names := append(newFlags(c).names(), "help")
+	return !slices.ContainsFunc(flags, func(flag string) bool { return !slices.Contains(names, flagName(flag)) })
 }
 
 // flagName is the name of a flag, without its dashes and its value.
@@ -151,19 +240,31 @@ func flagName(word string) string {
 func TestMisnamed(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
-		line  string
-		wrong int
+		line     string
+		compares bool
+		wrong    int
 	}{
-		{"`ralph run FILE --max 3` and `ralph task check FILE`.", 0},
-		{"`ralph run FILE --maximum 3`", 1},
-		{"`ralph walk`", 1},
-		{"`ralph start P -- claude --mine`", 0},
-		{"| `tool --theirs` | `--max 3`, `--verify='x'` |", 0},
-		{"| `tool --theirs` | `--theirs` |", 1},
-		{"| `ralph walk` of another tool | `ralph run` |", 0},
-		{"with `--theirs`, in prose", 0},
+		{"`ralph run FILE --max 3` and `ralph task check FILE`.", false, 0},
+		{"`ralph run FILE --maximum 3`", false, 1},
+		{"`ralph walk`", false, 1},
+		{"`0 2 * * * cd ~/shop && ralph run FILE --maximum 3`", false, 1},
+		{"`ralph pause ID && ralph walk ID`", false, 1},
+		{"`ralph start P -- claude -p`, or `-- codex exec`", false, 2},
+		{"`ralph start P -- claude -p --dangerously-skip-permissions`", false, 0},
+		{"`ralph pause|stop ID` and `ralph task create/list`", false, 0},
+		{"`ralph pause|walk ID` and `ralph task create/walk`", false, 2},
+		{"`ralph pause`, `stop` and `guide`; `walk`", false, 0},
+		{"`ralph pause`, `walk` and `guide`", false, 1},
+		{"`ralph start P --verify 'x --theirs' -- claude --mine`", false, 0},
+		{"| `tool --theirs` | `--max 3`, `--verify='x'` |", true, 0},
+		{"| `--theirs` | `--theirs` |", true, 1},
+		{"| `--theirs` | `--max 3` |", false, 1},
+		{"| `ralph walk` of another tool | `ralph run` |", true, 0},
+		{"with `--slots 4 --worktrees`, in prose", false, 0},
+		{"with `--slots 4 --worktree`, in prose", false, 1},
+		{"with `--slots 4 --session ID`, which no command has both", false, 1},
 	} {
-		if got := misnamed(tt.line); len(got) != tt.wrong {
+		if got := misnamed(tt.line, tt.compares); len(got) != tt.wrong {
 			t.Errorf("%s: %q, want %d", tt.line, got, tt.wrong)
 		}
 	}

@@ -214,6 +214,7 @@ func TestPageFiles(t *testing.T) {
 			if out, err := cmd.CombinedOutput(); err != nil {
 				t.Errorf("%s: %v %s", b.file(), err, out)
 			}
+			podman(t, whole)
 		}
 		if b.file() == "" {
 			continue // it is run
@@ -229,6 +230,29 @@ func TestPageFiles(t *testing.T) {
 	}
 	if lines != 2 {
 		t.Errorf("%d command lines are in the files, want that of the unit and that of the container", lines)
+	}
+}
+
+// podman is the syntax of the lines of podman in a script, as far as the page has it.
+func podman(t *testing.T, text string) {
+	t.Helper()
+	known := map[string][]string{"build": {"-t"}, "run": {"--rm", "--init", "--userns", "-v", "-e"}}
+	for _, line := range textLines(text) {
+		words := strings.Fields(strings.TrimPrefix(line, "exec "))
+		if len(words) < 3 || words[0] != "podman" {
+			continue
+		}
+		flags, ok := known[words[1]]
+		for _, word := range words[2:] {
+			if word == "shop-agent" {
+				break // what follows is ours
+			}
+			flag, _, _ := strings.Cut(word, "=")
+			ok = ok && (!strings.HasPrefix(word, "-") || slices.Contains(flags, flag))
+		}
+		if !ok {
+			t.Errorf("podman does not take %q", line)
+		}
 	}
 }
 
@@ -306,7 +330,7 @@ func containerfile(t *testing.T, text string) {
 func unit(t *testing.T, text string) {
 	t.Helper()
 	known := map[string]string{
-		"Description": "Unit", "After": "Unit", "WorkingDirectory": "Service", "Environment": "Service", "ExecStart": "Service",
+		"Description": "Unit", "WorkingDirectory": "Service", "Environment": "Service", "ExecStart": "Service",
 		"KillMode": "Service", "TimeoutStopSec": "Service", "SuccessExitStatus": "Service", "WantedBy": "Install",
 	}
 	section, began := "", false

@@ -28,6 +28,24 @@ func (r pageRow) code(cell int) (all []string) {
 	return all
 }
 
+// defaults are the values that a row gives its keys, the first to the first and so on, as
+// code. What it says in words ("none", "the workspace") is no value. A number that is not
+// code is one that another package, or a sentence, knows.
+func (r pageRow) defaults(t *testing.T, keys, cell int) map[string]string {
+	t.Helper()
+	elsewhere := []string{"max_rounds", "timeout", "max_bytes"} // TestPageAgents, and TestPageDefaults of package verify
+	all, given := map[string]string{}, strings.Split(r[cell], ", ")
+	for i, key := range r.code(keys) {
+		value := given[min(i, len(given)-1)]
+		if code := strings.Trim(value, "`"); len(code)+2 == len(value) {
+			all[key] = code
+		} else if strings.Trim(value, "0123456789") == "" && !slices.Contains(elsewhere, key) {
+			t.Errorf("%s: %s is not written as code, so nobody compares it", key, value)
+		}
+	}
+	return all
+}
+
 // pageTables are the tables of the page, by the first cell of their heads.
 func pageTables(t *testing.T) map[string][]pageRow {
 	t.Helper()
@@ -79,8 +97,8 @@ func TestPageKeys(t *testing.T) {
 		for _, row := range tables[head] {
 			keys := row.code(0)
 			got = append(got, keys...)
-			for _, value := range row.code(1) {
-				isDefault(t, keys[0], value, fields)
+			for key, value := range row.defaults(t, 0, 1) {
+				isDefault(t, key, value, fields)
 			}
 		}
 		_, all := fields(&reader{})
@@ -107,8 +125,8 @@ func TestPageMethods(t *testing.T) {
 		keys := row.code(1)
 		got[method] = append(got[method], keys...)
 		slices.Sort(got[method])
-		for _, value := range row.code(2) {
-			isDefault(t, keys[0], value, func(r *reader) (any, []field) {
+		for key, value := range row.defaults(t, 1, 2) {
+			isDefault(t, key, value, func(r *reader) (any, []field) {
 				s := findBuiltin(method)
 				if s == nil {
 					t.Fatalf("there is no method %q", method)
@@ -168,6 +186,79 @@ func TestPageAgents(t *testing.T) {
 	for _, row := range pageTables(t)["key of an agent"] {
 		if row[0] == "`max_rounds`" && row[1] != rounds {
 			t.Errorf("max_rounds: the page says %q, the code %q", row[1], rounds)
+		}
+	}
+}
+
+// TestPageNumbers: what pages say of agents, statuses and priorities in sentences is what
+// the code has.
+func TestPageNumbers(t *testing.T) {
+	t.Parallel()
+	var each, promises, loops []string
+	for _, d := range agentDefaults() {
+		each, promises = append(each, fmt.Sprint(d.agent, " ", d.iterations)), append(promises, d.promise)
+		loops = append(loops, fmt.Sprintf("%s `%s` in %d", d.agent, d.promise, d.iterations))
+	}
+	loops[0] += " iterations"
+	others, err := Definition{ID: "T1", Title: "T"}.Criteria("others")
+	if err != nil {
+		t.Fatal(err)
+	}
+	order := map[bool]string{true: "lower", false: "higher"}[ByPriority(Definition{Priority: 1}, Definition{Priority: 2}) < 0]
+	none := map[bool]string{true: "last", false: "first"}[ByPriority(Definition{}, Definition{Priority: 9}) > 0]
+	var statuses, meant []string
+	for _, s := range known() {
+		statuses = append(statuses, string(s))
+	}
+	for _, word := range []Status{"completed", "in review", "cancelled"} {
+		meant = append(meant, fmt.Sprintf("`%s` as %s", word, word.Effective()))
+	}
+	for _, tt := range []struct{ page, want string }{
+		{"docs/specflow.md", fmt.Sprintf("| the same: %d; %s |", others.MaxIterations, strings.Join(each, ", "))},
+		{"docs/specflow.md", fmt.Sprintf("| the same; %s if nothing is said |", strings.Join(promises, ", "))},
+		{"PIPELINES.md", strings.Join(loops, ", ") + "."},
+		{"PIPELINES.md", fmt.Sprintf("at most `max_rounds` (%d) times", defaultRounds)},
+		{"docs/configuration.md", fmt.Sprintf("| %s comes first; 0 is none, and comes %s |", order, none)},
+		{"docs/configuration.md", fmt.Sprintf("| `status` | `%s` | %s. What other programs write counts as one of these (%s), any word that is not known (`finshed`) as %s;",
+			Status("").Effective(), strings.Join(statuses, ", "), strings.Join(meant, ", "), Status("finshed").Effective())},
+	} {
+		text, err := os.ReadFile("../../examples/ralph/" + tt.page)
+		if err != nil || !strings.Contains(string(text), tt.want) {
+			t.Errorf("%s does not say %q (%v)", tt.page, tt.want, err)
+		}
+	}
+}
+
+// TestPageReveal: the values of reveal that pages list are those that are taken.
+func TestPageReveal(t *testing.T) {
+	t.Parallel()
+	for page, begin := range map[string]string{"exam.md": "`reveal` changes that: ", "configuration.md": "| what the agent is told: "} {
+		text, err := os.ReadFile("../../examples/ralph/docs/" + page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, list, found := strings.Cut(string(text), begin)
+		list, _, _ = strings.Cut(list, " |\n")
+		list, _, _ = strings.Cut(list, ". ")
+		var values []string
+		for word := range strings.FieldsSeq(regexp.MustCompile(`\([^)]*\)`).ReplaceAllString(list, "")) {
+			if word = strings.Trim(word, "`,"); word != "" && word != "or" {
+				values = append(values, word)
+			}
+		}
+		if !found || len(values) != 4 {
+			t.Errorf("%s lists %q", page, values)
+		}
+		for _, value := range values {
+			d, err := doc.Parse("page", []byte("reveal: "+value))
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := reader{doc: d}
+			r.reveal(d.Roots[0].Get("reveal"), "reveal")
+			if err := r.problems(); err != nil {
+				t.Errorf("%s: %v", page, err)
+			}
 		}
 	}
 }
