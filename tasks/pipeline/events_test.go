@@ -129,7 +129,7 @@ func TestRefused(t *testing.T) {
 		"several agents in one folder": func(p *pipeline.Pipeline) { p.Rules.Slots = 2 },
 		"limits":                       func(p *pipeline.Pipeline) { p.Limits.Stalls = -1 },
 		"workspace":                    func(p *pipeline.Pipeline) { p.Dir = filepath.Join(p.Dir, "none") },
-		"not a git":                    func(p *pipeline.Pipeline) { p.Rules.Merge = true },
+		"not in a git":                 func(p *pipeline.Pipeline) { p.Rules.Merge = true },
 		`an agent "tster"; did you mean "tester"`: func(p *pipeline.Pipeline) { p.Stages = []string{"tster"} },
 		"unknown verification method": func(p *pipeline.Pipeline) {
 			p.Task = nil
