@@ -174,7 +174,8 @@ func (s *shared) openLog(e env, name string) (file *os.File, kind progress.Kind,
 	file, err = ralph.OpenFile(name)
 	if err == nil {
 		if l, _ := progress.ReadLogTable(file); l.Rows != nil {
-			return file, "", nil
+			_, err = file.Seek(0, io.SeekStart)
+			return file, "", err
 		}
 	}
 	dir, loops, found := s.meant(e, name)

@@ -32,7 +32,9 @@ type view struct {
 
 	release func() // the signal of Ctrl-Z
 
-	unpriced atomic.Int64 // attempts that have ended here and of which the cost is not known
+	// Attempts that have ended here and of which the cost is not known: those that were
+	// interrupted, which no state counts, and the others.
+	untold, unpriced atomic.Int64
 }
 
 // view begins to show a run. The agent is its client, nil = it has several.
@@ -47,13 +49,13 @@ func (s *shared) view(e env, agent ralph.Runner) *view {
 		if ev.Kind == ralph.EventPaused {
 			e.say("'%s' is paused; 'ralph resume %s' lets it go on", ev.Loop, word(ev.Loop))
 		}
-		if ev.Kind == ralph.EventIterationEnded && ev.Iteration.Usage.CostUSD == nil && ev.Iteration.Fault != ralph.FaultInterrupted {
-			v.unpriced.Add(1)
+		if ev.Kind == ralph.EventIterationEnded && ev.Iteration.Usage.CostUSD == nil {
+			map[bool]*atomic.Int64{true: &v.untold, false: &v.unpriced}[ev.Iteration.Fault == ralph.FaultInterrupted].Add(1)
 		}
 		return cmp.Or(v.Append(ctx, ev), v.print(ev))
 	}))
 	v.out.through.Store(v.Display)
-	v.release = v.OnStop()
+	v.release, s.shown = v.OnStop(), v
 	return v
 }
 
@@ -121,6 +123,9 @@ func (s *shared) verifying(t ralph.Task) string {
 
 // ended tells how a run has ended, and takes note of it for --notify.
 func (s *shared) ended(e env, c progress.Closing) {
+	if s.shown != nil {
+		c.Untold = int(s.shown.untold.Load())
+	}
 	*e.end = ending{Closing: c, told: !s.json}
 	if c.Columns = columnsOf(e.stdout); !s.json {
 		io.WriteString(e.stdout, ending{Closing: c}.text())
