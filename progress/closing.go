@@ -27,6 +27,9 @@ type Closing struct {
 	Result string
 	// Iterations is how many have run. 0 = what State tells.
 	Iterations int
+	// Untold is how many attempts State.Unpriced does not count, because they were
+	// interrupted, and of which the cost is not known either. Who has seen their events knows.
+	Untold int
 	// Records is where the records are, Next the command to go on. "" = that is left out,
 	// and the third line with both.
 	Records, Next string
@@ -135,7 +138,10 @@ func stopped(s ralph.State) string {
 	if s.Stop == ralph.StopCost && s.Blind != "" { // what is limited has been said
 		s.Detail = s.Blind
 	}
-	detail := cmp.Or(term.Cut(term.Line(s.Detail), maxClosing), how.without)
+	detail := cmp.Or(term.Cut(once(how.reason, term.Line(s.Detail)), maxClosing), how.without)
+	if strings.HasPrefix(detail, how.reason+" ") { // "cancelled by …" says it by itself
+		how.reason = ""
+	}
 	return strings.TrimSuffix("not verified: "+strings.TrimPrefix(how.reason+": "+detail, ": "), ": ")
 }
 
@@ -214,14 +220,11 @@ func (c Closing) account() string {
 		return ""
 	}
 	parts := []string{fmt.Sprintf("%s in %s", plural(n, "iteration"), lasted(s.Elapsed-unwaited(s)))}
-	unknown := ""
-	if s.Unpriced > 0 {
-		unknown = fmt.Sprintf(" (cost of %s unknown)", plural(s.Unpriced, "attempt"))
-	}
+	untold := s.Unpriced + max(c.Untold, 0)
 	switch cost := price(used, 0, 0); {
 	case cost != "":
-		parts = append(parts, cost+unknown)
-	case used != ralph.Usage{} || s.Unpriced > 0:
+		parts = append(parts, cost+costless(untold))
+	case used != ralph.Usage{} || untold > 0:
 		parts = append(parts, "cost unknown")
 	}
 	if told := tokens(used, 0); told != "" {
@@ -231,6 +234,25 @@ func (c Closing) account() string {
 		parts = append(parts, changed(s.Files))
 	}
 	return strings.Join(parts, ", ")
+}
+
+// costless says behind a cost how many attempts are not in it.
+func costless(attempts int) string {
+	if attempts <= 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (cost of %s unknown)", plural(attempts, "attempt"))
+}
+
+// once is a detail without a beginning that says what has been said before it, or that it
+// says itself: "rate limited" is followed by "rate limit: …", "cancelled" by
+// "cancelled: cancelled by …".
+func once(said, detail string) string {
+	head, rest, has := strings.Cut(detail, ": ")
+	if has && (said == head || said == head+"ed" || strings.HasPrefix(rest, head+" ")) {
+		return rest
+	}
+	return detail
 }
 
 // changed counts files. A state keeps those that fit into some 4 KiB of JSON: of a list

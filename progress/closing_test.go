@@ -47,6 +47,9 @@ func TestClosing(t *testing.T) {
 		{ralph.State{Stop: ralph.StopBlocked, Detail: "the agent says that it cannot go on: no key"}, "not verified: the agent says that it cannot go on: no key"},
 		{ralph.State{Stop: ralph.StopBlocked}, "not verified: the agent says that it cannot go on"},
 		{ralph.State{Stop: ralph.StopCancelled, Detail: "enough"}, "not verified: cancelled: enough"},
+		{ralph.State{Stop: ralph.StopCancelled, Detail: "cancelled by ralph cancel"}, "not verified: cancelled by ralph cancel"},
+		{ralph.State{Stop: ralph.StopCancelled, Detail: "cancelled: cancelled by ralph cancel"}, "not verified: cancelled by ralph cancel"},
+		{ralph.State{Stop: ralph.StopRateLimited, Detail: "rate limit: 5 hours left"}, "not verified: rate limited: 5 hours left"},
 		{ralph.State{Stop: ralph.StopCancelled}, "not verified: cancelled"},
 		{ralph.State{Stop: ralph.StopInvalid, Detail: "no prompt"}, "not verified: it makes no sense: no prompt"},
 		{ralph.State{Stop: "some_day"}, "not verified: some day"},
@@ -80,6 +83,11 @@ func TestClosingAccount(t *testing.T) {
 			"1 iteration in 100ms"}, // and not the wait that did not happen
 		{progress.Closing{State: ralph.State{Stop: ralph.StopFailed, Iteration: 1, Attempt: 1, Updated: at, Elapsed: time.Second, Unpriced: 2, Usage: ralph.Usage{OutputTokens: 1}}},
 			"1 iteration in 1s, cost unknown, 1 token"},
+		{progress.Closing{State: ralph.State{Iteration: 2, Attempt: 2, Updated: at, Elapsed: time.Second, Usage: used}, Untold: 1},
+			"2 iterations in 1s, $0.37 (cost of 1 attempt unknown), 41k tokens"}, // the second was interrupted
+		{progress.Closing{State: ralph.State{Iteration: 2, Attempt: 2, Updated: at, Elapsed: time.Second, Usage: used, Unpriced: 1}, Untold: 1},
+			"2 iterations in 1s, $0.37 (cost of 2 attempts unknown), 41k tokens"},
+		{progress.Closing{State: ralph.State{Iteration: 1, Attempt: 2, Updated: at, Elapsed: time.Second}, Untold: 1}, "1 iteration in 1s, cost unknown"},
 		{progress.Closing{State: ralph.State{Stop: ralph.StopCancelled, Iteration: 3, Attempt: 1, Updated: at}}, "2 iterations in 0s"},
 		{progress.Closing{State: ralph.State{Stop: ralph.StopCancelled, Iteration: 3, Attempt: 1, Updated: at, Uncounted: true}}, "3 iterations in 0s"},
 		{progress.Closing{State: ralph.State{Iteration: 3, Attempt: 1}}, "2 iterations in 0s"},

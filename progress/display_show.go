@@ -250,8 +250,8 @@ func (d *Display) quote(text string) {
 func (l *displayed) came(it ralph.Iteration) string {
 	t := l.s.Task
 	fault := wentWrong(it.Fault)
-	if fault != "" && it.Error != "" {
-		fault += " (" + it.Error + ")"
+	if why := once(fault, it.Error); fault != "" && why != "" && it.Fault != ralph.FaultBudget { // whose error says that alone
+		fault += " (" + why + ")"
 	}
 	switch {
 	case it.Verdict.Passed && (it.Claimed || t.Always):

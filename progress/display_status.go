@@ -229,8 +229,8 @@ func (d *Display) agent() string { return term.Line(d.Agent) }
 // label is the number of the iteration, and of how many, if that is known and bounded.
 // A loop without a limit has no "of": "2/-1" would puzzle everybody.
 func (l *displayed) label() string {
-	most := l.s.Task.Limits.Iterations
-	if l.number == 0 { // a verification alone
+	most := cmp.Or(l.s.Asked, l.s.Task.Limits.Iterations) // who asked it to stop has not made it shorter
+	if l.number == 0 {                                    // a verification alone
 		return ""
 	}
 	if !l.known || most < 0 {

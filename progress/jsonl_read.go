@@ -23,7 +23,10 @@ const maxJSONLine = 64 << 20
 // somebody has edited the file; so are lines over 64 MiB. [Record.Line] shows the gaps.
 // The only error is that of r, with the number of the line; it comes last. The
 // sequence reads r as it goes, and can be used once.
-func ReadJSONL(r io.Reader) iter.Seq2[Record, error] {
+func ReadJSONL(r io.Reader) iter.Seq2[Record, error] { return records(r, func() {}) }
+
+// records is ReadJSONL, with a call for each line that is skipped and not blank.
+func records(r io.Reader, skipped func()) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		in := bufio.NewReaderSize(r, 64<<10)
 		var loops JSONL // where they stand
@@ -36,6 +39,8 @@ func ReadJSONL(r io.Reader) iter.Seq2[Record, error] {
 			}
 			if ok && !yield(rec, nil) {
 				return
+			} else if !ok && len(bytes.TrimSpace(text)) > 0 {
+				skipped()
 			}
 			if errors.Is(err, io.EOF) {
 				return

@@ -203,11 +203,11 @@ func (st Standing) Spent() string {
 	l := st.State.Task.Limits
 	switch known := (ralph.Usage{}).Add(st.Used).CostUSD != nil; {
 	case l.CostUSD > 0 && known:
-		all = append(all, st.Used.Cost()+" of "+ralph.Usage{CostUSD: &l.CostUSD}.Cost())
+		all = append(all, st.Used.Cost()+" of "+ralph.Usage{CostUSD: &l.CostUSD}.Cost()+costless(st.State.Unpriced))
 	case l.CostUSD > 0:
 		all = append(all, "an unknown part of "+ralph.Usage{CostUSD: &l.CostUSD}.Cost())
 	case known:
-		all = append(all, st.Used.Cost())
+		all = append(all, st.Used.Cost()+costless(st.State.Unpriced))
 	}
 	switch n := max(st.Used.InputTokens, 0) + max(st.Used.OutputTokens, 0); {
 	case l.Tokens > 0 && n > 0:
@@ -237,8 +237,9 @@ func (st Standing) Name() string {
 // says how many tasks are done.
 func (st Standing) Where() string {
 	text := fmt.Sprintf("iteration %d", st.Iteration)
-	if st.MaxIterations > 0 {
-		text += fmt.Sprintf("/%d", st.MaxIterations)
+	// That somebody has asked it to stop has lowered the limit, and is not what was allowed.
+	if most := cmp.Or(st.State.Asked, st.MaxIterations); st.MaxIterations > 0 && most > 0 {
+		text += fmt.Sprintf("/%d", most)
 	}
 	if of := st.SessionStanding; of != nil {
 		text += fmt.Sprintf(" (%d of %d done)", of.TasksCompleted, of.TasksCompleted+of.TasksRemaining)

@@ -57,3 +57,70 @@ func TestBannerCost(t *testing.T) {
 		}
 	}
 }
+
+// TestSpentUnknown: a sum that is not whole does not look whole.
+func TestSpentUnknown(t *testing.T) {
+	t.Parallel()
+	for limit, want := range map[float64]string{0: "$0.3700 (cost of 2 attempts unknown)", 5: "$0.3700 of $5.0000 (cost of 2 attempts unknown)"} {
+		st := progress.Standing{Used: ralph.Usage{CostUSD: new(0.37)}}
+		st.State.Unpriced, st.State.Task.Limits.CostUSD = 2, limit
+		if got := st.Spent(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+// TestAskedToStop: that somebody has asked a loop to stop does not change how many
+// iterations it is said to have been allowed.
+func TestAskedToStop(t *testing.T) {
+	t.Parallel()
+	for limit, want := range map[int]string{9: "iteration 1/9", -1: "iteration 1"} {
+		s := ralph.Start(ralph.Task{ID: "l", Prompt: "x", Limits: ralph.Limits{Iterations: limit}})
+		var out strings.Builder
+		d := &progress.Display{W: &out}
+		s.Running = true
+		st := (&progress.Dir{Path: t.TempDir()}).Stand(t.Context(), progress.Entry{Loop: s.Loop, State: s.Finish()})
+		if got := st.Where(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+		finished := s.Finish()
+		for _, ev := range []ralph.Event{
+			{Kind: ralph.EventLoopStarted, State: &s}, {Kind: ralph.EventIterationStarted, Iteration: ralph.Iteration{Number: 1, Attempt: 1}},
+			{Kind: ralph.EventLimitsChanged, State: &ralph.State{Task: ralph.Task{Limits: finished.Task.Limits}, Asked: finished.Asked}},
+			{Kind: ralph.EventIterationEnded, Iteration: ralph.Iteration{Number: 1, Attempt: 1}},
+		} {
+			ev.Loop, ev.Task = s.Loop, "l"
+			if err := d.Append(t.Context(), ev); err != nil {
+				t.Fatal(err)
+			}
+		}
+		d.Close()
+		if got := out.String(); !strings.Contains(got, want+": no claim") {
+			t.Errorf("%q does not say %q", got, want+": no claim")
+		}
+	}
+}
+
+// TestSaidOnce: what came of an attempt is not said twice by its error.
+func TestSaidOnce(t *testing.T) {
+	t.Parallel()
+	for want, it := range map[string]ralph.Iteration{
+		": interrupted (cancelled by ralph cancel)": {Fault: ralph.FaultInterrupted, Error: "cancelled: cancelled by ralph cancel"},
+		": rate limited (You've hit your limit)":    {Fault: ralph.FaultRateLimit, Error: "rate limit: You've hit your limit"},
+		": ended by its budget\n":                   {Fault: ralph.FaultBudget, Error: "the budget is spent"},
+		": error (exit status 9: oops)":             {Fault: ralph.FaultError, Error: "exit status 9: oops"},
+	} {
+		var out strings.Builder
+		d := &progress.Display{W: &out}
+		it.Number, it.Attempt = 1, 1
+		for _, kind := range []ralph.EventKind{ralph.EventIterationStarted, ralph.EventIterationEnded} {
+			if err := d.Append(t.Context(), ralph.Event{Kind: kind, Loop: "l", Task: "l", Iteration: it}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		d.Close()
+		if got := out.String(); !strings.Contains(got, want) {
+			t.Errorf("%q does not say %q", got, want)
+		}
+	}
+}

@@ -41,6 +41,7 @@ type shared struct {
 	table  ralph.Prices         // the built-in prices with those of --prices over them; nil = the command has no such flag
 	stated bool                 // what is run has numbers of iterations of its own
 	once   func(string, ...any) // says a thing, once
+	shown  *view                // of the run; nil = it has none
 }
 
 func (s *shared) common() *shared { return s }

@@ -26,6 +26,11 @@ func (e env) home() error {
 	if err != nil {
 		return err
 	}
+	_, _, noTree := topLevel(e.ctx, s.dir)
+	inTree := func(command string) string { // plan, build and prompt work in a git work tree alone
+		begin, known := map[bool]string{true: "", false: "git init && "}[noTree == nil], noTree == nil || errors.Is(noTree, ralph.ErrNoWorkTree)
+		return map[bool]string{true: begin + command}[known]
+	}
 	rows := [][]string{{"folder:", project}, {"git:", cmp.Or(branch, "no branch, so nobody sees what an agent changed; 'git init' makes a repository")}}
 	var start, again string // the first that fits; that for the last loop that can go on
 	found := func(what, is, command string) {
@@ -47,18 +52,26 @@ func (e env) home() error {
 			again = further
 		}
 	}
-	e.taskFile(project, found)
+	listed := e.taskFile(project, found)
 	for _, home := range []string{project, filepath.Join(project, ".ralph")} {
 		if isFile(filepath.Join(home, planName)) {
-			found("plan", relative(project, filepath.Join(home, planName)), "ralph build")
+			found("plan", relative(project, filepath.Join(home, planName)), inTree("ralph build"))
 		}
 	}
 	if specs, _ := filepath.Glob(filepath.Join(project, "specs", "*")); len(specs) > 0 {
-		found("specifications", plural(len(specs), "entry", "entries")+" in specs", "ralph plan")
+		found("specifications", plural(len(specs), "entry", "entries")+" in specs", inTree("ralph plan"))
 	}
 	for _, name := range []string{"PROMPT.md", "prompt.md"} {
-		if start == "" && isFile(filepath.Join(project, name)) {
-			found("prompt", name, "ralph prompt "+name)
+		if start != "" || !isFile(filepath.Join(project, name)) {
+			continue
+		}
+		switch text, err := readPrompt(filepath.Join(project, name)); {
+		case err != nil:
+			found("prompt", ours{err}.Error(), "")
+		case strings.Contains(text, "<promise>"+ralph.DefaultPromise+"</promise>"):
+			found("prompt", name, inTree("ralph prompt "+name))
+		default: // it does not say how to end
+			found("prompt", name, inTree("ralph prompt "+name+" --always --verify 'The command that shows that it is done'"))
 		}
 	}
 	lists, _ := filepath.Glob(filepath.Join(project, "*.md"))
@@ -78,11 +91,11 @@ func (e env) home() error {
 	switch {
 	case usable == "":
 		if slices.ContainsFunc(commands(), func(c command) bool {
-			return strings.HasPrefix(start+" ", "ralph "+c.name+" ") && newFlags(c).Lookup("agent-cmd") != nil
+			return strings.HasPrefix(strings.TrimPrefix(start, "git init && ")+" ", "ralph "+c.name+" ") && newFlags(c).Lookup("agent-cmd") != nil
 		}) {
 			start += " --agent-cmd COMMAND"
 		}
-		start = cmp.Or(start, "ralph demo")
+		start = cmp.Or(start, listed, "ralph demo")
 		rows = append(rows, []string{"agent:", "none of the known ones is installed and logged in; --agent-cmd takes any other"})
 	case start == "":
 		start = "ralph start 'What is to be done' --verify 'The command that shows it' -- " + usable
@@ -109,15 +122,16 @@ func (s *shared) onRecord(e env) (all []pipeline.Standing, err error) {
 	return all, err
 }
 
-// taskFile says which task file there is, and how it stands.
-func (e env) taskFile(project string, found func(what, is, command string)) {
+// taskFile says which task file there is, and how it stands, and returns the command that
+// lists what is in it.
+func (e env) taskFile(project string, found func(what, is, command string)) (lists string) {
 	f, err := tasks.Look(e.ctx, project)
 	switch {
 	case errors.Is(err, tasks.ErrNoFile):
-		return
+		return ""
 	case err != nil:
 		found("task file", ours{err}.Error(), "")
-		return
+		return ""
 	}
 	name := relative(project, f.Path)
 	kind, err := tasks.KindOf(f.Path)
@@ -137,13 +151,14 @@ func (e env) taskFile(project string, found func(what, is, command string)) {
 		next = map[bool]string{true: "ralph run"}[openItems(items) > 0]
 		if is, all := e.boxes(project, f.Path); kind == tasks.KindList && next == "" && all != "" {
 			found("task file", is, all)
-			return
+			return ""
 		}
 	}
 	if err != nil {
 		stands, next = ours{err}.Error(), "ralph task check "+word(name)
 	}
 	found("task file", name+": "+stands, next)
+	return "ralph task list " + word(name)
 }
 
 // boxes says how many boxes of a list are open, those without an ID if no other one is,

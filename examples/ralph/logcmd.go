@@ -8,7 +8,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"slices"
 	"strings"
@@ -27,16 +26,7 @@ type logFlags struct {
 
 func (f *logFlags) own(set *flag.FlagSet) {
 	set.StringVar(&f.as, "format", "table", "how it is printed, a `FORMAT`: table, json (a line for each row), md")
-	set.BoolVar(&f.follow, "follow", false, "go on printing what comes, until the loop has ended or Ctrl-C")
-}
-
-// A logged is what a log says: a table.
-type logged struct {
-	rows    [][]string // the first one is the head; nil = the log is of another kind
-	values  []any      // the rows but the first, for programs
-	summary string
-	// Nothing more comes; it is of one loop alone; its last row is not complete.
-	ended, single, running bool
+	set.BoolVar(&f.follow, "follow", false, "go on printing what comes, until the loop has ended, of a log of many tasks until Ctrl-C")
 }
 
 // run prints a log as a table, and text of another kind as it is.
@@ -50,7 +40,7 @@ func (f *logFlags) run(e env, args []string) error {
 		return f.summarize(e, strings.Join(args, ""))
 	}
 	name := strings.Join(args, "")
-	file, kind, err := f.openLog(e, name)
+	file, _, err := f.openLog(e, name)
 	if err != nil {
 		return err
 	}
@@ -63,7 +53,7 @@ func (f *logFlags) run(e env, args []string) error {
 			size = info.Size()
 			err = f.print(e, &p, file, name)
 		}
-		if err != nil || !f.follow || p.ended && (p.single || kind != "") {
+		if err != nil || !f.follow || p.Ended {
 			return errors.Join(err, p.close())
 		}
 		select {
@@ -76,23 +66,17 @@ func (f *logFlags) run(e env, args []string) error {
 
 // print prints what a log has that was not printed yet.
 func (f *logFlags) print(e env, p *rowPrinter, file *os.File, name string) error {
-	// What it is shows in what can be read of it: its first line may be torn.
-	for _, read := range []func(io.Reader) (logged, error){logTable, sessionTable, progressTable} {
-		if _, err := file.Seek(0, io.SeekStart); err != nil {
-			return err
-		}
-		l, err := read(file)
-		if err != nil {
-			return fail(exitConfig, "%s: %w", name, err)
-		}
-		if f.follow && l.running {
-			l.rows = l.rows[:len(l.rows)-1]
-		}
-		if f.follow && len(l.rows) == 1 && !l.ended { // the head alone is as wide as it is
-			return nil
-		} else if l.rows != nil {
-			return p.print(l)
-		}
+	l, err := progress.ReadLogTable(file)
+	if err != nil {
+		return fail(exitConfig, "%s: %w", name, err)
+	}
+	if f.follow && l.Running {
+		l.Rows = l.Rows[:len(l.Rows)-1]
+	}
+	if f.follow && len(l.Rows) == 1 && !l.Ended { // the head alone is as wide as it is
+		return nil
+	} else if l.Rows != nil {
+		return p.print(l)
 	}
 	if info, err := file.Stat(); f.follow && (p.shown > 0 || err == nil && info.Size() == 0) {
 		return nil // it is being written anew, or nothing has come yet
@@ -100,7 +84,7 @@ func (f *logFlags) print(e env, p *rowPrinter, file *os.File, name string) error
 	if f.as != "table" || f.follow {
 		return fail(exitConfig, "%s is no execution log, no session log and no progress.txt, so there is nothing to follow or to print as %s", name, f.as)
 	}
-	_, err := file.Seek(0, io.SeekStart)
+	_, err = file.Seek(0, io.SeekStart)
 	if err == nil {
 		err = e.showText(file, name)
 	}
@@ -137,24 +121,21 @@ type rowPrinter struct {
 	as    string
 	shown int // rows, with the head
 	table progress.Table
-	logged
+	progress.LogTable
 }
 
-func (p *rowPrinter) print(l logged) error {
-	if len(l.rows) < p.shown { // it was written anew
+func (p *rowPrinter) print(l progress.LogTable) error {
+	if len(l.Rows) < p.shown { // it was written anew
 		p.shown = 0
 	}
-	rows, from := l.rows[p.shown:], p.shown
-	p.shown, p.logged = len(l.rows), l
+	rows, from := l.Rows[p.shown:], p.shown
+	p.shown, p.LogTable = len(l.Rows), l
 	var b strings.Builder
 	var err error
 	switch p.as {
 	case "json":
-		for _, v := range l.values[max(from-1, 0):] {
-			text, err := asJSON(v, "")
-			if err != nil {
-				return err
-			}
+		var text string
+		if text, err = l.JSON(from); err == nil {
 			b.WriteString(text)
 		}
 	case "md":
@@ -178,10 +159,10 @@ func (p *rowPrinter) print(l logged) error {
 
 // close prints the summary below a table.
 func (p *rowPrinter) close() error {
-	if p.as != "table" || p.summary == "" {
+	if p.as != "table" || p.Summary == "" {
 		return nil
 	}
-	_, err := fmt.Fprintln(p.out, p.summary)
+	_, err := fmt.Fprintln(p.out, p.Summary)
 	return err
 }
 
@@ -190,13 +171,27 @@ func (s *shared) openLog(e env, name string) (file *os.File, kind progress.Kind,
 	if name == "" {
 		return s.lastLog(e)
 	}
-	if file, err = ralph.OpenFile(name); errors.Is(err, fs.ErrNotExist) {
-		if dir, loops, found := s.meant(e, name); found == nil {
-			kind = loops[0].Kind
-			file, err = ralph.OpenFile(dir.File(loops[0].Loop))
+	file, err = ralph.OpenFile(name)
+	if err == nil {
+		if l, _ := progress.ReadLogTable(file); l.Rows != nil {
+			_, err = file.Seek(0, io.SeekStart)
+			return file, "", err
 		}
 	}
-	return file, kind, err
+	dir, loops, found := s.meant(e, name)
+	if found != nil { // a file that is no log is shown as what it is
+		return file, "", err
+	}
+	if err == nil {
+		file.Close() // it was only read
+	}
+	loop := loops[0]
+	path := dir.File(loop.Loop)
+	if loop.Kind != progress.KindLoop && loop.Kind != progress.KindHook { // a run of many, whose own record has no iterations
+		path = cmp.Or(loop.Meta["log"], path)
+	}
+	file, err = ralph.OpenFile(path)
+	return file, loop.Kind, err
 }
 
 // lastLog opens the journal of the loop that was active last; runs of many have no rows.
@@ -300,92 +295,4 @@ func tty(stream any) bool {
 	}
 	file, ok := stream.(*os.File)
 	return ok && progress.DisplayOn(file, nil).Terminal
-}
-
-// logTable is the table of an execution log.
-func logTable(file io.Reader) (l logged, err error) {
-	var usage ralph.Usage
-	for r, err := range progress.ReadJSONL(file) {
-		if err != nil {
-			return logged{}, err
-		}
-		if r.Kind != "" && l.rows == nil { // else JSON, but not ours
-			l.rows = [][]string{{"TASK", "ITERATION", "OUTCOME", "DURATION", "COST", "REASON"}}
-		}
-		l.ended = r.Kind == ralph.EventLoopStopped
-		if r.Kind != ralph.EventIterationEnded {
-			continue
-		}
-		task, number := strings.TrimSuffix(r.TaskID+"."+r.Stage, "."), fmt.Sprint(r.Iteration)
-		if r.Max > 0 {
-			number += fmt.Sprintf("/%d", r.Max)
-		}
-		if r.Attempt > 1 {
-			number += fmt.Sprintf(" (%d)", r.Attempt)
-		}
-		usage = usage.Add(r.Usage)
-		l.rows = append(l.rows, []string{short(task, 40), number, string(r.Outcome), (time.Duration(r.DurationMS) * time.Millisecond).String(), cost(r.Usage), short(why(r), 100)})
-		l.values = append(l.values, r)
-	}
-	if l.summary = plural(len(l.values), "attempt"); usage != (ralph.Usage{}) {
-		l.summary += ", " + usage.String()
-	}
-	return l, nil
-}
-
-// sessionTable is the table of a session log.
-func sessionTable(file io.Reader) (l logged, err error) {
-	s, err := progress.ReadBanner(file)
-	if err != nil || len(s.Iterations) == 0 && s.Result == "" {
-		return logged{}, err
-	}
-	l.rows = [][]string{{"MODE", "ITERATION", "OUTCOME", "DURATION", "COST", "STATUS"}}
-	for _, it := range s.Iterations {
-		outcome, status, _ := strings.Cut(it.Status, " ")
-		took := map[bool]string{true: it.Duration.String()}[it.Status != ""]
-		l.running = it.Status == "" && s.Result == ""
-		l.rows = append(l.rows, []string{it.Mode, fmt.Sprint(it.Number), outcome, took, it.Cost, short(strings.Trim(status, "()"), 100)})
-		l.values = append(l.values, it)
-	}
-	l.ended, l.single = s.Result != "", true
-	l.summary = plural(len(l.values), "attempt") + ": " + cmp.Or(line(s.Result), "the session has not ended, or was killed")
-	return l, nil
-}
-
-// why is why an attempt ended as it did.
-func why(r progress.Record) string {
-	switch {
-	case r.Fault != "":
-		return strings.TrimSuffix(string(r.Fault)+": "+r.Error, ": ")
-	case r.Verified:
-		return "verified"
-	case (ralph.Verdict{Checks: r.Checks}).Undecided():
-		return strings.TrimSuffix("could not be verified: "+r.Feedback, ": ")
-	case r.Feedback != "":
-		return "rejected: " + r.Feedback
-	case r.Reason != "":
-		return "no promise: " + r.Reason
-	case !r.PromiseFound:
-		return "no promise"
-	}
-	return "rejected"
-}
-
-// progressTable is the table of a progress.txt.
-func progressTable(file io.Reader) (l logged, err error) {
-	p, err := progress.ReadMarkdown(file)
-	if err != nil || len(p.Sections) == 0 && p.Feature == "" {
-		return logged{}, err
-	}
-	l.rows = [][]string{{"TASK", "ITERATION", "OUTCOME", "TIME", "COST", "TITLE"}}
-	for _, s := range p.Sections {
-		text := s.Title
-		if len(s.Learnings) > 0 {
-			text += ": " + strings.Join(s.Learnings, "; ")
-		}
-		l.rows = append(l.rows, []string{short(s.Task, 40), fmt.Sprint(s.Number), string(s.Status), s.Time.Format(time.RFC3339), "", short(text, 100)})
-		l.values = append(l.values, s)
-	}
-	l.summary = line(p.Feature) + ": " + plural(len(l.values), "iteration")
-	return l, nil
 }

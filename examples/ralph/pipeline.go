@@ -138,7 +138,7 @@ func (r *piped) agree() (err error) {
 		}
 	}
 	r.logPath, r.meta = r.logFile(), r.shared.meta(r.env, r.file, r.agent, r.boxTerms(r.c.terms()))
-	r.meta["worktrees"] = fmt.Sprint(r.worktrees)
+	r.meta["worktrees"], r.meta["log"] = fmt.Sprint(r.worktrees), absolute(r.logPath)
 	r.p.Meta = r.meta
 	return nil
 }

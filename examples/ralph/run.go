@@ -132,7 +132,7 @@ func (w *work) begin(prompt string, open, most int, changed func(progress.Entry)
 	limits := w.limits()
 	limits.Iterations = most
 	start := ralph.Start(ralph.Task{ID: w.feature(), Prompt: prompt, Dir: w.project, Limits: limits})
-	start.Loop, w.meta["tasks"] = w.name(), fmt.Sprint(open)
+	start.Loop, w.meta["tasks"], w.meta["log"] = w.name(), fmt.Sprint(open), absolute(w.logFile())
 	j, goesOn, err := w.shared.begin(w.env, w.place.Under(""), progress.KindSession, start, w.meta, changed)
 	if err != nil {
 		return err

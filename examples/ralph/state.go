@@ -99,7 +99,7 @@ func unlike(agreed, is map[string]string, anew map[string]bool) string {
 	all := maps.Clone(is)
 	maps.Copy(all, agreed)
 	for _, name := range slices.Sorted(maps.Keys(all)) {
-		if agreed[name] != is[name] && !anew[name] && !slices.Contains([]string{"args", "cwd", "tasks"}, name) {
+		if agreed[name] != is[name] && !anew[name] && !slices.Contains([]string{"args", "cwd", "log", "tasks"}, name) {
 			switch was, now := line(agreed[name]), line(is[name]); {
 			case was == "":
 				return fmt.Sprintf("%s is given, which it was not: %s", name, now)

@@ -23,6 +23,8 @@ func taken(line string) error {
 		switch {
 		case err != nil:
 			return err
+		case part == "git init":
+			continue
 		case args[0] != "ralph":
 			return fmt.Errorf("%q begins with none of our commands", part)
 		case len(args) == 1:
@@ -51,7 +53,7 @@ func taken(line string) error {
 // "anew with:" and "go on:", and what stands in quotes. Of one with quotes of its own nobody can tell where
 // it ends.
 func suggested(text string) (all []string) {
-	for _, m := range regexp.MustCompile(`(?m)(?:start with|anew with|go on): (ralph.*?)\r?$|'(ralph [^'\n]*)'(?:\W|$)`).FindAllStringSubmatch(text, -1) {
+	for _, m := range regexp.MustCompile(`(?m)(?:start with|anew with|go on): ((?:git init && )?ralph.*?)\r?$|'(ralph [^'\n]*)'(?:\W|$)`).FindAllStringSubmatch(text, -1) {
 		all = append(all, m[1]+m[2])
 	}
 	return all
@@ -60,8 +62,8 @@ func suggested(text string) (all []string) {
 // TestSuggested: what is told to be run is found, and what could not be run is.
 func TestSuggested(t *testing.T) {
 	t.Parallel()
-	text := "records: x; go on: ralph resume 'a b'\nstart with: ralph run --agent-cmd COMMAND\r\n'ralph status' tells, and 'ralph resume 'a b'' too; 'ralph help task'"
-	want := []string{"ralph resume 'a b'", "ralph run --agent-cmd COMMAND", "ralph status", "ralph help task"}
+	text := "records: x; go on: ralph resume 'a b'\nstart with: ralph run --agent-cmd COMMAND\r\nstart with: git init && ralph plan\n'ralph status' tells, and 'ralph resume 'a b'' too; 'ralph help task'"
+	want := []string{"ralph resume 'a b'", "ralph run --agent-cmd COMMAND", "git init && ralph plan", "ralph status", "ralph help task"}
 	if diff := cmp.Diff(want, suggested(text)); diff != "" {
 		t.Error(diff)
 	}
@@ -70,7 +72,7 @@ func TestSuggested(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	for _, line := range []string{"ralph status --watch --agent-cmd COMMAND", "ralph resume", "ralph none", "ralph limit x --max 0", "go on", "ralph resume a b", "ralph run 'x"} {
+	for _, line := range []string{"ralph status --watch --agent-cmd COMMAND", "ralph resume", "ralph none", "ralph limit x --max 0", "go on", "git init && go on", "ralph resume a b", "ralph run 'x"} {
 		if taken(line) == nil {
 			t.Errorf("%q is taken", line)
 		}

@@ -32,7 +32,9 @@ type view struct {
 
 	release func() // the signal of Ctrl-Z
 
-	unpriced atomic.Int64 // attempts that have ended here and of which the cost is not known
+	// Attempts that have ended here and of which the cost is not known: those that were
+	// interrupted, which no state counts, and the others.
+	untold, unpriced atomic.Int64
 }
 
 // view begins to show a run. The agent is its client, nil = it has several.
@@ -47,13 +49,13 @@ func (s *shared) view(e env, agent ralph.Runner) *view {
 		if ev.Kind == ralph.EventPaused {
 			e.say("'%s' is paused; 'ralph resume %s' lets it go on", ev.Loop, word(ev.Loop))
 		}
-		if ev.Kind == ralph.EventIterationEnded && ev.Iteration.Usage.CostUSD == nil && ev.Iteration.Fault != ralph.FaultInterrupted {
-			v.unpriced.Add(1)
+		if ev.Kind == ralph.EventIterationEnded && ev.Iteration.Usage.CostUSD == nil {
+			map[bool]*atomic.Int64{true: &v.untold, false: &v.unpriced}[ev.Iteration.Fault == ralph.FaultInterrupted].Add(1)
 		}
 		return cmp.Or(v.Append(ctx, ev), v.print(ev))
 	}))
 	v.out.through.Store(v.Display)
-	v.release = v.OnStop()
+	v.release, s.shown = v.OnStop(), v
 	return v
 }
 
@@ -121,6 +123,9 @@ func (s *shared) verifying(t ralph.Task) string {
 
 // ended tells how a run has ended, and takes note of it for --notify.
 func (s *shared) ended(e env, c progress.Closing) {
+	if s.shown != nil {
+		c.Untold = int(s.shown.untold.Load())
+	}
 	*e.end = ending{Closing: c, told: !s.json}
 	if c.Columns = columnsOf(e.stdout); !s.json {
 		io.WriteString(e.stdout, ending{Closing: c}.text())
@@ -194,13 +199,13 @@ type ending struct {
 // text is what people are told of it.
 func (n ending) text() string { return redact().String(n.String()) }
 
-// notifyTime is how long the program of --notify may take: who waits for the end of a run
-// shall not wait for it for ever.
-const notifyTime = 30 * time.Second
-
-// isNotify checks the value of --notify.
+// isNotify checks the value of --notify: that there is no such program is found before
+// hours of work.
 func (s *shared) isNotify() error {
-	_, err := splitWords(s.notify)
+	words, err := splitWords(s.notify)
+	if err == nil {
+		_, err = exec.LookPath(words[0])
+	}
 	return unless(!s.given["notify"] || err == nil, exitUsage, "--notify: %w", err)
 }
 
@@ -211,10 +216,7 @@ func (s *shared) tell(e env, err error) {
 	if bad != nil {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(e.ctx), notifyTime)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, words[0], words[1:]...)
-	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = e.stderr, e.stderr, time.Second
+	defer time.AfterFunc(2*time.Second, func() { e.say("waiting for --notify %s", words[0]) }).Stop()
 	why, cost, end := "", "", e.end.State
 	if err != nil {
 		why = line(ours{err}.Error())
@@ -222,13 +224,14 @@ func (s *shared) tell(e env, err error) {
 	if end.Usage.CostUSD != nil {
 		cost = strconv.FormatFloat(*end.Usage.CostUSD, 'f', -1, 64)
 	}
-	cmd.Env = append(os.Environ(),
+	env := append(os.Environ(),
 		"RALPH_COMMAND="+e.verb, "RALPH_DIR="+absolute(s.dir), "RALPH_LOOP="+end.Loop, "RALPH_RESULT="+string(end.Stop), "RALPH_SUMMARY="+strings.TrimSpace(e.end.text()),
 		fmt.Sprint("RALPH_EXIT_CODE=", exitCode(e.ctx, err)), "RALPH_ERROR="+redact().String(why),
 		fmt.Sprint("RALPH_ITERATIONS=", cmp.Or(e.end.Iterations, end.Iteration)), fmt.Sprint("RALPH_SECONDS=", int64(end.Elapsed.Seconds())),
 		"RALPH_COST_USD="+cost,
 	)
-	if err := cmd.Run(); err != nil {
+	if err := (progress.Notifier{Args: words, Output: e.stderr}).Tell(context.WithoutCancel(e.ctx), env); err != nil {
+		defer e.aloud()()
 		e.say("warning: --notify %s: %s", words[0], ours{err})
 	}
 }
