@@ -34,6 +34,9 @@ import (
 // line says how much was; so is some of what comes faster than at 4 MB a second. The
 // Display's own lines are never left out. Elsewhere nothing is, and who writes waits.
 //
+// On a terminal lines that are wider are broken between words; one word that is wider, as
+// an address, is left to the terminal, so that it can be copied.
+//
 // Everything that others have written (what agents say, titles, reasons, names) is shown
 // as [Printable] makes it, so that no terminal takes it for a command. Secrets are the
 // caller's concern: give [Redactor.Writer] as Redact, for what agents say, and the log

@@ -132,7 +132,7 @@ func (d *Display) flush(draw bool) {
 			out = append(out, d.paint(styleNote, fmt.Sprintf("… %s of output not shown", size(p.dropped)))...)
 			out = append(out, '\n')
 		}
-		out = d.written(out, p)
+		out = d.written(out, p, columns)
 	}
 	d.last, d.drawn = area, nil
 	for _, line := range lines {
