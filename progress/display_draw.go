@@ -225,9 +225,8 @@ func (d *Display) breakSilence() {
 		return
 	}
 	d.update(func() {
-		clock := time.Now().In(d.zone()).Format(time.TimeOnly)
 		for _, line := range d.area(plainWidth, maxDrawn) {
-			d.put([]byte(clock+" "+line.text+"\n"), true)
+			d.stand(line.text)
 		}
 		d.wrote = time.Now()
 	})

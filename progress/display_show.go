@@ -103,6 +103,7 @@ func (d *Display) note(l *displayed, ev ralph.Event, s style, text string) {
 	text = join(d.named(l), term.Line(text))
 	clock := d.clock(ev)
 	if !d.Terminal {
+		d.timed = time.Now()
 		d.put([]byte(clock+" "+text+"\n"), true)
 		return
 	}

@@ -151,6 +151,7 @@ func (d *Display) lines(v *voice, text []byte) {
 	if d.Terse {
 		return
 	}
+	d.stamp(v.l)
 	name := d.named(v.l)
 	if name != "" {
 		name += " | "
@@ -165,6 +166,21 @@ func (d *Display) lines(v *voice, text []byte) {
 	if cap(d.scratch) > 4*maxVoiced {
 		d.scratch = nil // not the large one for ever
 	}
+}
+
+// stamp tells how a loop stands before what its agent says in a file, if no line with a
+// time was there for a minute: who reads it later sees when it was said. A time before
+// each line was not taken, because it would be a part of what was said.
+func (d *Display) stamp(l *displayed) {
+	if !d.Terminal && l.phase != phaseOver && time.Since(d.timed) >= silentAfter {
+		d.stand(l.status(d, plainWidth))
+	}
+}
+
+// stand shows how a loop stands, with the time.
+func (d *Display) stand(status string) {
+	d.timed = time.Now()
+	d.put([]byte(d.timed.In(d.zone()).Format(time.TimeOnly)+" "+status+"\n"), true)
 }
 
 // named adds lines, each with a name before it, in rows of so many columns, 0 = as it is,
