@@ -17,7 +17,8 @@ import (
 // what the agent says, what came of it and why, waits, and how things stand at the
 // moment. On a terminal that is a last line for each loop that runs, drawn again in its
 // place; elsewhere, as in a pipe or a file, it is a line in each minute in which nothing
-// else was shown. [DisplayOn] makes one that knows what it writes to.
+// else was shown, and one before what an agent says if none with a time was for a minute.
+// [DisplayOn] makes one that knows what it writes to.
 //
 //	d := progress.DisplayOn(os.Stderr, os.Getenv)
 //	defer d.Close()
@@ -33,6 +34,9 @@ import (
 // say waits in a queue of 256 KiB, of which the oldest is left out if it is full, and a
 // line says how much was; so is some of what comes faster than at 4 MB a second. The
 // Display's own lines are never left out. Elsewhere nothing is, and who writes waits.
+//
+// On a terminal lines that are wider are broken between words; one word that is wider, as
+// an address, is left to the terminal, so that it can be copied.
 //
 // Everything that others have written (what agents say, titles, reasons, names) is shown
 // as [Printable] makes it, so that no terminal takes it for a command. Secrets are the
@@ -83,7 +87,8 @@ type Display struct {
 	shown   bool   // something was
 	columns int    // when an event was shown last
 	wrote   time.Time
-	err     error // the first of W
+	timed   time.Time // when a line with a time was shown; elsewhere than on a terminal
+	err     error     // the first of W
 
 	plain   []byte // to be written, where there is no terminal
 	queue   queue  // to be written, where there is one

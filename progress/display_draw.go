@@ -132,7 +132,7 @@ func (d *Display) flush(draw bool) {
 			out = append(out, d.paint(styleNote, fmt.Sprintf("… %s of output not shown", size(p.dropped)))...)
 			out = append(out, '\n')
 		}
-		out = d.written(out, p)
+		out = d.written(out, p, columns)
 	}
 	d.last, d.drawn = area, nil
 	for _, line := range lines {
@@ -225,9 +225,8 @@ func (d *Display) breakSilence() {
 		return
 	}
 	d.update(func() {
-		clock := time.Now().In(d.zone()).Format(time.TimeOnly)
 		for _, line := range d.area(plainWidth, maxDrawn) {
-			d.put([]byte(clock+" "+line.text+"\n"), true)
+			d.stand(line.text)
 		}
 		d.wrote = time.Now()
 	})

@@ -103,6 +103,7 @@ func (d *Display) note(l *displayed, ev ralph.Event, s style, text string) {
 	text = join(d.named(l), term.Line(text))
 	clock := d.clock(ev)
 	if !d.Terminal {
+		d.timed = time.Now()
 		d.put([]byte(clock+" "+text+"\n"), true)
 		return
 	}
@@ -152,7 +153,7 @@ func (d *Display) heading(l *displayed, ev ralph.Event) {
 	width := min(d.columns-1, maxHeading)
 	text := "── " + d.clock(ev) + " "
 	text += fit([]part{
-		{text: d.named(l), cut: 8}, {text: l.place, rank: 2, cut: 12}, {text: label, rank: 1}, {text: d.agent(), rank: 3},
+		{text: d.named(l), cut: 8, whole: 3}, {text: l.place, rank: 2, cut: 12, whole: 3}, {text: label, rank: 1}, {text: d.agent(), rank: 4},
 	}, width-term.Width(text))
 	if rest := width - term.Width(text) - 1; rest > 1 {
 		text += " " + strings.Repeat("─", rest)

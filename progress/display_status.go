@@ -3,6 +3,7 @@ package progress
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -111,10 +112,11 @@ func (l *displayed) used() ralph.Usage {
 // The lowest rank is the most important, so that the zero value is a part that is always
 // shown: to forget a rank hides nothing.
 type part struct {
-	text string
-	rank int    // the part of the highest one is left out first, if there is no room; that of 0 never
-	cut  int    // to how many columns the text may be cut; 0 = it may not
-	end  string // what stands behind it also if it is cut
+	text  string
+	rank  int    // the part of the highest one is left out first, if there is no room; that of 0 never
+	cut   int    // to how many columns the text may be cut; 0 = it may not
+	whole int    // parts of a higher rank are left out before it is cut; 0 = it is cut before any is
+	end   string // what stands behind it also if it is cut
 }
 
 func (p part) width() int { return term.Width(p.text) + term.Width(p.end) }
@@ -128,31 +130,44 @@ func (p part) least() int {
 
 const between = " · "
 
-// fit joins the parts that have room. What is least important goes first, and what can
-// be cut is cut before that. Empty ones do not count.
+// A wish is one for room: of a part to be shown at all, or to be shown whole.
+type wish struct {
+	part, rank int
+	whole      bool
+}
+
+// fit joins the parts that have room. Empty ones do not count. Each gets its room by its
+// rank, and what has none makes way for what is less important and shorter: columns that
+// stay empty tell nobody anything.
 // The ranks are the whole policy of what a narrow terminal shows. A fixed layout for each
 // of a few widths was not taken: names, costs and places are of any length.
 func fit(parts []part, width int) string {
 	parts = slices.DeleteFunc(parts, func(p part) bool { return p.text == "" })
-	need := -term.Width(between)
-	for _, p := range parts {
-		need += p.least() + term.Width(between)
+	var wishes []wish
+	for i, p := range parts {
+		wishes = append(wishes, wish{i, p.rank, false}, wish{i, cmp.Or(p.whole, math.MaxInt), true})
 	}
-	for need > width && len(parts) > 1 {
-		last := slices.MaxFunc(parts, func(a, b part) int { return cmp.Compare(a.rank, b.rank) })
-		if last.rank == 0 {
-			break
+	slices.SortStableFunc(wishes, func(a, b wish) int { return cmp.Compare(a.rank, b.rank) })
+	room := make([]int, len(parts)) // 0 = it is left out
+	spare := width + term.Width(between)
+	for i, w := range wishes {
+		p := parts[w.part]
+		need := p.least() + term.Width(between)
+		switch {
+		case w.whole && room[w.part] > 0:
+			more := min(max(spare, 0), p.width()-p.least())
+			room[w.part] += more
+			spare -= more
+		case !w.whole && (need <= spare || w.rank == 0 || i == 0): // something is always shown
+			room[w.part] = p.least()
+			spare -= need
 		}
-		at := slices.Index(parts, last)
-		parts = slices.Delete(parts, at, at+1)
-		need -= last.least() + term.Width(between)
 	}
-	spare := max(width-need, 0)
 	var texts []string
-	for _, p := range parts {
-		more := min(spare, p.width()-p.least())
-		spare -= more
-		texts = append(texts, term.Cut(p.text, p.least()-term.Width(p.end)+more)+p.end)
+	for i, p := range parts {
+		if room[i] > 0 {
+			texts = append(texts, term.Cut(p.text, room[i]-term.Width(p.end))+p.end)
+		}
 	}
 	return term.Cut(strings.Join(texts, between), width)
 }
@@ -160,7 +175,7 @@ func fit(parts []part, width int) string {
 // status is how the loop stands, in one line.
 // Rank 0 is the reason why somebody looks: what is waited for, what verifies.
 func (l *displayed) status(d *Display, width int) string {
-	parts := []part{{text: d.named(l), cut: 8}, {text: l.place, rank: 4, cut: 12}}
+	parts := []part{{text: d.named(l), cut: 8, whole: 7}, {text: l.place, rank: 4, cut: 12, whole: 7}}
 	switch now := time.Now(); l.phase {
 	case phaseRunning:
 		parts = append(parts, l.running(d, now)...)
@@ -175,7 +190,7 @@ func (l *displayed) status(d *Display, width int) string {
 	case phaseWaiting:
 		parts = append(append(parts, l.told(d)...), part{text: l.waiting(now.In(d.zone()))})
 	default:
-		parts = append(parts, part{text: l.label(), rank: 1}, part{text: d.agent(), rank: 7})
+		parts = append(parts, part{text: l.label(), rank: 1}, part{text: d.agent(), rank: 8})
 	}
 	if l.s.Paused && l.phase == phaseRunning {
 		parts = append(parts, part{text: "pauses after this", rank: 5})
@@ -190,8 +205,8 @@ func (l *displayed) status(d *Display, width int) string {
 func (l *displayed) told(d *Display) []part {
 	used, limits := l.used(), l.s.Task.Limits
 	return []part{
-		{text: l.label(), rank: 2}, {text: d.agent(), rank: 6},
-		{text: price(used, limits.CostUSD, l.s.Unpriced), rank: 3}, {text: tokens(used, limits.Tokens), rank: 7},
+		{text: l.label(), rank: 2}, {text: d.agent(), rank: 8},
+		{text: price(used, limits.CostUSD, l.s.Unpriced), rank: 3}, {text: tokens(used, limits.Tokens), rank: 9},
 	}
 }
 
@@ -206,21 +221,21 @@ func (l *displayed) running(d *Display, now time.Time) []part {
 	used, limits := l.used(), l.s.Task.Limits
 	parts := []part{
 		{text: l.label(), rank: 1},
-		{text: d.agent(), rank: 6},
+		{text: d.agent(), rank: 8},
 		{text: clock(now.Sub(l.since)), rank: 2},
 		{text: price(used, limits.CostUSD, l.s.Unpriced), rank: 3},
-		{text: tokens(used, limits.Tokens), rank: 7},
+		{text: tokens(used, limits.Tokens), rank: 9},
 	}
 	// The time above is that of this attempt, and the limit is for all of them together: as
 	// one number, the third attempt would seem to have all of it before itself.
 	if limits.Duration > 0 {
 		spent := l.s.Elapsed + now.Sub(l.since)
-		parts = append(parts, part{text: clock(spent) + " of " + clock(limits.Duration) + " in all", rank: 9})
+		parts = append(parts, part{text: clock(spent) + " of " + clock(limits.Duration) + " in all", rank: 11})
 	}
 	if silent := now.Sub(l.heard); silent >= silentSince {
-		parts = append(parts, part{text: "silent for " + clock(silent), rank: 8})
+		parts = append(parts, part{text: "silent for " + clock(silent), rank: 10})
 	}
-	return append(parts, part{text: l.activity, rank: 5, cut: 16})
+	return append(parts, part{text: l.activity, rank: 6, cut: 12})
 }
 
 // agent is the client's name.

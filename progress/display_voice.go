@@ -151,6 +151,7 @@ func (d *Display) lines(v *voice, text []byte) {
 	if d.Terse {
 		return
 	}
+	d.stamp(v.l)
 	name := d.named(v.l)
 	if name != "" {
 		name += " | "
@@ -159,7 +160,7 @@ func (d *Display) lines(v *voice, text []byte) {
 		d.said(name, text)
 		return
 	}
-	if d.scratch = named(d.scratch[:0], name, text, nil); len(d.scratch) > 0 {
+	if d.scratch = named(d.scratch[:0], name, text, 0, nil); len(d.scratch) > 0 {
 		d.put(d.scratch, false) // which copies it
 	}
 	if cap(d.scratch) > 4*maxVoiced {
@@ -167,16 +168,39 @@ func (d *Display) lines(v *voice, text []byte) {
 	}
 }
 
-// named adds lines, each with a name before it and as paint makes it, nil = as it is.
+// stamp tells how a loop stands before what its agent says in a file, if no line with a
+// time was there for a minute: who reads it later sees when it was said. A time before
+// each line was not taken, because it would be a part of what was said.
+func (d *Display) stamp(l *displayed) {
+	if !d.Terminal && l.phase != phaseOver && time.Since(d.timed) >= silentAfter {
+		d.stand(l.status(d, plainWidth))
+	}
+}
+
+// stand shows how a loop stands, with the time.
+func (d *Display) stand(status string) {
+	d.timed = time.Now()
+	d.put([]byte(d.timed.In(d.zone()).Format(time.TimeOnly)+" "+status+"\n"), true)
+}
+
+// named adds lines, each with a name before it, in rows of so many columns, 0 = as it is,
+// and as paint makes them, nil = as they are.
 // Where names stand before lines, blank ones are left out: they part the paragraphs of one
 // agent, and between those of several they part nothing.
-func named(out []byte, name string, text []byte, paint func(style, string) string) []byte {
+func named(out []byte, name string, text []byte, columns int, paint func(style, string) string) []byte {
 	for line := range bytes.Lines(text) {
 		if name != "" && len(bytes.TrimSpace(line)) == 0 {
 			continue
 		}
+		style := styleOf(line)
+		if columns > 0 && roomy(line)+len(name) > columns { // names are of few columns, and mostly of as many bytes
+			for _, row := range spoken(string(bytes.TrimSuffix(line, []byte{'\n'})), columns-term.Width(name)) {
+				out = append(append(append(out, name...), paint(style, row)...), '\n')
+			}
+			continue
+		}
 		out = append(out, name...)
-		if style := styleOf(line); paint != nil && style != styleNone {
+		if paint != nil && style != styleNone {
 			out = append(append(out, paint(style, string(line[:len(line)-1]))...), '\n')
 			continue
 		}
@@ -185,14 +209,29 @@ func named(out []byte, name string, text []byte, paint func(style, string) strin
 	return out
 }
 
-// written adds a piece as it is written to a terminal. Most text has neither a name nor a
-// line to be coloured, and is passed on as it is.
-func (d *Display) written(out []byte, p piece) []byte {
+// written adds a piece as it is written to a terminal of so many columns. Most text has
+// neither a name nor a line to be coloured or broken, and is passed on as it is.
+// Lines are broken here and not when they are said, since most of what comes fast is never
+// written.
+func (d *Display) written(out []byte, p piece, columns int) []byte {
 	coloured := d.Colours && (bytes.Contains(p.text, []byte(toolMark)) || bytes.Contains(p.text, []byte(failureMark)))
-	if p.own || p.name == "" && !coloured {
+	if p.own || p.name == "" && !coloured && !wider(p.text, columns) {
 		return append(out, p.text...)
 	}
-	return named(out, p.name, p.text, d.paint)
+	return named(out, p.name, p.text, columns, d.paint)
+}
+
+// roomy is how many columns a line may take at most.
+func roomy(line []byte) int { return len(line) - 1 + 7*bytes.Count(line, []byte{'\t'}) }
+
+// wider reports whether one of the lines may be wider than so many columns.
+func wider(text []byte, columns int) bool {
+	for line := range bytes.Lines(text) {
+		if roomy(line) > columns {
+			return true
+		}
+	}
+	return false
 }
 
 // Lines by which an agent's stream tells of its tools begin with these: that one is

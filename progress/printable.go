@@ -10,7 +10,8 @@ import (
 // name from a file, as a terminal or a log may show it: line feeds and tabs stay;
 // escape sequences, other control characters and what is invisible or turns the
 // direction of text around are removed, a carriage return becomes a line feed, and
-// bytes that are not UTF-8 become U+FFFD.
+// bytes that are not UTF-8 become U+FFFD. An emoji that invisible characters join of
+// several is shown as these, side by side: terminals do not agree on how wide it is.
 func Printable(text string) string { return term.Clean(text) }
 
 // PrintableLine is [Printable] for text that must stay on one line, such as a name

@@ -48,7 +48,7 @@ func (r *piped) drive() error {
 	exit := r.exit(end, sums)
 	state := ralph.State{Loop: r.name(), Stop: stopOf(end), Elapsed: r.s.Elapsed, Usage: r.s.Used(), Unpriced: int(v.unpriced.Load())}
 	state.Task.Limits = ralph.Limits{CostUSD: r.maxCost, Tokens: r.maxTokens, Duration: r.maxDuration} // each task has its own iterations
-	r.conclude(state, exit, r.s.Remaining()-r.dropped, iterations, fmt.Sprintf("%d of %d tasks done%s", len(r.s.Parts)-r.s.Remaining(), len(r.s.Parts), budget(r.s.Rules)), "")
+	r.conclude(state, exit, r.s.Remaining()-r.dropped, iterations, fmt.Sprintf("%d of %d tasks done%s", len(r.s.Parts)-r.s.Remaining(), len(r.s.Parts), budget(r.s.Rules)), "", "")
 	return exit
 }
 

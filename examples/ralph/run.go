@@ -293,14 +293,6 @@ func (w *work) list(kind tasks.Kind) error {
 
 // close tells how a session has ended.
 func (w *work) close(r tasks.Report, err, exit error) {
-	for _, kind := range []struct {
-		what  string
-		items []string
-	}{{"skipped", r.Skipped}, {"waiting", r.Waiting}, {"rejected", r.Rejected}, {"ticked by the agent, not verified:", r.Unverified}} {
-		if len(kind.items) > 0 && !w.json {
-			fmt.Fprintf(w.stdout, "  %-8s %s\n", kind.what, line(strings.Join(kind.items, ", ")))
-		}
-	}
 	end := ralph.State{Loop: w.name(), Stop: stopOf(err), Elapsed: r.Elapsed, Usage: r.Usage, Unpriced: r.Unpriced}
 	end.Task.Limits = w.limits()
 	end.Task.Limits.Iterations = r.MaxIterations
@@ -311,12 +303,30 @@ func (w *work) close(r tasks.Report, err, exit error) {
 	if end.Stop == ralph.StopStalled && len(r.Skipped)+len(r.Waiting) >= r.TasksRemaining { // what was given up stays so where a run goes on
 		next = commandLine(sparing(w.args, passing...))
 	}
-	w.conclude(end, exit, r.TasksRemaining, r.IterationsRun, plural(r.TasksCompleted, "task")+" done", next)
+	named := map[string][]string{"rejected: ": r.Rejected, "ticked by the agent, not verified: ": r.Unverified}
+	if end.Stop != ralph.StopStalled { // which names them
+		named["skipped: "], named["waiting: "] = r.Skipped, r.Waiting
+	}
+	left := ""
+	for _, what := range slices.Sorted(maps.Keys(named)) {
+		if items := named[what]; len(items) > 0 {
+			left += "; " + what + short(strings.Join(items, ", "), 300)
+		}
+	}
+	w.conclude(end, exit, r.TasksRemaining, r.IterationsRun, plural(r.TasksCompleted, "task")+" done", left, next)
 }
 
-// conclude tells in three lines how the run of a task file has ended, and what command
-// goes on with it; "" = the usual one.
-func (w *work) conclude(end ralph.State, exit error, remaining, iterations int, done, next string) {
+// conclude tells in three lines how the run of a task file has ended, which tasks are left
+// and why, and what command goes on with it; "" = the usual one.
+func (w *work) conclude(end ralph.State, exit error, remaining, iterations int, done, left, next string) {
+	if w.place != nil {
+		run, _ := w.place.Look(w.name()) // of what cannot be read nothing is told
+		for _, part := range w.place.Parts(context.WithoutCancel(w.ctx), run) {
+			end.Files = append(end.Files, part.State.Files...)
+		}
+		slices.Sort(end.Files)
+		end.Files = slices.Compact(end.Files)
+	}
 	if end.Unpriced > 0 { // which of them it was nobody has kept
 		end.Blind = "not known"
 	}
@@ -332,7 +342,7 @@ func (w *work) conclude(end ralph.State, exit error, remaining, iterations int, 
 			c.Result += " by the agent's word"
 		}
 	case code == exitNotVerified || code == exitAgent:
-		c.Result = "not completed: " + ours{exit}.Error()
+		c.Result = "not completed: " + ours{exit}.Error() + left
 	default:
 		what := map[bool]string{true: "interrupted", false: "not completed"}[code > exitSignal]
 		c.Result = fmt.Sprintf("%s: %s, %s", what, done, plural(remaining, "remains", "remain"))

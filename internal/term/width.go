@@ -67,6 +67,21 @@ func CutLeft(text string, columns int) string {
 	return "…" + text[from:]
 }
 
+// Stays reports whether a character must not begin a line, behind what ends with before:
+// a mark or a modifier of the character there, a sign that closes, one that ends a
+// sentence, a small kana; or any behind a sign that opens. It is for scripts that are
+// written without blanks, which are broken between any other two characters.
+func Stays(before string, r rune) bool {
+	last, _ := utf8.DecodeLastRuneInString(before)
+	switch {
+	case runeWidth(r) == 0, r >= 0x1f3fb && r <= 0x1f3ff, unicode.In(r, unicode.Pe, unicode.Pf):
+		return true
+	case unicode.In(last, unicode.Ps, unicode.Pi):
+		return true
+	}
+	return strings.ContainsRune("、。，．：；！？％・ー々〜…,.:;!?%\"'ぁぃぅぇぉっゃゅょゎァィゥェォッャュョヮヵヶ", r)
+}
+
 // FoldTabs replaces tabs by four blanks, for what has to have a known width.
 func FoldTabs(text string) string { return strings.ReplaceAll(text, "\t", "    ") }
 

@@ -53,3 +53,21 @@ func TestCut(t *testing.T) {
 		}
 	}
 }
+
+// TestStays: signs that close, marks and modifiers stay with what is before them, and
+// what follows a sign that opens stays with that.
+func TestStays(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		before string
+		r      rune
+		want   bool
+	}{
+		{"日", '本', false}, {"語", 'a', false}, {"a", '日', false}, {"語", '。', true}, {"語", '、', true}, {"語", '」', true}, {"「", '日', true},
+		{"(", '日', true}, {"日", ')', true}, {"日", '.', true}, {"キ", 'ャ', true}, {"か", '\u3099', true}, {"👍", '\U0001f3fd', true}, {"👍", '👍', false}, {"", '日', false},
+	} {
+		if got := term.Stays(tt.before, tt.r); got != tt.want {
+			t.Errorf("%c behind %q: %t, want %t", tt.r, tt.before, got, tt.want)
+		}
+	}
+}
