@@ -99,7 +99,7 @@ func ExampleJSONL() {
 func ExampleResumeProven() {
 	var record strings.Builder
 	loop := &ralph.Local{
-		Runner:   ralph.Replay(ralph.Response{Output: "<promise>COMPLETE</promise>"}),
+		Runner:   ralph.Replay("<promise>COMPLETE</promise>"),
 		Verifier: verify.String{},
 		Log:      &progress.JSONL{W: &record},
 	}

@@ -21,7 +21,7 @@ func (db *DB) Add(ctx context.Context, defs ...spec.Definition) error {
 				err = add(ctx, tx, l, d)
 			}
 			if err != nil {
-				return fmt.Errorf("sqlite: task %q: %w", d.ID, err)
+				return fmt.Errorf("task %q: %w", d.ID, err)
 			}
 		}
 		return nil
@@ -52,17 +52,9 @@ func add(ctx context.Context, tx *sql.Tx, l Layout, d spec.Definition) error {
 func (db *DB) Definitions(ctx context.Context) (defs []spec.Definition, err error) {
 	err = db.read(ctx, func(ctx context.Context, tx *sql.Tx, l Layout) error {
 		defs, err = definitions(ctx, tx, l)
-		return db.about(err)
+		return err
 	})
 	return defs, err
-}
-
-// about is an error about what is in the database.
-func (db *DB) about(err error) error {
-	if err != nil {
-		err = fmt.Errorf("sqlite: %s: %w", db.path, err)
-	}
-	return err
 }
 
 // definitions are the tasks with the given IDs, without any = all.
@@ -212,7 +204,7 @@ func objectsOf(ctx context.Context, tx *sql.Tx, columns []column, from string, a
 // set sets what a column holds.
 func (o object) set(c column, v sql.NullString) (err error) {
 	switch {
-	case !v.Valid || v.String == "" || c.kind == raw && v.String == "null":
+	case !v.Valid || v.String == "" || c.kind >= raw && v.String == "null":
 		return nil
 	case c.kind == text || c.kind == clock:
 		o[c.key], err = json.Marshal(v.String)
@@ -253,7 +245,7 @@ func (o object) value(c column) (any, error) {
 			}
 		}
 		return s, nil
-	case c.kind == whole:
+	case c.kind == whole || c.kind == count && given:
 		var n int64
 		if given {
 			if err := json.Unmarshal(v, &n); err != nil {
@@ -261,6 +253,8 @@ func (o object) value(c column) (any, error) {
 			}
 		}
 		return n, nil
+	case c.kind == list && !given:
+		return "null", nil
 	case !given:
 		return nil, nil
 	}

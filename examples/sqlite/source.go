@@ -182,7 +182,7 @@ func (s *Source) set(ctx context.Context, id string, u pipeline.Update, other fu
 func (s *Source) setIn(ctx context.Context, tx *sql.Tx, l Layout, id string, u pipeline.Update, other func(now spec.Definition, owner string) string) (now spec.Definition, err error) {
 	was, known := s.was[id]
 	if !known {
-		return now, s.DB.about(fmt.Errorf("there was no task %q when it was read", id))
+		return now, fmt.Errorf("there was no task %q when it was read", id)
 	}
 	defs, err := definitions(ctx, tx, l, id)
 	if err != nil {
@@ -195,7 +195,7 @@ func (s *Source) setIn(ctx context.Context, tx *sql.Tx, l Layout, id string, u p
 	if what == "" {
 		var owner sql.NullString
 		if err := tx.QueryRowContext(ctx, "SELECT ralph_owner FROM tasks WHERE id = ?", id).Scan(&owner); err != nil {
-			return now, s.DB.about(err)
+			return now, err
 		}
 		what = other(defs[0], owner.String)
 	}
@@ -208,7 +208,7 @@ func (s *Source) setIn(ctx context.Context, tx *sql.Tx, l Layout, id string, u p
 		owner = s.owner
 	}
 	now = u.Apply(defs[0])
-	return now, s.DB.about(put(ctx, tx, now, owner))
+	return now, put(ctx, tx, now, owner)
 }
 
 // changed says what somebody else has done to a task, but for its status; "" = nothing.
