@@ -48,7 +48,8 @@ func add(ctx context.Context, tx *sql.Tx, l Layout, d spec.Definition) error {
 
 // Definitions returns all tasks, in the order in which they were added. A row that cannot
 // be read is an error that names the task and the column: a task that lost its criteria
-// must not pass for one without any.
+// must not pass for one without any. The others are returned beside the error, for people to
+// look at.
 func (db *DB) Definitions(ctx context.Context) (defs []spec.Definition, err error) {
 	err = db.read(ctx, func(ctx context.Context, tx *sql.Tx, l Layout) error {
 		defs, err = definitions(ctx, tx, l)
@@ -68,24 +69,20 @@ func definitions(ctx context.Context, tx *sql.Tx, l Layout, ids ...any) (defs []
 		where = " WHERE id = ?"
 	}
 	objects, err := objectsOf(ctx, tx, columns, "tasks"+where, ids...)
-	if err != nil {
-		return nil, err
-	}
+	problems := []error{err}
 	for _, o := range objects {
 		var d spec.Definition
-		if err := decode(o, &d); err != nil {
-			return nil, fmt.Errorf("task %s: %w", o["id"], err)
+		err := decode(o, &d)
+		if err == nil && l == Tables {
+			d.Completion, err = completion(ctx, tx, d.ID)
+		}
+		if err != nil {
+			problems = append(problems, fmt.Errorf("task %s: %w", o["id"], err))
+			continue
 		}
 		defs = append(defs, d)
 	}
-	for i := range defs {
-		if l == Tables {
-			if defs[i].Completion, err = completion(ctx, tx, defs[i].ID); err != nil {
-				return nil, fmt.Errorf("task %q: %w", defs[i].ID, err)
-			}
-		}
-	}
-	return defs, nil
+	return defs, errors.Join(problems...)
 }
 
 // completion reads that of a task from the tables.
@@ -182,6 +179,7 @@ func objectsOf(ctx context.Context, tx *sql.Tx, columns []column, from string, a
 		return nil, err
 	}
 	defer rows.Close()
+	var problems []error
 	for rows.Next() {
 		values, to := make([]sql.NullString, len(columns)), make([]any, len(columns))
 		for i := range values {
@@ -191,14 +189,20 @@ func objectsOf(ctx context.Context, tx *sql.Tx, columns []column, from string, a
 			return nil, err
 		}
 		o := object{}
+		var err error
 		for i, c := range columns {
-			if err := o.set(c, values[i]); err != nil {
-				return nil, fmt.Errorf("task %s: column %s: %w", o["id"], c.name, err)
+			if bad := o.set(c, values[i]); bad != nil && err == nil {
+				err = fmt.Errorf("column %s: %w", c.name, bad)
+				if id := o["id"]; id != nil {
+					err = fmt.Errorf("task %s: %w", id, err)
+				}
 			}
 		}
-		all = append(all, o)
+		if problems = append(problems, err); err == nil {
+			all = append(all, o)
+		}
 	}
-	return all, rows.Err()
+	return all, errors.Join(append(problems, rows.Err())...)
 }
 
 // set sets what a column holds.

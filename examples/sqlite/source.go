@@ -78,13 +78,13 @@ func (s *Source) Read(ctx context.Context) ([]spec.Definition, error) {
 }
 
 // isOpen reports whether a task is to be worked on. What a run has set to running, and
-// nobody holds, is what a run that was killed has left.
+// nobody holds, is what a run that was killed has left. One without an owner is none of ours.
 func isOpen(s spec.Status) bool {
 	return slices.Contains([]spec.Status{spec.StatusTodo, spec.StatusRunning}, s.Effective())
 }
 
 // Take implements [pipeline.Source]: a task that is open, is as it was read, and is held by
-// nobody, is set to running and held.
+// nobody, is set to running and held. What another program has in progress is left to it.
 func (s *Source) Take(ctx context.Context, id string) (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -95,8 +95,8 @@ func (s *Source) Take(ctx context.Context, id string) (bool, error) {
 	if err != nil || !mine {
 		return false, err
 	}
-	err = s.set(ctx, id, pipeline.Update{Status: spec.StatusRunning, Time: time.Now().UTC()}, func(now spec.Definition, _ string) string {
-		if !isOpen(now.Status) { // another run has had it since
+	err = s.set(ctx, id, pipeline.Update{Status: spec.StatusRunning, Time: time.Now().UTC()}, func(now spec.Definition, owner string) string {
+		if !isOpen(now.Status) || now.Status.Effective() == spec.StatusRunning && owner == "" { // another run or program has had it since
 			return "set to " + string(now.Status)
 		}
 		return ""
@@ -257,12 +257,20 @@ func (s *Source) Changes(ctx context.Context) (altered map[string]string, added 
 }
 
 // Close lets others have the tasks that are still held: those of a run that was
-// interrupted. They stay running in the database, and the next run goes on with them.
-func (s *Source) Close() error {
+// interrupted. They stay running in the database, and the next run goes on with them. What
+// somebody else has changed is todo again, for it is another task.
+func (s *Source) Close() (err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for id := range s.held {
+		if s.altered[id] != "" && err == nil {
+			err = s.DB.write(context.Background(), func(ctx context.Context, tx *sql.Tx, _ Layout) error {
+				_, err := tx.ExecContext(ctx, "UPDATE tasks SET status = ?, ralph_owner = '' WHERE id = ? AND ralph_owner = ? AND status = ?",
+					string(spec.StatusTodo), id, s.owner, string(spec.StatusRunning))
+				return err
+			})
+		}
 		s.letGo(id)
 	}
-	return nil
+	return err
 }

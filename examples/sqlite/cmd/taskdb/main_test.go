@@ -126,7 +126,7 @@ func TestReadme(t *testing.T) {
 		t.Fatalf("%v\n%s%s", err, out, errs.String())
 	}
 	for _, want := range []string{
-		"  its checks run: test -s hello.txt\n",
+		"hello: its checks run: test -s hello.txt\n",
 		"2 of 2 tasks are done\n",
 		"world  done    writer, iteration 2: verified  Write world.txt\n",
 		" hello.writer 1/10 failure: test -s hello.txt ended with exit code 1",
@@ -325,8 +325,8 @@ func TestExport(t *testing.T) {
 	other := filepath.Join(work, "other.db")
 	taskdb(t, 0, "migrate", "--to", "tables", other)
 	taskdb(t, 0, "migrate", other) // and it stays so
-	stdout, _ := taskdb(t, 0, "import", other, file)
-	if !strings.Contains(stdout, "added T1\n  its checks run: go vet ./... && echo '<b>'\nadded T2\n") {
+	stdout, _ := taskdb(t, 0, "import", "--trust", other, file)
+	if !strings.Contains(stdout, "T1: its checks run: go vet ./... && echo '<b>'\nadded T1\nadded T2\n") {
 		t.Error(stdout)
 	}
 	again, _ := taskdb(t, 0, "export", other)
@@ -368,7 +368,7 @@ func TestMistakes(t *testing.T) {
 		{1, "run --dir " + work + " --agent claude " + db + " -- x", "and not both"},
 		{3, "run --dir " + work + " " + db + " -- no-such-client", "no-such-client"},
 		{1, "run --dir " + work + " " + inside + " -- true", "lies in the workspace"},
-		{1, "run --dir " + work + " " + open + " -- true", "everybody can write to"},
+		{1, "run --dir " + work + " " + open + " -- true", "others can write to"},
 		{1, "run --dir " + work + " --slots 2 " + db + " -- true", "--slots 2: several agents"},
 	} {
 		_, stderr := taskdb(t, tt.code, strings.Fields(tt.args)...)
