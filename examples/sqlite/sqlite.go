@@ -26,6 +26,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
@@ -69,7 +70,15 @@ func Open(ctx context.Context, path string) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = db.read(ctx, func(context.Context, *sql.Tx, Layout) error { return nil }) // its version
+	look := func(context.Context, *sql.Tx, Layout) error { return nil } // at its version
+	err = db.read(ctx, look)
+	if _, wal := os.Stat(db.path + "-wal"); err != nil && errors.Is(wal, fs.ErrNotExist) && is(err, readonly, cantOpen) {
+		// Not even SQLite's files beside it can be made; nobody has it open who can write.
+		_ = db.reader.Close()
+		if db.reader, err = sql.Open("sqlite", address(db.path, reads+"&immutable=1")); err == nil {
+			err = db.read(ctx, look)
+		}
+	}
 	if err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
@@ -174,7 +183,7 @@ func (db *DB) begin(ctx context.Context, on *sql.DB) (tx *sql.Tx, l Layout, err 
 			}
 			_ = tx.Rollback() // err says more
 		}
-		if is, ok := errors.AsType[*driver.Error](err); !ok || is.Code()&0xff != busy {
+		if !is(err, busy) {
 			return nil, none, err
 		}
 		select {
@@ -190,7 +199,13 @@ func (db *DB) begin(ctx context.Context, on *sql.DB) (tx *sql.Tx, l Layout, err 
 	}
 }
 
-const busy = 5 // SQLITE_BUSY; the bits above the eighth say more
+// Codes of SQLite; the bits above the eighth say more.
+const busy, readonly, cantOpen = 5, 8, 14
+
+func is(err error, codes ...int) bool {
+	e, ok := errors.AsType[*driver.Error](err)
+	return ok && slices.Contains(codes, e.Code()&0xff)
+}
 
 // about is an error about what is in the database.
 func (db *DB) about(err error) error {

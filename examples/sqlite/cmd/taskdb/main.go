@@ -183,8 +183,11 @@ func importFile(ctx context.Context, e env, o *options, args []string) error {
 	if err == nil {
 		err = file.Validate()
 	}
+	if info, stat := os.Stat(args[1]); err != nil && stat == nil && info.Size() > 256<<10 {
+		return fmt.Errorf("%w\nif that is because the file is long: import it as several, of some thousand tasks each", err)
+	}
 	if err != nil {
-		return fmt.Errorf("%w\n(a file that is too large for its reader can be imported as several)", err)
+		return err
 	}
 	if e.show(file.Definitions()) && !o.trust {
 		if err := e.consent(); err != nil {
