@@ -337,7 +337,7 @@ func export(ctx context.Context, e env, _ *options, args []string) error {
 		enc := json.NewEncoder(&text)
 		enc.SetEscapeHTML(false)
 		enc.SetIndent("", "  ")
-		if err := enc.Encode(map[string]any{"tasks": slices.Concat([]spec.Definition{}, defs)}); err != nil {
+		if err := enc.Encode(map[string]any{"tasks": append([]spec.Definition{}, defs...)}); err != nil {
 			return err
 		}
 		_, err = e.stdout.Write(progress.PrintableJSON(text.Bytes()))
