@@ -1,12 +1,12 @@
 package sqlite
 
 import (
-	"bytes"
 	"context"
 	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/ralph-loop/ralph/tasks/spec"
 )
@@ -36,11 +36,7 @@ func add(ctx context.Context, tx *sql.Tx, l Layout, d spec.Definition) error {
 	if n > 0 {
 		return errors.New("there is a task of this ID already")
 	}
-	values, err := valuesOf(d, taskColumns)
-	if err != nil {
-		return err
-	}
-	if _, err := tx.ExecContext(ctx, "INSERT INTO tasks ("+names(taskColumns, "$")+") VALUES ("+names(taskColumns, "?")+")", values...); err != nil {
+	if err := exec(ctx, tx, "INSERT INTO tasks ("+names(taskColumns, "$")+") VALUES ("+written(taskColumns, "")+")", d); err != nil {
 		return err
 	}
 	return putCompletion(ctx, tx, l, d)
@@ -126,17 +122,11 @@ func putCompletion(ctx context.Context, tx *sql.Tx, l Layout, d spec.Definition)
 	}
 	own := *d.Completion
 	own.Agents = nil
-	values, err := valuesOf(own, completionColumns)
-	if err == nil {
-		_, err = tx.ExecContext(ctx, "INSERT INTO task_completion_specs (task_id, "+names(completionColumns, "$")+") VALUES (?, "+names(completionColumns, "?")+")", append([]any{d.ID}, values...)...)
-	}
+	err := exec(ctx, tx, "INSERT INTO task_completion_specs (task_id, "+names(completionColumns, "$")+") VALUES (?2, "+written(completionColumns, "")+")", own, d.ID)
 	for i, a := range d.Completion.Agents {
 		if err == nil {
-			values, err = valuesOf(a.Criteria, criteriaColumns)
-		}
-		if err == nil {
-			_, err = tx.ExecContext(ctx, "INSERT INTO task_agent_criteria (task_id, agent_type, position, "+names(criteriaColumns, "$")+") VALUES (?, ?, ?, "+names(criteriaColumns, "?")+")",
-				append([]any{d.ID, a.Agent, i}, values...)...)
+			err = exec(ctx, tx, "INSERT INTO task_agent_criteria (task_id, agent_type, position, "+names(criteriaColumns, "$")+") VALUES (?2, ?3, ?4, "+written(criteriaColumns, "")+")",
+				a.Criteria, d.ID, a.Agent, i)
 		}
 	}
 	return err
@@ -144,16 +134,17 @@ func putCompletion(ctx context.Context, tx *sql.Tx, l Layout, d spec.Definition)
 
 // put writes how far a task is, and who has it: "" = nobody.
 func put(ctx context.Context, tx *sql.Tx, d spec.Definition, owner string) error {
-	columns := []column{}
-	for _, c := range taskColumns {
-		switch c.name {
-		case "status", "updated_at", "metadata", "iteration":
-			columns = append(columns, c)
-		}
-	}
-	values, err := valuesOf(d, columns)
+	changes := slices.DeleteFunc(slices.Clone(taskColumns), func(c column) bool {
+		return !slices.Contains([]string{"status", "updated_at", "metadata", "iteration"}, c.name)
+	})
+	return exec(ctx, tx, "UPDATE tasks SET "+written(changes, "$ = ")+", ralph_owner = ?2 WHERE id = ?3", d, owner, d.ID)
+}
+
+// exec has SQLite take what it writes out of the JSON form of something, which is ?1.
+func exec(ctx context.Context, tx *sql.Tx, statement string, of any, more ...any) error {
+	text, err := json.Marshal(of)
 	if err == nil {
-		_, err = tx.ExecContext(ctx, "UPDATE tasks SET "+names(columns, "$ = ?")+", ralph_owner = ? WHERE id = ?", append(values, owner, d.ID)...)
+		_, err = tx.ExecContext(ctx, statement, append([]any{string(text)}, more...)...)
 	}
 	return err
 }
@@ -208,7 +199,7 @@ func objectsOf(ctx context.Context, tx *sql.Tx, columns []column, from string, a
 // set sets what a column holds.
 func (o object) set(c column, v sql.NullString) (err error) {
 	switch {
-	case !v.Valid || v.String == "" || c.kind >= raw && v.String == "null":
+	case !v.Valid || v.String == "" || c.kind.isJSON() && v.String == "null":
 		return nil
 	case c.kind == text || c.kind == clock:
 		o[c.key], err = json.Marshal(v.String)
@@ -218,49 +209,4 @@ func (o object) set(c column, v sql.NullString) (err error) {
 	}
 	o[c.key] = json.RawMessage(v.String)
 	return nil
-}
-
-// valuesOf are the values of columns, of something that has them as keys of its JSON form.
-func valuesOf(of any, columns []column) (all []any, err error) {
-	text, err := json.Marshal(of)
-	var o object
-	if err == nil {
-		err = json.Unmarshal(text, &o)
-	}
-	for _, c := range columns {
-		if err == nil {
-			var v any
-			v, err = o.value(c)
-			all = append(all, v)
-		}
-	}
-	return all, err
-}
-
-// value is what is written into a column.
-func (o object) value(c column) (any, error) {
-	v, given := o[c.key]
-	switch {
-	case c.kind == text || c.kind == clock && given:
-		var s string
-		if given {
-			if err := json.Unmarshal(v, &s); err != nil {
-				return nil, err
-			}
-		}
-		return s, nil
-	case c.kind == whole || c.kind == count && given:
-		var n int64
-		if given {
-			if err := json.Unmarshal(v, &n); err != nil {
-				return nil, err
-			}
-		}
-		return n, nil
-	case c.kind == list && !given:
-		return "null", nil
-	case !given:
-		return nil, nil
-	}
-	return string(bytes.TrimSpace(v)), nil
 }

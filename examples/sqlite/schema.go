@@ -46,20 +46,20 @@ type column struct {
 	kind      kind
 }
 
-type kind int
+// A kind of column has a type, and says how what is written is taken out of the JSON ?1. What
+// is not given is ”, 0, NULL, or the null of JSON.
+type kind struct{ is, written string }
 
-const (
-	text  kind = iota // '' = not given
-	clock             // a time as text; NULL = not given
-	whole             // 0 = not given
-	count             // NULL = not given
-	raw               // JSON as text; NULL = not given
-	list              // JSON as text; null = not given
+var (
+	text  = kind{"TEXT", "coalesce(?1 ->> '$.KEY', '')"}
+	clock = kind{"TIMESTAMP", "?1 ->> '$.KEY'"}
+	whole = kind{"INTEGER", "coalesce(?1 ->> '$.KEY', 0)"}
+	count = kind{"INTEGER", "?1 ->> '$.KEY'"}
+	raw   = kind{"TEXT", "?1 -> '$.KEY'"}
+	list  = kind{"TEXT", "coalesce(?1 -> '$.KEY', 'null')"}
 )
 
-func (k kind) sql() string {
-	return map[kind]string{text: "TEXT", clock: "TIMESTAMP", whole: "INTEGER", count: "INTEGER", raw: "TEXT", list: "TEXT"}[k]
-}
+func (k kind) isJSON() bool { return k == raw || k == list }
 
 // The columns of a task, of its completion, and of an agent's criteria in it.
 var (
@@ -251,7 +251,7 @@ func widen(ctx context.Context, tx *sql.Tx, table string, columns []column) erro
 	has, err := strs(ctx, tx, "SELECT lower(name) FROM pragma_table_info(?)", table)
 	for _, c := range columns {
 		if err == nil && !slices.Contains(has, c.name) {
-			_, err = tx.ExecContext(ctx, "ALTER TABLE "+table+" ADD COLUMN "+c.name+" "+c.kind.sql())
+			_, err = tx.ExecContext(ctx, "ALTER TABLE "+table+" ADD COLUMN "+c.name+" "+c.kind.is)
 		}
 	}
 	return err
@@ -312,6 +312,15 @@ func names(columns []column, format string) string {
 	var all []string
 	for _, c := range columns {
 		all = append(all, strings.ReplaceAll(format, "$", c.name))
+	}
+	return strings.Join(all, ", ")
+}
+
+// written are the values of columns, each after what begins with its name.
+func written(columns []column, before string) string {
+	var all []string
+	for _, c := range columns {
+		all = append(all, names([]column{c}, before)+strings.ReplaceAll(c.kind.written, "KEY", c.key))
 	}
 	return strings.Join(all, ", ")
 }

@@ -138,18 +138,12 @@ func (s *Source) letGo(id string) {
 func (s *Source) Write(ctx context.Context, id string, u pipeline.Update) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.give(id, u, func(other func(spec.Definition, string) string) error { return s.set(ctx, id, u, other) })
-}
-
-// give has set write an update, which may be that of a task which an earlier run had taken:
-// it is held as long as it is written.
-func (s *Source) give(id string, u pipeline.Update, set func(other func(spec.Definition, string) string) error) error {
 	ours := s.held[id] != nil
-	if mine, err := s.hold(id); err != nil || !mine {
+	if mine, err := s.hold(id); err != nil || !mine { // an earlier run may have taken it: it is held as long as it is written
 		return cmp.Or(err, error(&pipeline.AlteredError{ID: id, What: "taken"}))
 	}
 	shows := s.was[id].Status
-	err := set(func(now spec.Definition, owner string) string {
+	err := s.set(ctx, id, u, func(now spec.Definition, owner string) string {
 		switch {
 		case ours && owner != s.owner:
 			return "taken" // somebody has removed the locks
