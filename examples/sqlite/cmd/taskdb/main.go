@@ -6,7 +6,7 @@
 //	taskdb add [flags] DB ID TITLE                add one task
 //	taskdb list DB                                show the tasks, and where their loops stand
 //	taskdb run [flags] DB [-- CLIENT ARGUMENT …]  run those that are open
-//	taskdb log [--json] DB [TASK]                 show what happened
+//	taskdb log DB [TASK]                          show what happened
 //	taskdb export DB                              print all definitions, for import elsewhere
 //
 // Exit codes: 0 all is well, or all tasks are done; 1 it failed; 2 usage; 3 tasks remain;
@@ -64,7 +64,7 @@ type command struct {
 type options struct {
 	to                          string
 	description, outcome, check string
-	json, trust                 bool
+	trust                       bool
 	running
 }
 
@@ -89,11 +89,9 @@ func commands() map[string]command {
 			f.StringVar(&o.outcome, "outcome", "", "one `sentence` that says when it is done; the title is used if it is empty")
 			f.StringVar(&o.check, "verify", "", "the `command` that succeeds when it is done, for the coder's work")
 		}},
-		"list": {"list DB", [2]int{1, 1}, list, nil},
-		"run":  {"run [flags] DB [-- CLIENT ARGUMENT …]", [2]int{1, -1}, runTasks, runFlags},
-		"log": {"log [--json] DB [TASK]", [2]int{1, 2}, log, func(f *flag.FlagSet, o *options) {
-			f.BoolVar(&o.json, "json", false, "print the whole records, one a line")
-		}},
+		"list":   {"list DB", [2]int{1, 1}, list, nil},
+		"run":    {"run [flags] DB [-- CLIENT ARGUMENT …]", [2]int{1, -1}, runTasks, runFlags},
+		"log":    {"log DB [TASK]", [2]int{1, 2}, log, nil},
 		"export": {"export DB", [2]int{1, 1}, export, nil},
 	}
 }
@@ -295,30 +293,19 @@ func list(ctx context.Context, e env, _ *options, args []string) error {
 	})
 }
 
-func log(ctx context.Context, e env, o *options, args []string) error {
+func log(ctx context.Context, e env, _ *options, args []string) error {
 	task := append(args, "")[1]
 	return e.with(ctx, args[0], func(db *sqlite.DB) error {
-		lines, found := &progress.JSONL{W: e.stdout}, task == ""
+		found := task == ""
 		for rec, err := range db.Records(ctx, task) {
-			found = true
-			switch {
-			case err != nil:
+			if err != nil {
 				return err
-			case o.json:
-				if err := lines.Append(ctx, rec.Event); err != nil {
-					return err
-				}
-			case rec.Kind == ralph.EventIterationEnded:
-				max := fmt.Sprint(rec.Max)
-				if rec.Max < 0 {
-					max = "any"
-				}
-				fmt.Fprintf(e.stdout, "%s %s.%s %d/%s %s", rec.Timestamp.Format(time.RFC3339), line(rec.TaskID), line(rec.Stage), rec.Iteration, max, rec.Outcome)
-				if why := line(rec.Feedback); why != "" {
-					fmt.Fprint(e.stdout, ": ", why)
-				}
-				fmt.Fprintln(e.stdout)
 			}
+			if found = true; rec.Kind != ralph.EventIterationEnded {
+				continue
+			}
+			text := fmt.Sprintf("%s %s.%s %d/%d %s: %s", rec.Timestamp.Format(time.RFC3339), rec.TaskID, rec.Stage, rec.Iteration, rec.Max, rec.Outcome, rec.Feedback)
+			fmt.Fprintln(e.stdout, line(strings.TrimSuffix(strings.Replace(text, "/-1 ", "/any ", 1), ": ")))
 		}
 		if !found {
 			return fmt.Errorf("nothing is on record of a task %q", task)

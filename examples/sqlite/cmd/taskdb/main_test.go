@@ -396,7 +396,7 @@ func TestMistakes(t *testing.T) {
 		{2, "lst " + db, "there is no command \"lst\""},
 		{2, "list", "usage: taskdb list DB"},
 		{2, "list --all " + db, "flag provided but not defined"},
-		{0, "run --help", "-max-cost float"},
+		{0, "run --help", "-slots int"},
 		{1, "list " + work + "/none.db", "none.db"},
 		{1, "list " + text, "tasks.yaml"},
 		{1, "migrate --to json " + db, "--to json: there are column and tables"},

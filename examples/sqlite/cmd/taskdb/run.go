@@ -20,22 +20,18 @@ import (
 
 // running are the flags of run.
 type running struct {
-	dir, agent, model, line, stages string
-	slots, max                      int
-	cost                            float64
-	worktrees                       bool
+	dir, agent, line, stages string
+	slots                    int
+	worktrees                bool
 }
 
 func runFlags(f *flag.FlagSet, o *options) {
 	f.StringVar(&o.dir, "dir", ".", "the workspace, a `folder` of this run alone")
 	f.StringVar(&o.agent, "agent", "", "the `name` of a known client, such as claude, codex or gemini")
-	f.StringVar(&o.model, "model", "", "its model; empty = its own choice")
 	f.StringVar(&o.line, "verify", "", "a shell `line` that must succeed too, for each claim")
 	f.StringVar(&o.stages, "stages", "", "the `agents` of this run, with commas; empty = coder,reviewer,tester,qa and those of the definitions")
 	f.IntVar(&o.slots, "slots", 1, "how many tasks at the same time; more than one needs --worktrees")
 	f.BoolVar(&o.worktrees, "worktrees", false, "give each task a git worktree, and merge what is verified")
-	f.IntVar(&o.max, "max", 0, "the most iterations of a loop; 0 = what is usual for its agent")
-	f.Float64Var(&o.cost, "max-cost", 0, "the most that this run may cost, in USD; 0 = no limit")
 }
 
 // client is the agent that the flags and arguments name.
@@ -48,11 +44,7 @@ func (o *options) client(args []string) (*ralph.Command, error) {
 	case o.agent == "":
 		return nil, errors.New("who is to do it? --agent claude, or -- and a command that reads its prompt from standard input")
 	}
-	c, err := ralph.Preset(o.agent)
-	if err == nil {
-		c.Model = o.model
-	}
-	return c, err
+	return ralph.Preset(o.agent)
 }
 
 // runTasks runs the tasks that are open and that nobody else has.
@@ -124,8 +116,7 @@ func (o *options) drive(ctx context.Context, e env, db *sqlite.DB, client *ralph
 		Runner:   func(pipeline.Place) (ralph.Runner, error) { return client, nil },
 		Verifier: spec.Verifier(spec.Env{Dir: o.dir, Redact: hide.String}),
 		Stages:   strings.FieldsFunc(o.stages, func(c rune) bool { return c == ',' }),
-		Rules:    pipeline.Rules{Slots: o.slots, Merge: o.worktrees, CostUSD: o.cost, Priced: o.cost > 0},
-		Limits:   ralph.Limits{Iterations: o.max},
+		Rules:    pipeline.Rules{Slots: o.slots, Merge: o.worktrees},
 	}
 	if o.line != "" {
 		p.Verifier = verify.MultiStage{Stages: []verify.Stage{{Name: "definition", Verifier: p.Verifier}, {Name: "verify", Verifier: verify.External{Shell: o.line, Redact: hide.String}}}}
