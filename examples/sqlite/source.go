@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/progress"
 	"github.com/ralph-loop/ralph/tasks/pipeline"
 	"github.com/ralph-loop/ralph/tasks/spec"
@@ -88,11 +89,20 @@ func isOpen(s spec.Status) bool {
 func (s *Source) Take(ctx context.Context, id string) (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if was, known := s.was[id]; !known || !isOpen(was.Status) {
+	was, known := s.was[id]
+	if !known || !isOpen(was.Status) {
 		return false, nil
 	}
+	had := s.held[id] != nil
 	mine, err := s.hold(id)
 	if err != nil || !mine {
+		return false, err
+	}
+	if !had && was.Status.Effective() == spec.StatusRunning { // a run that was killed had it
+		err = s.endLeft(ctx, id)
+	}
+	if err != nil {
+		s.letGo(id)
 		return false, err
 	}
 	err = s.set(ctx, id, pipeline.Update{Status: spec.StatusRunning, Time: time.Now().UTC()}, func(now spec.Definition, owner string) string {
@@ -109,6 +119,25 @@ func (s *Source) Take(ctx context.Context, id string) (bool, error) {
 		return false, nil
 	}
 	return false, err
+}
+
+// endLeft ends what a run that was killed has left running for a task, on Linux: it would go
+// on with what is another run's now, maybe in the same folder.
+func (s *Source) endLeft(ctx context.Context, id string) error {
+	var loops []string
+	err := s.DB.read(ctx, func(ctx context.Context, tx *sql.Tx, _ Layout) (err error) {
+		loops, err = strs(ctx, tx, "SELECT DISTINCT loop FROM ralph_log WHERE task = ?", id)
+		return err
+	})
+	for _, loop := range loops {
+		// A loop whose start is not on record has left nothing that is known.
+		if is, bad := s.DB.State(ctx, loop); err == nil && bad == nil && is.Running && is.Mark != "" {
+			if _, err = ralph.EndLeft(is.Mark); errors.Is(err, errors.ErrUnsupported) {
+				err = nil
+			}
+		}
+	}
+	return err
 }
 
 // hold takes the lock of a task; false = somebody else has it.
