@@ -95,6 +95,25 @@ func ExampleJSONL() {
 	// verified <nil>
 }
 
+// A record that ends with a verdict, and not with the loop's end, proves nothing.
+func ExampleResumeProven() {
+	var record strings.Builder
+	loop := &ralph.Local{
+		Runner:   ralph.Replay("<promise>COMPLETE</promise>"),
+		Verifier: verify.String{},
+		Log:      &progress.JSONL{W: &record},
+	}
+	if _, err := loop.Run(context.Background(), ralph.Start(ralph.Task{ID: "T1", Prompt: "Add JWT."})); err != nil {
+		fmt.Println(err)
+	}
+	whole := strings.TrimSpace(record.String())
+	cut := whole[:strings.LastIndex(whole, "\n")]
+	believed, _ := progress.Resume(strings.NewReader(cut), "T1")
+	state, err := progress.ResumeProven(strings.NewReader(cut), "T1")
+	fmt.Println(believed.Done(), state.Done(), err)
+	// Output: true false <nil>
+}
+
 // A session as a person reads it.
 func ExampleBanner() {
 	session := &progress.Banner{W: os.Stdout, Mode: "build"}

@@ -87,10 +87,28 @@ func parseRecord(text []byte, number int64) (Record, bool) {
 // in the workspace is in the hands of the agent, and of all that works there: it is
 // something for people to read, and nothing to resume from.
 func Resume(r io.Reader, task string) (ralph.State, error) {
+	f, err := resume(r, task)
+	return f.s, err
+}
+
+// ResumeProven is Resume for a log that others may be able to write to: a verdict that
+// passed is believed only if the loop's end is told too. Otherwise the state is the one
+// before it, and the verdict is given again: of the answer, if [ralph.Local.Pending] finds
+// that on record, and else of another attempt. [Dir.Open] does the same.
+//
+// A log that tells an end as well is believed, and so are limits and the task.
+func ResumeProven(r io.Reader, task string) (ralph.State, error) {
+	f, err := resume(r, task)
+	f.end()
+	return f.s, err
+}
+
+// resume is what a log tells of a loop; with an error it is empty.
+func resume(r io.Reader, task string) (fold, error) {
 	loops := map[string]*fold{}
 	for rec, err := range ReadJSONL(r) {
 		if err != nil {
-			return ralph.State{}, fmt.Errorf("%w, resuming %q", err, task)
+			return fold{}, fmt.Errorf("%w, resuming %q", err, task)
 		}
 		ev := rec.Event
 		if ev.Loop != task && ev.Task != task {
@@ -101,19 +119,20 @@ func Resume(r io.Reader, task string) (ralph.State, error) {
 		}
 		if f := loops[ev.Loop]; f != nil {
 			f.apply(ev)
+			f.hold(ev)
 		}
 	}
 	if f := loops[task]; f != nil {
-		return f.s, nil
+		return *f, nil
 	}
 	names := slices.Sorted(maps.Keys(loops))
 	switch len(names) {
 	case 0:
-		return ralph.State{}, fmt.Errorf("progress: resume %q: the log does not tell the start of such a task or loop", task)
+		return fold{}, fmt.Errorf("progress: resume %q: the log does not tell the start of such a task or loop", task)
 	case 1:
-		return loops[names[0]].s, nil
+		return *loops[names[0]], nil
 	}
-	return ralph.State{}, fmt.Errorf("progress: resume %q: several loops worked on it; name one of %s", task, strings.Join(names, ", "))
+	return fold{}, fmt.Errorf("progress: resume %q: several loops worked on it; name one of %s", task, strings.Join(names, ", "))
 }
 
 // A fold is what a loop's events make of it, from its start on. A record is no
@@ -153,6 +172,16 @@ func (f *fold) apply(ev ralph.Event) {
 		f.unproven, f.answer = &s, nil
 	case !before.Done() && f.s.Stop == ralph.StopVerified && ev.State == nil: // else it is told
 		f.unproven, f.passed = &before, ev.Iteration
+	}
+}
+
+// hold keeps the answer of the attempt that runs, or whose verdict is not proven.
+func (f *fold) hold(ev ralph.Event) {
+	switch {
+	case ev.Kind == ralph.EventAnswered:
+		f.answer = &ev
+	case !f.s.Running && !f.passing(), ev.Kind == ralph.EventIterationStarted:
+		f.answer = nil
 	}
 }
 

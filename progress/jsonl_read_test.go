@@ -202,3 +202,41 @@ func TestResumeLoopsWithoutNames(t *testing.T) {
 		t.Errorf("%+v, %v", s, err)
 	}
 }
+
+// TestResumeProven: of a log that ends at any event, or to which somebody has added a
+// verdict, only what is told to its end is believed; no answer that is on record is lost.
+func TestResumeProven(t *testing.T) {
+	t.Parallel()
+	var whole bytes.Buffer
+	runs := 0
+	runner := ralph.RunnerFunc(func(context.Context, ralph.Request) (ralph.Response, error) {
+		runs++
+		return ralph.Response{Output: "<promise>COMPLETE</promise>", Usage: ralph.Usage{InputTokens: 5}}, nil
+	})
+	task := ralph.Task{ID: "T", Prompt: "Do it.", Dir: t.TempDir()}
+	loop := &ralph.Local{Runner: runner, Verifier: verify.String{}, Log: &progress.JSONL{W: &whole}}
+	want, err := loop.Run(t.Context(), ralph.Start(task))
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.SplitAfter(strings.TrimSuffix(whole.String(), "\n"), "\n")
+	for n := range lines {
+		text := strings.Join(lines[:n+1], "")
+		var kind ralph.EventKind
+		answered := (*ralph.Event)(nil)
+		for r := range progress.ReadJSONL(strings.NewReader(text)) {
+			if kind = r.Kind; kind == ralph.EventAnswered {
+				answered = &r.Event
+			}
+		}
+		s, err := progress.ResumeProven(strings.NewReader(text), "T")
+		if err != nil || s.Done() != (kind == ralph.EventLoopStopped) {
+			t.Fatalf("after %s: %q %v", kind, s.Stop, err)
+		}
+		runs = 0
+		again := &ralph.Local{Runner: runner, Verifier: verify.String{}, Pending: func(context.Context, ralph.State) (*ralph.Event, error) { return answered, nil }}
+		if s, err = again.Run(t.Context(), s); err != nil || s.Stop != ralph.StopVerified || answered != nil && (runs > 0 || s.Usage.InputTokens != want.Usage.InputTokens) {
+			t.Errorf("after %s: %q %v, %d runs, %d tokens", kind, s.Stop, err, runs, s.Usage.InputTokens)
+		}
+	}
+}

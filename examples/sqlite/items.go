@@ -39,6 +39,8 @@ type Items struct {
 	taken map[string]bool             // for this session
 	lost  map[string]bool             // were changed by somebody else
 	fails map[string]pipeline.Failure // why loops ended without being verified
+
+	unwritten error // the tasks that were verified and could not be set to done
 }
 
 var (
@@ -54,7 +56,7 @@ func (i *Items) Take(ctx context.Context, most int) (n int, err error) {
 		return 0, err
 	}
 	slices.SortStableFunc(i.order, spec.ByPriority)
-	i.taken, i.lost, i.fails = map[string]bool{}, map[string]bool{}, map[string]pipeline.Failure{}
+	i.taken, i.lost, i.fails, i.unwritten = map[string]bool{}, map[string]bool{}, map[string]pipeline.Failure{}, nil
 	can := map[string]bool{} // what others need not wait for
 	for _, d := range i.order {
 		can[d.ID] = d.Status.Effective() == spec.StatusDone
@@ -148,42 +150,48 @@ func (i *Items) Pending() map[string]string {
 }
 
 // Append implements [ralph.ProgressLog], see [DB.Append]. A task whose loop has ended
-// verified is done.
+// verified is done. That is what the event says, which comes from the loop itself: the
+// database is not asked, since an agent may have written there. Of a task that somebody else
+// has changed what happened is recorded all the same, and Close says that it is not done.
 func (i *Items) Append(ctx context.Context, ev ralph.Event) error {
 	s := i.Source
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	id, ended := ev.Task, ev.State
+	if ev.Kind != ralph.EventLoopStopped || ended == nil || !i.taken[id] || i.lost[id] {
+		return s.DB.Append(ctx, ev)
+	}
+	if ended.Stop != ralph.StopVerified {
+		i.fails[id] = pipeline.Failure{IterationsUsed: ended.Completed(), Reason: string(ended.Stop) + ": " + ended.Detail}
+		return s.DB.Append(ctx, ev)
+	}
 	var done spec.Definition
-	err := s.DB.append(ctx, ev, func(ctx context.Context, tx *sql.Tx, l Layout, is ralph.State) (err error) {
-		id := is.Task.ID
-		if ev.Kind != ralph.EventLoopStopped || !i.taken[id] || i.lost[id] {
-			return nil
-		}
-		if is.Stop != ralph.StopVerified {
-			i.fails[id] = pipeline.Failure{IterationsUsed: is.Completed(), Reason: string(is.Stop) + ": " + is.Detail}
-			return nil
-		}
-		now, err := s.setIn(ctx, tx, l, id, pipeline.Update{Status: spec.StatusDone, Iteration: is.Completed(), Time: ev.Time}, func(now spec.Definition, owner string) string {
+	var altered *pipeline.AlteredError
+	err := s.DB.append(ctx, ev, func(ctx context.Context, tx *sql.Tx, l Layout) (err error) {
+		done, err = s.setIn(ctx, tx, l, id, pipeline.Update{Status: spec.StatusDone, Iteration: ended.Completed(), Time: ev.Time}, func(now spec.Definition, owner string) string {
 			if owner != s.owner || now.Status != s.was[id].Status {
 				return "set to " + string(now.Status)
 			}
 			return ""
 		})
-		if _, altered := errors.AsType[*pipeline.AlteredError](err); altered {
-			i.lost[id] = true // what happened is on record all the same
-			return nil
+		if altered, _ = errors.AsType[*pipeline.AlteredError](err); altered != nil {
+			return nil // what happened is on record all the same
 		}
-		done = now
 		return err
 	})
-	if err == nil && done.ID != "" {
-		s.was[done.ID] = done
+	switch {
+	case err != nil:
+	case altered != nil:
+		i.lost[id], i.unwritten = true, errors.Join(i.unwritten, altered)
+	default:
+		s.was[id] = done
 	}
 	return err
 }
 
 // Close gives back the tasks that are not done, to be done by whoever takes them next, and
-// says in their metadata why they are not.
+// says in their metadata why they are not. The error has an [*pipeline.AlteredError] for
+// each task that was verified and is not done, since somebody else has changed it.
 func (i *Items) Close() (err error) {
 	for id := range i.taken {
 		if s := i.Source.status(id); s != spec.StatusRunning || i.lost[id] {
@@ -194,11 +202,12 @@ func (i *Items) Close() (err error) {
 			u.Failure = &f
 		}
 		wrote := i.Source.Write(context.Background(), id, u)
-		if _, altered := errors.AsType[*pipeline.AlteredError](wrote); !altered {
-			err = errors.Join(err, wrote)
+		if _, altered := errors.AsType[*pipeline.AlteredError](wrote); wrote != nil && !altered {
+			err = wrote // as it would be with the others: they stay running, and can be taken
+			break
 		}
 	}
-	return errors.Join(err, i.Source.Close())
+	return errors.Join(i.unwritten, err, i.Source.Close())
 }
 
 // status is that of a task as this run has left it.

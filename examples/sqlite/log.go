@@ -1,15 +1,17 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"iter"
+	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/progress"
@@ -17,18 +19,18 @@ import (
 
 var _ ralph.ProgressLog = (*DB)(nil)
 
-// Append implements [ralph.ProgressLog]: it records an event, and where its loop stands
-// after it, in one transaction, also when ctx is done. Loops and processes may share the
-// database. Nothing is redacted; for that put a [progress.Redactor] before it.
+// Append implements [ralph.ProgressLog]: it records an event, also when ctx is done. Loops
+// and processes may share the database. Nothing is redacted; for that put a
+// [progress.Redactor] before it.
 //
 // The record has the keys of the execution log of [progress.JSONL], and the whole event.
-// The view ralph_execution_log has those that scripts ask for.
+// The views ralph_execution_log and ralph_loops have what scripts ask for.
 func (db *DB) Append(ctx context.Context, ev ralph.Event) error {
-	return db.append(ctx, ev, func(context.Context, *sql.Tx, Layout, ralph.State) error { return nil })
+	return db.append(ctx, ev, func(context.Context, *sql.Tx, Layout) error { return nil })
 }
 
-// append has more do what else is to be done in the transaction, by where the loop stands.
-func (db *DB) append(ctx context.Context, ev ralph.Event, more func(context.Context, *sql.Tx, Layout, ralph.State) error) error {
+// append has more do what else is to be done in the transaction.
+func (db *DB) append(ctx context.Context, ev ralph.Event, more func(context.Context, *sql.Tx, Layout) error) error {
 	text, rec, err := db.recordOf(ctx, ev)
 	if err != nil {
 		return db.about(err)
@@ -36,13 +38,9 @@ func (db *DB) append(ctx context.Context, ev ralph.Event, more func(context.Cont
 	return db.write(context.WithoutCancel(ctx), func(ctx context.Context, tx *sql.Tx, l Layout) error {
 		if _, err := tx.ExecContext(ctx, "INSERT INTO ralph_log (loop, task, kind, record) VALUES (?, ?, ?, ?)",
 			rec.Event.Loop, rec.TaskID, string(rec.Kind), text); err != nil {
-			return db.about(err)
+			return err
 		}
-		s, err := fold(ctx, tx, rec.Event)
-		if err != nil {
-			return db.about(fmt.Errorf("loop %q: %w", rec.Event.Loop, err))
-		}
-		return more(ctx, tx, l, s)
+		return more(ctx, tx, l)
 	})
 }
 
@@ -61,101 +59,125 @@ func (db *DB) recordOf(ctx context.Context, ev ralph.Event) (text string, rec pr
 	return text, rec, err
 }
 
-// fold applies an event to the state of its loop. A loop that begins under the name of one
-// that is over takes its place.
-func fold(ctx context.Context, tx *sql.Tx, ev ralph.Event) (s ralph.State, err error) {
-	var text string
-	err = tx.QueryRowContext(ctx, "SELECT state FROM ralph_loops WHERE name = ?", ev.Loop).Scan(&text)
-	switch {
-	case errors.Is(err, sql.ErrNoRows):
-	case err != nil:
-		return s, err
-	default:
-		if err = json.Unmarshal([]byte(text), &s); err != nil {
-			return s, err
+// CatchUp records what the journals of a pipeline's loops have, and the database has not:
+// what happened when a process was killed between the two. It is called before the pipeline,
+// whose name is parent, is run again, by whoever holds its workspace. Where another workspace
+// has gone on with a loop since, nothing is added.
+func (db *DB) CatchUp(ctx context.Context, journals *progress.Dir, parent string) error {
+	for e, err := range journals.Loops(ctx) {
+		if err == nil && e.Parent != parent {
+			continue
+		}
+		if err == nil {
+			err = db.catchUp(ctx, e.Loop, journals.File(e.Loop))
+		}
+		if err != nil {
+			return err
 		}
 	}
-	if ev.Kind == ralph.EventLoopStarted && ev.State != nil && s.Done() {
-		s = ralph.State{}
+	return nil
+}
+
+func (db *DB) catchUp(ctx context.Context, loop, journal string) error {
+	var last []string // of the loop, on record here
+	err := db.read(ctx, func(ctx context.Context, tx *sql.Tx, _ Layout) (err error) {
+		last, err = strs(ctx, tx, "SELECT kind || ' ' || (record ->> 'timestamp') FROM ralph_log WHERE loop = ? ORDER BY seq DESC LIMIT 1", loop)
+		return err
+	})
+	if err != nil {
+		return err
 	}
-	s = s.Apply(ev)
-	state, err := json.Marshal(s)
-	if err == nil {
-		_, err = tx.ExecContext(ctx, `INSERT INTO ralph_loops (name, task, agent, iteration, stop, updated_at, state) VALUES (?, ?, ?, ?, ?, ?, ?)
-			ON CONFLICT (name) DO UPDATE SET task = excluded.task, agent = excluded.agent, iteration = excluded.iteration,
-			stop = excluded.stop, updated_at = excluded.updated_at, state = excluded.state`,
-			ev.Loop, ev.Task, ev.Agent, s.Iteration, string(s.Stop), ev.Time.Format("2006-01-02T15:04:05.000000000Z07:00"), string(state))
+	f, err := os.Open(journal)
+	if err != nil {
+		return fmt.Errorf("sqlite: %w", err)
 	}
+	defer f.Close()
+	var missing []ralph.Event
+	found, n := false, 0
+	for rec, err := range progress.ReadJSONL(f) {
+		if err != nil {
+			return fmt.Errorf("sqlite: %s: %w", journal, err)
+		}
+		ev := rec.Event
+		if n++; ev.Kind == ralph.EventRequested { // not the loop's own
+			continue
+		}
+		if missing = append(missing, ev); len(last) > 0 && string(ev.Kind)+" "+ev.Time.Format(time.RFC3339Nano) == last[0] {
+			found, missing = true, nil
+		}
+	}
+	if !found && (len(last) > 0 || n > 1) { // it is the journal of another loop of this name
+		return nil
+	}
+	for _, ev := range missing {
+		if err := db.Append(ctx, ev); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Records returns what happened to a task, "" = to all, the oldest first, as it was when the
+// reading began. It keeps one record at a time, so a record of any length does not fill the
+// memory.
+func (db *DB) Records(ctx context.Context, task string) iter.Seq2[progress.Record, error] {
+	return func(yield func(progress.Record, error) bool) {
+		over := false
+		err := db.lines(ctx, "(?1 = '' OR task = ?1)", task, func(r io.Reader) error {
+			for rec, err := range progress.ReadJSONL(r) {
+				if err != nil {
+					return err
+				}
+				if over = !yield(rec, nil); over {
+					break
+				}
+			}
+			return nil
+		})
+		if err != nil && !over {
+			yield(progress.Record{}, err)
+		}
+	}
+}
+
+// State returns where a loop stands, to be run again, see [progress.ResumeProven]: a verdict
+// that passed is given again unless the loop's end is on record too. It is an error if there
+// is no such loop on record.
+func (db *DB) State(ctx context.Context, loop string) (s ralph.State, err error) {
+	err = db.lines(ctx, "loop = ?1", loop, func(r io.Reader) (err error) {
+		s, err = progress.ResumeProven(r, loop)
+		return err
+	})
 	return s, err
 }
 
-// Records returns what happened to a task, "" = to all, the oldest first. What is appended
-// meanwhile may be among it or not. It reads in portions, so a record of any length does
-// not fill the memory.
-func (db *DB) Records(ctx context.Context, task string) iter.Seq2[progress.Record, error] {
-	return func(yield func(progress.Record, error) bool) {
-		next, stop := iter.Pull2(db.portions(ctx, "(?2 = '' OR task = ?2)", task))
-		defer stop()
-		progress.ReadJSONL(&lines{next: next})(yield)
-	}
-}
-
-// State returns where a loop stands, to be run again, see [progress.Resume]. What the
-// database says is believed, also a verdict that passed, since no agent can write there. It
-// is an error if there is no such loop on record.
-func (db *DB) State(ctx context.Context, loop string) (ralph.State, error) {
-	next, stop := iter.Pull2(db.portions(ctx, "loop = ?2", loop))
-	defer stop()
-	return progress.Resume(&lines{next: next}, loop)
-}
-
-// portion is how many records are read at once.
-const portion = 256
-
-// portions are the records for which a condition on ?2 holds, as texts of up to that many
-// lines.
-func (db *DB) portions(ctx context.Context, where, name string) iter.Seq2[string, error] {
-	return func(yield func(string, error) bool) {
-		for last, n := int64(0), portion; n == portion; {
-			var texts strings.Builder
-			err := db.read(ctx, func(ctx context.Context, tx *sql.Tx, _ Layout) error {
-				rows, err := tx.QueryContext(ctx, "SELECT seq, record FROM ralph_log WHERE seq > ?1 AND "+where+" ORDER BY seq LIMIT ?3", last, name, portion)
-				if err != nil {
-					return db.about(err)
-				}
-				defer rows.Close()
-				var text string
-				for n = 0; rows.Next(); n++ {
-					if err := rows.Scan(&last, &text); err != nil {
-						return db.about(err)
-					}
-					texts.WriteString(text + "\n")
-				}
-				return db.about(rows.Err())
-			})
-			if !yield(texts.String(), err) || err != nil {
-				return
-			}
+// lines has do read the records for which a condition on ?1 holds, a line each.
+func (db *DB) lines(ctx context.Context, where, name string, do func(io.Reader) error) error {
+	return db.read(ctx, func(ctx context.Context, tx *sql.Tx, _ Layout) error {
+		rows, err := tx.QueryContext(ctx, "SELECT record FROM ralph_log WHERE "+where+" ORDER BY seq", name)
+		if err != nil {
+			return err
 		}
-	}
+		defer rows.Close()
+		return do(&lines{rows: rows})
+	})
 }
 
-// lines reads portions as one text.
+// lines reads rows as one text.
 type lines struct {
-	next func() (string, error, bool)
+	rows *sql.Rows
 	rest string
 }
 
 func (l *lines) Read(p []byte) (int, error) {
-	for l.rest == "" {
-		text, err, ok := l.next()
-		if !ok {
-			return 0, io.EOF
+	if l.rest == "" {
+		if !l.rows.Next() {
+			return 0, cmp.Or(l.rows.Err(), io.EOF)
 		}
-		if err != nil {
+		if err := l.rows.Scan(&l.rest); err != nil {
 			return 0, err
 		}
-		l.rest = text
+		l.rest += "\n"
 	}
 	n := copy(p, l.rest)
 	l.rest = l.rest[n:]
@@ -168,7 +190,7 @@ func (db *DB) Loops(ctx context.Context, prefix string) (map[string]ralph.State,
 	var all []string
 	err := db.read(ctx, func(ctx context.Context, tx *sql.Tx, _ Layout) (err error) {
 		all, err = strs(ctx, tx, "SELECT name FROM ralph_loops WHERE substr(name, 1, length(?1)) = ?1", prefix)
-		return db.about(err)
+		return err
 	})
 	states := map[string]ralph.State{}
 	for _, name := range all {
@@ -187,7 +209,7 @@ func (db *DB) Pending(ctx context.Context, s ralph.State) (answered *ralph.Event
 		texts, err = strs(ctx, tx, `SELECT record FROM ralph_log WHERE loop = ?1 AND kind = ?2
 			AND seq > (SELECT max(seq) FROM ralph_log WHERE loop = ?1 AND kind = ?3) ORDER BY seq DESC LIMIT 1`,
 			s.Loop, string(ralph.EventAnswered), string(ralph.EventIterationStarted))
-		return db.about(err)
+		return err
 	})
 	for rec, failed := range progress.ReadJSONL(strings.NewReader(strings.Join(texts, "\n"))) {
 		if it := rec.Event.Iteration; failed == nil && it.Number == s.Iteration && it.Attempt == s.Attempt {
@@ -211,19 +233,19 @@ type Standing struct {
 // what goes on goes on from [DB.State].
 func (db *DB) Standings(ctx context.Context) (all []Standing, err error) {
 	err = db.read(ctx, func(ctx context.Context, tx *sql.Tx, _ Layout) error {
-		rows, err := tx.QueryContext(ctx, "SELECT name, task, agent, iteration, stop FROM ralph_loops ORDER BY updated_at DESC")
+		rows, err := tx.QueryContext(ctx, "SELECT name, task, agent, iteration, stop FROM ralph_loops ORDER BY seq DESC")
 		if err != nil {
-			return db.about(err)
+			return err
 		}
 		defer rows.Close()
 		for rows.Next() {
 			var s Standing
 			if err := rows.Scan(&s.Loop, &s.Task, &s.Agent, &s.Iteration, &s.Stop); err != nil {
-				return db.about(err)
+				return err
 			}
 			all = append(all, s)
 		}
-		return db.about(rows.Err())
+		return rows.Err()
 	})
 	return slices.Clip(all), err
 }

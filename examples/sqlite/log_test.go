@@ -2,7 +2,6 @@ package sqlite_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -61,8 +60,8 @@ type replaced struct {
 }
 
 func (r replaced) Append(ctx context.Context, ev ralph.Event) error {
-	query(r.t, r.Path(), "PRAGMA user_version = 9")
-	defer query(r.t, r.Path(), "PRAGMA user_version = 1")
+	query(r.t, r.Path(), "UPDATE ralph_schema SET version = 9")
+	defer query(r.t, r.Path(), "UPDATE ralph_schema SET version = 1")
 	return r.DB.Append(ctx, ev)
 }
 
@@ -104,8 +103,8 @@ func TestResume(t *testing.T) {
 			t.Fatal(err)
 		}
 		answers := count(t, db, ralph.EventAnswered)
-		if runs = 0; s.Stop == ralph.StopVerified && answers == 3 {
-			continue // all but the end of the loop is on record
+		if runs = 0; s.Done() {
+			t.Errorf("%d: it is over without its end on record", n)
 		}
 		s, err = loop.Run(t.Context(), s)
 		if err != nil || s.Stop != ralph.StopVerified || s.Iteration != 3 || runs > 3-answers {
@@ -155,14 +154,6 @@ func TestRecord(t *testing.T) {
 	if err != nil || len(loops) != 1 || loops["T1.coder"].Stop != ralph.StopVerified {
 		t.Errorf("%v %v", loops, err)
 	}
-	folded := query(t, db.Path(), "SELECT state FROM ralph_loops WHERE name = 'T1.coder'")[0]
-	var s ralph.State
-	if err := json.Unmarshal([]byte(folded), &s); err != nil {
-		t.Error(err)
-	}
-	if d := cmp.Diff(loops["T1.coder"], s); d != "" {
-		t.Errorf("the state is not that of its events:\n%s", d)
-	}
 	standings, err := db.Standings(t.Context())
 	if err != nil || len(standings) != 2 || standings[0] != (sqlite.Standing{Loop: "T2.coder", Task: "T2", Agent: "coder", Iteration: 2, Stop: ralph.StopVerified}) {
 		t.Errorf("%v %v", standings, err)
@@ -172,7 +163,7 @@ func TestRecord(t *testing.T) {
 	}
 }
 
-// TestLongRecord: it is read in portions, in its order, and each event once.
+// TestLongRecord: it is read in its order, and each event once.
 func TestLongRecord(t *testing.T) {
 	t.Parallel()
 	db := fresh(t, sqlite.Column)
@@ -303,7 +294,7 @@ func testStore(t *testing.T, store ralph.Store) {
 func TestStoreThatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	db := fresh(t, sqlite.Column)
-	query(t, db.Path(), `INSERT INTO ralph_sessions VALUES ('a', '{'), ('b', '{"session": "c"}'), ('z', '{"session": "z"}')`)
+	query(t, db.Path(), `INSERT INTO ralph_sessions VALUES ('a', '{'), ('b', '{"session": "c"}'), ('c', '{"session": "c"} {}'), ('z', '{"session": "z"}')`)
 	var found []string
 	for x, err := range db.All(t.Context()) {
 		if err != nil {
@@ -314,7 +305,7 @@ func TestStoreThatCannotBeRead(t *testing.T) {
 		}
 		found = append(found, x.Session)
 	}
-	if d := cmp.Diff([]string{"error", "error", "z"}, found); d != "" {
+	if d := cmp.Diff([]string{"error", "error", "error", "z"}, found); d != "" {
 		t.Error(d)
 	}
 }

@@ -1,12 +1,12 @@
 package sqlite
 
 import (
-	"bytes"
 	"context"
 	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/ralph-loop/ralph/tasks/spec"
 )
@@ -21,7 +21,7 @@ func (db *DB) Add(ctx context.Context, defs ...spec.Definition) error {
 				err = add(ctx, tx, l, d)
 			}
 			if err != nil {
-				return fmt.Errorf("sqlite: task %q: %w", d.ID, err)
+				return fmt.Errorf("task %q: %w", d.ID, err)
 			}
 		}
 		return nil
@@ -36,11 +36,7 @@ func add(ctx context.Context, tx *sql.Tx, l Layout, d spec.Definition) error {
 	if n > 0 {
 		return errors.New("there is a task of this ID already")
 	}
-	values, err := valuesOf(d, taskColumns)
-	if err != nil {
-		return err
-	}
-	if _, err := tx.ExecContext(ctx, "INSERT INTO tasks ("+names(taskColumns, "$")+") VALUES ("+names(taskColumns, "?")+")", values...); err != nil {
+	if err := exec(ctx, tx, "INSERT INTO tasks ("+names(taskColumns, "$")+") VALUES ("+written(taskColumns, "")+")", d); err != nil {
 		return err
 	}
 	return putCompletion(ctx, tx, l, d)
@@ -48,21 +44,14 @@ func add(ctx context.Context, tx *sql.Tx, l Layout, d spec.Definition) error {
 
 // Definitions returns all tasks, in the order in which they were added. A row that cannot
 // be read is an error that names the task and the column: a task that lost its criteria
-// must not pass for one without any.
+// must not pass for one without any. The others are returned beside the error, for people to
+// look at.
 func (db *DB) Definitions(ctx context.Context) (defs []spec.Definition, err error) {
 	err = db.read(ctx, func(ctx context.Context, tx *sql.Tx, l Layout) error {
 		defs, err = definitions(ctx, tx, l)
-		return db.about(err)
+		return err
 	})
 	return defs, err
-}
-
-// about is an error about what is in the database.
-func (db *DB) about(err error) error {
-	if err != nil {
-		err = fmt.Errorf("sqlite: %s: %w", db.path, err)
-	}
-	return err
 }
 
 // definitions are the tasks with the given IDs, without any = all.
@@ -76,24 +65,20 @@ func definitions(ctx context.Context, tx *sql.Tx, l Layout, ids ...any) (defs []
 		where = " WHERE id = ?"
 	}
 	objects, err := objectsOf(ctx, tx, columns, "tasks"+where, ids...)
-	if err != nil {
-		return nil, err
-	}
+	problems := []error{err}
 	for _, o := range objects {
 		var d spec.Definition
-		if err := decode(o, &d); err != nil {
-			return nil, fmt.Errorf("task %s: %w", o["id"], err)
+		err := decode(o, &d)
+		if err == nil && l == Tables {
+			d.Completion, err = completion(ctx, tx, d.ID)
+		}
+		if err != nil {
+			problems = append(problems, fmt.Errorf("task %s: %w", o["id"], err))
+			continue
 		}
 		defs = append(defs, d)
 	}
-	for i := range defs {
-		if l == Tables {
-			if defs[i].Completion, err = completion(ctx, tx, defs[i].ID); err != nil {
-				return nil, fmt.Errorf("task %q: %w", defs[i].ID, err)
-			}
-		}
-	}
-	return defs, nil
+	return defs, errors.Join(problems...)
 }
 
 // completion reads that of a task from the tables.
@@ -137,17 +122,11 @@ func putCompletion(ctx context.Context, tx *sql.Tx, l Layout, d spec.Definition)
 	}
 	own := *d.Completion
 	own.Agents = nil
-	values, err := valuesOf(own, completionColumns)
-	if err == nil {
-		_, err = tx.ExecContext(ctx, "INSERT INTO task_completion_specs (task_id, "+names(completionColumns, "$")+") VALUES (?, "+names(completionColumns, "?")+")", append([]any{d.ID}, values...)...)
-	}
+	err := exec(ctx, tx, "INSERT INTO task_completion_specs (task_id, "+names(completionColumns, "$")+") VALUES (?2, "+written(completionColumns, "")+")", own, d.ID)
 	for i, a := range d.Completion.Agents {
 		if err == nil {
-			values, err = valuesOf(a.Criteria, criteriaColumns)
-		}
-		if err == nil {
-			_, err = tx.ExecContext(ctx, "INSERT INTO task_agent_criteria (task_id, agent_type, position, "+names(criteriaColumns, "$")+") VALUES (?, ?, ?, "+names(criteriaColumns, "?")+")",
-				append([]any{d.ID, a.Agent, i}, values...)...)
+			err = exec(ctx, tx, "INSERT INTO task_agent_criteria (task_id, agent_type, position, "+names(criteriaColumns, "$")+") VALUES (?2, ?3, ?4, "+written(criteriaColumns, "")+")",
+				a.Criteria, d.ID, a.Agent, i)
 		}
 	}
 	return err
@@ -155,16 +134,17 @@ func putCompletion(ctx context.Context, tx *sql.Tx, l Layout, d spec.Definition)
 
 // put writes how far a task is, and who has it: "" = nobody.
 func put(ctx context.Context, tx *sql.Tx, d spec.Definition, owner string) error {
-	columns := []column{}
-	for _, c := range taskColumns {
-		switch c.name {
-		case "status", "updated_at", "metadata", "iteration":
-			columns = append(columns, c)
-		}
-	}
-	values, err := valuesOf(d, columns)
+	changes := slices.DeleteFunc(slices.Clone(taskColumns), func(c column) bool {
+		return !slices.Contains([]string{"status", "updated_at", "metadata", "iteration"}, c.name)
+	})
+	return exec(ctx, tx, "UPDATE tasks SET "+written(changes, "$ = ")+", ralph_owner = ?2 WHERE id = ?3", d, owner, d.ID)
+}
+
+// exec has SQLite take what it writes out of the JSON form of something, which is ?1.
+func exec(ctx context.Context, tx *sql.Tx, statement string, of any, more ...any) error {
+	text, err := json.Marshal(of)
 	if err == nil {
-		_, err = tx.ExecContext(ctx, "UPDATE tasks SET "+names(columns, "$ = ?")+", ralph_owner = ? WHERE id = ?", append(values, owner, d.ID)...)
+		_, err = tx.ExecContext(ctx, statement, append([]any{string(text)}, more...)...)
 	}
 	return err
 }
@@ -190,6 +170,7 @@ func objectsOf(ctx context.Context, tx *sql.Tx, columns []column, from string, a
 		return nil, err
 	}
 	defer rows.Close()
+	var problems []error
 	for rows.Next() {
 		values, to := make([]sql.NullString, len(columns)), make([]any, len(columns))
 		for i := range values {
@@ -199,20 +180,26 @@ func objectsOf(ctx context.Context, tx *sql.Tx, columns []column, from string, a
 			return nil, err
 		}
 		o := object{}
+		var err error
 		for i, c := range columns {
-			if err := o.set(c, values[i]); err != nil {
-				return nil, fmt.Errorf("task %s: column %s: %w", o["id"], c.name, err)
+			if bad := o.set(c, values[i]); bad != nil && err == nil {
+				err = fmt.Errorf("column %s: %w", c.name, bad)
+				if id := o["id"]; id != nil {
+					err = fmt.Errorf("task %s: %w", id, err)
+				}
 			}
 		}
-		all = append(all, o)
+		if problems = append(problems, err); err == nil {
+			all = append(all, o)
+		}
 	}
-	return all, rows.Err()
+	return all, errors.Join(append(problems, rows.Err())...)
 }
 
 // set sets what a column holds.
 func (o object) set(c column, v sql.NullString) (err error) {
 	switch {
-	case !v.Valid || v.String == "" || c.kind == raw && v.String == "null":
+	case !v.Valid || v.String == "" || c.kind.isJSON() && v.String == "null":
 		return nil
 	case c.kind == text || c.kind == clock:
 		o[c.key], err = json.Marshal(v.String)
@@ -222,47 +209,4 @@ func (o object) set(c column, v sql.NullString) (err error) {
 	}
 	o[c.key] = json.RawMessage(v.String)
 	return nil
-}
-
-// valuesOf are the values of columns, of something that has them as keys of its JSON form.
-func valuesOf(of any, columns []column) (all []any, err error) {
-	text, err := json.Marshal(of)
-	var o object
-	if err == nil {
-		err = json.Unmarshal(text, &o)
-	}
-	for _, c := range columns {
-		if err == nil {
-			var v any
-			v, err = o.value(c)
-			all = append(all, v)
-		}
-	}
-	return all, err
-}
-
-// value is what is written into a column.
-func (o object) value(c column) (any, error) {
-	v, given := o[c.key]
-	switch {
-	case c.kind == text || c.kind == clock && given:
-		var s string
-		if given {
-			if err := json.Unmarshal(v, &s); err != nil {
-				return nil, err
-			}
-		}
-		return s, nil
-	case c.kind == whole:
-		var n int64
-		if given {
-			if err := json.Unmarshal(v, &n); err != nil {
-				return nil, err
-			}
-		}
-		return n, nil
-	case !given:
-		return nil, nil
-	}
-	return string(bytes.TrimSpace(v)), nil
 }

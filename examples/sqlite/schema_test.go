@@ -157,7 +157,7 @@ func TestLayouts(t *testing.T) {
 		`T1coderCODEDIt builds.external{"command":"go build ./..."}4`)
 	ask("SELECT name FROM pragma_table_info('tasks') WHERE name = 'completion_spec'")
 	ask("DELETE FROM tasks RETURNING id", "T1")
-	ask("PRAGMA user_version", "2")
+	ask("SELECT version FROM ralph_schema", "2")
 	ask("PRAGMA journal_mode", "wal")
 }
 
@@ -202,8 +202,10 @@ func TestMigrateOthers(t *testing.T) {
 	if _, err := s.Read(t.Context()); err != nil {
 		t.Error(err)
 	}
-	if mine, err := s.Take(t.Context(), "A"); !mine || err != nil {
-		t.Errorf("what others have in progress is to be done: %v %v", mine, err)
+	for id, want := range map[string]bool{"A": false, "B": false, "C": true} { // another program has A in progress
+		if mine, err := s.Take(t.Context(), id); mine != want || err != nil {
+			t.Errorf("%s is taken: %v %v", id, mine, err)
+		}
 	}
 	if err := s.Close(); err != nil {
 		t.Error(err)
@@ -214,8 +216,8 @@ func TestMigrateOthers(t *testing.T) {
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ name, before, want string }{
-		{"newer", "PRAGMA user_version = 3", "its schema has version 3, and this program knows those up to 2: use a newer program"},
-		{"older than any", "PRAGMA user_version = -1", "its schema has version -1"},
+		{"newer", "UPDATE ralph_schema SET version = 3", "its schema has version 3, and this program knows those up to 2: use a newer program"},
+		{"older than any", "UPDATE ralph_schema SET version = -1", "its schema has version -1"},
 		{"not JSON", "INSERT INTO tasks (id, title, completion_spec) VALUES ('X', 'x', '{')", `task "X": column completion_spec: it holds no JSON`},
 		{"not a completion", `INSERT INTO tasks (id, title, completion_spec) VALUES ('X', 'x', '{"outcom": "y"}')`, "outcom"},
 		{"another type", "INSERT INTO tasks (id, title, priority) VALUES ('X', 'x', 'high')", "column priority"},

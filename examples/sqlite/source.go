@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/progress"
 	"github.com/ralph-loop/ralph/tasks/pipeline"
 	"github.com/ralph-loop/ralph/tasks/spec"
@@ -78,25 +79,34 @@ func (s *Source) Read(ctx context.Context) ([]spec.Definition, error) {
 }
 
 // isOpen reports whether a task is to be worked on. What a run has set to running, and
-// nobody holds, is what a run that was killed has left.
+// nobody holds, is what a run that was killed has left. One without an owner is none of ours.
 func isOpen(s spec.Status) bool {
 	return slices.Contains([]spec.Status{spec.StatusTodo, spec.StatusRunning}, s.Effective())
 }
 
 // Take implements [pipeline.Source]: a task that is open, is as it was read, and is held by
-// nobody, is set to running and held.
+// nobody, is set to running and held. What another program has in progress is left to it.
 func (s *Source) Take(ctx context.Context, id string) (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if was, known := s.was[id]; !known || !isOpen(was.Status) {
+	was, known := s.was[id]
+	if !known || !isOpen(was.Status) {
 		return false, nil
 	}
+	had := s.held[id] != nil
 	mine, err := s.hold(id)
 	if err != nil || !mine {
 		return false, err
 	}
-	err = s.set(ctx, id, pipeline.Update{Status: spec.StatusRunning, Time: time.Now().UTC()}, func(now spec.Definition, _ string) string {
-		if !isOpen(now.Status) { // another run has had it since
+	if !had && was.Status.Effective() == spec.StatusRunning { // a run that was killed had it
+		err = s.endLeft(ctx, id)
+	}
+	if err != nil {
+		s.letGo(id)
+		return false, err
+	}
+	err = s.set(ctx, id, pipeline.Update{Status: spec.StatusRunning, Time: time.Now().UTC()}, func(now spec.Definition, owner string) string {
+		if !isOpen(now.Status) || now.Status.Effective() == spec.StatusRunning && owner == "" { // another run or program has had it since
 			return "set to " + string(now.Status)
 		}
 		return ""
@@ -109,6 +119,25 @@ func (s *Source) Take(ctx context.Context, id string) (bool, error) {
 		return false, nil
 	}
 	return false, err
+}
+
+// endLeft ends what a run that was killed has left running for a task, on Linux: it would go
+// on with what is another run's now, maybe in the same folder.
+func (s *Source) endLeft(ctx context.Context, id string) error {
+	var loops []string
+	err := s.DB.read(ctx, func(ctx context.Context, tx *sql.Tx, _ Layout) (err error) {
+		loops, err = strs(ctx, tx, "SELECT DISTINCT loop FROM ralph_log WHERE task = ?", id)
+		return err
+	})
+	for _, loop := range loops {
+		// A loop whose start is not on record has left nothing that is known.
+		if is, bad := s.DB.State(ctx, loop); err == nil && bad == nil && is.Running && is.Mark != "" {
+			if _, err = ralph.EndLeft(is.Mark); errors.Is(err, errors.ErrUnsupported) {
+				err = nil
+			}
+		}
+	}
+	return err
 }
 
 // hold takes the lock of a task; false = somebody else has it.
@@ -138,18 +167,12 @@ func (s *Source) letGo(id string) {
 func (s *Source) Write(ctx context.Context, id string, u pipeline.Update) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.give(id, u, func(other func(spec.Definition, string) string) error { return s.set(ctx, id, u, other) })
-}
-
-// give has set write an update, which may be that of a task which an earlier run had taken:
-// it is held as long as it is written.
-func (s *Source) give(id string, u pipeline.Update, set func(other func(spec.Definition, string) string) error) error {
 	ours := s.held[id] != nil
-	if mine, err := s.hold(id); err != nil || !mine {
+	if mine, err := s.hold(id); err != nil || !mine { // an earlier run may have taken it: it is held as long as it is written
 		return cmp.Or(err, error(&pipeline.AlteredError{ID: id, What: "taken"}))
 	}
 	shows := s.was[id].Status
-	err := set(func(now spec.Definition, owner string) string {
+	err := s.set(ctx, id, u, func(now spec.Definition, owner string) string {
 		switch {
 		case ours && owner != s.owner:
 			return "taken" // somebody has removed the locks
@@ -182,7 +205,7 @@ func (s *Source) set(ctx context.Context, id string, u pipeline.Update, other fu
 func (s *Source) setIn(ctx context.Context, tx *sql.Tx, l Layout, id string, u pipeline.Update, other func(now spec.Definition, owner string) string) (now spec.Definition, err error) {
 	was, known := s.was[id]
 	if !known {
-		return now, s.DB.about(fmt.Errorf("there was no task %q when it was read", id))
+		return now, fmt.Errorf("there was no task %q when it was read", id)
 	}
 	defs, err := definitions(ctx, tx, l, id)
 	if err != nil {
@@ -195,7 +218,7 @@ func (s *Source) setIn(ctx context.Context, tx *sql.Tx, l Layout, id string, u p
 	if what == "" {
 		var owner sql.NullString
 		if err := tx.QueryRowContext(ctx, "SELECT ralph_owner FROM tasks WHERE id = ?", id).Scan(&owner); err != nil {
-			return now, s.DB.about(err)
+			return now, err
 		}
 		what = other(defs[0], owner.String)
 	}
@@ -208,7 +231,7 @@ func (s *Source) setIn(ctx context.Context, tx *sql.Tx, l Layout, id string, u p
 		owner = s.owner
 	}
 	now = u.Apply(defs[0])
-	return now, s.DB.about(put(ctx, tx, now, owner))
+	return now, put(ctx, tx, now, owner)
 }
 
 // changed says what somebody else has done to a task, but for its status; "" = nothing.
@@ -257,12 +280,20 @@ func (s *Source) Changes(ctx context.Context) (altered map[string]string, added 
 }
 
 // Close lets others have the tasks that are still held: those of a run that was
-// interrupted. They stay running in the database, and the next run goes on with them.
-func (s *Source) Close() error {
+// interrupted. They stay running in the database, and the next run goes on with them. What
+// somebody else has changed is todo again, for it is another task.
+func (s *Source) Close() (err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for id := range s.held {
+		if s.altered[id] != "" && err == nil {
+			err = s.DB.write(context.Background(), func(ctx context.Context, tx *sql.Tx, _ Layout) error {
+				_, err := tx.ExecContext(ctx, "UPDATE tasks SET status = ?, ralph_owner = '' WHERE id = ? AND ralph_owner = ? AND status = ?",
+					string(spec.StatusTodo), id, s.owner, string(spec.StatusRunning))
+				return err
+			})
+		}
 		s.letGo(id)
 	}
-	return nil
+	return err
 }

@@ -121,7 +121,7 @@ func TestAltered(t *testing.T) {
 		{"criteria", `UPDATE task_agent_criteria SET verification_config = '{"command": "true"}' WHERE task_id = 'A'`, "changed (completion.coder)"},
 		{"status", "UPDATE tasks SET status = 'skipped' WHERE id = 'A'", "set to skipped"},
 		{"removed", "DELETE FROM tasks WHERE id = 'A'", "removed"},
-		{"owner", "UPDATE tasks SET ralph_owner = '' WHERE id = 'A'", "taken"},
+		{"owner", "UPDATE tasks SET ralph_owner = 'another' WHERE id = 'A'", "taken"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

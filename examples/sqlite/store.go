@@ -1,13 +1,13 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
-	"strings"
 
 	"github.com/ralph-loop/ralph"
 )
@@ -20,26 +20,28 @@ func (db *DB) Update(ctx context.Context, session string, change func(ralph.Hook
 	if session == "" {
 		return ralph.ErrNoSession
 	}
-	return db.write(ctx, func(ctx context.Context, tx *sql.Tx, _ Layout) error {
+	var own error // of change, which is returned as it is
+	err := db.write(ctx, func(ctx context.Context, tx *sql.Tx, _ Layout) error {
 		from, err := hookState(ctx, tx, session)
 		if err != nil {
-			return db.about(err)
+			return err
 		}
 		to, err := change(from)
-		if err != nil {
-			return err // as it is
+		if own = err; err != nil {
+			return err
 		}
 		if to.IsZero() {
 			_, err = tx.ExecContext(ctx, "DELETE FROM ralph_sessions WHERE id = ?", session)
-			return db.about(err)
+			return err
 		}
 		to.Session = session
 		text, err := json.Marshal(to)
 		if err == nil {
 			_, err = tx.ExecContext(ctx, "INSERT INTO ralph_sessions (id, state) VALUES (?1, ?2) ON CONFLICT (id) DO UPDATE SET state = ?2", session, string(text))
 		}
-		return db.about(err)
+		return err
 	})
+	return cmp.Or(own, err)
 }
 
 // hookState is the state of a session, zero = it has none.
@@ -57,7 +59,7 @@ func hookState(ctx context.Context, tx *sql.Tx, session string) (x ralph.HookSta
 
 // read reads a session's state, which must be that session's.
 func read(session, text string, x *ralph.HookState) error {
-	err := json.NewDecoder(strings.NewReader(text)).Decode(x)
+	err := json.Unmarshal([]byte(text), x)
 	if err == nil && x.Session != session {
 		err = fmt.Errorf("it is that of %q", x.Session)
 	}
@@ -70,29 +72,29 @@ func read(session, text string, x *ralph.HookState) error {
 // All implements [ralph.Store]. The states are those of the moment in which it begins.
 func (db *DB) All(ctx context.Context) iter.Seq2[ralph.HookState, error] {
 	return func(yield func(ralph.HookState, error) bool) {
-		var ids, texts []string
-		err := db.read(ctx, func(ctx context.Context, tx *sql.Tx, _ Layout) (err error) {
-			if ids, err = strs(ctx, tx, "SELECT id FROM ralph_sessions ORDER BY id"); err == nil {
-				texts, err = strs(ctx, tx, "SELECT state FROM ralph_sessions ORDER BY id")
+		over := false
+		err := db.read(ctx, func(ctx context.Context, tx *sql.Tx, _ Layout) error {
+			rows, err := tx.QueryContext(ctx, "SELECT id, state FROM ralph_sessions ORDER BY id")
+			if err != nil {
+				return err
 			}
-			return db.about(err)
-		})
-		if err != nil {
-			yield(ralph.HookState{}, err)
-			return
-		}
-		for i, id := range ids {
-			var x ralph.HookState
-			if err := read(id, texts[i], &x); err != nil {
-				x = ralph.HookState{}
-				if !yield(x, db.about(err)) {
-					return
+			defer rows.Close()
+			for !over && rows.Next() {
+				var id, text string
+				if err := rows.Scan(&id, &text); err != nil {
+					return err
 				}
-				continue
+				var x ralph.HookState
+				err := read(id, text, &x)
+				if err != nil {
+					x = ralph.HookState{}
+				}
+				over = !yield(x, db.about(err))
 			}
-			if !yield(x, nil) {
-				return
-			}
+			return rows.Err()
+		})
+		if err != nil && !over {
+			yield(ralph.HookState{}, err)
 		}
 	}
 }

@@ -53,7 +53,9 @@ func write(ctx context.Context, path, name string) error {
 		if err == nil {
 			err = db.Update(ctx, "shared", func(x ralph.HookState) (ralph.HookState, error) { x.Seen++; return x, nil })
 		}
-		fmt.Println("wrote", i)
+		if err == nil {
+			fmt.Println("wrote", i)
+		}
 	}
 	return err
 }

@@ -38,7 +38,7 @@ func demo(ctx context.Context, e env, _ *options, _ []string) error {
 	}
 	for _, args := range [][]string{
 		{"migrate", db},
-		{"import", db, file},
+		{"import", "--trust", db, file},
 		{"migrate", "--to", "tables", db},
 		{"run", "--dir", work, "--stages", "writer", db, "--", self, "demo-agent"},
 		{"list", db},

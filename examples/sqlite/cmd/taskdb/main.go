@@ -2,11 +2,11 @@
 //
 //	taskdb demo                                   see it at work: no key, no network
 //	taskdb migrate [--to column|tables] DB        make a database, or bring one to a layout
-//	taskdb import DB FILE                         add the definitions of a YAML or JSON file
+//	taskdb import [--trust] DB FILE               add the definitions of a YAML or JSON file
 //	taskdb add [flags] DB ID TITLE                add one task
 //	taskdb list DB                                show the tasks, and where their loops stand
 //	taskdb run [flags] DB [-- CLIENT ARGUMENT …]  run those that are open
-//	taskdb log [--json] DB [TASK]                 show what happened
+//	taskdb log DB [TASK]                          show what happened
 //	taskdb export DB                              print all definitions, for import elsewhere
 //
 // Exit codes: 0 all is well, or all tasks are done; 1 it failed; 2 usage; 3 tasks remain;
@@ -15,6 +15,7 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"cmp"
 	"context"
@@ -26,6 +27,7 @@ import (
 	"os"
 	"os/signal"
 	"slices"
+	"strings"
 	"syscall"
 	"text/tabwriter"
 	"time"
@@ -62,7 +64,7 @@ type command struct {
 type options struct {
 	to                          string
 	description, outcome, check string
-	json                        bool
+	trust                       bool
 	running
 }
 
@@ -79,17 +81,17 @@ func commands() map[string]command {
 		"migrate": {"migrate [--to column|tables] DB", [2]int{1, 1}, migrate, func(f *flag.FlagSet, o *options) {
 			f.StringVar(&o.to, "to", "", "the `layout` of completions: column or tables; a database has column at first, and else stays as it is")
 		}},
-		"import": {"import DB FILE", [2]int{2, 2}, importFile, nil},
+		"import": {"import [--trust] DB FILE", [2]int{2, 2}, importFile, func(f *flag.FlagSet, o *options) {
+			f.BoolVar(&o.trust, "trust", false, "agree to the commands that the file has")
+		}},
 		"add": {"add [flags] DB ID TITLE", [2]int{3, 3}, add, func(f *flag.FlagSet, o *options) {
 			f.StringVar(&o.description, "description", "", "what the agent is asked to do; the title is used if it is empty")
 			f.StringVar(&o.outcome, "outcome", "", "one `sentence` that says when it is done; the title is used if it is empty")
 			f.StringVar(&o.check, "verify", "", "the `command` that succeeds when it is done, for the coder's work")
 		}},
-		"list": {"list DB", [2]int{1, 1}, list, nil},
-		"run":  {"run [flags] DB [-- CLIENT ARGUMENT …]", [2]int{1, -1}, runTasks, runFlags},
-		"log": {"log [--json] DB [TASK]", [2]int{1, 2}, log, func(f *flag.FlagSet, o *options) {
-			f.BoolVar(&o.json, "json", false, "print the whole records, one a line")
-		}},
+		"list":   {"list DB", [2]int{1, 1}, list, nil},
+		"run":    {"run [flags] DB [-- CLIENT ARGUMENT …]", [2]int{1, -1}, runTasks, runFlags},
+		"log":    {"log DB [TASK]", [2]int{1, 2}, log, nil},
 		"export": {"export DB", [2]int{1, 1}, export, nil},
 	}
 }
@@ -148,49 +150,75 @@ func (e env) command(ctx context.Context, args []string) error {
 	return c.do(ctx, e, o, flags.Args())
 }
 
-// layouts are the values of --to.
-func layout(name string) (sqlite.Layout, error) {
+func migrate(ctx context.Context, e env, o *options, args []string) error {
+	var to sqlite.Layout // as it is
 	for _, l := range []sqlite.Layout{sqlite.Column, sqlite.Tables} {
-		if l.String() == name {
-			return l, nil
+		if l.String() == o.to {
+			to = l
 		}
 	}
-	return 0, fmt.Errorf("--to %s: there are column and tables", name)
-}
-
-func migrate(ctx context.Context, e env, o *options, args []string) error {
-	to := sqlite.Column
-	if o.to != "" {
-		var err error
-		if to, err = layout(o.to); err != nil {
-			return err
-		}
-	} else if db, err := sqlite.Open(ctx, args[0]); err == nil {
-		return db.Close() // it has a layout, and nobody wants another one
+	if o.to != to.String() && o.to != "" {
+		return fmt.Errorf("--to %s: there are column and tables", o.to)
 	}
 	return sqlite.Migrate(ctx, args[0], to)
 }
 
 // with opens the database for a command.
-func with(ctx context.Context, path string, do func(*sqlite.DB) error) error {
+func (e env) with(ctx context.Context, path string, do func(*sqlite.DB) error) error {
 	db, err := sqlite.Open(ctx, path)
 	if err != nil {
 		return err
 	}
+	db.Waits = func() {
+		fmt.Fprintf(e.stderr, "%s: another process is in the middle of a change; waiting for it\n", line(path))
+	}
 	return errors.Join(do(db), db.Close())
 }
 
-// importFile says what the checks of new tasks will run: from here on the database is
-// believed.
-func importFile(ctx context.Context, e env, _ *options, args []string) error {
+// importFile asks before strangers' commands are in: from then on the database is believed.
+func importFile(ctx context.Context, e env, o *options, args []string) error {
 	file, err := spec.Load(args[1])
 	if err == nil {
 		err = file.Validate()
 	}
+	if info, stat := os.Stat(args[1]); err != nil && stat == nil && info.Size() > 256<<10 {
+		return fmt.Errorf("%w\nif that is because the file is long: import it as several, of some thousand tasks each", err)
+	}
 	if err != nil {
 		return err
 	}
+	if e.show(file.Definitions()) && !o.trust {
+		if err := e.consent(); err != nil {
+			return err
+		}
+	}
 	return put(ctx, e, args[0], file.Definitions()...)
+}
+
+// show shows what the checks of tasks run, and reports whether they run anything.
+func (e env) show(defs []spec.Definition) (any bool) {
+	for _, d := range defs {
+		for _, starts := range checks(d) {
+			fmt.Fprintf(e.stdout, "%s: its checks run: %s\n", line(d.ID), line(starts))
+			any = true
+		}
+	}
+	return any
+}
+
+// consent asks the person at the terminal.
+func (e env) consent() error {
+	in, is := e.stdin.(*os.File)
+	out, shown := e.stdout.(*os.File)
+	if !is || !shown || !progress.DisplayOn(in, nil).Terminal || !progress.DisplayOn(out, nil).Terminal {
+		return errors.New("nobody has agreed to these commands; look at them, then give the command again with --trust")
+	}
+	fmt.Fprint(e.stdout, "Add them, to be started with your rights? [y/N] ")
+	text, err := bufio.NewReader(in).ReadString('\n')
+	if text = strings.ToLower(strings.TrimSpace(text)); err != nil || text != "y" && text != "yes" {
+		return errors.New("not agreed to; nothing was added")
+	}
+	return nil
 }
 
 func add(ctx context.Context, e env, o *options, args []string) error {
@@ -207,19 +235,17 @@ func add(ctx context.Context, e env, o *options, args []string) error {
 		}
 		d.Completion.Agents = []spec.AgentCriteria{{Agent: "coder", Criteria: spec.Criteria{Method: "external", Config: config}}}
 	}
+	e.show([]spec.Definition{d}) // who adds a command by hand has agreed to it
 	return put(ctx, e, args[0], d)
 }
 
 func put(ctx context.Context, e env, path string, defs ...spec.Definition) error {
-	return with(ctx, path, func(db *sqlite.DB) error {
+	return e.with(ctx, path, func(db *sqlite.DB) error {
 		if err := db.Add(ctx, defs...); err != nil {
 			return err
 		}
 		for _, d := range defs {
 			fmt.Fprintln(e.stdout, "added", line(d.ID))
-			for _, starts := range checks(d) {
-				fmt.Fprintln(e.stdout, "  its checks run:", line(starts))
-			}
 		}
 		return nil
 	})
@@ -246,65 +272,50 @@ func checks(d spec.Definition) (all []string) {
 }
 
 func list(ctx context.Context, e env, _ *options, args []string) error {
-	return with(ctx, args[0], func(db *sqlite.DB) error {
-		defs, err := db.Definitions(ctx)
-		if err != nil {
-			return err
-		}
+	return e.with(ctx, args[0], func(db *sqlite.DB) error {
+		defs, bad := db.Definitions(ctx) // with those that cannot be read come the others
 		loops, err := db.Standings(ctx)
 		if err != nil {
-			return err
+			return errors.Join(bad, err)
+		}
+		lasts := map[string]string{}
+		for _, s := range loops {
+			if lasts[s.Task] == "" { // the last one that changed
+				lasts[s.Task] = strings.TrimSuffix(fmt.Sprintf("%s, iteration %d: %s", s.Agent, s.Iteration, s.Stop), ": ")
+			}
 		}
 		w := tabwriter.NewWriter(e.stdout, 0, 0, 2, ' ', 0)
 		fmt.Fprintln(w, "TASK\tSTATUS\tLOOP\tTITLE")
 		for _, d := range defs {
-			last := "-"
-			if i := slices.IndexFunc(loops, func(s sqlite.Standing) bool { return s.Task == d.ID }); i >= 0 {
-				last = fmt.Sprintf("%s, iteration %d", loops[i].Agent, loops[i].Iteration)
-				if loops[i].Stop != "" {
-					last += ": " + string(loops[i].Stop)
-				}
-			}
-			status := d.Status
-			if status == "" {
-				status = spec.StatusTodo
-			}
-			fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", line(d.ID), line(string(status)), line(last), line(d.Title))
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", line(d.ID), line(string(cmp.Or(d.Status, spec.StatusTodo))), line(cmp.Or(lasts[d.ID], "-")), line(d.Title))
 		}
-		return w.Flush()
+		return errors.Join(w.Flush(), bad)
 	})
 }
 
-func log(ctx context.Context, e env, o *options, args []string) error {
+func log(ctx context.Context, e env, _ *options, args []string) error {
 	task := append(args, "")[1]
-	return with(ctx, args[0], func(db *sqlite.DB) error {
-		lines := &progress.JSONL{W: e.stdout}
+	return e.with(ctx, args[0], func(db *sqlite.DB) error {
+		found := task == ""
 		for rec, err := range db.Records(ctx, task) {
-			switch {
-			case err != nil:
+			if err != nil {
 				return err
-			case o.json:
-				if err := lines.Append(ctx, rec.Event); err != nil {
-					return err
-				}
-			case rec.Kind == ralph.EventIterationEnded:
-				max := fmt.Sprint(rec.Max)
-				if rec.Max < 0 {
-					max = "any"
-				}
-				fmt.Fprintf(e.stdout, "%s %s.%s %d/%s %s", rec.Timestamp.Format(time.RFC3339), line(rec.TaskID), line(rec.Stage), rec.Iteration, max, rec.Outcome)
-				if why := line(rec.Feedback); why != "" {
-					fmt.Fprint(e.stdout, ": ", why)
-				}
-				fmt.Fprintln(e.stdout)
 			}
+			if found = true; rec.Kind != ralph.EventIterationEnded {
+				continue
+			}
+			text := fmt.Sprintf("%s %s.%s %d/%d %s: %s", rec.Timestamp.Format(time.RFC3339), rec.TaskID, rec.Stage, rec.Iteration, rec.Max, rec.Outcome, rec.Feedback)
+			fmt.Fprintln(e.stdout, line(strings.TrimSuffix(strings.Replace(text, "/-1 ", "/any ", 1), ": ")))
+		}
+		if !found {
+			return fmt.Errorf("nothing is on record of a task %q", task)
 		}
 		return nil
 	})
 }
 
 func export(ctx context.Context, e env, _ *options, args []string) error {
-	return with(ctx, args[0], func(db *sqlite.DB) error {
+	return e.with(ctx, args[0], func(db *sqlite.DB) error {
 		defs, err := db.Definitions(ctx)
 		if err != nil {
 			return err
@@ -313,7 +324,7 @@ func export(ctx context.Context, e env, _ *options, args []string) error {
 		enc := json.NewEncoder(&text)
 		enc.SetEscapeHTML(false)
 		enc.SetIndent("", "  ")
-		if err := enc.Encode(map[string]any{"tasks": slices.Concat([]spec.Definition{}, defs)}); err != nil {
+		if err := enc.Encode(map[string]any{"tasks": append([]spec.Definition{}, defs...)}); err != nil {
 			return err
 		}
 		_, err = e.stdout.Write(progress.PrintableJSON(text.Bytes()))

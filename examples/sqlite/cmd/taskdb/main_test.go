@@ -17,6 +17,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/examples/sqlite"
+	"github.com/ralph-loop/ralph/progress"
 	"github.com/ralph-loop/ralph/tasks/spec"
 )
 
@@ -77,6 +78,9 @@ func program(t *testing.T, args ...string) *exec.Cmd {
 func database(t *testing.T) (db, work string) {
 	t.Helper()
 	dir := t.TempDir()
+	if err := os.Chmod(dir, 0o700); err != nil { // whatever the umask is
+		t.Fatal(err)
+	}
 	db, work = filepath.Join(dir, "tasks.db"), filepath.Join(dir, "work")
 	if err := os.Mkdir(work, 0o700); err != nil {
 		t.Fatal(err)
@@ -126,7 +130,7 @@ func TestReadme(t *testing.T) {
 		t.Fatalf("%v\n%s%s", err, out, errs.String())
 	}
 	for _, want := range []string{
-		"  its checks run: test -s hello.txt\n",
+		"hello: its checks run: test -s hello.txt\n",
 		"2 of 2 tasks are done\n",
 		"world  done    writer, iteration 2: verified  Write world.txt\n",
 		" hello.writer 1/10 failure: test -s hello.txt ended with exit code 1",
@@ -146,6 +150,9 @@ func TestReadme(t *testing.T) {
 func TestReadmeUse(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()
+	if err := os.Chmod(home, 0o700); err != nil {
+		t.Fatal(err)
+	}
 	work := filepath.Join(home, "work")
 	if err := os.Mkdir(work, 0o700); err != nil {
 		t.Fatal(err)
@@ -236,7 +243,9 @@ func TestRunKilled(t *testing.T) {
 		t.Error(err)
 	}
 	var kinds []string
+	seen := map[string]bool{}
 	for rec, err := range opened.Records(t.Context(), "T1") {
+		seen[string(rec.Kind)+rec.Event.Time.Format(time.RFC3339Nano)] = true
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -246,6 +255,19 @@ func TestRunKilled(t *testing.T) {
 	}
 	if d := cmp.Diff([]string{"1.1 interrupted", "1.2 success"}, kinds); d != "" {
 		t.Error(d)
+	}
+	journals, err := progress.WorkspaceDir(work)
+	if err != nil {
+		t.Fatal(err)
+	}
+	journal, err := os.ReadFile(journals.File("taskdb/T1.coder"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for rec, err := range progress.ReadJSONL(bytes.NewReader(journal)) {
+		if err != nil || !seen[string(rec.Kind)+rec.Event.Time.Format(time.RFC3339Nano)] {
+			t.Errorf("the journal has %s, and the database has not: %v", rec.Kind, err)
+		}
 	}
 }
 
@@ -276,10 +298,13 @@ func TestTwoRuns(t *testing.T) {
 		}
 		both = append(both, cmd)
 	}
+	codes := map[int]int{}
 	for _, cmd := range both {
-		if _ = cmd.Wait(); cmd.ProcessState.ExitCode() != 3 && cmd.ProcessState.ExitCode() != 0 {
-			t.Error(cmd.ProcessState)
-		}
+		_ = cmd.Wait()
+		codes[cmd.ProcessState.ExitCode()]++
+	}
+	if codes[0] == 0 || codes[0]+codes[3] != 2 { // to the one that ends last all is done
+		t.Errorf("exit codes %v", codes)
 	}
 	opened, err := sqlite.Open(t.Context(), db)
 	if err != nil {
@@ -325,8 +350,8 @@ func TestExport(t *testing.T) {
 	other := filepath.Join(work, "other.db")
 	taskdb(t, 0, "migrate", "--to", "tables", other)
 	taskdb(t, 0, "migrate", other) // and it stays so
-	stdout, _ := taskdb(t, 0, "import", other, file)
-	if !strings.Contains(stdout, "added T1\n  its checks run: go vet ./... && echo '<b>'\nadded T2\n") {
+	stdout, _ := taskdb(t, 0, "import", "--trust", other, file)
+	if !strings.Contains(stdout, "T1: its checks run: go vet ./... && echo '<b>'\nadded T1\nadded T2\n") {
 		t.Error(stdout)
 	}
 	again, _ := taskdb(t, 0, "export", other)
@@ -343,11 +368,24 @@ func TestMistakes(t *testing.T) {
 	inside, open, text := filepath.Join(work, "tasks.db"), filepath.Join(filepath.Dir(db), "open.db"), filepath.Join(work, "tasks.yaml")
 	taskdb(t, 0, "migrate", inside)
 	taskdb(t, 0, "migrate", open)
-	if err := os.Chmod(open, 0o666); err != nil {
+	shared := filepath.Join(t.TempDir(), "shared")
+	if err := os.Mkdir(shared, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(text, []byte("tasks:\n  - {id: T1, title: One, tittle: x}\n"), 0o600); err != nil {
-		t.Fatal(err)
+	taskdb(t, 0, "migrate", shared+"/tasks.db")
+	for path, mode := range map[string]os.FileMode{open: 0o660, shared: 0o777} {
+		if err := os.Chmod(path, mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	starts := filepath.Join(work, "starts.yaml")
+	for path, content := range map[string]string{
+		text:   "tasks:\n  - {id: T1, title: One, tittle: x}\n",
+		starts: "tasks:\n  - {id: T9, title: One, completion: {outcome: o, acceptance_criteria: [a], coder: {verification_method: external, verification_config: {command: touch gone}}}}\n",
+	} {
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
 	for _, tt := range []struct {
 		code int
@@ -358,7 +396,7 @@ func TestMistakes(t *testing.T) {
 		{2, "lst " + db, "there is no command \"lst\""},
 		{2, "list", "usage: taskdb list DB"},
 		{2, "list --all " + db, "flag provided but not defined"},
-		{0, "run --help", "-max-cost float"},
+		{0, "run --help", "-slots int"},
 		{1, "list " + work + "/none.db", "none.db"},
 		{1, "list " + text, "tasks.yaml"},
 		{1, "migrate --to json " + db, "--to json: there are column and tables"},
@@ -368,12 +406,18 @@ func TestMistakes(t *testing.T) {
 		{1, "run --dir " + work + " --agent claude " + db + " -- x", "and not both"},
 		{3, "run --dir " + work + " " + db + " -- no-such-client", "no-such-client"},
 		{1, "run --dir " + work + " " + inside + " -- true", "lies in the workspace"},
-		{1, "run --dir " + work + " " + open + " -- true", "everybody can write to"},
+		{1, "run --dir " + work + " " + open + " -- true", "others can write to"},
+		{1, "run --dir " + work + " " + shared + "/tasks.db -- true", "others can write to " + shared + ","},
+		{1, "import " + db + " " + starts, "nobody has agreed to these commands"},
+		{1, "log " + db + " T9", "nothing is on record of a task \"T9\""},
 		{1, "run --dir " + work + " --slots 2 " + db + " -- true", "--slots 2: several agents"},
 	} {
 		_, stderr := taskdb(t, tt.code, strings.Fields(tt.args)...)
 		if !strings.Contains(stderr, tt.want) {
 			t.Errorf("%s: it does not say %q:\n%s", tt.args, tt.want, stderr)
 		}
+	}
+	if stdout, _ := taskdb(t, 0, "list", db); strings.Contains(stdout, "T9") {
+		t.Errorf("what nobody agreed to is in:\n%s", stdout)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 
 	"github.com/ralph-loop/ralph"
@@ -19,22 +20,18 @@ import (
 
 // running are the flags of run.
 type running struct {
-	dir, agent, model, line, stages string
-	slots, max                      int
-	cost                            float64
-	worktrees                       bool
+	dir, agent, line, stages string
+	slots                    int
+	worktrees                bool
 }
 
 func runFlags(f *flag.FlagSet, o *options) {
 	f.StringVar(&o.dir, "dir", ".", "the workspace, a `folder` of this run alone")
 	f.StringVar(&o.agent, "agent", "", "the `name` of a known client, such as claude, codex or gemini")
-	f.StringVar(&o.model, "model", "", "its model; empty = its own choice")
 	f.StringVar(&o.line, "verify", "", "a shell `line` that must succeed too, for each claim")
 	f.StringVar(&o.stages, "stages", "", "the `agents` of this run, with commas; empty = coder,reviewer,tester,qa and those of the definitions")
 	f.IntVar(&o.slots, "slots", 1, "how many tasks at the same time; more than one needs --worktrees")
 	f.BoolVar(&o.worktrees, "worktrees", false, "give each task a git worktree, and merge what is verified")
-	f.IntVar(&o.max, "max", 0, "the most iterations of a loop; 0 = what is usual for its agent")
-	f.Float64Var(&o.cost, "max-cost", 0, "the most that this run may cost, in USD; 0 = no limit")
 }
 
 // client is the agent that the flags and arguments name.
@@ -47,11 +44,7 @@ func (o *options) client(args []string) (*ralph.Command, error) {
 	case o.agent == "":
 		return nil, errors.New("who is to do it? --agent claude, or -- and a command that reads its prompt from standard input")
 	}
-	c, err := ralph.Preset(o.agent)
-	if err == nil {
-		c.Model = o.model
-	}
-	return c, err
+	return ralph.Preset(o.agent)
 }
 
 // runTasks runs the tasks that are open and that nobody else has.
@@ -78,7 +71,7 @@ func runTasks(ctx context.Context, e env, o *options, args []string) error {
 		return err
 	}
 	defer hold.Close()
-	return with(ctx, path, func(db *sqlite.DB) error { return o.drive(ctx, e, db, client) })
+	return e.with(ctx, path, func(db *sqlite.DB) error { return o.drive(ctx, e, db, client) })
 }
 
 // outside refuses a database that lies where agents work: they could write there what is run
@@ -100,8 +93,10 @@ func outside(path, dir string) error {
 	if rel, err := filepath.Rel(dir, path); err == nil && filepath.IsLocal(rel) {
 		return fmt.Errorf("%s lies in the workspace %s, where the agents can write to it: keep it elsewhere", path, dir)
 	}
-	if info, err := os.Stat(path); err != nil || info.Mode().Perm()&0o002 != 0 {
-		return fmt.Errorf("everybody can write to %s, and so decide what is run: chmod o-w it", path)
+	for _, one := range []string{path, filepath.Dir(path)} { // who can write to the folder can put another file there
+		if info, err := os.Stat(one); err != nil || info.Mode().Perm()&0o022 != 0 && runtime.GOOS != "windows" {
+			return fmt.Errorf("others can write to %s, and so decide what is run: chmod go-w it", one)
+		}
 	}
 	return nil
 }
@@ -121,23 +116,23 @@ func (o *options) drive(ctx context.Context, e env, db *sqlite.DB, client *ralph
 		Runner:   func(pipeline.Place) (ralph.Runner, error) { return client, nil },
 		Verifier: spec.Verifier(spec.Env{Dir: o.dir, Redact: hide.String}),
 		Stages:   strings.FieldsFunc(o.stages, func(c rune) bool { return c == ',' }),
-		Rules:    pipeline.Rules{Slots: o.slots, Merge: o.worktrees, CostUSD: o.cost, Priced: o.cost > 0},
-		Limits:   ralph.Limits{Iterations: o.max},
+		Rules:    pipeline.Rules{Slots: o.slots, Merge: o.worktrees},
 	}
 	if o.line != "" {
 		p.Verifier = verify.MultiStage{Stages: []verify.Stage{{Name: "definition", Verifier: p.Verifier}, {Name: "verify", Verifier: verify.External{Shell: o.line, Redact: hide.String}}}}
 		p.HowVerified = fmt.Sprintf("the command `%s` must succeed", o.line)
+	}
+	if err := db.CatchUp(ctx, record, p.Name); err != nil {
+		return err
 	}
 	agreed, err := p.Agree(ctx)
 	if err != nil {
 		return err
 	}
 	for _, t := range agreed.Tasks {
-		for _, starts := range checks(t.Definition) {
-			fmt.Fprintf(e.stderr, "%s: its checks run: %s\n", line(t.Definition.ID), line(starts))
-		}
+		env{stdout: e.stderr}.show([]spec.Definition{t.Definition})
 	}
-	return o.follow(ctx, e, agreed)
+	return o.follow(ctx, e, db, agreed)
 }
 
 // told are the events that people are told of, in words.
@@ -147,7 +142,7 @@ var told = map[pipeline.Kind]string{
 }
 
 // follow runs what was agreed, and tells what happens.
-func (o *options) follow(ctx context.Context, e env, agreed *pipeline.Agreed) error {
+func (o *options) follow(ctx context.Context, e env, db *sqlite.DB, agreed *pipeline.Agreed) error {
 	var failed error
 	s := agreed.State
 	for ev, err := range agreed.Events(ctx) {
@@ -166,9 +161,31 @@ func (o *options) follow(ctx context.Context, e env, agreed *pipeline.Agreed) er
 		}
 		fmt.Fprintln(e.stderr, line(strings.Trim(ev.Task+"."+ev.Agent, ".")+" "+words))
 	}
-	if failed == nil && s.Remaining() > 0 {
+	left, err := remaining(ctx, db, agreed)
+	_, stopped := errors.AsType[*ralph.StopError](failed)
+	switch {
+	case err != nil:
+		return errors.Join(failed, err)
+	case left == 0 && stopped: // other runs have done the rest
+		failed = nil
+	case left > 0 && failed == nil:
 		failed = errRemain
 	}
-	fmt.Fprintf(e.stdout, "%d of %d tasks are done\n", len(s.Parts)-s.Remaining(), len(s.Parts))
+	fmt.Fprintf(e.stdout, "%d of %d tasks are done\n", len(s.Parts)-left, len(s.Parts))
 	return failed
+}
+
+// remaining is how many tasks of a run are not done, by whichever run.
+func remaining(ctx context.Context, db *sqlite.DB, agreed *pipeline.Agreed) (left int, err error) {
+	defs, err := db.Definitions(context.WithoutCancel(ctx))
+	done := map[string]bool{}
+	for _, d := range defs {
+		done[d.ID] = d.Status.Effective() == spec.StatusDone
+	}
+	for _, t := range agreed.Tasks {
+		if !done[t.Definition.ID] {
+			left++
+		}
+	}
+	return left, err
 }
