@@ -55,6 +55,9 @@ func guessed(formats []string) []string {
 // Clients begin with events that show nothing, such as the list of their tools.
 const maxUnknown = 256 << 10
 
+// maxPiece bounds what is handed on at once, of which those who take it make a copy.
+const maxPiece = 32 << 10
+
 // A readable tells lines that may be events from those that are none: a client's
 // warnings stand between its events, for the raw output has both streams.
 type readable struct {
@@ -81,8 +84,8 @@ func (r *readable) Write(p []byte) (int, error) {
 			r.event = p[0] == '{' && len(r.trials) > 0
 		}
 		end := bytes.IndexByte(p, '\n') + 1
-		if r.inLine = end == 0; r.inLine {
-			end = len(p)
+		if r.inLine = end == 0 || end > maxPiece; r.inLine {
+			end = min(len(p), maxPiece)
 		}
 		if r.event {
 			r.try(p[:end], !r.inLine)

@@ -20,7 +20,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -54,8 +53,8 @@ type Run struct {
 	Cards []Card
 }
 
-// An Unread is a journal that cannot be read: somebody has damaged it, or a newer version
-// has written it.
+// An Unread is a journal that cannot be read: somebody has damaged it, a newer version has
+// written it, it belongs to somebody else, or it is no file.
 type Unread struct {
 	Name string // of the loop, as far as its file's name tells it
 	Err  error
@@ -65,6 +64,9 @@ type Unread struct {
 func (u Unread) Why() string {
 	if c, ok := errors.AsType[*progress.CorruptError](u.Err); ok {
 		return fmt.Sprintf("line %d: %v", c.Line, c.Err)
+	}
+	if _, why, ok := strings.Cut(u.Err.Error(), u.Name+".jsonl"); ok {
+		return strings.TrimLeft(why, ": ")
 	}
 	return u.Err.Error()
 }
@@ -133,12 +135,10 @@ func (r *Reader) Look(ctx context.Context) (Tree, error) {
 	r.watch.Dir = r.Dir
 	all, err := r.watch.Standings(ctx)
 	var tree Tree
-	for _, err := range each(err) {
-		corrupt, is := errors.AsType[*progress.CorruptError](err)
-		if !is {
+	if err != nil { // which does not say whose it is
+		if tree.Unread, err = r.unread(ctx); err != nil {
 			return Tree{}, err
 		}
-		tree.Unread = append(tree.Unread, Unread{strings.TrimSuffix(filepath.Base(corrupt.Path), ".jsonl"), err})
 	}
 	parents := map[string]bool{}
 	for _, st := range all {
@@ -161,15 +161,18 @@ func (r *Reader) Look(ctx context.Context) (Tree, error) {
 // Alone is the run that a loop is by itself, whatever it belongs to.
 func Alone(loop pipeline.Standing) Run { return Run{loop, cards(loop, nil)} }
 
-// each are the errors that are joined in one.
-func each(err error) []error {
-	if joined, ok := err.(interface{ Unwrap() []error }); ok {
-		return joined.Unwrap()
+// unread are the journals that cannot be read. The others are looked at once more for
+// that, and not read. The error is that of the folder, or the cause of ctx.
+func (r *Reader) unread(ctx context.Context) (all []Unread, err error) {
+	for e, err := range r.watch.Loops(ctx) {
+		switch {
+		case err != nil && e.Loop == "":
+			return nil, err
+		case err != nil:
+			all = append(all, Unread{e.Loop, err})
+		}
 	}
-	if err != nil {
-		return []error{err}
-	}
-	return nil
+	return all, nil
 }
 
 // cards are those of a run: a pipeline tells of its tasks itself; of a session each task
