@@ -22,6 +22,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/progress"
@@ -179,7 +180,7 @@ func (r *Reader) unread(ctx context.Context) (all []Unread, err error) {
 // is known by its loops.
 func cards(run pipeline.Standing, loops []progress.Standing) []Card {
 	if run.Kind != progress.KindPipeline && run.Kind != progress.KindSession {
-		return []Card{loopCard(run.Loop, run.Task, []progress.Standing{run.Standing})}
+		return []Card{loopCard(run.Loop, run.Name(), []progress.Standing{run.Standing})}
 	}
 	var ids []string
 	of := map[string][]progress.Standing{}
@@ -214,9 +215,26 @@ func loopCard(run, id string, loops []progress.Standing) Card {
 	}
 	c.Used = last.Used // the loops of a session have what those before them have used
 	if c.Lane == Failed || c.Lane == Skipped {
-		c.Why = strings.TrimSuffix(string(last.State.Stop)+": "+last.State.Detail, ": ")
+		c.Why = why(last)
 	}
 	return c
+}
+
+// why says how a loop has ended that is not verified.
+func why(st progress.Standing) string {
+	came, detail := st.Came(), st.State.Detail
+	switch {
+	case wasAsked(st):
+		return came
+	case strings.HasPrefix(detail, came) || st.State.Stop == ralph.StopIterations && detail != "": // which names the limit
+		return detail
+	}
+	return strings.TrimSuffix(came+": "+detail, ": ")
+}
+
+// wasAsked reports whether a loop has stopped since somebody wanted it to.
+func wasAsked(st progress.Standing) bool {
+	return st.State.Stop == ralph.StopIterations && st.State.Asked != 0
 }
 
 // laneOf is where a loop stands. One that was interrupted can be run again, and so is to
@@ -246,10 +264,18 @@ func phaseLanes() map[pipeline.Phase]Lane {
 	}
 }
 
+// titled is a title with a sign that it goes on, where a pipeline tells no more of it.
+func titled(title string) string {
+	if utf8.RuneCountInString(title) >= 120 {
+		title += "…"
+	}
+	return title
+}
+
 // taskCard is the card of a task of a pipeline. What was running when its pipeline died
 // is to be done, for nobody works on it.
 func taskCard(run pipeline.Standing, sum pipeline.Summary, loops []progress.Standing, done map[string]bool) Card {
-	c := Card{Run: run.Loop, ID: sum.ID, Title: sum.Title, Lane: phaseLanes()[sum.Phase], Stages: sum.Stages, Why: cmp.Or(sum.Why, sum.Altered),
+	c := Card{Run: run.Loop, ID: sum.ID, Title: titled(sum.Title), Lane: phaseLanes()[sum.Phase], Stages: sum.Stages, Why: cmp.Or(sum.Why, sum.Altered),
 		Loops: loops, Used: sum.Usage, Iterations: sum.Iterations}
 	if c.Lane == Running && !Active(run.Standing) {
 		c.Lane = Todo
@@ -268,7 +294,15 @@ func taskCard(run pipeline.Standing, sum pipeline.Summary, loops []progress.Stan
 		}
 	}
 	if last, ok := c.Loop(); ok {
-		c.Title = cmp.Or(c.Title, last.State.Task.Title)
+		if strings.HasPrefix(last.State.Task.Title, sum.Title) { // the whole of it
+			c.Title = last.State.Task.Title
+		}
+		switch {
+		case c.Lane == Failed && last.Status == progress.StatusCancelled:
+			c.Lane = Skipped
+		case c.Lane == Failed && wasAsked(last):
+			c.Why = why(last)
+		}
 		if !last.State.Done() { // what it uses is not settled yet
 			c.Used, c.Iterations = c.Used.Add(last.Used), c.Iterations+last.State.Completed()
 		}

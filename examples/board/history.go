@@ -38,19 +38,14 @@ type Attempt struct {
 	Words string
 }
 
-// An Asked is a change to a loop that came from people.
-type Asked struct {
-	Time time.Time
-	Kind ralph.EventKind // guided, limits_changed, paused, continued, reopened, cancelled
-	Text string
-}
-
 // A journal is what was read of one.
 type journal struct {
 	info  os.FileInfo
 	began time.Time // its first line, for a file system gives a new file the number of one that is gone
 	end   int64
 	told  History
+	// limits are the last ones that the journal tells.
+	limits ralph.Limits
 }
 
 // maxWords bounds what is kept of an answer, in bytes.
@@ -104,7 +99,7 @@ func (j *journal) read(f io.ReaderAt, size int64) (History, error) {
 		if err != nil {
 			return History{}, err
 		}
-		j.told.tell(rec.Event)
+		j.tell(rec.Event)
 	}
 	j.end, j.told.Torn = end, end < size
 	told := j.told
@@ -129,8 +124,13 @@ func lastLine(f io.ReaderAt, from, size int64) (int64, error) {
 }
 
 // tell adds what an event tells.
-func (h *History) tell(ev ralph.Event) {
+func (j *journal) tell(ev ralph.Event) {
+	h := &j.told
 	switch ev.Kind {
+	case ralph.EventLoopStarted, ralph.EventLearned:
+		if ev.State != nil {
+			j.limits = ev.State.Task.Limits
+		}
 	case ralph.EventIterationStarted:
 		h.Attempts = append(h.Attempts, Attempt{Iteration: ev.Iteration})
 	case ralph.EventRunning:
@@ -149,7 +149,7 @@ func (h *History) tell(ev ralph.Event) {
 		}
 		h.Attempts = append(h.Attempts, Attempt{Iteration: ev.Iteration, Ended: true}) // of a host, which tells no start
 	case ralph.EventGuided, ralph.EventLimitsChanged, ralph.EventPaused, ralph.EventContinued, ralph.EventReopened, ralph.EventCancelled:
-		h.Asked = append(h.Asked, Asked{ev.Time, ev.Kind, ev.Text})
+		h.Asked = append(h.Asked, Asked{ev.Time, ev.Kind, j.asked(ev)})
 	}
 }
 
