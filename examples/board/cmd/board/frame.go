@@ -157,7 +157,8 @@ func help(width int) (all []string) {
 		{},
 		{"", "In the tree a run can be chosen too, and steered as a whole. What is asked for is on record, and the process that runs the loop takes it over within a second."},
 		{},
-		{"", "🔄 at work  … next  ‖ paused  ⏳ waits  ○ to do  ! interrupted ✓ verified  ✗ failed  – not to be done, or cancelled"},
+		{"", "🔄 at work  … next  ‖ paused  ⏳ waits  ○ to do"},
+		{"", "! interrupted  ✓ verified  ✗ failed  – not to be done, or cancelled"},
 	} {
 		column := 0
 		if row[0] != "" {

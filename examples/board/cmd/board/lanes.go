@@ -266,12 +266,16 @@ func (m *model) slotsFrame(frames bool) []string {
 
 // slotBox is a slot as a frame, slotRow in a row.
 func (m *model) slotBox(number int, s slot, width int) []string {
+	indent := "  "
+	if width < maxSlot {
+		indent = ""
+	}
 	return box([]string{
 		strings.TrimSuffix(fmt.Sprintf("Slot %d: %s", number, line(s.loop.Stage)), ": "),
-		"Task: " + line(s.card.ID),
-		"Ralph: iteration " + of(s.loop.Iteration, s.loop.MaxIterations),
-		"Running: " + m.running(s.loop),
-		"Cost: " + cmp.Or(cost(s.loop.Used), "unknown"),
+		indent + "Task: " + line(s.card.ID),
+		indent + "Ralph: iteration " + of(s.loop.Iteration, s.loop.MaxIterations),
+		indent + "Running: " + m.running(s.loop),
+		indent + "Cost: " + cmp.Or(cost(s.loop.Used), "unknown"),
 	}, width, false, cyan)
 }
 
