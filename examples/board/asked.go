@@ -3,6 +3,7 @@ package board
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -18,14 +19,20 @@ type Asked struct {
 	Text string
 }
 
-// asked is the text of an Asked. Limits are compared with those before, which it notes.
+// asked is the text of an Asked. Advice and limits are compared with those before, which it
+// notes.
 func (j *journal) asked(ev ralph.Event) string {
 	switch {
 	case ev.State == nil:
 		return ev.Text
-	case ev.Kind == ralph.EventGuided: // all advice there is: the last of it is new
-		all := ev.State.Guidance
-		return strings.Join(all[len(all)-min(max(ev.State.Late, 1), len(all)):], "; ")
+	case ev.Kind == ralph.EventGuided: // all advice there is, but for what was dropped of the oldest
+		was, now := j.advice, ev.State.Guidance
+		j.advice = slices.Clone(now)
+		known := min(len(was), len(now))
+		for known > 0 && !slices.Equal(was[len(was)-known:], now[:known]) {
+			known--
+		}
+		return strings.Join(now[known:], "; ")
 	case ev.Kind != ralph.EventLimitsChanged:
 		return ev.Text
 	}

@@ -299,7 +299,7 @@ func taskCard(run pipeline.Standing, sum pipeline.Summary, loops []progress.Stan
 		}
 		switch {
 		case c.Lane == Failed && last.Status == progress.StatusCancelled:
-			c.Lane = Skipped
+			c.Lane, c.Why = Skipped, why(last)
 		case c.Lane == Failed && wasAsked(last):
 			c.Why = why(last)
 		}

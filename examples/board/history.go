@@ -44,8 +44,9 @@ type journal struct {
 	began time.Time // its first line, for a file system gives a new file the number of one that is gone
 	end   int64
 	told  History
-	// limits are the last ones that the journal tells.
+	// The last ones that the journal tells.
 	limits ralph.Limits
+	advice []string
 }
 
 // maxWords bounds what is kept of an answer, in bytes.
@@ -127,7 +128,11 @@ func lastLine(f io.ReaderAt, from, size int64) (int64, error) {
 func (j *journal) tell(ev ralph.Event) {
 	h := &j.told
 	switch ev.Kind {
-	case ralph.EventLoopStarted, ralph.EventLearned:
+	case ralph.EventLoopStarted:
+		if ev.State != nil {
+			j.limits, j.advice = ev.State.Task.Limits, slices.Clone(ev.State.Guidance)
+		}
+	case ralph.EventLearned:
 		if ev.State != nil {
 			j.limits = ev.State.Task.Limits
 		}
@@ -149,6 +154,9 @@ func (j *journal) tell(ev ralph.Event) {
 		}
 		h.Attempts = append(h.Attempts, Attempt{Iteration: ev.Iteration, Ended: true}) // of a host, which tells no start
 	case ralph.EventGuided, ralph.EventLimitsChanged, ralph.EventPaused, ralph.EventContinued, ralph.EventReopened, ralph.EventCancelled:
+		if n := len(h.Asked); ev.Kind == ralph.EventCancelled && n > 0 && h.Asked[n-1].Kind == ev.Kind {
+			return // by the process that has taken it over
+		}
 		h.Asked = append(h.Asked, Asked{ev.Time, ev.Kind, j.asked(ev)})
 	}
 }
