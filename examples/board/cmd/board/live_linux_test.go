@@ -191,8 +191,8 @@ func live(t *testing.T, columns, rows string) {
 
 	if columns == "80" {
 		s.keys("q")
-	} else if err := exec.Command("sh", "-c", "kill -INT $(cat '"+pid+"')").Run(); err != nil {
-		t.Fatal(err)
+	} else if out, err := exec.Command("sh", "-c", "kill -INT $(cat '"+pid+"')").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
 	}
 	s.until("the board's end", func(string) bool {
 		status, err := os.ReadFile(ended)

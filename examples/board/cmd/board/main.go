@@ -66,8 +66,10 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer, getenv fu
 	}
 	if err == nil {
 		dir.Redactor = progress.Redactor{Secrets: progress.SecretsIn(os.Environ())}
-		_, err = tea.NewProgram(newModel(ctx, dir), tea.WithContext(ctx), tea.WithOutput(stdout)).Run()
-		if ctx.Err() != nil || errors.Is(err, tea.ErrInterrupted) {
+		// Signals end ctx. Bubble Tea's own handler of the same ones may wait for ever for a
+		// program that has ended.
+		_, err = tea.NewProgram(newModel(ctx, dir), tea.WithContext(ctx), tea.WithOutput(stdout), tea.WithoutSignalHandler()).Run()
+		if ctx.Err() != nil {
 			err = nil // it was asked to
 		}
 		err = errors.Join(err, dir.Close(), end())
