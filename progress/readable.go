@@ -17,10 +17,13 @@ import (
 //
 // The format is that of the client, see [ralph.Command]. "", or one that is not known =
 // it is found out from the stream, which may take one client for another whose events are
-// the same; what none of the known ones would print is shown as it is.
+// the same; what none of the known ones would print is shown as it is, in its order. Until
+// a client is known, a line of JSON with a type or a role may be an event of one that shows
+// nothing. It is kept back, at most 256 KiB of such lines, until the next line of another
+// kind, which shows that it was none.
 //
 // Close writes what is left, and does not close w. Errors of w are ignored. It is for one
-// goroutine, and keeps at most 256 KiB of a stream that it does not know yet.
+// goroutine.
 func Readable(w io.Writer, format ralph.Format, dir string) io.WriteCloser {
 	r := &readable{plain: term.Strip(w), to: w}
 	formats := []string{string(format)}
@@ -52,6 +55,9 @@ func guessed(formats []string) []string {
 // Clients begin with events that show nothing, such as the list of their tools.
 const maxUnknown = 256 << 10
 
+// maxPiece bounds what is handed on at once, of which those who take it make a copy.
+const maxPiece = 32 << 10
+
 // A readable tells lines that may be events from those that are none: a client's
 // warnings stand between its events, for the raw output has both streams.
 type readable struct {
@@ -78,12 +84,15 @@ func (r *readable) Write(p []byte) (int, error) {
 			r.event = p[0] == '{' && len(r.trials) > 0
 		}
 		end := bytes.IndexByte(p, '\n') + 1
-		if r.inLine = end == 0; r.inLine {
-			end = len(p)
+		if r.inLine = end == 0 || end > maxPiece; r.inLine {
+			end = min(len(p), maxPiece)
 		}
 		if r.event {
-			r.try(p[:end])
+			r.try(p[:end], !r.inLine)
 		} else {
+			if p[0] != '\n' {
+				r.flush()
+			}
 			r.plain.Write(p[:end])
 		}
 		p = p[end:]
@@ -91,9 +100,9 @@ func (r *readable) Write(p []byte) (int, error) {
 	return size, nil
 }
 
-// try gives a part of an event to the dialects. The first of them that shows anything is
-// taken.
-func (r *readable) try(p []byte) {
+// try gives a part of an event, which may be its last, to the dialects. The first of them
+// that shows anything is taken.
+func (r *readable) try(p []byte, last bool) {
 	for _, t := range r.trials {
 		t.decoder.Write(p)
 	}
@@ -103,18 +112,29 @@ func (r *readable) try(p []byte) {
 		t := r.trials[first]
 		t.shown.WriteTo(r.to)
 		r.trials, r.held, r.known = []*trial{t}, nil, true
-	case r.known || len(r.trials) == 0:
+	case r.known:
+	case len(r.held)+len(p) > maxUnknown:
+		r.flush()
+		r.trials, r.event = nil, false
+		r.plain.Write(p)
 	default:
-		if r.held = append(r.held, p...); len(r.held) > maxUnknown {
-			r.giveUp()
+		r.held = append(r.held, p...)
+		if last && !mayBeEvent(r.held[bytes.LastIndexByte(r.held[:len(r.held)-1], '\n')+1:]) {
+			r.flush()
 		}
 	}
 }
 
-// giveUp takes the stream for plain text.
-func (r *readable) giveUp() {
+// mayBeEvent reports whether a line may be a client's: each of them names the type of its
+// events, or whose words they are. A program's log does neither.
+func mayBeEvent(line []byte) bool {
+	return bytes.Contains(line, []byte(`"type"`)) || bytes.Contains(line, []byte(`"role"`))
+}
+
+// flush shows what was kept back as it is.
+func (r *readable) flush() {
 	r.plain.Write(r.held)
-	r.trials, r.held, r.event = nil, nil, false
+	r.held = nil
 }
 
 // Close implements [io.Closer].
@@ -122,9 +142,7 @@ func (r *readable) Close() error {
 	for _, t := range r.trials {
 		t.decoder.Result() // which shows what has come of a message
 	}
-	r.try(nil)
-	if len(r.held) > 0 {
-		r.giveUp()
-	}
+	r.try(nil, false)
+	r.flush()
 	return nil
 }

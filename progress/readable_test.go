@@ -2,8 +2,10 @@ package progress_test
 
 import (
 	"bytes"
+	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -95,4 +97,51 @@ func TestReadable(t *testing.T) {
 			t.Errorf("%q is shown as %q", text, got)
 		}
 	}
+}
+
+// TestReadableOrder: lines of JSON among plain ones stand where they were printed, and are
+// shown before the stream has ended.
+func TestReadableOrder(t *testing.T) {
+	t.Parallel()
+	const log, typed = `{"level":"error","msg":"the build broke"}` + "\n", `{"type":"build","ok":false}` + "\n"
+	for _, tt := range []struct{ name, text, want string }{
+		{"a log", "first\n" + log, "first\n" + log},
+		{"a log among plain lines", "first\n" + log + "last\n", "first\n" + log + "last\n"},
+		{"a log with types", "first\n" + typed + "last\n", "first\n" + typed + "last\n"},
+		{"a log with types, then without", typed + log, typed + log},
+		{"a client behind a log", log + `{"type":"assistant","message":{"id":"1","content":[{"type":"text","text":"Hello"}]}}` + "\n", log + "Hello\n"},
+		{"an empty line between events", `{"type":"system","subtype":"init"}` + "\n\n", "\n"},
+	} {
+		for _, size := range []int{len(tt.text), 1} {
+			var shown bytes.Buffer
+			w := progress.Readable(&shown, "", "")
+			for p := []byte(tt.text); len(p) > 0; p = p[min(size, len(p)):] {
+				w.Write(p[:min(size, len(p))])
+			}
+			if diff := cmp.Diff(tt.want, shown.String()); diff != "" {
+				t.Errorf("%s in pieces of %d:\n%s", tt.name, size, diff)
+			}
+			w.Close()
+		}
+	}
+}
+
+// TestReadableBounded: of a line without an end little is kept, also when all of it comes
+// at once.
+func TestReadableBounded(t *testing.T) { // alone, for it looks at what is in use
+	line := []byte("{" + strings.Repeat("x", 32<<20))
+	used := func() uint64 {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	before := used()
+	w := progress.Readable(io.Discard, "", "")
+	w.Write(line)
+	if more := int64(used()) - int64(before); more > 4<<20 {
+		t.Errorf("%d bytes are kept", more)
+	}
+	w.Close()
+	runtime.KeepAlive(line)
 }

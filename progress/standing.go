@@ -247,10 +247,12 @@ func (st Standing) Where() string {
 	return text
 }
 
-// came says in a word or two how it has ended.
+// Came says in a word or two for people how it has ended: "verified", "limit of time",
+// "stopped on request"; "" = it has not. The words may change.
+//
 // Of a session that was stopped by a limit, or stalled, "failed" would say less, and
 // something else than its closing lines.
-func (st Standing) came() string {
+func (st Standing) Came() string {
 	switch stop := st.State.Stop; {
 	case st.hasParts() && st.Status != StatusFailed:
 		return string(st.Status)
@@ -286,7 +288,7 @@ func (st Standing) Line(now time.Time) string {
 	case StatusInterrupted:
 		text += st.Where() + ", last activity " + Ago(st.Active, now)
 	default:
-		text += st.came() + " at " + st.Where() + ", " + Ago(st.Active, now)
+		text += st.Came() + " at " + st.Where() + ", " + Ago(st.Active, now)
 	}
 	text += strings.TrimSuffix(", spent "+st.Spent(), ", spent ")
 	switch st.Status {

@@ -16,6 +16,10 @@ import (
 // have changed since the look before: of a folder with a thousand loops, of which three
 // run, it reads three. It keeps one [Entry] for each loop.
 //
+// That a journal has changed is seen by its file: another one, another size, or another
+// time of its last change. Who writes into the middle of one and puts that time back
+// deceives a Watch. A journal that could not be opened or read is tried again each time.
+//
 // It takes no lock on a loop and writes nothing. Use one Watch from one goroutine at a
 // time. The zero value needs a Dir.
 type Watch struct {
@@ -65,7 +69,10 @@ func (w *Watch) look(path string) (watched, bool) {
 		return watched{}, false
 	}
 	last, ok := w.seen[path]
-	if ok && os.SameFile(last.info, info) && last.info.Size() == info.Size() && last.info.ModTime().Equal(info.ModTime()) {
+	// What stands in a file stays so until it is written to. Any other error passes without
+	// a sign: permissions come back, and a disk that was away.
+	_, corrupt := errors.AsType[*CorruptError](last.err)
+	if ok && (last.err == nil || corrupt) && os.SameFile(last.info, info) && last.info.Size() == info.Size() && last.info.ModTime().Equal(info.ModTime()) {
 		if last.err == nil && !last.e.State.Done() {
 			last.e.Holder = w.Dir.holder(path, last.e.Parent, last.e.Active)
 			last.e.Status = statusOf(last.e, time.Now())

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -129,5 +130,35 @@ func TestWatchReads(t *testing.T) {
 	}
 	if again, err := w.Standings(ctx); err != nil || cmp.Diff(first, again) != "" {
 		t.Error(err, cmp.Diff(first, again))
+	}
+}
+
+// TestWatchErrorPasses: an error that is none of what stands in a journal is gone as soon
+// as its cause is, although nothing of the file has changed.
+func TestWatchErrorPasses(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	d := &progress.Dir{Path: t.TempDir()}
+	j, err := d.Create(ralph.Start(ralph.Task{ID: "T1", Prompt: "x"}), progress.KindLoop)
+	if err == nil {
+		err = errors.Join(j.Begin(ctx, false), j.Close())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := progress.Watch{Dir: d}
+	path, away := d.File("T1"), d.File("T1")+".away"
+	// The link is what is looked at, and stays as it is.
+	if err := errors.Join(os.Rename(path, away), os.Symlink("loop-b", path), os.Symlink(path, filepath.Join(d.Path, "loop-b"))); err != nil {
+		t.Skip(err)
+	}
+	if got, err := w.Standings(ctx); len(got) != 0 || err == nil {
+		t.Fatal(got, err)
+	}
+	if err := errors.Join(os.Remove(filepath.Join(d.Path, "loop-b")), os.Rename(away, filepath.Join(d.Path, "loop-b"))); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := w.Standings(ctx); len(got) != 1 || err != nil {
+		t.Error(got, err)
 	}
 }

@@ -20,9 +20,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/progress"
@@ -54,8 +54,8 @@ type Run struct {
 	Cards []Card
 }
 
-// An Unread is a journal that cannot be read: somebody has damaged it, or a newer version
-// has written it.
+// An Unread is a journal that cannot be read: somebody has damaged it, a newer version has
+// written it, it belongs to somebody else, or it is no file.
 type Unread struct {
 	Name string // of the loop, as far as its file's name tells it
 	Err  error
@@ -65,6 +65,9 @@ type Unread struct {
 func (u Unread) Why() string {
 	if c, ok := errors.AsType[*progress.CorruptError](u.Err); ok {
 		return fmt.Sprintf("line %d: %v", c.Line, c.Err)
+	}
+	if _, why, ok := strings.Cut(u.Err.Error(), u.Name+".jsonl"); ok {
+		return strings.TrimLeft(why, ": ")
 	}
 	return u.Err.Error()
 }
@@ -133,12 +136,10 @@ func (r *Reader) Look(ctx context.Context) (Tree, error) {
 	r.watch.Dir = r.Dir
 	all, err := r.watch.Standings(ctx)
 	var tree Tree
-	for _, err := range each(err) {
-		corrupt, is := errors.AsType[*progress.CorruptError](err)
-		if !is {
+	if err != nil { // which does not say whose it is
+		if tree.Unread, err = r.unread(ctx); err != nil {
 			return Tree{}, err
 		}
-		tree.Unread = append(tree.Unread, Unread{strings.TrimSuffix(filepath.Base(corrupt.Path), ".jsonl"), err})
 	}
 	parents := map[string]bool{}
 	for _, st := range all {
@@ -161,22 +162,25 @@ func (r *Reader) Look(ctx context.Context) (Tree, error) {
 // Alone is the run that a loop is by itself, whatever it belongs to.
 func Alone(loop pipeline.Standing) Run { return Run{loop, cards(loop, nil)} }
 
-// each are the errors that are joined in one.
-func each(err error) []error {
-	if joined, ok := err.(interface{ Unwrap() []error }); ok {
-		return joined.Unwrap()
+// unread are the journals that cannot be read. The others are looked at once more for
+// that, and not read. The error is that of the folder, or the cause of ctx.
+func (r *Reader) unread(ctx context.Context) (all []Unread, err error) {
+	for e, err := range r.watch.Loops(ctx) {
+		switch {
+		case err != nil && e.Loop == "":
+			return nil, err
+		case err != nil:
+			all = append(all, Unread{e.Loop, err})
+		}
 	}
-	if err != nil {
-		return []error{err}
-	}
-	return nil
+	return all, nil
 }
 
 // cards are those of a run: a pipeline tells of its tasks itself; of a session each task
 // is known by its loops.
 func cards(run pipeline.Standing, loops []progress.Standing) []Card {
 	if run.Kind != progress.KindPipeline && run.Kind != progress.KindSession {
-		return []Card{loopCard(run.Loop, run.Task, []progress.Standing{run.Standing})}
+		return []Card{loopCard(run.Loop, run.Name(), []progress.Standing{run.Standing})}
 	}
 	var ids []string
 	of := map[string][]progress.Standing{}
@@ -211,9 +215,26 @@ func loopCard(run, id string, loops []progress.Standing) Card {
 	}
 	c.Used = last.Used // the loops of a session have what those before them have used
 	if c.Lane == Failed || c.Lane == Skipped {
-		c.Why = strings.TrimSuffix(string(last.State.Stop)+": "+last.State.Detail, ": ")
+		c.Why = why(last)
 	}
 	return c
+}
+
+// why says how a loop has ended that is not verified.
+func why(st progress.Standing) string {
+	came, detail := st.Came(), st.State.Detail
+	switch {
+	case wasAsked(st):
+		return came
+	case strings.HasPrefix(detail, came) || st.State.Stop == ralph.StopIterations && detail != "": // which names the limit
+		return detail
+	}
+	return strings.TrimSuffix(came+": "+detail, ": ")
+}
+
+// wasAsked reports whether a loop has stopped since somebody wanted it to.
+func wasAsked(st progress.Standing) bool {
+	return st.State.Stop == ralph.StopIterations && st.State.Asked != 0
 }
 
 // laneOf is where a loop stands. One that was interrupted can be run again, and so is to
@@ -243,10 +264,18 @@ func phaseLanes() map[pipeline.Phase]Lane {
 	}
 }
 
+// titled is a title with a sign that it goes on, where a pipeline tells no more of it.
+func titled(title string) string {
+	if utf8.RuneCountInString(title) >= 120 {
+		title += "…"
+	}
+	return title
+}
+
 // taskCard is the card of a task of a pipeline. What was running when its pipeline died
 // is to be done, for nobody works on it.
 func taskCard(run pipeline.Standing, sum pipeline.Summary, loops []progress.Standing, done map[string]bool) Card {
-	c := Card{Run: run.Loop, ID: sum.ID, Title: sum.Title, Lane: phaseLanes()[sum.Phase], Stages: sum.Stages, Why: cmp.Or(sum.Why, sum.Altered),
+	c := Card{Run: run.Loop, ID: sum.ID, Title: titled(sum.Title), Lane: phaseLanes()[sum.Phase], Stages: sum.Stages, Why: cmp.Or(sum.Why, sum.Altered),
 		Loops: loops, Used: sum.Usage, Iterations: sum.Iterations}
 	if c.Lane == Running && !Active(run.Standing) {
 		c.Lane = Todo
@@ -265,7 +294,15 @@ func taskCard(run pipeline.Standing, sum pipeline.Summary, loops []progress.Stan
 		}
 	}
 	if last, ok := c.Loop(); ok {
-		c.Title = cmp.Or(c.Title, last.State.Task.Title)
+		if strings.HasPrefix(last.State.Task.Title, sum.Title) { // the whole of it
+			c.Title = last.State.Task.Title
+		}
+		switch {
+		case c.Lane == Failed && last.Status == progress.StatusCancelled:
+			c.Lane, c.Why = Skipped, why(last)
+		case c.Lane == Failed && wasAsked(last):
+			c.Why = why(last)
+		}
 		if !last.State.Done() { // what it uses is not settled yet
 			c.Used, c.Iterations = c.Used.Add(last.Used), c.Iterations+last.State.Completed()
 		}

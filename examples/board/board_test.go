@@ -108,6 +108,54 @@ func TestLook(t *testing.T) {
 	}
 }
 
+// TestUnread: whatever is in the place of a journal is named, the others are shown, and
+// what can be read again is.
+func TestUnread(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	dir := &progress.Dir{Path: t.TempDir(), NoSync: true}
+	s := ralph.Start(ralph.Task{ID: "T1", Prompt: "x"})
+	if err := dir.Append(ctx, ralph.Event{V: ralph.Version, Kind: ralph.EventLoopStarted, Loop: "T1", Task: "T1", State: &s}); err != nil {
+		t.Fatal(err)
+	}
+	if err := dir.Close(); err != nil {
+		t.Fatal(err)
+	}
+	r := board.Reader{Dir: dir}
+	look := func() (all []string) {
+		t.Helper()
+		tree, err := r.Look(ctx)
+		if err != nil || len(tree.Runs) != 1 {
+			t.Errorf("%d runs, %v", len(tree.Runs), err)
+		}
+		for _, u := range tree.Unread {
+			all = append(all, u.Name+" "+u.Why())
+		}
+		return all
+	}
+	there := func(name string) string { return filepath.Join(dir.Path, name) }
+	if err := errors.Join(os.Mkdir(there("a-folder.jsonl"), 0o700), os.WriteFile(there("broken.jsonl"), []byte("{}\n"), 0o600),
+		os.Symlink("loop.jsonl", there("loop.jsonl"))); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"a-folder is a directory: give the path of the file in it", "broken line 1: it is no line of a journal", "loop too many levels of symbolic links"}
+	for range 2 {
+		if diff := cmp.Diff(want, look()); diff != "" {
+			t.Error(diff)
+		}
+	}
+	if err := errors.Join(os.Remove(there("a-folder.jsonl")), os.Remove(there("loop.jsonl"))); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want[1:2], look()); diff != "" {
+		t.Error(diff)
+	}
+	r.Dir = &progress.Dir{Path: there("broken.jsonl")}
+	if tree, err := r.Look(ctx); err == nil {
+		t.Errorf("a file has loops: %+v", tree)
+	}
+}
+
 // TestHistory: attempts are told as they go on, a journal that another one has replaced is
 // read anew, and a torn line has not happened.
 func TestHistory(t *testing.T) {
@@ -187,6 +235,34 @@ func TestHistory(t *testing.T) {
 	}
 	begin()
 	is(`1.1 false  ""`)
+
+	// A file system may give a new file the number of the one that is gone.
+	add(ralph.Event{Kind: ralph.EventGuided, Text: "look again"})
+	if err := dir.Close(); err != nil {
+		t.Fatal(err)
+	}
+	old, err := os.ReadFile(dir.File("T1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	at = at.Add(time.Hour)
+	if _, _, err := dir.SetAside("T1"); err != nil {
+		t.Fatal(err)
+	}
+	begin()
+	add(ralph.Event{Kind: ralph.EventIterationEnded, Iteration: ralph.Iteration{Number: 1, Attempt: 1, Outcome: ralph.OutcomeFailure, Error: strings.Repeat("long ", 100)}}) // so that it is longer
+	anew, err := os.ReadFile(dir.File("T1"))
+	if err == nil {
+		err = os.WriteFile(dir.File("T1"), old, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	is(`1.1 false  ""`, "guided look again")
+	if err := os.WriteFile(dir.File("T1"), anew, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	is(`1.1 true failure ""`)
 }
 
 // TestTail: the output of an attempt is followed while it is written, known for what a
@@ -231,6 +307,33 @@ func TestTail(t *testing.T) {
 		}
 		if bad := termtest.Unsafe(strings.Join(got, "\n")); bad != "" {
 			t.Errorf("step %d: %s", i, bad)
+		}
+	}
+	// Another loop of the name has printed something.
+	if err := errors.Join(os.Remove(dir.Raw("T1", 1, 1)), dir.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if got := read(1); got != nil {
+		t.Errorf("of a file that is gone: %q", got)
+	}
+	raw = dir.Output(ralph.Request{Loop: "T1", Iteration: 1, Attempt: 1})
+	for _, want := range []string{"anew", "and on"} {
+		if _, err := fmt.Fprintln(raw, want); err != nil {
+			t.Fatal(err)
+		}
+		if got := read(1); len(got) == 0 || got[0] != "anew" || got[len(got)-1] != want {
+			t.Errorf("%q", got)
+		}
+	}
+	for _, text := range []string{"of another", "of one more"} { // without a look in between
+		if err := errors.Join(dir.Close(), os.Rename(dir.Raw("T1", 1, 1), dir.Raw("T1", 1, 1)+".last")); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := fmt.Fprintln(dir.Output(ralph.Request{Loop: "T1", Iteration: 1, Attempt: 1}), text); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff([]string{text}, read(1)); diff != "" {
+			t.Error(diff)
 		}
 	}
 	raw = dir.Output(ralph.Request{Loop: "T1", Iteration: 1, Attempt: 2})

@@ -38,18 +38,15 @@ type Attempt struct {
 	Words string
 }
 
-// An Asked is a change to a loop that came from people.
-type Asked struct {
-	Time time.Time
-	Kind ralph.EventKind // guided, limits_changed, paused, continued, reopened, cancelled
-	Text string
-}
-
 // A journal is what was read of one.
 type journal struct {
-	info os.FileInfo
-	end  int64
-	told History
+	info  os.FileInfo
+	began time.Time // its first line, for a file system gives a new file the number of one that is gone
+	end   int64
+	told  History
+	// The last ones that the journal tells.
+	limits ralph.Limits
+	advice []string
 }
 
 // maxWords bounds what is kept of an answer, in bytes.
@@ -72,13 +69,25 @@ func (r *Reader) History(loop string) (History, error) {
 	if r.logs == nil {
 		r.logs = map[string]*journal{}
 	}
+	began, err := beginning(f)
+	if err != nil {
+		return History{}, err
+	}
 	j := r.logs[loop]
-	if j == nil || !os.SameFile(j.info, info) || info.Size() < j.end { // another one has come in its place
-		j = &journal{}
+	if j == nil || !os.SameFile(j.info, info) || !j.began.Equal(began) || info.Size() < j.end { // another one has come in its place
+		j = &journal{began: began}
 		r.logs[loop] = j
 	}
 	j.info = info
 	return j.read(f, info.Size())
+}
+
+// beginning is the time of a journal's first line, zero if it has none yet.
+func beginning(f io.ReaderAt) (time.Time, error) {
+	for rec, err := range progress.ReadJSONL(io.NewSectionReader(f, 0, 1<<62)) {
+		return rec.Timestamp, err
+	}
+	return time.Time{}, nil
 }
 
 // read reads the whole lines that have come.
@@ -91,7 +100,7 @@ func (j *journal) read(f io.ReaderAt, size int64) (History, error) {
 		if err != nil {
 			return History{}, err
 		}
-		j.told.tell(rec.Event)
+		j.tell(rec.Event)
 	}
 	j.end, j.told.Torn = end, end < size
 	told := j.told
@@ -116,8 +125,17 @@ func lastLine(f io.ReaderAt, from, size int64) (int64, error) {
 }
 
 // tell adds what an event tells.
-func (h *History) tell(ev ralph.Event) {
+func (j *journal) tell(ev ralph.Event) {
+	h := &j.told
 	switch ev.Kind {
+	case ralph.EventLoopStarted:
+		if ev.State != nil {
+			j.limits, j.advice = ev.State.Task.Limits, slices.Clone(ev.State.Guidance)
+		}
+	case ralph.EventLearned:
+		if ev.State != nil {
+			j.limits = ev.State.Task.Limits
+		}
 	case ralph.EventIterationStarted:
 		h.Attempts = append(h.Attempts, Attempt{Iteration: ev.Iteration})
 	case ralph.EventRunning:
@@ -136,7 +154,10 @@ func (h *History) tell(ev ralph.Event) {
 		}
 		h.Attempts = append(h.Attempts, Attempt{Iteration: ev.Iteration, Ended: true}) // of a host, which tells no start
 	case ralph.EventGuided, ralph.EventLimitsChanged, ralph.EventPaused, ralph.EventContinued, ralph.EventReopened, ralph.EventCancelled:
-		h.Asked = append(h.Asked, Asked{ev.Time, ev.Kind, ev.Text})
+		if n := len(h.Asked); ev.Kind == ralph.EventCancelled && n > 0 && h.Asked[n-1].Kind == ev.Kind {
+			return // by the process that has taken it over
+		}
+		h.Asked = append(h.Asked, Asked{ev.Time, ev.Kind, j.asked(ev)})
 	}
 }
 
@@ -166,6 +187,7 @@ func Format(e progress.Entry) ralph.Format {
 // it when it is not needed any more.
 type Tail struct {
 	path string
+	info os.FileInfo // of the file that is open, whose number no other one gets
 	raw  *progress.Raw
 	off  int64
 	to   io.WriteCloser
@@ -177,15 +199,19 @@ const maxTail = 64 << 10
 
 // Read returns the lines that an attempt has printed by now, the last ones, without
 // control sequences. Path is that of [progress.Dir.Raw]; another one than in the call
-// before begins anew. Format and workspace are those of [progress.Readable]. An attempt
+// before begins anew, and so does another file in its place. Format and workspace are those of [progress.Readable]. An attempt
 // that has printed nothing has no lines, and is no error.
 func (t *Tail) Read(path string, format ralph.Format, workspace string) ([]string, error) {
-	if t.path != path {
+	info, err := os.Stat(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	if t.path != path || t.raw != nil && (info == nil || !os.SameFile(t.info, info)) {
 		if err := t.Close(); err != nil {
 			return nil, err
 		}
-		t.path = path
 	}
+	t.path = path
 	if t.raw == nil {
 		raw, err := progress.OpenRaw(path)
 		if errors.Is(err, fs.ErrNotExist) {
@@ -193,16 +219,10 @@ func (t *Tail) Read(path string, format ralph.Format, workspace string) ([]strin
 		} else if err != nil {
 			return nil, err
 		}
-		t.raw, t.to = raw, progress.Readable(&t.text, format, workspace)
+		t.raw, t.info, t.to = raw, info, progress.Readable(&t.text, format, workspace)
 	}
 	if err := t.catchUp(); err != nil {
 		return nil, err
-	}
-	if over := t.text.Len() - maxTail; over > 0 {
-		t.text.Next(over)
-		if _, err := t.text.ReadBytes('\n'); err != nil { // all of it was one line
-			t.text.Reset()
-		}
 	}
 	text := strings.TrimRight(t.text.String(), "\n")
 	if text == "" {
@@ -222,6 +242,7 @@ func (t *Tail) catchUp() error {
 		if _, bad := t.to.Write(buf[:n]); bad != nil {
 			return bad
 		}
+		t.trim()
 		if lost, is := errors.AsType[*progress.LostError](err); is {
 			t.off, err = max(lost.Next, t.off+1), nil
 		}
@@ -230,6 +251,16 @@ func (t *Tail) catchUp() error {
 		return nil
 	}
 	return err
+}
+
+// trim lets go of what is too much, up to the end of a line.
+func (t *Tail) trim() {
+	if over := t.text.Len() - maxTail; over > 0 {
+		t.text.Next(over)
+		if _, err := t.text.ReadBytes('\n'); err != nil { // all of it was one line
+			t.text.Reset()
+		}
+	}
 }
 
 // Close lets go of the file.

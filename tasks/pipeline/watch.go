@@ -35,7 +35,8 @@ func (w *Watch) Standings(ctx context.Context) ([]Standing, error) {
 			continue
 		}
 		last, ok := w.told[st.Loop]
-		if !ok || !last.started.Equal(st.Started) || !last.active.Equal(st.Active) {
+		// Why a record could not be read may pass without a sign in it.
+		if !ok || last.tasks == nil || !last.started.Equal(st.Started) || !last.active.Equal(st.Active) {
 			last = noted{st.Started, st.Active, tell(ctx, w.Dir, st.Loop)}
 		}
 		now[st.Loop], all[i] = last, last.stood(st)

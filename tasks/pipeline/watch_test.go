@@ -86,3 +86,53 @@ func TestWatch(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// endsAt is a context that is over when it has been asked so often.
+type endsAt struct {
+	context.Context
+	left *int
+}
+
+func (c endsAt) Err() error {
+	if *c.left--; *c.left < 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
+// TestWatchBrokenOff: after a look that was broken off anywhere, the next one tells all.
+func TestWatchBrokenOff(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "tasks.yaml"), []byte("tasks:\n- {id: CART, title: A cart}\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	record := &progress.Dir{Path: filepath.Join(t.TempDir(), "record")}
+	t.Cleanup(func() { record.Close() })
+	p := pipeline.Pipeline{
+		Name: "shop", Source: &pipeline.File{Path: filepath.Join(dir, "tasks.yaml")}, Dir: dir, Record: record, Stages: []string{"coder"},
+		Runner: func(pipeline.Place) (ralph.Runner, error) {
+			return ralph.RunnerFunc(func(_ context.Context, req ralph.Request) (ralph.Response, error) {
+				return ralph.Response{Output: "Committed, and all tests pass.\n\n<promise>" + req.Promise + "</promise>"}, nil
+			}), nil
+		},
+	}
+	if _, err := p.Run(ctx); err != nil {
+		t.Fatal(err)
+	}
+	var fresh pipeline.Watch
+	fresh.Dir = record
+	want, err := fresh.Standings(ctx)
+	if err != nil || len(want) == 0 || want[0].Tasks == nil {
+		t.Fatal(want, err)
+	}
+	for n := range 20 {
+		w := pipeline.Watch{Watch: progress.Watch{Dir: record}}
+		w.Standings(endsAt{ctx, &n}) // is broken off
+		got, err := w.Standings(ctx)
+		if diff := cmp.Diff(want, got); diff != "" || err != nil {
+			t.Errorf("broken off at %d: %v\n%s", n, err, diff)
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -83,20 +84,24 @@ func (p *page) add(heading string, text ...string) {
 func (m *model) facts(c board.Card, width int) []string {
 	p := &page{width: width}
 	for _, l := range wrapped(join(" ", line(c.ID), line(c.Title)), width) {
-		p.lines = append(p.lines, paint(laneColour(c.Lane), true, l))
+		p.lines = append(p.lines, paint(plain, true, l))
 	}
-	p.lines = append(p.lines, wrapped(join(" · ", c.Lane.String(), m.progress(c), count(c.Iterations, "iteration"), cost(c.Used)), width)...)
+	iterations := count(c.Iterations, "iteration")
+	if c.Lane == board.Done { // its card says so
+		iterations = ""
+	}
+	p.lines = append(p.lines, wrapped(join(" · ", c.Lane.String(), m.progress(c), iterations, cost(c.Used)), width)...)
 	p.lines = append(p.lines, stages(c, width)...)
-	if c.Why != "" {
-		p.add("Why it is not done", c.Why)
-	}
 	if len(c.Loops) == 0 {
+		p.add("Why it is not done", c.Why)
 		p.add("Not begun", "What its agent will be told comes on record when it begins.")
 		return p.lines
 	}
-	st := c.Loops[len(c.Loops)-1-min(m.loop, len(c.Loops)-1)]
+	n := m.at(c)
+	st := c.Loops[n]
+	p.lines = append(p.lines, wrapped(join(" · ", fmt.Sprintf("loop %d of %d: %s", n+1, len(c.Loops), st.Loop), string(st.Status), st.Where(), st.Spent()), width)...)
+	p.add("Why it is not done", c.Why)
 	t := st.State.Task
-	p.lines = append(p.lines, wrapped(join(" · ", fmt.Sprintf("loop %d of %d: %s", len(c.Loops)-min(m.loop, len(c.Loops)-1), len(c.Loops), st.Loop), string(st.Status), "iteration "+of(st.Iteration, st.MaxIterations), st.Spent()), width)...)
 	p.add("Outcome", t.Outcome)
 	var criteria []string
 	for _, a := range t.Acceptance {
@@ -104,13 +109,14 @@ func (m *model) facts(c board.Card, width int) []string {
 	}
 	p.add("Acceptance criteria", criteria...)
 	p.add("Promise", "<promise>"+st.CompletionPromise+"</promise>")
-	p.add("Verified by", join(": ", t.Method, join("; ", t.Success, t.HowVerified)))
+	p.add("Success", t.Success)
+	p.add("Verified by", cmp.Or(join(": ", t.Method, t.HowVerified), "nothing is on record of a method"))
 	p.add("Last verdict", verdict(st)...)
 	p.add("Feedback for the agent", st.State.Feedback)
 	p.add("The agent is blocked", st.State.Obstacle)
 	p.add("Advice for the agent", st.State.Guidance...)
-	if st.State.Done() {
-		p.add("Stopped", join(": ", string(st.State.Stop), st.State.Detail))
+	if st.State.Done() && c.Why == "" {
+		p.add("Stopped", join(": ", st.Came(), st.State.Detail))
 	}
 	if m.detail.loop == st.Loop {
 		m.recorded(p, st)
@@ -122,6 +128,9 @@ func (m *model) facts(c board.Card, width int) []string {
 func stages(c board.Card, width int) []string {
 	marks := map[pipeline.StageStatus]string{
 		pipeline.StageOpen: "○", pipeline.StageRunning: "🔄", pipeline.StageVerified: "✓", pipeline.StageUnverified: "?", pipeline.StageFailed: "✗", pipeline.StageLeft: "–",
+	}
+	if c.Lane != board.Running { // nobody works on what was running when its process died
+		marks[pipeline.StageRunning] = "!"
 	}
 	var all []string
 	for _, s := range c.Stages {
@@ -175,7 +184,7 @@ func (m *model) recorded(p *page, st progress.Standing) {
 			rows = append(rows, fmt.Sprintf("and %d before", i+1))
 			break
 		}
-		rows = append(rows, attempt(a, m.now))
+		rows = append(rows, attempt(a, m.now, board.Active(st)))
 	}
 	p.add("Iterations", rows...)
 	rows = nil
@@ -185,13 +194,16 @@ func (m *model) recorded(p *page, st progress.Standing) {
 	p.add("Asked for", rows...)
 }
 
-// attempt is a row of the history.
-func attempt(a board.Attempt, now time.Time) string {
+// attempt is a row of the history. The end of one whose process has died is not on record.
+func attempt(a board.Attempt, now time.Time, active bool) string {
 	name := fmt.Sprint(a.Number)
 	if a.Attempt > 1 {
 		name += fmt.Sprintf(" (%d)", a.Attempt)
 	}
-	if !a.Ended {
+	switch {
+	case !a.Ended && !active:
+		return join("  ", name, "interrupted", cost(a.Usage))
+	case !a.Ended:
 		return join("  ", name, "at work", took(now.Sub(a.Start)), cost(a.Usage))
 	}
 	why := ""

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/charmbracelet/x/ansi"
+
 	"github.com/ralph-loop/ralph/examples/board"
 )
 
@@ -27,7 +29,7 @@ func (m *model) frame() string {
 	case outputView:
 		body = m.outputFrame(space, m.width)
 	default:
-		body = scrolled(help(), &m.scroll, space)
+		body = scrolled(help(m.width), &m.scroll, space)
 	}
 	all := append(top, body...)
 	for i, l := range all {
@@ -46,7 +48,11 @@ func (m *model) board(space int) []string {
 		if !m.loaded {
 			return []string{"", "reading " + line(m.dir.Path) + " …"}
 		}
-		return append([]string{"", "Nothing is on record yet in"}, append(wrapped(m.dir.Path, m.width), "", "It shows here as soon as a loop begins.")...)
+		nothing := "Nothing is on record yet in"
+		if m.failed != "" || len(m.tree.Unread) > 0 {
+			nothing = "Nothing that can be read is on record in"
+		}
+		return append([]string{"", nothing}, append(wrapped(m.dir.Path, m.width), "", "It shows here as soon as a loop begins.")...)
 	}
 	slots := m.slotsFrame(space >= 20)
 	space = max(space-len(slots), 0)
@@ -120,48 +126,71 @@ func (m *model) hints() string {
 		all = "esc back,↑↓ scroll,←→ stages,o output,p pause,g guide,c cancel,s stop,l limit"
 	}
 	var keys []string
+	room := m.width + 1
 	for hint := range strings.SplitSeq(all, ",") {
+		if room -= width(hint) + 1; room < 0 && len(keys) > 0 { // none is shown in part
+			break
+		}
 		key, does, _ := strings.Cut(hint, " ")
 		keys = append(keys, paint(plain, true, key)+" "+does)
 	}
 	return strings.Join(keys, " ")
 }
 
-func help() []string {
-	return strings.Split(strings.TrimSpace(`
-←→ ↑↓ tab j k    choose a card
-enter            its details; ←→ there choose one of its stages
-o                what its agent prints, in full height
-t                the tree: runs, their tasks, their loops
-/                filter by run, task, title or agent; esc ends it
-esc              back
-
-p                pause, or let it go on: what runs comes to its end
-g                guide: advice for the next prompt
-c                cancel for good, after a question
-s                stop after the iteration that has begun
-l                limits: max=20 cost=5 tokens=100000 time=2h
-q  ctrl+c        leave the board; loops go on
-
-In the tree a run can be chosen too, and steered as a whole.
-What is asked for is on record, and the process that runs the loop
-takes it over within a second.
-
-🔄 at work  … next  ‖ paused  ⏳ waits  ○ to do  ! interrupted
-✓ verified  ✗ failed  – not to be done, or cancelled`), "\n")
+// help is what keys do, and what marks mean.
+func help(width int) (all []string) {
+	const keys = 17 // cells of the first column
+	for _, row := range [][2]string{
+		{"←→ ↑↓ tab j k", "choose a card"},
+		{"enter", "its details; ←→ there choose one of its stages"},
+		{"o", "what its agent prints, in full height"},
+		{"t", "the tree: runs, their tasks, their loops"},
+		{"/", "filter by run, task, title or agent; esc ends it"},
+		{"esc", "back"},
+		{},
+		{"p", "pause, or let it go on: what runs comes to its end"},
+		{"g", "guide: advice for the next prompt"},
+		{"c", "cancel for good, after a question"},
+		{"s", "stop after the iteration that has begun"},
+		{"l", "limits: max=20 cost=5 tokens=100000 time=2h"},
+		{"q  ctrl+c", "leave the board; loops go on"},
+		{},
+		{"", "In the tree a run can be chosen too, and steered as a whole. What is asked for is on record, and the process that runs the loop takes it over within a second."},
+		{},
+		{"", "🔄 at work  … next  ‖ paused  ⏳ waits  ○ to do"},
+		{"", "! interrupted  ✓ verified  ✗ failed  – not to be done, or cancelled"},
+	} {
+		column := 0
+		if row[0] != "" {
+			column = keys
+		}
+		for i, l := range wrapped(row[1], min(width, 80)-column) {
+			key := ""
+			if i == 0 {
+				key = row[0]
+			}
+			all = append(all, pad(key, column)+l)
+		}
+	}
+	return all
 }
 
-// scrolled is the part of some lines that fits, and keeps the scroll within them.
+// scrolled is the part of some lines that fits, and keeps the scroll within them. The last
+// row says how many are below it.
 func scrolled(lines []string, scroll *int, height int) []string {
 	height = max(height, 0)
 	*scroll = min(max(*scroll, 0), max(len(lines)-height, 0))
-	return lines[*scroll:min(*scroll+height, len(lines))]
+	end := min(*scroll+height, len(lines))
+	shown := slices.Clone(lines[*scroll:end])
+	if below := len(lines) - end; below > 0 && height > 1 {
+		shown[height-1] = fmt.Sprintf("↓ %d more", below+1)
+	}
+	return shown
 }
 
 // A treeRow is a run, a task or a loop.
 type treeRow struct {
 	key, text string
-	colour    string
 }
 
 // treeRows are all of them. The loops of a task are told where it has several.
@@ -169,18 +198,18 @@ func (m *model) treeRows() (all []treeRow) {
 	for _, run := range m.shown() {
 		alone := run.SessionStanding == nil
 		if !alone {
-			all = append(all, treeRow{run.Loop, m.runLine(run), plain})
+			all = append(all, treeRow{run.Loop, m.runLine(run)})
 		}
 		for _, c := range run.Cards {
-			text := join("  ", line(c.ID), m.progress(c), line(c.Title))
+			text := join("  ", line(c.ID), marked(c.Lane, m.progress(c)), line(c.Title))
 			if alone {
-				all = append(all, treeRow{c.Key(), text, laneColour(c.Lane)})
+				all = append(all, treeRow{c.Key(), text})
 				continue
 			}
-			all = append(all, treeRow{c.Key(), "  " + text, laneColour(c.Lane)})
+			all = append(all, treeRow{c.Key(), "  " + text})
 			for _, st := range c.Loops {
 				if len(c.Loops) > 1 {
-					all = append(all, treeRow{"", "      " + st.Line(m.now), plain})
+					all = append(all, treeRow{"", "      " + st.Line(m.now)})
 				}
 			}
 		}
@@ -204,11 +233,11 @@ func (m *model) treeFrame(space int) []string {
 	from := min(max(at-space/2, 0), max(len(rows)-space, 0))
 	var all []string
 	for i, r := range rows[from:min(from+max(space, 0), len(rows))] {
-		mark := "  "
 		if from+i == at {
-			mark = "▶ "
+			all = append(all, paint(plain, true, fit("▶ "+ansi.Strip(r.text), m.width)))
+			continue
 		}
-		all = append(all, paint(r.colour, from+i == at, fit(mark+r.text, m.width)))
+		all = append(all, fit("  "+r.text, m.width))
 	}
 	return all
 }

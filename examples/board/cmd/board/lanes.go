@@ -66,7 +66,7 @@ func hidden(lanes map[board.Lane][]board.Card, show []board.Lane) string {
 	var all []string
 	for _, l := range board.Lanes() {
 		if !slices.Contains(show, l) {
-			all = append(all, paint(laneColour(l), false, fmt.Sprintf("%s %d", l, len(lanes[l]))))
+			all = append(all, fmt.Sprintf("%s %d", l, len(lanes[l])))
 		}
 	}
 	if len(all) == 0 {
@@ -125,7 +125,7 @@ func (m *model) lane(l board.Lane, cards []board.Card, chosen, width, height int
 	if from > 0 || to < len(cards) {
 		head += fmt.Sprintf(" ↑%d ↓%d", from, len(cards)-to)
 	}
-	all := []string{paint(laneColour(l), true, fit(head, width))}
+	all := []string{paint(plain, true, fit(head, width))}
 	for i, c := range cards[from:to] {
 		all = append(all, draw(c, m.progress(c), width, from+i == chosen)...)
 	}
@@ -134,7 +134,7 @@ func (m *model) lane(l board.Lane, cards []board.Card, chosen, width, height int
 
 // full is a card in a frame.
 func full(c board.Card, how string, width int, chosen bool) []string {
-	return box([]string{line(c.ID), line(c.Title), rule, how}, width, chosen, laneColour(c.Lane))
+	return box([]string{line(c.ID), line(c.Title), rule, marked(c.Lane, how)}, width, chosen, laneColour(c.Lane))
 }
 
 // short is a card in two rows.
@@ -144,8 +144,8 @@ func short(c board.Card, how string, width int, chosen bool) []string {
 		mark = "▶ "
 	}
 	return []string{
-		paint(laneColour(c.Lane), chosen, fit(mark+join(" ", line(c.ID), line(c.Title)), width)),
-		paint(laneColour(c.Lane), false, fit("  "+how, width)),
+		paint(plain, chosen, fit(mark+join(" ", line(c.ID), line(c.Title)), width)),
+		fit("  "+marked(c.Lane, how), width),
 	}
 }
 
@@ -215,19 +215,28 @@ func (m *model) slots() (all []slot) {
 	return all
 }
 
-// slotWidth is that of a slot's frame.
-const slotWidth = 30
+// A slot's frame has room for a long name, and where three are to fit beside each other on
+// 80 cells for an iteration of two digits.
+const (
+	maxSlot = 30
+	minSlot = 26
+)
+
+// slotRows is how many slots are told in rows.
+const slotRows = 3
 
 // slotsFrame draws the agents at work: in frames beside each other, with those for which
 // there is no room named beside them, or all of them in rows.
 func (m *model) slotsFrame(frames bool) []string {
 	all := m.slots()
-	if len(all) == 0 {
+	if len(all) == 0 && m.filter != "" {
+		return []string{"no agent that passes the filter is at work"}
+	} else if len(all) == 0 {
 		return []string{"no agent is at work"}
 	}
 	var rows []string
 	if !frames {
-		for _, s := range all[:min(len(all), 2)] {
+		for _, s := range all[:min(len(all), slotRows)] {
 			rows = append(rows, m.slotRow(s))
 		}
 		if more := len(all) - len(rows); more > 0 {
@@ -237,11 +246,12 @@ func (m *model) slotsFrame(frames bool) []string {
 	}
 	var blocks [][]string
 	var widths []int
-	fits := min(max((m.width+1)/(slotWidth+1), 1), len(all))
+	wide := min(max((m.width+1)/len(all)-1, minSlot), maxSlot)
+	fits := min(max((m.width+1)/(wide+1), 1), len(all))
 	for i, s := range all[:fits] {
-		blocks, widths = append(blocks, m.slotBox(i+1, s)), append(widths, slotWidth)
+		blocks, widths = append(blocks, m.slotBox(i+1, s, wide)), append(widths, wide)
 	}
-	if rest := m.width - fits*(slotWidth+1); rest > 0 && len(all) > fits {
+	if rest := m.width - fits*(wide+1); rest > 0 && len(all) > fits {
 		rows = []string{"and at work:"}
 		for _, s := range all[fits:min(len(all), fits+5)] {
 			rows = append(rows, " "+line(s.card.ID)+" "+of(s.loop.Iteration, s.loop.MaxIterations))
@@ -255,18 +265,32 @@ func (m *model) slotsFrame(frames bool) []string {
 }
 
 // slotBox is a slot as a frame, slotRow in a row.
-func (m *model) slotBox(number int, s slot) []string {
+func (m *model) slotBox(number int, s slot, width int) []string {
+	indent := "  "
+	if width < maxSlot {
+		indent = ""
+	}
 	return box([]string{
 		strings.TrimSuffix(fmt.Sprintf("Slot %d: %s", number, line(s.loop.Stage)), ": "),
-		"  Task: " + line(s.card.ID),
-		"  Ralph: iteration " + of(s.loop.Iteration, s.loop.MaxIterations),
-		"  Running: " + took(m.now.Sub(s.loop.Started)),
-		"  Cost: " + cmp.Or(cost(s.loop.Used), "unknown"),
-	}, slotWidth, false, cyan)
+		indent + "Task: " + line(s.card.ID),
+		indent + "Ralph: iteration " + of(s.loop.Iteration, s.loop.MaxIterations),
+		indent + "Running: " + m.running(s.loop),
+		indent + "Cost: " + cmp.Or(cost(s.loop.Used), "unknown"),
+	}, width, false, cyan)
+}
+
+// running is for how long a process has worked on a loop: what was before it died, or
+// before another one took the loop up, is no time at work.
+func (m *model) running(st progress.Standing) string {
+	since := st.Started
+	if h := st.Holder; h != nil && h.Since.After(since) {
+		since = h.Since
+	}
+	return took(m.now.Sub(since))
 }
 
 func (m *model) slotRow(s slot) string {
-	return fit(join("  ", join(" ", line(s.card.ID), paren(line(s.loop.Stage))), "iteration "+of(s.loop.Iteration, s.loop.MaxIterations), took(m.now.Sub(s.loop.Started)), cost(s.loop.Used)), m.width)
+	return fit(join("  ", join(" ", line(s.card.ID), paren(line(s.loop.Stage))), s.loop.Where(), m.running(s.loop), cost(s.loop.Used)), m.width)
 }
 
 // runLine tells of a run in one row.
@@ -275,15 +299,15 @@ func (m *model) runLine(run board.Run) string {
 	if run.SessionStanding != nil {
 		done = fmt.Sprintf("%d of %d done", run.TasksCompleted, run.TasksCompleted+run.TasksRemaining)
 	} else {
-		done = "iteration " + of(run.Iteration, run.MaxIterations)
+		done = run.Where()
 	}
 	when := "last active " + progress.Ago(run.Active, m.now)
 	if board.Active(run.Standing.Standing) {
-		when = took(m.now.Sub(run.Started))
+		when = m.running(run.Standing.Standing)
 	}
 	why := ""
-	if run.State.Done() && run.State.Stop != "verified" && string(run.State.Stop) != string(run.Status) {
-		why = line(string(run.State.Stop))
+	if run.Status == progress.StatusFailed {
+		why = line(run.Came())
 	}
 	return join(" · ", run.Name(), join(" ", string(run.Status), paren(why)), done, when, cost(run.Used))
 }

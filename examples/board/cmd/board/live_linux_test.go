@@ -106,7 +106,7 @@ func (s screen) keys(keys ...string) {
 
 // TestLive: the real board, on a terminal of two sizes, watches a real pipeline of another
 // process: pauses its loop, guides it, sees it die by SIGKILL and come back, cancels it,
-// and leaves without ending anything. What the agent prints is no command for the
+// and leaves, also by a signal, without ending anything. What the agent prints is no command for the
 // terminal.
 func TestLive(t *testing.T) {
 	if _, err := exec.LookPath("tmux"); err != nil {
@@ -146,8 +146,9 @@ func live(t *testing.T, columns, rows string) {
 		dir.Cancel("shop", "the test is over") // which ends what is left of the agent
 		os.RemoveAll(short)
 	})
+	pid := filepath.Join(base, "pid")
 	ended := filepath.Join(base, "ended") // what a dead pane tells differs between versions of tmux
-	s.tmux("new-session", "-d", "-x", columns, "-y", rows, "-s", "board", "BOARD_TEST=board '"+os.Args[0]+"' --state '"+dir.Path+"'; echo $? >'"+ended+"'; exec sleep 100")
+	s.tmux("new-session", "-d", "-x", columns, "-y", rows, "-s", "board", "BOARD_TEST=board sh -c 'echo $$ >\"$0\"; exec \"$@\"' '"+pid+"' '"+os.Args[0]+"' --state '"+dir.Path+"'; echo $? >'"+ended+"'; exec sleep 100")
 	s.shows("Nothing is on record yet")
 
 	pipe := start()
@@ -188,7 +189,11 @@ func live(t *testing.T, columns, rows string) {
 		t.Errorf("%+v, %v", e.State, err)
 	}
 
-	s.keys("q")
+	if columns == "80" {
+		s.keys("q")
+	} else if out, err := exec.Command("sh", "-c", "kill -INT $(cat '"+pid+"')").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
 	s.until("the board's end", func(string) bool {
 		status, err := os.ReadFile(ended)
 		return err == nil && string(status) == "0\n"

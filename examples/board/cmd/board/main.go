@@ -11,17 +11,17 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"syscall"
 
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/ralph-loop/ralph/examples/board"
 	"github.com/ralph-loop/ralph/progress"
 )
 
 func main() {
 	// A terminal that is closed ends a demo, too, whose folder is then removed.
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGHUP, syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGHUP, syscall.SIGTERM)
 	status := run(ctx, os.Args[1:], os.Stdout, os.Stderr, os.Getenv)
 	stop()
 	os.Exit(status)
@@ -62,11 +62,13 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer, getenv fu
 	case *showDemo:
 		dir, end, err = demo(ctx)
 	case *state == "":
-		dir, err = records(flags.Arg(0))
+		dir, err = board.Records(flags.Arg(0))
 	}
 	if err == nil {
 		dir.Redactor = progress.Redactor{Secrets: progress.SecretsIn(os.Environ())}
-		_, err = tea.NewProgram(newModel(ctx, dir), tea.WithContext(ctx), tea.WithOutput(stdout)).Run()
+		// Signals end ctx. Bubble Tea's own handler of the same ones may wait for ever for a
+		// program that has ended.
+		_, err = tea.NewProgram(newModel(ctx, dir), tea.WithContext(ctx), tea.WithOutput(stdout), tea.WithoutSignalHandler()).Run()
 		if ctx.Err() != nil {
 			err = nil // it was asked to
 		}
@@ -77,24 +79,4 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer, getenv fu
 		return 1
 	}
 	return 0
-}
-
-// records is the usual folder of the records of a workspace. Without one it is the git
-// work tree that the current folder is in, as for ralph.
-func records(workspace string) (*progress.Dir, error) {
-	if workspace != "" {
-		return progress.WorkspaceDir(workspace)
-	}
-	here, err := filepath.Abs(".")
-	if err != nil {
-		return nil, err
-	}
-	for dir := here; ; dir = filepath.Dir(dir) {
-		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
-			return progress.WorkspaceDir(dir)
-		}
-		if dir == filepath.Dir(dir) {
-			return progress.WorkspaceDir(here)
-		}
-	}
 }

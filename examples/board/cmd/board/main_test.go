@@ -8,8 +8,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/ralph-loop/ralph/progress"
 )
 
 // TestUsage: what cannot be shown, and where, is told before anything is drawn.
@@ -35,39 +33,6 @@ func TestUsage(t *testing.T) {
 	}
 	if status := run(context.Background(), []string{"-h"}, &bytes.Buffer{}, &bytes.Buffer{}, os.Getenv); status != 0 {
 		t.Error(status)
-	}
-}
-
-// TestRecords: without a workspace it is the git work tree that the current folder is in,
-// as for ralph.
-func TestRecords(t *testing.T) {
-	top := t.TempDir()
-	below := filepath.Join(top, "a", "b")
-	if err := os.MkdirAll(below, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	t.Setenv("XDG_STATE_HOME", t.TempDir())
-	t.Chdir(below)
-	for _, tt := range []struct{ named, of string }{{"", below}, {top, top}} {
-		is(t, tt.named, tt.of)
-	}
-	if err := os.Mkdir(filepath.Join(top, ".git"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	is(t, "", top)
-	if _, err := records(filepath.Join(top, "gone")); err == nil {
-		t.Error("a workspace that is not there has records")
-	}
-}
-
-func is(t *testing.T, named, of string) {
-	t.Helper()
-	want, err := progress.WorkspaceDir(of)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got, err := records(named); err != nil || got.Path != want.Path {
-		t.Errorf("%q: %v, %v, want %s", named, got, err, want.Path)
 	}
 }
 

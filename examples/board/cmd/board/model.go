@@ -42,7 +42,7 @@ type model struct {
 	height       int
 	pressed      bool   // a key was
 	chosen       string // the key of a card, or the name of a run
-	loop         int    // which of a card's loops the details are of, counted from the last
+	loop         string // of a card's loops the one that the details are of
 	scroll       int
 	filter       string
 	ask          *question
@@ -119,9 +119,17 @@ func (m *model) look() tea.Cmd {
 // wanted is what has to be read besides the tree.
 func (m *model) wanted() (w wanted) {
 	if c, ok := m.card(); ok && len(c.Loops) > 0 && (m.view == detailView || m.view == outputView) {
-		w.loop = c.Loops[len(c.Loops)-1-min(m.loop, len(c.Loops)-1)].Loop
+		w.loop = c.Loops[m.at(c)].Loop
 	}
 	return w
+}
+
+// at is which of a card's loops the details are of: the last one, until one is held.
+func (m *model) at(c board.Card) int {
+	if n := slices.IndexFunc(c.Loops, func(st progress.Standing) bool { return st.Loop == m.loop }); n >= 0 {
+		return n
+	}
+	return len(c.Loops) - 1
 }
 
 // lookEvery is how often the folder is looked at. A look that takes long is followed by a
@@ -137,8 +145,7 @@ func (m *model) take(l looked) tea.Cmd {
 		m.tree, m.detail = l.tree, l.detail
 	}
 	m.settle()
-	if m.again = m.again || l.err == nil && m.wanted().loop != m.detail.loop; m.again { // the next stage has begun
-
+	if m.again = m.again || l.err == nil && m.wanted().loop != m.detail.loop; m.again { // its first loop has begun
 		m.again = false
 		return m.look()
 	}
@@ -158,6 +165,10 @@ func (m *model) settle() {
 		m.moveLanes(0, 0)
 	case treeView:
 		m.choose(0)
+	case detailView, outputView: // no other loop comes in its place without a key, for keys steer it
+		if c, ok := m.card(); ok && len(c.Loops) > 0 {
+			m.loop = c.Loops[m.at(c)].Loop
+		}
 	}
 }
 
@@ -248,15 +259,18 @@ func (m *model) show(v view) tea.Cmd {
 	switch {
 	case v == m.view:
 		return m.back()
+	case (v == detailView || v == outputView) && m.chosen == "":
+		m.said = "nothing is chosen"
+		return nil
 	case (v == detailView || v == outputView) && !card:
 		m.said = "a run has no details of its own: choose one of its tasks"
 		return nil
 	case v == treeView && m.view != lanesView && m.view != treeView:
 		m.before = lanesView
 	case m.view == lanesView || m.view == treeView:
-		m.before = m.view
+		m.before, m.loop = m.view, ""
 	}
-	m.view, m.scroll, m.loop = v, 0, 0
+	m.view, m.scroll = v, 0
 	m.settle()
 	return m.look()
 }
@@ -284,10 +298,14 @@ func (m *model) move(x, y int) tea.Cmd {
 		m.choose(y + x)
 	case detailView:
 		if c, ok := m.card(); ok && x != 0 {
-			m.loop, m.scroll = min(max(m.loop-x, 0), max(len(c.Loops)-1, 0)), 0
+			if n := m.at(c) + x; n >= 0 && n < len(c.Loops) {
+				m.loop, m.scroll = c.Loops[n].Loop, 0
+			}
 			return m.look()
 		}
 		m.scroll = max(m.scroll+y, 0)
+	case outputView: // is counted from its end, where what is new comes
+		m.scroll = max(m.scroll-y, 0)
 	default:
 		m.scroll = max(m.scroll+y, 0)
 	}

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -40,7 +42,7 @@ func (m *model) target() (e progress.Entry, name string, ok bool) {
 	}
 	st := c.Loops[len(c.Loops)-1]
 	if m.view == detailView || m.view == outputView {
-		st = c.Loops[len(c.Loops)-1-min(m.loop, len(c.Loops)-1)]
+		st = c.Loops[m.at(c)]
 	}
 	return st.Entry, join(" ", st.Name(), paren(line(st.Stage))), true
 }
@@ -75,6 +77,9 @@ func request(name, follows string, ask func() (progress.Entry, error)) tea.Cmd {
 			return answered(fmt.Sprintf("%s is over already: %s", name, was.State.Stop))
 		case err != nil:
 			return answered(name + ": " + line(err.Error()))
+		}
+		if len(was.Ended) > 0 {
+			follows += "; ended what its process had left running: " + line(strings.Join(was.Ended, ", "))
 		}
 		return answered(name + ": " + follows)
 	}
@@ -128,16 +133,31 @@ func search(m *model) tea.Cmd {
 
 func limit(m *model) tea.Cmd {
 	return m.steer(func(e progress.Entry, name string) tea.Cmd {
-		was := e.State.Task.Limits
-		return m.typed("Limit "+name+": ", told(e.Kind, was), false, func(text string) tea.Cmd {
-			l, err := limits(e.Kind, was, text)
-			if err != nil {
-				m.said = err.Error()
+		were := told(e.Kind, e.State.Task.Limits)
+		return m.typed("Limit "+name+": ", were, false, func(text string) tea.Cmd {
+			changed := slices.DeleteFunc(strings.Fields(text), func(field string) bool { return slices.Contains(strings.Fields(were), field) })
+			if len(changed) == 0 {
 				return nil
 			}
-			return request(name, "limits changed to "+told(e.Kind, l), func() (progress.Entry, error) { return m.dir.Limit(e.Loop, l) })
+			return m.limit(e, name, strings.Join(changed, " "))
 		})
 	})
+}
+
+// limit changes the limits that were typed, and leaves the others as they are by now:
+// somebody else may have changed them since the board has looked.
+func (m *model) limit(e progress.Entry, name, text string) tea.Cmd {
+	return func() tea.Msg {
+		now, err := m.dir.Look(e.Loop)
+		if err != nil {
+			return answered(name + ": " + line(err.Error()))
+		}
+		l, err := limits(e.Kind, now.State.Task.Limits, text)
+		if err != nil {
+			return answered(err.Error())
+		}
+		return request(name, "limits changed to "+cmp.Or(told(e.Kind, l), "none"), func() (progress.Entry, error) { return m.dir.Limit(e.Loop, l) })()
+	}
 }
 
 // A bound is one of the limits that can be changed here.
@@ -150,7 +170,12 @@ type bound struct {
 
 func bounds() []bound {
 	return []bound{
-		{"max", true, func(l ralph.Limits) string { return number(l.Iterations) }, func(l *ralph.Limits, v string) (err error) { l.Iterations, err = strconv.Atoi(v); return }},
+		{"max", true, func(l ralph.Limits) string { return number(l.Iterations) }, func(l *ralph.Limits, v string) (err error) {
+			if l.Iterations, err = strconv.Atoi(v); err == nil && l.Iterations == 0 { // which would be the usual number
+				err = strconv.ErrRange
+			}
+			return
+		}},
 		{"cost", false, func(l ralph.Limits) string { return number(l.CostUSD) }, func(l *ralph.Limits, v string) (err error) {
 			l.CostUSD, err = strconv.ParseFloat(strings.TrimPrefix(v, "$"), 64)
 			return

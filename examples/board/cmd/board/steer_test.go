@@ -78,6 +78,8 @@ func TestKeys(t *testing.T) {
 		{"guide with nothing", []string{"g", "enter"}, ralph.State{Task: ralph.Task{Limits: ralph.Limits{Iterations: 15, CostUSD: 5}}}, ""},
 		{"limit", append(append([]string{"l"}, typed(" max=20 time=2h")...), "enter"), ralph.State{Task: ralph.Task{Limits: ralph.Limits{Iterations: 20, CostUSD: 5, Duration: 2 * time.Hour}}}, "T1 (coder): limits changed to max=20 cost=5 time=2h0m0s"},
 		{"limit wrongly", append(append([]string{"l"}, typed(" size=20")...), "enter"), ralph.State{Task: ralph.Task{Limits: ralph.Limits{Iterations: 15, CostUSD: 5}}}, `"size" is no limit: limits are typed as max=20 cost=5 tokens=100000 time=2h`},
+		{"limit to none", append(append([]string{"l"}, typed(" max=0")...), "enter"), ralph.State{Task: ralph.Task{Limits: ralph.Limits{Iterations: 15, CostUSD: 5}}}, `max: "0" is no value of it: limits are typed as max=20 cost=5 tokens=100000 time=2h`},
+		{"limit without another", []string{"l", "enter"}, ralph.State{Task: ralph.Task{Limits: ralph.Limits{Iterations: 15, CostUSD: 5}}}, ""},
 		{"stop", []string{"s"}, ralph.State{Asked: 15, Task: ralph.Task{Limits: ralph.Limits{Iterations: 0, CostUSD: 5}}}, "T1 (coder): ends after the iteration that has begun"},
 		{"cancel, and think better of it", []string{"c", "n"}, ralph.State{Task: ralph.Task{Limits: ralph.Limits{Iterations: 15, CostUSD: 5}}}, "nothing was done"},
 		{"cancel", []string{"c", "y"}, ralph.State{Stop: ralph.StopCancelled, Detail: "cancelled on the board", Task: ralph.Task{Limits: ralph.Limits{Iterations: 15, CostUSD: 5}}}, "T1 (coder): cancelled"},

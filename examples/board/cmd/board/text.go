@@ -97,8 +97,9 @@ func of(iteration, limit int) string {
 	return fmt.Sprintf("%d/%d", iteration, limit)
 }
 
-// The colours are of the sixteen that every terminal has, and none that cannot be read on
-// a light or a dark ground. Nothing is told by a colour alone.
+// The colours are of the sixteen that every terminal has. Some of them are faint on a light
+// or a dark ground, so but for errors they are those of marks and frames, and words are in
+// the colour that the terminal has for them. Nothing is told by a colour alone.
 const (
 	plain   = ""
 	red     = "1"
@@ -109,6 +110,12 @@ const (
 
 func laneColour(l board.Lane) string {
 	return map[board.Lane]string{board.Running: cyan, board.Done: green, board.Failed: red}[l]
+}
+
+// marked gives the mark with which a text begins the colour of its lane.
+func marked(l board.Lane, text string) string {
+	mark, rest, _ := strings.Cut(text, " ")
+	return paint(laneColour(l), false, mark) + " " + rest
 }
 
 func paint(colour string, bold bool, text string) string {
