@@ -159,7 +159,7 @@ func sessionTable(file io.Reader) (t LogTable, err error) {
 	case reason == ralph.StopIterations: // in the words in which its end was told
 		came = stopped(ralph.State{Stop: reason, Task: ralph.Task{Limits: ralph.Limits{Iterations: last}}})
 	case !strings.Contains(s.Result, " "):
-		came = st.came()
+		came = st.Came()
 	}
 	t.Ended = s.Result != ""
 	t.Summary = plural(len(t.values), "attempt") + ": " + cmp.Or(came, "the session has not ended, or was killed")
