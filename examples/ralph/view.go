@@ -124,7 +124,7 @@ func (s *shared) verifying(t ralph.Task) string {
 // ended tells how a run has ended, and takes note of it for --notify.
 func (s *shared) ended(e env, c progress.Closing) {
 	if s.shown != nil {
-		c.Untold = int(s.shown.untold.Load())
+		c.Untold += int(s.shown.untold.Load())
 	}
 	*e.end = ending{Closing: c, told: !s.json}
 	if c.Columns = columnsOf(e.stdout); !s.json {
@@ -176,7 +176,7 @@ func (s *shared) drive(e env, l *ralph.Local, j *progress.Journal, state ralph.S
 		c.Result = fmt.Sprintf("stopped before iteration %d", state.Iteration)
 	}
 	if j != nil {
-		c.Next = s.further(state.Loop, state)
+		c.Next, c.Untold = s.further(state.Loop, state), j.Untold
 	}
 	s.ended(e, c)
 	return state, err
