@@ -143,7 +143,10 @@ func (f *fold) apply(ev ralph.Event) {
 		return
 	}
 	if it := ev.Iteration; ev.Kind == ralph.EventIterationEnded && it.Fault == ralph.FaultInterrupted && it.Usage.CostUSD == nil {
-		f.untold++
+		// A process that has died may have told what its attempt had cost by then.
+		if before.Settled == nil || money(before.Usage) == money(*before.Settled) {
+			f.untold++
+		}
 	}
 	f.s = before.Apply(ev)
 	switch {

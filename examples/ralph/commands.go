@@ -173,7 +173,7 @@ func dispatch(e env, args []string) error {
 			return nil
 		}
 		if err == nil {
-			err = c.check(rest)
+			err = cmp.Or(c.check(rest), f.do.common().notifies())
 		}
 		if err == nil {
 			s := f.do.common()

@@ -199,14 +199,18 @@ type ending struct {
 // text is what people are told of it.
 func (n ending) text() string { return redact().String(n.String()) }
 
-// isNotify checks the value of --notify: that there is no such program is found before
-// hours of work.
+// isNotify checks the value of --notify.
 func (s *shared) isNotify() error {
-	words, err := splitWords(s.notify)
-	if err == nil {
+	_, err := splitWords(s.notify)
+	return unless(!s.given["notify"] || err == nil, exitUsage, "--notify: %w", err)
+}
+
+// notifies finds the program of --notify before hours of work, and not after them.
+func (s *shared) notifies() (err error) {
+	if words, bad := splitWords(s.notify); bad == nil && !s.dryRun {
 		_, err = exec.LookPath(words[0])
 	}
-	return unless(!s.given["notify"] || err == nil, exitUsage, "--notify: %w", err)
+	return unless(err == nil, exitUsage, "--notify: %w", err)
 }
 
 // tell starts the program of --notify when a run has ended, with the result in its
