@@ -23,6 +23,8 @@ type Journal struct {
 	// State is where the loop stands; give it to a driver to go on. If it is
 	// Running, the process that ran the attempt has died.
 	State ralph.State
+	// Untold is how many attempts were interrupted before it was opened, see [Entry].
+	Untold int
 	// Meta is what the loop was last started with: see [ralph.Local.Meta]. Nil =
 	// nothing.
 	Meta map[string]string
@@ -109,7 +111,7 @@ func (d *Dir) Open(loop string) (*Journal, error) {
 		t.pending = nil
 	}
 	return &Journal{
-		State: s, Meta: t.fold.meta, Pending: t.pending, Kind: t.about.Kind, Parent: t.about.Parent, Unlocked: j.unlocked, d: d, j: j,
+		State: s, Untold: t.fold.untold, Meta: t.fold.meta, Pending: t.pending, Kind: t.about.Kind, Parent: t.about.Parent, Unlocked: j.unlocked, d: d, j: j,
 	}, nil
 }
 

@@ -145,6 +145,7 @@ type fold struct {
 	meta     map[string]string
 	unproven *ralph.State    // if a verdict has passed and the loop's end is not told: the state before
 	passed   ralph.Iteration // the attempt
+	untold   int             // interrupted attempts of which the cost is not known: no state counts them
 	answer   *ralph.Event    // the recorded answer of the attempt that is to be verified, as far as the reader keeps it
 }
 
@@ -157,8 +158,14 @@ func (f *fold) apply(ev ralph.Event) {
 		f.meta = ev.Meta
 	}
 	if starts && (before.Iteration == 0 || before.Done()) {
-		f.s, f.unproven = *ev.State, nil
+		f.s, f.unproven, f.untold = *ev.State, nil, 0
 		return
+	}
+	if it := ev.Iteration; ev.Kind == ralph.EventIterationEnded && it.Fault == ralph.FaultInterrupted && it.Usage.CostUSD == nil {
+		// A process that has died may have told what its attempt had cost by then.
+		if before.Settled == nil || money(before.Usage) == money(*before.Settled) {
+			f.untold++
+		}
 	}
 	f.s = before.Apply(ev)
 	switch {

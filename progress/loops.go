@@ -69,6 +69,9 @@ type Entry struct {
 	Meta    map[string]string `json:"meta,omitempty"`
 	Started time.Time         `json:"started"`
 	Active  time.Time         `json:"active"`
+	// Untold is how many attempts were interrupted, so that nobody knows their cost:
+	// State.Unpriced does not count them. 0 also of a loop that was started once and is over.
+	Untold int `json:"untold,omitempty"`
 	// Holder is the process that runs it; nil = none does.
 	Holder *Holder `json:"holder,omitempty"`
 	// Ended are the command lines of what a dead process had left running and [Dir.Cancel]
@@ -164,7 +167,7 @@ func (d *Dir) entryOf(path string) (Entry, error) {
 		}
 		e = Entry{
 			Loop: t.about.Loop, Kind: t.about.Kind, Parent: t.about.Parent, State: t.fold.s, Meta: t.fold.meta,
-			Started: t.started, Active: t.active,
+			Started: t.started, Active: t.active, Untold: t.fold.untold,
 		}
 	}
 	// A copy of a journal under another name would be listed as a second loop.

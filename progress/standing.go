@@ -34,8 +34,11 @@ type Standing struct {
 	NotBefore time.Time `json:"not_before,omitzero"`
 	// Used is what it has used, a session or a pipeline with all of its loops, and
 	// Elapsed the time that counts for [ralph.Limits.Duration], in nanoseconds in JSON.
-	Used    ralph.Usage   `json:"used,omitzero"`
-	Elapsed time.Duration `json:"elapsed,omitempty"`
+	Used ralph.Usage `json:"used,omitzero"`
+	// Unpriced is how many of its attempts have a cost that is not known and not in Used,
+	// with those that were interrupted; of a pipeline it is 0.
+	Unpriced int           `json:"unpriced,omitempty"`
+	Elapsed  time.Duration `json:"elapsed,omitempty"`
 	// Left are the command lines of what a process that has died has left running of
 	// the loop, see [ralph.Left], as far as that can be found out. They still work in
 	// its workspace: [Dir.Cancel], or running the loop again, ends them.
@@ -144,7 +147,7 @@ func stand(e Entry, among []Entry) Standing {
 	s := e.State
 	st := Standing{
 		Entry: e, Task: s.Task.ID, Stage: s.Task.Agent, Iteration: s.Iteration, MaxIterations: cmp.Or(s.Task.Limits.Iterations, 10),
-		Used: s.Usage, Elapsed: s.Elapsed,
+		Used: s.Usage, Elapsed: s.Elapsed, Unpriced: s.Unpriced + e.Untold,
 		StartedAt: e.Started, CompletionPromise: cmp.Or(s.Task.Promise, ralph.DefaultPromise),
 	}
 	if e.Status == StatusWaiting {
@@ -158,11 +161,13 @@ func stand(e Entry, among []Entry) Standing {
 		of.EndTime = &e.Active
 	}
 	last := map[string]Entry{} // of each task
+	untold := 0
 	for _, part := range partsOf(e, among) {
 		if !isCheck(part.Loop) { // of a box that was ticked before: no agent ran
 			of.IterationsRun += part.State.Completed()
 		}
 		st.took(part)
+		untold += part.Untold
 		if id := part.State.Task.ID; !part.Active.Before(last[id].Active) {
 			last[id] = part
 		}
@@ -171,6 +176,9 @@ func stand(e Entry, among []Entry) Standing {
 		if part.State.Stop == ralph.StopVerified && e.Kind == KindSession {
 			of.TasksCompleted++
 		}
+	}
+	if e.Kind == KindSession {
+		st.Unpriced += untold
 	}
 	open, _ := strconv.Atoi(e.Meta["tasks"])
 	of.TasksRemaining = max(open-of.TasksCompleted, 0)
@@ -190,7 +198,7 @@ func stand(e Entry, among []Entry) Standing {
 // first loop once for each that came after.
 func (st *Standing) took(part Entry) {
 	if s := part.State; st.Kind == KindSession && s.Elapsed >= st.Elapsed {
-		st.Used, st.Elapsed = s.Usage, s.Elapsed
+		st.Used, st.Elapsed, st.Unpriced = s.Usage, s.Elapsed, s.Unpriced
 	}
 }
 
@@ -203,11 +211,11 @@ func (st Standing) Spent() string {
 	l := st.State.Task.Limits
 	switch known := (ralph.Usage{}).Add(st.Used).CostUSD != nil; {
 	case l.CostUSD > 0 && known:
-		all = append(all, st.Used.Cost()+" of "+ralph.Usage{CostUSD: &l.CostUSD}.Cost()+costless(st.State.Unpriced))
+		all = append(all, st.Used.Cost()+" of "+ralph.Usage{CostUSD: &l.CostUSD}.Cost()+costless(st.Unpriced))
 	case l.CostUSD > 0:
 		all = append(all, "an unknown part of "+ralph.Usage{CostUSD: &l.CostUSD}.Cost())
 	case known:
-		all = append(all, st.Used.Cost()+costless(st.State.Unpriced))
+		all = append(all, st.Used.Cost()+costless(st.Unpriced))
 	}
 	switch n := max(st.Used.InputTokens, 0) + max(st.Used.OutputTokens, 0); {
 	case l.Tokens > 0 && n > 0:

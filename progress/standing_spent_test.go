@@ -62,8 +62,9 @@ func TestBannerCost(t *testing.T) {
 func TestSpentUnknown(t *testing.T) {
 	t.Parallel()
 	for limit, want := range map[float64]string{0: "$0.3700 (cost of 2 attempts unknown)", 5: "$0.3700 of $5.0000 (cost of 2 attempts unknown)"} {
-		st := progress.Standing{Used: ralph.Usage{CostUSD: new(0.37)}}
-		st.State.Unpriced, st.State.Task.Limits.CostUSD = 2, limit
+		e := progress.Entry{Loop: "l", State: ralph.Start(ralph.Task{ID: "l", Limits: ralph.Limits{CostUSD: limit}}), Untold: 1}
+		e.State.Usage, e.State.Unpriced = ralph.Usage{CostUSD: new(0.37)}, 1
+		st := (&progress.Dir{Path: t.TempDir()}).Stand(t.Context(), e)
 		if got := st.Spent(); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}

@@ -173,7 +173,7 @@ func dispatch(e env, args []string) error {
 			return nil
 		}
 		if err == nil {
-			err = c.check(rest)
+			err = cmp.Or(c.check(rest), f.do.common().notifies())
 		}
 		if err == nil {
 			s := f.do.common()
@@ -285,14 +285,23 @@ func runVersion(e env, _ *shared, _ []string) error {
 	if !ok {
 		info = &debug.BuildInfo{Main: debug.Module{Version: "unknown"}}
 	}
+	fmt.Fprintf(e.stdout, "ralph %s (%s%s; state version %d)\n", info.Main.Version, commitOf(info), runtime.Version(), ralph.Version)
+	return nil
+}
+
+// commitOf says which commit something was built from, "" = its version says as much. One
+// that go install has made knows it from its version alone, if that is of no tag.
+func commitOf(info *debug.BuildInfo) string {
 	is := map[string]string{}
 	for _, s := range info.Settings {
 		is[s.Key] = s.Value
 	}
-	commit := cmp.Or(is["vcs.revision"], "unknown")
-	if is["vcs.modified"] == "true" {
-		commit += ", modified"
+	commit := is["vcs.revision"]
+	if parts := strings.Split(info.Main.Version, "-"); commit == "" && strings.HasPrefix(parts[0], "v") {
+		if len(parts) < 3 || len(parts[len(parts)-1]) != 12 { // v1.2.3, and not v0.0.0-20260102030405-0123456789ab
+			return ""
+		}
+		commit, _, _ = strings.Cut(parts[len(parts)-1], "+")
 	}
-	fmt.Fprintf(e.stdout, "ralph %s (commit %s; %s; state version %d)\n", info.Main.Version, commit, runtime.Version(), ralph.Version)
-	return nil
+	return "commit " + cmp.Or(commit, "unknown") + map[string]string{"true": ", modified"}[is["vcs.modified"]] + "; "
 }

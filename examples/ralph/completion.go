@@ -47,7 +47,7 @@ func (c *completing) run(e env, _ []string) error {
 		return nil
 	}
 	last := c.words[len(c.words)-1]
-	found := slices.DeleteFunc(c.candidates(e), func(text string) bool {
+	found := slices.DeleteFunc(slices.Clone(c.candidates(e)), func(text string) bool {
 		return !strings.HasPrefix(text, last) || text != line(text)
 	})
 	for _, text := range found {
@@ -76,7 +76,14 @@ func (c *completing) candidates(e env) []string {
 	cmd := commands()[at]
 	f := newFlags(cmd)
 	if flag, _, has := cutFlag(before[len(before)-1]); strings.HasPrefix(before[len(before)-1], "-") && !has && f.Lookup(flag) != nil && takesValue(f.Lookup(flag)) {
-		return valuesOf(flag)
+		return valuesOf(name, flag)
+	}
+	if flag, _, has := cutFlag(last); has && strings.HasPrefix(last, "-") {
+		var all []string
+		for _, value := range valuesOf(name, flag) {
+			all = append(all, last[:strings.Index(last, "=")+1]+value)
+		}
+		return all
 	}
 	if strings.HasPrefix(last, "-") {
 		var all []string
@@ -86,22 +93,28 @@ func (c *completing) candidates(e env) []string {
 		return all
 	}
 	arg, _, _ := strings.Cut(strings.Trim(cmd.args, "[]"), " ")
-	switch arg {
-	case "ID":
+	switch {
+	case arg == "ID", name == "log": // else that is a file
 		return c.loops(e)
-	case "SHELL":
+	case arg == "SHELL":
 		return shells()
-	case "ACTION":
-		return []string{"install", "uninstall", "claude", "codex", "gemini", "copilot"}
+	case arg == "ACTION" && slices.ContainsFunc(args, func(word string) bool { return word == "install" || word == "uninstall" }):
+		return []string{"claude", "codex", "gemini", "copilot"}
+	case arg == "ACTION":
+		return []string{"install", "uninstall"}
 	}
 	return nil
 }
 
-// valuesOf are the values of a flag that has a few.
-func valuesOf(name string) []string {
+// valuesOf are the values of a command's flag that has a few.
+func valuesOf(command, name string) []string {
+	if command == "log" && name == "format" {
+		return []string{"table", "json", "md"}
+	}
 	return map[string][]string{
 		"agent": ralph.Presets(), "judge": ralph.Presets(), "format": strings.Split(formats(), ", "),
-		"match": {"last-line", "own-line", "anywhere", "fold"},
+		"match": {"last-line", "own-line", "anywhere", "fold"}, "sandbox": {"on", "off", "require"},
+		"stages": stages, "stage": stages,
 	}[name]
 }
 

@@ -9,6 +9,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
@@ -231,5 +232,25 @@ func TestFlagsPage(t *testing.T) {
 	text, err := os.ReadFile("FLAGS.md")
 	if diff := cmp.Diff(page.String(), string(text)); err != nil || diff != "" {
 		t.Errorf("FLAGS.md is not what the commands take (go test -run TestFlagsPage -update-pages writes it): %v\n%s", err, diff)
+	}
+}
+
+// TestCommitOf: a tagged version says by itself what it was built from, one of no tag has
+// the commit in its name.
+func TestCommitOf(t *testing.T) {
+	t.Parallel()
+	vcs := []debug.BuildSetting{{Key: "vcs.revision", Value: "abc"}, {Key: "vcs.modified", Value: "true"}}
+	for _, tt := range []struct {
+		version  string
+		settings []debug.BuildSetting
+		want     string
+	}{
+		{"v1.2.3", nil, ""}, {"v1.2.3-rc.1", nil, ""}, {"(devel)", nil, "commit unknown; "}, {"unknown", nil, "commit unknown; "},
+		{"v0.0.0-20260102030405-0123456789ab", nil, "commit 0123456789ab; "}, {"v1.2.4-0.20260102030405-0123456789ab", nil, "commit 0123456789ab; "},
+		{"v1.2.4-0.20260102030405-0123456789ab+dirty", vcs, "commit abc, modified; "},
+	} {
+		if got := commitOf(&debug.BuildInfo{Main: debug.Module{Version: tt.version}, Settings: tt.settings}); got != tt.want {
+			t.Errorf("%s: %q, want %q", tt.version, got, tt.want)
+		}
 	}
 }

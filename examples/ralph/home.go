@@ -28,8 +28,7 @@ func (e env) home() error {
 	}
 	_, _, noTree := topLevel(e.ctx, s.dir)
 	inTree := func(command string) string { // plan, build and prompt work in a git work tree alone
-		begin, known := map[bool]string{true: "", false: "git init && "}[noTree == nil], noTree == nil || errors.Is(noTree, ralph.ErrNoWorkTree)
-		return map[bool]string{true: begin + command}[known]
+		return map[bool]string{noTree == nil: command, errors.Is(noTree, ralph.ErrNoWorkTree): "git init && " + command}[true]
 	}
 	rows := [][]string{{"folder:", project}, {"git:", cmp.Or(branch, "no branch, so nobody sees what an agent changed; 'git init' makes a repository")}}
 	var start, again string // the first that fits; that for the last loop that can go on

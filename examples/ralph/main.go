@@ -64,9 +64,10 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	err := dispatch(e, args)
 	code := exitCode(ctx, err)
 	e.aloud()
-	_, interrupted := errors.AsType[signalError](context.Cause(ctx))
+	signal, interrupted := errors.AsType[signalError](context.Cause(ctx))
 	switch {
 	case err == nil || err.Error() == "" || e.end.told && (interrupted && e.end.Next != "" || (code == exitNotVerified || code == exitAgent)):
+	case interrupted && signal.Signal == syscall.SIGPIPE && *e.again == "": // nothing was begun, and nobody reads on
 	case interrupted:
 		e.say("interrupted; what was done is in the files: %s", cmp.Or(*e.again, "run it again to go on"))
 	default:

@@ -124,7 +124,7 @@ func (s *shared) verifying(t ralph.Task) string {
 // ended tells how a run has ended, and takes note of it for --notify.
 func (s *shared) ended(e env, c progress.Closing) {
 	if s.shown != nil {
-		c.Untold = int(s.shown.untold.Load())
+		c.Untold += int(s.shown.untold.Load())
 	}
 	*e.end = ending{Closing: c, told: !s.json}
 	if c.Columns = columnsOf(e.stdout); !s.json {
@@ -176,7 +176,7 @@ func (s *shared) drive(e env, l *ralph.Local, j *progress.Journal, state ralph.S
 		c.Result = fmt.Sprintf("stopped before iteration %d", state.Iteration)
 	}
 	if j != nil {
-		c.Next = s.further(state.Loop, state)
+		c.Next, c.Untold = s.further(state.Loop, state), j.Untold
 	}
 	s.ended(e, c)
 	return state, err
@@ -199,14 +199,18 @@ type ending struct {
 // text is what people are told of it.
 func (n ending) text() string { return redact().String(n.String()) }
 
-// isNotify checks the value of --notify: that there is no such program is found before
-// hours of work.
+// isNotify checks the value of --notify.
 func (s *shared) isNotify() error {
-	words, err := splitWords(s.notify)
-	if err == nil {
+	_, err := splitWords(s.notify)
+	return unless(!s.given["notify"] || err == nil, exitUsage, "--notify: %w", err)
+}
+
+// notifies finds the program of --notify before hours of work, and not after them.
+func (s *shared) notifies() (err error) {
+	if words, bad := splitWords(s.notify); bad == nil && !s.dryRun {
 		_, err = exec.LookPath(words[0])
 	}
-	return unless(!s.given["notify"] || err == nil, exitUsage, "--notify: %w", err)
+	return unless(err == nil, exitUsage, "--notify: %w", err)
 }
 
 // tell starts the program of --notify when a run has ended, with the result in its
