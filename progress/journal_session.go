@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"slices"
 
 	"github.com/ralph-loop/ralph"
 )
@@ -72,3 +73,17 @@ func (e Entry) Reopened() ralph.State {
 
 // hasParts reports whether it is not of one loop, but of several.
 func (e Entry) hasParts() bool { return e.Kind == KindSession || e.Kind == KindPipeline }
+
+// Changed returns the files that the loops of a session, or of a pipeline, have changed
+// since it began, as their [ralph.State.Files] name them, each once and sorted. nil = none
+// is known. Of journals that cannot be read nothing is told.
+func (d *Dir) Changed(ctx context.Context, session string) []string {
+	var all []string
+	if e, err := d.Look(session); err == nil {
+		for _, part := range d.Parts(ctx, e) {
+			all = append(all, part.State.Files...)
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}

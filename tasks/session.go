@@ -3,9 +3,11 @@ package tasks
 import (
 	"context"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/ralph-loop/ralph"
+	"github.com/ralph-loop/ralph/internal/term"
 )
 
 // Session works a list off, item by item: it takes the first that is open and waits for
@@ -227,6 +229,22 @@ type Report struct {
 	Unpriced int           `json:"unpriced,omitzero"`
 	// Detail says why the session ended, for people: it is the text of the error.
 	Detail string `json:"detail,omitempty"`
+}
+
+// Left names the items that a person may have to look at, and why, in one line that a
+// terminal may show: "skipped: T002; ticked by the agent, not verified: T003". "" = there
+// are none.
+func (r Report) Left() string {
+	var all []string
+	for _, kind := range []struct {
+		what string
+		keys []string
+	}{{"skipped", r.Skipped}, {"waiting", r.Waiting}, {"rejected", r.Rejected}, {"ticked by the agent, not verified", r.Unverified}} {
+		if len(kind.keys) > 0 {
+			all = append(all, kind.what+": "+term.Cut(term.Line(strings.Join(kind.keys, ", ")), 300))
+		}
+	}
+	return strings.Join(all, "; ")
 }
 
 // A SessionStatus is how a session ended. Programs may switch on it; why it ended is in

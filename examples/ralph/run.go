@@ -303,29 +303,17 @@ func (w *work) close(r tasks.Report, err, exit error) {
 	if end.Stop == ralph.StopStalled && len(r.Skipped)+len(r.Waiting) >= r.TasksRemaining { // what was given up stays so where a run goes on
 		next = commandLine(sparing(w.args, passing...))
 	}
-	named := map[string][]string{"rejected: ": r.Rejected, "ticked by the agent, not verified: ": r.Unverified}
-	if end.Stop != ralph.StopStalled { // which names them
-		named["skipped: "], named["waiting: "] = r.Skipped, r.Waiting
+	if end.Stop == ralph.StopStalled { // it names them
+		r.Skipped, r.Waiting = nil, nil
 	}
-	left := ""
-	for _, what := range slices.Sorted(maps.Keys(named)) {
-		if items := named[what]; len(items) > 0 {
-			left += "; " + what + short(strings.Join(items, ", "), 300)
-		}
-	}
-	w.conclude(end, exit, r.TasksRemaining, r.IterationsRun, plural(r.TasksCompleted, "task")+" done", left, next)
+	w.conclude(end, exit, r.TasksRemaining, r.IterationsRun, plural(r.TasksCompleted, "task")+" done", r.Left(), next)
 }
 
 // conclude tells in three lines how the run of a task file has ended, which tasks are left
 // and why, and what command goes on with it; "" = the usual one.
 func (w *work) conclude(end ralph.State, exit error, remaining, iterations int, done, left, next string) {
 	if w.place != nil {
-		run, _ := w.place.Look(w.name()) // of what cannot be read nothing is told
-		for _, part := range w.place.Parts(context.WithoutCancel(w.ctx), run) {
-			end.Files = append(end.Files, part.State.Files...)
-		}
-		slices.Sort(end.Files)
-		end.Files = slices.Compact(end.Files)
+		end.Files = w.place.Changed(context.WithoutCancel(w.ctx), w.name())
 	}
 	if end.Unpriced > 0 { // which of them it was nobody has kept
 		end.Blind = "not known"
@@ -342,7 +330,7 @@ func (w *work) conclude(end ralph.State, exit error, remaining, iterations int, 
 			c.Result += " by the agent's word"
 		}
 	case code == exitNotVerified || code == exitAgent:
-		c.Result = "not completed: " + ours{exit}.Error() + left
+		c.Result = "not completed: " + ours{exit}.Error() + strings.TrimSuffix("; "+left, "; ")
 	default:
 		what := map[bool]string{true: "interrupted", false: "not completed"}[code > exitSignal]
 		c.Result = fmt.Sprintf("%s: %s, %s", what, done, plural(remaining, "remains", "remain"))
