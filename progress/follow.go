@@ -16,7 +16,9 @@ import (
 // a second: for those who show it, in any process. It begins after the record that has the
 // [Record.ID] after, so that a reader that broke off can go on; "" = with the first one. It
 // only reads, and takes no lock, so a loop neither waits for who follows it nor loses
-// anything to them; who reads slowly reads later. The sequence can be used again.
+// anything to them; who reads slowly reads later. What comes before the record after is
+// read too, for it says where the loop stands: to go on is cheap in the same sequence, and
+// takes a pass over the journal in another one. The sequence can be used again.
 //
 // It does not end with the loop, which a higher limit lets go on: break it off at
 // [ralph.EventLoopStopped] if that is the end. A loop that begins anew under the name is
