@@ -27,11 +27,18 @@ import (
 // An error is the last pair: it wraps [fs.ErrNotExist] if nothing is on record of the loop,
 // or no longer is, is a [*CorruptError] if its journal cannot be read, or the cause of ctx.
 func (d *Dir) Follow(ctx context.Context, loop, after string) iter.Seq2[Record, error] {
+	return d.FollowEvery(ctx, loop, after, 0)
+}
+
+// FollowEvery yields what [Dir.Follow] does, and a zero Record whenever none has come for
+// that long: for those who must be heard of, as by a connection that is closed when
+// nothing goes over it. It is told within a second. 0 = never.
+func (d *Dir) FollowEvery(ctx context.Context, loop, after string, every time.Duration) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		f := follower{d: d, path: d.File(loop)}
 		defer f.close()
 		fmt.Sscanf(after, idForm, &f.seenBegan, &f.seen) // what is no ID is of no record
-		for ctx.Err() == nil {
+		for last := time.Now(); ctx.Err() == nil; {
 			for r, err := range f.more() {
 				if errors.Is(err, fs.ErrNotExist) {
 					err = fmt.Errorf("loop %q: %w", loop, notThere(fs.ErrNotExist))
@@ -39,6 +46,13 @@ func (d *Dir) Follow(ctx context.Context, loop, after string) iter.Seq2[Record, 
 				if !yield(r, own(err)) || err != nil {
 					return
 				}
+				last = time.Now()
+			}
+			if every > 0 && time.Since(last) >= every {
+				if !yield(Record{}, nil) {
+					return
+				}
+				last = time.Now()
 			}
 			select {
 			case <-ctx.Done():
