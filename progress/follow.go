@@ -16,7 +16,9 @@ import (
 // a second: for those who show it, in any process. It begins after the record that has the
 // [Record.ID] after, so that a reader that broke off can go on; "" = with the first one. It
 // only reads, and takes no lock, so a loop neither waits for who follows it nor loses
-// anything to them; who reads slowly reads later. The sequence can be used again.
+// anything to them; who reads slowly reads later. What comes before the record after is
+// read too, for it says where the loop stands: to go on is cheap in the same sequence, and
+// takes a pass over the journal in another one. The sequence can be used again.
 //
 // It does not end with the loop, which a higher limit lets go on: break it off at
 // [ralph.EventLoopStopped] if that is the end. A loop that begins anew under the name is
@@ -25,11 +27,18 @@ import (
 // An error is the last pair: it wraps [fs.ErrNotExist] if nothing is on record of the loop,
 // or no longer is, is a [*CorruptError] if its journal cannot be read, or the cause of ctx.
 func (d *Dir) Follow(ctx context.Context, loop, after string) iter.Seq2[Record, error] {
+	return d.FollowEvery(ctx, loop, after, 0)
+}
+
+// FollowEvery yields what [Dir.Follow] does, and a zero Record whenever none has come for
+// that long: for those who must be heard of, as by a connection that is closed when
+// nothing goes over it. It is told within a second. 0 = never.
+func (d *Dir) FollowEvery(ctx context.Context, loop, after string, every time.Duration) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		f := follower{d: d, path: d.File(loop)}
 		defer f.close()
 		fmt.Sscanf(after, idForm, &f.seenBegan, &f.seen) // what is no ID is of no record
-		for ctx.Err() == nil {
+		for last := time.Now(); ctx.Err() == nil; {
 			for r, err := range f.more() {
 				if errors.Is(err, fs.ErrNotExist) {
 					err = fmt.Errorf("loop %q: %w", loop, notThere(fs.ErrNotExist))
@@ -37,6 +46,13 @@ func (d *Dir) Follow(ctx context.Context, loop, after string) iter.Seq2[Record, 
 				if !yield(r, own(err)) || err != nil {
 					return
 				}
+				last = time.Now()
+			}
+			if every > 0 && time.Since(last) >= every {
+				if !yield(Record{}, nil) {
+					return
+				}
+				last = time.Now()
 			}
 			select {
 			case <-ctx.Done():

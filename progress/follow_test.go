@@ -169,3 +169,43 @@ func TestDirFollowCorrupt(t *testing.T) {
 		}
 	}
 }
+
+// TestFollowEvery: who must be heard of hears that nothing has come, and what comes then
+// once.
+func TestFollowEvery(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p, c, _ := newPool(t, t.TempDir(), 1, "A")
+		startIn(t, p, "A")
+		c.began()
+		var ids []string
+		beats := 0
+		for r, err := range p.Dir.FollowEvery(t.Context(), "A", "", time.Minute) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r.ID != "" {
+				if ids = append(ids, r.ID); r.Event.Kind == ralph.EventLoopStopped {
+					break
+				}
+				continue
+			}
+			if beats++; beats == 3 {
+				c.tell["A"] <- done
+			}
+		}
+		var want []string
+		for r, err := range p.Dir.Follow(t.Context(), "A", "") {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if want = append(want, r.ID); r.Event.Kind == ralph.EventLoopStopped {
+				break
+			}
+		}
+		alike(t, "records", want, ids)
+		if beats != 3 {
+			t.Errorf("%d times nothing came", beats)
+		}
+	})
+}

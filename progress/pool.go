@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"math"
 	"runtime"
+	"slices"
 	"sync"
 
 	"github.com/ralph-loop/ralph"
@@ -53,12 +55,20 @@ type Pool struct {
 	// knows.
 	Failed func(loop string, err error)
 
-	mu    sync.Mutex
-	ready []*taken // to be run
-	wake  chan struct{}
-	over  bool
-	idle  map[string]string
+	mu      sync.Mutex
+	ready   []*taken // to be run, in the order in which they were given
+	running int
+	mine    map[string]int  // how often a loop is ready or runs here
+	again   map[string]bool // those to have another try once they have been let go of
+	wake    chan struct{}
+	over    bool
+	idle    map[string]string
 }
+
+// A heldError is that of a loop that is held: who holds it runs it.
+type heldError struct{ error }
+
+func (e heldError) Unwrap() error { return e.error }
 
 // A taken is a loop that is held, with what runs it.
 type taken struct {
@@ -71,25 +81,19 @@ func (t *taken) Close() error { return errors.Join(t.Journal.Close(), t.place.Cl
 
 // Run runs loops until ctx is done, and returns when all of them have ended: those that
 // were interrupted go on with the next Run of a Pool. First come the loops on record that
-// are not over; those that are paused wait for Continue. It may be called once, and
-// returns the cause of ctx.
+// are not over: those that ran when their process died, then the others in the order in
+// which they were started. Those that are paused wait for Continue. It may be called once,
+// and returns the cause of ctx.
 func (p *Pool) Run(ctx context.Context) error {
-	slots := make(chan struct{}, slotsOf(p.Slots))
 	var loops sync.WaitGroup
 	defer loops.Wait()
 	defer p.end()
-	for e, err := range p.Dir.Loops(ctx) {
-		switch {
-		case err == nil && (e.State.Done() || e.State.Paused || e.Holder != nil || e.Parent != "" || e.Kind != KindLoop):
-		case err != nil:
-			p.note(e.Loop, err)
-		default:
-			p.give(p.take(e.Loop, false))
-		}
+	for _, loop := range p.left(ctx) {
+		p.give(p.take(loop, false))
 	}
 	for {
-		for _, t := range p.given() {
-			loops.Go(func() { p.work(ctx, slots, t) })
+		for t := p.next(ctx); t != nil; t = p.next(ctx) {
+			loops.Go(func() { p.work(ctx, t) })
 		}
 		select {
 		case <-p.waking():
@@ -99,13 +103,40 @@ func (p *Pool) Run(ctx context.Context) error {
 	}
 }
 
+// left are the loops on record that are to go on. What was being worked at goes first: it
+// had its slot, and its workspace, before others wanted them.
+func (p *Pool) left(ctx context.Context) (loops []string) {
+	var left []Entry
+	for e, err := range p.Dir.Loops(ctx) {
+		switch {
+		case err != nil:
+			p.note(e.Loop, err)
+		case !e.State.Done() && !e.State.Paused && e.Holder == nil && e.Parent == "" && e.Kind == KindLoop:
+			left = append(left, e)
+		}
+	}
+	slices.SortStableFunc(left, func(a, b Entry) int {
+		if a.State.Running != b.State.Running {
+			if a.State.Running {
+				return -1
+			}
+			return 1
+		}
+		return a.Started.Compare(b.Started)
+	})
+	for _, e := range left {
+		loops = append(loops, e.Loop)
+	}
+	return loops
+}
+
 // slotsOf is how many loops may run at the same time.
 func slotsOf(slots int) int {
 	switch {
 	case slots == 0:
 		return runtime.GOMAXPROCS(0)
 	case slots < 0:
-		return 1 << 20 // empty elements: they take no memory
+		return math.MaxInt
 	}
 	return slots
 }
@@ -114,22 +145,24 @@ func slotsOf(slots int) int {
 // is built and prepared ([ralph.Local.Prepare]), so a program that is not installed is an
 // error here. A loop without a name gets one, which is in the Entry. A name is good for
 // one loop, so that a start which may have got lost can be made again: the error wraps
-// [fs.ErrExist] if one of this name is on record, also if it is over. ctx is for the start
-// alone.
+// [fs.ErrExist] if one of this name is on record, also if it is over, or is being started
+// at this moment. ctx is for the start alone.
 func (p *Pool) Start(ctx context.Context, s ralph.State, meta map[string]string) (Entry, error) {
 	if err := s.Task.Validate(); err != nil {
 		return Entry{}, err
 	}
-	if s.Loop != "" {
-		if _, err := p.Dir.Look(s.Loop); err == nil {
-			return Entry{}, fmt.Errorf("progress: loop %q: %w", s.Loop, fs.ErrExist)
-		} else if !errors.Is(err, fs.ErrNotExist) {
-			return Entry{}, err
-		}
+	if err := p.unknown(s.Loop); err != nil {
+		return Entry{}, err
 	}
 	j, err := p.Dir.Create(s, KindLoop)
+	if held, is := errors.AsType[*HeldError](err); is {
+		return Entry{}, fmt.Errorf("progress: loop %q: %w: %w", s.Loop, fs.ErrExist, held)
+	}
 	if err != nil {
 		return Entry{}, err
+	}
+	if err := p.unknown(s.Loop); err != nil { // one that has begun, and ended, since the look before
+		return Entry{}, errors.Join(err, j.Close())
 	}
 	j.Meta = maps.Clone(meta)
 	t, err := p.equip(j)
@@ -147,22 +180,82 @@ func (p *Pool) Start(ctx context.Context, s ralph.State, meta map[string]string)
 	return p.Dir.Look(loop)
 }
 
-// Continue lets a loop go on that is paused, was interrupted or could not be run, or has
-// failed, see [ralph.State.Reopen], and has it run. The error wraps [ErrOver] if it is
-// verified or cancelled, is a [*ralph.StopError] if a limit keeps it, or that of Build.
-func (p *Pool) Continue(loop string) (Entry, error) {
-	e, err := p.Dir.Pause(loop, false)
-	if err == nil && e.Holder == nil {
-		err = p.give(p.take(loop, true))
+// unknown refuses the name of a loop that is on record; "" is none.
+func (p *Pool) unknown(loop string) error {
+	if loop == "" {
+		return nil
 	}
-	return p.after(e, err)
+	_, err := p.Dir.Look(loop)
+	switch {
+	case err == nil:
+		return fmt.Errorf("progress: loop %q: %w", loop, fs.ErrExist)
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	}
+	return err
 }
 
-// Limit is [Dir.Limit]; a loop that goes on by it is run.
+// Continue lets a loop go on that is paused, was interrupted or could not be run, or has
+// failed, see [ralph.State.Reopen], and has it run. The error wraps [ErrOver] if it is
+// verified or cancelled, is a [*ralph.StopError] if a limit keeps it, a [*HeldError] if
+// somebody else works in its workspace, or that of Build. With an error the loop is on
+// record as before.
+func (p *Pool) Continue(loop string) (Entry, error) {
+	for tried := false; ; tried = true {
+		t, err := p.take(loop, true)
+		held, is := errors.AsType[heldError](err)
+		if !is {
+			return p.goOn(loop, t, err)
+		}
+		e, err := p.Dir.Pause(loop, false)
+		if err == nil && e.State.Done() { // it has ended, and is about to be let go of
+			s := e.State.Reopen()
+			switch {
+			case s.Done():
+				err = s.Err()
+			case p.want(loop):
+			case tried:
+				err = held.error
+			default:
+				continue // it was let go of meanwhile
+			}
+		}
+		return p.after(e, err)
+	}
+}
+
+// goOn has a loop run that Continue has taken. That it is no longer paused is recorded
+// here, where nothing else can refuse it.
+func (p *Pool) goOn(loop string, t *taken, err error) (Entry, error) {
+	e := Entry{Loop: loop}
+	if err == nil && t.State.Paused {
+		if e, err = p.Dir.Pause(loop, false); err != nil {
+			err = errors.Join(err, t.Close())
+		}
+	}
+	return p.after(e, p.give(t, err))
+}
+
+// want has a loop that is held here run again, once it has been let go of. It is false if
+// it is not held here.
+func (p *Pool) want(loop string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.mine[loop] > 0 {
+		set(&p.again, loop, true)
+	}
+	return p.mine[loop] > 0
+}
+
+// Limit is [Dir.Limit]; a loop that goes on by it is run. If it cannot be run, see
+// Continue, the limits are on record all the same.
 func (p *Pool) Limit(loop string, l ralph.Limits) (Entry, error) {
 	e, err := p.Dir.Limit(loop, l)
 	if err == nil && e.Holder == nil && !e.State.Done() && !e.State.Paused {
 		err = p.give(p.take(loop, false))
+	}
+	if errors.As(err, new(heldError)) {
+		err = nil // who holds it takes the limits over
 	}
 	return p.after(e, err)
 }
@@ -194,140 +287,7 @@ func (p *Pool) note(loop string, why error) {
 		set(&p.idle, loop, why.Error())
 	}
 	p.mu.Unlock()
-	if p.Failed != nil && why != nil && !errors.Is(why, errNoSlot) {
+	if p.Failed != nil && why != nil {
 		p.Failed(loop, why)
-	}
-}
-
-// work runs a loop, and again if it was let go on, or its limits were raised, at the moment
-// at which it ended: whoever asked for that has found it held.
-func (p *Pool) work(ctx context.Context, slots chan struct{}, t *taken) {
-	for t != nil {
-		loop := t.State.Loop
-		err := p.once(ctx, slots, t)
-		t = nil
-		_, stopped := errors.AsType[*ralph.StopError](err)
-		switch e, unread := p.Dir.Look(loop); {
-		case ctx.Err() != nil:
-			p.note(loop, nil)
-			return
-		case err != nil && !stopped && !errors.Is(err, errPaused):
-			p.note(loop, err)
-			return
-		case unread == nil && !e.State.Done() && !e.State.Paused && e.Holder == nil:
-			t, _ = p.take(loop, false)
-		}
-	}
-}
-
-// once runs a loop when there is a slot for it, and lets go of it.
-func (p *Pool) once(ctx context.Context, slots chan struct{}, t *taken) (err error) {
-	defer func() { err = errors.Join(err, t.Close()) }()
-	p.note(t.State.Loop, errNoSlot)
-	select {
-	case slots <- struct{}{}:
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-	defer func() { <-slots }()
-	p.note(t.State.Loop, nil)
-	local, own := *t.local, t.local.Control
-	local.Control = func(ctx context.Context, s ralph.State) (_ ralph.State, err error) {
-		if own != nil {
-			s, err = own(ctx, s)
-		}
-		if err == nil && s.Paused && !s.Running {
-			err = errPaused
-		}
-		return s, err
-	}
-	_, err = t.Journal.Run(ctx, &local)
-	return err
-}
-
-// take takes a loop on record, to be run; one that has failed only if it shall have
-// another try.
-func (p *Pool) take(loop string, again bool) (*taken, error) {
-	j, err := p.Dir.Open(loop)
-	if _, held := errors.AsType[*HeldError](err); held {
-		return nil, err // who holds it runs it
-	}
-	if err != nil {
-		p.note(loop, err)
-		return nil, err
-	}
-	if again {
-		j.State = j.State.Reopen()
-	}
-	if j.State.Done() {
-		return nil, errors.Join(j.State.Err(), j.Close())
-	}
-	t, err := p.equip(j)
-	if err != nil {
-		p.note(loop, err)
-	}
-	return t, err
-}
-
-// equip gets what runs a loop. With an error it lets go of it.
-func (p *Pool) equip(j *Journal) (*taken, error) {
-	t, err := &taken{Journal: j}, error(nil)
-	if t.local, err = p.Build(j.State, maps.Clone(j.Meta)); err == nil && p.Alone {
-		t.place, err = HoldWorkspace(j.State.Task.Dir, "loop "+j.State.Loop)
-	}
-	if err != nil {
-		return nil, errors.Join(err, t.Close())
-	}
-	return t, nil
-}
-
-// give has a loop run that was taken. After the end of Run it stays on record.
-func (p *Pool) give(t *taken, err error) error {
-	if err != nil {
-		return err
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.over {
-		return t.Close()
-	}
-	p.ready = append(p.ready, t)
-	select {
-	case p.waker() <- struct{}{}:
-	default: // told already
-	}
-	return nil
-}
-
-// given are the loops that were given since it was last called.
-func (p *Pool) given() []*taken {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	given := p.ready
-	p.ready = nil
-	return given
-}
-
-func (p *Pool) waking() <-chan struct{} {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.waker()
-}
-
-// waker is the channel, which holds one: who is woken takes all that were given.
-func (p *Pool) waker() chan struct{} {
-	if p.wake == nil {
-		p.wake = make(chan struct{}, 1)
-	}
-	return p.wake
-}
-
-// end lets go of what was given too late.
-func (p *Pool) end() {
-	p.mu.Lock()
-	p.over = true
-	p.mu.Unlock()
-	for _, t := range p.given() {
-		t.Close() // it stays on record
 	}
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"context"
 	"crypto/sha256"
 	"crypto/subtle"
 	"embed"
@@ -14,7 +13,9 @@ import (
 	"maps"
 	"net"
 	"net/http"
+	"net/url"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/ralph-loop/ralph"
@@ -40,12 +41,12 @@ func (s *service) handler(token string) http.Handler {
 
 // A body is the JSON of a request, which has some of it or none.
 type body struct {
-	// Of a start. A Name is good for one loop, so a start that may have got lost can be made
-	// again; "" = one is made. Agent and Check are names of the operator's.
-	Name, Title, Prompt, Dir, Agent, Check string
+	// Of a start, and, the last two, of guidance and of a cancel. A Name is good for one
+	// loop, so a start that may have got lost can be made again; "" = one is made. Agent and
+	// Check are names of the operator's.
+	Name, Title, Prompt, Dir, Agent, Check, Text, Reason string
 
-	Limits       ralph.Limits // all of them: what is left out has its default
-	Text, Reason string       // of guidance, of a cancel
+	Limits ralph.Limits // all of them: what is left out has its default
 }
 
 // careful answers to our own names alone: a page of a stranger's may have a name of his
@@ -55,9 +56,8 @@ func (s *service) careful(next http.Handler) http.Handler {
 		w.Header().Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
 		w.Header().Set("X-Content-Type-Options", "nosniff")
 		w.Header().Set("Cache-Control", "no-store")
-		name, _, _ := net.SplitHostPort(r.Host)
-		name = cmp.Or(name, r.Host) // without a port
-		if net.ParseIP(name) == nil && name != "localhost" && name != s.host {
+		name := strings.ToLower((&url.URL{Host: r.Host}).Hostname()) // without a port
+		if net.ParseIP(name) == nil && name != "localhost" && name != strings.ToLower(s.host) {
 			http.Error(w, "this service has another name, see -host", http.StatusMisdirectedRequest)
 			return
 		}
@@ -73,6 +73,7 @@ func authorized(token string, next func(http.ResponseWriter, *http.Request, body
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		got, b := sha256.Sum256([]byte(r.Header.Get("Authorization"))), body{}
 		if subtle.ConstantTimeCompare(got[:], want[:]) != 1 {
+			http.NewResponseController(w).SetReadDeadline(time.Now()) // nothing more of a stranger's is waited for
 			http.Error(w, "the header Authorization must be Bearer and the service's token", http.StatusUnauthorized)
 			return
 		}
@@ -96,7 +97,7 @@ func authorized(token string, next func(http.ResponseWriter, *http.Request, body
 // status is what an error is to HTTP.
 func status(err error) int {
 	switch {
-	case errors.As(err, new(*fs.PathError)):
+	case errors.As(err, new(*fs.PathError)), errors.As(err, new(*progress.CorruptError)):
 		return http.StatusInternalServerError
 	case errors.Is(err, fs.ErrNotExist):
 		return http.StatusNotFound
@@ -112,8 +113,7 @@ func status(err error) int {
 func (s *service) list(_ http.ResponseWriter, r *http.Request, _ body) (any, error) {
 	loops, _ := s.pool.Dir.Standings(r.Context())
 	return map[string]any{
-		"loops": loops, "idle": s.pool.Idle(), "folders": s.folders,
-		"agents": slices.Sorted(maps.Keys(s.agents)), "checks": slices.Sorted(maps.Keys(s.checks)),
+		"loops": loops, "idle": s.pool.Idle(), "folders": s.folders, "agents": slices.Sorted(maps.Keys(s.agents)), "checks": slices.Sorted(maps.Keys(s.checks)),
 	}, nil
 }
 
@@ -131,21 +131,17 @@ func (s *service) start(_ http.ResponseWriter, r *http.Request, b body) (any, er
 // steer does to a loop what the address says, and tells where it stands then.
 func (s *service) steer(_ http.ResponseWriter, r *http.Request, b body) (any, error) {
 	dir, loop := s.pool.Dir, r.PathValue("loop")
-	switch r.PathValue("verb") {
-	case "":
-		return dir.Look(loop)
-	case "cancel":
-		return dir.Cancel(loop, cmp.Or(b.Reason, "cancelled over HTTP"))
-	case "pause":
-		return dir.Pause(loop, true)
-	case "continue":
-		return s.pool.Continue(loop)
-	case "stop": // after this iteration
-		return dir.Stop(loop)
-	case "guide":
-		return dir.Guide(loop, b.Text)
-	case "limit":
-		return s.pool.Limit(loop, b.Limits)
+	does := map[string]func() (progress.Entry, error){
+		"":         func() (progress.Entry, error) { return dir.Look(loop) },
+		"cancel":   func() (progress.Entry, error) { return dir.Cancel(loop, cmp.Or(b.Reason, "cancelled over HTTP")) },
+		"pause":    func() (progress.Entry, error) { return dir.Pause(loop, true) },
+		"continue": func() (progress.Entry, error) { return s.pool.Continue(loop) },
+		"stop":     func() (progress.Entry, error) { return dir.Stop(loop) }, // after this iteration
+		"guide":    func() (progress.Entry, error) { return dir.Guide(loop, b.Text) },
+		"limit":    func() (progress.Entry, error) { return s.pool.Limit(loop, b.Limits) },
+	}
+	if do := does[r.PathValue("verb")]; do != nil {
+		return do()
 	}
 	return nil, fmt.Errorf("%q: %w", r.URL.Path, fs.ErrNotExist)
 }
@@ -155,27 +151,23 @@ func (s *service) steer(_ http.ResponseWriter, r *http.Request, b body) (any, er
 // [ralph.Event]. It reads the record, so no loop waits for it; a client that takes nothing
 // is let go, and can come back for the rest.
 func (s *service) events(w http.ResponseWriter, r *http.Request, _ body) (any, error) {
-	loop, seen := r.PathValue("loop"), r.Header.Get("Last-Event-ID")
+	loop := r.PathValue("loop")
 	if _, err := s.pool.Dir.Look(loop); err != nil {
 		return nil, err
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
 	stream := http.NewResponseController(w)
-	send := func(text string) bool {
-		stream.SetWriteDeadline(time.Now().Add(patience))
-		_, err := io.WriteString(w, text)
-		return err == nil && stream.Flush() == nil
-	}
-	for lives := send(":\n\n"); lives; lives = lives && send(":\n\n") {
-		ctx, cancel := context.WithTimeout(r.Context(), patience/2)
-		for rec, err := range s.pool.Dir.Follow(ctx, loop, seen) {
+	stream.Flush()
+	for rec, err := range s.pool.Dir.FollowEvery(r.Context(), loop, r.Header.Get("Last-Event-ID"), patience/2) {
+		text := ":\n\n" // nothing has come
+		if rec.ID != "" {
 			event, _ := json.Marshal(rec.Event)
-			if lives = errors.Is(err, context.DeadlineExceeded) || err == nil && send(fmt.Sprintf("id: %s\ndata: %s\n\n", rec.ID, progress.PrintableJSON(event))); !lives {
-				break
-			}
-			seen = cmp.Or(rec.ID, seen)
+			text = fmt.Sprintf("id: %s\ndata: %s\n\n", rec.ID, progress.PrintableJSON(event))
 		}
-		cancel()
+		stream.SetWriteDeadline(time.Now().Add(patience))
+		if _, unsent := io.WriteString(w, text); err != nil || unsent != nil || stream.Flush() != nil {
+			break
+		}
 	}
 	return nil, nil
 }

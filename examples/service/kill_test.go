@@ -4,12 +4,15 @@ package main
 
 import (
 	"errors"
+	"io"
+	"net"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/progress"
@@ -126,5 +129,51 @@ func TestHurried(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(w.folder, "shop", "told-twice")); err == nil {
 		t.Error("it waited for the agent, and told it once more")
+	}
+}
+
+// TestChanged: a service that is started again with its folders in another order, and a
+// check that has changed, goes on with its loops, by the token that it had, and tells
+// their agents of the check that judges them now.
+func TestChanged(t *testing.T) {
+	w := newWorld(t)
+	other := t.TempDir()
+	p := w.startWith(t, append(w.args(), other), "RALPH_SERVICE_TOKEN="+secret)
+	dir := filepath.Join(w.folder, "shop")
+	loop := p.loop("tea", dir, "waits", "never", nil)
+	p.listen(loop, "").until(ralph.EventIterationStarted)
+	p.Process.Kill()
+	p.end()
+	args := w.args()
+	for i, arg := range args {
+		if strings.HasPrefix(arg, "never=") {
+			args[i] = "never=test -e hello.txt || echo brewed anew"
+		}
+	}
+	args = append(args[:len(args)-1], other, w.folder)
+	p = w.startWith(t, args, "RALPH_SERVICE_TOKEN="+secret)
+	w.tell(t, claim)
+	p.waitFor(loop, progress.StatusCompleted)
+	if prompt := text(t, dir, "prompt.txt"); !strings.Contains(prompt, "brewed anew") {
+		t.Errorf("its agent was told\n%s", prompt)
+	}
+}
+
+// TestStrangersWait: who has no token, and does not send what was announced, does not keep
+// the service from ending.
+func TestStrangersWait(t *testing.T) {
+	w := newWorld(t)
+	p := w.start(t)
+	conn, err := net.Dial("tcp", strings.TrimPrefix(p.base, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if _, err := io.WriteString(conn, "POST /loops HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n{"); err != nil {
+		t.Fatal(err)
+	}
+	conn.SetReadDeadline(time.Now().Add(20 * time.Second)) // less than the service waits for those whom it knows
+	if said, err := io.ReadAll(conn); !strings.Contains(string(said), "401 Unauthorized") || errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("it said %s: %v", said, err)
 	}
 }

@@ -26,6 +26,7 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/progress"
@@ -43,12 +44,11 @@ type service struct {
 // A named is a flag NAME=LINE, or NAME, that may be given several times.
 type named map[string]string
 
-func (n named) String() string { return "" }
-
-func (n named) Set(text string) error {
+func (n named) add(text string) error {
 	name, line, _ := strings.Cut(text, "=")
 	n[name] = line
-	return nil
+	_, err := theAgent(name, line) // of a check, too, that no line is refused
+	return err
 }
 
 func main() {
@@ -64,8 +64,8 @@ func main() {
 	address := flag.String("addr", "127.0.0.1:8321", "the `address` to listen on; there is no TLS, so beyond this machine put a proxy before it")
 	flag.StringVar(&s.host, "host", "", "the `name` by which such a proxy is called")
 	flag.IntVar(&s.pool.Slots, "slots", 4, "how `many` loops run at the same time; the others wait")
-	flag.Var(s.agents, "agent", "an agent to choose: the `NAME` of a known client, or NAME=COMMAND, a shell line that reads its prompt from standard input; again for more")
-	flag.Var(s.checks, "check", "a check to choose: `NAME=COMMAND`, a shell line that succeeds when the task is done; again for more")
+	flag.Func("agent", "an agent to choose: the `NAME` of a known client, or NAME=COMMAND, a shell line that reads its prompt from standard input; again for more", s.agents.add)
+	flag.Func("check", "a check to choose: `NAME=COMMAND`, a shell line that succeeds when the task is done; again for more", s.checks.add)
 	flag.Parse()
 	if err := s.serve(ralph.Hurry(ctx, hurry), *address, flag.Args()); err != nil {
 		fmt.Fprintln(os.Stderr, "service:", progress.PrintableLine(err.Error()))
@@ -85,13 +85,13 @@ func (s *service) serve(ctx context.Context, address string, folders []string) e
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	server := &http.Server{
-		Handler:     s.handler(token),
 		BaseContext: func(net.Listener) context.Context { return ctx }, // who watches is let go when it is done
-		ReadTimeout: patience, WriteTimeout: patience, IdleTimeout: 4 * patience, MaxHeaderBytes: 64 << 10,
+		Handler:     s.handler(token), ReadTimeout: patience, WriteTimeout: patience, IdleTimeout: 4 * patience, MaxHeaderBytes: 64 << 10,
 	}
 	go func() { cancel(server.Serve(listener)) }()
 	slog.Info("serving", "url", "http://"+listener.Addr().String(), "records", s.pool.Dir.Path)
 	slog.Info("ended", "cause", s.pool.Run(ctx))
+	time.AfterFunc(patience/10, func() { server.Close() }) // who is slow is not waited for
 	return errors.Join(server.Shutdown(context.WithoutCancel(ctx)), s.pool.Dir.Close())
 }
 
@@ -109,7 +109,7 @@ func (s *service) open(folders []string) (token string, err error) {
 		}
 		s.folders = append(s.folders, folder)
 	}
-	records, err := progress.WorkspaceDir(s.folders[0])
+	records, err := progress.WorkspaceDir("/") // whatever the folders are, and in whichever order
 	if err != nil {
 		return "", err
 	}
@@ -158,25 +158,36 @@ func (s *service) build(loop ralph.State, meta map[string]string) (*ralph.Local,
 	if now, err := s.workspace(loop.Task.Dir); err != nil || now != loop.Task.Dir {
 		return nil, fmt.Errorf("loops may not work in %s any more: %w", loop.Task.Dir, err)
 	}
-	agent, err := &ralph.Command{Args: []string{"sh", "-c", line}}, error(nil)
-	if line == "" {
-		agent, err = ralph.Preset(meta["agent"])
+	agent, err := theAgent(meta["agent"], line)
+	local := &ralph.Local{
+		Runner: agent, Verifier: verify.External{Shell: check, Redact: s.pool.Dir.Redactor.String},
+		Log: s.pool.Dir.Redactor.Log(progress.Slog(nil)), Evidence: filepath.Join(s.pool.Dir.Path, "evidence"),
 	}
-	records := s.pool.Dir
-	return &ralph.Local{
-		Runner: agent, Verifier: verify.External{Shell: check, Redact: records.Redactor.String},
-		Log: records.Redactor.Log(progress.Slog(nil)), Evidence: filepath.Join(records.Path, "evidence"),
-	}, err
+	if loop.Task.HowVerified != check { // another one than on record: the agent is told of that which judges it
+		local.Prompt = func(_ context.Context, s ralph.State) (string, error) {
+			s.Task.HowVerified = check
+			return s.Prompt(), nil
+		}
+	}
+	return local, err
+}
+
+// theAgent is a shell line, or, without one, the client of that name.
+func theAgent(name, line string) (*ralph.Command, error) {
+	if line == "" {
+		return ralph.Preset(name)
+	}
+	return &ralph.Command{Args: []string{"sh", "-c", line}}, nil
 }
 
 // workspace is the real path of a folder that loops may work in.
 func (s *service) workspace(dir string) (string, error) {
-	path, err := filepath.EvalSymlinks(dir)
+	path, err := filepath.EvalSymlinks(dir + "/") // which no file has
 	if err != nil {
 		return "", fmt.Errorf("dir: %v", err) // and not what HTTP calls not found
 	}
 	for _, folder := range s.folders {
-		if below, err := filepath.Rel(folder, path); err == nil && filepath.IsLocal(below) {
+		if below, err := filepath.Rel(folder, path); err == nil && filepath.IsLocal(below) && !strings.Contains("/"+filepath.ToSlash(below)+"/", "/.git/") {
 			return path, nil
 		}
 	}

@@ -6,6 +6,7 @@ const $ = id => document.getElementById(id);
 let token = sessionStorage.getItem('token') || ''; // of this tab alone, and of this port
 let chosen = ''; // the loop that is shown
 let watching = null; // what ends its stream
+let stale = false; // what is said is of a refresh that failed
 let known = ''; // what can be chosen, as it was shown
 
 // plain is text without what turns its direction around or a terminal would obey.
@@ -18,18 +19,22 @@ function node(name, text, cls) {
   return n;
 }
 
-const say = text => { $('said').textContent = plain(text); };
+const say = text => { stale = false; $('said').textContent = plain(text); };
 
 // call asks the service; an error has its words.
 async function call(method, path, body) {
+  const by = token;
   const answer = await fetch(path, {
     method, headers: {Authorization: 'Bearer ' + token}, body: body && JSON.stringify(body),
   });
   if (answer.status === 401) {
-    leave();
+    if (by === token) leave();
     throw new Error('That is not the token of this service.');
   }
-  const result = await answer.json();
+  const text = await answer.text();
+  if (by !== token) throw new Error('Logged out.');
+  let result = {error: text}; // of what stands between, as a proxy, no JSON
+  try { result = JSON.parse(text); } catch {}
   if (!answer.ok) throw new Error(result.error);
   return result;
 }
@@ -78,6 +83,8 @@ async function refresh() {
   }
   for (const row of rows.values()) row.remove();
   $('none').hidden = body.children.length > 0;
+  if (stale) say('');
+  stale = false;
 }
 
 function newRow(loop) {
@@ -124,8 +131,10 @@ function choices(all) {
 
 // show shows a loop, from its start on, until another one is shown.
 async function show(loop) {
+  if (chosen !== loop) $('text').value = $('most').value = ''; // they were meant for another one
   chosen = loop;
   $('one').hidden = false;
+  $('one').scrollIntoView({block: 'nearest'});
   $('events').replaceChildren();
   watching?.abort();
   watching = new AbortController();
@@ -141,7 +150,8 @@ async function watch(loop, signal) {
       const answer = await fetch('loops/' + encodeURIComponent(loop) + '/events', {
         headers: {Authorization: 'Bearer ' + token, 'Last-Event-ID': seen}, signal,
       });
-      if (!answer.ok) return;
+      if (answer.status === 401 || answer.status === 404) return;
+      if (!answer.ok) throw new Error(answer.statusText); // it may be better in a second
       let rest = '';
       for await (const piece of pieces(answer.body)) {
         const whole = (rest + piece).split('\n\n');
@@ -246,5 +256,5 @@ $('limit').onsubmit = event => {
   act('limit', {limits: {...JSON.parse($('limit').dataset.limits), iterations: Number($('most').value)}});
 };
 
-setInterval(() => { if (token && !document.hidden) refresh().catch(error => say(error.message)); }, 1000);
+setInterval(() => { if (token && !document.hidden) refresh().catch(error => { if (token) { say(error.message); stale = true; } }); }, 1000);
 if (token) attempt(refresh);

@@ -196,3 +196,35 @@ func TestPageHarmless(t *testing.T) {
 	}
 	_ = loop
 }
+
+// TestPageRecovers: a stream and a list that failed once are made again, and what was said
+// of that goes; rows that come after the log-out are not shown; what was typed for one
+// loop is not there for another.
+func TestPageRecovers(t *testing.T) {
+	w := newWorld(t)
+	p := w.start(t)
+	p.loop("tea", filepath.Join(w.folder, "shop"), "writer", "hello", nil)
+	p.loop("cake", w.workspace(t, "other"), "writer", "hello", nil)
+	b := p.browse()
+	b.logIn(secret)
+	b.see(row("tea") + `.includes('completed')`)
+	b.see(row("cake") + `.includes('completed')`)
+	script := func(text string) { b.do(chromedp.Evaluate[chromedp.Void](text + "; undefined")) }
+	script(`window.real = fetch; window.failed = {}; window.fetch = (path, o) => {
+		const kind = path.endsWith('/events') ? 'events' : 'list';
+		return failed[kind]++ ? real(path, o) : Promise.resolve(new Response('<p>Bad gateway', {status: 502}));
+	}; failed.events = failed.list = 0`)
+	b.see(`said.innerText.includes('Bad gateway')`)
+	b.see(`said.innerText === ''`)
+	b.do(click(`tr[data-loop="tea"] button`))
+	b.see(`events.innerText.includes('verified')`)
+	script(`$('text').value = 'Mind the kettle.'`)
+	b.do(click(`tr[data-loop="cake"] button`))
+	b.see(`title.innerText.startsWith('cake') && $('text').value === '' && !$('most').checkValidity()`)
+	script(`window.fetch = async (...a) => { const answer = await real(...a); await new Promise(go => { window.go = go; }); return answer; }; window.go = null`)
+	b.see(`window.go`)
+	b.do(click("#leave"))
+	script(`window.fetch = real; window.go()`)
+	script(`new Promise(done => setTimeout(done, 200))`)
+	b.see(`!login.hidden && all.hidden && !document.querySelector('tr[data-loop]')`)
+}
