@@ -33,6 +33,9 @@ func (d *Dir) Follow(ctx context.Context, loop, after string) iter.Seq2[Record, 
 // FollowEvery yields what [Dir.Follow] does, and a zero Record whenever none has come for
 // that long: for those who must be heard of, as by a connection that is closed when
 // nothing goes over it. It is told within a second. 0 = never.
+//
+// A timer beside Dir.Follow would need a goroutine that waits for records, and who breaks
+// off would have to end it. Here the one that reads the journal also looks at the clock.
 func (d *Dir) FollowEvery(ctx context.Context, loop, after string, every time.Duration) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		f := follower{d: d, path: d.File(loop)}

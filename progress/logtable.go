@@ -15,6 +15,11 @@ import (
 
 // A LogTable is what a log says, for programs that print logs. The zero value is that of a
 // file that is no log.
+//
+// The kinds of logs differ in what they know, and so do the heads of their tables: the
+// first five columns say the same of all (which task or mode, which iteration, how it
+// ended, how long or when, what it cost), the last one is what a reader of that log would
+// look for. A table is plain data, and may be read by many goroutines at once.
 type LogTable struct {
 	// Rows are the cells, one row for each attempt; the first row is the head. The third
 	// cell is how the attempt ended, a [ralph.Outcome]. Cells are not made safe to show; see

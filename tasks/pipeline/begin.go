@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/ralph-loop/ralph/internal/plugin"
 )
@@ -47,3 +48,16 @@ func (r *run) take(ctx context.Context, part int) (mine bool, err error) {
 	r.taken[part] = true
 	return true, nil
 }
+
+// titles are those of tasks, as an event tells them.
+func (r *run) titles(of ...AgreedTask) map[string]string {
+	all := map[string]string{}
+	for _, t := range of {
+		if title := []rune(strings.Join(strings.Fields(r.redact(t.Definition.Title)), " ")); len(title) > 0 {
+			all[t.Definition.ID] = string(title[:min(len(title), maxTitle)])
+		}
+	}
+	return all
+}
+
+const maxTitle = 120

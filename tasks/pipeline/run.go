@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"maps"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -329,19 +328,6 @@ func (r *run) noteLocked(ctx context.Context, ev Event) error {
 	}
 	return r.err
 }
-
-// titles are those of tasks, as an event tells them.
-func (r *run) titles(of ...AgreedTask) map[string]string {
-	all := map[string]string{}
-	for _, t := range of {
-		if title := []rune(strings.Join(strings.Fields(r.redact(t.Definition.Title)), " ")); len(title) > 0 {
-			all[t.Definition.ID] = string(title[:min(len(title), maxTitle)])
-		}
-	}
-	return all
-}
-
-const maxTitle = 120
 
 // redact hides the caller's secrets in what is recorded and written to the source.
 func (r *run) redact(text string) string {
