@@ -104,7 +104,7 @@ func TestSession(t *testing.T) {
 		run("A", "no", done)
 		run("B (check)", "no", "no") // of a box, and no iteration
 		run("B", "no", "no")
-		is(progress.StatusRunning, `"iteration":5,"max_iterations":9,"started_at":"2000-01-01T00:01:00Z","completion_promise":"COMPLETE","used":{"requests":2,"messages":2},"feature_branch":"feature","start_time":"2000-01-01T00:01:00Z","end_time":null,"iterations_run":4,"tasks_completed":1,"tasks_remaining":2}`)
+		is(progress.StatusRunning, `"iteration":5,"max_iterations":9,"started_at":"2000-01-01T00:01:00Z","completion_promise":"COMPLETE","used":{"requests":2,"messages":2},"unpriced":2,"feature_branch":"feature","start_time":"2000-01-01T00:01:00Z","end_time":null,"iterations_run":4,"tasks_completed":1,"tasks_remaining":2}`)
 		if err := j.End(t.Context(), errors.New("the disk is full")); err != nil {
 			t.Error(err)
 		}
