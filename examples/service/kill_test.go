@@ -64,16 +64,21 @@ func TestStopped(t *testing.T) {
 	loop := p.loop("tea", dir, "waits", "hello", nil)
 	l := p.listen(loop, "")
 	l.until(ralph.EventIterationStarted)
+	pid := 0
+	for pid == 0 { // until its agent is up
+		p.stands(loop)
+		if got, err := os.ReadFile(filepath.Join(dir, "pid")); err == nil {
+			pid, _ = strconv.Atoi(strings.TrimSpace(string(got)))
+		}
+	}
 	p.Process.Signal(syscall.SIGTERM)
 	for _, ok := l.next(); ok; _, ok = l.next() {
 	}
 	if code := p.end(); code != 0 || !strings.Contains(p.said.String(), "terminated") {
 		t.Errorf("exit code %d: %s", code, p.said)
 	}
-	if pid, err := strconv.Atoi(strings.TrimSpace(text(t, dir, "pid"))); err == nil {
-		if err := syscall.Kill(pid, 0); !errors.Is(err, syscall.ESRCH) {
-			t.Errorf("its agent lives: %v", err)
-		}
+	if err := syscall.Kill(pid, 0); !errors.Is(err, syscall.ESRCH) {
+		t.Errorf("its agent lives: %v", err)
 	}
 
 	args := w.args()

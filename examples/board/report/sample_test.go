@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -81,15 +82,22 @@ func shop() pipeline.Pipeline {
 	}
 }
 
-// shopReport is that of the small pipeline.
-func shopReport(t *testing.T) (rep report.Report) {
+// shopReport is that of the small pipeline, which is run once for all tests.
+func shopReport(t *testing.T) report.Report {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
-		dir := record(t, shopTasks, shop())
-		var err error
-		if rep, err = report.Read(t.Context(), dir, "shop"); err != nil {
-			t.Fatal(err)
-		}
+	shopOnce.Do(func() {
+		synctest.Test(t, func(t *testing.T) {
+			dir := record(t, shopTasks, shop())
+			var err error
+			if shopRun, err = report.Read(t.Context(), dir, "shop"); err != nil {
+				t.Fatal(err)
+			}
+		})
 	})
-	return rep
+	return shopRun
 }
+
+var (
+	shopOnce sync.Once
+	shopRun  report.Report
+)
