@@ -66,12 +66,13 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer, getenv fu
 	}
 	if err == nil {
 		dir.Redactor = progress.Redactor{Secrets: progress.SecretsIn(os.Environ())}
-		// Signals end ctx. Bubble Tea's own handler of the same ones may wait for ever for a
-		// program that has ended.
-		_, err = tea.NewProgram(newModel(ctx, dir), tea.WithContext(ctx), tea.WithOutput(stdout), tea.WithoutSignalHandler()).Run()
-		if ctx.Err() != nil {
-			err = nil // it was asked to
-		}
+		// Signals end ctx, and that is as if the user quits. Bubble Tea's own handler of the
+		// same ones may wait for ever for a program that has ended, and a program that its
+		// context ends closes the terminal while it is still read.
+		program := tea.NewProgram(newModel(ctx, dir), tea.WithOutput(stdout), tea.WithoutSignalHandler())
+		release := context.AfterFunc(ctx, program.Quit)
+		_, err = program.Run()
+		release()
 		err = errors.Join(err, dir.Close(), end())
 	}
 	if err != nil {
