@@ -54,7 +54,8 @@ func TestE2EBudgetEndsARun(t *testing.T) {
 				if n < 3 || n > 4 {
 					e.Errorf("%d requests; the third passes the budget", n)
 				}
-				if u.InputTokens < 3000 || u.InputTokens > n*1000 || u.OutputTokens < 300 || u.OutputTokens > n*100 {
+				// The third one passes it as soon as its input is told, before its output is.
+				if u.InputTokens < 3000 || u.InputTokens > n*1000 || u.OutputTokens < 200 || u.OutputTokens > n*100 {
 					e.Errorf("after %d requests: %v", n, u)
 				}
 				if u.CostUSD == nil || !u.Estimated && agent != "claude" || math.Abs(*u.CostUSD-cost(u.InputTokens, u.OutputTokens)) > 1e-9 {

@@ -177,10 +177,13 @@ func (e *e2eRun) inTool(cmd *exec.Cmd, do func()) *bytes.Buffer {
 		giveUp(started)
 	}()
 	err := readLine(started)
-	for deadline := time.Now().Add(5 * time.Second); err == nil && len(e.runs("sleep")) == 0 && time.Now().Before(deadline); {
-		exec.Command("true").Run() // a shell that reads its commands one by one has yet to start it
+	sleeps := func() bool { // the program, and not only a shell that is about to start it
+		return slices.ContainsFunc(e.runs("sleep"), func(p e2eProcess) bool { return strings.HasSuffix(p.args[0], "sleep") })
 	}
-	if err != nil || len(e.runs("sleep")) == 0 {
+	for deadline := time.Now().Add(5 * time.Second); err == nil && !sleeps() && time.Now().Before(deadline); {
+		exec.Command("true").Run() // something else
+	}
+	if err != nil || !sleeps() {
 		e.Errorf("the tool does not run (%v)", err)
 	}
 	do()

@@ -33,7 +33,7 @@ func hookEnds() []hookTest {
 			r.reaches(started)
 			h.cancels(h.stands("", 1))
 			h.open(gate, 1)
-			r.ends(3, "not verified (cancelled)")
+			r.ends(3, "not verified: cancelled")
 			h.stands(ralph.StopCancelled, 1)
 			h.told(2)
 		}},
@@ -42,7 +42,7 @@ func hookEnds() []hookTest {
 			r := h.start("Fix it.", "--verify", waiting(h.dir)+"; false")
 			r.reaches(started)
 			h.cancels(h.stands("", 1))
-			r.ends(3, "not verified (cancelled)")
+			r.ends(3, "not verified: cancelled")
 			h.stands(ralph.StopCancelled, 1)
 			h.told(1)
 			h.open(gate, 1)

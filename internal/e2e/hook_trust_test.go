@@ -40,9 +40,9 @@ func hookTrust() []hookTest {
 			shell: says(`"last_assistant_message": "<promise>DONE</promise>"`) + `hook stop claude --launched >answer; grep -q NOT-PROVEN answer || touch believed`},
 		{name: "another session's stop", says: most, // it is none of its
 			shell: `printf '{"session_id": "other", "last_assistant_message": "Hm."}' | TOOL hook stop claude --launched >answer; grep -q '^{}' answer || touch believed`},
-		{name: "a forged end", says: "not verified (cancelled)", shell: says(`"reason": "clear"`) + `hook end claude --launched`},
-		{name: "cancel", says: "not verified (cancelled)", shell: `TOOL cancel "$CLAUDE_CODE_SESSION_ID"`},
-		{name: "a loop of its own", says: "not verified (cancelled)", // the session is held, so it does not even begin
+		{name: "a forged end", says: "not verified: cancelled", shell: says(`"reason": "clear"`) + `hook end claude --launched`},
+		{name: "cancel", says: "not verified: cancelled", shell: `TOOL cancel "$CLAUDE_CODE_SESSION_ID"`},
+		{name: "a loop of its own", says: "not verified: cancelled", // the session is held, so it does not even begin
 			shell: `TOOL cancel "$CLAUDE_CODE_SESSION_ID"; TOOL start Nothing. --session "$CLAUDE_CODE_SESSION_ID" --verify true 2>&1 | grep -q "run already" || touch believed`},
 		{name: "the place", says: most, meddle: func(h *hooked, d *dirOf) {
 			file := filepath.Join(filepath.Dir(d.dir.Path), "sessions", strings.TrimSuffix(filepath.Base(d.dir.File(d.session)), ".jsonl"))

@@ -60,7 +60,7 @@ func TestE2EPipelineCLI(t *testing.T) {
 	if err := cmd.Run(); err != nil || calls != 1 || len(claude.server.Requests()) != 3 || len(codex.server.Requests()) != 1 {
 		t.Errorf("%v after %d and then %d calls of the coder's model, and %d of the reviewer's:\n%s%s", err, calls, len(claude.server.Requests()), len(codex.server.Requests()), &stderr, stdout)
 	}
-	for _, want := range []string{"ralph: going on with 'tasks.yaml'", "ADD.coder · task 1 of 1 · iteration 1/15, attempt 2\n", "ralph: ADD is merged"} {
+	for _, want := range []string{"ralph: going on with 'tasks.yaml'", "ADD.coder · task 1 of 1 · claude · iteration 1/15, attempt 2\n", "ralph: ADD is merged"} {
 		if !strings.Contains(stderr.String(), want) {
 			t.Errorf("%q is not shown:\n%s", want, &stderr)
 		}
