@@ -73,7 +73,7 @@ func authorized(token string, next func(http.ResponseWriter, *http.Request, body
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		got, b := sha256.Sum256([]byte(r.Header.Get("Authorization"))), body{}
 		if subtle.ConstantTimeCompare(got[:], want[:]) != 1 {
-			http.NewResponseController(w).SetReadDeadline(time.Now()) // nothing more of a stranger's is waited for
+			w.Header().Set("Connection", "close") // nothing more of a stranger's is waited for
 			http.Error(w, "the header Authorization must be Bearer and the service's token", http.StatusUnauthorized)
 			return
 		}

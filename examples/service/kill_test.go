@@ -3,9 +3,11 @@
 package main
 
 import (
+	"bufio"
 	"errors"
 	"io"
 	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -166,8 +168,9 @@ func TestChanged(t *testing.T) {
 	}
 }
 
-// TestStrangersWait: who has no token, and does not send what was announced, does not keep
-// the service from ending.
+// TestStrangersWait: who has no token, and does not send what was announced, has the answer
+// at once and keeps the service from nothing. Their connection ends with it: no request
+// that comes on it is one of somebody with a token.
 func TestStrangersWait(t *testing.T) {
 	w := newWorld(t)
 	p := w.start(t)
@@ -180,7 +183,14 @@ func TestStrangersWait(t *testing.T) {
 		t.Fatal(err)
 	}
 	conn.SetReadDeadline(time.Now().Add(20 * time.Second)) // less than the service waits for those whom it knows
-	if said, err := io.ReadAll(conn); !strings.Contains(string(said), "401 Unauthorized") || errors.Is(err, os.ErrDeadlineExceeded) {
-		t.Errorf("it said %s: %v", said, err)
+	answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil || answer.StatusCode != http.StatusUnauthorized || !answer.Close {
+		t.Errorf("it said %+v: %v", answer, err)
+	}
+	if err := p.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if code := p.end(); code != 0 || !strings.Contains(p.said.String(), "terminated") {
+		t.Errorf("it ended with %d: %s", code, p.said)
 	}
 }

@@ -56,7 +56,9 @@ func (b *browser) do(steps ...chromedp.Action[chromedp.Void]) {
 func (b *browser) see(what string) {
 	b.Helper()
 	script := fmt.Sprintf(`new Promise(done => { const look = () => (%s) ? done(true) : setTimeout(look, 20); look(); })`, what)
-	if _, err := chromedp.Run(b.ctx, chromedp.Evaluate[bool](script, chromedp.EvalAwaitPromise)); err != nil {
+	ctx, stop := context.WithTimeout(b.ctx, time.Minute)
+	defer stop()
+	if _, err := chromedp.Run(ctx, chromedp.Evaluate[bool](script, chromedp.EvalAwaitPromise)); err != nil {
 		body, _ := chromedp.Run(b.ctx, chromedp.Evaluate[string]("document.body.innerText"))
 		b.Fatalf("never seen: %s: %v, but\n%s", what, err, body)
 	}
