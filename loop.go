@@ -130,12 +130,13 @@ var _ Loop = (*Local)(nil)
 // verified loop whose end or raw output could not be written returns that error.
 //
 // If ctx is done, agent or verification is ended and the attempt is recorded as
-// interrupted. With [ErrCancelled] as its cause, or one that wraps it, the loop is
+// interrupted; with a Pending, an answer that was being verified stays on record as it
+// is, and the state that is returned is Running. With [ErrCancelled] as its cause, or one that wraps it, the loop is
 // cancelled: that is recorded at once, and it stops for good. With any other the
 // state that is returned goes on.
 //
-// A state that is Running is of an attempt that another process, which died, had
-// begun; Run must not be called while one still runs it. What is left of it on this
+// A state that is Running is of an attempt that an earlier Run, perhaps in another
+// process, which died, had begun; Run must not be called while one still runs it. What is left of it on this
 // machine is ended, and told in [Iteration.Ended] (an error of [EndLeft] is Run's, but
 // for a system that cannot do it), and its answer is judged if Pending has it. Else it
 // was interrupted: what it had told of its usage is spent, and the iteration begins

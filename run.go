@@ -265,7 +265,9 @@ func (r *run) iterate(ctx context.Context) error {
 // conclude has an answer judged and records the end of its attempt.
 //
 // An interrupt that came after the verdict does not undo it: a verified claim is
-// verified, and the interrupt is Run's error beside that.
+// verified, and the interrupt is Run's error beside that. One that came before it leaves
+// what a crash leaves, an answer on record that has no verdict: the agent's work is paid
+// for, and is verified when the loop goes on.
 func (r *run) conclude(ctx context.Context, m *midrun, ev Event) error {
 	it := r.judge(m.ctx, r.s, ev, m)
 	if r.limit = ""; it.Fault == FaultRateLimit {
@@ -275,7 +277,13 @@ func (r *run) conclude(ctx context.Context, m *midrun, ev Event) error {
 		m.notice()
 	}
 	m.close()
-	r.record(ctx, Event{Kind: EventIterationEnded, Iteration: it})
+	if r.awaited(ev, it) {
+		// Its record says also what its verification has used so far.
+		ev.Iteration.Verdict.Usage, ev.Iteration.Elapsed, ev.Text = it.Verdict.Usage, it.Elapsed, it.Error
+		r.record(ctx, ev)
+	} else {
+		r.record(ctx, Event{Kind: EventIterationEnded, Iteration: it})
+	}
 	var err error
 	if ctx.Err() != nil && !r.s.Done() {
 		err = r.interrupted(ctx)
@@ -284,6 +292,12 @@ func (r *run) conclude(ctx context.Context, m *midrun, ev Event) error {
 		return nil // Run reports what failed
 	}
 	return also(also(also(err, r.logErr), r.controlErr), r.sinkErr)
+}
+
+// awaited reports whether an answer whose verification was interrupted is found again
+// when the loop goes on. Of a loop that is over, nobody looks for it.
+func (r *run) awaited(ev Event, it Iteration) bool {
+	return it.Fault == FaultInterrupted && ev.Iteration.Fault != FaultInterrupted && r.Pending != nil && r.logErr == nil && !r.s.Done()
 }
 
 // also adds an error to another, if it is not in it already.

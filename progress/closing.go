@@ -219,7 +219,7 @@ func (c Closing) account() string {
 	if n == 0 && used == (ralph.Usage{}) {
 		return ""
 	}
-	parts := []string{fmt.Sprintf("%s in %s", plural(n, "iteration"), lasted(s.Elapsed-unwaited(s)))}
+	parts := []string{fmt.Sprintf("%s in %s", plural(n, "iteration"), lasted(s.Elapsed+s.Ran-unwaited(s)))}
 	untold := s.Unpriced + max(c.Untold, 0)
 	switch cost := price(used, 0, 0); {
 	case cost != "":

@@ -115,6 +115,10 @@ var (
 func (d *Display) Append(_ context.Context, ev ralph.Event) error {
 	place, how := "", ""
 	columns, _ := d.size()
+	if ev.Kind == ralph.EventAnswered && ev.Text != "" { // nothing of the attempt follows here
+		ev.Kind = ralph.EventIterationEnded
+		ev.Iteration.Claimed, ev.Iteration.Fault, ev.Iteration.Error = false, ralph.FaultInterrupted, "while it was verified: "+ev.Text
+	}
 	switch ev.Kind {
 	case ralph.EventLoopStarted, ralph.EventIterationStarted:
 		if d.Place != nil {

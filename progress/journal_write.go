@@ -31,6 +31,12 @@ func (j *journal) append(ctx context.Context, ev ralph.Event) error {
 	if err != nil {
 		return j.failed(err)
 	}
+	switch ev.Kind { // for a Run in this process that goes on with it
+	case ralph.EventAnswered:
+		j.answered = &ev
+	case ralph.EventIterationStarted, ralph.EventIterationEnded:
+		j.answered = nil
+	}
 	if j.cancel != nil && !j.told {
 		j.told = true
 		if ev.Kind != ralph.EventCancelled {

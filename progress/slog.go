@@ -16,8 +16,8 @@ import (
 //
 //	debug  running, answered, requested, hook, step, and kinds that are not known
 //	info   the others
-//	warn   iteration_ended with a fault, a rejected claim or a call for help; waiting;
-//	       loop_stopped at a limit, or cancelled
+//	warn   iteration_ended with a fault, a rejected claim or a call for help; answered, if
+//	       its verification was interrupted; waiting; loop_stopped at a limit, or cancelled
 //	error  loop_stopped as failed or invalid
 //
 // Its attributes, without those that are empty: loop, task, agent; iteration and
@@ -61,6 +61,10 @@ func levelOf(ev ralph.Event) slog.Level {
 		return slog.LevelInfo
 	case ralph.EventWaiting:
 		return slog.LevelWarn
+	case ralph.EventAnswered:
+		if ev.Text != "" {
+			return slog.LevelWarn
+		}
 	case ralph.EventIterationEnded:
 		if it := ev.Iteration; it.Fault != "" || it.Blocked || it.Claimed && !it.Verdict.Passed {
 			return slog.LevelWarn

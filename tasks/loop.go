@@ -72,6 +72,9 @@ func (r *session) drive(ctx context.Context, it Item, s ralph.State, l *loop) (r
 		Log:     ralph.ProgressLogFunc(func(logCtx context.Context, ev ralph.Event) error { return r.log(ctx, logCtx, ev) }),
 		Control: r.control, Output: r.Output, Live: r.Live, Workspace: r.Workspace, Evidence: r.Evidence,
 	}
+	if r.Answered == nil && l.asking == nil {
+		local.Pending = nil // no answer is found again
+	}
 	if r.Learn != nil {
 		local.Learn = func(ctx context.Context, s ralph.State) (ralph.Lesson, error) {
 			return r.Learn(ctx, s, r.misses(), r.misses())

@@ -49,8 +49,9 @@ func (s *shared) view(e env, agent ralph.Runner) *view {
 		if ev.Kind == ralph.EventPaused {
 			e.say("'%s' is paused; 'ralph resume %s' lets it go on", ev.Loop, word(ev.Loop))
 		}
-		if ev.Kind == ralph.EventIterationEnded && ev.Iteration.Usage.CostUSD == nil {
-			map[bool]*atomic.Int64{true: &v.untold, false: &v.unpriced}[ev.Iteration.Fault == ralph.FaultInterrupted].Add(1)
+		broken := ev.Kind == ralph.EventAnswered && ev.Text != "" // while it was verified
+		if (ev.Kind == ralph.EventIterationEnded || broken) && ev.Iteration.Usage.CostUSD == nil {
+			map[bool]*atomic.Int64{true: &v.untold, false: &v.unpriced}[broken || ev.Iteration.Fault == ralph.FaultInterrupted].Add(1)
 		}
 		return cmp.Or(v.Append(ctx, ev), v.print(ev))
 	}))
