@@ -47,8 +47,9 @@ func TestDirInterruptedVerification(t *testing.T) {
 			}
 			s := ralph.Start(ralph.Task{ID: "T", Prompt: "Do it."})
 			for range test.times {
-				var ctx context.Context
-				ctx, interrupt = context.WithCancelCause(t.Context())
+				ctx, cancel := context.WithCancelCause(t.Context())
+				defer cancel(nil)
+				interrupt = cancel
 				l.Log, l.Pending, l.Control = progress.Multi(dir, ralph.ProgressLogFunc(func(_ context.Context, ev ralph.Event) error {
 					events = append(events, ev)
 					return nil
