@@ -5,10 +5,12 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/progress"
+	"github.com/ralph-loop/ralph/verify"
 )
 
 // TestDirInterruptedVerification: an answer whose verification is interrupted is verified
@@ -95,5 +97,57 @@ func TestDirInterruptedVerification(t *testing.T) {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+// TestDirAdviceOnce: advice that nobody had taken over when a loop was interrupted is told
+// once, whether the loop goes on by the state that it had or by that of the record, which
+// has the advice.
+func TestDirAdviceOnce(t *testing.T) {
+	t.Parallel()
+	for _, recorded := range []bool{false, true} {
+		dir := &progress.Dir{Path: t.TempDir()}
+		var prompts []string
+		runner := ralph.Replay("not yet", "not yet", done)
+		ctx, interrupt := context.WithCancel(t.Context())
+		defer interrupt()
+		l := &ralph.Local{Verifier: verify.String{}, Workspace: noWorkspace, Log: dir, Pending: dir.Pending, Control: dir.Control}
+		l.Runner = ralph.RunnerFunc(func(ctx context.Context, req ralph.Request) (ralph.Response, error) {
+			if prompts = append(prompts, req.Prompt); len(prompts) == 1 {
+				interrupt()
+				return ralph.Response{}, context.Cause(ctx)
+			}
+			return runner.Run(ctx, req)
+		})
+		s, _ := l.Run(ctx, ralph.Start(ralph.Task{ID: "T", Prompt: "Do it."}))
+		if err := dir.Close(); err != nil || s.Done() {
+			t.Fatal(s, err)
+		}
+		if _, err := (&progress.Dir{Path: dir.Path}).Guide("T", advice); err != nil {
+			t.Fatal(err)
+		}
+		dir = &progress.Dir{Path: dir.Path}
+		if recorded {
+			e, err := dir.Look("T")
+			if err != nil {
+				t.Fatal(err)
+			}
+			s = e.State
+		}
+		l.Log, l.Pending, l.Control = dir, dir.Pending, dir.Control
+		s, err := l.Run(t.Context(), s)
+		if err != nil || s.Stop != ralph.StopVerified {
+			t.Fatal(s.Stop, err)
+		}
+		var told []int
+		for _, prompt := range prompts {
+			told = append(told, strings.Count(prompt, advice))
+		}
+		if !slices.Equal(told, []int{0, 1, 0, 0}) {
+			t.Errorf("by the record %t: its prompts tell the advice %v times", recorded, told)
+		}
+		if err := dir.Close(); err != nil {
+			t.Error(err)
+		}
 	}
 }

@@ -133,7 +133,9 @@ func (j *journal) refresh() error {
 func (j *journal) known(t *telling) {
 	j.ready, j.end, j.own, j.kind = true, t.end, t.end, t.about.Kind
 	j.asked, j.paused, j.again = t.asked, t.paused, t.again
-	j.answered = t.pending
+	if j.answered, j.guidance = t.pending, nil; len(t.waits) == 0 {
+		j.guidance = t.fold.s.Guidance
+	}
 	// The state holds it; the driver is still to be told.
 	if t.fold.s.Stop == ralph.StopCancelled {
 		j.cancel = &ralph.Event{Text: t.fold.s.Detail}

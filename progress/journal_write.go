@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/ralph-loop/ralph"
@@ -82,10 +83,17 @@ func (j *journal) start(ev ralph.Event) error {
 	case ev.State.Begun() && j.ready:
 		return nil
 	case ev.State.Begun(): // it was let go of since: what others have asked for, or a cancel, is not in its state
-		if err := j.refresh(); !isCorrupt(err) {
+		if err := j.refresh(); err != nil {
+			if isCorrupt(err) {
+				return nil // that is said by who opens it
+			}
 			return err
 		}
-		return nil // that is said by who opens it
+		// By the state that the record shows, which has it, advice would be told twice.
+		if len(j.guidance) > 0 && slices.Equal(ev.State.Guidance, j.guidance) {
+			j.asked = slices.DeleteFunc(j.asked, func(r request) bool { return asks(r.ev) == ralph.EventGuided })
+		}
+		return nil
 	}
 	if there, err := j.earlier(); err != nil || !there {
 		return err
