@@ -121,8 +121,8 @@ const (
 	// that runs: what is known of it if no end follows.
 	EventRunning EventKind = "running"
 	// EventAnswered has the Answer, and the Iteration as it is before its verdict. With a
-	// Text it comes again: the verification was interrupted, and Text says by what. Elapsed
-	// and Verdict.Usage are then what it has used so far.
+	// Text it comes again: the verification was interrupted, and Text says by what; its
+	// time is in Elapsed.
 	EventAnswered EventKind = "answered"
 	// EventIterationEnded has the whole Iteration; of a [Hook]'s loop also State, as for
 	// EventHook.

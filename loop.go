@@ -131,7 +131,8 @@ var _ Loop = (*Local)(nil)
 //
 // If ctx is done, agent or verification is ended and the attempt is recorded as
 // interrupted; with a Pending, an answer that was being verified stays on record as it
-// is, and the state that is returned is Running. With [ErrCancelled] as its cause, or one that wraps it, the loop is
+// is, and the state that is returned is Running, unless the verifier has told that it
+// used something. With [ErrCancelled] as its cause, or one that wraps it, the loop is
 // cancelled: that is recorded at once, and it stops for good. With any other the
 // state that is returned goes on.
 //

@@ -278,10 +278,10 @@ func (r *run) conclude(ctx context.Context, m *midrun, ev Event) error {
 	}
 	m.close()
 	if r.awaited(ev, it) {
-		// Its record says also what its verification has used so far.
-		ev.Iteration.Verdict.Usage, ev.Iteration.Elapsed, ev.Text = it.Verdict.Usage, it.Elapsed, it.Error
+		ev.Iteration.Elapsed, ev.Text = it.Elapsed, it.Error
 		r.record(ctx, ev)
-	} else {
+	}
+	if !r.awaited(ev, it) { // perhaps by then: it was cancelled meanwhile
 		r.record(ctx, Event{Kind: EventIterationEnded, Iteration: it})
 	}
 	var err error
@@ -296,8 +296,12 @@ func (r *run) conclude(ctx context.Context, m *midrun, ev Event) error {
 
 // awaited reports whether an answer whose verification was interrupted is found again
 // when the loop goes on. Of a loop that is over, nobody looks for it.
+//
+// A verification that has told what it used is counted, and that ends the attempt:
+// money that is spent must be in the state that Run returns.
 func (r *run) awaited(ev Event, it Iteration) bool {
-	return it.Fault == FaultInterrupted && ev.Iteration.Fault != FaultInterrupted && r.Pending != nil && r.logErr == nil && !r.s.Done()
+	return it.Fault == FaultInterrupted && ev.Iteration.Fault != FaultInterrupted && it.Verdict.Usage == (Usage{}) &&
+		r.Pending != nil && r.logErr == nil && !r.s.Done()
 }
 
 // also adds an error to another, if it is not in it already.

@@ -79,21 +79,8 @@ func (j *journal) start(ev ralph.Event) error {
 	switch {
 	case ev.State == nil || j.goesOn:
 		return nil
-	// The journal was read when the loop was opened, and the loop has been held since.
-	case ev.State.Begun() && j.ready:
-		return nil
-	case ev.State.Begun(): // it was let go of since: what others have asked for, or a cancel, is not in its state
-		if err := j.refresh(); err != nil {
-			if isCorrupt(err) {
-				return nil // that is said by who opens it
-			}
-			return err
-		}
-		// By the state that the record shows, which has it, advice would be told twice.
-		if len(j.guidance) > 0 && slices.Equal(ev.State.Guidance, j.guidance) {
-			j.asked = slices.DeleteFunc(j.asked, func(r request) bool { return asks(r.ev) == ralph.EventGuided })
-		}
-		return nil
+	case ev.State.Begun():
+		return j.goOn(*ev.State)
 	}
 	if there, err := j.earlier(); err != nil || !there {
 		return err
@@ -104,6 +91,42 @@ func (j *journal) start(ev ralph.Event) error {
 		}
 	}
 	return j.archive()
+}
+
+// goOn makes sure that a loop that goes on is told what others have asked for, once.
+//
+// It was read if the loop was opened, or its Pending was asked. Else it was let go of
+// since, and what others have asked for, or a cancel, is not known.
+func (j *journal) goOn(s ralph.State) error {
+	if !j.ready {
+		if err := j.refresh(); isCorrupt(err) {
+			return nil // that is said by who opens it
+		} else if err != nil {
+			return err
+		}
+	}
+	// A state that the record has shown has the advice that was given by then, the first
+	// of it: that would be told twice.
+	advice := 0
+	for _, r := range j.asked {
+		if asks(r.ev) == ralph.EventGuided {
+			advice++
+		}
+	}
+	for without := max(len(j.guidance)-advice, 0); advice > 0; advice-- {
+		if slices.Equal(s.Guidance, j.guidance[:min(without+advice, len(j.guidance))]) {
+			break
+		}
+	}
+	j.asked = slices.DeleteFunc(j.asked, func(r request) bool {
+		taken := advice > 0 && asks(r.ev) == ralph.EventGuided
+		if taken {
+			advice--
+		}
+		return taken
+	})
+	j.guidance = nil
+	return nil
 }
 
 // isCorrupt reports whether an error is that of a journal that cannot be read. Whoever

@@ -147,7 +147,7 @@ func stand(e Entry, among []Entry) Standing {
 	s := e.State
 	st := Standing{
 		Entry: e, Task: s.Task.ID, Stage: s.Task.Agent, Iteration: s.Iteration, MaxIterations: cmp.Or(s.Task.Limits.Iterations, 10),
-		Used: s.Usage, Elapsed: s.Elapsed, Unpriced: s.Unpriced + e.Untold,
+		Used: s.Usage, Elapsed: s.Elapsed + s.Ran, Unpriced: s.Unpriced + e.Untold,
 		StartedAt: e.Started, CompletionPromise: cmp.Or(s.Task.Promise, ralph.DefaultPromise),
 	}
 	if e.Status == StatusWaiting {
@@ -197,8 +197,8 @@ func stand(e Entry, among []Entry) Standing {
 // before it have used. So the one with the most has all of it; a sum would count the
 // first loop once for each that came after.
 func (st *Standing) took(part Entry) {
-	if s := part.State; st.Kind == KindSession && s.Elapsed >= st.Elapsed {
-		st.Used, st.Elapsed, st.Unpriced = s.Usage, s.Elapsed, s.Unpriced
+	if s := part.State; st.Kind == KindSession && s.Elapsed+s.Ran >= st.Elapsed {
+		st.Used, st.Elapsed, st.Unpriced = s.Usage, s.Elapsed+s.Ran, s.Unpriced
 	}
 }
 

@@ -87,6 +87,9 @@ func (r *session) drive(ctx context.Context, it Item, s ralph.State, l *loop) (r
 	// The driver may leave a loop open that record has closed: an attempt that a limit
 	// ended, whose box is ticked.
 	s, err := local.Run(ctx, s)
+	if s.Running && !l.state.Running { // log has ended what was interrupted
+		s = l.state
+	}
 	if !s.Done() && l.state.Done() { // by what record has made of the attempt
 		s = l.state
 		if errors.Is(err, errLeft) {
@@ -138,6 +141,11 @@ func (r *session) answered(ctx context.Context, s ralph.State) (ev *ralph.Event,
 // by the driver, so that the report of a resumed session adds up to the same.
 func (r *session) log(ctx, logCtx context.Context, ev ralph.Event) error {
 	l := r.loop
+	if ev.Kind == ralph.EventAnswered && ev.Text != "" && l.asking != nil { // these are no words of the agent's
+		ev.Iteration.Outcome, ev.Iteration.Fault, ev.Iteration.Error = ralph.OutcomeInterrupted, ralph.FaultInterrupted, ev.Text
+		ev.Iteration.Claimed, ev.Iteration.Line = false, 0
+		ev.Kind, ev.Answer, ev.Text = ralph.EventIterationEnded, nil, ""
+	}
 	switch ev.Kind {
 	case ralph.EventIterationStarted:
 		r.note = "" // it is in this attempt's prompt
