@@ -246,7 +246,7 @@ func (u *updating) lines(t *telling, asked ralph.State, to ralph.HookState) (lin
 	rest := want
 	rest.Session, rest.State, rest.Last, rest.Failed = "", ralph.State{}, ralph.Iteration{}, ""
 	ev := plainEvent(ralph.Event{Loop: u.j.loop, Task: to.State.Task.ID, Agent: to.State.Task.Agent, Text: want.Failed})
-	for _, kind := range hookKinds(starts, ended, to.State.Done()) {
+	for _, kind := range hookKinds(starts, ended, before.State.Done(), to.State.Done()) {
 		line := journalLine{Kind: kind, Hook: &rest, Event: ev}
 		line.Event.Kind = kind
 		if whole {
@@ -268,13 +268,15 @@ func (u *updating) lines(t *telling, asked ralph.State, to ralph.HookState) (lin
 
 // hookKinds are the events that tell what has become of a session. They are those that
 // a loop of ralph.Local would have, so that everything that reads journals reads these.
-func hookKinds(starts, ended, stops bool) (kinds []ralph.EventKind) {
+// Of a loop that is over on record, and goes on by what others have asked for, an end
+// alone would not be read.
+func hookKinds(starts, ended, over, stops bool) (kinds []ralph.EventKind) {
 	switch {
 	case starts:
 		kinds = append(kinds, ralph.EventLoopStarted)
 	case ended:
 		kinds = append(kinds, ralph.EventIterationEnded)
-	case !stops:
+	case !stops || over:
 		kinds = append(kinds, ralph.EventHook)
 	}
 	if stops {
