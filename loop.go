@@ -137,11 +137,11 @@ var _ Loop = (*Local)(nil)
 // state that is returned goes on.
 //
 // A state that is Running is of an attempt that an earlier Run, perhaps in another
-// process, which died, had begun; Run must not be called while one still runs it. What is left of it on this
-// machine is ended, and told in [Iteration.Ended] (an error of [EndLeft] is Run's, but
-// for a system that cannot do it), and its answer is judged if Pending has it. Else it
-// was interrupted: what it had told of its usage is spent, and the iteration begins
-// again.
+// process, which died, had begun; Run must not be called while one still runs it. What
+// is left of it on this machine is ended, and told in [Iteration.Ended] (an error of
+// [EndLeft] is Run's, but for a system that cannot do it), and its answer is judged if
+// Pending has it. Else it was interrupted: what it had told of its usage is spent, and
+// the iteration begins again.
 func (l *Local) Run(ctx context.Context, s State) (State, error) { return l.run(ctx, s, nil) }
 
 // run is Run, with somebody who watches what happens.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/ralph-loop/ralph"
 	"github.com/ralph-loop/ralph/progress"
+	"github.com/ralph-loop/ralph/verify"
 )
 
 // TestDirInterruptedVerification: an answer whose verification is interrupted is verified
@@ -175,6 +176,49 @@ func TestDirAdviceOnce(t *testing.T) {
 			if err := fresh.Close(); err != nil {
 				t.Error(err)
 			}
+		}
+	}
+}
+
+// TestDirAdviceLate: advice to a loop whose limit was raised after it had stopped, or that
+// this process still holds, is told when it goes on.
+func TestDirAdviceLate(t *testing.T) {
+	t.Parallel()
+	for _, held := range []bool{false, true} {
+		dir := &progress.Dir{Path: t.TempDir()}
+		other := &progress.Dir{Path: dir.Path}
+		ctx, interrupt := context.WithCancel(t.Context())
+		defer interrupt()
+		var prompts []string
+		l := &ralph.Local{Workspace: noWorkspace, Log: dir, Pending: dir.Pending, Control: dir.Control, Verifier: verify.String{}}
+		l.Runner = ralph.RunnerFunc(func(ctx context.Context, req ralph.Request) (ralph.Response, error) {
+			if prompts = append(prompts, req.Prompt); len(prompts) > 1 {
+				return ralph.Response{Output: done}, nil
+			} else if held {
+				interrupt()
+				return ralph.Response{}, context.Cause(ctx)
+			}
+			return ralph.Response{Output: "not yet"}, nil
+		})
+		s, err := l.Run(ctx, ralph.Start(ralph.Task{ID: "T", Prompt: "Do it.", Limits: ralph.Limits{Iterations: 1}}))
+		if err == nil || s.Done() == held {
+			t.Fatal(s.Stop, err)
+		}
+		if !held {
+			e, err := other.Limit("T", ralph.Limits{Iterations: 3})
+			if err != nil {
+				t.Fatal(err)
+			}
+			s = e.State
+		}
+		if _, err := other.Guide("T", advice); err != nil {
+			t.Fatal(err)
+		}
+		if s, err = l.Run(t.Context(), s); err != nil || len(prompts) != 2 || strings.Count(prompts[1], advice) != 1 {
+			t.Errorf("held %t: %v, %v; its prompts are %q", held, s.Stop, err, prompts)
+		}
+		if err := dir.Close(); err != nil {
+			t.Error(err)
 		}
 	}
 }

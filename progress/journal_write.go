@@ -109,7 +109,7 @@ func (j *journal) goOn(s ralph.State) error {
 	// of it: that would be told twice.
 	advice := 0
 	for _, r := range j.asked {
-		if asks(r.ev) == ralph.EventGuided {
+		if len(j.guidance) > 0 && asks(r.ev) == ralph.EventGuided {
 			advice++
 		}
 	}
