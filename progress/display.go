@@ -115,7 +115,9 @@ var (
 func (d *Display) Append(_ context.Context, ev ralph.Event) error {
 	place, how := "", ""
 	columns, _ := d.size()
-	if ev.Kind == ralph.EventAnswered && ev.Text != "" { // nothing of the attempt follows here
+	// Nothing of an attempt whose verification was interrupted follows here, so it is
+	// shown as one that has ended.
+	if ev.Kind == ralph.EventAnswered && ev.Text != "" {
 		ev.Kind = ralph.EventIterationEnded
 		ev.Iteration.Claimed, ev.Iteration.Fault, ev.Iteration.Error = false, ralph.FaultInterrupted, "while it was verified: "+ev.Text
 	}

@@ -84,7 +84,7 @@ type onFile struct {
 	again    bool         // the loop was started more than once
 	above    bool         // its parent was paused when that was last asked
 	answered *ralph.Event // an attempt that is to be verified
-	guidance []string     // of a state that has what was asked for
+	guidance []string     // of a state that has all that was asked for; nil = not known
 }
 
 // Error is the reason for which another process has cancelled the loop, in its words.

@@ -32,7 +32,9 @@ func (j *journal) append(ctx context.Context, ev ralph.Event) error {
 	if err != nil {
 		return j.failed(err)
 	}
-	switch ev.Kind { // for a Run in this process that goes on with it
+	// A Run of this process that goes on with the attempt asks for its answer, and the
+	// file is not read again for it.
+	switch ev.Kind {
 	case ralph.EventAnswered:
 		j.answered = &ev
 	case ralph.EventIterationStarted, ralph.EventIterationEnded:
@@ -97,6 +99,10 @@ func (j *journal) start(ev ralph.Event) error {
 //
 // It was read if the loop was opened, or its Pending was asked. Else it was let go of
 // since, and what others have asked for, or a cancel, is not known.
+//
+// Advice is the one request that does more when it is taken over twice. Which of it a
+// state has is seen by comparing: a driver has the state that it was left with, which has
+// none, or one that the record has shown at some time since.
 func (j *journal) goOn(s ralph.State) error {
 	if !j.ready {
 		if err := j.refresh(); isCorrupt(err) {
@@ -105,8 +111,6 @@ func (j *journal) goOn(s ralph.State) error {
 			return err
 		}
 	}
-	// A state that the record has shown has the advice that was given by then, the first
-	// of it: that would be told twice.
 	advice := 0
 	for _, r := range j.asked {
 		if len(j.guidance) > 0 && asks(r.ev) == ralph.EventGuided {
