@@ -77,14 +77,14 @@ func (s Section) text() string {
 
 // writeList writes a list, if there is anything in it, one line for each entry.
 func writeList(b *strings.Builder, label string, list []string, entries, size int) {
-	n := 0
+	var written []string
 	for _, text := range list {
 		// Entries that are blank once they are cleaned would look like the end of the
-		// list.
-		if text = line(text, size); text == "" || n == entries {
+		// list, and those that are the same then would be one when it is read.
+		if text = line(text, size); text == "" || len(written) == entries || slices.Contains(written, text) {
 			continue
 		}
-		if n++; n == 1 {
+		if written = append(written, text); len(written) == 1 {
 			b.WriteString(label)
 		}
 		b.WriteString("- " + text + "\n")
